@@ -1,0 +1,202 @@
+// Package graph is the graph IR, Relay's level: a typed dataflow graph of operators. It knows no operator by name except
+// its own structural ones (Group, If, Loop).
+package graph
+
+import (
+	"fmt"
+	"slices"
+
+	"lathe/internal/op"
+	"lathe/internal/tensor"
+	"lathe/internal/types"
+)
+
+// A Graph computes Outputs from Inputs. Nodes are in topological order. A sub-graph (the body of a group or a branch) may
+// only use its own values: what it needs from outside are its Inputs.
+type Graph struct {
+	Name    string
+	Inputs  []*Value
+	Outputs []*Value
+	Nodes   []*Node
+}
+
+// A Value is one tensor: a graph input, a constant, or a node's result.
+type Value struct {
+	Name  string // unique in its graph; from the model where it has one
+	Type  types.Tensor
+	Def   *Node // nil for inputs and constants
+	Index int   // which of Def's results
+	// Const holds a constant's elements, in plain order; Type.Layout must be plain.
+	Const *tensor.Tensor
+	// Known is the value of a small result that does not depend on inputs, found during inference: shape arithmetic.
+	Known *tensor.Tensor
+}
+
+// A Node applies Op to In. Structural nodes hold sub-graphs.
+type Node struct {
+	Op    *op.Def
+	Attrs any
+	In    []*Value
+	Out   []*Value
+	Sub   []*Graph
+	// Impl is the name of the chosen implementation; empty before the choice.
+	Impl string
+	// Origin names the nodes of the model this one came from.
+	Origin []string
+}
+
+// IsConst reports whether v's elements are known: a constant.
+func (v *Value) IsConst() bool { return v.Const != nil }
+
+// Value returns the elements of a constant or of a known result, or nil.
+func (v *Value) Value() *tensor.Tensor {
+	if v.Const != nil {
+		return v.Const
+	}
+	return v.Known
+}
+
+// Input adds a graph input.
+func (g *Graph) Input(name string, t types.Tensor) *Value {
+	v := &Value{Name: name, Type: t}
+	g.Inputs = append(g.Inputs, v)
+	return v
+}
+
+// NewConst makes a constant. Constants belong to no graph: they are reachable from the nodes that use them.
+func NewConst(name string, t *tensor.Tensor) *Value {
+	return &Value{Name: name, Type: t.Type(), Const: t}
+}
+
+// knownLimit is the greatest number of elements that inference evaluates: more than any shape, less than any weight.
+const knownLimit = 1024
+
+// Apply appends a node, inferring the types of its results and, for small ones, their values.
+func (g *Graph) Apply(d *op.Def, attrs any, in ...*Value) (*Node, error) {
+	n := &Node{Op: d, Attrs: attrs, In: in}
+	if err := n.Infer(); err != nil {
+		return nil, err
+	}
+	g.Nodes = append(g.Nodes, n)
+	return n, nil
+}
+
+// Infer computes n's result types from its operands, making or updating n.Out, and propagates known values.
+func (n *Node) Infer() error {
+	args := make([]op.Arg, len(n.In))
+	known := true
+	for i, v := range n.In {
+		args[i] = op.Arg{Tensor: v.Type.With(""), Value: v.Value()}
+		known = known && args[i].Value != nil && args[i].Value.Len() <= knownLimit
+	}
+	outs, err := n.Op.Infer(n.Attrs, args)
+	if err != nil {
+		return err
+	}
+	if n.Out == nil {
+		for i := range outs {
+			n.Out = append(n.Out, &Value{Def: n, Index: i})
+		}
+	}
+	if len(n.Out) != len(outs) {
+		return fmt.Errorf("%s: %d results instead of %d", n.Op.Name, len(n.Out), len(outs))
+	}
+	vals := make([]*tensor.Tensor, len(outs))
+	for i, t := range outs {
+		n.Out[i].Type = t.With(n.Out[i].Type.Layout)
+		known = known && t.Elements() <= knownLimit
+		if known {
+			vals[i] = tensor.NewOf(t)
+		}
+	}
+	if !known || n.Op.Eval == nil {
+		return nil
+	}
+	ins := make([]*tensor.Tensor, len(n.In))
+	for i, a := range args {
+		ins[i] = a.Value
+	}
+	if err := n.Op.Eval(n.Attrs, ins, vals); err != nil {
+		return nil // an operator without a value here has one at run time, or fails there with its own message
+	}
+	for i, v := range vals {
+		n.Out[i].Known = v
+	}
+	return nil
+}
+
+// Users maps every value to the nodes that read it, in graph order; a node that reads it twice is there twice.
+// Graph outputs are not users.
+func (g *Graph) Users() map[*Value][]*Node {
+	users := map[*Value][]*Node{}
+	for _, n := range g.Nodes {
+		for _, v := range n.In {
+			users[v] = append(users[v], n)
+		}
+	}
+	return users
+}
+
+// Replace makes every reader of old, graph outputs included, read v instead. An output keeps its name.
+func (g *Graph) Replace(old, v *Value) {
+	for _, n := range g.Nodes {
+		for i, in := range n.In {
+			if in == old {
+				n.In[i] = v
+			}
+		}
+	}
+	for i, o := range g.Outputs {
+		if o == old {
+			g.Outputs[i] = v
+		}
+	}
+}
+
+// DeadCode removes nodes no output needs and reports how many.
+func (g *Graph) DeadCode() int {
+	live := map[*Node]bool{}
+	for _, o := range g.Outputs {
+		if o.Def != nil {
+			live[o.Def] = true
+		}
+	}
+	for _, n := range slices.Backward(g.Nodes) {
+		if live[n] {
+			for _, v := range n.In {
+				if v.Def != nil {
+					live[v.Def] = true
+				}
+			}
+		}
+	}
+	before := len(g.Nodes)
+	g.Nodes = slices.DeleteFunc(g.Nodes, func(n *Node) bool { return !live[n] })
+	return before - len(g.Nodes)
+}
+
+// Constants returns the constants g's nodes and outputs use, each once, in order of first use. Sub-graphs come with their node.
+func (g *Graph) Constants() []*Value {
+	var list []*Value
+	seen := map[*Value]bool{}
+	add := func(v *Value) {
+		if v.Const != nil && !seen[v] {
+			seen[v] = true
+			list = append(list, v)
+		}
+	}
+	for _, n := range g.Nodes {
+		for _, v := range n.In {
+			add(v)
+		}
+		for _, s := range n.Sub {
+			for _, v := range s.Constants() {
+				add(v)
+			}
+		}
+	}
+	for _, v := range g.Outputs {
+		add(v)
+	}
+	return list
+}

@@ -1,0 +1,150 @@
+// Package loop is the loop IR: how a kernel computes. A function is a tree of loops over blocks and stores.
+//
+// Vectorised and unrolled loops stay loops: their kind is a promise that the verifier checks and a demand on code
+// generation, and the interpreter runs them like any other. Every node's meaning is therefore that of the plain
+// sequential program. Indices are physical: buffers know shapes and strides, and no logical layout.
+package loop
+
+import (
+	"lathe/internal/expr"
+	"lathe/internal/types"
+)
+
+// A Func is one kernel. Params are the buffers it is given, in call order: inputs, constants, then outputs.
+type Func struct {
+	Name   string
+	Params []*Buffer
+	Body   Stmt
+	// Origin names the model nodes the kernel came from.
+	Origin []string
+}
+
+// A Buffer is a rectangular piece of memory. Element (i...) lies at the sum of i*Strides elements from its base.
+// A buffer in Reg scope has no address: after unrolling each of its indices is constant, with at most one vector axis,
+// the last, of stride 1.
+type Buffer struct {
+	Name    string
+	DType   types.DType
+	Shape   []int
+	Strides []int // nil: row-major
+	Scope   Scope
+	// Align is the alignment of the base in bytes; 0 means that of the element type.
+	Align int
+}
+
+// A Scope says where a buffer lives.
+type Scope uint8
+
+const (
+	Global Scope = iota // shared by all workers: parameters and the workspace
+	Worker              // scratch of one worker, static size
+	Reg                 // vector registers
+)
+
+func (s Scope) String() string { return [...]string{"global", "worker", "reg"}[s] }
+
+func (b *Buffer) Label() string     { return b.Name }
+func (b *Buffer) Elem() types.DType { return b.DType }
+
+// Bytes is the extent of b in memory when it is contiguous.
+func (b *Buffer) Bytes() int { return types.Count(b.Shape) * b.DType.Size() }
+
+// RowMajor returns the strides, in elements, of a dense tensor.
+func RowMajor(shape []int) []int {
+	s := make([]int, len(shape))
+	n := 1
+	for i := len(shape) - 1; i >= 0; i-- {
+		s[i] = n
+		n *= shape[i]
+	}
+	return s
+}
+
+// StridesOf returns b's strides, row-major ones when none are set.
+func (b *Buffer) StridesOf() []int {
+	if b.Strides != nil {
+		return b.Strides
+	}
+	return RowMajor(b.Shape)
+}
+
+// A Stmt is one of Seq, For, If, Store, Let, Alloc and Block, as a pointer.
+type Stmt interface{ isStmt() }
+
+// A Seq runs its statements in order.
+type Seq struct{ List []Stmt }
+
+// A For runs Body with Var = Min, Min+1, ..., Min+Extent-1. A negative extent runs nothing.
+type For struct {
+	Var         *expr.Var
+	Min, Extent expr.Expr
+	Kind        Kind
+	Body        Stmt
+}
+
+// A Kind says how a loop is executed.
+type Kind uint8
+
+const (
+	Serial   Kind = iota
+	Parallel      // iterations are divided among workers in contiguous runs; they write disjoint elements; outermost only
+	Vector        // constant extent; all iterations at once, one lane each
+	Unrolled      // constant extent; the body is emitted once per iteration
+)
+
+func (k Kind) String() string { return [...]string{"for", "parallel", "vector", "unroll"}[k] }
+
+// An If runs Then where Cond holds and Else, which may be nil, elsewhere.
+type If struct {
+	Cond       expr.Expr
+	Then, Else Stmt
+}
+
+// A Store writes one element. Value has the buffer's Compute type (Bool for Bool) and is narrowed to its element type:
+// floats round to nearest even, integers wrap.
+type Store struct {
+	To    *Buffer
+	Index []expr.Expr
+	Value expr.Expr
+}
+
+// A Let binds Var within Body.
+type Let struct {
+	Var   *expr.Var
+	Value expr.Expr
+	Body  Stmt
+}
+
+// An Alloc gives Body a buffer of Worker or Reg scope. Its elements are undefined until stored.
+type Alloc struct {
+	Buffer *Buffer
+	Body   Stmt
+}
+
+// A Block is the computation of one element of a stage, as long as the schedule may still move it: Body with each
+// iteration variable bound to an expression of the surrounding loops. Init runs where all reduction variables are at
+// their first value, before Body. Where is a condition on the iteration variables; nothing runs where it fails.
+// lower_blocks replaces blocks by plain statements.
+type Block struct {
+	Name  string
+	Iters []Iter
+	Where expr.Expr // nil: always
+	Init  *Store    // nil: no reduction
+	Body  *Store
+}
+
+// An Iter is an iteration variable of a block with its domain [0, Extent).
+type Iter struct {
+	Var     *expr.Var
+	Extent  int
+	Reduce  bool
+	Binding expr.Expr
+}
+
+func (*Seq) isStmt()   {}
+func (*For) isStmt()   {}
+func (*If) isStmt()    {}
+func (*Store) isStmt() {}
+func (*Let) isStmt()   {}
+func (*Alloc) isStmt() {}
+func (*Block) isStmt() {}
