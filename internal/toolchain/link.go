@@ -1,0 +1,146 @@
+package toolchain
+
+// #include <stdlib.h>
+// #include "shim.h"
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// LinkOptions describe a shared object.
+type LinkOptions struct {
+	Soname  string   // DT_SONAME; none if empty
+	Exports []string // the dynamic symbols; everything else is local
+	Triple  string   // target of all objects; empty is this machine's
+}
+
+// emulations are lld's names of the ELF flavours by the triple's architecture.
+var emulations = []struct{ arch, name string }{
+	{"x86_64", "elf_x86_64"},
+	{"aarch64", "aarch64linux"},
+	{"riscv64", "elf64lriscv"},
+	{"riscv32", "elf32lriscv"},
+	{"armv", "armelf_linux_eabi"},
+	{"thumbv", "armelf_linux_eabi"},
+	{"arm-", "armelf_linux_eabi"},
+	{"i386", "elf_i386"},
+	{"i686", "elf_i386"},
+}
+
+// Link makes one shared object of the given objects. It exports o.Exports and nothing else, and imports nothing: an
+// undefined symbol, such as a libc function LLVM found useful, is an error, as is an export nobody defines. The bytes
+// depend on the arguments only.
+func Link(objs []Object, o LinkOptions) ([]byte, error) {
+	if o.Triple == "" {
+		o.Triple = HostTriple()
+	}
+	emulation, err := emulationOf(o.Triple)
+	if err != nil {
+		return nil, err
+	}
+	script, err := versionScript(o.Exports)
+	if err != nil {
+		return nil, err
+	}
+	if len(objs) == 0 {
+		return nil, errors.New("link: no objects")
+	}
+	// lld reads and writes files only, and puts its output in place by renaming.
+	dir, err := os.MkdirTemp("", "lathe-link-")
+	if err != nil {
+		return nil, fmt.Errorf("link: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	exports, output := filepath.Join(dir, "exports"), filepath.Join(dir, "output")
+	args := []string{
+		"ld.lld", "-shared", "-m", emulation, "-o", output, "--version-script", exports,
+		"-z", "defs", "-z", "now", "-z", "relro", "-z", "noexecstack",
+		"--hash-style=gnu", "--build-id=none", "--fatal-warnings", "--threads=1",
+	}
+	if o.Soname != "" {
+		args = append(args, "-soname="+o.Soname)
+	}
+	if err := os.WriteFile(exports, []byte(script), 0o600); err != nil {
+		return nil, fmt.Errorf("link: %w", err)
+	}
+	for i, b := range objs {
+		name := filepath.Join(dir, strconv.Itoa(i)+".o")
+		if err := os.WriteFile(name, b, 0o600); err != nil {
+			return nil, fmt.Errorf("link: %w", err)
+		}
+		args = append(args, name)
+	}
+	if code, message := lld(args); code != 0 {
+		return nil, linkError(code, message, dir)
+	}
+	lib, err := os.ReadFile(output)
+	if err != nil {
+		return nil, fmt.Errorf("link: %w", err)
+	}
+	return lib, nil
+}
+
+func emulationOf(triple string) (string, error) {
+	if !strings.Contains(triple, "windows") && !strings.Contains(triple, "darwin") && !strings.Contains(triple, "apple") {
+		for _, e := range emulations {
+			if strings.HasPrefix(triple+"-", e.arch) {
+				return e.name, nil
+			}
+		}
+	}
+	return "", fmt.Errorf("link: no shared objects for target %s: only ELF on x86_64, i386, i686, aarch64, arm, riscv32 and riscv64", triple)
+}
+
+// versionScript words the list of exports for lld. Names are checked, for the script's syntax has wildcards and blocks.
+func versionScript(exports []string) (string, error) {
+	if len(exports) == 0 {
+		return "", errors.New("link: no exports: nothing in the shared object could be called")
+	}
+	var b strings.Builder
+	b.WriteString("{ global:")
+	for _, e := range exports {
+		if e == "" || strings.Trim(e, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != "" || e[0] >= '0' && e[0] <= '9' {
+			return "", fmt.Errorf("link: export %q is not a C name", e)
+		}
+		b.WriteString(" " + e + ";")
+	}
+	b.WriteString(" local: *; };\n")
+	return b.String(), nil
+}
+
+func lld(args []string) (code int, message string) {
+	var free cStrings
+	defer free.all()
+	for _, a := range args {
+		free.add(a)
+	}
+	start()
+	using.Lock()
+	defer using.Unlock()
+	var text *C.char
+	code = int(C.lathe_link(C.int(len(free)), &free[0], &text))
+	return code, takeString(text)
+}
+
+// linkError keeps lld's complaints and drops its name, the temporary folder and its hints.
+func linkError(code int, message, dir string) error {
+	message = strings.ReplaceAll(message, dir+string(filepath.Separator), "")
+	var found []string
+	for l := range strings.Lines(message) {
+		if _, text, ok := strings.Cut(l, "error: "); ok {
+			found = append(found, strings.TrimSpace(text))
+		} else if detail, ok := strings.CutPrefix(l, ">>> "); ok && len(found) > 0 {
+			found[len(found)-1] += ", " + strings.TrimSpace(detail)
+		}
+	}
+	if len(found) == 0 {
+		return fmt.Errorf("link: lld failed with code %d: %s", code, oneLine(message))
+	}
+	return fmt.Errorf("link: %s", oneLine(strings.Join(found, "\n")))
+}

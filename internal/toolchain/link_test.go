@@ -1,0 +1,178 @@
+package toolchain
+
+import (
+	"bytes"
+	"debug/elf"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/ebitengine/purego"
+)
+
+const twiceIR = `declare i32 @add(i32, i32)
+@step = constant i32 7
+define i32 @twice(i32 %x) nounwind {
+  %y = call i32 @add(i32 %x, i32 %x)
+  %k = load i32, ptr @step
+  %z = add i32 %y, %k
+  ret i32 %z
+}
+`
+
+func compileFor(t *testing.T, m *Machine, irs ...string) []Object {
+	t.Helper()
+	objects, err := m.CompileAll(t.Context(), irs, "", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return objects
+}
+
+func TestLinkAndCall(t *testing.T) {
+	cpu, features := HostCPU()
+	m := open(t, Options{CPU: cpu, Features: features})
+	lib, err := Link(compileFor(t, m, addIR, twiceIR), LinkOptions{Soname: "mod.so", Exports: []string{"twice"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "mod.so")
+	if err := os.WriteFile(path, lib, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	handle, err := purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_LOCAL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer purego.Dlclose(handle)
+	var twice func(int32) int32
+	purego.RegisterLibFunc(&twice, handle, "twice")
+	if got := twice(20); got != 47 {
+		t.Errorf("twice(20) = %d, want 47", got)
+	}
+	if _, err := purego.Dlsym(handle, "add"); err == nil {
+		t.Error("add is visible, though it is not among the exports")
+	}
+}
+
+// A model's library is loaded next to others and mapped shared: no needed libraries, no imports, nothing writable.
+func TestLinkedForm(t *testing.T) {
+	for _, triple := range []string{"x86_64-linux-gnu", "aarch64-linux-gnu", "riscv64-linux-gnu", "armv7-linux-gnueabihf", "i686-linux-gnu"} {
+		t.Run(triple, func(t *testing.T) {
+			m := open(t, Options{Triple: triple})
+			lib, err := Link(compileFor(t, m, addIR, twiceIR), LinkOptions{Soname: "mod.so", Exports: []string{"twice"}, Triple: triple})
+			if err != nil {
+				t.Fatal(err)
+			}
+			f, err := elf.NewFile(bytes.NewReader(lib))
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkForm(t, f)
+		})
+	}
+}
+
+func checkForm(t *testing.T, f *elf.File) {
+	if f.Type != elf.ET_DYN {
+		t.Errorf("type %v", f.Type)
+	}
+	if name, err := f.DynString(elf.DT_SONAME); err != nil || !slices.Equal(name, []string{"mod.so"}) {
+		t.Errorf("soname %q, %v", name, err)
+	}
+	if libs, err := f.ImportedLibraries(); err != nil || len(libs) != 0 {
+		t.Errorf("needs %v, %v", libs, err)
+	}
+	symbols, err := f.DynamicSymbols()
+	if err != nil || len(symbols) != 1 || symbols[0].Name != "twice" || symbols[0].Section == elf.SHN_UNDEF {
+		t.Errorf("dynamic symbols %v, %v", symbols, err)
+	}
+	if f.Section(".note.gnu.build-id") != nil || f.Section(".gnu.hash") == nil || f.Section(".hash") != nil {
+		t.Error("wrong set of sections: want .gnu.hash, no .hash, no build id")
+	}
+	relro := func(p *elf.Prog) bool {
+		return slices.ContainsFunc(f.Progs, func(r *elf.Prog) bool {
+			return r.Type == elf.PT_GNU_RELRO && r.Vaddr <= p.Vaddr && p.Vaddr+p.Memsz <= r.Vaddr+r.Memsz
+		})
+	}
+	for _, p := range f.Progs {
+		if p.Type == elf.PT_LOAD && p.Flags&elf.PF_W != 0 && !relro(p) {
+			t.Errorf("segment at %#x stays writable", p.Vaddr)
+		}
+	}
+}
+
+func TestLinkIsDeterministic(t *testing.T) {
+	m := open(t, Options{Triple: "x86_64-linux-gnu"})
+	o := LinkOptions{Soname: "mod.so", Exports: []string{"twice", "add"}, Triple: m.Triple()}
+	first, err := Link(compileFor(t, m, addIR, twiceIR), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TMPDIR", t.TempDir())
+	second, err := Link(compileFor(t, m, addIR, twiceIR), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(first, second) {
+		t.Error("the same arguments gave different bytes")
+	}
+}
+
+func TestLinkErrors(t *testing.T) {
+	temp := t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	m := open(t, Options{Triple: "x86_64-linux-gnu"})
+	objects := compileFor(t, m, addIR, twiceIR)
+	add, twice := objects[0], objects[1]
+	foreign := compileFor(t, open(t, Options{Triple: "aarch64-linux-gnu"}), addIR)[0]
+	for _, c := range []struct {
+		name string
+		objs []Object
+		o    LinkOptions
+		want []string
+	}{
+		{"undefined", []Object{twice}, LinkOptions{Exports: []string{"twice"}}, []string{"undefined symbol: add", "twice"}},
+		{"twice defined", []Object{add, add}, LinkOptions{Exports: []string{"add"}}, []string{"duplicate symbol: add"}},
+		{"missing export", []Object{add}, LinkOptions{Exports: []string{"add", "sub"}}, []string{"sub", "not defined"}},
+		{"no exports", []Object{add}, LinkOptions{}, []string{"no exports"}},
+		{"wildcard", []Object{add}, LinkOptions{Exports: []string{"a*"}}, []string{`"a*" is not a C name`}},
+		{"no objects", nil, LinkOptions{Exports: []string{"add"}}, []string{"no objects"}},
+		{"not an object", []Object{[]byte("hello, world")}, LinkOptions{Exports: []string{"add"}}, []string{"0.o"}},
+		{"truncated", []Object{add[:len(add)/2]}, LinkOptions{Exports: []string{"add"}}, []string{"0.o"}},
+		{"empty", []Object{{}}, LinkOptions{Exports: []string{"add"}}, []string{"link: "}},
+		{"other machine", []Object{add, foreign}, LinkOptions{Exports: []string{"add"}}, []string{"1.o", "incompatible"}},
+		{"no ELF", []Object{add}, LinkOptions{Exports: []string{"add"}, Triple: "wasm32-unknown-unknown"}, []string{"no shared objects for target wasm32"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if c.o.Triple == "" {
+				c.o.Triple = m.Triple()
+			}
+			_, err := Link(c.objs, c.o)
+			wantError(t, err, c.want...)
+			if left, _ := os.ReadDir(temp); len(left) != 0 {
+				t.Errorf("left behind: %v", left)
+			}
+			if _, err := Link(objects, LinkOptions{Exports: []string{"twice"}, Triple: m.Triple()}); err != nil {
+				t.Errorf("the next link fails: %v", err)
+			}
+		})
+	}
+}
+
+func BenchmarkLink(b *testing.B) {
+	m, err := Open(Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	object, err := m.Compile(addIR, "")
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if _, err := Link([]Object{object}, LinkOptions{Exports: []string{"add"}}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,190 @@
+// Starting LLVM, guarding it, and one guarded compilation.
+
+#include "shim.h"
+#include "targets.h"
+
+#include "llvm-c/Analysis.h"
+#include "llvm-c/Core.h"
+#include "llvm-c/Error.h"
+#include "llvm-c/ErrorHandling.h"
+#include "llvm-c/IRReader.h"
+#include "llvm-c/Target.h"
+#include "llvm-c/TargetMachine.h"
+#include "llvm-c/Transforms/PassBuilder.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/CrashRecoveryContext.h"
+#include "llvm/Support/PrettyStackTrace.h"
+#include "llvm/Support/Signals.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <memory>
+#include <string>
+
+namespace {
+
+thread_local char *fatal_message;
+
+// LLVM calls this, on the thread at fault, before it ends the process. Inside guarded() it does not return.
+void on_fatal(const char *reason) {
+  free(fatal_message);
+  fatal_message = strdup(reason);
+  if (auto *context = llvm::CrashRecoveryContext::GetCurrent())
+    context->HandleExit(70);
+}
+
+// guarded runs f and reports whether it came to its end. If it did not, everything f built is lost (nothing is
+// destroyed on the way out, for it may be half made) and *message says why.
+bool guarded(char **message, llvm::function_ref<void()> f) {
+  const void *stack = llvm::SavePrettyStackState();
+  llvm::CrashRecoveryContext context;
+  if (context.RunSafely(f))
+    return true;
+  llvm::RestorePrettyStackState(stack);
+  *message = fatal_message ? fatal_message : strdup("LLVM stopped without a message");
+  fatal_message = nullptr;
+  return false;
+}
+
+template <auto F> struct Deleter {
+  template <class T> void operator()(T *p) const { F(p); }
+};
+using Context = std::unique_ptr<LLVMOpaqueContext, Deleter<LLVMContextDispose>>;
+using Module = std::unique_ptr<LLVMOpaqueModule, Deleter<LLVMDisposeModule>>;
+using Machine = std::unique_ptr<LLVMOpaqueTargetMachine, Deleter<LLVMDisposeTargetMachine>>;
+using Layout = std::unique_ptr<LLVMOpaqueTargetData, Deleter<LLVMDisposeTargetData>>;
+using Buffer = std::unique_ptr<LLVMOpaqueMemoryBuffer, Deleter<LLVMDisposeMemoryBuffer>>;
+using PassOptions = std::unique_ptr<LLVMOpaquePassBuilderOptions, Deleter<LLVMDisposePassBuilderOptions>>;
+
+// Without a handler LLVM prints a back end's errors and exits.
+void collect_error(LLVMDiagnosticInfoRef info, void *to) {
+  if (LLVMGetDiagInfoSeverity(info) != LLVMDSError)
+    return;
+  auto *errors = static_cast<std::string *>(to);
+  char *text = LLVMGetDiagInfoDescription(info);
+  if (!errors->empty())
+    *errors += '\n';
+  *errors += text;
+  LLVMDisposeMessage(text);
+}
+
+void fail(lathe_answer *out, int stage, const char *message) {
+  out->stage = stage;
+  out->message = strdup(message && *message ? message : "no reason given");
+}
+
+void answer(lathe_answer *out, const char *data, size_t size) {
+  out->stage = LATHE_OK;
+  out->data = static_cast<char *>(malloc(size ? size : 1));
+  out->size = size;
+  memcpy(out->data, data, size);
+}
+
+Machine open_machine(const lathe_job &job, char **message) {
+  LLVMTargetRef target;
+  if (LLVMGetTargetFromTriple(job.triple, &target, message))
+    return nullptr;
+  Machine machine(LLVMCreateTargetMachine(target, job.triple, job.cpu, job.features, LLVMCodeGenOptLevel(job.level),
+                                          LLVMRelocPIC, LLVMCodeModelDefault));
+  if (machine)
+    LLVMSetTargetMachineAsmVerbosity(machine.get(), true);
+  return machine;
+}
+
+void emit(LLVMModuleRef module, LLVMTargetMachineRef machine, int kind, const std::string &errors, lathe_answer *out) {
+  if (kind == LATHE_IR) {
+    char *text = LLVMPrintModuleToString(module);
+    answer(out, text, strlen(text));
+    LLVMDisposeMessage(text);
+    return;
+  }
+  char *message = nullptr;
+  LLVMMemoryBufferRef raw = nullptr;
+  auto type = kind == LATHE_OBJECT ? LLVMObjectFile : LLVMAssemblyFile;
+  if (LLVMTargetMachineEmitToMemoryBuffer(machine, module, type, &message, &raw)) {
+    fail(out, LATHE_EMIT, message);
+    LLVMDisposeMessage(message);
+    return;
+  }
+  Buffer buffer(raw);
+  if (!errors.empty())
+    return fail(out, LATHE_EMIT, errors.c_str());
+  answer(out, LLVMGetBufferStart(raw), LLVMGetBufferSize(raw));
+}
+
+void compile(const lathe_job &job, lathe_answer *out) {
+  char *message = nullptr;
+  std::string errors;
+  Context context(LLVMContextCreate());
+  LLVMContextSetDiagnosticHandler(context.get(), collect_error, &errors);
+  Machine machine = open_machine(job, &message);
+  if (!machine) {
+    fail(out, LATHE_EMIT, message ? message : "no target machine");
+    LLVMDisposeMessage(message);
+    return;
+  }
+
+  LLVMModuleRef raw;
+  LLVMMemoryBufferRef text = LLVMCreateMemoryBufferWithMemoryRange(job.ir, job.ir_size, "ir", true);
+  if (LLVMParseIRInContext(context.get(), text, &raw, &message)) { // takes text
+    fail(out, LATHE_PARSE, message);
+    LLVMDisposeMessage(message);
+    return;
+  }
+  Module module(raw);
+  LLVMSetTarget(raw, job.triple);
+  Layout layout(LLVMCreateTargetDataLayout(machine.get()));
+  LLVMSetModuleDataLayout(raw, layout.get());
+
+  bool broken = LLVMVerifyModule(raw, LLVMReturnStatusAction, &message);
+  if (broken)
+    fail(out, LATHE_VERIFY, message);
+  LLVMDisposeMessage(message);
+  if (broken)
+    return;
+
+  PassOptions options(LLVMCreatePassBuilderOptions());
+  if (LLVMErrorRef error = LLVMRunPasses(raw, job.passes, machine.get(), options.get())) {
+    char *reason = LLVMGetErrorMessage(error);
+    fail(out, LATHE_PASSES, reason);
+    LLVMDisposeErrorMessage(reason);
+    return;
+  }
+  emit(raw, machine.get(), job.kind, errors, out);
+}
+
+} // namespace
+
+extern "C" void lathe_start(void) {
+#define START(T)                                                                                                       \
+  LLVMInitialize##T##TargetInfo();                                                                                     \
+  LLVMInitialize##T##Target();                                                                                         \
+  LLVMInitialize##T##TargetMC();                                                                                       \
+  LLVMInitialize##T##AsmPrinter();
+  LATHE_TARGETS(START)
+#define START_PARSER(T) LLVMInitialize##T##AsmParser();
+  LATHE_TARGETS_WITH_PARSER(START_PARSER)
+
+  // Signals belong to Go's runtime, but two things in LLVM take them over, once in a process: crash recovery, and the
+  // removal of temporary files, which lld's output starts. Let both do it now and give the signals back.
+  struct sigaction old[NSIG];
+  for (int i = 1; i < NSIG; i++)
+    sigaction(i, nullptr, &old[i]);
+  llvm::CrashRecoveryContext::Enable();
+  llvm::sys::RemoveFileOnSignal("");
+  llvm::sys::DontRemoveFileOnSignal("");
+  for (int i = 1; i < NSIG; i++)
+    if (i != SIGKILL && i != SIGSTOP)
+      sigaction(i, &old[i], nullptr);
+  LLVMInstallFatalErrorHandler(on_fatal);
+}
+
+extern "C" void lathe_compile(const lathe_job *job, lathe_answer *out) {
+  *out = {};
+  char *message = nullptr;
+  if (!guarded(&message, [&] { compile(*job, out); }))
+    *out = {LATHE_FATAL, message, nullptr, 0};
+}
