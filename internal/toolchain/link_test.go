@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"debug/elf"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/ebitengine/purego"
 )
@@ -158,6 +161,25 @@ func TestLinkErrors(t *testing.T) {
 				t.Errorf("the next link fails: %v", err)
 			}
 		})
+	}
+}
+
+// lld would take over the signals at which it removes its temporary files.
+func TestLinkLeavesSignalsToGo(t *testing.T) {
+	m := open(t, Options{})
+	got := make(chan os.Signal, 1)
+	signal.Notify(got, syscall.SIGHUP)
+	defer signal.Stop(got)
+	if _, err := Link(compileFor(t, m, addIR), LinkOptions{Exports: []string{"add"}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-got:
+	case <-time.After(10 * time.Second):
+		t.Error("the signal did not reach Go")
 	}
 }
 

@@ -67,11 +67,11 @@ func (m *Machine) emit(ir, passes string, kind C.int) ([]byte, error) {
 		return nil, stageError(out.stage, takeString(out.message), ir)
 	}
 	defer C.free(unsafe.Pointer(out.data))
-	return unsafeBytes(unsafe.Pointer(out.data), out.size), nil
+	return copied(unsafe.Pointer(out.data), out.size), nil
 }
 
-// unsafeBytes copies C memory; C.GoBytes would limit its length to an int32.
-func unsafeBytes(p unsafe.Pointer, n C.size_t) []byte {
+// copied returns a copy of C memory; C.GoBytes would limit its length to an int32.
+func copied(p unsafe.Pointer, n C.size_t) []byte {
 	return append([]byte(nil), unsafe.Slice((*byte)(p), n)...)
 }
 

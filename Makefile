@@ -1,0 +1,67 @@
+# Variables to set on the command line: LLVM_CONFIG (an llvm-config of LLVM 22 other than Debian's), LATHE_MODELS (the folder
+# of models for conformance), FUZZTIME, BENCH (a pattern of benchmark names).
+FUZZTIME ?= 10s
+BENCH ?= .
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+# How the demo's picture becomes the model's input.
+DEMO_FLAGS := --target llvm
+DEMO_RUN_FLAGS := --image examples/demo/sample.png --labels examples/demo/labels.txt --print-time --print-top 5
+
+ifdef LLVM_CONFIG
+export LLVM_CONFIG
+export CGO_CFLAGS := -g -O2 -I$(shell $(LLVM_CONFIG) --includedir)
+export CGO_CXXFLAGS := $(CGO_CFLAGS)
+export CGO_LDFLAGS := -L$(shell $(LLVM_CONFIG) --libdir) -Wl,-rpath,$(shell $(LLVM_CONFIG) --libdir)
+endif
+LLVM_BIN := $(if $(LLVM_CONFIG),$(shell $(LLVM_CONFIG) --bindir),/usr/lib/llvm-22/bin)
+# The linker of the static build: lld takes seconds where others take longer, but is not required.
+FUSE_LD = $(if $(wildcard $(LLVM_BIN)/ld.lld),-fuse-ld=lld)
+
+.PHONY: help demo test deps build lint fuzz golden conformance bench release clean
+.DEFAULT_GOAL := help
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: deps build ## compile a small network for this machine and run it on a picture
+	@mkdir -p build
+	./lathe compile $(DEMO_FLAGS) -o build/demo.tar examples/demo/digits.onnx
+	./lathe run $(DEMO_RUN_FLAGS) build/demo.tar
+
+test: deps ## run go vet and all tests that need no models
+	go vet ./...
+	go test ./...
+
+deps: ## install LLVM 22 and lld 22 if they are missing (apt)
+	@scripts/install-deps.sh
+
+build: ## build ./lathe
+	go build -o lathe ./cmd/lathe
+
+lint: ## check formatting, go vet, staticcheck
+	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "gofmt -w these:" $$unformatted >&2; exit 1; fi
+	go vet ./...
+	go run $(STATICCHECK) ./...
+
+fuzz: ## run every fuzz target for FUZZTIME
+	scripts/fuzz.sh $(FUZZTIME)
+
+golden: ## rewrite the golden files (look at the difference before committing it)
+	go test $$(go list -f '{{range .TestImports}}{{if eq . "lathe/internal/golden"}}{{$$.ImportPath}} {{end}}{{end}}{{range .XTestImports}}{{if eq . "lathe/internal/golden"}}{{$$.ImportPath}} {{end}}{{end}}' ./...) -update
+
+conformance: ## compare with the expected outputs of real models in LATHE_MODELS
+	@test -n "$$LATHE_MODELS" || { echo "conformance: set LATHE_MODELS to the folder of models" >&2; exit 1; }
+	@test -d "$$LATHE_MODELS" || { echo "conformance: LATHE_MODELS=$$LATHE_MODELS is not a folder" >&2; exit 1; }
+	go test -run Conformance -timeout 60m ./...
+
+bench: ## run the benchmarks that match BENCH
+	go test -run '^$$' -bench '$(BENCH)' ./...
+
+release: ## build build/lathe with LLVM linked in: it needs libc only
+	@mkdir -p build
+	PATH="$(LLVM_BIN):$$PATH" go build -tags llvmstatic -trimpath -o build/lathe \
+		-ldflags='-s -w -extldflags "-static-libgcc $(FUSE_LD)"' ./cmd/lathe
+
+clean: ## remove what the other targets built
+	rm -rf lathe build
