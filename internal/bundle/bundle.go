@@ -1,0 +1,35 @@
+// Package bundle reads and writes the package a compiled model lives in: the library mod.so, TVM's graph JSON mod.json,
+// TVM's parameter blob mod.params and the manifest lathe.json, as one uncompressed tar, as the triple
+// NAME.so/.json/.params (with NAME.lathe.json) or as an unpacked directory.
+//
+// Opening maps the files and copies no weights. Every size and count read from a file is compared with the file before
+// it is used. The package does not load or run the library, and it imports neither the compiler nor the runtime.
+package bundle
+
+// Names of the members of a package, as tvmc has them, and Lathe's manifest.
+const (
+	LibraryName  = "mod.so"
+	GraphName    = "mod.json"
+	ParamsName   = "mod.params"
+	ManifestName = "lathe.json"
+)
+
+// members is the order of the members in a tar.
+var members = []string{LibraryName, GraphName, ParamsName, ManifestName}
+
+// Versions that this build writes and reads.
+const (
+	FormatVersion = 1 // of lathe.json
+	ABIVersion    = 1 // of the exported run function and its context
+)
+
+// Alignment in bytes of every tensor inside mod.params, so that generated code loads whole vectors from the mapping.
+const Alignment = 64
+
+// Contents is what a package is written from.
+type Contents struct {
+	Manifest *Manifest  // Params may be nil: the names are taken from Params below
+	Graph    *GraphJSON // mod.json
+	Library  []byte     // mod.so, an ELF shared object
+	Params   []Param    // constants, in the order of the pointers the library receives
+}

@@ -1,0 +1,200 @@
+package bundle
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+)
+
+// Manifest is lathe.json: what the runtime needs to call the library, and where the package came from.
+type Manifest struct {
+	Format     int               `json:"format"`
+	ABI        int               `json:"abi"`
+	Lathe      string            `json:"lathe"`  // version of the compiler
+	Module     string            `json:"module"` // the library exports lathe_<module>_run
+	Target     Target            `json:"target"`
+	Options    map[string]string `json:"options,omitempty"` // resolved compile options
+	Source     Source            `json:"source"`
+	Workspace  int               `json:"workspace"`   // bytes
+	Scratch    int               `json:"scratch"`     // bytes per worker
+	MaxWorkers int               `json:"max_workers"` // 0 = any number, 1 = small model
+	Symbols    int               `json:"symbols"`     // data-dependent dims
+	Steps      []Step            `json:"steps"`
+	Inputs     []TensorInfo      `json:"inputs"`
+	Outputs    []TensorInfo      `json:"outputs"`
+	Params     []string          `json:"params"` // order of the pointers in the run context
+	Notes      []string          `json:"notes,omitempty"`
+}
+
+// Target is what the library was compiled for.
+type Target struct {
+	String   string   `json:"string"`   // as the user wrote it, resolved
+	Triple   string   `json:"triple"`   // LLVM's
+	CPU      string   `json:"cpu"`      // LLVM's name
+	Features []string `json:"features"` // LLVM's names of the features the code needs
+}
+
+// Source is the model a package was compiled from.
+type Source struct {
+	File   string `json:"file"`
+	SHA256 string `json:"sha256"`
+}
+
+// Step is one top-level step of the run function, between two barriers.
+type Step struct {
+	Name    string   `json:"name"`
+	Ops     []string `json:"ops"`     // operators by Relay's names
+	Nodes   []string `json:"nodes"`   // nodes of the model
+	FLOPs   int64    `json:"flops"`   // arithmetic operations
+	Bytes   int64    `json:"bytes"`   // bytes read and written at least
+	Workers int      `json:"workers"` // workers that take part; 0 = all
+}
+
+// TensorInfo describes an input or output. Shape is an upper bound where Symbols names a symbol.
+type TensorInfo struct {
+	Name    string `json:"name"`
+	DType   string `json:"dtype"`
+	Shape   []int  `json:"shape"`
+	Symbols []int  `json:"symbols,omitempty"` // per dim: index of the symbol that holds its actual extent, or -1
+}
+
+// ByteSize returns the bytes of the tensor at its largest.
+func (t TensorInfo) ByteSize() (int, error) { return ByteSize(t.DType, t.Shape) }
+
+// RunSymbol is the name of the library's entry point.
+func (m *Manifest) RunSymbol() string { return "lathe_" + m.Module + "_run" }
+
+// Marshal checks m and returns lathe.json: indented, with a stable order of keys.
+func (m *Manifest) Marshal() ([]byte, error) {
+	if err := m.check(); err != nil {
+		return nil, fmt.Errorf("%s: %w", ManifestName, err)
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(m); err != nil {
+		return nil, fmt.Errorf("%s: %w", ManifestName, err)
+	}
+	return b.Bytes(), nil
+}
+
+// ParseManifest reads and checks lathe.json. Unknown keys are ignored: they may only add information within a format
+// version.
+func ParseManifest(b []byte) (*Manifest, error) {
+	// The versions decide whether the other keys mean what this build thinks they mean.
+	var v struct {
+		Format int    `json:"format"`
+		ABI    int    `json:"abi"`
+		Lathe  string `json:"lathe"`
+	}
+	if err := json.Unmarshal(b, &v); err != nil {
+		return nil, fmt.Errorf("%s: %w", ManifestName, err)
+	}
+	if v.Format != FormatVersion {
+		return nil, fmt.Errorf("%s: package format %d, written by lathe %s; this build reads format %d: recompile the model",
+			ManifestName, v.Format, quoteVersion(v.Lathe), FormatVersion)
+	}
+	if v.ABI != ABIVersion {
+		return nil, fmt.Errorf("%s: ABI %d, written by lathe %s; this build calls ABI %d: recompile the model",
+			ManifestName, v.ABI, quoteVersion(v.Lathe), ABIVersion)
+	}
+	m := new(Manifest)
+	if err := json.Unmarshal(b, m); err != nil {
+		return nil, fmt.Errorf("%s: %w", ManifestName, err)
+	}
+	if err := m.check(); err != nil {
+		return nil, fmt.Errorf("%s: %w", ManifestName, err)
+	}
+	return m, nil
+}
+
+func quoteVersion(v string) string {
+	if v == "" {
+		return "(unknown version)"
+	}
+	return v
+}
+
+var moduleName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,199}$`)
+
+// Limits on counts that are not bounded by the size of the file.
+const (
+	maxSymbols = 1 << 20
+	maxWorkers = 1 << 16
+	maxRank    = 64
+)
+
+func (m *Manifest) check() error {
+	if m.Format != FormatVersion || m.ABI != ABIVersion {
+		return fmt.Errorf("format %d, ABI %d instead of %d, %d", m.Format, m.ABI, FormatVersion, ABIVersion)
+	}
+	if !moduleName.MatchString(m.Module) {
+		return fmt.Errorf("module name %q is not an identifier", m.Module)
+	}
+	for _, f := range []struct {
+		key      string
+		val, max int
+	}{
+		{"workspace", m.Workspace, maxBytes},
+		{"scratch", m.Scratch, maxBytes / maxWorkers},
+		{"max_workers", m.MaxWorkers, maxWorkers},
+		{"symbols", m.Symbols, maxSymbols},
+	} {
+		if f.val < 0 || f.val > f.max {
+			return fmt.Errorf("%s is %d, outside 0..%d", f.key, f.val, f.max)
+		}
+	}
+	for i, s := range m.Steps {
+		if s.Workers < 0 || s.FLOPs < 0 || s.Bytes < 0 {
+			return fmt.Errorf("step %d (%q): negative workers, flops or bytes", i, s.Name)
+		}
+	}
+	if err := m.checkTensors("input", m.Inputs, false); err != nil {
+		return err
+	}
+	if err := m.checkTensors("output", m.Outputs, true); err != nil {
+		return err
+	}
+	return distinct("parameter", m.Params)
+}
+
+func (m *Manifest) checkTensors(role string, ts []TensorInfo, symbols bool) error {
+	names := make([]string, len(ts))
+	total := 0
+	for i, t := range ts {
+		names[i] = t.Name
+		if len(t.Shape) > maxRank {
+			return fmt.Errorf("%s %q: %d dimensions", role, t.Name, len(t.Shape))
+		}
+		n, err := t.ByteSize()
+		if err != nil {
+			return fmt.Errorf("%s %q: %w", role, t.Name, err)
+		}
+		if total += n; total > maxBytes {
+			return fmt.Errorf("%ss are larger than any memory together", role)
+		}
+		if len(t.Symbols) != 0 && (!symbols || len(t.Symbols) != len(t.Shape)) {
+			return fmt.Errorf("%s %q: %d symbols for %d dimensions", role, t.Name, len(t.Symbols), len(t.Shape))
+		}
+		for _, s := range t.Symbols {
+			if s < -1 || s >= m.Symbols {
+				return fmt.Errorf("%s %q: symbol %d of %d", role, t.Name, s, m.Symbols)
+			}
+		}
+	}
+	return distinct(role, names)
+}
+
+// distinct reports the first name that occurs twice.
+func distinct(role string, names []string) error {
+	seen := make(map[string]struct{}, len(names))
+	for _, n := range names {
+		if _, dup := seen[n]; dup {
+			return fmt.Errorf("%s %q occurs twice", role, n)
+		}
+		seen[n] = struct{}{}
+	}
+	return nil
+}

@@ -1,0 +1,209 @@
+package bundle
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Package is an open package. Library and the data of Params lie in read-only mappings and are valid until Close.
+// A file that somebody shortens while it is mapped faults on access; Write never does that, it replaces files.
+type Package struct {
+	Path     string
+	Manifest *Manifest
+	Library  []byte
+	Params   []Param // in the manifest's order
+	graph    []byte
+	maps     [][]byte
+}
+
+// Open maps a package: a tar, the triple beside NAME.so (by the name of any of its files, or by NAME), or a directory
+// with the members.
+func Open(path string) (*Package, error) {
+	p := &Package{Path: path}
+	found, err := p.locate(path)
+	if err == nil {
+		err = p.parse(found)
+	}
+	if err != nil {
+		p.Close()
+		return nil, fmt.Errorf("package %s: %w", path, err)
+	}
+	return p, nil
+}
+
+// Close releases the mappings.
+func (p *Package) Close() error {
+	var err error
+	for _, m := range p.maps {
+		err = errors.Join(err, unix.Munmap(m))
+	}
+	*p = Package{Path: p.Path}
+	return err
+}
+
+// Graph parses mod.json. The runtime does without it, so Open leaves it alone.
+func (p *Package) Graph() (*GraphJSON, error) {
+	g, err := ParseGraph(p.graph)
+	if err != nil {
+		return nil, fmt.Errorf("package %s: %w", p.Path, err)
+	}
+	return g, nil
+}
+
+// locate maps the files of a package and returns its members by name.
+func (p *Package) locate(path string) (map[string][]byte, error) {
+	st, err := os.Stat(path)
+	switch {
+	case err == nil && st.IsDir():
+		return p.mapMembers(func(member string) string { return filepath.Join(path, member) })
+	case errors.Is(err, fs.ErrNotExist):
+		if _, err := os.Stat(path + ".so"); err == nil {
+			return p.mapTriple(path)
+		}
+		return nil, errors.New("no such file")
+	case err != nil:
+		return nil, plain(err)
+	}
+	for _, suffix := range []string{".lathe.json", ".json", ".params"} {
+		if stem, ok := strings.CutSuffix(path, suffix); ok {
+			if _, err := os.Stat(stem + ".so"); err == nil {
+				return p.mapTriple(stem)
+			}
+		}
+	}
+	b, err := p.mapFile(path)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case isTar(b):
+		return parseTar(b)
+	case strings.HasPrefix(string(b[:min(len(b), 4)]), "\x7fELF"):
+		return p.mapTriple(strings.TrimSuffix(path, ".so"))
+	}
+	return nil, errors.New(identifyFile(path, b))
+}
+
+// mapTriple maps the files beside NAME.so; mod.so of an unpacked directory has lathe.json beside it.
+func (p *Package) mapTriple(stem string) (map[string][]byte, error) {
+	dir, base := filepath.Split(stem)
+	if _, err := os.Stat(filepath.Join(dir, ManifestName)); err == nil && base+".so" == LibraryName {
+		return p.mapMembers(func(member string) string { return filepath.Join(dir, member) })
+	}
+	return p.mapMembers(func(member string) string { return stem + tripleSuffix[member] })
+}
+
+// mapMembers maps those members that exist; parse reports the missing ones.
+func (p *Package) mapMembers(file func(member string) string) (map[string][]byte, error) {
+	found := make(map[string][]byte)
+	for _, member := range members {
+		b, err := p.mapFile(file(member))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", filepath.Base(file(member)), err)
+		}
+		found[member] = b
+	}
+	return found, nil
+}
+
+func (p *Package) mapFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, plain(err)
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return nil, plain(err)
+	}
+	if !st.Mode().IsRegular() {
+		return nil, errors.New("not a plain file")
+	}
+	if st.Size() == 0 {
+		return nil, nil
+	}
+	b, err := unix.Mmap(int(f.Fd()), 0, int(st.Size()), unix.PROT_READ, unix.MAP_PRIVATE)
+	if err != nil {
+		return nil, fmt.Errorf("cannot map the file: %w", err)
+	}
+	p.maps = append(p.maps, b)
+	return b, nil
+}
+
+// plain drops the operation and path that a PathError repeats.
+func plain(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
+}
+
+// parse reads the members.
+func (p *Package) parse(found map[string][]byte) error {
+	if err := complete(found); err != nil {
+		return err
+	}
+	var err error
+	if p.Manifest, err = ParseManifest(found[ManifestName]); err != nil {
+		return err
+	}
+	p.Library, p.graph = found[LibraryName], found[GraphName]
+	if _, err := LibraryArch(p.Library); err != nil {
+		return err
+	}
+	params, err := ParseParams(found[ParamsName])
+	if err != nil {
+		return err
+	}
+	p.Params, err = inOrder(p.Manifest.Params, params)
+	return err
+}
+
+// complete reports missing members, and packages of other programs by name.
+func complete(found map[string][]byte) error {
+	has := func(name string) bool { _, ok := found[name]; return ok }
+	if !has(ManifestName) {
+		switch {
+		case has("metadata.json"):
+			return errors.New("this is a Model Library Format archive of Apache TVM, which holds sources; recompile the model with lathe compile")
+		case has("lib.so"), has("mod.tar"), has(GraphName) && (has(LibraryName) || has(ParamsName)):
+			return errors.New("this is a package of Apache TVM (no lathe.json), whose library needs TVM's runtime; recompile the model with lathe compile")
+		case has(LibraryName):
+			return errors.New("this shared library has no NAME.lathe.json and NAME.json beside it, so it is not a package")
+		}
+		return errors.New("no lathe.json inside, so this is not a package of lathe")
+	}
+	for _, name := range members {
+		if !has(name) {
+			return fmt.Errorf("%s is missing", name)
+		}
+	}
+	return nil
+}
+
+// inOrder arranges params as names says.
+func inOrder(names []string, params []Param) ([]Param, error) {
+	index := make(map[string]int, len(params))
+	for i, q := range params {
+		index[q.Name] = i
+	}
+	ordered := make([]Param, len(names))
+	for i, name := range names {
+		j, ok := index[name]
+		if !ok {
+			return nil, fmt.Errorf("%s: parameter %q is missing", ParamsName, name)
+		}
+		ordered[i] = params[j]
+	}
+	return ordered, nil
+}

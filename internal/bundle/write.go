@@ -1,0 +1,118 @@
+package bundle
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Write writes a package. A path that ends in ".so" gives the triple NAME.so, NAME.json, NAME.params and NAME.lathe.json;
+// any other path gives a tar. Files appear complete or not at all, and equal contents give equal bytes.
+func Write(path string, c *Contents) error {
+	parts, err := c.parts()
+	if err == nil {
+		if strings.HasSuffix(path, ".so") {
+			err = writeTriple(strings.TrimSuffix(path, ".so"), parts)
+		} else {
+			err = writeTar(path, parts)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("writing package %s: %w", path, err)
+	}
+	return nil
+}
+
+// part is a member ready to be written.
+type part struct {
+	name  string
+	size  int
+	write func(io.Writer) error
+}
+
+func bytesPart(name string, b []byte) part {
+	return part{name, len(b), func(w io.Writer) error { _, err := w.Write(b); return err }}
+}
+
+// parts checks the contents and returns the members in the order of members.
+func (c *Contents) parts() ([]part, error) {
+	m := *c.Manifest
+	names := make([]string, len(c.Params))
+	for i, p := range c.Params {
+		names[i] = p.Name
+	}
+	if m.Params != nil && !slices.Equal(m.Params, names) {
+		return nil, fmt.Errorf("the manifest's parameters differ from the constants")
+	}
+	m.Params = names
+	manifest, err := m.Marshal()
+	if err != nil {
+		return nil, err
+	}
+	graph, err := c.Graph.Marshal()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := LibraryArch(c.Library); err != nil {
+		return nil, err
+	}
+	if err := checkParams(c.Params); err != nil {
+		return nil, err
+	}
+	return []part{
+		bytesPart(LibraryName, c.Library),
+		bytesPart(GraphName, graph),
+		{ParamsName, ParamsSize(c.Params), func(w io.Writer) error { return WriteParams(w, c.Params) }},
+		bytesPart(ManifestName, manifest),
+	}, nil
+}
+
+func writeTar(path string, parts []part) error {
+	f, err := createPending(path)
+	if err != nil {
+		return err
+	}
+	defer f.discard()
+	w := newTarWriter(f)
+	for _, p := range parts {
+		if err := w.member(p.name, p.size, p.write); err != nil {
+			return err
+		}
+	}
+	if err := w.Close(); err != nil {
+		return err
+	}
+	return f.commit()
+}
+
+// writeTriple names the files only after all are complete, the library last: it is the one a reader opens.
+func writeTriple(stem string, parts []part) error {
+	var files []*pendingFile
+	for _, p := range parts {
+		f, err := createPending(stem + tripleSuffix[p.name])
+		if err != nil {
+			return err
+		}
+		defer f.discard()
+		files = append(files, f)
+		if err := p.write(f); err != nil {
+			return fmt.Errorf("%s: %w", filepath.Base(f.path), err)
+		}
+	}
+	for _, f := range slices.Backward(files) {
+		if err := f.commit(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tripleSuffix is what a member is called beside the library.
+var tripleSuffix = map[string]string{
+	LibraryName:  ".so",
+	GraphName:    ".json",
+	ParamsName:   ".params",
+	ManifestName: ".lathe.json",
+}

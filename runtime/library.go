@@ -1,0 +1,110 @@
+package runtime
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	goruntime "runtime"
+	"sync/atomic"
+
+	"github.com/ebitengine/purego"
+	"golang.org/x/sys/unix"
+
+	"lathe/internal/bundle"
+)
+
+// library is a package whose code is loaded. Modules share it; the last release unloads it.
+type library struct {
+	pkg    *bundle.Package
+	entry  uintptr // lathe_<module>_run
+	handle uintptr
+	file   *os.File
+	refs   atomic.Int32
+}
+
+func openLibrary(path string) (*library, error) {
+	pkg, err := bundle.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	l := &library{pkg: pkg}
+	l.refs.Store(1)
+	if err := l.load(); err != nil {
+		l.release()
+		return nil, fmt.Errorf("package %s: %w", path, err)
+	}
+	return l, nil
+}
+
+// load checks architecture and CPU before any code of the package can run.
+func (l *library) load() error {
+	m := l.pkg.Manifest
+	arch, err := bundle.LibraryArch(l.pkg.Library)
+	if err != nil {
+		return err
+	}
+	if arch != goruntime.GOARCH {
+		return fmt.Errorf("compiled for %s (target %s), this machine is %s; recompile with --target for this machine",
+			arch, m.Target.String, goruntime.GOARCH)
+	}
+	if err := checkCPU(m.Target.Features, thisCPU()); err != nil {
+		return err
+	}
+	if l.file, l.handle, err = loadCode(m.Module, l.pkg.Library); err != nil {
+		return fmt.Errorf("%s: %w", bundle.LibraryName, err)
+	}
+	if l.entry, err = purego.Dlsym(l.handle, m.RunSymbol()); err != nil {
+		return fmt.Errorf("%s does not export %s", bundle.LibraryName, m.RunSymbol())
+	}
+	return nil
+}
+
+func (l *library) release() error {
+	if l.refs.Add(-1) > 0 {
+		return nil
+	}
+	var err error
+	if l.handle != 0 {
+		err = purego.Dlclose(l.handle)
+	}
+	if l.file != nil {
+		l.file.Close()
+	}
+	return errors.Join(err, l.pkg.Close())
+}
+
+// loadCode gives the code to the dynamic linker through a memory file, so that it works from inside a tar and in a
+// read-only directory. The linker takes a path it knows for the library it knows: the file stays open as long as the
+// code is loaded, so that no other module gets the same number.
+func loadCode(name string, code []byte) (*os.File, uintptr, error) {
+	fd, err := unix.MemfdCreate("lathe-"+name+".so", unix.MFD_CLOEXEC)
+	if err != nil {
+		return loadFromTemp(code)
+	}
+	f := os.NewFile(uintptr(fd), name)
+	if _, err := f.Write(code); err != nil {
+		f.Close()
+		return nil, 0, fmt.Errorf("writing to a memory file: %w", err)
+	}
+	h, err := purego.Dlopen(fmt.Sprintf("/proc/self/fd/%d", fd), purego.RTLD_NOW|purego.RTLD_LOCAL)
+	if err != nil {
+		f.Close()
+		return loadFromTemp(code)
+	}
+	return f, h, nil
+}
+
+// loadFromTemp is for systems without memory files or /proc. The file has no name any more once it is loaded.
+func loadFromTemp(code []byte) (*os.File, uintptr, error) {
+	f, err := os.CreateTemp("", "lathe-*.so")
+	if err != nil {
+		return nil, 0, err
+	}
+	defer f.Close()
+	defer os.Remove(f.Name())
+	if _, err := f.Write(code); err != nil {
+		return nil, 0, err
+	}
+	h, err := purego.Dlopen(f.Name(), purego.RTLD_NOW|purego.RTLD_LOCAL)
+	return nil, h, err
+}

@@ -1,0 +1,178 @@
+package runtime
+
+import (
+	"encoding/binary"
+	"fmt"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"lathe/internal/bundle"
+)
+
+// Byte offsets in the run context and sizes, as the generated code has them.
+const (
+	ctxABI           = 0
+	ctxSizeField     = 4
+	ctxInputs        = 8
+	ctxOutputs       = 16
+	ctxParams        = 24
+	ctxWorkspace     = 32
+	ctxScratch       = 40
+	ctxScratchStride = 48
+	ctxBarrier       = 56
+	ctxSymbols       = 64
+	ctxStatus        = 72
+	ctxSpin          = 76
+	ctxWait          = 80
+	ctxWake          = 88
+	ctxSize          = 112
+	barrierSize      = 192
+)
+
+// barrierSpin is the number of pauses a worker spends at a barrier before it sleeps: 1000 take 10 to 40 µs, a little
+// more than falling asleep and waking up cost. With more workers than CPUs the others cannot arrive meanwhile.
+const barrierSpin = 1000
+
+// cacheLine separates what different workers write; the context's parts and all tensors start at a multiple of it.
+const cacheLine = 64
+
+// memory is everything the generated code reads and writes except the weights: one anonymous mapping, which the garbage
+// collector does not move or scan and of which only touched pages take memory.
+type memory struct {
+	b        []byte
+	inputs   []region // own buffers; a bound input is elsewhere
+	outputs  []region
+	inTable  region // pointers to inputs
+	symbols  region
+	bindings []binding
+}
+
+// region is a part of the mapping.
+type region struct{ off, size int }
+
+// layout hands out regions of a mapping that does not exist yet.
+type layout struct{ end int }
+
+func (l *layout) take(size int) region {
+	r := region{l.end, size}
+	l.end += (size + cacheLine - 1) &^ (cacheLine - 1)
+	return r
+}
+
+func (l *layout) tensors(ts []TensorInfo) ([]region, error) {
+	rs := make([]region, len(ts))
+	for i, t := range ts {
+		n, err := t.ByteSize()
+		if err != nil {
+			return nil, err
+		}
+		rs[i] = l.take(n)
+	}
+	return rs, nil
+}
+
+func newMemory(info *Info, params []bundle.Param, workers int, oversubscribed bool) (*memory, error) {
+	var l layout
+	var err error
+	m := &memory{bindings: make([]binding, len(info.Inputs))}
+	l.take(ctxSize)
+	barrier := l.take(barrierSize)
+	m.inTable = l.take(8 * len(info.Inputs))
+	outTable := l.take(8 * len(info.Outputs))
+	paramTable := l.take(8 * len(params))
+	m.symbols = l.take(8 * info.Symbols)
+	if m.inputs, err = l.tensors(info.Inputs); err != nil {
+		return nil, err
+	}
+	if m.outputs, err = l.tensors(info.Outputs); err != nil {
+		return nil, err
+	}
+	// Neighbouring lines are fetched in pairs, so workers keep two lines apart.
+	stride := (info.Scratch + 2*cacheLine - 1) &^ (2*cacheLine - 1)
+	scratch := l.take(stride * workers)
+	workspace := l.take(info.Workspace)
+	if m.b, err = unix.Mmap(-1, 0, l.end, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE); err != nil {
+		return nil, fmt.Errorf("no memory for the model: %d bytes for tensors, work space and scratch: %w", l.end, err)
+	}
+	m.u32(ctxABI, bundle.ABIVersion)
+	m.u32(ctxSizeField, ctxSize)
+	m.pointer(ctxInputs, m.inTable)
+	m.pointer(ctxOutputs, outTable)
+	m.pointer(ctxParams, paramTable)
+	m.pointer(ctxWorkspace, workspace)
+	m.pointer(ctxScratch, scratch)
+	m.u64(ctxScratchStride, uint64(stride))
+	m.pointer(ctxBarrier, barrier)
+	m.pointer(ctxSymbols, m.symbols)
+	m.u32(ctxSpin, barrierSpin)
+	if oversubscribed {
+		m.u32(ctxSpin, 0)
+	}
+	if workers > 1 {
+		cb := barrierCallbacks()
+		m.u64(ctxWait, uint64(cb.wait))
+		m.u64(ctxWake, uint64(cb.wake))
+	}
+	for i, r := range m.inputs {
+		m.pointer(m.inTable.off+8*i, r)
+	}
+	for i, r := range m.outputs {
+		m.pointer(outTable.off+8*i, r)
+	}
+	if err := m.setParams(paramTable, params); err != nil {
+		m.release()
+		return nil, err
+	}
+	return m, nil
+}
+
+// setParams stores the addresses of the weights. Generated code loads them with aligned vector instructions.
+func (m *memory) setParams(table region, params []bundle.Param) error {
+	for i, p := range params {
+		addr := m.address(0) // an empty tensor is never read, but has an address
+		if len(p.Data) > 0 {
+			addr = uintptr(unsafe.Pointer(unsafe.SliceData(p.Data)))
+		}
+		if addr%bundle.Alignment != 0 {
+			return fmt.Errorf("%s: parameter %q is not aligned to %d bytes: another program rewrote the package; recompile the model",
+				bundle.ParamsName, p.Name, bundle.Alignment)
+		}
+		m.u64(table.off+8*i, uint64(addr))
+	}
+	return nil
+}
+
+func (m *memory) release() error {
+	for i := range m.bindings {
+		m.bindings[i].release()
+	}
+	b := m.b
+	m.b = nil
+	return unix.Munmap(b)
+}
+
+func (m *memory) address(off int) uintptr { return uintptr(unsafe.Pointer(&m.b[off])) }
+
+// context is the address of the run context, at the start of the mapping.
+func (m *memory) context() uintptr { return m.address(0) }
+
+func (m *memory) bytes(r region) []byte { return m.b[r.off : r.off+r.size : r.off+r.size] }
+
+func (m *memory) u32(off int, v uint32) { binary.LittleEndian.PutUint32(m.b[off:], v) }
+
+func (m *memory) u64(off int, v uint64) { binary.LittleEndian.PutUint64(m.b[off:], v) }
+
+// pointer stores the address of r. An empty region may lie at the very end; it gets the address of the context.
+func (m *memory) pointer(off int, r region) {
+	if r.size == 0 {
+		r.off = 0
+	}
+	m.u64(off, uint64(m.address(r.off)))
+}
+
+func (m *memory) status() int32 { return int32(binary.LittleEndian.Uint32(m.b[ctxStatus:])) }
+
+func (m *memory) symbol(i int) int64 {
+	return int64(binary.LittleEndian.Uint64(m.b[m.symbols.off+8*i:]))
+}

@@ -1,0 +1,151 @@
+package runtime
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+
+	"lathe/internal/bundle"
+)
+
+// Info is a package's manifest: target, options, source, steps, inputs and outputs.
+type Info = bundle.Manifest
+
+// TensorInfo describes an input or output: name, element type by numpy's name, shape. Where Symbols names a symbol, the
+// dim is an upper bound; Output tells the actual extent.
+type TensorInfo = bundle.TensorInfo
+
+// Errors that methods of a Module wrap.
+var (
+	ErrBusy   = errors.New("the module is running in another goroutine; use Clone to run it twice at once")
+	ErrClosed = errors.New("the module is closed")
+)
+
+// Module is an open package with the memory for one run at a time. Its methods may be called from any goroutine; a call
+// that meets another one in progress returns ErrBusy.
+type Module struct {
+	info  *Info
+	lib   *library
+	opts  options
+	mem   *memory
+	pool  *pool // nil for one worker
+	set   []bool
+	ran   bool
+	state atomic.Int32
+}
+
+// States of a module.
+const (
+	idle int32 = iota
+	busy
+	closed
+)
+
+// Option changes how Open sets up a module.
+type Option func(*options)
+
+type options struct{ workers int }
+
+// WithWorkers sets the number of threads a run uses, instead of LATHE_NUM_THREADS, TVM_NUM_THREADS or what the machine
+// allows. Small models use one thread whatever is asked for. Results do not depend on the number.
+func WithWorkers(n int) Option { return func(o *options) { o.workers = n } }
+
+// Open maps the package at path, checks that this machine can run it and loads its library. The path is a tar, the
+// triple beside NAME.so, or an unpacked directory.
+func Open(path string, opts ...Option) (*Module, error) {
+	var o options
+	o.workers = fromMachine
+	for _, f := range opts {
+		f(&o)
+	}
+	lib, err := openLibrary(path)
+	if err != nil {
+		return nil, err
+	}
+	m, err := newModule(lib, o)
+	if err != nil {
+		lib.release()
+		return nil, fmt.Errorf("package %s: %w", path, err)
+	}
+	return m, nil
+}
+
+// newModule takes over the caller's reference to lib when it succeeds.
+func newModule(lib *library, o options) (*Module, error) {
+	info := lib.pkg.Manifest
+	workers, oversubscribed, err := workerCount(o.workers, info.MaxWorkers)
+	if err != nil {
+		return nil, err
+	}
+	mem, err := newMemory(info, lib.pkg.Params, workers, oversubscribed)
+	if err != nil {
+		return nil, err
+	}
+	m := &Module{info: info, lib: lib, opts: o, mem: mem, set: make([]bool, len(info.Inputs))}
+	if workers > 1 {
+		m.pool = newPool(lib.entry, mem.context(), workers, oversubscribed)
+	}
+	return m, nil
+}
+
+// Clone returns a module that shares the package and its weights with m and has its own inputs, outputs, work space and
+// threads, so that both can run at the same time. Each is closed by itself.
+func (m *Module) Clone() (*Module, error) {
+	if err := m.enter(); err != nil {
+		return nil, fmt.Errorf("clone: %w", err)
+	}
+	defer m.leave()
+	m.lib.refs.Add(1)
+	c, err := newModule(m.lib, m.opts)
+	if err != nil {
+		m.lib.release()
+		return nil, fmt.Errorf("clone: %w", err)
+	}
+	return c, nil
+}
+
+// Close stops the threads and releases the memory; tensors that Output returned must not be used any more. Closing twice
+// is allowed.
+func (m *Module) Close() error {
+	if !m.state.CompareAndSwap(idle, closed) {
+		if m.state.Load() == closed {
+			return nil
+		}
+		return fmt.Errorf("close: %w", ErrBusy)
+	}
+	if m.pool != nil {
+		m.pool.close()
+	}
+	return errors.Join(m.mem.release(), m.lib.release())
+}
+
+// Info returns the package's manifest, which the caller must not change.
+func (m *Module) Info() *Info { return m.info }
+
+// Inputs returns the model's inputs in order.
+func (m *Module) Inputs() []TensorInfo { return slices.Clone(m.info.Inputs) }
+
+// Outputs returns the model's outputs in order.
+func (m *Module) Outputs() []TensorInfo { return slices.Clone(m.info.Outputs) }
+
+// Workers returns the number of threads a run uses.
+func (m *Module) Workers() int {
+	if m.pool == nil {
+		return 1
+	}
+	return m.pool.workers
+}
+
+// enter claims the module for one method call; leave gives it back.
+func (m *Module) enter() error {
+	if m.state.CompareAndSwap(idle, busy) {
+		return nil
+	}
+	if m.state.Load() == closed {
+		return ErrClosed
+	}
+	return ErrBusy
+}
+
+func (m *Module) leave() { m.state.Store(idle) }

@@ -1,0 +1,50 @@
+package runtime
+
+import (
+	"fmt"
+
+	"github.com/ebitengine/purego"
+)
+
+// Run computes the outputs from the inputs. Every input must have been set once.
+func (m *Module) Run() error { return m.RunSteps(0, len(m.info.Steps)) }
+
+// RunSteps runs the steps [first, last) of Info().Steps only. Steps read what earlier ones left in the work space, so
+// this is meaningful after a run, in order: for profiling and debugging.
+func (m *Module) RunSteps(first, last int) error {
+	if first < 0 || last < first || last > len(m.info.Steps) {
+		return fmt.Errorf("run: steps [%d,%d) of a model with %d", first, last, len(m.info.Steps))
+	}
+	if err := m.enter(); err != nil {
+		return fmt.Errorf("run: %w", err)
+	}
+	defer m.leave()
+	if err := m.ready(); err != nil {
+		return err
+	}
+	return m.call(first, last)
+}
+
+func (m *Module) ready() error {
+	for i, set := range m.set {
+		if !set {
+			return fmt.Errorf("run: input %q was never set", m.info.Inputs[i].Name)
+		}
+	}
+	return nil
+}
+
+// call runs steps with all workers and returns the status that the generated code left.
+func (m *Module) call(first, last int) error {
+	m.mem.u32(ctxStatus, 0)
+	if m.pool != nil {
+		m.pool.run(first, last)
+	} else {
+		purego.SyscallN(m.lib.entry, m.mem.context(), 0, 1, uintptr(first), uintptr(last))
+	}
+	m.ran = true
+	if s := m.mem.status(); s != 0 {
+		return fmt.Errorf("run: the model reports status %d: an index or a size that depends on the input's values is out of range", s)
+	}
+	return nil
+}

@@ -1,0 +1,197 @@
+package runtime
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path"
+	goruntime "runtime"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// fromMachine asks workerCount for the default.
+const fromMachine = 0
+
+// limitWorkers bounds what a user may ask for.
+const limitWorkers = 1024
+
+// workerVariables override the default; the second is TVM's.
+var workerVariables = []string{"LATHE_NUM_THREADS", "TVM_NUM_THREADS"}
+
+// workerCount returns the number of workers for a model that allows limit (0 = any), and whether they are more than the
+// CPUs they may run on, so that spinning would keep a worker from its CPU.
+func workerCount(asked, limit int) (n int, oversubscribed bool, err error) {
+	if asked < 0 || asked > limitWorkers {
+		return 0, false, fmt.Errorf("%d workers: must be from 1 to %d", asked, limitWorkers)
+	}
+	n = asked
+	if n == fromMachine {
+		if n, err = workersFromEnv(os.LookupEnv); err != nil {
+			return 0, false, err
+		}
+	}
+	if limit == 1 {
+		return 1, false, nil
+	}
+	root := os.DirFS("/")
+	cpus := allowedCPUs()
+	free := min(len(cpus), cpuQuota(root), goruntime.GOMAXPROCS(0))
+	if n == fromMachine {
+		n = min(free, physicalCores(root, cpus))
+	}
+	if limit > 0 {
+		n = min(n, limit)
+	}
+	return n, n > free, nil
+}
+
+// workersFromEnv reads the variables; without one it returns fromMachine.
+func workersFromEnv(lookup func(string) (string, bool)) (int, error) {
+	for _, name := range workerVariables {
+		text, ok := lookup(name)
+		if !ok || text == "" {
+			continue
+		}
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > limitWorkers {
+			return 0, fmt.Errorf("environment variable %s=%q: must be a number from 1 to %d", name, text, limitWorkers)
+		}
+		return n, nil
+	}
+	return fromMachine, nil
+}
+
+// allowedCPUs lists the CPUs this process may run on. When the kernel does not tell, it is what Go counts.
+func allowedCPUs() []int {
+	var cpus []int
+	var set unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &set); err == nil {
+		for i := range len(set) * 64 {
+			if set.IsSet(i) {
+				cpus = append(cpus, i)
+			}
+		}
+	}
+	for i := 0; len(cpus) == 0 && i < goruntime.NumCPU(); i++ {
+		cpus = append(cpus, i)
+	}
+	return cpus
+}
+
+const cpuDir = "sys/devices/system/cpu"
+
+// physicalCores counts the cores behind cpus: two threads of one core share its arithmetic units.
+func physicalCores(root fs.FS, cpus []int) int {
+	if b, err := fs.ReadFile(root, cpuDir+"/smt/active"); err == nil && string(bytes.TrimSpace(b)) == "0" {
+		return len(cpus)
+	}
+	cores := make(map[string]struct{})
+	for _, cpu := range cpus {
+		topology := fmt.Sprintf("%s/cpu%d/topology/", cpuDir, cpu)
+		core, err := fs.ReadFile(root, topology+"core_id")
+		if err != nil {
+			core = fmt.Appendf(nil, "cpu%d", cpu)
+		}
+		// Core numbers repeat from package to package and, on some machines, from die to die.
+		socket, _ := fs.ReadFile(root, topology+"physical_package_id")
+		die, _ := fs.ReadFile(root, topology+"die_id")
+		cores[string(bytes.Join([][]byte{socket, die, core}, []byte("/")))] = struct{}{}
+	}
+	return len(cores)
+}
+
+// cpuQuota is the number of CPUs the control groups of this process allow, rounded up; unlimited is a large number.
+// A limit may stand on any ancestor. In a container the path may be the host's, which is not there; its own limits are
+// at the root then.
+func cpuQuota(root fs.FS) int {
+	quota := math.MaxInt
+	b, err := fs.ReadFile(root, "proc/self/cgroup")
+	if err != nil {
+		return quota
+	}
+	for line := range strings.Lines(string(b)) {
+		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(parts) != 3 {
+			continue
+		}
+		var mount string
+		read := quotaV1
+		switch {
+		case parts[0] == "0" && parts[1] == "":
+			mount, read = "sys/fs/cgroup", quotaV2
+		case hasWord(parts[1], "cpu"):
+			mount = "sys/fs/cgroup/cpu"
+		default:
+			continue
+		}
+		for dir := path.Clean("/" + parts[2]); ; dir = path.Dir(dir) {
+			quota = min(quota, read(root, mount+strings.TrimSuffix(dir, "/")))
+			if dir == "/" {
+				break
+			}
+		}
+	}
+	return quota
+}
+
+func hasWord(list, word string) bool {
+	for w := range strings.SplitSeq(list, ",") {
+		if w == word {
+			return true
+		}
+	}
+	return false
+}
+
+// quotaV2 reads "QUOTA PERIOD" or "max PERIOD".
+func quotaV2(root fs.FS, dir string) int {
+	b, err := fs.ReadFile(root, dir+"/cpu.max")
+	if err != nil {
+		return math.MaxInt
+	}
+	f := strings.Fields(string(b))
+	if len(f) != 2 {
+		return math.MaxInt
+	}
+	return quotient(f[0], f[1])
+}
+
+// quotaV1 reads two files; a quota of -1 is no limit.
+func quotaV1(root fs.FS, dir string) int {
+	quota, err1 := fs.ReadFile(root, dir+"/cpu.cfs_quota_us")
+	period, err2 := fs.ReadFile(root, dir+"/cpu.cfs_period_us")
+	if err1 != nil || err2 != nil {
+		return math.MaxInt
+	}
+	return quotient(string(quota), string(period))
+}
+
+func quotient(quota, period string) int {
+	q, err1 := strconv.ParseInt(strings.TrimSpace(quota), 10, 64)
+	p, err2 := strconv.ParseInt(strings.TrimSpace(period), 10, 64)
+	if err1 != nil || err2 != nil || q <= 0 || p <= 0 {
+		return math.MaxInt
+	}
+	return int((q-1)/p + 1)
+}
+
+// cpuinfo returns the first value of a key in /proc/cpuinfo.
+func cpuinfo(root fs.FS, key string) string {
+	f, err := root.Open("proc/cpuinfo")
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	for s := bufio.NewScanner(f); s.Scan(); {
+		if k, v, ok := strings.Cut(s.Text(), ":"); ok && strings.TrimSpace(k) == key {
+			return strings.TrimSpace(v)
+		}
+	}
+	return ""
+}
