@@ -53,6 +53,7 @@ golden: ## rewrite the golden files (look at the difference before committing it
 conformance: ## compare with the expected outputs of real models in LATHE_MODELS
 	@test -n "$$LATHE_MODELS" || { echo "conformance: set LATHE_MODELS to the folder of models" >&2; exit 1; }
 	@test -d "$$LATHE_MODELS" || { echo "conformance: LATHE_MODELS=$$LATHE_MODELS is not a folder" >&2; exit 1; }
+	@go test -list Conformance ./... | grep -q '^Test' || { echo "conformance: no test is named so: nothing was compared" >&2; exit 1; }
 	go test -run Conformance -timeout 60m ./...
 
 bench: ## run the benchmarks that match BENCH

@@ -81,6 +81,7 @@ func TestAssemblyOfTargets(t *testing.T) {
 		{Options{Triple: "riscv64-linux-gnu", CPU: "generic-rv64", Features: []string{"+f", "+d", "+v"}}, []string{"scale:", "vfadd.vv"}},
 		{Options{Triple: "wasm32-unknown-unknown", Features: []string{"+simd128"}}, []string{"scale:", "f32x4.add"}},
 		{Options{Triple: "nvptx64-nvidia-cuda", CPU: "sm_80"}, []string{".visible .func scale", "add.rn.f32"}},
+		{Options{Triple: "spirv64-unknown-unknown"}, []string{"OpFunction", "OpFMul"}},
 		{Options{Triple: "amdgcn-amd-amdhsa", CPU: "gfx1100"}, []string{"scale:", "v_dual_add_f32"}},
 	} {
 		text, err := open(t, c.options).Assembly(scaleIR, "")

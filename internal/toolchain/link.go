@@ -7,9 +7,6 @@ import "C"
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"strconv"
 	"strings"
 )
 
@@ -51,37 +48,34 @@ func Link(objs []Object, o LinkOptions) ([]byte, error) {
 	if len(objs) == 0 {
 		return nil, errors.New("link: no objects")
 	}
-	// lld reads and writes files only, and puts its output in place by renaming.
-	dir, err := os.MkdirTemp("", "lathe-link-")
+	var files memoryFiles
+	defer files.close()
+	output, err := newPipeReader()
 	if err != nil {
-		return nil, fmt.Errorf("link: %w", err)
+		return nil, err
 	}
-	defer os.RemoveAll(dir)
-	exports, output := filepath.Join(dir, "exports"), filepath.Join(dir, "output")
+	defer output.close()
 	args := []string{
-		"ld.lld", "-shared", "-m", emulation, "-o", output, "--version-script", exports,
+		"ld.lld", "-shared", "-m", emulation, "-o", output.path(), "--version-script", files.add("list of exports", []byte(script)),
 		"-z", "defs", "-z", "now", "-z", "relro", "-z", "noexecstack",
 		"--hash-style=gnu", "--build-id=none", "--fatal-warnings", "--threads=1",
 	}
 	if o.Soname != "" {
 		args = append(args, "-soname="+o.Soname)
 	}
-	if err := os.WriteFile(exports, []byte(script), 0o600); err != nil {
-		return nil, fmt.Errorf("link: %w", err)
-	}
 	for i, b := range objs {
-		name := filepath.Join(dir, strconv.Itoa(i)+".o")
-		if err := os.WriteFile(name, b, 0o600); err != nil {
-			return nil, fmt.Errorf("link: %w", err)
-		}
-		args = append(args, name)
+		args = append(args, files.add(fmt.Sprintf("object %d", i+1), b))
 	}
-	if code, message := lld(args); code != 0 {
-		return nil, linkError(code, message, dir)
+	if files.err != nil {
+		return nil, files.err
 	}
-	lib, err := os.ReadFile(output)
+	code, message := lld(args)
+	lib, err := output.finish()
+	if code != 0 {
+		return nil, linkError(code, files.name(message))
+	}
 	if err != nil {
-		return nil, fmt.Errorf("link: %w", err)
+		return nil, fmt.Errorf("link: read the linked object: %w", err)
 	}
 	return lib, nil
 }
@@ -128,9 +122,8 @@ func lld(args []string) (code int, message string) {
 	return code, takeString(text)
 }
 
-// linkError keeps lld's complaints and drops its name, the temporary folder and its hints.
-func linkError(code int, message, dir string) error {
-	message = strings.ReplaceAll(message, dir+string(filepath.Separator), "")
+// linkError keeps lld's complaints and drops its name and its hints.
+func linkError(code int, message string) error {
 	var found []string
 	for l := range strings.Lines(message) {
 		if _, text, ok := strings.Cut(l, "error: "); ok {

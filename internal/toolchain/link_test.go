@@ -3,10 +3,12 @@ package toolchain
 import (
 	"bytes"
 	"debug/elf"
+	"fmt"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -113,7 +115,9 @@ func TestLinkIsDeterministic(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("TMPDIR", t.TempDir())
+	var others memoryFiles // so that the inputs get other paths
+	defer others.close()
+	others.add("other", nil)
 	second, err := Link(compileFor(t, m, addIR, twiceIR), o)
 	if err != nil {
 		t.Fatal(err)
@@ -124,8 +128,6 @@ func TestLinkIsDeterministic(t *testing.T) {
 }
 
 func TestLinkErrors(t *testing.T) {
-	temp := t.TempDir()
-	t.Setenv("TMPDIR", temp)
 	m := open(t, Options{Triple: "x86_64-linux-gnu"})
 	objects := compileFor(t, m, addIR, twiceIR)
 	add, twice := objects[0], objects[1]
@@ -136,16 +138,16 @@ func TestLinkErrors(t *testing.T) {
 		o    LinkOptions
 		want []string
 	}{
-		{"undefined", []Object{twice}, LinkOptions{Exports: []string{"twice"}}, []string{"undefined symbol: add", "twice"}},
+		{"undefined", []Object{twice}, LinkOptions{Exports: []string{"twice"}}, []string{"undefined symbol: add", "object 1:(twice)"}},
 		{"twice defined", []Object{add, add}, LinkOptions{Exports: []string{"add"}}, []string{"duplicate symbol: add"}},
 		{"missing export", []Object{add}, LinkOptions{Exports: []string{"add", "sub"}}, []string{"sub", "not defined"}},
 		{"no exports", []Object{add}, LinkOptions{}, []string{"no exports"}},
 		{"wildcard", []Object{add}, LinkOptions{Exports: []string{"a*"}}, []string{`"a*" is not a C name`}},
 		{"no objects", nil, LinkOptions{Exports: []string{"add"}}, []string{"no objects"}},
-		{"not an object", []Object{[]byte("hello, world")}, LinkOptions{Exports: []string{"add"}}, []string{"0.o"}},
-		{"truncated", []Object{add[:len(add)/2]}, LinkOptions{Exports: []string{"add"}}, []string{"0.o"}},
+		{"not an object", []Object{[]byte("hello, world")}, LinkOptions{Exports: []string{"add"}}, []string{"object 1"}},
+		{"truncated", []Object{add[:len(add)/2]}, LinkOptions{Exports: []string{"add"}}, []string{"object 1"}},
 		{"empty", []Object{{}}, LinkOptions{Exports: []string{"add"}}, []string{"link: "}},
-		{"other machine", []Object{add, foreign}, LinkOptions{Exports: []string{"add"}}, []string{"1.o", "incompatible"}},
+		{"other machine", []Object{add, foreign}, LinkOptions{Exports: []string{"add"}}, []string{"object 2", "incompatible"}},
 		{"no ELF", []Object{add}, LinkOptions{Exports: []string{"add"}, Triple: "wasm32-unknown-unknown"}, []string{"no shared objects for target wasm32"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -154,13 +156,39 @@ func TestLinkErrors(t *testing.T) {
 			}
 			_, err := Link(c.objs, c.o)
 			wantError(t, err, c.want...)
-			if left, _ := os.ReadDir(temp); len(left) != 0 {
-				t.Errorf("left behind: %v", left)
+			if n := openMemoryFiles(t); n != 0 {
+				t.Errorf("%d files are still open", n)
 			}
 			if _, err := Link(objects, LinkOptions{Exports: []string{"twice"}, Triple: m.Triple()}); err != nil {
 				t.Errorf("the next link fails: %v", err)
 			}
 		})
+	}
+}
+
+func openMemoryFiles(t *testing.T) (n int) {
+	fds, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, fd := range fds {
+		if target, err := os.Readlink("/proc/self/fd/" + fd.Name()); err == nil && strings.Contains(target, "lathe-link") {
+			n++
+		}
+	}
+	return n
+}
+
+func TestNamesOfMemoryFiles(t *testing.T) {
+	var m memoryFiles
+	defer m.close()
+	var message, want []string
+	for i := range 100 { // enough for file numbers of one, two and three digits
+		message = append(message, m.add(fmt.Sprintf("<%d>", i), nil))
+		want = append(want, fmt.Sprintf("<%d>", i))
+	}
+	if got := m.name(strings.Join(message, ",")); m.err != nil || got != strings.Join(want, ",") {
+		t.Errorf("got %s, %v", got, m.err)
 	}
 }
 

@@ -19,7 +19,8 @@ func Version() string { return llvmVersion() }
 func HostTriple() string { return hostTriple() }
 
 // HostCPU returns LLVM's name of this machine's CPU and, sorted by name, every feature that was probed, as "+name" or
-// "-name": an operating system or a virtual machine can hide what the name implies. Both fit Options as they are.
+// "-name": an operating system or a virtual machine can hide what the name implies (AVX-512, for one). Both fit Options as they are. What no probe asks for, such as x87 or nopl,
+// is not listed, so that FeaturesOf the name is not a subset even on the plainest machine.
 func HostCPU() (name string, features []string) {
 	name, probed := hostCPU()
 	known := Features(HostTriple())
