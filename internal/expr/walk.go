@@ -33,10 +33,11 @@ func Walk(e Expr, f func(Expr) bool) {
 // Rewrite replaces sub-expressions bottom-up. f gets each node with rewritten operands and returns it or another one of
 // the same type. Nodes that do not change keep their identity.
 func Rewrite(e Expr, f func(Expr) Expr) Expr {
-	return f(mapChildren(e, func(c Expr) Expr { return Rewrite(c, f) }))
+	return f(MapChildren(e, func(c Expr) Expr { return Rewrite(c, f) }))
 }
 
-func mapChildren(e Expr, f func(Expr) Expr) Expr {
+// MapChildren returns e with f applied to its direct operands; e itself when none changes.
+func MapChildren(e Expr, f func(Expr) Expr) Expr {
 	switch e := e.(type) {
 	case *Binary:
 		if a, b := f(e.A), f(e.B); a != e.A || b != e.B {

@@ -1,0 +1,141 @@
+package arith
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"lathe/internal/expr"
+)
+
+func TestSimplify(t *testing.T) {
+	co, ci, f, w := expr.NewVar("co"), expr.NewVar("ci"), expr.NewVar("f"), expr.NewVar("w")
+	r := Ranges{co: Span(4), ci: Span(8), f: Span(49), w: Span(7)}
+	n := expr.Index
+	c := expr.Add(expr.Mul(co, n(8)), ci)
+	div := func(a expr.Expr, b int) expr.Expr { return expr.Bin(expr.OpFloorDiv, a, n(b)) }
+	mod := func(a expr.Expr, b int) expr.Expr { return expr.Bin(expr.OpFloorMod, a, n(b)) }
+	for _, tc := range []struct {
+		e    expr.Expr
+		want string
+	}{
+		{div(c, 8), "co"},
+		{mod(c, 8), "ci"},
+		{div(c, 16), "floordiv(((co * 8) + ci), 16)"},
+		{expr.Add(expr.Mul(div(f, 7), n(56)), expr.Mul(mod(f, 7), n(8))), "(f * 8)"},
+		{expr.Sub(c, c), "0"},
+		{expr.LT(c, n(32)), "1:bool"},
+		{expr.GE(expr.Sub(w, n(1)), n(0)), "((w - 1) >= 0)"},
+		{&expr.Select{Cond: expr.GE(expr.Sub(w, n(1)), n(0)), A: expr.Max(expr.Sub(w, n(1)), n(0)), B: n(0)}, "select(((w - 1) >= 0), max((w - 1), 0), 0)"},
+		{expr.Min(w, n(6)), "w"},
+		{expr.Max(w, n(9)), "9"},
+		{div(div(f, 2), 3), "floordiv(f, 6)"},
+	} {
+		if got := expr.String(r.Simplify(tc.e)); got != tc.want {
+			t.Errorf("%s: got %s, want %s", expr.String(tc.e), got, tc.want)
+		}
+	}
+}
+
+// TestSimplifyKeepsValue compares random index expressions before and after, at random points of their domain.
+func TestSimplifyKeepsValue(t *testing.T) {
+	for seed := range uint64(3000) {
+		rnd := rand.New(rand.NewPCG(seed, 1))
+		vars := []*expr.Var{expr.NewVar("a"), expr.NewVar("b"), expr.NewVar("c")}
+		r := Ranges{}
+		for _, v := range vars {
+			lo := int64(rnd.IntN(20) - 8)
+			r[v] = Interval{lo, lo + int64(rnd.IntN(12))}
+		}
+		e := randomExpr(rnd, vars, 4)
+		s := r.Simplify(e)
+		for range 20 {
+			env := map[*expr.Var]int64{}
+			for _, v := range vars {
+				env[v] = r[v].Lo + rnd.Int64N(r[v].Hi-r[v].Lo+1)
+			}
+			want, got := eval(e, env), eval(s, env)
+			if want != got {
+				t.Fatalf("seed %d: %s = %d but %s = %d", seed, expr.String(e), want, expr.String(s), got)
+			}
+			if i := r.Of(e); want < i.Lo || want > i.Hi {
+				t.Fatalf("seed %d: %s = %d outside %v", seed, expr.String(e), want, i)
+			}
+		}
+	}
+}
+
+func randomExpr(r *rand.Rand, vars []*expr.Var, depth int) expr.Expr {
+	if depth == 0 || r.IntN(5) == 0 {
+		if r.IntN(3) == 0 {
+			return expr.Index(r.IntN(17) - 8)
+		}
+		return vars[r.IntN(len(vars))]
+	}
+	sub := func() expr.Expr { return randomExpr(r, vars, depth-1) }
+	switch r.IntN(8) {
+	case 0, 1:
+		return expr.Add(sub(), sub())
+	case 2:
+		return expr.Sub(sub(), sub())
+	case 3:
+		return expr.Mul(sub(), expr.Index(r.IntN(9)-2))
+	case 4:
+		return expr.Bin(expr.OpFloorDiv, sub(), expr.Index(1+r.IntN(8)))
+	case 5:
+		return expr.Bin(expr.OpFloorMod, sub(), expr.Index(1+r.IntN(8)))
+	case 6:
+		return &expr.Select{Cond: expr.And(expr.LT(sub(), sub()), expr.GE(sub(), sub())), A: sub(), B: sub()}
+	}
+	if r.IntN(2) == 0 {
+		return expr.Min(sub(), sub())
+	}
+	return expr.Max(sub(), sub())
+}
+
+func eval(e expr.Expr, env map[*expr.Var]int64) int64 {
+	switch e := e.(type) {
+	case *expr.Int:
+		return e.V
+	case *expr.Var:
+		return env[e]
+	case *expr.Select:
+		if eval(e.Cond, env) != 0 {
+			return eval(e.A, env)
+		}
+		return eval(e.B, env)
+	case *expr.Binary:
+		a, b := eval(e.A, env), eval(e.B, env)
+		truth := map[bool]int64{true: 1}
+		switch e.Op {
+		case expr.OpAdd:
+			return a + b
+		case expr.OpSub:
+			return a - b
+		case expr.OpMul:
+			return a * b
+		case expr.OpFloorDiv:
+			return FloorDiv(a, b)
+		case expr.OpFloorMod:
+			return a - FloorDiv(a, b)*b
+		case expr.OpMin:
+			return min(a, b)
+		case expr.OpMax:
+			return max(a, b)
+		case expr.OpAnd:
+			return a & b
+		case expr.OpLT:
+			return truth[a < b]
+		case expr.OpGE:
+			return truth[a >= b]
+		case expr.OpLE:
+			return truth[a <= b]
+		case expr.OpGT:
+			return truth[a > b]
+		case expr.OpEQ:
+			return truth[a == b]
+		case expr.OpNE:
+			return truth[a != b]
+		}
+	}
+	panic("unreachable")
+}

@@ -1,0 +1,333 @@
+// Package llvm turns loop IR into LLVM IR text with explicit vectors. It calls no LLVM: the text is parsed by package
+// toolchain, and golden-tested without it.
+//
+// A vector loop is emitted once: its variable is a vector of lanes, an access whose index grows by one per lane is a
+// vector access, anything else is taken apart lane by lane. An unrolled loop is emitted once per iteration with its
+// variable a constant. Elements of register buffers are stack slots that mem2reg turns into SSA values.
+package llvm
+
+import (
+	"fmt"
+	"strings"
+
+	"lathe/internal/arith"
+	"lathe/internal/expr"
+	"lathe/internal/intrin"
+	"lathe/internal/loop"
+	"lathe/internal/types"
+)
+
+// Options is what emission needs to know of the target.
+type Options struct {
+	Symbol      string // name of the emitted function
+	VectorBits  int    // preferred vector width, for the function attribute; 0: none
+	ScalarIndex bool   // reserved to targets without 64-bit integers in vectors
+}
+
+// A Kernel is the text of one module with one function:
+//
+//	void SYMBOL(ptr param0, ..., ptr scratch, i64 worker, i64 workers)
+type Kernel struct {
+	Text    string
+	Scratch int // bytes of worker scratch it uses
+}
+
+// Emit writes f, which has no blocks left, as a module of its own.
+func Emit(f *loop.Func, o Options) (k Kernel, err error) {
+	e := &emitter{env: map[*expr.Var]value{}, ranges: arith.Ranges{}, bufs: map[*loop.Buffer]*buffer{}, decls: map[string]bool{}}
+	defer func() {
+		if r := recover(); r != nil {
+			bad, ok := r.(emitError)
+			if !ok {
+				panic(r)
+			}
+			err = fmt.Errorf("%s: %s", f.Name, string(bad))
+		}
+	}()
+	params := make([]string, 0, len(f.Params)+3)
+	for i, p := range f.Params {
+		name := fmt.Sprintf("%%p%d", i)
+		e.bufs[p] = &buffer{ptr: name}
+		params = append(params, "ptr "+name)
+	}
+	params = append(params, "ptr %scratch", "i64 %worker", "i64 %workers")
+	e.label("body")
+	e.workers(f.Body)
+	e.line("ret void")
+
+	var b strings.Builder
+	attrs := `nounwind "no-builtins"`
+	if o.VectorBits > 0 {
+		attrs += fmt.Sprintf(` "prefer-vector-width"="%d"`, o.VectorBits)
+	}
+	fmt.Fprintf(&b, "define hidden void @%s(%s) %s {\nentry:\n%s  br label %%body\n%s}\n", o.Symbol, strings.Join(params, ", "), attrs, e.slots.String(), strings.TrimPrefix(e.out.String(), "  br label %body\n"))
+	for _, d := range e.declared {
+		b.WriteString(d + "\n")
+	}
+	if e.loops {
+		b.WriteString("!0 = distinct !{!0, !1}\n!1 = !{!\"llvm.loop.unroll.disable\"}\n")
+	}
+	return Kernel{b.String(), e.scratchMax}, nil
+}
+
+// workers emits the top level: parallel loops are divided, everything else is worker 0's.
+func (e *emitter) workers(s loop.Stmt) {
+	switch s := s.(type) {
+	case *loop.Seq:
+		for _, t := range s.List {
+			e.workers(t)
+		}
+	case *loop.For:
+		if s.Kind == loop.Parallel {
+			e.stmt(s)
+			return
+		}
+		e.firstWorker(s)
+	case *loop.Let:
+		e.bind(s.Var, e.expr(s.Value))
+		e.workers(s.Body)
+	case *loop.Alloc:
+		e.alloc(s, func() { e.workers(s.Body) })
+	default:
+		e.firstWorker(s)
+	}
+}
+
+func (e *emitter) firstWorker(s loop.Stmt) {
+	c := e.temp("icmp eq i64 %%worker, 0")
+	then, end := e.newLabel("w0"), e.newLabel("end")
+	e.line("br i1 %s, label %%%s, label %%%s", c, then, end)
+	e.label(then)
+	e.stmt(s)
+	e.line("br label %%%s", end)
+	e.label(end)
+}
+
+type emitError string
+
+func fail(format string, args ...any) { panic(emitError(fmt.Sprintf(format, args...))) }
+
+type emitter struct {
+	out, slots strings.Builder
+	n          int    // last temporary
+	labels     int    // last label
+	block      string // current basic block
+	env        map[*expr.Var]value
+	ranges     arith.Ranges
+	bufs       map[*loop.Buffer]*buffer
+	vec        *expr.Var // variable of the enclosing vector loop
+	vecBase    value     // its value in lane 0
+	lanes      int
+	lanesOf    int    // lanes of the vector loop that perLane takes apart
+	mask       string // <lanes x i1> under which the current code runs; empty: all lanes
+	decls      map[string]bool
+	declared   []string
+	loops      bool
+
+	scratch, scratchMax int
+}
+
+// A buffer is where a loop buffer lives: at ptr, or in the slots of a register buffer.
+type buffer struct {
+	ptr   string
+	lanes int            // register buffers: lanes of a slot; 0: scalars
+	slots map[int]string // register buffers: first element → slot
+}
+
+func (e *emitter) line(format string, args ...any) {
+	e.out.WriteString("  ")
+	fmt.Fprintf(&e.out, format, args...)
+	e.out.WriteByte('\n')
+}
+
+// temp emits an instruction with a result and returns its name.
+func (e *emitter) temp(format string, args ...any) string {
+	e.n++
+	t := fmt.Sprintf("%%%d", e.n)
+	t = "%t" + t[1:]
+	e.line("%s = "+format, append([]any{t}, args...)...)
+	return t
+}
+
+func (e *emitter) newLabel(name string) string {
+	e.labels++
+	return fmt.Sprintf("%s%d", name, e.labels)
+}
+
+func (e *emitter) label(l string) {
+	fmt.Fprintf(&e.out, "%s:\n", l)
+	e.block = l
+}
+
+func (e *emitter) declare(d string) {
+	if !e.decls[d] {
+		e.decls[d] = true
+		e.declared = append(e.declared, "declare "+d)
+	}
+}
+
+func (e *emitter) bind(v *expr.Var, x value) { e.env[v] = x }
+
+func (e *emitter) stmt(s loop.Stmt) {
+	switch s := s.(type) {
+	case *loop.Seq:
+		for _, t := range s.List {
+			e.stmt(t)
+		}
+	case *loop.For:
+		e.loop(s)
+	case *loop.If:
+		e.ifStmt(s)
+	case *loop.Let:
+		v := e.expr(intrin.Expand(s.Value))
+		e.bind(s.Var, v)
+		e.ranges[s.Var] = e.ranges.Of(s.Value)
+		e.stmt(s.Body)
+	case *loop.Alloc:
+		e.alloc(s, func() { e.stmt(s.Body) })
+	case *loop.Store:
+		e.store(s)
+	case nil:
+	default:
+		fail("statement %T", s)
+	}
+}
+
+const scratchAlign = 64
+
+func (e *emitter) alloc(s *loop.Alloc, body func()) {
+	b := s.Buffer
+	switch b.Scope {
+	case loop.Reg:
+		e.bufs[b] = &buffer{lanes: laneCount(s.Body, b), slots: map[int]string{}}
+		body()
+	case loop.Worker:
+		at := e.scratch
+		e.scratch += (b.Bytes() + 64 + scratchAlign - 1) / scratchAlign * scratchAlign
+		e.scratchMax = max(e.scratchMax, e.scratch)
+		e.bufs[b] = &buffer{ptr: e.temp("getelementptr i8, ptr %%scratch, i64 %d", at)}
+		body()
+		e.scratch = at
+	default:
+		fail("allocation of %s in scope %s", b.Name, b.Scope)
+	}
+}
+
+// laneCount is the extent of the vector loops that access b along its last axis, 0 when all accesses are scalar.
+func laneCount(s loop.Stmt, b *loop.Buffer) int {
+	lanes := 0
+	var visit func(s loop.Stmt, v *expr.Var, n int)
+	visit = func(s loop.Stmt, v *expr.Var, n int) {
+		access := func(index []expr.Expr) {
+			if v != nil && len(index) > 0 && expr.Uses(index[len(index)-1], v) {
+				lanes = max(lanes, n)
+			}
+		}
+		switch s := s.(type) {
+		case *loop.Seq:
+			for _, t := range s.List {
+				visit(t, v, n)
+			}
+		case *loop.For:
+			if s.Kind == loop.Vector {
+				k, _ := expr.IntOf(s.Extent)
+				visit(s.Body, s.Var, int(k))
+			} else {
+				visit(s.Body, v, n)
+			}
+		case *loop.If:
+			visit(s.Then, v, n)
+			if s.Else != nil {
+				visit(s.Else, v, n)
+			}
+		case *loop.Let:
+			visit(s.Body, v, n)
+		case *loop.Alloc:
+			visit(s.Body, v, n)
+		case *loop.Store:
+			if s.To == b {
+				access(s.Index)
+			}
+			expr.Loads(s.Value, func(l *expr.Load) {
+				if l.From == expr.Source(b) {
+					access(l.Index)
+				}
+			})
+		}
+	}
+	visit(s, nil, 0)
+	return lanes
+}
+
+func (e *emitter) loop(f *loop.For) {
+	lo, n := e.expr(f.Min), e.expr(f.Extent)
+	span := e.ranges.Of(f.Min).Add(e.ranges.Of(f.Extent))
+	e.ranges[f.Var] = arith.Interval{Lo: e.ranges.Of(f.Min).Lo, Hi: span.Hi - 1}
+	switch f.Kind {
+	case loop.Unrolled:
+		if !lo.known || !n.known {
+			fail("unrolled loop over %s: its bounds are not constant", f.Var.Name)
+		}
+		for i := lo.i; i < lo.i+n.i; i++ {
+			e.bind(f.Var, constInt(i, types.I64))
+			e.ranges[f.Var] = arith.Point(i)
+			e.stmt(f.Body)
+		}
+	case loop.Vector:
+		if !n.known || n.i < 1 || e.vec != nil {
+			fail("vector loop over %s: extent not constant, or inside another", f.Var.Name)
+		}
+		if n.i == 1 {
+			e.bind(f.Var, lo)
+			e.stmt(f.Body)
+			return
+		}
+		e.vec, e.lanes = f.Var, int(n.i)
+		lanes := make([]string, n.i)
+		for i := range lanes {
+			lanes[i] = fmt.Sprintf("i64 %d", i)
+		}
+		iota := value{t: types.I64, lanes: int(n.i), s: "<" + strings.Join(lanes, ", ") + ">"}
+		e.bind(f.Var, e.arith("add", iota, e.splat(lo, int(n.i))))
+		e.vecBase = lo
+		e.stmt(f.Body)
+		e.vec, e.lanes = nil, 0
+	default:
+		e.counted(f, lo, n)
+	}
+}
+
+// counted emits a loop with a counter. A parallel loop runs the worker's share of the iterations.
+func (e *emitter) counted(f *loop.For, lo, n value) {
+	first, end := lo, e.arith("add", lo, n)
+	if f.Kind == loop.Parallel {
+		share := func(w string) value {
+			p := e.temp("mul i64 %s, %s", w, n.s)
+			q := value{t: types.I64, s: e.temp("udiv i64 %s, %%workers", p)}
+			return e.arith("add", lo, q)
+		}
+		next := e.temp("add i64 %%worker, 1")
+		first, end = share("%worker"), share(next)
+	}
+	head, latch, exit := e.newLabel("loop"), e.newLabel("latch"), e.newLabel("end")
+	from := e.block
+	if n.known && n.i > 0 && f.Kind != loop.Parallel {
+		e.line("br label %%%s", head)
+	} else {
+		c := e.temp("icmp slt i64 %s, %s", first.s, end.s)
+		e.line("br i1 %s, label %%%s, label %%%s", c, head, exit)
+	}
+	e.n++
+	iv := fmt.Sprintf("%%i%d", e.n)
+	e.label(head)
+	e.line("%s = phi i64 [ %s, %%%s ], [ %s.next, %%%s ]", iv, first.s, from, iv, latch)
+	e.bind(f.Var, value{t: types.I64, s: iv})
+	e.stmt(f.Body)
+	e.line("br label %%%s", latch)
+	e.label(latch)
+	e.line("%s.next = add nsw i64 %s, 1", iv, iv)
+	c := e.temp("icmp slt i64 %s.next, %s", iv, end.s)
+	e.loops = true
+	e.line("br i1 %s, label %%%s, label %%%s, !llvm.loop !0", c, head, exit)
+	e.label(exit)
+}

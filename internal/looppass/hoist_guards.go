@@ -1,0 +1,99 @@
+package looppass
+
+import (
+	"lathe/internal/arith"
+	"lathe/internal/expr"
+	"lathe/internal/loop"
+)
+
+// hoistGuards moves conditions outwards: for v { if a & b(v) { S } } becomes if a { for v { if b(v) { S } } }, and a
+// condition linear in v becomes v's bounds: for v in max(..)..min(..) { S }. The bounds of unrolled and vector loops
+// stay constant: there only constant bounds are taken over.
+func hoistGuards(f *loop.Func) error {
+	f.Body = hoist(f.Body)
+	return simplify(f)
+}
+
+func hoist(s loop.Stmt) loop.Stmt {
+	return loop.Rewrite(s, func(t loop.Stmt) loop.Stmt {
+		f, ok := t.(*loop.For)
+		if !ok {
+			return t
+		}
+		cond, body, ok := onlyIf(f.Body)
+		if !ok {
+			return t
+		}
+		var outside, inside expr.Expr
+		lo, end := f.Min, arith.Ranges{}.Simplify(expr.Add(f.Min, f.Extent))
+		for _, c := range arith.Conjuncts(cond) {
+			switch {
+			case f.Kind != loop.Parallel && !expr.Uses(c, f.Var) && !reads(c):
+				outside = expr.AllOf(outside, c)
+			case !bound(c, f, &lo, &end):
+				inside = expr.AllOf(inside, c)
+			}
+		}
+		if inside != nil {
+			body = &loop.If{Cond: inside, Then: body}
+		}
+		n := arith.Ranges{}.Simplify(expr.Sub(end, lo))
+		var out loop.Stmt = &loop.For{Var: f.Var, Min: lo, Extent: n, Kind: f.Kind, Body: body}
+		if outside != nil {
+			out = &loop.If{Cond: outside, Then: out}
+		}
+		return out
+	})
+}
+
+// onlyIf splits a body that is one if without else. Nested ifs count as their conjunction.
+func onlyIf(s loop.Stmt) (cond expr.Expr, body loop.Stmt, ok bool) {
+	i, ok := s.(*loop.If)
+	if !ok || i.Else != nil {
+		return nil, s, false
+	}
+	if c, b, ok := onlyIf(i.Then); ok {
+		return expr.And(i.Cond, c), b, true
+	}
+	return i.Cond, i.Then, true
+}
+
+// reads reports whether a condition loads memory, which the loop may write.
+func reads(e expr.Expr) bool {
+	found := false
+	expr.Loads(e, func(*expr.Load) { found = true })
+	return found
+}
+
+// bound narrows lo or end by a comparison that is linear in f's variable, and reports whether it could.
+func bound(c expr.Expr, f *loop.For, lo, end *expr.Expr) bool {
+	if reads(c) {
+		return false
+	}
+	facts := arith.Facts(nil).And(c)
+	if len(facts) != 1 {
+		return false
+	}
+	l := facts[0] // l >= 0 exactly when c
+	a, inside := l.Coef(f.Var)
+	if inside || a == 0 {
+		return false
+	}
+	rest := l.Without(f.Var).Expr()
+	r := arith.Ranges{}
+	newLo, newEnd := *lo, *end
+	if a > 0 { // v >= ceil(-rest/a)
+		x := r.Simplify(expr.Bin(expr.OpFloorDiv, r.Simplify(expr.Sub(expr.Index(int(a)-1), rest)), expr.Index(int(a))))
+		newLo = r.Simplify(expr.Max(*lo, x))
+	} else { // v < floor(rest/-a) + 1
+		x := r.Simplify(expr.Add(expr.Bin(expr.OpFloorDiv, rest, expr.Index(int(-a))), expr.Index(1)))
+		newEnd = r.Simplify(expr.Min(*end, x))
+	}
+	if f.Kind == loop.Vector || f.Kind == loop.Unrolled || f.Kind == loop.Parallel {
+		if _, ok := expr.IntOf(r.Simplify(expr.Sub(newEnd, newLo))); !ok {
+			return false
+		}
+	}
+	*lo, *end = newLo, newEnd
+	return true
+}

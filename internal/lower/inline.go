@@ -1,0 +1,90 @@
+package lower
+
+import (
+	"lathe/internal/expr"
+	"lathe/internal/te"
+)
+
+// inline rewrites the DAG below out so that every pointwise stage is gone: its body stands where it was loaded. Stages
+// with reductions stay, and so do pointwise stages for which keep holds. The result is a copy where anything changed.
+func inline(out *te.Stage, keep func(*te.Stage) bool) *te.Stage {
+	done := map[*te.Stage]*te.Stage{}
+	var visit func(s *te.Stage) *te.Stage
+	visit = func(s *te.Stage) *te.Stage {
+		if r, ok := done[s]; ok {
+			return r
+		}
+		r := s
+		if s.Body != nil {
+			body := expr.Rewrite(s.Body, func(e expr.Expr) expr.Expr {
+				l, ok := e.(*expr.Load)
+				if !ok {
+					return e
+				}
+				from := visit(l.From.(*te.Stage))
+				if from.Body != nil && len(from.Reduce) == 0 && !keep(from) {
+					return element(from, l.Index)
+				}
+				if from != l.From {
+					return &expr.Load{From: from, Index: l.Index}
+				}
+				return e
+			})
+			if body != s.Body {
+				c := *s
+				c.Body = body
+				r = &c
+			}
+		}
+		done[s] = r
+		return r
+	}
+	return visit(out)
+}
+
+// element is the value a load of s at index gives: s's body there, rounded through s's element type.
+func element(s *te.Stage, index []expr.Expr) expr.Expr {
+	m := map[*expr.Var]expr.Expr{}
+	for i, v := range s.Axes {
+		m[v] = index[i]
+	}
+	body := expr.Subst(s.Body, m)
+	// A 16-bit float is storage: inlined, it keeps the compute type's precision, as if the value never left registers.
+	return body
+}
+
+// fold replaces loads of constant stages of one value by that value.
+func fold(out *te.Stage, value func(*te.Stage) (expr.Expr, bool)) *te.Stage {
+	done := map[*te.Stage]*te.Stage{}
+	var visit func(s *te.Stage) *te.Stage
+	visit = func(s *te.Stage) *te.Stage {
+		if r, ok := done[s]; ok {
+			return r
+		}
+		r := s
+		if s.Body != nil {
+			body := expr.Rewrite(s.Body, func(e expr.Expr) expr.Expr {
+				l, ok := e.(*expr.Load)
+				if !ok {
+					return e
+				}
+				from := l.From.(*te.Stage)
+				if v, ok := value(from); ok {
+					return v
+				}
+				if c := visit(from); c != from {
+					return &expr.Load{From: c, Index: l.Index}
+				}
+				return e
+			})
+			if body != s.Body {
+				c := *s
+				c.Body = body
+				r = &c
+			}
+		}
+		done[s] = r
+		return r
+	}
+	return visit(out)
+}
