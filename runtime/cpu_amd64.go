@@ -16,16 +16,24 @@ func thisCPU() cpu {
 	if model == "" {
 		model = "unknown model"
 	}
-	flags := strings.Fields(cpuinfo(root, "flags"))
-	has := func(f feature) bool {
-		if len(flags) == 0 {
-			return f.alt != nil && *f.alt
+	return amd64CPU(model, strings.Fields(cpuinfo(root, "flags")))
+}
+
+// amd64CPU is a machine by the kernel's flags; without any, golang.org/x/sys/cpu answers for this one.
+func amd64CPU(model string, flags []string) cpu {
+	has := func(name string) (has, known bool) {
+		i := slices.IndexFunc(amd64Features, func(f amd64Feature) bool { return f.llvm == name })
+		if i < 0 {
+			return false, false
 		}
-		return slices.Contains(flags, f.flag)
+		f := amd64Features[i]
+		if len(flags) == 0 {
+			return f.cpuid != nil && *f.cpuid, true
+		}
+		return slices.Contains(flags, f.flag), true
 	}
 	return cpu{
 		model:    model,
-		features: amd64Features,
 		has:      has,
 		harmless: func(name string) bool { return matches(name, amd64Harmless, amd64Tuning) },
 		advice:   func() string { return `with --target "llvm -mcpu=` + amd64Level(has) + `"` },
@@ -43,81 +51,91 @@ var amd64Levels = []struct {
 }
 
 // amd64Level returns the highest level the CPU reaches.
-func amd64Level(has func(feature) bool) string {
+func amd64Level(has func(string) (has, known bool)) string {
 	for _, l := range amd64Levels {
-		if checkCPU(l.needs, cpu{features: amd64Features, has: has, advice: func() string { return "" }}) == nil {
+		if !slices.ContainsFunc(l.needs, func(name string) bool { ok, _ := has(name); return !ok }) {
 			return l.cpu
 		}
 	}
 	return "x86-64"
 }
 
-// amd64Features are the instruction sets that generated code may use, with the kernel's names.
-var amd64Features = []feature{
-	{llvm: "sse3", flag: "pni", alt: &xcpu.X86.HasSSE3},
-	{llvm: "ssse3", flag: "ssse3", alt: &xcpu.X86.HasSSSE3},
-	{llvm: "sse4.1", flag: "sse4_1", alt: &xcpu.X86.HasSSE41},
-	{llvm: "sse4.2", flag: "sse4_2", alt: &xcpu.X86.HasSSE42},
-	{llvm: "crc32", flag: "sse4_2", alt: &xcpu.X86.HasSSE42},
-	{llvm: "sse4a", flag: "sse4a"},
-	{llvm: "popcnt", flag: "popcnt", alt: &xcpu.X86.HasPOPCNT},
-	{llvm: "cx16", flag: "cx16", alt: &xcpu.X86.HasCX16},
-	{llvm: "sahf", flag: "lahf_lm"},
-	{llvm: "movbe", flag: "movbe"},
-	{llvm: "lzcnt", flag: "abm"},
-	{llvm: "bmi", flag: "bmi1", alt: &xcpu.X86.HasBMI1},
-	{llvm: "bmi2", flag: "bmi2", alt: &xcpu.X86.HasBMI2},
-	{llvm: "adx", flag: "adx", alt: &xcpu.X86.HasADX},
-	{llvm: "tbm", flag: "tbm"},
-	{llvm: "avx", flag: "avx", alt: &xcpu.X86.HasAVX},
-	{llvm: "avx2", flag: "avx2", alt: &xcpu.X86.HasAVX2},
-	{llvm: "f16c", flag: "f16c"},
-	{llvm: "fma", flag: "fma", alt: &xcpu.X86.HasFMA},
-	{llvm: "fma4", flag: "fma4"},
-	{llvm: "xop", flag: "xop"},
-	{llvm: "aes", flag: "aes", alt: &xcpu.X86.HasAES},
-	{llvm: "vaes", flag: "vaes", alt: &xcpu.X86.HasAVX512VAES},
-	{llvm: "pclmul", flag: "pclmulqdq", alt: &xcpu.X86.HasPCLMULQDQ},
-	{llvm: "vpclmulqdq", flag: "vpclmulqdq", alt: &xcpu.X86.HasAVX512VPCLMULQDQ},
-	{llvm: "gfni", flag: "gfni", alt: &xcpu.X86.HasAVX512GFNI},
-	{llvm: "sha", flag: "sha_ni"},
-	{llvm: "sha512", flag: "sha512"},
-	{llvm: "sm3", flag: "sm3"},
-	{llvm: "sm4", flag: "sm4"},
-	{llvm: "avx512f", flag: "avx512f", alt: &xcpu.X86.HasAVX512F},
-	{llvm: "avx512cd", flag: "avx512cd", alt: &xcpu.X86.HasAVX512CD},
-	{llvm: "avx512bw", flag: "avx512bw", alt: &xcpu.X86.HasAVX512BW},
-	{llvm: "avx512dq", flag: "avx512dq", alt: &xcpu.X86.HasAVX512DQ},
-	{llvm: "avx512vl", flag: "avx512vl", alt: &xcpu.X86.HasAVX512VL},
-	{llvm: "avx512ifma", flag: "avx512ifma", alt: &xcpu.X86.HasAVX512IFMA},
-	{llvm: "avx512vbmi", flag: "avx512vbmi", alt: &xcpu.X86.HasAVX512VBMI},
-	{llvm: "avx512vbmi2", flag: "avx512_vbmi2", alt: &xcpu.X86.HasAVX512VBMI2},
-	{llvm: "avx512vnni", flag: "avx512_vnni", alt: &xcpu.X86.HasAVX512VNNI},
-	{llvm: "avx512bitalg", flag: "avx512_bitalg", alt: &xcpu.X86.HasAVX512BITALG},
-	{llvm: "avx512vpopcntdq", flag: "avx512_vpopcntdq", alt: &xcpu.X86.HasAVX512VPOPCNTDQ},
-	{llvm: "avx512bf16", flag: "avx512_bf16", alt: &xcpu.X86.HasAVX512BF16},
-	{llvm: "avx512fp16", flag: "avx512_fp16"},
-	{llvm: "avx512vp2intersect", flag: "avx512_vp2intersect"},
-	{llvm: "avxvnni", flag: "avx_vnni", alt: &xcpu.X86.HasAVXVNNI},
-	{llvm: "avxvnniint8", flag: "avx_vnni_int8", alt: &xcpu.X86.HasAVXVNNIInt8},
-	{llvm: "avxvnniint16", flag: "avx_vnni_int16"},
-	{llvm: "avxifma", flag: "avx_ifma", alt: &xcpu.X86.HasAVXIFMA},
-	{llvm: "avxneconvert", flag: "avx_ne_convert"},
-	{llvm: "amx-tile", flag: "amx_tile", alt: &xcpu.X86.HasAMXTile},
-	{llvm: "amx-int8", flag: "amx_int8", alt: &xcpu.X86.HasAMXInt8},
-	{llvm: "amx-bf16", flag: "amx_bf16", alt: &xcpu.X86.HasAMXBF16},
-	{llvm: "amx-fp16", flag: "amx_fp16"},
-	{llvm: "amx-complex", flag: "amx_complex"},
+// amd64Feature is an instruction set: LLVM's name, the kernel's, and the answer of golang.org/x/sys/cpu where it has one.
+type amd64Feature struct {
+	llvm, flag string
+	cpuid      *bool
 }
 
-// amd64Harmless are features of every 64-bit CPU, and instructions that a compiler never chooses by itself. LLVM lists
-// both for a CPU by name, and virtual machines hide many of the second kind.
+// amd64Features are the instruction sets that generated code may use.
+var amd64Features = []amd64Feature{
+	{"sse3", "pni", &xcpu.X86.HasSSE3},
+	{"ssse3", "ssse3", &xcpu.X86.HasSSSE3},
+	{"sse4.1", "sse4_1", &xcpu.X86.HasSSE41},
+	{"sse4.2", "sse4_2", &xcpu.X86.HasSSE42},
+	{"crc32", "sse4_2", &xcpu.X86.HasSSE42},
+	{"sse4a", "sse4a", nil},
+	{"popcnt", "popcnt", &xcpu.X86.HasPOPCNT},
+	{"cx16", "cx16", &xcpu.X86.HasCX16},
+	{"sahf", "lahf_lm", nil},
+	{"movbe", "movbe", nil},
+	{"lzcnt", "abm", nil},
+	{"bmi", "bmi1", &xcpu.X86.HasBMI1},
+	{"bmi2", "bmi2", &xcpu.X86.HasBMI2},
+	{"adx", "adx", &xcpu.X86.HasADX},
+	{"tbm", "tbm", nil},
+	{"avx", "avx", &xcpu.X86.HasAVX},
+	{"avx2", "avx2", &xcpu.X86.HasAVX2},
+	{"f16c", "f16c", nil},
+	{"fma", "fma", &xcpu.X86.HasFMA},
+	{"fma4", "fma4", nil},
+	{"xop", "xop", nil},
+	{"aes", "aes", &xcpu.X86.HasAES},
+	{"vaes", "vaes", &xcpu.X86.HasAVX512VAES},
+	{"pclmul", "pclmulqdq", &xcpu.X86.HasPCLMULQDQ},
+	{"vpclmulqdq", "vpclmulqdq", &xcpu.X86.HasAVX512VPCLMULQDQ},
+	{"gfni", "gfni", &xcpu.X86.HasAVX512GFNI},
+	{"sha", "sha_ni", nil},
+	{"sha512", "sha512", nil},
+	{"sm3", "sm3", nil},
+	{"sm4", "sm4", nil},
+	{"avx512f", "avx512f", &xcpu.X86.HasAVX512F},
+	{"avx512cd", "avx512cd", &xcpu.X86.HasAVX512CD},
+	{"avx512bw", "avx512bw", &xcpu.X86.HasAVX512BW},
+	{"avx512dq", "avx512dq", &xcpu.X86.HasAVX512DQ},
+	{"avx512vl", "avx512vl", &xcpu.X86.HasAVX512VL},
+	{"avx512ifma", "avx512ifma", &xcpu.X86.HasAVX512IFMA},
+	{"avx512vbmi", "avx512vbmi", &xcpu.X86.HasAVX512VBMI},
+	{"avx512vbmi2", "avx512_vbmi2", &xcpu.X86.HasAVX512VBMI2},
+	{"avx512vnni", "avx512_vnni", &xcpu.X86.HasAVX512VNNI},
+	{"avx512bitalg", "avx512_bitalg", &xcpu.X86.HasAVX512BITALG},
+	{"avx512vpopcntdq", "avx512_vpopcntdq", &xcpu.X86.HasAVX512VPOPCNTDQ},
+	{"avx512bf16", "avx512_bf16", &xcpu.X86.HasAVX512BF16},
+	{"avx512fp16", "avx512_fp16", nil},
+	{"avx512vp2intersect", "avx512_vp2intersect", nil},
+	{"avxvnni", "avx_vnni", &xcpu.X86.HasAVXVNNI},
+	{"avxvnniint8", "avx_vnni_int8", &xcpu.X86.HasAVXVNNIInt8},
+	{"avxvnniint16", "avx_vnni_int16", nil},
+	{"avxifma", "avx_ifma", &xcpu.X86.HasAVXIFMA},
+	{"avxneconvert", "avx_ne_convert", nil},
+	{"amx-tile", "amx_tile", &xcpu.X86.HasAMXTile},
+	{"amx-int8", "amx_int8", &xcpu.X86.HasAMXInt8},
+	{"amx-bf16", "amx_bf16", &xcpu.X86.HasAMXBF16},
+	{"amx-fp16", "amx_fp16", nil},
+	{"amx-complex", "amx_complex", nil},
+	{"egpr", "apx", nil}, {"ccmp", "apx", nil}, {"ndd", "apx", nil}, {"nf", "apx", nil}, {"ppx", "apx", nil},
+	{"push2pop2", "apx", nil}, {"zu", "apx", nil},
+}
+
+// amd64Harmless are features of every 64-bit CPU, names of sets whose members LLVM lists as well (avx10.1), and
+// instructions that a compiler never chooses by itself. LLVM lists all of them for a CPU by name, and virtual machines
+// hide many of the last kind.
 var amd64Harmless = []string{
 	"64bit", "64bit-mode", "cmov", "cx8", "fxsr", "mmx", "nopl", "sse", "sse2", "x87",
 	"cldemote", "clflushopt", "clwb", "clzero", "cmpccxadd", "enqcmd", "fsgsbase", "hreset", "invpcid", "kl", "lwp",
 	"movdir64b", "movdiri", "mwaitx", "pconfig", "pku", "prefetchi", "prfchw", "ptwrite", "raoint", "rdpid", "rdpru",
 	"rdrnd", "rdseed", "rtm", "serialize", "sgx", "shstk", "tsxldtrk", "uintr", "usermsr", "vzeroupper", "waitpkg",
 	"wbnoinvd", "widekl", "xsave", "xsavec", "xsaveopt", "xsaves",
+	"avx10.1", "avx10.1-256", "avx10.1-512", "movrs",
 	"allow-light-256-bit", "branch-hint", "branchfusion", "ermsb", "evex512", "fsrm", "macrofusion", "sbb-dep-breaking",
 }
 

@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"os"
+	"slices"
 
 	"golang.org/x/sys/unix"
 )
@@ -25,9 +26,14 @@ func thisCPU() cpu {
 		model = "unknown"
 	}
 	return cpu{
-		model:    "aarch64, part " + model,
-		features: arm64Features,
-		has:      func(f feature) bool { return caps[f.auxv]>>f.bit&1 != 0 },
+		model: "aarch64, part " + model,
+		has: func(name string) (has, known bool) {
+			i := slices.IndexFunc(arm64Features, func(f arm64Feature) bool { return f.llvm == name })
+			if i < 0 {
+				return false, false
+			}
+			return caps[arm64Features[i].auxv]>>arm64Features[i].bit&1 != 0, true
+		},
 		harmless: func(name string) bool { return matches(name, arm64Harmless, arm64Tuning) },
 		advice: func() string {
 			return `on this machine, or with --target "llvm -mtriple=aarch64-linux-gnu -mcpu=generic"`
@@ -35,57 +41,74 @@ func thisCPU() cpu {
 	}
 }
 
-// arm64Features are the instruction sets that generated code may use, with the kernel's bits.
-var arm64Features = []feature{
-	{llvm: "fp-armv8", auxv: atHWCAP, bit: 0},
-	{llvm: "neon", auxv: atHWCAP, bit: 1},
-	{llvm: "aes", auxv: atHWCAP, bit: 4}, // includes PMULL, the later of the two
-	{llvm: "sha2", auxv: atHWCAP, bit: 6},
-	{llvm: "crc", auxv: atHWCAP, bit: 7},
-	{llvm: "lse", auxv: atHWCAP, bit: 8},
-	{llvm: "fullfp16", auxv: atHWCAP, bit: 10},
-	{llvm: "rdm", auxv: atHWCAP, bit: 12},
-	{llvm: "jsconv", auxv: atHWCAP, bit: 13},
-	{llvm: "complxnum", auxv: atHWCAP, bit: 14},
-	{llvm: "rcpc", auxv: atHWCAP, bit: 15},
-	{llvm: "sha3", auxv: atHWCAP, bit: 17},
-	{llvm: "sm4", auxv: atHWCAP, bit: 19},
-	{llvm: "dotprod", auxv: atHWCAP, bit: 20},
-	{llvm: "sve", auxv: atHWCAP, bit: 22},
-	{llvm: "fp16fml", auxv: atHWCAP, bit: 23},
-	{llvm: "rcpc-immo", auxv: atHWCAP, bit: 26},
-	{llvm: "flagm", auxv: atHWCAP, bit: 27},
-	{llvm: "sve2", auxv: atHWCAP2, bit: 1},
-	{llvm: "sve-aes", auxv: atHWCAP2, bit: 2},
-	{llvm: "sve2-aes", auxv: atHWCAP2, bit: 2},
-	{llvm: "sve-bitperm", auxv: atHWCAP2, bit: 4},
-	{llvm: "sve2-bitperm", auxv: atHWCAP2, bit: 4},
-	{llvm: "sve-sha3", auxv: atHWCAP2, bit: 5},
-	{llvm: "sve2-sha3", auxv: atHWCAP2, bit: 5},
-	{llvm: "sve-sm4", auxv: atHWCAP2, bit: 6},
-	{llvm: "sve2-sm4", auxv: atHWCAP2, bit: 6},
-	{llvm: "altnzcv", auxv: atHWCAP2, bit: 7},
-	{llvm: "fptoint", auxv: atHWCAP2, bit: 8},
-	{llvm: "f32mm", auxv: atHWCAP2, bit: 10},
-	{llvm: "f64mm", auxv: atHWCAP2, bit: 11},
-	{llvm: "i8mm", auxv: atHWCAP2, bit: 13},
-	{llvm: "bf16", auxv: atHWCAP2, bit: 14},
-	{llvm: "sme", auxv: atHWCAP2, bit: 23},
-	{llvm: "sme-i16i64", auxv: atHWCAP2, bit: 24},
-	{llvm: "sme-f64f64", auxv: atHWCAP2, bit: 25},
-	{llvm: "cssc", auxv: atHWCAP2, bit: 34},
-	{llvm: "sve2p1", auxv: atHWCAP2, bit: 36},
-	{llvm: "sme2", auxv: atHWCAP2, bit: 37},
-	{llvm: "sme2p1", auxv: atHWCAP2, bit: 38},
-	{llvm: "mops", auxv: atHWCAP2, bit: 43},
+// arm64Feature is an instruction set: LLVM's name and the kernel's bit.
+type arm64Feature struct {
+	llvm string
+	auxv uintptr
+	bit  uint
+}
+
+// arm64Features are the instruction sets that generated code may use.
+var arm64Features = []arm64Feature{
+	{"fp-armv8", atHWCAP, 0},
+	{"neon", atHWCAP, 1},
+	{"aes", atHWCAP, 4}, // includes PMULL, the later of the two
+	{"sha2", atHWCAP, 6},
+	{"crc", atHWCAP, 7},
+	{"lse", atHWCAP, 8},
+	{"fullfp16", atHWCAP, 10},
+	{"rdm", atHWCAP, 12},
+	{"jsconv", atHWCAP, 13},
+	{"complxnum", atHWCAP, 14},
+	{"rcpc", atHWCAP, 15},
+	{"sha3", atHWCAP, 17},
+	{"sm4", atHWCAP, 19},
+	{"dotprod", atHWCAP, 20},
+	{"sve", atHWCAP, 22},
+	{"fp16fml", atHWCAP, 23},
+	{"rcpc-immo", atHWCAP, 26},
+	{"flagm", atHWCAP, 27},
+	{"sve2", atHWCAP2, 1},
+	{"sve-aes", atHWCAP2, 2},
+	{"sve2-aes", atHWCAP2, 2},
+	{"sve-bitperm", atHWCAP2, 4},
+	{"sve2-bitperm", atHWCAP2, 4},
+	{"sve-sha3", atHWCAP2, 5},
+	{"sve2-sha3", atHWCAP2, 5},
+	{"sve-sm4", atHWCAP2, 6},
+	{"sve2-sm4", atHWCAP2, 6},
+	{"altnzcv", atHWCAP2, 7},
+	{"fptoint", atHWCAP2, 8},
+	{"f32mm", atHWCAP2, 10},
+	{"f64mm", atHWCAP2, 11},
+	{"i8mm", atHWCAP2, 13},
+	{"bf16", atHWCAP2, 14},
+	{"sme", atHWCAP2, 23},
+	{"sme-i16i64", atHWCAP2, 24},
+	{"sme-f64f64", atHWCAP2, 25},
+	{"cssc", atHWCAP2, 34},
+	{"sve2p1", atHWCAP2, 36},
+	{"sme2", atHWCAP2, 37},
+	{"sme2p1", atHWCAP2, 38},
+	{"sme-b16b16", atHWCAP2, 41},
+	{"sme-f16f16", atHWCAP2, 42},
+	{"mops", atHWCAP2, 43},
+	{"sve-b16b16", atHWCAP2, 45},
+	{"rcpc3", atHWCAP2, 46},
+	{"lut", atHWCAP2, 49},
+	{"faminmax", atHWCAP2, 50},
+	{"fp8", atHWCAP2, 51},
+	{"fp8fma", atHWCAP2, 52},
+	{"fp8dot4", atHWCAP2, 53},
+	{"fp8dot2", atHWCAP2, 54},
 }
 
 // arm64Harmless are features of the system level, and instructions that a compiler does not choose for computing. The
 // architecture versions (v8.2a) stand for sets whose members LLVM lists as well.
 var arm64Harmless = []string{
-	"am", "amvs", "bti", "ccdp", "ccidx", "ccpp", "chk", "clrbhb", "contextidr-el2", "dit", "ecv", "el2vmsa", "el3", "ete",
-	"fgt", "fpac", "gcs", "hbc", "hcx", "lor", "lse2", "mpam", "mte", "nmi", "nv", "pan", "pan-rwv", "pauth", "perfmon",
-	"predres", "rand", "ras", "rasv2", "sb", "sel2", "spe", "spe-eef", "specrestrict", "specres2", "ssbs", "tlb-rmi",
+	"CONTEXTIDREL2", "am", "amvs", "brbe", "bti", "ccdp", "ccidx", "ccpp", "chk", "clrbhb", "dit", "ecv", "el2vmsa", "el3", "ete",
+	"fgt", "fpac", "gcs", "hbc", "hcx", "lor", "ls64", "lse2", "mec", "mpam", "mte", "nmi", "nv", "pan", "pan-rwv", "pauth", "perfmon",
+	"predres", "rand", "ras", "rasv2", "rme", "sb", "sel2", "spe", "spe-eef", "specrestrict", "specres2", "ssbs", "tlb-rmi",
 	"tracev8.4", "trbe", "uaops", "vh", "wfxt", "xs",
 	"aggressive-fma", "ascend-store-address", "predictable-select-expensive", "store-pair-suppress",
 }

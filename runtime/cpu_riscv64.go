@@ -30,13 +30,18 @@ func thisCPU() cpu {
 		model = "riscv64 " + isa
 	}
 	return cpu{
-		model:    model,
-		features: riscv64Features,
-		has: func(f feature) bool {
-			if f.flag != "" {
-				return letters>>(f.flag[0]-'a')&1 != 0
+		model: model,
+		has: func(name string) (has, known bool) {
+			i := slices.IndexFunc(riscv64Features, func(f riscv64Feature) bool { return f.llvm == name })
+			if i < 0 {
+				listed := slices.Contains(extensions, name)
+				return listed, listed
 			}
-			return f.alt != nil && *f.alt || slices.Contains(extensions, f.llvm)
+			f := riscv64Features[i]
+			if f.letter != "" {
+				return letters>>(f.letter[0]-'a')&1 != 0, true
+			}
+			return f.probe != nil && *f.probe || slices.Contains(extensions, name), true
 		},
 		harmless: func(name string) bool { return matches(name, riscv64Harmless, riscv64Tuning) },
 		advice: func() string {
@@ -45,32 +50,37 @@ func thisCPU() cpu {
 	}
 }
 
-// riscv64Features have the letter of the standard extension that includes them as flag; those without one are extensions
-// of their own.
-var riscv64Features = []feature{
-	{llvm: "i", flag: "i"},
-	{llvm: "m", flag: "m"}, {llvm: "zmmul", flag: "m"},
-	{llvm: "a", flag: "a"}, {llvm: "zaamo", flag: "a"}, {llvm: "zalrsc", flag: "a"},
-	{llvm: "f", flag: "f"}, {llvm: "zicsr", flag: "f"},
-	{llvm: "d", flag: "d"},
-	{llvm: "c", flag: "c"}, {llvm: "zca", flag: "c"}, {llvm: "zcd", flag: "c"},
-	{llvm: "v", flag: "v"}, {llvm: "zve32x", flag: "v"}, {llvm: "zve32f", flag: "v"}, {llvm: "zve64x", flag: "v"},
-	{llvm: "zve64f", flag: "v"}, {llvm: "zve64d", flag: "v"},
-	{llvm: "zvl32b", flag: "v"}, {llvm: "zvl64b", flag: "v"}, {llvm: "zvl128b", flag: "v"},
-	{llvm: "zvl256b"}, {llvm: "zvl512b"}, {llvm: "zvl1024b"},
-	{llvm: "zba", alt: &xcpu.RISCV64.HasZba},
-	{llvm: "zbb", alt: &xcpu.RISCV64.HasZbb},
-	{llvm: "zbs", alt: &xcpu.RISCV64.HasZbs},
-	{llvm: "zbc"}, {llvm: "zbkb"},
-	{llvm: "zfhmin"}, {llvm: "zfh"}, {llvm: "zfa"}, {llvm: "zfbfmin"},
-	{llvm: "zvfhmin"}, {llvm: "zvfh"}, {llvm: "zvfbfmin"}, {llvm: "zvfbfwma"},
-	{llvm: "zvbb", alt: &xcpu.RISCV64.HasZvbb},
-	{llvm: "zicond"}, {llvm: "zicbop"}, {llvm: "zicboz"},
-	{llvm: "zcb"}, {llvm: "zcmop"}, {llvm: "zimop"}, {llvm: "zawrs"},
+// riscv64Feature is an extension: LLVM's name, the letter of the standard extension that includes it ("" for one of its
+// own), and the answer of the hardware probe where there is one.
+type riscv64Feature struct {
+	llvm, letter string
+	probe        *bool
 }
 
-// riscv64Harmless are features of every 64-bit CPU and of the system level.
-var riscv64Harmless = []string{"64bit", "e", "relax", "zifencei", "zicntr", "zihpm", "ziccif", "ziccrse", "ziccamoa", "zicclsm", "za64rs", "zic64b"}
+// riscv64Features are the extensions that the isa line may not spell out. Others are looked up in it by name.
+var riscv64Features = []riscv64Feature{
+	{llvm: "i", letter: "i"},
+	{llvm: "m", letter: "m"}, {llvm: "zmmul", letter: "m"},
+	{llvm: "a", letter: "a"}, {llvm: "zaamo", letter: "a"}, {llvm: "zalrsc", letter: "a"},
+	{llvm: "f", letter: "f"}, {llvm: "zicsr", letter: "f"},
+	{llvm: "d", letter: "d"},
+	{llvm: "c", letter: "c"}, {llvm: "zca", letter: "c"}, {llvm: "zcd", letter: "c"},
+	{llvm: "v", letter: "v"}, {llvm: "zve32x", letter: "v"}, {llvm: "zve32f", letter: "v"}, {llvm: "zve64x", letter: "v"},
+	{llvm: "zve64f", letter: "v"}, {llvm: "zve64d", letter: "v"},
+	{llvm: "zvl32b", letter: "v"}, {llvm: "zvl64b", letter: "v"}, {llvm: "zvl128b", letter: "v"},
+	{llvm: "zba", probe: &xcpu.RISCV64.HasZba},
+	{llvm: "zbb", probe: &xcpu.RISCV64.HasZbb},
+	{llvm: "zbs", probe: &xcpu.RISCV64.HasZbs},
+	{llvm: "zvbb", probe: &xcpu.RISCV64.HasZvbb},
+}
 
-// riscv64Tuning are the beginnings of features that only steer the choice between correct instructions.
-var riscv64Tuning = []string{"dlen-", "no-", "optimized-", "predictable-", "prefer-", "ss", "sv", "use-", "unaligned-"}
+// riscv64Harmless are features of every 64-bit CPU, sets whose members LLVM lists as well, hints, and instructions that a
+// compiler does not choose for computing.
+var riscv64Harmless = []string{
+	"64bit", "b", "e", "h", "relax", "supm", "za64rs", "zama16b", "zic64b", "zicbom", "ziccamoa", "ziccif", "zicclsm",
+	"ziccrse", "zicntr", "zifencei", "zihintntl", "zihintpause", "zihpm", "zkr", "zkt", "zvkt",
+}
+
+// riscv64Tuning are the beginnings of features that only steer the choice between correct instructions, and of
+// extensions of the hypervisor, machine and supervisor levels.
+var riscv64Tuning = []string{"dlen-", "no-", "optimized-", "predictable-", "prefer-", "sh", "sm", "ss", "sv", "use-", "unaligned-"}

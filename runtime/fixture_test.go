@@ -15,35 +15,43 @@ import (
 
 const fixtureN = 1024
 
-// compileFixture builds testdata/fixture.c once per test process.
-var compileFixture = sync.OnceValues(func() ([]byte, error) {
+// compileFixture builds testdata/fixture.c once per test process, plain and with EXTRA=7. Without a C compiler the
+// libraries are nil.
+var compileFixture = sync.OnceValues(func() ([2][]byte, error) {
+	var libs [2][]byte
 	cc, err := exec.LookPath("cc")
 	if err != nil {
-		return nil, nil
+		return libs, nil
 	}
 	dir, err := os.MkdirTemp("", "lathe-fixture")
 	if err != nil {
-		return nil, err
+		return libs, err
 	}
 	defer os.RemoveAll(dir)
-	so := filepath.Join(dir, "mod.so")
-	cmd := exec.Command(cc, "-shared", "-fPIC", "-O1", "-nostdlib", "-fvisibility=hidden", "-fno-stack-protector", "-Wl,-z,defs",
-		"-o", so, "testdata/fixture.c")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("%v\n%s", err, out)
+	for i, define := range []string{"-DEXTRA=0", "-DEXTRA=7"} {
+		so := filepath.Join(dir, "mod.so")
+		cmd := exec.Command(cc, "-shared", "-fPIC", "-O1", "-nostdlib", "-fvisibility=hidden", "-fno-stack-protector",
+			"-Wl,-z,defs", define, "-o", so, "testdata/fixture.c")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return libs, fmt.Errorf("%v\n%s", err, out)
+		}
+		if libs[i], err = os.ReadFile(so); err != nil {
+			return libs, err
+		}
 	}
-	return os.ReadFile(so)
+	return libs, nil
 })
 
-func fixtureLibrary(t testing.TB) []byte {
-	so, err := compileFixture()
+// fixtureLibraries returns the library and the one that adds 7.
+func fixtureLibraries(t testing.TB) (plain, seven []byte) {
+	libs, err := compileFixture()
 	if err != nil {
 		t.Fatalf("compiling testdata/fixture.c: %v", err)
 	}
-	if so == nil {
+	if libs[0] == nil {
 		t.Skip("no C compiler (cc) to build the library for this test")
 	}
-	return so
+	return libs[0], libs[1]
 }
 
 func floatBytes(v []float32) []byte {
@@ -52,6 +60,7 @@ func floatBytes(v []float32) []byte {
 
 // fixture returns the contents of a package around testdata/fixture.c: y = reverse(x*scale) + bias.
 func fixture(t testing.TB) *bundle.Contents {
+	library, _ := fixtureLibraries(t)
 	scale := make([]float32, fixtureN)
 	for i := range scale {
 		scale[i] = float32(i%7) - 3
@@ -71,7 +80,7 @@ func fixture(t testing.TB) *bundle.Contents {
 			},
 		},
 		Graph:   &bundle.GraphJSON{NodeRowPtr: []int{0}},
-		Library: fixtureLibrary(t),
+		Library: library,
 		Params: []bundle.Param{
 			{Name: "scale", DType: "float32", Shape: []int{fixtureN}, Data: floatBytes(scale)},
 			{Name: "bias", DType: "float32", Data: floatBytes([]float32{0.5})},
@@ -129,13 +138,16 @@ func setFixture(t testing.TB, m *Module, seed int, fault int32) []float32 {
 }
 
 // checkFixture compares both outputs with the model's definition.
-func checkFixture(t testing.TB, m *Module, x []float32) {
+func checkFixture(t testing.TB, m *Module, x []float32) { t.Helper(); checkFixturePlus(t, m, x, 0) }
+
+// checkFixturePlus is checkFixture for a library that adds extra.
+func checkFixturePlus(t testing.TB, m *Module, x []float32, extra float32) {
 	t.Helper()
 	want := make([]float32, fixtureN)
 	positive := []int64{}
 	for i := range want {
 		j := fixtureN - 1 - i
-		want[i] = x[j]*(float32(j%7)-3) + 0.5
+		want[i] = x[j]*(float32(j%7)-3) + 0.5 + extra
 		if want[i] > 0 {
 			positive = append(positive, int64(i))
 		}

@@ -92,7 +92,7 @@ func newMemory(info *Info, params []bundle.Param, workers int, oversubscribed bo
 	stride := (info.Scratch + 2*cacheLine - 1) &^ (2*cacheLine - 1)
 	scratch := l.take(stride * workers)
 	workspace := l.take(info.Workspace)
-	if m.b, err = unix.Mmap(-1, 0, l.end, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE); err != nil {
+	if m.b, err = unix.Mmap(-1, 0, l.end, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS); err != nil {
 		return nil, fmt.Errorf("no memory for the model: %d bytes for tensors, work space and scratch: %w", l.end, err)
 	}
 	m.u32(ctxABI, bundle.ABIVersion)
