@@ -1,0 +1,59 @@
+package target
+
+// aarch64Table: vectors are NEON's; SVE is recorded and its length left open.
+var aarch64Table = table{
+	triples: []string{"aarch64", "arm64"},
+	example: "aarch64-linux-gnu",
+	generic: "generic",
+	cpus: []cpu{
+		{name: "generic", features: "neon", caches: caches{32, 512, 0}},
+		{name: "cortex-a53", like: "generic", features: "aes crc sha2"},
+		{name: "cortex-a57", like: "cortex-a53", caches: caches{32, 1024, 0}},
+		{name: "cortex-a72", like: "cortex-a53", caches: caches{32, 1024, 0}},
+		{name: "cortex-a73", like: "cortex-a53", caches: caches{64, 1024, 0}},
+		{name: "cortex-a55", like: "cortex-a53", features: "dotprod fullfp16 lse rdm", caches: caches{32, 128, 512}},
+		{name: "cortex-a76", like: "cortex-a55", caches: caches{64, 512, 1024}},
+		{name: "cortex-a78", like: "cortex-a76"},
+		{name: "cortex-x1", like: "cortex-a76", caches: caches{64, 1024, 2048}},
+		{name: "neoverse-n1", like: "cortex-a76", caches: caches{64, 1024, 1024}},
+		{name: "neoverse-v1", like: "neoverse-n1", features: "bf16 fp16fml i8mm sha3 sm4 sve"},
+		{name: "neoverse-n2", like: "generic", features: "bf16 crc dotprod fp16fml i8mm lse rdm sve2", caches: caches{64, 1024, 1024}},
+		{name: "neoverse-v2", like: "neoverse-n2", caches: caches{64, 2048, 1536}},
+		{name: "apple-a14", like: "cortex-a55", features: "fp16fml sha3", caches: caches{128, 3072, 0}},
+		{name: "apple-m4", like: "apple-a14", features: "bf16 i8mm sme2", caches: caches{128, 4096, 0}},
+		{name: "a64fx", like: "cortex-a53", features: "fullfp16 lse rdm sve", caches: caches{64, 683, 0}},
+	},
+	features: []feature{
+		{"aes", "neon"}, {"bf16", "neon"}, {"crc", ""}, {"dotprod", "neon"}, {"fp-armv8", ""}, {"fp16fml", "fullfp16"},
+		{"fullfp16", "fp-armv8"}, {"i8mm", "neon"}, {"lse", ""}, {"neon", "fp-armv8"}, {"rdm", "neon"}, {"sha2", "neon"},
+		{"sha3", "sha2"}, {"sm4", "neon"}, {"sme", "bf16 fullfp16"}, {"sme2", "sme"}, {"sve", "fullfp16"}, {"sve2", "sve"},
+	},
+	machine: func(t *Target) { t.VectorBits, t.VectorRegs, t.HasFMA = 128, 32, true },
+}
+
+// armTable is 32-bit ARMv7-A and ARMv8-A with NEON.
+var armTable = table{
+	triples: []string{"armv7", "arm", "armv8l"},
+	example: "armv7-linux-gnueabihf",
+	generic: "generic",
+	cpus: []cpu{
+		{name: "generic", features: "neon", caches: caches{32, 512, 0}},
+		{name: "cortex-a8", like: "generic"},
+		{name: "cortex-a9", like: "generic", features: "fp16"},
+		{name: "cortex-a7", like: "cortex-a9", features: "hwdiv hwdiv-arm vfp4"},
+		{name: "cortex-a15", like: "cortex-a7", caches: caches{32, 1024, 0}},
+		{name: "cortex-a17", like: "cortex-a7", caches: caches{32, 1024, 0}},
+		{name: "cortex-a53", like: "cortex-a7", features: "aes crc fp-armv8 sha2"},
+		{name: "cortex-a72", like: "cortex-a53", caches: caches{32, 1024, 0}},
+	},
+	features: []feature{
+		{"aes", "neon"}, {"crc", ""}, {"fp-armv8", "vfp4"}, {"fp16", ""}, {"hwdiv", ""}, {"hwdiv-arm", ""}, {"neon", "vfp3"},
+		{"sha2", "neon"}, {"vfp3", ""}, {"vfp4", "fp16 vfp3"},
+	},
+	machine: func(t *Target) {
+		t.VectorBits, t.VectorRegs, t.HasFMA = 128, 16, t.Has("vfp4")
+		if !t.Has("neon") {
+			t.VectorRegs = 8 // 32 scalar registers hold eight vectors of four
+		}
+	},
+}

@@ -1,0 +1,128 @@
+package target
+
+import (
+	"fmt"
+
+	"lathe/internal/spelling"
+)
+
+// OptionType is the form of an option's value.
+type OptionType int
+
+// The forms of values.
+const (
+	Text OptionType = iota
+	Number
+	List // separated by commas
+	Switch
+)
+
+// OptionInfo describes an option of the kind llvm.
+type OptionInfo struct {
+	Name    string
+	Type    OptionType
+	Doc     string
+	Refused string // why the option cannot be used; empty where it works
+}
+
+const (
+	noFastMath = "arithmetic keeps IEEE semantics; -O4 allows approximate functions"
+	noLibs     = "Lathe calls no foreign libraries"
+	noJIT      = "Lathe writes packages and does not execute what it generates"
+)
+
+// llvmOptions are TVM's options of the kind llvm and the ones common to all kinds.
+var llvmOptions = []OptionInfo{
+	{Name: "mtriple", Type: Text, Doc: "machine, such as aarch64-linux-gnu (default: this machine)"},
+	{Name: "mcpu", Type: Text, Doc: "CPU by LLVM's name, or native (default: this machine's, with -mtriple the plainest one)"},
+	{Name: "mattr", Type: List, Doc: "CPU features to add or remove: +avx2,-avx512f"},
+	{Name: "num-cores", Type: Number, Doc: "cores to expect"},
+	{Name: "opt-level", Type: Number, Doc: "LLVM's code generation level, 1 to 3"},
+	{Name: "keys", Type: List, Doc: "recorded, without effect"},
+	{Name: "device", Type: Text, Doc: "recorded, without effect"},
+	{Name: "model", Type: Text, Doc: "recorded, without effect"},
+	{Name: "mfloat-abi", Type: Text, Doc: "float ABI", Refused: "name it in the triple: armv7-linux-gnueabihf or armv7-linux-gnueabi"},
+	{Name: "mabi", Type: Text, Doc: "ABI", Refused: "the triple's standard ABI is used"},
+	{Name: "fast-math", Type: Switch, Doc: "all of fast-math-*", Refused: noFastMath},
+	{Name: "fast-math-nnan", Type: Switch, Doc: "assume no NaN", Refused: noFastMath},
+	{Name: "fast-math-ninf", Type: Switch, Doc: "assume no infinities", Refused: noFastMath},
+	{Name: "fast-math-nsz", Type: Switch, Doc: "ignore the sign of zero", Refused: noFastMath},
+	{Name: "fast-math-arcp", Type: Switch, Doc: "allow reciprocals", Refused: noFastMath},
+	{Name: "fast-math-contract", Type: Switch, Doc: "allow contraction", Refused: noFastMath},
+	{Name: "fast-math-reassoc", Type: Switch, Doc: "allow reassociation", Refused: noFastMath},
+	{Name: "vector-width", Type: Number, Doc: "width of vectors in bits", Refused: "it follows from the CPU; -mattr=+prefer-256-bit and -mattr=-avx512f narrow it"},
+	{Name: "cl-opt", Type: List, Doc: "LLVM's command line options", Refused: "they change the whole process"},
+	{Name: "jit", Type: Text, Doc: "LLVM's execution engine", Refused: noJIT},
+	{Name: "libs", Type: List, Doc: "libraries to call", Refused: noLibs},
+	{Name: "from_device", Type: Number, Doc: "take options from a device", Refused: "use -mcpu=native"},
+	{Name: "system-lib", Type: Switch, Doc: "register symbols in the process", Refused: "packages are opened by the runtime"},
+	{Name: "host", Type: Text, Doc: "host of the target", Refused: "the target is its own host"},
+}
+
+// LLVMOptions lists the options of the kind llvm.
+func LLVMOptions() []OptionInfo { return append([]OptionInfo(nil), llvmOptions...) }
+
+func optionNames() []string {
+	var names []string
+	for _, o := range llvmOptions {
+		names = append(names, o.Name)
+	}
+	return names
+}
+
+// deviceKinds are TVM's other kinds.
+var deviceKinds = []string{
+	"c", "cuda", "nvptx", "rocm", "opencl", "metal", "vulkan", "webgpu", "hexagon", "sdaccel", "aocl", "aocl_sw_emu",
+	"stackvm", "ext_dev", "hybrid", "composite", "test",
+}
+
+// codegens are TVM's external code generators.
+var codegens = []string{"compute-library", "bnns", "vitis-ai", "clml", "mrvl", "cmsis-nn", "ethos-n", "ethos-u"}
+
+// Kinds lists the kinds and external code generators of targets; only llvm can be compiled for.
+func Kinds() []string {
+	return append(append([]string{"llvm"}, deviceKinds...), codegens...)
+}
+
+// presets are whole targets by name: tags of TVM's registry and boards of its arm_cpu function.
+var presets = []struct{ name, target string }{
+	{"raspberry-pi/4b-aarch64", "llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a72 -num-cores=4"},
+	{"aws/cpu/c5.large", "llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512 -num-cores=1"},
+	{"aws/cpu/c5.xlarge", "llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512 -num-cores=2"},
+	{"aws/cpu/c5.2xlarge", "llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512 -num-cores=4"},
+	{"aws/cpu/c5.4xlarge", "llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512 -num-cores=8"},
+	{"aws/cpu/c5.9xlarge", "llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512 -num-cores=18"},
+	{"aws/cpu/c5.12xlarge", "llvm -mtriple=x86_64-linux-gnu -mcpu=cascadelake -num-cores=24"},
+	{"aws/cpu/c5.18xlarge", "llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512 -num-cores=36"},
+	{"aws/cpu/c5.24xlarge", "llvm -mtriple=x86_64-linux-gnu -mcpu=cascadelake -num-cores=48"},
+	{"rasp3b", "llvm -mtriple=armv7-linux-gnueabihf -mcpu=cortex-a53 -num-cores=4"},
+	{"rasp4b", "llvm -mtriple=armv7-linux-gnueabihf -mcpu=cortex-a72 -num-cores=4"},
+	{"rasp4b64", "llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a72 -num-cores=4"},
+	{"rk3399", "llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a72 -num-cores=6"},
+	{"ultra96", "llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a53 -num-cores=4"},
+	{"pynq", "llvm -mtriple=armv7-linux-gnueabihf -mcpu=cortex-a9 -num-cores=2"},
+	{"beagleai", "llvm -mtriple=armv7-linux-gnueabihf -mcpu=cortex-a15 -num-cores=2"},
+	{"stm32mp1", "llvm -mtriple=armv7-linux-gnueabihf -mcpu=cortex-a7 -num-cores=2"},
+}
+
+// Presets lists the names of whole targets.
+func Presets() []string {
+	var names []string
+	for _, p := range presets {
+		names = append(names, p.name)
+	}
+	return names
+}
+
+func preset(name string) (string, bool) {
+	for _, p := range presets {
+		if p.name == name {
+			return p.target, true
+		}
+	}
+	return "", false
+}
+
+func unknownPreset(name string) error {
+	return fmt.Errorf("unknown target tag %q%s", name, spelling.Hint(name, Presets()))
+}

@@ -1,0 +1,232 @@
+package target
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"lathe/internal/spelling"
+)
+
+// Spec is a target as the user wrote it, checked against the options of its kind and not yet resolved.
+type Spec struct {
+	Kind    string
+	Options []Option // in the order of writing
+}
+
+// Option is one -name=value of a target. Lists are joined with commas, switches are "1" or "0".
+type Option struct{ Name, Value string }
+
+// Parse reads a target: a plain string such as "llvm -mcpu=core-avx2 -mattr=+avx2,+fma", inline JSON such as
+// {"kind":"llvm","mcpu":"core-avx2"}, or the name of a preset. Targets for other machines than CPUs, and external code
+// generators before the last comma, are recognised and refused.
+func Parse(text string) (*Spec, error) {
+	s, err := parse(strings.TrimSpace(text))
+	if err != nil {
+		return nil, fmt.Errorf("target %q: %w", text, err)
+	}
+	return s, nil
+}
+
+func parse(text string) (*Spec, error) {
+	if text == "" {
+		return nil, fmt.Errorf("empty; write llvm for this machine")
+	}
+	if strings.ContainsAny(text[:1], `{["`) {
+		return parseJSON([]byte(text))
+	}
+	parts, err := tokenize(text)
+	if err != nil {
+		return nil, err
+	}
+	var specs []*Spec
+	for _, words := range parts {
+		s, err := parseWords(words)
+		if err != nil {
+			return nil, err
+		}
+		specs = append(specs, s)
+	}
+	return single(specs)
+}
+
+// single reduces a list of targets to the one that can be compiled for.
+func single(specs []*Spec) (*Spec, error) {
+	var seen []string
+	for _, s := range specs {
+		if slices.Contains(seen, s.Kind) {
+			return nil, fmt.Errorf("%s is given twice", s.Kind)
+		}
+		seen = append(seen, s.Kind)
+	}
+	for _, s := range specs {
+		if err := s.supported(); err != nil {
+			return nil, err
+		}
+	}
+	return specs[0], nil
+}
+
+// supported refuses kinds that are unknown, or known and do not work yet.
+func (s *Spec) supported() error {
+	switch {
+	case slices.Contains(codegens, s.Kind):
+		return fmt.Errorf("external code generator %s is not supported yet; use llvm", s.Kind)
+	case slices.Contains(deviceKinds, s.Kind):
+		return fmt.Errorf("target kind %s is not supported yet; use llvm", s.Kind)
+	case s.Kind != "llvm":
+		return fmt.Errorf("unknown target kind %q%s", s.Kind, spelling.Hint(s.Kind, slices.Concat(Kinds(), Presets())))
+	}
+	return nil
+}
+
+// parseWords reads a kind and its options. The options of kinds that are refused anyway are not looked at.
+func parseWords(words []string) (*Spec, error) {
+	kind := words[0]
+	if p, ok := preset(kind); ok {
+		parts, err := tokenize(p)
+		if err != nil {
+			return nil, err
+		}
+		words = append(parts[0], words[1:]...)
+		kind = words[0]
+	}
+	if strings.HasPrefix(kind, "-") {
+		return nil, fmt.Errorf("starts with the option %s; a target starts with its kind: write \"llvm %s\"", kind, strings.Join(words, " "))
+	}
+	s := &Spec{Kind: kind}
+	if kind != "llvm" {
+		return s, s.supported()
+	}
+	for _, w := range words[1:] {
+		name, value, hasValue := strings.Cut(strings.TrimLeft(w, "-"), "=")
+		if !strings.HasPrefix(w, "-") {
+			return nil, fmt.Errorf("stray word %q: options are written -name=value", w)
+		}
+		if err := s.add(name, value, hasValue); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// Set adds or replaces an option, as tvmc's --target-llvm-NAME VALUE does.
+func (s *Spec) Set(name, value string) error {
+	s.Options = slices.DeleteFunc(s.Options, func(o Option) bool { return o.Name == name })
+	return s.add(name, value, true)
+}
+
+func (s *Spec) add(name, value string, hasValue bool) error {
+	i := slices.IndexFunc(llvmOptions, func(k OptionInfo) bool { return k.Name == name })
+	if i < 0 {
+		return fmt.Errorf("unknown option -%s of llvm%s", name, spelling.Hint(name, optionNames()))
+	}
+	if s.value(name) != "" {
+		return fmt.Errorf("option -%s is given twice", name)
+	}
+	info := llvmOptions[i]
+	if info.Type == Switch {
+		v, ok := switchValue(value, hasValue)
+		if !ok {
+			return fmt.Errorf("option -%s=%s: must be 0 or 1", name, value)
+		}
+		if value = v; value == "0" && info.Refused != "" {
+			return nil // asks for nothing
+		}
+	}
+	if info.Refused != "" {
+		return fmt.Errorf("option -%s is not supported: %s", name, info.Refused)
+	}
+	if value == "" {
+		return fmt.Errorf("option -%s has no value: write -%s=VALUE without spaces", name, name)
+	}
+	if strings.ContainsAny(value, "\n\r") || strings.Contains(value, `"`) && strings.Contains(value, "'") {
+		return fmt.Errorf("option -%s: %q mixes both kinds of quotes or holds a line break", name, value)
+	}
+	s.Options = append(s.Options, Option{name, value})
+	return nil
+}
+
+func switchValue(value string, hasValue bool) (string, bool) {
+	switch {
+	case !hasValue, value == "1", strings.EqualFold(value, "true"):
+		return "1", true
+	case value == "0", strings.EqualFold(value, "false"):
+		return "0", true
+	}
+	return "", false
+}
+
+func (s *Spec) value(name string) string {
+	for _, o := range s.Options {
+		if o.Name == name {
+			return o.Value
+		}
+	}
+	return ""
+}
+
+// String returns the target as a plain string that Parse reads.
+func (s *Spec) String() string {
+	var b strings.Builder
+	b.WriteString(s.Kind)
+	for _, o := range s.Options {
+		b.WriteString(" -" + o.Name + "=" + quote(o.Value))
+	}
+	return b.String()
+}
+
+// quote protects blanks and a comma at the end, which would separate targets.
+func quote(v string) string {
+	if !strings.ContainsAny(v, " \t'\"") && !strings.HasSuffix(v, ",") {
+		return v
+	}
+	if strings.Contains(v, `"`) {
+		return "'" + v + "'"
+	}
+	return `"` + v + `"`
+}
+
+// tokenize splits a list of targets into targets and these into words. A comma separates targets, but inside a value
+// only when a blank follows: -mattr=+neon,+fp16 is one word. Quotes may enclose values.
+func tokenize(text string) ([][]string, error) {
+	var targets [][]string
+	var words []string
+	var word strings.Builder
+	inValue := false
+	endWord := func() {
+		if word.Len() > 0 {
+			words = append(words, word.String())
+			word.Reset()
+		}
+		inValue = false
+	}
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case c == '\'' || c == '"':
+			n := strings.IndexByte(text[i+1:], c)
+			if n < 0 {
+				return nil, fmt.Errorf("a %c is not closed", c)
+			}
+			word.WriteString(text[i+1 : i+1+n])
+			i += n + 1
+		case c == ' ' || c == '\t' || c == '\n':
+			endWord()
+		case c == ',' && (!inValue || i+1 == len(text) || text[i+1] == ' '):
+			endWord()
+			if len(words) == 0 {
+				return nil, fmt.Errorf("an empty target before a comma")
+			}
+			targets, words = append(targets, words), nil
+		default:
+			inValue = inValue || c == '='
+			word.WriteByte(c)
+		}
+	}
+	endWord()
+	if len(words) == 0 {
+		return nil, fmt.Errorf("ends with a comma or holds nothing")
+	}
+	return append(targets, words), nil
+}

@@ -1,0 +1,207 @@
+// Package target turns what users write for --target into an explicit description of the machine to compile for.
+//
+// Parse reads tvmc's grammar (plain string, inline JSON) into a Spec; Spec.Resolve fills in what was left to the host and
+// looks up the CPU in tables. The package knows neither LLVM nor the machine it runs on: the host is an argument, and
+// names of LLVM features outside the tables pass through unchecked, for the toolchain checks them.
+package target
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Target is the machine that code is generated for. Features have LLVM's names.
+type Target struct {
+	Kind   string // "llvm"
+	Arch   Arch
+	Triple string // LLVM's, such as "x86_64-linux-gnu"
+	CPU    string // LLVM's name, such as "znver4"
+	// Attrs are the changes to what the CPU implies, "+name" or "-name", in the order to hand to LLVM.
+	Attrs []string
+	// Features are the instruction sets of the tables that code may use, sorted, with all that CPU and Attrs imply.
+	Features   []string
+	VectorBits int  // width of a vector register
+	VectorRegs int  // number of vector registers
+	HasFMA     bool // multiply-add in one instruction
+	L1, L2, L3 int  // bytes: L1 data and L2 of a core, its share of L3; L3 is 0 where there is none
+	NumCores   int  // cores to expect; results do not depend on it
+	OptLevel   int  // LLVM's code generation level 1 to 3; 0 = the toolchain's default
+	// Remarks are option=value pairs that are recorded and change nothing: keys, device, model.
+	Remarks []string
+}
+
+// Arch is an instruction set architecture.
+type Arch string
+
+// The architectures that have tables.
+const (
+	X86     Arch = "x86_64"
+	AArch64 Arch = "aarch64"
+	ARM     Arch = "arm"
+	RISCV64 Arch = "riscv64"
+)
+
+// Has reports whether code may use the feature.
+func (t *Target) Has(feature string) bool {
+	_, ok := slices.BinarySearch(t.Features, feature)
+	return ok
+}
+
+// Lanes returns how many elements of the given width in bits a vector register holds, at least 1.
+func (t *Target) Lanes(bits int) int { return max(1, t.VectorBits/bits) }
+
+// String returns the target in canonical form: parsed and resolved on any host it gives the same Target.
+func (t *Target) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s -mtriple=%s -mcpu=%s", t.Kind, t.Triple, t.CPU)
+	if len(t.Attrs) > 0 {
+		fmt.Fprintf(&b, " -mattr=%s", strings.Join(t.Attrs, ","))
+	}
+	fmt.Fprintf(&b, " -num-cores=%d", t.NumCores)
+	if t.OptLevel > 0 {
+		fmt.Fprintf(&b, " -opt-level=%d", t.OptLevel)
+	}
+	for _, r := range t.Remarks {
+		name, value, _ := strings.Cut(r, "=")
+		fmt.Fprintf(&b, " -%s=%s", name, quote(value))
+	}
+	return b.String()
+}
+
+// Host is the machine the compiler runs on, as LLVM's probes tell.
+type Host struct {
+	Triple   string
+	CPU      string
+	Features []string // every probed feature, "+name" or "-name"
+	Cores    int
+}
+
+// Resolve returns the target that s describes. host is called when s leaves something to this machine: the triple, or
+// the CPU where the triple is missing too or names the host's architecture with -mcpu=native.
+func (s *Spec) Resolve(host func() (Host, error)) (*Target, error) {
+	t, err := s.resolve(host)
+	if err != nil {
+		return nil, fmt.Errorf("target %q: %w", s, err)
+	}
+	return t, nil
+}
+
+func (s *Spec) resolve(host func() (Host, error)) (*Target, error) {
+	if err := s.supported(); err != nil {
+		return nil, err
+	}
+	t := &Target{Kind: s.Kind, Triple: s.value("mtriple"), CPU: s.value("mcpu"), NumCores: defaultCores}
+	native := t.CPU == "native" || t.CPU == "" && t.Triple == ""
+	if native || t.Triple == "" {
+		h, err := host()
+		if err != nil {
+			return nil, fmt.Errorf("this machine: %w", err)
+		}
+		if err := t.fromHost(h, native); err != nil {
+			return nil, err
+		}
+	}
+	arch, err := archOf(t.Triple)
+	if err != nil {
+		return nil, err
+	}
+	t.Arch = arch
+	if err := t.applyOptions(s); err != nil {
+		return nil, err
+	}
+	if t.CPU == "" {
+		t.CPU = tables[arch].generic
+	}
+	return t, t.describe()
+}
+
+// defaultCores is what schedules expect of a machine that is not this one.
+const defaultCores = 4
+
+// fromHost takes the triple from the host and, if native, its CPU with the features that differ from what the name
+// implies: virtual machines and operating systems hide some.
+func (t *Target) fromHost(h Host, native bool) error {
+	if t.Triple == "" {
+		t.Triple = h.Triple
+	}
+	if !native {
+		return nil
+	}
+	arch, err := archOf(h.Triple)
+	if err != nil {
+		return err
+	}
+	if want, err := archOf(t.Triple); err != nil || want != arch {
+		return fmt.Errorf("-mcpu=native is this machine's %s, and the triple is %s", arch, t.Triple)
+	}
+	t.CPU = h.CPU
+	t.Attrs = hostAttrs(arch, h)
+	if h.Cores > 0 {
+		t.NumCores = h.Cores
+	}
+	return nil
+}
+
+// hostAttrs returns the changes that turn the features CPU's name implies into the probed ones. A CPU without a row in
+// the tables implies nothing that could be counted on, so that each probed feature is written down.
+func hostAttrs(arch Arch, h Host) []string {
+	tab := tables[arch]
+	implied, known := tab.featuresOf(h.CPU)
+	var attrs []string
+	for _, f := range h.Features {
+		name := strings.TrimLeft(f, "+-")
+		if !slices.Contains(tab.universe(), name) {
+			continue
+		}
+		if has := strings.HasPrefix(f, "+"); !known || has != implied[name] {
+			attrs = append(attrs, f)
+		}
+	}
+	return attrs
+}
+
+// applyOptions reads the options that do not name the CPU.
+func (t *Target) applyOptions(s *Spec) error {
+	if v := s.value("mattr"); v != "" {
+		attrs, err := splitAttrs(v)
+		if err != nil {
+			return err
+		}
+		t.Attrs = append(t.Attrs, attrs...)
+	} else if t.CPU == "" {
+		t.Attrs = append(t.Attrs, tables[t.Arch].attrs...)
+	}
+	for _, o := range s.Options {
+		switch o.Name {
+		case "num-cores":
+			n, err := strconv.Atoi(o.Value)
+			if err != nil || n < 1 || n > 4096 {
+				return fmt.Errorf("option -num-cores=%s: must be a number from 1 to 4096", o.Value)
+			}
+			t.NumCores = n
+		case "opt-level":
+			n, err := strconv.Atoi(o.Value)
+			if err != nil || n < 1 || n > 3 {
+				return fmt.Errorf("option -opt-level=%s: LLVM's code generation level must be 1, 2 or 3 (the compiler's own level is the flag -O)", o.Value)
+			}
+			t.OptLevel = n
+		case "keys", "device", "model":
+			t.Remarks = append(t.Remarks, o.Name+"="+o.Value)
+		}
+	}
+	return nil
+}
+
+func splitAttrs(v string) ([]string, error) {
+	var attrs []string
+	for f := range strings.SplitSeq(v, ",") {
+		f = strings.TrimSpace(f)
+		if len(f) < 2 || f[0] != '+' && f[0] != '-' {
+			return nil, fmt.Errorf("option -mattr: %q: write \"+%s\" to add a CPU feature or \"-%s\" to remove it", f, f, f)
+		}
+		attrs = append(attrs, f)
+	}
+	return attrs, nil
+}
