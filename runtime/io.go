@@ -64,17 +64,15 @@ func (m *Module) BindInput(name string, data []byte) error {
 	if len(data) != own.size {
 		return fmt.Errorf("input %q: %s%v takes %d bytes, the data has %d", name, want.DType, want.Shape, own.size, len(data))
 	}
+	if len(data) > 0 {
+		addr := uintptr(unsafe.Pointer(unsafe.SliceData(data)))
+		if addr%uintptr(size) != 0 {
+			return fmt.Errorf("input %q: the data is not aligned to its %d-byte elements", name, size)
+		}
+		m.mem.bindings[i].bind(data)
+		m.mem.u64(m.mem.inTable.off+8*i, uint64(addr))
+	}
 	m.set[i] = true
-	if len(data) == 0 {
-		return nil
-	}
-	addr := uintptr(unsafe.Pointer(unsafe.SliceData(data)))
-	if addr%uintptr(size) != 0 {
-		m.set[i] = false
-		return fmt.Errorf("input %q: the data is not aligned to its %d-byte elements", name, size)
-	}
-	m.mem.bindings[i].bind(data)
-	m.mem.u64(m.mem.inTable.off+8*i, uint64(addr))
 	return nil
 }
 

@@ -21,6 +21,7 @@ func TestInputErrors(t *testing.T) {
 	wantError(t, m.BindInput("x", x.Data[4:]), "4096 bytes", "4092")
 	unaligned := make([]byte, 4097)[1:]
 	wantError(t, m.BindInput("x", unaligned), "not aligned")
+	wantError(t, m.Run(), `input "x" was never set`)
 	_, err := m.Output(0)
 	wantError(t, err, "has not run yet")
 	_, err = m.Output(2)
@@ -56,6 +57,7 @@ func TestBindInput(t *testing.T) {
 	if !slices.Equal(other, x) {
 		t.Error("SetInput writes into the slice that was bound before")
 	}
+	wantError(t, m.BindInput("x", make([]byte, 4097)[1:]), "not aligned") // and changes nothing
 	if err := m.Run(); err != nil {
 		t.Fatal(err)
 	}

@@ -123,10 +123,10 @@ func (m *Module) Close() error {
 // Info returns the package's manifest, which the caller must not change.
 func (m *Module) Info() *Info { return m.info }
 
-// Inputs returns the model's inputs in order.
+// Inputs returns the model's inputs in order. The caller must not change their shapes.
 func (m *Module) Inputs() []TensorInfo { return slices.Clone(m.info.Inputs) }
 
-// Outputs returns the model's outputs in order.
+// Outputs returns the model's outputs in order. The caller must not change their shapes.
 func (m *Module) Outputs() []TensorInfo { return slices.Clone(m.info.Outputs) }
 
 // Workers returns the number of threads a run uses.

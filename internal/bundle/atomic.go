@@ -20,6 +20,8 @@ type pendingFile struct {
 	temp string // "" while the inode has no name
 }
 
+const procFiles = "/proc/self/fd"
+
 // createPending refuses targets that are not plain files: renaming over a device would replace it.
 func createPending(path string) (*pendingFile, error) {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
@@ -29,8 +31,10 @@ func createPending(path string) (*pendingFile, error) {
 		return nil, fmt.Errorf("%s exists and is not a plain file", path)
 	}
 	dir := filepath.Dir(path)
-	if fd, err := unix.Open(dir, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o666); err == nil {
-		return &pendingFile{File: os.NewFile(uintptr(fd), path), path: path}, nil
+	if _, err := os.Stat(procFiles); err == nil { // naming the inode needs it
+		if fd, err := unix.Open(dir, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o666); err == nil {
+			return &pendingFile{File: os.NewFile(uintptr(fd), path), path: path}, nil
+		}
 	}
 	temp := tempName(path)
 	f, err := os.OpenFile(temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
@@ -52,7 +56,7 @@ func tempName(path string) string {
 func (f *pendingFile) commit() error {
 	if f.temp == "" {
 		temp := tempName(f.path)
-		proc := fmt.Sprintf("/proc/self/fd/%d", f.Fd())
+		proc := fmt.Sprintf("%s/%d", procFiles, f.Fd())
 		if err := unix.Linkat(unix.AT_FDCWD, proc, unix.AT_FDCWD, temp, unix.AT_SYMLINK_FOLLOW); err != nil {
 			return fmt.Errorf("cannot name %s: %w", f.path, err)
 		}
