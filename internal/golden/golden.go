@@ -1,0 +1,46 @@
+// Package golden compares output with files under testdata. "go test -update" rewrites them; it is for tests only.
+package golden
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "rewrite golden files")
+
+// Check compares got with testdata/<name>.golden. It reports the first line that differs.
+func Check(t testing.TB, name string, got []byte) {
+	t.Helper()
+	file := filepath.Join("testdata", filepath.FromSlash(name)+".golden")
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, got, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatalf("%v (go test -update writes it)", err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s differs at %s (go test -update accepts it)\n--- got\n%s", file, difference(got, want), got)
+	}
+}
+
+// difference describes the first line in which got and want differ.
+func difference(got, want []byte) string {
+	g, w := bytes.Split(got, []byte("\n")), bytes.Split(want, []byte("\n"))
+	for i := range min(len(g), len(w)) {
+		if !bytes.Equal(g[i], w[i]) {
+			return fmt.Sprintf("line %d:\n  got  %s\n  want %s", i+1, g[i], w[i])
+		}
+	}
+	return fmt.Sprintf("line %d: got %d lines, want %d", min(len(g), len(w))+1, len(g), len(w))
+}

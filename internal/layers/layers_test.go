@@ -1,0 +1,165 @@
+// Package layers tests the import policy of this module.
+package layers
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "lathe"
+
+// rules is policy, not a description: "a, b < c, d" lets c and d import a and b, and nothing else may import anything of
+// ours. A name ending in /... stands for all packages below it, except that these never import each other. Do not relax
+// it to fix a build: a new line is a commit of its own, with its reason in docs/RATIONALE.md.
+const rules = `
+	types < tensor, expr
+	types, expr < te, arith, loop, intrin, expr/eval
+	types, expr, expr/eval, tensor, te < te/teinterp
+	types, expr, expr/eval, tensor, loop < loop/interp
+
+	types, expr, tensor, te < op
+	types, expr, tensor, te, op < ops
+	types, tensor, op < graph
+	types, tensor, op, ops, graph < compose
+	types, tensor, op, ops, graph, compose < frontend/...
+
+	types, expr, te, arith, loop < lower
+	types, expr, arith, loop, target < sched
+	types, expr, te, arith, loop, tensor, op, ops, graph, target, lower, sched < impl
+	types, tensor, target, op, ops, graph, compose, impl, pipeline < pass
+	types, expr, arith, loop, target, pipeline < looppass
+	types, expr, arith, loop, intrin, target < codegen/...
+
+	spelling < target, toolchain, frontend/...
+	target < toolchain
+	bundle < /runtime
+	/runtime < /rpc
+	types, expr, loop, sched, target < tune
+`
+
+// free lists packages that may import everything: the driver, the public API and the commands.
+var free = []string{"compile", "/", "/cmd/..."}
+
+func TestImports(t *testing.T) {
+	p := parsePolicy(rules)
+	// Parse the files here rather than asking go list: the test cache follows files this process opens, not those a
+	// child opens, and would keep a stale pass.
+	root := filepath.Join("..", "..")
+	seen := 0
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (d.Name() == "testdata" || path != root && strings.HasPrefix(d.Name(), ".")) {
+			return fs.SkipDir
+		}
+		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		if f.Name.Name == "main" && !strings.HasPrefix(path, filepath.Join(root, "cmd")) {
+			return nil // generators and trainers
+		}
+		seen++
+		dir, err := filepath.Rel(root, filepath.Dir(path))
+		if err != nil {
+			return err
+		}
+		from := short(filepath.ToSlash(dir))
+		for _, i := range f.Imports {
+			name, err := strconv.Unquote(i.Path.Value)
+			if err != nil {
+				return err
+			}
+			if to, ours := strings.CutPrefix(name+"/", module+"/"); ours && !p.allows(from, short(strings.TrimSuffix(to, "/"))) {
+				t.Errorf("%s: %s may not import %s", path, from, short(strings.TrimSuffix(to, "/")))
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if seen < 20 {
+		t.Fatalf("looked at %d files only", seen)
+	}
+}
+
+// short names packages as the rules do: without internal/, and public ones with a leading slash.
+func short(dir string) string {
+	if inner, ok := strings.CutPrefix(dir, "internal/"); ok {
+		return inner
+	}
+	return "/" + strings.TrimPrefix(dir, ".")
+}
+
+// A policy maps an importer, or a family of importers, to what it may import.
+type policy map[string][]string
+
+func parsePolicy(text string) policy {
+	p := policy{}
+	for line := range strings.Lines(text) {
+		below, above, ok := strings.Cut(strings.TrimSpace(line), " < ")
+		if !ok {
+			continue
+		}
+		for _, a := range strings.Split(above, ", ") {
+			p[a] = append(p[a], strings.Split(below, ", ")...)
+		}
+	}
+	return p
+}
+
+func (p policy) allows(from, to string) bool {
+	if from == to {
+		return true
+	}
+	for _, f := range free {
+		if matches(f, from) {
+			return true
+		}
+	}
+	for family, allowed := range p {
+		if matches(family, from) && slices.Contains(allowed, to) {
+			return true
+		}
+	}
+	return false
+}
+
+// matches reports whether a name of the rules stands for the package.
+func matches(rule, pkg string) bool {
+	if family, ok := strings.CutSuffix(rule, "/..."); ok {
+		return strings.HasPrefix(pkg, family+"/")
+	}
+	return rule == pkg
+}
+
+// TestPolicy holds the policy to what it is for, so that an edit of the text cannot quietly lose it.
+func TestPolicy(t *testing.T) {
+	p := parsePolicy(rules)
+	for _, c := range []struct {
+		from, to string
+		want     bool
+	}{
+		{"tensor", "types", true}, {"types", "tensor", false}, {"graph", "ops", false}, {"te", "arith", false}, {"arith", "loop", false},
+		{"loop", "loop/interp", false}, {"/runtime", "bundle", true}, {"/runtime", "types", false}, {"bundle", "types", false},
+		{"/runtime", "graph", false}, {"/rpc", "bundle", false}, {"tune", "/rpc", false}, {"frontend/onnx", "frontend/tflite", false},
+		{"frontend/onnx", "pass", false}, {"pass", "frontend/onnx", false}, {"codegen/llvm", "toolchain", false},
+		{"codegen/llvm", "codegen/c", false}, {"sched", "lower", false}, {"looppass", "sched", false}, {"compile", "sched", true},
+		{"/cmd/lathe", "compile", true}, {"/", "compile", true}, {"pass", "compile", false}, {"golden", "types", false},
+	} {
+		if got := p.allows(c.from, c.to); got != c.want {
+			t.Errorf("%s imports %s: allowed is %v", c.from, c.to, got)
+		}
+	}
+}
