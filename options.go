@@ -1,0 +1,82 @@
+package lathe
+
+import "io"
+
+// LoadOptions controls Load.
+type LoadOptions struct {
+	Format string           // tvmc's name of the model format; "" = by the file
+	Shapes map[string][]int // shapes of inputs by name; others are the file's, symbolic dims 1
+	Notes  func(string)     // told what the user should know; may be nil
+}
+
+// CompileOptions controls Compile.
+type CompileOptions struct {
+	Target         string    // as internal/target reads it; "llvm" = this machine
+	OptLevel       int       // 0 to 4
+	DisabledPasses []string  // names from Passes
+	DesiredLayout  []string  // layouts of convolutions, such as "NHWC"; empty = chosen by the compiler
+	ModuleName     string    // part of the exported symbol; "" = "default"
+	DumpCode       []string  // formats for Package.Code: relay, tir, ll, asm
+	PrintPassTimes io.Writer // gets the time of each pass; may be nil
+	PrintIRBefore  []string  // names from Passes
+	PrintIRAfter   []string
+	IROut          io.Writer // gets the printed IR
+	Workers        int       // compiler threads; 0 = what the machine allows
+	Progress       func(phase string, done, total int)
+	Notes          func(string)
+}
+
+// Tensor describes an input or output of a model. Element types have numpy's names.
+type Tensor struct {
+	Name  string
+	DType string
+	Shape []int
+}
+
+// OpCount is how often a model file uses an operator.
+type OpCount struct {
+	Name      string
+	Count     int
+	Supported bool
+}
+
+// VerifyOptions controls Verify.
+type VerifyOptions struct {
+	Target         string
+	OptLevel       int
+	DisabledPasses []string
+	Notes          func(string)
+}
+
+// VerifyReport is the outcome of Verify, one row per compared tensor in the order of the model.
+type VerifyReport struct {
+	Rows []VerifyRow
+	OK   bool // every row is within its tolerance
+}
+
+// VerifyRow compares one tensor with the reference.
+type VerifyRow struct {
+	Name      string   // tensor
+	Nodes     []string // nodes of the model it comes from
+	RelL2     float64  // relative L2 distance
+	MaxAbs    float64  // largest absolute difference
+	Tolerance float64  // for RelL2
+	OK        bool
+}
+
+// PassInfo describes a pass.
+type PassInfo struct {
+	Name     string // as --disabled-pass and --print-ir-after take it
+	Phase    string // graph or loop
+	Level    int    // runs from this -O level on
+	Required bool   // cannot be disabled
+	Doc      string
+}
+
+// OpInfo describes an operator of the graph level.
+type OpInfo struct {
+	Name            string // Relay's name
+	Class           string // fusion class
+	Doc             string
+	Implementations []string
+}
