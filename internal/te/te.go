@@ -85,6 +85,8 @@ func (c Combiner) Identity(t types.DType) expr.Expr {
 		return expr.Const(t, posInf)
 	case c == Max:
 		return &expr.Int{V: lo, Type: t}
+	case c == Min && t == types.U64:
+		return &expr.Int{V: -1, Type: t} // all bits set
 	case c == Min:
 		return &expr.Int{V: hi, Type: t}
 	}

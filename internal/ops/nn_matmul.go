@@ -1,0 +1,105 @@
+package ops
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"lathe/internal/expr"
+	"lathe/internal/op"
+	"lathe/internal/te"
+	"lathe/internal/tensor"
+	"lathe/internal/types"
+)
+
+// MatmulAttrs are the attributes of nn.matmul: which operands have their last two axes swapped.
+type MatmulAttrs struct{ TransposeA, TransposeB bool }
+
+// Matmul multiplies a [..., M, K] by b [..., K, N]; the leading axes broadcast. Importers give vectors a second axis.
+var Matmul = op.Define(op.Spec[MatmulAttrs]{
+	Name: "nn.matmul", Doc: "nn.matmul is the product of the matrices in the last two axes; leading axes broadcast.",
+	Args: []string{"a", "b"}, Fusion: op.OutFusable, Layout: op.Plain,
+	Infer: func(a MatmulAttrs, in []op.Arg) ([]types.Tensor, error) {
+		if err := sameDType(numbers, []string{"a", "b"}, in); err != nil {
+			return nil, err
+		}
+		x, y := in[0], in[1]
+		if x.Rank() < 2 || y.Rank() < 2 {
+			return nil, fmt.Errorf("a %s and b %s; both must have two axes or more", x.Tensor, y.Tensor)
+		}
+		m, k := matrix(x.Shape, a.TransposeA)
+		l, n := matrix(y.Shape, a.TransposeB)
+		if k != l {
+			return nil, fmt.Errorf("a %s and b %s: inner extents %d and %d differ", x.Tensor, y.Tensor, k, l)
+		}
+		batch, err := broadcastShape(x.Shape[:x.Rank()-2], y.Shape[:y.Rank()-2])
+		if err != nil {
+			return nil, fmt.Errorf("batch %w", err)
+		}
+		return []types.Tensor{types.Of(x.DType, append(batch, m, n)...)}, nil
+	},
+	Eval: func(a MatmulAttrs, in, out []*tensor.Tensor) error {
+		x, y, z := in[0], in[1], out[0]
+		batch := len(z.Shape) - 2
+		_, depth := matrix(x.Shape, a.TransposeA)
+		eachIndex(z.Shape, func(at []int) {
+			i := broadcastOffset(x.Shape[:len(x.Shape)-2], at[:batch])
+			j := broadcastOffset(y.Shape[:len(y.Shape)-2], at[:batch])
+			var acc total
+			for k := range depth {
+				acc.product(x, matrixOffset(x.Shape, a.TransposeA, i, at[batch], k), y, matrixOffset(y.Shape, a.TransposeB, j, k, at[batch+1]))
+			}
+			acc.store(z, offsetOf(z.Shape, at))
+		})
+		return nil
+	},
+	Compute: func(a MatmulAttrs, in []*te.Stage, out []types.Tensor) []*te.Stage {
+		x, y := in[0], in[1]
+		batch := len(out[0].Shape) - 2
+		_, depth := matrix(x.Type.Shape, a.TransposeA)
+		element := func(s *te.Stage, transposed bool, i []expr.Expr, row, col expr.Expr) expr.Expr {
+			if transposed {
+				row, col = col, row
+			}
+			shape := s.Type.Shape[:len(s.Type.Shape)-2]
+			return s.At(append(broadcastIndex(shape, out[0].Shape[:batch], i[:batch]), row, col)...)
+		}
+		z := te.Fold("matmul", out[0], te.Sum, []int{depth}, func(i, r []expr.Expr) expr.Expr {
+			return expr.Mul(element(x, a.TransposeA, i, i[batch], r[0]), element(y, a.TransposeB, i, r[0], i[batch+1]))
+		})
+		z.Tag = "matmul"
+		return []*te.Stage{z}
+	},
+	Sample: func(r *rand.Rand) (MatmulAttrs, []types.Tensor) {
+		d := draw{r}
+		a, t, batch := MatmulAttrs{d.coin(2), d.coin(2)}, d.of(numbers), d.shape(0, 2)
+		m, k, n := d.between(1, 6), d.between(1, 6), d.between(1, 6)
+		of := func(transposed bool, batch []int, rows, cols int) types.Tensor {
+			if transposed {
+				rows, cols = cols, rows
+			}
+			return types.Of(t, append(slices.Clone(batch), rows, cols)...)
+		}
+		if d.coin(2) {
+			return a, []types.Tensor{of(a.TransposeA, d.stretched(batch), m, k), of(a.TransposeB, batch, k, n)}
+		}
+		return a, []types.Tensor{of(a.TransposeA, batch, m, k), of(a.TransposeB, d.stretched(batch), k, n)}
+	},
+})
+
+// matrix is the rows and columns of the last two axes.
+func matrix(shape []int, transposed bool) (rows, cols int) {
+	rows, cols = shape[len(shape)-2], shape[len(shape)-1]
+	if transposed {
+		return cols, rows
+	}
+	return rows, cols
+}
+
+// matrixOffset is the position of an element of the i-th matrix of a tensor.
+func matrixOffset(shape []int, transposed bool, i, row, col int) int {
+	if transposed {
+		row, col = col, row
+	}
+	return (i*shape[len(shape)-2]+row)*shape[len(shape)-1] + col
+}
