@@ -19,4 +19,8 @@ var moveOps = []*op.Def{
 	DepthToSpace,
 	LayoutTransform,
 	Trilu,
+	Col2Im,
+	Resize,
+	GridSample,
+	AffineGrid,
 }

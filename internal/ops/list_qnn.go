@@ -6,4 +6,9 @@ import "lathe/internal/op"
 var qnnOps = []*op.Def{
 	Quantize,
 	Dequantize,
+	Requantize,
+	QnnConv1d,
+	QnnConv2d,
+	QnnConv3d,
+	QnnMatmul,
 }

@@ -1,0 +1,131 @@
+package ops
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"lathe/internal/expr"
+	"lathe/internal/op"
+	"lathe/internal/te"
+	"lathe/internal/tensor"
+	"lathe/internal/types"
+)
+
+// Convolutions of quantised tensors by number of spatial axes: ONNX's ConvInteger.
+var (
+	QnnConv1d = qnnConv("qnn.conv1d", 1)
+	QnnConv2d = qnnConv("qnn.conv2d", 2)
+	QnnConv3d = qnnConv("qnn.conv3d", 3)
+)
+
+// qnnConv convolves data [N, C, spatial...], less its zero point, with weight [O, C/groups, kernel...], less its own, which
+// may have one entry per output channel. Padding stands for the zero point and so adds nothing. Sums are int32 and wrap.
+func qnnConv(name string, rank int) *op.Def {
+	return op.Define(op.Spec[ConvAttrs]{
+		Name: name,
+		Doc:  fmt.Sprintf("%s is the int32 convolution of data - data_zero by weight - weight_zero over %d spatial axes.", name, rank),
+		Args: []string{"data", "data_zero", "weight", "weight_zero"}, Fusion: op.OutFusable, Layout: op.Channels,
+		Infer: func(a ConvAttrs, in []op.Arg) ([]types.Tensor, error) {
+			data, weight := in[0], in[2]
+			ws, err := a.windows(data, weight, rank)
+			if err != nil {
+				return nil, err
+			}
+			if err := zeroPoint("data", data.Tensor, in[1].Tensor, nil); err != nil {
+				return nil, err
+			}
+			if err := zeroPoint("weight", weight.Tensor, in[3].Tensor, []int{weight.Shape[0]}); err != nil {
+				return nil, err
+			}
+			return []types.Tensor{types.Of(types.I32, append([]int{data.Shape[0], weight.Shape[0]}, outs(ws)...)...)}, nil
+		},
+		Eval: func(a ConvAttrs, in, out []*tensor.Tensor) error {
+			qnnConvEval(a, in, out[0])
+			return nil
+		},
+		Compute: func(a ConvAttrs, in []*te.Stage, out []types.Tensor) []*te.Stage {
+			return []*te.Stage{qnnConvCompute(a, in, out[0])}
+		},
+		Sample: func(r *rand.Rand) (ConvAttrs, []types.Tensor) {
+			a, ts := sampleConv(draw{r}, rank)
+			x, w := types.Of(quantized[r.IntN(2)], ts[0].Shape...), types.Of(quantized[r.IntN(2)], ts[1].Shape...)
+			zero := [][]int{nil, {1}, {w.Shape[0]}}[r.IntN(3)]
+			return a, []types.Tensor{x, types.Of(x.DType), w, types.Of(w.DType, zero...)}
+		},
+	})
+}
+
+// perChannel is the granularity of zero points and scales along the first axis of an operand.
+var perChannel = granularity{axis: 0}
+
+// zeroPoint checks a quantised operand and its zero point: one number or, where each is not nil, of that shape.
+func zeroPoint(name string, t, zero types.Tensor, each []int) error {
+	if t.DType.IsFloat() || t.DType == types.Bool || t.DType.Size() > 2 {
+		return fmt.Errorf("%s is %s, not one of %v", name, t.DType, quantized)
+	}
+	if zero.DType != t.DType {
+		return fmt.Errorf("%s_zero is %s, %s is %s", name, zero.DType, name, t.DType)
+	}
+	if single(zero.Shape) || each != nil && zero.Equal(types.Of(t.DType, each...)) {
+		return nil
+	}
+	return fmt.Errorf("%s_zero is %s, neither a scalar nor of shape %v", name, zero, each)
+}
+
+func qnnConvEval(a ConvAttrs, in []*tensor.Tensor, out *tensor.Tensor) {
+	x, xz, w, wz := in[0], in[1], in[2], in[3]
+	ws := a.mustWindows(x.Shape, w.Shape)
+	perIn, perOut := w.Shape[1], w.Shape[0]/a.Groups
+	from := make([]int, len(x.Shape))
+	eachIndex(out.Shape, func(at []int) {
+		sum := int32(0)
+		from[0] = at[0]
+		for c := range perIn {
+			from[1] = at[1]/perOut*perIn + c
+			eachIndex(sizes(ws), func(r []int) {
+				if !positions(ws, at[2:], r, from[2:]) {
+					return
+				}
+				o := at[1]
+				p := x.Int(offsetOf(x.Shape, from)) - xz.Int(0)
+				q := w.Int(offsetOf(w.Shape, append([]int{o, c}, r...))) - wz.Int(perChannel.offset(wz, []int{o}))
+				sum += int32(p) * int32(q)
+			})
+		}
+		out.SetInt(offsetOf(out.Shape, at), int64(sum))
+	})
+}
+
+func qnnConvCompute(a ConvAttrs, in []*te.Stage, out types.Tensor) *te.Stage {
+	x, xz, w, wz := in[0], in[1], in[2], in[3]
+	ws := a.mustWindows(x.Type.Shape, w.Type.Shape)
+	perIn, perOut := w.Type.Shape[1], w.Type.Shape[0]/a.Groups
+	depthwise := a.Groups > 1 && perIn == 1
+	extents := sizes(ws)
+	if !depthwise {
+		extents = append([]int{perIn}, extents...)
+	}
+	y := te.Fold("qnn_conv", out, te.Sum, extents, func(i, r []expr.Expr) expr.Expr {
+		c, from := expr.Expr(expr.Index(0)), i[1]
+		if depthwise {
+			from = quotient(i[1], perOut)
+		} else {
+			c, r = r[0], r[1:]
+			if from = c; a.Groups > 1 {
+				from = expr.Add(scaled(perIn, quotient(i[1], perOut), 0), c)
+			}
+		}
+		at, inside := indices(ws, i[2:], r)
+		p := shifted(x.At(append([]expr.Expr{i[0], from}, at...)...), perChannel.at(xz, nil))
+		q := shifted(w.At(append([]expr.Expr{i[1], c}, r...)...), perChannel.at(wz, i[1:2]))
+		product := expr.Mul(p, q)
+		return expr.If(inside, product, zero(product))
+	})
+	y.Tag = "conv"
+	return y
+}
+
+// shifted is a quantised number less its zero point, in int32.
+func shifted(x, zero expr.Expr) expr.Expr {
+	return expr.Sub(expr.CastTo(types.I32, x), expr.CastTo(types.I32, zero))
+}
