@@ -19,6 +19,10 @@ import (
 func TestComputeAgainstEval(t *testing.T) {
 	for _, d := range All {
 		t.Run(d.Name, func(t *testing.T) {
+			sets, slack := []dataset{moderate, special}, 1.0
+			if interpolates[d.Name] {
+				sets, slack = sets[:1], 10
+			}
 			for seed := range uint64(60) {
 				r := rand.New(rand.NewPCG(seed, 1))
 				a, in := d.Sample(r)
@@ -27,12 +31,19 @@ func TestComputeAgainstEval(t *testing.T) {
 				if err != nil {
 					t.Fatalf("seed %d: %s: sample rejected: %v", seed, u, err)
 				}
-				if err := u.compare(out, u.operands(r, []dataset{moderate, special}[seed%2]), 1); err != nil {
+				if err := u.compare(out, u.operands(r, sets[seed%uint64(len(sets))]), slack); err != nil {
 					t.Fatalf("seed %d: %s: %v", seed, u, err)
 				}
 			}
 		})
 	}
+}
+
+// interpolates names the operators whose weights may be 0 in one precision and tiny in another: with infinite elements
+// their results are Inf or NaN by rounding, so they are compared on finite ones. The rounding of a position is
+// multiplied by the slope of the data there, hence the slack.
+var interpolates = map[string]bool{
+	"image.affine_grid": true, "image.grid_sample": true, "image.resize": true, "vision.roi_align": true,
 }
 
 // A use is an operator with attributes and operand types.
