@@ -11,6 +11,9 @@ import (
 // value is defined once and before its uses, in its own graph or one around it, and every operator domain is imported.
 // It does not look at what operators mean.
 func check(m *Model, r *room) error {
+	if err := r.take(2 * mapEntrySize * len(m.Functions)); err != nil {
+		return err
+	}
 	local, err := functionIndex(m.Functions)
 	if err != nil {
 		return err

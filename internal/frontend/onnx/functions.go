@@ -51,34 +51,40 @@ func expand(m *Model, limit int) error {
 	return nil
 }
 
+// maxCalls bounds how deep calls of functions may nest.
+const maxCalls = 256
+
 // checkRecursion follows the calls between functions and names a cycle among them.
 func checkRecursion(functions []*Function, index map[functionKey]*Function) error {
-	const open, done = 1, 2
-	state := make(map[*Function]int, len(functions))
+	const open = -1
+	height := make(map[*Function]int, len(functions)) // of the calls below a function, once that is known
 	var path []string
 	var visit func(f *Function) error
-	visitNodes := func(nodes []*Node) error {
-		return eachNode(nodes, func(n *Node) error {
-			if f := index[n.key()]; f != nil {
-				return visit(f)
-			}
-			return nil
-		})
-	}
 	visit = func(f *Function) error {
 		path = append(path, f.Name)
 		defer func() { path = path[:len(path)-1] }()
-		switch {
-		case state[f] == open:
+		if height[f] == open {
 			return fmt.Errorf("local functions call each other without end: %s", strings.Join(path[max(0, len(path)-8):], " -> "))
-		case state[f] == done:
-			return nil
-		case len(path) > maxCalls:
-			return fmt.Errorf("local functions call each other more than %d deep", maxCalls)
 		}
-		state[f] = open
-		defer func() { state[f] = done }()
-		return visitNodes(f.Nodes)
+		if height[f] > 0 {
+			return nil
+		}
+		height[f] = open
+		below := 0
+		err := eachNode(f.Nodes, func(n *Node) error {
+			callee := index[n.key()]
+			if callee == nil {
+				return nil
+			}
+			err := visit(callee)
+			below = max(below, height[callee])
+			return err
+		})
+		height[f] = below + 1
+		if err == nil && max(below, len(path)) > maxCalls {
+			err = fmt.Errorf("local functions call each other more than %d deep", maxCalls)
+		}
+		return err
 	}
 	for _, f := range functions {
 		if err := visit(f); err != nil {
@@ -87,9 +93,6 @@ func checkRecursion(functions []*Function, index map[functionKey]*Function) erro
 	}
 	return nil
 }
-
-// maxCalls bounds the nesting of calls.
-const maxCalls = 256
 
 // eachNode calls f with every node, those of nested graphs included.
 func eachNode(nodes []*Node, f func(*Node) error) error {
@@ -337,7 +340,7 @@ func (b *binding) attr(a Attr, f *frame) (Attr, bool, error) {
 			return a, false, nil
 		}
 		if a.Type != 0 && value.Type != a.Type {
-			return a, false, fmt.Errorf("attribute %q is a %s, its parameter %q a %s", a.Name, a.Type, a.Ref, value.Type)
+			return a, false, fmt.Errorf("attribute %q is of type %s, its parameter %q of type %s", a.Name, a.Type, a.Ref, value.Type)
 		}
 		// The graphs of a value are of the caller's scope and keep their names.
 		bound := *value

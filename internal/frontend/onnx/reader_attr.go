@@ -62,7 +62,7 @@ func attrValue[T any](a *Attr, want AttrType) (v T, err error) {
 		return v, fmt.Errorf("attribute %q takes its value from parameter %q of a function that is not expanded", a.Name, a.Ref)
 	}
 	if a.Type != want {
-		return v, fmt.Errorf("attribute %q is a %s where a %s belongs", a.Name, a.Type, want)
+		return v, fmt.Errorf("attribute %q is of type %s, not %s", a.Name, a.Type, want)
 	}
 	return a.value.(T), nil
 }

@@ -149,9 +149,9 @@ func (d *decoder) node(msg []byte, n *Node) error {
 
 // texts decodes a repeated string field.
 func (d *decoder) texts(msg []byte, num protowire.Number) ([]string, error) {
-	return repeated(d, msg, num, "name", func(b []byte, s *string) error {
-		*s = string(b)
-		return d.room.take(len(b))
+	return repeated(d, msg, num, "name", func(b []byte, s *string) (err error) {
+		*s, err = d.room.text(b)
+		return err
 	})
 }
 

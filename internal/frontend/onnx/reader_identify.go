@@ -132,6 +132,8 @@ func identifyProtobuf(b []byte) string {
 		return "its first bytes are no protobuf field"
 	case num == 1 && typ == protowire.BytesType:
 		return identifyNamed(b[n:])
+	case num == 2 && typ == protowire.VarintType:
+		return "it is a single value (TensorProto, SequenceProto or OptionalProto)"
 	case num == 1 && typ == protowire.VarintType:
 		_, m := protowire.ConsumeVarint(b[n:])
 		if m < 0 {

@@ -116,7 +116,7 @@ func (d *decoder) opsets(msg []byte, num protowire.Number) (map[string]int, erro
 		case again && old != int(version):
 			return nil, fmt.Errorf("opset_import: domain %q is imported in versions %d and %d", domain, old, version)
 		}
-		if err := d.room.take(mapEntrySize); err != nil {
+		if err := d.room.take(3 * mapEntrySize); err != nil { // the map grows from nothing
 			return nil, err
 		}
 		sets[domain] = int(version)
@@ -124,7 +124,7 @@ func (d *decoder) opsets(msg []byte, num protowire.Number) (map[string]int, erro
 	return sets, s.err
 }
 
-// mapEntrySize is what an entry of a map from string costs, growth included.
+// mapEntrySize is what an entry of a map from strings costs in a map made in its size.
 const mapEntrySize = 64
 
 // plainDomain maps the long name of the default operator domain to the short one.

@@ -10,12 +10,12 @@ import (
 )
 
 // A room bounds what decoding may allocate. Two bytes of wire format can stand for a struct of a hundred, so each
-// allocation is paid for before it is made. Real models, whose bytes are weights and long names, use a small part.
+// allocation is paid for before it is made. Models need little, since their bytes are weights and long names.
 type room struct{ left int }
 
 const (
-	roomPerByte = 8       // memory per byte of input
-	roomBase    = 1 << 19 // and for small files, which consist of structure only
+	roomPerByte = 8        // memory per byte of input
+	roomBase    = 15 << 20 // for files of structure only: 50 000 nodes of short names that keep their weights elsewhere
 )
 
 func newRoom(size int) *room { return &room{roomPerByte*size + roomBase} }
@@ -120,11 +120,17 @@ func (s *scanner) text() string {
 	if !s.want(protowire.BytesType) {
 		return ""
 	}
-	if err := s.room.take(len(s.data)); err != nil {
-		s.stop(err)
-		return ""
+	str, err := s.room.text(s.data)
+	s.check(err)
+	return str
+}
+
+// text copies bytes into a string, if there is room for it and the allocator's rounding.
+func (r *room) text(b []byte) (string, error) {
+	if err := r.take(len(b) + 8); err != nil {
+		return "", err
 	}
-	return string(s.data)
+	return string(b), nil
 }
 
 func (s *scanner) int() int64 {
