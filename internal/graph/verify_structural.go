@@ -1,0 +1,97 @@
+package graph
+
+import (
+	"errors"
+	"fmt"
+
+	"lathe/internal/types"
+)
+
+// structural returns the rule by which operands, results and sub-graphs of a structural operator match, or nil.
+func structural(name string) func(n *Node) error {
+	switch name {
+	case "group":
+		return (*Node).checkGroup
+	case "if":
+		return (*Node).checkIf
+	case "loop":
+		return (*Node).checkLoop
+	}
+	return nil
+}
+
+func (n *Node) wantSubs(count int) error {
+	if len(n.Sub) != count {
+		return fmt.Errorf("%d sub-graphs instead of %d", len(n.Sub), count)
+	}
+	return nil
+}
+
+// checkGroup: operand i is input i of the sub-graph, result i its output i.
+func (n *Node) checkGroup() error {
+	if err := n.wantSubs(1); err != nil {
+		return err
+	}
+	return connect(n.Sub[0], n.In, n.Out)
+}
+
+// checkIf: the operands after the condition are the inputs of both branches, whose outputs are the results.
+func (n *Node) checkIf() error {
+	if err := n.wantSubs(2); err != nil {
+		return err
+	}
+	if len(n.In) == 0 || !isCondition(n.In[0]) {
+		return errors.New("operand 0 is no condition: one bool is expected")
+	}
+	for _, branch := range n.Sub {
+		if err := connect(branch, n.In[1:], n.Out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func isCondition(v *Value) bool { return v.Type.DType == types.Bool && v.Type.Elements() == 1 }
+
+// checkLoop: operands are trip count, condition, then carried and captured values; inputs of the body are iteration
+// number, condition and these values; its outputs are condition, carried values and slices of the stacked results.
+func (n *Node) checkLoop() error {
+	if err := n.wantSubs(1); err != nil {
+		return err
+	}
+	body := n.Sub[0]
+	switch {
+	case len(n.In) < 2 || !isCondition(n.In[1]):
+		return errors.New("operand 1 is no condition: trip count and one bool are expected")
+	case len(body.Inputs) != len(n.In):
+		return fmt.Errorf("%d operands, but the body has %d inputs", len(n.In), len(body.Inputs))
+	case len(body.Outputs) != len(n.Out)+1:
+		return fmt.Errorf("%d results, but the body has %d outputs instead of one more for the condition", len(n.Out), len(body.Outputs))
+	case !isCondition(body.Outputs[0]):
+		return errors.New("output 0 of the body is no condition: one bool is expected")
+	}
+	return sameTypes("operand", n.In, "input", body.Inputs)
+}
+
+// connect checks that sub takes in and gives out, layouts included.
+func connect(sub *Graph, in, out []*Value) error {
+	if err := sameTypes("operand", in, "input", sub.Inputs); err != nil {
+		return fmt.Errorf("sub-graph %q: %w", sub.Name, err)
+	}
+	if err := sameTypes("result", out, "output", sub.Outputs); err != nil {
+		return fmt.Errorf("sub-graph %q: %w", sub.Name, err)
+	}
+	return nil
+}
+
+func sameTypes(outside string, a []*Value, inside string, b []*Value) error {
+	if len(a) != len(b) {
+		return fmt.Errorf("%d %ss for %d %ss", len(a), outside, len(b), inside)
+	}
+	for i := range a {
+		if !a[i].Type.Equal(b[i].Type) {
+			return fmt.Errorf("%s %d has type %s, %s %d %s", outside, i, a[i].Type, inside, i, b[i].Type)
+		}
+	}
+	return nil
+}
