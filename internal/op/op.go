@@ -106,11 +106,13 @@ func Define[A any](s Spec[A]) *Def {
 		}
 		return out, nil
 	}
-	d.Eval = func(a any, in, out []*tensor.Tensor) error {
-		if err := s.Eval(a.(A), in, out); err != nil {
-			return fmt.Errorf("%s: %w", s.Name, err)
+	if s.Eval != nil {
+		d.Eval = func(a any, in, out []*tensor.Tensor) error {
+			if err := s.Eval(a.(A), in, out); err != nil {
+				return fmt.Errorf("%s: %w", s.Name, err)
+			}
+			return nil
 		}
-		return nil
 	}
 	if s.Compute != nil {
 		d.Compute = func(a any, in []*te.Stage, out []types.Tensor) []*te.Stage { return s.Compute(a.(A), in, out) }
