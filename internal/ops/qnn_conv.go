@@ -3,6 +3,7 @@ package ops
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"lathe/internal/expr"
 	"lathe/internal/op"
@@ -76,19 +77,13 @@ func qnnConvEval(a ConvAttrs, in []*tensor.Tensor, out *tensor.Tensor) {
 	x, xz, w, wz := in[0], in[1], in[2], in[3]
 	ws := a.mustWindows(x.Shape, w.Shape)
 	perIn, perOut := w.Shape[1], w.Shape[0]/a.Groups
-	from := make([]int, len(x.Shape))
 	eachIndex(out.Shape, func(at []int) {
+		n, o := at[0], at[1]
 		sum := int32(0)
-		from[0] = at[0]
 		for c := range perIn {
-			from[1] = at[1]/perOut*perIn + c
-			eachIndex(sizes(ws), func(r []int) {
-				if !positions(ws, at[2:], r, from[2:]) {
-					return
-				}
-				o := at[1]
-				p := x.Int(offsetOf(x.Shape, from)) - xz.Int(0)
-				q := w.Int(offsetOf(w.Shape, append([]int{o, c}, r...))) - wz.Int(perChannel.offset(wz, []int{o}))
+			eachTap(ws, at[2:], func(tap, from []int) {
+				p := x.Int(offsetOf(x.Shape, slices.Concat([]int{n, o/perOut*perIn + c}, from))) - xz.Int(0)
+				q := w.Int(offsetOf(w.Shape, slices.Concat([]int{o, c}, tap))) - wz.Int(perChannel.offset(wz, at[1:2]))
 				sum += int32(p) * int32(q)
 			})
 		}
