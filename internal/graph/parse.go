@@ -13,12 +13,12 @@ import (
 const maxNesting = 200
 
 // Parse reads the text of a graph, as Print gives it; // starts a comment that ends with its line. lookup finds operators
-// by name, except structural ones, and returns nil for unknown ones. c holds the constants that the text names by hash, and may be nil when there
-// are none.
+// other than structural ones by name, as ops.Lookup does. c holds the constants that the text names by hash, and may be
+// nil when there are none.
 //
 // The types of results may be left out where a node has no sub-graphs: inference supplies them, in plain layout, and
 // where they are given it must agree. Beyond that the result is not verified.
-func Parse(text string, lookup func(name string) *op.Def, c *Consts) (*Graph, error) {
+func Parse(text string, lookup func(name string) (*op.Def, bool), c *Consts) (*Graph, error) {
 	p := &parser{text: text, lookup: lookup, side: c, consts: map[string]*Value{}}
 	p.space()
 	g := p.graph()
@@ -36,7 +36,7 @@ type parser struct {
 	text   string
 	pos    int
 	err    error
-	lookup func(string) *op.Def
+	lookup func(string) (*op.Def, bool)
 	side   *Consts
 	consts map[string]*Value
 	depth  int
@@ -254,13 +254,15 @@ func (p *parser) call(n *Node, scope map[string]*Value) {
 	if p.err != nil {
 		return
 	}
-	if n.Op = p.lookup(name); name == Group.Name {
-		n.Op = Group
+	d, known := p.lookup(name)
+	if name == Group.Name {
+		d, known = Group, true
 	}
-	if n.Op == nil {
+	if !known {
 		p.failAt(at, "unknown operator %q", name)
 		return
 	}
+	n.Op = d
 	p.expect("(")
 	for !p.accept(")") && p.err == nil {
 		if n.In != nil {

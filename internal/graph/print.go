@@ -103,7 +103,7 @@ func (p *printer) list(n int, one func(i int)) {
 func (p *printer) graph(g *Graph, depth int) {
 	p.indent(depth)
 	p.text("graph ")
-	if isName(g.Name) {
+	if isName(g.Name) && g.Name[0] != '/' { // two slashes would start a comment
 		p.text(g.Name)
 	} else {
 		p.quote(g.Name)

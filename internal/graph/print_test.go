@@ -66,6 +66,24 @@ func TestRoundTrip(t *testing.T) {
 	compareGraphs(t, back, g, map[*Value]*Value{})
 }
 
+// TestRoundTripNames has names that look like other parts of the text.
+func TestRoundTripNames(t *testing.T) {
+	for _, name := range []string{"", "a", "//a", "/", "0", "-", "a-b/c.d", "a:b", "a b", ".a", "graph", "return", "\xff\n", "é", "a", "%a", `"`} {
+		g := &Graph{Name: name}
+		x := g.Input(name, types.Of(types.F32))
+		n := apply(t, g, testRelu, op.None{}, x)
+		n.Out[0].Name, n.Impl, n.Origin = name, name, []string{name}
+		m := apply(t, g, testAdd, op.None{}, n.Out[0], NewConst(name, tensor.Scalar(float32(1))))
+		g.Outputs = []*Value{m.Out[0], x}
+		back, err := Parse(g.String(), testOps, nil)
+		if err != nil {
+			t.Errorf("%q: %v in\n%s", name, err, g)
+			continue
+		}
+		compareGraphs(t, back, g, map[*Value]*Value{})
+	}
+}
+
 func compareGraphs(t *testing.T, got, want *Graph, same map[*Value]*Value) {
 	t.Helper()
 	compareValues(t, got.Inputs, want.Inputs, same)

@@ -120,13 +120,13 @@ var (
 	testLoop = &op.Def{Name: "loop", Args: []string{"trips", "cond", "operands..."}}
 )
 
-func testOps(name string) *op.Def {
+func testOps(name string) (*op.Def, bool) {
 	for _, d := range []*op.Def{testRelu, testEvery, testAdd, testConv, testHalves, testShapeOf, testReshape, testIf, testLoop} {
 		if d.Name == name {
-			return d
+			return d, true
 		}
 	}
-	return nil
+	return nil, false
 }
 
 func apply(t testing.TB, g *Graph, d *op.Def, attrs any, in ...*Value) *Node {
