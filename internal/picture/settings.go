@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"lathe/internal/spelling"
 )
 
 // Settings says how a picture becomes a tensor.
@@ -106,16 +104,14 @@ func Presets() []Preset {
 	}
 }
 
-// FindPreset returns the settings of a preset.
-func FindPreset(name string) (Settings, error) {
-	var names []string
+// FindPreset returns the settings of a preset by name.
+func FindPreset(name string) (Settings, bool) {
 	for _, p := range Presets() {
 		if p.Name == name {
-			return p.Settings, nil
+			return p.Settings, true
 		}
-		names = append(names, p.Name)
 	}
-	return Settings{}, fmt.Errorf("unknown preset %q (choose from %s)%s", name, strings.Join(names, ", "), spelling.Hint(name, names))
+	return Settings{}, false
 }
 
 // ParseResize reads "256" (shorter side), "256x256" (both sides, width first) or "none".

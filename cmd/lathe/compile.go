@@ -1,0 +1,214 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"lathe"
+	"lathe/internal/spelling"
+)
+
+// Lists of values of tvmc.
+var (
+	modelFormats = []string{"keras", "onnx", "pb", "tflite", "pytorch", "paddle", "relay"}
+	dumpFormats  = []string{"relay", "tir", "ll", "asm"}
+)
+
+// unusableCompile are tvmc's flags of compile that do not work yet.
+var unusableCompile = []unusableFlag{
+	{name: "tuning-records", harmless: []string{""}},
+	{name: "desired-layout-ops"},
+	{name: "mixed-precision", isSwitch: true},
+	{name: "mixed-precision-ops"},
+	{name: "mixed-precision-calculation-type"},
+	{name: "mixed-precision-acc-type"},
+	{name: "cross-compiler", harmless: []string{""}, why: "Lathe links for every target by itself; leave the flag out"},
+	{name: "cross-compiler-options", harmless: []string{""}, why: "Lathe links for every target by itself; leave the flag out"},
+	{name: "output-format", short: "f", harmless: []string{"so"}},
+	{name: "pass-config"},
+	{name: "dump-offloads", harmless: []string{""}},
+	{name: "executor", harmless: []string{"graph"}},
+	{name: "executor-graph-link-params", harmless: []string{"0", "false", "False"}},
+	{name: "executor-aot-link-params"},
+	{name: "executor-aot-unpacked-api"},
+	{name: "executor-aot-interface-api"},
+	{name: "executor-aot-workspace-byte-alignment"},
+	{name: "executor-aot-constant-byte-alignment"},
+	{name: "runtime", harmless: []string{"cpp"}},
+	{name: "runtime-cpp-system-lib", harmless: []string{"0", "false", "False"}},
+	{name: "runtime-crt-system-lib"},
+	{name: "use-vm", isSwitch: true},
+	{name: "workspace-pools"},
+	{name: "workspace-pools-targets"},
+	{name: "workspace-pools-size-hint-bytes"},
+	{name: "workspace-pools-clock-frequency-hz"},
+	{name: "workspace-pools-read-bandwidth-bytes-per-cycle"},
+	{name: "workspace-pools-write-bandwidth-bytes-per-cycle"},
+	{name: "workspace-pools-read-latency-cycles"},
+	{name: "workspace-pools-write-latency-cycles"},
+	{name: "workspace-pools-target-burst-bytes"},
+	{name: "config", harmless: []string{"default"}},
+}
+
+// compileFlags are the values of compile's flags.
+type compileFlags struct {
+	model         modelFlags
+	target        targetFlags
+	output        string
+	optLevel      int
+	disabledPass  string
+	desiredLayout []string
+	dumpCode      string
+	printTimes    bool
+	printBefore   string
+	printAfter    string
+	moduleName    string
+}
+
+func (a *app) compileCommand() *cobra.Command {
+	f := &compileFlags{}
+	cmd := &cobra.Command{
+		Use:   "compile FILE",
+		Short: "compile a model",
+		Long: `Compile a model into a package for one target.
+
+  lathe compile --target llvm -o resnet50.tar resnet50.onnx
+  lathe compile --target "llvm -mcpu=x86-64-v3" --input-shapes "data:[1,3,224,224]" -o resnet50.tar resnet50.onnx
+  lathe compile --target "llvm -mtriple=aarch64-linux-gnu" -o resnet50.so resnet50.onnx`,
+		Args: oneFile("model file"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := refuseUnusable(cmd, unusableCompile); err != nil {
+				return err
+			}
+			return a.compile(cmd.Context(), f, args[0])
+		},
+	}
+	fs := cmd.Flags()
+	fs.SortFlags = false
+	f.target.define(cmd)
+	f.model.define(cmd)
+	fs.StringVarP(&f.output, "output", "o", "module.tar", "package to write: a tar, or NAME.so for the files NAME.so, NAME.json and NAME.params (default module.tar)")
+	numberVar(fs, &f.optLevel, "opt-level", "O", 3, 0, 4, "optimisation level, 0 to 4; 4 allows approximate functions")
+	fs.StringVar(&f.disabledPass, "disabled-pass", "", "passes to leave out, separated by commas ('lathe passes' lists them)")
+	fs.StringArrayVar(&f.desiredLayout, "desired-layout", nil, "layout of convolutions, such as NHWC or NHWC:OHWI (default: chosen for the target)")
+	annotate(cmd, "desired-layout", several)
+	fs.StringVar(&f.dumpCode, "dump-code", "", "write code beside the package, as PACKAGE.FORMAT: relay, tir, ll, asm, separated by commas")
+	fs.BoolVar(&f.printTimes, "print-pass-times", false, "print how long each pass takes")
+	fs.StringVar(&f.printBefore, "print-ir-before", "", "print the program before these passes, separated by commas")
+	fs.StringVar(&f.printAfter, "print-ir-after", "", "print the program after these passes, separated by commas")
+	fs.StringVar(&f.moduleName, "module-name", "default", "part of the exported symbol, lathe_NAME_run")
+	addUnusable(cmd, unusableCompile)
+	return cmd
+}
+
+func (a *app) compile(ctx context.Context, f *compileFlags, path string) error {
+	bar := a.progress()
+	defer bar.clear()
+	notes := func(text string) {
+		bar.clear()
+		a.note(text)
+	}
+	o, err := f.options(a.out)
+	if err != nil {
+		return err
+	}
+	o.Notes, o.Progress = notes, bar.show
+	start := time.Now()
+	model, err := f.model.load(path, notes)
+	if err != nil {
+		return err
+	}
+	a.log("read %s in %v", path, time.Since(start).Round(time.Millisecond))
+	start = time.Now()
+	pkg, err := lathe.Compile(ctx, model, o)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := pkg.Save(f.output); err != nil {
+		return err
+	}
+	for _, format := range o.DumpCode {
+		code, ok := pkg.Code(format)
+		if !ok {
+			return fmt.Errorf("--dump-code %s: the compiler gave no such code", format)
+		}
+		if err := writeFile(f.output+"."+format, func(w io.Writer) error { _, err := io.WriteString(w, code); return err }); err != nil {
+			return err
+		}
+	}
+	a.log("compiled for %q into %s in %v", o.Target, f.output, time.Since(start).Round(time.Millisecond))
+	return nil
+}
+
+// options checks the flags and returns what they mean.
+func (f *compileFlags) options(out io.Writer) (lathe.CompileOptions, error) {
+	o := lathe.CompileOptions{OptLevel: f.optLevel, ModuleName: f.moduleName, DesiredLayout: f.desiredLayout, IROut: out}
+	var err error
+	if o.Target, err = f.target.resolve(); err != nil {
+		return o, err
+	}
+	if f.printTimes {
+		o.PrintPassTimes = out
+	}
+	for _, l := range []struct {
+		flag, text string
+		to         *[]string
+		known      []string
+	}{
+		{"disabled-pass", f.disabledPass, &o.DisabledPasses, passNames()},
+		{"print-ir-before", f.printBefore, &o.PrintIRBefore, passNames()},
+		{"print-ir-after", f.printAfter, &o.PrintIRAfter, passNames()},
+		{"dump-code", f.dumpCode, &o.DumpCode, dumpFormats},
+	} {
+		for _, name := range commaList(l.text) {
+			if !slices.Contains(l.known, name) {
+				return o, fmt.Errorf("flag --%s: unknown name %q%s (known: %s)", l.flag, name, spelling.Hint(name, l.known), strings.Join(l.known, ", "))
+			}
+			if !slices.Contains(*l.to, name) {
+				*l.to = append(*l.to, name)
+			}
+		}
+	}
+	return o, nil
+}
+
+func passNames() []string {
+	var names []string
+	for _, p := range lathe.Passes() {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
+// modelFlags say how to read a model.
+type modelFlags struct {
+	format string
+	shapes map[string][]int
+}
+
+func (f *modelFlags) define(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	parsedVar(fs, &f.shapes, "input-shapes", "SHAPES", parseShapes, `shapes of inputs: "data:[1,3,224,224] mask:[1,128]" (default: the model's, symbolic dimensions 1)`)
+	choiceVar(fs, &f.format, "model-format", "", modelFormats, "format of the model file, one of "+strings.Join(modelFormats, " ")+" (default: by the file)")
+}
+
+func (f *modelFlags) load(path string, notes func(string)) (*lathe.Model, error) {
+	if st, err := os.Stat(path); err != nil || st.IsDir() {
+		return nil, fmt.Errorf("input file %q doesn't exist, is a broken symbolic link, or a directory", path)
+	}
+	m, err := lathe.Load(path, lathe.LoadOptions{Format: f.format, Shapes: f.shapes, Notes: notes})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return m, nil
+}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"lathe"
+	"lathe/internal/bundle"
+)
+
+func (a *app) inspectCommand() *cobra.Command {
+	var model modelFlags
+	var steps bool
+	cmd := &cobra.Command{
+		Use:   "inspect FILE",
+		Short: "tell what a model or a package holds",
+		Args:  oneFile("model or package"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if isPackage(args[0]) {
+				return a.inspectPackage(args[0], steps)
+			}
+			m, err := model.load(args[0], a.note)
+			if err != nil {
+				return err
+			}
+			return a.inspectModel(m)
+		},
+	}
+	model.define(cmd)
+	cmd.Flags().BoolVar(&steps, "steps", false, "list the kernels of a package too")
+	return cmd
+}
+
+// isPackage goes by the name, since the reader of packages explains files that are not what they are called.
+func isPackage(path string) bool {
+	if st, err := os.Stat(path); err == nil && st.IsDir() {
+		return true
+	}
+	return slices.Contains([]string{".tar", ".so", ".params", ".json"}, strings.ToLower(filepath.Ext(path)))
+}
+
+func (a *app) inspectModel(m *lathe.Model) error {
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	for _, t := range m.Inputs() {
+		fmt.Fprintf(w, "input\t%s\t%s%s\n", t.Name, t.DType, shapeText(t.Shape))
+	}
+	for _, t := range m.Outputs() {
+		fmt.Fprintf(w, "output\t%s\t%s%s\n", t.Name, t.DType, shapeText(t.Shape))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	tensors, elements := m.Parameters()
+	fmt.Fprintf(a.out, "parameters: %d in %d tensors\n", elements, tensors)
+	fmt.Fprintln(a.out, "operators:")
+	w = tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	var missing []string
+	for _, o := range m.Operators() {
+		verdict := ""
+		if !o.Supported {
+			verdict = "not supported yet"
+			missing = append(missing, o.Name)
+		}
+		fmt.Fprintf(w, "  %s\t%d\t%s\n", o.Name, o.Count, verdict)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if missing != nil {
+		a.note(fmt.Sprintf("the model cannot be compiled yet: %d operators are not supported", len(missing)))
+	}
+	return nil
+}
+
+func (a *app) inspectPackage(path string, steps bool) error {
+	p, err := bundle.Open(path)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	m := p.Manifest
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "module\t%s\n", m.Module)
+	fmt.Fprintf(w, "compiled by\tlathe %s from %s (sha256 %s)\n", m.Lathe, m.Source.File, m.Source.SHA256)
+	fmt.Fprintf(w, "target\t%s\n", m.Target.String)
+	fmt.Fprintf(w, "needs\t%s, CPU features: %s\n", m.Target.Triple, strings.Join(m.Target.Features, " "))
+	for _, t := range m.Inputs {
+		fmt.Fprintf(w, "input\t%s %s%s\n", t.Name, t.DType, shapeText(t.Shape))
+	}
+	for _, t := range m.Outputs {
+		open := ""
+		if slices.ContainsFunc(t.Symbols, func(s int) bool { return s >= 0 }) {
+			open = " at most"
+		}
+		fmt.Fprintf(w, "output\t%s %s%s%s\n", t.Name, t.DType, shapeText(t.Shape), open)
+	}
+	params := 0
+	for _, c := range p.Params {
+		params += len(c.Data)
+	}
+	fmt.Fprintf(w, "library\t%s\n", bytesText(int64(len(p.Library))))
+	fmt.Fprintf(w, "parameters\t%s in %d tensors\n", bytesText(int64(params)), len(p.Params))
+	fmt.Fprintf(w, "work space\t%s, and %s for each worker\n", bytesText(int64(m.Workspace)), bytesText(int64(m.Scratch)))
+	fmt.Fprintf(w, "kernels\t%d\n", len(m.Steps))
+	for _, n := range m.Notes {
+		fmt.Fprintf(w, "note\t%s\n", n)
+	}
+	if err := w.Flush(); err != nil || !steps {
+		return err
+	}
+	fmt.Fprintln(w, "\nSTEP\tKERNEL\tMFLOP\tMEMORY\tOPERATORS\tNODES")
+	for i, s := range m.Steps {
+		fmt.Fprintf(w, "%d\t%s\t%.3f\t%s\t%s\t%s\n", i, s.Name, float64(s.FLOPs)/1e6, bytesText(s.Bytes), strings.Join(s.Ops, " "), strings.Join(s.Nodes, " "))
+	}
+	return w.Flush()
+}
+
+func shapeText(shape []int) string {
+	parts := make([]string, len(shape))
+	for i, d := range shape {
+		parts[i] = fmt.Sprint(d)
+	}
+	return "[" + strings.Join(parts, ",") + "]"
+}
+
+func bytesText(n int64) string {
+	switch {
+	case n >= 10<<20:
+		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	case n >= 10<<10:
+		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
+	}
+	return fmt.Sprintf("%d B", n)
+}

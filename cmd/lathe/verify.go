@@ -1,0 +1,73 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"lathe"
+)
+
+func (a *app) verifyCommand() *cobra.Command {
+	var model modelFlags
+	var tgt targetFlags
+	var level int
+	var disabled string
+	cmd := &cobra.Command{
+		Use:   "verify FILE",
+		Short: "compile a model and compare every tensor with the reference evaluation",
+		Args:  oneFile("model file"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o, err := (&compileFlags{target: tgt, optLevel: level, disabledPass: disabled}).options(a.out)
+			if err != nil {
+				return err
+			}
+			m, err := model.load(args[0], a.note)
+			if err != nil {
+				return err
+			}
+			report, err := lathe.Verify(cmd.Context(), m, lathe.VerifyOptions{
+				Target: o.Target, OptLevel: o.OptLevel, DisabledPasses: o.DisabledPasses, Notes: a.note,
+			})
+			if err != nil {
+				return fmt.Errorf("%s: %w", args[0], err)
+			}
+			return a.printReport(args[0], report)
+		},
+	}
+	fs := cmd.Flags()
+	fs.SortFlags = false
+	tgt.define(cmd)
+	model.define(cmd)
+	numberVar(fs, &level, "opt-level", "O", 3, 0, 4, "optimisation level, 0 to 4")
+	fs.StringVar(&disabled, "disabled-pass", "", "passes to leave out, separated by commas")
+	return cmd
+}
+
+// printReport prints one line per tensor, and fails when one is outside its tolerance.
+func (a *app) printReport(path string, r *lathe.VerifyReport) error {
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "TENSOR\tREL L2\tALLOWED\tMAX ABS\t\tNODES")
+	bad := 0
+	for _, row := range r.Rows {
+		verdict := "ok"
+		if !row.OK {
+			verdict = "WRONG"
+			bad++
+		}
+		fmt.Fprintf(w, "%s\t%.2g\t%.2g\t%.2g\t%s\t%s\n", row.Name, row.RelL2, row.Tolerance, row.MaxAbs, verdict, strings.Join(row.Nodes, " "))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if bad > 0 {
+		return fmt.Errorf("%s: %d of %d tensors differ from the reference", path, bad, len(r.Rows))
+	}
+	if !r.OK {
+		return errors.New(path + ": the outputs differ from the reference")
+	}
+	return nil
+}
