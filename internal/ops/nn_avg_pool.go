@@ -25,6 +25,9 @@ var (
 	AvgPool3d = avgPool("nn.avg_pool3d", 3)
 )
 
+// AvgPool is average pooling over n spatial axes, for n from 1 to 3.
+var AvgPool = [...]*op.Def{1: AvgPool1d, 2: AvgPool2d, 3: AvgPool3d}
+
 func (a AvgPoolAttrs) pool() PoolAttrs {
 	return PoolAttrs{a.PoolSize, a.Strides, a.Padding, a.Dilation, a.CeilMode}
 }
@@ -49,7 +52,11 @@ func avgPool(name string, rank int) *op.Def {
 			sum := a.pool().fold("pool_sum", in[0], wide, te.Sum, func(x expr.Expr) expr.Expr { return x })
 			ws := a.pool().mustWindows(in[0].Type.Shape)
 			return []*te.Stage{te.Compute("avg_pool", out[0], func(i []expr.Expr) expr.Expr {
-				return expr.Div(sum.At(i...), expr.CastTo(wide.DType, a.count(ws, i[2:])))
+				n := a.count(ws, i[2:])
+				if v, ok := expr.IntOf(n); ok {
+					return expr.Div(sum.At(i...), expr.Const(wide.DType, float64(v)))
+				}
+				return expr.Div(sum.At(i...), expr.CastTo(wide.DType, n))
 			})}
 		},
 		Sample: func(r *rand.Rand) (AvgPoolAttrs, []types.Tensor) {

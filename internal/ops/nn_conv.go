@@ -25,6 +25,9 @@ var (
 	Conv3d = conv("nn.conv3d", 3)
 )
 
+// Conv is the convolution over n spatial axes, for n from 1 to 3.
+var Conv = [...]*op.Def{1: Conv1d, 2: Conv2d, 3: Conv3d}
+
 // conv correlates data [N, C, spatial...] with weight [O, C/groups, kernel...] and adds bias [O], if there is one.
 func conv(name string, rank int) *op.Def {
 	return op.Define(op.Spec[ConvAttrs]{
@@ -91,16 +94,12 @@ func (a ConvAttrs) mustWindows(data, weight []int) []window {
 func convEval(ws []window, groups int, in []*tensor.Tensor, out *tensor.Tensor) {
 	x, w := in[0], in[1]
 	perIn, perOut := w.Shape[1], w.Shape[0]/groups
-	from := make([]int, len(x.Shape))
 	eachIndex(out.Shape, func(at []int) {
 		var acc total
-		from[0] = at[0]
 		for c := range perIn {
-			from[1] = at[1]/perOut*perIn + c
-			eachIndex(sizes(ws), func(r []int) {
-				if positions(ws, at[2:], r, from[2:]) {
-					acc.product(x, offsetOf(x.Shape, from), w, offsetOf(w.Shape, append([]int{at[1], c}, r...)))
-				}
+			eachTap(ws, at[2:], func(tap, from []int) {
+				i := offsetOf(x.Shape, append([]int{at[0], at[1]/perOut*perIn + c}, from...))
+				acc.product(x, i, w, offsetOf(w.Shape, append([]int{at[1], c}, tap...)))
 			})
 		}
 		if len(in) == 3 {
@@ -110,10 +109,15 @@ func convEval(ws []window, groups int, in []*tensor.Tensor, out *tensor.Tensor) 
 	})
 }
 
-// compute is one reduction over input channels and taps. A depthwise convolution has no channel axis to reduce; one
-// group needs no group arithmetic.
 func (a ConvAttrs) compute(in []*te.Stage, out types.Tensor) *te.Stage {
-	x, w := in[0], in[1]
+	wide := types.Of(out.DType.Compute(), out.Shape...)
+	y := a.fold("conv", in[0], in[1], wide, func(x, w, _ expr.Expr) expr.Expr { return expr.Mul(x, w) })
+	return biased(y, in, out)
+}
+
+// fold sums product(data element, weight element, output channel) over input channels and taps. A depthwise convolution
+// has no channel axis to reduce; one group needs no group arithmetic.
+func (a ConvAttrs) fold(name string, x, w *te.Stage, out types.Tensor, product func(x, w, o expr.Expr) expr.Expr) *te.Stage {
 	ws := a.mustWindows(x.Type.Shape, w.Type.Shape)
 	perIn, perOut := w.Type.Shape[1], w.Type.Shape[0]/a.Groups
 	depthwise := a.Groups > 1 && perIn == 1
@@ -121,8 +125,7 @@ func (a ConvAttrs) compute(in []*te.Stage, out types.Tensor) *te.Stage {
 	if !depthwise {
 		extents = append([]int{perIn}, extents...)
 	}
-	wide := types.Of(out.DType.Compute(), out.Shape...)
-	y := te.Fold("conv", wide, te.Sum, extents, func(i, r []expr.Expr) expr.Expr {
+	y := te.Fold(name, out, te.Sum, extents, func(i, r []expr.Expr) expr.Expr {
 		c, from := expr.Expr(expr.Index(0)), i[1]
 		if depthwise {
 			from = quotient(i[1], perOut)
@@ -133,12 +136,11 @@ func (a ConvAttrs) compute(in []*te.Stage, out types.Tensor) *te.Stage {
 			}
 		}
 		at, inside := indices(ws, i[2:], r)
-		v := x.At(append([]expr.Expr{i[0], from}, at...)...)
-		product := expr.Mul(v, w.At(append([]expr.Expr{i[1], c}, r...)...))
-		return expr.If(inside, product, zero(product))
+		p := product(x.At(append([]expr.Expr{i[0], from}, at...)...), w.At(append([]expr.Expr{i[1], c}, r...)...), i[1])
+		return expr.If(inside, p, zero(p))
 	})
 	y.Tag = "conv"
-	return biased(y, in, out)
+	return y
 }
 
 // biased adds the optional third operand, one number per channel, and narrows to the result's type.

@@ -24,6 +24,9 @@ var (
 	Conv3dTranspose = convTranspose("nn.conv3d_transpose", 3)
 )
 
+// ConvTranspose is the transposed convolution over n spatial axes, for n from 1 to 3.
+var ConvTranspose = [...]*op.Def{1: Conv1dTranspose, 2: Conv2dTranspose, 3: Conv3dTranspose}
+
 // convTranspose scatters data [N, C, spatial...] by weight [C, O/groups, kernel...] and adds bias [O], if there is one.
 func convTranspose(name string, rank int) *op.Def {
 	return op.Define(op.Spec[ConvTransposeAttrs]{
@@ -114,15 +117,11 @@ func convTransposeEval(ws []window, groups int, in []*tensor.Tensor, out *tensor
 	x, w := in[0], in[1]
 	perIn, perOut := w.Shape[0]/groups, w.Shape[1]
 	acc := make([]total, out.Len())
-	to := make([]int, len(out.Shape))
 	eachIndex(x.Shape, func(at []int) {
-		to[0] = at[0]
 		for o := range perOut {
-			to[1] = at[1]/perIn*perOut + o
-			eachIndex(sizes(ws), func(r []int) {
-				if positions(ws, at[2:], r, to[2:]) {
-					acc[offsetOf(out.Shape, to)].product(x, offsetOf(x.Shape, at), w, offsetOf(w.Shape, append([]int{at[1], o}, r...)))
-				}
+			eachTap(ws, at[2:], func(tap, to []int) {
+				i := offsetOf(out.Shape, append([]int{at[0], at[1]/perIn*perOut + o}, to...))
+				acc[i].product(x, offsetOf(x.Shape, at), w, offsetOf(w.Shape, append([]int{at[1], o}, tap...)))
 			})
 		}
 	})

@@ -36,11 +36,10 @@ var LRN = op.Define(op.Spec[LRNAttrs]{
 		w := a.window(x.Shape)
 		eachIndex(x.Shape, func(at []int) {
 			from, sum := append([]int{}, at...), 0.0
-			for r := range w.size {
-				if from[a.Axis] = w.at(at[a.Axis], r); w.inside(at[a.Axis], r) {
-					v := x.Float(offsetOf(x.Shape, from))
-					sum += v * v
-				}
+			for lo, hi := w.inside(at[a.Axis]); lo < hi; lo++ {
+				from[a.Axis] = w.at(at[a.Axis], lo)
+				v := x.Float(offsetOf(x.Shape, from))
+				sum += v * v
 			}
 			i := offsetOf(x.Shape, at)
 			out[0].SetFloat(i, x.Float(i)/math.Pow(a.Bias+a.Alpha/float64(a.Size)*sum, a.Beta))

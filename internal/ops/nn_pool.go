@@ -25,6 +25,9 @@ var (
 	MaxPool3d = maxPool("nn.max_pool3d", 3)
 )
 
+// MaxPool is maximum pooling over n spatial axes, for n from 1 to 3.
+var MaxPool = [...]*op.Def{1: MaxPool1d, 2: MaxPool2d, 3: MaxPool3d}
+
 func maxPool(name string, rank int) *op.Def {
 	return op.Define(op.Spec[PoolAttrs]{
 		Name: name,
@@ -89,12 +92,7 @@ func (a PoolAttrs) fold(name string, x *te.Stage, out types.Tensor, c te.Combine
 
 // eachInWindow calls f with the position of every element of x in the window of result element at.
 func eachInWindow(ws []window, x *tensor.Tensor, at []int, f func(i int)) {
-	from := append([]int{}, at...)
-	eachIndex(sizes(ws), func(r []int) {
-		if positions(ws, at[2:], r, from[2:]) {
-			f(offsetOf(x.Shape, from))
-		}
-	})
+	eachTap(ws, at[2:], func(_, from []int) { f(offsetOf(x.Shape, append([]int{at[0], at[1]}, from...))) })
 }
 
 // greatestInWindow is the position of the first greatest element (or NaN) in a window; -1 in a window of padding.

@@ -24,7 +24,7 @@ const (
 // that after each axis.
 func checkWindows(n int, size, strides, padding, dilation []int) error {
 	return errors.Join(
-		wantEach("kernel size", size, n, 1, maxPad),
+		wantEach("kernel size", size, n, 1, maxStep),
 		wantEach("strides", strides, n, 1, maxStep),
 		wantEach("dilation", dilation, n, 1, maxStep),
 		wantEach("padding", padding, 2*n, 0, maxPad))
@@ -59,8 +59,16 @@ func (w window) span() int { return (w.size-1)*w.dilation + 1 }
 // at is the input position tap r reads for output o. It may lie in the padding.
 func (w window) at(o, r int) int { return o*w.stride + r*w.dilation - w.before }
 
-// inside reports whether that position is in the input.
-func (w window) inside(o, r int) bool { p := w.at(o, r); return p >= 0 && p < w.in }
+// inside gives the taps [lo, hi) that read a position in the input.
+func (w window) inside(o int) (lo, hi int) {
+	for lo < w.size && w.at(o, lo) < 0 {
+		lo++
+	}
+	for hi = lo; hi < w.size && w.at(o, hi) < w.in; {
+		hi++
+	}
+	return lo, hi
+}
 
 // index is at for tensor expressions, with the condition under which it is in the input; nil means always.
 func (w window) index(o, r expr.Expr) (at, inside expr.Expr) {
@@ -104,9 +112,27 @@ func positions(ws []window, o, r, at []int) bool {
 	all := true
 	for k, w := range ws {
 		at[k] = w.at(o[k], r[k])
-		all = all && w.inside(o[k], r[k])
+		all = all && at[k] >= 0 && at[k] < w.in
 	}
 	return all
+}
+
+// eachTap calls f with every tap of the windows at output position o that reads the input, and the position it reads.
+// f must not keep the slices.
+func eachTap(ws []window, o []int, f func(tap, at []int)) {
+	first, taps := make([]int, len(ws)), make([]int, len(ws))
+	for k, w := range ws {
+		lo, hi := w.inside(o[k])
+		first[k], taps[k] = lo, hi-lo
+	}
+	tap, at := make([]int, len(ws)), make([]int, len(ws))
+	eachIndex(taps, func(i []int) {
+		for k, w := range ws {
+			tap[k] = first[k] + i[k]
+			at[k] = w.at(o[k], tap[k])
+		}
+		f(tap, at)
+	})
 }
 
 // indices applies index to every axis: the input index and the condition under which it is in the input.
