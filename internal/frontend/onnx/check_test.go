@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// order returns the operators of a graph in order.
-func order(g *Graph) string {
+// opOrder returns the operators of a graph in order.
+func opOrder(g *Graph) string {
 	var ops []string
 	for _, n := range g.Nodes {
 		ops = append(ops, n.OpType)
@@ -16,19 +16,19 @@ func order(g *Graph) string {
 }
 
 func TestSort(t *testing.T) {
-	branch := graph("", "r", nodes("Inner late -> r"))
-	holder := pb{}.sub(1, node("Holder x -> h", attr("body", AttrGraph).sub(6, branch)))
+	branch := wireGraph("", "r", wireNodes("Inner late -> r"))
+	holder := pb{}.sub(1, wireNode("Holder x -> h", wireAttr("body", AttrGraph).sub(6, branch)))
 	for _, c := range []struct {
 		want string
 		g    pb
 	}{
-		{"C A B", graph("x", "y", nodes("C x -> y", "A x -> a", "B a -> b"))},
-		{"A B C", graph("x", "c", nodes("A x -> a", "B a -> b", "C b -> c"))},
-		{"A B C", graph("x", "c", nodes("C b -> c", "B a -> b", "A x -> a"))},
-		{"D A B C", graph("x", "c", nodes("D x -> d", "C b d -> c", "B a a -> b", "A x -> a"))},
-		{"A Holder", graph("x", "h", holder, nodes("A x -> late"))},
+		{"C A B", wireGraph("x", "y", wireNodes("C x -> y", "A x -> a", "B a -> b"))},
+		{"A B C", wireGraph("x", "c", wireNodes("A x -> a", "B a -> b", "C b -> c"))},
+		{"A B C", wireGraph("x", "c", wireNodes("C b -> c", "B a -> b", "A x -> a"))},
+		{"D A B C", wireGraph("x", "c", wireNodes("D x -> d", "C b d -> c", "B a a -> b", "A x -> a"))},
+		{"A Holder", wireGraph("x", "h", holder, wireNodes("A x -> late"))},
 	} {
-		if got := order(read(t, model(c.g)).Graph); got != c.want {
+		if got := opOrder(mustRead(t, wireModel(c.g)).Graph); got != c.want {
 			t.Errorf("order %q, want %q", got, c.want)
 		}
 	}
@@ -39,9 +39,9 @@ func TestSortLong(t *testing.T) {
 	const n = 20000
 	parts := make([]pb, n)
 	for i := range n {
-		parts[n-1-i] = nodes(fmt.Sprintf("Op v%d -> v%d", i, i+1))
+		parts[n-1-i] = wireNodes(fmt.Sprintf("Op v%d -> v%d", i, i+1))
 	}
-	g := read(t, model(graph("v0", fmt.Sprintf("v%d", n), parts...))).Graph
+	g := mustRead(t, wireModel(wireGraph("v0", fmt.Sprintf("v%d", n), parts...))).Graph
 	for i, node := range g.Nodes {
 		if want := fmt.Sprintf("v%d", i); node.Inputs[0] != want {
 			t.Fatalf("node %d uses %s, want %s", i, node.Inputs[0], want)
@@ -52,16 +52,16 @@ func TestSortLong(t *testing.T) {
 // TestScopes accepts what the format allows: outer values in nested graphs, the same names in sibling graphs, and
 // names of a nested graph that cover outer ones.
 func TestScopes(t *testing.T) {
-	inner := graph("i", "o", nodes("F i x -> t", "G t deep -> o"))
-	cover := graph("", "o", nodes("G x -> o", "F w -> x")) // its own x, defined late
-	body := func(g pb) pb { return attr("body", AttrGraph).sub(6, g) }
-	m := read(t, model(graph("x", "y z", pb{}.sub(5, tensor("w", Float, nil, raw(4))),
-		nodes("D x _ -> deep _"), pb{}.sub(1, node("Loop x -> y", body(inner))), pb{}.sub(1, node("Loop x -> z", body(cover))))))
+	inner := wireGraph("i", "o", wireNodes("F i x -> t", "G t deep -> o"))
+	cover := wireGraph("", "o", wireNodes("G x -> o", "F w -> x")) // its own x, defined late
+	body := func(g pb) pb { return wireAttr("body", AttrGraph).sub(6, g) }
+	m := mustRead(t, wireModel(wireGraph("x", "y z", pb{}.sub(5, wireTensor("w", Float, nil, wireRaw(4))),
+		wireNodes("D x _ -> deep _"), pb{}.sub(1, wireNode("Loop x -> y", body(inner))), pb{}.sub(1, wireNode("Loop x -> z", body(cover))))))
 	g, err := m.Graph.Nodes[2].Graph("body")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := order(g); got != "F G" {
+	if got := opOrder(g); got != "F G" {
 		t.Errorf("order of the nested graph %q", got)
 	}
 	if v := g.Nodes[0].Version; v != 13 {
@@ -70,34 +70,34 @@ func TestScopes(t *testing.T) {
 }
 
 func TestCheckErrors(t *testing.T) {
-	body := func(g pb) pb { return attr("body", AttrGraph).sub(6, g) }
-	w := pb{}.sub(5, tensor("w", Float, nil, raw(4)))
+	body := func(g pb) pb { return wireAttr("body", AttrGraph).sub(6, g) }
+	w := pb{}.sub(5, wireTensor("w", Float, nil, wireRaw(4)))
 	for _, c := range []struct {
 		name string
 		data pb
 		want string
 	}{
-		{"undefined input", model(graph("x", "y", nodes("Add x q -> y"))), `graph "g": Add (output "y"): input "q" is not defined`},
-		{"undefined output", model(graph("x", "y")), `output "y" is not defined`},
-		{"nameless output", model(graph("x", "", pb{}.sub(12, pb{}))), "an output has no name"},
-		{"nameless input", model(graph("", "", pb{}.sub(11, pb{}))), "an input has no name"},
-		{"nameless initializer", model(graph("", "", pb{}.sub(5, tensor("", Float, nil, raw(4))))), "an initializer has no name"},
-		{"output twice", model(graph("x", "y", nodes("A x -> y", "B x -> y"))), `B (output "y"): value "y" is defined twice`},
-		{"output of an input's name", model(graph("x", "x", nodes("A x -> x"))), `value "x" is defined twice`},
-		{"output of an initializer's name", model(graph("x", "w", w, nodes("A x -> w"))), `value "w" is defined twice`},
-		{"input twice", model(graph("x x", "x")), `value "x" is defined twice`},
-		{"initializer twice", model(graph("", "w", w, w)), `initializer "w" is defined twice`},
-		{"cycle", model(graph("x", "c", nodes("Z x -> z", "A x c -> a", "B a -> b", "C b -> c", "D c -> d"))),
+		{"undefined input", wireModel(wireGraph("x", "y", wireNodes("Add x q -> y"))), `graph "g": Add (output "y"): input "q" is not defined`},
+		{"undefined output", wireModel(wireGraph("x", "y")), `output "y" is not defined`},
+		{"nameless output", wireModel(wireGraph("x", "", pb{}.sub(12, pb{}))), "an output has no name"},
+		{"nameless input", wireModel(wireGraph("", "", pb{}.sub(11, pb{}))), "an input has no name"},
+		{"nameless initializer", wireModel(wireGraph("", "", pb{}.sub(5, wireTensor("", Float, nil, wireRaw(4))))), "an initializer has no name"},
+		{"output twice", wireModel(wireGraph("x", "y", wireNodes("A x -> y", "B x -> y"))), `B (output "y"): value "y" is defined twice`},
+		{"output of an input's name", wireModel(wireGraph("x", "x", wireNodes("A x -> x"))), `value "x" is defined twice`},
+		{"output of an initializer's name", wireModel(wireGraph("x", "w", w, wireNodes("A x -> w"))), `value "w" is defined twice`},
+		{"input twice", wireModel(wireGraph("x x", "x")), `value "x" is defined twice`},
+		{"initializer twice", wireModel(wireGraph("", "w", w, w)), `initializer "w" is defined twice`},
+		{"cycle", wireModel(wireGraph("x", "c", wireNodes("Z x -> z", "A x c -> a", "B a -> b", "C b -> c", "D c -> d"))),
 			`in a cycle: B (output "b") <- A (output "a") <- C (output "c")`},
-		{"self", model(graph("x", "a", nodes("A x a -> a"))), `in a cycle: A (output "a")`},
-		{"cycle through a nested graph", model(graph("x", "h", pb{}.sub(1, node("H x -> h", body(graph("", "r", nodes("I h -> r"))))))),
+		{"self", wireModel(wireGraph("x", "a", wireNodes("A x a -> a"))), `in a cycle: A (output "a")`},
+		{"cycle through a nested graph", wireModel(wireGraph("x", "h", pb{}.sub(1, wireNode("H x -> h", body(wireGraph("", "r", wireNodes("I h -> r"))))))),
 			`in a cycle: H (output "h")`},
-		{"inner value from outside", model(graph("x", "t", pb{}.sub(1, node("H x -> h", body(graph("", "t", nodes("I x -> t"))))))),
+		{"inner value from outside", wireModel(wireGraph("x", "t", pb{}.sub(1, wireNode("H x -> h", body(wireGraph("", "t", wireNodes("I x -> t"))))))),
 			`output "t" is not defined`},
-		{"undefined in a nested graph", model(graph("x", "h", pb{}.sub(1, node("H x -> h", body(graph("", "t", nodes("I q -> t"))))))),
+		{"undefined in a nested graph", wireModel(wireGraph("x", "h", pb{}.sub(1, wireNode("H x -> h", body(wireGraph("", "t", wireNodes("I q -> t"))))))),
 			`H (output "h"): attribute "body": graph "g": I (output "t"): input "q" is not defined`},
-		{"domain", model(graph("x", "y", nodes("com.A x -> y"))), `com.A (output "y"): the opset_import of its domain "com" is missing`},
-		{"default domain", pb{}.int(1, 8).sub(8, opset("d", 1)).sub(7, graph("x", "y", nodes("A x -> y"))), "opset_import of ai.onnx is missing"},
+		{"domain", wireModel(wireGraph("x", "y", wireNodes("com.A x -> y"))), `com.A (output "y"): the opset_import of its domain "com" is missing`},
+		{"default domain", pb{}.int(1, 8).sub(8, wireOpset("d", 1)).sub(7, wireGraph("x", "y", wireNodes("A x -> y"))), "opset_import of ai.onnx is missing"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := Read(c.data, "")
@@ -108,7 +108,7 @@ func TestCheckErrors(t *testing.T) {
 
 // TestOldModel reads a file of before operator sets.
 func TestOldModel(t *testing.T) {
-	m := read(t, pb{}.int(1, 2).sub(7, graph("x", "y", nodes("A x -> y"))))
+	m := mustRead(t, pb{}.int(1, 2).sub(7, wireGraph("x", "y", wireNodes("A x -> y"))))
 	if m.Opsets[""] != 1 || m.Graph.Nodes[0].Version != 1 {
 		t.Errorf("opsets %v", m.Opsets)
 	}

@@ -9,13 +9,13 @@ import (
 	"testing"
 )
 
-// external builds a model whose initializer w of two floats lies where the keys and values of at say.
-func external(at ...string) pb {
-	w := tensor("w", Float, []int64{2}, pb{}.int(14, 1))
+// wireExternal builds a model whose initializer w of two floats lies where the keys and values of at say.
+func wireExternal(at ...string) pb {
+	w := wireTensor("w", Float, []int64{2}, pb{}.int(14, 1))
 	for i := 0; i < len(at); i += 2 {
 		w = w.sub(13, pb{}.str(1, at[i]).str(2, at[i+1]))
 	}
-	return model(graph("x", "y", nodes("Add x w -> y"), pb{}.sub(5, w)))
+	return wireModel(wireGraph("x", "y", wireNodes("Add x w -> y"), pb{}.sub(5, w)))
 }
 
 func writeFile(t *testing.T, data []byte, path ...string) {
@@ -40,7 +40,7 @@ func TestExternalData(t *testing.T) {
 		{[]string{"location", "sub/w.bin", "offset", "8"}, "89abcdef"},
 		{[]string{"location", "sub/../sub/w.bin", "offset", "3", "length", "8", "checksum", "?"}, "3456789a"},
 	} {
-		writeFile(t, external(c.at...), dir, "m.onnx")
+		writeFile(t, wireExternal(c.at...), dir, "m.onnx")
 		m, err := ReadFile(filepath.Join(dir, "m.onnx"))
 		if err != nil {
 			t.Errorf("%v: %v", c.at, err)
@@ -69,7 +69,7 @@ func TestExternalDataErrors(t *testing.T) {
 	if err := syscall.Mkfifo(filepath.Join(inside, "pipe"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Read(external("location", "good"), inside); err != nil {
+	if _, err := Read(wireExternal("location", "good"), inside); err != nil {
 		t.Errorf("a link inside the folder: %v", err)
 	}
 	for _, c := range []struct {
@@ -95,17 +95,17 @@ func TestExternalDataErrors(t *testing.T) {
 		{"without a location", []string{"offset", "0"}},
 	} {
 		t.Run(fmt.Sprint(c.at), func(t *testing.T) {
-			_, err := Read(external(c.at...), inside)
+			_, err := Read(wireExternal(c.at...), inside)
 			wantError(t, err, c.want)
 			if err != nil && bytes.Count([]byte(err.Error()), []byte("\n")) > 0 {
 				t.Errorf("%q is more than one line", err)
 			}
 		})
 	}
-	_, err := Read(external("location", "w"), "")
+	_, err := Read(wireExternal("location", "w"), "")
 	wantError(t, err, "read from a folder")
-	huge := tensor("w", Float, []int64{1 << 40}, pb{}.int(14, 1), pb{}.sub(13, pb{}.str(1, "location").str(2, "w")))
-	_, err = Read(model(graph("", "", pb{}.sub(5, huge))), inside)
+	huge := wireTensor("w", Float, []int64{1 << 40}, pb{}.int(14, 1), pb{}.sub(13, pb{}.str(1, "location").str(2, "w")))
+	_, err = Read(wireModel(wireGraph("", "", pb{}.sub(5, huge))), inside)
 	wantError(t, err, "needs 4398046511104 bytes")
 }
 
@@ -125,7 +125,7 @@ func TestExternalOver2GB(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := pb{}.int(14, 1).sub(13, pb{}.str(1, "location").str(2, "w")).sub(13, pb{}.str(1, "offset").str(2, "8"))
-	m, err := Read(model(graph("", "w", pb{}.sub(5, tensor("w", Uint8, []int64{size}, at)))), dir)
+	m, err := Read(wireModel(wireGraph("", "w", pb{}.sub(5, wireTensor("w", Uint8, []int64{size}, at)))), dir)
 	if err != nil {
 		t.Fatal(err)
 	}

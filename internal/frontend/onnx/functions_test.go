@@ -26,7 +26,7 @@ func TestExpandOfficial(t *testing.T) {
   ["pick/r_1"] = LeakyRelu:15 ["pick/Leak2/t"] "pick/Leak2/LeakyRelu" alpha=0.25
 } -> pick/r_1
 `
-	first, rest, _ := strings.Cut(text(m.Graph), `["d"]`)
+	first, rest, _ := strings.Cut(graphText(m.Graph), `["d"]`)
 	if first != want {
 		t.Errorf("got\n%swant\n%s", first, want)
 	}
@@ -43,68 +43,68 @@ func recheck(t *testing.T, m *Model) {
 		delete(m.Opsets, domain)
 	}
 	if err := check(m, newRoom(1<<20)); err != nil {
-		t.Errorf("after expansion: %v\n%s", err, text(m.Graph))
+		t.Errorf("after expansion: %v\n%s", err, graphText(m.Graph))
 	}
 	if len(m.Functions) > 0 {
 		t.Errorf("%d functions left", len(m.Functions))
 	}
 }
 
-// function builds a FunctionProto "f.name" with opset 13.
-func function(name, inputs, outputs string, body pb, parts ...pb) pb {
-	m := pb{}.str(1, name).str(4, strings.Fields(inputs)...).str(5, strings.Fields(outputs)...).str(10, "f").sub(9, opset("", 13))
+// wireFunction builds a FunctionProto "f.name" with opset 13.
+func wireFunction(name, inputs, outputs string, body pb, parts ...pb) pb {
+	m := pb{}.str(1, name).str(4, strings.Fields(inputs)...).str(5, strings.Fields(outputs)...).str(10, "f").sub(9, wireOpset("", 13))
 	for rest := (scanner{rest: body}); rest.next(); {
 		m = m.sub(7, rest.data)
 	}
-	return pb{}.sub(25, join(append([]pb{m}, parts...)...))
+	return pb{}.sub(25, wireJoin(append([]pb{m}, parts...)...))
 }
 
 func TestExpand(t *testing.T) {
-	ref := func(name, parameter string) pb { return attr(name, AttrInt).str(21, parameter) }
-	give := func(name string, v int64) pb { return attr(name, AttrInt).int(3, v) }
-	withAttrs := pb{}.sub(1, node("Op x -> y", ref("axis", "a"), ref("keep", "k")))
+	ref := func(name, parameter string) pb { return wireAttr(name, AttrInt).str(21, parameter) }
+	give := func(name string, v int64) pb { return wireAttr(name, AttrInt).int(3, v) }
+	withAttrs := pb{}.sub(1, wireNode("Op x -> y", ref("axis", "a"), ref("keep", "k")))
 	for _, c := range []struct {
 		name string
 		data pb
 		want string
 	}{
-		{"names are unique", model(graph("x", "z f.Fn/t", nodes("Relu x -> Fn/t", "f.Fn x -> y", "f.Fn y -> z", "R x -> f.Fn/t")),
-			function("Fn", "x", "y", nodes("A x -> t", "B t -> y"))), `["Fn/t"] = Relu:13 ["x"] ""
+		{"names are unique", wireModel(wireGraph("x", "z f.Fn/t", wireNodes("Relu x -> Fn/t", "f.Fn x -> y", "f.Fn y -> z", "R x -> f.Fn/t")),
+			wireFunction("Fn", "x", "y", wireNodes("A x -> t", "B t -> y"))), `["Fn/t"] = Relu:13 ["x"] ""
 ["Fn/t_1"] = A:13 ["x"] "Fn/A"
 ["y"] = B:13 ["Fn/t_1"] "Fn/B"
 ["Fn/t_2"] = A:13 ["y"] "Fn/A"
 ["z"] = B:13 ["Fn/t_2"] "Fn/B"
 ["f.Fn/t"] = R:13 ["x"] ""
 `},
-		{"operands left out", model(graph("x", "z", nodes("f.Fn x _ -> _ z")), function("Fn", "a b c", "y z", nodes("A a b c -> y z"))),
+		{"operands left out", wireModel(wireGraph("x", "z", wireNodes("f.Fn x _ -> _ z")), wireFunction("Fn", "a b c", "y z", wireNodes("A a b c -> y z"))),
 			`["Fn/y" "z"] = A:13 ["x" "" ""] "Fn/A"
 `},
-		{"an input handed on", model(graph("x", "y z", nodes("f.Fn x -> y z")), function("Fn", "a", "a a", nil)),
+		{"an input handed on", wireModel(wireGraph("x", "y z", wireNodes("f.Fn x -> y z")), wireFunction("Fn", "a", "a a", nil)),
 			`["y"] = Identity:13 ["x"] "Fn/y"
 ["z"] = Identity:13 ["x"] "Fn/z"
 `},
-		{"attributes", model(graph("x", "y", pb{}.sub(1, node("f.Fn x -> y", give("a", 5)))), function("Fn", "x", "y", withAttrs, pb{}.str(6, "a"))),
+		{"attributes", wireModel(wireGraph("x", "y", pb{}.sub(1, wireNode("f.Fn x -> y", give("a", 5)))), wireFunction("Fn", "x", "y", withAttrs, pb{}.str(6, "a"))),
 			`["y"] = Op:13 ["x"] "Fn/Op" axis=5
 `},
-		{"default attributes", model(graph("x", "y", nodes("f.Fn x -> y")), function("Fn", "x", "y", withAttrs, pb{}.sub(11, give("a", 1)), pb{}.sub(11, give("k", 0)))),
+		{"default attributes", wireModel(wireGraph("x", "y", wireNodes("f.Fn x -> y")), wireFunction("Fn", "x", "y", withAttrs, pb{}.sub(11, give("a", 1)), pb{}.sub(11, give("k", 0)))),
 			`["y"] = Op:13 ["x"] "Fn/Op" axis=1 keep=0
 `},
-		{"calls", model(graph("x", "y", nodes("f.Out x -> y")), function("In", "x", "y", nodes("A x -> y")),
-			function("Out", "x", "y", nodes("f.In x -> t", "f.In t -> y"))),
+		{"calls", wireModel(wireGraph("x", "y", wireNodes("f.Out x -> y")), wireFunction("In", "x", "y", wireNodes("A x -> y")),
+			wireFunction("Out", "x", "y", wireNodes("f.In x -> t", "f.In t -> y"))),
 			`["Out/t"] = A:13 ["x"] "Out/In/A"
 ["y"] = A:13 ["Out/t"] "Out/In/A"
 `},
-		{"body out of order", model(graph("x", "y", nodes("f.Fn x -> y")), function("Fn", "x", "y", nodes("B t -> y", "A x -> t"))),
+		{"body out of order", wireModel(wireGraph("x", "y", wireNodes("f.Fn x -> y")), wireFunction("Fn", "x", "y", wireNodes("B t -> y", "A x -> t"))),
 			`["Fn/t"] = A:13 ["x"] "Fn/A"
 ["y"] = B:13 ["Fn/t"] "Fn/B"
 `},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			m := read(t, c.data)
+			m := mustRead(t, c.data)
 			if err := Expand(m); err != nil {
 				t.Fatal(err)
 			}
-			if got := text(m.Graph); got != c.want {
+			if got := graphText(m.Graph); got != c.want {
 				t.Errorf("got\n%swant\n%s", got, c.want)
 			}
 			recheck(t, m)
@@ -114,14 +114,14 @@ func TestExpand(t *testing.T) {
 
 // TestExpandGraphs expands bodies with graphs that define initializers and inputs, cover names, and are passed in.
 func TestExpandGraphs(t *testing.T) {
-	inner := graph("i", "o", nodes("A i x k -> x2", "B x2 -> o"), pb{}.sub(5, tensor("k", Float, nil, raw(4))))
-	cover := graph("x", "x")
-	passed := graph("", "p", nodes("f.Neg outer -> p"))
-	body := join(pb{}.sub(1, node("Loop x -> l", attr("body", AttrGraph).sub(6, inner), attr("other", AttrGraph).sub(6, cover))),
-		pb{}.sub(1, node("If l -> y", attr("then_branch", AttrGraph).str(21, "g"))))
-	call := node("f.Fn x -> y", attr("g", AttrGraph).sub(6, passed))
-	m := read(t, model(graph("x", "y", nodes("Id x -> outer"), pb{}.sub(1, call)),
-		function("Fn", "x", "y", body), function("Neg", "x", "y", nodes("Sub x -> y"))))
+	inner := wireGraph("i", "o", wireNodes("A i x k -> x2", "B x2 -> o"), pb{}.sub(5, wireTensor("k", Float, nil, wireRaw(4))))
+	cover := wireGraph("x", "x")
+	passed := wireGraph("", "p", wireNodes("f.Neg outer -> p"))
+	body := wireJoin(pb{}.sub(1, wireNode("Loop x -> l", wireAttr("body", AttrGraph).sub(6, inner), wireAttr("other", AttrGraph).sub(6, cover))),
+		pb{}.sub(1, wireNode("If l -> y", wireAttr("then_branch", AttrGraph).str(21, "g"))))
+	call := wireNode("f.Fn x -> y", wireAttr("g", AttrGraph).sub(6, passed))
+	m := mustRead(t, wireModel(wireGraph("x", "y", wireNodes("Id x -> outer"), pb{}.sub(1, call)),
+		wireFunction("Fn", "x", "y", body), wireFunction("Neg", "x", "y", wireNodes("Sub x -> y"))))
 	if err := Expand(m); err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func TestExpandGraphs(t *testing.T) {
   ["p"] = Sub:13 ["outer"] "Neg/Sub"
 } -> p
 `
-	if got := text(m.Graph); got != want {
+	if got := graphText(m.Graph); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
 	recheck(t, m)
@@ -143,34 +143,34 @@ func TestExpandGraphs(t *testing.T) {
 
 func TestExpandErrors(t *testing.T) {
 	use := func(spec string, functions ...pb) pb {
-		return model(graph("x", "y", nodes(spec)), functions...)
+		return wireModel(wireGraph("x", "y", wireNodes(spec)), functions...)
 	}
-	within := pb{}.sub(1, node("If x -> y", attr("b", AttrGraph).sub(6, graph("", "r", nodes("f.A x -> r")))))
-	bomb := []pb{function("F0", "x", "y", nodes("A x -> y"))}
+	within := pb{}.sub(1, wireNode("If x -> y", wireAttr("b", AttrGraph).sub(6, wireGraph("", "r", wireNodes("f.A x -> r")))))
+	bomb := []pb{wireFunction("F0", "x", "y", wireNodes("A x -> y"))}
 	for i := range 60 {
-		bomb = append(bomb, function(fmt.Sprintf("F%d", i+1), "x", "y", nodes(fmt.Sprintf("f.F%d x -> t", i), fmt.Sprintf("f.F%d t -> y", i))))
+		bomb = append(bomb, wireFunction(fmt.Sprintf("F%d", i+1), "x", "y", wireNodes(fmt.Sprintf("f.F%d x -> t", i), fmt.Sprintf("f.F%d t -> y", i))))
 	}
-	chain := []pb{function("F0", "x", "y", nodes("A x -> y"))}
+	chain := []pb{wireFunction("F0", "x", "y", wireNodes("A x -> y"))}
 	for i := range maxCalls + 1 {
-		chain = append(chain, function(fmt.Sprintf("F%d", i+1), "x", "y", nodes(fmt.Sprintf("f.F%d x -> y", i))))
+		chain = append(chain, wireFunction(fmt.Sprintf("F%d", i+1), "x", "y", wireNodes(fmt.Sprintf("f.F%d x -> y", i))))
 	}
 	for _, c := range []struct {
 		name string
 		data pb
 		want string
 	}{
-		{"recursion", use("f.A x -> y", function("A", "x", "y", nodes("f.B x -> y")), function("B", "x", "y", nodes("f.A x -> y"))), "A -> B -> A"},
-		{"recursion in a graph", use("f.A x -> y", function("A", "x", "y", within)), "A -> A"},
-		{"unused recursion", use("R x -> y", function("A", "x", "y", within)), "A -> A"},
-		{"too many operands", use("f.A x x -> y", function("A", "x", "y", nodes("N x -> y"))), "the call has 2 inputs and 1 outputs, the function 1 and 1"},
-		{"a missing input handed on", use("f.A _ -> y", function("A", "x", "x", nil)), `its output "y" is the input "x" that the call leaves out`},
-		{"attribute type", model(graph("x", "y", pb{}.sub(1, node("f.A x -> y", attr("p", AttrFloat).float(2, 1)))),
-			function("A", "x", "y", pb{}.sub(1, node("N x -> y", attr("a", AttrInt).str(21, "p"))))), `"a" is of type int, its parameter "p" of type float`},
+		{"recursion", use("f.A x -> y", wireFunction("A", "x", "y", wireNodes("f.B x -> y")), wireFunction("B", "x", "y", wireNodes("f.A x -> y"))), "A -> B -> A"},
+		{"recursion in a graph", use("f.A x -> y", wireFunction("A", "x", "y", within)), "A -> A"},
+		{"unused recursion", use("R x -> y", wireFunction("A", "x", "y", within)), "A -> A"},
+		{"too many operands", use("f.A x x -> y", wireFunction("A", "x", "y", wireNodes("N x -> y"))), "the call has 2 inputs and 1 outputs, the function 1 and 1"},
+		{"a missing input handed on", use("f.A _ -> y", wireFunction("A", "x", "x", nil)), `its output "y" is the input "x" that the call leaves out`},
+		{"attribute type", wireModel(wireGraph("x", "y", pb{}.sub(1, wireNode("f.A x -> y", wireAttr("p", AttrFloat).float(2, 1)))),
+			wireFunction("A", "x", "y", pb{}.sub(1, wireNode("N x -> y", wireAttr("a", AttrInt).str(21, "p"))))), `"a" is of type int, its parameter "p" of type float`},
 		{"exponential", use("f.F60 x -> y", bomb...), "more nodes than fit into memory"},
 		{"deep", use(fmt.Sprintf("f.F%d x -> y", maxCalls+1), chain...), "deep"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			err := expand(read(t, c.data), 16<<20)
+			err := expand(mustRead(t, c.data), 16<<20)
 			wantError(t, err, c.want)
 		})
 	}
@@ -179,10 +179,10 @@ func TestExpandErrors(t *testing.T) {
 		data pb
 		want string
 	}{
-		{"twice", use("f.A x -> y", function("A", "x", "y", nodes("N x -> y")), function("A", "x", "y", nil)), "defined twice"},
-		{"undefined value", use("f.A x -> y", function("A", "x", "y", nodes("N q -> y"))), `function "A": N (output "y"): input "q" is not defined`},
-		{"undefined output", use("f.A x -> y", function("A", "x", "y", nil)), `function "A": output "y" is not defined`},
-		{"domain", use("f.A x -> y", function("A", "x", "y", nodes("d.N x -> y"))), `domain "d" is missing`},
+		{"twice", use("f.A x -> y", wireFunction("A", "x", "y", wireNodes("N x -> y")), wireFunction("A", "x", "y", nil)), "defined twice"},
+		{"undefined value", use("f.A x -> y", wireFunction("A", "x", "y", wireNodes("N q -> y"))), `function "A": N (output "y"): input "q" is not defined`},
+		{"undefined output", use("f.A x -> y", wireFunction("A", "x", "y", nil)), `function "A": output "y" is not defined`},
+		{"domain", use("f.A x -> y", wireFunction("A", "x", "y", wireNodes("d.N x -> y"))), `domain "d" is missing`},
 		{"no name", use("R x -> y", pb{}.sub(25, nil)), "function 0: it has no name"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -67,6 +67,8 @@ func attrValue[T any](a *Attr, want AttrType) (v T, err error) {
 	return a.value.(T), nil
 }
 
+// The following return the value of an attribute that has to be of that type, and otherwise an error.
+
 func (a *Attr) Float() (float32, error)        { return attrValue[float32](a, AttrFloat) }
 func (a *Attr) Int() (int64, error)            { return attrValue[int64](a, AttrInt) }
 func (a *Attr) Str() (string, error)           { return attrValue[string](a, AttrString) }

@@ -43,15 +43,15 @@ func (m pb) lie(num protowire.Number, claimed uint64) pb {
 	return append(protowire.AppendVarint(protowire.AppendTag(m, num, protowire.BytesType), claimed), "abc"...)
 }
 
-func join(parts ...pb) (m pb) {
+func wireJoin(parts ...pb) (m pb) {
 	for _, p := range parts {
 		m = append(m, p...)
 	}
 	return m
 }
 
-// node builds a NodeProto from "Op in in -> out out", where _ stands for an empty name.
-func node(spec string, attrs ...pb) pb {
+// wireNode builds a NodeProto from "Op in in -> out out", where _ stands for an empty name.
+func wireNode(spec string, attrs ...pb) pb {
 	left, right, _ := strings.Cut(spec, "->")
 	fields := strings.Fields(left)
 	domain, op, ok := strings.Cut(fields[0], ".")
@@ -79,10 +79,10 @@ func node(spec string, attrs ...pb) pb {
 	return m
 }
 
-func attr(name string, t AttrType) pb { return pb{}.str(1, name).int(20, int64(t)) }
+func wireAttr(name string, t AttrType) pb { return pb{}.str(1, name).int(20, int64(t)) }
 
-// value builds a ValueInfoProto of float elements; a negative dim is left unknown.
-func value(name string, dims ...int64) pb {
+// wireValue builds a ValueInfoProto of float elements; a negative dim is left unknown.
+func wireValue(name string, dims ...int64) pb {
 	shape := pb{}
 	for _, d := range dims {
 		dim := pb{}
@@ -94,52 +94,52 @@ func value(name string, dims ...int64) pb {
 	return pb{}.str(1, name).sub(2, pb{}.sub(1, pb{}.int(1, 1).sub(2, shape)))
 }
 
-// tensor builds a TensorProto.
-func tensor(name string, t DType, dims []int64, parts ...pb) pb {
+// wireTensor builds a TensorProto.
+func wireTensor(name string, t DType, dims []int64, parts ...pb) pb {
 	m := pb{}
 	for _, d := range dims {
 		m = m.int(1, d)
 	}
-	return join(append([]pb{m.int(2, int64(t)).str(8, name)}, parts...)...)
+	return wireJoin(append([]pb{m.int(2, int64(t)).str(8, name)}, parts...)...)
 }
 
-func raw(n int) pb { return pb{}.sub(9, make(pb, n)) }
+func wireRaw(n int) pb { return pb{}.sub(9, make(pb, n)) }
 
-// graph builds a GraphProto with inputs and outputs given as names, and parts in wire form.
-func graph(inputs, outputs string, parts ...pb) pb {
+// wireGraph builds a GraphProto with inputs and outputs given as names, and parts in wire form.
+func wireGraph(inputs, outputs string, parts ...pb) pb {
 	m := pb{}.str(2, "g")
 	for _, in := range strings.Fields(inputs) {
-		m = m.sub(11, value(in))
+		m = m.sub(11, wireValue(in))
 	}
 	for _, out := range strings.Fields(outputs) {
-		m = m.sub(12, value(out))
+		m = m.sub(12, wireValue(out))
 	}
-	return join(append([]pb{m}, parts...)...)
+	return wireJoin(append([]pb{m}, parts...)...)
 }
 
-// nodes builds the node field of a graph from specs.
-func nodes(specs ...string) (m pb) {
+// wireNodes builds the node field of a graph from specs.
+func wireNodes(specs ...string) (m pb) {
 	for _, s := range specs {
-		m = m.sub(1, node(s))
+		m = m.sub(1, wireNode(s))
 	}
 	return m
 }
 
-func opset(domain string, version int64) pb { return pb{}.str(1, domain).int(2, version) }
+func wireOpset(domain string, version int64) pb { return pb{}.str(1, domain).int(2, version) }
 
-// model builds a ModelProto of IR version 8 and opset 13 around a graph.
-func model(g pb, parts ...pb) pb {
-	return join(append([]pb{pb{}.int(1, 8).sub(8, opset("", 13)).sub(7, g)}, parts...)...)
+// wireModel builds a ModelProto of IR version 8 and opset 13 around a graph.
+func wireModel(g pb, parts ...pb) pb {
+	return wireJoin(append([]pb{pb{}.int(1, 8).sub(8, wireOpset("", 13)).sub(7, g)}, parts...)...)
 }
 
-// text writes nodes one a line, with those of nested graphs indented.
-func text(g *Graph) string {
+// graphText writes nodes one a line, with those of nested graphs indented.
+func graphText(g *Graph) string {
 	var b strings.Builder
-	write(&b, g, "")
+	writeGraph(&b, g, "")
 	return b.String()
 }
 
-func write(b *strings.Builder, g *Graph, indent string) {
+func writeGraph(b *strings.Builder, g *Graph, indent string) {
 	for _, n := range g.Nodes {
 		fmt.Fprintf(b, "%s%q = %s:%d %q %q", indent, n.Outputs, n.qualified(), n.Version, n.Inputs, n.Name)
 		for i := range n.Attrs {
@@ -147,8 +147,8 @@ func write(b *strings.Builder, g *Graph, indent string) {
 			switch v := a.value.(type) {
 			case *Graph:
 				fmt.Fprintf(b, " %s={\n", a.Name)
-				write(b, v, indent+"  ")
-				fmt.Fprintf(b, "%s} -> %s", indent, names(v.Outputs))
+				writeGraph(b, v, indent+"  ")
+				fmt.Fprintf(b, "%s} -> %s", indent, valueNames(v.Outputs))
 			case *Tensor:
 				fmt.Fprintf(b, " %s=%s%v", a.Name, v.DType, v.Dims)
 			default:
@@ -159,7 +159,7 @@ func write(b *strings.Builder, g *Graph, indent string) {
 	}
 }
 
-func names(values []ValueInfo) string {
+func valueNames(values []ValueInfo) string {
 	list := make([]string, len(values))
 	for i, v := range values {
 		list[i] = v.Name

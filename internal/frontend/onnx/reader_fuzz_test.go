@@ -34,10 +34,10 @@ func FuzzRead(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(official)
-	f.Add([]byte(model(graph("x", "c", nodes("C b -> c", "B a -> b", "A x -> a")))))
-	f.Add([]byte(model(graph("x", "y", nodes("f.B x -> y")), function("B", "x", "y", nodes("f.A x -> t", "f.A t -> y")),
-		function("A", "x", "y", nodes("Op x -> y")))))
-	f.Add([]byte(external("location", "../w", "offset", "1")))
+	f.Add([]byte(wireModel(wireGraph("x", "c", wireNodes("C b -> c", "B a -> b", "A x -> a")))))
+	f.Add([]byte(wireModel(wireGraph("x", "y", wireNodes("f.B x -> y")), wireFunction("B", "x", "y", wireNodes("f.A x -> t", "f.A t -> y")),
+		wireFunction("A", "x", "y", wireNodes("Op x -> y")))))
+	f.Add([]byte(wireExternal("location", "../w", "offset", "1")))
 	f.Add([]byte("version https://git-lfs.github.com/spec/v1\n"))
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -88,49 +88,49 @@ func TestMemoryBound(t *testing.T) {
 		for i := range parts {
 			parts[i] = f(i)
 		}
-		return join(parts...)
+		return wireJoin(parts...)
 	}
 	inAttr := func(t AttrType, values pb) pb {
-		return model(graph("", "y", pb{}.sub(1, node("Op -> y", join(attr("a", t), values)))))
+		return wireModel(wireGraph("", "y", pb{}.sub(1, wireNode("Op -> y", wireJoin(wireAttr("a", t), values)))))
 	}
 	for _, c := range []struct {
 		name string
 		data pb
 	}{
-		{"nodes", model(graph("", "", many(nodes("A"))))},
-		{"chained nodes", model(graph("v0", "", distinct(func(i int) pb { return nodes(fmt.Sprintf("A v%d -> v%d", i, i+1)) })))},
-		{"reversed nodes", model(graph("v300000", "", distinct(func(i int) pb { return nodes(fmt.Sprintf("A v%d -> v%d", i+1, i)) })))},
-		{"inputs of a node", model(graph("", "", pb{}.sub(1, join(pb{}.str(4, "A"), many(pb{}.str(1, ""))))))},
-		{"outputs of a node", model(graph("", "", pb{}.sub(1, join(pb{}.str(4, "A"), distinct(func(i int) pb { return pb{}.str(2, fmt.Sprint(i)) })))))},
-		{"attributes", model(graph("", "", pb{}.sub(1, join(pb{}.str(4, "A"), distinct(func(i int) pb { return pb{}.sub(5, attr(fmt.Sprint(i), AttrInt)) })))))},
-		{"nested graphs", model(graph("", "", pb{}.sub(1, node("A -> y", join(attr("g", AttrGraphs), many(pb{}.sub(11, nil)))))))},
-		{"graph nodes", model(graph("", "", many(pb{}.sub(1, node("A", attr("g", AttrGraph).sub(6, nil))))))},
-		{"inputs", model(graph("", "", distinct(func(i int) pb { return pb{}.sub(11, pb{}.str(1, fmt.Sprint(i))) })))},
-		{"dims", model(graph("", "", pb{}.sub(11, pb{}.str(1, "x").sub(2, pb{}.sub(1, pb{}.sub(2, many(pb{}.sub(1, nil))))))))},
-		{"initializers", model(graph("", "", distinct(func(i int) pb { return pb{}.sub(5, tensor(fmt.Sprint(i), Float, []int64{0})) })))},
-		{"values", model(graph("", "", many(pb{}.sub(13, nil))))},
-		{"functions", model(graph("", ""), distinct(func(i int) pb { return pb{}.sub(25, pb{}.str(1, fmt.Sprint(i))) }))},
-		{"opsets", model(graph("", ""), distinct(func(i int) pb { return pb{}.sub(8, opset(fmt.Sprint(i), 1)) }))},
-		{"metadata", model(graph("", ""), many(pb{}.sub(14, nil)))},
+		{"nodes", wireModel(wireGraph("", "", many(wireNodes("A"))))},
+		{"chained nodes", wireModel(wireGraph("v0", "", distinct(func(i int) pb { return wireNodes(fmt.Sprintf("A v%d -> v%d", i, i+1)) })))},
+		{"reversed nodes", wireModel(wireGraph("v300000", "", distinct(func(i int) pb { return wireNodes(fmt.Sprintf("A v%d -> v%d", i+1, i)) })))},
+		{"inputs of a node", wireModel(wireGraph("", "", pb{}.sub(1, wireJoin(pb{}.str(4, "A"), many(pb{}.str(1, ""))))))},
+		{"outputs of a node", wireModel(wireGraph("", "", pb{}.sub(1, wireJoin(pb{}.str(4, "A"), distinct(func(i int) pb { return pb{}.str(2, fmt.Sprint(i)) })))))},
+		{"attributes", wireModel(wireGraph("", "", pb{}.sub(1, wireJoin(pb{}.str(4, "A"), distinct(func(i int) pb { return pb{}.sub(5, wireAttr(fmt.Sprint(i), AttrInt)) })))))},
+		{"nested graphs", wireModel(wireGraph("", "", pb{}.sub(1, wireNode("A -> y", wireJoin(wireAttr("g", AttrGraphs), many(pb{}.sub(11, nil)))))))},
+		{"graph nodes", wireModel(wireGraph("", "", many(pb{}.sub(1, wireNode("A", wireAttr("g", AttrGraph).sub(6, nil))))))},
+		{"inputs", wireModel(wireGraph("", "", distinct(func(i int) pb { return pb{}.sub(11, pb{}.str(1, fmt.Sprint(i))) })))},
+		{"dims", wireModel(wireGraph("", "", pb{}.sub(11, pb{}.str(1, "x").sub(2, pb{}.sub(1, pb{}.sub(2, many(pb{}.sub(1, nil))))))))},
+		{"initializers", wireModel(wireGraph("", "", distinct(func(i int) pb { return pb{}.sub(5, wireTensor(fmt.Sprint(i), Float, []int64{0})) })))},
+		{"values", wireModel(wireGraph("", "", many(pb{}.sub(13, nil))))},
+		{"functions", wireModel(wireGraph("", ""), distinct(func(i int) pb { return pb{}.sub(25, pb{}.str(1, fmt.Sprint(i))) }))},
+		{"opsets", wireModel(wireGraph("", ""), distinct(func(i int) pb { return pb{}.sub(8, wireOpset(fmt.Sprint(i), 1)) }))},
+		{"metadata", wireModel(wireGraph("", ""), many(pb{}.sub(14, nil)))},
 		{"graphs", many(pb{}.sub(7, nil))},
 		{"ints", inAttr(AttrInts, many(pb{}.int(8, 1)))},
 		{"packed ints", inAttr(AttrInts, pb{}.sub(8, make(pb, n)))},
 		{"strings", inAttr(AttrStrings, many(pb{}.str(9, "")))},
 		{"tensors", inAttr(AttrTensors, many(pb{}.sub(10, nil)))},
 		{"types", inAttr(AttrTypeProtos, many(pb{}.sub(15, nil)))},
-		{"external data", model(graph("", "", pb{}.sub(5, join(tensor("w", Float, nil, pb{}.int(14, 1)), many(pb{}.sub(13, nil))))))},
+		{"external data", wireModel(wireGraph("", "", pb{}.sub(5, wireJoin(wireTensor("w", Float, nil, pb{}.int(14, 1)), many(pb{}.sub(13, nil))))))},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			bounded(t, len(c.data), func() { Read(c.data, "") })
 		})
 	}
 	for name, data := range map[string]pb{
-		"int64_data":  tensor("t", Int64, []int64{n}, pb{}.sub(7, make(pb, n))),
-		"uint64_data": tensor("t", Uint64, []int64{n}, pb{}.sub(11, make(pb, n))),
-		"int32_data":  tensor("t", Int32, []int64{n}, pb{}.sub(5, make(pb, n))),
-		"float_data":  tensor("t", Float, []int64{n}, many(pb{}.float(4, 1))),
-		"string_data": tensor("t", String, []int64{n}, many(pb{}.str(6, ""))),
-		"dims":        join(many(pb{}.int(1, 1)), pb{}.int(2, 1), raw(4)),
+		"int64_data":  wireTensor("t", Int64, []int64{n}, pb{}.sub(7, make(pb, n))),
+		"uint64_data": wireTensor("t", Uint64, []int64{n}, pb{}.sub(11, make(pb, n))),
+		"int32_data":  wireTensor("t", Int32, []int64{n}, pb{}.sub(5, make(pb, n))),
+		"float_data":  wireTensor("t", Float, []int64{n}, many(pb{}.float(4, 1))),
+		"string_data": wireTensor("t", String, []int64{n}, many(pb{}.str(6, ""))),
+		"dims":        wireJoin(many(pb{}.int(1, 1)), pb{}.int(2, 1), wireRaw(4)),
 	} {
 		t.Run(name, func(t *testing.T) {
 			bounded(t, len(data), func() { ReadTensor(data) })

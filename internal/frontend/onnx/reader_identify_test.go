@@ -45,8 +45,8 @@ func TestIdentify(t *testing.T) {
 		{"GraphDef", graphDef, "frozen TensorFlow graph"},
 		{"SavedModel", saved, "SavedModel"},
 		{"Caffe", pb{}.str(1, "AlexNet").sub(100, nil), "Caffe model"},
-		{"tensor", tensor("t", Float, []int64{1, 2}, raw(8)), "single tensor"},
-		{"scalar", tensor("t", Float, nil, raw(4)), "single value"},
+		{"tensor", wireTensor("t", Float, []int64{1, 2}, wireRaw(8)), "single tensor"},
+		{"scalar", wireTensor("t", Float, nil, wireRaw(4)), "single value"},
 		{"sequence", pb{}.str(1, "seq").int(2, 1), "single value"},
 		{"noise", []byte{7, 7, 7}, "no protobuf field"},
 		{"prose", []byte("hello"), "field"},
@@ -59,7 +59,7 @@ func TestIdentify(t *testing.T) {
 			}
 		})
 	}
-	if what := identify(model(graph("x", "x"))); what != "" {
+	if what := identify(wireModel(wireGraph("x", "x"))); what != "" {
 		t.Errorf("a model is taken for something else: %s", what)
 	}
 }

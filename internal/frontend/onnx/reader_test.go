@@ -19,7 +19,7 @@ func wantError(t *testing.T, err error, want string) {
 	}
 }
 
-func read(t *testing.T, data pb) *Model {
+func mustRead(t *testing.T, data pb) *Model {
 	t.Helper()
 	m, err := Read(data, "")
 	if err != nil {
@@ -91,10 +91,10 @@ func officialAttributes(t *testing.T, n *Node) {
 
 // TestEquivalentForms reads forms that the wire format allows beside the usual ones.
 func TestEquivalentForms(t *testing.T) {
-	axes := attr("axes", AttrInts).packed(8, 1, -1).int(8, 300)
-	scales := attr("scales", AttrFloats).float(7, 2).sub(7, pb{0, 0, 0x40, 0x40})
+	axes := wireAttr("axes", AttrInts).packed(8, 1, -1).int(8, 300)
+	scales := wireAttr("scales", AttrFloats).float(7, 2).sub(7, pb{0, 0, 0x40, 0x40})
 	old := pb{}.str(1, "old").int(3, 4) // IR version 1: no type
-	m := read(t, model(graph("x", "y", pb{}.sub(1, node("Op x -> y", axes, scales, old, attr("zero", AttrInt))))))
+	m := mustRead(t, wireModel(wireGraph("x", "y", pb{}.sub(1, wireNode("Op x -> y", axes, scales, old, wireAttr("zero", AttrInt))))))
 	n := m.Graph.Nodes[0]
 	if v, err := n.Ints("axes"); err != nil || !slices.Equal(v, []int64{1, -1, 300}) {
 		t.Error(v, err)
@@ -111,10 +111,10 @@ func TestEquivalentForms(t *testing.T) {
 }
 
 func TestRealInputs(t *testing.T) {
-	g := graph("x w", "y", nodes("Add x w -> y"), pb{}.sub(5, tensor("w", Float, nil, raw(4))))
+	g := wireGraph("x w", "y", wireNodes("Add x w -> y"), pb{}.sub(5, wireTensor("w", Float, nil, wireRaw(4))))
 	for ir := int64(3); ir <= 4; ir++ {
-		m := read(t, pb{}.int(1, ir).sub(8, opset("ai.onnx", 8)).sub(7, g))
-		if got := names(m.Graph.RealInputs()); got != "x" {
+		m := mustRead(t, pb{}.int(1, ir).sub(8, wireOpset("ai.onnx", 8)).sub(7, g))
+		if got := valueNames(m.Graph.RealInputs()); got != "x" {
 			t.Errorf("IR version %d: real inputs %q", ir, got)
 		}
 	}
@@ -124,8 +124,8 @@ func TestTypes(t *testing.T) {
 	float := pb{}.sub(1, pb{}.int(1, 1))
 	nested := pb{}.sub(9, pb{}.sub(1, pb{}.sub(4, pb{}.sub(1, float))))
 	dict := pb{}.sub(5, pb{}.int(1, int64(Int64)).sub(2, float))
-	m := read(t, model(join(pb{}.sub(11, pb{}.str(1, "o").sub(2, nested)), pb{}.sub(11, pb{}.str(1, "m").sub(2, dict)),
-		pb{}.sub(11, value("s")), pb{}.sub(11, pb{}.str(1, "u")))))
+	m := mustRead(t, wireModel(wireJoin(pb{}.sub(11, pb{}.str(1, "o").sub(2, nested)), pb{}.sub(11, pb{}.str(1, "m").sub(2, dict)),
+		pb{}.sub(11, wireValue("s")), pb{}.sub(11, pb{}.str(1, "u")))))
 	o, d, s, u := m.Graph.Inputs[0], m.Graph.Inputs[1], m.Graph.Inputs[2], m.Graph.Inputs[3]
 	if o.Kind != KindOptional || o.Of.Kind != KindSequence || o.Of.Of.Kind != KindTensor || o.Of.Of.Elem != Float || o.Of.Of.Ranked {
 		t.Errorf("optional %+v", o)
@@ -139,47 +139,47 @@ func TestTypes(t *testing.T) {
 }
 
 func TestModelErrors(t *testing.T) {
-	ok := graph("x", "y", nodes("Relu x -> y"))
-	deep := graph("", "")
+	ok := wireGraph("x", "y", wireNodes("Relu x -> y"))
+	deep := wireGraph("", "")
 	for range maxDepth + 1 {
-		deep = graph("", "", pb{}.sub(1, node("If -> o", attr("then_branch", AttrGraph).sub(6, deep))))
+		deep = wireGraph("", "", pb{}.sub(1, wireNode("If -> o", wireAttr("then_branch", AttrGraph).sub(6, deep))))
 	}
 	nest := pb{}
 	for range maxDepth + 1 {
 		nest = pb{}.sub(4, pb{}.sub(1, nest))
 	}
-	withAttr := func(a ...pb) pb { return model(graph("x", "y", pb{}.sub(1, node("Op x -> y", a...)))) }
+	withAttr := func(a ...pb) pb { return wireModel(wireGraph("x", "y", pb{}.sub(1, wireNode("Op x -> y", a...)))) }
 	for _, c := range []struct {
 		name string
 		data pb
 		want string
 	}{
-		{"no graph", pb{}.int(1, 8).sub(8, opset("", 13)), "holds 0 graphs"},
-		{"two graphs", model(ok).sub(7, ok), "holds 2 graphs"},
-		{"no ir_version", pb{}.sub(8, opset("", 13)).sub(7, ok), "ir_version is 0"},
+		{"no graph", pb{}.int(1, 8).sub(8, wireOpset("", 13)), "holds 0 graphs"},
+		{"two graphs", wireModel(ok).sub(7, ok), "holds 2 graphs"},
+		{"no ir_version", pb{}.sub(8, wireOpset("", 13)).sub(7, ok), "ir_version is 0"},
 		{"no opset", pb{}.int(1, 8).sub(7, ok), "no opset_import"},
-		{"opset twice", model(ok).sub(8, opset("ai.onnx", 12)), "versions 13 and 12"},
-		{"opset version", model(ok).sub(8, opset("d", -1)), "version -1"},
-		{"length beyond the file", model(ok).lie(14, 1<<40), "field 14 claims 1099511627776 bytes where 3 are left"},
-		{"length beyond int64", model(ok).lie(14, 1<<63), "cut short"},
-		{"node length", model(graph("x", "y").lie(1, 100)), "field 1 claims 100 bytes"},
-		{"wire type", model(graph("x", "y").int(1, 5)), "wire type"},
-		{"endless varint", append(model(ok), bytes.Repeat([]byte{0xff}, 20)...), "no protobuf field"},
-		{"end group", append(model(ok), 0x0c), "field 1 is cut short or damaged"},
-		{"nested graphs", model(deep), "nested more than"},
-		{"nested types", model(graph("", "", pb{}.sub(11, pb{}.str(1, "v").sub(2, nest)))), "nested more than"},
-		{"two types", model(graph("", "", pb{}.sub(11, pb{}.str(1, "v").sub(2, pb{}.sub(1, nil).sub(4, nil))))), "more than one type"},
-		{"element type", model(graph("", "", pb{}.sub(11, pb{}.str(1, "v").sub(2, pb{}.sub(1, pb{}.int(1, 1<<32+1)))))), "element type -1"},
-		{"no op_type", model(graph("x", "y", pb{}.sub(1, pb{}.str(2, "y")))), "no op_type"},
-		{"attribute twice", withAttr(attr("a", AttrInt), attr("a", AttrInt)), `attribute "a" is given twice`},
+		{"opset twice", wireModel(ok).sub(8, wireOpset("ai.onnx", 12)), "versions 13 and 12"},
+		{"opset version", wireModel(ok).sub(8, wireOpset("d", -1)), "version -1"},
+		{"length beyond the file", wireModel(ok).lie(14, 1<<40), "field 14 claims 1099511627776 bytes where 3 are left"},
+		{"length beyond int64", wireModel(ok).lie(14, 1<<63), "cut short"},
+		{"node length", wireModel(wireGraph("x", "y").lie(1, 100)), "field 1 claims 100 bytes"},
+		{"wire type", wireModel(wireGraph("x", "y").int(1, 5)), "wire type"},
+		{"endless varint", append(wireModel(ok), bytes.Repeat([]byte{0xff}, 20)...), "no protobuf field"},
+		{"end group", append(wireModel(ok), 0x0c), "field 1 is cut short or damaged"},
+		{"nested graphs", wireModel(deep), "nested more than"},
+		{"nested types", wireModel(wireGraph("", "", pb{}.sub(11, pb{}.str(1, "v").sub(2, nest)))), "nested more than"},
+		{"two types", wireModel(wireGraph("", "", pb{}.sub(11, pb{}.str(1, "v").sub(2, pb{}.sub(1, nil).sub(4, nil))))), "more than one type"},
+		{"element type", wireModel(wireGraph("", "", pb{}.sub(11, pb{}.str(1, "v").sub(2, pb{}.sub(1, pb{}.int(1, 1<<32+1)))))), "element type -1"},
+		{"no op_type", wireModel(wireGraph("x", "y", pb{}.sub(1, pb{}.str(2, "y")))), "no op_type"},
+		{"attribute twice", withAttr(wireAttr("a", AttrInt), wireAttr("a", AttrInt)), `attribute "a" is given twice`},
 		{"attribute name", withAttr(pb{}.int(20, 2)), "has no name"},
-		{"attribute type", withAttr(attr("a", 99)), "unknown type 99"},
+		{"attribute type", withAttr(wireAttr("a", 99)), "unknown type 99"},
 		{"attribute type missing", withAttr(pb{}.str(1, "a")), "unknown type 0"},
-		{"attribute without tensor", withAttr(attr("a", AttrTensor)), "holds 0 of them"},
-		{"attribute with two graphs", withAttr(attr("a", AttrGraph).sub(6, ok).sub(6, ok)), "holds 2 of them"},
-		{"half a float", withAttr(attr("a", AttrFloats).sub(7, pb{1, 2, 3})), "no multiple of 4"},
-		{"packed ints", withAttr(attr("a", AttrInts).sub(8, pb{0xff, 0xff})), "packed integer"},
-		{"reference outside", withAttr(attr("a", AttrInt).str(21, "p")), "outside of any"},
+		{"attribute without tensor", withAttr(wireAttr("a", AttrTensor)), "holds 0 of them"},
+		{"attribute with two graphs", withAttr(wireAttr("a", AttrGraph).sub(6, ok).sub(6, ok)), "holds 2 of them"},
+		{"half a float", withAttr(wireAttr("a", AttrFloats).sub(7, pb{1, 2, 3})), "no multiple of 4"},
+		{"packed ints", withAttr(wireAttr("a", AttrInts).sub(8, pb{0xff, 0xff})), "packed integer"},
+		{"reference outside", withAttr(wireAttr("a", AttrInt).str(21, "p")), "outside of any"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := Read(c.data, "")

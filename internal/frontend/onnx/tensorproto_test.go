@@ -54,15 +54,15 @@ func TestTensorForms(t *testing.T) {
 		want []byte
 	}{
 		{"packed dims", pb{}.packed(1, 2, 1).int(2, int64(Uint8)).sub(9, pb{7, 8}), []byte{7, 8}},
-		{"scalar", tensor("", Int32, nil, pb{}.int(5, -2)), []byte{0xfe, 0xff, 0xff, 0xff}},
-		{"no elements", tensor("", Float, []int64{0, 3}), nil},
-		{"three nibbles", tensor("", Int4, []int64{3}, pb{}.packed(5, 0x21, 0x03)), []byte{0x21, 0x03}},
-		{"five quarter bytes", tensor("", Uint2, []int64{5}, pb{}.sub(9, pb{0xe4, 1})), []byte{0xe4, 1}},
-		{"float8", tensor("", Float8E4M3FN, []int64{2}, pb{}.packed(5, 0x38, 0xb8)), []byte{0x38, 0xb8}},
-		{"bfloat16", tensor("", BFloat16, []int64{1}, pb{}.int(5, 0x3f80)), []byte{0x80, 0x3f}},
-		{"runs and single values", tensor("", Float, []int64{3}, pb{}.float(4, 1).sub(4, pb{0, 0, 0, 0x40, 0, 0, 0x40, 0x40})),
+		{"scalar", wireTensor("", Int32, nil, pb{}.int(5, -2)), []byte{0xfe, 0xff, 0xff, 0xff}},
+		{"no elements", wireTensor("", Float, []int64{0, 3}), nil},
+		{"three nibbles", wireTensor("", Int4, []int64{3}, pb{}.packed(5, 0x21, 0x03)), []byte{0x21, 0x03}},
+		{"five quarter bytes", wireTensor("", Uint2, []int64{5}, pb{}.sub(9, pb{0xe4, 1})), []byte{0xe4, 1}},
+		{"float8", wireTensor("", Float8E4M3FN, []int64{2}, pb{}.packed(5, 0x38, 0xb8)), []byte{0x38, 0xb8}},
+		{"bfloat16", wireTensor("", BFloat16, []int64{1}, pb{}.int(5, 0x3f80)), []byte{0x80, 0x3f}},
+		{"runs and single values", wireTensor("", Float, []int64{3}, pb{}.float(4, 1).sub(4, pb{0, 0, 0, 0x40, 0, 0, 0x40, 0x40})),
 			[]byte{0, 0, 0x80, 0x3f, 0, 0, 0, 0x40, 0, 0, 0x40, 0x40}},
-		{"int64", tensor("", Int64, []int64{2}, pb{}.packed(7, -1, 1)), []byte{255, 255, 255, 255, 255, 255, 255, 255, 1, 0, 0, 0, 0, 0, 0, 0}},
+		{"int64", wireTensor("", Int64, []int64{2}, pb{}.packed(7, -1, 1)), []byte{255, 255, 255, 255, 255, 255, 255, 255, 1, 0, 0, 0, 0, 0, 0, 0}},
 	} {
 		got, err := ReadTensor(c.data)
 		if err != nil {
@@ -76,9 +76,9 @@ func TestTensorForms(t *testing.T) {
 // TestTensorInPlace pins that raw elements and packed floats are not copied.
 func TestTensorInPlace(t *testing.T) {
 	for _, field := range []int{9, 4} {
-		data := tensor("t", Float, []int64{1000}, pb{}.sub(4, nil)[:0])
+		data := wireTensor("t", Float, []int64{1000}, pb{}.sub(4, nil)[:0])
 		if field == 9 {
-			data = append(data, raw(4000)...)
+			data = append(data, wireRaw(4000)...)
 		} else {
 			data = data.sub(4, make(pb, 4000))
 		}
@@ -101,27 +101,27 @@ func TestTensorErrors(t *testing.T) {
 	}{
 		{"empty", nil, "empty"},
 		{"no type", pb{}.int(1, 1).str(8, "t"), "data_type 0"},
-		{"unknown type", tensor("t", 27, nil, raw(4)), "data_type 27"},
-		{"negative type", tensor("t", -1, nil, raw(4)), "data_type -1"},
-		{"negative dim", tensor("t", Float, []int64{-1}, raw(4)), "negative"},
-		{"product overflow", tensor("t", Float, []int64{1 << 32, 1 << 32}, raw(4)), "too large"},
-		{"overflow beside zero", tensor("t", Float, []int64{0, 1 << 62, 1 << 62}), "too large"},
-		{"overflow in bits", tensor("t", Double, []int64{1 << 58}, raw(4)), "too large"},
-		{"raw too short", tensor("t", Float, []int64{2}, raw(4)), "float32[2] takes 8 bytes, raw_data has 4"},
-		{"raw too long", tensor("t", Float, nil, raw(5)), "takes 4 bytes, raw_data has 5"},
-		{"huge and empty", tensor("t", Float, []int64{1 << 40}), "takes 4398046511104 bytes"},
-		{"typed too few", tensor("t", Int32, []int64{3}, pb{}.packed(5, 1, 2)), "takes 12 bytes"},
-		{"wrong field", tensor("t", Float, []int64{1}, pb{}.packed(7, 1)), "are in field 7, not 4"},
-		{"stored twice", tensor("t", Float, nil, raw(4), pb{}.float(4, 1)), "more than once"},
-		{"raw strings", tensor("t", String, nil, raw(4)), "strings in raw_data"},
-		{"missing strings", tensor("t", String, []int64{2}, pb{}.str(6, "a")), "has 1 strings"},
-		{"segment", tensor("t", Float, nil, raw(4), pb{}.sub(3, nil)), "segment"},
-		{"location", tensor("t", Float, nil, raw(4), pb{}.int(14, 2)), "data_location is 2"},
-		{"external", tensor("t", Float, nil, pb{}.int(14, 1), pb{}.sub(13, pb{}.str(1, "location").str(2, "w"))), "read from a folder"},
-		{"packed floats", tensor("t", Float, nil, pb{}.sub(4, pb{1})), "no multiple of 4"},
-		{"lying length", tensor("t", Float, nil).lie(9, 1<<50), "claims 1125899906842624 bytes"},
+		{"unknown type", wireTensor("t", 27, nil, wireRaw(4)), "data_type 27"},
+		{"negative type", wireTensor("t", -1, nil, wireRaw(4)), "data_type -1"},
+		{"negative dim", wireTensor("t", Float, []int64{-1}, wireRaw(4)), "negative"},
+		{"product overflow", wireTensor("t", Float, []int64{1 << 32, 1 << 32}, wireRaw(4)), "too large"},
+		{"overflow beside zero", wireTensor("t", Float, []int64{0, 1 << 62, 1 << 62}), "too large"},
+		{"overflow in bits", wireTensor("t", Double, []int64{1 << 58}, wireRaw(4)), "too large"},
+		{"raw too short", wireTensor("t", Float, []int64{2}, wireRaw(4)), "float32[2] takes 8 bytes, raw_data has 4"},
+		{"raw too long", wireTensor("t", Float, nil, wireRaw(5)), "takes 4 bytes, raw_data has 5"},
+		{"huge and empty", wireTensor("t", Float, []int64{1 << 40}), "takes 4398046511104 bytes"},
+		{"typed too few", wireTensor("t", Int32, []int64{3}, pb{}.packed(5, 1, 2)), "takes 12 bytes"},
+		{"wrong field", wireTensor("t", Float, []int64{1}, pb{}.packed(7, 1)), "are in field 7, not 4"},
+		{"stored twice", wireTensor("t", Float, nil, wireRaw(4), pb{}.float(4, 1)), "more than once"},
+		{"raw strings", wireTensor("t", String, nil, wireRaw(4)), "strings in raw_data"},
+		{"missing strings", wireTensor("t", String, []int64{2}, pb{}.str(6, "a")), "has 1 strings"},
+		{"segment", wireTensor("t", Float, nil, wireRaw(4), pb{}.sub(3, nil)), "segment"},
+		{"location", wireTensor("t", Float, nil, wireRaw(4), pb{}.int(14, 2)), "data_location is 2"},
+		{"external", wireTensor("t", Float, nil, pb{}.int(14, 1), pb{}.sub(13, pb{}.str(1, "location").str(2, "w"))), "read from a folder"},
+		{"packed floats", wireTensor("t", Float, nil, pb{}.sub(4, pb{1})), "no multiple of 4"},
+		{"lying length", wireTensor("t", Float, nil).lie(9, 1<<50), "claims 1125899906842624 bytes"},
 		{"dims cut", pb{}.sub(1, pb{0x80}).int(2, 1).str(8, "t"), "dims: field 1: a packed integer"},
-		{"model", model(graph("x", "x")), "looks like an ONNX model"},
+		{"model", wireModel(wireGraph("x", "x")), "looks like an ONNX model"},
 		{"LFS pointer", pb("version https://git-lfs.github.com/spec/v1\n"), "Git LFS pointer"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -134,8 +134,8 @@ func TestTensorErrors(t *testing.T) {
 	}
 	for name, data := range map[string]pb{
 		"empty sequence":    sequence,
-		"sequence":          sequence.sub(3, tensor("t", Float, nil, raw(4))),
-		"nameless sequence": pb{}.int(2, 1).sub(3, tensor("t", Float, nil, raw(4))),
+		"sequence":          sequence.sub(3, wireTensor("t", Float, nil, wireRaw(4))),
+		"nameless sequence": pb{}.int(2, 1).sub(3, wireTensor("t", Float, nil, wireRaw(4))),
 		"optional sequence": pb{}.str(1, "o").int(2, 3).sub(5, sequence),
 		"empty optional":    pb{}.int(2, 1),
 	} {
@@ -147,16 +147,16 @@ func TestTensorErrors(t *testing.T) {
 
 func TestSparseErrors(t *testing.T) {
 	sparse := func(values, indices pb, dims ...int64) pb {
-		return model(graph("", "", pb{}.sub(15, pb{}.sub(1, values).sub(2, indices).packed(3, dims...))))
+		return wireModel(wireGraph("", "", pb{}.sub(15, pb{}.sub(1, values).sub(2, indices).packed(3, dims...))))
 	}
-	values := tensor("s", Float, []int64{2}, raw(8))
-	_, err := Read(sparse(values, tensor("", Int64, []int64{3}, raw(24)), 4), "")
+	values := wireTensor("s", Float, []int64{2}, wireRaw(8))
+	_, err := Read(sparse(values, wireTensor("", Int64, []int64{3}, wireRaw(24)), 4), "")
 	wantError(t, err, "values [2] and indices int64[3] do not fit a tensor [4]")
-	_, err = Read(sparse(values, tensor("", Int64, []int64{2, 2}, raw(32)), 4), "")
+	_, err = Read(sparse(values, wireTensor("", Int64, []int64{2, 2}, wireRaw(32)), 4), "")
 	wantError(t, err, "do not fit")
-	_, err = Read(sparse(values, tensor("", Int64, []int64{2}, raw(16)), 1<<40, 1<<40), "")
+	_, err = Read(sparse(values, wireTensor("", Int64, []int64{2}, wireRaw(16)), 1<<40, 1<<40), "")
 	wantError(t, err, "too large")
-	if _, err := Read(sparse(values, tensor("", Int64, []int64{2, 1}, raw(16)), 4), ""); err != nil {
+	if _, err := Read(sparse(values, wireTensor("", Int64, []int64{2, 1}, wireRaw(16)), 4), ""); err != nil {
 		t.Error(err)
 	}
 }
