@@ -137,7 +137,8 @@ func (g *Graph) Users() map[*Value][]*Node {
 	return users
 }
 
-// Replace makes every reader of old, graph outputs included, read v instead. An output keeps its name.
+// Replace makes every reader of old, graph outputs included, read v instead. A node's result that becomes an output
+// takes over its name.
 func (g *Graph) Replace(old, v *Value) {
 	for _, n := range g.Nodes {
 		for i, in := range n.In {
@@ -149,6 +150,9 @@ func (g *Graph) Replace(old, v *Value) {
 	for i, o := range g.Outputs {
 		if o == old {
 			g.Outputs[i] = v
+			if v.Def != nil {
+				v.Name = old.Name
+			}
 		}
 	}
 }

@@ -29,7 +29,7 @@ const NoBlocks Check = 1
 //     depend on the lane. A store in one depends on the lane in its index, or is a reduction X = X op v with op one of
 //   - * min max & |.
 //   - Unrolled loops have constant extents.
-//   - Indices of Reg buffers are made of constants, variables of unrolled loops and, in the last index with coefficient
+//   - Indices of Reg buffers are made of constants, variables of unrolled loops and, in the last axis of several elements with coefficient
 //     1, the variable of the vector loop.
 //
 // The rules on stores and Reg indices do not apply inside blocks, which the schedule still moves.

@@ -117,7 +117,7 @@ func (v *verifier) register(b *Buffer, index []expr.Expr) error {
 		if v.inBlock(x) || v.constant(x) {
 			continue
 		}
-		if v.vec != nil && v.vecFixed && i == len(index)-1 {
+		if v.vec != nil && v.vecFixed && types.Count(b.Shape[i+1:]) == 1 {
 			if rest, ok := withoutLane(x, v.vec); ok && (rest == nil || v.constant(rest)) {
 				continue
 			}

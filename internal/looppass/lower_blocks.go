@@ -36,7 +36,7 @@ func lowerBlocks(f *loop.Func) error {
 		}
 		return body
 	})
-	return nil
+	return simplify(f)
 }
 
 func guarded(s *loop.Store) loop.Stmt {

@@ -57,19 +57,24 @@ func pieces(f *loop.For, r arith.Ranges) loop.Stmt {
 		return f
 	}
 	in := interior(f, r.With(f.Var, arith.Interval{Lo: lo, Hi: lo + n - 1}), arith.Interval{Lo: lo, Hi: lo + n - 1})
-	if in.Lo > in.Hi || in.Lo == lo && in.Hi == lo+n-1 {
+	switch {
+	case in.Lo == lo && in.Hi == lo+n-1:
+		return f
+	case in.Lo > in.Hi && n <= 2*maxBorder: // every iteration touches a border
+		return &loop.Seq{List: border(f, lo, lo+n, true)}
+	case in.Lo > in.Hi:
 		return f
 	}
 	var list []loop.Stmt
-	list = append(list, border(f, lo, in.Lo)...)
+	list = append(list, border(f, lo, in.Lo, false)...)
 	list = append(list, &loop.For{Var: f.Var, Min: expr.Index(int(in.Lo)), Extent: expr.Index(int(in.Hi - in.Lo + 1)), Kind: f.Kind, Body: f.Body})
-	list = append(list, border(f, in.Hi+1, lo+n)...)
+	list = append(list, border(f, in.Hi+1, lo+n, false)...)
 	return &loop.Seq{List: list}
 }
 
-// border makes the iterations [lo, hi) of f.
-func border(f *loop.For, lo, hi int64) []loop.Stmt {
-	if hi-lo > maxBorder {
+// border makes the iterations [lo, hi) of f: a loop when there are many, unless each must be separate.
+func border(f *loop.For, lo, hi int64, separate bool) []loop.Stmt {
+	if hi-lo > maxBorder && !separate {
 		return []loop.Stmt{loop.Fresh(&loop.For{Var: f.Var, Min: expr.Index(int(lo)), Extent: expr.Index(int(hi - lo)), Kind: f.Kind, Body: f.Body})}
 	}
 	var list []loop.Stmt

@@ -24,8 +24,10 @@ type Options struct {
 type Kernel struct {
 	Func   *loop.Func
 	Params []*te.Stage
-	// Stages are the materialised stages, producers first; the last is the output and is pointwise.
+	// Stages are the materialised stages, producers first; the last is the output and is pointwise. Blocks are the names
+	// of their blocks.
 	Stages []*te.Stage
+	Blocks []string
 }
 
 // Lower makes the kernel that computes out. Each materialised stage is a nest of loops with one block named after the
@@ -35,6 +37,7 @@ func Lower(name string, out *te.Stage, o Options) *Kernel {
 	if o.Value != nil {
 		out = fold(out, o.Value)
 	}
+	out = normalize(out)
 	keep := func(s *te.Stage) bool { return o.Keep != nil && o.Keep(s) }
 	out = inline(out, keep)
 	if len(out.Reduce) > 0 {
@@ -43,6 +46,8 @@ func Lower(name string, out *te.Stage, o Options) *Kernel {
 		out = te.Compute(out.Name, out.Type, func(i []expr.Expr) expr.Expr { return anchor.At(i...) })
 		out = renameSource(out, &anchor)
 	}
+	out = shareLayout(out)
+	out = collapse(out)
 	k := &Kernel{}
 	l := &lowering{buffers: map[*te.Stage]*loop.Buffer{}}
 	names := map[string]int{}
@@ -56,6 +61,7 @@ func Lower(name string, out *te.Stage, o Options) *Kernel {
 			continue
 		}
 		k.Stages = append(k.Stages, s)
+		k.Blocks = append(k.Blocks, b.Name)
 		if s != out {
 			// Intermediates keep the compute type: they never leave the kernel.
 			b.DType = s.Type.DType.Compute()

@@ -167,7 +167,7 @@ func (d span) union(e span, whole int) span {
 	return span{base.Expr(), hi - lo}
 }
 
-// produce makes the producer's new nest: a loop per axis of the region, then its reduction loops.
+// produce makes the producer's new nest: a loop per axis of the region, then its reduction loops as they were.
 func produce(p *loop.Block, nest []*loop.For, region []span, ranges arith.Ranges) loop.Stmt {
 	b := *p
 	b.Iters = append([]loop.Iter(nil), p.Iters...)
@@ -194,12 +194,13 @@ func produce(p *loop.Block, nest []*loop.For, region []span, ranges arith.Ranges
 		it.Binding = inner.Simplify(expr.Add(d.base, v))
 		loops = append(loops, f)
 	}
-	for i := range b.Iters {
-		if it := &b.Iters[i]; it.Reduce {
-			v := it.Binding.(*expr.Var)
-			f := &loop.For{Var: v, Min: expr.Index(0), Extent: expr.Index(it.Extent)}
-			inner[v] = rangeOf(f, nil)
-			loops = append(loops, f)
+	for _, f := range nest {
+		for _, it := range b.Iters {
+			if it.Reduce && expr.Uses(it.Binding, f.Var) {
+				loops = append(loops, &loop.For{Var: f.Var, Min: f.Min, Extent: f.Extent, Kind: f.Kind})
+				inner[f.Var] = rangeOf(f, inner)
+				break
+			}
 		}
 	}
 	var body loop.Stmt = &b

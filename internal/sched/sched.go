@@ -246,3 +246,12 @@ func (s *Schedule) around(f *loop.For) []*loop.For {
 	visit(s.Func.Body, nil)
 	return path
 }
+
+// Block returns the named block and the loops around it, outermost first; nil when there is none.
+func (s *Schedule) Block(name string) (*loop.Block, []*loop.For) {
+	b, around, err := s.block(name)
+	if err != nil {
+		return nil, nil
+	}
+	return b, around
+}

@@ -94,6 +94,11 @@ func (e *emitter) sel(x *expr.Select) value {
 	if !hasLoad(x.A) && !hasLoad(x.B) {
 		return e.choose(c, e.expr(x.A), e.expr(x.B))
 	}
+	if c.lanes == 0 && e.vec != nil && e.mask == "" && !e.isVector(x.A) && !e.isVector(x.B) {
+		return e.scalar(func() value {
+			return e.branch(c, func() value { return e.expr(x.A) }, func() value { return e.expr(x.B) })
+		})
+	}
 	if c.lanes == 0 {
 		return e.branch(c, func() value { return e.expr(x.A) }, func() value { return e.expr(x.B) })
 	}

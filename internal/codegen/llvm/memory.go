@@ -116,7 +116,15 @@ type place struct {
 type term struct {
 	v    value
 	coef int64
-	atom expr.Expr
+}
+
+// scalar evaluates what is the same in all lanes.
+func (e *emitter) scalar(f func() value) value {
+	vec, lanes, mask := e.vec, e.lanes, e.mask
+	e.vec, e.lanes, e.mask = nil, 0, ""
+	v := f()
+	e.vec, e.lanes, e.mask = vec, lanes, mask
+	return v
 }
 
 // flat is the index of an access in elements from the buffer's base.
@@ -144,14 +152,14 @@ func (e *emitter) place(l arith.Linear) place {
 		case e.vec != nil && t.Atom == expr.Expr(e.vec):
 			p.coef = t.Coef
 			if !e.vecBase.known {
-				p.terms = append(p.terms, term{e.vecBase, t.Coef, nil})
+				p.terms = append(p.terms, term{e.vecBase, t.Coef})
 			} else {
 				p.off += t.Coef * e.vecBase.i
 			}
-		case e.vec != nil && expr.Uses(t.Atom, e.vec), e.vec != nil && e.isVector(t.Atom):
+		case e.vec != nil && (e.isVector(t.Atom) || e.mask != "" && hasLoad(t.Atom)):
 			return place{}
 		default:
-			p.terms = append(p.terms, term{e.expr(t.Atom), t.Coef, t.Atom})
+			p.terms = append(p.terms, term{e.scalar(func() value { return e.expr(t.Atom) }), t.Coef})
 		}
 	}
 	return p
@@ -260,7 +268,7 @@ func memSuffix(t types.DType) string {
 	case types.F16:
 		return "f16"
 	case types.BF16:
-		return "bf16"
+		return "i16"
 	}
 	return suffix(t, 0)
 }
@@ -271,14 +279,12 @@ func (e *emitter) guardedScalar(b *loop.Buffer, p place) value {
 	name := fmt.Sprintf("llvm.vector.reduce.or.v%di1", e.lanes)
 	e.declare(fmt.Sprintf("i1 @%s(%s)", name, m.typ()))
 	any := value{t: types.Bool, s: e.temp("call i1 @%s(%s)", name, m)}
-	old, lanes, vec := e.mask, e.lanes, e.vec
-	e.mask, e.lanes, e.vec = "", 0, nil
-	v := e.branch(any, func() value {
-		ptr, align := e.address(b, p)
-		return e.widen(value{t: b.DType, s: e.temp("load %s, ptr %s, align %d", memType(b.DType, 0), ptr, align)})
-	}, func() value { return zeroOf(b.DType.Compute()) })
-	e.mask, e.lanes, e.vec = old, lanes, vec
-	return v
+	return e.scalar(func() value {
+		return e.branch(any, func() value {
+			ptr, align := e.address(b, p)
+			return e.widen(value{t: b.DType, s: e.temp("load %s, ptr %s, align %d", memType(b.DType, 0), ptr, align)})
+		}, func() value { return zeroOf(b.DType.Compute()) })
+	})
 }
 
 func zeroOf(t types.DType) value {
@@ -421,11 +427,11 @@ func (e *emitter) horizontal(s *loop.Store) {
 	one := e.reduceLanes(u.Op, v)
 	x := expr.NewVar("lanes")
 	x.Type = v.t
-	vec, lanes, mask := e.vec, e.lanes, e.mask
-	e.vec, e.lanes, e.mask = nil, 0, ""
 	e.env[x] = one
-	e.store(&loop.Store{To: s.To, Index: s.Index, Value: &expr.Binary{Op: u.Op, A: u.A, B: x}})
-	e.vec, e.lanes, e.mask = vec, lanes, mask
+	e.scalar(func() value {
+		e.store(&loop.Store{To: s.To, Index: s.Index, Value: &expr.Binary{Op: u.Op, A: u.A, B: x}})
+		return value{}
+	})
 }
 
 func (e *emitter) identity(op expr.Op, t types.DType) value {

@@ -33,10 +33,11 @@ func constFloat(v float64, t types.DType) value {
 	return value{t: t, s: fmt.Sprintf("0x%016X", math.Float64bits(v))}
 }
 
+// llvmTypes are the names of element types. A bfloat16 is its bits: LLVM calls a library to narrow to its bfloat.
 var llvmTypes = map[types.DType]string{
 	types.Bool: "i1", types.I8: "i8", types.I16: "i16", types.I32: "i32", types.I64: "i64",
 	types.U8: "i8", types.U16: "i16", types.U32: "i32", types.U64: "i64",
-	types.F16: "half", types.BF16: "bfloat", types.F32: "float", types.F64: "double",
+	types.F16: "half", types.BF16: "i16", types.F32: "float", types.F64: "double",
 }
 
 func typeOf(t types.DType, lanes int) string {

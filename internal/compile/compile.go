@@ -1,0 +1,131 @@
+// Package compile is the driver: it takes a graph through passes, lowering, scheduling, code generation, LLVM and the
+// linker to a package. It is the only package that sees all of them.
+package compile
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"lathe/internal/bundle"
+	"lathe/internal/graph"
+	"lathe/internal/pass"
+	"lathe/internal/pipeline"
+	"lathe/internal/target"
+	"lathe/internal/toolchain"
+)
+
+// Options controls a compilation.
+type Options struct {
+	Target   *target.Target
+	Level    int      // -O
+	Disabled []string // passes not to run
+	Module   string   // the library exports lathe_<Module>_run
+	Workers  int      // goroutines that compile; the result does not depend on it
+	Version  string   // of the compiler, for the manifest
+	Source   bundle.Source
+
+	Code        []string // forms to keep as text: relay, tir, ll, asm
+	PrintBefore []string // passes
+	PrintAfter  []string
+	IR          io.Writer // where PrintBefore and PrintAfter go
+	Times       io.Writer // pass times; nil: not wanted
+	Progress    func(phase string, done, total int)
+}
+
+// A Result is a compiled module: what a package is written from, and the texts that were asked for.
+type Result struct {
+	Contents bundle.Contents
+	Code     map[string]string
+	Notes    []string
+	Kernels  []KernelInfo
+}
+
+// A KernelInfo explains one kernel: where it comes from and how it is scheduled.
+type KernelInfo struct {
+	Name, Rule, Why string
+	Origin          []string
+	Flops           float64
+	Bytes           int
+}
+
+// Compile compiles g, which it changes.
+func Compile(ctx context.Context, g *graph.Graph, o Options) (*Result, error) {
+	c := &compiler{Options: o, ctx: ctx, graph: g, res: &Result{Code: map[string]string{}}}
+	if c.Module == "" {
+		c.Module = "default"
+	}
+	for _, phase := range []struct {
+		name string
+		run  func() error
+	}{
+		{"graph", c.graphPasses},
+		{"kernels", c.makeKernels},
+		{"memory", c.planMemory},
+		{"code", c.generate},
+		{"package", c.pack},
+	} {
+		start := time.Now()
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if err := phase.run(); err != nil {
+			return nil, err
+		}
+		if o.Times != nil {
+			fmt.Fprintf(o.Times, "%-28s %9.3f ms\n", "phase "+phase.name, ms(time.Since(start)))
+		}
+	}
+	return c.res, nil
+}
+
+type compiler struct {
+	Options
+	ctx     context.Context
+	graph   *graph.Graph
+	res     *Result
+	kernels []*kernel
+	consts  []*constant
+	plan    plan
+	objects []toolchain.Object
+}
+
+func ms(d time.Duration) float64 { return float64(d) / 1e6 }
+
+func (c *compiler) progress(phase string, done, total int) {
+	if c.Progress != nil {
+		c.Progress(phase, done, total)
+	}
+}
+
+// graphPasses runs the graph pipeline.
+func (c *compiler) graphPasses() error {
+	ownOutputs(c.graph)
+	err := pipeline.Run(pass.Table, &pass.Context{Graph: c.graph, Target: c.Target, Level: c.Level}, pipeline.Options[*pass.Context]{
+		Level:    c.Level,
+		Disabled: c.Disabled,
+		Verify:   func(p *pass.Context) error { return graph.Verify(p.Graph) },
+		Before:   func(name string, p *pass.Context) { c.printIR("before", c.PrintBefore, name, p.Graph) },
+		After: func(name string, p *pass.Context, took time.Duration) {
+			c.printIR("after", c.PrintAfter, name, p.Graph)
+			if c.Times != nil {
+				fmt.Fprintf(c.Times, "%-28s %9.3f ms\n", name, ms(took))
+			}
+		},
+	})
+	if err != nil {
+		return err
+	}
+	if slices.Contains(c.Code, "relay") {
+		c.res.Code["relay"] = c.graph.String()
+	}
+	return nil
+}
+
+func (c *compiler) printIR(when string, wanted []string, name string, g *graph.Graph) {
+	if c.IR != nil && (slices.Contains(wanted, name) || slices.Contains(wanted, "all")) {
+		fmt.Fprintf(c.IR, "// %s %s\n%s\n", when, name, g)
+	}
+}

@@ -1,0 +1,150 @@
+package compile
+
+import (
+	"fmt"
+	"strings"
+
+	"lathe/internal/graph"
+)
+
+// Offsets in the run context; see docs/ARCHITECTURE.md and the C header.
+const (
+	ctxInputs    = 8
+	ctxOutputs   = 16
+	ctxParams    = 24
+	ctxWorkspace = 32
+	ctxScratch   = 40
+	ctxStride    = 48
+	ctxBarrier   = 56
+	ctxStatus    = 72
+	ctxSpin      = 76
+	ctxWait      = 80
+	ctxWake      = 88
+	ctxUser      = 104
+)
+
+// entry writes the library's exported function: steps [first, last) in order, with the planned barriers between them.
+func (c *compiler) entry() string {
+	var b strings.Builder
+	decls := map[string]bool{}
+	fmt.Fprintf(&b, "define i32 @lathe_%s_run(ptr %%ctx, i32 %%worker, i32 %%workers, i32 %%first, i32 %%last) nounwind \"no-builtins\" {\nentry:\n", c.Module)
+	field := func(name string, off int) {
+		fmt.Fprintf(&b, "  %%%s.p = getelementptr i8, ptr %%ctx, i64 %d\n  %%%s = load ptr, ptr %%%s.p\n", name, off, name, name)
+	}
+	field("inputs", ctxInputs)
+	field("outputs", ctxOutputs)
+	field("params", ctxParams)
+	field("workspace", ctxWorkspace)
+	field("scratch0", ctxScratch)
+	fmt.Fprintf(&b, "  %%stride.p = getelementptr i8, ptr %%ctx, i64 %d\n  %%stride = load i64, ptr %%stride.p\n", ctxStride)
+	b.WriteString("  %w = zext i32 %worker to i64\n  %ws = zext i32 %workers to i64\n  %so = mul i64 %w, %stride\n  %scratch = getelementptr i8, ptr %scratch0, i64 %so\n")
+	b.WriteString("  br label %s0\n")
+	for i, k := range c.kernels {
+		c.step(&b, i, k)
+		decls[k.symbol] = true
+	}
+	fmt.Fprintf(&b, "s%d:\n  %%status.p = getelementptr i8, ptr %%ctx, i64 %d\n  %%status = load i32, ptr %%status.p\n  ret i32 %%status\n}\n", len(c.kernels), ctxStatus)
+	seen := map[string]bool{}
+	for _, k := range c.kernels {
+		if seen[k.symbol] {
+			continue
+		}
+		seen[k.symbol] = true
+		fmt.Fprintf(&b, "declare hidden void @%s(%sptr, i64, i64)\n", k.symbol, strings.Repeat("ptr, ", len(k.in)+1))
+	}
+	b.WriteString(barrierText)
+	return b.String()
+}
+
+// step writes kernel i: skipped outside [first, last), after a barrier where one is planned, by worker 0 alone where
+// the kernel is not divided.
+func (c *compiler) step(b *strings.Builder, i int, k *kernel) {
+	fmt.Fprintf(b, "s%d:\n  %%a%d = icmp sle i32 %%first, %d\n  %%b%d = icmp sgt i32 %%last, %d\n  %%c%d = and i1 %%a%d, %%b%d\n", i, i, i, i, i, i, i, i)
+	fmt.Fprintf(b, "  br i1 %%c%d, label %%in%d, label %%s%d\nin%d:\n", i, i, i+1, i)
+	if c.plan.barrier[i] {
+		fmt.Fprintf(b, "  %%later%d = icmp slt i32 %%first, %d\n  br i1 %%later%d, label %%meet%d, label %%go%d\n", i, i, i, i, i)
+		fmt.Fprintf(b, "meet%d:\n  call void @lathe_barrier(ptr %%ctx, i32 %%workers)\n  br label %%go%d\ngo%d:\n", i, i, i)
+	}
+	if k.serial {
+		fmt.Fprintf(b, "  %%one%d = icmp eq i32 %%worker, 0\n  br i1 %%one%d, label %%run%d, label %%s%d\nrun%d:\n", i, i, i, i+1, i)
+	}
+	var args []string
+	for j, v := range append(append([]*graph.Value{}, k.in...), k.out) {
+		name := fmt.Sprintf("%%k%d.%d", i, j)
+		p := c.plan.at[v]
+		switch p.kind {
+		case inWorkspace:
+			fmt.Fprintf(b, "  %s = getelementptr i8, ptr %%workspace, i64 %d\n", name, p.offset)
+		default:
+			table := map[placeKind]string{isInput: "inputs", isOutput: "outputs", isConst: "params"}[p.kind]
+			fmt.Fprintf(b, "  %s.p = getelementptr ptr, ptr %%%s, i64 %d\n  %s = load ptr, ptr %s.p\n", name, table, p.index, name, name)
+		}
+		args = append(args, "ptr "+name)
+	}
+	fmt.Fprintf(b, "  call void @%s(%s, ptr %%scratch, i64 %%w, i64 %%ws)\n  br label %%s%d\n", k.symbol, strings.Join(args, ", "), i+1)
+}
+
+// barrierText is the meeting of all workers: the last to arrive resets the counter and advances the generation; the
+// others spin on the generation, and after ctx.spin pauses call ctx.wait where the caller gave one. Sleepers are counted
+// before the generation is checked again, so that a wake-up is never lost.
+const barrierText = `
+define internal void @lathe_barrier(ptr %ctx, i32 %workers) noinline nounwind "no-builtins" {
+entry:
+  %alone = icmp ule i32 %workers, 1
+  br i1 %alone, label %out, label %arrive
+arrive:
+  %bp = getelementptr i8, ptr %ctx, i64 56
+  %bar = load ptr, ptr %bp
+  %gen = getelementptr i8, ptr %bar, i64 64
+  %sleepers = getelementptr i8, ptr %bar, i64 128
+  %g0 = load atomic i32, ptr %gen acquire, align 4
+  %old = atomicrmw add ptr %bar, i32 1 acq_rel
+  %mine = add i32 %old, 1
+  %lastone = icmp eq i32 %mine, %workers
+  br i1 %lastone, label %release, label %prepare
+release:
+  store atomic i32 0, ptr %bar monotonic, align 4
+  %prev = atomicrmw add ptr %gen, i32 1 seq_cst
+  %n = load atomic i32, ptr %sleepers seq_cst, align 4
+  %any = icmp ne i32 %n, 0
+  br i1 %any, label %wake, label %out
+wake:
+  %wakep = getelementptr i8, ptr %ctx, i64 88
+  %wakef = load ptr, ptr %wakep
+  %u1p = getelementptr i8, ptr %ctx, i64 104
+  %u1 = load ptr, ptr %u1p
+  call void %wakef(ptr %u1, ptr %gen)
+  br label %out
+prepare:
+  %spinp = getelementptr i8, ptr %ctx, i64 76
+  %limit = load i32, ptr %spinp
+  %waitp = getelementptr i8, ptr %ctx, i64 80
+  %waitf = load ptr, ptr %waitp
+  %canwait = icmp ne ptr %waitf, null
+  br label %check
+check:
+  %k = phi i32 [ 0, %prepare ], [ %k1, %pause ], [ 0, %slept ]
+  %g = load atomic i32, ptr %gen acquire, align 4
+  %moved = icmp ne i32 %g, %g0
+  br i1 %moved, label %out, label %still
+still:
+  %spent = icmp uge i32 %k, %limit
+  %sleepnow = and i1 %spent, %canwait
+  br i1 %sleepnow, label %sleep, label %pause
+pause:
+  PAUSE
+  %k1 = add i32 %k, 1
+  br label %check
+sleep:
+  %x1 = atomicrmw add ptr %sleepers, i32 1 seq_cst
+  %u2p = getelementptr i8, ptr %ctx, i64 104
+  %u2 = load ptr, ptr %u2p
+  call void %waitf(ptr %u2, ptr %gen, i32 %g0)
+  %x2 = atomicrmw sub ptr %sleepers, i32 1 seq_cst
+  br label %slept
+slept:
+  br label %check
+out:
+  ret void
+}
+`

@@ -1,0 +1,74 @@
+package compile
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"lathe/internal/target"
+	"lathe/internal/toolchain"
+)
+
+// passes is LLVM's pipeline for our kernels: register slots become SSA values, equal address arithmetic and loads of
+// neighbouring taps are computed once. More passes cost compile time and gain nothing on explicit vectors.
+const passes = "function(mem2reg,early-cse,instcombine,simplifycfg)"
+
+// pauses are the instructions a spinning worker executes, by architecture.
+var pauses = map[target.Arch]string{
+	target.X86:     `call void asm sideeffect "pause", "~{memory}"()`,
+	target.AArch64: `call void asm sideeffect "isb", "~{memory}"()`,
+	target.ARM:     `call void asm sideeffect "yield", "~{memory}"()`,
+	target.RISCV64: `call void asm sideeffect ".insn i 0x0F, 0, x0, x0, 0x010", "~{memory}"()`,
+}
+
+// generate compiles the kernels' texts, each once, and the entry, and links them.
+func (c *compiler) generate() error {
+	m, err := toolchain.Open(toolchain.Options{Triple: c.Target.Triple, CPU: c.Target.CPU, Features: c.Target.Attrs, OptLevel: c.Target.OptLevel})
+	if err != nil {
+		return err
+	}
+	bySource := map[string]string{}
+	var texts []string
+	for _, k := range c.kernels {
+		if s, ok := bySource[k.code.Text]; ok {
+			k.symbol = s
+			continue
+		}
+		k.symbol = k.name
+		bySource[k.code.Text] = k.symbol
+		texts = append(texts, strings.Replace(k.code.Text, "@"+symbolMark, "@"+k.symbol, 1))
+	}
+	texts = append(texts, strings.Replace(c.entry(), "PAUSE", pauses[c.Target.Arch], 1))
+	if slices.Contains(c.Code, "ll") {
+		c.res.Code["ll"] = strings.Join(texts, "\n")
+	}
+	if slices.Contains(c.Code, "asm") {
+		var b strings.Builder
+		for _, t := range texts {
+			s, err := m.Assembly(t, passes)
+			if err != nil {
+				return err
+			}
+			b.WriteString(s)
+		}
+		c.res.Code["asm"] = b.String()
+	}
+	c.objects = make([]toolchain.Object, len(texts))
+	done := 0
+	err = inParallel(c.ctx, c.Workers, len(texts), func(i int) error {
+		o, err := m.Compile(texts[i], passes)
+		if err != nil {
+			println(texts[i]); return fmt.Errorf("LLVM: %w", err)
+		}
+		c.objects[i] = o
+		return nil
+	}, func() { done++; c.progress("code", done, len(texts)) })
+	if err != nil {
+		return err
+	}
+	lib, err := toolchain.Link(c.objects, toolchain.LinkOptions{
+		Soname: "mod.so", Exports: []string{"lathe_" + c.Module + "_run"}, Triple: c.Target.Triple,
+	})
+	c.res.Contents.Library = lib
+	return err
+}

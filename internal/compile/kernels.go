@@ -1,0 +1,205 @@
+package compile
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"lathe/internal/codegen/llvm"
+	"lathe/internal/expr"
+	"lathe/internal/graph"
+	"lathe/internal/impl"
+	"lathe/internal/loop"
+	"lathe/internal/looppass"
+	"lathe/internal/lower"
+	"lathe/internal/pipeline"
+	"lathe/internal/te"
+	"lathe/internal/types"
+)
+
+// A kernel is one function of the library: it computes one result of a group.
+type kernel struct {
+	name   string
+	node   *graph.Node
+	out    *graph.Value
+	in     []*graph.Value // operands in the order of the function's parameters; constants included
+	ops    []string
+	low    *lower.Kernel
+	plan   *impl.Plan
+	code   llvm.Kernel
+	symbol string
+	serial bool // worker 0 does all of it
+}
+
+// makeKernels lowers, schedules and emits every group.
+func (c *compiler) makeKernels() error {
+	cpu := impl.CPU{VectorBits: c.Target.VectorBits, Registers: c.Target.VectorRegs, L1: c.Target.L1, L2: c.Target.L2}
+	names := map[string]int{}
+	for _, n := range c.graph.Nodes {
+		if len(n.Sub) != 1 {
+			return nodeError(n, n.Op.Name, errors.New("it has no implementation yet"))
+		}
+		ks, err := groupKernels(n)
+		if err != nil {
+			return err
+		}
+		for _, k := range ks {
+			name := "fused_" + strings.ReplaceAll(strings.Join(k.ops, "_"), ".", "_")
+			if len(name) > 80 {
+				name = name[:80]
+			}
+			names[name]++
+			if i := names[name]; i > 1 {
+				name = fmt.Sprintf("%s_%d", name, i-1)
+			}
+			k.name = name
+			c.kernels = append(c.kernels, k)
+		}
+	}
+	boundary := c.userValues()
+	done := 0
+	return inParallel(c.ctx, c.Workers, len(c.kernels), func(i int) error {
+		k := c.kernels[i]
+		if err := k.build(cpu, boundary); err != nil {
+			return nodeError(k.node, strings.Join(k.ops, "+"), err)
+		}
+		return nil
+	}, func() { done++; c.progress("kernels", done, len(c.kernels)) })
+}
+
+// userValues are the values whose memory the caller owns: it need not be aligned.
+func (c *compiler) userValues() map[*graph.Value]bool {
+	m := map[*graph.Value]bool{}
+	for _, v := range c.graph.Inputs {
+		m[v] = true
+	}
+	for _, v := range c.graph.Outputs {
+		m[v] = true
+	}
+	return m
+}
+
+func nodeError(n *graph.Node, what string, err error) error {
+	if len(n.Origin) > 0 {
+		return fmt.Errorf("node %q (%s): %w", strings.Join(n.Origin, "+"), what, err)
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+// groupKernels writes the group's computation as tensor expressions and lowers a kernel per result.
+func groupKernels(n *graph.Node) ([]*kernel, error) {
+	sub := n.Sub[0]
+	stages := map[*graph.Value]*te.Stage{}
+	values := map[string]*graph.Value{} // by name: lowering replaces stages, not their names
+	input := func(v, outer *graph.Value) *te.Stage {
+		if stages[v] == nil {
+			s := te.Input(bufferName(v, len(values)), v.Type)
+			stages[v], values[s.Name] = s, outer
+		}
+		return stages[v]
+	}
+	for i, v := range sub.Inputs {
+		input(v, n.In[i])
+	}
+	var opNames []string
+	for _, m := range sub.Nodes {
+		opNames = append(opNames, m.Op.Name)
+		if m.Op.Compute == nil {
+			return nil, nodeError(m, m.Op.Name, errors.New("it has no implementation yet"))
+		}
+		in := make([]*te.Stage, len(m.In))
+		for i, v := range m.In {
+			if v.IsConst() {
+				in[i] = input(v, v)
+			} else {
+				in[i] = stages[v]
+			}
+		}
+		out := make([]types.Tensor, len(m.Out))
+		for i, v := range m.Out {
+			out[i] = v.Type
+		}
+		for i, s := range m.Op.Compute(m.Attrs, in, out) {
+			if s.Body == nil { // handed on as it is
+				from := s
+				s = te.Compute(m.Op.Name, out[i], func(x []expr.Expr) expr.Expr { return from.At(x...) })
+			}
+			s.Type = out[i]
+			stages[m.Out[i]] = s
+		}
+	}
+	var ks []*kernel
+	for i, o := range sub.Outputs {
+		if n.Out[i].Type.Elements() == 0 {
+			continue
+		}
+		low := lower.Lower("kernel", stages[o], lower.Options{Value: scalarConst(values)})
+		k := &kernel{node: n, out: n.Out[i], ops: opNames, low: low}
+		for _, p := range low.Params[:len(low.Params)-1] {
+			k.in = append(k.in, values[p.Name])
+		}
+		ks = append(ks, k)
+	}
+	return ks, nil
+}
+
+// bufferName is a readable name for a kernel parameter that does not depend on the model's names, so that equal kernels
+// have equal texts.
+func bufferName(v *graph.Value, i int) string {
+	if v.IsConst() {
+		return fmt.Sprintf("c%d", i)
+	}
+	return fmt.Sprintf("x%d", i)
+}
+
+// scalarConst gives the value of constants of one element, which become part of the code.
+func scalarConst(values map[string]*graph.Value) func(*te.Stage) (expr.Expr, bool) {
+	return func(s *te.Stage) (expr.Expr, bool) {
+		v := values[s.Name]
+		if s.Body != nil || v == nil || !v.IsConst() || v.Const.Len() != 1 {
+			return nil, false
+		}
+		t := s.Type.DType.Compute()
+		if t.IsFloat() {
+			return &expr.Float{V: v.Const.Float(0), Type: t}, true
+		}
+		return &expr.Int{V: v.Const.Int(0), Type: t}, true
+	}
+}
+
+// build schedules k and writes its code.
+func (k *kernel) build(cpu impl.CPU, user map[*graph.Value]bool) error {
+	f := k.low.Func
+	for i, p := range f.Params {
+		v := k.out
+		if i < len(k.in) {
+			v = k.in[i]
+		}
+		if user[v] {
+			p.Align = 0
+		}
+	}
+	plan, err := impl.Choose(k.low, cpu)
+	if err != nil {
+		return err
+	}
+	k.plan = plan
+	f = plan.Schedule.Func
+	err = pipeline.Run(looppass.Table, f, pipeline.Options[*loop.Func]{Verify: func(f *loop.Func) error { return loop.Verify(f) }})
+	if err != nil {
+		return fmt.Errorf("%w\nschedule:\n%s", err, plan.Schedule)
+	}
+	k.serial = true
+	loop.Walk(f.Body, func(s loop.Stmt) bool {
+		if l, ok := s.(*loop.For); ok && l.Kind == loop.Parallel {
+			k.serial = false
+		}
+		return k.serial
+	})
+	code, err := llvm.Emit(f, llvm.Options{Symbol: symbolMark, VectorBits: cpu.VectorBits})
+	k.code = code
+	return err
+}
+
+// symbolMark stands for the function's name while texts are compared.
+const symbolMark = "LATHE_KERNEL"

@@ -1,0 +1,138 @@
+package compile
+
+import (
+	"slices"
+
+	"lathe/internal/graph"
+)
+
+// A plan says where every value lives and between which kernels workers must meet.
+type plan struct {
+	at        map[*graph.Value]place
+	workspace int
+	barrier   []bool // before kernel i
+}
+
+// A place is a piece of the workspace, or a whole buffer of the caller.
+type place struct {
+	kind   placeKind
+	index  int // of the input, output or constant
+	offset int // in the workspace
+	size   int
+}
+
+type placeKind uint8
+
+const (
+	inWorkspace placeKind = iota
+	isInput
+	isOutput
+	isConst
+)
+
+// overlaps reports whether writing one place touches the other.
+func (p place) overlaps(q place) bool {
+	if p.kind != q.kind {
+		return false
+	}
+	if p.kind != inWorkspace {
+		return p.index == q.index
+	}
+	return p.offset < q.offset+q.size && q.offset < p.offset+p.size
+}
+
+const workspaceAlign = 64
+
+// slack follows every piece of the workspace: a vector load of a row's last elements may not run past it.
+const slack = 64
+
+// planMemory places intermediate values by best fit over their live ranges, then the barriers.
+func (c *compiler) planMemory() error {
+	p := plan{at: map[*graph.Value]place{}}
+	for i, v := range c.graph.Inputs {
+		p.at[v] = place{kind: isInput, index: i}
+	}
+	for i, v := range c.graph.Outputs {
+		p.at[v] = place{kind: isOutput, index: i}
+	}
+	consts := map[*graph.Value]int{}
+	last := map[*graph.Value]int{}
+	for i, k := range c.kernels {
+		for _, v := range k.in {
+			last[v] = i
+			if v.IsConst() {
+				if _, ok := consts[v]; !ok {
+					consts[v] = len(c.consts)
+					c.consts = append(c.consts, &constant{value: v})
+				}
+				p.at[v] = place{kind: isConst, index: consts[v]}
+			}
+		}
+	}
+	var live []*graph.Value
+	for i, k := range c.kernels {
+		if _, placed := p.at[k.out]; !placed {
+			size := (k.out.Type.Bytes() + slack + workspaceAlign - 1) / workspaceAlign * workspaceAlign
+			p.at[k.out] = place{offset: p.fit(live, size), size: size}
+			live = append(live, k.out)
+		}
+		live = slices.DeleteFunc(live, func(v *graph.Value) bool {
+			l, read := last[v]
+			return read && l <= i
+		})
+	}
+	for _, v := range p.at {
+		if v.kind == inWorkspace {
+			p.workspace = max(p.workspace, v.offset+v.size)
+		}
+	}
+	p.barrier = c.barriers(p.at)
+	c.plan = p
+	return nil
+}
+
+// fit returns the offset of the smallest gap between live values that takes size bytes, or the end.
+func (p *plan) fit(live []*graph.Value, size int) int {
+	used := make([]place, len(live))
+	for i, v := range live {
+		used[i] = p.at[v]
+	}
+	slices.SortFunc(used, func(a, b place) int { return a.offset - b.offset })
+	best, bestGap, end := -1, 0, 0
+	for _, u := range used {
+		if gap := u.offset - end; gap >= size && (best < 0 || gap < bestGap) {
+			best, bestGap = end, gap
+		}
+		end = max(end, u.offset+u.size)
+	}
+	if best >= 0 {
+		return best
+	}
+	return end
+}
+
+// barriers marks the kernels that touch what others have written, or write what others read or write, since the last
+// barrier: workers split every kernel their own way, so any overlap of planned bytes counts.
+func (c *compiler) barriers(at map[*graph.Value]place) []bool {
+	marks := make([]bool, len(c.kernels))
+	var reads, writes []place
+	touches := func(p place, list []place) bool {
+		return slices.ContainsFunc(list, p.overlaps)
+	}
+	for i, k := range c.kernels {
+		w := at[k.out]
+		need := touches(w, reads) || touches(w, writes)
+		for _, v := range k.in {
+			need = need || touches(at[v], writes)
+		}
+		if need {
+			marks[i] = true
+			reads, writes = nil, nil
+		}
+		writes = append(writes, w)
+		for _, v := range k.in {
+			reads = append(reads, at[v])
+		}
+	}
+	return marks
+}

@@ -1,0 +1,188 @@
+package compile
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"lathe/internal/bundle"
+	"lathe/internal/graph"
+	"lathe/internal/loop"
+	"lathe/internal/tensor"
+	"lathe/internal/types"
+)
+
+// A constant is a tensor of mod.params, in the layout its kernels read.
+type constant struct {
+	value *graph.Value
+	name  string
+}
+
+// pack makes the parts of the package: packed weights, mod.json and the manifest.
+func (c *compiler) pack() error {
+	names := map[string]bool{}
+	for _, v := range c.graph.Inputs {
+		names[v.Name] = true
+	}
+	params := make([]bundle.Param, len(c.consts))
+	for i, k := range c.consts {
+		k.name = uniqueName(names, k.value.Name, "p"+strconv.Itoa(i))
+	}
+	err := inParallel(c.ctx, c.Workers, len(c.consts), func(i int) error {
+		v := c.consts[i].value
+		params[i] = bundle.Param{Name: c.consts[i].name, DType: v.Type.DType.String(), Shape: v.Type.Dims(), Data: packed(v.Const, v.Type.Layout)}
+		return nil
+	}, func() {})
+	if err != nil {
+		return err
+	}
+	c.res.Contents.Params = params
+	c.res.Contents.Graph = c.graphJSON()
+	c.res.Contents.Manifest = c.manifest()
+	for _, k := range c.kernels {
+		c.res.Kernels = append(c.res.Kernels, KernelInfo{k.name, k.plan.Rule, k.plan.Why, k.node.Origin, k.low.Flops(), k.low.Bytes()})
+	}
+	if slices.Contains(c.Code, "tir") {
+		var b strings.Builder
+		for _, k := range c.kernels {
+			fmt.Fprintf(&b, "// %s: %s, %s; from %s\n%s\n", k.name, k.plan.Rule, k.plan.Why, strings.Join(k.node.Origin, ", "), k.plan.Schedule.Func)
+		}
+		c.res.Code["tir"] = b.String()
+	}
+	return nil
+}
+
+func uniqueName(taken map[string]bool, name, fallback string) string {
+	if name == "" || strings.HasPrefix(name, "__pad.") {
+		name = fallback
+	}
+	n := name
+	for i := 1; taken[n]; i++ {
+		n = fmt.Sprintf("%s.%d", name, i)
+	}
+	taken[n] = true
+	return n
+}
+
+// packed brings a tensor into a layout; lanes beyond the logical extent are zero.
+func packed(t *tensor.Tensor, l types.Layout) []byte {
+	if l == "" {
+		return t.Data
+	}
+	parts, dims, size := l.Parts(len(t.Shape)), l.Dims(t.Shape), t.DType.Size()
+	strides := loop.RowMajor(t.Shape)
+	out := make([]byte, types.Count(dims)*size)
+	at := make([]int, len(t.Shape)) // logical index of the outer loops so far
+	pos := 0
+	var walk func(level, from int)
+	walk = func(level, from int) {
+		p := parts[level]
+		step := 1
+		if p.Block > 0 && !p.Inner {
+			step = p.Block
+		}
+		last := level == len(parts)-1
+		base := at[p.Axis]
+		for i := range dims[level] {
+			x := base + i*step
+			at[p.Axis] = x
+			src := from + i*step*strides[p.Axis]
+			switch {
+			case !last:
+				walk(level+1, src)
+			case x < t.Shape[p.Axis] && inside(at, t.Shape):
+				copy(out[pos:pos+size], t.Data[src*size:])
+				pos += size
+			default:
+				pos += size
+			}
+		}
+		at[p.Axis] = base
+	}
+	walk(0, 0)
+	return out
+}
+
+func inside(at, shape []int) bool {
+	for i, x := range at {
+		if x >= shape[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// manifest is lathe.json.
+func (c *compiler) manifest() *bundle.Manifest {
+	m := &bundle.Manifest{
+		Format: bundle.FormatVersion, ABI: bundle.ABIVersion, Lathe: c.Version, Module: c.Module,
+		Target: bundle.Target{String: c.Target.String(), Triple: c.Target.Triple, CPU: c.Target.CPU, Features: c.Target.Features},
+		Options: map[string]string{
+			"opt-level": strconv.Itoa(c.Level), "disabled-pass": strings.Join(c.Disabled, ","),
+		},
+		Source: c.Source, Workspace: c.plan.workspace, Notes: c.res.Notes,
+	}
+	total := 0.0
+	for _, k := range c.kernels {
+		m.Scratch = max(m.Scratch, k.code.Scratch)
+		workers := 0
+		if k.serial {
+			workers = 1
+		}
+		total += k.low.Flops() + float64(k.low.Bytes())/4
+		m.Steps = append(m.Steps, bundle.Step{Name: k.name, Ops: k.ops, Nodes: k.node.Origin, FLOPs: int64(k.low.Flops()), Bytes: int64(k.low.Bytes()), Workers: workers})
+	}
+	if total < smallModel {
+		m.MaxWorkers = 1
+	}
+	info := func(v *graph.Value) bundle.TensorInfo {
+		return bundle.TensorInfo{Name: v.Name, DType: v.Type.DType.String(), Shape: v.Type.Shape}
+	}
+	for _, v := range c.graph.Inputs {
+		m.Inputs = append(m.Inputs, info(v))
+	}
+	for _, v := range c.graph.Outputs {
+		m.Outputs = append(m.Outputs, info(v))
+	}
+	return m
+}
+
+// smallModel is the number of scalar operations below which a second worker costs more than it gains.
+const smallModel = 200000
+
+// graphJSON is mod.json: inputs, constants and kernels in TVM's form, which graph viewers open.
+func (c *compiler) graphJSON() *bundle.GraphJSON {
+	g := &bundle.GraphJSON{}
+	nodeOf := map[*graph.Value]int{}
+	add := func(n bundle.GraphNode, v *graph.Value, name string) {
+		nodeOf[v] = len(g.Nodes)
+		g.NodeRowPtr = append(g.NodeRowPtr, len(g.Nodes))
+		g.Nodes = append(g.Nodes, n)
+		g.Attrs.DType = append(g.Attrs.DType, v.Type.DType.String())
+		g.Attrs.Shape = append(g.Attrs.Shape, v.Type.Dims())
+		g.Attrs.StorageID = append(g.Attrs.StorageID, len(g.Attrs.StorageID))
+	}
+	arg := func(v *graph.Value, name string) {
+		g.ArgNodes = append(g.ArgNodes, len(g.Nodes))
+		add(bundle.GraphNode{Op: "null", Name: name}, v, name)
+	}
+	for _, v := range c.graph.Inputs {
+		arg(v, v.Name)
+	}
+	for _, k := range c.consts {
+		arg(k.value, k.name)
+	}
+	for _, k := range c.kernels {
+		n := bundle.GraphNode{Op: "tvm_op", Name: k.name, Call: &bundle.GraphCall{FuncName: k.symbol, NumInputs: len(k.in), NumOutputs: 1}}
+		for _, v := range k.in {
+			n.Inputs = append(n.Inputs, bundle.Entry{Node: nodeOf[v]})
+		}
+		add(n, k.out, k.name)
+	}
+	g.NodeRowPtr = append(g.NodeRowPtr, len(g.Nodes))
+	for _, o := range c.graph.Outputs {
+		g.Heads = append(g.Heads, bundle.Entry{Node: nodeOf[o]})
+	}
+	return g
+}

@@ -1,0 +1,168 @@
+// Package impl holds the implementations of computations: which schedule a kernel gets on a target. A rule reads the
+// kernel's accesses, not the operator's name, so that one rule serves convolution, matrix product and pooling alike.
+package impl
+
+import (
+	"fmt"
+
+	"lathe/internal/arith"
+	"lathe/internal/expr"
+	"lathe/internal/loop"
+	"lathe/internal/lower"
+	"lathe/internal/sched"
+)
+
+// A CPU is what schedules depend on.
+type CPU struct {
+	VectorBits int // width of a vector register
+	Registers  int // number of vector registers
+	L1, L2     int // bytes of data cache of one core
+}
+
+// Lanes is the number of elements of a vector register.
+func (c CPU) Lanes(size int) int { return max(1, c.VectorBits/8/size) }
+
+// A Plan is a scheduled kernel and why it looks that way.
+type Plan struct {
+	Schedule *sched.Schedule
+	Rule     string // name of the rule
+	Why      string // tiles and sizes, for people
+}
+
+// rules in order of preference; the first that applies wins.
+var rules = []struct {
+	name  string
+	apply func(*kernel) (why string, ok bool, err error)
+}{
+	{"tile", tile},
+	{"rows", rows},
+	{"pointwise", pointwise},
+	{"serial", serial},
+}
+
+// Choose schedules k for the CPU.
+func Choose(k *lower.Kernel, cpu CPU) (*Plan, error) {
+	for _, r := range rules {
+		s := sched.New(&loop.Func{Name: k.Func.Name, Params: k.Func.Params, Body: k.Func.Body, Origin: k.Func.Origin})
+		w := &kernel{k, s, cpu}
+		why, ok, err := r.apply(w)
+		if err != nil {
+			return nil, fmt.Errorf("%s: rule %s: %w\n%s", k.Func.Name, r.name, err, s)
+		}
+		if ok {
+			return &Plan{s, r.name, why}, nil
+		}
+	}
+	return nil, fmt.Errorf("%s: no schedule rule applies", k.Func.Name)
+}
+
+// A kernel is being scheduled.
+type kernel struct {
+	*lower.Kernel
+	s   *sched.Schedule
+	cpu CPU
+}
+
+// outBlock is the name of the output's block.
+func (k *kernel) outBlock() string { return k.Func.Params[len(k.Func.Params)-1].Name }
+
+// accesses returns the element offsets, as linear forms over loop variables, of every access to memory in a block: the
+// loads of its value and its store.
+func (k *kernel) accesses(block string) []access {
+	var list []access
+	b, around := k.find(block)
+	if b == nil {
+		return nil
+	}
+	bind := map[*expr.Var]expr.Expr{}
+	for _, it := range b.Iters {
+		bind[it.Var] = it.Binding
+	}
+	r := arith.Ranges{}
+	for _, f := range around {
+		if n, ok := expr.IntOf(f.Extent); ok {
+			r[f.Var] = arith.Span(int(n))
+		}
+	}
+	add := func(buf *loop.Buffer, index []expr.Expr, store bool) {
+		var flat expr.Expr = expr.Index(0)
+		for i, s := range buf.StridesOf() {
+			flat = expr.Add(flat, expr.Mul(expr.Subst(index[i], bind), expr.Index(s)))
+		}
+		list = append(list, access{buf, arith.LinearOf(r.Simplify(flat)), store})
+	}
+	expr.Loads(b.Body.Value, func(l *expr.Load) {
+		if buf := l.From.(*loop.Buffer); buf != b.Body.To {
+			add(buf, l.Index, false)
+		}
+	})
+	add(b.Body.To, b.Body.Index, true)
+	return list
+}
+
+type access struct {
+	buf   *loop.Buffer
+	at    arith.Linear
+	store bool
+}
+
+// stride is the distance in elements between iterations of v; ok is false when it is not constant.
+func (a access) stride(v *expr.Var) (n int64, ok bool) {
+	n, inside := a.at.Coef(v)
+	return n, !inside
+}
+
+// find returns a block and the loops around it.
+func (k *kernel) find(name string) (*loop.Block, []*loop.For) { return k.s.Block(name) }
+
+// variable returns the variable of the named loop around a block.
+func (k *kernel) variable(block, name string) *expr.Var {
+	_, around := k.find(block)
+	for _, f := range around {
+		if f.Var.Name == name {
+			return f.Var
+		}
+	}
+	return nil
+}
+
+// try runs f on a copy of the schedule and keeps it when f returns true.
+func (k *kernel) try(f func() bool) bool {
+	s, fn := *k.s, *k.s.Func
+	saved := sched.Schedule{Func: &fn, Trace: s.Trace[:len(s.Trace):len(s.Trace)]}
+	if f() {
+		return true
+	}
+	k.s.Func.Body, k.s.Trace = saved.Func.Body, saved.Trace
+	return false
+}
+
+// unitStride reports whether every access of the block has stride 0 or 1 in v.
+func (k *kernel) unitStride(block string, v *expr.Var) bool {
+	for _, a := range k.accesses(block) {
+		if n, ok := a.stride(v); !ok || n != 0 && n != 1 {
+			return false
+		}
+	}
+	return true
+}
+
+// parallelWork is the number of scalar operations from which on a second worker pays for its barrier.
+const parallelWork = 20000
+
+// parallelize fuses the given loops, outermost first, and divides them among the workers. They must be the outermost
+// loops of the kernel. Kernels too small to pay stay serial.
+func (k *kernel) parallelize(names []string) error {
+	if len(names) == 0 || k.Flops()+float64(k.Bytes())/4 < parallelWork {
+		return nil
+	}
+	v := names[0]
+	for _, n := range names[1:] {
+		f, err := k.s.Fuse(v, n)
+		if err != nil {
+			return err
+		}
+		v = f
+	}
+	return k.s.Parallel(v)
+}

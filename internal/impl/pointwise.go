@@ -1,0 +1,79 @@
+package impl
+
+import "fmt"
+
+// pointwise schedules a kernel without reductions: loops are fused as far as addresses stay linear, the innermost is
+// vectorised, the outer ones are divided among workers.
+func pointwise(k *kernel) (string, bool, error) {
+	if len(k.Stages) != 1 {
+		return "", false, nil
+	}
+	block := k.outBlock()
+	k.fuseLinear(block)
+	loops := k.s.Loops(block)
+	if len(loops) == 0 {
+		return "a single element", true, nil
+	}
+	inner := loops[len(loops)-1]
+	why, outer, err := k.vectorInner(block, inner)
+	if err != nil {
+		return "", false, err
+	}
+	rest := loops[:len(loops)-1]
+	if outer != "" {
+		rest = append(rest, outer)
+	}
+	return why, true, k.parallelize(rest)
+}
+
+// fuseLinear fuses the innermost loops of a block while every address stays linear in the fused variable with the
+// stride it had: a loop over rows of contiguous elements becomes one long loop.
+func (k *kernel) fuseLinear(block string) {
+	for {
+		loops := k.s.Loops(block)
+		n := len(loops)
+		if n < 2 {
+			return
+		}
+		fused := k.try(func() bool {
+			v, err := k.s.Fuse(loops[n-2], loops[n-1])
+			if err != nil {
+				return false
+			}
+			for _, a := range k.accesses(block) {
+				if _, ok := a.stride(k.variable(block, v)); !ok {
+					return false
+				}
+			}
+			return true
+		})
+		if !fused {
+			return
+		}
+	}
+}
+
+// vectorInner splits the named loop into vectors, a few of them unrolled, and returns the loop over them.
+func (k *kernel) vectorInner(block, inner string) (why, outer string, err error) {
+	b, _ := k.find(block)
+	n := k.s.Extent(inner)
+	lanes := k.cpu.Lanes(max(b.Body.To.DType.Compute().Size(), 1))
+	if !k.unitStride(block, k.variable(block, inner)) {
+		// Lanes that have to be gathered gain little: keep the code small.
+		lanes = min(lanes, 8)
+	}
+	if n <= lanes {
+		if n < 2 {
+			return "scalar", inner, nil
+		}
+		return fmt.Sprintf("one vector of %d", n), "", k.s.Vectorize(inner)
+	}
+	outer, v, err := k.s.Split(inner, lanes)
+	if err != nil {
+		return "", "", err
+	}
+	return fmt.Sprintf("vectors of %d", lanes), outer, k.s.Vectorize(v)
+}
+
+// serial leaves a kernel as lowered, with intermediates in worker scratch: slow, and right for anything.
+func serial(k *kernel) (string, bool, error) { return "as lowered", true, nil }

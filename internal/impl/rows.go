@@ -1,0 +1,113 @@
+package impl
+
+import (
+	"slices"
+
+	"lathe/internal/expr"
+	"lathe/internal/loop"
+)
+
+// rows schedules groups of reductions over contiguous elements, such as softmax and layer norm: the intermediates of a
+// row are computed in worker scratch just before the row.
+func rows(k *kernel) (string, bool, error) {
+	if len(k.Stages) < 2 {
+		return "", false, nil
+	}
+	out := k.outBlock()
+	loops := k.s.Loops(out)
+	row := k.rowLoops(out, loops)
+	if row < 0 {
+		return "", false, nil
+	}
+	at := loops[row]
+	for _, block := range slices.Backward(k.Blocks[:len(k.Blocks)-1]) {
+		if err := k.s.ComputeAt(block, at, loop.Worker); err != nil {
+			return "", false, nil
+		}
+		if err := k.vectorReduction(block, at); err != nil {
+			return "", false, err
+		}
+	}
+	if rest := loops[row+1:]; len(rest) > 0 {
+		inner := rest[len(rest)-1]
+		if k.s.Extent(inner) > 1 && k.unitStride(out, k.variable(out, inner)) {
+			if _, _, err := k.vectorInner(out, inner); err != nil {
+				return "", false, err
+			}
+		}
+	}
+	return "rows of " + at, true, k.parallelize(loops[:row+1])
+}
+
+// rowLoops finds the innermost output loop that a read of an intermediate depends on.
+func (k *kernel) rowLoops(out string, loops []string) int {
+	b, around := k.find(out)
+	bind := map[*expr.Var]expr.Expr{}
+	for _, it := range b.Iters {
+		bind[it.Var] = it.Binding
+	}
+	deepest := -1
+	expr.Loads(b.Body.Value, func(l *expr.Load) {
+		if buf := l.From.(*loop.Buffer); buf.Scope == loop.Global {
+			return
+		}
+		for _, x := range l.Index {
+			for i, f := range around {
+				if expr.Uses(expr.Subst(x, bind), f.Var) {
+					deepest = max(deepest, i)
+				}
+			}
+		}
+	})
+	return deepest
+}
+
+// vectorReduction splits the innermost reduction loop of a block into vectors that are folded horizontally.
+func (k *kernel) vectorReduction(block, at string) error {
+	loops := k.s.Loops(block)
+	b, _ := k.find(block)
+	if len(loops) == 0 || b.Init == nil || loops[len(loops)-1] == at {
+		return nil
+	}
+	inner := loops[len(loops)-1]
+	v := k.variable(block, inner)
+	isReduce := false
+	for _, it := range b.Iters {
+		isReduce = isReduce || it.Reduce && expr.Uses(it.Binding, v)
+	}
+	first := ""
+	for _, n := range loops[slices.Index(loops, at)+1:] {
+		x := k.variable(block, n)
+		for _, it := range b.Iters {
+			if it.Reduce && expr.Uses(it.Binding, x) && first == "" {
+				first = n
+			}
+		}
+	}
+	if first == "" {
+		return nil
+	}
+	if !isReduce {
+		return k.s.DecomposeReduction(block, first)
+	}
+	if err := k.s.DecomposeReduction(block, first); err != nil {
+		return err
+	}
+	lanes := k.cpu.Lanes(max(4, b.Body.To.DType.Size()))
+	unit := true
+	for _, a := range k.accesses(block) {
+		if n, ok := a.stride(v); !a.store && (!ok || n != 0 && n != 1) {
+			unit = false
+		}
+	}
+	if n := k.s.Extent(inner); !unit || n < 2 {
+		return nil
+	} else if n <= lanes {
+		return k.s.Vectorize(inner)
+	}
+	_, i, err := k.s.Split(inner, lanes)
+	if err != nil {
+		return err
+	}
+	return k.s.Vectorize(i)
+}

@@ -1,0 +1,224 @@
+package pass
+
+import (
+	"fmt"
+	"slices"
+
+	"lathe/internal/graph"
+	"lathe/internal/impl"
+	"lathe/internal/op"
+	"lathe/internal/ops"
+	"lathe/internal/types"
+)
+
+// alterOpLayout gives values their physical layouts. A layout belongs to a tensor: convolutions ask for channels in
+// blocks of a vector register, operators that do not care keep what they are given, everything else stays plain and
+// reads whatever its operands have. Constant weights are packed for the kernel that reads them.
+func alterOpLayout(c *Context) error {
+	l := &layouts{Context: c, lanes: c.Target.Lanes(32)}
+	if l.lanes < 2 {
+		return nil
+	}
+	for _, n := range c.Graph.Nodes {
+		if len(n.Sub) == 0 {
+			l.node(n)
+		}
+	}
+	l.outputs()
+	return nil
+}
+
+type layouts struct {
+	*Context
+	lanes int
+	nodes []*graph.Node // the graph rebuilt, with transforms inserted
+	made  map[transform]*graph.Value
+}
+
+type transform struct {
+	v  *graph.Value
+	to types.Layout
+}
+
+// channelBlocks is the layout with axis 1 in blocks: NCHW8c for rank 4.
+func channelBlocks(rank, block int) types.Layout {
+	s := ""
+	for i := range rank {
+		s += string(rune('A' + i))
+	}
+	return types.Layout(fmt.Sprintf("%s%db", s, block))
+}
+
+func (l *layouts) node(n *graph.Node) {
+	switch n.Op.Name {
+	case "nn.conv1d", "nn.conv2d", "nn.conv3d":
+		l.conv(n)
+	case "nn.dense":
+		l.packMatrix(n, 0, 1)
+	case "nn.matmul":
+		if n.Attrs.(ops.MatmulAttrs).TransposeB {
+			l.packMatrix(n, 0, 1)
+		} else {
+			l.packMatrix(n, 1, 0)
+		}
+	case "concatenate":
+		l.concat(n)
+	default:
+		switch n.Op.Layout {
+		case op.Same:
+			l.same(n)
+		case op.Channels:
+			l.channels(n)
+		}
+	}
+	l.nodes = append(l.nodes, n)
+}
+
+// want makes operand i of n have the given layout, by packing a constant or by a transform before n.
+func (l *layouts) want(n *graph.Node, i int, to types.Layout) {
+	v := n.In[i]
+	if v.Type.Layout == to {
+		return
+	}
+	if v.IsConst() {
+		c := graph.NewConst(v.Name, v.Const)
+		c.Type.Layout = to
+		n.In[i] = c
+		return
+	}
+	if l.made == nil {
+		l.made = map[transform]*graph.Value{}
+	}
+	key := transform{v, to}
+	if l.made[key] == nil {
+		t := &graph.Node{Op: ops.LayoutTransform, Attrs: ops.LayoutTransformAttrs{Dst: to}, In: []*graph.Value{v}, Origin: n.Origin}
+		if err := t.Infer(); err != nil {
+			panic(err)
+		}
+		t.Out[0].Type.Layout = to
+		l.nodes = append(l.nodes, t)
+		l.made[key] = t.Out[0]
+	}
+	n.In[i] = l.made[key]
+}
+
+func (l *layouts) conv(n *graph.Node) {
+	a := n.Attrs.(ops.ConvAttrs)
+	x, w, y := n.In[0].Type, n.In[1].Type, n.Out[0].Type
+	rank := len(y.Shape)
+	in, out := x.Shape[1], y.Shape[1]
+	blocked := channelBlocks(rank, l.lanes)
+	depthwise := a.Groups > 1 && w.Shape[1] == 1 && out == in
+	switch {
+	case y.DType.Compute() != types.F32:
+		return
+	case depthwise && out >= l.lanes:
+		l.want(n, 0, blocked)
+		l.want(n, 1, types.Layout(fmt.Sprintf("%s%da", plainAxes(rank), l.lanes)))
+		n.Out[0].Type.Layout = blocked
+		return
+	case a.Groups > 1 && (out/a.Groups%l.lanes != 0 || in/a.Groups%l.lanes != 0), out < l.lanes:
+		return
+	}
+	if in%l.lanes == 0 {
+		l.want(n, 0, blocked)
+	}
+	// A row of the tile is a pixel: all pixels of a 1x1 convolution are one row, see lower's collapse.
+	rows := y.Shape[rank-1]
+	if pointwise := types.Count(w.Shape[2:]) == 1 && slices.Max(a.Strides) == 1; pointwise && types.Count(x.Shape[2:]) == types.Count(y.Shape[2:]) {
+		rows = types.Count(y.Shape[2:])
+	}
+	vecs := (out/a.Groups + l.lanes - 1) / l.lanes
+	t := impl.ChooseTile(rows, vecs, l.Target.VectorRegs, 0, true)
+	weights := plainAxes(rank)
+	if w.Shape[1]%l.lanes == 0 && w.Shape[1] > l.lanes {
+		weights += fmt.Sprintf("%db", l.lanes)
+	}
+	l.want(n, 1, types.Layout(fmt.Sprintf("%s%da", weights, t.Vecs*l.lanes)))
+	n.Out[0].Type.Layout = blocked
+}
+
+func plainAxes(rank int) string {
+	s := ""
+	for i := range rank {
+		s += string(rune('A' + i))
+	}
+	return s
+}
+
+// packMatrix packs a constant matrix operand with output axis n and reduction axis k into panels of a few vectors.
+func (l *layouts) packMatrix(node *graph.Node, n, k int) {
+	w, y := node.In[1], node.Out[0].Type
+	if !w.IsConst() || len(w.Type.Shape) != 2 || y.DType.Compute() != types.F32 || w.Type.Shape[n] < l.lanes {
+		return
+	}
+	rows := types.Count(y.Shape[:len(y.Shape)-1])
+	t := impl.ChooseTile(rows, (w.Type.Shape[n]+l.lanes-1)/l.lanes, l.Target.VectorRegs, 0, true)
+	l.want(node, 1, types.Layout(fmt.Sprintf("%c%c%d%c", 'A'+n, 'A'+k, t.Vecs*l.lanes, 'a'+n)))
+}
+
+// same gives an elementwise node the layout of its blocked operand of full shape.
+func (l *layouts) same(n *graph.Node) {
+	y := n.Out[0].Type
+	layout := types.Layout("")
+	for _, v := range n.In {
+		if v.Type.Layout != "" && slices.Equal(v.Type.Shape, y.Shape) {
+			layout = v.Type.Layout
+			break
+		}
+	}
+	if layout == "" {
+		return
+	}
+	for i, v := range n.In {
+		if slices.Equal(v.Type.Shape, y.Shape) {
+			l.want(n, i, layout)
+		}
+	}
+	for _, o := range n.Out {
+		o.Type.Layout = layout
+	}
+}
+
+// channels keeps the channel blocks of the data operand.
+func (l *layouts) channels(n *graph.Node) {
+	x := n.In[0].Type
+	for _, o := range n.Out {
+		if len(o.Type.Shape) == len(x.Shape) && len(x.Shape) > 2 && x.Layout == channelBlocks(len(x.Shape), l.lanes) {
+			o.Type.Layout = x.Layout
+		}
+	}
+}
+
+// concat keeps channel blocks when every operand fills whole blocks.
+func (l *layouts) concat(n *graph.Node) {
+	rank := len(n.Out[0].Type.Shape)
+	if rank < 3 {
+		return
+	}
+	blocked := channelBlocks(rank, l.lanes)
+	for _, v := range n.In {
+		if v.Type.Layout != blocked || v.Type.Shape[1]%l.lanes != 0 {
+			return
+		}
+	}
+	n.Out[0].Type.Layout = blocked
+}
+
+// outputs brings the graph's results back to plain layout and puts the rebuilt node list in place.
+func (l *layouts) outputs() {
+	for i, o := range l.Graph.Outputs {
+		if o.Type.Layout == "" {
+			continue
+		}
+		n := &graph.Node{Op: ops.Copy, Attrs: op.None{}, In: []*graph.Value{o}}
+		if o.Def != nil {
+			n.Origin = o.Def.Origin
+		}
+		l.want(n, 0, "")
+		v := n.In[0]
+		v.Name, o.Name = o.Name, ""
+		l.Graph.Outputs[i] = v
+	}
+	l.Graph.Nodes = l.nodes
+}

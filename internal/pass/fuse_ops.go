@@ -1,0 +1,157 @@
+package pass
+
+import (
+	"slices"
+
+	"lathe/internal/graph"
+	"lathe/internal/op"
+)
+
+// fuseOps partitions the graph into groups. A group is a heavy node or a reduction with the elementwise nodes after it,
+// or a chain of elementwise and injective nodes; a node joins the group of its only reader when that reader is still
+// of a class that takes it. At -O0 every node is a group of its own.
+//
+//	conv2d → add → relu   becomes   group { conv2d; add; relu }
+func fuseOps(c *Context) error {
+	f := &fusion{g: c.Graph, users: c.Graph.Users(), group: map[*graph.Node]*members{}, outs: map[*graph.Value]bool{}, place: map[*graph.Node]int{}}
+	for i, n := range c.Graph.Nodes {
+		f.place[n] = i
+	}
+	for _, o := range c.Graph.Outputs {
+		f.outs[o] = true
+	}
+	for _, n := range c.Graph.Nodes {
+		m := &members{nodes: []*graph.Node{n}, class: n.Op.Fusion}
+		f.group[n] = m
+		if c.Level == 0 || n.Op.Fusion == op.Opaque || len(n.Sub) > 0 {
+			continue
+		}
+		for _, v := range n.In {
+			f.join(v, n)
+		}
+	}
+	return f.build()
+}
+
+// maxGroup is Relay's limit on the number of nodes of a group.
+const maxGroup = 256
+
+type members struct {
+	nodes []*graph.Node // in graph order
+	class op.Fusion     // of the heaviest member
+}
+
+type fusion struct {
+	g     *graph.Graph
+	users map[*graph.Value][]*graph.Node
+	group map[*graph.Node]*members
+	outs  map[*graph.Value]bool
+	place map[*graph.Node]int // position in the graph
+}
+
+// join puts the group of v's producer together with the group of its reader n, where that is legal and useful. A value
+// with one reader cannot be needed by another operand of the reader's group, so joining never makes a cycle.
+func (f *fusion) join(v *graph.Value, n *graph.Node) {
+	p := v.Def
+	if p == nil || len(p.Out) != 1 || f.outs[v] || len(f.users[v]) != 1 {
+		return
+	}
+	a, b := f.group[p], f.group[n]
+	if a == b || a.class == op.Opaque || len(a.nodes)+len(b.nodes) > maxGroup || !accepts(a, b, p, n) {
+		return
+	}
+	b.nodes = append(b.nodes, a.nodes...)
+	slices.SortFunc(b.nodes, func(x, y *graph.Node) int { return f.place[x] - f.place[y] })
+	b.class = max(a.class, b.class)
+	for _, m := range a.nodes {
+		f.group[m] = b
+	}
+}
+
+// accepts says whether the group b of reader n may take in the group a of producer p.
+func accepts(a, b *members, p, n *graph.Node) bool {
+	switch n.Op.Fusion {
+	case op.Elementwise, op.Broadcast:
+		switch a.class {
+		case op.Elementwise, op.Broadcast:
+			return true
+		case op.Injective:
+			return b.class <= op.Injective || sameShape(p, n)
+		case op.CommReduce, op.OutFusable:
+			// One anchor a group, and its epilogue has the anchor's shape.
+			return b.class <= op.Injective && sameShape(p, n)
+		}
+	case op.Injective:
+		return a.class <= op.Injective
+	case op.CommReduce:
+		return a.class <= op.Broadcast
+	}
+	return false
+}
+
+func sameShape(p, n *graph.Node) bool { return slices.Equal(p.Out[0].Type.Shape, n.Out[0].Type.Shape) }
+
+// build replaces the members of every group by one node, placed where the last member was.
+func (f *fusion) build() error {
+	var nodes []*graph.Node
+	for _, n := range f.g.Nodes {
+		m := f.group[n]
+		if m.nodes[len(m.nodes)-1] != n {
+			continue
+		}
+		if len(n.Sub) > 0 {
+			nodes = append(nodes, n)
+			continue
+		}
+		nodes = append(nodes, f.node(m))
+	}
+	f.g.Nodes = nodes
+	return nil
+}
+
+// node makes the group node of m, with the results of its last member as its own.
+func (f *fusion) node(m *members) *graph.Node {
+	sub := &graph.Graph{Nodes: m.nodes}
+	inside := map[*graph.Value]*graph.Value{}
+	own := map[*graph.Node]bool{}
+	for _, n := range m.nodes {
+		own[n] = true
+	}
+	var in []*graph.Value
+	for _, n := range m.nodes {
+		for i, v := range n.In {
+			if v.IsConst() || own[v.Def] {
+				continue
+			}
+			if inside[v] == nil {
+				inside[v] = sub.Input(v.Name, v.Type)
+				in = append(in, v)
+			}
+			n.In[i] = inside[v]
+		}
+	}
+	last := m.nodes[len(m.nodes)-1]
+	sub.Outputs = slices.Clone(last.Out)
+	g := graph.NewGroup(sub, in)
+	for i, o := range last.Out {
+		g.Out[i].Name = o.Name
+		f.replaceOutside(o, g.Out[i])
+	}
+	return g
+}
+
+// replaceOutside redirects the readers of a group's result; they all come later.
+func (f *fusion) replaceOutside(old, v *graph.Value) {
+	for _, n := range f.users[old] {
+		for i, in := range n.In {
+			if in == old {
+				n.In[i] = v
+			}
+		}
+	}
+	for i, o := range f.g.Outputs {
+		if o == old {
+			f.g.Outputs[i] = v
+		}
+	}
+}

@@ -1,0 +1,43 @@
+package pass
+
+import (
+	"slices"
+
+	"lathe/internal/graph"
+)
+
+// simplifyExpr removes nodes that hand on their operand: a reshape, cast, transpose or slice to what it has already.
+func simplifyExpr(c *Context) error {
+	outs := map[*graph.Value]bool{}
+	for _, o := range c.Graph.Outputs {
+		outs[o] = true
+	}
+	for _, n := range c.Graph.Nodes {
+		if len(n.In) == 0 || len(n.Out) != 1 || !identity(n) {
+			continue
+		}
+		// A graph output that is a graph input or constant still needs a kernel that copies it.
+		if outs[n.Out[0]] && (n.In[0].Def == nil || outs[n.In[0]]) {
+			continue
+		}
+		if n.In[0].Name == "" {
+			n.In[0].Name = n.Out[0].Name
+		}
+		c.Graph.Replace(n.Out[0], n.In[0])
+	}
+	c.Graph.DeadCode()
+	return nil
+}
+
+func identity(n *graph.Node) bool {
+	same := n.In[0].Type.Equal(n.Out[0].Type)
+	switch n.Op.Name {
+	case "reshape", "cast", "copy", "broadcast_to", "strided_slice", "nn.pad", "tile":
+		return same
+	case "concatenate":
+		return same && len(n.In) == 1
+	case "transpose":
+		return same && slices.IsSorted(transposeAxes(n))
+	}
+	return false
+}

@@ -1,0 +1,38 @@
+// Package pass transforms graphs. table.go is the pipeline; every other file is one pass. Names and levels are Relay's.
+package pass
+
+import (
+	"lathe/internal/graph"
+	"lathe/internal/pipeline"
+	"lathe/internal/target"
+)
+
+// A Context is what passes work on.
+type Context struct {
+	Graph  *graph.Graph
+	Target *target.Target
+	Level  int
+}
+
+// Table is the pipeline, in the order it runs.
+var Table = []pipeline.Pass[*Context]{
+	{Name: "SimplifyInference", Level: 0, Required: true, Run: simplifyInference, Doc: "replaces batch normalisation by a scale and a shift"},
+	{Name: "FoldConstant", Level: 2, Run: foldConstant, Doc: "evaluates what depends on constants only"},
+	{Name: "EliminateCommonSubexpr", Level: 3, Run: eliminateCommonSubexpr, Doc: "computes equal nodes once"},
+	{Name: "FoldScaleAxis", Level: 3, Run: foldScaleAxis, Doc: "multiplies per-channel scales into the weights before them"},
+	{Name: "SimplifyExpr", Level: 0, Run: simplifyExpr, Doc: "removes nodes without effect"},
+	{Name: "AlterOpLayout", Level: 3, Run: alterOpLayout, Doc: "chooses blocked layouts and packs weights into them"},
+	{Name: "DeadCodeElimination", Level: 0, Required: true, Run: deadCode, Doc: "removes what no output needs"},
+	{Name: "FuseOps", Level: 0, Required: true, Run: fuseOps, Doc: "joins nodes into groups that become kernels; at -O0 every node is its own"},
+}
+
+// Order holds the reasons for the table's order.
+var Order = []pipeline.Order{
+	{Before: "SimplifyInference", After: "FoldConstant", Why: "the scale and shift of a batch normalisation are constants to fold"},
+	{Before: "FoldConstant", After: "FoldScaleAxis", Why: "scales must be constants before they can move into weights"},
+	{Before: "FoldScaleAxis", After: "AlterOpLayout", Why: "weights are scaled while their layout is plain"},
+	{Before: "AlterOpLayout", After: "FuseOps", Why: "a layout transform inserted later would split a kernel"},
+	{Before: "DeadCodeElimination", After: "FuseOps", Why: "a dead reader would keep a value from being fused"},
+}
+
+func deadCode(c *Context) error { c.Graph.DeadCode(); return nil }
