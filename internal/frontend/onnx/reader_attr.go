@@ -1,7 +1,6 @@
 package onnx
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
 
@@ -211,7 +210,8 @@ func (d *decoder) attrValue(msg []byte, t AttrType, c tally) (any, error) {
 		}
 		v, err := reserve[float32](d.room, len(raw)/4)
 		for i := range v {
-			v[i] = math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:]))
+			bits, _ := protowire.ConsumeFixed32(raw[4*i:])
+			v[i] = math.Float32frombits(bits)
 		}
 		return v, err
 	case AttrInts:

@@ -2,7 +2,6 @@ package onnx
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -84,7 +83,8 @@ func identifyZip(b []byte) string {
 
 // isSafetensors recognises a 64-bit header size followed by JSON.
 func isSafetensors(b []byte) bool {
-	return len(b) > 9 && b[8] == '{' && (b[9] == '"' || b[9] == '}') && binary.LittleEndian.Uint64(b) < 1<<32
+	size, n := protowire.ConsumeFixed64(b)
+	return n > 0 && len(b) > 9 && b[8] == '{' && (b[9] == '"' || b[9] == '}') && size < 1<<32
 }
 
 // identifyText tells kinds of text apart. Binary models begin with byte 8, which text does not.

@@ -1,14 +1,15 @@
 package onnx
 
 import (
-	"encoding/binary"
 	"strings"
 	"testing"
+
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
 func TestIdentify(t *testing.T) {
 	header := `{"__metadata__":{}}`
-	safetensors := append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header...)
+	safetensors := append(protowire.AppendFixed64(nil, uint64(len(header))), header...)
 	tar := append(make([]byte, 0, 512), "mod.so"...)
 	tar = append(tar[:257:512], "ustar\x0000"...)
 	graphDef := pb{}.sub(1, pb{}.str(1, "input").str(2, "Placeholder"))
