@@ -126,13 +126,13 @@ func (a ConvAttrs) fold(name string, x, w *te.Stage, out types.Tensor, product f
 		extents = append([]int{perIn}, extents...)
 	}
 	y := te.Fold(name, out, te.Sum, extents, func(i, r []expr.Expr) expr.Expr {
-		c, from := expr.Expr(expr.Index(0)), i[1]
-		if depthwise {
-			from = quotient(i[1], perOut)
-		} else {
+		c, from := expr.Expr(expr.Index(0)), quotient(i[1], perOut)
+		if !depthwise {
 			c, r = r[0], r[1:]
-			if from = c; a.Groups > 1 {
-				from = expr.Add(scaled(perIn, quotient(i[1], perOut), 0), c)
+			if a.Groups == 1 {
+				from = c
+			} else {
+				from = expr.Add(scaled(perIn, from, 0), c)
 			}
 		}
 		at, inside := indices(ws, i[2:], r)

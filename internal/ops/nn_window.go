@@ -107,16 +107,6 @@ func sizes(ws []window) []int {
 	return v
 }
 
-// positions applies at to every axis and reports whether all positions are in the input.
-func positions(ws []window, o, r, at []int) bool {
-	all := true
-	for k, w := range ws {
-		at[k] = w.at(o[k], r[k])
-		all = all && at[k] >= 0 && at[k] < w.in
-	}
-	return all
-}
-
 // eachTap calls f with every tap of the windows at output position o that reads the input, and the position it reads.
 // f must not keep the slices.
 func eachTap(ws []window, o []int, f func(tap, at []int)) {
