@@ -103,7 +103,10 @@ func (n *Node) Infer() error {
 	}
 	vals := make([]*tensor.Tensor, len(outs))
 	for i, t := range outs {
-		n.Out[i].Type = t.With(n.Out[i].Type.Layout)
+		if t.Layout == "" { // the operator leaves the layout open: it stays as chosen before
+			t.Layout = n.Out[i].Type.Layout
+		}
+		n.Out[i].Type = t
 		known = known && t.Elements() <= knownLimit
 		if known {
 			vals[i] = tensor.NewOf(t)

@@ -146,8 +146,8 @@ func (a ResizeAttrs) interpolate(data *tensor.Tensor, axes []resample, at, chose
 		return data.Float(offsetOf(data.Shape, chosen))
 	}
 	x := axes[k]
-	if x.identity() {
-		return a.interpolate(data, axes, at, append(chosen, at[k]))
+	if x.whole() {
+		return a.interpolate(data, axes, at, append(chosen, x.floor(at[k])))
 	}
 	first, weights := x.floor(at[k]), a.weights(x.fraction(at[k]))
 	if a.Method == "cubic" {
@@ -190,8 +190,8 @@ func (a ResizeAttrs) interpolateExpr(data *te.Stage, axes []resample, i, chosen 
 	next := func(p expr.Expr) expr.Expr {
 		return a.interpolateExpr(data, axes, i, append(slices.Clone(chosen), p))
 	}
-	if x.identity() {
-		return next(i[k])
+	if x.whole() {
+		return next(x.floorExpr(i[k]))
 	}
 	first := x.floorExpr(i[k])
 	if a.Method == "cubic" {

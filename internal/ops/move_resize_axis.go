@@ -91,8 +91,12 @@ func (m *resample) cropped(s, start, end fraction) {
 	m.a, m.b, m.d = length*(m.in-1)*s.q, start.p*end.q*(m.in-1)*last, start.q*end.q*last
 }
 
-// identity reports whether every element stays where it is.
-func (m resample) identity() bool { return m.a == m.d && m.b == 0 && m.out <= m.in }
+// whole reports whether every place is that of an element, so that there is nothing to interpolate: the axis keeps its
+// size, or every n-th element is taken.
+func (m resample) whole() bool {
+	first, last := m.floor(0), m.floor(m.out-1)
+	return m.d == 1 && min(first, last) >= 0 && max(first, last) < m.in
+}
 
 func (m resample) floor(i int) int { return floorDivide(m.a*i+m.b, m.d) }
 
@@ -124,39 +128,39 @@ func (m resample) rounding(mode string) (mul, add int) {
 	return 1, 0
 }
 
-func (m resample) numerator(i expr.Expr) expr.Expr {
-	if m.a == 0 {
-		return expr.Index(m.b)
+// affine is a*i + b.
+func affine(a int, i expr.Expr, b int) expr.Expr {
+	if a == 0 {
+		return expr.Index(b)
 	}
-	return scaled(m.a, i, m.b)
+	return scaled(a, i, b)
 }
 
-func (m resample) floorExpr(i expr.Expr) expr.Expr { return quotient(m.numerator(i), m.d) }
+// affineFloor is (a*i + b)/d rounded down. What a and d have in common divides b first: (4*i + 1)/8 is i/2.
+func affineFloor(a int, i expr.Expr, b, d int) expr.Expr {
+	g := gcd(abs(a), d)
+	return quotient(affine(a/g, i, floorDivide(b, g)), d/g)
+}
+
+func (m resample) floorExpr(i expr.Expr) expr.Expr { return affineFloor(m.a, i, m.b, m.d) }
 
 func (m resample) fractionExpr(i expr.Expr, t types.DType) expr.Expr {
-	return expr.Mul(expr.CastTo(t, remainder(m.numerator(i), m.d)), expr.Const(t, 1/float64(m.d)))
+	return expr.Mul(expr.CastTo(t, remainder(affine(m.a, i, m.b), m.d)), expr.Const(t, 1/float64(m.d)))
 }
 
 // insideExpr is the condition under which a place has a value; nil means always.
 func (m resample) insideExpr(i expr.Expr) expr.Expr {
-	if !m.crop || m.identity() {
+	if !m.crop || m.inside(0) && m.inside(m.out-1) {
 		return nil
 	}
-	n := m.numerator(i)
+	n := affine(m.a, i, m.b)
 	return expr.AllOf(expr.GE(n, expr.Index(0)), expr.LE(n, expr.Index((m.in-1)*m.d)))
 }
 
 func (m resample) nearestExpr(mode string, i expr.Expr) expr.Expr {
-	if m.identity() {
-		return i
-	}
 	mul, add := m.rounding(mode)
-	n := scaled(mul*m.a, i, mul*m.b+add)
-	if m.a == 0 {
-		n = expr.Index(mul*m.b + add)
-	}
-	// The ends decide whether a clamp is needed: the map is monotonic.
-	e := quotient(n, mul*m.d)
+	e := affineFloor(mul*m.a, i, mul*m.b+add, mul*m.d)
+	// The map is monotonic: its ends decide whether a clamp is needed.
 	at := func(i int) int { return floorDivide(mul*(m.a*i+m.b)+add, mul*m.d) }
 	if first, last := at(0), at(m.out-1); min(first, last) >= 0 && max(first, last) < m.in {
 		return e
@@ -180,7 +184,7 @@ func rational(x float64) (fraction, error) {
 		n := math.Floor(rest)
 		p0, q0, p1, q1 = p1, q1, int(n)*p1+p0, int(n)*q1+q0
 		got := float64(p1) / float64(q1)
-		if math.Abs(got-math.Abs(x)) <= math.Abs(x)*0x1p-25 || rest == n {
+		if math.Abs(got-math.Abs(x)) <= math.Abs(x)*0x1p-24 || rest == n {
 			break
 		}
 		rest = 1 / (rest - n)
