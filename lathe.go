@@ -11,54 +11,107 @@ package lathe
 
 import (
 	"context"
-	"errors"
+	"fmt"
+	goruntime "runtime"
+	"slices"
+
+	"lathe/internal/bundle"
+	"lathe/internal/compile"
+	"lathe/internal/target"
+	"lathe/internal/toolchain"
 )
 
-var errNotBuilt = errors.New("not built yet")
-
-// Model is an imported model.
-type Model struct{}
-
-// Load reads a model file.
-func Load(path string, o LoadOptions) (*Model, error) { return nil, errNotBuilt }
-
-// Inputs returns the model's inputs in order.
-func (m *Model) Inputs() []Tensor { return nil }
-
-// Outputs returns the model's outputs in order.
-func (m *Model) Outputs() []Tensor { return nil }
-
-// Operators counts the operators of the model file by name, sorted by name, and tells which Lathe supports.
-func (m *Model) Operators() []OpCount { return nil }
-
-// Parameters counts the model's constant tensors and their elements.
-func (m *Model) Parameters() (tensors int, elements int64) { return 0, 0 }
-
 // Package is a compiled model.
-type Package struct{}
+type Package struct{ res *compile.Result }
 
 // Compile compiles a model for one target.
 func Compile(ctx context.Context, m *Model, o CompileOptions) (*Package, error) {
-	return nil, errNotBuilt
+	opts, err := o.resolve()
+	if err != nil {
+		return nil, err
+	}
+	g, err := m.graph()
+	if err != nil {
+		return nil, err
+	}
+	opts.Source = m.source
+	res, err := compile.Compile(ctx, g, opts)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", m.file, err)
+	}
+	if o.Notes != nil {
+		for _, n := range res.Notes {
+			o.Notes(n)
+		}
+	}
+	return &Package{res}, nil
+}
+
+// resolve turns the public options into the driver's.
+func (o CompileOptions) resolve() (compile.Options, error) {
+	t, err := resolveTarget(o.Target)
+	if err != nil {
+		return compile.Options{}, err
+	}
+	for _, f := range o.DumpCode {
+		if !slices.Contains(compile.CodeFormats, f) {
+			return compile.Options{}, fmt.Errorf("unknown code format %q (there are %v)", f, compile.CodeFormats)
+		}
+	}
+	workers := o.Workers
+	if workers <= 0 {
+		workers = goruntime.GOMAXPROCS(0)
+	}
+	return compile.Options{
+		Target: t, Level: o.OptLevel, Disabled: o.DisabledPasses, Module: o.ModuleName, Workers: workers, Version: version,
+		Layouts: o.DesiredLayout, Code: o.DumpCode, PrintBefore: o.PrintIRBefore, PrintAfter: o.PrintIRAfter, IR: o.IROut,
+		Times: o.PrintPassTimes, Progress: o.Progress,
+	}, nil
+}
+
+// resolveTarget reads a target string; what it leaves open is this machine's.
+func resolveTarget(s string) (*target.Target, error) {
+	if s == "" {
+		s = "llvm"
+	}
+	spec, err := target.Parse(s)
+	if err != nil {
+		return nil, err
+	}
+	return spec.Resolve(func() (target.Host, error) {
+		cpu, features := toolchain.HostCPU()
+		return target.Host{Triple: toolchain.HostTriple(), CPU: cpu, Features: features, Cores: goruntime.NumCPU()}, nil
+	})
 }
 
 // Save writes the package: the triple NAME.so, NAME.json, NAME.params when path ends in ".so", else a tar. Nothing
 // half-written is left behind.
-func (p *Package) Save(path string) error { return errNotBuilt }
+func (p *Package) Save(path string) error { return bundle.Write(path, &p.res.Contents) }
 
 // Code returns the generated code in one of the formats asked for with CompileOptions.DumpCode.
-func (p *Package) Code(format string) (string, bool) { return "", false }
+func (p *Package) Code(format string) (string, bool) {
+	s, ok := p.res.Code[format]
+	return s, ok
+}
 
 // Verify compiles the model and compares its tensors with the built-in reference evaluation.
 func Verify(ctx context.Context, m *Model, o VerifyOptions) (*VerifyReport, error) {
-	return nil, errNotBuilt
+	opts, err := CompileOptions{Target: o.Target, OptLevel: o.OptLevel, DisabledPasses: o.DisabledPasses}.resolve()
+	if err != nil {
+		return nil, err
+	}
+	g, err := m.graph()
+	if err != nil {
+		return nil, err
+	}
+	rows, err := compile.Verify(ctx, g, opts)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", m.file, err)
+	}
+	r := &VerifyReport{OK: true}
+	for _, row := range rows {
+		r.Rows = append(r.Rows, VerifyRow(row))
+		r.OK = r.OK && row.OK
+	}
+	return r, nil
 }
-
-// Passes lists the compiler's passes in the order they run.
-func Passes() []PassInfo { return nil }
-
-// Operators lists the operators of the graph level by name.
-func Operators() []OpInfo { return nil }
-
-// Version returns the version of Lathe and of its LLVM.
-func Version() string { return "lathe (development)" }

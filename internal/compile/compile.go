@@ -27,6 +27,8 @@ type Options struct {
 	Version  string   // of the compiler, for the manifest
 	Source   bundle.Source
 
+	Layouts []string // desired layouts of convolutions; empty: chosen
+
 	Code        []string // forms to keep as text: relay, tir, ll, asm
 	PrintBefore []string // passes
 	PrintAfter  []string
@@ -34,6 +36,9 @@ type Options struct {
 	Times       io.Writer // pass times; nil: not wanted
 	Progress    func(phase string, done, total int)
 }
+
+// CodeFormats are the forms of Options.Code.
+var CodeFormats = []string{"relay", "tir", "ll", "asm"}
 
 // A Result is a compiled module: what a package is written from, and the texts that were asked for.
 type Result struct {

@@ -67,7 +67,6 @@ func adjacent(t types.Tensor, at int) bool {
 func follow(s *te.Stage, at int, where map[*te.Stage]int) bool {
 	a, b := s.Axes[at], s.Axes[at+1]
 	ok := true
-	uses := func(e expr.Expr) bool { return expr.Uses(e, a) || expr.Uses(e, b) }
 	var visit func(e expr.Expr)
 	visit = func(e expr.Expr) {
 		switch e := e.(type) {
@@ -85,8 +84,8 @@ func follow(s *te.Stage, at int, where map[*te.Stage]int) bool {
 				}
 			}
 			for i, x := range e.Index {
-				if (j < 0 || i != j && i != j+1) && uses(x) {
-					ok = false
+				if j < 0 || i != j && i != j+1 {
+					visit(x) // a data-dependent index loads too
 				}
 			}
 			if old, seen := where[from]; seen && old != j {

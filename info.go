@@ -1,0 +1,51 @@
+package lathe
+
+import (
+	"runtime/debug"
+
+	"lathe/internal/looppass"
+	"lathe/internal/ops"
+	"lathe/internal/pass"
+	"lathe/internal/toolchain"
+)
+
+// version is the version of Lathe, recorded in packages.
+const version = "0.1.0"
+
+// Version returns the version of Lathe and of its LLVM.
+func Version() string {
+	s := "lathe " + version
+	if b, ok := debug.ReadBuildInfo(); ok {
+		for _, kv := range b.Settings {
+			if kv.Key == "vcs.revision" && len(kv.Value) >= 12 {
+				s += " (" + kv.Value[:12] + ")"
+			}
+		}
+	}
+	return s + ", LLVM " + toolchain.Version()
+}
+
+// Passes lists the compiler's passes in the order they run.
+func Passes() []PassInfo {
+	var list []PassInfo
+	for _, p := range pass.Table {
+		list = append(list, PassInfo{Name: p.Name, Phase: "graph", Level: p.Level, Required: p.Required, Doc: p.Doc})
+	}
+	for _, p := range looppass.Table {
+		list = append(list, PassInfo{Name: p.Name, Phase: "loop", Level: p.Level, Required: p.Required, Doc: p.Doc})
+	}
+	return list
+}
+
+// Operators lists the operators of the graph level by name.
+func Operators() []OpInfo {
+	var list []OpInfo
+	for _, d := range ops.All {
+		o := OpInfo{Name: d.Name, Class: d.Fusion.String(), Doc: d.Doc}
+		if d.Compute != nil {
+			o.Implementations = []string{"derived"}
+		}
+		list = append(list, o)
+	}
+	return list
+}
