@@ -26,13 +26,13 @@ type ResizeAttrs struct {
 	CubicCoeffA        float64
 	ExcludeOutside     bool    // cubic: places outside have no weight instead of the edge element's value
 	ExtrapolationValue float64 // what tf_crop_and_resize gives outside data
-	Antialias          bool    // not supported
+	Antialias          bool    // linear and cubic: widen the kernel of axes that shrink
 }
 
 // Resize resamples a tensor to another shape, axis by axis.
 var Resize = op.Define(op.Spec[ResizeAttrs]{
 	Name:   "image.resize",
-	Doc:    "image.resize resamples any axes by the nearest element, linear or cubic interpolation: ONNX's Resize with all its coordinate modes, without antialias.",
+	Doc:    "image.resize resamples any axes by the nearest element, linear or cubic interpolation: ONNX's Resize with all its coordinate modes.",
 	Args:   []string{"data"},
 	Fusion: op.Injective,
 	Layout: op.Same,
@@ -67,6 +67,8 @@ var Resize = op.Define(op.Spec[ResizeAttrs]{
 					from[k] = x.nearest(a.NearestMode, at[k])
 				}
 				setElement(out[0], i, in[0], offsetOf(in[0].Shape, from))
+			case a.Antialias:
+				out[0].SetFloat(i, a.antialias(in[0], axes, at, nil))
 			default:
 				out[0].SetFloat(i, a.interpolate(in[0], axes, at, nil))
 			}
@@ -77,6 +79,10 @@ var Resize = op.Define(op.Spec[ResizeAttrs]{
 		axes, err := a.axes(in[0].Type.Shape)
 		if err != nil {
 			panic("ops: image.resize: " + err.Error())
+		}
+		moved := slices.ContainsFunc(axes, func(x resample) bool { return !x.whole() })
+		if a.Antialias && moved {
+			return []*te.Stage{a.antialiasStages(in[0], axes, out[0])}
 		}
 		t := out[0].DType.Compute()
 		return []*te.Stage{te.Compute("resize", out[0], func(i []expr.Expr) expr.Expr {
@@ -128,8 +134,8 @@ func (a ResizeAttrs) check(data types.Tensor) error {
 	default:
 		return fmt.Errorf("unknown method %q (the methods are nearest, linear and cubic)", a.Method)
 	}
-	if a.Antialias {
-		return fmt.Errorf("antialias is not supported")
+	if a.Antialias && (a.Method == "nearest" || a.CoordinateTransformationMode == "tf_crop_and_resize") {
+		return fmt.Errorf("antialias is not defined for method %s with coordinate_transformation_mode %s", a.Method, a.CoordinateTransformationMode)
 	}
 	for k, n := range data.Shape {
 		if n == 0 && a.Sizes[k] > 0 {
@@ -228,16 +234,20 @@ func (a ResizeAttrs) weightExprs(w expr.Expr) []expr.Expr {
 
 // cubicWeightExprs are the weights of the four elements around a place that is w behind the second.
 func cubicWeightExprs(a float64, w expr.Expr) []expr.Expr {
-	poly := func(x expr.Expr, coef ...float64) expr.Expr {
-		y := like(x, coef[0])
-		for _, c := range coef[1:] {
-			y = expr.Add(expr.Mul(y, x), like(x, c))
-		}
-		return y
+	return []expr.Expr{cubicFarExpr(a, expr.Add(w, one(w))), cubicNearExpr(a, w),
+		cubicNearExpr(a, expr.Sub(one(w), w)), cubicFarExpr(a, expr.Sub(like(w, 2), w))}
+}
+
+func cubicNearExpr(a float64, x expr.Expr) expr.Expr { return polynomial(x, a+2, -(a + 3), 0, 1) }
+func cubicFarExpr(a float64, x expr.Expr) expr.Expr  { return polynomial(x, a, -5*a, 8*a, -4*a) }
+
+// polynomial has the given coefficients, that of the highest power first.
+func polynomial(x expr.Expr, coef ...float64) expr.Expr {
+	y := like(x, coef[0])
+	for _, c := range coef[1:] {
+		y = expr.Add(expr.Mul(y, x), like(x, c))
 	}
-	near := func(x expr.Expr) expr.Expr { return poly(x, a+2, -(a + 3), 0, 1) }
-	far := func(x expr.Expr) expr.Expr { return poly(x, a, -5*a, 8*a, -4*a) }
-	return []expr.Expr{far(expr.Add(w, one(w))), near(w), near(expr.Sub(one(w), w)), far(expr.Sub(like(w, 2), w))}
+	return y
 }
 
 func sampleResize(r *rand.Rand) (ResizeAttrs, []types.Tensor) {
@@ -246,6 +256,7 @@ func sampleResize(r *rand.Rand) (ResizeAttrs, []types.Tensor) {
 	a := ResizeAttrs{Method: d.word("nearest", "linear", "cubic"), CoordinateTransformationMode: d.word(coordinateModes...), NearestMode: d.word(nearestModes...)}
 	a.CubicCoeffA, a.ExtrapolationValue = -0.75, 10
 	a.ExcludeOutside = a.Method == "cubic" && d.coin(2)
+	a.Antialias = a.Method != "nearest" && a.CoordinateTransformationMode != "tf_crop_and_resize" && d.coin(3)
 	resized, fixed := d.between(0, 2), len(shape)
 	for k, n := range shape {
 		scale := 1.0

@@ -13,22 +13,28 @@ import (
 type resample struct {
 	in, out int
 	a, b, d int
-	crop    bool // places outside data have no value of their own
+	scale   fraction // size of the result over that of data, as asked for
+	crop    bool     // places outside data have no value of their own
 }
 
 // axes gives the map of each axis.
 func (a ResizeAttrs) axes(shape []int) ([]resample, error) {
 	maps := make([]resample, len(shape))
 	for k, n := range shape {
-		s := fraction{max(a.Sizes[k], 1), max(n, 1)}
+		p, q := max(a.Sizes[k], 1), max(n, 1)
+		g := gcd(p, q)
+		s := fraction{p / g, q / g}
 		if len(a.Scales) > 0 {
 			var err error
 			if s, err = rational(a.Scales[k]); err != nil || s.p <= 0 {
 				return nil, fmt.Errorf("scale %v of axis %d", a.Scales[k], k)
 			}
 		}
-		m := resample{in: n, out: a.Sizes[k]}
-		size := 4 * float64(n+m.out+2) * s.size()
+		m := resample{in: n, out: a.Sizes[k], scale: s}
+		size := 4 * float64(n+m.out+2) * s.size() // bounds all products of the map
+		if a.Antialias {
+			size *= 8 * s.size()
+		}
 		if a.CoordinateTransformationMode == "tf_crop_and_resize" {
 			start, err := rational(a.ROI[k])
 			if err != nil {
@@ -47,7 +53,7 @@ func (a ResizeAttrs) axes(shape []int) ([]resample, error) {
 		if size >= 1<<60 {
 			return nil, fmt.Errorf("axis %d from %d to %d elements: places are not exact with scale %d/%d", k, n, m.out, s.p, s.q)
 		}
-		g := gcd(gcd(abs(m.a), abs(m.b)), m.d)
+		g = gcd(gcd(abs(m.a), abs(m.b)), m.d)
 		m.a, m.b, m.d = m.a/g, m.b/g, m.d/g
 		maps[k] = m
 	}

@@ -115,3 +115,14 @@ func TestPadReflectsAgain(t *testing.T) {
 	a := PadAttrs{PadBefore: []int{5}, PadAfter: []int{4}, Mode: "reflect"}
 	want[int32](t, eval(t, Pad, a, row[int32](1, 2, 3))[0], 2, 1, 2, 3, 2, 1, 2, 3, 2, 1, 2, 3)
 }
+
+// TestResizeToNothing checks that an empty result divides by nothing.
+func TestResizeToNothing(t *testing.T) {
+	for _, coord := range coordinateModes {
+		a := ResizeAttrs{Sizes: []int{0}, Method: "linear", CoordinateTransformationMode: coord, ROI: []float64{0, 1}}
+		if got := eval(t, Resize, a, row[float32](1, 2, 3, 4, 5))[0]; got.Len() != 0 {
+			t.Errorf("%s: %v", coord, got.Shape)
+		}
+		Resize.Compute(a, []*te.Stage{te.Input("x", types.Of(types.F32, 5))}, []types.Tensor{types.Of(types.F32, 0)})
+	}
+}
