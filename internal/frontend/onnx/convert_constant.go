@@ -1,0 +1,171 @@
+package onnx
+
+import (
+	"math"
+
+	"lathe/internal/compose"
+	"lathe/internal/graph"
+	"lathe/internal/tensor"
+	"lathe/internal/types"
+)
+
+var constantRows = []row{
+	{"Constant", "", 1, one(constant)}, {"ConstantOfShape", "", 9, one(constantOfShape)},
+	{"Shape", "", 1, one(shape)}, {"Size", "", 1, one(size)}, {"Range", "", 11, one(rangeOf)}, {"EyeLike", "", 9, one(eyeLike)},
+}
+
+// constant has one of several attributes.
+func constant(c *call) *graph.Value {
+	if len(c.node.Attrs) != 1 {
+		compose.Fail("it has %d attributes instead of one value", len(c.node.Attrs))
+	}
+	switch name := c.node.Attrs[0].Name; name {
+	case "value":
+		v, err := constantOf(attrValueOr(c, name, nil, (*Attr).Tensor))
+		if err != nil {
+			compose.Fail("%w", err)
+		}
+		return v
+	case "sparse_value":
+		return c.dense(attrValueOr(c, name, nil, (*Attr).Sparse))
+	case "value_float":
+		return compose.Const(tensor.Scalar(float32(c.attrFloat(name, 0))))
+	case "value_floats":
+		f := attrValueOr(c, name, nil, (*Attr).Floats)
+		return compose.Const(tensor.Of([]int{len(f)}, f))
+	case "value_int":
+		return compose.Const(tensor.Scalar(int64(c.attrInt(name, 0))))
+	case "value_ints":
+		return compose.Ints(c.attrInts(name)...)
+	default:
+		compose.Fail("a constant given by attribute %q is not supported", name)
+		return nil
+	}
+}
+
+// dense makes a sparse tensor a constant.
+func (imp *importer) dense(s *SparseTensor) *graph.Value {
+	v, err := constantOf(s.Values)
+	if err != nil {
+		compose.Fail("%w", err)
+	}
+	d := v.Type.DType
+	imp.take(types.Of(d, s.Dims...))
+	t := tensor.New(d, append([]int{}, s.Dims...)...)
+	index := tensor.As[int64](&tensor.Tensor{DType: types.I64, Shape: []int{s.Indices.Len()}, Data: s.Indices.Data})
+	pairs := len(s.Indices.Dims) == 2
+	for i := range s.Values.Len() {
+		at := 0
+		if !pairs {
+			at = int(index[i])
+		} else {
+			for k, n := range s.Dims {
+				j := int(index[i*len(s.Dims)+k])
+				if j < 0 || j >= n {
+					compose.Fail("index %d of a sparse tensor is outside of axis %d with %d elements", j, k, n)
+				}
+				at = at*n + j
+			}
+		}
+		if at < 0 || at >= t.Len() {
+			compose.Fail("index %d of a sparse tensor is outside of its %d elements", at, t.Len())
+		}
+		copy(t.Data[at*d.Size():(at+1)*d.Size()], v.Const.Data[i*d.Size():])
+	}
+	return compose.Const(t)
+}
+
+func constantOfShape(c *call) *graph.Value {
+	dims := c.knownInts(0, "shape")
+	value := tensor.Scalar(float32(0))
+	if a := c.attr("value"); a != nil {
+		t, err := a.Tensor()
+		if err != nil {
+			compose.Fail("%w", err)
+		}
+		v, err := constantOf(t)
+		if err != nil {
+			compose.Fail("%w", err)
+		}
+		if value = v.Const; value.Len() != 1 {
+			compose.Fail("the value has %d elements instead of one", value.Len())
+		}
+	}
+	return c.filled(value, dims)
+}
+
+// filled is a constant with every element equal to the one of value.
+func (imp *importer) filled(value *tensor.Tensor, dims []int) *graph.Value {
+	imp.take(types.Of(value.DType, dims...))
+	t := tensor.New(value.DType, dims...)
+	for n := copy(t.Data, value.Data); n < len(t.Data) && n > 0; {
+		n += copy(t.Data[n:], t.Data[:n])
+	}
+	return compose.Const(t)
+}
+
+// shape gives the extents of a range of axes (opset 15).
+func shape(c *call) *graph.Value {
+	dims := c.shape(0)
+	n := len(dims)
+	clamp := func(v int) int {
+		if v < 0 {
+			v += n
+		}
+		return min(max(v, 0), n)
+	}
+	from, to := clamp(c.attrInt("start", 0)), clamp(c.attrInt("end", n))
+	return compose.Ints(dims[from:max(from, to)]...)
+}
+
+func size(c *call) *graph.Value {
+	return compose.Const(tensor.Scalar(int64(c.x(0).Type.Elements())))
+}
+
+// rangeOf is start, start+delta ... before limit.
+func rangeOf(c *call) *graph.Value {
+	start, limit, delta := c.known(0, "start"), c.known(1, "limit"), c.known(2, "delta")
+	d := start.DType
+	if start.Len() != 1 || limit.Len() != 1 || delta.Len() != 1 || limit.DType != d || delta.DType != d || d == types.Bool {
+		compose.Fail("start %s, limit %s and delta %s are not numbers of one type", start.Type(), limit.Type(), delta.Type())
+	}
+	if delta.Float(0) == 0 {
+		compose.Fail("delta is 0")
+	}
+	n := math.Ceil((limit.Float(0) - start.Float(0)) / delta.Float(0))
+	if !(n < types.MaxElements) {
+		compose.Fail("the range has too many elements")
+	}
+	count := max(int(n), 0)
+	c.take(types.Of(d, count))
+	t := tensor.New(d, count)
+	for i := range count {
+		if d.IsFloat() {
+			t.SetFloat(i, start.Float(0)+float64(i)*delta.Float(0))
+		} else {
+			t.SetInt(i, start.Int(0)+int64(i)*delta.Int(0))
+		}
+	}
+	return compose.Const(t)
+}
+
+func eyeLike(c *call) *graph.Value {
+	x := c.x(0)
+	if x.Type.Rank() != 2 {
+		compose.Fail("operand %s is not a matrix", x.Type)
+	}
+	d, k := x.Type.DType, c.attrInt("k", 0)
+	if c.has("dtype") {
+		d = c.attrDType("dtype", 0)
+	}
+	c.ignore("dtype")
+	c.take(types.Of(d, x.Type.Shape...))
+	t := tensor.New(d, append([]int{}, x.Type.Shape...)...)
+	rows, columns := x.Type.Shape[0], x.Type.Shape[1]
+	for i := range rows {
+		if j := i + k; j >= 0 && j < columns {
+			t.SetFloat(i*columns+j, 1)
+		}
+	}
+	return compose.Const(t)
+}

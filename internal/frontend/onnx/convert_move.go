@@ -1,0 +1,322 @@
+package onnx
+
+import (
+	"slices"
+
+	"lathe/internal/compose"
+	"lathe/internal/graph"
+	"lathe/internal/ops"
+	"lathe/internal/types"
+)
+
+var moveRows = []row{
+	{"Reshape", "", 1, one(reshape)}, {"Flatten", "", 1, one(flatten)}, {"Squeeze", "", 1, one(squeeze)},
+	{"Unsqueeze", "", 1, one(unsqueeze)}, {"Transpose", "", 1, one(transpose)},
+	{"Concat", "", 1, one(concat)}, {"Split", "", 1, split},
+	{"Slice", "", 1, one(sliceAttrs)}, {"Slice", "", 10, one(slice)},
+	{"Pad", "", 1, one(padAttrs)}, {"Pad", "", 11, one(pad)}, {"CenterCropPad", "", 18, one(centerCropPad)},
+	{"Expand", "", 8, one(expandTo)}, {"Tile", "", 1, one(tileAxis)}, {"Tile", "", 6, one(tile)},
+	{"DepthToSpace", "", 1, one(depthToSpace)}, {"SpaceToDepth", "", 1, one(spaceToDepth)},
+	{"ReverseSequence", "", 10, one(reverseSequence)}, {"Trilu", "", 14, one(trilu)}, {"Col2Im", "", 18, one(col2im)},
+}
+
+// reshape resolves 0 (the operand's own extent) and one -1 (what is left).
+func reshape(c *call) *graph.Value {
+	x := c.x(0)
+	c.ignore("consumed_inputs")
+	var want []int
+	if c.node.Version < 5 {
+		want = c.attrInts("shape")
+	} else {
+		want = c.knownInts(1, "shape")
+	}
+	copyZero := !c.attrBool("allowzero", false)
+	shape, free := make([]int, len(want)), -1
+	count := 1
+	for i, n := range want {
+		switch {
+		case n == 0 && copyZero && i < x.Type.Rank():
+			n = x.Type.Shape[i]
+		case n == 0 && copyZero:
+			compose.Fail("shape %v has a 0 at place %d, where %s has no axis", want, i, x.Type)
+		case n == -1 && free >= 0:
+			compose.Fail("shape %v has more than one -1", want)
+		case n == -1:
+			free, n = i, 1
+		case n < 0:
+			compose.Fail("shape %v has a negative extent", want)
+		}
+		shape[i] = n
+		count = mul(count, n)
+	}
+	if free >= 0 {
+		if count == 0 || x.Type.Elements()%count != 0 {
+			compose.Fail("%s does not divide into shape %v", x.Type, want)
+		}
+		shape[free] = x.Type.Elements() / count
+	}
+	return c.Reshape(x, shape...)
+}
+
+// mul multiplies extents; a product that no tensor can have stops the conversion.
+func mul(a, b int) int {
+	if b > 0 && a > types.MaxElements/b {
+		compose.Fail("a shape has too many elements")
+	}
+	return a * b
+}
+
+func flatten(c *call) *graph.Value {
+	x := c.x(0)
+	at, rank := c.attrInt("axis", 1), x.Type.Rank()
+	if at < 0 {
+		at += rank
+	}
+	if at < 0 || at > rank {
+		compose.Fail("axis %d of a tensor of rank %d", at, rank)
+	}
+	return c.Reshape(x, types.Count(x.Type.Shape[:at]), types.Count(x.Type.Shape[at:]))
+}
+
+func squeeze(c *call) *graph.Value {
+	x := c.x(0)
+	list := axes(c.intsFrom("axes", 1), x.Type.Rank())
+	given := c.has("axes") || c.present(1)
+	shape := []int{}
+	for k, n := range x.Type.Shape {
+		switch listed := slices.Contains(list, k); {
+		case listed && n != 1:
+			compose.Fail("axis %d of %s is not 1", k, x.Type)
+		case listed || !given && n == 1:
+		default:
+			shape = append(shape, n)
+		}
+	}
+	return c.Reshape(x, shape...)
+}
+
+func unsqueeze(c *call) *graph.Value {
+	x := c.x(0)
+	list := c.intsFrom("axes", 1)
+	return c.ExpandDims(x, axes(list, x.Type.Rank()+len(list))...)
+}
+
+func transpose(c *call) *graph.Value {
+	x := c.x(0)
+	perm := c.attrInts("perm")
+	if perm == nil {
+		perm = axesFrom(0, x.Type.Rank())
+		slices.Reverse(perm)
+	}
+	for i := range perm {
+		perm[i] = axis(perm[i], x.Type.Rank())
+	}
+	return c.Transpose(x, perm...)
+}
+
+func concat(c *call) *graph.Value {
+	in := c.all()
+	absent := 1 // before opset 4
+	return c.Concat(axis(c.attrInt("axis", absent), in[0].Type.Rank()), in...)
+}
+
+func split(c *call) values {
+	x := c.x(0)
+	at := axis(c.attrInt("axis", 0), x.Type.Rank())
+	extent := x.Type.Shape[at]
+	sizes := c.intsFrom("split", 1)
+	if sizes == nil {
+		n := c.attrInt("num_outputs", len(c.node.Outputs))
+		if n < 1 || n != len(c.node.Outputs) {
+			compose.Fail("num_outputs is %d, the node has %d outputs", n, len(c.node.Outputs))
+		}
+		part := (extent + n - 1) / n
+		if c.node.Version < 18 && extent%n != 0 {
+			compose.Fail("axis %d of %s does not divide into %d equal parts", at, x.Type, n)
+		}
+		for left := extent; len(sizes) < n; left -= part {
+			sizes = append(sizes, min(part, max(left, 0)))
+		}
+	}
+	return c.Split(x, at, sizes...)
+}
+
+func sliceAttrs(c *call) *graph.Value {
+	return c.slice(c.attrInts("starts"), c.attrInts("ends"), c.attrInts("axes"), nil)
+}
+
+func slice(c *call) *graph.Value {
+	var list, steps []int
+	if c.present(3) {
+		list = c.knownInts(3, "axes")
+	}
+	if c.present(4) {
+		steps = c.knownInts(4, "steps")
+	}
+	return c.slice(c.knownInts(1, "starts"), c.knownInts(2, "ends"), list, steps)
+}
+
+// slice resolves bounds as numpy does: negative ones count from the end, all are clamped to the axis.
+func (c *call) slice(starts, ends, list, steps []int) *graph.Value {
+	x := c.x(0)
+	rank := x.Type.Rank()
+	if list == nil {
+		list = axesFrom(0, len(starts))
+	}
+	if len(starts) != len(list) || len(ends) != len(list) || steps != nil && len(steps) != len(list) {
+		compose.Fail("starts %v, ends %v, axes %v and steps %v differ in length", starts, ends, list, steps)
+	}
+	a := ops.StridedSliceAttrs{Begin: make([]int, rank), End: slices.Clone(x.Type.Shape), Strides: slices.Repeat([]int{1}, rank)}
+	axes(list, rank)
+	for i, k := range list {
+		k = axis(k, rank)
+		step := 1
+		if steps != nil {
+			step = steps[i]
+		}
+		if step == 0 {
+			compose.Fail("step 0 on axis %d", k)
+		}
+		n := x.Type.Shape[k]
+		step = min(max(step, -n-1), n+1) // a greater one takes the same elements
+		lo, hi := 0, n
+		if step < 0 {
+			lo, hi = -1, n-1
+		}
+		resolve := func(v int) int {
+			if v < 0 {
+				v = max(v, -n-1) + n
+			}
+			return min(max(v, lo), hi)
+		}
+		a.Begin[k], a.End[k], a.Strides[k] = resolve(starts[i]), resolve(ends[i]), step
+		if (a.End[k]-a.Begin[k])*step <= 0 {
+			a.Begin[k], a.End[k], a.Strides[k] = 0, 0, 1
+		}
+	}
+	if slices.Equal(a.End, x.Type.Shape) && types.Count(a.Strides) == 1 && !slices.ContainsFunc(a.Begin, func(b int) bool { return b != 0 }) {
+		return x
+	}
+	return c.Apply(ops.StridedSlice, a, x)
+}
+
+// padAttrs is Pad before opset 11.
+func padAttrs(c *call) *graph.Value {
+	name := "pads"
+	if c.node.Version < 2 {
+		name = "paddings"
+	}
+	a := c.padding(c.attrInts(name), nil)
+	a.Value = c.attrFloat("value", 0)
+	return c.Apply(ops.Pad, a, c.x(0))
+}
+
+func pad(c *call) *graph.Value {
+	var list []int
+	if c.present(3) {
+		list = c.knownInts(3, "axes")
+	}
+	a := c.padding(c.knownInts(1, "pads"), list)
+	if !c.present(2) || a.Mode != "constant" {
+		return c.Apply(ops.Pad, a, c.x(0))
+	}
+	return c.Apply(ops.Pad, a, c.x(0), c.Reshape(c.x(2)))
+}
+
+// padding reads the mode and spreads pads, which may name axes, over all axes.
+func (c *call) padding(pads, list []int) ops.PadAttrs {
+	rank := c.rank(0)
+	if list == nil {
+		list = axesFrom(0, rank)
+	}
+	if len(pads) != 2*len(list) {
+		compose.Fail("%d pads for %d axes; there must be two for each", len(pads), len(list))
+	}
+	a := ops.PadAttrs{PadBefore: make([]int, rank), PadAfter: make([]int, rank), Mode: c.oneOf("mode", "constant", "constant", "reflect", "edge", "wrap")}
+	axes(list, rank)
+	for i, k := range list {
+		k = axis(k, rank)
+		a.PadBefore[k], a.PadAfter[k] = pads[i], pads[len(list)+i]
+	}
+	return a
+}
+
+// centerCropPad crops or pads axes around their middle.
+func centerCropPad(c *call) *graph.Value {
+	x := c.x(0)
+	rank := x.Type.Rank()
+	want, list := c.knownInts(1, "shape"), c.attrInts("axes")
+	if list == nil {
+		list = axesFrom(0, rank)
+	}
+	if len(want) != len(list) {
+		compose.Fail("shape %v for %d axes", want, len(list))
+	}
+	a := ops.PadAttrs{PadBefore: make([]int, rank), PadAfter: make([]int, rank), Mode: "constant"}
+	axes(list, rank)
+	for i, k := range list {
+		k = axis(k, rank)
+		extra := want[i] - x.Type.Shape[k]
+		a.PadBefore[k] = extra / 2
+		if extra < 0 && extra%2 != 0 {
+			a.PadBefore[k] = -(-extra / 2)
+		}
+		a.PadAfter[k] = extra - a.PadBefore[k]
+	}
+	return c.Apply(ops.Pad, a, x)
+}
+
+// expandTo broadcasts both ways: an extent of 1 in shape keeps the operand's.
+func expandTo(c *call) *graph.Value {
+	x, want := c.x(0), c.knownInts(1, "shape")
+	shape := slices.Clone(want)
+	for len(shape) < x.Type.Rank() {
+		shape = slices.Insert(shape, 0, 1)
+	}
+	lead := len(shape) - x.Type.Rank()
+	for k, n := range x.Type.Shape {
+		if shape[lead+k] == 1 {
+			shape[lead+k] = n
+		}
+	}
+	return c.BroadcastTo(x, shape...)
+}
+
+func tile(c *call) *graph.Value {
+	return c.Apply(ops.Tile, ops.TileAttrs{Reps: c.knownInts(1, "repeats")}, c.x(0))
+}
+
+// tileAxis is Tile before opset 6: a number of tiles along one axis.
+func tileAxis(c *call) *graph.Value {
+	reps := slices.Repeat([]int{1}, c.rank(0))
+	reps[axis(c.knownInt(2, "axis"), c.rank(0))] = c.knownInt(1, "tiles")
+	return c.Apply(ops.Tile, ops.TileAttrs{Reps: reps}, c.x(0))
+}
+
+func depthToSpace(c *call) *graph.Value {
+	return c.Apply(ops.DepthToSpace, ops.DepthSpaceAttrs{BlockSize: c.attrInt("blocksize", 0), Mode: c.oneOf("mode", "DCR", "DCR", "CRD")}, c.x(0))
+}
+
+func spaceToDepth(c *call) *graph.Value {
+	return c.Apply(ops.SpaceToDepth, ops.DepthSpaceAttrs{BlockSize: c.attrInt("blocksize", 0), Mode: c.oneOf("mode", "DCR", "DCR", "CRD")}, c.x(0))
+}
+
+func reverseSequence(c *call) *graph.Value {
+	return c.Apply(ops.ReverseSequence, ops.ReverseSequenceAttrs{
+		SeqAxis: axis(c.attrInt("time_axis", 0), c.rank(0)), BatchAxis: axis(c.attrInt("batch_axis", 1), c.rank(0))}, c.x(0), c.x(1))
+}
+
+func trilu(c *call) *graph.Value {
+	k := 0
+	if c.present(1) {
+		k = c.knownInt(1, "k")
+	}
+	return c.Apply(ops.Trilu, ops.TriluAttrs{Upper: c.attrBool("upper", true), K: k}, c.x(0))
+}
+
+func col2im(c *call) *graph.Value {
+	image, block := c.knownInts(1, "image_shape"), c.knownInts(2, "block_shape")
+	n := len(image)
+	return c.Apply(ops.Col2Im, ops.Col2ImAttrs{ImageShape: image, BlockShape: block, Strides: c.attrIntsOr("strides", n, 1),
+		Padding: c.attrIntsOr("pads", 2*n, 0), Dilation: c.attrIntsOr("dilations", n, 1)}, c.x(0))
+}

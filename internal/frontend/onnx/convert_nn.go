@@ -1,0 +1,245 @@
+package onnx
+
+import (
+	"slices"
+
+	"lathe/internal/compose"
+	"lathe/internal/graph"
+	"lathe/internal/op"
+	"lathe/internal/ops"
+)
+
+var nnRows = []row{
+	{"Conv", "", 1, one(conv)}, {"ConvTranspose", "", 1, one(convTranspose)},
+	{"MaxPool", "", 1, maxPool}, {"AveragePool", "", 1, one(averagePool)}, {"LpPool", "", 1, one(lpPool)},
+	{"GlobalAveragePool", "", 1, one(globalAveragePool)}, {"GlobalMaxPool", "", 1, one(globalMaxPool)},
+	{"GlobalLpPool", "", 1, one(globalLpPool)},
+	{"Gemm", "", 1, one(gemm)}, {"MatMul", "", 1, one(matMul)},
+	{"Softmax", "", 1, softmaxFlat(ops.Softmax)}, {"Softmax", "", 13, softmax(ops.Softmax)},
+	{"LogSoftmax", "", 1, softmaxFlat(ops.LogSoftmax)}, {"LogSoftmax", "", 13, softmax(ops.LogSoftmax)},
+	{"Hardmax", "", 1, hardmaxFlat}, {"Hardmax", "", 13, hardmax},
+}
+
+// byRank picks the operator for a number of spatial axes.
+func byRank(n int, defs ...*op.Def) *op.Def {
+	if n < 1 || n > len(defs) {
+		compose.Fail("%d spatial axes are not supported; 1 to %d are", n, len(defs))
+	}
+	return defs[n-1]
+}
+
+// window reads the attributes of a convolution or pooling over spatial extents in.
+func (c *call) window(in, kernel []int) compose.Window {
+	n := len(in)
+	w := compose.Window{In: in, Kernel: kernel, Strides: c.attrIntsOr("strides", n, 1), Dilation: c.attrIntsOr("dilations", n, 1)}
+	switch auto := c.oneOf("auto_pad", "NOTSET", "NOTSET", "", "SAME_UPPER", "SAME_LOWER", "VALID"); auto {
+	case "SAME_UPPER", "SAME_LOWER":
+		c.ignore("pads")
+		w.Padding = w.Same(auto == "SAME_UPPER")
+	case "VALID":
+		c.ignore("pads")
+		w.Padding = make([]int, 2*n)
+	default:
+		w.Padding = c.attrIntsOr("pads", 2*n, 0)
+	}
+	return w
+}
+
+// kernelShape is the attribute, which must agree with the weight.
+func (c *call) kernelShape(weight []int) []int {
+	if k := c.attrInts("kernel_shape"); len(k) > 0 && !slices.Equal(k, weight) {
+		compose.Fail("kernel_shape %v, but the weight's kernel is %v", k, weight)
+	}
+	return weight
+}
+
+func conv(c *call) *graph.Value {
+	c.wantRank(0, 3)
+	c.wantRank(1, 3)
+	w := c.window(c.shape(0)[2:], c.kernelShape(c.shape(1)[2:]))
+	d := byRank(len(w.In), ops.Conv1d, ops.Conv2d, ops.Conv3d)
+	in := values{c.x(0), c.x(1)}
+	if c.present(2) {
+		in = append(in, c.x(2))
+	}
+	return c.Apply(d, ops.ConvAttrs{Strides: w.Strides, Padding: w.Padding, Dilation: w.Dilation, Groups: c.attrInt("group", 1)}, in...)
+}
+
+func convTranspose(c *call) *graph.Value {
+	c.wantRank(0, 3)
+	c.wantRank(1, 3)
+	in, kernel := c.shape(0)[2:], c.kernelShape(c.shape(1)[2:])
+	n := len(in)
+	w := compose.Window{In: in, Kernel: kernel, Strides: c.attrIntsOr("strides", n, 1), Dilation: c.attrIntsOr("dilations", n, 1)}
+	extra := c.attrIntsOr("output_padding", n, 0)
+	auto := c.oneOf("auto_pad", "NOTSET", "NOTSET", "", "SAME_UPPER", "SAME_LOWER", "VALID")
+	want := c.attrInts("output_shape")
+	if len(want) == n+2 { // some exporters give batch and channels too
+		want = want[2:]
+	}
+	if want == nil && (auto == "SAME_UPPER" || auto == "SAME_LOWER") {
+		for k, s := range w.Strides {
+			want = append(want, in[k]*s)
+		}
+	}
+	switch {
+	case want != nil:
+		c.ignore("pads")
+		if len(want) != n {
+			compose.Fail("output_shape %v for %d spatial axes", want, n)
+		}
+		w.Padding, extra = w.Transposed(want, extra, auto == "SAME_UPPER")
+	case auto == "VALID":
+		c.ignore("pads")
+		w.Padding = make([]int, 2*n)
+	default:
+		w.Padding = c.attrIntsOr("pads", 2*n, 0)
+	}
+	d := byRank(n, ops.Conv1dTranspose, ops.Conv2dTranspose, ops.Conv3dTranspose)
+	operands := values{c.x(0), c.x(1)}
+	if c.present(2) {
+		operands = append(operands, c.x(2))
+	}
+	return c.Apply(d, ops.ConvTransposeAttrs{
+		Strides: w.Strides, Padding: w.Padding, OutputPadding: extra, Dilation: w.Dilation, Groups: c.attrInt("group", 1)}, operands...)
+}
+
+// pool reads the attributes that all poolings share.
+func (c *call) pool() (w compose.Window, ceil bool) {
+	c.wantRank(0, 3)
+	kernel := c.attrInts("kernel_shape")
+	in := c.shape(0)[2:]
+	if len(kernel) != len(in) {
+		compose.Fail("kernel_shape %v for %d spatial axes", kernel, len(in))
+	}
+	return c.window(in, kernel), c.attrBool("ceil_mode", false)
+}
+
+func maxPool(c *call) values {
+	w, ceil := c.pool()
+	columns := c.attrInt("storage_order", 0) == 1
+	if len(c.node.Outputs) > 1 && c.node.Outputs[1] != "" {
+		return c.Results(ops.MaxPoolIndices, ops.MaxPoolIndicesAttrs{
+			PoolSize: w.Kernel, Strides: w.Strides, Padding: w.Padding, Dilation: w.Dilation, CeilMode: ceil, ColumnMajor: columns}, c.x(0))
+	}
+	d := byRank(len(w.In), ops.MaxPool1d, ops.MaxPool2d, ops.MaxPool3d)
+	return values{c.Apply(d, ops.PoolAttrs{PoolSize: w.Kernel, Strides: w.Strides, Padding: w.Padding, Dilation: w.Dilation, CeilMode: ceil}, c.x(0))}
+}
+
+func averagePool(c *call) *graph.Value {
+	w, ceil := c.pool()
+	d := byRank(len(w.In), ops.AvgPool1d, ops.AvgPool2d, ops.AvgPool3d)
+	return c.Apply(d, ops.AvgPoolAttrs{PoolSize: w.Kernel, Strides: w.Strides, Padding: w.Padding, Dilation: w.Dilation,
+		CeilMode: ceil, CountIncludePad: c.attrBool("count_include_pad", false)}, c.x(0))
+}
+
+// norm is the attribute p, a float in opset 1.
+func (c *call) norm() int {
+	if c.node.Version >= 2 {
+		return c.attrInt("p", 2)
+	}
+	p := c.attrFloat("p", 2)
+	if p != float64(int(p)) {
+		compose.Fail("the norm of order %v is not supported; whole orders are", p)
+	}
+	return int(p)
+}
+
+func lpPool(c *call) *graph.Value {
+	w, ceil := c.pool()
+	return c.Apply(ops.LpPool, ops.LpPoolAttrs{PoolSize: w.Kernel, Strides: w.Strides, Padding: w.Padding, Dilation: w.Dilation,
+		CeilMode: ceil, P: c.norm()}, c.x(0))
+}
+
+func globalAveragePool(c *call) *graph.Value {
+	c.wantRank(0, 3)
+	return c.Reduce(ops.Mean, c.x(0), true, compose.LastAxes(c.x(0), 2)...)
+}
+
+func globalMaxPool(c *call) *graph.Value {
+	c.wantRank(0, 3)
+	return c.Reduce(ops.Max, c.x(0), true, compose.LastAxes(c.x(0), 2)...)
+}
+
+func globalLpPool(c *call) *graph.Value {
+	c.wantRank(0, 3)
+	return c.LpNorm(c.x(0), float64(c.norm()), true, compose.LastAxes(c.x(0), 2)...)
+}
+
+// gemm is alpha*A*B + beta*C, dense where B is transposed: that is how fully connected layers come.
+func gemm(c *call) *graph.Value {
+	c.ignore("broadcast")
+	x, w := c.x(0), c.x(1)
+	if x.Type.Rank() != 2 || w.Type.Rank() != 2 {
+		compose.Fail("operands %s and %s; both must have two axes", x.Type, w.Type)
+	}
+	ta, tb := c.attrBool("transA", false), c.attrBool("transB", false)
+	y := x
+	switch {
+	case tb && !ta:
+		y = c.Do(ops.Dense, x, w)
+	default:
+		y = c.Apply(ops.Matmul, ops.MatmulAttrs{TransposeA: ta, TransposeB: tb}, x, w)
+	}
+	y = c.Scaled(y, c.attrFloat("alpha", 1))
+	beta := c.attrFloat("beta", 1)
+	if !c.present(2) || beta == 0 {
+		return y
+	}
+	return c.Do(ops.Add, y, c.Scaled(c.x(2), beta))
+}
+
+func matMul(c *call) *graph.Value { return c.NumpyMatmul(c.x(0), c.x(1)) }
+
+func softmax(d *op.Def) func(c *call) values {
+	return func(c *call) values {
+		x := c.x(0)
+		return values{c.Apply(d, ops.SoftmaxAttrs{Axis: axis(c.attrInt("axis", -1), x.Type.Rank())}, x)}
+	}
+}
+
+// softmaxFlat is the meaning before opset 13: the axes from the given one on count as one.
+func softmaxFlat(d *op.Def) func(c *call) values {
+	return func(c *call) values {
+		return values{c.flat(c.attrInt("axis", 1), func(x *graph.Value, a int) *graph.Value {
+			return c.Apply(d, ops.SoftmaxAttrs{Axis: a}, x)
+		})}
+	}
+}
+
+func hardmax(c *call) values {
+	return values{c.Hardmax(c.x(0), axis(c.attrInt("axis", -1), c.rank(0)))}
+}
+
+func hardmaxFlat(c *call) values { return values{c.flat(c.attrInt("axis", 1), c.Hardmax)} }
+
+// flat applies f to operand 0 with the axes from at on joined to one. Where all but one of these have extent 1, f
+// applies to that axis and the operand keeps its shape.
+func (c *call) flat(at int, f func(x *graph.Value, axis int) *graph.Value) *graph.Value {
+	x := c.x(0)
+	rank := x.Type.Rank()
+	if at < 0 {
+		at += rank
+	}
+	if at < 0 || at > rank {
+		compose.Fail("axis %d of a tensor of rank %d", at, rank)
+	}
+	long, last := 0, at
+	for a := at; a < rank; a++ {
+		if x.Type.Shape[a] != 1 {
+			long, last = long+1, a
+		}
+	}
+	if long <= 1 && at < rank {
+		return f(x, last)
+	}
+	rows := 1
+	for _, n := range x.Type.Shape[:at] {
+		rows *= n
+	}
+	columns := 1
+	for _, n := range x.Type.Shape[at:] {
+		columns *= n
+	}
+	return c.Reshape(f(c.Reshape(x, rows, columns), 1), x.Type.Shape...)
+}

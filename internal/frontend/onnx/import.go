@@ -1,0 +1,347 @@
+package onnx
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"lathe/internal/compose"
+	"lathe/internal/graph"
+	"lathe/internal/ops"
+	"lathe/internal/tensor"
+	"lathe/internal/types"
+)
+
+// Options say what a model leaves open.
+type Options struct {
+	// Shapes gives inputs the shape to compile for, in place of what the model says.
+	Shapes map[string][]int
+	// Values fixes inputs to a value: they become constants. Parameters of operators, such as axes and shapes, that a
+	// model takes as inputs have to be fixed.
+	Values map[string]*tensor.Tensor
+	// Notes is called with one line for the user each; nil drops them.
+	Notes func(string)
+}
+
+// Import turns a model into a graph, whose inputs and outputs have the model's names. It expands the model's local
+// functions. Constants point into the model, which must stay open as long as the graph is in use.
+//
+// Dimensions that neither model nor options give are 1, with a note. Only what outputs need is converted.
+func Import(m *Model, o Options) (*graph.Graph, error) {
+	if err := Expand(m); err != nil {
+		return nil, fmt.Errorf("onnx: %w", err)
+	}
+	imp := &importer{
+		Builder: &compose.Builder{Graph: &graph.Graph{Name: m.Graph.Name}},
+		opts:    o, lists: map[*graph.Value][]*graph.Value{}, taken: map[string]bool{}, uses: map[string]int{},
+		bytes: maxMadeBytes, nodes: maxNodes,
+	}
+	if imp.opts.Notes == nil {
+		imp.opts.Notes = func(string) {}
+	}
+	if u := unsupported(m.Graph, false); len(u) > 0 {
+		return nil, fmt.Errorf("onnx: %w", &UnsupportedError{u})
+	}
+	err := imp.graph(m.Graph)
+	if err == nil {
+		imp.Graph.DeadCode()
+		err = graph.Verify(imp.Graph)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("onnx: %w", err)
+	}
+	return imp.Graph, nil
+}
+
+// Bounds of what a small file can ask for: bytes of constants that operators such as ConstantOfShape make, and nodes
+// that unrolled loops add.
+const (
+	maxMadeBytes = 4 << 30
+	maxNodes     = 100_000
+)
+
+// An importer turns one model into one graph. Sub-graphs of control flow are inlined into it.
+type importer struct {
+	*compose.Builder
+	opts  Options
+	lists map[*graph.Value][]*graph.Value // elements of the values that stand for sequences
+	taken map[string]bool                 // names of values
+	uses  map[string]int                  // the number to try next for a name that is taken
+	bytes int                             // that constants made here may still take
+	nodes int                             // model nodes that may still be converted
+	depth int                             // of nested sub-graphs
+}
+
+// An env maps the names of one model graph to values; names it does not have are those of the graph around it.
+type env struct {
+	around *env
+	values map[string]*graph.Value
+}
+
+func (e *env) lookup(name string) *graph.Value {
+	for ; e != nil; e = e.around {
+		if v, ok := e.values[name]; ok {
+			return v
+		}
+	}
+	return nil
+}
+
+// graph imports the main graph.
+func (imp *importer) graph(g *Graph) error {
+	e := &env{values: map[string]*graph.Value{}}
+	if err := imp.inputs(g, e); err != nil {
+		return err
+	}
+	if err := imp.body(g, e); err != nil {
+		return err
+	}
+	for _, o := range g.Outputs {
+		v := e.lookup(o.Name)
+		if err := imp.checkOutput(o, v); err != nil {
+			return err
+		}
+		imp.Graph.Outputs = append(imp.Graph.Outputs, imp.output(o.Name, v))
+	}
+	return nil
+}
+
+func (imp *importer) checkOutput(o ValueInfo, v *graph.Value) error {
+	switch {
+	case imp.isList(v):
+		return fmt.Errorf("output %q is a sequence or an empty optional, which is not supported as an output", o.Name)
+	case o.Kind == KindTensor && o.Elem != 0:
+		want, err := dtypeFor(o.Elem)
+		if err != nil {
+			return fmt.Errorf("output %q: %w", o.Name, err)
+		}
+		if v.Type.DType != want {
+			return fmt.Errorf("output %q is declared as %s, its operator gives %s", o.Name, want, v.Type.DType)
+		}
+	}
+	return nil
+}
+
+// output makes v a graph output of that name: a value of its own that no other output is.
+func (imp *importer) output(name string, v *graph.Value) *graph.Value {
+	if v.Def == nil || slices.Contains(imp.Graph.Outputs, v) {
+		imp.Origin = []string{name}
+		n := &graph.Node{Op: ops.Copy, Attrs: noAttrs, In: []*graph.Value{v}, Origin: imp.Origin}
+		if err := n.Infer(); err != nil {
+			panic("onnx: copy of an output: " + err.Error())
+		}
+		imp.Graph.Nodes = append(imp.Graph.Nodes, n)
+		v = n.Out[0]
+	}
+	v.Name = name
+	return v
+}
+
+// body converts initializers and the nodes that outputs need.
+func (imp *importer) body(g *Graph, e *env) error {
+	if err := imp.initializers(g, e); err != nil {
+		return err
+	}
+	needed := neededNodes(g)
+	for i, n := range g.Nodes {
+		if !needed[i] {
+			continue
+		}
+		if imp.nodes--; imp.nodes < 0 {
+			return fmt.Errorf("the model's loops unroll to more than %d nodes, which is not supported", maxNodes)
+		}
+		if err := imp.convert(n, e); err != nil {
+			return fmt.Errorf("%s: %w", n.Label(), err)
+		}
+	}
+	return nil
+}
+
+// neededNodes marks the nodes that some output of g depends on.
+func neededNodes(g *Graph) []bool {
+	wanted := map[string]bool{}
+	for _, o := range g.Outputs {
+		wanted[o.Name] = true
+	}
+	needed := make([]bool, len(g.Nodes))
+	for i, n := range slices.Backward(g.Nodes) {
+		if !slices.ContainsFunc(n.Outputs, func(o string) bool { return o != "" && wanted[o] }) {
+			continue
+		}
+		needed[i] = true
+		wantOperands(n, wanted)
+	}
+	return needed
+}
+
+// wantOperands marks the names a node reads, those read by its sub-graphs included.
+func wantOperands(n *Node, wanted map[string]bool) {
+	for _, in := range n.Inputs {
+		wanted[in] = true
+	}
+	for i := range n.Attrs {
+		for _, sub := range n.Attrs[i].graphs() {
+			for _, m := range sub.Nodes {
+				wantOperands(m, wanted)
+			}
+			for _, o := range sub.Outputs {
+				wanted[o.Name] = true
+			}
+		}
+	}
+}
+
+func (imp *importer) initializers(g *Graph, e *env) error {
+	for _, t := range g.Initializers {
+		v, err := constantOf(t)
+		if err != nil {
+			return fmt.Errorf("initializer %q: %w", t.Name, err)
+		}
+		imp.bind(e, t.Name, v)
+	}
+	for _, s := range g.SparseInitializers {
+		var v *graph.Value
+		err := compose.Try(func() { v = imp.dense(s) })
+		if err != nil {
+			return fmt.Errorf("initializer %q: %w", s.Name(), err)
+		}
+		imp.bind(e, s.Name(), v)
+	}
+	return nil
+}
+
+// bind gives a value its name in the model. In the graph it keeps the first name it gets; where another value has that
+// name, as in unrolled loops, a number follows.
+func (imp *importer) bind(e *env, name string, v *graph.Value) {
+	if name == "" {
+		return
+	}
+	e.values[name] = v
+	if v.Name == "" && !imp.isList(v) {
+		v.Name = imp.fresh(name)
+	}
+}
+
+func (imp *importer) fresh(name string) string {
+	got := name
+	for imp.taken[got] {
+		imp.uses[name]++
+		got = fmt.Sprintf("%s:%d", name, imp.uses[name])
+	}
+	imp.taken[got] = true
+	return got
+}
+
+// convert applies the row of the table for n.
+func (imp *importer) convert(n *Node, e *env) error {
+	r := find(n)
+	if r == nil {
+		return &UnsupportedError{[]Missing{{Op: n.qualified(), Nodes: 1, First: n.describeFirst()}}}
+	}
+	c := &call{importer: imp, env: e, node: n, read: map[string]bool{}}
+	for _, name := range n.Inputs {
+		var v *graph.Value
+		if name != "" {
+			v = e.lookup(name)
+		}
+		c.in = append(c.in, v)
+	}
+	imp.Origin = []string{n.describeFirst()}
+	return compose.Try(func() {
+		out := r.convert(c)
+		c.checkRead()
+		if len(out) < len(n.Outputs) {
+			for _, name := range n.Outputs[len(out):] {
+				if name != "" {
+					compose.Fail("output %q (number %d) is not supported", name, len(out))
+				}
+			}
+		}
+		for i, name := range n.Outputs {
+			if name == "" {
+				continue
+			}
+			if out[i] == nil {
+				compose.Fail("output %q (number %d) is not supported", name, i)
+			}
+			imp.bind(e, name, out[i])
+		}
+	})
+}
+
+// describeFirst is the node's name, or operator and first output where it has none.
+func (n *Node) describeFirst() string {
+	if n.Name != "" {
+		return n.Name
+	}
+	for _, o := range n.Outputs {
+		if o != "" {
+			return n.OpType + ":" + o
+		}
+	}
+	return n.OpType
+}
+
+// isList reports whether v stands for a sequence or an empty optional instead of a tensor.
+func (imp *importer) isList(v *graph.Value) bool {
+	_, ok := imp.lists[v]
+	return ok
+}
+
+// list makes a value that stands for a sequence, which exists during the import only.
+func (imp *importer) list(elements []*graph.Value) *graph.Value {
+	v := &graph.Value{}
+	imp.lists[v] = elements
+	return v
+}
+
+// take accounts for a constant about to be made.
+func (imp *importer) take(t types.Tensor) {
+	if err := t.Check(); err != nil {
+		compose.Fail("%w", err)
+	}
+	if imp.bytes -= t.Bytes(); imp.bytes < 0 {
+		compose.Fail("the constants this model makes take more than %d GiB, which is not supported", maxMadeBytes>>30)
+	}
+}
+
+// dtypeFor is the element type for one of ONNX.
+func dtypeFor(d DType) (types.DType, error) {
+	t, ok := map[DType]types.DType{
+		Float: types.F32, Double: types.F64, Float16: types.F16, BFloat16: types.BF16, Bool: types.Bool,
+		Int8: types.I8, Int16: types.I16, Int32: types.I32, Int64: types.I64,
+		Uint8: types.U8, Uint16: types.U16, Uint32: types.U32, Uint64: types.U64,
+	}[d]
+	if !ok {
+		return 0, fmt.Errorf("element type %s is not supported", d)
+	}
+	return t, nil
+}
+
+// constantOf makes a tensor of the model a constant that shares its bytes.
+func constantOf(t *Tensor) (*graph.Value, error) {
+	d, err := dtypeFor(t.DType)
+	if err != nil {
+		return nil, err
+	}
+	w, err := tensor.Wrap(d, slices.Clone(t.Dims), t.Data)
+	if err != nil {
+		return nil, err
+	}
+	if w.Shape == nil {
+		w.Shape = []int{}
+	}
+	if err := w.Type().Check(); err != nil {
+		return nil, err
+	}
+	return compose.Const(w), nil
+}
+
+// quoteAll lists names for a message.
+func quoteAll(names []string) string {
+	quoted := make([]string, len(names))
+	for i, n := range names {
+		quoted[i] = fmt.Sprintf("%q", n)
+	}
+	return strings.Join(quoted, ", ")
+}

@@ -1,0 +1,40 @@
+package onnx
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// notImported lists models that have something Lathe does not support, with a part of the message.
+var notImported = map[string]string{}
+
+// TestConformanceImportModels imports whole networks.
+func TestConformanceImportModels(t *testing.T) {
+	root := modelsFolder(t)
+	for _, folder := range []string{"onnx", "zoo", "onnx_backend/light"} {
+		for _, path := range filesUnder(t, filepath.Join(root, folder), ".onnx") {
+			name := strings.TrimPrefix(path, root+"/")
+			t.Run(name, func(t *testing.T) {
+				if folder == "zoo" {
+					path = withWeights(t, path)
+				}
+				m, err := ReadFile(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer m.Close()
+				g, err := Import(m, Options{Notes: func(s string) { t.Log(s) }})
+				want, listed := notImported[name]
+				switch {
+				case listed && (err == nil || !strings.Contains(err.Error(), want)):
+					t.Errorf("error %v; it should say %q", err, want)
+				case !listed && err != nil:
+					t.Error(err)
+				case err == nil:
+					t.Logf("%d nodes", len(g.Nodes))
+				}
+			})
+		}
+	}
+}
