@@ -26,6 +26,7 @@ const rules = `
 	types, expr, tensor, te < op
 	types, expr, tensor, te, op < ops
 	types, tensor, op < graph
+	types, tensor, op, graph < grapheval
 	types, tensor, op, ops, graph < compose
 	types, tensor, op, ops, graph, compose < frontend/...
 
