@@ -54,11 +54,11 @@ var unusableCompile = []unusableFlag{
 	{name: "workspace-pools-read-latency-cycles"},
 	{name: "workspace-pools-write-latency-cycles"},
 	{name: "workspace-pools-target-burst-bytes"},
-	{name: "config", harmless: []string{"default"}},
 }
 
 // compileFlags are the values of compile's flags.
 type compileFlags struct {
+	command       string // for errors
 	model         modelFlags
 	target        targetFlags
 	output        string
@@ -87,6 +87,7 @@ func (a *app) compileCommand() *cobra.Command {
 			if err := refuseUnusable(cmd, unusableCompile); err != nil {
 				return err
 			}
+			f.command = cmd.CommandPath()
 			return a.compile(cmd.Context(), f, args[0])
 		},
 	}
@@ -94,16 +95,16 @@ func (a *app) compileCommand() *cobra.Command {
 	fs.SortFlags = false
 	f.target.define(cmd)
 	f.model.define(cmd)
-	fs.StringVarP(&f.output, "output", "o", "module.tar", "package to write: a tar, or NAME.so for the files NAME.so, NAME.json and NAME.params (default module.tar)")
+	fs.StringVarP(&f.output, "output", "o", "module.tar", "`package` to write: a tar, or NAME.so for the files NAME.so, NAME.json and NAME.params (default module.tar)")
 	numberVar(fs, &f.optLevel, "opt-level", "O", 3, 0, 4, "optimisation level, 0 to 4; 4 allows approximate functions")
-	fs.StringVar(&f.disabledPass, "disabled-pass", "", "passes to leave out, separated by commas ('lathe passes' lists them)")
-	fs.StringArrayVar(&f.desiredLayout, "desired-layout", nil, "layout of convolutions, such as NHWC or NHWC:OHWI (default: chosen for the target)")
+	fs.StringVar(&f.disabledPass, "disabled-pass", "", "`passes` to leave out, separated by commas ('lathe passes' lists them)")
+	fs.StringArrayVar(&f.desiredLayout, "desired-layout", nil, "`layout` of convolutions, such as NHWC or NHWC:OHWI (default: chosen for the target)")
 	annotate(cmd, "desired-layout", several)
-	fs.StringVar(&f.dumpCode, "dump-code", "", "write code beside the package, as PACKAGE.FORMAT: relay, tir, ll, asm, separated by commas")
+	fs.StringVar(&f.dumpCode, "dump-code", "", "write code beside the package, as PACKAGE.FORMAT, for these `formats`: relay, tir, ll, asm, separated by commas")
 	fs.BoolVar(&f.printTimes, "print-pass-times", false, "print how long each pass takes")
-	fs.StringVar(&f.printBefore, "print-ir-before", "", "print the program before these passes, separated by commas")
-	fs.StringVar(&f.printAfter, "print-ir-after", "", "print the program after these passes, separated by commas")
-	fs.StringVar(&f.moduleName, "module-name", "default", "part of the exported symbol, lathe_NAME_run")
+	fs.StringVar(&f.printBefore, "print-ir-before", "", "print the program before these `passes`, separated by commas")
+	fs.StringVar(&f.printAfter, "print-ir-after", "", "print the program after these `passes`, separated by commas")
+	fs.StringVar(&f.moduleName, "module-name", "default", "part of the exported symbol, lathe_`name`_run")
 	addUnusable(cmd, unusableCompile)
 	return cmd
 }
@@ -172,7 +173,8 @@ func (f *compileFlags) options(out io.Writer) (lathe.CompileOptions, error) {
 	} {
 		for _, name := range commaList(l.text) {
 			if !slices.Contains(l.known, name) {
-				return o, fmt.Errorf("flag --%s: unknown name %q%s (known: %s)", l.flag, name, spelling.Hint(name, l.known), strings.Join(l.known, ", "))
+				return o, &usageError{f.command, fmt.Errorf("flag --%s: unknown name %q (choose from %s)%s",
+					l.flag, name, strings.Join(l.known, ", "), spelling.Hint(name, l.known))}
 			}
 			if !slices.Contains(*l.to, name) {
 				*l.to = append(*l.to, name)

@@ -53,7 +53,11 @@ func refuseUnusable(cmd *cobra.Command, flags []unusableFlag) error {
 		}
 		for _, v := range values {
 			if !slices.Contains(u.harmless, v) {
-				return &unsupportedError{"flag --" + u.name, u.why}
+				what := "flag --" + u.name
+				if len(u.harmless) > 0 && u.harmless[0] != "" {
+					what += " " + v
+				}
+				return &unsupportedError{what, u.why}
 			}
 		}
 	}

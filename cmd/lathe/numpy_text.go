@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// array is what tvmc prints for --print-top: numpy's text of a 2xN array of float64, places above values.
+// array is what tvmc prints for --print-top: numpy's text of a 2xN array, places above values:
+// of float64, or of int64 when the output is whole numbers.
 func (s *scores) array(n int) string {
 	best := s.top(n)
 	var all []float64
@@ -16,7 +17,7 @@ func (s *scores) array(n int) string {
 	for _, i := range best {
 		all = append(all, s.values[i])
 	}
-	words := numpyWords(all)
+	words := numpyWords(all, s.integer)
 	return "[" + numpyRow(words[:len(best)]) + "\n " + numpyRow(words[len(best):]) + "]"
 }
 
@@ -41,7 +42,10 @@ func numpyRow(words []string) string {
 
 // numpyWords formats values of one array as numpy does by default: at most 8 decimals, points aligned, with exponents
 // when the values are very large, very small or far apart.
-func numpyWords(values []float64) []string {
+func numpyWords(values []float64, integer bool) []string {
+	if integer {
+		return aligned(values, func(v float64) string { return strconv.FormatFloat(v, 'f', 0, 64) })
+	}
 	least, greatest := math.Inf(1), 0.0
 	for _, v := range values {
 		if a := math.Abs(v); a > 0 && !math.IsInf(a, 0) && !math.IsNaN(a) {
@@ -92,10 +96,21 @@ func scientific(values []float64) []string {
 		}
 		precision = max(precision, len(frac))
 	}
+	return aligned(values, func(v float64) string {
+		t := strconv.FormatFloat(v, 'e', precision, 64)
+		if precision == 0 {
+			t = strings.Replace(t, "e", ".e", 1)
+		}
+		return numpySpecial(v, t)
+	})
+}
+
+// aligned pads the texts of values on the left.
+func aligned(values []float64, format func(float64) string) []string {
 	texts := make([]string, len(values))
 	width := 0
 	for i, v := range values {
-		texts[i] = numpySpecial(v, strconv.FormatFloat(v, 'e', precision, 64))
+		texts[i] = format(v)
 		width = max(width, len(texts[i]))
 	}
 	for i, t := range texts {

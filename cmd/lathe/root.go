@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -19,6 +18,9 @@ func (a *app) commands() []*cobra.Command {
 		a.opsCommand(), a.versionCommand(),
 	}
 }
+
+// unusableGlobal are tvmc's flags of all commands that do not work yet.
+var unusableGlobal = []unusableFlag{{name: "config", harmless: []string{"default"}}}
 
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
@@ -40,6 +42,9 @@ func (a *app) root() *cobra.Command {
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
 	root.Flags().Bool("version", false, "print the version and exit")
+	addUnusable(root, unusableGlobal)
+	root.PersistentFlags().AddFlag(root.Flags().Lookup("config"))
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return refuseUnusable(cmd, unusableGlobal) }
 	root.PersistentFlags().CountVarP(&a.verbose, "verbose", "v", "tell more; repeat for still more")
 	root.SetOut(a.out)
 	root.SetErr(a.err)
@@ -52,48 +57,65 @@ func (a *app) root() *cobra.Command {
 
 func (a *app) execute(ctx context.Context, args []string) error {
 	root := a.root()
+	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
+		root.SetArgs(args) // a shell asks for completions; cobra answers
+		return root.ExecuteContext(ctx)
+	}
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
-	cmd, rest, err := findCommand(root, args)
+	root.InitDefaultHelpFlag()
+	cmd, global, rest, err := split(root, args)
 	if err != nil {
-		return &usageError{"lathe", err}
+		return asUsage(root, err)
 	}
-	if !cmd.DisableFlagParsing {
-		cmd.InitDefaultHelpFlag()
-		expanded, err := expand(cmd, rest)
-		if err != nil {
-			return asUsage(cmd, err)
+	if cmd != root {
+		if !cmd.DisableFlagParsing {
+			cmd.InitDefaultHelpFlag()
+			if rest, err = expand(cmd, rest); err != nil {
+				return asUsage(cmd, err)
+			}
 		}
-		args = append(slices.Clone(args[:len(args)-len(rest)]), expanded...)
+		rest = append([]string{cmd.Name()}, rest...)
 	}
-	root.SetArgs(args)
+	root.SetArgs(append(append([]string{}, global...), rest...)) // not nil, which cobra takes for os.Args
 	return root.ExecuteContext(ctx)
 }
 
-// findCommand returns the subcommand and the arguments behind its name. Global flags may stand before it.
-func findCommand(root *cobra.Command, args []string) (*cobra.Command, []string, error) {
-	for i, arg := range args {
-		if strings.HasPrefix(arg, "-") {
-			continue
-		}
-		var names []string
-		for _, c := range root.Commands() {
-			if c.Name() == arg {
-				return c, args[i+1:], nil
-			}
-			if c.IsAvailableCommand() {
-				names = append(names, c.Name())
+// split divides the command line into global flags, expanded, the subcommand, and what is behind its name.
+func split(root *cobra.Command, args []string) (cmd *cobra.Command, global, rest []string, err error) {
+	at := 0
+	for at < len(args) && strings.HasPrefix(args[at], "-") {
+		name, _, hasValue := strings.Cut(strings.TrimPrefix(args[at], "--"), "=")
+		if strings.HasPrefix(args[at], "--") && !hasValue {
+			if f, err := findLong(root, name); err == nil && f.NoOptDefVal == "" && f.Value.Type() != "bool" {
+				at++
 			}
 		}
-		if arg == "micro" {
-			return nil, nil, fmt.Errorf("command micro is not supported: microTVM ended with TVM 0.18")
-		}
-		if strings.HasPrefix(arg, "__complete") {
-			return root, nil, nil
-		}
-		return nil, nil, fmt.Errorf("unknown command %q (choose from %s)%s", arg, strings.Join(names, ", "), spelling.Hint(arg, names))
+		at++
 	}
-	return root, args, nil
+	at = min(at, len(args))
+	if global, err = expand(root, args[:at]); err != nil || at == len(args) {
+		return root, global, nil, err
+	}
+	cmd, err = findCommand(root, args[at])
+	return cmd, global, args[at+1:], err
+}
+
+// findCommand returns the subcommand with a name.
+func findCommand(root *cobra.Command, name string) (*cobra.Command, error) {
+	if name == "micro" {
+		return nil, &unsupportedError{"command micro", "microTVM ended with TVM 0.18"}
+	}
+	var names []string
+	for _, c := range root.Commands() {
+		if c.Name() == name {
+			return c, nil
+		}
+		if c.IsAvailableCommand() && c.Name() != "help" {
+			names = append(names, c.Name())
+		}
+	}
+	return nil, fmt.Errorf("unknown command %q (choose from %s)%s", name, strings.Join(names, ", "), spelling.Hint(name, names))
 }
 
 // asUsage wraps err in a usageError unless it is about something that is recognised and does not work.

@@ -10,12 +10,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"lathe/internal/npz"
+	"lathe/internal/picture"
 	"lathe/runtime"
 )
 
 // Lists of values of tvmc.
 var (
-	devices   = []string{"cpu", "cuda", "cl", "metal", "vulkan", "rocm", "micro"}
+	devices   = []string{"cpu", "gpu", "cuda", "cl", "metal", "vulkan", "rocm", "micro"}
 	fillModes = []string{"zeros", "ones", "random"}
 )
 
@@ -23,9 +24,6 @@ var (
 var unusableRun = []unusableFlag{
 	{name: "rpc-tracker", harmless: []string{""}},
 	{name: "rpc-key", harmless: []string{""}},
-	{name: "list-options", isSwitch: true},
-	{name: "project-option"},
-	{name: "config", harmless: []string{"default"}},
 }
 
 // runFlags are the values of run's flags.
@@ -44,6 +42,10 @@ type runFlags struct {
 
 func (a *app) runCommand() *cobra.Command {
 	f := &runFlags{}
+	var presets strings.Builder
+	for _, p := range picture.Presets() {
+		fmt.Fprintf(&presets, "\n  %-16s %s", p.Name, p.Doc)
+	}
 	cmd := &cobra.Command{
 		Use:   "run FILE",
 		Short: "run a package",
@@ -51,7 +53,10 @@ func (a *app) runCommand() *cobra.Command {
 
   lathe run --inputs cat.npz --output predictions.npz resnet50.tar
   lathe run --print-time --repeat 100 resnet50.tar
-  lathe run --image cat.png --preprocess imagenet --labels synset.txt --print-top 5 squeezenet.tar`,
+  lathe run --image cat.png --preprocess imagenet --labels synset.txt --print-top 5 squeezenet.tar
+
+A picture becomes the input by a preset, which --resize, --crop, --mean, --std, --scale, --color, --layout and
+--filter change:` + presets.String(),
 		Args: oneFile("package"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := refuseUnusable(cmd, unusableRun); err != nil {
@@ -68,34 +73,34 @@ func (a *app) runCommand() *cobra.Command {
 					a.note("--" + name + " has no effect without --print-time")
 				}
 			}
+			if f.labels != "" && !cmd.Flags().Changed("print-top") {
+				f.printTop = 5
+			}
 			return a.runPackage(cmd.Context(), f, args[0])
 		},
 	}
 	fs := cmd.Flags()
 	fs.SortFlags = false
-	fs.StringVarP(&f.inputs, "inputs", "i", "", "inputs by name in an .npz file")
-	fs.StringVarP(&f.outputs, "outputs", "o", "", "write the outputs to an .npz file, as output_0, output_1 ...")
+	fs.StringVarP(&f.inputs, "inputs", "i", "", "inputs by name in an .npz `file`")
+	fs.StringVarP(&f.outputs, "outputs", "o", "", "write the outputs to an .npz `file`, as output_0, output_1 ...")
 	choiceVar(fs, &f.fill, "fill-mode", "random", fillModes, "what fills inputs that are not given: zeros, ones or random (from -1 to 1, int8 from 0 to 127; the same in every run)")
 	fs.BoolVar(&f.printTime, "print-time", false, "print how long runs take, after one run that is not counted")
 	numberVar(fs, &f.repeat, "repeat", "", 1, 1, 1e9, "measurements")
 	numberVar(fs, &f.number, "number", "", 1, 1, 1e9, "runs whose average is one measurement")
 	fs.BoolVar(&f.endToEnd, "end-to-end", false, "let times include copying inputs and outputs")
-	numberVar(fs, &f.printTop, "print-top", "", 0, 1, 1<<20, "print the N greatest values of the first output and where they are")
+	numberVar(fs, &f.printTop, "print-top", "", 0, 0, 1<<20, "print the N greatest values of the first output and where they are")
 	fs.Lookup("print-top").DefValue = ""
 	fs.BoolVar(&f.profile, "profile", false, "print the time of each kernel")
 	numberVar(fs, &f.threads, "threads", "", 0, 1, 1024, "threads (default: $LATHE_NUM_THREADS, $TVM_NUM_THREADS or the cores this process may use)")
 	choiceVar(fs, &f.device, "device", "cpu", devices, "device to run on: cpu")
 	f.picture.define(cmd)
-	fs.StringVar(&f.labels, "labels", "", "names of the classes for --print-top (default 5 then): one per line, a synset list, JSON or a Python dictionary")
+	fs.StringVar(&f.labels, "labels", "", "`file` with the names of classes for --print-top (default 5 then): one per line, a synset list, JSON or a Python dictionary")
 	markOurs(cmd, "threads", "labels")
 	addUnusable(cmd, unusableRun)
 	return cmd
 }
 
 func (a *app) runPackage(ctx context.Context, f *runFlags, path string) error {
-	if f.labels != "" && f.printTop == 0 {
-		f.printTop = 5
-	}
 	labels, err := readLabels(f.labels)
 	if err != nil {
 		return err

@@ -29,17 +29,13 @@ var settingFlags = []string{"resize", "crop", "mean", "std", "scale", "color", "
 
 func (f *pictureFlags) define(cmd *cobra.Command) {
 	fs := cmd.Flags()
-	fs.StringVar(&f.path, "image", "", "PNG, JPEG or BMP file that fills the input, or INPUT=FILE")
-	var presets []string
-	for _, p := range picture.Presets() {
-		presets = append(presets, fmt.Sprintf("%s (%s)", p.Name, p.Doc))
-	}
-	fs.StringVar(&f.preset, "preprocess", "unit", "how a picture becomes the input: "+strings.Join(presets, "; ")+". Default unit")
+	fs.StringVar(&f.path, "image", "", "PNG, JPEG or BMP `file` that fills the input, or INPUT=FILE")
+	fs.StringVar(&f.preset, "preprocess", "unit", "`preset` that makes the picture the input")
 	parsedVar(fs, &f.resize, "resize", "SIZE", picture.ParseResize, "size before the crop: N for the shorter side, WxH for both, none")
 	parsedVar(fs, &f.crop, "crop", "SIZE", picture.ParseSize, "centre crop, N or WxH (default: the input's size)")
 	parsedVar(fs, &f.mean, "mean", "R,G,B", picture.ParseTriple, "subtracted after scaling")
 	parsedVar(fs, &f.std, "std", "R,G,B", parseDeviation, "divides at the end")
-	fs.Float64Var(&f.scale, "scale", 1.0/255, "factor for pixel values from 0 to 255 (default 1/255)")
+	fs.Float64Var(&f.scale, "scale", 1.0/255, "`factor` for pixel values from 0 to 255 (default 1/255)")
 	choiceVar(fs, &f.color, "color", string(picture.RGB), texts(picture.Colors), "order of channels: rgb, bgr or gray")
 	choiceVar(fs, &f.layout, "layout", string(picture.Auto), texts(picture.Layouts), "order of axes: NCHW, NHWC or auto")
 	choiceVar(fs, &f.filter, "filter", string(picture.Bilinear), texts(picture.Filters), "resizing: bilinear (averages, as Pillow), point (bilinear of four pixels, as OpenCV), nearest, bicubic")

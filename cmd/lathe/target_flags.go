@@ -18,7 +18,7 @@ type targetFlags struct {
 
 func (f *targetFlags) define(cmd *cobra.Command) {
 	fs := cmd.Flags()
-	fs.StringVar(&f.text, "target", "llvm", `machine to compile for: "llvm -mcpu=NAME -mtriple=TRIPLE -mattr=+A,-B", inline JSON or a file of either (default: this machine)`)
+	fs.StringVar(&f.text, "target", "llvm", "`target` to compile for: \"llvm -mcpu=NAME -mtriple=TRIPLE -mattr=+A,-B\", inline JSON or a file of either (default llvm, this machine)")
 	infos := target.LLVMOptions()
 	f.options = make([]target.Option, len(infos))
 	for i, o := range infos {

@@ -14,8 +14,9 @@ import (
 
 // scores are the values of the classes in the first row of an output.
 type scores struct {
-	shape  []int
-	values []float64
+	shape   []int
+	integer bool // the output's element type is
+	values  []float64
 }
 
 // scoresOf takes the first row along the last axis that is not 1: outputs of networks that end with pooling have the
@@ -36,7 +37,7 @@ func scoresOf(a npz.Array) (*scores, error) {
 	if n == 0 || t.Len() == 0 {
 		return nil, fmt.Errorf("the output %s%s is empty", a.DType, shapeText(a.Shape))
 	}
-	s := &scores{shape: a.Shape}
+	s := &scores{shape: a.Shape, integer: d.IsInt()}
 	for i := range n {
 		s.values = append(s.values, t.Float(i))
 	}

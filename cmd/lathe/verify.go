@@ -21,7 +21,7 @@ func (a *app) verifyCommand() *cobra.Command {
 		Short: "compile a model and compare every tensor with the reference evaluation",
 		Args:  oneFile("model file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o, err := (&compileFlags{target: tgt, optLevel: level, disabledPass: disabled}).options(a.out)
+			o, err := (&compileFlags{command: cmd.CommandPath(), target: tgt, optLevel: level, disabledPass: disabled}).options(a.out)
 			if err != nil {
 				return err
 			}
@@ -43,7 +43,7 @@ func (a *app) verifyCommand() *cobra.Command {
 	tgt.define(cmd)
 	model.define(cmd)
 	numberVar(fs, &level, "opt-level", "O", 3, 0, 4, "optimisation level, 0 to 4")
-	fs.StringVar(&disabled, "disabled-pass", "", "passes to leave out, separated by commas")
+	fs.StringVar(&disabled, "disabled-pass", "", "`passes` to leave out, separated by commas")
 	return cmd
 }
 

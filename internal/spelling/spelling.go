@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Near returns up to three of the known names that resemble name, best first. Case does not count.
+// Near returns up to three of the known names that resemble name, best first, and none that resembles it much
+// less than the best. Case does not count.
 func Near(name string, known []string) []string {
 	type scored struct {
 		name string
@@ -26,7 +27,9 @@ func Near(name string, known []string) []string {
 	slices.SortStableFunc(found, func(a, b scored) int { return a.d - b.d })
 	var names []string
 	for _, f := range found[:min(len(found), 3)] {
-		names = append(names, f.name)
+		if f.d <= found[0].d+1 {
+			names = append(names, f.name)
+		}
 	}
 	return names
 }

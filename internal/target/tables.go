@@ -167,6 +167,15 @@ func CPUs(a Arch) []string {
 	return names
 }
 
+// Features lists the features that the table of an architecture knows; Target.Features has no others.
+func Features(a Arch) []string {
+	tab, ok := tables[a]
+	if !ok {
+		return nil
+	}
+	return tab.universe()
+}
+
 // vectorLength is the largest zvlNb of a RISC-V CPU.
 func vectorLength(features []string) int {
 	bits := 0

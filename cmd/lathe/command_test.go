@@ -1,0 +1,133 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"lathe/internal/golden"
+)
+
+func TestHelp(t *testing.T) {
+	for _, c := range []string{"", "compile", "run", "tune", "inspect", "verify", "passes", "ops", "version"} {
+		t.Run(c, func(t *testing.T) {
+			args := append(strings.Fields(c), "--help")
+			out, errs, code := latheCommand(t, args...)
+			if code != exitOK || errs != "" {
+				t.Fatalf("exit code %d, %s", code, errs)
+			}
+			golden.Check(t, "help/"+strings.TrimSpace("lathe "+c), []byte(out))
+		})
+	}
+}
+
+func TestNoCommand(t *testing.T) {
+	out, errs, code := latheCommand(t)
+	help, _, _ := latheCommand(t, "--help")
+	if code != exitNothingToDo || out != "" || errs != help {
+		t.Errorf("exit code %d, printed %q and %q", code, out, errs)
+	}
+}
+
+// What is typed wrong ends with 2, what is understood and cannot be done with 4, and each says so in a line.
+func TestMistakes(t *testing.T) {
+	lines := []string{
+		"complie model.onnx", "micro", "tune --output records.json model.onnx", "--frob", "--config other compile model.onnx",
+		"compile", "compile a b", "compile --ouptut x model.onnx", "compile -output x model.onnx", "compile -tuner x model.onnx", "compile --print-ir x model.onnx",
+		"compile --target llvm -mcpu=skylake model.onnx", "compile --target llvm,cuda model.onnx", "compile --target opencl model.onnx",
+		"compile --target absent.json model.onnx", "compile --target llvm --target-llvm-mcpu= --target-llvm-jit=orcjit model.onnx",
+		"compile --target-cuda-arch=sm_80 model.onnx", "compile --target-llvm-mcup=x model.onnx",
+		"compile --opt-level 5 model.onnx", "compile -O x model.onnx", "compile --model-format onxn model.onnx",
+		"compile --input-shapes data model.onnx", "compile --dump-code ll,foo model.onnx", "compile --disabled-pass Nothing model.onnx",
+		"compile --tuning-records r.json model.onnx", "compile --mixed-precision model.onnx", "compile --executor aot model.onnx",
+		"compile --cross-compiler aarch64-linux-gnu-gcc model.onnx", "compile -f mlf model.onnx", "compile absent.onnx", "compile --output",
+		"run", "run absent.tar", "run model.onnx", "run --device cuda absent.tar", "run --device gpu absent.tar", "run --fill-mode noise absent.tar",
+		"run --rpc-key k absent.tar", "run --repeat 0 absent.tar", "run --threads many absent.tar", "run --preprocess x --image y absent.tar",
+		"run --std 0 --image y absent.tar", "run --mean 1 absent.tar", "run --number 3 absent.tar", "version please",
+	}
+	var b strings.Builder
+	t.Run("in a folder with a model", func(t *testing.T) {
+		t.Chdir(t.TempDir())
+		if err := os.WriteFile("model.onnx", []byte("x"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range lines {
+			_, errs, code := latheCommand(t, strings.Fields(line)...)
+			fmt.Fprintf(&b, "$ lathe %s\n%s[%d]\n\n", line, errs, code)
+			if code != exitUsage && code != exitFailed {
+				t.Errorf("%s: exit code %d", line, code)
+			}
+		}
+	})
+	// The list of passes belongs to the compiler.
+	known := strings.Join(passNames(), ", ")
+	golden.Check(t, "mistakes", []byte(strings.ReplaceAll(b.String(), "(choose from "+known+")", "(choose from PASSES)")))
+}
+
+// Abbreviations, lists of values and places of flags are argparse's.
+func TestExpand(t *testing.T) {
+	for _, c := range []struct{ command, in, want string }{
+		{"run", "--output p.npz --input c.npz m.tar", "--outputs=p.npz --inputs=c.npz m.tar"},
+		{"run", "m.tar --rep=3 --print-ti", "m.tar --repeat=3 --print-time"},
+		{"run", "--pro m.tar", "--profile m.tar"}, // ours is --preprocess, and --pro stays tvmc's
+		{"run", "--i x m.tar", "--inputs=x m.tar"},
+		{"run", "-i x -o y m.tar", "-i x -o y m.tar"},
+		{"compile", "--desired-layout NHWC NCHW model.onnx", "model.onnx --desired-layout=NHWC --desired-layout=NCHW"},
+		{"compile", "--desired-layout NHWC -O3 model.onnx", "--desired-layout=NHWC -O3 model.onnx"},
+		{"compile", "model.onnx --desired-layout NHWC NCHW", "model.onnx --desired-layout=NHWC --desired-layout=NCHW"},
+		{"compile", "--target=llvm --output -x m", "--target=llvm --output=-x m"},
+		{"compile", "--target-llvm-mcpu znver4 m", "--target-llvm-mcpu=znver4 m"},
+		{"compile", "-O 3 -- --m", "-O 3 -- --m"},
+	} {
+		a := &app{}
+		cmd, err := findCommand(a.root(), c.command)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := expand(cmd, strings.Fields(c.in))
+		if err != nil || strings.Join(got, " ") != c.want {
+			t.Errorf("%s %s:\ngot  %s, %v\nwant %s", c.command, c.in, strings.Join(got, " "), err, c.want)
+		}
+	}
+}
+
+func TestCompileOptions(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "target.json")
+	if err := os.WriteFile(file, []byte(`{"kind": "llvm", "mcpu": "znver3"}`), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	f := &compileFlags{optLevel: 2, dumpCode: "[ll, asm,ll]", moduleName: "net", desiredLayout: []string{"NHWC"}, printTimes: true,
+		target: targetFlags{text: file}}
+	o, err := f.options(os.Stdout)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.Target != "llvm -mcpu=znver3" || o.OptLevel != 2 || o.ModuleName != "net" || o.PrintPassTimes == nil ||
+		!slices.Equal(o.DumpCode, []string{"ll", "asm"}) || !slices.Equal(o.DesiredLayout, []string{"NHWC"}) {
+		t.Errorf("%+v", o)
+	}
+}
+
+// A failed write leaves the old file and nothing else.
+func TestWriteFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "out.npz")
+	if err := os.WriteFile(path, []byte("old"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := writeFile(path, func(w io.Writer) error { w.Write([]byte("half")); return os.ErrInvalid }); err == nil {
+		t.Error("no error")
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 1 {
+		t.Errorf("%v, %v", entries, err)
+	}
+	if b, _ := os.ReadFile(path); string(b) != "old" {
+		t.Errorf("the file holds %q", b)
+	}
+}

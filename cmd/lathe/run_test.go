@@ -1,0 +1,194 @@
+package main
+
+import (
+	"encoding/binary"
+	"image"
+	"image/color"
+	"image/png"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"lathe/internal/bundle"
+	"lathe/internal/golden"
+	"lathe/internal/npz"
+)
+
+func f32(v ...float32) []byte {
+	var b []byte
+	for _, f := range v {
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(f))
+	}
+	return b
+}
+
+func saveNpz(t *testing.T, arrays ...npz.Array) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "in.npz")
+	if err := writeFile(path, func(w io.Writer) error { return npz.Write(w, arrays) }); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+var data14 = bundle.TensorInfo{Name: "data", DType: "float32", Shape: []int{1, 4}}
+
+// The commands of the tutorial, with --output for --outputs.
+func TestRunTutorial(t *testing.T) {
+	pkg := copyPackage(t, []int{1, 4}, data14)
+	in := saveNpz(t, npz.Array{Name: "data", DType: "float32", Shape: []int{1, 4}, Data: f32(1, 4, 2, 3)})
+	to := filepath.Join(t.TempDir(), "predictions.npz")
+	out, errs, code := latheCommand(t, "run", "--inputs", in, "--output", to, "--print-time", "--repeat", "100", pkg)
+	if code != exitOK || errs != "" {
+		t.Fatalf("exit code %d, %s", code, errs)
+	}
+	block := regexp.MustCompile(`^Execution time summary:\n mean \(ms\)   median \(ms\)    max \(ms\)     min \(ms\)     std \(ms\)  \n` +
+		`( +\d+\.\d{4} +){5}\n$`)
+	if !block.MatchString(out) {
+		t.Errorf("printed %q", out)
+	}
+	got, err := npz.ReadFile(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != 1 || got[0].Name != "output_0" || string(got[0].Data) != string(f32(1, 4, 2, 3)) {
+		t.Errorf("outputs %+v", got)
+	}
+}
+
+func TestRunPrintTop(t *testing.T) {
+	pkg := copyPackage(t, []int{1, 4, 1, 1}, data14)
+	in := saveNpz(t, npz.Array{Name: "data", DType: "float32", Shape: []int{1, 4}, Data: f32(1, 4, 2, 3)})
+	out, _, code := latheCommand(t, "run", "-i", in, "--print-top", "3", pkg)
+	if want := "[[1. 3. 2.]\n [4. 3. 2.]]\n"; code != exitOK || out != want {
+		t.Errorf("exit code %d, printed %q, want %q", code, out, want)
+	}
+}
+
+// The lines of the C++ runner.
+func TestRunPicture(t *testing.T) {
+	img := image.NewNRGBA(image.Rect(0, 0, 12, 9))
+	for y := range 9 {
+		for x := range 12 {
+			img.SetNRGBA(x, y, color.NRGBA{uint8(20 * x), uint8(25 * y), 90, 255})
+		}
+	}
+	dir := t.TempDir()
+	cat, labels := filepath.Join(dir, "cat.png"), filepath.Join(dir, "labels.txt")
+	if err := writeFile(cat, func(w io.Writer) error { return png.Encode(w, img) }); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(labels, []byte("n02123045 tabby, tabby cat\nn02123159 tiger cat\nlynx\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	pkg := copyPackage(t, []int{1, 12}, bundle.TensorInfo{Name: "input0", DType: "float32", Shape: []int{1, 3, 2, 2}})
+	out, errs, code := latheCommand(t, "run", "--image", cat, "--preprocess", "imagenet-square", "--resize", "4x4", "--labels", labels, "--print-top", "2", pkg)
+	if code != exitOK || errs != "" {
+		t.Fatalf("exit code %d, %s", code, errs)
+	}
+	golden.Check(t, "run-picture", []byte(out))
+}
+
+func TestRunFill(t *testing.T) {
+	pkg := copyPackage(t, []int{1, 4}, data14, bundle.TensorInfo{Name: "mask", DType: "int64", Shape: []int{2}})
+	to := filepath.Join(t.TempDir(), "out.npz")
+	read := func(args ...string) []byte {
+		t.Helper()
+		_, errs, code := latheCommand(t, append([]string{"run", "-o", to, pkg}, args...)...)
+		if code != exitOK {
+			t.Fatal(errs)
+		}
+		got, err := npz.ReadFile(to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got[0].Data
+	}
+	if got := read("--fill-mode", "ones"); string(got) != string(f32(1, 1, 1, 1)) {
+		t.Errorf("ones: % x", got)
+	}
+	if got := read("--fill", "zeros"); string(got) != string(f32(0, 0, 0, 0)) {
+		t.Errorf("zeros: % x", got)
+	}
+	random := read()
+	if string(random) != string(read()) {
+		t.Error("random inputs differ from run to run")
+	}
+	for i := 0; i < 16; i += 4 {
+		if v := math.Float32frombits(binary.LittleEndian.Uint32(random[i:])); v < -1 || v >= 1 || v == 0 {
+			t.Errorf("random value %v", v)
+		}
+	}
+}
+
+func TestRunConverts(t *testing.T) {
+	pkg := copyPackage(t, []int{1, 4}, data14)
+	var wide []byte
+	for _, v := range []float64{0.1, 1, 2, 3} {
+		wide = binary.LittleEndian.AppendUint64(wide, math.Float64bits(v))
+	}
+	in := saveNpz(t, npz.Array{Name: "data", DType: "float64", Shape: []int{1, 4}, Data: wide})
+	to := filepath.Join(t.TempDir(), "out.npz")
+	_, errs, code := latheCommand(t, "run", "-i", in, "-o", to, pkg)
+	if want := "lathe: note: input \"data\" is float64 and the model expects float32: converted\n"; code != exitOK || errs != want {
+		t.Fatalf("exit code %d, printed %q, want %q", code, errs, want)
+	}
+	got, err := npz.ReadFile(to)
+	if err != nil || string(got[0].Data) != string(f32(0.1, 1, 2, 3)) {
+		t.Errorf("%v, %+v", err, got)
+	}
+}
+
+func TestRunErrors(t *testing.T) {
+	pkg := copyPackage(t, []int{1, 4}, data14, bundle.TensorInfo{Name: "ids", DType: "int32", Shape: []int{1}})
+	unknown := saveNpz(t, npz.Array{Name: "dta", DType: "float32", Shape: []int{1}, Data: f32(1)})
+	shape := saveNpz(t, npz.Array{Name: "data", DType: "float32", Shape: []int{4}, Data: f32(1, 2, 3, 4)})
+	value := saveNpz(t, npz.Array{Name: "ids", DType: "int64", Shape: []int{1}, Data: []byte{0, 0, 0, 0, 1, 0, 0, 0}})
+	for _, c := range []struct {
+		name string
+		args []string
+		want string
+	}{
+		{"unknown input", []string{"-i", unknown}, "the input tensor 'dta' is not in the graph. Expected inputs: 'data', 'ids'"},
+		{"shape", []string{"-i", shape}, "got float32[4], the model expects float32[1 4]"},
+		{"value", []string{"-i", value}, "cannot hold the value 4.294967296e+09 at position 0"},
+		{"no file", []string{"-i", "absent.npz"}, "absent.npz"},
+		{"picture", []string{"--image", "absent.png"}, "0 inputs could take a picture; name one"},
+		{"labels", []string{"--labels", "absent.txt"}, "absent.txt"},
+		{"output", []string{"-o", filepath.Join(t.TempDir(), "no", "such", "dir.npz")}, "writing"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, errs, code := latheCommand(t, append([]string{"run", pkg}, c.args...)...)
+			if code != exitFailed || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
+				t.Errorf("exit code %d, printed %q, want %q", code, errs, c.want)
+			}
+		})
+	}
+}
+
+func TestRunProfile(t *testing.T) {
+	pkg := copyPackage(t, []int{1, 4}, data14)
+	out, errs, code := latheCommand(t, "run", "--profile", "--repeat", "3", pkg)
+	if code != exitOK || errs != "" {
+		t.Fatalf("exit code %d, %s", code, errs)
+	}
+	for _, want := range []string{"Time (us)", "Share (%)", "GFLOP/s", "Bytes", "copy (Identity_0)", "sum"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is missing in\n%s", want, out)
+		}
+	}
+}
+
+func TestInspectPackage(t *testing.T) {
+	pkg := copyPackage(t, []int{1, 4}, data14)
+	out, errs, code := latheCommand(t, "inspect", "--steps", pkg)
+	if code != exitOK || errs != "" {
+		t.Fatalf("exit code %d, %s", code, errs)
+	}
+	out = regexp.MustCompile(`(library +)\d.*`).ReplaceAllString(out, "${1}SIZE")
+	golden.Check(t, "inspect-package", []byte(out))
+}
