@@ -37,7 +37,7 @@ func Compile(ctx context.Context, m *Model, o CompileOptions) (*Package, error) 
 	opts.Source = m.source
 	res, err := compile.Compile(ctx, g, opts)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", m.file, err)
+		return nil, err
 	}
 	if o.Notes != nil {
 		for _, n := range res.Notes {
@@ -106,7 +106,7 @@ func Verify(ctx context.Context, m *Model, o VerifyOptions) (*VerifyReport, erro
 	}
 	rows, err := compile.Verify(ctx, g, opts)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", m.file, err)
+		return nil, err
 	}
 	r := &VerifyReport{OK: true}
 	for _, row := range rows {

@@ -86,7 +86,7 @@ func hashFile(path string) (string, error) {
 func (m *Model) importGraph(notes func(string)) (*graph.Graph, error) {
 	g, err := onnx.Import(m.onnx, onnx.Options{Shapes: m.opts.Shapes, Notes: notes})
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", m.file, err)
+		return nil, err
 	}
 	return g, nil
 }

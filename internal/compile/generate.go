@@ -11,7 +11,7 @@ import (
 
 // passes is LLVM's pipeline for our kernels: register slots become SSA values, equal address arithmetic and loads of
 // neighbouring taps are computed once. More passes cost compile time and gain nothing on explicit vectors.
-const passes = "function(mem2reg,early-cse,instcombine,simplifycfg)"
+const passes = "function(mem2reg,early-cse,instcombine<no-verify-fixpoint>,simplifycfg)"
 
 // pauses are the instructions a spinning worker executes, by architecture.
 var pauses = map[target.Arch]string{
@@ -58,7 +58,7 @@ func (c *compiler) generate() error {
 	err = inParallel(c.ctx, c.Workers, len(texts), func(i int) error {
 		o, err := m.Compile(texts[i], passes)
 		if err != nil {
-			println(texts[i]); return fmt.Errorf("LLVM: %w", err)
+			return fmt.Errorf("LLVM: %w", err)
 		}
 		c.objects[i] = o
 		return nil

@@ -43,7 +43,10 @@ func resolve(t *testing.T, s string) *target.Target {
 func run(t *testing.T, g *graph.Graph, o Options, workers int, in []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	t.Helper()
 	res, err := Compile(context.Background(), g, o)
-	if dbg && res != nil { fmt.Println(res.Code["tir"]) ; fmt.Println(res.Code["ll"]) }
+	if dbg && res != nil {
+		fmt.Println(res.Code["tir"])
+		fmt.Println(res.Code["ll"])
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ import (
 //   - an operand or output that is no input, no constant and no result of an earlier node of the same graph;
 //   - a node, value or sub-graph that is in two places, or a result that does not know its node;
 //   - a type that is malformed, or whose element type or shape is not what inference finds;
-//   - a constant or known value whose bytes do not fit its type, or a constant that is not in plain layout;
+//   - a constant or known value whose bytes do not fit its type; bytes are in plain order whatever the layout;
 //   - operands and sub-graphs that do not match;
 //   - inputs without a name, inputs or outputs of one name. Sub-graphs are connected by place and need no names.
 func Verify(g *Graph) error {
@@ -167,12 +167,10 @@ func (v *verifier) constant(c *Value) error {
 	switch t := c.Const; {
 	case c.Def != nil:
 		return errors.New("is both a constant and the result of a node")
-	case c.Type.Layout != "":
-		return fmt.Errorf("is a constant of type %s, which is not in plain layout", c.Type)
 	case t.DType != c.Type.DType || !slices.Equal(t.Shape, c.Type.Shape):
 		return fmt.Errorf("is a constant of type %s with elements of type %s", c.Type, t.Type())
-	case len(t.Data) != c.Type.Bytes():
-		return fmt.Errorf("is a constant of type %s with %d bytes instead of %d", c.Type, len(t.Data), c.Type.Bytes())
+	case len(t.Data) != c.Type.With("").Bytes():
+		return fmt.Errorf("is a constant of type %s with %d bytes instead of %d", c.Type, len(t.Data), c.Type.With("").Bytes())
 	}
 	return nil
 }

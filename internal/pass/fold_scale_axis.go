@@ -1,6 +1,8 @@
 package pass
 
 import (
+	"slices"
+
 	"lathe/internal/graph"
 	"lathe/internal/op"
 	"lathe/internal/ops"
@@ -49,7 +51,7 @@ func foldScaleAxis(c *Context) error {
 	return nil
 }
 
-func isConv(d *op.Def) bool { return d == ops.Conv1d || d == ops.Conv2d || d == ops.Conv3d }
+func isConv(d *op.Def) bool { return slices.Contains(ops.Conv[:], d) }
 
 // constOperand returns the two operands of a commutative node when one is a constant.
 func constOperand(n *graph.Node) (data, constant *graph.Value) {

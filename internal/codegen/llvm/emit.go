@@ -213,14 +213,16 @@ func (e *emitter) alloc(s *loop.Alloc, body func()) {
 	}
 }
 
-// laneCount is the extent of the vector loops that access b along its last axis, 0 when all accesses are scalar.
+// laneCount is the greatest extent of the vector loops that access b along their lanes, 0 when all accesses are scalar.
 func laneCount(s loop.Stmt, b *loop.Buffer) int {
 	lanes := 0
 	var visit func(s loop.Stmt, v *expr.Var, n int)
 	visit = func(s loop.Stmt, v *expr.Var, n int) {
 		access := func(index []expr.Expr) {
-			if v != nil && len(index) > 0 && expr.Uses(index[len(index)-1], v) {
-				lanes = max(lanes, n)
+			for _, x := range index {
+				if v != nil && expr.Uses(x, v) {
+					lanes = max(lanes, n)
+				}
 			}
 		}
 		switch s := s.(type) {

@@ -25,57 +25,71 @@ func (e *emitter) element(b *loop.Buffer, l arith.Linear) (at int, vector bool) 
 	return p, vector
 }
 
-// slot returns the stack slot of the element at, whose type is n lanes of b's type, making it on first use.
-func (e *emitter) slot(b *loop.Buffer, buf *buffer, at, n int) string {
+// slot returns the stack slot that starts at an element, making it on first use. All slots of a buffer have one type:
+// the widest vector that any access uses, or a scalar.
+func (e *emitter) slot(b *loop.Buffer, buf *buffer, at int) string {
 	if s, ok := buf.slots[at]; ok {
 		return s
 	}
 	e.n++
 	s := fmt.Sprintf("%%s%d", e.n)
-	fmt.Fprintf(&e.slots, "  %s = alloca %s\n", s, memType(b.DType, n))
+	fmt.Fprintf(&e.slots, "  %s = alloca %s\n", s, memType(b.DType, buf.lanes))
 	buf.slots[at] = s
 	return s
 }
 
+func (e *emitter) readSlot(b *loop.Buffer, buf *buffer, at int) value {
+	raw := value{t: b.DType, lanes: buf.lanes}
+	raw.s = e.temp("load %s, ptr %s", memType(b.DType, buf.lanes), e.slot(b, buf, at))
+	return e.widen(raw)
+}
+
+func (e *emitter) writeSlot(b *loop.Buffer, buf *buffer, at int, v value) {
+	raw := e.narrow(b.DType, v)
+	e.line("store %s %s, ptr %s", memType(b.DType, buf.lanes), raw.s, e.slot(b, buf, at))
+}
+
+// whole reports whether an access covers exactly one slot.
+func (buf *buffer) whole(at, n int) bool { return buf.lanes == n && (n == 0 || at%n == 0) }
+
 func (e *emitter) loadReg(b *loop.Buffer, buf *buffer, l arith.Linear) value {
 	at, vector := e.element(b, l)
-	if vector || buf.lanes == 0 {
-		n := 0
-		if vector {
-			n = e.lanes
-		}
-		raw := value{t: b.DType, lanes: n}
-		raw.s = e.temp("load %s, ptr %s", memType(b.DType, n), e.slot(b, buf, at, n))
-		return e.widen(raw)
+	n := 0
+	if vector {
+		n = e.lanes
 	}
-	lane := at % buf.lanes
-	raw := value{t: b.DType, lanes: buf.lanes}
-	raw.s = e.temp("load %s, ptr %s", memType(b.DType, buf.lanes), e.slot(b, buf, at-lane, buf.lanes))
-	return e.lane(e.widen(raw), lane)
+	if buf.whole(at, n) {
+		return e.readSlot(b, buf, at)
+	}
+	one := func(i int) value { return e.lane(e.readSlot(b, buf, i-i%buf.lanes), i%buf.lanes) }
+	if n == 0 {
+		return one(at)
+	}
+	r := value{t: b.DType.Compute(), lanes: n, s: "poison"}
+	for i := range n {
+		r.s = e.temp("insertelement %s, %s, i64 %d", r, one(at+i), i)
+	}
+	return r
 }
 
 func (e *emitter) storeReg(b *loop.Buffer, buf *buffer, l arith.Linear, v value) {
 	at, vector := e.element(b, l)
-	switch {
-	case vector:
-		v = e.splat(v, e.lanes)
+	n := 0
+	if vector {
+		n = e.lanes
+		v = e.splat(v, n)
 		if e.mask != "" {
-			old := value{t: b.DType, lanes: e.lanes}
-			old.s = e.temp("load %s, ptr %s", memType(b.DType, e.lanes), e.slot(b, buf, at, e.lanes))
-			v = e.choose(value{t: types.Bool, lanes: e.lanes, s: e.mask}, v, e.widen(old))
+			v = e.choose(value{t: types.Bool, lanes: n, s: e.mask}, v, e.loadReg(b, buf, l))
 		}
-		raw := e.narrow(b.DType, v)
-		e.line("store %s %s, ptr %s", memType(b.DType, e.lanes), raw.s, e.slot(b, buf, at, e.lanes))
-	case buf.lanes == 0:
-		raw := e.narrow(b.DType, v)
-		e.line("store %s %s, ptr %s", memType(b.DType, 0), raw.s, e.slot(b, buf, at, 0))
-	default:
-		lane := at % buf.lanes
-		s := e.slot(b, buf, at-lane, buf.lanes)
-		mt := memType(b.DType, buf.lanes)
-		raw := e.narrow(b.DType, v)
-		old := e.temp("load %s, ptr %s", mt, s)
-		upd := e.temp("insertelement %s %s, %s %s, i64 %d", mt, old, memType(b.DType, 0), raw.s, lane)
-		e.line("store %s %s, ptr %s", mt, upd, s)
+	}
+	if buf.whole(at, n) {
+		e.writeSlot(b, buf, at, v)
+		return
+	}
+	for i := range max(n, 1) {
+		x := at + i
+		old := e.readSlot(b, buf, x-x%buf.lanes)
+		old.s = e.temp("insertelement %s, %s, i64 %d", old, e.lane(v, i), x%buf.lanes)
+		e.writeSlot(b, buf, x-x%buf.lanes, old)
 	}
 }
