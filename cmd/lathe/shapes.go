@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -12,17 +13,17 @@ func parseShapes(text string) (map[string][]int, error) {
 	shapes := make(map[string][]int)
 	rest := strings.TrimSpace(text)
 	if rest == "" {
-		return nil, fmt.Errorf(form)
+		return nil, errors.New(form)
 	}
 	for rest != "" {
 		head, after, ok := strings.Cut(rest, "[")
 		name, colon := strings.CutSuffix(strings.TrimSpace(head), ":")
 		if !ok || !colon || name == "" || strings.ContainsAny(name, " \t,]") {
-			return nil, fmt.Errorf(form)
+			return nil, errors.New(form)
 		}
 		dims, tail, ok := strings.Cut(after, "]")
 		if !ok {
-			return nil, fmt.Errorf(form)
+			return nil, errors.New(form)
 		}
 		shape, err := parseDims(dims)
 		if err != nil {
