@@ -3,6 +3,7 @@ package impl
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"lathe/internal/arith"
 	"lathe/internal/expr"
@@ -15,15 +16,15 @@ type Tile struct{ Rows, Vecs int }
 // ChooseTile picks the tile for an output of rows by vecs vectors on a machine with regs vector registers. The cost of
 // a step of the reduction is the most of: two multiply-adds a cycle, the latency of four cycles (with some slack: eight accumulators reach 92 % of peak), two loads a cycle.
 // broadcast tells whether one operand is shared by the vectors of a row (a product); without it vectors are not tiled.
-// A packed operand may force the number of vectors; 0 leaves it free.
+// A packed operand may force the number of vectors; 0 leaves it free among the divisors of vecs.
 func ChooseTile(rows, vecs, regs, forced int, broadcast bool) Tile {
 	best, bestCost := Tile{1, max(1, forced)}, 0.0
 	for v := 1; v <= min(4, vecs); v++ {
 		if forced > 0 && v != forced {
 			continue
 		}
-		if v > 1 && forced == 0 && !broadcast {
-			break
+		if v > 1 && forced == 0 && (!broadcast || vecs%v != 0) {
+			continue
 		}
 		for r := 1; r <= min(28, rows); r++ {
 			if r*v+v+1 > regs {
@@ -35,15 +36,11 @@ func ChooseTile(rows, vecs, regs, forced int, broadcast bool) Tile {
 				}
 				return max(float64(r*v)/2, 4.4, float64(r+v)/2)
 			}
-			nr, nv := rows/r, vecs/v
-			cost := float64(nr*nv)*step(r, v) + float64(nv)*step(rows%r, v) + float64(nr)*step(r, vecs%v) + step(rows%r, vecs%v)
+			cost := float64(vecs/v) * (float64(rows/r)*step(r, v) + step(rows%r, v))
 			// Equal costs: fewer tails, then larger tiles, which reuse more.
 			cost *= 1 - 0.001*float64(r*v)/float64(regs)
 			if rows%r != 0 {
 				cost *= 1.01
-			}
-			if vecs%v != 0 {
-				cost *= 1.02
 			}
 			if bestCost == 0 || cost < bestCost {
 				best, bestCost = Tile{r, v}, cost
@@ -83,17 +80,31 @@ func tile(k *kernel) (string, bool, error) {
 		outer = k.outerPart(out, acc, lane, spatial[:i])
 	}
 	forced := k.packedVecs(acc, accLoop(out, acc, outer))
-	if !k.vectorAxis(accLoop(out, acc, lane), accLoop(out, acc, outer), acc, lanes, forced) {
+	panel := 0
+	if n > lanes {
+		panel = k.packedVecs(acc, accLoop(out, acc, lane))
+	}
+	if !k.vectorAxis(accLoop(out, acc, lane), accLoop(out, acc, outer), acc, lanes, forced, panel) {
 		return "", false, nil
 	}
 	// From here on the rule applies: lane is the axis of vectors.
 	vecLoop := outer
 	if n > lanes {
+		if panel > lanes && panel < n { // the loop over panels is an outer one; the vectors of a panel are the tile's
+			_, i, err := k.s.Split(lane, panel)
+			if err != nil {
+				return "", false, err
+			}
+			lane = i
+		}
 		o, i, err := k.s.Split(lane, lanes)
 		if err != nil {
 			return "", false, err
 		}
 		vecLoop, lane = o, i
+	}
+	if panel > lanes {
+		forced = panel / lanes
 	}
 	rowLoop := k.rowAxis(out, acc, lane, vecLoop)
 	broadcast := k.broadcasts(out, acc, lane)
@@ -317,13 +328,20 @@ func (k *kernel) sameIndex(out, acc string) bool {
 
 // vectorAxis reports whether a loop of the accumulation is a good axis of vectors: every access, once the loop is split
 // into vectors and the loop over blocks as its packed operand asks, has stride 0 or 1 in it, and some load has stride 1.
-func (k *kernel) vectorAxis(lane, outer, acc string, lanes, forced int) bool {
+func (k *kernel) vectorAxis(lane, outer, acc string, lanes, forced, panel int) bool {
 	ok := false
 	k.try(func() bool {
 		if forced > 1 && outer != "" {
 			if _, _, err := k.s.Split(outer, forced); err != nil {
 				return false
 			}
+		}
+		if panel > lanes && panel < k.s.Extent(lane) {
+			_, i, err := k.s.Split(lane, panel)
+			if err != nil {
+				return false
+			}
+			lane = i
 		}
 		if k.s.Extent(lane) > lanes {
 			_, i, err := k.s.Split(lane, lanes)
@@ -405,12 +423,11 @@ func (k *kernel) broadcasts(out, acc, lane string) bool {
 	return slices.Contains(k.depends(out, acc, base(lane)), false)
 }
 
-// base strips the suffixes that splitting added to a loop's name.
+// base strips the suffixes that splitting added to a loop's name: the axis follows the last underscore.
 func base(name string) string {
-	for i := 0; i < len(name); i++ {
-		if name[i] == '.' {
-			return name[:i]
-		}
+	at := strings.LastIndexByte(name, '_')
+	if i := strings.IndexByte(name[at+1:], '.'); i >= 0 {
+		return name[:at+1+i]
 	}
 	return name
 }
