@@ -169,3 +169,5 @@ func eyeLike(c *call) *graph.Value {
 	}
 	return compose.Const(t)
 }
+
+func scalarInt(v int) *tensor.Tensor { return tensor.Scalar(int64(v)) }

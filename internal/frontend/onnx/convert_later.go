@@ -1,3 +1,3 @@
 package onnx
 
-var indexRows, quantRows, controlRows, sequenceRows, recurrentRows, microsoftRows []row
+var recurrentRows, microsoftRows []row

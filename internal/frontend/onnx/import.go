@@ -33,7 +33,7 @@ func Import(m *Model, o Options) (*graph.Graph, error) {
 	}
 	imp := &importer{
 		Builder: &compose.Builder{Graph: &graph.Graph{Name: m.Graph.Name}},
-		opts:    o, lists: map[*graph.Value][]*graph.Value{}, taken: map[string]bool{}, uses: map[string]int{},
+		rows:    byOperator, opts: o, lists: map[*graph.Value][]*graph.Value{}, taken: map[string]bool{}, uses: map[string]int{},
 		bytes: maxMadeBytes, nodes: maxNodes,
 	}
 	if imp.opts.Notes == nil {
@@ -63,6 +63,7 @@ const (
 // An importer turns one model into one graph. Sub-graphs of control flow are inlined into it.
 type importer struct {
 	*compose.Builder
+	rows  index // the converters of control flow use it, so that the table must not be used directly
 	opts  Options
 	lists map[*graph.Value][]*graph.Value // elements of the values that stand for sequences
 	taken map[string]bool                 // names of values
@@ -234,7 +235,7 @@ func (imp *importer) fresh(name string) string {
 
 // convert applies the row of the table for n.
 func (imp *importer) convert(n *Node, e *env) error {
-	r := find(n)
+	r := imp.rows.find(n)
 	if r == nil {
 		return &UnsupportedError{[]Missing{{Op: n.qualified(), Nodes: 1, First: n.describeFirst()}}}
 	}

@@ -284,4 +284,3 @@ func closeTo(x, y, relative, absolute float64) bool {
 	}
 	return math.Abs(x-y) <= absolute+relative*math.Abs(y)
 }
-

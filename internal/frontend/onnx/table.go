@@ -15,14 +15,16 @@ type row struct {
 }
 
 // table lists every operator that Import converts; each family stands with its functions.
-var table = slices.Concat(elementwiseRows, reduceRows, moveRows, indexRows, nnRows, normRows, quantRows,
+var table = slices.Concat(elementwiseRows, reduceRows, moveRows, imageRows, indexRows, nnRows, normRows, quantRows,
 	controlRows, sequenceRows, recurrentRows, constantRows, microsoftRows)
 
 type operator struct{ domain, op string }
 
-// byOperator holds the rows of each operator, newest first.
-var byOperator = func() map[operator][]row {
-	m := map[operator][]row{}
+// An index holds the rows of each operator, newest first.
+type index map[operator][]row
+
+var byOperator = func() index {
+	m := index{}
 	for _, r := range table {
 		k := operator{r.domain, r.op}
 		m[k] = append(m[k], r)
@@ -34,8 +36,8 @@ var byOperator = func() map[operator][]row {
 }()
 
 // find returns the newest row that is not newer than n's version of its operator set, or nil.
-func find(n *Node) *row {
-	rows := byOperator[operator{n.Domain, n.OpType}]
+func (m index) find(n *Node) *row {
+	rows := m[operator{n.Domain, n.OpType}]
 	for i := range rows {
 		if rows[i].since <= n.Version {
 			return &rows[i]
@@ -106,7 +108,7 @@ func unsupported(g *Graph, branches bool) []Missing {
 			if !needed[i] {
 				continue
 			}
-			if find(n) == nil {
+			if byOperator.find(n) == nil {
 				at, seen := place[n.qualified()]
 				if !seen {
 					at = len(list)

@@ -1,0 +1,91 @@
+package compose
+
+import (
+	"math"
+	"slices"
+
+	"lathe/internal/graph"
+	"lathe/internal/ops"
+	"lathe/internal/types"
+)
+
+// A ResizeSpec says to which extents some axes are resampled: by Sizes or, without, by Scales. KeepAspect "not_larger" or
+// "not_smaller" makes Sizes bounds within which all axes have one scale; any other value takes them as they are. Attrs
+// holds what does not depend on shapes.
+type ResizeSpec struct {
+	Axes       []int
+	Sizes      []int
+	Scales     []float64
+	ROI        []float64 // all starts, then all ends; for tf_crop_and_resize only
+	KeepAspect string
+	Attrs      ops.ResizeAttrs
+}
+
+// Resize resamples x.
+func (b *Builder) Resize(x *graph.Value, s ResizeSpec) *graph.Value {
+	rank, n := x.Type.Rank(), len(s.Axes)
+	given := len(s.Scales)
+	if s.Sizes != nil {
+		given = len(s.Sizes)
+	}
+	if given != n {
+		Fail("%d sizes or scales for %d axes", given, n)
+	}
+	a := s.Attrs
+	a.Sizes = slices.Clone(x.Type.Shape)
+	if s.Sizes != nil && s.KeepAspect != "not_larger" && s.KeepAspect != "not_smaller" {
+		for i, k := range s.Axes {
+			a.Sizes[k] = s.Sizes[i]
+		}
+	} else {
+		a.Scales = slices.Repeat([]float64{1}, rank)
+		s.scale(x.Type.Shape, &a)
+	}
+	if a.CoordinateTransformationMode == "tf_crop_and_resize" {
+		if len(s.ROI) != 2*n {
+			Fail("roi has %d numbers for %d axes", len(s.ROI), n)
+		}
+		a.ROI = append(make([]float64, rank), slices.Repeat([]float64{1}, rank)...)
+		for i, k := range s.Axes {
+			a.ROI[k], a.ROI[rank+k] = s.ROI[i], s.ROI[n+i]
+		}
+	} else if slices.Equal(a.Sizes, x.Type.Shape) && !slices.ContainsFunc(a.Scales, func(f float64) bool { return f != 1 }) {
+		return x
+	}
+	return b.Apply(ops.Resize, a, x)
+}
+
+// scale sets Sizes and Scales where scales decide: the product in float32, rounded down, as ONNX Runtime has it, or with
+// KeepAspect the one scale that fits all sizes, rounded to nearest.
+func (s ResizeSpec) scale(shape []int, a *ops.ResizeAttrs) {
+	if s.Sizes == nil {
+		for i, k := range s.Axes {
+			if f := s.Scales[i]; !(f > 0) || f*float64(shape[k]) > types.MaxElements {
+				Fail("scale %v of axis %d", f, k)
+			}
+			a.Scales[k] = s.Scales[i]
+			a.Sizes[k] = int(float32(shape[k]) * float32(s.Scales[i]))
+		}
+		return
+	}
+	f := math.Inf(1)
+	if s.KeepAspect == "not_smaller" {
+		f = 0
+	}
+	for i, k := range s.Axes {
+		ratio := float64(s.Sizes[i]) / float64(shape[k])
+		if s.KeepAspect == "not_smaller" {
+			f = max(f, ratio)
+		} else {
+			f = min(f, ratio)
+		}
+	}
+	for _, k := range s.Axes {
+		a.Scales[k] = f
+		if size := f*float64(shape[k]) + 0.5; size >= 0 && size <= types.MaxElements {
+			a.Sizes[k] = int(size)
+		} else {
+			Fail("axis %d would have %v elements", k, size)
+		}
+	}
+}

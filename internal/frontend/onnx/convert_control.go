@@ -1,0 +1,286 @@
+package onnx
+
+import (
+	"fmt"
+	"slices"
+
+	"lathe/internal/compose"
+	"lathe/internal/graph"
+	"lathe/internal/ops"
+	"lathe/internal/types"
+)
+
+// Control flow is resolved here: the branch that a known condition takes is inlined, loops of a known length are
+// unrolled. A condition that depends on input data computes both branches and selects: operators are total and have no
+// side effects.
+var controlRows = []row{
+	{"If", "", 1, ifElse}, {"Loop", "", 1, loop}, {"Scan", "", 8, scanBatched}, {"Scan", "", 9, scan},
+}
+
+// maxIterations bounds how far a loop is unrolled.
+const maxIterations = 1024
+
+// inline converts a sub-graph in place, with its inputs bound to values, and returns its outputs.
+func (c *call) inline(g *Graph, inputs values) values {
+	if len(inputs) != len(g.Inputs) {
+		compose.Fail("graph %q has %d inputs instead of %d", g.Name, len(g.Inputs), len(inputs))
+	}
+	e := &env{around: c.env, values: map[string]*graph.Value{}}
+	for i, in := range g.Inputs {
+		e.values[in.Name] = inputs[i]
+	}
+	if c.depth++; c.depth > maxDepth {
+		compose.Fail("control flow is nested more than %d deep", maxDepth)
+	}
+	defer func() { c.depth-- }()
+	origin := c.Origin
+	if err := c.body(g, e); err != nil {
+		compose.Fail("%w", err)
+	}
+	c.Origin = origin
+	var out values
+	for _, o := range g.Outputs {
+		v := e.lookup(o.Name)
+		if v == nil {
+			compose.Fail("graph %q: output %q has no value", g.Name, o.Name)
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+func ifElse(c *call) values {
+	yes, no := c.attrGraph("then_branch"), c.attrGraph("else_branch")
+	if known := c.x(0).Value(); known != nil {
+		if known.Len() != 1 {
+			compose.Fail("the condition has %d elements instead of one", known.Len())
+		}
+		if known.Int(0) != 0 {
+			return c.inline(yes, nil)
+		}
+		return c.inline(no, nil)
+	}
+	condition := c.scalar(c.x(0))
+	a, b := c.inline(yes, nil), c.inline(no, nil)
+	if len(a) != len(b) {
+		compose.Fail("its branches have %d and %d outputs", len(a), len(b))
+	}
+	out := make(values, len(a))
+	for i := range a {
+		out[i] = c.selected(condition, a[i], b[i], i)
+	}
+	return out
+}
+
+// selected is a where condition holds and b elsewhere.
+func (c *call) selected(condition, a, b *graph.Value, i int) *graph.Value {
+	switch {
+	case a == b:
+		return a
+	case c.isList(a) || c.isList(b):
+		compose.Fail("output %d is a sequence chosen by a condition that depends on input data, which is not supported", i)
+	case !a.Type.Equal(b.Type):
+		compose.Fail("its condition depends on input data, and output %d is %s in one branch and %s in the other, which is not supported", i, a.Type, b.Type)
+	}
+	return c.Do(ops.Where, condition, a, b)
+}
+
+// loop unrolls a loop whose trip count is known, or whose condition turns out to be false after some iterations.
+func loop(c *call) values {
+	body := c.attrGraph("body")
+	trips := -1
+	if c.present(0) {
+		trips = c.knownInt(0, "the trip count")
+	}
+	condition := c.opt(1)
+	if condition == nil && trips < 0 {
+		compose.Fail("an endless loop is not supported")
+	}
+	carried := slices.Clone(c.in[min(2, len(c.in)):])
+	if len(body.Outputs) < 1+len(carried) {
+		compose.Fail("the body has %d outputs for %d carried values", len(body.Outputs), len(carried))
+	}
+	stacks := make([]values, len(body.Outputs)-1-len(carried))
+	for i := 0; trips < 0 || i < trips; i++ {
+		if condition != nil && !c.holds(condition) {
+			break
+		}
+		if i == maxIterations {
+			compose.Fail("a loop of more than %d iterations is not supported", maxIterations)
+		}
+		inputs := append(values{compose.Const(scalarInt(i)), c.trueOr(condition)}, carried...)
+		out := c.inline(body, inputs)
+		if condition != nil || out[0].Value() == nil || out[0].Value().Int(0) == 0 {
+			condition = out[0]
+		}
+		carried = out[1 : 1+len(carried)]
+		for k, v := range out[1+len(carried):] {
+			stacks[k] = append(stacks[k], v)
+		}
+	}
+	return append(slices.Clone(carried), c.stacked(body.Outputs[1+len(carried):], stacks, nil, nil)...)
+}
+
+// holds reports whether a loop goes on.
+func (c *call) holds(condition *graph.Value) bool {
+	t := condition.Value()
+	if t == nil || t.Len() != 1 {
+		compose.Fail("the condition of the loop depends on input data, which is not supported")
+	}
+	return t.Int(0) != 0
+}
+
+func (c *call) trueOr(condition *graph.Value) *graph.Value {
+	if condition != nil {
+		return condition
+	}
+	return compose.Full(types.Bool, 1)
+}
+
+// stacked joins the slices that the iterations of a loop or scan gave. axes and reversed, where there are any, say along
+// which axis and whether the last slice comes first.
+func (c *call) stacked(infos []ValueInfo, stacks []values, axes []int, reversed []bool) values {
+	var out values
+	for k, steps := range stacks {
+		if len(steps) == 0 {
+			out = append(out, c.emptyStack(infos[k]))
+			continue
+		}
+		for _, v := range steps {
+			if c.isList(v) {
+				compose.Fail("a sequence as a scan output is not supported")
+			}
+			if !v.Type.Equal(steps[0].Type) {
+				compose.Fail("scan output %d is %s in one iteration and %s in another", k, steps[0].Type, v.Type)
+			}
+		}
+		at := 0
+		if axes != nil {
+			at = axis(axes[k], steps[0].Type.Rank()+1)
+		}
+		if reversed != nil && reversed[k] {
+			slices.Reverse(steps)
+		}
+		out = append(out, c.Stack(at, steps...))
+	}
+	return out
+}
+
+// emptyStack is the scan output of a loop without iterations, whose type only the body declares.
+func (c *call) emptyStack(info ValueInfo) *graph.Value {
+	d, err := dtypeFor(info.Elem)
+	if err != nil || !info.Ranked {
+		compose.Fail("scan output %q of a loop without iterations has no declared type, which is not supported", info.Name)
+	}
+	dims := []int{0}
+	for _, x := range info.Dims {
+		dims = append(dims, max(int(x.Value), 0))
+	}
+	return compose.Full(d, 0, dims...)
+}
+
+// A scanning holds the attributes of Scan.
+type scanning struct {
+	body                  *Graph
+	states, inputs, outs  int
+	inAxes, outAxes       []int
+	inReverse, outReverse []bool
+}
+
+func (c *call) scanning(operands int) scanning {
+	s := scanning{body: c.attrGraph("body"), inputs: c.attrInt("num_scan_inputs", 0)}
+	s.states = operands - s.inputs
+	s.outs = len(s.body.Outputs) - s.states
+	if s.states < 0 || s.inputs < 1 || s.outs < 0 {
+		compose.Fail("num_scan_inputs is %d; there are %d operands, and the body has %d outputs", s.inputs, operands, len(s.body.Outputs))
+	}
+	return s
+}
+
+func scan(c *call) values {
+	s := c.scanning(len(c.in))
+	s.inAxes, s.outAxes = c.attrIntsOr("scan_input_axes", s.inputs, 0), c.attrIntsOr("scan_output_axes", s.outs, 0)
+	s.inReverse = flags(c.attrIntsOr("scan_input_directions", s.inputs, 0))
+	s.outReverse = flags(c.attrIntsOr("scan_output_directions", s.outs, 0))
+	return c.scan(s, c.all())
+}
+
+func flags(v []int) []bool {
+	out := make([]bool, len(v))
+	for i, n := range v {
+		out[i] = n != 0
+	}
+	return out
+}
+
+func (c *call) scan(s scanning, in values) values {
+	states, sources := slices.Clone(in[:s.states]), in[s.states:]
+	length := 0
+	for k, x := range sources {
+		s.inAxes[k] = axis(s.inAxes[k], x.Type.Rank())
+		n := x.Type.Shape[s.inAxes[k]]
+		if k > 0 && n != length {
+			compose.Fail("scan inputs of %d and %d steps", length, n)
+		}
+		length = n
+	}
+	if length > maxIterations {
+		compose.Fail("a scan of %d steps is not supported; %d are", length, maxIterations)
+	}
+	stacks := make([]values, s.outs)
+	for i := range length {
+		inputs := slices.Clone(states)
+		for k, x := range sources {
+			at := i
+			if s.inReverse[k] {
+				at = length - 1 - i
+			}
+			inputs = append(inputs, c.At(x, s.inAxes[k], at))
+		}
+		out := c.inline(s.body, inputs)
+		states = out[:s.states]
+		for k, v := range out[s.states:] {
+			stacks[k] = append(stacks[k], v)
+		}
+	}
+	return append(slices.Clone(states), c.stacked(s.body.Outputs[s.states:], stacks, s.outAxes, s.outReverse)...)
+}
+
+// scanBatched is opset 8: operand 0 holds the lengths, and every other operand has a batch axis in front, whose entries
+// are scanned on their own.
+func scanBatched(c *call) values {
+	if c.present(0) {
+		compose.Fail("sequence_lens is not supported")
+	}
+	in := c.in[1:]
+	s := c.scanning(len(in))
+	s.inAxes, s.outAxes = make([]int, s.inputs), make([]int, s.outs)
+	s.inReverse, s.outReverse = flags(c.attrIntsOr("directions", s.inputs, 0)), make([]bool, s.outs)
+	if len(in) == 0 || in[0].Type.Rank() == 0 {
+		compose.Fail("operand %s has no batch axis", fmt.Sprint(in))
+	}
+	var parts []values
+	for b := range in[0].Type.Shape[0] {
+		var one values
+		for i := range in {
+			x := c.x(1 + i)
+			if x.Type.Rank() == 0 || x.Type.Shape[0] != in[0].Type.Shape[0] {
+				compose.Fail("operand %s has another batch axis", x.Type)
+			}
+			one = append(one, c.At(x, 0, b))
+		}
+		parts = append(parts, c.scan(s, one))
+	}
+	if len(parts) == 0 {
+		compose.Fail("an empty batch is not supported")
+	}
+	out := make(values, len(parts[0]))
+	for i := range out {
+		var all values
+		for _, p := range parts {
+			all = append(all, p[i])
+		}
+		out[i] = c.Stack(0, all...)
+	}
+	return out
+}
