@@ -105,10 +105,12 @@ func convTranspose(c *call) *graph.Value {
 }
 
 // pool reads the attributes that all poolings share.
-func (c *call) pool() (w compose.Window, ceil bool) {
-	c.wantRank(0, 3)
+func (c *call) pool(x *graph.Value) (w compose.Window, ceil bool) {
+	if x.Type.Rank() < 3 {
+		compose.Fail("pooling of %s, which has no spatial axes", x.Type)
+	}
 	kernel := c.attrInts("kernel_shape")
-	in := c.shape(0)[2:]
+	in := x.Type.Shape[2:]
 	if len(kernel) != len(in) {
 		compose.Fail("kernel_shape %v for %d spatial axes", kernel, len(in))
 	}
@@ -116,7 +118,7 @@ func (c *call) pool() (w compose.Window, ceil bool) {
 }
 
 func maxPool(c *call) values {
-	w, ceil := c.pool()
+	w, ceil := c.pool(c.x(0))
 	columns := c.attrInt("storage_order", 0) == 1
 	if len(c.node.Outputs) > 1 && c.node.Outputs[1] != "" {
 		return c.Results(ops.MaxPoolIndices, ops.MaxPoolIndicesAttrs{
@@ -126,11 +128,13 @@ func maxPool(c *call) values {
 	return values{c.Apply(d, ops.PoolAttrs{PoolSize: w.Kernel, Strides: w.Strides, Padding: w.Padding, Dilation: w.Dilation, CeilMode: ceil}, c.x(0))}
 }
 
-func averagePool(c *call) *graph.Value {
-	w, ceil := c.pool()
+func averagePool(c *call) *graph.Value { return c.averagePoolOf(c.x(0)) }
+
+func (c *call) averagePoolOf(x *graph.Value) *graph.Value {
+	w, ceil := c.pool(x)
 	d := byRank(len(w.In), ops.AvgPool1d, ops.AvgPool2d, ops.AvgPool3d)
 	return c.Apply(d, ops.AvgPoolAttrs{PoolSize: w.Kernel, Strides: w.Strides, Padding: w.Padding, Dilation: w.Dilation,
-		CeilMode: ceil, CountIncludePad: c.attrBool("count_include_pad", false)}, c.x(0))
+		CeilMode: ceil, CountIncludePad: c.attrBool("count_include_pad", false)}, x)
 }
 
 // norm is the attribute p, a float in opset 1.
@@ -146,7 +150,7 @@ func (c *call) norm() int {
 }
 
 func lpPool(c *call) *graph.Value {
-	w, ceil := c.pool()
+	w, ceil := c.pool(c.x(0))
 	return c.Apply(ops.LpPool, ops.LpPoolAttrs{PoolSize: w.Kernel, Strides: w.Strides, Padding: w.Padding, Dilation: w.Dilation,
 		CeilMode: ceil, P: c.norm()}, c.x(0))
 }
@@ -201,7 +205,7 @@ func softmax(d *op.Def) func(c *call) values {
 // softmaxFlat is the meaning before opset 13: the axes from the given one on count as one.
 func softmaxFlat(d *op.Def) func(c *call) values {
 	return func(c *call) values {
-		return values{c.flat(c.attrInt("axis", 1), func(x *graph.Value, a int) *graph.Value {
+		return values{c.flattened(c.x(0), c.attrInt("axis", 1), func(x *graph.Value, a int) *graph.Value {
 			return c.Apply(d, ops.SoftmaxAttrs{Axis: a}, x)
 		})}
 	}
@@ -211,12 +215,11 @@ func hardmax(c *call) values {
 	return values{c.Hardmax(c.x(0), axis(c.attrInt("axis", -1), c.rank(0)))}
 }
 
-func hardmaxFlat(c *call) values { return values{c.flat(c.attrInt("axis", 1), c.Hardmax)} }
+func hardmaxFlat(c *call) values { return values{c.flattened(c.x(0), c.attrInt("axis", 1), c.Hardmax)} }
 
-// flat applies f to operand 0 with the axes from at on joined to one. Where all but one of these have extent 1, f
-// applies to that axis and the operand keeps its shape.
-func (c *call) flat(at int, f func(x *graph.Value, axis int) *graph.Value) *graph.Value {
-	x := c.x(0)
+// flattened applies f to x with the axes from at on joined to one. Where all but one of these have extent 1, f applies
+// to that axis and x keeps its shape.
+func (c *call) flattened(x *graph.Value, at int, f func(x *graph.Value, axis int) *graph.Value) *graph.Value {
 	rank := x.Type.Rank()
 	if at < 0 {
 		at += rank

@@ -1,0 +1,226 @@
+package compose
+
+import (
+	"slices"
+
+	"lathe/internal/graph"
+	"lathe/internal/ops"
+)
+
+// A Recurrent describes a recurrent layer in ONNX's form: X is [steps, batch, inputs], W [directions, gates*hidden,
+// inputs], R [directions, gates*hidden, hidden], B [directions, 2*gates*hidden], Lens [batch], H and C [directions, batch,
+// hidden] and P [directions, 3*hidden]; all but X, W and R may be nil.
+type Recurrent struct {
+	X, W, R, B, Lens, H, C, P *graph.Value
+
+	Reverse     []bool         // for each direction
+	Activations [][]Activation // for each direction: f, g and, for LSTM, h
+	Clip        float64        // bound of what activations are applied to; 0 for none
+	InputForget bool           // LSTM: the forget gate is 1 less the input gate
+	// LinearBeforeReset lets GRU apply the reset gate behind the product with R instead of before it.
+	LinearBeforeReset bool
+}
+
+// An Activation is a function of one element.
+type Activation func(b *Builder, x *graph.Value) *graph.Value
+
+// maxSteps bounds how far a layer is unrolled in time.
+const maxSteps = 2048
+
+// A direction holds what one direction of a layer needs at each step.
+type direction struct {
+	*Builder
+	*Recurrent
+	hidden  int
+	r       *graph.Value // [gates*hidden, hidden]
+	rBias   *graph.Value // [gates*hidden] or nil
+	p       []*graph.Value
+	f, g, h Activation
+}
+
+// step computes the state behind a step from x*W (and bias), and the state before it.
+type step func(d *direction, x, h, c *graph.Value) (*graph.Value, *graph.Value)
+
+// LSTM gives the outputs [steps, directions, batch, hidden] and the last states [directions, batch, hidden].
+func (b *Builder) LSTM(r Recurrent) (y, h, c *graph.Value) { return b.recur(&r, 4, 3, lstmStep) }
+
+// GRU is like LSTM, without the cell state.
+func (b *Builder) GRU(r Recurrent) (y, h *graph.Value) {
+	y, h, _ = b.recur(&r, 3, 2, gruStep)
+	return y, h
+}
+
+// RNN is like GRU, with one gate.
+func (b *Builder) RNN(r Recurrent) (y, h *graph.Value) {
+	y, h, _ = b.recur(&r, 1, 1, rnnStep)
+	return y, h
+}
+
+func (b *Builder) recur(r *Recurrent, gates, functions int, next step) (y, h, c *graph.Value) {
+	r.check(gates, functions)
+	steps := r.X.Type.Shape[0]
+	outputs := make([][]*graph.Value, steps)
+	var hs, cs []*graph.Value
+	for i := range r.Reverse {
+		ys, h, c := b.oneDirection(r, i, gates, next)
+		for t, y := range ys {
+			outputs[t] = append(outputs[t], y)
+		}
+		hs, cs = append(hs, h), append(cs, c)
+	}
+	rows := make([]*graph.Value, steps)
+	for t, o := range outputs {
+		rows[t] = b.Stack(0, o...)
+	}
+	return b.Stack(0, rows...), b.Stack(0, hs...), b.Stack(0, cs...)
+}
+
+// check tests the shapes that the composition relies on.
+func (r *Recurrent) check(gates, functions int) {
+	if r.X.Type.Rank() != 3 || r.W.Type.Rank() != 3 || r.R.Type.Rank() != 3 {
+		Fail("X %s, W %s and R %s; all must have three axes", r.X.Type, r.W.Type, r.R.Type)
+	}
+	directions, hidden := len(r.Reverse), r.R.Type.Shape[2]
+	steps, batch, inputs := r.X.Type.Shape[0], r.X.Type.Shape[1], r.X.Type.Shape[2]
+	want := func(name string, v *graph.Value, shape ...int) {
+		if v != nil && !slices.Equal(v.Type.Shape, shape) {
+			Fail("%s has shape %v; it must be %v", name, v.Type.Shape, shape)
+		}
+	}
+	want("W", r.W, directions, gates*hidden, inputs)
+	want("R", r.R, directions, gates*hidden, hidden)
+	want("B", r.B, directions, 2*gates*hidden)
+	want("sequence_lens", r.Lens, batch)
+	want("initial_h", r.H, directions, batch, hidden)
+	want("initial_c", r.C, directions, batch, hidden)
+	want("P", r.P, directions, 3*hidden)
+	if steps < 1 || steps > maxSteps {
+		Fail("a recurrent layer of %d steps is not supported; 1 to %d are", steps, maxSteps)
+	}
+	for _, a := range r.Activations {
+		if len(a) != functions {
+			Fail("%d activations for each direction instead of %d", len(a), functions)
+		}
+	}
+}
+
+// oneDirection gives the output of each step, in the order of X, and the last states.
+func (b *Builder) oneDirection(r *Recurrent, i, gates int, next step) (ys []*graph.Value, h, c *graph.Value) {
+	d := &direction{Builder: b, Recurrent: r, hidden: r.R.Type.Shape[2], r: b.At(r.R, 0, i), f: r.Activations[i][0]}
+	d.g, d.h = r.Activations[i][min(1, len(r.Activations[i])-1)], r.Activations[i][len(r.Activations[i])-1]
+	if r.P != nil {
+		d.p = b.Split(b.At(r.P, 0, i), 0, d.hidden, d.hidden, d.hidden)
+	}
+	x := r.X
+	if r.Reverse[i] && r.Lens != nil {
+		x = d.reversed(x)
+	}
+	x = b.Do(ops.Dense, x, b.At(r.W, 0, i))
+	if r.B != nil {
+		bias := b.Split(b.At(r.B, 0, i), 0, gates*d.hidden, gates*d.hidden)
+		x, d.rBias = b.Do(ops.Add, x, bias[0]), bias[1]
+	}
+	h, c = d.initial(r.H, i), d.initial(r.C, i)
+	steps := x.Type.Shape[0]
+	ys = make([]*graph.Value, steps)
+	for k := range steps {
+		t := k
+		if r.Reverse[i] && r.Lens == nil {
+			t = steps - 1 - k
+		}
+		newH, newC := next(d, b.At(x, 0, t), h, c)
+		if r.Lens == nil {
+			ys[t], h, c = newH, newH, newC
+			continue
+		}
+		valid := b.ExpandDims(b.Do(ops.Greater, r.Lens, Like(r.Lens, float64(t))), 1)
+		ys[t] = b.Do(ops.Where, valid, newH, Like(newH, 0))
+		h, c = b.Do(ops.Where, valid, newH, h), b.Do(ops.Where, valid, newC, c)
+	}
+	if r.Reverse[i] && r.Lens != nil {
+		y := d.reversed(b.Stack(0, ys...))
+		for t := range ys {
+			ys[t] = b.At(y, 0, t)
+		}
+	}
+	return ys, h, c
+}
+
+// reversed turns the valid part of each sequence around.
+func (d *direction) reversed(x *graph.Value) *graph.Value {
+	return d.Apply(ops.ReverseSequence, ops.ReverseSequenceAttrs{SeqAxis: 0, BatchAxis: 1}, x, d.Lens)
+}
+
+// initial is the state of direction i before the first step: zero where none is given.
+func (d *direction) initial(v *graph.Value, i int) *graph.Value {
+	if v == nil {
+		return Full(d.X.Type.DType, 0, d.X.Type.Shape[1], d.hidden)
+	}
+	return d.At(v, 0, i)
+}
+
+// bounded limits what an activation is applied to.
+func (d *direction) bounded(x *graph.Value) *graph.Value {
+	if d.Clip == 0 {
+		return x
+	}
+	return d.Apply(ops.Clip, ops.ClipAttrs{HasMin: true, Min: -d.Clip, HasMax: true, Max: d.Clip}, x)
+}
+
+// plus is x + y*z.
+func (d *direction) plus(x, y, z *graph.Value) *graph.Value {
+	return d.Do(ops.Add, x, d.Do(ops.Multiply, y, z))
+}
+
+// oneLess is 1 - x.
+func (d *direction) oneLess(x *graph.Value) *graph.Value { return d.Do(ops.Subtract, Like(x, 1), x) }
+
+// product is h*R^T, of the rows [from, to) of R, plus the bias of these rows.
+func (d *direction) product(h *graph.Value, from, to int) *graph.Value {
+	y := d.Do(ops.Dense, h, d.Slice(d.r, 0, from*d.hidden, to*d.hidden))
+	if d.rBias == nil {
+		return y
+	}
+	return d.Do(ops.Add, y, d.Slice(d.rBias, 0, from*d.hidden, to*d.hidden))
+}
+
+// lstmStep has the gates in the order input, output, forget, cell.
+func lstmStep(d *direction, x, h, c *graph.Value) (*graph.Value, *graph.Value) {
+	n := d.hidden
+	gates := d.Split(d.Do(ops.Add, x, d.product(h, 0, 4)), 1, n, n, n, n)
+	i, o, f, candidate := gates[0], gates[1], gates[2], gates[3]
+	if d.p != nil {
+		i, f = d.plus(i, d.p[0], c), d.plus(f, d.p[2], c)
+	}
+	i = d.f(d.Builder, d.bounded(i))
+	if d.InputForget {
+		f = d.oneLess(i)
+	} else {
+		f = d.f(d.Builder, d.bounded(f))
+	}
+	c = d.plus(d.Do(ops.Multiply, f, c), i, d.g(d.Builder, d.bounded(candidate)))
+	if d.p != nil {
+		o = d.plus(o, d.p[1], c)
+	}
+	return d.Do(ops.Multiply, d.f(d.Builder, d.bounded(o)), d.h(d.Builder, c)), c
+}
+
+// gruStep has the gates in the order update, reset, hidden.
+func gruStep(d *direction, x, h, c *graph.Value) (*graph.Value, *graph.Value) {
+	n := d.hidden
+	parts := d.Split(x, 1, 2*n, n)
+	gates := d.Split(d.f(d.Builder, d.bounded(d.Do(ops.Add, parts[0], d.product(h, 0, 2)))), 1, n, n)
+	z, reset := gates[0], gates[1]
+	var candidate *graph.Value
+	if d.LinearBeforeReset {
+		candidate = d.plus(parts[1], reset, d.product(h, 2, 3))
+	} else {
+		candidate = d.Do(ops.Add, parts[1], d.product(d.Do(ops.Multiply, reset, h), 2, 3))
+	}
+	candidate = d.g(d.Builder, d.bounded(candidate))
+	return d.plus(d.Do(ops.Multiply, d.oneLess(z), candidate), z, h), c
+}
+
+func rnnStep(d *direction, x, h, c *graph.Value) (*graph.Value, *graph.Value) {
+	return d.f(d.Builder, d.bounded(d.Do(ops.Add, x, d.product(h, 0, 1)))), c
+}

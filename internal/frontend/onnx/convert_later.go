@@ -1,3 +1,0 @@
-package onnx
-
-var recurrentRows, microsoftRows []row

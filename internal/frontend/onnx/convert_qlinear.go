@@ -1,0 +1,119 @@
+package onnx
+
+import (
+	"lathe/internal/compose"
+	"lathe/internal/graph"
+	"lathe/internal/op"
+	"lathe/internal/ops"
+	"lathe/internal/types"
+)
+
+// ONNX Runtime's operators on quantised tensors. All but QGemm compute in float32 between dequantising and quantising,
+// as ONNX Runtime's own kernels do by tables or vectors.
+var qlinearRows = []row{
+	{"QLinearAdd", microsoft, 1, qlinearBinary(ops.Add)}, {"QLinearMul", microsoft, 1, qlinearBinary(ops.Multiply)},
+	{"QLinearSigmoid", microsoft, 1, qlinearUnary((*call).qsigmoid)}, {"QLinearLeakyRelu", microsoft, 1, qlinearUnary((*call).qleakyRelu)},
+	{"QLinearSoftmax", microsoft, 1, qlinearUnary((*call).qsoftmax)},
+	{"QLinearAveragePool", microsoft, 1, qlinearUnary((*call).qaveragePool)},
+	{"QLinearGlobalAveragePool", microsoft, 1, qlinearUnary((*call).qglobalAveragePool)},
+	{"QLinearConcat", microsoft, 1, qlinearConcat}, {"QGemm", microsoft, 1, one(qgemm)},
+	{"QuantizeLinear", microsoft, 1, one(quantizeLinear)}, {"DequantizeLinear", microsoft, 1, one(dequantizeLinear)},
+}
+
+const microsoft = "com.microsoft"
+
+// quantized is the tensor at operand i with scale and zero point behind it.
+func (c *call) quantized(i int) compose.Quantized {
+	return compose.Quantized{Value: c.x(i), Scale: c.scalar(c.x(i + 1)), Zero: c.scalar(c.zeroPoint(i+2, c.x(i)))}
+}
+
+// requantized quantises x by the scale at operand i and the zero point behind it, which is 0 of like's type if absent.
+func (c *call) requantized(x *graph.Value, i int, like *graph.Value) *graph.Value {
+	return c.Quantize(x, c.scalar(c.x(i)), c.scalar(c.zeroPoint(i+1, like)))
+}
+
+func qlinearBinary(d *op.Def) func(c *call) values {
+	return func(c *call) values {
+		a, b := c.Dequantize(c.quantized(0)), c.Dequantize(c.quantized(3))
+		return values{c.requantized(c.Do(d, a, b), 6, c.x(0))}
+	}
+}
+
+func qlinearUnary(f func(c *call, x *graph.Value) *graph.Value) func(c *call) values {
+	return func(c *call) values {
+		return values{c.requantized(f(c, c.Dequantize(c.quantized(0))), 3, c.x(0))}
+	}
+}
+
+func (c *call) qsigmoid(x *graph.Value) *graph.Value { return c.Do(ops.Sigmoid, x) }
+
+func (c *call) qleakyRelu(x *graph.Value) *graph.Value {
+	return c.Apply(ops.LeakyRelu, ops.AlphaAttrs{Alpha: c.attrFloat("alpha", 0.01)}, x)
+}
+
+// qsoftmax has the meaning that its attribute opset names.
+func (c *call) qsoftmax(x *graph.Value) *graph.Value {
+	if c.attrInt("opset", 13) < 13 {
+		return c.flattened(x, c.attrInt("axis", 1), func(x *graph.Value, a int) *graph.Value {
+			return c.Apply(ops.Softmax, ops.SoftmaxAttrs{Axis: a}, x)
+		})
+	}
+	return c.Apply(ops.Softmax, ops.SoftmaxAttrs{Axis: axis(c.attrInt("axis", -1), x.Type.Rank())}, x)
+}
+
+// channelsFirst applies f to x with the channels on axis 1.
+func (c *call) channelsFirst(x *graph.Value, f func(x *graph.Value) *graph.Value) *graph.Value {
+	if !c.attrBool("channels_last", false) {
+		return f(x)
+	}
+	last := x.Type.Rank() - 1
+	to := append([]int{0, last}, axesFrom(1, last)...)
+	back := append(append([]int{0}, axesFrom(2, last+1)...), 1)
+	return c.Transpose(f(c.Transpose(x, to...)), back...)
+}
+
+func (c *call) qaveragePool(x *graph.Value) *graph.Value {
+	return c.channelsFirst(x, func(x *graph.Value) *graph.Value { return c.averagePoolOf(x) })
+}
+
+func (c *call) qglobalAveragePool(x *graph.Value) *graph.Value {
+	return c.channelsFirst(x, func(x *graph.Value) *graph.Value {
+		return c.Reduce(ops.Mean, x, true, compose.LastAxes(x, 2)...)
+	})
+}
+
+func qlinearConcat(c *call) values {
+	var parts values
+	for i := 2; i < len(c.in); i += 3 {
+		parts = append(parts, c.Dequantize(c.quantized(i)))
+	}
+	if len(parts) == 0 {
+		compose.Fail("nothing to join")
+	}
+	y := c.Concat(axis(c.attrInt("axis", 0), parts[0].Type.Rank()), parts...)
+	return values{c.requantized(y, 0, c.x(2))}
+}
+
+// qgemm is alpha*A*B + C with int32 sums; without an output scale the result is float32.
+func qgemm(c *call) *graph.Value {
+	a, b := c.x(0), c.x(3)
+	if a.Type.Rank() != 2 || b.Type.Rank() != 2 {
+		compose.Fail("operands %s and %s; both must have two axes", a.Type, b.Type)
+	}
+	if c.attrBool("transA", false) {
+		a = c.Transpose(a, 1, 0)
+	}
+	if c.attrBool("transB", false) {
+		b = c.Transpose(b, 1, 0)
+	}
+	y := c.qmatmul(a, c.zeroPoint(2, a), b, c.zeroPoint(5, b))
+	if c.present(6) {
+		y = c.Do(ops.Add, y, c.x(6))
+	}
+	scale := c.Do(ops.Multiply, c.scalar(c.x(1)), c.vectorOrScalar(c.x(4)))
+	scale = c.Scaled(scale, c.attrFloat("alpha", 1))
+	if !c.present(7) {
+		return c.Do(ops.Multiply, c.Cast(y, types.F32), scale)
+	}
+	return c.Requantize(y, scale, c.scalar(c.x(7)), c.scalar(c.zeroPoint(8, c.x(0))), 1)
+}
