@@ -3,8 +3,6 @@ package compile
 import (
 	"fmt"
 	"strings"
-
-	"lathe/internal/graph"
 )
 
 // Offsets in the run context; see docs/ARCHITECTURE.md and the C header.
@@ -50,7 +48,7 @@ func (c *compiler) entry() string {
 			continue
 		}
 		seen[k.symbol] = true
-		fmt.Fprintf(&b, "declare hidden void @%s(%sptr, i64, i64)\n", k.symbol, strings.Repeat("ptr, ", len(k.in)+1))
+		fmt.Fprintf(&b, "declare hidden void @%s(%sptr, i64, i64)\n", k.symbol, strings.Repeat("ptr, ", len(k.params())))
 	}
 	b.WriteString(barrierText)
 	return b.String()
@@ -69,7 +67,7 @@ func (c *compiler) step(b *strings.Builder, i int, k *kernel) {
 		fmt.Fprintf(b, "  %%one%d = icmp eq i32 %%worker, 0\n  br i1 %%one%d, label %%run%d, label %%s%d\nrun%d:\n", i, i, i, i+1, i)
 	}
 	var args []string
-	for j, v := range append(append([]*graph.Value{}, k.in...), k.out) {
+	for j, v := range k.params() {
 		name := fmt.Sprintf("%%k%d.%d", i, j)
 		p := c.plan.at[v]
 		switch p.kind {

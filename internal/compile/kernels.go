@@ -3,6 +3,7 @@ package compile
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"lathe/internal/codegen/llvm"
@@ -17,12 +18,12 @@ import (
 	"lathe/internal/types"
 )
 
-// A kernel is one function of the library: it computes one result of a group.
+// A kernel is one function of the library: it computes one result of a group, or all results of an extern implementation.
 type kernel struct {
 	name   string
 	node   *graph.Node
-	out    *graph.Value
 	in     []*graph.Value // operands in the order of the function's parameters; constants included
+	outs   []*graph.Value // results; their parameters follow those of the operands
 	ops    []string
 	low    *lower.Kernel
 	plan   *impl.Plan
@@ -134,7 +135,7 @@ func groupKernels(n *graph.Node) ([]*kernel, error) {
 			continue
 		}
 		low := lower.Lower("kernel", stages[o], lower.Options{Value: scalarConst(values)})
-		k := &kernel{node: n, out: n.Out[i], ops: opNames, low: low}
+		k := &kernel{node: n, outs: n.Out[i : i+1], ops: opNames, low: low}
 		for _, p := range low.Params[:len(low.Params)-1] {
 			k.in = append(k.in, values[p.Name])
 		}
@@ -167,16 +168,15 @@ func scalarConst(values map[string]*graph.Value) func(*te.Stage) (expr.Expr, boo
 	}
 }
 
+// params are the values that k's function is called with, in the order of its parameters.
+func (k *kernel) params() []*graph.Value { return slices.Concat(k.in, k.outs) }
+
 // build schedules k and writes its code.
 func (k *kernel) build(cpu impl.CPU, user map[*graph.Value]bool) error {
 	f := k.low.Func
-	for i, p := range f.Params {
-		v := k.out
-		if i < len(k.in) {
-			v = k.in[i]
-		}
+	for i, v := range k.params() {
 		if user[v] {
-			p.Align = 0
+			f.Params[i].Align = 0
 		}
 	}
 	plan, err := impl.Choose(k.low, cpu)

@@ -58,6 +58,9 @@ func (c *compiler) planMemory() error {
 	consts := map[*graph.Value]int{}
 	last := map[*graph.Value]int{}
 	for i, k := range c.kernels {
+		for _, v := range k.outs {
+			last[v] = i // until something reads it
+		}
 		for _, v := range k.in {
 			last[v] = i
 			if v.IsConst() {
@@ -71,15 +74,14 @@ func (c *compiler) planMemory() error {
 	}
 	var live []*graph.Value
 	for i, k := range c.kernels {
-		if _, placed := p.at[k.out]; !placed {
-			size := (k.out.Type.Bytes() + slack + workspaceAlign - 1) / workspaceAlign * workspaceAlign
-			p.at[k.out] = place{offset: p.fit(live, size), size: size}
-			live = append(live, k.out)
+		for _, v := range k.outs {
+			if _, placed := p.at[v]; !placed {
+				size := (v.Type.Bytes() + slack + workspaceAlign - 1) / workspaceAlign * workspaceAlign
+				p.at[v] = place{offset: p.fit(live, size), size: size}
+				live = append(live, v)
+			}
 		}
-		live = slices.DeleteFunc(live, func(v *graph.Value) bool {
-			l, read := last[v]
-			return read && l <= i
-		})
+		live = slices.DeleteFunc(live, func(v *graph.Value) bool { return last[v] <= i })
 	}
 	for _, v := range p.at {
 		if v.kind == inWorkspace {
@@ -120,8 +122,10 @@ func (c *compiler) barriers(at map[*graph.Value]place) []bool {
 		return slices.ContainsFunc(list, p.overlaps)
 	}
 	for i, k := range c.kernels {
-		w := at[k.out]
-		need := touches(w, reads) || touches(w, writes)
+		need := false
+		for _, v := range k.outs {
+			need = need || touches(at[v], reads) || touches(at[v], writes)
+		}
 		for _, v := range k.in {
 			need = need || touches(at[v], writes)
 		}
@@ -129,7 +133,9 @@ func (c *compiler) barriers(at map[*graph.Value]place) []bool {
 			marks[i] = true
 			reads, writes = nil, nil
 		}
-		writes = append(writes, w)
+		for _, v := range k.outs {
+			writes = append(writes, at[v])
+		}
 		for _, v := range k.in {
 			reads = append(reads, at[v])
 		}

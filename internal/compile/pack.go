@@ -154,18 +154,20 @@ const smallModel = 200000
 // graphJSON is mod.json: inputs, constants and kernels in TVM's form, which graph viewers open.
 func (c *compiler) graphJSON() *bundle.GraphJSON {
 	g := &bundle.GraphJSON{}
-	nodeOf := map[*graph.Value]int{}
-	add := func(n bundle.GraphNode, v *graph.Value, name string) {
-		nodeOf[v] = len(g.Nodes)
-		g.NodeRowPtr = append(g.NodeRowPtr, len(g.Nodes))
+	entryOf := map[*graph.Value]bundle.Entry{}
+	add := func(n bundle.GraphNode, results ...*graph.Value) {
+		g.NodeRowPtr = append(g.NodeRowPtr, len(g.Attrs.DType))
+		for i, v := range results {
+			entryOf[v] = bundle.Entry{Node: len(g.Nodes), Index: i}
+			g.Attrs.DType = append(g.Attrs.DType, v.Type.DType.String())
+			g.Attrs.Shape = append(g.Attrs.Shape, v.Type.Dims())
+			g.Attrs.StorageID = append(g.Attrs.StorageID, len(g.Attrs.StorageID))
+		}
 		g.Nodes = append(g.Nodes, n)
-		g.Attrs.DType = append(g.Attrs.DType, v.Type.DType.String())
-		g.Attrs.Shape = append(g.Attrs.Shape, v.Type.Dims())
-		g.Attrs.StorageID = append(g.Attrs.StorageID, len(g.Attrs.StorageID))
 	}
 	arg := func(v *graph.Value, name string) {
 		g.ArgNodes = append(g.ArgNodes, len(g.Nodes))
-		add(bundle.GraphNode{Op: "null", Name: name}, v, name)
+		add(bundle.GraphNode{Op: "null", Name: name}, v)
 	}
 	for _, v := range c.graph.Inputs {
 		arg(v, v.Name)
@@ -174,15 +176,15 @@ func (c *compiler) graphJSON() *bundle.GraphJSON {
 		arg(k.value, k.name)
 	}
 	for _, k := range c.kernels {
-		n := bundle.GraphNode{Op: "tvm_op", Name: k.name, Call: &bundle.GraphCall{FuncName: k.symbol, NumInputs: len(k.in), NumOutputs: 1}}
+		n := bundle.GraphNode{Op: "tvm_op", Name: k.name, Call: &bundle.GraphCall{FuncName: k.symbol, NumInputs: len(k.in), NumOutputs: len(k.outs)}}
 		for _, v := range k.in {
-			n.Inputs = append(n.Inputs, bundle.Entry{Node: nodeOf[v]})
+			n.Inputs = append(n.Inputs, entryOf[v])
 		}
-		add(n, k.out, k.name)
+		add(n, k.outs...)
 	}
-	g.NodeRowPtr = append(g.NodeRowPtr, len(g.Nodes))
+	g.NodeRowPtr = append(g.NodeRowPtr, len(g.Attrs.DType))
 	for _, o := range c.graph.Outputs {
-		g.Heads = append(g.Heads, bundle.Entry{Node: nodeOf[o]})
+		g.Heads = append(g.Heads, entryOf[o])
 	}
 	return g
 }
