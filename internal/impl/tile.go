@@ -177,7 +177,7 @@ func (k *kernel) applyTile(out, acc, lane, rowLoop, vecLoop string, t Tile) ([]s
 	if err := k.s.ComputeAt(acc, at, loop.Reg); err != nil {
 		return nil, err
 	}
-	if err := k.scheduleAcc(acc, at, accLoop(out, acc, base(vecLoop))); err != nil {
+	if err := k.scheduleAcc(acc, at, accLoop(out, acc, base(vecLoop)), k.s.Extent(lane)); err != nil {
 		return nil, err
 	}
 	// The loop that holds the accumulators is divided only when it is the only one.
@@ -197,7 +197,7 @@ func (k *kernel) splitTile(name string, size int) (outer, inner string, err erro
 
 // scheduleAcc orders the accumulation: reductions outside, rows and vectors unrolled, lanes innermost. Vectors stand
 // inside rows: the few vectors of an operand stay in registers while rows are broadcast one by one.
-func (k *kernel) scheduleAcc(acc, at, vecAxis string) error {
+func (k *kernel) scheduleAcc(acc, at, vecAxis string, lanes int) error {
 	loops := k.s.Loops(acc)
 	i := slices.Index(loops, at)
 	loops = loops[i+1:]
@@ -222,6 +222,13 @@ func (k *kernel) scheduleAcc(acc, at, vecAxis string) error {
 		lane := ss[len(ss)-1]
 		ss = slices.Delete(slices.Clone(ss[:len(ss)-1]), i, i+1)
 		ss = append(ss, vecAxis+".t", lane)
+	}
+	if last := len(ss) - 1; last >= 0 && k.s.Extent(ss[last]) > lanes {
+		o, i, err := k.s.Split(ss[last], lanes)
+		if err != nil {
+			return err
+		}
+		ss = append(ss[:last:last], o, i)
 	}
 	rs = k.orderReductions(acc, rs)
 	if err := k.s.Reorder(append(slices.Clone(rs), ss...)...); err != nil {
@@ -403,7 +410,7 @@ func accLoop(out, acc, name string) string {
 
 // depends tells for each load of the accumulation whether it depends on an output loop.
 func (k *kernel) depends(out, acc, name string) []bool {
-	v := k.variable(acc, accLoop(out, acc, name))
+	v := k.variable(acc, accLoop(out, acc, base(name)))
 	var list []bool
 	for _, a := range k.accesses(acc) {
 		if a.store {
@@ -420,7 +427,7 @@ func (k *kernel) depends(out, acc, name string) []bool {
 
 // broadcasts reports whether some load of the accumulation does not depend on the vector axis.
 func (k *kernel) broadcasts(out, acc, lane string) bool {
-	return slices.Contains(k.depends(out, acc, base(lane)), false)
+	return slices.Contains(k.depends(out, acc, lane), false)
 }
 
 // base strips the suffixes that splitting added to a loop's name: the axis follows the last underscore.
@@ -447,10 +454,10 @@ func (k *kernel) outerPart(out, acc, lane string, candidates []string) string {
 // is used once per row; else the innermost other loop.
 func (k *kernel) rowAxis(out, acc, lane, vecLoop string) string {
 	loops := k.s.Loops(out)
-	lanes := k.depends(out, acc, base(lane))
+	lanes := k.depends(out, acc, lane)
 	fallback := ""
 	for _, n := range slices.Backward(loops) {
-		if n == lane || n == vecLoop || k.s.Extent(n) < 2 {
+		if base(n) == base(lane) || n == vecLoop || k.s.Extent(n) < 2 {
 			continue
 		}
 		d := k.depends(out, acc, n)
