@@ -19,7 +19,8 @@ const module = "lathe"
 // it to fix a build: a new line is a commit of its own, with its reason in docs/RATIONALE.md.
 const rules = `
 	types < tensor, expr
-	types, expr < te, arith, loop, intrin, expr/eval
+	types, expr < te, arith, loop, intrin
+	types, expr, tensor < expr/eval
 	types, expr, expr/eval, tensor, te < te/teinterp
 	types, expr, expr/eval, tensor, loop < loop/interp
 
