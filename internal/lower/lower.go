@@ -219,7 +219,11 @@ func (p physical) load(e *expr.Load, facts arith.Facts) expr.Expr {
 	index := make([]expr.Expr, len(e.Index))
 	for i, x := range e.Index {
 		x = p.ranges.SimplifyUnder(p.expr(x, facts), facts)
-		if n := s.Type.Shape[i]; !facts.InRange(x, n, p.ranges) {
+		n, readable := s.Type.Shape[i], s.Type.Shape[i]
+		if b := s.Type.Layout.BlockOf(i, len(index)); b > 0 { // the lanes beyond are zeros that may be read
+			readable = (n + b - 1) / b * b
+		}
+		if !facts.InRange(x, readable, p.ranges) {
 			x = expr.Max(expr.Min(x, expr.Index(n-1)), expr.Index(0))
 		}
 		index[i] = x

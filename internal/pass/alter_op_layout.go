@@ -64,11 +64,11 @@ func (l *layouts) node(n *graph.Node) {
 	case "concatenate":
 		l.concat(n)
 	default:
-		switch n.Op.Layout {
-		case op.Same:
-			l.same(n)
-		case op.Channels:
+		switch {
+		case n.Op.Layout == op.Channels:
 			l.channels(n)
+		case n.Op.Layout != op.Plain && n.Op.Fusion >= op.Elementwise && n.Op.Fusion <= op.Broadcast:
+			l.same(n)
 		}
 	}
 	l.nodes = append(l.nodes, n)
