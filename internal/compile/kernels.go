@@ -90,6 +90,9 @@ func nodeError(n *graph.Node, what string, err error) error {
 // groupKernels writes the group's computation as tensor expressions and lowers a kernel per result.
 func groupKernels(n *graph.Node) ([]*kernel, error) {
 	sub := n.Sub[0]
+	if ks, ok, err := externKernels(n); ok || err != nil {
+		return ks, err
+	}
 	stages := map[*graph.Value]*te.Stage{}
 	values := map[string]*graph.Value{} // by name: lowering replaces stages, not their names
 	input := func(v, outer *graph.Value) *te.Stage {
@@ -179,15 +182,17 @@ func (k *kernel) build(cpu impl.CPU, user map[*graph.Value]bool) error {
 			f.Params[i].Align = 0
 		}
 	}
-	plan, err := impl.Choose(k.low, cpu)
-	if err != nil {
-		return err
+	if k.plan == nil {
+		plan, err := impl.Choose(k.low, cpu)
+		if err != nil {
+			return err
+		}
+		k.plan = plan
 	}
-	k.plan = plan
-	f = plan.Schedule.Func
-	err = pipeline.Run(looppass.Table, f, pipeline.Options[*loop.Func]{Verify: func(f *loop.Func) error { return loop.Verify(f) }})
+	f = k.plan.Schedule.Func
+	err := pipeline.Run(looppass.Table, f, pipeline.Options[*loop.Func]{Verify: func(f *loop.Func) error { return loop.Verify(f) }})
 	if err != nil {
-		return fmt.Errorf("%w\nschedule:\n%s", err, plan.Schedule)
+		return fmt.Errorf("%w\nschedule:\n%s", err, k.plan.Schedule)
 	}
 	k.serial = true
 	loop.Walk(f.Body, func(s loop.Stmt) bool {

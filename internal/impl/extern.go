@@ -1,0 +1,51 @@
+package impl
+
+import (
+	"fmt"
+	"slices"
+
+	"lathe/internal/loop"
+	"lathe/internal/op"
+	"lathe/internal/types"
+)
+
+// An extern is an operator's implementation as loops of its own, for what tensor expressions cannot say: an order of
+// updates, a selection, bounds that depend on data.
+type extern struct {
+	// build makes the kernel: its parameters are the operands, then the results, in plain layout. Parallel loops stand
+	// outermost, workers write disjoint elements, and nothing one worker wrote is read by another. No input value makes
+	// it touch memory outside of its parameters and scratch.
+	build func(attrs any, in, out []types.Tensor) (*loop.Func, error)
+	// overTE prefers it to the operator's tensor expressions where layouts are plain.
+	overTE bool
+}
+
+// externs lists the implementations by operator.
+var externs = map[string]extern{
+	"topk": {build: topK},
+}
+
+// Extern makes the kernel of an operator that has an extern implementation; ok is false when its tensor expressions are
+// to be used.
+func Extern(d *op.Def, attrs any, in, out []types.Tensor) (f *loop.Func, ok bool, err error) {
+	e, ok := externs[d.Name]
+	if !ok {
+		return nil, false, nil
+	}
+	if blocked := slices.ContainsFunc(slices.Concat(in, out), func(t types.Tensor) bool { return t.Layout != "" }); blocked && d.Compute == nil {
+		return nil, false, fmt.Errorf("operands %v and results %v must have plain layouts", in, out)
+	} else if blocked {
+		return nil, false, nil
+	}
+	if d.Compute != nil && !e.overTE {
+		return nil, false, nil
+	}
+	f, err = e.build(attrs, in, out)
+	return f, err == nil, err
+}
+
+// Implemented reports whether kernels can be made of an operator.
+func Implemented(d *op.Def) bool {
+	_, ok := externs[d.Name]
+	return ok || d.Compute != nil
+}
