@@ -64,7 +64,7 @@ func alike(d types.DType, got, want float64) bool {
 }
 
 func TestSpecialBinary(t *testing.T) {
-	for op, want := range map[expr.Op]func(x, y float64) float64{expr.OpPow: pow, expr.OpAtan2: math.Atan2, expr.OpMod: math.Mod, expr.OpFloorMod: floorMod} {
+	for op, want := range map[expr.Op]func(x, y float64) float64{expr.OpPow: pow, expr.OpAtan2: atan2, expr.OpMod: math.Mod, expr.OpFloorMod: floorMod} {
 		for _, d := range []types.DType{types.F32, types.F64} {
 			for _, contract := range []bool{false, true} {
 				f := function2(t, op, d, contract)
@@ -86,10 +86,26 @@ func TestSpecialBinary(t *testing.T) {
 	}
 }
 
+// atan2 is math.Atan2, which takes a quotient that underflows for 0.
+func atan2(y, x float64) float64 {
+	if x < 0 && y != 0 && y/x == 0 {
+		return math.Copysign(math.Pi, y)
+	}
+	return math.Atan2(y, x)
+}
+
+// log is math.Log, whose amd64 version is wrong on subnormal numbers.
+func log(x float64) float64 {
+	if x > 0 && x < 0x1p-1022 {
+		return math.Log(x*0x1p54) - 54*math.Ln2
+	}
+	return math.Log(x)
+}
+
 // pow is math.Pow, which loses precision where the result is neither 0 nor infinite.
 func pow(x, y float64) float64 {
 	z := math.Pow(x, y)
-	if math.IsInf(x, 0) || x == 0 || z == 0 || z != z || math.IsInf(y, 0) || math.Abs(y*math.Log(math.Abs(x))) > 800 {
+	if x != x || y != y || math.IsInf(x, 0) || x == 0 || z == 0 || z != z || math.IsInf(y, 0) || math.Abs(y*math.Log(math.Abs(x))) > 800 {
 		return z
 	}
 	a, _ := precise.Pow(precise.Num(math.Abs(x)), precise.Num(y)).Float64()
@@ -226,11 +242,7 @@ func measureBinary(t *testing.T, op expr.Op, d types.DType, contract bool) {
 			t.Fatalf("%s(%g, %g) = %g, want %g", op, x, y, got, near)
 		}
 		diff, _ := precise.Sub(precise.Num(got), want).Float64()
-		mant := 52
-		if d == types.F32 {
-			mant = 23
-		}
-		if e := math.Abs(diff) / math.Ldexp(1, math.Ilogb(near)-mant); e > worst {
+		if e := math.Abs(diff) / lastPlace(d, near); e > worst {
 			worst, at = e, [2]float64{x, y}
 		}
 	}
@@ -246,7 +258,7 @@ func TestPowConst(t *testing.T) {
 		for _, p := range []float64{0, 1, 2, 3, 4, -1, 0.5, -0.5} {
 			x := &expr.Var{Name: "x", Type: d}
 			e := Expand(expr.Bin(expr.OpPow, x, &expr.Float{V: p, Type: d}))
-			if n := size(e); n > 12 {
+			if n := size(e); n > 16 {
 				t.Errorf("pow(x, %g) has %d nodes", p, n)
 			}
 			f, err := eval.Func(e, x)

@@ -5,9 +5,7 @@
 // operand of a sum is contracted into it; a value bound by a Let must be rounded.
 package intrin
 
-import (
-	"lathe/internal/expr"
-)
+import "lathe/internal/expr"
 
 // Expand rewrites every function and operator of e that has no instruction: what is left is arithmetic, comparison, min,
 // max, select, sqrt, rounding, casts and operations on bits.

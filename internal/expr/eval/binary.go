@@ -110,7 +110,15 @@ func binary64(op expr.Op) func(a, b float64) float64 {
 	case expr.OpPow:
 		return math.Pow
 	}
-	return math.Atan2
+	return atan2
+}
+
+// atan2 is math.Atan2, which takes a quotient that underflows for 0.
+func atan2(y, x float64) float64 {
+	if x < 0 && y != 0 && y/x == 0 {
+		return math.Copysign(math.Pi, y)
+	}
+	return math.Atan2(y, x)
 }
 
 func floorMod(a, b float64) float64 {
