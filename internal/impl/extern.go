@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"lathe/internal/expr"
 	"lathe/internal/loop"
 	"lathe/internal/op"
 	"lathe/internal/types"
@@ -22,7 +23,12 @@ type extern struct {
 
 // externs lists the implementations by operator.
 var externs = map[string]extern{
-	"topk": {build: topK},
+	"cumprod":          {build: cumulative(expr.OpMul, 1), overTE: true},
+	"cumsum":           {build: cumulative(expr.OpAdd, 0), overTE: true},
+	"nn.max_unpool":    {build: maxUnpool},
+	"scatter_elements": {build: scatterElements},
+	"scatter_nd":       {build: scatterND},
+	"topk":             {build: topK},
 }
 
 // Extern makes the kernel of an operator that has an extern implementation; ok is false when its tensor expressions are

@@ -100,14 +100,52 @@ func (k *kernel) vectorReduction(block, at string) error {
 			unit = false
 		}
 	}
-	if n := k.s.Extent(inner); !unit || n < 2 {
+	n := k.s.Extent(inner)
+	switch {
+	case !unit || n < 2:
 		return nil
-	} else if n <= lanes {
+	case n <= lanes:
 		return k.s.Vectorize(inner)
 	}
-	_, i, err := k.s.Split(inner, lanes)
+	return k.vectorAccumulators(block, first, inner, lanes)
+}
+
+// vectorAccumulators reduces a contiguous axis into a few vectors, which are folded at the end.
+func (k *kernel) vectorAccumulators(block, first, inner string, lanes int) error {
+	b, _ := k.find(block)
+	if _, ok := b.Body.Value.(*expr.Binary); !ok {
+		return nil
+	}
+	width := lanes
+	for width < 4*lanes && k.s.Extent(inner)%(2*width) == 0 {
+		width *= 2
+	}
+	o, i, err := k.s.Split(inner, width)
 	if err != nil {
 		return err
 	}
-	return k.s.Vectorize(i)
+	at := first
+	if at == inner {
+		at = o
+	}
+	init, _ := k.find(block + "_init")
+	if err := k.s.RFactor(block, at, i, init.Body.Value); err != nil {
+		return err
+	}
+	for _, n := range []string{i, i + ".z", i + ".f"} {
+		if width > lanes {
+			u, l, err := k.s.Split(n, lanes)
+			if err != nil {
+				return err
+			}
+			if err := k.s.Unroll(u); err != nil {
+				return err
+			}
+			n = l
+		}
+		if err := k.s.Vectorize(n); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -1,0 +1,45 @@
+package impl
+
+import (
+	"slices"
+
+	"lathe/internal/expr"
+	"lathe/internal/loop"
+	"lathe/internal/ops"
+	"lathe/internal/types"
+)
+
+// scatterElements copies and updates slice by slice of an axis before the scattered one: updates stay in their slice.
+// Where there is no such axis one worker does all.
+func scatterElements(attrs any, in, _ []types.Tensor) (*loop.Func, error) {
+	a := attrs.(ops.ScatterElementsAttrs)
+	s, err := newScattering(a.Reduction, in)
+	if err != nil {
+		return nil, err
+	}
+	shape, count := in[0].Shape, in[1].Shape
+	put := func(at []expr.Expr) loop.Stmt {
+		j := offset(count, at)
+		return s.target(j, shape[a.Axis], func(to expr.Expr) loop.Stmt {
+			place := slices.Clone(at)
+			place[a.Axis] = to
+			return s.update(offset(shape, place), j)
+		})
+	}
+	lead := 0 // axes of one element
+	for lead < a.Axis && shape[lead] == 1 {
+		lead++
+	}
+	origin := make([]expr.Expr, lead)
+	for k := range origin {
+		origin[k] = num(0)
+	}
+	if lead == a.Axis {
+		return s.kernel("scatter_elements", do(s.copy(num(0), in[0].Elements()), eachPlace(count, nil, put)))
+	}
+	n := types.Count(shape[lead+1:])
+	return s.kernel("scatter_elements", divided("slice", shape[lead], 2*float64(in[0].Elements()+in[1].Elements()), func(i expr.Expr) loop.Stmt {
+		updates := eachPlace(count, append(origin, i), put)
+		return do(s.copy(expr.Mul(i, num(n)), n), when(expr.LT(i, num(count[lead])), updates))
+	}))
+}

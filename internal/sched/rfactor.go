@@ -1,0 +1,86 @@
+package sched
+
+import (
+	"fmt"
+
+	"lathe/internal/expr"
+	"lathe/internal/loop"
+)
+
+// RFactor gives every iteration of an inner reduction loop an accumulator of its own, and folds these once at the end.
+// The block's initialisation is decomposed already; at is the outermost of its reduction loops, whose nest holds only
+// the block. identity is the value that the reduction starts from.
+//
+//	for ro { for ri { X = X + f } }, rfactor ri
+//	→  alloc P; for ri { P[ri] = 0 }; for ro { for ri { P[ri] = P[ri] + f } }; for ri { X = X + P[ri] }
+func (s *Schedule) RFactor(block, at, inner string, identity expr.Expr) error {
+	b, nest, err := s.block(block)
+	if err != nil {
+		return err
+	}
+	var top, in *loop.For
+	for _, f := range nest {
+		if f.Var.Name == at {
+			top = f
+		}
+		if f.Var.Name == inner {
+			in = f
+		}
+	}
+	if top == nil || in == nil || b.Init != nil {
+		return fmt.Errorf("rfactor %s: %q and %q must be reduction loops around it, and its initialisation decomposed", block, at, inner)
+	}
+	n, ok := expr.IntOf(in.Extent)
+	update, isOp := b.Body.Value.(*expr.Binary)
+	if !ok || !expr.IsInt(in.Min, 0) || !isOp {
+		return fmt.Errorf("rfactor %s: loop %s is not constant, or the block is no reduction", block, inner)
+	}
+	for _, f := range nest {
+		inside := f == top
+		for _, it := range b.Iters {
+			if !it.Reduce && expr.Uses(it.Binding, f.Var) && (inside || f == in) {
+				return fmt.Errorf("rfactor %s: %s is not a reduction loop", block, f.Var.Name)
+			}
+		}
+	}
+	p := &loop.Buffer{Name: b.Body.To.Name + "_rf", DType: b.Body.To.DType, Shape: []int{int(n)}, Scope: loop.Reg, Align: 64}
+	fold := func(name string) (*expr.Var, *loop.For) {
+		v := expr.NewVar(inner + name)
+		return v, &loop.For{Var: v, Min: expr.Index(0), Extent: in.Extent}
+	}
+
+	zv, zero := fold(".z")
+	zi := expr.NewVar("l")
+	zero.Body = &loop.Block{Name: block + "_rf_init", Iters: []loop.Iter{{Var: zi, Extent: int(n), Binding: zv}},
+		Body: &loop.Store{To: p, Index: []expr.Expr{zi}, Value: identity}}
+
+	partial := *b
+	partial.Name = block + "_rf"
+	lane := expr.NewVar("l")
+	partial.Iters = append(append([]loop.Iter(nil), b.Iters...), loop.Iter{Var: lane, Extent: int(n), Binding: in.Var})
+	slot := []expr.Expr{lane}
+	partial.Body = &loop.Store{To: p, Index: slot, Value: &expr.Binary{Op: update.Op, A: &expr.Load{From: p, Index: slot}, B: update.B}}
+	main := loop.Rewrite(top, func(t loop.Stmt) loop.Stmt {
+		if t == loop.Stmt(b) {
+			return &partial
+		}
+		return t
+	})
+
+	fv, last := fold(".f")
+	whole := &loop.Block{Name: block}
+	for _, it := range b.Iters {
+		if !it.Reduce {
+			whole.Iters = append(whole.Iters, it)
+		}
+	}
+	fi := expr.NewVar("l")
+	whole.Iters = append(whole.Iters, loop.Iter{Var: fi, Extent: int(n), Reduce: true, Binding: fv})
+	whole.Body = &loop.Store{To: b.Body.To, Index: b.Body.Index,
+		Value: &expr.Binary{Op: update.Op, A: update.A, B: &expr.Load{From: p, Index: []expr.Expr{fi}}}}
+	last.Body = whole
+
+	s.replace(top, &loop.Alloc{Buffer: p, Body: &loop.Seq{List: []loop.Stmt{zero, main, last}}})
+	s.log("rfactor", block, 0, at, inner)
+	return nil
+}
