@@ -108,7 +108,7 @@ func (c *compiler) progress(phase string, done, total int) {
 // graphPasses runs the graph pipeline.
 func (c *compiler) graphPasses() error {
 	ownOutputs(c.graph)
-	err := pipeline.Run(pass.Table, &pass.Context{Graph: c.graph, Target: c.Target, Level: c.Level}, pipeline.Options[*pass.Context]{
+	err := pipeline.Run(pass.Table, &pass.Context{Graph: c.graph, Target: c.Target, Level: c.Level, Layouts: c.Layouts}, pipeline.Options[*pass.Context]{
 		Level:    c.Level,
 		Disabled: c.Disabled,
 		Verify:   func(p *pass.Context) error { return graph.Verify(p.Graph) },

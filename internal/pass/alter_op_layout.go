@@ -3,6 +3,8 @@ package pass
 import (
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"lathe/internal/graph"
 	"lathe/internal/impl"
@@ -16,6 +18,20 @@ import (
 // reads whatever its operands have. Constant weights are packed for the kernel that reads them.
 func alterOpLayout(c *Context) error {
 	l := &layouts{Context: c, lanes: c.Target.Lanes(32)}
+	for _, want := range c.Layouts {
+		data, _, _ := strings.Cut(want, ":")
+		switch _, err := types.ParseLayout(data, "NCHW"); {
+		case data == "NCHW" || data == "default":
+			l.plain = true
+		case data == "NHWC":
+			l.last = true
+		case err == nil && len(data) > 4 && data[:4] == "NCHW":
+			n, _ := strconv.Atoi(strings.Trim(data[4:], "c"))
+			l.lanes = n
+		default:
+			return fmt.Errorf("desired layout %q: there are NCHW, NHWC and NCHWnc with a block n, such as NCHW16c", want)
+		}
+	}
 	if l.lanes < 2 {
 		return nil
 	}
@@ -31,6 +47,8 @@ func alterOpLayout(c *Context) error {
 type layouts struct {
 	*Context
 	lanes int
+	plain bool          // convolutions keep plain layouts
+	last  bool          // channels go last instead of into blocks
 	nodes []*graph.Node // the graph rebuilt, with transforms inserted
 	made  map[transform]*graph.Value
 }
@@ -47,6 +65,15 @@ func channelBlocks(rank, block int) types.Layout {
 		s += string(rune('A' + i))
 	}
 	return types.Layout(fmt.Sprintf("%s%db", s, block))
+}
+
+// channelLayout is the layout of activations: channels in blocks of a vector, or last where that was asked for.
+func (l *layouts) channelLayout(rank int) types.Layout {
+	if !l.last {
+		return channelBlocks(rank, l.lanes)
+	}
+	axes := plainAxes(rank)
+	return types.Layout(axes[:1] + axes[2:] + axes[1:2])
 }
 
 func (l *layouts) node(n *graph.Node) {
@@ -107,10 +134,10 @@ func (l *layouts) conv(n *graph.Node) {
 	x, w, y := n.In[0].Type, n.In[1].Type, n.Out[0].Type
 	rank := len(y.Shape)
 	in, out := x.Shape[1], y.Shape[1]
-	blocked := channelBlocks(rank, l.lanes)
+	blocked := l.channelLayout(rank)
 	depthwise := a.Groups > 1 && w.Shape[1] == 1 && out == in
 	switch {
-	case y.DType.Compute() != types.F32:
+	case l.plain || y.DType.Compute() != types.F32:
 		return
 	case depthwise && out >= l.lanes:
 		l.want(n, 0, blocked)
@@ -184,7 +211,7 @@ func (l *layouts) same(n *graph.Node) {
 func (l *layouts) channels(n *graph.Node) {
 	x := n.In[0].Type
 	for _, o := range n.Out {
-		if len(o.Type.Shape) == len(x.Shape) && len(x.Shape) > 2 && x.Layout == channelBlocks(len(x.Shape), l.lanes) {
+		if len(o.Type.Shape) == len(x.Shape) && len(x.Shape) > 2 && x.Layout == l.channelLayout(len(x.Shape)) {
 			o.Type.Layout = x.Layout
 		}
 	}
@@ -196,7 +223,7 @@ func (l *layouts) concat(n *graph.Node) {
 	if rank < 3 {
 		return
 	}
-	blocked := channelBlocks(rank, l.lanes)
+	blocked := l.channelLayout(rank)
 	for _, v := range n.In {
 		if v.Type.Layout != blocked || v.Type.Shape[1]%l.lanes != 0 {
 			return

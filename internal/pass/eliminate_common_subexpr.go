@@ -2,6 +2,7 @@ package pass
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"lathe/internal/graph"
@@ -31,6 +32,9 @@ func eliminateCommonSubexpr(c *Context) error {
 			seen[key.String()] = n
 			continue
 		}
+		if isOutput(c.Graph, old) && isOutput(c.Graph, n) {
+			continue // both outputs have to be written
+		}
 		old.Origin = append(old.Origin, n.Origin...)
 		for i, o := range n.Out {
 			c.Graph.Replace(o, old.Out[i])
@@ -38,4 +42,8 @@ func eliminateCommonSubexpr(c *Context) error {
 	}
 	c.Graph.DeadCode()
 	return nil
+}
+
+func isOutput(g *graph.Graph, n *graph.Node) bool {
+	return slices.ContainsFunc(n.Out, func(v *graph.Value) bool { return slices.Contains(g.Outputs, v) })
 }

@@ -2,8 +2,11 @@ package pass
 
 import (
 	"fmt"
+	"slices"
 
 	"lathe/internal/graph"
+	"lathe/internal/op"
+	"lathe/internal/ops"
 	"lathe/internal/tensor"
 )
 
@@ -53,9 +56,20 @@ func foldNode(g *graph.Graph, n *graph.Node) error {
 			return fmt.Errorf("node %q: %w", n.Origin, err)
 		}
 	}
+	if n.Op == ops.Copy && slices.Contains(g.Outputs, n.Out[0]) {
+		return nil // it is there to write the output
+	}
 	for i, o := range n.Out {
 		v := graph.NewConst(o.Name, vals[i])
 		v.Type.Layout = o.Type.Layout
+		if slices.Contains(g.Outputs, o) { // which some kernel has to write
+			c, err := g.Apply(ops.Copy, op.None{}, v)
+			if err != nil {
+				return fmt.Errorf("node %q: %w", n.Origin, err)
+			}
+			c.Origin = n.Origin
+			v = c.Out[0]
+		}
 		g.Replace(o, v)
 	}
 	return nil

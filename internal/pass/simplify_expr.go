@@ -4,10 +4,15 @@ import (
 	"slices"
 
 	"lathe/internal/graph"
+	"lathe/internal/ops"
 )
 
-// simplifyExpr removes nodes that hand on their operand: a reshape, cast, transpose or slice to what it has already.
+// simplifyExpr removes nodes that hand on their operand, such as a reshape, cast, transpose or slice to what it has
+// already, and writes squares as products, which round better and cost less.
 func simplifyExpr(c *Context) error {
+	for _, n := range c.Graph.Nodes {
+		simplifyPower(n)
+	}
 	outs := map[*graph.Value]bool{}
 	for _, o := range c.Graph.Outputs {
 		outs[o] = true
@@ -27,6 +32,16 @@ func simplifyExpr(c *Context) error {
 	}
 	c.Graph.DeadCode()
 	return nil
+}
+
+// simplifyPower turns x^2 into x*x. A root would not do for x^0.5: it gives -0 for -0 and NaN for -Inf.
+func simplifyPower(n *graph.Node) {
+	if n.Op != ops.Power || !n.In[1].IsConst() || !n.In[0].Type.DType.IsFloat() || !n.In[0].Type.Equal(n.Out[0].Type) {
+		return
+	}
+	if e := n.In[1].Const; e.Len() == 1 && e.Float(0) == 2 {
+		n.Op, n.In = ops.Multiply, []*graph.Value{n.In[0], n.In[0]}
+	}
 }
 
 func identity(n *graph.Node) bool {

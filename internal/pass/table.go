@@ -12,6 +12,8 @@ type Context struct {
 	Graph  *graph.Graph
 	Target *target.Target
 	Level  int
+	// Layouts are the layouts asked for the activations of convolutions, in TVM's letters; empty: chosen.
+	Layouts []string
 }
 
 // Table is the pipeline, in the order it runs.
