@@ -91,7 +91,8 @@ type compiler struct {
 	ctx     context.Context
 	graph   *graph.Graph
 	res     *Result
-	kernels []*kernel
+	kernels []*kernel // to run, in order
+	all     []*kernel // and those that aliases made unnecessary
 	consts  []*constant
 	plan    plan
 	objects []toolchain.Object

@@ -30,6 +30,7 @@ type kernel struct {
 	code   llvm.Kernel
 	symbol string
 	serial bool // worker 0 does all of it
+	nop    bool // its results lie where they should without it
 }
 
 // makeKernels lowers, schedules and emits every group.
@@ -38,7 +39,7 @@ func (c *compiler) makeKernels() error {
 	names := map[string]int{}
 	for _, n := range c.graph.Nodes {
 		if len(n.Sub) != 1 {
-			return nodeError(n, n.Op.Name, errors.New("it has no implementation yet"))
+			return nodeError(n, n.Op.Name, errors.New("the operator is not supported by the compiler yet"))
 		}
 		ks, err := groupKernels(n)
 		if err != nil {
@@ -109,7 +110,7 @@ func groupKernels(n *graph.Node) ([]*kernel, error) {
 	for _, m := range sub.Nodes {
 		opNames = append(opNames, m.Op.Name)
 		if m.Op.Compute == nil {
-			return nil, nodeError(m, m.Op.Name, errors.New("it has no implementation yet"))
+			return nil, nodeError(m, m.Op.Name, errors.New("the operator is not supported by the compiler yet"))
 		}
 		in := make([]*te.Stage, len(m.In))
 		for i, v := range m.In {

@@ -46,7 +46,8 @@ const workspaceAlign = 64
 // slack follows every piece of the workspace: a vector load of a row's last elements may not run past it.
 const slack = 64
 
-// planMemory places intermediate values by best fit over their live ranges, then the barriers.
+// planMemory places intermediate values by best fit over their live ranges, then the barriers. Values that lie inside
+// others live and die with them; kernels that only moved them there are dropped.
 func (c *compiler) planMemory() error {
 	p := plan{at: map[*graph.Value]place{}}
 	for i, v := range c.graph.Inputs {
@@ -55,30 +56,36 @@ func (c *compiler) planMemory() error {
 	for i, v := range c.graph.Outputs {
 		p.at[v] = place{kind: isOutput, index: i}
 	}
+	alias := c.alias()
+	c.all = c.kernels
+	c.kernels = slices.DeleteFunc(slices.Clone(c.kernels), func(k *kernel) bool { return k.nop })
 	consts := map[*graph.Value]int{}
-	last := map[*graph.Value]int{}
+	last := map[*graph.Value]int{} // by root: the last kernel that touches it
 	for i, k := range c.kernels {
-		for _, v := range k.outs {
-			last[v] = i // until something reads it
-		}
-		for _, v := range k.in {
-			last[v] = i
-			if v.IsConst() {
-				if _, ok := consts[v]; !ok {
-					consts[v] = len(c.consts)
-					c.consts = append(c.consts, &constant{value: v})
-				}
+		for _, v := range k.params() {
+			last[alias.at(v).root] = i
+			if _, ok := consts[v]; v.IsConst() && !ok {
+				consts[v] = len(c.consts)
+				c.consts = append(c.consts, &constant{value: v})
 				p.at[v] = place{kind: isConst, index: consts[v]}
 			}
 		}
 	}
 	var live []*graph.Value
 	for i, k := range c.kernels {
-		for _, v := range k.outs {
-			if _, placed := p.at[v]; !placed {
-				size := (v.Type.Bytes() + slack + workspaceAlign - 1) / workspaceAlign * workspaceAlign
-				p.at[v] = place{offset: p.fit(live, size), size: size}
-				live = append(live, v)
+		for _, v := range k.params() {
+			if _, placed := p.at[v]; placed {
+				continue
+			}
+			in := alias.at(v)
+			if _, placed := p.at[in.root]; !placed {
+				size := (in.root.Type.Bytes() + slack + workspaceAlign - 1) / workspaceAlign * workspaceAlign
+				p.at[in.root] = place{offset: p.fit(live, size), size: size}
+				live = append(live, in.root)
+			}
+			p.at[v] = place{offset: p.at[in.root].offset + in.offset, size: max(v.Type.Bytes(), 1)}
+			if v == in.root {
+				p.at[v] = p.at[in.root]
 			}
 		}
 		live = slices.DeleteFunc(live, func(v *graph.Value) bool { return last[v] <= i })

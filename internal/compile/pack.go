@@ -175,8 +175,12 @@ func (c *compiler) graphJSON() *bundle.GraphJSON {
 	for _, k := range c.consts {
 		arg(k.value, k.name)
 	}
-	for _, k := range c.kernels {
-		n := bundle.GraphNode{Op: "tvm_op", Name: k.name, Call: &bundle.GraphCall{FuncName: k.symbol, NumInputs: len(k.in), NumOutputs: len(k.outs)}}
+	for _, k := range c.all {
+		name := k.symbol
+		if k.nop {
+			name = "__nop"
+		}
+		n := bundle.GraphNode{Op: "tvm_op", Name: k.name, Call: &bundle.GraphCall{FuncName: name, NumInputs: len(k.in), NumOutputs: len(k.outs)}}
 		for _, v := range k.in {
 			n.Inputs = append(n.Inputs, entryOf[v])
 		}
