@@ -94,9 +94,10 @@ func (p *Package) Code(format string) (string, bool) {
 	return s, ok
 }
 
-// Verify compiles the model and compares its tensors with the built-in reference evaluation.
+// Verify compiles the model and compares what it computes with the built-in reference evaluation: its outputs, or with
+// o.PerOperator the results of every operator compiled by itself.
 func Verify(ctx context.Context, m *Model, o VerifyOptions) (*VerifyReport, error) {
-	opts, err := CompileOptions{Target: o.Target, OptLevel: o.OptLevel, DisabledPasses: o.DisabledPasses}.resolve()
+	opts, err := CompileOptions{Target: o.Target, OptLevel: o.OptLevel, DisabledPasses: o.DisabledPasses, Progress: o.Progress}.resolve()
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +105,11 @@ func Verify(ctx context.Context, m *Model, o VerifyOptions) (*VerifyReport, erro
 	if err != nil {
 		return nil, err
 	}
-	rows, err := compile.Verify(ctx, g, opts)
+	verify := compile.Verify
+	if o.PerOperator {
+		verify = compile.VerifyOperators
+	}
+	rows, err := verify(ctx, g, opts)
 	if err != nil {
 		return nil, err
 	}

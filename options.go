@@ -45,6 +45,8 @@ type VerifyOptions struct {
 	Target         string
 	OptLevel       int
 	DisabledPasses []string
+	PerOperator    bool // compare each operator by itself, on the operands the reference gives it
+	Progress       func(phase string, done, total int)
 	Notes          func(string)
 }
 
@@ -62,6 +64,7 @@ type VerifyRow struct {
 	MaxAbs    float64  // largest absolute difference
 	Tolerance float64  // for RelL2
 	OK        bool
+	Note      string // why there is nothing to compare, or why the comparison says little
 }
 
 // PassInfo describes a pass.

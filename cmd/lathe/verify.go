@@ -16,22 +16,36 @@ func (a *app) verifyCommand() *cobra.Command {
 	var tgt targetFlags
 	var level int
 	var disabled string
+	var perOp bool
 	cmd := &cobra.Command{
 		Use:   "verify FILE",
-		Short: "compile a model and compare every tensor with the reference evaluation",
+		Short: "compile a model and compare what it computes with the reference evaluation",
+		Long: `Compile a model for this machine, run it on random inputs (the same each time), and compare its outputs with the
+reference evaluation of the operators. With --per-op, compile and compare every operator by itself instead, on the
+operands that the reference gives it.
+
+  lathe verify resnet50.onnx
+  lathe verify --per-op --opt-level 4 resnet50.onnx`,
 		Args:  oneFile("model file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, err := (&compileFlags{command: cmd.CommandPath(), target: tgt, optLevel: level, disabledPass: disabled}).options(a.out)
 			if err != nil {
 				return err
 			}
-			m, err := model.load(args[0], a.note)
+			bar := a.progress()
+			defer bar.clear()
+			notes := func(text string) {
+				bar.clear()
+				a.note(text)
+			}
+			m, err := model.load(args[0], notes)
 			if err != nil {
 				return err
 			}
 			report, err := lathe.Verify(cmd.Context(), m, lathe.VerifyOptions{
-				Target: o.Target, OptLevel: o.OptLevel, DisabledPasses: o.DisabledPasses, Notes: a.note,
+				Target: o.Target, OptLevel: o.OptLevel, DisabledPasses: o.DisabledPasses, PerOperator: perOp, Progress: bar.show, Notes: notes,
 			})
+			bar.clear()
 			if err != nil {
 				return fmt.Errorf("%s: %w", args[0], err)
 			}
@@ -44,6 +58,7 @@ func (a *app) verifyCommand() *cobra.Command {
 	model.define(cmd)
 	numberVar(fs, &level, "opt-level", "O", 3, 0, 4, "optimisation level, 0 to 4")
 	fs.StringVar(&disabled, "disabled-pass", "", "`passes` to leave out, separated by commas")
+	fs.BoolVar(&perOp, "per-op", false, "compare every operator by itself instead of the whole model's outputs")
 	return cmd
 }
 
@@ -59,6 +74,9 @@ func (a *app) printReport(path string, r *lathe.VerifyReport) error {
 			bad++
 		}
 		fmt.Fprintf(w, "%s\t%.2g\t%.2g\t%.2g\t%s\t%s\n", row.Name, row.RelL2, row.Tolerance, row.MaxAbs, verdict, strings.Join(row.Nodes, " "))
+		if row.Note != "" {
+			fmt.Fprintf(w, "  %s\n", row.Note)
+		}
 	}
 	if err := w.Flush(); err != nil {
 		return err

@@ -3,13 +3,10 @@ package compile
 import (
 	"context"
 	"fmt"
-	"math"
 	"math/rand/v2"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"lathe/internal/bundle"
 	"lathe/internal/graph"
 	"lathe/internal/op"
 	"lathe/internal/ops"
@@ -17,7 +14,6 @@ import (
 	"lathe/internal/tensor"
 	"lathe/internal/toolchain"
 	"lathe/internal/types"
-	"lathe/runtime"
 )
 
 var dbg bool
@@ -50,37 +46,7 @@ func run(t *testing.T, g *graph.Graph, o Options, workers int, in []*tensor.Tens
 	if err != nil {
 		return nil, err
 	}
-	path := filepath.Join(t.TempDir(), "m.tar")
-	if err := bundle.Write(path, &res.Contents); err != nil {
-		return nil, err
-	}
-	m, err := runtime.Open(path, runtime.WithWorkers(workers))
-	if err != nil {
-		return nil, err
-	}
-	defer m.Close()
-	for i, x := range in {
-		if err := m.SetInputIndex(i, runtime.Tensor{DType: x.DType.String(), Shape: x.Shape, Data: x.Data}); err != nil {
-			return nil, err
-		}
-	}
-	if err := m.Run(); err != nil {
-		return nil, err
-	}
-	var outs []*tensor.Tensor
-	for i := range m.Outputs() {
-		y, err := m.Output(i)
-		if err != nil {
-			return nil, err
-		}
-		y = y.Clone()
-		d, err := types.ParseDType(y.DType)
-		if err != nil {
-			return nil, err
-		}
-		outs = append(outs, &tensor.Tensor{DType: d, Shape: y.Shape, Data: y.Data})
-	}
-	return outs, nil
+	return res.Execute(in, workers)
 }
 
 // random fills a tensor of type t with values that suit most operators: around zero for floats, small for integers.
@@ -99,57 +65,6 @@ func random(r *rand.Rand, t types.Tensor) *tensor.Tensor {
 		}
 	}
 	return x
-}
-
-// difference is the relative L2 distance of floats, or the number of different elements otherwise.
-func difference(want, got *tensor.Tensor) (float64, error) {
-	if !want.Type().Equal(got.Type()) {
-		return 0, fmt.Errorf("got %s, want %s", got.Type(), want.Type())
-	}
-	var num, den float64
-	for i := range want.Len() {
-		if !want.DType.IsFloat() {
-			if want.Int(i) != got.Int(i) {
-				num++
-			}
-			continue
-		}
-		a, b := want.Float(i), got.Float(i)
-		if a == b || a != a && b != b {
-			continue
-		}
-		num += (a - b) * (a - b)
-		if !math.IsInf(a, 0) {
-			den += a * a
-		}
-	}
-	if !want.DType.IsFloat() {
-		return num, nil
-	}
-	if num == 0 {
-		return 0, nil
-	}
-	for i := range want.Len() {
-		if a, b := want.Float(i), got.Float(i); a == b && !math.IsInf(a, 0) {
-			den += a * a
-		}
-	}
-	return math.Sqrt(num / max(den, 1e-30)), nil
-}
-
-// tolerance of an operator's result, by element type: DESIGN's bound for single operators.
-func tolerance(d types.DType) float64 {
-	switch d {
-	case types.F16:
-		return 1e-3
-	case types.BF16:
-		return 1e-2
-	case types.F64:
-		return 1e-9
-	case types.F32:
-		return 1e-5
-	}
-	return 0
 }
 
 // TestOperators compiles random uses of every operator and compares with the oracle.

@@ -2,22 +2,191 @@ package compile
 
 import (
 	"context"
-	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
 
 	"lathe/internal/graph"
+	"lathe/internal/grapheval"
+	"lathe/internal/tensor"
+	"lathe/internal/types"
 )
 
-// A VerifyRow compares one tensor of the compiled model with the reference evaluation.
+// A VerifyRow compares one tensor of compiled code with the reference evaluation.
 type VerifyRow struct {
 	Name      string
 	Nodes     []string
 	RelL2     float64
 	MaxAbs    float64
-	Tolerance float64
+	Tolerance float64 // for RelL2
 	OK        bool
+	Note      string // why there is nothing to compare, or why the comparison says little
 }
 
-// Verify compiles g, runs it on random inputs, and compares the outputs with the operators' own evaluation.
+// networkFactor is how much more than one operator a whole network may differ, and approximateFactor how much more
+// everything may at -O4, which computes functions approximately.
+const (
+	networkFactor     = 10
+	approximateFactor = 10
+	approximateLevel  = 4
+)
+
+// Verify compiles g, runs it on inputs that are random but the same each time, and compares the outputs with the
+// operators' own evaluation. It does not change g.
 func Verify(ctx context.Context, g *graph.Graph, o Options) ([]VerifyRow, error) {
-	return nil, errors.New("verify is not available yet")
+	inputs := verifyInputs(g)
+	res, err := Compile(ctx, g.Clone(), o)
+	if err != nil {
+		return nil, err
+	}
+	got, err := res.Execute(inputs, o.Workers)
+	if err != nil {
+		return nil, fmt.Errorf("running the compiled model: %w", err)
+	}
+	res.Contents.Library, res.Contents.Params = nil, nil // the evaluation needs the memory
+	done := 0
+	want, err := grapheval.Watch(g, inputs, func(*graph.Node, []*tensor.Tensor, []*tensor.Tensor) error {
+		done++
+		o.report("reference", done, len(g.Nodes))
+		return ctx.Err()
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reference evaluation: %w", err)
+	}
+	var rows []VerifyRow
+	for i, v := range g.Outputs {
+		var nodes []string
+		if v.Def != nil {
+			nodes = v.Def.Origin
+		}
+		rows = append(rows, compareRow(v.Name, nodes, want[i], got[i], networkFactor*o.tolerance(want[i].DType)))
+	}
+	return rows, nil
+}
+
+// VerifyOperators compiles every node of g by itself, runs it on the operands the reference evaluation of g gives it,
+// and compares its results. It tells which operator is wrong, and misses what goes wrong between operators: fusion,
+// layouts, memory. A node that does not compile has a row that is not OK.
+func VerifyOperators(ctx context.Context, g *graph.Graph, o Options) ([]VerifyRow, error) {
+	single := o
+	single.Code, single.PrintBefore, single.PrintAfter, single.Times, single.Progress = nil, nil, nil, nil, nil
+	var rows []VerifyRow
+	done := 0
+	_, err := grapheval.Watch(g, verifyInputs(g), func(n *graph.Node, in, out []*tensor.Tensor) error {
+		got, err := runNode(ctx, n, in, single)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		for i, v := range n.Out {
+			name := v.Name
+			if name == "" {
+				name = fmt.Sprintf("%s:%d", n.Op.Name, len(rows))
+			}
+			if err != nil {
+				rows = append(rows, VerifyRow{Name: name, Nodes: n.Origin, Note: err.Error()})
+				continue
+			}
+			rows = append(rows, compareRow(name, n.Origin, out[i], got[i], o.tolerance(v.Type.DType)))
+		}
+		done++
+		o.report("operators", done, len(g.Nodes))
+		return nil
+	})
+	return rows, err
+}
+
+func (o *Options) report(phase string, done, total int) {
+	if o.Progress != nil {
+		o.Progress(phase, done, total)
+	}
+}
+
+// tolerance is that of one operator under o.
+func (o *Options) tolerance(d types.DType) float64 {
+	if o.Level >= approximateLevel {
+		return approximateFactor * tolerance(d)
+	}
+	return tolerance(d)
+}
+
+// runNode compiles a graph of n alone, whose constant operands stay constants, and runs it on the given operands.
+func runNode(ctx context.Context, n *graph.Node, in []*tensor.Tensor, o Options) ([]*tensor.Tensor, error) {
+	g := &graph.Graph{Name: "main"}
+	m := &graph.Node{Op: n.Op, Attrs: n.Attrs, Origin: slices.Clone(n.Origin), Impl: n.Impl}
+	for _, s := range n.Sub {
+		m.Sub = append(m.Sub, s.Clone())
+	}
+	var inputs []*tensor.Tensor
+	made := map[*graph.Value]*graph.Value{}
+	for i, v := range n.In {
+		if made[v] == nil {
+			if c := v.Value(); c != nil { // inference may need it
+				made[v] = graph.NewConst(v.Name, c)
+			} else {
+				made[v] = g.Input(fmt.Sprintf("x%d", len(inputs)), v.Type.With(""))
+				inputs = append(inputs, in[i])
+			}
+		}
+		m.In = append(m.In, made[v])
+	}
+	for i, v := range n.Out {
+		y := &graph.Value{Name: fmt.Sprintf("y%d", i), Type: v.Type, Def: m, Index: i}
+		m.Out = append(m.Out, y)
+		g.Outputs = append(g.Outputs, y)
+	}
+	g.Nodes = []*graph.Node{m}
+	res, err := Compile(ctx, g, o)
+	if err != nil {
+		return nil, err
+	}
+	return res.Execute(inputs, o.Workers)
+}
+
+func compareRow(name string, nodes []string, want, got *tensor.Tensor, allowed float64) VerifyRow {
+	row := VerifyRow{Name: name, Nodes: nodes, Tolerance: allowed}
+	var err error
+	if row.RelL2, err = difference(want, got); err != nil {
+		row.Note = err.Error()
+		return row
+	}
+	row.MaxAbs = maxDifference(want, got)
+	row.OK = row.RelL2 <= allowed
+	if want.Len() > 0 && !hasFinite(want) {
+		row.Note = "the reference has no finite element: the comparison says little"
+	}
+	return row
+}
+
+func hasFinite(t *tensor.Tensor) bool {
+	for i := range t.Len() {
+		if v := t.Float(i); !math.IsInf(v, 0) && v == v {
+			return true
+		}
+	}
+	return false
+}
+
+// verifyInputs are random inputs for g, the same for the same graph: floats around zero, bytes of any value, other
+// integers small and not negative, for they are mostly indices.
+func verifyInputs(g *graph.Graph) []*tensor.Tensor {
+	r := rand.New(rand.NewPCG(1, 2))
+	var list []*tensor.Tensor
+	for _, v := range g.Inputs {
+		t := tensor.NewOf(v.Type)
+		for i := range t.Len() {
+			switch d := t.DType; {
+			case d.IsFloat():
+				t.SetFloat(i, r.NormFloat64())
+			case d == types.Bool:
+				t.SetInt(i, int64(r.IntN(2)))
+			case d.Size() == 1:
+				t.SetInt(i, int64(r.IntN(256)))
+			default:
+				t.SetInt(i, int64(r.IntN(8)))
+			}
+		}
+		list = append(list, t)
+	}
+	return list
 }

@@ -13,10 +13,16 @@ import (
 // Eval computes g's outputs from its inputs, both in their order in g. Inputs must have the types g gives them.
 // Groups run their sub-graph; other nodes with sub-graphs are an error.
 func Eval(g *graph.Graph, inputs []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	return Watch(g, inputs, func(*graph.Node, []*tensor.Tensor, []*tensor.Tensor) error { return nil })
+}
+
+// Watch is Eval that shows each node of g with its operands and results to see, whose error ends it. see must not change
+// them.
+func Watch(g *graph.Graph, inputs []*tensor.Tensor, see func(n *graph.Node, in, out []*tensor.Tensor) error) ([]*tensor.Tensor, error) {
 	if len(inputs) != len(g.Inputs) {
 		return nil, fmt.Errorf("graph %q: %d inputs instead of %d", g.Name, len(inputs), len(g.Inputs))
 	}
-	e := evaluation{values: map[*graph.Value]*tensor.Tensor{}, left: readers(g)}
+	e := evaluation{values: map[*graph.Value]*tensor.Tensor{}, left: readers(g), see: see}
 	for i, in := range g.Inputs {
 		if t := inputs[i]; t.DType != in.Type.DType || !slices.Equal(t.Shape, in.Type.Shape) {
 			return nil, fmt.Errorf("input %q is %s instead of %s", in.Name, t.Type(), in.Type)
@@ -39,6 +45,7 @@ func Eval(g *graph.Graph, inputs []*tensor.Tensor) ([]*tensor.Tensor, error) {
 type evaluation struct {
 	values map[*graph.Value]*tensor.Tensor
 	left   map[*graph.Value]int
+	see    func(n *graph.Node, in, out []*tensor.Tensor) error
 }
 
 // readers counts how often each value is read, an output counting as a read that never comes.
@@ -85,6 +92,9 @@ func (e *evaluation) node(n *graph.Node) error {
 		if err := n.Op.Eval(n.Attrs, in, out); err != nil {
 			return err
 		}
+	}
+	if err := e.see(n, in, out); err != nil {
+		return err
 	}
 	for i, v := range n.Out {
 		if e.left[v] > 0 {

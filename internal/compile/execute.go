@@ -1,0 +1,53 @@
+package compile
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"lathe/internal/bundle"
+	"lathe/internal/tensor"
+	"lathe/internal/types"
+	"lathe/runtime"
+)
+
+// Execute writes r to a temporary package, opens it with the runtime as a user would, and runs it once. It returns the
+// outputs in order; inputs must have the model's types. The number of workers is a wish, as for runtime.WithWorkers.
+func (r *Result) Execute(inputs []*tensor.Tensor, workers int) ([]*tensor.Tensor, error) {
+	dir, err := os.MkdirTemp("", "lathe-run-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "module.tar")
+	if err := bundle.Write(path, &r.Contents); err != nil {
+		return nil, err
+	}
+	m, err := runtime.Open(path, runtime.WithWorkers(workers))
+	if err != nil {
+		return nil, err
+	}
+	defer m.Close()
+	for i, x := range inputs {
+		if err := m.SetInputIndex(i, runtime.Tensor{DType: x.DType.String(), Shape: x.Shape, Data: x.Data}); err != nil {
+			return nil, err
+		}
+	}
+	if err := m.Run(); err != nil {
+		return nil, err
+	}
+	outs := make([]*tensor.Tensor, len(m.Outputs()))
+	for i := range outs {
+		y, err := m.Output(i)
+		if err != nil {
+			return nil, err
+		}
+		d, err := types.ParseDType(y.DType)
+		if err != nil {
+			return nil, fmt.Errorf("output %d: %w", i, err)
+		}
+		y = y.Clone()
+		outs[i] = &tensor.Tensor{DType: d, Shape: y.Shape, Data: y.Data}
+	}
+	return outs, nil
+}
