@@ -76,3 +76,84 @@ func TestTopKLong(t *testing.T) {
 		compareWithEval(t, ops.TopK, ops.TopKAttrs{K: c.k, Axis: 1, Largest: true}, 2, x)
 	}
 }
+
+// wild is a tensor of indices for an axis of n elements: most of them inside, many twice, some far outside.
+func wild(r *rand.Rand, n int, shape ...int) *tensor.Tensor {
+	x := tensor.New(types.I64, shape...)
+	for i := range x.Len() {
+		switch r.IntN(8) {
+		case 0:
+			x.SetInt(i, []int64{math.MaxInt64, math.MinInt64, int64(n), int64(-n - 1), int64(-n)}[r.IntN(5)])
+		default:
+			x.SetInt(i, int64(r.IntN(n))-int64(r.IntN(2)*n))
+		}
+	}
+	return x
+}
+
+// TestScatter covers the divided and the serial forms, with repeated updates and indices that are nowhere.
+func TestScatter(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for i, reduction := range []string{"none", "add", "mul", "max", "min"} {
+		for _, d := range []types.DType{types.F32, []types.DType{types.Bool, types.F16, types.I8, types.U64, types.BF16}[i]} {
+			data := func(shape ...int) *tensor.Tensor { return random(r, types.Of(d, shape...)) }
+			elements := ops.ScatterElementsAttrs{Axis: 1, Reduction: reduction}
+			compareWithEval(t, ops.ScatterElements, elements, 2, data(1, 30, 5), wild(r, 30, 1, 70, 4), data(1, 70, 4))
+			compareWithEval(t, ops.ScatterElements, elements, 2, data(50, 30, 21), wild(r, 30, 40, 9, 21), data(40, 9, 21))
+			nd := ops.ScatterNDAttrs{Reduction: reduction}
+			compareWithEval(t, ops.ScatterND, nd, 2, data(9, 70), wild(r, 9, 50, 1), data(50, 70))
+			compareWithEval(t, ops.ScatterND, nd, 2, data(13, 27, 70), wild(r, 13, 60, 2), data(60, 70))
+			compareWithEval(t, ops.ScatterND, nd, 2, data(13, 7), wild(r, 1, 3, 0), data(3, 13, 7))
+		}
+	}
+}
+
+func TestMaxUnpoolAnyIndex(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	for _, d := range types.DTypes() {
+		x := random(r, types.Of(d, 2, 3, 5))
+		compareWithEval(t, ops.MaxUnpool, ops.MaxUnpoolAttrs{Shape: []int{2, 3, 10}}, 2, x, wild(r, 60, 2, 3, 5))
+	}
+}
+
+// TestCumulative compares columns that fill vectors, and long rows, with a plain loop.
+func TestCumulative(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 10))
+	for _, d := range []types.DType{types.F32, types.F64, types.F16, types.I8, types.U64} {
+		for i, shape := range [][]int{{3, 5, 70}, {2, 6, 16}, {1, 7, 200}, {40, 300, 1}} {
+			a := ops.CumulativeAttrs{Axis: 1, Exclusive: i%2 == 0, Reverse: i > 1}
+			compareWithEval(t, ops.CumSum, a, 2, random(r, types.Of(d, shape...)))
+			compareWithEval(t, ops.CumProd, a, 2, random(r, types.Of(d, shape...)))
+		}
+	}
+}
+
+// TestRegions gives the region operators regions inside, across and far outside of the feature map, turned round, and
+// such that are no numbers.
+func TestRegions(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 12))
+	edges := []float64{math.NaN(), math.Inf(1), math.Inf(-1), 1e30, -1e30, 0, -1, 40}
+	for _, d := range []types.DType{types.F32, types.F64, types.BF16} {
+		data := random(r, types.Of(d, 3, 40, 13, 17))
+		rois, batched := tensor.New(d, 25, 4), tensor.New(d, 25, 5)
+		for i := range 25 {
+			for k := range 4 {
+				v := float64(r.IntN(200)) / 4
+				if i >= 15 && r.IntN(3) == 0 {
+					v = edges[r.IntN(len(edges))]
+				}
+				rois.SetFloat(4*i+k, v)
+				batched.SetFloat(5*i+k+1, v)
+			}
+			batched.SetFloat(5*i, float64(r.IntN(6)-2))
+		}
+		batch := wild(r, 3, 25)
+		for _, mode := range []string{"avg", "max"} {
+			for samples := range 3 {
+				a := ops.RoiAlignAttrs{PooledSize: []int{3, 5}, SpatialScale: 0.25, SampleRatio: samples, Mode: mode, HalfPixel: samples == 1}
+				compareWithEval(t, ops.RoiAlign, a, 2, data, rois, batch)
+			}
+		}
+		compareWithEval(t, ops.RoiPool, ops.RoiPoolAttrs{PooledSize: []int{5, 3}, SpatialScale: 0.25}, 2, data, batched)
+	}
+}

@@ -29,6 +29,8 @@ var externs = map[string]extern{
 	"scatter_elements": {build: scatterElements},
 	"scatter_nd":       {build: scatterND},
 	"topk":             {build: topK},
+	"vision.roi_align": {build: roiAlign},
+	"vision.roi_pool":  {build: roiPool},
 }
 
 // Extern makes the kernel of an operator that has an extern implementation; ok is false when its tensor expressions are

@@ -73,6 +73,6 @@ var RoiPool = op.Define(op.Spec[RoiPoolAttrs]{
 func (a RoiPoolAttrs) bin(start, end float64, b, bins, n int) (lo, hi int) {
 	start, end = math.Round(start*a.SpatialScale), math.Round(end*a.SpatialScale)
 	size := math.Max(end-start+1, 1) / float64(bins)
-	pixel := func(x float64) int { return int(math.Max(0, math.Min(float64(n), x))) }
+	pixel := func(x float64) int { return max(0, min(n, saturatedInt(x))) }
 	return pixel(start + math.Floor(float64(b)*size)), pixel(start + math.Ceil(float64(b+1)*size))
 }
