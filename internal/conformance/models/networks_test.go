@@ -1,0 +1,234 @@
+package models
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"lathe"
+	"lathe/runtime"
+)
+
+// Greatest relative L2 distances from the expected outputs. Quantised networks must name the same top one besides.
+const (
+	floatTolerance     = 1e-4
+	quantisedTolerance = 5e-2
+)
+
+// workerCounts must give the same bits.
+var workerCounts = []int{1, 2, 3}
+
+// TestConformanceNetworks compiles, runs and compares every network. Each figure is in the log.
+func TestConformanceNetworks(t *testing.T) {
+	root := modelsFolder(t)
+	for _, n := range networks {
+		t.Run(n.model, func(t *testing.T) {
+			model := n.file(t, root)
+			pack := filepath.Join(t.TempDir(), "model.tar")
+			save(t, model, pack, 0)
+			var first [][]runtime.Tensor
+			for _, workers := range workerCounts {
+				got := n.outputs(t, root, model, pack, workers)
+				if first == nil {
+					first = got
+				}
+				if where := firstDifference(first, got); where != "" {
+					t.Errorf("%d workers: %s has other bits than with %d", workers, where, workerCounts[0])
+				}
+			}
+		})
+	}
+}
+
+// TestConformanceTableIsWhole finds model files that nobody compares.
+func TestConformanceTableIsWhole(t *testing.T) {
+	root := modelsFolder(t)
+	for _, folder := range []string{"onnx", "onnx_backend/light", "zoo"} {
+		err := filepath.WalkDir(filepath.Join(root, folder), func(path string, _ fs.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(path, ".onnx") {
+				return err
+			}
+			name, err := filepath.Rel(root, path)
+			if !slices.ContainsFunc(networks, func(n network) bool { return n.model == filepath.ToSlash(name) }) {
+				t.Errorf("%s is not in the table of networks", name)
+			}
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func modelsFolder(t *testing.T) string {
+	dir := os.Getenv("LATHE_MODELS")
+	if dir == "" {
+		t.Skip("LATHE_MODELS is unset: no folder of models to compile")
+	}
+	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
+		t.Fatalf("LATHE_MODELS=%s is not a folder", dir)
+	}
+	return dir
+}
+
+// file returns where the model is, with its weights.
+func (n *network) file(t *testing.T, root string) string {
+	name, inZoo := strings.CutPrefix(n.model, "zoo/")
+	if !inZoo {
+		return filepath.Join(root, n.model)
+	}
+	dir := os.Getenv("LATHE_ZOO")
+	if dir == "" {
+		t.Skip("LATHE_ZOO is unset: no weights of benchmark networks; scripts/fill-zoo.sh makes them")
+	}
+	file := filepath.Join(dir, name)
+	if _, err := os.Stat(file); err != nil {
+		t.Fatalf("LATHE_ZOO: %v", err)
+	}
+	return file
+}
+
+// save compiles a model for this machine with a number of compiler threads (0: the default).
+func save(t *testing.T, model, pack string, threads int) {
+	t.Helper()
+	m, err := lathe.Load(model, lathe.LoadOptions{Notes: func(s string) { t.Log(s) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := lathe.Compile(context.Background(), m, lathe.CompileOptions{Target: "llvm", OptLevel: 3, Workers: threads})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Save(pack); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// outputs runs the package on each data set, twice, and returns copies of the outputs. With one worker it compares them
+// with what is expected.
+func (n *network) outputs(t *testing.T, root, model, pack string, workers int) [][]runtime.Tensor {
+	t.Helper()
+	m, err := runtime.Open(pack, runtime.WithWorkers(workers))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	var all [][]runtime.Tensor
+	for _, path := range n.data {
+		d, err := readSet(filepath.Join(root, path), model, m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := run(t, m, d.inputs)
+		if where := firstDifference([][]runtime.Tensor{got}, [][]runtime.Tensor{run(t, m, d.inputs)}); where != "" {
+			t.Errorf("%d workers: %s has other bits in the second run", workers, where)
+		}
+		for i, info := range m.Outputs() {
+			if workers == workerCounts[0] {
+				n.compare(t, fmt.Sprintf("%s, output %q", filepath.Base(path), info.Name), got[i], d.outputs[i])
+			}
+		}
+		all = append(all, got)
+	}
+	return all
+}
+
+func run(t *testing.T, m *runtime.Module, inputs []runtime.Tensor) []runtime.Tensor {
+	t.Helper()
+	for i, in := range inputs {
+		if err := m.SetInputIndex(i, in); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := m.Run(); err != nil {
+		t.Fatal(err)
+	}
+	var list []runtime.Tensor
+	for i := range m.Outputs() {
+		out, err := m.Output(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, out.Clone())
+	}
+	return list
+}
+
+// firstDifference names the first tensor that differs in any bit.
+func firstDifference(a, b [][]runtime.Tensor) string {
+	for set := range a {
+		for i, x := range a[set] {
+			if y := b[set][i]; x.DType != y.DType || !slices.Equal(x.Shape, y.Shape) || !bytes.Equal(x.Data, y.Data) {
+				return fmt.Sprintf("output %d of data set %d", i, set)
+			}
+		}
+	}
+	return ""
+}
+
+// compare logs how far an output is from the expected one, and complains when it is too far.
+func (n *network) compare(t *testing.T, what string, got, want runtime.Tensor) {
+	t.Helper()
+	if got.DType != want.DType || !slices.Equal(got.Shape, want.Shape) {
+		t.Errorf("%s is %s%v instead of %s%v", what, got.DType, got.Shape, want.DType, want.Shape)
+		return
+	}
+	if !strings.HasPrefix(want.DType, "float") {
+		if !bytes.Equal(got.Data, want.Data) {
+			t.Errorf("%s: integers differ", what)
+		}
+		return
+	}
+	x, err := got.Numbers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	y, err := want.Numbers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tolerance := floatTolerance
+	if n.quantised {
+		tolerance = quantisedTolerance
+	}
+	d := distance(x, y)
+	t.Logf("%s: relative L2 %.2e", what, d)
+	if !(d <= tolerance) {
+		t.Errorf("%s: relative L2 %.2e, more than %.0e", what, d, tolerance)
+	}
+	// Where two expected values are equal, either is the top one.
+	if n.quantised && !n.rows && y[top(x)] != y[top(y)] {
+		t.Errorf("%s: the top one is %d instead of %d", what, top(x), top(y))
+	}
+}
+
+// distance is the relative L2 distance; NaN if either has NaN.
+func distance(got, want []float64) float64 {
+	var diff, norm float64
+	for i, w := range want {
+		diff += (got[i] - w) * (got[i] - w)
+		norm += w * w
+	}
+	if diff == 0 {
+		return 0
+	}
+	return math.Sqrt(diff / norm)
+}
+
+// top is the place of the greatest value.
+func top(v []float64) int {
+	best := 0
+	for i, x := range v {
+		if x > v[best] {
+			best = i
+		}
+	}
+	return best
+}

@@ -1,0 +1,181 @@
+// Package conformance holds the tests that compare compiled models with the expected outputs of others. They read the
+// models from the folder LATHE_MODELS.
+package conformance
+
+import (
+	"bufio"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+var update = flag.Bool("update", false, "append the cases that have become right to the list")
+
+// passingList names ONNX's own backend cases that compile and compute right at every level, one in a line. It may only
+// grow. A line "name fixed: a, b" is a case whose inputs a and b are compiled with the values of its data set, since the
+// model computes shapes from them.
+const passingList = "testdata/onnx_passing.txt"
+
+// groups of cases in the folder of ONNX's backend tests.
+var groups = []string{"node", "simple", "pytorch-converted", "pytorch-operator"}
+
+// levels of optimisation to try: none, the default, and the one that allows approximate functions.
+var levels = []int{0, 3, 4}
+
+// TestConformanceONNXCases compiles and runs every case of ONNX's backend tests. Those listed must be right at every
+// level; every other must end in an error that says what is not supported. LATHE_CASES, a regular expression, selects
+// cases; LATHE_CASES_OUT names a file for the outcome of each.
+func TestConformanceONNXCases(t *testing.T) {
+	root := filepath.Join(modelsFolder(t), "onnx_backend")
+	only := regexp.MustCompile(os.Getenv("LATHE_CASES"))
+	names := caseNames(t, root, only)
+	results := runAll(root, names)
+	passing := readPassing(t)
+	var grown []string
+	kinds := map[string]int{}
+	var report strings.Builder
+	for i, name := range names {
+		fixed, listed := passing[name]
+		bad := ""
+		for j, o := range results[i] {
+			if o.Kind == "" {
+				continue
+			}
+			kinds[o.Kind]++
+			bad = fmt.Sprintf("at -O%d: %s: %s", levels[j], o.Kind, o.Error)
+			fmt.Fprintf(&report, "%s %s\n", name, bad)
+			if listed || o.Kind != unsupported {
+				t.Errorf("%s %s", name, bad)
+			}
+		}
+		switch line := strings.Join(results[i][0].Fixed, ", "); {
+		case bad != "":
+		case !listed:
+			grown = append(grown, listLine(name, line))
+		case line != fixed:
+			t.Errorf("%s: inputs %q are fixed, the list says %q", name, line, fixed)
+		}
+	}
+	t.Logf("%d cases at %d levels; failures: %v", len(names), len(levels), kinds)
+	if out := os.Getenv("LATHE_CASES_OUT"); out != "" {
+		if err := os.WriteFile(out, []byte(report.String()), 0o666); err != nil {
+			t.Error(err)
+		}
+	}
+	if os.Getenv("LATHE_CASES") != "" {
+		return
+	}
+	for name := range passing {
+		if !slices.Contains(names, name) {
+			t.Errorf("%s is listed but there is no such case", name)
+		}
+	}
+	grow(t, grown)
+}
+
+func modelsFolder(t *testing.T) string {
+	dir := os.Getenv("LATHE_MODELS")
+	if dir == "" {
+		t.Skip("LATHE_MODELS is unset: no folder of models to compile")
+	}
+	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
+		t.Fatalf("LATHE_MODELS=%s is not a folder", dir)
+	}
+	return dir
+}
+
+func caseNames(t *testing.T, root string, only *regexp.Regexp) []string {
+	var names []string
+	for _, group := range groups {
+		entries, err := os.ReadDir(filepath.Join(root, group))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			if name := group + "/" + e.Name(); only.MatchString(name) {
+				names = append(names, name)
+			}
+		}
+	}
+	if len(names) == 0 {
+		t.Fatalf("no cases in %s", root)
+	}
+	return names
+}
+
+// runAll runs the cases in two processes and returns an outcome for each of levels.
+func runAll(root string, names []string) [][]outcome {
+	results := make([][]outcome, len(names))
+	next := make(chan int)
+	var wg sync.WaitGroup
+	for range 2 {
+		wg.Go(func() {
+			c := &child{limit: time.Minute}
+			defer c.stop()
+			for i := range next {
+				for _, level := range levels {
+					results[i] = append(results[i], c.run(task{filepath.Join(root, names[i]), level}))
+				}
+			}
+		})
+	}
+	for i := range names {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+	return results
+}
+
+func readPassing(t *testing.T) map[string]string {
+	f, err := os.Open(passingList)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	list := map[string]string{}
+	s := bufio.NewScanner(f)
+	for s.Scan() {
+		name, fixed, _ := strings.Cut(s.Text(), " fixed: ")
+		list[name] = fixed
+	}
+	if err := s.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+func listLine(name, fixed string) string {
+	if fixed == "" {
+		return name
+	}
+	return name + " fixed: " + fixed
+}
+
+// grow appends to the list, or complains that it is short.
+func grow(t *testing.T, lines []string) {
+	if len(lines) == 0 {
+		return
+	}
+	if !*update {
+		t.Errorf("%d cases are right but not in %s (-update appends them): %v", len(lines), passingList, lines[:min(len(lines), 10)])
+		return
+	}
+	old, err := os.ReadFile(passingList)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := append(strings.Split(string(old), "\n"), lines...)
+	all = slices.DeleteFunc(all, func(s string) bool { return s == "" })
+	slices.Sort(all)
+	if err := os.WriteFile(passingList, []byte(strings.Join(all, "\n")+"\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
