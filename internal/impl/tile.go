@@ -129,7 +129,6 @@ func tile(k *kernel) (string, bool, error) {
 // applyTile splits, orders and places everything; it returns the loops to divide among workers.
 func (k *kernel) applyTile(out, acc, lane, rowLoop, vecLoop string, t Tile) ([]string, error) {
 	var inner, outer []string
-	at := ""
 	if vecLoop != "" && t.Vecs >= 1 {
 		o, i, err := k.splitTile(vecLoop, t.Vecs)
 		if err != nil {
@@ -158,14 +157,17 @@ func (k *kernel) applyTile(out, acc, lane, rowLoop, vecLoop string, t Tile) ([]s
 	if rowLoop != "" {
 		outer = append(outer, rowLoop)
 	}
+	if len(outer) == 0 { // the output is one tile: a loop of one iteration holds the accumulators
+		o, i, err := k.s.Split(lane, k.s.Extent(lane))
+		if err != nil {
+			return nil, err
+		}
+		outer, lane = []string{o}, i
+	}
 	if err := k.s.Reorder(slices.Concat(outer, inner, []string{lane})...); err != nil {
 		return nil, err
 	}
-	if len(outer) > 0 {
-		at = outer[len(outer)-1]
-	} else {
-		return nil, fmt.Errorf("no loop outside the tile")
-	}
+	at := outer[len(outer)-1]
 	for _, n := range inner {
 		if err := k.s.Unroll(n); err != nil {
 			return nil, err

@@ -118,7 +118,8 @@ type emitter struct {
 	vec        *expr.Var // variable of the enclosing vector loop
 	vecBase    value     // its value in lane 0
 	lanes      int
-	lanesOf    int    // lanes of the vector loop that perLane takes apart
+	lanesOf    int    // lanes of the vector loop that eachLane takes apart
+	laneAt     int    // and the lane it is at
 	mask       string // <lanes x i1> under which the current code runs; empty: all lanes
 	decls      map[string]bool
 	declared   []string

@@ -15,6 +15,9 @@ func (e *emitter) expr(x expr.Expr) value {
 		if !ok {
 			fail("variable %s is not in scope", x.Name)
 		}
+		if e.vec == nil && v.lanes > 0 {
+			return e.lane(v, e.laneAt)
+		}
 		return v
 	case *expr.Int:
 		return constInt(x.V, x.Type)

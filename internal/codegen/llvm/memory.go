@@ -325,32 +325,26 @@ func (e *emitter) perLane(f func() value) value {
 	return r
 }
 
-// eachLane calls f for every lane outside of vector mode; active is empty where there is no mask.
+// eachLane calls f for every lane outside of vector mode; active is empty where there is no mask. Variables bound to
+// vectors give their element of the lane where they are read.
 func (e *emitter) eachLane(f func(i int, active value)) {
 	vec, lanes, mask, base := e.vec, e.lanes, e.mask, e.vecBase
-	saved, span := e.env, e.ranges[vec]
+	whole, span := e.env[vec], e.ranges[vec]
 	for i := range lanes {
 		var active value
 		if mask != "" {
 			active = e.lane(value{t: types.Bool, lanes: lanes, s: mask}, i)
 		}
-		env := make(map[*expr.Var]value, len(saved))
-		for k, v := range saved {
-			if v.lanes > 0 {
-				v = e.lane(v, i)
-			}
-			env[k] = v
+		x := e.arith("add", base, constInt(int64(i), types.I64))
+		e.env[vec] = x
+		if x.known {
+			e.ranges[vec] = arith.Point(x.i)
 		}
-		e.env = env
-		e.env[vec] = e.arith("add", base, constInt(int64(i), types.I64))
-		if e.env[vec].known {
-			e.ranges[vec] = arith.Point(e.env[vec].i)
-		}
-		e.vec, e.lanes, e.mask, e.lanesOf = nil, 0, "", lanes
+		e.vec, e.lanes, e.mask, e.lanesOf, e.laneAt = nil, 0, "", lanes, i
 		f(i, active)
 	}
-	e.vec, e.lanes, e.mask, e.env, e.vecBase = vec, lanes, mask, saved, base
-	e.ranges[vec] = span
+	e.vec, e.lanes, e.mask, e.vecBase = vec, lanes, mask, base
+	e.env[vec], e.ranges[vec] = whole, span
 }
 
 func (e *emitter) store(s *loop.Store) {
