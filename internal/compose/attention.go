@@ -2,6 +2,7 @@ package compose
 
 import (
 	"math"
+	"slices"
 
 	"lathe/internal/graph"
 	"lathe/internal/ops"
@@ -45,19 +46,49 @@ func (b *Builder) Attend(a Attention) (*graph.Value, Scores) {
 	if a.Softcap != 0 {
 		s.Capped = b.Scaled(b.Do(ops.Tanh, b.Scaled(s.Raw, 1/a.Softcap)), a.Softcap)
 	}
-	s.Biased = s.Capped
+	bias := a.Bias
 	if a.Causal {
-		s.Biased = b.Do(ops.Add, s.Biased, causalBias(q.Type.DType, q.Type.Shape[2], k.Type.Shape[2], a.Offset))
+		mask := causalBias(q.Type.DType, q.Type.Shape[2], k.Type.Shape[2], a.Offset)
+		if bias == nil {
+			bias = mask
+		} else {
+			bias = b.Do(ops.Add, bias, mask)
+		}
 	}
-	if a.Bias != nil {
-		s.Biased = b.Do(ops.Add, s.Biased, a.Bias)
+	s.Biased = s.Capped
+	if bias != nil {
+		s.Biased = b.Do(ops.Add, s.Capped, bias)
 	}
 	p := s.Biased
 	if a.Wide != types.Invalid {
 		p = b.Cast(p, a.Wide)
 	}
 	s.Softmax = b.Cast(b.Apply(ops.Softmax, ops.SoftmaxAttrs{Axis: 3}, p), q.Type.DType)
+	if bias != nil && mayMaskRows(bias) {
+		// A word that may attend to nothing has probabilities 0, not the NaN of its softmax.
+		none := b.Do(ops.Equal, b.Reduce(ops.Max, bias, true, bias.Type.Rank()-1), Like(bias, math.Inf(-1)))
+		s.Softmax = b.Do(ops.Where, none, Like(s.Softmax, 0), s.Softmax)
+	}
 	return b.Matmul(s.Softmax, v), s
+}
+
+// mayMaskRows reports whether some row of a bias may be -Inf throughout.
+func mayMaskRows(bias *graph.Value) bool {
+	t := bias.Value()
+	if t == nil {
+		return true
+	}
+	columns := t.Shape[len(t.Shape)-1]
+	for row := 0; row < t.Len(); row += max(columns, 1) {
+		masked := true
+		for j := range columns {
+			masked = masked && math.IsInf(t.Float(row+j), -1)
+		}
+		if masked {
+			return true
+		}
+	}
+	return false
 }
 
 // causalBias is 0 where a word may attend to a key and -Inf elsewhere.
@@ -69,6 +100,27 @@ func causalBias(d types.DType, words, keys, offset int) *graph.Value {
 		}
 	}
 	return Const(t)
+}
+
+// Rotate turns pairs of elements of the last axis of x by the angles whose cosine and sine are given: element i with
+// element i + n/2, or neighbours when interleaved.
+func (b *Builder) Rotate(x, cos, sin *graph.Value, interleaved bool) *graph.Value {
+	last := x.Type.Rank() - 1
+	n := x.Type.Shape[last]
+	var p, q *graph.Value
+	if interleaved {
+		pairs := b.Reshape(x, append(slices.Clone(x.Type.Shape[:last]), n/2, 2)...)
+		p, q = b.At(pairs, last+1, 0), b.At(pairs, last+1, 1)
+	} else {
+		halves := b.Split(x, last, n/2, n/2)
+		p, q = halves[0], halves[1]
+	}
+	re := b.Do(ops.Subtract, b.Do(ops.Multiply, cos, p), b.Do(ops.Multiply, sin, q))
+	im := b.Do(ops.Add, b.Do(ops.Multiply, sin, p), b.Do(ops.Multiply, cos, q))
+	if interleaved {
+		return b.Reshape(b.Stack(last+1, re, im), x.Type.Shape...)
+	}
+	return b.Concat(last, re, im)
 }
 
 // Heads makes [batch, words, heads*width] into [batch, heads, words, width].

@@ -1,0 +1,126 @@
+package onnx
+
+import (
+	"math"
+
+	"lathe/internal/compose"
+	"lathe/internal/graph"
+	"lathe/internal/ops"
+	"lathe/internal/tensor"
+	"lathe/internal/types"
+)
+
+var signalRows = []row{
+	{"DFT", "", 17, one(dft)}, {"STFT", "", 17, one(stft)}, {"MelWeightMatrix", "", 17, one(melWeightMatrix)},
+	{"HannWindow", "", 17, one(window(0.5, -0.5, 0))}, {"HammingWindow", "", 17, one(window(25.0/46, -21.0/46, 0))},
+	{"BlackmanWindow", "", 17, one(window(0.42, -0.5, 0.08))},
+}
+
+// dft has its axis as an attribute before opset 20, and as operand 2 from then on.
+func dft(c *call) *graph.Value {
+	x := c.x(0)
+	at := -2
+	switch {
+	case c.node.Version < 20:
+		at = c.attrInt("axis", 1)
+	case c.present(2):
+		at = c.knownInt(2, "axis")
+	}
+	at = axis(at, x.Type.Rank())
+	length := x.Type.Shape[at]
+	if c.present(1) {
+		length = c.knownInt(1, "dft_length")
+	}
+	f := compose.Fourier{Length: length, Inverse: c.attrBool("inverse", false), Onesided: c.attrBool("onesided", false)}
+	return c.DFT(x, at, f)
+}
+
+// stft transforms frames of the signal [batch, samples, 1 or 2].
+func stft(c *call) *graph.Value {
+	x, step := c.x(0), c.knownInt(1, "frame_step")
+	if x.Type.Rank() == 2 {
+		x = c.ExpandDims(x, 2)
+	}
+	if x.Type.Rank() != 3 || step < 1 {
+		compose.Fail("signal %s, frame_step %d", x.Type, step)
+	}
+	length := 0
+	switch {
+	case c.present(3):
+		length = c.knownInt(3, "frame_length")
+	case c.present(2):
+		length = c.x(2).Type.Elements()
+	}
+	samples := x.Type.Shape[1]
+	if length < 1 || length > samples {
+		compose.Fail("frames of %d in a signal of %d samples", length, samples)
+	}
+	frames := (samples-length)/step + 1
+	places := tensor.New(types.I64, frames, length)
+	c.take(places.Type())
+	for i := range frames {
+		for j := range length {
+			places.SetInt(i*length+j, int64(i*step+j))
+		}
+	}
+	x = c.Apply(ops.Take, ops.TakeAttrs{Axis: 1}, x, compose.Const(places)) // [batch, frames, length, 1 or 2]
+	if c.present(2) {
+		x = c.Do(ops.Multiply, x, c.Reshape(c.x(2), length, 1))
+	}
+	return c.DFT(x, 2, compose.Fourier{Length: length, Onesided: c.attrBool("onesided", true)})
+}
+
+// window makes a + b*cos(2 pi i/n) + d*cos(4 pi i/n).
+func window(a, b, d float64) func(c *call) *graph.Value {
+	return func(c *call) *graph.Value {
+		size := c.knownInt(0, "size")
+		t := c.attrDType("output_datatype", Float)
+		n := float64(size)
+		if !c.attrBool("periodic", true) {
+			n--
+		}
+		c.take(types.Of(t, max(size, 0)))
+		y := tensor.New(t, max(size, 0))
+		for i := range y.Len() {
+			angle := 2 * math.Pi * float64(i) / n
+			y.SetFloat(i, a+b*math.Cos(angle)+d*math.Cos(2*angle))
+		}
+		return compose.Const(y)
+	}
+}
+
+// melWeightMatrix sums the bins of a spectrum into triangles that are equally wide on the mel scale.
+func melWeightMatrix(c *call) *graph.Value {
+	bins, length, rate := c.knownInt(0, "num_mel_bins"), c.knownInt(1, "dft_length"), c.knownFloat(2, "sample_rate")
+	low, high := c.knownFloat(3, "lower_edge_hertz"), c.knownFloat(4, "upper_edge_hertz")
+	if bins < 1 || length < 1 || bins > 1<<20 || length > 1<<30 || !(rate > 0) {
+		compose.Fail("%d bins, DFT of %d, rate %v", bins, length, rate)
+	}
+	mel := func(hertz float64) float64 { return 2595 * math.Log10(1+hertz/700) }
+	step := (mel(high) - mel(low)) / float64(bins+2)
+	rows := length/2 + 1
+	edges := make([]int, bins+2)
+	for i := range edges {
+		hertz := 700 * (math.Pow(10, (mel(low)+float64(i)*step)/2595) - 1)
+		edges[i] = int(math.Floor(float64(length+1) * hertz / rate))
+		if edges[i] < 0 || edges[i] >= rows {
+			compose.Fail("edge %v Hz is outside of the spectrum", hertz)
+		}
+	}
+	d := c.attrDType("output_datatype", Float)
+	c.take(types.Of(d, rows, bins))
+	t := tensor.New(d, rows, bins)
+	for i := range bins {
+		lower, center, upper := edges[i], edges[i+1], edges[i+2]
+		if lower == center {
+			t.SetFloat(center*bins+i, 1)
+		}
+		for j := lower; j <= center && lower < center; j++ {
+			t.SetFloat(j*bins+i, float64(j-lower)/float64(center-lower))
+		}
+		for j := center; j < upper; j++ {
+			t.SetFloat(j*bins+i, float64(upper-j)/float64(upper-center))
+		}
+	}
+	return compose.Const(t)
+}
