@@ -30,6 +30,7 @@ type kernel struct {
 	code   llvm.Kernel
 	symbol string
 	serial bool // worker 0 does all of it
+	nop    bool // its results lie where they should without it
 }
 
 // makeKernels lowers, schedules and emits every group.
