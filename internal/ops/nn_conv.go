@@ -91,24 +91,6 @@ func (a ConvAttrs) mustWindows(data, weight []int) []window {
 	return ws
 }
 
-func convEval(ws []window, groups int, in []*tensor.Tensor, out *tensor.Tensor) {
-	x, w := in[0], in[1]
-	perIn, perOut := w.Shape[1], w.Shape[0]/groups
-	eachIndex(out.Shape, func(at []int) {
-		var acc total
-		for c := range perIn {
-			eachTap(ws, at[2:], func(tap, from []int) {
-				i := offsetOf(x.Shape, append([]int{at[0], at[1]/perOut*perIn + c}, from...))
-				acc.product(x, i, w, offsetOf(w.Shape, append([]int{at[1], c}, tap...)))
-			})
-		}
-		if len(in) == 3 {
-			acc.add(in[2], at[1])
-		}
-		acc.store(out, offsetOf(out.Shape, at))
-	})
-}
-
 func (a ConvAttrs) compute(in []*te.Stage, out types.Tensor) *te.Stage {
 	wide := types.Of(out.DType.Compute(), out.Shape...)
 	y := a.fold("conv", in[0], in[1], wide, func(x, w, _ expr.Expr) expr.Expr { return expr.Mul(x, w) })

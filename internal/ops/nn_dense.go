@@ -27,13 +27,11 @@ var Dense = op.Define(op.Spec[op.None]{
 		return []types.Tensor{types.Of(x.DType, append(append([]int{}, x.Shape[:last]...), w.Shape[0])...)}, nil
 	},
 	Eval: func(_ op.None, in, out []*tensor.Tensor) error {
-		n, k := in[1].Shape[0], in[1].Shape[1]
-		for i := range out[0].Len() {
-			var acc total
-			for r := range k {
-				acc.product(in[0], i/n*k+r, in[1], i%n*k+r)
-			}
-			acc.store(out[0], i)
+		depth := in[1].Shape[1]
+		if out[0].DType.IsFloat() {
+			products(widenedFloats(in[0]), widenedFloats(in[1]), depth, out[0], 0)
+		} else {
+			products(widenedInts(in[0]), widenedInts(in[1]), depth, out[0], 0)
 		}
 		return nil
 	},

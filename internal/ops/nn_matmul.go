@@ -42,14 +42,16 @@ var Matmul = op.Define(op.Spec[MatmulAttrs]{
 		x, y, z := in[0], in[1], out[0]
 		batch := len(z.Shape) - 2
 		_, depth := matrix(x.Shape, a.TransposeA)
-		eachIndex(z.Shape, func(at []int) {
-			i := broadcastOffset(x.Shape[:len(x.Shape)-2], at[:batch])
-			j := broadcastOffset(y.Shape[:len(y.Shape)-2], at[:batch])
-			var acc total
-			for k := range depth {
-				acc.product(x, matrixOffset(x.Shape, a.TransposeA, i, at[batch], k), y, matrixOffset(y.Shape, a.TransposeB, j, k, at[batch+1]))
+		size, done := z.Shape[batch]*z.Shape[batch+1], 0
+		eachIndex(z.Shape[:batch], func(at []int) {
+			i := matrixRows(x, a.TransposeA, broadcastOffset(x.Shape[:len(x.Shape)-2], at))
+			j := matrixRows(y, !a.TransposeB, broadcastOffset(y.Shape[:len(y.Shape)-2], at))
+			if z.DType.IsFloat() {
+				products(gathered(i, x.Float), gathered(j, y.Float), depth, z, done)
+			} else {
+				products(gathered(i, x.Int), gathered(j, y.Int), depth, z, done)
 			}
-			acc.store(z, offsetOf(z.Shape, at))
+			done += size
 		})
 		return nil
 	},
@@ -94,6 +96,26 @@ func matrix(shape []int, transposed bool) (rows, cols int) {
 		return cols, rows
 	}
 	return rows, cols
+}
+
+// matrixRows gives the positions of the elements of the i-th matrix of t, or of its transpose, row by row.
+func matrixRows(t *tensor.Tensor, transposed bool, i int) []int {
+	rows, cols := matrix(t.Shape, transposed)
+	at := make([]int, 0, rows*cols)
+	for r := range rows {
+		for c := range cols {
+			at = append(at, matrixOffset(t.Shape, transposed, i, r, c))
+		}
+	}
+	return at
+}
+
+func gathered[T summand](at []int, element func(int) T) []T {
+	v := make([]T, len(at))
+	for i, k := range at {
+		v[i] = element(k)
+	}
+	return v
 }
 
 // matrixOffset is the position of an element of the i-th matrix of a tensor.

@@ -3,7 +3,6 @@ package ops
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 
 	"lathe/internal/expr"
 	"lathe/internal/op"
@@ -75,20 +74,16 @@ func zeroPoint(name string, t, zero types.Tensor, each []int) error {
 
 func qnnConvEval(a ConvAttrs, in []*tensor.Tensor, out *tensor.Tensor) {
 	x, xz, w, wz := in[0], in[1], in[2], in[3]
-	ws := a.mustWindows(x.Shape, w.Shape)
-	perIn, perOut := w.Shape[1], w.Shape[0]/a.Groups
-	eachIndex(out.Shape, func(at []int) {
-		n, o := at[0], at[1]
-		sum := int32(0)
-		for c := range perIn {
-			eachTap(ws, at[2:], func(tap, from []int) {
-				p := x.Int(offsetOf(x.Shape, slices.Concat([]int{n, o/perOut*perIn + c}, from))) - xz.Int(0)
-				q := w.Int(offsetOf(w.Shape, slices.Concat([]int{o, c}, tap))) - wz.Int(perChannel.offset(wz, at[1:2]))
-				sum += int32(p) * int32(q)
-			})
-		}
-		out.SetInt(offsetOf(out.Shape, at), int64(sum))
-	})
+	data, weight := make([]int32, x.Len()), make([]int32, w.Len())
+	for i := range data {
+		data[i] = int32(x.Int(i) - xz.Int(0))
+	}
+	each := max(1, types.Count(w.Shape[1:]))
+	for i := range weight {
+		weight[i] = int32(w.Int(i) - wz.Int(perChannel.offset(wz, []int{i / each})))
+	}
+	c := convolution{a.mustWindows(x.Shape, w.Shape), a.Groups, x.Shape, w.Shape}
+	correlate(c, data, weight, make([]int32, out.Shape[1]), out)
 }
 
 func qnnConvCompute(a ConvAttrs, in []*te.Stage, out types.Tensor) *te.Stage {

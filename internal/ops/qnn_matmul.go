@@ -41,18 +41,29 @@ var QnnMatmul = op.Define(op.Spec[op.None]{
 	},
 	Eval: func(_ op.None, in, out []*tensor.Tensor) error {
 		a, b, n := in[0], in[2], len(out[0].Shape)
+		depth := b.Shape[len(b.Shape)-2]
 		value := func(t, zero *tensor.Tensor, at []int) int32 {
 			at = at[len(at)-len(t.Shape):]
 			return int32(t.Int(broadcastOffset(t.Shape, at)) - zero.Int(broadcastOffset(zero.Shape, at)))
 		}
-		eachIndex(out[0].Shape, func(at []int) {
-			row, col := slices.Clone(at), slices.Clone(at)
-			sum := int32(0)
-			for k := range b.Shape[len(b.Shape)-2] {
-				row[n-1], col[n-2] = k, k
-				sum += value(a, in[1], row) * value(b, in[3], col)
+		rows, cols, done := out[0].Shape[n-2], out[0].Shape[n-1], 0
+		eachIndex(out[0].Shape[:n-2], func(batch []int) {
+			var x, y []int32
+			at := append(slices.Clone(batch), 0, 0)
+			for i := range rows {
+				for k := range depth {
+					at[n-2], at[n-1] = i, k
+					x = append(x, value(a, in[1], at))
+				}
 			}
-			out[0].SetInt(offsetOf(out[0].Shape, at), int64(sum))
+			for j := range cols {
+				for k := range depth {
+					at[n-2], at[n-1] = k, j
+					y = append(y, value(b, in[3], at))
+				}
+			}
+			products(x, y, depth, out[0], done)
+			done += rows * cols
 		})
 		return nil
 	},
