@@ -6,40 +6,14 @@ import (
 )
 
 // inline rewrites the DAG below out so that every pointwise stage is gone: its body stands where it was loaded. Stages
-// with reductions stay, and so do pointwise stages for which keep holds. The result is a copy where anything changed.
+// with reductions stay, and so do pointwise stages for which keep holds.
 func inline(out *te.Stage, keep func(*te.Stage) bool) *te.Stage {
-	done := map[*te.Stage]*te.Stage{}
-	var visit func(s *te.Stage) *te.Stage
-	visit = func(s *te.Stage) *te.Stage {
-		if r, ok := done[s]; ok {
-			return r
+	return mapStages(out, func(l *expr.Load) expr.Expr {
+		if from := l.From.(*te.Stage); from.Body != nil && len(from.Reduce) == 0 && !keep(from) {
+			return element(from, l.Index)
 		}
-		r := s
-		if s.Body != nil {
-			body := expr.Rewrite(s.Body, func(e expr.Expr) expr.Expr {
-				l, ok := e.(*expr.Load)
-				if !ok {
-					return e
-				}
-				from := visit(l.From.(*te.Stage))
-				if from.Body != nil && len(from.Reduce) == 0 && !keep(from) {
-					return element(from, l.Index)
-				}
-				if from != l.From {
-					return &expr.Load{From: from, Index: l.Index}
-				}
-				return e
-			})
-			if body != s.Body {
-				c := *s
-				c.Body = body
-				r = &c
-			}
-		}
-		done[s] = r
-		return r
-	}
-	return visit(out)
+		return l
+	}, nil)
 }
 
 // element is the value a load of s at index gives: s's body there. A 16-bit float is storage: inlined, it keeps the
@@ -81,36 +55,10 @@ func freshLets(e expr.Expr) expr.Expr {
 
 // fold replaces loads of constant stages of one value by that value.
 func fold(out *te.Stage, value func(*te.Stage) (expr.Expr, bool)) *te.Stage {
-	done := map[*te.Stage]*te.Stage{}
-	var visit func(s *te.Stage) *te.Stage
-	visit = func(s *te.Stage) *te.Stage {
-		if r, ok := done[s]; ok {
-			return r
+	return mapStages(out, func(l *expr.Load) expr.Expr {
+		if v, ok := value(l.From.(*te.Stage)); ok {
+			return v
 		}
-		r := s
-		if s.Body != nil {
-			body := expr.Rewrite(s.Body, func(e expr.Expr) expr.Expr {
-				l, ok := e.(*expr.Load)
-				if !ok {
-					return e
-				}
-				from := l.From.(*te.Stage)
-				if v, ok := value(from); ok {
-					return v
-				}
-				if c := visit(from); c != from {
-					return &expr.Load{From: c, Index: l.Index}
-				}
-				return e
-			})
-			if body != s.Body {
-				c := *s
-				c.Body = body
-				r = &c
-			}
-		}
-		done[s] = r
-		return r
-	}
-	return visit(out)
+		return l
+	}, nil)
 }

@@ -10,7 +10,7 @@ import (
 // shareLayout gives intermediate stages of the output's shape the output's layout, so that both are computed in one
 // order. Inputs keep theirs.
 func shareLayout(out *te.Stage) *te.Stage {
-	return mapStages(out, func(s *te.Stage) *te.Stage {
+	return mapStages(out, nil, func(s *te.Stage) *te.Stage {
 		if s.Body != nil && s.Type.Layout != out.Type.Layout && slices.Equal(s.Type.Shape, out.Type.Shape) {
 			c := *s
 			c.Type.Layout = out.Type.Layout
@@ -20,19 +20,25 @@ func shareLayout(out *te.Stage) *te.Stage {
 	})
 }
 
-// mapStages replaces every stage of the DAG below out, producers first; f sees stages whose loads are replaced already.
-func mapStages(out *te.Stage, f func(*te.Stage) *te.Stage) *te.Stage {
+// mapStages rebuilds the DAG below out, producers first. load, which may be nil, replaces loads; they are of rebuilt
+// stages. stage, which may be nil, replaces stages. Stages that do not change keep their identity.
+func mapStages(out *te.Stage, load func(*expr.Load) expr.Expr, stage func(*te.Stage) *te.Stage) *te.Stage {
 	done := map[*te.Stage]*te.Stage{}
 	for _, s := range te.Order(out) {
 		r := s
 		if s.Body != nil {
 			body := expr.Rewrite(s.Body, func(e expr.Expr) expr.Expr {
-				if l, ok := e.(*expr.Load); ok {
-					if from := done[l.From.(*te.Stage)]; from != l.From {
-						return &expr.Load{From: from, Index: l.Index}
-					}
+				l, ok := e.(*expr.Load)
+				if !ok {
+					return e
 				}
-				return e
+				if from := done[l.From.(*te.Stage)]; from != l.From {
+					l = &expr.Load{From: from, Index: l.Index}
+				}
+				if load == nil {
+					return l
+				}
+				return load(l)
 			})
 			if body != s.Body {
 				c := *s
@@ -40,7 +46,10 @@ func mapStages(out *te.Stage, f func(*te.Stage) *te.Stage) *te.Stage {
 				r = &c
 			}
 		}
-		done[s] = f(r)
+		if stage != nil {
+			r = stage(r)
+		}
+		done[s] = r
 	}
 	return done[out]
 }

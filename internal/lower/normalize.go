@@ -9,7 +9,7 @@ import (
 // normalize simplifies every stage's body over its axes and drops reduction axes of one value: the taps of a 1x1
 // convolution, a channel group of one.
 func normalize(out *te.Stage) *te.Stage {
-	return mapStages(out, func(s *te.Stage) *te.Stage {
+	return mapStages(out, nil, func(s *te.Stage) *te.Stage {
 		if s.Body == nil {
 			return s
 		}

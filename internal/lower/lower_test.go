@@ -1,0 +1,106 @@
+package lower_test
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"lathe/internal/expr"
+	"lathe/internal/golden"
+	"lathe/internal/loop"
+	"lathe/internal/lower"
+	"lathe/internal/te"
+	"lathe/internal/te/tetest"
+	"lathe/internal/types"
+)
+
+// TestRandom compares lowered kernels with the tensor expressions they come from, through layouts, inlining and merged
+// axes, to the bit.
+func TestRandom(t *testing.T) {
+	samples := uint64(60)
+	if testing.Short() {
+		samples = 10
+	}
+	for _, kind := range tetest.Kinds() {
+		t.Run(kind, func(t *testing.T) {
+			for seed := range samples {
+				c := tetest.New(rand.New(rand.NewPCG(seed, 1)), kind)
+				k := c.Lower()
+				if err := loop.Verify(k.Func); err != nil {
+					t.Fatalf("seed %d: %v\n%s\n%s", seed, err, te.String(c.Out), k.Func)
+				}
+				if err := c.Check(k, k.Func, 1); err != nil {
+					t.Fatalf("seed %d: %v\n%s\n%s", seed, err, te.String(c.Out), k.Func)
+				}
+			}
+		})
+	}
+}
+
+// conv is a padded 3x3 convolution with bias and ReLU; ReLU and bias are inlined, the accumulator is a block of its own.
+func conv(x, w, y types.Layout) *te.Stage {
+	in := te.Input("x", types.Of(types.F32, 1, 8, 6, 6).With(x))
+	k := te.Input("w", types.Of(types.F32, 12, 8, 3, 3).With(w))
+	b := te.Input("b", types.Of(types.F32, 12))
+	c := te.Fold("conv", types.Of(types.F32, 1, 12, 6, 6), te.Sum, []int{8, 3, 3}, func(i, r []expr.Expr) expr.Expr {
+		h, w := expr.Sub(expr.Add(i[2], r[1]), expr.Index(1)), expr.Sub(expr.Add(i[3], r[2]), expr.Index(1))
+		in6 := func(e expr.Expr) expr.Expr { return expr.And(expr.GE(e, expr.Index(0)), expr.LT(e, expr.Index(6))) }
+		return expr.If(expr.And(in6(h), in6(w)), expr.Mul(in.At(i[0], r[0], h, w), k.At(i[1], r[0], r[1], r[2])), expr.Const(types.F32, 0))
+	})
+	biased := te.Compute("biased", c.Type, func(i []expr.Expr) expr.Expr { return expr.Add(c.At(i...), b.At(i[1])) })
+	return te.Compute("relu", c.Type.With(y), func(i []expr.Expr) expr.Expr { return expr.Max(biased.At(i...), expr.Const(types.F32, 0)) })
+}
+
+// TestGolden shows what lowering makes: te before, loop IR after.
+func TestGolden(t *testing.T) {
+	x := te.Input("x", types.Of(types.F32, 4, 6, 5, 5))
+	bias := te.Input("b", types.Of(types.F32, 6))
+	index := te.Input("at", types.Of(types.I32, 3))
+	half := te.Input("h", types.Of(types.F16, 4, 8))
+	for name, out := range map[string]*te.Stage{
+		"conv":         conv("", "", ""),
+		"conv_blocked": conv("ABCD8b", "ABCD8a", "ABCD8b"),
+		// The rows and columns of pixels are walked as one.
+		"merged_axes": te.Compute("y", x.Type, func(i []expr.Expr) expr.Expr { return expr.Add(x.At(i...), bias.At(i[1])) }),
+		// A transposed reader walks them apart.
+		"apart": te.Compute("y", x.Type, func(i []expr.Expr) expr.Expr { return expr.Add(x.At(i...), x.At(i[0], i[1], i[3], i[2])) }),
+		"gather_clamped": te.Compute("y", types.Of(types.F32, 3, 6, 5, 5), func(i []expr.Expr) expr.Expr {
+			return x.At(append([]expr.Expr{expr.CastTo(types.I64, index.At(i[0]))}, i[1:]...)...)
+		}),
+		// A reduction that is the result itself gets a pointwise stage to store it; sums of float16 are float32.
+		"half_sum": te.Fold("s", types.Of(types.F16, 4), te.Sum, []int{8}, func(i, r []expr.Expr) expr.Expr { return half.At(i[0], r[0]) }),
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := lower.Lower(name, out, lower.Options{})
+			if err := loop.Verify(k.Func); err != nil {
+				t.Error(err)
+			}
+			golden.Check(t, name, []byte("// "+strings.ReplaceAll(strings.TrimSpace(te.String(out)), "\n", "\n// ")+"\n"+k.Func.String()))
+		})
+	}
+}
+
+// TestOptions: constants of one value become numbers, and stages to keep get a block.
+func TestOptions(t *testing.T) {
+	x, s := te.Input("x", types.Of(types.F32, 4)), te.Input("s", types.Of(types.F32, 1))
+	double := te.Compute("double", types.Of(types.F32, 4), func(i []expr.Expr) expr.Expr { return expr.Mul(x.At(i...), s.At(expr.Index(0))) })
+	out := te.Compute("y", types.Of(types.F32, 4), func(i []expr.Expr) expr.Expr {
+		return expr.Add(double.At(i...), double.At(expr.Sub(expr.Index(3), i[0])))
+	})
+	k := lower.Lower("f", out, lower.Options{
+		Value: func(st *te.Stage) (expr.Expr, bool) { return expr.Const(types.F32, 2), st == s },
+		Keep:  func(st *te.Stage) bool { return st.Name == "double" },
+	})
+	if got := strings.Join(k.Blocks, " "); got != "double y" {
+		t.Errorf("blocks %q, want double and y", got)
+	}
+	if len(k.Params) != 2 || strings.Contains(k.Func.String(), "s[") {
+		t.Errorf("the constant is still a parameter:\n%s", k.Func)
+	}
+	if flops := k.Flops(); flops != 8 {
+		t.Errorf("%g operations, want 4 products and 4 sums", flops)
+	}
+	if bytes := k.Bytes(); bytes != 32 {
+		t.Errorf("%d bytes, want those of x and y", bytes)
+	}
+}
