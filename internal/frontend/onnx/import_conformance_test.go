@@ -143,40 +143,59 @@ func runLimited(dir string) caseResult {
 	}
 }
 
-// runCase imports the model and runs its data sets. If the import wants values that are inputs, it is tried again with
-// the small integer inputs fixed.
+// runCase imports the model and runs its data sets. An input whose value the import turns out to need is fixed.
 func runCase(dir string) caseResult {
 	sets, err := filepath.Glob(filepath.Join(dir, "test_data_set_*"))
 	if err != nil || len(sets) == 0 {
 		return caseResult{err: fmt.Errorf("%s has no data sets", dir)}
 	}
-	var result caseResult
+	var fixed []string
 	for _, set := range sets {
-		err := runSet(dir, set, nil)
-		if err != nil && strings.Contains(err.Error(), "depends on input data") {
-			fixed := map[string]bool{}
-			if retry := runSet(dir, set, fixed); retry == nil {
-				var names []string
-				for name := range fixed {
-					names = append(names, name)
-				}
-				slices.Sort(names)
-				result.fixed = strings.Join(names, ", ")
-				continue
-			} else if !isUnsupported(retry) {
-				err = retry
+		fixed = nil
+		for {
+			err := runSet(dir, set, fixed)
+			if err == nil {
+				break
 			}
-		}
-		if err != nil {
-			return caseResult{err: err}
+			more := inputToFix(dir, err, fixed)
+			if more == nil {
+				return caseResult{err: err}
+			}
+			fixed = append(fixed, more...)
+			slices.Sort(fixed)
 		}
 	}
-	return result
+	return caseResult{fixed: strings.Join(fixed, ", ")}
 }
 
-// runSet compares the outputs for one data set. With fixed, integer and bool inputs of rank 0 and 1 become constants,
-// and fixed lists them.
-func runSet(dir, set string, fixed map[string]bool) error {
+// inputToFix returns the input that an import missed the value of, or, where that value is computed from others, all
+// integer inputs that may be shapes, axes and the like; nil when there is none.
+func inputToFix(dir string, err error, fixed []string) []string {
+	_, rest, missing := strings.Cut(err.Error(), ` ("`)
+	name, rest, _ := strings.Cut(rest, `") depends on input data`)
+	if !missing || rest == "" && !strings.Contains(err.Error(), "depends on input data") {
+		return nil
+	}
+	m, err := ReadFile(filepath.Join(dir, "model.onnx"))
+	if err != nil {
+		return nil
+	}
+	defer m.Close()
+	var shapes []string
+	for _, in := range m.Graph.RealInputs() {
+		switch {
+		case slices.Contains(fixed, in.Name):
+		case in.Name == name:
+			return []string{name}
+		case len(in.Dims) < 2 && in.Elem != Float && in.Elem != Double && in.Elem != Float16 || len(in.Dims) == 0:
+			shapes = append(shapes, in.Name)
+		}
+	}
+	return shapes
+}
+
+// runSet compares the outputs for one data set.
+func runSet(dir, set string, fixed []string) error {
 	m, err := ReadFile(filepath.Join(dir, "model.onnx"))
 	if err != nil {
 		return err
@@ -193,8 +212,7 @@ func runSet(dir, set string, fixed map[string]bool) error {
 			return fmt.Errorf("input %q: %w", in.Name, err)
 		}
 		given[in.Name] = x
-		if fixed != nil && len(x.Shape) < 2 && !x.DType.IsFloat() || fixed != nil && len(x.Shape) == 0 {
-			fixed[in.Name] = true
+		if slices.Contains(fixed, in.Name) {
 			o.Values[in.Name] = x
 		} else {
 			o.Shapes[in.Name] = x.Shape
