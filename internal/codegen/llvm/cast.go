@@ -1,0 +1,149 @@
+package llvm
+
+import (
+	"fmt"
+
+	"lathe/internal/expr"
+	"lathe/internal/types"
+)
+
+// cast converts by value; see expr.Cast.
+func (e *emitter) cast(to types.DType, a value) value {
+	from := a.t
+	if from == to {
+		return a
+	}
+	r := value{t: to, lanes: a.lanes}
+	conv := func(op string) value {
+		r.s = e.temp("%s %s to %s", op, a, r.typ())
+		return r
+	}
+	switch {
+	case to == types.Bool && from.IsFloat():
+		return value{t: to, lanes: a.lanes, s: e.temp("fcmp une %s, %s", a, e.splat(constFloat(0, from), a.lanes).s)}
+	case to == types.Bool:
+		return e.compare(expr.OpNE, a, e.splat(constInt(0, from), a.lanes))
+	case from == types.BF16:
+		return e.widenBF16(a, to)
+	case to == types.BF16:
+		return e.narrowBF16(e.cast(types.F32, a))
+	case from == types.F16 && to != types.F32:
+		return e.cast(to, e.cast(types.F32, a))
+	case to == types.F16 && from != types.F32:
+		return e.cast(to, e.cast(types.F32, a))
+	case from.IsFloat() && to.IsFloat():
+		if from.Size() < to.Size() {
+			return conv("fpext")
+		}
+		return conv("fptrunc")
+	case from.IsFloat():
+		name := "fptosi.sat"
+		if to.IsUnsigned() {
+			name = "fptoui.sat"
+		}
+		return e.callTo(to, "", fmt.Sprintf("%s.%s.%s", name, suffix(to, a.lanes), suffix(from, a.lanes)), a)
+	case to.IsFloat():
+		if from.IsSigned() {
+			return conv("sitofp")
+		}
+		return conv("uitofp")
+	case a.known && from != types.U64:
+		return constInt(wrap(a.i, to), to)
+	case from.Bits() > to.Bits():
+		return conv("trunc")
+	case from.Bits() == to.Bits():
+		r.s = a.s
+		return r
+	case from.IsSigned():
+		return conv("sext")
+	}
+	return conv("zext")
+}
+
+// wrap keeps the low bits of v that type t has.
+func wrap(v int64, t types.DType) int64 {
+	n := 64 - t.Bits()
+	if t.IsSigned() {
+		return v << n >> n
+	}
+	return int64(uint64(v) << n >> n)
+}
+
+// widenBF16 and narrowBF16 use integers only: few targets convert bfloat16, and LLVM calls a library on the others.
+func (e *emitter) widenBF16(a value, to types.DType) value {
+	bits := value{t: types.U16, lanes: a.lanes}
+	bits.s = e.temp("bitcast %s to %s", a, bits.typ())
+	wide := e.cast(types.U32, bits)
+	up := value{t: types.U32, lanes: a.lanes, s: e.temp("shl %s, %s", wide, e.splat(constInt(16, types.U32), a.lanes).s)}
+	r := value{t: types.F32, lanes: a.lanes}
+	r.s = e.temp("bitcast %s to %s", up, r.typ())
+	return e.cast(to, r)
+}
+
+func (e *emitter) narrowBF16(a value) value {
+	n := a.lanes
+	c := func(v int64) value { return e.splat(constInt(v, types.U32), n) }
+	bits := value{t: types.U32, lanes: n}
+	bits.s = e.temp("bitcast %s to %s", a, bits.typ())
+	op := func(name string, x, y value) value {
+		return value{t: types.U32, lanes: n, s: e.temp("%s %s, %s", name, x, y.s)}
+	}
+	odd := op("and", op("lshr", bits, c(16)), c(1))
+	round := op("add", op("add", bits, c(0x7fff)), odd)
+	nan := op("or", bits, c(0x400000))
+	isNaN := value{t: types.Bool, lanes: n, s: e.temp("fcmp uno %s, %s", a, a.s)}
+	top := op("lshr", e.choose(isNaN, nan, round), c(16))
+	short := e.cast(types.U16, top)
+	r := value{t: types.BF16, lanes: n}
+	r.s = e.temp("bitcast %s to %s", short, r.typ())
+	return r
+}
+
+// memType is the LLVM type of n elements in memory: booleans are bytes.
+func memType(t types.DType, n int) string {
+	if t == types.Bool {
+		t = types.U8
+	}
+	return typeOf(t, n)
+}
+
+func memSuffix(t types.DType) string {
+	switch t {
+	case types.Bool:
+		return "i8"
+	case types.F16:
+		return "f16"
+	case types.BF16:
+		return "i16"
+	}
+	return suffix(t, 0)
+}
+
+func zeroOf(t types.DType) value {
+	if t.IsFloat() {
+		return constFloat(0, t)
+	}
+	return constInt(0, t)
+}
+
+// widen turns what lies in memory into a value to compute with.
+func (e *emitter) widen(raw value) value {
+	switch raw.t {
+	case types.Bool:
+		raw.t = types.U8
+		return e.cast(types.Bool, raw)
+	case types.F16, types.BF16:
+		return e.cast(types.F32, raw)
+	}
+	return raw
+}
+
+// narrow turns a computed value into what lies in memory.
+func (e *emitter) narrow(t types.DType, v value) value {
+	if t == types.Bool {
+		r := e.cast(types.U8, v)
+		r.t = types.U8
+		return r
+	}
+	return e.cast(t, v)
+}

@@ -1,0 +1,100 @@
+package llvm
+
+import (
+	"lathe/internal/arith"
+	"lathe/internal/expr"
+	"lathe/internal/loop"
+	"lathe/internal/types"
+)
+
+// A place is where an access goes: element base + coef*lane of a buffer.
+type place struct {
+	terms []term // scalar summands of base, in elements
+	off   int64
+	coef  int64
+	ok    bool // the index is linear in the vector variable
+}
+
+type term struct {
+	v    value
+	coef int64
+}
+
+// flat is the index of an access in elements from the buffer's base.
+func (e *emitter) flat(b *loop.Buffer, index []expr.Expr) arith.Linear {
+	var sum expr.Expr = expr.Index(0)
+	for i, s := range b.StridesOf() {
+		sum = expr.Add(sum, expr.Mul(index[i], expr.Index(s)))
+	}
+	known := map[*expr.Var]expr.Expr{}
+	expr.Walk(sum, func(x expr.Expr) bool {
+		if v, ok := x.(*expr.Var); ok {
+			if c := e.env[v]; c.known {
+				known[v] = &expr.Int{V: c.i, Type: types.I64}
+			}
+		}
+		return true
+	})
+	return arith.LinearOf(e.ranges.Simplify(expr.Subst(sum, known)))
+}
+
+func (e *emitter) place(l arith.Linear) place {
+	p := place{off: l.Const, ok: true}
+	for _, t := range l.Terms {
+		switch {
+		case e.vec != nil && t.Atom == expr.Expr(e.vec):
+			p.coef = t.Coef
+			if !e.vecBase.known {
+				p.terms = append(p.terms, term{e.vecBase, t.Coef})
+			} else {
+				p.off += t.Coef * e.vecBase.i
+			}
+		case e.vec != nil && (e.isVector(t.Atom) || e.mask != "" && hasLoad(t.Atom)):
+			return place{}
+		default:
+			p.terms = append(p.terms, term{e.scalar(func() value { return e.expr(t.Atom) }), t.Coef})
+		}
+	}
+	return p
+}
+
+// address emits the pointer to the place's lane 0 and returns its alignment in bytes.
+func (e *emitter) address(b *loop.Buffer, p place) (string, int) {
+	size := b.DType.Size()
+	align := max(b.Align, size)
+	if b.Scope == loop.Worker {
+		align = scratchAlign
+	}
+	ptr := e.bufs[b].ptr
+	typ := llvmTypes[b.DType]
+	if b.DType == types.Bool {
+		typ = "i8"
+	}
+	var sum value
+	for i, t := range p.terms {
+		x := e.arith("mul", t.v, constInt(t.coef, types.I64))
+		if i == 0 {
+			sum = x
+		} else {
+			sum = e.arith("add", sum, x)
+		}
+		align = gcd(align, int(abs(t.coef))*size)
+	}
+	if len(p.terms) > 0 {
+		ptr = e.temp("getelementptr %s, ptr %s, i64 %s", typ, ptr, sum.s)
+	}
+	if p.off != 0 {
+		ptr = e.temp("getelementptr %s, ptr %s, i64 %d", typ, ptr, p.off)
+		align = gcd(align, int(abs(p.off))*size)
+	}
+	return ptr, align
+}
+
+func abs(x int64) int64 { return max(x, -x) }
+
+func gcd(a, b int) int {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}

@@ -1,0 +1,170 @@
+package impl
+
+import (
+	"slices"
+	"strings"
+
+	"lathe/internal/arith"
+	"lathe/internal/expr"
+)
+
+// accBlock is the block of the only intermediate stage.
+func (k *kernel) accBlock() string { return k.Blocks[0] }
+
+// sameIndex reports whether the output block reads the accumulator at its own index only.
+func (k *kernel) sameIndex(out, acc string) bool {
+	ob, _ := k.find(out)
+	ab, _ := k.find(acc)
+	same := len(ob.Body.Index) == len(ab.Body.Index)
+	expr.Loads(ob.Body.Value, func(l *expr.Load) {
+		if l.From != expr.Source(ab.Body.To) {
+			return
+		}
+		for i, x := range l.Index {
+			if !same || ob.Body.To.Shape[i] > 1 && !arith.Equal(x, ob.Body.Index[i]) {
+				same = false
+			}
+		}
+	})
+	return same
+}
+
+// vectorAxis reports whether a loop of the accumulation is a good axis of vectors: every access, once the loop is split
+// into vectors and the loop over blocks as its packed operand asks, has stride 0 or 1 in it, and some load has stride 1.
+func (k *kernel) vectorAxis(lane, outer, acc string, lanes, forced, panel int) bool {
+	ok := false
+	k.try(func() bool {
+		if forced > 1 && outer != "" {
+			if _, _, err := k.s.Split(outer, forced); err != nil {
+				return false
+			}
+		}
+		if panel > lanes && panel < k.s.Extent(lane) {
+			_, i, err := k.s.Split(lane, panel)
+			if err != nil {
+				return false
+			}
+			lane = i
+		}
+		if k.s.Extent(lane) > lanes {
+			_, i, err := k.s.Split(lane, lanes)
+			if err != nil {
+				return false
+			}
+			lane = i
+		}
+
+		v := k.variable(acc, lane)
+		if v == nil {
+			return false
+		}
+		for _, a := range k.accesses(acc) {
+			n, linear := a.stride(v)
+			if !linear || n != 0 && n != 1 {
+				ok = false
+				return false
+			}
+			ok = ok || n == 1 && !a.store
+		}
+		return false
+	})
+	return ok
+}
+
+// packedVecs is the number of vectors that an operand packed in wider blocks keeps together: c/a when a load's address
+// has a quotient by c of a sum in which the named loop counts steps of a. 0 when no operand is packed so.
+func (k *kernel) packedVecs(acc, outer string) int {
+	v := k.variable(acc, outer)
+	if v == nil {
+		return 0
+	}
+	b, _ := k.find(acc)
+	bind := map[*expr.Var]expr.Expr{}
+	for _, it := range b.Iters {
+		bind[it.Var] = it.Binding
+	}
+	vecs := 0
+	expr.Walk(expr.Subst(b.Body.Value, bind), func(e expr.Expr) bool {
+		if x, ok := e.(*expr.Binary); ok && x.Op == expr.OpFloorMod {
+			c, _ := expr.IntOf(x.B)
+			if a, _ := arith.LinearOf(x.A).Coef(v); a > 0 && c%a == 0 {
+				vecs = int(c / a)
+			}
+		}
+		return true
+	})
+	return vecs
+}
+
+// accLoop is the accumulation's own loop for an output loop: lowering names both by the axis.
+func accLoop(out, acc, name string) string {
+	if len(name) <= len(out) || name[:len(out)] != out {
+		return ""
+	}
+	return acc + name[len(out):]
+}
+
+// depends tells for each load of the accumulation whether it depends on an output loop.
+func (k *kernel) depends(out, acc, name string) []bool {
+	v := k.variable(acc, accLoop(out, acc, base(name)))
+	var list []bool
+	for _, a := range k.accesses(acc) {
+		if a.store {
+			continue
+		}
+		n, linear := int64(1), true
+		if v != nil {
+			n, linear = a.stride(v)
+		}
+		list = append(list, v != nil && (!linear || n != 0))
+	}
+	return list
+}
+
+// broadcasts reports whether some load of the accumulation does not depend on the vector axis.
+func (k *kernel) broadcasts(out, acc, lane string) bool {
+	return slices.Contains(k.depends(out, acc, lane), false)
+}
+
+// base strips the suffixes that splitting added to a loop's name: the axis follows the last underscore.
+func base(name string) string {
+	at := strings.LastIndexByte(name, '_')
+	if i := strings.IndexByte(name[at+1:], '.'); i >= 0 {
+		return name[:at+1+i]
+	}
+	return name
+}
+
+// outerPart finds the loop over blocks of the vector axis: the one that the same loads depend on.
+func (k *kernel) outerPart(out, acc, lane string, candidates []string) string {
+	want := k.depends(out, acc, lane)
+	for _, n := range candidates {
+		if k.s.Extent(n) > 1 && slices.Equal(k.depends(out, acc, n), want) && slices.Contains(want, false) {
+			return n
+		}
+	}
+	return ""
+}
+
+// rowAxis picks the axis of tile rows: the innermost loop that some load of vectors does not depend on, so that a vector
+// is used once per row; else the innermost other loop.
+func (k *kernel) rowAxis(out, acc, lane, vecLoop string) string {
+	loops := k.s.Loops(out)
+	lanes := k.depends(out, acc, lane)
+	fallback := ""
+	for _, n := range slices.Backward(loops) {
+		if base(n) == base(lane) || n == vecLoop || k.s.Extent(n) < 2 {
+			continue
+		}
+		d := k.depends(out, acc, n)
+		for i := range d {
+			if lanes[i] && !d[i] {
+				return n
+			}
+		}
+		if fallback == "" {
+			fallback = n
+		}
+	}
+	return fallback
+}

@@ -1,0 +1,124 @@
+package impl
+
+import (
+	"slices"
+
+	"lathe/internal/expr"
+)
+
+// scheduleAcc orders the accumulation: reductions outside, rows and vectors unrolled, lanes innermost. Vectors stand
+// inside rows: the few vectors of an operand stay in registers while rows are broadcast one by one.
+func (k *kernel) scheduleAcc(acc, at, vecAxis string, lanes int) error {
+	loops := k.s.Loops(acc)
+	i := slices.Index(loops, at)
+	loops = loops[i+1:]
+	b, around := k.find(acc)
+	reduce := map[string]bool{}
+	for _, f := range around {
+		for _, it := range b.Iters {
+			if it.Reduce && expr.Uses(it.Binding, f.Var) {
+				reduce[f.Var.Name] = true
+			}
+		}
+	}
+	var rs, ss []string
+	for _, n := range loops {
+		if reduce[n] {
+			rs = append(rs, n)
+		} else {
+			ss = append(ss, n)
+		}
+	}
+	if i := slices.Index(ss, vecAxis+".t"); i >= 0 && i < len(ss)-1 {
+		lane := ss[len(ss)-1]
+		ss = slices.Delete(slices.Clone(ss[:len(ss)-1]), i, i+1)
+		ss = append(ss, vecAxis+".t", lane)
+	}
+	if last := len(ss) - 1; last >= 0 && k.s.Extent(ss[last]) > lanes {
+		o, i, err := k.s.Split(ss[last], lanes)
+		if err != nil {
+			return err
+		}
+		ss = append(ss[:last:last], o, i)
+	}
+	rs = k.orderReductions(acc, rs)
+	if err := k.s.Reorder(append(slices.Clone(rs), ss...)...); err != nil {
+		return err
+	}
+	for j, n := range ss {
+		var err error
+		if j == len(ss)-1 && k.unitStride(acc, k.variable(acc, n)) {
+			err = k.s.Vectorize(n)
+		} else {
+			err = k.s.Unroll(n)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if len(rs) == 0 {
+		return nil
+	}
+	if err := k.s.DecomposeReduction(acc, rs[0]); err != nil {
+		return err
+	}
+	last := rs[len(rs)-1]
+	if n := k.s.Extent(last); n > 2 {
+		u := 2
+		if n%4 == 0 && len(ss) > 0 {
+			u = 4
+		}
+		if n%u == 0 {
+			_, in, err := k.s.Split(last, u)
+			if err != nil {
+				return err
+			}
+			return k.s.Unroll(in)
+		}
+	}
+	return nil
+}
+
+// orderReductions puts the loop with the smallest stride innermost, so that memory is streamed.
+func (k *kernel) orderReductions(acc string, rs []string) []string {
+	stride := func(n string) int64 {
+		v, most := k.variable(acc, n), int64(0)
+		for _, a := range k.accesses(acc) {
+			if !a.store {
+				if s, ok := a.stride(v); ok {
+					most = max(most, max(s, -s))
+				}
+			}
+		}
+		return most
+	}
+	rs = slices.Clone(rs)
+	slices.SortStableFunc(rs, func(a, b string) int { return int(stride(b) - stride(a)) })
+	return rs
+}
+
+// splitBlockedReductions splits each reduction loop by the block in which its operand is laid out, so that quotients
+// and remainders of the loop variable disappear from the addresses.
+func (k *kernel) splitBlockedReductions(acc string) {
+	b, around := k.find(acc)
+	for _, f := range around {
+		block := int64(0)
+		for _, it := range b.Iters {
+			if !it.Reduce || it.Binding != expr.Expr(f.Var) {
+				continue
+			}
+			expr.Walk(b.Body.Value, func(e expr.Expr) bool {
+				if x, ok := e.(*expr.Binary); ok && (x.Op == expr.OpFloorDiv || x.Op == expr.OpFloorMod) && expr.Uses(x.A, it.Var) {
+					if c, ok := expr.IntOf(x.B); ok {
+						block = c
+					}
+				}
+				return true
+			})
+		}
+		n, _ := expr.IntOf(f.Extent)
+		if block > 1 && n > block {
+			k.s.Split(f.Var.Name, int(block))
+		}
+	}
+}
