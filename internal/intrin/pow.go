@@ -21,13 +21,14 @@ func (b *build) pow(x, y expr.Expr) expr.Expr {
 	} else {
 		z = b.powF64(a, y)
 	}
-	whole := eq(expr.Call(expr.FnFloor, y), y)
+	whole := b.let("w", eq(expr.Call(expr.FnFloor, y), y))
 	half := b.let("h", mul(y, b.c(0.5)))
 	odd := expr.And(whole, bin(expr.OpNE, expr.Call(expr.FnFloor, half), half))
 	negative := lt(b.bits(x), b.n(0))
 	z = b.let("z", z)
 	z = b.let("z", pick(expr.And(negative, odd), neg(z), z))
-	z = pick(expr.And(lt(x, b.c(0)), bin(expr.OpNE, expr.Call(expr.FnFloor, y), y)), pick(eq(a, b.inf()), z, b.nan()), z)
+	root := expr.And(lt(x, b.c(0)), expr.Call(expr.FnNot, whole))
+	z = pick(expr.And(root, lt(a, b.inf())), b.nan(), z)
 	z = pick(expr.Or(bin(expr.OpNE, x, x), bin(expr.OpNE, y, y)), add(x, y), z)
 	return pick(expr.Or(eq(x, b.c(1)), eq(y, b.c(0))), b.c(1), z)
 }
