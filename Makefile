@@ -6,7 +6,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 # How the demo's picture becomes the model's input.
 DEMO_FLAGS := --target llvm
-DEMO_RUN_FLAGS := --image examples/demo/sample.png --labels examples/demo/labels.txt --print-time --print-top 5
+DEMO_RUN_FLAGS := --image examples/demo/sample.png --preprocess signed --filter point --labels examples/demo/labels.txt --print-top 5 --print-time
 
 ifdef LLVM_CONFIG
 export LLVM_CONFIG

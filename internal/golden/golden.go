@@ -1,4 +1,5 @@
-// Package golden compares output with files under testdata. "go test -update" rewrites them; it is for tests only.
+// Package golden compares output with files in the tree, most of them under testdata. "go test -update" rewrites them;
+// it is for tests only.
 package golden
 
 import (
@@ -15,7 +16,12 @@ var update = flag.Bool("update", false, "rewrite golden files")
 // Check compares got with testdata/<name>.golden. It reports the first line that differs.
 func Check(t testing.TB, name string, got []byte) {
 	t.Helper()
-	file := filepath.Join("testdata", filepath.FromSlash(name)+".golden")
+	File(t, filepath.Join("testdata", filepath.FromSlash(name)+".golden"), got)
+}
+
+// File is Check for a file anywhere, such as a page of the documentation that a table gives.
+func File(t testing.TB, file string, got []byte) {
+	t.Helper()
 	if *update {
 		if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
 			t.Fatal(err)

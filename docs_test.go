@@ -1,0 +1,108 @@
+package lathe_test
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"lathe"
+	"lathe/internal/frontend/onnx"
+	"lathe/internal/golden"
+	"lathe/internal/looppass"
+	"lathe/internal/ops"
+	"lathe/internal/pass"
+	"lathe/internal/pipeline"
+)
+
+// TestPages holds the pages that tables give to the tables; -update writes them.
+func TestPages(t *testing.T) {
+	for name, page := range map[string]func(*bytes.Buffer){"ops": opsPage, "passes": passesPage, "onnx": onnxPage} {
+		var b bytes.Buffer
+		page(&b)
+		b.WriteString("\n---\n`go test . -run TestPages -update` writes this page.\n")
+		golden.File(t, "docs/"+name+".md", b.Bytes())
+	}
+}
+
+// opsPage lists the operators of the graph level.
+func opsPage(b *bytes.Buffer) {
+	fmt.Fprintf(b, "# Operators\n\nThe %d operators of the graph level, as `internal/ops` defines them. Names are Relay's where Relay has the operator.\n"+
+		"Fusion says how an operator may join a kernel, layout what a blocked layout of its operands means to it; both are\n"+
+		"explained at `op.Fusion` and `op.Layout`. An operand with `...` may be repeated.\n\n"+
+		"| operator | operands | fusion | layout | meaning |\n| --- | --- | --- | --- | --- |\n", len(ops.All))
+	for _, d := range ops.All {
+		meaning := strings.TrimPrefix(firstSentence(d.Doc), d.Name+" ")
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s |\n", d.Name, operands(d.Args, d.MinIn), d.Fusion, d.Layout, cell(meaning))
+	}
+}
+
+// operands names the operands; the optional ones are bracketed.
+func operands(args []string, least int) string {
+	list := make([]string, len(args))
+	for i, a := range args {
+		list[i] = a
+		if least > 0 && i >= least {
+			list[i] = "[" + a + "]"
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// firstSentence ends at the first full stop that a space or the end follows.
+func firstSentence(s string) string {
+	if i := strings.Index(s, ". "); i >= 0 {
+		s = s[:i]
+	}
+	return strings.TrimSuffix(s, ".")
+}
+
+// cell makes text fit into a table.
+func cell(s string) string { return strings.ReplaceAll(s, "|", `\|`) }
+
+// passesPage lists the pipelines and the reasons for their order.
+func passesPage(b *bytes.Buffer) {
+	b.WriteString("# Passes\n\nIn the order they run. Names and levels are Relay's where Relay has the pass. `--disabled-pass NAME` leaves a graph\n" +
+		"pass out unless it runs always.\n")
+	for _, phase := range []struct {
+		name  string
+		order []pipeline.Order
+	}{{"graph", pass.Order}, {"loop", looppass.Order}} {
+		fmt.Fprintf(b, "\n## On the %s IR\n\n| pass | from | what it does |\n| --- | --- | --- |\n", phase.name)
+		for _, p := range lathe.Passes() {
+			if p.Phase != phase.name {
+				continue
+			}
+			from := fmt.Sprintf("-O%d", p.Level)
+			if p.Required {
+				from = "always"
+			}
+			fmt.Fprintf(b, "| `%s` | %s | %s |\n", p.Name, from, cell(p.Doc))
+		}
+		b.WriteString("\n| before | after | why |\n| --- | --- | --- |\n")
+		for _, o := range phase.order {
+			fmt.Fprintf(b, "| `%s` | `%s` | %s |\n", o.Before, o.After, cell(o.Why))
+		}
+	}
+}
+
+// onnxPage lists ONNX's operators.
+func onnxPage(b *bytes.Buffer) {
+	rows := onnx.Rows()
+	fmt.Fprintf(b, "# ONNX operators\n\nThe %d operators that the ONNX frontend converts. The second column has the operator-set versions from which on a\n"+
+		"meaning of its own is converted: `1, 10` is one meaning for versions 1 to 9 and one from 10 on. A version before the first\n"+
+		"is an error. So is what stands in a model and is not supported: an attribute, an element type, a shape or a parameter\n"+
+		"that depends on input data. `lathe inspect MODEL` tells before a compilation which operators of a model are missing.\n", len(rows))
+	domain := "-"
+	for _, r := range rows {
+		if r.Domain != domain {
+			domain = r.Domain
+			title := domain
+			if title == "" {
+				title = "ai.onnx"
+			}
+			fmt.Fprintf(b, "\n## %s\n\n| operator | from version |\n| --- | --- |\n", title)
+		}
+		fmt.Fprintf(b, "| %s | %s |\n", r.Op, strings.Trim(strings.ReplaceAll(fmt.Sprint(r.Since), " ", ", "), "[]"))
+	}
+}
