@@ -133,7 +133,7 @@ func natives(t *testing.T, trials []trial) []func(args []*tensor.Tensor) {
 			t.Fatal(err)
 		}
 		names[i] = k.f.Name
-		kernel, err := llvm.Emit(k.f, llvm.Options{Symbol: k.f.Name})
+		kernel, err := llvm.Emit(k.f, llvm.Options{Symbol: k.f.Name, VectorBits: 512})
 		if err != nil {
 			t.Fatalf("%s: %v", k.f.Name, err)
 		}
