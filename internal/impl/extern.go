@@ -23,12 +23,17 @@ type extern struct {
 
 // externs lists the implementations by operator.
 var externs = map[string]extern{
-	"cumprod":          {build: cumulative(expr.OpMul, 1), overTE: true},
-	"cumsum":           {build: cumulative(expr.OpAdd, 0), overTE: true},
-	"nn.max_unpool":    {build: maxUnpool},
-	"scatter_elements": {build: scatterElements},
-	"scatter_nd":       {build: scatterND},
-	"topk":             {build: topK},
+	"argwhere":                             {build: argWhere},
+	"compress":                             {build: compress},
+	"cumprod":                              {build: cumulative(expr.OpMul, 1), overTE: true},
+	"cumsum":                               {build: cumulative(expr.OpAdd, 0), overTE: true},
+	"dynamic.pack":                         {build: dynamicPack},
+	"nn.max_unpool":                        {build: maxUnpool},
+	"scatter_elements":                     {build: scatterElements},
+	"scatter_nd":                           {build: scatterND},
+	"topk":                                 {build: topK},
+	"vision.all_class_non_max_suppression": {build: allClassNMS},
+
 	"vision.roi_align": {build: roiAlign},
 	"vision.roi_pool":  {build: roiPool},
 }

@@ -4,7 +4,8 @@ package impl
 type Tile struct{ Rows, Vecs int }
 
 // ChooseTile picks the tile for an output of rows by vecs vectors on a machine with regs vector registers. The cost of
-// a step of the reduction is the most of: two multiply-adds a cycle, the latency of four cycles (with some slack: eight accumulators reach 92 % of peak), two loads a cycle.
+// a step of the reduction is the most of: two multiply-adds a cycle; the latency of four cycles, with some slack because
+// eight accumulators reach 92 % of peak; two loads a cycle.
 // broadcast tells whether one operand is shared by the vectors of a row (a product); without it vectors are not tiled.
 // A packed operand may force the number of vectors; 0 leaves it free among the divisors of vecs.
 func ChooseTile(rows, vecs, regs, forced int, broadcast bool) Tile {

@@ -36,6 +36,8 @@ func (e *emitter) cast(to types.DType, a value) value {
 			return conv("fpext")
 		}
 		return conv("fptrunc")
+	case from.IsFloat() && to.Bits() <= 16:
+		return e.floatToNarrow(to, a)
 	case from.IsFloat():
 		name := "fptosi.sat"
 		if to.IsUnsigned() {
@@ -58,6 +60,22 @@ func (e *emitter) cast(to types.DType, a value) value {
 		return conv("sext")
 	}
 	return conv("zext")
+}
+
+// floatToNarrow saturates in floating point, where a vector takes two instructions, and converts by way of int32.
+func (e *emitter) floatToNarrow(to types.DType, a value) value {
+	lo, hi := to.IntRange()
+	bound := func(pred string, v value, limit int64) value {
+		c := e.splat(constFloat(float64(limit), a.t), a.lanes)
+		is := value{t: types.Bool, lanes: a.lanes, s: e.temp("fcmp %s %s, %s", pred, v, c.s)}
+		return e.choose(is, v, c) // the limit where v is NaN
+	}
+	v := bound("olt", bound("ogt", a, lo), hi)
+	ordered := value{t: types.Bool, lanes: a.lanes, s: e.temp("fcmp ord %s, %s", a, a.s)}
+	v = e.choose(ordered, v, e.splat(constFloat(0, a.t), a.lanes))
+	wide := value{t: types.I32, lanes: a.lanes}
+	wide.s = e.temp("fptosi %s to %s", v, wide.typ())
+	return e.cast(to, wide)
 }
 
 // wrap keeps the low bits of v that type t has.

@@ -1,0 +1,136 @@
+package impl
+
+import (
+	"lathe/internal/expr"
+	"lathe/internal/loop"
+	"lathe/internal/ops"
+	"lathe/internal/types"
+)
+
+// allClassNMS sorts the boxes of each class by a heap and takes those that overlap none of the taken ones too much.
+func allClassNMS(attrs any, in, out []types.Tensor) (*loop.Func, error) {
+	a := attrs.(ops.NMSAttrs)
+	batches, classes, n := in[1].Shape[0], in[1].Shape[1], in[1].Shape[2]
+	most := min(a.MaxOutput, n)
+	w := &suppression{
+		NMSAttrs: a, most: most, found: newTally(), taken: newTally(),
+		boxes: param("boxes", types.F32, in[0].Shape...), scores: param("scores", types.F32, in[1].Shape...),
+		y: param("y", types.I64, out[0].Elements()), chosen: scratch("chosen", types.F32, most, 4),
+		heap: heap{scratch("keys", types.I64, n), scratch("places", types.I64, n), n},
+	}
+	count := param("count", types.I64)
+	body := each("b", num(batches), func(b expr.Expr) loop.Stmt {
+		return each("c", num(classes), func(c expr.Expr) loop.Stmt { return w.class(b, c) })
+	})
+	if most == 0 {
+		body = do()
+	}
+	end := func(k expr.Expr) loop.Stmt {
+		return do(set(count, k), clear(w.y, expr.Mul(k, num(3)), num(out[0].Elements())))
+	}
+	return &loop.Func{Name: "all_class_nms", Params: []*loop.Buffer{w.boxes, w.scores, w.y, count}, Body: w.found.within(body, end)}, nil
+}
+
+type suppression struct {
+	ops.NMSAttrs
+	most             int
+	found, taken     tally // rows written, boxes of the class taken
+	boxes, scores, y *loop.Buffer
+	chosen           *loop.Buffer // corners of the boxes taken
+	heap             heap
+}
+
+func (w *suppression) class(b, c expr.Expr) loop.Stmt {
+	return with(do(
+		each("f", num(w.heap.k), func(i expr.Expr) loop.Stmt {
+			return w.heap.put(i, orderedKey(get(w.scores, b, c, i), true), i)
+		}),
+		w.heap.build(),
+		w.heap.drain(),
+		w.taken.within(each("i", num(w.heap.k), func(i expr.Expr) loop.Stmt {
+			return bind("box", get(w.heap.places, i), func(box expr.Expr) loop.Stmt { return w.candidate(b, c, box) })
+		}), func(expr.Expr) loop.Stmt { return do() }),
+	), w.heap.keys, w.heap.places, w.chosen)
+}
+
+// candidate takes a box if it is good enough and free.
+func (w *suppression) candidate(b, c, box expr.Expr) loop.Stmt {
+	free := register("free", types.Bool, 1)
+	no, yes := &expr.Int{V: 0, Type: types.Bool}, &expr.Int{V: 1, Type: types.Bool}
+	return bind("count", get(w.taken.cell, num(0)), func(k expr.Expr) loop.Stmt {
+		good := expr.LT(k, num(w.most))
+		if w.UseScore {
+			good = expr.And(good, expr.Bin(expr.OpGT, get(w.scores, b, c, box), f32(w.ScoreThreshold)))
+		}
+		return when(good, w.corners(b, box, func(p []expr.Expr) loop.Stmt {
+			return with(do(
+				set(free, yes, num(0)),
+				each("s", k, func(s expr.Expr) loop.Stmt {
+					return bindAll("q", []expr.Expr{get(w.chosen, s, num(0)), get(w.chosen, s, num(1)), get(w.chosen, s, num(2)), get(w.chosen, s, num(3))}, func(q []expr.Expr) loop.Stmt {
+						return when(w.overlap(p, q), set(free, no, num(0)))
+					})
+				}),
+				bind("is_free", get(free, num(0)), func(is expr.Expr) loop.Stmt {
+					return when(is, w.taken.next(func(k expr.Expr) loop.Stmt {
+						list := make([]loop.Stmt, 4)
+						for i := range list {
+							list[i] = set(w.chosen, p[i], k, num(i))
+						}
+						return do(list...)
+					}), w.found.next(func(row expr.Expr) loop.Stmt {
+						at := func(i int) expr.Expr { return expr.Add(expr.Mul(row, num(3)), num(i)) }
+						return do(set(w.y, b, at(0)), set(w.y, c, at(1)), set(w.y, box, at(2)))
+					}))
+				}),
+			), free)
+		}))
+	})
+}
+
+func f32(v float64) expr.Expr { return &expr.Float{V: float64(float32(v)), Type: types.F32} }
+
+// bindAll evaluates each of a list once.
+func bindAll(name string, list []expr.Expr, body func(list []expr.Expr) loop.Stmt) loop.Stmt {
+	var vars []expr.Expr
+	var next func() loop.Stmt
+	next = func() loop.Stmt {
+		if len(vars) == len(list) {
+			return body(vars)
+		}
+		return bind(name+string(rune('0'+len(vars))), list[len(vars)], func(x expr.Expr) loop.Stmt {
+			vars = append(vars, x)
+			return next()
+		})
+	}
+	return next()
+}
+
+// corners binds the sides y0, x0, y1, x1 of a box, low before high.
+func (w *suppression) corners(b, box expr.Expr, body func(p []expr.Expr) loop.Stmt) loop.Stmt {
+	v := func(k int) expr.Expr { return get(w.boxes, b, box, num(k)) }
+	sides := []expr.Expr{expr.Min(v(0), v(2)), expr.Min(v(1), v(3)), expr.Max(v(0), v(2)), expr.Max(v(1), v(3))}
+	if w.CenterPoint {
+		half := func(k int) expr.Expr { return expr.Div(v(k), f32(2)) }
+		sides = []expr.Expr{expr.Sub(v(1), half(3)), expr.Sub(v(0), half(2)), expr.Add(v(1), half(3)), expr.Add(v(0), half(2))}
+	}
+	return bindAll("p", sides, body)
+}
+
+// overlap is the condition under which the intersection is more than the threshold's part of the union.
+func (w *suppression) overlap(p, q []expr.Expr) expr.Expr {
+	let := func(name string, e expr.Expr) *expr.Let {
+		return &expr.Let{Var: &expr.Var{Name: name, Type: e.DType()}, Value: e}
+	}
+	area := func(p []expr.Expr) expr.Expr { return expr.Mul(expr.Sub(p[2], p[0]), expr.Sub(p[3], p[1])) }
+	h := let("h", expr.Sub(expr.Min(p[2], q[2]), expr.Max(p[0], q[0])))
+	v := let("w", expr.Sub(expr.Min(p[3], q[3]), expr.Max(p[1], q[1])))
+	one, two := let("one", area(p)), let("two", area(q))
+	both := let("both", expr.Mul(h.Var, v.Var))
+	positive := func(l *expr.Let) expr.Expr { return expr.Bin(expr.OpGT, l.Var, f32(0)) }
+	part := expr.Div(both.Var, expr.Sub(expr.Add(one.Var, two.Var), both.Var))
+	body := expr.AllOf(positive(h), positive(v), positive(one), positive(two), expr.Bin(expr.OpGT, part, f32(w.IOUThreshold)))
+	for _, l := range []*expr.Let{both, two, one, v, h} {
+		body = &expr.Let{Var: l.Var, Value: l.Value, Body: body}
+	}
+	return body
+}
