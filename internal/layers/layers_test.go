@@ -32,6 +32,7 @@ const rules = `
 	types, tensor, op, ops, graph, compose < frontend/...
 
 	types, expr, te, arith, loop < lower
+	types, expr, tensor, te, te/teinterp, loop, loop/interp, lower < te/tetest
 	types, expr, arith, loop, target < sched
 	types, expr, te, arith, loop, tensor, op, ops, graph, target, lower, sched < impl
 	types, tensor, target, op, ops, graph, compose, impl, pipeline < pass
