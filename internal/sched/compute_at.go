@@ -2,6 +2,7 @@ package sched
 
 import (
 	"fmt"
+	"slices"
 
 	"lathe/internal/arith"
 	"lathe/internal/expr"
@@ -22,16 +23,16 @@ func (s *Schedule) ComputeAt(block, at string, scope loop.Scope) error {
 	if err != nil {
 		return err
 	}
-	if len(nest) > 0 && nest[0] == f {
-		return fmt.Errorf("compute_at %s: it is inside loop %s already", block, at)
+	path := s.around(f)
+	if err := s.checkComputeAt(p, nest, f, path); err != nil {
+		return fmt.Errorf("compute_at %s, %s: %w", block, at, err)
 	}
 	buf := p.Body.To
-	region, err := s.readRegion(buf, f)
+	ranges := rangesAt(path)
+	region, err := s.readRegion(buf, f, ranges)
 	if err != nil {
 		return fmt.Errorf("compute_at %s, %s: %w", block, at, err)
 	}
-	path := s.around(f)
-	ranges := rangesAt(path)
 
 	small := *buf
 	small.Scope, small.Shape, small.Strides = scope, nil, nil
@@ -50,6 +51,32 @@ func (s *Schedule) ComputeAt(block, at string, scope loop.Scope) error {
 	return nil
 }
 
+// checkComputeAt says why p, in its nest, cannot move below f, the last of path, as far as its own form forbids it.
+func (s *Schedule) checkComputeAt(p *loop.Block, nest []*loop.For, f *loop.For, path []*loop.For) error {
+	for _, g := range path {
+		if g.Kind == loop.Vector {
+			return fmt.Errorf("%s is inside a vector loop, %s", f.Var.Name, g.Var.Name)
+		}
+	}
+	for _, g := range nest {
+		if g == f {
+			return fmt.Errorf("it is inside loop %s already", f.Var.Name)
+		}
+		spatial := slices.ContainsFunc(p.Iters, func(it loop.Iter) bool { return !it.Reduce && expr.Uses(it.Binding, g.Var) })
+		if spatial && reducesOver(p, g) {
+			return fmt.Errorf("loop %s counts a reduction and a spatial axis", g.Var.Name)
+		}
+	}
+	var err error
+	loop.Walk(s.Func.Body, func(t loop.Stmt) bool {
+		if b, ok := t.(*loop.Block); ok && b != p && b.Body.To == p.Body.To {
+			err = fmt.Errorf("%s also writes %s", b.Name, p.Body.To.Name)
+		}
+		return err == nil
+	})
+	return err
+}
+
 func flatten(t loop.Stmt) []loop.Stmt {
 	if q, ok := t.(*loop.Seq); ok {
 		return q.List
@@ -63,8 +90,9 @@ type span struct {
 	extent int
 }
 
-// readRegion bounds the elements of buf that the body of f reads, in terms of f's variable and those around it.
-func (s *Schedule) readRegion(buf *loop.Buffer, f *loop.For) ([]span, error) {
+// readRegion bounds the elements of buf that the body of f reads, in terms of f's variable and those around it, whose
+// ranges outer has.
+func (s *Schedule) readRegion(buf *loop.Buffer, f *loop.For, outer arith.Ranges) ([]span, error) {
 	var region []span
 	inner := arith.Ranges{}
 	readers := 0
@@ -79,7 +107,7 @@ func (s *Schedule) readRegion(buf *loop.Buffer, f *loop.For) ([]span, error) {
 			}
 			readers++
 			for k, x := range l.Index {
-				d := spanOf(inner.Simplify(expr.Subst(x, bind)), inner, buf.Shape[k])
+				d := spanOf(inner.Simplify(expr.Subst(x, bind)), inner, outer, buf.Shape[k])
 				if len(region) <= k {
 					region = append(region, d)
 				} else {
@@ -117,9 +145,9 @@ func (s *Schedule) readRegion(buf *loop.Buffer, f *loop.For) ([]span, error) {
 	return region, nil
 }
 
-// spanOf splits an index into a base of outer variables and an extent from the ranges of inner ones. An index that
-// mixes both within one atom is read over the whole axis.
-func spanOf(e expr.Expr, inner arith.Ranges, whole int) span {
+// spanOf splits an index into a base of outer variables and an extent from the ranges of inner ones. The whole axis is
+// read when an index mixes both within one atom, or depends on memory or on what the expression itself binds.
+func spanOf(e expr.Expr, inner, outer arith.Ranges, whole int) span {
 	l := arith.LinearOf(e)
 	var base arith.Linear
 	r := arith.Point(0)
@@ -128,11 +156,9 @@ func spanOf(e expr.Expr, inner arith.Ranges, whole int) span {
 		expr.Walk(t.Atom, func(x expr.Expr) bool {
 			switch x := x.(type) {
 			case *expr.Var:
-				if _, ok := inner[x]; ok {
-					uses = true
-				} else {
-					other = true
-				}
+				_, isInner := inner[x]
+				_, isOuter := outer[x]
+				uses, other = uses || !isOuter, other || !isInner
 			case *expr.Load:
 				uses, other = true, true
 			}

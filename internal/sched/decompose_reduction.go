@@ -2,6 +2,7 @@ package sched
 
 import (
 	"fmt"
+	"slices"
 
 	"lathe/internal/expr"
 	"lathe/internal/loop"
@@ -19,21 +20,24 @@ func (s *Schedule) DecomposeReduction(block, at string) error {
 	if b.Init == nil {
 		return fmt.Errorf("decompose_reduction %s: it has no initialisation", block)
 	}
-	first := -1
-	for i, f := range nest {
-		if f.Var.Name == at {
-			first = i
-		}
-		if first < 0 {
-			for _, it := range b.Iters {
-				if it.Reduce && expr.Uses(it.Binding, f.Var) {
-					return fmt.Errorf("decompose_reduction %s: reduction loop %s is outside %s", block, f.Var.Name, at)
-				}
-			}
-		}
-	}
+	first := slices.IndexFunc(nest, func(f *loop.For) bool { return f.Var.Name == at })
 	if first < 0 {
 		return fmt.Errorf("decompose_reduction %s: not inside loop %q", block, at)
+	}
+	for _, f := range nest[:first] {
+		if reducesOver(b, f) {
+			return fmt.Errorf("decompose_reduction %s: reduction loop %s is outside %s", block, f.Var.Name, at)
+		}
+	}
+	inside := false
+	loop.Walk(nest[first].Body, func(t loop.Stmt) bool {
+		if a, ok := t.(*loop.Alloc); ok && a.Buffer == b.Body.To {
+			inside = true
+		}
+		return !inside
+	})
+	if inside {
+		return fmt.Errorf("decompose_reduction %s: %s is allocated inside loop %s", block, b.Body.To.Name, at)
 	}
 	init := &loop.Block{Name: block + "_init", Body: b.Init}
 	spatial := map[*expr.Var]bool{}

@@ -7,8 +7,11 @@ import (
 	"lathe/internal/loop"
 )
 
-// Vectorize executes all iterations of a loop at once, one lane each. The extent is constant; no reduction variable
-// may depend on the loop unless the loop is the innermost one around the reduction.
+// maxLanes is the greatest extent of a vector loop.
+const maxLanes = 64
+
+// Vectorize executes all iterations of a loop at once, one lane each. The extent is constant and at most 64; there is no
+// other vector loop around or inside, no allocation inside, and a reduction over the loop has been decomposed.
 func (s *Schedule) Vectorize(name string) error { return s.setKind(name, loop.Vector) }
 
 // Unroll emits the body once per iteration. The extent is constant.
@@ -28,26 +31,85 @@ func (s *Schedule) setKind(name string, k loop.Kind) error {
 	if _, ok := expr.IntOf(f.Extent); !ok && k != loop.Parallel {
 		return fmt.Errorf("%s %s: its extent is not constant", k, name)
 	}
-	if k == loop.Parallel {
-		if path := s.around(f); len(path) > 1 {
-			return fmt.Errorf("parallel %s: it is inside loop %s", name, path[0].Var.Name)
-		}
-		var bad error
-		loop.Walk(f.Body, func(t loop.Stmt) bool {
-			if b, ok := t.(*loop.Block); ok {
-				for _, it := range b.Iters {
-					if it.Reduce && expr.Uses(it.Binding, f.Var) {
-						bad = fmt.Errorf("parallel %s: block %s reduces over it", name, b.Name)
-					}
-				}
-			}
-			return true
-		})
-		if bad != nil {
-			return bad
-		}
+	var illegal error
+	switch k {
+	case loop.Vector:
+		illegal = s.checkVector(f)
+	case loop.Parallel:
+		illegal = s.checkParallel(f)
+	}
+	if illegal != nil {
+		return fmt.Errorf("%s %s: %w", k, name, illegal)
 	}
 	s.replace(f, &loop.For{Var: f.Var, Min: f.Min, Extent: f.Extent, Kind: k, Body: f.Body})
 	s.log(k.String(), name, 0)
 	return nil
+}
+
+func (s *Schedule) checkVector(f *loop.For) error {
+	if n, _ := expr.IntOf(f.Extent); n < 1 || n > maxLanes {
+		return fmt.Errorf("%d lanes; a vector has 1 to %d", n, maxLanes)
+	}
+	for _, g := range s.around(f) {
+		if g.Kind == loop.Vector {
+			return fmt.Errorf("it is inside vector loop %s", g.Var.Name)
+		}
+	}
+	var bad error
+	loop.Walk(f.Body, func(t loop.Stmt) bool {
+		switch t := t.(type) {
+		case *loop.For:
+			if t.Kind == loop.Vector {
+				bad = fmt.Errorf("vector loop %s is inside", t.Var.Name)
+			}
+			if expr.Uses(t.Min, f.Var) || expr.Uses(t.Extent, f.Var) {
+				bad = fmt.Errorf("the bounds of %s depend on it", t.Var.Name)
+			}
+		case *loop.Alloc:
+			bad = fmt.Errorf("%s is allocated in it", t.Buffer.Name)
+		case *loop.Block:
+			if t.Init != nil && reducesOver(t, f) {
+				bad = fmt.Errorf("block %s reduces over it: decompose_reduction %s first", t.Name, t.Name)
+			}
+		}
+		return bad == nil
+	})
+	return bad
+}
+
+func (s *Schedule) checkParallel(f *loop.For) error {
+	if path := s.around(f); len(path) > 1 {
+		return fmt.Errorf("it is inside loop %s", path[0].Var.Name)
+	}
+	var bad error
+	own := map[*loop.Buffer]bool{}
+	scratch := func(b *loop.Buffer) {
+		if b.Scope != loop.Global && !own[b] && bad == nil {
+			bad = fmt.Errorf("it uses %s, which all workers would need", b.Name)
+		}
+	}
+	loop.Walk(f.Body, func(t loop.Stmt) bool {
+		switch t := t.(type) {
+		case *loop.Alloc:
+			own[t.Buffer] = true
+		case *loop.Block:
+			if reducesOver(t, f) {
+				bad = fmt.Errorf("block %s reduces over it", t.Name)
+			}
+			scratch(t.Body.To)
+			expr.Loads(t.Body.Value, func(l *expr.Load) { scratch(l.From.(*loop.Buffer)) })
+		}
+		return bad == nil
+	})
+	return bad
+}
+
+// reducesOver reports whether a reduction variable of b depends on f.
+func reducesOver(b *loop.Block, f *loop.For) bool {
+	for _, it := range b.Iters {
+		if it.Reduce && expr.Uses(it.Binding, f.Var) {
+			return true
+		}
+	}
+	return false
 }

@@ -15,6 +15,11 @@ func (s *Schedule) Reorder(names ...string) error {
 	if len(names) < 2 {
 		return nil
 	}
+	for i, n := range names {
+		if slices.Contains(names[:i], n) {
+			return fmt.Errorf("reorder: %q is named twice", n)
+		}
+	}
 	// The outermost of the named loops starts the chain.
 	var top *loop.For
 	loop.Walk(s.Func.Body, func(t loop.Stmt) bool {
@@ -60,6 +65,9 @@ func (s *Schedule) Reorder(names ...string) error {
 	}
 	for i, f := range order {
 		for _, g := range order[i+1:] {
+			if g.Kind == loop.Parallel && f.Kind != loop.Parallel {
+				return fmt.Errorf("reorder: parallel loop %s would be inside loop %s", g.Var.Name, f.Var.Name)
+			}
 			if expr.Uses(f.Min, g.Var) || expr.Uses(f.Extent, g.Var) {
 				return fmt.Errorf("reorder: the bounds of %s depend on %s", f.Var.Name, g.Var.Name)
 			}

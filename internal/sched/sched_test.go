@@ -1,0 +1,255 @@
+package sched_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"lathe/internal/golden"
+	"lathe/internal/loop"
+	"lathe/internal/loop/interp"
+	"lathe/internal/sched"
+	"lathe/internal/tensor"
+)
+
+const (
+	pointwise = `func f(x: float32[6,10], y: float32[6,10]) {
+  for i in 0..6 { for j in 0..10 {
+    block y(a: 6 = i, b: 10 = j) { y[a, b] = (x[a, b] + 1.0) } } } }`
+
+	matmul = `func f(p: float32[4,6], q: float32[6,8], y: float32[4,8]) {
+  for i in 0..4 { for j in 0..8 { for k in 0..6 {
+    block y(a: 4 = i, b: 8 = j, r: reduce 6 = k) { init y[a, b] = 0.0 y[a, b] = (y[a, b] + (p[a, r] * q[r, b])) } } } } }`
+
+	// staged is a product and its rectified sum with a vector.
+	staged = `func f(p: float32[4,6], q: float32[6,8], v: float32[8], y: float32[4,8]) {
+  alloc acc: float32[4,8] worker
+  for acc_i in 0..4 { for acc_j in 0..8 { for k in 0..6 {
+    block acc(a: 4 = acc_i, b: 8 = acc_j, r: reduce 6 = k) { init acc[a, b] = 0.0 acc[a, b] = (acc[a, b] + (p[a, r] * q[r, b])) } } } }
+  for i in 0..4 { for j in 0..8 {
+    block y(a: 4 = i, b: 8 = j) { y[a, b] = max((acc[a, b] + v[b]), 0.0) } } } }`
+
+	// window reads three neighbours of an intermediate, guarded at both ends.
+	window = `func f(x: float32[16], y: float32[16]) {
+  alloc t: float32[16] worker
+  for t_i in 0..16 { block t(a: 16 = t_i) { t[a] = (x[a] * 2.0) } }
+  for i in 0..16 {
+    block y(a: 16 = i) { y[a] = (t[a] + (select(((a - 1) >= 0), t[(a - 1)], 0.0) + select(((a + 1) < 16), t[(a + 1)], 0.0))) } } }`
+
+	// chain has an intermediate that feeds another.
+	chain = `func f(x: float32[4,5], y: float32[4,5]) {
+  alloc most: float32[4] worker
+  alloc total: float32[4] worker
+  for most_i in 0..4 { for most_r in 0..5 {
+    block most(a: 4 = most_i, r: reduce 5 = most_r) { init most[a] = -inf most[a] = max(most[a], x[a, r]) } } }
+  for total_i in 0..4 { for total_r in 0..5 {
+    block total(a: 4 = total_i, r: reduce 5 = total_r) { init total[a] = 0.0 total[a] = (total[a] + (x[a, r] - most[a])) } } }
+  for i in 0..4 { for j in 0..5 {
+    block y(a: 4 = i, b: 5 = j) { y[a, b] = ((x[a, b] - most[a]) * total[a]) } } } }`
+
+	// indirect reads an intermediate at an index that a let computes.
+	indirect = `func f(x: float32[8], y: float32[8]) {
+  alloc t: float32[8] worker
+  for t_i in 0..8 { block t(a: 8 = t_i) { t[a] = (x[a] * 2.0) } }
+  for i in 0..8 { block y(a: 8 = i) { y[a] = let(h: int64 = floordiv(a, 2); t[h]) } } }`
+)
+
+func parse(t testing.TB, text string) *loop.Func {
+	t.Helper()
+	f, err := loop.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := loop.Verify(f); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// steps reads a schedule in the form that Schedule.String prints.
+func steps(text string) []sched.Step {
+	var list []sched.Step
+	for line := range strings.SplitSeq(strings.TrimSpace(text), ";") {
+		w := strings.Fields(line)
+		s := sched.Step{Op: w[0], On: w[1], Args: w[2:]}
+		if s.Op == "split" {
+			fmt.Sscan(w[2], &s.N)
+			s.Args = nil
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+// TestGolden shows each primitive before and after; the result computes the same.
+func TestGolden(t *testing.T) {
+	for _, c := range []struct{ name, before, steps string }{
+		{"split", pointwise, "split j 5"},
+		{"split_tail", pointwise, "split j 4"},
+		{"split_tail_twice", pointwise, "split j 4; split j.o 2"},
+		{"split_tail_inner", pointwise, "split j 8; split j.i 4"},
+		{"split_reduction", matmul, "split k 4"},
+		{"fuse", pointwise, "fuse i j"},
+		{"fuse_split", pointwise, "fuse i j; split i.j 8"},
+		{"reorder", matmul, "reorder k i"},
+		{"vector", pointwise, "split j 8; vector j.i"},
+		{"vector_reduction", matmul, "decompose_reduction y k; vector k"},
+		{"unroll", pointwise, "unroll j"},
+		{"parallel", pointwise, "parallel i"},
+		{"decompose_reduction", matmul, "reorder k j; decompose_reduction y k"},
+		{"decompose_reduction_tail", matmul, "split j 3; split k 4; reorder k.o j.i k.i; decompose_reduction y k.o"},
+		{"compute_at", staged, "split i 2; compute_at acc i.o worker"},
+		{"compute_at_register", staged, "split j 4; unroll i; vector j.i; reorder j.o i; compute_at acc j.o reg; reorder k acc_a.t; decompose_reduction acc k"},
+		{"compute_at_window", window, "split i 4; compute_at t i.o worker"},
+		{"compute_at_tail", window, "split i 5; compute_at t i.o worker"},
+		{"compute_at_chain", chain, "compute_at total i worker; compute_at most i worker"},
+		{"compute_at_indirect", indirect, "compute_at t i worker"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := sched.New(parse(t, c.before))
+			if err := s.Apply(steps(c.steps)); err != nil {
+				t.Fatal(err)
+			}
+			if err := loop.Verify(s.Func); err != nil {
+				t.Errorf("%v\n%s", err, s.Func)
+			}
+			before := parse(t, c.before)
+			golden.Check(t, c.name, []byte(before.String()+"\n"+s.String()+"\n"+s.Func.String()))
+			text := s.Func.String()
+			again, err := loop.Parse(text)
+			if err != nil {
+				t.Fatalf("%v\n%s", err, text)
+			}
+			if again.String() != text {
+				t.Errorf("printed again:\n%s", again)
+			}
+			sameResult(t, before, s.Func)
+		})
+	}
+}
+
+// sameResult runs two forms of a function on the same operands, small integers.
+func sameResult(t *testing.T, before, after *loop.Func) {
+	t.Helper()
+	var outs []*tensor.Tensor
+	for _, f := range []*loop.Func{before, after} {
+		args := make([]*tensor.Tensor, len(f.Params))
+		for i, p := range f.Params {
+			args[i] = tensor.New(p.DType, p.Shape...)
+			for j := range args[i].Len() {
+				args[i].SetInt(j, int64((j*7+i)%11-5))
+			}
+		}
+		if err := interp.Run(f, args, 2); err != nil {
+			t.Fatalf("%v\n%s", err, f)
+		}
+		outs = append(outs, args[len(args)-1])
+	}
+	if string(outs[0].Data) != string(outs[1].Data) {
+		t.Errorf("the schedule changes the result:\n%v\n%v\n%s", tensor.As[float32](outs[0]), tensor.As[float32](outs[1]), after)
+	}
+}
+
+// TestIllegal lists what primitives refuse. A refused step leaves the function and the trace as they were.
+func TestIllegal(t *testing.T) {
+	dependent := `func f(y: float32[4,4]) {
+  for i in 0..4 { for j in 0..(i + 1) { block y(a: 4 = i, b: 4 = j) { y[a, b] = 1.0 } } } }`
+	for _, c := range []struct{ name, before, done, step, want string }{
+		{"split_unknown", pointwise, "", "split z 2", `no loop "z"`},
+		{"split_zero", pointwise, "", "split j 0", "split j by 0"},
+		{"split_vector", pointwise, "vector j", "split j 2", "a vector loop"},
+		{"split_open", dependent, "", "split j 2", "its bounds are not constant"},
+		{"split_overlap", matmul, "split k 4", "split k.i 3", "it does not divide 4, and iterations beyond would not leave the domain of block y"},
+		{"split_single", matmul, "split i 4", "split i.o 2", "it does not divide 1, and iterations beyond would not leave the domain of block y"},
+		{"split_region", staged, "split i 2; compute_at acc i.o worker", "split acc_a.t 3", "would not leave the domain of block acc"},
+		{"fuse_apart", matmul, "", "fuse i k", "not perfectly nested"},
+		{"fuse_outwards", pointwise, "", "fuse j i", "not perfectly nested"},
+		{"fuse_parallel", pointwise, "parallel i", "fuse i j", "only serial loops"},
+		{"fuse_open", dependent, "", "fuse i j", "only serial loops with constant bounds"},
+		{"reorder_unknown", pointwise, "", "reorder i z", `"z" is not in one perfect nest`},
+		{"reorder_nothing", pointwise, "", "reorder z w", `no loop "z"`},
+		{"reorder_nests", staged, "", "reorder i acc_i", "not in one perfect nest"},
+		{"reorder_twice", matmul, "", "reorder i i j", `"i" is named twice`},
+		{"reorder_dependent", dependent, "", "reorder j i", "the bounds of j depend on i"},
+		{"reorder_parallel", pointwise, "parallel i", "reorder j i", "parallel loop i would be inside loop j"},
+		{"vector_twice", pointwise, "unroll j", "vector j", "a unroll loop already"},
+		{"vector_wide", `func f(y: float32[65]) { for i in 0..65 { block y(a: 65 = i) { y[a] = 1.0 } } }`, "", "vector i", "65 lanes"},
+		{"vector_in_vector", pointwise, "vector i", "vector j", "vector loop i"},
+		{"vector_around_vector", pointwise, "vector j", "vector i", "vector loop j"},
+		{"vector_init", matmul, "", "vector k", "decompose_reduction y first"},
+		{"vector_alloc", staged, "compute_at acc i worker", "vector i", "acc is allocated in it"},
+		{"vector_open", dependent, "", "vector j", "its extent is not constant"},
+		{"vector_open_inside", dependent, "", "vector i", "the bounds of j depend on it"},
+		{"unroll_open", dependent, "", "unroll j", "its extent is not constant"},
+		{"parallel_inner", pointwise, "", "parallel j", "inside loop i"},
+		{"parallel_reduction", matmul, "reorder k i j", "parallel k", "block y reduces over it"},
+		{"parallel_shared", staged, "", "parallel i", "acc, which all workers would need"},
+		{"parallel_shared_write", staged, "", "parallel acc_i", "acc, which all workers would need"},
+		{"decompose_pointwise", pointwise, "", "decompose_reduction y i", "it has no initialisation"},
+		{"decompose_twice", matmul, "decompose_reduction y k", "decompose_reduction y k", "it has no initialisation"},
+		{"decompose_inside", matmul, "reorder k i", "decompose_reduction y j", "reduction loop k is outside j"},
+		{"decompose_elsewhere", staged, "", "decompose_reduction acc i", `not inside loop "i"`},
+		{"decompose_outside", staged, "compute_at acc i worker", "decompose_reduction acc i", "acc is allocated inside loop i"},
+		{"decompose_unknown", matmul, "", "decompose_reduction z k", `no block "z"`},
+		{"compute_at_unknown", staged, "", "compute_at z i worker", `no block "z"`},
+		{"compute_at_no_loop", staged, "", "compute_at acc z worker", `no loop "z"`},
+		{"compute_at_itself", staged, "", "compute_at acc acc_j worker", "inside loop acc_j already"},
+		{"compute_at_outermost", staged, "", "compute_at acc acc_i worker", "inside loop acc_i already"},
+		{"compute_at_result", staged, "", "compute_at y acc_i worker", "nothing in the loop reads it"},
+		{"compute_at_unread", chain, "", "compute_at most most_i worker", "inside loop most_i already"},
+		{"compute_at_other_reader", chain, "", "compute_at most i worker", "it is also read outside the loop"},
+		{"compute_at_vector", staged, "vector j", "compute_at acc j reg", "inside a vector loop"},
+		{"compute_at_below_vector", staged, "vector i", "compute_at acc j reg", "inside a vector loop"},
+		{"compute_at_decomposed", staged, "decompose_reduction acc k", "compute_at acc i worker", "acc_init also writes"},
+		{"compute_at_fused", staged, "fuse acc_j k", "compute_at acc i worker", "loop acc_j.k counts a reduction and a spatial axis"},
+		{"compute_at_scope", staged, "", "compute_at acc i global", "no scope of scratch"},
+		{"unknown", staged, "", "transmogrify acc", `no schedule primitive "transmogrify"`},
+		{"arguments", staged, "", "compute_at acc", "0 arguments instead of 2"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := sched.New(parse(t, c.before))
+			if c.done != "" {
+				if err := s.Apply(steps(c.done)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			text, trace := s.Func.String(), s.String()
+			err := s.Apply(steps(c.step))
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v, want %q\n%s", err, c.want, s.Func)
+			}
+			if s.Func.String() != text || s.String() != trace {
+				t.Errorf("the refused step left a change:\n%s\n%s", s, s.Func)
+			}
+		})
+	}
+}
+
+// TestTraceJSON: a trace is stable in JSON, and applied again gives the same function.
+func TestTraceJSON(t *testing.T) {
+	s := sched.New(parse(t, staged))
+	if err := s.Apply(steps("split j 4; reorder j.o i; compute_at acc j.o worker; vector j.i; fuse acc_a.t acc_b.t")); err != nil {
+		t.Fatal(err)
+	}
+	data, err := json.Marshal(s.Trace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `[{"op":"split","on":"j","n":4},{"op":"reorder","on":"j.o","args":["i"]},{"op":"compute_at","on":"acc","args":["j.o","worker"]},` +
+		`{"op":"vector","on":"j.i"},{"op":"fuse","on":"acc_a.t","args":["acc_b.t"]}]`
+	if string(data) != want {
+		t.Errorf("got  %s\nwant %s", data, want)
+	}
+	var trace []sched.Step
+	if err := json.Unmarshal(data, &trace); err != nil {
+		t.Fatal(err)
+	}
+	again := sched.New(parse(t, staged))
+	if err := again.Apply(trace); err != nil {
+		t.Fatal(err)
+	}
+	if again.Func.String() != s.Func.String() || again.String() != s.String() {
+		t.Errorf("applied again:\n%s\nfirst:\n%s", again.Func, s.Func)
+	}
+}
