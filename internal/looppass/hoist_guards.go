@@ -8,13 +8,20 @@ import (
 
 // hoistGuards moves conditions outwards: for v { if a & b(v) { S } } becomes if a { for v { if b(v) { S } } }, and a
 // condition linear in v becomes v's bounds: for v in max(..)..min(..) { S }. The bounds of unrolled and vector loops
-// stay constant: there only constant bounds are taken over.
+// stay constant: there only constant bounds are taken over. Bounds never depend on the lane of a vector loop.
 func hoistGuards(f *loop.Func) error {
 	f.Body = hoist(f.Body)
 	return simplify(f)
 }
 
 func hoist(s loop.Stmt) loop.Stmt {
+	lanes := map[*expr.Var]bool{}
+	loop.Walk(s, func(t loop.Stmt) bool {
+		if f, ok := t.(*loop.For); ok && f.Kind == loop.Vector {
+			lanes[f.Var] = true
+		}
+		return true
+	})
 	return loop.Rewrite(s, func(t loop.Stmt) loop.Stmt {
 		f, ok := t.(*loop.For)
 		if !ok {
@@ -30,7 +37,7 @@ func hoist(s loop.Stmt) loop.Stmt {
 			switch {
 			case f.Kind != loop.Parallel && !expr.Uses(c, f.Var) && !reads(c):
 				outside = expr.AllOf(outside, c)
-			case !bound(c, f, &lo, &end):
+			case !bound(c, f, lanes, &lo, &end):
 				inside = expr.AllOf(inside, c)
 			}
 		}
@@ -65,10 +72,16 @@ func reads(e expr.Expr) bool {
 	return found
 }
 
-// bound narrows lo or end by a comparison that is linear in f's variable, and reports whether it could.
-func bound(c expr.Expr, f *loop.For, lo, end *expr.Expr) bool {
+// bound narrows lo or end by a comparison that is linear in f's variable, and reports whether it could. lanes are the
+// variables of vector loops.
+func bound(c expr.Expr, f *loop.For, lanes map[*expr.Var]bool, lo, end *expr.Expr) bool {
 	if reads(c) {
 		return false
+	}
+	for v := range lanes {
+		if v != f.Var && expr.Uses(c, v) {
+			return false
+		}
 	}
 	facts := arith.Facts(nil).And(c)
 	if len(facts) != 1 {

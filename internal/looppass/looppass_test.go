@@ -1,0 +1,235 @@
+package looppass_test
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"lathe/internal/expr"
+	"lathe/internal/golden"
+	"lathe/internal/impl"
+	"lathe/internal/loop"
+	"lathe/internal/looppass"
+	"lathe/internal/pipeline"
+	"lathe/internal/sched"
+	"lathe/internal/te"
+	"lathe/internal/te/tetest"
+	"lathe/internal/types"
+)
+
+func TestTable(t *testing.T) {
+	if err := pipeline.CheckOrder(looppass.Table, looppass.Order); err != nil {
+		t.Error(err)
+	}
+	var b bytes.Buffer
+	for _, p := range looppass.Table {
+		fmt.Fprintf(&b, "%s: %s\n", p.Name, p.Doc)
+	}
+	golden.Check(t, "passes", b.Bytes())
+}
+
+// run runs the pass of the table with the given name.
+func run(t testing.TB, name string, f *loop.Func) {
+	t.Helper()
+	for _, p := range looppass.Table {
+		if p.Name != name {
+			continue
+		}
+		if err := p.Run(f); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		return
+	}
+	t.Fatalf("no pass %q", name)
+}
+
+// TestGolden shows each pass on the smallest function that needs it.
+func TestGolden(t *testing.T) {
+	for _, c := range []struct{ name, pass, text string }{
+		{"blocks", "LowerBlocks", `func f(p: float32[4,6], y: float32[4]) {
+			for i in 0..4 { for k in 0..6 {
+				block y(a: 4 = i, r: reduce 6 = k) { init y[a] = 0.0 y[a] = (y[a] + p[a, r]) } } } }`},
+		{"guarded_sum", "LowerBlocks", `func f(p: float32[8], y: float32[8]) {
+			for i in 0..8 { for k in 0..3 {
+				block y(a: 8 = i, r: reduce 3 = k) { init y[a] = 0.0
+					y[a] = (y[a] + select(((((a + r) - 1) >= 0) & (((a + r) - 1) < 8)), p[((a + r) - 1)], 0.0)) } } } }`},
+		{"guarded_max", "LowerBlocks", `func f(p: int8[8], y: int8[8]) {
+			for i in 0..8 { for k in 0..3 {
+				block y(a: 8 = i, r: reduce 3 = k) { init y[a] = -128:int8
+					y[a] = max(y[a], select((((a + r) - 1) >= 0), p[max(min(((a + r) - 1), 7), 0)], -128:int8)) } } } }`},
+		{"guarded_other", "LowerBlocks", `func f(p: float32[8], y: float32[8]) {
+			for i in 0..8 { for k in 0..3 {
+				block y(a: 8 = i, r: reduce 3 = k) { init y[a] = 0.0
+					y[a] = (y[a] + select(((a + r) < 8), p[min((a + r), 7)], 1.0)) } } } }`},
+		{"where", "LowerBlocks", `func f(x: float32[10], y: float32[10]) {
+			for i.o in 0..3 { for i.i in 0..4 {
+				block y(a: 10 = ((i.o * 4) + i.i)) where (a < 10) { y[a] = x[a] } } } }`},
+		{"bounds", "HoistGuards", `func f(x: float32[8], y: float32[8]) {
+			for i in 0..8 { for k in 0..3 { if ((((i + k) - 1) >= 0) & (((i + k) - 1) < 8)) { y[i] = (y[i] + x[((i + k) - 1)]) } } } }`},
+		{"strided_bounds", "HoistGuards", `func f(x: float32[8], y: float32[20]) {
+			for i in 0..20 { if ((((3 * i) - 7) >= 0) & (((3 * i) - 7) < 8)) { y[i] = x[((3 * i) - 7)] } } }`},
+		{"invariant", "HoistGuards", `func f(x: float32[8], y: float32[8]) {
+			for i in 0..8 { vector j in 0..8 { if (i < 5) { y[j] = (y[j] + x[i]) } } } }`},
+		{"vector_bounds_stay", "HoistGuards", `func f(x: float32[8], y: float32[8]) {
+			for i in 0..8 { vector j in 0..8 { if (j < i) { y[j] = (y[j] + x[i]) } } } }`},
+		{"lane_condition_stays", "HoistGuards", `func f(x: float32[8,8], y: float32[8]) {
+			vector j in 0..8 { for i in 0..8 { if (i < j) { y[j] = (y[j] + x[i, j]) } } } }`},
+		{"written_condition_stays", "HoistGuards", `func f(c: bool[1], y: float32[8]) {
+			for i in 0..8 { if c[0] { y[i] = 1.0 } } }`},
+		{"borders", "LoopPartition", `func f(x: float32[16], y: float32[16]) {
+			for i in 0..4 { unroll j in 0..4 { if (((((i * 4) + j) - 1) >= 0) & ((((i * 4) + j) + 1) < 16)) { y[((i * 4) + j)] = x[(((i * 4) + j) + 1)] } } } }`},
+		{"tail", "LoopPartition", `func f(x: float32[30], y: float32[30]) {
+			for i in 0..4 { vector j in 0..8 { if (((i * 8) + j) < 30) { y[((i * 8) + j)] = x[((i * 8) + j)] } } } }`},
+		{"wide_border", "LoopPartition", `func f(x: float32[64], y: float32[64]) {
+			for i in 0..16 { vector j in 0..4 { if ((((i * 4) + j) - 20) >= 0) { y[((i * 4) + j)] = x[(((i * 4) + j) - 20)] } } } }`},
+		{"serial_stays", "LoopPartition", `func f(x: float32[8], y: float32[8]) {
+			for i in 0..8 { if (i > 0) { y[i] = x[(i - 1)] } } }`},
+		{"taps", "TightenBorders", `func f(x: float32[8], y: float32[8]) {
+			for k in 0..3 { unroll j in 0..4 { if (((j + k) - 1) >= 0) { y[j] = (y[j] + x[((j + k) - 1)]) } } } }`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f, err := loop.Parse(c.text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			before := f.String()
+			run(t, c.pass, f)
+			if err := loop.Verify(f); err != nil {
+				t.Error(err)
+			}
+			golden.Check(t, c.name, []byte("// "+c.pass+"\n"+before+"\n"+f.String()))
+		})
+	}
+}
+
+// TestRandom runs the passes one by one on random schedules and on those that rules choose: each keeps the result.
+func TestRandom(t *testing.T) {
+	samples := uint64(25)
+	if testing.Short() {
+		samples = 10
+	}
+	for _, kind := range tetest.Kinds() {
+		t.Run(kind, func(t *testing.T) {
+			for seed := range samples {
+				r := rand.New(rand.NewPCG(seed, 3))
+				c := tetest.New(r, kind)
+				k := c.Lower()
+				s := sched.New(&loop.Func{Name: k.Func.Name, Params: k.Func.Params, Body: k.Func.Body})
+				if seed%2 == 0 {
+					plan, err := impl.Choose(k, impl.CPU{VectorBits: 128 << r.IntN(3), Registers: 16, L1: 32 << 10, L2: 1 << 20})
+					if err != nil {
+						t.Fatalf("seed %d: %v", seed, err)
+					}
+					s = plan.Schedule
+				} else {
+					for range 2 + r.IntN(8) {
+						randomStep(r, s, k.Blocks[r.IntN(len(k.Blocks))])
+					}
+				}
+				passes(t, seed, c, k.Blocks, func(f *loop.Func) error { return c.Check(k, f, 2) }, s)
+			}
+		})
+	}
+}
+
+// passes runs the table on the scheduled function, checking after every pass.
+func passes(t *testing.T, seed uint64, c *tetest.Case, blocks []string, check func(*loop.Func) error, s *sched.Schedule) {
+	t.Helper()
+	f := s.Func
+	before := f.String()
+	for _, p := range looppass.Table {
+		run(t, p.Name, f)
+		if err := loop.Verify(f, loop.NoBlocks); err != nil {
+			t.Fatalf("seed %d: after %s: %v\n%s\n%s\n%s\n%s", seed, p.Name, err, te.String(c.Out), s, before, f)
+		}
+		if err := check(f); err != nil {
+			t.Fatalf("seed %d: after %s: %v\n%s\n%s\n%s\n%s", seed, p.Name, err, te.String(c.Out), s, before, f)
+		}
+		before = f.String()
+	}
+}
+
+// randomStep tries a step that tiles, orders or marks loops of a block.
+func randomStep(r *rand.Rand, s *sched.Schedule, block string) {
+	nest := s.Loops(block)
+	if len(nest) == 0 {
+		return
+	}
+	on := nest[r.IntN(len(nest))]
+	switch r.IntN(6) {
+	case 0, 1:
+		s.Split(on, 1+r.IntN(8))
+	case 2:
+		r.Shuffle(len(nest), func(i, j int) { nest[i], nest[j] = nest[j], nest[i] })
+		s.Reorder(nest[:1+r.IntN(len(nest))]...)
+	case 3:
+		s.Unroll(on)
+	case 4:
+		last := nest[len(nest)-1]
+		s.DecomposeReduction(block, nest[0])
+		s.Vectorize(last)
+	case 5:
+		s.Parallel(nest[0])
+	}
+}
+
+// TestInteriorHasNoTest is the promise of partition: after all passes, the loop over the interior of a padded 3x3
+// convolution tests nothing.
+func TestInteriorHasNoTest(t *testing.T) {
+	x := te.Input("x", types.Of(types.F32, 1, 16, 28, 28).With("ABCD8b"))
+	w := te.Input("w", types.Of(types.F32, 16, 16, 3, 3).With("ABCD8b8a"))
+	in := func(e expr.Expr) expr.Expr { return expr.And(expr.GE(e, expr.Index(0)), expr.LT(e, expr.Index(28))) }
+	conv := te.Fold("conv", types.Of(types.F32, 1, 16, 28, 28).With("ABCD8b"), te.Sum, []int{16, 3, 3}, func(i, r []expr.Expr) expr.Expr {
+		h, v := expr.Sub(expr.Add(i[2], r[1]), expr.Index(1)), expr.Sub(expr.Add(i[3], r[2]), expr.Index(1))
+		return expr.If(expr.And(in(h), in(v)), expr.Mul(x.At(i[0], r[0], h, v), w.At(i[1], r[0], r[1], r[2])), expr.Const(types.F32, 0))
+	})
+	c := tetest.Of(rand.New(rand.NewPCG(1, 1)), "conv", conv)
+	k := c.Lower()
+	plan, err := impl.Choose(k, impl.CPU{VectorBits: 256, Registers: 16, L1: 32 << 10, L2: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := plan.Schedule.Func
+	for _, p := range looppass.Table {
+		run(t, p.Name, f)
+	}
+	if err := c.Check(k, f, 1); err != nil {
+		t.Error(err)
+	}
+	golden.Check(t, "interior", []byte(plan.Schedule.String()+"\n"+f.String()))
+	// The interior is the loop over tiles of a row: the widest serial loop of constant bounds that starts after a border.
+	interiors := 0
+	loop.Walk(f.Body, func(s loop.Stmt) bool {
+		l, ok := s.(*loop.For)
+		if !ok || l.Kind != loop.Serial || !interiorOf(l) {
+			return true
+		}
+		interiors++
+		loop.Walk(l.Body, func(s loop.Stmt) bool {
+			if i, ok := s.(*loop.If); ok {
+				t.Errorf("the interior tests %s", expr.String(i.Cond))
+			}
+			if st, ok := s.(*loop.Store); ok {
+				expr.Walk(st.Value, func(e expr.Expr) bool {
+					if sel, ok := e.(*expr.Select); ok {
+						t.Errorf("the interior selects by %s", expr.String(sel.Cond))
+					}
+					return true
+				})
+			}
+			return true
+		})
+		return false
+	})
+	if interiors == 0 {
+		t.Error("there is no interior loop")
+	}
+}
+
+// interiorOf reports whether l runs over tiles between two borders.
+func interiorOf(l *loop.For) bool {
+	lo, ok := expr.IntOf(l.Min)
+	_, known := expr.IntOf(l.Extent)
+	return ok && known && lo > 0
+}
