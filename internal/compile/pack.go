@@ -8,9 +8,6 @@ import (
 
 	"lathe/internal/bundle"
 	"lathe/internal/graph"
-	"lathe/internal/loop"
-	"lathe/internal/tensor"
-	"lathe/internal/types"
 )
 
 // A constant is a tensor of mod.params, in the layout its kernels read.
@@ -63,54 +60,6 @@ func uniqueName(taken map[string]bool, name, fallback string) string {
 	}
 	taken[n] = true
 	return n
-}
-
-// packed brings a tensor into a layout; lanes beyond the logical extent are zero.
-func packed(t *tensor.Tensor, l types.Layout) []byte {
-	if l == "" {
-		return t.Data
-	}
-	parts, dims, size := l.Parts(len(t.Shape)), l.Dims(t.Shape), t.DType.Size()
-	strides := loop.RowMajor(t.Shape)
-	out := make([]byte, types.Count(dims)*size)
-	at := make([]int, len(t.Shape)) // logical index of the outer loops so far
-	pos := 0
-	var walk func(level, from int)
-	walk = func(level, from int) {
-		p := parts[level]
-		step := 1
-		if p.Block > 0 && !p.Inner {
-			step = p.Block
-		}
-		last := level == len(parts)-1
-		base := at[p.Axis]
-		for i := range dims[level] {
-			x := base + i*step
-			at[p.Axis] = x
-			src := from + i*step*strides[p.Axis]
-			switch {
-			case !last:
-				walk(level+1, src)
-			case x < t.Shape[p.Axis] && inside(at, t.Shape):
-				copy(out[pos:pos+size], t.Data[src*size:])
-				pos += size
-			default:
-				pos += size
-			}
-		}
-		at[p.Axis] = base
-	}
-	walk(0, 0)
-	return out
-}
-
-func inside(at, shape []int) bool {
-	for i, x := range at {
-		if x >= shape[i] {
-			return false
-		}
-	}
-	return true
 }
 
 // manifest is lathe.json.

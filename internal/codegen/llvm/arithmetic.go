@@ -11,6 +11,31 @@ var floatOps = map[expr.Op]string{expr.OpAdd: "fadd", expr.OpSub: "fsub", expr.O
 
 var intOps = map[expr.Op]string{expr.OpAdd: "add", expr.OpSub: "sub", expr.OpMul: "mul", expr.OpAnd: "and", expr.OpOr: "or", expr.OpXor: "xor"}
 
+// contracted emits a sum or difference with a product as one fused multiply-add where the target has one: the product is
+// not rounded then. It reports false when x has no such form.
+func (e *emitter) contracted(x *expr.Binary) (value, bool) {
+	if !x.DType().IsFloat() || x.Op != expr.OpAdd && x.Op != expr.OpSub {
+		return value{}, false
+	}
+	product, other, negProduct, negOther := x.B, x.A, x.Op == expr.OpSub, false
+	if m, ok := x.A.(*expr.Binary); ok && m.Op == expr.OpMul {
+		product, other, negProduct, negOther = x.A, x.B, false, x.Op == expr.OpSub
+	}
+	m, ok := product.(*expr.Binary)
+	if !ok || m.Op != expr.OpMul {
+		return value{}, false
+	}
+	a, b, c := e.expr(m.A), e.expr(m.B), e.expr(other)
+	if negProduct {
+		a = e.unary(expr.FnNeg, a)
+	}
+	if negOther {
+		c = e.unary(expr.FnNeg, c)
+	}
+	n := max(a.lanes, b.lanes, c.lanes)
+	return e.call("fmuladd", e.splat(a, n), e.splat(b, n), e.splat(c, n)), true
+}
+
 func (e *emitter) binary(x *expr.Binary, a, b value) value {
 	t := a.t
 	if x.Op.Compares() {

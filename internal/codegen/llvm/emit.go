@@ -123,7 +123,8 @@ type emitter struct {
 	mask       string // <lanes x i1> under which the current code runs; empty: all lanes
 	decls      map[string]bool
 	declared   []string
-	loops      bool
+	loops      bool // some loop has metadata
+	divided    bool // inside a parallel loop
 
 	scratch, scratchMax int
 }
@@ -303,7 +304,10 @@ func (e *emitter) loop(f *loop.For) {
 // counted emits a loop with a counter. A parallel loop runs the worker's share of the iterations.
 func (e *emitter) counted(f *loop.For, lo, n value) {
 	first, end := lo, e.arith("add", lo, n)
-	if f.Kind == loop.Parallel {
+	divided := f.Kind == loop.Parallel && !e.divided // a parallel loop inside another is the worker's own
+	if divided {
+		e.divided = true
+		defer func() { e.divided = false }()
 		share := func(w string) value {
 			p := e.temp("mul i64 %s, %s", w, n.s)
 			q := value{t: types.I64, s: e.temp("udiv i64 %s, %%workers", p)}
@@ -314,7 +318,7 @@ func (e *emitter) counted(f *loop.For, lo, n value) {
 	}
 	head, latch, exit := e.newLabel("loop"), e.newLabel("latch"), e.newLabel("end")
 	from := e.block
-	if n.known && n.i > 0 && f.Kind != loop.Parallel {
+	if n.known && n.i > 0 && !divided {
 		e.line("br label %%%s", head)
 	} else {
 		c := e.temp("icmp slt i64 %s, %s", first.s, end.s)

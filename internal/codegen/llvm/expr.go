@@ -25,6 +25,9 @@ func (e *emitter) expr(x expr.Expr) value {
 		if x.DType() == types.Bool && (x.Op == expr.OpAnd || x.Op == expr.OpOr) {
 			return e.logical(x)
 		}
+		if v, ok := e.contracted(x); ok {
+			return v
+		}
 		a, b := e.expr(x.A), e.expr(x.B)
 		return e.binary(x, a, b)
 	case *expr.Unary:

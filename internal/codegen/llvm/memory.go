@@ -79,7 +79,7 @@ func (e *emitter) store(s *loop.Store) {
 			return
 		}
 	}
-	v := e.stored(s)
+	v := e.expr(intrin.Expand(s.Value))
 	if b.Scope == loop.Reg {
 		e.storeReg(b, buf, l, v)
 		return
@@ -95,21 +95,6 @@ func (e *emitter) store(s *loop.Store) {
 	name := fmt.Sprintf("llvm.masked.store.v%d%s.p0", e.lanes, memSuffix(b.DType))
 	e.declare(fmt.Sprintf("void @%s(%s, ptr, <%d x i1>)", name, mt, e.lanes))
 	e.line("call void @%s(%s %s, ptr align %d %s, <%d x i1> %s)", name, mt, raw.s, align, ptr, e.lanes, e.mask)
-}
-
-// stored evaluates what s stores. A reduction of a product becomes a fused multiply-add where the target has one.
-func (e *emitter) stored(s *loop.Store) value {
-	if u, ok := s.Value.(*expr.Binary); ok && u.Op == expr.OpAdd && u.DType().IsFloat() {
-		acc, isLoad := u.A.(*expr.Load)
-		mul, isMul := u.B.(*expr.Binary)
-		if isLoad && isMul && acc.From == expr.Source(s.To) && mul.Op == expr.OpMul {
-			a, b := e.expr(intrin.Expand(mul.A)), e.expr(intrin.Expand(mul.B))
-			c := e.load(acc)
-			n := max(a.lanes, b.lanes, c.lanes)
-			return e.call("fmuladd", e.splat(a, n), e.splat(b, n), e.splat(c, n))
-		}
-	}
-	return e.expr(intrin.Expand(s.Value))
 }
 
 func (e *emitter) guardedStmt(c value, f func()) {

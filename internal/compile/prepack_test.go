@@ -1,0 +1,59 @@
+package compile
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"lathe/internal/tensor"
+	"lathe/internal/types"
+)
+
+// TestPacked compares with the definition: element by element, through the parts of the layout.
+func TestPacked(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, tc := range []struct {
+		shape  []int
+		layout types.Layout
+	}{
+		{[]int{5, 7, 3, 2}, "ABCD4b3a"}, {[]int{8, 16, 1, 1}, "ABCD8b16a"}, {[]int{10, 9}, "BA4b"}, {[]int{3, 5}, "AB2a"},
+		{[]int{2, 3, 4}, "ACB"}, {[]int{0, 4}, "AB4a"}, {[]int{1}, "A8a"},
+	} {
+		for _, d := range []types.DType{types.I8, types.F16, types.F32, types.F64} {
+			x := tensor.New(d, tc.shape...)
+			for i := range x.Data {
+				x.Data[i] = byte(1 + r.IntN(255))
+			}
+			got := packed(x, tc.layout)
+			dims, parts := tc.layout.Dims(tc.shape), tc.layout.Parts(len(tc.shape))
+			at := make([]int, len(dims))
+			for pos := range types.Count(dims) {
+				rest := pos
+				for i := len(dims) - 1; i >= 0; i-- {
+					at[i], rest = rest%dims[i], rest/dims[i]
+				}
+				index, inside := make([]int, len(tc.shape)), true
+				for i, p := range parts {
+					if p.Block > 0 && !p.Inner {
+						index[p.Axis] += at[i] * p.Block
+					} else {
+						index[p.Axis] += at[i]
+					}
+				}
+				flat := 0
+				for i, n := range tc.shape {
+					inside = inside && index[i] < n
+					flat = flat*n + index[i]
+				}
+				for k := range d.Size() {
+					want := byte(0)
+					if inside {
+						want = x.Data[flat*d.Size()+k]
+					}
+					if b := got[pos*d.Size()+k]; b != want {
+						t.Fatalf("%v %s %s: byte %d of element %d is %d, want %d", tc.shape, tc.layout, d, k, pos, b, want)
+					}
+				}
+			}
+		}
+	}
+}
