@@ -15,4 +15,8 @@ var indexOps = []*op.Def{
 	MaxUnpool,
 	RoiAlign,
 	RoiPool,
+	ArgWhere,
+	Compress,
+	DynamicPack,
+	AllClassNMS,
 }
