@@ -5,6 +5,7 @@ import (
 
 	"lathe/internal/graph"
 	"lathe/internal/op"
+	"lathe/internal/ops"
 )
 
 // fuseOps partitions the graph into groups. A group is a heavy node or a reduction with the elementwise nodes after it,
@@ -70,6 +71,9 @@ func (f *fusion) join(v *graph.Value, n *graph.Node) {
 
 // accepts says whether the group b of reader n may take in the group a of producer p.
 func accepts(a, b *members, p, n *graph.Node) bool {
+	if p.Op == ops.Concatenate || n.Op == ops.Concatenate {
+		return false // the memory plan mostly makes it free, while inside a kernel every element chooses its operand
+	}
 	switch n.Op.Fusion {
 	case op.Elementwise, op.Broadcast:
 		switch a.class {
