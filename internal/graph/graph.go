@@ -26,7 +26,7 @@ type Value struct {
 	Type  types.Tensor
 	Def   *Node // nil for inputs and constants
 	Index int   // which of Def's results
-	// Const holds a constant's elements, in plain order; Type.Layout must be plain.
+	// Const holds a constant's elements, in plain order whatever Type.Layout, which is where kernels will find them.
 	Const *tensor.Tensor
 	// Known is the value of a small result that does not depend on inputs, found during inference: shape arithmetic.
 	Known *tensor.Tensor

@@ -148,16 +148,14 @@ func (p *parser) graph() *Graph {
 	return g
 }
 
-// constant reads the declaration of a constant: elements in braces, or a hash.
+// constant reads the declaration of a constant: elements in braces, or a hash. Elements are in plain order whatever the
+// layout the type says.
 func (p *parser) constant() {
 	d := p.declaration("@")
 	p.open(p.consts, d)
 	at, v := d.at, d.Value
 	p.expect("=")
 	v.Type = p.tensorType()
-	if v.Type.Layout != "" {
-		p.failAt(at, "a constant of type %s, which is not in plain layout", v.Type)
-	}
 	if p.accept("#") {
 		hash := p.word()
 		if p.err != nil {
@@ -169,7 +167,7 @@ func (p *parser) constant() {
 		switch {
 		case v.Const == nil:
 			p.failAt(at, "no elements for constant %s#%s: they are in the .consts file beside the text", v.Type, hash)
-		case !v.Const.Type().Equal(v.Type):
+		case !v.Const.Type().Equal(v.Type.With("")):
 			p.failAt(at, "constant #%s has type %s instead of %s", hash, v.Const.Type(), v.Type)
 		}
 		return
@@ -185,7 +183,7 @@ func (p *parser) constant() {
 	if p.err != nil {
 		return
 	}
-	t, err := ofLiteral(v.Type, words)
+	t, err := ofLiteral(v.Type.With(""), words)
 	if err != nil {
 		p.failAt(at, "constant: %w", err)
 	}

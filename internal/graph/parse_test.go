@@ -41,6 +41,22 @@ func TestParseShort(t *testing.T) {
 	}
 }
 
+// TestParsePackedConstants: the layout is where kernels find the elements, which stand in plain order in text and file.
+func TestParsePackedConstants(t *testing.T) {
+	c := NewConsts()
+	text := "graph g() {\n  @few = float32[2,2]:BA{1, 2, 3, 4}\n  @many = float32[3,3]:AB2b#" + c.Add(ramp(3, 3)) + "\n  return @few, @many\n}\n"
+	g, err := Parse(text, testOps, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := Print(g, c); got != text {
+		t.Errorf("got\n%s\nof\n%s", got, text)
+	}
+	if few := g.Outputs[0]; few.Type.Layout != "BA" || few.Const.Float(1) != 2 {
+		t.Errorf("constant %s with second element %v", few.Type, few.Const.Float(1))
+	}
+}
+
 func TestParseErrors(t *testing.T) {
 	body := func(lines string) string { return "graph g(%x: float32[2,2]) {\n" + lines + "\n}" }
 	for text, want := range map[string]string{
@@ -80,7 +96,7 @@ func TestParseErrors(t *testing.T) {
 		body("@c = int8[1]{128}\nreturn @c"):                                     "out of range",
 		body("@c = uint8[1]{-1}\nreturn @c"):                                     "invalid syntax",
 		body("@c = bool[1]{1}\nreturn @c"):                                       "neither true nor false",
-		body("@c = float32[1,1]:BA{1}\nreturn @c"):                               "not in plain layout",
+		body("@c = float32[1,1]:BA{1,2}\nreturn @c"):                             "2 elements for float32[1,1]",
 		body("@c = float32[9]#0123456789abcdef\nreturn @c"):                      "no elements for constant float32[9]#0123456789abcdef",
 		body("@c = float32[9]#" + contentHash(ramp(3, 3)) + "\nreturn @c"):       "has type float32[3,3] instead of float32[9]",
 		body(`%1 "a = nn.relu(%x)`):                                              "does not end",

@@ -64,7 +64,7 @@ func TestVerifyFaults(t *testing.T) {
 
 		"operand 1 %conv.weight is a constant of type float32[4,4,3,3] with 575 bytes instead of 576": func(g *Graph) { g.Nodes[0].In[1].Const.Data = make([]byte, 575) },
 		"with elements of type float32[9]":     func(g *Graph) { g.Nodes[0].In[1].Const = ramp(9) },
-		"is not in plain layout":               func(g *Graph) { g.Nodes[0].In[1].Type.Layout = "BACD" },
+		`weight is a constant: layout "ABC"`:   func(g *Graph) { g.Nodes[0].In[1].Type.Layout = "ABC" },
 		"is both a constant and the result of": func(g *Graph) { g.Nodes[0].In[1].Def = g.Nodes[0] },
 
 		"0 sub-graphs instead of 1":              func(g *Graph) { g.Nodes[1].Sub = nil },
