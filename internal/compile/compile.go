@@ -96,6 +96,7 @@ type compiler struct {
 	consts  []*constant
 	plan    plan
 	objects []toolchain.Object
+	symbols [][]int // by output of the model: the symbol that holds an axis' extent, -1 for none; nil: all are static
 }
 
 func ms(d time.Duration) float64 { return float64(d) / 1e6 }
@@ -108,6 +109,9 @@ func (c *compiler) progress(phase string, done, total int) {
 
 // graphPasses runs the graph pipeline.
 func (c *compiler) graphPasses() error {
+	if err := c.dynamicOutputs(); err != nil {
+		return err
+	}
 	ownOutputs(c.graph)
 	err := pipeline.Run(pass.Table, &pass.Context{Graph: c.graph, Target: c.Target, Level: c.Level, Layouts: c.Layouts}, pipeline.Options[*pass.Context]{
 		Level:    c.Level,

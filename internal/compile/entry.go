@@ -14,6 +14,7 @@ const (
 	ctxScratch   = 40
 	ctxStride    = 48
 	ctxBarrier   = 56
+	ctxSymbols   = 64
 	ctxStatus    = 72
 	ctxSpin      = 76
 	ctxWait      = 80
@@ -34,6 +35,7 @@ func (c *compiler) entry() string {
 	field("params", ctxParams)
 	field("workspace", ctxWorkspace)
 	field("scratch0", ctxScratch)
+	field("symbols", ctxSymbols)
 	fmt.Fprintf(&b, "  %%stride.p = getelementptr i8, ptr %%ctx, i64 %d\n  %%stride = load i64, ptr %%stride.p\n", ctxStride)
 	b.WriteString("  %w = zext i32 %worker to i64\n  %ws = zext i32 %workers to i64\n  %so = mul i64 %w, %stride\n  %scratch = getelementptr i8, ptr %scratch0, i64 %so\n")
 	b.WriteString("  br label %s0\n")
@@ -73,6 +75,8 @@ func (c *compiler) step(b *strings.Builder, i int, k *kernel) {
 		switch p.kind {
 		case inWorkspace:
 			fmt.Fprintf(b, "  %s = getelementptr i8, ptr %%workspace, i64 %d\n", name, p.offset)
+		case isSymbol:
+			fmt.Fprintf(b, "  %s = getelementptr i64, ptr %%symbols, i64 %d\n", name, p.index)
 		default:
 			table := map[placeKind]string{isInput: "inputs", isOutput: "outputs", isConst: "params"}[p.kind]
 			fmt.Fprintf(b, "  %s.p = getelementptr ptr, ptr %%%s, i64 %d\n  %s = load ptr, ptr %s.p\n", name, table, p.index, name, name)

@@ -16,7 +16,7 @@ type plan struct {
 // A place is a piece of the workspace, or a whole buffer of the caller.
 type place struct {
 	kind   placeKind
-	index  int // of the input, output or constant
+	index  int // of the input, output, constant or symbol
 	offset int // in the workspace
 	size   int
 }
@@ -28,6 +28,7 @@ const (
 	isInput
 	isOutput
 	isConst
+	isSymbol // in the run context: the extent of an axis
 )
 
 // overlaps reports whether writing one place touches the other.
@@ -55,6 +56,9 @@ func (c *compiler) planMemory() error {
 	}
 	for i, v := range c.graph.Outputs {
 		p.at[v] = place{kind: isOutput, index: i}
+		if n := len(c.symbols); i >= n {
+			p.at[v] = place{kind: isSymbol, index: i - n}
+		}
 	}
 	alias := c.alias()
 	c.all = c.kernels

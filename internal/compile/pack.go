@@ -91,9 +91,12 @@ func (c *compiler) manifest() *bundle.Manifest {
 	for _, v := range c.graph.Inputs {
 		m.Inputs = append(m.Inputs, info(v))
 	}
-	for _, v := range c.graph.Outputs {
-		m.Outputs = append(m.Outputs, info(v))
+	for i, v := range c.outputs() {
+		out := info(v)
+		out.Symbols = c.symbols[i]
+		m.Outputs = append(m.Outputs, out)
 	}
+	m.Symbols = len(c.graph.Outputs) - len(c.outputs())
 	return m
 }
 
@@ -136,7 +139,7 @@ func (c *compiler) graphJSON() *bundle.GraphJSON {
 		add(n, k.outs...)
 	}
 	g.NodeRowPtr = append(g.NodeRowPtr, len(g.Attrs.DType))
-	for _, o := range c.graph.Outputs {
+	for _, o := range c.outputs() {
 		g.Heads = append(g.Heads, entryOf[o])
 	}
 	return g
