@@ -6,7 +6,6 @@ import (
 
 	"lathe/internal/graph"
 	"lathe/internal/ops"
-	"lathe/internal/tensor"
 	"lathe/internal/types"
 )
 
@@ -48,7 +47,7 @@ func (b *Builder) Attend(a Attention) (*graph.Value, Scores) {
 	}
 	bias := a.Bias
 	if a.Causal {
-		mask := causalBias(q.Type.DType, q.Type.Shape[2], k.Type.Shape[2], a.Offset)
+		mask := b.causalBias(q.Type.DType, q.Type.Shape[2], k.Type.Shape[2], a.Offset)
 		if bias == nil {
 			bias = mask
 		} else {
@@ -92,8 +91,8 @@ func mayMaskRows(bias *graph.Value) bool {
 }
 
 // causalBias is 0 where a word may attend to a key and -Inf elsewhere.
-func causalBias(d types.DType, words, keys, offset int) *graph.Value {
-	t := tensor.New(d, words, keys)
+func (b *Builder) causalBias(d types.DType, words, keys, offset int) *graph.Value {
+	t := b.Zeros(d, words, keys)
 	for i := range words {
 		for j := max(i+offset+1, 0); j < keys; j++ {
 			t.SetFloat(i*keys+j, math.Inf(-1))

@@ -19,6 +19,15 @@ import (
 type Builder struct {
 	Graph  *graph.Graph
 	Origin []string // of the nodes to come
+	room   int      // bytes that constants made here may still take
+}
+
+// maxMade bounds the constants that a composition makes: a small file can ask for any size.
+const maxMade = 4 << 30
+
+// NewBuilder starts an empty graph.
+func NewBuilder(name string) *Builder {
+	return &Builder{Graph: &graph.Graph{Name: name}, room: maxMade}
 }
 
 // failure is what Fail panics with. It never leaves Try.
@@ -78,17 +87,51 @@ func (b *Builder) Fold(d *op.Def, in ...*graph.Value) *graph.Value {
 // Const makes a constant.
 func Const(t *tensor.Tensor) *graph.Value { return graph.NewConst("", t) }
 
-// Full is a constant with all elements equal to v.
-func Full(d types.DType, v float64, shape ...int) *graph.Value {
-	t := tensor.New(d, shape...)
-	for i := range t.Len() {
-		t.SetFloat(i, v)
+// Zeros makes a tensor to become a constant, within the bounds of what a composition may make.
+func (b *Builder) Zeros(d types.DType, shape ...int) *tensor.Tensor {
+	t := types.Of(d, slices.Clone(shape)...)
+	if err := t.Check(); err != nil {
+		panic(failure{err})
+	}
+	if b.room -= t.Bytes(); b.room < 0 {
+		Fail("the constants this model makes take more than %d GiB, which is not supported", maxMade>>30)
+	}
+	return tensor.NewOf(t)
+}
+
+// Filled is a constant whose elements are all the one of value.
+func (b *Builder) Filled(value *tensor.Tensor, shape ...int) *graph.Value {
+	t := b.Zeros(value.DType, shape...)
+	for n := copy(t.Data, value.Data); n < len(t.Data) && n > 0; {
+		n += copy(t.Data[n:], t.Data[:n])
 	}
 	return Const(t)
 }
 
-// Like is a constant of rank 0 of x's element type.
-func Like(x *graph.Value, v float64) *graph.Value { return Full(x.Type.DType, v) }
+// Full is a constant with all elements equal to v.
+func (b *Builder) Full(d types.DType, v float64, shape ...int) *graph.Value {
+	return b.Filled(Number(d, v).Const, shape...)
+}
+
+// Arange is the int64 constant 0, 1 ... n-1.
+func (b *Builder) Arange(n int) *graph.Value {
+	t := b.Zeros(types.I64, n)
+	for i := range n {
+		t.SetInt(i, int64(i))
+	}
+	return Const(t)
+}
+
+// Number is a constant of rank 0.
+func Number(d types.DType, v float64) *graph.Value {
+	t := tensor.New(d)
+	t.Shape = []int{}
+	t.SetFloat(0, v)
+	return Const(t)
+}
+
+// Like is a number of x's element type.
+func Like(x *graph.Value, v float64) *graph.Value { return Number(x.Type.DType, v) }
 
 // Ints is a one-dimensional int64 constant.
 func Ints(v ...int) *graph.Value {
@@ -122,6 +165,9 @@ func (b *Builder) Reshape(x *graph.Value, shape ...int) *graph.Value {
 func (b *Builder) ExpandDims(x *graph.Value, axes ...int) *graph.Value {
 	shape := slices.Clone(x.Type.Shape)
 	for _, a := range axes {
+		if a < 0 || a > len(shape) {
+			Fail("a new axis %d of a tensor of rank %d", a, len(shape))
+		}
 		shape = slices.Insert(shape, a, 1)
 	}
 	return b.Reshape(x, shape...)

@@ -6,7 +6,6 @@ import (
 
 	"lathe/internal/graph"
 	"lathe/internal/ops"
-	"lathe/internal/tensor"
 )
 
 // An indexed is a value whose axes have labels.
@@ -125,7 +124,7 @@ func (b *Builder) diagonals(x indexed) indexed {
 		if x.Type.Shape[j] != n {
 			Fail("label %q has extents %d and %d", x.labels[k], x.Type.Shape[j], n)
 		}
-		eye := tensor.New(x.Type.DType, n, n)
+		eye := b.Zeros(x.Type.DType, n, n)
 		for i := range n {
 			eye.SetFloat(i*n+i, 1)
 		}

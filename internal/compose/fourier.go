@@ -5,7 +5,6 @@ import (
 
 	"lathe/internal/graph"
 	"lathe/internal/ops"
-	"lathe/internal/tensor"
 	"lathe/internal/types"
 )
 
@@ -43,7 +42,7 @@ func (b *Builder) DFT(x *graph.Value, axis int, f Fourier) *graph.Value {
 	if f.Onesided {
 		bins = f.Length/2 + 1
 	}
-	cos, sin := f.matrices(x.Type.DType, n, bins)
+	cos, sin := b.fourierMatrices(f, x.Type.DType, n, bins)
 	re := b.At(x, last, 0)
 	outRe, outIm := b.product(re, cos), b.product(re, sin)
 	if parts == 2 {
@@ -62,9 +61,9 @@ func (b *Builder) DFT(x *graph.Value, axis int, f Fourier) *graph.Value {
 // product multiplies the last axis of x, which may be the only one, by a matrix.
 func (b *Builder) product(x, m *graph.Value) *graph.Value { return b.NumpyMatmul(x, m) }
 
-// matrices hold the real and imaginary part of the factors, [samples, bins].
-func (f Fourier) matrices(d types.DType, samples, bins int) (cos, sin *graph.Value) {
-	c, s := tensor.New(d, samples, bins), tensor.New(d, samples, bins)
+// fourierMatrices hold the real and imaginary part of the factors, [samples, bins].
+func (b *Builder) fourierMatrices(f Fourier, d types.DType, samples, bins int) (cos, sin *graph.Value) {
+	c, s := b.Zeros(d, samples, bins), b.Zeros(d, samples, bins)
 	sign, scale := -1.0, 1.0
 	if f.Inverse {
 		sign, scale = 1, 1/float64(f.Length)

@@ -154,7 +154,7 @@ func (d *direction) reversed(x *graph.Value) *graph.Value {
 // initial is the state of direction i before the first step: zero where none is given.
 func (d *direction) initial(v *graph.Value, i int) *graph.Value {
 	if v == nil {
-		return Full(d.X.Type.DType, 0, d.X.Type.Shape[1], d.hidden)
+		return d.Full(d.X.Type.DType, 0, d.X.Type.Shape[1], d.hidden)
 	}
 	return d.At(v, 0, i)
 }

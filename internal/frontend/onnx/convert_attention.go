@@ -31,6 +31,9 @@ func attention(c *call) values {
 	}
 	past := 0
 	if c.present(4) && c.present(5) {
+		if c.rank(4) != 4 || c.rank(5) != 4 {
+			compose.Fail("past keys %s and values %s", c.x(4).Type, c.x(5).Type)
+		}
 		past = c.x(4).Type.Shape[2]
 		a.K, a.V = c.Concat(2, c.x(4), a.K), c.Concat(2, c.x(5), a.V)
 	}
@@ -57,6 +60,7 @@ func (c *call) attentionBias(a *compose.Attention) {
 	like, keys := a.Q, a.K.Type.Shape[2]
 	never := compose.Like(like, math.Inf(-1))
 	if m := c.opt(3); m != nil {
+		c.wantRank(3, 1)
 		if m.Type.DType == types.Bool {
 			m = c.Do(ops.Where, m, compose.Like(like, 0), never)
 		}
@@ -73,11 +77,11 @@ func (c *call) attentionBias(a *compose.Attention) {
 	}
 	batch, words := a.Q.Type.Shape[0], a.Q.Type.Shape[2]
 	lens = c.Reshape(c.Cast(lens, types.I64), batch, 1, 1, 1)
-	column := c.Reshape(compose.Ints(axesFrom(0, keys)...), 1, 1, 1, keys)
+	column := c.Reshape(c.Arange(keys), 1, 1, 1, keys)
 	keep := c.Do(ops.Less, column, lens)
 	if a.Causal {
-		row := c.Reshape(compose.Ints(axesFrom(0, words)...), 1, 1, words, 1)
-		last := c.Do(ops.Add, row, c.Do(ops.Subtract, lens, compose.Full(types.I64, float64(words))))
+		row := c.Reshape(c.Arange(words), 1, 1, words, 1)
+		last := c.Do(ops.Add, row, c.Do(ops.Subtract, lens, compose.Number(types.I64, float64(words))))
 		keep = c.Do(ops.LogicalAnd, keep, c.Do(ops.LessEqual, column, last))
 		a.Causal = false
 	}
@@ -137,13 +141,13 @@ func swiGLU(c *call) *graph.Value {
 // inputs of the call before.
 func causalConvWithState(c *call) values {
 	x, w := c.x(0), c.x(1)
-	if x.Type.Rank() != 3 || w.Type.Rank() != 3 {
+	if x.Type.Rank() != 3 || w.Type.Rank() != 3 || w.Type.Shape[2] < 1 {
 		compose.Fail("input %s and weight %s", x.Type, w.Type)
 	}
 	before := w.Type.Shape[2] - 1
 	state := c.opt(3)
 	if state == nil {
-		state = compose.Full(x.Type.DType, 0, x.Type.Shape[0], x.Type.Shape[1], before)
+		state = c.Full(x.Type.DType, 0, x.Type.Shape[0], x.Type.Shape[1], before)
 	}
 	padded := x
 	if before > 0 {

@@ -50,8 +50,7 @@ func (imp *importer) dense(s *SparseTensor) *graph.Value {
 		compose.Fail("%w", err)
 	}
 	d := v.Type.DType
-	imp.take(types.Of(d, s.Dims...))
-	t := tensor.New(d, append([]int{}, s.Dims...)...)
+	t := imp.Zeros(d, s.Dims...)
 	index := tensor.As[int64](&tensor.Tensor{DType: types.I64, Shape: []int{s.Indices.Len()}, Data: s.Indices.Data})
 	pairs := len(s.Indices.Dims) == 2
 	for i := range s.Values.Len() {
@@ -91,17 +90,7 @@ func constantOfShape(c *call) *graph.Value {
 			compose.Fail("the value has %d elements instead of one", value.Len())
 		}
 	}
-	return c.filled(value, dims)
-}
-
-// filled is a constant with every element equal to the one of value.
-func (imp *importer) filled(value *tensor.Tensor, dims []int) *graph.Value {
-	imp.take(types.Of(value.DType, dims...))
-	t := tensor.New(value.DType, dims...)
-	for n := copy(t.Data, value.Data); n < len(t.Data) && n > 0; {
-		n += copy(t.Data[n:], t.Data[:n])
-	}
-	return compose.Const(t)
+	return c.Filled(value, dims...)
 }
 
 // shape gives the extents of a range of axes (opset 15).
@@ -137,8 +126,7 @@ func rangeOf(c *call) *graph.Value {
 		compose.Fail("the range has too many elements")
 	}
 	count := max(int(n), 0)
-	c.take(types.Of(d, count))
-	t := tensor.New(d, count)
+	t := c.Zeros(d, count)
 	for i := range count {
 		if d.IsFloat() {
 			t.SetFloat(i, start.Float(0)+float64(i)*delta.Float(0))
@@ -159,8 +147,7 @@ func eyeLike(c *call) *graph.Value {
 		d = c.attrDType("dtype", 0)
 	}
 	c.ignore("dtype")
-	c.take(types.Of(d, x.Type.Shape...))
-	t := tensor.New(d, append([]int{}, x.Type.Shape...)...)
+	t := c.Zeros(d, x.Type.Shape...)
 	rows, columns := x.Type.Shape[0], x.Type.Shape[1]
 	for i := range rows {
 		if j := i + k; j >= 0 && j < columns {

@@ -134,7 +134,7 @@ func (c *call) trueOr(condition *graph.Value) *graph.Value {
 	if condition != nil {
 		return condition
 	}
-	return compose.Full(types.Bool, 1)
+	return compose.Number(types.Bool, 1)
 }
 
 // stacked joins the slices that the iterations of a loop or scan gave. axes and reversed, where there are any, say along
@@ -176,7 +176,7 @@ func (c *call) emptyStack(info ValueInfo) *graph.Value {
 	for _, x := range info.Dims {
 		dims = append(dims, max(int(x.Value), 0))
 	}
-	return compose.Full(d, 0, dims...)
+	return c.Full(d, 0, dims...)
 }
 
 // A scanning holds the attributes of Scan.

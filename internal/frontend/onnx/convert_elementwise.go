@@ -188,8 +188,7 @@ func dropout(c *call) values {
 		if c.node.Version < 10 {
 			d = x.Type.DType
 		}
-		c.take(types.Of(d, x.Type.Shape...))
-		out = append(out, compose.Full(d, 1, x.Type.Shape...))
+		out = append(out, c.Full(d, 1, x.Type.Shape...))
 	}
 	return out
 }

@@ -48,7 +48,7 @@ func tensorScatter(c *call) *graph.Value {
 	cache, at := c.x(0), c.opt(2)
 	if at == nil {
 		c.wantRank(0, 1)
-		at = compose.Full(types.I64, 0, cache.Type.Shape[0])
+		at = c.Full(types.I64, 0, cache.Type.Shape[0])
 	}
 	a := ops.TensorScatterAttrs{Axis: axis(c.attrInt("axis", -2), cache.Type.Rank()), Circular: c.oneOf("mode", "linear", "linear", "circular") == "circular"}
 	return c.Apply(ops.TensorScatter, a, cache, c.x(1), at)

@@ -32,7 +32,7 @@ func (c *call) likelihoodLoss(p *graph.Value) *graph.Value {
 		target = c.Do(ops.Where, counts, target, compose.Like(target, 0))
 	}
 	loss := c.Do(ops.Negative, c.Squeeze(c.Apply(ops.Gather, ops.GatherAttrs{Axis: 1}, p, c.ExpandDims(target, 1)), 1))
-	weight := compose.Full(p.Type.DType, 1, target.Type.Shape...)
+	weight := c.Full(p.Type.DType, 1, target.Type.Shape...)
 	if c.present(2) {
 		weight = c.Apply(ops.Take, ops.TakeAttrs{}, c.x(2), target)
 		loss = c.Do(ops.Multiply, loss, weight)

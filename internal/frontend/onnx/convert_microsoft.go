@@ -118,7 +118,7 @@ func embedLayerNorm(c *call) values {
 	c.ignore("mask_index_type")
 	batch, words := ids.Type.Shape[0], ids.Type.Shape[1]
 	sum := c.Apply(ops.Take, ops.TakeAttrs{}, c.x(2), ids)
-	positions := compose.Ints(axesFrom(0, words)...)
+	positions := c.Arange(words)
 	if c.present(8) {
 		positions = c.x(8)
 	}
@@ -127,7 +127,7 @@ func embedLayerNorm(c *call) values {
 		sum = c.Do(ops.Add, sum, c.Apply(ops.Take, ops.TakeAttrs{}, c.x(4), c.x(1)))
 	}
 	a := ops.LayerNormAttrs{Axis: 2, Epsilon: c.attrFloat("epsilon", 1e-12)}
-	count := compose.Full(types.I32, 0, batch)
+	count := c.Full(types.I32, 0, batch)
 	if c.present(7) {
 		count = c.Reduce(ops.Sum, c.Cast(c.x(7), types.I32), false, 1)
 	}
@@ -183,7 +183,7 @@ func (c *call) maskBias(x *graph.Value, masked float64) *graph.Value {
 	var keep *graph.Value
 	switch shape := m.Type.Shape; {
 	case slices.Equal(shape, []int{batch}):
-		keep = c.Do(ops.Less, c.Reshape(compose.Ints(axesFrom(0, words)...), 1, 1, 1, words), c.Reshape(c.Cast(m, types.I64), batch, 1, 1, 1))
+		keep = c.Do(ops.Less, c.Reshape(c.Arange(words), 1, 1, 1, words), c.Reshape(c.Cast(m, types.I64), batch, 1, 1, 1))
 	case slices.Equal(shape, []int{batch, words}):
 		keep = c.Cast(c.Reshape(m, batch, 1, 1, words), types.Bool)
 	case slices.Equal(shape, []int{batch, words, words}):

@@ -53,9 +53,16 @@ func (c *call) kernelShape(weight []int) []int {
 	return weight
 }
 
-func conv(c *call) *graph.Value {
+// sameRank stops when data and weight of a convolution differ in rank or have no spatial axes.
+func (c *call) sameRank() {
 	c.wantRank(0, 3)
-	c.wantRank(1, 3)
+	if c.rank(0) != c.rank(1) {
+		compose.Fail("data %s and weight %s differ in rank", c.x(0).Type, c.x(1).Type)
+	}
+}
+
+func conv(c *call) *graph.Value {
+	c.sameRank()
 	w := c.window(c.shape(0)[2:], c.kernelShape(c.shape(1)[2:]))
 	d := byRank(len(w.In), ops.Conv1d, ops.Conv2d, ops.Conv3d)
 	in := values{c.x(0), c.x(1)}
@@ -66,8 +73,7 @@ func conv(c *call) *graph.Value {
 }
 
 func convTranspose(c *call) *graph.Value {
-	c.wantRank(0, 3)
-	c.wantRank(1, 3)
+	c.sameRank()
 	in, kernel := c.shape(0)[2:], c.kernelShape(c.shape(1)[2:])
 	n := len(in)
 	w := compose.Window{In: in, Kernel: kernel, Strides: c.attrIntsOr("strides", n, 1), Dilation: c.attrIntsOr("dilations", n, 1)}

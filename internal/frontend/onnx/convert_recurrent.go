@@ -32,7 +32,9 @@ func rnn(c *call) values {
 func (c *call) recurrent(functions ...string) compose.Recurrent {
 	r := compose.Recurrent{X: c.x(0), W: c.x(1), R: c.x(2), B: c.opt(3), Lens: c.opt(4), H: c.state(5), Clip: c.attrFloat("clip", 0)}
 	c.ignore("output_sequence") // of opset 1: Y is there or not
-	c.wantRank(0, 3)
+	for i := range 3 {
+		c.wantRank(i, 3)
+	}
 	if c.attrInt("layout", 0) == 1 {
 		r.X = c.Transpose(r.X, 1, 0, 2)
 	}

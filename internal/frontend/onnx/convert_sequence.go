@@ -63,9 +63,11 @@ func sequenceInsert(c *call) values {
 	s := c.seq(0)
 	at := len(s)
 	if c.present(2) {
-		at = c.place(2, len(s)+1)
-		if c.knownInt(2, "the position") < 0 {
-			at-- // counts from the last element, not from the end
+		if at = c.knownInt(2, "the position"); at < 0 {
+			at += len(s)
+		}
+		if at < 0 || at > len(s) {
+			compose.Fail("position %d in a sequence of %d elements", c.knownInt(2, "the position"), len(s))
 		}
 	}
 	return values{c.list(slices.Insert(slices.Clone(s), at, c.x(1)))}
@@ -92,12 +94,14 @@ func splitToSequence(c *call) values {
 	extent := x.Type.Shape[at]
 	var sizes []int
 	switch {
+	case !c.present(1) && extent > maxIterations:
+		compose.Fail("a sequence of %d elements is not supported; %d are", extent, maxIterations)
 	case !c.present(1):
 		sizes = slices.Repeat([]int{1}, extent)
 	case c.rank(1) == 0:
 		part := c.knownInt(1, "split")
-		if part < 1 {
-			compose.Fail("split is %d", part)
+		if part < 1 || extent/part > maxIterations {
+			compose.Fail("split is %d: a sequence of more than %d elements is not supported", part, maxIterations)
 		}
 		for left := extent; left > 0; left -= part {
 			sizes = append(sizes, min(part, left))
@@ -105,6 +109,9 @@ func splitToSequence(c *call) values {
 		keep = true
 	default:
 		sizes, keep = c.knownInts(1, "split"), true
+	}
+	if len(sizes) > maxIterations {
+		compose.Fail("a sequence of %d elements is not supported; %d are", len(sizes), maxIterations)
 	}
 	if len(sizes) == 0 {
 		return values{c.list(nil)}
@@ -173,7 +180,7 @@ func optionalHasElement(c *call) values {
 	if c.present(0) && !(c.isList(c.in[0]) && len(c.lists[c.in[0]]) == 0) {
 		has = 1
 	}
-	return values{compose.Full(types.Bool, has)}
+	return values{compose.Number(types.Bool, has)}
 }
 
 func optionalGetElement(c *call) values {

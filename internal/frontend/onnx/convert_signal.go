@@ -6,7 +6,6 @@ import (
 	"lathe/internal/compose"
 	"lathe/internal/graph"
 	"lathe/internal/ops"
-	"lathe/internal/tensor"
 	"lathe/internal/types"
 )
 
@@ -56,8 +55,7 @@ func stft(c *call) *graph.Value {
 		compose.Fail("frames of %d in a signal of %d samples", length, samples)
 	}
 	frames := (samples-length)/step + 1
-	places := tensor.New(types.I64, frames, length)
-	c.take(places.Type())
+	places := c.Zeros(types.I64, frames, length)
 	for i := range frames {
 		for j := range length {
 			places.SetInt(i*length+j, int64(i*step+j))
@@ -79,8 +77,7 @@ func window(a, b, d float64) func(c *call) *graph.Value {
 		if !c.attrBool("periodic", true) {
 			n--
 		}
-		c.take(types.Of(t, max(size, 0)))
-		y := tensor.New(t, max(size, 0))
+		y := c.Zeros(t, max(size, 0))
 		for i := range y.Len() {
 			angle := 2 * math.Pi * float64(i) / n
 			y.SetFloat(i, a+b*math.Cos(angle)+d*math.Cos(2*angle))
@@ -108,8 +105,7 @@ func melWeightMatrix(c *call) *graph.Value {
 		}
 	}
 	d := c.attrDType("output_datatype", Float)
-	c.take(types.Of(d, rows, bins))
-	t := tensor.New(d, rows, bins)
+	t := c.Zeros(d, rows, bins)
 	for i := range bins {
 		lower, center, upper := edges[i], edges[i+1], edges[i+2]
 		if lower == center {

@@ -32,9 +32,9 @@ func Import(m *Model, o Options) (*graph.Graph, error) {
 		return nil, fmt.Errorf("onnx: %w", err)
 	}
 	imp := &importer{
-		Builder: &compose.Builder{Graph: &graph.Graph{Name: m.Graph.Name}},
+		Builder: compose.NewBuilder(m.Graph.Name),
 		rows:    byOperator, opts: o, lists: map[*graph.Value][]*graph.Value{}, taken: map[string]bool{}, uses: map[string]int{},
-		bytes: maxMadeBytes, nodes: maxNodes,
+		nodes: maxNodes,
 	}
 	if imp.opts.Notes == nil {
 		imp.opts.Notes = func(string) {}
@@ -53,12 +53,9 @@ func Import(m *Model, o Options) (*graph.Graph, error) {
 	return imp.Graph, nil
 }
 
-// Bounds of what a small file can ask for: bytes of constants that operators such as ConstantOfShape make, and nodes
-// that unrolled loops add.
-const (
-	maxMadeBytes = 4 << 30
-	maxNodes     = 100_000
-)
+// maxNodes bounds how many nodes are converted, those of every iteration of a loop counted: a small file can ask for any
+// number.
+const maxNodes = 100_000
 
 // An importer turns one model into one graph. Sub-graphs of control flow are inlined into it.
 type importer struct {
@@ -68,7 +65,6 @@ type importer struct {
 	lists map[*graph.Value][]*graph.Value // elements of the values that stand for sequences
 	taken map[string]bool                 // names of values
 	uses  map[string]int                  // the number to try next for a name that is taken
-	bytes int                             // that constants made here may still take
 	nodes int                             // model nodes that may still be converted
 	depth int                             // of nested sub-graphs
 }
@@ -294,16 +290,6 @@ func (imp *importer) list(elements []*graph.Value) *graph.Value {
 	v := &graph.Value{}
 	imp.lists[v] = elements
 	return v
-}
-
-// take accounts for a constant about to be made.
-func (imp *importer) take(t types.Tensor) {
-	if err := t.Check(); err != nil {
-		compose.Fail("%w", err)
-	}
-	if imp.bytes -= t.Bytes(); imp.bytes < 0 {
-		compose.Fail("the constants this model makes take more than %d GiB, which is not supported", maxMadeBytes>>30)
-	}
 }
 
 // dtypeFor is the element type for one of ONNX.
