@@ -14,7 +14,7 @@ var indexRows = []row{
 	{"Gather", "", 1, one(gather)}, {"GatherElements", "", 11, one(gatherElements)}, {"GatherND", "", 11, one(gatherND)},
 	{"Scatter", "", 9, one(scatterElements)}, {"ScatterElements", "", 11, one(scatterElements)}, {"ScatterND", "", 11, one(scatterND)},
 	{"TensorScatter", "", 24, one(tensorScatter)},
-	{"TopK", "", 1, topK}, {"OneHot", "", 9, one(oneHot)}, {"Compress", "", 9, one(compress)}, {"NonZero", "", 9, one(nonZero)},
+	{"TopK", "", 1, topK}, {"OneHot", "", 9, one(oneHot)},
 	{"MaxRoiPool", "", 1, one(maxRoiPool)}, {"RoiAlign", "", 10, one(roiAlign)}, {"MaxUnpool", "", 9, one(maxUnpool)},
 }
 

@@ -45,6 +45,9 @@ func Import(m *Model, o Options) (*graph.Graph, error) {
 	err := imp.graph(m.Graph)
 	if err == nil {
 		imp.Graph.DeadCode()
+		err = imp.checkExtents()
+	}
+	if err == nil {
 		err = graph.Verify(imp.Graph)
 	}
 	if err != nil {
@@ -67,6 +70,8 @@ type importer struct {
 	uses  map[string]int                  // the number to try next for a name that is taken
 	nodes int                             // model nodes that may still be converted
 	depth int                             // of nested sub-graphs
+
+	dynamic dynamics
 }
 
 // An env maps the names of one model graph to values; names it does not have are those of the graph around it.
@@ -242,6 +247,9 @@ func (imp *importer) convert(n *Node, e *env) error {
 			v = e.lookup(name)
 		}
 		c.in = append(c.in, v)
+	}
+	if err := imp.checkDynamic(n, c.in); err != nil {
+		return err
 	}
 	imp.Origin = []string{n.describeFirst()}
 	return compose.Try(func() {

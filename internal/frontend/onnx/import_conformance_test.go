@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"lathe/internal/grapheval"
 	"lathe/internal/tensor"
 )
 
@@ -226,7 +225,7 @@ func runSet(dir, set string, fixed []string) error {
 	for _, in := range g.Inputs {
 		inputs = append(inputs, given[in.Name])
 	}
-	outputs, err := grapheval.Eval(g, inputs)
+	outputs, err := evalActual(g, inputs)
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ type row struct {
 }
 
 // table lists every operator that Import converts; each family stands with its functions.
-var table = slices.Concat(elementwiseRows, reduceRows, moveRows, imageRows, indexRows, nnRows, normRows, quantRows,
+var table = slices.Concat(dynamicRows, elementwiseRows, reduceRows, moveRows, imageRows, indexRows, nnRows, normRows, quantRows,
 	controlRows, sequenceRows, recurrentRows, constantRows, attentionRows, lossRows, signalRows, einsumRows, qlinearRows, microsoftRows)
 
 type operator struct{ domain, op string }
