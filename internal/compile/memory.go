@@ -87,9 +87,8 @@ func (c *compiler) planMemory() error {
 				p.at[in.root] = place{offset: p.fit(live, size), size: size}
 				live = append(live, in.root)
 			}
-			p.at[v] = place{offset: p.at[in.root].offset + in.offset, size: max(v.Type.Bytes(), 1)}
-			if v == in.root {
-				p.at[v] = p.at[in.root]
+			if v != in.root {
+				p.at[v] = place{offset: p.at[in.root].offset + in.offset, size: max(v.Type.Bytes(), 1)}
 			}
 		}
 		live = slices.DeleteFunc(live, func(v *graph.Value) bool { return last[v] <= i })

@@ -28,6 +28,7 @@ const rules = `
 	types, expr, tensor, te, op < ops
 	types, tensor, op < graph
 	types, tensor, op, graph < grapheval
+	types, tensor, op, ops, graph < graphtest
 	types, tensor, op, ops, graph < compose
 	types, tensor, op, ops, graph, compose < frontend/...
 
