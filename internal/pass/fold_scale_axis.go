@@ -22,7 +22,7 @@ func foldScaleAxis(c *Context) error {
 			continue
 		}
 		data, scale := constOperand(n)
-		if scale == nil || data.Def == nil || outs[data] || len(users[data]) != 1 {
+		if scale == nil || data.Def == nil || outs[data] || len(users[data]) != 1 || !n.Out[0].Type.Equal(data.Type) {
 			continue
 		}
 		conv := data.Def

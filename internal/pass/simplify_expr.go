@@ -29,6 +29,7 @@ func simplifyExpr(c *Context) error {
 			n.In[0].Name = n.Out[0].Name
 		}
 		c.Graph.Replace(n.Out[0], n.In[0])
+		outs[n.In[0]] = outs[n.In[0]] || outs[n.Out[0]]
 	}
 	c.Graph.DeadCode()
 	return nil

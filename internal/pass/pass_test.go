@@ -1,0 +1,174 @@
+package pass
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"lathe/internal/golden"
+	"lathe/internal/graph"
+	"lathe/internal/grapheval"
+	"lathe/internal/graphtest"
+	"lathe/internal/ops"
+	"lathe/internal/pipeline"
+	"lathe/internal/target"
+	"lathe/internal/tensor"
+)
+
+func TestTable(t *testing.T) {
+	if err := pipeline.CheckOrder(Table, Order); err != nil {
+		t.Error(err)
+	}
+	var b bytes.Buffer
+	for _, p := range Table {
+		fmt.Fprintf(&b, "-O%d required=%v %s: %s\n", p.Level, p.Required, p.Name, p.Doc)
+	}
+	golden.Check(t, "passes", b.Bytes())
+}
+
+// machine has vectors of 8 floats and 16 registers.
+var machine = &target.Target{Kind: "llvm", Arch: target.X86, VectorBits: 256, VectorRegs: 16, L1: 32 << 10, L2: 1 << 20}
+
+// run runs the pass of the table with the given name.
+func run(t testing.TB, name string, g *graph.Graph) {
+	t.Helper()
+	for _, p := range Table {
+		if p.Name != name {
+			continue
+		}
+		if err := p.Run(&Context{Graph: g, Target: machine, Level: 3}); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if err := graph.Verify(g); err != nil {
+			t.Fatalf("after %s: %v\n%s", name, err, g)
+		}
+		return
+	}
+	t.Fatalf("no pass %q", name)
+}
+
+// sameValues compares what a graph computes with earlier results. Passes may round otherwise, so the relative distance
+// may be that of one operator.
+func sameValues(g *graph.Graph, in, want []*tensor.Tensor) error {
+	got, err := grapheval.Eval(g, in)
+	if err != nil {
+		return err
+	}
+	for i := range want {
+		var num, den float64
+		for j := range want[i].Len() {
+			a, b := want[i].Float(j), got[i].Float(j)
+			num += (a - b) * (a - b)
+			den += a * a
+		}
+		if d := math.Sqrt(num / max(den, 1e-30)); !(d <= 1e-5) {
+			return fmt.Errorf("output %d differs by %g", i, d)
+		}
+	}
+	return nil
+}
+
+// TestGolden shows each pass on the smallest graph that needs it, and that it has nothing left to do.
+func TestGolden(t *testing.T) {
+	for _, c := range []struct{ name, pass, text string }{
+		{"batch_norm", "SimplifyInference", `graph main(%x: float32[1,2,3,3]) {
+			@g = float32[2]{1, 2} @b = float32[2]{0, 1} @m = float32[2]{0.5, -0.5} @v = float32[2]{1, 4}
+			%y = nn.batch_norm(%x, @g, @b, @m, @v) {axis=1, epsilon=0.00001} origin "BatchNormalization_0" return %y }`},
+		{"fold", "FoldConstant", `graph main(%x: float32[2]) {
+			@a = float32[2]{1, 2} %0 = exp(@a) %1 = negative(%0) %y = add(%x, %1) return %y }`},
+		{"common", "EliminateCommonSubexpr", `graph main(%x: float32[4]) {
+			%0 = tanh(%x) origin "Tanh_0" %1 = tanh(%x) origin "Tanh_1" %2 = exp(%0) %3 = exp(%1) %4 = sigmoid(%1) %5 = add(%2, %3) %y = add(%5, %4) return %y }`},
+		{"not_common", "EliminateCommonSubexpr", `graph main(%x: float32[4,4]) {
+			%0 = nn.softmax(%x) {axis=0} %1 = nn.softmax(%x) {axis=1} %2 = subtract(%0, %1) %3 = subtract(%1, %0) %y = multiply(%2, %3) return %y }`},
+		{"scale", "FoldScaleAxis", `graph main(%x: float32[1,1,4,4]) {
+			@w = float32[2,1,1,1]{1, 2} @b = float32[2]{1, -1} @s = float32[2,1,1]{10, 100}
+			%0 = nn.conv2d(%x, @w, @b) {strides=[1,1], padding=[0,0,0,0], dilation=[1,1], groups=1} origin "Conv_0"
+			%y = multiply(%0, @s) origin "Mul_1" return %y }`},
+		{"scale_read_twice", "FoldScaleAxis", `graph main(%x: float32[1,1,4,4]) {
+			@w = float32[2,1,1,1]{1, 2} @s = float32[2,1,1]{10, 100}
+			%0 = nn.conv2d(%x, @w) {strides=[1,1], padding=[0,0,0,0], dilation=[1,1], groups=1}
+			%1 = multiply(%0, @s) %y = add(%0, %1) return %y }`},
+		{"scale_by_row", "FoldScaleAxis", `graph main(%x: float32[1,1,2,2]) {
+			@w = float32[2,1,1,1]{1, 2} @s = float32[2,1]{10, 100}
+			%0 = nn.conv2d(%x, @w) {strides=[1,1], padding=[0,0,0,0], dilation=[1,1], groups=1}
+			%y = multiply(%0, @s) return %y }`},
+		{"scale_raises_rank", "FoldScaleAxis", `graph main(%x: float32[1,1,2,2]) {
+			@w = float32[2,1,1,1]{1, 2} @s = float32[1,1,1,1,1]{10}
+			%0 = nn.conv2d(%x, @w) {strides=[1,1], padding=[0,0,0,0], dilation=[1,1], groups=1}
+			%y = multiply(%0, @s) return %y }`},
+		{"no_effect", "SimplifyExpr", `graph main(%x: float32[2,3]) {
+			%0 = exp(%x) %1 = reshape(%0) {new_shape=[2,3]} %2 = transpose(%1) {axes=[0,1]} %3 = cast(%2) {dtype=float32} %y = tanh(%3) return %y }`},
+		{"effect", "SimplifyExpr", `graph main(%x: float32[3,3]) {
+			%0 = transpose(%x) {axes=[1,0]} %1 = reshape(%0) {new_shape=[9]} %y = cast(%1) {dtype=float64} return %y }`},
+		{"copied_outputs", "SimplifyExpr", `graph main(%x: float32[3]) {
+			%0 = exp(%x) %a = copy(%0) %b = copy(%0) %c = copy(%x) return %a, %b, %c }`},
+		{"dead", "DeadCodeElimination", `graph main(%x: float32[3]) {
+			%0 = exp(%x) %1 = tanh(%0) %y = negative(%0) return %y }`},
+		{"chain", "FuseOps", `graph main(%x: float32[1,1,4,4]) {
+			@w = float32[2,1,1,1]{1, 2} @b = float32[2,1,1]{1, -1}
+			%0 = nn.conv2d(%x, @w) {strides=[1,1], padding=[0,0,0,0], dilation=[1,1], groups=1} origin "Conv_0"
+			%1 = add(%0, @b) origin "Add_1" %2 = nn.relu(%1) origin "Relu_2" %y = nn.softmax(%2) {axis=1} origin "Softmax_3" return %y }`},
+		{"two_readers", "FuseOps", `graph main(%x: float32[4]) {
+			%0 = exp(%x) %1 = tanh(%0) %2 = negative(%0) %y = add(%1, %2) return %y }`},
+		{"output_in_the_middle", "FuseOps", `graph main(%x: float32[4]) {
+			%z = exp(%x) %y = tanh(%z) return %y, %z }`},
+		{"two_anchors", "FuseOps", `graph main(%x: float32[2,2]) {
+			%0 = nn.matmul(%x, %x) {transpose_a=false, transpose_b=false} %1 = nn.matmul(%x, %0) {transpose_a=false, transpose_b=true}
+			%y = add(%0, %1) return %y }`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g, err := graph.Parse(c.text, ops.Lookup, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			before := g.String()
+			in := graphtest.Inputs(rand.New(rand.NewPCG(1, 5)), g)
+			want, err := grapheval.Eval(g, in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			run(t, c.pass, g)
+			after := g.String()
+			golden.Check(t, c.name, []byte("// before "+c.pass+"\n"+before+"\n// after\n"+after))
+			if err := sameValues(g, in, want); err != nil {
+				t.Error(err)
+			}
+			run(t, c.pass, g)
+			if again := g.String(); again != after {
+				t.Errorf("a second run changes the graph:\n%s", again)
+			}
+		})
+	}
+}
+
+// TestRandom runs the table pass by pass on random networks. Every pass keeps the values, and run again it changes
+// nothing.
+func TestRandom(t *testing.T) {
+	samples := uint64(120)
+	if testing.Short() {
+		samples = 25
+	}
+	for seed := range samples {
+		r := rand.New(rand.NewPCG(seed, 6))
+		g := graphtest.New(r)
+		in := graphtest.Inputs(r, g)
+		want, err := grapheval.Eval(g, in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range Table {
+			before := g.String()
+			run(t, p.Name, g)
+			after := g.String()
+			if err := sameValues(g, in, want); err != nil {
+				t.Fatalf("seed %d: after %s: %v\nbefore:\n%s\nafter:\n%s", seed, p.Name, err, before, after)
+			}
+			run(t, p.Name, g)
+			if again := g.String(); again != after {
+				t.Fatalf("seed %d: %s run again changes the graph:\n%s\nto:\n%s", seed, p.Name, after, again)
+			}
+		}
+	}
+}
