@@ -57,6 +57,9 @@ func sameValues(g *graph.Graph, in, want []*tensor.Tensor) error {
 		return err
 	}
 	for i := range want {
+		if !got[i].Type().Equal(want[i].Type()) {
+			return fmt.Errorf("output %d is %s instead of %s", i, got[i].Type(), want[i].Type())
+		}
 		var num, den float64
 		for j := range want[i].Len() {
 			a, b := want[i].Float(j), got[i].Float(j)

@@ -5,7 +5,6 @@ import (
 
 	"lathe/internal/arith"
 	"lathe/internal/expr"
-	"lathe/internal/intrin"
 	"lathe/internal/loop"
 	"lathe/internal/types"
 )
@@ -75,10 +74,10 @@ func (e *emitter) eachLane(f func(i int, active value)) {
 // horizontal emits a reduction over the lanes into one element: X = X op v.
 func (e *emitter) horizontal(s *loop.Store) {
 	u, ok := s.Value.(*expr.Binary)
-	if !ok {
+	if !ok || !loop.IsReduction(s) {
 		fail("store to one element of %s from all lanes is no reduction", s.To.Name)
 	}
-	v := e.splat(e.expr(intrin.Expand(u.B)), e.lanes)
+	v := e.splat(e.expr(u.B), e.lanes)
 	if e.mask != "" {
 		v = e.choose(value{t: types.Bool, lanes: e.lanes, s: e.mask}, v, e.splat(e.identity(u.Op, v.t), e.lanes))
 	}
@@ -102,8 +101,10 @@ func (e *emitter) identity(op expr.Op, t types.DType) value {
 		return zeroOf(t)
 	case op == expr.OpMul && t.IsFloat():
 		return constFloat(1, t)
-	case op == expr.OpMul || op == expr.OpAnd:
+	case op == expr.OpMul || op == expr.OpAnd && t == types.Bool:
 		return constInt(1, t)
+	case op == expr.OpAnd || op == expr.OpMin && t == types.U64:
+		return constInt(-1, t) // all bits
 	case op == expr.OpMax && t.IsFloat():
 		return constFloat(-posInf, t)
 	case op == expr.OpMin && t.IsFloat():
@@ -154,7 +155,7 @@ func (e *emitter) fold(op expr.Op, a, b value) value {
 
 // scatter stores lane by lane.
 func (e *emitter) scatter(s *loop.Store) {
-	v := e.splat(e.expr(intrin.Expand(s.Value)), e.lanes)
+	v := e.splat(e.expr(s.Value), e.lanes)
 	x := &expr.Var{Name: "lane", Type: v.t}
 	e.env[x] = v
 	e.eachLane(func(_ int, active value) {

@@ -1,0 +1,244 @@
+package llvm_test
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"lathe/internal/codegen/llvm"
+	"lathe/internal/golden"
+	"lathe/internal/impl"
+	"lathe/internal/loop"
+	"lathe/internal/loop/interp"
+	"lathe/internal/looppass"
+	"lathe/internal/sched"
+	"lathe/internal/te"
+	"lathe/internal/te/tetest"
+	"lathe/internal/tensor"
+)
+
+// kernels are small functions, one for each thing that emission has to do.
+var kernels = []struct{ name, text string }{
+	{"conv_tile", `func conv_tile(x: float32[4,16] align 64, w: float32[4,16] align 64, b: float32[16], y: float32[3,16] align 64) {
+  parallel o in 0..1 {
+    alloc acc: float32[3,16] reg
+    unroll i in 0..3 { unroll j in 0..2 { vector v in 0..8 { acc[i, ((j * 8) + v)] = 0.0 } } }
+    for k in 0..4 { unroll i in 0..3 { unroll j in 0..2 { vector v in 0..8 {
+      acc[i, ((j * 8) + v)] = (acc[i, ((j * 8) + v)] + (x[k, i] * w[k, ((j * 8) + v)])) } } } }
+    unroll i in 0..3 { unroll j in 0..2 { vector v in 0..8 {
+      y[i, ((j * 8) + v)] = max((acc[i, ((j * 8) + v)] + b[((j * 8) + v)]), 0.0) } } } } }`},
+	{"masked_tail", `func masked_tail(x: float32[13], y: float32[13]) {
+  for o in 0..2 { vector v in 0..8 { if (((o * 8) + v) < 13) { y[((o * 8) + v)] = (x[((o * 8) + v)] * 2.0) } } } }`},
+	{"masked_select", `func masked_select(x: float32[8], y: float32[8]) {
+  vector v in 0..8 { y[v] = select(((v - 3) >= 0), x[(v - 3)], -1.0) } }`},
+	{"gather", `func gather(x: float32[7], at: int32[8], y: float32[8]) {
+  vector v in 0..8 { y[v] = x[max(min(int64(at[v]), 6), 0)] } }`},
+	{"strided_store", `func strided_store(x: float32[4], y: float32[8]) {
+  vector v in 0..4 { y[(v * 2)] = x[v] y[((v * 2) + 1)] = (0.0 - x[v]) } }`},
+	{"horizontal_sum", `func horizontal_sum(x: float32[2,8], y: float32[2]) {
+  for i in 0..2 { y[i] = 0.0 vector v in 0..8 { y[i] = (y[i] + x[i, v]) } } }`},
+	{"horizontal_max_masked", `func horizontal_max_masked(x: int8[11], y: int8[1]) {
+  y[0] = -128:int8 for o in 0..2 { vector v in 0..8 { if (((o * 8) + v) < 11) { y[0] = max(y[0], x[((o * 8) + v)]) } } } }`},
+	{"horizontal_min_uint64", `func horizontal_min_uint64(x: uint64[3], y: uint64[1]) {
+  y[0] = not(0:uint64)
+  vector v in 0..4 { if (v < 3) { y[0] = min(y[0], (((x[v] & 7:uint64) + 9223372036854775807:uint64) + 5:uint64)) } } }`},
+	{"horizontal_and", `func horizontal_and(x: int32[3], y: int32[1]) {
+  y[0] = 126:int32 vector v in 0..4 { if (v < 3) { y[0] = (y[0] & (x[v] | 70:int32)) } } }`},
+	{"half", `func half(x: float16[8], y: float16[8]) { vector v in 0..8 { y[v] = (x[v] * 0.5) } }`},
+	{"bfloat", `func bfloat(x: bfloat16[8], y: bfloat16[8]) { vector v in 0..8 { y[v] = (x[v] * 0.5) } }`},
+	{"integer_division", `func integer_division(a: int32[8], b: int32[8], q: int32[8], r: int32[8], f: int32[8]) {
+  vector v in 0..8 { q[v] = (a[v] / b[v]) r[v] = (a[v] % b[v]) f[v] = floordiv(a[v], b[v]) } }`},
+	{"division_by_constant", `func division_by_constant(x: float32[24], y: float32[24]) {
+  for i in 0..24 { y[i] = x[((floormod(i, 4) * 6) + floordiv(i, 4))] } }`},
+	{"bool", `func bools(a: bool[8], x: float32[8], y: bool[8]) {
+  vector v in 0..8 { y[v] = (not(a[v]) & (x[v] > 0.0)) } }`},
+	{"scalar_condition", `func scalar_condition(x: float32[4], n: int64[1], y: float32[4]) {
+  for i in 0..4 { if (i < n[0]) { y[i] = x[i] } else { y[i] = -1.0 } } }`},
+	{"scratch", `func scratch(x: float32[3,8], y: float32[3,8]) {
+  parallel i in 0..3 { alloc t: float32[8] worker
+    vector v in 0..8 { t[v] = (x[i, v] + 1.0) }
+    vector w in 0..8 { y[i, w] = (t[(7 - w)] * t[w]) } } }`},
+	{"let", `func lets(x: float32[8], y: float32[8]) {
+  for i in 0..8 { let s: float32 = (x[i] * x[i]) y[i] = (s + (s * s)) } }`},
+}
+
+func parse(t testing.TB, text string) *loop.Func {
+	t.Helper()
+	f, err := loop.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := loop.Verify(f, loop.NoBlocks); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// TestGolden pins the text for each kernel.
+func TestGolden(t *testing.T) {
+	for _, c := range kernels {
+		t.Run(c.name, func(t *testing.T) {
+			f := parse(t, c.text)
+			k, err := llvm.Emit(f, llvm.Options{Symbol: c.name, VectorBits: 256})
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := "; " + strings.ReplaceAll(strings.TrimSpace(f.String()), "\n", "\n; ") + "\n"
+			golden.Check(t, c.name, []byte(text+k.Text))
+		})
+	}
+}
+
+// TestKernels runs the same kernels, for one worker and three, and compares every byte of every operand with the
+// interpreter's.
+func TestKernels(t *testing.T) {
+	var funcs []*loop.Func
+	for _, c := range kernels {
+		funcs = append(funcs, parse(t, c.text))
+	}
+	code := load(t, funcs)
+	for i, f := range funcs {
+		for _, workers := range []int{1, 3} {
+			r := rand.New(rand.NewPCG(uint64(i), 8))
+			var want, got []*tensor.Tensor
+			for _, p := range f.Params {
+				x := tensor.New(p.DType, p.Shape...)
+				for j := range x.Len() {
+					if p.DType.IsFloat() {
+						x.SetFloat(j, r.NormFloat64())
+					} else {
+						x.SetInt(j, int64(r.IntN(20)-10))
+					}
+				}
+				want, got = append(want, x), append(got, &tensor.Tensor{DType: x.DType, Shape: x.Shape, Data: append([]byte(nil), x.Data...)})
+			}
+			if err := interp.Run(f, want, workers); err != nil {
+				t.Fatal(err)
+			}
+			if err := code.run(i, got, workers); err != nil {
+				t.Errorf("%s: %v", f.Name, err)
+			}
+			for j, p := range f.Params {
+				for e := range want[j].Len() {
+					if !close(want[j], got[j], e) {
+						t.Errorf("%s, %d workers: %s[%d] is %v, interpreted %v", f.Name, workers, p.Name, e, got[j].Float(e), want[j].Float(e))
+						break
+					}
+				}
+			}
+		}
+	}
+}
+
+// close allows fused multiply-adds and the order of horizontal sums, in float32.
+func close(want, got *tensor.Tensor, i int) bool {
+	a, b := want.Float(i), got.Float(i)
+	if !want.DType.IsFloat() {
+		return want.Int(i) == got.Int(i)
+	}
+	d := a - b
+	return a == b || a != a && b != b || d*d <= 1e-12*(a*a+1)
+}
+
+// TestRandom emits random computations under rules' schedules for three widths and under random schedules, and compares
+// the results of the code, with one worker and with several, to the expressions'.
+func TestRandom(t *testing.T) {
+	samples := uint64(24)
+	if testing.Short() {
+		samples = 6
+	}
+	type trial struct {
+		*tetest.Case
+		blocks *loop.Func
+		text   string
+		args   func() ([]*tensor.Tensor, error)
+	}
+	var trials []trial
+	var funcs []*loop.Func
+	for _, kind := range tetest.Kinds() {
+		for seed := range samples {
+			r := rand.New(rand.NewPCG(seed, 9))
+			c := tetest.New(r, kind)
+			k := c.Lower()
+			s := sched.New(&loop.Func{Name: k.Func.Name, Params: k.Func.Params, Body: k.Func.Body})
+			if seed%4 != 3 {
+				bits := []int{128, 256, 512}[seed%4]
+				plan, err := impl.Choose(k, impl.CPU{VectorBits: bits, Registers: bits / 16, L1: 32 << 10, L2: 1 << 20})
+				if err != nil {
+					t.Fatalf("%s, seed %d: %v", kind, seed, err)
+				}
+				s = plan.Schedule
+			} else {
+				for range 3 + r.IntN(8) {
+					randomStep(r, s, k.Blocks[r.IntN(len(k.Blocks))])
+				}
+			}
+			for _, p := range looppass.Table {
+				if err := p.Run(s.Func); err != nil {
+					t.Fatalf("%s, seed %d: %v", kind, seed, err)
+				}
+			}
+			funcs = append(funcs, s.Func)
+			trials = append(trials, trial{Case: c, text: te.String(c.Out) + s.String() + s.Func.String(), args: func() ([]*tensor.Tensor, error) { return c.Args(k) }})
+		}
+	}
+	code := load(t, funcs)
+	for i, c := range trials {
+		for _, workers := range []int{1, 3} {
+			args, err := c.args()
+			if err == nil {
+				err = code.run(i, args, workers)
+			}
+			if err == nil {
+				err = c.Compare(args[len(args)-1])
+			}
+			if err != nil {
+				t.Errorf("%s, seed %d, %d workers: %v\n%s", c.Name, uint64(i)%samples, workers, err, c.text)
+				break
+			}
+		}
+	}
+}
+
+// randomStep tries a step on a loop of a block.
+func randomStep(r *rand.Rand, s *sched.Schedule, block string) {
+	nest := s.Loops(block)
+	if len(nest) == 0 {
+		return
+	}
+	on, last := nest[r.IntN(len(nest))], nest[len(nest)-1]
+	switch r.IntN(6) {
+	case 0, 1:
+		s.Split(on, 1+r.IntN(8))
+	case 2:
+		r.Shuffle(len(nest), func(i, j int) { nest[i], nest[j] = nest[j], nest[i] })
+		s.Reorder(nest...)
+	case 3:
+		if s.Extent(on) <= 8 {
+			s.Unroll(on)
+		}
+	case 4:
+		s.DecomposeReduction(block, nest[0])
+		s.Vectorize(last)
+	case 5:
+		s.Parallel(nest[0])
+	}
+}
+
+// TestRefused lists what emission reports instead of emitting something else.
+func TestRefused(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{"open_unroll", `func f(n: int64[1], y: float32[8]) { for i in 0..8 { unroll j in i..+2 { y[j] = 1.0 } } }`, "not constant"},
+		{"register_index", `func f(y: float32[8]) { alloc t: float32[8] reg for i in 0..8 { t[i] = 1.0 } for j in 0..8 { y[j] = t[j] } }`, "is not constant"},
+		{"block", `func f(y: float32[8]) { for i in 0..8 { block y(a: 8 = i) { y[a] = 1.0 } } }`, "loop.Block"},
+		{"no_reduction", `func f(x: float32[8], y: float32[1]) { vector v in 0..8 { y[0] = (x[v] * 2.0) } }`, "no reduction"},
+	} {
+		f, err := loop.Parse(c.text)
+		if err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		if _, err := llvm.Emit(f, llvm.Options{Symbol: "f"}); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want %q", c.name, err, c.want)
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package llvm_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"github.com/ebitengine/purego"
+
+	"lathe/internal/codegen/llvm"
+	"lathe/internal/loop"
+	"lathe/internal/tensor"
+	"lathe/internal/toolchain"
+)
+
+// A library holds the code of functions, compiled for this machine with the driver's LLVM passes.
+type library struct {
+	symbols []uintptr
+	scratch []int
+}
+
+func load(t *testing.T, funcs []*loop.Func) *library {
+	t.Helper()
+	cpu, features := toolchain.HostCPU()
+	m, err := toolchain.Open(toolchain.Options{CPU: cpu, Features: features})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &library{}
+	texts, names := make([]string, len(funcs)), make([]string, len(funcs))
+	for i, f := range funcs {
+		names[i] = fmt.Sprintf("k%d", i)
+		k, err := llvm.Emit(f, llvm.Options{Symbol: names[i], VectorBits: 256})
+		if err != nil {
+			t.Fatalf("%v\n%s", err, f)
+		}
+		texts[i] = strings.Replace(k.Text, "define hidden", "define", 1)
+		l.scratch = append(l.scratch, k.Scratch)
+	}
+	objects, err := m.CompileAll(context.Background(), texts, "function(mem2reg,early-cse,instcombine<no-verify-fixpoint>,simplifycfg)", runtime.NumCPU())
+	if err != nil {
+		t.Fatal(err)
+	}
+	so, err := toolchain.Link(objects, toolchain.LinkOptions{Exports: names})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "kernels.so")
+	if err := os.WriteFile(file, so, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	handle, err := purego.Dlopen(file, purego.RTLD_NOW|purego.RTLD_LOCAL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { purego.Dlclose(handle) })
+	for _, n := range names {
+		s, err := purego.Dlsym(handle, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.symbols = append(l.symbols, s)
+	}
+	return l
+}
+
+const (
+	alignment = 64
+	canary    = 0xc5
+)
+
+// aligned is n bytes at a multiple of 64, with canaries before and after.
+func aligned(n int) (all, data []byte) {
+	all = make([]byte, n+4*alignment)
+	for i := range all {
+		all[i] = canary
+	}
+	skip := alignment + int(-uintptr(unsafe.Pointer(&all[0]))%alignment)
+	return all, all[skip : skip+n : skip+n]
+}
+
+// run calls kernel i for each worker in turn on copies of args that are aligned as the workspace is, and copies them
+// back. It reports writes beyond their ends.
+func (l *library) run(i int, args []*tensor.Tensor, workers int) error {
+	words := make([]uintptr, 0, len(args)+3)
+	var blocks, data [][]byte
+	add := func(n int) []byte {
+		all, b := aligned(n)
+		blocks, data = append(blocks, all), append(data, b)
+		words = append(words, uintptr(unsafe.Pointer(unsafe.SliceData(b))))
+		return b
+	}
+	for _, a := range args {
+		copy(add(len(a.Data)), a.Data)
+	}
+	add(l.scratch[i])
+	for w := range workers {
+		purego.SyscallN(l.symbols[i], append(words, uintptr(w), uintptr(workers))...)
+	}
+	for j, b := range blocks {
+		skip := int(uintptr(unsafe.Pointer(unsafe.SliceData(data[j]))) - uintptr(unsafe.Pointer(&b[0])))
+		for k, x := range b {
+			if x != canary && (k < skip || k >= skip+len(data[j])) {
+				return errors.New("it writes outside of its operands")
+			}
+		}
+	}
+	for j, a := range args {
+		copy(a.Data, data[j])
+	}
+	runtime.KeepAlive(blocks)
+	return nil
+}
