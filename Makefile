@@ -1,7 +1,10 @@
 # Variables to set on the command line: LLVM_CONFIG (an llvm-config of LLVM 22 other than Debian's), LATHE_MODELS (the folder
-# of models for conformance), FUZZTIME, BENCH (a pattern of benchmark names).
+# of models for conformance), FUZZTIME, and those of bench.
 FUZZTIME ?= 10s
-BENCH ?= .
+MODEL ?=
+THREADS ?= 1 2
+REPEAT ?= 7
+PEER ?= onnxruntime
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 # How the demo's picture becomes the model's input.
@@ -18,7 +21,7 @@ LLVM_BIN := $(if $(LLVM_CONFIG),$(shell $(LLVM_CONFIG) --bindir),/usr/lib/llvm-2
 # The linker of the static build: lld takes seconds where others take longer, but is not required.
 FUSE_LD = $(if $(wildcard $(LLVM_BIN)/ld.lld),-fuse-ld=lld)
 
-.PHONY: help demo test deps build lint fuzz golden conformance bench release clean
+.PHONY: help demo test deps build lint fuzz golden conformance bench measure release clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -56,8 +59,11 @@ conformance: ## compare with the expected outputs of real models in LATHE_MODELS
 	@go test -list Conformance ./... | grep -q '^Test' || { echo "conformance: no test is named so: nothing was compared" >&2; exit 1; }
 	go test -run Conformance -timeout 60m ./...
 
-bench: ## run the benchmarks that match BENCH
-	go test -run '^$$' -bench '$(BENCH)' ./...
+bench: deps ## compare with ONNX Runtime: MODEL= (default: all), THREADS=, REPEAT=, PEER=none for Lathe alone
+	@bench/bench.sh -models '$(MODEL)' -threads '$(THREADS)' -repeat '$(REPEAT)' -peer '$(PEER)'
+
+measure: deps ## measure compile time, memory, first run and idling: MODEL=, THREADS=, REPEAT=
+	@bench/bench.sh -measure -models '$(MODEL)' -threads '$(THREADS)' -repeat '$(REPEAT)'
 
 release: ## build build/lathe with LLVM linked in: it needs libc only
 	@mkdir -p build

@@ -15,7 +15,7 @@ func TestConformancePackageBytes(t *testing.T) {
 	for _, model := range []string{
 		"onnx/squeezenet1.1/squeezenet1.1-rebuilt.onnx",
 		"onnx/mobilenetv2_qdq_imagenet/model.onnx",
-		"onnx/silero_vad/silero_vad_v5_16k_op15.onnx",
+		"onnx/ultraface/version-RFB-320.onnx",
 		"onnx/bert_toy/bert_toy_optimized.onnx",
 		"onnx_backend/light/light_densenet121.onnx",
 	} {
@@ -23,7 +23,7 @@ func TestConformancePackageBytes(t *testing.T) {
 			var first string
 			for _, threads := range []int{1, 2, 7} {
 				pack := filepath.Join(t.TempDir(), fmt.Sprint(threads, ".tar"))
-				save(t, filepath.Join(root, model), pack, threads)
+				save(t, filepath.Join(root, model), nil, pack, threads)
 				b, err := os.ReadFile(pack)
 				if err != nil {
 					t.Fatal(err)

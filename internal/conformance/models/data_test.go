@@ -9,34 +9,48 @@ import (
 	"slices"
 	"strings"
 
+	"lathe"
 	"lathe/internal/frontend/onnx"
 	"lathe/internal/npz"
 	"lathe/runtime"
 )
 
-// A dataSet is what a model gets and what it has to answer, by position.
+// A dataSet is what a model gets and what it has to answer, by the positions of the model's inputs and outputs.
 type dataSet struct {
 	inputs, outputs []runtime.Tensor
 }
 
-// readSet reads one data set for a module. Its forms are:
+// readSets reads the data sets of a network for its model, which has been read from file.
+func (n *network) readSets(root, file string, m *lathe.Model) ([]*dataSet, error) {
+	var sets []*dataSet
+	for _, path := range n.data {
+		d, err := readSet(filepath.Join(root, path), file, m)
+		if err != nil {
+			return nil, err
+		}
+		sets = append(sets, d)
+	}
+	return sets, nil
+}
+
+// readSet reads one data set. Its forms are:
 //
 //   - a folder with input_I and output_I, as ONNX's .pb or numpy's .npy;
 //   - an .npz with in:NAME and out:NAME, or just NAME;
 //   - NAME_output_0.pb of ONNX's light models, whose input is arange(n)/n;
 //   - an .npz with output_I of the benchmark networks, whose inputs lie beside the filled model as MODEL.NAME.npy.
-func readSet(path, model string, m *runtime.Module) (*dataSet, error) {
+func readSet(path, file string, m *lathe.Model) (*dataSet, error) {
 	switch {
 	case strings.HasSuffix(path, "_output_0.pb"):
 		return readLight(path, m)
 	case strings.HasSuffix(path, ".npz"):
-		return readArchive(path, strings.TrimSuffix(model, ".onnx"), m)
+		return readArchive(path, strings.TrimSuffix(file, ".onnx"), m)
 	default:
 		return readFolder(path, m)
 	}
 }
 
-func readFolder(dir string, m *runtime.Module) (*dataSet, error) {
+func readFolder(dir string, m *lathe.Model) (*dataSet, error) {
 	inputs, err := readNumbered(dir, "input", len(m.Inputs()))
 	if err != nil {
 		return nil, err
@@ -85,7 +99,7 @@ func fromArray(a npz.Array) runtime.Tensor {
 	return runtime.Tensor{DType: a.DType, Shape: a.Shape, Data: a.Data}
 }
 
-func readLight(file string, m *runtime.Module) (*dataSet, error) {
+func readLight(file string, m *lathe.Model) (*dataSet, error) {
 	want, err := readProto(file)
 	if err != nil {
 		return nil, err
@@ -107,7 +121,7 @@ func readLight(file string, m *runtime.Module) (*dataSet, error) {
 }
 
 // readArchive takes inputs from the archive, or from files that begin with stem.
-func readArchive(file, stem string, m *runtime.Module) (*dataSet, error) {
+func readArchive(file, stem string, m *lathe.Model) (*dataSet, error) {
 	arrays, err := npz.ReadFile(file)
 	if err != nil {
 		return nil, err

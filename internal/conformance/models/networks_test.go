@@ -7,10 +7,12 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"lathe"
 	"lathe/runtime"
@@ -25,25 +27,79 @@ const (
 // workerCounts must give the same bits.
 var workerCounts = []int{1, 2, 3}
 
+// childMark in the environment names the network that the test compares; without it, it starts a child for each: a fault
+// in generated code is then the failure of one network and not the end of the test.
+const childMark = "LATHE_CONFORMANCE_NETWORK"
+
+// childLimit is more than any network takes on a busy machine.
+const childLimit = 15 * time.Minute
+
 // TestConformanceNetworks compiles, runs and compares every network. Each figure is in the log.
 func TestConformanceNetworks(t *testing.T) {
 	root := modelsFolder(t)
+	if name := os.Getenv(childMark); name != "" {
+		i := slices.IndexFunc(networks, func(n network) bool { return n.model == name })
+		if i < 0 {
+			t.Fatalf("%s=%s is not in the table", childMark, name)
+		}
+		networks[i].check(t, root)
+		return
+	}
 	for _, n := range networks {
 		t.Run(n.model, func(t *testing.T) {
-			model := n.file(t, root)
-			pack := filepath.Join(t.TempDir(), "model.tar")
-			save(t, model, pack, 0)
-			var first [][]runtime.Tensor
-			for _, workers := range workerCounts {
-				got := n.outputs(t, root, model, pack, workers)
-				if first == nil {
-					first = got
-				}
-				if where := firstDifference(first, got); where != "" {
-					t.Errorf("%d workers: %s has other bits than with %d", workers, where, workerCounts[0])
-				}
+			n.file(t, root) // skips
+			exe, err := os.Executable()
+			if err != nil {
+				t.Fatal(err)
+			}
+			cmd := exec.Command(exe, "-test.run", "^"+strings.Split(t.Name(), "/")[0]+"$", "-test.v", "-test.timeout", childLimit.String())
+			cmd.Env = append(os.Environ(), childMark+"="+n.model)
+			out, err := cmd.CombinedOutput()
+			if t.Log(essence(string(out))); err != nil {
+				t.Error(err)
 			}
 		})
+	}
+}
+
+// essence leaves out what the testing package frames a log with, and what follows the goroutine of a crash.
+func essence(log string) string {
+	log, _, _ = strings.Cut(log, "\n\ngoroutine ")
+	var lines []string
+	for line := range strings.Lines(log) {
+		if line = strings.TrimSpace(line); line != "" && line != "PASS" && !strings.HasPrefix(line, "=== ") && !strings.HasPrefix(line, "--- ") {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// check compiles, runs and compares a network.
+func (n *network) check(t *testing.T, root string) {
+	file := n.file(t, root)
+	open, err := lathe.Load(file, lathe.LoadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sets, err := n.readSets(root, file, open)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shapes := map[string][]int{}
+	for i, in := range open.Inputs() {
+		shapes[in.Name] = sets[0].inputs[i].Shape
+	}
+	pack := filepath.Join(t.TempDir(), "model.tar")
+	save(t, file, shapes, pack, 0)
+	var first [][]runtime.Tensor
+	for _, workers := range workerCounts {
+		got := n.outputs(t, open, sets, pack, workers)
+		if first == nil {
+			first = got
+		}
+		if where := firstDifference(first, got); where != "" {
+			t.Errorf("%d workers: %s has other bits than with %d", workers, where, workerCounts[0])
+		}
 	}
 }
 
@@ -96,9 +152,9 @@ func (n *network) file(t *testing.T, root string) string {
 }
 
 // save compiles a model for this machine with a number of compiler threads (0: the default).
-func save(t *testing.T, model, pack string, threads int) {
+func save(t *testing.T, model string, shapes map[string][]int, pack string, threads int) {
 	t.Helper()
-	m, err := lathe.Load(model, lathe.LoadOptions{Notes: func(s string) { t.Log(s) }})
+	m, err := lathe.Load(model, lathe.LoadOptions{Shapes: shapes, Notes: func(s string) { t.Log(s) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +169,7 @@ func save(t *testing.T, model, pack string, threads int) {
 
 // outputs runs the package on each data set, twice, and returns copies of the outputs. With one worker it compares them
 // with what is expected.
-func (n *network) outputs(t *testing.T, root, model, pack string, workers int) [][]runtime.Tensor {
+func (n *network) outputs(t *testing.T, model *lathe.Model, sets []*dataSet, pack string, workers int) [][]runtime.Tensor {
 	t.Helper()
 	m, err := runtime.Open(pack, runtime.WithWorkers(workers))
 	if err != nil {
@@ -121,18 +177,14 @@ func (n *network) outputs(t *testing.T, root, model, pack string, workers int) [
 	}
 	defer m.Close()
 	var all [][]runtime.Tensor
-	for _, path := range n.data {
-		d, err := readSet(filepath.Join(root, path), model, m)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := run(t, m, d.inputs)
-		if where := firstDifference([][]runtime.Tensor{got}, [][]runtime.Tensor{run(t, m, d.inputs)}); where != "" {
+	for k, d := range sets {
+		got := run(t, m, model, d)
+		if where := firstDifference([][]runtime.Tensor{got}, [][]runtime.Tensor{run(t, m, model, d)}); where != "" {
 			t.Errorf("%d workers: %s has other bits in the second run", workers, where)
 		}
 		for i, info := range m.Outputs() {
 			if workers == workerCounts[0] {
-				n.compare(t, fmt.Sprintf("%s, output %q", filepath.Base(path), info.Name), got[i], d.outputs[i])
+				n.compare(t, fmt.Sprintf("%s, output %q", filepath.Base(n.data[k]), info.Name), got[i], d.outputs[i])
 			}
 		}
 		all = append(all, got)
@@ -140,10 +192,14 @@ func (n *network) outputs(t *testing.T, root, model, pack string, workers int) [
 	return all
 }
 
-func run(t *testing.T, m *runtime.Module, inputs []runtime.Tensor) []runtime.Tensor {
+// run sets the inputs that the module has, runs it and returns copies of the outputs.
+func run(t *testing.T, m *runtime.Module, model *lathe.Model, d *dataSet) []runtime.Tensor {
 	t.Helper()
-	for i, in := range inputs {
-		if err := m.SetInputIndex(i, in); err != nil {
+	for i, in := range model.Inputs() {
+		if !slices.ContainsFunc(m.Inputs(), func(x runtime.TensorInfo) bool { return x.Name == in.Name }) {
+			continue
+		}
+		if err := m.SetInput(in.Name, d.inputs[i]); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -1,0 +1,133 @@
+// Command bench compares the packages Lathe compiles with ONNX Runtime, on this machine and in one process.
+//
+// The two sides take turns in blocks of runs: Lathe, ONNX Runtime, ONNX Runtime, Lathe and so on. A block begins when the
+// process has become idle, so that threads of the other side that still look for work take nothing from it, and its
+// first run is not counted. Reported are medians over all counted runs. Making inputs and reading outputs is not
+// counted on either side; ONNX Runtime writes to outputs allocated before, as Lathe does.
+//
+// Absolute times move with the machine and with whatever else it does; the ratio is what counts.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// settings are the flags.
+type settings struct {
+	models  []string // names in zoo, or files; none = all of zoo
+	zoo     string   // folder of networks with weights
+	peer    string   // ONNX Runtime's library, or noPeer
+	threads []int
+	repeat  int // pairs of blocks
+	results string
+	target  string
+	level   int
+}
+
+// noPeer stands for the library when Lathe is measured alone.
+const noPeer = "none"
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string) error {
+	if len(args) > 0 && args[0] == compileCommand {
+		return compileChild(args[1:])
+	}
+	s, measure, err := readFlags(args)
+	if err != nil {
+		return err
+	}
+	work, err := os.MkdirTemp("", "lathe-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(work)
+	if measure {
+		return measureAll(s, work)
+	}
+	return compareAll(s, work)
+}
+
+func readFlags(args []string) (*settings, bool, error) {
+	s := new(settings)
+	f := flag.NewFlagSet("bench", flag.ExitOnError)
+	models := f.String("models", "", "networks: names in the zoo or files, separated by spaces or commas (default: the zoo)")
+	threads := f.String("threads", "1 2", "numbers of threads")
+	measure := f.Bool("measure", false, "measure what compiling, opening and idling cost instead of comparing")
+	f.StringVar(&s.zoo, "zoo", defaultZoo(), "folder of networks with weights, as scripts/fill-zoo.sh fills it")
+	f.StringVar(&s.peer, "peer", noPeer, "ONNX Runtime's shared library, or "+noPeer+": Lathe alone")
+	f.IntVar(&s.repeat, "repeat", 7, "pairs of blocks of runs")
+	f.StringVar(&s.results, "results", "results", "folder for the results as JSON")
+	f.StringVar(&s.target, "target", "llvm", "Lathe's target")
+	f.IntVar(&s.level, "O", 3, "Lathe's optimisation level")
+	if err := f.Parse(args); err != nil {
+		return nil, false, err
+	}
+	if f.NArg() > 0 {
+		return nil, false, fmt.Errorf("unexpected argument %q", f.Arg(0))
+	}
+	if s.repeat < 1 {
+		return nil, false, fmt.Errorf("-repeat %d: must be at least 1", s.repeat)
+	}
+	for _, w := range words(*threads) {
+		n, err := strconv.Atoi(w)
+		if err != nil || n < 1 {
+			return nil, false, fmt.Errorf("-threads: %q is not a number of threads", w)
+		}
+		s.threads = append(s.threads, n)
+	}
+	var err error
+	s.models, err = findModels(words(*models), s.zoo)
+	return s, *measure, err
+}
+
+func words(s string) []string {
+	return strings.FieldsFunc(s, func(r rune) bool { return r == ' ' || r == ',' })
+}
+
+// defaultZoo is where scripts/fill-zoo.sh and continuous integration keep the networks.
+func defaultZoo() string {
+	if dir := os.Getenv("LATHE_ZOO"); dir != "" {
+		return dir
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(cache, "lathe", "zoo")
+}
+
+// findModels returns the files of the named networks.
+func findModels(names []string, zoo string) ([]string, error) {
+	if len(names) == 0 {
+		files, err := filepath.Glob(filepath.Join(zoo, "*.onnx"))
+		if err == nil && files == nil {
+			err = fmt.Errorf("no networks in %q: fill it with scripts/fill-zoo.sh, or name it with LATHE_ZOO", zoo)
+		}
+		return files, err
+	}
+	var files []string
+	for _, name := range names {
+		file := name
+		if !strings.Contains(name, string(filepath.Separator)) && !strings.HasSuffix(name, ".onnx") {
+			file = filepath.Join(zoo, name+".onnx")
+		}
+		if _, err := os.Stat(file); err != nil {
+			return nil, fmt.Errorf("network %s: %w", name, err)
+		}
+		files = append(files, file)
+	}
+	return files, nil
+}
+
+func modelName(file string) string { return strings.TrimSuffix(filepath.Base(file), ".onnx") }
