@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"lathe/internal/expr"
+	"lathe/internal/intrin"
 	"lathe/internal/types"
 )
 
@@ -12,9 +13,10 @@ var floatOps = map[expr.Op]string{expr.OpAdd: "fadd", expr.OpSub: "fsub", expr.O
 var intOps = map[expr.Op]string{expr.OpAdd: "add", expr.OpSub: "sub", expr.OpMul: "mul", expr.OpAnd: "and", expr.OpOr: "or", expr.OpXor: "xor"}
 
 // contracted emits a sum or difference with a product as one fused multiply-add where the target has one: the product is
-// not rounded then. It reports false when x has no such form.
+// not rounded then. That is for reductions and for the expansions of functions, whose error bounds allow it. A model's
+// own products are rounded: quantised models are full of exact ties. It reports false when x has no such form.
 func (e *emitter) contracted(x *expr.Binary) (value, bool) {
-	if !x.DType().IsFloat() || x.Op != expr.OpAdd && x.Op != expr.OpSub {
+	if !e.contract || !x.DType().IsFloat() || x.Op != expr.OpAdd && x.Op != expr.OpSub {
 		return value{}, false
 	}
 	product, other, negProduct, negOther := x.B, x.A, x.Op == expr.OpSub, false
@@ -266,4 +268,28 @@ func (e *emitter) unary(fn expr.Fn, a value) value {
 	}
 	fail("%s of %s is not lowered", fn, a.t)
 	return value{}
+}
+
+// expand emits a function that the target has no instruction for: its operands, then its expansion over them. It
+// reports false for what package intrin leaves alone.
+func (e *emitter) expand(x expr.Expr) (value, bool) {
+	operands := expr.Children(x)
+	vars := make([]expr.Expr, len(operands))
+	for i, a := range operands {
+		vars[i] = &expr.Var{Name: "operand", Type: a.DType()}
+	}
+	i := -1
+	over := expr.MapChildren(x, func(expr.Expr) expr.Expr { i++; return vars[i] })
+	body := intrin.Expand(over)
+	if body == over {
+		return value{}, false
+	}
+	for i, a := range operands {
+		e.bind(vars[i].(*expr.Var), e.expr(a))
+	}
+	old := e.contract
+	e.contract = true
+	v := e.expr(body)
+	e.contract = old
+	return v, true
 }

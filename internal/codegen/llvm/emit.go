@@ -12,7 +12,6 @@ import (
 
 	"lathe/internal/arith"
 	"lathe/internal/expr"
-	"lathe/internal/intrin"
 	"lathe/internal/loop"
 	"lathe/internal/types"
 )
@@ -125,6 +124,7 @@ type emitter struct {
 	declared   []string
 	loops      bool // some loop has metadata
 	divided    bool // inside a parallel loop
+	contract   bool // products need not be rounded before they are added
 
 	scratch, scratchMax int
 }
@@ -181,7 +181,7 @@ func (e *emitter) stmt(s loop.Stmt) {
 	case *loop.If:
 		e.ifStmt(s)
 	case *loop.Let:
-		v := e.expr(intrin.Expand(s.Value))
+		v := e.expr(s.Value)
 		e.bind(s.Var, v)
 		e.ranges[s.Var] = e.ranges.Of(s.Value)
 		e.stmt(s.Body)

@@ -25,12 +25,18 @@ func (e *emitter) expr(x expr.Expr) value {
 		if x.DType() == types.Bool && (x.Op == expr.OpAnd || x.Op == expr.OpOr) {
 			return e.logical(x)
 		}
+		if v, ok := e.expand(x); ok {
+			return v
+		}
 		if v, ok := e.contracted(x); ok {
 			return v
 		}
 		a, b := e.expr(x.A), e.expr(x.B)
 		return e.binary(x, a, b)
 	case *expr.Unary:
+		if v, ok := e.expand(x); ok {
+			return v
+		}
 		return e.unary(x.Fn, e.expr(x.A))
 	case *expr.Select:
 		return e.sel(x)

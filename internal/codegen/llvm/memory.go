@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"lathe/internal/expr"
-	"lathe/internal/intrin"
 	"lathe/internal/loop"
 	"lathe/internal/types"
 )
@@ -79,7 +78,7 @@ func (e *emitter) store(s *loop.Store) {
 			return
 		}
 	}
-	v := e.expr(intrin.Expand(s.Value))
+	v := e.stored(s)
 	if b.Scope == loop.Reg {
 		e.storeReg(b, buf, l, v)
 		return
@@ -107,7 +106,7 @@ func (e *emitter) guardedStmt(c value, f func()) {
 }
 
 func (e *emitter) ifStmt(s *loop.If) {
-	c := e.expr(intrin.Expand(s.Cond))
+	c := e.expr(s.Cond)
 	switch {
 	case c.known:
 		if c.i != 0 {
@@ -131,4 +130,20 @@ func (e *emitter) ifStmt(s *loop.If) {
 			e.guardedStmt(e.not(c), func() { e.stmt(s.Else) })
 		}
 	}
+}
+
+// stored evaluates what s stores. A step of a reduction may contract.
+func (e *emitter) stored(s *loop.Store) value {
+	u, ok := s.Value.(*expr.Binary)
+	if !ok || u.Op != expr.OpAdd {
+		return e.expr(s.Value)
+	}
+	acc, ok := u.A.(*expr.Load)
+	m, isProduct := u.B.(*expr.Binary)
+	if !ok || acc.From != expr.Source(s.To) || !isProduct || m.Op != expr.OpMul || !m.DType().IsFloat() {
+		return e.expr(s.Value)
+	}
+	a, b, c := e.expr(m.A), e.expr(m.B), e.load(acc)
+	n := max(a.lanes, b.lanes, c.lanes)
+	return e.call("fmuladd", e.splat(a, n), e.splat(b, n), e.splat(c, n))
 }
