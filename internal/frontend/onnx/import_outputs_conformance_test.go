@@ -3,7 +3,6 @@ package onnx
 import (
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,14 +14,13 @@ import (
 	"lathe/internal/types"
 )
 
-// networkCases are networks with outputs that ONNX Runtime gave, compared by relative L2. The slow ones, which the oracle
-// takes more than a few seconds for, run when LATHE_SLOW is set. ONNX Runtime computes between QuantizeLinear and
-// DequantizeLinear in integers where it can, which rounds some values to the neighbour of what the graph says: networks in
-// that form differ by a step of a scale here and there, and their bound is that of a few steps.
+// networkCases are networks with outputs that ONNX Runtime gave, compared by relative L2. ONNX Runtime computes
+// between QuantizeLinear and DequantizeLinear in integers where it can, which rounds some values to the neighbour of what
+// the graph says: networks in that form differ by a step of a scale here and there, and their bound is that of a few
+// steps. They must find the same class.
 var networkCases = []struct {
 	model, io string
 	relative  float64
-	slow      bool
 }{
 	{model: "averagepool_count_include_pad/model.onnx", io: "onnx/averagepool_count_include_pad/io.npz", relative: 1e-6},
 	{model: "deconv_group/model.onnx", io: "onnx/deconv_group/io.npz", relative: 1e-6},
@@ -30,20 +28,20 @@ var networkCases = []struct {
 	{model: "qsigmoid_1/model.onnx", io: "onnx/qsigmoid_1/io.npz", relative: 1e-6},
 	{model: "qtanh_1/model.onnx", io: "onnx/qtanh_1/io.npz", relative: 1e-6},
 	{model: "bert_toy/bert_toy_optimized.onnx", io: "reference_outputs/onnx_bert_toy.npz", relative: 1e-4},
-	{model: "mediapipe/face_detection_short_range.onnx", io: "reference_outputs/onnx_blazeface.npz", relative: 1e-4, slow: true},
-	{model: "mediapipe/selfie_segmentation_landscape.onnx", io: "reference_outputs/onnx_selfie_landscape.npz", relative: 1e-4, slow: true},
+	{model: "mediapipe/face_detection_short_range.onnx", io: "reference_outputs/onnx_blazeface.npz", relative: 1e-4},
+	{model: "mediapipe/selfie_segmentation_landscape.onnx", io: "reference_outputs/onnx_selfie_landscape.npz", relative: 1e-4},
 	{model: "micro_kws_m/micro_kws_m_static_fp32.onnx", io: "reference_outputs/onnx_micro_kws_static_fp32.npz", relative: 1e-4},
 	{model: "micro_kws_m/micro_kws_m_qdq.onnx", io: "reference_outputs/onnx_micro_kws_qdq.npz", relative: 1e-4},
 	{model: "micro_kws_m/micro_kws_m_static_qdq.onnx", io: "reference_outputs/onnx_micro_kws_static_qdq.npz", relative: 0.02},
 	{model: "micro_kws_m/micro_kws_m_static_qoperator.onnx", io: "reference_outputs/onnx_micro_kws_static_qoperator.npz", relative: 1e-4},
 	{model: "samplenet/samplenet.onnx", io: "reference_outputs/onnx_samplenet_cat.npz", relative: 1e-4},
 	{model: "silero_vad/silero_vad_v5_16k_op15.onnx", io: "reference_outputs/onnx_silero_v5_op15_16k.npz", relative: 1e-4},
-	{model: "squeezenet1.1/squeezenet1.1-rebuilt.onnx", io: "reference_outputs/onnx_squeezenet1.1_cat.npz", relative: 1e-4, slow: true},
-	{model: "mobilenetv2_qdq_imagenet/model.onnx", io: "reference_outputs/onnx_mobilenetv2_qdq_cat.npz", relative: 0.1, slow: true},
-	{model: "ultraface/version-RFB-320.onnx", io: "reference_outputs/onnx_ultraface_version-RFB-320.npz", relative: 1e-4, slow: true},
-	{model: "ultraface/version-RFB-320_simplified.onnx", io: "reference_outputs/onnx_ultraface_version-RFB-320_simplified.npz", relative: 1e-4, slow: true},
-	{model: "ultraface/version-RFB-320_without_postprocessing.onnx", io: "reference_outputs/onnx_ultraface_version-RFB-320_without_postprocessing.npz", relative: 1e-4, slow: true},
-	{model: "ultraface/version-slim-320_without_postprocessing.onnx", io: "reference_outputs/onnx_ultraface_version-slim-320_without_postprocessing.npz", relative: 1e-4, slow: true},
+	{model: "squeezenet1.1/squeezenet1.1-rebuilt.onnx", io: "reference_outputs/onnx_squeezenet1.1_cat.npz", relative: 1e-4},
+	{model: "mobilenetv2_qdq_imagenet/model.onnx", io: "reference_outputs/onnx_mobilenetv2_qdq_cat.npz", relative: 0.1},
+	{model: "ultraface/version-RFB-320.onnx", io: "reference_outputs/onnx_ultraface_version-RFB-320.npz", relative: 1e-4},
+	{model: "ultraface/version-RFB-320_simplified.onnx", io: "reference_outputs/onnx_ultraface_version-RFB-320_simplified.npz", relative: 1e-4},
+	{model: "ultraface/version-RFB-320_without_postprocessing.onnx", io: "reference_outputs/onnx_ultraface_version-RFB-320_without_postprocessing.npz", relative: 1e-4},
+	{model: "ultraface/version-slim-320_without_postprocessing.onnx", io: "reference_outputs/onnx_ultraface_version-slim-320_without_postprocessing.npz", relative: 1e-4},
 }
 
 // TestConformanceImportOutputs runs whole networks on the oracle.
@@ -51,9 +49,6 @@ func TestConformanceImportOutputs(t *testing.T) {
 	root := modelsFolder(t)
 	for _, n := range networkCases {
 		t.Run(n.model, func(t *testing.T) {
-			if n.slow && os.Getenv("LATHE_SLOW") == "" {
-				t.Skip("takes the oracle more than a few seconds; set LATHE_SLOW to run it")
-			}
 			arrays, err := npz.ReadFile(filepath.Join(root, n.io))
 			if err != nil {
 				t.Fatal(err)
