@@ -1,0 +1,199 @@
+package impl_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"lathe/internal/expr"
+	"lathe/internal/golden"
+	"lathe/internal/impl"
+	"lathe/internal/loop"
+	"lathe/internal/lower"
+	"lathe/internal/op"
+	"lathe/internal/ops"
+	"lathe/internal/te"
+	"lathe/internal/te/tetest"
+	"lathe/internal/types"
+)
+
+// machines are those whose schedules are pinned: vector bits and registers.
+var machines = []impl.CPU{
+	{VectorBits: 512, Registers: 32, L1: 32 << 10, L2: 1 << 20},
+	{VectorBits: 256, Registers: 16, L1: 32 << 10, L2: 1 << 20},
+	{VectorBits: 128, Registers: 32, L1: 32 << 10, L2: 1 << 20},
+}
+
+// TestChooseTile: a tile fits the registers with its operands, its vectors divide the output's or are those of the
+// packed operand, and outputs large enough get as many accumulators as hide the latency of a multiply-add.
+func TestChooseTile(t *testing.T) {
+	for _, regs := range []int{8, 16, 32} {
+		for rows := 1; rows <= 60; rows++ {
+			for vecs := 1; vecs <= 16; vecs++ {
+				for forced := range 4 {
+					if forced > 0 && vecs%forced != 0 {
+						continue
+					}
+					for _, broadcast := range []bool{true, false} {
+						at := fmt.Sprintf("%d rows, %d vectors, %d registers, forced %d, broadcast %v", rows, vecs, regs, forced, broadcast)
+						tile := impl.ChooseTile(rows, vecs, regs, forced, broadcast)
+						switch {
+						case tile.Rows < 1 || tile.Vecs < 1 || tile.Rows > rows:
+							t.Errorf("%s: %+v", at, tile)
+						case tile.Rows*tile.Vecs+tile.Vecs+1 > regs:
+							t.Errorf("%s: %+v does not fit the registers", at, tile)
+						case forced > 0 && tile.Vecs != forced:
+							t.Errorf("%s: %+v", at, tile)
+						case vecs%tile.Vecs != 0:
+							t.Errorf("%s: %+v does not divide the vectors", at, tile)
+						case broadcast && forced == 0 && regs >= 16 && rows >= 12 && tile.Rows*tile.Vecs < 6:
+							t.Errorf("%s: %+v leaves the pipeline idle", at, tile)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestTiles pins tiles of shapes in use: rows of pixels or of matrices, vectors of channels.
+func TestTiles(t *testing.T) {
+	var b strings.Builder
+	for _, rows := range []int{1, 4, 7, 14, 28, 49, 56, 112, 128, 196, 3136} {
+		for _, vecs := range []int{1, 2, 3, 4, 8, 16} {
+			fmt.Fprintf(&b, "%4d rows %2d vectors:", rows, vecs)
+			for _, regs := range []int{32, 16} {
+				tile := impl.ChooseTile(rows, vecs, regs, 0, true)
+				fmt.Fprintf(&b, "  %2d x %d of %d registers", tile.Rows, tile.Vecs, regs)
+			}
+			b.WriteByte('\n')
+		}
+	}
+	golden.Check(t, "tiles", []byte(b.String()))
+}
+
+// of is the computation of an operator on operands of the given types.
+func of(t testing.TB, d *op.Def, attrs any, result types.Layout, in ...types.Tensor) *te.Stage {
+	t.Helper()
+	args, stages := make([]op.Arg, len(in)), make([]*te.Stage, len(in))
+	for i, x := range in {
+		args[i] = op.Arg{Tensor: x.With("")}
+		stages[i] = te.Input(fmt.Sprintf("x%d", i), x)
+	}
+	out, err := d.Infer(attrs, args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := d.Compute(attrs, stages, out)[0]
+	s.Type = out[0].With(result)
+	return s
+}
+
+func f32(layout types.Layout, shape ...int) types.Tensor {
+	return types.Of(types.F32, shape...).With(layout)
+}
+
+// relu adds an epilogue.
+func relu(s *te.Stage) *te.Stage {
+	y := te.Compute("relu", s.Type, func(i []expr.Expr) expr.Expr { return expr.Max(s.At(i...), expr.Const(types.F32, 0)) })
+	s.Type.Layout = ""
+	return y
+}
+
+func conv(kernel, stride, groups int) ops.ConvAttrs {
+	p := kernel / 2
+	return ops.ConvAttrs{Strides: []int{stride, stride}, Padding: []int{p, p, p, p}, Dilation: []int{1, 1}, Groups: groups}
+}
+
+// TestRules pins the rule, its reason and the schedule that typical kernels get on each machine.
+func TestRules(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		make func(lanes int) *te.Stage
+	}{
+		{"conv3x3", func(n int) *te.Stage {
+			return relu(of(t, ops.Conv2d, conv(3, 1, 1), blocked(n), f32(blocked(n), 1, 64, 56, 56), f32(weights(n), 64, 64, 3, 3)))
+		}},
+		{"conv1x1", func(n int) *te.Stage {
+			return relu(of(t, ops.Conv2d, conv(1, 1, 1), blocked(n), f32(blocked(n), 1, 64, 14, 14), f32(weights(n), 128, 64, 1, 1)))
+		}},
+		{"conv_first", func(n int) *te.Stage {
+			return of(t, ops.Conv2d, conv(7, 2, 1), blocked(n), f32("", 1, 3, 224, 224), f32(types.Layout(fmt.Sprintf("ABCD%da", n)), 64, 3, 7, 7))
+		}},
+		{"depthwise", func(n int) *te.Stage {
+			return of(t, ops.Conv2d, conv(3, 1, 32), blocked(n), f32(blocked(n), 1, 32, 28, 28), f32(types.Layout(fmt.Sprintf("ABCD%da", n)), 32, 1, 3, 3))
+		}},
+		{"matmul", func(int) *te.Stage {
+			return of(t, ops.Matmul, ops.MatmulAttrs{}, "", f32("", 128, 256), f32("", 256, 512))
+		}},
+		{"matmul_packed", func(n int) *te.Stage {
+			return of(t, ops.Dense, op.None{}, "", f32("", 128, 256), f32(types.Layout(fmt.Sprintf("AB%da", 2*n)), 512, 256))
+		}},
+		{"gemv", func(n int) *te.Stage {
+			return of(t, ops.Dense, op.None{}, "", f32("", 1, 2048), f32(types.Layout(fmt.Sprintf("AB%da", 4*n)), 1024, 2048))
+		}},
+		{"gemv_plain", func(int) *te.Stage { return of(t, ops.Dense, op.None{}, "", f32("", 1, 2048), f32("", 1024, 2048)) }},
+		{"softmax", func(int) *te.Stage { return of(t, ops.Softmax, ops.SoftmaxAttrs{Axis: 1}, "", f32("", 128, 197)) }},
+		{"layer_norm", func(int) *te.Stage {
+			return of(t, ops.LayerNorm, ops.LayerNormAttrs{Axis: 1, Epsilon: 1e-5}, "", f32("", 128, 768), f32("", 768), f32("", 768))
+		}},
+		{"transpose", func(int) *te.Stage {
+			return of(t, ops.Transpose, ops.TransposeAttrs{Axes: []int{0, 2, 1, 3}}, "", f32("", 1, 128, 12, 64))
+		}},
+		{"global_pool", func(n int) *te.Stage {
+			return of(t, ops.Mean, ops.ReduceAttrs{Axis: []int{2, 3}, KeepDims: true}, blocked(n), f32(blocked(n), 1, 512, 7, 7))
+		}},
+		{"max_pool", func(n int) *te.Stage {
+			return of(t, ops.MaxPool2d, ops.PoolAttrs{PoolSize: []int{3, 3}, Strides: []int{2, 2}, Padding: []int{1, 1, 1, 1}, Dilation: []int{1, 1}}, blocked(n), f32(blocked(n), 1, 64, 112, 112))
+		}},
+		{"add", func(n int) *te.Stage {
+			return of(t, ops.Add, op.None{}, blocked(n), f32(blocked(n), 1, 64, 56, 56), f32(blocked(n), 1, 64, 56, 56))
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var b strings.Builder
+			for _, m := range machines {
+				k := lower.Lower(c.name, c.make(m.Lanes(4)), lower.Options{})
+				plan, err := impl.Choose(k, m)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := loop.Verify(plan.Schedule.Func); err != nil {
+					t.Error(err)
+				}
+				fmt.Fprintf(&b, "// %d bits, %d registers: %s: %s\n%s\n", m.VectorBits, m.Registers, plan.Rule, plan.Why, plan.Schedule)
+			}
+			golden.Check(t, c.name, []byte(b.String()))
+		})
+	}
+}
+
+func blocked(n int) types.Layout { return types.Layout(fmt.Sprintf("ABCD%db", n)) }
+func weights(n int) types.Layout { return types.Layout(fmt.Sprintf("ABCD%db%da", n, n)) }
+
+// TestChosen: whatever rule applies, on any machine, the schedule computes what the kernel did, for any number of workers.
+func TestChosen(t *testing.T) {
+	samples := uint64(45)
+	if testing.Short() {
+		samples = 9
+	}
+	for _, kind := range tetest.Kinds() {
+		t.Run(kind, func(t *testing.T) {
+			for seed := range samples {
+				c := tetest.New(rand.New(rand.NewPCG(seed, 10)), kind)
+				k := c.Lower()
+				m := machines[seed%3]
+				plan, err := impl.Choose(k, m)
+				if err != nil {
+					t.Fatalf("seed %d: %v\n%s", seed, err, te.String(c.Out))
+				}
+				for _, workers := range []int{1, 4} {
+					if err := c.Check(k, plan.Schedule.Func, workers); err != nil {
+						t.Fatalf("seed %d, %d workers: %v\n%s\n%s\n%s", seed, workers, err, te.String(c.Out), plan.Schedule, plan.Schedule.Func)
+					}
+				}
+			}
+		})
+	}
+}
