@@ -18,6 +18,7 @@ type Context struct {
 
 // Table is the pipeline, in the order it runs.
 var Table = []pipeline.Pass[*Context]{
+	{Name: "FakeQuantizationToInteger", Level: 0, Run: fakeQuantizationToInteger, Doc: "computes layers between dequantize and quantize nodes on the integers themselves"},
 	{Name: "SimplifyInference", Level: 0, Required: true, Run: simplifyInference, Doc: "replaces batch normalisation by a scale and a shift"},
 	{Name: "FoldConstant", Level: 2, Run: foldConstant, Doc: "evaluates what depends on constants only"},
 	{Name: "EliminateCommonSubexpr", Level: 3, Run: eliminateCommonSubexpr, Doc: "computes equal nodes once"},
@@ -30,6 +31,7 @@ var Table = []pipeline.Pass[*Context]{
 
 // Order holds the reasons for the table's order.
 var Order = []pipeline.Order{
+	{Before: "FakeQuantizationToInteger", After: "FoldConstant", Why: "folding hides that weights are dequantized integers"},
 	{Before: "SimplifyInference", After: "FoldConstant", Why: "the scale and shift of a batch normalisation are constants to fold"},
 	{Before: "FoldConstant", After: "FoldScaleAxis", Why: "scales must be constants before they can move into weights"},
 	{Before: "FoldScaleAxis", After: "AlterOpLayout", Why: "weights are scaled while their layout is plain"},
