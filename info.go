@@ -3,6 +3,7 @@ package lathe
 import (
 	"runtime/debug"
 
+	"lathe/internal/impl"
 	"lathe/internal/looppass"
 	"lathe/internal/ops"
 	"lathe/internal/pass"
@@ -43,7 +44,10 @@ func Operators() []OpInfo {
 	for _, d := range ops.All {
 		o := OpInfo{Name: d.Name, Class: d.Fusion.String(), Doc: d.Doc}
 		if d.Compute != nil {
-			o.Implementations = []string{"derived"}
+			o.Implementations = append(o.Implementations, "derived")
+		}
+		if impl.HasExtern(d) {
+			o.Implementations = append(o.Implementations, "extern")
 		}
 		list = append(list, o)
 	}

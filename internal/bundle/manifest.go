@@ -41,7 +41,7 @@ type Source struct {
 	SHA256 string `json:"sha256"`
 }
 
-// Step is one top-level step of the run function, between two barriers.
+// Step is one top-level step of the run function: a kernel. A barrier precedes it where it touches what others wrote.
 type Step struct {
 	Name    string   `json:"name"`
 	Ops     []string `json:"ops"`     // operators by Relay's names

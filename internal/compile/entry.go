@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Offsets in the run context; see docs/ARCHITECTURE.md and the C header.
+// Offsets in the run context; docs/ARCHITECTURE.md has the whole table.
 const (
 	ctxInputs    = 8
 	ctxOutputs   = 16

@@ -68,7 +68,7 @@ func (c *compiler) manifest() *bundle.Manifest {
 		Format: bundle.FormatVersion, ABI: bundle.ABIVersion, Lathe: c.Version, Module: c.Module,
 		Target: bundle.Target{String: c.Target.String(), Triple: c.Target.Triple, CPU: c.Target.CPU, Features: c.Target.Features},
 		Options: map[string]string{
-			"opt-level": strconv.Itoa(c.Level), "disabled-pass": strings.Join(c.Disabled, ","),
+			"opt-level": strconv.Itoa(c.Level), "disabled-pass": strings.Join(c.Disabled, ","), "desired-layout": strings.Join(c.Layouts, ","),
 		},
 		Source: c.Source, Workspace: c.plan.workspace, Notes: c.res.Notes,
 	}

@@ -11,20 +11,25 @@ import (
 func inParallel(ctx context.Context, workers, n int, f func(int) error, done func()) error {
 	errs := make([]error, n)
 	var next atomic.Int64
-	var failed atomic.Bool
+	var failed atomic.Int64 // least index that failed; later ones need not start
+	failed.Store(int64(n))
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	for range max(1, min(workers, n)) {
 		wg.Go(func() {
 			for {
 				i := int(next.Add(1)) - 1
-				if i >= n || failed.Load() || ctx.Err() != nil {
+				if i >= n || ctx.Err() != nil {
 					return
 				}
-				if errs[i] = f(i); errs[i] != nil {
-					failed.Store(true)
+				if int64(i) > failed.Load() {
+					continue
 				}
+				errs[i] = f(i)
 				mu.Lock()
+				if errs[i] != nil {
+					failed.Store(min(failed.Load(), int64(i)))
+				}
 				done()
 				mu.Unlock()
 			}

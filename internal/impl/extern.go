@@ -57,8 +57,13 @@ func Extern(d *op.Def, attrs any, in, out []types.Tensor) (f *loop.Func, ok bool
 	return f, err == nil, err
 }
 
+// HasExtern reports whether an operator has an implementation outside te.
+func HasExtern(d *op.Def) bool {
+	_, ok := externs[d.Name]
+	return ok
+}
+
 // Implemented reports whether kernels can be made of an operator.
 func Implemented(d *op.Def) bool {
-	_, ok := externs[d.Name]
-	return ok || d.Compute != nil
+	return HasExtern(d) || d.Compute != nil
 }
