@@ -12,6 +12,7 @@ package lathe
 import (
 	"context"
 	"fmt"
+	"os"
 	goruntime "runtime"
 	"slices"
 
@@ -34,7 +35,7 @@ func Compile(ctx context.Context, m *Model, o CompileOptions) (*Package, error) 
 	if err != nil {
 		return nil, err
 	}
-	opts.Source = m.source
+	opts.Source, opts.After = m.source, m.after
 	res, err := compile.Compile(ctx, g, opts)
 	if err != nil {
 		return nil, err
@@ -47,7 +48,7 @@ func Compile(ctx context.Context, m *Model, o CompileOptions) (*Package, error) 
 	return &Package{res}, nil
 }
 
-// resolve turns the public options into the driver's.
+// resolve turns the public options into the driver's, which the environment variable LATHE_DEBUG adds to.
 func (o CompileOptions) resolve() (compile.Options, error) {
 	t, err := resolveTarget(o.Target)
 	if err != nil {
@@ -58,6 +59,10 @@ func (o CompileOptions) resolve() (compile.Options, error) {
 			return compile.Options{}, fmt.Errorf("unknown code format %q (there are %v)", f, compile.CodeFormats)
 		}
 	}
+	debug, err := compile.ParseDebug(os.Getenv(compile.DebugVariable))
+	if err != nil {
+		return compile.Options{}, err
+	}
 	workers := o.Workers
 	if workers <= 0 {
 		workers = goruntime.GOMAXPROCS(0)
@@ -65,7 +70,7 @@ func (o CompileOptions) resolve() (compile.Options, error) {
 	return compile.Options{
 		Target: t, Level: o.OptLevel, Disabled: o.DisabledPasses, Module: o.ModuleName, Workers: workers, Version: version,
 		Layouts: o.DesiredLayout, Code: o.DumpCode, PrintBefore: o.PrintIRBefore, PrintAfter: o.PrintIRAfter, IR: o.IROut,
-		Times: o.PrintPassTimes, Progress: o.Progress,
+		Times: o.PrintPassTimes, Progress: o.Progress, Debug: debug,
 	}, nil
 }
 
@@ -105,6 +110,7 @@ func Verify(ctx context.Context, m *Model, o VerifyOptions) (*VerifyReport, erro
 	if err != nil {
 		return nil, err
 	}
+	opts.After = m.after
 	verify := compile.Verify
 	if o.PerOperator {
 		verify = compile.VerifyOperators

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"lathe/internal/bundle"
+	"lathe/internal/compile"
 	"lathe/internal/frontend/onnx"
 	"lathe/internal/graph"
 )
@@ -18,10 +19,11 @@ import (
 // Model is a model file that has been read.
 type Model struct {
 	file   string
-	onnx   *onnx.Model
+	onnx   *onnx.Model // nil for a graph
 	opts   LoadOptions
 	source bundle.Source
 	first  *graph.Graph // the import of Load, until a compilation takes it
+	after  string       // the pass that made a dumped graph
 	err    error        // why the model cannot be imported
 }
 
@@ -37,7 +39,11 @@ var formats = []struct {
 	{"pytorch", []string{".pth", ".pt", ".zip"}},
 	{"paddle", []string{".pdmodel"}},
 	{"relay", []string{".relay"}},
+	{graphFormat, []string{".graph"}},
 }
+
+// graphFormat is the compiler's own: a graph that LATHE_DEBUG has dumped.
+const graphFormat = "lathe-graph"
 
 // Load reads a model file. A model with operators that Lathe does not support is read too, so that it can be inspected;
 // compiling it gives the error.
@@ -54,18 +60,24 @@ func Load(path string, o LoadOptions) (*Model, error) {
 			format = "onnx"
 		}
 	}
-	if format != "onnx" {
+	if format != "onnx" && format != graphFormat {
 		return nil, fmt.Errorf("%s: model format %s is not supported yet; onnx is", path, format)
 	}
 	sum, err := hashFile(path)
 	if err != nil {
 		return nil, err
 	}
-	file, err := onnx.ReadFile(path)
-	if err != nil {
+	m := &Model{file: path, opts: o, source: bundle.Source{File: filepath.Base(path), SHA256: sum}}
+	if format == graphFormat {
+		m.first, m.after, err = compile.ReadGraph(path)
+		if err == nil && len(o.Shapes) > 0 {
+			err = fmt.Errorf("%s: a graph has fixed shapes; give them when the model it comes from is compiled", path)
+		}
+		return m, err
+	}
+	if m.onnx, err = onnx.ReadFile(path); err != nil {
 		return nil, err
 	}
-	m := &Model{file: path, onnx: file, opts: o, source: bundle.Source{File: filepath.Base(path), SHA256: sum}}
 	m.first, m.err = m.importGraph(o.Notes)
 	return m, nil
 }
@@ -141,6 +153,9 @@ func fileTensors(vs []onnx.ValueInfo) []Tensor {
 
 // Operators counts the operators of the model file by name, sorted by name, and tells which Lathe supports.
 func (m *Model) Operators() []OpCount {
+	if m.onnx == nil {
+		return graphOperators(m.first)
+	}
 	missing := map[string]bool{}
 	for _, u := range onnx.Unsupported(m.onnx) {
 		missing[u.Op] = true
@@ -153,6 +168,28 @@ func (m *Model) Operators() []OpCount {
 		}
 		counts[name]++
 	}
+	return sortedCounts(counts, missing)
+}
+
+// graphOperators counts the operators of a graph and of the groups in it, all of which are supported.
+func graphOperators(g *graph.Graph) []OpCount {
+	counts := map[string]int{}
+	var count func(g *graph.Graph)
+	count = func(g *graph.Graph) {
+		for _, n := range g.Nodes {
+			if len(n.Sub) == 0 {
+				counts[n.Op.Name]++
+			}
+			for _, s := range n.Sub {
+				count(s)
+			}
+		}
+	}
+	count(g)
+	return sortedCounts(counts, nil)
+}
+
+func sortedCounts(counts map[string]int, missing map[string]bool) []OpCount {
 	var list []OpCount
 	for name, n := range counts {
 		list = append(list, OpCount{Name: name, Count: n, Supported: !missing[name]})
@@ -163,6 +200,13 @@ func (m *Model) Operators() []OpCount {
 
 // Parameters counts the model's constant tensors and their elements.
 func (m *Model) Parameters() (tensors int, elements int64) {
+	if m.onnx == nil {
+		for _, c := range m.first.Constants() {
+			tensors++
+			elements += int64(c.Const.Len())
+		}
+		return tensors, elements
+	}
 	for _, t := range m.onnx.Graph.Initializers {
 		tensors++
 		elements += int64(t.Len())

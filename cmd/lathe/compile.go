@@ -17,7 +17,7 @@ import (
 
 // Lists of values of tvmc.
 var (
-	modelFormats = []string{"keras", "onnx", "pb", "tflite", "pytorch", "paddle", "relay"}
+	modelFormats = []string{"keras", "onnx", "pb", "tflite", "pytorch", "paddle", "relay", "lathe-graph"}
 	dumpFormats  = []string{"relay", "tir", "ll", "asm"}
 )
 

@@ -11,6 +11,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"lathe/internal/compile"
 )
 
 func main() {
@@ -41,6 +43,10 @@ type app struct {
 
 // run executes the command line and returns the exit code. Errors are printed as one line each, "lathe: ...".
 func (a *app) run(ctx context.Context, args []string) int {
+	if d, err := compile.ParseDebug(os.Getenv(compile.DebugVariable)); err == nil && d.Help {
+		fmt.Fprint(a.out, compile.DebugHelp)
+		return exitOK
+	}
 	err := a.execute(ctx, args)
 	var usage *usageError
 	switch {

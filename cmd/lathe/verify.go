@@ -26,7 +26,7 @@ operands that the reference gives it.
 
   lathe verify resnet50.onnx
   lathe verify --per-op --opt-level 4 resnet50.onnx`,
-		Args:  oneFile("model file"),
+		Args: oneFile("model file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, err := (&compileFlags{command: cmd.CommandPath(), target: tgt, optLevel: level, disabledPass: disabled}).options(a.out)
 			if err != nil {

@@ -4,8 +4,10 @@ package compile
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"time"
 
@@ -35,6 +37,10 @@ type Options struct {
 	IR          io.Writer // where PrintBefore and PrintAfter go
 	Times       io.Writer // pass times; nil: not wanted
 	Progress    func(phase string, done, total int)
+
+	// After names the graph pass that made the graph, when it comes from a dump: the pipeline goes on behind it.
+	After string
+	Debug Debug
 }
 
 // CodeFormats are the forms of Options.Code.
@@ -62,6 +68,9 @@ func Compile(ctx context.Context, g *graph.Graph, o Options) (*Result, error) {
 	if c.Module == "" {
 		c.Module = "default"
 	}
+	if c.Debug.Time && c.Times == nil {
+		c.Times = os.Stderr
+	}
 	for _, phase := range []struct {
 		name string
 		run  func() error
@@ -79,8 +88,8 @@ func Compile(ctx context.Context, g *graph.Graph, o Options) (*Result, error) {
 		if err := phase.run(); err != nil {
 			return nil, err
 		}
-		if o.Times != nil {
-			fmt.Fprintf(o.Times, "%-28s %9.3f ms\n", "phase "+phase.name, ms(time.Since(start)))
+		if c.Times != nil {
+			fmt.Fprintf(c.Times, "%-28s %9.3f ms\n", "phase "+phase.name, ms(time.Since(start)))
 		}
 	}
 	return c.res, nil
@@ -113,9 +122,13 @@ func (c *compiler) graphPasses() error {
 		return err
 	}
 	ownOutputs(c.graph)
-	err := pipeline.Run(pass.Table, &pass.Context{Graph: c.graph, Target: c.Target, Level: c.Level, Layouts: c.Layouts}, pipeline.Options[*pass.Context]{
+	dump := &graphDump{Debug: &c.Debug, consts: graph.NewConsts()}
+	dumped := dump.graph("input", c.graph)
+	stopped := false
+	err := pipeline.Run(c.graphPipeline(), &pass.Context{Graph: c.graph, Target: c.Target, Level: c.Level, Layouts: c.Layouts}, pipeline.Options[*pass.Context]{
 		Level:    c.Level,
 		Disabled: c.Disabled,
+		StopAt:   c.Debug.Stop,
 		Verify:   func(p *pass.Context) error { return graph.Verify(p.Graph) },
 		Before:   func(name string, p *pass.Context) { c.printIR("before", c.PrintBefore, name, p.Graph) },
 		After: func(name string, p *pass.Context, took time.Duration) {
@@ -123,15 +136,30 @@ func (c *compiler) graphPasses() error {
 			if c.Times != nil {
 				fmt.Fprintf(c.Times, "%-28s %9.3f ms\n", name, ms(took))
 			}
+			dumped = errors.Join(dumped, dump.graph(name, p.Graph))
+			stopped = name == c.Debug.Stop
 		},
 	})
-	if err != nil {
+	if err := errors.Join(err, dumped, dump.finish()); err != nil {
 		return err
+	}
+	if stopped {
+		return c.Debug.stopped()
 	}
 	if slices.Contains(c.Code, "relay") {
 		c.res.Code["relay"] = c.graph.String()
 	}
 	return nil
+}
+
+// graphPipeline is the part of the table that is still to run.
+func (c *compiler) graphPipeline() []pipeline.Pass[*pass.Context] {
+	for i, p := range pass.Table {
+		if p.Name == c.After {
+			return pass.Table[i+1:]
+		}
+	}
+	return pass.Table
 }
 
 func (c *compiler) printIR(when string, wanted []string, name string, g *graph.Graph) {

@@ -36,7 +36,11 @@ func (c *compiler) generate() error {
 		}
 		k.symbol = k.name
 		bySource[k.code.Text] = k.symbol
-		texts = append(texts, strings.Replace(k.code.Text, "@"+symbolMark, "@"+k.symbol, 1))
+		text := strings.Replace(k.code.Text, "@"+symbolMark, "@"+k.symbol, 1)
+		texts = append(texts, text)
+		if err := k.dump.code(text, func() (string, error) { return m.Assembly(text, passes) }); err != nil {
+			return err
+		}
 	}
 	texts = append(texts, strings.Replace(c.entry(), "PAUSE", pauses[c.Target.Arch], 1))
 	if slices.Contains(c.Code, "ll") {

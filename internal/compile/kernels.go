@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"lathe/internal/codegen/llvm"
 	"lathe/internal/expr"
@@ -31,6 +32,7 @@ type kernel struct {
 	symbol string
 	serial bool // worker 0 does all of it
 	nop    bool // its results lie where they should without it
+	dump   *kernelDump
 }
 
 // makeKernels lowers, schedules and emits every group.
@@ -60,13 +62,18 @@ func (c *compiler) makeKernels() error {
 	}
 	boundary := c.userValues()
 	done := 0
-	return inParallel(c.ctx, c.Workers, len(c.kernels), func(i int) error {
+	err := inParallel(c.ctx, c.Workers, len(c.kernels), func(i int) error {
 		k := c.kernels[i]
+		k.dump = &kernelDump{Debug: &c.Debug, kernel: k.name}
 		if err := k.build(cpu, boundary); err != nil {
 			return nodeError(k.node, strings.Join(k.ops, "+"), err)
 		}
 		return nil
 	}, func() { done++; c.progress("kernels", done, len(c.kernels)) })
+	if err == nil && c.Debug.stopsLoops() {
+		err = c.Debug.stopped()
+	}
+	return err
 }
 
 // userValues are the values whose memory the caller owns: it need not be aligned.
@@ -178,6 +185,7 @@ func (k *kernel) params() []*graph.Value { return slices.Concat(k.in, k.outs) }
 // build schedules k and writes its code.
 func (k *kernel) build(cpu impl.CPU, user map[*graph.Value]bool) error {
 	f := k.low.Func
+	dumped := k.dump.loop("lowered", f)
 	for i, v := range k.params() {
 		if user[v] {
 			f.Params[i].Align = 0
@@ -191,7 +199,17 @@ func (k *kernel) build(cpu impl.CPU, user map[*graph.Value]bool) error {
 		k.plan = plan
 	}
 	f = k.plan.Schedule.Func
-	err := pipeline.Run(looppass.Table, f, pipeline.Options[*loop.Func]{Verify: func(f *loop.Func) error { return loop.Verify(f) }})
+	dumped = errors.Join(dumped, k.dump.loop("schedule", f))
+	err := pipeline.Run(looppass.Table, f, pipeline.Options[*loop.Func]{
+		StopAt: k.dump.Stop,
+		Verify: func(f *loop.Func) error { return loop.Verify(f) },
+		After: func(name string, f *loop.Func, _ time.Duration) {
+			dumped = errors.Join(dumped, k.dump.loop(name, f))
+		},
+	})
+	if err == nil && (dumped != nil || k.dump.stopsLoops()) {
+		return dumped
+	}
 	if err != nil {
 		return fmt.Errorf("%w\nschedule:\n%s", err, k.plan.Schedule)
 	}

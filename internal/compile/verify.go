@@ -82,6 +82,7 @@ func Verify(ctx context.Context, g *graph.Graph, o Options) ([]VerifyRow, error)
 func VerifyOperators(ctx context.Context, g *graph.Graph, o Options) ([]VerifyRow, error) {
 	single := o
 	single.Code, single.PrintBefore, single.PrintAfter, single.Times, single.Progress = nil, nil, nil, nil, nil
+	single.Debug = Debug{}
 	var rows []VerifyRow
 	done := 0
 	_, err := grapheval.Watch(g, verifyInputs(g), func(n *graph.Node, in, out []*tensor.Tensor) error {
