@@ -36,6 +36,8 @@ func TestNetworks(t *testing.T) {
 			variants = append(variants, variant{"without " + p.Name, Options{Level: 4, Disabled: []string{p.Name}}})
 		}
 	}
+	variants = append(variants,
+		variant{"wide vectors", Options{Level: 3, Target: registers(t, 512, 32)}}, variant{"narrow vectors", Options{Level: 3, Target: registers(t, 128, 32)}})
 	tgt := resolve(t, "llvm")
 	for seed := range samples {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -49,12 +51,14 @@ func TestNetworks(t *testing.T) {
 					t.Fatal(err)
 				}
 				text = g.String()
-				v.Options.Target, v.Options.Workers = tgt, 2
+				if v.Options.Workers = 2; v.Options.Target == nil {
+					v.Options.Target = tgt
+				}
 				res, err := Compile(context.Background(), g, v.Options)
 				if err != nil {
 					t.Fatalf("%s: %v\n%s", v.name, err, text)
 				}
-				if err := sameOutputs(res, in, want); err != nil {
+				if err := sameOutputs(res, in, want, 1, 2, 7); err != nil {
 					t.Errorf("%s: %v\n%s\n%s", v.name, err, text, g)
 				}
 			}
@@ -63,13 +67,13 @@ func TestNetworks(t *testing.T) {
 }
 
 // sameOutputs runs a module with several numbers of workers.
-func sameOutputs(res *Result, in, want []*tensor.Tensor) error {
+func sameOutputs(res *Result, in, want []*tensor.Tensor, workers ...int) error {
 	res.Contents.Manifest.MaxWorkers = 0 // small models would keep to one worker
 	var first []*tensor.Tensor
-	for _, workers := range []int{1, 2, 7} {
-		got, err := res.Execute(in, workers)
+	for _, n := range workers {
+		got, err := res.Execute(in, n)
 		if err != nil {
-			return fmt.Errorf("%d workers: %w", workers, err)
+			return fmt.Errorf("%d workers: %w", n, err)
 		}
 		for i := range want {
 			diff, err := difference(want[i], got[i])
@@ -77,10 +81,10 @@ func sameOutputs(res *Result, in, want []*tensor.Tensor) error {
 				return fmt.Errorf("output %d: %w", i, err)
 			}
 			if !(diff <= networkTolerance) {
-				return fmt.Errorf("%d workers: output %d differs by %g", workers, i, diff)
+				return fmt.Errorf("%d workers: output %d differs by %g", n, i, diff)
 			}
 			if first != nil && !bytes.Equal(first[i].Data, got[i].Data) {
-				return fmt.Errorf("output %d has other bytes for %d workers than for one", i, workers)
+				return fmt.Errorf("output %d has other bytes for %d workers than for %d", i, n, workers[0])
 			}
 		}
 		first = got
