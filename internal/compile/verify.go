@@ -80,6 +80,9 @@ func Verify(ctx context.Context, g *graph.Graph, o Options) ([]VerifyRow, error)
 // and compares its results. It tells which operator is wrong, and misses what goes wrong between operators: fusion,
 // layouts, memory. A node that does not compile has a row that is not OK.
 func VerifyOperators(ctx context.Context, g *graph.Graph, o Options) ([]VerifyRow, error) {
+	if err := wantSingle(g); err != nil {
+		return nil, err
+	}
 	single := o
 	single.Code, single.PrintBefore, single.PrintAfter, single.Times, single.Progress = nil, nil, nil, nil, nil
 	single.Debug = Debug{}
@@ -106,6 +109,19 @@ func VerifyOperators(ctx context.Context, g *graph.Graph, o Options) ([]VerifyRo
 		return nil
 	})
 	return rows, err
+}
+
+// wantSingle reports what keeps nodes of g from being compiled each by itself: blocked layouts, which the caller's
+// tensors do not have, and groups.
+func wantSingle(g *graph.Graph) error {
+	for _, n := range g.Nodes {
+		blocked := slices.ContainsFunc(n.Out, func(v *graph.Value) bool { return v.Type.Layout != "" })
+		if blocked || len(n.Sub) > 0 {
+			return fmt.Errorf("layouts are chosen or nodes fused already, at %s %v: compare the operators of the model, or of the dump of an earlier pass",
+				n.Op.Name, n.Origin)
+		}
+	}
+	return nil
 }
 
 func (o *Options) report(phase string, done, total int) {

@@ -3,6 +3,7 @@ package compile
 import (
 	"context"
 	"math"
+	"strings"
 	"testing"
 
 	"lathe/internal/graph"
@@ -27,6 +28,22 @@ func TestVerify(t *testing.T) {
 		if !r.OK || r.Tolerance != 1e-5 || len(r.Nodes) == 0 {
 			t.Errorf("%+v", r)
 		}
+	}
+}
+
+// TestVerifyOperatorsOfCompiledGraph: what is laid out or fused has no operators to compare one by one.
+func TestVerifyOperatorsOfCompiledGraph(t *testing.T) {
+	o := Options{Target: resolve(t, "llvm"), Level: 3, Workers: 1}
+	g := &graph.Graph{Name: "main"}
+	n, err := g.Apply(ops.Add, op.None{}, g.Input("x", types.Of(types.F32, 1, 8)), g.Input("y", types.Of(types.F32, 1, 8)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.Out[0].Name = "z"
+	n.Out[0].Type.Layout = "AB8b"
+	g.Outputs = n.Out
+	if _, err := VerifyOperators(context.Background(), g, o); err == nil || !strings.Contains(err.Error(), "earlier pass") {
+		t.Error(err)
 	}
 }
 
