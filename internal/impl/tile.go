@@ -111,8 +111,17 @@ func (k *kernel) applyTile(out, acc, lane, rowLoop, vecLoop string, t Tile) ([]s
 			outer = append(outer, n)
 		}
 	}
+	shared := len(outer) // loops to divide among workers
 	if rowLoop != "" {
-		outer = append(outer, rowLoop)
+		o, i, err := k.shareRows(outer, rowLoop)
+		if err != nil {
+			return nil, err
+		}
+		if o != "" {
+			outer = append(outer, o)
+			shared++
+		}
+		outer = append(outer, i)
 	}
 	if len(outer) == 0 { // the output is one tile: a loop of one iteration holds the accumulators
 		o, i, err := k.s.Split(lane, k.s.Extent(lane))
@@ -139,11 +148,25 @@ func (k *kernel) applyTile(out, acc, lane, rowLoop, vecLoop string, t Tile) ([]s
 	if err := k.scheduleAcc(acc, at, accLoop(out, acc, base(vecLoop)), k.s.Extent(lane)); err != nil {
 		return nil, err
 	}
-	// The loop that holds the accumulators is divided only when it is the only one.
-	if len(outer) > 1 {
-		return outer[:len(outer)-1], nil
+	return outer[:max(shared, 1)], nil
+}
+
+// shares is the number of pieces of work from which on any small number of workers is kept about evenly busy.
+const shares = 12
+
+// shareRows splits the loop over tiles of rows when the loops outside it are too few to divide: into pieces for the
+// workers and the tiles of a piece, whose borders stay apart from their interior.
+func (k *kernel) shareRows(outer []string, rowLoop string) (pieces, tiles string, err error) {
+	have := 1
+	for _, n := range outer {
+		have *= k.s.Extent(n)
 	}
-	return outer, nil
+	n := k.s.Extent(rowLoop)
+	if have >= shares || n < 2 {
+		return "", rowLoop, nil
+	}
+	count := min(n, (shares+have-1)/have)
+	return k.s.Split(rowLoop, (n+count-1)/count)
 }
 
 // splitTile divides a loop by the tile size; a loop that is one tile as a whole gets an outer loop of one iteration.
