@@ -37,9 +37,12 @@ func (r *report) add(w row) {
 		fmt.Printf("%-20s %3d %s\n", w.Model, w.Threads, w.Error)
 		return
 	}
-	ort, ratio, quiet, cpu, share := "-", "-", "-", "-", "-"
+	ort, ratio, quiet, cpu, share, distance := "-", "-", "-", "-", "-", "-"
 	if w.ORT != nil {
 		ort, ratio, quiet = fmt.Sprintf("%.2f", w.ORT.Median), fmt.Sprintf("%.2f", w.Ratio), fmt.Sprintf("%.2f", w.QuietRatio)
+	}
+	if w.ORT != nil {
+		distance = fmt.Sprintf("%.1e", w.Difference)
 	}
 	if w.CPURatio > 0 {
 		cpu = fmt.Sprintf("%.2f", w.CPURatio)
@@ -51,8 +54,8 @@ func (r *report) add(w row) {
 	if !w.agrees() {
 		mark = "  OUTPUTS DIFFER"
 	}
-	fmt.Printf("%-20s %3d %9.2f %9s %6s %6s %6s %8.1f %6s %9.2f %10.0f %7.0f %9.1e%s\n", w.Model, w.Threads, w.Lathe.Median, ort, ratio, quiet, cpu,
-		w.GFLOPS, share, w.Compile.Seconds, w.Compile.PeakMB, w.RunPeakMB, w.Difference, mark)
+	fmt.Printf("%-20s %3d %9.2f %9s %6s %6s %6s %8.1f %6s %9.2f %10.0f %7.0f %9s%s\n", w.Model, w.Threads, w.Lathe.Median, ort, ratio, quiet, cpu,
+		w.GFLOPS, share, w.Compile.Seconds, w.Compile.PeakMB, w.RunPeakMB, distance, mark)
 }
 
 // foot prints the geometric mean of the ratios by number of threads, and how long threads went on after a run.
