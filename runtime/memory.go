@@ -30,9 +30,11 @@ const (
 	barrierSize      = 192
 )
 
-// barrierSpin is the number of pauses a worker spends at a barrier before it sleeps: 1000 take 10 to 40 µs, a little
-// more than falling asleep and waking up cost. With more workers than CPUs the others cannot arrive meanwhile.
-const barrierSpin = 1000
+// barrierSpin is the number of pauses a worker spends at a barrier before it sleeps: 30000 take 0.3 to 1 ms, about a
+// kernel's time. Workers finish a kernel some tens of microseconds apart, and waking a sleeper takes as long or, in a
+// virtual machine, several times longer, so that who sleeps at one barrier is late at the next. Nobody spins between
+// runs, nor where there are more workers than cores.
+const barrierSpin = 30000
 
 // cacheLine separates what different workers write; the context's parts and all tensors start at a multiple of it.
 const cacheLine = 64
