@@ -138,6 +138,11 @@ func (c *compiler) graphJSON() *bundle.GraphJSON {
 		}
 		add(n, k.outs...)
 	}
+	for _, o := range c.outputs() {
+		if _, ok := entryOf[o]; !ok { // it has no elements, so that no kernel writes it
+			add(bundle.GraphNode{Op: "tvm_op", Name: o.Name, Call: &bundle.GraphCall{FuncName: "__nop", NumOutputs: 1}}, o)
+		}
+	}
 	g.NodeRowPtr = append(g.NodeRowPtr, len(g.Attrs.DType))
 	for _, o := range c.outputs() {
 		g.Heads = append(g.Heads, entryOf[o])

@@ -34,6 +34,22 @@ const (
 	approximateLevel  = 4
 )
 
+// quantisedTolerance is for networks that round to quantised steps: where float32 and the reference's float64 fall on
+// two sides of a tie they differ by a step, of 2^-8 of the range, and later layers carry it on. The operators by
+// themselves have no such allowance.
+const quantisedTolerance = 0.05
+
+const quantisedNote = "the network rounds to quantised steps, which float32 and float64 may do differently; --per-op is exact about each operator"
+
+func quantised(g *graph.Graph) bool {
+	return slices.ContainsFunc(g.Nodes, func(n *graph.Node) bool {
+		if n.Op == ops.Quantize || n.Op == ops.Requantize {
+			return true
+		}
+		return slices.ContainsFunc(n.Sub, quantised)
+	})
+}
+
 // Verify compiles g, runs it on inputs that are random but the same each time, and compares the outputs with the
 // operators' own evaluation. It does not change g.
 func Verify(ctx context.Context, g *graph.Graph, o Options) ([]VerifyRow, error) {
@@ -71,7 +87,16 @@ func Verify(ctx context.Context, g *graph.Graph, o Options) ([]VerifyRow, error)
 			nodes = v.Def.Origin
 		}
 		expected := actual(want[i], extents[v], func(v *graph.Value) *tensor.Tensor { return counts[v] })
-		rows = append(rows, compareRow(v.Name, nodes, expected, got[i], networkFactor*o.tolerance(expected.DType)))
+		allowed := networkFactor * o.tolerance(expected.DType)
+		steps := quantised(g)
+		if steps {
+			allowed = quantisedTolerance
+		}
+		row := compareRow(v.Name, nodes, expected, got[i], allowed)
+		if steps && row.Note == "" {
+			row.Note = quantisedNote
+		}
+		rows = append(rows, row)
 	}
 	return rows, nil
 }

@@ -99,3 +99,18 @@ func TestDifference(t *testing.T) {
 		t.Error("tensors of different shapes have a difference")
 	}
 }
+
+// TestEmptyOutput: an output without elements has no kernel, and a place in the package all the same.
+func TestEmptyOutput(t *testing.T) {
+	g := &graph.Graph{Name: "main"}
+	n, err := g.Apply(ops.Add, op.None{}, g.Input("x", types.Of(types.F32, 0, 3)), g.Input("y", types.Of(types.F32, 0, 3)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.Out[0].Name = "z"
+	g.Outputs = n.Out
+	rows, err := Verify(context.Background(), g, Options{Target: resolve(t, "llvm"), Level: 3, Workers: 1})
+	if err != nil || len(rows) != 1 || !rows[0].OK {
+		t.Errorf("%+v, %v", rows, err)
+	}
+}
