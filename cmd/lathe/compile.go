@@ -96,7 +96,7 @@ func (a *app) compileCommand() *cobra.Command {
 	f.target.define(cmd)
 	f.model.define(cmd)
 	fs.StringVarP(&f.output, "output", "o", "module.tar", "`package` to write: a tar, or NAME.so for the files NAME.so, NAME.json and NAME.params (default module.tar)")
-	numberVar(fs, &f.optLevel, "opt-level", "O", 3, 0, 4, "optimisation level, 0 to 4; 4 allows approximate functions")
+	numberVar(fs, &f.optLevel, "opt-level", "O", 3, 0, 4, "optimisation level, 0 to 4; 4 is for approximate functions, of which there are none yet")
 	fs.StringVar(&f.disabledPass, "disabled-pass", "", "`passes` to leave out, separated by commas ('lathe passes' lists them)")
 	fs.StringArrayVar(&f.desiredLayout, "desired-layout", nil, "`layout` of convolutions, such as NHWC or NHWC:OHWI (default: chosen for the target)")
 	annotate(cmd, "desired-layout", several)
@@ -166,9 +166,9 @@ func (f *compileFlags) options(out io.Writer) (lathe.CompileOptions, error) {
 		to         *[]string
 		known      []string
 	}{
-		{"disabled-pass", f.disabledPass, &o.DisabledPasses, passNames()},
-		{"print-ir-before", f.printBefore, &o.PrintIRBefore, passNames()},
-		{"print-ir-after", f.printAfter, &o.PrintIRAfter, passNames()},
+		{"disabled-pass", f.disabledPass, &o.DisabledPasses, passNames(optionalPass)},
+		{"print-ir-before", f.printBefore, &o.PrintIRBefore, passNames(anyPass)},
+		{"print-ir-after", f.printAfter, &o.PrintIRAfter, passNames(anyPass)},
 		{"dump-code", f.dumpCode, &o.DumpCode, dumpFormats},
 	} {
 		for _, name := range commaList(l.text) {
@@ -184,10 +184,16 @@ func (f *compileFlags) options(out io.Writer) (lathe.CompileOptions, error) {
 	return o, nil
 }
 
-func passNames() []string {
+func anyPass(lathe.PassInfo) bool        { return true }
+func optionalPass(p lathe.PassInfo) bool { return !p.Required }
+
+// passNames lists the passes that fit: those without which nothing can be compiled cannot be left out.
+func passNames(fit func(lathe.PassInfo) bool) []string {
 	var names []string
 	for _, p := range lathe.Passes() {
-		names = append(names, p.Name)
+		if fit(p) {
+			names = append(names, p.Name)
+		}
 	}
 	return names
 }

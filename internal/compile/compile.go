@@ -65,6 +65,9 @@ type KernelInfo struct {
 // Compile compiles g, which it changes.
 func Compile(ctx context.Context, g *graph.Graph, o Options) (*Result, error) {
 	c := &compiler{Options: o, ctx: ctx, graph: g, res: &Result{Code: map[string]string{}}}
+	if c.Target.Arch == target.ARM {
+		return nil, fmt.Errorf("target %s: 32-bit targets are not supported yet", c.Target.Triple)
+	}
 	if c.Module == "" {
 		c.Module = "default"
 	}
@@ -162,8 +165,8 @@ func (c *compiler) graphPipeline() []pipeline.Pass[*pass.Context] {
 	return pass.Table
 }
 
-func (c *compiler) printIR(when string, wanted []string, name string, g *graph.Graph) {
+func (c *compiler) printIR(when string, wanted []string, name string, ir fmt.Stringer) {
 	if c.IR != nil && (slices.Contains(wanted, name) || slices.Contains(wanted, "all")) {
-		fmt.Fprintf(c.IR, "// %s %s\n%s\n", when, name, g)
+		fmt.Fprintf(c.IR, "// %s %s\n%s\n", when, name, ir)
 	}
 }

@@ -62,10 +62,14 @@ func (c *compiler) makeKernels() error {
 	}
 	boundary := c.userValues()
 	done := 0
-	err := inParallel(c.ctx, c.Workers, len(c.kernels), func(i int) error {
+	workers := c.Workers
+	if c.IR != nil && len(c.PrintBefore)+len(c.PrintAfter) > 0 {
+		workers = 1 // what is printed comes in order
+	}
+	err := inParallel(c.ctx, workers, len(c.kernels), func(i int) error {
 		k := c.kernels[i]
 		k.dump = &kernelDump{Debug: &c.Debug, kernel: k.name}
-		if err := k.build(cpu, boundary); err != nil {
+		if err := c.build(k, cpu, boundary); err != nil {
 			return nodeError(k.node, strings.Join(k.ops, "+"), err)
 		}
 		return nil
@@ -183,7 +187,7 @@ func scalarConst(values map[string]*graph.Value) func(*te.Stage) (expr.Expr, boo
 func (k *kernel) params() []*graph.Value { return slices.Concat(k.in, k.outs) }
 
 // build schedules k and writes its code.
-func (k *kernel) build(cpu impl.CPU, user map[*graph.Value]bool) error {
+func (c *compiler) build(k *kernel, cpu impl.CPU, user map[*graph.Value]bool) error {
 	f := k.low.Func
 	dumped := k.dump.loop("lowered", f)
 	for i, v := range k.params() {
@@ -202,8 +206,10 @@ func (k *kernel) build(cpu impl.CPU, user map[*graph.Value]bool) error {
 	dumped = errors.Join(dumped, k.dump.loop("schedule", f))
 	err := pipeline.Run(looppass.Table, f, pipeline.Options[*loop.Func]{
 		StopAt: k.dump.Stop,
-		Verify: func(f *loop.Func) error { return loop.Verify(f) },
+		Verify: func(f *loop.Func) error { return loop.Verify(f, loop.NoBlocks) },
+		Before: func(name string, f *loop.Func) { c.printIR("before", c.PrintBefore, name, f) },
 		After: func(name string, f *loop.Func, _ time.Duration) {
+			c.printIR("after", c.PrintAfter, name, f)
 			dumped = errors.Join(dumped, k.dump.loop(name, f))
 		},
 	})
