@@ -95,7 +95,7 @@ func (d *Debug) setting(word string) error {
 		}
 		switch {
 		case s.value && value == "":
-			return fmt.Errorf("%s needs a value, %s=...", name, name)
+			return fmt.Errorf("%s needs a value: write %s=VALUE", name, name)
 		case !s.value && hasValue:
 			return fmt.Errorf("%s takes no value", name)
 		}

@@ -90,6 +90,7 @@ func TestCheckAttrs(t *testing.T) {
 			t.Error(err)
 		}
 	}
+	//lint:ignore U1000 the field is there to be refused
 	type hidden struct{ axis int }
 	type twins struct{ OutDType, OutDtype int }
 	type node struct{ Next []node }

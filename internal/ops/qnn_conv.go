@@ -88,31 +88,9 @@ func qnnConvEval(a ConvAttrs, in []*tensor.Tensor, out *tensor.Tensor) {
 
 func qnnConvCompute(a ConvAttrs, in []*te.Stage, out types.Tensor) *te.Stage {
 	x, xz, w, wz := in[0], in[1], in[2], in[3]
-	ws := a.mustWindows(x.Type.Shape, w.Type.Shape)
-	perIn, perOut := w.Type.Shape[1], w.Type.Shape[0]/a.Groups
-	depthwise := a.Groups > 1 && perIn == 1
-	extents := sizes(ws)
-	if !depthwise {
-		extents = append([]int{perIn}, extents...)
-	}
-	y := te.Fold("qnn_conv", out, te.Sum, extents, func(i, r []expr.Expr) expr.Expr {
-		c, from := expr.Expr(expr.Index(0)), i[1]
-		if depthwise {
-			from = quotient(i[1], perOut)
-		} else {
-			c, r = r[0], r[1:]
-			if from = c; a.Groups > 1 {
-				from = expr.Add(scaled(perIn, quotient(i[1], perOut), 0), c)
-			}
-		}
-		at, inside := indices(ws, i[2:], r)
-		p := shifted(x.At(append([]expr.Expr{i[0], from}, at...)...), perChannel.at(xz, nil))
-		q := shifted(w.At(append([]expr.Expr{i[1], c}, r...)...), perChannel.at(wz, i[1:2]))
-		product := expr.Mul(p, q)
-		return expr.If(inside, product, zero(product))
+	return a.fold("qnn_conv", x, w, out, func(v, u, o expr.Expr) expr.Expr {
+		return expr.Mul(shifted(v, perChannel.at(xz, nil)), shifted(u, perChannel.at(wz, []expr.Expr{o})))
 	})
-	y.Tag = "conv"
-	return y
 }
 
 // shifted is a quantised number less its zero point, in int32.

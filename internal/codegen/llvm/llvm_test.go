@@ -149,9 +149,8 @@ func TestRandom(t *testing.T) {
 	}
 	type trial struct {
 		*tetest.Case
-		blocks *loop.Func
-		text   string
-		args   func() ([]*tensor.Tensor, error)
+		text string
+		args func() ([]*tensor.Tensor, error)
 	}
 	var trials []trial
 	var funcs []*loop.Func

@@ -51,7 +51,6 @@ type machine struct {
 	compiler eval.Compiler
 	memory   map[*loop.Buffer]*memory
 	around   []*memory // scratch allocated outside of parallel loops
-	parallel bool      // compiling inside a parallel loop
 	scope    []*expr.Var
 
 	worker, workers uint64
