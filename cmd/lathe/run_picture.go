@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -135,11 +136,22 @@ func (f *pictureFlags) input(set *inputSet) (runtime.TensorInfo, string, error) 
 			open = append(open, t)
 		}
 	}
+	if name, _, ok := strings.Cut(f.path, "="); ok && !fileExists(f.path) {
+		return runtime.TensorInfo{}, "", fmt.Errorf("--image %s: the model has no input '%s'. Expected inputs: %s", f.path, name, inputNames(set.module))
+	}
+	if len(open) == 0 {
+		return runtime.TensorInfo{}, "", fmt.Errorf("--image: no input is left for a picture: those with three dimensions or more have values from --inputs, or there are none")
+	}
 	if len(open) != 1 {
 		return runtime.TensorInfo{}, "", fmt.Errorf("--image: %d inputs could take a picture; name one: --image INPUT=FILE, with INPUT one of %s",
 			len(open), inputNames(set.module))
 	}
 	return open[0], f.path, nil
+}
+
+func fileExists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // printPicture prints the lines of the C++ runner that users of TVM know.

@@ -157,7 +157,7 @@ func TestRunErrors(t *testing.T) {
 		{"shape", []string{"-i", shape}, "got float32[4], the model expects float32[1 4]"},
 		{"value", []string{"-i", value}, "cannot hold the value 4.294967296e+09 at position 0"},
 		{"no file", []string{"-i", "absent.npz"}, "absent.npz"},
-		{"picture", []string{"--image", "absent.png"}, "0 inputs could take a picture; name one"},
+		{"picture", []string{"--image", "absent.png"}, "no input is left for a picture"},
 		{"labels", []string{"--labels", "absent.txt"}, "absent.txt"},
 		{"output", []string{"-o", filepath.Join(t.TempDir(), "no", "such", "dir.npz")}, "writing"},
 	} {
