@@ -136,3 +136,46 @@ func TestWriteFile(t *testing.T) {
 		t.Errorf("the file holds %q", b)
 	}
 }
+
+// What the command reads is not written over, whatever the path is called.
+func TestOutputIsNotInput(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, name := range []string{"model.onnx", "m.tar"} {
+		if err := os.WriteFile(name, []byte("kept"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(name, "link-"+name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, line := range []string{
+		"compile -o model.onnx model.onnx", "compile -o ./link-model.onnx model.onnx",
+		"run -o m.tar m.tar", "run -o m.tar link-m.tar", "run -i model.onnx -o model.onnx m.tar",
+	} {
+		_, errs, code := latheCommand(t, strings.Fields(line)...)
+		if code != exitFailed || !strings.Contains(errs, "the command reads this file") {
+			t.Errorf("%s: exit code %d, %s", line, code, errs)
+		}
+	}
+	for _, name := range []string{"model.onnx", "m.tar"} {
+		if b, err := os.ReadFile(name); err != nil || string(b) != "kept" {
+			t.Errorf("%s: %q, %v", name, b, err)
+		}
+	}
+}
+
+// Output that is lost is an error of every command.
+func TestLostOutput(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer full.Close()
+	for _, line := range []string{"--help", "version", "passes"} {
+		var errs strings.Builder
+		code := (&app{out: full, err: &errs}).run(t.Context(), strings.Fields(line))
+		if code != exitFailed || !strings.Contains(errs.String(), "no space left") {
+			t.Errorf("%s: exit code %d, %s", line, code, errs.String())
+		}
+	}
+}

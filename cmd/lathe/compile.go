@@ -23,7 +23,7 @@ var (
 
 // unusableCompile are tvmc's flags of compile that do not work yet.
 var unusableCompile = []unusableFlag{
-	{name: "tuning-records", harmless: []string{""}},
+	{name: "tuning-records", harmless: []string{""}, why: "there is no tuner yet; leave the flag out: schedules come from rules"},
 	{name: "desired-layout-ops"},
 	{name: "mixed-precision", isSwitch: true},
 	{name: "mixed-precision-ops"},
@@ -120,6 +120,9 @@ func (a *app) compile(ctx context.Context, f *compileFlags, path string) error {
 	if err != nil {
 		return err
 	}
+	if err := notOver(f.output, path); err != nil {
+		return err
+	}
 	o.Notes, o.Progress = notes, bar.show
 	start := time.Now()
 	model, err := f.model.load(path, notes)
@@ -158,6 +161,9 @@ func (f *compileFlags) options(out io.Writer) (lathe.CompileOptions, error) {
 	if o.Target, err = f.target.resolve(); err != nil {
 		return o, err
 	}
+	if strings.ContainsFunc(f.moduleName, notInSymbol) {
+		return o, &usageError{f.command, fmt.Errorf("flag --module-name %s: must consist of letters, digits and underscores", f.moduleName)}
+	}
 	if f.printTimes {
 		o.PrintPassTimes = out
 	}
@@ -182,6 +188,10 @@ func (f *compileFlags) options(out io.Writer) (lathe.CompileOptions, error) {
 		}
 	}
 	return o, nil
+}
+
+func notInSymbol(r rune) bool {
+	return r != '_' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
 }
 
 func anyPass(lathe.PassInfo) bool        { return true }
@@ -211,12 +221,12 @@ func (f *modelFlags) define(cmd *cobra.Command) {
 }
 
 func (f *modelFlags) load(path string, notes func(string)) (*lathe.Model, error) {
-	if st, err := os.Stat(path); err != nil || st.IsDir() {
+	st, err := os.Stat(path)
+	switch {
+	case err != nil || st.IsDir():
 		return nil, fmt.Errorf("input file %q doesn't exist, is a broken symbolic link, or a directory", path)
+	case !st.Mode().IsRegular():
+		return nil, fmt.Errorf("input file %q is a device or a pipe; models are mapped into memory and must be files", path)
 	}
-	m, err := lathe.Load(path, lathe.LoadOptions{Format: f.format, Shapes: f.shapes, Notes: notes})
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return m, nil
+	return lathe.Load(path, lathe.LoadOptions{Format: f.format, Shapes: f.shapes, Notes: notes})
 }

@@ -71,7 +71,7 @@ func (a *app) tuneCommand() *cobra.Command {
 					return cmd.Help()
 				}
 			}
-			return &unsupportedError{what: "command tune"}
+			return &unsupportedError{"command tune", "there is no tuner yet; compile chooses schedules by itself"}
 		},
 	}
 	return cmd

@@ -47,7 +47,12 @@ func (a *app) run(ctx context.Context, args []string) int {
 		fmt.Fprint(a.out, compile.DebugHelp)
 		return exitOK
 	}
+	out := &loss{Writer: a.out}
+	a.out = out
 	err := a.execute(ctx, args)
+	if err == nil {
+		err = out.err
+	}
 	var usage *usageError
 	switch {
 	case err == nil:

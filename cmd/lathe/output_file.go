@@ -1,11 +1,41 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
+
+// notOver refuses to write to out when that is one of the files the command reads, under any name.
+func notOver(out string, read ...string) error {
+	to, err := os.Stat(out)
+	if err != nil || !to.Mode().IsRegular() {
+		return nil
+	}
+	for _, path := range read {
+		if from, err := os.Stat(path); err == nil && os.SameFile(from, to) {
+			return fmt.Errorf("writing %s: the command reads this file; name another for the output", out)
+		}
+	}
+	return nil
+}
+
+// loss remembers the first write that failed, so that output which got lost is an error of the command.
+type loss struct {
+	io.Writer
+	err error
+}
+
+func (l *loss) Write(b []byte) (int, error) {
+	n, err := l.Writer.Write(b)
+	if l.err == nil {
+		l.err = err
+	}
+	return n, err
+}
 
 // writeFile gives path its new content when all of it is written; until then readers see the old one. Devices and pipes
 // are written directly.
@@ -16,20 +46,20 @@ func writeFile(path string, write func(io.Writer) error) (err error) {
 	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)
 		if err != nil {
-			return err
+			return fmt.Errorf("writing %s: %w", path, cause(err))
 		}
 		defer f.Close()
 		return write(f)
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
 	if err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
+		return fmt.Errorf("writing %s: cannot write in %s: %w", path, filepath.Dir(path), cause(err))
 	}
 	defer func() {
 		if err != nil {
 			f.Close()
 			os.Remove(f.Name())
-			err = fmt.Errorf("writing %s: %w", path, err)
+			err = fmt.Errorf("writing %s: %w", path, cause(err))
 		}
 	}()
 	if err := write(f); err != nil {
@@ -42,4 +72,12 @@ func writeFile(path string, write func(io.Writer) error) (err error) {
 		return err
 	}
 	return os.Rename(f.Name(), path)
+}
+
+// cause is err without the name of the file, which may be a temporary one.
+func cause(err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return e.Err
+	}
+	return err
 }

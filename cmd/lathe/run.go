@@ -38,6 +38,7 @@ type runFlags struct {
 	threads         int
 	picture         pictureFlags
 	labels          string
+	fillChosen      bool // --fill-mode was given
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -73,6 +74,7 @@ A picture becomes the input by a preset, which --resize, --crop, --mean, --std, 
 					a.note("--" + name + " has no effect without --print-time")
 				}
 			}
+			f.fillChosen = cmd.Flags().Changed("fill-mode")
 			if f.labels != "" && !cmd.Flags().Changed("print-top") {
 				f.printTop = 5
 			}
@@ -101,6 +103,9 @@ A picture becomes the input by a preset, which --resize, --crop, --mean, --std, 
 }
 
 func (a *app) runPackage(ctx context.Context, f *runFlags, path string) error {
+	if err := notOver(f.outputs, path, f.inputs, f.labels); err != nil {
+		return err
+	}
 	labels, err := readLabels(f.labels)
 	if err != nil {
 		return err
@@ -130,9 +135,13 @@ func (a *app) runPackage(ctx context.Context, f *runFlags, path string) error {
 			return err
 		}
 	}
+	missing := set.missing()
 	set.fill(f.fill)
 	if err := set.apply(); err != nil {
 		return err
+	}
+	if f.inputs+f.picture.path != "" && len(missing) > 0 && !f.fillChosen {
+		a.note(fmt.Sprintf("no values are given for %s: filled with random numbers (--fill-mode chooses)", strings.Join(missing, ", ")))
 	}
 	if err := m.Run(); err != nil {
 		return fmt.Errorf("%s: %w", path, err)

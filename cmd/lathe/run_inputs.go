@@ -57,6 +57,17 @@ func (s *inputSet) fromArrays(arrays []npz.Array) error {
 	return nil
 }
 
+// missing lists the inputs without a value, as the message about unknown inputs does.
+func (s *inputSet) missing() []string {
+	var names []string
+	for _, t := range s.module.Inputs() {
+		if _, ok := s.values[t.Name]; !ok {
+			names = append(names, "'"+t.Name+"'")
+		}
+	}
+	return names
+}
+
 // apply copies the values into the module.
 func (s *inputSet) apply() error {
 	for _, t := range s.module.Inputs() {
