@@ -61,7 +61,7 @@ func Load(path string, o LoadOptions) (*Model, error) {
 		}
 	}
 	if format != "onnx" && format != graphFormat {
-		return nil, fmt.Errorf("%s: model format %s is not supported yet; onnx is", path, format)
+		return nil, fmt.Errorf("%s: model format %s is not supported yet: convert the model to ONNX", path, format)
 	}
 	sum, err := hashFile(path)
 	if err != nil {
