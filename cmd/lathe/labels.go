@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
 // maxLabels bounds the ids a file of names may use.
@@ -37,7 +36,7 @@ func readLabels(path string) ([]string, error) {
 }
 
 func parseLabels(text string) ([]string, error) {
-	if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
+	if strings.ContainsRune(text, 0) {
 		return nil, fmt.Errorf("is not a text file in UTF-8")
 	}
 	text = strings.TrimPrefix(text, "\ufeff")
