@@ -41,7 +41,7 @@ const DebugHelp = `LATHE_DEBUG is a list of these, separated by commas:
   pass=NAME    only dumps whose pass has NAME in it, whatever the case: FuseOps, schedule, LowerBlocks, ll, asm ...
   kernel=NAME  only dumps of kernels with NAME in their name
   stop=PASS    end after this pass ('lathe passes' lists them)
-A dumped graph is a model: lathe compile lathe-debug/07_DeadCodeElimination.graph goes on after that pass.
+A dumped graph is a model: lathe compile lathe-debug/08_DeadCodeElimination.graph goes on after that pass.
 `
 
 // ErrStopped is the error of a compilation that ended where Debug.Stop says.
