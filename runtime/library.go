@@ -1,11 +1,14 @@
 package runtime
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
 	goruntime "runtime"
 	"sync/atomic"
+
+	"unsafe"
 
 	"github.com/ebitengine/purego"
 	"golang.org/x/sys/unix"
@@ -55,6 +58,21 @@ func (l *library) load() error {
 	}
 	if l.entry, err = purego.Dlsym(l.handle, m.RunSymbol()); err != nil {
 		return fmt.Errorf("%s does not export %s", bundle.LibraryName, m.RunSymbol())
+	}
+	return l.checkManifest()
+}
+
+// checkManifest compares the manifest with the digest that the library holds: with other sizes than it was compiled for
+// it would touch memory it was not given. A library without a digest, written by hand, is taken at its word.
+func (l *library) checkManifest() error {
+	m := l.pkg.Manifest
+	at, err := purego.Dlsym(l.handle, m.DigestSymbol())
+	if err != nil {
+		return nil
+	}
+	digest := *(**byte)(unsafe.Pointer(&at)) // memory of the library, which the collector does not know
+	if want := m.Digest(); !bytes.Equal(want[:], unsafe.Slice(digest, len(want))) {
+		return fmt.Errorf("%s was changed since %s was compiled: its sizes do not fit; recompile the model", bundle.ManifestName, bundle.LibraryName)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package bundle
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -64,6 +65,24 @@ func (t TensorInfo) ByteSize() (int, error) { return ByteSize(t.DType, t.Shape) 
 
 // RunSymbol is the name of the library's entry point.
 func (m *Manifest) RunSymbol() string { return "lathe_" + m.Module + "_run" }
+
+// DigestSymbol is the name of 32 bytes in the library: the digest of the manifest it was written with.
+func (m *Manifest) DigestSymbol() string { return "lathe_" + m.Module + "_manifest" }
+
+// Digest identifies what the library relies on: sizes of memory, and types and order of tensors. A library that was built
+// with another digest would read or write past the memory this manifest asks for.
+func (m *Manifest) Digest() [sha256.Size]byte {
+	text := fmt.Sprintf("%d %q %d %d %d %q %q %q", m.ABI, m.Module, m.Workspace, m.Scratch, m.Symbols, tensorTexts(m.Inputs), tensorTexts(m.Outputs), m.Params)
+	return sha256.Sum256([]byte(text))
+}
+
+func tensorTexts(ts []TensorInfo) []string {
+	var list []string
+	for _, t := range ts {
+		list = append(list, fmt.Sprintf("%s %s %v %v", t.Name, t.DType, t.Shape, t.Symbols))
+	}
+	return list
+}
 
 // Marshal checks m and returns lathe.json: indented, with a stable order of keys.
 func (m *Manifest) Marshal() ([]byte, error) {

@@ -83,6 +83,7 @@ func Compile(ctx context.Context, g *graph.Graph, o Options) (*Result, error) {
 		{"memory", c.planMemory},
 		{"code", c.generate},
 		{"package", c.pack},
+		{"link", c.link},
 	} {
 		start := time.Now()
 		if err := ctx.Err(); err != nil {
@@ -108,6 +109,7 @@ type compiler struct {
 	consts  []*constant
 	plan    plan
 	objects []toolchain.Object
+	machine *toolchain.Machine
 	symbols [][]int // by output of the model: the symbol that holds an axis' extent, -1 for none; nil: all are static
 }
 

@@ -21,7 +21,7 @@ var pauses = map[target.Arch]string{
 	target.RISCV64: `call void asm sideeffect ".insn i 0x0F, 0, x0, x0, 0x010", "~{memory}"()`,
 }
 
-// generate compiles the kernels' texts, each once, and the entry, and links them.
+// generate compiles the kernels' texts, each once, and the entry.
 func (c *compiler) generate() error {
 	m, err := toolchain.Open(toolchain.Options{Triple: c.Target.Triple, CPU: c.Target.CPU, Features: c.Target.Attrs, OptLevel: c.Target.OptLevel})
 	if err != nil {
@@ -67,12 +67,24 @@ func (c *compiler) generate() error {
 		c.objects[i] = o
 		return nil
 	}, func() { done++; c.progress("code", done, len(texts)) })
-	if err != nil {
-		return err
+	c.machine = m
+	return err
+}
+
+// link joins the objects and the manifest's digest to the library.
+func (c *compiler) link() error {
+	manifest := c.res.Contents.Manifest
+	var digest strings.Builder
+	for _, b := range manifest.Digest() {
+		fmt.Fprintf(&digest, "\\%02X", b)
 	}
-	lib, err := toolchain.Link(c.objects, toolchain.LinkOptions{
-		Soname: "mod.so", Exports: []string{"lathe_" + c.Module + "_run"}, Triple: c.Target.Triple,
+	text := fmt.Sprintf("@%s = constant [%d x i8] c\"%s\"\n", manifest.DigestSymbol(), len(manifest.Digest()), digest.String())
+	o, err := c.machine.Compile(text, passes)
+	if err != nil {
+		return fmt.Errorf("LLVM: %w", err)
+	}
+	c.res.Contents.Library, err = toolchain.Link(append(c.objects, o), toolchain.LinkOptions{
+		Soname: "mod.so", Exports: []string{manifest.RunSymbol(), manifest.DigestSymbol()}, Triple: c.Target.Triple,
 	})
-	c.res.Contents.Library = lib
 	return err
 }

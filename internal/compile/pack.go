@@ -37,6 +37,9 @@ func (c *compiler) pack() error {
 	c.res.Contents.Params = params
 	c.res.Contents.Graph = c.graphJSON()
 	c.res.Contents.Manifest = c.manifest()
+	for _, p := range params {
+		c.res.Contents.Manifest.Params = append(c.res.Contents.Manifest.Params, p.Name)
+	}
 	for _, k := range c.kernels {
 		c.res.Kernels = append(c.res.Kernels, KernelInfo{k.name, k.plan.Rule, k.plan.Why, k.node.Origin, k.low.Flops(), k.low.Bytes()})
 	}
