@@ -2,6 +2,7 @@ package compile
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -52,7 +53,7 @@ func (c *compiler) entry() string {
 		seen[k.symbol] = true
 		fmt.Fprintf(&b, "declare hidden void @%s(%sptr, i64, i64)\n", k.symbol, strings.Repeat("ptr, ", len(k.params())))
 	}
-	b.WriteString(barrierText)
+	b.WriteString(contextFields.Replace(barrierText))
 	return b.String()
 }
 
@@ -86,6 +87,12 @@ func (c *compiler) step(b *strings.Builder, i int, k *kernel) {
 	fmt.Fprintf(b, "  call void @%s(%s, ptr %%scratch, i64 %%w, i64 %%ws)\n  br label %%s%d\n", k.symbol, strings.Join(args, ", "), i+1)
 }
 
+// contextFields puts the offsets into barrierText.
+var contextFields = strings.NewReplacer(
+	"CTX_BARRIER", strconv.Itoa(ctxBarrier), "CTX_SPIN", strconv.Itoa(ctxSpin), "CTX_WAIT", strconv.Itoa(ctxWait),
+	"CTX_WAKE", strconv.Itoa(ctxWake), "CTX_USER", strconv.Itoa(ctxUser),
+)
+
 // barrierText is the meeting of all workers: the last to arrive resets the counter and advances the generation; the
 // others spin on the generation, and after ctx.spin pauses call ctx.wait where the caller gave one. Sleepers are counted
 // before the generation is checked again, so that a wake-up is never lost.
@@ -95,7 +102,7 @@ entry:
   %alone = icmp ule i32 %workers, 1
   br i1 %alone, label %out, label %arrive
 arrive:
-  %bp = getelementptr i8, ptr %ctx, i64 56
+  %bp = getelementptr i8, ptr %ctx, i64 CTX_BARRIER
   %bar = load ptr, ptr %bp
   %gen = getelementptr i8, ptr %bar, i64 64
   %sleepers = getelementptr i8, ptr %bar, i64 128
@@ -111,16 +118,16 @@ release:
   %any = icmp ne i32 %n, 0
   br i1 %any, label %wake, label %out
 wake:
-  %wakep = getelementptr i8, ptr %ctx, i64 88
+  %wakep = getelementptr i8, ptr %ctx, i64 CTX_WAKE
   %wakef = load ptr, ptr %wakep
-  %u1p = getelementptr i8, ptr %ctx, i64 104
+  %u1p = getelementptr i8, ptr %ctx, i64 CTX_USER
   %u1 = load ptr, ptr %u1p
   call void %wakef(ptr %u1, ptr %gen)
   br label %out
 prepare:
-  %spinp = getelementptr i8, ptr %ctx, i64 76
+  %spinp = getelementptr i8, ptr %ctx, i64 CTX_SPIN
   %limit = load i32, ptr %spinp
-  %waitp = getelementptr i8, ptr %ctx, i64 80
+  %waitp = getelementptr i8, ptr %ctx, i64 CTX_WAIT
   %waitf = load ptr, ptr %waitp
   %canwait = icmp ne ptr %waitf, null
   br label %check
@@ -139,7 +146,7 @@ pause:
   br label %check
 sleep:
   %x1 = atomicrmw add ptr %sleepers, i32 1 seq_cst
-  %u2p = getelementptr i8, ptr %ctx, i64 104
+  %u2p = getelementptr i8, ptr %ctx, i64 CTX_USER
   %u2 = load ptr, ptr %u2p
   call void %waitf(ptr %u2, ptr %gen, i32 %g0)
   %x2 = atomicrmw sub ptr %sleepers, i32 1 seq_cst

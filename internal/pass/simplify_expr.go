@@ -53,7 +53,7 @@ func identity(n *graph.Node) bool {
 	case "concatenate":
 		return same && len(n.In) == 1
 	case "transpose":
-		return same && slices.IsSorted(transposeAxes(n))
+		return same && slices.IsSorted(n.Attrs.(ops.TransposeAttrs).Axes)
 	}
 	return false
 }

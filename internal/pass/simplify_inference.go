@@ -37,19 +37,8 @@ func scaleAndShift(g *graph.Graph, n *graph.Node) (*graph.Value, error) {
 		shape[i] = 1
 	}
 	shape[a.Axis] = x.Type.Shape[a.Axis]
-	var failed error
-	apply := func(d *op.Def, attrs any, in ...*graph.Value) *graph.Value {
-		if failed != nil {
-			return in[0]
-		}
-		m, err := g.Apply(d, attrs, in...)
-		if err != nil {
-			failed = err
-			return in[0]
-		}
-		m.Origin = n.Origin
-		return m.Out[0]
-	}
+	b := &builder{origin: n.Origin}
+	apply := b.apply
 	column := func(v *graph.Value) *graph.Value { return apply(ops.Reshape, ops.ReshapeAttrs{NewShape: shape}, v) }
 	gamma, beta, mean, variance := n.In[1], n.In[2], n.In[3], n.In[4]
 	epsilon := tensor.New(variance.Type.DType, 1)
@@ -58,5 +47,6 @@ func scaleAndShift(g *graph.Graph, n *graph.Node) (*graph.Value, error) {
 	s := apply(ops.Divide, op.None{}, gamma, deviation)
 	t := apply(ops.Subtract, op.None{}, beta, apply(ops.Multiply, op.None{}, mean, s))
 	y := apply(ops.Add, op.None{}, apply(ops.Multiply, op.None{}, x, column(s)), column(t))
-	return y, failed
+	g.Nodes = append(g.Nodes, b.nodes...)
+	return y, b.err
 }

@@ -18,9 +18,8 @@ import (
 
 // Options is what emission needs to know of the target.
 type Options struct {
-	Symbol      string // name of the emitted function
-	VectorBits  int    // preferred vector width, for the function attribute; 0: none
-	ScalarIndex bool   // reserved to targets without 64-bit integers in vectors
+	Symbol     string // name of the emitted function
+	VectorBits int    // preferred vector width, for the function attribute; 0: none
 }
 
 // A Kernel is the text of one module with one function:

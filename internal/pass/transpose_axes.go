@@ -1,8 +1,0 @@
-package pass
-
-import (
-	"lathe/internal/graph"
-	"lathe/internal/ops"
-)
-
-func transposeAxes(n *graph.Node) []int { return n.Attrs.(ops.TransposeAttrs).Axes }
