@@ -70,6 +70,7 @@ type compileFlags struct {
 	printBefore   string
 	printAfter    string
 	moduleName    string
+	explain       string
 }
 
 func (a *app) compileCommand() *cobra.Command {
@@ -105,6 +106,8 @@ func (a *app) compileCommand() *cobra.Command {
 	fs.StringVar(&f.printBefore, "print-ir-before", "", "print the program before these `passes`, separated by commas")
 	fs.StringVar(&f.printAfter, "print-ir-after", "", "print the program after these `passes`, separated by commas")
 	fs.StringVar(&f.moduleName, "module-name", "default", "part of the exported symbol, lathe_`name`_run")
+	fileOrOutputVar(cmd, &f.explain, "explain", "tell what was chosen for each kernel, why, and what time to expect; with `=FILE` there, as JSON if it ends in .json")
+	markOurs(cmd, "explain")
 	addUnusable(cmd, unusableCompile)
 	return cmd
 }
@@ -120,8 +123,10 @@ func (a *app) compile(ctx context.Context, f *compileFlags, path string) error {
 	if err != nil {
 		return err
 	}
-	if err := notOver(f.output, path); err != nil {
-		return err
+	for _, out := range []string{f.output, f.explain} {
+		if err := notOver(out, path); err != nil {
+			return err
+		}
 	}
 	o.Notes, o.Progress = notes, bar.show
 	start := time.Now()
@@ -147,6 +152,12 @@ func (a *app) compile(ctx context.Context, f *compileFlags, path string) error {
 			return fmt.Errorf("--dump-code %s: the compiler gave no such code", format)
 		}
 		if err := writeFile(f.output+"."+format, func(w io.Writer) error { _, err := io.WriteString(w, code); return err }); err != nil {
+			return err
+		}
+	}
+	if f.explain != "" {
+		bar.clear()
+		if err := a.explainPackage(f.output, f.explain); err != nil {
 			return err
 		}
 	}

@@ -17,11 +17,15 @@ import (
 func (a *app) inspectCommand() *cobra.Command {
 	var model modelFlags
 	var steps bool
+	var explain string
 	cmd := &cobra.Command{
 		Use:   "inspect FILE",
 		Short: "tell what a model or a package holds",
 		Args:  oneFile("model or package"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if isPackage(args[0]) && explain != "" {
+				return a.explainPackage(args[0], explain)
+			}
 			if isPackage(args[0]) {
 				return a.inspectPackage(args[0], steps)
 			}
@@ -34,6 +38,7 @@ func (a *app) inspectCommand() *cobra.Command {
 	}
 	model.define(cmd)
 	cmd.Flags().BoolVar(&steps, "steps", false, "list the kernels of a package too")
+	fileOrOutputVar(cmd, &explain, "explain", "tell what was chosen for each kernel of a package, why, and what time to expect; with `=FILE` there, as JSON if it ends in .json")
 	return cmd
 }
 
@@ -114,9 +119,9 @@ func (a *app) inspectPackage(path string, steps bool) error {
 	if err := w.Flush(); err != nil || !steps {
 		return err
 	}
-	fmt.Fprintln(w, "\nSTEP\tKERNEL\tMFLOP\tMEMORY\tOPERATORS\tNODES")
+	fmt.Fprintln(w, "\nSTEP\tKERNEL\tMFLOP\tMEMORY\tRULE\tOPERATORS\tNODES")
 	for i, s := range m.Steps {
-		fmt.Fprintf(w, "%d\t%s\t%.3f\t%s\t%s\t%s\n", i, s.Name, float64(s.FLOPs)/1e6, bytesText(s.Bytes), strings.Join(s.Ops, " "), strings.Join(s.Nodes, " "))
+		fmt.Fprintf(w, "%d\t%s\t%.3f\t%s\t%s\t%s\t%s\n", i, s.Name, float64(s.FLOPs)/1e6, bytesText(s.Bytes), s.Rule, strings.Join(s.Ops, " "), strings.Join(s.Nodes, " "))
 	}
 	return w.Flush()
 }

@@ -21,6 +21,7 @@ type Manifest struct {
 	Scratch    int               `json:"scratch"`     // bytes per worker
 	MaxWorkers int               `json:"max_workers"` // 0 = any number, 1 = small model
 	Symbols    int               `json:"symbols"`     // data-dependent dims
+	FLOPs      int64             `json:"flops"`       // arithmetic operations of the model as it was given
 	Steps      []Step            `json:"steps"`
 	Inputs     []TensorInfo      `json:"inputs"`
 	Outputs    []TensorInfo      `json:"outputs"`
@@ -50,6 +51,15 @@ type Step struct {
 	FLOPs   int64    `json:"flops"`   // arithmetic operations
 	Bytes   int64    `json:"bytes"`   // bytes read and written at least
 	Workers int      `json:"workers"` // workers that take part; 0 = all
+
+	// What the compiler chose, for people: nothing depends on it.
+	Attrs     []string `json:"attrs,omitempty"`     // attributes of the operators, in their order
+	Rule      string   `json:"rule,omitempty"`      // of the schedule
+	Why       string   `json:"why,omitempty"`       // tiles and reasons
+	Constants int64    `json:"constants,omitempty"` // bytes of constants among Bytes
+	Multiply  string   `json:"multiply,omitempty"`  // element type that sums of products multiply; empty: there are none
+	Reads     []string `json:"reads,omitempty"`     // types of the operands with their layouts; constants are marked by "const "
+	Writes    []string `json:"writes,omitempty"`    // types of the results
 }
 
 // TensorInfo describes an input or output. Shape is an upper bound where Symbols names a symbol.

@@ -51,15 +51,6 @@ type Result struct {
 	Contents bundle.Contents
 	Code     map[string]string
 	Notes    []string
-	Kernels  []KernelInfo
-}
-
-// A KernelInfo explains one kernel: where it comes from and how it is scheduled.
-type KernelInfo struct {
-	Name, Rule, Why string
-	Origin          []string
-	Flops           float64
-	Bytes           int
 }
 
 // Compile compiles g, which it changes.
@@ -110,6 +101,7 @@ type compiler struct {
 	plan    plan
 	objects []toolchain.Object
 	machine *toolchain.Machine
+	flops   float64 // of the model as it was given
 	symbols [][]int // by output of the model: the symbol that holds an axis' extent, -1 for none; nil: all are static
 }
 
@@ -127,6 +119,7 @@ func (c *compiler) graphPasses() error {
 		return err
 	}
 	ownOutputs(c.graph)
+	c.flops = graphFlops(c.graph)
 	dump := &graphDump{Debug: &c.Debug, consts: graph.NewConsts()}
 	dumped := dump.graph("input", c.graph)
 	stopped := false

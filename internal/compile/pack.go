@@ -40,9 +40,6 @@ func (c *compiler) pack() error {
 	for _, p := range params {
 		c.res.Contents.Manifest.Params = append(c.res.Contents.Manifest.Params, p.Name)
 	}
-	for _, k := range c.kernels {
-		c.res.Kernels = append(c.res.Kernels, KernelInfo{k.name, k.plan.Rule, k.plan.Why, k.node.Origin, k.low.Flops(), k.low.Bytes()})
-	}
 	if slices.Contains(c.Code, "tir") {
 		var b strings.Builder
 		for _, k := range c.kernels {
@@ -73,17 +70,13 @@ func (c *compiler) manifest() *bundle.Manifest {
 		Options: map[string]string{
 			"opt-level": strconv.Itoa(c.Level), "disabled-pass": strings.Join(c.Disabled, ","), "desired-layout": strings.Join(c.Layouts, ","),
 		},
-		Source: c.Source, Workspace: c.plan.workspace, Notes: c.res.Notes,
+		Source: c.Source, Workspace: c.plan.workspace, Notes: c.res.Notes, FLOPs: int64(c.flops),
 	}
 	total := 0.0
 	for _, k := range c.kernels {
 		m.Scratch = max(m.Scratch, k.code.Scratch)
-		workers := 0
-		if k.serial {
-			workers = 1
-		}
 		total += k.low.Flops() + float64(k.low.Bytes())/4
-		m.Steps = append(m.Steps, bundle.Step{Name: k.name, Ops: k.ops, Nodes: k.node.Origin, FLOPs: int64(k.low.Flops()), Bytes: int64(k.low.Bytes()), Workers: workers})
+		m.Steps = append(m.Steps, k.step())
 	}
 	if total < smallModel {
 		m.MaxWorkers = 1

@@ -81,6 +81,9 @@ func snake(name string) string {
 	return strings.ToLower(b.String())
 }
 
+// AttrsText is attributes as the printer writes them; empty when all are zero.
+func AttrsText(a any) string { return strings.TrimSpace(string(appendAttrs(nil, a))) }
+
 // appendAttrs prints the attribute struct a, or nothing when all of it is zero. What has no text form prints with a
 // question mark, which does not parse.
 func appendAttrs(b []byte, a any) []byte {

@@ -43,6 +43,7 @@ const rules = `
 	spelling < target, toolchain, frontend/...
 	target < toolchain
 	bundle < /runtime
+	bundle, target < explain
 	/runtime < /rpc
 	types, expr, loop, sched, target < tune
 `

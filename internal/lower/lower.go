@@ -9,7 +9,6 @@ import (
 	"lathe/internal/expr"
 	"lathe/internal/loop"
 	"lathe/internal/te"
-	"lathe/internal/types"
 )
 
 // Options says what the caller knows beyond the expressions.
@@ -255,32 +254,11 @@ func (k *Kernel) Bytes() int {
 	return n
 }
 
-// Flops counts the arithmetic of all stages: one per operation on floats or integers in their bodies and combiners.
+// Flops counts the arithmetic of all stages.
 func (k *Kernel) Flops() float64 {
 	total := 0.0
 	for _, s := range k.Stages {
-		points := float64(types.Count(s.Type.Shape))
-		for _, r := range s.Reduce {
-			points *= float64(r.Extent)
-		}
-		ops := 0.0
-		if s.Combine != te.None {
-			ops++
-		}
-		expr.Walk(s.Body, func(e expr.Expr) bool {
-			switch e := e.(type) {
-			case *expr.Load:
-				return false
-			case *expr.Binary:
-				if e.DType() != types.Bool && e.DType() != types.I64 {
-					ops++
-				}
-			case *expr.Unary:
-				ops++
-			}
-			return true
-		})
-		total += points * ops
+		total += s.Flops()
 	}
 	return total
 }

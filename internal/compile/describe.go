@@ -1,0 +1,71 @@
+package compile
+
+import (
+	"slices"
+
+	"lathe/internal/bundle"
+	"lathe/internal/graph"
+	"lathe/internal/te"
+	"lathe/internal/types"
+)
+
+// step describes a kernel for the manifest: what it computes, and what was chosen for it.
+func (k *kernel) step() bundle.Step {
+	s := bundle.Step{
+		Name: k.name, Ops: k.ops, Nodes: k.node.Origin, FLOPs: int64(k.low.Flops()), Bytes: int64(k.low.Bytes()),
+		Rule: k.plan.Rule, Why: k.plan.Why,
+	}
+	if k.serial {
+		s.Workers = 1
+	}
+	for _, m := range k.node.Sub[0].Nodes {
+		s.Attrs = append(s.Attrs, graph.AttrsText(m.Attrs))
+	}
+	if !slices.ContainsFunc(s.Attrs, func(a string) bool { return a != "" }) {
+		s.Attrs = nil
+	}
+	for _, v := range k.in {
+		text := v.Type.String()
+		if v.IsConst() {
+			text = "const " + text
+			s.Constants += int64(v.Type.Bytes())
+		}
+		s.Reads = append(s.Reads, text)
+	}
+	for _, v := range k.outs {
+		s.Writes = append(s.Writes, v.Type.String())
+	}
+	most := 0.0
+	for _, stage := range k.low.Stages {
+		if t, ok := stage.Multiplies(); ok && stage.Flops() > most {
+			s.Multiply, most = t.String(), stage.Flops()
+		}
+	}
+	return s
+}
+
+// graphFlops counts the arithmetic of a graph as it stands, each operator by its own definition: what algorithms that
+// need fewer operations are measured against.
+func graphFlops(g *graph.Graph) float64 {
+	total := 0.0
+	for _, n := range g.Nodes {
+		for _, sub := range n.Sub {
+			total += graphFlops(sub)
+		}
+		if n.Op.Compute == nil {
+			continue
+		}
+		in := make([]*te.Stage, len(n.In))
+		for i, v := range n.In {
+			in[i] = te.Input(v.Name, v.Type)
+		}
+		out := make([]types.Tensor, len(n.Out))
+		for i, v := range n.Out {
+			out[i] = v.Type
+		}
+		for _, s := range te.Order(n.Op.Compute(n.Attrs, in, out)...) {
+			total += s.Flops()
+		}
+	}
+	return total
+}

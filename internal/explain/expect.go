@@ -1,0 +1,62 @@
+package explain
+
+import (
+	"math"
+
+	"lathe/internal/bundle"
+	"lathe/internal/target"
+)
+
+// An expectation is the roofline of a target: arithmetic at the peak and bytes at the bandwidth of the nearest memory that
+// can hold them, whichever takes longer.
+type expectation struct {
+	core      target.Speed
+	workers   int
+	l2, l3    int
+	constants int64 // bytes of all constants: what a run streams
+}
+
+func newExpectation(m *bundle.Manifest, t *target.Target, workers int) *expectation {
+	e := &expectation{core: t.Speed(), workers: workers, l2: t.L2, l3: t.L3 * t.NumCores}
+	for _, s := range m.Steps {
+		e.constants += s.Constants
+	}
+	return e
+}
+
+// of returns the time of a step in ms and what it comes from.
+func (e *expectation) of(s bundle.Step) (ms float64, limit string) {
+	workers := e.workers
+	if s.Workers > 0 {
+		workers = min(workers, s.Workers)
+	}
+	n := float64(workers)
+	peak := e.core.Float32
+	switch s.Multiply {
+	case "":
+		peak /= 2 // one operation where a multiply-add is two
+	case "int8", "uint8":
+		peak = e.core.Int8
+	case "float64", "int64":
+		peak /= 2
+	}
+	compute := float64(s.FLOPs) / (peak * n)
+	other := s.Bytes - s.Constants
+	memory := float64(s.Constants)/(e.bandwidth(e.constants, workers)*n) + float64(other)/(e.bandwidth(other, workers)*n)
+	limit = "compute"
+	if memory > compute {
+		limit = "memory"
+	}
+	return math.Max(compute, memory) / 1e6, limit
+}
+
+// bandwidth is what a core reads bytes with that come round again after as many.
+func (e *expectation) bandwidth(bytes int64, workers int) float64 {
+	switch {
+	case bytes <= int64(e.l2*workers):
+		return e.core.L2
+	case bytes <= int64(e.l3):
+		return e.core.L3
+	}
+	return e.core.Memory
+}

@@ -1,0 +1,75 @@
+package explain
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+)
+
+// Text writes the report for people: a paragraph per kernel in the order they run, then sums by rule.
+func (r *Report) Text(w io.Writer) error {
+	b := bufio.NewWriter(w)
+	fmt.Fprintf(b, "%s for %s\n", r.Model, r.Target)
+	fmt.Fprintf(b, "Expected times are the least by a model of %d such cores, each with %.0f GFLOP/s of float32, %.0f Gop/s of int8, and\n",
+		r.Workers, r.Core.Float32, r.Core.Int8)
+	fmt.Fprintf(b, "%.0f, %.0f and %.0f GB/s from L2, L3 and memory.\n", r.Core.L2, r.Core.L3, r.Core.Memory)
+	for _, k := range r.Kernels {
+		k.text(b)
+	}
+	fmt.Fprintln(b)
+	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "rule\tkernels\tMFLOP\tMB\texpected ms\t")
+	for _, rule := range r.Rules {
+		rule.row(t, rule.Rule)
+	}
+	r.Sum.row(t, "sum")
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	if r.FLOPs > 0 {
+		fmt.Fprintf(b, "The model as given is %.1f MFLOP; the kernels do %.1f %% of that.\n", mega(r.FLOPs), 100*float64(r.Sum.FLOPs)/float64(r.FLOPs))
+	}
+	return b.Flush()
+}
+
+func (t *Total) row(w io.Writer, name string) {
+	fmt.Fprintf(w, "%s\t%d\t%.1f\t%.2f\t%.3f\t\n", name, t.Kernels, mega(t.FLOPs), mega(t.Bytes), t.Ms)
+}
+
+// text is the paragraph of a kernel.
+func (k *Kernel) text(w io.Writer) {
+	fmt.Fprintf(w, "\n%d %s\n", k.Index, k.Name)
+	line := func(what string, parts ...string) {
+		if text := strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), ", "); text != "" {
+			fmt.Fprintf(w, "    %-10s%s\n", what, text)
+		}
+	}
+	line("nodes", k.Nodes...)
+	for i, op := range k.Ops {
+		if i < len(k.Attrs) && k.Attrs[i] != "" {
+			op += " " + k.Attrs[i]
+		}
+		line(map[bool]string{true: "computes"}[i == 0], op)
+	}
+	line("by", k.Rule+prefixed(": ", k.Why))
+	line("reads", k.Reads...)
+	line("writes", k.Writes...)
+	workers := "all workers"
+	if k.Workers > 0 {
+		workers = fmt.Sprintf("%d worker", k.Workers)
+	}
+	line("work", fmt.Sprintf("%.2f MFLOP%s", mega(k.FLOPs), prefixed(" on products of ", k.Multiply)), fmt.Sprintf("%.3f MB", mega(k.Bytes)), workers)
+	line("expected", fmt.Sprintf("%.4f ms by %s", k.Ms, k.Limit))
+}
+
+func prefixed(prefix, s string) string {
+	if s == "" {
+		return ""
+	}
+	return prefix + s
+}
+
+func mega(n int64) float64 { return float64(n) / 1e6 }
