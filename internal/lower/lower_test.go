@@ -1,6 +1,7 @@
 package lower_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -78,6 +79,27 @@ func TestGolden(t *testing.T) {
 			golden.Check(t, name, []byte("// "+strings.ReplaceAll(strings.TrimSpace(te.String(out)), "\n", "\n// ")+"\n"+k.Func.String()))
 		})
 	}
+}
+
+// TestShared: an element that several stages read is bound once, so that a chain of diamonds stays as long as it is; what
+// a selection guards is computed in its arm.
+func TestShared(t *testing.T) {
+	x := te.Input("x", types.Of(types.F32, 8))
+	s := x
+	for i := range 20 {
+		e := te.Compute(fmt.Sprintf("e%d", i), x.Type, func(i []expr.Expr) expr.Expr { return expr.Call(expr.FnExp, s.At(i...)) })
+		from := s
+		s = te.Compute(fmt.Sprintf("s%d", i), x.Type, func(i []expr.Expr) expr.Expr { return expr.Mul(from.At(i...), e.At(i...)) })
+	}
+	if text := lower.Lower("f", s, lower.Options{}).Func.String(); strings.Count(text, "exp(") != 20 {
+		t.Errorf("%d exponentials instead of 20", strings.Count(text, "exp("))
+	}
+	e := te.Compute("e", x.Type, func(i []expr.Expr) expr.Expr { return expr.Call(expr.FnExp, x.At(i...)) })
+	guarded := te.Compute("y", x.Type, func(i []expr.Expr) expr.Expr {
+		at := expr.Sub(i[0], expr.Index(1))
+		return expr.If(expr.GE(at, expr.Index(0)), expr.Mul(e.At(at), e.At(at)), expr.Const(types.F32, 0))
+	})
+	golden.Check(t, "shared_under_guard", []byte(lower.Lower("f", guarded, lower.Options{}).Func.String()))
 }
 
 // TestOptions: constants of one value become numbers, and stages to keep get a block.

@@ -9,10 +9,11 @@ import (
 )
 
 // fuseOps partitions the graph into groups. A group is a heavy node or a reduction with the elementwise nodes after it,
-// or a chain of elementwise and injective nodes; a node joins the group of its only reader when that reader is still
-// of a class that takes it. At -O0 every node is a group of its own.
+// or a chain of elementwise and injective nodes; a node joins the group of its readers when they are all in one group
+// that still takes it. At -O0 every node is a group of its own.
 //
-//	conv2d → add → relu   becomes   group { conv2d; add; relu }
+//	conv2d → add → relu             becomes   group { conv2d; add; relu }
+//	conv2d → {sigmoid →} multiply   becomes   group { conv2d; sigmoid; multiply }
 func fuseOps(c *Context) error {
 	f := &fusion{g: c.Graph, users: c.Graph.Users(), group: map[*graph.Node]*members{}, outs: map[*graph.Value]bool{}, place: map[*graph.Node]int{}}
 	for i, n := range c.Graph.Nodes {
@@ -27,8 +28,7 @@ func fuseOps(c *Context) error {
 		if c.Level == 0 || n.Op.Fusion == op.Opaque || len(n.Sub) > 0 {
 			continue
 		}
-		for _, v := range n.In {
-			f.join(v, n)
+		for f.grow(m) {
 		}
 	}
 	return f.build()
@@ -38,7 +38,7 @@ func fuseOps(c *Context) error {
 const maxGroup = 256
 
 type members struct {
-	nodes []*graph.Node // in graph order
+	nodes []*graph.Node // in graph order; the last one post-dominates the others
 	class op.Fusion     // of the heaviest member
 }
 
@@ -50,26 +50,73 @@ type fusion struct {
 	place map[*graph.Node]int // position in the graph
 }
 
-// join puts the group of v's producer together with the group of its reader n, where that is legal and useful. A value
-// with one reader cannot be needed by another operand of the reader's group, so joining never makes a cycle.
-func (f *fusion) join(v *graph.Value, n *graph.Node) {
-	p := v.Def
-	if p == nil || len(p.Out) != 1 || f.outs[v] || len(f.users[v]) != 1 {
-		return
+// grow takes one more group into m, the one of the graph's latest node so far, where that is legal and useful.
+func (f *fusion) grow(m *members) bool {
+	for _, n := range slices.Backward(m.nodes) {
+		for _, v := range n.In {
+			if f.join(v, m) {
+				return true
+			}
+		}
 	}
-	a, b := f.group[p], f.group[n]
-	if a == b || a.class == op.Opaque || len(a.nodes)+len(b.nodes) > maxGroup || !accepts(a, b, p, n) {
-		return
-	}
-	b.nodes = append(b.nodes, a.nodes...)
-	slices.SortFunc(b.nodes, func(x, y *graph.Node) int { return f.place[x] - f.place[y] })
-	b.class = max(a.class, b.class)
-	for _, m := range a.nodes {
-		f.group[m] = b
-	}
+	return false
 }
 
-// accepts says whether the group b of reader n may take in the group a of producer p.
+// join takes the group of v's producer into m. All readers of v are in m then, so that nothing outside needs a value
+// of the joined group and joining never makes a cycle.
+func (f *fusion) join(v *graph.Value, m *members) bool {
+	p := v.Def
+	if p == nil || f.group[p] == m || len(p.Out) != 1 || f.outs[v] {
+		return false
+	}
+	for _, n := range f.users[v] {
+		if f.group[n] != m {
+			return false
+		}
+	}
+	a := f.group[p]
+	if a.class == op.Opaque || len(a.nodes)+len(m.nodes) > maxGroup || !f.accepts(a, m, p) {
+		return false
+	}
+	m.nodes = append(m.nodes, a.nodes...)
+	slices.SortFunc(m.nodes, func(x, y *graph.Node) int { return f.place[x] - f.place[y] })
+	m.class = max(a.class, m.class)
+	for _, n := range a.nodes {
+		f.group[n] = m
+	}
+	return true
+}
+
+// accepts says whether the group b may take in the group a of producer p, whose readers are all in b.
+func (f *fusion) accepts(a, b *members, p *graph.Node) bool {
+	readers := f.users[p.Out[0]]
+	for _, n := range readers {
+		if !accepts(a, b, p, n) {
+			return false
+		}
+	}
+	// A value that several nodes read, or the sums of an anchor, are one element each to all that follows.
+	return len(readers) == 1 && a.class < op.CommReduce || f.samePlace(p, b)
+}
+
+// samePlace reports whether all nodes of b that depend on p, directly or not, need p's element at their own index only.
+func (f *fusion) samePlace(p *graph.Node, b *members) bool {
+	depends := map[*graph.Node]bool{p: true}
+	for _, n := range b.nodes {
+		for _, v := range n.In {
+			if v.Def == nil || !depends[v.Def] {
+				continue
+			}
+			if n.Op.Fusion != op.Elementwise && n.Op.Fusion != op.Broadcast || !sameShape(p, n) {
+				return false
+			}
+			depends[n] = true
+		}
+	}
+	return true
+}
+
+// accepts says whether reader n of group b takes the result of p, of group a, into its kernel.
 func accepts(a, b *members, p, n *graph.Node) bool {
 	if p.Op == ops.Concatenate || n.Op == ops.Concatenate {
 		return false // the memory plan mostly makes it free, while inside a kernel every element chooses its operand

@@ -115,6 +115,12 @@ func TestGolden(t *testing.T) {
 			%1 = add(%0, @b) origin "Add_1" %2 = nn.relu(%1) origin "Relu_2" %y = nn.softmax(%2) {axis=1} origin "Softmax_3" return %y }`},
 		{"two_readers", "FuseOps", `graph main(%x: float32[4]) {
 			%0 = exp(%x) %1 = tanh(%0) %2 = negative(%0) %y = add(%1, %2) return %y }`},
+		{"diamond", "FuseOps", `graph main(%x: float32[1,1,4,4]) {
+			@w = float32[2,1,1,1]{1, 2}
+			%0 = nn.conv2d(%x, @w) {strides=[1,1], padding=[0,0,0,0], dilation=[1,1], groups=1} origin "Conv_0"
+			%1 = sigmoid(%0) %2 = tanh(%1) %3 = multiply(%0, %1) %y = add(%3, %2) return %y }`},
+		{"diamond_elsewhere", "FuseOps", `graph main(%x: float32[4,4]) {
+			%0 = exp(%x) %1 = transpose(%0) {axes=[1,0]} %y = add(%0, %1) return %y }`},
 		{"output_in_the_middle", "FuseOps", `graph main(%x: float32[4]) {
 			%z = exp(%x) %y = tanh(%z) return %y, %z }`},
 		{"two_anchors", "FuseOps", `graph main(%x: float32[2,2]) {
