@@ -63,110 +63,94 @@ func tile(k *kernel) (string, bool, error) {
 	if panel > lanes {
 		forced = panel / lanes
 	}
-	rowLoop := k.rowAxis(out, acc, lane, vecLoop)
+	axes := k.rowAxes(out, acc, lane, vecLoop)
 	broadcast := k.broadcasts(out, acc, lane)
-	rows, vecs := 1, 1
-	if rowLoop != "" {
-		rows = k.s.Extent(rowLoop)
+	lines, rows, vecs := 1, 1, 1
+	if len(axes) > 0 {
+		rows = k.s.Extent(axes[0])
+	}
+	if len(axes) > 1 {
+		lines = k.s.Extent(axes[1])
 	}
 	if vecLoop != "" {
 		vecs = k.s.Extent(vecLoop)
 	}
-	t := ChooseTile(rows, vecs, k.cpu.Registers, forced, broadcast)
-	if rowLoop == "" && !broadcast {
+	t := ChooseTile2D(lines, rows, vecs, k.cpu.Registers, forced, broadcast)
+	if len(axes) == 0 && !broadcast {
 		t.Vecs = min(vecs, 4) // independent accumulators hide the latency
 	}
-	order, err := k.applyTile(out, acc, lane, rowLoop, vecLoop, t)
+	why, order, err := k.applyTile(out, acc, lane, vecLoop, axes, t)
 	if err != nil {
 		return "", false, err
 	}
-	return fmt.Sprintf("%d x %d accumulators of %d lanes", t.Rows, t.Vecs, min(n, lanes)), true, k.parallelize(order)
+	return fmt.Sprintf("%s accumulators of %d lanes%s", t, min(n, lanes), why), true, k.parallelize(order)
 }
 
-// applyTile splits, orders and places everything; it returns the loops to divide among workers.
-func (k *kernel) applyTile(out, acc, lane, rowLoop, vecLoop string, t Tile) ([]string, error) {
-	var inner, outer []string
-	if vecLoop != "" && t.Vecs >= 1 {
+// applyTile splits, orders and places everything; it returns the order of the outer loops in words, and those to divide
+// among workers.
+func (k *kernel) applyTile(out, acc, lane, vecLoop string, axes []string, t Tile) (why string, shared []string, err error) {
+	var inner []string
+	vecTiles := ""
+	if vecLoop != "" {
 		o, i, err := k.splitTile(vecLoop, t.Vecs)
 		if err != nil {
-			return nil, err
+			return "", nil, err
 		}
 		if i != "" {
 			inner = append(inner, i)
 		}
-		vecLoop = o
+		vecTiles = o
 	}
-	if rowLoop != "" {
-		o, i, err := k.splitTile(rowLoop, t.Rows)
+	var tiles []string // loops over the tiles of the row axes, outermost first
+	for a, n := range axes {
+		o, i, err := k.splitTile(n, []int{t.Rows, t.Lines}[min(a, 1)])
+		if a > 1 {
+			o, i = n, ""
+		}
 		if err != nil {
-			return nil, err
+			return "", nil, err
 		}
 		if i != "" {
 			inner = append([]string{i}, inner...)
 		}
-		rowLoop = o
+		tiles = append([]string{o}, tiles...)
 	}
+	var outer []string
 	for _, n := range k.s.Loops(out) {
-		if n != lane && !slices.Contains(inner, n) && n != rowLoop {
+		if n != lane && n != vecTiles && !slices.Contains(inner, n) && !slices.Contains(tiles, n) {
 			outer = append(outer, n)
 		}
 	}
-	shared := len(outer) // loops to divide among workers
-	if rowLoop != "" {
-		o, i, err := k.shareRows(outer, rowLoop)
-		if err != nil {
-			return nil, err
-		}
-		if o != "" {
-			outer = append(outer, o)
-			shared++
-		}
-		outer = append(outer, i)
+	why, outer, shares, err := k.orderTiles(out, acc, lane, outer, vecTiles, tiles)
+	if err != nil {
+		return "", nil, err
 	}
 	if len(outer) == 0 { // the output is one tile: a loop of one iteration holds the accumulators
 		o, i, err := k.s.Split(lane, k.s.Extent(lane))
 		if err != nil {
-			return nil, err
+			return "", nil, err
 		}
-		outer, lane = []string{o}, i
+		outer, lane, shares = []string{o}, i, 1
 	}
 	if err := k.s.Reorder(slices.Concat(outer, inner, []string{lane})...); err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	at := outer[len(outer)-1]
 	for _, n := range inner {
 		if err := k.s.Unroll(n); err != nil {
-			return nil, err
+			return "", nil, err
 		}
 	}
 	if err := k.s.Vectorize(lane); err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	if err := k.s.ComputeAt(acc, at, loop.Reg); err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	if err := k.scheduleAcc(acc, at, accLoop(out, acc, base(vecLoop)), k.s.Extent(lane)); err != nil {
-		return nil, err
+		return "", nil, err
 	}
-	return outer[:max(shared, 1)], nil
-}
-
-// shares is the number of pieces of work from which on any small number of workers is kept about evenly busy.
-const shares = 12
-
-// shareRows splits the loop over tiles of rows when the loops outside it are too few to divide: into pieces for the
-// workers and the tiles of a piece, whose borders stay apart from their interior.
-func (k *kernel) shareRows(outer []string, rowLoop string) (pieces, tiles string, err error) {
-	have := 1
-	for _, n := range outer {
-		have *= k.s.Extent(n)
-	}
-	n := k.s.Extent(rowLoop)
-	if have >= shares || n < 2 {
-		return "", rowLoop, nil
-	}
-	count := min(n, (shares+have-1)/have)
-	return k.s.Split(rowLoop, (n+count-1)/count)
+	return why, outer[:shares], nil
 }
 
 // splitTile divides a loop by the tile size; a loop that is one tile as a whole gets an outer loop of one iteration.

@@ -146,25 +146,29 @@ func (k *kernel) outerPart(out, acc, lane string, candidates []string) string {
 	return ""
 }
 
-// rowAxis picks the axis of tile rows: the innermost loop that some load of vectors does not depend on, so that a vector
-// is used once per row; else the innermost other loop.
-func (k *kernel) rowAxis(out, acc, lane, vecLoop string) string {
-	loops := k.s.Loops(out)
+// rowAxes lists the axes of tile rows, innermost first: the loops that some load of vectors does not depend on, so that
+// a vector is used once per row; when there is none, the innermost other loop.
+func (k *kernel) rowAxes(out, acc, lane, vecLoop string) []string {
 	lanes := k.depends(out, acc, lane)
+	var axes []string
 	fallback := ""
-	for _, n := range slices.Backward(loops) {
+	for _, n := range slices.Backward(k.s.Loops(out)) {
 		if base(n) == base(lane) || n == vecLoop || k.s.Extent(n) < 2 {
 			continue
 		}
 		d := k.depends(out, acc, n)
 		for i := range d {
 			if lanes[i] && !d[i] {
-				return n
+				axes = append(axes, n)
+				break
 			}
 		}
 		if fallback == "" {
 			fallback = n
 		}
 	}
-	return fallback
+	if len(axes) == 0 && fallback != "" {
+		return []string{fallback}
+	}
+	return axes
 }

@@ -1,15 +1,52 @@
 package impl
 
-// A Tile is a block of accumulators in registers: Rows times Vecs vectors.
-type Tile struct{ Rows, Vecs int }
+import "fmt"
 
-// ChooseTile picks the tile for an output of rows by vecs vectors on a machine with regs vector registers. The cost of
-// a step of the reduction is the most of: two multiply-adds a cycle; the latency of four cycles, with some slack because
-// eight accumulators reach 92 % of peak; two loads a cycle.
+// A Tile is a block of accumulators in registers: Rows times Vecs vectors, for Lines rows of the next outer axis at once.
+type Tile struct{ Lines, Rows, Vecs int }
+
+func (t Tile) String() string {
+	if t.Lines > 1 {
+		return fmt.Sprintf("%d x %d x %d", t.Lines, t.Rows, t.Vecs)
+	}
+	return fmt.Sprintf("%d x %d", t.Rows, t.Vecs)
+}
+
+// ChooseTile picks the tile for an output of rows by vecs vectors on a machine with regs vector registers.
 // broadcast tells whether one operand is shared by the vectors of a row (a product); without it vectors are not tiled.
 // A packed operand may force the number of vectors; 0 leaves it free among the divisors of vecs.
 func ChooseTile(rows, vecs, regs, forced int, broadcast bool) Tile {
-	best, bestCost := Tile{1, max(1, forced)}, 0.0
+	return ChooseTile2D(1, rows, vecs, regs, forced, broadcast)
+}
+
+// ChooseTile2D is ChooseTile for lines of rows: an image of pixels. Short lines are taken whole and several at once.
+// The cost of a step of the reduction is the most of: two multiply-adds a cycle; the latency of four cycles, with some
+// slack because eight accumulators reach 92 % of peak; two loads a cycle.
+func ChooseTile2D(lines, rows, vecs, regs, forced int, broadcast bool) Tile {
+	best, bestCost := Tile{1, 1, max(1, forced)}, 0.0
+	consider := func(t Tile) {
+		step := func(n int) float64 {
+			if n == 0 {
+				return 0
+			}
+			return max(float64(n*t.Vecs)/2, 4.4, float64(n+t.Vecs)/2)
+		}
+		n := t.Lines * t.Rows
+		cost := step(n)*float64(rows/t.Rows) + step(t.Lines*(rows%t.Rows))
+		cost *= float64(lines / t.Lines)
+		if rest := lines % t.Lines; rest > 0 {
+			cost += step(rest * rows)
+		}
+		cost *= float64(vecs / t.Vecs)
+		// Equal costs: fewer tails, then larger tiles, which reuse more.
+		cost *= 1 - 0.001*float64(n*t.Vecs)/float64(regs)
+		if rows%t.Rows != 0 || lines%t.Lines != 0 {
+			cost *= 1.01
+		}
+		if bestCost == 0 || cost < bestCost {
+			best, bestCost = t, cost
+		}
+	}
 	for v := 1; v <= min(4, vecs); v++ {
 		if forced > 0 && v != forced {
 			continue
@@ -17,25 +54,12 @@ func ChooseTile(rows, vecs, regs, forced int, broadcast bool) Tile {
 		if v > 1 && forced == 0 && (!broadcast || vecs%v != 0) {
 			continue
 		}
-		for r := 1; r <= min(28, rows); r++ {
-			if r*v+v+1 > regs {
-				break
-			}
-			step := func(r, v int) float64 {
-				if r == 0 || v == 0 {
-					return 0
-				}
-				return max(float64(r*v)/2, 4.4, float64(r+v)/2)
-			}
-			cost := float64(vecs/v) * (float64(rows/r)*step(r, v) + step(rows%r, v))
-			// Equal costs: fewer tails, then larger tiles, which reuse more.
-			cost *= 1 - 0.001*float64(r*v)/float64(regs)
-			if rows%r != 0 {
-				cost *= 1.01
-			}
-			if bestCost == 0 || cost < bestCost {
-				best, bestCost = Tile{r, v}, cost
-			}
+		fits := func(rows int) bool { return rows*v+v+1 <= regs && rows <= 28 }
+		for r := 1; r <= rows && fits(r); r++ {
+			consider(Tile{1, r, v})
+		}
+		for l := 2; broadcast && l <= lines && fits(l*rows); l++ {
+			consider(Tile{l, rows, v})
 		}
 	}
 	return best

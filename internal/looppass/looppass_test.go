@@ -65,6 +65,8 @@ func TestGolden(t *testing.T) {
 		{"where", "LowerBlocks", `func f(x: float32[10], y: float32[10]) {
 			for i.o in 0..3 { for i.i in 0..4 {
 				block y(a: 10 = ((i.o * 4) + i.i)) where (a < 10) { y[a] = x[a] } } } }`},
+		{"parts", "NameParts", `func f(x: float32[12], y: float32[12]) {
+			parallel p in 0..12 { y[((floormod(p, 4) * 3) + floordiv(p, 4))] = (x[p] + x[floormod(floordiv(p, 4), 2)]) } }`},
 		{"bounds", "HoistGuards", `func f(x: float32[8], y: float32[8]) {
 			for i in 0..8 { for k in 0..3 { if ((((i + k) - 1) >= 0) & (((i + k) - 1) < 8)) { y[i] = (y[i] + x[((i + k) - 1)]) } } } }`},
 		{"strided_bounds", "HoistGuards", `func f(x: float32[8], y: float32[20]) {
@@ -81,6 +83,12 @@ func TestGolden(t *testing.T) {
 			for i in 0..4 { unroll j in 0..4 { if (((((i * 4) + j) - 1) >= 0) & ((((i * 4) + j) + 1) < 16)) { y[((i * 4) + j)] = x[(((i * 4) + j) + 1)] } } } }`},
 		{"tail", "LoopPartition", `func f(x: float32[30], y: float32[30]) {
 			for i in 0..4 { vector j in 0..8 { if (((i * 8) + j) < 30) { y[((i * 8) + j)] = x[((i * 8) + j)] } } } }`},
+		{"part_tail", "LoopPartition", `func f(x: float32[60], y: float32[60]) {
+			parallel p in 0..8 { let q: int64 = floordiv(p, 4) let i: int64 = floormod(p, 4)
+				vector j in 0..8 { if (((i * 8) + j) < 30) { y[(((q * 30) + (i * 8)) + j)] = x[((i * 8) + j)] } } } }`},
+		{"part_borders", "LoopPartition", `func f(x: float32[30], y: float32[16]) {
+			parallel p in 0..4 { let i: int64 = floormod(p, 4)
+				for k in 0..3 { unroll j in 0..4 { if (((((i * 4) + j) + k) >= 1) & ((((i * 4) + j) + k) < 17)) { y[((i * 4) + j)] = (y[((i * 4) + j)] + x[((((i * 4) + j) + k) - 1)]) } } } } }`},
 		{"wide_border", "LoopPartition", `func f(x: float32[64], y: float32[64]) {
 			for i in 0..16 { vector j in 0..4 { if ((((i * 4) + j) - 20) >= 0) { y[((i * 4) + j)] = x[(((i * 4) + j) - 20)] } } } }`},
 		{"serial_stays", "LoopPartition", `func f(x: float32[8], y: float32[8]) {

@@ -9,8 +9,9 @@ import (
 // maxBorder is the number of border iterations that get code of their own rather than a loop.
 const maxBorder = 2
 
-// partition splits serial and parallel loops whose bodies test conditions inside unrolled or vector loops: head,
-// interior and tail become separate loops, and the interior's conditions are true for all its iterations.
+// partition splits serial loops whose bodies test conditions inside unrolled or vector loops: head, interior and tail
+// become separate loops, and the interior's conditions are true for all its iterations. A part of a parallel loop's
+// variable gets a case for each border value, and one for the interior.
 //
 //	for x in 0..n { unroll t { if 0 <= 4*x+t-1 < w { S } } }
 //	→  { S at x=0, guarded }  for x in 1..n-1 { unroll t { S } }  { S at x=n-1, guarded }
@@ -34,59 +35,78 @@ func partitioned(s loop.Stmt, r arith.Ranges) loop.Stmt {
 		}
 		return u
 	case *loop.Let:
-		return &loop.Let{Var: s.Var, Value: s.Value, Body: partitioned(s.Body, r.With(s.Var, r.Of(s.Value)))}
+		return cases(s, r)
 	case *loop.Alloc:
 		return &loop.Alloc{Buffer: s.Buffer, Body: partitioned(s.Body, r)}
 	case *loop.For:
-		span := r.Of(s.Min).Add(r.Of(s.Extent))
-		span = arith.Interval{Lo: r.Of(s.Min).Lo, Hi: span.Hi - 1}
-		f := &loop.For{Var: s.Var, Min: s.Min, Extent: s.Extent, Kind: s.Kind, Body: partitioned(s.Body, r.With(s.Var, span))}
-		if s.Kind != loop.Serial {
-			return f
+		if s.Kind == loop.Serial {
+			return pieces(s, r)
 		}
-		return pieces(f, r)
+		return whole(s, r)
 	}
 	return s
 }
 
-// pieces splits f at the bounds of the region where all tile conditions hold.
+// whole keeps f one loop; its body is partitioned.
+func whole(f *loop.For, r arith.Ranges) loop.Stmt {
+	span := r.Of(f.Min).Add(r.Of(f.Extent))
+	span = arith.Interval{Lo: r.Of(f.Min).Lo, Hi: span.Hi - 1}
+	return &loop.For{Var: f.Var, Min: f.Min, Extent: f.Extent, Kind: f.Kind, Body: partitioned(f.Body, r.With(f.Var, span))}
+}
+
+// pieces splits f at the bounds of the region where all tile conditions hold. The loops inside a piece are partitioned
+// by the conditions that its bounds leave open.
 func pieces(f *loop.For, r arith.Ranges) loop.Stmt {
 	lo, ok1 := expr.IntOf(f.Min)
 	n, ok2 := expr.IntOf(f.Extent)
 	if !ok1 || !ok2 || n < 2 {
-		return f
+		return whole(f, r)
 	}
-	in := interior(f, r.With(f.Var, arith.Interval{Lo: lo, Hi: lo + n - 1}), arith.Interval{Lo: lo, Hi: lo + n - 1})
+	in := interior(f.Body, f.Var, arith.Interval{Lo: lo, Hi: lo + n - 1}, r)
 	switch {
 	case in.Lo == lo && in.Hi == lo+n-1:
-		return f
+		return whole(f, r)
 	case in.Lo > in.Hi && n <= 2*maxBorder: // every iteration touches a border
-		return &loop.Seq{List: border(f, lo, lo+n, true)}
+		return &loop.Seq{List: border(f, lo, lo+n, true, r)}
 	case in.Lo > in.Hi:
-		return f
+		return whole(f, r)
 	}
 	var list []loop.Stmt
-	list = append(list, border(f, lo, in.Lo, false)...)
-	list = append(list, &loop.For{Var: f.Var, Min: expr.Index(int(in.Lo)), Extent: expr.Index(int(in.Hi - in.Lo + 1)), Kind: f.Kind, Body: f.Body})
-	list = append(list, border(f, in.Hi+1, lo+n, false)...)
+	list = append(list, border(f, lo, in.Lo, false, r)...)
+	list = append(list, whole(&loop.For{Var: f.Var, Min: expr.Index(int(in.Lo)), Extent: expr.Index(int(in.Hi - in.Lo + 1)), Kind: f.Kind, Body: settled(f.Body, f.Var, in, r)}, r))
+	list = append(list, border(f, in.Hi+1, lo+n, false, r)...)
 	return &loop.Seq{List: list}
 }
 
+// settled is body without the conditions that are true or false for all v in the interval.
+func settled(body loop.Stmt, v *expr.Var, in arith.Interval, r arith.Ranges) loop.Stmt {
+	if s := simplified(body, r.With(v, in), nil); s != nil {
+		return s
+	}
+	return &loop.Seq{}
+}
+
 // border makes the iterations [lo, hi) of f: a loop when there are many, unless each must be separate.
-func border(f *loop.For, lo, hi int64, separate bool) []loop.Stmt {
+func border(f *loop.For, lo, hi int64, separate bool, r arith.Ranges) []loop.Stmt {
 	if hi-lo > maxBorder && !separate {
-		return []loop.Stmt{loop.Fresh(&loop.For{Var: f.Var, Min: expr.Index(int(lo)), Extent: expr.Index(int(hi - lo)), Kind: f.Kind, Body: f.Body})}
+		return []loop.Stmt{loop.Fresh(whole(&loop.For{Var: f.Var, Min: expr.Index(int(lo)), Extent: expr.Index(int(hi - lo)), Kind: f.Kind, Body: f.Body}, r))}
 	}
 	var list []loop.Stmt
 	for x := lo; x < hi; x++ {
-		list = append(list, loop.Fresh(loop.Subst(f.Body, map[*expr.Var]expr.Expr{f.Var: expr.Index(int(x))})))
+		list = append(list, iteration(f.Body, f.Var, x, r))
 	}
 	return list
 }
 
-// interior is the range of f's variable in which every condition inside its tiles holds for all values of the other
-// variables. Conditions that cannot be bounded do not count.
-func interior(f *loop.For, r arith.Ranges, all arith.Interval) arith.Interval {
+// iteration is a copy of body in which v is x, partitioned.
+func iteration(body loop.Stmt, v *expr.Var, x int64, r arith.Ranges) loop.Stmt {
+	body = loop.Subst(body, map[*expr.Var]expr.Expr{v: expr.Index(int(x))})
+	return loop.Fresh(partitioned(settled(body, v, arith.Point(x), r), r))
+}
+
+// interior is the range of v, which is in all, in which every condition inside the tiles of body holds for all values
+// of the other variables. Conditions that cannot be bounded do not count.
+func interior(body loop.Stmt, v *expr.Var, all arith.Interval, r arith.Ranges) arith.Interval {
 	in := all
 	var visit func(s loop.Stmt, r arith.Ranges, tile bool)
 	visit = func(s loop.Stmt, r arith.Ranges, tile bool) {
@@ -106,7 +126,7 @@ func interior(f *loop.For, r arith.Ranges, all arith.Interval) arith.Interval {
 		case *loop.If:
 			if tile {
 				for _, l := range (arith.Facts)(nil).And(s.Cond) {
-					in = within(in, l, f.Var, r)
+					in = within(in, l, v, r)
 				}
 			}
 			visit(s.Then, r, tile)
@@ -115,7 +135,7 @@ func interior(f *loop.For, r arith.Ranges, all arith.Interval) arith.Interval {
 			}
 		}
 	}
-	visit(f.Body, r, false)
+	visit(body, r.With(v, all), false)
 	return in
 }
 

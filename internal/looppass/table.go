@@ -9,6 +9,7 @@ import (
 // Table is the pipeline, in the order it runs.
 var Table = []pipeline.Pass[*loop.Func]{
 	{Name: "LowerBlocks", Required: true, Run: lowerBlocks, Doc: "replaces blocks by stores under the conditions of their domains, and simplifies indices and conditions by the ranges of loops"},
+	{Name: "NameParts", Required: true, Run: nameParts, Doc: "binds the quotients and remainders of parallel loops' variables, the parts of a fused loop"},
 	{Name: "HoistGuards", Required: true, Run: hoistGuards, Doc: "moves conditions out of loops they do not depend on and turns them into loop bounds"},
 	{Name: "LoopPartition", Required: true, Run: partition, Doc: "separates border and tail iterations, so that the interior tests nothing"},
 	{Name: "TightenBorders", Required: true, Run: tightenBorders, Doc: "hoists and resolves the conditions that are constant in the separated borders"},
@@ -17,6 +18,8 @@ var Table = []pipeline.Pass[*loop.Func]{
 // Order holds the reasons for the table's order.
 var Order = []pipeline.Order{
 	{Before: "LowerBlocks", After: "HoistGuards", Why: "a block's conditions are no statements before"},
+	{Before: "LowerBlocks", After: "NameParts", Why: "the simplification of indices joins quotients and remainders again, which names would hide"},
+	{Before: "NameParts", After: "LoopPartition", Why: "borders of a part are told apart at its name"},
 	{Before: "HoistGuards", After: "LoopPartition", Why: "a condition that is invariant in the tile is a bound of an outer loop, and splitting for it would copy the tile"},
 	{Before: "LoopPartition", After: "TightenBorders", Why: "only in the separated pieces are the remaining conditions constant"},
 }

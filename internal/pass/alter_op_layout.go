@@ -151,12 +151,15 @@ func (l *layouts) conv(n *graph.Node) {
 		l.want(n, 0, blocked)
 	}
 	// A row of the tile is a pixel: all pixels of a 1x1 convolution are one row, see lower's collapse.
-	rows := y.Shape[rank-1]
+	lines, rows := 1, y.Shape[rank-1]
+	if rank > 3 {
+		lines = y.Shape[rank-2]
+	}
 	if pointwise := types.Count(w.Shape[2:]) == 1 && slices.Max(a.Strides) == 1; pointwise && types.Count(x.Shape[2:]) == types.Count(y.Shape[2:]) {
-		rows = types.Count(y.Shape[2:])
+		lines, rows = 1, types.Count(y.Shape[2:])
 	}
 	vecs := (out/a.Groups + l.lanes - 1) / l.lanes
-	t := impl.ChooseTile(rows, vecs, l.Target.VectorRegs, 0, true)
+	t := impl.ChooseTile2D(lines, rows, vecs, l.Target.VectorRegs, 0, true)
 	weights := plainAxes(rank)
 	if w.Shape[1]%l.lanes == 0 && w.Shape[1] > l.lanes {
 		weights += fmt.Sprintf("%db", l.lanes)

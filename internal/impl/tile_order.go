@@ -1,0 +1,106 @@
+package impl
+
+import (
+	"fmt"
+	"slices"
+)
+
+// shares is the number of pieces of work from which on any small number of workers is kept about evenly busy.
+const shares = 12
+
+// orderTiles orders the loops over tiles by the traffic beyond the L2 cache. The operand of vectors (weights) is a panel
+// per step of vecTiles, the operand of rows (pixels) is cut into strips: loops over strips and panels are divided among
+// workers, and inside them one panel meets all tiles of one strip, which both stay in the cache.
+//
+//	for batch { for strip { for panel { for tile in strip { ... } } } }   or panels outside strips
+//
+// It returns the order of loops, outermost first, of which the first shared may be divided.
+func (k *kernel) orderTiles(out, acc, lane string, outer []string, vecTiles string, tiles []string) (why string, order []string, shared int, err error) {
+	panels := 1
+	if vecTiles != "" {
+		panels = k.s.Extent(vecTiles)
+	}
+	others := 1
+	for _, n := range outer {
+		others *= k.s.Extent(n)
+	}
+	i := slices.IndexFunc(tiles, func(n string) bool { return k.s.Extent(n) > 1 })
+	if i < 0 {
+		order = append(slices.Clone(outer), nonEmpty(vecTiles)...)
+		return "", append(order, tiles...), len(order) + len(tiles), nil
+	}
+	weights, pixels := k.operandBytes(out, acc, lane, outer)
+	budget := k.cpu.L2 / 2
+	least := (pixels + budget - 1) / budget
+	panelsOutside := weights+again(pixels, panels, budget) <= pixels+again(weights, least, budget)
+	n := k.s.Extent(tiles[i])
+	pieces := strips(n, least, others*panels)
+	o, in, err := k.s.Split(tiles[i], (n+pieces-1)/pieces)
+	if err != nil {
+		return "", nil, 0, err
+	}
+	inside := append(slices.Concat(tiles[:i], []string{in}), tiles[i+1:]...)
+	strip := append(nonEmpty(vecTiles), o)
+	where := "inside"
+	if !panelsOutside {
+		slices.Reverse(strip)
+		where = "outside"
+	}
+	order = append(slices.Clone(outer), strip...)
+	return fmt.Sprintf(", %d strips %s %d panels", pieces, where, panels), append(order, inside...), len(order), nil
+}
+
+func nonEmpty(s string) []string {
+	if s == "" {
+		return nil
+	}
+	return []string{s}
+}
+
+// again is the traffic of reading bytes n times through a cache of the given size.
+func again(bytes, n, size int) int {
+	if bytes <= size {
+		return bytes
+	}
+	return bytes * n
+}
+
+// strips is the number of strips to cut n tiles into: at least least, enough to keep workers busy together with the
+// given number of other pieces, and with no more than a border of tiles missing from the last strip.
+func strips(n, least, others int) int {
+	for c := min(n, max(least, (shares+others-1)/others)); c < n; c++ {
+		if each := (n + c - 1) / c; each*c-n < min(each, 2) {
+			return c
+		}
+	}
+	return n
+}
+
+// operandBytes is the memory that the accumulation reads in one iteration of the outer loops: through loads that depend
+// on the vectors (weights), and through the others (pixels).
+func (k *kernel) operandBytes(out, acc, lane string, outer []string) (weights, pixels int) {
+	vectors := k.depends(out, acc, lane)
+	bytes := make([]int, len(vectors))
+	i := 0
+	for _, a := range k.accesses(acc) {
+		if !a.store {
+			bytes[i] = a.buf.Bytes()
+			i++
+		}
+	}
+	for _, n := range outer {
+		for i, d := range k.depends(out, acc, n) {
+			if d {
+				bytes[i] /= k.s.Extent(n)
+			}
+		}
+	}
+	for i, n := range bytes {
+		if vectors[i] {
+			weights += n
+		} else {
+			pixels += n
+		}
+	}
+	return weights, pixels
+}
