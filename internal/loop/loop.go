@@ -87,7 +87,7 @@ type Kind uint8
 
 const (
 	Serial   Kind = iota
-	Parallel      // iterations are divided among workers in contiguous runs; they write disjoint elements; outermost only
+	Parallel      // iterations are divided among workers in contiguous runs; they write disjoint elements
 	Vector        // constant extent; all iterations at once, one lane each
 	Unrolled      // constant extent; the body is emitted once per iteration
 )

@@ -23,8 +23,10 @@ const NoBlocks Check = 1
 //
 //   - Variables and buffers are bound once, used within what binds them, and every expression has the types it needs;
 //     each access has an index per dimension.
-//   - Parallel loops stand below Lets, Allocs, Seqs and parallel loops only. Scratch that is allocated around one is
-//     used by it alone: workers do not see each other's scratch.
+//   - Parallel loops stand below Lets, Allocs, Seqs, parallel loops and serial loops of constant bounds only. A serial
+//     loop around one is run by every worker without meeting the others, so all work in it is divided: it holds no
+//     statement outside of a parallel loop. Scratch that is allocated around a parallel loop is used by it alone:
+//     workers do not see each other's scratch.
 //   - Vector loops have constant extents of 1 to 64 and contain no vector loop, no Alloc, and no loop whose bounds
 //     depend on the lane. A store in one depends on the lane in its index, or is a reduction X = X op v with op one of
 //   - * min max & |.
@@ -59,6 +61,7 @@ type verifier struct {
 	vec      *expr.Var    // variable of the enclosing vector loop
 	vecFixed bool         // its first value is constant after unrolling
 	serial   bool         // below something that no parallel loop may stand in
+	shared   bool         // in a serial loop that every worker runs, outside of parallel loops
 	parallel *For         // outermost enclosing parallel loop
 	user     map[*Buffer]*For
 	around   map[*Buffer]bool // scratch allocated outside parallel loops
@@ -140,6 +143,9 @@ func (v *verifier) stmt(s Stmt) error {
 		if err := v.typed(s.Cond, types.Bool, "condition"); err != nil {
 			return at(s, err)
 		}
+		if v.shared {
+			return at(s, errUndivided)
+		}
 		return v.nested(func() error {
 			if err := v.stmt(s.Then); err != nil || s.Else == nil {
 				return err
@@ -147,6 +153,9 @@ func (v *verifier) stmt(s Stmt) error {
 			return v.stmt(s.Else)
 		})
 	case *Store:
+		if v.shared {
+			return at(s, errUndivided)
+		}
 		if err := v.store(s); err != nil {
 			return at(s, err)
 		}
@@ -159,6 +168,8 @@ func (v *verifier) stmt(s Stmt) error {
 	}
 	return fmt.Errorf("no statement: %T", s)
 }
+
+var errUndivided = errors.New("a statement that is not divided, beside a parallel loop in a serial loop")
 
 // nested runs f below a statement that no parallel loop may stand in.
 func (v *verifier) nested(f func() error) error {
@@ -217,11 +228,12 @@ func (v *verifier) loop(f *For) error {
 	switch f.Kind {
 	case Parallel:
 		if v.serial {
-			return at(f, errors.New("a parallel loop inside something else than lets, allocations and parallel loops"))
+			return at(f, errors.New("a parallel loop inside something else than lets, allocations, parallel loops and serial loops of constant bounds"))
 		}
 		if v.parallel == nil {
-			v.parallel = f
-			defer func() { v.parallel = nil }()
+			shared := v.shared
+			v.parallel, v.shared = f, false
+			defer func() { v.parallel, v.shared = nil, shared }()
 		}
 	case Vector:
 		if !known || n < 1 || n > maxLanes {
@@ -249,6 +261,15 @@ func (v *verifier) loop(f *For) error {
 	defer free()
 	if f.Kind == Parallel {
 		return v.stmt(f.Body)
+	}
+	if _, constant := expr.IntOf(f.Min); f.Kind == Serial && known && constant && !v.serial && v.parallel == nil && Divided(f.Body) {
+		shared := v.shared
+		v.shared = true
+		defer func() { v.shared = shared }()
+		return v.stmt(f.Body)
+	}
+	if v.shared {
+		return at(f, errUndivided)
 	}
 	return v.nested(func() error { return v.stmt(f.Body) })
 }

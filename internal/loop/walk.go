@@ -26,6 +26,17 @@ func Walk(s Stmt, f func(Stmt) bool) {
 	}
 }
 
+// Divided reports whether a parallel loop stands in s: every worker runs it.
+func Divided(s Stmt) bool {
+	found := false
+	Walk(s, func(t Stmt) bool {
+		f, ok := t.(*For)
+		found = found || ok && f.Kind == Parallel
+		return !found
+	})
+	return found
+}
+
 // Rewrite replaces statements bottom-up: f gets each statement with rewritten sub-statements and returns it or another.
 // A nil result deletes the statement. Statements that do not change keep their identity.
 func Rewrite(s Stmt, f func(Stmt) Stmt) Stmt {

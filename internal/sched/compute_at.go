@@ -53,6 +53,9 @@ func (s *Schedule) ComputeAt(block, at string, scope loop.Scope) error {
 
 // checkComputeAt says why p, in its nest, cannot move below f, the last of path, as far as its own form forbids it.
 func (s *Schedule) checkComputeAt(p *loop.Block, nest []*loop.For, f *loop.For, path []*loop.For) error {
+	if loop.Divided(f.Body) {
+		return errDivided
+	}
 	for _, g := range path {
 		if g.Kind == loop.Vector {
 			return fmt.Errorf("%s is inside a vector loop, %s", f.Var.Name, g.Var.Name)

@@ -29,6 +29,9 @@ func (s *Schedule) DecomposeReduction(block, at string) error {
 			return fmt.Errorf("decompose_reduction %s: reduction loop %s is outside %s", block, f.Var.Name, at)
 		}
 	}
+	if loop.Divided(nest[first].Body) {
+		return fmt.Errorf("decompose_reduction %s: %w", block, errDivided)
+	}
 	inside := false
 	loop.Walk(nest[first].Body, func(t loop.Stmt) bool {
 		if a, ok := t.(*loop.Alloc); ok && a.Buffer == b.Body.To {

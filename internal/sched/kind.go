@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"errors"
 	"fmt"
 
 	"lathe/internal/expr"
@@ -17,7 +18,8 @@ func (s *Schedule) Vectorize(name string) error { return s.setKind(name, loop.Ve
 // Unroll emits the body once per iteration. The extent is constant.
 func (s *Schedule) Unroll(name string) error { return s.setKind(name, loop.Unrolled) }
 
-// Parallel divides the iterations of an outermost loop among the workers. No reduction may run over it.
+// Parallel divides the iterations of a loop among the workers. No reduction may run over it, and every loop around it
+// holds nothing else: all workers run those.
 func (s *Schedule) Parallel(name string) error { return s.setKind(name, loop.Parallel) }
 
 func (s *Schedule) setKind(name string, k loop.Kind) error {
@@ -35,6 +37,10 @@ func (s *Schedule) setKind(name string, k loop.Kind) error {
 	switch k {
 	case loop.Vector:
 		illegal = s.checkVector(f)
+	case loop.Unrolled:
+		if loop.Divided(f.Body) {
+			illegal = errDivided
+		}
 	case loop.Parallel:
 		illegal = s.checkParallel(f)
 	}
@@ -46,7 +52,13 @@ func (s *Schedule) setKind(name string, k loop.Kind) error {
 	return nil
 }
 
+// errDivided refuses what would leave a parallel loop beside work that is not divided.
+var errDivided = errors.New("a parallel loop is inside")
+
 func (s *Schedule) checkVector(f *loop.For) error {
+	if loop.Divided(f.Body) {
+		return errDivided
+	}
 	if n, _ := expr.IntOf(f.Extent); n < 1 || n > maxLanes {
 		return fmt.Errorf("%d lanes; a vector has 1 to %d", n, maxLanes)
 	}
@@ -78,10 +90,18 @@ func (s *Schedule) checkVector(f *loop.For) error {
 }
 
 func (s *Schedule) checkParallel(f *loop.For) error {
-	if path := s.around(f); len(path) > 1 {
-		return fmt.Errorf("it is inside loop %s", path[0].Var.Name)
-	}
 	var bad error
+	for _, g := range s.around(f) {
+		if g == f {
+			continue
+		}
+		if g.Kind != loop.Serial {
+			return fmt.Errorf("it is inside %s loop %s", g.Kind, g.Var.Name)
+		}
+		if !onlyLoop(g.Body, f) {
+			return fmt.Errorf("loop %s around it holds other work", g.Var.Name)
+		}
+	}
 	own := map[*loop.Buffer]bool{}
 	scratch := func(b *loop.Buffer) {
 		if b.Scope != loop.Global && !own[b] && bad == nil {
@@ -90,6 +110,10 @@ func (s *Schedule) checkParallel(f *loop.For) error {
 	}
 	loop.Walk(f.Body, func(t loop.Stmt) bool {
 		switch t := t.(type) {
+		case *loop.For:
+			if t.Kind == loop.Parallel && t != f {
+				bad = fmt.Errorf("parallel loop %s is inside", t.Var.Name)
+			}
 		case *loop.Alloc:
 			own[t.Buffer] = true
 		case *loop.Block:
@@ -102,6 +126,17 @@ func (s *Schedule) checkParallel(f *loop.For) error {
 		return bad == nil
 	})
 	return bad
+}
+
+// onlyLoop reports whether s is nothing but loops around f.
+func onlyLoop(s loop.Stmt, f *loop.For) bool {
+	for {
+		g, ok := s.(*loop.For)
+		if !ok || g == f {
+			return ok
+		}
+		s = g.Body
+	}
 }
 
 // reducesOver reports whether a reduction variable of b depends on f.

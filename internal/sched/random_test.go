@@ -87,7 +87,7 @@ func randomStep(r *rand.Rand, k *lower.Kernel, s *sched.Schedule) sched.Step {
 	case 5:
 		return sched.Step{Op: "unroll", On: on}
 	case 6:
-		return sched.Step{Op: "parallel", On: nest[0]}
+		return sched.Step{Op: "parallel", On: on}
 	case 7, 8:
 		return sched.Step{Op: "compute_at", On: block, Args: []string{any(loops(any(k.Blocks))), "worker"}}
 	default:

@@ -68,7 +68,8 @@ func Emit(f *loop.Func, o Options) (k Kernel, err error) {
 	return Kernel{b.String(), e.scratchMax}, nil
 }
 
-// workers emits the top level: parallel loops are divided, everything else is worker 0's.
+// workers emits what stands outside of parallel loops: those are divided, serial loops around them are every worker's,
+// everything else is worker 0's.
 func (e *emitter) workers(s loop.Stmt) {
 	switch s := s.(type) {
 	case *loop.Seq:
@@ -76,11 +77,14 @@ func (e *emitter) workers(s loop.Stmt) {
 			e.workers(t)
 		}
 	case *loop.For:
-		if s.Kind == loop.Parallel {
+		switch {
+		case s.Kind == loop.Parallel:
 			e.stmt(s)
-			return
+		case loop.Divided(s.Body):
+			e.counted(s, e.expr(s.Min), e.expr(s.Extent), e.workers)
+		default:
+			e.firstWorker(s)
 		}
-		e.firstWorker(s)
 	case *loop.Let:
 		e.bind(s.Var, e.expr(s.Value))
 		e.workers(s.Body)
@@ -296,12 +300,12 @@ func (e *emitter) loop(f *loop.For) {
 		e.stmt(f.Body)
 		e.vec, e.lanes = nil, 0
 	default:
-		e.counted(f, lo, n)
+		e.counted(f, lo, n, e.stmt)
 	}
 }
 
-// counted emits a loop with a counter. A parallel loop runs the worker's share of the iterations.
-func (e *emitter) counted(f *loop.For, lo, n value) {
+// counted emits a loop with a counter, its body by means of emit. A parallel loop runs the worker's share of the iterations.
+func (e *emitter) counted(f *loop.For, lo, n value, emit func(loop.Stmt)) {
 	first, end := lo, e.arith("add", lo, n)
 	divided := f.Kind == loop.Parallel && !e.divided // a parallel loop inside another is the worker's own
 	if divided {
@@ -328,7 +332,7 @@ func (e *emitter) counted(f *loop.For, lo, n value) {
 	e.label(head)
 	e.line("%s = phi i64 [ %s, %%%s ], [ %s.next, %%%s ]", iv, first.s, from, iv, latch)
 	e.bind(f.Var, value{t: types.I64, s: iv})
-	e.stmt(f.Body)
+	emit(f.Body)
 	e.line("br label %%%s", latch)
 	e.label(latch)
 	e.line("%s.next = add nsw i64 %s, 1", iv, iv)

@@ -54,6 +54,8 @@ var kernels = []struct{ name, text string }{
   vector v in 0..8 { y[v] = (not(a[v]) & (x[v] > 0.0)) } }`},
 	{"scalar_condition", `func scalar_condition(x: float32[4], n: int64[1], y: float32[4]) {
   for i in 0..4 { if (i < n[0]) { y[i] = x[i] } else { y[i] = -1.0 } } }`},
+	{"divided_inner", `func divided_inner(x: float32[3,8,4], y: float32[3,8,4]) {
+  for i in 0..3 { parallel j in 0..8 { vector v in 0..4 { y[i, j, v] = (x[i, j, v] + 1.0) } } } }`},
 	{"scratch", `func scratch(x: float32[3,8], y: float32[3,8]) {
   parallel i in 0..3 { alloc t: float32[8] worker
     vector v in 0..8 { t[v] = (x[i, v] + 1.0) }

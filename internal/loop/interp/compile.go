@@ -18,6 +18,9 @@ func (m *machine) top(s loop.Stmt) (step, error) {
 		if s.Kind == loop.Parallel {
 			return m.share(s)
 		}
+		if loop.Divided(s.Body) {
+			return m.each(s)
+		}
 	case *loop.Let:
 		return m.let(s, m.top)
 	case *loop.Alloc:
@@ -131,6 +134,26 @@ func (m *machine) forgotten(f *loop.For) []*memory {
 		return nil
 	}
 	return slices.Clone(m.around)
+}
+
+// each compiles a serial loop around parallel ones: every worker runs all its iterations.
+func (m *machine) each(f *loop.For) (step, error) {
+	lo, n, err := m.bounds(f)
+	if err != nil {
+		return nil, err
+	}
+	var body step
+	slot, err := m.bound(f.Var, func() (err error) {
+		body, err = m.top(f.Body)
+		return err
+	})
+	return func(slots []uint64) {
+		first := lo(slots)
+		for i := range max(0, int64(n(slots))) {
+			slots[slot] = first + uint64(i)
+			body(slots)
+		}
+	}, err
 }
 
 // share compiles a parallel loop to the iterations of the machine's worker, a contiguous run.

@@ -92,6 +92,7 @@ func TestStatements(t *testing.T) {
 		{"y[0] = 1:int32 parallel i in 1..8 { y[i] = int32(i) }", []int32{1, 1, 2, 3, 4, 5, 6, 7}},
 		{"let n: int64 = 3 parallel i in 0..n { y[i] = 7:int32 }", []int32{7, 7, 7, 0, 0, 0, 0, 0}},
 		{"parallel i in 0..2 { parallel j in 0..4 { y[((i * 4) + j)] = int32(i) } }", []int32{0, 0, 0, 0, 1, 1, 1, 1}},
+		{"for i in 0..2 { parallel j in 0..4 { y[((j * 2) + i)] = int32(i) } parallel j in 0..4 { y[((j * 2) + i)] = (y[((j * 2) + i)] + 2:int32) } }", []int32{2, 3, 2, 3, 2, 3, 2, 3}},
 		{"for i in 0..8 { y[i] = select(((i > 0) & (y[max((i - 1), 0)] < 3:int32)), (y[(i - 1)] + 1:int32), 0:int32) }", []int32{0, 1, 2, 3, 0, 1, 2, 3}},
 	} {
 		for _, workers := range []int{1, 3} {
