@@ -34,6 +34,7 @@ var rules = []struct {
 	name  string
 	apply func(*kernel) (why string, ok bool, err error)
 }{
+	{"attention", attention},
 	{"tile", tile},
 	{"rows", rows},
 	{"pointwise", pointwise},

@@ -36,8 +36,8 @@ func Lower(name string, out *te.Stage, o Options) *Kernel {
 	if o.Value != nil {
 		out = fold(out, o.Value)
 	}
-	out = normalize(out)
-	keep := func(s *te.Stage) bool { return o.Keep != nil && o.Keep(s) }
+	out = chain(normalize(out))
+	keep := func(s *te.Stage) bool { return stays(s) || o.Keep != nil && o.Keep(s) }
 	out = inline(out, keep)
 	if len(out.Reduce) > 0 {
 		anchor := *out

@@ -109,6 +109,21 @@ func TestGolden(t *testing.T) {
 			%0 = exp(%x) %a = copy(%0) %b = copy(%0) %c = copy(%x) return %a, %b, %c }`},
 		{"dead", "DeadCodeElimination", `graph main(%x: float32[3]) {
 			%0 = exp(%x) %1 = tanh(%0) %y = negative(%0) return %y }`},
+		{"attention", "FuseAttention", `graph main(%x: float32[5,1,48], %m: float32[1,1,1,5]) {
+			@scale = float32[]{2} @low = float32[]{-1e9} %mask = less(%m, @scale)
+			%q0 = strided_slice(%x) {begin=[0,0,0], end=[5,1,16], strides=[1,1,1]} %q1 = reshape(%q0) {new_shape=[5,2,8]} %q2 = transpose(%q1) {axes=[1,0,2]}
+			%q3 = divide(%q2, @scale) %q = reshape(%q3) {new_shape=[1,2,5,8]}
+			%k0 = strided_slice(%x) {begin=[0,0,16], end=[5,1,32], strides=[1,1,1]} %k1 = reshape(%k0) {new_shape=[1,5,2,8]} %k = transpose(%k1) {axes=[0,2,3,1]}
+			%v0 = strided_slice(%x) {begin=[0,0,32], end=[5,1,48], strides=[1,1,1]} %v1 = reshape(%v0) {new_shape=[1,5,2,8]} %v = transpose(%v1) {axes=[0,2,1,3]}
+			%s0 = nn.matmul(%q, %k) {transpose_a=false, transpose_b=false} origin "scores" %s = where(%mask, %s0, @low) %w = nn.softmax(%s) {axis=3} origin "weights"
+			%y0 = nn.matmul(%w, %v) {transpose_a=false, transpose_b=false} origin "context" %y1 = transpose(%y0) {axes=[2,0,1,3]} %y = reshape(%y1) {new_shape=[5,16]} return %y }`},
+		{"attention_split", "FuseAttention", `graph main(%x: float32[2,6,12]) {
+			%a, %b, %c = split(%x) {axis=2, sizes=[4,4,4]}
+			%s = nn.matmul(%a, %b) {transpose_a=false, transpose_b=true} %w = nn.softmax(%s) {axis=2}
+			%y = nn.matmul(%w, %c) {transpose_a=false, transpose_b=false} return %y }`},
+		{"attention_weights_read", "FuseAttention", `graph main(%q: float32[6,4], %k: float32[4,6], %v: float32[6,4]) {
+			%s = nn.matmul(%q, %k) {transpose_a=false, transpose_b=false} %w = nn.softmax(%s) {axis=1}
+			%y = nn.matmul(%w, %v) {transpose_a=false, transpose_b=false} return %y, %w }`},
 		{"chain", "FuseOps", `graph main(%x: float32[1,1,4,4]) {
 			@w = float32[2,1,1,1]{1, 2} @b = float32[2,1,1]{1, -1}
 			%0 = nn.conv2d(%x, @w) {strides=[1,1], padding=[0,0,0,0], dilation=[1,1], groups=1} origin "Conv_0"

@@ -26,6 +26,7 @@ var Table = []pipeline.Pass[*Context]{
 	{Name: "SimplifyExpr", Level: 0, Run: simplifyExpr, Doc: "removes nodes without effect"},
 	{Name: "AlterOpLayout", Level: 3, Run: alterOpLayout, Doc: "chooses blocked layouts and packs weights into them"},
 	{Name: "DeadCodeElimination", Level: 0, Required: true, Run: deadCode, Doc: "removes what no output needs"},
+	{Name: "FuseAttention", Level: 3, Run: fuseAttention, Doc: "makes a kernel of softmax(Q K) V that keeps no scores in memory"},
 	{Name: "FuseOps", Level: 0, Required: true, Run: fuseOps, Doc: "joins nodes into groups that become kernels; at -O0 every node is its own"},
 }
 
@@ -36,6 +37,9 @@ var Order = []pipeline.Order{
 	{Before: "FoldConstant", After: "FoldScaleAxis", Why: "scales must be constants before they can move into weights"},
 	{Before: "FoldScaleAxis", After: "AlterOpLayout", Why: "weights are scaled while their layout is plain"},
 	{Before: "AlterOpLayout", After: "FuseOps", Why: "a layout transform inserted later would split a kernel"},
+	{Before: "AlterOpLayout", After: "FuseAttention", Why: "layouts are not chosen inside groups"},
+	{Before: "DeadCodeElimination", After: "FuseAttention", Why: "a dead reader would keep scores in memory"},
+	{Before: "FuseAttention", After: "FuseOps", Why: "a product has become a group of its own by then"},
 	{Before: "DeadCodeElimination", After: "FuseOps", Why: "a dead reader would keep a value from being fused"},
 }
 

@@ -69,11 +69,15 @@ func (s *Schedule) RFactor(block, at, inner string, identity expr.Expr) error {
 
 	fv, last := fold(".f")
 	whole := &loop.Block{Name: block}
+	reduces := map[*expr.Var]bool{}
 	for _, it := range b.Iters {
-		if !it.Reduce {
+		if it.Reduce {
+			reduces[it.Var] = true
+		} else {
 			whole.Iters = append(whole.Iters, it)
 		}
 	}
+	whole.Where = dropConditions(b.Where, reduces)
 	fi := expr.NewVar("l")
 	whole.Iters = append(whole.Iters, loop.Iter{Var: fi, Extent: int(n), Reduce: true, Binding: fv})
 	whole.Body = &loop.Store{To: b.Body.To, Index: b.Body.Index,

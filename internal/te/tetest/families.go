@@ -23,6 +23,7 @@ var families = []family{
 	{"pool", (*draw).pool},
 	{"reduce", (*draw).reduce},
 	{"rows", (*draw).rows},
+	{"attention", (*draw).attention},
 	{"gather", (*draw).gather},
 	{"move", (*draw).move},
 	{"pointwise", (*draw).pointwise},
@@ -204,6 +205,50 @@ func (d *draw) rows() *te.Stage {
 	})
 	return te.Compute("rows", types.Of(t, m, n), func(i []expr.Expr) expr.Expr {
 		return expr.Mul(expr.Sub(x.At(i...), most.At(i[0], expr.Index(0))), total.At(i[0], expr.Index(0)))
+	})
+}
+
+// attention has two products, the second of rows computed from the first: w v with w = max(s - max of the row of s, -3) + 3
+// and s = q k or q k + mask. Heads of k and v may be shared, k transposed, and the result have its heads behind its rows.
+func (d *draw) attention() *te.Stage {
+	t := types.F32
+	heads, m, n, depth, width := d.between(1, 3), d.between(1, 13), d.between(1, 23), d.between(1, 5), d.between(1, 35)
+	q, v := d.input(t, heads, m, depth), d.input(t, heads, n, width)
+	kShape, transposed := []int{heads, depth, n}, d.coin(2)
+	if transposed {
+		kShape = []int{heads, n, depth}
+	}
+	if d.coin(3) {
+		kShape[0] = 1
+	}
+	k := d.input(t, kShape...)
+	s := te.Fold("s", types.Of(t, heads, m, n), te.Sum, []int{depth}, func(i, r []expr.Expr) expr.Expr {
+		h, row, col := i[0], r[0], i[2]
+		if kShape[0] == 1 {
+			h = expr.Index(0)
+		}
+		if transposed {
+			row, col = col, row
+		}
+		return expr.Mul(q.At(i[0], i[1], r[0]), k.At(h, row, col))
+	})
+	if d.coin(2) {
+		mask, product := d.input(t, m, n), s
+		s = te.Compute("masked", product.Type, func(i []expr.Expr) expr.Expr { return expr.Add(product.At(i...), mask.At(i[1], i[2])) })
+	}
+	most := te.Fold("most", types.Of(t, heads, m, 1), te.Max, []int{n}, func(i, r []expr.Expr) expr.Expr { return s.At(i[0], i[1], r[0]) })
+	w := te.Compute("w", s.Type, func(i []expr.Expr) expr.Expr {
+		return expr.Add(expr.Max(expr.Sub(s.At(i...), most.At(i[0], i[1], expr.Index(0))), num(t, -3)), num(t, 3))
+	})
+	total := te.Fold("total", types.Of(t, heads, m, 1), te.Sum, []int{n}, func(i, r []expr.Expr) expr.Expr { return w.At(i[0], i[1], r[0]) })
+	y := te.Fold("y", types.Of(t, heads, m, width), te.Sum, []int{n}, func(i, r []expr.Expr) expr.Expr {
+		return expr.Mul(w.At(i[0], i[1], r[0]), v.At(i[0], r[0], i[2]))
+	})
+	if d.coin(2) {
+		return te.Compute("added", y.Type, func(i []expr.Expr) expr.Expr { return expr.Add(y.At(i...), total.At(i[0], i[1], expr.Index(0))) })
+	}
+	return te.Compute("behind", types.Of(t, m, heads, width), func(i []expr.Expr) expr.Expr {
+		return expr.Sub(y.At(i[1], i[0], i[2]), total.At(i[1], i[0], expr.Index(0)))
 	})
 }
 
