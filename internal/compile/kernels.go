@@ -43,7 +43,7 @@ func (c *compiler) makeKernels() error {
 		if len(n.Sub) != 1 {
 			return nodeError(n, n.Op.Name, errors.New("the operator is not supported by the compiler yet"))
 		}
-		ks, err := groupKernels(n)
+		ks, err := groupKernels(n, cpu)
 		if err != nil {
 			return err
 		}
@@ -99,27 +99,62 @@ func nodeError(n *graph.Node, what string, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// groupKernels writes the group's computation as tensor expressions and lowers a kernel per result.
-func groupKernels(n *graph.Node) ([]*kernel, error) {
-	sub := n.Sub[0]
+// groupKernels makes the kernels of a group: one by loops of its own where there is such an implementation, else one per
+// result from tensor expressions.
+func groupKernels(n *graph.Node, cpu impl.CPU) ([]*kernel, error) {
 	if ks, ok, err := externKernels(n); ok || err != nil {
 		return ks, err
 	}
-	stages := map[*graph.Value]*te.Stage{}
-	values := map[string]*graph.Value{} // by name: lowering replaces stages, not their names
-	input := func(v, outer *graph.Value) *te.Stage {
-		if stages[v] == nil {
-			s := te.Input(bufferName(v, len(values)), v.Type)
-			stages[v], values[s.Name] = s, outer
+	if ks, ok, err := anchoredKernels(n, cpu); ok || err != nil {
+		return ks, err
+	}
+	g, err := stagesOf(n, nil)
+	if err != nil {
+		return nil, err
+	}
+	var ks []*kernel
+	for i, o := range n.Sub[0].Outputs {
+		if n.Out[i].Type.Elements() == 0 {
+			continue
 		}
-		return stages[v]
+		low := lower.Lower("kernel", g.stages[o], lower.Options{Value: scalarConst(g.values)})
+		k := &kernel{node: n, outs: n.Out[i : i+1], ops: g.ops, low: low}
+		for _, p := range low.Params[:len(low.Params)-1] {
+			k.in = append(k.in, g.values[p.Name])
+		}
+		ks = append(ks, k)
+	}
+	return ks, nil
+}
+
+// A computation is a group as tensor expressions.
+type computation struct {
+	stages map[*graph.Value]*te.Stage
+	values map[string]*graph.Value // inputs by name: lowering replaces stages, not their names
+	ops    []string
+}
+
+// stagesOf writes the computation of a group as tensor expressions. The result of node given, which may be nil, is an
+// input then, of its name in anchorResult.
+func stagesOf(n *graph.Node, given *graph.Node) (*computation, error) {
+	sub := n.Sub[0]
+	g := &computation{stages: map[*graph.Value]*te.Stage{}, values: map[string]*graph.Value{}}
+	input := func(v, outer *graph.Value) *te.Stage {
+		if g.stages[v] == nil {
+			s := te.Input(bufferName(v, len(g.values)), v.Type)
+			g.stages[v], g.values[s.Name] = s, outer
+		}
+		return g.stages[v]
 	}
 	for i, v := range sub.Inputs {
 		input(v, n.In[i])
 	}
-	var opNames []string
 	for _, m := range sub.Nodes {
-		opNames = append(opNames, m.Op.Name)
+		g.ops = append(g.ops, m.Op.Name)
+		if m == given {
+			g.stages[m.Out[0]] = te.Input(anchorResult, m.Out[0].Type)
+			continue
+		}
 		if m.Op.Compute == nil {
 			return nil, nodeError(m, m.Op.Name, errors.New("the operator is not supported by the compiler yet"))
 		}
@@ -128,7 +163,7 @@ func groupKernels(n *graph.Node) ([]*kernel, error) {
 			if v.IsConst() {
 				in[i] = input(v, v)
 			} else {
-				in[i] = stages[v]
+				in[i] = g.stages[v]
 			}
 		}
 		out := make([]types.Tensor, len(m.Out))
@@ -141,22 +176,10 @@ func groupKernels(n *graph.Node) ([]*kernel, error) {
 				s = te.Compute(m.Op.Name, out[i], func(x []expr.Expr) expr.Expr { return from.At(x...) })
 			}
 			s.Type = out[i]
-			stages[m.Out[i]] = s
+			g.stages[m.Out[i]] = s
 		}
 	}
-	var ks []*kernel
-	for i, o := range sub.Outputs {
-		if n.Out[i].Type.Elements() == 0 {
-			continue
-		}
-		low := lower.Lower("kernel", stages[o], lower.Options{Value: scalarConst(values)})
-		k := &kernel{node: n, outs: n.Out[i : i+1], ops: opNames, low: low}
-		for _, p := range low.Params[:len(low.Params)-1] {
-			k.in = append(k.in, values[p.Name])
-		}
-		ks = append(ks, k)
-	}
-	return ks, nil
+	return g, nil
 }
 
 // bufferName is a readable name for a kernel parameter that does not depend on the model's names, so that equal kernels

@@ -17,17 +17,20 @@ type extern struct {
 	// outermost, workers write disjoint elements, and nothing one worker wrote is read by another. No input value makes
 	// it touch memory outside of its parameters and scratch.
 	build func(attrs any, in, out []types.Tensor) (*loop.Func, error)
+	// blocked, in place of build, makes the kernel for some layouts; ok is false for others.
+	blocked func(attrs any, in, out []types.Tensor) (f *loop.Func, ok bool, err error)
 	// overTE prefers it to the operator's tensor expressions where layouts are plain.
 	overTE bool
 }
 
 // externs lists the implementations by operator.
 var externs = map[string]extern{
-	"argwhere":                             {build: argWhere},
-	"compress":                             {build: compress},
-	"cumprod":                              {build: cumulative(expr.OpMul, 1), overTE: true},
-	"cumsum":                               {build: cumulative(expr.OpAdd, 0), overTE: true},
-	"dynamic.pack":                         {build: dynamicPack},
+	"argwhere":     {build: argWhere},
+	"compress":     {build: compress},
+	"cumprod":      {build: cumulative(expr.OpMul, 1), overTE: true},
+	"cumsum":       {build: cumulative(expr.OpAdd, 0), overTE: true},
+	"dynamic.pack": {build: dynamicPack},
+	"nn.contrib_conv2d_winograd_input_transform": {blocked: winogradInput},
 	"nn.max_unpool":                        {build: maxUnpool},
 	"scatter_elements":                     {build: scatterElements},
 	"scatter_nd":                           {build: scatterND},
@@ -44,6 +47,9 @@ func Extern(d *op.Def, attrs any, in, out []types.Tensor) (f *loop.Func, ok bool
 	e, ok := externs[d.Name]
 	if !ok {
 		return nil, false, nil
+	}
+	if e.blocked != nil {
+		return e.blocked(attrs, in, out)
 	}
 	if blocked := slices.ContainsFunc(slices.Concat(in, out), func(t types.Tensor) bool { return t.Layout != "" }); blocked && d.Compute == nil {
 		return nil, false, fmt.Errorf("operands %v and results %v must have plain layouts", in, out)
@@ -67,3 +73,6 @@ func HasExtern(d *op.Def) bool {
 func Implemented(d *op.Def) bool {
 	return HasExtern(d) || d.Compute != nil
 }
+
+// channelBlocks4 is the layout of N,C,H,W data with channels in blocks of n.
+func channelBlocks4(n int) string { return fmt.Sprintf("ABCD%db", n) }

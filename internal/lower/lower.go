@@ -17,6 +17,8 @@ type Options struct {
 	Value func(*te.Stage) (expr.Expr, bool)
 	// Keep lists pointwise stages to materialise rather than recompute at every use.
 	Keep func(*te.Stage) bool
+	// Apart keeps the axes of the output apart that could be walked as one.
+	Apart bool
 }
 
 // A Kernel is one function in loop IR and the stages its parameters stand for, the output last.
@@ -46,7 +48,9 @@ func Lower(name string, out *te.Stage, o Options) *Kernel {
 		out = renameSource(out, &anchor)
 	}
 	out = shareLayout(out)
-	out = collapse(out)
+	if !o.Apart {
+		out = collapse(out)
+	}
 	k := &Kernel{}
 	l := &lowering{buffers: map[*te.Stage]*loop.Buffer{}}
 	names := map[string]int{}

@@ -88,6 +88,10 @@ func (l *layouts) node(n *graph.Node) {
 		} else {
 			l.packMatrix(n, 1, 0)
 		}
+	case "nn.contrib_conv2d_winograd_input_transform":
+		l.winogradInput(n)
+	case "nn.contrib_conv2d_winograd_product":
+		l.winogradProduct(n)
 	case "concatenate":
 		l.concat(n)
 	default:

@@ -1,0 +1,100 @@
+package impl
+
+import (
+	"slices"
+
+	"lathe/internal/arith"
+	"lathe/internal/expr"
+	"lathe/internal/loop"
+	"lathe/internal/lower"
+	"lathe/internal/op"
+	"lathe/internal/types"
+)
+
+// An Anchor is the heavy operator of a group that has an implementation as loops of its own, and the pointwise rest of
+// the group, which those loops compute on each element before they store it.
+type Anchor struct {
+	Attrs any
+	In    []types.Tensor // operands
+	Out   types.Tensor   // result
+	Rest  *lower.Kernel  // what the group computes from the result; its axes are apart
+	From  string         // the parameter of Rest that stands for the result
+	CPU   CPU
+}
+
+// anchors lists the implementations by operator. A kernel's parameters are the operands, then those of Rest without the
+// result. ok is false for layouts that it does not serve.
+var anchors = map[string]func(Anchor) (f *loop.Func, why string, ok bool, err error){
+	"nn.contrib_conv2d_winograd_product": winogradProduct,
+}
+
+// HasAnchor reports whether groups around an operator may have an implementation as loops of its own.
+func HasAnchor(d *op.Def) bool { return anchors[d.Name] != nil }
+
+// Anchored makes the kernel of a group around an operator that HasAnchor; ok is false when it has to be computed by the
+// operator's tensor expressions.
+func Anchored(d *op.Def, a Anchor) (f *loop.Func, why string, ok bool, err error) {
+	if !a.pointwise() {
+		return nil, "", false, nil
+	}
+	return anchors[d.Name](a)
+}
+
+// pointwise reports whether every element of the group's result needs the element of the anchor's result that lies at
+// its place only.
+func (a Anchor) pointwise() bool {
+	if len(a.Rest.Stages) != 1 {
+		return false
+	}
+	b := a.block()
+	out := b.Body.To
+	same := true
+	expr.Loads(b.Body.Value, func(l *expr.Load) {
+		if from := l.From.(*loop.Buffer); from.Name == a.From {
+			same = same && slices.Equal(from.Shape, out.Shape)
+			for i, x := range l.Index {
+				same = same && (out.Shape[i] == 1 || arith.Equal(x, b.Body.Index[i]))
+			}
+		}
+	})
+	return same && out.DType == types.F32
+}
+
+// block is the computation of one element.
+func (a Anchor) block() (b *loop.Block) {
+	loop.Walk(a.Rest.Func.Body, func(s loop.Stmt) bool {
+		if x, ok := s.(*loop.Block); ok {
+			b = x
+		}
+		return b == nil
+	})
+	return b
+}
+
+// finish stores the element of the group's result at a physical index whose value after the anchor is v.
+func (a Anchor) finish(v expr.Expr, index ...expr.Expr) loop.Stmt {
+	b := a.block()
+	m := map[*expr.Var]expr.Expr{}
+	for i, it := range b.Iters {
+		m[it.Var] = index[i]
+	}
+	s := loop.Subst(b.Body, m).(*loop.Store)
+	s.Value = expr.Rewrite(s.Value, func(e expr.Expr) expr.Expr {
+		if l, ok := e.(*expr.Load); ok && l.From.Label() == a.From {
+			return v
+		}
+		return e
+	})
+	return s
+}
+
+// function is the kernel with the operands' buffers.
+func (a Anchor) function(body loop.Stmt, operands ...*loop.Buffer) *loop.Func {
+	params := operands
+	for _, p := range a.Rest.Func.Params {
+		if p.Name != a.From {
+			params = append(params, p)
+		}
+	}
+	return &loop.Func{Name: a.Rest.Func.Name, Params: params, Body: body}
+}

@@ -1,0 +1,75 @@
+package impl
+
+import (
+	"fmt"
+
+	"lathe/internal/expr"
+	"lathe/internal/loop"
+	"lathe/internal/ops"
+	"lathe/internal/types"
+)
+
+// The kernels of a Winograd convolution work on tiles in groups, the rows of a register tile, and on channels in vectors:
+//
+//	data     [k, C, tiles] lies as [tiles/rows][k][C/lanes][rows][lanes]
+//	weights  [k, O, C]     lie as  [O/panel][k][C][panel], panel being a few vectors
+//
+// so that the product of a group, a factor k and a panel reads both in order.
+
+// WinogradDataLayout is the layout of transformed data.
+func WinogradDataLayout(rows, lanes int) types.Layout {
+	if rows == 1 {
+		return types.Layout(fmt.Sprintf("CAB%db", lanes))
+	}
+	return types.Layout(fmt.Sprintf("CAB%dc%db", rows, lanes))
+}
+
+// WinogradWeightLayout is the layout of transformed weights.
+func WinogradWeightLayout(panel int) types.Layout { return types.Layout(fmt.Sprintf("BAC%db", panel)) }
+
+// tileGrid is how the tiles of a Winograd convolution cover its outputs.
+type tileGrid struct {
+	*ops.Winograd
+	images, down, across int // tiles of an image along both axes
+}
+
+func (g tileGrid) tiles() int { return g.images * g.down * g.across }
+
+// place binds the image and the row and column, in tiles, of a tile.
+func (g tileGrid) place(tile expr.Expr, body func(image, row, col expr.Expr) loop.Stmt) loop.Stmt {
+	div := func(a expr.Expr, n int) expr.Expr { return expr.Bin(expr.OpFloorDiv, a, num(n)) }
+	mod := func(a expr.Expr, n int) expr.Expr { return expr.Bin(expr.OpFloorMod, a, num(n)) }
+	line := div(tile, g.across)
+	return bind("ty", mod(line, g.down), func(row expr.Expr) loop.Stmt {
+		return bind("tx", mod(tile, g.across), func(col expr.Expr) loop.Stmt {
+			if g.images == 1 {
+				return body(num(0), row, col)
+			}
+			return bind("image", div(line, g.down), func(image expr.Expr) loop.Stmt { return body(image, row, col) })
+		})
+	})
+}
+
+// A tiledData is a buffer of transformed data.
+type tiledData struct {
+	*loop.Buffer
+	groups, factors, blocks, rows, lanes int
+}
+
+// tiledDataOf views a buffer of type t; ok is false when it does not lie as WinogradDataLayout has it, in whole vectors.
+func tiledDataOf(b *loop.Buffer, t types.Tensor) (d tiledData, ok bool) {
+	rows, lanes := max(1, t.Layout.BlockOf(2, 3)), t.Layout.BlockOf(1, 3)
+	if lanes == 0 || t.Layout != WinogradDataLayout(rows, lanes) || t.Shape[1]%lanes != 0 {
+		return d, false
+	}
+	dims := t.Dims()
+	return tiledData{b, dims[0], dims[1], dims[2], rows, lanes}, true
+}
+
+// at is the index of an element.
+func (d tiledData) at(group, factor, block, row, lane expr.Expr) []expr.Expr {
+	if d.rows == 1 {
+		return []expr.Expr{group, factor, block, lane}
+	}
+	return []expr.Expr{group, factor, block, row, lane}
+}

@@ -1,0 +1,116 @@
+package impl
+
+import (
+	"lathe/internal/expr"
+	"lathe/internal/loop"
+	"lathe/internal/ops"
+	"lathe/internal/types"
+)
+
+// winogradInput transforms tiles of data whose channels lie in vectors: it walks the tiles of a group for a vector of
+// channels. Tiles inside the data are read without a test.
+func winogradInput(attrs any, in, out []types.Tensor) (*loop.Func, bool, error) {
+	a := attrs.(ops.WinogradInputAttrs)
+	w, err := ops.WinogradOf(a.TileSize)
+	if err != nil {
+		return nil, false, err
+	}
+	x, y := param("data", types.F32, in[0].Dims()...), param("y", types.F32, out[0].Dims()...)
+	d, ok := tiledDataOf(y, out[0])
+	if !ok || in[0].Layout != types.Layout(channelBlocks4(d.lanes)) {
+		return nil, false, nil
+	}
+	shape := in[0].Shape
+	t := inputTransform{
+		tileGrid: tileGrid{w, shape[0], w.Tiles(shape[2] + a.Padding[0] + a.Padding[2] - 2), w.Tiles(shape[3] + a.Padding[1] + a.Padding[3] - 2)},
+		data:     x, to: d, top: a.Padding[0], left: a.Padding[1],
+	}
+	work := float64(out[0].Elements() * 8)
+	body := divided("part", d.groups*d.blocks, work, func(part expr.Expr) loop.Stmt {
+		group, block := expr.Bin(expr.OpFloorDiv, part, num(d.blocks)), expr.Bin(expr.OpFloorMod, part, num(d.blocks))
+		return t.group(group, group, block)
+	})
+	return &loop.Func{Name: "winograd_input", Params: []*loop.Buffer{x, y}, Body: body}, true, nil
+}
+
+// inputTransform writes transformed tiles of data.
+type inputTransform struct {
+	tileGrid
+	data      *loop.Buffer // [N, C/lanes, H, W, lanes]
+	to        tiledData
+	top, left int // padding
+}
+
+// group transforms the tiles of a group, for a vector of channels, to group slot of the result. Rows of the last group
+// behind the last tile become 0.
+func (t inputTransform) group(group, slot, block expr.Expr) loop.Stmt {
+	return each("row", num(t.to.rows), func(row expr.Expr) loop.Stmt {
+		tile := expr.Add(expr.Mul(group, num(t.to.rows)), row)
+		one := t.place(tile, func(image, ty, tx expr.Expr) loop.Stmt {
+			top := expr.Sub(expr.Mul(ty, num(t.Tile)), num(t.top))
+			left := expr.Sub(expr.Mul(tx, num(t.Tile)), num(t.left))
+			store := func(guard bool) loop.Stmt { return t.tile(image, block, top, left, slot, row, guard) }
+			inside := expr.AllOf(t.within(top, 0, t.down, 2), t.within(top, t.Alpha-1, t.down, 2), t.within(left, 0, t.across, 3), t.within(left, t.Alpha-1, t.across, 3))
+			if inside == nil {
+				return store(false)
+			}
+			return &loop.If{Cond: inside, Then: store(false), Else: store(true)}
+		})
+		if t.tiles() == t.to.groups*t.to.rows {
+			return one
+		}
+		return &loop.If{Cond: expr.LT(tile, num(t.tiles())), Then: one, Else: t.zeros(slot, block, row)}
+	})
+}
+
+// within is the condition that position first+i of a tile lies within the given axis of the data; nil where it does for
+// all of the axis' tiles.
+func (t inputTransform) within(first expr.Expr, i, tiles, axis int) expr.Expr {
+	pad := t.top
+	if axis == 3 {
+		pad = t.left
+	}
+	at, n := expr.Add(first, num(i)), t.data.Shape[axis]
+	var low, high expr.Expr
+	if i < pad {
+		low = expr.GE(at, num(0))
+	}
+	if (tiles-1)*t.Tile+i-pad >= n {
+		high = expr.LT(at, num(n))
+	}
+	return expr.AllOf(low, high)
+}
+
+// tile transforms one tile: columns, then rows. guard tests each element.
+func (t inputTransform) tile(image, block, top, left, slot, row expr.Expr, guard bool) loop.Stmt {
+	p := newLaneProgram(t.to.lanes)
+	half := make([][]expr.Expr, t.Alpha)
+	for j := range t.Alpha {
+		d := make([]expr.Expr, t.Alpha)
+		for i := range d {
+			var cond expr.Expr
+			if guard {
+				cond = expr.AllOf(t.within(top, i, t.down, 2), t.within(left, j, t.across, 3))
+			}
+			e := get(t.data, image, block, expr.Add(top, num(i)), expr.Add(left, num(j)), p.lane)
+			d[i] = p.keep(expr.If(cond, e, expr.Const(types.F32, 0)))
+		}
+		for i, v := range p.multiply(t.BT, d) {
+			half[i] = append(half[i], v)
+		}
+	}
+	for i := range half {
+		for j, v := range p.multiply(t.BT, half[i]) {
+			p.store(t.to.Buffer, v, t.to.at(slot, num(i*t.Alpha+j), block, row, p.lane)...)
+		}
+	}
+	return p.loop()
+}
+
+func (t inputTransform) zeros(slot, block, row expr.Expr) loop.Stmt {
+	p := newLaneProgram(t.to.lanes)
+	for k := range t.Products() {
+		p.store(t.to.Buffer, expr.Const(types.F32, 0), t.to.at(slot, num(k), block, row, p.lane)...)
+	}
+	return p.loop()
+}

@@ -1,0 +1,105 @@
+package pass
+
+import (
+	"fmt"
+
+	"lathe/internal/graph"
+	"lathe/internal/impl"
+	"lathe/internal/op"
+	"lathe/internal/ops"
+	"lathe/internal/tensor"
+	"lathe/internal/types"
+)
+
+// winograd rewrites 3x3 convolutions with strides 1 as products in the Winograd domain, with weights transformed here,
+// where the estimate of package impl says that this takes less time.
+//
+//	nn.conv2d(x, w, b)   becomes   add(winograd_product(winograd_input_transform(x), w'), b)
+func winograd(c *Context) error {
+	if len(c.Layouts) > 0 {
+		return nil // the kernels need channels in vectors
+	}
+	g := &graph.Graph{}
+	for _, n := range c.Graph.Nodes {
+		conv, ok := winogradConv(n)
+		tile := 0
+		if ok {
+			tile, _ = conv.Choose(impl.CPU{VectorBits: c.Target.VectorBits, Registers: c.Target.VectorRegs, L1: c.Target.L1, L2: c.Target.L2})
+		}
+		if tile == 0 {
+			g.Nodes = append(g.Nodes, n)
+			continue
+		}
+		y, err := winogradNodes(g, n, tile)
+		if err != nil {
+			return fmt.Errorf("node %q: %w", n.Origin, err)
+		}
+		y.Name = n.Out[0].Name
+		c.Graph.Replace(n.Out[0], y)
+	}
+	c.Graph.Nodes = g.Nodes
+	return nil
+}
+
+// winogradConv describes a convolution that may be computed so.
+func winogradConv(n *graph.Node) (c impl.WinogradConv, ok bool) {
+	if n.Op != ops.Conv2d || !n.In[1].IsConst() || len(n.In) == 3 && !n.In[2].IsConst() {
+		return c, false
+	}
+	a, x, w, y := n.Attrs.(ops.ConvAttrs), n.In[0].Type, n.In[1].Type, n.Out[0].Type
+	all := func(v []int, want int) bool { return v[0] == want && v[1] == want }
+	if a.Groups != 1 || !all(a.Strides, 1) || !all(a.Dilation, 1) || !all(w.Shape[2:], 3) || y.DType != types.F32 {
+		return c, false
+	}
+	return impl.WinogradConv{Images: x.Shape[0], In: x.Shape[1], Out: y.Shape[1], Height: y.Shape[2], Width: y.Shape[3]}, true
+}
+
+// winogradNodes adds the operators of the Winograd domain that compute convolution n.
+func winogradNodes(g *graph.Graph, n *graph.Node, tile int) (*graph.Value, error) {
+	a, y := n.Attrs.(ops.ConvAttrs), n.Out[0].Type
+	weight, err := winogradWeight(n.In[1], tile)
+	if err != nil {
+		return nil, err
+	}
+	b := &builder{origin: n.Origin}
+	v := b.apply(ops.WinogradInput, ops.WinogradInputAttrs{TileSize: tile, Padding: a.Padding}, n.In[0])
+	r := b.apply(ops.WinogradProduct, ops.WinogradProductAttrs{TileSize: tile, Height: y.Shape[2], Width: y.Shape[3]}, v, weight)
+	if len(n.In) == 3 {
+		bias := graph.NewConst(n.In[2].Name, n.In[2].Const.Reshape(y.Shape[1], 1, 1))
+		r = b.apply(ops.Add, op.None{}, r, bias)
+	}
+	g.Nodes = append(g.Nodes, b.nodes...)
+	return r, b.err
+}
+
+// winogradWeight is the constant that the transform of a constant weight gives.
+func winogradWeight(w *graph.Value, tile int) (*graph.Value, error) {
+	a := ops.WinogradWeightAttrs{TileSize: tile}
+	t, err := ops.WinogradWeight.Infer(a, []op.Arg{{Tensor: w.Type}})
+	if err != nil {
+		return nil, err
+	}
+	u := tensor.NewOf(t[0])
+	if err := ops.WinogradWeight.Eval(a, []*tensor.Tensor{w.Const}, []*tensor.Tensor{u}); err != nil {
+		return nil, err
+	}
+	return graph.NewConst(w.Name, u), nil
+}
+
+// winogradInput gives data channels in blocks of a vector and its tiles in groups of the rows of a register tile.
+func (l *layouts) winogradInput(n *graph.Node) {
+	l.want(n, 0, channelBlocks(4, l.lanes))
+	for _, u := range l.Graph.Users()[n.Out[0]] {
+		n.Out[0].Type.Layout = impl.WinogradDataLayout(l.winogradTile(u).Rows, l.lanes)
+	}
+}
+
+// winogradProduct packs the weights into panels of the register tile's vectors.
+func (l *layouts) winogradProduct(n *graph.Node) {
+	l.want(n, 1, impl.WinogradWeightLayout(l.winogradTile(n).Vecs*l.lanes))
+	n.Out[0].Type.Layout = channelBlocks(4, l.lanes)
+}
+
+func (l *layouts) winogradTile(n *graph.Node) impl.Tile {
+	return impl.WinogradTile(n.In[0].Type.Shape[2], n.In[1].Type.Shape[1]/l.lanes, l.Target.VectorRegs)
+}
