@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"lathe/internal/bundle"
 	"lathe/internal/graph"
 	"lathe/internal/op"
 	"lathe/internal/ops"
@@ -79,8 +80,8 @@ func testWinograd(t *testing.T, c winogradCase, tgt *target.Target) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.ContainsFunc(res.Kernels, func(k KernelInfo) bool { return k.Rule == "winograd" }) {
-		t.Errorf("no kernel by the Winograd loops: %+v", res.Kernels)
+	if !slices.ContainsFunc(res.Contents.Manifest.Steps, func(s bundle.Step) bool { return s.Rule == "winograd" }) {
+		t.Errorf("no kernel by the Winograd loops: %+v", res.Contents.Manifest.Steps)
 	}
 	var first []byte
 	for workers := 1; workers <= 3; workers++ {

@@ -60,7 +60,7 @@ func (c WinogradConv) winograd(tile, lanes int, cpu CPU) float64 {
 
 // WinogradTile picks the register tile of the products: rows of tiles by vectors of output channels.
 func WinogradTile(tiles, vecs, regs int) Tile {
-	best, bestCost := Tile{1, 1}, 0.0
+	best, bestCost := Tile{1, 1, 1}, 0.0
 	for v := 1; v <= min(4, vecs); v++ {
 		if vecs%v != 0 {
 			continue
@@ -69,7 +69,7 @@ func WinogradTile(tiles, vecs, regs int) Tile {
 			// Equal costs: larger tiles, which read the operands less often.
 			cost := winogradTileCost(r, v, tiles, vecs) * (1 - 0.001*float64(r*v)/float64(regs))
 			if bestCost == 0 || cost < bestCost {
-				best, bestCost = Tile{r, v}, cost
+				best, bestCost = Tile{1, r, v}, cost
 			}
 		}
 	}
