@@ -69,10 +69,17 @@ func (c *compiler) makeKernels() error {
 	err := inParallel(c.ctx, workers, len(c.kernels), func(i int) error {
 		k := c.kernels[i]
 		k.dump = &kernelDump{Debug: &c.Debug, kernel: k.name}
-		if err := c.build(k, cpu, boundary); err != nil {
-			return nodeError(k.node, strings.Join(k.ops, "+"), err)
-		}
-		return nil
+		return k.failed(k.schedule(cpu, boundary))
+	}, func() {})
+	if err != nil {
+		return err
+	}
+	if err := c.divide(); err != nil {
+		return err
+	}
+	err = inParallel(c.ctx, workers, len(c.kernels), func(i int) error {
+		k := c.kernels[i]
+		return k.failed(c.build(k, cpu))
 	}, func() { done++; c.progress("kernels", done, len(c.kernels)) })
 	if err == nil && c.Debug.stopsLoops() {
 		err = c.Debug.stopped()
@@ -90,6 +97,14 @@ func (c *compiler) userValues() map[*graph.Value]bool {
 		m[v] = true
 	}
 	return m
+}
+
+// failed names the kernel's nodes in an error.
+func (k *kernel) failed(err error) error {
+	if err == nil {
+		return nil
+	}
+	return nodeError(k.node, strings.Join(k.ops, "+"), err)
 }
 
 func nodeError(n *graph.Node, what string, err error) error {
@@ -209,10 +224,9 @@ func scalarConst(values map[string]*graph.Value) func(*te.Stage) (expr.Expr, boo
 // params are the values that k's function is called with, in the order of its parameters.
 func (k *kernel) params() []*graph.Value { return slices.Concat(k.in, k.outs) }
 
-// build schedules k and writes its code.
-func (c *compiler) build(k *kernel, cpu impl.CPU, user map[*graph.Value]bool) error {
+// schedule chooses k's schedule, up to its division among workers.
+func (k *kernel) schedule(cpu impl.CPU, user map[*graph.Value]bool) error {
 	f := k.low.Func
-	dumped := k.dump.loop("lowered", f)
 	for i, v := range k.params() {
 		if user[v] {
 			f.Params[i].Align = 0
@@ -225,8 +239,13 @@ func (c *compiler) build(k *kernel, cpu impl.CPU, user map[*graph.Value]bool) er
 		}
 		k.plan = plan
 	}
-	f = k.plan.Schedule.Func
-	dumped = errors.Join(dumped, k.dump.loop("schedule", f))
+	return k.dump.loop("lowered", f)
+}
+
+// build takes a scheduled k through the loop passes and writes its code.
+func (c *compiler) build(k *kernel, cpu impl.CPU) error {
+	f := k.plan.Schedule.Func
+	dumped := k.dump.loop("schedule", f)
 	err := pipeline.Run(looppass.Table, f, pipeline.Options[*loop.Func]{
 		StopAt: k.dump.Stop,
 		Verify: func(f *loop.Func) error { return loop.Verify(f, loop.NoBlocks) },

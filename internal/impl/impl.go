@@ -27,6 +27,9 @@ type Plan struct {
 	Schedule *sched.Schedule
 	Rule     string // name of the rule
 	Why      string // tiles and sizes, for people
+
+	Divisions []Division // ways to divide it among workers; none: one worker does it all
+	Flops     float64
 }
 
 // rules in order of preference; the first that applies wins.
@@ -45,13 +48,13 @@ var rules = []struct {
 func Choose(k *lower.Kernel, cpu CPU) (*Plan, error) {
 	for _, r := range rules {
 		s := sched.New(&loop.Func{Name: k.Func.Name, Params: k.Func.Params, Body: k.Func.Body, Origin: k.Func.Origin})
-		w := &kernel{k, s, cpu}
+		w := &kernel{Kernel: k, s: s, cpu: cpu}
 		why, ok, err := r.apply(w)
 		if err != nil {
 			return nil, fmt.Errorf("%s: rule %s: %w\n%s", k.Func.Name, r.name, err, s)
 		}
 		if ok {
-			return &Plan{s, r.name, why}, nil
+			return &Plan{Schedule: s, Rule: r.name, Why: why, Divisions: w.divisions, Flops: k.Flops()}, nil
 		}
 	}
 	return nil, fmt.Errorf("%s: no schedule rule applies", k.Func.Name)
@@ -60,8 +63,9 @@ func Choose(k *lower.Kernel, cpu CPU) (*Plan, error) {
 // A kernel is being scheduled.
 type kernel struct {
 	*lower.Kernel
-	s   *sched.Schedule
-	cpu CPU
+	s         *sched.Schedule
+	cpu       CPU
+	divisions []Division
 }
 
 // outBlock is the name of the output's block.
@@ -146,24 +150,4 @@ func (k *kernel) unitStride(block string, v *expr.Var) bool {
 		}
 	}
 	return true
-}
-
-// parallelWork is the number of scalar operations from which on a second worker pays for its barrier.
-const parallelWork = 20000
-
-// parallelize fuses the given loops, outermost first, and divides them among the workers. They must be the outermost
-// loops of the kernel. Kernels too small to pay stay serial.
-func (k *kernel) parallelize(names []string) error {
-	if len(names) == 0 || k.Flops()+float64(k.Bytes())/4 < parallelWork {
-		return nil
-	}
-	v := names[0]
-	for _, n := range names[1:] {
-		f, err := k.s.Fuse(v, n)
-		if err != nil {
-			return err
-		}
-		v = f
-	}
-	return k.s.Parallel(v)
 }

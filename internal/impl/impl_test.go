@@ -159,6 +159,9 @@ func TestRules(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
+				if _, err := plan.Divide(impl.Machine{Flops: 100, Shared: 40, Memory: 20}, nil); err != nil {
+					t.Fatal(err)
+				}
 				if err := loop.Verify(plan.Schedule.Func); err != nil {
 					t.Error(err)
 				}
@@ -172,7 +175,8 @@ func TestRules(t *testing.T) {
 func blocked(n int) types.Layout { return types.Layout(fmt.Sprintf("ABCD%db", n)) }
 func weights(n int) types.Layout { return types.Layout(fmt.Sprintf("ABCD%db%da", n, n)) }
 
-// TestChosen: whatever rule applies, on any machine, the schedule computes what the kernel did, for any number of workers.
+// TestChosen: whatever rule applies, on any machine and however it is divided, the schedule computes what the kernel did,
+// for any number of workers.
 func TestChosen(t *testing.T) {
 	samples := uint64(45)
 	if testing.Short() {
@@ -187,6 +191,11 @@ func TestChosen(t *testing.T) {
 				plan, err := impl.Choose(k, m)
 				if err != nil {
 					t.Fatalf("seed %d: %v\n%s", seed, err, te.String(c.Out))
+				}
+				if n := uint64(len(plan.Divisions)); n > 0 {
+					if err := plan.DivideBy(plan.Divisions[seed/3%n]); err != nil {
+						t.Fatalf("seed %d: %v\n%s", seed, err, plan.Schedule)
+					}
 				}
 				for _, workers := range []int{1, 4} {
 					if err := c.Check(k, plan.Schedule.Func, workers); err != nil {

@@ -129,6 +129,11 @@ func TestRandom(t *testing.T) {
 					if err != nil {
 						t.Fatalf("seed %d: %v", seed, err)
 					}
+					if n := len(plan.Divisions); n > 0 {
+						if err := plan.DivideBy(plan.Divisions[r.IntN(n)]); err != nil {
+							t.Fatalf("seed %d: %v", seed, err)
+						}
+					}
 					s = plan.Schedule
 				} else {
 					for range 2 + r.IntN(8) {
@@ -196,6 +201,9 @@ func TestInteriorHasNoTest(t *testing.T) {
 	k := c.Lower()
 	plan, err := impl.Choose(k, impl.CPU{VectorBits: 256, Registers: 16, L1: 32 << 10, L2: 1 << 20})
 	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := plan.Divide(impl.Machine{Flops: 100, Shared: 40, Memory: 20}, nil); err != nil {
 		t.Fatal(err)
 	}
 	f := plan.Schedule.Func

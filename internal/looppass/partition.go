@@ -39,8 +39,11 @@ func partitioned(s loop.Stmt, r arith.Ranges) loop.Stmt {
 	case *loop.Alloc:
 		return &loop.Alloc{Buffer: s.Buffer, Body: partitioned(s.Body, r)}
 	case *loop.For:
-		if s.Kind == loop.Serial {
+		switch s.Kind {
+		case loop.Serial:
 			return pieces(s, r)
+		case loop.Parallel:
+			return dividedCases(s, r)
 		}
 		return whole(s, r)
 	}

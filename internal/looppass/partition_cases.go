@@ -14,12 +14,23 @@ import (
 //	let x = floormod(p, n) { unroll t { if 4*x+t < w { S } } }
 //	→  let x = floormod(p, n) { if x < n-1 { unroll t { S } } else { S at x=n-1, guarded } }
 func cases(t *loop.Let, r arith.Ranges) loop.Stmt {
-	all := r.Of(t.Value)
-	uncut := &loop.Let{Var: t.Var, Value: t.Value, Body: partitioned(t.Body, r.With(t.Var, all))}
-	if t.Var.DType() != types.I64 || all.Lo <= -arith.Inf || all.Hi >= arith.Inf {
+	return &loop.Let{Var: t.Var, Value: t.Value, Body: byCase(t.Body, t.Var, r.Of(t.Value), r)}
+}
+
+// dividedCases does the same for the variable of a parallel loop, which stays one loop.
+func dividedCases(f *loop.For, r arith.Ranges) loop.Stmt {
+	all := r.Of(f.Min).Add(r.Of(f.Extent))
+	all = arith.Interval{Lo: r.Of(f.Min).Lo, Hi: all.Hi - 1}
+	return &loop.For{Var: f.Var, Min: f.Min, Extent: f.Extent, Kind: f.Kind, Body: byCase(f.Body, f.Var, all, r)}
+}
+
+// byCase is body, in which v is anything in all, as a choice between v's interior and its border values.
+func byCase(body loop.Stmt, v *expr.Var, all arith.Interval, r arith.Ranges) loop.Stmt {
+	uncut := partitioned(body, r.With(v, all))
+	if v.DType() != types.I64 || all.Lo <= -arith.Inf || all.Hi >= arith.Inf {
 		return uncut
 	}
-	in := interior(t.Body, t.Var, all, r)
+	in := interior(body, v, all, r)
 	switch {
 	case in == all, in.Lo <= in.Hi && (in.Lo-all.Lo > maxBorder || all.Hi-in.Hi > maxBorder), in.Lo > in.Hi && all.Hi-all.Lo >= 2*maxBorder:
 		return uncut
@@ -28,23 +39,23 @@ func cases(t *loop.Let, r arith.Ranges) loop.Stmt {
 	if in.Lo <= in.Hi {
 		var inside expr.Expr
 		if in.Lo > all.Lo {
-			inside = expr.AllOf(inside, expr.GE(t.Var, expr.Index(int(in.Lo))))
+			inside = expr.AllOf(inside, expr.GE(v, expr.Index(int(in.Lo))))
 		}
 		if in.Hi < all.Hi {
-			inside = expr.AllOf(inside, expr.LT(t.Var, expr.Index(int(in.Hi)+1)))
+			inside = expr.AllOf(inside, expr.LT(v, expr.Index(int(in.Hi)+1)))
 		}
-		list = append(list, choice{inside, partitioned(settled(t.Body, t.Var, in, r), r.With(t.Var, in))})
+		list = append(list, choice{inside, partitioned(settled(body, v, in, r), r.With(v, in))})
 	}
 	for x := all.Lo; x <= all.Hi; x++ {
 		if x < in.Lo || x > in.Hi {
-			list = append(list, choice{expr.EQ(t.Var, expr.Index(int(x))), iteration(t.Body, t.Var, x, r)})
+			list = append(list, choice{expr.EQ(v, expr.Index(int(x))), iteration(body, v, x, r)})
 		}
 	}
-	body := list[len(list)-1].body // the last case needs no test: it is the only value left
+	chosen := list[len(list)-1].body // the last case needs no test: it is the only value left
 	for _, c := range slices.Backward(list[:len(list)-1]) {
-		body = &loop.If{Cond: c.cond, Then: c.body, Else: body}
+		chosen = &loop.If{Cond: c.cond, Then: c.body, Else: chosen}
 	}
-	return &loop.Let{Var: t.Var, Value: t.Value, Body: body}
+	return chosen
 }
 
 // A choice is a case of a chain of conditions.

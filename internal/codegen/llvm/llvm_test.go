@@ -168,6 +168,11 @@ func TestRandom(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%s, seed %d: %v", kind, seed, err)
 				}
+				if n := len(plan.Divisions); n > 0 {
+					if err := plan.DivideBy(plan.Divisions[r.IntN(n)]); err != nil {
+						t.Fatalf("%s, seed %d: %v", kind, seed, err)
+					}
+				}
 				s = plan.Schedule
 			} else {
 				for range 3 + r.IntN(8) {

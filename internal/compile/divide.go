@@ -1,0 +1,37 @@
+package compile
+
+import (
+	"lathe/internal/graph"
+	"lathe/internal/impl"
+	"lathe/internal/target"
+)
+
+// divide chooses how each kernel is divided among workers, in the order they run: a worker finds most of what it reads in
+// its own cache when it wrote that itself.
+func (c *compiler) divide() error {
+	m := machine(c.Target)
+	homes := map[*graph.Value]int{}
+	for _, k := range c.kernels {
+		operands := make([]impl.Operand, len(k.in))
+		for i, v := range k.in {
+			home, ok := homes[v]
+			if !ok {
+				home = impl.Scattered
+			}
+			operands[i] = impl.Operand{Bytes: v.Type.Bytes(), Constant: v.IsConst(), Home: home}
+		}
+		home, err := k.plan.Divide(m, operands)
+		if err != nil {
+			return k.failed(err)
+		}
+		for _, v := range k.outs {
+			homes[v] = home
+		}
+	}
+	return nil
+}
+
+func machine(t *target.Target) impl.Machine {
+	s := t.Speed()
+	return impl.Machine{Flops: s.Float32, Shared: s.L3, Memory: s.Memory}
+}

@@ -1,0 +1,136 @@
+package impl
+
+import (
+	"slices"
+)
+
+// parallelWork is the number of scalar operations from which on a second worker pays for its barrier.
+const parallelWork = 20000
+
+// A Division is a way to divide a kernel among workers: by runs of adjacent loops, fused to one.
+type Division struct {
+	Loops  []string
+	Extent int
+	// Periods tells for every parameter which elements the pieces touch. With n iterations, iteration i touches those at
+	// offsets [i/n, (i+1)/n) of every period of so many elements; Whole means that every iteration touches all of them,
+	// and Scattered that nothing is known.
+	Periods []int
+}
+
+const (
+	Whole     = 0
+	Scattered = -1
+)
+
+// An Operand is an input of the kernel.
+type Operand struct {
+	Bytes    int
+	Constant bool
+	Home     int // the period by which another kernel's workers wrote it, or Scattered
+}
+
+// A Machine is the speed of one core, in operations and bytes per nanosecond.
+type Machine struct {
+	Flops  float64
+	Shared float64 // reading what another core wrote
+	Memory float64
+}
+
+// Divide divides p's kernel among workers the way that costs least: workers are kept evenly busy, read little that other
+// workers wrote, and do not all read the same constants. operands are those of the first parameters, in order; what is not
+// known costs nothing. It returns the period by which the workers write the result.
+func (p *Plan) Divide(m Machine, operands []Operand) (home int, err error) {
+	best, least := -1, 0.0
+	for i, d := range p.Divisions {
+		cost := 0.0
+		for _, workers := range []int{2, 3, 4} {
+			cost += d.cost(p.Flops, m, operands, workers) * float64(workers)
+		}
+		if best < 0 || cost < least {
+			best, least = i, cost
+		}
+	}
+	if best < 0 {
+		return Scattered, nil
+	}
+	d := p.Divisions[best]
+	return d.Periods[len(d.Periods)-1], p.DivideBy(d)
+}
+
+// DivideBy divides p's kernel as d, one of its divisions, says.
+func (p *Plan) DivideBy(d Division) (err error) {
+	v := d.Loops[0]
+	for _, n := range d.Loops[1:] {
+		if v, err = p.Schedule.Fuse(v, n); err != nil {
+			return err
+		}
+	}
+	return p.Schedule.Parallel(v)
+}
+
+// cost is about the time in nanoseconds of the busiest of so many workers.
+func (d *Division) cost(flops float64, m Machine, operands []Operand, workers int) float64 {
+	busiest := float64((d.Extent+workers-1)/workers) / float64(d.Extent)
+	time := flops / m.Flops * busiest
+	for i, o := range operands {
+		touched := float64(o.Bytes)
+		if d.Periods[i] != Whole {
+			touched *= busiest
+		}
+		switch {
+		case o.Constant:
+			time += touched / m.Memory
+		case d.Periods[i] <= 0 || d.Periods[i] != o.Home:
+			time += touched * float64(workers-1) / float64(workers) / m.Shared
+		}
+	}
+	return time
+}
+
+// parallelize offers the given loops, outermost first, for division among workers: each by itself, and runs of
+// neighbours. They must be the outermost loops of the kernel. Kernels too small to pay stay serial.
+func (k *kernel) parallelize(names []string) error {
+	if k.Flops()+float64(k.Bytes())/4 < parallelWork {
+		return nil
+	}
+	for i := range names {
+		for j := i + 1; j <= len(names); j++ {
+			d := Division{Loops: slices.Clone(names[i:j]), Extent: 1}
+			for _, n := range d.Loops {
+				d.Extent *= k.s.Extent(n)
+			}
+			if d.Extent > 1 && k.s.Extent(names[i]) > 1 {
+				d.Periods = k.periods(names[i])
+				k.divisions = append(k.divisions, d)
+			}
+		}
+	}
+	return nil
+}
+
+// periods finds what iterations of a loop touch of every parameter.
+func (k *kernel) periods(name string) []int {
+	list := make([]int, len(k.Func.Params))
+	n := k.s.Extent(name)
+	for _, block := range k.Blocks {
+		v := k.variable(block, name)
+		if v == nil {
+			continue
+		}
+		for _, a := range k.accesses(block) {
+			i := slices.Index(k.Func.Params, a.buf)
+			if i < 0 {
+				continue
+			}
+			s, linear := a.stride(v)
+			period := int(max(s, -s)) * n
+			switch {
+			case !linear, list[i] > 0 && period > 0 && list[i] != period:
+				list[i] = Scattered
+			case list[i] == Whole:
+				list[i] = period
+			}
+		}
+	}
+	return list
+}
