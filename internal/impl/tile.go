@@ -103,10 +103,11 @@ func (k *kernel) applyTile(out, acc, lane, vecLoop string, axes []string, t Tile
 	}
 	var tiles []string // loops over the tiles of the row axes, outermost first
 	for a, n := range axes {
-		o, i, err := k.splitTile(n, []int{t.Rows, t.Lines}[min(a, 1)])
-		if a > 1 {
-			o, i = n, ""
+		size := 1 // further axes have no part in the tile
+		if a < 2 {
+			size = []int{t.Rows, t.Lines}[a]
 		}
+		o, i, err := k.splitTile(n, size)
 		if err != nil {
 			return "", nil, err
 		}
