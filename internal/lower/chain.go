@@ -233,9 +233,37 @@ func (c *chained) keep(r, s *te.Stage) {
 	if r.Tag = Scores; s == c.second.left.From {
 		r.Tag = Weights
 	}
-	if c.padded > c.keys {
+	if c.padded > c.keys && !c.vanishes(s) {
 		r.Body = expr.If(expr.LT(r.Axes[len(r.Axes)-1], expr.Index(c.keys)), r.Body, c.padding(s))
 	}
+}
+
+// vanishes reports whether s is exp(t - most) where t, its padding -Inf, is a row that stays and most its maximum: then the
+// padding of s is 0 by itself. Where most is not finite and less than +Inf, all of the row is NaN.
+func (c *chained) vanishes(s *te.Stage) bool {
+	e, ok := s.Body.(*expr.Unary)
+	if !ok || e.Fn != expr.FnExp {
+		return false
+	}
+	load, ok := e.A.(*expr.Load)
+	if !ok || len(c.readers[load.From.(*te.Stage)]) != 1 {
+		return false
+	}
+	shifted, ok := load.From.(*te.Stage).Body.(*expr.Binary)
+	if !ok || shifted.Op != expr.OpSub {
+		return false
+	}
+	row, ok1 := shifted.A.(*expr.Load)
+	most, ok2 := shifted.B.(*expr.Load)
+	if !ok1 || !ok2 {
+		return false
+	}
+	t, m := row.From.(*te.Stage), most.From.(*te.Stage)
+	if m.Combine != te.Max || !c.wide[t] || !slices.Contains(c.readers[t], m) || c.copied == nil && !c.kept(t) {
+		return false
+	}
+	read, ok := m.Body.(*expr.Load)
+	return ok && read.From == expr.Source(t)
 }
 
 // operand is an operand l of product p as a stage over the product's outer axes and x and y, of the given extents.

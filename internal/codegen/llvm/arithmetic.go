@@ -97,8 +97,8 @@ func (e *emitter) floatMinMax(x *expr.Binary, a, b value) value {
 	if constA || constB {
 		return e.choose(cond(pred, b, a), b, a) // a, not the constant, where unordered
 	}
-	r := e.choose(cond(pred, a, b), a, b)
-	return e.choose(cond("uno", a, a), a, r)
+	// b first: x86 tests that operand for NaN apart from its max, and a is what a reduction waits for.
+	return e.callTo(a.t, "nsz ", x.Op.String()+"imum."+suffix(a.t, a.lanes), b, a)
 }
 
 func (e *emitter) compare(op expr.Op, a, b value) value {
