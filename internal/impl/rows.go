@@ -27,6 +27,7 @@ func rows(k *kernel) (string, bool, error) {
 		if err := k.vectorReduction(block, at); err != nil {
 			return "", false, err
 		}
+		k.vectorPart(block, at)
 	}
 	if rest := loops[row+1:]; len(rest) > 0 {
 		inner := rest[len(rest)-1]
@@ -39,26 +40,56 @@ func rows(k *kernel) (string, bool, error) {
 	return "rows of " + at, true, k.parallelize(loops[:row+1])
 }
 
-// rowLoops finds the innermost output loop that a read of an intermediate depends on.
+// vectorPart vectorises a pointwise block below a loop along memory, where its extent allows.
+func (k *kernel) vectorPart(block, at string) {
+	loops := k.s.Loops(block)
+	b, _ := k.find(block)
+	if b == nil || b.Init != nil || len(loops) == 0 || loops[len(loops)-1] == at {
+		return
+	}
+	inner := loops[len(loops)-1]
+	for _, it := range b.Iters {
+		if it.Reduce {
+			return
+		}
+	}
+	if k.unitStride(block, k.variable(block, inner)) {
+		k.try(func() bool {
+			_, _, err := k.vectorInner(block, inner)
+			return err == nil
+		})
+	}
+}
+
+// rowLoops finds the innermost output loop that a read of an intermediate depends on. Of an intermediate as large as the
+// output a row has its part, wherever the reads of others say that a row ends.
 func (k *kernel) rowLoops(out string, loops []string) int {
 	b, around := k.find(out)
 	bind := map[*expr.Var]expr.Expr{}
 	for _, it := range b.Iters {
 		bind[it.Var] = it.Binding
 	}
-	deepest := -1
+	deepest, whole := -1, -1
 	expr.Loads(b.Body.Value, func(l *expr.Load) {
-		if buf := l.From.(*loop.Buffer); buf.Scope == loop.Global {
+		buf := l.From.(*loop.Buffer)
+		if buf.Scope == loop.Global {
 			return
+		}
+		to := &deepest
+		if slices.Equal(buf.Shape, b.Body.To.Shape) {
+			to = &whole
 		}
 		for _, x := range l.Index {
 			for i, f := range around {
 				if expr.Uses(expr.Subst(x, bind), f.Var) {
-					deepest = max(deepest, i)
+					*to = max(*to, i)
 				}
 			}
 		}
 	})
+	if deepest < 0 {
+		return whole
+	}
 	return deepest
 }
 

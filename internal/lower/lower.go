@@ -39,8 +39,8 @@ func Lower(name string, out *te.Stage, o Options) *Kernel {
 		out = fold(out, o.Value)
 	}
 	out = chain(normalize(out))
-	keep := func(s *te.Stage) bool { return stays(s) || o.Keep != nil && o.Keep(s) }
-	out = inline(out, keep)
+	kept := costly(out)
+	out = inline(out, func(s *te.Stage) bool { return kept[s] || stays(s) || o.Keep != nil && o.Keep(s) })
 	if len(out.Reduce) > 0 {
 		anchor := *out
 		anchor.Name += "_acc"

@@ -88,10 +88,9 @@ func scaledByChannel(s statistics, epsilon float64, in []*tensor.Tensor, out *te
 }
 
 func scaledByChannelStage(name string, s statistics, epsilon float64, in []*te.Stage, out types.Tensor) *te.Stage {
-	mean, variance := s.moments(in[0])
+	standardized := s.standardized(in[0], epsilon)
 	return te.Compute(name, out, func(i []expr.Expr) expr.Expr {
-		v := s.standardized(in[0], mean, variance, epsilon, i)
-		return expr.Add(expr.Mul(v, in[1].At(i[1])), in[2].At(i[1]))
+		return expr.Add(expr.Mul(standardized(i), in[1].At(i[1])), in[2].At(i[1]))
 	})
 }
 

@@ -38,9 +38,12 @@ var L2Normalize = op.Define(op.Spec[L2NormalizeAttrs]{
 		x, red := in[0], ReduceAttrs{a.Axis, true}
 		t := types.Of(out[0].DType.Compute(), red.keptShape(out[0].Shape)...)
 		sum := red.fold("square_sum", x, t, te.Sum, func(x expr.Expr) expr.Expr { return expr.Mul(x, x) })
+		inverse := te.Compute("inverse_norm", t, func(i []expr.Expr) expr.Expr {
+			s := sum.At(i...)
+			return expr.Div(like(s, 1), expr.Call(expr.FnSqrt, expr.Max(s, like(s, a.Epsilon))))
+		})
 		return []*te.Stage{te.Compute("l2_normalize", out[0], func(i []expr.Expr) expr.Expr {
-			s := sum.At(red.kept(i)...)
-			return expr.Div(x.At(i...), expr.Call(expr.FnSqrt, expr.Max(s, like(s, a.Epsilon))))
+			return expr.Mul(x.At(i...), inverse.At(red.kept(i)...))
 		})}
 	},
 	Sample: func(r *rand.Rand) (L2NormalizeAttrs, []types.Tensor) {

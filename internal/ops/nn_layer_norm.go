@@ -31,9 +31,9 @@ var LayerNorm = op.Define(op.Spec[LayerNormAttrs]{
 	},
 	Compute: func(a LayerNormAttrs, in []*te.Stage, out []types.Tensor) []*te.Stage {
 		s := alongAxes(out[0].Shape, a.axes(out[0].Shape))
-		mean, variance := s.moments(in[0])
+		standardized := s.standardized(in[0], a.Epsilon)
 		return []*te.Stage{te.Compute("layer_norm", out[0], func(i []expr.Expr) expr.Expr {
-			return scaleAndShiftExpr(s.standardized(in[0], mean, variance, a.Epsilon, i), in, out[0], i)
+			return scaleAndShiftExpr(standardized(i), in, out[0], i)
 		})}
 	},
 	Sample: func(r *rand.Rand) (LayerNormAttrs, []types.Tensor) { return sampleLayerNorm(draw{r}, 3) },
@@ -56,10 +56,9 @@ var RMSNorm = op.Define(op.Spec[LayerNormAttrs]{
 	Compute: func(a LayerNormAttrs, in []*te.Stage, out []types.Tensor) []*te.Stage {
 		s := alongAxes(out[0].Shape, a.axes(out[0].Shape))
 		mean := s.average("mean_square", in[0], func(x expr.Expr, _ []expr.Expr) expr.Expr { return expr.Mul(x, x) })
+		inverse := inverseRoot("inverse_root", mean, a.Epsilon)
 		return []*te.Stage{te.Compute("rms_norm", out[0], func(i []expr.Expr) expr.Expr {
-			v := mean.At(s.set(i)...)
-			x := expr.Div(in[0].At(i...), expr.Call(expr.FnSqrt, expr.Add(v, like(v, a.Epsilon))))
-			return scaleAndShiftExpr(x, in, out[0], i)
+			return scaleAndShiftExpr(expr.Mul(in[0].At(i...), inverse.At(s.set(i)...)), in, out[0], i)
 		})}
 	},
 	Sample: func(r *rand.Rand) (LayerNormAttrs, []types.Tensor) { return sampleLayerNorm(draw{r}, 2) },

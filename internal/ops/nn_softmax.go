@@ -18,14 +18,17 @@ type SoftmaxAttrs struct{ Axis int }
 var (
 	Softmax = softmax("nn.softmax", "exp(x) divided by its sum along an axis.",
 		func(shifted, sum float64) float64 { return math.Exp(shifted) / sum },
-		func(shifted, e, sum expr.Expr) expr.Expr { return expr.Div(e, sum) })
+		func(sum expr.Expr) expr.Expr { return expr.Div(like(sum, 1), sum) },
+		func(shifted, e, inverse expr.Expr) expr.Expr { return expr.Mul(e, inverse) })
 	LogSoftmax = softmax("nn.log_softmax", "the logarithm of softmax along an axis.",
 		func(shifted, sum float64) float64 { return shifted - math.Log(sum) },
-		func(shifted, e, sum expr.Expr) expr.Expr { return expr.Sub(shifted, expr.Call(expr.FnLog, sum)) })
+		func(sum expr.Expr) expr.Expr { return expr.Call(expr.FnLog, sum) },
+		func(shifted, e, log expr.Expr) expr.Expr { return expr.Sub(shifted, log) })
 )
 
-// softmax defines f(shifted, sum) where shifted is x less the greatest of its line and sum that of exp(shifted).
-func softmax(name, doc string, f func(shifted, sum float64) float64, body func(shifted, e, sum expr.Expr) expr.Expr) *op.Def {
+// softmax defines f(shifted, sum) where shifted is x less the greatest of its line and sum that of e = exp(shifted). In
+// tensor expressions f is body(shifted, e, line(sum)): what one line has in common is computed once.
+func softmax(name, doc string, f func(shifted, sum float64) float64, line func(sum expr.Expr) expr.Expr, body func(shifted, e, line expr.Expr) expr.Expr) *op.Def {
 	return op.Define(op.Spec[SoftmaxAttrs]{
 		Name: name, Doc: name + " is " + doc,
 		Args: []string{"data"}, Fusion: op.OutFusable, Layout: op.Same,
@@ -50,15 +53,16 @@ func softmax(name, doc string, f func(shifted, sum float64) float64, body func(s
 		Compute: func(a SoftmaxAttrs, in []*te.Stage, out []types.Tensor) []*te.Stage {
 			x, red := in[0], ReduceAttrs{[]int{a.Axis}, true}
 			wide := out[0].DType.Compute()
-			line, all := types.Of(wide, red.keptShape(out[0].Shape)...), types.Of(wide, out[0].Shape...)
-			greatest := red.fold("softmax_max", x, line, te.Max, func(x expr.Expr) expr.Expr { return x })
+			lines, all := types.Of(wide, red.keptShape(out[0].Shape)...), types.Of(wide, out[0].Shape...)
+			greatest := red.fold("softmax_max", x, lines, te.Max, func(x expr.Expr) expr.Expr { return x })
 			e := te.Compute("softmax_exp", all, func(i []expr.Expr) expr.Expr {
 				return expr.Call(expr.FnExp, expr.Sub(x.At(i...), greatest.At(red.kept(i)...)))
 			})
-			sum := red.fold("softmax_sum", e, line, te.Sum, func(x expr.Expr) expr.Expr { return x })
+			sum := red.fold("softmax_sum", e, lines, te.Sum, func(x expr.Expr) expr.Expr { return x })
+			common := te.Compute("softmax_line", lines, func(i []expr.Expr) expr.Expr { return line(sum.At(i...)) })
 			return []*te.Stage{te.Compute("softmax", out[0], func(i []expr.Expr) expr.Expr {
 				kept := red.kept(i)
-				return body(expr.Sub(x.At(i...), greatest.At(kept...)), e.At(i...), sum.At(kept...))
+				return body(expr.Sub(x.At(i...), greatest.At(kept...)), e.At(i...), common.At(kept...))
 			})}
 		},
 		Sample: func(r *rand.Rand) (SoftmaxAttrs, []types.Tensor) {

@@ -104,11 +104,21 @@ func (s statistics) momentsEval(x *tensor.Tensor) (mean, variance []float64) {
 	return mean, variance
 }
 
-// standardized is (x - mean) / sqrt(variance + epsilon) for element i.
-func (s statistics) standardized(x, mean, variance *te.Stage, epsilon float64, i []expr.Expr) expr.Expr {
-	v := variance.At(s.set(i)...)
-	root := expr.Call(expr.FnSqrt, expr.Add(v, like(v, epsilon)))
-	return expr.Div(expr.Sub(x.At(i...), mean.At(s.set(i)...)), root)
+// standardized gives (x - mean) / sqrt(variance + epsilon) for the elements of x.
+func (s statistics) standardized(x *te.Stage, epsilon float64) func(i []expr.Expr) expr.Expr {
+	mean, variance := s.moments(x)
+	inverse := inverseRoot("inverse_deviation", variance, epsilon)
+	return func(i []expr.Expr) expr.Expr {
+		return expr.Mul(expr.Sub(x.At(i...), mean.At(s.set(i)...)), inverse.At(s.set(i)...))
+	}
+}
+
+// inverseRoot is 1 / sqrt(x + epsilon): a stage of its own, since there are fewer of them than what they scale.
+func inverseRoot(name string, x *te.Stage, epsilon float64) *te.Stage {
+	return te.Compute(name, x.Type, func(i []expr.Expr) expr.Expr {
+		v := x.At(i...)
+		return expr.Div(like(v, 1), expr.Call(expr.FnSqrt, expr.Add(v, like(v, epsilon))))
+	})
 }
 
 // standardizedEval calls f with every index of x and its standardized element.

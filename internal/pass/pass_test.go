@@ -109,6 +109,18 @@ func TestGolden(t *testing.T) {
 			%0 = exp(%x) %a = copy(%0) %b = copy(%0) %c = copy(%x) return %a, %b, %c }`},
 		{"dead", "DeadCodeElimination", `graph main(%x: float32[3]) {
 			%0 = exp(%x) %1 = tanh(%0) %y = negative(%0) return %y }`},
+		{"layer_norm", "FuseNormalization", `graph main(%x: float32[2,3,4]) {
+			@epsilon = float32[]{0.001} @gamma = float32[4]{1, 2, 3, 4} @beta = float32[4]{1, 0, 0, -1}
+			%m = mean(%x) {axis=[2], keep_dims=true} %d = subtract(%x, %m) %s = multiply(%d, %d) %v = mean(%s) {axis=[2], keep_dims=true}
+			%a = add(%v, @epsilon) %r = sqrt(%a) %q = divide(%d, %r) %g = multiply(%q, @gamma) %y = add(%g, @beta) origin "Add_5" return %y }`},
+		{"layer_norm_parts_read", "FuseNormalization", `graph main(%x: float32[2,4]) {
+			@epsilon = float32[]{0.001}
+			%m = mean(%x) {axis=[1], keep_dims=true} %d = subtract(%x, %m) %s = multiply(%d, %d) %v = mean(%s) {axis=[1], keep_dims=true}
+			%a = add(%v, @epsilon) %r = sqrt(%a) %y = divide(%d, %r) return %y, %r }`},
+		{"rms_norm", "FuseNormalization", `graph main(%x: float32[2,4]) {
+			@epsilon = float32[]{0.001} @gamma = float32[4]{1, 2, 3, 4}
+			%s = multiply(%x, %x) %v = mean(%s) {axis=[1], keep_dims=true} %a = add(%v, @epsilon) %r = sqrt(%a) %i = reciprocal(%r)
+			%q = multiply(%x, %i) %g = multiply(@gamma, %q) %y = add(%g, %x) return %y }`},
 		{"attention", "FuseAttention", `graph main(%x: float32[5,1,48], %m: float32[1,1,1,5]) {
 			@scale = float32[]{2} @low = float32[]{-1e9} %mask = less(%m, @scale)
 			%q0 = strided_slice(%x) {begin=[0,0,0], end=[5,1,16], strides=[1,1,1]} %q1 = reshape(%q0) {new_shape=[5,2,8]} %q2 = transpose(%q1) {axes=[1,0,2]}
