@@ -18,6 +18,7 @@ import (
 
 // A winogradCase is a 3x3 convolution with stride 1 of an image of height by width.
 type winogradCase struct {
+	fused                                bool
 	tile, images, in, out, height, width int
 	padding                              []int
 }
@@ -31,13 +32,17 @@ func (c winogradCase) conv() ops.ConvAttrs {
 // the number of workers.
 func TestWinograd(t *testing.T) {
 	for _, c := range []winogradCase{
-		{4, 1, 32, 64, 20, 24, []int{1, 1, 1, 1}},
-		{4, 2, 16, 32, 13, 9, []int{1, 1, 1, 1}},
-		{4, 1, 48, 16, 7, 30, []int{0, 2, 1, 0}},
-		{4, 3, 16, 48, 4, 4, []int{1, 1, 1, 1}},
-		{4, 1, 64, 96, 56, 56, []int{1, 1, 1, 1}},
-		{2, 1, 32, 32, 7, 7, []int{1, 1, 1, 1}},
-		{2, 2, 16, 64, 11, 6, []int{2, 0, 0, 2}},
+		{false, 4, 1, 32, 64, 20, 24, []int{1, 1, 1, 1}},
+		{false, 4, 2, 16, 32, 13, 9, []int{1, 1, 1, 1}},
+		{false, 4, 1, 48, 16, 7, 30, []int{0, 2, 1, 0}},
+		{false, 4, 3, 16, 48, 4, 4, []int{1, 1, 1, 1}},
+		{false, 4, 1, 64, 96, 56, 56, []int{1, 1, 1, 1}},
+		{true, 4, 1, 32, 64, 20, 24, []int{1, 1, 1, 1}},
+		{true, 4, 2, 16, 48, 33, 29, []int{1, 2, 0, 1}},
+		{true, 4, 1, 64, 64, 56, 56, []int{1, 1, 1, 1}},
+		{true, 2, 1, 48, 16, 15, 13, []int{1, 1, 1, 1}},
+		{false, 2, 1, 32, 32, 7, 7, []int{1, 1, 1, 1}},
+		{false, 2, 2, 16, 64, 11, 6, []int{2, 0, 0, 2}},
 	} {
 		for _, tgt := range []*target.Target{resolve(t, "llvm"), resolve(t, "llvm -mcpu=core-avx2"), registers(t, 128, 32), registers(t, 512, 32)} {
 			t.Run(fmt.Sprintf("%+v/%s%d", c, tgt.CPU, tgt.VectorBits), func(t *testing.T) { testWinograd(t, c, tgt) })
@@ -69,8 +74,13 @@ func testWinograd(t *testing.T, c winogradCase, tgt *target.Target) {
 		return n.Out[0]
 	}
 	u := apply(ops.WinogradWeight, ops.WinogradWeightAttrs{TileSize: c.tile}, graph.NewConst("w", w))
-	v := apply(ops.WinogradInput, ops.WinogradInputAttrs{TileSize: c.tile, Padding: c.padding}, data)
-	y := apply(ops.WinogradProduct, ops.WinogradProductAttrs{TileSize: c.tile, Height: height, Width: width}, v, u)
+	input := ops.WinogradInputAttrs{TileSize: c.tile, Padding: c.padding}
+	var y *graph.Value
+	if c.fused {
+		y = apply(ops.WinogradConv, input, data, u)
+	} else {
+		y = apply(ops.WinogradProduct, ops.WinogradProductAttrs{TileSize: c.tile, Height: height, Width: width}, apply(ops.WinogradInput, input, data), u)
+	}
 	y = apply(ops.Add, op.None{}, apply(ops.Add, op.None{}, y, graph.NewConst("b", bias)), residual)
 	y = apply(ops.Relu, op.None{}, y)
 	y.Name = "y"

@@ -25,7 +25,8 @@ type Anchor struct {
 // anchors lists the implementations by operator. A kernel's parameters are the operands, then those of Rest without the
 // result. ok is false for layouts that it does not serve.
 var anchors = map[string]func(Anchor) (f *loop.Func, why string, ok bool, err error){
-	"nn.contrib_conv2d_winograd_product": winogradProduct,
+	"nn.contrib_conv2d_winograd_product":                  winogradProduct,
+	"nn.contrib_conv2d_winograd_without_weight_transform": winogradConv,
 }
 
 // HasAnchor reports whether groups around an operator may have an implementation as loops of its own.

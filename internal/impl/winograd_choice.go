@@ -2,6 +2,7 @@ package impl
 
 import (
 	"fmt"
+	"math"
 
 	"lathe/internal/ops"
 )
@@ -10,52 +11,113 @@ import (
 // Width are those of the result.
 type WinogradConv struct{ Images, In, Out, Height, Width int }
 
-// Choose gives the tile size that takes the least time, 0 for the convolution as it is defined, and why.
-func (c WinogradConv) Choose(cpu CPU) (tile int, why string) {
-	lanes := cpu.Lanes(4)
-	if lanes < 4 || c.In%lanes != 0 || c.Out%lanes != 0 {
-		return 0, fmt.Sprintf("%d to %d channels are not whole vectors of %d", c.In, c.Out, lanes)
-	}
-	direct := c.direct(lanes)
-	best := direct
-	for _, m := range []int{4, 2} {
-		t := c.winograd(m, lanes, cpu)
-		why += fmt.Sprintf("F(%dx%d) %.0f, ", m, m, t/1000)
-		if t < best {
-			best, tile = t, m
-		}
-	}
-	return tile, fmt.Sprintf("estimated thousands of cycles: %sdirect %.0f", why, direct/1000)
+// A WinogradChoice is how to compute a WinogradConv.
+type WinogradChoice struct {
+	Tile  int  // outputs of a tile along an axis; 0: by the definition
+	Fused bool // a block of tiles is transformed just before its products, rather than all tiles by a kernel of their own
+	Why   string
 }
 
-// Rates of a core, by which the alternatives are compared: what products reach of two multiply-adds a cycle, and bytes
-// a cycle from memory and from the last level cache.
+// Rates of a core by which the alternatives are compared, in bytes a cycle beyond what products hide: of operands that
+// lie in its own cache, in the last level, and in memory, as weights of large networks do; of transformed data that are
+// written for another kernel; and of such data in memory, which are read in small pieces.
 const (
-	productShare = 0.9
-	memoryRate   = 10.0
-	cacheRate    = 16.0
+	l2Rate      = 64.0
+	l3Rate      = 24.0
+	memoryRate  = 13.0
+	writeRate   = 6.0
+	scatterRate = 2.0
+
+	l3Bytes = 16 << 20 // of transformed data, at most, that are still in a cache when they are read
+
+	directShare  = 0.88 // of two multiply-adds a cycle that convolutions reach
+	productShare = 0.96 // and products, whose operands lie in order
 )
 
-// direct estimates the convolution as it is defined, in cycles.
-func (c WinogradConv) direct(lanes int) float64 {
+// Choose picks what takes the least time.
+func (c WinogradConv) Choose(cpu CPU) WinogradChoice {
+	lanes := cpu.Lanes(4)
+	if lanes < 4 || c.In%lanes != 0 || c.Out%lanes != 0 {
+		return WinogradChoice{Why: fmt.Sprintf("direct: %d to %d channels are not whole vectors of %d", c.In, c.Out, lanes)}
+	}
+	bytes := float64(4 * 9 * c.In * c.Out)
 	macs := float64(c.Images*c.Height*c.Width) * 9 * float64(c.In*c.Out)
-	return max(macs/float64(2*lanes)/productShare, float64(9*c.In*c.Out*4)/memoryRate)
+	least := macs/float64(2*lanes)/directShare + bytes/memoryRate
+	best, why := WinogradChoice{}, fmt.Sprintf("direct %.0f", least/1000)
+	for _, m := range []int{4, 2} {
+		for _, fused := range []bool{true, false} {
+			cycles := c.cycles(m, fused, cpu)
+			name := fmt.Sprintf("F(%dx%d)", m, m)
+			if fused {
+				name += " by blocks"
+			}
+			if cycles < math.Inf(1) {
+				why += fmt.Sprintf(", %s %.0f", name, cycles/1000)
+			}
+			if cycles < least {
+				least, best = cycles, WinogradChoice{Tile: m, Fused: fused}
+			}
+		}
+	}
+	best.Why = "thousands of cycles: " + why
+	return best
 }
 
-// winograd estimates the algorithm for a tile size, in cycles.
-func (c WinogradConv) winograd(tile, lanes int, cpu CPU) float64 {
+// cycles estimates the algorithm for a tile size.
+func (c WinogradConv) cycles(tile int, fused bool, cpu CPU) float64 {
 	w, err := ops.WinogradOf(tile)
 	if err != nil {
-		return 1e30
+		return math.Inf(1)
 	}
-	tiles := c.Images * w.Tiles(c.Height) * w.Tiles(c.Width)
-	k := float64(w.Products())
+	lanes, tiles := cpu.Lanes(4), c.Images*w.Tiles(c.Height)*w.Tiles(c.Width)
 	t := WinogradTile(tiles, c.Out/lanes, cpu.Registers)
-	product := k * float64(c.In) * winogradTileCost(t.Rows, t.Vecs, tiles, c.Out/lanes) / productShare
-	weights := k * float64(c.In*c.Out) * 4 / memoryRate
-	data := k * float64(tiles*c.In) * 4
-	transforms := 3 * k * float64(tiles) * float64(c.In+c.Out) / float64(lanes)
-	return max(product, weights) + min(product, weights)/4 + transforms + 2*data/cacheRate
+	k := float64(w.Products())
+	weights, data := 4*k*float64(c.In*c.Out), 4*k*float64(tiles*c.In)
+	cost := k*float64(c.In)*winogradTileCost(t, tiles, c.Out/lanes)/productShare + weights/memoryRate
+	cost += 4 * k * float64(tiles) * float64(c.In+c.Out) / float64(lanes)
+	if fused {
+		block := c.fusedBlock(w, t, cpu)
+		if block == 0 {
+			return math.Inf(1)
+		}
+		blocks := (tiles + block*t.Rows - 1) / (block * t.Rows)
+		rate := l3Rate
+		if int(weights)+c.blockBytes(w, t, block, lanes) <= cpu.L2 {
+			rate = l2Rate
+		}
+		return cost + float64(blocks-1)*weights/rate
+	}
+	rate := l3Rate
+	switch {
+	case int(data) > l3Bytes:
+		rate = scatterRate
+	case int(data) <= cpu.L2/2:
+		rate = l2Rate
+	}
+	return cost + data/writeRate + data*float64(c.Out/(t.Vecs*lanes))/rate
+}
+
+// blockBytes is what a block of groups of tiles occupies: transformed data, and the products of a panel.
+func (c WinogradConv) blockBytes(w *ops.Winograd, t Tile, groups, lanes int) int {
+	return 4 * w.Products() * groups * t.Rows * (c.In + t.Vecs*lanes)
+}
+
+// fusedBlock is the number of groups of tiles that are transformed at a time: as many as leave two thirds of the second
+// level cache to data and products, all of whose blocks keep any small number of workers busy. 0 when there is none.
+func (c WinogradConv) fusedBlock(w *ops.Winograd, t Tile, cpu CPU) int {
+	tiles := c.Images * w.Tiles(c.Height) * w.Tiles(c.Width)
+	groups := (tiles + t.Rows - 1) / t.Rows
+	most := min(cpu.L2*2/3/c.blockBytes(w, t, 1, cpu.Lanes(4)), groups/shares)
+	if most == 0 {
+		return 0
+	}
+	return evenly(groups, most)
+}
+
+// evenly is how many of n things a part has when it may have most of them, and parts are of about one size.
+func evenly(n, most int) int {
+	parts := (n + max(1, most) - 1) / max(1, most)
+	return (n + parts - 1) / parts
 }
 
 // WinogradTile picks the register tile of the products: rows of tiles by vectors of output channels.
@@ -66,18 +128,19 @@ func WinogradTile(tiles, vecs, regs int) Tile {
 			continue
 		}
 		for r := 1; r <= min(28, tiles) && r*v+v+1 <= regs; r++ {
+			t := Tile{1, r, v}
 			// Equal costs: larger tiles, which read the operands less often.
-			cost := winogradTileCost(r, v, tiles, vecs) * (1 - 0.001*float64(r*v)/float64(regs))
+			cost := winogradTileCost(t, tiles, vecs) * (1 - 0.001*float64(r*v)/float64(regs))
 			if bestCost == 0 || cost < bestCost {
-				best, bestCost = Tile{1, r, v}, cost
+				best, bestCost = t, cost
 			}
 		}
 	}
 	return best
 }
 
-// winogradTileCost is the number of cycles of a channel: see ChooseTile. The last tiles are computed with zeros.
-func winogradTileCost(rows, vecs, tiles, allVecs int) float64 {
-	step := max(float64(rows*vecs)/2, 4.4, float64(rows+vecs)/2)
-	return float64((tiles+rows-1)/rows) * float64(allVecs/vecs) * step
+// winogradTileCost is the number of cycles of a channel: see ChooseTile2D. The last tiles are computed with zeros.
+func winogradTileCost(t Tile, tiles, vecs int) float64 {
+	step := max(float64(t.Rows*t.Vecs)/2, 4.4, float64(t.Rows+t.Vecs)/2)
+	return float64((tiles+t.Rows-1)/t.Rows) * float64(vecs/t.Vecs) * step
 }

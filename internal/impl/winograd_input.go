@@ -7,8 +7,8 @@ import (
 	"lathe/internal/types"
 )
 
-// winogradInput transforms tiles of data whose channels lie in vectors: it walks the tiles of a group for a vector of
-// channels. Tiles inside the data are read without a test.
+// winogradInput transforms tiles of data whose channels lie in vectors. Tiles inside the data are read without a test; the
+// tests of others repeat for every vector of channels, so that their branches are predicted.
 func winogradInput(attrs any, in, out []types.Tensor) (*loop.Func, bool, error) {
 	a := attrs.(ops.WinogradInputAttrs)
 	w, err := ops.WinogradOf(a.TileSize)
@@ -20,15 +20,9 @@ func winogradInput(attrs any, in, out []types.Tensor) (*loop.Func, bool, error) 
 	if !ok || in[0].Layout != types.Layout(channelBlocks4(d.lanes)) {
 		return nil, false, nil
 	}
-	shape := in[0].Shape
-	t := inputTransform{
-		tileGrid: tileGrid{w, shape[0], w.Tiles(shape[2] + a.Padding[0] + a.Padding[2] - 2), w.Tiles(shape[3] + a.Padding[1] + a.Padding[3] - 2)},
-		data:     x, to: d, top: a.Padding[0], left: a.Padding[1],
-	}
-	work := float64(out[0].Elements() * 8)
-	body := divided("part", d.groups*d.blocks, work, func(part expr.Expr) loop.Stmt {
-		group, block := expr.Bin(expr.OpFloorDiv, part, num(d.blocks)), expr.Bin(expr.OpFloorMod, part, num(d.blocks))
-		return t.group(group, group, block)
+	t := newInputTransform(w, a, x, in[0].Shape, d)
+	body := divided("tile", d.groups*d.rows, 8*float64(out[0].Elements()), func(tile expr.Expr) loop.Stmt {
+		return t.column(tile, expr.Bin(expr.OpFloorDiv, tile, num(d.rows)), expr.Bin(expr.OpFloorMod, tile, num(d.rows)))
 	})
 	return &loop.Func{Name: "winograd_input", Params: []*loop.Buffer{x, y}, Body: body}, true, nil
 }
@@ -41,26 +35,31 @@ type inputTransform struct {
 	top, left int // padding
 }
 
-// group transforms the tiles of a group, for a vector of channels, to group slot of the result. Rows of the last group
-// behind the last tile become 0.
-func (t inputTransform) group(group, slot, block expr.Expr) loop.Stmt {
-	return each("row", num(t.to.rows), func(row expr.Expr) loop.Stmt {
-		tile := expr.Add(expr.Mul(group, num(t.to.rows)), row)
-		one := t.place(tile, func(image, ty, tx expr.Expr) loop.Stmt {
-			top := expr.Sub(expr.Mul(ty, num(t.Tile)), num(t.top))
-			left := expr.Sub(expr.Mul(tx, num(t.Tile)), num(t.left))
-			store := func(guard bool) loop.Stmt { return t.tile(image, block, top, left, slot, row, guard) }
-			inside := expr.AllOf(t.within(top, 0, t.down, 2), t.within(top, t.Alpha-1, t.down, 2), t.within(left, 0, t.across, 3), t.within(left, t.Alpha-1, t.across, 3))
-			if inside == nil {
-				return store(false)
-			}
-			return &loop.If{Cond: inside, Then: store(false), Else: store(true)}
-		})
-		if t.tiles() == t.to.groups*t.to.rows {
-			return one
+func newInputTransform(w *ops.Winograd, a ops.WinogradInputAttrs, data *loop.Buffer, shape []int, to tiledData) inputTransform {
+	tiles := func(axis int) int { return w.Tiles(shape[2+axis] + a.Padding[axis] + a.Padding[2+axis] - 2) }
+	return inputTransform{tileGrid{w, shape[0], tiles(0), tiles(1)}, data, to, a.Padding[0], a.Padding[1]}
+}
+
+// column transforms a tile, in all channels, to a row of a group of the result. Rows behind the last tile become 0.
+func (t inputTransform) column(tile, group, row expr.Expr) loop.Stmt {
+	blocks := func(body func(block expr.Expr) loop.Stmt) loop.Stmt { return each("block", num(t.to.blocks), body) }
+	one := t.place(tile, func(image, ty, tx expr.Expr) loop.Stmt {
+		top := expr.Sub(expr.Mul(ty, num(t.Tile)), num(t.top))
+		left := expr.Sub(expr.Mul(tx, num(t.Tile)), num(t.left))
+		all := func(guard bool) loop.Stmt {
+			return blocks(func(block expr.Expr) loop.Stmt { return t.tile(image, block, top, left, group, row, guard) })
 		}
-		return &loop.If{Cond: expr.LT(tile, num(t.tiles())), Then: one, Else: t.zeros(slot, block, row)}
+		inside := expr.AllOf(t.within(top, 0, t.down, 2), t.within(top, t.Alpha-1, t.down, 2), t.within(left, 0, t.across, 3), t.within(left, t.Alpha-1, t.across, 3))
+		if inside == nil {
+			return all(false)
+		}
+		return &loop.If{Cond: inside, Then: all(false), Else: all(true)}
 	})
+	if t.tiles() == t.to.groups*t.to.rows {
+		return one
+	}
+	zeros := blocks(func(block expr.Expr) loop.Stmt { return t.zeros(group, block, row) })
+	return &loop.If{Cond: expr.LT(tile, num(t.tiles())), Then: one, Else: zeros}
 }
 
 // within is the condition that position first+i of a tile lies within the given axis of the data; nil where it does for
@@ -82,7 +81,7 @@ func (t inputTransform) within(first expr.Expr, i, tiles, axis int) expr.Expr {
 }
 
 // tile transforms one tile: columns, then rows. guard tests each element.
-func (t inputTransform) tile(image, block, top, left, slot, row expr.Expr, guard bool) loop.Stmt {
+func (t inputTransform) tile(image, block, top, left, group, row expr.Expr, guard bool) loop.Stmt {
 	p := newLaneProgram(t.to.lanes)
 	half := make([][]expr.Expr, t.Alpha)
 	for j := range t.Alpha {
@@ -101,16 +100,16 @@ func (t inputTransform) tile(image, block, top, left, slot, row expr.Expr, guard
 	}
 	for i := range half {
 		for j, v := range p.multiply(t.BT, half[i]) {
-			p.store(t.to.Buffer, v, t.to.at(slot, num(i*t.Alpha+j), block, row, p.lane)...)
+			p.store(t.to.Buffer, v, t.to.at(group, num(i*t.Alpha+j), block, row, p.lane)...)
 		}
 	}
 	return p.loop()
 }
 
-func (t inputTransform) zeros(slot, block, row expr.Expr) loop.Stmt {
+func (t inputTransform) zeros(group, block, row expr.Expr) loop.Stmt {
 	p := newLaneProgram(t.to.lanes)
 	for k := range t.Products() {
-		p.store(t.to.Buffer, expr.Const(types.F32, 0), t.to.at(slot, num(k), block, row, p.lane)...)
+		p.store(t.to.Buffer, expr.Const(types.F32, 0), t.to.at(group, num(k), block, row, p.lane)...)
 	}
 	return p.loop()
 }

@@ -2,6 +2,7 @@ package impl
 
 import (
 	"fmt"
+	"slices"
 
 	"lathe/internal/expr"
 	"lathe/internal/loop"
@@ -19,58 +20,124 @@ import (
 //	}
 func winogradProduct(a Anchor) (*loop.Func, string, bool, error) {
 	attrs := a.Attrs.(ops.WinogradProductAttrs)
-	w, err := ops.WinogradOf(attrs.TileSize)
-	if err != nil {
+	data := param("data", types.F32, a.In[0].Dims()...)
+	d, ok := tiledDataOf(data, a.In[0])
+	if !ok {
+		return nil, "", false, nil
+	}
+	p, ok, err := newProduct(a, attrs.TileSize, d)
+	if !ok || err != nil {
 		return nil, "", false, err
 	}
-	v, u := a.In[0], a.In[1]
-	data, weight := param("data", types.F32, v.Dims()...), param("weight", types.F32, u.Dims()...)
-	d, ok := tiledDataOf(data, v)
-	panel := u.Layout.BlockOf(1, 3)
-	if !ok || panel == 0 || panel%d.lanes != 0 || u.Shape[1]%panel != 0 || u.Layout != WinogradWeightLayout(panel) {
-		return nil, "", false, nil
-	}
-	if a.Out.Layout != types.Layout(channelBlocks4(d.lanes)) {
-		return nil, "", false, nil
-	}
-	p := product{
-		tileGrid: tileGrid{w, a.Out.Shape[0], w.Tiles(attrs.Height), w.Tiles(attrs.Width)},
-		Anchor:   a, data: d, weight: weight, vecs: panel / d.lanes, height: attrs.Height, width: attrs.Width,
-	}
-	panels := weight.Shape[0]
-	p.block = p.groupsPerBlock()
+	p.block = evenly(d.groups, min(a.CPU.L2/2/p.sumBytes(), d.groups*p.panels()/shares))
 	blocks := (d.groups + p.block - 1) / p.block
-	p.sums = scratch("products", types.F32, w.Products(), p.block, d.rows, panel)
-	work := 2 * float64(w.Products()) * float64(v.Shape[2]*v.Shape[1]*u.Shape[1])
-	body := divided("part", panels*blocks, work, func(part expr.Expr) loop.Stmt {
+	p.sums = p.newSums()
+	body := divided("part", p.panels()*blocks, p.work(), func(part expr.Expr) loop.Stmt {
 		return bind("panel", expr.Bin(expr.OpFloorDiv, part, num(blocks)), func(o expr.Expr) loop.Stmt {
 			return bind("first", expr.Mul(expr.Bin(expr.OpFloorMod, part, num(blocks)), num(p.block)), func(first expr.Expr) loop.Stmt {
 				return with(do(p.multiply(o, first), p.back(o, first)), p.sums)
 			})
 		})
 	})
-	why := fmt.Sprintf("F(%dx%d, 3x3), %d x %d accumulators of %d lanes, blocks of %d tiles", w.Tile, w.Tile, d.rows, p.vecs, d.lanes, p.block*d.rows)
-	return a.function(body, data, weight), why, true, nil
+	return a.function(body, data, p.weight), p.String(), true, nil
+}
+
+// winogradConv is winogradProduct of data that each block transforms for itself, into scratch. A piece of work is a block.
+//
+//	parallel (blocks of groups) {
+//	  for tile { data = Bᵀ tile B }
+//	  for panels { products; outputs }
+//	}
+func winogradConv(a Anchor) (*loop.Func, string, bool, error) {
+	attrs := a.Attrs.(ops.WinogradInputAttrs)
+	w, err := ops.WinogradOf(attrs.TileSize)
+	lanes := a.CPU.Lanes(4)
+	if err != nil || a.In[0].Layout != types.Layout(channelBlocks4(lanes)) || a.In[0].Shape[1]%lanes != 0 {
+		return nil, "", false, err
+	}
+	x := param("x", types.F32, a.In[0].Dims()...)
+	t := newInputTransform(w, attrs, x, a.In[0].Shape, tiledData{})
+	panel := a.In[1].Layout.BlockOf(1, 3)
+	rows := WinogradTile(t.tiles(), max(1, a.Out.Shape[1]/lanes), a.CPU.Registers).Rows
+	t.to = tiledData{groups: (t.tiles() + rows - 1) / rows, factors: w.Products(), blocks: a.In[0].Shape[1] / lanes, rows: rows, lanes: lanes}
+	if panel == 0 {
+		return nil, "", false, nil
+	}
+	p, ok, err := newProduct(a, attrs.TileSize, t.to)
+	if !ok || err != nil {
+		return nil, "", false, err
+	}
+	conv := WinogradConv{Images: t.images, In: a.In[0].Shape[1], Out: a.Out.Shape[1], Height: p.height, Width: p.width}
+	p.block = max(1, conv.fusedBlock(w, Tile{1, rows, p.vecs}, a.CPU))
+	p.local = true
+	shape := []int{p.block, w.Products(), t.to.blocks, rows, lanes}
+	if rows == 1 {
+		shape = slices.Delete(shape, 3, 4)
+	}
+	p.data.Buffer = scratch("data", types.F32, shape...)
+	t.to.Buffer = p.data.Buffer
+	blocks := (t.to.groups + p.block - 1) / p.block
+	p.sums = p.newSums()
+	body := divided("part", blocks, p.work(), func(part expr.Expr) loop.Stmt {
+		return bind("first", expr.Mul(part, num(p.block)), func(first expr.Expr) loop.Stmt {
+			transform := p.groups(first, func(i expr.Expr) loop.Stmt {
+				return each("row", num(rows), func(row expr.Expr) loop.Stmt {
+					return t.column(expr.Add(expr.Mul(expr.Add(first, i), num(rows)), row), i, row)
+				})
+			})
+			panels := each("panel", num(p.panels()), func(o expr.Expr) loop.Stmt { return do(p.multiply(o, first), p.back(o, first)) })
+			return with(do(transform, with(panels, p.sums)), p.data.Buffer)
+		})
+	})
+	return a.function(body, x, p.weight), p.String(), true, nil
 }
 
 type product struct {
 	tileGrid
 	Anchor
 	data          tiledData
+	local         bool         // data holds the groups of a block only
 	weight        *loop.Buffer // [O/panel, k, C, panel]
 	vecs          int          // vectors of a panel
-	block         int          // groups of a piece of work
+	block         int          // groups of a block
 	sums          *loop.Buffer // [k, group, row, panel]
 	height, width int
 }
 
-// groupsPerBlock is how many groups a piece of work has: as many as leave the products of a panel half of the second
-// level cache, divided evenly.
-func (p product) groupsPerBlock() int {
-	group := 4 * p.Products() * p.data.rows * p.vecs * p.data.lanes
-	most := max(1, p.CPU.L2/2/group)
-	blocks := (p.data.groups + most - 1) / most
-	return (p.data.groups + blocks - 1) / blocks
+// newProduct describes the product of data and the anchor's second operand; ok is false for layouts that it does not serve.
+func newProduct(a Anchor, tile int, d tiledData) (p product, ok bool, err error) {
+	w, err := ops.WinogradOf(tile)
+	if err != nil {
+		return p, false, err
+	}
+	u := a.In[1]
+	panel := u.Layout.BlockOf(1, 3)
+	if panel == 0 || panel%d.lanes != 0 || u.Shape[1]%panel != 0 || u.Layout != WinogradWeightLayout(panel) || a.Out.Layout != types.Layout(channelBlocks4(d.lanes)) {
+		return p, false, nil
+	}
+	height, width := a.Out.Shape[2], a.Out.Shape[3]
+	return product{
+		tileGrid: tileGrid{w, a.Out.Shape[0], w.Tiles(height), w.Tiles(width)},
+		Anchor:   a, data: d, weight: param("weight", types.F32, u.Dims()...), vecs: panel / d.lanes, height: height, width: width,
+	}, true, nil
+}
+
+func (p product) String() string {
+	return fmt.Sprintf("F(%dx%d, 3x3), %d x %d accumulators of %d lanes, blocks of %d tiles", p.Tile, p.Tile, p.data.rows, p.vecs, p.data.lanes, p.block*p.data.rows)
+}
+
+func (p product) panels() int { return p.weight.Shape[0] }
+
+// work is the number of operations of the products.
+func (p product) work() float64 {
+	return 2 * float64(p.Products()) * float64(p.tiles()) * float64(p.In[1].Shape[1]*p.In[1].Shape[2])
+}
+
+// sumBytes is the size of the products of a group and a panel.
+func (p product) sumBytes() int { return 4 * p.Products() * p.data.rows * p.vecs * p.data.lanes }
+
+func (p product) newSums() *loop.Buffer {
+	return scratch("products", types.F32, p.Products(), p.block, p.data.rows, p.vecs*p.data.lanes)
 }
 
 // groups is a loop over the groups of the block that starts at first; the last block may have fewer.
@@ -85,7 +152,12 @@ func (p product) groups(first expr.Expr, body func(i expr.Expr) loop.Stmt) loop.
 // multiply makes the products of panel o and the block of groups from first on.
 func (p product) multiply(o, first expr.Expr) loop.Stmt {
 	return each("k", num(p.Products()), func(k expr.Expr) loop.Stmt {
-		return p.groups(first, func(i expr.Expr) loop.Stmt { return p.group(o, k, expr.Add(first, i), i) })
+		return p.groups(first, func(i expr.Expr) loop.Stmt {
+			if p.local {
+				return p.group(o, k, i, i)
+			}
+			return p.group(o, k, expr.Add(first, i), i)
+		})
 	})
 }
 

@@ -11,10 +11,11 @@ import (
 	"lathe/internal/types"
 )
 
-// The three operators here are a convolution with 3×3 kernels, strides 1 and one group in the Winograd domain: the
-// pass Winograd writes a convolution as
+// The operators here are a convolution with 3×3 kernels, strides 1 and one group in the Winograd domain: the pass
+// Winograd writes a convolution as
 //
-//	product(input_transform(data), weight_transform(weight))
+//	product(input_transform(data), weight_transform(weight))   or
+//	without_weight_transform(data, weight_transform(weight))
 //
 // where element [k, ...] of a transformed operand is the k-th of the (m+2)² factors of a tile of m×m outputs, and tiles
 // are numbered row by row, image by image.
@@ -222,6 +223,65 @@ var WinogradProduct = op.Define(op.Spec[WinogradProductAttrs]{
 		return a, []types.Tensor{types.Of(types.F32, w.Products(), c, tiles), types.Of(types.F32, w.Products(), d.between(1, 4), c)}
 	},
 })
+
+// WinogradConv is the product of transformed data, which it makes itself, and transformed weights.
+var WinogradConv = op.Define(op.Spec[WinogradInputAttrs]{
+	Name: "nn.contrib_conv2d_winograd_without_weight_transform",
+	Doc:  "nn.contrib_conv2d_winograd_without_weight_transform is a 3x3 convolution whose weight is in the Winograd domain.",
+	Args: []string{"data", "weight"}, Fusion: op.OutFusable, Layout: op.Free,
+	Infer: func(a WinogradInputAttrs, in []op.Arg) ([]types.Tensor, error) {
+		v, err := WinogradInput.Infer(a, in[:1])
+		if err != nil {
+			return nil, err
+		}
+		product, err := a.product(in[0].Shape)
+		if err != nil {
+			return nil, err
+		}
+		return WinogradProduct.Infer(product, []op.Arg{{Tensor: v[0]}, in[1]})
+	},
+	Eval: func(a WinogradInputAttrs, in, out []*tensor.Tensor) error {
+		types, err := WinogradInput.Infer(a, []op.Arg{{Tensor: in[0].Type()}})
+		if err != nil {
+			return err
+		}
+		product, err := a.product(in[0].Shape)
+		if err != nil {
+			return err
+		}
+		v := []*tensor.Tensor{tensor.NewOf(types[0])}
+		if err := WinogradInput.Eval(a, in[:1], v); err != nil {
+			return err
+		}
+		return WinogradProduct.Eval(product, append(v, in[1]), out)
+	},
+	Compute: func(a WinogradInputAttrs, in []*te.Stage, out []types.Tensor) []*te.Stage {
+		v, err := WinogradInput.Infer(a, []op.Arg{{Tensor: in[0].Type}})
+		if err != nil {
+			panic(err)
+		}
+		product, err := a.product(in[0].Type.Shape)
+		if err != nil {
+			panic(err)
+		}
+		return WinogradProduct.Compute(product, append(WinogradInput.Compute(a, in[:1], v), in[1]), out)
+	},
+	Sample: func(r *rand.Rand) (WinogradInputAttrs, []types.Tensor) {
+		d := draw{r}
+		a := WinogradInputAttrs{d.winogradTile(), []int{d.IntN(3), d.IntN(3), d.IntN(3), d.IntN(3)}}
+		c, w := d.between(1, 3), mustWinograd(a.TileSize)
+		return a, []types.Tensor{types.Of(types.F32, d.between(1, 2), c, d.between(3, 6), d.between(3, 6)), types.Of(types.F32, w.Products(), d.between(1, 3), c)}
+	},
+})
+
+// product are the attributes of the product for data of a shape.
+func (a WinogradInputAttrs) product(x []int) (WinogradProductAttrs, error) {
+	ws, err := a.windows(x)
+	if err != nil {
+		return WinogradProductAttrs{}, err
+	}
+	return WinogradProductAttrs{a.TileSize, ws[0].out, ws[1].out}, nil
+}
 
 // pair is the factor of element [r, c] of a tile in its k-th transformed element.
 func (w *Winograd) pair(m [][]float64, k, r, c expr.Expr) expr.Expr {

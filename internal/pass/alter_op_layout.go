@@ -92,6 +92,8 @@ func (l *layouts) node(n *graph.Node) {
 		l.winogradInput(n)
 	case "nn.contrib_conv2d_winograd_product":
 		l.winogradProduct(n)
+	case "nn.contrib_conv2d_winograd_without_weight_transform":
+		l.winogradConv(n)
 	case "concatenate":
 		l.concat(n)
 	default:

@@ -22,15 +22,15 @@ func winograd(c *Context) error {
 	g := &graph.Graph{}
 	for _, n := range c.Graph.Nodes {
 		conv, ok := winogradConv(n)
-		tile := 0
+		var choice impl.WinogradChoice
 		if ok {
-			tile, _ = conv.Choose(impl.CPU{VectorBits: c.Target.VectorBits, Registers: c.Target.VectorRegs, L1: c.Target.L1, L2: c.Target.L2})
+			choice = conv.Choose(impl.CPU{VectorBits: c.Target.VectorBits, Registers: c.Target.VectorRegs, L1: c.Target.L1, L2: c.Target.L2})
 		}
-		if tile == 0 {
+		if choice.Tile == 0 {
 			g.Nodes = append(g.Nodes, n)
 			continue
 		}
-		y, err := winogradNodes(g, n, tile)
+		y, err := winogradNodes(g, n, choice)
 		if err != nil {
 			return fmt.Errorf("node %q: %w", n.Origin, err)
 		}
@@ -55,15 +55,21 @@ func winogradConv(n *graph.Node) (c impl.WinogradConv, ok bool) {
 }
 
 // winogradNodes adds the operators of the Winograd domain that compute convolution n.
-func winogradNodes(g *graph.Graph, n *graph.Node, tile int) (*graph.Value, error) {
+func winogradNodes(g *graph.Graph, n *graph.Node, c impl.WinogradChoice) (*graph.Value, error) {
 	a, y := n.Attrs.(ops.ConvAttrs), n.Out[0].Type
-	weight, err := winogradWeight(n.In[1], tile)
+	weight, err := winogradWeight(n.In[1], c.Tile)
 	if err != nil {
 		return nil, err
 	}
 	b := &builder{origin: n.Origin}
-	v := b.apply(ops.WinogradInput, ops.WinogradInputAttrs{TileSize: tile, Padding: a.Padding}, n.In[0])
-	r := b.apply(ops.WinogradProduct, ops.WinogradProductAttrs{TileSize: tile, Height: y.Shape[2], Width: y.Shape[3]}, v, weight)
+	input := ops.WinogradInputAttrs{TileSize: c.Tile, Padding: a.Padding}
+	var r *graph.Value
+	if c.Fused {
+		r = b.apply(ops.WinogradConv, input, n.In[0], weight)
+	} else {
+		product := ops.WinogradProductAttrs{TileSize: c.Tile, Height: y.Shape[2], Width: y.Shape[3]}
+		r = b.apply(ops.WinogradProduct, product, b.apply(ops.WinogradInput, input, n.In[0]), weight)
+	}
 	if len(n.In) == 3 {
 		bias := graph.NewConst(n.In[2].Name, n.In[2].Const.Reshape(y.Shape[1], 1, 1))
 		r = b.apply(ops.Add, op.None{}, r, bias)
@@ -90,16 +96,32 @@ func winogradWeight(w *graph.Value, tile int) (*graph.Value, error) {
 func (l *layouts) winogradInput(n *graph.Node) {
 	l.want(n, 0, channelBlocks(4, l.lanes))
 	for _, u := range l.Graph.Users()[n.Out[0]] {
-		n.Out[0].Type.Layout = impl.WinogradDataLayout(l.winogradTile(u).Rows, l.lanes)
+		rows := l.winogradTile(n.Out[0].Type.Shape[2], u.In[1].Type).Rows
+		n.Out[0].Type.Layout = impl.WinogradDataLayout(rows, l.lanes)
 	}
 }
 
 // winogradProduct packs the weights into panels of the register tile's vectors.
 func (l *layouts) winogradProduct(n *graph.Node) {
-	l.want(n, 1, impl.WinogradWeightLayout(l.winogradTile(n).Vecs*l.lanes))
+	l.winogradOutput(n, n.In[0].Type.Shape[2])
+}
+
+// winogradConv is winogradInput and winogradProduct in one.
+func (l *layouts) winogradConv(n *graph.Node) {
+	l.want(n, 0, channelBlocks(4, l.lanes))
+	y := n.Out[0].Type.Shape
+	w, err := ops.WinogradOf(n.Attrs.(ops.WinogradInputAttrs).TileSize)
+	if err != nil {
+		panic(err) // inference has accepted it
+	}
+	l.winogradOutput(n, y[0]*w.Tiles(y[2])*w.Tiles(y[3]))
+}
+
+func (l *layouts) winogradOutput(n *graph.Node, tiles int) {
+	l.want(n, 1, impl.WinogradWeightLayout(l.winogradTile(tiles, n.In[1].Type).Vecs*l.lanes))
 	n.Out[0].Type.Layout = channelBlocks(4, l.lanes)
 }
 
-func (l *layouts) winogradTile(n *graph.Node) impl.Tile {
-	return impl.WinogradTile(n.In[0].Type.Shape[2], n.In[1].Type.Shape[1]/l.lanes, l.Target.VectorRegs)
+func (l *layouts) winogradTile(tiles int, weight types.Tensor) impl.Tile {
+	return impl.WinogradTile(tiles, (weight.Shape[1]+l.lanes-1)/l.lanes, l.Target.VectorRegs)
 }
