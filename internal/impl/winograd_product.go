@@ -100,7 +100,7 @@ type product struct {
 	weight        *loop.Buffer // [O/panel, k, C, panel]
 	vecs          int          // vectors of a panel
 	block         int          // groups of a block
-	sums          *loop.Buffer // [k, group, row, panel]
+	sums          *loop.Buffer // [k, vectors of the block's tiles, lanes]
 	height, width int
 }
 
@@ -136,8 +136,16 @@ func (p product) work() float64 {
 // sumBytes is the size of the products of a group and a panel.
 func (p product) sumBytes() int { return 4 * p.Products() * p.data.rows * p.vecs * p.data.lanes }
 
+// newSums is scratch for the products of a block and a panel. The distance of factors is an odd number of vectors, so
+// that those of a tile, which are used together, fall into different sets of a cache.
 func (p product) newSums() *loop.Buffer {
-	return scratch("products", types.F32, p.Products(), p.block, p.data.rows, p.vecs*p.data.lanes)
+	return scratch("products", types.F32, p.Products(), p.block*p.data.rows*p.vecs|1, p.data.lanes)
+}
+
+// sum is the place of the products of a tile, in a vector of channels.
+func (p product) sum(k, i, row, vec, lane expr.Expr) []expr.Expr {
+	tile := expr.Add(expr.Mul(i, num(p.data.rows)), row)
+	return []expr.Expr{k, expr.Add(expr.Mul(tile, num(p.vecs)), vec), lane}
 }
 
 // groups is a loop over the groups of the block that starts at first; the last block may have fewer.
@@ -194,7 +202,7 @@ func (p product) group(o, k, group, i expr.Expr) loop.Stmt {
 			})
 		}),
 		tile(func(row, vec, lane expr.Expr) loop.Stmt {
-			return set(p.sums, get(acc, row, vec, lane), k, i, row, column(vec, lane))
+			return set(p.sums, get(acc, row, vec, lane), p.sum(k, i, row, vec, lane)...)
 		}),
 	), acc)
 }
@@ -222,7 +230,7 @@ func (p product) outputs(o, vec, i, row, image, ty, tx expr.Expr) loop.Stmt {
 	for k := range p.Alpha {
 		m := make([]expr.Expr, p.Alpha)
 		for l := range m {
-			m[l] = c.keep(get(p.sums, num(l*p.Alpha+k), i, row, expr.Add(expr.Mul(vec, num(p.data.lanes)), c.lane)))
+			m[l] = c.keep(get(p.sums, p.sum(num(l*p.Alpha+k), i, row, vec, c.lane)...))
 		}
 		for r, v := range c.multiply(p.AT, m) {
 			half[r] = append(half[r], v)
