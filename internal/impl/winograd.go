@@ -11,17 +11,19 @@ import (
 
 // The kernels of a Winograd convolution work on tiles in groups, the rows of a register tile, and on channels in vectors:
 //
-//	data     [k, C, tiles] lies as [tiles/rows][k][C/lanes][rows][lanes]
+//	data     [k, C, tiles] lies as [tiles/rows][C/lanes][k][rows][lanes]
 //	weights  [k, O, C]     lie as  [O/panel][k][C][panel], panel being a few vectors
 //
-// so that the product of a group, a factor k and a panel reads both in order.
+// The product of a group, a factor k and a panel reads the weights, which may come from memory, in order. The factors of
+// a tile, which are written together, are the rows of a group apart: farther apart, at a distance that is a power of two
+// as a rule, they would fall into the same set of a cache.
 
 // WinogradDataLayout is the layout of transformed data.
 func WinogradDataLayout(rows, lanes int) types.Layout {
 	if rows == 1 {
-		return types.Layout(fmt.Sprintf("CAB%db", lanes))
+		return types.Layout(fmt.Sprintf("CBA%db", lanes))
 	}
-	return types.Layout(fmt.Sprintf("CAB%dc%db", rows, lanes))
+	return types.Layout(fmt.Sprintf("CBA%dc%db", rows, lanes))
 }
 
 // WinogradWeightLayout is the layout of transformed weights.
@@ -63,13 +65,13 @@ func tiledDataOf(b *loop.Buffer, t types.Tensor) (d tiledData, ok bool) {
 		return d, false
 	}
 	dims := t.Dims()
-	return tiledData{b, dims[0], dims[1], dims[2], rows, lanes}, true
+	return tiledData{b, dims[0], dims[2], dims[1], rows, lanes}, true
 }
 
 // at is the index of an element.
 func (d tiledData) at(group, factor, block, row, lane expr.Expr) []expr.Expr {
 	if d.rows == 1 {
-		return []expr.Expr{group, factor, block, lane}
+		return []expr.Expr{group, block, factor, lane}
 	}
-	return []expr.Expr{group, factor, block, row, lane}
+	return []expr.Expr{group, block, factor, row, lane}
 }

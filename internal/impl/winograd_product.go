@@ -70,7 +70,7 @@ func winogradConv(a Anchor) (*loop.Func, string, bool, error) {
 	conv := WinogradConv{Images: t.images, In: a.In[0].Shape[1], Out: a.Out.Shape[1], Height: p.height, Width: p.width}
 	p.block = max(1, conv.fusedBlock(w, Tile{1, rows, p.vecs}, a.CPU))
 	p.local = true
-	shape := []int{p.block, w.Products(), t.to.blocks, rows, lanes}
+	shape := []int{p.block, t.to.blocks, w.Products(), rows, lanes}
 	if rows == 1 {
 		shape = slices.Delete(shape, 3, 4)
 	}
