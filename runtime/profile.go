@@ -4,19 +4,19 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"lathe/internal/bundle"
 )
+
+// Step describes one step of a package: a kernel with the operators and nodes it computes, and how.
+type Step = bundle.Step
 
 // StepTime is the cost of one step.
 type StepTime struct {
-	Index   int
-	Name    string
-	Ops     []string // operators by Relay's names
-	Nodes   []string // nodes of the model the step computes
-	FLOPs   int64
-	Bytes   int64
-	Workers int           // workers that take part; 0 = all
-	Median  time.Duration // over the runs
-	Min     time.Duration
+	Index int
+	Step
+	Median time.Duration // over the runs
+	Min    time.Duration
 }
 
 // Profile runs the model step by step, repeat times after one run that is not counted, and returns the time of each step
@@ -46,10 +46,7 @@ func (m *Module) Profile(repeat int) ([]StepTime, error) {
 	}
 	times := make([]StepTime, len(samples))
 	for i, s := range m.info.Steps {
-		times[i] = StepTime{
-			Index: i, Name: s.Name, Ops: s.Ops, Nodes: s.Nodes, FLOPs: s.FLOPs, Bytes: s.Bytes, Workers: s.Workers,
-			Median: median(samples[i]), Min: slices.Min(samples[i]),
-		}
+		times[i] = StepTime{i, s, median(samples[i]), slices.Min(samples[i])}
 	}
 	return times, nil
 }

@@ -33,7 +33,7 @@ type runFlags struct {
 	printTime       bool
 	repeat, number  int
 	printTop        int
-	profile         bool
+	profile         string // file, toOutput or empty
 	endToEnd        bool
 	threads         int
 	picture         pictureFlags
@@ -70,7 +70,7 @@ A picture becomes the input by a preset, which --resize, --crop, --mean, --std, 
 				return err
 			}
 			for _, name := range []string{"repeat", "number", "end-to-end"} {
-				if cmd.Flags().Changed(name) && !f.printTime && (name != "repeat" || !f.profile) {
+				if cmd.Flags().Changed(name) && !f.printTime && (name != "repeat" || f.profile == "") {
 					a.note("--" + name + " has no effect without --print-time")
 				}
 			}
@@ -92,7 +92,7 @@ A picture becomes the input by a preset, which --resize, --crop, --mean, --std, 
 	fs.BoolVar(&f.endToEnd, "end-to-end", false, "let times include copying inputs and outputs")
 	numberVar(fs, &f.printTop, "print-top", "", 0, 0, 1<<20, "print the N greatest values of the first output and where they are")
 	fs.Lookup("print-top").DefValue = ""
-	fs.BoolVar(&f.profile, "profile", false, "print the time of each kernel")
+	fileOrOutputVar(cmd, &f.profile, "profile", "tell the time of each kernel against what this machine does at best, the most time lost first; with `=FILE` there, as a web page if it ends in .html")
 	numberVar(fs, &f.threads, "threads", "", 0, 1, 1024, "threads (default: $LATHE_NUM_THREADS, $TVM_NUM_THREADS or the cores this process may use)")
 	choiceVar(fs, &f.device, "device", "cpu", devices, "device to run on: cpu")
 	f.picture.define(cmd)
@@ -103,8 +103,10 @@ A picture becomes the input by a preset, which --resize, --crop, --mean, --std, 
 }
 
 func (a *app) runPackage(ctx context.Context, f *runFlags, path string) error {
-	if err := notOver(f.outputs, path, f.inputs, f.labels); err != nil {
-		return err
+	for _, out := range []string{f.outputs, f.profile} {
+		if err := notOver(out, path, f.inputs, f.labels); err != nil {
+			return err
+		}
 	}
 	labels, err := readLabels(f.labels)
 	if err != nil {
@@ -213,12 +215,8 @@ func (a *app) results(f *runFlags, path string, m *runtime.Module, labels []stri
 			s.print(a.out, moduleTitle(path), f.printTop, labels)
 		}
 	}
-	if f.profile {
-		times, err := m.Profile(max(f.repeat, 1))
-		if err != nil {
-			return err
-		}
-		if err := printProfile(a.out, times, m.Workers()); err != nil {
+	if f.profile != "" {
+		if err := a.profile(m, f, moduleTitle(path)); err != nil {
 			return err
 		}
 	}

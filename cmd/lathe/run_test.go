@@ -176,10 +176,18 @@ func TestRunProfile(t *testing.T) {
 	if code != exitOK || errs != "" {
 		t.Fatalf("exit code %d, %s", code, errs)
 	}
-	for _, want := range []string{"Time (us)", "Share (%)", "GFLOP/s", "Bytes", "copy (Identity_0)", "sum"} {
+	for _, want := range []string{"Time (us)", "Share (%)", "Lost (us)", "GFLOP/s", "Bytes", "copy (Identity_0)", "sum"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is missing in\n%s", want, out)
 		}
+	}
+	page := filepath.Join(t.TempDir(), "profile.html")
+	out, errs, code = latheCommand(t, "run", "--profile="+page, pkg)
+	if code != exitOK || out+errs != "" {
+		t.Fatalf("exit code %d, printed %q, %s", code, out, errs)
+	}
+	if b, err := os.ReadFile(page); err != nil || !strings.Contains(string(b), "Identity_0") {
+		t.Errorf("page: %v, %.200s", err, b)
 	}
 }
 

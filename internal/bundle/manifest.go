@@ -53,11 +53,12 @@ type Step struct {
 	Workers int      `json:"workers"` // workers that take part; 0 = all
 
 	// What the compiler chose, for people: nothing depends on it.
+	Anchor    string   `json:"anchor,omitempty"`    // the operator that the others are fused with
 	Attrs     []string `json:"attrs,omitempty"`     // attributes of the operators, in their order
 	Rule      string   `json:"rule,omitempty"`      // of the schedule
 	Why       string   `json:"why,omitempty"`       // tiles and reasons
+	Multiply  string   `json:"multiply,omitempty"`  // element type of the factors where products are summed
 	Constants int64    `json:"constants,omitempty"` // bytes of constants among Bytes
-	Multiply  string   `json:"multiply,omitempty"`  // element type that sums of products multiply; empty: there are none
 	Reads     []string `json:"reads,omitempty"`     // types of the operands with their layouts; constants are marked by "const "
 	Writes    []string `json:"writes,omitempty"`    // types of the results
 }

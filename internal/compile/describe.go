@@ -18,7 +18,11 @@ func (k *kernel) step() bundle.Step {
 	if k.serial {
 		s.Workers = 1
 	}
+	var anchor *graph.Node
 	for _, m := range k.node.Sub[0].Nodes {
+		if anchor == nil || m.Op.Fusion > anchor.Op.Fusion {
+			anchor, s.Anchor = m, m.Op.Name
+		}
 		s.Attrs = append(s.Attrs, graph.AttrsText(m.Attrs))
 	}
 	if !slices.ContainsFunc(s.Attrs, func(a string) bool { return a != "" }) {

@@ -44,6 +44,8 @@ const rules = `
 	target < toolchain
 	bundle < /runtime
 	bundle, target < explain
+	toolchain < machine
+	/runtime, webpage < profile
 	/runtime < /rpc
 	types, expr, loop, sched, target < tune
 `

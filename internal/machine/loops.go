@@ -1,0 +1,88 @@
+package machine
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// accumulators is the number of independent sums of a loop: more than latency times units of any CPU we know, and few
+// enough for 16 registers.
+const accumulators = 12
+
+// A kernel is a function of LLVM IR, void name(i64 n, ptr sums, ptr data), whose loop runs n times over accumulators of
+// vectors. Nothing else in it takes time.
+type kernel struct {
+	name  string
+	width int // bytes of a vector
+	bits  int // of an element
+	// declare is what the loop calls, step one instruction on accumulator a with operands x and p.
+	declare, step string
+	float         bool
+	stream        bool // x is loaded from data each time
+}
+
+// vector is the type of an accumulator.
+func (k kernel) vector() string {
+	if k.float {
+		return fmt.Sprintf("<%d x float>", k.width*8/k.bits)
+	}
+	return fmt.Sprintf("<%d x i%d>", k.width*8/k.bits, k.bits)
+}
+
+// fma is one multiply-add of float32.
+func fma(width int) kernel {
+	k := kernel{name: fmt.Sprint("fma", 8*width), width: width, bits: 32, float: true}
+	v, f := k.vector(), fmt.Sprintf("@llvm.fmuladd.v%df32", width/4)
+	k.declare = fmt.Sprintf("declare %s %s(%s, %s, %s)", v, f, v, v, v)
+	k.step = fmt.Sprintf("call %s %s(%s %%x, %s %%x, %s %%a)", v, f, v, v, v)
+	return k
+}
+
+// dot4 adds four products of unsigned and signed bytes to each 32-bit element: VNNI.
+func dot4(width int) kernel {
+	k := kernel{name: fmt.Sprint("dot", 8*width), width: width, bits: 32}
+	v, bytes := k.vector(), fmt.Sprintf("<%d x i8>", width)
+	f := fmt.Sprintf("@llvm.x86.avx512.vpdpbusd.%d", 8*width)
+	k.declare = fmt.Sprintf("declare %s %s(%s, %s, %s)", v, f, v, bytes, bytes)
+	k.step = fmt.Sprintf("call %s %s(%s %%a, %s %%bytes, %s %%bytes)", v, f, v, bytes, bytes)
+	return k
+}
+
+// read loads a vector and adds it.
+func read(width int) kernel {
+	k := kernel{name: "read", width: width, bits: 32, stream: true}
+	k.step = fmt.Sprintf("add %s %%a, %%x", k.vector())
+	return k
+}
+
+// text is the function. Names of values in step get the accumulator's number.
+func (k kernel) text() string {
+	var b strings.Builder
+	v := k.vector()
+	fmt.Fprintf(&b, "define void @%s(i64 %%n, ptr %%sums, ptr %%data) {\nentry:\n", k.name)
+	if !k.stream {
+		fmt.Fprintf(&b, "  %%x = load %s, ptr %%sums, align 4\n  %%bytes = bitcast %s %%x to <%d x i8>\n", v, v, k.width)
+	}
+	b.WriteString("  br label %loop\nloop:\n  %i = phi i64 [ 0, %entry ], [ %next, %loop ]\n")
+	for j := range accumulators {
+		fmt.Fprintf(&b, "  %%a%d = phi %s [ zeroinitializer, %%entry ], [ %%b%d, %%loop ]\n", j, v, j)
+	}
+	if k.stream {
+		fmt.Fprintf(&b, "  %%base = mul i64 %%i, %d\n", accumulators)
+	}
+	for j := range accumulators {
+		step := strings.ReplaceAll(k.step, "%a", "%a"+strconv.Itoa(j))
+		if k.stream {
+			fmt.Fprintf(&b, "  %%k%d = add i64 %%base, %d\n  %%d%d = getelementptr %s, ptr %%data, i64 %%k%d\n  %%x%d = load %s, ptr %%d%d, align 4\n", j, j, j, v, j, j, v, j)
+			step = strings.ReplaceAll(step, "%x", "%x"+strconv.Itoa(j))
+		}
+		fmt.Fprintf(&b, "  %%b%d = %s\n", j, step)
+	}
+	b.WriteString("  %next = add i64 %i, 1\n  %more = icmp ult i64 %next, %n\n  br i1 %more, label %loop, label %done\ndone:\n")
+	for j := range accumulators {
+		fmt.Fprintf(&b, "  %%p%d = getelementptr %s, ptr %%sums, i64 %d\n  store %s %%b%d, ptr %%p%d, align 4\n", j, v, j, v, j, j)
+	}
+	b.WriteString("  ret void\n}\n")
+	return b.String()
+}

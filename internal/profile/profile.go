@@ -1,0 +1,153 @@
+// Package profile tells where the time of a run goes: by kernel and by operator, against what the machine does at best
+// where that is known, as a table or as a page.
+package profile
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"lathe/runtime"
+)
+
+// Peaks are what the machine does at best with the threads of the run. Zero is unknown.
+type Peaks struct {
+	Float32 float64 // GFLOP/s
+	Int8    float64 // Gop/s
+	Read    float64 // GB/s from memory
+}
+
+// of is the peak of a step's arithmetic.
+func (p Peaks) of(s runtime.Step) float64 {
+	switch s.Multiply {
+	case "int8", "uint8":
+		if p.Int8 > 0 {
+			return p.Int8
+		}
+	case "float64", "int64":
+		return p.Float32 / 2
+	}
+	return p.Float32
+}
+
+// A Run is the profile of one package.
+type Run struct {
+	Title   string
+	Target  string
+	Threads int
+	Peaks   Peaks
+	Kernels []Kernel // the most time lost first; without peaks the most time
+	Groups  []Group  // by operator, the most time first
+	Sum     Cost
+	FLOPs   int64 // of the model as it was given
+}
+
+// A Cost is time and what was done in it.
+type Cost struct {
+	Us    float64
+	Share float64 // percent of the sum
+	FLOPs int64
+	Bytes int64
+	// Best is the time in us that the arithmetic takes at the peak, or the bytes from memory, whichever is longer; what
+	// stays in caches may be quicker. Zero without peaks.
+	Best float64
+}
+
+// Lost is the time in us beyond the best.
+func (c Cost) Lost() float64 { return max(0, c.Us-c.Best) }
+
+// GFLOPS and GBs are speeds; 0 where the time is too short to have been measured.
+func (c Cost) GFLOPS() float64 { return rate(c.FLOPs, c.Us) }
+func (c Cost) GBs() float64    { return rate(c.Bytes, c.Us) }
+
+// rate is n per ns.
+func rate(n int64, us float64) float64 {
+	if us <= 0 {
+		return 0
+	}
+	return float64(n) / us / 1e3
+}
+
+// A Kernel is one step.
+type Kernel struct {
+	runtime.StepTime
+	Cost
+	Peak float64 // percent of the peak of its arithmetic; 0: unknown, or there is hardly any
+}
+
+// How says by which rule the kernel was scheduled, and why.
+func (k Kernel) How() string {
+	if k.Why == "" {
+		return k.Rule
+	}
+	return k.Rule + ": " + k.Why
+}
+
+// A Group holds the kernels of one operator.
+type Group struct {
+	Operator string
+	Kernels  int
+	Cost
+}
+
+// New sums up what runtime.Module.Profile measured.
+func New(title string, info *runtime.Info, threads int, steps []runtime.StepTime, peaks Peaks) *Run {
+	r := &Run{Title: title, Target: info.Target.String, Threads: threads, Peaks: peaks, FLOPs: info.FLOPs}
+	groups := map[string]*Group{}
+	for _, s := range steps {
+		k := Kernel{StepTime: s, Cost: Cost{Us: float64(s.Median.Nanoseconds()) / 1e3, FLOPs: s.FLOPs, Bytes: s.Bytes}}
+		if peak := peaks.of(s.Step); peak > 0 {
+			k.Best = float64(s.FLOPs) / peak / 1e3
+			if s.Multiply != "" {
+				k.Peak = 100 * k.GFLOPS() / peak
+			}
+		}
+		if peaks.Read > 0 {
+			k.Best = max(k.Best, float64(s.Bytes)/peaks.Read/1e3)
+		}
+		r.Kernels = append(r.Kernels, k)
+		r.Sum.add(k.Cost)
+		name := operator(s.Step)
+		if groups[name] == nil {
+			groups[name] = &Group{Operator: name}
+		}
+		groups[name].Kernels++
+		groups[name].add(k.Cost)
+	}
+	for i := range r.Kernels {
+		r.Kernels[i].Share = r.share(r.Kernels[i].Us)
+	}
+	for _, g := range groups {
+		g.Share = r.share(g.Us)
+		r.Groups = append(r.Groups, *g)
+	}
+	r.Sum.Share = r.share(r.Sum.Us)
+	slices.SortStableFunc(r.Kernels, func(a, b Kernel) int { return cmp.Compare(b.Lost(), a.Lost()) })
+	slices.SortFunc(r.Groups, func(a, b Group) int { return cmp.Or(cmp.Compare(b.Us, a.Us), cmp.Compare(a.Operator, b.Operator)) })
+	return r
+}
+
+// Measured reports whether there is something to compare with.
+func (r *Run) Measured() bool { return r.Peaks.Float32 > 0 }
+
+func (c *Cost) add(d Cost) {
+	c.Us += d.Us
+	c.FLOPs += d.FLOPs
+	c.Bytes += d.Bytes
+	c.Best += min(d.Best, d.Us) // a kernel quicker than from memory makes up for no other
+}
+
+func (r *Run) share(us float64) float64 {
+	if r.Sum.Us <= 0 {
+		return 0
+	}
+	return 100 * us / r.Sum.Us
+}
+
+// operator is what a step's kernels are grouped by.
+func operator(s runtime.Step) string {
+	if s.Anchor != "" {
+		return s.Anchor
+	}
+	return strings.Join(s.Ops, " ")
+}

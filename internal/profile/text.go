@@ -1,0 +1,73 @@
+package profile
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+)
+
+// Text writes a table of the kernels and their sum.
+func (r *Run) Text(w io.Writer) error {
+	fmt.Fprintf(w, "Profile (%d threads, median of the runs, each kernel started by itself", r.Threads)
+	if r.Measured() {
+		fmt.Fprintf(w, "; the most time lost first, against %.0f GFLOP/s%s and %.0f GB/s measured here", r.Peaks.Float32, r.int8Peak(), r.Peaks.Read)
+	}
+	fmt.Fprintln(w, "):")
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	heads := "#\tTime (us)\tShare (%)\t"
+	if r.Measured() {
+		heads += "Lost (us)\tPeak (%)\t"
+	}
+	fmt.Fprintln(t, heads+"GFLOP/s\tGB/s\tBytes\t\t  Kernel")
+	for _, k := range r.Kernels {
+		r.row(t, fmt.Sprint(k.Index), k.Cost, percent(k.Peak), "  "+k.describe())
+	}
+	r.row(t, "sum", r.Sum, "", "")
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	if r.FLOPs > 0 && r.Sum.FLOPs < r.FLOPs-r.FLOPs/50 {
+		_, err := fmt.Fprintf(w, "The kernels do %.0f %% of the operations of the model as given: its effective speed is %.2f GFLOP/s.\n",
+			100*float64(r.Sum.FLOPs)/float64(r.FLOPs), rate(r.FLOPs, r.Sum.Us))
+		return err
+	}
+	return nil
+}
+
+func (r *Run) row(w io.Writer, name string, c Cost, peak, rest string) {
+	fmt.Fprintf(w, "%s\t%.2f\t%.2f\t", name, c.Us, c.Share)
+	if r.Measured() {
+		fmt.Fprintf(w, "%.2f\t%s\t", c.Lost(), peak)
+	}
+	fmt.Fprintf(w, "%.2f\t%.2f\t%d\t\t%s\n", c.GFLOPS(), c.GBs(), c.Bytes, rest)
+}
+
+// int8Peak is text where a kernel is compared with it.
+func (r *Run) int8Peak() string {
+	for _, k := range r.Kernels {
+		if r.Peaks.of(k.Step) != r.Peaks.Float32 && r.Peaks.Int8 > 0 && strings.HasSuffix(k.Multiply, "int8") {
+			return fmt.Sprintf(", %.0f Gop/s of int8", r.Peaks.Int8)
+		}
+	}
+	return ""
+}
+
+// percent is empty where there is no share.
+func percent(v float64) string {
+	if v == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.1f", v)
+}
+
+func (k *Kernel) describe() string {
+	text := k.Name
+	if len(k.Nodes) > 0 {
+		text += " (" + strings.Join(k.Nodes, " ") + ")"
+	}
+	if how := k.How(); how != "" {
+		text += " by " + how
+	}
+	return text
+}
