@@ -4,7 +4,8 @@ FUZZTIME ?= 10s
 MODEL ?=
 THREADS ?= 1 2
 REPEAT ?= 7
-PEER ?= onnxruntime
+PEER ?=
+BATCH ?= 1
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 # How the demo's picture becomes the model's input.
@@ -21,7 +22,7 @@ LLVM_BIN := $(if $(LLVM_CONFIG),$(shell $(LLVM_CONFIG) --bindir),/usr/lib/llvm-2
 # The linker of the static build: lld takes seconds where others take longer, but is not required.
 FUSE_LD = $(if $(wildcard $(LLVM_BIN)/ld.lld),-fuse-ld=lld)
 
-.PHONY: help demo test deps build lint fuzz golden conformance bench measure release clean
+.PHONY: help demo test deps build lint fuzz golden conformance bench benchtable measure release clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -59,11 +60,14 @@ conformance: ## compare with the expected outputs of real models in LATHE_MODELS
 	@go test -list Conformance ./... | grep -q '^Test' || { echo "conformance: no test is named so: nothing was compared" >&2; exit 1; }
 	go test -run Conformance -timeout 60m ./...
 
-bench: deps ## compare with ONNX Runtime: MODEL= (default: all), THREADS=, REPEAT=, PEER=none for Lathe alone
-	@bench/bench.sh -models '$(MODEL)' -threads '$(THREADS)' -repeat '$(REPEAT)' -peer '$(PEER)'
+bench: deps ## compare with peers: MODEL= (default: all), THREADS=, BATCH=, REPEAT=, PEER=onnxruntime, torch or none
+	@bench/bench.sh '$(PEER)' -models '$(MODEL)' -threads '$(THREADS)' -batch '$(BATCH)' -repeat '$(REPEAT)'
+
+benchtable: ## print results of bench as a table in Markdown: RESULTS=bench/results/TIME.json
+	@bench/bench.sh none table '$(abspath $(RESULTS))'
 
 measure: deps ## measure compile time, memory, first run and idling: MODEL=, THREADS=, REPEAT=
-	@bench/bench.sh -measure -models '$(MODEL)' -threads '$(THREADS)' -repeat '$(REPEAT)'
+	@bench/bench.sh none -measure -models '$(MODEL)' -threads '$(THREADS)' -repeat '$(REPEAT)'
 
 release: ## build build/lathe with LLVM linked in: it needs libc only
 	@mkdir -p build

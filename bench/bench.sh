@@ -1,14 +1,17 @@
 #!/usr/bin/env bash
-# Builds the benchmark and runs it with the given flags. Where they say -peer onnxruntime, ONNX Runtime is installed from npm
-# beside this script, once:
-#     bench/bench.sh [-measure] [-models NAMES] [-threads NUMBERS] [-repeat N] [-peer onnxruntime|none|FILE]
+# Builds the benchmark and runs it with the given flags, after the peers to compare with, separated by blanks or commas:
+#     bench/bench.sh "[onnxruntime] [torch] [none]" [-measure] [-models NAMES] [-threads NUMBERS] [-batch NUMBERS] [-repeat N]
+#     bench/bench.sh none table RESULTS.json
+# ONNX Runtime is installed from npm beside this script, once. PyTorch is Debian's python3-torch with python3-onnx: with
+# "torch" it is installed by apt if it is missing; without a list of peers it takes part where it is there.
 set -euo pipefail
 
 version=1.30.0
+python=/usr/bin/python3
 here=$(cd "$(dirname "$0")" && pwd)
 
-# library prints the path of ONNX Runtime's library, which it installs if it is missing.
-library() {
+# onnxruntime prints the path of ONNX Runtime's library, which it installs if it is missing.
+onnxruntime() {
 	local arch dir=$here/.peers
 	case $(uname -m) in
 	x86_64) arch=x64 ;;
@@ -23,19 +26,34 @@ library() {
 	echo "$file"
 }
 
-flags=()
-while [[ $# -gt 0 ]]; do
-	if [[ $1 == -peer && $# -gt 1 ]]; then
-		peer=$2
-		[[ $peer != onnxruntime ]] || peer=$(library)
-		flags+=(-peer "$peer")
-		shift 2
-	else
-		flags+=("$1")
-		shift
+has_torch() { $python -c 'import torch, onnx, numpy' 2>/dev/null; }
+
+# torch prints the interpreter that has PyTorch, which it installs if it is missing. Its matrix products need OpenBLAS.
+torch() {
+	if ! has_torch; then
+		local sudo=
+		[[ $(id -u) == 0 ]] || sudo=sudo
+		$sudo apt-get install -y --no-install-recommends python3-torch python3-onnx python3-numpy libopenblas0-openmp >&2
 	fi
+	echo $python
+}
+
+peers=${1//,/ }
+shift
+if [[ -z $peers ]]; then
+	peers=onnxruntime
+	! has_torch || peers+=" torch"
+fi
+list=()
+for p in $peers; do
+	case $p in
+	onnxruntime | torch) list+=("$p=$($p)") ;;
+	none) ;;
+	*) echo "bench: no peer is named $p: there are onnxruntime, torch and none" >&2; exit 2 ;;
+	esac
 done
 
 cd "$here"
 go build -o .bin/ ./...
-exec .bin/bench ${flags[@]+"${flags[@]}"}
+[[ ${1-} != table ]] || exec .bin/bench "$@"
+exec .bin/bench -peers "${list[*]-}" "$@"

@@ -1,21 +1,25 @@
 package main
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"lathe/internal/npz"
 	"lathe/runtime"
 )
 
-// inputsOf returns a model's inputs: those beside the model as MODEL.INPUT.npy, others generated.
-func inputsOf(model string, infos []runtime.TensorInfo) ([]runtime.Tensor, error) {
+// inputsOf returns a model's inputs: those beside the model as MODEL.INPUT.npy, others generated. What is there for one
+// item serves all items of a batch, floats a little smaller from item to item, so that no two are the same.
+func inputsOf(model string, batch int, infos []runtime.TensorInfo) ([]runtime.Tensor, error) {
 	var list []runtime.Tensor
 	for _, info := range infos {
-		file := strings.TrimSuffix(model, ".onnx") + "." + info.Name + ".npy"
+		file := inputFile(model, info.Name)
 		if _, err := os.Stat(file); err != nil || strings.ContainsRune(info.Name, filepath.Separator) {
 			t, err := generated(info)
 			if err != nil {
@@ -28,9 +32,41 @@ func inputsOf(model string, infos []runtime.TensorInfo) ([]runtime.Tensor, error
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, runtime.Tensor{DType: arrays[0].DType, Shape: arrays[0].Shape, Data: arrays[0].Data})
+		t := runtime.Tensor{DType: arrays[0].DType, Shape: arrays[0].Shape, Data: arrays[0].Data}
+		if batch > 1 && len(t.Shape) > 0 && t.Shape[0] == 1 && len(info.Shape) > 0 && info.Shape[0] == batch {
+			t = repeated(t, batch)
+		}
+		list = append(list, t)
 	}
 	return list, nil
+}
+
+func inputFile(model, input string) string {
+	return strings.TrimSuffix(model, ".onnx") + "." + input + ".npy"
+}
+
+// globInputs lists the files of inputs beside a model.
+func globInputs(model string) []string {
+	files, err := filepath.Glob(inputFile(model, "*"))
+	if err != nil {
+		return nil
+	}
+	return files
+}
+
+// repeated makes a batch of one item.
+func repeated(t runtime.Tensor, batch int) runtime.Tensor {
+	r := runtime.Tensor{DType: t.DType, Shape: slices.Clone(t.Shape)}
+	r.Shape[0] = batch
+	for i := range batch {
+		item := slices.Clone(t.Data)
+		for j := 0; t.DType == "float32" && j+4 <= len(item); j += 4 {
+			v := math.Float32frombits(binary.LittleEndian.Uint32(item[j:]))
+			binary.LittleEndian.PutUint32(item[j:], math.Float32bits(v*(1-float32(i)/32)))
+		}
+		r.Data = append(r.Data, item...)
+	}
+	return r
 }
 
 // generated fills an input with values in [0, 1) that do not repeat soon; integers are 0 or 1, which every index and
@@ -69,12 +105,15 @@ func generated(info runtime.TensorInfo) (runtime.Tensor, error) {
 	return runtime.Tensor{}, fmt.Errorf("input %q: no values for element type %s; put them into MODEL.INPUT.npy", info.Name, info.DType)
 }
 
-// saveInput writes one input as inputsOf and program once read it.
-func saveInput(file string, t runtime.Tensor) error {
+// saveInputs writes inputs under their numbers, as program once and the peers in other processes read them.
+func saveInputs(file string, inputs []runtime.Tensor) error {
+	var arrays []npz.Array
+	for i, t := range inputs {
+		arrays = append(arrays, npz.Array{Name: fmt.Sprint(i), DType: t.DType, Shape: t.Shape, Data: t.Data})
+	}
 	f, err := os.Create(file)
 	if err != nil {
 		return err
 	}
-	err = npz.Write(f, []npz.Array{{Name: "input", DType: t.DType, Shape: t.Shape, Data: t.Data}})
-	return errors.Join(err, f.Close())
+	return errors.Join(npz.Write(f, arrays), f.Close())
 }

@@ -8,9 +8,9 @@ import (
 	"lathe/bench/process"
 )
 
-// side is one of the two that are compared.
+// side is one of those that are compared.
 type side struct {
-	run    func() error
+	session
 	blocks []block
 }
 
@@ -25,16 +25,16 @@ const (
 	idleWait   = 3 * time.Second // longest wait for a window without work
 )
 
-// interleave runs blocks of both sides in turn, repeat of each. It returns the longest wait for the process to become idle:
+// interleave runs blocks of all sides in turn, repeat of each. It returns the longest wait for the process to become idle:
 // how long the threads of one side go on after its last run.
 func interleave(sides []*side, repeat int) (time.Duration, error) {
 	runs := make([]int, len(sides))
 	for i, s := range sides {
-		single, err := warm(s)
+		b, err := s.block(1)
 		if err != nil {
 			return 0, err
 		}
-		runs[i] = max(leastRuns, min(mostRuns, int(blockTime/max(single, 1))))
+		runs[i] = max(leastRuns, min(mostRuns, int(blockTime/max(b.wall[0], 1))))
 	}
 	var longest time.Duration
 	for round := range repeat {
@@ -48,39 +48,30 @@ func interleave(sides []*side, repeat int) (time.Duration, error) {
 				return 0, err
 			}
 			longest = max(longest, waited)
-			if err := sides[i].runBlock(runs[i]); err != nil {
+			b, err := sides[i].block(runs[i])
+			if err != nil {
 				return 0, err
 			}
+			sides[i].blocks = append(sides[i].blocks, b)
 		}
 	}
 	return longest, nil
 }
 
-// warm makes two runs and returns the time of the second.
-func warm(s *side) (time.Duration, error) {
-	if err := s.run(); err != nil {
-		return 0, err
-	}
-	start := time.Now()
-	err := s.run()
-	return time.Since(start), err
-}
-
-// runBlock makes one run that wakes threads and fills caches, and n that are counted.
-func (s *side) runBlock(n int) error {
-	if err := s.run(); err != nil {
-		return err
-	}
+// runBlock is block for what runs in this process.
+func runBlock(n int, run func() error) (block, error) {
 	b := block{make([]time.Duration, n), make([]time.Duration, n)}
+	if err := run(); err != nil {
+		return b, err
+	}
 	for i := range n {
 		before, start := process.CPUTime(), time.Now()
-		if err := s.run(); err != nil {
-			return err
+		if err := run(); err != nil {
+			return b, err
 		}
 		b.wall[i], b.cpu[i] = time.Since(start), process.CPUTime()-before
 	}
-	s.blocks = append(s.blocks, b)
-	return nil
+	return b, nil
 }
 
 // waitIdle returns after a window in which this process used less than a tenth of one CPU.

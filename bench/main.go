@@ -1,9 +1,10 @@
-// Command bench compares the packages Lathe compiles with ONNX Runtime, on this machine and in one process.
+// Command bench compares the packages Lathe compiles with peers on this machine: ONNX Runtime, in the same process, and
+// PyTorch, in one of its own.
 //
-// The two sides take turns in blocks of runs: Lathe, ONNX Runtime, ONNX Runtime, Lathe and so on. A block begins when the
-// process has become idle, so that threads of the other side that still look for work take nothing from it, and its
+// The sides take turns in blocks of runs: Lathe, ONNX Runtime, ONNX Runtime, Lathe and so on. A block begins when all
+// others have become idle, so that threads of another side that still look for work take nothing from it, and its
 // first run is not counted. Reported are medians over all counted runs. Making inputs and reading outputs is not
-// counted on either side; ONNX Runtime writes to outputs allocated before, as Lathe does.
+// counted on any side; ONNX Runtime writes to outputs allocated before, as Lathe does.
 //
 // Absolute times move with the machine and with whatever else it does; the ratio is what counts.
 package main
@@ -21,16 +22,14 @@ import (
 type settings struct {
 	models  []string // names in zoo, or files; none = all of zoo
 	zoo     string   // folder of networks with weights
-	peer    string   // ONNX Runtime's library, or noPeer
+	peers   []peerSpec
 	threads []int
-	repeat  int // pairs of blocks
+	batch   []int
+	repeat  int // blocks of each side
 	results string
 	target  string
 	level   int
 }
-
-// noPeer stands for the library when Lathe is measured alone.
-const noPeer = "none"
 
 func main() {
 	if err := run(os.Args[1:]); err != nil {
@@ -42,6 +41,9 @@ func main() {
 func run(args []string) error {
 	if len(args) > 0 && args[0] == compileCommand {
 		return compileChild(args[1:])
+	}
+	if len(args) == 2 && args[0] == tableCommand {
+		return printTable(os.Stdout, args[1])
 	}
 	s, measure, err := readFlags(args)
 	if err != nil {
@@ -63,11 +65,12 @@ func readFlags(args []string) (*settings, bool, error) {
 	f := flag.NewFlagSet("bench", flag.ExitOnError)
 	models := f.String("models", "", "networks: names in the zoo or files, separated by spaces or commas (default: the zoo)")
 	threads := f.String("threads", "1 2", "numbers of threads")
+	batch := f.String("batch", "1", "sizes of batches")
+	peers := f.String("peers", "", "peers with what they need: onnxruntime=LIBRARY torch=PYTHON")
 	measure := f.Bool("measure", false, "measure what compiling, opening and idling cost instead of comparing")
 	f.StringVar(&s.zoo, "zoo", defaultZoo(), "folder of networks with weights, as scripts/fill-zoo.sh fills it")
-	f.StringVar(&s.peer, "peer", noPeer, "ONNX Runtime's shared library, or "+noPeer+": Lathe alone")
-	f.IntVar(&s.repeat, "repeat", 7, "pairs of blocks of runs")
-	f.StringVar(&s.results, "results", "results", "folder for the results as JSON")
+	f.IntVar(&s.repeat, "repeat", 7, "blocks of runs of each side")
+	f.StringVar(&s.results, "results", "results", "folder for the results as JSON and as a page")
 	f.StringVar(&s.target, "target", "llvm", "Lathe's target")
 	f.IntVar(&s.level, "O", 3, "Lathe's optimisation level")
 	if err := f.Parse(args); err != nil {
@@ -79,16 +82,31 @@ func readFlags(args []string) (*settings, bool, error) {
 	if s.repeat < 1 {
 		return nil, false, fmt.Errorf("-repeat %d: must be at least 1", s.repeat)
 	}
-	for _, w := range words(*threads) {
-		n, err := strconv.Atoi(w)
-		if err != nil || n < 1 {
-			return nil, false, fmt.Errorf("-threads: %q is not a number of threads", w)
-		}
-		s.threads = append(s.threads, n)
-	}
 	var err error
+	if s.threads, err = numbers("threads", *threads); err != nil {
+		return nil, false, err
+	}
+	if s.batch, err = numbers("batch", *batch); err != nil {
+		return nil, false, err
+	}
+	if s.peers, err = parsePeers(*peers); err != nil {
+		return nil, false, err
+	}
 	s.models, err = findModels(words(*models), s.zoo)
 	return s, *measure, err
+}
+
+// numbers reads the value of a flag.
+func numbers(name, text string) ([]int, error) {
+	var list []int
+	for _, w := range words(text) {
+		n, err := strconv.Atoi(w)
+		if err != nil || n < 1 || n > 4096 {
+			return nil, fmt.Errorf("-%s: %q is not a number from 1 to 4096", name, w)
+		}
+		list = append(list, n)
+	}
+	return list, nil
 }
 
 func words(s string) []string {

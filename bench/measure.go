@@ -29,47 +29,33 @@ type life struct {
 func (l life) overhead() float64 { return l.OpenMs + l.FirstMs - l.LaterMs }
 
 // runOnce lets program once, which stands beside this one, run a package and rest for the time idle.
-func runOnce(pack, model string, threads int, idle time.Duration) (life, error) {
+func runOnce(pack, model string, threads, batch int, idle time.Duration) (life, error) {
 	var l life
 	self, err := os.Executable()
 	if err != nil {
 		return l, err
 	}
-	files, remove, err := inputFiles(pack, model)
-	if err != nil {
+	file := pack + ".npz"
+	if err := writeInputs(file, pack, model, batch); err != nil {
 		return l, err
 	}
-	defer remove()
-	args := append([]string{pack, fmt.Sprint(threads), idle.String()}, files...)
-	err = runChild(&l, filepath.Join(filepath.Dir(self), "once"), args...)
+	defer os.Remove(file)
+	err = runChild(&l, filepath.Join(filepath.Dir(self), "once"), pack, fmt.Sprint(threads), idle.String(), file)
 	return l, err
 }
 
-// inputFiles writes the inputs of a package for a child.
-func inputFiles(pack, model string) (files []string, remove func(), err error) {
+// writeInputs writes the inputs of a package for a child.
+func writeInputs(file, pack, model string, batch int) error {
 	m, err := runtime.Open(pack)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
 	defer m.Close()
-	inputs, err := inputsOf(model, m.Inputs())
+	inputs, err := inputsOf(model, batch, m.Inputs())
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	dir, err := os.MkdirTemp("", "lathe-bench-")
-	if err != nil {
-		return nil, nil, err
-	}
-	remove = func() { os.RemoveAll(dir) }
-	for i, t := range inputs {
-		file := filepath.Join(dir, fmt.Sprint(i, ".npz"))
-		if err := saveInput(file, t); err != nil {
-			remove()
-			return nil, nil, err
-		}
-		files = append(files, file)
-	}
-	return files, remove, nil
+	return saveInputs(file, inputs)
 }
 
 // Limits that a compiler for this job should keep; rows beyond them are marked.
@@ -94,7 +80,7 @@ func measureAll(s *settings, work string) error {
 		for _, n := range s.threads {
 			var lives []life
 			for range s.repeat {
-				l, err := runOnce(pack, model, n, 300*time.Millisecond)
+				l, err := runOnce(pack, model, n, 1, 300*time.Millisecond)
 				if err != nil {
 					return fmt.Errorf("%s: %w", modelName(model), err)
 				}

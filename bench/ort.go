@@ -10,20 +10,28 @@ import (
 	"lathe/runtime"
 )
 
-// ortSession is a model in ONNX Runtime with its inputs set and its outputs allocated.
+// onnxRuntime is ONNX Runtime in this process.
+type onnxRuntime struct{}
+
+// startORT loads the library.
+func startORT(library string) (peer, error) {
+	ort.SetSharedLibraryPath(library)
+	if err := ort.InitializeEnvironment(ort.WithLogLevelError()); err != nil {
+		return nil, fmt.Errorf("%s: %w", library, err)
+	}
+	return onnxRuntime{}, nil
+}
+
+func (onnxRuntime) name() string    { return "onnxruntime" }
+func (onnxRuntime) version() string { return ort.GetVersion() }
+func (onnxRuntime) close() error    { return ort.DestroyEnvironment() }
+
+// ortSession is a model with its inputs set and its outputs allocated.
 type ortSession struct {
 	session *ort.AdvancedSession
 	values  []ort.Value
-	outputs []*ort.CustomDataTensor
-}
-
-// startORT loads the library; the result ends its use.
-func startORT(library string) (func() error, error) {
-	ort.SetSharedLibraryPath(library)
-	if err := ort.InitializeEnvironment(ort.WithLogLevelError()); err != nil {
-		return nil, fmt.Errorf("ONNX Runtime %s: %w", library, err)
-	}
-	return ort.DestroyEnvironment, nil
+	results []*ort.CustomDataTensor
+	types   []runtime.Tensor // of the results
 }
 
 // ortTypes are ONNX Runtime's element types by numpy's names.
@@ -36,30 +44,32 @@ var ortTypes = map[string]ort.TensorElementDataType{
 	"int64": ort.TensorElementDataTypeInt64, "uint64": ort.TensorElementDataTypeUint64,
 }
 
-// openORT opens a session with all graph optimisations, one operator at a time on the given number of threads, which spin
+// open opens a session with all graph optimisations, one operator at a time on the given number of threads, which spin
 // between operators as they do by default.
-func openORT(model string, threads int, m *runtime.Module, inputs []runtime.Tensor) (s *ortSession, err error) {
-	s = new(ortSession)
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("ONNX Runtime: %w", errors.Join(err, s.close()))
-		}
-	}()
+func (onnxRuntime) open(model string, threads int, inputs []runtime.Tensor, m *runtime.Module) (session, error) {
+	s := new(ortSession)
+	if err := s.open(model, threads, inputs, m); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s, nil
+}
+
+func (s *ortSession) open(model string, threads int, inputs []runtime.Tensor, m *runtime.Module) error {
 	o, err := ort.NewSessionOptions()
 	if err != nil {
-		return s, err
+		return err
 	}
 	defer o.Destroy()
 	err = errors.Join(
 		o.SetGraphOptimizationLevel(ort.GraphOptimizationLevelEnableAll), o.SetExecutionMode(ort.ExecutionModeSequential),
 		o.SetIntraOpNumThreads(threads), o.SetInterOpNumThreads(1))
 	if err != nil {
-		return s, err
+		return err
 	}
 	var names, outNames []string
 	for i, info := range m.Inputs() {
 		if _, err := s.tensor(inputs[i]); err != nil {
-			return s, fmt.Errorf("input %q: %w", info.Name, err)
+			return fmt.Errorf("input %q: %w", info.Name, err)
 		}
 		names = append(names, info.Name)
 	}
@@ -67,17 +77,17 @@ func openORT(model string, threads int, m *runtime.Module, inputs []runtime.Tens
 	for i, info := range m.Outputs() {
 		t, err := m.Output(i)
 		if err != nil {
-			return s, err
+			return err
 		}
 		v, err := s.tensor(runtime.Tensor{DType: t.DType, Shape: t.Shape, Data: make([]byte, len(t.Data))})
 		if err != nil {
-			return s, fmt.Errorf("output %q: %w", info.Name, err)
+			return fmt.Errorf("output %q: %w", info.Name, err)
 		}
 		outNames = append(outNames, info.Name)
-		s.outputs = append(s.outputs, v)
+		s.results, s.types = append(s.results, v), append(s.types, t)
 	}
 	s.session, err = ort.NewAdvancedSession(model, names, outNames, ins, s.values[len(ins):], o)
-	return s, err
+	return err
 }
 
 func (s *ortSession) tensor(t runtime.Tensor) (*ort.CustomDataTensor, error) {
@@ -94,6 +104,22 @@ func (s *ortSession) tensor(t runtime.Tensor) (*ort.CustomDataTensor, error) {
 		s.values = append(s.values, v)
 	}
 	return v, err
+}
+
+func (s *ortSession) block(n int) (block, error) { return runBlock(n, s.session.Run) }
+
+func (s *ortSession) outputs() ([][]float64, error) {
+	var list [][]float64
+	for i, r := range s.results {
+		t := s.types[i]
+		t.Data = r.GetData()
+		v, err := t.Numbers()
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, v)
+	}
+	return list, nil
 }
 
 func (s *ortSession) close() error {

@@ -38,8 +38,8 @@ func main() {
 }
 
 func run(args []string) error {
-	if len(args) < 3 {
-		return fmt.Errorf("usage: once PACKAGE WORKERS IDLE [INPUT.npz ...]")
+	if len(args) != 4 {
+		return fmt.Errorf("usage: once PACKAGE WORKERS IDLE INPUTS.npz")
 	}
 	workers, err := strconv.Atoi(args[1])
 	if err != nil {
@@ -53,13 +53,17 @@ func run(args []string) error {
 	if l.BareMB, err = peak(); err != nil {
 		return err
 	}
-	inputs := make([]runtime.Tensor, len(args)-3)
-	for i, file := range args[3:] {
-		a, err := npz.ReadFile(file)
-		if err != nil {
-			return err
+	arrays, err := npz.ReadFile(args[3])
+	if err != nil {
+		return err
+	}
+	inputs := make([]runtime.Tensor, len(arrays))
+	for _, a := range arrays {
+		i, err := strconv.Atoi(a.Name)
+		if err != nil || i < 0 || i >= len(inputs) {
+			return fmt.Errorf("%s: array %q is not the number of an input", args[3], a.Name)
 		}
-		inputs[i] = runtime.Tensor{DType: a[0].DType, Shape: a[0].Shape, Data: a[0].Data}
+		inputs[i] = runtime.Tensor{DType: a.DType, Shape: a.Shape, Data: a.Data}
 	}
 	if err := l.live(args[0], workers, inputs, idle); err != nil {
 		return err

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"lathe/internal/machine"
+	"lathe/runtime"
+)
+
+// row is the outcome for one network, batch and number of threads. Times are in milliseconds.
+type row struct {
+	Model   string  `json:"model"`
+	Batch   int     `json:"batch"`
+	Threads int     `json:"threads"`
+	Lathe   *timing `json:"lathe,omitempty"`
+	Peers   []rival `json:"peers,omitempty"` // in the order of the report's
+	// GFLOP is the arithmetic of the model as it was given, and of the kernels: algorithms may need less.
+	GFLOP        float64     `json:"gflop"`
+	GFLOPKernels float64     `json:"gflop_kernels"`
+	Effective    float64     `json:"effective_gflop_per_s"` // of the model as it was given, by the lowest median of a block
+	PeakShare    float64     `json:"peak_share"`            // of the kernels' arithmetic: 1 is the measured peak of its types
+	EffShare     float64     `json:"effective_share"`       // the same of the model as it was given
+	Quantised    bool        `json:"quantised"`             // most of the arithmetic is on bytes, or the model has quantised layers
+	Compile      compileCost `json:"compile"`
+	RunPeakMB    float64     `json:"run_peak_mb"`
+	LongestMs    float64     `json:"longest_wait_ms"`
+	Skipped      string      `json:"skipped,omitempty"` // why there is nothing to measure
+	Error        string      `json:"error,omitempty"`
+}
+
+// rival is a peer beside Lathe.
+type rival struct {
+	Name       string  `json:"name"`
+	Time       *timing `json:"time,omitempty"`
+	Ratio      float64 `json:"ratio,omitempty"`       // the peer's median through Lathe's
+	QuietRatio float64 `json:"quiet_ratio,omitempty"` // the same of the lowest medians of a block
+	CPURatio   float64 `json:"cpu_ratio,omitempty"`   // of the CPU times of a run; one thread only, for others spin
+	Difference float64 `json:"difference"`            // relative L2 distance of the outputs
+	SameTop    bool    `json:"same_top"`              // the greatest value of each output is at the same place
+	Missing    string  `json:"missing,omitempty"`     // why there is no time
+}
+
+// timing summarises the counted runs of one side.
+type timing struct {
+	Median float64 `json:"median"`
+	CPU    float64 `json:"cpu"`    // median of the CPU time of a run, all threads
+	Lowest float64 `json:"lowest"` // lowest median of a block: what the machine does when it does nothing else
+	Min    float64 `json:"min"`
+	Runs   int     `json:"runs"`
+}
+
+// describe reads from the manifest how much a run computes, and how long that takes at the peaks.
+func (r *row) describe(info *runtime.Info, peaks machine.Peaks) (bestMs float64) {
+	r.GFLOP = float64(info.FLOPs) / 1e9
+	var bytes float64
+	for _, s := range info.Steps {
+		gflop := float64(s.FLOPs) / 1e9
+		r.GFLOPKernels += gflop
+		peak := peaks.Float32()
+		if s.Multiply == "int8" || s.Multiply == "uint8" {
+			bytes += gflop
+			if peaks.Int8 > 0 {
+				peak = peaks.Int8
+			}
+		}
+		bestMs += gflop / peak * 1e3
+		r.Quantised = r.Quantised || slices.ContainsFunc(s.Ops, isQuantised)
+	}
+	r.Quantised = r.Quantised || bytes > r.GFLOPKernels/2
+	return bestMs
+}
+
+// finish derives what follows from the times.
+func (r *row) finish(bestMs float64) {
+	r.Effective = r.GFLOP / r.Lathe.Lowest * 1e3
+	r.PeakShare = bestMs / r.Lathe.Lowest
+	r.EffShare = r.PeakShare
+	if r.fewerOperations() {
+		r.EffShare *= r.GFLOP / r.GFLOPKernels
+	}
+	for i := range r.Peers {
+		p := &r.Peers[i]
+		if p.Time == nil {
+			continue
+		}
+		p.Ratio, p.QuietRatio = p.Time.Median/r.Lathe.Median, p.Time.Lowest/r.Lathe.Lowest
+		if r.Threads == 1 {
+			p.CPURatio = p.Time.CPU / r.Lathe.CPU
+		}
+	}
+}
+
+// fewerOperations reports whether the kernels need notably less arithmetic than the model as it was given.
+func (r *row) fewerOperations() bool {
+	return r.GFLOPKernels > 0 && r.GFLOPKernels < 0.97*r.GFLOP
+}
+
+// compare sets the distance of outputs from a peer's.
+func (p *rival) compare(ours, theirs [][]float64) {
+	p.SameTop = len(ours) == len(theirs)
+	if !p.SameTop {
+		p.Difference = math.Inf(1)
+		return
+	}
+	for i, want := range theirs {
+		if len(ours[i]) != len(want) {
+			p.Difference, p.SameTop = math.Inf(1), false
+			return
+		}
+		p.Difference = math.Max(p.Difference, distance(ours[i], want))
+		p.SameTop = p.SameTop && (len(want) == 0 || top(ours[i]) == top(want))
+	}
+	p.Difference = math.Min(p.Difference, math.MaxFloat64) // JSON has no infinity
+}
+
+// Greatest distances that count as agreement.
+const (
+	floatTolerance     = 1e-4
+	quantisedTolerance = 5e-2
+)
+
+// agrees reports whether the outputs are as close as they have to be.
+func (r *row) agrees(p rival) bool {
+	if p.Time == nil {
+		return true
+	}
+	if r.Quantised {
+		return p.Difference <= quantisedTolerance && p.SameTop
+	}
+	return p.Difference <= floatTolerance
+}
+
+// distance is the relative L2 distance; NaN counts as infinitely far.
+func distance(got, want []float64) float64 {
+	var diff, norm float64
+	for i, w := range want {
+		diff += (got[i] - w) * (got[i] - w)
+		norm += w * w
+	}
+	switch d := math.Sqrt(diff / norm); {
+	case diff == 0:
+		return 0
+	case math.IsNaN(d):
+		return math.Inf(1)
+	default:
+		return d
+	}
+}
+
+func top(v []float64) int {
+	best := 0
+	for i, x := range v {
+		if x > v[best] {
+			best = i
+		}
+	}
+	return best
+}
+
+func summary(blocks []block) *timing {
+	t := &timing{Lowest: math.Inf(1), Min: math.Inf(1)}
+	var wall, cpu []time.Duration
+	for _, b := range blocks {
+		wall, cpu = append(wall, b.wall...), append(cpu, b.cpu...)
+		t.Lowest = min(t.Lowest, milliseconds(median(b.wall)))
+		t.Min = min(t.Min, milliseconds(slices.Min(b.wall)))
+	}
+	t.Median, t.CPU, t.Runs = milliseconds(median(wall)), milliseconds(median(cpu)), len(wall)
+	return t
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e6 }
+
+func isQuantised(op string) bool { return strings.HasPrefix(op, "qnn.") }
