@@ -151,6 +151,7 @@ func (k *kernel) applyTile(out, acc, lane, vecLoop string, axes []string, t Tile
 	if err := k.scheduleAcc(acc, at, accLoop(out, acc, base(vecLoop)), k.s.Extent(lane)); err != nil {
 		return "", nil, err
 	}
+	k.prefetchPanel(acc, vecTiles)
 	return why, outer[:shares], nil
 }
 

@@ -56,6 +56,10 @@ func Fresh(s Stmt) Stmt {
 			return &Alloc{bufs[t.Buffer], t.Body}
 		case *Store:
 			return store(t)
+		case *Prefetch:
+			if b := bufs[t.From]; b != nil {
+				return &Prefetch{b, t.At, t.Lines}
+			}
 		case *Block:
 			b := *t
 			b.Init, b.Body = store(t.Init), store(t.Body)

@@ -68,7 +68,7 @@ func (b *Buffer) StridesOf() []int {
 	return RowMajor(b.Shape)
 }
 
-// A Stmt is one of Seq, For, If, Store, Let, Alloc and Block, as a pointer.
+// A Stmt is one of Seq, For, If, Store, Prefetch, Let, Alloc and Block, as a pointer.
 type Stmt interface{ isStmt() }
 
 // A Seq runs its statements in order.
@@ -108,6 +108,19 @@ type Store struct {
 	Value expr.Expr
 }
 
+// A Prefetch asks for Lines cache lines of From, from the one on that holds element At, to be brought into the L2 cache.
+// It computes nothing, and the lines may lie outside the buffer.
+type Prefetch struct {
+	From  *Buffer
+	At    expr.Expr
+	Lines int
+}
+
+const (
+	LineBytes   = 64 // size of a cache line
+	MaxPrefetch = 64 // lines that one Prefetch may ask for: more than a core has in flight
+)
+
 // A Let binds Var within Body.
 type Let struct {
 	Var   *expr.Var
@@ -141,10 +154,11 @@ type Iter struct {
 	Binding expr.Expr
 }
 
-func (*Seq) isStmt()   {}
-func (*For) isStmt()   {}
-func (*If) isStmt()    {}
-func (*Store) isStmt() {}
-func (*Let) isStmt()   {}
-func (*Alloc) isStmt() {}
-func (*Block) isStmt() {}
+func (*Seq) isStmt()      {}
+func (*For) isStmt()      {}
+func (*If) isStmt()       {}
+func (*Store) isStmt()    {}
+func (*Prefetch) isStmt() {}
+func (*Let) isStmt()      {}
+func (*Alloc) isStmt()    {}
+func (*Block) isStmt()    {}

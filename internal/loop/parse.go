@@ -183,6 +183,8 @@ func (p *parser) stmt() Stmt {
 		return s
 	case p.Accept("block"):
 		return p.computation()
+	case p.Accept("prefetch"):
+		return p.prefetch()
 	}
 	return p.store()
 }
@@ -244,6 +246,21 @@ func (p *parser) store() *Store {
 	s := &Store{To: b, Index: p.Exprs("]")}
 	p.Expect("=")
 	s.Value = p.typed(b.DType.Compute())
+	return s
+}
+
+func (p *parser) prefetch() *Prefetch {
+	at := p.Tok
+	name := p.Take(expr.Ident)
+	b, ok := p.Sources[name].(*Buffer)
+	if !ok {
+		p.FailAt(at, "no buffer %q", name)
+		return nil
+	}
+	p.Expect("at")
+	s := &Prefetch{From: b, At: p.typed(types.I64)}
+	p.Expect("lines")
+	s.Lines = p.Int()
 	return s
 }
 

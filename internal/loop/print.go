@@ -48,7 +48,7 @@ func StmtString(s Stmt) string {
 
 // keywords cannot be names of variables and buffers in text.
 var keywords = []string{
-	"func", "origin", "for", "parallel", "vector", "unroll", "in", "if", "else", "let", "alloc", "block", "where", "init",
+	"func", "origin", "for", "parallel", "vector", "unroll", "in", "if", "else", "let", "alloc", "block", "prefetch", "where", "init",
 	"reduce", "strides", "align", "global", "worker", "reg", "nan", "inf",
 }
 
@@ -200,6 +200,8 @@ func (p *printer) stmt(s Stmt, last bool) {
 		p.unbindBuffer(s.Buffer)
 	case *Store:
 		p.line("%s\n", p.store(s))
+	case *Prefetch:
+		p.line("prefetch %s at %s lines %d\n", p.bufferName(s.From), p.expr(s.At), s.Lines)
 	case *Block:
 		p.computation(s)
 	}

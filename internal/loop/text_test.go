@@ -20,6 +20,7 @@ const sample = `func fused_conv(x: float32[1,8,56] align 64, idx: int64[4], mask
           acc[t, l] = 0.0
         }
       }
+      prefetch x at ((ko * 56) + 448) lines 4
       for k in (oh - 1)..+max(ko, 3) {
         unroll t in 0..6 {
           vector l in 0..8 {

@@ -31,6 +31,7 @@ const NoBlocks Check = 1
 //     depend on the lane. A store in one depends on the lane in its index, or is a reduction X = X op v with op one of
 //   - * min max & |.
 //   - Unrolled loops have constant extents.
+//   - A Prefetch names global memory, 1 to 64 lines of it, and stands outside vector loops.
 //   - Indices of Reg buffers are made of constants, variables of unrolled loops and, in the last axis of several elements with coefficient
 //     1, the variable of the vector loop.
 //
@@ -157,6 +158,11 @@ func (v *verifier) stmt(s Stmt) error {
 			return at(s, errUndivided)
 		}
 		if err := v.store(s); err != nil {
+			return at(s, err)
+		}
+		return nil
+	case *Prefetch:
+		if err := v.prefetch(s); err != nil {
 			return at(s, err)
 		}
 		return nil

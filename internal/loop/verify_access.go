@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -22,6 +23,21 @@ func (v *verifier) inScope(b *Buffer, index []expr.Expr) error {
 		v.user[b] = v.parallel
 	}
 	return nil
+}
+
+// prefetch checks a hint: which lines, of memory that other code may have to fetch.
+func (v *verifier) prefetch(s *Prefetch) error {
+	switch {
+	case !v.buffers[s.From]:
+		return fmt.Errorf("buffer %s is not in scope", s.From.Name)
+	case s.From.Scope != Global:
+		return fmt.Errorf("prefetch of %s, which has scope %s", s.From.Name, s.From.Scope)
+	case s.Lines < 1 || s.Lines > MaxPrefetch:
+		return fmt.Errorf("prefetch of %d lines; 1 to %d can be asked for", s.Lines, MaxPrefetch)
+	case v.vec != nil:
+		return errors.New("prefetch inside a vector loop")
+	}
+	return v.typed(s.At, types.I64, "element")
 }
 
 // typed checks e and everything in it, and that its type is t.

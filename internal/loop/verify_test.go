@@ -54,6 +54,11 @@ func TestVerifyText(t *testing.T) {
 		{"alloc r: float32[8,8] reg vector l in 0..8 { r[0, (3 - l)] = 0.0 }", "index (3 - l) of register buffer r"},
 		{"alloc r: float32[8] reg y[0, 0] = r[n[0]]", "index n[0] of register buffer r"},
 		{"for i in 0..8 { block s(k: 8 = i) where (k < 4) { init y[k, 0] = 0.0 y[k, 0] = x[k, 0] } }", "a block after lower_blocks"},
+		{"for i in 0..8 { prefetch x at ((i * 8) + 64) lines 64 }", ""},
+		{"prefetch x at 0 lines 0", "prefetch of 0 lines; 1 to 64"},
+		{"prefetch x at 0 lines 65", "prefetch of 65 lines; 1 to 64"},
+		{"alloc t: float32[8] worker prefetch t at 0 lines 1", "prefetch of t, which has scope worker"},
+		{"vector l in 0..8 { prefetch x at l lines 1 y[0, l] = 0.0 }", "prefetch inside a vector loop"},
 		{"block s(k: 8 = 0) { y[k] = 0.0 }", "1 indices for y"},
 	} {
 		f, err := Parse(params + c.body + "}")

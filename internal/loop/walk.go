@@ -138,6 +138,10 @@ func MapExprs(s Stmt, f func(expr.Expr) expr.Expr) Stmt {
 			}
 		case *Store:
 			return store(n)
+		case *Prefetch:
+			if at := f(n.At); at != n.At {
+				return &Prefetch{n.From, at, n.Lines}
+			}
 		case *Block:
 			b := *n
 			b.Iters = append([]Iter(nil), n.Iters...)

@@ -72,6 +72,8 @@ func simplified(s loop.Stmt, r arith.Ranges, facts arith.Facts) loop.Stmt {
 			return &loop.Alloc{Buffer: s.Buffer, Body: body}
 		}
 		return nil
+	case *loop.Prefetch:
+		return &loop.Prefetch{From: s.From, At: e(s.At), Lines: s.Lines}
 	case *loop.Store:
 		index := make([]expr.Expr, len(s.Index))
 		for i, x := range s.Index {

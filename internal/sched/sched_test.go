@@ -22,6 +22,12 @@ const (
   for i in 0..4 { for j in 0..8 { for k in 0..6 {
     block y(a: 4 = i, b: 8 = j, r: reduce 6 = k) { init y[a, b] = 0.0 y[a, b] = (y[a, b] + (p[a, r] * q[r, b])) } } } } }`
 
+	// panels is a product whose second operand lies in panels of 16 columns.
+	panels = `func f(p: float32[4,8], q: float32[3,8,16], y: float32[4,48]) {
+  for j in 0..3 { for i in 0..4 { for k in 0..8 { for l in 0..16 {
+    block y(a: 4 = i, b: 3 = j, c: 16 = l, r: reduce 8 = k) { init y[a, ((b * 16) + c)] = 0.0
+      y[a, ((b * 16) + c)] = (y[a, ((b * 16) + c)] + (p[a, r] * q[b, r, c])) } } } } } }`
+
 	// staged is a product and its rectified sum with a vector.
 	staged = `func f(p: float32[4,6], q: float32[6,8], v: float32[8], y: float32[4,8]) {
   alloc acc: float32[4,8] worker
@@ -98,6 +104,9 @@ func TestGolden(t *testing.T) {
 		{"unroll", pointwise, "unroll j"},
 		{"parallel", pointwise, "parallel i"},
 		{"parallel_inner", pointwise, "parallel j"},
+		{"prefetch", panels, "prefetch y q j k"},
+		{"prefetch_then_fuse", panels, "prefetch y q j i; fuse j i; parallel j.i"},
+		{"prefetch_split_reduction", panels, "split k 2; unroll k.i; vector l; prefetch y q j k.o"},
 		{"decompose_reduction", matmul, "reorder k j; decompose_reduction y k"},
 		{"decompose_reduction_tail", matmul, "split j 3; split k 4; reorder k.o j.i k.i; decompose_reduction y k.o"},
 		{"compute_at", staged, "split i 2; compute_at acc i.o worker"},
@@ -191,6 +200,13 @@ func TestIllegal(t *testing.T) {
 		{"parallel_reduction", matmul, "reorder k i j", "parallel k", "block y reduces over it"},
 		{"parallel_shared", staged, "", "parallel i", "acc, which all workers would need"},
 		{"parallel_shared_write", staged, "", "parallel acc_i", "acc, which all workers would need"},
+		{"prefetch_unknown", panels, "", "prefetch y z j k", "it loads z 0 times"},
+		{"prefetch_outwards", panels, "", "prefetch y q k j", `loop "j" is not inside "k"`},
+		{"prefetch_invariant", panels, "", "prefetch y p j k", "its index does not depend on j"},
+		{"prefetch_gaps", matmul, "", "prefetch y q j k", "one iteration of j reads with gaps"},
+		{"prefetch_overlap", `func f(x: float32[9], y: float32[8]) { for i in 0..8 { for k in 0..2 {
+  block y(a: 8 = i, r: reduce 2 = k) { init y[a] = 0.0 y[a] = (y[a] + x[(a + r)]) } } } }`, "", "prefetch y x i k", "one iteration of i reads 2 elements, the next begins 1 on"},
+		{"prefetch_vector", panels, "decompose_reduction y k; vector l", "prefetch y q j l", "inside vector loop l"},
 		{"decompose_pointwise", pointwise, "", "decompose_reduction y i", "it has no initialisation"},
 		{"decompose_twice", matmul, "decompose_reduction y k", "decompose_reduction y k", "it has no initialisation"},
 		{"decompose_inside", matmul, "reorder k i", "decompose_reduction y j", "reduction loop k is outside j"},

@@ -192,6 +192,8 @@ func (e *emitter) stmt(s loop.Stmt) {
 		e.alloc(s, func() { e.stmt(s.Body) })
 	case *loop.Store:
 		e.store(s)
+	case *loop.Prefetch:
+		e.prefetch(s)
 	case nil:
 	default:
 		fail("statement %T", s)

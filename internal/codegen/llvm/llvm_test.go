@@ -60,6 +60,8 @@ var kernels = []struct{ name, text string }{
   parallel i in 0..3 { alloc t: float32[8] worker
     vector v in 0..8 { t[v] = (x[i, v] + 1.0) }
     vector w in 0..8 { y[i, w] = (t[(7 - w)] * t[w]) } } }`},
+	{"prefetch", `func prefetch(x: float32[4,32] align 64, y: float32[4]) {
+  for i in 0..4 { prefetch x at ((i * 32) + 32) lines 2 y[i] = (x[i, 0] + x[i, 31]) } }`},
 	{"let", `func lets(x: float32[8], y: float32[8]) {
   for i in 0..8 { let s: float32 = (x[i] * x[i]) y[i] = (s + (s * s)) } }`},
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"lathe/internal/arith"
 	"lathe/internal/expr"
 	"lathe/internal/loop"
 	"lathe/internal/types"
@@ -94,6 +95,17 @@ func (e *emitter) store(s *loop.Store) {
 	name := fmt.Sprintf("llvm.masked.store.v%d%s.p0", e.lanes, memSuffix(b.DType))
 	e.declare(fmt.Sprintf("void @%s(%s, ptr, <%d x i1>)", name, mt, e.lanes))
 	e.line("call void @%s(%s %s, ptr align %d %s, <%d x i1> %s)", name, mt, raw.s, align, ptr, e.lanes, e.mask)
+}
+
+// prefetch asks for lines to be read into the L2 cache.
+func (e *emitter) prefetch(s *loop.Prefetch) {
+	e.declare("void @llvm.prefetch.p0(ptr, i32, i32, i32)")
+	const read, toL2, data = 0, 2, 1
+	ptr, _ := e.address(s.From, e.place(arith.LinearOf(e.ranges.Simplify(s.At))))
+	for i := range s.Lines {
+		line := e.temp("getelementptr i8, ptr %s, i64 %d", ptr, i*loop.LineBytes)
+		e.line("call void @llvm.prefetch.p0(ptr %s, i32 %d, i32 %d, i32 %d)", line, read, toL2, data)
+	}
 }
 
 func (e *emitter) guardedStmt(c value, f func()) {

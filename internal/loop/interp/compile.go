@@ -77,6 +77,8 @@ func (m *machine) stmt(s loop.Stmt) (step, error) {
 		here, run := m.site(s), step(nil)
 		run, err := m.store(s)
 		return func(slots []uint64) { m.at = here; run(slots) }, err
+	case *loop.Prefetch:
+		return func([]uint64) {}, nil
 	case *loop.Block:
 		return m.block(s)
 	}

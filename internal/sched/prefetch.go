@@ -1,0 +1,129 @@
+package sched
+
+import (
+	"fmt"
+	"slices"
+
+	"lathe/internal/arith"
+	"lathe/internal/expr"
+	"lathe/internal/loop"
+)
+
+// Prefetch asks, while one iteration of loop next runs, for the panel of a buffer that its next iteration reads: every
+// iteration of loop at, inside next, asks for the following slice of it. The panel must be contiguous in memory and
+// follow the one in use.
+//
+//	for p { for i { for k in 0..8 { ... W[p*64 + k*8 + ...] ... } } }, next p, at k
+//	→  for p { for i { for k { prefetch W at (p+1)*64 + (i*8 + k)*slice lines 1; ... } } }
+func (s *Schedule) Prefetch(block, buffer, next, at string) error {
+	b, nest, err := s.block(block)
+	if err != nil {
+		return err
+	}
+	position := func(name string) int {
+		return slices.IndexFunc(nest, func(f *loop.For) bool { return f.Var.Name == name })
+	}
+	from, to := position(next), position(at)
+	if from < 0 || to <= from {
+		return fmt.Errorf("prefetch %s: loop %q is not inside %q around the block", block, at, next)
+	}
+	for _, f := range nest[:to+1] {
+		if f.Kind == loop.Vector {
+			return fmt.Errorf("prefetch %s: inside vector loop %s", block, f.Var.Name)
+		}
+	}
+	buf, flat, err := element(b, nest, buffer)
+	if err != nil {
+		return fmt.Errorf("prefetch %s: %w", block, err)
+	}
+	panel, err := contiguous(flat, nest[from:])
+	if err != nil {
+		return fmt.Errorf("prefetch %s, %s: %w", block, buffer, err)
+	}
+	perLine := loop.LineBytes / buf.DType.Size()
+	var turn expr.Expr = expr.Index(0) // counts iterations of at within one of next
+	turns := 1
+	for _, f := range nest[from+1 : to+1] {
+		n, ok := expr.IntOf(f.Extent)
+		if !ok {
+			return fmt.Errorf("prefetch %s: the extent of %s is not constant", block, f.Var.Name)
+		}
+		turn = expr.Add(expr.Mul(turn, expr.Index(int(n))), f.Var)
+		turns *= int(n)
+	}
+	lines := (panel/perLine + turns - 1) / turns
+	if lines < 1 || lines > loop.MaxPrefetch {
+		return fmt.Errorf("prefetch %s, %s: %d lines in each of %d turns", block, buffer, lines, turns)
+	}
+	start := flat
+	for _, f := range nest[from:] {
+		start = start.Without(f.Var)
+	}
+	first := expr.Add(start.Expr(), expr.Mul(expr.Add(nest[from].Var, expr.Index(1)), expr.Index(panel)))
+	hint := &loop.Prefetch{From: buf, At: rangesAt(nest[:to+1]).Simplify(expr.Add(first, expr.Mul(turn, expr.Index(lines*perLine)))), Lines: lines}
+	f := nest[to]
+	s.replace(f, &loop.For{Var: f.Var, Min: f.Min, Extent: f.Extent, Kind: f.Kind, Body: &loop.Seq{List: append([]loop.Stmt{hint}, flatten(f.Body)...)}})
+	s.log("prefetch", block, 0, buffer, next, at)
+	return nil
+}
+
+// element finds the one load of the named buffer in a block, and its element as a linear form over the loops.
+func element(b *loop.Block, nest []*loop.For, name string) (*loop.Buffer, arith.Linear, error) {
+	bind := map[*expr.Var]expr.Expr{}
+	for _, it := range b.Iters {
+		bind[it.Var] = it.Binding
+	}
+	var buf *loop.Buffer
+	var flat arith.Linear
+	count := 0
+	expr.Loads(b.Body.Value, func(l *expr.Load) {
+		from, ok := l.From.(*loop.Buffer)
+		if !ok || from.Name != name {
+			return
+		}
+		count++
+		buf = from
+		var sum expr.Expr = expr.Index(0)
+		for i, n := range from.StridesOf() {
+			sum = expr.Add(sum, expr.Mul(expr.Subst(l.Index[i], bind), expr.Index(n)))
+		}
+		flat = arith.LinearOf(rangesAt(nest).Simplify(sum))
+	})
+	if count != 1 {
+		return nil, flat, fmt.Errorf("it loads %s %d times", name, count)
+	}
+	return buf, flat, nil
+}
+
+// contiguous returns the number of elements between two iterations of the first loop, when the loops inside it walk all
+// of them.
+func contiguous(flat arith.Linear, nest []*loop.For) (int, error) {
+	type walk struct{ stride, extent int64 }
+	var walks []walk
+	for _, f := range nest {
+		c, inside := flat.Coef(f.Var)
+		n, ok := expr.IntOf(f.Extent)
+		if inside || !ok {
+			return 0, fmt.Errorf("its index is not linear in %s", f.Var.Name)
+		}
+		if c != 0 {
+			walks = append(walks, walk{c, n})
+		}
+	}
+	if first, _ := flat.Coef(nest[0].Var); first == 0 {
+		return 0, fmt.Errorf("its index does not depend on %s", nest[0].Var.Name)
+	}
+	panel := walks[0].stride
+	slices.SortFunc(walks[1:], func(a, b walk) int { return int(a.stride - b.stride) })
+	dense := int64(1)
+	for _, w := range walks[1:] {
+		if w.stride != dense {
+			return 0, fmt.Errorf("one iteration of %s reads with gaps", nest[0].Var.Name)
+		}
+		dense *= w.extent
+	}
+	if dense != panel {
+		return 0, fmt.Errorf("one iteration of %s reads %d elements, the next begins %d on", nest[0].Var.Name, dense, panel)
+	}
+	return int(panel), nil
+}
