@@ -215,28 +215,14 @@ func (a *attentionKernel) fill(block, at string, lanes int) error {
 		return a.accumulate(first, tile, lanes)
 	}
 	lane := loops[len(loops)-1]
-	if !a.loadsUnit(block, lane) && len(loops) > 1 {
-		// A transposition: read along memory, write across.
-		if err := a.s.Reorder(lane, loops[len(loops)-2]); err != nil {
-			return err
-		}
-		lane = loops[len(loops)-2]
+	if _, ok := a.square(block, loops, true); ok {
+		return nil
 	}
 	a.try(func() bool { // a part of an axis may not divide into vectors
 		_, _, err := a.vectorInner(block, lane)
 		return err == nil
 	})
 	return nil
-}
-
-// loadsUnit reports whether every load of a block has stride 0 or 1 in a loop.
-func (a *attentionKernel) loadsUnit(block, name string) bool {
-	for _, x := range a.accesses(block) {
-		if n, ok := x.stride(a.variable(block, name)); !x.store && (!ok || n != 0 && n != 1) {
-			return false
-		}
-	}
-	return true
 }
 
 // firstProduct is the block of the product that b reads if it is not scheduled yet.

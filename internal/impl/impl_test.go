@@ -141,6 +141,10 @@ func TestRules(t *testing.T) {
 		{"transpose", func(int) *te.Stage {
 			return of(t, ops.Transpose, ops.TransposeAttrs{Axes: []int{0, 2, 1, 3}}, "", f32("", 1, 128, 12, 64))
 		}},
+		{"transpose_rows", func(int) *te.Stage {
+			return of(t, ops.Transpose, ops.TransposeAttrs{Axes: []int{0, 2, 1}}, "", f32("", 3, 197, 40))
+		}},
+		{"attention", func(int) *te.Stage { return attention(12, 197, 64) }},
 		{"global_pool", func(n int) *te.Stage {
 			return of(t, ops.Mean, ops.ReduceAttrs{Axis: []int{2, 3}, KeepDims: true}, blocked(n), f32(blocked(n), 1, 512, 7, 7))
 		}},
@@ -170,6 +174,25 @@ func TestRules(t *testing.T) {
 			golden.Check(t, c.name, []byte(b.String()))
 		})
 	}
+}
+
+// attention is exp(s - max(s)) v / sum(exp(s - max(s))) for s = q k, one row of k per key.
+func attention(heads, words, width int) *te.Stage {
+	t := types.Of(types.F32, heads, words, width)
+	q, k, v := te.Input("q", t), te.Input("k", t), te.Input("v", t)
+	all, line := types.Of(types.F32, heads, words, words), types.Of(types.F32, heads, words, 1)
+	zero := expr.Index(0)
+	s := te.Fold("s", all, te.Sum, []int{width}, func(i, r []expr.Expr) expr.Expr {
+		return expr.Mul(q.At(i[0], i[1], r[0]), k.At(i[0], i[2], r[0]))
+	})
+	most := te.Fold("most", line, te.Max, []int{words}, func(i, r []expr.Expr) expr.Expr { return s.At(i[0], i[1], r[0]) })
+	shifted := te.Compute("shifted", all, func(i []expr.Expr) expr.Expr { return expr.Sub(s.At(i...), most.At(i[0], i[1], zero)) })
+	w := te.Compute("w", all, func(i []expr.Expr) expr.Expr { return expr.Call(expr.FnExp, shifted.At(i...)) })
+	sum := te.Fold("sum", line, te.Sum, []int{words}, func(i, r []expr.Expr) expr.Expr { return w.At(i[0], i[1], r[0]) })
+	y := te.Fold("y", t, te.Sum, []int{words}, func(i, r []expr.Expr) expr.Expr {
+		return expr.Mul(w.At(i[0], i[1], r[0]), v.At(i[0], r[0], i[2]))
+	})
+	return te.Compute("attention", t, func(i []expr.Expr) expr.Expr { return expr.Div(y.At(i...), sum.At(i[0], i[1], zero)) })
 }
 
 func blocked(n int) types.Layout { return types.Layout(fmt.Sprintf("ABCD%db", n)) }

@@ -3,7 +3,8 @@ package impl
 import "fmt"
 
 // pointwise schedules a kernel without reductions: loops are fused as far as addresses stay linear, the innermost is
-// vectorised, the outer ones are divided among workers.
+// vectorised, the outer ones are divided among workers. What reads memory along another axis than it writes is transposed
+// square by square.
 func pointwise(k *kernel) (string, bool, error) {
 	if len(k.Stages) != 1 {
 		return "", false, nil
@@ -13,6 +14,9 @@ func pointwise(k *kernel) (string, bool, error) {
 	loops := k.s.Loops(block)
 	if len(loops) == 0 {
 		return "a single element", true, nil
+	}
+	if outer, ok := k.square(block, loops, false); ok {
+		return "squares transposed in registers", true, k.parallelize(outer)
 	}
 	inner := loops[len(loops)-1]
 	why, outer, err := k.vectorInner(block, inner)

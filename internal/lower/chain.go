@@ -266,6 +266,13 @@ func (c *chained) vanishes(s *te.Stage) bool {
 	return ok && read.From == expr.Source(t)
 }
 
+// inPlace reports whether an operand lies in memory as rows of y along x, to be read where it is.
+func inPlace(l *expr.Load, x, y *expr.Var) bool {
+	n := len(l.Index)
+	from := l.From.(*te.Stage)
+	return from.Body == nil && from.Type.Layout == "" && n >= 2 && l.Index[n-2] == expr.Expr(x) && l.Index[n-1] == expr.Expr(y)
+}
+
 // operand is an operand l of product p as a stage over the product's outer axes and x and y, of the given extents.
 func (c *chained) operand(p *product, l *expr.Load, role string, x, y *expr.Var, extents ...int) *te.Stage {
 	outer := len(p.Axes) - 2
@@ -287,6 +294,9 @@ func (c *chained) firstProduct() *te.Stage {
 	depth := p.Reduce[0].Extent
 	row, column, r := p.Axes[n-2], p.Axes[n-1], p.Reduce[0].Var
 	rows := c.operand(p, p.left, Queries, row, r, p.Type.Shape[n-2], depth)
+	if inPlace(p.left, row, r) {
+		rows.Tag = "" // inlined
+	}
 	columns := c.operand(p, p.right, Keys, r, column, depth, c.padded)
 	if c.padded > c.keys {
 		columns.Body = expr.If(expr.LT(columns.Axes[n-1], expr.Index(c.keys)), columns.Body, expr.Const(types.F32, 0))
@@ -307,6 +317,9 @@ func (c *chained) firstProduct() *te.Stage {
 func (c *chained) secondProduct() *te.Stage {
 	p, n := c.second, len(c.second.Axes)
 	values := c.operand(p, p.right, Values, p.Reduce[0].Var, p.Axes[n-1], c.keys, p.Type.Shape[n-1])
+	if inPlace(p.right, p.Reduce[0].Var, p.Axes[n-1]) {
+		values.Tag = "" // inlined
+	}
 	weights := c.done[p.left.From.(*te.Stage)]
 	s := te.Fold(p.Name, p.Type, te.Sum, []int{c.keys}, func(i, r []expr.Expr) expr.Expr {
 		return expr.Mul(weights.At(append(i[:n-1:n-1], r[0])...), values.At(append(i[:n-2:n-2], r[0], i[n-1])...))

@@ -277,6 +277,9 @@ func (e *emitter) loop(f *loop.For) {
 		if !lo.known || !n.known {
 			fail("unrolled loop over %s: its bounds are not constant", f.Var.Name)
 		}
+		if e.transposed(f, lo, n) {
+			return
+		}
 		for i := lo.i; i < lo.i+n.i; i++ {
 			e.bind(f.Var, constInt(i, types.I64))
 			e.ranges[f.Var] = arith.Point(i)
@@ -291,16 +294,7 @@ func (e *emitter) loop(f *loop.For) {
 			e.stmt(f.Body)
 			return
 		}
-		e.vec, e.lanes = f.Var, int(n.i)
-		lanes := make([]string, n.i)
-		for i := range lanes {
-			lanes[i] = fmt.Sprintf("i64 %d", i)
-		}
-		iota := value{t: types.I64, lanes: int(n.i), s: "<" + strings.Join(lanes, ", ") + ">"}
-		e.bind(f.Var, e.arith("add", iota, e.splat(lo, int(n.i))))
-		e.vecBase = lo
-		e.stmt(f.Body)
-		e.vec, e.lanes = nil, 0
+		e.vector(f.Var, lo, int(n.i), func() { e.stmt(f.Body) })
 	default:
 		e.counted(f, lo, n, e.stmt)
 	}

@@ -62,6 +62,16 @@ var kernels = []struct{ name, text string }{
     vector w in 0..8 { y[i, w] = (t[(7 - w)] * t[w]) } } }`},
 	{"prefetch", `func prefetch(x: float32[4,32] align 64, y: float32[4]) {
   for i in 0..4 { prefetch x at ((i * 32) + 32) lines 2 y[i] = (x[i, 0] + x[i, 31]) } }`},
+	{"transposed", `func transposed(x: float32[9,13], scale: float32[13], y: float32[13,9]) {
+  for io in 0..2 { for jo in 0..3 { unroll i in 0..4 { vector j in 0..4 {
+    y[((jo * 4) + j), ((io * 4) + i)] = (x[((io * 4) + i), ((jo * 4) + j)] * scale[((jo * 4) + j)]) } } } }
+  for k in 0..12 { y[k, 8] = x[8, k] } for k in 0..9 { y[12, k] = x[k, 12] } }`},
+	{"transposed_guarded", `func transposed_guarded(x: float16[5,16], y: float16[16,8]) {
+  for jo in 0..2 { unroll i in 0..8 { vector j in 0..8 {
+    y[((jo * 8) + j), i] = select((i < 5), x[i, ((jo * 8) + j)], 0.0) } } } }`},
+	{"transposed_in_place", `func transposed_in_place(x: float32[4,4], y: float32[4,4]) {
+  for k in 0..4 { vector v in 0..4 { y[k, v] = x[k, v] } }
+  unroll i in 0..4 { vector j in 0..4 { y[j, i] = (y[i, j] + 1.0) } } }`},
 	{"let", `func lets(x: float32[8], y: float32[8]) {
   for i in 0..8 { let s: float32 = (x[i] * x[i]) y[i] = (s + (s * s)) } }`},
 }

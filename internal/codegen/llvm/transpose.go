@@ -1,0 +1,109 @@
+package llvm
+
+import (
+	"fmt"
+	"strings"
+
+	"lathe/internal/arith"
+	"lathe/internal/expr"
+	"lathe/internal/loop"
+	"lathe/internal/types"
+)
+
+// transposed emits an unrolled loop over a vector loop that reads memory along the lanes and writes it along the unrolled
+// axis, as whole vectors on both sides: a square of elements is transposed in registers. It reports false, having emitted
+// nothing, for any other loop.
+//
+//	unroll i in 0..8 { vector j in 0..8 { y[j, i] = f(x[i, j]) } }
+func (e *emitter) transposed(f *loop.For, lo, n value) bool {
+	inner, ok := f.Body.(*loop.For)
+	if !ok || e.vec != nil || e.mask != "" || inner.Kind != loop.Vector {
+		return false
+	}
+	s, ok := inner.Body.(*loop.Store)
+	lanes, constant := expr.IntOf(inner.Extent)
+	if !ok || !constant || lanes != n.i || lanes < 4 || lanes&(lanes-1) != 0 || s.To.Scope == loop.Reg || s.To.DType == types.Bool {
+		return false
+	}
+	delete(e.env, f.Var)
+	delete(e.env, inner.Var)
+	span := e.ranges.Of(inner.Min)
+	e.ranges[inner.Var] = arith.Interval{Lo: span.Lo, Hi: span.Hi + lanes - 1}
+	at := e.flat(s.To, s.Index)
+	along, mixed := at.Coef(f.Var)
+	across, mixed2 := at.Coef(inner.Var)
+	if along != 1 || across == 0 || across == 1 || mixed || mixed2 || !e.readsAlong(s, f.Var, inner.Var) {
+		return false
+	}
+	first := e.expr(inner.Min)
+	rows := make([]value, n.i)
+	whole := e.ranges[f.Var]
+	for i := range rows {
+		e.bind(f.Var, constInt(lo.i+int64(i), types.I64))
+		e.ranges[f.Var] = arith.Point(lo.i + int64(i))
+		e.vector(inner.Var, first, int(lanes), func() { rows[i] = e.splat(e.expr(s.Value), int(lanes)) })
+	}
+	e.ranges[f.Var] = whole
+	for j, column := range e.columns(rows) {
+		e.bind(inner.Var, e.arith("add", first, constInt(int64(j), types.I64)))
+		x := &expr.Var{Name: "column", Type: column.t}
+		e.env[x] = column
+		e.vector(f.Var, lo, int(n.i), func() { e.store(&loop.Store{To: s.To, Index: s.Index, Value: x}) })
+	}
+	return true
+}
+
+// readsAlong reports whether every load of a store's value is contiguous in v or independent of it, one is contiguous,
+// and none is of what is stored or depends on the other variable in any other way than by rows.
+func (e *emitter) readsAlong(s *loop.Store, row, v *expr.Var) bool {
+	ok, some := true, false
+	expr.Loads(s.Value, func(l *expr.Load) {
+		b := l.From.(*loop.Buffer)
+		if b == s.To || b.Scope == loop.Reg {
+			ok = false
+			return
+		}
+		at := e.flat(b, l.Index)
+		c, mixed := at.Coef(v)
+		ok = ok && !mixed && (c == 0 || c == 1)
+		some = some || c == 1
+	})
+	return ok && some
+}
+
+// vector emits body for all lanes of a vector loop over v from lo on.
+func (e *emitter) vector(v *expr.Var, lo value, n int, body func()) {
+	e.vec, e.lanes = v, n
+	lanes := make([]string, n)
+	for i := range lanes {
+		lanes[i] = fmt.Sprintf("i64 %d", i)
+	}
+	iota := value{t: types.I64, lanes: n, s: "<" + strings.Join(lanes, ", ") + ">"}
+	e.bind(v, e.arith("add", iota, e.splat(lo, n)))
+	e.vecBase = lo
+	body()
+	e.vec, e.lanes = nil, 0
+}
+
+// columns transposes n vectors of n lanes: log2(n) times, the first half is interleaved with the second.
+func (e *emitter) columns(rows []value) []value {
+	n := len(rows)
+	for step := 1; step < n; step *= 2 {
+		next := make([]value, n)
+		for i := range n / 2 {
+			next[2*i] = e.interleave(rows[i], rows[i+n/2], 0)
+			next[2*i+1] = e.interleave(rows[i], rows[i+n/2], n/2)
+		}
+		rows = next
+	}
+	return rows
+}
+
+// interleave takes lanes from, from+1, ... of a and b in turn.
+func (e *emitter) interleave(a, b value, from int) value {
+	var idx []string
+	for i := range a.lanes / 2 {
+		idx = append(idx, fmt.Sprintf("i32 %d, i32 %d", from+i, a.lanes+from+i))
+	}
+	return value{t: a.t, lanes: a.lanes, s: e.temp("shufflevector %s, %s, <%d x i32> <%s>", a, b, a.lanes, strings.Join(idx, ", "))}
+}
