@@ -96,6 +96,10 @@ func (l *layouts) node(n *graph.Node) {
 		l.winogradConv(n)
 	case "concatenate":
 		l.concat(n)
+	case "take":
+		if takesChannels(n) {
+			l.channels(n)
+		}
 	default:
 		switch {
 		case n.Op.Layout == op.Channels:
@@ -224,6 +228,15 @@ func (l *layouts) channels(n *graph.Node) {
 			o.Type.Layout = x.Layout
 		}
 	}
+}
+
+// takesChannels reports whether n looks channels up in a constant table.
+func takesChannels(n *graph.Node) bool {
+	if n.Op != ops.Take || n.Attrs.(ops.TakeAttrs).Axis != 1 {
+		return false
+	}
+	table := n.In[1]
+	return table.IsConst() && len(table.Type.Shape) == 1
 }
 
 // concat keeps channel blocks when every operand fills whole blocks.

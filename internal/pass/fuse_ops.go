@@ -9,7 +9,7 @@ import (
 )
 
 // fuseOps partitions the graph into groups. A group is a heavy node or a reduction with the elementwise nodes after it,
-// or a chain of elementwise and injective nodes; a node joins the group of its readers when they are all in one group
+// or a chain of elementwise and injective nodes; the look-up of channels that a convolution reads belongs to it. A node joins the group of its readers when they are all in one group
 // that still takes it. At -O0 every node is a group of its own.
 //
 //	conv2d → add → relu             becomes   group { conv2d; add; relu }
@@ -136,6 +136,9 @@ func accepts(a, b *members, p, n *graph.Node) bool {
 		return a.class <= op.Injective
 	case op.CommReduce:
 		return a.class <= op.Broadcast
+	case op.OutFusable:
+		// A product reads an element in a different place at no cost, once for all vectors of a tile.
+		return takesChannels(p) && len(a.nodes) == 1 && readsAnyOrder(n, p.Out[0])
 	}
 	return false
 }

@@ -1,0 +1,278 @@
+package pass
+
+import (
+	"slices"
+
+	"lathe/internal/graph"
+	"lathe/internal/op"
+	"lathe/internal/ops"
+	"lathe/internal/tensor"
+	"lathe/internal/types"
+)
+
+// absorbChannelMoves lets convolutions read the channels they need from where they were computed, through a table,
+// instead of moving them there: shuffles, splits and concatenations that do not fall on whole blocks of channels cost
+// nothing then. The channels of a producer that are last read together lie together, in whole blocks.
+//
+//	y = conv(slice(shuffle(concatenate(a, b))))   →   y = conv(take(concatenate(a', b'), table))
+//
+// The concatenation is of whole blocks, which the memory plan makes free, and the look-up is part of the convolution.
+func absorbChannelMoves(c *Context) error {
+	m := &channelMoves{g: c.Graph, lanes: c.Target.Lanes(32), views: channelViews{}, users: c.Graph.Users(), place: map[*graph.Node]int{}}
+	if len(c.Layouts) > 0 || m.lanes < 2 {
+		return nil
+	}
+	for i, n := range c.Graph.Nodes {
+		m.place[n] = i
+		m.views.add(n)
+	}
+	m.choose()
+	if len(m.sources) == 0 {
+		return nil
+	}
+	for _, s := range m.sources {
+		if s.conv != nil {
+			m.pack(s)
+		}
+	}
+	m.rewrite()
+	c.Graph.DeadCode()
+	return nil
+}
+
+type channelMoves struct {
+	g       *graph.Graph
+	lanes   int
+	views   channelViews
+	users   map[*graph.Value][]*graph.Node
+	place   map[*graph.Node]int
+	sources []*channelSource
+	of      map[*graph.Value]*channelSource
+}
+
+// A channelSource is a value whose channels are read through views.
+type channelSource struct {
+	value *graph.Value
+	// conv computes the value, with elementwise nodes behind it, and may do so in any order of channels; nil: it may not.
+	conv  *graph.Node
+	last  []int // by channel: the place of the last node that reads it
+	at    []int // by channel: where it lies
+	group *moveGroup
+}
+
+// A moveGroup is all sources and readers that views connect: they are rewritten together or not at all.
+type moveGroup struct {
+	parent       *moveGroup
+	moves        bool // some channels change their place within blocks
+	refused      bool // some reader or source must have its channels as they are
+	convs, other int  // readers
+}
+
+func (g *moveGroup) root() *moveGroup {
+	for g.parent != nil {
+		g = g.parent
+	}
+	return g
+}
+
+// choose finds the sources whose readers gain.
+func (m *channelMoves) choose() {
+	m.of = map[*graph.Value]*channelSource{}
+	var order []*channelSource
+	for _, n := range m.g.Nodes {
+		for _, o := range n.Out {
+			w := m.views[o]
+			if w == nil {
+				continue
+			}
+			g := &moveGroup{moves: !m.aligned(w)}
+			for _, r := range w.refs {
+				s := m.of[r.from]
+				if s == nil {
+					s = m.source(r.from)
+					m.of[r.from] = s
+					order = append(order, s)
+				}
+				if h := s.group.root(); h != g {
+					h.parent = g
+					g.moves, g.refused, g.convs, g.other = g.moves || h.moves, g.refused || h.refused, g.convs+h.convs, g.other+h.other
+				}
+			}
+			m.readers(o, w, g)
+		}
+	}
+	for _, s := range order {
+		if g := s.group.root(); g.moves && !g.refused && g.convs > 0 && g.convs >= g.other {
+			m.sources = append(m.sources, s)
+		}
+	}
+	slices.SortStableFunc(m.sources, func(a, b *channelSource) int { return m.placeOf(a) - m.placeOf(b) })
+}
+
+func (m *channelMoves) placeOf(s *channelSource) int {
+	if s.value.Def == nil {
+		return -1
+	}
+	return m.place[s.value.Def]
+}
+
+// readers counts what reads the view w of v.
+func (m *channelMoves) readers(v *graph.Value, w *channelView, g *moveGroup) {
+	if slices.Contains(m.g.Outputs, v) {
+		g.refused = true
+	}
+	for _, n := range m.users[v] {
+		switch {
+		case slices.ContainsFunc(n.Out, func(o *graph.Value) bool { return m.views[o] != nil }):
+			continue
+		case len(w.dims) != 1 || len(n.Sub) > 0:
+			g.refused = true
+		case readsAnyOrder(n, v):
+			g.convs++
+		default:
+			g.other++
+		}
+		for _, r := range w.refs {
+			s := m.of[r.from]
+			s.last[r.index] = max(s.last[r.index], m.place[n])
+		}
+	}
+}
+
+// readsAnyOrder reports whether n is a convolution over all channels of v, which takes them from anywhere.
+func readsAnyOrder(n *graph.Node, v *graph.Value) bool {
+	return isConv(n.Op) && n.In[0] == v && n.In[1] != v && n.Attrs.(ops.ConvAttrs).Groups == 1
+}
+
+// aligned reports whether a view takes whole blocks of channels in their order.
+func (m *channelMoves) aligned(w *channelView) bool {
+	for i, r := range w.refs {
+		if r.index%m.lanes != i%m.lanes || i%m.lanes > 0 && (w.refs[i-1].from != r.from || w.refs[i-1].index != r.index-1) {
+			return false
+		}
+	}
+	return len(w.refs)%m.lanes == 0
+}
+
+// source looks at where v comes from.
+func (m *channelMoves) source(v *graph.Value) *channelSource {
+	n := v.Type.Shape[1]
+	s := &channelSource{value: v, last: make([]int, n), at: make([]int, n), group: &moveGroup{}}
+	for i := range s.at {
+		s.at[i] = i
+	}
+	onlyMoved := !slices.Contains(m.g.Outputs, v) && !slices.ContainsFunc(m.users[v], func(n *graph.Node) bool {
+		return !slices.ContainsFunc(n.Out, func(o *graph.Value) bool { return m.views[o] != nil })
+	})
+	p := v.Def
+	for onlyMoved && p != nil && p.Op.Fusion == op.Elementwise && len(p.In) == 1 && len(m.users[p.In[0]]) == 1 && !slices.Contains(m.g.Outputs, p.In[0]) {
+		p = p.In[0].Def
+	}
+	if onlyMoved && p != nil && isConv(p.Op) && p.Attrs.(ops.ConvAttrs).Groups == 1 && !slices.ContainsFunc(p.In[1:], func(w *graph.Value) bool { return !w.IsConst() }) {
+		s.conv = p
+	} else if n%m.lanes != 0 {
+		s.group.refused = true
+	}
+	return s
+}
+
+// pack makes the producer of s compute channels that are last read together side by side, and whole blocks of them.
+func (m *channelMoves) pack(s *channelSource) {
+	order := make([]int, len(s.at))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return s.last[b] - s.last[a] })
+	for i, ch := range order {
+		s.at[ch] = i
+	}
+	rows := (len(order) + m.lanes - 1) / m.lanes * m.lanes
+	for i, w := range s.conv.In[1:] {
+		s.conv.In[1+i] = pickRows(w, order, rows)
+	}
+	for n := s.conv; ; n = m.users[n.Out[0]][0] {
+		if err := n.Infer(); err != nil {
+			panic(err)
+		}
+		if n.Out[0] == s.value {
+			return
+		}
+	}
+}
+
+// pickRows is the constant v with the given rows of axis 0, and zeros up to n rows.
+func pickRows(v *graph.Value, rows []int, n int) *graph.Value {
+	t := tensor.New(v.Const.DType, append([]int{n}, v.Const.Shape[1:]...)...)
+	size := len(v.Const.Data) / v.Const.Shape[0]
+	for i, r := range rows {
+		copy(t.Data[i*size:(i+1)*size], v.Const.Data[r*size:])
+	}
+	return graph.NewConst(v.Name, t)
+}
+
+// rewrite makes the readers of the chosen views read the sources.
+func (m *channelMoves) rewrite() {
+	chosen := map[*graph.Value]bool{}
+	for _, s := range m.sources {
+		chosen[s.value] = true
+	}
+	var nodes []*graph.Node
+	add := func(d *op.Def, attrs any, origin []string, in ...*graph.Value) *graph.Value {
+		n := &graph.Node{Op: d, Attrs: attrs, In: in, Origin: origin}
+		if err := n.Infer(); err != nil {
+			panic(err)
+		}
+		nodes = append(nodes, n)
+		return n.Out[0]
+	}
+	var joined [][]*graph.Value // operands of the concatenations made so far, and their result
+	whole := func(parts []*graph.Value, origin []string) *graph.Value {
+		if len(parts) == 1 {
+			return parts[0]
+		}
+		for _, j := range joined {
+			if slices.Equal(j[:len(j)-1], parts) {
+				return j[len(j)-1]
+			}
+		}
+		v := add(ops.Concatenate, ops.ConcatenateAttrs{Axis: 1}, origin, parts...)
+		joined = append(joined, append(slices.Clone(parts), v))
+		return v
+	}
+	for _, n := range m.g.Nodes {
+		moves := slices.ContainsFunc(n.Out, func(o *graph.Value) bool { return m.views[o] != nil })
+		for i, v := range n.In {
+			w := m.views[v]
+			if w == nil || moves || !chosen[w.refs[0].from] {
+				continue
+			}
+			parts, table := m.table(w)
+			n.In[i] = add(ops.Take, ops.TakeAttrs{Axis: 1}, n.Origin, whole(parts, n.Origin), table)
+		}
+		nodes = append(nodes, n)
+	}
+	m.g.Nodes = nodes
+}
+
+// table lists the sources of a view in the order they are computed, and the place of each channel in their
+// concatenation.
+func (m *channelMoves) table(w *channelView) (parts []*graph.Value, table *graph.Value) {
+	start := map[*graph.Value]int{}
+	for _, r := range w.refs {
+		if _, ok := start[r.from]; !ok {
+			start[r.from] = 0
+			parts = append(parts, r.from)
+		}
+	}
+	slices.SortFunc(parts, func(a, b *graph.Value) int { return m.placeOf(m.of[a]) - m.placeOf(m.of[b]) })
+	end := 0
+	for _, p := range parts {
+		start[p] = end
+		end += p.Type.Shape[1]
+	}
+	t := tensor.New(types.I32, len(w.refs))
+	for i, r := range w.refs {
+		t.SetInt(i, int64(start[r.from]+m.of[r.from].at[r.index]))
+	}
+	return parts, graph.NewConst("", t)
+}
