@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"lathe/internal/expr"
+	"lathe/internal/types"
 )
 
 func TestSimplify(t *testing.T) {
@@ -138,4 +139,19 @@ func eval(e expr.Expr, env map[*expr.Var]int64) int64 {
 		}
 	}
 	panic("unreachable")
+}
+
+// TestCastKeepsRange: what a conversion does not change keeps its bounds, what it may wrap does not.
+func TestCastKeepsRange(t *testing.T) {
+	x := &expr.Var{Name: "x", Type: types.U16}
+	r := Ranges{}
+	if got := r.Of(expr.CastTo(types.I64, x)); got != (Interval{0, 1<<16 - 1}) {
+		t.Errorf("a uint16 as int64: %v", got)
+	}
+	if got := r.Of(expr.CastTo(types.I8, x)); got != (Interval{-128, 127}) {
+		t.Errorf("a uint16 as int8: %v", got)
+	}
+	if got := r.Of(expr.CastTo(types.I64, &expr.Var{Name: "y", Type: types.U64})); got != Everything {
+		t.Errorf("a uint64 as int64: %v", got)
+	}
 }

@@ -84,7 +84,13 @@ func (r Ranges) Of(e expr.Expr) Interval {
 		return r.Of(e.A).Union(r.Of(e.B))
 	case *expr.Cast:
 		if e.To.IsInt() || e.To == types.Bool {
-			return ofType(e.To)
+			to := ofType(e.To)
+			if t := e.A.DType(); t.IsInt() || t == types.Bool {
+				if from := r.Of(e.A); from.Lo >= to.Lo && from.Hi <= to.Hi {
+					return from // the value does not change
+				}
+			}
+			return to
 		}
 	}
 	return ofType(e.DType())

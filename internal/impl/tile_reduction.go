@@ -63,7 +63,7 @@ func (k *kernel) scheduleAcc(acc, at, vecAxis string, lanes int) error {
 		return err
 	}
 	last := rs[len(rs)-1]
-	if n := k.s.Extent(last); n > 2 {
+	if n := k.s.Extent(last); n > 2 && !k.looksUp(acc) {
 		u := 2
 		if n%4 == 0 && len(ss) > 0 {
 			u = 4
@@ -77,6 +77,19 @@ func (k *kernel) scheduleAcc(acc, at, vecAxis string, lanes int) error {
 		}
 	}
 	return nil
+}
+
+// looksUp reports whether some load's place is itself loaded. Steps of such a reduction are not unrolled: LLVM's
+// scheduler would move the loads of all of them to the front, to hide how long an address takes, and spill accumulators.
+func (k *kernel) looksUp(block string) bool {
+	b, _ := k.find(block)
+	found := false
+	expr.Loads(b.Body.Value, func(l *expr.Load) {
+		for _, x := range l.Index {
+			expr.Loads(x, func(*expr.Load) { found = true })
+		}
+	})
+	return found
 }
 
 // orderReductions puts the loop with the smallest stride innermost, so that memory is streamed.

@@ -6,8 +6,6 @@ import (
 	"lathe/internal/graph"
 	"lathe/internal/op"
 	"lathe/internal/ops"
-	"lathe/internal/tensor"
-	"lathe/internal/types"
 )
 
 // absorbChannelMoves lets convolutions read the channels they need from where they were computed, through a table,
@@ -127,7 +125,7 @@ func (m *channelMoves) readers(v *graph.Value, w *channelView, g *moveGroup) {
 			continue
 		case len(w.dims) != 1 || len(n.Sub) > 0:
 			g.refused = true
-		case readsAnyOrder(n, v):
+		case readsAnyOrder(n, v) || m.passes(n, v) != nil:
 			g.convs++
 		default:
 			g.other++
@@ -142,6 +140,37 @@ func (m *channelMoves) readers(v *graph.Value, w *channelView, g *moveGroup) {
 // readsAnyOrder reports whether n is a convolution over all channels of v, which takes them from anywhere.
 func readsAnyOrder(n *graph.Node, v *graph.Value) bool {
 	return isConv(n.Op) && n.In[0] == v && n.In[1] != v && n.Attrs.(ops.ConvAttrs).Groups == 1
+}
+
+// passes returns the result of a depthwise convolution n of v, or of elementwise nodes behind it, when that is read by
+// convolutions in any order only: the order of channels may pass through. nil: it may not.
+func (m *channelMoves) passes(n *graph.Node, v *graph.Value) *graph.Value {
+	if !isConv(n.Op) || n.In[0] != v {
+		return nil
+	}
+	channels := v.Type.Shape[1]
+	if a := n.Attrs.(ops.ConvAttrs); a.Groups != channels || n.Out[0].Type.Shape[1] != channels || !constOperands(n.In[1:]) {
+		return nil
+	}
+	for {
+		y := n.Out[0]
+		users := m.users[y]
+		if slices.Contains(m.g.Outputs, y) || m.views[y] != nil {
+			return nil
+		}
+		if len(users) == 1 && users[0].Op.Fusion == op.Elementwise && len(users[0].In) == 1 {
+			n = users[0]
+			continue
+		}
+		if slices.ContainsFunc(users, func(r *graph.Node) bool { return !readsAnyOrder(r, y) }) {
+			return nil
+		}
+		return y
+	}
+}
+
+func constOperands(in []*graph.Value) bool {
+	return !slices.ContainsFunc(in, func(v *graph.Value) bool { return !v.IsConst() })
 }
 
 // aligned reports whether a view takes whole blocks of channels in their order.
@@ -168,111 +197,10 @@ func (m *channelMoves) source(v *graph.Value) *channelSource {
 	for onlyMoved && p != nil && p.Op.Fusion == op.Elementwise && len(p.In) == 1 && len(m.users[p.In[0]]) == 1 && !slices.Contains(m.g.Outputs, p.In[0]) {
 		p = p.In[0].Def
 	}
-	if onlyMoved && p != nil && isConv(p.Op) && p.Attrs.(ops.ConvAttrs).Groups == 1 && !slices.ContainsFunc(p.In[1:], func(w *graph.Value) bool { return !w.IsConst() }) {
+	if onlyMoved && p != nil && isConv(p.Op) && p.Attrs.(ops.ConvAttrs).Groups == 1 && constOperands(p.In[1:]) {
 		s.conv = p
 	} else if n%m.lanes != 0 {
 		s.group.refused = true
 	}
 	return s
-}
-
-// pack makes the producer of s compute channels that are last read together side by side, and whole blocks of them.
-func (m *channelMoves) pack(s *channelSource) {
-	order := make([]int, len(s.at))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return s.last[b] - s.last[a] })
-	for i, ch := range order {
-		s.at[ch] = i
-	}
-	rows := (len(order) + m.lanes - 1) / m.lanes * m.lanes
-	for i, w := range s.conv.In[1:] {
-		s.conv.In[1+i] = pickRows(w, order, rows)
-	}
-	for n := s.conv; ; n = m.users[n.Out[0]][0] {
-		if err := n.Infer(); err != nil {
-			panic(err)
-		}
-		if n.Out[0] == s.value {
-			return
-		}
-	}
-}
-
-// pickRows is the constant v with the given rows of axis 0, and zeros up to n rows.
-func pickRows(v *graph.Value, rows []int, n int) *graph.Value {
-	t := tensor.New(v.Const.DType, append([]int{n}, v.Const.Shape[1:]...)...)
-	size := len(v.Const.Data) / v.Const.Shape[0]
-	for i, r := range rows {
-		copy(t.Data[i*size:(i+1)*size], v.Const.Data[r*size:])
-	}
-	return graph.NewConst(v.Name, t)
-}
-
-// rewrite makes the readers of the chosen views read the sources.
-func (m *channelMoves) rewrite() {
-	chosen := map[*graph.Value]bool{}
-	for _, s := range m.sources {
-		chosen[s.value] = true
-	}
-	var nodes []*graph.Node
-	add := func(d *op.Def, attrs any, origin []string, in ...*graph.Value) *graph.Value {
-		n := &graph.Node{Op: d, Attrs: attrs, In: in, Origin: origin}
-		if err := n.Infer(); err != nil {
-			panic(err)
-		}
-		nodes = append(nodes, n)
-		return n.Out[0]
-	}
-	var joined [][]*graph.Value // operands of the concatenations made so far, and their result
-	whole := func(parts []*graph.Value, origin []string) *graph.Value {
-		if len(parts) == 1 {
-			return parts[0]
-		}
-		for _, j := range joined {
-			if slices.Equal(j[:len(j)-1], parts) {
-				return j[len(j)-1]
-			}
-		}
-		v := add(ops.Concatenate, ops.ConcatenateAttrs{Axis: 1}, origin, parts...)
-		joined = append(joined, append(slices.Clone(parts), v))
-		return v
-	}
-	for _, n := range m.g.Nodes {
-		moves := slices.ContainsFunc(n.Out, func(o *graph.Value) bool { return m.views[o] != nil })
-		for i, v := range n.In {
-			w := m.views[v]
-			if w == nil || moves || !chosen[w.refs[0].from] {
-				continue
-			}
-			parts, table := m.table(w)
-			n.In[i] = add(ops.Take, ops.TakeAttrs{Axis: 1}, n.Origin, whole(parts, n.Origin), table)
-		}
-		nodes = append(nodes, n)
-	}
-	m.g.Nodes = nodes
-}
-
-// table lists the sources of a view in the order they are computed, and the place of each channel in their
-// concatenation.
-func (m *channelMoves) table(w *channelView) (parts []*graph.Value, table *graph.Value) {
-	start := map[*graph.Value]int{}
-	for _, r := range w.refs {
-		if _, ok := start[r.from]; !ok {
-			start[r.from] = 0
-			parts = append(parts, r.from)
-		}
-	}
-	slices.SortFunc(parts, func(a, b *graph.Value) int { return m.placeOf(m.of[a]) - m.placeOf(m.of[b]) })
-	end := 0
-	for _, p := range parts {
-		start[p] = end
-		end += p.Type.Shape[1]
-	}
-	t := tensor.New(types.I32, len(w.refs))
-	for i, r := range w.refs {
-		t.SetInt(i, int64(start[r.from]+m.of[r.from].at[r.index]))
-	}
-	return parts, graph.NewConst("", t)
 }

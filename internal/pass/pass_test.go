@@ -136,6 +136,31 @@ func TestGolden(t *testing.T) {
 		{"attention_weights_read", "FuseAttention", `graph main(%q: float32[6,4], %k: float32[4,6], %v: float32[6,4]) {
 			%s = nn.matmul(%q, %k) {transpose_a=false, transpose_b=false} %w = nn.softmax(%s) {axis=1}
 			%y = nn.matmul(%w, %v) {transpose_a=false, transpose_b=false} return %y, %w }`},
+		{"shuffle", "AbsorbChannelMoves", `graph main(%x: float32[1,2,3,3]) {
+			@a = float32[3,2,1,1]{1, 2, 3, 4, 5, 6} @b = float32[3,2,1,1]{7, 8, 9, 10, 11, 12} @bias = float32[3]{1, 2, 3}
+			@c = float32[3,3,1,1]{1, 2, 3, 4, 5, 6, 7, 8, 9} @d = float32[6,1,1,1]{1, 2, 3, 4, 5, 6} @e = float32[1,6,1,1]{1, 2, 3, 4, 5, 6}
+			%0 = nn.conv2d(%x, @a, @bias) {strides=[1,1], padding=[0,0,0,0], dilation=[1,1], groups=1} %1 = nn.relu(%0)
+			%2 = nn.conv2d(%x, @b) {strides=[1,1], padding=[0,0,0,0], dilation=[1,1], groups=1}
+			%3 = concatenate(%1, %2) {axis=1} %4 = reshape(%3) {new_shape=[1,2,3,3,3]} %5 = transpose(%4) {axes=[0,2,1,3,4]} %6 = reshape(%5) {new_shape=[1,6,3,3]}
+			%7, %8 = split(%6) {axis=1, sizes=[3,3]}
+			%9 = nn.conv2d(%8, @c) {strides=[1,1], padding=[0,0,0,0], dilation=[1,1], groups=1} origin "Conv_9"
+			%10 = concatenate(%7, %9) {axis=1}
+			%11 = nn.conv2d(%10, @d) {strides=[1,1], padding=[0,0,0,0], dilation=[1,1], groups=6} origin "Depthwise_11"
+			%12 = nn.conv2d(%11, @e) {strides=[1,1], padding=[0,0,0,0], dilation=[1,1], groups=1} origin "Conv_12"
+			%13 = nn.conv2d(%10, @e) {strides=[1,1], padding=[0,0,0,0], dilation=[1,1], groups=1} origin "Conv_13"
+			%y = add(%12, %13) return %y }`},
+		{"shuffled_output", "AbsorbChannelMoves", `graph main(%x: float32[1,8,3,3]) {
+			@e = float32[1,8,1,1]{1, 2, 3, 4, 5, 6, 7, 8}
+			%z = strided_slice(%x) {begin=[0,7,0,0], end=[1,-1,3,3], strides=[1,-1,1,1]}
+			%y = nn.conv2d(%z, @e) {strides=[1,1], padding=[0,0,0,0], dilation=[1,1], groups=1} return %y, %z }`},
+		{"whole_blocks", "AbsorbChannelMoves", `graph main(%x: float32[1,8,3,3]) {
+			@e = float32[1,16,1,1]{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}
+			%0 = tanh(%x) %1 = concatenate(%x, %0) {axis=1}
+			%y = nn.conv2d(%1, @e) {strides=[1,1], padding=[0,0,0,0], dilation=[1,1], groups=1} return %y }`},
+		{"look_up", "FuseOps", `graph main(%x: float32[1,4,4,4]) {
+			@w = float32[2,3,1,1]{1, 2, 3, 4, 5, 6} @at = uint16[3]{3, 0, 2}
+			%0 = take(%x, @at) {axis=1}
+			%y = nn.conv2d(%0, @w) {strides=[1,1], padding=[0,0,0,0], dilation=[1,1], groups=1} return %y }`},
 		{"chain", "FuseOps", `graph main(%x: float32[1,1,4,4]) {
 			@w = float32[2,1,1,1]{1, 2} @b = float32[2,1,1]{1, -1}
 			%0 = nn.conv2d(%x, @w) {strides=[1,1], padding=[0,0,0,0], dilation=[1,1], groups=1} origin "Conv_0"
