@@ -55,41 +55,42 @@ func Ops() []Op {
 type Fn uint8
 
 const (
-	FnNeg    Fn = iota // integers wrap
-	FnAbs              // integers: |least| wraps
-	FnNot              // complement of bits; logical on Bool
-	FnSqrt             // correctly rounded
-	FnRsqrt            // 1/sqrt(x)
-	FnExp              // error bounds: package intrin
-	FnLog              // log 0 = -Inf, log of negatives NaN
-	FnLog1p            // log(1+x)
-	FnExpm1            // exp(x)-1
-	FnTanh             //
-	FnErf              //
-	FnSin              //
-	FnCos              //
-	FnTan              //
-	FnAsin             //
-	FnAcos             //
-	FnAtan             //
-	FnSinh             //
-	FnCosh             //
-	FnAsinh            //
-	FnAcosh            //
-	FnAtanh            //
-	FnFloor            //
-	FnCeil             //
-	FnTrunc            //
-	FnRound            // to nearest, ties to even
-	FnIsNaN            // Bool
-	FnIsInf            // Bool; either sign
-	FnPopcnt           // integers: number of one bits
-	FnClz              // integers: leading zeros, width for 0
+	FnNeg     Fn = iota // integers wrap
+	FnAbs               // integers: |least| wraps
+	FnNot               // complement of bits; logical on Bool
+	FnSqrt              // correctly rounded
+	FnRsqrt             // 1/sqrt(x)
+	FnExp               // error bounds: package intrin
+	FnLog               // log 0 = -Inf, log of negatives NaN
+	FnLog1p             // log(1+x)
+	FnExpm1             // exp(x)-1
+	FnTanh              //
+	FnSigmoid           // 1/(1+exp(-x))
+	FnErf               //
+	FnSin               //
+	FnCos               //
+	FnTan               //
+	FnAsin              //
+	FnAcos              //
+	FnAtan              //
+	FnSinh              //
+	FnCosh              //
+	FnAsinh             //
+	FnAcosh             //
+	FnAtanh             //
+	FnFloor             //
+	FnCeil              //
+	FnTrunc             //
+	FnRound             // to nearest, ties to even
+	FnIsNaN             // Bool
+	FnIsInf             // Bool; either sign
+	FnPopcnt            // integers: number of one bits
+	FnClz               // integers: leading zeros, width for 0
 )
 
 var fnNames = [...]string{
 	FnNeg: "neg", FnAbs: "abs", FnNot: "not", FnSqrt: "sqrt", FnRsqrt: "rsqrt", FnExp: "exp", FnLog: "log", FnLog1p: "log1p",
-	FnExpm1: "expm1", FnTanh: "tanh", FnErf: "erf", FnSin: "sin", FnCos: "cos", FnTan: "tan", FnAsin: "asin", FnAcos: "acos",
+	FnExpm1: "expm1", FnTanh: "tanh", FnSigmoid: "sigmoid", FnErf: "erf", FnSin: "sin", FnCos: "cos", FnTan: "tan", FnAsin: "asin", FnAcos: "acos",
 	FnAtan: "atan", FnSinh: "sinh", FnCosh: "cosh", FnAsinh: "asinh", FnAcosh: "acosh", FnAtanh: "atanh", FnFloor: "floor",
 	FnCeil: "ceil", FnTrunc: "trunc", FnRound: "round", FnIsNaN: "isnan", FnIsInf: "isinf", FnPopcnt: "popcnt", FnClz: "clz",
 }

@@ -101,6 +101,13 @@ func relu(s *te.Stage) *te.Stage {
 	return y
 }
 
+// silu adds an epilogue that reads the sums twice and takes an exponential of them.
+func silu(s *te.Stage) *te.Stage {
+	y := te.Compute("silu", s.Type, func(i []expr.Expr) expr.Expr { return expr.Mul(s.At(i...), expr.Call(expr.FnSigmoid, s.At(i...))) })
+	s.Type.Layout = ""
+	return y
+}
+
 func conv(kernel, stride, groups int) ops.ConvAttrs {
 	p := kernel / 2
 	return ops.ConvAttrs{Strides: []int{stride, stride}, Padding: []int{p, p, p, p}, Dilation: []int{1, 1}, Groups: groups}
@@ -117,6 +124,14 @@ func TestRules(t *testing.T) {
 		}},
 		{"conv1x1", func(n int) *te.Stage {
 			return relu(of(t, ops.Conv2d, conv(1, 1, 1), blocked(n), f32(blocked(n), 1, 64, 14, 14), f32(weights(n), 128, 64, 1, 1)))
+		}},
+		{"conv1x1_silu", func(n int) *te.Stage {
+			return silu(of(t, ops.Conv2d, conv(1, 1, 1), blocked(n), f32(blocked(n), 1, 64, 14, 14), f32(weights(n), 128, 64, 1, 1)))
+		}},
+		{"conv1x1_take", func(n int) *te.Stage {
+			table := types.Of(types.U16, 64)
+			x := of(t, ops.Take, ops.TakeAttrs{Axis: 1}, blocked(n), f32(blocked(n), 1, 192, 14, 14), table)
+			return relu(ops.Conv2d.Compute(conv(1, 1, 1), []*te.Stage{x, te.Input("w", f32(weights(n), 128, 64, 1, 1))}, []types.Tensor{f32(blocked(n), 1, 128, 14, 14)})[0])
 		}},
 		{"conv_first", func(n int) *te.Stage {
 			return of(t, ops.Conv2d, conv(7, 2, 1), blocked(n), f32("", 1, 3, 224, 224), f32(types.Layout(fmt.Sprintf("ABCD%da", n)), 64, 3, 7, 7))

@@ -137,7 +137,11 @@ func (k *kernel) applyTile(out, acc, lane, vecLoop string, axes []string, t Tile
 		return "", nil, err
 	}
 	at := outer[len(outer)-1]
+	rolled := k.rolled(out, t.Lines*t.Rows*t.Vecs)
 	for _, n := range inner {
+		if rolled {
+			break
+		}
 		if err := k.s.Unroll(n); err != nil {
 			return "", nil, err
 		}
@@ -150,6 +154,11 @@ func (k *kernel) applyTile(out, acc, lane, vecLoop string, axes []string, t Tile
 	}
 	if err := k.scheduleAcc(acc, at, accLoop(out, acc, base(vecLoop)), k.s.Extent(lane)); err != nil {
 		return "", nil, err
+	}
+	if rolled {
+		if err := k.leaveRegisters(out, acc, k.s.Extent(lane)); err != nil {
+			return "", nil, err
+		}
 	}
 	k.prefetchPanel(acc, vecTiles)
 	return why, outer[:shares], nil

@@ -34,13 +34,7 @@ var (
 	Trunc = call("trunc", "x without its fraction.", expr.FnTrunc, math.Trunc)
 	Round = call("round", "the nearest whole number, ties to even.", expr.FnRound, math.RoundToEven)
 
-	Sigmoid = unary(unaryRow{
-		name: "sigmoid", doc: "1 / (1 + exp(-x)).", kind: floats,
-		body: func(x expr.Expr) expr.Expr {
-			return expr.Div(one(x), expr.Add(one(x), expr.Call(expr.FnExp, expr.Call(expr.FnNeg, x))))
-		},
-		float: func(x float64) float64 { return 1 / (1 + math.Exp(-x)) },
-	})
+	Sigmoid    = call("sigmoid", "1 / (1 + exp(-x)).", expr.FnSigmoid, func(x float64) float64 { return 1 / (1 + math.Exp(-x)) })
 	Reciprocal = unary(unaryRow{
 		name: "reciprocal", doc: "1 / x.", kind: floats,
 		body:  func(x expr.Expr) expr.Expr { return expr.Div(one(x), x) },

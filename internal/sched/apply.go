@@ -18,7 +18,7 @@ func (s *Schedule) Apply(steps []Step) error {
 
 // step runs one step. The names are those that the primitives log.
 func (s *Schedule) step(t Step) error {
-	wanted := map[string]int{"compute_at": 2, "decompose_reduction": 1, "fuse": 1, "prefetch": 3}[t.Op]
+	wanted := map[string]int{"cache_read": 2, "compute_at": 2, "decompose_reduction": 1, "fuse": 1, "prefetch": 3}[t.Op]
 	if t.Op != "reorder" && len(t.Args) != wanted {
 		return fmt.Errorf("%s %s: %d arguments instead of %d", t.Op, t.On, len(t.Args), wanted)
 	}
@@ -42,6 +42,12 @@ func (s *Schedule) step(t Step) error {
 			return fmt.Errorf("compute_at %s: %q is no scope of scratch (worker, reg)", t.On, t.Args[1])
 		}
 		err = s.ComputeAt(t.On, t.Args[0], scope)
+	case "cache_read":
+		scope, ok := scopeOf(t.Args[1])
+		if !ok {
+			return fmt.Errorf("cache_read %s: %q is no scope of scratch (worker, reg)", t.On, t.Args[1])
+		}
+		_, err = s.CacheRead(t.On, t.Args[0], scope)
 	case "decompose_reduction":
 		err = s.DecomposeReduction(t.On, t.Args[0])
 	case "prefetch":

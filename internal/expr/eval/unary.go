@@ -76,6 +76,8 @@ func function(fn expr.Fn) func(float64) float64 {
 		return math.Expm1
 	case expr.FnTanh:
 		return math.Tanh
+	case expr.FnSigmoid:
+		return func(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 	case expr.FnErf:
 		return math.Erf
 	case expr.FnSin:

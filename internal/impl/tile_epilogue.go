@@ -1,0 +1,52 @@
+package impl
+
+import (
+	"slices"
+
+	"lathe/internal/expr"
+	"lathe/internal/loop"
+)
+
+// rolled reports whether the pointwise rest of a group is to run in a loop over a tile's vectors instead of on all
+// accumulators at once: an exponential takes some twenty instructions and a dozen constants, which would push the
+// accumulators out of their registers within the reduction, and as often as there are vectors in the tile.
+func (k *kernel) rolled(out string, vectors int) bool {
+	if vectors <= 4 {
+		return false
+	}
+	b, _ := k.find(out)
+	found := false
+	expr.Walk(b.Body.Value, func(e expr.Expr) bool {
+		if u, ok := e.(*expr.Unary); ok && u.Fn >= expr.FnExp && u.Fn <= expr.FnAtanh {
+			found = true
+		}
+		return !found
+	})
+	return found
+}
+
+// leaveRegisters copies finished accumulators to scratch, from where the rolled loops of the rest read them.
+func (k *kernel) leaveRegisters(out, acc string, lanes int) error {
+	loops, err := k.s.CacheRead(out, acc, loop.Worker)
+	if err != nil || len(loops) == 0 {
+		return err
+	}
+	last := len(loops) - 1
+	if k.s.Extent(loops[last]) > lanes {
+		o, i, err := k.s.Split(loops[last], lanes)
+		if err != nil {
+			return err
+		}
+		loops = append(slices.Clone(loops[:last]), o, i)
+	}
+	for i, n := range loops {
+		set := k.s.Unroll
+		if i == len(loops)-1 {
+			set = k.s.Vectorize
+		}
+		if err := set(n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
