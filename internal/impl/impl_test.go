@@ -150,6 +150,8 @@ func TestRules(t *testing.T) {
 		}},
 		{"gemv_plain", func(int) *te.Stage { return of(t, ops.Dense, op.None{}, "", f32("", 1, 2048), f32("", 1024, 2048)) }},
 		{"softmax", func(int) *te.Stage { return of(t, ops.Softmax, ops.SoftmaxAttrs{Axis: 1}, "", f32("", 128, 197)) }},
+		{"softmax_row", func(int) *te.Stage { return of(t, ops.Softmax, ops.SoftmaxAttrs{Axis: 1}, "", f32("", 1, 1000)) }},
+		{"softmax_vector", func(int) *te.Stage { return of(t, ops.Softmax, ops.SoftmaxAttrs{Axis: 0}, "", f32("", 1000)) }},
 		{"layer_norm", func(int) *te.Stage {
 			return of(t, ops.LayerNorm, ops.LayerNormAttrs{Axis: 1, Epsilon: 1e-5}, "", f32("", 128, 768), f32("", 768), f32("", 768))
 		}},

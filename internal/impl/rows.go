@@ -19,6 +19,15 @@ func rows(k *kernel) (string, bool, error) {
 	if row < 0 {
 		return "", false, nil
 	}
+	if row == oneRow {
+		if n := k.s.Extent(loops[0]); n > 1 {
+			if _, _, err := k.s.Split(loops[0], n); err != nil {
+				return "", false, err
+			}
+			loops = k.s.Loops(out)
+		}
+		row = 0
+	}
 	at := loops[row]
 	for _, block := range slices.Backward(k.Blocks[:len(k.Blocks)-1]) {
 		if err := k.s.ComputeAt(block, at, loop.Worker); err != nil {
@@ -61,15 +70,19 @@ func (k *kernel) vectorPart(block, at string) {
 	}
 }
 
+// oneRow stands for a loop of one iteration around the whole output.
+const oneRow = 1 << 30
+
 // rowLoops finds the innermost output loop that a read of an intermediate depends on. Of an intermediate as large as the
-// output a row has its part, wherever the reads of others say that a row ends.
+// output a row has its part, wherever the reads of others say that a row ends. The output is oneRow where they depend on no
+// loop at all.
 func (k *kernel) rowLoops(out string, loops []string) int {
 	b, around := k.find(out)
 	bind := map[*expr.Var]expr.Expr{}
 	for _, it := range b.Iters {
 		bind[it.Var] = it.Binding
 	}
-	deepest, whole := -1, -1
+	deepest, whole, others := -1, -1, false
 	expr.Loads(b.Body.Value, func(l *expr.Load) {
 		buf := l.From.(*loop.Buffer)
 		if buf.Scope == loop.Global {
@@ -78,6 +91,8 @@ func (k *kernel) rowLoops(out string, loops []string) int {
 		to := &deepest
 		if slices.Equal(buf.Shape, b.Body.To.Shape) {
 			to = &whole
+		} else {
+			others = true
 		}
 		for _, x := range l.Index {
 			for i, f := range around {
@@ -87,10 +102,13 @@ func (k *kernel) rowLoops(out string, loops []string) int {
 			}
 		}
 	})
-	if deepest < 0 {
-		return whole
+	switch {
+	case deepest >= 0:
+		return deepest
+	case others && len(loops) > 0:
+		return oneRow
 	}
-	return deepest
+	return whole
 }
 
 // vectorReduction splits the innermost reduction loop of a block into vectors that are folded horizontally.
