@@ -71,7 +71,7 @@ const (
 func measureAll(s *settings, work string) error {
 	fmt.Printf("%-20s %3s %9s %10s %8s %9s %9s %9s %9s %8s %10s %7s %7s\n", "model", "thr", "compile s", "compile MB", "open ms", "first ms",
 		"later ms", "over ms", "weights", "work MB", "tensors MB", "run MB", "idle %")
-	for _, model := range s.models {
+	for i, model := range s.models {
 		pack := filepath.Join(work, modelName(model)+".tar")
 		cost, err := compilePackage(s, model, pack)
 		if err != nil {
@@ -89,28 +89,25 @@ func measureAll(s *settings, work string) error {
 			slices.SortFunc(lives, func(a, b life) int { return cmp.Compare(a.overhead(), b.overhead()) })
 			printLife(modelName(model), n, cost, lives[len(lives)/2])
 		}
-		os.Remove(pack)
+		if i < len(s.models)-1 {
+			os.Remove(pack)
+		}
 	}
 	fmt.Printf("! beyond: compile %.0f s and %.0f MB, over %.0f ms, run = weights + work + tensors + %.0f MB, idle %.0f %%\n",
 		limitCompile, limitMemory, limitOverhead, limitExtra, limitIdle)
-	return nil
+	last := s.models[len(s.models)-1]
+	return measureWorkers(work, filepath.Join(work, modelName(last)+".tar"), last)
 }
 
 func printLife(name string, threads int, cost compileCost, l life) {
 	over := l.overhead()
 	idle := 100 * l.IdleMs / l.IdleOverMs
-	mark := func(bad bool, text string) string {
-		if bad {
-			return "!" + text
-		}
-		return text
-	}
 	fmt.Printf("%-20s %3d %9s %10s %8.2f %9.2f %9.2f %9s %9.1f %8.1f %10.1f %7s %7s\n", name, threads,
-		mark(cost.Seconds > limitCompile, fmt.Sprintf("%.2f", cost.Seconds)),
-		mark(cost.PeakMB > limitMemory, fmt.Sprintf("%.0f", cost.PeakMB)),
+		beyond(cost.Seconds > limitCompile, fmt.Sprintf("%.2f", cost.Seconds)),
+		beyond(cost.PeakMB > limitMemory, fmt.Sprintf("%.0f", cost.PeakMB)),
 		l.OpenMs, l.FirstMs, l.LaterMs,
-		mark(over > limitOverhead, fmt.Sprintf("%.2f", over)),
+		beyond(over > limitOverhead, fmt.Sprintf("%.2f", over)),
 		l.WeightsMB, l.WorkspaceMB, l.TensorsMB,
-		mark(l.PeakMB > l.WeightsMB+l.WorkspaceMB+l.TensorsMB+limitExtra, fmt.Sprintf("%.1f", l.PeakMB)),
-		mark(idle > limitIdle, fmt.Sprintf("%.2f", idle)))
+		beyond(l.PeakMB > l.WeightsMB+l.WorkspaceMB+l.TensorsMB+limitExtra, fmt.Sprintf("%.1f", l.PeakMB)),
+		beyond(idle > limitIdle, fmt.Sprintf("%.2f", idle)))
 }

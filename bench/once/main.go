@@ -109,7 +109,7 @@ func (l *life) live(pack string, workers int, inputs []runtime.Tensor, idle time
 
 // rest measures what an idle process uses.
 func (l *life) rest(idle time.Duration) {
-	time.Sleep(20 * time.Millisecond) // workers look for new work for a moment
+	time.Sleep(time.Millisecond) // workers look for new work for a moment
 	before, start := process.CPUTime(), time.Now()
 	time.Sleep(idle)
 	l.IdleMs, l.IdleOverMs = float64((process.CPUTime()-before).Microseconds())/1e3, since(start)
