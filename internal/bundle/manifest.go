@@ -55,6 +55,7 @@ type Step struct {
 	// What the compiler chose, for people: nothing depends on it.
 	Anchor    string   `json:"anchor,omitempty"`    // the operator that the others are fused with
 	Attrs     []string `json:"attrs,omitempty"`     // attributes of the operators, in their order
+	Choice    []string `json:"choice,omitempty"`    // why operators are computed by the algorithms they are
 	Rule      string   `json:"rule,omitempty"`      // of the schedule
 	Why       string   `json:"why,omitempty"`       // tiles and reasons
 	Multiply  string   `json:"multiply,omitempty"`  // element type of the factors where products are summed

@@ -11,8 +11,9 @@ import (
 
 // step describes a kernel for the manifest: what it computes, and what was chosen for it.
 func (k *kernel) step() bundle.Step {
+	work := k.low.Work()
 	s := bundle.Step{
-		Name: k.name, Ops: k.ops, Nodes: k.node.Origin, FLOPs: int64(k.low.Flops()), Bytes: int64(k.low.Bytes()),
+		Name: k.name, Ops: k.ops, Nodes: k.node.Origin, FLOPs: int64(work.Flops), Bytes: int64(k.low.Bytes()),
 		Rule: k.plan.Rule, Why: k.plan.Why,
 	}
 	if k.serial {
@@ -24,6 +25,9 @@ func (k *kernel) step() bundle.Step {
 			anchor, s.Anchor = m, m.Op.Name
 		}
 		s.Attrs = append(s.Attrs, graph.AttrsText(m.Attrs))
+		if m.Why != "" {
+			s.Choice = append(s.Choice, m.Op.Name+": "+m.Why)
+		}
 	}
 	if !slices.ContainsFunc(s.Attrs, func(a string) bool { return a != "" }) {
 		s.Attrs = nil
@@ -39,11 +43,8 @@ func (k *kernel) step() bundle.Step {
 	for _, v := range k.outs {
 		s.Writes = append(s.Writes, v.Type.String())
 	}
-	most := 0.0
-	for _, stage := range k.low.Stages {
-		if t, ok := stage.Multiplies(); ok && stage.Flops() > most {
-			s.Multiply, most = t.String(), stage.Flops()
-		}
+	if work.Multiply != types.Invalid {
+		s.Multiply = work.Multiply.String()
 	}
 	return s
 }

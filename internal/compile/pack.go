@@ -75,8 +75,9 @@ func (c *compiler) manifest() *bundle.Manifest {
 	total := 0.0
 	for _, k := range c.kernels {
 		m.Scratch = max(m.Scratch, k.code.Scratch)
-		total += k.low.Flops() + float64(k.low.Bytes())/4
-		m.Steps = append(m.Steps, k.step())
+		s := k.step()
+		total += float64(s.FLOPs) + float64(s.Bytes)/4
+		m.Steps = append(m.Steps, s)
 	}
 	if total < smallModel {
 		m.MaxWorkers = 1

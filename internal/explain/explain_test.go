@@ -17,7 +17,7 @@ func manifest() *bundle.Manifest {
 		Steps: []bundle.Step{
 			{
 				Name: "fused_nn_conv2d_nn_relu", Ops: []string{"nn.conv2d", "nn.relu"}, Attrs: []string{"{strides=[1,1]}", ""}, Nodes: []string{"/conv", "/relu"},
-				FLOPs: 231e6, Bytes: 1_700_000, Constants: 100_000, Rule: "tile", Why: "14 x 2 accumulators of 16 lanes", Multiply: "float32",
+				Choice: []string{"nn.conv2d: direct 800, F(4x4) 900"}, FLOPs: 231e6, Bytes: 1_700_000, Constants: 100_000, Rule: "tile", Why: "14 x 2 accumulators of 16 lanes", Multiply: "float32",
 				Reads: []string{"float32[1,64,56,56]:ABCD16b", "const float32[64,64,3,3]:ABCD16b32a"}, Writes: []string{"float32[1,64,56,56]:ABCD16b"},
 			},
 			{Name: "fused_add", Ops: []string{"add"}, Nodes: []string{"/add"}, FLOPs: 1000, Bytes: 600_000, Rule: "pointwise", Workers: 1},

@@ -54,6 +54,9 @@ func (k *Kernel) text(w io.Writer) {
 		}
 		line(map[bool]string{true: "computes"}[i == 0], op)
 	}
+	for i, c := range k.Choice {
+		line(map[bool]string{true: "because"}[i == 0], c)
+	}
 	line("by", k.Rule+prefixed(": ", k.Why))
 	line("reads", k.Reads...)
 	line("writes", k.Writes...)

@@ -41,6 +41,8 @@ type Node struct {
 	Sub   []*Graph
 	// Impl is the name of the chosen implementation; empty before the choice.
 	Impl string
+	// Why says for people why a pass computes the node this way and not another; nothing depends on it.
+	Why string
 	// Origin names the nodes of the model this one came from.
 	Origin []string
 }

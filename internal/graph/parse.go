@@ -224,6 +224,9 @@ func (p *parser) node(scope map[string]*Value) *Node {
 	if p.acceptWord("impl") {
 		n.Impl = p.quoted()
 	}
+	if p.acceptWord("why") {
+		n.Why = p.quoted()
+	}
 	if p.acceptWord("origin") {
 		n.Origin = append(n.Origin, p.quoted())
 		for p.accept(",") {

@@ -9,7 +9,7 @@ import (
 //	graph main(%data: float32[1,3,224,224]) {
 //	  @conv1.weight = float32[64,3,7,7]#1a2b3c4d5e6f7081
 //	  @0 = int64[2]{1, -1}
-//	  %conv1: float32[1,64,112,112]:ABCD8b = nn.conv2d(%data, @conv1.weight) {strides=[2,2]} impl "conv2d_direct" origin "Conv_0"
+//	  %conv1: float32[1,64,112,112]:ABCD8b = nn.conv2d(%data, @conv1.weight) {strides=[2,2]} impl "conv2d_direct" why "..." origin "Conv_0"
 //	  %1 "flat:0": float32[1,802816] = reshape(%conv1, @0)
 //	  return %1
 //	}
@@ -226,6 +226,10 @@ func (p *printer) node(s *names, n *Node, depth int) {
 	if n.Impl != "" {
 		p.text(" impl ")
 		p.quote(n.Impl)
+	}
+	if n.Why != "" {
+		p.text(" why ")
+		p.quote(n.Why)
 	}
 	if len(n.Origin) > 0 {
 		p.text(" origin ")

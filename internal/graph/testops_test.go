@@ -156,6 +156,7 @@ func testNet(t testing.TB) *Graph {
 	conv.Out[0].Name = "/block/conv"
 	conv.Out[0].Type.Layout = "ABCD4b"
 	conv.Impl = "conv2d_direct"
+	conv.Why = `it is "best"`
 	conv.Origin = []string{"Conv_0", `odd "name"`}
 
 	sub := &Graph{Name: "relu conv"}

@@ -27,6 +27,7 @@ func winograd(c *Context) error {
 			choice = conv.Choose(impl.CPU{VectorBits: c.Target.VectorBits, Registers: c.Target.VectorRegs, L1: c.Target.L1, L2: c.Target.L2})
 		}
 		if choice.Tile == 0 {
+			n.Why = choice.Why
 			g.Nodes = append(g.Nodes, n)
 			continue
 		}
@@ -69,6 +70,9 @@ func winogradNodes(g *graph.Graph, n *graph.Node, c impl.WinogradChoice) (*graph
 	} else {
 		product := ops.WinogradProductAttrs{TileSize: c.Tile, Height: y.Shape[2], Width: y.Shape[3]}
 		r = b.apply(ops.WinogradProduct, product, b.apply(ops.WinogradInput, input, n.In[0]), weight)
+	}
+	if b.err == nil {
+		r.Def.Why = c.Why
 	}
 	if len(n.In) == 3 {
 		bias := graph.NewConst(n.In[2].Name, n.In[2].Const.Reshape(y.Shape[1], 1, 1))

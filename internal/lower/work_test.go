@@ -1,0 +1,32 @@
+package lower
+
+import (
+	"testing"
+
+	"lathe/internal/expr"
+	"lathe/internal/loop"
+	"lathe/internal/types"
+)
+
+// TestWorkOfLoops counts a product of 6 rows in blocks of 4, the last of which has 2, and what is done to the sums.
+func TestWorkOfLoops(t *testing.T) {
+	x := &loop.Buffer{Name: "x", DType: types.F32, Shape: []int{6, 8}}
+	y := &loop.Buffer{Name: "y", DType: types.F32, Shape: []int{6}}
+	at := func(b *loop.Buffer, i ...expr.Expr) expr.Expr { return &expr.Load{From: b, Index: i} }
+	o, i, k := expr.NewVar("o"), expr.NewVar("i"), expr.NewVar("k")
+	row := expr.Add(expr.Mul(o, expr.Index(4)), i)
+	sum := &loop.Store{To: y, Index: []expr.Expr{row}, Value: expr.Add(at(y, row), expr.Mul(at(x, row, k), at(x, row, k)))}
+	root := &loop.Store{To: y, Index: []expr.Expr{row}, Value: expr.Call(expr.FnSqrt, at(y, row))}
+	inner := &loop.Seq{List: []loop.Stmt{&loop.For{Var: k, Min: expr.Index(0), Extent: expr.Index(8), Body: sum}, &loop.If{Cond: expr.LT(row, expr.Index(6)), Then: root, Else: root}}}
+	rows := &loop.For{Var: i, Min: expr.Index(0), Extent: expr.Min(expr.Index(4), expr.Sub(expr.Index(6), expr.Mul(o, expr.Index(4)))), Body: inner}
+	f := &loop.Func{Name: "f", Params: []*loop.Buffer{x, y}, Body: &loop.For{Var: o, Min: expr.Index(0), Extent: expr.Index(2), Body: rows}}
+	w := WorkOf(f)
+	// The greatest extent of a block counts for all: 8 rows of 8 products and sums, and a root each.
+	if w.Flops != 8*8*2+8 || w.Multiply != types.F32 {
+		t.Errorf("%.0f operations, products of %v", w.Flops, w.Multiply)
+	}
+	f.Body.(*loop.For).Body.(*loop.For).Body = root
+	if w := WorkOf(f); w.Flops != 8 || w.Multiply != types.Invalid {
+		t.Errorf("%.0f operations, products of %v where there are none", w.Flops, w.Multiply)
+	}
+}
