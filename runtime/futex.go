@@ -35,7 +35,7 @@ type callbacks struct{ wait, wake uintptr }
 // barrierCallbacks makes them once: the number of callbacks in a process is limited, and these need no module.
 var barrierCallbacks = sync.OnceValue(func() callbacks {
 	return callbacks{
-		wait: purego.NewCallback(func(_, addr uintptr, seen uint32) { futexWait(addr, seen) }),
+		wait: purego.NewCallback(func(s *spinner, addr uintptr, seen uint32) { s.missed(); futexWait(addr, seen) }),
 		wake: purego.NewCallback(func(_, addr uintptr) { futexWake(addr) }),
 	}
 })

@@ -3,6 +3,7 @@ package runtime
 import (
 	"encoding/binary"
 	"fmt"
+	"sync/atomic"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -26,15 +27,10 @@ const (
 	ctxSpin          = 76
 	ctxWait          = 80
 	ctxWake          = 88
+	ctxUser          = 104
 	ctxSize          = 112
 	barrierSize      = 192
 )
-
-// barrierSpin is the number of pauses a worker spends at a barrier before it sleeps: 30000 take 0.3 to 1 ms, about a
-// kernel's time. Workers finish a kernel some tens of microseconds apart, and waking a sleeper takes as long or, in a
-// virtual machine, several times longer, so that who sleeps at one barrier is late at the next. Nobody spins between
-// runs, nor where there are more workers than cores.
-const barrierSpin = 30000
 
 // cacheLine separates what different workers write; the context's parts and all tensors start at a multiple of it.
 const cacheLine = 64
@@ -47,6 +43,7 @@ type memory struct {
 	outputs  []region
 	inTable  region // pointers to inputs
 	symbols  region
+	spin     *spinner // the context's user, which callbacks get; nil for one worker
 	bindings []binding
 }
 
@@ -107,11 +104,9 @@ func newMemory(info *Info, params []bundle.Param, workers int, oversubscribed bo
 	m.u64(ctxScratchStride, uint64(stride))
 	m.pointer(ctxBarrier, barrier)
 	m.pointer(ctxSymbols, m.symbols)
-	m.u32(ctxSpin, barrierSpin)
-	if oversubscribed {
-		m.u32(ctxSpin, 0)
-	}
 	if workers > 1 {
+		m.spin = newSpinner((*atomic.Uint32)(unsafe.Pointer(&m.b[ctxSpin])), oversubscribed)
+		m.u64(ctxUser, uint64(uintptr(unsafe.Pointer(m.spin))))
 		cb := barrierCallbacks()
 		m.u64(ctxWait, uint64(cb.wait))
 		m.u64(ctxWake, uint64(cb.wake))

@@ -38,6 +38,7 @@ func (m *Module) ready() error {
 func (m *Module) call(first, last int) error {
 	m.mem.u32(ctxStatus, 0)
 	if m.pool != nil {
+		m.mem.spin.begin()
 		m.pool.run(first, last)
 	} else {
 		purego.SyscallN(m.lib.entry, m.mem.context(), 0, 1, uintptr(first), uintptr(last))

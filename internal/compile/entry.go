@@ -126,7 +126,7 @@ wake:
   br label %out
 prepare:
   %spinp = getelementptr i8, ptr %ctx, i64 CTX_SPIN
-  %limit = load i32, ptr %spinp
+  %limit = load atomic i32, ptr %spinp monotonic, align 4
   %waitp = getelementptr i8, ptr %ctx, i64 CTX_WAIT
   %waitf = load ptr, ptr %waitp
   %canwait = icmp ne ptr %waitf, null
