@@ -73,6 +73,7 @@ type Kernel struct {
 	runtime.StepTime
 	Cost
 	Peak float64 // percent of the peak of its arithmetic; 0: unknown, or there is hardly any
+	Read float64 // percent of the speed of memory, where moving the bytes takes longer than the arithmetic; else 0
 }
 
 // How says by which rule the kernel was scheduled, and why.
@@ -103,7 +104,9 @@ func New(title string, info *runtime.Info, threads int, steps []runtime.StepTime
 			}
 		}
 		if peaks.Read > 0 {
-			k.Best = max(k.Best, float64(s.Bytes)/peaks.Read/1e3)
+			if moving := float64(s.Bytes) / peaks.Read / 1e3; moving > k.Best {
+				k.Best, k.Read = moving, 100*k.GBs()/peaks.Read
+			}
 		}
 		r.Kernels = append(r.Kernels, k)
 		r.Sum.add(k.Cost)

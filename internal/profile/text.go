@@ -17,13 +17,13 @@ func (r *Run) Text(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	heads := "#\tTime (us)\tShare (%)\t"
 	if r.Measured() {
-		heads += "Lost (us)\tPeak (%)\t"
+		heads += "Lost (us)\tPeak (%)\tRead (%)\t"
 	}
 	fmt.Fprintln(t, heads+"GFLOP/s\tGB/s\tBytes\t\t  Kernel")
 	for _, k := range r.Kernels {
-		r.row(t, fmt.Sprint(k.Index), k.Cost, percent(k.Peak), "  "+k.describe())
+		r.row(t, fmt.Sprint(k.Index), k.Cost, percent(k.Peak)+"\t"+percent(k.Read), "  "+k.describe())
 	}
-	r.row(t, "sum", r.Sum, "", "")
+	r.row(t, "sum", r.Sum, "\t", "")
 	if err := t.Flush(); err != nil {
 		return err
 	}
@@ -35,10 +35,10 @@ func (r *Run) Text(w io.Writer) error {
 	return nil
 }
 
-func (r *Run) row(w io.Writer, name string, c Cost, peak, rest string) {
+func (r *Run) row(w io.Writer, name string, c Cost, shares, rest string) {
 	fmt.Fprintf(w, "%s\t%.2f\t%.2f\t", name, c.Us, c.Share)
 	if r.Measured() {
-		fmt.Fprintf(w, "%.2f\t%s\t", c.Lost(), peak)
+		fmt.Fprintf(w, "%.2f\t%s\t", c.Lost(), shares)
 	}
 	fmt.Fprintf(w, "%.2f\t%.2f\t%d\t\t%s\n", c.GFLOPS(), c.GBs(), c.Bytes, rest)
 }
