@@ -24,7 +24,7 @@ type WinogradChoice struct {
 const (
 	l2Rate      = 64.0
 	l3Rate      = 24.0
-	memoryRate  = 13.0
+	memoryRate  = 10.0
 	writeRate   = 6.0
 	scatterRate = 2.0
 
@@ -70,10 +70,10 @@ func (c WinogradConv) cycles(tile int, fused bool, cpu CPU) float64 {
 		return math.Inf(1)
 	}
 	lanes, tiles := cpu.Lanes(4), c.Images*w.Tiles(c.Height)*w.Tiles(c.Width)
-	t := WinogradTile(tiles, c.Out/lanes, cpu.Registers)
+	t := WinogradTile(tiles, c.Out/lanes, cpu)
 	k := float64(w.Products())
 	weights, data := 4*k*float64(c.In*c.Out), 4*k*float64(tiles*c.In)
-	cost := k*float64(c.In)*winogradTileCost(t, tiles, c.Out/lanes)/productShare + weights/memoryRate
+	cost := max(k*float64(c.In)*winogradTileCost(t, tiles, c.Out/lanes)/productShare, weights/memoryRate)
 	cost += 4 * k * float64(tiles) * float64(c.In+c.Out) / float64(lanes)
 	if fused {
 		block := c.fusedBlock(w, t, cpu)
@@ -121,16 +121,16 @@ func evenly(n, most int) int {
 }
 
 // WinogradTile picks the register tile of the products: rows of tiles by vectors of output channels.
-func WinogradTile(tiles, vecs, regs int) Tile {
+func WinogradTile(tiles, vecs int, cpu CPU) Tile {
 	best, bestCost := Tile{1, 1, 1}, 0.0
 	for v := 1; v <= min(4, vecs); v++ {
 		if vecs%v != 0 {
 			continue
 		}
-		for r := 1; r <= min(28, tiles) && r*v+v+1 <= regs; r++ {
+		for r := 1; r <= min(28, tiles) && r*v+v+1 <= cpu.Registers; r++ {
 			t := Tile{1, r, v}
 			// Equal costs: larger tiles, which read the operands less often.
-			cost := winogradTileCost(t, tiles, vecs) * (1 - 0.001*float64(r*v)/float64(regs))
+			cost := winogradTileCost(t, tiles, vecs) * (1 - 0.001*float64(r*v)/float64(cpu.Registers))
 			if bestCost == 0 || cost < bestCost {
 				best, bestCost = t, cost
 			}

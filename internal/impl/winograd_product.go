@@ -58,7 +58,7 @@ func winogradConv(a Anchor) (*loop.Func, string, bool, error) {
 	x := param("x", types.F32, a.In[0].Dims()...)
 	t := newInputTransform(w, attrs, x, a.In[0].Shape, tiledData{})
 	panel := a.In[1].Layout.BlockOf(1, 3)
-	rows := WinogradTile(t.tiles(), max(1, a.Out.Shape[1]/lanes), a.CPU.Registers).Rows
+	rows := WinogradTile(t.tiles(), max(1, a.Out.Shape[1]/lanes), a.CPU).Rows
 	t.to = tiledData{groups: (t.tiles() + rows - 1) / rows, factors: w.Products(), blocks: a.In[0].Shape[1] / lanes, rows: rows, lanes: lanes}
 	if panel == 0 {
 		return nil, "", false, nil
@@ -186,10 +186,10 @@ func (p product) group(o, k, group, i expr.Expr) loop.Stmt {
 	column := func(vec, lane expr.Expr) expr.Expr { return expr.Add(expr.Mul(vec, num(lanes)), lane) }
 	step := func(block, c expr.Expr) loop.Stmt {
 		channel := expr.Add(expr.Mul(block, num(lanes)), c)
-		return tile(func(row, vec, lane expr.Expr) loop.Stmt {
+		return do(p.fetch(o, k, channel, i), tile(func(row, vec, lane expr.Expr) loop.Stmt {
 			x := get(p.data.Buffer, p.data.at(group, k, block, row, c)...)
 			return set(acc, expr.Add(get(acc, row, vec, lane), expr.Mul(x, get(p.weight, o, k, channel, column(vec, lane)))), row, vec, lane)
-		})
+		}))
 	}
 	unroll := min(reductionUnroll, lanes)
 	return with(do(
@@ -205,6 +205,18 @@ func (p product) group(o, k, group, i expr.Expr) loop.Stmt {
 			return set(p.sums, get(acc, row, vec, lane), p.sum(k, i, row, vec, lane)...)
 		}),
 	), acc)
+}
+
+// fetch asks for weights of the next factor while these are multiplied, for which memory is slow and idle otherwise. The
+// pass of group i over the channels asks for its share of a row.
+func (p product) fetch(o, k, channel, i expr.Expr) loop.Stmt {
+	share := (p.vecs + p.block - 1) / p.block
+	var list []loop.Stmt
+	for j := range share {
+		vec := expr.Add(expr.Mul(i, num(share)), num(j))
+		list = append(list, prefetch(p.weight, o, expr.Add(k, num(1)), channel, expr.Mul(vec, num(p.data.lanes))))
+	}
+	return do(list...)
 }
 
 // back transforms the tiles of a block to outputs.

@@ -7,6 +7,7 @@ import (
 	"lathe/internal/impl"
 	"lathe/internal/op"
 	"lathe/internal/ops"
+	"lathe/internal/target"
 	"lathe/internal/tensor"
 	"lathe/internal/types"
 )
@@ -24,7 +25,7 @@ func winograd(c *Context) error {
 		conv, ok := winogradConv(n)
 		var choice impl.WinogradChoice
 		if ok {
-			choice = conv.Choose(impl.CPU{VectorBits: c.Target.VectorBits, Registers: c.Target.VectorRegs, L1: c.Target.L1, L2: c.Target.L2})
+			choice = conv.Choose(cpuOf(c.Target))
 		}
 		if choice.Tile == 0 {
 			n.Why = choice.Why
@@ -40,6 +41,10 @@ func winograd(c *Context) error {
 	}
 	c.Graph.Nodes = g.Nodes
 	return nil
+}
+
+func cpuOf(t *target.Target) impl.CPU {
+	return impl.CPU{VectorBits: t.VectorBits, Registers: t.VectorRegs, L1: t.L1, L2: t.L2}
 }
 
 // winogradConv describes a convolution that may be computed so.
@@ -127,5 +132,5 @@ func (l *layouts) winogradOutput(n *graph.Node, tiles int) {
 }
 
 func (l *layouts) winogradTile(tiles int, weight types.Tensor) impl.Tile {
-	return impl.WinogradTile(tiles, (weight.Shape[1]+l.lanes-1)/l.lanes, l.Target.VectorRegs)
+	return impl.WinogradTile(tiles, (weight.Shape[1]+l.lanes-1)/l.lanes, cpuOf(l.Target))
 }
