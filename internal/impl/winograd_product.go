@@ -207,16 +207,19 @@ func (p product) group(o, k, group, i expr.Expr) loop.Stmt {
 	), acc)
 }
 
-// fetch asks for weights of the next factor while these are multiplied, for which memory is slow and idle otherwise. The
-// pass of group i over the channels asks for its share of a row.
+// fetchDistance is how many factors ahead weights are fetched.
+const fetchDistance = 2
+
+// fetch asks for weights of a later factor while these are multiplied, which takes less time than to wait for memory then.
+// The pass of group i over the channels asks for its share of a row.
 func (p product) fetch(o, k, channel, i expr.Expr) loop.Stmt {
-	share := (p.vecs + p.block - 1) / p.block
-	var list []loop.Stmt
-	for j := range share {
-		vec := expr.Add(expr.Mul(i, num(share)), num(j))
-		list = append(list, prefetch(p.weight, o, expr.Add(k, num(1)), channel, expr.Mul(vec, num(p.data.lanes))))
+	share := (p.vecs + p.block - 1) / p.block * p.data.lanes
+	index := []expr.Expr{o, expr.Add(k, num(fetchDistance)), channel, expr.Mul(i, num(share))}
+	var at expr.Expr = num(0)
+	for axis, stride := range p.weight.StridesOf() {
+		at = expr.Add(at, expr.Mul(index[axis], num(stride)))
 	}
-	return do(list...)
+	return &loop.Prefetch{From: p.weight, At: at, Lines: (4*share + loop.LineBytes - 1) / loop.LineBytes}
 }
 
 // back transforms the tiles of a block to outputs.
