@@ -48,10 +48,6 @@ func set(b *loop.Buffer, v expr.Expr, index ...expr.Expr) loop.Stmt {
 	return &loop.Store{To: b, Index: index, Value: v}
 }
 
-func prefetch(b *loop.Buffer, index ...expr.Expr) loop.Stmt {
-	return &loop.Prefetch{From: b, Index: index}
-}
-
 // do runs statements in order.
 func do(list ...loop.Stmt) loop.Stmt { return &loop.Seq{List: list} }
 
