@@ -208,17 +208,15 @@ func (p product) group(o, k, group, i expr.Expr) loop.Stmt {
 }
 
 // fetchDistance is how many factors ahead weights are fetched.
-const fetchDistance = 2
+const fetchDistance = 4
 
 // fetch asks for weights of a later factor while these are multiplied, which takes less time than to wait for memory then.
 // The pass of group i over the channels asks for its share of a row.
 func (p product) fetch(o, k, channel, i expr.Expr) loop.Stmt {
 	share := (p.vecs + p.block - 1) / p.block * p.data.lanes
-	index := []expr.Expr{o, expr.Add(k, num(fetchDistance)), channel, expr.Mul(i, num(share))}
-	var at expr.Expr = num(0)
-	for axis, stride := range p.weight.StridesOf() {
-		at = expr.Add(at, expr.Mul(index[axis], num(stride)))
-	}
+	stride := p.weight.StridesOf()
+	at := expr.Add(expr.Mul(o, num(stride[0])), expr.Mul(expr.Add(k, num(fetchDistance)), num(stride[1])))
+	at = expr.Add(at, expr.Mul(expr.Add(expr.Mul(i, num(p.data.blocks*p.data.lanes)), channel), num(share)))
 	return &loop.Prefetch{From: p.weight, At: at, Lines: (4*share + loop.LineBytes - 1) / loop.LineBytes}
 }
 
