@@ -8,7 +8,6 @@ import (
 	"lathe/internal/op"
 	"lathe/internal/ops"
 	"lathe/internal/target"
-	"lathe/internal/tensor"
 	"lathe/internal/types"
 )
 
@@ -85,20 +84,6 @@ func winogradNodes(g *graph.Graph, n *graph.Node, c impl.WinogradChoice) (*graph
 	}
 	g.Nodes = append(g.Nodes, b.nodes...)
 	return r, b.err
-}
-
-// winogradWeight is the constant that the transform of a constant weight gives.
-func winogradWeight(w *graph.Value, tile int) (*graph.Value, error) {
-	a := ops.WinogradWeightAttrs{TileSize: tile}
-	t, err := ops.WinogradWeight.Infer(a, []op.Arg{{Tensor: w.Type}})
-	if err != nil {
-		return nil, err
-	}
-	u := tensor.NewOf(t[0])
-	if err := ops.WinogradWeight.Eval(a, []*tensor.Tensor{w.Const}, []*tensor.Tensor{u}); err != nil {
-		return nil, err
-	}
-	return graph.NewConst(w.Name, u), nil
 }
 
 // winogradInput gives data channels in blocks of a vector and its tiles in groups of the rows of a register tile.
