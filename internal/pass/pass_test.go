@@ -105,6 +105,12 @@ func TestGolden(t *testing.T) {
 			%0 = exp(%x) %1 = reshape(%0) {new_shape=[2,3]} %2 = transpose(%1) {axes=[0,1]} %3 = cast(%2) {dtype=float32} %y = tanh(%3) return %y }`},
 		{"effect", "SimplifyExpr", `graph main(%x: float32[3,3]) {
 			%0 = transpose(%x) {axes=[1,0]} %1 = reshape(%0) {new_shape=[9]} %y = cast(%1) {dtype=float64} return %y }`},
+		{"reshapes", "SimplifyExpr", `graph main(%x: float32[1,4,3], %w: float32[3,3]) {
+			@b = float32[3]{1, 2, 3}
+			%0 = tanh(%x) %1 = transpose(%0) {axes=[1,0,2]} %2 = reshape(%1) {new_shape=[4,3]} %3 = nn.dense(%2, %w) %4 = add(%3, @b)
+			%5 = reshape(%4) {new_shape=[4,1,3]} %6 = transpose(%5) {axes=[1,0,2]} %7 = add(%0, %6) origin "residual" %y = exp(%7) return %y }`},
+		{"cube", "SimplifyExpr", `graph main(%x: float32[3]) {
+			@e = float32[]{3} %y = power(%x, @e) return %y }`},
 		{"copied_outputs", "SimplifyExpr", `graph main(%x: float32[3]) {
 			%0 = exp(%x) %a = copy(%0) %b = copy(%0) %c = copy(%x) return %a, %b, %c }`},
 		{"dead", "DeadCodeElimination", `graph main(%x: float32[3]) {

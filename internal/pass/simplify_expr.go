@@ -4,14 +4,18 @@ import (
 	"slices"
 
 	"lathe/internal/graph"
+	"lathe/internal/op"
 	"lathe/internal/ops"
 )
 
 // simplifyExpr removes nodes that hand on their operand, such as a reshape, cast, transpose or slice to what it has
-// already, and writes squares as products, which round better and cost less.
+// already, moves reshapes out of the way, and writes small powers as products, which round better and cost less.
 func simplifyExpr(c *Context) error {
-	for _, n := range c.Graph.Nodes {
-		simplifyPower(n)
+	if err := simplifyPowers(c.Graph); err != nil {
+		return err
+	}
+	if err := simplifyReshapes(c.Graph); err != nil {
+		return err
 	}
 	outs := map[*graph.Value]bool{}
 	for _, o := range c.Graph.Outputs {
@@ -35,14 +39,34 @@ func simplifyExpr(c *Context) error {
 	return nil
 }
 
-// simplifyPower turns x^2 into x*x. A root would not do for x^0.5: it gives -0 for -0 and NaN for -Inf.
-func simplifyPower(n *graph.Node) {
-	if n.Op != ops.Power || !n.In[1].IsConst() || !n.In[0].Type.DType.IsFloat() || !n.In[0].Type.Equal(n.Out[0].Type) {
-		return
+// simplifyPowers turns x^2 into x*x and x^3 into x*x*x. A root would not do for x^0.5: it gives -0 for -0 and NaN for -Inf.
+func simplifyPowers(g *graph.Graph) error {
+	var nodes []*graph.Node
+	for _, n := range g.Nodes {
+		switch x := n.In; power(n) {
+		case 2:
+			n.Op, n.In = ops.Multiply, []*graph.Value{x[0], x[0]}
+		case 3:
+			b := &builder{origin: n.Origin}
+			square := b.apply(ops.Multiply, op.None{}, x[0], x[0])
+			if b.err != nil {
+				return b.err
+			}
+			nodes = append(nodes, b.nodes...)
+			n.Op, n.In = ops.Multiply, []*graph.Value{square, x[0]}
+		}
+		nodes = append(nodes, n)
 	}
-	if e := n.In[1].Const; e.Len() == 1 && e.Float(0) == 2 {
-		n.Op, n.In = ops.Multiply, []*graph.Value{n.In[0], n.In[0]}
+	g.Nodes = nodes
+	return nil
+}
+
+// power is the constant exponent of a power of floats, or 0.
+func power(n *graph.Node) float64 {
+	if n.Op != ops.Power || !n.In[1].IsConst() || n.In[1].Const.Len() != 1 || !n.In[0].Type.DType.IsFloat() || !n.In[0].Type.Equal(n.Out[0].Type) {
+		return 0
 	}
+	return n.In[1].Const.Float(0)
 }
 
 func identity(n *graph.Node) bool {
