@@ -32,7 +32,7 @@ func TestParseDebug(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"dmp=all": `unknown setting "dmp"; did you mean dump?`, "dump=graphs": `unknown dump "graphs"; did you mean graph?`,
-		"dump": "dump needs a value", "time=1": "time takes no value", "stop=Fuse": `unknown pass "Fuse"; did you mean FuseAttention, FuseOps?`,
+		"dump": "dump needs a value", "time=1": "time takes no value", "stop=Fuse": `unknown pass "Fuse"; did you mean FuseNormalization, FuseAttention, FuseOps?`,
 		"dir=": "dir needs a value",
 	} {
 		if _, err := ParseDebug(text); err == nil || !strings.Contains(err.Error(), want) {
