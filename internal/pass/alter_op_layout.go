@@ -17,7 +17,7 @@ import (
 // blocks of a vector register, operators that do not care keep what they are given, everything else stays plain and
 // reads whatever its operands have. Constant weights are packed for the kernel that reads them.
 func alterOpLayout(c *Context) error {
-	l := &layouts{Context: c, lanes: c.Target.Lanes(32)}
+	l := &layouts{Context: c, lanes: c.Target.Lanes(32), users: c.Graph.Users()}
 	for _, want := range c.Layouts {
 		data, _, _ := strings.Cut(want, ":")
 		switch _, err := types.ParseLayout(data, "NCHW"); {
@@ -51,6 +51,7 @@ type layouts struct {
 	last  bool          // channels go last instead of into blocks
 	nodes []*graph.Node // the graph rebuilt, with transforms inserted
 	made  map[transform]*graph.Value
+	users map[*graph.Value][]*graph.Node // before transforms
 }
 
 type transform struct {
@@ -123,6 +124,15 @@ func (l *layouts) want(n *graph.Node, i int, to types.Layout) {
 		n.In[i] = c
 		return
 	}
+	if l.computed(v) {
+		for j, w := range v.Def.In {
+			if slices.Equal(w.Type.Shape, v.Type.Shape) {
+				l.want(v.Def, j, to)
+			}
+		}
+		v.Type.Layout = to
+		return
+	}
 	if l.made == nil {
 		l.made = map[transform]*graph.Value{}
 	}
@@ -137,6 +147,24 @@ func (l *layouts) want(n *graph.Node, i int, to types.Layout) {
 		l.made[key] = t.Out[0]
 	}
 	n.In[i] = l.made[key]
+}
+
+// computed reports whether v is made of constants of its shape and smaller factors, for one reader: weights that are scaled
+// at run time. It takes on any layout.
+func (l *layouts) computed(v *graph.Value) bool {
+	if v.Def == nil || v.Type.Layout != "" || v.Def.Op.Fusion != op.Broadcast || len(l.users[v]) != 1 || slices.Contains(l.Graph.Outputs, v) {
+		return false
+	}
+	whole := 0
+	for _, w := range v.Def.In {
+		if slices.Equal(w.Type.Shape, v.Type.Shape) {
+			whole++
+			if !w.IsConst() {
+				return false
+			}
+		}
+	}
+	return whole > 0
 }
 
 func (l *layouts) conv(n *graph.Node) {

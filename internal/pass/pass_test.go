@@ -93,6 +93,17 @@ func TestGolden(t *testing.T) {
 			@w = float32[2,1,1,1]{1, 2} @s = float32[2,1,1]{10, 100}
 			%0 = nn.conv2d(%x, @w) {strides=[1,1], padding=[0,0,0,0], dilation=[1,1], groups=1}
 			%1 = multiply(%0, @s) %y = add(%0, %1) return %y }`},
+		{"scale_before", "FoldScaleAxis", `graph main(%x: float32[1,2,4,4]) {
+			@w = float32[1,2,1,1]{1, 2} @s = float32[1,2,1,1]{10, 100}
+			%0 = multiply(%x, @s) origin "Mul_0"
+			%y = nn.conv2d(%0, @w) {strides=[1,1], padding=[1,1,1,1], dilation=[1,1], groups=1} origin "Conv_1" return %y }`},
+		{"scale_computed", "FoldScaleAxis", `graph main(%x: float32[1,2,4,4]) {
+			@w = float32[1,2,1,1]{1, 2} %0 = mean(%x) {axis=[2,3], keep_dims=true} %1 = sigmoid(%0)
+			%2 = multiply(%1, %x) origin "Mul_2"
+			%y = nn.conv2d(%2, @w) {strides=[1,1], padding=[0,0,0,0], dilation=[1,1], groups=1} origin "Conv_3" return %y }`},
+		{"scale_of_batch", "FoldScaleAxis", `graph main(%x: float32[2,2,4,4], %s: float32[2,2,1,1]) {
+			@w = float32[1,2,1,1]{1, 2} %0 = multiply(%x, %s)
+			%y = nn.conv2d(%0, @w) {strides=[1,1], padding=[0,0,0,0], dilation=[1,1], groups=1} return %y }`},
 		{"scale_by_row", "FoldScaleAxis", `graph main(%x: float32[1,1,2,2]) {
 			@w = float32[2,1,1,1]{1, 2} @s = float32[2,1]{10, 100}
 			%0 = nn.conv2d(%x, @w) {strides=[1,1], padding=[0,0,0,0], dilation=[1,1], groups=1}

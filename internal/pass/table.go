@@ -22,7 +22,7 @@ var Table = []pipeline.Pass[*Context]{
 	{Name: "SimplifyInference", Level: 0, Required: true, Run: simplifyInference, Doc: "replaces batch normalisation by a scale and a shift"},
 	{Name: "FoldConstant", Level: 2, Run: foldConstant, Doc: "evaluates what depends on constants only"},
 	{Name: "EliminateCommonSubexpr", Level: 3, Run: eliminateCommonSubexpr, Doc: "computes equal nodes once"},
-	{Name: "FoldScaleAxis", Level: 3, Run: foldScaleAxis, Doc: "multiplies per-channel scales into the weights before them"},
+	{Name: "FoldScaleAxis", Level: 3, Run: foldScaleAxis, Doc: "multiplies per-channel scales into the weights before or behind them"},
 	{Name: "SimplifyExpr", Level: 0, Run: simplifyExpr, Doc: "removes nodes without effect"},
 	{Name: "AbsorbChannelMoves", Level: 3, Run: absorbChannelMoves, Doc: "lets convolutions read shuffled, split and joined channels where they were computed"},
 	{Name: "Winograd", Level: 3, Run: winograd, Doc: "computes 3x3 convolutions by Winograd's minimal filtering where that takes less time"},
