@@ -128,7 +128,7 @@ func (s simplifier) binary(e *expr.Binary) expr.Expr {
 		return s.boolean(e)
 	}
 	if t != types.I64 {
-		return e
+		return neutral(e)
 	}
 	switch e.Op {
 	case expr.OpAdd, expr.OpSub, expr.OpMul:
@@ -151,6 +151,31 @@ func (s simplifier) binary(e *expr.Binary) expr.Expr {
 	case expr.OpEQ, expr.OpNE, expr.OpLT, expr.OpLE, expr.OpGT, expr.OpGE:
 		if known, v := s.decide(e); known {
 			return boolean(v)
+		}
+	}
+	return e
+}
+
+// neutral drops an operand that changes no value of the type: 0 of an integer sum, 1 of a product.
+func neutral(e *expr.Binary) expr.Expr {
+	is := func(x expr.Expr, v int64) bool {
+		f, ok := x.(*expr.Float)
+		return ok && f.V == float64(v) && v != 0 || expr.IsInt(x, v)
+	}
+	switch e.Op {
+	case expr.OpAdd, expr.OpSub:
+		if is(e.B, 0) {
+			return e.A
+		}
+		if is(e.A, 0) && e.Op == expr.OpAdd {
+			return e.B
+		}
+	case expr.OpMul, expr.OpDiv:
+		if is(e.B, 1) {
+			return e.A
+		}
+		if is(e.A, 1) && e.Op == expr.OpMul {
+			return e.B
 		}
 	}
 	return e

@@ -268,7 +268,7 @@ func (c *compiler) build(k *kernel, cpu impl.CPU) error {
 		}
 		return k.serial
 	})
-	code, err := llvm.Emit(f, llvm.Options{Symbol: symbolMark, VectorBits: cpu.VectorBits})
+	code, err := llvm.Emit(f, llvm.Options{Symbol: symbolMark, VectorBits: cpu.VectorBits, Target: c.Target})
 	k.code = code
 	return err
 }

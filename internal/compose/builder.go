@@ -57,7 +57,8 @@ func (b *Builder) Results(d *op.Def, attrs any, in ...*graph.Value) []*graph.Val
 	if err := n.Infer(); err != nil {
 		panic(failure{err})
 	}
-	if !slices.ContainsFunc(n.Out, func(v *graph.Value) bool { return v.Known == nil }) {
+	// A dequantized constant stays a node: its integers are what an integer kernel multiplies.
+	if d != ops.Dequantize && !slices.ContainsFunc(n.Out, func(v *graph.Value) bool { return v.Known == nil }) {
 		for i, v := range n.Out {
 			n.Out[i] = graph.NewConst("", v.Known)
 		}

@@ -55,6 +55,8 @@ func Check(e Expr) error {
 		if v, t := e.Var.Type, e.Value.DType(); v != t {
 			return fmt.Errorf("let %s: %s has a value of type %s", e.Var.Name, v, t)
 		}
+	case *Dot:
+		return e.check()
 	default:
 		return fmt.Errorf("no expression: %T", e)
 	}

@@ -10,7 +10,7 @@ import (
 	"lathe/internal/types"
 )
 
-// An Expr is one of Var, Int, Float, Binary, Unary, Select, Cast, Bits, Load and Let, always as a pointer.
+// An Expr is one of Var, Int, Float, Binary, Unary, Select, Cast, Bits, Load, Let and Dot, always as a pointer.
 // Expressions are immutable and may share sub-expressions.
 type Expr interface{ DType() types.DType }
 
@@ -85,6 +85,7 @@ func (c *Cast) DType() types.DType   { return c.To }
 func (c *Bits) DType() types.DType   { return c.To }
 func (l *Load) DType() types.DType   { return l.From.Elem().Compute() }
 func (l *Let) DType() types.DType    { return l.Body.DType() }
+func (d *Dot) DType() types.DType    { return types.I32 }
 func (b *Binary) DType() types.DType {
 	if b.Op.Compares() {
 		return types.Bool

@@ -178,6 +178,14 @@ func (p *Parser) call(at Token, name string) Expr {
 			return &Select{x[0], x[1], x[2]}
 		}
 		return nil
+	case "dot4":
+		if x := p.args(at, 4); x != nil {
+			if d := dot(x); d != nil {
+				return d
+			}
+			p.FailAt(at, "dot4 takes a load, an axis, a load, an axis")
+		}
+		return nil
 	}
 	if to, ok := strings.CutPrefix(name, "bits."); ok {
 		t, err := types.ParseDType(to)

@@ -11,6 +11,12 @@ import (
 // array is a source of int64 elements.
 type array string
 
+// octets is a source of int8 elements.
+type octets string
+
+func (o octets) Label() string     { return string(o) }
+func (o octets) Elem() types.DType { return types.I8 }
+
 func (a array) Label() string     { return string(a) }
 func (a array) Elem() types.DType { return types.I64 }
 
@@ -37,7 +43,7 @@ func TestParsePrinted(t *testing.T) {
 		&Float{math.Inf(1), types.F32}, &Float{math.Inf(-1), types.F64}, &Float{math.NaN(), types.F32}, &Float{math.NaN(), types.F64},
 		&Float{math.Pi, types.F64}, &Float{float64(float32(math.Pi)), types.F32},
 		&Select{b, x, x}, &Select{b, u, &Int{3, types.U8}}, &Load{array("a"), nil}, &Load{array("a"), []Expr{i, &Load{array("a"), []Expr{i}}}},
-		&Let{s, i, Add(s, s)}, &Bits{types.I32, x}, &Bits{types.F64, i}, &Cast{types.F32, &Cast{types.F16, x}},
+		&Let{s, i, Add(s, s)}, &Bits{types.I32, x}, &Dot{&Load{octets("o"), []Expr{i, i}}, &Load{octets("o"), []Expr{Index(0)}}, 1, 0}, &Bits{types.F64, i}, &Cast{types.F32, &Cast{types.F16, x}},
 	}
 	for _, o := range Ops() {
 		v := operand(o.Takes)
@@ -51,7 +57,7 @@ func TestParsePrinted(t *testing.T) {
 	}
 	for _, e := range all {
 		text := String(e)
-		got, err := Parse(text, scope, map[string]Source{"a": array("a")})
+		got, err := Parse(text, scope, map[string]Source{"a": array("a"), "o": octets("o")})
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 			continue

@@ -73,6 +73,10 @@ func Print(b *strings.Builder, e Expr, name func(*Var) string) {
 		b.WriteString("; ")
 		Print(b, e.Body, name)
 		b.WriteByte(')')
+	case *Dot:
+		b.WriteString("dot4(")
+		list(e.A, Index(e.AxisA), e.B, Index(e.AxisB))
+		b.WriteByte(')')
 	}
 }
 

@@ -17,6 +17,8 @@ func Children(e Expr) []Expr {
 		return e.Index
 	case *Let:
 		return []Expr{e.Value, e.Body}
+	case *Dot:
+		return []Expr{e.A, e.B}
 	}
 	return nil
 }
@@ -31,7 +33,7 @@ func Walk(e Expr, f func(Expr) bool) {
 }
 
 // Rewrite replaces sub-expressions bottom-up. f gets each node with rewritten operands and returns it or another one of
-// the same type. Nodes that do not change keep their identity.
+// the same type. Nodes that do not change keep their identity. The operands of a Dot are replaced by loads only.
 func Rewrite(e Expr, f func(Expr) Expr) Expr {
 	return f(MapChildren(e, func(c Expr) Expr { return Rewrite(c, f) }))
 }
@@ -76,6 +78,10 @@ func MapChildren(e Expr, f func(Expr) Expr) Expr {
 	case *Let:
 		if v, b := f(e.Value), f(e.Body); v != e.Value || b != e.Body {
 			return &Let{e.Var, v, b}
+		}
+	case *Dot:
+		if a, b := f(e.A).(*Load), f(e.B).(*Load); a != e.A || b != e.B {
+			return &Dot{a, b, e.AxisA, e.AxisB}
 		}
 	}
 	return e

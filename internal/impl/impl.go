@@ -49,6 +49,7 @@ func Choose(k *lower.Kernel, cpu CPU) (*Plan, error) {
 	for _, r := range rules {
 		s := sched.New(&loop.Func{Name: k.Func.Name, Params: k.Func.Params, Body: k.Func.Body, Origin: k.Func.Origin})
 		w := &kernel{Kernel: k, s: s, cpu: cpu}
+		w.dots()
 		why, ok, err := r.apply(w)
 		if err != nil {
 			return nil, fmt.Errorf("%s: rule %s: %w\n%s", k.Func.Name, r.name, err, s)
@@ -89,19 +90,30 @@ func (k *kernel) accesses(block string) []access {
 			r[f.Var] = arith.Span(int(n))
 		}
 	}
-	add := func(buf *loop.Buffer, index []expr.Expr, store bool) {
+	add := func(buf *loop.Buffer, index []expr.Expr, store bool, each int64) {
 		var flat expr.Expr = expr.Index(0)
 		for i, s := range buf.StridesOf() {
 			flat = expr.Add(flat, expr.Mul(expr.Subst(index[i], bind), expr.Index(s)))
 		}
-		list = append(list, access{buf, arith.LinearOf(r.Simplify(flat)), store})
+		list = append(list, access{buf, arith.LinearOf(r.Simplify(flat)), store, each})
 	}
+	grouped := map[*expr.Load]bool{}
+	expr.Walk(b.Body.Value, func(e expr.Expr) bool {
+		if d, ok := e.(*expr.Dot); ok {
+			grouped[d.A], grouped[d.B] = true, true
+		}
+		return true
+	})
 	expr.Loads(b.Body.Value, func(l *expr.Load) {
-		if buf := l.From.(*loop.Buffer); buf != b.Body.To {
-			add(buf, l.Index, false)
+		buf := l.From.(*loop.Buffer)
+		switch {
+		case grouped[l]:
+			add(buf, l.Index, false, expr.DotWidth)
+		case buf != b.Body.To:
+			add(buf, l.Index, false, 1)
 		}
 	})
-	add(b.Body.To, b.Body.Index, true)
+	add(b.Body.To, b.Body.Index, true, 1)
 	return list
 }
 
@@ -109,11 +121,16 @@ type access struct {
 	buf   *loop.Buffer
 	at    arith.Linear
 	store bool
+	each  int64 // elements that one access takes
 }
 
-// stride is the distance in elements between iterations of v; ok is false when it is not constant.
+// stride is the distance between iterations of v, in accesses where it is a whole number of them, else in elements; ok
+// is false when it is not constant.
 func (a access) stride(v *expr.Var) (n int64, ok bool) {
 	n, inside := a.at.Coef(v)
+	if n%a.each == 0 {
+		n /= a.each
+	}
 	return n, !inside
 }
 

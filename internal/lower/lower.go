@@ -48,6 +48,7 @@ func Lower(name string, out *te.Stage, o Options) *Kernel {
 		out = renameSource(out, &anchor)
 	}
 	out = shareLayout(out)
+	out = wholeBlocks(out)
 	if !o.Apart {
 		out = collapse(out)
 	}

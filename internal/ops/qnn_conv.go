@@ -18,6 +18,9 @@ var (
 	QnnConv3d = qnnConv("qnn.conv3d", 3)
 )
 
+// QnnConv is the quantised convolution over n spatial axes, for n from 1 to 3.
+var QnnConv = [...]*op.Def{1: QnnConv1d, 2: QnnConv2d, 3: QnnConv3d}
+
 // qnnConv convolves data [N, C, spatial...], less its zero point, with weight [O, C/groups, kernel...], less its own, which
 // may have one entry per output channel. Padding stands for the zero point and so adds nothing. Sums are int32 and wrap.
 func qnnConv(name string, rank int) *op.Def {

@@ -81,6 +81,10 @@ func (l *layouts) node(n *graph.Node) {
 	switch n.Op.Name {
 	case "nn.conv1d", "nn.conv2d", "nn.conv3d":
 		l.conv(n)
+	case "qnn.conv1d", "qnn.conv2d", "qnn.conv3d":
+		l.dotConv(n)
+	case "qnn.matmul":
+		l.dotMatrix(n)
 	case "nn.dense":
 		l.packMatrix(n, 0, 1)
 	case "nn.matmul":
@@ -103,7 +107,7 @@ func (l *layouts) node(n *graph.Node) {
 		}
 	default:
 		switch {
-		case n.Op.Layout == op.Channels:
+		case n.Op.Layout == op.Channels, n.Op == ops.Pad:
 			l.channels(n)
 		case n.Op.Layout != op.Plain && n.Op.Fusion >= op.Elementwise && n.Op.Fusion <= op.Broadcast:
 			l.same(n)

@@ -11,18 +11,17 @@ import (
 	"lathe/internal/types"
 )
 
-// fakeQuantizationToInteger makes a convolution or dense layer between dequantize and quantize nodes compute on the
-// integers themselves, as integer kernels do: scales leave the products and come back as one factor on the sum.
+// fakeQuantizationToInteger makes convolutions, dense layers and matrix products between dequantize and quantize nodes
+// compute on the integers themselves: scales leave the products and come back as one factor on the sum, with which it
+// is requantized. What only moves or compares elements runs on the integers too.
 //
-//	quantize(relu(conv((x-zx)*sx, w*sw) + b), sy)  →  quantize(relu((conv(x-zx, w) + b/(sx*sw)) * (sx*sw/sy)), 1)
-//
-// The integers are held in float32, where sums below 2^24 are exact, so that the exact ties of quantised arithmetic
-// round as they do in integer kernels.
+//	quantize(relu(conv((x-zx)*sx, w*sw) + b), sy)  →  max(requantize(qnn.conv(x, zx, w) + b/(sx*sw), sx*sw, sy), zy)
 func fakeQuantizationToInteger(c *Context) error {
 	q := &requantization{g: c.Graph, outs: map[*graph.Value]bool{}}
 	for _, o := range c.Graph.Outputs {
 		q.outs[o] = true
 	}
+	q.unsigned()
 	for _, n := range slices.Clone(c.Graph.Nodes) {
 		q.nodes = append(q.nodes, n)
 		if err := q.node(n); err != nil {
@@ -36,89 +35,203 @@ func fakeQuantizationToInteger(c *Context) error {
 
 type requantization struct {
 	g     *graph.Graph
-	nodes []*graph.Node
+	nodes []*graph.Node // the graph rebuilt
 	outs  map[*graph.Value]bool
 }
 
-// node rewrites n when it is a convolution or dense layer of dequantized data and constant weights.
+// node rewrites n, the last of the nodes, where it can compute on integers.
 func (q *requantization) node(n *graph.Node) error {
-	conv := isConv(n.Op)
-	if !conv && n.Op != ops.Dense || n.Out[0].Type.DType != types.F32 {
-		return nil
-	}
-	data, sx, ok := dequantized(n.In[0])
-	if !ok || len(sx) != 1 {
-		return nil
-	}
-	weight, sw, ok := dequantized(n.In[1])
-	if !ok || weight.In[0].Value() == nil || weight.Attrs.(ops.DequantizeAttrs).Axis != 0 && len(sw) > 1 || weight.Attrs.(ops.DequantizeAttrs).BlockSize > 0 {
-		return nil
-	}
-	channels := n.In[1].Type.Shape[0]
-	factor := make([]float32, channels) // what the sum is multiplied by
-	for i := range factor {
-		factor[i] = sx[0] * sw[min(i, len(sw)-1)]
-	}
-	var bias []float32 // in units of the factor
-	if len(n.In) == 3 {
-		b := constant(n.In[2])
-		if b == nil {
-			return nil
-		}
-		for i := range channels {
-			bias = append(bias, float32(math.RoundToEven(b.Float(i)/float64(factor[i]))))
-			if math.Abs(float64(bias[i])*float64(factor[i])-b.Float(i)) > 1e-3*float64(factor[i]) {
-				return nil // not a multiple: the model's bias is no quantised one
-			}
-		}
-	}
-	q.nodes = q.nodes[:len(q.nodes)-1]
 	b := &builder{origin: n.Origin}
-	shape := make([]int, len(n.Out[0].Type.Shape))
-	for i := range shape {
-		shape[i] = 1
+	y := q.product(b, n)
+	if y == nil {
+		y = q.moved(b, n)
 	}
-	axis := 1
-	if !conv {
-		axis = len(shape) - 1
-	}
-	shape[axis] = channels
-	column := func(v []float32) *graph.Value { return graph.NewConst("", tensor.Of(shape, v)) }
-	y := b.apply(n.Op, n.Attrs, b.unscaled(data), b.unscaled(weight))
-	if bias != nil {
-		y = b.apply(ops.Add, op.None{}, y, column(bias))
-	}
-	y = q.rescale(b, n, y, factor, column)
-	if b.err != nil {
+	if b.err != nil || y == nil {
 		return b.err
 	}
-	q.nodes = append(q.nodes, b.nodes...)
-	y.Name = n.Out[0].Name
-	q.g.Replace(n.Out[0], y)
+	q.nodes = append(q.nodes[:len(q.nodes)-1], b.nodes...)
+	old := n.Out[0]
+	if y.Type.DType != old.Type.DType { // the sums took in the quantize behind them
+		old = q.quantize(old).Out[0]
+	}
+	if y.Def != nil && y.Name == "" {
+		y.Name = old.Name
+	}
+	q.g.Replace(old, y)
 	return nil
 }
 
-// rescale multiplies the sum by its factor. Where the only reader, through a relu, is a quantize with one scale, the
-// factor takes that scale in, and the quantize is left with 1: one rounding instead of two.
-func (q *requantization) rescale(b *builder, n *graph.Node, y *graph.Value, factor []float32, column func([]float32) *graph.Value) *graph.Value {
-	users := q.g.Users()
-	v := n.Out[0]
-	for !q.outs[v] && len(users[v]) == 1 && users[v][0].Op == ops.Relu {
-		v = users[v][0].Out[0]
+// product is a convolution, dense layer or matrix product of dequantized data and constant weights on the integers: the
+// result of the quantize behind it, or its sums dequantized where there is none. It is nil for other nodes.
+func (q *requantization) product(b *builder, n *graph.Node) *graph.Value {
+	conv := slices.Index(ops.Conv[:], n.Op)
+	matrix := n.Op == ops.Dense || n.Op == ops.Matmul && !n.Attrs.(ops.MatmulAttrs).TransposeA
+	if conv < 1 && !matrix || n.Out[0].Type.DType != types.F32 {
+		return nil
 	}
-	if !q.outs[v] && len(users[v]) == 1 && users[v][0].Op == ops.Quantize && users[v][0].In[0] == v {
-		quantize := users[v][0]
-		if s := constant(quantize.In[1]); s != nil && s.Len() == 1 && s.DType == types.F32 {
-			scaled := slices.Clone(factor)
-			for i := range scaled {
-				scaled[i] /= float32(s.Float(0))
-			}
-			quantize.In = slices.Clone(quantize.In)
-			quantize.In[1] = graph.NewConst("", tensor.Scalar[float32](1))
-			factor = scaled
+	data, sx, ok := dequantized(n.In[0])
+	if !ok || len(sx) != 1 || data.In[0].Type.DType.Size() > 1 {
+		return nil
+	}
+	weight, sw, ok := dequantized(n.In[1])
+	if !ok || weight.In[0].Value() == nil || weight.In[0].Type.DType.Size() > 1 || weight.Attrs.(ops.DequantizeAttrs).BlockSize > 0 {
+		return nil
+	}
+	w, wz := weight.In[0].Value(), zeroOf(weight)
+	channels := 0 // the axis of the weights that counts output channels
+	if n.Op == ops.Matmul && !n.Attrs.(ops.MatmulAttrs).TransposeB {
+		channels = 1
+	}
+	if matrix && len(w.Shape) != 2 || len(sw) > 1 && weight.Attrs.(ops.DequantizeAttrs).Axis != channels || wz == nil || zeroOf(data) == nil {
+		return nil
+	}
+	if depth := w.Len() / max(w.Shape[channels], 1); depth > maxDotDepth {
+		return nil
+	}
+	factor := make([]float32, w.Shape[channels]) // what the sum is multiplied by
+	for i := range factor {
+		factor[i] = sx[0] * sw[min(i, len(sw)-1)]
+	}
+	shape := slices.Clone(n.Out[0].Type.Shape)
+	axis := len(shape) - 1
+	if conv > 0 {
+		axis = 1
+	}
+	for i := range shape {
+		if i != axis {
+			shape[i] = 1
 		}
 	}
-	return b.apply(ops.Multiply, op.None{}, y, column(factor))
+	var bias *tensor.Tensor
+	if len(n.In) == 3 {
+		if bias = biasSteps(n.In[2], factor, shape); bias == nil {
+			return nil
+		}
+	}
+	var y *graph.Value
+	if conv > 0 {
+		y = b.apply(ops.QnnConv[conv], n.Attrs, data.In[0], zeroOf(data), weight.In[0], wz)
+	} else {
+		if channels == 0 {
+			w = transposed(w)
+		}
+		y = b.apply(ops.QnnMatmul, op.None{}, data.In[0], zeroOf(data), graph.NewConst(weight.In[0].Name, w), wz)
+	}
+	if bias != nil {
+		y = b.apply(ops.Add, op.None{}, y, graph.NewConst("", bias))
+	}
+	return q.rescaled(b, n, y, factor, axis)
+}
+
+// maxDotDepth is the number of products of 8-bit integers whose sum int32 surely holds.
+const maxDotDepth = 1 << 15
+
+// biasSteps is a bias in units of the factor as int32, or nil when it is no multiple: the model's bias is then no
+// quantised one.
+func biasSteps(v *graph.Value, factor []float32, shape []int) *tensor.Tensor {
+	b := constant(v)
+	if b == nil || b.Len() != len(factor) {
+		return nil
+	}
+	steps := tensor.New(types.I32, shape...)
+	for i, f := range factor {
+		n := math.RoundToEven(b.Float(i) / float64(f))
+		if off := math.Abs(b.Float(i)/float64(f) - n); off > 1e-3+math.Abs(n)*0x1p-22 || math.Abs(n) > 1<<30 {
+			return nil
+		}
+		steps.SetInt(i, int64(n))
+	}
+	return steps
+}
+
+// rescaled multiplies the sums y of node n by their factor. Where the only reader, through relus and clips, is a
+// quantize with one scale, the integers go straight to that scale, and the relus and clips follow there.
+func (q *requantization) rescaled(b *builder, n *graph.Node, y *graph.Value, factor []float32, axis int) *graph.Value {
+	column := func() *graph.Value { return graph.NewConst("", tensor.Of([]int{len(factor)}, factor)) }
+	quantize := q.quantize(n.Out[0])
+	if quantize == nil {
+		return b.apply(ops.Dequantize, ops.DequantizeAttrs{Axis: axis}, y, column())
+	}
+	a := quantize.Attrs.(ops.QuantizeAttrs)
+	scale, zero := quantize.In[1], zeroOf(quantize)
+	for i := range factor {
+		factor[i] /= float32(constant(scale).Float(0))
+	}
+	b.origin = slices.Concat(n.Origin, quantize.Origin)
+	none, one := graph.NewConst("", tensor.Scalar[int32](0)), graph.NewConst("", tensor.Scalar[float32](1))
+	y = b.apply(ops.Requantize, ops.RequantizeAttrs{Axis: axis, OutDType: a.OutDType, Rounding: a.Rounding}, y, column(), none, one, zero)
+	step := func(x float64) *tensor.Tensor { // the integer that stands for x
+		v, t := graph.NewConst("", tensor.Scalar(float32(x))), tensor.New(a.OutDType)
+		in := []*tensor.Tensor{v.Const, constant(scale).Reshape(), constant(zero).Reshape()}
+		if err := ops.Quantize.Eval(a, in, []*tensor.Tensor{t}); err != nil && b.err == nil {
+			b.err = err
+		}
+		return t
+	}
+	lo, hi := a.OutDType.IntRange()
+	for v := n.Out[0]; v != quantize.In[0]; {
+		user := q.g.Users()[v][0]
+		bounds := ops.ClipAttrs{HasMin: true}
+		b.origin = user.Origin
+		if user.Op == ops.Clip {
+			bounds = user.Attrs.(ops.ClipAttrs)
+		}
+		if t := step(bounds.Min); bounds.HasMin && t.Int(0) > lo {
+			y = b.apply(ops.Maximum, op.None{}, y, graph.NewConst("", t))
+		}
+		if t := step(bounds.Max); bounds.HasMax && t.Int(0) < hi {
+			y = b.apply(ops.Minimum, op.None{}, y, graph.NewConst("", t))
+		}
+		v = user.Out[0]
+	}
+	return y
+}
+
+// quantize is the node with one constant scale that is the only reader of v, through relus and clips; or nil.
+func (q *requantization) quantize(v *graph.Value) *graph.Node {
+	users := q.g.Users()
+	for !q.outs[v] && len(users[v]) == 1 {
+		n := users[v][0]
+		switch {
+		case n.Op == ops.Relu || n.Op == ops.Clip:
+			v = n.Out[0]
+			continue
+		case n.Op != ops.Quantize || n.In[0] != v || n.Attrs.(ops.QuantizeAttrs).OutDType.Size() > 1:
+			return nil
+		}
+		if s, z := constant(n.In[1]), zeroOf(n); s != nil && s.Len() == 1 && s.DType == types.F32 && z != nil && z.Type.Elements() == 1 {
+			return n
+		}
+		return nil
+	}
+	return nil
+}
+
+// zeroOf is the constant zero point of a quantize or dequantize node, or nil when it is not constant.
+func zeroOf(n *graph.Node) *graph.Value {
+	if len(n.In) < 3 {
+		t := n.In[0].Type.DType
+		if n.Op == ops.Quantize {
+			t = n.Attrs.(ops.QuantizeAttrs).OutDType
+		}
+		return graph.NewConst("", tensor.New(t))
+	}
+	if t := constant(n.In[2]); t != nil {
+		return graph.NewConst("", t)
+	}
+	return nil
+}
+
+// transposed swaps the axes of a matrix of bytes.
+func transposed(t *tensor.Tensor) *tensor.Tensor {
+	rows, columns := t.Shape[0], t.Shape[1]
+	r := tensor.New(t.DType, columns, rows)
+	for i := range rows {
+		for j := range columns {
+			r.Data[j*rows+i] = t.Data[i*columns+j]
+		}
+	}
+	return r
 }
 
 // dequantized returns the dequantize node that v comes from and its constant scales.
@@ -157,34 +270,4 @@ func constant(v *graph.Value) *tensor.Tensor {
 		return nil
 	}
 	return out
-}
-
-// A builder applies operators, keeping the first error.
-type builder struct {
-	nodes  []*graph.Node
-	origin []string
-	err    error
-}
-
-func (b *builder) apply(d *op.Def, attrs any, in ...*graph.Value) *graph.Value {
-	n := &graph.Node{Op: d, Attrs: attrs, In: in, Origin: b.origin}
-	if b.err == nil {
-		b.err = n.Infer()
-	}
-	if b.err != nil {
-		return in[0]
-	}
-	b.nodes = append(b.nodes, n)
-	return n.Out[0]
-}
-
-// unscaled is the dequantize node's result divided by its scale: the integers less their zero point.
-func (b *builder) unscaled(n *graph.Node) *graph.Value {
-	in := slices.Clone(n.In)
-	one := tensor.NewOf(n.In[1].Type.With(""))
-	for i := range one.Len() {
-		one.SetFloat(i, 1)
-	}
-	in[1] = graph.NewConst("", one)
-	return b.apply(n.Op, n.Attrs, in...)
 }

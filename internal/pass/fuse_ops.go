@@ -25,7 +25,7 @@ func fuseOps(c *Context) error {
 	for _, n := range c.Graph.Nodes {
 		m := &members{nodes: []*graph.Node{n}, class: n.Op.Fusion}
 		f.group[n] = m
-		if c.Level == 0 || n.Op.Fusion == op.Opaque || len(n.Sub) > 0 {
+		if c.Level == 0 || n.Op.Fusion == op.Opaque || len(n.Sub) > 0 || f.widens(n) {
 			continue
 		}
 		for f.grow(m) {
@@ -48,6 +48,17 @@ type fusion struct {
 	group map[*graph.Node]*members
 	outs  map[*graph.Value]bool
 	place map[*graph.Node]int // position in the graph
+}
+
+// widens reports whether n makes larger elements of its operand's for readers that can do so themselves: it then goes
+// into their groups, and memory holds the small ones.
+func (f *fusion) widens(n *graph.Node) bool {
+	if n.Op != ops.Dequantize || n.In[0].Type.DType.Size() >= n.Out[0].Type.DType.Size() || f.outs[n.Out[0]] {
+		return false
+	}
+	return !slices.ContainsFunc(f.users[n.Out[0]], func(r *graph.Node) bool {
+		return r.Op.Fusion < op.Elementwise || r.Op.Fusion > op.CommReduce || r.Op == ops.Concatenate
+	})
 }
 
 // grow takes one more group into m, the one of the graph's latest node so far, where that is legal and useful.

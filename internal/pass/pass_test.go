@@ -79,6 +79,24 @@ func TestGolden(t *testing.T) {
 		{"batch_norm", "SimplifyInference", `graph main(%x: float32[1,2,3,3]) {
 			@g = float32[2]{1, 2} @b = float32[2]{0, 1} @m = float32[2]{0.5, -0.5} @v = float32[2]{1, 4}
 			%y = nn.batch_norm(%x, @g, @b, @m, @v) {axis=1, epsilon=0.00001} origin "BatchNormalization_0" return %y }`},
+		{"quantized_conv", "FakeQuantizationToInteger", `graph main(%f: float32[1,2,3,3]) {
+			@w = int8[2,2,1,1]{1, -2, 3, 4} @s = float32[]{0.5} @z = uint8[]{3} @sw = float32[2]{0.25, 0.5} @zw = int8[2]{0, 0} @b = float32[2]{1, -0.5} @sy = float32[]{2} @zy = uint8[]{7}
+			%x = qnn.quantize(%f, @s, @z) {axis=0, block_size=0, out_dtype=uint8, rounding="half_even"}
+			%0 = qnn.dequantize(%x, @s, @z) {axis=0, block_size=0} %1 = qnn.dequantize(@w, @sw, @zw) {axis=0, block_size=0}
+			%2 = nn.conv2d(%0, %1, @b) {strides=[1,1], padding=[0,0,0,0], dilation=[1,1], groups=1} origin "Conv_0"
+			%3 = clip(%2) {min=0, max=6, has_min=true, has_max=true}
+			%y = qnn.quantize(%3, @sy, @zy) {axis=0, block_size=0, out_dtype=uint8, rounding="half_even"} return %y }`},
+		{"quantized_signed", "FakeQuantizationToInteger", `graph main(%x: float32[1,2,4,4]) {
+			@s = float32[]{0.5} @z = int8[]{-3}
+			%0 = qnn.quantize(%x, @s, @z) {axis=0, block_size=0, out_dtype=int8, rounding="half_even"}
+			%1 = qnn.dequantize(%0, @s, @z) {axis=0, block_size=0}
+			%2 = nn.max_pool2d(%1) {pool_size=[2,2], strides=[2,2], padding=[0,0,0,0], dilation=[1,1], ceil_mode=false}
+			%3 = reshape(%2) {new_shape=[8]} %y = exp(%3) return %y }`},
+		{"legal_products", "QnnLegalize", `graph main(%f: float32[1,2,3,3]) {
+			@z = int8[]{3} @w = uint8[2,2,1,1]{130, 131, 100, 120} @zw = uint8[2]{128, 120} @b = int32[2,1,1]{5, 6}
+			%x = cast(%f) {dtype=int8}
+			%0 = qnn.conv2d(%x, @z, @w, @zw) {strides=[1,1], padding=[1,1,1,1], dilation=[1,1], groups=1} origin "Conv_0"
+			%y = add(%0, @b) return %y }`},
 		{"fold", "FoldConstant", `graph main(%x: float32[2]) {
 			@a = float32[2]{1, 2} %0 = exp(@a) %1 = negative(%0) %y = add(%x, %1) return %y }`},
 		{"common", "EliminateCommonSubexpr", `graph main(%x: float32[4]) {
@@ -182,6 +200,15 @@ func TestGolden(t *testing.T) {
 			@w = float32[2,1,1,1]{1, 2} @b = float32[2,1,1]{1, -1}
 			%0 = nn.conv2d(%x, @w) {strides=[1,1], padding=[0,0,0,0], dilation=[1,1], groups=1} origin "Conv_0"
 			%1 = add(%0, @b) origin "Add_1" %2 = nn.relu(%1) origin "Relu_2" %y = nn.softmax(%2) {axis=1} origin "Softmax_3" return %y }`},
+		{"dequantized_sum", "FuseOps", `graph main(%x: float32[1,1,4,4]) {
+			@w = int8[2,1,1,1]{1, 2} @z = int32[]{0} @zx = uint8[]{0} @zw = int8[]{0} @s = float32[]{0.5}
+			%q = qnn.quantize(%x, @s, @zx) {axis=0, block_size=0, out_dtype=uint8, rounding="half_even"}
+			%0 = qnn.conv2d(%q, @zx, @w, @zw) {strides=[1,1], padding=[0,0,0,0], dilation=[1,1], groups=1} origin "Conv_0"
+			%1 = qnn.conv2d(%q, @zx, @w, @zw) {strides=[1,1], padding=[0,0,0,0], dilation=[1,1], groups=1} origin "Conv_1"
+			%2 = qnn.requantize(%0, @s, @z, @s, @zx) {axis=0, out_dtype=uint8, rounding="half_even"}
+			%3 = qnn.requantize(%1, @s, @z, @s, @zx) {axis=0, out_dtype=uint8, rounding="half_even"}
+			%4 = qnn.dequantize(%2, @s, @zx) {axis=0, block_size=0} %5 = qnn.dequantize(%3, @s, @zx) {axis=0, block_size=0}
+			%y = add(%4, %5) return %y }`},
 		{"two_readers", "FuseOps", `graph main(%x: float32[4]) {
 			%0 = exp(%x) %1 = tanh(%0) %2 = negative(%0) %y = add(%1, %2) return %y }`},
 		{"diamond", "FuseOps", `graph main(%x: float32[1,1,4,4]) {

@@ -19,6 +19,7 @@ type Context struct {
 // Table is the pipeline, in the order it runs.
 var Table = []pipeline.Pass[*Context]{
 	{Name: "FakeQuantizationToInteger", Level: 0, Run: fakeQuantizationToInteger, Doc: "computes layers between dequantize and quantize nodes on the integers themselves"},
+	{Name: "QnnLegalize", Level: 1, Run: qnnLegalize, Doc: "brings integer products into the form of dot products: uint8 data, int8 weights, no zero points"},
 	{Name: "SimplifyInference", Level: 0, Required: true, Run: simplifyInference, Doc: "replaces batch normalisation by a scale and a shift"},
 	{Name: "FoldConstant", Level: 2, Run: foldConstant, Doc: "evaluates what depends on constants only"},
 	{Name: "EliminateCommonSubexpr", Level: 3, Run: eliminateCommonSubexpr, Doc: "computes equal nodes once"},
@@ -36,6 +37,8 @@ var Table = []pipeline.Pass[*Context]{
 // Order holds the reasons for the table's order.
 var Order = []pipeline.Order{
 	{Before: "FakeQuantizationToInteger", After: "FoldConstant", Why: "folding hides that weights are dequantized integers"},
+	{Before: "FakeQuantizationToInteger", After: "QnnLegalize", Why: "it makes the integer products"},
+	{Before: "QnnLegalize", After: "AlterOpLayout", Why: "the layouts of dot products are for legal ones"},
 	{Before: "SimplifyInference", After: "FoldConstant", Why: "the scale and shift of a batch normalisation are constants to fold"},
 	{Before: "FoldConstant", After: "FoldScaleAxis", Why: "scales must be constants before they can move into weights"},
 	{Before: "FoldScaleAxis", After: "AlterOpLayout", Why: "weights are scaled while their layout is plain"},

@@ -27,6 +27,11 @@ const (
   for j in 0..3 { for i in 0..4 { for k in 0..8 { for l in 0..16 {
     block y(a: 4 = i, b: 3 = j, c: 16 = l, r: reduce 8 = k) { init y[a, ((b * 16) + c)] = 0.0
       y[a, ((b * 16) + c)] = (y[a, ((b * 16) + c)] + (p[a, r] * q[b, r, c])) } } } } } }`
+	// quantized is a guarded product of bytes, the weights in groups of four rows.
+	quantized = `func f(p: uint8[4,8], q: int8[2,6,4], y: int32[4,6]) {
+  for i in 0..4 { for j in 0..6 { for k in 0..8 {
+    block y(a: 4 = i, b: 6 = j, r: reduce 8 = k) { init y[a, b] = 0:int32
+      y[a, b] = (y[a, b] + select(((a + b) > 0), (int32(p[a, r]) * int32(q[floordiv(r, 4), b, floormod(r, 4)])), 0:int32)) } } } } }`
 
 	// staged is a product and its rectified sum with a vector.
 	staged = `func f(p: float32[4,6], q: float32[6,8], v: float32[8], y: float32[4,8]) {
@@ -109,6 +114,7 @@ func TestGolden(t *testing.T) {
 		{"prefetch_split_reduction", panels, "split k 2; unroll k.i; vector l; prefetch y q j k.o"},
 		{"decompose_reduction", matmul, "reorder k j; decompose_reduction y k"},
 		{"decompose_reduction_tail", matmul, "split j 3; split k 4; reorder k.o j.i k.i; decompose_reduction y k.o"},
+		{"tensorize", quantized, "split k 4; tensorize y k.i"},
 		{"compute_at", staged, "split i 2; compute_at acc i.o worker"},
 		{"compute_at_register", staged, "split j 4; unroll i; vector j.i; reorder j.o i; compute_at acc j.o reg; reorder k acc_a.t; decompose_reduction acc k"},
 		{"cache_read", staged, "split j 4; vector j.i; reorder j.o i; compute_at acc j.o reg; reorder k acc_a.t; decompose_reduction acc k; cache_read y acc worker; unroll acc.c_a0; vector acc.c_a1"},

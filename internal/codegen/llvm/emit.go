@@ -13,6 +13,7 @@ import (
 	"lathe/internal/arith"
 	"lathe/internal/expr"
 	"lathe/internal/loop"
+	"lathe/internal/target"
 	"lathe/internal/types"
 )
 
@@ -20,6 +21,8 @@ import (
 type Options struct {
 	Symbol     string // name of the emitted function
 	VectorBits int    // preferred vector width, for the function attribute; 0: none
+	// Target tells which instructions may be named; nil: none, everything is written in plain LLVM IR.
+	Target *target.Target
 }
 
 // A Kernel is the text of one module with one function:
@@ -32,7 +35,7 @@ type Kernel struct {
 
 // Emit writes f, which has no blocks left, as a module of its own.
 func Emit(f *loop.Func, o Options) (k Kernel, err error) {
-	e := &emitter{env: map[*expr.Var]value{}, ranges: arith.Ranges{}, bufs: map[*loop.Buffer]*buffer{}, decls: map[string]bool{}}
+	e := &emitter{env: map[*expr.Var]value{}, ranges: arith.Ranges{}, bufs: map[*loop.Buffer]*buffer{}, decls: map[string]bool{}, target: o.Target}
 	defer func() {
 		if r := recover(); r != nil {
 			bad, ok := r.(emitError)
@@ -110,6 +113,7 @@ type emitError string
 func fail(format string, args ...any) { panic(emitError(fmt.Sprintf(format, args...))) }
 
 type emitter struct {
+	target     *target.Target
 	out, slots strings.Builder
 	n          int    // last temporary
 	labels     int    // last label

@@ -41,6 +41,9 @@ func (e *emitter) expr(x expr.Expr) value {
 	case *expr.Select:
 		return e.sel(x)
 	case *expr.Cast:
+		if v, ok := e.rounded(x); ok {
+			return v
+		}
 		return e.cast(x.To, e.expr(x.A))
 	case *expr.Bits:
 		a := e.expr(x.A)
@@ -49,6 +52,8 @@ func (e *emitter) expr(x expr.Expr) value {
 		return r
 	case *expr.Load:
 		return e.load(x)
+	case *expr.Dot:
+		return e.dot(x, constInt(0, types.I32))
 	case *expr.Let:
 		e.bind(x.Var, e.expr(x.Value))
 		return e.expr(x.Body)

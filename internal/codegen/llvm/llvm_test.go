@@ -12,6 +12,7 @@ import (
 	"lathe/internal/loop/interp"
 	"lathe/internal/looppass"
 	"lathe/internal/sched"
+	"lathe/internal/target"
 	"lathe/internal/te"
 	"lathe/internal/te/tetest"
 	"lathe/internal/tensor"
@@ -72,6 +73,21 @@ var kernels = []struct{ name, text string }{
 	{"transposed_in_place", `func transposed_in_place(x: float32[4,4], y: float32[4,4]) {
   for k in 0..4 { vector v in 0..4 { y[k, v] = x[k, v] } }
   unroll i in 0..4 { vector j in 0..4 { y[j, i] = (y[i, j] + 1.0) } } }`},
+	{"dot", `func dot(x: uint8[2,8], w: int8[2,8,4], y: int32[2,8]) {
+  for i in 0..2 { alloc acc: int32[8] reg
+    vector v in 0..8 { acc[v] = 7:int32 }
+    for k in 0..2 { vector v in 0..8 { acc[v] = (acc[v] + dot4(x[i, (k * 4)], 1, w[k, v, 0], 2)) } }
+    vector v in 0..8 { y[i, v] = acc[v] } } }`},
+	{"dot_masked", `func dot_masked(x: uint8[4], w: int8[11,4], y: int32[11]) {
+  for o in 0..2 { vector v in 0..8 { if (((o * 8) + v) < 11) { y[((o * 8) + v)] = dot4(x[0], 0, w[((o * 8) + v), 0], 1) } } } }`},
+	{"dot_interleaved", `func dot_interleaved(x: int8[6,8], w: uint8[8,4], y: int32[3,8]) {
+  for i in 0..3 { vector v in 0..8 { y[i, v] = dot4(x[i, v], 0, w[v, 0], 1) } } }`},
+	{"dot_scalar", `func dot_scalar(x: int8[7], w: int8[4], y: int32[4]) {
+  for i in 0..4 { y[i] = dot4(x[i], 0, w[0], 0) } }`},
+	{"requantize", `func requantize(x: int32[8], s: float32[8], y: uint8[8]) {
+  vector v in 0..8 { y[v] = uint8((round((float32(x[v]) * s[v])) + 3.0)) } }`},
+	{"requantize_float", `func requantize_float(x: int32[8], s: float32[8], y: float32[8]) {
+  vector v in 0..8 { y[v] = float32((int32(uint8((round((float32(x[v]) * s[v])) + 3.0))) - 3:int32)) } }`},
 	{"let", `func lets(x: float32[8], y: float32[8]) {
   for i in 0..8 { let s: float32 = (x[i] * x[i]) y[i] = (s + (s * s)) } }`},
 }
@@ -100,6 +116,38 @@ func TestGolden(t *testing.T) {
 			text := "; " + strings.ReplaceAll(strings.TrimSpace(f.String()), "\n", "\n; ") + "\n"
 			golden.Check(t, c.name, []byte(text+k.Text))
 		})
+	}
+}
+
+// TestDotInstructions checks which instruction serves a dot product on what target.
+func TestDotInstructions(t *testing.T) {
+	for _, c := range []struct{ target, want string }{
+		{"llvm -mtriple=x86_64-linux-gnu -mcpu=icelake-server", "@llvm.x86.avx512.vpdpbusd.256"},
+		{"llvm -mtriple=x86_64-linux-gnu -mcpu=alderlake", "@llvm.x86.avx512.vpdpbusd.256"},
+		{"llvm -mtriple=x86_64-linux-gnu -mcpu=haswell", "@llvm.x86.avx2.pmadd.wd"},
+		{"llvm -mtriple=x86_64-linux-gnu -mcpu=nehalem", "mul <8 x i32>"},
+		{"llvm -mtriple=aarch64-linux-gnu", "mul <8 x i32>"},
+	} {
+		spec, err := target.Parse(c.target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tgt, err := spec.Resolve(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, k := range kernels {
+			if k.name != "dot" {
+				continue
+			}
+			code, err := llvm.Emit(parse(t, k.text), llvm.Options{Symbol: k.name, Target: tgt})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(code.Text, c.want) {
+				t.Errorf("%s: no %q in\n%s", c.target, c.want, code.Text)
+			}
+		}
 	}
 }
 

@@ -41,23 +41,34 @@ func (e *emitter) load(x *expr.Load) value {
 		raw.s = e.temp("load %s, ptr %s, align %d", mt, ptr, align)
 		return e.widen(raw)
 	}
-	name := fmt.Sprintf("llvm.masked.load.v%d%s.p0", e.lanes, memSuffix(b.DType))
-	e.declare(fmt.Sprintf("%s @%s(ptr, <%d x i1>, %s)", mt, name, e.lanes, mt))
-	raw.s = e.temp("call %s @%s(ptr align %d %s, <%d x i1> %s, %s zeroinitializer)", mt, name, align, ptr, e.lanes, e.mask, mt)
+	raw.s = e.maskedLoad(mt, fmt.Sprintf("v%d%s", e.lanes, memSuffix(b.DType)), ptr, align)
 	return e.widen(raw)
+}
+
+// maskedLoad loads a vector of the given LLVM type where the mask holds, and zeros elsewhere.
+func (e *emitter) maskedLoad(typ, suffix, ptr string, align int) string {
+	name := fmt.Sprintf("llvm.masked.load.%s.p0", suffix)
+	e.declare(fmt.Sprintf("%s @%s(ptr, <%d x i1>, %s)", typ, name, e.lanes, typ))
+	return e.temp("call %s @%s(ptr align %d %s, <%d x i1> %s, %s zeroinitializer)", typ, name, align, ptr, e.lanes, e.mask, typ)
 }
 
 // guardedScalar loads an element all lanes share, if any lane is active.
 func (e *emitter) guardedScalar(b *loop.Buffer, p place) value {
+	return e.ifAny(func() value {
+		ptr, align := e.address(b, p)
+		return e.widen(value{t: b.DType, s: e.temp("load %s, ptr %s, align %d", memType(b.DType, 0), ptr, align)})
+	})
+}
+
+// ifAny evaluates what all lanes share if any lane is active, and is 0 otherwise.
+func (e *emitter) ifAny(f func() value) value {
 	m := value{t: types.Bool, lanes: e.lanes, s: e.mask}
 	name := fmt.Sprintf("llvm.vector.reduce.or.v%di1", e.lanes)
 	e.declare(fmt.Sprintf("i1 @%s(%s)", name, m.typ()))
 	any := value{t: types.Bool, s: e.temp("call i1 @%s(%s)", name, m)}
 	return e.scalar(func() value {
-		return e.branch(any, func() value {
-			ptr, align := e.address(b, p)
-			return e.widen(value{t: b.DType, s: e.temp("load %s, ptr %s, align %d", memType(b.DType, 0), ptr, align)})
-		}, func() value { return zeroOf(b.DType.Compute()) })
+		var t types.DType
+		return e.branch(any, func() value { v := f(); t = v.t; return v }, func() value { return zeroOf(t) })
 	})
 }
 
@@ -151,6 +162,9 @@ func (e *emitter) stored(s *loop.Store) value {
 		return e.expr(s.Value)
 	}
 	acc, ok := u.A.(*expr.Load)
+	if d, isDot := u.B.(*expr.Dot); isDot && ok {
+		return e.dot(d, e.load(acc))
+	}
 	m, isProduct := u.B.(*expr.Binary)
 	if !ok || acc.From != expr.Source(s.To) || !isProduct || m.Op != expr.OpMul || !m.DType().IsFloat() {
 		return e.expr(s.Value)

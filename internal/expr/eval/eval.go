@@ -55,6 +55,9 @@ func (c *Compiler) Compile(e expr.Expr) (Code, error) {
 			return code, err
 		}
 	}
+	if d, ok := e.(*expr.Dot); ok {
+		return c.dot(d)
+	}
 	args, err := c.all(expr.Children(e))
 	if err != nil {
 		return nil, err
@@ -160,6 +163,29 @@ func (c *Compiler) let(e *expr.Let) (Code, error) {
 	return func(s []uint64) uint64 {
 		s[n] = value(s)
 		return body(s)
+	}, nil
+}
+
+// dot adds the products of the loads, which are of 8-bit integers.
+func (c *Compiler) dot(d *expr.Dot) (Code, error) {
+	if err := expr.Check(d); err != nil {
+		return nil, err
+	}
+	var loads []expr.Expr
+	for j := range expr.DotWidth {
+		a, b := d.Term(j)
+		loads = append(loads, a, b)
+	}
+	codes, err := c.all(loads)
+	if err != nil {
+		return nil, err
+	}
+	return func(s []uint64) uint64 {
+		sum := int32(0)
+		for j := 0; j < len(codes); j += 2 {
+			sum += int32(codes[j](s)) * int32(codes[j+1](s))
+		}
+		return wrap(types.I32, uint64(sum))
 	}, nil
 }
 

@@ -57,6 +57,19 @@ func TestNativeAgrees(t *testing.T) {
 				}
 			}
 		}
+		if d == types.F32 {
+			for _, to := range []types.DType{types.I8, types.U8, types.I16, types.U16} {
+				for _, zero := range []float64{0, 3, -128} {
+					trials = append(trials, both(fmt.Sprintf("round_%s_%d", to, int(128+zero)), x, y, func(x, y expr.Expr) expr.Expr {
+						return expr.CastTo(to, expr.Add(expr.Call(expr.FnRound, expr.Mul(x, expr.Const(d, 0.5))), expr.Const(d, zero)))
+					})...)
+					trials = append(trials, both(fmt.Sprintf("step_%s_%d", to, int(128+zero)), x, y, func(x, y expr.Expr) expr.Expr {
+						step := expr.CastTo(to, expr.Add(expr.Call(expr.FnRound, expr.Mul(x, expr.Const(d, 0.5))), expr.Const(d, zero)))
+						return expr.CastTo(types.F32, expr.Sub(expr.CastTo(types.I32, step), expr.Const(types.I32, zero)))
+					})...)
+				}
+			}
+		}
 		for _, to := range types.DTypes() {
 			trials = append(trials, both(fmt.Sprintf("cast_%s_%s", d, to), x, y, func(x, y expr.Expr) expr.Expr {
 				if to.Compute() != to {

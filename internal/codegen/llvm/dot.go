@@ -1,0 +1,206 @@
+package llvm
+
+import (
+	"fmt"
+	"strings"
+
+	"lathe/internal/arith"
+	"lathe/internal/expr"
+	"lathe/internal/loop"
+	"lathe/internal/target"
+	"lathe/internal/types"
+)
+
+// A dotInstruction adds to each 32-bit lane the four products of its unsigned bytes in the second operand and its signed
+// bytes in the third.
+type dotInstruction struct {
+	features []string // any of these sets has it
+	lanes    int
+	name     string
+}
+
+// dotInstructions by architecture. What has no row is emulated, with the same results.
+var dotInstructions = map[target.Arch][]dotInstruction{
+	target.X86: {
+		{[]string{"avx512vnni"}, 16, "x86.avx512.vpdpbusd.512"},
+		{[]string{"avxvnni", "avx512vnni avx512vl"}, 8, "x86.avx512.vpdpbusd.256"},
+		{[]string{"avxvnni", "avx512vnni avx512vl"}, 4, "x86.avx512.vpdpbusd.128"},
+	},
+}
+
+// pairProducts add to each 32-bit lane's worth of int16 pairs their two products; see dotInstructions.
+var pairProducts = map[target.Arch][]dotInstruction{
+	target.X86: {
+		{[]string{"avx512bw"}, 16, "x86.avx512.pmaddw.d.512"},
+		{[]string{"avx2"}, 8, "x86.avx2.pmadd.wd"},
+		{[]string{""}, 4, "x86.sse2.pmadd.wd"},
+	},
+}
+
+// instruction finds the row for a number of lanes, or "".
+func (e *emitter) instruction(rows map[target.Arch][]dotInstruction, lanes int) string {
+	if e.target == nil {
+		return ""
+	}
+	for _, r := range rows[e.target.Arch] {
+		for _, set := range r.features {
+			has := r.lanes == lanes
+			for f := range strings.FieldsSeq(set) {
+				has = has && e.target.Has(f)
+			}
+			if has {
+				return r.name
+			}
+		}
+	}
+	return ""
+}
+
+// dot adds d to acc, which may be a constant. The operands of a vector of dots are vectors of 32-bit lanes of four bytes.
+func (e *emitter) dot(d *expr.Dot, acc value) value {
+	if e.vec != nil {
+		a, okA := e.dotOperand(d.A, d.AxisA)
+		b, okB := e.dotOperand(d.B, d.AxisB)
+		if okA && okB {
+			return e.dotVector(e.splat(acc, e.lanes), a, b, d.A.From.Elem(), d.B.From.Elem())
+		}
+	}
+	if e.vec != nil {
+		return e.arith("add", acc, e.perLane(func() value { return e.dot(d, constInt(0, types.I32)) }))
+	}
+	for j := range expr.DotWidth {
+		a, b := d.Term(j)
+		p := e.arith("mul", e.cast(types.I32, e.load(a)), e.cast(types.I32, e.load(b)))
+		acc = e.arith("add", acc, p)
+	}
+	return acc
+}
+
+// dotOperand loads the bytes of one operand: four that all lanes share, a run of four for each lane, or four vectors
+// whose bytes are interleaved. ok is false where the lanes' bytes lie otherwise.
+func (e *emitter) dotOperand(l *expr.Load, axis int) (v value, ok bool) {
+	b := l.From.(*loop.Buffer)
+	flat := e.flat(b, l.Index)
+	p := e.place(flat)
+	step := int64(b.StridesOf()[axis])
+	v = value{t: types.I32, lanes: e.lanes}
+	if !p.ok || b.Scope == loop.Reg {
+		return v, false
+	}
+	switch {
+	case p.coef == 0 && step == 1:
+		load := func() value {
+			ptr, align := e.address(b, p)
+			return value{t: types.I32, s: e.temp("load i32, ptr %s, align %d", ptr, align)}
+		}
+		if e.mask != "" {
+			return e.splat(e.ifAny(load), e.lanes), true
+		}
+		return e.splat(load(), e.lanes), true
+	case p.coef == expr.DotWidth && step == 1:
+		ptr, align := e.address(b, p)
+		if e.mask != "" {
+			v.s = e.maskedLoad(v.typ(), suffix(v.t, v.lanes), ptr, align)
+			return v, true
+		}
+		v.s = e.temp("load %s, ptr %s, align %d", v.typ(), ptr, align)
+		return v, true
+	case p.coef == 1 && e.mask == "":
+		v.s = e.interleaved(b, flat, step)
+		return v, true
+	}
+	return v, false
+}
+
+// interleaved loads a vector of bytes for each term of a dot and puts the four bytes of a lane together.
+func (e *emitter) interleaved(b *loop.Buffer, flat arith.Linear, step int64) string {
+	n := e.lanes
+	bytes := func(lanes int, first int64) string {
+		l := flat
+		l.Const += first
+		ptr, align := e.address(b, e.place(l))
+		return e.temp("load <%d x i8>, ptr %s, align %d", lanes, ptr, align)
+	}
+	var all string
+	if step == int64(n) {
+		all = bytes(expr.DotWidth*n, 0)
+	} else {
+		var half [2]string
+		for i := range half {
+			lo, hi := bytes(n, int64(2*i)*step), bytes(n, int64(2*i+1)*step)
+			half[i] = e.temp("shufflevector <%d x i8> %s, <%d x i8> %s, <%d x i32> <%s>", n, lo, n, hi, 2*n, sequence(2*n, func(i int) int { return i }))
+		}
+		all = e.temp("shufflevector <%d x i8> %s, <%d x i8> %s, <%d x i32> <%s>", 2*n, half[0], 2*n, half[1], 4*n, sequence(4*n, func(i int) int { return i }))
+	}
+	mixed := e.temp("shufflevector <%d x i8> %s, <%d x i8> poison, <%d x i32> <%s>", 4*n, all, 4*n, 4*n, sequence(4*n, func(i int) int { return i%4*n + i/4 }))
+	return e.temp("bitcast <%d x i8> %s to <%d x i32>", 4*n, mixed, n)
+}
+
+// sequence writes n shuffle indices.
+func sequence(n int, at func(i int) int) string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = fmt.Sprintf("i32 %d", at(i))
+	}
+	return strings.Join(list, ", ")
+}
+
+// dotVector adds the products of the bytes of a and b, which have the given types, to acc.
+func (e *emitter) dotVector(acc, a, b value, ta, tb types.DType) value {
+	if ta == types.I8 && tb == types.U8 {
+		a, b, ta, tb = b, a, tb, ta
+	}
+	if name := e.instruction(dotInstructions, e.lanes); name != "" && ta == types.U8 && tb == types.I8 {
+		bytes := func(v value) value {
+			r := value{t: types.I8, lanes: expr.DotWidth * e.lanes}
+			r.s = e.temp("bitcast %s to %s", v, r.typ())
+			return r
+		}
+		return e.callTo(types.I32, "", name, acc, bytes(a), bytes(b))
+	}
+	for odd := range 2 {
+		x, y := e.everySecond(a, ta, odd), e.everySecond(b, tb, odd)
+		if name := e.instruction(pairProducts, e.lanes); name != "" {
+			sum := value{t: types.I32, lanes: e.lanes}
+			e.declare(fmt.Sprintf("%s @llvm.%s(%s, %s)", sum.typ(), name, x.typ(), y.typ()))
+			sum.s = e.temp("call %s @llvm.%s(%s, %s)", sum.typ(), name, x, y)
+			acc = e.arith("add", acc, sum)
+			continue
+		}
+		for high := range 2 {
+			acc = e.arith("add", acc, e.arith("mul", e.half(x, high), e.half(y, high)))
+		}
+	}
+	return acc
+}
+
+// everySecond is the even or the odd bytes of v, widened to int16.
+func (e *emitter) everySecond(v value, t types.DType, odd int) value {
+	short := value{t: types.I16, lanes: 2 * v.lanes}
+	short.s = e.temp("bitcast %s to %s", v, short.typ())
+	eight := e.splat(constInt(8, types.I16), short.lanes)
+	shift := func(op string, v value) value {
+		return value{t: types.I16, lanes: v.lanes, s: e.temp("%s %s, %s", op, v, eight.s)}
+	}
+	if odd == 0 && t == types.U8 {
+		return e.arith("and", short, constInt(255, types.I16))
+	}
+	if odd == 0 {
+		short = shift("shl", short)
+	}
+	if t == types.U8 {
+		return shift("lshr", short)
+	}
+	return shift("ashr", short)
+}
+
+// half is the low or the high int16 of each 32-bit lane, widened to int32.
+func (e *emitter) half(v value, high int) value {
+	wide := value{t: types.I32, lanes: v.lanes / 2}
+	wide.s = e.temp("bitcast %s to %s", v, wide.typ())
+	sixteen := e.splat(constInt(16, types.I32), wide.lanes)
+	if high == 0 {
+		wide.s = e.temp("shl %s, %s", wide, sixteen.s)
+	}
+	return value{t: types.I32, lanes: wide.lanes, s: e.temp("ashr %s, %s", wide, sixteen.s)}
+}

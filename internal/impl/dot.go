@@ -1,0 +1,100 @@
+package impl
+
+import (
+	"slices"
+
+	"lathe/internal/expr"
+	"lathe/internal/loop"
+	"lathe/internal/types"
+)
+
+// DotWidth is the number of neighbouring elements of both operands that a dot product takes.
+const DotWidth = expr.DotWidth
+
+// dots turns the products of 8-bit integers that a reduction adds into dot products of four, where both operands hold
+// the four next to each other or, with lanes in the other, apart. A rule then schedules what is left of the reduction.
+//
+//	for r in 0..K { acc += int32(x[r]) * int32(w[r]) }  →  for r in 0..K/4 { acc += dot4(x[4*r], 0, w[4*r], 0) }
+func (k *kernel) dots() {
+	for _, block := range k.Blocks {
+		for _, r := range k.reductions(block) {
+			if k.try(func() bool { return k.dot(block, r) }) {
+				break
+			}
+		}
+	}
+}
+
+// reductions are the loops that count one reduction axis of a block each, by themselves.
+func (k *kernel) reductions(block string) []string {
+	b, around := k.find(block)
+	var names []string
+	for _, f := range around {
+		if slices.ContainsFunc(b.Iters, func(it loop.Iter) bool { return it.Reduce && it.Binding == expr.Expr(f.Var) }) {
+			names = append(names, f.Var.Name)
+		}
+	}
+	return names
+}
+
+// dot makes a dot product of the reduction loop r, split by the larger of its operands' blocks.
+func (k *kernel) dot(block, r string) bool {
+	b, _ := k.find(block)
+	if b.Body.To.DType != types.I32 || k.s.Extent(r)%DotWidth != 0 {
+		return false
+	}
+	v := k.variable(block, r)
+	for _, n := range k.blocksOf(block, v) {
+		if n%DotWidth != 0 {
+			return false
+		}
+	}
+	if n := slices.Max(append(k.blocksOf(block, v), 0)); n > DotWidth && n < k.s.Extent(r) {
+		_, in, err := k.s.Split(r, n)
+		if err != nil {
+			return false
+		}
+		r = in
+	}
+	_, i, err := k.s.Split(r, DotWidth)
+	if err != nil {
+		return false
+	}
+	loops := k.s.Loops(block)
+	at := slices.Index(loops, i)
+	if at < len(loops)-1 && k.s.Reorder(append(slices.Clone(loops[at+1:]), i)...) != nil {
+		return false
+	}
+	return k.runs(block, k.variable(block, i)) && k.s.Tensorize(block, i) == nil
+}
+
+// blocksOf are the sizes of the blocks in which the operands of a block are laid out along the axis that v counts.
+func (k *kernel) blocksOf(block string, v *expr.Var) []int {
+	b, _ := k.find(block)
+	var blocks []int
+	for _, it := range b.Iters {
+		if it.Binding != expr.Expr(v) {
+			continue
+		}
+		expr.Walk(b.Body.Value, func(e expr.Expr) bool {
+			if x, ok := e.(*expr.Binary); ok && x.Op == expr.OpFloorMod && expr.Uses(x.A, it.Var) {
+				if c, ok := expr.IntOf(x.B); ok {
+					blocks = append(blocks, int(c))
+				}
+			}
+			return true
+		})
+	}
+	return blocks
+}
+
+// runs reports whether consecutive values of v are consecutive in memory in every operand of the block, so that a group
+// of four is one access.
+func (k *kernel) runs(block string, v *expr.Var) bool {
+	for _, a := range k.accesses(block) {
+		if n, ok := a.stride(v); !a.store && (!ok || n != 1) {
+			return false
+		}
+	}
+	return true
+}

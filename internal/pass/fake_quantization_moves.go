@@ -1,0 +1,102 @@
+package pass
+
+import (
+	"bytes"
+
+	"lathe/internal/graph"
+	"lathe/internal/ops"
+	"lathe/internal/tensor"
+	"lathe/internal/types"
+)
+
+// unsigned lets int8 tensors between quantize and dequantize nodes be uint8 with a zero point 128 greater, which stands
+// for the same numbers: the data of integer products is uint8.
+func (q *requantization) unsigned() {
+	users := q.g.Users()
+	for _, n := range q.g.Nodes {
+		if n.Op != ops.Quantize || n.Attrs.(ops.QuantizeAttrs).OutDType != types.I8 || q.outs[n.Out[0]] || zeroOf(n) == nil {
+			continue
+		}
+		ok := true
+		for _, u := range users[n.Out[0]] {
+			ok = ok && u.Op == ops.Dequantize && u.In[0] == n.Out[0] && zeroOf(u) != nil
+		}
+		if !ok {
+			continue
+		}
+		for _, u := range users[n.Out[0]] {
+			u.In = append(u.In[:2:2], shiftedZero(u))
+		}
+		a := n.Attrs.(ops.QuantizeAttrs)
+		a.OutDType = types.U8
+		n.In = append(n.In[:2:2], shiftedZero(n))
+		n.Attrs, n.Out[0].Type.DType, n.Out[0].Known = a, types.U8, nil
+	}
+}
+
+// shiftedZero is the zero point of a node, which is int8, as that of the uint8 numbers 128 greater.
+func shiftedZero(n *graph.Node) *graph.Value {
+	z := zeroOf(n).Const
+	u := tensor.New(types.U8, n.In[1].Type.Shape...)
+	for i := range u.Len() {
+		u.SetInt(i, z.Int(min(i, z.Len()-1))+128)
+	}
+	return graph.NewConst("", u)
+}
+
+// moved takes a dequantize with one scale from before a node that only moves or compares elements to behind it, and
+// drops a quantize that undoes it. It is nil for other nodes.
+func (q *requantization) moved(b *builder, n *graph.Node) *graph.Value {
+	if len(n.In) == 0 {
+		return nil
+	}
+	first, scales, ok := dequantized(n.In[0])
+	if !ok || len(scales) != 1 || scales[0] <= 0 || n.Op == ops.Dequantize || first.In[0].Type.DType.Size() > 1 {
+		return nil
+	}
+	switch n.Op {
+	case ops.Quantize:
+		if len(n.In) == len(first.In) && n.Attrs.(ops.QuantizeAttrs).OutDType == first.In[0].Type.DType && sameParams(first, n) && !q.outs[n.Out[0]] {
+			return first.In[0]
+		}
+		return nil
+	case ops.MaxPool[1], ops.MaxPool[2], ops.MaxPool[3], ops.Reshape, ops.Transpose, ops.StridedSlice, ops.Concatenate:
+	default:
+		return nil
+	}
+	var in []*graph.Value
+	for i, v := range n.In {
+		if i > 0 && n.Op != ops.Concatenate {
+			in = append(in, v)
+			continue
+		}
+		d, _, ok := dequantized(v)
+		if !ok || len(d.In) != len(first.In) || d.In[0].Type.DType != first.In[0].Type.DType || !sameParams(first, d) {
+			return nil
+		}
+		in = append(in, d.In[0])
+	}
+	y := b.apply(n.Op, n.Attrs, in...)
+	return b.apply(ops.Dequantize, ops.DequantizeAttrs{}, append([]*graph.Value{y}, scalars(first.In[1:])...)...)
+}
+
+// scalars makes constants of one element ones of rank 0.
+func scalars(vs []*graph.Value) []*graph.Value {
+	var list []*graph.Value
+	for _, v := range vs {
+		list = append(list, graph.NewConst(v.Name, constant(v).Reshape()))
+	}
+	return list
+}
+
+// sameParams reports whether two quantize or dequantize nodes have the same constant scale and zero point, one number
+// each.
+func sameParams(a, b *graph.Node) bool {
+	for i := range a.In[1:] {
+		x, y := constant(a.In[i+1]), constant(b.In[i+1])
+		if x == nil || y == nil || x.Len() != 1 || y.Len() != 1 || x.DType != y.DType || !bytes.Equal(x.Data, y.Data) {
+			return false
+		}
+	}
+	return true
+}

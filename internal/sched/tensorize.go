@@ -1,0 +1,132 @@
+package sched
+
+import (
+	"fmt"
+
+	"lathe/internal/arith"
+	"lathe/internal/expr"
+	"lathe/internal/loop"
+	"lathe/internal/types"
+)
+
+// Tensorize replaces the innermost loop around a block, a reduction of four steps that adds products of 8-bit integers
+// in int32, by a Dot. Each operand advances by one element of one axis per step.
+//
+//	for j in 0..4 { C += int32(A[4*q + j]) * int32(B[4*q + j]) }  →  C += dot4(A[4*q], 0, B[4*q], 0)
+func (s *Schedule) Tensorize(block, name string) error {
+	b, nest, err := s.block(block)
+	if err != nil {
+		return err
+	}
+	f := innermost(nest, b)
+	if f == nil || f.Var.Name != name || f.Kind != loop.Serial || !expr.IsInt(f.Min, 0) || !expr.IsInt(f.Extent, expr.DotWidth) {
+		return fmt.Errorf("tensorize %s: %q is not a serial loop of %d steps directly around it", block, name, expr.DotWidth)
+	}
+	d, cond, err := dotOf(b, f, rangesAt(nest))
+	if err != nil {
+		return fmt.Errorf("tensorize %s, %s: %w", block, name, err)
+	}
+	c := *b
+	c.Iters = append([]loop.Iter(nil), b.Iters...)
+	for i := range c.Iters {
+		c.Iters[i].Binding = arith.Ranges{}.Simplify(expr.Subst(c.Iters[i].Binding, map[*expr.Var]expr.Expr{f.Var: expr.Index(0)}))
+	}
+	old := b.Body.Value.(*expr.Binary).A
+	c.Body = &loop.Store{To: b.Body.To, Index: b.Body.Index, Value: expr.Add(old, expr.If(cond, d, expr.Const(types.I32, 0)))}
+	s.replace(f, &c)
+	s.log("tensorize", block, 0, name)
+	return nil
+}
+
+// innermost is the last of the loops when b is all of its body, or nil.
+func innermost(nest []*loop.For, b *loop.Block) *loop.For {
+	if len(nest) == 0 || nest[len(nest)-1].Body != loop.Stmt(b) {
+		return nil
+	}
+	return nest[len(nest)-1]
+}
+
+// dotOf is what four steps of f add to the target of b, and the condition under which they do; nil: always.
+func dotOf(b *loop.Block, f *loop.For, ranges arith.Ranges) (d *expr.Dot, cond expr.Expr, err error) {
+	if !loop.IsReduction(b.Body) || b.Body.Value.(*expr.Binary).Op != expr.OpAdd || b.Body.To.DType != types.I32 {
+		return nil, nil, fmt.Errorf("it is no sum in int32")
+	}
+	term := b.Body.Value.(*expr.Binary).B
+	if sel, ok := term.(*expr.Select); ok && expr.IsInt(sel.B, 0) {
+		cond, term = sel.Cond, sel.A
+	}
+	m, ok := term.(*expr.Binary)
+	if !ok || m.Op != expr.OpMul {
+		return nil, nil, fmt.Errorf("it adds no product")
+	}
+	bind := map[*expr.Var]expr.Expr{}
+	for _, it := range b.Iters {
+		bind[it.Var] = it.Binding
+		if !expr.Uses(it.Binding, f.Var) {
+			continue
+		}
+		rest, inside := arith.LinearOf(ranges.Simplify(it.Binding)).Coef(f.Var)
+		if !it.Reduce || rest != 1 || inside || it.Extent%expr.DotWidth != 0 || !stepsOfDot(it.Binding, f.Var, ranges) {
+			return nil, nil, fmt.Errorf("%s does not run over whole groups of %d", it.Var.Name, expr.DotWidth)
+		}
+		if cond != nil && expr.Uses(cond, it.Var) || b.Where != nil && !onlyDomain(b.Where, it) {
+			return nil, nil, fmt.Errorf("a condition depends on %s", it.Var.Name)
+		}
+	}
+	d = &expr.Dot{}
+	if d.A, d.AxisA, err = dotOperand(m.A, f.Var, bind, ranges); err != nil {
+		return nil, nil, err
+	}
+	d.B, d.AxisB, err = dotOperand(m.B, f.Var, bind, ranges)
+	return d, cond, err
+}
+
+// stepsOfDot reports whether binding is v plus a multiple of the dot's width.
+func stepsOfDot(binding expr.Expr, v *expr.Var, ranges arith.Ranges) bool {
+	l := arith.LinearOf(ranges.Simplify(binding)).Without(v)
+	for _, t := range l.Terms {
+		if t.Coef%expr.DotWidth != 0 {
+			return false
+		}
+	}
+	return l.Const%expr.DotWidth == 0
+}
+
+// onlyDomain reports whether each condition on it keeps it in its domain, which no group of four leaves halfway.
+func onlyDomain(where expr.Expr, it loop.Iter) bool {
+	for _, c := range arith.Conjuncts(where) {
+		low, high := expr.GE(it.Var, expr.Index(0)), expr.LT(it.Var, expr.Index(it.Extent))
+		if text := expr.String(c); expr.Uses(c, it.Var) && text != expr.String(low) && text != expr.String(high) {
+			return false
+		}
+	}
+	return true
+}
+
+// dotOperand is the load of a factor that four steps of v read ahead along one axis.
+func dotOperand(factor expr.Expr, v *expr.Var, bind map[*expr.Var]expr.Expr, ranges arith.Ranges) (l *expr.Load, axis int, err error) {
+	c, ok := factor.(*expr.Cast)
+	if ok {
+		l, ok = c.A.(*expr.Load)
+	}
+	if !ok || l.From.Elem() != types.I8 && l.From.Elem() != types.U8 {
+		return nil, 0, fmt.Errorf("%s is no load of 8 bits", expr.String(factor))
+	}
+	if b, ok := l.From.(*loop.Buffer); !ok || b.Scope != loop.Global {
+		return nil, 0, fmt.Errorf("%s is not in memory", l.From.Label())
+	}
+	axis = -1
+	for i, x := range l.Index {
+		n, inside := arith.LinearOf(ranges.Simplify(expr.Subst(x, bind))).Coef(v)
+		switch {
+		case inside || n != 0 && (n != 1 || axis >= 0):
+			return nil, 0, fmt.Errorf("%s does not advance by one element", expr.String(l))
+		case n == 1:
+			axis = i
+		}
+	}
+	if axis < 0 {
+		return nil, 0, fmt.Errorf("%s does not depend on the loop", expr.String(l))
+	}
+	return l, axis, nil
+}
