@@ -31,8 +31,9 @@ const (
 )
 
 // withBatch writes a copy of a model to dir whose inputs and outputs have another first extent where it was 1 or open,
-// for all sides alike. Files with weights get a second name beside it. Whether the graph means the same with that batch is
-// not known here: shapes inside it may be constants.
+// for all sides alike. Constant shapes of Reshape nodes that start with 1 take that extent from what is reshaped. Files with
+// weights get a second name beside the copy. Whether the graph means the same with that batch is not known here: other
+// constants may depend on it.
 func withBatch(model string, batch int, dir string) (string, error) {
 	b, err := os.ReadFile(model)
 	if err != nil {
@@ -47,8 +48,22 @@ func withBatch(model string, batch int, dir string) (string, error) {
 		if err != nil {
 			return nil, false, err
 		}
+		shapes, err := reshapeShapes(graph)
+		if err != nil {
+			return nil, false, err
+		}
 		graph, err = rewrite(graph, func(field protowire.Number, v []byte) ([]byte, bool, error) {
 			switch field {
+			case graphNode:
+				v, err := openShape(v, shapes)
+				return v, true, err
+			case graphInitializer:
+				name, err := stringField(v, tensorName)
+				if err != nil || !shapes[name] {
+					return v, true, err
+				}
+				v, err = openFirst(v)
+				return v, true, err
 			case graphValueInfo:
 				return nil, false, nil // inferred again
 			case graphInput, graphOutput:
