@@ -21,6 +21,9 @@ const (
 // keyPadding is what the columns of chained products are padded to: a multiple of all vectors' lanes of float32.
 const keyPadding = 16
 
+// aliasing is the length of rows, in elements, whose columns fall into so few sets of a cache that a tile evicts itself.
+const aliasing = 256
+
 // chain prepares a product whose left operand is computed from the rows of another product, as in attention:
 //
 //	context[q, d] = sum(k) weights[q, k] * values[k, d], with weights from scores[q, k] = f(sum(r) queries[q, r] * keys[r, k])
@@ -104,6 +107,9 @@ func (c *chained) find(order []*te.Stage) bool {
 	c.first, c.second = products[0], products[1]
 	c.keys = c.second.Reduce[0].Extent
 	c.padded = (c.keys + keyPadding - 1) / keyPadding * keyPadding
+	if c.padded%aliasing == 0 {
+		c.padded += keyPadding
+	}
 	n := len(c.first.Axes)
 	left := c.second.left
 	if len(left.Index) != n || c.first.Type.Shape[n-1] != c.keys || left.Index[n-1] != expr.Expr(c.second.Reduce[0].Var) || !slices.Equal(c.first.Type.Shape[:n-1], c.second.Type.Shape[:n-1]) {

@@ -138,6 +138,9 @@ func TestGolden(t *testing.T) {
 			@b = float32[3]{1, 2, 3}
 			%0 = tanh(%x) %1 = transpose(%0) {axes=[1,0,2]} %2 = reshape(%1) {new_shape=[4,3]} %3 = nn.dense(%2, %w) %4 = add(%3, @b)
 			%5 = reshape(%4) {new_shape=[4,1,3]} %6 = transpose(%5) {axes=[1,0,2]} %7 = add(%0, %6) origin "residual" %y = exp(%7) return %y }`},
+		{"divisions", "SimplifyExpr", `graph main(%x: float32[3]) {
+			@c = float32[]{1.5} @zero = float32[]{0} %a = divide(%x, @c) %e = erf(%a) %b = divide(%x, @c) %r = round(%b) %i = divide(%x, @zero) %t = tanh(%i)
+			%0 = add(%e, %r) %y = add(%0, %t) return %y }`},
 		{"cube", "SimplifyExpr", `graph main(%x: float32[3]) {
 			@e = float32[]{3} %y = power(%x, @e) return %y }`},
 		{"copied_outputs", "SimplifyExpr", `graph main(%x: float32[3]) {

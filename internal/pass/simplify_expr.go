@@ -9,11 +9,12 @@ import (
 )
 
 // simplifyExpr removes nodes that hand on their operand, such as a reshape, cast, transpose or slice to what it has
-// already, moves reshapes out of the way, and writes small powers as products, which round better and cost less.
+// already, moves reshapes out of the way, and writes small powers and some divisions as products, which cost less.
 func simplifyExpr(c *Context) error {
 	if err := simplifyPowers(c.Graph); err != nil {
 		return err
 	}
+	simplifyDivisions(c.Graph)
 	if err := simplifyReshapes(c.Graph); err != nil {
 		return err
 	}

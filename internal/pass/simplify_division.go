@@ -1,0 +1,35 @@
+package pass
+
+import (
+	"math"
+	"slices"
+
+	"lathe/internal/graph"
+	"lathe/internal/op"
+	"lathe/internal/ops"
+	"lathe/internal/tensor"
+)
+
+// smooth are functions after which a last bit of their argument does not matter: nothing rounds to whole numbers there.
+var smooth = []*op.Def{ops.Erf, ops.Tanh, ops.Sigmoid, ops.Exp, ops.Softmax}
+
+// simplifyDivisions turns a division by a constant into a product with its inverse where only smooth functions read the
+// quotient, as in erf(x / sqrt(2)): a vector division takes as long as a third of erf. Elsewhere it stays, because the
+// last bit of a quotient decides ties of a model that rounds it.
+func simplifyDivisions(g *graph.Graph) {
+	users := g.Users()
+	for _, n := range g.Nodes {
+		if n.Op != ops.Divide || !n.In[1].IsConst() || n.In[1].Const.Len() != 1 || !plainFloat(n.Out[0].Type) || slices.Contains(g.Outputs, n.Out[0]) {
+			continue
+		}
+		readers := users[n.Out[0]]
+		rough := slices.ContainsFunc(readers, func(r *graph.Node) bool { return !slices.Contains(smooth, r.Op) })
+		inverse := float64(float32(1 / n.In[1].Const.Float(0)))
+		if len(readers) == 0 || rough || math.IsInf(inverse, 0) || math.Abs(inverse) < 0x1p-126 {
+			continue
+		}
+		c := tensor.NewOf(n.In[1].Type)
+		c.SetFloat(0, inverse)
+		n.Op, n.In = ops.Multiply, []*graph.Value{n.In[0], graph.NewConst("", c)}
+	}
+}
