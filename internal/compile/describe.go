@@ -13,7 +13,7 @@ import (
 func (k *kernel) step() bundle.Step {
 	work := k.low.Work()
 	s := bundle.Step{
-		Name: k.name, Ops: k.ops, Nodes: k.node.Origin, FLOPs: int64(work.Flops), Bytes: int64(k.low.Bytes()),
+		Name: k.name, Ops: k.ops, Nodes: k.node.Origin, FLOPs: int64(work.Flops),
 		Rule: k.plan.Rule, Why: k.plan.Why,
 	}
 	if k.serial {
@@ -32,15 +32,17 @@ func (k *kernel) step() bundle.Step {
 	if !slices.ContainsFunc(s.Attrs, func(a string) bool { return a != "" }) {
 		s.Attrs = nil
 	}
-	for _, v := range k.in {
-		text := v.Type.String()
+	for i, v := range k.in {
+		text, bytes := v.Type.String(), int64(k.low.Touched(i))
 		if v.IsConst() {
 			text = "const " + text
-			s.Constants += int64(v.Type.Bytes())
+			s.Constants += bytes
 		}
+		s.Bytes += bytes
 		s.Reads = append(s.Reads, text)
 	}
-	for _, v := range k.outs {
+	for i, v := range k.outs {
+		s.Bytes += int64(k.low.Touched(len(k.in) + i))
 		s.Writes = append(s.Writes, v.Type.String())
 	}
 	if work.Multiply != types.Invalid {

@@ -135,3 +135,26 @@ func (c *counter) expr(e expr.Expr, runs float64) float64 {
 	})
 	return n * runs
 }
+
+// Touched is about how many bytes of parameter i the kernel reads or writes: all of it, or what its loads can reach where
+// that is less, as in a look-up.
+func (k *Kernel) Touched(i int) int {
+	p := k.Params[i]
+	all := p.Type.Bytes()
+	if len(k.Stages) == 0 || i == len(k.Params)-1 {
+		return all
+	}
+	loads := 0.0
+	for _, s := range k.Stages {
+		points := float64(types.Count(s.Type.Shape))
+		for _, r := range s.Reduce {
+			points *= float64(r.Extent)
+		}
+		expr.Loads(s.Body, func(l *expr.Load) {
+			if l.From == expr.Source(p) {
+				loads += points
+			}
+		})
+	}
+	return int(min(float64(all), loads*float64(p.Type.DType.Size())))
+}

@@ -5,6 +5,7 @@ import (
 
 	"lathe/internal/expr"
 	"lathe/internal/loop"
+	"lathe/internal/te"
 	"lathe/internal/types"
 )
 
@@ -28,5 +29,20 @@ func TestWorkOfLoops(t *testing.T) {
 	f.Body.(*loop.For).Body.(*loop.For).Body = root
 	if w := WorkOf(f); w.Flops != 8 || w.Multiply != types.Invalid {
 		t.Errorf("%.0f operations, products of %v where there are none", w.Flops, w.Multiply)
+	}
+}
+
+// TestTouched counts the rows of a table that are looked up, not the table.
+func TestTouched(t *testing.T) {
+	table, rows := te.Input("table", types.Of(types.F32, 1000, 8)), te.Input("rows", types.Of(types.I64, 3))
+	k := Lower("kernel", te.Compute("y", types.Of(types.F32, 3, 8), func(i []expr.Expr) expr.Expr {
+		return table.At(rows.At(i[0]), i[1])
+	}), Options{})
+	touched := map[string]int{}
+	for i, p := range k.Params {
+		touched[p.Name] = k.Touched(i)
+	}
+	if touched["table"] != 3*8*4 || touched["rows"] != 3*8 || touched["y"] != 3*8*4 {
+		t.Errorf("bytes %v", touched)
 	}
 }
