@@ -32,12 +32,12 @@ func anchoredKernels(n *graph.Node, cpu impl.CPU) (ks []*kernel, ok bool, err er
 		out = te.Compute("y", anchor.Type, func(x []expr.Expr) expr.Expr { return anchor.At(x...) })
 	}
 	rest := lower.Lower("kernel", out, lower.Options{Value: scalarConst(g.values), Apart: true})
-	f, why, ok, err := impl.Anchored(m.Op, impl.Anchor{Attrs: m.Attrs, In: typesOf(m.In), Out: m.Out[0].Type, Rest: rest, From: anchorResult, CPU: cpu})
-	if err != nil || !ok {
+	l, err := impl.Anchored(m.Op, impl.Anchor{Attrs: m.Attrs, In: typesOf(m.In), Out: m.Out[0].Type, Rest: rest, From: anchorResult, CPU: cpu})
+	if err != nil || l == nil {
 		return nil, false, err
 	}
-	k := &kernel{node: n, outs: n.Out, ops: g.ops, low: &lower.Kernel{Func: f}}
-	k.plan = &impl.Plan{Schedule: sched.New(f), Rule: "winograd", Why: why}
+	k := &kernel{node: n, outs: n.Out, ops: g.ops, low: &lower.Kernel{Func: l.Func}}
+	k.plan = &impl.Plan{Schedule: sched.New(l.Func), Rule: l.Rule, Why: l.Why}
 	outer := map[*graph.Value]*graph.Value{}
 	for i, v := range sub.Inputs {
 		outer[v] = n.In[i]
@@ -54,7 +54,7 @@ func anchoredKernels(n *graph.Node, cpu impl.CPU) (ks []*kernel, ok bool, err er
 		}
 	}
 	for i, v := range k.params() {
-		k.low.Params = append(k.low.Params, te.Input(f.Params[i].Name, v.Type))
+		k.low.Params = append(k.low.Params, te.Input(l.Func.Params[i].Name, v.Type))
 	}
 	return []*kernel{k}, true, nil
 }

@@ -22,9 +22,16 @@ type Anchor struct {
 	CPU   CPU
 }
 
-// anchors lists the implementations by operator. A kernel's parameters are the operands, then those of Rest without the
-// result. ok is false for layouts that it does not serve.
-var anchors = map[string]func(Anchor) (f *loop.Func, why string, ok bool, err error){
+// Loops are a kernel written as loops of its own. Its parameters are the anchor's operands, then those of Rest without the
+// anchor's result.
+type Loops struct {
+	Func *loop.Func
+	Rule string // name of the implementation
+	Why  string // tiles and sizes, for people
+}
+
+// anchors lists the implementations by operator. They give nil for layouts that they do not serve.
+var anchors = map[string]func(Anchor) (*Loops, error){
 	"nn.contrib_conv2d_winograd_product":                  winogradProduct,
 	"nn.contrib_conv2d_winograd_without_weight_transform": winogradConv,
 }
@@ -32,11 +39,11 @@ var anchors = map[string]func(Anchor) (f *loop.Func, why string, ok bool, err er
 // HasAnchor reports whether groups around an operator may have an implementation as loops of its own.
 func HasAnchor(d *op.Def) bool { return anchors[d.Name] != nil }
 
-// Anchored makes the kernel of a group around an operator that HasAnchor; ok is false when it has to be computed by the
-// operator's tensor expressions.
-func Anchored(d *op.Def, a Anchor) (f *loop.Func, why string, ok bool, err error) {
+// Anchored makes the kernel of a group around an operator that HasAnchor, nil when it has to be computed by the operator's
+// tensor expressions.
+func Anchored(d *op.Def, a Anchor) (*Loops, error) {
 	if !a.pointwise() {
-		return nil, "", false, nil
+		return nil, nil
 	}
 	return anchors[d.Name](a)
 }

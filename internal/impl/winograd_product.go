@@ -18,16 +18,16 @@ import (
 //	  for k, group { accumulators = 0; for channels { accumulators += data × weights }; products[k] = accumulators }
 //	  for tile { y = rest(Aᵀ products A) }
 //	}
-func winogradProduct(a Anchor) (*loop.Func, string, bool, error) {
+func winogradProduct(a Anchor) (*Loops, error) {
 	attrs := a.Attrs.(ops.WinogradProductAttrs)
 	data := param("data", types.F32, a.In[0].Dims()...)
 	d, ok := tiledDataOf(data, a.In[0])
 	if !ok {
-		return nil, "", false, nil
+		return nil, nil
 	}
 	p, ok, err := newProduct(a, attrs.TileSize, d)
 	if !ok || err != nil {
-		return nil, "", false, err
+		return nil, err
 	}
 	p.block = evenly(d.groups, min(a.CPU.L2/2/p.sumBytes(), d.groups*p.panels()/shares))
 	blocks := (d.groups + p.block - 1) / p.block
@@ -39,7 +39,7 @@ func winogradProduct(a Anchor) (*loop.Func, string, bool, error) {
 			})
 		})
 	})
-	return a.function(body, data, p.weight), p.String(), true, nil
+	return p.loops(a.function(body, data, p.weight)), nil
 }
 
 // winogradConv is winogradProduct of data that each block transforms for itself, into scratch. A piece of work is a block.
@@ -48,12 +48,12 @@ func winogradProduct(a Anchor) (*loop.Func, string, bool, error) {
 //	  for tile { data = Bᵀ tile B }
 //	  for panels { products; outputs }
 //	}
-func winogradConv(a Anchor) (*loop.Func, string, bool, error) {
+func winogradConv(a Anchor) (*Loops, error) {
 	attrs := a.Attrs.(ops.WinogradInputAttrs)
 	w, err := ops.WinogradOf(attrs.TileSize)
 	lanes := a.CPU.Lanes(4)
 	if err != nil || a.In[0].Layout != types.Layout(channelBlocks4(lanes)) || a.In[0].Shape[1]%lanes != 0 {
-		return nil, "", false, err
+		return nil, err
 	}
 	x := param("x", types.F32, a.In[0].Dims()...)
 	t := newInputTransform(w, attrs, x, a.In[0].Shape, tiledData{})
@@ -61,14 +61,13 @@ func winogradConv(a Anchor) (*loop.Func, string, bool, error) {
 	rows := WinogradTile(t.tiles(), max(1, a.Out.Shape[1]/lanes), a.CPU).Rows
 	t.to = tiledData{groups: (t.tiles() + rows - 1) / rows, factors: w.Products(), blocks: a.In[0].Shape[1] / lanes, rows: rows, lanes: lanes}
 	if panel == 0 {
-		return nil, "", false, nil
+		return nil, nil
 	}
 	p, ok, err := newProduct(a, attrs.TileSize, t.to)
 	if !ok || err != nil {
-		return nil, "", false, err
+		return nil, err
 	}
-	conv := WinogradConv{Images: t.images, In: a.In[0].Shape[1], Out: a.Out.Shape[1], Height: p.height, Width: p.width}
-	p.block = max(1, conv.fusedBlock(w, Tile{1, rows, p.vecs}, a.CPU))
+	p.block = max(1, p.conv().fusedBlock(w, Tile{1, rows, p.vecs}, a.CPU))
 	p.local = true
 	shape := []int{p.block, t.to.blocks, w.Products(), rows, lanes}
 	if rows == 1 {
@@ -89,7 +88,7 @@ func winogradConv(a Anchor) (*loop.Func, string, bool, error) {
 			return with(do(transform, with(panels, p.sums)), p.data.Buffer)
 		})
 	})
-	return a.function(body, x, p.weight), p.String(), true, nil
+	return p.loops(a.function(body, x, p.weight)), nil
 }
 
 type product struct {
@@ -122,8 +121,14 @@ func newProduct(a Anchor, tile int, d tiledData) (p product, ok bool, err error)
 	}, true, nil
 }
 
-func (p product) String() string {
-	return fmt.Sprintf("F(%dx%d, 3x3), %d x %d accumulators of %d lanes, blocks of %d tiles", p.Tile, p.Tile, p.data.rows, p.vecs, p.data.lanes, p.block*p.data.rows)
+func (p product) loops(f *loop.Func) *Loops {
+	why := fmt.Sprintf("F(%dx%d, 3x3), %d x %d accumulators of %d lanes, blocks of %d tiles; %s", p.Tile, p.Tile, p.data.rows, p.vecs, p.data.lanes, p.block*p.data.rows, p.conv().Choose(p.CPU).Why)
+	return &Loops{Func: f, Rule: "winograd", Why: why}
+}
+
+// conv is the convolution that is computed.
+func (p product) conv() WinogradConv {
+	return WinogradConv{Images: p.images, In: p.In[1].Shape[2], Out: p.In[1].Shape[1], Height: p.height, Width: p.width}
 }
 
 func (p product) panels() int { return p.weight.Shape[0] }
