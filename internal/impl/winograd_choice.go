@@ -28,7 +28,7 @@ const (
 	writeRate   = 6.0
 	scatterRate = 2.0
 
-	l3Bytes = 16 << 20 // of transformed data, at most, that are still in a cache when they are read
+	l3Bytes = 8 << 20 // of transformed data, at most, that are still in a cache when they are read
 
 	directShare  = 0.88 // of two multiply-adds a cycle that convolutions reach
 	productShare = 0.96 // and products, whose operands lie in order
