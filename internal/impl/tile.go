@@ -75,7 +75,7 @@ func tile(k *kernel) (string, bool, error) {
 	if vecLoop != "" {
 		vecs = k.s.Extent(vecLoop)
 	}
-	t := ChooseTile2D(lines, rows, vecs, k.cpu.Registers, forced, broadcast)
+	t := chooseTile(lines, rows, vecs, k.cpu.Registers, forced, broadcast, k.reuse(acc))
 	if len(axes) == 0 && !broadcast {
 		t.Vecs = min(vecs, 4) // independent accumulators hide the latency
 	}

@@ -23,6 +23,11 @@ func ChooseTile(rows, vecs, regs, forced int, broadcast bool) Tile {
 // The cost of a step of the reduction is the most of: two multiply-adds a cycle; the latency of four cycles, with some
 // slack because eight accumulators reach 92 % of peak; two loads a cycle.
 func ChooseTile2D(lines, rows, vecs, regs, forced int, broadcast bool) Tile {
+	return chooseTile(lines, rows, vecs, regs, forced, broadcast, 0.001)
+}
+
+// chooseTile is ChooseTile2D with the share of the cost that a tile of all registers saves by reusing what it loads.
+func chooseTile(lines, rows, vecs, regs, forced int, broadcast bool, reuse float64) Tile {
 	best, bestCost := Tile{1, 1, max(1, forced)}, 0.0
 	consider := func(t Tile) {
 		step := func(n int) float64 {
@@ -39,7 +44,7 @@ func ChooseTile2D(lines, rows, vecs, regs, forced int, broadcast bool) Tile {
 		}
 		cost *= float64(vecs / t.Vecs)
 		// Equal costs: fewer tails, then larger tiles, which reuse more.
-		cost *= 1 - 0.001*float64(n*t.Vecs)/float64(regs)
+		cost *= 1 - reuse*float64(n*t.Vecs)/float64(regs)
 		if rows%t.Rows != 0 || lines%t.Lines != 0 {
 			cost *= 1.01
 		}
