@@ -37,7 +37,7 @@ type kernel struct {
 
 // makeKernels lowers, schedules and emits every group.
 func (c *compiler) makeKernels() error {
-	cpu := impl.CPU{VectorBits: c.Target.VectorBits, Registers: c.Target.VectorRegs, L1: c.Target.L1, L2: c.Target.L2}
+	cpu := impl.CPU{VectorBits: c.Target.VectorBits, Registers: c.Target.VectorRegs, L1: c.Target.L1, L2: c.Target.L2, Dot: c.Target.HasDot}
 	names := map[string]int{}
 	for _, n := range c.graph.Nodes {
 		if len(n.Sub) != 1 {

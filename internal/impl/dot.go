@@ -25,19 +25,26 @@ func (k *kernel) dots() {
 	}
 }
 
-// reuse is the share of a reduction's cost that a tile of all registers saves by loading less; see chooseTile. A dot
-// product takes its operands four times as fast as a multiply-add, so that the weights come from L2 just in time: a tile
-// of twice the rows is worth a tail.
-func (k *kernel) reuse(block string) float64 {
+// hasDot reports whether the block adds dot products. Their tiles prefer rows: a panel of weights stays in L2, and more
+// rows per tile read it fewer times, which is worth a tail.
+func (k *kernel) hasDot(block string) bool {
 	b, _ := k.find(block)
-	share := 0.001
+	found := false
 	expr.Walk(b.Body.Value, func(e expr.Expr) bool {
-		if _, ok := e.(*expr.Dot); ok {
-			share = 0.05
-		}
-		return true
+		_, is := e.(*expr.Dot)
+		found = found || is
+		return !found
 	})
-	return share
+	return found
+}
+
+// DotRegisters is the number of vector registers, of regs, that a tile of dot products may count on. Where there is no
+// instruction for them, the even and odd bytes of both operands and their products take some more.
+func DotRegisters(regs int, instruction bool) int {
+	if instruction {
+		return regs
+	}
+	return regs - 4
 }
 
 // reductions are the loops that count one reduction axis of a block each, by themselves.

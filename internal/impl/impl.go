@@ -14,9 +14,10 @@ import (
 
 // A CPU is what schedules depend on.
 type CPU struct {
-	VectorBits int // width of a vector register
-	Registers  int // number of vector registers
-	L1, L2     int // bytes of data cache of one core
+	VectorBits int  // width of a vector register
+	Registers  int  // number of vector registers
+	Dot        bool // a dot product is one instruction
+	L1, L2     int  // bytes of data cache of one core
 }
 
 // Lanes is the number of elements of a vector register.

@@ -75,7 +75,11 @@ func tile(k *kernel) (string, bool, error) {
 	if vecLoop != "" {
 		vecs = k.s.Extent(vecLoop)
 	}
-	t := chooseTile(lines, rows, vecs, k.cpu.Registers, forced, broadcast, k.reuse(acc))
+	regs, reuse := k.cpu.Registers, 0.001
+	if k.hasDot(acc) {
+		regs, reuse = DotRegisters(regs, k.cpu.Dot), 0.05
+	}
+	t := chooseTile(lines, rows, vecs, regs, forced, broadcast, reuse)
 	if len(axes) == 0 && !broadcast {
 		t.Vecs = min(vecs, 4) // independent accumulators hide the latency
 	}

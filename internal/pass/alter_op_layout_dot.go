@@ -39,7 +39,7 @@ func (l *layouts) dotConv(n *graph.Node) {
 	if pointwise := types.Count(w.Shape[2:]) == 1 && slices.Max(a.Strides) == 1; pointwise && types.Count(x.Shape[2:]) == types.Count(y.Shape[2:]) {
 		rows = types.Count(y.Shape[2:])
 	}
-	t := impl.ChooseTile(rows, (out/a.Groups+l.lanes-1)/l.lanes, l.Target.VectorRegs, 0, true)
+	t := impl.ChooseTile(rows, (out/a.Groups+l.lanes-1)/l.lanes, impl.DotRegisters(l.Target.VectorRegs, l.Target.HasDot), 0, true)
 	axes := plainAxes(rank)
 	l.want(n, 2, types.Layout(fmt.Sprintf("%s%s%s%da%db", axes[:1], axes[2:], axes[1:2], t.Vecs*l.lanes, impl.DotWidth)))
 	n.Out[0].Type.Layout = blocked
@@ -52,6 +52,6 @@ func (l *layouts) dotMatrix(n *graph.Node) {
 		return
 	}
 	rows := types.Count(y.Shape[:len(y.Shape)-1])
-	t := impl.ChooseTile(rows, (w.Type.Shape[1]+l.lanes-1)/l.lanes, l.Target.VectorRegs, 0, true)
+	t := impl.ChooseTile(rows, (w.Type.Shape[1]+l.lanes-1)/l.lanes, impl.DotRegisters(l.Target.VectorRegs, l.Target.HasDot), 0, true)
 	l.want(n, 2, types.Layout(fmt.Sprintf("BA%db%da", t.Vecs*l.lanes, impl.DotWidth)))
 }

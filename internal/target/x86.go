@@ -68,5 +68,6 @@ var x86Table = table{
 			t.VectorBits, t.VectorRegs = 128, 16
 		}
 		t.HasFMA = t.Has("fma") || t.Has("fma4")
+		t.HasDot = t.Has("avx512vnni") && (t.VectorBits == 512 || t.Has("avx512vl")) || t.Has("avxvnni") && t.VectorBits == 256
 	},
 }
