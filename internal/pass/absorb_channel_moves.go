@@ -6,6 +6,7 @@ import (
 	"lathe/internal/graph"
 	"lathe/internal/op"
 	"lathe/internal/ops"
+	"lathe/internal/types"
 )
 
 // absorbChannelMoves lets convolutions read the channels they need from where they were computed, through a table,
@@ -60,10 +61,10 @@ type channelSource struct {
 
 // A moveGroup is all sources and readers that views connect: they are rewritten together or not at all.
 type moveGroup struct {
-	parent       *moveGroup
-	moves        bool // some channels change their place within blocks
-	refused      bool // some reader or source must have its channels as they are
-	convs, other int  // readers
+	parent  *moveGroup
+	moves   bool // some channels change their place within blocks
+	refused bool // some reader or source must have its channels as they are
+	read    bool // by a convolution
 }
 
 func (g *moveGroup) root() *moveGroup {
@@ -93,14 +94,14 @@ func (m *channelMoves) choose() {
 				}
 				if h := s.group.root(); h != g {
 					h.parent = g
-					g.moves, g.refused, g.convs, g.other = g.moves || h.moves, g.refused || h.refused, g.convs+h.convs, g.other+h.other
+					g.moves, g.refused, g.read = g.moves || h.moves, g.refused || h.refused, g.read || h.read
 				}
 			}
 			m.readers(o, w, g)
 		}
 	}
 	for _, s := range order {
-		if g := s.group.root(); g.moves && !g.refused && g.convs > 0 && g.convs >= g.other {
+		if g := s.group.root(); g.moves && g.read && !g.refused {
 			m.sources = append(m.sources, s)
 		}
 	}
@@ -114,7 +115,7 @@ func (m *channelMoves) placeOf(s *channelSource) int {
 	return m.place[s.value.Def]
 }
 
-// readers counts what reads the view w of v.
+// readers looks at what reads the view w of v.
 func (m *channelMoves) readers(v *graph.Value, w *channelView, g *moveGroup) {
 	if slices.Contains(m.g.Outputs, v) {
 		g.refused = true
@@ -123,12 +124,10 @@ func (m *channelMoves) readers(v *graph.Value, w *channelView, g *moveGroup) {
 		switch {
 		case slices.ContainsFunc(n.Out, func(o *graph.Value) bool { return m.views[o] != nil }):
 			continue
-		case len(w.dims) != 1 || len(n.Sub) > 0:
+		case len(w.dims) == 1 && (readsAnyOrder(n, v) || m.passes(n, v) != nil):
+			g.read = true
+		default: // it would gather channels element by element
 			g.refused = true
-		case readsAnyOrder(n, v) || m.passes(n, v) != nil:
-			g.convs++
-		default:
-			g.other++
 		}
 		for _, r := range w.refs {
 			s := m.of[r.from]
@@ -137,9 +136,10 @@ func (m *channelMoves) readers(v *graph.Value, w *channelView, g *moveGroup) {
 	}
 }
 
-// readsAnyOrder reports whether n is a convolution over all channels of v, which takes them from anywhere.
+// readsAnyOrder reports whether n is a 1x1 convolution over all channels of v, which takes them from anywhere. With more
+// taps a look-up is needed for each, and other algorithms want the channels in blocks.
 func readsAnyOrder(n *graph.Node, v *graph.Value) bool {
-	return isConv(n.Op) && n.In[0] == v && n.In[1] != v && n.Attrs.(ops.ConvAttrs).Groups == 1
+	return isConv(n.Op) && n.In[0] == v && n.In[1] != v && n.Attrs.(ops.ConvAttrs).Groups == 1 && types.Count(n.In[1].Type.Shape[2:]) == 1
 }
 
 // passes returns the result of a depthwise convolution n of v, or of elementwise nodes behind it, when that is read by

@@ -187,6 +187,12 @@ func TestGolden(t *testing.T) {
 			%12 = nn.conv2d(%11, @e) {strides=[1,1], padding=[0,0,0,0], dilation=[1,1], groups=1} origin "Conv_12"
 			%13 = nn.conv2d(%10, @e) {strides=[1,1], padding=[0,0,0,0], dilation=[1,1], groups=1} origin "Conv_13"
 			%y = add(%12, %13) return %y }`},
+		{"channel_twice", "AbsorbChannelMoves", `graph main(%x: float32[1,8,3,3]) {
+			@d = float32[3,1,1,1]{1, 2, 3} @e = float32[1,3,1,1]{1, 2, 3}
+			%0 = strided_slice(%x) {begin=[0,3,0,0], end=[1,4,3,3], strides=[1,1,1,1]}
+			%1 = strided_slice(%x) {begin=[0,2,0,0], end=[1,4,3,3], strides=[1,1,1,1]} %2 = concatenate(%0, %1) {axis=1}
+			%3 = nn.conv2d(%2, @d) {strides=[1,1], padding=[0,0,0,0], dilation=[1,1], groups=3}
+			%y = nn.conv2d(%3, @e) {strides=[1,1], padding=[0,0,0,0], dilation=[1,1], groups=1} return %y }`},
 		{"shuffled_output", "AbsorbChannelMoves", `graph main(%x: float32[1,8,3,3]) {
 			@e = float32[1,8,1,1]{1, 2, 3, 4, 5, 6, 7, 8}
 			%z = strided_slice(%x) {begin=[0,7,0,0], end=[1,-1,3,3], strides=[1,-1,1,1]}

@@ -85,7 +85,7 @@ func (m *channelMoves) rewrite() {
 			}
 			parts, table := m.table(w)
 			x := whole(parts, n.Origin)
-			if y := m.passes(n, v); y != nil && x.Type.Shape[1] <= mostIdle*len(table) {
+			if y := m.passes(n, v); y != nil && x.Type.Shape[1] <= mostIdle*len(table) && !repeats(table) {
 				m.widen(n, x, table, y)
 				passed[y] = table
 				continue
@@ -95,6 +95,12 @@ func (m *channelMoves) rewrite() {
 		nodes = append(nodes, n)
 	}
 	m.g.Nodes = nodes
+}
+
+// repeats reports whether a table names a place twice, for which a depthwise convolution has two sets of weights.
+func repeats(table []int) bool {
+	sorted := slices.Sorted(slices.Values(table))
+	return len(slices.Compact(sorted)) < len(table)
 }
 
 // widen makes the depthwise convolution n, whose channel i is at table[i] of x, compute all of x; y is the result of
