@@ -165,6 +165,7 @@ func (k *kernel) applyTile(out, acc, lane, vecLoop string, axes []string, t Tile
 		}
 	}
 	k.prefetchPanel(acc, vecTiles)
+	k.prefetchEpilogue(out, acc, at)
 	return why, outer[:shares], nil
 }
 

@@ -261,6 +261,7 @@ func (p *parser) prefetch() *Prefetch {
 	s := &Prefetch{From: b, At: p.typed(types.I64)}
 	p.Expect("lines")
 	s.Lines = p.Int()
+	s.Write = p.Accept("write")
 	return s
 }
 

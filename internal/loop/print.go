@@ -201,7 +201,11 @@ func (p *printer) stmt(s Stmt, last bool) {
 	case *Store:
 		p.line("%s\n", p.store(s))
 	case *Prefetch:
-		p.line("prefetch %s at %s lines %d\n", p.bufferName(s.From), p.expr(s.At), s.Lines)
+		write := ""
+		if s.Write {
+			write = " write"
+		}
+		p.line("prefetch %s at %s lines %d%s\n", p.bufferName(s.From), p.expr(s.At), s.Lines, write)
 	case *Block:
 		p.computation(s)
 	}

@@ -21,6 +21,7 @@ const sample = `func fused_conv(x: float32[1,8,56] align 64, idx: int64[4], mask
         }
       }
       prefetch x at ((ko * 56) + 448) lines 4
+      prefetch y at (ko * 64) lines 1 write
       for k in (oh - 1)..+max(ko, 3) {
         unroll t in 0..6 {
           vector l in 0..8 {

@@ -140,7 +140,7 @@ func MapExprs(s Stmt, f func(expr.Expr) expr.Expr) Stmt {
 			return store(n)
 		case *Prefetch:
 			if at := f(n.At); at != n.At {
-				return &Prefetch{n.From, at, n.Lines}
+				return &Prefetch{n.From, at, n.Lines, n.Write}
 			}
 		case *Block:
 			b := *n

@@ -56,9 +56,11 @@ func hoist(s loop.Stmt) loop.Stmt {
 // onlyIf splits a body that is one if without else, perhaps behind a prefetch, which is as well left out where the if
 // fails. Nested ifs count as their conjunction.
 func onlyIf(s loop.Stmt) (cond expr.Expr, body loop.Stmt, ok bool) {
-	if q, isSeq := s.(*loop.Seq); isSeq && len(q.List) == 2 {
+	if q, isSeq := s.(*loop.Seq); isSeq && len(q.List) == 1 {
+		return onlyIf(q.List[0])
+	} else if isSeq && len(q.List) > 1 {
 		if hint, isHint := q.List[0].(*loop.Prefetch); isHint {
-			cond, body, ok := onlyIf(q.List[1])
+			cond, body, ok := onlyIf(&loop.Seq{List: q.List[1:]})
 			return cond, &loop.Seq{List: []loop.Stmt{hint, body}}, ok
 		}
 	}

@@ -18,7 +18,7 @@ func (s *Schedule) Apply(steps []Step) error {
 
 // step runs one step. The names are those that the primitives log.
 func (s *Schedule) step(t Step) error {
-	wanted := map[string]int{"cache_read": 2, "compute_at": 2, "decompose_reduction": 1, "fuse": 1, "prefetch": 3, "tensorize": 1}[t.Op]
+	wanted := map[string]int{"cache_read": 2, "compute_at": 2, "decompose_reduction": 1, "fuse": 1, "prefetch": 3, "prefetch_tile": 3, "tensorize": 1}[t.Op]
 	if t.Op != "reorder" && len(t.Args) != wanted {
 		return fmt.Errorf("%s %s: %d arguments instead of %d", t.Op, t.On, len(t.Args), wanted)
 	}
@@ -54,6 +54,8 @@ func (s *Schedule) step(t Step) error {
 		err = s.Prefetch(t.On, t.Args[0], t.Args[1], t.Args[2])
 	case "tensorize":
 		err = s.Tensorize(t.On, t.Args[0])
+	case "prefetch_tile":
+		err = s.PrefetchTile(t.On, t.Args[0], t.Args[1], t.Args[2])
 	default:
 		err = fmt.Errorf("no schedule primitive %q", t.Op)
 	}

@@ -67,32 +67,34 @@ func (s *Schedule) Prefetch(block, buffer, next, at string) error {
 	return nil
 }
 
-// element finds the one load of the named buffer in a block, and its element as a linear form over the loops.
+// element finds the one access of the named buffer in a block, its store included, and its element as a linear form over
+// the loops.
 func element(b *loop.Block, nest []*loop.For, name string) (*loop.Buffer, arith.Linear, error) {
+	type access struct {
+		buf   *loop.Buffer
+		index []expr.Expr
+	}
+	var found []access
+	if b.Body.To.Name == name {
+		found = append(found, access{b.Body.To, b.Body.Index})
+	}
+	expr.Loads(b.Body.Value, func(l *expr.Load) {
+		if from, ok := l.From.(*loop.Buffer); ok && from.Name == name {
+			found = append(found, access{from, l.Index})
+		}
+	})
+	if len(found) != 1 {
+		return nil, arith.Linear{}, fmt.Errorf("it accesses %s %d times", name, len(found))
+	}
 	bind := map[*expr.Var]expr.Expr{}
 	for _, it := range b.Iters {
 		bind[it.Var] = it.Binding
 	}
-	var buf *loop.Buffer
-	var flat arith.Linear
-	count := 0
-	expr.Loads(b.Body.Value, func(l *expr.Load) {
-		from, ok := l.From.(*loop.Buffer)
-		if !ok || from.Name != name {
-			return
-		}
-		count++
-		buf = from
-		var sum expr.Expr = expr.Index(0)
-		for i, n := range from.StridesOf() {
-			sum = expr.Add(sum, expr.Mul(expr.Subst(l.Index[i], bind), expr.Index(n)))
-		}
-		flat = arith.LinearOf(rangesAt(nest).Simplify(sum))
-	})
-	if count != 1 {
-		return nil, flat, fmt.Errorf("it loads %s %d times", name, count)
+	var flat expr.Expr = expr.Index(0)
+	for i, n := range found[0].buf.StridesOf() {
+		flat = expr.Add(flat, expr.Mul(expr.Subst(found[0].index[i], bind), expr.Index(n)))
 	}
-	return buf, flat, nil
+	return found[0].buf, arith.LinearOf(rangesAt(nest).Simplify(flat)), nil
 }
 
 // contiguous returns the number of elements between two iterations of the first loop, when the loops inside it walk all

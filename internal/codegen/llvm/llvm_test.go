@@ -62,7 +62,7 @@ var kernels = []struct{ name, text string }{
     vector v in 0..8 { t[v] = (x[i, v] + 1.0) }
     vector w in 0..8 { y[i, w] = (t[(7 - w)] * t[w]) } } }`},
 	{"prefetch", `func prefetch(x: float32[4,32] align 64, y: float32[4]) {
-  for i in 0..4 { prefetch x at ((i * 32) + 32) lines 2 y[i] = (x[i, 0] + x[i, 31]) } }`},
+  for i in 0..4 { prefetch x at ((i * 32) + 32) lines 2 prefetch y at (i + 1) lines 1 write y[i] = (x[i, 0] + x[i, 31]) } }`},
 	{"transposed", `func transposed(x: float32[9,13], scale: float32[13], y: float32[13,9]) {
   for io in 0..2 { for jo in 0..3 { unroll i in 0..4 { vector j in 0..4 {
     y[((jo * 4) + j), ((io * 4) + i)] = (x[((io * 4) + i), ((jo * 4) + j)] * scale[((jo * 4) + j)]) } } } }

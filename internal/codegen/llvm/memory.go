@@ -111,11 +111,15 @@ func (e *emitter) store(s *loop.Store) {
 // prefetch asks for lines to be read into the L2 cache.
 func (e *emitter) prefetch(s *loop.Prefetch) {
 	e.declare("void @llvm.prefetch.p0(ptr, i32, i32, i32)")
-	const read, toL2, data = 0, 2, 1
+	const toL2, data = 2, 1
+	write := 0
+	if s.Write {
+		write = 1
+	}
 	ptr, _ := e.address(s.From, e.place(arith.LinearOf(e.ranges.Simplify(s.At))))
 	for i := range s.Lines {
 		line := e.temp("getelementptr i8, ptr %s, i64 %d", ptr, i*loop.LineBytes)
-		e.line("call void @llvm.prefetch.p0(ptr %s, i32 %d, i32 %d, i32 %d)", line, read, toL2, data)
+		e.line("call void @llvm.prefetch.p0(ptr %s, i32 %d, i32 %d, i32 %d)", line, write, toL2, data)
 	}
 }
 
