@@ -45,14 +45,14 @@ func tile(k *kernel) (string, bool, error) {
 		return "", false, nil
 	}
 	// From here on the rule applies: lane is the axis of vectors.
-	vecLoop := outer
+	vecLoop, panels := outer, ""
 	if n > lanes {
 		if panel > lanes && panel < n { // the loop over panels is an outer one; the vectors of a panel are the tile's
-			_, i, err := k.s.Split(lane, panel)
+			o, i, err := k.s.Split(lane, panel)
 			if err != nil {
 				return "", false, err
 			}
-			lane = i
+			panels, lane = o, i
 		}
 		o, i, err := k.s.Split(lane, lanes)
 		if err != nil {
@@ -83,16 +83,16 @@ func tile(k *kernel) (string, bool, error) {
 	if len(axes) == 0 && !broadcast {
 		t.Vecs = min(vecs, 4) // independent accumulators hide the latency
 	}
-	why, order, err := k.applyTile(out, acc, lane, vecLoop, axes, t)
+	why, order, err := k.applyTile(out, acc, lane, vecLoop, panels, axes, t)
 	if err != nil {
 		return "", false, err
 	}
 	return fmt.Sprintf("%s accumulators of %d lanes%s", t, min(n, lanes), why), true, k.parallelize(order)
 }
 
-// applyTile splits, orders and places everything; it returns the order of the outer loops in words, and those to divide
-// among workers.
-func (k *kernel) applyTile(out, acc, lane, vecLoop string, axes []string, t Tile) (why string, shared []string, err error) {
+// applyTile splits, orders and places everything; panels is the loop over panels where these are split off already. It
+// returns the order of the outer loops in words, and those to divide among workers.
+func (k *kernel) applyTile(out, acc, lane, vecLoop, panels string, axes []string, t Tile) (why string, shared []string, err error) {
 	var inner []string
 	vecTiles := ""
 	if vecLoop != "" {
@@ -104,6 +104,9 @@ func (k *kernel) applyTile(out, acc, lane, vecLoop string, axes []string, t Tile
 			inner = append(inner, i)
 		}
 		vecTiles = o
+	}
+	if panels != "" && k.s.Extent(vecTiles) == 1 {
+		vecTiles = panels
 	}
 	var tiles []string // loops over the tiles of the row axes, outermost first
 	for a, n := range axes {

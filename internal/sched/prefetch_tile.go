@@ -10,7 +10,8 @@ import (
 )
 
 // PrefetchTile asks, while one iteration of loop tile runs, for what a block at its end reads or writes of a buffer: every
-// iteration of loop at, inside tile, asks for the following slice of each run of neighbouring elements.
+// iteration of loop at, inside tile, asks for the following slice of each run of neighbouring elements, until all are asked
+// for.
 //
 //	for i { for k in 0..8 { T += ... } for j in 0..512 { y[i*512 + j] = T + x[i*512 + j] } }, of x, tile i, at k
 //	→  for i { for k { prefetch x at i*512 + k*64 lines 4; T += ... } for j { ... } }
@@ -55,6 +56,9 @@ func (s *Schedule) PrefetchTile(block, buffer, tile, at string) error {
 		l.Const += o
 		first := expr.Add(l.Expr(), expr.Mul(f.Var, expr.Index(lines*perLine)))
 		list = append(list, &loop.Prefetch{From: buf, At: ranges.Simplify(first), Lines: lines, Write: buf == b.Body.To})
+	}
+	if needed := (run + lines*perLine - 1) / (lines * perLine); needed < int(turns) {
+		list = []loop.Stmt{&loop.If{Cond: expr.LT(f.Var, expr.Index(needed)), Then: &loop.Seq{List: list}}}
 	}
 	s.replace(f, &loop.For{Var: f.Var, Min: f.Min, Extent: f.Extent, Kind: f.Kind, Body: &loop.Seq{List: append(list, flatten(f.Body)...)}})
 	s.log("prefetch_tile", block, 0, buffer, tile, at)
