@@ -23,6 +23,9 @@ func hoist(s loop.Stmt) loop.Stmt {
 		return true
 	})
 	return loop.Rewrite(s, func(t loop.Stmt) loop.Stmt {
+		if q, ok := t.(*loop.Seq); ok && len(q.List) > 1 {
+			return commonGuard(q)
+		}
 		f, ok := t.(*loop.For)
 		if !ok {
 			return t
@@ -54,7 +57,7 @@ func hoist(s loop.Stmt) loop.Stmt {
 }
 
 // onlyIf splits a body that is one if without else, perhaps behind a prefetch, which is as well left out where the if
-// fails. Nested ifs count as their conjunction.
+// fails, or within an allocation. Nested ifs count as their conjunction.
 func onlyIf(s loop.Stmt) (cond expr.Expr, body loop.Stmt, ok bool) {
 	if q, isSeq := s.(*loop.Seq); isSeq && len(q.List) == 1 {
 		return onlyIf(q.List[0])
@@ -63,6 +66,10 @@ func onlyIf(s loop.Stmt) (cond expr.Expr, body loop.Stmt, ok bool) {
 			cond, body, ok := onlyIf(&loop.Seq{List: q.List[1:]})
 			return cond, &loop.Seq{List: []loop.Stmt{hint, body}}, ok
 		}
+	}
+	if a, isAlloc := s.(*loop.Alloc); isAlloc {
+		cond, body, ok := onlyIf(a.Body)
+		return cond, &loop.Alloc{Buffer: a.Buffer, Body: body}, ok
 	}
 	i, ok := s.(*loop.If)
 	if !ok || i.Else != nil {

@@ -1,0 +1,57 @@
+package looppass
+
+import (
+	"lathe/internal/arith"
+	"lathe/internal/expr"
+	"lathe/internal/loop"
+)
+
+// commonGuard takes the conditions that all statements of a list stand under out of it: the parts of a tile (its zeros, its
+// sums, its stores) share those on the tile.
+//
+//	{ if a & b { S } if a { T } }  →  if a { if b { S } T }
+func commonGuard(q *loop.Seq) loop.Stmt {
+	var common map[string]expr.Expr
+	for _, s := range q.List {
+		if _, isHint := s.(*loop.Prefetch); isHint {
+			continue // as well left out
+		}
+		cond, _, ok := onlyIf(s)
+		if !ok {
+			return q
+		}
+		have := map[string]expr.Expr{}
+		for _, c := range arith.Conjuncts(cond) {
+			if key := expr.String(c); !reads(c) && (common == nil || common[key] != nil) {
+				have[key] = c
+			}
+		}
+		common = have
+	}
+	if len(common) == 0 {
+		return q
+	}
+	var outside expr.Expr
+	list := make([]loop.Stmt, len(q.List))
+	for i, s := range q.List {
+		cond, body, ok := onlyIf(s)
+		if list[i] = s; !ok {
+			continue
+		}
+		var rest, shared expr.Expr
+		for _, c := range arith.Conjuncts(cond) {
+			if common[expr.String(c)] != nil {
+				shared = expr.AllOf(shared, c)
+			} else {
+				rest = expr.AllOf(rest, c)
+			}
+		}
+		if outside == nil {
+			outside = shared // in the order of the first statement
+		}
+		if list[i] = body; rest != nil {
+			list[i] = &loop.If{Cond: rest, Then: body}
+		}
+	}
+	return &loop.If{Cond: outside, Then: &loop.Seq{List: list}}
+}
