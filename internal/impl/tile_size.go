@@ -19,12 +19,15 @@ func ChooseTile(rows, vecs, regs, forced int, broadcast bool) Tile {
 	return ChooseTile2D(1, rows, vecs, regs, forced, broadcast)
 }
 
+// loads is how many loads a cycle serves: two, but for conflicts.
+const loads = 1.8
+
 // refill is the time in cycles that a step of the reduction spends on each cache line it reads.
 const refill = 0.2
 
 // ChooseTile2D is ChooseTile for lines of rows: an image of pixels. Short lines are taken whole and several at once.
 // The cost of a step of the reduction is the most of: two multiply-adds a cycle; the latency of four cycles, with some
-// slack because eight accumulators reach 92 % of peak; two loads a cycle. The cache lines it reads come on top, for their
+// slack because eight accumulators reach 92 % of peak; the loads. The cache lines it reads come on top, for their
 // way from L2 is not hidden altogether.
 func ChooseTile2D(lines, rows, vecs, regs, forced int, broadcast bool) Tile {
 	return chooseTile(lines, rows, vecs, regs, forced, broadcast, 0.001)
@@ -38,7 +41,7 @@ func chooseTile(lines, rows, vecs, regs, forced int, broadcast bool, reuse float
 			if n == 0 {
 				return 0
 			}
-			return max(float64(n*t.Vecs)/2, 4.4, float64(n+t.Vecs)/2) + refill*(float64(t.Vecs)+float64(n)/16)
+			return max(float64(n*t.Vecs)/2, 4.4, float64(n+t.Vecs)/loads) + refill*(float64(t.Vecs)+float64(n)/16)
 		}
 		n := t.Lines * t.Rows
 		cost := step(n)*float64(rows/t.Rows) + step(t.Lines*(rows%t.Rows))
