@@ -52,6 +52,23 @@ func conv(x, w, y types.Layout) *te.Stage {
 	return te.Compute("relu", c.Type.With(y), func(i []expr.Expr) expr.Expr { return expr.Max(biased.At(i...), expr.Const(types.F32, 0)) })
 }
 
+// attention is exp(s - max(s)) v with s = q k / 2 + mask, for five words and their transposed keys.
+func attention() *te.Stage {
+	q, k, v := te.Input("q", types.Of(types.F32, 5, 3)), te.Input("k", types.Of(types.F32, 5, 3)), te.Input("v", types.Of(types.F32, 5, 8))
+	mask := te.Input("mask", types.Of(types.F32, 5))
+	all, zero := types.Of(types.F32, 5, 5), expr.Index(0)
+	s := te.Fold("s", all, te.Sum, []int{3}, func(i, r []expr.Expr) expr.Expr { return expr.Mul(q.At(i[0], r[0]), k.At(i[1], r[0])) })
+	masked := te.Compute("masked", all, func(i []expr.Expr) expr.Expr {
+		return expr.Add(expr.Div(s.At(i...), expr.Const(types.F32, 2)), mask.At(i[1]))
+	})
+	most := te.Fold("most", types.Of(types.F32, 5, 1), te.Max, []int{5}, func(i, r []expr.Expr) expr.Expr { return masked.At(i[0], r[0]) })
+	shifted := te.Compute("shifted", all, func(i []expr.Expr) expr.Expr { return expr.Sub(masked.At(i...), most.At(i[0], zero)) })
+	w := te.Compute("w", all, func(i []expr.Expr) expr.Expr { return expr.Call(expr.FnExp, shifted.At(i...)) })
+	return te.Fold("y", types.Of(types.F32, 5, 8), te.Sum, []int{5}, func(i, r []expr.Expr) expr.Expr {
+		return expr.Mul(w.At(i[0], r[0]), v.At(r[0], i[1]))
+	})
+}
+
 // TestGolden shows what lowering makes: te before, loop IR after.
 func TestGolden(t *testing.T) {
 	x := te.Input("x", types.Of(types.F32, 4, 6, 5, 5))
@@ -63,6 +80,8 @@ func TestGolden(t *testing.T) {
 		"conv_blocked": conv("ABCD8b", "ABCD8a", "ABCD8b"),
 		// The rows and columns of pixels are walked as one.
 		"merged_axes": te.Compute("y", x.Type, func(i []expr.Expr) expr.Expr { return expr.Add(x.At(i...), bias.At(i[1])) }),
+		// Operands get stages of their own, and rows of scores whole vectors; what is in memory as rows is read there.
+		"attention": attention(),
 		// A transposed reader walks them apart.
 		"apart": te.Compute("y", x.Type, func(i []expr.Expr) expr.Expr { return expr.Add(x.At(i...), x.At(i[0], i[1], i[3], i[2])) }),
 		"gather_clamped": te.Compute("y", types.Of(types.F32, 3, 6, 5, 5), func(i []expr.Expr) expr.Expr {

@@ -146,8 +146,9 @@ func (a *attention) group() (*graph.Node, error) {
 	for _, v := range []*graph.Value{a.scores.In[0], a.scores.In[1], a.product.In[1]} {
 		t.views(v)
 	}
-	for _, n := range append([]*graph.Node{a.scores}, a.adjust...) {
-		t.copy(n)
+	t.copy(a.scores)
+	for _, n := range a.adjust {
+		t.adjust(n)
 	}
 	s := t.inside(a.softmax.In[0])
 	b := &builder{origin: a.softmax.Origin}
@@ -192,6 +193,17 @@ func (t *transplant) inside(v *graph.Value) *graph.Value {
 // copy adds a copy of n, which has one result.
 func (t *transplant) copy(n *graph.Node) {
 	t.add(n.Op, n.Attrs, n.Origin, n.Out[0], n.In...)
+}
+
+// adjust adds a copy of n, which changes scores. They go through exp, so that a division may be a product.
+func (t *transplant) adjust(n *graph.Node) {
+	if n.Op == ops.Divide && n.In[1].IsConst() && n.In[1].Const.Len() == 1 {
+		if c := inverse(n.In[1]); c != nil {
+			t.add(ops.Multiply, op.None{}, n.Origin, n.Out[0], n.In[0], c)
+			return
+		}
+	}
+	t.copy(n)
 }
 
 func (t *transplant) add(d *op.Def, attrs any, origin []string, out *graph.Value, in ...*graph.Value) {

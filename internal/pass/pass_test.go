@@ -168,8 +168,8 @@ func TestGolden(t *testing.T) {
 			%s0 = nn.matmul(%q, %k) {transpose_a=false, transpose_b=false} origin "scores" %s = where(%mask, %s0, @low) %w = nn.softmax(%s) {axis=3} origin "weights"
 			%y0 = nn.matmul(%w, %v) {transpose_a=false, transpose_b=false} origin "context" %y1 = transpose(%y0) {axes=[2,0,1,3]} %y = reshape(%y1) {new_shape=[5,16]} return %y }`},
 		{"attention_split", "FuseAttention", `graph main(%x: float32[2,6,12]) {
-			%a, %b, %c = split(%x) {axis=2, sizes=[4,4,4]}
-			%s = nn.matmul(%a, %b) {transpose_a=false, transpose_b=true} %w = nn.softmax(%s) {axis=2}
+			@scale = float32[]{1.5} %a, %b, %c = split(%x) {axis=2, sizes=[4,4,4]}
+			%s = nn.matmul(%a, %b) {transpose_a=false, transpose_b=true} %d = divide(%s, @scale) %w = nn.softmax(%d) {axis=2}
 			%y = nn.matmul(%w, %c) {transpose_a=false, transpose_b=false} return %y }`},
 		{"attention_weights_read", "FuseAttention", `graph main(%q: float32[6,4], %k: float32[4,6], %v: float32[6,4]) {
 			%s = nn.matmul(%q, %k) {transpose_a=false, transpose_b=false} %w = nn.softmax(%s) {axis=1}

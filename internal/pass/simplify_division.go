@@ -24,12 +24,19 @@ func simplifyDivisions(g *graph.Graph) {
 		}
 		readers := users[n.Out[0]]
 		rough := slices.ContainsFunc(readers, func(r *graph.Node) bool { return !slices.Contains(smooth, r.Op) })
-		inverse := float64(float32(1 / n.In[1].Const.Float(0)))
-		if len(readers) == 0 || rough || math.IsInf(inverse, 0) || math.Abs(inverse) < 0x1p-126 {
-			continue
+		if c := inverse(n.In[1]); c != nil && len(readers) > 0 && !rough {
+			n.Op, n.In = ops.Multiply, []*graph.Value{n.In[0], c}
 		}
-		c := tensor.NewOf(n.In[1].Type)
-		c.SetFloat(0, inverse)
-		n.Op, n.In = ops.Multiply, []*graph.Value{n.In[0], graph.NewConst("", c)}
 	}
+}
+
+// inverse is 1/c for a constant of one element, or nil where that is no normal number.
+func inverse(c *graph.Value) *graph.Value {
+	x := float64(float32(1 / c.Const.Float(0)))
+	if math.IsInf(x, 0) || !(math.Abs(x) >= 0x1p-126) {
+		return nil
+	}
+	t := tensor.NewOf(c.Type)
+	t.SetFloat(0, x)
+	return graph.NewConst("", t)
 }
