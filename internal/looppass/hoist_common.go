@@ -13,7 +13,7 @@ import (
 func commonGuard(q *loop.Seq) loop.Stmt {
 	var common map[string]expr.Expr
 	for _, s := range q.List {
-		if _, isHint := s.(*loop.Prefetch); isHint {
+		if isHint(s) {
 			continue // as well left out
 		}
 		cond, _, ok := onlyIf(s)
@@ -34,10 +34,10 @@ func commonGuard(q *loop.Seq) loop.Stmt {
 	var outside expr.Expr
 	list := make([]loop.Stmt, len(q.List))
 	for i, s := range q.List {
-		cond, body, ok := onlyIf(s)
-		if list[i] = s; !ok {
+		if list[i] = s; isHint(s) {
 			continue
 		}
+		cond, body, _ := onlyIf(s)
 		var rest, shared expr.Expr
 		for _, c := range arith.Conjuncts(cond) {
 			if common[expr.String(c)] != nil {

@@ -1,6 +1,8 @@
 package looppass
 
 import (
+	"slices"
+
 	"lathe/internal/arith"
 	"lathe/internal/expr"
 	"lathe/internal/loop"
@@ -62,9 +64,9 @@ func onlyIf(s loop.Stmt) (cond expr.Expr, body loop.Stmt, ok bool) {
 	if q, isSeq := s.(*loop.Seq); isSeq && len(q.List) == 1 {
 		return onlyIf(q.List[0])
 	} else if isSeq && len(q.List) > 1 {
-		if hint, isHint := q.List[0].(*loop.Prefetch); isHint {
+		if isHint(q.List[0]) {
 			cond, body, ok := onlyIf(&loop.Seq{List: q.List[1:]})
-			return cond, &loop.Seq{List: []loop.Stmt{hint, body}}, ok
+			return cond, &loop.Seq{List: []loop.Stmt{q.List[0], body}}, ok
 		}
 	}
 	if a, isAlloc := s.(*loop.Alloc); isAlloc {
@@ -79,6 +81,19 @@ func onlyIf(s loop.Stmt) (cond expr.Expr, body loop.Stmt, ok bool) {
 		return expr.And(i.Cond, c), b, true
 	}
 	return i.Cond, i.Then, true
+}
+
+// isHint reports whether s does nothing but prefetch, perhaps under conditions.
+func isHint(s loop.Stmt) bool {
+	switch s := s.(type) {
+	case *loop.Prefetch:
+		return true
+	case *loop.If:
+		return s.Else == nil && isHint(s.Then)
+	case *loop.Seq:
+		return !slices.ContainsFunc(s.List, func(t loop.Stmt) bool { return !isHint(t) })
+	}
+	return false
 }
 
 // reads reports whether a condition loads memory, which the loop may write.

@@ -1,0 +1,67 @@
+package compile
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"strings"
+	"testing"
+
+	"lathe/internal/graph"
+	"lathe/internal/ops"
+	"lathe/internal/types"
+)
+
+// TestInnerLoopsDoNotSpill: the tiles chosen for layers of common networks fit the registers of CPUs with 32 and 16 of
+// them. LLVM keeps a load too many alive here and there, with 16 registers in borders above all; a tile that does not fit
+// spills for every other multiply-add.
+func TestInnerLoopsDoNotSpill(t *testing.T) {
+	type layer struct{ in, out, kernel, stride, size int }
+	for cpu, most := range map[string]int{"znver5": 5, "core-avx2": 25} { // percent of the multiply-adds
+		tgt := resolve(t, "llvm -mcpu="+cpu)
+		for _, l := range []layer{
+			{64, 64, 3, 1, 56}, {64, 64, 3, 2, 56}, {64, 64, 3, 1, 14}, {64, 64, 3, 1, 7}, {64, 64, 5, 1, 14},
+			{64, 128, 1, 1, 56}, {128, 64, 1, 1, 14}, {128, 64, 1, 1, 7}, {64, 128, 1, 2, 28}, {96, 24, 1, 1, 28}, {3, 32, 3, 2, 64},
+		} {
+			t.Run(fmt.Sprintf("%s/%d_to_%d_by_%dx%d_stride_%d_on_%d", cpu, l.in, l.out, l.kernel, l.kernel, l.stride, l.size), func(t *testing.T) {
+				p := l.kernel / 2
+				a := ops.ConvAttrs{Strides: []int{l.stride, l.stride}, Padding: []int{p, p, p, p}, Dilation: []int{1, 1}, Groups: 1}
+				w := random(rand.New(rand.NewPCG(1, 12)), types.Of(types.F32, l.out, l.in, l.kernel, l.kernel))
+				g := &graph.Graph{Name: "main"}
+				n, err := g.Apply(ops.Conv2d, a, g.Input("x", types.Of(types.F32, 1, l.in, l.size, l.size)), graph.NewConst("w", w))
+				if err != nil {
+					t.Fatal(err)
+				}
+				g.Outputs = append(g.Outputs, n.Out...)
+				res, err := Compile(context.Background(), g, Options{Target: tgt, Level: 3, Workers: 2, Code: []string{"asm"}, Disabled: []string{"Winograd"}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if adds, spills := innerLoops(res.Code["asm"]); adds == 0 || spills*100 > adds*most {
+					t.Errorf("%d spills and reloads for %d multiply-adds", spills, adds)
+				}
+			})
+		}
+	}
+}
+
+var spill = regexp.MustCompile(`(16|32|64)-byte (Folded )?(Spill|Reload)`)
+
+// innerLoops counts the multiply-adds in innermost loops of assembly, and the vectors spilt and reloaded there.
+func innerLoops(asm string) (adds, spills int) {
+	inner := false
+	for line := range strings.SplitSeq(asm, "\n") {
+		switch {
+		case strings.HasPrefix(line, ".LBB") || strings.HasPrefix(line, "# %bb"):
+			inner = strings.Contains(line, "Inner Loop Header")
+		case strings.Contains(line, "Inner Loop Header"): // the comment of a label goes on
+			inner = true
+		case inner && spill.MatchString(line):
+			spills++
+		case inner && strings.Contains(line, "\tvfmadd"):
+			adds++
+		}
+	}
+	return adds, spills
+}
