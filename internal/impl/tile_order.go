@@ -91,7 +91,7 @@ func (k *kernel) operandBytes(out, acc, lane string, outer []string) (weights, p
 	for _, n := range outer {
 		for i, d := range k.depends(out, acc, n) {
 			if d {
-				bytes[i] /= k.s.Extent(n)
+				bytes[i] /= max(1, k.s.Extent(n))
 			}
 		}
 	}

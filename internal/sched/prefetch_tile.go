@@ -30,8 +30,8 @@ func (s *Schedule) PrefetchTile(block, buffer, tile, at string) error {
 		return fmt.Errorf("prefetch_tile %s: loop %q is not around it and around %q", block, tile, at)
 	}
 	turns, ok := expr.IntOf(f.Extent)
-	if !ok || !expr.IsInt(f.Min, 0) || f.Kind != loop.Serial {
-		return fmt.Errorf("prefetch_tile %s: %s is no serial loop of constant extent", block, at)
+	if !ok || turns < 1 || !expr.IsInt(f.Min, 0) || f.Kind != loop.Serial {
+		return fmt.Errorf("prefetch_tile %s: %s is no serial loop of constant extent 1 or more", block, at)
 	}
 	buf, flat, err := element(b, nest, buffer)
 	if err != nil {
