@@ -56,7 +56,7 @@ func TestAttention(t *testing.T) {
 		} {
 			t.Run(fmt.Sprintf("%dx%d/%+v", m.registers, m.bits, c), func(t *testing.T) {
 				text := attentionText(c.batch, c.heads, c.words, c.width, c.transposed, c.mask)
-				res, in, want := compileAttention(t, text, tgt, func(i int, x *tensor.Tensor) {})
+				res, in, want := compileAndEval(t, text, tgt, func(i int, x *tensor.Tensor) {})
 				if err := sameOutputs(res, in, want, 1, 2, 7); err != nil {
 					t.Error(err)
 				}
@@ -100,7 +100,7 @@ func TestAttentionExtremes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var last *tensor.Tensor
-			res, in, want := compileAttention(t, text, resolve(t, "llvm"), func(i int, x *tensor.Tensor) {
+			res, in, want := compileAndEval(t, text, resolve(t, "llvm"), func(i int, x *tensor.Tensor) {
 				if i == 1 {
 					fill(last, x)
 				}
@@ -120,8 +120,8 @@ func TestAttentionExtremes(t *testing.T) {
 	}
 }
 
-// compileAttention compiles a graph for random operands, which change may change, and evaluates it.
-func compileAttention(t *testing.T, text string, tgt *target.Target, change func(int, *tensor.Tensor)) (*Result, []*tensor.Tensor, []*tensor.Tensor) {
+// compileAndEval compiles a graph for random operands, which change may change, and evaluates it.
+func compileAndEval(t *testing.T, text string, tgt *target.Target, change func(int, *tensor.Tensor)) (*Result, []*tensor.Tensor, []*tensor.Tensor) {
 	t.Helper()
 	g, err := graph.Parse(text, ops.Lookup, nil)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"lathe/internal/looppass"
 	"lathe/internal/lower"
 	"lathe/internal/pipeline"
+	"lathe/internal/target"
 	"lathe/internal/te"
 	"lathe/internal/types"
 )
@@ -245,6 +246,9 @@ func (k *kernel) schedule(cpu impl.CPU, user map[*graph.Value]bool) error {
 // build takes a scheduled k through the loop passes and writes its code.
 func (c *compiler) build(k *kernel, cpu impl.CPU) error {
 	f := k.plan.Schedule.Func
+	if err := c.supported(f); err != nil {
+		return err
+	}
 	dumped := k.dump.loop("schedule", f)
 	err := pipeline.Run(looppass.Table, f, pipeline.Options[*loop.Func]{
 		StopAt: k.dump.Stop,
@@ -271,6 +275,19 @@ func (c *compiler) build(k *kernel, cpu impl.CPU) error {
 	code, err := llvm.Emit(f, llvm.Options{Symbol: symbolMark, VectorBits: cpu.VectorBits, Target: c.Target})
 	k.code = code
 	return err
+}
+
+// supported refuses element types that the target computes with only by calls to a library, which a package has not.
+func (c *compiler) supported(f *loop.Func) error {
+	if c.Target.Arch != target.X86 || c.Target.Has("f16c") {
+		return nil
+	}
+	for _, b := range f.Params {
+		if b.DType == types.F16 {
+			return fmt.Errorf("float16 needs a processor with F16C, which %s is not (use -mcpu=x86-64-v3 or add -mattr=+f16c)", c.Target.CPU)
+		}
+	}
+	return nil
 }
 
 // symbolMark stands for the function's name while texts are compared.

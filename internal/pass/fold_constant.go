@@ -62,15 +62,22 @@ func foldNode(g *graph.Graph, n *graph.Node) error {
 	for i, o := range n.Out {
 		v := graph.NewConst(o.Name, vals[i])
 		v.Type.Layout = o.Type.Layout
-		if slices.Contains(g.Outputs, o) { // which some kernel has to write
-			c, err := g.Apply(ops.Copy, op.None{}, v)
-			if err != nil {
-				return fmt.Errorf("node %q: %w", n.Origin, err)
-			}
-			c.Origin = n.Origin
-			v = c.Out[0]
-		}
+		output, name := slices.Contains(g.Outputs, o), o.Name
 		g.Replace(o, v)
+		if !output {
+			continue
+		}
+		c, err := g.Apply(ops.Copy, op.None{}, v) // some kernel has to write it
+		if err != nil {
+			return fmt.Errorf("node %q: %w", n.Origin, err)
+		}
+		c.Origin = n.Origin
+		c.Out[0].Name, v.Name = name, ""
+		for j, u := range g.Outputs {
+			if u == v {
+				g.Outputs[j] = c.Out[0]
+			}
+		}
 	}
 	return nil
 }

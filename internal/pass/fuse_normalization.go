@@ -73,7 +73,7 @@ func (f *normFusion) match(n *graph.Node) (*normalization, bool) {
 			}
 		}
 	}
-	if radicand == nil || !plainFloat(d.Type) {
+	if radicand == nil || !plainFloat(d.Type) || !slices.Equal(n.Out[0].Type.Shape, d.Type.Shape) {
 		return nil, false
 	}
 	r := &normalization{def: ops.RMSNorm, last: n}

@@ -80,7 +80,7 @@ func (m *channelMoves) rewrite() {
 				continue
 			}
 			w := m.views[v]
-			if w == nil || moves || !chosen[w.refs[0].from] {
+			if w == nil || moves || len(w.refs) == 0 || !chosen[w.refs[0].from] {
 				continue
 			}
 			parts, table := m.table(w)

@@ -247,14 +247,8 @@ func (e *emitter) unary(fn expr.Fn, a value) value {
 		return e.arith("xor", a, e.splat(constInt(map[bool]int64{true: 1, false: -1}[a.t == types.Bool], a.t), a.lanes))
 	case expr.FnSqrt:
 		return e.call("sqrt", a)
-	case expr.FnFloor:
-		return e.call("floor", a)
-	case expr.FnCeil:
-		return e.call("ceil", a)
-	case expr.FnTrunc:
-		return e.call("trunc", a)
-	case expr.FnRound:
-		return e.call("roundeven", a)
+	case expr.FnFloor, expr.FnCeil, expr.FnTrunc, expr.FnRound:
+		return e.round(fn, a)
 	case expr.FnIsNaN:
 		return value{t: types.Bool, lanes: a.lanes, s: e.temp("fcmp uno %s, %s", a, a.s)}
 	case expr.FnIsInf:

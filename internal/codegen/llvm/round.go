@@ -1,0 +1,47 @@
+package llvm
+
+import (
+	"lathe/internal/expr"
+	"lathe/internal/target"
+	"lathe/internal/types"
+)
+
+// roundings are LLVM's names of the functions that round to an integer.
+var roundings = map[expr.Fn]string{expr.FnFloor: "floor", expr.FnCeil: "ceil", expr.FnTrunc: "trunc", expr.FnRound: "roundeven"}
+
+// round emits a function that rounds x to an integer. On x86 before SSE4.1 LLVM would call the C library for it, which a
+// package has not: there the sum of |x| and 2^23 (2^52 for float64) rounds to nearest even, because its last bit counts
+// units, and one step corrects the direction. From that number on x is an integer already; infinities and NaN stay.
+//
+//	floor(x) = t - (t > x ? 1 : 0)  with  t = copysign((|x| + 2^23) - 2^23, x)
+func (e *emitter) round(fn expr.Fn, x value) value {
+	if e.target == nil || e.target.Arch != target.X86 || e.target.Has("sse4.1") {
+		return e.call(roundings[fn], x)
+	}
+	bits := 23
+	if x.t == types.F64 {
+		bits = 52
+	}
+	number := func(v float64) value { return e.splat(constFloat(v, x.t), x.lanes) }
+	large := number(float64(int64(1) << bits))
+	size := e.call("fabs", x)
+	t := e.arith("fsub", e.arith("fadd", size, large), large)
+	step := func(t, from value, op, when string) value {
+		c := e.temp("fcmp %s %s, %s", when, t, from.s)
+		one := value{t: x.t, lanes: x.lanes}
+		cond := value{t: types.Bool, lanes: x.lanes, s: c}
+		one.s = e.temp("select %s, %s, %s", cond, number(1), number(0))
+		return e.arith(op, t, one)
+	}
+	switch fn {
+	case expr.FnTrunc:
+		t = step(t, size, "fsub", "ogt")
+	case expr.FnFloor:
+		t = step(e.call("copysign", t, x), x, "fsub", "ogt")
+	case expr.FnCeil:
+		t = step(e.call("copysign", t, x), x, "fadd", "olt")
+	}
+	t = e.call("copysign", t, x)
+	small := value{t: types.Bool, lanes: x.lanes, s: e.temp("fcmp olt %s, %s", size, large.s)}
+	return value{t: x.t, lanes: x.lanes, s: e.temp("select %s, %s, %s", small, t, x)}
+}
