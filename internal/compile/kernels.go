@@ -15,7 +15,6 @@ import (
 	"lathe/internal/looppass"
 	"lathe/internal/lower"
 	"lathe/internal/pipeline"
-	"lathe/internal/target"
 	"lathe/internal/te"
 	"lathe/internal/types"
 )
@@ -38,7 +37,7 @@ type kernel struct {
 
 // makeKernels lowers, schedules and emits every group.
 func (c *compiler) makeKernels() error {
-	cpu := impl.CPU{VectorBits: c.Target.VectorBits, Registers: c.Target.VectorRegs, L1: c.Target.L1, L2: c.Target.L2, Dot: c.Target.HasDot}
+	cpu := impl.CPUOf(c.Target)
 	names := map[string]int{}
 	for _, n := range c.graph.Nodes {
 		if len(n.Sub) != 1 {
@@ -246,9 +245,6 @@ func (k *kernel) schedule(cpu impl.CPU, user map[*graph.Value]bool) error {
 // build takes a scheduled k through the loop passes and writes its code.
 func (c *compiler) build(k *kernel, cpu impl.CPU) error {
 	f := k.plan.Schedule.Func
-	if err := c.supported(f); err != nil {
-		return err
-	}
 	dumped := k.dump.loop("schedule", f)
 	err := pipeline.Run(looppass.Table, f, pipeline.Options[*loop.Func]{
 		StopAt: k.dump.Stop,
@@ -265,29 +261,10 @@ func (c *compiler) build(k *kernel, cpu impl.CPU) error {
 	if err != nil {
 		return fmt.Errorf("%w\nschedule:\n%s", err, k.plan.Schedule)
 	}
-	k.serial = true
-	loop.Walk(f.Body, func(s loop.Stmt) bool {
-		if l, ok := s.(*loop.For); ok && l.Kind == loop.Parallel {
-			k.serial = false
-		}
-		return k.serial
-	})
+	k.serial = !loop.Divided(f.Body)
 	code, err := llvm.Emit(f, llvm.Options{Symbol: symbolMark, VectorBits: cpu.VectorBits, Target: c.Target})
 	k.code = code
 	return err
-}
-
-// supported refuses element types that the target computes with only by calls to a library, which a package has not.
-func (c *compiler) supported(f *loop.Func) error {
-	if c.Target.Arch != target.X86 || c.Target.Has("f16c") {
-		return nil
-	}
-	for _, b := range f.Params {
-		if b.DType == types.F16 {
-			return fmt.Errorf("float16 needs a processor with F16C, which %s is not (use -mcpu=x86-64-v3 or add -mattr=+f16c)", c.Target.CPU)
-		}
-	}
-	return nil
 }
 
 // symbolMark stands for the function's name while texts are compared.

@@ -1,5 +1,7 @@
 package expr
 
+import "lathe/internal/types"
+
 // Children returns the direct operands of e.
 func Children(e Expr) []Expr {
 	switch e := e.(type) {
@@ -122,4 +124,23 @@ func Loads(e Expr, f func(*Load)) {
 		}
 		return true
 	})
+}
+
+// Operations counts the arithmetic on floats and integers in e: comparisons and index arithmetic count for nothing.
+func Operations(e Expr) int {
+	n := 0
+	Walk(e, func(x Expr) bool {
+		switch x := x.(type) {
+		case *Load:
+			return false
+		case *Binary:
+			if x.DType() != types.Bool && x.DType() != types.I64 {
+				n++
+			}
+		case *Unary:
+			n++
+		}
+		return true
+	})
+	return n
 }

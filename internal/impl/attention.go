@@ -143,12 +143,3 @@ func (a *attentionKernel) columns(name string, vecs, lanes int) (tile string, un
 	tile, in, err := a.s.Split(vec, min(vecs, a.s.Extent(vec)))
 	return tile, []string{in}, lane, err
 }
-
-func (a *attentionKernel) unrollTile(unrolled []string, lane string) error {
-	for _, n := range unrolled {
-		if err := a.s.Unroll(n); err != nil {
-			return err
-		}
-	}
-	return a.s.Vectorize(lane)
-}

@@ -1,8 +1,6 @@
 package impl
 
-import (
-	"slices"
-)
+import "slices"
 
 // parallelWork is the number of scalar operations from which on a second worker pays for its barrier.
 const parallelWork = 20000
@@ -122,10 +120,10 @@ func (k *kernel) periods(name string) []int {
 			if i < 0 {
 				continue
 			}
-			s, linear := a.stride(v)
+			s, nonlinear := a.at.Coef(v) // in elements, also where an access takes several
 			period := int(max(s, -s)) * n
 			switch {
-			case !linear, list[i] > 0 && period > 0 && list[i] != period:
+			case nonlinear, list[i] > 0 && period > 0 && list[i] != period:
 				list[i] = Scattered
 			case list[i] == Whole:
 				list[i] = period

@@ -73,6 +73,3 @@ func HasExtern(d *op.Def) bool {
 func Implemented(d *op.Def) bool {
 	return HasExtern(d) || d.Compute != nil
 }
-
-// channelBlocks4 is the layout of N,C,H,W data with channels in blocks of n.
-func channelBlocks4(n int) string { return fmt.Sprintf("ABCD%db", n) }

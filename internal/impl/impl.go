@@ -10,6 +10,7 @@ import (
 	"lathe/internal/loop"
 	"lathe/internal/lower"
 	"lathe/internal/sched"
+	"lathe/internal/target"
 )
 
 // A CPU is what schedules depend on.
@@ -18,6 +19,11 @@ type CPU struct {
 	Registers  int  // number of vector registers
 	Dot        bool // a dot product is one instruction
 	L1, L2     int  // bytes of data cache of one core
+}
+
+// CPUOf describes the cores of a target.
+func CPUOf(t *target.Target) CPU {
+	return CPU{VectorBits: t.VectorBits, Registers: t.VectorRegs, Dot: t.HasDot, L1: t.L1, L2: t.L2}
 }
 
 // Lanes is the number of elements of a vector register.

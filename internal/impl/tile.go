@@ -145,15 +145,11 @@ func (k *kernel) applyTile(out, acc, lane, vecLoop, panels string, axes []string
 	}
 	at := outer[len(outer)-1]
 	rolled := k.rolled(out, t.Lines*t.Rows*t.Vecs)
-	for _, n := range inner {
-		if rolled {
-			break
-		}
-		if err := k.s.Unroll(n); err != nil {
-			return "", nil, err
-		}
+	unrolled := inner
+	if rolled {
+		unrolled = nil
 	}
-	if err := k.s.Vectorize(lane); err != nil {
+	if err := k.unrollTile(unrolled, lane); err != nil {
 		return "", nil, err
 	}
 	if err := k.s.ComputeAt(acc, at, loop.Reg); err != nil {
@@ -178,4 +174,14 @@ func (k *kernel) splitTile(name string, size int) (outer, inner string, err erro
 		return name, "", nil
 	}
 	return k.s.Split(name, size)
+}
+
+// unrollTile unrolls the loops of a tile of vectors, of which lane runs over the elements of one.
+func (k *kernel) unrollTile(unrolled []string, lane string) error {
+	for _, n := range unrolled {
+		if err := k.s.Unroll(n); err != nil {
+			return err
+		}
+	}
+	return k.s.Vectorize(lane)
 }

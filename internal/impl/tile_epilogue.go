@@ -39,14 +39,5 @@ func (k *kernel) leaveRegisters(out, acc string, lanes int) error {
 		}
 		loops = append(slices.Clone(loops[:last]), o, i)
 	}
-	for i, n := range loops {
-		set := k.s.Unroll
-		if i == len(loops)-1 {
-			set = k.s.Vectorize
-		}
-		if err := set(n); err != nil {
-			return err
-		}
-	}
-	return nil
+	return k.unrollTile(loops[:len(loops)-1], loops[len(loops)-1])
 }

@@ -17,7 +17,7 @@ func winogradInput(attrs any, in, out []types.Tensor) (*loop.Func, bool, error) 
 	}
 	x, y := param("data", types.F32, in[0].Dims()...), param("y", types.F32, out[0].Dims()...)
 	d, ok := tiledDataOf(y, out[0])
-	if !ok || in[0].Layout != types.Layout(channelBlocks4(d.lanes)) {
+	if !ok || in[0].Layout != types.ChannelBlocks(4, d.lanes) {
 		return nil, false, nil
 	}
 	t := newInputTransform(w, a, x, in[0].Shape, d)

@@ -52,7 +52,7 @@ func winogradConv(a Anchor) (*Loops, error) {
 	attrs := a.Attrs.(ops.WinogradInputAttrs)
 	w, err := ops.WinogradOf(attrs.TileSize)
 	lanes := a.CPU.Lanes(4)
-	if err != nil || a.In[0].Layout != types.Layout(channelBlocks4(lanes)) || a.In[0].Shape[1]%lanes != 0 {
+	if err != nil || a.In[0].Layout != types.ChannelBlocks(4, lanes) || a.In[0].Shape[1]%lanes != 0 {
 		return nil, err
 	}
 	x := param("x", types.F32, a.In[0].Dims()...)
@@ -111,7 +111,7 @@ func newProduct(a Anchor, tile int, d tiledData) (p product, ok bool, err error)
 	}
 	u := a.In[1]
 	panel := u.Layout.BlockOf(1, 3)
-	if panel == 0 || panel%d.lanes != 0 || u.Shape[1]%panel != 0 || u.Layout != WinogradWeightLayout(panel) || a.Out.Layout != types.Layout(channelBlocks4(d.lanes)) {
+	if panel == 0 || panel%d.lanes != 0 || u.Shape[1]%panel != 0 || u.Layout != WinogradWeightLayout(panel) || a.Out.Layout != types.ChannelBlocks(4, d.lanes) {
 		return p, false, nil
 	}
 	height, width := a.Out.Shape[2], a.Out.Shape[3]

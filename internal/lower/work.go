@@ -119,21 +119,7 @@ func factors(s *loop.Store) (types.DType, bool) {
 }
 
 func (c *counter) expr(e expr.Expr, runs float64) float64 {
-	n := 0.0
-	expr.Walk(e, func(e expr.Expr) bool {
-		switch e := e.(type) {
-		case *expr.Load:
-			return false
-		case *expr.Binary:
-			if e.DType() != types.Bool && e.DType() != types.I64 {
-				n++
-			}
-		case *expr.Unary:
-			n++
-		}
-		return true
-	})
-	return n * runs
+	return float64(expr.Operations(e)) * runs
 }
 
 // Touched is about how many bytes of parameter i the kernel reads or writes: all of it, or what its loads can reach where

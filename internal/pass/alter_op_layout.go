@@ -59,19 +59,10 @@ type transform struct {
 	to types.Layout
 }
 
-// channelBlocks is the layout with axis 1 in blocks: NCHW8c for rank 4.
-func channelBlocks(rank, block int) types.Layout {
-	s := ""
-	for i := range rank {
-		s += string(rune('A' + i))
-	}
-	return types.Layout(fmt.Sprintf("%s%db", s, block))
-}
-
 // channelLayout is the layout of activations: channels in blocks of a vector, or last where that was asked for.
 func (l *layouts) channelLayout(rank int) types.Layout {
 	if !l.last {
-		return channelBlocks(rank, l.lanes)
+		return types.ChannelBlocks(rank, l.lanes)
 	}
 	axes := plainAxes(rank)
 	return types.Layout(axes[:1] + axes[2:] + axes[1:2])
@@ -192,14 +183,7 @@ func (l *layouts) conv(n *graph.Node) {
 	if in%l.lanes == 0 {
 		l.want(n, 0, blocked)
 	}
-	// A row of the tile is a pixel: all pixels of a 1x1 convolution are one row, see lower's collapse.
-	lines, rows := 1, y.Shape[rank-1]
-	if rank > 3 {
-		lines = y.Shape[rank-2]
-	}
-	if pointwise := types.Count(w.Shape[2:]) == 1 && slices.Max(a.Strides) == 1; pointwise && types.Count(x.Shape[2:]) == types.Count(y.Shape[2:]) {
-		lines, rows = 1, types.Count(y.Shape[2:])
-	}
+	lines, rows := pixels(a, x, w, y)
 	vecs := (out/a.Groups + l.lanes - 1) / l.lanes
 	t := impl.ChooseTile2D(lines, rows, vecs, l.Target.VectorRegs, 0, true)
 	weights := plainAxes(rank)
@@ -208,6 +192,19 @@ func (l *layouts) conv(n *graph.Node) {
 	}
 	l.want(n, 1, types.Layout(fmt.Sprintf("%s%da", weights, t.Vecs*l.lanes)))
 	n.Out[0].Type.Layout = blocked
+}
+
+// pixels is the image of a convolution as lines of the rows of a tile: all pixels of a 1x1 convolution are one line, see
+// lower's collapse.
+func pixels(a ops.ConvAttrs, x, w, y types.Tensor) (lines, rows int) {
+	rank := len(y.Shape)
+	if types.Count(w.Shape[2:]) == 1 && slices.Max(a.Strides) == 1 && types.Count(x.Shape[2:]) == types.Count(y.Shape[2:]) {
+		return 1, types.Count(y.Shape[2:])
+	}
+	if rank > 3 {
+		return y.Shape[rank-2], y.Shape[rank-1]
+	}
+	return 1, y.Shape[rank-1]
 }
 
 func plainAxes(rank int) string {

@@ -2,7 +2,6 @@ package pass
 
 import (
 	"fmt"
-	"slices"
 
 	"lathe/internal/graph"
 	"lathe/internal/impl"
@@ -33,12 +32,9 @@ func (l *layouts) dotConv(n *graph.Node) {
 	if in >= l.lanes {
 		l.want(n, 0, blocked)
 	} else {
-		l.want(n, 0, channelBlocks(rank, (in+impl.DotWidth-1)/impl.DotWidth*impl.DotWidth))
+		l.want(n, 0, types.ChannelBlocks(rank, (in+impl.DotWidth-1)/impl.DotWidth*impl.DotWidth))
 	}
-	rows := y.Shape[rank-1]
-	if pointwise := types.Count(w.Shape[2:]) == 1 && slices.Max(a.Strides) == 1; pointwise && types.Count(x.Shape[2:]) == types.Count(y.Shape[2:]) {
-		rows = types.Count(y.Shape[2:])
-	}
+	_, rows := pixels(a, x, w, y)
 	t := impl.ChooseTile(rows, (out/a.Groups+l.lanes-1)/l.lanes, impl.DotRegisters(l.Target.VectorRegs, l.Target.HasDot), 0, true)
 	axes := plainAxes(rank)
 	l.want(n, 2, types.Layout(fmt.Sprintf("%s%s%s%da%db", axes[:1], axes[2:], axes[1:2], t.Vecs*l.lanes, impl.DotWidth)))

@@ -10,8 +10,7 @@ import (
 )
 
 // foldScaleAxis moves a per-channel scale after a convolution into its weights and bias:
-// multiply(conv(x, w, b), s) becomes conv(x, w*s, b*s), and so through an added per-channel constant. A scale before a
-// convolution goes into its weights too.
+// multiply(conv(x, w, b), s) becomes conv(x, w*s, b*s). A scale before a convolution goes into its weights too.
 func foldScaleAxis(c *Context) error {
 	foldScaleForward(c.Graph)
 	users := c.Graph.Users()

@@ -17,12 +17,11 @@ import (
 // The views through which Q, K and V are read (slices, reshapes, transposes) and a transpose of the result that keeps its
 // last axis become part of the group.
 func fuseAttention(c *Context) error {
-	f := &attentionFusion{g: c.Graph, outs: map[*graph.Value]bool{}}
+	f := &attentionFusion{g: c.Graph, users: c.Graph.Users(), outs: map[*graph.Value]bool{}}
 	for _, o := range c.Graph.Outputs {
 		f.outs[o] = true
 	}
 	for i := 0; i < len(f.g.Nodes); i++ {
-		f.users = f.g.Users()
 		a, ok := f.match(f.g.Nodes[i])
 		if !ok {
 			continue
@@ -40,6 +39,7 @@ func fuseAttention(c *Context) error {
 			f.outs[group.Out[0]] = true
 		}
 		f.g.DeadCode()
+		f.users = f.g.Users()
 		i = slices.Index(f.g.Nodes, group)
 	}
 	return nil

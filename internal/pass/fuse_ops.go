@@ -9,8 +9,9 @@ import (
 )
 
 // fuseOps partitions the graph into groups. A group is a heavy node or a reduction with the elementwise nodes after it,
-// or a chain of elementwise and injective nodes; the look-up of channels that a convolution reads belongs to it. A node joins the group of its readers when they are all in one group
-// that still takes it. At -O0 every node is a group of its own.
+// or a chain of elementwise and injective nodes; the look-up of channels that a convolution reads belongs to it. A node
+// joins the group of its readers when they are all in one group that still takes it. At -O0 every node is a group of its
+// own.
 //
 //	conv2d → add → relu             becomes   group { conv2d; add; relu }
 //	conv2d → {sigmoid →} multiply   becomes   group { conv2d; sigmoid; multiply }

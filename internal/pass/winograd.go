@@ -7,7 +7,6 @@ import (
 	"lathe/internal/impl"
 	"lathe/internal/op"
 	"lathe/internal/ops"
-	"lathe/internal/target"
 	"lathe/internal/types"
 )
 
@@ -24,7 +23,7 @@ func winograd(c *Context) error {
 		conv, ok := winogradConv(n)
 		var choice impl.WinogradChoice
 		if ok {
-			choice = conv.Choose(cpuOf(c.Target))
+			choice = conv.Choose(impl.CPUOf(c.Target))
 		}
 		if choice.Tile == 0 {
 			n.Why = choice.Why
@@ -40,10 +39,6 @@ func winograd(c *Context) error {
 	}
 	c.Graph.Nodes = g.Nodes
 	return nil
-}
-
-func cpuOf(t *target.Target) impl.CPU {
-	return impl.CPU{VectorBits: t.VectorBits, Registers: t.VectorRegs, L1: t.L1, L2: t.L2}
 }
 
 // winogradConv describes a convolution that may be computed so.
@@ -88,8 +83,8 @@ func winogradNodes(g *graph.Graph, n *graph.Node, c impl.WinogradChoice) (*graph
 
 // winogradInput gives data channels in blocks of a vector and its tiles in groups of the rows of a register tile.
 func (l *layouts) winogradInput(n *graph.Node) {
-	l.want(n, 0, channelBlocks(4, l.lanes))
-	for _, u := range l.Graph.Users()[n.Out[0]] {
+	l.want(n, 0, types.ChannelBlocks(4, l.lanes))
+	for _, u := range l.users[n.Out[0]] {
 		rows := l.winogradTile(n.Out[0].Type.Shape[2], u.In[1].Type).Rows
 		n.Out[0].Type.Layout = impl.WinogradDataLayout(rows, l.lanes)
 	}
@@ -102,7 +97,7 @@ func (l *layouts) winogradProduct(n *graph.Node) {
 
 // winogradConv is winogradInput and winogradProduct in one.
 func (l *layouts) winogradConv(n *graph.Node) {
-	l.want(n, 0, channelBlocks(4, l.lanes))
+	l.want(n, 0, types.ChannelBlocks(4, l.lanes))
 	y := n.Out[0].Type.Shape
 	w, err := ops.WinogradOf(n.Attrs.(ops.WinogradInputAttrs).TileSize)
 	if err != nil {
@@ -113,9 +108,9 @@ func (l *layouts) winogradConv(n *graph.Node) {
 
 func (l *layouts) winogradOutput(n *graph.Node, tiles int) {
 	l.want(n, 1, impl.WinogradWeightLayout(l.winogradTile(tiles, n.In[1].Type).Vecs*l.lanes))
-	n.Out[0].Type.Layout = channelBlocks(4, l.lanes)
+	n.Out[0].Type.Layout = types.ChannelBlocks(4, l.lanes)
 }
 
 func (l *layouts) winogradTile(tiles int, weight types.Tensor) impl.Tile {
-	return impl.WinogradTile(tiles, (weight.Shape[1]+l.lanes-1)/l.lanes, cpuOf(l.Target))
+	return impl.WinogradTile(tiles, (weight.Shape[1]+l.lanes-1)/l.lanes, impl.CPUOf(l.Target))
 }

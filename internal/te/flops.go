@@ -19,20 +19,7 @@ func (s *Stage) Flops() float64 {
 	if s.Combine != None {
 		ops++
 	}
-	expr.Walk(s.Body, func(e expr.Expr) bool {
-		switch e := e.(type) {
-		case *expr.Load:
-			return false
-		case *expr.Binary:
-			if e.DType() != types.Bool && e.DType() != types.I64 {
-				ops++
-			}
-		case *expr.Unary:
-			ops++
-		}
-		return true
-	})
-	return points * ops
+	return points * (ops + float64(expr.Operations(s.Body)))
 }
 
 // Multiplies returns the element type of the factors when s sums products: the widest type that is loaded for them.

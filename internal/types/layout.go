@@ -166,3 +166,12 @@ func (l Layout) Named(logical string) string {
 		return c
 	}, string(l))
 }
+
+// ChannelBlocks is the layout with axis 1 in blocks: NCHW8c for rank 4.
+func ChannelBlocks(rank, block int) Layout {
+	s := ""
+	for i := range rank {
+		s += string(rune('A' + i))
+	}
+	return Layout(fmt.Sprintf("%s%db", s, block))
+}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"lathe/internal/expr"
+	"lathe/internal/target"
 	"lathe/internal/types"
 )
 
@@ -32,6 +33,10 @@ func (e *emitter) cast(to types.DType, a value) value {
 	case to == types.F16 && from != types.F32:
 		return e.cast(to, e.cast(types.F32, a))
 	case from.IsFloat() && to.IsFloat():
+		if (from == types.F16 || to == types.F16) && e.target != nil && e.target.Arch == target.X86 && !e.target.Has("f16c") {
+			// LLVM calls a library for it, which a package has not.
+			fail("float16 needs a processor with F16C, which %s is not (use -mcpu=x86-64-v3 or add -mattr=+f16c)", e.target.CPU)
+		}
 		if from.Size() < to.Size() {
 			return conv("fpext")
 		}

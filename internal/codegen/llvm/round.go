@@ -27,11 +27,7 @@ func (e *emitter) round(fn expr.Fn, x value) value {
 	size := e.call("fabs", x)
 	t := e.arith("fsub", e.arith("fadd", size, large), large)
 	step := func(t, from value, op, when string) value {
-		c := e.temp("fcmp %s %s, %s", when, t, from.s)
-		one := value{t: x.t, lanes: x.lanes}
-		cond := value{t: types.Bool, lanes: x.lanes, s: c}
-		one.s = e.temp("select %s, %s, %s", cond, number(1), number(0))
-		return e.arith(op, t, one)
+		return e.arith(op, t, e.choose(e.floatCompare(when, t, from), number(1), number(0)))
 	}
 	switch fn {
 	case expr.FnTrunc:
@@ -42,6 +38,5 @@ func (e *emitter) round(fn expr.Fn, x value) value {
 		t = step(e.call("copysign", t, x), x, "fadd", "olt")
 	}
 	t = e.call("copysign", t, x)
-	small := value{t: types.Bool, lanes: x.lanes, s: e.temp("fcmp olt %s, %s", size, large.s)}
-	return value{t: x.t, lanes: x.lanes, s: e.temp("select %s, %s, %s", small, t, x)}
+	return e.choose(e.floatCompare("olt", size, large), t, x)
 }
