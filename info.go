@@ -3,6 +3,7 @@ package lathe
 import (
 	"runtime/debug"
 
+	"lathe/internal/compile"
 	"lathe/internal/impl"
 	"lathe/internal/looppass"
 	"lathe/internal/ops"
@@ -34,6 +35,15 @@ func Passes() []PassInfo {
 	}
 	for _, p := range looppass.Table {
 		list = append(list, PassInfo{Name: p.Name, Phase: "loop", Level: p.Level, Required: p.Required, Doc: p.Doc})
+	}
+	return list
+}
+
+// Formats lists the forms in which a compiled model leaves the compiler; the first is the default.
+func Formats() []FormatInfo {
+	var list []FormatInfo
+	for _, f := range compile.Formats {
+		list = append(list, FormatInfo{Name: f.Name, Doc: f.Doc})
 	}
 	return list
 }

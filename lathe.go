@@ -68,7 +68,7 @@ func (o CompileOptions) resolve() (compile.Options, error) {
 		workers = goruntime.GOMAXPROCS(0)
 	}
 	return compile.Options{
-		Target: t, Level: o.OptLevel, Disabled: o.DisabledPasses, Module: o.ModuleName, Workers: workers, Version: version,
+		Target: t, Level: o.OptLevel, Disabled: o.DisabledPasses, Module: o.ModuleName, Format: o.Format, Workers: workers, Version: version,
 		Layouts: o.DesiredLayout, Code: o.DumpCode, PrintBefore: o.PrintIRBefore, PrintAfter: o.PrintIRAfter, IR: o.IROut,
 		Times: o.PrintPassTimes, Progress: o.Progress, Debug: debug,
 	}, nil

@@ -16,6 +16,7 @@ type CompileOptions struct {
 	DisabledPasses []string  // names from Passes
 	DesiredLayout  []string  // layouts of convolutions, such as "NHWC"; empty = chosen by the compiler
 	ModuleName     string    // part of the exported symbol; "" = "default"
+	Format         string    // a name from Formats; "" = the first
 	DumpCode       []string  // formats for Package.Code: relay, tir, ll, asm
 	PrintPassTimes io.Writer // gets the time of each pass; may be nil
 	PrintIRBefore  []string  // names from Passes
@@ -75,6 +76,9 @@ type PassInfo struct {
 	Required bool   // cannot be disabled
 	Doc      string
 }
+
+// FormatInfo describes a form in which a compiled model leaves the compiler.
+type FormatInfo struct{ Name, Doc string }
 
 // OpInfo describes an operator of the graph level.
 type OpInfo struct {

@@ -11,26 +11,8 @@ import (
 	"lathe/internal/bundle"
 )
 
-// Byte offsets in the run context and sizes, as the generated code has them.
-const (
-	ctxABI           = 0
-	ctxSizeField     = 4
-	ctxInputs        = 8
-	ctxOutputs       = 16
-	ctxParams        = 24
-	ctxWorkspace     = 32
-	ctxScratch       = 40
-	ctxScratchStride = 48
-	ctxBarrier       = 56
-	ctxSymbols       = 64
-	ctxStatus        = 72
-	ctxSpin          = 76
-	ctxWait          = 80
-	ctxWake          = 88
-	ctxUser          = 104
-	ctxSize          = 112
-	barrierSize      = 192
-)
+// ctx is the layout of the run context: the runtime builds for 64-bit machines only.
+var ctx = bundle.ContextOf(8)
 
 // cacheLine separates what different workers write; the context's parts and all tensors start at a multiple of it.
 const cacheLine = 64
@@ -75,8 +57,8 @@ func newMemory(info *Info, params []bundle.Param, workers int, oversubscribed bo
 	var l layout
 	var err error
 	m := &memory{bindings: make([]binding, len(info.Inputs))}
-	l.take(ctxSize)
-	barrier := l.take(barrierSize)
+	l.take(ctx.Size)
+	barrier := l.take(bundle.BarrierSize)
 	m.inTable = l.take(8 * len(info.Inputs))
 	outTable := l.take(8 * len(info.Outputs))
 	paramTable := l.take(8 * len(params))
@@ -94,22 +76,22 @@ func newMemory(info *Info, params []bundle.Param, workers int, oversubscribed bo
 	if m.b, err = unix.Mmap(-1, 0, l.end, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS); err != nil {
 		return nil, fmt.Errorf("no memory for the model: %d bytes for tensors, work space and scratch: %w", l.end, err)
 	}
-	m.u32(ctxABI, bundle.ABIVersion)
-	m.u32(ctxSizeField, ctxSize)
-	m.pointer(ctxInputs, m.inTable)
-	m.pointer(ctxOutputs, outTable)
-	m.pointer(ctxParams, paramTable)
-	m.pointer(ctxWorkspace, workspace)
-	m.pointer(ctxScratch, scratch)
-	m.u64(ctxScratchStride, uint64(stride))
-	m.pointer(ctxBarrier, barrier)
-	m.pointer(ctxSymbols, m.symbols)
+	m.u32(ctx.ABI, bundle.ABIVersion)
+	m.u32(ctx.Bytes, uint32(ctx.Size))
+	m.pointer(ctx.Inputs, m.inTable)
+	m.pointer(ctx.Outputs, outTable)
+	m.pointer(ctx.Params, paramTable)
+	m.pointer(ctx.Workspace, workspace)
+	m.pointer(ctx.Scratch, scratch)
+	m.u64(ctx.ScratchStride, uint64(stride))
+	m.pointer(ctx.Barrier, barrier)
+	m.pointer(ctx.Symbols, m.symbols)
 	if workers > 1 {
-		m.spin = newSpinner((*atomic.Uint32)(unsafe.Pointer(&m.b[ctxSpin])), oversubscribed)
-		m.u64(ctxUser, uint64(uintptr(unsafe.Pointer(m.spin))))
+		m.spin = newSpinner((*atomic.Uint32)(unsafe.Pointer(&m.b[ctx.Spin])), oversubscribed)
+		m.u64(ctx.User, uint64(uintptr(unsafe.Pointer(m.spin))))
 		cb := barrierCallbacks()
-		m.u64(ctxWait, uint64(cb.wait))
-		m.u64(ctxWake, uint64(cb.wake))
+		m.u64(ctx.Wait, uint64(cb.wait))
+		m.u64(ctx.Wake, uint64(cb.wake))
 	}
 	for i, r := range m.inputs {
 		m.pointer(m.inTable.off+8*i, r)
@@ -168,7 +150,7 @@ func (m *memory) pointer(off int, r region) {
 	m.u64(off, uint64(m.address(r.off)))
 }
 
-func (m *memory) status() int32 { return int32(binary.LittleEndian.Uint32(m.b[ctxStatus:])) }
+func (m *memory) status() int32 { return int32(binary.LittleEndian.Uint32(m.b[ctx.Status:])) }
 
 func (m *memory) symbol(i int) int64 {
 	return int64(binary.LittleEndian.Uint64(m.b[m.symbols.off+8*i:]))

@@ -31,7 +31,6 @@ var unusableCompile = []unusableFlag{
 	{name: "mixed-precision-acc-type"},
 	{name: "cross-compiler", harmless: []string{""}, why: "Lathe links for every target by itself; leave the flag out"},
 	{name: "cross-compiler-options", harmless: []string{""}, why: "Lathe links for every target by itself; leave the flag out"},
-	{name: "output-format", short: "f", harmless: []string{"so"}},
 	{name: "pass-config"},
 	{name: "dump-offloads", harmless: []string{""}},
 	{name: "executor", harmless: []string{"graph"}},
@@ -62,6 +61,7 @@ type compileFlags struct {
 	model         modelFlags
 	target        targetFlags
 	output        string
+	format        string
 	optLevel      int
 	disabledPass  string
 	desiredLayout []string
@@ -97,6 +97,7 @@ func (a *app) compileCommand() *cobra.Command {
 	f.target.define(cmd)
 	f.model.define(cmd)
 	fs.StringVarP(&f.output, "output", "o", "module.tar", "`package` to write: a tar, or NAME.so for the files NAME.so, NAME.json and NAME.params (default module.tar)")
+	choiceVarP(fs, &f.format, "output-format", "f", "", formatNames(), "`form` of the output: "+formatDocs())
 	numberVar(fs, &f.optLevel, "opt-level", "O", 3, 0, 4, "optimisation level, 0 to 4; 4 is for approximate functions, of which there are none yet")
 	fs.StringVar(&f.disabledPass, "disabled-pass", "", "`passes` to leave out, separated by commas ('lathe passes' lists them)")
 	fs.StringArrayVar(&f.desiredLayout, "desired-layout", nil, "`layout` of convolutions, such as NHWC or NHWC:OHWI (default: chosen for the target)")
@@ -167,7 +168,7 @@ func (a *app) compile(ctx context.Context, f *compileFlags, path string) error {
 
 // options checks the flags and returns what they mean.
 func (f *compileFlags) options(out io.Writer) (lathe.CompileOptions, error) {
-	o := lathe.CompileOptions{OptLevel: f.optLevel, ModuleName: f.moduleName, DesiredLayout: f.desiredLayout, IROut: out}
+	o := lathe.CompileOptions{OptLevel: f.optLevel, ModuleName: f.moduleName, Format: f.format, DesiredLayout: f.desiredLayout, IROut: out}
 	var err error
 	if o.Target, err = f.target.resolve(); err != nil {
 		return o, err
@@ -217,6 +218,23 @@ func passNames(fit func(lathe.PassInfo) bool) []string {
 		}
 	}
 	return names
+}
+
+func formatNames() []string {
+	var names []string
+	for _, f := range lathe.Formats() {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+// formatDocs describes the formats in the words of --help; the first is the default.
+func formatDocs() string {
+	var docs []string
+	for _, f := range lathe.Formats() {
+		docs = append(docs, f.Name+", "+f.Doc)
+	}
+	return strings.Join(docs, "; ") + " (default " + formatNames()[0] + ")"
 }
 
 // modelFlags say how to read a model.

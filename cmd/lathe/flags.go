@@ -95,8 +95,12 @@ func (c choice) Set(v string) error {
 }
 
 func choiceVar(fs *pflag.FlagSet, to *string, name, value string, from []string, usage string) {
+	choiceVarP(fs, to, name, "", value, from, usage)
+}
+
+func choiceVarP(fs *pflag.FlagSet, to *string, name, short, value string, from []string, usage string) {
 	*to = value
-	fs.Var(choice{to, from}, name, usage)
+	fs.VarP(choice{to, from}, name, short, usage)
 }
 
 // number is an integer flag within bounds.

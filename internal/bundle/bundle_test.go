@@ -23,6 +23,8 @@ func wantError(t *testing.T, err error, parts ...string) {
 	}
 }
 
+var elf64 = elfClasses[2]
+
 // fakeLibrary is an ELF header of an amd64 shared object with one segment that covers it.
 func fakeLibrary() []byte {
 	le := binary.LittleEndian
@@ -30,11 +32,11 @@ func fakeLibrary() []byte {
 	copy(b, "\x7fELF\x02\x01\x01")
 	le.PutUint16(b[16:], 3)  // shared object
 	le.PutUint16(b[18:], 62) // amd64
-	le.PutUint64(b[32:], elfHeader)
-	le.PutUint16(b[54:], elfSegment)
+	le.PutUint64(b[32:], uint64(elf64.header))
+	le.PutUint16(b[54:], uint16(elf64.segment))
 	le.PutUint16(b[56:], 1)
-	le.PutUint32(b[elfHeader:], 1)
-	le.PutUint64(b[elfHeader+32:], uint64(len(b)))
+	le.PutUint32(b[elf64.header:], 1)
+	le.PutUint64(b[elf64.header+32:], uint64(len(b)))
 	return b
 }
 

@@ -143,10 +143,11 @@ func TestLibraryArch(t *testing.T) {
 		{func(b []byte) []byte { return b[:20] }, "", "not an ELF"},
 		{func(b []byte) []byte { return nil }, "", "is empty"},
 		{func(b []byte) []byte { return []byte("version https://git-lfs.github.com/spec/v1") }, "", "Git LFS pointer"},
-		{func(b []byte) []byte { b[4] = 1; return b }, "", "not a 64-bit"},
+		{func(b []byte) []byte { b[4] = 1; return b }, "", "program headers"},
+		{func(b []byte) []byte { b[5] = 2; return b }, "", "not a little-endian"},
 		{func(b []byte) []byte { le.PutUint16(b[16:], 2); return b }, "", "not a shared library"},
 		{func(b []byte) []byte { le.PutUint64(b[32:], 1<<63); return b }, "", "program headers"},
-		{func(b []byte) []byte { le.PutUint64(b[elfHeader+8:], 1<<64-1); return b }, "", "a segment ends beyond"},
+		{func(b []byte) []byte { le.PutUint64(b[elf64.header+8:], 1<<64-1); return b }, "", "a segment ends beyond"},
 	} {
 		arch, err := LibraryArch(c.change(fakeLibrary()))
 		if c.want != "" {

@@ -28,6 +28,7 @@ type Options struct {
 	Workers  int      // goroutines that compile; the result does not depend on it
 	Version  string   // of the compiler, for the manifest
 	Source   bundle.Source
+	Format   string // name of one of Formats; "" = the first
 
 	Layouts []string // desired layouts of convolutions; empty: chosen
 
@@ -56,31 +57,23 @@ type Result struct {
 // Compile compiles g, which it changes.
 func Compile(ctx context.Context, g *graph.Graph, o Options) (*Result, error) {
 	c := &compiler{Options: o, ctx: ctx, graph: g, res: &Result{Code: map[string]string{}}}
-	if c.Target.Arch == target.ARM {
-		return nil, fmt.Errorf("target %s: 32-bit targets are not supported yet", c.Target.Triple)
-	}
 	if c.Module == "" {
 		c.Module = "default"
 	}
 	if c.Debug.Time && c.Times == nil {
 		c.Times = os.Stderr
 	}
-	for _, phase := range []struct {
-		name string
-		run  func() error
-	}{
-		{"graph", c.graphPasses},
-		{"kernels", c.makeKernels},
-		{"memory", c.planMemory},
-		{"code", c.generate},
-		{"package", c.pack},
-		{"link", c.link},
-	} {
+	format, err := formatOf(c.Format)
+	if err != nil {
+		return nil, err
+	}
+	phases := []phase{{"graph", (*compiler).graphPasses}, {"kernels", (*compiler).makeKernels}, {"memory", (*compiler).planMemory}}
+	for _, phase := range append(phases, format.phases...) {
 		start := time.Now()
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if err := phase.run(); err != nil {
+		if err := phase.run(c); err != nil {
 			return nil, err
 		}
 		if c.Times != nil {

@@ -4,47 +4,37 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-)
 
-// Offsets in the run context; docs/ARCHITECTURE.md has the whole table.
-const (
-	ctxInputs    = 8
-	ctxOutputs   = 16
-	ctxParams    = 24
-	ctxWorkspace = 32
-	ctxScratch   = 40
-	ctxStride    = 48
-	ctxBarrier   = 56
-	ctxSymbols   = 64
-	ctxStatus    = 72
-	ctxSpin      = 76
-	ctxWait      = 80
-	ctxWake      = 88
-	ctxUser      = 104
+	"lathe/internal/bundle"
 )
 
 // entry writes the library's exported function: steps [first, last) in order, with the planned barriers between them.
 func (c *compiler) entry() string {
 	var b strings.Builder
-	decls := map[string]bool{}
+	ctx := bundle.ContextOf(c.Target.PointerBits() / 8)
 	fmt.Fprintf(&b, "define i32 @lathe_%s_run(ptr %%ctx, i32 %%worker, i32 %%workers, i32 %%first, i32 %%last) nounwind \"no-builtins\" {\nentry:\n", c.Module)
 	field := func(name string, off int) {
 		fmt.Fprintf(&b, "  %%%s.p = getelementptr i8, ptr %%ctx, i64 %d\n  %%%s = load ptr, ptr %%%s.p\n", name, off, name, name)
 	}
-	field("inputs", ctxInputs)
-	field("outputs", ctxOutputs)
-	field("params", ctxParams)
-	field("workspace", ctxWorkspace)
-	field("scratch0", ctxScratch)
-	field("symbols", ctxSymbols)
-	fmt.Fprintf(&b, "  %%stride.p = getelementptr i8, ptr %%ctx, i64 %d\n  %%stride = load i64, ptr %%stride.p\n", ctxStride)
-	b.WriteString("  %w = zext i32 %worker to i64\n  %ws = zext i32 %workers to i64\n  %so = mul i64 %w, %stride\n  %scratch = getelementptr i8, ptr %scratch0, i64 %so\n")
+	field("inputs", ctx.Inputs)
+	field("outputs", ctx.Outputs)
+	field("params", ctx.Params)
+	field("workspace", ctx.Workspace)
+	field("scratch0", ctx.Scratch)
+	field("symbols", ctx.Symbols)
+	size := fmt.Sprintf("i%d", c.Target.PointerBits())
+	fmt.Fprintf(&b, "  %%stride.p = getelementptr i8, ptr %%ctx, i64 %d\n  %%stride = load %s, ptr %%stride.p\n", ctx.ScratchStride, size)
+	b.WriteString("  %w = zext i32 %worker to i64\n  %ws = zext i32 %workers to i64\n")
+	worker := "%w"
+	if size == "i32" {
+		worker = "%worker"
+	}
+	fmt.Fprintf(&b, "  %%so = mul %s %s, %%stride\n  %%scratch = getelementptr i8, ptr %%scratch0, %s %%so\n", size, worker, size)
 	b.WriteString("  br label %s0\n")
 	for i, k := range c.kernels {
 		c.step(&b, i, k)
-		decls[k.symbol] = true
 	}
-	fmt.Fprintf(&b, "s%d:\n  %%status.p = getelementptr i8, ptr %%ctx, i64 %d\n  %%status = load i32, ptr %%status.p\n  ret i32 %%status\n}\n", len(c.kernels), ctxStatus)
+	fmt.Fprintf(&b, "s%d:\n  %%status.p = getelementptr i8, ptr %%ctx, i64 %d\n  %%status = load i32, ptr %%status.p\n  ret i32 %%status\n}\n", len(c.kernels), ctx.Status)
 	seen := map[string]bool{}
 	for _, k := range c.kernels {
 		if seen[k.symbol] {
@@ -53,7 +43,7 @@ func (c *compiler) entry() string {
 		seen[k.symbol] = true
 		fmt.Fprintf(&b, "declare hidden void @%s(%sptr, i64, i64)\n", k.symbol, strings.Repeat("ptr, ", len(k.params())))
 	}
-	b.WriteString(contextFields.Replace(barrierText))
+	b.WriteString(barrier(ctx))
 	return b.String()
 }
 
@@ -87,11 +77,13 @@ func (c *compiler) step(b *strings.Builder, i int, k *kernel) {
 	fmt.Fprintf(b, "  call void @%s(%s, ptr %%scratch, i64 %%w, i64 %%ws)\n  br label %%s%d\n", k.symbol, strings.Join(args, ", "), i+1)
 }
 
-// contextFields puts the offsets into barrierText.
-var contextFields = strings.NewReplacer(
-	"CTX_BARRIER", strconv.Itoa(ctxBarrier), "CTX_SPIN", strconv.Itoa(ctxSpin), "CTX_WAIT", strconv.Itoa(ctxWait),
-	"CTX_WAKE", strconv.Itoa(ctxWake), "CTX_USER", strconv.Itoa(ctxUser),
-)
+// barrier is barrierText for a layout of the context.
+func barrier(ctx bundle.Context) string {
+	return strings.NewReplacer(
+		"CTX_BARRIER", strconv.Itoa(ctx.Barrier), "CTX_SPIN", strconv.Itoa(ctx.Spin), "CTX_WAIT", strconv.Itoa(ctx.Wait),
+		"CTX_WAKE", strconv.Itoa(ctx.Wake), "CTX_USER", strconv.Itoa(ctx.User),
+	).Replace(barrierText)
+}
 
 // barrierText is the meeting of all workers: the last to arrive resets the counter and advances the generation; the
 // others spin on the generation, and after ctx.spin pauses call ctx.wait where the caller gave one. Sleepers are counted

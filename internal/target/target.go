@@ -53,6 +53,14 @@ func (t *Target) Has(feature string) bool {
 // Lanes returns how many elements of the given width in bits a vector register holds, at least 1.
 func (t *Target) Lanes(bits int) int { return max(1, t.VectorBits/bits) }
 
+// PointerBits returns the size of an address: 32 or 64.
+func (t *Target) PointerBits() int {
+	if t.Arch == ARM {
+		return 32
+	}
+	return 64
+}
+
 // String returns the target in canonical form: parsed and resolved on any host it gives the same Target.
 func (t *Target) String() string {
 	var b strings.Builder
