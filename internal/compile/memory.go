@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"fmt"
 	"slices"
 
 	"lathe/internal/graph"
@@ -100,6 +101,25 @@ func (c *compiler) planMemory() error {
 	}
 	p.barrier = c.barriers(p.at)
 	c.plan = p
+	return c.fits()
+}
+
+// fits checks that the target can address what a run of the model touches, and tells the user of sizes that are more
+// often a slip in a shape than a wish.
+func (c *compiler) fits() error {
+	total := c.plan.workspace
+	for v, p := range c.plan.at {
+		if p.kind != inWorkspace {
+			total += v.Type.Bytes()
+		}
+	}
+	const gib = 1 << 30
+	if c.Target.PointerBits() == 32 && total > 2*gib {
+		return fmt.Errorf("the model needs %.1f GiB of memory, and a program on %s has at most 2 (smaller --input-shapes, or a 64-bit target)", float64(total)/gib, c.Target.Arch)
+	}
+	if total > 16*gib {
+		c.res.Notes = append(c.res.Notes, fmt.Sprintf("a run of the model needs %.0f GiB of memory", float64(total)/gib))
+	}
 	return nil
 }
 

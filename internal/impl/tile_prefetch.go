@@ -5,6 +5,7 @@ import (
 
 	"lathe/internal/expr"
 	"lathe/internal/loop"
+	"lathe/internal/sched"
 )
 
 // fewLines are worth asking for at a time: fewer waste more by rounding up, many at once fill the miss buffers.
@@ -56,7 +57,7 @@ func (k *kernel) prefetchPanel(acc, vecTiles string) {
 func (k *kernel) prefetchEpilogue(out, acc, tile string) {
 	b, _ := k.find(out)
 	a, around := k.find(acc)
-	i := slices.IndexFunc(around, func(f *loop.For) bool { return f.Kind == loop.Serial && reduces(a, f) })
+	i := slices.IndexFunc(around, func(f *loop.For) bool { return f.Kind == loop.Serial && sched.ReducesOver(a, f) })
 	if i < 0 {
 		return
 	}
@@ -70,9 +71,4 @@ func (k *kernel) prefetchEpilogue(out, acc, tile string) {
 	}
 	expr.Loads(b.Body.Value, func(l *expr.Load) { ask(l.From.(*loop.Buffer)) })
 	ask(b.Body.To)
-}
-
-// reduces reports whether a loop runs over a reduction axis of the block.
-func reduces(b *loop.Block, f *loop.For) bool {
-	return slices.ContainsFunc(b.Iters, func(it loop.Iter) bool { return it.Reduce && expr.Uses(it.Binding, f.Var) })
 }

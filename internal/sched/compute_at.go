@@ -66,7 +66,7 @@ func (s *Schedule) checkComputeAt(p *loop.Block, nest []*loop.For, f *loop.For, 
 			return fmt.Errorf("it is inside loop %s already", f.Var.Name)
 		}
 		spatial := slices.ContainsFunc(p.Iters, func(it loop.Iter) bool { return !it.Reduce && expr.Uses(it.Binding, g.Var) })
-		if spatial && reducesOver(p, g) {
+		if spatial && ReducesOver(p, g) {
 			return fmt.Errorf("loop %s counts a reduction and a spatial axis", g.Var.Name)
 		}
 	}

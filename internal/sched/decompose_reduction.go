@@ -25,7 +25,7 @@ func (s *Schedule) DecomposeReduction(block, at string) error {
 		return fmt.Errorf("decompose_reduction %s: not inside loop %q", block, at)
 	}
 	for _, f := range nest[:first] {
-		if reducesOver(b, f) {
+		if ReducesOver(b, f) {
 			return fmt.Errorf("decompose_reduction %s: reduction loop %s is outside %s", block, f.Var.Name, at)
 		}
 	}

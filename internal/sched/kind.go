@@ -80,7 +80,7 @@ func (s *Schedule) checkVector(f *loop.For) error {
 		case *loop.Alloc:
 			bad = fmt.Errorf("%s is allocated in it", t.Buffer.Name)
 		case *loop.Block:
-			if t.Init != nil && reducesOver(t, f) {
+			if t.Init != nil && ReducesOver(t, f) {
 				bad = fmt.Errorf("block %s reduces over it: decompose_reduction %s first", t.Name, t.Name)
 			}
 		}
@@ -117,7 +117,7 @@ func (s *Schedule) checkParallel(f *loop.For) error {
 		case *loop.Alloc:
 			own[t.Buffer] = true
 		case *loop.Block:
-			if reducesOver(t, f) {
+			if ReducesOver(t, f) {
 				bad = fmt.Errorf("block %s reduces over it", t.Name)
 			}
 			scratch(t.Body.To)
@@ -139,8 +139,8 @@ func onlyLoop(s loop.Stmt, f *loop.For) bool {
 	}
 }
 
-// reducesOver reports whether a reduction variable of b depends on f.
-func reducesOver(b *loop.Block, f *loop.For) bool {
+// ReducesOver reports whether a reduction variable of b depends on f.
+func ReducesOver(b *loop.Block, f *loop.For) bool {
 	for _, it := range b.Iters {
 		if it.Reduce && expr.Uses(it.Binding, f.Var) {
 			return true

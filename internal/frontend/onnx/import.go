@@ -39,6 +39,9 @@ func Import(m *Model, o Options) (*graph.Graph, error) {
 	if imp.opts.Notes == nil {
 		imp.opts.Notes = func(string) {}
 	}
+	if v := m.Opsets[""]; v > newestOpset {
+		imp.opts.Notes(fmt.Sprintf("the model is written in opset %d of ai.onnx, and opset %d is the newest that Lathe knows: operators are read as of then", v, newestOpset))
+	}
 	if u := unsupported(m.Graph, false); len(u) > 0 {
 		return nil, fmt.Errorf("onnx: %w", &UnsupportedError{u})
 	}
@@ -55,6 +58,10 @@ func Import(m *Model, o Options) (*graph.Graph, error) {
 	}
 	return imp.Graph, nil
 }
+
+// newestOpset is the version of ai.onnx up to which the table has been compared with the operators' history; the
+// conformance tests hold cases of all versions up to it.
+const newestOpset = 28
 
 // maxNodes bounds how many nodes are converted, those of every iteration of a loop counted: a small file can ask for any
 // number.

@@ -117,6 +117,19 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// A model of the future may mean something else by its operators: the user is told.
+func TestNewerOpset(t *testing.T) {
+	for version, want := range map[int]int{newestOpset: 0, newestOpset + 1: 1} {
+		m := testModel(floats([]int{2}, "x"), results("y"), testNode("Relu x -> y"))
+		m.Opsets = map[string]int{"": version}
+		var notes []string
+		mustImport(t, m, Options{Notes: func(s string) { notes = append(notes, s) }})
+		if len(notes) != want {
+			t.Errorf("opset %d: notes %q, want %d", version, notes, want)
+		}
+	}
+}
+
 func TestOpenDimensions(t *testing.T) {
 	inputs := append(floats([]int{-2, 3, -1}, "x"), floats([]int{-2}, "mask")...)
 	m := testModel(inputs, results("y"), testNode("Shape x -> y"))

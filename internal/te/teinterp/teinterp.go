@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"lathe/internal/expr"
+	"lathe/internal/expr/eval"
 	"lathe/internal/te"
 	"lathe/internal/tensor"
 	"lathe/internal/types"
@@ -49,22 +50,28 @@ func evaluate(s *te.Stage, values map[*te.Stage]*tensor.Tensor) (out *tensor.Ten
 	if len(s.Axes) != len(s.Type.Shape) {
 		return nil, fmt.Errorf("%d axes for %s", len(s.Axes), s.Type)
 	}
-	c := compiler{slots: map[*expr.Var]int{}, values: values}
-	var extents []int
-	for i, v := range s.Axes {
-		c.slot(v)
-		extents = append(extents, s.Type.Shape[i])
-	}
-	for _, r := range s.Reduce {
-		c.slot(r.Var)
-		extents = append(extents, r.Extent)
-	}
-	body, err := c.compile(s.Body)
-	if err != nil {
-		return nil, err
-	}
 	if d := s.Body.DType(); d != s.Type.DType.Compute() {
 		return nil, fmt.Errorf("body of type %s for elements of type %s", d, s.Type.DType)
+	}
+	c := &eval.Compiler{Load: load(values)}
+	for _, v := range s.Axes {
+		c.Slot(v)
+	}
+	var extents []int
+	for _, r := range s.Reduce {
+		c.Slot(r.Var)
+		extents = append(extents, r.Extent)
+	}
+	body, acc, start := eval.Code(nil), 0, uint64(0)
+	if len(s.Reduce) == 0 {
+		body, err = c.Compile(s.Body)
+	} else {
+		v := &expr.Var{Name: "acc", Type: s.Body.DType()}
+		acc, start = c.Slot(v), encoded(s.Combine.Identity(v.Type))
+		body, err = c.Compile(&expr.Binary{Op: s.Combine.Op(), A: v, B: s.Body})
+	}
+	if err != nil {
+		return nil, err
 	}
 	defer func() {
 		switch f := recover().(type) {
@@ -76,31 +83,29 @@ func evaluate(s *te.Stage, values map[*te.Stage]*tensor.Tensor) (out *tensor.Ten
 		}
 	}()
 	out = tensor.NewOf(s.Type)
-	env := make([]scalar, len(c.slots))
-	outer := len(s.Axes)
+	set := setter(out)
+	slots := make([]uint64, c.Slots())
+	outer, inner := slots[:len(s.Axes)], slots[len(s.Axes):]
 	for i := range out.Len() {
-		unravel(env[:outer], i, extents[:outer])
-		store(out, i, reduce(s, body, env, outer, extents[outer:]))
+		unravel(outer, i, s.Type.Shape)
+		if len(extents) == 0 {
+			set(i, body(slots))
+			continue
+		}
+		slots[acc] = start
+		for r := range types.Count(extents) {
+			unravel(inner, r, extents)
+			slots[acc] = body(slots)
+		}
+		set(i, slots[acc])
 	}
 	return out, nil
 }
 
-func reduce(s *te.Stage, body code, env []scalar, outer int, extents []int) scalar {
-	if len(extents) == 0 {
-		return body(env)
-	}
-	t := s.Type.DType.Compute()
-	acc := constant(s.Combine.Identity(t))
-	for r := range types.Count(extents) {
-		unravel(env[outer:outer+len(extents)], r, extents)
-		acc = binary(s.Combine.Op(), t, acc, body(env))
-	}
-	return acc
-}
-
-func unravel(index []scalar, i int, extents []int) {
+// unravel sets the variables of a nest of loops to their values in iteration i.
+func unravel(slots []uint64, i int, extents []int) {
 	for k := len(extents) - 1; k >= 0; k-- {
-		index[k].i = int64(i % extents[k])
+		slots[k] = uint64(i % extents[k])
 		i /= extents[k]
 	}
 }

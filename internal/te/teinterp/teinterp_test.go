@@ -83,11 +83,11 @@ func TestBadStages(t *testing.T) {
 	value := map[*te.Stage]*tensor.Tensor{x: tensor.New(types.F32, 2)}
 	for want, body := range map[string]expr.Expr{
 		"body of type int64":       expr.Index(1),
-		"unbound variable":         &expr.Cast{To: types.F32, A: expr.NewVar("k")},
-		"select by int64":          &expr.Select{Cond: expr.Index(1), A: expr.Const(types.F32, 0), B: expr.Const(types.F32, 0)},
-		"cast to storage type":     &expr.Cast{To: types.F16, A: expr.Const(types.F32, 0)},
+		"variable k has no value":  &expr.Cast{To: types.F32, A: expr.NewVar("k")},
+		"condition of type int64":  &expr.Select{Cond: expr.Index(1), A: expr.Const(types.F32, 0), B: expr.Const(types.F32, 0)},
+		"body of type float16":     &expr.Cast{To: types.F16, A: expr.Const(types.F32, 0)},
 		"2 indices into x":         &expr.Load{From: x, Index: []expr.Expr{expr.Index(0), expr.Index(0)}},
-		"of type int32":            &expr.Load{From: x, Index: []expr.Expr{expr.Const(types.I32, 0)}},
+		"has type int32":           &expr.Load{From: x, Index: []expr.Expr{expr.Const(types.I32, 0)}},
 		"+ of float32 and float64": &expr.Binary{Op: expr.OpAdd, A: expr.Const(types.F32, 0), B: expr.Const(types.F64, 0)},
 	} {
 		_, err := Run([]*te.Stage{{Name: "y", Type: types.Of(types.F32), Body: body}}, value)
