@@ -11,7 +11,7 @@ import (
 
 // The tables of CPUs say of their features what LLVM says. Features that the tables do not name are not compared.
 func TestTargetTablesAgreeWithLLVM(t *testing.T) {
-	for triple, arch := range map[string]target.Arch{"x86_64-linux-gnu": target.X86, "aarch64-linux-gnu": target.AArch64, "riscv64-linux-gnu": target.RISCV64} {
+	for triple, arch := range map[string]target.Arch{"x86_64-linux-gnu": target.X86, "aarch64-linux-gnu": target.AArch64, "riscv64-linux-gnu": target.RISCV64, "wasm32-unknown-unknown": target.WASM32} {
 		named := target.Features(arch)
 		resolved := make(map[string][]string)
 		for _, cpu := range target.CPUs(arch) {

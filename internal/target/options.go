@@ -102,6 +102,7 @@ var presets = []struct{ name, target string }{
 	{"ultra96", "llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a53 -num-cores=4"},
 	{"pynq", "llvm -mtriple=armv7-linux-gnueabihf -mcpu=cortex-a9 -num-cores=2"},
 	{"beagleai", "llvm -mtriple=armv7-linux-gnueabihf -mcpu=cortex-a15 -num-cores=2"},
+	{"wasm32", "llvm -mtriple=wasm32-unknown-unknown -mattr=+simd128 -num-cores=1"},
 	{"stm32mp1", "llvm -mtriple=armv7-linux-gnueabihf -mcpu=cortex-a7 -num-cores=2"},
 }
 

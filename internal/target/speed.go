@@ -16,7 +16,7 @@ var clocks = map[string]float64{
 	"alderlake": 4.0, "znver1": 3.3, "znver2": 3.4, "znver3": 3.6, "znver4": 3.8, "znver5": 4.1,
 }
 
-var archClocks = map[Arch]float64{X86: 3.2, AArch64: 2.2, ARM: 1.5, RISCV64: 1.6}
+var archClocks = map[Arch]float64{X86: 3.2, AArch64: 2.2, ARM: 1.5, RISCV64: 1.6, WASM32: 2.5}
 
 // halfWide are CPUs that take two cycles for a pair of multiply-adds of 512-bit vectors.
 var halfWide = map[string]bool{"znver4": true, "icelake-client": true, "tigerlake": true, "rocketlake": true}
@@ -35,7 +35,7 @@ func (t *Target) Speed() Speed {
 		units = 1
 	}
 	s := Speed{Float32: clock * units * float64(t.Lanes(32)) * 2, L2: clock * 32, L3: clock * 12, Memory: 20}
-	if !t.HasFMA && t.Arch == X86 {
+	if !t.HasFMA && (t.Arch == X86 || t.Arch == WASM32) {
 		s.Float32 /= 2
 	}
 	s.Int8 = s.Float32

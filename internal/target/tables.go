@@ -34,10 +34,10 @@ type caches struct{ l1, l2, l3 int }
 // feature names an instruction set and what it needs.
 type feature struct{ name, needs string }
 
-var tables = map[Arch]*table{X86: &x86Table, AArch64: &aarch64Table, ARM: &armTable, RISCV64: &riscvTable}
+var tables = map[Arch]*table{X86: &x86Table, AArch64: &aarch64Table, ARM: &armTable, RISCV64: &riscvTable, WASM32: &wasmTable}
 
 // arches fixes the order of messages.
-var arches = []Arch{X86, AArch64, ARM, RISCV64}
+var arches = []Arch{X86, AArch64, ARM, RISCV64, WASM32}
 
 // archOf finds the table for a triple.
 func archOf(triple string) (Arch, error) {

@@ -42,6 +42,7 @@ const (
 	AArch64 Arch = "aarch64"
 	ARM     Arch = "arm"
 	RISCV64 Arch = "riscv64"
+	WASM32  Arch = "wasm32"
 )
 
 // Has reports whether code may use the feature.
@@ -55,7 +56,7 @@ func (t *Target) Lanes(bits int) int { return max(1, t.VectorBits/bits) }
 
 // PointerBits returns the size of an address: 32 or 64.
 func (t *Target) PointerBits() int {
-	if t.Arch == ARM {
+	if t.Arch == ARM || t.Arch == WASM32 {
 		return 32
 	}
 	return 64

@@ -45,24 +45,30 @@ func Link(objs []Object, o LinkOptions) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(objs) == 0 {
-		return nil, errors.New("link: no objects")
-	}
 	var files memoryFiles
 	defer files.close()
-	output, err := newPipeReader()
-	if err != nil {
-		return nil, err
-	}
-	defer output.close()
 	args := []string{
-		"ld.lld", "-shared", "-m", emulation, "-o", output.path(), "--version-script", files.add("list of exports", []byte(script)),
+		"ld.lld", "-shared", "-m", emulation, "--version-script", files.add("list of exports", []byte(script)),
 		"-z", "defs", "-z", "now", "-z", "relro", "-z", "noexecstack",
 		"--hash-style=gnu", "--build-id=none", "--fatal-warnings", "--threads=1",
 	}
 	if o.Soname != "" {
 		args = append(args, "-soname="+o.Soname)
 	}
+	return link(objs, &files, args)
+}
+
+// link runs lld on the objects with the given arguments and returns the file it writes.
+func link(objs []Object, files *memoryFiles, args []string) ([]byte, error) {
+	if len(objs) == 0 {
+		return nil, errors.New("link: no objects")
+	}
+	output, err := newPipeReader()
+	if err != nil {
+		return nil, err
+	}
+	defer output.close()
+	args = append(args, "-o", output.path())
 	for i, b := range objs {
 		args = append(args, files.add(fmt.Sprintf("object %d", i+1), b))
 	}
@@ -99,13 +105,20 @@ func versionScript(exports []string) (string, error) {
 	var b strings.Builder
 	b.WriteString("{ global:")
 	for _, e := range exports {
-		if e == "" || strings.Trim(e, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != "" || e[0] >= '0' && e[0] <= '9' {
-			return "", fmt.Errorf("link: export %q is not a C name", e)
+		if err := checkExport(e); err != nil {
+			return "", err
 		}
 		b.WriteString(" " + e + ";")
 	}
 	b.WriteString(" local: *; };\n")
 	return b.String(), nil
+}
+
+func checkExport(e string) error {
+	if e == "" || strings.Trim(e, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != "" || e[0] >= '0' && e[0] <= '9' {
+		return fmt.Errorf("link: export %q is not a C name", e)
+	}
+	return nil
 }
 
 func lld(args []string) (code int, message string) {

@@ -2,7 +2,7 @@
 
 package toolchain
 
-// liblldELF exists as an archive only and brings its own need of zlib and zstd.
+// lld exists as archives only and brings its own need of zlib and zstd.
 
-// #cgo LDFLAGS: -L/usr/lib/llvm-22/lib -llldELF -llldCommon -lLLVM-22 -lz -lzstd -lstdc++
+// #cgo LDFLAGS: -L/usr/lib/llvm-22/lib -llldELF -llldWasm -llldCommon -lLLVM-22 -lz -lzstd -lstdc++
 import "C"

@@ -5,7 +5,7 @@ package toolchain
 // The archives of `llvm-config --link-static --libs` for the back ends of targets.h, in its order, and those lld adds
 // (DTLTO, Option, WindowsDriver). C libraries that differ between systems come from archives too, so that libc is left.
 
-// #cgo LDFLAGS: -L/usr/lib/llvm-22/lib -llldELF -llldCommon -lLLVMDTLTO -lLLVMTelemetry -lLLVMWindowsDriver
+// #cgo LDFLAGS: -L/usr/lib/llvm-22/lib -llldELF -llldWasm -llldCommon -lLLVMDTLTO -lLLVMTelemetry -lLLVMWindowsDriver
 // #cgo LDFLAGS: -lLLVMOption -lLLVMLTO -lLLVMExtensions -lLLVMPlugins -lLLVMSPIRVCodeGen -lLLVMSPIRVDesc
 // #cgo LDFLAGS: -lLLVMSPIRVInfo -lLLVMSPIRVAnalysis -lLLVMWebAssemblyDisassembler -lLLVMWebAssemblyAsmParser
 // #cgo LDFLAGS: -lLLVMWebAssemblyCodeGen -lLLVMWebAssemblyUtils -lLLVMWebAssemblyDesc -lLLVMWebAssemblyInfo

@@ -54,7 +54,7 @@ char *lathe_list(const char *triple, int what);
 // The names of the features that cpu with the changes "+a,-b" has, without those that tune or name the mode.
 char *lathe_enabled(const char *triple, const char *cpu, const char *changes);
 
-// Runs lld's ELF linker. argv[0] must be "ld.lld". Returns its exit code; *message is what it printed.
+// Runs lld's linker of ELF, if argv[0] is "ld.lld", or of WebAssembly, if it is "wasm-ld". Returns its exit code; *message is what it printed.
 int lathe_link(int argc, const char *const *argv, char **message);
 
 #ifdef __cplusplus
