@@ -22,11 +22,11 @@ LLVM_BIN := $(if $(LLVM_CONFIG),$(shell $(LLVM_CONFIG) --bindir),/usr/lib/llvm-2
 # The linker of the static build: lld takes seconds where others take longer, but is not required.
 FUSE_LD = $(if $(wildcard $(LLVM_BIN)/ld.lld),-fuse-ld=lld)
 
-.PHONY: help demo test deps build lint fuzz golden conformance bench benchtable measure release clean
+.PHONY: help demo test deps build lint fuzz golden conformance bench benchtable measure release lathe-run clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: deps build ## compile a small network for this machine and run it on a picture
 	@mkdir -p build
@@ -73,6 +73,16 @@ release: ## build build/lathe with LLVM linked in: it needs libc only
 	@mkdir -p build
 	PATH="$(LLVM_BIN):$$PATH" go build -tags llvmstatic -trimpath -o build/lathe \
 		-ldflags='-s -w -extldflags "-static-libgcc $(FUSE_LD)"' ./cmd/lathe
+
+# What runs packages on devices: no compiler inside, and no C compiler needed to build it for any of them.
+RUN_ARCHS := amd64 arm64 riscv64
+
+lathe-run: $(RUN_ARCHS:%=build/lathe-run-%) ## build build/lathe-run-ARCH, which run packages and hold no compiler
+
+.PHONY: $(RUN_ARCHS:%=build/lathe-run-%)
+$(RUN_ARCHS:%=build/lathe-run-%): build/lathe-run-%:
+	@mkdir -p build
+	CGO_ENABLED=0 GOOS=linux GOARCH=$* go build -trimpath -ldflags='-s -w' -o $@ ./cmd/lathe-run
 
 clean: ## remove what the other targets built
 	rm -rf lathe build

@@ -1,31 +1,17 @@
 package lathe
 
 import (
-	"runtime/debug"
-
 	"lathe/internal/compile"
 	"lathe/internal/impl"
 	"lathe/internal/looppass"
 	"lathe/internal/ops"
 	"lathe/internal/pass"
 	"lathe/internal/toolchain"
+	"lathe/internal/version"
 )
 
-// version is the version of Lathe, recorded in packages.
-const version = "0.1.0"
-
 // Version returns the version of Lathe and of its LLVM.
-func Version() string {
-	s := "lathe " + version
-	if b, ok := debug.ReadBuildInfo(); ok {
-		for _, kv := range b.Settings {
-			if kv.Key == "vcs.revision" && len(kv.Value) >= 12 {
-				s += " (" + kv.Value[:12] + ")"
-			}
-		}
-	}
-	return s + ", LLVM " + toolchain.Version()
-}
+func Version() string { return "lathe " + version.Text() + ", LLVM " + toolchain.Version() }
 
 // Passes lists the compiler's passes in the order they run.
 func Passes() []PassInfo {

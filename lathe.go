@@ -20,6 +20,7 @@ import (
 	"lathe/internal/compile"
 	"lathe/internal/target"
 	"lathe/internal/toolchain"
+	"lathe/internal/version"
 )
 
 // Package is a compiled model.
@@ -68,7 +69,7 @@ func (o CompileOptions) resolve() (compile.Options, error) {
 		workers = goruntime.GOMAXPROCS(0)
 	}
 	return compile.Options{
-		Target: t, Level: o.OptLevel, Disabled: o.DisabledPasses, Module: o.ModuleName, Format: o.Format, Workers: workers, Version: version,
+		Target: t, Level: o.OptLevel, Disabled: o.DisabledPasses, Module: o.ModuleName, Format: o.Format, Workers: workers, Version: version.Number,
 		Layouts: o.DesiredLayout, Code: o.DumpCode, PrintBefore: o.PrintIRBefore, PrintAfter: o.PrintIRAfter, IR: o.IROut,
 		Times: o.PrintPassTimes, Progress: o.Progress, Debug: debug,
 	}, nil

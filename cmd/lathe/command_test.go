@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"testing"
 
 	"lathe"
+	"lathe/internal/cli"
 	"lathe/internal/golden"
 )
 
@@ -18,7 +18,7 @@ func TestHelp(t *testing.T) {
 		t.Run(c, func(t *testing.T) {
 			args := append(strings.Fields(c), "--help")
 			out, errs, code := latheCommand(t, args...)
-			if code != exitOK || errs != "" {
+			if code != cli.ExitOK || errs != "" {
 				t.Fatalf("exit code %d, %s", code, errs)
 			}
 			golden.Check(t, "help/"+strings.TrimSpace("lathe "+c), []byte(out))
@@ -29,7 +29,7 @@ func TestHelp(t *testing.T) {
 func TestNoCommand(t *testing.T) {
 	out, errs, code := latheCommand(t)
 	help, _, _ := latheCommand(t, "--help")
-	if code != exitNothingToDo || out != "" || errs != help {
+	if code != cli.ExitNothingToDo || out != "" || errs != help {
 		t.Errorf("exit code %d, printed %q and %q", code, out, errs)
 	}
 }
@@ -59,7 +59,7 @@ func TestMistakes(t *testing.T) {
 		for _, line := range lines {
 			_, errs, code := latheCommand(t, strings.Fields(line)...)
 			fmt.Fprintf(&b, "$ lathe %s\n%s[%d]\n\n", line, errs, code)
-			if code != exitUsage && code != exitFailed {
+			if code != cli.ExitUsage && code != cli.ExitFailed {
 				t.Errorf("%s: exit code %d", line, code)
 			}
 		}
@@ -88,13 +88,9 @@ func TestExpand(t *testing.T) {
 		{"compile", "--target-llvm-mcpu znver4 m", "--target-llvm-mcpu=znver4 m"},
 		{"compile", "-O 3 -- --m", "-O 3 -- --m"},
 	} {
-		a := &app{}
-		cmd, err := findCommand(a.root(), c.command)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := expand(cmd, strings.Fields(c.in))
-		if err != nil || strings.Join(got, " ") != c.want {
+		a := &app{&cli.App{}}
+		got, err := cli.Normal(a.root(), append([]string{c.command}, strings.Fields(c.in)...))
+		if err != nil || strings.Join(got, " ") != c.command+" "+c.want {
 			t.Errorf("%s %s:\ngot  %s, %v\nwant %s", c.command, c.in, strings.Join(got, " "), err, c.want)
 		}
 	}
@@ -118,25 +114,6 @@ func TestCompileOptions(t *testing.T) {
 	}
 }
 
-// A failed write leaves the old file and nothing else.
-func TestWriteFile(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "out.npz")
-	if err := os.WriteFile(path, []byte("old"), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if err := writeFile(path, func(w io.Writer) error { w.Write([]byte("half")); return os.ErrInvalid }); err == nil {
-		t.Error("no error")
-	}
-	entries, err := os.ReadDir(dir)
-	if err != nil || len(entries) != 1 {
-		t.Errorf("%v, %v", entries, err)
-	}
-	if b, _ := os.ReadFile(path); string(b) != "old" {
-		t.Errorf("the file holds %q", b)
-	}
-}
-
 // What the command reads is not written over, whatever the path is called.
 func TestOutputIsNotInput(t *testing.T) {
 	t.Chdir(t.TempDir())
@@ -153,7 +130,7 @@ func TestOutputIsNotInput(t *testing.T) {
 		"run -o m.tar m.tar", "run -o m.tar link-m.tar", "run -i model.onnx -o model.onnx m.tar",
 	} {
 		_, errs, code := latheCommand(t, strings.Fields(line)...)
-		if code != exitFailed || !strings.Contains(errs, "the command reads this file") {
+		if code != cli.ExitFailed || !strings.Contains(errs, "the command reads this file") {
 			t.Errorf("%s: exit code %d, %s", line, code, errs)
 		}
 	}
@@ -173,8 +150,8 @@ func TestLostOutput(t *testing.T) {
 	defer full.Close()
 	for _, line := range []string{"--help", "version", "passes"} {
 		var errs strings.Builder
-		code := (&app{out: full, err: &errs}).run(t.Context(), strings.Fields(line))
-		if code != exitFailed || !strings.Contains(errs.String(), "no space left") {
+		code := (&app{&cli.App{Name: "lathe", Out: full, Err: &errs}}).run(t.Context(), strings.Fields(line))
+		if code != cli.ExitFailed || !strings.Contains(errs.String(), "no space left") {
 			t.Errorf("%s: exit code %d, %s", line, code, errs.String())
 		}
 	}

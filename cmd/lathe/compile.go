@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"lathe"
+	"lathe/internal/cli"
 	"lathe/internal/spelling"
 )
 
@@ -22,37 +23,37 @@ var (
 )
 
 // unusableCompile are tvmc's flags of compile that do not work yet.
-var unusableCompile = []unusableFlag{
-	{name: "tuning-records", harmless: []string{""}, why: "there is no tuner yet; leave the flag out: schedules come from rules"},
-	{name: "desired-layout-ops"},
-	{name: "mixed-precision", isSwitch: true},
-	{name: "mixed-precision-ops"},
-	{name: "mixed-precision-calculation-type"},
-	{name: "mixed-precision-acc-type"},
-	{name: "cross-compiler", harmless: []string{""}, why: "Lathe links for every target by itself; leave the flag out"},
-	{name: "cross-compiler-options", harmless: []string{""}, why: "Lathe links for every target by itself; leave the flag out"},
-	{name: "pass-config"},
-	{name: "dump-offloads", harmless: []string{""}},
-	{name: "executor", harmless: []string{"graph"}},
-	{name: "executor-graph-link-params", harmless: []string{"0", "false", "False"}},
-	{name: "executor-aot-link-params"},
-	{name: "executor-aot-unpacked-api"},
-	{name: "executor-aot-interface-api"},
-	{name: "executor-aot-workspace-byte-alignment"},
-	{name: "executor-aot-constant-byte-alignment"},
-	{name: "runtime", harmless: []string{"cpp"}},
-	{name: "runtime-cpp-system-lib", harmless: []string{"0", "false", "False"}},
-	{name: "runtime-crt-system-lib"},
-	{name: "use-vm", isSwitch: true},
-	{name: "workspace-pools"},
-	{name: "workspace-pools-targets"},
-	{name: "workspace-pools-size-hint-bytes"},
-	{name: "workspace-pools-clock-frequency-hz"},
-	{name: "workspace-pools-read-bandwidth-bytes-per-cycle"},
-	{name: "workspace-pools-write-bandwidth-bytes-per-cycle"},
-	{name: "workspace-pools-read-latency-cycles"},
-	{name: "workspace-pools-write-latency-cycles"},
-	{name: "workspace-pools-target-burst-bytes"},
+var unusableCompile = []cli.UnusableFlag{
+	{Name: "tuning-records", Harmless: []string{""}, Why: "there is no tuner yet; leave the flag out: schedules come from rules"},
+	{Name: "desired-layout-ops"},
+	{Name: "mixed-precision", IsSwitch: true},
+	{Name: "mixed-precision-ops"},
+	{Name: "mixed-precision-calculation-type"},
+	{Name: "mixed-precision-acc-type"},
+	{Name: "cross-compiler", Harmless: []string{""}, Why: "Lathe links for every target by itself; leave the flag out"},
+	{Name: "cross-compiler-options", Harmless: []string{""}, Why: "Lathe links for every target by itself; leave the flag out"},
+	{Name: "pass-config"},
+	{Name: "dump-offloads", Harmless: []string{""}},
+	{Name: "executor", Harmless: []string{"graph"}},
+	{Name: "executor-graph-link-params", Harmless: []string{"0", "false", "False"}},
+	{Name: "executor-aot-link-params"},
+	{Name: "executor-aot-unpacked-api"},
+	{Name: "executor-aot-interface-api"},
+	{Name: "executor-aot-workspace-byte-alignment"},
+	{Name: "executor-aot-constant-byte-alignment"},
+	{Name: "runtime", Harmless: []string{"cpp"}},
+	{Name: "runtime-cpp-system-lib", Harmless: []string{"0", "false", "False"}},
+	{Name: "runtime-crt-system-lib"},
+	{Name: "use-vm", IsSwitch: true},
+	{Name: "workspace-pools"},
+	{Name: "workspace-pools-targets"},
+	{Name: "workspace-pools-size-hint-bytes"},
+	{Name: "workspace-pools-clock-frequency-hz"},
+	{Name: "workspace-pools-read-bandwidth-bytes-per-cycle"},
+	{Name: "workspace-pools-write-bandwidth-bytes-per-cycle"},
+	{Name: "workspace-pools-read-latency-cycles"},
+	{Name: "workspace-pools-write-latency-cycles"},
+	{Name: "workspace-pools-target-burst-bytes"},
 }
 
 // compileFlags are the values of compile's flags.
@@ -83,9 +84,9 @@ func (a *app) compileCommand() *cobra.Command {
   lathe compile --target llvm -o resnet50.tar resnet50.onnx
   lathe compile --target "llvm -mcpu=x86-64-v3" --input-shapes "data:[1,3,224,224]" -o resnet50.tar resnet50.onnx
   lathe compile --target "llvm -mtriple=aarch64-linux-gnu" -o resnet50.so resnet50.onnx`,
-		Args: oneFile("model file"),
+		Args: cli.OneFile("model file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := refuseUnusable(cmd, unusableCompile); err != nil {
+			if err := cli.RefuseUnusable(cmd, unusableCompile); err != nil {
 				return err
 			}
 			f.command = cmd.CommandPath()
@@ -97,19 +98,19 @@ func (a *app) compileCommand() *cobra.Command {
 	f.target.define(cmd)
 	f.model.define(cmd)
 	fs.StringVarP(&f.output, "output", "o", "module.tar", "`package` to write: a tar, or NAME.so for the files NAME.so, NAME.json and NAME.params (default module.tar)")
-	choiceVarP(fs, &f.format, "output-format", "f", "", formatNames(), "`form` of the output: "+formatDocs())
-	numberVar(fs, &f.optLevel, "opt-level", "O", 3, 0, 4, "optimisation level, 0 to 4; 4 is for approximate functions, of which there are none yet")
+	cli.ChoiceVarP(fs, &f.format, "output-format", "f", "", formatNames(), "`form` of the output: "+formatDocs())
+	cli.NumberVar(fs, &f.optLevel, "opt-level", "O", 3, 0, 4, "optimisation level, 0 to 4; 4 is for approximate functions, of which there are none yet")
 	fs.StringVar(&f.disabledPass, "disabled-pass", "", "`passes` to leave out, separated by commas ('lathe passes' lists them)")
 	fs.StringArrayVar(&f.desiredLayout, "desired-layout", nil, "`layout` of convolutions, such as NHWC or NHWC:OHWI (default: chosen for the target)")
-	annotate(cmd, "desired-layout", several)
+	cli.Annotate(cmd, "desired-layout", cli.Several)
 	fs.StringVar(&f.dumpCode, "dump-code", "", "write code beside the package, as PACKAGE.FORMAT, for these `formats`: relay, tir, ll, asm, separated by commas")
 	fs.BoolVar(&f.printTimes, "print-pass-times", false, "print how long each pass takes")
 	fs.StringVar(&f.printBefore, "print-ir-before", "", "print the program before these `passes`, separated by commas")
 	fs.StringVar(&f.printAfter, "print-ir-after", "", "print the program after these `passes`, separated by commas")
 	fs.StringVar(&f.moduleName, "module-name", "default", "part of the exported symbol, lathe_`name`_run")
-	fileOrOutputVar(cmd, &f.explain, "explain", "tell what was chosen for each kernel, why, and what time to expect; with `=FILE` there, as JSON if it ends in .json")
-	markOurs(cmd, "explain")
-	addUnusable(cmd, unusableCompile)
+	cli.FileOrOutputVar(cmd, &f.explain, "explain", "tell what was chosen for each kernel, why, and what time to expect; with `=FILE` there, as JSON if it ends in .json")
+	cli.MarkOurs(cmd, "explain")
+	cli.AddUnusable(cmd, unusableCompile)
 	return cmd
 }
 
@@ -118,14 +119,14 @@ func (a *app) compile(ctx context.Context, f *compileFlags, path string) error {
 	defer bar.clear()
 	notes := func(text string) {
 		bar.clear()
-		a.note(text)
+		a.Note(text)
 	}
-	o, err := f.options(a.out)
+	o, err := f.options(a.Out)
 	if err != nil {
 		return err
 	}
 	for _, out := range []string{f.output, f.explain} {
-		if err := notOver(out, path); err != nil {
+		if err := cli.NotOver(out, path); err != nil {
 			return err
 		}
 	}
@@ -135,7 +136,7 @@ func (a *app) compile(ctx context.Context, f *compileFlags, path string) error {
 	if err != nil {
 		return err
 	}
-	a.log("read %s in %v", path, time.Since(start).Round(time.Millisecond))
+	a.Log("read %s in %v", path, time.Since(start).Round(time.Millisecond))
 	start = time.Now()
 	pkg, err := lathe.Compile(ctx, model, o)
 	if err != nil {
@@ -152,7 +153,7 @@ func (a *app) compile(ctx context.Context, f *compileFlags, path string) error {
 		if !ok {
 			return fmt.Errorf("--dump-code %s: the compiler gave no such code", format)
 		}
-		if err := writeFile(f.output+"."+format, func(w io.Writer) error { _, err := io.WriteString(w, code); return err }); err != nil {
+		if err := cli.WriteFile(f.output+"."+format, func(w io.Writer) error { _, err := io.WriteString(w, code); return err }); err != nil {
 			return err
 		}
 	}
@@ -162,7 +163,7 @@ func (a *app) compile(ctx context.Context, f *compileFlags, path string) error {
 			return err
 		}
 	}
-	a.log("compiled for %q into %s in %v", o.Target, f.output, time.Since(start).Round(time.Millisecond))
+	a.Log("compiled for %q into %s in %v", o.Target, f.output, time.Since(start).Round(time.Millisecond))
 	return nil
 }
 
@@ -174,7 +175,7 @@ func (f *compileFlags) options(out io.Writer) (lathe.CompileOptions, error) {
 		return o, err
 	}
 	if strings.ContainsFunc(f.moduleName, notInSymbol) {
-		return o, &usageError{f.command, fmt.Errorf("flag --module-name %s: must consist of letters, digits and underscores", f.moduleName)}
+		return o, cli.Usagef(f.command, "flag --module-name %s: must consist of letters, digits and underscores", f.moduleName)
 	}
 	if f.printTimes {
 		o.PrintPassTimes = out
@@ -189,10 +190,10 @@ func (f *compileFlags) options(out io.Writer) (lathe.CompileOptions, error) {
 		{"print-ir-after", f.printAfter, &o.PrintIRAfter, passNames(anyPass)},
 		{"dump-code", f.dumpCode, &o.DumpCode, dumpFormats},
 	} {
-		for _, name := range commaList(l.text) {
+		for _, name := range cli.CommaList(l.text) {
 			if !slices.Contains(l.known, name) {
-				return o, &usageError{f.command, fmt.Errorf("flag --%s: unknown name %q (choose from %s)%s",
-					l.flag, name, strings.Join(l.known, ", "), spelling.Hint(name, l.known))}
+				return o, cli.Usagef(f.command, "flag --%s: unknown name %q (choose from %s)%s",
+					l.flag, name, strings.Join(l.known, ", "), spelling.Hint(name, l.known))
 			}
 			if !slices.Contains(*l.to, name) {
 				*l.to = append(*l.to, name)
@@ -245,8 +246,8 @@ type modelFlags struct {
 
 func (f *modelFlags) define(cmd *cobra.Command) {
 	fs := cmd.Flags()
-	parsedVar(fs, &f.shapes, "input-shapes", "SHAPES", parseShapes, `shapes of inputs: "data:[1,3,224,224] mask:[1,128]" (default: the model's, symbolic dimensions 1)`)
-	choiceVar(fs, &f.format, "model-format", "", modelFormats, "format of the model file, one of "+strings.Join(modelFormats, " ")+" (default: by the file)")
+	cli.ParsedVar(fs, &f.shapes, "input-shapes", "SHAPES", parseShapes, `shapes of inputs: "data:[1,3,224,224] mask:[1,128]" (default: the model's, symbolic dimensions 1)`)
+	cli.ChoiceVar(fs, &f.format, "model-format", "", modelFormats, "format of the model file, one of "+strings.Join(modelFormats, " ")+" (default: by the file)")
 }
 
 func (f *modelFlags) load(path string, notes func(string)) (*lathe.Model, error) {

@@ -6,20 +6,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"lathe/internal/bundle"
+	"lathe/internal/cli"
 	"lathe/internal/explain"
 )
-
-// toOutput is the value of a flag that names a file and was given without one.
-const toOutput = "-"
-
-// fileOrOutputVar defines a flag that stands alone, for standard output, or takes a file as --NAME=FILE.
-func fileOrOutputVar(cmd *cobra.Command, to *string, name, usage string) {
-	cmd.Flags().StringVar(to, name, "", usage)
-	cmd.Flags().Lookup(name).NoOptDefVal = toOutput
-}
 
 // explainPackage writes what was chosen for each kernel of a package: as text, or as JSON to a file with that ending.
 func (a *app) explainPackage(path, to string) error {
@@ -32,13 +22,13 @@ func (a *app) explainPackage(path, to string) error {
 	if err != nil {
 		return err
 	}
-	if to == toOutput {
-		return r.Text(a.out)
+	if to == cli.ToOutput {
+		return r.Text(a.Out)
 	}
-	if err := notOver(to, path); err != nil {
+	if err := cli.NotOver(to, path); err != nil {
 		return err
 	}
-	return writeFile(to, func(w io.Writer) error {
+	return cli.WriteFile(to, func(w io.Writer) error {
 		if strings.EqualFold(filepath.Ext(to), ".json") {
 			e := json.NewEncoder(w)
 			e.SetEscapeHTML(false)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"lathe/internal/cli"
 	"lathe/internal/explain"
 )
 
@@ -15,7 +16,7 @@ func TestExplain(t *testing.T) {
 	dir := t.TempDir()
 	pkg, file := filepath.Join(dir, "m.tar"), filepath.Join(dir, "m.json")
 	out, errs, code := latheCommand(t, "compile", "--target", "llvm -mcpu=x86-64-v3", "--explain", "-o", pkg, "../../examples/demo/digits.onnx")
-	if code != exitOK || errs != "" {
+	if code != cli.ExitOK || errs != "" {
 		t.Fatalf("exit code %d, %s", code, errs)
 	}
 	for _, want := range []string{"digits.onnx for llvm", "/classify/Gemm", "tile: ", "const float32[36,160]:AB8a", "expected", "sum"} {
@@ -24,10 +25,10 @@ func TestExplain(t *testing.T) {
 		}
 	}
 	again, errs, code := latheCommand(t, "inspect", "--explain", pkg)
-	if code != exitOK || again != out {
+	if code != cli.ExitOK || again != out {
 		t.Errorf("inspect: exit code %d, %s%s", code, errs, again)
 	}
-	if _, errs, code := latheCommand(t, "inspect", "--explain="+file, pkg); code != exitOK {
+	if _, errs, code := latheCommand(t, "inspect", "--explain="+file, pkg); code != cli.ExitOK {
 		t.Fatalf("exit code %d, %s", code, errs)
 	}
 	b, err := os.ReadFile(file)
@@ -41,7 +42,7 @@ func TestExplain(t *testing.T) {
 	if len(r.Kernels) == 0 || r.Sum.Kernels != len(r.Kernels) || r.Kernels[0].Rule == "" || r.Sum.Ms <= 0 || r.FLOPs == 0 {
 		t.Errorf("report %+v", r)
 	}
-	if _, errs, code := latheCommand(t, "inspect", "--explain="+pkg, pkg); code == exitOK || !strings.Contains(errs, "reads this file") {
+	if _, errs, code := latheCommand(t, "inspect", "--explain="+pkg, pkg); code == cli.ExitOK || !strings.Contains(errs, "reads this file") {
 		t.Errorf("explanation over the package: exit code %d, %s", code, errs)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"lathe/internal/bundle"
+	"lathe/internal/cli"
 	"lathe/internal/toolchain"
 )
 
@@ -16,7 +17,7 @@ import (
 func latheCommand(t *testing.T, args ...string) (out, errs string, code int) {
 	t.Helper()
 	var o, e bytes.Buffer
-	a := &app{out: &o, err: &e}
+	a := &app{&cli.App{Name: "lathe", Out: &o, Err: &e}}
 	code = a.run(t.Context(), args)
 	return o.String(), e.String(), code
 }

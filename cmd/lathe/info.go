@@ -8,15 +8,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"lathe"
+	"lathe/internal/cli"
 )
 
 func (a *app) passesCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "passes",
 		Short: "list the passes of the compiler",
-		Args:  noArguments,
+		Args:  cli.NoArguments,
 		RunE: func(*cobra.Command, []string) error {
-			w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+			w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
 			fmt.Fprintln(w, "PASS\tPHASE\tFROM\tWHAT IT DOES")
 			for _, p := range lathe.Passes() {
 				level := fmt.Sprintf("-O%d", p.Level)
@@ -34,9 +35,9 @@ func (a *app) opsCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "ops",
 		Short: "list the operators the compiler knows",
-		Args:  noArguments,
+		Args:  cli.NoArguments,
 		RunE: func(*cobra.Command, []string) error {
-			w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+			w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
 			fmt.Fprintln(w, "OPERATOR\tFUSION\tIMPLEMENTATIONS\tWHAT IT COMPUTES")
 			for _, o := range lathe.Operators() {
 				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", o.Name, o.Class, strings.Join(o.Implementations, " "), o.Doc)
@@ -50,9 +51,9 @@ func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "print the version",
-		Args:  noArguments,
+		Args:  cli.NoArguments,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintln(a.out, lathe.Version())
+			_, err := fmt.Fprintln(a.Out, lathe.Version())
 			return err
 		},
 	}
@@ -71,7 +72,7 @@ func (a *app) tuneCommand() *cobra.Command {
 					return cmd.Help()
 				}
 			}
-			return &unsupportedError{"command tune", "there is no tuner yet; compile chooses schedules by itself"}
+			return &cli.UnsupportedError{What: "command tune", Why: "there is no tuner yet; compile chooses schedules by itself"}
 		},
 	}
 	return cmd

@@ -12,6 +12,7 @@ import (
 
 	"lathe"
 	"lathe/internal/bundle"
+	"lathe/internal/cli"
 )
 
 func (a *app) inspectCommand() *cobra.Command {
@@ -21,7 +22,7 @@ func (a *app) inspectCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "inspect FILE",
 		Short: "tell what a model or a package holds",
-		Args:  oneFile("model or package"),
+		Args:  cli.OneFile("model or package"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if isPackage(args[0]) && explain != "" {
 				return a.explainPackage(args[0], explain)
@@ -29,7 +30,7 @@ func (a *app) inspectCommand() *cobra.Command {
 			if isPackage(args[0]) {
 				return a.inspectPackage(args[0], steps)
 			}
-			m, err := model.load(args[0], a.note)
+			m, err := model.load(args[0], a.Note)
 			if err != nil {
 				return err
 			}
@@ -38,7 +39,7 @@ func (a *app) inspectCommand() *cobra.Command {
 	}
 	model.define(cmd)
 	cmd.Flags().BoolVar(&steps, "steps", false, "list the kernels of a package too")
-	fileOrOutputVar(cmd, &explain, "explain", "tell what was chosen for each kernel of a package, why, and what time to expect; with `=FILE` there, as JSON if it ends in .json")
+	cli.FileOrOutputVar(cmd, &explain, "explain", "tell what was chosen for each kernel of a package, why, and what time to expect; with `=FILE` there, as JSON if it ends in .json")
 	return cmd
 }
 
@@ -51,20 +52,20 @@ func isPackage(path string) bool {
 }
 
 func (a *app) inspectModel(m *lathe.Model) error {
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
 	for _, t := range m.Inputs() {
-		fmt.Fprintf(w, "input\t%s\t%s%s\n", t.Name, t.DType, shapeText(t.Shape))
+		fmt.Fprintf(w, "input\t%s\t%s%s\n", t.Name, t.DType, cli.ShapeText(t.Shape))
 	}
 	for _, t := range m.Outputs() {
-		fmt.Fprintf(w, "output\t%s\t%s%s\n", t.Name, t.DType, shapeText(t.Shape))
+		fmt.Fprintf(w, "output\t%s\t%s%s\n", t.Name, t.DType, cli.ShapeText(t.Shape))
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
 	tensors, elements := m.Parameters()
-	fmt.Fprintf(a.out, "parameters: %d in %d tensors\n", elements, tensors)
-	fmt.Fprintln(a.out, "operators:")
-	w = tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(a.Out, "parameters: %d in %d tensors\n", elements, tensors)
+	fmt.Fprintln(a.Out, "operators:")
+	w = tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
 	var missing []string
 	for _, o := range m.Operators() {
 		verdict := ""
@@ -78,7 +79,7 @@ func (a *app) inspectModel(m *lathe.Model) error {
 		return err
 	}
 	if missing != nil {
-		a.note(fmt.Sprintf("the model cannot be compiled yet: %d operators are not supported", len(missing)))
+		a.Note(fmt.Sprintf("the model cannot be compiled yet: %d operators are not supported", len(missing)))
 	}
 	return nil
 }
@@ -90,20 +91,20 @@ func (a *app) inspectPackage(path string, steps bool) error {
 	}
 	defer p.Close()
 	m := p.Manifest
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "module\t%s\n", m.Module)
 	fmt.Fprintf(w, "compiled by\tlathe %s from %s (sha256 %s)\n", m.Lathe, m.Source.File, m.Source.SHA256)
 	fmt.Fprintf(w, "target\t%s\n", m.Target.String)
 	fmt.Fprintf(w, "needs\t%s, CPU features: %s\n", m.Target.Triple, strings.Join(m.Target.Features, " "))
 	for _, t := range m.Inputs {
-		fmt.Fprintf(w, "input\t%s %s%s\n", t.Name, t.DType, shapeText(t.Shape))
+		fmt.Fprintf(w, "input\t%s %s%s\n", t.Name, t.DType, cli.ShapeText(t.Shape))
 	}
 	for _, t := range m.Outputs {
 		open := ""
 		if slices.ContainsFunc(t.Symbols, func(s int) bool { return s >= 0 }) {
 			open = " at most"
 		}
-		fmt.Fprintf(w, "output\t%s %s%s%s\n", t.Name, t.DType, shapeText(t.Shape), open)
+		fmt.Fprintf(w, "output\t%s %s%s%s\n", t.Name, t.DType, cli.ShapeText(t.Shape), open)
 	}
 	params := 0
 	for _, c := range p.Params {
@@ -124,14 +125,6 @@ func (a *app) inspectPackage(path string, steps bool) error {
 		fmt.Fprintf(w, "%d\t%s\t%.3f\t%s\t%s\t%s\t%s\n", i, s.Name, float64(s.FLOPs)/1e6, bytesText(s.Bytes), s.Rule, strings.Join(s.Ops, " "), strings.Join(s.Nodes, " "))
 	}
 	return w.Flush()
-}
-
-func shapeText(shape []int) string {
-	parts := make([]string, len(shape))
-	for i, d := range shape {
-		parts[i] = fmt.Sprint(d)
-	}
-	return "[" + strings.Join(parts, ",") + "]"
 }
 
 func bytesText(n int64) string {

@@ -16,10 +16,10 @@ type progress struct {
 }
 
 func (a *app) progress() *progress {
-	if !a.terminal {
+	if !a.Terminal {
 		return &progress{}
 	}
-	return &progress{w: a.err}
+	return &progress{w: a.Err}
 }
 
 // show may be called from any goroutine.

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"lathe/internal/bundle"
+	"lathe/internal/cli"
 	"lathe/internal/golden"
 	"lathe/internal/npz"
 )
@@ -29,7 +30,7 @@ func f32(v ...float32) []byte {
 func saveNpz(t *testing.T, arrays ...npz.Array) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "in.npz")
-	if err := writeFile(path, func(w io.Writer) error { return npz.Write(w, arrays) }); err != nil {
+	if err := cli.WriteFile(path, func(w io.Writer) error { return npz.Write(w, arrays) }); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -43,7 +44,7 @@ func TestRunTutorial(t *testing.T) {
 	in := saveNpz(t, npz.Array{Name: "data", DType: "float32", Shape: []int{1, 4}, Data: f32(1, 4, 2, 3)})
 	to := filepath.Join(t.TempDir(), "predictions.npz")
 	out, errs, code := latheCommand(t, "run", "--inputs", in, "--output", to, "--print-time", "--repeat", "100", pkg)
-	if code != exitOK || errs != "" {
+	if code != cli.ExitOK || errs != "" {
 		t.Fatalf("exit code %d, %s", code, errs)
 	}
 	block := regexp.MustCompile(`^Execution time summary:\n mean \(ms\)   median \(ms\)    max \(ms\)     min \(ms\)     std \(ms\)  \n` +
@@ -64,7 +65,7 @@ func TestRunPrintTop(t *testing.T) {
 	pkg := copyPackage(t, []int{1, 4, 1, 1}, data14)
 	in := saveNpz(t, npz.Array{Name: "data", DType: "float32", Shape: []int{1, 4}, Data: f32(1, 4, 2, 3)})
 	out, _, code := latheCommand(t, "run", "-i", in, "--print-top", "3", pkg)
-	if want := "[[1. 3. 2.]\n [4. 3. 2.]]\n"; code != exitOK || out != want {
+	if want := "[[1. 3. 2.]\n [4. 3. 2.]]\n"; code != cli.ExitOK || out != want {
 		t.Errorf("exit code %d, printed %q, want %q", code, out, want)
 	}
 }
@@ -79,7 +80,7 @@ func TestRunPicture(t *testing.T) {
 	}
 	dir := t.TempDir()
 	cat, labels := filepath.Join(dir, "cat.png"), filepath.Join(dir, "labels.txt")
-	if err := writeFile(cat, func(w io.Writer) error { return png.Encode(w, img) }); err != nil {
+	if err := cli.WriteFile(cat, func(w io.Writer) error { return png.Encode(w, img) }); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(labels, []byte("n02123045 tabby, tabby cat\nn02123159 tiger cat\nlynx\n"), 0o666); err != nil {
@@ -87,7 +88,7 @@ func TestRunPicture(t *testing.T) {
 	}
 	pkg := copyPackage(t, []int{1, 12}, bundle.TensorInfo{Name: "input0", DType: "float32", Shape: []int{1, 3, 2, 2}})
 	out, errs, code := latheCommand(t, "run", "--image", cat, "--preprocess", "imagenet-square", "--resize", "4x4", "--labels", labels, "--print-top", "2", pkg)
-	if code != exitOK || errs != "" {
+	if code != cli.ExitOK || errs != "" {
 		t.Fatalf("exit code %d, %s", code, errs)
 	}
 	golden.Check(t, "run-picture", []byte(out))
@@ -99,7 +100,7 @@ func TestRunFill(t *testing.T) {
 	read := func(args ...string) []byte {
 		t.Helper()
 		_, errs, code := latheCommand(t, append([]string{"run", "-o", to, pkg}, args...)...)
-		if code != exitOK {
+		if code != cli.ExitOK {
 			t.Fatal(errs)
 		}
 		got, err := npz.ReadFile(to)
@@ -134,7 +135,7 @@ func TestRunConverts(t *testing.T) {
 	in := saveNpz(t, npz.Array{Name: "data", DType: "float64", Shape: []int{1, 4}, Data: wide})
 	to := filepath.Join(t.TempDir(), "out.npz")
 	_, errs, code := latheCommand(t, "run", "-i", in, "-o", to, pkg)
-	if want := "lathe: note: input \"data\" is float64 and the model expects float32: converted\n"; code != exitOK || errs != want {
+	if want := "lathe: note: input \"data\" is float64 and the model expects float32: converted\n"; code != cli.ExitOK || errs != want {
 		t.Fatalf("exit code %d, printed %q, want %q", code, errs, want)
 	}
 	got, err := npz.ReadFile(to)
@@ -163,7 +164,7 @@ func TestRunErrors(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, errs, code := latheCommand(t, append([]string{"run", pkg}, c.args...)...)
-			if code != exitFailed || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
+			if code != cli.ExitFailed || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
 				t.Errorf("exit code %d, printed %q, want %q", code, errs, c.want)
 			}
 		})
@@ -173,7 +174,7 @@ func TestRunErrors(t *testing.T) {
 func TestRunProfile(t *testing.T) {
 	pkg := copyPackage(t, []int{1, 4}, data14)
 	out, errs, code := latheCommand(t, "run", "--profile", "--repeat", "3", pkg)
-	if code != exitOK || errs != "" {
+	if code != cli.ExitOK || errs != "" {
 		t.Fatalf("exit code %d, %s", code, errs)
 	}
 	for _, want := range []string{"Time (us)", "Share (%)", "Lost (us)", "GFLOP/s", "Bytes", "copy (Identity_0)", "sum"} {
@@ -183,7 +184,7 @@ func TestRunProfile(t *testing.T) {
 	}
 	page := filepath.Join(t.TempDir(), "profile.html")
 	out, errs, code = latheCommand(t, "run", "--profile="+page, pkg)
-	if code != exitOK || out+errs != "" {
+	if code != cli.ExitOK || out+errs != "" {
 		t.Fatalf("exit code %d, printed %q, %s", code, out, errs)
 	}
 	if b, err := os.ReadFile(page); err != nil || !strings.Contains(string(b), "Identity_0") {
@@ -194,7 +195,7 @@ func TestRunProfile(t *testing.T) {
 func TestInspectPackage(t *testing.T) {
 	pkg := copyPackage(t, []int{1, 4}, data14)
 	out, errs, code := latheCommand(t, "inspect", "--steps", pkg)
-	if code != exitOK || errs != "" {
+	if code != cli.ExitOK || errs != "" {
 		t.Fatalf("exit code %d, %s", code, errs)
 	}
 	out = regexp.MustCompile(`(library +)\d.*`).ReplaceAllString(out, "${1}SIZE")

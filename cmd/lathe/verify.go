@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"lathe"
+	"lathe/internal/cli"
 )
 
 func (a *app) verifyCommand() *cobra.Command {
@@ -26,9 +27,9 @@ operands that the reference gives it.
 
   lathe verify resnet50.onnx
   lathe verify --per-op --opt-level 4 resnet50.onnx`,
-		Args: oneFile("model file"),
+		Args: cli.OneFile("model file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o, err := (&compileFlags{command: cmd.CommandPath(), target: tgt, optLevel: level, disabledPass: disabled}).options(a.out)
+			o, err := (&compileFlags{command: cmd.CommandPath(), target: tgt, optLevel: level, disabledPass: disabled}).options(a.Out)
 			if err != nil {
 				return err
 			}
@@ -36,7 +37,7 @@ operands that the reference gives it.
 			defer bar.clear()
 			notes := func(text string) {
 				bar.clear()
-				a.note(text)
+				a.Note(text)
 			}
 			m, err := model.load(args[0], notes)
 			if err != nil {
@@ -56,7 +57,7 @@ operands that the reference gives it.
 	fs.SortFlags = false
 	tgt.define(cmd)
 	model.define(cmd)
-	numberVar(fs, &level, "opt-level", "O", 3, 0, 4, "optimisation level, 0 to 4")
+	cli.NumberVar(fs, &level, "opt-level", "O", 3, 0, 4, "optimisation level, 0 to 4")
 	fs.StringVar(&disabled, "disabled-pass", "", "`passes` to leave out, separated by commas")
 	fs.BoolVar(&perOp, "per-op", false, "compare every operator by itself instead of the whole model's outputs")
 	return cmd
@@ -64,7 +65,7 @@ operands that the reference gives it.
 
 // printReport prints one line per tensor, and fails when one is outside its tolerance.
 func (a *app) printReport(path string, r *lathe.VerifyReport) error {
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "TENSOR\tREL L2\tALLOWED\tMAX ABS\t\tNODES")
 	bad := 0
 	for _, row := range r.Rows {

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"errors"
@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 )
 
-// notOver refuses to write to out when that is one of the files the command reads, under any name.
-func notOver(out string, read ...string) error {
+// NotOver refuses to write to out when that is one of the files the command reads, under any name.
+func NotOver(out string, read ...string) error {
 	to, err := os.Stat(out)
 	if err != nil || !to.Mode().IsRegular() {
 		return nil
@@ -37,9 +37,9 @@ func (l *loss) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// writeFile gives path its new content when all of it is written; until then readers see the old one. Devices and pipes
+// WriteFile gives path its new content when all of it is written; until then readers see the old one. Devices and pipes
 // are written directly.
-func writeFile(path string, write func(io.Writer) error) (err error) {
+func WriteFile(path string, write func(io.Writer) error) (err error) {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}

@@ -1,4 +1,4 @@
-package main
+package run
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"lathe/internal/cli"
 	"lathe/internal/picture"
 	"lathe/internal/spelling"
 	"lathe/runtime"
@@ -32,15 +33,15 @@ func (f *pictureFlags) define(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.StringVar(&f.path, "image", "", "PNG, JPEG or BMP `file` that fills the input, or INPUT=FILE")
 	fs.StringVar(&f.preset, "preprocess", "unit", "`preset` that makes the picture the input")
-	parsedVar(fs, &f.resize, "resize", "SIZE", picture.ParseResize, "size before the crop: N for the shorter side, WxH for both, none")
-	parsedVar(fs, &f.crop, "crop", "SIZE", picture.ParseSize, "centre crop, N or WxH (default: the input's size)")
-	parsedVar(fs, &f.mean, "mean", "R,G,B", picture.ParseTriple, "subtracted after scaling")
-	parsedVar(fs, &f.std, "std", "R,G,B", parseDeviation, "divides at the end")
+	cli.ParsedVar(fs, &f.resize, "resize", "SIZE", picture.ParseResize, "size before the crop: N for the shorter side, WxH for both, none")
+	cli.ParsedVar(fs, &f.crop, "crop", "SIZE", picture.ParseSize, "centre crop, N or WxH (default: the input's size)")
+	cli.ParsedVar(fs, &f.mean, "mean", "R,G,B", picture.ParseTriple, "subtracted after scaling")
+	cli.ParsedVar(fs, &f.std, "std", "R,G,B", parseDeviation, "divides at the end")
 	fs.Float64Var(&f.scale, "scale", 1.0/255, "`factor` for pixel values from 0 to 255 (default 1/255)")
-	choiceVar(fs, &f.color, "color", string(picture.RGB), texts(picture.Colors), "order of channels: rgb, bgr or gray")
-	choiceVar(fs, &f.layout, "layout", string(picture.Auto), texts(picture.Layouts), "order of axes: NCHW, NHWC or auto")
-	choiceVar(fs, &f.filter, "filter", string(picture.Bilinear), texts(picture.Filters), "resizing: bilinear (averages, as Pillow), point (bilinear of four pixels, as OpenCV), nearest, bicubic")
-	markOurs(cmd, append([]string{"image", "preprocess"}, settingFlags...)...)
+	cli.ChoiceVar(fs, &f.color, "color", string(picture.RGB), texts(picture.Colors), "order of channels: rgb, bgr or gray")
+	cli.ChoiceVar(fs, &f.layout, "layout", string(picture.Auto), texts(picture.Layouts), "order of axes: NCHW, NHWC or auto")
+	cli.ChoiceVar(fs, &f.filter, "filter", string(picture.Bilinear), texts(picture.Filters), "resizing: bilinear (averages, as Pillow), point (bilinear of four pixels, as OpenCV), nearest, bicubic")
+	cli.MarkOurs(cmd, append([]string{"image", "preprocess"}, settingFlags...)...)
 }
 
 func parseDeviation(text string) ([3]float64, error) {
@@ -65,7 +66,7 @@ func (f *pictureFlags) check(cmd *cobra.Command) error {
 	if f.path == "" {
 		for _, name := range append([]string{"preprocess"}, settingFlags...) {
 			if f.changed(name) {
-				return &usageError{cmd.CommandPath(), fmt.Errorf("flag --%s needs --image", name)}
+				return cli.Usagef(cmd.CommandPath(), "flag --%s needs --image", name)
 			}
 		}
 	}
@@ -74,8 +75,8 @@ func (f *pictureFlags) check(cmd *cobra.Command) error {
 		for _, p := range picture.Presets() {
 			names = append(names, p.Name)
 		}
-		return &usageError{cmd.CommandPath(), fmt.Errorf("flag --preprocess: unknown preset %q (choose from %s)%s",
-			f.preset, strings.Join(names, ", "), spelling.Hint(f.preset, names))}
+		return cli.Usagef(cmd.CommandPath(), "flag --preprocess: unknown preset %q (choose from %s)%s",
+			f.preset, strings.Join(names, ", "), spelling.Hint(f.preset, names))
 	}
 	return nil
 }

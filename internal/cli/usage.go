@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"fmt"
@@ -100,4 +100,13 @@ func wrap(text string, indent, width int) string {
 	}
 	b.WriteString("\n")
 	return b.String()
+}
+
+// ShapeText is a shape as messages show it: [1,3,224,224].
+func ShapeText(shape []int) string {
+	parts := make([]string, len(shape))
+	for i, d := range shape {
+		parts[i] = fmt.Sprint(d)
+	}
+	return "[" + strings.Join(parts, ",") + "]"
 }

@@ -1,4 +1,5 @@
-package main
+// Package run is the subcommand run of lathe, and all of lathe-run.
+package run
 
 import (
 	"context"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"lathe/internal/cli"
 	"lathe/internal/npz"
 	"lathe/internal/picture"
 	"lathe/runtime"
@@ -21,19 +23,21 @@ var (
 )
 
 // unusableRun are tvmc's flags of run that do not work yet.
-var unusableRun = []unusableFlag{
-	{name: "rpc-tracker", harmless: []string{""}},
-	{name: "rpc-key", harmless: []string{""}},
+var unusableRun = []cli.UnusableFlag{
+	{Name: "rpc-tracker", Harmless: []string{""}},
+	{Name: "rpc-key", Harmless: []string{""}},
 }
 
-// runFlags are the values of run's flags.
-type runFlags struct {
+// command holds the values of the flags.
+type command struct {
+	*cli.App
+	peaks           Peaks
 	device, fill    string
 	inputs, outputs string
 	printTime       bool
 	repeat, number  int
 	printTop        int
-	profile         string // file, toOutput or empty
+	profileTo       string // file, cli.ToOutput or empty
 	endToEnd        bool
 	threads         int
 	picture         pictureFlags
@@ -41,127 +45,126 @@ type runFlags struct {
 	fillChosen      bool // --fill-mode was given
 }
 
-func (a *app) runCommand() *cobra.Command {
-	f := &runFlags{}
+// Command returns the command that is typed as path: the last word of it is the command's name.
+func Command(a *cli.App, path string, peaks Peaks) *cobra.Command {
+	f := &command{App: a, peaks: peaks}
 	var presets strings.Builder
 	for _, p := range picture.Presets() {
 		fmt.Fprintf(&presets, "\n  %-16s %s", p.Name, p.Doc)
 	}
 	cmd := &cobra.Command{
-		Use:   "run FILE",
+		Use:   path[strings.LastIndexByte(path, ' ')+1:] + " FILE",
 		Short: "run a package",
-		Long: `Run a package that 'lathe compile' wrote.
-
-  lathe run --inputs cat.npz --output predictions.npz resnet50.tar
-  lathe run --print-time --repeat 100 resnet50.tar
-  lathe run --image cat.png --preprocess imagenet --labels synset.txt --print-top 5 squeezenet.tar
-
+		Long: "Run a package that 'lathe compile' wrote.\n\n" +
+			"  " + path + " --inputs cat.npz --output predictions.npz resnet50.tar\n" +
+			"  " + path + " --print-time --repeat 100 resnet50.tar\n" +
+			"  " + path + " --image cat.png --preprocess imagenet --labels synset.txt --print-top 5 squeezenet.tar\n" + `
 A picture becomes the input by a preset, which --resize, --crop, --mean, --std, --scale, --color, --layout and
 --filter change:` + presets.String(),
-		Args: oneFile("package"),
+		Args: cli.OneFile("package"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := refuseUnusable(cmd, unusableRun); err != nil {
+			if err := cli.RefuseUnusable(cmd, unusableRun); err != nil {
 				return err
 			}
 			if f.device != "cpu" {
-				return &unsupportedError{what: "flag --device " + f.device}
+				return &cli.UnsupportedError{What: "flag --device " + f.device}
 			}
 			if err := f.picture.check(cmd); err != nil {
 				return err
 			}
 			for _, name := range []string{"repeat", "number", "end-to-end"} {
-				if cmd.Flags().Changed(name) && !f.printTime && (name != "repeat" || f.profile == "") {
-					a.note("--" + name + " has no effect without --print-time")
+				if cmd.Flags().Changed(name) && !f.printTime && (name != "repeat" || f.profileTo == "") {
+					f.Note("--" + name + " has no effect without --print-time")
 				}
 			}
 			f.fillChosen = cmd.Flags().Changed("fill-mode")
 			if f.labels != "" && !cmd.Flags().Changed("print-top") {
 				f.printTop = 5
 			}
-			return a.runPackage(cmd.Context(), f, args[0])
+			return f.run(cmd.Context(), args[0])
 		},
 	}
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	fs.StringVarP(&f.inputs, "inputs", "i", "", "inputs by name in an .npz `file`")
 	fs.StringVarP(&f.outputs, "outputs", "o", "", "write the outputs to an .npz `file`, as output_0, output_1 ...")
-	choiceVar(fs, &f.fill, "fill-mode", "random", fillModes, "what fills inputs that are not given: zeros, ones or random (from -1 to 1, int8 from 0 to 127; the same in every run)")
+	cli.ChoiceVar(fs, &f.fill, "fill-mode", "random", fillModes, "what fills inputs that are not given: zeros, ones or random (from -1 to 1, int8 from 0 to 127; the same in every run)")
 	fs.BoolVar(&f.printTime, "print-time", false, "print how long runs take, after one run that is not counted")
-	numberVar(fs, &f.repeat, "repeat", "", 1, 1, 1e9, "measurements")
-	numberVar(fs, &f.number, "number", "", 1, 1, 1e9, "runs whose average is one measurement")
+	cli.NumberVar(fs, &f.repeat, "repeat", "", 1, 1, 1e9, "measurements")
+	cli.NumberVar(fs, &f.number, "number", "", 1, 1, 1e9, "runs whose average is one measurement")
 	fs.BoolVar(&f.endToEnd, "end-to-end", false, "let times include copying inputs and outputs")
-	numberVar(fs, &f.printTop, "print-top", "", 0, 0, 1<<20, "print the N greatest values of the first output and where they are")
+	cli.NumberVar(fs, &f.printTop, "print-top", "", 0, 0, 1<<20, "print the N greatest values of the first output and where they are")
 	fs.Lookup("print-top").DefValue = ""
-	fileOrOutputVar(cmd, &f.profile, "profile", "tell the time of each kernel against what this machine does at best, the most time lost first; with `=FILE` there, as a web page if it ends in .html")
-	numberVar(fs, &f.threads, "threads", "", 0, 1, 1024, "threads (default: $LATHE_NUM_THREADS, $TVM_NUM_THREADS or the cores this process may use)")
-	choiceVar(fs, &f.device, "device", "cpu", devices, "device to run on: cpu")
+	cli.FileOrOutputVar(cmd, &f.profileTo, "profile", "tell the time of each kernel against what this machine does at best, the most time lost first; with `=FILE` there, as a web page if it ends in .html")
+	cli.NumberVar(fs, &f.threads, "threads", "", 0, 1, 1024, "threads (default: $LATHE_NUM_THREADS, $TVM_NUM_THREADS or the cores this process may use)")
+	cli.ChoiceVar(fs, &f.device, "device", "cpu", devices, "device to run on: cpu")
 	f.picture.define(cmd)
 	fs.StringVar(&f.labels, "labels", "", "`file` with the names of classes for --print-top (default 5 then): one per line, a synset list, JSON or a Python dictionary")
-	markOurs(cmd, "threads", "labels")
-	addUnusable(cmd, unusableRun)
+	cli.MarkOurs(cmd, "threads", "labels")
+	cli.AddUnusable(cmd, unusableRun)
 	return cmd
 }
 
-func (a *app) runPackage(ctx context.Context, f *runFlags, path string) error {
-	for _, out := range []string{f.outputs, f.profile} {
-		if err := notOver(out, path, f.inputs, f.labels); err != nil {
+func (c *command) run(ctx context.Context, path string) error {
+	for _, out := range []string{c.outputs, c.profileTo} {
+		if err := cli.NotOver(out, path, c.inputs, c.labels); err != nil {
 			return err
 		}
 	}
-	labels, err := readLabels(f.labels)
+	labels, err := readLabels(c.labels)
 	if err != nil {
 		return err
 	}
 	var given []npz.Array
-	if f.inputs != "" {
-		if given, err = npz.ReadFile(f.inputs); err != nil {
+	if c.inputs != "" {
+		if given, err = npz.ReadFile(c.inputs); err != nil {
 			return fmt.Errorf("inputs: %w", err)
 		}
 	}
 	var options []runtime.Option
-	if f.threads > 0 {
-		options = append(options, runtime.WithWorkers(f.threads))
+	if c.threads > 0 {
+		options = append(options, runtime.WithWorkers(c.threads))
 	}
 	m, err := runtime.Open(path, options...)
 	if err != nil {
 		return err
 	}
 	defer m.Close()
-	a.log("%s: compiled for %s, %d threads", path, m.Info().Target.String, m.Workers())
-	set := &inputSet{module: m, note: a.note}
+	c.Log("%s: compiled for %s, %d threads", path, m.Info().Target.String, m.Workers())
+	set := &inputSet{module: m, note: c.Note}
 	if err := set.fromArrays(given); err != nil {
 		return err
 	}
-	if f.picture.path != "" {
-		if err := f.picture.into(set, a.out); err != nil {
+	if c.picture.path != "" {
+		if err := c.picture.into(set, c.Out); err != nil {
 			return err
 		}
 	}
 	missing := set.missing()
-	set.fill(f.fill)
+	set.fill(c.fill)
 	if err := set.apply(); err != nil {
 		return err
 	}
-	if f.inputs+f.picture.path != "" && len(missing) > 0 && !f.fillChosen {
-		a.note(fmt.Sprintf("no values are given for %s: filled with random numbers (--fill-mode chooses)", strings.Join(missing, ", ")))
+	if c.inputs+c.picture.path != "" && len(missing) > 0 && !c.fillChosen {
+		c.Note(fmt.Sprintf("no values are given for %s: filled with random numbers (--fill-mode chooses)", strings.Join(missing, ", ")))
 	}
 	if err := m.Run(); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	if f.printTime {
-		times, err := measure(ctx, m, set, f)
+	if c.printTime {
+		times, err := c.measure(ctx, m, set)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintln(a.out, timeTable(times))
+		fmt.Fprintln(c.Out, timeTable(times))
 	}
-	return a.results(f, path, m, labels)
+	return c.results(path, m, labels)
 }
 
 // measure runs the model repeat times number times and returns the average of each number in seconds.
-func measure(ctx context.Context, m *runtime.Module, set *inputSet, f *runFlags) ([]float64, error) {
+func (c *command) measure(ctx context.Context, m *runtime.Module, set *inputSet) ([]float64, error) {
 	once := m.Run
-	if f.endToEnd {
+	if c.endToEnd {
 		once = func() error {
 			if err := set.apply(); err != nil {
 				return err
@@ -180,9 +183,9 @@ func measure(ctx context.Context, m *runtime.Module, set *inputSet, f *runFlags)
 		}
 	}
 	var times []float64
-	for range f.repeat {
+	for range c.repeat {
 		start := time.Now()
-		for range f.number {
+		for range c.number {
 			if err := once(); err != nil {
 				return nil, err
 			}
@@ -190,18 +193,18 @@ func measure(ctx context.Context, m *runtime.Module, set *inputSet, f *runFlags)
 				return nil, ctx.Err()
 			}
 		}
-		times = append(times, time.Since(start).Seconds()/float64(f.number))
+		times = append(times, time.Since(start).Seconds()/float64(c.number))
 	}
 	return times, nil
 }
 
 // results prints and saves what the last run gave.
-func (a *app) results(f *runFlags, path string, m *runtime.Module, labels []string) error {
-	outputs, err := a.outputs(m)
+func (c *command) results(path string, m *runtime.Module, labels []string) error {
+	outputs, err := c.readOutputs(m)
 	if err != nil {
 		return err
 	}
-	if f.printTop > 0 {
+	if c.printTop > 0 {
 		if len(outputs) == 0 {
 			return fmt.Errorf("--print-top: the model has no outputs")
 		}
@@ -209,25 +212,25 @@ func (a *app) results(f *runFlags, path string, m *runtime.Module, labels []stri
 		if err != nil {
 			return fmt.Errorf("--print-top: %w", err)
 		}
-		if labels == nil && f.picture.path == "" {
-			fmt.Fprintln(a.out, s.array(f.printTop))
+		if labels == nil && c.picture.path == "" {
+			fmt.Fprintln(c.Out, s.array(c.printTop))
 		} else {
-			s.print(a.out, moduleTitle(path), f.printTop, labels)
+			s.print(c.Out, moduleTitle(path), c.printTop, labels)
 		}
 	}
-	if f.profile != "" {
-		if err := a.profile(m, f, moduleTitle(path)); err != nil {
+	if c.profileTo != "" {
+		if err := c.profile(m, moduleTitle(path)); err != nil {
 			return err
 		}
 	}
-	if f.outputs == "" {
+	if c.outputs == "" {
 		return nil
 	}
-	return writeFile(f.outputs, func(w io.Writer) error { return npz.Write(w, outputs) })
+	return cli.WriteFile(c.outputs, func(w io.Writer) error { return npz.Write(w, outputs) })
 }
 
 // outputs copies the outputs, under tvmc's names. Types that numpy lacks become float32.
-func (a *app) outputs(m *runtime.Module) ([]npz.Array, error) {
+func (c *command) readOutputs(m *runtime.Module) ([]npz.Array, error) {
 	var arrays []npz.Array
 	for i, info := range m.Outputs() {
 		t, err := m.Output(i)
@@ -239,7 +242,7 @@ func (a *app) outputs(m *runtime.Module) ([]npz.Array, error) {
 			if t, err = convert(t, "float32"); err != nil {
 				return nil, fmt.Errorf("output %q: %w", info.Name, err)
 			}
-			a.note(fmt.Sprintf("output %q is bfloat16, which numpy lacks: given as float32", info.Name))
+			c.Note(fmt.Sprintf("output %q is bfloat16, which numpy lacks: given as float32", info.Name))
 		}
 		arrays = append(arrays, npz.Array{Name: fmt.Sprintf("output_%d", i), DType: t.DType, Shape: t.Shape, Data: t.Data})
 	}

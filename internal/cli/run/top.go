@@ -1,4 +1,4 @@
-package main
+package run
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"lathe/internal/cli"
 	"lathe/internal/npz"
 	"lathe/internal/tensor"
 	"lathe/internal/types"
@@ -35,7 +36,7 @@ func scoresOf(a npz.Array) (*scores, error) {
 	}
 	t := &tensor.Tensor{DType: d, Shape: a.Shape, Data: a.Data}
 	if n == 0 || t.Len() == 0 {
-		return nil, fmt.Errorf("the output %s%s is empty", a.DType, shapeText(a.Shape))
+		return nil, fmt.Errorf("the output %s%s is empty", a.DType, cli.ShapeText(a.Shape))
 	}
 	s := &scores{shape: a.Shape, integer: d.IsInt()}
 	for i := range n {

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"fmt"
@@ -12,10 +12,10 @@ import (
 	"lathe/internal/target"
 )
 
-// Annotations of flags.
+// Annotations of flags, for Annotate.
 const (
 	ours     = "lathe/ours"     // not a flag of tvmc
-	several  = "lathe/several"  // takes one or more values, as argparse's nargs="+"
+	Several  = "lathe/several"  // takes one or more values, as argparse's nargs="+"
 	unusable = "lathe/unusable" // a flag of tvmc that does not work yet
 )
 
@@ -55,7 +55,7 @@ func expand(cmd *cobra.Command, args []string) ([]string, error) {
 		switch {
 		case hasValue:
 			out = append(out, "--"+f.Name+"="+value)
-		case annotated(f, several):
+		case annotated(f, Several):
 			values := valuesFrom(args[i+1:])
 			i += len(values)
 			if positional == 0 && i+1 == len(args) && len(values) > 1 {
@@ -152,7 +152,7 @@ func findLong(cmd *cobra.Command, name string) (*pflag.Flag, error) {
 			if kind == "llvm" {
 				break
 			}
-			return nil, &unsupportedError{"flag --" + name, "target kind " + kind + " is not supported yet"}
+			return nil, &UnsupportedError{"flag --" + name, "target kind " + kind + " is not supported yet"}
 		}
 	}
 	return nil, fmt.Errorf("unknown flag --%s%s", name, spelling.Hint("--"+name, names))
