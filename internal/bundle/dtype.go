@@ -63,6 +63,15 @@ func DTypeSize(name string) (int, error) {
 	return d.size(), nil
 }
 
+// DTypeCode returns the number of the named type in a descriptor: DLPack's type code times 256 plus the width in bits.
+func DTypeCode(name string) (int, error) {
+	d, err := dtypeByName(name)
+	if err != nil {
+		return 0, err
+	}
+	return int(d.code)<<8 | int(d.bits), nil
+}
+
 // maxBytes bounds every size a package may claim. It is beyond any machine, and low enough that sums of a few million
 // such sizes cannot wrap.
 const maxBytes = 1 << 46

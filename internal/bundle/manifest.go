@@ -81,6 +81,12 @@ func (m *Manifest) RunSymbol() string { return "lathe_" + m.Module + "_run" }
 // DigestSymbol is the name of 32 bytes in the library: the digest of the manifest it was written with.
 func (m *Manifest) DigestSymbol() string { return "lathe_" + m.Module + "_manifest" }
 
+// LibrarySymbol is the name of the library's descriptor, the lathe_library of include/lathe.h.
+func (m *Manifest) LibrarySymbol() string { return "lathe_" + m.Module + "_library" }
+
+// LibraryAlias is the descriptor's name in a shared object, whatever its module is called.
+const LibraryAlias = "lathe_library"
+
 // Digest identifies what the library relies on: sizes of memory, and types and order of tensors. A library that was built
 // with another digest would read or write past the memory this manifest asks for.
 func (m *Manifest) Digest() [sha256.Size]byte {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"lathe/internal/bundle"
 	"lathe/internal/target"
 	"lathe/internal/toolchain"
 )
@@ -71,20 +72,25 @@ func (c *compiler) generate() error {
 	return err
 }
 
-// link joins the objects and the manifest's digest to the library.
+// link joins the objects, the manifest's digest and the descriptor to the library.
 func (c *compiler) link() error {
 	manifest := c.res.Contents.Manifest
 	var digest strings.Builder
 	for _, b := range manifest.Digest() {
 		fmt.Fprintf(&digest, "\\%02X", b)
 	}
-	text := fmt.Sprintf("@%s = constant [%d x i8] c\"%s\"\n", manifest.DigestSymbol(), len(manifest.Digest()), digest.String())
+	text, err := c.descriptor(false, true)
+	if err != nil {
+		return err
+	}
+	text += fmt.Sprintf("@%s = constant [%d x i8] c\"%s\"\n", manifest.DigestSymbol(), len(manifest.Digest()), digest.String())
 	o, err := c.machine.Compile(text, passes)
 	if err != nil {
 		return fmt.Errorf("LLVM: %w", err)
 	}
 	c.res.Contents.Library, err = toolchain.Link(append(c.objects, o), toolchain.LinkOptions{
-		Soname: "mod.so", Exports: []string{manifest.RunSymbol(), manifest.DigestSymbol()}, Triple: c.Target.Triple,
+		Soname: "mod.so", Triple: c.Target.Triple,
+		Exports: []string{manifest.RunSymbol(), manifest.DigestSymbol(), manifest.LibrarySymbol(), bundle.LibraryAlias},
 	})
 	return err
 }

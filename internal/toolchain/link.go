@@ -49,6 +49,7 @@ func Link(objs []Object, o LinkOptions) ([]byte, error) {
 	defer files.close()
 	args := []string{
 		"ld.lld", "-shared", "-m", emulation, "--version-script", files.add("list of exports", []byte(script)),
+		"-Bsymbolic", // addresses of exports in data are the library's own, even where two libraries export one name
 		"-z", "defs", "-z", "now", "-z", "relro", "-z", "noexecstack",
 		"--hash-style=gnu", "--build-id=none", "--fatal-warnings", "--threads=1",
 	}

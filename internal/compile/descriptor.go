@@ -1,0 +1,133 @@
+package compile
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"lathe/internal/bundle"
+)
+
+// descriptor writes the constant lathe_<module>_library as LLVM IR: the lathe_library of include/lathe.h, which says in C
+// what the manifest says in JSON. It needs the module's run function, and with embedded the weights as well: the hidden
+// constant lathe_<module>_weights, laid out as weightLayout says. With shared it has the second name lathe_library, by
+// which a program finds it in a library whose module it does not know.
+func (c *compiler) descriptor(embedded, shared bool) (string, error) {
+	m, params := c.res.Contents.Manifest, c.res.Contents.Params
+	d := &descriptor{size: fmt.Sprintf("i%d", c.Target.PointerBits()), strings: map[string]string{}}
+	fmt.Fprintf(&d.text, "%%tensor = type { ptr, ptr, ptr, %[1]s, i32, i32 }\n%%param = type { ptr, %[1]s, %[1]s }\n%%step = type { ptr, ptr }\n"+
+		"%%library = type { i32, i32, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, i32, i32, i32, i32, i32, i32, %[1]s, %[1]s, ptr, %[1]s, ptr }\n", d.size)
+	inputs, err := d.tensors("inputs", m.Inputs)
+	if err != nil {
+		return "", err
+	}
+	outputs, err := d.tensors("outputs", m.Outputs)
+	if err != nil {
+		return "", err
+	}
+	offsets, weights := weightLayout(params)
+	var rows []string
+	for i, p := range params {
+		rows = append(rows, fmt.Sprintf("%%param { ptr %[1]s, %[2]s %[3]d, %[2]s %[4]d }", d.string(p.Name), d.size, len(p.Data), offsets[i]))
+	}
+	paramTable := d.table("params", "%param", rows)
+	rows = nil
+	for _, s := range m.Steps {
+		rows = append(rows, fmt.Sprintf("%%step { ptr %s, ptr %s }", d.string(s.Name), d.string(strings.Join(s.Nodes, "\n"))))
+	}
+	stepTable := d.table("steps", "%step", rows)
+	image := "null"
+	if embedded {
+		image = "@" + weightsSymbol(m)
+		fmt.Fprintf(&d.text, "%s = external hidden constant [0 x i8]\n", image)
+	}
+	name := m.LibrarySymbol()
+	fmt.Fprintf(&d.text, "declare i32 @%s(ptr, i32, i32, i32, i32)\n", m.RunSymbol())
+	fmt.Fprintf(&d.text, "@%s = constant %%library { i32 %d, i32 %d, ptr %s, ptr %s, ptr %s, ptr %s, ptr %s", name, m.ABI,
+		bundle.DescriptorSize(c.Target.PointerBits()/8), d.string(m.Module), d.string("lathe "+m.Lathe), d.string(m.Source.File),
+		d.string(m.Target.String), d.string(strings.Join(m.Target.Features, " ")))
+	fmt.Fprintf(&d.text, ", ptr %s, ptr %s, ptr %s, ptr %s", inputs, outputs, paramTable, stepTable)
+	fmt.Fprintf(&d.text, ", i32 %d, i32 %d, i32 %d, i32 %d, i32 %d, i32 %d", len(m.Inputs), len(m.Outputs), len(params), len(m.Steps), m.Symbols, m.MaxWorkers)
+	fmt.Fprintf(&d.text, ", %[1]s %[2]d, %[1]s %[3]d, ptr %[4]s, %[1]s %[5]d, ptr @%[6]s }\n", d.size, m.Workspace, m.Scratch, image, weights, m.RunSymbol())
+	if shared {
+		fmt.Fprintf(&d.text, "@%s = alias %%library, ptr @%s\n", bundle.LibraryAlias, name)
+	}
+	return d.text.String(), nil
+}
+
+// weightsSymbol is the name of the weights that are linked into a library.
+func weightsSymbol(m *bundle.Manifest) string { return "lathe_" + m.Module + "_weights" }
+
+// weightLayout places constants in the weights that are linked into a library: one after the other, each at a multiple of
+// bundle.Alignment. It returns their offsets and the bytes that all take.
+func weightLayout(params []bundle.Param) (offsets []int, size int) {
+	for _, p := range params {
+		size = (size + bundle.Alignment - 1) &^ (bundle.Alignment - 1)
+		offsets = append(offsets, size)
+		size += len(p.Data)
+	}
+	return offsets, size
+}
+
+// descriptor collects the text of the tables that the constant points to.
+type descriptor struct {
+	text    strings.Builder
+	size    string            // the type of a size_t
+	strings map[string]string // symbols by content
+}
+
+// string returns the symbol of a C string; equal ones share it. C ends a string at its first zero byte.
+func (d *descriptor) string(s string) string {
+	s, _, _ = strings.Cut(s, "\x00")
+	if name, ok := d.strings[s]; ok {
+		return name
+	}
+	name := "@.s" + strconv.Itoa(len(d.strings))
+	d.strings[s] = name
+	fmt.Fprintf(&d.text, "%s = private unnamed_addr constant [%d x i8] c\"", name, len(s)+1)
+	for i := range len(s) {
+		if b := s[i]; b < ' ' || b > '~' || b == '"' || b == '\\' {
+			fmt.Fprintf(&d.text, "\\%02X", b)
+		} else {
+			d.text.WriteByte(b)
+		}
+	}
+	d.text.WriteString("\\00\"\n")
+	return name
+}
+
+// table writes an array of rows and returns its symbol, or "null" for none.
+func (d *descriptor) table(name, typ string, rows []string) string {
+	if len(rows) == 0 {
+		return "null"
+	}
+	name = "@." + name
+	fmt.Fprintf(&d.text, "%s = private constant [%d x %s] [\n  %s\n]\n", name, len(rows), typ, strings.Join(rows, ",\n  "))
+	return name
+}
+
+func (d *descriptor) tensors(name string, ts []bundle.TensorInfo) (string, error) {
+	var rows []string
+	for i, t := range ts {
+		bytes, err := t.ByteSize()
+		if err != nil {
+			return "", err
+		}
+		code, err := bundle.DTypeCode(t.DType)
+		if err != nil {
+			return "", err
+		}
+		shape := d.table(fmt.Sprintf("%s.%d.shape", name, i), "i64", integers("i64", t.Shape))
+		symbols := d.table(fmt.Sprintf("%s.%d.symbols", name, i), "i32", integers("i32", t.Symbols))
+		rows = append(rows, fmt.Sprintf("%%tensor { ptr %s, ptr %s, ptr %s, %s %d, i32 %d, i32 %d }", d.string(t.Name), shape, symbols, d.size, bytes, len(t.Shape), code))
+	}
+	return d.table(name, "%tensor", rows), nil
+}
+
+func integers(typ string, values []int) []string {
+	var list []string
+	for _, v := range values {
+		list = append(list, fmt.Sprintf("%s %d", typ, v))
+	}
+	return list
+}
