@@ -46,22 +46,53 @@ func TestInnerLoopsDoNotSpill(t *testing.T) {
 	}
 }
 
-var spill = regexp.MustCompile(`(16|32|64)-byte (Folded )?(Spill|Reload)`)
+var (
+	spill  = regexp.MustCompile(`(16|32|64)-byte (Folded )?(Spill|Reload)`)
+	inLoop = regexp.MustCompile(`in Loop: Header=(\w+)`)
+)
 
-// innerLoops counts the multiply-adds in innermost loops of assembly, and the vectors spilt and reloaded there.
+// innerLoops counts the multiply-adds in innermost loops of assembly, and the vectors spilt and reloaded there. LLVM's
+// comments at the beginning of a block say which loop it belongs to; a loop with a condition has several blocks, and its
+// header need not be the first.
 func innerLoops(asm string) (adds, spills int) {
-	inner := false
+	type block struct {
+		header       string // of the loop around it
+		adds, spills int
+	}
+	var blocks []*block
+	innermost := map[string]bool{} // headers
+	count := func() {
+		for _, b := range blocks {
+			if innermost[b.header] {
+				adds, spills = adds+b.adds, spills+b.spills
+			}
+		}
+		blocks = nil
+		clear(innermost)
+	}
 	for line := range strings.SplitSeq(asm, "\n") {
+		label, _, isLabel := strings.Cut(line, ":")
+		if isLabel && (strings.HasPrefix(label, ".LBB") || strings.HasPrefix(label, "# %bb")) {
+			blocks = append(blocks, &block{header: strings.TrimPrefix(label, ".L")})
+		}
+		if isLabel && strings.Contains(line, "# @") { // a function; labels begin anew
+			count()
+		}
+		if len(blocks) == 0 {
+			continue
+		}
+		b := blocks[len(blocks)-1]
 		switch {
-		case strings.HasPrefix(line, ".LBB") || strings.HasPrefix(line, "# %bb"):
-			inner = strings.Contains(line, "Inner Loop Header")
-		case strings.Contains(line, "Inner Loop Header"): // the comment of a label goes on
-			inner = true
-		case inner && spill.MatchString(line):
-			spills++
-		case inner && strings.Contains(line, "\tvfmadd"):
-			adds++
+		case strings.Contains(line, "Inner Loop Header"):
+			innermost[b.header] = true
+		case inLoop.MatchString(line):
+			b.header = inLoop.FindStringSubmatch(line)[1]
+		case spill.MatchString(line):
+			b.spills++
+		case strings.Contains(line, "\tvfmadd"):
+			b.adds++
 		}
 	}
+	count()
 	return adds, spills
 }

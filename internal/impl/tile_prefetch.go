@@ -8,11 +8,10 @@ import (
 	"lathe/internal/sched"
 )
 
-// fewLines are worth asking for at a time: fewer waste more by rounding up, many at once fill the miss buffers.
-const fewLines = 2
-
-// prefetchPanel has the tiles of one panel of weights ask for the next panel, in equal slices. Weights are read once per
-// run of a network and so come from memory; a panel that arrives while the one before is in use costs no time.
+// prefetchPanel has the tiles of one panel of weights ask for the next panel, in slices as small as can be: many lines at
+// once fill the miss buffers. Weights are read once per run of a network and so come from memory; a panel that arrives
+// while the one before is in use costs no time. The cache must hold two panels; a longer one is a stream, which the
+// hardware fetches ahead at a distance that stays in the cache.
 func (k *kernel) prefetchPanel(acc, vecTiles string) {
 	if vecTiles == "" || k.s.Extent(vecTiles) < 2 {
 		return
@@ -30,17 +29,12 @@ func (k *kernel) prefetchPanel(acc, vecTiles string) {
 	v := around[from].Var
 	for _, a := range k.accesses(acc) {
 		stride, linear := a.stride(v)
-		if a.store || !linear || stride <= 0 {
+		if a.store || !linear || stride <= 0 || int(stride)*a.buf.DType.Size() > k.cpu.L2/2 {
 			continue
 		}
-		at, turns := "", 1
+		at := ""
 		for _, f := range around[from+1:] {
-			n, ok := expr.IntOf(f.Extent)
-			if !ok || f.Kind != loop.Serial {
-				break
-			}
-			turns *= int(n)
-			if lines := int(stride) * a.buf.DType.Size() / loop.LineBytes / turns; at != "" && lines < fewLines {
+			if _, ok := expr.IntOf(f.Extent); !ok || f.Kind != loop.Serial {
 				break
 			}
 			at = f.Var.Name

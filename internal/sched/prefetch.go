@@ -10,8 +10,8 @@ import (
 )
 
 // Prefetch asks, while one iteration of loop next runs, for the panel of a buffer that its next iteration reads: every
-// iteration of loop at, inside next, asks for the following slice of it. The panel must be contiguous in memory and
-// follow the one in use.
+// iteration of loop at, inside next, asks for the following slice of it, until all of it is asked for. The panel must be
+// contiguous in memory and follow the one in use.
 //
 //	for p { for i { for k in 0..8 { ... W[p*64 + k*8 + ...] ... } } }, next p, at k
 //	→  for p { for i { for k { prefetch W at (p+1)*64 + (i*8 + k)*slice lines 1; ... } } }
@@ -51,7 +51,8 @@ func (s *Schedule) Prefetch(block, buffer, next, at string) error {
 		turn = expr.Add(expr.Mul(turn, expr.Index(int(n))), f.Var)
 		turns *= int(n)
 	}
-	lines := (panel/perLine + turns - 1) / turns
+	whole := (panel + perLine - 1) / perLine
+	lines := (whole + turns - 1) / turns
 	if lines < 1 || lines > loop.MaxPrefetch {
 		return fmt.Errorf("prefetch %s, %s: %d lines in each of %d turns", block, buffer, lines, turns)
 	}
@@ -60,7 +61,10 @@ func (s *Schedule) Prefetch(block, buffer, next, at string) error {
 		start = start.Without(f.Var)
 	}
 	first := expr.Add(start.Expr(), expr.Mul(expr.Add(nest[from].Var, expr.Index(1)), expr.Index(panel)))
-	hint := &loop.Prefetch{From: buf, At: rangesAt(nest[:to+1]).Simplify(expr.Add(first, expr.Mul(turn, expr.Index(lines*perLine)))), Lines: lines}
+	var hint loop.Stmt = &loop.Prefetch{From: buf, At: rangesAt(nest[:to+1]).Simplify(expr.Add(first, expr.Mul(turn, expr.Index(lines*perLine)))), Lines: lines}
+	if needed := (whole + lines - 1) / lines; needed < turns {
+		hint = &loop.If{Cond: expr.LT(rangesAt(nest[:to+1]).Simplify(turn), expr.Index(needed)), Then: hint}
+	}
 	f := nest[to]
 	s.replace(f, &loop.For{Var: f.Var, Min: f.Min, Extent: f.Extent, Kind: f.Kind, Body: &loop.Seq{List: append([]loop.Stmt{hint}, flatten(f.Body)...)}})
 	s.log("prefetch", block, 0, buffer, next, at)
