@@ -22,7 +22,12 @@ LLVM_BIN := $(if $(LLVM_CONFIG),$(shell $(LLVM_CONFIG) --bindir),/usr/lib/llvm-2
 # The linker of the static build: lld takes seconds where others take longer, but is not required.
 FUSE_LD = $(if $(wildcard $(LLVM_BIN)/ld.lld),-fuse-ld=lld)
 
-.PHONY: help demo test deps build lint fuzz golden conformance bench benchtable measure release lathe-run clean
+# What runs packages on devices: no compiler inside, and no C compiler needed to build it for any of them.
+RUN_ARCHS := amd64 arm64 riscv64
+# Go's linker names a dynamic loader of RISC-V that no distribution has.
+RUN_LOADER_riscv64 := -I /lib/ld-linux-riscv64-lp64d.so.1
+
+.PHONY: help demo test deps build lint fuzz golden deploytest conformance bench benchtable measure release lathe-run clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -54,6 +59,9 @@ fuzz: ## run every fuzz target for FUZZTIME
 golden: ## rewrite the golden files (look at the difference before committing it)
 	go test $$(go list -f '{{range .TestImports}}{{if eq . "lathe/internal/golden"}}{{$$.ImportPath}} {{end}}{{end}}{{range .XTestImports}}{{if eq . "lathe/internal/golden"}}{{$$.ImportPath}} {{end}}{{end}}' ./...) -update
 
+deploytest: ## test every way to deploy with the tools of its users (scripts/install-test-deps.sh installs them)
+	LATHE_DEPLOY=1 go test -run Deploy -timeout 60m ./internal/deploy/...
+
 conformance: ## compare with the expected outputs of real models in LATHE_MODELS
 	@test -n "$$LATHE_MODELS" || { echo "conformance: set LATHE_MODELS to the folder of models" >&2; exit 1; }
 	@test -d "$$LATHE_MODELS" || { echo "conformance: LATHE_MODELS=$$LATHE_MODELS is not a folder" >&2; exit 1; }
@@ -69,20 +77,18 @@ benchtable: ## print results of bench as a table in Markdown: RESULTS=bench/resu
 measure: deps ## measure compile time, memory, first run and idling: MODEL=, THREADS=, REPEAT=
 	@bench/bench.sh none -measure -models '$(MODEL)' -threads '$(THREADS)' -repeat '$(REPEAT)'
 
-release: ## build build/lathe with LLVM linked in: it needs libc only
+release: lathe-run ## build build/lathe with LLVM linked in, which needs libc only, build/lathe-run-ARCH, and their SHA256SUMS
 	@mkdir -p build
 	PATH="$(LLVM_BIN):$$PATH" go build -tags llvmstatic -trimpath -o build/lathe \
 		-ldflags='-s -w -extldflags "-static-libgcc $(FUSE_LD)"' ./cmd/lathe
-
-# What runs packages on devices: no compiler inside, and no C compiler needed to build it for any of them.
-RUN_ARCHS := amd64 arm64 riscv64
+	cd build && sha256sum lathe $(RUN_ARCHS:%=lathe-run-%) >SHA256SUMS
 
 lathe-run: $(RUN_ARCHS:%=build/lathe-run-%) ## build build/lathe-run-ARCH, which run packages and hold no compiler
 
 .PHONY: $(RUN_ARCHS:%=build/lathe-run-%)
 $(RUN_ARCHS:%=build/lathe-run-%): build/lathe-run-%:
 	@mkdir -p build
-	CGO_ENABLED=0 GOOS=linux GOARCH=$* go build -trimpath -ldflags='-s -w' -o $@ ./cmd/lathe-run
+	CGO_ENABLED=0 GOOS=linux GOARCH=$* go build -trimpath -ldflags='-s -w $(RUN_LOADER_$*)' -o $@ ./cmd/lathe-run
 
 clean: ## remove what the other targets built
 	rm -rf lathe build
