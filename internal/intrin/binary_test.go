@@ -18,7 +18,7 @@ func function2(t testing.TB, op expr.Op, d types.DType, contract bool) func(x, y
 	c := &eval.Compiler{Contract: contract}
 	c.Slot(x)
 	c.Slot(y)
-	code, err := c.Compile(Expand(expr.Bin(op, x, y)))
+	code, err := c.Compile(Expand(expr.Bin(op, x, y), false))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,8 +123,8 @@ func floorMod(x, y float64) float64 {
 func TestSpecialUnary(t *testing.T) {
 	for _, y := range yardsticks {
 		for _, d := range []types.DType{types.F32, types.F64} {
-			for _, contract := range []bool{false, true} {
-				f := function1(t, y.fn, d, contract)
+			for _, m := range modes {
+				f := function1(t, y.fn, d, m)
 				for _, x := range special(d) {
 					if skip(y.fn, x) || y.fn == expr.FnExp && d == types.F32 && math.Abs(y.fast(x)) < 0x1p-126 && y.fast(x) != 0 {
 						continue
@@ -143,7 +143,7 @@ func TestTrigHuge(t *testing.T) {
 	for _, fn := range []expr.Fn{expr.FnSin, expr.FnCos} {
 		want := map[expr.Fn]func(float64) float64{expr.FnSin: math.Sin, expr.FnCos: math.Cos}[fn]
 		for _, d := range []types.DType{types.F32, types.F64} {
-			f := function1(t, fn, d, false)
+			f := function1(t, fn, d, mode{})
 			for e := 20; e < 128; e++ {
 				for _, m := range []float64{1, -1.2345678806304932, 1.75} {
 					x := math.Ldexp(m, e)
@@ -257,7 +257,7 @@ func TestPowConst(t *testing.T) {
 	for _, d := range []types.DType{types.F32, types.F64} {
 		for _, p := range []float64{0, 1, 2, 3, 4, -1, 0.5, -0.5} {
 			x := &expr.Var{Name: "x", Type: d}
-			e := Expand(expr.Bin(expr.OpPow, x, &expr.Float{V: p, Type: d}))
+			e := Expand(expr.Bin(expr.OpPow, x, &expr.Float{V: p, Type: d}), false)
 			if n := size(e); n > 16 {
 				t.Errorf("pow(x, %g) has %d nodes", p, n)
 			}
@@ -300,7 +300,7 @@ func TestExpandLeavesNothing(t *testing.T) {
 			}
 		}
 		for _, e := range all {
-			got := Expand(e)
+			got := Expand(e, false)
 			if got.DType() != e.DType() {
 				t.Errorf("%s became %s", e.DType(), got.DType())
 			}
@@ -320,7 +320,7 @@ func TestExpandLeavesNothing(t *testing.T) {
 		}
 	}
 	i := expr.NewVar("i")
-	if e := expr.Bin(expr.OpMod, i, expr.Index(3)); Expand(e) != expr.Expr(e) {
+	if e := expr.Bin(expr.OpMod, i, expr.Index(3)); Expand(e, false) != expr.Expr(e) {
 		t.Error("a remainder of integers was touched")
 	}
 }

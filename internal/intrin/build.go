@@ -14,19 +14,20 @@ type poly []float64
 // A build assembles one expansion in a float type: values that are used more than once are bound by Lets.
 type build struct {
 	format
-	lets *[]*expr.Let
+	lets  *[]*expr.Let
+	fused bool // products are not rounded before they are added
 }
 
-func newBuild(t types.DType) *build {
+func newBuild(t types.DType, fused bool) *build {
 	f := single
 	if t == types.F64 {
 		f = double
 	}
-	return &build{f, new([]*expr.Let)}
+	return &build{f, new([]*expr.Let), fused}
 }
 
 // in continues b in another type.
-func (b *build) in(f format) *build { return &build{f, b.lets} }
+func (b *build) in(f format) *build { return &build{f, b.lets, b.fused} }
 
 // A format is a float type and the integer type of the same width.
 type format struct {

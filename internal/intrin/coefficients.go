@@ -26,6 +26,9 @@ var sinhF32 = poly{0x1.55556p-03, 0x1.110402p-07, 0x1.a8d45ep-13}
 // exp2F32: 2^x = 1 + x P(x), for x in [-0.5, 0.5]; error 2^-26.5.
 var exp2F32 = poly{0x1.62e43p-01, 0x1.ebfbdep-03, 0x1.c6af6ep-05, 0x1.3b2bap-07, 0x1.5f07b4p-10, 0x1.4308f2p-13}
 
+// sigmoidF32: exp(-x) = 1 + x P(x), for x in [-0.346574, 0.346574]; error 2^-23.4.
+var sigmoidF32 = poly{-0x1.fffff6p-01, 0x1.fffdc6p-02, -0x1.555a6ap-03, 0x1.573a54p-05, -0x1.0fa844p-07}
+
 // erfF32: 1 - erf(x) = 2^(x P(x)), for x in [0, 3.95]; error 2^-27.9.
 var erfF32 = poly{-0x1.a0be84p+00, -0x1.d63ec4p-01, -0x1.2fabe4p-03, 0x1.c4b926p-06, 0x1.e5446ep-13, -0x1.3b3a74p-09, 0x1.deaa98p-11, -0x1.63ecd6p-13, 0x1.c0137ap-17}
 
@@ -62,6 +65,7 @@ var erfcF64 = poly{0x1.afbb3f3b7343bp-03, -0x1.7ca88dec217a7p-02, 0x1.01c11a735c
 // Constants as sums; each part but the last has as many bits as its users can multiply exactly.
 var (
 	ln2F32    = []float64{0x1.62e0p-01, 0x1.0bfbe8p-15}
+	ln2Fused  = []float64{0x1.62e43p-01}
 	ln2F64    = []float64{0x1.62e42feep-01, 0x1.a39ef35793c76p-33}
 	halfPi    = []float64{0x1.921fb544p+00, 0x1.0b4611a6p-34, 0x1.3198a2e037073p-69}
 	twoThirds = []float64{0x1.55555p-01, 0x1.5555555555555p-23}

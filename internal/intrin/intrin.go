@@ -2,24 +2,32 @@
 // branches, loops, tables or calls, so that vector code stays vector code.
 //
 // The polynomials come from the generator under gen. The stated errors hold whether or not a product that is directly an
-// operand of a sum is contracted into it; a value bound by a Let must be rounded.
+// operand of a sum is contracted into it, unless Expand is told; a value bound by a Let must be rounded.
 package intrin
 
 import "lathe/internal/expr"
 
 // Expand rewrites every function and operator of e that has no instruction: what is left is arithmetic, comparison, min,
-// max, select, sqrt, rounding, casts and operations on bits.
-func Expand(e expr.Expr) expr.Expr {
+// max, select, sqrt, rounding, casts and operations on bits. With fused, products that are directly an operand of a sum are
+// surely not rounded. A product with a sigmoid becomes one quotient.
+func Expand(e expr.Expr, fused bool) expr.Expr {
+	e = expr.Rewrite(e, func(x expr.Expr) expr.Expr {
+		if a, z, ok := sigmoidFactor(x); ok {
+			b := newBuild(z.DType(), fused)
+			return b.done(div(a, b.logistic(b.let("x", z))))
+		}
+		return x
+	})
 	return expr.Rewrite(e, func(x expr.Expr) expr.Expr {
 		switch x := x.(type) {
 		case *expr.Unary:
 			if f := functions[x.Fn]; f != nil {
-				b := newBuild(x.A.DType())
+				b := newBuild(x.A.DType(), fused)
 				return b.done(f(b, b.let("x", x.A)))
 			}
 		case *expr.Binary:
 			if x.A.DType().IsFloat() {
-				return expandBinary(x)
+				return expandBinary(x, fused)
 			}
 		}
 		return x
@@ -51,8 +59,8 @@ var functions = map[expr.Fn]func(b *build, x expr.Expr) expr.Expr{
 
 func (b *build) rsqrt(x expr.Expr) expr.Expr { return div(b.c(1), sqrt(x)) }
 
-func expandBinary(x *expr.Binary) expr.Expr {
-	b := newBuild(x.A.DType())
+func expandBinary(x *expr.Binary, fused bool) expr.Expr {
+	b := newBuild(x.A.DType(), fused)
 	switch x.Op {
 	case expr.OpPow:
 		return b.done(b.pow(b.let("x", x.A), b.let("y", x.B)))

@@ -43,11 +43,24 @@ var yardsticks = []yardstick{
 	{expr.FnAtanh, math.Atanh, precise.Atanh, -1 + 0x1p-53, 1 - 0x1p-53},
 }
 
-// function1 compiles the expansion of fn, with or without contraction of products into sums.
-func function1(t *testing.T, fn expr.Fn, d types.DType, contract bool) func(float64) float64 {
+// A mode is what becomes of a product that is an operand of a sum.
+type mode struct {
+	contract bool // it is not rounded
+	fused    bool // Expand knows that
+}
+
+var modes = []mode{{false, false}, {true, false}, {true, true}}
+
+// function1 compiles the expansion of fn.
+func function1(t *testing.T, fn expr.Fn, d types.DType, m mode) func(float64) float64 {
 	x := &expr.Var{Name: "x", Type: d}
-	e := Expand(expr.Call(fn, x))
-	c := &eval.Compiler{Contract: contract}
+	return compiled1(t, expr.Call(fn, x), x, d, m)
+}
+
+// compiled1 compiles the expansion of a function of x.
+func compiled1(t *testing.T, e expr.Expr, x *expr.Var, d types.DType, m mode) func(float64) float64 {
+	e = Expand(e, m.fused)
+	c := &eval.Compiler{Contract: m.contract}
 	c.Slot(x)
 	code, err := c.Compile(e)
 	if err != nil {
@@ -87,17 +100,17 @@ const stride = 20011
 
 func TestF32(t *testing.T) {
 	for _, y := range yardsticks {
-		for _, contract := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s/contract=%v", y.fn, contract), func(t *testing.T) {
+		for _, m := range modes {
+			t.Run(fmt.Sprintf("%s/contract=%v,fused=%v", y.fn, m.contract, m.fused), func(t *testing.T) {
 				t.Parallel()
-				measureF32(t, y, contract)
+				measureF32(t, y, m)
 			})
 		}
 	}
 }
 
-func measureF32(t *testing.T, y yardstick, contract bool) {
-	f := function1(t, y.fn, types.F32, contract)
+func measureF32(t *testing.T, y yardstick, m mode) {
+	f := function1(t, y.fn, types.F32, m)
 	bound := stated(t, y.fn.String(), types.F32)
 	worst, at := 0.0, 0.0
 	for i := int64(0); i < 1<<32; i += stride {
@@ -107,7 +120,7 @@ func measureF32(t *testing.T, y yardstick, contract bool) {
 		}
 		got, want := f(x), y.fast(x)
 		if (y.fn == expr.FnExp || y.fn == expr.FnSigmoid) && math.Abs(want) < 0x1p-126 {
-			if got != 0 && got != want && math.Abs(got-want) > 0x1p-149 {
+			if got != 0 && ulps(types.F32, got, want) > bound {
 				t.Errorf("%s(%g) = %g", y.fn, x, got)
 			}
 			continue
@@ -151,17 +164,17 @@ func skip(fn expr.Fn, x float64) bool {
 
 func TestF64(t *testing.T) {
 	for _, y := range yardsticks {
-		for _, contract := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s/contract=%v", y.fn, contract), func(t *testing.T) {
+		for _, m := range modes {
+			t.Run(fmt.Sprintf("%s/contract=%v,fused=%v", y.fn, m.contract, m.fused), func(t *testing.T) {
 				t.Parallel()
-				measureF64(t, y, contract)
+				measureF64(t, y, m)
 			})
 		}
 	}
 }
 
-func measureF64(t *testing.T, y yardstick, contract bool) {
-	f := function1(t, y.fn, types.F64, contract)
+func measureF64(t *testing.T, y yardstick, m mode) {
+	f := function1(t, y.fn, types.F64, m)
 	bound := stated(t, y.fn.String(), types.F64)
 	worst, at := 0.0, 0.0
 	for _, x := range arguments(y.lo, y.hi, 1500) {
@@ -185,6 +198,38 @@ func measureF64(t *testing.T, y yardstick, contract bool) {
 	t.Logf("%s: %.3f ulp at %g (%x)", y.fn, worst, at, at)
 	if !(worst <= bound) {
 		t.Errorf("%s(%g): %.3f ulp, stated %g", y.fn, at, worst, bound)
+	}
+}
+
+// TestSigmoidProduct: a product with a sigmoid is one quotient, as exact as the sigmoid, and special where the product is.
+func TestSigmoidProduct(t *testing.T) {
+	for _, d := range []types.DType{types.F32, types.F64} {
+		for _, m := range modes {
+			x := &expr.Var{Name: "x", Type: d}
+			s := expr.Call(expr.FnSigmoid, x)
+			bound := stated(t, expr.FnSigmoid.String(), d)
+			for _, e := range []expr.Expr{expr.Mul(x, s), expr.Mul(s, x)} {
+				f := compiled1(t, e, x, d, m)
+				for _, v := range append(special(d), arguments(-87, 87, 1500)...) {
+					if d == types.F32 {
+						v = float64(float32(v))
+					}
+					got, want := f(v), v/(1+math.Exp(-v))
+					switch {
+					case want != want:
+						if got == got {
+							t.Errorf("%s: %g gives %g", d, v, got)
+						}
+					case math.IsInf(want, 0) || math.Abs(want) < 0x1p-118:
+						if math.Abs(got-want) > 0x1p-118 {
+							t.Errorf("%s: %g gives %g, want %g", d, v, got, want)
+						}
+					case ulps(d, got, want) > bound:
+						t.Errorf("%s: %g gives %g, want %g: %.2f ulp", d, v, got, want, ulps(d, got, want))
+					}
+				}
+			}
+		}
 	}
 }
 

@@ -267,14 +267,13 @@ func (e *emitter) unary(fn expr.Fn, a value) value {
 // expand emits a function that the target has no instruction for: its operands, then its expansion over them. It
 // reports false for what package intrin leaves alone.
 func (e *emitter) expand(x expr.Expr) (value, bool) {
-	operands := expr.Children(x)
+	operands := intrin.Operands(x)
 	vars := make([]expr.Expr, len(operands))
 	for i, a := range operands {
 		vars[i] = &expr.Var{Name: "operand", Type: a.DType()}
 	}
-	i := -1
-	over := expr.MapChildren(x, func(expr.Expr) expr.Expr { i++; return vars[i] })
-	body := intrin.Expand(over)
+	over := intrin.WithOperands(x, vars)
+	body := intrin.Expand(over, e.target != nil && e.target.HasFMA)
 	if body == over {
 		return value{}, false
 	}

@@ -35,6 +35,7 @@ func main() {
 	}
 	b.WriteString("\n// Constants as sums; each part but the last has as many bits as its users can multiply exactly.\nvar (\n")
 	split(&b, "ln2F32", precise.Ln2, 24, 12)
+	split(&b, "ln2Fused", precise.Ln2, 24)
 	split(&b, "ln2F64", precise.Ln2, 53, 32)
 	split(&b, "halfPi", precise.Scale(precise.Pi, -1), 53, 33, 33)
 	split(&b, "twoThirds", precise.Div(precise.Num(2), precise.Num(3)), 53, 21)
@@ -107,6 +108,13 @@ func table32() []row {
 			x = precise.Mul(nonzero(x), precise.Ln2)
 			return precise.Div(precise.Expm1(x), precise.Div(x, precise.Ln2))
 		}, nil}},
+		{"sigmoidF32", "exp(-x) = 1 + x P(x)", 24, fit{-halfLn2, halfLn2, 4, 0, func(x precise.Real) precise.Real {
+			x = nonzero(x)
+			return precise.Div(precise.Expm1(precise.Neg(x)), x)
+		}, func(x precise.Real) precise.Real { // so that the relative error of the sum is even
+			x = nonzero(x)
+			return precise.Div(precise.Exp(precise.Neg(x)), x)
+		}}},
 		{"erfF32", "1 - erf(x) = 2^(x P(x))", 24, fit{0, erfOne, 8, 0, func(x precise.Real) precise.Real {
 			x = nonzero(x)
 			return precise.Div(precise.Log1p(precise.Neg(precise.Erf(x))), precise.Mul(x, precise.Ln2))

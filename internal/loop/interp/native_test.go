@@ -109,7 +109,7 @@ func both(name string, x, y *tensor.Tensor, e func(x, y expr.Expr) expr.Expr) []
 		if lanes > 0 {
 			at = expr.Add(expr.Mul(i, expr.Index(lanes)), l)
 		}
-		value := intrin.Expand(e(&expr.Load{From: px, Index: []expr.Expr{at}}, &expr.Load{From: py, Index: []expr.Expr{at}}))
+		value := intrin.Expand(e(&expr.Load{From: px, Index: []expr.Expr{at}}, &expr.Load{From: py, Index: []expr.Expr{at}}), false)
 		pz := &loop.Buffer{Name: "z", DType: value.DType(), Shape: []int{elements}}
 		var body loop.Stmt = &loop.Store{To: pz, Index: []expr.Expr{at}, Value: value}
 		n := elements
