@@ -145,6 +145,9 @@ func TestRules(t *testing.T) {
 		{"matmul_packed", func(n int) *te.Stage {
 			return of(t, ops.Dense, op.None{}, "", f32("", 128, 256), f32(types.Layout(fmt.Sprintf("AB%da", 2*n)), 512, 256))
 		}},
+		{"matmul_long", func(n int) *te.Stage {
+			return of(t, ops.Dense, op.None{}, "", f32("", 197, 3072), f32(types.Layout(fmt.Sprintf("AB%da", 2*n)), 768, 3072))
+		}},
 		{"gemv", func(n int) *te.Stage {
 			return of(t, ops.Dense, op.None{}, "", f32("", 1, 2048), f32(types.Layout(fmt.Sprintf("AB%da", 4*n)), 1024, 2048))
 		}},

@@ -30,10 +30,8 @@ func (k *kernel) orderTiles(out, acc, lane string, outer []string, vecTiles stri
 		return "", append(order, tiles...), len(order) + len(tiles), nil
 	}
 	weights, pixels := k.operandBytes(out, acc, lane, outer)
-	budget := k.cpu.L2 / 2
-	least := (pixels + budget - 1) / budget
-	panelsOutside := weights+again(pixels, panels, budget) <= pixels+again(weights, least, budget)
 	n := k.s.Extent(tiles[i])
+	least, panelsOutside := orderOperands(weights, pixels, panels, n, k.cpu.L2)
 	pieces := strips(n, least, others*panels)
 	o, in, err := k.s.Split(tiles[i], (n+pieces-1)/pieces)
 	if err != nil {
@@ -55,6 +53,23 @@ func nonEmpty(s string) []string {
 		return nil
 	}
 	return []string{s}
+}
+
+// orderOperands decides by the bytes read from beyond a cache of the given size, for pixels cut into at most most strips.
+// Outside the panels, a strip of the least number meets one panel after another in the cache, beside the panel in use and
+// the one prefetched: pixels are read once, weights once for each strip unless they fit as a whole. Inside, weights are
+// read once, and pixels, unless they fit, once for each panel. Where no strip fits beside two panels, panels are outside.
+func orderOperands(weights, pixels, panels, most, cache int) (least int, panelsOutside bool) {
+	budget := cache / 2
+	least = 1
+	if pixels > budget {
+		strip := min(budget, cache*7/8-2*weights/panels)
+		if strip*most < pixels {
+			return 1, true
+		}
+		least = (pixels + strip - 1) / strip
+	}
+	return least, weights+again(pixels, panels, budget) <= pixels+again(weights, least, budget)
 }
 
 // again is the traffic of reading bytes n times through a cache of the given size.
