@@ -36,6 +36,33 @@ type trial struct {
 // TestNativeAgrees compares generated code with the interpreter on every operator, function and cast of every type, one
 // element at a time and in vectors: bit by bit, but for the payload of NaN and the sign of a zero from min and max.
 func TestNativeAgrees(t *testing.T) {
+	trials := allTrials()
+	run := natives(t, trials)
+	for i, k := range trials {
+		want := k.args[2]
+		got := tensor.New(want.DType, elements)
+		run[i]([]*tensor.Tensor{k.args[0], k.args[1], got})
+		if err := interp.Run(k.f, k.args, 1); err != nil {
+			t.Errorf("%s: %v", k.f.Name, err)
+			continue
+		}
+		compareTrial(t, k, got, want)
+	}
+}
+
+// compareTrial compares the result of generated code with the interpreter's.
+func compareTrial(t *testing.T, k trial, got, want *tensor.Tensor) {
+	t.Helper()
+	for j := range elements {
+		if minmax := strings.HasPrefix(k.f.Name, "min_") || strings.HasPrefix(k.f.Name, "max_"); !same(got, want, j) && !(minmax && got.Float(j) == 0 && want.Float(j) == 0) {
+			t.Errorf("%s: of %s and %s: the code gives %s, the interpreter %s", k.f.Name, show(k.args[0], j), show(k.args[1], j), show(got, j), show(want, j))
+			return
+		}
+	}
+}
+
+// allTrials are one trial for every operator, function and cast of every type.
+func allTrials() []trial {
 	var trials []trial
 	for _, d := range types.DTypes() {
 		c := d.Compute()
@@ -79,22 +106,7 @@ func TestNativeAgrees(t *testing.T) {
 			})...)
 		}
 	}
-	run := natives(t, trials)
-	for i, k := range trials {
-		want := k.args[2]
-		got := tensor.New(want.DType, elements)
-		run[i]([]*tensor.Tensor{k.args[0], k.args[1], got})
-		if err := interp.Run(k.f, k.args, 1); err != nil {
-			t.Errorf("%s: %v", k.f.Name, err)
-			continue
-		}
-		for j := range elements {
-			if minmax := strings.HasPrefix(k.f.Name, "min_") || strings.HasPrefix(k.f.Name, "max_"); !same(got, want, j) && !(minmax && got.Float(j) == 0 && want.Float(j) == 0) {
-				t.Errorf("%s: of %s and %s: the code gives %s, the interpreter %s", k.f.Name, show(k.args[0], j), show(k.args[1], j), show(got, j), show(want, j))
-				break
-			}
-		}
-	}
+	return trials
 }
 
 // both makes the scalar and the vector form of a trial. Functions are expanded as code generation does.
