@@ -10,6 +10,7 @@ import (
 // Aliases let a value lie inside another one's memory: the operands of a concatenation are written where the result
 // will be, and a reshape is its operand. Kernels that have nothing left to do are not run.
 type aliases struct {
+	align int // of pieces of the workspace
 	user map[*graph.Value]bool // values in the caller's memory, and constants: they stay where they are
 	of   map[*graph.Value]within
 }
@@ -46,7 +47,7 @@ func (a *aliases) free(v *graph.Value) bool {
 // alias finds the kernels that aliases make unnecessary and marks them. Later concatenations go first: an earlier one
 // whose operands lie in order inside a later one's result is a part of it.
 func (c *compiler) alias() *aliases {
-	a := &aliases{user: map[*graph.Value]bool{}, of: map[*graph.Value]within{}}
+	a := &aliases{align: c.pieceAlign(), user: map[*graph.Value]bool{}, of: map[*graph.Value]within{}}
 	for v := range c.userValues() {
 		a.user[v] = true
 	}
@@ -85,7 +86,7 @@ func (a *aliases) concat(k *kernel) bool {
 	}
 	end := 0
 	for i, v := range operands {
-		if !a.free(v) || slices.Contains(operands[:i], v) || end%workspaceAlign != 0 {
+		if !a.free(v) || slices.Contains(operands[:i], v) || end%a.align != 0 {
 			return false
 		}
 		end += v.Type.Bytes()

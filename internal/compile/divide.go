@@ -9,6 +9,9 @@ import (
 // divide chooses how each kernel is divided among workers, in the order they run: a worker finds most of what it reads in
 // its own cache when it wrote that itself.
 func (c *compiler) divide() error {
+	if c.Target.Arch == target.CSource {
+		return nil // one worker runs it
+	}
 	m := machine(c.Target)
 	homes := map[*graph.Value]int{}
 	for _, k := range c.kernels {

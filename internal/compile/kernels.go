@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	csource "lathe/internal/codegen/c"
 	"lathe/internal/codegen/llvm"
 	"lathe/internal/expr"
 	"lathe/internal/graph"
@@ -15,6 +16,7 @@ import (
 	"lathe/internal/looppass"
 	"lathe/internal/lower"
 	"lathe/internal/pipeline"
+	"lathe/internal/target"
 	"lathe/internal/te"
 	"lathe/internal/types"
 )
@@ -29,6 +31,7 @@ type kernel struct {
 	low    *lower.Kernel
 	plan   *impl.Plan
 	code   llvm.Kernel
+	source csource.Function // in place of code, for C source
 	symbol string
 	serial bool // worker 0 does all of it
 	nop    bool // its results lie where they should without it
@@ -260,6 +263,10 @@ func (c *compiler) build(k *kernel, cpu impl.CPU) error {
 	}
 	if err != nil {
 		return fmt.Errorf("%w\nschedule:\n%s", err, k.plan.Schedule)
+	}
+	if c.Target.Arch == target.CSource {
+		k.source, err = csource.Emit(f, csource.SymbolMark)
+		return err
 	}
 	k.serial = !loop.Divided(f.Body)
 	code, err := llvm.Emit(f, llvm.Options{Symbol: symbolMark, VectorBits: cpu.VectorBits, Target: c.Target})

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"slices"
 
+	csource "lathe/internal/codegen/c"
 	"lathe/internal/graph"
+	"lathe/internal/target"
 )
 
 // A plan says where every value lives and between which kernels workers must meet.
@@ -43,10 +45,29 @@ func (p place) overlaps(q place) bool {
 	return p.offset < q.offset+q.size && q.offset < p.offset+p.size
 }
 
-const workspaceAlign = 64
+// workspaceAlign is the alignment of pieces of the workspace. slack follows every piece: a vector load of a row's last
+// elements may not run past it. C source has no vectors, and runs where memory is scarce.
+const (
+	workspaceAlign = 64
+	slack          = 64
+)
 
-// slack follows every piece of the workspace: a vector load of a row's last elements may not run past it.
-const slack = 64
+// pieceAlign is the alignment of pieces of the workspace.
+func (c *compiler) pieceAlign() int {
+	if c.Target.Arch == target.CSource {
+		return csource.Align
+	}
+	return workspaceAlign
+}
+
+// pieceSize is the size of a piece of the workspace that holds n bytes.
+func (c *compiler) pieceSize(n int) int {
+	if c.Target.Arch != target.CSource {
+		n += slack
+	}
+	align := c.pieceAlign()
+	return (n + align - 1) / align * align
+}
 
 // planMemory places intermediate values by best fit over their live ranges, then the barriers. Values that lie inside
 // others live and die with them; kernels that only moved them there are dropped.
@@ -84,7 +105,7 @@ func (c *compiler) planMemory() error {
 			}
 			in := alias.at(v)
 			if _, placed := p.at[in.root]; !placed {
-				size := (in.root.Type.Bytes() + slack + workspaceAlign - 1) / workspaceAlign * workspaceAlign
+				size := c.pieceSize(in.root.Type.Bytes())
 				p.at[in.root] = place{offset: p.fit(live, size), size: size}
 				live = append(live, in.root)
 			}

@@ -40,14 +40,20 @@ func (c *compiler) pack() error {
 	for _, p := range params {
 		c.res.Contents.Manifest.Params = append(c.res.Contents.Manifest.Params, p.Name)
 	}
-	if slices.Contains(c.Code, "tir") {
-		var b strings.Builder
-		for _, k := range c.kernels {
-			fmt.Fprintf(&b, "// %s: %s, %s; from %s\n%s\n", k.name, k.plan.Rule, k.plan.Why, strings.Join(k.node.Origin, ", "), k.plan.Schedule.Func)
-		}
-		c.res.Code["tir"] = b.String()
-	}
+	c.keepKernels()
 	return nil
+}
+
+// keepKernels keeps the kernels' loop IR where it is asked for.
+func (c *compiler) keepKernels() {
+	if !slices.Contains(c.Code, "tir") {
+		return
+	}
+	var b strings.Builder
+	for _, k := range c.kernels {
+		fmt.Fprintf(&b, "// %s: %s, %s; from %s\n%s\n", k.name, k.plan.Rule, k.plan.Why, strings.Join(k.node.Origin, ", "), k.plan.Schedule.Func)
+	}
+	c.res.Code["tir"] = b.String()
 }
 
 func uniqueName(taken map[string]bool, name, fallback string) string {

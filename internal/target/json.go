@@ -89,7 +89,7 @@ func fromObject(m map[string]any) (*Spec, error) {
 	case s.Kind == "":
 		return nil, fmt.Errorf("JSON: no \"kind\" (such as \"llvm\")")
 	}
-	if s.Kind != "llvm" {
+	if Options(s.Kind) == nil {
 		return s, s.supported()
 	}
 	for _, key := range sortedKeys(m) {
@@ -145,7 +145,7 @@ func optionText(key string, v any) (string, error) {
 		return strings.Join(parts, ","), nil
 	}
 	if key == "host" {
-		return "", fmt.Errorf("JSON: a \"host\" beside llvm is not supported: the target is its own host")
+		return "", fmt.Errorf("JSON: a \"host\" beside the target is not supported: the target is its own host")
 	}
 	return "", fmt.Errorf("JSON: %q is not a string, number, list or switch", key)
 }

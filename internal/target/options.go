@@ -2,6 +2,7 @@ package target
 
 import (
 	"fmt"
+	"slices"
 
 	"lathe/internal/spelling"
 )
@@ -17,7 +18,7 @@ const (
 	Switch
 )
 
-// OptionInfo describes an option of the kind llvm.
+// OptionInfo describes an option of a kind.
 type OptionInfo struct {
 	Name    string
 	Type    OptionType
@@ -59,30 +60,57 @@ var llvmOptions = []OptionInfo{
 	{Name: "host", Type: Text, Doc: "host of the target", Refused: "the target is its own host"},
 }
 
-// LLVMOptions lists the options of the kind llvm.
-func LLVMOptions() []OptionInfo { return append([]OptionInfo(nil), llvmOptions...) }
+// cOptions are TVM's options of the kind c and the ones common to all kinds.
+var cOptions = []OptionInfo{
+	{Name: "mcpu", Type: Text, Doc: "recorded, without effect: name it for the C compiler"},
+	{Name: "march", Type: Text, Doc: "recorded, without effect: name it for the C compiler"},
+	{Name: "keys", Type: List, Doc: "recorded, without effect"},
+	{Name: "device", Type: Text, Doc: "recorded, without effect"},
+	{Name: "model", Type: Text, Doc: "recorded, without effect"},
+	{Name: "workspace-byte-alignment", Type: Number, Doc: "alignment of the workspace", Refused: "the source aligns it to 8 bytes; LATHE_WORKSPACE_ATTRIBUTE may align it further"},
+	{Name: "constants-byte-alignment", Type: Number, Doc: "alignment of constants", Refused: "constants are C arrays; LATHE_WEIGHTS_ATTRIBUTE may align them"},
+	{Name: "libs", Type: List, Doc: "libraries to call", Refused: noLibs},
+	{Name: "from_device", Type: Number, Doc: "take options from a device", Refused: "the source is for every device"},
+	{Name: "system-lib", Type: Switch, Doc: "register symbols in the process", Refused: "the source is one function to call"},
+	{Name: "host", Type: Text, Doc: "host of the target", Refused: "the target is its own host"},
+}
 
-func optionNames() []string {
-	var names []string
-	for _, o := range llvmOptions {
-		names = append(names, o.Name)
+// kindOptions are the options of the kinds that can be compiled for.
+var kindOptions = []struct {
+	kind    string
+	options []OptionInfo
+}{{"llvm", llvmOptions}, {"c", cOptions}}
+
+// Options lists the options of a kind, nil for kinds that cannot be compiled for.
+func Options(kind string) []OptionInfo {
+	for _, k := range kindOptions {
+		if k.kind == kind {
+			return slices.Clone(k.options)
+		}
 	}
-	return names
+	return nil
+}
+
+// Supported lists the kinds that can be compiled for.
+func Supported() []string {
+	var kinds []string
+	for _, k := range kindOptions {
+		kinds = append(kinds, k.kind)
+	}
+	return kinds
 }
 
 // deviceKinds are TVM's other kinds.
 var deviceKinds = []string{
-	"c", "cuda", "nvptx", "rocm", "opencl", "metal", "vulkan", "webgpu", "hexagon", "sdaccel", "aocl", "aocl_sw_emu",
+	"cuda", "nvptx", "rocm", "opencl", "metal", "vulkan", "webgpu", "hexagon", "sdaccel", "aocl", "aocl_sw_emu",
 	"stackvm", "ext_dev", "hybrid", "composite", "test",
 }
 
 // codegens are TVM's external code generators.
 var codegens = []string{"compute-library", "bnns", "vitis-ai", "clml", "mrvl", "cmsis-nn", "ethos-n", "ethos-u"}
 
-// Kinds lists the kinds and external code generators of targets; only llvm can be compiled for.
-func Kinds() []string {
-	return append(append([]string{"llvm"}, deviceKinds...), codegens...)
-}
+// Kinds lists the kinds and external code generators of targets, those of Supported first.
+func Kinds() []string { return slices.Concat(Supported(), deviceKinds, codegens) }
 
 // presets are whole targets by name: tags of TVM's registry and boards of its arm_cpu function.
 var presets = []struct{ name, target string }{

@@ -74,7 +74,7 @@ func (s *Spec) supported() error {
 		return fmt.Errorf("external code generator %s is not supported yet; use llvm", s.Kind)
 	case slices.Contains(deviceKinds, s.Kind):
 		return fmt.Errorf("target kind %s is not supported yet; use llvm", s.Kind)
-	case s.Kind != "llvm":
+	case Options(s.Kind) == nil:
 		return fmt.Errorf("unknown target kind %q%s", s.Kind, spelling.Hint(s.Kind, slices.Concat(Kinds(), Presets())))
 	}
 	return nil
@@ -95,7 +95,7 @@ func parseWords(words []string) (*Spec, error) {
 		return nil, fmt.Errorf("starts with the option %s; a target starts with its kind: write \"llvm %s\"", kind, strings.Join(words, " "))
 	}
 	s := &Spec{Kind: kind}
-	if kind != "llvm" {
+	if Options(kind) == nil {
 		return s, s.supported()
 	}
 	for _, w := range words[1:] {
@@ -117,14 +117,19 @@ func (s *Spec) Set(name, value string) error {
 }
 
 func (s *Spec) add(name, value string, hasValue bool) error {
-	i := slices.IndexFunc(llvmOptions, func(k OptionInfo) bool { return k.Name == name })
+	options := Options(s.Kind)
+	i := slices.IndexFunc(options, func(k OptionInfo) bool { return k.Name == name })
 	if i < 0 {
-		return fmt.Errorf("unknown option -%s of llvm%s", name, spelling.Hint(name, optionNames()))
+		var names []string
+		for _, o := range options {
+			names = append(names, o.Name)
+		}
+		return fmt.Errorf("unknown option -%s of %s%s", name, s.Kind, spelling.Hint(name, names))
 	}
 	if s.value(name) != "" {
 		return fmt.Errorf("option -%s is given twice", name)
 	}
-	info := llvmOptions[i]
+	info := options[i]
 	if info.Type == Switch {
 		v, ok := switchValue(value, hasValue)
 		if !ok {

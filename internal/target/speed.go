@@ -16,7 +16,7 @@ var clocks = map[string]float64{
 	"alderlake": 4.0, "znver1": 3.3, "znver2": 3.4, "znver3": 3.6, "znver4": 3.8, "znver5": 4.1,
 }
 
-var archClocks = map[Arch]float64{X86: 3.2, AArch64: 2.2, ARM: 1.5, RISCV64: 1.6, WASM32: 2.5}
+var archClocks = map[Arch]float64{X86: 3.2, AArch64: 2.2, ARM: 1.5, RISCV64: 1.6, CSource: 0.4, WASM32: 2.5}
 
 // halfWide are CPUs that take two cycles for a pair of multiply-adds of 512-bit vectors.
 var halfWide = map[string]bool{"znver4": true, "icelake-client": true, "tigerlake": true, "rocketlake": true}
@@ -24,7 +24,11 @@ var halfWide = map[string]bool{"znver4": true, "icelake-client": true, "tigerlak
 // Speed returns the model of one core.
 func (t *Target) Speed() Speed {
 	clock := archClocks[t.Arch]
-	for c := tables[t.Arch].find(t.CPU); c != nil; c = tables[t.Arch].find(c.like) {
+	tab := tables[t.Arch]
+	if tab == nil {
+		tab = new(table) // source for any machine
+	}
+	for c := tab.find(t.CPU); c != nil; c = tab.find(c.like) {
 		if ghz, ok := clocks[c.name]; ok {
 			clock = ghz
 			break

@@ -14,7 +14,7 @@ import (
 
 // Target is the machine that code is generated for. Features have LLVM's names.
 type Target struct {
-	Kind   string // "llvm"
+	Kind   string // "llvm", or "c": source for a C compiler, see c.go
 	Arch   Arch
 	Triple string // LLVM's, such as "x86_64-linux-gnu"
 	CPU    string // LLVM's name, such as "znver4"
@@ -65,11 +65,16 @@ func (t *Target) PointerBits() int {
 // String returns the target in canonical form: parsed and resolved on any host it gives the same Target.
 func (t *Target) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s -mtriple=%s -mcpu=%s", t.Kind, t.Triple, t.CPU)
+	b.WriteString(t.Kind)
+	if t.Arch != CSource {
+		fmt.Fprintf(&b, " -mtriple=%s -mcpu=%s", t.Triple, t.CPU)
+	}
 	if len(t.Attrs) > 0 {
 		fmt.Fprintf(&b, " -mattr=%s", strings.Join(t.Attrs, ","))
 	}
-	fmt.Fprintf(&b, " -num-cores=%d", t.NumCores)
+	if t.Arch != CSource {
+		fmt.Fprintf(&b, " -num-cores=%d", t.NumCores)
+	}
 	if t.OptLevel > 0 {
 		fmt.Fprintf(&b, " -opt-level=%d", t.OptLevel)
 	}
@@ -101,6 +106,9 @@ func (s *Spec) Resolve(host func() (Host, error)) (*Target, error) {
 func (s *Spec) resolve(host func() (Host, error)) (*Target, error) {
 	if err := s.supported(); err != nil {
 		return nil, err
+	}
+	if s.Kind == string(CSource) {
+		return s.source(), nil
 	}
 	t := &Target{Kind: s.Kind, Triple: s.value("mtriple"), CPU: s.value("mcpu"), NumCores: defaultCores}
 	native := t.CPU == "native" || t.CPU == "" && t.Triple == ""
