@@ -29,7 +29,7 @@ func Passes() []PassInfo {
 func Formats() []FormatInfo {
 	var list []FormatInfo
 	for _, f := range compile.Formats {
-		list = append(list, FormatInfo{Name: f.Name, Doc: f.Doc})
+		list = append(list, FormatInfo{Name: f.Name, Doc: f.Doc, Output: f.Output})
 	}
 	return list
 }

@@ -16,7 +16,6 @@ import (
 	goruntime "runtime"
 	"slices"
 
-	"lathe/internal/bundle"
 	"lathe/internal/compile"
 	"lathe/internal/target"
 	"lathe/internal/toolchain"
@@ -51,6 +50,13 @@ func Compile(ctx context.Context, m *Model, o CompileOptions) (*Package, error) 
 
 // resolve turns the public options into the driver's, which the environment variable LATHE_DEBUG adds to.
 func (o CompileOptions) resolve() (compile.Options, error) {
+	if o.Target == "" {
+		for _, f := range compile.Formats {
+			if f.Name == o.Format {
+				o.Target = f.Target
+			}
+		}
+	}
 	t, err := resolveTarget(o.Target)
 	if err != nil {
 		return compile.Options{}, err
@@ -90,9 +96,12 @@ func resolveTarget(s string) (*target.Target, error) {
 	})
 }
 
-// Save writes the package: the triple NAME.so, NAME.json, NAME.params when path ends in ".so", else a tar. Nothing
-// half-written is left behind.
-func (p *Package) Save(path string) error { return bundle.Write(path, &p.res.Contents) }
+// Save writes the package in the format it was compiled for. With a shared library that is the triple NAME.so, NAME.json,
+// NAME.params when path ends in ".so", else a tar. Nothing half-written is left behind.
+func (p *Package) Save(path string) error { return p.res.Write(path) }
+
+// Output returns the file to write when the user names none.
+func (p *Package) Output() string { return p.res.Output() }
 
 // Code returns the generated code in one of the formats asked for with CompileOptions.DumpCode.
 func (p *Package) Code(format string) (string, bool) {

@@ -11,12 +11,12 @@ type LoadOptions struct {
 
 // CompileOptions controls Compile.
 type CompileOptions struct {
-	Target         string    // as internal/target reads it; "llvm" = this machine
+	Target         string    // as internal/target reads it; "llvm" = this machine; "" = what the format is for
 	OptLevel       int       // 0 to 4
 	DisabledPasses []string  // names from Passes
 	DesiredLayout  []string  // layouts of convolutions, such as "NHWC"; empty = chosen by the compiler
 	ModuleName     string    // part of the exported symbol; "" = "default"
-	Format         string    // a name from Formats; "" = the first
+	Format         string    // a name from Formats; "" = by the target
 	DumpCode       []string  // formats for Package.Code: relay, tir, ll, asm
 	PrintPassTimes io.Writer // gets the time of each pass; may be nil
 	PrintIRBefore  []string  // names from Passes
@@ -78,7 +78,10 @@ type PassInfo struct {
 }
 
 // FormatInfo describes a form in which a compiled model leaves the compiler.
-type FormatInfo struct{ Name, Doc string }
+type FormatInfo struct {
+	Name, Doc string
+	Output    string // the file to write when none is named
+}
 
 // OpInfo describes an operator of the graph level.
 type OpInfo struct {

@@ -97,7 +97,7 @@ func (a *app) compileCommand() *cobra.Command {
 	fs.SortFlags = false
 	f.target.define(cmd)
 	f.model.define(cmd)
-	fs.StringVarP(&f.output, "output", "o", "module.tar", "`package` to write: a tar, or NAME.so for the files NAME.so, NAME.json and NAME.params (default module.tar)")
+	fs.StringVarP(&f.output, "output", "o", "", "`package` to write: a tar, or NAME.so for the files NAME.so, NAME.json and NAME.params (default "+outputNames()+")")
 	cli.ChoiceVarP(fs, &f.format, "output-format", "f", "", formatNames(), "`form` of the output: "+formatDocs())
 	cli.NumberVar(fs, &f.optLevel, "opt-level", "O", 3, 0, 4, "optimisation level, 0 to 4; 4 is for approximate functions, of which there are none yet")
 	fs.StringVar(&f.disabledPass, "disabled-pass", "", "`passes` to leave out, separated by commas ('lathe passes' lists them)")
@@ -142,6 +142,12 @@ func (a *app) compile(ctx context.Context, f *compileFlags, path string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
+	if f.output == "" {
+		f.output = pkg.Output()
+		if err := cli.NotOver(f.output, path); err != nil {
+			return err
+		}
+	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -171,7 +177,7 @@ func (a *app) compile(ctx context.Context, f *compileFlags, path string) error {
 func (f *compileFlags) options(out io.Writer) (lathe.CompileOptions, error) {
 	o := lathe.CompileOptions{OptLevel: f.optLevel, ModuleName: f.moduleName, Format: f.format, DesiredLayout: f.desiredLayout, IROut: out}
 	var err error
-	if o.Target, err = f.target.resolve(); err != nil {
+	if o.Target, err = f.target.named(); err != nil {
 		return o, err
 	}
 	if strings.ContainsFunc(f.moduleName, notInSymbol) {
@@ -227,6 +233,19 @@ func formatNames() []string {
 		names = append(names, f.Name)
 	}
 	return names
+}
+
+// outputNames are the files of all formats in the words of --help.
+func outputNames() string {
+	var names []string
+	for _, f := range lathe.Formats() {
+		name := f.Output
+		if len(names) > 0 {
+			name += " with -f " + f.Name
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, ", ")
 }
 
 // formatDocs describes the formats in the words of --help; the first is the default.

@@ -6,27 +6,51 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"lathe/internal/target"
 )
 
-// targetFlags are --target and --target-llvm-OPTION.
+// targetFlags are --target and --target-KIND-OPTION.
 type targetFlags struct {
+	flags   *pflag.FlagSet
 	text    string
-	options []target.Option // in the table's order
+	options []kindOption // in the tables' order
+}
+
+type kindOption struct {
+	kind string
+	target.Option
 }
 
 func (f *targetFlags) define(cmd *cobra.Command) {
 	fs := cmd.Flags()
-	fs.StringVar(&f.text, "target", "llvm", "`target` to compile for: \"llvm -mcpu=NAME -mtriple=TRIPLE -mattr=+A,-B\", inline JSON or a file of either (default llvm, this machine)")
-	infos := target.LLVMOptions()
-	f.options = make([]target.Option, len(infos))
-	for i, o := range infos {
-		f.options[i].Name = o.Name
-		name := "target-llvm-" + o.Name
-		fs.StringVar(&f.options[i].Value, name, "", "the target's option -"+o.Name)
-		fs.Lookup(name).Hidden = true
+	f.flags = fs
+	fs.StringVar(&f.text, "target", "llvm", "`target` to compile for: \"llvm -mcpu=NAME -mtriple=TRIPLE -mattr=+A,-B\", \"c\" for C source, inline JSON or a file of either (default llvm, this machine)")
+	for _, kind := range target.Supported() {
+		for _, o := range target.Options(kind) {
+			f.options = append(f.options, kindOption{kind, target.Option{Name: o.Name}})
+		}
 	}
+	for i := range f.options {
+		o := &f.options[i]
+		fs.StringVar(&o.Value, o.flag(), "", "the target's option -"+o.Name)
+		fs.Lookup(o.flag()).Hidden = true
+	}
+}
+
+func (o kindOption) flag() string { return "target-" + o.kind + "-" + o.Name }
+
+// named is resolve, but "" where no flag says anything.
+func (f *targetFlags) named() (string, error) {
+	set := f.flags != nil && f.flags.Changed("target")
+	for _, o := range f.options {
+		set = set || o.Value != ""
+	}
+	if f.flags != nil && !set {
+		return "", nil
+	}
+	return f.resolve()
 }
 
 // resolve returns the target as a plain string. What it leaves open is resolved by the compiler, which knows the host.
@@ -53,8 +77,11 @@ func (f *targetFlags) resolve() (string, error) {
 		if o.Value == "" {
 			continue
 		}
+		if o.kind != spec.Kind {
+			return "", fmt.Errorf("flag --%s: the target is of kind %s", o.flag(), spec.Kind)
+		}
 		if err := spec.Set(o.Name, o.Value); err != nil {
-			return "", fmt.Errorf("flag --target-llvm-%s: %w", o.Name, err)
+			return "", fmt.Errorf("flag --%s: %w", o.flag(), err)
 		}
 	}
 	return spec.String(), nil

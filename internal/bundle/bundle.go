@@ -32,4 +32,5 @@ type Contents struct {
 	Graph    *GraphJSON // mod.json
 	Library  []byte     // mod.so, an ELF shared object
 	Params   []Param    // constants, in the order of the pointers the library receives
+	Files    []File     // what there is instead in a format that is no package, see WriteFiles
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -149,7 +150,7 @@ func findLong(cmd *cobra.Command, name string) (*pflag.Flag, error) {
 	}
 	for _, kind := range target.Kinds() {
 		if strings.HasPrefix(name, "target-"+kind+"-") && cmd.Flags().Lookup("target") != nil {
-			if kind == "llvm" {
+			if slices.Contains(target.Supported(), kind) {
 				break
 			}
 			return nil, &UnsupportedError{"flag --" + name, "target kind " + kind + " is not supported yet"}

@@ -10,9 +10,9 @@ import (
 // Aliases let a value lie inside another one's memory: the operands of a concatenation are written where the result
 // will be, and a reshape is its operand. Kernels that have nothing left to do are not run.
 type aliases struct {
-	align int // of pieces of the workspace
-	user map[*graph.Value]bool // values in the caller's memory, and constants: they stay where they are
-	of   map[*graph.Value]within
+	align int                   // of pieces of the workspace
+	user  map[*graph.Value]bool // values in the caller's memory, and constants: they stay where they are
+	of    map[*graph.Value]within
 }
 
 // within is the place of a value in bytes from the start of another, which is itself no alias.

@@ -28,7 +28,7 @@ type Options struct {
 	Workers  int      // goroutines that compile; the result does not depend on it
 	Version  string   // of the compiler, for the manifest
 	Source   bundle.Source
-	Format   string // name of one of Formats; "" = the first
+	Format   string // name of one of Formats; "" = by the target
 
 	Layouts []string // desired layouts of convolutions; empty: chosen
 
@@ -52,7 +52,14 @@ type Result struct {
 	Contents bundle.Contents
 	Code     map[string]string
 	Notes    []string
+	format   *Format
 }
+
+// Write writes the module in its format. Nothing half-written is left behind.
+func (r *Result) Write(path string) error { return r.format.write(path, &r.Contents) }
+
+// Output is the file to write when the user names none.
+func (r *Result) Output() string { return r.format.Output }
 
 // Compile compiles g, which it changes.
 func Compile(ctx context.Context, g *graph.Graph, o Options) (*Result, error) {
@@ -63,10 +70,14 @@ func Compile(ctx context.Context, g *graph.Graph, o Options) (*Result, error) {
 	if c.Debug.Time && c.Times == nil {
 		c.Times = os.Stderr
 	}
-	format, err := formatOf(c.Format)
+	format, err := formatOf(c.Format, c.Target)
 	if err != nil {
 		return nil, err
 	}
+	if err := format.fits(c.Target); err != nil {
+		return nil, err
+	}
+	c.res.format = format
 	phases := []phase{{"graph", (*compiler).graphPasses}, {"kernels", (*compiler).makeKernels}, {"memory", (*compiler).planMemory}}
 	for _, phase := range append(phases, format.phases...) {
 		start := time.Now()

@@ -4,12 +4,19 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"lathe/internal/bundle"
+	"lathe/internal/target"
 )
 
 // A Format is a form in which a compiled model leaves the compiler: the value of -f.
 type Format struct {
 	Name, Doc string
-	phases    []phase // after kernels and memory are planned
+	Output    string      // the file to write when none is named
+	Target    string      // what to compile for when nothing is named; "" = this machine
+	arch      target.Arch // the only one it is for; "" = those of shared objects
+	phases    []phase     // after kernels and memory are planned
+	write     func(path string, c *bundle.Contents) error
 }
 
 type phase struct {
@@ -19,21 +26,49 @@ type phase struct {
 
 // Formats lists the output formats; the first is the default.
 var Formats = []Format{
-	{"so", "a package with a shared library", []phase{{"code", (*compiler).generate}, {"package", (*compiler).pack}, {"link", (*compiler).link}}},
+	{
+		Name: "so", Doc: "a package with a shared library", Output: "module.tar",
+		phases: []phase{{"code", (*compiler).generate}, {"package", (*compiler).pack}, {"link", (*compiler).link}}, write: bundle.Write,
+	},
+	{
+		Name: "c", Doc: "C source NAME.c with weights, and its header NAME.h", Output: "module.c", Target: "c", arch: target.CSource,
+		phases: []phase{{"source", (*compiler).source}}, write: bundle.WriteFiles,
+	},
 }
 
-// formatOf returns the format by its name, the first for "".
-func formatOf(name string) (*Format, error) {
-	if name == "" {
+// fits reports in an error whether the format exists for a target.
+func (f *Format) fits(t *target.Target) error {
+	if f.arch == t.Arch {
+		return nil
+	}
+	if f.arch != "" {
+		return fmt.Errorf("output format %s is for target %s, and the target is %q (leave the target out, or name %s)", f.Name, f.Target, t, f.Target)
+	}
+	for _, other := range Formats {
+		if other.arch == t.Arch {
+			return fmt.Errorf("output format %s does not exist for target %q (use -f %s)", f.Name, t, other.Name)
+		}
+	}
+	return nil
+}
+
+// formatOf returns the format by its name; for "" the one that is for the target alone, or else the first.
+func formatOf(name string, t *target.Target) (*Format, error) {
+	i := slices.IndexFunc(Formats, func(f Format) bool {
+		if name == "" {
+			return f.arch == t.Arch
+		}
+		return f.Name == name
+	})
+	switch {
+	case i >= 0:
+		return &Formats[i], nil
+	case name == "":
 		return &Formats[0], nil
 	}
-	i := slices.IndexFunc(Formats, func(f Format) bool { return f.Name == name })
-	if i < 0 {
-		var names []string
-		for _, f := range Formats {
-			names = append(names, f.Name)
-		}
-		return nil, fmt.Errorf("unknown output format %q (choose from %s)", name, strings.Join(names, ", "))
+	var names []string
+	for _, f := range Formats {
+		names = append(names, f.Name)
 	}
-	return &Formats[i], nil
+	return nil, fmt.Errorf("unknown output format %q (choose from %s)", name, strings.Join(names, ", "))
 }

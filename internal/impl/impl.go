@@ -45,6 +45,7 @@ var rules = []struct {
 	apply func(*kernel) (why string, ok bool, err error)
 }{
 	{"attention", attention},
+	{"scalar", scalar},
 	{"tile", tile},
 	{"rows", rows},
 	{"pointwise", pointwise},

@@ -66,6 +66,9 @@ func (k *kernel) vectorInner(block, inner string) (why, outer string, err error)
 		// Lanes that have to be gathered gain little: keep the code small.
 		lanes = min(lanes, 8)
 	}
+	if lanes == 1 {
+		return "scalar", inner, nil
+	}
 	if n <= lanes {
 		if n < 2 {
 			return "scalar", inner, nil

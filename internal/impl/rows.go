@@ -169,6 +169,9 @@ func (k *kernel) vectorAccumulators(block, first, inner string, lanes int) error
 	for width < 4*lanes && k.s.Extent(inner)%(2*width) == 0 {
 		width *= 2
 	}
+	if width == 1 {
+		return nil
+	}
 	o, i, err := k.s.Split(inner, width)
 	if err != nil {
 		return err

@@ -27,6 +27,9 @@ func (e *emitter) binary(x *expr.Binary) value {
 	if t == types.Bool && (x.Op == expr.OpAnd || x.Op == expr.OpOr) {
 		return e.logical(x)
 	}
+	if y, ok := turned(x); ok {
+		x = y
+	}
 	a, b := e.expr(x.A), e.expr(x.B)
 	if a.known && b.known && (t == types.I64 || t == types.Bool) {
 		if v, ok := fold(x.Op, a.i, b.i); ok {
@@ -57,6 +60,22 @@ func (e *emitter) binary(x *expr.Binary) value {
 		return e.integers(supportOps[x.Op], t, narrow, a, b)
 	}
 	return e.divide(x, a, b)
+}
+
+// turned is c - a*n for an index a*-n + c.
+func turned(x *expr.Binary) (*expr.Binary, bool) {
+	m, ok := x.A.(*expr.Binary)
+	if x.Op != expr.OpAdd || x.A.DType() != types.I64 || !ok || m.Op != expr.OpMul {
+		return nil, false
+	}
+	n, isInt := expr.IntOf(m.B)
+	if _, c := x.B.(*expr.Int); !c || !isInt || n >= 0 || n < -1<<31 {
+		return nil, false
+	}
+	if n == -1 {
+		return &expr.Binary{Op: expr.OpSub, A: x.B, B: m.A}, true
+	}
+	return &expr.Binary{Op: expr.OpSub, A: x.B, B: expr.Mul(m.A, expr.Index(int(-n)))}, true
 }
 
 // integers calls a support function of integers, that of 32 bits where indices have no more.

@@ -90,7 +90,8 @@ func Emit(f *loop.Func, symbol string) (fn Function, err error) {
 // maxColumns is the length of lines, from which on they are broken.
 const maxColumns = 100
 
-// broken breaks a line of code at blanks outside of as many parentheses as possible. All lines but the first are indented.
+// broken breaks a line of code behind a comma, semicolon or assignment or before an operator, where as few parentheses as
+// possible are open. All lines but the first are indented.
 func broken(line string, indent int) string {
 	if len(line) <= maxColumns {
 		return line
@@ -103,7 +104,9 @@ func broken(line string, indent int) string {
 		case ')', ']':
 			depth--
 		case ' ':
-			if i >= maxColumns/2 && depth <= least {
+			after := strings.IndexByte(",;=", line[max(i-1, 0)]) >= 0
+			before := i+2 < len(line) && strings.IndexByte("+-*/%<>&|?:", line[i+1]) >= 0 && strings.IndexByte(" &|<>=", line[i+2]) >= 0
+			if i > indent+20 && (after || before) && depth <= least {
 				at, least = i, depth
 			}
 		}
@@ -127,7 +130,8 @@ type emitter struct {
 	bufs    map[*loop.Buffer]*buffer
 	writes  map[*loop.Buffer]bool
 	support map[string]bool
-	lanes   map[*expr.Var]bool // variables of vector loops that are written as loops
+
+	shared shared // in an unrolled loop
 
 	scratch       []Scratch
 	scratchParams []string
@@ -138,7 +142,7 @@ type emitter struct {
 func newEmitter() *emitter {
 	return &emitter{
 		names: newScope(nil), env: map[*expr.Var]value{}, ranges: arith.Ranges{}, bufs: map[*loop.Buffer]*buffer{},
-		writes: map[*loop.Buffer]bool{}, support: map[string]bool{}, lanes: map[*expr.Var]bool{},
+		writes: map[*loop.Buffer]bool{}, support: map[string]bool{},
 	}
 }
 
@@ -262,6 +266,10 @@ func (e *emitter) loop(f *loop.For) {
 		if !lo.known || !n.known {
 			fail("unrolled loop over %s: its bounds are not constant", f.Var.Name)
 		}
+		if e.shared.values == nil && straight(f) {
+			e.share(f)
+			defer func() { e.shared = shared{} }()
+		}
 		for i := lo.i; i < lo.i+n.i; i++ {
 			e.env[f.Var] = index(i)
 			e.ranges[f.Var] = arith.Point(i)
@@ -269,7 +277,6 @@ func (e *emitter) loop(f *loop.For) {
 		}
 		return
 	}
-	e.lanes[f.Var] = f.Kind == loop.Vector
 	end := e.end(f, lo, n)
 	narrow := fits32(e.ranges[f.Var]) && fits32(first.Add(count))
 	outer := e.names

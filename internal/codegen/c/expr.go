@@ -155,9 +155,14 @@ func (e *emitter) known(x expr.Expr) expr.Expr {
 	return expr.Subst(x, m)
 }
 
-// simple is x, an index, in a short form: as a sum that begins with what is not subtracted.
+// simple is x, an index, in a short form.
 func (e *emitter) simple(x expr.Expr) expr.Expr {
-	l := arith.LinearOf(e.ranges.Simplify(e.known(x)))
+	return sumOf(arith.LinearOf(e.ranges.Simplify(e.known(x))))
+}
+
+// sumOf writes a linear form as a sum that begins with what is not subtracted.
+func sumOf(l arith.Linear) expr.Expr {
+	l.Terms = slices.Clone(l.Terms)
 	slices.SortStableFunc(l.Terms, func(a, b arith.Term) int { return cmp.Compare(sign(b.Coef), sign(a.Coef)) })
 	if len(l.Terms) == 0 || l.Terms[0].Coef > 0 || l.Const <= 0 {
 		return l.Expr()

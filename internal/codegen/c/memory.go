@@ -22,15 +22,14 @@ func (e *emitter) flat(b *loop.Buffer, at []expr.Expr) expr.Expr {
 }
 
 // place is the C expression that names an element of a buffer.
-func (e *emitter) place(b *loop.Buffer, at []expr.Expr) value {
+func (e *emitter) place(b *loop.Buffer, flat expr.Expr) value {
 	buf := e.bufs[b]
 	if buf == nil {
 		fail("buffer %s is not in scope", b.Name)
 	}
 	buf.used = true
-	flat := e.flat(b, at)
 	if buf.elements == nil {
-		return value{s: buf.name + "[" + e.expr(flat).s + "]", prec: atom}
+		return value{s: buf.name + "[" + e.offset(b, flat).s + "]", prec: atom}
 	}
 	i, ok := expr.IntOf(flat)
 	if !ok {
@@ -46,7 +45,18 @@ func (e *emitter) place(b *loop.Buffer, at []expr.Expr) value {
 
 func (e *emitter) load(x *expr.Load) value {
 	b := x.From.(*loop.Buffer)
-	v := e.place(b, x.Index)
+	flat := e.flat(b, x.Index)
+	if len(e.shared.values) > 0 && e.bufs[b] != nil && e.closed(flat) {
+		if name, ok := e.shared.values[e.text(b, flat)]; ok {
+			return value{s: name, prec: atom}
+		}
+	}
+	return e.element(b, flat)
+}
+
+// element is the value of an element of a buffer.
+func (e *emitter) element(b *loop.Buffer, flat expr.Expr) value {
+	v := e.place(b, flat)
 	switch b.DType {
 	case types.Bool:
 		return infix(v, "!=", integer(0, types.I32), equality)
@@ -58,14 +68,14 @@ func (e *emitter) load(x *expr.Load) value {
 
 func (e *emitter) store(s *loop.Store) {
 	if v, op, ok := e.step(s); ok {
-		e.line("%s %s %s;", e.place(s.To, s.Index).s, op, v.s)
+		e.line("%s %s %s;", e.place(s.To, e.flat(s.To, s.Index)).s, op, v.s)
 		return
 	}
 	v := e.expr(s.Value)
 	if t := s.To.DType; isFloat16(t) {
 		v = e.convert(t, types.F32, v)
 	}
-	e.line("%s = %s;", e.place(s.To, s.Index).s, v.s)
+	e.line("%s = %s;", e.place(s.To, e.flat(s.To, s.Index)).s, v.s)
 }
 
 // step writes a store that adds to what it replaces, where C's operator does just that.
@@ -100,6 +110,10 @@ func (e *emitter) alloc(s *loop.Alloc) {
 	b := s.Buffer
 	switch b.Scope {
 	case loop.Worker:
+		if types.Count(b.Shape) <= maxVariables && !e.indexed(b, s.Body) {
+			e.registers(b, s.Body)
+			return
+		}
 		at := e.scratchAt
 		e.scratchAt += (b.Bytes() + Align - 1) / Align * Align
 		if e.bufs[b] == nil { // the body of an unrolled loop comes several times
@@ -122,7 +136,7 @@ func (e *emitter) registers(b *loop.Buffer, body loop.Stmt) {
 	e.out.Reset()
 	buf := e.declare(b)
 	buf.scope = e.names
-	array := e.counted(b, body)
+	array := e.indexed(b, body)
 	if !array {
 		buf.elements = map[int64]string{}
 	}
@@ -135,22 +149,36 @@ func (e *emitter) registers(b *loop.Buffer, body loop.Stmt) {
 		e.line("%s %s[%d];", memType(b.DType), buf.name, max(types.Count(b.Shape), 1))
 	} else if len(buf.elements) > 0 {
 		var list []string
+		start := ""
+		if b.Scope == loop.Worker {
+			start = " = 0" // a condition may stand around the first store
+		}
 		for _, i := range slices.Sorted(maps.Keys(buf.elements)) {
-			list = append(list, buf.elements[i])
+			list = append(list, buf.elements[i]+start)
 		}
 		e.line("%s %s;", memType(b.DType), strings.Join(list, ", "))
 	}
 	e.out.WriteString(text)
 }
 
-// counted reports whether an access to b depends on the variable of a vector loop, which is written as a loop.
-func (e *emitter) counted(b *loop.Buffer, body loop.Stmt) bool {
-	lanes, found := maps.Clone(e.lanes), false
+// maxVariables is the number of elements up to which scratch whose indices are constants is kept in variables.
+const maxVariables = 16
+
+// indexed reports whether an index of an access to b within body is not constant where unrolled loops are written out.
+func (e *emitter) indexed(b *loop.Buffer, body loop.Stmt) bool {
+	constant, found := map[*expr.Var]bool{}, false
+	for v, x := range e.env {
+		constant[v] = x.known
+	}
 	check := func(at []expr.Expr) {
 		for _, x := range at {
 			expr.Walk(x, func(y expr.Expr) bool {
-				v, ok := y.(*expr.Var)
-				found = found || ok && lanes[v]
+				switch y := y.(type) {
+				case *expr.Var:
+					found = found || !constant[y]
+				case *expr.Load:
+					found = true
+				}
 				return true
 			})
 		}
@@ -158,7 +186,8 @@ func (e *emitter) counted(b *loop.Buffer, body loop.Stmt) bool {
 	loop.Walk(body, func(s loop.Stmt) bool {
 		switch s := s.(type) {
 		case *loop.For:
-			lanes[s.Var] = s.Kind == loop.Vector && !expr.IsInt(s.Extent, 1)
+			_, fixed := expr.IntOf(s.Min)
+			constant[s.Var] = fixed && (s.Kind == loop.Unrolled || expr.IsInt(s.Extent, 1))
 		case *loop.Store:
 			if s.To == b {
 				check(s.Index)
