@@ -65,13 +65,26 @@ func Build(t testing.TB, source string, flags ...string) *Library {
 	if err := os.WriteFile(filepath.Join(dir, "source.c"), []byte(source), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	Run(t, dir, cc, append(flags, "-shared", "-fPIC", "-o", "source.so", "source.c")...)
+	Run(t, dir, cc, append(flags, "-fPIC", "-c", "source.c")...)
+	return Link(t, dir, []string{"source.o"})
+}
+
+// Link makes a shared object of objects in a folder and loads it.
+func Link(t testing.TB, dir string, objects []string) *Library {
+	t.Helper()
+	Run(t, dir, Compiler(t), append(objects, "-shared", "-o", "source.so")...)
 	handle, err := purego.Dlopen(filepath.Join(dir, "source.so"), purego.RTLD_NOW|purego.RTLD_LOCAL)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { purego.Dlclose(handle) })
 	return &Library{handle}
+}
+
+// Aligned is n bytes at a multiple of 8.
+func Aligned(n int) []byte {
+	words := make([]uint64, (n+7)/8+1)
+	return unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), n)
 }
 
 // Call calls a function with the addresses of buffers, of which none is empty.

@@ -19,6 +19,8 @@ func (c *compiler) source() error {
 		{Suffix: ".c", Write: func(w io.Writer) error { return f.Write(w) }},
 		{Suffix: ".h", Write: func(w io.Writer) error { return f.WriteHeader(w) }},
 	}
+	c.res.Contents.Manifest = c.manifest()
+	c.res.Contents.Manifest.Workspace = f.Workspace
 	c.keepKernels()
 	return nil
 }

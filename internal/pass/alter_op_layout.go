@@ -32,11 +32,12 @@ func alterOpLayout(c *Context) error {
 			return fmt.Errorf("desired layout %q: there are NCHW, NHWC and NCHWnc with a block n, such as NCHW16c", want)
 		}
 	}
-	if l.lanes < 2 {
-		return nil
-	}
 	for _, n := range c.Graph.Nodes {
-		if len(n.Sub) == 0 {
+		switch {
+		case len(n.Sub) > 0:
+		case l.lanes < 2: // no vectors, no blocks
+			l.nodes = append(l.nodes, n)
+		default:
 			l.node(n)
 		}
 	}

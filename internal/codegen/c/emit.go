@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"lathe/internal/arith"
@@ -82,7 +83,7 @@ func Emit(f *loop.Func, symbol string) (fn Function, err error) {
 		params = []string{"void"}
 	}
 	return Function{
-		Text:    broken(fmt.Sprintf("static void %s(%s) {", symbol, strings.Join(params, ", ")), 4) + "\n" + unused + e.out.String() + "}\n",
+		Text:    broken(fmt.Sprintf("static void %s(%s) {", symbol, strings.Join(params, ", ")), 4) + "\n" + unused + withoutUnused(e.out.String(), e.lets, e.uses) + "}\n",
 		Support: slices.Sorted(maps.Keys(e.support)), Scratch: e.scratch, Stack: e.stack,
 	}, nil
 }
@@ -131,7 +132,9 @@ type emitter struct {
 	writes  map[*loop.Buffer]bool
 	support map[string]bool
 
-	shared shared // in an unrolled loop
+	shared shared         // in an unrolled loop
+	lets   []map[int]bool // by declaration of let: the declarations that its value uses
+	uses   map[int]bool   // the declarations that are used by what is being written
 
 	scratch       []Scratch
 	scratchParams []string
@@ -142,7 +145,7 @@ type emitter struct {
 func newEmitter() *emitter {
 	return &emitter{
 		names: newScope(nil), env: map[*expr.Var]value{}, ranges: arith.Ranges{}, bufs: map[*loop.Buffer]*buffer{},
-		writes: map[*loop.Buffer]bool{}, support: map[string]bool{},
+		writes: map[*loop.Buffer]bool{}, support: map[string]bool{}, uses: map[int]bool{},
 	}
 }
 
@@ -231,13 +234,53 @@ func (e *emitter) stmt(s loop.Stmt) {
 
 // let binds v to the value of x, in a variable of its own unless the value is a constant.
 func (e *emitter) let(v *expr.Var, x expr.Expr) {
+	around := e.uses
+	e.uses = map[int]bool{}
 	val := e.expr(x)
+	uses := e.uses
+	e.uses = around
 	e.ranges[v] = e.span(x)
 	if val.known {
 		e.env[v] = val
 		return
 	}
-	e.env[v] = e.variable(v.Name, v.Type, val)
+	id := len(e.lets)
+	e.lets = append(e.lets, uses)
+	fmt.Fprintf(&e.out, "\x01%d\x02", id)
+	r := e.variable(v.Name, v.Type, val)
+	e.out.WriteString("\x03")
+	r.let = id + 1
+	e.env[v] = r
+}
+
+// withoutUnused is the text without the declarations that let has written of variables that nothing else uses: what read
+// them was decided to be constant. used are those that are read by other statements than declarations.
+func withoutUnused(text string, lets []map[int]bool, used map[int]bool) string {
+	live := make([]bool, len(lets))
+	var mark func(uses map[int]bool)
+	mark = func(uses map[int]bool) {
+		for id := range uses {
+			if !live[id] {
+				live[id] = true
+				mark(lets[id])
+			}
+		}
+	}
+	mark(used)
+	var b strings.Builder
+	for {
+		before, rest, found := strings.Cut(text, "\x01")
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		id, rest, _ := strings.Cut(rest, "\x02")
+		line, rest, _ := strings.Cut(rest, "\x03")
+		if n, err := strconv.Atoi(id); err == nil && live[n] {
+			b.WriteString(line)
+		}
+		text = rest
+	}
 }
 
 // variable declares a constant local variable of the given value.

@@ -19,6 +19,9 @@ func (e *emitter) expr(x expr.Expr) value {
 		if !ok {
 			fail("variable %s is not in scope", x.Name)
 		}
+		if v.let > 0 {
+			e.uses[v.let-1] = true
+		}
 		return v
 	case *expr.Int:
 		return integer(x.V, x.Type)

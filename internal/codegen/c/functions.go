@@ -45,7 +45,7 @@ func expansion(name string) support {
 	v := e.expr(intrin.Expand(call))
 	e.line("return %s;", v.s)
 	return support{name: name, needs: slices.Sorted(maps.Keys(e.support)),
-		text: fmt.Sprintf("\nstatic %s %s(%s) {\n%s}", memType(call.DType()), name, strings.Join(params, ", "), e.out.String())}
+		text: fmt.Sprintf("\nstatic inline %s %s(%s) {\n%s}", memType(call.DType()), name, strings.Join(params, ", "), withoutUnused(e.out.String(), e.lets, e.uses))}
 }
 
 // Support is the text of the named support functions and of what they call.

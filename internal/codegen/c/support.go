@@ -146,7 +146,7 @@ static inline T ceil_t(T x) {
 }`},
 	// The correctly rounded square root, digit by digit of the root's mantissa and one more, which rounds it.
 	{"sqrt", floatTypes, `
-static T sqrt_t(T x) {
+static inline T sqrt_t(T x) {
   if (!(x > 0)) return x == 0 || x != x ? x : nan_t();
   U m = bits_of_t(x);
   int32_t exponent = (int32_t)(m >> MANT);

@@ -16,6 +16,7 @@ type value struct {
 	narrow bool  // of type int64 in loop IR, and of type int32_t or smaller in C: indices
 	known  bool  // an integer constant
 	i      int64 // its value
+	let    int   // 1 + the number of the declaration that let has written; 0: none
 }
 
 // Precedences of C's operators, as far as they are used without parentheses.
