@@ -11,6 +11,7 @@ package lathe
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	goruntime "runtime"
@@ -115,6 +116,9 @@ func Verify(ctx context.Context, m *Model, o VerifyOptions) (*VerifyReport, erro
 	opts, err := CompileOptions{Target: o.Target, OptLevel: o.OptLevel, DisabledPasses: o.DisabledPasses, Progress: o.Progress}.resolve()
 	if err != nil {
 		return nil, err
+	}
+	if opts.Target.Arch == target.CSource {
+		return nil, errors.New("verify runs what it compiles, and target c is source (verify with target llvm, which shares all but the last step)")
 	}
 	g, err := m.graph()
 	if err != nil {

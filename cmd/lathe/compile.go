@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -142,6 +144,9 @@ func (a *app) compile(ctx context.Context, f *compileFlags, path string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
+	if f.explain != "" && filepath.Ext(pkg.Output()) == ".c" {
+		return errors.New("--explain reads packages: the comments of C source say what each kernel computes, and --dump-code tir how (leave --explain out)")
+	}
 	if f.output == "" {
 		f.output = pkg.Output()
 		if err := cli.NotOver(f.output, path); err != nil {
@@ -254,7 +259,7 @@ func formatDocs() string {
 	for _, f := range lathe.Formats() {
 		docs = append(docs, f.Name+", "+f.Doc)
 	}
-	return strings.Join(docs, "; ") + " (default " + formatNames()[0] + ")"
+	return strings.Join(docs, "; ") + " (default " + formatNames()[0] + ", or what the target is for)"
 }
 
 // modelFlags say how to read a model.

@@ -77,6 +77,9 @@ func Compile(ctx context.Context, g *graph.Graph, o Options) (*Result, error) {
 	if err := format.fits(c.Target); err != nil {
 		return nil, err
 	}
+	if err := c.codeExists(); err != nil {
+		return nil, err
+	}
 	c.res.format = format
 	phases := []phase{{"graph", (*compiler).graphPasses}, {"kernels", (*compiler).makeKernels}, {"memory", (*compiler).planMemory}}
 	for _, phase := range append(phases, format.phases...) {
@@ -92,6 +95,16 @@ func Compile(ctx context.Context, g *graph.Graph, o Options) (*Result, error) {
 		}
 	}
 	return c.res, nil
+}
+
+// codeExists refuses forms of code that the target does not have.
+func (c *compiler) codeExists() error {
+	for _, f := range c.Code {
+		if c.Target.Arch == target.CSource && (f == "ll" || f == "asm") {
+			return fmt.Errorf("code format %s does not exist for target c, whose output is the code (there are relay and tir)", f)
+		}
+	}
+	return nil
 }
 
 type compiler struct {

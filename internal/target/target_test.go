@@ -43,6 +43,9 @@ func TestResolve(t *testing.T) {
 		{`{"kind":"llvm","mcpu":"haswell","mattr":["+avx512f","-fma"],"num-cores":2,"tag":"","keys":["cpu"],"host":null,"fast-math":false}`,
 			"llvm -mtriple=x86_64-pc-linux-gnu -mcpu=haswell -mattr=+avx512f,-fma -num-cores=2 -keys=cpu", 256, 16, false, "avx2", "fma avx512f"},
 		{`{"tag":"aws/cpu/c5.large"}`, "llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512 -num-cores=1", 512, 32, true, "", ""},
+		{"c", "c", 0, 12, false, "", "neon"},
+		{"c -model=stm32f4 -mcpu=cortex-m4 -device=micro", "c -model=stm32f4 -mcpu=cortex-m4 -device=micro", 0, 12, false, "", ""},
+		{`{"kind":"c","keys":["arm_cpu","cpu"],"mcpu":"cortex-m7"}`, "c -keys=arm_cpu,cpu -mcpu=cortex-m7", 0, 12, false, "", ""},
 		{`"llvm -mtriple=x86_64-linux-gnu -mcpu=znver2 -model='a b'"`, `llvm -mtriple=x86_64-linux-gnu -mcpu=znver2 -num-cores=4 -model="a b"`, 256, 16, true, "", ""},
 	} {
 		t.Run(c.text, func(t *testing.T) {
@@ -116,6 +119,8 @@ func TestErrors(t *testing.T) {
 		{"llvm, llvm", "llvm is given twice"},
 		{"llvm,", "ends with a comma"},
 		{"llvm -mcpu=znver4 -mcpu=znver3", "option -mcpu is given twice"},
+		{"c -mcup=cortex-m4", "unknown option -mcup of c; did you mean mcpu?"},
+		{"c -workspace-byte-alignment=16", "option -workspace-byte-alignment is not supported: the source aligns it to 8 bytes"},
 		{"llvm -mcup=znver4", "unknown option -mcup of llvm; did you mean mcpu?"},
 		{"llvm -mcpu", "option -mcpu has no value"},
 		{"llvm -mcpu skylake", "option -mcpu has no value"},

@@ -17,12 +17,12 @@ var expansions = func() map[string]expr.Expr {
 	for _, t := range floatTypes {
 		x, y := &expr.Var{Name: "x", Type: t}, &expr.Var{Name: "y", Type: t}
 		for _, f := range expr.Fns() {
-			if call := expr.Call(f, x); f.Takes(t) && intrin.Expand(call) != call {
+			if call := expr.Call(f, x); f.Takes(t) && intrin.Expand(call, false) != call {
 				m[f.String()+"_"+short[t]] = call
 			}
 		}
 		for _, o := range expr.Ops() {
-			if call := (&expr.Binary{Op: o, A: x, B: y}); o.Takes(t) && intrin.Expand(call) != expr.Expr(call) {
+			if call := (&expr.Binary{Op: o, A: x, B: y}); o.Takes(t) && intrin.Expand(call, false) != expr.Expr(call) {
 				m[supportOps[o]+"_"+short[t]] = call
 			}
 		}
@@ -42,7 +42,7 @@ func expansion(name string) support {
 		e.env[v] = value{s: e.names.fresh(v.Name), prec: atom}
 		params = append(params, memType(v.Type)+" "+e.env[v].s)
 	}
-	v := e.expr(intrin.Expand(call))
+	v := e.expr(intrin.Expand(call, false))
 	e.line("return %s;", v.s)
 	return support{name: name, needs: slices.Sorted(maps.Keys(e.support)),
 		text: fmt.Sprintf("\nstatic inline %s %s(%s) {\n%s}", memType(call.DType()), name, strings.Join(params, ", "), withoutUnused(e.out.String(), e.lets, e.uses))}
