@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"lathe/internal/bundle"
+	"lathe/internal/codegen/llvm"
 	"lathe/internal/target"
 	"lathe/internal/toolchain"
 )
@@ -24,7 +25,7 @@ var pauses = map[target.Arch]string{
 
 // generate compiles the kernels' texts, each once, and the entry.
 func (c *compiler) generate() error {
-	m, err := toolchain.Open(toolchain.Options{Triple: c.Target.Triple, CPU: c.Target.CPU, Features: c.Target.Attrs, OptLevel: c.Target.OptLevel})
+	m, err := toolchain.Open(toolchain.Options{Triple: c.Target.Triple, CPU: c.Target.CPU, Features: c.Target.LLVMFeatures(), OptLevel: c.Target.OptLevel})
 	if err != nil {
 		return err
 	}
@@ -69,7 +70,33 @@ func (c *compiler) generate() error {
 		return nil
 	}, func() { done++; c.progress("code", done, len(texts)) })
 	c.machine = m
-	return err
+	if err != nil {
+		return err
+	}
+	return c.addRoutines()
+}
+
+// addRoutines adds objects with the functions that LLVM calls in place of instructions, until none is missing but those
+// that nobody knows, which the linker will name.
+func (c *compiler) addRoutines() error {
+	if c.Target.Arch != target.ARM {
+		return nil // the others have instructions for all that is emitted
+	}
+	for {
+		undefined, err := toolchain.Undefined(c.objects)
+		if err != nil {
+			return err
+		}
+		text, _ := llvm.Routines(undefined)
+		if text == "" {
+			return nil
+		}
+		o, err := c.machine.Compile(text, passes)
+		if err != nil {
+			return fmt.Errorf("LLVM: %w", err)
+		}
+		c.objects = append(c.objects, o)
+	}
 }
 
 // link joins the objects, the manifest's digest and the descriptor to the library.

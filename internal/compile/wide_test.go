@@ -41,7 +41,7 @@ func TestOtherVectors(t *testing.T) {
 				for seed := range samples {
 					r := rand.New(rand.NewPCG(seed, 11))
 					attrs, in := d.Sample(r)
-					testOperator(t, r, d, attrs, in, o, seed)
+					testOperator(t, r, d, attrs, in, o, seed, (*Result).Execute)
 				}
 			})
 		}

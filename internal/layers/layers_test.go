@@ -43,6 +43,7 @@ const rules = `
 	spelling < target, toolchain, frontend/...
 	target < toolchain
 	bundle < /runtime
+	types, tensor, bundle, target < crosstest
 	bundle, target < explain
 	toolchain < machine
 	/runtime, webpage < profile

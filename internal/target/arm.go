@@ -31,10 +31,11 @@ var aarch64Table = table{
 	machine: func(t *Target) { t.VectorBits, t.VectorRegs, t.HasFMA = 128, 32, true },
 }
 
-// armTable is 32-bit ARMv7-A and ARMv8-A with NEON.
+// armTable is 32-bit ARMv7-A and ARMv8-A with NEON, which LLVM's CPUs of ARMv7-A leave out because it is optional there.
 var armTable = table{
 	triples: []string{"armv7", "arm", "armv8l"},
 	example: "armv7-linux-gnueabihf",
+	given:   "neon",
 	generic: "generic",
 	cpus: []cpu{
 		{name: "generic", features: "neon", caches: caches{32, 512, 0}},
@@ -52,6 +53,9 @@ var armTable = table{
 	},
 	machine: func(t *Target) {
 		t.VectorBits, t.VectorRegs, t.HasFMA = 128, 16, t.Has("vfp4")
+		if !t.HasFMA {
+			t.VectorRegs = 11 // the others hold products on their way to the sums
+		}
 		if !t.Has("neon") {
 			t.VectorRegs = 8 // 32 scalar registers hold eight vectors of four
 		}

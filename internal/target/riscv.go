@@ -1,15 +1,16 @@
 package target
 
 // riscvTable: LLVM's plainest CPU has no multiplication and no floating point, and the Linux ABI passes doubles in
-// registers, so that a triple without -mcpu gets the extensions of RV64GC.
+// registers, so that here it has the extensions of RV64GC.
 var riscvTable = table{
-	triples: []string{"riscv64"},
-	example: "riscv64-linux-gnu",
-	generic: "generic-rv64",
-	attrs:   []string{"+m", "+a", "+f", "+d", "+c"},
+	triples:  []string{"riscv64"},
+	example:  "riscv64-linux-gnu",
+	generic:  "generic-rv64",
+	given:    "m a f d c",
+	required: "d",
 	cpus: []cpu{
-		{name: "generic-rv64", caches: caches{32, 256, 0}},
-		{name: "sifive-u74", like: "generic-rv64", features: "m a d c", caches: caches{32, 2048, 0}},
+		{name: "generic-rv64", features: "m a d c", caches: caches{32, 256, 0}},
+		{name: "sifive-u74", like: "generic-rv64", caches: caches{32, 2048, 0}},
 		{name: "sifive-p470", like: "sifive-u74", features: "v zba zbb zbs zfhmin", caches: caches{32, 512, 0}},
 		{name: "sifive-x280", like: "sifive-u74", features: "v zba zbb zfh zvfh zvl512b", caches: caches{32, 512, 0}},
 		{name: "spacemit-x60", like: "sifive-u74", features: "v zba zbb zbc zbs zfh zvfh zvl256b", caches: caches{32, 512, 0}},

@@ -15,7 +15,9 @@ type table struct {
 	triples  []string // beginnings of triples, up to the first "-"
 	example  string   // a usual triple
 	generic  string   // CPU of a triple without -mcpu
-	attrs    []string // features that a triple without -mcpu needs for its ABI
+	attrs    []string // features that a triple without -mcpu gets
+	given    string   // features of rows that LLVM's CPU of the name lacks, separated by blanks
+	required string   // features without which the triple's ABI does not work
 	cpus     []cpu
 	features []feature
 	machine  func(t *Target) // fills VectorBits, VectorRegs, HasFMA from Features
@@ -136,11 +138,27 @@ func (t *Target) describe() error {
 			tab.disable(set, name)
 		}
 	}
+	for f := range strings.FieldsSeq(tab.required) {
+		if !set[f] {
+			return fmt.Errorf("CPU %s without feature %s: the ABI of %s passes floats in registers that it has not", t.CPU, f, t.Triple)
+		}
+	}
 	t.Features = slices.Sorted(maps.Keys(set))
 	c := tab.cachesOf(t.CPU)
 	t.L1, t.L2, t.L3 = c.l1<<10, c.l2<<10, c.l3<<10
 	tab.machine(t)
 	return nil
+}
+
+// LLVMFeatures are the changes to LLVM's CPU that make it the target: what the tables know better, then Attrs.
+func (t *Target) LLVMFeatures() []string {
+	var changes []string
+	for f := range strings.FieldsSeq(tables[t.Arch].given) {
+		if t.Has(f) {
+			changes = append(changes, "+"+f)
+		}
+	}
+	return append(changes, t.Attrs...)
 }
 
 // unknownCPU names near CPUs, or the architecture that has it.

@@ -103,7 +103,7 @@ func TestOptimized(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(text, "alloca") || !strings.Contains(text, `target triple = "aarch64-linux-gnu"`) || !strings.Contains(text, "target datalayout") {
+	if strings.Contains(text, "alloca") || !strings.Contains(text, `target triple = "aarch64-unknown-linux-gnu"`) || !strings.Contains(text, "target datalayout") {
 		t.Errorf("default passes gave\n%s", text)
 	}
 	if text, err = m.Optimized(slotIR, "function(instsimplify)"); err != nil || !strings.Contains(text, "alloca") {

@@ -16,6 +16,7 @@
 #include "llvm/Support/CrashRecoveryContext.h"
 #include "llvm/Support/PrettyStackTrace.h"
 #include "llvm/Support/Signals.h"
+#include "llvm/TargetParser/Triple.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -83,11 +84,16 @@ void answer(lathe_answer *out, const char *data, size_t size) {
   memcpy(out->data, data, size);
 }
 
+// normalized fills in the parts that a triple leaves out: LLVM takes "linux" in armv7-linux-gnueabihf for the vendor
+// otherwise, and knows neither the system nor the float ABI.
+std::string normalized(const char *triple) { return llvm::Triple::normalize(triple); }
+
 Machine open_machine(const lathe_job &job, char **message) {
+  std::string triple = normalized(job.triple);
   LLVMTargetRef target;
-  if (LLVMGetTargetFromTriple(job.triple, &target, message))
+  if (LLVMGetTargetFromTriple(triple.c_str(), &target, message))
     return nullptr;
-  Machine machine(LLVMCreateTargetMachine(target, job.triple, job.cpu, job.features, LLVMCodeGenOptLevel(job.level),
+  Machine machine(LLVMCreateTargetMachine(target, triple.c_str(), job.cpu, job.features, LLVMCodeGenOptLevel(job.level),
                                           LLVMRelocPIC, LLVMCodeModelDefault));
   if (machine)
     LLVMSetTargetMachineAsmVerbosity(machine.get(), true);
@@ -135,7 +141,7 @@ void compile(const lathe_job &job, lathe_answer *out) {
     return;
   }
   Module module(raw);
-  LLVMSetTarget(raw, job.triple);
+  LLVMSetTarget(raw, normalized(job.triple).c_str());
   Layout layout(LLVMCreateTargetDataLayout(machine.get()));
   LLVMSetModuleDataLayout(raw, layout.get());
 

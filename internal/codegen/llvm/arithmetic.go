@@ -5,6 +5,7 @@ import (
 
 	"lathe/internal/expr"
 	"lathe/internal/intrin"
+	"lathe/internal/target"
 	"lathe/internal/types"
 )
 
@@ -35,7 +36,16 @@ func (e *emitter) contracted(x *expr.Binary) (value, bool) {
 		c = e.unary(expr.FnNeg, c)
 	}
 	n := max(a.lanes, b.lanes, c.lanes)
-	return e.call("fmuladd", e.splat(a, n), e.splat(b, n), e.splat(c, n)), true
+	return e.multiplyAdd(e.splat(a, n), e.splat(b, n), e.splat(c, n)), true
+}
+
+// multiplyAdd emits a*b + c, in one instruction where the target has it. ARM's is asked for by name: LLVM takes two where
+// the choice is left to it.
+func (e *emitter) multiplyAdd(a, b, c value) value {
+	if e.target != nil && e.target.Arch == target.ARM && e.target.HasFMA {
+		return e.call("fma", a, b, c)
+	}
+	return e.call("fmuladd", a, b, c)
 }
 
 func (e *emitter) binary(x *expr.Binary, a, b value) value {

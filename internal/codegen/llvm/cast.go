@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"lathe/internal/expr"
-	"lathe/internal/target"
 	"lathe/internal/types"
 )
 
@@ -28,15 +27,15 @@ func (e *emitter) cast(to types.DType, a value) value {
 		return e.widenBF16(a, to)
 	case to == types.BF16:
 		return e.narrowBF16(e.cast(types.F32, a))
+	case from == types.F16 && to == types.F32 && !e.convertsHalf():
+		return e.widenF16(a)
+	case from == types.F32 && to == types.F16 && !e.convertsHalf():
+		return e.narrowF16(a)
 	case from == types.F16 && to != types.F32:
 		return e.cast(to, e.cast(types.F32, a))
 	case to == types.F16 && from != types.F32:
 		return e.cast(to, e.cast(types.F32, a))
 	case from.IsFloat() && to.IsFloat():
-		if (from == types.F16 || to == types.F16) && e.target != nil && e.target.Arch == target.X86 && !e.target.Has("f16c") {
-			// LLVM calls a library for it, which a package has not.
-			fail("float16 needs a processor with F16C, which %s is not (use -mcpu=x86-64-v3 or add -mattr=+f16c)", e.target.CPU)
-		}
 		if from.Size() < to.Size() {
 			return conv("fpext")
 		}
@@ -90,36 +89,6 @@ func wrap(v int64, t types.DType) int64 {
 		return v << n >> n
 	}
 	return int64(uint64(v) << n >> n)
-}
-
-// widenBF16 and narrowBF16 use integers only: few targets convert bfloat16, and LLVM calls a library on the others.
-func (e *emitter) widenBF16(a value, to types.DType) value {
-	bits := value{t: types.U16, lanes: a.lanes}
-	bits.s = e.temp("bitcast %s to %s", a, bits.typ())
-	wide := e.cast(types.U32, bits)
-	up := value{t: types.U32, lanes: a.lanes, s: e.temp("shl %s, %s", wide, e.splat(constInt(16, types.U32), a.lanes).s)}
-	r := value{t: types.F32, lanes: a.lanes}
-	r.s = e.temp("bitcast %s to %s", up, r.typ())
-	return e.cast(to, r)
-}
-
-func (e *emitter) narrowBF16(a value) value {
-	n := a.lanes
-	c := func(v int64) value { return e.splat(constInt(v, types.U32), n) }
-	bits := value{t: types.U32, lanes: n}
-	bits.s = e.temp("bitcast %s to %s", a, bits.typ())
-	op := func(name string, x, y value) value {
-		return value{t: types.U32, lanes: n, s: e.temp("%s %s, %s", name, x, y.s)}
-	}
-	odd := op("and", op("lshr", bits, c(16)), c(1))
-	round := op("add", op("add", bits, c(0x7fff)), odd)
-	nan := op("or", bits, c(0x400000))
-	isNaN := value{t: types.Bool, lanes: n, s: e.temp("fcmp uno %s, %s", a, a.s)}
-	top := op("lshr", e.choose(isNaN, nan, round), c(16))
-	short := e.cast(types.U16, top)
-	r := value{t: types.BF16, lanes: n}
-	r.s = e.temp("bitcast %s to %s", short, r.typ())
-	return r
 }
 
 // memType is the LLVM type of n elements in memory: booleans are bytes.

@@ -320,23 +320,29 @@ func (e *emitter) counted(f *loop.For, lo, n value, emit func(loop.Stmt)) {
 		first, end = share("%worker"), share(next)
 	}
 	head, latch, exit := e.newLabel("loop"), e.newLabel("latch"), e.newLabel("end")
+	counter := types.I64
+	if e.target != nil && e.target.PointerBits() == 32 {
+		// An address holds 32 bits, and so does everything that counts elements: half the registers.
+		counter = types.I32
+		first, end = e.cast(counter, first), e.cast(counter, end)
+	}
 	from := e.block
 	if n.known && n.i > 0 && !divided {
 		e.line("br label %%%s", head)
 	} else {
-		c := e.temp("icmp slt i64 %s, %s", first.s, end.s)
+		c := e.temp("icmp slt %s, %s", first, end.s)
 		e.line("br i1 %s, label %%%s, label %%%s", c, head, exit)
 	}
 	e.n++
-	iv := fmt.Sprintf("%%i%d", e.n)
+	i := value{t: counter, s: fmt.Sprintf("%%i%d", e.n)}
 	e.label(head)
-	e.line("%s = phi i64 [ %s, %%%s ], [ %s.next, %%%s ]", iv, first.s, from, iv, latch)
-	e.bind(f.Var, value{t: types.I64, s: iv})
+	e.line("%s = phi %s [ %s, %%%s ], [ %s.next, %%%s ]", i.s, i.typ(), first.s, from, i.s, latch)
+	e.bind(f.Var, e.cast(types.I64, i))
 	emit(f.Body)
 	e.line("br label %%%s", latch)
 	e.label(latch)
-	e.line("%s.next = add nsw i64 %s, 1", iv, iv)
-	c := e.temp("icmp slt i64 %s.next, %s", iv, end.s)
+	e.line("%s.next = add nsw %s, 1", i.s, i)
+	c := e.temp("icmp slt %s.next, %s", i, end.s)
 	e.loops = true
 	e.line("br i1 %s, label %%%s, label %%%s, !llvm.loop !0", c, head, exit)
 	e.label(exit)

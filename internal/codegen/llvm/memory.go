@@ -175,5 +175,5 @@ func (e *emitter) stored(s *loop.Store) value {
 	}
 	a, b, c := e.expr(m.A), e.expr(m.B), e.load(acc)
 	n := max(a.lanes, b.lanes, c.lanes)
-	return e.call("fmuladd", e.splat(a, n), e.splat(b, n), e.splat(c, n))
+	return e.multiplyAdd(e.splat(a, n), e.splat(b, n), e.splat(c, n))
 }

@@ -9,13 +9,27 @@ import (
 // roundings are LLVM's names of the functions that round to an integer.
 var roundings = map[expr.Fn]string{expr.FnFloor: "floor", expr.FnCeil: "ceil", expr.FnTrunc: "trunc", expr.FnRound: "roundeven"}
 
-// round emits a function that rounds x to an integer. On x86 before SSE4.1 LLVM would call the C library for it, which a
-// package has not: there the sum of |x| and 2^23 (2^52 for float64) rounds to nearest even, because its last bit counts
+// rounds reports whether the target has instructions that round to an integer, or LLVM a short sequence. Elsewhere it
+// would call the C library, which a package has not.
+func (e *emitter) rounds() bool {
+	if e.target == nil {
+		return true
+	}
+	switch e.target.Arch {
+	case target.X86:
+		return e.target.Has("sse4.1")
+	case target.ARM:
+		return e.target.Has("fp-armv8")
+	}
+	return true
+}
+
+// round emits a function that rounds x to an integer. Where the target has no instruction for it, the sum of |x| and 2^23 (2^52 for float64) rounds to nearest even, because its last bit counts
 // units, and one step corrects the direction. From that number on x is an integer already; infinities and NaN stay.
 //
 //	floor(x) = t - (t > x ? 1 : 0)  with  t = copysign((|x| + 2^23) - 2^23, x)
 func (e *emitter) round(fn expr.Fn, x value) value {
-	if e.target == nil || e.target.Arch != target.X86 || e.target.Has("sse4.1") {
+	if e.rounds() {
 		return e.call(roundings[fn], x)
 	}
 	bits := 23

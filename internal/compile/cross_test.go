@@ -1,0 +1,81 @@
+package compile
+
+import (
+	"errors"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+
+	"lathe/internal/crosstest"
+	"lathe/internal/ops"
+	"lathe/internal/tensor"
+)
+
+// crossTargets are the targets whose code runs under qemu-user in tests: with and without what LLVM selects apart.
+var crossTargets = []string{
+	"llvm -mtriple=aarch64-linux-gnu",
+	"llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a76",
+	"llvm -mtriple=aarch64-linux-gnu -mcpu=neoverse-v1",
+	"llvm -mtriple=armv7-linux-gnueabihf",
+	"llvm -mtriple=armv7-linux-gnueabihf -mcpu=cortex-a15",
+	"llvm -mtriple=armv7-linux-gnueabihf -mcpu=cortex-a8",
+	"llvm -mtriple=riscv64-linux-gnu",
+	"llvm -mtriple=riscv64-linux-gnu -mattr=+v",
+	"llvm -mtriple=riscv64-linux-gnu -mattr=+v,+zvl256b,+zba,+zbb,+zbs",
+}
+
+// emulated returns what runs modules for o's target under qemu-user. Without the tools for it the test is skipped, or
+// fails where LATHE_DEPLOY is set.
+func emulated(t *testing.T, o Options) execute {
+	t.Helper()
+	if err := crosstest.Missing(o.Target.Arch); err != nil {
+		if os.Getenv("LATHE_DEPLOY") != "" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	r, err := crosstest.New(o.Target, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close() })
+	return func(res *Result, in []*tensor.Tensor, workers int) ([]*tensor.Tensor, error) {
+		res.Contents.Manifest.MaxWorkers = 0
+		out, err := r.Run(&res.Contents, in, workers)
+		if errors.Is(err, crosstest.ErrEmulator) {
+			t.Logf("%v: not compared", err)
+			return nil, errNotCompared
+		}
+		return out, err
+	}
+}
+
+// errNotCompared is no fault of the code.
+var errNotCompared = errors.New("the emulator failed")
+
+// TestDeployCrossOperators is TestOperators for other architectures.
+func TestDeployCrossOperators(t *testing.T) {
+	samples := uint64(3)
+	if testing.Short() {
+		samples = 1
+	}
+	for _, tgt := range crossTargets {
+		t.Run(strings.ReplaceAll(tgt, " ", ""), func(t *testing.T) {
+			o := Options{Target: resolve(t, tgt), Level: 3, Workers: 2}
+			run := emulated(t, o)
+			for _, d := range ops.All {
+				if d.Sample == nil {
+					continue
+				}
+				t.Run(d.Name, func(t *testing.T) {
+					for seed := range samples {
+						r := rand.New(rand.NewPCG(seed, 7))
+						attrs, in := d.Sample(r)
+						testOperator(t, r, d, attrs, in, o, seed, run)
+					}
+				})
+			}
+		})
+	}
+}

@@ -1,0 +1,221 @@
+package crosstest
+
+import (
+	"bufio"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"lathe/internal/bundle"
+	"lathe/internal/target"
+	"lathe/internal/tensor"
+	"lathe/internal/types"
+)
+
+//go:embed runner/runner.c
+var source []byte
+
+// A Runner is a process of another architecture that loads libraries and runs them, one after the other. It is not safe
+// for concurrent use.
+type Runner struct {
+	machine
+	processor string
+	dir       string // holds the program, and a library with its data while it runs
+	jobs      int
+
+	process *exec.Cmd // nil: not started, or ended by what it ran
+	in      io.WriteCloser
+	out     *bufio.Reader
+	said    *strings.Builder // on standard error
+}
+
+// New builds the program for a target's architecture in dir, which must stay until Close.
+func New(t *target.Target, dir string) (*Runner, error) {
+	if err := Missing(t.Arch); err != nil {
+		return nil, err
+	}
+	r := &Runner{machine: machines[t.Arch], processor: processor(t), dir: dir}
+	c := filepath.Join(dir, "runner.c")
+	if err := os.WriteFile(c, source, 0o666); err != nil {
+		return nil, err
+	}
+	build := exec.Command(r.compiler, "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread", "-o", filepath.Join(dir, "runner"), c, "-ldl")
+	if text, err := build.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("%s: %w\n%s", r.compiler, err, text)
+	}
+	return r, nil
+}
+
+func (r *Runner) start() error {
+	r.process = exec.Command(r.emulator, "-cpu", r.processor, "-L", r.sysroot, filepath.Join(r.dir, "runner"))
+	r.said = &strings.Builder{}
+	r.process.Stderr = r.said
+	var err error
+	if r.in, err = r.process.StdinPipe(); err != nil {
+		return err
+	}
+	out, err := r.process.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	r.out = bufio.NewReader(out)
+	return r.process.Start()
+}
+
+// Close ends the process.
+func (r *Runner) Close() error {
+	if r.process == nil {
+		return nil
+	}
+	r.in.Close()
+	err := r.process.Wait()
+	r.process = nil
+	return err
+}
+
+// Run runs a compiled model once with a number of workers and returns its outputs. What the caller owns is aligned to
+// its elements and no more, as the run context allows.
+func (r *Runner) Run(c *bundle.Contents, inputs []*tensor.Tensor, workers int) ([]*tensor.Tensor, error) {
+	if r.process == nil {
+		if err := r.start(); err != nil {
+			return nil, err
+		}
+	}
+	r.jobs++
+	lib, data := filepath.Join(r.dir, fmt.Sprintf("mod%d.so", r.jobs)), filepath.Join(r.dir, fmt.Sprintf("data%d", r.jobs))
+	defer os.Remove(lib)
+	defer os.Remove(data)
+	f, outs, err := layOut(c, inputs)
+	if err != nil {
+		return nil, err
+	}
+	m := c.Manifest
+	if m.MaxWorkers > 0 {
+		workers = min(workers, m.MaxWorkers)
+	}
+	if err := errors.Join(os.WriteFile(lib, c.Library, 0o666), os.WriteFile(data, f.bytes, 0o666)); err != nil {
+		return nil, err
+	}
+	const line = bundle.Alignment
+	stride := (m.Scratch + line - 1) / line * line
+	if _, err := fmt.Fprintln(r.in, lib, data, m.RunSymbol(), workers, stride, m.Workspace, f.symbols, f.tables); err != nil {
+		return nil, r.died(err)
+	}
+	answer, err := r.out.ReadString('\n')
+	if err != nil {
+		return nil, r.died(err)
+	}
+	if answer = strings.TrimSpace(answer); answer != "ok 0" {
+		return nil, fmt.Errorf("%s: %s", r.emulator, answer)
+	}
+	after, err := os.ReadFile(data)
+	if err != nil {
+		return nil, err
+	}
+	return results(m, after, f.symbols, outs)
+}
+
+// ErrEmulator is the end of a program by a fault of qemu itself: it says nothing about the code that ran.
+var ErrEmulator = errors.New("a fault of the emulator")
+
+// qemuFault is what qemu 7.2 says where it translates two RISC-V instructions of different static rounding modes.
+const qemuFault = "decode_save_opc: Assertion"
+
+// died collects how the process ended.
+func (r *Runner) died(err error) error {
+	r.in.Close()
+	ended := r.process.Wait()
+	r.process = nil
+	if strings.Contains(r.said.String(), qemuFault) {
+		return fmt.Errorf("%w: %s", ErrEmulator, strings.TrimSpace(r.said.String()))
+	}
+	return fmt.Errorf("%s -cpu %s: %w: %v: %s", r.emulator, r.processor, err, ended, strings.TrimSpace(r.said.String()))
+}
+
+// A file of data in the making: see runner.c.
+type file struct {
+	bytes   []byte
+	symbols int
+	tables  string
+}
+
+// add puts b at the next offset that is a multiple of align, and of no larger power of two unless that is a cache line's.
+func (f *file) add(b []byte, align int) int {
+	at := (len(f.bytes) + bundle.Alignment - 1) / bundle.Alignment * bundle.Alignment
+	if align < bundle.Alignment {
+		at += align
+	}
+	f.bytes = append(f.bytes, make([]byte, at-len(f.bytes))...)
+	f.bytes = append(f.bytes, b...)
+	return at
+}
+
+// layOut puts inputs, parameters and room for outputs and symbols into one file, and returns the offsets of outputs.
+func layOut(c *bundle.Contents, inputs []*tensor.Tensor) (*file, []int, error) {
+	f := &file{}
+	offsets := func(list []int) {
+		f.tables += strings.Trim(fmt.Sprint(len(list), list), "[]")
+		f.tables = strings.ReplaceAll(f.tables, "[", "") + " "
+	}
+	var at, outs []int
+	for i, in := range c.Manifest.Inputs {
+		n, err := in.ByteSize()
+		if err != nil || n != len(inputs[i].Data) {
+			return nil, nil, fmt.Errorf("input %s: %d bytes for a tensor of %d: %v", in.Name, len(inputs[i].Data), n, err)
+		}
+		at = append(at, f.add(inputs[i].Data, inputs[i].DType.Size()))
+	}
+	offsets(at)
+	for _, out := range c.Manifest.Outputs {
+		n, err := out.ByteSize()
+		if err != nil {
+			return nil, nil, err
+		}
+		d, err := types.ParseDType(out.DType)
+		if err != nil {
+			return nil, nil, err
+		}
+		outs = append(outs, f.add(make([]byte, n), d.Size()))
+	}
+	offsets(outs)
+	at = nil
+	for _, p := range c.Params {
+		at = append(at, f.add(p.Data, bundle.Alignment))
+	}
+	offsets(at)
+	f.symbols = f.add(make([]byte, 8*c.Manifest.Symbols+64), bundle.Alignment)
+	return f, outs, nil
+}
+
+// results reads the outputs with their actual extents.
+func results(m *bundle.Manifest, data []byte, symbols int, at []int) ([]*tensor.Tensor, error) {
+	extents, err := tensor.Wrap(types.I64, []int{m.Symbols}, data[symbols:symbols+8*m.Symbols])
+	if err != nil {
+		return nil, err
+	}
+	outs := make([]*tensor.Tensor, len(at))
+	for i, o := range m.Outputs {
+		d, err := types.ParseDType(o.DType)
+		if err != nil {
+			return nil, err
+		}
+		shape := append([]int{}, o.Shape...)
+		for axis, s := range o.Symbols {
+			if s >= 0 {
+				shape[axis] = int(extents.Int(s))
+			}
+		}
+		n := types.Count(shape) * d.Size()
+		if n < 0 || n > len(data)-at[i] {
+			return nil, fmt.Errorf("output %s: extents %v", o.Name, shape)
+		}
+		outs[i] = tensor.New(d, shape...)
+		copy(outs[i].Data, data[at[i]:at[i]+n])
+	}
+	return outs, nil
+}
