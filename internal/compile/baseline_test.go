@@ -44,9 +44,9 @@ func TestBaselineRounding(t *testing.T) {
 	}
 }
 
-// TestBaselineHalf: processors that cannot convert float16 convert as the others do: all of its values to float32, and
+// TestDeployBaselineHalf: processors that cannot convert float16 convert as the others do: all of its values to float32, and
 // float32 around each of them back.
-func TestBaselineHalf(t *testing.T) {
+func TestDeployBaselineHalf(t *testing.T) {
 	for _, name := range []string{"llvm -mcpu=x86-64", "llvm -mcpu=core-avx2", "llvm -mtriple=armv7-linux-gnueabihf -mcpu=cortex-a8", "llvm -mtriple=riscv64-linux-gnu"} {
 		t.Run(strings.ReplaceAll(name, " ", ""), func(t *testing.T) {
 			o := Options{Target: resolve(t, name), Level: 3}

@@ -20,12 +20,34 @@ import (
 //go:embed runner/runner.c
 var source []byte
 
+// A Program is the runner built for an architecture.
+type Program struct {
+	machine
+	path string
+}
+
+// Build builds the program for an architecture in dir, which must stay while it is used.
+func Build(a target.Arch, dir string) (*Program, error) {
+	if err := Missing(a); err != nil {
+		return nil, err
+	}
+	p := &Program{machines[a], filepath.Join(dir, "runner-"+string(a))}
+	if err := os.WriteFile(p.path+".c", source, 0o666); err != nil {
+		return nil, err
+	}
+	build := exec.Command(p.compiler, "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread", "-o", p.path, p.path+".c", "-ldl")
+	if text, err := build.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("%s: %w\n%s", p.compiler, err, text)
+	}
+	return p, nil
+}
+
 // A Runner is a process of another architecture that loads libraries and runs them, one after the other. It is not safe
 // for concurrent use.
 type Runner struct {
-	machine
+	*Program
 	processor string
-	dir       string // holds the program, and a library with its data while it runs
+	dir       string // holds a library with its data while it runs
 	jobs      int
 
 	process *exec.Cmd // nil: not started, or ended by what it ran
@@ -34,25 +56,13 @@ type Runner struct {
 	said    *strings.Builder // on standard error
 }
 
-// New builds the program for a target's architecture in dir, which must stay until Close.
-func New(t *target.Target, dir string) (*Runner, error) {
-	if err := Missing(t.Arch); err != nil {
-		return nil, err
-	}
-	r := &Runner{machine: machines[t.Arch], processor: processor(t), dir: dir}
-	c := filepath.Join(dir, "runner.c")
-	if err := os.WriteFile(c, source, 0o666); err != nil {
-		return nil, err
-	}
-	build := exec.Command(r.compiler, "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread", "-o", filepath.Join(dir, "runner"), c, "-ldl")
-	if text, err := build.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("%s: %w\n%s", r.compiler, err, text)
-	}
-	return r, nil
+// On returns a runner on the processor of a target. dir is for its files.
+func (p *Program) On(t *target.Target, dir string) *Runner {
+	return &Runner{Program: p, processor: processor(t), dir: dir}
 }
 
 func (r *Runner) start() error {
-	r.process = exec.Command(r.emulator, "-cpu", r.processor, "-L", r.sysroot, filepath.Join(r.dir, "runner"))
+	r.process = exec.Command(r.emulator, "-cpu", r.processor, "-L", r.sysroot, r.path)
 	r.said = &strings.Builder{}
 	r.process.Stderr = r.said
 	var err error

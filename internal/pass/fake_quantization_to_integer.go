@@ -46,6 +46,9 @@ func (q *requantization) node(n *graph.Node) error {
 	if y == nil {
 		y = q.moved(b, n)
 	}
+	if y == nil {
+		y = q.averaged(b, n)
+	}
 	if b.err != nil || y == nil {
 		return b.err
 	}

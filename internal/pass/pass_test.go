@@ -92,6 +92,12 @@ func TestGolden(t *testing.T) {
 			%1 = qnn.dequantize(%0, @s, @z) {axis=0, block_size=0}
 			%2 = nn.max_pool2d(%1) {pool_size=[2,2], strides=[2,2], padding=[0,0,0,0], dilation=[1,1], ceil_mode=false}
 			%3 = reshape(%2) {new_shape=[8]} %y = exp(%3) return %y }`},
+		{"quantized_average", "FakeQuantizationToInteger", `graph main(%f: float32[1,2,4,4]) {
+			@s = float32[]{0.3} @z = uint8[]{7}
+			%x = qnn.quantize(%f, @s, @z) {axis=0, block_size=0, out_dtype=uint8, rounding="half_even"}
+			%0 = qnn.dequantize(%x, @s, @z) {axis=0, block_size=0}
+			%1 = mean(%0) {axis=[2,3], keep_dims=true} origin "Mean_0"
+			%y = qnn.quantize(%1, @s, @z) {axis=0, block_size=0, out_dtype=uint8, rounding="half_even"} return %y }`},
 		{"legal_products", "QnnLegalize", `graph main(%f: float32[1,2,3,3]) {
 			@z = int8[]{3} @w = uint8[2,2,1,1]{130, 131, 100, 120} @zw = uint8[2]{128, 120} @b = int32[2,1,1]{5, 6}
 			%x = cast(%f) {dtype=int8}
