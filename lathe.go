@@ -21,6 +21,7 @@ import (
 	"lathe/internal/target"
 	"lathe/internal/toolchain"
 	"lathe/internal/version"
+	"lathe/runtime"
 )
 
 // Package is a compiled model.
@@ -76,7 +77,7 @@ func (o CompileOptions) resolve() (compile.Options, error) {
 		workers = goruntime.GOMAXPROCS(0)
 	}
 	return compile.Options{
-		Target: t, Level: o.OptLevel, Disabled: o.DisabledPasses, Module: o.ModuleName, Format: o.Format, Workers: workers, Version: version.Number,
+		Target: t, Level: o.OptLevel, Disabled: o.DisabledPasses, Module: o.ModuleName, Format: o.Format, Weights: o.Weights, Runtime: runtimeSources(), Workers: workers, Version: version.Number,
 		Layouts: o.DesiredLayout, Code: o.DumpCode, PrintBefore: o.PrintIRBefore, PrintAfter: o.PrintIRAfter, IR: o.IROut,
 		Times: o.PrintPassTimes, Progress: o.Progress, Debug: debug,
 	}, nil
@@ -98,8 +99,11 @@ func resolveTarget(s string) (*target.Target, error) {
 }
 
 // Save writes the package in the format it was compiled for. With a shared library that is the triple NAME.so, NAME.json,
-// NAME.params when path ends in ".so", else a tar. Nothing half-written is left behind.
+// NAME.params when path ends in ".so" (NAME.so alone with weights inside), else a tar. Nothing half-written is left behind.
 func (p *Package) Save(path string) error { return p.res.Write(path) }
+
+// Info returns the manifest: target, memory, steps, inputs and outputs. The caller must not change it.
+func (p *Package) Info() *runtime.Info { return p.res.Contents.Manifest }
 
 // Output returns the file to write when the user names none.
 func (p *Package) Output() string { return p.res.Output() }

@@ -1,6 +1,10 @@
 package lathe
 
-import "io"
+import (
+	"io"
+
+	"lathe/internal/compile"
+)
 
 // LoadOptions controls Load.
 type LoadOptions struct {
@@ -17,6 +21,7 @@ type CompileOptions struct {
 	DesiredLayout  []string  // layouts of convolutions, such as "NHWC"; empty = chosen by the compiler
 	ModuleName     string    // part of the exported symbol; "" = "default"
 	Format         string    // a name from Formats; "" = by the target
+	Weights        Weights   // where they go
 	DumpCode       []string  // formats for Package.Code: relay, tir, ll, asm
 	PrintPassTimes io.Writer // gets the time of each pass; may be nil
 	PrintIRBefore  []string  // names from Passes
@@ -26,6 +31,16 @@ type CompileOptions struct {
 	Progress       func(phase string, done, total int)
 	Notes          func(string)
 }
+
+// Weights says where the weights of a compiled model are.
+type Weights = compile.Weights
+
+// Places of weights. WeightsByFormat is beside a shared library and inside a static one.
+const (
+	WeightsByFormat = compile.WeightsByFormat
+	WeightsBeside   = compile.WeightsBeside
+	WeightsInside   = compile.WeightsInside
+)
 
 // Tensor describes an input or output of a model. Element types have numpy's names.
 type Tensor struct {

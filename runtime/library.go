@@ -53,7 +53,8 @@ func (l *library) load() error {
 	if err := checkCPU(m.Target.Features, thisCPU()); err != nil {
 		return err
 	}
-	if l.file, l.handle, err = loadCode(m.Module, l.pkg.Library); err != nil {
+	from, to := l.pkg.Weights()
+	if l.file, l.handle, err = loadCode(m.Module, code{l.pkg.Library, from, to}); err != nil {
 		return fmt.Errorf("%s: %w", bundle.LibraryName, err)
 	}
 	if l.entry, err = purego.Dlsym(l.handle, m.RunSymbol()); err != nil {
@@ -91,36 +92,53 @@ func (l *library) release() error {
 	return errors.Join(err, l.pkg.Close())
 }
 
+// code is a library whose bytes [from, to) are weights: they are read where the package is mapped and left out of the
+// copy that is executed, which has zeros there that take no memory.
+type code struct {
+	library  []byte
+	from, to int
+}
+
+func (c code) writeTo(f *os.File) error {
+	if _, err := f.WriteAt(c.library[:c.from], 0); err != nil {
+		return err
+	}
+	if _, err := f.WriteAt(c.library[c.to:], int64(c.to)); err != nil {
+		return err
+	}
+	return f.Truncate(int64(len(c.library)))
+}
+
 // loadCode gives the code to the dynamic linker through a memory file, so that it works from inside a tar and in a
 // read-only directory. The linker takes a path it knows for the library it knows: the file stays open as long as the
 // code is loaded, so that no other module gets the same number.
-func loadCode(name string, code []byte) (*os.File, uintptr, error) {
+func loadCode(name string, c code) (*os.File, uintptr, error) {
 	fd, err := unix.MemfdCreate("lathe-"+name+".so", unix.MFD_CLOEXEC)
 	if err != nil {
-		return loadFromTemp(code)
+		return loadFromTemp(c)
 	}
 	f := os.NewFile(uintptr(fd), name)
-	if _, err := f.Write(code); err != nil {
+	if err := c.writeTo(f); err != nil {
 		f.Close()
 		return nil, 0, fmt.Errorf("writing to a memory file: %w", err)
 	}
 	h, err := purego.Dlopen(fmt.Sprintf("/proc/self/fd/%d", fd), purego.RTLD_NOW|purego.RTLD_LOCAL)
 	if err != nil {
 		f.Close()
-		return loadFromTemp(code)
+		return loadFromTemp(c)
 	}
 	return f, h, nil
 }
 
 // loadFromTemp is for systems without memory files or /proc. The file has no name any more once it is loaded.
-func loadFromTemp(code []byte) (*os.File, uintptr, error) {
+func loadFromTemp(c code) (*os.File, uintptr, error) {
 	f, err := os.CreateTemp("", "lathe-*.so")
 	if err != nil {
 		return nil, 0, err
 	}
 	defer f.Close()
 	defer os.Remove(f.Name())
-	if _, err := f.Write(code); err != nil {
+	if err := c.writeTo(f); err != nil {
 		return nil, 0, err
 	}
 	h, err := purego.Dlopen(f.Name(), purego.RTLD_NOW|purego.RTLD_LOCAL)

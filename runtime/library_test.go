@@ -71,7 +71,7 @@ func TestLoadFromTemp(t *testing.T) {
 	library, _ := fixtureLibraries(t)
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
-	_, handle, err := loadFromTemp(library)
+	_, handle, err := loadFromTemp(code{library: library})
 	if err != nil {
 		t.Fatal(err)
 	}

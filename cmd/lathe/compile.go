@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -37,7 +38,6 @@ var unusableCompile = []cli.UnusableFlag{
 	{Name: "pass-config"},
 	{Name: "dump-offloads", Harmless: []string{""}},
 	{Name: "executor", Harmless: []string{"graph"}},
-	{Name: "executor-graph-link-params", Harmless: []string{"0", "false", "False"}},
 	{Name: "executor-aot-link-params"},
 	{Name: "executor-aot-unpacked-api"},
 	{Name: "executor-aot-interface-api"},
@@ -74,6 +74,7 @@ type compileFlags struct {
 	printAfter    string
 	moduleName    string
 	explain       string
+	weights       lathe.Weights
 }
 
 func (a *app) compileCommand() *cobra.Command {
@@ -110,8 +111,11 @@ func (a *app) compileCommand() *cobra.Command {
 	fs.StringVar(&f.printBefore, "print-ir-before", "", "print the program before these `passes`, separated by commas")
 	fs.StringVar(&f.printAfter, "print-ir-after", "", "print the program after these `passes`, separated by commas")
 	fs.StringVar(&f.moduleName, "module-name", "default", "part of the exported symbol, lathe_`name`_run")
+	cli.ParsedVar(fs, &f.weights, "executor-graph-link-params", "BOOL", parseWeights, "tvmc's name of --embed-params")
+	cli.ParsedVar(fs, &f.weights, "embed-params", "BOOL", parseWeights, "link the weights into the library: with -o NAME.so the package is that one file")
+	fs.Lookup("embed-params").NoOptDefVal = "true"
 	cli.FileOrOutputVar(cmd, &f.explain, "explain", "tell what was chosen for each kernel, why, and what time to expect; with `=FILE` there, as JSON if it ends in .json")
-	cli.MarkOurs(cmd, "explain")
+	cli.MarkOurs(cmd, "explain", "embed-params")
 	cli.AddUnusable(cmd, unusableCompile)
 	return cmd
 }
@@ -170,7 +174,10 @@ func (a *app) compile(ctx context.Context, f *compileFlags, path string) error {
 	}
 	if f.explain != "" {
 		bar.clear()
-		if err := a.explainPackage(f.output, f.explain); err != nil {
+		if err := cli.NotOver(f.explain, f.output); err != nil {
+			return err
+		}
+		if err := a.explain(pkg.Info(), f.explain); err != nil {
 			return err
 		}
 	}
@@ -180,7 +187,7 @@ func (a *app) compile(ctx context.Context, f *compileFlags, path string) error {
 
 // options checks the flags and returns what they mean.
 func (f *compileFlags) options(out io.Writer) (lathe.CompileOptions, error) {
-	o := lathe.CompileOptions{OptLevel: f.optLevel, ModuleName: f.moduleName, Format: f.format, DesiredLayout: f.desiredLayout, IROut: out}
+	o := lathe.CompileOptions{OptLevel: f.optLevel, ModuleName: f.moduleName, Format: f.format, Weights: f.weights, DesiredLayout: f.desiredLayout, IROut: out}
 	var err error
 	if o.Target, err = f.target.named(); err != nil {
 		return o, err
@@ -212,6 +219,18 @@ func (f *compileFlags) options(out io.Writer) (lathe.CompileOptions, error) {
 		}
 	}
 	return o, nil
+}
+
+// parseWeights reads whether weights are linked into the library, with Python's spellings too.
+func parseWeights(text string) (lathe.Weights, error) {
+	inside, err := strconv.ParseBool(text)
+	switch {
+	case err != nil:
+		return lathe.WeightsByFormat, errors.New("must be true or false")
+	case inside:
+		return lathe.WeightsInside, nil
+	}
+	return lathe.WeightsBeside, nil
 }
 
 func notInSymbol(r rune) bool {

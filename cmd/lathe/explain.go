@@ -11,22 +11,27 @@ import (
 	"lathe/internal/explain"
 )
 
-// explainPackage writes what was chosen for each kernel of a package: as text, or as JSON to a file with that ending.
+// explainPackage writes what was chosen for each kernel of a package.
 func (a *app) explainPackage(path, to string) error {
 	p, err := bundle.Open(path)
 	if err != nil {
 		return err
 	}
 	defer p.Close()
-	r, err := explain.Explain(p.Manifest, 0)
+	if err := cli.NotOver(to, path); err != nil {
+		return err
+	}
+	return a.explain(p.Manifest, to)
+}
+
+// explain writes what was chosen for each kernel: as text, or as JSON to a file with that ending.
+func (a *app) explain(m *bundle.Manifest, to string) error {
+	r, err := explain.Explain(m, 0)
 	if err != nil {
 		return err
 	}
 	if to == cli.ToOutput {
 		return r.Text(a.Out)
-	}
-	if err := cli.NotOver(to, path); err != nil {
-		return err
 	}
 	return cli.WriteFile(to, func(w io.Writer) error {
 		if strings.EqualFold(filepath.Ext(to), ".json") {

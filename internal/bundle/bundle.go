@@ -1,6 +1,7 @@
 // Package bundle reads and writes the package a compiled model lives in: the library mod.so, TVM's graph JSON mod.json,
 // TVM's parameter blob mod.params and the manifest lathe.json, as one uncompressed tar, as the triple
-// NAME.so/.json/.params (with NAME.lathe.json) or as an unpacked directory.
+// NAME.so/.json/.params (with NAME.lathe.json), as an unpacked directory, or as a library NAME.so with the other members
+// inside, each a section of its name.
 //
 // Opening maps the files and copies no weights. Every size and count read from a file is compared with the file before
 // it is used. The package does not load or run the library, and it imports neither the compiler nor the runtime.
@@ -33,4 +34,13 @@ type Contents struct {
 	Library  []byte     // mod.so, an ELF shared object
 	Params   []Param    // constants, in the order of the pointers the library receives
 	Files    []File     // what there is instead in a format that is no package, see WriteFiles
+	Complete bool       // the library holds the other members: NAME.so is written alone; objects hold the weights
+	Objects  [][]byte   // of a static library, which has no Library
+	Runtime  []Text     // that stand beside a static library
+}
+
+// Text is a file of the runtime.
+type Text struct {
+	Name string
+	Data []byte
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,12 +19,13 @@ type Package struct {
 	Manifest *Manifest
 	Library  []byte
 	Params   []Param // in the manifest's order
+	weights  [2]int  // where they lie in Library; [0,0) where they do not
 	graph    []byte
 	maps     [][]byte
 }
 
-// Open maps a package: a tar, the triple beside NAME.so (by the name of any of its files, or by NAME), or a directory
-// with the members.
+// Open maps a package: a tar, the triple beside NAME.so (by the name of any of its files, or by NAME), a directory with the
+// members, or a library that holds them.
 func Open(path string) (*Package, error) {
 	p := &Package{Path: path}
 	found, err := p.locate(path)
@@ -36,6 +38,9 @@ func Open(path string) (*Package, error) {
 	}
 	return p, nil
 }
+
+// Weights returns the part [from, to) of Library that holds mod.params; it is empty where Params lie elsewhere.
+func (p *Package) Weights() (from, to int) { return p.weights[0], p.weights[1] }
 
 // Close releases the mappings.
 func (p *Package) Close() error {
@@ -150,10 +155,15 @@ func plain(err error) error {
 
 // parse reads the members.
 func (p *Package) parse(found map[string][]byte) error {
+	inside, weights, err := libraryMembers(found[LibraryName])
+	if err != nil {
+		return err
+	}
+	p.weights = weights
+	maps.Copy(found, inside)
 	if err := complete(found); err != nil {
 		return err
 	}
-	var err error
 	if p.Manifest, err = ParseManifest(found[ManifestName]); err != nil {
 		return err
 	}
@@ -172,8 +182,10 @@ func (p *Package) parse(found map[string][]byte) error {
 // complete reports missing members, and packages of other programs by name.
 func complete(found map[string][]byte) error {
 	has := func(name string) bool { _, ok := found[name]; return ok }
-	if !has(ManifestName) {
+	if !has(ManifestName) || isStatic(found) {
 		switch {
+		case isStatic(found):
+			return errors.New("this is a static library for C programs (-f tar), which link it; to run it here compile the model without -f tar")
 		case has("metadata.json"):
 			return errors.New("this is a Model Library Format archive of Apache TVM, which holds sources; recompile the model with lathe compile")
 		case has("lib.so"), has("mod.tar"), has(GraphName) && (has(LibraryName) || has(ParamsName)):
@@ -189,6 +201,16 @@ func complete(found map[string][]byte) error {
 		}
 	}
 	return nil
+}
+
+// isStatic reports whether the members are those of a static library.
+func isStatic(found map[string][]byte) bool {
+	for name := range found {
+		if strings.HasPrefix(name, "liblathe_") && strings.HasSuffix(name, ".a") {
+			return true
+		}
+	}
+	return false
 }
 
 // inOrder arranges params as names says.

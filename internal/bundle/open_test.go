@@ -12,7 +12,9 @@ import (
 	"testing"
 )
 
-func checkPackage(t *testing.T, path string) {
+func checkPackage(t *testing.T, path string) { checkContents(t, path, fakeLibrary()) }
+
+func checkContents(t *testing.T, path string, library []byte) {
 	t.Helper()
 	p, err := Open(path)
 	if err != nil {
@@ -24,7 +26,7 @@ func checkPackage(t *testing.T, path string) {
 	if !reflect.DeepEqual(p.Params, sampleParams()) {
 		t.Errorf("%s: params %+v", path, p.Params)
 	}
-	if !bytes.Equal(p.Library, fakeLibrary()) {
+	if !bytes.Equal(p.Library, library) {
 		t.Errorf("%s: another library", path)
 	}
 	if g, err := p.Graph(); err != nil || len(g.Nodes) != 4 {

@@ -53,6 +53,17 @@ func ParamsSize(params []Param) int {
 	return off
 }
 
+// ParamOffsets returns where in the blob the data of each parameter starts.
+func ParamOffsets(params []Param) []int {
+	offsets := make([]int, len(params))
+	off := namesSize(params)
+	for i, p := range params {
+		offsets[i] = off + tensorHeader(1) + padSize(off, len(p.Shape)) + tensorHeader(len(p.Shape))
+		off = offsets[i] + len(p.Data)
+	}
+	return offsets
+}
+
 // padSize is the length of the padding tensor that starts at off before a tensor of the given rank. It is at least 1:
 // readers disagree about empty tensors.
 func padSize(off, rank int) int {

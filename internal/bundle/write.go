@@ -8,12 +8,15 @@ import (
 	"strings"
 )
 
-// Write writes a package. A path that ends in ".so" gives the triple NAME.so, NAME.json, NAME.params and NAME.lathe.json;
-// any other path gives a tar. Files appear complete or not at all, and equal contents give equal bytes.
+// Write writes a package. A path that ends in ".so" gives the triple NAME.so, NAME.json, NAME.params and NAME.lathe.json, or
+// NAME.so alone where the library is complete; any other path gives a tar, without mod.params where the library is complete. Files appear complete or not at all, and equal contents give equal bytes.
 func Write(path string, c *Contents) error {
 	parts, err := c.parts()
 	if err == nil {
 		if strings.HasSuffix(path, ".so") {
+			if c.Complete {
+				parts = parts[:1]
+			}
 			err = writeTriple(strings.TrimSuffix(path, ".so"), parts)
 		} else {
 			err = writeTar(path, parts)
@@ -38,35 +41,47 @@ func bytesPart(name string, b []byte) part {
 
 // parts checks the contents and returns the members in the order of members.
 func (c *Contents) parts() ([]part, error) {
+	if _, err := LibraryArch(c.Library); err != nil {
+		return nil, err
+	}
+	texts, err := c.textParts()
+	if err != nil {
+		return nil, err
+	}
+	if c.Complete {
+		return []part{bytesPart(LibraryName, c.Library), texts[0], texts[1]}, nil
+	}
+	return []part{bytesPart(LibraryName, c.Library), texts[0], c.paramsPart(), texts[1]}, nil
+}
+
+// textParts checks manifest, graph and constants, and returns mod.json and lathe.json.
+func (c *Contents) textParts() ([2]part, error) {
+	var none [2]part
 	m := *c.Manifest
 	names := make([]string, len(c.Params))
 	for i, p := range c.Params {
 		names[i] = p.Name
 	}
 	if m.Params != nil && !slices.Equal(m.Params, names) {
-		return nil, fmt.Errorf("the manifest's parameters differ from the constants")
+		return none, fmt.Errorf("the manifest's parameters differ from the constants")
 	}
 	m.Params = names
 	manifest, err := m.Marshal()
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	graph, err := c.Graph.Marshal()
 	if err != nil {
-		return nil, err
-	}
-	if _, err := LibraryArch(c.Library); err != nil {
-		return nil, err
+		return none, err
 	}
 	if err := checkParams(c.Params); err != nil {
-		return nil, err
+		return none, err
 	}
-	return []part{
-		bytesPart(LibraryName, c.Library),
-		bytesPart(GraphName, graph),
-		{ParamsName, ParamsSize(c.Params), func(w io.Writer) error { return WriteParams(w, c.Params) }},
-		bytesPart(ManifestName, manifest),
-	}, nil
+	return [2]part{bytesPart(GraphName, graph), bytesPart(ManifestName, manifest)}, nil
+}
+
+func (c *Contents) paramsPart() part {
+	return part{ParamsName, ParamsSize(c.Params), func(w io.Writer) error { return WriteParams(w, c.Params) }}
 }
 
 func writeTar(path string, parts []part) error {

@@ -29,6 +29,8 @@ type Options struct {
 	Version  string   // of the compiler, for the manifest
 	Source   bundle.Source
 	Format   string // name of one of Formats; "" = by the target
+	Weights  Weights
+	Runtime  []bundle.Text // files of the runtime that are part of a static library's archive
 
 	Layouts []string // desired layouts of convolutions; empty: chosen
 
@@ -79,6 +81,9 @@ func Compile(ctx context.Context, g *graph.Graph, o Options) (*Result, error) {
 	}
 	if err := c.codeExists(); err != nil {
 		return nil, err
+	}
+	if format.inside && c.Weights == WeightsBeside {
+		return nil, fmt.Errorf("output format %s has its weights inside: leave out --embed-params=false", format.Name)
 	}
 	c.res.format = format
 	phases := []phase{{"graph", (*compiler).graphPasses}, {"kernels", (*compiler).makeKernels}, {"memory", (*compiler).planMemory}}

@@ -10,7 +10,7 @@ import (
 
 // descriptor writes the constant lathe_<module>_library as LLVM IR: the lathe_library of include/lathe.h, which says in C
 // what the manifest says in JSON. It needs the module's run function, and with embedded the weights as well: the hidden
-// constant lathe_<module>_weights, laid out as weightLayout says. With shared it has the second name lathe_library, by
+// constant lathe_<module>_weights, which is mod.params. With shared it has the second name lathe_library, by
 // which a program finds it in a library whose module it does not know.
 func (c *compiler) descriptor(embedded, shared bool) (string, error) {
 	m, params := c.res.Contents.Manifest, c.res.Contents.Params
@@ -25,7 +25,10 @@ func (c *compiler) descriptor(embedded, shared bool) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	offsets, weights := weightLayout(params)
+	offsets, weights := bundle.ParamOffsets(params), 0
+	if len(params) > 0 {
+		weights = bundle.ParamsSize(params)
+	}
 	var rows []string
 	for i, p := range params {
 		rows = append(rows, fmt.Sprintf("%%param { ptr %[1]s, %[2]s %[3]d, %[2]s %[4]d }", d.string(p.Name), d.size, len(p.Data), offsets[i]))
@@ -57,17 +60,6 @@ func (c *compiler) descriptor(embedded, shared bool) (string, error) {
 
 // weightsSymbol is the name of the weights that are linked into a library.
 func weightsSymbol(m *bundle.Manifest) string { return "lathe_" + m.Module + "_weights" }
-
-// weightLayout places constants in the weights that are linked into a library: one after the other, each at a multiple of
-// bundle.Alignment. It returns their offsets and the bytes that all take.
-func weightLayout(params []bundle.Param) (offsets []int, size int) {
-	for _, p := range params {
-		size = (size + bundle.Alignment - 1) &^ (bundle.Alignment - 1)
-		offsets = append(offsets, size)
-		size += len(p.Data)
-	}
-	return offsets, size
-}
 
 // descriptor collects the text of the tables that the constant points to.
 type descriptor struct {

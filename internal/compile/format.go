@@ -15,6 +15,7 @@ type Format struct {
 	Output    string      // the file to write when none is named
 	Target    string      // what to compile for when nothing is named; "" = this machine
 	arch      target.Arch // the only one it is for; "" = those of shared objects
+	inside    bool        // weights are always a part of it
 	phases    []phase     // after kernels and memory are planned
 	write     func(path string, c *bundle.Contents) error
 }
@@ -31,8 +32,12 @@ var Formats = []Format{
 		phases: []phase{{"code", (*compiler).generate}, {"package", (*compiler).pack}, {"link", (*compiler).link}}, write: bundle.Write,
 	},
 	{
-		Name: "c", Doc: "C source NAME.c with weights, and its header NAME.h", Output: "module.c", Target: "c", arch: target.CSource,
+		Name: "c", Doc: "C source NAME.c with weights, and its header NAME.h", Output: "module.c", Target: "c", arch: target.CSource, inside: true,
 		phases: []phase{{"source", (*compiler).source}}, write: bundle.WriteFiles,
+	},
+	{
+		Name: "tar", Doc: "a tar with a static library, its C header and the runtime's sources", Output: "module.tar",
+		phases: []phase{{"code", (*compiler).generate}, {"package", (*compiler).pack}, {"archive", (*compiler).archive}}, write: bundle.WriteStatic,
 	},
 }
 

@@ -36,7 +36,7 @@ func (c *compiler) generate() error {
 			k.symbol = s
 			continue
 		}
-		k.symbol = k.name
+		k.symbol = c.kernelSymbol(k.name)
 		bySource[k.code.Text] = k.symbol
 		text := strings.Replace(k.code.Text, "@"+symbolMark, "@"+k.symbol, 1)
 		texts = append(texts, text)
@@ -99,14 +99,20 @@ func (c *compiler) addRoutines() error {
 	}
 }
 
-// link joins the objects, the manifest's digest and the descriptor to the library.
+// kernelSymbol is the name of a kernel in the objects. It has the module's name in it, for two models that are linked into
+// one program may have kernels of the same name.
+func (c *compiler) kernelSymbol(name string) string { return "lathe_" + c.Module + "_" + name }
+
+// link joins the objects, the manifest's digest and the descriptor to the library, and the rest of the package as well
+// where weights are embedded.
 func (c *compiler) link() error {
 	manifest := c.res.Contents.Manifest
+	embed := c.Weights == WeightsInside
 	var digest strings.Builder
 	for _, b := range manifest.Digest() {
 		fmt.Fprintf(&digest, "\\%02X", b)
 	}
-	text, err := c.descriptor(false, true)
+	text, err := c.descriptor(embed, true)
 	if err != nil {
 		return err
 	}
@@ -115,8 +121,22 @@ func (c *compiler) link() error {
 	if err != nil {
 		return fmt.Errorf("LLVM: %w", err)
 	}
-	c.res.Contents.Library, err = toolchain.Link(append(c.objects, o), toolchain.LinkOptions{
-		Soname: "mod.so", Triple: c.Target.Triple,
+	objects := append(c.objects, o)
+	var compress []string
+	if embed {
+		sections, err := c.sections()
+		if err != nil {
+			return err
+		}
+		if o, err = c.machine.Embed(sections); err != nil {
+			return err
+		}
+		objects = append(objects, o)
+		c.res.Contents.Complete = true
+		compress = []string{bundle.GraphName, bundle.ManifestName}
+	}
+	c.res.Contents.Library, err = toolchain.Link(objects, toolchain.LinkOptions{
+		Soname: "mod.so", Triple: c.Target.Triple, Compress: compress,
 		Exports: []string{manifest.RunSymbol(), manifest.DigestSymbol(), manifest.LibrarySymbol(), bundle.LibraryAlias},
 	})
 	return err

@@ -15,6 +15,8 @@ type LinkOptions struct {
 	Soname  string   // DT_SONAME; none if empty
 	Exports []string // the dynamic symbols; everything else is local
 	Triple  string   // target of all objects; empty is this machine's
+	// Compress names sections that only the file holds; they are stored compressed with zlib.
+	Compress []string
 }
 
 // emulations are lld's names of the ELF flavours by the triple's architecture.
@@ -52,6 +54,9 @@ func Link(objs []Object, o LinkOptions) ([]byte, error) {
 		"-Bsymbolic", // addresses of exports in data are the library's own, even where two libraries export one name
 		"-z", "defs", "-z", "now", "-z", "relro", "-z", "noexecstack",
 		"--hash-style=gnu", "--build-id=none", "--fatal-warnings", "--threads=1",
+	}
+	for _, section := range o.Compress {
+		args = append(args, "--compress-sections="+section+"=zlib:9")
 	}
 	if o.Soname != "" {
 		args = append(args, "-soname="+o.Soname)
@@ -116,7 +121,7 @@ func versionScript(exports []string) (string, error) {
 }
 
 func checkExport(e string) error {
-	if e == "" || strings.Trim(e, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != "" || e[0] >= '0' && e[0] <= '9' {
+	if !plainName(e) {
 		return fmt.Errorf("link: export %q is not a C name", e)
 	}
 	return nil

@@ -19,19 +19,24 @@ type memoryFiles struct {
 	err   error // the first failure of add
 }
 
-// add returns the path of a new file that holds data; name is what to call it in messages.
+// add returns the path of a new file that holds data; name is what to call it in messages. The error is kept in m.err.
 func (m *memoryFiles) add(name string, data []byte) (path string) {
-	fd, err := unix.MemfdCreate("lathe-link", unix.MFD_CLOEXEC)
+	path, err := m.write(name, func(w io.Writer) error { _, err := w.Write(data); return err })
 	if err != nil {
 		m.fail(err)
-		return ""
+	}
+	return path
+}
+
+// write returns the path of a new file that holds what a function writes.
+func (m *memoryFiles) write(name string, data func(io.Writer) error) (path string, err error) {
+	fd, err := unix.MemfdCreate("lathe-link", unix.MFD_CLOEXEC)
+	if err != nil {
+		return "", err
 	}
 	f := os.NewFile(uintptr(fd), name)
 	m.files = append(m.files, f)
-	if _, err := f.Write(data); err != nil {
-		m.fail(err)
-	}
-	return fdPath(f)
+	return fdPath(f), data(f)
 }
 
 func (m *memoryFiles) fail(err error) {
