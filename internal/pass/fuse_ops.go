@@ -150,9 +150,14 @@ func accepts(a, b *members, p, n *graph.Node) bool {
 		return a.class <= op.Broadcast
 	case op.OutFusable:
 		// A product reads an element in a different place at no cost, once for all vectors of a tile.
-		return takesChannels(p) && len(a.nodes) == 1 && readsAnyOrder(n, p.Out[0])
+		return len(a.nodes) == 1 && (takesChannels(p) && readsAnyOrder(n, p.Out[0]) || p.Op == ops.Transpose && readsAnyLayout(n, p.Out[0]))
 	}
 	return false
+}
+
+// readsAnyLayout reports whether n is a convolution over v whose vectors run over its weights only.
+func readsAnyLayout(n *graph.Node, v *graph.Value) bool {
+	return isConv(n.Op) && n.In[0] == v && v.Type.Layout == "" && n.Attrs.(ops.ConvAttrs).Groups == 1 && n.In[1].Type.Layout != "" && n.Out[0].Type.Layout != ""
 }
 
 func sameShape(p, n *graph.Node) bool { return slices.Equal(p.Out[0].Type.Shape, n.Out[0].Type.Shape) }

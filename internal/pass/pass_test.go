@@ -79,6 +79,19 @@ func TestGolden(t *testing.T) {
 		{"batch_norm", "SimplifyInference", `graph main(%x: float32[1,2,3,3]) {
 			@g = float32[2]{1, 2} @b = float32[2]{0, 1} @m = float32[2]{0.5, -0.5} @v = float32[2]{1, 4}
 			%y = nn.batch_norm(%x, @g, @b, @m, @v) {axis=1, epsilon=0.00001} origin "BatchNormalization_0" return %y }`},
+		{"channels_last", "ConvertLayout", `graph main(%x: float32[1,3,3,2]) {
+			@w = float32[2,2,1,1]{1, 2, 3, 4} @b = float32[2]{1, -1}
+			%0 = transpose(%x) {axes=[0,3,1,2]} %1 = nn.conv2d(%0, @w) {strides=[1,1], padding=[0,0,0,0], dilation=[1,1], groups=1} origin "Conv_0"
+			%2 = transpose(%1) {axes=[0,2,3,1]} %3 = add(%2, @b) origin "Add_1" %4 = nn.relu(%3) %5 = transpose(%4) {axes=[0,3,1,2]}
+			%6 = nn.conv2d(%5, @w) {strides=[1,1], padding=[0,0,0,0], dilation=[1,1], groups=1} origin "Conv_2"
+			%7 = transpose(%6) {axes=[0,2,3,1]} %8 = concatenate(%4, %7) {axis=3} %y = mean(%8) {axis=[1,2], keep_dims=false} return %y }`},
+		{"channels_last_read_twice", "ConvertLayout", `graph main(%x: float32[1,2,3,3]) {
+			%0 = transpose(%x) {axes=[0,2,3,1]} %1 = exp(%0) %2 = transpose(%1) {axes=[0,3,1,2]} %y = nn.max_pool2d(%2) {pool_size=[2,2], strides=[1,1], padding=[0,0,0,0], dilation=[1,1], ceil_mode=false}
+			%z = reshape(%1) {new_shape=[18]} return %y, %z }`},
+		{"channels_last_weights", "ConvertLayout", `graph main(%x: float32[1,2,3,3]) {
+			@w = int8[2,1,1,2]{1, -2, 3, 4} @s = float32[2]{0.25, 0.5} @z = int8[2]{0, 0}
+			%0 = qnn.dequantize(@w, @s, @z) {axis=0, block_size=0} %1 = transpose(%0) {axes=[0,3,1,2]}
+			%y = nn.conv2d(%x, %1) {strides=[1,1], padding=[0,0,0,0], dilation=[1,1], groups=1} return %y }`},
 		{"quantized_conv", "FakeQuantizationToInteger", `graph main(%f: float32[1,2,3,3]) {
 			@w = int8[2,2,1,1]{1, -2, 3, 4} @s = float32[]{0.5} @z = uint8[]{3} @sw = float32[2]{0.25, 0.5} @zw = int8[2]{0, 0} @b = float32[2]{1, -0.5} @sy = float32[]{2} @zy = uint8[]{7}
 			%x = qnn.quantize(%f, @s, @z) {axis=0, block_size=0, out_dtype=uint8, rounding="half_even"}

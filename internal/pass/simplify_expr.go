@@ -18,11 +18,17 @@ func simplifyExpr(c *Context) error {
 	if err := simplifyReshapes(c.Graph); err != nil {
 		return err
 	}
+	removeIdentities(c.Graph)
+	return nil
+}
+
+// removeIdentities removes nodes that hand on their operand, and what nothing reads.
+func removeIdentities(g *graph.Graph) {
 	outs := map[*graph.Value]bool{}
-	for _, o := range c.Graph.Outputs {
+	for _, o := range g.Outputs {
 		outs[o] = true
 	}
-	for _, n := range c.Graph.Nodes {
+	for _, n := range g.Nodes {
 		if len(n.In) == 0 || len(n.Out) != 1 || !identity(n) {
 			continue
 		}
@@ -33,11 +39,10 @@ func simplifyExpr(c *Context) error {
 		if n.In[0].Name == "" {
 			n.In[0].Name = n.Out[0].Name
 		}
-		c.Graph.Replace(n.Out[0], n.In[0])
+		g.Replace(n.Out[0], n.In[0])
 		outs[n.In[0]] = outs[n.In[0]] || outs[n.Out[0]]
 	}
-	c.Graph.DeadCode()
-	return nil
+	g.DeadCode()
 }
 
 // simplifyPowers turns x^2 into x*x and x^3 into x*x*x. A root would not do for x^0.5: it gives -0 for -0 and NaN for -Inf.

@@ -1,0 +1,205 @@
+package pass
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"lathe/internal/graph"
+	"lathe/internal/grapheval"
+	"lathe/internal/graphtest"
+	"lathe/internal/ops"
+	"lathe/internal/tensor"
+	"lathe/internal/types"
+)
+
+// TestAxesAlike: every use of every operator that says it treats all axes alike computes the same in another order of
+// axes.
+func TestAxesAlike(t *testing.T) {
+	asked := map[string]bool{}
+	for _, d := range ops.All {
+		for seed := range uint64(60) {
+			r := rand.New(rand.NewPCG(seed, 31))
+			attrs, in := d.Sample(r)
+			g := &graph.Graph{Name: "main"}
+			n := &graph.Node{Op: d, Attrs: attrs}
+			var values []*tensor.Tensor
+			for i, x := range in {
+				n.In = append(n.In, g.Input(fmt.Sprint("x", i), x))
+				values = append(values, smallValues(r, x))
+			}
+			if n.Infer() != nil {
+				continue // an operand has to be a constant
+			}
+			g.Nodes = append(g.Nodes, n)
+			g.Outputs = slices.Clone(n.Out)
+			a := axesAlike(n)
+			if a == nil {
+				continue
+			}
+			order := r.Perm(a.rank)
+			if a.drops != nil && !a.keepsRest(order) {
+				continue
+			}
+			asked[d.Name] = true
+			want, err := grapheval.Eval(g, values)
+			if err != nil {
+				t.Fatalf("%s, seed %d: %v", d.Name, seed, err)
+			}
+			for i, o := range g.Outputs {
+				o.Name = fmt.Sprint("y", i)
+			}
+			c := &reordering{g: g, users: g.Users(), outs: map[*graph.Value]bool{}, touched: map[*graph.Node]bool{}}
+			before := g.String()
+			if err := c.apply(&region{[]*graph.Node{n}, map[*graph.Node]*axes{n: a}}, order); err != nil {
+				t.Fatalf("%s, seed %d, order %v: %v\n%s", d.Name, seed, order, err, before)
+			}
+			if err := graph.Verify(g); err != nil {
+				t.Fatalf("%s, seed %d, order %v: %v\n%s\n%s", d.Name, seed, order, err, before, g)
+			}
+			got, err := grapheval.Eval(g, values)
+			if err == nil && sameBytes(got, want) {
+				continue
+			}
+			if err := sameValues(g, values, want); err != nil { // another order of sums
+				t.Fatalf("%s, seed %d, order %v: %v\n%s\n%s", d.Name, seed, order, err, before, g)
+			}
+		}
+	}
+	for _, name := range []string{"add", "where", "nn.prelu", "nn.relu", "qnn.quantize", "qnn.dequantize", "nn.batch_norm", "nn.softmax",
+		"split", "concatenate", "nn.pad", "strided_slice", "mean", "max"} {
+		if !asked[name] {
+			t.Errorf("%s was never asked", name)
+		}
+	}
+}
+
+func sameBytes(a, b []*tensor.Tensor) bool {
+	return slices.EqualFunc(a, b, func(x, y *tensor.Tensor) bool { return x.Type().Equal(y.Type()) && bytes.Equal(x.Data, y.Data) })
+}
+
+// smallValues are values that are valid for any operator: positive, finite, not far apart.
+func smallValues(r *rand.Rand, x types.Tensor) *tensor.Tensor {
+	v := tensor.NewOf(x)
+	for i := range v.Len() {
+		if x.DType.IsFloat() {
+			v.SetFloat(i, 0.25+r.Float64())
+		} else {
+			v.SetInt(i, int64(r.IntN(2)))
+		}
+	}
+	return v
+}
+
+// channelsLast rewrites a network as exporters of channels-last frameworks write it: every convolution, pool and
+// normalisation of images stands between transposes, everything else computes in NHWC.
+func channelsLast(t *testing.T, g *graph.Graph) {
+	t.Helper()
+	b := &builder{}
+	turned := map[*graph.Value]*graph.Value{} // values in NHWC
+	plain := map[*graph.Value]*graph.Value{}  // and in the model's order
+	to := func(v *graph.Value) *graph.Value {
+		if v.IsConst() || len(v.Type.Shape) != 4 {
+			return v
+		}
+		if turned[v] == nil {
+			turned[v] = b.apply(ops.Transpose, ops.TransposeAttrs{Axes: []int{0, 2, 3, 1}}, v)
+		}
+		return turned[v]
+	}
+	for _, n := range g.Nodes {
+		a := axesAlike(n)
+		in := slices.Clone(n.In)
+		if a == nil || a.rank != 4 || a.drops != nil {
+			for i, v := range in {
+				if w := turned[v]; w != nil {
+					in[i] = b.apply(ops.Transpose, ops.TransposeAttrs{Axes: []int{0, 3, 1, 2}}, w)
+				} else if plain[v] != nil {
+					in[i] = plain[v]
+				}
+			}
+			n.In = in
+			b.nodes = append(b.nodes, n)
+			continue
+		}
+		order := []int{0, 2, 3, 1}
+		for _, i := range a.in {
+			if w := to(in[i]); w != in[i] {
+				in[i] = w
+				continue
+			}
+			w, err := reordered(b, in[i], order)
+			if err != nil {
+				t.Fatal(err)
+			}
+			in[i] = w
+		}
+		m := &graph.Node{Op: n.Op, Attrs: a.attrs(order), In: in, Origin: n.Origin}
+		if err := m.Infer(); err != nil {
+			t.Fatal(err)
+		}
+		b.nodes = append(b.nodes, m)
+		for i, v := range n.Out {
+			turned[v] = m.Out[i]
+		}
+	}
+	for i, o := range g.Outputs {
+		if w := turned[o]; w != nil && o.Def != nil && !slices.Contains(b.nodes, o.Def) {
+			g.Outputs[i] = b.apply(ops.Transpose, ops.TransposeAttrs{Axes: []int{0, 3, 1, 2}}, w)
+			g.Outputs[i].Name = o.Name
+		}
+	}
+	g.Nodes = b.nodes
+	g.DeadCode()
+	if b.err != nil {
+		t.Fatal(b.err)
+	}
+}
+
+// TestConvertLayoutUndoesChannelsLast: a network written channels last transposes no more bytes, behind the pass, than
+// the network as it was.
+func TestConvertLayoutUndoesChannelsLast(t *testing.T) {
+	changed := 0
+	for seed := range uint64(200) {
+		r := rand.New(rand.NewPCG(seed, 32))
+		g := graphtest.New(r)
+		in := graphtest.Inputs(r, g)
+		want, err := grapheval.Eval(g, in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		run(t, "ConvertLayout", g)
+		least := transposed4(g)
+		channelsLast(t, g)
+		if err := graph.Verify(g); err != nil {
+			t.Fatalf("seed %d: %v\n%s", seed, err, g)
+		}
+		before := g.String()
+		if transposed4(g) > least {
+			changed++
+		}
+		run(t, "ConvertLayout", g)
+		if err := sameValues(g, in, want); err != nil {
+			t.Fatalf("seed %d: %v\nbefore:\n%s\nafter:\n%s", seed, err, before, g)
+		}
+		if n := transposed4(g); n > least {
+			t.Errorf("seed %d: %d bytes are transposed instead of %d\nbefore:\n%s\nafter:\n%s", seed, n, least, before, g)
+		}
+	}
+	if changed < 20 {
+		t.Errorf("only %d networks had something to undo", changed)
+	}
+}
+
+// transposed4 is the number of bytes that transposes of images move.
+func transposed4(g *graph.Graph) int {
+	total := 0
+	for _, n := range g.Nodes {
+		if n.Op == ops.Transpose && len(n.In[0].Type.Shape) == 4 && !n.In[0].IsConst() {
+			total += moved(n.In[0], axesOf(n))
+		}
+	}
+	return total
+}
