@@ -63,10 +63,12 @@ func (c *compiler) sourceFile() (*csource.File, error) {
 			i = len(f.Kernels)
 			index[k.source.Text] = i
 			k.symbol = k.name
-			f.Kernels = append(f.Kernels, csource.Kernel{Name: k.name, Function: k.source, Comment: k.sourceComment()})
+			f.Kernels = append(f.Kernels, csource.Kernel{Name: k.name, Function: k.source, Comment: []string{k.sourceComment()}})
 		}
+		nodes := strings.Join(k.node.Origin, ", ")
+		f.Kernels[i].Comment = append(f.Kernels[i].Comment, "from "+nodes)
 		scratch, stack = max(scratch, k.source.ScratchBytes()), max(stack, k.source.Stack)
-		f.Calls = append(f.Calls, csource.Call{Kernel: i, Comment: strings.Join(k.node.Origin, ", "), Args: c.sourcePlaces(k), Scratch: c.plan.workspace})
+		f.Calls = append(f.Calls, csource.Call{Kernel: i, Comment: nodes, Args: c.sourcePlaces(k), Scratch: c.plan.workspace})
 	}
 	f.Workspace = c.plan.workspace + scratch
 	f.Head = []string{

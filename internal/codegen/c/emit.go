@@ -83,7 +83,7 @@ func Emit(f *loop.Func, symbol string) (fn Function, err error) {
 		params = []string{"void"}
 	}
 	return Function{
-		Text:    broken(fmt.Sprintf("static void %s(%s) {", symbol, strings.Join(params, ", ")), 4) + "\n" + unused + withoutUnused(e.out.String(), e.lets, e.uses) + "}\n",
+		Text:    fmt.Sprintf("static void %s(%s) {\n", symbol, strings.Join(params, ", ")) + unused + withoutUnused(e.out.String(), e.lets, e.uses) + "}\n",
 		Support: slices.Sorted(maps.Keys(e.support)), Scratch: e.scratch, Stack: e.stack,
 	}, nil
 }
@@ -91,8 +91,8 @@ func Emit(f *loop.Func, symbol string) (fn Function, err error) {
 // maxColumns is the length of lines, from which on they are broken.
 const maxColumns = 100
 
-// broken breaks a line of code behind a comma, semicolon or assignment or before an operator, where as few parentheses as
-// possible are open. All lines but the first are indented.
+// broken breaks a line of code where as few parentheses as possible are open: best behind a semicolon, then a comma, then
+// before an operator. All lines but the first are indented.
 func broken(line string, indent int) string {
 	if len(line) <= maxColumns {
 		return line
@@ -105,10 +105,9 @@ func broken(line string, indent int) string {
 		case ')', ']':
 			depth--
 		case ' ':
-			after := strings.IndexByte(",;=", line[max(i-1, 0)]) >= 0
-			before := i+2 < len(line) && strings.IndexByte("+-*/%<>&|?:", line[i+1]) >= 0 && strings.IndexByte(" &|<>=", line[i+2]) >= 0
-			if i > indent+20 && (after || before) && depth <= least {
-				at, least = i, depth
+			kind := breakable(line, i)
+			if rank := 4*depth + kind; i > indent+20 && kind >= 0 && rank <= least {
+				at, least = i, rank
 			}
 		}
 	}
@@ -116,6 +115,20 @@ func broken(line string, indent int) string {
 		return line
 	}
 	return line[:at] + "\n" + broken(strings.Repeat(" ", indent)+line[at+1:], indent)
+}
+
+// breakable ranks the blank at i as a place to break a line, 0 the best; -1: it is none.
+func breakable(line string, i int) int {
+	if k := strings.IndexByte(";,", line[max(i-1, 0)]); k >= 0 {
+		return k
+	}
+	if i+2 < len(line) && strings.IndexByte("+-*/%<>&|?:", line[i+1]) >= 0 && strings.IndexByte(" &|<>=", line[i+2]) >= 0 {
+		return 2
+	}
+	if line[max(i-1, 0)] == '=' {
+		return 3
+	}
+	return -1
 }
 
 type emitError string

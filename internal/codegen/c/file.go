@@ -48,7 +48,7 @@ type Weight struct {
 // A Kernel is a function with what people want to know of it.
 type Kernel struct {
 	Name    string
-	Comment string
+	Comment []string
 	Function
 }
 
@@ -114,15 +114,16 @@ func (f *File) names() fileNames {
 	for _, w := range f.Weights {
 		n.weights = append(n.weights, s.fresh(w.Name))
 	}
+	macros := newScope(nil) // differ in more than case
 	for _, t := range slices.Concat(n.inputs, n.outputs) {
-		n.macros = append(n.macros, f.macro(t))
+		n.macros = append(n.macros, f.macro(macros.fresh(strings.ToUpper(strings.TrimRight(t, "_")))))
 	}
 	return n
 }
 
 func (f *File) function() string { return "lathe_" + f.Module }
 
-// macro is the name of a macro of the file. Identifiers of tensors differ in more than case, or get numbers here.
+// macro is the name of a macro of the file.
 func (f *File) macro(name string) string { return strings.ToUpper("lathe_" + f.Module + "_" + name) }
 
 // Write writes the source. It compiles by itself: what WriteHeader writes is part of it.
@@ -144,8 +145,9 @@ func (f *File) Write(w io.Writer) error {
 	b.WriteString(Support(support))
 	for i, k := range f.Kernels {
 		b.WriteByte('\n')
-		comment(b, strings.Split(strings.TrimSpace(k.Comment), "\n"))
-		b.WriteString(strings.Replace(k.Text, SymbolMark, n.kernels[i], 1))
+		comment(b, k.Comment)
+		head, body, _ := strings.Cut(strings.Replace(k.Text, SymbolMark, n.kernels[i], 1), "\n")
+		b.WriteString(broken(head, 4) + "\n" + body)
 	}
 	f.entry(b, n)
 	return b.Flush()
@@ -163,13 +165,13 @@ func (f *File) WriteHeader(w io.Writer) error {
 }
 
 const notes = `//
-// Compile with any C11 compiler; no library is needed. Results have the same bits with every compiler that keeps to
-// IEEE 754: -std=c11 or -ffp-contract=off for gcc, and never -ffast-math.
+// Compile with any C11 compiler; no library is needed. Results have the same bits with every
+// compiler that keeps to IEEE 754: -std=c11 or -ffp-contract=off for gcc, and never -ffast-math.
 //
 // Macros that may be defined for the compiler:
-//   LATHE_WEIGHTS_ATTRIBUTE    attribute of the arrays of weights, such as __attribute__((section(".flash")))
-//   LATHE_WORKSPACE_ATTRIBUTE  attribute of the workspace
-//   LATHE_CALLER_WORKSPACE     leaves the static workspace out, and the function that uses it
+//   LATHE_WEIGHTS_ATTRIBUTE    of the arrays of weights, such as __attribute__((section(".flash")))
+//   LATHE_WORKSPACE_ATTRIBUTE  of the workspace
+//   LATHE_CALLER_WORKSPACE     leaves out the static workspace and the function that uses it
 
 `
 
@@ -211,9 +213,9 @@ func (f *File) declarations(b *bufio.Writer, n fileNames) {
 	}
 	fmt.Fprintf(b, "// memory that a run needs, aligned to %d bytes\n#define %s %d\n", Align, f.macro("workspace_bytes"), f.Workspace)
 	b.WriteString("\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n")
-	b.WriteString("// Runs the network once and returns 0. Inputs and outputs do not overlap. One call at a time: it uses a static workspace.\n")
+	comment(b, []string{"Runs the network once, in a static workspace: one call at a time. Returns 0. Inputs and outputs do not overlap."})
 	b.WriteString(f.prototype(n, f.function(), nil) + ";\n\n")
-	b.WriteString("// Runs the network in a workspace of the caller's, whatever is in it. Returns -1 where that is not aligned.\n")
+	comment(b, []string{"Runs the network in a workspace of the caller's, whatever is in it. Returns -1 where that is not aligned."})
 	b.WriteString(f.prototype(n, f.function()+"_in", []string{"void *workspace"}) + ";\n\n")
 	b.WriteString("#ifdef __cplusplus\n}\n#endif\n#endif\n")
 }
@@ -256,7 +258,7 @@ func (f *File) entry(b *bufio.Writer, n fileNames) {
 			args = append(args, f.argument(n, Place{Index: c.Scratch + s.Offset, DType: s.DType}))
 		}
 		if c.Comment != "" {
-			fmt.Fprintf(b, "  // %s\n", printable(c.Comment))
+			indented(b, "  ", c.Comment)
 		}
 		b.WriteString(broken(fmt.Sprintf("  %s(%s);", n.kernels[c.Kernel], strings.Join(args, ", ")), 6) + "\n")
 	}
@@ -314,22 +316,25 @@ func (f *File) uses(t types.DType) bool {
 	return has
 }
 
-// comment writes lines of text, broken at blanks.
+// comment writes lines of text.
 func comment(b *bufio.Writer, lines []string) {
 	for _, l := range lines {
-		l = "// " + printable(l)
-		for len(l) > maxColumns {
-			at := strings.LastIndexByte(l[:maxColumns], ' ')
-			if at < maxColumns/2 {
-				if at = strings.IndexByte(l[maxColumns/2:], ' ') + maxColumns/2; at < maxColumns/2 {
-					break
-				}
-			}
-			b.WriteString(strings.TrimRight(l[:at], " ") + "\n")
-			l = "//   " + l[at+1:]
-		}
-		b.WriteString(strings.TrimRight(l, " ") + "\n")
+		indented(b, "", l)
 	}
+}
+
+// indented writes a line of text as a comment, broken at blanks.
+func indented(b *bufio.Writer, indent, text string) {
+	l := indent + "// " + printable(text)
+	for len(l) > maxColumns {
+		at := strings.LastIndexByte(l[:maxColumns+1], ' ')
+		if at < maxColumns/2 {
+			break
+		}
+		b.WriteString(strings.TrimRight(l[:at], " ") + "\n")
+		l = indent + "//   " + l[at+1:]
+	}
+	b.WriteString(strings.TrimRight(l, " ") + "\n")
 }
 
 // printable is text for a comment: it can neither end one nor go on in the next line.

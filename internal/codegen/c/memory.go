@@ -37,7 +37,9 @@ func (e *emitter) place(b *loop.Buffer, flat expr.Expr) value {
 	}
 	name, ok := buf.elements[i]
 	if !ok {
-		name = e.names.freshIn(buf.scope, fmt.Sprintf("%s%d", buf.name, i))
+		if name = buf.name; types.Count(b.Shape) > 1 {
+			name = e.names.freshIn(buf.scope, fmt.Sprintf("%s%d", buf.name, i))
+		}
 		buf.elements[i] = name
 	}
 	return value{s: name, prec: atom}

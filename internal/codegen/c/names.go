@@ -22,7 +22,7 @@ func (s *scope) freshIn(outer *scope, name string) string {
 	base := Identifier(name)
 	n := base
 	for i := 1; s.has(n); i++ {
-		n = base + "_" + strconv.Itoa(i)
+		n = strings.TrimRight(base, "_") + "_" + strconv.Itoa(i)
 	}
 	outer.taken[n] = true
 	return n
