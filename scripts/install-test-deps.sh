@@ -6,6 +6,7 @@ set -euo pipefail
 packages=(
 	gcc-aarch64-linux-gnu gcc-arm-linux-gnueabihf gcc-riscv64-linux-gnu # C libraries and compilers of the targets
 	qemu-user-static
+	clang gcc-arm-none-eabi # C source
 	cmake libstb-dev valgrind # examples/cpp
 )
 
