@@ -15,11 +15,9 @@ import (
 	"testing"
 
 	"lathe"
+	"lathe/internal/cctest"
 	"lathe/runtime"
 )
-
-// strict are flags with which the source compiles without a warning.
-var strict = []string{"-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic"}
 
 // A sourceProgram is a model as C source, net.c and net.h in a folder, with a program run.c that calls it: it reads all
 // inputs from one file and writes all outputs, then the extents that depend on data, to another.
@@ -124,7 +122,7 @@ func (p *sourceProgram) writeMain(t *testing.T) {
 func (p *sourceProgram) build(t *testing.T, compiler string, flags ...string) string {
 	t.Helper()
 	program := filepath.Join(p.dir, "run-"+regexp.MustCompile(`\W`).ReplaceAllString(filepath.Base(compiler)+strings.Join(flags, ""), "_"))
-	c := exec.Command(tool(t, compiler), slices.Concat(strict, flags, []string{"-o", program, "net.c", "run.c"})...)
+	c := exec.Command(tool(t, compiler), slices.Concat(cctest.Strict, flags, []string{"-o", program, "net.c", "run.c"})...)
 	c.Dir = p.dir
 	output(t, c)
 	return program
@@ -285,7 +283,7 @@ func TestDeploySourceFreestanding(t *testing.T) {
 		{"arm-none-eabi-gcc", []string{"-mcpu=cortex-m0plus", "-mthumb", "-Os"}, 16000},
 		{"arm-linux-gnueabihf-gcc", []string{"-O2"}, 16000},
 	} {
-		flags := slices.Concat(strict, c.flags, []string{"-ffreestanding", "-fstack-usage", "-c", "net.c", "-o", "net.o"})
+		flags := slices.Concat(cctest.Strict, c.flags, []string{"-ffreestanding", "-fstack-usage", "-c", "net.c", "-o", "net.o"})
 		compile := exec.Command(tool(t, c.compiler), flags...)
 		compile.Dir = p.dir
 		output(t, compile)
