@@ -13,7 +13,7 @@ import (
 
 // explainPackage writes what was chosen for each kernel of a package.
 func (a *app) explainPackage(path, to string) error {
-	p, err := bundle.Open(path)
+	p, err := bundle.Inspect(path)
 	if err != nil {
 		return err
 	}

@@ -48,7 +48,7 @@ func isPackage(path string) bool {
 	if st, err := os.Stat(path); err == nil && st.IsDir() {
 		return true
 	}
-	return slices.Contains([]string{".tar", ".so", ".params", ".json"}, strings.ToLower(filepath.Ext(path)))
+	return slices.Contains([]string{".tar", ".so", ".params", ".json", ".wasm"}, strings.ToLower(filepath.Ext(path)))
 }
 
 func (a *app) inspectModel(m *lathe.Model) error {
@@ -85,7 +85,7 @@ func (a *app) inspectModel(m *lathe.Model) error {
 }
 
 func (a *app) inspectPackage(path string, steps bool) error {
-	p, err := bundle.Open(path)
+	p, err := bundle.Inspect(path)
 	if err != nil {
 		return err
 	}
@@ -110,8 +110,12 @@ func (a *app) inspectPackage(path string, steps bool) error {
 	for _, c := range p.Params {
 		params += len(c.Data)
 	}
-	fmt.Fprintf(w, "library\t%s\n", bytesText(int64(len(p.Library))))
-	fmt.Fprintf(w, "parameters\t%s in %d tensors\n", bytesText(int64(params)), len(p.Params))
+	if p.Params == nil && len(m.Params) > 0 {
+		fmt.Fprintf(w, "module\t%s, with %d parameters\n", bytesText(int64(len(p.Library))), len(m.Params))
+	} else {
+		fmt.Fprintf(w, "library\t%s\n", bytesText(int64(len(p.Library))))
+		fmt.Fprintf(w, "parameters\t%s in %d tensors\n", bytesText(int64(params)), len(p.Params))
+	}
 	fmt.Fprintf(w, "work space\t%s, and %s for each worker\n", bytesText(int64(m.Workspace)), bytesText(int64(m.Scratch)))
 	fmt.Fprintf(w, "kernels\t%d\n", len(m.Steps))
 	for _, n := range m.Notes {

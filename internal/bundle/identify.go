@@ -11,6 +11,7 @@ var signatures = []struct {
 	prefix, what string
 }{
 	{"version https://git-lfs", "is a Git LFS pointer, not the file itself: run git lfs pull"},
+	{wasmHeader[:4], "is a WebAssembly module: run it with the JavaScript loader that was written beside it"},
 	{"\x1f\x8b", "is compressed with gzip; packages are read in place: decompress it with gunzip first"},
 	{"\x28\xb5\x2f\xfd", "is compressed with zstd; packages are read in place: decompress it first"},
 	{"\xfd7zXZ\x00", "is compressed with xz; packages are read in place: decompress it first"},

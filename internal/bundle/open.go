@@ -42,6 +42,24 @@ func Open(path string) (*Package, error) {
 // Weights returns the part [from, to) of Library that holds mod.params; it is empty where Params lie elsewhere.
 func (p *Package) Weights() (from, to int) { return p.weights[0], p.weights[1] }
 
+// Inspect is Open for those who look and do not run: it opens WebAssembly modules too, without Params.
+func Inspect(path string) (*Package, error) {
+	if strings.ToLower(filepath.Ext(path)) != ".wasm" {
+		return Open(path)
+	}
+	p := &Package{Path: path}
+	b, err := p.mapFile(path)
+	if err == nil {
+		p.Library = b
+		p.Manifest, err = wasmManifest(b)
+	}
+	if err != nil {
+		p.Close()
+		return nil, fmt.Errorf("module %s: %w", path, err)
+	}
+	return p, nil
+}
+
 // Close releases the mappings.
 func (p *Package) Close() error {
 	var err error

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"lathe/internal/bundle"
+	"lathe/internal/target"
 )
 
 // entry writes the library's exported function: steps [first, last) in order, with the planned barriers between them.
@@ -43,16 +44,21 @@ func (c *compiler) entry() string {
 		seen[k.symbol] = true
 		fmt.Fprintf(&b, "declare hidden void @%s(%sptr, i64, i64)\n", k.symbol, strings.Repeat("ptr, ", len(k.params())))
 	}
-	b.WriteString(barrier(ctx))
+	if c.meets() {
+		b.WriteString(barrier(ctx))
+	}
 	return b.String()
 }
+
+// meets reports whether workers can be several: a WebAssembly module is run by one alone.
+func (c *compiler) meets() bool { return c.Target.Arch != target.WASM32 }
 
 // step writes kernel i: skipped outside [first, last), after a barrier where one is planned, by worker 0 alone where
 // the kernel is not divided.
 func (c *compiler) step(b *strings.Builder, i int, k *kernel) {
 	fmt.Fprintf(b, "s%d:\n  %%a%d = icmp sle i32 %%first, %d\n  %%b%d = icmp sgt i32 %%last, %d\n  %%c%d = and i1 %%a%d, %%b%d\n", i, i, i, i, i, i, i, i)
 	fmt.Fprintf(b, "  br i1 %%c%d, label %%in%d, label %%s%d\nin%d:\n", i, i, i+1, i)
-	if c.plan.barrier[i] {
+	if c.plan.barrier[i] && c.meets() {
 		fmt.Fprintf(b, "  %%later%d = icmp slt i32 %%first, %d\n  br i1 %%later%d, label %%meet%d, label %%go%d\n", i, i, i, i, i)
 		fmt.Fprintf(b, "meet%d:\n  call void @lathe_barrier(ptr %%ctx, i32 %%workers)\n  br label %%go%d\ngo%d:\n", i, i, i)
 	}

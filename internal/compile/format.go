@@ -39,6 +39,10 @@ var Formats = []Format{
 		Name: "tar", Doc: "a tar with a static library, its C header and the runtime's sources", Output: "module.tar",
 		phases: []phase{{"code", (*compiler).generate}, {"package", (*compiler).pack}, {"archive", (*compiler).archive}}, write: bundle.WriteStatic,
 	},
+	{
+		Name: "wasm", Doc: "a WebAssembly module NAME.wasm and its JavaScript loader NAME.mjs", Output: "module.wasm", Target: "wasm32", arch: target.WASM32,
+		phases: []phase{{"code", (*compiler).generate}, {"package", (*compiler).pack}, {"link", (*compiler).linkWasm}}, write: bundle.WriteWasm,
+	},
 }
 
 // fits reports in an error whether the format exists for a target.

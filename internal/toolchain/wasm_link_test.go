@@ -15,7 +15,7 @@ func wasmMachine(t *testing.T) *Machine {
 
 func TestLinkWasm(t *testing.T) {
 	o := WasmOptions{Exports: []string{"twice"}, StackSize: 1 << 16, DataBase: 1 << 20}
-	objects := compileFor(t, wasmMachine(t), addIR, twiceIR)
+	objects := compileFor(t, wasmMachine(t), addIR, strings.Replace(twiceIR, "@step = constant", "@step = global", 1))
 	module, err := LinkWasm(objects, o)
 	if err != nil {
 		t.Fatal(err)
