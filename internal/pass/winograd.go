@@ -18,6 +18,9 @@ func winograd(c *Context) error {
 	if len(c.Layouts) > 0 {
 		return nil // the kernels need channels in vectors
 	}
+	if c.Target.Downloaded() {
+		return nil // transformed weights are up to four times as many bytes
+	}
 	g := &graph.Graph{}
 	for _, n := range c.Graph.Nodes {
 		conv, ok := winogradConv(n)

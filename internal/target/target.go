@@ -62,6 +62,9 @@ func (t *Target) PointerBits() int {
 	return 64
 }
 
+// Downloaded reports whether users fetch the package over a network before they run it, so that constants should not grow.
+func (t *Target) Downloaded() bool { return t.Arch == WASM32 }
+
 // String returns the target in canonical form: parsed and resolved on any host it gives the same Target.
 func (t *Target) String() string {
 	var b strings.Builder

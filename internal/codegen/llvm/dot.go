@@ -35,6 +35,7 @@ var pairProducts = map[target.Arch][]dotInstruction{
 		{[]string{"avx2"}, 8, "x86.avx2.pmadd.wd"},
 		{[]string{""}, 4, "x86.sse2.pmadd.wd"},
 	},
+	target.WASM32: {{[]string{"simd128"}, 4, "wasm.dot"}},
 }
 
 // instruction finds the row for a number of lanes, or "".
