@@ -20,8 +20,9 @@ var wasmTable = table{
 		{"relaxed-simd", "simd128"}, {"sign-ext", ""}, {"simd128", ""}, {"tail-call", ""},
 	},
 	machine: func(t *Target) {
-		// Engines for x86-64 have 16 vector registers, keep one, and need one for a product that is not fused.
-		t.VectorBits, t.VectorRegs, t.HasFMA = 128, 16, t.Has("relaxed-simd")
+		// Engines for x86-64 have 15 vector registers, in which they hold all operands of a step at once: 4 x 2 accumulators,
+		// 4 + 2 operands and a product that is not fused. Planned with 11 registers tiles are that large.
+		t.VectorBits, t.VectorRegs, t.HasFMA, t.LoadsFirst = 128, 11, t.Has("relaxed-simd"), true
 		if !t.Has("simd128") {
 			t.VectorRegs = 4 // of four scalars each
 		}
