@@ -253,25 +253,24 @@ var (
 // WriteWasm writes c, whose library is a linked WebAssembly module, as NAME.wasm with everything in it, and beside it the
 // JavaScript that loads it, NAME.mjs, with its types, NAME.d.mts. Files appear complete or not at all.
 func WriteWasm(path string, c *Contents) error {
-	if err := writeWasm(path, c); err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
-	}
-	return nil
-}
-
-func writeWasm(path string, c *Contents) error {
 	stem, ok := strings.CutSuffix(path, ".wasm")
 	if !ok {
-		return errors.New("the name of a WebAssembly module must end in .wasm")
+		return fmt.Errorf("writing %s: the name of a WebAssembly module must end in .wasm", path)
 	}
 	pieces, err := c.wasmPieces()
 	if err != nil {
-		return err
+		return fmt.Errorf("writing %s: %w", path, err)
 	}
 	// As a part of a URL between quotes; that is also harmless in a comment.
 	name := strings.ReplaceAll(url.PathEscape(filepath.Base(stem)), "'", "%27")
-	return writeFiles([]part{
-		{name: path, write: func(w io.Writer) error {
+	text := func(suffix, content string) File {
+		return File{suffix, func(w io.Writer) error {
+			_, err := io.WriteString(w, strings.ReplaceAll(content, "NAME", name))
+			return err
+		}}
+	}
+	return WriteFiles(path, &Contents{Files: []File{
+		{".wasm", func(w io.Writer) error {
 			for _, b := range pieces {
 				if _, err := w.Write(b); err != nil {
 					return err
@@ -279,7 +278,7 @@ func writeWasm(path string, c *Contents) error {
 			}
 			return nil
 		}},
-		bytesPart(stem+".mjs", []byte(strings.ReplaceAll(wasmLoader, "NAME", name))),
-		bytesPart(stem+".d.mts", []byte(strings.ReplaceAll(wasmLoaderTypes, "NAME", name))),
-	})
+		text(".mjs", wasmLoader),
+		text(".d.mts", wasmLoaderTypes),
+	}})
 }
