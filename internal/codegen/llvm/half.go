@@ -5,8 +5,8 @@ import (
 	"lathe/internal/types"
 )
 
-// halves are the features with which a target converts vectors between float16 and float32.
-var halves = map[target.Arch]string{target.X86: "f16c", target.ARM: "fp16", target.RISCV64: "zfhmin"}
+// halves are the features with which a target converts vectors between float16 and float32; "" where there is none.
+var halves = map[target.Arch]string{target.X86: "f16c", target.ARM: "fp16", target.RISCV64: "zfhmin", target.WASM32: ""}
 
 // convertsHalf reports whether the target converts float16 by instructions. For others LLVM calls a library, which a
 // package has not.
