@@ -1,0 +1,1893 @@
+/* lathe.c: the runtime behind lathe.h, in one file of C11 with the compiler's atomics (GCC, Clang). It needs pthreads and
+ * the dynamic linker, and can do without either:
+ *
+ *   -DLATHE_NO_THREADS   one worker; no pthreads.
+ *   -DLATHE_NO_FILES     no lathe_open: libraries are linked in (lathe_open_library); no dlopen, no mmap.
+ *   -DLATHE_NO_FUTEX     workers sleep on a condition variable, as on systems other than Linux.
+ *   -ffreestanding       both of the first, no allocation (lathe_options.memory) and no clock: for microcontrollers. memcpy,
+ *                        memset and memcmp must exist, as GCC asks of every program.
+ *
+ * The order of this file: messages, files, parameters, CPU features, threads, models, opening. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#ifndef _FILE_OFFSET_BITS
+#define _FILE_OFFSET_BITS 64
+#endif
+
+#include "lathe.h"
+
+#include <stdarg.h>
+
+#if __STDC_HOSTED__
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#else
+#define LATHE_NO_THREADS
+#define LATHE_NO_FILES
+void *memcpy(void *restrict to, const void *restrict from, size_t n);
+void *memset(void *to, int c, size_t n);
+int memcmp(const void *a, const void *b, size_t n);
+#endif
+
+#ifndef LATHE_NO_FILES
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#endif
+
+#ifndef LATHE_NO_THREADS
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+#endif
+
+#if __STDC_HOSTED__ && defined(__linux__)
+#include <fcntl.h>
+#include <sys/auxv.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
+#if defined(__linux__) && !defined(LATHE_NO_THREADS) && !defined(LATHE_NO_FUTEX)
+#define LATHE_FUTEX 1
+#if !defined(SYS_futex) && defined(SYS_futex_time64)
+#define SYS_futex SYS_futex_time64
+#endif
+#endif
+
+_Static_assert(sizeof(lathe_ctx) == (sizeof(void *) == 8 ? 112 : 64), "lathe_ctx is laid out as compiled code expects");
+_Static_assert(sizeof(lathe_barrier) == 192, "lathe_barrier is laid out as compiled code expects");
+_Static_assert(sizeof(lathe_library) == 8 * 4 + 14 * sizeof(void *), "lathe_library is laid out as the compiler writes it");
+
+#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
+
+/* ---- Messages ---------------------------------------------------------------------------------------------------- */
+
+#ifdef LATHE_NO_THREADS
+static char last_error[512];
+#else
+static _Thread_local char last_error[512];
+#endif
+
+/* text appends to a buffer; what does not fit is dropped. */
+typedef struct text {
+  char *at;
+  char *end; /* the byte for the final zero */
+} text;
+
+static void put(text *t, char c) {
+  if (t->at < t->end) *t->at++ = c;
+}
+
+static void put_string(text *t, const char *s) {
+  while (*s) put(t, *s++);
+}
+
+/* put_name writes a name in quotes, without what would break the line. */
+static void put_name(text *t, const char *s, size_t n) {
+  put(t, '"');
+  for (size_t i = 0; i < n && s[i]; i++) put(t, (unsigned char)s[i] < ' ' ? '?' : s[i]);
+  put(t, '"');
+}
+
+static void put_number(text *t, int64_t value) {
+  char digits[20];
+  int n = 0;
+  uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+  do digits[n++] = (char)('0' + rest % 10);
+  while ((rest /= 10) != 0);
+  if (value < 0) put(t, '-');
+  while (n > 0) put(t, digits[--n]);
+}
+
+static size_t length(const char *s) {
+  size_t n = 0;
+  while (s[n]) n++;
+  return n;
+}
+
+static int equal(const char *a, const char *b) {
+  while (*a && *a == *b) a++, b++;
+  return *a == *b;
+}
+
+static void put_type(text *t, int32_t dtype, const int64_t *shape, int32_t rank) {
+  put_string(t, lathe_dtype_name(dtype));
+  put(t, '[');
+  for (int32_t i = 0; i < rank; i++) {
+    if (i > 0) put(t, ',');
+    put_number(t, shape[i]);
+  }
+  put(t, ']');
+}
+
+/* fail keeps a message for lathe_last_error and returns the status. name is the package's, or NULL. The format knows %s,
+ * %q (a string in quotes), %n (bytes and their number, in quotes), %d (int32_t), %z (size_t), %l (int64_t) and %t (the type
+ * of a const lathe_tensor_info *). */
+static lathe_status fail(lathe_status status, const char *name, const char *format, ...) {
+  text t = {last_error, last_error + sizeof last_error - 1};
+  put_string(&t, "lathe: ");
+  if (name) {
+    put_string(&t, name);
+    put_string(&t, ": ");
+  }
+  va_list args;
+  va_start(args, format);
+  for (const char *f = format; *f; f++) {
+    if (*f != '%') {
+      put(&t, *f);
+      continue;
+    }
+    switch (*++f) {
+      case 's': put_string(&t, va_arg(args, const char *)); break;
+      case 'd': put_number(&t, va_arg(args, int32_t)); break;
+      case 'z': put_number(&t, (int64_t)va_arg(args, size_t)); break;
+      case 'l': put_number(&t, va_arg(args, int64_t)); break;
+      case 'q': {
+        const char *s = va_arg(args, const char *);
+        put_name(&t, s, length(s));
+        break;
+      }
+      case 'n': {
+        const char *s = va_arg(args, const char *);
+        put_name(&t, s, va_arg(args, size_t));
+        break;
+      }
+      case 't': {
+        const lathe_tensor_info *i = va_arg(args, const lathe_tensor_info *);
+        put_type(&t, i->dtype, i->shape, i->rank);
+        break;
+      }
+      default: put(&t, *f);
+    }
+  }
+  va_end(args);
+  *t.at = 0;
+  return status;
+}
+
+const char *lathe_last_error(void) { return last_error; }
+
+const char *lathe_status_text(lathe_status status) {
+  static const char *const texts[] = {
+      "success",
+      "wrong argument",
+      "a file is missing or cannot be read",
+      "not a package, or a damaged one",
+      "made for another version of the runtime",
+      "made for another processor",
+      "out of memory",
+      "the model is in use by another thread",
+      "an input was not set, or the model has not run",
+      "the model computed an index or a size that is out of range",
+  };
+  return (int)status >= 0 && (int)status < COUNT(texts) ? texts[status] : "unknown status";
+}
+
+const char *lathe_dtype_name(int32_t dtype) {
+  static const struct {
+    int32_t dtype;
+    const char *name;
+  } names[] = {
+      {LATHE_INT8, "int8"},
+      {LATHE_INT16, "int16"},
+      {LATHE_INT32, "int32"},
+      {LATHE_INT64, "int64"},
+      {LATHE_BOOL, "bool"},
+      {LATHE_UINT8, "uint8"},
+      {LATHE_UINT16, "uint16"},
+      {LATHE_UINT32, "uint32"},
+      {LATHE_UINT64, "uint64"},
+      {LATHE_FLOAT16, "float16"},
+      {LATHE_FLOAT32, "float32"},
+      {LATHE_FLOAT64, "float64"},
+      {LATHE_BFLOAT16, "bfloat16"},
+      {LATHE_FLOAT8_E4M3FN, "float8_e4m3fn"},
+      {LATHE_FLOAT8_E4M3FNUZ, "float8_e4m3fnuz"},
+      {LATHE_FLOAT8_E5M2, "float8_e5m2"},
+      {LATHE_FLOAT8_E5M2FNUZ, "float8_e5m2fnuz"},
+  };
+  for (int i = 0; i < COUNT(names); i++)
+    if (names[i].dtype == dtype) return names[i].name;
+  return "unknown";
+}
+
+size_t lathe_dtype_size(int32_t dtype) {
+  return equal(lathe_dtype_name(dtype), "unknown") ? 0 : ((size_t)(dtype & 0xff) + 7) / 8;
+}
+
+/* ---- Parameters: TVM's parameter blob ---------------------------------------------------------------------------- */
+
+#define PARAMS_MAGIC UINT64_C(0xF7E58D4F05049CB7)
+#define TENSOR_MAGIC UINT64_C(0xDD5E40F096B4A13F)
+
+/* cursor walks over bytes. After a read beyond the end, short_of is set and every later read gives zero. */
+typedef struct cursor {
+  const unsigned char *at, *end;
+  int short_of;
+} cursor;
+
+static const unsigned char *take(cursor *c, uint64_t n) {
+  if (c->short_of || n > (uint64_t)(c->end - c->at)) {
+    c->short_of = 1;
+    return NULL;
+  }
+  const unsigned char *p = c->at;
+  c->at += n;
+  return p;
+}
+
+static uint64_t little(const unsigned char *b, int n) {
+  uint64_t v = 0;
+  while (n-- > 0) v = v << 8 | b[n];
+  return v;
+}
+
+static uint64_t take_u64(cursor *c) {
+  const unsigned char *b = take(c, 8);
+  return b ? little(b, 8) : 0;
+}
+
+static int is_prefix(const char *prefix, const void *bytes, size_t n) {
+  size_t k = length(prefix);
+  return n >= k && memcmp(bytes, prefix, k) == 0;
+}
+
+/* take_tensor reads a tensor's header, checks that shape and type take as many bytes as it says, and returns its data. */
+static const unsigned char *take_tensor(cursor *c, uint64_t *bytes, const char **cause) {
+  const unsigned char *head = take(c, 32); /* magic, reserved, device, rank, type */
+  if (!head) return NULL;
+  uint64_t rank = little(head + 24, 4), size = ((uint64_t)head[29] + 7) / 8;
+  if (little(head, 8) != TENSOR_MAGIC || rank > 64 || little(head + 30, 2) != 1) {
+    *cause = "has a damaged header";
+    return NULL;
+  }
+  int empty = 0;
+  for (uint64_t i = 0; i < rank; i++) {
+    uint64_t extent = take_u64(c);
+    if (extent == 0) empty = 1;
+    else if (extent > (UINT64_C(1) << 46) / (size ? size : 1)) size = UINT64_C(1) << 46; /* more than there can be */
+    else size *= extent;
+  }
+  *bytes = take_u64(c);
+  if (!c->short_of && *bytes != (empty ? 0 : size)) {
+    *cause = "has another size than its shape";
+    return NULL;
+  }
+  return take(c, *bytes);
+}
+
+/* read_params fills table with the addresses of the library's constants in a blob, which is used in place. */
+static lathe_status read_params(const char *name, const lathe_library *l, const void *blob, size_t bytes, void **table) {
+  cursor c = {blob, (const unsigned char *)blob + bytes, 0};
+  if (take_u64(&c) != PARAMS_MAGIC)
+    return fail(LATHE_ERROR_PACKAGE, name, "parameters: not a TVM parameter blob (wrong magic number)");
+  take_u64(&c); /* reserved */
+  uint64_t count = take_u64(&c);
+  if (c.short_of || count > (uint64_t)(c.end - c.at) / 8)
+    return fail(LATHE_ERROR_PACKAGE, name, "parameters: truncated or damaged: %l names in %z bytes", (int64_t)count, bytes);
+  cursor names = c;
+  for (uint64_t i = 0; i < count; i++) take(&c, take_u64(&c));
+  uint64_t tensors = take_u64(&c);
+  if (c.short_of || tensors != count)
+    return fail(LATHE_ERROR_PACKAGE, name, "parameters: truncated or damaged: the list of names");
+  for (int32_t i = 0; i < l->param_count; i++) table[i] = NULL;
+  int32_t next = 0, found = 0; /* constants are usually in the library's order */
+  for (uint64_t i = 0; i < count; i++) {
+    size_t n = (size_t)take_u64(&names);
+    const char *param = (const char *)take(&names, n);
+    uint64_t size = 0;
+    const char *cause = NULL;
+    const unsigned char *data = take_tensor(&c, &size, &cause);
+    if (cause) return fail(LATHE_ERROR_PACKAGE, name, "parameters: %n %s", param, n, cause);
+    if (c.short_of)
+      return fail(LATHE_ERROR_PACKAGE, name, "parameters: truncated: the %z bytes end inside %n; copy the file again", bytes, param, n);
+    if (is_prefix("__pad.", param, n)) continue;
+    int32_t tried = 0;
+    for (; tried < l->param_count; tried++, next = next + 1 < l->param_count ? next + 1 : 0)
+      if (length(l->params[next].name) == n && memcmp(l->params[next].name, param, n) == 0) break;
+    if (tried >= l->param_count)
+      return fail(LATHE_ERROR_PACKAGE, name, "parameters: the library has no constant %n: they belong to another model", param, n);
+    if (table[next]) return fail(LATHE_ERROR_PACKAGE, name, "parameters: %n occurs twice", param, n);
+    if (l->params[next].bytes != size)
+      return fail(LATHE_ERROR_PACKAGE, name, "parameters: %n has %l bytes, the library expects %z: they belong to another model",
+                  param, n, (int64_t)size, l->params[next].bytes);
+    if (size > 0 && (uintptr_t)data % LATHE_ALIGNMENT)
+      return fail(LATHE_ERROR_PACKAGE, name, "parameters: %n is not aligned to %d bytes: another program rewrote the package; recompile the model",
+                  param, n, LATHE_ALIGNMENT);
+    table[next] = (void *)(uintptr_t)data; /* code reads it only */
+    found++;
+    next = next + 1 < l->param_count ? next + 1 : 0;
+  }
+  if (c.at != c.end)
+    return fail(LATHE_ERROR_PACKAGE, name, "parameters: %z bytes after the last one", (size_t)(c.end - c.at));
+  if (found != l->param_count)
+    for (int32_t i = 0; i < l->param_count; i++)
+      if (!table[i]) return fail(LATHE_ERROR_PACKAGE, name, "parameters: %q is missing: they belong to another model", l->params[i].name);
+  return LATHE_OK;
+}
+
+/* ---- What this machine is ---------------------------------------------------------------------------------------- */
+
+/* A feature that compiled code may need: LLVM's name, where the machine tells, and what else must hold. */
+typedef struct cpu_feature {
+  const char *name;
+  uint8_t word, bit; /* of read_cpu's answer */
+  uint8_t state;     /* the registers that the system must save */
+} cpu_feature;
+
+enum { CPU_WORDS = 7 };
+enum { ANY, YMM, ZMM, TILE };
+
+#if __STDC_HOSTED__ && defined(__linux__) && (!defined(LATHE_NO_THREADS) || defined(__arm__) || defined(__riscv))
+
+/* read_start reads the beginning of a small file of the kernel's as a string; 0 when there is none. */
+static int read_start(const char *path, char *buffer, size_t size) {
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return 0;
+  size_t n = 0;
+  for (ssize_t k = 1; k > 0 && n < size - 1;) {
+    k = read(fd, buffer + n, size - 1 - n);
+    if (k > 0) n += (size_t)k;
+    if (k < 0 && errno == EINTR) k = 1;
+  }
+  close(fd);
+  buffer[n] = 0;
+  return n > 0;
+}
+
+#endif
+
+/* Keys of the auxiliary vector, which is right under an emulator too. */
+#define HWCAP 16
+#define HWCAP2 26
+
+#if defined(__x86_64__)
+
+#include <cpuid.h>
+
+#define MACHINE "x86_64"
+
+/* Words: 0 leaf 1 (ecx); 1 to 3 leaf 7 (ebx, ecx, edx); 4, 5 leaf 7.1 (eax, edx); 6 leaf 0x80000001 (ecx). */
+static const cpu_feature cpu_features[] = {
+    {"sse3", 0, 0, ANY},          {"pclmul", 0, 1, ANY},       {"ssse3", 0, 9, ANY},
+    {"fma", 0, 12, YMM},          {"cx16", 0, 13, ANY},        {"sse4.1", 0, 19, ANY},
+    {"sse4.2", 0, 20, ANY},       {"crc32", 0, 20, ANY},       {"movbe", 0, 22, ANY},
+    {"popcnt", 0, 23, ANY},       {"aes", 0, 25, ANY},         {"avx", 0, 28, YMM},
+    {"f16c", 0, 29, YMM},         {"bmi", 1, 3, ANY},          {"avx2", 1, 5, YMM},
+    {"bmi2", 1, 8, ANY},          {"avx512f", 1, 16, ZMM},     {"avx512dq", 1, 17, ZMM},
+    {"adx", 1, 19, ANY},          {"avx512ifma", 1, 21, ZMM},  {"avx512cd", 1, 28, ZMM},
+    {"sha", 1, 29, ANY},          {"avx512bw", 1, 30, ZMM},    {"avx512vl", 1, 31, ZMM},
+    {"avx512vbmi", 2, 1, ZMM},    {"avx512vbmi2", 2, 6, ZMM},  {"gfni", 2, 8, ANY},
+    {"vaes", 2, 9, YMM},          {"vpclmulqdq", 2, 10, YMM},  {"avx512vnni", 2, 11, ZMM},
+    {"avx512bitalg", 2, 12, ZMM}, {"avx512vpopcntdq", 2, 14, ZMM}, {"avx512vp2intersect", 3, 8, ZMM},
+    {"amx-bf16", 3, 22, TILE},    {"avx512fp16", 3, 23, ZMM},  {"amx-tile", 3, 24, TILE},
+    {"amx-int8", 3, 25, TILE},    {"sha512", 4, 0, YMM},       {"sm3", 4, 1, YMM},
+    {"sm4", 4, 2, YMM},           {"avxvnni", 4, 4, YMM},      {"avx512bf16", 4, 5, ZMM},
+    {"amx-fp16", 4, 21, TILE},    {"avxifma", 4, 23, YMM},     {"avxvnniint8", 5, 4, YMM},
+    {"avxneconvert", 5, 5, YMM},  {"amx-complex", 5, 8, TILE}, {"avxvnniint16", 5, 10, YMM},
+    {"sahf", 6, 0, ANY},          {"lzcnt", 6, 5, ANY},        {"sse4a", 6, 6, ANY},
+    {"xop", 6, 11, YMM},          {"fma4", 6, 16, YMM},        {"tbm", 6, 21, ANY},
+};
+
+static int read_cpu(uint64_t *words, int *state) {
+  unsigned a, b, c, d;
+  if (!__get_cpuid(1, &a, &b, &c, &d)) return 0;
+  words[0] = c;
+  *state = ANY;
+  if (c & 1u << 27) { /* the system lets programs read what it saves */
+    unsigned low, high;
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    if ((low & 0x6) == 0x6) *state = YMM;
+    if ((low & 0xe6) == 0xe6) *state = ZMM;
+    if ((low & 0x600e6) == 0x600e6) *state = TILE;
+  }
+  if (__get_cpuid_count(7, 0, &a, &b, &c, &d)) {
+    words[1] = b, words[2] = c, words[3] = d;
+    if (a >= 1 && __get_cpuid_count(7, 1, &a, &b, &c, &d)) words[4] = a, words[5] = d;
+  }
+  if (__get_cpuid(0x80000001, &a, &b, &c, &d)) words[6] = c;
+  return 1;
+}
+
+#elif defined(__aarch64__)
+
+#define MACHINE "aarch64"
+
+/* Words: 0 HWCAP, 1 HWCAP2. */
+static const cpu_feature cpu_features[] = {
+    {"fp-armv8", 0, 0, ANY},     {"neon", 0, 1, ANY},          {"aes", 0, 4, ANY}, /* the kernel's PMULL */
+    {"sha2", 0, 6, ANY},         {"crc", 0, 7, ANY},           {"lse", 0, 8, ANY},
+    {"fullfp16", 0, 10, ANY},    {"rdm", 0, 12, ANY},          {"jsconv", 0, 13, ANY},
+    {"complxnum", 0, 14, ANY},   {"rcpc", 0, 15, ANY},         {"sha3", 0, 17, ANY},
+    {"sm4", 0, 19, ANY},         {"dotprod", 0, 20, ANY},      {"sve", 0, 22, ANY},
+    {"fp16fml", 0, 23, ANY},     {"rcpc-immo", 0, 26, ANY},    {"flagm", 0, 27, ANY},
+    {"sve2", 1, 1, ANY},         {"sve-aes", 1, 2, ANY},       {"sve2-aes", 1, 2, ANY},
+    {"sve-bitperm", 1, 4, ANY},  {"sve2-bitperm", 1, 4, ANY},  {"sve-sha3", 1, 5, ANY},
+    {"sve2-sha3", 1, 5, ANY},    {"sve-sm4", 1, 6, ANY},       {"sve2-sm4", 1, 6, ANY},
+    {"altnzcv", 1, 7, ANY},      {"fptoint", 1, 8, ANY},       {"f32mm", 1, 10, ANY},
+    {"f64mm", 1, 11, ANY},       {"i8mm", 1, 13, ANY},         {"bf16", 1, 14, ANY},
+    {"sme", 1, 23, ANY},         {"sme-i16i64", 1, 24, ANY},   {"sme-f64f64", 1, 25, ANY},
+    {"cssc", 1, 34, ANY},        {"sve2p1", 1, 36, ANY},       {"sme2", 1, 37, ANY},
+    {"sme2p1", 1, 38, ANY},      {"sme-b16b16", 1, 41, ANY},   {"sme-f16f16", 1, 42, ANY},
+    {"mops", 1, 43, ANY},        {"sve-b16b16", 1, 45, ANY},   {"rcpc3", 1, 46, ANY},
+    {"lut", 1, 49, ANY},         {"faminmax", 1, 50, ANY},     {"fp8", 1, 51, ANY},
+    {"fp8fma", 1, 52, ANY},      {"fp8dot4", 1, 53, ANY},      {"fp8dot2", 1, 54, ANY},
+};
+
+static int read_cpu(uint64_t *words, int *state) {
+  *state = ANY;
+#if __STDC_HOSTED__ && defined(__linux__)
+  words[0] = getauxval(HWCAP);
+  words[1] = getauxval(HWCAP2);
+  return 1;
+#else
+  (void)words;
+  return 0;
+#endif
+}
+
+#elif defined(__arm__)
+
+#define MACHINE "arm"
+
+/* Words: 0 HWCAP, 1 HWCAP2, 2 what follows from other facts. */
+static const cpu_feature cpu_features[] = {
+    {"neon", 0, 12, ANY}, {"vfp3", 0, 13, ANY}, {"vfp4", 0, 16, ANY}, {"hwdiv-arm", 0, 17, ANY}, {"hwdiv", 0, 18, ANY},
+    {"aes", 1, 1, ANY} /* the kernel's PMULL */, {"sha2", 1, 3, ANY}, {"crc", 1, 4, ANY}, {"fp16", 2, 0, ANY}, {"fp-armv8", 2, 1, ANY},
+};
+
+static int read_cpu(uint64_t *words, int *state) {
+  *state = ANY;
+#if __STDC_HOSTED__ && defined(__linux__)
+  words[0] = getauxval(HWCAP);
+  words[1] = getauxval(HWCAP2);
+  /* The kernel has no bit for conversions of half precision: every VFPv4 has them, and the Cortex-A9. */
+  char info[4096];
+  int half = (words[0] >> 16 & 1) || (read_start("/proc/cpuinfo", info, sizeof info) && strstr(info, "0xc09") != NULL);
+  /* Nor for the floating point of ARMv8, which is where its other instructions are. */
+  words[2] = (uint64_t)half | (uint64_t)(words[1] != 0) << 1;
+  return 1;
+#else
+  (void)words;
+  return 0;
+#endif
+}
+
+#elif defined(__riscv) && __riscv_xlen == 64
+
+#define MACHINE "riscv64"
+
+/* Words: 0 HWCAP, a bit per letter; 1 the hardware probe's extensions; 2 vectors of at least 32 << bit bits. */
+static const cpu_feature cpu_features[] = {
+    {"a", 0, 0, ANY},        {"c", 0, 2, ANY},      {"d", 0, 3, ANY},       {"f", 0, 5, ANY},       {"i", 0, 8, ANY},
+    {"m", 0, 12, ANY},       {"v", 0, 21, ANY},     {"zmmul", 0, 12, ANY},  {"zicsr", 0, 5, ANY},   {"zaamo", 0, 0, ANY},
+    {"zalrsc", 0, 0, ANY},   {"zca", 0, 2, ANY},    {"zcd", 0, 2, ANY},     {"zve32x", 0, 21, ANY}, {"zve32f", 0, 21, ANY},
+    {"zve64x", 0, 21, ANY},  {"zve64f", 0, 21, ANY}, {"zve64d", 0, 21, ANY}, {"zba", 1, 3, ANY},    {"zbb", 1, 4, ANY},
+    {"zbs", 1, 5, ANY},      {"zbc", 1, 7, ANY},    {"zvbb", 1, 17, ANY},   {"zfh", 1, 27, ANY},    {"zfhmin", 1, 28, ANY},
+    {"zvfh", 1, 30, ANY},    {"zvfhmin", 1, 31, ANY}, {"zvl32b", 2, 0, ANY}, {"zvl64b", 2, 1, ANY}, {"zvl128b", 2, 2, ANY},
+    {"zvl256b", 2, 3, ANY},  {"zvl512b", 2, 4, ANY}, {"zvl1024b", 2, 5, ANY},
+};
+
+#if __STDC_HOSTED__ && defined(__linux__)
+
+/* in_isa looks an extension up in the isa line of /proc/cpuinfo: rv64imafdc_zba_zbb. */
+static int in_isa(const char *isa, const char *extension) {
+  size_t n = length(extension);
+  for (const char *p = strchr(isa, '_'); p && p < strchr(isa, '\n'); p = strchr(p + 1, '_'))
+    if (strncmp(p + 1, extension, n) == 0 && strchr("_\n", p[1 + n])) return 1;
+  return 0;
+}
+
+#endif
+
+static int read_cpu(uint64_t *words, int *state) {
+  *state = ANY;
+#if __STDC_HOSTED__ && defined(__linux__)
+  words[0] = getauxval(HWCAP);
+  struct {
+    int64_t key;
+    uint64_t value;
+  } probe = {4 /* extensions */, 0};
+  if (syscall(258 /* riscv_hwprobe */, &probe, 1, 0, NULL, 0) == 0 && probe.key == 4) words[1] = probe.value;
+  char info[8192];
+  const char *isa = read_start("/proc/cpuinfo", info, sizeof info) ? strstr(info, "isa\t") : NULL;
+  if (isa && strchr(isa, '\n'))
+    for (int i = 0; i < COUNT(cpu_features); i++)
+      if (cpu_features[i].word == 1 && in_isa(isa, cpu_features[i].name)) words[1] |= UINT64_C(1) << cpu_features[i].bit;
+  if (words[0] >> 21 & 1) {
+    uint64_t bytes;
+    __asm__ volatile("csrr %0, 0xc22" : "=r"(bytes)); /* vlenb */
+    for (int bit = 0; bit < 6; bit++) words[2] |= (uint64_t)(bytes * 8 >= UINT64_C(32) << bit) << bit;
+  }
+  return 1;
+#else
+  (void)words;
+  return 0;
+#endif
+}
+
+#else
+
+#if defined(__i386__)
+#define MACHINE "i386"
+#else
+#define MACHINE "this machine"
+#endif
+
+static const cpu_feature cpu_features[] = {{"", 0, 0, ANY}};
+
+static int read_cpu(uint64_t *words, int *state) {
+  (void)words, (void)state;
+  return 0;
+}
+
+#endif
+
+/* has tells whether this machine has a feature; one that nobody knows it has not. */
+static int has(const char *feature, size_t n, const uint64_t *words, int state) {
+  for (int i = 0; i < COUNT(cpu_features); i++) {
+    const cpu_feature *f = &cpu_features[i];
+    if (length(f->name) == n && memcmp(f->name, feature, n) == 0) return f->state <= state && (words[f->word] >> f->bit & 1);
+  }
+  return 0;
+}
+
+static int has_all(const char *features, const uint64_t *words, int state, text *missing) {
+  int all = 1;
+  for (const char *p = features; *p;) {
+    size_t n = 0;
+    while (p[n] && p[n] != ' ') n++;
+    if (n > 0 && !has(p, n, words, state)) {
+      all = 0;
+      if (missing) put(missing, ' ');
+      for (size_t i = 0; missing && i < n; i++) put(missing, p[i]);
+    }
+    p += n;
+    while (*p == ' ') p++;
+  }
+  return all;
+}
+
+/* advice says how to compile for this machine. */
+static const char *advice(const uint64_t *words, int state) {
+#if defined(__x86_64__)
+  static const struct {
+    const char *features, *cpu;
+  } levels[] = {
+      {"avx512f avx512bw avx512cd avx512dq avx512vl avx2 fma f16c bmi2 lzcnt movbe", "with --target \"llvm -mcpu=x86-64-v4\""},
+      {"avx2 fma f16c bmi bmi2 lzcnt movbe", "with --target \"llvm -mcpu=x86-64-v3\""},
+      {"sse4.2 ssse3 popcnt cx16", "with --target \"llvm -mcpu=x86-64-v2\""},
+  };
+  for (int i = 0; i < COUNT(levels); i++)
+    if (has_all(levels[i].features, words, state, NULL)) return levels[i].cpu;
+  return "with --target \"llvm -mcpu=x86-64\"";
+#else
+  (void)words, (void)state;
+  return "with --target \"llvm -mtriple=" MACHINE "-linux-gnu\" and this machine's -mcpu";
+#endif
+}
+
+/* check_cpu refuses code that would end in an illegal instruction. Where the machine cannot be asked (without an operating
+ * system) the code is taken at its word. */
+static lathe_status check_cpu(const char *name, const lathe_library *l) {
+  uint64_t words[CPU_WORDS] = {0};
+  int state = ANY;
+  if (!l->features[0] || !read_cpu(words, &state)) return LATHE_OK;
+  char list[256];
+  text missing = {list, list + sizeof list - 1};
+  if (has_all(l->features, words, state, &missing)) return LATHE_OK;
+  *missing.at = 0;
+  return fail(LATHE_ERROR_TARGET, name, "needs the CPU features%s, which this CPU does not have; recompile %s", list, advice(words, state));
+}
+
+/* ---- How many workers -------------------------------------------------------------------------------------------- */
+
+enum { MOST_WORKERS = 1024 };
+
+#if !defined(LATHE_NO_THREADS) && defined(__linux__)
+
+/* first_number reads a number that follows blanks; -1 if there is none. */
+static int64_t first_number(const char **s) {
+  while (**s == ' ' || **s == '\n' || **s == '\t') ++*s;
+  if (**s < '0' || **s > '9') return -1;
+  int64_t n = 0;
+  for (; **s >= '0' && **s <= '9'; ++*s)
+    if (n < INT64_MAX / 16) n = 10 * n + (**s - '0');
+  return n;
+}
+
+static int64_t file_number(const char *format, int cpu) {
+  char path[96], content[64];
+  snprintf(path, sizeof path, format, cpu);
+  const char *s = content;
+  return read_start(path, content, sizeof content) ? first_number(&s) : -1;
+}
+
+/* physical_cores counts the cores behind the CPUs of a mask: two threads of one core share its arithmetic units. It counts
+ * no further than MOST_WORKERS. */
+static int physical_cores(const unsigned long *mask, size_t words, int cpus) {
+  const char *active = "/sys/devices/system/cpu/smt/active";
+  if (file_number(active, 0) == 0) return cpus;
+  struct {
+    int64_t package, die, core;
+  } seen[MOST_WORKERS];
+  int count = 0;
+  for (size_t i = 0; i < words * sizeof *mask * CHAR_BIT && count < MOST_WORKERS; i++) {
+    if (!(mask[i / (sizeof *mask * CHAR_BIT)] >> i % (sizeof *mask * CHAR_BIT) & 1)) continue;
+    int cpu = (int)i, known = 0;
+    /* Core numbers repeat from package to package and, on some machines, from die to die. */
+    int64_t core = file_number("/sys/devices/system/cpu/cpu%d/topology/core_id", cpu);
+    int64_t package = file_number("/sys/devices/system/cpu/cpu%d/topology/physical_package_id", cpu);
+    int64_t die = file_number("/sys/devices/system/cpu/cpu%d/topology/die_id", cpu);
+    if (core < 0) core = -2 - cpu;
+    for (int k = 0; k < count && !known; k++) known = seen[k].core == core && seen[k].package == package && seen[k].die == die;
+    if (known) continue;
+    seen[count].core = core, seen[count].package = package, seen[count].die = die;
+    count++;
+  }
+  return count;
+}
+
+/* quotient is quota / period in CPUs, rounded up, or INT_MAX without a limit. */
+static int quotient(int64_t quota, int64_t period) {
+  if (quota <= 0 || period <= 0 || (quota - 1) / period + 1 > INT_MAX) return INT_MAX;
+  return (int)((quota - 1) / period + 1);
+}
+
+static int quota_of(const char *folder, int version) {
+  char path[640], content[64];
+  const char *s = content;
+  if (version == 2) {
+    snprintf(path, sizeof path, "%s/cpu.max", folder);
+    if (!read_start(path, content, sizeof content)) return INT_MAX;
+    int64_t quota = first_number(&s); /* "max" is none */
+    return quotient(quota, first_number(&s));
+  }
+  snprintf(path, sizeof path, "%s/cpu.cfs_quota_us", folder);
+  int64_t quota = read_start(path, content, sizeof content) ? first_number(&s) : -1;
+  snprintf(path, sizeof path, "%s/cpu.cfs_period_us", folder);
+  s = content;
+  return quotient(quota, read_start(path, content, sizeof content) ? first_number(&s) : -1);
+}
+
+/* cpu_quota is the number of CPUs that the control groups of this process allow. A limit may stand on any ancestor. In a
+ * container the path may be the host's, which is not there; its own limits are at the root then. */
+static int cpu_quota(void) {
+  char groups[4096], folder[576];
+  int quota = INT_MAX;
+  if (!read_start("/proc/self/cgroup", groups, sizeof groups)) return quota;
+  for (char *line = groups, *next; line && *line; line = next) {
+    next = strchr(line, '\n');
+    if (next) *next++ = 0;
+    char *controllers = strchr(line, ':');
+    char *path = controllers ? strchr(controllers + 1, ':') : NULL;
+    if (!path) continue;
+    *path++ = 0;
+    controllers++;
+    int version = line[0] == '0' && !*controllers ? 2 : 1, cpu = version == 2;
+    for (char *c = controllers; !cpu && c; c = strchr(c, ',')) {
+      if (*c == ',') c++;
+      cpu = strncmp(c, "cpu", 3) == 0 && (c[3] == 0 || c[3] == ',');
+    }
+    int n = snprintf(folder, sizeof folder, "%s%s", version == 2 ? "/sys/fs/cgroup" : "/sys/fs/cgroup/cpu", path);
+    if (!cpu || n < 0 || (size_t)n >= sizeof folder) continue;
+    for (size_t root = version == 2 ? 14 : 18;;) {
+      int q = quota_of(folder, version);
+      if (q < quota) quota = q;
+      char *slash = strrchr(folder, '/');
+      if (!slash || (size_t)(slash - folder) < root) break;
+      *slash = 0;
+    }
+  }
+  return quota;
+}
+
+/* allowed_workers returns how many workers can run at once, and how many should: one per physical core. */
+static void allowed_workers(int *most, int *best) {
+  static const size_t words = 16384 / CHAR_BIT / sizeof(unsigned long);
+  unsigned long mask[16384 / CHAR_BIT / sizeof(unsigned long)] = {0};
+  int cpus = 0;
+  if (syscall(SYS_sched_getaffinity, 0, sizeof mask, mask) > 0)
+    for (size_t i = 0; i < words; i++) cpus += __builtin_popcountl(mask[i]);
+  int quota = cpu_quota();
+  if (cpus == 0) cpus = 1;
+  *most = quota < cpus ? quota : cpus;
+  int cores = physical_cores(mask, words, cpus);
+  *best = cores > 0 && cores < *most ? cores : *most;
+}
+
+#elif !defined(LATHE_NO_THREADS)
+
+static void allowed_workers(int *most, int *best) {
+  long n = 1;
+#ifdef _SC_NPROCESSORS_ONLN
+  n = sysconf(_SC_NPROCESSORS_ONLN);
+#endif
+  *most = *best = n < 1 ? 1 : n > MOST_WORKERS ? MOST_WORKERS : (int)n;
+}
+
+#endif
+
+/* count_workers decides the number of workers of a model that gains from limit at most (0: any number), and whether they
+ * are more than the CPUs they may run on, so that spinning would keep a worker from its CPU. */
+static lathe_status count_workers(const char *name, int32_t asked, int32_t limit, int32_t *workers, int *crowded) {
+  *workers = 1;
+  *crowded = 0;
+  if (asked < 0 || asked > MOST_WORKERS)
+    return fail(LATHE_ERROR_ARGUMENT, name, "%d workers: must be from 1 to %d, or 0", asked, MOST_WORKERS);
+#ifdef LATHE_NO_THREADS
+  (void)limit;
+#else
+  static const char *const variables[] = {"LATHE_NUM_THREADS", "TVM_NUM_THREADS"};
+  for (int i = 0; i < COUNT(variables) && asked == 0; i++) {
+    const char *value = getenv(variables[i]);
+    if (!value || !*value) continue;
+    char *end;
+    long n = strtol(value, &end, 10);
+    if (*end || n < 1 || n > MOST_WORKERS)
+      return fail(LATHE_ERROR_ARGUMENT, name, "environment variable %s=%q: must be a number from 1 to %d", variables[i], value, MOST_WORKERS);
+    asked = (int32_t)n;
+  }
+  if (limit == 1) return LATHE_OK;
+  int most = 1, best = 1;
+  allowed_workers(&most, &best);
+  if (asked == 0) asked = best < MOST_WORKERS ? best : MOST_WORKERS;
+  if (limit > 0 && asked > limit) asked = limit;
+  *workers = asked;
+  *crowded = asked > most;
+#endif
+  return LATHE_OK;
+}
+
+/* ---- Threads ----------------------------------------------------------------------------------------------------- */
+
+#ifdef LATHE_NO_THREADS
+
+/* Without threads a flag is enough; small processors have no atomic instructions. */
+static uint32_t load(const uint32_t *word) { return *(const volatile uint32_t *)word; }
+static void store(uint32_t *word, uint32_t value) { *(volatile uint32_t *)word = value; }
+static int exchange_if(uint32_t *word, uint32_t from, uint32_t to) {
+  if (load(word) != from) return 0;
+  store(word, to);
+  return 1;
+}
+#ifndef LATHE_NO_FILES
+static uint32_t add(uint32_t *word, uint32_t n) {
+  store(word, load(word) + n);
+  return load(word);
+}
+#endif
+
+#else
+
+static uint32_t load(const uint32_t *word) { return __atomic_load_n(word, __ATOMIC_SEQ_CST); }
+static void store(uint32_t *word, uint32_t value) { __atomic_store_n(word, value, __ATOMIC_SEQ_CST); }
+static int exchange_if(uint32_t *word, uint32_t from, uint32_t to) {
+  return __atomic_compare_exchange_n(word, &from, to, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
+static uint32_t add(uint32_t *word, uint32_t n) { return __atomic_add_fetch(word, n, __ATOMIC_SEQ_CST); }
+
+/* Numbers of pauses a worker spends at a barrier before it sleeps. The first takes 0.3 to 1 ms, about a kernel's time:
+ * workers finish a kernel some tens of microseconds apart, and waking a sleeper takes as long or, in a virtual machine,
+ * several times longer, so that who sleeps at one barrier is late at the next. A crowded one takes some tens of
+ * microseconds. */
+enum { BARRIER_SPIN = 30000, CROWDED_SPIN = 1000, CROWDED_MISSES = 3 };
+
+/* How long a thread looks for new work before it sleeps. Waking a sleeper costs 3 to 11 us; callers that run a model in a
+ * loop come back within this time, and an idle process pays it once. */
+enum { IDLE_SPIN_NS = 50000 };
+
+/* A crew is the workers of a model. The caller's thread is worker 0; the others are started by the first run, sleep between
+ * runs and end when the model is closed. Words that different threads write lie in different cache lines. */
+typedef struct crew {
+  lathe_run_function run;
+  lathe_ctx *ctx;
+  struct member *members;
+  int32_t workers, first, last;
+  int started, stop;
+  pid_t owner; /* the process whose threads they are: a child of fork has none of them */
+  uint32_t spin_ns;
+  uint32_t most_pauses;
+  uint32_t misses; /* spins in vain of this run */
+#ifndef LATHE_FUTEX
+  pthread_mutex_t lock;
+  pthread_cond_t moved;
+#endif
+  _Alignas(64) uint32_t job; /* counts runs; a change starts the workers */
+  uint32_t sleepers;         /* workers that sleep on job */
+  _Alignas(64) uint32_t pending; /* workers still in the current run; zero ends it */
+  uint32_t waiting;              /* 1 while the caller sleeps on pending */
+} crew;
+
+typedef struct member {
+  crew *crew;
+  int32_t worker;
+  uint32_t seen; /* the job before the first */
+  pthread_t thread;
+} member;
+
+/* wait_word returns when the word is not seen, when it is woken, or for no reason. */
+static void wait_word(crew *c, uint32_t *word, uint32_t seen) {
+#ifdef LATHE_FUTEX
+  (void)c;
+  syscall(SYS_futex, word, 0 | 128 /* wait, private */, seen, NULL, NULL, 0);
+#else
+  pthread_mutex_lock(&c->lock);
+  if (load(word) == seen) pthread_cond_wait(&c->moved, &c->lock);
+  pthread_mutex_unlock(&c->lock);
+#endif
+}
+
+static void wake_word(crew *c, uint32_t *word) {
+#ifdef LATHE_FUTEX
+  (void)c;
+  syscall(SYS_futex, word, 1 | 128 /* wake, private */, INT_MAX, NULL, NULL, 0);
+#else
+  (void)word;
+  pthread_mutex_lock(&c->lock);
+  pthread_cond_broadcast(&c->moved);
+  pthread_mutex_unlock(&c->lock);
+#endif
+}
+
+static void pause_cpu(void) {
+#if defined(__x86_64__) || defined(__i386__)
+  __asm__ volatile("pause" ::: "memory");
+#elif defined(__aarch64__)
+  __asm__ volatile("isb" ::: "memory");
+#elif defined(__arm__) && __ARM_ARCH >= 7
+  __asm__ volatile("yield" ::: "memory");
+#else
+  __asm__ volatile("" ::: "memory");
+#endif
+}
+
+static uint64_t now(void);
+
+/* sleep_until returns when the word is value, or with other when it is anything else: it looks for spin_ns, then sleeps. While
+ * it sleeps it counts in sleepers; who changes the word wakes when that is not zero. Both sides write before they read, so
+ * one of them sees the other. */
+static void sleep_until(crew *c, uint32_t *word, uint32_t *sleepers, uint32_t value, int other) {
+  if (c->spin_ns > 0) {
+    uint64_t start = now();
+    do {
+      for (int looks = 0; looks < 16; looks++) {
+        if ((__atomic_load_n(word, __ATOMIC_ACQUIRE) == value) != other) return;
+        pause_cpu();
+      }
+    } while (now() - start < c->spin_ns);
+  }
+  add(sleepers, 1);
+  for (uint32_t v; ((v = load(word)) == value) == other;) wait_word(c, word, v);
+  add(sleepers, (uint32_t)-1);
+}
+
+/* Where a worker waits for its CPU, because others use it, those who wait for that worker may be what keeps it waiting, and
+ * spinning makes each barrier as long as the spin. A run in which several spins were in vain is taken for that: spins are
+ * short from there on, and grow again over runs without any. */
+static void on_wait(void *user, uint32_t *addr, uint32_t seen) {
+  crew *c = user;
+  if (__atomic_add_fetch(&c->misses, 1, __ATOMIC_RELAXED) >= CROWDED_MISSES && c->most_pauses > CROWDED_SPIN)
+    __atomic_store_n(&c->ctx->spin, CROWDED_SPIN, __ATOMIC_RELAXED);
+  wait_word(c, addr, seen);
+}
+
+static void on_wake(void *user, uint32_t *addr) { wake_word(user, addr); }
+
+static void adapt_spin(crew *c) {
+  uint32_t pauses = __atomic_load_n(&c->ctx->spin, __ATOMIC_RELAXED);
+  if (c->misses == 0 && pauses < c->most_pauses)
+    __atomic_store_n(&c->ctx->spin, 2 * pauses < c->most_pauses ? 2 * pauses : c->most_pauses, __ATOMIC_RELAXED);
+  c->misses = 0;
+}
+
+static void post(crew *c) {
+  store(&c->pending, (uint32_t)c->workers - 1);
+  add(&c->job, 1);
+  if (load(&c->sleepers) != 0) wake_word(c, &c->job);
+}
+
+/* work is the life of a worker. */
+static void *work(void *arg) {
+  member *m = arg;
+  crew *c = m->crew;
+  for (uint32_t seen = m->seen;; seen++) {
+    sleep_until(c, &c->job, &c->sleepers, seen, 1);
+    if (c->stop) return NULL;
+    c->run(c->ctx, m->worker, c->workers, c->first, c->last);
+    if (add(&c->pending, (uint32_t)-1) == 0 && load(&c->waiting) != 0) wake_word(c, &c->pending);
+  }
+}
+
+static void stop_crew(crew *c, int32_t count) {
+  c->stop = 1;
+  add(&c->job, 1);
+  wake_word(c, &c->job);
+  for (int32_t i = 0; i < count; i++) pthread_join(c->members[i].thread, NULL);
+  c->stop = c->started = 0;
+}
+
+/* start_crew makes the threads. They take no signals, which are the program's. */
+static lathe_status start_crew(const char *name, crew *c) {
+  sigset_t all, before;
+  sigfillset(&all);
+  c->owner = getpid();
+  c->pending = c->waiting = c->sleepers = 0;
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  int32_t count = 0;
+  int error = 0;
+  for (; count < c->workers - 1; count++) {
+    member *m = &c->members[count];
+    m->crew = c;
+    m->worker = count + 1;
+    m->seen = c->job;
+    if ((error = pthread_create(&m->thread, NULL, work, m)) != 0) break;
+  }
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  if (error) {
+    stop_crew(c, count);
+    return fail(LATHE_ERROR_MEMORY, name, "no thread for worker %d of %d: %s", count + 1, c->workers, strerror(error));
+  }
+  c->started = 1;
+  return LATHE_OK;
+}
+
+/* run_crew calls the library on all workers and returns when the last has returned. */
+static lathe_status run_crew(const char *name, crew *c, int32_t first, int32_t last) {
+  if (!c->started || c->owner != getpid()) {
+    lathe_status status = start_crew(name, c);
+    if (status != LATHE_OK) return status;
+  }
+  adapt_spin(c);
+  c->first = first;
+  c->last = last;
+  post(c);
+  c->run(c->ctx, 0, c->workers, first, last);
+  sleep_until(c, &c->pending, &c->waiting, 0, 0);
+  return LATHE_OK;
+}
+
+#endif
+
+/* ---- Models ------------------------------------------------------------------------------------------------------ */
+
+/* A package is what models that were opened from files share. */
+struct package;
+static void retain(struct package *p);
+static void release(struct package *p);
+
+enum { IDLE, BUSY };
+
+struct lathe_model {
+  uint32_t state;
+  const lathe_library *library;
+  const char *name;        /* in messages */
+  struct package *package; /* NULL for a library that is linked in */
+  const void *params;      /* as they were given */
+  size_t params_bytes;
+  lathe_options options;
+  int32_t workers;
+  int ran;
+  int32_t unset;        /* inputs that were never set */
+  unsigned char *set;   /* by input */
+  void **own;           /* the model's own memory of inputs, then of outputs; NULL with LATHE_NO_BUFFERS */
+  void *block;          /* of the system, with this structure in it; NULL: the caller's */
+  size_t block_bytes;
+  lathe_ctx ctx;
+#ifndef LATHE_NO_THREADS
+  crew crew;
+#endif
+};
+
+/* A plan says where the parts of a model lie in its memory. */
+typedef struct plan {
+  size_t barrier, inputs, outputs, params, own, set, symbols, members, buffers, copy, scratch, workspace, total;
+  size_t stride; /* of the workers' scratch */
+  int overflow;
+} plan;
+
+static size_t place(plan *p, size_t bytes) {
+  size_t at = p->total;
+  if (bytes > SIZE_MAX / 2 - at) p->overflow = 1;
+  else p->total = (at + bytes + LATHE_ALIGNMENT - 1) / LATHE_ALIGNMENT * LATHE_ALIGNMENT;
+  return at;
+}
+
+static size_t times(plan *p, size_t a, size_t b) {
+  if (a != 0 && b > SIZE_MAX / a) p->overflow = 1;
+  return a * b;
+}
+
+/* copied is the bytes of parameters that cannot be used where they are. */
+static size_t copied(const lathe_library *l, const void *params, size_t bytes) {
+  return l->weights || l->param_count == 0 || (uintptr_t)params % LATHE_ALIGNMENT == 0 ? 0 : bytes;
+}
+
+static plan plan_model(const lathe_library *l, int32_t workers, const lathe_options *o, size_t copy) {
+  plan p = {0};
+  place(&p, sizeof(struct lathe_model));
+  p.barrier = place(&p, sizeof(lathe_barrier));
+  p.inputs = place(&p, sizeof(void *) * (size_t)l->input_count);
+  p.outputs = place(&p, sizeof(void *) * (size_t)l->output_count);
+  p.params = place(&p, sizeof(void *) * (size_t)l->param_count);
+  p.own = place(&p, sizeof(void *) * ((size_t)l->input_count + (size_t)l->output_count));
+  p.set = place(&p, (size_t)l->input_count);
+  p.symbols = place(&p, sizeof(int64_t) * (size_t)l->symbol_count);
+#ifndef LATHE_NO_THREADS
+  p.members = place(&p, sizeof(member) * (size_t)(workers - 1));
+#endif
+  p.buffers = p.total;
+  if (!(o->flags & LATHE_NO_BUFFERS)) {
+    for (int32_t i = 0; i < l->input_count; i++) place(&p, l->inputs[i].bytes);
+    for (int32_t i = 0; i < l->output_count; i++) place(&p, l->outputs[i].bytes);
+  }
+  p.copy = place(&p, copy);
+  /* Neighbouring lines are fetched in pairs, so workers keep two lines apart. */
+  size_t pair = workers > 1 ? 2 * LATHE_ALIGNMENT : LATHE_ALIGNMENT;
+  if (l->scratch > SIZE_MAX - pair) p.overflow = 1;
+  p.stride = (l->scratch + pair - 1) / pair * pair;
+  p.scratch = place(&p, times(&p, p.stride, (size_t)workers));
+  p.workspace = place(&p, l->workspace);
+  return p;
+}
+
+/* allocate returns zeroed memory; *block is what to hand to release_block. */
+static void *allocate(size_t bytes, void **block, size_t *block_bytes) {
+#if !defined(LATHE_NO_FILES)
+  void *m = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (m == MAP_FAILED) return NULL;
+  *block = m;
+  *block_bytes = bytes;
+  return m;
+#elif __STDC_HOSTED__
+  char *m = calloc(1, bytes + LATHE_ALIGNMENT);
+  if (!m) return NULL;
+  *block = m;
+  *block_bytes = bytes;
+  return m + (LATHE_ALIGNMENT - (uintptr_t)m % LATHE_ALIGNMENT);
+#else
+  (void)bytes, (void)block, (void)block_bytes;
+  return NULL;
+#endif
+}
+
+static void release_block(void *block, size_t bytes) {
+#if !defined(LATHE_NO_FILES)
+  munmap(block, bytes);
+#elif __STDC_HOSTED__
+  (void)bytes;
+  free(block);
+#else
+  (void)block, (void)bytes;
+#endif
+}
+
+static const lathe_options default_options;
+
+static lathe_status check_library(const char *name, const lathe_library *l) {
+  if (l->abi != LATHE_ABI)
+    return fail(LATHE_ERROR_VERSION, name, "made for version %d of the interface, this runtime has version %d: recompile the model", (int32_t)l->abi, LATHE_ABI);
+  if (l->size < sizeof *l)
+    return fail(LATHE_ERROR_VERSION, name, "made by an older compiler (%s) than this runtime: recompile the model", l->compiler);
+  return LATHE_OK;
+}
+
+/* bind_params fills the table of constants. */
+static lathe_status bind_params(const char *name, const lathe_library *l, const void *params, size_t bytes, void *copy, void **table) {
+  if (l->weights) {
+    for (int32_t i = 0; i < l->param_count; i++)
+      table[i] = (void *)(uintptr_t)((const char *)l->weights + l->params[i].offset); /* code reads it only */
+    return LATHE_OK;
+  }
+  if (l->param_count == 0) return LATHE_OK;
+  if (!params) return fail(LATHE_ERROR_ARGUMENT, name, "the weights are not in the library: give the content of mod.params");
+  if (copied(l, params, bytes)) {
+    memcpy(copy, params, bytes);
+    params = copy;
+  }
+  return read_params(name, l, params, bytes, table);
+}
+
+/* make_model sets up a model of a checked library. It takes over the caller's reference to the package when it succeeds. */
+static lathe_status make_model(const lathe_library *l, const char *name, struct package *package, const void *params, size_t bytes,
+                               const lathe_options *o, lathe_model **model) {
+  int32_t workers;
+  int crowded;
+  lathe_status status = count_workers(name, o->workers, l->max_workers, &workers, &crowded);
+  if (status != LATHE_OK) return status;
+  if (o->flags & ~LATHE_NO_BUFFERS) return fail(LATHE_ERROR_ARGUMENT, name, "options: unknown flags");
+  plan p = plan_model(l, workers, o, copied(l, params, bytes));
+  void *block = NULL;
+  size_t block_bytes = 0;
+  char *base = o->memory;
+  if (base && (uintptr_t)base % LATHE_ALIGNMENT)
+    return fail(LATHE_ERROR_ARGUMENT, name, "options: the memory is not aligned to %d bytes", LATHE_ALIGNMENT);
+  if (base && !p.overflow && o->memory_bytes < p.total)
+    return fail(LATHE_ERROR_ARGUMENT, name, "options: the memory has %z bytes, the model needs %z", o->memory_bytes, p.total);
+  if (base && !p.overflow) memset(base, 0, p.total);
+  if (!base && !p.overflow) base = allocate(p.total, &block, &block_bytes);
+  if (!base || p.overflow)
+    return fail(LATHE_ERROR_MEMORY, name, "no memory for the model: %z bytes for tensors, work space and scratch", p.total);
+
+  lathe_model *m = (lathe_model *)(void *)base;
+  m->library = l;
+  m->name = name;
+  m->params = params;
+  m->params_bytes = bytes;
+  m->options = *o;
+  m->workers = workers;
+  m->unset = l->input_count;
+  m->block = block;
+  m->block_bytes = block_bytes;
+  m->set = (unsigned char *)base + p.set;
+  m->own = (void **)(void *)(base + p.own);
+  m->ctx = (lathe_ctx){
+      .abi = LATHE_ABI,
+      .size = sizeof(lathe_ctx),
+      .inputs = (void **)(void *)(base + p.inputs),
+      .outputs = (void **)(void *)(base + p.outputs),
+      .params = (void **)(void *)(base + p.params),
+      .workspace = base + p.workspace,
+      .scratch = base + p.scratch,
+      .scratch_stride = p.stride,
+      .barrier = (lathe_barrier *)(void *)(base + p.barrier),
+      .symbols = (int64_t *)(void *)(base + p.symbols),
+  };
+  if (!(o->flags & LATHE_NO_BUFFERS)) {
+    plan at = {.total = p.buffers};
+    for (int32_t i = 0; i < l->input_count; i++) m->own[i] = base + place(&at, l->inputs[i].bytes);
+    for (int32_t i = 0; i < l->output_count; i++) m->own[l->input_count + i] = base + place(&at, l->outputs[i].bytes);
+  }
+  for (int32_t i = 0; i < l->input_count; i++) m->ctx.inputs[i] = m->own[i];
+  for (int32_t i = 0; i < l->output_count; i++) m->ctx.outputs[i] = m->own[l->input_count + i];
+  status = bind_params(name, l, params, bytes, base + p.copy, m->ctx.params);
+#ifndef LATHE_NO_THREADS
+  m->crew = (crew){.run = l->run, .ctx = &m->ctx, .workers = workers, .members = (member *)(void *)(base + p.members)};
+  m->crew.spin_ns = crowded ? 0 : IDLE_SPIN_NS;
+  m->crew.most_pauses = crowded ? 0 : BARRIER_SPIN;
+  m->ctx.spin = m->crew.most_pauses;
+  m->ctx.wait = on_wait;
+  m->ctx.wake = on_wake;
+  m->ctx.user = &m->crew;
+#ifndef LATHE_FUTEX
+  pthread_mutex_init(&m->crew.lock, NULL);
+  pthread_cond_init(&m->crew.moved, NULL);
+#endif
+#else
+  (void)crowded;
+#endif
+  if (status != LATHE_OK) {
+    if (block) release_block(block, block_bytes);
+    return status;
+  }
+  m->package = package;
+  *model = m;
+  return LATHE_OK;
+}
+
+lathe_status lathe_open_library(const lathe_library *library, const void *params, size_t params_bytes,
+                                const lathe_options *options, lathe_model **model) {
+  if (!model) return fail(LATHE_ERROR_ARGUMENT, NULL, "lathe_open_library: no place for the model");
+  *model = NULL;
+  if (!library) return fail(LATHE_ERROR_ARGUMENT, NULL, "lathe_open_library: no library");
+  const char *name = library->abi == LATHE_ABI ? library->module : NULL;
+  lathe_status status = check_library(name, library);
+  if (status == LATHE_OK) status = check_cpu(name, library);
+  if (status != LATHE_OK) return status;
+  return make_model(library, name, NULL, params, params_bytes, options ? options : &default_options, model);
+}
+
+size_t lathe_memory_needed(const lathe_library *library, const void *params, size_t params_bytes, const lathe_options *options) {
+  if (!library) {
+    fail(LATHE_ERROR_ARGUMENT, NULL, "lathe_memory_needed: no library");
+    return 0;
+  }
+  int32_t workers;
+  int crowded;
+  if (!options) options = &default_options;
+  if (check_library(NULL, library) != LATHE_OK) return 0;
+  if (count_workers(library->module, options->workers, library->max_workers, &workers, &crowded) != LATHE_OK) return 0;
+  plan p = plan_model(library, workers, options, copied(library, params, params_bytes));
+  if (p.overflow) fail(LATHE_ERROR_MEMORY, library->module, "needs more memory than this machine can have");
+  return p.overflow ? 0 : p.total;
+}
+
+/* enter claims the model for one call; leave gives it back. */
+static lathe_status enter(lathe_model *m) {
+  if (!m) return fail(LATHE_ERROR_ARGUMENT, NULL, "no model: it is NULL");
+  if (exchange_if(&m->state, IDLE, BUSY)) return LATHE_OK;
+  return fail(LATHE_ERROR_BUSY, m->name, "the model is in use by another thread; lathe_clone makes one for each");
+}
+
+static lathe_status leave(lathe_model *m, lathe_status status) {
+  store(&m->state, IDLE);
+  return status;
+}
+
+lathe_status lathe_clone(lathe_model *model, lathe_model **clone) {
+  if (!clone) return fail(LATHE_ERROR_ARGUMENT, NULL, "lathe_clone: no place for the model");
+  *clone = NULL;
+  lathe_status status = enter(model);
+  if (status != LATHE_OK) return status;
+  lathe_options o = model->options;
+  o.memory = NULL;
+  status = make_model(model->library, model->name, model->package, model->params, model->params_bytes, &o, clone);
+  if (status == LATHE_OK) retain(model->package);
+  return leave(model, status);
+}
+
+lathe_status lathe_close(lathe_model *model) {
+  if (!model) return LATHE_OK;
+  lathe_status status = enter(model);
+  if (status != LATHE_OK) return status;
+#ifndef LATHE_NO_THREADS
+  crew *c = &model->crew;
+  if (c->started && c->owner == getpid()) stop_crew(c, c->workers - 1);
+#ifndef LATHE_FUTEX
+  pthread_cond_destroy(&c->moved);
+  pthread_mutex_destroy(&c->lock);
+#endif
+#endif
+  struct package *package = model->package;
+  if (model->block) release_block(model->block, model->block_bytes); /* with the model in it */
+  release(package);
+  return LATHE_OK;
+}
+
+const lathe_library *lathe_model_library(const lathe_model *model) { return model ? model->library : NULL; }
+
+int32_t lathe_workers(const lathe_model *model) { return model ? model->workers : 0; }
+
+int32_t lathe_input_count(const lathe_model *model) { return model ? model->library->input_count : 0; }
+
+int32_t lathe_output_count(const lathe_model *model) { return model ? model->library->output_count : 0; }
+
+/* ports are a model's inputs or its outputs. */
+typedef struct ports {
+  const char *what;
+  const lathe_tensor_info *info;
+  int32_t count;
+} ports;
+
+static ports inputs_of(const lathe_model *m) { return (ports){"input", m->library->inputs, m->library->input_count}; }
+
+static ports outputs_of(const lathe_model *m) { return (ports){"output", m->library->outputs, m->library->output_count}; }
+
+static lathe_status check_index(const char *name, ports p, int32_t index) {
+  if (index >= 0 && index < p.count) return LATHE_OK;
+  return fail(LATHE_ERROR_ARGUMENT, name, "%s %d: the model has %d %ss", p.what, index, p.count, p.what);
+}
+
+static const lathe_tensor_info *info_of(const lathe_model *m, ports p, int32_t index) {
+  return check_index(m->name, p, index) == LATHE_OK ? &p.info[index] : NULL;
+}
+
+const lathe_tensor_info *lathe_input_info(const lathe_model *model, int32_t index) {
+  return model ? info_of(model, inputs_of(model), index) : NULL;
+}
+
+const lathe_tensor_info *lathe_output_info(const lathe_model *model, int32_t index) {
+  return model ? info_of(model, outputs_of(model), index) : NULL;
+}
+
+static int32_t index_of(const lathe_model *m, ports p, const char *name) {
+  for (int32_t i = 0; name && i < p.count; i++)
+    if (equal(p.info[i].name, name)) return i;
+  char list[256];
+  text t = {list, list + sizeof list - 1};
+  for (int32_t i = 0; i < p.count; i++) {
+    if (i > 0) put_string(&t, ", ");
+    put_name(&t, p.info[i].name, length(p.info[i].name));
+  }
+  *t.at = 0;
+  fail(LATHE_ERROR_ARGUMENT, m->name, "unknown %s %q: the model has %s", p.what, name ? name : "", list);
+  return -1;
+}
+
+int32_t lathe_input_index(const lathe_model *model, const char *name) { return model ? index_of(model, inputs_of(model), name) : -1; }
+
+int32_t lathe_output_index(const lathe_model *model, const char *name) { return model ? index_of(model, outputs_of(model), name) : -1; }
+
+/* check_tensor checks memory that a run is to read or to write. */
+static lathe_status check_tensor(const lathe_model *m, ports p, int32_t index, const void *data, size_t bytes, int aligned) {
+  lathe_status status = check_index(m->name, p, index);
+  if (status != LATHE_OK) return status;
+  const lathe_tensor_info *i = &p.info[index];
+  if (bytes != i->bytes) return fail(LATHE_ERROR_ARGUMENT, m->name, "%s %q: %z bytes given, %z wanted (%t)", p.what, i->name, bytes, i->bytes, i);
+  if (!data && bytes > 0) return fail(LATHE_ERROR_ARGUMENT, m->name, "%s %q: no data", p.what, i->name);
+  size_t element = lathe_dtype_size(i->dtype);
+  if (aligned && element > 1 && (uintptr_t)data % element)
+    return fail(LATHE_ERROR_ARGUMENT, m->name, "%s %q: the data is not aligned to its elements of %z bytes", p.what, i->name, element);
+  return LATHE_OK;
+}
+
+static void mark_set(lathe_model *m, int32_t index) {
+  if (!m->set[index]) m->unset--;
+  m->set[index] = 1;
+}
+
+static lathe_status set_input(lathe_model *m, int32_t index, const void *data, size_t bytes) {
+  lathe_status status = check_tensor(m, inputs_of(m), index, data, bytes, 1);
+  if (status != LATHE_OK) return status;
+  m->ctx.inputs[index] = (void *)(uintptr_t)data; /* code reads it only */
+  mark_set(m, index);
+  return LATHE_OK;
+}
+
+lathe_status lathe_set_input(lathe_model *model, int32_t index, const void *data, size_t bytes) {
+  lathe_status status = enter(model);
+  return status != LATHE_OK ? status : leave(model, set_input(model, index, data, bytes));
+}
+
+lathe_status lathe_set_input_by_name(lathe_model *model, const char *name, const void *data, size_t bytes) {
+  lathe_status status = enter(model);
+  if (status != LATHE_OK) return status;
+  int32_t index = lathe_input_index(model, name);
+  return leave(model, index < 0 ? LATHE_ERROR_ARGUMENT : set_input(model, index, data, bytes));
+}
+
+lathe_status lathe_set_input_tensor(lathe_model *model, int32_t index, const void *data, int32_t dtype, const int64_t *shape, int32_t rank) {
+  lathe_status status = enter(model);
+  if (status != LATHE_OK) return status;
+  status = check_index(model->name, inputs_of(model), index);
+  if (status != LATHE_OK) return leave(model, status);
+  const lathe_tensor_info *want = &model->library->inputs[index];
+  int same = dtype == want->dtype && rank == want->rank && (shape || rank == 0);
+  for (int32_t i = 0; same && i < rank; i++) same = shape[i] == want->shape[i];
+  if (!same) {
+    lathe_tensor_info got = {.shape = shape, .rank = shape && rank > 0 && rank <= 64 ? rank : 0, .dtype = dtype};
+    return leave(model, fail(LATHE_ERROR_ARGUMENT, model->name, "input %q: %t given, %t wanted", want->name, &got, want));
+  }
+  return leave(model, set_input(model, index, data, want->bytes));
+}
+
+/* own_input returns the model's own memory of an input and lets runs read it. */
+static lathe_status own_input(lathe_model *m, int32_t index, void **data) {
+  lathe_status status = check_index(m->name, inputs_of(m), index);
+  if (status != LATHE_OK) return status;
+  if (!m->own[index])
+    return fail(LATHE_ERROR_ARGUMENT, m->name, "input %q: the model was opened with LATHE_NO_BUFFERS", m->library->inputs[index].name);
+  *data = m->ctx.inputs[index] = m->own[index];
+  mark_set(m, index);
+  return LATHE_OK;
+}
+
+lathe_status lathe_copy_input(lathe_model *model, int32_t index, const void *data, size_t bytes) {
+  lathe_status status = enter(model);
+  if (status != LATHE_OK) return status;
+  void *own = NULL;
+  status = check_tensor(model, inputs_of(model), index, data, bytes, 0);
+  if (status == LATHE_OK) status = own_input(model, index, &own);
+  if (status == LATHE_OK && bytes > 0) memcpy(own, data, bytes);
+  return leave(model, status);
+}
+
+void *lathe_input_data(lathe_model *model, int32_t index) {
+  void *own = NULL;
+  if (enter(model) == LATHE_OK) leave(model, own_input(model, index, &own));
+  return own;
+}
+
+lathe_status lathe_bind_output(lathe_model *model, int32_t index, void *data, size_t bytes) {
+  lathe_status status = enter(model);
+  if (status != LATHE_OK) return status;
+  status = check_index(model->name, outputs_of(model), index);
+  if (status != LATHE_OK) return leave(model, status);
+  if (!data) data = model->own[model->library->input_count + index];
+  else status = check_tensor(model, outputs_of(model), index, data, bytes, 1);
+  if (status != LATHE_OK) return leave(model, status);
+  if (!data)
+    return leave(model, fail(LATHE_ERROR_ARGUMENT, model->name, "output %q: the model was opened with LATHE_NO_BUFFERS",
+                             model->library->outputs[index].name));
+  model->ctx.outputs[index] = data;
+  return leave(model, LATHE_OK);
+}
+
+/* check_ran checks that there is an output to look at. */
+static lathe_status check_ran(const lathe_model *m, int32_t index) {
+  lathe_status status = check_index(m->name, outputs_of(m), index);
+  if (status != LATHE_OK || m->ran) return status;
+  return fail(LATHE_ERROR_STATE, m->name, "output %q: the model has not run yet", m->library->outputs[index].name);
+}
+
+const void *lathe_output_data(lathe_model *model, int32_t index) {
+  const void *data = NULL;
+  if (enter(model) != LATHE_OK) return NULL;
+  if (check_ran(model, index) == LATHE_OK) data = model->ctx.outputs[index];
+  leave(model, LATHE_OK);
+  return data;
+}
+
+/* actual_extent is the extent of an output's axis after a run. */
+static lathe_status actual_extent(const lathe_model *m, const lathe_tensor_info *i, int32_t axis, int64_t *extent) {
+  *extent = i->shape[axis];
+  if (!i->symbols || i->symbols[axis] < 0) return LATHE_OK;
+  int64_t n = m->ctx.symbols[i->symbols[axis]];
+  if (n < 0 || n > *extent)
+    return fail(LATHE_ERROR_RUN, m->name, "output %q: axis %d has the extent %l, outside 0 to %l", i->name, axis, n, *extent);
+  *extent = n;
+  return LATHE_OK;
+}
+
+lathe_status lathe_output_shape(lathe_model *model, int32_t index, int64_t *shape) {
+  lathe_status status = enter(model);
+  if (status != LATHE_OK) return status;
+  status = check_ran(model, index);
+  if (status != LATHE_OK) return leave(model, status);
+  const lathe_tensor_info *i = &model->library->outputs[index];
+  if (!shape && i->rank > 0) return leave(model, fail(LATHE_ERROR_ARGUMENT, model->name, "output %q: no place for the shape", i->name));
+  for (int32_t k = 0; k < i->rank && status == LATHE_OK; k++) status = actual_extent(model, i, k, &shape[k]);
+  return leave(model, status);
+}
+
+lathe_status lathe_output_bytes(lathe_model *model, int32_t index, size_t *bytes) {
+  lathe_status status = enter(model);
+  if (status != LATHE_OK) return status;
+  status = check_ran(model, index);
+  if (status != LATHE_OK) return leave(model, status);
+  const lathe_tensor_info *i = &model->library->outputs[index];
+  if (!bytes) return leave(model, fail(LATHE_ERROR_ARGUMENT, model->name, "output %q: no place for the size", i->name));
+  *bytes = lathe_dtype_size(i->dtype);
+  for (int32_t k = 0; k < i->rank && status == LATHE_OK; k++) {
+    int64_t extent = 0;
+    status = actual_extent(model, i, k, &extent);
+    *bytes *= (size_t)extent;
+  }
+  return leave(model, status);
+}
+
+/* ---- Runs -------------------------------------------------------------------------------------------------------- */
+
+/* check_ready checks that a run finds all its memory. */
+static lathe_status check_ready(const lathe_model *m) {
+  for (int32_t i = 0; m->unset > 0 && i < m->library->input_count; i++)
+    if (!m->set[i]) return fail(LATHE_ERROR_STATE, m->name, "input %q was never set", m->library->inputs[i].name);
+  for (int32_t i = 0; m->options.flags & LATHE_NO_BUFFERS && i < m->library->output_count; i++)
+    if (!m->ctx.outputs[i])
+      return fail(LATHE_ERROR_STATE, m->name, "output %q has no memory: call lathe_bind_output", m->library->outputs[i].name);
+  return LATHE_OK;
+}
+
+static lathe_status run_steps(lathe_model *m, int32_t first, int32_t last) {
+  m->ctx.status = 0;
+#ifndef LATHE_NO_THREADS
+  if (m->workers > 1) {
+    lathe_status status = run_crew(m->name, &m->crew, first, last);
+    if (status != LATHE_OK) return status;
+  } else
+#endif
+    m->library->run(&m->ctx, 0, 1, first, last);
+  m->ran = 1;
+  if (m->ctx.status == 0) return LATHE_OK;
+  return fail(LATHE_ERROR_RUN, m->name, "the model reports status %d: an index or a size that depends on the input's values is out of range",
+              m->ctx.status);
+}
+
+lathe_status lathe_run(lathe_model *model) { return lathe_run_steps(model, 0, model ? model->library->step_count : 0); }
+
+lathe_status lathe_run_steps(lathe_model *model, int32_t first, int32_t last) {
+  lathe_status status = enter(model);
+  if (status != LATHE_OK) return status;
+  if (first < 0 || last < first || last > model->library->step_count)
+    status = fail(LATHE_ERROR_ARGUMENT, model->name, "steps %d to %d of a model with %d", first, last, model->library->step_count);
+  if (status == LATHE_OK) status = check_ready(model);
+  if (status == LATHE_OK) status = run_steps(model, first, last);
+  return leave(model, status);
+}
+
+#if __STDC_HOSTED__
+
+static uint64_t now(void) {
+  struct timespec t;
+#ifdef CLOCK_MONOTONIC
+  clock_gettime(CLOCK_MONOTONIC, &t);
+#else
+  timespec_get(&t, TIME_UTC);
+#endif
+  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+#endif
+
+lathe_status lathe_profile(lathe_model *model, uint64_t *nanoseconds) {
+  lathe_status status = enter(model);
+  if (status != LATHE_OK) return status;
+#if __STDC_HOSTED__
+  if (!nanoseconds) status = fail(LATHE_ERROR_ARGUMENT, model->name, "lathe_profile: no place for the times");
+  if (status == LATHE_OK) status = check_ready(model);
+  for (int32_t i = 0; i < model->library->step_count && status == LATHE_OK; i++) {
+    uint64_t start = now();
+    status = run_steps(model, i, i + 1);
+    nanoseconds[i] = now() - start;
+  }
+  return leave(model, status);
+#else
+  (void)nanoseconds;
+  return leave(model, fail(LATHE_ERROR_STATE, model->name, "lathe_profile: this build of the runtime has no clock"));
+#endif
+}
+
+/* ---- Opening packages -------------------------------------------------------------------------------------------- */
+
+#ifdef LATHE_NO_FILES
+
+static void retain(struct package *p) { (void)p; }
+static void release(struct package *p) { (void)p; }
+
+lathe_status lathe_open(const char *path, const lathe_options *options, lathe_model **model) {
+  (void)options;
+  if (model) *model = NULL;
+  return fail(LATHE_ERROR_FILE, path, "this build of the runtime opens no files: use lathe_open_library");
+}
+
+#else
+
+typedef struct mapping {
+  const unsigned char *at;
+  size_t bytes;
+} mapping;
+
+typedef struct package {
+  uint32_t users;
+  const lathe_library *library;
+  void *handle; /* of the dynamic linker */
+  int fd;       /* of the library; -1 */
+  mapping file; /* the tar or the file of parameters, which holds */
+  mapping params;
+  char name[];
+} package;
+
+static void retain(package *p) {
+  if (p) add(&p->users, 1);
+}
+
+static void release(package *p) {
+  if (!p || add(&p->users, (uint32_t)-1) > 0) return;
+  if (p->handle) dlclose(p->handle);
+  if (p->fd >= 0) close(p->fd);
+  if (p->file.at) munmap((void *)(uintptr_t)p->file.at, p->file.bytes);
+  free(p);
+}
+
+/* map_file maps a plain file. With fd the open file stays open. */
+static lathe_status map_file(const char *name, const char *path, mapping *m, int *fd) {
+  int f = open(path, O_RDONLY | O_CLOEXEC);
+  struct stat st;
+  if (f < 0 || fstat(f, &st) != 0) {
+    int error = errno;
+    if (f >= 0) close(f);
+    return fail(LATHE_ERROR_FILE, name, "%s: %s", path, strerror(error));
+  }
+  void *at = NULL;
+  lathe_status status = LATHE_OK;
+  if (!S_ISREG(st.st_mode)) status = fail(LATHE_ERROR_FILE, name, "%s is not a plain file", path);
+  else if ((uint64_t)st.st_size > SIZE_MAX / 2) status = fail(LATHE_ERROR_MEMORY, name, "%s is larger than this machine's memory can be", path);
+  else if (st.st_size > 0 && (at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, f, 0)) == MAP_FAILED)
+    status = fail(LATHE_ERROR_FILE, name, "%s cannot be mapped: %s", path, strerror(errno));
+  if (fd && status == LATHE_OK) *fd = f;
+  else close(f);
+  if (status == LATHE_OK) *m = (mapping){at, (size_t)st.st_size};
+  return status;
+}
+
+static void unmap(mapping *m) {
+  if (m->at) munmap((void *)(uintptr_t)m->at, m->bytes);
+  *m = (mapping){0};
+}
+
+/* within tells whether [off, off + n) lies in [0, size). */
+static int within(uint64_t off, uint64_t n, uint64_t size) { return off <= size && n <= size - off; }
+
+/* check_elf checks that a library is for this machine and complete; a dynamic linker may crash on one that is not. The check
+ * is against truncation and wrong files, not against malice: a library is code that its user trusts. */
+static lathe_status check_elf(const char *name, mapping m) {
+  static const struct {
+    unsigned code;
+    const char *machine;
+  } machines[] = {{62, "x86_64"}, {183, "aarch64"}, {243, "riscv64"}, {40, "arm"}, {3, "i386"}, {258, "loongarch64"}, {21, "powerpc64le"}};
+  const unsigned char *b = m.at;
+  if (m.bytes < 52 || memcmp(b, "\177ELF", 4) != 0) return fail(LATHE_ERROR_PACKAGE, name, "the library is truncated or not an ELF file");
+  const char *machine = "another machine";
+  for (int i = 0; i < COUNT(machines); i++)
+    if (machines[i].code == little(b + 18, 2)) machine = machines[i].machine;
+  int wide = b[4] == 2;
+  if (!equal(machine, MACHINE) || (b[4] != 1 && b[4] != 2) || wide != (sizeof(void *) == 8) || b[5] != 1)
+    return fail(LATHE_ERROR_TARGET, name, "compiled for %s, this program runs on %s; recompile with --target for this machine", machine, MACHINE);
+  size_t header = wide ? 56 : 32;
+  uint64_t table = wide ? little(b + 32, 8) : little(b + 28, 4), count = little(b + (wide ? 56 : 44), 2);
+  if (little(b + 16, 2) != 3) return fail(LATHE_ERROR_PACKAGE, name, "the library is an ELF file, but not a shared library");
+  if (m.bytes < (wide ? 64u : 52u) || little(b + (wide ? 54 : 42), 2) != header || !within(table, header * count, m.bytes))
+    return fail(LATHE_ERROR_PACKAGE, name, "the library is truncated or damaged");
+  for (uint64_t i = 0; i < count; i++) {
+    const unsigned char *h = b + table + i * header;
+    uint64_t off = wide ? little(h + 8, 8) : little(h + 4, 4), bytes = wide ? little(h + 32, 8) : little(h + 16, 4);
+    if (little(h, 4) == 1 && !within(off, bytes, m.bytes))
+      return fail(LATHE_ERROR_PACKAGE, name, "the library is truncated: a segment ends beyond the file; copy it again");
+  }
+  static const char symbol[] = "\0lathe_library";
+  for (size_t i = 0; i + sizeof symbol <= m.bytes; i++) {
+    const unsigned char *zero = memchr(b + i, 0, m.bytes - sizeof symbol + 1 - i);
+    if (!zero) break;
+    i = (size_t)(zero - b);
+    if (memcmp(zero, symbol, sizeof symbol) == 0) return LATHE_OK;
+  }
+  return fail(LATHE_ERROR_PACKAGE, name, "the library is not one of lathe compile (no lathe_library inside): recompile the model");
+}
+
+static int write_all(int fd, const unsigned char *at, size_t bytes) {
+  while (bytes > 0) {
+    ssize_t n = write(fd, at, bytes);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return 0;
+    at += n;
+    bytes -= (size_t)n;
+  }
+  return 1;
+}
+
+/* load_temporary is for systems without memory files or /proc. The file has no name any more once it is loaded. */
+static void load_temporary(package *p, mapping m) {
+  char path[512];
+  const char *folder = getenv("TMPDIR");
+  int n = snprintf(path, sizeof path, "%s/lathe-XXXXXX", folder && *folder ? folder : "/tmp");
+  int fd = n > 0 && (size_t)n < sizeof path ? mkstemp(path) : -1;
+  if (fd < 0) return;
+  if (write_all(fd, m.at, m.bytes)) p->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  close(fd);
+  unlink(path);
+}
+
+/* load_code hands a checked library to the dynamic linker, by the number of an open file: of its own file, or of one in
+ * memory for a part of a tar. The linker takes a path it knows for the library it knows: the file stays open as long as
+ * the code is loaded, so that no other gets the same number. No code runs yet. */
+static lathe_status load_code(package *p, mapping m) {
+  int ready = p->fd >= 0;
+#ifdef SYS_memfd_create
+  if (!ready) {
+    p->fd = (int)syscall(SYS_memfd_create, "lathe-library", 1u /* close on exec */);
+    ready = p->fd >= 0 && write_all(p->fd, m.at, m.bytes);
+  }
+#endif
+  if (ready) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", p->fd);
+    p->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  }
+  if (!p->handle) load_temporary(p, m);
+  if (!p->handle) {
+    const char *cause = dlerror();
+    return fail(LATHE_ERROR_FILE, p->name, "the library cannot be loaded: %s", cause ? cause : "no folder for temporary files");
+  }
+  p->library = dlsym(p->handle, "lathe_library");
+  if (!p->library) return fail(LATHE_ERROR_PACKAGE, p->name, "the library is not one of lathe compile (no lathe_library inside): recompile the model");
+  lathe_status status = check_library(p->name, p->library);
+  return status == LATHE_OK ? check_cpu(p->name, p->library) : status;
+}
+
+/* needs_params tells whether a loaded library's weights are elsewhere. */
+static int needs_params(const lathe_library *l) { return !l->weights && l->param_count > 0; }
+
+enum { BLOCK = 512, MOST_MEMBERS = 64 };
+
+/* tar_number reads a number of a tar header: octal digits, or eight big-endian bytes after one with the highest bit. */
+static uint64_t tar_number(const unsigned char *field, int n) {
+  uint64_t v = 0;
+  if (field[0] & 0x80) {
+    if (field[0] != 0x80) return UINT64_MAX;
+    for (int i = 1; i < n; i++) {
+      if (v >> 55) return UINT64_MAX;
+      v = v << 8 | field[i];
+    }
+    return v;
+  }
+  int i = 0;
+  while (i < n && field[i] == ' ') i++;
+  for (; i < n && field[i] >= '0' && field[i] <= '7'; i++) v = v * 8 + (uint64_t)(field[i] - '0');
+  return i < n && field[i] && field[i] != ' ' ? UINT64_MAX : v;
+}
+
+/* tar_checksum is the sum of a header's bytes with blanks for the sum itself. */
+static uint64_t tar_checksum(const unsigned char *h) {
+  uint64_t sum = 0;
+  for (int i = 0; i < BLOCK; i++) sum += i >= 148 && i < 156 ? ' ' : h[i];
+  return sum;
+}
+
+/* tar_member is a part of a package in a tar. */
+typedef struct tar_member {
+  const char *name;
+  mapping content; /* at is NULL when the tar has none */
+} tar_member;
+
+/* read_tar finds members. They lie in the mapped file. */
+static lathe_status read_tar(const char *name, mapping m, tar_member *wanted, int count) {
+  size_t at = 0;
+  int ended = 0; /* blocks of zeros end a tar */
+  for (int members = 0; m.bytes - at >= BLOCK && !ended; members++) {
+    const unsigned char *h = m.at + at;
+    if ((ended = !h[0])) break;
+    if (members == MOST_MEMBERS) return fail(LATHE_ERROR_PACKAGE, name, "a tar with more than %d members is not a package", MOST_MEMBERS);
+    if (memcmp(h + 257, "ustar", 5) != 0 || tar_number(h + 148, 8) != tar_checksum(h))
+      return fail(LATHE_ERROR_PACKAGE, name, "damaged tar archive: a header is wrong");
+    uint64_t size = tar_number(h + 124, 12);
+    at += BLOCK;
+    char type = (char)h[156];
+    const char *part = (const char *)h;
+    size_t n = strnlen(part, 100);
+    int prefixed = memcmp(h + 257, "ustar\0", 6) == 0 && h[345];
+    if (n >= 2 && part[0] == '.' && part[1] == '/') part += 2, n -= 2; /* of a folder that was packed again */
+    tar_member *found = NULL;
+    for (int i = 0; i < count && !prefixed; i++)
+      if (length(wanted[i].name) == n && memcmp(wanted[i].name, part, n) == 0) found = &wanted[i];
+    if (type == '5' || type == '1' || type == '2') size = 0; /* folders and links have no content */
+    if (size > m.bytes - at)
+      return fail(LATHE_ERROR_PACKAGE, name, "truncated tar archive: %n should have %l bytes, %z are there; copy it again",
+                  part, n, (int64_t)size, m.bytes - at);
+    if (found && type != '0' && type != 0) return fail(LATHE_ERROR_PACKAGE, name, "the tar holds %s, but not as a plain file", found->name);
+    if (found && found->content.at) return fail(LATHE_ERROR_PACKAGE, name, "the tar holds %s twice", found->name);
+    if (found) found->content = (mapping){m.at + at, (size_t)size};
+    size_t rest = m.bytes - at; /* the padding of the last part may be missing */
+    size_t step = ((size_t)size + BLOCK - 1) / BLOCK * BLOCK;
+    at += step < rest ? step : rest;
+  }
+  for (int i = 0; i < count && !ended; i++)
+    if (!wanted[i].content.at)
+      return fail(LATHE_ERROR_PACKAGE, name, "truncated tar archive: %s is not in its %z bytes; copy it again", wanted[i].name, m.bytes);
+  return LATHE_OK;
+}
+
+/* open_tar maps a tar and loads its library. */
+static lathe_status open_tar(package *p) {
+  tar_member members[] = {{"mod.so", {0}}, {"mod.params", {0}}, {"lathe.json", {0}}};
+  lathe_status status = read_tar(p->name, p->file, members, COUNT(members));
+  if (status != LATHE_OK) return status;
+  if (!members[2].content.at)
+    return fail(LATHE_ERROR_PACKAGE, p->name, "no lathe.json inside: this is no package of lathe compile; one of Apache TVM needs TVM's runtime");
+  if (!members[0].content.at) return fail(LATHE_ERROR_PACKAGE, p->name, "mod.so is missing in the tar");
+  status = check_elf(p->name, members[0].content);
+  if (status == LATHE_OK) status = load_code(p, members[0].content);
+  if (status != LATHE_OK) return status;
+  p->params = members[1].content;
+  if (needs_params(p->library) && !p->params.at) return fail(LATHE_ERROR_PACKAGE, p->name, "mod.params is missing in the tar");
+  return LATHE_OK;
+}
+
+/* A path is built in a buffer of this size; longer ones the system does not take either. */
+enum { PATH_BYTES = 4096 + 32 };
+
+static int exists(const char *path) {
+  struct stat st;
+  return stat(path, &st) == 0;
+}
+
+/* open_library loads a library from its own file and maps the parameters beside it, stem.params, where it needs them. */
+static lathe_status open_library(package *p, const char *path, const char *params) {
+  mapping m;
+  lathe_status status = map_file(p->name, path, &m, &p->fd);
+  if (status != LATHE_OK) return status;
+  status = check_elf(p->name, m);
+  if (status == LATHE_OK) status = load_code(p, m);
+  unmap(&m);
+  if (status != LATHE_OK || !needs_params(p->library)) return status;
+  if (!exists(params)) return fail(LATHE_ERROR_FILE, p->name, "%s is missing: it holds the weights", params);
+  status = map_file(p->name, params, &p->file, NULL);
+  p->params = p->file;
+  return status;
+}
+
+/* open_stem opens STEM.so, where stem is the first n bytes of path. */
+static lathe_status open_stem(package *p, const char *path, size_t n) {
+  char library[PATH_BYTES], params[PATH_BYTES];
+  snprintf(library, sizeof library, "%.*s.so", (int)n, path);
+  snprintf(params, sizeof params, "%.*s.params", (int)n, path);
+  return open_library(p, library, params);
+}
+
+/* stem_of removes a suffix; 0 when path ends in another way. */
+static size_t stem_of(const char *path, const char *suffix) {
+  size_t n = length(path), k = length(suffix);
+  return n > k && equal(path + n - k, suffix) ? n - k : 0;
+}
+
+/* identify says what a file is that is no package. */
+static const char *identify(const char *path, mapping m) {
+  static const struct {
+    const char *prefix, *what;
+  } kinds[] = {
+      {"version https://git-lfs", "is a Git LFS pointer, not the file itself: run git lfs pull"},
+      {"\x1f\x8b", "is compressed with gzip; packages are read in place: decompress it with gunzip first"},
+      {"\x28\xb5\x2f\xfd", "is compressed with zstd; packages are read in place: decompress it first"},
+      {"\xfd" "7zXZ", "is compressed with xz; packages are read in place: decompress it first"},
+      {"BZh", "is compressed with bzip2; packages are read in place: decompress it first"},
+      {"PK\x03\x04", "is a zip archive, not a package"},
+      {"<!DOCTYPE", "is an HTML page, probably saved instead of a download"},
+      {"<html", "is an HTML page, probably saved instead of a download"},
+  };
+  static const char *const models[] = {".onnx", ".tflite", ".pb", ".h5", ".keras", ".pth", ".pt", ".pdmodel", ".relay"};
+  if (m.bytes == 0) return "is empty";
+  for (int i = 0; i < COUNT(kinds); i++)
+    if (is_prefix(kinds[i].prefix, m.at, m.bytes)) return kinds[i].what;
+  for (int i = 0; i < COUNT(models); i++)
+    if (stem_of(path, models[i])) return "is a model, not a package: compile it first with lathe compile";
+  return "is not a package: neither a tar archive nor a shared library";
+}
+
+/* open_package finds out what the path is and opens it. */
+static lathe_status open_package(package *p) {
+  static const char *const beside[] = {".lathe.json", ".json", ".params"};
+  const char *path = p->name;
+  char other[PATH_BYTES], params[PATH_BYTES];
+  struct stat st;
+  if (length(path) > PATH_BYTES - 32) return fail(LATHE_ERROR_FILE, NULL, "the path has %z bytes: it is too long", length(path));
+  if (stat(path, &st) != 0) {
+    int error = errno;
+    snprintf(other, sizeof other, "%s.so", path);
+    if (error == ENOENT && exists(other)) return open_stem(p, path, length(path));
+    return fail(LATHE_ERROR_FILE, path, "%s", error == ENOENT ? "no such file" : strerror(error));
+  }
+  if (S_ISDIR(st.st_mode)) {
+    snprintf(other, sizeof other, "%s/mod.so", path);
+    snprintf(params, sizeof params, "%s/mod.params", path);
+    if (!exists(other)) return fail(LATHE_ERROR_FILE, path, "the folder has no mod.so: it is not an unpacked package");
+    return open_library(p, other, params);
+  }
+  for (int i = 0; i < COUNT(beside); i++) {
+    size_t n = stem_of(path, beside[i]);
+    snprintf(other, sizeof other, "%.*s.so", (int)n, path);
+    if (n > 0 && exists(other)) return open_stem(p, path, n);
+  }
+  lathe_status status = map_file(NULL, path, &p->file, NULL);
+  if (status != LATHE_OK) return status;
+  if (p->file.bytes >= BLOCK && memcmp(p->file.at + 257, "ustar", 5) == 0) return open_tar(p);
+  if (!is_prefix("\177ELF", p->file.at, p->file.bytes)) return fail(LATHE_ERROR_PACKAGE, path, "%s", identify(path, p->file));
+  unmap(&p->file);
+  size_t n = stem_of(path, ".so");
+  snprintf(params, sizeof params, "%.*s.params", (int)(n ? n : length(path)), path);
+  return open_library(p, path, params);
+}
+
+lathe_status lathe_open(const char *path, const lathe_options *options, lathe_model **model) {
+  if (!model) return fail(LATHE_ERROR_ARGUMENT, path, "lathe_open: no place for the model");
+  *model = NULL;
+  if (!path) return fail(LATHE_ERROR_ARGUMENT, NULL, "lathe_open: no path");
+  package *p = calloc(1, sizeof *p + length(path) + 1);
+  if (!p) return fail(LATHE_ERROR_MEMORY, path, "no memory for its name");
+  memcpy(p->name, path, length(path) + 1);
+  p->users = 1;
+  p->fd = -1;
+  lathe_status status = open_package(p);
+  if (status == LATHE_OK)
+    status = make_model(p->library, p->name, p, p->params.at, p->params.bytes, options ? options : &default_options, model);
+  if (status != LATHE_OK) release(p);
+  return status;
+}
+
+#endif
