@@ -933,14 +933,28 @@ static void stop_crew(crew *c, int32_t count) {
   wake_word(c, &c->job);
   for (int32_t i = 0; i < count; i++) pthread_join(c->members[i].thread, NULL);
   c->stop = c->started = 0;
+#ifndef LATHE_FUTEX
+  pthread_cond_destroy(&c->moved);
+  pthread_mutex_destroy(&c->lock);
+#endif
+}
+
+/* prepare_crew sets up what threads of this process synchronise by; what a child of fork finds may count threads of its
+ * parent, and is not destroyed. */
+static void prepare_crew(crew *c) {
+  c->owner = getpid();
+  c->pending = c->waiting = c->sleepers = 0;
+#ifndef LATHE_FUTEX
+  pthread_mutex_init(&c->lock, NULL);
+  pthread_cond_init(&c->moved, NULL);
+#endif
 }
 
 /* start_crew makes the threads. They take no signals, which are the program's. */
 static lathe_status start_crew(const char *name, crew *c) {
   sigset_t all, before;
   sigfillset(&all);
-  c->owner = getpid();
-  c->pending = c->waiting = c->sleepers = 0;
+  prepare_crew(c);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   int32_t count = 0;
   int error = 0;
@@ -1177,10 +1191,6 @@ static lathe_status make_model(const lathe_library *l, const char *name, struct 
   m->ctx.wait = on_wait;
   m->ctx.wake = on_wake;
   m->ctx.user = &m->crew;
-#ifndef LATHE_FUTEX
-  pthread_mutex_init(&m->crew.lock, NULL);
-  pthread_cond_init(&m->crew.moved, NULL);
-#endif
 #else
   (void)crowded;
 #endif
@@ -1251,10 +1261,6 @@ lathe_status lathe_close(lathe_model *model) {
 #ifndef LATHE_NO_THREADS
   crew *c = &model->crew;
   if (c->started && c->owner == getpid()) stop_crew(c, c->workers - 1);
-#ifndef LATHE_FUTEX
-  pthread_cond_destroy(&c->moved);
-  pthread_mutex_destroy(&c->lock);
-#endif
 #endif
   struct package *package = model->package;
   if (model->block) release_block(model->block, model->block_bytes); /* with the model in it */
