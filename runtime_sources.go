@@ -2,16 +2,19 @@ package lathe
 
 import (
 	"embed"
+	"fmt"
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"lathe/internal/bundle"
 )
 
-// sources is the C runtime, which goes beside every static library.
+// sources is the runtime for C and C++, which goes beside every static library.
 //
-//go:embed include/lathe.h
+//go:embed include/lathe.h include/lathe.hpp src/lathe.c
 var sources embed.FS
 
 // runtimeSources lists the files of the C runtime by name.
@@ -29,4 +32,18 @@ func runtimeSources() []bundle.Text {
 	}
 	slices.SortFunc(files, func(a, b bundle.Text) int { return strings.Compare(a.Name, b.Name) })
 	return files
+}
+
+// WriteRuntimeSources writes the runtime for C and C++, lathe.h, lathe.hpp and lathe.c, into a folder, which it makes where
+// there is none.
+func WriteRuntimeSources(folder string) error {
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		return fmt.Errorf("writing the C runtime: %w", err)
+	}
+	for _, f := range runtimeSources() {
+		if err := os.WriteFile(filepath.Join(folder, f.Name), f.Data, 0o666); err != nil {
+			return fmt.Errorf("writing the C runtime: %w", err)
+		}
+	}
+	return nil
 }

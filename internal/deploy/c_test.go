@@ -1,8 +1,25 @@
 package deploy
 
 import (
+	"bytes"
+	"debug/elf"
+	"fmt"
+	"math/rand/v2"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
 	"testing"
+	"unsafe"
+
+	"lathe"
+	"lathe/internal/bundle"
+	"lathe/internal/target"
+	"lathe/internal/tensor"
+	"lathe/internal/types"
+	"lathe/runtime"
 )
 
 // TestC uses the whole interface of the C runtime.
@@ -17,7 +34,7 @@ func TestDeployC(t *testing.T) {
 	dir := fixtureFolder(t)
 	for name, flags := range map[string][]string{
 		"condvar": {"-DLATHE_NO_FUTEX"},
-		"address": {"-fsanitize=address,undefined", "-fno-sanitize-recover=all"},
+		"address": addressSanitizer,
 		"thread":  {"-fsanitize=thread"},
 		"both":    {"-fsanitize=thread", "-DLATHE_NO_FUTEX"},
 	} {
@@ -26,6 +43,305 @@ func TestDeployC(t *testing.T) {
 		})
 	}
 	t.Run("valgrind", func(t *testing.T) {
-		output(t, exec.Command(tool(t, "valgrind"), "-q", "--error-exitcode=9", "--leak-check=full", buildRuntime(t, "api.c"), dir, "no fork"))
+		output(t, exec.Command(tool(t, "valgrind"), append(valgrind, buildRuntime(t, "api.c"), dir, "no fork")...))
 	})
+}
+
+var (
+	addressSanitizer = []string{"-fsanitize=address,undefined", "-fno-sanitize-recover=all"}
+	valgrind         = []string{"-q", "--error-exitcode=9", "--leak-check=full"}
+)
+
+// TestCLinked links two libraries into one program, with the smaller builds of the runtime as well.
+func TestCLinked(t *testing.T) {
+	dir := t.TempDir()
+	a := compileC(t, filepath.Join(dir, "a.o"), "-O1", "-c", "-DWEIGHTS", "testdata/fixture.c")
+	b := compileC(t, filepath.Join(dir, "b.o"), "-O1", "-c", "-DMODULE=other", "-DEXTRA=7", "testdata/fixture.c")
+	for _, flags := range [][]string{nil, {"-DLATHE_NO_FILES"}, {"-DLATHE_NO_THREADS"}, {"-DLATHE_NO_FILES", "-DLATHE_NO_THREADS"}} {
+		output(t, exec.Command(buildRuntime(t, "static.c", append(flags, a, b)...)))
+	}
+}
+
+// TestCSources compiles the header by itself as C and C++, the runtime for a machine without an operating system, of 64 and of
+// 32 bits, and holds the runtime to 40 KB of code.
+func TestCSources(t *testing.T) {
+	dir := t.TempDir()
+	object := filepath.Join(dir, "lathe.o")
+	build := func(flags ...string) {
+		compileC(t, object, append(append([]string{"-O2", "-c"}, warnings...), append(flags, filepath.Join(root, "src/lathe.c"))...)...)
+	}
+	build("-ffreestanding")
+	build("-ffreestanding", "-m32")
+	build()
+	f, err := elf.Open(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var size uint64
+	for _, s := range f.Sections {
+		if s.Flags&elf.SHF_ALLOC != 0 && s.Type != elf.SHT_NOBITS {
+			size += s.Size
+		}
+	}
+	if size >= 40<<10 {
+		t.Errorf("code and constants of the runtime take %d bytes", size)
+	}
+	for file, language := range map[string][]string{"lathe.h": {"-x", "c"}, "lathe.hpp": nil} {
+		if language != nil {
+			compileC(t, object, append(append([]string{"-c"}, warnings...), append(language, filepath.Join(root, "include", file))...)...)
+		}
+		args := append([]string{"-std=c++17", "-x", "c++", "-fsyntax-only"}, warnings...)
+		output(t, exec.Command(tool(t, "c++"), append(args, filepath.Join(root, "include", file))...))
+	}
+}
+
+// TestCContext holds the compiler's layout of the run context to that of the C compiler.
+func TestCContext(t *testing.T) {
+	dir := t.TempDir()
+	wide, narrow := bundle.ContextOf(8), bundle.ContextOf(4)
+	var b strings.Builder
+	b.WriteString("#include \"lathe.h\"\n")
+	for i, field := range []string{"abi", "size", "inputs", "outputs", "params", "workspace", "scratch", "scratch_stride", "barrier", "symbols",
+		"status", "spin", "wait", "wake", "external", "user"} {
+		fmt.Fprintf(&b, "_Static_assert(offsetof(lathe_ctx, %s) == (sizeof(void *) == 8 ? %d : %d), \"%s\");\n", field, contextOffsets(wide)[i], contextOffsets(narrow)[i], field)
+	}
+	fmt.Fprintf(&b, "_Static_assert(sizeof(lathe_ctx) == (sizeof(void *) == 8 ? %d : %d), \"size\");\n", wide.Size, narrow.Size)
+	fmt.Fprintf(&b, "_Static_assert(sizeof(lathe_library) == (sizeof(void *) == 8 ? %d : %d), \"descriptor\");\n", bundle.DescriptorSize(8), bundle.DescriptorSize(4))
+	fmt.Fprintf(&b, "_Static_assert(sizeof(lathe_barrier) == %d && LATHE_ABI == %d && LATHE_ALIGNMENT == %d, \"constants\");\n", bundle.BarrierSize, bundle.ABIVersion, bundle.Alignment)
+	for _, name := range []string{"int8", "int16", "int32", "int64", "bool", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64", "bfloat16",
+		"float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz"} {
+		code, err := bundle.DTypeCode(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&b, "_Static_assert(LATHE_%s == %d, \"%s\");\n", strings.ToUpper(name), code, name)
+	}
+	source := filepath.Join(dir, "layout.c")
+	writeFile(t, source, []byte(b.String()))
+	for _, bits := range []string{"-m64", "-m32"} {
+		compileC(t, filepath.Join(dir, "layout.o"), "-ffreestanding", bits, "-c", source)
+	}
+}
+
+// contextOffsets are the offsets in the order of the fields.
+func contextOffsets(c bundle.Context) []int {
+	return []int{c.ABI, c.Bytes, c.Inputs, c.Outputs, c.Params, c.Workspace, c.Scratch, c.ScratchStride, c.Barrier, c.Symbols,
+		c.Status, c.Spin, c.Wait, c.Wake, c.External, c.User}
+}
+
+// TestCFeatures checks that the C runtime knows every feature that a package may ask for: one it does not know would refuse
+// packages that run.
+func TestCFeatures(t *testing.T) {
+	source := string(readFile(t, filepath.Join(root, "src/lathe.c")))
+	for arch, section := range map[target.Arch]string{target.X86: "x86_64", target.AArch64: "aarch64", target.ARM: "arm", target.RISCV64: "riscv64"} {
+		_, rest, ok := strings.Cut(source, `#define MACHINE "`+section+`"`)
+		table, _, end := strings.Cut(rest, "\n};")
+		if !ok || !end {
+			t.Fatalf("no table of %s", section)
+		}
+		for _, name := range target.Features(arch) {
+			if !strings.Contains(table, `{"`+name+`", `) {
+				t.Errorf("%s: %s is not in the table of src/lathe.c", arch, name)
+			}
+		}
+	}
+}
+
+// compareC runs a package with the runtimes of Go and of C and compares the outputs bit for bit.
+func compareC(t *testing.T, program, path string, prefix ...string) {
+	t.Helper()
+	m, err := runtime.Open(path, runtime.WithWorkers(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	r := rand.New(rand.NewPCG(1, 2))
+	var files []string
+	for i, info := range m.Inputs() {
+		d, err := types.ParseDType(info.DType)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := tensor.New(d, info.Shape...)
+		for k := range x.Len() {
+			if d.IsFloat() {
+				x.SetFloat(k, r.NormFloat64())
+			} else {
+				x.SetInt(k, int64(r.IntN(2)))
+			}
+		}
+		if err := m.SetInputIndex(i, runtime.Tensor{DType: info.DType, Shape: info.Shape, Data: x.Data}); err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(t.TempDir(), "input")
+		writeFile(t, file, x.Data)
+		files = append(files, file)
+	}
+	if err := m.Run(); err != nil {
+		t.Fatal(err)
+	}
+	var want bytes.Buffer
+	for i, info := range m.Outputs() {
+		y, err := m.Output(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want.WriteString(info.Name + " " + info.DType)
+		for _, n := range y.Shape {
+			want.WriteString(" " + strconv.Itoa(n))
+		}
+		want.WriteByte('\n')
+		want.Write(y.Data)
+	}
+	for workers := 1; workers <= 3; workers++ {
+		args := append(append(prefix, program, "-w", strconv.Itoa(workers), path), files...)
+		c := exec.Command(args[0], args[1:]...)
+		c.Stderr = os.Stderr
+		got, err := c.Output()
+		if err != nil {
+			t.Fatalf("%v: %v", c, err)
+		}
+		if !bytes.Equal(got, want.Bytes()) {
+			t.Errorf("%s: %d workers: other outputs than the Go runtime's", filepath.Base(path), workers)
+		}
+	}
+}
+
+// TestCModel compares the demo network, compiled as a tar and as files side by side.
+func TestCModel(t *testing.T) {
+	program := buildRuntime(t, "run.c")
+	for _, name := range []string{"digits.tar", "digits.so"} {
+		path := filepath.Join(t.TempDir(), name)
+		compileDemo(t, "llvm", path, lathe.CompileOptions{})
+		compareC(t, program, path)
+	}
+}
+
+// TestDeployCModels compares real networks, and runs two of them under valgrind, which knows AVX2.
+func TestDeployCModels(t *testing.T) {
+	long(t)
+	program := buildRuntime(t, "run.c")
+	models := os.Getenv("LATHE_MODELS")
+	if models == "" {
+		t.Skip("LATHE_MODELS is not set")
+	}
+	files, err := filepath.Glob(filepath.Join(models, "onnx", "*", "*.onnx"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no models in %s: %v", models, err)
+	}
+	for _, name := range []string{"resnet18", "mobilenet_v2_int8", "shufflenet_v2_x1_0"} {
+		if file := filepath.Join(os.Getenv("LATHE_ZOO"), name+".onnx"); exists(file) {
+			files = append(files, file)
+		}
+	}
+	for _, file := range files {
+		name := filepath.Base(filepath.Dir(file)) + "/" + strings.TrimSuffix(filepath.Base(file), ".onnx")
+		t.Run(name, func(t *testing.T) {
+			m, err := lathe.Load(file, lathe.LoadOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if m.Err() != nil {
+				t.Skip(m.Err())
+			}
+			path := filepath.Join(t.TempDir(), "net.tar")
+			compileModel(t, file, "llvm", path, lathe.CompileOptions{})
+			compareC(t, program, path)
+			if strings.Contains(name, "micro_kws") || strings.Contains(name, "mnist") {
+				compileModel(t, file, "llvm -mcpu=x86-64-v3", path, lathe.CompileOptions{})
+				compareC(t, program, path, append([]string{tool(t, "valgrind")}, valgrind...)...)
+			}
+		})
+	}
+}
+
+func exists(file string) bool {
+	_, err := os.Stat(file)
+	return err == nil
+}
+
+// TestDeployCDamaged shortens packages and changes bytes that say where things are: the runtime refuses them, or computes the same.
+func TestDeployCDamaged(t *testing.T) {
+	long(t)
+	for name, flags := range map[string][]string{"plain": nil, "address": addressSanitizer} {
+		t.Run(name, func(t *testing.T) { damage(t, buildRuntime(t, "fuzz.c", flags...), 4000) })
+	}
+}
+
+// TestCDamaged does so for a short while.
+func TestCDamaged(t *testing.T) { damage(t, buildRuntime(t, "fuzz.c"), 300) }
+
+func damage(t *testing.T, program string, rounds int) {
+	t.Helper()
+	dir := t.TempDir()
+	tar, stem := filepath.Join(dir, "fixture.tar"), filepath.Join(dir, "fixture")
+	library := fixtureLibrary(t)
+	writeFixture(t, tar, library)
+	writeFixture(t, stem+".so", library)
+	b := readFile(t, tar)
+	run := func(mode, file string, offsets []int) {
+		t.Helper()
+		list := filepath.Join(dir, "offsets")
+		writeFile(t, list, []byte(strings.Trim(fmt.Sprint(offsets), "[]")))
+		out := output(t, exec.Command(program, mode, file, list, strconv.Itoa(rounds)))
+		var n, refused int
+		if _, err := fmt.Sscanf(out, "%d rounds, %d refused", &n, &refused); err != nil || n != rounds || mode == "flip" && refused < n/10 {
+			t.Errorf("%s %s: %s (%v)", mode, filepath.Base(file), out, err)
+		}
+	}
+	run("cut", tar, []int{bytes.LastIndexByte(b, '}')}) // what follows the last member may be missing
+	params := readFile(t, stem+".params")
+	run("cut", stem+".params", []int{len(params) - 1})
+
+	var headers []int
+	for at := 0; at+512 <= len(b) && b[at] != 0; {
+		for i := range 512 {
+			headers = append(headers, at+i)
+		}
+		size, err := strconv.ParseInt(string(regexp.MustCompile(`^[0-7]+`).Find(b[at+124:at+136])), 8, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at += 512 + (int(size)+511)/512*512
+	}
+	run("flip", tar, headers)
+	run("flip", stem+".params", structure(t, params))
+}
+
+// TestCTruncated opens libraries that end too early: a dynamic linker would crash on some.
+func TestCTruncated(t *testing.T) {
+	program, so := buildRuntime(t, "run.c"), filepath.Join(t.TempDir(), "alone.so")
+	library := fixtureLibrary(t, "-DWEIGHTS")
+	for n := 1; n < len(library)-64; n += 1 + len(library)/200 {
+		writeFile(t, so, library[:n])
+		c := exec.Command(program, so)
+		out, err := c.CombinedOutput()
+		if err != nil && !bytes.HasPrefix(out, []byte("lathe: ")) {
+			t.Errorf("a library of %d instead of %d bytes: %v\n%s", n, len(library), err, out)
+		}
+	}
+}
+
+// structure lists the bytes of a parameter blob that are not the constants' data.
+func structure(t *testing.T, blob []byte) []int {
+	t.Helper()
+	params, err := bundle.ParseParams(blob)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := make([]bool, len(blob))
+	for _, p := range params {
+		at := int(uintptr(unsafe.Pointer(&p.Data[0])) - uintptr(unsafe.Pointer(&blob[0])))
+		for i := range p.Data {
+			data[at+i] = true
+		}
+	}
+	var offsets []int
+	for i, d := range data {
+		if !d {
+			offsets = append(offsets, i)
+		}
+	}
+	return offsets
 }

@@ -13,11 +13,11 @@ import (
 
 const fixtureN = 1024
 
-// strict are the flags that C and C++ of Lathe compile with.
-var strict = []string{"-Wall", "-Wextra", "-Werror", "-Wshadow", "-pedantic"}
+// warnings are the flags that C and C++ of Lathe compile with.
+var warnings = []string{"-Wall", "-Wextra", "-Werror", "-Wshadow", "-pedantic"}
 
-// cc compiles to a file with the repository's include folder. It skips the test where there is no C compiler.
-func cc(t *testing.T, to string, args ...string) string {
+// compileC compiles to a file with the repository's include folder. It skips the test where there is no C compiler.
+func compileC(t *testing.T, to string, args ...string) string {
 	t.Helper()
 	all := append([]string{"-std=c11", "-I", filepath.Join(root, "include"), "-o", to}, args...)
 	output(t, exec.Command(tool(t, "cc"), all...))
@@ -27,9 +27,9 @@ func cc(t *testing.T, to string, args ...string) string {
 // buildRuntime compiles a program of testdata with the runtime.
 func buildRuntime(t *testing.T, program string, flags ...string) string {
 	t.Helper()
-	args := append([]string{"-O2", "-g"}, strict...)
+	args := append([]string{"-O2", "-g"}, warnings...)
 	args = append(append(args, flags...), filepath.Join("testdata", program), filepath.Join(root, "src/lathe.c"), "-ldl", "-lpthread")
-	return cc(t, filepath.Join(t.TempDir(), "program"), args...)
+	return compileC(t, filepath.Join(t.TempDir(), "program"), args...)
 }
 
 // fixtureLibrary compiles testdata/fixture.c as the compiler would write it.
@@ -38,7 +38,7 @@ func fixtureLibrary(t *testing.T, defines ...string) []byte {
 	so := filepath.Join(t.TempDir(), "mod.so")
 	args := append([]string{"-shared", "-fPIC", "-O1", "-nostdlib", "-fvisibility=hidden", "-fno-stack-protector",
 		"-Wl,-z,defs", "-Wl,-Bsymbolic", "-DSHARED"}, defines...)
-	cc(t, so, append(args, "testdata/fixture.c")...)
+	compileC(t, so, append(args, "testdata/fixture.c")...)
 	return readFile(t, so)
 }
 
@@ -131,8 +131,8 @@ func fixtureFolder(t *testing.T) string {
 	writeFixture(t, in("machine.tar"), machine)
 	foreign := filepath.Join(t.TempDir(), "foreign")
 	writeFile(t, foreign+".c", []byte("int f(void) { return 1; }\n"))
-	writeFixture(t, in("foreign.tar"), readFile(t, cc(t, foreign+".so", "-shared", "-fPIC", "-nostdlib", foreign+".c")))
-	cc(t, in("object.so"), "-c", foreign+".c")
+	writeFixture(t, in("foreign.tar"), readFile(t, compileC(t, foreign+".so", "-shared", "-fPIC", "-nostdlib", foreign+".c")))
+	compileC(t, in("object.so"), "-c", foreign+".c")
 
 	writeFile(t, in("lonely.so"), library)
 	params := fixtureParams()
