@@ -199,6 +199,43 @@ func TestRules(t *testing.T) {
 	}
 }
 
+// core is a machine without vectors.
+var core = impl.CPU{Registers: 12, L1: 16 << 10, L2: 16 << 10}
+
+// TestScalar pins the schedules of typical kernels on a machine without vectors, where nothing is packed.
+func TestScalar(t *testing.T) {
+	pool := ops.PoolAttrs{PoolSize: []int{3, 3}, Strides: []int{2, 2}, Padding: []int{1, 1, 1, 1}, Dilation: []int{1, 1}}
+	var b strings.Builder
+	for _, c := range []struct {
+		name string
+		out  *te.Stage
+	}{
+		{"conv3x3", relu(of(t, ops.Conv2d, conv(3, 1, 1), "", f32("", 1, 16, 8, 8), f32("", 24, 16, 3, 3)))},
+		{"conv1x1", relu(of(t, ops.Conv2d, conv(1, 1, 1), "", f32("", 1, 16, 8, 8), f32("", 24, 16, 1, 1)))},
+		{"conv1x1_odd", of(t, ops.Conv2d, conv(1, 1, 1), "", f32("", 1, 16, 7, 7), f32("", 19, 16, 1, 1))},
+		{"conv_one_channel", of(t, ops.Conv2d, conv(3, 1, 1), "", f32("", 1, 16, 8, 8), f32("", 1, 16, 3, 3))},
+		{"depthwise", of(t, ops.Conv2d, conv(3, 1, 24), "", f32("", 1, 24, 8, 8), f32("", 24, 1, 3, 3))},
+		{"conv_int8", of(t, ops.QnnConv2d, conv(3, 1, 1), "", types.Of(types.U8, 1, 16, 8, 8), types.Of(types.U8), types.Of(types.I8, 24, 16, 3, 3), types.Of(types.I8))},
+		{"gemv", of(t, ops.Dense, op.None{}, "", f32("", 1, 64), f32("", 36, 64))},
+		{"matmul", of(t, ops.Matmul, ops.MatmulAttrs{}, "", f32("", 16, 32), f32("", 32, 20))},
+		{"max_pool", of(t, ops.MaxPool2d, pool, "", f32("", 1, 16, 8, 8))},
+		{"global_pool", of(t, ops.Mean, ops.ReduceAttrs{Axis: []int{2, 3}, KeepDims: true}, "", f32("", 1, 24, 7, 7))},
+		{"softmax", of(t, ops.Softmax, ops.SoftmaxAttrs{Axis: 1}, "", f32("", 1, 10))},
+		{"add", of(t, ops.Add, op.None{}, "", f32("", 1, 16, 8, 8), f32("", 1, 16, 8, 8))},
+	} {
+		k := lower.Lower(c.name, c.out, lower.Options{})
+		plan, err := impl.Choose(k, core)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := loop.Verify(plan.Schedule.Func); err != nil {
+			t.Error(err)
+		}
+		fmt.Fprintf(&b, "// %s: %s: %s\n%s\n", c.name, plan.Rule, plan.Why, plan.Schedule)
+	}
+	golden.Check(t, "scalar", []byte(b.String()))
+}
+
 // attention is exp(s - max(s)) v / sum(exp(s - max(s))) for s = q k, one row of k per key.
 func attention(heads, words, width int) *te.Stage {
 	t := types.Of(types.F32, heads, words, width)
@@ -233,7 +270,7 @@ func TestChosen(t *testing.T) {
 			for seed := range samples {
 				c := tetest.New(rand.New(rand.NewPCG(seed, 10)), kind)
 				k := c.Lower()
-				m := machines[seed%3]
+				m := append(machines, core)[seed%uint64(len(machines)+1)]
 				plan, err := impl.Choose(k, m)
 				if err != nil {
 					t.Fatalf("seed %d: %v\n%s", seed, err, te.String(c.Out))
