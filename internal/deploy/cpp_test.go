@@ -77,17 +77,27 @@ func TestDeployCpp(t *testing.T) {
 	for _, n := range networks {
 		compileModel(t, n.file, "llvm", filepath.Join(artifacts, n.name+"_tvm.so"), lathe.CompileOptions{})
 	}
+	// The same network with its weights inside, as one file and in a tar.
+	inside := lathe.CompileOptions{Weights: lathe.WeightsInside}
+	compileDemo(t, "llvm", filepath.Join(artifacts, "one.so"), inside)
+	compileDemo(t, "llvm", filepath.Join(artifacts, "packed.tar"), inside)
 	static := filepath.Join(t.TempDir(), "digits.tar")
 	compileDemo(t, "llvm", static, lathe.CompileOptions{Format: "tar", ModuleName: "linked"})
 	output(t, exec.Command(tool(t, "tar"), "-C", unpacked, "-xf", static))
 
 	// The model in the program needs no folder.
 	program := buildExample(t, "-DLATHE_STATIC="+unpacked, "-DLATHE_MODULE=linked")
-	for _, n := range append(networks, network{"linked", "", "data", networks[0].picture, networks[0].labels}) {
+	for _, name := range []string{"linked", "one", "packed"} {
+		networks = append(networks, network{name, "", "data", networks[0].picture, networks[0].labels})
+	}
+	for _, n := range networks {
 		t.Run(n.name, func(t *testing.T) {
 			folder, file := artifacts, n.name
 			if n.file == "" {
-				folder, file = "-", networks[0].name
+				file = networks[0].name
+			}
+			if n.name == "linked" {
+				folder = "-"
 			}
 			want := latheRun(t, filepath.Join(artifacts, file+"_tvm.so"), n.picture, n.labels)
 			want = strings.Replace(want, "Running "+file+"_tvm", "Running "+n.name, 1)

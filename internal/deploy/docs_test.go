@@ -35,11 +35,15 @@ func blocks(page string) []block {
 
 // TestDeployDocs runs what docs/deploy-*.md shows: a block whose first line is a comment "file: NAME" is written to NAME, and
 // the shell's blocks run in order, each as one script that ends at its first error, in one folder with the files of
-// examples/demo and with lathe in the PATH.
+// examples/demo, with lathe in the PATH and this repository in LATHE_SOURCE.
 func TestDeployDocs(t *testing.T) {
 	long(t)
 	bin := t.TempDir()
 	output(t, exec.Command("go", "build", "-o", filepath.Join(bin, "lathe"), root+"/cmd/lathe"))
+	source, err := filepath.Abs(root)
+	if err != nil {
+		t.Fatal(err)
+	}
 	pages, err := filepath.Glob(root + "/docs/deploy-*.md")
 	if err != nil || len(pages) == 0 {
 		t.Fatalf("no pages: %v", err)
@@ -62,7 +66,7 @@ func TestDeployDocs(t *testing.T) {
 				}
 				c := exec.Command("bash", "-euo", "pipefail", "-c", b.text)
 				c.Dir = dir
-				c.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"))
+				c.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "LATHE_SOURCE="+source)
 				out, err := c.CombinedOutput()
 				if err != nil {
 					t.Fatalf("%s:%d: %v\n%s\n%s", page, b.line, err, b.text, out)

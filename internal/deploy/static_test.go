@@ -99,6 +99,19 @@ func TestStaticLibraries(t *testing.T) {
 	}
 }
 
+// A static library without its weights gets them from the program; all that the build needs is in the tar.
+func TestStaticLibraryWeightsBeside(t *testing.T) {
+	dir := t.TempDir()
+	pkg, out := filepath.Join(dir, "beside.tar"), filepath.Join(dir, "out")
+	compileDemo(t, "llvm", pkg, lathe.CompileOptions{Format: "tar", ModuleName: "beside", Weights: lathe.WeightsBeside})
+	output(t, exec.Command(tool(t, "tar"), "-C", dir, "-xf", pkg))
+	program := filepath.Join(dir, "program")
+	output(t, exec.Command(tool(t, "cc"), "-Wall", "-Wextra", "-Werror", "-I"+dir, "-o", program, "testdata/beside.c",
+		filepath.Join(dir, "lathe.c"), filepath.Join(dir, "liblathe_beside.a"), "-pthread", "-ldl"))
+	output(t, exec.Command(program, filepath.Join(dir, "mod.params"), demoInput(t), out))
+	checkLogits(t, out, nil)
+}
+
 // A library carries little besides its kernels and weights, whatever the network.
 func TestLibrarySize(t *testing.T) {
 	models := []string{demo}
