@@ -79,10 +79,15 @@ func (l quantizedLayer) graph(t *testing.T, r *rand.Rand) *graph.Graph {
 	return g
 }
 
-// TestQuantizedLayers runs quantised layers as integers on targets with different dot products, and compares them with
-// the model's float32.
+// TestQuantizedLayers runs quantised layers as integers on targets with different dot products, with channels in blocks and
+// last, and compares them with the model's float32.
 func TestQuantizedLayers(t *testing.T) {
-	targets := []string{"llvm", "llvm -mcpu=core-avx2", "llvm -mcpu=x86-64"}
+	type variant struct {
+		target  string
+		layouts []string
+	}
+	last := []string{"NHWC"}
+	variants := []variant{{"llvm", nil}, {"llvm -mcpu=core-avx2", nil}, {"llvm -mcpu=x86-64", nil}, {"llvm", last}, {"llvm -mcpu=core-avx2", last}}
 	u, s := types.U8, types.I8
 	for i, l := range []quantizedLayer{
 		{16, 16, 5, 1, 1, 0, 1, u, s, 0, 0},
@@ -90,6 +95,7 @@ func TestQuantizedLayers(t *testing.T) {
 		{24, 40, 6, 1, 1, 0, 1, u, s, 3, 0},
 		{32, 16, 6, 3, 1, 1, 1, s, s, -7, 0},
 		{64, 35, 7, 3, 2, 1, 1, u, u, 0, 128},
+		{38, 32, 6, 3, 1, 1, 1, u, s, 5, 0},
 		{48, 48, 7, 3, 1, 1, 48, u, s, 0, 0},
 		{20, 20, 7, 5, 2, 2, 20, u, s, 9, 0},
 		{32, 64, 6, 3, 1, 1, 2, u, s, 0, 0},
@@ -98,7 +104,8 @@ func TestQuantizedLayers(t *testing.T) {
 		{37, 33, 0, 0, 0, 0, 1, s, u, 0, 120},
 	} {
 		t.Run(fmt.Sprintf("%+v", l), func(t *testing.T) {
-			for _, name := range targets {
+			for _, v := range variants {
+				name := fmt.Sprint(v.target, v.layouts)
 				r := rand.New(rand.NewPCG(uint64(i), 7))
 				g := l.graph(t, r)
 				in := tensor.NewOf(g.Inputs[0].Type)
@@ -109,13 +116,15 @@ func TestQuantizedLayers(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				res, err := Compile(context.Background(), g, Options{Target: resolve(t, name), Level: 3, Workers: 1})
+				res, err := Compile(context.Background(), g, Options{Target: resolve(t, v.target), Level: 3, Workers: 1, Layouts: v.layouts})
 				if err != nil {
 					t.Fatal(err)
 				}
 				for _, step := range res.Contents.Manifest.Steps {
 					if ops := strings.Join(step.Ops, " "); strings.Contains(ops, "nn.conv2d") && !strings.Contains(ops, "qnn.conv2d") || strings.Contains(ops, "nn.dense") {
 						t.Errorf("%s: it computes in float32: %s", name, ops)
+					} else if strings.Contains(ops, "qnn.conv2d") && l.O >= 16 && l.C >= 16 && (l.Groups == 1 || l.Groups == l.C) && step.Rule != "tile" {
+						t.Errorf("%s: its sums are not in registers, by rule %s: %s", name, step.Rule, ops)
 					}
 				}
 				for _, workers := range []int{1, 3} {

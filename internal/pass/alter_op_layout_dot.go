@@ -19,7 +19,7 @@ func (l *layouts) dotConv(n *graph.Node) {
 	blocked := l.channelLayout(rank)
 	depthwise := a.Groups > 1 && w.Shape[1] == 1 && out == in
 	switch {
-	case l.plain || l.last || x.DType.Size() > 1 || out < l.lanes:
+	case l.plain || x.DType.Size() > 1 || out < l.lanes:
 		return
 	case depthwise:
 		l.want(n, 0, blocked)
@@ -29,7 +29,7 @@ func (l *layouts) dotConv(n *graph.Node) {
 	case a.Groups > 1 && (out/a.Groups%l.lanes != 0 || in/a.Groups%l.lanes != 0):
 		return
 	}
-	if in >= l.lanes {
+	if in >= l.lanes && (!l.last || in/a.Groups%impl.DotWidth == 0) {
 		l.want(n, 0, blocked)
 	} else {
 		l.want(n, 0, types.ChannelBlocks(rank, (in+impl.DotWidth-1)/impl.DotWidth*impl.DotWidth))
