@@ -52,7 +52,7 @@ type options struct{ workers int }
 func WithWorkers(n int) Option { return func(o *options) { o.workers = n } }
 
 // Open maps the package at path, checks that this machine can run it and loads its library. The path is a tar, the
-// triple beside NAME.so, or an unpacked directory.
+// triple beside NAME.so, NAME.so with the other files inside, or an unpacked directory.
 func Open(path string, opts ...Option) (*Module, error) {
 	var o options
 	o.workers = fromMachine

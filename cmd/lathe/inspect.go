@@ -113,8 +113,13 @@ func (a *app) inspectPackage(path string, steps bool) error {
 	if p.Params == nil && len(m.Params) > 0 {
 		fmt.Fprintf(w, "module\t%s, with %d parameters\n", bytesText(int64(len(p.Library))), len(m.Params))
 	} else {
-		fmt.Fprintf(w, "library\t%s\n", bytesText(int64(len(p.Library))))
-		fmt.Fprintf(w, "parameters\t%s in %d tensors\n", bytesText(int64(params)), len(p.Params))
+		from, to := p.Weights()
+		inside := ""
+		if to > from {
+			inside = ", inside the library"
+		}
+		fmt.Fprintf(w, "library\t%s\n", bytesText(int64(len(p.Library)-(to-from))))
+		fmt.Fprintf(w, "parameters\t%s in %d tensors%s\n", bytesText(int64(params)), len(p.Params), inside)
 	}
 	fmt.Fprintf(w, "work space\t%s, and %s for each worker\n", bytesText(int64(m.Workspace)), bytesText(int64(m.Scratch)))
 	fmt.Fprintf(w, "kernels\t%d\n", len(m.Steps))

@@ -139,4 +139,12 @@ func TestStaticIsNoPackage(t *testing.T) {
 	}
 	_, err = Open(path)
 	wantError(t, err, "static library for C programs")
+	p, err := Inspect(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if p.Manifest.Module != "default" || !bytes.HasPrefix(p.Library, []byte(arMagic)) {
+		t.Errorf("module %q, library %.8q", p.Manifest.Module, p.Library)
+	}
 }

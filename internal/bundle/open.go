@@ -26,11 +26,13 @@ type Package struct {
 
 // Open maps a package: a tar, the triple beside NAME.so (by the name of any of its files, or by NAME), a directory with the
 // members, or a library that holds them.
-func Open(path string) (*Package, error) {
+func Open(path string) (*Package, error) { return open(path, (*Package).parse) }
+
+func open(path string, parse func(*Package, map[string][]byte) error) (*Package, error) {
 	p := &Package{Path: path}
 	found, err := p.locate(path)
 	if err == nil {
-		err = p.parse(found)
+		err = parse(p, found)
 	}
 	if err != nil {
 		p.Close()
@@ -42,10 +44,10 @@ func Open(path string) (*Package, error) {
 // Weights returns the part [from, to) of Library that holds mod.params; it is empty where Params lie elsewhere.
 func (p *Package) Weights() (from, to int) { return p.weights[0], p.weights[1] }
 
-// Inspect is Open for those who look and do not run: it opens WebAssembly modules too, without Params.
+// Inspect is Open for those who look and do not run: it opens WebAssembly modules and static libraries too, without Params.
 func Inspect(path string) (*Package, error) {
 	if strings.ToLower(filepath.Ext(path)) != ".wasm" {
-		return Open(path)
+		return open(path, (*Package).parseAny)
 	}
 	p := &Package{Path: path}
 	b, err := p.mapFile(path)
@@ -58,6 +60,19 @@ func Inspect(path string) (*Package, error) {
 		return nil, fmt.Errorf("module %s: %w", path, err)
 	}
 	return p, nil
+}
+
+// parseAny is parse, which takes static libraries as well: the archive is the Library.
+func (p *Package) parseAny(found map[string][]byte) error {
+	if !isStatic(found) {
+		return p.parse(found)
+	}
+	var err error
+	if p.Manifest, err = ParseManifest(found[ManifestName]); err != nil {
+		return err
+	}
+	p.Library, p.graph = found[p.Manifest.ArchiveName()], found[GraphName]
+	return nil
 }
 
 // Close releases the mappings.

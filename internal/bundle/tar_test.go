@@ -157,6 +157,6 @@ func FuzzTar(f *testing.F) {
 			}
 		}
 		p := new(Package)
-		_ = p.parse(found)
+		_ = p.parseAny(found)
 	})
 }

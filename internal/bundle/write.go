@@ -9,7 +9,8 @@ import (
 )
 
 // Write writes a package. A path that ends in ".so" gives the triple NAME.so, NAME.json, NAME.params and NAME.lathe.json, or
-// NAME.so alone where the library is complete; any other path gives a tar, without mod.params where the library is complete. Files appear complete or not at all, and equal contents give equal bytes.
+// NAME.so alone where the library is complete; any other path gives a tar, without mod.params where the library is complete.
+// Files appear complete or not at all, and equal contents give equal bytes.
 func Write(path string, c *Contents) error {
 	parts, err := c.parts()
 	if err == nil {

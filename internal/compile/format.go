@@ -40,7 +40,7 @@ var Formats = []Format{
 		phases: []phase{{"code", (*compiler).generate}, {"package", (*compiler).pack}, {"archive", (*compiler).archive}}, write: bundle.WriteStatic,
 	},
 	{
-		Name: "wasm", Doc: "a WebAssembly module NAME.wasm and its JavaScript loader NAME.mjs", Output: "module.wasm", Target: "wasm32", arch: target.WASM32,
+		Name: "wasm", Doc: "a WebAssembly module NAME.wasm and its JavaScript loader NAME.mjs", Output: "module.wasm", Target: "wasm32", arch: target.WASM32, inside: true,
 		phases: []phase{{"code", (*compiler).generate}, {"package", (*compiler).pack}, {"link", (*compiler).linkWasm}}, write: bundle.WriteWasm,
 	},
 }
