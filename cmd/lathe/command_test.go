@@ -42,6 +42,8 @@ func TestMistakes(t *testing.T) {
 		"compile --target llvm -mcpu=skylake model.onnx", "compile --target llvm,cuda model.onnx", "compile --target opencl model.onnx",
 		"compile --target absent.json model.onnx", "compile --target llvm --target-llvm-mcpu= --target-llvm-jit=orcjit model.onnx",
 		"compile --target-cuda-arch=sm_80 model.onnx", "compile --target-llvm-mcup=x model.onnx",
+		"compile --target c --target-llvm-mcpu=znver4 model.onnx", "compile --target-c-mcpu=cortex-m4 model.onnx",
+		"compile --target c-mcpu=x model.onnx", "compile --target c --target-c-workspace-byte-alignment=16 model.onnx", "verify --target c model.onnx",
 		"compile --opt-level 5 model.onnx", "compile -O x model.onnx", "compile --model-format onxn model.onnx",
 		"compile --input-shapes data model.onnx", "compile --dump-code ll,foo model.onnx", "compile --disabled-pass Nothing model.onnx",
 		"compile --tuning-records r.json model.onnx", "compile --mixed-precision model.onnx", "compile --executor aot model.onnx",

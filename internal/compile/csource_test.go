@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"lathe/internal/bundle"
@@ -193,6 +194,58 @@ func TestSourceOperators(t *testing.T) {
 		}
 	}
 	runSources(t, sources, cases)
+}
+
+// TestSourceDeterministic: the number of compiler threads does not change the files.
+func TestSourceDeterministic(t *testing.T) {
+	var want string
+	for _, workers := range []int{1, 2, 5} {
+		g := graphtest.New(rand.New(rand.NewPCG(3, 4)))
+		res, err := Compile(context.Background(), g, Options{Target: resolve(t, "c"), Level: 3, Workers: workers})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		for _, f := range res.Contents.Files {
+			if err := f.Write(&b); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if want == "" {
+			want = b.String()
+		}
+		if b.String() != want {
+			t.Errorf("%d workers give other files", workers)
+		}
+	}
+}
+
+// TestFormats: a target without a format has its own, and a format that is for another target is refused with what to do.
+func TestFormats(t *testing.T) {
+	for _, c := range []struct{ target, format, want string }{
+		{"c", "", "module.c"},
+		{"c", "c", "module.c"},
+		{"llvm", "", "module.tar"},
+		{"llvm", "c", "output format c is for target c"},
+		{"c", "so", "output format so does not exist for target"},
+		{"c", "sse", "unknown output format"},
+	} {
+		g := graphtest.New(rand.New(rand.NewPCG(3, 4)))
+		res, err := Compile(context.Background(), g, Options{Target: resolve(t, c.target), Level: 3, Workers: 2, Format: c.format})
+		got := fmt.Sprint(err)
+		if err == nil {
+			got = res.Output()
+		}
+		if !strings.Contains(got, c.want) {
+			t.Errorf("target %s, format %q: %s, not %s", c.target, c.format, got, c.want)
+		}
+	}
+	for _, code := range []string{"ll", "asm"} {
+		g := graphtest.New(rand.New(rand.NewPCG(3, 4)))
+		if _, err := Compile(context.Background(), g, Options{Target: resolve(t, "c"), Code: []string{code}}); err == nil {
+			t.Errorf("target c has code format %s", code)
+		}
+	}
 }
 
 // TestSourceNetworks compiles random small networks to C, without optimisation and with all, and compares with the oracle.

@@ -168,6 +168,7 @@ type buffer struct {
 	used     bool
 	elements map[int64]string // of a register buffer whose indices are constants: element → variable
 	scope    *scope           // of these variables
+	read     map[string]bool  // those whose values are used
 }
 
 // written are the buffers that stores in s go to.

@@ -59,6 +59,9 @@ func (e *emitter) load(x *expr.Load) value {
 // element is the value of an element of a buffer.
 func (e *emitter) element(b *loop.Buffer, flat expr.Expr) value {
 	v := e.place(b, flat)
+	if buf := e.bufs[b]; buf.elements != nil {
+		buf.read[v.s] = true
+	}
 	switch b.DType {
 	case types.Bool:
 		return infix(v, "!=", integer(0, types.I32), equality)
@@ -140,7 +143,7 @@ func (e *emitter) registers(b *loop.Buffer, body loop.Stmt) {
 	buf.scope = e.names
 	array := e.indexed(b, body)
 	if !array {
-		buf.elements = map[int64]string{}
+		buf.elements, buf.read = map[int64]string{}, map[string]bool{}
 	}
 	e.stmt(body)
 	text := e.out.String()
@@ -159,6 +162,11 @@ func (e *emitter) registers(b *loop.Buffer, body loop.Stmt) {
 			list = append(list, buf.elements[i]+start)
 		}
 		e.line("%s %s;", memType(b.DType), strings.Join(list, ", "))
+		for _, i := range slices.Sorted(maps.Keys(buf.elements)) {
+			if n := buf.elements[i]; !buf.read[n] { // what read it is never reached
+				e.line("(void)%s;", n)
+			}
+		}
 	}
 	e.out.WriteString(text)
 }
