@@ -256,21 +256,56 @@ func TestDeployCModels(t *testing.T) {
 	}
 }
 
+// TestDeployCMachines runs the demo network with the runtime built for other machines, in emulators; compiled code that needs
+// more than the emulated processor has is refused.
+func TestDeployCMachines(t *testing.T) {
+	long(t)
+	for _, m := range []struct {
+		machine, compiler, target, cpu string
+		missing, wants                 string // a target that the emulated CPU lacks a feature of
+	}{
+		{"aarch64", "aarch64-linux-gnu-gcc", "llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a53", "cortex-a53", "llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a76", "dotprod fullfp16"},
+		{"arm", "arm-linux-gnueabihf-gcc", "llvm -mtriple=armv7-linux-gnueabihf -mcpu=cortex-a7", "cortex-a7", "llvm -mtriple=armv7-linux-gnueabihf -mcpu=cortex-a53", "aes"},
+		{"riscv64", "riscv64-linux-gnu-gcc", "llvm -mtriple=riscv64-linux-gnu", "rv64", "llvm -mtriple=riscv64-linux-gnu -mcpu=sifive-x280", " v "},
+	} {
+		t.Run(m.machine, func(t *testing.T) {
+			program := buildRuntimeWith(t, m.compiler, "run.c")
+			sysroot := "/usr/" + strings.TrimSuffix(m.compiler, "-gcc")
+			path, in := filepath.Join(t.TempDir(), "net.tar"), filepath.Join(t.TempDir(), "in")
+			writeFile(t, in, demoTensor(t, "data").Data)
+			run := func(target string) ([]byte, error) {
+				compileDemo(t, target, path, lathe.CompileOptions{})
+				return exec.Command(tool(t, "qemu-"+m.machine+"-static"), "-cpu", m.cpu, "-L", sysroot, program, "-w", "2", path, in).CombinedOutput()
+			}
+			out, err := run(m.target)
+			if err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			_, logits, _ := bytes.Cut(out, []byte("\n"))
+			if d := distance(floats(logits), floats(demoTensor(t, "logits").Data)); !(d <= 1e-4) {
+				t.Errorf("relative distance from the expected logits %g", d)
+			}
+			out, err = run(m.missing)
+			if err == nil || !bytes.Contains(out, []byte("needs the CPU features")) || !bytes.Contains(out, []byte(m.wants)) {
+				t.Errorf("a package for a larger CPU: %v, %s", err, out)
+			}
+		})
+	}
+}
+
 func exists(file string) bool {
 	_, err := os.Stat(file)
 	return err == nil
 }
 
-// TestDeployCDamaged shortens packages and changes bytes that say where things are: the runtime refuses them, or computes the same.
+// TestCDamaged shortens packages and changes bytes that say where things are: the runtime refuses them, or computes the same.
+func TestCDamaged(t *testing.T) { damage(t, buildRuntime(t, "fuzz.c"), 300) }
+
+// TestDeployCDamaged does so for longer, and sees reads beyond the end.
 func TestDeployCDamaged(t *testing.T) {
 	long(t)
-	for name, flags := range map[string][]string{"plain": nil, "address": addressSanitizer} {
-		t.Run(name, func(t *testing.T) { damage(t, buildRuntime(t, "fuzz.c", flags...), 4000) })
-	}
+	damage(t, buildRuntime(t, "fuzz.c", addressSanitizer...), 4000)
 }
-
-// TestCDamaged does so for a short while.
-func TestCDamaged(t *testing.T) { damage(t, buildRuntime(t, "fuzz.c"), 300) }
 
 func damage(t *testing.T, program string, rounds int) {
 	t.Helper()

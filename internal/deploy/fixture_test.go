@@ -19,17 +19,38 @@ var warnings = []string{"-Wall", "-Wextra", "-Werror", "-Wshadow", "-pedantic"}
 // compileC compiles to a file with the repository's include folder. It skips the test where there is no C compiler.
 func compileC(t *testing.T, to string, args ...string) string {
 	t.Helper()
+	return compileWith(t, "cc", to, args...)
+}
+
+// compileWith is compileC with another compiler.
+func compileWith(t *testing.T, compiler, to string, args ...string) string {
+	t.Helper()
+	// The cache of tests follows the files that this process looks at, not those that a compiler reads.
+	for _, pattern := range []string{"include/*", "src/*", "internal/deploy/testdata/*"} {
+		files, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			readFile(t, f)
+		}
+	}
 	all := append([]string{"-std=c11", "-I", filepath.Join(root, "include"), "-o", to}, args...)
-	output(t, exec.Command(tool(t, "cc"), all...))
+	output(t, exec.Command(tool(t, compiler), all...))
 	return to
 }
 
 // buildRuntime compiles a program of testdata with the runtime.
 func buildRuntime(t *testing.T, program string, flags ...string) string {
 	t.Helper()
+	return buildRuntimeWith(t, "cc", program, flags...)
+}
+
+func buildRuntimeWith(t *testing.T, compiler, program string, flags ...string) string {
+	t.Helper()
 	args := append([]string{"-O2", "-g"}, warnings...)
 	args = append(append(args, flags...), filepath.Join("testdata", program), filepath.Join(root, "src/lathe.c"), "-ldl", "-lpthread")
-	return compileC(t, filepath.Join(t.TempDir(), "program"), args...)
+	return compileWith(t, compiler, filepath.Join(t.TempDir(), "program"), args...)
 }
 
 // fixtureLibrary compiles testdata/fixture.c as the compiler would write it.
