@@ -3,6 +3,7 @@ package compile
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -79,17 +80,10 @@ func (l quantizedLayer) graph(t *testing.T, r *rand.Rand) *graph.Graph {
 	return g
 }
 
-// TestQuantizedLayers runs quantised layers as integers on targets with different dot products, with channels in blocks and
-// last, and compares them with the model's float32.
-func TestQuantizedLayers(t *testing.T) {
-	type variant struct {
-		target  string
-		layouts []string
-	}
-	last := []string{"NHWC"}
-	variants := []variant{{"llvm", nil}, {"llvm -mcpu=core-avx2", nil}, {"llvm -mcpu=x86-64", nil}, {"llvm", last}, {"llvm -mcpu=core-avx2", last}}
+// quantizedLayers are convolutions and dense layers of all types of data and weights, with and without zero points.
+func quantizedLayers() []quantizedLayer {
 	u, s := types.U8, types.I8
-	for i, l := range []quantizedLayer{
+	return []quantizedLayer{
 		{16, 16, 5, 1, 1, 0, 1, u, s, 0, 0},
 		{3, 32, 9, 3, 2, 1, 1, u, s, 100, 0},
 		{24, 40, 6, 1, 1, 0, 1, u, s, 3, 0},
@@ -102,41 +96,94 @@ func TestQuantizedLayers(t *testing.T) {
 		{6, 10, 5, 3, 1, 1, 1, u, s, 0, 0},
 		{64, 50, 0, 0, 0, 0, 1, u, s, 12, 0},
 		{37, 33, 0, 0, 0, 0, 1, s, u, 0, 120},
-	} {
+	}
+}
+
+// TestQuantizedLayers runs quantised layers as integers on targets with different dot products, with channels in blocks and
+// last, and compares them with the model's float32.
+func TestQuantizedLayers(t *testing.T) {
+	last := []string{"NHWC"}
+	for i, l := range quantizedLayers() {
 		t.Run(fmt.Sprintf("%+v", l), func(t *testing.T) {
-			for _, v := range variants {
-				name := fmt.Sprint(v.target, v.layouts)
-				r := rand.New(rand.NewPCG(uint64(i), 7))
-				g := l.graph(t, r)
-				in := tensor.NewOf(g.Inputs[0].Type)
-				for i := range in.Len() {
-					in.SetFloat(i, float64(r.IntN(400)-200)*0.25)
-				}
-				want, err := grapheval.Eval(g, []*tensor.Tensor{in})
-				if err != nil {
-					t.Fatal(err)
-				}
-				res, err := Compile(context.Background(), g, Options{Target: resolve(t, v.target), Level: 3, Workers: 1, Layouts: v.layouts})
-				if err != nil {
-					t.Fatal(err)
-				}
-				for _, step := range res.Contents.Manifest.Steps {
-					if ops := strings.Join(step.Ops, " "); strings.Contains(ops, "nn.conv2d") && !strings.Contains(ops, "qnn.conv2d") || strings.Contains(ops, "nn.dense") {
-						t.Errorf("%s: it computes in float32: %s", name, ops)
-					} else if strings.Contains(ops, "qnn.conv2d") && l.O >= 16 && l.C >= 16 && (l.Groups == 1 || l.Groups == l.C) && step.Rule != "tile" {
-						t.Errorf("%s: its sums are not in registers, by rule %s: %s", name, step.Rule, ops)
-					}
-				}
-				for _, workers := range []int{1, 3} {
-					got, err := res.Execute([]*tensor.Tensor{in}, workers)
-					if err != nil {
-						t.Fatal(err)
-					}
-					if !bytes.Equal(got[0].Data, want[0].Data) {
-						t.Errorf("%s, %d workers: got  %v\nwant %v", name, workers, got[0].Data[:40], want[0].Data[:40])
-					}
-				}
+			for _, v := range []struct {
+				target  string
+				layouts []string
+			}{{"llvm", nil}, {"llvm -mcpu=core-avx2", nil}, {"llvm -mcpu=x86-64", nil}, {"llvm", last}, {"llvm -mcpu=core-avx2", last}} {
+				l.test(t, uint64(i), fmt.Sprint(v.target, v.layouts), Options{Target: resolve(t, v.target), Layouts: v.layouts}, (*Result).Execute)
 			}
 		})
+	}
+}
+
+// TestDeployQuantizedLayers is TestQuantizedLayers for other architectures.
+func TestDeployQuantizedLayers(t *testing.T) {
+	for _, name := range crossTargets {
+		t.Run(strings.ReplaceAll(name, " ", ""), func(t *testing.T) {
+			tgt := resolve(t, name)
+			run := emulated(t, Options{Target: tgt})
+			for i, l := range quantizedLayers() {
+				t.Run(fmt.Sprintf("%+v", l), func(t *testing.T) { l.test(t, uint64(i), name, Options{Target: tgt}, run) })
+			}
+		})
+	}
+}
+
+func (l quantizedLayer) test(t *testing.T, seed uint64, name string, o Options, run execute) {
+	t.Helper()
+	o.Level, o.Workers = 3, 1
+	r := rand.New(rand.NewPCG(seed, 7))
+	g := l.graph(t, r)
+	in := tensor.NewOf(g.Inputs[0].Type)
+	for i := range in.Len() {
+		in.SetFloat(i, float64(r.IntN(400)-200)*0.25)
+	}
+	want, err := grapheval.Eval(g, []*tensor.Tensor{in})
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := Compile(context.Background(), g, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range res.Contents.Manifest.Steps {
+		if ops := strings.Join(step.Ops, " "); strings.Contains(ops, "nn.conv2d") && !strings.Contains(ops, "qnn.conv2d") || strings.Contains(ops, "nn.dense") {
+			t.Errorf("%s: it computes in float32: %s", name, ops)
+		} else if strings.Contains(ops, "qnn.conv2d") && l.O >= 16 && l.C >= 16 && (l.Groups == 1 || l.Groups == l.C) && step.Rule != "tile" {
+			t.Errorf("%s: its sums are not in registers, by rule %s: %s", name, step.Rule, ops)
+		}
+	}
+	for _, workers := range []int{1, 3} {
+		got, err := run(res, []*tensor.Tensor{in}, workers)
+		if errors.Is(err, errNotCompared) {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got[0].Data, want[0].Data) {
+			t.Errorf("%s, %d workers: got  %v\nwant %v", name, workers, got[0].Data[:40], want[0].Data[:40])
+		}
+	}
+}
+
+// TestDotInstructions: where a processor has an instruction for dots of its data, the inner loops use it.
+func TestDotInstructions(t *testing.T) {
+	for name, instruction := range map[string]string{
+		"llvm -mcpu=znver4": "vpdpbusd",
+		"llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a76":    "sdot",
+		"llvm -mtriple=aarch64-linux-gnu -mcpu=neoverse-v1":   "usdot",
+		"llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a72":    "mla",
+		"llvm -mtriple=armv7-linux-gnueabihf -mcpu=cortex-a7": "vmla",
+	} {
+		for i, l := range quantizedLayers()[:4] {
+			g := l.graph(t, rand.New(rand.NewPCG(uint64(i), 7)))
+			res, err := Compile(context.Background(), g, Options{Target: resolve(t, name), Level: 3, Workers: 1, Code: []string{"asm"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(res.Code["asm"], "\t"+instruction) {
+				t.Errorf("%s: %+v has no %s", name, l, instruction)
+			}
+		}
 	}
 }

@@ -9,12 +9,16 @@ import (
 	"lathe/internal/types"
 )
 
-// unsigned lets int8 tensors between quantize and dequantize nodes be uint8 with a zero point 128 greater, which stands
-// for the same numbers: the data of integer products is uint8.
-func (q *requantization) unsigned() {
+// one lets int8 tensors between quantize and dequantize nodes be uint8 with a zero point 128 greater, which stands for the
+// same numbers, or the other way around: the data of integer products have one type on a target.
+func (q *requantization) one(data types.DType) {
 	users := q.g.Users()
 	for _, n := range q.g.Nodes {
-		if n.Op != ops.Quantize || n.Attrs.(ops.QuantizeAttrs).OutDType != types.I8 || q.outs[n.Out[0]] || zeroOf(n) == nil {
+		if n.Op != ops.Quantize || q.outs[n.Out[0]] || zeroOf(n) == nil {
+			continue
+		}
+		a := n.Attrs.(ops.QuantizeAttrs)
+		if a.OutDType.Size() > 1 || a.OutDType == data {
 			continue
 		}
 		ok := true
@@ -25,23 +29,30 @@ func (q *requantization) unsigned() {
 			continue
 		}
 		for _, u := range users[n.Out[0]] {
-			u.In = append(u.In[:2:2], shiftedZero(u))
+			u.In = append(u.In[:2:2], shiftedZero(u, data))
 		}
-		a := n.Attrs.(ops.QuantizeAttrs)
-		a.OutDType = types.U8
-		n.In = append(n.In[:2:2], shiftedZero(n))
-		n.Attrs, n.Out[0].Type.DType, n.Out[0].Known = a, types.U8, nil
+		a.OutDType = data
+		n.In = append(n.In[:2:2], shiftedZero(n, data))
+		n.Attrs, n.Out[0].Type.DType, n.Out[0].Known = a, data, nil
 	}
 }
 
-// shiftedZero is the zero point of a node, which is int8, as that of the uint8 numbers 128 greater.
-func shiftedZero(n *graph.Node) *graph.Value {
+// shiftedZero is the zero point of a node, which is of the other type of bytes, for data of type t.
+func shiftedZero(n *graph.Node, t types.DType) *graph.Value {
 	z := zeroOf(n).Const
-	u := tensor.New(types.U8, n.In[1].Type.Shape...)
-	for i := range u.Len() {
-		u.SetInt(i, z.Int(min(i, z.Len()-1))+128)
+	r := tensor.New(t, n.In[1].Type.Shape...)
+	for i := range r.Len() {
+		r.SetInt(i, z.Int(min(i, z.Len()-1))+shift(t))
 	}
-	return graph.NewConst("", u)
+	return graph.NewConst("", r)
+}
+
+// shift is what turns a number of the other type of bytes into the one of type t that stands for the same.
+func shift(t types.DType) int64 {
+	if t == types.U8 {
+		return 128
+	}
+	return -128
 }
 
 // moved takes a dequantize with one scale from before a node that only moves or compares elements to behind it, and

@@ -21,7 +21,7 @@ func fakeQuantizationToInteger(c *Context) error {
 	for _, o := range c.Graph.Outputs {
 		q.outs[o] = true
 	}
-	q.unsigned()
+	q.one(dotData(c.Target))
 	for _, n := range slices.Clone(c.Graph.Nodes) {
 		q.nodes = append(q.nodes, n)
 		if err := q.node(n); err != nil {

@@ -6,18 +6,27 @@ import (
 	"lathe/internal/graph"
 	"lathe/internal/op"
 	"lathe/internal/ops"
+	"lathe/internal/target"
 	"lathe/internal/tensor"
 	"lathe/internal/types"
 )
 
+// dotData is the type of the data of integer products: uint8, except where the target's dot products want int8.
+func dotData(t *target.Target) types.DType {
+	if t != nil && t.SignedDot {
+		return types.I8
+	}
+	return types.U8
+}
+
 // qnnLegalize brings integer convolutions and matrix products with constant weights into the form that dot products
-// compute: data uint8, weights int8, and no zero points.
+// compute: data of type dotData, weights int8, and no zero points.
 //
 //	sum over k of (x - zx) * (w - zw)  →  sum of x*(w - zw), less zx times the sum of w - zw, which is a constant
 //
 // Padding then holds zx.
 func qnnLegalize(c *Context) error {
-	l := &legalization{g: c.Graph}
+	l := &legalization{g: c.Graph, data: dotData(c.Target)}
 	for _, n := range slices.Clone(c.Graph.Nodes) {
 		b := &builder{origin: n.Origin}
 		if y := l.node(b, n); y != nil && b.err == nil {
@@ -40,6 +49,7 @@ func qnnLegalize(c *Context) error {
 type legalization struct {
 	g     *graph.Graph
 	nodes []*graph.Node // the graph rebuilt
+	data  types.DType
 }
 
 // node is the result of n computed in that form; nil where n stays as it is.
@@ -53,7 +63,7 @@ func (l *legalization) node(b *builder, n *graph.Node) *graph.Value {
 		return nil
 	}
 	zero := xz.Int(0)
-	if zero == 0 && x.Type.DType == types.U8 && w.DType == types.I8 && wz.Len() == 1 && wz.Int(0) == 0 {
+	if zero == 0 && x.Type.DType == l.data && w.DType == types.I8 && wz.Len() == 1 && wz.Int(0) == 0 {
 		return nil
 	}
 	axis := 0 // of the weights' output channels
@@ -64,15 +74,15 @@ func (l *legalization) node(b *builder, n *graph.Node) *graph.Value {
 	if weight == nil {
 		return nil
 	}
-	if x.Type.DType == types.I8 {
-		x, zero = unsignedOf(b, x), zero+128
+	if x.Type.DType != l.data {
+		x, zero = shifted(b, x, l.data), zero+shift(l.data)
 	}
 	attrs := n.Attrs
 	if conv && zero != 0 {
 		x, attrs = padded(b, x, n.Attrs.(ops.ConvAttrs), zero)
 	}
 	none := func(t types.DType) *graph.Value { return graph.NewConst("", tensor.New(t)) }
-	y := b.apply(n.Op, attrs, x, none(types.U8), graph.NewConst(n.In[2].Name, weight), none(types.I8))
+	y := b.apply(n.Op, attrs, x, none(l.data), graph.NewConst(n.In[2].Name, weight), none(types.I8))
 	if zero == 0 {
 		return y
 	}
@@ -131,11 +141,14 @@ func withoutZero(w, wz *tensor.Tensor, axis int) (*tensor.Tensor, []int32) {
 	return r, sums
 }
 
-// unsignedOf is x + 128 as uint8.
-func unsignedOf(b *builder, x *graph.Value) *graph.Value {
-	u := b.apply(ops.Cast, ops.CastAttrs{DType: types.U8}, x)
-	half := tensor.New(types.U8)
-	half.SetInt(0, 128)
+// shifted is x, of the other type of bytes, as the numbers of type t that stand for the same.
+func shifted(b *builder, x *graph.Value, t types.DType) *graph.Value {
+	u := b.apply(ops.Cast, ops.CastAttrs{DType: t}, x)
+	half := tensor.New(t)
+	half.SetInt(0, -128)
+	if t == types.U8 {
+		half.SetInt(0, 128)
+	}
 	return b.apply(ops.Add, op.None{}, u, graph.NewConst("", half))
 }
 

@@ -28,7 +28,11 @@ var aarch64Table = table{
 		{"fullfp16", "fp-armv8"}, {"i8mm", "neon"}, {"lse", ""}, {"neon", "fp-armv8"}, {"rdm", "neon"}, {"sha2", "neon"},
 		{"sha3", "sha2"}, {"sm4", "neon"}, {"sme", "bf16 fullfp16"}, {"sme2", "sme"}, {"sve", "fullfp16"}, {"sve2", "sve"},
 	},
-	machine: func(t *Target) { t.VectorBits, t.VectorRegs, t.HasFMA = 128, 32, true },
+	machine: func(t *Target) {
+		t.VectorBits, t.VectorRegs, t.HasFMA = 128, 32, true
+		t.HasDot = t.Has("dotprod") || t.Has("i8mm")
+		t.SignedDot = t.HasDot && !t.Has("i8mm")
+	},
 }
 
 // armTable is 32-bit ARMv7-A and ARMv8-A with NEON, which LLVM's CPUs of ARMv7-A leave out because it is optional there.

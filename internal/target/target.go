@@ -26,7 +26,8 @@ type Target struct {
 	VectorRegs int  // number of vector registers
 	HasFMA     bool // multiply-add in one instruction
 	LoadsFirst bool // the loads of a loop's body all happen before its arithmetic, whatever the order of the code
-	HasDot     bool // sum of four products of bytes, uint8 by int8, in one instruction on whole vectors
+	HasDot     bool // sum of four products of bytes, data by int8 weights, in one instruction on whole vectors
+	SignedDot  bool // data are int8 in that instruction, and not uint8
 	L1, L2, L3 int  // bytes: L1 data and L2 of a core, its share of L3; L3 is 0 where there is none
 	NumCores   int  // cores to expect; results do not depend on it
 	OptLevel   int  // LLVM's code generation level 1 to 3; 0 = the toolchain's default
