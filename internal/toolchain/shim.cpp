@@ -13,6 +13,7 @@
 #include "llvm-c/Transforms/PassBuilder.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/CrashRecoveryContext.h"
 #include "llvm/Support/PrettyStackTrace.h"
 #include "llvm/Support/Signals.h"
@@ -162,6 +163,15 @@ void compile(const lathe_job &job, lathe_answer *out) {
   emit(raw, machine.get(), job.kind, errors, out);
 }
 
+// The machine scheduler puts loads of neighbouring addresses next to each other by default, on AArch64 and RISC-V. All
+// loads of an unrolled tile are neighbours: they come before its arithmetic then, and do not fit the registers.
+void keep_loads_apart() {
+  auto &options = llvm::cl::getRegisteredOptions();
+  auto cluster = options.find("misched-cluster");
+  if (cluster != options.end()) // as the default, which stays when lld resets options
+    static_cast<llvm::cl::opt<bool> *>(cluster->second)->setInitialValue(false);
+}
+
 } // namespace
 
 extern "C" void lathe_start(void) {
@@ -173,6 +183,8 @@ extern "C" void lathe_start(void) {
   LATHE_TARGETS(START)
 #define START_PARSER(T) LLVMInitialize##T##AsmParser();
   LATHE_TARGETS_WITH_PARSER(START_PARSER)
+
+  keep_loads_apart();
 
   // Signals belong to Go's runtime, but two things in LLVM take them over, once in a process: crash recovery, and the
   // removal of temporary files, which lld's output starts. Let both do it now and give the signals back.
