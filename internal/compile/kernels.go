@@ -15,6 +15,7 @@ import (
 	"lathe/internal/loop"
 	"lathe/internal/looppass"
 	"lathe/internal/lower"
+	"lathe/internal/ops"
 	"lathe/internal/pipeline"
 	"lathe/internal/target"
 	"lathe/internal/te"
@@ -167,6 +168,7 @@ func stagesOf(n *graph.Node, given *graph.Node) (*computation, error) {
 	for i, v := range sub.Inputs {
 		input(v, n.In[i])
 	}
+	strip := stripOf(sub)
 	for _, m := range sub.Nodes {
 		g.ops = append(g.ops, m.Op.Name)
 		if m == given {
@@ -194,10 +196,31 @@ func stagesOf(n *graph.Node, given *graph.Node) (*computation, error) {
 				s = te.Compute(m.Op.Name, out[i], func(x []expr.Expr) expr.Expr { return from.At(x...) })
 			}
 			s.Type = out[i]
+			if m.Out[i] == strip {
+				s.Tag = lower.Strips
+			}
 			g.stages[m.Out[i]] = s
 		}
 	}
 	return g, nil
+}
+
+// stripOf is the value of a group that FuseStrips joined which is to be computed strip by strip: what a convolution or a
+// pooling reads through windows and nodes of the group before it compute. nil in other groups.
+func stripOf(sub *graph.Graph) *graph.Value {
+	made := map[*graph.Value]bool{} // depends on a convolution
+	for _, m := range sub.Nodes {
+		switch m.Op {
+		case ops.Conv2d, ops.MaxPool2d:
+			if made[m.In[0]] {
+				return m.In[0]
+			}
+		}
+		if m.Op == ops.Conv2d || slices.ContainsFunc(m.In, func(v *graph.Value) bool { return made[v] }) {
+			made[m.Out[0]] = true
+		}
+	}
+	return nil
 }
 
 // bufferName is a readable name for a kernel parameter that does not depend on the model's names, so that equal kernels

@@ -39,6 +39,9 @@ func TestNetworks(t *testing.T) {
 	variants = append(variants,
 		variant{"wide vectors", Options{Level: 3, Target: registers(t, 512, 32)}}, variant{"narrow vectors", Options{Level: 3, Target: registers(t, 128, 32)}})
 	tgt := resolve(t, "llvm")
+	small := *registers(t, 512, 32)
+	small.L2 = 1 << 10
+	variants = append(variants, variant{"small caches", Options{Level: 3, Target: &small}})
 	for seed := range samples {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			text := ""

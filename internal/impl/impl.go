@@ -47,6 +47,7 @@ var rules = []struct {
 }{
 	{"attention", attention},
 	{"scalar", scalar},
+	{"strips", windowStrips},
 	{"tile", tile},
 	{"rows", rows},
 	{"pointwise", pointwise},

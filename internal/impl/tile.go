@@ -17,7 +17,20 @@ func tile(k *kernel) (string, bool, error) {
 		return "", false, nil
 	}
 	out, acc := k.outBlock(), k.accBlock()
-	spatial := k.s.Loops(out)
+	if !k.sameIndex(out, acc) {
+		return "", false, nil
+	}
+	why, shared, ok, err := k.tilePair(out, acc, "")
+	if !ok || err != nil {
+		return "", false, err
+	}
+	return why, true, k.parallelize(shared)
+}
+
+// tilePair schedules by tiles a reduction acc and its pointwise rest out, which reads it at its own index only. The loops of out are those inside loop below, all
+// of them if that is "". It returns the loops that may be divided among workers.
+func (k *kernel) tilePair(out, acc, below string) (why string, shared []string, ok bool, err error) {
+	spatial := k.inside(out, below)
 	lane := ""
 	for _, n := range slices.Backward(spatial) {
 		if k.s.Extent(n) > 1 {
@@ -25,8 +38,8 @@ func tile(k *kernel) (string, bool, error) {
 			break
 		}
 	}
-	if lane == "" || !k.sameIndex(out, acc) {
-		return "", false, nil
+	if lane == "" {
+		return "", nil, false, nil
 	}
 	b, _ := k.find(out)
 	lanes := k.cpu.Lanes(max(4, b.Body.To.DType.Size()))
@@ -42,7 +55,7 @@ func tile(k *kernel) (string, bool, error) {
 		panel = k.packedVecs(acc, accLoop(out, acc, lane))
 	}
 	if !k.vectorAxis(accLoop(out, acc, lane), accLoop(out, acc, outer), acc, lanes, forced, panel) {
-		return "", false, nil
+		return "", nil, false, nil
 	}
 	// From here on the rule applies: lane is the axis of vectors.
 	vecLoop, panels := outer, ""
@@ -50,26 +63,26 @@ func tile(k *kernel) (string, bool, error) {
 		if panel > lanes && panel < n { // the loop over panels is an outer one; the vectors of a panel are the tile's
 			o, i, err := k.s.Split(lane, panel)
 			if err != nil {
-				return "", false, err
+				return "", nil, false, err
 			}
 			panels, lane = o, i
 		}
 		o, i, err := k.s.Split(lane, lanes)
 		if err != nil {
-			return "", false, err
+			return "", nil, false, err
 		}
 		vecLoop, lane = o, i
 	}
 	if panel > lanes {
 		forced = panel / lanes
 	}
-	axes := k.rowAxes(out, acc, lane, vecLoop)
+	axes := k.rowAxes(out, acc, below, lane, vecLoop)
 	broadcast := k.broadcasts(out, acc, lane)
 	lines, rows, vecs := 1, 1, 1
 	if len(axes) > 0 {
 		rows = k.s.Extent(axes[0])
 	}
-	if len(axes) > 1 {
+	if len(axes) > 1 && below == "" { // inside a strip, lines beyond the border are left out one by one
 		lines = k.s.Extent(axes[1])
 	}
 	if vecLoop != "" {
@@ -83,16 +96,23 @@ func tile(k *kernel) (string, bool, error) {
 	if len(axes) == 0 && !broadcast {
 		t.Vecs = min(vecs, 4) // independent accumulators hide the latency
 	}
-	why, order, err := k.applyTile(out, acc, lane, vecLoop, panels, axes, t)
+	order := ""
+	order, shared, err = k.applyTile(out, acc, below, lane, vecLoop, panels, axes, t)
 	if err != nil {
-		return "", false, err
+		return "", nil, false, err
 	}
-	return fmt.Sprintf("%s accumulators of %d lanes%s", t, min(n, lanes), why), true, k.parallelize(order)
+	return fmt.Sprintf("%s accumulators of %d lanes%s", t, min(n, lanes), order), shared, true, nil
+}
+
+// inside lists the loops of a block inside loop below, all of them if that is "".
+func (k *kernel) inside(block, below string) []string {
+	loops := k.s.Loops(block)
+	return loops[slices.Index(loops, below)+1:]
 }
 
 // applyTile splits, orders and places everything; panels is the loop over panels where these are split off already. It
 // returns the order of the outer loops in words, and those to divide among workers.
-func (k *kernel) applyTile(out, acc, lane, vecLoop, panels string, axes []string, t Tile) (why string, shared []string, err error) {
+func (k *kernel) applyTile(out, acc, below, lane, vecLoop, panels string, axes []string, t Tile) (why string, shared []string, err error) {
 	var inner []string
 	vecTiles := ""
 	if vecLoop != "" {
@@ -124,13 +144,15 @@ func (k *kernel) applyTile(out, acc, lane, vecLoop, panels string, axes []string
 		tiles = append([]string{o}, tiles...)
 	}
 	var outer []string
-	for _, n := range k.s.Loops(out) {
+	for _, n := range k.inside(out, below) {
 		if n != lane && n != vecTiles && !slices.Contains(inner, n) && !slices.Contains(tiles, n) {
 			outer = append(outer, n)
 		}
 	}
-	why, outer, shares, err := k.orderTiles(out, acc, lane, outer, vecTiles, tiles)
-	if err != nil {
+	shares := 0
+	if below != "" { // what a strip needs is in the cache, in any order
+		outer = slices.Concat(outer, nonEmpty(vecTiles), tiles)
+	} else if why, outer, shares, err = k.orderTiles(out, acc, lane, outer, vecTiles, tiles); err != nil {
 		return "", nil, err
 	}
 	if len(outer) == 0 { // the output is one tile: a loop of one iteration holds the accumulators
@@ -155,7 +177,7 @@ func (k *kernel) applyTile(out, acc, lane, vecLoop, panels string, axes []string
 	if err := k.s.ComputeAt(acc, at, loop.Reg); err != nil {
 		return "", nil, err
 	}
-	if err := k.scheduleAcc(acc, at, accLoop(out, acc, base(vecLoop)), k.s.Extent(lane)); err != nil {
+	if err := k.scheduleAcc(acc, at, accLoop(out, acc, vecLoop), k.s.Extent(lane)); err != nil {
 		return "", nil, err
 	}
 	if rolled {

@@ -96,8 +96,9 @@ func (k *kernel) packedVecs(acc, outer string) int {
 	return vecs
 }
 
-// accLoop is the accumulation's own loop for an output loop: lowering names both by the axis.
+// accLoop is the accumulation's own loop for an output loop or a part of it: lowering names both by the axis.
 func accLoop(out, acc, name string) string {
+	name = base(name)
 	if len(name) <= len(out) || name[:len(out)] != out {
 		return ""
 	}
@@ -106,7 +107,7 @@ func accLoop(out, acc, name string) string {
 
 // depends tells for each load of the accumulation whether it depends on an output loop.
 func (k *kernel) depends(out, acc, name string) []bool {
-	v := k.variable(acc, accLoop(out, acc, base(name)))
+	v := k.variable(acc, accLoop(out, acc, name))
 	var list []bool
 	for _, a := range k.accesses(acc) {
 		if a.store {
@@ -148,11 +149,11 @@ func (k *kernel) outerPart(out, acc, lane string, candidates []string) string {
 
 // rowAxes lists the axes of tile rows, innermost first: the loops that some load of vectors does not depend on, so that
 // a vector is used once per row; when there is none, the innermost other loop.
-func (k *kernel) rowAxes(out, acc, lane, vecLoop string) []string {
+func (k *kernel) rowAxes(out, acc, below, lane, vecLoop string) []string {
 	lanes := k.depends(out, acc, lane)
 	var axes []string
 	fallback := ""
-	for _, n := range slices.Backward(k.s.Loops(out)) {
+	for _, n := range slices.Backward(k.inside(out, below)) {
 		if base(n) == base(lane) || n == vecLoop || k.s.Extent(n) < 2 {
 			continue
 		}

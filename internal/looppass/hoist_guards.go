@@ -58,19 +58,22 @@ func hoist(s loop.Stmt) loop.Stmt {
 	})
 }
 
-// onlyIf splits a body that is one if without else, perhaps behind a prefetch, which is as well left out where the if
-// fails, or within an allocation. Nested ifs count as their conjunction.
-func onlyIf(s loop.Stmt) (cond expr.Expr, body loop.Stmt, ok bool) {
+// onlyIf splits a body that is one if without else, perhaps behind what is as well left out where the if fails, or within an
+// allocation. Nested ifs count as their conjunction.
+func onlyIf(s loop.Stmt) (cond expr.Expr, body loop.Stmt, ok bool) { return onlyIfOf(s, nil) }
+
+// onlyIfOf is onlyIf where nothing but s reads a buffer: filling it needs no condition of its own.
+func onlyIfOf(s loop.Stmt, own *loop.Buffer) (cond expr.Expr, body loop.Stmt, ok bool) {
 	if q, isSeq := s.(*loop.Seq); isSeq && len(q.List) == 1 {
-		return onlyIf(q.List[0])
+		return onlyIfOf(q.List[0], own)
 	} else if isSeq && len(q.List) > 1 {
-		if isHint(q.List[0]) {
-			cond, body, ok := onlyIf(&loop.Seq{List: q.List[1:]})
+		if isHint(q.List[0]) || fills(q.List[0], own) {
+			cond, body, ok := onlyIfOf(&loop.Seq{List: q.List[1:]}, own)
 			return cond, &loop.Seq{List: []loop.Stmt{q.List[0], body}}, ok
 		}
 	}
 	if a, isAlloc := s.(*loop.Alloc); isAlloc {
-		cond, body, ok := onlyIf(a.Body)
+		cond, body, ok := onlyIfOf(a.Body, a.Buffer)
 		return cond, &loop.Alloc{Buffer: a.Buffer, Body: body}, ok
 	}
 	i, ok := s.(*loop.If)
@@ -81,6 +84,18 @@ func onlyIf(s loop.Stmt) (cond expr.Expr, body loop.Stmt, ok bool) {
 		return expr.And(i.Cond, c), b, true
 	}
 	return i.Cond, i.Then, true
+}
+
+// fills reports whether s does nothing but store to a buffer.
+func fills(s loop.Stmt, b *loop.Buffer) bool {
+	only := b != nil
+	loop.Walk(s, func(t loop.Stmt) bool {
+		if st, ok := t.(*loop.Store); ok {
+			only = only && st.To == b
+		}
+		return only
+	})
+	return only
 }
 
 // isHint reports whether s does nothing but prefetch, perhaps under conditions.

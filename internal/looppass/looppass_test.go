@@ -76,6 +76,12 @@ func TestGolden(t *testing.T) {
 				for j in 0..4 { if (((i * 4) + 1) < 8) { t[j] = 0.0 } }
 				for j in 0..4 { if ((((i * 4) + 1) < 8) & (j > 1)) { t[j] = (t[j] + x[j]) } }
 				for j in 0..4 { if (((i * 4) + 1) < 8) { y[j] = t[j] } } } } }`},
+		{"common_behind_copy", "HoistGuards", `func f(x: float32[8], y: float32[8]) {
+			for i in 0..3 { alloc t: float32[4] worker {
+				for j in 0..4 { if (((i * 4) + 1) < 8) { t[j] = x[j] } }
+				alloc c: float32[4] worker {
+					for j in 0..4 { c[j] = t[j] }
+					for j in 0..4 { if (((i * 4) + 1) < 8) { y[j] = c[j] } } } } } }`},
 		{"strided_bounds", "HoistGuards", `func f(x: float32[8], y: float32[20]) {
 			for i in 0..20 { if ((((3 * i) - 7) >= 0) & (((3 * i) - 7) < 8)) { y[i] = x[((3 * i) - 7)] } } }`},
 		{"invariant", "HoistGuards", `func f(x: float32[8], y: float32[8]) {

@@ -17,6 +17,7 @@ const (
 	Weights = "weights" // rows of the second product's left operand
 	Values  = "values"  // its right operand
 	Context = "context" // the second product
+	Strips  = "strips"  // what windows of rows are read from, to be made strip by strip; its layout is that of its type
 )
 
 // keyPadding is what the columns of chained products are padded to: a multiple of all vectors' lanes of float32.

@@ -146,5 +146,5 @@ func (c *chained) secondProduct() *te.Stage {
 
 // stays reports whether a pointwise stage has a role for which it is computed once.
 func stays(s *te.Stage) bool {
-	return slices.Contains([]string{Queries, Keys, Scores, Weights, Values}, s.Tag)
+	return slices.Contains([]string{Queries, Keys, Scores, Weights, Values, Strips}, s.Tag)
 }

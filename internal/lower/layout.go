@@ -8,12 +8,19 @@ import (
 )
 
 // shareLayout gives intermediate stages of the output's shape the output's layout, so that both are computed in one
-// order. Inputs keep theirs.
+// order, and those of the shape of strips theirs. Inputs keep theirs.
 func shareLayout(out *te.Stage) *te.Stage {
+	models := []*te.Stage{out}
+	for _, s := range te.Order(out) {
+		if s.Tag == Strips {
+			models = append(models, s)
+		}
+	}
 	return mapStages(out, nil, func(s *te.Stage) *te.Stage {
-		if s.Body != nil && s.Type.Layout != out.Type.Layout && slices.Equal(s.Type.Shape, out.Type.Shape) {
+		i := slices.IndexFunc(models, func(m *te.Stage) bool { return slices.Equal(s.Type.Shape, m.Type.Shape) })
+		if s.Body != nil && i >= 0 && s.Type.Layout != models[i].Type.Layout {
 			c := *s
-			c.Type.Layout = out.Type.Layout
+			c.Type.Layout = models[i].Type.Layout
 			return &c
 		}
 		return s

@@ -72,7 +72,7 @@ func Lower(name string, out *te.Stage, o Options) *Kernel {
 			b.Scope = loop.Worker
 			temps = append(temps, b)
 		}
-		nests = append(nests, l.nest(s, s == out))
+		nests = append(nests, l.nest(s, s == out || s.Tag == Strips))
 	}
 	k.Params = append(k.Params, out)
 	f := &loop.Func{Name: name}
