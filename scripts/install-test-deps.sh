@@ -8,6 +8,7 @@ packages=(
 	qemu-user-static
 	clang gcc-arm-none-eabi # C source
 	cmake libstb-dev valgrind # examples/cpp
+	nodejs chromium           # WebAssembly and examples/web
 )
 
 mapfile -t need < <(
