@@ -52,6 +52,16 @@ var (
 	valgrind         = []string{"-q", "--error-exitcode=9", "--leak-check=full"}
 )
 
+// TestCpp uses the C++ interface.
+func TestCpp(t *testing.T) {
+	dir := fixtureFolder(t)
+	object := compileC(t, filepath.Join(dir, "lathe.o"), "-O1", "-c", filepath.Join(root, "src/lathe.c"))
+	program := filepath.Join(dir, "api-cpp")
+	args := append([]string{"-std=c++17", "-O1", "-I", filepath.Join(root, "include"), "-o", program}, warnings...)
+	output(t, exec.Command(tool(t, "c++"), append(args, "testdata/api.cpp", object, "-ldl", "-lpthread")...))
+	output(t, exec.Command(program, dir))
+}
+
 // TestCLinked links two libraries into one program, with the smaller builds of the runtime as well.
 func TestCLinked(t *testing.T) {
 	dir := t.TempDir()
