@@ -37,7 +37,7 @@ func anchoredKernels(n *graph.Node, cpu impl.CPU) (ks []*kernel, ok bool, err er
 		return nil, false, err
 	}
 	k := &kernel{node: n, outs: n.Out, ops: g.ops, low: &lower.Kernel{Func: l.Func}}
-	k.plan = &impl.Plan{Schedule: sched.New(l.Func), Rule: l.Rule, Why: l.Why}
+	k.plan = &impl.Plan{Schedule: sched.New(l.Func), Rule: l.Rule, Why: l.Why, Home: l.Home}
 	outer := map[*graph.Value]*graph.Value{}
 	for i, v := range sub.Inputs {
 		outer[v] = n.In[i]

@@ -53,7 +53,7 @@ func externKernels(n *graph.Node) (ks []*kernel, ok bool, err error) {
 	for i, v := range k.params() {
 		k.low.Params = append(k.low.Params, te.Input(f.Params[i].Name, v.Type))
 	}
-	k.plan = &impl.Plan{Schedule: sched.New(f), Rule: "extern", Why: "loops of its own"}
+	k.plan = &impl.Plan{Schedule: sched.New(f), Rule: "extern", Why: "loops of its own", Home: impl.Scattered}
 	return []*kernel{k}, true, nil
 }
 

@@ -2,9 +2,11 @@ package compile
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"lathe/internal/bundle"
@@ -106,6 +108,39 @@ func testWinograd(t *testing.T, c winogradCase, tgt *target.Target) {
 			first = got[0].Data
 		} else if !bytes.Equal(first, got[0].Data) {
 			t.Errorf("%d workers give other bits than one", workers)
+		}
+	}
+}
+
+// TestReadersOfWinogradConvDivideAlike: a worker pools the lines that it made itself.
+func TestReadersOfWinogradConvDivideAlike(t *testing.T) {
+	g := &graph.Graph{Name: "main"}
+	w := random(rand.New(rand.NewPCG(1, 34)), types.Of(types.F32, 64, 64, 3, 3))
+	a := ops.ConvAttrs{Strides: []int{1, 1}, Padding: []int{1, 1, 1, 1}, Dilation: []int{1, 1}, Groups: 1}
+	y, err := g.Apply(ops.Conv2d, a, g.Input("x", types.Of(types.F32, 1, 64, 56, 56)), graph.NewConst("w", w))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := ops.PoolAttrs{PoolSize: []int{2, 2}, Strides: []int{2, 2}, Padding: []int{0, 0, 0, 0}, Dilation: []int{1, 1}}
+	if y, err = g.Apply(ops.MaxPool2d, p, y.Out[0]); err != nil {
+		t.Fatal(err)
+	}
+	g.Outputs = slices.Clone(y.Out)
+	res, err := Compile(context.Background(), g, Options{Target: resolve(t, "llvm -mcpu=znver5"), Level: 3, Workers: 2, Code: []string{"tir"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	conv, pool := false, false
+	for line := range strings.SplitSeq(res.Code["tir"], "\n") {
+		conv = conv || strings.Contains(line, "without_weight_transform")
+		pool = pool || strings.Contains(line, "parallel max_pool_i2 in 0..28")
+	}
+	if !conv || !pool {
+		t.Errorf("convolution by blocks: %v; pool divided by lines: %v", conv, pool)
+		for line := range strings.SplitSeq(res.Code["tir"], "\n") {
+			if strings.Contains(line, "parallel ") || strings.HasPrefix(line, "// ") {
+				t.Log(line)
+			}
 		}
 	}
 }

@@ -28,6 +28,7 @@ type Loops struct {
 	Func *loop.Func
 	Rule string // name of the implementation
 	Why  string // tiles and sizes, for people
+	Home int    // the period by which workers write the result, see Plan
 }
 
 // anchors lists the implementations by operator. They give nil for layouts that they do not serve.

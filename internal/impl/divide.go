@@ -49,7 +49,7 @@ func (p *Plan) Divide(m Machine, operands []Operand) (home int, err error) {
 		}
 	}
 	if best < 0 {
-		return Scattered, nil
+		return p.Home, nil
 	}
 	d := p.Divisions[best]
 	return d.Periods[len(d.Periods)-1], p.DivideBy(d)

@@ -36,7 +36,8 @@ type Plan struct {
 	Rule     string // name of the rule
 	Why      string // tiles and sizes, for people
 
-	Divisions []Division // ways to divide it among workers; none: one worker does it all
+	Divisions []Division // ways to divide it among workers; none: one worker does it all, or loops of its own are divided
+	Home      int        // of loops of its own: the period by which workers write the result, or Scattered
 	Flops     float64
 }
 
@@ -65,7 +66,7 @@ func Choose(k *lower.Kernel, cpu CPU) (*Plan, error) {
 			return nil, fmt.Errorf("%s: rule %s: %w\n%s", k.Func.Name, r.name, err, s)
 		}
 		if ok {
-			return &Plan{Schedule: s, Rule: r.name, Why: why, Divisions: w.divisions, Flops: k.Flops()}, nil
+			return &Plan{Schedule: s, Rule: r.name, Why: why, Divisions: w.divisions, Home: Scattered, Flops: k.Flops()}, nil
 		}
 	}
 	return nil, fmt.Errorf("%s: no schedule rule applies", k.Func.Name)

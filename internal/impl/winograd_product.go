@@ -39,7 +39,7 @@ func winogradProduct(a Anchor) (*Loops, error) {
 			})
 		})
 	})
-	return p.loops(a.function(body, data, p.weight)), nil
+	return p.loops(a.function(body, data, p.weight), a.Out.Elements()), nil
 }
 
 // winogradConv is winogradProduct of data that each block transforms for itself, into scratch. A piece of work is a block.
@@ -88,7 +88,11 @@ func winogradConv(a Anchor) (*Loops, error) {
 			return with(do(transform, with(panels, p.sums)), p.data.Buffer)
 		})
 	})
-	return p.loops(a.function(body, x, p.weight)), nil
+	home := a.Out.Elements() // images are divided
+	if p.images == 1 {
+		home = p.height * p.width * lanes // lines of each block of channels are
+	}
+	return p.loops(a.function(body, x, p.weight), home), nil
 }
 
 type product struct {
@@ -121,9 +125,10 @@ func newProduct(a Anchor, tile int, d tiledData) (p product, ok bool, err error)
 	}, true, nil
 }
 
-func (p product) loops(f *loop.Func) *Loops {
+// loops is the kernel, whose parts are divided among workers in order and write the result by the given period.
+func (p product) loops(f *loop.Func, home int) *Loops {
 	why := fmt.Sprintf("F(%dx%d, 3x3), %d x %d accumulators of %d lanes, blocks of %d tiles; %s", p.Tile, p.Tile, p.data.rows, p.vecs, p.data.lanes, p.block*p.data.rows, p.conv().Choose(p.CPU).Why)
-	return &Loops{Func: f, Rule: "winograd", Why: why}
+	return &Loops{Func: f, Rule: "winograd", Why: why, Home: home}
 }
 
 // conv is the convolution that is computed.
