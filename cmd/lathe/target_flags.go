@@ -78,7 +78,7 @@ func (f *targetFlags) resolve() (string, error) {
 			continue
 		}
 		if o.kind != spec.Kind {
-			return "", fmt.Errorf("flag --%s: the target is of kind %s", o.flag(), spec.Kind)
+			return "", fmt.Errorf("flag --%s: the target is of kind %s (the flag needs --target %s)", o.flag(), spec.Kind, o.kind)
 		}
 		if err := spec.Set(o.Name, o.Value); err != nil {
 			return "", fmt.Errorf("flag --%s: %w", o.flag(), err)

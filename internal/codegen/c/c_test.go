@@ -9,6 +9,7 @@ import (
 
 	"lathe/internal/cctest"
 	"lathe/internal/codegen/c"
+	"lathe/internal/expr"
 	"lathe/internal/golden"
 	"lathe/internal/impl"
 	"lathe/internal/loop"
@@ -17,6 +18,7 @@ import (
 	"lathe/internal/te"
 	"lathe/internal/te/tetest"
 	"lathe/internal/tensor"
+	"lathe/internal/types"
 )
 
 // kernels are small functions, one for each thing that emission has to do.
@@ -277,6 +279,58 @@ func TestScheduled(t *testing.T) {
 		l.run(t, i, s.args)
 		if err := s.Compare(s.args[len(s.args)-1]); err != nil {
 			t.Errorf("%s: %v\n%s\n%s", s.at, err, te.String(s.Out), s.k)
+		}
+	}
+}
+
+// TestEveryFunction writes every operator and function on every type that it takes, unexpanded, and compiles all that they
+// call: none is missing.
+func TestEveryFunction(t *testing.T) {
+	var support []string
+	var texts strings.Builder
+	n := 0
+	add := func(d types.DType, value func(x, y expr.Expr) expr.Expr) {
+		x, y := &loop.Buffer{Name: "x", DType: d, Shape: []int{1}}, &loop.Buffer{Name: "y", DType: d, Shape: []int{1}}
+		at := []expr.Expr{expr.Index(0)}
+		v := value(&expr.Load{From: x, Index: at}, &expr.Load{From: y, Index: at})
+		z := &loop.Buffer{Name: "z", DType: v.DType(), Shape: []int{1}}
+		fn, err := c.Emit(&loop.Func{Name: "f", Params: []*loop.Buffer{x, y, z}, Body: &loop.Store{To: z, Index: at, Value: v}}, fmt.Sprintf("f%d", n))
+		if err != nil {
+			t.Errorf("%s: %v", expr.String(v), err)
+		}
+		n++
+		support = append(support, fn.Support...)
+		texts.WriteString(strings.Replace(fn.Text, "static void", "void", 1))
+	}
+	for _, d := range types.DTypes() {
+		if d != d.Compute() {
+			continue
+		}
+		for _, o := range expr.Ops() {
+			if o.Takes(d) {
+				add(d, func(x, y expr.Expr) expr.Expr { return expr.Bin(o, x, y) })
+			}
+		}
+		for _, f := range expr.Fns() {
+			if f.Takes(d) {
+				add(d, func(x, _ expr.Expr) expr.Expr { return expr.Call(f, x) })
+			}
+		}
+	}
+	if n < 200 {
+		t.Fatalf("%d functions only", n)
+	}
+	cctest.Build(t, "#include <stdint.h>\n"+c.Support(support)+texts.String(), cctest.Strict...)
+}
+
+// TestIdentifier: whatever a tensor is called, its identifier is one of C and of C++.
+func TestIdentifier(t *testing.T) {
+	for name, want := range map[string]string{
+		"data": "data", "serving_default_input:0": "serving_default_input_0", "": "v", "0": "v0", "7/x": "v7_x", "_": "v", "__a__b": "a_b",
+		"float": "float_", "class": "class_", "int32_t": "int32_t_", "exp_f32": "exp_f32_", "größe": "gr_e", "a\nb*/": "a_b_", "x__bits": "x_bits_",
+	} {
+		if got := c.Identifier(name); got != want {
+			t.Errorf("%q: %q, not %q", name, got, want)
 		}
 	}
 }
