@@ -86,8 +86,8 @@ func TestFile(t *testing.T) {
 	}
 	write("small.c", source.String())
 	write("small.h", header.String())
-	write("both.c", "#include \"small.h\"\n#include \"small.c\"\n#include \"small.h\"\nint main(void) { static float x[8]; uint8_t f = 1; uint16_t y[8]; int64_t n = 0; " +
-		"static _Alignas(8) char memory[LATHE_SMALL_WORKSPACE_BYTES + 1]; " +
+	write("both.c", "#include \"small.h\"\n#include \"small.c\"\n#include \"small.h\"\nint main(void) { static float x[8]; uint8_t f = 1; uint16_t y[8]; int64_t n = 0; "+
+		"static _Alignas(8) char memory[LATHE_SMALL_WORKSPACE_BYTES + 1]; "+
 		"return lathe_small(x, &f, y, &n) != 0 || n != 3 || lathe_small_in(memory + 1, x, &f, y, &n) != -1 || lathe_small_in(memory, x, &f, y, &n) != 0; }\n")
 	write("header.cc", "#include \"small.h\"\nint main() { return LATHE_SMALL_FLOAT_ELEMENTS + LATHE_SMALL_X_0_ELEMENTS - 9; }\n")
 	cctest.Run(t, dir, cc, slices.Concat(cctest.Strict, []string{"-O2", "-o", "both", "both.c"})...)
