@@ -15,16 +15,17 @@ import (
 
 // A CPU is what schedules depend on.
 type CPU struct {
-	VectorBits int  // width of a vector register
-	Registers  int  // number of vector registers
-	Dot        bool // a dot product is one instruction
-	L1, L2     int  // bytes of data cache of one core
-	LoadsFirst bool // see target.Target
+	VectorBits    int  // width of a vector register
+	Registers     int  // number of vector registers
+	Dot           bool // a dot product is one instruction
+	L1, L2        int  // bytes of data cache of one core
+	LoadsFirst    bool // see target.Target
+	DotLoadsFirst bool // see target.Target
 }
 
 // CPUOf describes the cores of a target.
 func CPUOf(t *target.Target) CPU {
-	return CPU{VectorBits: t.VectorBits, Registers: t.VectorRegs, Dot: t.HasDot, L1: t.L1, L2: t.L2, LoadsFirst: t.LoadsFirst}
+	return CPU{VectorBits: t.VectorBits, Registers: t.VectorRegs, Dot: t.HasDot, L1: t.L1, L2: t.L2, LoadsFirst: t.LoadsFirst, DotLoadsFirst: t.DotLoadsFirst}
 }
 
 // Lanes is the number of elements of a vector register.

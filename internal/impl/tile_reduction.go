@@ -63,7 +63,8 @@ func (k *kernel) scheduleAcc(acc, at, vecAxis string, lanes int) error {
 		return err
 	}
 	last := rs[len(rs)-1]
-	if n := k.s.Extent(last); n > 2 && !k.looksUp(acc) && !k.cpu.LoadsFirst { // several steps at once would spill where loads come first
+	first := k.cpu.LoadsFirst || k.cpu.DotLoadsFirst && k.hasDot(acc) // several steps at once would spill then
+	if n := k.s.Extent(last); n > 2 && !k.looksUp(acc) && !first {
 		u := 2
 		if n%4 == 0 && len(ss) > 0 {
 			u = 4
