@@ -13,11 +13,12 @@ import (
 	"lathe/internal/ops"
 	"lathe/internal/pass"
 	"lathe/internal/pipeline"
+	"lathe/internal/target"
 )
 
 // TestPages holds the pages that tables give to the tables; -update writes them.
 func TestPages(t *testing.T) {
-	for name, page := range map[string]func(*bytes.Buffer){"ops": opsPage, "passes": passesPage, "onnx": onnxPage} {
+	for name, page := range map[string]func(*bytes.Buffer){"ops": opsPage, "passes": passesPage, "targets": targetsPage, "onnx": onnxPage} {
 		var b bytes.Buffer
 		page(&b)
 		b.WriteString("\n---\n`go test . -run TestPages -update` writes this page.\n")
@@ -59,6 +60,27 @@ func firstSentence(s string) string {
 
 // cell makes text fit into a table.
 func cell(s string) string { return strings.ReplaceAll(s, "|", `\|`) }
+
+// targetsPage lists the targets that have names and the CPUs.
+func targetsPage(b *bytes.Buffer) {
+	b.WriteString("# Targets\n\nAs `lathe targets` prints them. A name stands for a whole target, `--target raspberry-pi-4`, and options may follow it:\n" +
+		"`--target \"raspberry-pi-4 -num-cores=2\"`.\n\n| name | target | what it is |\n| --- | --- | --- |\n")
+	for _, p := range target.Presets() {
+		fmt.Fprintf(b, "| `%s` | `%s` | %s |\n", p.Name, p.Target, cell(p.Doc))
+	}
+	b.WriteString("\nCPUs have LLVM's names, `--target \"llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a76\"`, and imply these features, which `-mattr`\n" +
+		"changes. *Fused* is a multiply-add in one instruction, *dots* the sum of four products of bytes.\n\n" +
+		"| CPU | architecture | vectors | features |\n| --- | --- | --- | --- |\n")
+	for _, arch := range target.Arches() {
+		for _, cpu := range target.CPUs(arch) {
+			t, err := target.OfCPU(arch, cpu)
+			if err != nil {
+				panic(err)
+			}
+			fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", cpu, arch, t.Vectors(), strings.Join(t.Features, " "))
+		}
+	}
+}
 
 // passesPage lists the pipelines and the reasons for their order.
 func passesPage(b *bytes.Buffer) {

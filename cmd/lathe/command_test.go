@@ -14,7 +14,7 @@ import (
 )
 
 func TestHelp(t *testing.T) {
-	for _, c := range []string{"", "compile", "run", "tune", "inspect", "verify", "sources", "passes", "ops", "version"} {
+	for _, c := range []string{"", "compile", "run", "tune", "inspect", "verify", "sources", "targets", "passes", "ops", "version"} {
 		t.Run(c, func(t *testing.T) {
 			args := append(strings.Fields(c), "--help")
 			out, errs, code := latheCommand(t, args...)

@@ -1,11 +1,6 @@
 package target
 
-import (
-	"fmt"
-	"slices"
-
-	"lathe/internal/spelling"
-)
+import "slices"
 
 // OptionType is the form of an option's value.
 type OptionType int
@@ -111,47 +106,3 @@ var codegens = []string{"compute-library", "bnns", "vitis-ai", "clml", "mrvl", "
 
 // Kinds lists the kinds and external code generators of targets, those of Supported first.
 func Kinds() []string { return slices.Concat(Supported(), deviceKinds, codegens) }
-
-// presets are whole targets by name: tags of TVM's registry and boards of its arm_cpu function.
-var presets = []struct{ name, target string }{
-	{"raspberry-pi/4b-aarch64", "llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a72 -num-cores=4"},
-	{"aws/cpu/c5.large", "llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512 -num-cores=1"},
-	{"aws/cpu/c5.xlarge", "llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512 -num-cores=2"},
-	{"aws/cpu/c5.2xlarge", "llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512 -num-cores=4"},
-	{"aws/cpu/c5.4xlarge", "llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512 -num-cores=8"},
-	{"aws/cpu/c5.9xlarge", "llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512 -num-cores=18"},
-	{"aws/cpu/c5.12xlarge", "llvm -mtriple=x86_64-linux-gnu -mcpu=cascadelake -num-cores=24"},
-	{"aws/cpu/c5.18xlarge", "llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512 -num-cores=36"},
-	{"aws/cpu/c5.24xlarge", "llvm -mtriple=x86_64-linux-gnu -mcpu=cascadelake -num-cores=48"},
-	{"rasp3b", "llvm -mtriple=armv7-linux-gnueabihf -mcpu=cortex-a53 -num-cores=4"},
-	{"rasp4b", "llvm -mtriple=armv7-linux-gnueabihf -mcpu=cortex-a72 -num-cores=4"},
-	{"rasp4b64", "llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a72 -num-cores=4"},
-	{"rk3399", "llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a72 -num-cores=6"},
-	{"ultra96", "llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a53 -num-cores=4"},
-	{"pynq", "llvm -mtriple=armv7-linux-gnueabihf -mcpu=cortex-a9 -num-cores=2"},
-	{"beagleai", "llvm -mtriple=armv7-linux-gnueabihf -mcpu=cortex-a15 -num-cores=2"},
-	{"wasm32", "llvm -mtriple=wasm32-unknown-unknown -mattr=+simd128 -num-cores=1"},
-	{"stm32mp1", "llvm -mtriple=armv7-linux-gnueabihf -mcpu=cortex-a7 -num-cores=2"},
-}
-
-// Presets lists the names of whole targets.
-func Presets() []string {
-	var names []string
-	for _, p := range presets {
-		names = append(names, p.name)
-	}
-	return names
-}
-
-func preset(name string) (string, bool) {
-	for _, p := range presets {
-		if p.name == name {
-			return p.target, true
-		}
-	}
-	return "", false
-}
-
-func unknownPreset(name string) error {
-	return fmt.Errorf("unknown target tag %q%s", name, spelling.Hint(name, Presets()))
-}

@@ -75,7 +75,7 @@ func (s *Spec) supported() error {
 	case slices.Contains(deviceKinds, s.Kind):
 		return fmt.Errorf("target kind %s is not supported yet; use llvm", s.Kind)
 	case Options(s.Kind) == nil:
-		return fmt.Errorf("unknown target kind %q%s", s.Kind, spelling.Hint(s.Kind, slices.Concat(Kinds(), Presets())))
+		return fmt.Errorf("unknown target kind %q%s", s.Kind, spelling.Hint(s.Kind, slices.Concat(Kinds(), presetNames())))
 	}
 	return nil
 }
@@ -88,7 +88,12 @@ func parseWords(words []string) (*Spec, error) {
 		if err != nil {
 			return nil, err
 		}
-		words = append(parts[0], words[1:]...)
+		// What follows the name replaces the preset's options of the same name.
+		own := slices.DeleteFunc(parts[0], func(option string) bool {
+			name, _, _ := strings.Cut(option, "=")
+			return slices.ContainsFunc(words[1:], func(w string) bool { return strings.HasPrefix(w, name+"=") })
+		})
+		words = append(own, words[1:]...)
 		kind = words[0]
 	}
 	if strings.HasPrefix(kind, "-") {

@@ -56,6 +56,21 @@ func archOf(triple string) (Arch, error) {
 	return "", fmt.Errorf("-mtriple=%s: architecture %q is not supported yet; supported: %s", triple, first, strings.Join(examples, ", "))
 }
 
+// otherSystems are words in triples of systems whose libraries are no ELF shared objects.
+var otherSystems = []string{"windows", "win32", "mingw", "cygwin", "apple", "darwin", "macos", "ios"}
+
+// checkSystem refuses triples of other systems than Linux.
+func checkSystem(triple string) error {
+	for _, word := range strings.Split(triple, "-")[1:] {
+		for _, s := range otherSystems {
+			if strings.HasPrefix(word, s) {
+				return fmt.Errorf("-mtriple=%s: packages are made only for Linux, and %s is another system", triple, word)
+			}
+		}
+	}
+	return nil
+}
+
 func (t *table) find(name string) *cpu {
 	i := slices.IndexFunc(t.cpus, func(c cpu) bool { return c.name == name })
 	if i < 0 {
@@ -171,6 +186,9 @@ func (t *Target) unknownCPU() error {
 	return fmt.Errorf("unknown CPU -mcpu=%s for %s%s (for a CPU that Lathe has no table of, list its features with -mattr)",
 		t.CPU, t.Arch, spelling.Hint(t.CPU, CPUs(t.Arch)))
 }
+
+// Arches lists the architectures that have tables.
+func Arches() []Arch { return slices.Clone(arches) }
 
 // CPUs lists the CPU names that the tables know for an architecture.
 func CPUs(a Arch) []string {

@@ -132,6 +132,9 @@ func (s *Spec) resolve(host func() (Host, error)) (*Target, error) {
 		return nil, err
 	}
 	t.Arch = arch
+	if err := checkSystem(t.Triple); err != nil {
+		return nil, err
+	}
 	if err := t.applyOptions(s); err != nil {
 		return nil, err
 	}

@@ -34,7 +34,8 @@ func TestResolve(t *testing.T) {
 		{"llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v4 -mattr=+prefer-256-bit", "llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v4 -mattr=+prefer-256-bit -num-cores=4", 256, 32, true, "avx512f", ""},
 		{"llvm -mtriple=aarch64-linux-gnu", "llvm -mtriple=aarch64-linux-gnu -mcpu=generic -num-cores=4", 128, 32, true, "neon", "dotprod"},
 		{"llvm -device=arm_cpu -mtriple=aarch64-linux-gnu -mattr=+neon,+dotprod", "llvm -mtriple=aarch64-linux-gnu -mcpu=generic -mattr=+neon,+dotprod -num-cores=4 -device=arm_cpu", 128, 32, true, "dotprod", ""},
-		{"raspberry-pi/4b-aarch64", "llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a72 -num-cores=4", 128, 32, true, "aes neon", ""},
+		{"raspberry-pi/4b-aarch64", "llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a72 -mattr=-aes,-sha2 -num-cores=4", 128, 32, true, "neon crc", "aes sha2"},
+		{"raspberry-pi-5 -num-cores=2", "llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a76 -num-cores=2", 128, 32, true, "dotprod", ""},
 		{"llvm -mtriple=armv7l-linux-gnueabihf -mattr=-neon", "llvm -mtriple=armv7l-linux-gnueabihf -mcpu=generic -mattr=-neon -num-cores=4", 128, 8, false, "vfp3", "neon"},
 		{"llvm -mtriple=riscv64-linux-gnu", "llvm -mtriple=riscv64-linux-gnu -mcpu=generic-rv64 -num-cores=4", 128, 8, true, "d", "v"},
 		{"llvm -mtriple=riscv64-linux-gnu -mcpu=spacemit-x60", "llvm -mtriple=riscv64-linux-gnu -mcpu=spacemit-x60 -num-cores=4", 256, 32, true, "v zvl128b", ""},
@@ -133,6 +134,8 @@ func TestErrors(t *testing.T) {
 		{"llvm -mtriple=sparc-linux", `architecture "sparc" is not supported yet`},
 		{"llvm -mtriple=aarch64-linux-gnu -mcpu=native", "the triple is aarch64-linux-gnu"},
 		{"llvm -mtriple=riscv64-linux-gnu -mattr=-d", "CPU generic-rv64 without feature d"},
+		{"llvm -mtriple=aarch64-apple-darwin", "only for Linux"},
+		{"llvm -mtriple=x86_64-pc-windows-msvc -mcpu=znver4", "only for Linux"},
 		{"llvm -num-cores=0", "from 1 to 4096"},
 		{"llvm -opt-level=4", "1, 2 or 3"},
 		{"llvm --fast-math", "-O4 allows approximate functions"},
@@ -213,12 +216,12 @@ func TestTables(t *testing.T) {
 		}
 	}
 	for _, p := range presets {
-		s, err := Parse(p.name)
+		s, err := Parse(p.Name)
 		if err == nil {
 			_, err = s.Resolve(noHost)
 		}
 		if err != nil {
-			t.Errorf("preset %s: %v", p.name, err)
+			t.Errorf("preset %s: %v", p.Name, err)
 		}
 	}
 }
