@@ -29,7 +29,8 @@ var aarch64Table = table{
 		{"sha3", "sha2"}, {"sm4", "neon"}, {"sme", "bf16 fullfp16"}, {"sme2", "sme"}, {"sve", "fullfp16"}, {"sve2", "sve"},
 	},
 	machine: func(t *Target) {
-		t.VectorBits, t.VectorRegs, t.HasFMA, t.DotLoadsFirst = 128, 32, true, true
+		// Of 32 registers: every operand of a multiply-add takes one, and the scheduler loads some steps ahead.
+		t.VectorBits, t.VectorRegs, t.HasFMA, t.DotLoadsFirst = 128, 26, true, true
 		t.HasDot = t.Has("dotprod") || t.Has("i8mm")
 		t.SignedDot = t.HasDot && !t.Has("i8mm")
 	},
@@ -56,6 +57,7 @@ var armTable = table{
 		{"sha2", "neon"}, {"vfp3", ""}, {"vfp4", "fp16 vfp3"},
 	},
 	machine: func(t *Target) {
+		// Of 16 registers: see AArch64.
 		t.VectorBits, t.VectorRegs, t.HasFMA, t.LoadsFirst = 128, 14, t.Has("vfp4"), true
 		if !t.HasFMA {
 			t.VectorRegs = 11 // the others hold products on their way to the sums

@@ -23,7 +23,7 @@ type Target struct {
 	// Features are the instruction sets of the tables that code may use, sorted, with all that CPU and Attrs imply.
 	Features      []string
 	VectorBits    int  // width of a vector register
-	VectorRegs    int  // number of vector registers
+	VectorRegs    int  // vector registers that a tile may count on
 	HasFMA        bool // multiply-add in one instruction
 	LoadsFirst    bool // the loads of a loop's body all happen before its arithmetic, whatever the order of the code
 	DotLoadsFirst bool // the same of loops around dot products
