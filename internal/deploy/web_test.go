@@ -166,6 +166,37 @@ func TestDeployWeb(t *testing.T) {
 	}
 }
 
+// Any network that classifies pictures takes the place of the demo's: the page gives the classes that 'lathe run' gives.
+func TestDeployWebImageNet(t *testing.T) {
+	long(t)
+	models := os.Getenv("LATHE_MODELS")
+	if models == "" {
+		t.Skip("LATHE_MODELS is not set")
+	}
+	model, picture, labels := models+"/onnx/squeezenet1.1/squeezenet1.1-rebuilt.onnx", models+"/images/cat.png", models+"/images/labels/imagenet_synset.txt"
+	page := site(t, "MODEL="+model, "LABELS="+labels, "SAMPLE="+picture, "PREPROCESS=imagenet", "FILTER=bilinear")
+	server := httptest.NewServer(http.FileServer(http.Dir(page)))
+	defer server.Close()
+	tab := browser(t, 1280, 800, server.URL)
+	text(t, tab, about)
+	do(t, tab, chromedp.Click("#sample"))
+	got := strings.Split(text(t, tab, answers), "\n")
+	screenshot(t, tab, "imagenet")
+
+	lathe, pkg := filepath.Join(page, "../lathe"), filepath.Join(page, "net.tar")
+	output(t, exec.Command(lathe, "compile", "-o", pkg, model))
+	want := output(t, exec.Command(lathe, "run", "--image", picture, "--preprocess", "imagenet", "--labels", labels, "--print-top", "5", pkg))
+	for i, row := range got {
+		name := row[:strings.LastIndex(strings.TrimSuffix(row, " %"), " ")]
+		if !strings.Contains(want, name) || i == 0 && !strings.Contains(want, "Predicted class: ") {
+			t.Errorf("the page says %q, and lathe run\n%s", row, want)
+		}
+	}
+	if len(got) != 5 {
+		t.Errorf("the page says %q", got)
+	}
+}
+
 // A page without its network says so.
 func TestDeployWebMissing(t *testing.T) {
 	long(t)

@@ -1,4 +1,5 @@
-// Package toolchain turns LLVM IR text into object code, and objects into one shared object, inside this process.
+// Package toolchain turns LLVM IR text into object code, and objects into one shared object or WebAssembly module, inside
+// this process.
 //
 // It is the only package that knows LLVM and lld: their versions, their C and C++ interfaces, and their habit of ending
 // the process when they meet something they cannot compile (see shim.cpp). It does not know loop IR, packages or
