@@ -27,7 +27,20 @@ func pointwise(k *kernel) (string, bool, error) {
 	if outer != "" {
 		rest = append(rest, outer)
 	}
-	return why, true, k.parallelize(rest)
+	return why, true, k.parallelize(k.whole(rest))
+}
+
+// whole leaves the innermost loop undivided where those around it have iterations enough: what workers divide is fused, and
+// a fused loop has quotients and conditions of borders in every iteration, which here is a vector or a few.
+func (k *kernel) whole(loops []string) []string {
+	n := 1
+	for _, l := range loops[:max(0, len(loops)-1)] {
+		n *= k.s.Extent(l)
+	}
+	if n < 4*shares {
+		return loops
+	}
+	return loops[:len(loops)-1]
 }
 
 // fuseLinear fuses the innermost loops of a block while every address stays linear in the fused variable with the
