@@ -113,7 +113,7 @@ func TestStaticLibraryWeightsBeside(t *testing.T) {
 }
 
 // A library carries little besides its kernels and weights, whatever the network.
-func TestLibrarySize(t *testing.T) {
+func TestDeployLibrarySize(t *testing.T) {
 	models := []string{demo}
 	if zoo := os.Getenv("LATHE_ZOO"); zoo != "" && os.Getenv("LATHE_DEPLOY") != "" {
 		for _, m := range []string{"resnet50", "densenet121", "bert_base", "resnet50_int8"} {
