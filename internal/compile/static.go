@@ -19,10 +19,7 @@ func (c *compiler) archive() error {
 		return fmt.Errorf("LLVM: %w", err)
 	}
 	contents := &c.res.Contents
-	contents.Objects, contents.Runtime = append(contents.Objects, o), c.Runtime
-	for _, o := range c.objects {
-		contents.Objects = append(contents.Objects, o)
-	}
+	contents.Objects, contents.Runtime = append(append(contents.Objects, o), c.objects...), c.Runtime
 	if c.Weights == WeightsBeside {
 		return nil
 	}
