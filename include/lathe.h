@@ -97,17 +97,17 @@ typedef struct lathe_tensor_info {
   int32_t dtype; /* one of LATHE_FLOAT32 ... */
 } lathe_tensor_info;
 
-/* A constant. */
+/* A constant; lathe_param_name tells its name. */
 typedef struct lathe_param_info {
-  const char *name;
+  uint32_t name; /* where it begins in the library's strings */
   size_t bytes;
   size_t offset; /* where it lies in the library's weights */
 } lathe_param_info;
 
-/* A step of a run: one kernel. */
+/* A step of a run: one kernel. lathe_step_name and lathe_step_nodes tell its strings. */
 typedef struct lathe_step_info {
-  const char *name;
-  const char *nodes; /* the model's nodes that it computes, separated by '\n' */
+  uint32_t name;  /* where they begin in the library's strings */
+  uint32_t nodes;
 } lathe_step_info;
 
 /* The descriptor: all that a caller has to know about a compiled model. Every library defines one, in read-only memory, as
@@ -124,6 +124,7 @@ typedef struct lathe_library {
   const lathe_tensor_info *outputs;
   const lathe_param_info *params; /* in the order of lathe_ctx.params */
   const lathe_step_info *steps;
+  const char *strings; /* of constants and steps: offsets into one table spare a relocation for each */
   int32_t input_count;
   int32_t output_count;
   int32_t param_count;
@@ -136,6 +137,19 @@ typedef struct lathe_library {
   size_t weights_size; /* the bytes that the constants take there */
   lathe_run_function run;
 } lathe_library;
+
+/* The name of a constant; NULL for an index out of range. */
+static inline const char *lathe_param_name(const lathe_library *library, int32_t index) {
+  return index >= 0 && index < library->param_count ? library->strings + library->params[index].name : NULL;
+}
+
+/* The name of a step, and the model's nodes that it computes, separated by '\n'; NULL for an index out of range. */
+static inline const char *lathe_step_name(const lathe_library *library, int32_t index) {
+  return index >= 0 && index < library->step_count ? library->strings + library->steps[index].name : NULL;
+}
+static inline const char *lathe_step_nodes(const lathe_library *library, int32_t index) {
+  return index >= 0 && index < library->step_count ? library->strings + library->steps[index].nodes : NULL;
+}
 
 /* ---- The runtime ------------------------------------------------------------------------------------------------- */
 

@@ -198,7 +198,8 @@ class Model {
     std::vector<std::uint64_t> times(static_cast<std::size_t>(l.step_count));
     check(lathe_profile(model_, times.data()));
     std::vector<StepTime> steps;
-    for (std::size_t i = 0; i < times.size(); i++) steps.push_back({l.steps[i].name, l.steps[i].nodes, times[i]});
+    for (std::int32_t i = 0; i < l.step_count; i++)
+      steps.push_back({lathe_step_name(&l, i), lathe_step_nodes(&l, i), times[static_cast<std::size_t>(i)]});
     return steps;
   }
 

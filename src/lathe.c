@@ -64,7 +64,7 @@ int memcmp(const void *a, const void *b, size_t n);
 
 _Static_assert(sizeof(lathe_ctx) == (sizeof(void *) == 8 ? 112 : 64), "lathe_ctx is laid out as compiled code expects");
 _Static_assert(sizeof(lathe_barrier) == 192, "lathe_barrier is laid out as compiled code expects");
-_Static_assert(sizeof(lathe_library) == 8 * 4 + 14 * sizeof(void *), "lathe_library is laid out as the compiler writes it");
+_Static_assert(sizeof(lathe_library) == 8 * 4 + 15 * sizeof(void *), "lathe_library is laid out as the compiler writes it");
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 
@@ -312,7 +312,7 @@ static lathe_status read_params(const char *name, const lathe_library *l, const 
     if (is_prefix("__pad.", param, n)) continue;
     int32_t tried = 0;
     for (; tried < l->param_count; tried++, next = next + 1 < l->param_count ? next + 1 : 0)
-      if (length(l->params[next].name) == n && memcmp(l->params[next].name, param, n) == 0) break;
+      if (length(lathe_param_name(l, next)) == n && memcmp(lathe_param_name(l, next), param, n) == 0) break;
     if (tried >= l->param_count)
       return fail(LATHE_ERROR_PACKAGE, name, "parameters: the library has no constant %n: they belong to another model", param, n);
     if (table[next]) return fail(LATHE_ERROR_PACKAGE, name, "parameters: %n occurs twice", param, n);
@@ -330,7 +330,7 @@ static lathe_status read_params(const char *name, const lathe_library *l, const 
     return fail(LATHE_ERROR_PACKAGE, name, "parameters: %z bytes after the last one", (size_t)(c.end - c.at));
   if (found != l->param_count)
     for (int32_t i = 0; i < l->param_count; i++)
-      if (!table[i]) return fail(LATHE_ERROR_PACKAGE, name, "parameters: %q is missing: they belong to another model", l->params[i].name);
+      if (!table[i]) return fail(LATHE_ERROR_PACKAGE, name, "parameters: %q is missing: they belong to another model", lathe_param_name(l, i));
   return LATHE_OK;
 }
 

@@ -38,5 +38,5 @@ func ContextOf(pointer int) Context {
 }
 
 // DescriptorSize is the size of lathe_library on a machine whose pointers have the given number of bytes: eight numbers of
-// four bytes, fourteen pointers and sizes.
-func DescriptorSize(pointer int) int { return 8*4 + 14*pointer }
+// four bytes, fifteen pointers and sizes.
+func DescriptorSize(pointer int) int { return 8*4 + 15*pointer }

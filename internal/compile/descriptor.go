@@ -2,7 +2,7 @@ package compile
 
 import (
 	"fmt"
-	"strconv"
+	"math"
 	"strings"
 
 	"lathe/internal/bundle"
@@ -14,9 +14,9 @@ import (
 // which a program finds it in a library whose module it does not know.
 func (c *compiler) descriptor(embedded, shared bool) (string, error) {
 	m, params := c.res.Contents.Manifest, c.res.Contents.Params
-	d := &descriptor{size: fmt.Sprintf("i%d", c.Target.PointerBits()), strings: map[string]string{}}
-	fmt.Fprintf(&d.text, "%%tensor = type { ptr, ptr, ptr, %[1]s, i32, i32 }\n%%param = type { ptr, %[1]s, %[1]s }\n%%step = type { ptr, ptr }\n"+
-		"%%library = type { i32, i32, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, i32, i32, i32, i32, i32, i32, %[1]s, %[1]s, ptr, %[1]s, ptr }\n", d.size)
+	d := &descriptor{size: fmt.Sprintf("i%d", c.Target.PointerBits()), offsets: map[string]int{}}
+	fmt.Fprintf(&d.text, "%%tensor = type { ptr, ptr, ptr, %[1]s, i32, i32 }\n%%param = type { i32, %[1]s, %[1]s }\n%%step = type { i32, i32 }\n"+
+		"%%library = type { i32, i32, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, i32, i32, i32, i32, i32, i32, %[1]s, %[1]s, ptr, %[1]s, ptr }\n", d.size)
 	inputs, err := d.tensors("inputs", m.Inputs)
 	if err != nil {
 		return "", err
@@ -31,14 +31,14 @@ func (c *compiler) descriptor(embedded, shared bool) (string, error) {
 	}
 	var rows []string
 	for i, p := range params {
-		rows = append(rows, fmt.Sprintf("%%param { ptr %[1]s, %[2]s %[3]d, %[2]s %[4]d }", d.string(p.Name), d.size, len(p.Data), offsets[i]))
+		rows = append(rows, fmt.Sprintf("%%param { i32 %[1]d, %[2]s %[3]d, %[2]s %[4]d }", d.offset(p.Name), d.size, len(p.Data), offsets[i]))
 	}
-	paramTable := d.table("params", "%param", rows)
+	paramTable := d.array("params", "%param", rows)
 	rows = nil
 	for _, s := range m.Steps {
-		rows = append(rows, fmt.Sprintf("%%step { ptr %s, ptr %s }", d.string(s.Name), d.string(strings.Join(s.Nodes, "\n"))))
+		rows = append(rows, fmt.Sprintf("%%step { i32 %d, i32 %d }", d.offset(s.Name), d.offset(strings.Join(s.Nodes, "\n"))))
 	}
-	stepTable := d.table("steps", "%step", rows)
+	stepTable := d.array("steps", "%step", rows)
 	image := "null"
 	if embedded {
 		image = "@" + weightsSymbol(m)
@@ -49,12 +49,16 @@ func (c *compiler) descriptor(embedded, shared bool) (string, error) {
 	fmt.Fprintf(&d.text, "@%s = constant %%library { i32 %d, i32 %d, ptr %s, ptr %s, ptr %s, ptr %s, ptr %s", name, m.ABI,
 		bundle.DescriptorSize(c.Target.PointerBits()/8), d.string(m.Module), d.string("lathe "+m.Lathe), d.string(m.Source.File),
 		d.string(m.Target.String), d.string(strings.Join(m.Target.Features, " ")))
-	fmt.Fprintf(&d.text, ", ptr %s, ptr %s, ptr %s, ptr %s", inputs, outputs, paramTable, stepTable)
+	fmt.Fprintf(&d.text, ", ptr %s, ptr %s, ptr %s, ptr %s, ptr %s", inputs, outputs, paramTable, stepTable, stringTable)
 	fmt.Fprintf(&d.text, ", i32 %d, i32 %d, i32 %d, i32 %d, i32 %d, i32 %d", len(m.Inputs), len(m.Outputs), len(params), len(m.Steps), m.Symbols, m.MaxWorkers)
 	fmt.Fprintf(&d.text, ", %[1]s %[2]d, %[1]s %[3]d, ptr %[4]s, %[1]s %[5]d, ptr @%[6]s }\n", d.size, m.Workspace, m.Scratch, image, weights, m.RunSymbol())
 	if shared {
 		fmt.Fprintf(&d.text, "@%s = alias %%library, ptr @%s\n", bundle.LibraryAlias, name)
 	}
+	if len(d.strings) > math.MaxInt32 {
+		return "", fmt.Errorf("the names of steps and constants take %d bytes, more than a library can hold", len(d.strings))
+	}
+	fmt.Fprintf(&d.text, "%s = private constant [%d x i8] c\"%s\"\n", stringTable, len(d.strings), escape(d.strings))
 	return d.text.String(), nil
 }
 
@@ -64,32 +68,47 @@ func weightsSymbol(m *bundle.Manifest) string { return "lathe_" + m.Module + "_w
 // descriptor collects the text of the tables that the constant points to.
 type descriptor struct {
 	text    strings.Builder
-	size    string            // the type of a size_t
-	strings map[string]string // symbols by content
+	size    string         // the type of a size_t
+	strings []byte         // all strings, each with its final zero
+	offsets map[string]int // where a string begins in strings
 }
 
-// string returns the symbol of a C string; equal ones share it. C ends a string at its first zero byte.
-func (d *descriptor) string(s string) string {
+// stringTable is the symbol of the table of strings. A number that says where a string begins takes four bytes; a pointer
+// to it takes a word and the word's relocation, 32 bytes in a 64-bit library.
+const stringTable = "@.strings"
+
+// offset returns where a C string begins in the table; equal ones share it. C ends a string at its first zero byte.
+func (d *descriptor) offset(s string) int {
 	s, _, _ = strings.Cut(s, "\x00")
-	if name, ok := d.strings[s]; ok {
-		return name
+	at, ok := d.offsets[s]
+	if !ok {
+		at = len(d.strings)
+		d.offsets[s] = at
+		d.strings = append(append(d.strings, s...), 0)
 	}
-	name := "@.s" + strconv.Itoa(len(d.strings))
-	d.strings[s] = name
-	fmt.Fprintf(&d.text, "%s = private unnamed_addr constant [%d x i8] c\"", name, len(s)+1)
-	for i := range len(s) {
-		if b := s[i]; b < ' ' || b > '~' || b == '"' || b == '\\' {
-			fmt.Fprintf(&d.text, "\\%02X", b)
+	return at
+}
+
+// string returns the address of a C string in the table, as a constant of LLVM IR.
+func (d *descriptor) string(s string) string {
+	return fmt.Sprintf("getelementptr (i8, ptr %s, %s %d)", stringTable, d.size, d.offset(s))
+}
+
+// escape writes bytes as LLVM IR has them between quotes.
+func escape(bytes []byte) string {
+	var text strings.Builder
+	for _, b := range bytes {
+		if b < ' ' || b > '~' || b == '"' || b == '\\' {
+			fmt.Fprintf(&text, "\\%02X", b)
 		} else {
-			d.text.WriteByte(b)
+			text.WriteByte(b)
 		}
 	}
-	d.text.WriteString("\\00\"\n")
-	return name
+	return text.String()
 }
 
-// table writes an array of rows and returns its symbol, or "null" for none.
-func (d *descriptor) table(name, typ string, rows []string) string {
+// array writes an array of rows and returns its symbol, or "null" for none.
+func (d *descriptor) array(name, typ string, rows []string) string {
 	if len(rows) == 0 {
 		return "null"
 	}
@@ -109,11 +128,11 @@ func (d *descriptor) tensors(name string, ts []bundle.TensorInfo) (string, error
 		if err != nil {
 			return "", err
 		}
-		shape := d.table(fmt.Sprintf("%s.%d.shape", name, i), "i64", integers("i64", t.Shape))
-		symbols := d.table(fmt.Sprintf("%s.%d.symbols", name, i), "i32", integers("i32", t.Symbols))
+		shape := d.array(fmt.Sprintf("%s.%d.shape", name, i), "i64", integers("i64", t.Shape))
+		symbols := d.array(fmt.Sprintf("%s.%d.symbols", name, i), "i32", integers("i32", t.Symbols))
 		rows = append(rows, fmt.Sprintf("%%tensor { ptr %s, ptr %s, ptr %s, %s %d, i32 %d, i32 %d }", d.string(t.Name), shape, symbols, d.size, bytes, len(t.Shape), code))
 	}
-	return d.table(name, "%tensor", rows), nil
+	return d.array(name, "%tensor", rows), nil
 }
 
 func integers(typ string, values []int) []string {

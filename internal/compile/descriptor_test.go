@@ -154,9 +154,22 @@ func (r *reader) word() int {
 }
 
 func (r *reader) string() string {
-	at := r.word()
-	end := bytes.IndexByte(r.image[at:], 0)
-	return string(r.image[at : at+end])
+	return (&reader{r.loaded, uint64(r.word())}).cstring()
+}
+
+// cstring is the C string that begins here.
+func (r *reader) cstring() string {
+	text, _, ended := bytes.Cut(r.image[r.at:], []byte{0})
+	if !ended {
+		r.t.Errorf("a string at %#x does not end", r.at)
+	}
+	return string(text)
+}
+
+// stringAt reads a C string whose place in the table of strings is the next number.
+func (r *reader) stringAt(table int) string {
+	at := uint64(table + r.i32())
+	return (&reader{r.loaded, at}).cstring()
 }
 
 // rows calls read for n rows of the table that the next pointer names.
@@ -223,6 +236,7 @@ func checkDescriptor(t *testing.T, l *loaded, m *bundle.Manifest, params []int) 
 	equal("target", d.string(), m.Target.String)
 	equal("features", d.string(), strings.Join(m.Target.Features, " "))
 	inputs, outputs, paramTable, steps := uint64(d.word()), uint64(d.word()), uint64(d.word()), uint64(d.word())
+	texts := d.word()
 	equal("inputs", d.i32(), len(m.Inputs))
 	equal("outputs", d.i32(), len(m.Outputs))
 	equal("params", d.i32(), len(m.Params))
@@ -263,7 +277,7 @@ func checkDescriptor(t *testing.T, l *loaded, m *bundle.Manifest, params []int) 
 	}
 	i, end := 0, 0
 	d.rows(paramTable, len(m.Params), func(r *reader) {
-		equal("param", r.string(), m.Params[i])
+		equal("param", r.stringAt(texts), m.Params[i])
 		equal("bytes", r.word(), params[i])
 		offset := r.word()
 		if offset%bundle.Alignment != 0 || offset < end {
@@ -275,8 +289,8 @@ func checkDescriptor(t *testing.T, l *loaded, m *bundle.Manifest, params []int) 
 	equal("weights_size", size, end)
 	i = 0
 	d.rows(steps, len(m.Steps), func(r *reader) {
-		equal("step", r.string(), m.Steps[i].Name)
-		equal("nodes", r.string(), strings.Join(m.Steps[i].Nodes, "\n"))
+		equal("step", r.stringAt(texts), m.Steps[i].Name)
+		equal("nodes", r.stringAt(texts), strings.Join(m.Steps[i].Nodes, "\n"))
 		i++
 	})
 }

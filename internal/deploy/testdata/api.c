@@ -102,7 +102,9 @@ static void test_open_errors(void) {
 static void test_description(void) {
   lathe_model *m = open_model("fixture.tar", 1);
   const lathe_library *l = lathe_model_library(m);
-  CHECK(strcmp(l->module, "fixture") == 0 && l->step_count == 4 && strcmp(l->steps[1].nodes, "flip\nadd") == 0);
+  CHECK(strcmp(l->module, "fixture") == 0 && l->step_count == 4 && strcmp(lathe_step_nodes(l, 1), "flip\nadd") == 0);
+  CHECK(strcmp(lathe_step_name(l, 3), "stress") == 0 && *lathe_step_nodes(l, 3) == 0 && strcmp(lathe_param_name(l, 1), "bias") == 0);
+  CHECK(!lathe_step_name(l, 4) && !lathe_step_nodes(l, -1) && !lathe_param_name(l, 2) && !lathe_param_name(l, -1));
   CHECK(lathe_input_count(m) == 2 && lathe_output_count(m) == 2);
   const lathe_tensor_info *x = lathe_input_info(m, 0), *p = lathe_output_info(m, 1);
   CHECK(strcmp(x->name, "x") == 0 && x->rank == 2 && x->shape[1] == N && x->dtype == LATHE_FLOAT32 && x->bytes == 4 * N);

@@ -106,8 +106,12 @@ static const lathe_tensor_info outputs[] = {
     {"y", line, 0, 4 * N, 2, LATHE_FLOAT32},
     {"positive", count, first_symbol, 8 * N, 1, LATHE_INT64},
 };
-static const lathe_param_info params[] = {{"scale", 4 * N, 0}, {"bias", 4, 4 * N}};
-static const lathe_step_info steps[] = {{"scale", "mul"}, {"reverse", "flip\nadd"}, {"positive", ""}, {"stress", ""}};
+
+// The strings of constants and steps, and where each begins; the constant and the step share "scale".
+static const char strings[] = "scale\0" "bias\0" "mul\0" "reverse\0" "flip\nadd\0" "positive\0" "stress";
+enum { SCALE = 0, BIAS = 6, MUL = 11, REVERSE = 15, FLIP_ADD = 23, POSITIVE = 32, STRESS = 41, NOTHING = 47 };
+static const lathe_param_info params[] = {{SCALE, 4 * N, 0}, {BIAS, 4, 4 * N}};
+static const lathe_step_info steps[] = {{SCALE, MUL}, {REVERSE, FLIP_ADD}, {POSITIVE, NOTHING}, {STRESS, NOTHING}};
 
 #ifdef WEIGHTS // linked in: scale[i] is i % 7 - 3, as in the test's package, and bias 0.5
 #define SEVEN -3, -2, -1, 0, 1, 2, 3,
@@ -128,7 +132,7 @@ static const _Alignas(64) float weights[N + 1] = {
 
 __attribute__((visibility("default"))) extern const lathe_library NAME(MODULE);
 const lathe_library NAME(MODULE) = {
-    ABI, sizeof(lathe_library), STRING(MODULE), "lathe test", "fixture.onnx", "llvm", FEATURES, inputs, outputs, params, steps,
+    ABI, sizeof(lathe_library), STRING(MODULE), "lathe test", "fixture.onnx", "llvm", FEATURES, inputs, outputs, params, steps, strings,
     2, 2, 2, 4, 1, 0, 4 * N, SCRATCH, IMAGE, run,
 };
 #ifdef SHARED
