@@ -5,9 +5,9 @@ import (
 	"math"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"lathe/internal/op"
 	"lathe/internal/tensor"
@@ -204,31 +204,44 @@ func bigNet(t testing.TB, n int) *Graph {
 	return g
 }
 
-// fastest is the least time of several runs: other processes only add to it.
-func fastest(f func()) time.Duration {
-	least := time.Hour
-	for range 7 {
-		start := time.Now()
-		f()
-		least = min(least, time.Since(start))
-	}
-	return least
-}
-
-func TestSpeed(t *testing.T) {
-	const limit = 50 * time.Millisecond
-	g, c := bigNet(t, 2000), NewConsts()
+// overGraphs are what costs time in proportion to the size of a graph.
+func overGraphs(t testing.TB, n int) map[string]func() {
+	g, c := bigNet(t, n), NewConsts()
 	text := Print(g, c)
-	for name, f := range map[string]func(){
+	return map[string]func(){
 		"Print":  func() { Print(g, c) },
 		"Verify": func() { Verify(g) },
 		"Hash":   func() { Hash(g, ByValue) },
 		"Parse":  func() { Parse(text, testOps, c) },
-	} {
-		took := fastest(f)
-		t.Logf("%s of 2000 nodes takes %v", name, took)
-		if took > limit {
-			t.Errorf("%s of 2000 nodes takes %v, more than %v", name, took, limit)
+	}
+}
+
+// TestProportion compares the memory that a graph and one four times as large take: work that goes over all nodes for
+// each node takes sixteen times as much.
+func TestProportion(t *testing.T) {
+	small, large := overGraphs(t, 500), overGraphs(t, 2000)
+	for name, f := range small {
+		bytes := func(f func()) float64 {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			f()
+			runtime.ReadMemStats(&after)
+			return float64(after.TotalAlloc - before.TotalAlloc)
 		}
+		f()
+		large[name]()
+		if a, b := bytes(f), bytes(large[name]); b > 8*a+1<<20 {
+			t.Errorf("%s allocates %.0f bytes for 500 nodes and %.0f for 2000", name, a, b)
+		}
+	}
+}
+
+func BenchmarkGraph(b *testing.B) {
+	for name, f := range overGraphs(b, 2000) {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				f()
+			}
+		})
 	}
 }
