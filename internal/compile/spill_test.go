@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"lathe/internal/graph"
+	"lathe/internal/op"
 	"lathe/internal/ops"
 	"lathe/internal/target"
 	"lathe/internal/types"
@@ -48,6 +49,31 @@ func TestInnerLoopsDoNotSpill(t *testing.T) {
 					most = 85 // tiles of whole short lines load a register for each accumulator, and LLVM does so early
 				}
 				if adds, spills := innerLoops(res.Code["asm"]); adds == 0 || spills*100 > adds*most {
+					t.Errorf("%d spills and reloads for %d multiply-adds", spills, adds)
+				}
+			})
+		}
+	}
+}
+
+// The rows of a long product's data are further apart than one address reaches.
+func TestProductsDoNotSpill(t *testing.T) {
+	for _, cpu := range []string{"znver5", "core-avx2", "cortex-a76 -mtriple=aarch64-linux-gnu", "cortex-a53 -mtriple=aarch64-linux-gnu"} {
+		tgt := resolve(t, "llvm -mcpu="+cpu)
+		for _, depth := range []int{256, 768, 3072} {
+			t.Run(fmt.Sprintf("%s/%d", tgt.CPU, depth), func(t *testing.T) {
+				w := random(rand.New(rand.NewPCG(1, 12)), types.Of(types.F32, 256, depth))
+				g := &graph.Graph{Name: "main"}
+				n, err := g.Apply(ops.Dense, op.None{}, g.Input("x", types.Of(types.F32, 128, depth)), graph.NewConst("w", w))
+				if err != nil {
+					t.Fatal(err)
+				}
+				g.Outputs = append(g.Outputs, n.Out...)
+				res, err := Compile(context.Background(), g, Options{Target: tgt, Level: 3, Workers: 2, Code: []string{"asm"}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if adds, spills := innerLoops(res.Code["asm"]); adds == 0 || spills*100 > adds*5 {
 					t.Errorf("%d spills and reloads for %d multiply-adds", spills, adds)
 				}
 			})

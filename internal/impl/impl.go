@@ -21,11 +21,12 @@ type CPU struct {
 	L1, L2        int  // bytes of data cache of one core
 	LoadsFirst    bool // see target.Target
 	DotLoadsFirst bool // see target.Target
+	Reach         int  // see target.Target
 }
 
 // CPUOf describes the cores of a target.
 func CPUOf(t *target.Target) CPU {
-	return CPU{VectorBits: t.VectorBits, Registers: t.VectorRegs, Dot: t.HasDot, L1: t.L1, L2: t.L2, LoadsFirst: t.LoadsFirst, DotLoadsFirst: t.DotLoadsFirst}
+	return CPU{VectorBits: t.VectorBits, Registers: t.VectorRegs, Dot: t.HasDot, L1: t.L1, L2: t.L2, LoadsFirst: t.LoadsFirst, DotLoadsFirst: t.DotLoadsFirst, Reach: t.Reach}
 }
 
 // Lanes is the number of elements of a vector register.

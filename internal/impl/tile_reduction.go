@@ -66,7 +66,7 @@ func (k *kernel) scheduleAcc(acc, at, vecAxis string, lanes int) error {
 	first := k.cpu.LoadsFirst || k.cpu.DotLoadsFirst && k.hasDot(acc) // several steps at once would spill then
 	if n := k.s.Extent(last); n > 2 && !k.looksUp(acc) && !first {
 		u := 2
-		if n%4 == 0 && len(ss) > 0 {
+		if n%4 == 0 && len(ss) > 0 && !k.apart(acc, ss) {
 			u = 4
 		}
 		if n%u == 0 {
@@ -78,6 +78,25 @@ func (k *kernel) scheduleAcc(acc, at, vecAxis string, lanes int) error {
 		}
 	}
 	return nil
+}
+
+// apart reports whether a tile, whose loops are given, reads elements that no load reaches from one address. Every step
+// takes addresses of its own for them, and with many steps at once LLVM's scheduler loads ahead of the arithmetic.
+func (k *kernel) apart(acc string, tile []string) bool {
+	if k.cpu.Reach == 0 {
+		return false
+	}
+	for _, a := range k.accesses(acc) {
+		span := int64(0)
+		for _, n := range tile {
+			c, _ := a.at.Coef(k.variable(acc, n))
+			span += max(c, -c) * int64(k.s.Extent(n)-1)
+		}
+		if !a.store && span*int64(a.buf.DType.Size()) > int64(k.cpu.Reach) {
+			return true
+		}
+	}
+	return false
 }
 
 // looksUp reports whether some load's place is itself loaded. Steps of such a reduction are not unrolled: LLVM's

@@ -30,7 +30,7 @@ var aarch64Table = table{
 	},
 	machine: func(t *Target) {
 		// Of 32 registers: every operand of a multiply-add takes one, and the scheduler loads some steps ahead.
-		t.VectorBits, t.VectorRegs, t.HasFMA, t.DotLoadsFirst = 128, 26, true, true
+		t.VectorBits, t.VectorRegs, t.HasFMA, t.DotLoadsFirst, t.Reach = 128, 26, true, true, 1<<14
 		t.HasDot = t.Has("dotprod") || t.Has("i8mm")
 		t.SignedDot = t.HasDot && !t.Has("i8mm")
 	},

@@ -27,6 +27,7 @@ type Target struct {
 	HasFMA        bool // multiply-add in one instruction
 	LoadsFirst    bool // the loads of a loop's body all happen before its arithmetic, whatever the order of the code
 	DotLoadsFirst bool // the same of loops around dot products
+	Reach         int  // bytes behind an address that a load of a float32 names by itself; 0: any number
 	HasDot        bool // sum of four products of bytes, data by int8 weights, in one instruction on whole vectors
 	SignedDot     bool // data are int8 in that instruction, and not uint8
 	L1, L2, L3    int  // bytes: L1 data and L2 of a core, its share of L3; L3 is 0 where there is none
