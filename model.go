@@ -111,6 +111,15 @@ func (m *Model) graph() (*graph.Graph, error) {
 	return m.first.Clone(), nil
 }
 
+// Files lists the files that the model was read from: its own, and those of external data.
+func (m *Model) Files() []string {
+	files := []string{m.file}
+	if m.onnx != nil {
+		files = append(files, m.onnx.External()...)
+	}
+	return files
+}
+
 // Err tells why the model cannot be compiled, or nil.
 func (m *Model) Err() error { return m.err }
 

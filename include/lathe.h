@@ -2,7 +2,7 @@
  * both for C++.
  *
  *   lathe_model *model;
- *   if (lathe_open("net.tar", NULL, &model) != LATHE_OK) { fputs(lathe_last_error(), stderr); ... }
+ *   if (lathe_open("net.tar", NULL, &model) != LATHE_OK) { fprintf(stderr, "%s\n", lathe_last_error()); ... }
  *   lathe_set_input(model, 0, picture, sizeof picture);
  *   lathe_run(model);
  *   const float *scores = lathe_output_data(model, 0);

@@ -1110,7 +1110,7 @@ static lathe_status check_library(const char *name, const lathe_library *l) {
   if (l->abi != LATHE_ABI)
     return fail(LATHE_ERROR_VERSION, name, "made for version %d of the interface, this runtime has version %d: recompile the model", (int32_t)l->abi, LATHE_ABI);
   if (l->size < sizeof *l)
-    return fail(LATHE_ERROR_VERSION, name, "made by an older compiler (%s) than this runtime: recompile the model", l->compiler);
+    return fail(LATHE_ERROR_VERSION, name, "made by an older compiler than this runtime: recompile the model");
   return LATHE_OK;
 }
 

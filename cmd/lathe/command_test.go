@@ -119,7 +119,8 @@ func TestCompileOptions(t *testing.T) {
 // What the command reads is not written over, whatever the path is called.
 func TestOutputIsNotInput(t *testing.T) {
 	t.Chdir(t.TempDir())
-	for _, name := range []string{"model.onnx", "m.tar"} {
+	names := []string{"model.onnx", "m.tar", "n.h", "p.params", "q.mjs", "y.asm", "lib.so", "lib.params"}
+	for _, name := range names {
 		if err := os.WriteFile(name, []byte("kept"), 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -129,6 +130,8 @@ func TestOutputIsNotInput(t *testing.T) {
 	}
 	for _, line := range []string{
 		"compile -o model.onnx model.onnx", "compile -o ./link-model.onnx model.onnx",
+		"compile -f c -o n.c n.h", "compile -o p.so p.params", "compile -f wasm -o q.wasm q.mjs", "compile -o y --dump-code asm y.asm",
+		"run -o lib.params lib.so", "run -o lib.so lib",
 		"run -o m.tar m.tar", "run -o m.tar link-m.tar", "run -i model.onnx -o model.onnx m.tar",
 	} {
 		_, errs, code := latheCommand(t, strings.Fields(line)...)
@@ -136,7 +139,7 @@ func TestOutputIsNotInput(t *testing.T) {
 			t.Errorf("%s: exit code %d, %s", line, code, errs)
 		}
 	}
-	for _, name := range []string{"model.onnx", "m.tar"} {
+	for _, name := range names {
 		if b, err := os.ReadFile(name); err != nil || string(b) != "kept" {
 			t.Errorf("%s: %q, %v", name, b, err)
 		}

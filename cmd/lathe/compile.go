@@ -131,15 +131,16 @@ func (a *app) compile(ctx context.Context, f *compileFlags, path string) error {
 	if err != nil {
 		return err
 	}
-	for _, out := range []string{f.output, f.explain} {
-		if err := cli.NotOver(out, path); err != nil {
-			return err
-		}
+	if err := f.notOver(path); err != nil {
+		return err
 	}
 	o.Notes, o.Progress = notes, bar.show
 	start := time.Now()
 	model, err := f.model.load(path, notes)
 	if err != nil {
+		return err
+	}
+	if err := f.notOver(model.Files()...); err != nil {
 		return err
 	}
 	a.Log("read %s in %v", path, time.Since(start).Round(time.Millisecond))
@@ -153,7 +154,7 @@ func (a *app) compile(ctx context.Context, f *compileFlags, path string) error {
 	}
 	if f.output == "" {
 		f.output = pkg.Output()
-		if err := cli.NotOver(f.output, path); err != nil {
+		if err := f.notOver(model.Files()...); err != nil {
 			return err
 		}
 	}
@@ -182,6 +183,24 @@ func (a *app) compile(ctx context.Context, f *compileFlags, path string) error {
 		}
 	}
 	a.Log("compiled for %q into %s in %v", o.Target, f.output, time.Since(start).Round(time.Millisecond))
+	return nil
+}
+
+// notOver refuses to write any file of the output, those beside it included, over one that the command reads.
+func (f *compileFlags) notOver(read ...string) error {
+	out := []string{f.explain, f.output}
+	stem := strings.TrimSuffix(f.output, filepath.Ext(f.output))
+	for _, beside := range []string{".json", ".params", ".lathe.json", ".h", ".mjs", ".d.mts"} {
+		out = append(out, stem+beside)
+	}
+	for _, format := range cli.CommaList(f.dumpCode) {
+		out = append(out, f.output+"."+format)
+	}
+	for _, file := range out {
+		if err := cli.NotOver(file, read...); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

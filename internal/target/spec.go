@@ -88,12 +88,7 @@ func parseWords(words []string) (*Spec, error) {
 		if err != nil {
 			return nil, err
 		}
-		// What follows the name replaces the preset's options of the same name.
-		own := slices.DeleteFunc(parts[0], func(option string) bool {
-			name, _, _ := strings.Cut(option, "=")
-			return slices.ContainsFunc(words[1:], func(w string) bool { return strings.HasPrefix(w, name+"=") })
-		})
-		words = append(own, words[1:]...)
+		words = append([]string{parts[0][0]}, overlay(parts[0][1:], words[1:])...)
 		kind = words[0]
 	}
 	if strings.HasPrefix(kind, "-") {
@@ -113,6 +108,21 @@ func parseWords(words []string) (*Spec, error) {
 		}
 	}
 	return s, nil
+}
+
+// overlay returns a preset's options with those that follow its name: they replace options of the same name, and features
+// are added to the preset's.
+func overlay(own, given []string) []string {
+	given = slices.Clone(given)
+	own = slices.DeleteFunc(slices.Clone(own), func(option string) bool {
+		name, value, _ := strings.Cut(option, "=")
+		i := slices.IndexFunc(given, func(w string) bool { return strings.HasPrefix(w, name+"=") })
+		if i >= 0 && name == "-mattr" {
+			given[i] = name + "=" + value + "," + strings.TrimPrefix(given[i], name+"=")
+		}
+		return i >= 0
+	})
+	return append(own, given...)
 }
 
 // Set adds or replaces an option, as tvmc's --target-llvm-NAME VALUE does.

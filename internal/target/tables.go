@@ -68,7 +68,19 @@ func checkSystem(triple string) error {
 			}
 		}
 	}
+	if strings.HasPrefix(triple, "arm") && strings.HasSuffix(triple, "eabi") {
+		return fmt.Errorf("-mtriple=%s: floating-point numbers are passed in registers only (write %shf)", triple, triple)
+	}
 	return nil
+}
+
+// fullTriple writes the architecture of Debian's 32-bit ARM, arm-linux-gnueabihf, as LLVM has it: to LLVM "arm" alone is
+// ARMv4, which no hard-float system runs on.
+func fullTriple(triple string) string {
+	if rest, ok := strings.CutPrefix(triple, "arm-"); ok && strings.HasSuffix(rest, "hf") {
+		return "armv7-" + rest
+	}
+	return triple
 }
 
 func (t *table) find(name string) *cpu {
@@ -145,6 +157,9 @@ func (t *Target) describe() error {
 	}
 	universe := tab.universe()
 	for _, a := range t.Attrs {
+		if t.Arch == X86 && slices.Contains([]string{"-sse", "-sse2", "+soft-float"}, a) {
+			return fmt.Errorf("-mattr=%s: floating-point numbers are passed in registers of SSE2 on %s (leave it out)", a, t.Arch)
+		}
 		switch name := a[1:]; {
 		case !slices.Contains(universe, name):
 		case a[0] == '+':

@@ -117,7 +117,7 @@ func (s *Spec) resolve(host func() (Host, error)) (*Target, error) {
 	if s.Kind == string(CSource) {
 		return s.source(), nil
 	}
-	t := &Target{Kind: s.Kind, Triple: s.value("mtriple"), CPU: s.value("mcpu"), NumCores: defaultCores}
+	t := &Target{Kind: s.Kind, Triple: fullTriple(s.value("mtriple")), CPU: s.value("mcpu"), NumCores: defaultCores}
 	native := t.CPU == "native" || t.CPU == "" && t.Triple == ""
 	if native || t.Triple == "" {
 		h, err := host()

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -105,9 +106,22 @@ A picture becomes the input by a preset, which --resize, --crop, --mean, --std, 
 	return cmd
 }
 
+// packageFiles are the names under which the parts of the package at path may lie.
+func packageFiles(path string) []string {
+	files := []string{path, path + ".so"}
+	stem := strings.TrimSuffix(path, ".so")
+	for _, part := range []string{".json", ".params", ".lathe.json"} {
+		files = append(files, stem+part)
+	}
+	for _, member := range []string{"mod.so", "mod.json", "mod.params", "lathe.json"} {
+		files = append(files, filepath.Join(path, member))
+	}
+	return files
+}
+
 func (c *command) run(ctx context.Context, path string) error {
 	for _, out := range []string{c.outputs, c.profileTo} {
-		if err := cli.NotOver(out, path, c.inputs, c.labels); err != nil {
+		if err := cli.NotOver(out, append(packageFiles(path), c.inputs, c.labels)...); err != nil {
 			return err
 		}
 	}

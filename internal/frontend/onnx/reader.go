@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // A Model is a decoded ModelProto. Tensor bytes may live in files that it maps, so they are valid until Close.
@@ -26,6 +27,16 @@ type Model struct {
 	Metadata        []Entry
 
 	files *fileSet
+}
+
+// External lists the paths of the files of external data that have been read so far.
+func (m *Model) External() []string {
+	var list []string
+	for name := range m.files.byName {
+		list = append(list, filepath.Join(m.files.dir, name))
+	}
+	slices.Sort(list)
+	return list
 }
 
 // An Entry is one StringStringEntryProto, in file order.
