@@ -13,12 +13,13 @@ import (
 	"lathe/internal/ops"
 	"lathe/internal/pass"
 	"lathe/internal/pipeline"
+	"lathe/internal/sched"
 	"lathe/internal/target"
 )
 
 // TestPages holds the pages that tables give to the tables; -update writes them.
 func TestPages(t *testing.T) {
-	for name, page := range map[string]func(*bytes.Buffer){"ops": opsPage, "passes": passesPage, "targets": targetsPage, "onnx": onnxPage} {
+	for name, page := range map[string]func(*bytes.Buffer){"ops": opsPage, "passes": passesPage, "targets": targetsPage, "onnx": onnxPage, "primitives": primitivesPage} {
 		var b bytes.Buffer
 		page(&b)
 		b.WriteString("\n---\n`go test . -run TestPages -update` writes this page.\n")
@@ -105,6 +106,15 @@ func passesPage(b *bytes.Buffer) {
 		for _, o := range phase.order {
 			fmt.Fprintf(b, "| `%s` | `%s` | %s |\n", o.Before, o.After, cell(o.Why))
 		}
+	}
+}
+
+// primitivesPage lists the schedule primitives.
+func primitivesPage(b *bytes.Buffer) {
+	b.WriteString("# Schedule primitives\n\nWhat a step of a schedule can be. Loops are named by their variable, blocks by their stage. A trace of steps is data: as JSON\n" +
+		"it can be kept, and applied to the unscheduled kernel it makes the same nest again.\n\n| step | what it does |\n| --- | --- |\n")
+	for _, p := range sched.Primitives() {
+		fmt.Fprintf(b, "| `%s` | %s |\n", p.Form(), cell(p.Doc))
 	}
 }
 

@@ -180,8 +180,7 @@ func (k *kernel) vectorAccumulators(block, first, inner string, lanes int) error
 	if at == inner {
 		at = o
 	}
-	init, _ := k.find(block + "_init")
-	if err := k.s.RFactor(block, at, i, init.Body.Value); err != nil {
+	if err := k.s.RFactor(block, at, i); err != nil {
 		return err
 	}
 	for _, n := range []string{i, i + ".z", i + ".f"} {

@@ -2,6 +2,7 @@ package sched
 
 import (
 	"fmt"
+	"slices"
 
 	"lathe/internal/expr"
 	"lathe/internal/loop"
@@ -22,7 +23,11 @@ func (s *Schedule) CacheRead(reader, of string, scope loop.Scope) (loops []strin
 		return nil, err
 	}
 	buf := p.Body.To
-	fail := fmt.Errorf("cache_read %s, %s: the reader's nest must follow the other in one sequence below the allocation", reader, of)
+	reads := false
+	expr.Loads(r.Body.Value, func(l *expr.Load) { reads = reads || l.From == expr.Source(buf) })
+	if !reads {
+		return nil, fmt.Errorf("cache_read %s, %s: it does not read %s", reader, of, buf.Name)
+	}
 	done := false
 	s.Func.Body = loop.Rewrite(s.Func.Body, func(t loop.Stmt) loop.Stmt {
 		a, ok := t.(*loop.Alloc)
@@ -31,7 +36,7 @@ func (s *Schedule) CacheRead(reader, of string, scope loop.Scope) (loops []strin
 		}
 		list := flatten(a.Body)
 		for i, u := range list {
-			if i == 0 || !holds(u, r) || holds(u, p) {
+			if !holds(u, r) || holds(u, p) || !slices.ContainsFunc(list[:i], func(v loop.Stmt) bool { return holds(v, p) }) {
 				continue
 			}
 			var copied loop.Stmt
@@ -42,7 +47,7 @@ func (s *Schedule) CacheRead(reader, of string, scope loop.Scope) (loops []strin
 		return t
 	})
 	if !done {
-		return nil, fail
+		return nil, fmt.Errorf("cache_read %s, %s: the reader's nest must follow the other in one sequence below the allocation", reader, of)
 	}
 	s.log("cache_read", reader, 0, of, scope.String())
 	return loops, nil

@@ -79,6 +79,8 @@ func (s *Schedule) checkVector(f *loop.For) error {
 			}
 		case *loop.Alloc:
 			bad = fmt.Errorf("%s is allocated in it", t.Buffer.Name)
+		case *loop.Prefetch:
+			bad = fmt.Errorf("a prefetch of %s is inside", t.From.Name)
 		case *loop.Block:
 			if t.Init != nil && ReducesOver(t, f) {
 				bad = fmt.Errorf("block %s reduces over it: decompose_reduction %s first", t.Name, t.Name)
@@ -126,6 +128,16 @@ func (s *Schedule) checkParallel(f *loop.For) error {
 		return bad == nil
 	})
 	return bad
+}
+
+// insideVector refuses what cannot stand inside a vector loop: the loops around it are given.
+func insideVector(around []*loop.For) error {
+	for _, f := range around {
+		if f.Kind == loop.Vector {
+			return fmt.Errorf("inside vector loop %s", f.Var.Name)
+		}
+	}
+	return nil
 }
 
 // onlyLoop reports whether s is nothing but loops around f.

@@ -27,14 +27,18 @@ func (s *Schedule) Prefetch(block, buffer, next, at string) error {
 	if from < 0 || to <= from {
 		return fmt.Errorf("prefetch %s: loop %q is not inside %q around the block", block, at, next)
 	}
-	for _, f := range nest[:to+1] {
-		if f.Kind == loop.Vector {
-			return fmt.Errorf("prefetch %s: inside vector loop %s", block, f.Var.Name)
-		}
+	if err := insideVector(nest[:to+1]); err != nil {
+		return fmt.Errorf("prefetch %s: %w", block, err)
+	}
+	if loop.Divided(nest[to].Body) {
+		return fmt.Errorf("prefetch %s: %w", block, errDivided)
 	}
 	buf, flat, err := element(b, nest, buffer)
 	if err != nil {
 		return fmt.Errorf("prefetch %s: %w", block, err)
+	}
+	if buf.Scope != loop.Global {
+		return fmt.Errorf("prefetch %s: %s buffer %s", block, buf.Scope, buffer)
 	}
 	panel, err := contiguous(flat, nest[from:])
 	if err != nil {

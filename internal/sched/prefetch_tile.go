@@ -29,9 +29,15 @@ func (s *Schedule) PrefetchTile(block, buffer, tile, at string) error {
 	if i < 0 || len(path) <= i+1 || path[i] != nest[i] {
 		return fmt.Errorf("prefetch_tile %s: loop %q is not around it and around %q", block, tile, at)
 	}
+	if err := insideVector(path); err != nil {
+		return fmt.Errorf("prefetch_tile %s: %w", block, err)
+	}
 	turns, ok := expr.IntOf(f.Extent)
 	if !ok || turns < 1 || !expr.IsInt(f.Min, 0) || f.Kind != loop.Serial {
 		return fmt.Errorf("prefetch_tile %s: %s is no serial loop of constant extent 1 or more", block, at)
+	}
+	if loop.Divided(f.Body) {
+		return fmt.Errorf("prefetch_tile %s: %w", block, errDivided)
 	}
 	buf, flat, err := element(b, nest, buffer)
 	if err != nil {

@@ -2,38 +2,47 @@ package sched
 
 import (
 	"fmt"
+	"slices"
 
+	"lathe/internal/arith"
 	"lathe/internal/expr"
 	"lathe/internal/loop"
 )
 
 // RFactor gives every iteration of an inner reduction loop an accumulator of its own, and folds these once at the end.
-// The block's initialisation is decomposed already; at is the outermost of its reduction loops, whose nest holds only
-// the block. identity is the value that the reduction starts from.
+// The block's initialisation is decomposed already, and says what the reduction starts from; at is the outermost of its
+// reduction loops, whose nest holds only the block.
 //
 //	for ro { for ri { X = X + f } }, rfactor ri
 //	→  alloc P; for ri { P[ri] = 0 }; for ro { for ri { P[ri] = P[ri] + f } }; for ri { X = X + P[ri] }
-func (s *Schedule) RFactor(block, at, inner string, identity expr.Expr) error {
+func (s *Schedule) RFactor(block, at, inner string) error {
 	b, nest, err := s.block(block)
 	if err != nil {
 		return err
 	}
-	var top, in *loop.For
-	for _, f := range nest {
-		if f.Var.Name == at {
-			top = f
-		}
-		if f.Var.Name == inner {
-			in = f
-		}
+	position := func(name string) int {
+		return slices.IndexFunc(nest, func(f *loop.For) bool { return f.Var.Name == name })
 	}
-	if top == nil || in == nil || b.Init != nil {
-		return fmt.Errorf("rfactor %s: %q and %q must be reduction loops around it, and its initialisation decomposed", block, at, inner)
+	from, to := position(at), position(inner)
+	if from < 0 || to < from || b.Init != nil {
+		return fmt.Errorf("rfactor %s: %q must be a reduction loop around it, %q be it or one inside, and its initialisation decomposed", block, at, inner)
+	}
+	if err := insideVector(nest[:from]); err != nil {
+		return fmt.Errorf("rfactor %s: %w", block, err)
+	}
+	top, in := nest[from], nest[to]
+	init, _, err := s.block(block + "_init")
+	if err != nil || init.Body.To != b.Body.To {
+		return fmt.Errorf("rfactor %s: nothing initialises %s", block, b.Body.To.Name)
 	}
 	n, ok := expr.IntOf(in.Extent)
 	update, isOp := b.Body.Value.(*expr.Binary)
 	if !ok || !expr.IsInt(in.Min, 0) || !isOp {
 		return fmt.Errorf("rfactor %s: loop %s is not constant, or the block is no reduction", block, inner)
+	}
+	identity, ok := expr.Identity(update.Op, init.Body.Value.DType())
+	if !ok || !arith.Equal(identity, init.Body.Value) {
+		return fmt.Errorf("rfactor %s: it does not start from the identity of %s", block, update.Op)
 	}
 	for _, f := range nest {
 		inside := f == top

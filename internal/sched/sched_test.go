@@ -93,38 +93,42 @@ func steps(text string) []sched.Step {
 	return list
 }
 
-// TestGolden shows each primitive before and after; the result computes the same.
+// goldens show each primitive before and after.
+var goldens = []struct{ name, before, steps string }{
+	{"split", pointwise, "split j 5"},
+	{"split_tail", pointwise, "split j 4"},
+	{"split_tail_twice", pointwise, "split j 4; split j.o 2"},
+	{"split_tail_inner", pointwise, "split j 8; split j.i 4"},
+	{"split_reduction", matmul, "split k 4"},
+	{"fuse", pointwise, "fuse i j"},
+	{"fuse_split", pointwise, "fuse i j; split i.j 8"},
+	{"reorder", matmul, "reorder k i"},
+	{"vector", pointwise, "split j 8; vector j.i"},
+	{"vector_reduction", matmul, "decompose_reduction y k; vector k"},
+	{"unroll", pointwise, "unroll j"},
+	{"parallel", pointwise, "parallel i"},
+	{"parallel_inner", pointwise, "parallel j"},
+	{"prefetch", panels, "prefetch y q j k"},
+	{"prefetch_then_fuse", panels, "prefetch y q j i; fuse j i; parallel j.i"},
+	{"prefetch_split_reduction", panels, "split k 2; unroll k.i; vector l; prefetch y q j k.o"},
+	{"prefetch_tile", staged, "split j 4; reorder j.o i; compute_at acc j.o worker; prefetch_tile y y j.o k"},
+	{"prefetch_operand", staged, "split j 4; reorder j.o i; compute_at acc j.o worker; prefetch_tile y v j.o k"},
+	{"rfactor", matmul, "split k 2; decompose_reduction y k.o; rfactor y k.o k.i; vector k.i; vector k.i.z; vector k.i.f"},
+	{"decompose_reduction", matmul, "reorder k j; decompose_reduction y k"},
+	{"decompose_reduction_tail", matmul, "split j 3; split k 4; reorder k.o j.i k.i; decompose_reduction y k.o"},
+	{"tensorize", quantized, "split k 4; tensorize y k.i"},
+	{"compute_at", staged, "split i 2; compute_at acc i.o worker"},
+	{"compute_at_register", staged, "split j 4; unroll i; vector j.i; reorder j.o i; compute_at acc j.o reg; reorder k acc_a.t; decompose_reduction acc k"},
+	{"cache_read", staged, "split j 4; vector j.i; reorder j.o i; compute_at acc j.o reg; reorder k acc_a.t; decompose_reduction acc k; cache_read y acc worker; unroll acc.c_a0; vector acc.c_a1"},
+	{"compute_at_window", window, "split i 4; compute_at t i.o worker"},
+	{"compute_at_tail", window, "split i 5; compute_at t i.o worker"},
+	{"compute_at_chain", chain, "compute_at total i worker; compute_at most i worker"},
+	{"compute_at_indirect", indirect, "compute_at t i worker"},
+}
+
+// TestGolden pins what the primitives do; the result computes the same.
 func TestGolden(t *testing.T) {
-	for _, c := range []struct{ name, before, steps string }{
-		{"split", pointwise, "split j 5"},
-		{"split_tail", pointwise, "split j 4"},
-		{"split_tail_twice", pointwise, "split j 4; split j.o 2"},
-		{"split_tail_inner", pointwise, "split j 8; split j.i 4"},
-		{"split_reduction", matmul, "split k 4"},
-		{"fuse", pointwise, "fuse i j"},
-		{"fuse_split", pointwise, "fuse i j; split i.j 8"},
-		{"reorder", matmul, "reorder k i"},
-		{"vector", pointwise, "split j 8; vector j.i"},
-		{"vector_reduction", matmul, "decompose_reduction y k; vector k"},
-		{"unroll", pointwise, "unroll j"},
-		{"parallel", pointwise, "parallel i"},
-		{"parallel_inner", pointwise, "parallel j"},
-		{"prefetch", panels, "prefetch y q j k"},
-		{"prefetch_then_fuse", panels, "prefetch y q j i; fuse j i; parallel j.i"},
-		{"prefetch_split_reduction", panels, "split k 2; unroll k.i; vector l; prefetch y q j k.o"},
-		{"prefetch_tile", staged, "split j 4; reorder j.o i; compute_at acc j.o worker; prefetch_tile y y j.o k"},
-		{"prefetch_operand", staged, "split j 4; reorder j.o i; compute_at acc j.o worker; prefetch_tile y v j.o k"},
-		{"decompose_reduction", matmul, "reorder k j; decompose_reduction y k"},
-		{"decompose_reduction_tail", matmul, "split j 3; split k 4; reorder k.o j.i k.i; decompose_reduction y k.o"},
-		{"tensorize", quantized, "split k 4; tensorize y k.i"},
-		{"compute_at", staged, "split i 2; compute_at acc i.o worker"},
-		{"compute_at_register", staged, "split j 4; unroll i; vector j.i; reorder j.o i; compute_at acc j.o reg; reorder k acc_a.t; decompose_reduction acc k"},
-		{"cache_read", staged, "split j 4; vector j.i; reorder j.o i; compute_at acc j.o reg; reorder k acc_a.t; decompose_reduction acc k; cache_read y acc worker; unroll acc.c_a0; vector acc.c_a1"},
-		{"compute_at_window", window, "split i 4; compute_at t i.o worker"},
-		{"compute_at_tail", window, "split i 5; compute_at t i.o worker"},
-		{"compute_at_chain", chain, "compute_at total i worker; compute_at most i worker"},
-		{"compute_at_indirect", indirect, "compute_at t i worker"},
-	} {
+	for _, c := range goldens {
 		t.Run(c.name, func(t *testing.T) {
 			s := sched.New(parse(t, c.before))
 			if err := s.Apply(steps(c.steps)); err != nil {
@@ -170,78 +174,115 @@ func sameResult(t *testing.T, before, after *loop.Func) {
 	}
 }
 
-// TestIllegal lists what primitives refuse. A refused step leaves the function and the trace as they were.
-func TestIllegal(t *testing.T) {
-	dependent := `func f(y: float32[4,4]) {
+// TestPrimitives: every primitive has a golden and something that it refuses.
+func TestPrimitives(t *testing.T) {
+	shown, refused := map[string]bool{}, map[string]bool{}
+	for _, c := range goldens {
+		for _, s := range steps(c.steps) {
+			shown[s.Op] = true
+		}
+	}
+	for _, c := range illegal {
+		refused[steps(c.step)[0].Op] = true
+	}
+	for _, p := range sched.Primitives() {
+		if !shown[p.Name] || !refused[p.Name] {
+			t.Errorf("%s: in a golden: %v; refused in a test: %v", p.Name, shown[p.Name], refused[p.Name])
+		}
+	}
+}
+
+// dependent has a loop whose bounds depend on another.
+const dependent = `func f(y: float32[4,4]) {
   for i in 0..4 { for j in 0..(i + 1) { block y(a: 4 = i, b: 4 = j) { y[a, b] = 1.0 } } } }`
-	for _, c := range []struct{ name, before, done, step, want string }{
-		{"split_unknown", pointwise, "", "split z 2", `no loop "z"`},
-		{"split_zero", pointwise, "", "split j 0", "split j by 0"},
-		{"split_vector", pointwise, "vector j", "split j 2", "a vector loop"},
-		{"split_open", dependent, "", "split j 2", "its bounds are not constant"},
-		{"split_overlap", matmul, "split k 4", "split k.i 3", "it does not divide 4, and iterations beyond would not leave the domain of block y"},
-		{"split_single", matmul, "split i 4", "split i.o 2", "it does not divide 1, and iterations beyond would not leave the domain of block y"},
-		{"split_region", staged, "split i 2; compute_at acc i.o worker", "split acc_a.t 3", "would not leave the domain of block acc"},
-		{"fuse_apart", matmul, "", "fuse i k", "not perfectly nested"},
-		{"fuse_outwards", pointwise, "", "fuse j i", "not perfectly nested"},
-		{"fuse_parallel", pointwise, "parallel i", "fuse i j", "only serial loops"},
-		{"fuse_open", dependent, "", "fuse i j", "only serial loops with constant bounds"},
-		{"reorder_unknown", pointwise, "", "reorder i z", `"z" is not in one perfect nest`},
-		{"reorder_nothing", pointwise, "", "reorder z w", `no loop "z"`},
-		{"reorder_nests", staged, "", "reorder i acc_i", "not in one perfect nest"},
-		{"reorder_twice", matmul, "", "reorder i i j", `"i" is named twice`},
-		{"reorder_dependent", dependent, "", "reorder j i", "the bounds of j depend on i"},
-		{"reorder_parallel", pointwise, "parallel i", "reorder j i", "parallel loop i would be inside loop j"},
-		{"vector_twice", pointwise, "unroll j", "vector j", "a unroll loop already"},
-		{"vector_wide", `func f(y: float32[65]) { for i in 0..65 { block y(a: 65 = i) { y[a] = 1.0 } } }`, "", "vector i", "65 lanes"},
-		{"vector_in_vector", pointwise, "vector i", "vector j", "vector loop i"},
-		{"vector_around_vector", pointwise, "vector j", "vector i", "vector loop j"},
-		{"vector_init", matmul, "", "vector k", "decompose_reduction y first"},
-		{"vector_alloc", staged, "compute_at acc i worker", "vector i", "acc is allocated in it"},
-		{"vector_open", dependent, "", "vector j", "its extent is not constant"},
-		{"vector_open_inside", dependent, "", "vector i", "the bounds of j depend on it"},
-		{"unroll_open", dependent, "", "unroll j", "its extent is not constant"},
-		{"unroll_divided", pointwise, "parallel j", "unroll i", "a parallel loop is inside"},
-		{"decompose_divided", matmul, "reorder k i j; parallel j", "decompose_reduction y k", "a parallel loop is inside"},
-		{"parallel_twice", pointwise, "parallel j", "parallel i", "parallel loop j is inside"},
-		{"parallel_unrolled", pointwise, "unroll i", "parallel j", "inside unroll loop i"},
-		{"parallel_beside", staged, "split i 2; compute_at acc i.o worker", "parallel i.i", "loop i.o around it holds other work"},
-		{"parallel_reduction", matmul, "reorder k i j", "parallel k", "block y reduces over it"},
-		{"parallel_shared", staged, "", "parallel i", "acc, which all workers would need"},
-		{"parallel_shared_write", staged, "", "parallel acc_i", "acc, which all workers would need"},
-		{"prefetch_unknown", panels, "", "prefetch y z j k", "it accesses z 0 times"},
-		{"prefetch_outwards", panels, "", "prefetch y q k j", `loop "j" is not inside "k"`},
-		{"prefetch_invariant", panels, "", "prefetch y p j k", "its index does not depend on j"},
-		{"prefetch_gaps", matmul, "", "prefetch y q j k", "one iteration of j reads with gaps"},
-		{"prefetch_overlap", `func f(x: float32[9], y: float32[8]) { for i in 0..8 { for k in 0..2 {
+
+// illegal lists what primitives refuse.
+var illegal = []struct{ name, before, done, step, want string }{
+	{"split_unknown", pointwise, "", "split z 2", `no loop "z"`},
+	{"split_zero", pointwise, "", "split j 0", "split j by 0"},
+	{"split_vector", pointwise, "vector j", "split j 2", "a vector loop"},
+	{"split_open", dependent, "", "split j 2", "its bounds are not constant"},
+	{"split_overlap", matmul, "split k 4", "split k.i 3", "it does not divide 4, and iterations beyond would not leave the domain of block y"},
+	{"split_single", matmul, "split i 4", "split i.o 2", "it does not divide 1, and iterations beyond would not leave the domain of block y"},
+	{"split_region", staged, "split i 2; compute_at acc i.o worker", "split acc_a.t 3", "would not leave the domain of block acc"},
+	{"fuse_apart", matmul, "", "fuse i k", "not perfectly nested"},
+	{"fuse_outwards", pointwise, "", "fuse j i", "not perfectly nested"},
+	{"fuse_parallel", pointwise, "parallel i", "fuse i j", "only serial loops"},
+	{"fuse_open", dependent, "", "fuse i j", "only serial loops with constant bounds"},
+	{"reorder_unknown", pointwise, "", "reorder i z", `"z" is not in one perfect nest`},
+	{"reorder_nothing", pointwise, "", "reorder z w", `no loop "z"`},
+	{"reorder_nests", staged, "", "reorder i acc_i", "not in one perfect nest"},
+	{"reorder_twice", matmul, "", "reorder i i j", `"i" is named twice`},
+	{"reorder_dependent", dependent, "", "reorder j i", "the bounds of j depend on i"},
+	{"reorder_parallel", pointwise, "parallel i", "reorder j i", "parallel loop i would be inside loop j"},
+	{"vector_twice", pointwise, "unroll j", "vector j", "a unroll loop already"},
+	{"vector_wide", `func f(y: float32[65]) { for i in 0..65 { block y(a: 65 = i) { y[a] = 1.0 } } }`, "", "vector i", "65 lanes"},
+	{"vector_in_vector", pointwise, "vector i", "vector j", "vector loop i"},
+	{"vector_around_vector", pointwise, "vector j", "vector i", "vector loop j"},
+	{"vector_init", matmul, "", "vector k", "decompose_reduction y first"},
+	{"vector_alloc", staged, "compute_at acc i worker", "vector i", "acc is allocated in it"},
+	{"vector_open", dependent, "", "vector j", "its extent is not constant"},
+	{"vector_open_inside", dependent, "", "vector i", "the bounds of j depend on it"},
+	{"unroll_open", dependent, "", "unroll j", "its extent is not constant"},
+	{"unroll_divided", pointwise, "parallel j", "unroll i", "a parallel loop is inside"},
+	{"decompose_divided", matmul, "reorder k i j; parallel j", "decompose_reduction y k", "a parallel loop is inside"},
+	{"parallel_twice", pointwise, "parallel j", "parallel i", "parallel loop j is inside"},
+	{"parallel_unrolled", pointwise, "unroll i", "parallel j", "inside unroll loop i"},
+	{"parallel_beside", staged, "split i 2; compute_at acc i.o worker", "parallel i.i", "loop i.o around it holds other work"},
+	{"parallel_reduction", matmul, "reorder k i j", "parallel k", "block y reduces over it"},
+	{"parallel_shared", staged, "", "parallel i", "acc, which all workers would need"},
+	{"parallel_shared_write", staged, "", "parallel acc_i", "acc, which all workers would need"},
+	{"prefetch_unknown", panels, "", "prefetch y z j k", "it accesses z 0 times"},
+	{"prefetch_outwards", panels, "", "prefetch y q k j", `loop "j" is not inside "k"`},
+	{"prefetch_invariant", panels, "", "prefetch y p j k", "its index does not depend on j"},
+	{"prefetch_gaps", matmul, "", "prefetch y q j k", "one iteration of j reads with gaps"},
+	{"prefetch_overlap", `func f(x: float32[9], y: float32[8]) { for i in 0..8 { for k in 0..2 {
   block y(a: 8 = i, r: reduce 2 = k) { init y[a] = 0.0 y[a] = (y[a] + x[(a + r)]) } } } }`, "", "prefetch y x i k", "one iteration of i reads 2 elements, the next begins 1 on"},
-		{"prefetch_vector", panels, "decompose_reduction y k; vector l", "prefetch y q j l", "inside vector loop l"},
-		{"prefetch_tile_elsewhere", staged, "", "prefetch_tile y v i acc_i", `loop "i" is not around it and around "acc_i"`},
-		{"prefetch_tile_unrolled", staged, "split j 4; reorder j.o i; compute_at acc j.o worker; unroll k", "prefetch_tile y v j.o k", "k is no serial loop"},
-		{"prefetch_tile_unread", staged, "compute_at acc i worker", "prefetch_tile y p i k", "it accesses p 0 times"},
-		{"prefetch_tile_scratch", staged, "split j 4; reorder j.o i; compute_at acc j.o worker", "prefetch_tile y acc j.o k", "worker buffer acc"},
-		{"decompose_pointwise", pointwise, "", "decompose_reduction y i", "it has no initialisation"},
-		{"decompose_twice", matmul, "decompose_reduction y k", "decompose_reduction y k", "it has no initialisation"},
-		{"decompose_inside", matmul, "reorder k i", "decompose_reduction y j", "reduction loop k is outside j"},
-		{"decompose_elsewhere", staged, "", "decompose_reduction acc i", `not inside loop "i"`},
-		{"cache_read_apart", staged, "", "cache_read acc y worker", "the reader's nest must follow"},
-		{"decompose_outside", staged, "compute_at acc i worker", "decompose_reduction acc i", "acc is allocated inside loop i"},
-		{"decompose_unknown", matmul, "", "decompose_reduction z k", `no block "z"`},
-		{"compute_at_unknown", staged, "", "compute_at z i worker", `no block "z"`},
-		{"compute_at_no_loop", staged, "", "compute_at acc z worker", `no loop "z"`},
-		{"compute_at_itself", staged, "", "compute_at acc acc_j worker", "inside loop acc_j already"},
-		{"compute_at_outermost", staged, "", "compute_at acc acc_i worker", "inside loop acc_i already"},
-		{"compute_at_result", staged, "", "compute_at y acc_i worker", "nothing in the loop reads it"},
-		{"compute_at_unread", chain, "", "compute_at most most_i worker", "inside loop most_i already"},
-		{"compute_at_other_reader", chain, "", "compute_at most i worker", "it is also read outside the loop"},
-		{"compute_at_vector", staged, "vector j", "compute_at acc j reg", "inside a vector loop"},
-		{"compute_at_below_vector", staged, "vector i", "compute_at acc j reg", "inside a vector loop"},
-		{"compute_at_decomposed", staged, "decompose_reduction acc k", "compute_at acc i worker", "acc_init also writes"},
-		{"compute_at_fused", staged, "fuse acc_j k", "compute_at acc i worker", "loop acc_j.k counts a reduction and a spatial axis"},
-		{"compute_at_scope", staged, "", "compute_at acc i global", "no scope of scratch"},
-		{"unknown", staged, "", "transmogrify acc", `no schedule primitive "transmogrify"`},
-		{"arguments", staged, "", "compute_at acc", "0 arguments instead of 2"},
-	} {
+	{"prefetch_vector", panels, "decompose_reduction y k; vector l", "prefetch y q j l", "inside vector loop l"},
+	{"prefetch_tile_elsewhere", staged, "", "prefetch_tile y v i acc_i", `loop "i" is not around it and around "acc_i"`},
+	{"prefetch_tile_unrolled", staged, "split j 4; reorder j.o i; compute_at acc j.o worker; unroll k", "prefetch_tile y v j.o k", "k is no serial loop"},
+	{"prefetch_tile_unread", staged, "compute_at acc i worker", "prefetch_tile y p i k", "it accesses p 0 times"},
+	{"prefetch_tile_scratch", staged, "split j 4; reorder j.o i; compute_at acc j.o worker", "prefetch_tile y acc j.o k", "worker buffer acc"},
+	{"decompose_pointwise", pointwise, "", "decompose_reduction y i", "it has no initialisation"},
+	{"decompose_twice", matmul, "decompose_reduction y k", "decompose_reduction y k", "it has no initialisation"},
+	{"decompose_inside", matmul, "reorder k i", "decompose_reduction y j", "reduction loop k is outside j"},
+	{"decompose_elsewhere", staged, "", "decompose_reduction acc i", `not inside loop "i"`},
+	{"cache_read_unread", staged, "", "cache_read acc y worker", "it does not read y"},
+	{"cache_read_apart", staged, "", "cache_read acc acc worker", "the reader's nest must follow"},
+	{"vector_prefetch", panels, "prefetch y q j k", "vector i", "a prefetch of q is inside"},
+	{"prefetch_divided", panels, "parallel l", "prefetch y q j k", "a parallel loop is inside"},
+	{"prefetch_around_divided", `func f(x: float32[4,4], y: float32[4,4]) { for i in 0..4 { for j in 0..2 { for k in 0..2 { block y(a: 4 = i, b: 4 = ((j * 2) + k)) { y[a, b] = x[a, b] } } } } }`, "parallel k", "prefetch_tile y x i j", "a parallel loop is inside"},
+	{"prefetch_scratch", staged, "", "prefetch y acc i j", "worker buffer acc"},
+	{"prefetch_tile_vector", panels, "decompose_reduction y k; vector i", "prefetch_tile y q j k", "inside vector loop i"},
+	{"rfactor_unknown", matmul, "decompose_reduction y k", "rfactor y z k", "must be a reduction loop around it"},
+	{"rfactor_outwards", matmul, "split k 3; decompose_reduction y k.o", "rfactor y k.i k.o", "must be a reduction loop around it"},
+	{"rfactor_whole", matmul, "", "rfactor y k k", "its initialisation decomposed"},
+	{"rfactor_spatial", matmul, "decompose_reduction y j", "rfactor y j k", "j is not a reduction loop"},
+	{"rfactor_vector", matmul, "decompose_reduction y k; vector j", "rfactor y k k", "inside vector loop j"},
+	{"rfactor_start", `func f(x: float32[8], y: float32[1]) { for k in 0..8 {
+  block y(a: 1 = 0, r: reduce 8 = k) { init y[a] = 5.0 y[a] = (y[a] + x[r]) } } }`, "decompose_reduction y k", "rfactor y k k", "it does not start from the identity of +"},
+	{"tensorize_unknown", quantized, "", "tensorize y z", `"z"`},
+	{"decompose_outside", staged, "compute_at acc i worker", "decompose_reduction acc i", "acc is allocated inside loop i"},
+	{"decompose_unknown", matmul, "", "decompose_reduction z k", `no block "z"`},
+	{"compute_at_unknown", staged, "", "compute_at z i worker", `no block "z"`},
+	{"compute_at_no_loop", staged, "", "compute_at acc z worker", `no loop "z"`},
+	{"compute_at_itself", staged, "", "compute_at acc acc_j worker", "inside loop acc_j already"},
+	{"compute_at_outermost", staged, "", "compute_at acc acc_i worker", "inside loop acc_i already"},
+	{"compute_at_result", staged, "", "compute_at y acc_i worker", "nothing in the loop reads it"},
+	{"compute_at_unread", chain, "", "compute_at most most_i worker", "inside loop most_i already"},
+	{"compute_at_other_reader", chain, "", "compute_at most i worker", "it is also read outside the loop"},
+	{"compute_at_vector", staged, "vector j", "compute_at acc j reg", "inside a vector loop"},
+	{"compute_at_below_vector", staged, "vector i", "compute_at acc j reg", "inside a vector loop"},
+	{"compute_at_decomposed", staged, "decompose_reduction acc k", "compute_at acc i worker", "acc_init also writes"},
+	{"compute_at_fused", staged, "fuse acc_j k", "compute_at acc i worker", "loop acc_j.k counts a reduction and a spatial axis"},
+	{"compute_at_scope", staged, "", "compute_at acc i global", "no scope of scratch"},
+	{"unknown", staged, "", "transmogrify acc", `no schedule primitive "transmogrify"`},
+	{"arguments", staged, "", "compute_at acc", "0 arguments instead of 2"},
+}
+
+// TestIllegal: a refused step leaves the function and the trace as they were.
+func TestIllegal(t *testing.T) {
+	for _, c := range illegal {
 		t.Run(c.name, func(t *testing.T) {
 			s := sched.New(parse(t, c.before))
 			if c.done != "" {

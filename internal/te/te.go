@@ -70,27 +70,11 @@ func ParseCombiner(s string) (Combiner, bool) {
 
 // Identity is the value that changes nothing: the result of an empty reduction.
 func (c Combiner) Identity(t types.DType) expr.Expr {
-	lo, hi := int64(0), int64(0)
-	if !t.IsFloat() {
-		lo, hi = t.IntRange()
+	e, ok := expr.Identity(c.Op(), t)
+	if !ok || c == None {
+		panic(fmt.Sprintf("te: identity of %s over %s", c, t))
 	}
-	switch {
-	case c == Sum || c == Any:
-		return expr.Const(t, 0)
-	case c == Prod || c == All:
-		return expr.Const(t, 1)
-	case c == Max && t.IsFloat():
-		return expr.Const(t, negInf)
-	case c == Min && t.IsFloat():
-		return expr.Const(t, posInf)
-	case c == Max:
-		return &expr.Int{V: lo, Type: t}
-	case c == Min && t == types.U64:
-		return &expr.Int{V: -1, Type: t} // all bits set
-	case c == Min:
-		return &expr.Int{V: hi, Type: t}
-	}
-	panic(fmt.Sprintf("te: identity of %s over %s", c, t))
+	return e
 }
 
 // Label makes a Stage an expr.Source.

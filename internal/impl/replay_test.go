@@ -1,0 +1,60 @@
+package impl_test
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"lathe/internal/impl"
+	"lathe/internal/loop"
+	"lathe/internal/sched"
+	"lathe/internal/te/tetest"
+)
+
+// TestReplay: the trace of every rule on random kernels, written as JSON and read again, makes the same nest of the
+// unscheduled one.
+func TestReplay(t *testing.T) {
+	samples := uint64(40)
+	if testing.Short() {
+		samples = 10
+	}
+	seen := map[string]int{}
+	for _, kind := range tetest.Kinds() {
+		for seed := range samples {
+			r := rand.New(rand.NewPCG(seed, 5))
+			k := tetest.New(r, kind).Lower()
+			cpus := append(slices.Clone(machines), impl.CPU{VectorBits: 0, Registers: 8})
+			plan, err := impl.Choose(k, cpus[r.IntN(len(cpus))])
+			if err != nil {
+				t.Fatalf("%s, seed %d: %v", kind, seed, err)
+			}
+			if n := len(plan.Divisions); n > 0 {
+				if err := plan.DivideBy(plan.Divisions[r.IntN(n)]); err != nil {
+					t.Fatalf("%s, seed %d: %v", kind, seed, err)
+				}
+			}
+			seen[plan.Rule]++
+			data, err := json.Marshal(plan.Schedule.Trace)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var trace []sched.Step
+			if err := json.Unmarshal(data, &trace); err != nil {
+				t.Fatal(err)
+			}
+			again := sched.New(&loop.Func{Name: k.Func.Name, Params: k.Func.Params, Body: k.Func.Body})
+			if err := again.Apply(trace); err != nil {
+				t.Fatalf("%s, seed %d, rule %s: %v\n%s", kind, seed, plan.Rule, err, plan.Schedule)
+			}
+			if got, want := again.Func.String(), plan.Schedule.Func.String(); got != want {
+				t.Fatalf("%s, seed %d, rule %s: the trace gives another nest:\n%s\n%s\n%s", kind, seed, plan.Rule, plan.Schedule, got, want)
+			}
+		}
+	}
+	for _, rule := range []string{"attention", "scalar", "tile", "rows", "pointwise", "serial"} {
+		if seen[rule] < 1 {
+			t.Errorf("rule %s was chosen %d times only", rule, seen[rule])
+		}
+	}
+}
