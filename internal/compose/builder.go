@@ -159,7 +159,7 @@ func (b *Builder) Reshape(x *graph.Value, shape ...int) *graph.Value {
 	case x.Const != nil && types.Of(x.Type.DType, shape...).Check() == nil && types.Count(shape) == x.Const.Len():
 		return graph.NewConst(x.Name, x.Const.Reshape(slices.Clone(shape)...))
 	}
-	return b.Apply(ops.Reshape, ops.ReshapeAttrs{NewShape: slices.Clone(shape)}, x)
+	return b.Apply(ops.Reshape, ops.ReshapeAttrs{NewShape: append([]int(nil), shape...)}, x) // one form of no axes: nil
 }
 
 // ExpandDims inserts axes of extent 1; axes are places in the result, in ascending order.
@@ -201,7 +201,11 @@ func (b *Builder) Slice(x *graph.Value, axis, begin, end int) *graph.Value {
 		return x
 	}
 	a := ops.StridedSliceAttrs{Begin: make([]int, x.Type.Rank()), End: slices.Clone(x.Type.Shape), Strides: slices.Repeat([]int{1}, x.Type.Rank())}
-	a.Begin[axis], a.End[axis] = begin, end
+	if begin < end { // no elements are [0, 0)
+		a.Begin[axis], a.End[axis] = begin, end
+	} else {
+		a.End[axis] = 0
+	}
 	return b.Apply(ops.StridedSlice, a, x)
 }
 
@@ -237,7 +241,7 @@ func (b *Builder) Split(x *graph.Value, axis int, sizes ...int) []*graph.Value {
 
 // Reduce applies a reduction such as ops.Sum. No axes means all axes.
 func (b *Builder) Reduce(d *op.Def, x *graph.Value, keepDims bool, axes ...int) *graph.Value {
-	return b.Apply(d, ops.ReduceAttrs{Axis: slices.Clone(axes), KeepDims: keepDims}, x)
+	return b.Apply(d, ops.ReduceAttrs{Axis: append([]int(nil), axes...), KeepDims: keepDims}, x)
 }
 
 // Matmul multiplies matrices in the last two axes.

@@ -67,7 +67,7 @@ func (c *call) attentionBias(a *compose.Attention) {
 		if short := keys - m.Type.Shape[m.Type.Rank()-1]; short > 0 && m.Type.Shape[m.Type.Rank()-1] > 0 {
 			after := make([]int, m.Type.Rank())
 			after[len(after)-1] = short
-			m = c.Apply(ops.Pad, ops.PadAttrs{PadBefore: make([]int, len(after)), PadAfter: after, Mode: "constant", Value: math.Inf(-1)}, m)
+			m = c.Apply(ops.Pad, ops.PadAttrs{PadBefore: make([]int, len(after)), PadAfter: after, Mode: "constant"}, m, compose.Like(m, math.Inf(-1)))
 		}
 		a.Bias = c.Cast(m, like.Type.DType)
 	}

@@ -68,6 +68,9 @@ func fusedMatMul(c *call) *graph.Value {
 	if x.Type.Rank() < 2 || y.Type.Rank() < 2 {
 		return c.Scaled(c.NumpyMatmul(x, y), alpha)
 	}
+	if tb && !ta && y.Type.Rank() == 2 {
+		return c.Scaled(c.Do(ops.Dense, x, y), alpha)
+	}
 	return c.Scaled(c.Apply(ops.Matmul, ops.MatmulAttrs{TransposeA: ta, TransposeB: tb}, x, y), alpha)
 }
 

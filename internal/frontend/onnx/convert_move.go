@@ -207,7 +207,9 @@ func padAttrs(c *call) *graph.Value {
 		name = "paddings"
 	}
 	a := c.padding(c.attrInts(name), nil)
-	a.Value = c.attrFloat("value", 0)
+	if v := c.attrFloat("value", 0); v != 0 && a.Mode == "constant" {
+		return c.Apply(ops.Pad, a, c.x(0), compose.Like(c.x(0), v))
+	}
 	return c.Apply(ops.Pad, a, c.x(0))
 }
 
