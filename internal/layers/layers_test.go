@@ -30,7 +30,7 @@ const rules = `
 	types, tensor, op, graph < grapheval
 	types, tensor, op, ops, graph < graphtest
 	types, tensor, op, ops, graph < compose
-	types, tensor, op, ops, graph, compose < frontend/...
+	types, tensor, op, ops, graph, compose < frontend/..., export/...
 
 	types, expr, te, arith, loop < lower
 	types, expr, tensor, te, te/teinterp, loop, loop/interp, lower < te/tetest
