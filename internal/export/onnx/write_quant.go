@@ -1,0 +1,207 @@
+package onnx
+
+import (
+	"bytes"
+	"slices"
+
+	"lathe/internal/graph"
+	"lathe/internal/op"
+	"lathe/internal/ops"
+	"lathe/internal/tensor"
+	"lathe/internal/types"
+)
+
+var quantRows = append([]row{
+	{ops.Quantize, quantize}, {ops.Dequantize, dequantize}, {ops.Requantize, requantize}, {ops.QnnMatmul, qnnMatmul},
+}, rows(family{[]*op.Def{ops.QnnConv1d, ops.QnnConv2d, ops.QnnConv3d}, qnnConv})...)
+
+// granularity is the axis and size of blocks of scales, where there are several.
+func (c *call) granularity(axis, block int) []Attr {
+	if scale := c.shape(1); len(scale) == 0 || len(scale) == 1 && scale[0] == 1 {
+		return nil
+	}
+	if block == 0 {
+		return []Attr{{"axis", axis}}
+	}
+	c.need(21)
+	return []Attr{{"axis", axis}, {"block_size", block}}
+}
+
+// wide raises the version of the operator set for quantised integers of 16 bits.
+func (c *call) wide(d types.DType) {
+	if d.Size() > 1 {
+		c.need(21)
+	}
+}
+
+func quantize(c *call) {
+	a := c.n.Attrs.(ops.QuantizeAttrs)
+	attrs := c.granularity(a.Axis, a.BlockSize)
+	if c.wide(a.OutDType); len(c.n.In) < 3 && a.OutDType != types.U8 {
+		c.need(21)
+		attrs = append(attrs, Attr{"output_dtype", ElemType(a.OutDType)})
+	}
+	c.op("QuantizeLinear", attrs...)
+}
+
+func dequantize(c *call) {
+	a := c.n.Attrs.(ops.DequantizeAttrs)
+	if c.dtype(0) != types.I32 {
+		c.wide(c.dtype(0))
+	}
+	c.op("DequantizeLinear", c.granularity(a.Axis, a.BlockSize)...)
+}
+
+func qnnConv(c *call) {
+	c.opOf("ConvInteger", []string{c.in(0), c.in(2), c.in(1), c.in(3)}, convAttrs(c.n.Attrs.(ops.ConvAttrs), c.shape(2)[2:])...)
+}
+
+func qnnMatmul(c *call) {
+	c.opOf("MatMulInteger", []string{c.in(0), c.in(2), c.rowZero(c.n), c.in(3)})
+}
+
+// rowZero is the zero point of a product's first operand: a number, or a list with one for each row.
+func (c *call) rowZero(n *graph.Node) string {
+	zero := n.In[1]
+	if zero.Type.Rank() != 2 {
+		return c.name(zero)
+	}
+	if zero.Const != nil {
+		return c.constant(zero.Const.Reshape(zero.Type.Shape[0]))
+	}
+	if list := rowList(zero); list != nil {
+		return c.name(list)
+	}
+	return c.reshape(c.name(zero), zero.Type.Shape[0])
+}
+
+// rowList is the list that zero, of two axes, is a reshape of, or nil.
+func rowList(zero *graph.Value) *graph.Value {
+	if d := zero.Def; d != nil && d.Op == ops.Reshape && zero.Type.Rank() == 2 && d.In[0].Type.Rank() == 1 {
+		return d.In[0]
+	}
+	return nil
+}
+
+// requantize of an integer convolution or product is QLinearConv or QLinearMatMul, with the nodes before it. ONNX has no
+// operator for any other: it is written as the arithmetic that it is.
+func requantize(c *call) {
+	a := c.n.Attrs.(ops.RequantizeAttrs)
+	if q := quantizedBefore(c.n, c.users); q != nil && c.absorbed[q.sum] {
+		q.write(c)
+		return
+	}
+	along := func(i int) string { // a parameter, with axes behind where it has an entry for each index of an axis
+		p := c.n.In[i].Type
+		if p.Elements() == 1 {
+			return c.reshape(c.in(i))
+		}
+		shape := slices.Repeat([]int{1}, c.rank(0)-a.Axis)
+		shape[0] = p.Elements()
+		return c.reshape(c.in(i), shape...)
+	}
+	i32 := func(x string) string {
+		if c.dtype(0) == types.I32 {
+			return x
+		}
+		return c.cast(x, types.I32)
+	}
+	difference := c.do("Sub", i32(c.in(0)), i32(along(2)))
+	scale := c.do("Div", along(1), along(3))
+	x := c.do("Round", c.do("Mul", c.cast(difference, types.F32), scale))
+	x = c.do("Add", x, c.cast(along(4), types.F32))
+	lo, hi := a.OutDType.IntRange()
+	x = c.do("Clip", x, c.number(types.F32, float64(lo)), c.number(types.F32, float64(hi)))
+	c.opOf("Cast", []string{x}, Attr{"to", ElemType(a.OutDType)})
+}
+
+// A quantized is what becomes one quantised operator of ONNX together with the requantize behind it.
+type quantized struct {
+	sum     *graph.Node     // integer convolution or product
+	bias    *graph.Node     // its addition, or nil
+	product *graph.Node     // of both scales, or nil
+	scales  [2]*graph.Value // of both operands; nil: 1
+}
+
+func (q *quantized) nodes() []*graph.Node {
+	return slices.DeleteFunc([]*graph.Node{q.sum, q.bias, q.product}, func(n *graph.Node) bool { return n == nil })
+}
+
+// quantizedBefore finds what n requantizes, where nothing else reads it and all of it is one operator of ONNX.
+func quantizedBefore(n *graph.Node, users map[*graph.Value][]*graph.Node) *quantized {
+	only := func(v *graph.Value) *graph.Node { // v's node where nothing else reads v
+		if len(users[v]) != 1 {
+			return nil
+		}
+		return v.Def
+	}
+	q, a := &quantized{sum: only(n.In[0])}, n.Attrs.(ops.RequantizeAttrs)
+	if q.sum != nil && q.sum.Op == ops.Add {
+		if b := q.sum.In[1]; b.Const == nil || b.Type.Rank() != n.In[0].Type.Rank()-1 || b.Type.Shape[0] != b.Type.Elements() {
+			return nil
+		}
+		q.bias, q.sum = q.sum, only(q.sum.In[0])
+	}
+	if q.sum == nil || !isZero(n.In[2]) || n.In[3].Type.Rank() != 0 || n.In[4].Type.Rank() != 0 {
+		return nil
+	}
+	last := n.In[0].Type.Rank() - 1
+	vector := -1 // the operand whose scale has several entries
+	if n.In[1].Type.Rank() > 0 {
+		vector = 1
+	}
+	switch {
+	case slices.Contains([]*op.Def{ops.QnnConv1d, ops.QnnConv2d, ops.QnnConv3d}, q.sum.Op) && a.Axis == 1 && q.sum.In[1].Type.Rank() == 0:
+	case q.sum.Op == ops.QnnMatmul && q.bias == nil && a.Axis == last:
+	case q.sum.Op == ops.QnnMatmul && q.bias == nil && a.Axis == last-1 && vector == 1:
+		vector = 0
+	default:
+		return nil
+	}
+	if n.In[1].Const != nil {
+		q.scales[max(vector, 0)] = n.In[1]
+		return q
+	}
+	q.product = only(n.In[1])
+	if q.product == nil || q.product.Op != ops.Multiply {
+		return nil
+	}
+	for i, v := range q.product.In {
+		if q.scales[i] = v; v.Type.Rank() > 0 && i != vector {
+			return nil
+		}
+	}
+	return q
+}
+
+func (q *quantized) write(c *call) {
+	scale := func(i int) string {
+		if q.scales[i] == nil {
+			return c.number(types.F32, 1)
+		}
+		return c.name(q.scales[i])
+	}
+	data, weight := q.sum.In[0], q.sum.In[2]
+	zero := c.name(q.sum.In[1])
+	if q.sum.Op == ops.QnnMatmul {
+		zero = c.rowZero(q.sum)
+	}
+	in := []string{c.name(data), scale(0), zero, c.name(weight), scale(1), c.name(q.sum.In[3]), c.in(3), c.in(4)}
+	if q.sum.Op == ops.QnnMatmul {
+		c.opOf("QLinearMatMul", in)
+		return
+	}
+	if q.bias != nil {
+		in = append(in, c.constant(q.bias.In[1].Const.Reshape(q.bias.In[1].Type.Elements())))
+	}
+	c.opOf("QLinearConv", in, convAttrs(q.sum.Attrs.(ops.ConvAttrs), weight.Type.Shape[2:])...)
+}
+
+func isZero(v *graph.Value) bool {
+	return v.Const != nil && !slices.ContainsFunc(v.Const.Data, func(b byte) bool { return b != 0 })
+}
+
+// filled is a constant of a shape with one element everywhere.
+func (c *call) filled(element []byte, d types.DType, shape []int) string {
+	return c.constant(&tensor.Tensor{DType: d, Shape: slices.Clone(shape), Data: bytes.Repeat(element, types.Count(shape))})
+}
