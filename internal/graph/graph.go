@@ -130,6 +130,19 @@ func (n *Node) Infer() error {
 	return nil
 }
 
+// Identity reports whether n's one result is operand 0 as it is: the operator declares that the elements are, and both
+// lie in memory alike.
+func (n *Node) Identity() bool {
+	if n.Op.Identity == nil || len(n.In) == 0 || len(n.Out) != 1 || !n.In[0].Type.Equal(n.Out[0].Type) {
+		return false
+	}
+	in := make([]types.Tensor, len(n.In))
+	for i, v := range n.In {
+		in[i] = v.Type
+	}
+	return n.Op.Identity(n.Attrs, in)
+}
+
 // Users maps every value to the nodes that read it, in graph order; a node that reads it twice is there twice.
 // Graph outputs are not users.
 func (g *Graph) Users() map[*Value][]*Node {

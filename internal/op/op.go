@@ -59,6 +59,9 @@ type Spec[A any] struct {
 	Eval func(a A, in, out []*tensor.Tensor) error
 	// Compute gives the results as tensor expressions; nil when only implementations in package impl can say it.
 	Compute func(a A, in []*te.Stage, out []types.Tensor) []*te.Stage
+	// Identity reports whether the one result is operand 0, bit for bit, whatever the elements; nil: never. That the types
+	// are equal says nothing. Passes drop a node for no other reason.
+	Identity func(a A, in []types.Tensor) bool
 	// Sample gives a random valid use, which drives the tests.
 	Sample func(r *rand.Rand) (A, []types.Tensor)
 }
@@ -73,6 +76,7 @@ type Def struct {
 	Infer     func(a any, in []Arg) ([]types.Tensor, error)
 	Eval      func(a any, in, out []*tensor.Tensor) error
 	Compute   func(a any, in []*te.Stage, out []types.Tensor) []*te.Stage
+	Identity  func(a any, in []types.Tensor) bool
 	Sample    func(r *rand.Rand) (any, []types.Tensor)
 	// NewAttrs returns a pointer to a zero attribute struct and a function that gives the struct itself, for the parser.
 	NewAttrs func() (ptr any, get func() any)
@@ -116,6 +120,9 @@ func Define[A any](s Spec[A]) *Def {
 	}
 	if s.Compute != nil {
 		d.Compute = func(a any, in []*te.Stage, out []types.Tensor) []*te.Stage { return s.Compute(a.(A), in, out) }
+	}
+	if s.Identity != nil {
+		d.Identity = func(a any, in []types.Tensor) bool { return s.Identity(a.(A), in) }
 	}
 	if s.Sample != nil {
 		d.Sample = func(r *rand.Rand) (any, []types.Tensor) { return s.Sample(r) }

@@ -20,6 +20,7 @@ type pointwise[A any] struct {
 	integer   func(a A, d types.DType, x int64) int64 // nil where kind has no integers and no bool
 	check     func(a A) error                         // nil: any attributes are right
 	sample    func(d draw) A                          // nil: zero attributes
+	identity  bool                                    // x, whatever the attributes
 }
 
 func (p pointwise[A]) define() *op.Def {
@@ -52,6 +53,7 @@ func (p pointwise[A]) define() *op.Def {
 		Compute: func(a A, in []*te.Stage, out []types.Tensor) []*te.Stage {
 			return []*te.Stage{te.Compute(p.name, out[0], func(i []expr.Expr) expr.Expr { return p.body(a, in[0].At(i...)) })}
 		},
+		Identity: p.handsOn(),
 		Sample: func(r *rand.Rand) (A, []types.Tensor) {
 			d := draw{r}
 			var a A
@@ -61,6 +63,13 @@ func (p pointwise[A]) define() *op.Def {
 			return a, []types.Tensor{types.Of(d.of(p.kind), d.shape(0, 4)...)}
 		},
 	})
+}
+
+func (p pointwise[A]) handsOn() func(A, []types.Tensor) bool {
+	if !p.identity {
+		return nil
+	}
+	return func(A, []types.Tensor) bool { return true }
 }
 
 func (p pointwise[A]) resultType(x types.Tensor) types.Tensor {

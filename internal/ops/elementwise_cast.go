@@ -36,6 +36,7 @@ var Cast = op.Define(op.Spec[CastAttrs]{
 			return expr.CastTo(a.DType.Compute(), in[0].At(i...))
 		})}
 	},
+	Identity: func(a CastAttrs, in []types.Tensor) bool { return a.DType == in[0].DType },
 	Sample: func(r *rand.Rand) (CastAttrs, []types.Tensor) {
 		d := draw{r}
 		return CastAttrs{d.of(anything)}, []types.Tensor{types.Of(d.of(anything), d.shape(0, 3)...)}

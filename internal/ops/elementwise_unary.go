@@ -119,7 +119,7 @@ var (
 		},
 	})
 	Copy = unary(unaryRow{
-		name: "copy", doc: "x.", kind: anything,
+		name: "copy", doc: "x.", kind: anything, identity: true,
 		body:    func(x expr.Expr) expr.Expr { return x },
 		float:   func(x float64) float64 { return x },
 		integer: func(_ types.DType, x int64) int64 { return x },
@@ -154,11 +154,12 @@ type unaryRow struct {
 	body      func(x expr.Expr) expr.Expr
 	float     func(x float64) float64
 	integer   func(d types.DType, x int64) int64
+	identity  bool
 }
 
 func unary(u unaryRow) *op.Def {
 	p := pointwise[op.None]{
-		name: u.name, doc: u.doc, kind: u.kind, result: u.result,
+		name: u.name, doc: u.doc, kind: u.kind, result: u.result, identity: u.identity,
 		body:  func(_ op.None, x expr.Expr) expr.Expr { return u.body(x) },
 		float: func(_ op.None, x float64) float64 { return u.float(x) },
 	}

@@ -62,6 +62,7 @@ var Concatenate = op.Define(op.Spec[ConcatenateAttrs]{
 	Compute: func(a ConcatenateAttrs, in []*te.Stage, out []types.Tensor) []*te.Stage {
 		return []*te.Stage{te.Compute("concatenate", out[0], func(i []expr.Expr) expr.Expr { return concatenated(in, a.Axis, i) })}
 	},
+	Identity: func(_ ConcatenateAttrs, in []types.Tensor) bool { return len(in) == 1 },
 	Sample: func(r *rand.Rand) (ConcatenateAttrs, []types.Tensor) {
 		d := draw{r}
 		shape, dt := d.shape(1, 4), d.dtype()

@@ -55,6 +55,7 @@ var SpaceToDepth = op.Define(op.Spec[DepthSpaceAttrs]{
 			return in[0].At(i[0], c, expr.Add(scaled(b, i[2], 0), row), expr.Add(scaled(b, i[3], 0), col))
 		})}
 	},
+	Identity: func(a DepthSpaceAttrs, _ []types.Tensor) bool { return a.BlockSize == 1 },
 	Sample: func(r *rand.Rand) (DepthSpaceAttrs, []types.Tensor) {
 		d := draw{r}
 		a, s := DepthSpaceAttrs{d.between(1, 3), d.word("DCR", "CRD")}, d.full(4, 4)
@@ -101,6 +102,7 @@ var DepthToSpace = op.Define(op.Spec[DepthSpaceAttrs]{
 			return in[0].At(i[0], c, quotient(i[2], b), quotient(i[3], b))
 		})}
 	},
+	Identity: func(a DepthSpaceAttrs, _ []types.Tensor) bool { return a.BlockSize == 1 },
 	Sample: func(r *rand.Rand) (DepthSpaceAttrs, []types.Tensor) {
 		d := draw{r}
 		a, s := DepthSpaceAttrs{d.between(1, 3), d.word("DCR", "CRD")}, d.full(4, 4)

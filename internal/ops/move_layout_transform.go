@@ -34,6 +34,7 @@ var LayoutTransform = op.Define(op.Spec[LayoutTransformAttrs]{
 	Compute: func(_ LayoutTransformAttrs, in []*te.Stage, out []types.Tensor) []*te.Stage {
 		return []*te.Stage{te.Compute("layout_transform", out[0], func(i []expr.Expr) expr.Expr { return in[0].At(i...) })}
 	},
+	Identity: func(a LayoutTransformAttrs, in []types.Tensor) bool { return a.Dst == in[0].Layout },
 	Sample: func(r *rand.Rand) (LayoutTransformAttrs, []types.Tensor) {
 		d := draw{r}
 		dst := d.word("", "ACDB", "ABCD4b", "ABCD8b", "ABCD4a")

@@ -3,6 +3,7 @@ package ops
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"lathe/internal/expr"
 	"lathe/internal/op"
@@ -95,6 +96,10 @@ var Pad = op.Define(op.Spec[PadAttrs]{
 			}
 			return expr.If(inside, in[0].At(from...), value)
 		})}
+	},
+	Identity: func(a PadAttrs, _ []types.Tensor) bool {
+		some := func(n int) bool { return n != 0 }
+		return !slices.ContainsFunc(a.PadBefore, some) && !slices.ContainsFunc(a.PadAfter, some)
 	},
 	Sample: func(r *rand.Rand) (PadAttrs, []types.Tensor) {
 		d := draw{r}

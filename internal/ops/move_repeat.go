@@ -46,6 +46,7 @@ var Repeat = op.Define(op.Spec[RepeatAttrs]{
 			return in[0].At(with(i, a.Axis, quotient(i[a.Axis], a.Repeats))...)
 		})}
 	},
+	Identity: func(a RepeatAttrs, _ []types.Tensor) bool { return a.Repeats == 1 },
 	Sample: func(r *rand.Rand) (RepeatAttrs, []types.Tensor) {
 		d := draw{r}
 		shape := d.shape(1, 4)

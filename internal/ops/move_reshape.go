@@ -43,6 +43,7 @@ var Reshape = op.Define(op.Spec[ReshapeAttrs]{
 			return x.At(reshapeIndex(i, out[0].Shape, x.Type.Shape)...)
 		})}
 	},
+	Identity: func(a ReshapeAttrs, in []types.Tensor) bool { return slices.Equal(a.NewShape, in[0].Shape) },
 	Sample: func(r *rand.Rand) (ReshapeAttrs, []types.Tensor) {
 		d := draw{r}
 		in := d.shape(0, 4)

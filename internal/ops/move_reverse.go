@@ -46,6 +46,9 @@ var Reverse = op.Define(op.Spec[ReverseAttrs]{
 			return in[0].At(from...)
 		})}
 	},
+	Identity: func(a ReverseAttrs, in []types.Tensor) bool {
+		return !slices.ContainsFunc(a.Axes, func(k int) bool { return in[0].Shape[k] > 1 })
+	},
 	Sample: func(r *rand.Rand) (ReverseAttrs, []types.Tensor) {
 		d := draw{r}
 		shape := d.shape(0, 4)

@@ -58,6 +58,15 @@ var StridedSlice = op.Define(op.Spec[StridedSliceAttrs]{
 			return in[0].At(from...)
 		})}
 	},
+	Identity: func(a StridedSliceAttrs, in []types.Tensor) bool {
+		for k, dim := range in[0].Shape {
+			n, err := sliceLength(a.Begin[k], a.End[k], a.Strides[k], dim)
+			if err != nil || n != dim || n > 0 && a.Begin[k] != 0 || n > 1 && a.Strides[k] != 1 {
+				return false
+			}
+		}
+		return true
+	},
 	Sample: func(r *rand.Rand) (StridedSliceAttrs, []types.Tensor) {
 		d := draw{r}
 		shape := d.full(0, 4)

@@ -3,6 +3,7 @@ package ops
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"lathe/internal/expr"
 	"lathe/internal/op"
@@ -56,6 +57,9 @@ var Tile = op.Define(op.Spec[TileAttrs]{
 			}
 			return in[0].At(from...)
 		})}
+	},
+	Identity: func(a TileAttrs, in []types.Tensor) bool {
+		return !slices.ContainsFunc(a.Reps, func(n int) bool { return n != 1 })
 	},
 	Sample: func(r *rand.Rand) (TileAttrs, []types.Tensor) {
 		d := draw{r}

@@ -54,6 +54,14 @@ var Transpose = op.Define(op.Spec[TransposeAttrs]{
 			return in[0].At(from...)
 		})}
 	},
+	Identity: func(a TransposeAttrs, in []types.Tensor) bool {
+		for k, ax := range a.Axes {
+			if k != ax && (in[0].Shape[k] != 1 || in[0].Shape[ax] != 1) {
+				return false
+			}
+		}
+		return true
+	},
 	Sample: func(r *rand.Rand) (TransposeAttrs, []types.Tensor) {
 		d := draw{r}
 		in := d.shape(0, 5)

@@ -1,8 +1,6 @@
 package pass
 
 import (
-	"slices"
-
 	"lathe/internal/graph"
 	"lathe/internal/op"
 	"lathe/internal/ops"
@@ -22,14 +20,15 @@ func simplifyExpr(c *Context) error {
 	return nil
 }
 
-// removeIdentities removes nodes that hand on their operand, and what nothing reads.
+// removeIdentities removes nodes that hand on their operand, and what nothing reads. No other pass removes a node for
+// having no effect.
 func removeIdentities(g *graph.Graph) {
 	outs := map[*graph.Value]bool{}
 	for _, o := range g.Outputs {
 		outs[o] = true
 	}
 	for _, n := range g.Nodes {
-		if len(n.In) == 0 || len(n.Out) != 1 || !identity(n) {
+		if !n.Identity() {
 			continue
 		}
 		// A graph output that is a graph input or constant still needs a kernel that copies it.
@@ -73,17 +72,4 @@ func power(n *graph.Node) float64 {
 		return 0
 	}
 	return n.In[1].Const.Float(0)
-}
-
-func identity(n *graph.Node) bool {
-	same := n.In[0].Type.Equal(n.Out[0].Type)
-	switch n.Op.Name {
-	case "reshape", "cast", "copy", "broadcast_to", "strided_slice", "nn.pad", "tile":
-		return same
-	case "concatenate":
-		return same && len(n.In) == 1
-	case "transpose":
-		return same && slices.IsSorted(n.Attrs.(ops.TransposeAttrs).Axes)
-	}
-	return false
 }
