@@ -49,16 +49,16 @@ func inline(out *te.Stage, keep func(*te.Stage) bool) *te.Stage {
 // inlineStage replaces the loads of s in e, element by element.
 func inlineStage(e expr.Expr, s *te.Stage) expr.Expr {
 	for {
-		var index []expr.Expr
+		var load *expr.Load
 		expr.Loads(e, func(l *expr.Load) {
 			if l.From == expr.Source(s) {
-				index = l.Index // the innermost last: no other element's index waits inside it
+				load = l // the innermost last: no other element's index waits inside it
 			}
 		})
-		if index == nil {
+		if load == nil {
 			return e
 		}
-		e = inlineElement(e, s, index)
+		e = inlineElement(e, s, load.Index)
 	}
 }
 
@@ -119,7 +119,7 @@ func certain(e expr.Expr, is func(expr.Expr) bool) bool {
 }
 
 // element is the value a load of s at index gives: s's body there. A 16-bit float is storage: inlined, it keeps the
-// compute type's precision, as if the value never left registers. Variables that the body binds are fresh in every copy.
+// compute type's precision, as if the value never left registers; where a model rounds, its cast is part of the body. Variables that the body binds are fresh in every copy.
 func element(s *te.Stage, index []expr.Expr) expr.Expr {
 	m := map[*expr.Var]expr.Expr{}
 	for i, v := range s.Axes {

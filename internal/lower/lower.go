@@ -9,6 +9,7 @@ import (
 	"lathe/internal/expr"
 	"lathe/internal/loop"
 	"lathe/internal/te"
+	"lathe/internal/types"
 )
 
 // Options says what the caller knows beyond the expressions.
@@ -156,7 +157,7 @@ func (l *lowering) nest(s *te.Stage, pad bool) loop.Stmt {
 		old := &expr.Load{From: b, Index: index}
 		block.Body = &loop.Store{To: b, Index: index, Value: expr.Bin(s.Combine.Op(), old, value)}
 	} else {
-		block.Body = &loop.Store{To: b, Index: index, Value: ranges.Simplify(guard(value))}
+		block.Body = &loop.Store{To: b, Index: index, Value: ranges.Simplify(guard(stored(value, b.DType)))}
 	}
 	var body loop.Stmt = block
 	for i := len(loops) - 1; i >= 0; i-- {
@@ -164,6 +165,16 @@ func (l *lowering) nest(s *te.Stage, pad bool) loop.Stmt {
 		body = loops[i]
 	}
 	return body
+}
+
+// stored is e without a rounding to the type of the element that it is stored to.
+func stored(e expr.Expr, to types.DType) expr.Expr {
+	if wide, ok := e.(*expr.Cast); ok && wide.To == to.Compute() {
+		if round, ok := wide.A.(*expr.Cast); ok && round.To == to && to != to.Compute() && round.A.DType() == wide.To {
+			return round.A
+		}
+	}
+	return e
 }
 
 // axes adds an iteration variable per physical axis of s. It returns what each logical axis is in terms of them, the

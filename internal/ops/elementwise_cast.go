@@ -33,7 +33,8 @@ var Cast = op.Define(op.Spec[CastAttrs]{
 	},
 	Compute: func(a CastAttrs, in []*te.Stage, out []types.Tensor) []*te.Stage {
 		return []*te.Stage{te.Compute("cast", out[0], func(i []expr.Expr) expr.Expr {
-			return expr.CastTo(a.DType.Compute(), in[0].At(i...))
+			// The rounding to a 16-bit float is part of the value: a kernel that keeps the result in a register has it too.
+			return expr.CastTo(a.DType.Compute(), expr.CastTo(a.DType, in[0].At(i...)))
 		})}
 	},
 	Identity: func(a CastAttrs, in []types.Tensor) bool { return a.DType == in[0].DType },

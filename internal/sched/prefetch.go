@@ -49,8 +49,8 @@ func (s *Schedule) Prefetch(block, buffer, next, at string) error {
 	turns := 1
 	for _, f := range nest[from+1 : to+1] {
 		n, ok := expr.IntOf(f.Extent)
-		if !ok {
-			return fmt.Errorf("prefetch %s: the extent of %s is not constant", block, f.Var.Name)
+		if !ok || n < 1 {
+			return fmt.Errorf("prefetch %s: the extent of %s is no constant of 1 or more", block, f.Var.Name)
 		}
 		turn = expr.Add(expr.Mul(turn, expr.Index(int(n))), f.Var)
 		turns *= int(n)
