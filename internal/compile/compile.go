@@ -149,7 +149,7 @@ func (c *compiler) graphPasses() error {
 		Level:    c.Level,
 		Disabled: c.Disabled,
 		StopAt:   c.Debug.Stop,
-		Verify:   func(p *pass.Context) error { return graph.Verify(p.Graph) },
+		Verify:   pass.Verify,
 		Before:   func(name string, p *pass.Context) { c.printIR("before", c.PrintBefore, name, p.Graph) },
 		After: func(name string, p *pass.Context, took time.Duration) {
 			c.printIR("after", c.PrintAfter, name, p.Graph)

@@ -51,9 +51,10 @@ func Extern(d *op.Def, attrs any, in, out []types.Tensor) (f *loop.Func, ok bool
 	if e.blocked != nil {
 		return e.blocked(attrs, in, out)
 	}
-	if blocked := slices.ContainsFunc(slices.Concat(in, out), func(t types.Tensor) bool { return t.Layout != "" }); blocked && d.Compute == nil {
-		return nil, false, fmt.Errorf("operands %v and results %v must have plain layouts", in, out)
-	} else if blocked {
+	if err := Accepts(d, in, out); err != nil {
+		return nil, false, err
+	}
+	if slices.ContainsFunc(slices.Concat(in, out), func(t types.Tensor) bool { return t.Layout != "" }) {
 		return nil, false, nil
 	}
 	if d.Compute != nil && !e.overTE {
@@ -61,6 +62,23 @@ func Extern(d *op.Def, attrs any, in, out []types.Tensor) (f *loop.Func, ok bool
 	}
 	f, err = e.build(attrs, in, out)
 	return f, err == nil, err
+}
+
+// WantsPlain reports whether the kernel of an operator is loops of its own over plain layouts: they read no other, or its
+// tensor expressions, which do, take longer.
+func WantsPlain(d *op.Def) bool {
+	e, ok := externs[d.Name]
+	return ok && e.build != nil && (d.Compute == nil || e.overTE)
+}
+
+// Accepts reports whether there is a kernel for these layouts of operands and results. Tensor expressions have logical
+// indices and read any.
+func Accepts(d *op.Def, in, out []types.Tensor) error {
+	blocked := slices.ContainsFunc(slices.Concat(in, out), func(t types.Tensor) bool { return t.Layout != "" })
+	if blocked && d.Compute == nil && WantsPlain(d) {
+		return fmt.Errorf("operands %v and results %v must have plain layouts", in, out)
+	}
+	return nil
 }
 
 // HasExtern reports whether an operator has an implementation outside te.

@@ -1,6 +1,8 @@
 package looppass
 
 import (
+	"slices"
+
 	"lathe/internal/arith"
 	"lathe/internal/expr"
 	"lathe/internal/loop"
@@ -79,7 +81,11 @@ func simplified(s loop.Stmt, r arith.Ranges, facts arith.Facts) loop.Stmt {
 		for i, x := range s.Index {
 			index[i] = e(x)
 		}
-		return &loop.Store{To: s.To, Index: index, Value: e(s.Value)}
+		value := e(s.Value)
+		if l, ok := value.(*expr.Load); ok && l.From == expr.Source(s.To) && slices.EqualFunc(l.Index, index, arith.Equal) {
+			return nil // what is there already: an integer sum of zeros
+		}
+		return &loop.Store{To: s.To, Index: index, Value: value}
 	}
 	return s
 }

@@ -39,7 +39,7 @@ func Lower(name string, out *te.Stage, o Options) *Kernel {
 	if o.Value != nil {
 		out = fold(out, o.Value)
 	}
-	out = chain(normalize(out))
+	out = chain(normalize(withoutEmpty(out)))
 	kept := costly(out)
 	out = inline(out, func(s *te.Stage) bool { return kept[s] || stays(s) || o.Keep != nil && o.Keep(s) })
 	if len(out.Reduce) > 0 {

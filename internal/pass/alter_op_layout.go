@@ -14,8 +14,9 @@ import (
 )
 
 // alterOpLayout gives values their physical layouts. A layout belongs to a tensor: convolutions ask for channels in
-// blocks of a vector register, operators that do not care keep what they are given, everything else stays plain and
-// reads whatever its operands have. Constant weights are packed for the kernel that reads them.
+// blocks of a vector register, operators that do not care keep what they are given, those whose kernels are loops over
+// plain layouts get plain operands, everything else stays plain and reads whatever its operands have. Constant weights are
+// packed for the kernel that reads them.
 func alterOpLayout(c *Context) error {
 	l := &layouts{Context: c, lanes: c.Target.Lanes(32), users: c.Graph.Users()}
 	for _, want := range c.Layouts {
@@ -70,6 +71,11 @@ func (l *layouts) channelLayout(rank int) types.Layout {
 }
 
 func (l *layouts) node(n *graph.Node) {
+	if impl.WantsPlain(n.Op) {
+		for i := range n.In {
+			l.want(n, i, "")
+		}
+	}
 	switch n.Op.Name {
 	case "nn.conv1d", "nn.conv2d", "nn.conv3d":
 		l.conv(n)

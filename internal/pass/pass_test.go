@@ -41,7 +41,7 @@ func run(t testing.TB, name string, g *graph.Graph) {
 		if err := p.Run(&Context{Graph: g, Target: machine, Level: 3}); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if err := graph.Verify(g); err != nil {
+		if err := Verify(&Context{Graph: g}); err != nil {
 			t.Fatalf("after %s: %v\n%s", name, err, g)
 		}
 		return

@@ -88,6 +88,9 @@ func winogradNodes(g *graph.Graph, n *graph.Node, c impl.WinogradChoice) (*graph
 func (l *layouts) winogradInput(n *graph.Node) {
 	l.want(n, 0, types.ChannelBlocks(4, l.lanes))
 	for _, u := range l.users[n.Out[0]] {
+		if u.Op != ops.WinogradProduct {
+			continue
+		}
 		rows := l.winogradTile(n.Out[0].Type.Shape[2], u.In[1].Type).Rows
 		n.Out[0].Type.Layout = impl.WinogradDataLayout(rows, l.lanes)
 	}
