@@ -31,6 +31,7 @@ const rules = `
 	types, tensor, op, ops, graph < graphtest
 	types, tensor, op, ops, graph < compose
 	types, tensor, op, ops, graph, compose < frontend/..., export/...
+	dim < frontend/...
 
 	types, expr, te, arith, loop < lower
 	types, expr, tensor, te, te/teinterp, loop, loop/interp, lower < te/tetest
