@@ -14,6 +14,8 @@ import (
 	"lathe/internal/compile"
 	"lathe/internal/frontend/onnx"
 	"lathe/internal/graph"
+	"lathe/internal/tensor"
+	"lathe/internal/types"
 )
 
 // Model is a model file that has been read.
@@ -70,8 +72,8 @@ func Load(path string, o LoadOptions) (*Model, error) {
 	m := &Model{file: path, opts: o, source: bundle.Source{File: filepath.Base(path), SHA256: sum}}
 	if format == graphFormat {
 		m.first, m.after, err = compile.ReadGraph(path)
-		if err == nil && len(o.Shapes) > 0 {
-			err = fmt.Errorf("%s: a graph has fixed shapes; give them when the model it comes from is compiled", path)
+		if err == nil && len(o.Shapes)+len(o.Sizes)+len(o.Fix) > 0 {
+			err = fmt.Errorf("%s: a graph has fixed shapes and inputs; give them when the model it comes from is compiled", path)
 		}
 		return m, err
 	}
@@ -96,11 +98,32 @@ func hashFile(path string) (string, error) {
 }
 
 func (m *Model) importGraph(notes func(string)) (*graph.Graph, error) {
-	g, err := onnx.Import(m.onnx, onnx.Options{Shapes: m.opts.Shapes, Notes: notes})
+	o, err := m.opts.importing(notes)
 	if err != nil {
 		return nil, err
 	}
-	return g, nil
+	return onnx.Import(m.onnx, o)
+}
+
+// importing is the options of the import.
+func (o *LoadOptions) importing(notes func(string)) (onnx.Options, error) {
+	imp := onnx.Options{Shapes: o.Shapes, Sizes: o.Sizes, Values: map[string]*tensor.Tensor{}, Notes: notes}
+	for name, t := range o.Fix {
+		d, err := types.ParseDType(t.DType)
+		if err != nil {
+			return imp, fmt.Errorf("input %q: the value it is fixed to: %w", name, err)
+		}
+		shape := append([]int{}, t.Shape...)
+		if err := types.Of(d, shape...).Check(); err != nil {
+			return imp, fmt.Errorf("input %q: the value it is fixed to: %w", name, err)
+		}
+		v, err := tensor.Wrap(d, shape, t.Data)
+		if err != nil {
+			return imp, fmt.Errorf("input %q: the value it is fixed to: %w", name, err)
+		}
+		imp.Values[name] = v
+	}
+	return imp, nil
 }
 
 // graph returns a graph that the caller may change.

@@ -4,13 +4,20 @@ import (
 	"io"
 
 	"lathe/internal/compile"
+	"lathe/runtime"
 )
 
 // LoadOptions controls Load.
 type LoadOptions struct {
-	Format string           // tvmc's name of the model format; "" = by the file
-	Shapes map[string][]int // shapes of inputs by name; others are the file's, symbolic dims 1
-	Notes  func(string)     // told what the user should know; may be nil
+	Format string // tvmc's name of the model format; "" = by the file
+	// Shapes gives inputs by name a shape, and Sizes the names in the shapes that the file declares ("batch", "seq+1") a
+	// size. Equal names are equal sizes; what neither gives and nothing says otherwise is 1.
+	Shapes map[string][]int
+	Sizes  map[string]int
+	// Fix makes inputs constants. A tensor of rank 0 fills the input; elements are converted where that keeps their value,
+	// floats being rounded.
+	Fix   map[string]runtime.Tensor
+	Notes func(string) // told what the user should know; may be nil
 }
 
 // CompileOptions controls Compile.

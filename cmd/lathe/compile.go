@@ -131,7 +131,7 @@ func (a *app) compile(ctx context.Context, f *compileFlags, path string) error {
 	if err != nil {
 		return err
 	}
-	if err := f.notOver(path); err != nil {
+	if err := f.notOver(append(f.model.fix.files, path)...); err != nil {
 		return err
 	}
 	o.Notes, o.Progress = notes, bar.show
@@ -303,12 +303,15 @@ func formatDocs() string {
 // modelFlags say how to read a model.
 type modelFlags struct {
 	format string
-	shapes map[string][]int
+	shapes inputShapes
+	fix    fixes
 }
 
 func (f *modelFlags) define(cmd *cobra.Command) {
 	fs := cmd.Flags()
-	cli.ParsedVar(fs, &f.shapes, "input-shapes", "SHAPES", parseShapes, `shapes of inputs: "data:[1,3,224,224] mask:[1,128]" (default: the model's, symbolic dimensions 1)`)
+	cli.ParsedVar(fs, &f.shapes, "input-shapes", "SHAPES", parseShapes, `shapes of inputs: "data:[1,3,224,224] mask:[1,128]", or sizes of the names in them: "batch=2 seq=12" (default: the model's, sizes it leaves open 1)`)
+	fs.Var(&f.fix, "fix", "make an input a constant, as `INPUT=VALUE`: a number (for every element), lists like [1,2,3], or a file of numpy (.npy, .npz) or ONNX (.pb); may be repeated")
+	cli.MarkOurs(cmd, "fix")
 	cli.ChoiceVar(fs, &f.format, "model-format", "", modelFormats, "format of the model file, one of "+strings.Join(modelFormats, " ")+" (default: by the file)")
 }
 
@@ -320,5 +323,5 @@ func (f *modelFlags) load(path string, notes func(string)) (*lathe.Model, error)
 	case !st.Mode().IsRegular():
 		return nil, fmt.Errorf("input file %q is a device or a pipe; models are mapped into memory and must be files", path)
 	}
-	return lathe.Load(path, lathe.LoadOptions{Format: f.format, Shapes: f.shapes, Notes: notes})
+	return lathe.Load(path, lathe.LoadOptions{Format: f.format, Shapes: f.shapes.shapes, Sizes: f.shapes.sizes, Fix: f.fix.values, Notes: notes})
 }

@@ -3,6 +3,7 @@ package onnx
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"lathe/internal/compose"
 	"lathe/internal/graph"
@@ -76,9 +77,35 @@ func (c *call) wantRank(i, least int) {
 func (c *call) known(i int, what string) *tensor.Tensor {
 	v := c.x(i)
 	if v.Value() == nil {
-		compose.Fail("%s (%q) depends on input data, which is not supported", what, c.node.Inputs[i])
+		compose.Fail("%s (%q) depends on input data, which is not supported%s", what, c.node.Inputs[i], c.fixHint(v))
 	}
 	return v.Value()
+}
+
+// fixHint names the inputs that have to be constants for v to be known.
+func (c *call) fixHint(v *graph.Value) string {
+	var names []string
+	seen := map[*graph.Value]bool{}
+	for todo := []*graph.Value{v}; len(todo) > 0; {
+		v, todo = todo[len(todo)-1], todo[:len(todo)-1]
+		switch {
+		case seen[v] || v.Value() != nil:
+		case v.Def != nil:
+			todo = append(todo, v.Def.In...)
+		case slices.Contains(c.Graph.Inputs, v):
+			names = append(names, v.Name)
+		}
+		seen[v] = true
+	}
+	if len(names) == 0 || len(names) > 3 {
+		return ""
+	}
+	slices.Sort(names)
+	it := "makes the input a constant"
+	if len(names) > 1 {
+		it = "makes the inputs constants"
+	}
+	return fmt.Sprintf(" (--fix %s=VALUE %s)", strings.Join(names, "=VALUE --fix "), it)
 }
 
 // knownInts is operand i as a list of numbers.

@@ -80,7 +80,7 @@ func (c *call) selected(condition, a, b *graph.Value, i int) *graph.Value {
 	case c.isList(a) || c.isList(b):
 		compose.Fail("output %d is a sequence chosen by a condition that depends on input data, which is not supported", i)
 	case !a.Type.Equal(b.Type):
-		compose.Fail("its condition depends on input data, and output %d is %s in one branch and %s in the other, which is not supported", i, a.Type, b.Type)
+		compose.Fail("its condition depends on input data, and output %d is %s in one branch and %s in the other, which is not supported%s", i, a.Type, b.Type, c.fixHint(condition))
 	}
 	return c.Do(ops.Where, condition, a, b)
 }
@@ -125,7 +125,7 @@ func loop(c *call) values {
 func (c *call) holds(condition *graph.Value) bool {
 	t := condition.Value()
 	if t == nil || t.Len() != 1 {
-		compose.Fail("the condition of the loop depends on input data, which is not supported")
+		compose.Fail("the condition of the loop depends on input data, which is not supported%s", c.fixHint(condition))
 	}
 	return t.Int(0) != 0
 }

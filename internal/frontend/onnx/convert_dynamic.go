@@ -86,8 +86,23 @@ func (imp *importer) checkDynamic(n *Node, operands []*graph.Value) error {
 	return nil
 }
 
-// checkExtents reports the first node that reads a value whose extent depends on data and cannot.
-func (imp *importer) checkExtents() error {
-	_, err := compose.ExtentsOf(imp.Graph)
-	return err
+// checkExtents reports the first node that reads a value whose extent depends on data and cannot. It notes where the other
+// extents of the outputs are not those that the model declares.
+func (imp *importer) checkExtents(outputs []ValueInfo) error {
+	x, err := compose.ExtentsOf(imp.Graph)
+	if err != nil {
+		return err
+	}
+	for i, v := range imp.Graph.Outputs {
+		shape := slices.Clone(v.Type.Shape)
+		for k, count := range x[v] {
+			if count != nil {
+				shape[k] = -1
+			}
+		}
+		if note := imp.shapes.checkOutput(outputs[i], shape); note != "" {
+			imp.opts.Notes(note)
+		}
+	}
+	return nil
 }

@@ -16,8 +16,10 @@ import (
 type Options struct {
 	// Shapes gives inputs the shape to compile for, in place of what the model says.
 	Shapes map[string][]int
+	// Sizes gives names in the declared shapes, or expressions over names, a size.
+	Sizes map[string]int
 	// Values fixes inputs to a value: they become constants. Parameters of operators, such as axes and shapes, that a
-	// model takes as inputs have to be fixed.
+	// model takes as inputs have to be fixed. A number of rank 0 fills the input's shape.
 	Values map[string]*tensor.Tensor
 	// Notes is called with one line for the user each; nil drops them.
 	Notes func(string)
@@ -45,18 +47,41 @@ func Import(m *Model, o Options) (*graph.Graph, error) {
 	if u := unsupported(m.Graph, false); len(u) > 0 {
 		return nil, fmt.Errorf("onnx: %w", &UnsupportedError{u})
 	}
-	err := imp.graph(m.Graph)
+	var err error
+	if imp.shapes, err = ShapesOf(m, o); err != nil {
+		return nil, fmt.Errorf("onnx: %w", err)
+	}
+	err = imp.graph(m.Graph)
 	if err == nil {
 		imp.Graph.DeadCode()
-		err = imp.checkExtents()
+		err = imp.checkExtents(m.Graph.Outputs)
 	}
 	if err == nil {
 		err = graph.Verify(imp.Graph)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("onnx: %w", err)
+		return nil, fmt.Errorf("onnx: %w", imp.withSizes(err))
+	}
+	if note := imp.shapes.Note(); note != "" {
+		imp.opts.Notes(note)
 	}
 	return imp.Graph, nil
+}
+
+// A SizeError is an error of a model some of whose sizes nobody gave, which may be why.
+type SizeError struct {
+	Err  error
+	note string
+}
+
+func (e *SizeError) Error() string { return e.Err.Error() + "; " + e.note }
+func (e *SizeError) Unwrap() error { return e.Err }
+
+func (imp *importer) withSizes(err error) error {
+	if note := imp.shapes.Note(); note != "" {
+		return &SizeError{err, note}
+	}
+	return err
 }
 
 // newestOpset is the version of ai.onnx up to which the table has been compared with the operators' history; the
@@ -70,13 +95,14 @@ const maxNodes = 100_000
 // An importer turns one model into one graph. Sub-graphs of control flow are inlined into it.
 type importer struct {
 	*compose.Builder
-	rows  index // the converters of control flow use it, so that the table must not be used directly
-	opts  Options
-	lists map[*graph.Value][]*graph.Value // elements of the values that stand for sequences
-	taken map[string]bool                 // names of values
-	uses  map[string]int                  // the number to try next for a name that is taken
-	nodes int                             // model nodes that may still be converted
-	depth int                             // of nested sub-graphs
+	rows   index // the converters of control flow use it, so that the table must not be used directly
+	opts   Options
+	shapes *Shapes                         // of the inputs
+	lists  map[*graph.Value][]*graph.Value // elements of the values that stand for sequences
+	taken  map[string]bool                 // names of values
+	uses   map[string]int                  // the number to try next for a name that is taken
+	nodes  int                             // model nodes that may still be converted
+	depth  int                             // of nested sub-graphs
 
 	dynamic dynamics
 }

@@ -1,0 +1,353 @@
+package onnx
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"lathe/internal/dim"
+	"lathe/internal/spelling"
+)
+
+// A Symbol is a size that the model's inputs leave open under a name.
+type Symbol struct {
+	Name  string
+	Size  int
+	Given bool // by the options, or it follows from what they give; else the size is 1 because there has to be one
+}
+
+// Shapes are the shapes to import the inputs with.
+type Shapes struct {
+	Symbols []Symbol // in the order the inputs show them
+	inputs  map[string][]int
+	exprs   map[string]*dim.Expr // what the texts of declared shapes mean
+	open    []openAxis           // axes without a name that nobody gives
+	real    []ValueInfo
+}
+
+// openAxis is an axis of an input.
+type openAxis struct {
+	input string
+	axis  int
+}
+
+// notGiven is how messages say where a size of 1 comes from.
+const notGiven = "not given, so 1"
+
+// ShapesOf finds the shapes of the inputs from what the model declares and the options give. Equal names are equal sizes,
+// over all inputs; what is neither given nor follows is 1.
+func ShapesOf(m *Model, o Options) (*Shapes, error) {
+	s := &Shapes{real: m.Graph.RealInputs(), inputs: map[string][]int{}}
+	if err := checkNames(s.real, o); err != nil {
+		return nil, err
+	}
+	s.exprs = dim.Read(declaredTexts(m.Graph))
+	equations, err := s.equations(o)
+	if err != nil {
+		return nil, err
+	}
+	found, err := dim.Solve(equations)
+	if err != nil {
+		return nil, err
+	}
+	if found, err = settle(found, equations); err != nil {
+		return nil, err
+	}
+	seen := map[string]bool{}
+	for _, in := range s.real {
+		for _, d := range in.Dims {
+			for _, name := range s.symbolsOf(d) {
+				if seen[name] {
+					continue
+				}
+				seen[name] = true
+				if _, ok := found.Sizes[name]; !ok {
+					found.Sizes[name], found.Where[name] = 1, notGiven
+				}
+				s.Symbols = append(s.Symbols, Symbol{name, found.Sizes[name], found.Where[name] != notGiven})
+			}
+		}
+	}
+	for _, in := range s.real {
+		if s.inputs[in.Name] != nil || !in.Ranked {
+			continue
+		}
+		if err := s.declared(in, found.Sizes); err != nil {
+			return nil, fmt.Errorf("input %q: %w", in.Name, err)
+		}
+	}
+	return s, nil
+}
+
+// declaredTexts are the texts in the declared shapes of inputs, outputs and other values.
+func declaredTexts(g *Graph) []string {
+	var texts []string
+	for _, infos := range [][]ValueInfo{g.Inputs, g.Outputs, g.ValueInfo} {
+		for _, v := range infos {
+			for _, d := range v.Dims {
+				texts = append(texts, d.Param)
+			}
+		}
+	}
+	return texts
+}
+
+// symbolsOf are the names in a declared size.
+func (s *Shapes) symbolsOf(d Dim) []string {
+	if e := s.exprs[d.Param]; e != nil && !d.Known() {
+		return e.Symbols()
+	}
+	return nil
+}
+
+// equations are what the options say about the sizes of names. The shapes that they give are noted.
+func (s *Shapes) equations(o Options) ([]dim.Equation, error) {
+	var list []dim.Equation
+	known := map[string]bool{}
+	for _, in := range s.real {
+		for _, d := range in.Dims {
+			for _, name := range s.symbolsOf(d) {
+				known[name] = true
+			}
+		}
+		shape, given := o.Shapes[in.Name]
+		if v := o.Values[in.Name]; v != nil && (len(v.Shape) > 0 || in.Ranked && len(in.Dims) == 0) {
+			if given && !slices.Equal(shape, v.Shape) {
+				return nil, fmt.Errorf("input %q: its value has the shape %s, and the shape %s is given", in.Name, shapeText(v.Shape), shapeText(shape))
+			}
+			shape, given = v.Shape, true
+		}
+		if !given {
+			continue
+		}
+		if in.Ranked && len(shape) != len(in.Dims) {
+			return nil, fmt.Errorf("input %q: shape %s has %d dimensions, the model's %s has %d", in.Name, shapeText(shape), len(shape), dimsText(in.Dims), len(in.Dims))
+		}
+		s.inputs[in.Name] = append([]int{}, shape...)
+		for i, d := range in.Dims {
+			if e := s.exprs[d.Param]; e != nil && !d.Known() {
+				list = append(list, dim.Equation{Expr: e, Size: shape[i], Where: fmt.Sprintf("input %q %s", in.Name, shapeText(shape))})
+			}
+		}
+	}
+	for _, text := range slices.Sorted(maps.Keys(o.Sizes)) {
+		e := s.exprs[text]
+		if e == nil {
+			var err error
+			if e, err = dim.Parse(text); err != nil {
+				e = dim.Name(text)
+			}
+		}
+		for _, name := range e.Symbols() {
+			if !known[name] {
+				return nil, fmt.Errorf("no input has a size %q%s; %s", name, spelling.Hint(name, slices.Sorted(maps.Keys(known))), sizesText(known))
+			}
+		}
+		list = append(list, dim.Equation{Expr: e, Size: o.Sizes[text], Where: fmt.Sprintf("the given %s=%d", text, o.Sizes[text])})
+	}
+	return list, nil
+}
+
+func sizesText(known map[string]bool) string {
+	if len(known) == 0 {
+		return "the inputs leave none open by name"
+	}
+	return "the inputs' are " + quoteAll(slices.Sorted(maps.Keys(known)))
+}
+
+// maxSettled bounds how many names that stand in equations with several unknowns are taken as 1 one after the other.
+const maxSettled = 64
+
+// settle takes names as 1 that stand in equations which do not give them, one at a time, so that the others follow.
+func settle(found *dim.Solution, equations []dim.Equation) (*dim.Solution, error) {
+	given := equations
+	for range maxSettled {
+		name, of := firstOpen(found, equations)
+		if name == "" {
+			return found, nil
+		}
+		equations = append(slices.Clip(equations), dim.Equation{Expr: dim.Name(name), Size: 1, Where: notGiven})
+		next, err := dim.Solve(equations)
+		if err != nil {
+			return nil, fmt.Errorf("%s is %d by %s, from which %s does not follow: give it too, as in --input-shapes '%s=%d'",
+				of.Expr, of.Size, of.Where, name, name, fitting(of, name, found.Sizes))
+		}
+		found = next
+	}
+	return nil, fmt.Errorf("the shapes that are given leave more than %d sizes open: give sizes by name (there are %d statements)", maxSettled, len(given))
+}
+
+// firstOpen is a name without a size in an equation, and that equation.
+func firstOpen(found *dim.Solution, equations []dim.Equation) (string, dim.Equation) {
+	for _, q := range equations {
+		for _, name := range q.Expr.Symbols() {
+			if _, ok := found.Sizes[name]; !ok {
+				return name, q
+			}
+		}
+	}
+	return "", dim.Equation{}
+}
+
+// fitting is a size that makes an equation true, or 2.
+func fitting(q dim.Equation, name string, sizes map[string]int) int {
+	try := maps.Clone(sizes)
+	for n := range 1 << 12 {
+		try[name] = n
+		if got, err := q.Expr.Eval(try); err == nil && got == q.Size {
+			return n
+		}
+	}
+	return 2
+}
+
+// declared evaluates the shape of an input that the options do not give.
+func (s *Shapes) declared(in ValueInfo, sizes map[string]int) error {
+	shape := make([]int, len(in.Dims))
+	for i, d := range in.Dims {
+		e := s.exprs[d.Param]
+		switch {
+		case d.Known():
+			shape[i] = int(d.Value)
+		case e == nil:
+			shape[i] = 1
+			s.open = append(s.open, openAxis{in.Name, i})
+		default:
+			n, err := e.Eval(sizes)
+			if err != nil {
+				return err
+			}
+			shape[i] = n
+		}
+	}
+	s.inputs[in.Name] = shape
+	return nil
+}
+
+// Note says which sizes are 1 since nobody gives them, and what to type to give others; "" when there are none.
+func (s *Shapes) Note() string {
+	var what []string
+	for _, x := range s.Symbols {
+		if !x.Given {
+			what = append(what, x.Name)
+		}
+	}
+	for _, a := range s.open {
+		what = append(what, fmt.Sprintf("%s[%d]", a.input, a.axis))
+	}
+	if len(what) == 0 {
+		return ""
+	}
+	are := "are"
+	if len(what) == 1 {
+		are = "is"
+	}
+	return fmt.Sprintf("%s %s not given and taken as 1 (set with --input-shapes '%s')", cutList(what, ", "), are, s.Line())
+}
+
+// cutList joins the first of many items.
+func cutList(items []string, by string) string {
+	const most = 8
+	if len(items) > most {
+		return strings.Join(items[:most], by) + fmt.Sprintf(" and %d more", len(items)-most)
+	}
+	return strings.Join(items, by)
+}
+
+// Line is a value of --input-shapes that says all sizes which the model leaves open, as they are: by name where the command
+// line can name them.
+func (s *Shapes) Line() string {
+	var parts []string
+	whole, shows := map[string]bool{}, map[string]string{}
+	for _, in := range slices.Backward(s.real) {
+		for _, d := range in.Dims {
+			for _, name := range s.symbolsOf(d) {
+				shows[name] = in.Name
+			}
+		}
+	}
+	for _, x := range s.Symbols {
+		if !strings.ContainsAny(x.Name, " \t\n,;=[]'") {
+			parts = append(parts, fmt.Sprintf("%s=%d", x.Name, x.Size))
+			continue
+		}
+		whole[shows[x.Name]] = true
+	}
+	for _, a := range s.open {
+		whole[a.input] = true
+	}
+	for _, in := range s.real {
+		if whole[in.Name] {
+			parts = append(parts, in.Name+":"+shapeText(s.inputs[in.Name]))
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+// Text prints a declared shape with the names it leaves open: [batch,3,2*seq,?].
+func (s *Shapes) Text(v ValueInfo) []string {
+	parts := make([]string, len(v.Dims))
+	for i, d := range v.Dims {
+		switch {
+		case d.Known():
+			parts[i] = fmt.Sprint(d.Value)
+		case s.exprs[d.Param] != nil:
+			parts[i] = s.exprs[d.Param].String()
+		default:
+			parts[i] = "?"
+		}
+	}
+	return parts
+}
+
+// checkOutput compares the names in the declared shape of an output with what its operators give, -1 where the data decide.
+// A declaration is a hint that tools leave behind: what differs is worth a note.
+func (s *Shapes) checkOutput(o ValueInfo, shape []int) string {
+	sizes := map[string]int{}
+	for _, x := range s.Symbols {
+		sizes[x.Name] = x.Size
+	}
+	for i := 0; len(o.Dims) == len(shape) && i < len(shape); i++ {
+		e := s.exprs[o.Dims[i].Param]
+		if o.Dims[i].Known() || e == nil || shape[i] < 0 {
+			continue
+		}
+		if n, err := e.Eval(sizes); err == nil && n != shape[i] {
+			return fmt.Sprintf("output %s: %s is %d where the model computes %d, so what it declares is not right", o.Name, e, n, shape[i])
+		}
+	}
+	return ""
+}
+
+// shapeText prints a shape: [1,3,224,224].
+func shapeText(shape []int) string {
+	return strings.ReplaceAll(fmt.Sprint(append([]int{}, shape...)), " ", ",")
+}
+
+// checkNames reports options for inputs that the model does not have.
+func checkNames(real []ValueInfo, o Options) error {
+	var names []string
+	for _, in := range real {
+		names = append(names, in.Name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(o.Shapes)) {
+		if !slices.Contains(names, name) {
+			return noInput(name, names)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(o.Values)) {
+		if !slices.Contains(names, name) {
+			return noInput(name, names)
+		}
+	}
+	return nil
+}
+
+func noInput(name string, names []string) error {
+	if len(names) == 0 {
+		return fmt.Errorf("the model has no input %q; it has none", name)
+	}
+	return errors.New("the model has no input " + fmt.Sprintf("%q", name) + spelling.Hint(name, names) + "; its inputs are " + quoteAll(names))
+}
