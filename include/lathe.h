@@ -1,4 +1,6 @@
-/* lathe.h: runs models that lathe compile wrote, from C. The implementation is the one file lathe.c; lathe.hpp wraps
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * lathe.h: runs models that lathe compile wrote, from C. The implementation is the one file lathe.c; lathe.hpp wraps
  * both for C++.
  *
  *   lathe_model *model;
@@ -136,7 +138,14 @@ typedef struct lathe_library {
   const void *weights; /* the constants, when they are linked in: aligned to LATHE_ALIGNMENT; else NULL */
   size_t weights_size; /* the bytes that the constants take there */
   lathe_run_function run;
+  /* What follows is there when size says so: older compilers wrote less. */
+  uint32_t flags;         /* LATHE_SEALED, LATHE_PARAMS_DIGEST */
+  uint32_t params_digest; /* CRC-32C of mod.params, beside the library or linked in */
 } lathe_library;
+
+/* Flags of a descriptor: the file of the library ends with a digest of it; params_digest is one. */
+#define LATHE_SEALED 1u
+#define LATHE_PARAMS_DIGEST 2u
 
 /* The name of a constant; NULL for an index out of range. */
 static inline const char *lathe_param_name(const lathe_library *library, int32_t index) {
@@ -195,6 +204,11 @@ lathe_status lathe_open(const char *path, const lathe_options *options, lathe_mo
  * inside params is NULL. */
 lathe_status lathe_open_library(const lathe_library *library, const void *params, size_t params_bytes,
                                 const lathe_options *options, lathe_model **model);
+
+/* Compares all weights of a model with the digest that was written with them: LATHE_ERROR_PACKAGE says that they are damaged,
+ * LATHE_ERROR_VERSION that an older compiler wrote no digest. lathe_open does so for weights of up to 4 MiB; the code it
+ * always compares. A gigabyte takes about half a second, and is read from the disk. */
+lathe_status lathe_check(lathe_model *model);
 
 /* Makes a model with the code and the weights of another one and with its own inputs, outputs, work space and threads, to
  * run from another thread. Each is closed by itself, in any order. */

@@ -25,10 +25,16 @@ type library struct {
 	refs   atomic.Int32
 }
 
-func openLibrary(path string) (*library, error) {
+func openLibrary(path string, check bool) (*library, error) {
 	pkg, err := bundle.Open(path)
 	if err != nil {
 		return nil, err
+	}
+	if check {
+		if err := pkg.Check(); err != nil {
+			pkg.Close()
+			return nil, err
+		}
 	}
 	l := &library{pkg: pkg}
 	l.refs.Store(1)

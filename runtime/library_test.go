@@ -63,7 +63,51 @@ func TestUnalignedParams(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = Open(so)
+	wantError(t, err, "mod.params is damaged")
+	about := filepath.Join(dir, "x.lathe.json")
+	text, err := os.ReadFile(about)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(about, bytes.Replace(text, []byte(`"digests"`), []byte(`"none"`), 1), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Open(so)
 	wantError(t, err, `"scale"`, "not aligned to 64")
+}
+
+// TestWithCheck opens packages whose weights are too many to be looked at on opening.
+func TestWithCheck(t *testing.T) {
+	so := filepath.Join(t.TempDir(), "x.so")
+	c := fixture(t)
+	c.Params = append(c.Params, bundle.Param{Name: "many", DType: "uint8", Shape: []int{bundle.CheckedAtOnce}, Data: make([]byte, bundle.CheckedAtOnce)})
+	if err := bundle.Write(so, c); err != nil {
+		t.Fatal(err)
+	}
+	params := filepath.Join(filepath.Dir(so), "x.params")
+	for _, damage := range []bool{false, true} {
+		m, err := Open(so, WithCheck())
+		if damage {
+			wantError(t, err, "mod.params is damaged")
+		} else if err != nil {
+			t.Fatal(err)
+		} else {
+			m.Close()
+		}
+		b, err := os.ReadFile(params)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b[len(b)-99] ^= 1
+		if err := os.WriteFile(params, b, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m, err := Open(so)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Close()
 }
 
 // TestLoadFromTemp loads code the way that is left when memory files are forbidden.

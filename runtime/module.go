@@ -45,11 +45,18 @@ const (
 // Option changes how Open sets up a module.
 type Option func(*options)
 
-type options struct{ workers int }
+type options struct {
+	workers int
+	check   bool
+}
 
 // WithWorkers sets the number of threads a run uses, instead of LATHE_NUM_THREADS, TVM_NUM_THREADS or what the machine
 // allows. Small models use one thread whatever is asked for. Results do not depend on the number.
 func WithWorkers(n int) Option { return func(o *options) { o.workers = n } }
+
+// WithCheck has Open compare all weights with the digest that was written with them, and refuse a damaged package or one
+// without digests. Open alone does so for weights of up to 4 MiB, and for the code in any case.
+func WithCheck() Option { return func(o *options) { o.check = true } }
 
 // Open maps the package at path, checks that this machine can run it and loads its library. The path is a tar, the
 // triple beside NAME.so, NAME.so with the other files inside, or an unpacked directory.
@@ -59,7 +66,7 @@ func Open(path string, opts ...Option) (*Module, error) {
 	for _, f := range opts {
 		f(&o)
 	}
-	lib, err := openLibrary(path)
+	lib, err := openLibrary(path, o.check)
 	if err != nil {
 		return nil, err
 	}

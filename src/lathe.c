@@ -1,4 +1,6 @@
-/* lathe.c: the runtime behind lathe.h, in one file of C11 with the compiler's atomics (GCC, Clang). It needs pthreads and
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * lathe.c: the runtime behind lathe.h, in one file of C11 with the compiler's atomics (GCC, Clang). It needs pthreads and
  * the dynamic linker, and can do without either:
  *
  *   -DLATHE_NO_THREADS   one worker; no pthreads.
@@ -7,7 +9,7 @@
  *   -ffreestanding       both of the first, no allocation (lathe_options.memory) and no clock: for microcontrollers. memcpy,
  *                        memset and memcmp must exist, as GCC asks of every program.
  *
- * The order of this file: messages, files, parameters, CPU features, threads, models, opening. */
+ * The order of this file: messages, digests, parameters, CPU features, threads, models, opening. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -64,7 +66,7 @@ int memcmp(const void *a, const void *b, size_t n);
 
 _Static_assert(sizeof(lathe_ctx) == (sizeof(void *) == 8 ? 112 : 64), "lathe_ctx is laid out as compiled code expects");
 _Static_assert(sizeof(lathe_barrier) == 192, "lathe_barrier is laid out as compiled code expects");
-_Static_assert(sizeof(lathe_library) == 8 * 4 + 15 * sizeof(void *), "lathe_library is laid out as the compiler writes it");
+_Static_assert(sizeof(lathe_library) == 10 * 4 + 15 * sizeof(void *), "lathe_library is laid out as the compiler writes it");
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 
@@ -76,14 +78,26 @@ static char last_error[512];
 static _Thread_local char last_error[512];
 #endif
 
-/* text appends to a buffer; what does not fit is dropped. */
+/* text appends to a buffer; what does not fit is dropped, and finish shows that. */
 typedef struct text {
   char *at;
   char *end; /* the byte for the final zero */
+  int cut;
 } text;
 
 static void put(text *t, char c) {
   if (t->at < t->end) *t->at++ = c;
+  else t->cut = 1;
+}
+
+/* finish ends the text, and one that was cut with "...", in front of a whole character of UTF-8. */
+static void finish(text *t) {
+  if (t->cut) {
+    t->at -= 3;
+    while ((*t->at & 0xc0) == 0x80) t->at--;
+    for (int i = 0; i < 3; i++) *t->at++ = '.';
+  }
+  *t->at = 0;
 }
 
 static void put_string(text *t, const char *s) {
@@ -132,10 +146,12 @@ static void put_type(text *t, int32_t dtype, const int64_t *shape, int32_t rank)
  * %q (a string in quotes), %n (bytes and their number, in quotes), %d (int32_t), %z (size_t), %l (int64_t) and %t (the type
  * of a const lathe_tensor_info *). */
 static lathe_status fail(lathe_status status, const char *name, const char *format, ...) {
-  text t = {last_error, last_error + sizeof last_error - 1};
+  text t = {last_error, last_error + sizeof last_error - 1, 0};
   put_string(&t, "lathe: ");
   if (name) {
-    put_string(&t, name);
+    size_t n = length(name), most = sizeof last_error / 3; /* a long path leaves room for the cause */
+    if (n > most) put_string(&t, "...");
+    put_string(&t, n > most ? name + n - most : name);
     put_string(&t, ": ");
   }
   va_list args;
@@ -169,7 +185,7 @@ static lathe_status fail(lathe_status status, const char *name, const char *form
     }
   }
   va_end(args);
-  *t.at = 0;
+  finish(&t);
   return status;
 }
 
@@ -221,6 +237,56 @@ const char *lathe_dtype_name(int32_t dtype) {
 
 size_t lathe_dtype_size(int32_t dtype) {
   return equal(lathe_dtype_name(dtype), "unknown") ? 0 : ((size_t)(dtype & 0xff) + 7) / 8;
+}
+
+/* ---- Digests ----------------------------------------------------------------------------------------------------- */
+
+/* crc32c continues a CRC-32C. It notices damage, and is no signature. Eight bytes a step with 8 KB of tables on the stack, or,
+ * without an operating system, four bits a step with 64 bytes. */
+static uint32_t crc32c(uint32_t sum, const unsigned char *b, size_t n) {
+#if __STDC_HOSTED__
+  enum { STEP = 8, BITS = 8 };
+#else
+  enum { STEP = 1, BITS = 4 };
+#endif
+  uint32_t table[STEP][1 << BITS];
+  for (uint32_t i = 0; i < 1 << BITS; i++) {
+    uint32_t c = i;
+    for (int k = 0; k < BITS; k++) c = c >> 1 ^ (c & 1 ? 0x82F63B78u : 0);
+    table[0][i] = c;
+  }
+  sum = ~sum;
+#if __STDC_HOSTED__
+  for (int k = 1; k < STEP; k++)
+    for (int i = 0; i < 1 << BITS; i++) table[k][i] = table[k - 1][i] >> 8 ^ table[0][table[k - 1][i] & 255];
+  for (; n >= STEP; n -= STEP, b += STEP) {
+    uint32_t low = sum ^ (b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24);
+    sum = table[7][low & 255] ^ table[6][low >> 8 & 255] ^ table[5][low >> 16 & 255] ^ table[4][low >> 24] ^ table[3][b[4]] ^
+          table[2][b[5]] ^ table[1][b[6]] ^ table[0][b[7]];
+  }
+  while (n-- > 0) sum = sum >> 8 ^ table[0][(sum ^ *b++) & 255];
+#else
+  while (n-- > 0) {
+    sum ^= *b++;
+    sum = sum >> 4 ^ table[0][sum & 15];
+    sum = sum >> 4 ^ table[0][sum & 15];
+  }
+#endif
+  return ~sum;
+}
+
+/* flags_of gives the descriptor's flags; those of older compilers have none. */
+static uint32_t flags_of(const lathe_library *l) {
+  return l->size >= offsetof(lathe_library, params_digest) + sizeof l->params_digest ? l->flags : 0;
+}
+
+/* check_weights compares weights, of which params are those that lie beside the library, with their digest if there is one. */
+static lathe_status check_weights(const char *name, const lathe_library *l, const void *params, size_t bytes) {
+  if (!(flags_of(l) & LATHE_PARAMS_DIGEST) || l->param_count == 0) return LATHE_OK;
+  if (l->weights) params = l->weights, bytes = l->weights_size;
+  if (crc32c(0, params, bytes) == l->params_digest) return LATHE_OK;
+  return fail(LATHE_ERROR_PACKAGE, name,
+              "the weights are damaged: their bytes do not have the digest that was written with them; copy the package again, or recompile the model");
 }
 
 /* ---- Parameters: TVM's parameter blob ---------------------------------------------------------------------------- */
@@ -602,9 +668,9 @@ static lathe_status check_cpu(const char *name, const lathe_library *l) {
   int state = ANY;
   if (!l->features[0] || !read_cpu(words, &state)) return LATHE_OK;
   char list[256];
-  text missing = {list, list + sizeof list - 1};
+  text missing = {list, list + sizeof list - 1, 0};
   if (has_all(l->features, words, state, &missing)) return LATHE_OK;
-  *missing.at = 0;
+  finish(&missing);
   return fail(LATHE_ERROR_TARGET, name, "needs the CPU features%s, which this CPU does not have; recompile %s", list, advice(words, state));
 }
 
@@ -998,10 +1064,8 @@ struct package;
 static void retain(struct package *p);
 static void release(struct package *p);
 
-enum { IDLE, BUSY };
-
 struct lathe_model {
-  uint32_t state;
+  uint32_t user; /* IDLE, or the process one of whose threads is in a call */
   const lathe_library *library;
   const char *name;        /* in messages */
   struct package *package; /* NULL for a library that is linked in */
@@ -1109,7 +1173,7 @@ static const lathe_options default_options;
 static lathe_status check_library(const char *name, const lathe_library *l) {
   if (l->abi != LATHE_ABI)
     return fail(LATHE_ERROR_VERSION, name, "made for version %d of the interface, this runtime has version %d: recompile the model", (int32_t)l->abi, LATHE_ABI);
-  if (l->size < sizeof *l)
+  if (l->size < offsetof(lathe_library, flags))
     return fail(LATHE_ERROR_VERSION, name, "made by an older compiler than this runtime: recompile the model");
   return LATHE_OK;
 }
@@ -1230,16 +1294,47 @@ size_t lathe_memory_needed(const lathe_library *library, const void *params, siz
   return p.overflow ? 0 : p.total;
 }
 
+enum { IDLE = 0 };
+
+#ifdef LATHE_NO_THREADS
+static uint32_t this_process(void) { return 1; }
+#else
+static uint32_t this_process(void) { return (uint32_t)getpid(); }
+#endif
+
+/* abandoned makes a model usable that a thread of the parent was using at a fork: that call goes on in the parent only. */
+static void abandoned(lathe_model *m) {
+  *m->ctx.barrier = (lathe_barrier){0};
+  m->ran = 0;
+  m->unset = 0;
+  for (int32_t i = 0; i < m->library->input_count; i++) m->unset += !m->set[i];
+}
+
 /* enter claims the model for one call; leave gives it back. */
 static lathe_status enter(lathe_model *m) {
   if (!m) return fail(LATHE_ERROR_ARGUMENT, NULL, "no model: it is NULL");
-  if (exchange_if(&m->state, IDLE, BUSY)) return LATHE_OK;
+  uint32_t me = this_process();
+  if (exchange_if(&m->user, IDLE, me)) return LATHE_OK;
+  uint32_t other = load(&m->user);
+  if (other != IDLE && other != me && exchange_if(&m->user, other, me)) {
+    abandoned(m);
+    return LATHE_OK;
+  }
   return fail(LATHE_ERROR_BUSY, m->name, "the model is in use by another thread; lathe_clone makes one for each");
 }
 
 static lathe_status leave(lathe_model *m, lathe_status status) {
-  store(&m->state, IDLE);
+  store(&m->user, IDLE);
   return status;
+}
+
+lathe_status lathe_check(lathe_model *model) {
+  lathe_status status = enter(model);
+  if (status != LATHE_OK) return status;
+  const lathe_library *l = model->library;
+  if (!(flags_of(l) & LATHE_PARAMS_DIGEST))
+    return leave(model, fail(LATHE_ERROR_VERSION, model->name, "holds no digest of its weights: an older lathe compiled it; recompile the model"));
+  return leave(model, check_weights(model->name, l, model->params, model->params_bytes));
 }
 
 lathe_status lathe_clone(lathe_model *model, lathe_model **clone) {
@@ -1308,12 +1403,12 @@ static int32_t index_of(const lathe_model *m, ports p, const char *name) {
   for (int32_t i = 0; name && i < p.count; i++)
     if (equal(p.info[i].name, name)) return i;
   char list[256];
-  text t = {list, list + sizeof list - 1};
+  text t = {list, list + sizeof list - 1, 0};
   for (int32_t i = 0; i < p.count; i++) {
     if (i > 0) put_string(&t, ", ");
     put_name(&t, p.info[i].name, length(p.info[i].name));
   }
-  *t.at = 0;
+  finish(&t);
   fail(LATHE_ERROR_ARGUMENT, m->name, "unknown %s %q: the model has %s", p.what, name ? name : "", list);
   return -1;
 }
@@ -1566,6 +1661,7 @@ typedef struct package {
   const lathe_library *library;
   void *handle; /* of the dynamic linker */
   int fd;       /* of the library; -1 */
+  int sealed;   /* the library's file had its digest, which is right */
   mapping file; /* the tar or the file of parameters, which holds */
   mapping params;
   char name[];
@@ -1648,6 +1744,22 @@ static lathe_status check_elf(const char *name, mapping m) {
   return fail(LATHE_ERROR_PACKAGE, name, "the library is not one of lathe compile (no lathe_library inside): recompile the model");
 }
 
+/* check_seal compares a library with the digest at the end of its file, if there is one: that of all bytes before its last four
+ * but the weights, [from, to). */
+static lathe_status check_seal(package *p, mapping m) {
+  static const char magic[] = "lathe\0\rc";
+  enum { SEAL = 32, MAGIC = 8 };
+  if (m.bytes < SEAL || memcmp(m.at + m.bytes - SEAL, magic, MAGIC) != 0) return LATHE_OK;
+  const unsigned char *seal = m.at + m.bytes - SEAL;
+  uint64_t end = m.bytes - 4, from = little(seal + 8, 8), to = little(seal + 16, 8);
+  if (from <= to && to <= end && crc32c(crc32c(0, m.at, (size_t)from), m.at + to, (size_t)(end - to)) == little(seal + 28, 4)) {
+    p->sealed = 1;
+    return LATHE_OK;
+  }
+  return fail(LATHE_ERROR_PACKAGE, p->name,
+              "the library is damaged: its bytes do not have the digest that was written with them; copy the package again, or recompile the model");
+}
+
 static int write_all(int fd, const unsigned char *at, size_t bytes) {
   while (bytes > 0) {
     ssize_t n = write(fd, at, bytes);
@@ -1671,11 +1783,13 @@ static void load_temporary(package *p, mapping m) {
   unlink(path);
 }
 
-/* load_code hands a checked library to the dynamic linker, by the number of an open file: of its own file, or of one in
+/* load_code hands a complete library, once it has its digest, to the dynamic linker, by the number of an open file: of its own file, or of one in
  * memory for a part of a tar. The linker takes a path it knows for the library it knows: the file stays open as long as
  * the code is loaded, so that no other gets the same number. No code runs yet. */
 static lathe_status load_code(package *p, mapping m) {
   int ready = p->fd >= 0;
+  lathe_status status = check_seal(p, m);
+  if (status != LATHE_OK) return status;
 #ifdef SYS_memfd_create
   if (!ready) {
     p->fd = (int)syscall(SYS_memfd_create, "lathe-library", 1u /* close on exec */);
@@ -1694,7 +1808,9 @@ static lathe_status load_code(package *p, mapping m) {
   }
   p->library = dlsym(p->handle, "lathe_library");
   if (!p->library) return fail(LATHE_ERROR_PACKAGE, p->name, "the library is not one of lathe compile (no lathe_library inside): recompile the model");
-  lathe_status status = check_library(p->name, p->library);
+  status = check_library(p->name, p->library);
+  if (status == LATHE_OK && flags_of(p->library) & LATHE_SEALED && !p->sealed)
+    return fail(LATHE_ERROR_PACKAGE, p->name, "the library has lost the digest at its end: it is truncated, or another program rewrote it; copy it again");
   return status == LATHE_OK ? check_cpu(p->name, p->library) : status;
 }
 
@@ -1880,6 +1996,9 @@ static lathe_status open_package(package *p) {
   return open_library(p, path, params);
 }
 
+/* Weights up to this size are compared with their digest on opening, which otherwise does not read them. */
+enum { CHECKED_AT_ONCE = 4 << 20 };
+
 lathe_status lathe_open(const char *path, const lathe_options *options, lathe_model **model) {
   if (!model) return fail(LATHE_ERROR_ARGUMENT, path, "lathe_open: no place for the model");
   *model = NULL;
@@ -1892,7 +2011,15 @@ lathe_status lathe_open(const char *path, const lathe_options *options, lathe_mo
   lathe_status status = open_package(p);
   if (status == LATHE_OK)
     status = make_model(p->library, p->name, p, p->params.at, p->params.bytes, options ? options : &default_options, model);
-  if (status != LATHE_OK) release(p);
+  if (status != LATHE_OK) {
+    release(p);
+    return status;
+  }
+  const lathe_library *l = p->library;
+  if ((l->weights ? l->weights_size : p->params.bytes) <= CHECKED_AT_ONCE) status = check_weights(p->name, l, p->params.at, p->params.bytes);
+  if (status == LATHE_OK) return status;
+  lathe_close(*model);
+  *model = NULL;
   return status;
 }
 

@@ -17,13 +17,21 @@ import (
 
 func (a *app) inspectCommand() *cobra.Command {
 	var model modelFlags
-	var steps bool
+	var steps, check bool
 	var explain string
 	cmd := &cobra.Command{
 		Use:   "inspect FILE",
 		Short: "tell what a model or a package holds",
 		Args:  cli.OneFile("model or package"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if check && !isPackage(args[0]) {
+				return fmt.Errorf("--check is for packages, which hold digests; %s is a model", args[0])
+			}
+			if check {
+				if err := a.checkPackage(args[0]); err != nil {
+					return err
+				}
+			}
 			if isPackage(args[0]) && explain != "" {
 				return a.explainPackage(args[0], explain)
 			}
@@ -38,6 +46,7 @@ func (a *app) inspectCommand() *cobra.Command {
 		},
 	}
 	model.define(cmd)
+	cmd.Flags().BoolVar(&check, "check", false, "compare every byte of a package's code and weights with its digest first")
 	cmd.Flags().BoolVar(&steps, "steps", false, "list the kernels of a package too")
 	cli.FileOrOutputVar(cmd, &explain, "explain", "tell what was chosen for each kernel of a package, why, and what time to expect; with `=FILE` there, as JSON if it ends in .json")
 	return cmd
@@ -82,6 +91,16 @@ func (a *app) inspectModel(m *lathe.Model) error {
 		a.Note(fmt.Sprintf("the model cannot be compiled yet: %d operators are not supported", len(missing)))
 	}
 	return nil
+}
+
+// checkPackage looks for damage.
+func (a *app) checkPackage(path string) error {
+	p, err := bundle.Inspect(path)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	return p.Check()
 }
 
 func (a *app) inspectPackage(path string, steps bool) error {

@@ -192,6 +192,30 @@ func TestRunProfile(t *testing.T) {
 	}
 }
 
+// --check looks at every byte, and exits as other wrong packages do.
+func TestCheckPackage(t *testing.T) {
+	pkg := copyPackage(t, []int{1, 4}, data14)
+	for _, args := range [][]string{{"inspect", "--check", pkg}, {"run", "--check", pkg}} {
+		if _, errs, code := latheCommand(t, args...); code != cli.ExitOK || errs != "" {
+			t.Fatalf("%s: exit code %d, %s", args[0], code, errs)
+		}
+	}
+	b, err := os.ReadFile(pkg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b[2000] ^= 4 // of mod.so
+	if err := os.WriteFile(pkg, b, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"inspect", "--check", pkg}, {"run", "--check", pkg}, {"run", pkg}} {
+		_, errs, code := latheCommand(t, args...)
+		if code != cli.ExitFailed || !strings.Contains(errs, "mod.so is damaged") || strings.Count(errs, "\n") != 1 {
+			t.Errorf("%s: exit code %d, %s", args[0], code, errs)
+		}
+	}
+}
+
 func TestInspectPackage(t *testing.T) {
 	pkg := copyPackage(t, []int{1, 4}, data14)
 	out, errs, code := latheCommand(t, "inspect", "--steps", pkg)

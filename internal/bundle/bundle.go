@@ -37,6 +37,8 @@ type Contents struct {
 	Complete bool       // the library holds the other members: NAME.so is written alone; objects hold the weights
 	Objects  [][]byte   // of a static library, which has no Library
 	Runtime  []Text     // that stand beside a static library
+
+	paramsDigest *uint32 // once it is known
 }
 
 // Text is a file of the runtime.

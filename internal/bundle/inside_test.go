@@ -16,6 +16,10 @@ import (
 func completeLibrary(t testing.TB) []byte {
 	t.Helper()
 	c := sampleContents()
+	var err error
+	if c.Manifest.Digests, err = c.Digests(); err != nil {
+		t.Fatal(err)
+	}
 	manifest, err := c.Manifest.Marshal()
 	if err != nil {
 		t.Fatal(err)

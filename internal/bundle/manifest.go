@@ -27,6 +27,7 @@ type Manifest struct {
 	Outputs    []TensorInfo      `json:"outputs"`
 	Params     []string          `json:"params"` // order of the pointers in the run context
 	Notes      []string          `json:"notes,omitempty"`
+	Digests    map[string]string `json:"digests,omitempty"` // of members beside the library, see digest.go
 }
 
 // Target is what the library was compiled for.

@@ -21,6 +21,8 @@ type Package struct {
 	Params   []Param // in the manifest's order
 	weights  [2]int  // where they lie in Library; [0,0) where they do not
 	graph    []byte
+	members  map[string][]byte
+	wasm     []byte // the module, where it is one
 	maps     [][]byte
 }
 
@@ -52,7 +54,7 @@ func Inspect(path string) (*Package, error) {
 	p := &Package{Path: path}
 	b, err := p.mapFile(path)
 	if err == nil {
-		p.Library = b
+		p.Library, p.wasm = b, b
 		p.Manifest, err = wasmManifest(b)
 	}
 	if err != nil {
@@ -71,7 +73,7 @@ func (p *Package) parseAny(found map[string][]byte) error {
 	if p.Manifest, err = ParseManifest(found[ManifestName]); err != nil {
 		return err
 	}
-	p.Library, p.graph = found[p.Manifest.ArchiveName()], found[GraphName]
+	p.Library, p.graph, p.members = found[p.Manifest.ArchiveName()], found[GraphName], found
 	return nil
 }
 
@@ -188,6 +190,16 @@ func plain(err error) error {
 
 // parse reads the members.
 func (p *Package) parse(found map[string][]byte) error {
+	sealed := false
+	if lib, ok := found[LibraryName]; ok {
+		var damage error
+		if found[LibraryName], sealed, damage = unseal(lib); damage != nil {
+			if _, err := LibraryArch(lib); err != nil {
+				return err // says more
+			}
+			return damage
+		}
+	}
 	inside, weights, err := libraryMembers(found[LibraryName])
 	if err != nil {
 		return err
@@ -200,16 +212,21 @@ func (p *Package) parse(found map[string][]byte) error {
 	if p.Manifest, err = ParseManifest(found[ManifestName]); err != nil {
 		return err
 	}
-	p.Library, p.graph = found[LibraryName], found[GraphName]
+	p.Library, p.graph, p.members = found[LibraryName], found[GraphName], found
 	if _, err := LibraryArch(p.Library); err != nil {
 		return err
+	}
+	if !sealed && len(p.Manifest.Digests) > 0 {
+		return fmt.Errorf("%s has lost the digest at its end: it is truncated, or another program rewrote it; copy it again", LibraryName)
 	}
 	params, err := ParseParams(found[ParamsName])
 	if err != nil {
 		return err
 	}
-	p.Params, err = inOrder(p.Manifest.Params, params)
-	return err
+	if p.Params, err = inOrder(p.Manifest.Params, params); err != nil || len(found[ParamsName]) > CheckedAtOnce {
+		return err
+	}
+	return p.checkMember(ParamsName)
 }
 
 // complete reports missing members, and packages of other programs by name.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"strings"
 )
@@ -32,13 +33,25 @@ func (c *Contents) staticParts() ([]part, error) {
 	if len(c.Objects) == 0 {
 		return nil, errors.New("there are no objects")
 	}
-	members, err := c.textParts()
+	digests, err := c.Digests()
 	if err != nil {
 		return nil, err
 	}
-	m := c.Manifest
-	size := &counter{}
-	if err := writeAr(size, c.Objects); err != nil {
+	size, sum := &counter{}, crc32.New(castagnoli)
+	if err := writeAr(io.MultiWriter(size, sum), c.Objects); err != nil {
+		return nil, err
+	}
+	about := *c.Manifest
+	m := &about
+	digests[m.ArchiveName()] = digestText(sum.Sum32())
+	if c.Complete {
+		delete(digests, ParamsName) // a part of the archive
+	}
+	m.Digests = digests
+	all := *c
+	all.Manifest = m
+	members, err := all.textParts()
+	if err != nil {
 		return nil, err
 	}
 	parts := []part{

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"net/url"
 	"path/filepath"
@@ -218,6 +219,12 @@ func (c *Contents) wasmPieces() ([][]byte, error) {
 		}
 	}
 	section(wasmCustom, binary.AppendUvarint(nil, uint64(len(wasmSection))), []byte(wasmSection), about)
+	section(wasmCustom, binary.AppendUvarint(nil, uint64(len(wasmDigest))), []byte(wasmDigest), make([]byte, 4))
+	sum := uint32(0)
+	for _, b := range out[:len(out)-1] {
+		sum = crc32.Update(sum, castagnoli, b)
+	}
+	binary.LittleEndian.PutUint32(out[len(out)-1], sum)
 	return out, nil
 }
 

@@ -75,7 +75,7 @@ func TestWasmModule(t *testing.T) {
 		for _, p := range parts {
 			ids = append(ids, p.id)
 		}
-		if want := []byte{5, wasmData, wasmCustom, wasmCustom}; !bytes.Equal(ids, want) {
+		if want := []byte{5, wasmData, wasmCustom, wasmCustom, wasmCustom}; !bytes.Equal(ids, want) {
 			t.Errorf("sections %v, want %v", ids, want)
 		}
 		for _, p := range c.Params {

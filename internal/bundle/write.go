@@ -49,10 +49,30 @@ func (c *Contents) parts() ([]part, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.Complete {
-		return []part{bytesPart(LibraryName, c.Library), texts[0], texts[1]}, nil
+	library, err := c.libraryPart()
+	if err != nil {
+		return nil, err
 	}
-	return []part{bytesPart(LibraryName, c.Library), texts[0], c.paramsPart(), texts[1]}, nil
+	if c.Complete {
+		return []part{library, texts[0], texts[1]}, nil
+	}
+	return []part{library, texts[0], c.paramsPart(), texts[1]}, nil
+}
+
+// libraryPart is the library with its seal.
+func (c *Contents) libraryPart() (part, error) {
+	_, weights, err := libraryMembers(c.Library)
+	if err != nil {
+		return part{}, err
+	}
+	seal := sealOf(c.Library, weights[0], weights[1])
+	return part{LibraryName, len(c.Library) + len(seal), func(w io.Writer) error {
+		_, err := w.Write(c.Library)
+		if err == nil {
+			_, err = w.Write(seal)
+		}
+		return err
+	}}, nil
 }
 
 // textParts checks manifest, graph and constants, and returns mod.json and lathe.json.
@@ -67,15 +87,21 @@ func (c *Contents) textParts() ([2]part, error) {
 		return none, fmt.Errorf("the manifest's parameters differ from the constants")
 	}
 	m.Params = names
+	if err := checkParams(c.Params); err != nil {
+		return none, err
+	}
+	if m.Digests == nil {
+		var err error
+		if m.Digests, err = c.Digests(); err != nil {
+			return none, err
+		}
+	}
 	manifest, err := m.Marshal()
 	if err != nil {
 		return none, err
 	}
 	graph, err := c.Graph.Marshal()
 	if err != nil {
-		return none, err
-	}
-	if err := checkParams(c.Params); err != nil {
 		return none, err
 	}
 	return [2]part{bytesPart(GraphName, graph), bytesPart(ManifestName, manifest)}, nil

@@ -16,7 +16,7 @@ func (c *compiler) descriptor(embedded, shared bool) (string, error) {
 	m, params := c.res.Contents.Manifest, c.res.Contents.Params
 	d := &descriptor{size: fmt.Sprintf("i%d", c.Target.PointerBits()), offsets: map[string]int{}}
 	fmt.Fprintf(&d.text, "%%tensor = type { ptr, ptr, ptr, %[1]s, i32, i32 }\n%%param = type { i32, %[1]s, %[1]s }\n%%step = type { i32, i32 }\n"+
-		"%%library = type { i32, i32, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, i32, i32, i32, i32, i32, i32, %[1]s, %[1]s, ptr, %[1]s, ptr }\n", d.size)
+		"%%library = type { i32, i32, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, i32, i32, i32, i32, i32, i32, %[1]s, %[1]s, ptr, %[1]s, ptr, i32, i32 }\n", d.size)
 	inputs, err := d.tensors("inputs", m.Inputs)
 	if err != nil {
 		return "", err
@@ -51,7 +51,16 @@ func (c *compiler) descriptor(embedded, shared bool) (string, error) {
 		d.string(m.Target.String), d.string(strings.Join(m.Target.Features, " ")))
 	fmt.Fprintf(&d.text, ", ptr %s, ptr %s, ptr %s, ptr %s, ptr %s", inputs, outputs, paramTable, stepTable, stringTable)
 	fmt.Fprintf(&d.text, ", i32 %d, i32 %d, i32 %d, i32 %d, i32 %d, i32 %d", len(m.Inputs), len(m.Outputs), len(params), len(m.Steps), m.Symbols, m.MaxWorkers)
-	fmt.Fprintf(&d.text, ", %[1]s %[2]d, %[1]s %[3]d, ptr %[4]s, %[1]s %[5]d, ptr @%[6]s }\n", d.size, m.Workspace, m.Scratch, image, weights, m.RunSymbol())
+	fmt.Fprintf(&d.text, ", %[1]s %[2]d, %[1]s %[3]d, ptr %[4]s, %[1]s %[5]d, ptr @%[6]s", d.size, m.Workspace, m.Scratch, image, weights, m.RunSymbol())
+	flags := bundle.FlagParamsDigest
+	if shared {
+		flags |= bundle.FlagSealed
+	}
+	digest, err := c.res.Contents.ParamsDigest()
+	if err != nil {
+		return "", err
+	}
+	fmt.Fprintf(&d.text, ", i32 %d, i32 %d }\n", flags, int32(digest))
 	if shared {
 		fmt.Fprintf(&d.text, "@%s = alias %%library, ptr @%s\n", bundle.LibraryAlias, name)
 	}

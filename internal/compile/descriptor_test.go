@@ -5,6 +5,7 @@ import (
 	"context"
 	"debug/elf"
 	"encoding/binary"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -248,6 +249,8 @@ func checkDescriptor(t *testing.T, l *loaded, m *bundle.Manifest, params []int) 
 	equal("weights", d.word(), 0)
 	size := d.word()
 	equal("run", uint64(d.word()), l.symbol(m.RunSymbol()))
+	equal("flags", d.i32(), bundle.FlagSealed|bundle.FlagParamsDigest)
+	equal("params_digest", fmt.Sprintf("crc32c:%08x", uint32(d.i32())), m.Digests[bundle.ParamsName])
 	equal("bytes of the descriptor", int(d.at-at), bundle.DescriptorSize(l.pointer))
 
 	for _, table := range []struct {

@@ -107,6 +107,11 @@ func (c *compiler) kernelSymbol(name string) string { return "lathe_" + c.Module
 // where weights are embedded.
 func (c *compiler) link() error {
 	manifest := c.res.Contents.Manifest
+	digests, err := c.res.Contents.Digests()
+	if err != nil {
+		return err
+	}
+	manifest.Digests = digests
 	embed := c.Weights == WeightsInside
 	var digest strings.Builder
 	for _, b := range manifest.Digest() {

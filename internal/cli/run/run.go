@@ -40,6 +40,7 @@ type command struct {
 	printTop        int
 	profileTo       string // file, cli.ToOutput or empty
 	endToEnd        bool
+	check           bool
 	threads         int
 	picture         pictureFlags
 	labels          string
@@ -101,7 +102,8 @@ A picture becomes the input by a preset, which --resize, --crop, --mean, --std, 
 	cli.ChoiceVar(fs, &f.device, "device", "cpu", devices, "device to run on: cpu")
 	f.picture.define(cmd)
 	fs.StringVar(&f.labels, "labels", "", "`file` with the names of classes for --print-top (default 5 then): one per line, a synset list, JSON or a Python dictionary")
-	cli.MarkOurs(cmd, "threads", "labels")
+	fs.BoolVar(&f.check, "check", false, "compare all weights with their digest first (the code, and weights of up to 4 MiB, always are)")
+	cli.MarkOurs(cmd, "threads", "labels", "check")
 	cli.AddUnusable(cmd, unusableRun)
 	return cmd
 }
@@ -138,6 +140,9 @@ func (c *command) run(ctx context.Context, path string) error {
 	var options []runtime.Option
 	if c.threads > 0 {
 		options = append(options, runtime.WithWorkers(c.threads))
+	}
+	if c.check {
+		options = append(options, runtime.WithCheck())
 	}
 	m, err := runtime.Open(path, options...)
 	if err != nil {

@@ -316,6 +316,72 @@ static void test_busy(void) {
   OK(lathe_close(m));
 }
 
+// What does not fit into a message is cut between characters, and the cause is there although the path is long.
+static void test_messages(void) {
+  char name[4 * 600 + 1] = "";
+  lathe_model *m = open_model("fixture.tar", 1);
+  for (int shift = 0; shift < 4; shift++) {
+    for (int i = 0; i < shift; i++) name[i] = 'x';
+    for (int i = 0; i < 500; i++) memcpy(name + shift + 4 * i, "\xf0\x9f\x90\x88", 5); // a cat
+    CHECK(lathe_input_index(m, name) == -1);
+    const char *message = lathe_last_error();
+    size_t n = strlen(message);
+    CHECK(n > 400 && strcmp(message + n - 3, "...") == 0);
+    CHECK((message[n - 4] & 0xc0) == 0x80 && (message[n - 7] & 0xff) == 0xf0);
+  }
+  OK(lathe_close(m));
+  memset(name, 'y', 1000);
+  name[1000] = 0;
+  FAILS(lathe_open(name, NULL, &m), LATHE_ERROR_FILE, "yyy: ");
+}
+
+static void *run_on(void *model) {
+  for (;;) {
+    lathe_status status = lathe_run(model);
+    CHECK(status == LATHE_OK || status == LATHE_ERROR_BUSY);
+  }
+}
+
+// A process forks while another of its threads runs the model: the child's model is its own, and that of the parent runs on.
+static void test_fork_during_run(int workers) {
+  lathe_model *m = open_model("fixture.tar", workers);
+  float x[N];
+  fill(x, 4);
+  OK(lathe_set_input(m, 0, x, sizeof x));
+  OK(lathe_set_input(m, 1, &no_fault, sizeof no_fault));
+  OK(lathe_run(m));
+  pid_t parent = fork(); // the thread cannot be stopped: it runs in a process of its own
+  if (parent == 0) {
+    pthread_t thread;
+    CHECK(pthread_create(&thread, NULL, run_on, m) == 0);
+    int busy = 0;
+    for (int i = 0; i < 12; i++) {
+      usleep((useconds_t)(500 * i));
+      pid_t child = fork();
+      if (child == 0) {
+        alarm(60);
+        lathe_model *other;
+        OK(lathe_run(m));
+        check_fixture(m, x, 0);
+        run_once(m, i, 0);
+        OK(lathe_clone(m, &other));
+        run_once(other, i + 1, 0);
+        OK(lathe_close(other));
+        OK(lathe_close(m));
+        _exit(0);
+      }
+      int status = 1;
+      CHECK(waitpid(child, &status, 0) == child && status == 0);
+      busy += lathe_run(m) == LATHE_ERROR_BUSY;
+    }
+    CHECK(busy > 0); // the thread does run
+    _exit(0);
+  }
+  int status = 1;
+  CHECK(waitpid(parent, &status, 0) == parent && status == 0);
+  OK(lathe_close(m));
+}
+
 // A child of fork has none of its parent's threads, and runs all the same.
 static void test_fork(void) {
   lathe_model *m = open_model("fixture.tar", 3);
@@ -345,7 +411,11 @@ int main(int argc, char **argv) {
   test_params();
   test_threads();
   test_busy();
-  if (argc == 2) test_fork(); // not under tools that do not follow a fork
+  test_messages();
+  if (argc == 2) { // not under tools that do not follow a fork
+    test_fork();
+    for (int workers = 1; workers <= 3; workers++) test_fork_during_run(workers);
+  }
   puts("ok");
   return 0;
 }

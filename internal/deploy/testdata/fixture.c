@@ -17,6 +17,14 @@
 #define MODULE fixture
 #endif
 
+#ifdef OLD // as compilers wrote it before there were digests
+#define SIZE offsetof(lathe_library, flags)
+#define FLAGS ~0u
+#else
+#define SIZE sizeof(lathe_library)
+#define FLAGS 0
+#endif
+
 enum { N = 1024, SCRATCH = 100 };
 
 static void pause_cpu(void) {
@@ -132,8 +140,8 @@ static const _Alignas(64) float weights[N + 1] = {
 
 __attribute__((visibility("default"))) extern const lathe_library NAME(MODULE);
 const lathe_library NAME(MODULE) = {
-    ABI, sizeof(lathe_library), STRING(MODULE), "lathe test", "fixture.onnx", "llvm", FEATURES, inputs, outputs, params, steps, strings,
-    2, 2, 2, 4, 1, 0, 4 * N, SCRATCH, IMAGE, run,
+    ABI, SIZE, STRING(MODULE), "lathe test", "fixture.onnx", "llvm", FEATURES, inputs, outputs, params, steps, strings,
+    2, 2, 2, 4, 1, 0, 4 * N, SCRATCH, IMAGE, run, FLAGS, 0,
 };
 #ifdef SHARED
 __attribute__((visibility("default"), alias(STRING(NAME(MODULE))))) extern const lathe_library in_shared_objects __asm__("lathe_library");
