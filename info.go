@@ -1,6 +1,8 @@
 package lathe
 
 import (
+	"slices"
+
 	"lathe/internal/compile"
 	"lathe/internal/impl"
 	"lathe/internal/looppass"
@@ -33,6 +35,9 @@ func Formats() []FormatInfo {
 	}
 	return list
 }
+
+// DenormalModes are the values of CompileOptions.Denormals that a user may name.
+func DenormalModes() []string { return slices.Clone(compile.DenormalModes) }
 
 // Operators lists the operators of the graph level by name.
 func Operators() []OpInfo {

@@ -77,7 +77,7 @@ func (o CompileOptions) resolve() (compile.Options, error) {
 		workers = goruntime.GOMAXPROCS(0)
 	}
 	return compile.Options{
-		Target: t, Level: o.OptLevel, Disabled: o.DisabledPasses, Module: o.ModuleName, Format: o.Format, Weights: o.Weights, Runtime: runtimeSources(), Workers: workers, Version: version.Number,
+		Target: t, Level: o.OptLevel, Disabled: o.DisabledPasses, Module: o.ModuleName, Format: o.Format, Weights: o.Weights, Denormals: o.Denormals, Runtime: runtimeSources(), Workers: workers, Version: version.Number,
 		Layouts: o.DesiredLayout, Code: o.DumpCode, PrintBefore: o.PrintIRBefore, PrintAfter: o.PrintIRAfter, IR: o.IROut,
 		Times: o.PrintPassTimes, Progress: o.Progress, Debug: debug,
 	}, nil
@@ -117,7 +117,7 @@ func (p *Package) Code(format string) (string, bool) {
 // Verify compiles the model and compares what it computes with the built-in reference evaluation: its outputs, or with
 // o.PerOperator the results of every operator compiled by itself.
 func Verify(ctx context.Context, m *Model, o VerifyOptions) (*VerifyReport, error) {
-	opts, err := CompileOptions{Target: o.Target, OptLevel: o.OptLevel, DisabledPasses: o.DisabledPasses, Progress: o.Progress}.resolve()
+	opts, err := CompileOptions{Target: o.Target, OptLevel: o.OptLevel, DisabledPasses: o.DisabledPasses, Denormals: o.Denormals, Progress: o.Progress}.resolve()
 	if err != nil {
 		return nil, err
 	}

@@ -29,6 +29,7 @@ type CompileOptions struct {
 	ModuleName     string    // part of the exported symbol; "" = "default"
 	Format         string    // a name from Formats; "" = by the target
 	Weights        Weights   // where they go
+	Denormals      Denormals // how floats below the smallest normal number are computed with
 	DumpCode       []string  // formats for Package.Code: relay, tir, ll, asm
 	PrintPassTimes io.Writer // gets the time of each pass; may be nil
 	PrintIRBefore  []string  // names from Passes
@@ -47,6 +48,16 @@ const (
 	WeightsByFormat = compile.WeightsByFormat
 	WeightsBeside   = compile.WeightsBeside
 	WeightsInside   = compile.WeightsInside
+)
+
+// Denormals says what compiled code does with denormal floats.
+type Denormals = compile.Denormals
+
+// Ways to compute with denormals. DenormalsByTarget flushes them to zero where the target can: on x86-64 and ARM.
+const (
+	DenormalsByTarget = compile.DenormalsByTarget
+	DenormalsFlush    = compile.DenormalsFlush
+	DenormalsKeep     = compile.DenormalsKeep
 )
 
 // Tensor describes an input or output of a model. Element types have numpy's names.
@@ -68,6 +79,7 @@ type VerifyOptions struct {
 	Target         string
 	OptLevel       int
 	DisabledPasses []string
+	Denormals      Denormals
 	PerOperator    bool // compare each operator by itself, on the operands the reference gives it
 	Progress       func(phase string, done, total int)
 	Notes          func(string)

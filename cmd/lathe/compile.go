@@ -75,6 +75,7 @@ type compileFlags struct {
 	moduleName    string
 	explain       string
 	weights       lathe.Weights
+	denormals     string
 }
 
 func (a *app) compileCommand() *cobra.Command {
@@ -115,7 +116,8 @@ func (a *app) compileCommand() *cobra.Command {
 	cli.ParsedVar(fs, &f.weights, "embed-params", "BOOL", parseWeights, "link the weights into the library: with -o NAME.so the package is that one file")
 	fs.Lookup("embed-params").NoOptDefVal = "true"
 	cli.FileOrOutputVar(cmd, &f.explain, "explain", "tell what was chosen for each kernel, why, and what time to expect; with `=FILE` there, as JSON if it ends in .json")
-	cli.MarkOurs(cmd, "explain", "embed-params")
+	cli.ChoiceVar(fs, &f.denormals, "denormals", "", lathe.DenormalModes(), "floats below the smallest normal number, 1.2e-38 for float32: flush takes them as zero, keep computes with them, 20 times as slowly (default: flush where the target can)")
+	cli.MarkOurs(cmd, "explain", "embed-params", "denormals")
 	cli.AddUnusable(cmd, unusableCompile)
 	return cmd
 }
@@ -206,7 +208,7 @@ func (f *compileFlags) notOver(read ...string) error {
 
 // options checks the flags and returns what they mean.
 func (f *compileFlags) options(out io.Writer) (lathe.CompileOptions, error) {
-	o := lathe.CompileOptions{OptLevel: f.optLevel, ModuleName: f.moduleName, Format: f.format, Weights: f.weights, DesiredLayout: f.desiredLayout, IROut: out}
+	o := lathe.CompileOptions{OptLevel: f.optLevel, ModuleName: f.moduleName, Format: f.format, Weights: f.weights, Denormals: lathe.Denormals(f.denormals), DesiredLayout: f.desiredLayout, IROut: out}
 	var err error
 	if o.Target, err = f.target.named(); err != nil {
 		return o, err

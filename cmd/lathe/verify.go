@@ -18,6 +18,7 @@ func (a *app) verifyCommand() *cobra.Command {
 	var level int
 	var disabled string
 	var perOp bool
+	var denormals string
 	cmd := &cobra.Command{
 		Use:   "verify FILE",
 		Short: "compile a model and compare what it computes with the reference evaluation",
@@ -29,7 +30,7 @@ operands that the reference gives it.
   lathe verify --per-op --opt-level 4 resnet50.onnx`,
 		Args: cli.OneFile("model file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o, err := (&compileFlags{command: cmd.CommandPath(), target: tgt, optLevel: level, disabledPass: disabled}).options(a.Out)
+			o, err := (&compileFlags{command: cmd.CommandPath(), target: tgt, optLevel: level, disabledPass: disabled, denormals: denormals}).options(a.Out)
 			if err != nil {
 				return err
 			}
@@ -44,7 +45,7 @@ operands that the reference gives it.
 				return err
 			}
 			report, err := lathe.Verify(cmd.Context(), m, lathe.VerifyOptions{
-				Target: o.Target, OptLevel: o.OptLevel, DisabledPasses: o.DisabledPasses, PerOperator: perOp, Progress: bar.show, Notes: notes,
+				Target: o.Target, OptLevel: o.OptLevel, DisabledPasses: o.DisabledPasses, Denormals: o.Denormals, PerOperator: perOp, Progress: bar.show, Notes: notes,
 			})
 			bar.clear()
 			if err != nil {
@@ -57,6 +58,7 @@ operands that the reference gives it.
 	fs.SortFlags = false
 	tgt.define(cmd)
 	model.define(cmd)
+	cli.ChoiceVar(fs, &denormals, "denormals", "", lathe.DenormalModes(), "as for compile: flush takes floats below the smallest normal number as zero, keep computes with them")
 	cli.NumberVar(fs, &level, "opt-level", "O", 3, 0, 4, "optimisation level, 0 to 4")
 	fs.StringVar(&disabled, "disabled-pass", "", "`passes` to leave out, separated by commas")
 	fs.BoolVar(&perOp, "per-op", false, "compare every operator by itself instead of the whole model's outputs")

@@ -30,7 +30,9 @@ type Options struct {
 	Source   bundle.Source
 	Format   string // name of one of Formats; "" = by the target
 	Weights  Weights
-	Runtime  []bundle.Text // files of the runtime that are part of a static library's archive
+	// Denormals is resolved for the target; a package says in its options which it is.
+	Denormals Denormals
+	Runtime   []bundle.Text // files of the runtime that are part of a static library's archive
 
 	Layouts []string // desired layouts of convolutions; empty: chosen
 
@@ -77,6 +79,9 @@ func Compile(ctx context.Context, g *graph.Graph, o Options) (*Result, error) {
 		return nil, err
 	}
 	if err := format.fits(c.Target); err != nil {
+		return nil, err
+	}
+	if err := c.resolveDenormals(); err != nil {
 		return nil, err
 	}
 	if err := c.codeExists(); err != nil {

@@ -31,11 +31,11 @@ func (c *compiler) entry() string {
 		worker = "%worker"
 	}
 	fmt.Fprintf(&b, "  %%so = mul %s %s, %%stride\n  %%scratch = getelementptr i8, ptr %%scratch0, %s %%so\n", size, worker, size)
-	b.WriteString("  br label %s0\n")
+	b.WriteString(c.floatEntry() + "  br label %s0\n")
 	for i, k := range c.kernels {
 		c.step(&b, i, k)
 	}
-	fmt.Fprintf(&b, "s%d:\n  %%status.p = getelementptr i8, ptr %%ctx, i64 %d\n  %%status = load i32, ptr %%status.p\n  ret i32 %%status\n}\n", len(c.kernels), ctx.Status)
+	fmt.Fprintf(&b, "s%d:\n%s  %%status.p = getelementptr i8, ptr %%ctx, i64 %d\n  %%status = load i32, ptr %%status.p\n  ret i32 %%status\n}\n", len(c.kernels), c.floatExit(), ctx.Status)
 	seen := map[string]bool{}
 	for _, k := range c.kernels {
 		if seen[k.symbol] {
@@ -44,8 +44,9 @@ func (c *compiler) entry() string {
 		seen[k.symbol] = true
 		fmt.Fprintf(&b, "declare hidden void @%s(%sptr, i64, i64)\n", k.symbol, strings.Repeat("ptr, ", len(k.params())))
 	}
+	b.WriteString(c.floatFunction())
 	if c.meets() {
-		b.WriteString(barrier(ctx))
+		b.WriteString(barrier(ctx, c.floatMode()))
 	}
 	return b.String()
 }
@@ -60,7 +61,7 @@ func (c *compiler) step(b *strings.Builder, i int, k *kernel) {
 	fmt.Fprintf(b, "  br i1 %%c%d, label %%in%d, label %%s%d\nin%d:\n", i, i, i+1, i)
 	if c.plan.barrier[i] && c.meets() {
 		fmt.Fprintf(b, "  %%later%d = icmp slt i32 %%first, %d\n  br i1 %%later%d, label %%meet%d, label %%go%d\n", i, i, i, i, i)
-		fmt.Fprintf(b, "meet%d:\n  call void @lathe_barrier(ptr %%ctx, i32 %%workers)\n  br label %%go%d\ngo%d:\n", i, i, i)
+		fmt.Fprintf(b, "meet%d:\n  call void @lathe_barrier(ptr %%ctx, i32 %%workers, i64 %%float)\n  br label %%go%d\ngo%d:\n", i, i, i)
 	}
 	if k.serial {
 		fmt.Fprintf(b, "  %%one%d = icmp eq i32 %%worker, 0\n  br i1 %%one%d, label %%run%d, label %%s%d\nrun%d:\n", i, i, i, i+1, i)
@@ -83,9 +84,10 @@ func (c *compiler) step(b *strings.Builder, i int, k *kernel) {
 	fmt.Fprintf(b, "  call void @%s(%s, ptr %%scratch, i64 %%w, i64 %%ws)\n  br label %%s%d\n", k.symbol, strings.Join(args, ", "), i+1)
 }
 
-// barrier is barrierText for a layout of the context.
-func barrier(ctx bundle.Context) string {
+// barrier is barrierText for a layout of the context and the mode in which kernels compute with floats.
+func barrier(ctx bundle.Context, float uint64) string {
 	return strings.NewReplacer(
+		"FLOAT_MODE", strconv.FormatUint(float, 10),
 		"CTX_BARRIER", strconv.Itoa(ctx.Barrier), "CTX_SPIN", strconv.Itoa(ctx.Spin), "CTX_WAIT", strconv.Itoa(ctx.Wait),
 		"CTX_WAKE", strconv.Itoa(ctx.Wake), "CTX_USER", strconv.Itoa(ctx.User),
 	).Replace(barrierText)
@@ -93,9 +95,10 @@ func barrier(ctx bundle.Context) string {
 
 // barrierText is the meeting of all workers: the last to arrive resets the counter and advances the generation; the
 // others spin on the generation, and after ctx.spin pauses call ctx.wait where the caller gave one. Sleepers are counted
-// before the generation is checked again, so that a wake-up is never lost.
+// before the generation is checked again, so that a wake-up is never lost. Callbacks run in the caller's mode of computing
+// with floats, %float.
 const barrierText = `
-define internal void @lathe_barrier(ptr %ctx, i32 %workers) noinline nounwind "no-builtins" {
+define internal void @lathe_barrier(ptr %ctx, i32 %workers, i64 %float) noinline nounwind "no-builtins" {
 entry:
   %alone = icmp ule i32 %workers, 1
   br i1 %alone, label %out, label %arrive
@@ -120,7 +123,9 @@ wake:
   %wakef = load ptr, ptr %wakep
   %u1p = getelementptr i8, ptr %ctx, i64 CTX_USER
   %u1 = load ptr, ptr %u1p
+  call i64 @lathe_float_control(i64 %float)
   call void %wakef(ptr %u1, ptr %gen)
+  call i64 @lathe_float_control(i64 FLOAT_MODE)
   br label %out
 prepare:
   %spinp = getelementptr i8, ptr %ctx, i64 CTX_SPIN
@@ -146,7 +151,9 @@ sleep:
   %x1 = atomicrmw add ptr %sleepers, i32 1 seq_cst
   %u2p = getelementptr i8, ptr %ctx, i64 CTX_USER
   %u2 = load ptr, ptr %u2p
+  call i64 @lathe_float_control(i64 %float)
   call void %waitf(ptr %u2, ptr %gen, i32 %g0)
+  call i64 @lathe_float_control(i64 FLOAT_MODE)
   %x2 = atomicrmw sub ptr %sleepers, i32 1 seq_cst
   br label %slept
 slept:

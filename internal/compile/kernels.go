@@ -292,7 +292,7 @@ func (c *compiler) build(k *kernel, cpu impl.CPU) error {
 		return err
 	}
 	k.serial = !loop.Divided(f.Body)
-	code, err := llvm.Emit(f, llvm.Options{Symbol: symbolMark, VectorBits: cpu.VectorBits, Target: c.Target})
+	code, err := llvm.Emit(f, llvm.Options{Symbol: symbolMark, VectorBits: cpu.VectorBits, Target: c.Target, FlushDenormals: c.Denormals == DenormalsFlush})
 	k.code = code
 	return err
 }

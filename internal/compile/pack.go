@@ -75,6 +75,7 @@ func (c *compiler) manifest() *bundle.Manifest {
 		Target: bundle.Target{String: c.Target.String(), Triple: c.Target.Triple, CPU: c.Target.CPU, Features: c.Target.Features},
 		Options: map[string]string{
 			"opt-level": strconv.Itoa(c.Level), "disabled-pass": strings.Join(c.Disabled, ","), "desired-layout": strings.Join(c.Layouts, ","),
+			"denormals": string(c.Denormals),
 		},
 		Source: c.Source, Workspace: c.plan.workspace, Notes: c.res.Notes, FLOPs: int64(c.flops),
 	}

@@ -21,6 +21,8 @@ import (
 type Options struct {
 	Symbol     string // name of the emitted function
 	VectorBits int    // preferred vector width, for the function attribute; 0: none
+	// FlushDenormals says that the function runs where denormals are taken as zero and made zero, so that LLVM computes no others.
+	FlushDenormals bool
 	// Target tells which instructions may be named; nil: none, everything is written in plain LLVM IR.
 	Target *target.Target
 }
@@ -60,6 +62,9 @@ func Emit(f *loop.Func, o Options) (k Kernel, err error) {
 	attrs := `nounwind "no-builtins"`
 	if o.VectorBits > 0 {
 		attrs += fmt.Sprintf(` "prefer-vector-width"="%d"`, o.VectorBits)
+	}
+	if o.FlushDenormals {
+		attrs += ` "denormal-fp-math"="preserve-sign,preserve-sign"`
 	}
 	fmt.Fprintf(&b, "define hidden void @%s(%s) %s {\nentry:\n%s  br label %%body\n%s}\n", o.Symbol, strings.Join(params, ", "), attrs, e.slots.String(), strings.TrimPrefix(e.out.String(), "  br label %body\n"))
 	for _, d := range e.declared {
