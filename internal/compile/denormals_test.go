@@ -176,7 +176,8 @@ func TestDenormalModes(t *testing.T) {
 		g := &graph.Graph{Name: "main"}
 		ty := types.Tensor{DType: types.F32, Shape: []int{n}}
 		x := g.Input("x", ty)
-		g.Outputs = apply(t, g, ops.Multiply, op.None{}, x, graph.NewConst("c", tensor.Of([]int{1}, []float32{3}))).Out
+		y := apply(t, g, ops.Multiply, op.None{}, x, graph.NewConst("c", tensor.Of([]int{1}, []float32{3})))
+		g.Outputs = []*graph.Value{y.Out[0]}
 		res, err := Compile(context.Background(), g, Options{Target: resolve(t, "llvm -mtriple=x86_64-linux-gnu"), Level: 3, Workers: 1, Denormals: mode})
 		if err != nil {
 			t.Fatal(err)
