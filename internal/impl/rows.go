@@ -180,10 +180,11 @@ func (k *kernel) vectorAccumulators(block, first, inner string, lanes int) error
 	if at == inner {
 		at = o
 	}
-	if err := k.s.RFactor(block, at, i); err != nil {
+	loops, err := k.s.RFactor(block, at, i)
+	if err != nil {
 		return err
 	}
-	for _, n := range []string{i, i + ".z", i + ".f"} {
+	for _, n := range loops {
 		if width > lanes {
 			u, l, err := k.s.Split(n, lanes)
 			if err != nil {

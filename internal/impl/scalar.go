@@ -83,7 +83,7 @@ func (k *kernel) scalarTile(out, acc string) scalarTile {
 	}
 	var axes []string
 	for _, n := range k.s.Loops(out) {
-		if k.s.Extent(n) > 1 && !k.bordered(acc, accLoop(out, acc, n)) {
+		if k.s.Extent(n) > 1 && !k.bordered(acc, k.loopOf(acc, n)) {
 			axes = append(axes, n)
 		}
 	}

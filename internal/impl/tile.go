@@ -49,12 +49,12 @@ func (k *kernel) tilePair(out, acc, below string) (why string, shared []string, 
 	if i := slices.Index(spatial, lane); n == lanes && i > 0 {
 		outer = k.outerPart(out, acc, lane, spatial[:i])
 	}
-	forced := k.packedVecs(acc, accLoop(out, acc, outer))
+	forced := k.packedVecs(acc, k.loopOf(acc, outer))
 	panel := 0
 	if n > lanes {
-		panel = k.packedVecs(acc, accLoop(out, acc, lane))
+		panel = k.packedVecs(acc, k.loopOf(acc, lane))
 	}
-	if !k.vectorAxis(accLoop(out, acc, lane), accLoop(out, acc, outer), acc, lanes, forced, panel) {
+	if !k.vectorAxis(k.loopOf(acc, lane), k.loopOf(acc, outer), acc, lanes, forced, panel) {
 		return "", nil, false, nil
 	}
 	// From here on the rule applies: lane is the axis of vectors.
@@ -177,7 +177,7 @@ func (k *kernel) applyTile(out, acc, below, lane, vecLoop, panels string, axes [
 	if err := k.s.ComputeAt(acc, at, loop.Reg); err != nil {
 		return "", nil, err
 	}
-	if err := k.scheduleAcc(acc, at, accLoop(out, acc, vecLoop), k.s.Extent(lane)); err != nil {
+	if err := k.scheduleAcc(acc, at, k.loopOf(acc, vecLoop), k.s.Extent(lane)); err != nil {
 		return "", nil, err
 	}
 	if rolled {

@@ -2,10 +2,10 @@ package impl
 
 import (
 	"slices"
-	"strings"
 
 	"lathe/internal/arith"
 	"lathe/internal/expr"
+	"lathe/internal/sched"
 )
 
 // accBlock is the block of the only intermediate stage.
@@ -96,18 +96,17 @@ func (k *kernel) packedVecs(acc, outer string) int {
 	return vecs
 }
 
-// accLoop is the accumulation's own loop for an output loop or a part of it: lowering names both by the axis.
-func accLoop(out, acc, name string) string {
-	name = base(name)
-	if len(name) <= len(out) || name[:len(out)] != out {
-		return ""
+// loopOf is the loop of another block over the axis that a loop runs over, or over a part of; "" where there is none.
+func (k *kernel) loopOf(block, name string) string {
+	if over := k.s.Over(sched.Axis{Block: block, Iter: k.s.Axis(name).Iter}); len(over) == 1 {
+		return over[0]
 	}
-	return acc + name[len(out):]
+	return ""
 }
 
 // depends tells for each load of the accumulation whether it depends on an output loop.
 func (k *kernel) depends(out, acc, name string) []bool {
-	v := k.variable(acc, accLoop(out, acc, name))
+	v := k.variable(acc, k.loopOf(acc, name))
 	var list []bool
 	for _, a := range k.accesses(acc) {
 		if a.store {
@@ -125,15 +124,6 @@ func (k *kernel) depends(out, acc, name string) []bool {
 // broadcasts reports whether some load of the accumulation does not depend on the vector axis.
 func (k *kernel) broadcasts(out, acc, lane string) bool {
 	return slices.Contains(k.depends(out, acc, lane), false)
-}
-
-// base strips the suffixes that splitting added to a loop's name: the axis follows the last underscore.
-func base(name string) string {
-	at := strings.LastIndexByte(name, '_')
-	if i := strings.IndexByte(name[at+1:], '.'); i >= 0 {
-		return name[:at+1+i]
-	}
-	return name
 }
 
 // outerPart finds the loop over blocks of the vector axis: the one that the same loads depend on.
@@ -154,7 +144,7 @@ func (k *kernel) rowAxes(out, acc, below, lane, vecLoop string) []string {
 	var axes []string
 	fallback := ""
 	for _, n := range slices.Backward(k.inside(out, below)) {
-		if base(n) == base(lane) || n == vecLoop || k.s.Extent(n) < 2 {
+		if k.s.Axis(n) == k.s.Axis(lane) || n == vecLoop || k.s.Extent(n) < 2 {
 			continue
 		}
 		d := k.depends(out, acc, n)

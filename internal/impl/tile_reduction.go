@@ -29,10 +29,10 @@ func (k *kernel) scheduleAcc(acc, at, vecAxis string, lanes int) error {
 			ss = append(ss, n)
 		}
 	}
-	if i := slices.Index(ss, vecAxis+".t"); i >= 0 && i < len(ss)-1 {
+	if i := slices.Index(ss, vecAxis); i >= 0 && i < len(ss)-1 {
 		lane := ss[len(ss)-1]
 		ss = slices.Delete(slices.Clone(ss[:len(ss)-1]), i, i+1)
-		ss = append(ss, vecAxis+".t", lane)
+		ss = append(ss, vecAxis, lane)
 	}
 	if last := len(ss) - 1; last >= 0 && k.s.Extent(ss[last]) > lanes {
 		o, i, err := k.s.Split(ss[last], lanes)

@@ -31,7 +31,7 @@ func windowStrips(k *kernel) (string, bool, error) {
 	inside := "" // the loop over the blocks of a panel
 	if blocks, panel := k.panel(first, middle); panel > 1 {
 		var err error
-		if _, inside, err = k.s.Split(accLoop(middle, out, blocks), panel); err != nil {
+		if _, inside, err = k.s.Split(k.loopOf(out, blocks), panel); err != nil {
 			return "", false, err
 		}
 	}
@@ -87,7 +87,7 @@ func (k *kernel) windowRows(middle, second, out string) (rows string, s Strip, o
 		}
 	})
 	for _, n := range k.s.Loops(out) {
-		v := k.variable(second, accLoop(out, second, n))
+		v := k.variable(second, k.loopOf(second, n))
 		if v == nil {
 			continue
 		}
@@ -125,7 +125,7 @@ func (k *kernel) panel(acc, out string) (blocks string, count int) {
 	if blocks == "" {
 		return "", 1
 	}
-	if count = k.packedVecs(acc, accLoop(out, acc, blocks)); count == 0 {
+	if count = k.packedVecs(acc, k.loopOf(acc, blocks)); count == 0 {
 		row := 1
 		if axes := k.rowAxes(out, acc, "", spatial[i], blocks); len(axes) > 0 {
 			row = k.s.Extent(axes[0])

@@ -39,7 +39,7 @@ func (s *Schedule) ComputeAt(block, at string, scope loop.Scope) error {
 	for _, d := range region {
 		small.Shape = append(small.Shape, d.extent)
 	}
-	producer := produce(p, nest, region, ranges)
+	producer := s.produce(p, nest, region, ranges)
 	if !s.remove(nest, p) {
 		return fmt.Errorf("compute_at %s: its nest holds other blocks", block)
 	}
@@ -197,7 +197,7 @@ func (d span) union(e span, whole int) span {
 }
 
 // produce makes the producer's new nest: a loop per axis of the region, then its reduction loops as they were.
-func produce(p *loop.Block, nest []*loop.For, region []span, ranges arith.Ranges) loop.Stmt {
+func (s *Schedule) produce(p *loop.Block, nest []*loop.For, region []span, ranges arith.Ranges) loop.Stmt {
 	b := *p
 	b.Iters = append([]loop.Iter(nil), p.Iters...)
 	inner := arith.Ranges{}
@@ -218,6 +218,7 @@ func produce(p *loop.Block, nest []*loop.For, region []span, ranges arith.Ranges
 			continue
 		}
 		v := expr.NewVar(p.Name + "_" + it.Var.Name + ".t")
+		s.axes[v.Name] = Axis{p.Name, it.Var.Name}
 		f := &loop.For{Var: v, Min: expr.Index(0), Extent: expr.Index(d.extent)}
 		inner[v] = rangeOf(f, nil)
 		it.Binding = inner.Simplify(expr.Add(d.base, v))

@@ -70,6 +70,7 @@ func (s *Schedule) DecomposeReduction(block, at string) error {
 			continue
 		}
 		v := expr.NewVar(f.Var.Name + ".z")
+		s.inherit(f.Var.Name, v.Name)
 		fresh[f.Var] = v
 		body = &loop.For{Var: v, Min: f.Min, Extent: f.Extent, Kind: f.Kind, Body: body}
 	}

@@ -49,7 +49,7 @@ var primitives = []Primitive{
 	{Name: "reorder", On: LoopName, Args: []Name{LoopName}, Many: true, Doc: "puts loops of one perfect nest into the order given",
 		run: func(s *Schedule, t Step) error { return s.Reorder(append([]string{t.On}, t.Args...)...) }},
 	{Name: "rfactor", On: BlockName, Args: []Name{LoopName, LoopName}, Doc: "gives every iteration of the second loop an accumulator of its own, and folds these behind the first",
-		run: func(s *Schedule, t Step) error { return s.RFactor(t.On, t.Args[0], t.Args[1]) }},
+		run: func(s *Schedule, t Step) error { _, err := s.RFactor(t.On, t.Args[0], t.Args[1]); return err }},
 	{Name: "split", On: LoopName, Count: true, Doc: "for i in 0..n { ... } → for i.o in 0..ceil(n/N) { for i.i in 0..N { ... } }",
 		run: func(s *Schedule, t Step) error { _, _, err := s.Split(t.On, t.N); return err }},
 	{Name: "tensorize", On: BlockName, Args: []Name{LoopName}, Doc: "computes the four iterations of the loop by one dot product of bytes",

@@ -11,44 +11,44 @@ import (
 
 // RFactor gives every iteration of an inner reduction loop an accumulator of its own, and folds these once at the end.
 // The block's initialisation is decomposed already, and says what the reduction starts from; at is the outermost of its
-// reduction loops, whose nest holds only the block.
+// reduction loops, whose nest holds only the block. It returns the loops over the accumulators: of the reduction, of their initialisation and of the fold.
 //
 //	for ro { for ri { X = X + f } }, rfactor ri
 //	→  alloc P; for ri { P[ri] = 0 }; for ro { for ri { P[ri] = P[ri] + f } }; for ri { X = X + P[ri] }
-func (s *Schedule) RFactor(block, at, inner string) error {
+func (s *Schedule) RFactor(block, at, inner string) (loops []string, err error) {
 	b, nest, err := s.block(block)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	position := func(name string) int {
 		return slices.IndexFunc(nest, func(f *loop.For) bool { return f.Var.Name == name })
 	}
 	from, to := position(at), position(inner)
 	if from < 0 || to < from || b.Init != nil {
-		return fmt.Errorf("rfactor %s: %q must be a reduction loop around it, %q be it or one inside, and its initialisation decomposed", block, at, inner)
+		return nil, fmt.Errorf("rfactor %s: %q must be a reduction loop around it, %q be it or one inside, and its initialisation decomposed", block, at, inner)
 	}
 	if err := insideVector(nest[:from]); err != nil {
-		return fmt.Errorf("rfactor %s: %w", block, err)
+		return nil, fmt.Errorf("rfactor %s: %w", block, err)
 	}
 	top, in := nest[from], nest[to]
 	init, _, err := s.block(block + "_init")
 	if err != nil || init.Body.To != b.Body.To {
-		return fmt.Errorf("rfactor %s: nothing initialises %s", block, b.Body.To.Name)
+		return nil, fmt.Errorf("rfactor %s: nothing initialises %s", block, b.Body.To.Name)
 	}
 	n, ok := expr.IntOf(in.Extent)
 	update, isOp := b.Body.Value.(*expr.Binary)
 	if !ok || !expr.IsInt(in.Min, 0) || !isOp {
-		return fmt.Errorf("rfactor %s: loop %s is not constant, or the block is no reduction", block, inner)
+		return nil, fmt.Errorf("rfactor %s: loop %s is not constant, or the block is no reduction", block, inner)
 	}
 	identity, ok := expr.Identity(update.Op, init.Body.Value.DType())
 	if !ok || !arith.Equal(identity, init.Body.Value) {
-		return fmt.Errorf("rfactor %s: it does not start from the identity of %s", block, update.Op)
+		return nil, fmt.Errorf("rfactor %s: it does not start from the identity of %s", block, update.Op)
 	}
 	for _, f := range nest {
 		inside := f == top
 		for _, it := range b.Iters {
 			if !it.Reduce && expr.Uses(it.Binding, f.Var) && (inside || f == in) {
-				return fmt.Errorf("rfactor %s: %s is not a reduction loop", block, f.Var.Name)
+				return nil, fmt.Errorf("rfactor %s: %s is not a reduction loop", block, f.Var.Name)
 			}
 		}
 	}
@@ -94,6 +94,7 @@ func (s *Schedule) RFactor(block, at, inner string) error {
 	last.Body = whole
 
 	s.replace(top, &loop.Alloc{Buffer: p, Body: &loop.Seq{List: []loop.Stmt{zero, main, last}}})
+	s.inherit(inner, zv.Name, fv.Name)
 	s.log("rfactor", block, 0, at, inner)
-	return nil
+	return []string{inner, zv.Name, fv.Name}, nil
 }

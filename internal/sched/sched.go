@@ -15,6 +15,7 @@ import (
 type Schedule struct {
 	Func  *loop.Func
 	Trace []Step
+	axes  map[string]Axis // by loop; of loops that are gone too, whose names no other loop gets
 }
 
 // A Step is one applied primitive: its name, the loop or block it works on, and its arguments.
@@ -26,7 +27,7 @@ type Step struct {
 }
 
 // New starts a schedule for f.
-func New(f *loop.Func) *Schedule { return &Schedule{Func: f} }
+func New(f *loop.Func) *Schedule { return &Schedule{Func: f, axes: axesOf(f)} }
 
 func (s *Schedule) log(op, on string, n int, args ...string) {
 	s.Trace = append(s.Trace, Step{Op: op, On: on, Args: args, N: n})

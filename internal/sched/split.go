@@ -41,6 +41,7 @@ func (s *Schedule) Split(name string, factor int) (outer, inner string, err erro
 		in.Body = guardDomain(in.Body, ranges)
 	}
 	s.replace(f, out)
+	s.inherit(name, vo.Name, vi.Name)
 	s.log("split", name, factor)
 	return vo.Name, vi.Name, nil
 }
