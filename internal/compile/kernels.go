@@ -259,7 +259,7 @@ func (k *kernel) schedule(cpu impl.CPU, user map[*graph.Value]bool) error {
 		}
 	}
 	if k.plan == nil {
-		plan, err := impl.Choose(k.low, cpu)
+		plan, err := impl.Choose(k.low, cpu, nil)
 		if err != nil {
 			return err
 		}

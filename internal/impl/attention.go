@@ -1,9 +1,10 @@
 package impl
 
 import (
-	"fmt"
 	"slices"
+	"strconv"
 
+	"lathe/internal/choice"
 	"lathe/internal/expr"
 	"lathe/internal/loop"
 	"lathe/internal/lower"
@@ -18,16 +19,27 @@ import (
 //	}
 //
 // Both products have tiles of accumulators in registers, with the same rows.
-func attention(k *kernel) (string, bool, error) {
-	product := k.role(lower.Context)
-	if product == "" {
-		return "", false, nil
-	}
-	a := &attentionKernel{kernel: k, out: k.outBlock(), product: product}
-	if !a.axes() {
-		return "", false, nil
+func attention(k *kernel) error {
+	a, ok := newAttention(k)
+	if !ok {
+		return errRefused
 	}
 	return a.schedule()
+}
+
+func attentionApplies(k *kernel) bool {
+	_, ok := newAttention(k)
+	return ok
+}
+
+// newAttention finds the second product and the loops of its result.
+func newAttention(k *kernel) (a *attentionKernel, ok bool) {
+	product := k.role(lower.Context)
+	if product == "" {
+		return nil, false
+	}
+	a = &attentionKernel{kernel: k, out: k.outBlock(), product: product}
+	return a, a.axes()
 }
 
 // role is the block of the stage with a role, if it is laid out as its axes are, or "".
@@ -86,38 +98,48 @@ func (a *attentionKernel) axes() bool {
 	return false
 }
 
-func (a *attentionKernel) schedule() (string, bool, error) {
+func (a *attentionKernel) schedule() error {
 	lanes := a.cpu.Lanes(4)
 	n, width := a.s.Extent(a.row), a.s.Extent(a.column)
 	vecs := 1
 	if width%(2*lanes) == 0 {
-		vecs = 2
+		vecs = a.decideAmong("vectors", 2, 1)
 	}
-	rows := ChooseTile(n, 2, a.cpu.Registers, 2, true).Rows
+	rows := a.decideRows(n)
 	rowLoop, row, err := a.s.Split(a.row, rows)
 	if err != nil {
-		return "", false, err
+		return err
 	}
 	outer, rowLoop, err := a.pieces(rowLoop)
 	if err != nil {
-		return "", false, err
+		return err
 	}
 	head := outer[len(outer)-1]
 	tile, unrolled, lane, err := a.columns(a.column, vecs, lanes)
 	if err != nil {
-		return "", false, err
+		return err
 	}
 	order := slices.Concat(outer, []string{rowLoop, tile, row}, unrolled, []string{lane})
 	if err := a.s.Reorder(order...); err != nil {
-		return "", false, err
+		return err
 	}
 	if err := a.unrollTile(append([]string{row}, unrolled...), lane); err != nil {
-		return "", false, err
+		return err
 	}
 	if err := a.place(head, rowLoop, tile, lanes); err != nil {
-		return "", false, err
+		return err
 	}
-	return fmt.Sprintf("%d rows at a time, %d x %d accumulators of %d lanes", min(rows, n), min(rows, n), vecs, min(width, lanes)), true, a.parallelize(outer)
+	return a.parallelize(outer)
+}
+
+// decideRows asks for the rows of a block, whose accumulators fit the registers beside the two vectors that they multiply.
+func (a *attentionKernel) decideRows(n int) int {
+	list, best := tiles(1, n, 2, a.cpu.Registers, 2, true, 0.001)
+	values := make([]choice.Value, len(list))
+	for i, t := range list {
+		values[i] = choice.Value{Text: strconv.Itoa(t.Rows), Cost: t.cost}
+	}
+	return list[a.decide("rows", best, values)].Rows
 }
 
 // pieces are the loops to divide among workers: over heads and, where these are few, over pieces of the blocks of rows.
@@ -129,7 +151,7 @@ func (a *attentionKernel) pieces(rowLoop string) (outer []string, inner string, 
 	if len(a.outer) > 0 && (heads >= shares || n < 2) {
 		return a.outer, rowLoop, nil
 	}
-	count := strips(n, 1, heads)
+	count := a.decideAmong("pieces", strips(n, 1, heads), upTo(n)...)
 	piece, inner, err := a.s.Split(rowLoop, (n+count-1)/count)
 	return append(slices.Clone(a.outer), piece), inner, err
 }

@@ -51,7 +51,7 @@ func (a *attentionKernel) fill(block, at string, lanes int) error {
 		return nil
 	}
 	a.try(func() bool { // a part of an axis may not divide into vectors
-		_, _, err := a.vectorInner(block, lane)
+		_, err := a.vectorInner(block, lane)
 		return err == nil
 	})
 	return nil

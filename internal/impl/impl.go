@@ -3,9 +3,13 @@
 package impl
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"slices"
 
 	"lathe/internal/arith"
+	"lathe/internal/choice"
 	"lathe/internal/expr"
 	"lathe/internal/loop"
 	"lathe/internal/lower"
@@ -32,46 +36,77 @@ func CPUOf(t *target.Target) CPU {
 // Lanes is the number of elements of a vector register.
 func (c CPU) Lanes(size int) int { return max(1, c.VectorBits/8/size) }
 
-// A Plan is a scheduled kernel and why it looks that way.
+// A Plan is a scheduled kernel and what was decided for it.
 type Plan struct {
 	Schedule *sched.Schedule
 	Rule     string // name of the rule
-	Why      string // tiles and sizes, for people
+	Why      string // what was decided, for people
+
+	Asked []choice.Decision // in the order of asking, the rule first
+	Taken choice.Point
 
 	Divisions []Division // ways to divide it among workers; none: one worker does it all, or loops of its own are divided
 	Home      int        // of loops of its own: the period by which workers write the result, or Scattered
 	Flops     float64
 }
 
-// rules in order of preference; the first that applies wins.
-var rules = []struct {
-	name  string
-	apply func(*kernel) (why string, ok bool, err error)
-}{
-	{"attention", attention},
-	{"scalar", scalar},
-	{"strips", windowStrips},
-	{"tile", tile},
-	{"rows", rows},
-	{"pointwise", pointwise},
-	{"serial", serial},
+// A rule is a way to schedule kernels: a question, which reads, and an action, which rewrites through schedule primitives and
+// asks for each of its decisions.
+type rule struct {
+	name    string
+	applies func(*kernel) bool
+	apply   func(*kernel) error
 }
 
-// Choose schedules k for the CPU.
-func Choose(k *lower.Kernel, cpu CPU) (*Plan, error) {
+// rules in order of preference; the first that applies is the default.
+var rules = []rule{
+	{"attention", attentionApplies, attention},
+	{"scalar", scalarApplies, scalar},
+	{"strips", stripsApply, windowStrips},
+	{"tile", tileApplies, tile},
+	{"rows", rowsApply, rows},
+	{"pointwise", func(k *kernel) bool { return len(k.Stages) == 1 }, pointwise},
+	{"serial", func(*kernel) bool { return true }, serial},
+}
+
+// errRefused is what an action returns that finds only while it rewrites that its rule does not fit.
+var errRefused = errors.New("the rule does not fit")
+
+// Choose schedules k for the CPU. chooser, which may be nil, decides what it names; the rest is decided by default.
+func Choose(k *lower.Kernel, cpu CPU, chooser choice.Chooser) (*Plan, error) {
+	var open []rule
 	for _, r := range rules {
-		s := sched.New(&loop.Func{Name: k.Func.Name, Params: k.Func.Params, Body: k.Func.Body, Origin: k.Func.Origin})
-		w := &kernel{Kernel: k, s: s, cpu: cpu}
-		w.dots()
-		why, ok, err := r.apply(w)
-		if err != nil {
-			return nil, fmt.Errorf("%s: rule %s: %w\n%s", k.Func.Name, r.name, err, s)
-		}
-		if ok {
-			return &Plan{Schedule: s, Rule: r.name, Why: why, Divisions: w.divisions, Home: Scattered, Flops: k.Flops()}, nil
+		if r.applies(newKernel(k, cpu)) {
+			open = append(open, r)
 		}
 	}
+	for len(open) > 0 {
+		w := newKernel(k, cpu)
+		w.log = &choice.Log{Chooser: chooser}
+		var names []string
+		for _, r := range open {
+			names = append(names, r.name)
+		}
+		i := w.decide("rule", 0, choice.Texts(names...))
+		err := open[i].apply(w)
+		if errors.Is(err, errRefused) {
+			open = slices.Delete(open, i, i+1)
+			continue
+		}
+		if err := cmp.Or(w.err, err); err != nil {
+			return nil, fmt.Errorf("%s: rule %s: %w\n%s", k.Func.Name, open[i].name, err, w.s)
+		}
+		return &Plan{Schedule: w.s, Rule: open[i].name, Why: w.why(), Asked: w.log.Asked, Taken: w.log.Taken,
+			Divisions: w.divisions, Home: Scattered, Flops: k.Flops()}, nil
+	}
 	return nil, fmt.Errorf("%s: no schedule rule applies", k.Func.Name)
+}
+
+func newKernel(k *lower.Kernel, cpu CPU) *kernel {
+	s := sched.New(&loop.Func{Name: k.Func.Name, Params: k.Func.Params, Body: k.Func.Body, Origin: k.Func.Origin})
+	w := &kernel{Kernel: k, s: s, cpu: cpu}
+	w.dots()
+	return w
 }
 
 // A kernel is being scheduled.
@@ -80,6 +115,8 @@ type kernel struct {
 	s         *sched.Schedule
 	cpu       CPU
 	divisions []Division
+	log       *choice.Log
+	err       error // the first of a decision
 }
 
 // outBlock is the name of the output's block.
@@ -170,6 +207,12 @@ func (k *kernel) try(f func() bool) bool {
 	}
 	k.s.Func.Body, k.s.Trace = saved.Func.Body, saved.Trace
 	return false
+}
+
+// trial reports what f returns and undoes what it did.
+func (k *kernel) trial(f func() bool) (ok bool) {
+	k.try(func() bool { ok = f(); return false })
+	return ok
 }
 
 // unitStride reports whether every access of the block has stride 0 or 1 in v.

@@ -1,33 +1,45 @@
 package impl
 
-import "fmt"
-
 // pointwise schedules a kernel without reductions: loops are fused as far as addresses stay linear, the innermost is
 // vectorised, the outer ones are divided among workers. What reads memory along another axis than it writes is transposed
 // square by square.
-func pointwise(k *kernel) (string, bool, error) {
-	if len(k.Stages) != 1 {
-		return "", false, nil
-	}
+func pointwise(k *kernel) error {
 	block := k.outBlock()
-	k.fuseLinear(block)
+	if err := k.decideFused(block); err != nil {
+		return err
+	}
 	loops := k.s.Loops(block)
 	if len(loops) == 0 {
-		return "a single element", true, nil
+		return nil // a single element
 	}
-	if outer, ok := k.square(block, loops, false); ok {
-		return "squares transposed in registers", true, k.parallelize(outer)
+	var outer []string
+	square := func() (ok bool) { outer, ok = k.square(block, loops, false); return ok }
+	if k.trial(square) && k.decideIf("transpose", true) && square() {
+		return k.parallelize(outer)
 	}
 	inner := loops[len(loops)-1]
-	why, outer, err := k.vectorInner(block, inner)
+	lanes := k.pointwiseLanes(block, inner)
+	if most := min(lanes, k.s.Extent(inner)); most > 1 {
+		lanes = k.decideAmong("lanes", most, powers(most)...)
+	}
+	vectors, err := k.vectorise(inner, lanes)
 	if err != nil {
-		return "", false, err
+		return err
 	}
 	rest := loops[:len(loops)-1]
-	if outer != "" {
-		rest = append(rest, outer)
+	if vectors != "" {
+		rest = append(rest, vectors)
 	}
-	return why, true, k.parallelize(k.whole(rest))
+	return k.parallelize(k.whole(rest))
+}
+
+// powers lists the powers of two up to n.
+func powers(n int) []int {
+	var list []int
+	for p := 1; p <= n; p *= 2 {
+		list = append(list, p)
+	}
+	return list
 }
 
 // whole leaves the innermost loop undivided where those around it have iterations enough: what workers divide is fused, and
@@ -43,57 +55,79 @@ func (k *kernel) whole(loops []string) []string {
 	return loops[:len(loops)-1]
 }
 
-// fuseLinear fuses the innermost loops of a block while every address stays linear in the fused variable with the
-// stride it had: a loop over rows of contiguous elements becomes one long loop.
-func (k *kernel) fuseLinear(block string) {
-	for {
-		loops := k.s.Loops(block)
-		n := len(loops)
-		if n < 2 {
-			return
+// decideFused fuses innermost loops, as many as every address stays linear in, unless fewer are asked for.
+func (k *kernel) decideFused(block string) error {
+	most := 0
+	k.trial(func() bool {
+		for k.fuseLinear(block) {
+			most++
 		}
-		fused := k.try(func() bool {
-			v, err := k.s.Fuse(loops[n-2], loops[n-1])
-			if err != nil {
-				return false
-			}
-			for _, a := range k.accesses(block) {
-				if _, ok := a.stride(k.variable(block, v)); !ok {
-					return false
-				}
-			}
-			return true
-		})
-		if !fused {
-			return
+		return false
+	})
+	if most == 0 {
+		return nil
+	}
+	for range k.decideAmong("fused", most, upTo(most)...) {
+		if !k.fuseLinear(block) {
+			return errRefused
 		}
 	}
+	return nil
 }
 
-// vectorInner splits the named loop into vectors, a few of them unrolled, and returns the loop over them.
-func (k *kernel) vectorInner(block, inner string) (why, outer string, err error) {
+// fuseLinear fuses the two innermost loops of a block if every address stays linear in the fused variable with the
+// stride it had: a loop over rows of contiguous elements becomes one long loop.
+func (k *kernel) fuseLinear(block string) bool {
+	loops := k.s.Loops(block)
+	n := len(loops)
+	if n < 2 {
+		return false
+	}
+	return k.try(func() bool {
+		v, err := k.s.Fuse(loops[n-2], loops[n-1])
+		if err != nil {
+			return false
+		}
+		for _, a := range k.accesses(block) {
+			if _, ok := a.stride(k.variable(block, v)); !ok {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// vectorInner makes the named loop one of vectors, and returns the loop over them.
+func (k *kernel) vectorInner(block, inner string) (outer string, err error) {
+	return k.vectorise(inner, k.pointwiseLanes(block, inner))
+}
+
+// pointwiseLanes is the number of elements of a vector along a loop.
+func (k *kernel) pointwiseLanes(block, inner string) int {
 	b, _ := k.find(block)
-	n := k.s.Extent(inner)
 	lanes := k.cpu.Lanes(max(b.Body.To.DType.Compute().Size(), 1))
 	if !k.unitStride(block, k.variable(block, inner)) {
 		// Lanes that have to be gathered gain little: keep the code small.
 		lanes = min(lanes, 8)
 	}
-	if lanes == 1 {
-		return "scalar", inner, nil
-	}
-	if n <= lanes {
-		if n < 2 {
-			return "scalar", inner, nil
-		}
-		return fmt.Sprintf("one vector of %d", n), "", k.s.Vectorize(inner)
+	return lanes
+}
+
+// vectorise splits a loop into vectors, and returns the loop over them; "" where it is one vector.
+func (k *kernel) vectorise(inner string, lanes int) (outer string, err error) {
+	n := k.s.Extent(inner)
+	switch {
+	case lanes == 1 || n < 2:
+		return inner, nil
+	case n <= lanes:
+		return "", k.s.Vectorize(inner)
 	}
 	outer, v, err := k.s.Split(inner, lanes)
 	if err != nil {
-		return "", "", err
+		return "", err
 	}
-	return fmt.Sprintf("vectors of %d", lanes), outer, k.s.Vectorize(v)
+	return outer, k.s.Vectorize(v)
 }
 
 // serial leaves a kernel as lowered, with intermediates in worker scratch: slow, and right for anything.
-func serial(k *kernel) (string, bool, error) { return "as lowered", true, nil }
+func serial(*kernel) error { return nil }

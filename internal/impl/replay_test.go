@@ -25,7 +25,7 @@ func TestReplay(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 5))
 			k := tetest.New(r, kind).Lower()
 			cpus := append(slices.Clone(machines), impl.CPU{VectorBits: 0, Registers: 8})
-			plan, err := impl.Choose(k, cpus[r.IntN(len(cpus))])
+			plan, err := impl.Choose(k, cpus[r.IntN(len(cpus))], nil)
 			if err != nil {
 				t.Fatalf("%s, seed %d: %v", kind, seed, err)
 			}

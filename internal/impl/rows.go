@@ -9,20 +9,14 @@ import (
 
 // rows schedules groups of reductions over contiguous elements, such as softmax and layer norm: the intermediates of a
 // row are computed in worker scratch just before the row.
-func rows(k *kernel) (string, bool, error) {
-	if len(k.Stages) < 2 {
-		return "", false, nil
-	}
+func rows(k *kernel) error {
 	out := k.outBlock()
 	loops := k.s.Loops(out)
 	row := k.rowLoops(out, loops)
-	if row < 0 {
-		return "", false, nil
-	}
 	if row == oneRow {
 		if n := k.s.Extent(loops[0]); n > 1 {
 			if _, _, err := k.s.Split(loops[0], n); err != nil {
-				return "", false, err
+				return err
 			}
 			loops = k.s.Loops(out)
 		}
@@ -31,22 +25,27 @@ func rows(k *kernel) (string, bool, error) {
 	at := loops[row]
 	for _, block := range slices.Backward(k.Blocks[:len(k.Blocks)-1]) {
 		if err := k.s.ComputeAt(block, at, loop.Worker); err != nil {
-			return "", false, nil
+			return errRefused
 		}
 		if err := k.vectorReduction(block, at); err != nil {
-			return "", false, err
+			return err
 		}
 		k.vectorPart(block, at)
 	}
 	if rest := loops[row+1:]; len(rest) > 0 {
 		inner := rest[len(rest)-1]
 		if k.s.Extent(inner) > 1 && k.unitStride(out, k.variable(out, inner)) {
-			if _, _, err := k.vectorInner(out, inner); err != nil {
-				return "", false, err
+			if _, err := k.vectorInner(out, inner); err != nil {
+				return err
 			}
 		}
 	}
-	return "rows of " + at, true, k.parallelize(loops[:row+1])
+	return k.parallelize(loops[:row+1])
+}
+
+func rowsApply(k *kernel) bool {
+	out := k.outBlock()
+	return len(k.Stages) > 1 && k.rowLoops(out, k.s.Loops(out)) >= 0
 }
 
 // vectorPart vectorises a pointwise block below a loop along memory, where its extent allows.
@@ -64,7 +63,7 @@ func (k *kernel) vectorPart(block, at string) {
 	}
 	if k.unitStride(block, k.variable(block, inner)) {
 		k.try(func() bool {
-			_, _, err := k.vectorInner(block, inner)
+			_, err := k.vectorInner(block, inner)
 			return err == nil
 		})
 	}
@@ -165,9 +164,17 @@ func (k *kernel) vectorAccumulators(block, first, inner string, lanes int) error
 	if _, ok := b.Body.Value.(*expr.Binary); !ok {
 		return nil
 	}
-	width := lanes
-	for width < 4*lanes && k.s.Extent(inner)%(2*width) == 0 {
-		width *= 2
+	widths := []int{lanes}
+	for width := 2 * lanes; width <= 4*lanes && k.s.Extent(inner)%width == 0; width *= 2 {
+		widths = append(widths, width)
+	}
+	vectors := make([]int, len(widths))
+	for i, w := range widths {
+		vectors[i] = w / lanes
+	}
+	width := widths[len(widths)-1]
+	if width > 1 {
+		width = lanes * decideOne(k, of("accumulators", block), len(vectors)-1, vectors, nil)
 	}
 	if width == 1 {
 		return nil

@@ -14,18 +14,9 @@ import (
 // the axes say that no border touches: what is beyond a border then bounds the reduction's loops, and no code is copied.
 //
 //	for (outer axes) { acc = 0; reduce { rows × columns: acc += ... }; y = f(acc) }
-func scalar(k *kernel) (string, bool, error) {
-	if k.cpu.VectorBits > 0 || len(k.Stages) != 2 {
-		return "", false, nil
-	}
+func scalar(k *kernel) error {
 	out, acc := k.outBlock(), k.accBlock()
-	if b, _ := k.find(acc); b.Init == nil || !k.sameIndex(out, acc) {
-		return "", false, nil
-	}
-	t := k.scalarTile(out, acc)
-	if t.sums() == 1 {
-		return "", false, nil
-	}
+	t := k.decideSums(k.scalarTile(out, acc))
 	var outer, inner []string
 	for _, n := range k.s.Loops(out) {
 		size := t.size(n)
@@ -35,23 +26,32 @@ func scalar(k *kernel) (string, bool, error) {
 		}
 		o, i, err := k.s.Split(n, size)
 		if err != nil {
-			return "", false, err
+			return err
 		}
 		outer, inner = append(outer, o), append(inner, i)
 	}
 	if err := k.s.Reorder(slices.Concat(outer, inner)...); err != nil {
-		return "", false, err
+		return err
 	}
 	for _, n := range inner {
 		if err := k.s.Unroll(n); err != nil {
-			return "", false, err
+			return err
 		}
 	}
 	at := outer[len(outer)-1]
 	if err := k.s.ComputeAt(acc, at, loop.Reg); err != nil {
-		return "", false, err
+		return err
 	}
-	return fmt.Sprintf("%d x %d sums", t.rowSize, t.columnSize), true, k.scalarSums(acc, at)
+	return k.scalarSums(acc, at)
+}
+
+func scalarApplies(k *kernel) bool {
+	if k.cpu.VectorBits > 0 || len(k.Stages) != 2 {
+		return false
+	}
+	out, acc := k.outBlock(), k.accBlock()
+	b, _ := k.find(acc)
+	return b.Init != nil && k.sameIndex(out, acc) && k.scalarTile(out, acc).sums() > 1
 }
 
 // A scalarTile is a block of sums: of the elements along a loop of the output, or along two.
@@ -61,6 +61,26 @@ type scalarTile struct {
 }
 
 func (t scalarTile) sums() int { return t.rowSize * t.columnSize }
+
+func (t scalarTile) String() string { return fmt.Sprintf("%d x %d", t.rowSize, t.columnSize) }
+
+// decideSums asks for the numbers of sums along the loops of t.
+func (k *kernel) decideSums(t scalarTile) scalarTile {
+	var list []scalarTile
+	def := 0
+	for rows := 1; rows <= min(8, k.s.Extent(t.row)); rows++ {
+		for columns := 1; columns <= 2; columns++ {
+			if columns > 1 && t.column == "" {
+				continue
+			}
+			if rows == t.rowSize && columns == t.columnSize {
+				def = len(list)
+			}
+			list = append(list, scalarTile{t.row, t.column, rows, columns})
+		}
+	}
+	return decideOne(k, "sums", def, list, nil)
+}
 
 func (t scalarTile) size(name string) int {
 	switch name {

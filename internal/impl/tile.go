@@ -1,7 +1,6 @@
 package impl
 
 import (
-	"fmt"
 	"slices"
 
 	"lathe/internal/loop"
@@ -12,96 +11,126 @@ import (
 // store.
 //
 //	parallel (outer axes) { rows.o { acc = 0; reduce { rows.i × vecs × lanes: acc += ... }; y = f(acc) } }
-func tile(k *kernel) (string, bool, error) {
-	if len(k.Stages) != 2 {
-		return "", false, nil
+func tile(k *kernel) error {
+	shared, err := k.tilePair(tiling{out: k.outBlock(), acc: k.accBlock()})
+	if err != nil {
+		return err
 	}
-	out, acc := k.outBlock(), k.accBlock()
-	if !k.sameIndex(out, acc) {
-		return "", false, nil
-	}
-	why, shared, ok, err := k.tilePair(out, acc, "")
-	if !ok || err != nil {
-		return "", false, err
-	}
-	return why, true, k.parallelize(shared)
+	return k.parallelize(shared)
 }
 
-// tilePair schedules by tiles a reduction acc and its pointwise rest out, which reads it at its own index only. The loops of out are those inside loop below, all
-// of them if that is "". It returns the loops that may be divided among workers.
-func (k *kernel) tilePair(out, acc, below string) (why string, shared []string, ok bool, err error) {
-	spatial := k.inside(out, below)
-	lane := ""
+func tileApplies(k *kernel) bool {
+	if len(k.Stages) != 2 || !k.sameIndex(k.outBlock(), k.accBlock()) {
+		return false
+	}
+	return k.trial(func() bool {
+		t := tiling{out: k.outBlock(), acc: k.accBlock()}
+		return k.vectors(&t)
+	})
+}
+
+// A tiling is a reduction and its pointwise rest, which reads it at its own index only, on the way to tiles.
+type tiling struct {
+	out, acc string
+	below    string // the loops of out are those inside this one; "": all
+	several  bool   // other blocks of the kernel are tiled as well: decisions name theirs
+
+	lane    string // the loop along memory
+	n       int    // its extent
+	lanes   int    // elements of a vector
+	outer   string // the loop over blocks of the same axis, where a layout has made one
+	forced  int    // vectors of a panel that a packed operand asks for; 0: any
+	panel   int    // elements of a panel within lane; 0: none
+	vecLoop string // the loop over vectors, once lane is one vector
+	panels  string // the loop over panels, where those are of several vectors
+}
+
+// decision is the name of a decision on this reduction.
+func (t *tiling) decision(name string) string {
+	if t.several {
+		return of(name, t.acc)
+	}
+	return name
+}
+
+// vectors finds the axis of vectors. Addresses must be linear, so that it splits reductions over blocked axes first.
+func (k *kernel) vectors(t *tiling) bool {
+	spatial := k.inside(t.out, t.below)
 	for _, n := range slices.Backward(spatial) {
 		if k.s.Extent(n) > 1 {
-			lane = n
+			t.lane = n
 			break
 		}
 	}
-	if lane == "" {
-		return "", nil, false, nil
+	if t.lane == "" {
+		return false
 	}
-	b, _ := k.find(out)
-	lanes := k.cpu.Lanes(max(4, b.Body.To.DType.Size()))
-	n := k.s.Extent(lane)
-	k.splitBlockedReductions(acc)
-	outer := ""
-	if i := slices.Index(spatial, lane); n == lanes && i > 0 {
-		outer = k.outerPart(out, acc, lane, spatial[:i])
+	b, _ := k.find(t.out)
+	t.lanes = k.cpu.Lanes(max(4, b.Body.To.DType.Size()))
+	t.n = k.s.Extent(t.lane)
+	k.splitBlockedReductions(t.acc)
+	if i := slices.Index(spatial, t.lane); t.n == t.lanes && i > 0 {
+		t.outer = k.outerPart(t.out, t.acc, t.lane, spatial[:i])
 	}
-	forced := k.packedVecs(acc, k.loopOf(acc, outer))
-	panel := 0
-	if n > lanes {
-		panel = k.packedVecs(acc, k.loopOf(acc, lane))
+	t.forced = k.packedVecs(t.acc, k.loopOf(t.acc, t.outer))
+	if t.n > t.lanes {
+		t.panel = k.packedVecs(t.acc, k.loopOf(t.acc, t.lane))
 	}
-	if !k.vectorAxis(k.loopOf(acc, lane), k.loopOf(acc, outer), acc, lanes, forced, panel) {
-		return "", nil, false, nil
-	}
-	// From here on the rule applies: lane is the axis of vectors.
-	vecLoop, panels := outer, ""
-	if n > lanes {
-		if panel > lanes && panel < n { // the loop over panels is an outer one; the vectors of a panel are the tile's
-			o, i, err := k.s.Split(lane, panel)
-			if err != nil {
-				return "", nil, false, err
+	return k.vectorAxis(k.loopOf(t.acc, t.lane), k.loopOf(t.acc, t.outer), t.acc, t.lanes, t.forced, t.panel)
+}
+
+// splitVectors makes lane one vector and finds the loop over vectors.
+func (k *kernel) splitVectors(t *tiling) (err error) {
+	t.vecLoop = t.outer
+	if t.n > t.lanes {
+		if t.panel > t.lanes && t.panel < t.n { // the loop over panels is an outer one; the vectors of a panel are the tile's
+			if t.panels, t.lane, err = k.s.Split(t.lane, t.panel); err != nil {
+				return err
 			}
-			panels, lane = o, i
 		}
-		o, i, err := k.s.Split(lane, lanes)
-		if err != nil {
-			return "", nil, false, err
+		if t.vecLoop, t.lane, err = k.s.Split(t.lane, t.lanes); err != nil {
+			return err
 		}
-		vecLoop, lane = o, i
 	}
-	if panel > lanes {
-		forced = panel / lanes
+	if t.panel > t.lanes {
+		t.forced = t.panel / t.lanes
 	}
-	axes := k.rowAxes(out, acc, below, lane, vecLoop)
-	broadcast := k.broadcasts(out, acc, lane)
+	return nil
+}
+
+// tilePair schedules a reduction and its rest by tiles. It returns the loops that may be divided among workers.
+func (k *kernel) tilePair(t tiling) (shared []string, err error) {
+	if !k.vectors(&t) {
+		return nil, errRefused
+	}
+	if err := k.splitVectors(&t); err != nil {
+		return nil, err
+	}
+	axes := k.rowAxes(t.out, t.acc, t.below, t.lane, t.vecLoop)
+	broadcast := k.broadcasts(t.out, t.acc, t.lane)
 	lines, rows, vecs := 1, 1, 1
 	if len(axes) > 0 {
 		rows = k.s.Extent(axes[0])
 	}
-	if len(axes) > 1 && below == "" { // inside a strip, lines beyond the border are left out one by one
+	if len(axes) > 1 && t.below == "" { // inside a strip, lines beyond the border are left out one by one
 		lines = k.s.Extent(axes[1])
 	}
-	if vecLoop != "" {
-		vecs = k.s.Extent(vecLoop)
+	if t.vecLoop != "" {
+		vecs = k.s.Extent(t.vecLoop)
 	}
 	regs, reuse := k.cpu.Registers, 0.001
-	if k.hasDot(acc) {
+	if k.hasDot(t.acc) {
 		regs, reuse = DotRegisters(regs, k.cpu.Dot), 0.05
 	}
-	t := chooseTile(lines, rows, vecs, regs, forced, broadcast, reuse)
-	if len(axes) == 0 && !broadcast {
-		t.Vecs = min(vecs, 4) // independent accumulators hide the latency
+	list, best := tiles(lines, rows, vecs, regs, t.forced, broadcast, reuse)
+	if len(axes) == 0 && !broadcast { // independent accumulators hide the latency
+		list, best = nil, min(vecs, 4)-1
+		for v := range min(vecs, 4) {
+			list = append(list, costedTile{Tile: Tile{1, 1, v + 1}})
+		}
 	}
-	order := ""
-	order, shared, err = k.applyTile(out, acc, below, lane, vecLoop, panels, axes, t)
-	if err != nil {
-		return "", nil, false, err
-	}
-	return fmt.Sprintf("%s accumulators of %d lanes%s", t, min(n, lanes), order), shared, true, nil
+	size := decideOne(k, t.decision("tile"), best, list, func(c costedTile) float64 { return c.cost })
+	return k.applyTile(&t, axes, size.Tile)
 }
 
 // inside lists the loops of a block inside loop below, all of them if that is "".
@@ -110,15 +139,15 @@ func (k *kernel) inside(block, below string) []string {
 	return loops[slices.Index(loops, below)+1:]
 }
 
-// applyTile splits, orders and places everything; panels is the loop over panels where these are split off already. It
-// returns the order of the outer loops in words, and those to divide among workers.
-func (k *kernel) applyTile(out, acc, below, lane, vecLoop, panels string, axes []string, t Tile) (why string, shared []string, err error) {
+// applyTile splits, orders and places everything. It returns the loops to divide among workers.
+func (k *kernel) applyTile(t *tiling, axes []string, size Tile) (shared []string, err error) {
+	out, acc, below, lane, vecLoop, panels := t.out, t.acc, t.below, t.lane, t.vecLoop, t.panels
 	var inner []string
 	vecTiles := ""
 	if vecLoop != "" {
-		o, i, err := k.splitTile(vecLoop, t.Vecs)
+		o, i, err := k.splitTile(vecLoop, size.Vecs)
 		if err != nil {
-			return "", nil, err
+			return nil, err
 		}
 		if i != "" {
 			inner = append(inner, i)
@@ -130,13 +159,13 @@ func (k *kernel) applyTile(out, acc, below, lane, vecLoop, panels string, axes [
 	}
 	var tiles []string // loops over the tiles of the row axes, outermost first
 	for a, n := range axes {
-		size := 1 // further axes have no part in the tile
+		each := 1 // further axes have no part in the tile
 		if a < 2 {
-			size = []int{t.Rows, t.Lines}[a]
+			each = []int{size.Rows, size.Lines}[a]
 		}
-		o, i, err := k.splitTile(n, size)
+		o, i, err := k.splitTile(n, each)
 		if err != nil {
-			return "", nil, err
+			return nil, err
 		}
 		if i != "" {
 			inner = append([]string{i}, inner...)
@@ -152,42 +181,42 @@ func (k *kernel) applyTile(out, acc, below, lane, vecLoop, panels string, axes [
 	shares := 0
 	if below != "" { // what a strip needs is in the cache, in any order
 		outer = slices.Concat(outer, nonEmpty(vecTiles), tiles)
-	} else if why, outer, shares, err = k.orderTiles(out, acc, lane, outer, vecTiles, tiles); err != nil {
-		return "", nil, err
+	} else if outer, shares, err = k.orderTiles(out, acc, lane, outer, vecTiles, tiles); err != nil {
+		return nil, err
 	}
 	if len(outer) == 0 { // the output is one tile: a loop of one iteration holds the accumulators
 		o, i, err := k.s.Split(lane, k.s.Extent(lane))
 		if err != nil {
-			return "", nil, err
+			return nil, err
 		}
 		outer, lane, shares = []string{o}, i, 1
 	}
 	if err := k.s.Reorder(slices.Concat(outer, inner, []string{lane})...); err != nil {
-		return "", nil, err
+		return nil, err
 	}
 	at := outer[len(outer)-1]
-	rolled := k.rolled(out, t.Lines*t.Rows*t.Vecs)
+	rolled := k.decideRolled(t, size)
 	unrolled := inner
 	if rolled {
 		unrolled = nil
 	}
 	if err := k.unrollTile(unrolled, lane); err != nil {
-		return "", nil, err
+		return nil, err
 	}
 	if err := k.s.ComputeAt(acc, at, loop.Reg); err != nil {
-		return "", nil, err
+		return nil, err
 	}
-	if err := k.scheduleAcc(acc, at, k.loopOf(acc, vecLoop), k.s.Extent(lane)); err != nil {
-		return "", nil, err
+	if err := k.scheduleAcc(t, at, k.loopOf(acc, vecLoop), k.s.Extent(lane)); err != nil {
+		return nil, err
 	}
 	if rolled {
 		if err := k.leaveRegisters(out, acc, k.s.Extent(lane)); err != nil {
-			return "", nil, err
+			return nil, err
 		}
 	}
-	k.prefetchPanel(acc, vecTiles)
-	k.prefetchEpilogue(out, acc, at)
-	return why, outer[:shares], nil
+	k.prefetchPanel(t, vecTiles)
+	k.prefetchEpilogue(t, at)
+	return outer[:shares], nil
 }
 
 // splitTile divides a loop by the tile size; a loop that is one tile as a whole gets an outer loop of one iteration.

@@ -1,8 +1,9 @@
 package impl
 
 import (
-	"fmt"
 	"slices"
+
+	"lathe/internal/choice"
 )
 
 // shares is the number of pieces of work from which on any small number of workers is kept about evenly busy.
@@ -15,7 +16,7 @@ const shares = 12
 //	for batch { for strip { for panel { for tile in strip { ... } } } }   or panels outside strips
 //
 // It returns the order of loops, outermost first, of which the first shared may be divided.
-func (k *kernel) orderTiles(out, acc, lane string, outer []string, vecTiles string, tiles []string) (why string, order []string, shared int, err error) {
+func (k *kernel) orderTiles(out, acc, lane string, outer []string, vecTiles string, tiles []string) (order []string, shared int, err error) {
 	panels := 1
 	if vecTiles != "" {
 		panels = k.s.Extent(vecTiles)
@@ -27,25 +28,43 @@ func (k *kernel) orderTiles(out, acc, lane string, outer []string, vecTiles stri
 	i := slices.IndexFunc(tiles, func(n string) bool { return k.s.Extent(n) > 1 })
 	if i < 0 {
 		order = append(slices.Clone(outer), nonEmpty(vecTiles)...)
-		return "", append(order, tiles...), len(order) + len(tiles), nil
+		return append(order, tiles...), len(order) + len(tiles), nil
 	}
 	weights, pixels := k.operandBytes(out, acc, lane, outer)
 	n := k.s.Extent(tiles[i])
 	least, panelsOutside := orderOperands(weights, pixels, panels, n, k.cpu.L2)
+	if panels > 1 {
+		def := 0
+		if panelsOutside {
+			def = 1
+		}
+		panelsOutside = k.decide("order", def, choice.Texts("panels inside", "panels outside")) == 1
+	}
 	pieces := strips(n, least, others*panels)
+	pieces = k.decideAmong("strips", pieces, upTo(n)...)
 	o, in, err := k.s.Split(tiles[i], (n+pieces-1)/pieces)
 	if err != nil {
-		return "", nil, 0, err
+		return nil, 0, err
 	}
 	inside := append(slices.Concat(tiles[:i], []string{in}), tiles[i+1:]...)
 	strip := append(nonEmpty(vecTiles), o)
-	where := "inside"
 	if !panelsOutside {
 		slices.Reverse(strip)
-		where = "outside"
 	}
 	order = append(slices.Clone(outer), strip...)
-	return fmt.Sprintf(", %d strips %s %d panels", pieces, where, panels), append(order, inside...), len(order), nil
+	return append(order, inside...), len(order), nil
+}
+
+// upTo lists the numbers that a count of pieces of n is looked for among: powers of two and one and a half times those.
+func upTo(n int) []int {
+	var list []int
+	for p := 1; p < n; p *= 2 {
+		list = append(list, p)
+		if m := p + p/2; m > p && m < n {
+			list = append(list, m)
+		}
+	}
+	return append(list, n)
 }
 
 func nonEmpty(s string) []string {

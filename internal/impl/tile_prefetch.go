@@ -12,7 +12,8 @@ import (
 // once fill the miss buffers. Weights are read once per run of a network and so come from memory; a panel that arrives
 // while the one before is in use costs no time. The cache must hold two panels; a longer one is a stream, which the
 // hardware fetches ahead at a distance that stays in the cache.
-func (k *kernel) prefetchPanel(acc, vecTiles string) {
+func (k *kernel) prefetchPanel(t *tiling, vecTiles string) {
+	acc := t.acc
 	if vecTiles == "" || k.s.Extent(vecTiles) < 2 {
 		return
 	}
@@ -24,6 +25,9 @@ func (k *kernel) prefetchPanel(acc, vecTiles string) {
 		}
 	}
 	if from < 0 {
+		return
+	}
+	if !k.decideIf(t.decision("prefetch_panel"), true) {
 		return
 	}
 	v := around[from].Var
@@ -48,11 +52,15 @@ func (k *kernel) prefetchPanel(acc, vecTiles string) {
 
 // prefetchEpilogue has a tile ask for the operands of its epilogue, such as a residual, and for the lines it stores to,
 // while it accumulates: all are needed at once when the sums are complete, and the next tile would wait for them.
-func (k *kernel) prefetchEpilogue(out, acc, tile string) {
+func (k *kernel) prefetchEpilogue(t *tiling, tile string) {
+	out, acc := t.out, t.acc
 	b, _ := k.find(out)
 	a, around := k.find(acc)
 	i := slices.IndexFunc(around, func(f *loop.For) bool { return f.Kind == loop.Serial && sched.ReducesOver(a, f) })
 	if i < 0 {
+		return
+	}
+	if !k.decideIf(t.decision("prefetch_epilogue"), true) {
 		return
 	}
 	at := around[i].Var.Name

@@ -2,13 +2,16 @@ package impl
 
 import (
 	"slices"
+	"strings"
 
+	"lathe/internal/choice"
 	"lathe/internal/expr"
 )
 
 // scheduleAcc orders the accumulation: reductions outside, rows and vectors unrolled, lanes innermost. Vectors stand
 // inside rows: the few vectors of an operand stay in registers while rows are broadcast one by one.
-func (k *kernel) scheduleAcc(acc, at, vecAxis string, lanes int) error {
+func (k *kernel) scheduleAcc(t *tiling, at, vecAxis string, lanes int) error {
+	acc := t.acc
 	loops := k.s.Loops(acc)
 	i := slices.Index(loops, at)
 	loops = loops[i+1:]
@@ -41,7 +44,7 @@ func (k *kernel) scheduleAcc(acc, at, vecAxis string, lanes int) error {
 		}
 		ss = append(ss[:last:last], o, i)
 	}
-	rs = k.orderReductions(acc, rs)
+	rs = k.decideReductions(t, rs)
 	if err := k.s.Reorder(append(slices.Clone(rs), ss...)...); err != nil {
 		return err
 	}
@@ -64,18 +67,26 @@ func (k *kernel) scheduleAcc(acc, at, vecAxis string, lanes int) error {
 	}
 	last := rs[len(rs)-1]
 	first := k.cpu.LoadsFirst || k.cpu.DotLoadsFirst && k.hasDot(acc) // several steps at once would spill then
-	if n := k.s.Extent(last); n > 2 && !k.looksUp(acc) && !first {
-		u := 2
+	n, def := k.s.Extent(last), 1
+	if n > 2 && !k.looksUp(acc) && !first {
 		if n%4 == 0 && len(ss) > 0 && !k.apart(acc, ss) {
-			u = 4
+			def = 4
+		} else if n%2 == 0 {
+			def = 2
 		}
-		if n%u == 0 {
-			_, in, err := k.s.Split(last, u)
-			if err != nil {
-				return err
-			}
-			return k.s.Unroll(in)
+	}
+	var numbers []int
+	for _, u := range []int{1, 2, 4, 8} {
+		if u == 1 || u < n && n%u == 0 {
+			numbers = append(numbers, u)
 		}
+	}
+	if u := k.decideAmong(t.decision("steps"), def, numbers...); u > 1 {
+		_, in, err := k.s.Split(last, u)
+		if err != nil {
+			return err
+		}
+		return k.s.Unroll(in)
 	}
 	return nil
 }
@@ -110,6 +121,34 @@ func (k *kernel) looksUp(block string) bool {
 		}
 	})
 	return found
+}
+
+// decideReductions asks for the order of the reduction loops.
+func (k *kernel) decideReductions(t *tiling, rs []string) []string {
+	def := k.orderReductions(t.acc, rs)
+	if len(rs) < 2 || len(rs) > 4 {
+		return def
+	}
+	orders := permutations(def)
+	values := make([]choice.Value, len(orders))
+	for i, o := range orders {
+		values[i].Text = strings.ReplaceAll(strings.Join(o, " "), t.acc+"_", "")
+	}
+	return orders[k.decide(t.decision("reductions"), 0, values)]
+}
+
+// permutations lists all orders, the given one first.
+func permutations(list []string) [][]string {
+	if len(list) == 0 {
+		return [][]string{nil}
+	}
+	var all [][]string
+	for i, first := range list {
+		for _, rest := range permutations(slices.Concat(list[:i], list[i+1:])) {
+			all = append(all, append([]string{first}, rest...))
+		}
+	}
+	return all
 }
 
 // orderReductions puts the loop with the smallest stride innermost, so that memory is streamed.

@@ -35,7 +35,18 @@ func ChooseTile2D(lines, rows, vecs, regs, forced int, broadcast bool) Tile {
 
 // chooseTile is ChooseTile2D with the share of the cost that a tile of all registers saves by reusing what it loads.
 func chooseTile(lines, rows, vecs, regs, forced int, broadcast bool, reuse float64) Tile {
-	best, bestCost := Tile{1, 1, max(1, forced)}, 0.0
+	list, best := tiles(lines, rows, vecs, regs, forced, broadcast, reuse)
+	return list[best].Tile
+}
+
+// A costedTile is a tile and about how many cycles the output takes with it, for one step of the reduction.
+type costedTile struct {
+	Tile
+	cost float64
+}
+
+// tiles lists the tiles that fit the registers, and which of them costs least.
+func tiles(lines, rows, vecs, regs, forced int, broadcast bool, reuse float64) (list []costedTile, best int) {
 	consider := func(t Tile) {
 		step := func(n int) float64 {
 			if n == 0 {
@@ -55,8 +66,9 @@ func chooseTile(lines, rows, vecs, regs, forced int, broadcast bool, reuse float
 		if rows%t.Rows != 0 || lines%t.Lines != 0 {
 			cost *= 1.01
 		}
-		if bestCost == 0 || cost < bestCost {
-			best, bestCost = t, cost
+		list = append(list, costedTile{t, cost})
+		if cost < list[best].cost {
+			best = len(list) - 1
 		}
 	}
 	for v := 1; v <= min(4, vecs); v++ {
@@ -74,5 +86,8 @@ func chooseTile(lines, rows, vecs, regs, forced int, broadcast bool, reuse float
 			consider(Tile{l, rows, v})
 		}
 	}
-	return best
+	if len(list) == 0 {
+		list = append(list, costedTile{Tile: Tile{1, 1, max(1, forced)}})
+	}
+	return list, best
 }

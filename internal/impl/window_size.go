@@ -1,5 +1,7 @@
 package impl
 
+import "strconv"
+
 // A Strip describes a stage that is computed strip by strip for the windows through which another one reads it.
 type Strip struct {
 	Rows     int // rows of the result
@@ -13,22 +15,36 @@ type Strip struct {
 // because two strips need it. Long strips compute little again; they fit half of L2, for what they are made from and the
 // weights pass through it too, and leave pieces enough for one, two or four workers.
 func (s Strip) Choose(cpu CPU) (rows int, again float64) {
-	best := 0.0
+	list, best := s.sizes(cpu)
+	return list[best].rows, list[best].again
+}
+
+// A stripSize is a number of result rows, the share computed again and the time in units of what computing all once takes.
+type stripSize struct {
+	rows        int
+	again, cost float64
+}
+
+func (z stripSize) String() string { return strconv.Itoa(z.rows) }
+
+// sizes lists the sizes to choose from, and which costs least.
+func (s Strip) sizes(cpu CPU) (list []stripSize, best int) {
 	for n := 1; n <= s.Rows; n++ {
 		if s.Rows%n != 0 || n > 1 && ((n-1)*s.Stride+s.Window)*s.RowBytes > cpu.L2/2 {
 			continue
 		}
-		share := 0.0
+		z := stripSize{rows: n}
 		if n < s.Rows {
-			share = float64(max(0, s.Window-s.Stride)) / float64(n*s.Stride)
+			z.again = float64(max(0, s.Window-s.Stride)) / float64(n*s.Stride)
 		}
-		cost, pieces := 0.0, s.Panels*(s.Rows/n)
+		pieces := s.Panels * (s.Rows / n)
 		for _, workers := range []int{1, 2, 4} {
-			cost += (1 + share) * float64((pieces+workers-1)/workers*workers) / float64(pieces)
+			z.cost += (1 + z.again) * float64((pieces+workers-1)/workers*workers) / float64(pieces)
 		}
-		if rows == 0 || cost <= best {
-			rows, again, best = n, share, cost
+		list = append(list, z)
+		if z.cost <= list[best].cost {
+			best = len(list) - 1
 		}
 	}
-	return rows, again
+	return list, best
 }

@@ -1,7 +1,6 @@
 package impl
 
 import (
-	"fmt"
 	"slices"
 
 	"lathe/internal/arith"
@@ -19,20 +18,14 @@ import (
 //	  rows of the first stage: tiles of accumulators, the pointwise rest of them to scratch
 //	  rows of the second: tiles of accumulators and their rest
 //	}
-func windowStrips(k *kernel) (string, bool, error) {
-	if len(k.Stages) != 4 || k.Stages[1].Tag != lower.Strips {
-		return "", false, nil
-	}
+func windowStrips(k *kernel) error {
 	first, middle, second, out := k.Blocks[0], k.Blocks[1], k.Blocks[2], k.Blocks[3]
-	rows, s, ok := k.windowRows(middle, second, out)
-	if !ok || !k.sameIndex(middle, first) || !k.sameIndex(out, second) {
-		return "", false, nil
-	}
+	rows, s, _ := k.windowRows(middle, second, out)
 	inside := "" // the loop over the blocks of a panel
 	if blocks, panel := k.panel(first, middle); panel > 1 {
 		var err error
 		if _, inside, err = k.s.Split(k.loopOf(out, blocks), panel); err != nil {
-			return "", false, err
+			return err
 		}
 	}
 	loops := k.s.Loops(out)
@@ -42,31 +35,38 @@ func windowStrips(k *kernel) (string, bool, error) {
 		}
 	}
 	s.RowBytes /= s.Panels
-	size, again := s.Choose(k.cpu)
+	list, best := s.sizes(k.cpu)
+	size := decideOne(k, "strip_rows", best, list, func(z stripSize) float64 { return z.cost }).rows
 	strip, _, err := k.s.Split(rows, size)
 	if err != nil {
-		return "", false, err
+		return err
 	}
 	loops = k.s.Loops(out)
 	shared := slices.DeleteFunc(slices.Clone(loops[:slices.Index(loops, strip)+1]), func(n string) bool { return n == inside })
 	if inside != "" {
 		if err := k.s.Reorder(append(slices.Clone(shared), inside)...); err != nil {
-			return "", false, err
+			return err
 		}
 	}
-	whyOut, _, ok, err := k.tilePair(out, second, strip)
-	if !ok || err != nil {
-		return "", false, err
+	if _, err := k.tilePair(tiling{out: out, acc: second, below: strip, several: true}); err != nil {
+		return err
 	}
 	if err := k.s.ComputeAt(middle, strip, loop.Worker); err != nil {
-		return "", false, err
+		return err
 	}
-	whyFirst, _, ok, err := k.tilePair(middle, first, strip)
-	if !ok || err != nil {
-		return "", false, err
+	if _, err := k.tilePair(tiling{out: middle, acc: first, below: strip, several: true}); err != nil {
+		return err
 	}
-	why := fmt.Sprintf("%d strips of %d rows in %d panels, %.0f %% of %s twice; %s: %s; %s: %s", k.s.Extent(strip), size, s.Panels, 100*again, first, first, whyFirst, second, whyOut)
-	return why, true, k.parallelize(shared)
+	return k.parallelize(shared)
+}
+
+func stripsApply(k *kernel) bool {
+	if len(k.Stages) != 4 || k.Stages[1].Tag != lower.Strips {
+		return false
+	}
+	first, middle, second, out := k.Blocks[0], k.Blocks[1], k.Blocks[2], k.Blocks[3]
+	_, _, ok := k.windowRows(middle, second, out)
+	return ok && k.sameIndex(middle, first) && k.sameIndex(out, second)
 }
 
 // windowRows finds the loop over rows of the output, the outermost one whose rows are windows of those of the middle stage,

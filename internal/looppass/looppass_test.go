@@ -138,7 +138,7 @@ func TestRandom(t *testing.T) {
 				k := c.Lower()
 				s := sched.New(&loop.Func{Name: k.Func.Name, Params: k.Func.Params, Body: k.Func.Body})
 				if seed%2 == 0 {
-					plan, err := impl.Choose(k, impl.CPU{VectorBits: 128 << r.IntN(3), Registers: 16, L1: 32 << 10, L2: 1 << 20})
+					plan, err := impl.Choose(k, impl.CPU{VectorBits: 128 << r.IntN(3), Registers: 16, L1: 32 << 10, L2: 1 << 20}, nil)
 					if err != nil {
 						t.Fatalf("seed %d: %v", seed, err)
 					}
@@ -212,7 +212,7 @@ func TestInteriorHasNoTest(t *testing.T) {
 	})
 	c := tetest.Of(rand.New(rand.NewPCG(1, 1)), "conv", conv)
 	k := c.Lower()
-	plan, err := impl.Choose(k, impl.CPU{VectorBits: 256, Registers: 16, L1: 32 << 10, L2: 1 << 20})
+	plan, err := impl.Choose(k, impl.CPU{VectorBits: 256, Registers: 16, L1: 32 << 10, L2: 1 << 20}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"lathe/internal/arith"
 	"lathe/internal/expr"
 	"lathe/internal/loop"
 )
@@ -40,7 +41,7 @@ func (s *Schedule) CacheRead(reader, of string, scope loop.Scope) (loops []strin
 				continue
 			}
 			var copied loop.Stmt
-			copied, loops = copyOf(buf, scope, u)
+			copied, loops = copyOf(p, scope, u)
 			done = true
 			return &loop.Alloc{Buffer: buf, Body: &loop.Seq{List: append(list[:i:i], append([]loop.Stmt{copied}, list[i+1:]...)...)}}
 		}
@@ -53,6 +54,33 @@ func (s *Schedule) CacheRead(reader, of string, scope loop.Scope) (loops []strin
 	return loops, nil
 }
 
+// shifted tells an index that is one of p's spatial variables and what does not depend on p.
+func shifted(p *loop.Block, x expr.Expr) (own loop.Iter, base expr.Expr, ok bool) {
+	l := arith.LinearOf(x)
+	for _, it := range p.Iters {
+		c, nonlinear := l.Coef(it.Var)
+		switch {
+		case c == 0 && !nonlinear:
+		case c != 1 || nonlinear || it.Reduce || ok:
+			return loop.Iter{}, nil, false
+		default:
+			own, base, ok = it, l.Without(it.Var).Expr(), true
+		}
+	}
+	return own, base, ok
+}
+
+// without lists p's variables that are not known.
+func without(p *loop.Block, known map[*expr.Var]expr.Expr) map[*expr.Var]bool {
+	rest := map[*expr.Var]bool{}
+	for _, it := range p.Iters {
+		if known[it.Var] == nil {
+			rest[it.Var] = true
+		}
+	}
+	return rest
+}
+
 // holds reports whether a block is inside t.
 func holds(t loop.Stmt, b *loop.Block) bool {
 	found := false
@@ -63,25 +91,38 @@ func holds(t loop.Stmt, b *loop.Block) bool {
 	return found
 }
 
-// copyOf puts the copy of buf before t, which then reads it.
-func copyOf(buf *loop.Buffer, scope loop.Scope, t loop.Stmt) (loop.Stmt, []string) {
+// copyOf puts a copy of what p computes before t, which then reads it. Where p leaves out what is beyond the domain of one of
+// its axes, the copy does.
+func copyOf(p *loop.Block, scope loop.Scope, t loop.Stmt) (loop.Stmt, []string) {
+	buf := p.Body.To
 	to := *buf
 	to.Name, to.Scope = buf.Name+".c", scope
 	b := &loop.Block{Name: to.Name}
 	var index []expr.Expr
 	var nest []*loop.For
 	var loops []string
+	known := map[*expr.Var]expr.Expr{}
 	for k, n := range buf.Shape {
 		v := expr.NewVar(fmt.Sprintf("a%d", k))
-		it := loop.Iter{Var: v, Extent: n, Binding: expr.Index(0)}
+		var at expr.Expr = expr.Index(0)
 		if n > 1 {
 			f := &loop.For{Var: expr.NewVar(fmt.Sprintf("%s_a%d", to.Name, k)), Min: expr.Index(0), Extent: expr.Index(n)}
-			it.Binding = f.Var
+			at = f.Var
 			nest = append(nest, f)
 			loops = append(loops, f.Var.Name)
 		}
+		it := loop.Iter{Var: v, Extent: n, Binding: at}
+		var x expr.Expr = v
+		if own, base, ok := shifted(p, p.Body.Index[k]); ok {
+			it.Extent, it.Binding = own.Extent, arith.Ranges{}.Simplify(expr.Sub(at, base))
+			x, known[own.Var] = expr.Add(v, base), v
+		}
 		b.Iters = append(b.Iters, it)
-		index = append(index, v)
+		index = append(index, x)
+	}
+	b.Where = dropConditions(p.Where, without(p, known))
+	if b.Where != nil {
+		b.Where = expr.Subst(b.Where, known)
 	}
 	b.Body = &loop.Store{To: &to, Index: index, Value: &expr.Load{From: buf, Index: index}}
 	var body loop.Stmt = b

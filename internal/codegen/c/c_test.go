@@ -256,7 +256,7 @@ func TestScheduled(t *testing.T) {
 		for seed := range samples {
 			x := tetest.New(rand.New(rand.NewPCG(seed, 23)), kind)
 			k := x.Lower()
-			plan, err := impl.Choose(k, machines[seed%uint64(len(machines))])
+			plan, err := impl.Choose(k, machines[seed%uint64(len(machines))], nil)
 			if err != nil {
 				t.Fatalf("seed %d: %v\n%s", seed, err, te.String(x.Out))
 			}

@@ -213,6 +213,9 @@ func (d *draw) rows() *te.Stage {
 func (d *draw) attention() *te.Stage {
 	t := types.F32
 	heads, m, n, depth, width := d.between(1, 3), d.between(1, 13), d.between(1, 23), d.between(1, 5), d.between(1, 35)
+	if d.coin(4) {
+		width = 8 * d.between(1, 4) // whole vectors
+	}
 	q, v := d.input(t, heads, m, depth), d.input(t, heads, n, width)
 	kShape, transposed := []int{heads, depth, n}, d.coin(2)
 	if transposed {

@@ -1,0 +1,105 @@
+// Package choice gives decisions of the compiler a name. Whoever decides something asks once, with all values that are
+// legal and the one that is taken unless somebody objects; a point is what was decided, as data: a person, a record or a
+// tuner changes one decision by naming it.
+package choice
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A Value is one way to decide.
+type Value struct {
+	Text string
+	Cost float64 // as the asker estimates it, in a unit of its own; 0: not estimated
+}
+
+// A Decision is asked once, by one owner. Values has no text twice.
+type Decision struct {
+	Name    string // as in the list of its owner
+	Values  []Value
+	Default int // of Values
+}
+
+// Texts makes values without costs.
+func Texts(texts ...string) []Value {
+	list := make([]Value, len(texts))
+	for i, t := range texts {
+		list[i].Text = t
+	}
+	return list
+}
+
+// A Point holds the texts of decisions by name. JSON writes it in the order of names.
+type Point map[string]string
+
+// A Chooser decides. Choose returns an index of d.Values.
+type Chooser interface {
+	Choose(d Decision) (int, error)
+}
+
+// Choose takes the value that p names and the default where it names none. A text that is no value is an error.
+func (p Point) Choose(d Decision) (int, error) {
+	want, ok := p[d.Name]
+	if !ok {
+		return d.Default, nil
+	}
+	for i, v := range d.Values {
+		if v.Text == want {
+			return i, nil
+		}
+	}
+	return 0, fmt.Errorf("decision %s has no value %q here, but %s", d.Name, want, list(d.Values))
+}
+
+// list names values for a message, the first of many.
+func list(values []Value) string {
+	const most = 12
+	var texts []string
+	for i, v := range values {
+		if i == most {
+			texts = append(texts, fmt.Sprintf("%d others", len(values)-most))
+			break
+		}
+		texts = append(texts, v.Text)
+	}
+	return strings.Join(texts, ", ")
+}
+
+// A Log asks a chooser and remembers what was asked and taken. The zero Log takes defaults.
+type Log struct {
+	Chooser Chooser
+	Asked   []Decision
+	Taken   Point
+}
+
+// Decide returns the index of the value to take. A decision is asked once in a log.
+func (l *Log) Decide(d Decision) (int, error) {
+	if _, again := l.Taken[d.Name]; again {
+		return 0, fmt.Errorf("decision %s is asked twice", d.Name)
+	}
+	i := d.Default
+	if l.Chooser != nil {
+		var err error
+		if i, err = l.Chooser.Choose(d); err != nil {
+			return 0, err
+		}
+	}
+	if l.Taken == nil {
+		l.Taken = Point{}
+	}
+	l.Asked = append(l.Asked, d)
+	l.Taken[d.Name] = d.Values[i].Text
+	return i, nil
+}
+
+// Unused names a decision of p that was not asked, if there is one: a name that is misspelled, or that the kernel has no
+// use for.
+func (l *Log) Unused(p Point) (name string, ok bool) {
+	for n := range p {
+		if _, asked := l.Taken[n]; !asked && (name == "" || n < name) {
+			name, ok = n, true
+		}
+	}
+	return name, ok
+}

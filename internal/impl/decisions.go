@@ -1,0 +1,93 @@
+package impl
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"lathe/internal/choice"
+)
+
+// A DecisionInfo is a row of the list of what rules decide.
+type DecisionInfo struct {
+	Name  string
+	Owner string // the rule that asks
+	Doc   string
+}
+
+// Decisions lists what is decided for a kernel. Of a kernel with several blocks of a kind each has its own decision,
+// NAME(BLOCK).
+var Decisions = []DecisionInfo{
+	{"rule", "all", "how the kernel is scheduled: one of the rules that apply to it"},
+	{"tile", "tile, strips", "accumulators in registers: [lines x] rows x vectors"},
+	{"epilogue", "tile, strips", "the pointwise rest works on accumulators in `registers`, or `rolled` in a loop over their copies"},
+	{"order", "tile", "`panels outside` strips of the other operand, or inside"},
+	{"strips", "tile", "into how many strips the other operand is cut"},
+	{"reductions", "tile, strips", "order of the reduction loops, by axis"},
+	{"steps", "tile, strips", "steps of the reduction that are unrolled"},
+	{"prefetch_panel", "tile, strips", "whether tiles ask for the next panel of weights"},
+	{"prefetch_epilogue", "tile, strips", "whether a tile asks for what its epilogue reads and stores to"},
+	{"strip_rows", "strips", "rows of the result that are computed at a time"},
+	{"rows", "attention", "rows of scores that are computed at a time"},
+	{"vectors", "attention", "vectors of the second product's tiles"},
+	{"pieces", "attention", "into how many pieces workers divide the rows of a head"},
+	{"accumulators", "rows, attention", "vectors into which a contiguous reduction is folded"},
+	{"sums", "scalar", "sums in variables: rows x columns"},
+	{"fused", "pointwise", "loops that are walked as one"},
+	{"transpose", "pointwise", "whether squares are transposed in registers"},
+	{"lanes", "pointwise, rows, attention", "elements of a vector"},
+}
+
+// decide asks for a decision; def is the index of the default.
+func (k *kernel) decide(name string, def int, values []choice.Value) int {
+	i, err := k.log.Decide(choice.Decision{Name: name, Values: values, Default: def})
+	if err != nil {
+		if k.err == nil {
+			k.err = err
+		}
+		return def
+	}
+	return i
+}
+
+// decideOne asks for one of a list; costs may be nil.
+func decideOne[T any](k *kernel, name string, def int, list []T, cost func(T) float64) T {
+	values := make([]choice.Value, len(list))
+	for i, x := range list {
+		values[i].Text = fmt.Sprint(x)
+		if cost != nil {
+			values[i].Cost = cost(x)
+		}
+	}
+	return list[k.decide(name, def, values)]
+}
+
+// decideAmong asks for one of the numbers, which are in order; one that is missing, the default is put among them.
+func (k *kernel) decideAmong(name string, def int, numbers ...int) int {
+	i, ok := slices.BinarySearch(numbers, def)
+	if !ok {
+		numbers = slices.Insert(numbers, i, def)
+	}
+	return decideOne(k, name, i, numbers, nil)
+}
+
+// decideIf asks whether something is done.
+func (k *kernel) decideIf(name string, def bool) bool {
+	i := 0
+	if def {
+		i = 1
+	}
+	return k.decide(name, i, choice.Texts("off", "on")) == 1
+}
+
+// why is what was decided, in the order of asking, but for the rule.
+func (k *kernel) why() string {
+	var list []string
+	for _, d := range k.log.Asked[1:] {
+		list = append(list, d.Name+" "+k.log.Taken[d.Name])
+	}
+	return strings.Join(list, ", ")
+}
+
+// of names a decision of one block.
+func of(name, block string) string { return name + "(" + block + ")" }
