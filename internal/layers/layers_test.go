@@ -36,7 +36,7 @@ const rules = `
 	types, expr, te, arith, loop < lower
 	types, expr, tensor, te, te/teinterp, loop, loop/interp, lower < te/tetest
 	types, expr, arith, loop, target < sched
-	types, expr, te, arith, loop, tensor, op, ops, graph, target, lower, sched < impl
+	types, expr, te, arith, loop, tensor, op, ops, graph, target, lower, sched, choice < impl
 	types, tensor, target, op, ops, graph, compose, impl, pipeline < pass
 	types, expr, arith, loop, target, pipeline < looppass
 	types, expr, arith, loop, intrin, target < codegen/...
