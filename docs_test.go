@@ -9,6 +9,7 @@ import (
 	"lathe"
 	"lathe/internal/frontend/onnx"
 	"lathe/internal/golden"
+	"lathe/internal/impl"
 	"lathe/internal/looppass"
 	"lathe/internal/ops"
 	"lathe/internal/pass"
@@ -19,7 +20,7 @@ import (
 
 // TestPages holds the pages that tables give to the tables; -update writes them.
 func TestPages(t *testing.T) {
-	for name, page := range map[string]func(*bytes.Buffer){"ops": opsPage, "passes": passesPage, "targets": targetsPage, "onnx": onnxPage, "primitives": primitivesPage} {
+	for name, page := range map[string]func(*bytes.Buffer){"ops": opsPage, "passes": passesPage, "targets": targetsPage, "onnx": onnxPage, "primitives": primitivesPage, "decisions": decisionsPage} {
 		var b bytes.Buffer
 		page(&b)
 		b.WriteString("\n---\n`go test . -run TestPages -update` writes this page.\n")
@@ -115,6 +116,17 @@ func primitivesPage(b *bytes.Buffer) {
 		"it can be kept, and applied to the unscheduled kernel it makes the same nest again.\n\n| step | what it does |\n| --- | --- |\n")
 	for _, p := range sched.Primitives() {
 		fmt.Fprintf(b, "| `%s` | %s |\n", p.Form(), cell(p.Doc))
+	}
+}
+
+// decisionsPage lists what is decided for kernels.
+func decisionsPage(b *bytes.Buffer) {
+	b.WriteString("# Decisions\n\nWhat is decided when a kernel is scheduled. `lathe.json` has under `point` what was taken for each step, and\n" +
+		"`lathe compile --choices FILE` decides by hand: FILE holds `{\"KERNEL\": {\"DECISION\": \"VALUE\"}}`, and what it does not name is\n" +
+		"taken by default. A value that the kernel cannot have is refused with those that it can. Where a kernel has several blocks\n" +
+		"of a kind, each has its own decision, `DECISION(BLOCK)`.\n\n| decision | asked by rule | what is decided |\n| --- | --- | --- |\n")
+	for _, d := range impl.Decisions {
+		fmt.Fprintf(b, "| `%s` | %s | %s |\n", d.Name, d.Owner, cell(d.Doc))
 	}
 }
 

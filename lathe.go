@@ -17,6 +17,7 @@ import (
 	goruntime "runtime"
 	"slices"
 
+	"lathe/internal/choice"
 	"lathe/internal/compile"
 	"lathe/internal/target"
 	"lathe/internal/toolchain"
@@ -72,13 +73,17 @@ func (o CompileOptions) resolve() (compile.Options, error) {
 	if err != nil {
 		return compile.Options{}, err
 	}
+	choices := map[string]choice.Point{}
+	for kernel, point := range o.Choices {
+		choices[kernel] = point
+	}
 	workers := o.Workers
 	if workers <= 0 {
 		workers = goruntime.GOMAXPROCS(0)
 	}
 	return compile.Options{
 		Target: t, Level: o.OptLevel, Disabled: o.DisabledPasses, Module: o.ModuleName, Format: o.Format, Weights: o.Weights, Denormals: o.Denormals, Runtime: runtimeSources(), Workers: workers, Version: version.Number,
-		Layouts: o.DesiredLayout, Code: o.DumpCode, PrintBefore: o.PrintIRBefore, PrintAfter: o.PrintIRAfter, IR: o.IROut,
+		Layouts: o.DesiredLayout, Choices: choices, Code: o.DumpCode, PrintBefore: o.PrintIRBefore, PrintAfter: o.PrintIRAfter, IR: o.IROut,
 		Times: o.PrintPassTimes, Progress: o.Progress, Debug: debug,
 	}, nil
 }

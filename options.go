@@ -38,6 +38,9 @@ type CompileOptions struct {
 	Workers        int       // compiler threads; 0 = what the machine allows
 	Progress       func(phase string, done, total int)
 	Notes          func(string)
+
+	// Choices are decisions by the name of the kernel that they are for (docs/decisions.md); others are taken by default.
+	Choices map[string]map[string]string
 }
 
 // Weights says where the weights of a compiled model are.

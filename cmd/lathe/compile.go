@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -68,6 +69,7 @@ type compileFlags struct {
 	optLevel      int
 	disabledPass  string
 	desiredLayout []string
+	choices       map[string]map[string]string
 	dumpCode      string
 	printTimes    bool
 	printBefore   string
@@ -107,6 +109,8 @@ func (a *app) compileCommand() *cobra.Command {
 	fs.StringVar(&f.disabledPass, "disabled-pass", "", "`passes` to leave out, separated by commas ('lathe passes' lists them)")
 	fs.StringArrayVar(&f.desiredLayout, "desired-layout", nil, "`layout` of convolutions, such as NHWC or NHWC:OHWI (default: chosen for the target)")
 	cli.Annotate(cmd, "desired-layout", cli.Several)
+	cli.ParsedVar(fs, &f.choices, "choices", "FILE", readChoices, "decisions of kernels, as JSON: {\"KERNEL\": {\"DECISION\": \"VALUE\"}}; lathe.json has those that were taken, docs/decisions.md lists them")
+	cli.MarkOurs(cmd, "choices")
 	fs.StringVar(&f.dumpCode, "dump-code", "", "write code beside the package, as PACKAGE.FORMAT, for these `formats`: relay, tir, ll, asm, separated by commas")
 	fs.BoolVar(&f.printTimes, "print-pass-times", false, "print how long each pass takes")
 	fs.StringVar(&f.printBefore, "print-ir-before", "", "print the program before these `passes`, separated by commas")
@@ -208,7 +212,7 @@ func (f *compileFlags) notOver(read ...string) error {
 
 // options checks the flags and returns what they mean.
 func (f *compileFlags) options(out io.Writer) (lathe.CompileOptions, error) {
-	o := lathe.CompileOptions{OptLevel: f.optLevel, ModuleName: f.moduleName, Format: f.format, Weights: f.weights, Denormals: lathe.Denormals(f.denormals), DesiredLayout: f.desiredLayout, IROut: out}
+	o := lathe.CompileOptions{OptLevel: f.optLevel, ModuleName: f.moduleName, Format: f.format, Weights: f.weights, Denormals: lathe.Denormals(f.denormals), DesiredLayout: f.desiredLayout, Choices: f.choices, IROut: out}
 	var err error
 	if o.Target, err = f.target.named(); err != nil {
 		return o, err
@@ -240,6 +244,19 @@ func (f *compileFlags) options(out io.Writer) (lathe.CompileOptions, error) {
 		}
 	}
 	return o, nil
+}
+
+// readChoices reads a file of decisions.
+func readChoices(path string) (map[string]map[string]string, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var choices map[string]map[string]string
+	if err := json.Unmarshal(data, &choices); err != nil {
+		return nil, fmt.Errorf("%w (wanted: an object of kernels, each an object of decisions and values)", err)
+	}
+	return choices, nil
 }
 
 // parseWeights reads whether weights are linked into the library, with Python's spellings too.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"lathe/internal/bundle"
+	"lathe/internal/choice"
 	"lathe/internal/graph"
 	"lathe/internal/pass"
 	"lathe/internal/pipeline"
@@ -35,6 +36,9 @@ type Options struct {
 	Runtime   []bundle.Text // files of the runtime that are part of a static library's archive
 
 	Layouts []string // desired layouts of convolutions; empty: chosen
+
+	// Choices are decisions by the name of the kernel that they are for; others are taken by default.
+	Choices map[string]choice.Point
 
 	Code        []string // forms to keep as text: relay, tir, ll, asm
 	PrintBefore []string // passes

@@ -14,7 +14,7 @@ func (k *kernel) step() bundle.Step {
 	work := k.low.Work()
 	s := bundle.Step{
 		Name: k.name, Ops: k.ops, Nodes: k.node.Origin, FLOPs: int64(work.Flops),
-		Rule: k.plan.Rule, Why: k.plan.Why,
+		Rule: k.plan.Rule, Why: k.plan.Why, Point: k.plan.Taken,
 	}
 	if k.serial {
 		s.Workers = 1

@@ -3,10 +3,12 @@ package compile
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
+	"lathe/internal/choice"
 	csource "lathe/internal/codegen/c"
 	"lathe/internal/codegen/llvm"
 	"lathe/internal/expr"
@@ -17,6 +19,7 @@ import (
 	"lathe/internal/lower"
 	"lathe/internal/ops"
 	"lathe/internal/pipeline"
+	"lathe/internal/spelling"
 	"lathe/internal/target"
 	"lathe/internal/te"
 	"lathe/internal/types"
@@ -64,6 +67,9 @@ func (c *compiler) makeKernels() error {
 			c.kernels = append(c.kernels, k)
 		}
 	}
+	if err := c.choicesFit(); err != nil {
+		return err
+	}
 	boundary := c.userValues()
 	done := 0
 	workers := c.Workers
@@ -73,7 +79,7 @@ func (c *compiler) makeKernels() error {
 	err := inParallel(c.ctx, workers, len(c.kernels), func(i int) error {
 		k := c.kernels[i]
 		k.dump = &kernelDump{Debug: &c.Debug, kernel: k.name}
-		return k.failed(k.schedule(cpu, boundary))
+		return k.failed(k.schedule(cpu, boundary, c.Choices[k.name]))
 	}, func() {})
 	if err != nil {
 		return err
@@ -89,6 +95,20 @@ func (c *compiler) makeKernels() error {
 		err = c.Debug.stopped()
 	}
 	return err
+}
+
+// choicesFit refuses choices for kernels that there are not.
+func (c *compiler) choicesFit() error {
+	var names []string
+	for _, k := range c.kernels {
+		names = append(names, k.name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Choices)) {
+		if !slices.Contains(names, name) {
+			return fmt.Errorf("choices: there is no kernel %q%s", name, spelling.Hint(name, names))
+		}
+	}
+	return nil
 }
 
 // userValues are the values whose memory the caller owns: it need not be aligned.
@@ -250,8 +270,8 @@ func scalarConst(values map[string]*graph.Value) func(*te.Stage) (expr.Expr, boo
 // params are the values that k's function is called with, in the order of its parameters.
 func (k *kernel) params() []*graph.Value { return slices.Concat(k.in, k.outs) }
 
-// schedule chooses k's schedule, up to its division among workers.
-func (k *kernel) schedule(cpu impl.CPU, user map[*graph.Value]bool) error {
+// schedule chooses k's schedule, up to its division among workers. point holds the decisions that are given.
+func (k *kernel) schedule(cpu impl.CPU, user map[*graph.Value]bool, point choice.Point) error {
 	f := k.low.Func
 	for i, v := range k.params() {
 		if user[v] {
@@ -259,11 +279,17 @@ func (k *kernel) schedule(cpu impl.CPU, user map[*graph.Value]bool) error {
 		}
 	}
 	if k.plan == nil {
-		plan, err := impl.Choose(k.low, cpu, nil)
+		plan, err := impl.Choose(k.low, cpu, point)
 		if err != nil {
 			return err
 		}
 		k.plan = plan
+	}
+	for _, name := range slices.Sorted(maps.Keys(point)) {
+		if _, asked := k.plan.Taken[name]; !asked {
+			return fmt.Errorf("choices: kernel %s, scheduled by rule %s, has no decision %q%s", k.name, k.plan.Rule, name,
+				spelling.Hint(name, slices.Sorted(maps.Keys(k.plan.Taken))))
+		}
 	}
 	return k.dump.loop("lowered", f)
 }

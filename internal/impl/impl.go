@@ -3,7 +3,6 @@
 package impl
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -93,7 +92,10 @@ func Choose(k *lower.Kernel, cpu CPU, chooser choice.Chooser) (*Plan, error) {
 			open = slices.Delete(open, i, i+1)
 			continue
 		}
-		if err := cmp.Or(w.err, err); err != nil {
+		if w.err != nil {
+			return nil, w.err
+		}
+		if err != nil {
 			return nil, fmt.Errorf("%s: rule %s: %w\n%s", k.Func.Name, open[i].name, err, w.s)
 		}
 		return &Plan{Schedule: w.s, Rule: open[i].name, Why: w.why(), Asked: w.log.Asked, Taken: w.log.Taken,
