@@ -42,6 +42,7 @@ const rules = `
 	types, expr, arith, loop, intrin, target < codegen/...
 
 	spelling < target, toolchain, frontend/...
+	cpu < cpu/cputest, target, toolchain, /runtime
 	target < toolchain
 	bundle < /runtime
 	types, tensor, bundle, target < crosstest
