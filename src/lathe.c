@@ -402,15 +402,18 @@ static lathe_status read_params(const char *name, const lathe_library *l, const 
 
 /* ---- What this machine is ---------------------------------------------------------------------------------------- */
 
-/* A feature that compiled code may need: LLVM's name, where the machine tells, and what else must hold. */
+/* A feature that compiled code may need: LLVM's name, where the machine tells, and the bits of XCR0 that must be set. */
 typedef struct cpu_feature {
   const char *name;
-  uint8_t word, bit; /* of read_cpu's answer */
-  uint8_t state;     /* the registers that the system must save */
+  uint8_t word, bit; /* of the machine's words */
+  uint32_t state;
 } cpu_feature;
 
-enum { CPU_WORDS = 7 };
-enum { ANY, YMM, ZMM, TILE };
+/* What a machine tells: the words of its table, and on x86-64 the registers that the system saves. */
+typedef struct machine {
+  uint64_t words[8];
+  uint64_t xcr0;
+} machine;
 
 #if __STDC_HOSTED__ && defined(__linux__) && (!defined(LATHE_NO_THREADS) || defined(__arm__) || defined(__riscv))
 
@@ -441,45 +444,66 @@ static int read_start(const char *path, char *buffer, size_t size) {
 
 #define MACHINE "x86_64"
 
-/* Words: 0 leaf 1 (ecx); 1 to 3 leaf 7 (ebx, ecx, edx); 4, 5 leaf 7.1 (eax, edx); 6 leaf 0x80000001 (ecx). */
+typedef struct cpu_leaf {
+  uint32_t leaf, sub;
+  uint8_t reg; /* 0 to 3: eax, ebx, ecx, edx */
+} cpu_leaf;
+
+/* Begin of x86_64 */
+/* Written by go generate ./internal/cpu, which says what the words are. */
 static const cpu_feature cpu_features[] = {
-    {"sse3", 0, 0, ANY},          {"pclmul", 0, 1, ANY},       {"ssse3", 0, 9, ANY},
-    {"fma", 0, 12, YMM},          {"cx16", 0, 13, ANY},        {"sse4.1", 0, 19, ANY},
-    {"sse4.2", 0, 20, ANY},       {"crc32", 0, 20, ANY},       {"movbe", 0, 22, ANY},
-    {"popcnt", 0, 23, ANY},       {"aes", 0, 25, ANY},         {"avx", 0, 28, YMM},
-    {"f16c", 0, 29, YMM},         {"bmi", 1, 3, ANY},          {"avx2", 1, 5, YMM},
-    {"bmi2", 1, 8, ANY},          {"avx512f", 1, 16, ZMM},     {"avx512dq", 1, 17, ZMM},
-    {"adx", 1, 19, ANY},          {"avx512ifma", 1, 21, ZMM},  {"avx512cd", 1, 28, ZMM},
-    {"sha", 1, 29, ANY},          {"avx512bw", 1, 30, ZMM},    {"avx512vl", 1, 31, ZMM},
-    {"avx512vbmi", 2, 1, ZMM},    {"avx512vbmi2", 2, 6, ZMM},  {"gfni", 2, 8, ANY},
-    {"vaes", 2, 9, YMM},          {"vpclmulqdq", 2, 10, YMM},  {"avx512vnni", 2, 11, ZMM},
-    {"avx512bitalg", 2, 12, ZMM}, {"avx512vpopcntdq", 2, 14, ZMM}, {"avx512vp2intersect", 3, 8, ZMM},
-    {"amx-bf16", 3, 22, TILE},    {"avx512fp16", 3, 23, ZMM},  {"amx-tile", 3, 24, TILE},
-    {"amx-int8", 3, 25, TILE},    {"sha512", 4, 0, YMM},       {"sm3", 4, 1, YMM},
-    {"sm4", 4, 2, YMM},           {"avxvnni", 4, 4, YMM},      {"avx512bf16", 4, 5, ZMM},
-    {"amx-fp16", 4, 21, TILE},    {"avxifma", 4, 23, YMM},     {"avxvnniint8", 5, 4, YMM},
-    {"avxneconvert", 5, 5, YMM},  {"amx-complex", 5, 8, TILE}, {"avxvnniint16", 5, 10, YMM},
-    {"sahf", 6, 0, ANY},          {"lzcnt", 6, 5, ANY},        {"sse4a", 6, 6, ANY},
-    {"xop", 6, 11, YMM},          {"fma4", 6, 16, YMM},        {"tbm", 6, 21, ANY},
+    {"sse3", 0, 0, 0x0}, {"pclmul", 0, 1, 0x0}, {"ssse3", 0, 9, 0x0}, {"fma", 0, 12, 0x6}, {"cx16", 0, 13, 0x0},
+    {"sse4.1", 0, 19, 0x0}, {"sse4.2", 0, 20, 0x0}, {"crc32", 0, 20, 0x0}, {"movbe", 0, 22, 0x0},
+    {"popcnt", 0, 23, 0x0}, {"aes", 0, 25, 0x0}, {"avx", 0, 28, 0x6}, {"f16c", 0, 29, 0x6}, {"bmi", 1, 3, 0x0},
+    {"avx2", 1, 5, 0x6}, {"bmi2", 1, 8, 0x0}, {"avx512f", 1, 16, 0xe6}, {"avx512dq", 1, 17, 0xe6}, {"adx", 1, 19, 0x0},
+    {"avx512ifma", 1, 21, 0xe6}, {"avx512cd", 1, 28, 0xe6}, {"sha", 1, 29, 0x0}, {"avx512bw", 1, 30, 0xe6},
+    {"avx512vl", 1, 31, 0xe6}, {"avx512vbmi", 2, 1, 0xe6}, {"avx512vbmi2", 2, 6, 0xe6}, {"gfni", 2, 8, 0x0},
+    {"vaes", 2, 9, 0x6}, {"vpclmulqdq", 2, 10, 0x6}, {"avx512vnni", 2, 11, 0xe6}, {"avx512bitalg", 2, 12, 0xe6},
+    {"avx512vpopcntdq", 2, 14, 0xe6}, {"avx512vp2intersect", 3, 8, 0xe6}, {"amx-bf16", 3, 22, 0x60000},
+    {"avx512fp16", 3, 23, 0xe6}, {"amx-tile", 3, 24, 0x60000}, {"amx-int8", 3, 25, 0x60000}, {"sha512", 4, 0, 0x6},
+    {"sm3", 4, 1, 0x6}, {"sm4", 4, 2, 0x6}, {"avxvnni", 4, 4, 0x6}, {"avx512bf16", 4, 5, 0xe6},
+    {"amx-fp16", 4, 21, 0x60000}, {"avxifma", 4, 23, 0x6}, {"avxvnniint8", 5, 4, 0x6}, {"avxneconvert", 5, 5, 0x6},
+    {"amx-complex", 5, 8, 0x60000}, {"avxvnniint16", 5, 10, 0x6}, {"sahf", 6, 0, 0x0}, {"lzcnt", 6, 5, 0x0},
+    {"sse4a", 6, 6, 0x0}, {"xop", 6, 11, 0x6}, {"fma4", 6, 16, 0x6}, {"tbm", 6, 21, 0x0},
 };
 
-static int read_cpu(uint64_t *words, int *state) {
-  unsigned a, b, c, d;
-  if (!__get_cpuid(1, &a, &b, &c, &d)) return 0;
-  words[0] = c;
-  *state = ANY;
-  if (c & 1u << 27) { /* the system lets programs read what it saves */
-    unsigned low, high;
-    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-    if ((low & 0x6) == 0x6) *state = YMM;
-    if ((low & 0xe6) == 0xe6) *state = ZMM;
-    if ((low & 0x600e6) == 0x600e6) *state = TILE;
+static const cpu_leaf cpu_leaves[] = {{0x1, 0, 2}, {0x7, 0, 1}, {0x7, 0, 2}, {0x7, 0, 3}, {0x7, 1, 0}, {0x7, 1, 3}, {0x80000001, 0, 2}};
+
+static const struct {
+  const char *features, *advice;
+} cpu_levels[] = {
+    {"", "with --target \"llvm -mcpu=x86-64\""},
+    {"popcnt sse3 sse4.1 sse4.2 ssse3", "with --target \"llvm -mcpu=x86-64-v2\""},
+    {"avx avx2 bmi bmi2 f16c fma lzcnt movbe popcnt sse3 sse4.1 sse4.2 ssse3", "with --target \"llvm -mcpu=x86-64-v3\""},
+    {"avx avx2 avx512bw avx512cd avx512dq avx512f avx512vl bmi bmi2 f16c fma lzcnt movbe popcnt sse3 sse4.1 sse4.2 ssse3", "with --target \"llvm -mcpu=x86-64-v4\""},
+};
+/* End of x86_64 */
+
+typedef void cpuid_function(uint32_t leaf, uint32_t sub, uint32_t *regs);
+
+/* read_leaves fills the words from what cpuid answers. Leaves and parts that there are not count as zeros, where some
+ * processors repeat another leaf. */
+static void read_leaves(cpuid_function *cpuid, uint64_t xcr0, machine *m) {
+  uint32_t most[2][4], parts[4], r[4];
+  cpuid(0, 0, most[0]), cpuid(0x80000000, 0, most[1]), cpuid(7, 0, parts);
+  for (int i = 0; i < COUNT(cpu_leaves); i++) {
+    const cpu_leaf *l = &cpu_leaves[i];
+    if (l->leaf > most[l->leaf >> 31][0] || (l->leaf == 7 && l->sub > parts[0])) continue;
+    cpuid(l->leaf, l->sub, r);
+    m->words[i] = r[l->reg];
   }
-  if (__get_cpuid_count(7, 0, &a, &b, &c, &d)) {
-    words[1] = b, words[2] = c, words[3] = d;
-    if (a >= 1 && __get_cpuid_count(7, 1, &a, &b, &c, &d)) words[4] = a, words[5] = d;
-  }
-  if (__get_cpuid(0x80000001, &a, &b, &c, &d)) words[6] = c;
+  cpuid(1, 0, r);
+  m->xcr0 = r[2] >> 27 & 1 ? xcr0 : 0;
+}
+
+static void ask_cpuid(uint32_t leaf, uint32_t sub, uint32_t *r) { __cpuid_count(leaf, sub, r[0], r[1], r[2], r[3]); }
+
+static int read_machine(machine *m) {
+  uint32_t r[4];
+  ask_cpuid(1, 0, r);
+  uint32_t low = 0, high = 0;
+  if (r[2] >> 27 & 1) __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0)); /* programs may read what the system saves */
+  read_leaves(ask_cpuid, (uint64_t)high << 32 | low, m);
   return 1;
 }
 
@@ -487,35 +511,32 @@ static int read_cpu(uint64_t *words, int *state) {
 
 #define MACHINE "aarch64"
 
-/* Words: 0 HWCAP, 1 HWCAP2. */
+/* Begin of aarch64 */
+/* Written by go generate ./internal/cpu, which says what the words are. */
 static const cpu_feature cpu_features[] = {
-    {"fp-armv8", 0, 0, ANY},     {"neon", 0, 1, ANY},          {"aes", 0, 4, ANY}, /* the kernel's PMULL */
-    {"sha2", 0, 6, ANY},         {"crc", 0, 7, ANY},           {"lse", 0, 8, ANY},
-    {"fullfp16", 0, 10, ANY},    {"rdm", 0, 12, ANY},          {"jsconv", 0, 13, ANY},
-    {"complxnum", 0, 14, ANY},   {"rcpc", 0, 15, ANY},         {"sha3", 0, 17, ANY},
-    {"sm4", 0, 19, ANY},         {"dotprod", 0, 20, ANY},      {"sve", 0, 22, ANY},
-    {"fp16fml", 0, 23, ANY},     {"rcpc-immo", 0, 26, ANY},    {"flagm", 0, 27, ANY},
-    {"sve2", 1, 1, ANY},         {"sve-aes", 1, 2, ANY},       {"sve2-aes", 1, 2, ANY},
-    {"sve-bitperm", 1, 4, ANY},  {"sve2-bitperm", 1, 4, ANY},  {"sve-sha3", 1, 5, ANY},
-    {"sve2-sha3", 1, 5, ANY},    {"sve-sm4", 1, 6, ANY},       {"sve2-sm4", 1, 6, ANY},
-    {"altnzcv", 1, 7, ANY},      {"fptoint", 1, 8, ANY},       {"f32mm", 1, 10, ANY},
-    {"f64mm", 1, 11, ANY},       {"i8mm", 1, 13, ANY},         {"bf16", 1, 14, ANY},
-    {"sme", 1, 23, ANY},         {"sme-i16i64", 1, 24, ANY},   {"sme-f64f64", 1, 25, ANY},
-    {"cssc", 1, 34, ANY},        {"sve2p1", 1, 36, ANY},       {"sme2", 1, 37, ANY},
-    {"sme2p1", 1, 38, ANY},      {"sme-b16b16", 1, 41, ANY},   {"sme-f16f16", 1, 42, ANY},
-    {"mops", 1, 43, ANY},        {"sve-b16b16", 1, 45, ANY},   {"rcpc3", 1, 46, ANY},
-    {"lut", 1, 49, ANY},         {"faminmax", 1, 50, ANY},     {"fp8", 1, 51, ANY},
-    {"fp8fma", 1, 52, ANY},      {"fp8dot4", 1, 53, ANY},      {"fp8dot2", 1, 54, ANY},
+    {"fp-armv8", 0, 0, 0x0}, {"neon", 0, 1, 0x0}, {"aes", 0, 4, 0x0}, {"sha2", 0, 6, 0x0}, {"crc", 0, 7, 0x0},
+    {"lse", 0, 8, 0x0}, {"fullfp16", 0, 10, 0x0}, {"rdm", 0, 12, 0x0}, {"jsconv", 0, 13, 0x0},
+    {"complxnum", 0, 14, 0x0}, {"rcpc", 0, 15, 0x0}, {"sha3", 0, 17, 0x0}, {"sm4", 0, 19, 0x0}, {"dotprod", 0, 20, 0x0},
+    {"sve", 0, 22, 0x0}, {"fp16fml", 0, 23, 0x0}, {"rcpc-immo", 0, 26, 0x0}, {"flagm", 0, 27, 0x0}, {"sve2", 1, 1, 0x0},
+    {"sve-aes", 1, 2, 0x0}, {"sve2-aes", 1, 2, 0x0}, {"sve-bitperm", 1, 4, 0x0}, {"sve2-bitperm", 1, 4, 0x0},
+    {"sve-sha3", 1, 5, 0x0}, {"sve2-sha3", 1, 5, 0x0}, {"sve-sm4", 1, 6, 0x0}, {"sve2-sm4", 1, 6, 0x0},
+    {"altnzcv", 1, 7, 0x0}, {"fptoint", 1, 8, 0x0}, {"f32mm", 1, 10, 0x0}, {"f64mm", 1, 11, 0x0}, {"i8mm", 1, 13, 0x0},
+    {"bf16", 1, 14, 0x0}, {"sme", 1, 23, 0x0}, {"sme-i16i64", 1, 24, 0x0}, {"sme-f64f64", 1, 25, 0x0},
+    {"cssc", 1, 34, 0x0}, {"sve2p1", 1, 36, 0x0}, {"sme2", 1, 37, 0x0}, {"sme2p1", 1, 38, 0x0},
+    {"sme-b16b16", 1, 41, 0x0}, {"sme-f16f16", 1, 42, 0x0}, {"mops", 1, 43, 0x0}, {"sve-b16b16", 1, 45, 0x0},
+    {"rcpc3", 1, 46, 0x0}, {"lut", 1, 49, 0x0}, {"faminmax", 1, 50, 0x0}, {"fp8", 1, 51, 0x0}, {"fp8fma", 1, 52, 0x0},
+    {"fp8dot4", 1, 53, 0x0}, {"fp8dot2", 1, 54, 0x0},
 };
+/* End of aarch64 */
 
-static int read_cpu(uint64_t *words, int *state) {
-  *state = ANY;
+static int read_machine(machine *m) {
 #if __STDC_HOSTED__ && defined(__linux__)
+  uint64_t *words = m->words;
   words[0] = getauxval(HWCAP);
   words[1] = getauxval(HWCAP2);
   return 1;
 #else
-  (void)words;
+  (void)m;
   return 0;
 #endif
 }
@@ -524,15 +545,17 @@ static int read_cpu(uint64_t *words, int *state) {
 
 #define MACHINE "arm"
 
-/* Words: 0 HWCAP, 1 HWCAP2, 2 what follows from other facts. */
+/* Begin of arm */
+/* Written by go generate ./internal/cpu, which says what the words are. */
 static const cpu_feature cpu_features[] = {
-    {"neon", 0, 12, ANY}, {"vfp3", 0, 13, ANY}, {"vfp4", 0, 16, ANY}, {"hwdiv-arm", 0, 17, ANY}, {"hwdiv", 0, 18, ANY},
-    {"aes", 1, 1, ANY} /* the kernel's PMULL */, {"sha2", 1, 3, ANY}, {"crc", 1, 4, ANY}, {"fp16", 2, 0, ANY}, {"fp-armv8", 2, 1, ANY},
+    {"neon", 0, 12, 0x0}, {"vfp3", 0, 13, 0x0}, {"vfp4", 0, 16, 0x0}, {"hwdiv-arm", 0, 17, 0x0}, {"hwdiv", 0, 18, 0x0},
+    {"aes", 1, 1, 0x0}, {"sha2", 1, 3, 0x0}, {"crc", 1, 4, 0x0}, {"fp16", 2, 0, 0x0}, {"fp-armv8", 2, 1, 0x0},
 };
+/* End of arm */
 
-static int read_cpu(uint64_t *words, int *state) {
-  *state = ANY;
+static int read_machine(machine *m) {
 #if __STDC_HOSTED__ && defined(__linux__)
+  uint64_t *words = m->words;
   words[0] = getauxval(HWCAP);
   words[1] = getauxval(HWCAP2);
   /* The kernel has no bit for conversions of half precision: every VFPv4 has them, and the Cortex-A9. */
@@ -542,7 +565,7 @@ static int read_cpu(uint64_t *words, int *state) {
   words[2] = (uint64_t)half | (uint64_t)(words[1] != 0) << 1;
   return 1;
 #else
-  (void)words;
+  (void)m;
   return 0;
 #endif
 }
@@ -551,16 +574,15 @@ static int read_cpu(uint64_t *words, int *state) {
 
 #define MACHINE "riscv64"
 
-/* Words: 0 HWCAP, a bit per letter; 1 the hardware probe's extensions; 2 vectors of at least 32 << bit bits. */
+/* Begin of riscv64 */
+/* Written by go generate ./internal/cpu, which says what the words are. */
 static const cpu_feature cpu_features[] = {
-    {"a", 0, 0, ANY},        {"c", 0, 2, ANY},      {"d", 0, 3, ANY},       {"f", 0, 5, ANY},       {"i", 0, 8, ANY},
-    {"m", 0, 12, ANY},       {"v", 0, 21, ANY},     {"zmmul", 0, 12, ANY},  {"zicsr", 0, 5, ANY},   {"zaamo", 0, 0, ANY},
-    {"zalrsc", 0, 0, ANY},   {"zca", 0, 2, ANY},    {"zcd", 0, 2, ANY},     {"zve32x", 0, 21, ANY}, {"zve32f", 0, 21, ANY},
-    {"zve64x", 0, 21, ANY},  {"zve64f", 0, 21, ANY}, {"zve64d", 0, 21, ANY}, {"zba", 1, 3, ANY},    {"zbb", 1, 4, ANY},
-    {"zbs", 1, 5, ANY},      {"zbc", 1, 7, ANY},    {"zvbb", 1, 17, ANY},   {"zfh", 1, 27, ANY},    {"zfhmin", 1, 28, ANY},
-    {"zvfh", 1, 30, ANY},    {"zvfhmin", 1, 31, ANY}, {"zvl32b", 2, 0, ANY}, {"zvl64b", 2, 1, ANY}, {"zvl128b", 2, 2, ANY},
-    {"zvl256b", 2, 3, ANY},  {"zvl512b", 2, 4, ANY}, {"zvl1024b", 2, 5, ANY},
+    {"a", 0, 0, 0x0}, {"c", 0, 2, 0x0}, {"d", 0, 3, 0x0}, {"f", 0, 5, 0x0}, {"m", 0, 12, 0x0}, {"v", 0, 21, 0x0},
+    {"zba", 1, 3, 0x0}, {"zbb", 1, 4, 0x0}, {"zbs", 1, 5, 0x0}, {"zbc", 1, 7, 0x0}, {"zvbb", 1, 17, 0x0},
+    {"zfh", 1, 27, 0x0}, {"zfhmin", 1, 28, 0x0}, {"zvfh", 1, 30, 0x0}, {"zvl128b", 2, 2, 0x0}, {"zvl256b", 2, 3, 0x0},
+    {"zvl512b", 2, 4, 0x0}, {"zvl1024b", 2, 5, 0x0},
 };
+/* End of riscv64 */
 
 #if __STDC_HOSTED__ && defined(__linux__)
 
@@ -574,9 +596,9 @@ static int in_isa(const char *isa, const char *extension) {
 
 #endif
 
-static int read_cpu(uint64_t *words, int *state) {
-  *state = ANY;
+static int read_machine(machine *m) {
 #if __STDC_HOSTED__ && defined(__linux__)
+  uint64_t *words = m->words;
   words[0] = getauxval(HWCAP);
   struct {
     int64_t key;
@@ -595,7 +617,7 @@ static int read_cpu(uint64_t *words, int *state) {
   }
   return 1;
 #else
-  (void)words;
+  (void)m;
   return 0;
 #endif
 }
@@ -608,30 +630,30 @@ static int read_cpu(uint64_t *words, int *state) {
 #define MACHINE "this machine"
 #endif
 
-static const cpu_feature cpu_features[] = {{"", 0, 0, ANY}};
+static const cpu_feature cpu_features[] = {{"", 0, 0, 0}};
 
-static int read_cpu(uint64_t *words, int *state) {
-  (void)words, (void)state;
+static int read_machine(machine *m) {
+  (void)m;
   return 0;
 }
 
 #endif
 
-/* has tells whether this machine has a feature; one that nobody knows it has not. */
-static int has(const char *feature, size_t n, const uint64_t *words, int state) {
+/* has tells whether a machine has a feature; one that nobody knows it has not. */
+static int has(const char *feature, size_t n, const machine *m) {
   for (int i = 0; i < COUNT(cpu_features); i++) {
     const cpu_feature *f = &cpu_features[i];
-    if (length(f->name) == n && memcmp(f->name, feature, n) == 0) return f->state <= state && (words[f->word] >> f->bit & 1);
+    if (length(f->name) == n && memcmp(f->name, feature, n) == 0) return (m->xcr0 & f->state) == f->state && (m->words[f->word] >> f->bit & 1);
   }
   return 0;
 }
 
-static int has_all(const char *features, const uint64_t *words, int state, text *missing) {
+static int has_all(const char *features, const machine *m, text *missing) {
   int all = 1;
   for (const char *p = features; *p;) {
     size_t n = 0;
     while (p[n] && p[n] != ' ') n++;
-    if (n > 0 && !has(p, n, words, state)) {
+    if (n > 0 && !has(p, n, m)) {
       all = 0;
       if (missing) put(missing, ' ');
       for (size_t i = 0; missing && i < n; i++) put(missing, p[i]);
@@ -642,21 +664,14 @@ static int has_all(const char *features, const uint64_t *words, int state, text 
   return all;
 }
 
-/* advice says how to compile for this machine. */
-static const char *advice(const uint64_t *words, int state) {
+/* advice says how to compile for a machine. */
+static const char *advice(const machine *m) {
 #if defined(__x86_64__)
-  static const struct {
-    const char *features, *cpu;
-  } levels[] = {
-      {"avx512f avx512bw avx512cd avx512dq avx512vl avx2 fma f16c bmi2 lzcnt movbe", "with --target \"llvm -mcpu=x86-64-v4\""},
-      {"avx2 fma f16c bmi bmi2 lzcnt movbe", "with --target \"llvm -mcpu=x86-64-v3\""},
-      {"sse4.2 ssse3 popcnt cx16", "with --target \"llvm -mcpu=x86-64-v2\""},
-  };
-  for (int i = 0; i < COUNT(levels); i++)
-    if (has_all(levels[i].features, words, state, NULL)) return levels[i].cpu;
-  return "with --target \"llvm -mcpu=x86-64\"";
+  for (int i = COUNT(cpu_levels) - 1; i > 0; i--)
+    if (has_all(cpu_levels[i].features, m, NULL)) return cpu_levels[i].advice;
+  return cpu_levels[0].advice;
 #else
-  (void)words, (void)state;
+  (void)m;
   return "with --target \"llvm -mtriple=" MACHINE "-linux-gnu\" and this machine's -mcpu";
 #endif
 }
@@ -664,14 +679,13 @@ static const char *advice(const uint64_t *words, int state) {
 /* check_cpu refuses code that would end in an illegal instruction. Where the machine cannot be asked (without an operating
  * system) the code is taken at its word. */
 static lathe_status check_cpu(const char *name, const lathe_library *l) {
-  uint64_t words[CPU_WORDS] = {0};
-  int state = ANY;
-  if (!l->features[0] || !read_cpu(words, &state)) return LATHE_OK;
+  machine m = {{0}, 0};
+  if (!l->features[0] || !read_machine(&m)) return LATHE_OK;
   char list[256];
   text missing = {list, list + sizeof list - 1, 0};
-  if (has_all(l->features, words, state, &missing)) return LATHE_OK;
+  if (has_all(l->features, &m, &missing)) return LATHE_OK;
   finish(&missing);
-  return fail(LATHE_ERROR_TARGET, name, "needs the CPU features%s, which this CPU does not have; recompile %s", list, advice(words, state));
+  return fail(LATHE_ERROR_TARGET, name, "needs the CPU features%s, which this CPU does not have; recompile %s", list, advice(&m));
 }
 
 /* ---- How many workers -------------------------------------------------------------------------------------------- */

@@ -16,7 +16,6 @@ import (
 
 	"lathe"
 	"lathe/internal/bundle"
-	"lathe/internal/target"
 	"lathe/internal/tensor"
 	"lathe/internal/types"
 	"lathe/runtime"
@@ -142,24 +141,6 @@ func TestCContext(t *testing.T) {
 func contextOffsets(c bundle.Context) []int {
 	return []int{c.ABI, c.Bytes, c.Inputs, c.Outputs, c.Params, c.Workspace, c.Scratch, c.ScratchStride, c.Barrier, c.Symbols,
 		c.Status, c.Spin, c.Wait, c.Wake, c.External, c.User}
-}
-
-// TestCFeatures checks that the C runtime knows every feature that a package may ask for: one it does not know would refuse
-// packages that run.
-func TestCFeatures(t *testing.T) {
-	source := string(readFile(t, filepath.Join(root, "src/lathe.c")))
-	for arch, section := range map[target.Arch]string{target.X86: "x86_64", target.AArch64: "aarch64", target.ARM: "arm", target.RISCV64: "riscv64"} {
-		_, rest, ok := strings.Cut(source, `#define MACHINE "`+section+`"`)
-		table, _, end := strings.Cut(rest, "\n};")
-		if !ok || !end {
-			t.Fatalf("no table of %s", section)
-		}
-		for _, name := range target.Features(arch) {
-			if !strings.Contains(table, `{"`+name+`", `) {
-				t.Errorf("%s: %s is not in the table of src/lathe.c", arch, name)
-			}
-		}
-	}
 }
 
 // compareC runs a package with the runtimes of Go and of C and compares the outputs bit for bit.
