@@ -71,7 +71,11 @@ func targetsPage(b *bytes.Buffer) {
 		fmt.Fprintf(b, "| `%s` | `%s` | %s |\n", p.Name, p.Target, cell(p.Doc))
 	}
 	b.WriteString("\nCPUs have LLVM's names, `--target \"llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a76\"`, and imply these features, which `-mattr`\n" +
-		"changes. *Fused* is a multiply-add in one instruction, *dots* the sum of four products of bytes.\n\n" +
+		"changes: those that code may contain, and so what a package for the CPU needs. `--target llvm` is this machine, by its name or by a\n" +
+		"level (`x86-64-v4`) and its features. `-caches`, `-clock` and `-datapath` describe a machine further for the choice of schedules:\n" +
+		"`-caches=48,2048,1920` are KiB of a core's L1 and L2 and its share of L3, `-clock=2800` MHz, and `-datapath=256` the bits of a\n" +
+		"vector that arithmetic takes at once.\n\n" +
+		"*Fused* is a multiply-add in one instruction, *dots* the sum of four products of bytes.\n\n" +
 		"| CPU | architecture | vectors | features |\n| --- | --- | --- | --- |\n")
 	for _, arch := range target.Arches() {
 		for _, cpu := range target.CPUs(arch) {

@@ -16,9 +16,11 @@ import (
 	"os"
 	goruntime "runtime"
 	"slices"
+	"strings"
 
 	"lathe/internal/choice"
 	"lathe/internal/compile"
+	"lathe/internal/cpu"
 	"lathe/internal/target"
 	"lathe/internal/toolchain"
 	"lathe/internal/version"
@@ -97,10 +99,7 @@ func resolveTarget(s string) (*target.Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	return spec.Resolve(func() (target.Host, error) {
-		cpu, features := toolchain.HostCPU()
-		return target.Host{Triple: toolchain.HostTriple(), CPU: cpu, Features: features, Cores: goruntime.NumCPU()}, nil
-	})
+	return spec.Resolve(toolchain.Host)
 }
 
 // Save writes the package in the format it was compiled for. With a shared library that is the triple NAME.so, NAME.json,
@@ -119,6 +118,25 @@ func (p *Package) Code(format string) (string, bool) {
 	return s, ok
 }
 
+// runsHere refuses to verify what this machine cannot run.
+func runsHere(t *target.Target) error {
+	if t.Arch == target.CSource {
+		return errors.New("verify runs what it compiles, and target c is source (verify with target llvm, which shares all but the last step)")
+	}
+	here, err := cpu.This()
+	if err != nil {
+		return err
+	}
+	if string(t.Arch) != here.Arch {
+		return fmt.Errorf("verify runs what it compiles on this machine, and the target is %s: leave --target out, or compile for it and run the package under qemu", t.Arch)
+	}
+	if missing := here.Missing(t.Features); missing != nil {
+		return fmt.Errorf("verify runs what it compiles on this machine, and the target has the CPU features %s, which this one (%s) does not have: leave --target out",
+			strings.Join(missing, " "), here.Name)
+	}
+	return nil
+}
+
 // Verify compiles the model and compares what it computes with the built-in reference evaluation: its outputs, or with
 // o.PerOperator the results of every operator compiled by itself.
 func Verify(ctx context.Context, m *Model, o VerifyOptions) (*VerifyReport, error) {
@@ -126,8 +144,8 @@ func Verify(ctx context.Context, m *Model, o VerifyOptions) (*VerifyReport, erro
 	if err != nil {
 		return nil, err
 	}
-	if opts.Target.Arch == target.CSource {
-		return nil, errors.New("verify runs what it compiles, and target c is source (verify with target llvm, which shares all but the last step)")
+	if err := runsHere(opts.Target); err != nil {
+		return nil, err
 	}
 	g, err := m.graph()
 	if err != nil {

@@ -63,7 +63,7 @@ func (t *torch) open(model string, threads int, inputs []runtime.Tensor, m *runt
 	s.cmd = exec.Command(t.python, t.program, model, fmt.Sprint(threads), file, s.results)
 	s.cmd.Stderr = &s.messages
 	s.cmd.Env = append(os.Environ(), fmt.Sprintf("OMP_NUM_THREADS=%d", threads))
-	if cpu, features := toolchain.HostCPU(); cpu != "" && slices.Contains(features, "+avx512f") {
+	if here, err := toolchain.Native(); err == nil && here.Has("avx512f") {
 		s.cmd.Env = append(s.cmd.Env, "OPENBLAS_CORETYPE=SkylakeX") // older versions do not know newer CPUs
 	}
 	in, err := s.cmd.StdinPipe()

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"lathe/internal/bundle"
+	"lathe/internal/cpu"
 )
 
 // library is a package whose code is loaded. Modules share it; the last release unloads it.
@@ -56,7 +57,11 @@ func (l *library) load() error {
 		return fmt.Errorf("compiled for %s (target %s), this machine is %s; recompile with --target for this machine",
 			arch, m.Target.String, goruntime.GOARCH)
 	}
-	if err := checkCPU(m.Target.Features, thisCPU()); err != nil {
+	here, err := cpu.This()
+	if err == nil {
+		err = checkCPU(m.Target.Features, here)
+	}
+	if err != nil {
 		return err
 	}
 	from, to := l.pkg.Weights()

@@ -1,7 +1,6 @@
 package runtime
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
 	"io/fs"
@@ -179,19 +178,4 @@ func quotient(quota, period string) int {
 		return math.MaxInt
 	}
 	return int((q-1)/p + 1)
-}
-
-// cpuinfo returns the first value of a key in /proc/cpuinfo.
-func cpuinfo(root fs.FS, key string) string {
-	f, err := root.Open("proc/cpuinfo")
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	for s := bufio.NewScanner(f); s.Scan(); {
-		if k, v, ok := strings.Cut(s.Text(), ":"); ok && strings.TrimSpace(k) == key {
-			return strings.TrimSpace(v)
-		}
-	}
-	return ""
 }

@@ -25,7 +25,7 @@ var pauses = map[target.Arch]string{
 
 // generate compiles the kernels' texts, each once, and the entry.
 func (c *compiler) generate() error {
-	m, err := toolchain.Open(toolchain.Options{Triple: c.Target.Triple, CPU: c.Target.CPU, Features: c.Target.LLVMFeatures(), OptLevel: c.Target.OptLevel})
+	m, err := toolchain.Open(toolchain.For(c.Target))
 	if err != nil {
 		return err
 	}

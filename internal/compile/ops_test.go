@@ -28,8 +28,9 @@ func resolve(t *testing.T, s string) *target.Target {
 		t.Fatal(err)
 	}
 	tgt, err := spec.Resolve(func() (target.Host, error) {
-		cpu, features := toolchain.HostCPU()
-		return target.Host{Triple: toolchain.HostTriple(), CPU: cpu, Features: features, Cores: 2}, nil
+		h, err := toolchain.Host()
+		h.Cores = 2
+		return h, err
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -57,8 +57,9 @@ func hostTarget() (*target.Target, error) {
 		return nil, err
 	}
 	return spec.Resolve(func() (target.Host, error) {
-		cpu, features := toolchain.HostCPU()
-		return target.Host{Triple: toolchain.HostTriple(), CPU: cpu, Features: features, Cores: 2}, nil
+		h, err := toolchain.Host()
+		h.Cores = 2
+		return h, err
 	})
 }
 

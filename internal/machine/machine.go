@@ -46,8 +46,11 @@ type Probe struct {
 
 // Open compiles the loops.
 func Open() (*Probe, error) {
-	cpu, features := toolchain.HostCPU()
-	m, err := toolchain.Open(toolchain.Options{CPU: cpu, Features: features})
+	here, err := toolchain.Native()
+	if err != nil {
+		return nil, err
+	}
+	m, err := toolchain.Open(toolchain.For(here))
 	if err != nil {
 		return nil, err
 	}

@@ -1,32 +1,30 @@
 package target
 
-// aarch64Table: vectors are NEON's; SVE is recorded and its length left open.
+import "lathe/internal/cpu"
+
+// aarch64Table: vectors are NEON's.
 var aarch64Table = table{
 	triples: []string{"aarch64", "arm64"},
 	example: "aarch64-linux-gnu",
 	generic: "generic",
-	cpus: []cpu{
+	isa:     &cpu.AArch64,
+	cpus: []processor{
 		{name: "generic", features: "neon", caches: caches{32, 512, 0}},
-		{name: "cortex-a53", like: "generic", features: "aes crc sha2"},
-		{name: "cortex-a57", like: "cortex-a53", caches: caches{32, 1024, 0}},
-		{name: "cortex-a72", like: "cortex-a53", caches: caches{32, 1024, 0}},
-		{name: "cortex-a73", like: "cortex-a53", caches: caches{64, 1024, 0}},
-		{name: "cortex-a55", like: "cortex-a53", features: "dotprod fullfp16 lse rdm", caches: caches{32, 128, 512}},
-		{name: "cortex-a76", like: "cortex-a55", caches: caches{64, 512, 1024}},
-		{name: "cortex-a78", like: "cortex-a76"},
-		{name: "cortex-x1", like: "cortex-a76", caches: caches{64, 1024, 2048}},
-		{name: "neoverse-n1", like: "cortex-a76", caches: caches{64, 1024, 1024}},
-		{name: "neoverse-v1", like: "neoverse-n1", features: "bf16 fp16fml i8mm sha3 sm4 sve"},
-		{name: "neoverse-n2", like: "generic", features: "bf16 crc dotprod fp16fml i8mm lse rdm sve2", caches: caches{64, 1024, 1024}},
-		{name: "neoverse-v2", like: "neoverse-n2", caches: caches{64, 2048, 1536}},
-		{name: "apple-a14", like: "cortex-a55", features: "fp16fml sha3", caches: caches{128, 3072, 0}},
-		{name: "apple-m4", like: "apple-a14", features: "bf16 i8mm sme2", caches: caches{128, 4096, 0}},
-		{name: "a64fx", like: "cortex-a53", features: "fullfp16 lse rdm sve", caches: caches{64, 683, 0}},
-	},
-	features: []feature{
-		{"aes", "neon"}, {"bf16", "neon"}, {"crc", ""}, {"dotprod", "neon"}, {"fp-armv8", ""}, {"fp16fml", "fullfp16"},
-		{"fullfp16", "fp-armv8"}, {"i8mm", "neon"}, {"lse", ""}, {"neon", "fp-armv8"}, {"rdm", "neon"}, {"sha2", "neon"},
-		{"sha3", "sha2"}, {"sm4", "neon"}, {"sme", "bf16 fullfp16"}, {"sme2", "sme"}, {"sve", "fullfp16"}, {"sve2", "sve"},
+		{name: "cortex-a53", like: "generic", models: "Arm 41 D03"},
+		{name: "cortex-a57", like: "cortex-a53", caches: caches{32, 1024, 0}, models: "Arm 41 D07"},
+		{name: "cortex-a72", like: "cortex-a53", caches: caches{32, 1024, 0}, models: "Arm 41 D08"},
+		{name: "cortex-a73", like: "cortex-a53", caches: caches{64, 1024, 0}, models: "Arm 41 D09"},
+		{name: "cortex-a55", like: "cortex-a53", features: "dotprod fullfp16 lse rdm", caches: caches{32, 128, 512}, models: "Arm 41 D05"},
+		{name: "cortex-a76", like: "cortex-a55", caches: caches{64, 512, 1024}, models: "Arm 41 D0B"},
+		{name: "cortex-a78", like: "cortex-a76", models: "Arm 41 D41"},
+		{name: "cortex-x1", like: "cortex-a76", caches: caches{64, 1024, 2048}, models: "Arm 41 D44"},
+		{name: "neoverse-n1", like: "cortex-a76", caches: caches{64, 1024, 1024}, models: "Arm 41 D0C"},
+		{name: "neoverse-v1", like: "neoverse-n1", features: "bf16 fp16fml i8mm", models: "Arm 41 D40"},
+		{name: "neoverse-n2", like: "generic", features: "bf16 dotprod fp16fml i8mm lse rdm", caches: caches{64, 1024, 1024}, models: "Arm 41 D49"},
+		{name: "neoverse-v2", like: "neoverse-n2", caches: caches{64, 2048, 1536}, models: "Arm 41 D4F"},
+		{name: "apple-a14", like: "cortex-a55", features: "fp16fml", caches: caches{128, 3072, 0}},
+		{name: "apple-m4", like: "apple-a14", features: "bf16 i8mm", caches: caches{128, 4096, 0}},
+		{name: "a64fx", like: "cortex-a53", features: "fullfp16 lse rdm", caches: caches{64, 683, 0}, models: "Arm 46 001"},
 	},
 	machine: func(t *Target) {
 		// Of 32 registers: every operand of a multiply-add takes one, and the scheduler loads some steps ahead.
@@ -40,21 +38,17 @@ var aarch64Table = table{
 var armTable = table{
 	triples: []string{"armv7", "arm", "armv8l"},
 	example: "armv7-linux-gnueabihf",
-	given:   "neon",
 	generic: "generic",
-	cpus: []cpu{
+	isa:     &cpu.ARM,
+	cpus: []processor{
 		{name: "generic", features: "neon", caches: caches{32, 512, 0}},
 		{name: "cortex-a8", like: "generic"},
 		{name: "cortex-a9", like: "generic", features: "fp16"},
 		{name: "cortex-a7", like: "cortex-a9", features: "hwdiv hwdiv-arm vfp4"},
 		{name: "cortex-a15", like: "cortex-a7", caches: caches{32, 1024, 0}},
 		{name: "cortex-a17", like: "cortex-a7", caches: caches{32, 1024, 0}},
-		{name: "cortex-a53", like: "cortex-a7", features: "aes crc fp-armv8 sha2"},
+		{name: "cortex-a53", like: "cortex-a7", features: "fp-armv8"},
 		{name: "cortex-a72", like: "cortex-a53", caches: caches{32, 1024, 0}},
-	},
-	features: []feature{
-		{"aes", "neon"}, {"crc", ""}, {"fp-armv8", "vfp4"}, {"fp16", ""}, {"hwdiv", ""}, {"hwdiv-arm", ""}, {"neon", "vfp3"},
-		{"sha2", "neon"}, {"vfp3", ""}, {"vfp4", "fp16 vfp3"},
 	},
 	machine: func(t *Target) {
 		// Of 16 registers: see AArch64.

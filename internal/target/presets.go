@@ -10,7 +10,7 @@ import (
 type Preset struct{ Name, Target, Doc string }
 
 // presets are boards, servers and levels of instruction sets; tags of TVM's registry and boards of its arm_cpu function
-// follow. The Cortex cores of the Raspberry Pi up to 4 lack the extension for cryptography that LLVM's CPUs have.
+// follow.
 var presets = []Preset{
 	{"x86-64", "llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64", "any x86-64"},
 	{"x86-64-v2", "llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v2", "with SSE4.2: since about 2009"},
@@ -25,8 +25,8 @@ var presets = []Preset{
 	{"graviton3", "llvm -mtriple=aarch64-linux-gnu -mcpu=neoverse-v1", "AWS C7g, M7g, R7g"},
 	{"graviton4", "llvm -mtriple=aarch64-linux-gnu -mcpu=neoverse-v2", "AWS R8g"},
 	{"raspberry-pi-2", "llvm -mtriple=armv7-linux-gnueabihf -mcpu=cortex-a7 -num-cores=4", "32 bits"},
-	{"raspberry-pi-3", "llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a53 -mattr=-aes,-sha2 -num-cores=4", "64-bit system"},
-	{"raspberry-pi-4", "llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a72 -mattr=-aes,-sha2 -num-cores=4", "64-bit system"},
+	{"raspberry-pi-3", "llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a53 -num-cores=4", "64-bit system"},
+	{"raspberry-pi-4", "llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a72 -num-cores=4", "64-bit system"},
 	{"raspberry-pi-5", "llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a76 -num-cores=4", "dot products"},
 	{"jetson-nano", "llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a57 -num-cores=4", "the processor, not the GPU"},
 	{"jetson-orin", "llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a78 -num-cores=8", "the processor, not the GPU"},
@@ -36,7 +36,7 @@ var presets = []Preset{
 	{"visionfive2", "llvm -mtriple=riscv64-linux-gnu -mcpu=sifive-u74 -num-cores=4", "no vectors"},
 	{"bananapi-f3", "llvm -mtriple=riscv64-linux-gnu -mcpu=spacemit-x60 -num-cores=8", "SpacemiT K1: vectors of 256 bits"},
 
-	{"raspberry-pi/4b-aarch64", "llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a72 -mattr=-aes,-sha2 -num-cores=4", "TVM's tag"},
+	{"raspberry-pi/4b-aarch64", "llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a72 -num-cores=4", "TVM's tag"},
 	{"aws/cpu/c5.large", "llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512 -num-cores=1", "TVM's tag"},
 	{"aws/cpu/c5.xlarge", "llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512 -num-cores=2", "TVM's tag"},
 	{"aws/cpu/c5.2xlarge", "llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512 -num-cores=4", "TVM's tag"},
@@ -45,9 +45,9 @@ var presets = []Preset{
 	{"aws/cpu/c5.12xlarge", "llvm -mtriple=x86_64-linux-gnu -mcpu=cascadelake -num-cores=24", "TVM's tag"},
 	{"aws/cpu/c5.18xlarge", "llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512 -num-cores=36", "TVM's tag"},
 	{"aws/cpu/c5.24xlarge", "llvm -mtriple=x86_64-linux-gnu -mcpu=cascadelake -num-cores=48", "TVM's tag"},
-	{"rasp3b", "llvm -mtriple=armv7-linux-gnueabihf -mcpu=cortex-a53 -mattr=-aes,-sha2 -num-cores=4", "TVM's arm_cpu"},
-	{"rasp4b", "llvm -mtriple=armv7-linux-gnueabihf -mcpu=cortex-a72 -mattr=-aes,-sha2 -num-cores=4", "TVM's arm_cpu"},
-	{"rasp4b64", "llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a72 -mattr=-aes,-sha2 -num-cores=4", "TVM's arm_cpu"},
+	{"rasp3b", "llvm -mtriple=armv7-linux-gnueabihf -mcpu=cortex-a53 -num-cores=4", "TVM's arm_cpu"},
+	{"rasp4b", "llvm -mtriple=armv7-linux-gnueabihf -mcpu=cortex-a72 -num-cores=4", "TVM's arm_cpu"},
+	{"rasp4b64", "llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a72 -num-cores=4", "TVM's arm_cpu"},
 	{"rk3399", "llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a72 -num-cores=6", "TVM's arm_cpu"},
 	{"ultra96", "llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a53 -num-cores=4", "TVM's arm_cpu"},
 	{"pynq", "llvm -mtriple=armv7-linux-gnueabihf -mcpu=cortex-a9 -num-cores=2", "TVM's arm_cpu"},

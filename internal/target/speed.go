@@ -1,7 +1,9 @@
 package target
 
-// Speed is about what one core of a target does at best, in operations and bytes per nanosecond. It comes from tables, so
-// that what is derived from it depends on the target alone and not on the machine at hand.
+import "cmp"
+
+// Speed is about what one core of a target does at best, in operations and bytes per nanosecond. It follows
+// from the target alone, whatever the machine at hand.
 type Speed struct {
 	Float32 float64 `json:"float32_gflop_per_s"` // multiply-adds of float32 vectors, each counted as two operations
 	Int8    float64 `json:"int8_gop_per_s"`      // the same of sums of products of bytes
@@ -10,35 +12,17 @@ type Speed struct {
 	Memory  float64 `json:"memory_gb_per_s"`
 }
 
-// clocks are about the GHz that CPUs keep under load; others have those of the CPU they are like, or of their architecture.
-var clocks = map[string]float64{
-	"haswell": 3.3, "skylake": 3.6, "skylake-avx512": 2.8, "icelake-client": 3.6, "icelake-server": 3.0, "sapphirerapids": 3.0,
-	"alderlake": 4.0, "znver1": 3.3, "znver2": 3.4, "znver3": 3.6, "znver4": 3.8, "znver5": 4.1,
-}
+// archClocks are the MHz of CPUs whose rows have none.
+var archClocks = map[Arch]int{X86: 3200, AArch64: 2200, ARM: 1500, RISCV64: 1600, CSource: 400, WASM32: 2500}
 
-var archClocks = map[Arch]float64{X86: 3.2, AArch64: 2.2, ARM: 1.5, RISCV64: 1.6, CSource: 0.4, WASM32: 2.5}
-
-// halfWide are CPUs that take two cycles for a pair of multiply-adds of 512-bit vectors.
-var halfWide = map[string]bool{"znver4": true, "icelake-client": true, "tigerlake": true, "rocketlake": true}
-
-// Speed returns the model of one core.
+// Speed returns the model of one core: two units, each of a vector or of what the datapath takes of it.
 func (t *Target) Speed() Speed {
-	clock := archClocks[t.Arch]
-	tab := tables[t.Arch]
-	if tab == nil {
-		tab = new(table) // source for any machine
+	clock := float64(cmp.Or(t.Clock, archClocks[t.Arch])) / 1000
+	bits := t.VectorBits
+	if t.Datapath > 0 {
+		bits = min(bits, t.Datapath)
 	}
-	for c := tab.find(t.CPU); c != nil; c = tab.find(c.like) {
-		if ghz, ok := clocks[c.name]; ok {
-			clock = ghz
-			break
-		}
-	}
-	units := 2.0
-	if t.VectorBits == 512 && halfWide[t.CPU] {
-		units = 1
-	}
-	s := Speed{Float32: clock * units * float64(t.Lanes(32)) * 2, L2: clock * 32, L3: clock * 12, Memory: 20}
+	s := Speed{Float32: clock * 2 * float64(max(1, bits/32)) * 2, L2: clock * 32, L3: clock * 12, Memory: 20}
 	if !t.HasFMA && (t.Arch == X86 || t.Arch == WASM32) {
 		s.Float32 /= 2
 	}

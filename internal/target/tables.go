@@ -2,11 +2,11 @@ package target
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
+	"lathe/internal/cpu"
 	"lathe/internal/spelling"
 )
 
@@ -16,25 +16,24 @@ type table struct {
 	example  string   // a usual triple
 	generic  string   // CPU of a triple without -mcpu
 	attrs    []string // features that a triple without -mcpu gets
-	given    string   // features of rows that LLVM's CPU of the name lacks, separated by blanks
 	required string   // features without which the triple's ABI does not work
-	cpus     []cpu
-	features []feature
+	isa      *cpu.Table
+	cpus     []processor
 	machine  func(t *Target) // fills VectorBits, VectorRegs, HasFMA from Features
 }
 
-// cpu is a row of a table. Features are those of the CPU named by like, and more.
-type cpu struct {
+// A processor is a row of a table. Features are those of the CPU named by like, and more; so is what is left out.
+type processor struct {
 	name, like string
 	features   string // separated by blanks
 	caches     caches
+	models     string // who says to be one: maker, family, models and ranges of them, all in hexadecimal
+	clock      int    // MHz to expect under load
+	datapath   int    // bits of a vector that its arithmetic takes at once
 }
 
-// caches are in KiB. The zero value takes those of the CPU named by like.
-type caches struct{ l1, l2, l3 int }
-
-// feature names an instruction set and what it needs.
-type feature struct{ name, needs string }
+// caches are those of package cpu.
+type caches struct{ L1, L2, L3 int }
 
 var tables = map[Arch]*table{X86: &x86Table, AArch64: &aarch64Table, ARM: &armTable, RISCV64: &riscvTable, WASM32: &wasmTable}
 
@@ -83,8 +82,8 @@ func fullTriple(triple string) string {
 	return triple
 }
 
-func (t *table) find(name string) *cpu {
-	i := slices.IndexFunc(t.cpus, func(c cpu) bool { return c.name == name })
+func (t *table) find(name string) *processor {
+	i := slices.IndexFunc(t.cpus, func(p processor) bool { return p.name == name })
 	if i < 0 {
 		return nil
 	}
@@ -92,59 +91,34 @@ func (t *table) find(name string) *cpu {
 }
 
 // featuresOf returns the features a CPU's name implies; false when the table lacks the CPU.
-func (t *table) featuresOf(name string) (map[string]bool, bool) {
-	set := make(map[string]bool)
-	c := t.find(name)
-	for ; c != nil; c = t.find(c.like) {
-		for f := range strings.FieldsSeq(c.features) {
-			t.enable(set, f)
+func (t *table) featuresOf(name string) (cpu.Set, bool) {
+	set := cpu.Set{}
+	p := t.find(name)
+	for ; p != nil; p = t.find(p.like) {
+		for f := range strings.FieldsSeq(p.features) {
+			t.isa.Enable(set, f)
 		}
 	}
 	return set, t.find(name) != nil
 }
 
+// first is the first number that is not 0 of a CPU and those it is like.
+func (t *table) first(name string, of func(p *processor) int) int {
+	for p := t.find(name); p != nil; p = t.find(p.like) {
+		if n := of(p); n != 0 {
+			return n
+		}
+	}
+	return 0
+}
+
 func (t *table) cachesOf(name string) caches {
-	for c := t.find(name); c != nil; c = t.find(c.like) {
-		if c.caches != (caches{}) {
-			return c.caches
+	for p := t.find(name); p != nil; p = t.find(p.like) {
+		if p.caches != (caches{}) {
+			return p.caches
 		}
 	}
-	return caches{32, 256, 0}
-}
-
-func (t *table) universe() []string {
-	names := make([]string, len(t.features))
-	for i, f := range t.features {
-		names[i] = f.name
-	}
-	return names
-}
-
-func (t *table) needs(name string) []string {
-	for _, f := range t.features {
-		if f.name == name {
-			return strings.Fields(f.needs)
-		}
-	}
-	return nil
-}
-
-// enable adds a feature with all it needs.
-func (t *table) enable(set map[string]bool, name string) {
-	set[name] = true
-	for _, n := range t.needs(name) {
-		t.enable(set, n)
-	}
-}
-
-// disable removes a feature with all that need it.
-func (t *table) disable(set map[string]bool, name string) {
-	delete(set, name)
-	for _, f := range t.features {
-		if set[f.name] && slices.Contains(strings.Fields(f.needs), name) {
-			t.disable(set, f.name)
-		}
-	}
+	return caches{L1: 32, L2: 256}
 }
 
 // describe fills what follows from CPU and Attrs. A CPU that the table lacks implies nothing, so that code for it uses
@@ -155,17 +129,16 @@ func (t *Target) describe() error {
 	if !known && len(t.Attrs) == 0 {
 		return t.unknownCPU()
 	}
-	universe := tab.universe()
 	for _, a := range t.Attrs {
 		if t.Arch == X86 && slices.Contains([]string{"-sse", "-sse2", "+soft-float"}, a) {
 			return fmt.Errorf("-mattr=%s: floating-point numbers are passed in registers of SSE2 on %s (leave it out)", a, t.Arch)
 		}
 		switch name := a[1:]; {
-		case !slices.Contains(universe, name):
+		case tab.isa.Row(name) == nil:
 		case a[0] == '+':
-			tab.enable(set, name)
+			tab.isa.Enable(set, name)
 		default:
-			tab.disable(set, name)
+			tab.isa.Disable(set, name)
 		}
 	}
 	for f := range strings.FieldsSeq(tab.required) {
@@ -173,22 +146,29 @@ func (t *Target) describe() error {
 			return fmt.Errorf("CPU %s without feature %s: the ABI of %s passes floats in registers that it has not", t.CPU, f, t.Triple)
 		}
 	}
-	t.Features = slices.Sorted(maps.Keys(set))
-	c := tab.cachesOf(t.CPU)
-	t.L1, t.L2, t.L3 = c.l1<<10, c.l2<<10, c.l3<<10
+	t.Features = tab.isa.Code(set)
+	t.rowFacts()
 	tab.machine(t)
 	return nil
 }
 
-// LLVMFeatures are the changes to LLVM's CPU that make it the target: what the tables know better, then Attrs.
+// LLVMFeatures are the changes to LLVM's CPU that make it the target: Attrs, then every feature of the table, off or on,
+// whatever LLVM thinks of the CPU's name.
 func (t *Target) LLVMFeatures() []string {
-	var changes []string
-	for f := range strings.FieldsSeq(tables[t.Arch].given) {
-		if t.Has(f) {
-			changes = append(changes, "+"+f)
+	changes := slices.Clone(t.Attrs)
+	for _, sign := range []string{"-", "+"} { // in this order, for a feature goes with what it needs
+		for _, name := range tables[t.Arch].isa.Names(true) {
+			if t.Has(name) == (sign == "+") {
+				changes = append(changes, sign+name)
+			}
 		}
 	}
-	return append(changes, t.Attrs...)
+	return changes
+}
+
+// MayUse reports whether LLVM may have a feature on: one of Features, of every machine, or one that adds no instructions.
+func (t *Target) MayUse(feature string) bool {
+	return t.Has(feature) || tables[t.Arch].isa.Tunes(feature)
 }
 
 // unknownCPU names near CPUs, or the architecture that has it.
@@ -212,8 +192,8 @@ func CPUs(a Arch) []string {
 		return nil
 	}
 	var names []string
-	for _, c := range tab.cpus {
-		names = append(names, c.name)
+	for _, p := range tab.cpus {
+		names = append(names, p.name)
 	}
 	return names
 }
@@ -224,7 +204,7 @@ func Features(a Arch) []string {
 	if !ok {
 		return nil
 	}
-	return tab.universe()
+	return tab.isa.Names(false)
 }
 
 // vectorLength is the largest zvlNb of a RISC-V CPU.

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"lathe/internal/cpu"
 )
 
 // Target is the machine that code is generated for. Features have LLVM's names.
@@ -31,6 +33,8 @@ type Target struct {
 	HasDot        bool // sum of four products of bytes, data by int8 weights, in one instruction on whole vectors
 	SignedDot     bool // data are int8 in that instruction, and not uint8
 	L1, L2, L3    int  // bytes: L1 data and L2 of a core, its share of L3; L3 is 0 where there is none
+	Clock         int  // MHz to expect under load
+	Datapath      int  // bits of a vector that arithmetic takes at once; 0: all
 	NumCores      int  // cores to expect; results do not depend on it
 	OptLevel      int  // LLVM's code generation level 1 to 3; 0 = the toolchain's default
 	// Remarks are option=value pairs that are recorded and change nothing: keys, device, model.
@@ -80,7 +84,7 @@ func (t *Target) String() string {
 		fmt.Fprintf(&b, " -mattr=%s", strings.Join(t.Attrs, ","))
 	}
 	if t.Arch != CSource {
-		fmt.Fprintf(&b, " -num-cores=%d", t.NumCores)
+		fmt.Fprintf(&b, "%s -num-cores=%d", t.factWords(), t.NumCores)
 	}
 	if t.OptLevel > 0 {
 		fmt.Fprintf(&b, " -opt-level=%d", t.OptLevel)
@@ -92,12 +96,11 @@ func (t *Target) String() string {
 	return b.String()
 }
 
-// Host is the machine the compiler runs on, as LLVM's probes tell.
+// Host is the machine the compiler runs on.
 type Host struct {
-	Triple   string
-	CPU      string
-	Features []string // every probed feature, "+name" or "-name"
-	Cores    int
+	Triple  string
+	Machine *cpu.Machine
+	Cores   int
 }
 
 // Resolve returns the target that s describes. host is called when s leaves something to this machine: the triple, or
@@ -119,9 +122,10 @@ func (s *Spec) resolve(host func() (Host, error)) (*Target, error) {
 	}
 	t := &Target{Kind: s.Kind, Triple: fullTriple(s.value("mtriple")), CPU: s.value("mcpu"), NumCores: defaultCores}
 	native := t.CPU == "native" || t.CPU == "" && t.Triple == ""
+	var h Host
 	if native || t.Triple == "" {
-		h, err := host()
-		if err != nil {
+		var err error
+		if h, err = host(); err != nil {
 			return nil, fmt.Errorf("this machine: %w", err)
 		}
 		if err := t.fromHost(h, native); err != nil {
@@ -142,14 +146,19 @@ func (s *Spec) resolve(host func() (Host, error)) (*Target, error) {
 	if t.CPU == "" {
 		t.CPU = tables[arch].generic
 	}
-	return t, t.describe()
+	if err := t.describe(); err != nil {
+		return nil, err
+	}
+	if native {
+		t.machineFacts(h.Machine)
+	}
+	return t, t.optionFacts(s)
 }
 
 // defaultCores is what schedules expect of a machine that is not this one.
 const defaultCores = 4
 
-// fromHost takes the triple from the host and, if native, its CPU with the features that differ from what the name
-// implies: virtual machines and operating systems hide some.
+// fromHost takes the triple from the host and, if native, its CPU.
 func (t *Target) fromHost(h Host, native bool) error {
 	if t.Triple == "" {
 		t.Triple = h.Triple
@@ -164,30 +173,14 @@ func (t *Target) fromHost(h Host, native bool) error {
 	if want, err := archOf(t.Triple); err != nil || want != arch {
 		return fmt.Errorf("-mcpu=native is this machine's %s, and the triple is %s", arch, t.Triple)
 	}
-	t.CPU = h.CPU
-	t.Attrs = hostAttrs(arch, h)
+	if tables[arch].isa != h.Machine.Table {
+		return fmt.Errorf("a machine of %s cannot be asked for its features by a compiler for %s (name a CPU with -mcpu)", h.Machine.Arch, arch)
+	}
+	t.CPU, t.Attrs = tables[arch].name(h.Machine)
 	if h.Cores > 0 {
 		t.NumCores = h.Cores
 	}
 	return nil
-}
-
-// hostAttrs returns the changes that turn the features CPU's name implies into the probed ones. A CPU without a row in
-// the tables implies nothing that could be counted on, so that each probed feature is written down.
-func hostAttrs(arch Arch, h Host) []string {
-	tab := tables[arch]
-	implied, known := tab.featuresOf(h.CPU)
-	var attrs []string
-	for _, f := range h.Features {
-		name := strings.TrimLeft(f, "+-")
-		if !slices.Contains(tab.universe(), name) {
-			continue
-		}
-		if has := strings.HasPrefix(f, "+"); !known || has != implied[name] {
-			attrs = append(attrs, f)
-		}
-	}
-	return attrs
 }
 
 // applyOptions reads the options that do not name the CPU.

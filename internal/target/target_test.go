@@ -1,19 +1,41 @@
 package target
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
+	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+
+	"lathe/internal/cpu"
+	"lathe/internal/cpu/cputest"
+	"lathe/internal/golden"
 )
 
 func noHost() (Host, error) { return Host{}, errors.New("the host must not be asked") }
 
-// vm is a virtual machine that hides a feature of its CPU and shows one more.
+// vm is a virtual machine that hides a feature of its CPU, and shows one more.
 func vm() (Host, error) {
-	return Host{Triple: "x86_64-pc-linux-gnu", CPU: "skylake-avx512", Features: []string{"+avx512f", "-avx512bw", "+sse4.2",
-		"+avx512vnni", "-rtm", "+avx2"}, Cores: 3}, nil
+	r := *recording("skylake-x")
+	r.Leaves = maps.Clone(r.Leaves)
+	leaf := r.Leaves[[2]uint32{7, 0}]
+	leaf[1] &^= 1 << 30 // avx512bw
+	leaf[2] |= 1 << 11  // avx512vnni
+	r.Leaves[[2]uint32{7, 0}] = leaf
+	return Host{Triple: "x86_64-pc-linux-gnu", Machine: r.Machine(^uint64(0)), Cores: 3}, nil
+}
+
+func recording(name string) *cputest.Recording {
+	for _, r := range cputest.Recordings() {
+		if r.Name == name {
+			return r
+		}
+	}
+	panic(name)
 }
 
 func TestResolve(t *testing.T) {
@@ -27,14 +49,16 @@ func TestResolve(t *testing.T) {
 	}{
 		{"llvm -mtriple=x86_64-linux-gnu", "llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64 -num-cores=4", 128, 16, false, "", "avx sse4.2"},
 		{"llvm -mcpu=core-avx2", "llvm -mtriple=x86_64-pc-linux-gnu -mcpu=core-avx2 -num-cores=4", 256, 16, true, "avx2 fma sse3 f16c", "avx512f"},
-		{"llvm", "llvm -mtriple=x86_64-pc-linux-gnu -mcpu=skylake-avx512 -mattr=-avx512bw,+avx512vnni -num-cores=3", 512, 32, true, "avx512f avx512vnni fma", "avx512bw"},
-		{"llvm -mcpu=native -num-cores=1", "llvm -mtriple=x86_64-pc-linux-gnu -mcpu=skylake-avx512 -mattr=-avx512bw,+avx512vnni -num-cores=1", 512, 32, true, "", "avx512bw"},
+		{"llvm", "llvm -mtriple=x86_64-pc-linux-gnu -mcpu=x86-64-v3 -mattr=+avx512cd,+avx512dq,+avx512f,+avx512vl,+avx512vnni -caches=32,1024,1408 -clock=3650 -num-cores=3", 512, 32, true, "avx512f avx512vnni fma", "avx512bw"},
+		{"llvm -mcpu=native -num-cores=1", "llvm -mtriple=x86_64-pc-linux-gnu -mcpu=x86-64-v3 -mattr=+avx512cd,+avx512dq,+avx512f,+avx512vl,+avx512vnni -caches=32,1024,1408 -clock=3650 -num-cores=1", 512, 32, true, "", "avx512bw"},
+		{"llvm -mcpu=native -mattr=-avx512f -caches=32,256,0 -clock=1000 -datapath=128", "llvm -mtriple=x86_64-pc-linux-gnu -mcpu=x86-64-v3 -mattr=+avx512cd,+avx512dq,+avx512f,+avx512vl,+avx512vnni,-avx512f -caches=32,256,0 -clock=1000 -datapath=128 -num-cores=3", 256, 16, true, "avx2", "avx512f"},
+		{"llvm -mtriple=x86_64-linux-gnu -mcpu=znver5 -caches=48,1024,4096 -clock=4100 -datapath=512", "llvm -mtriple=x86_64-linux-gnu -mcpu=znver5 -num-cores=4", 512, 32, true, "", ""},
 		{"llvm -mtriple=x86_64-linux-gnu -mcpu=znver4 -mattr=-avx512f", "llvm -mtriple=x86_64-linux-gnu -mcpu=znver4 -mattr=-avx512f -num-cores=4", 256, 16, true, "avx2 gfni", "avx512f avx512vl avx512bf16"},
 		{"llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64 -mattr=+avx512bw", "llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64 -mattr=+avx512bw -num-cores=4", 512, 32, true, "avx2 fma ssse3", "avx512vl"},
 		{"llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v4 -mattr=+prefer-256-bit", "llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v4 -mattr=+prefer-256-bit -num-cores=4", 256, 32, true, "avx512f", ""},
 		{"llvm -mtriple=aarch64-linux-gnu", "llvm -mtriple=aarch64-linux-gnu -mcpu=generic -num-cores=4", 128, 26, true, "neon", "dotprod"},
 		{"llvm -device=arm_cpu -mtriple=aarch64-linux-gnu -mattr=+neon,+dotprod", "llvm -mtriple=aarch64-linux-gnu -mcpu=generic -mattr=+neon,+dotprod -num-cores=4 -device=arm_cpu", 128, 26, true, "dotprod", ""},
-		{"raspberry-pi/4b-aarch64", "llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a72 -mattr=-aes,-sha2 -num-cores=4", 128, 26, true, "neon crc", "aes sha2"},
+		{"raspberry-pi/4b-aarch64", "llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a72 -num-cores=4", 128, 26, true, "neon", "aes sha2 crc"},
 		{"raspberry-pi-5 -num-cores=2", "llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a76 -num-cores=2", 128, 26, true, "dotprod", ""},
 		{"llvm -mtriple=armv7l-linux-gnueabihf -mattr=-neon", "llvm -mtriple=armv7l-linux-gnueabihf -mcpu=generic -mattr=-neon -num-cores=4", 128, 8, false, "vfp3", "neon"},
 		{"llvm -mtriple=riscv64-linux-gnu", "llvm -mtriple=riscv64-linux-gnu -mcpu=generic-rv64 -num-cores=4", 128, 8, true, "d", "v"},
@@ -89,24 +113,40 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// A host whose CPU the tables lack is described by its features alone.
-func TestUnknownHostCPU(t *testing.T) {
+// TestHosts pins the targets of recorded machines, each also as systems leave it that enable less. Code for a machine may
+// contain what the machine has, no more and no less, and a name stands for no feature that it has not.
+func TestHosts(t *testing.T) {
 	s, err := Parse("llvm")
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := s.Resolve(func() (Host, error) {
-		return Host{Triple: "x86_64-linux-gnu", CPU: "futurelake", Features: []string{"+avx2", "+fma", "-avx512f", "+sgx"}, Cores: 8}, nil
-	})
-	if err != nil {
-		t.Fatal(err)
+	var b bytes.Buffer
+	for _, r := range cputest.Recordings() {
+		fmt.Fprintf(&b, "%s\n", r.Name)
+		last := ""
+		for _, mask := range cputest.Masks {
+			m := r.Machine(mask.Keep)
+			got, err := s.Resolve(func() (Host, error) { return Host{Triple: "x86_64-linux-gnu", Machine: m, Cores: 2}, nil })
+			if err != nil {
+				t.Fatalf("%s %s: %v", r.Name, mask.Name, err)
+			}
+			if has := m.Code(m.Set()); !slices.Equal(got.Features, has) {
+				t.Errorf("%s %s: the target has %v, the machine %v", r.Name, mask.Name, got.Features, has)
+			}
+			spec, err := Parse(got.String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if again, err := spec.Resolve(noHost); err != nil || !reflect.DeepEqual(got, again) {
+				t.Errorf("%s %s: elsewhere %s is another target: %v", r.Name, mask.Name, got, err)
+			}
+			if text := got.String(); text != last {
+				fmt.Fprintf(&b, "\t%s%.1f and %.1f GFLOP/s: %s\n", mask.Name+strings.Repeat(" ", 16-len(mask.Name)), got.Speed().Float32, got.Speed().Int8, text)
+				last = text
+			}
+		}
 	}
-	if want := "llvm -mtriple=x86_64-linux-gnu -mcpu=futurelake -mattr=+avx2,+fma,-avx512f -num-cores=8"; got.String() != want {
-		t.Errorf("got %s\nwant %s", got, want)
-	}
-	if got.VectorBits != 256 || !got.HasFMA {
-		t.Errorf("%d bits, FMA %t", got.VectorBits, got.HasFMA)
-	}
+	golden.Check(t, "hosts", b.Bytes())
 }
 
 func TestErrors(t *testing.T) {
@@ -137,6 +177,12 @@ func TestErrors(t *testing.T) {
 		{"llvm -mtriple=aarch64-apple-darwin", "only for Linux"},
 		{"llvm -mtriple=x86_64-pc-windows-msvc -mcpu=znver4", "only for Linux"},
 		{"llvm -num-cores=0", "from 1 to 4096"},
+		{"llvm -caches=32", "three numbers of KiB"},
+		{"llvm -caches=32,512,0,1", "three numbers of KiB"},
+		{"llvm -caches=32,-1,0", "three numbers of KiB"},
+		{"llvm -caches=32,99999999,0", "three numbers of KiB"},
+		{"llvm -clock=0", "from 1 to 100000"},
+		{"llvm -datapath=wide", "from 32 to 65536"},
 		{"llvm -opt-level=4", "1, 2 or 3"},
 		{"llvm --fast-math", "-O4 allows approximate functions"},
 		{"llvm -fast-math=maybe", "must be 0 or 1"},
@@ -185,7 +231,7 @@ func TestSet(t *testing.T) {
 func TestTables(t *testing.T) {
 	for _, a := range arches {
 		tab := tables[a]
-		known := tab.universe()
+		known := tab.isa.Names(false)
 		if tab.find(tab.generic) == nil {
 			t.Errorf("%s: no row for %s", a, tab.generic)
 		}
@@ -203,14 +249,16 @@ func TestTables(t *testing.T) {
 			seen[c.name] = true
 			for f := range strings.FieldsSeq(c.features) {
 				if !slices.Contains(known, f) {
-					t.Errorf("%s: %s has unknown feature %s", a, c.name, f)
+					t.Errorf("%s: code does not contain feature %s of %s", a, f, c.name)
 				}
 			}
-		}
-		for _, f := range tab.features {
-			for n := range strings.FieldsSeq(f.needs) {
-				if !slices.Contains(known, n) {
-					t.Errorf("%s: %s needs unknown feature %s", a, f.name, n)
+			if family, list, ok := split(c.models); c.models != "" && (!ok || len(list) == 0) {
+				t.Errorf("%s: models %q of %s", a, c.models, c.name)
+			} else {
+				for _, m := range list {
+					if !c.says(family, m) || c.says("Other 06", m) {
+						t.Errorf("%s: %s is not found by %q %X", a, c.name, family, m)
+					}
 				}
 			}
 		}
@@ -222,6 +270,34 @@ func TestTables(t *testing.T) {
 		}
 		if err != nil {
 			t.Errorf("preset %s: %v", p.Name, err)
+		}
+	}
+}
+
+// split reads a row's models in another way than says.
+func split(models string) (family string, list []int, ok bool) {
+	words := strings.Fields(models)
+	if len(words) < 3 {
+		return "", nil, false
+	}
+	for _, w := range words[2:] {
+		for _, end := range strings.Split(w, "-") {
+			n, err := strconv.ParseUint(end, 16, 12)
+			if err != nil {
+				return "", nil, false
+			}
+			list = append(list, int(n))
+		}
+	}
+	return words[0] + " " + words[1], list, true
+}
+
+// The rows of the ABI's levels are those that a machine without a name gets.
+func TestLevels(t *testing.T) {
+	for _, l := range cpu.Levels {
+		set, known := x86Table.featuresOf(l.Name)
+		if level := cpu.LevelOf(func(name string) bool { return set[name] }); !known || level != l.Name {
+			t.Errorf("the row of %s is of level %s", l.Name, level)
 		}
 	}
 }

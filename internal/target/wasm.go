@@ -1,23 +1,20 @@
 package target
 
+import "lathe/internal/cpu"
+
 // wasmTable is WebAssembly with 32-bit addresses. Its CPU is the engine that compiles a module a second time: names of CPUs
 // are sets of proposals, and vectors are those of 128 bits that every current browser has.
 var wasmTable = table{
 	triples: []string{"wasm32"},
 	example: "wasm32-unknown-unknown",
 	generic: "generic",
+	isa:     &cpu.WASM32,
 	attrs:   []string{"+simd128"},
-	cpus: []cpu{
+	cpus: []processor{
 		{name: "mvp", caches: caches{32, 512, 0}},
 		{name: "generic", like: "mvp", features: "bulk-memory call-indirect-overlong multivalue mutable-globals nontrapping-fptoint reference-types sign-ext"},
 		{name: "lime1", like: "mvp", features: "bulk-memory-opt call-indirect-overlong extended-const multivalue mutable-globals nontrapping-fptoint sign-ext"},
 		{name: "bleeding-edge", like: "generic", features: "atomics exception-handling extended-const fp16 multimemory relaxed-simd tail-call"},
-	},
-	features: []feature{
-		{"atomics", ""}, {"bulk-memory", "bulk-memory-opt"}, {"bulk-memory-opt", ""}, {"call-indirect-overlong", ""},
-		{"exception-handling", ""}, {"extended-const", ""}, {"fp16", ""}, {"multimemory", ""}, {"multivalue", ""},
-		{"mutable-globals", ""}, {"nontrapping-fptoint", ""}, {"reference-types", "call-indirect-overlong"},
-		{"relaxed-simd", "simd128"}, {"sign-ext", ""}, {"simd128", ""}, {"tail-call", ""},
 	},
 	machine: func(t *Target) {
 		// Engines for x86-64 have 15 vector registers, in which they hold all operands of a step at once: 4 x 2 accumulators,

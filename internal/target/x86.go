@@ -1,60 +1,57 @@
 package target
 
-import "slices"
+import (
+	"slices"
 
-// x86Table: the features are the instruction sets that LLVM may choose; CPUs imply what LLVM says they imply. L3 is a
-// core's share of the usual server or desktop part.
+	"lathe/internal/cpu"
+)
+
+// x86Table: CPUs imply what LLVM says they imply, as far as code may contain it. L3 is a core's share of the usual server or
+// desktop part.
 var x86Table = table{
 	triples: []string{"x86_64", "amd64"},
 	example: "x86_64-linux-gnu",
 	generic: "x86-64",
-	cpus: []cpu{
+	isa:     &cpu.X86,
+	cpus: []processor{
 		{name: "x86-64", caches: caches{32, 256, 1024}},
-		{name: "x86-64-v2", like: "x86-64", features: "crc32 cx16 popcnt sahf sse4.2"},
+		{name: "x86-64-v2", like: "x86-64", features: "popcnt sse4.2"},
 		{name: "x86-64-v3", like: "x86-64-v2", features: "avx2 bmi bmi2 f16c fma lzcnt movbe"},
 		{name: "x86-64-v4", like: "x86-64-v3", features: "avx512bw avx512cd avx512dq avx512vl", caches: caches{32, 1024, 1024}},
-		{name: "nehalem", like: "x86-64-v2", caches: caches{32, 256, 2048}},
-		{name: "westmere", like: "nehalem", features: "pclmul"},
-		{name: "sandybridge", like: "westmere", features: "avx"},
-		{name: "ivybridge", like: "sandybridge", features: "f16c"},
-		{name: "haswell", like: "ivybridge", features: "avx2 bmi bmi2 fma lzcnt movbe"},
+		{name: "nehalem", like: "x86-64-v2", caches: caches{32, 256, 2048}, models: "Intel 06 1A 1E 1F 2E"},
+		{name: "westmere", like: "nehalem", models: "Intel 06 25 2C 2F"},
+		{name: "sandybridge", like: "westmere", features: "avx", models: "Intel 06 2A 2D"},
+		{name: "ivybridge", like: "sandybridge", features: "f16c", models: "Intel 06 3A 3E"},
+		{name: "haswell", like: "ivybridge", features: "avx2 bmi bmi2 fma lzcnt movbe", models: "Intel 06 3C 3F 45 46", clock: 3300},
 		{name: "core-avx2", like: "haswell"},
-		{name: "broadwell", like: "haswell", features: "adx"},
-		{name: "skylake", like: "broadwell", features: "aes"},
-		{name: "skylake-avx512", like: "skylake", features: "avx512bw avx512cd avx512dq avx512vl", caches: caches{32, 1024, 1408}},
-		{name: "cascadelake", like: "skylake-avx512", features: "avx512vnni"},
-		{name: "cooperlake", like: "cascadelake", features: "avx512bf16"},
-		{name: "cannonlake", like: "skylake", features: "avx512bw avx512cd avx512dq avx512vl avx512ifma avx512vbmi sha"},
-		{name: "icelake-client", like: "cannonlake", features: "avx512bitalg avx512vbmi2 avx512vnni avx512vpopcntdq gfni vaes vpclmulqdq", caches: caches{48, 512, 2048}},
-		{name: "icelake-server", like: "icelake-client", caches: caches{48, 1280, 1536}},
-		{name: "rocketlake", like: "icelake-client"},
-		{name: "tigerlake", like: "icelake-client", features: "avx512vp2intersect", caches: caches{48, 1280, 3072}},
-		{name: "sapphirerapids", like: "icelake-server", features: "amx-bf16 amx-int8 avx512bf16 avx512fp16 avxvnni", caches: caches{48, 2048, 1920}},
-		{name: "emeraldrapids", like: "sapphirerapids", caches: caches{48, 2048, 5120}},
-		{name: "graniterapids", like: "emeraldrapids", features: "amx-fp16"},
-		{name: "alderlake", like: "skylake", features: "avxvnni gfni sha vaes vpclmulqdq", caches: caches{48, 1280, 3072}},
-		{name: "raptorlake", like: "alderlake", caches: caches{48, 2048, 3072}},
-		{name: "sierraforest", like: "alderlake", features: "avxifma avxneconvert avxvnniint8", caches: caches{32, 1024, 768}},
-		{name: "goldmont", like: "x86-64-v2", features: "aes movbe pclmul sha", caches: caches{24, 512, 0}},
-		{name: "btver2", like: "x86-64-v2", features: "aes avx bmi f16c lzcnt movbe pclmul sse4a", caches: caches{32, 512, 0}},
-		{name: "bdver4", like: "btver2", features: "avx2 bmi2 fma fma4 tbm xop", caches: caches{16, 1024, 0}},
-		{name: "znver1", like: "skylake", features: "sha sse4a", caches: caches{32, 512, 2048}},
-		{name: "znver2", like: "znver1", caches: caches{32, 512, 4096}},
-		{name: "znver3", like: "znver2", features: "vaes vpclmulqdq"},
-		{name: "znver4", like: "znver3", features: "avx512bf16 avx512bitalg avx512cd avx512dq avx512ifma avx512vbmi avx512vbmi2 avx512vl avx512vnni avx512vpopcntdq gfni", caches: caches{32, 1024, 4096}},
-		{name: "znver5", like: "znver4", features: "avx512vp2intersect avxvnni", caches: caches{48, 1024, 4096}},
-	},
-	features: []feature{
-		{"adx", ""}, {"aes", ""}, {"amx-bf16", "amx-tile"}, {"amx-complex", "amx-tile"}, {"amx-fp16", "amx-tile"},
-		{"amx-int8", "amx-tile"}, {"amx-tile", ""}, {"avx", "sse4.2"}, {"avx2", "avx"}, {"avx512bf16", "avx512bw"},
-		{"avx512bitalg", "avx512bw"}, {"avx512bw", "avx512f"}, {"avx512cd", "avx512f"}, {"avx512dq", "avx512f"},
-		{"avx512f", "avx2 f16c fma"}, {"avx512fp16", "avx512bw"}, {"avx512ifma", "avx512f"}, {"avx512vbmi", "avx512bw"},
-		{"avx512vbmi2", "avx512bw"}, {"avx512vl", "avx512f"}, {"avx512vnni", "avx512f"}, {"avx512vp2intersect", "avx512f"},
-		{"avx512vpopcntdq", "avx512f"}, {"avxifma", "avx2"}, {"avxneconvert", "avx2"}, {"avxvnni", "avx2"},
-		{"avxvnniint16", "avx2"}, {"avxvnniint8", "avx2"}, {"bmi", ""}, {"bmi2", ""}, {"crc32", ""}, {"cx16", ""},
-		{"f16c", "avx"}, {"fma", "avx"}, {"fma4", "avx sse4a"}, {"gfni", ""}, {"lzcnt", ""}, {"movbe", ""}, {"pclmul", ""},
-		{"popcnt", ""}, {"sahf", ""}, {"sha", ""}, {"sse3", ""}, {"sse4.1", "ssse3"}, {"sse4.2", "sse4.1"}, {"sse4a", "sse3"},
-		{"ssse3", "sse3"}, {"tbm", ""}, {"vaes", "aes avx2"}, {"vpclmulqdq", "avx pclmul"}, {"xop", "fma4"},
+		{name: "broadwell", like: "haswell", models: "Intel 06 3D 47 4F 56"},
+		{name: "skylake", like: "broadwell", models: "Intel 06 4E 5E 8E 9E A5 A6", clock: 3600},
+		{name: "skylake-avx512", like: "skylake", features: "avx512bw avx512cd avx512dq avx512vl", caches: caches{32, 1024, 1408}, models: "Intel 06 55", clock: 2800},
+		{name: "cascadelake", like: "skylake-avx512", features: "avx512vnni", models: "Intel 06 55"},
+		{name: "cooperlake", like: "cascadelake", features: "avx512bf16", models: "Intel 06 55"},
+		{name: "cannonlake", like: "skylake", features: "avx512bw avx512cd avx512dq avx512vl avx512ifma avx512vbmi", models: "Intel 06 66"},
+		{name: "icelake-client", like: "cannonlake", features: "avx512bitalg avx512vbmi2 avx512vnni avx512vpopcntdq gfni", caches: caches{48, 512, 2048}, models: "Intel 06 7D 7E", clock: 3600, datapath: 256},
+		{name: "icelake-server", like: "icelake-client", caches: caches{48, 1280, 1536}, models: "Intel 06 6A 6C", clock: 3000, datapath: 512},
+		{name: "rocketlake", like: "icelake-client", models: "Intel 06 A7"},
+		{name: "tigerlake", like: "icelake-client", caches: caches{48, 1280, 3072}, models: "Intel 06 8C 8D"},
+		{name: "sapphirerapids", like: "icelake-server", features: "avx512bf16 avx512fp16 avxvnni", caches: caches{48, 2048, 1920}, models: "Intel 06 8F", clock: 3000},
+		{name: "emeraldrapids", like: "sapphirerapids", caches: caches{48, 2048, 5120}, models: "Intel 06 CF"},
+		{name: "graniterapids", like: "emeraldrapids", models: "Intel 06 AD AE"},
+		{name: "alderlake", like: "skylake", features: "avxvnni gfni", caches: caches{48, 1280, 3072}, models: "Intel 06 97 9A", clock: 4000},
+		{name: "raptorlake", like: "alderlake", caches: caches{48, 2048, 3072}, models: "Intel 06 B7 BA BF"},
+		{name: "meteorlake", like: "raptorlake", models: "Intel 06 AA AC"},
+		{name: "arrowlake", like: "raptorlake", features: "avxifma avxneconvert avxvnniint8", models: "Intel 06 B5 C5"},
+		{name: "arrowlake-s", like: "arrowlake", features: "avxvnniint16", models: "Intel 06 C6"},
+		{name: "lunarlake", like: "arrowlake-s", caches: caches{48, 2560, 3072}, models: "Intel 06 BD"},
+		{name: "sierraforest", like: "alderlake", features: "avxifma avxneconvert avxvnniint8", caches: caches{32, 1024, 768}, models: "Intel 06 AF", datapath: 128},
+		{name: "goldmont", like: "x86-64-v2", features: "movbe", caches: caches{24, 512, 0}, models: "Intel 06 5C 5F"},
+		{name: "btver2", like: "x86-64-v2", features: "avx bmi f16c lzcnt movbe", caches: caches{32, 512, 0}, models: "AMD 16 00-0F 30-3F", datapath: 128},
+		{name: "bdver4", like: "btver2", features: "avx2 bmi2 fma", caches: caches{16, 1024, 0}, models: "AMD 15 60-7F"},
+		{name: "znver1", like: "skylake", caches: caches{32, 512, 2048}, models: "AMD 17 00-2F", clock: 3300, datapath: 128},
+		{name: "znver2", like: "znver1", caches: caches{32, 512, 4096}, models: "AMD 17 30-FF", clock: 3400, datapath: 256},
+		{name: "znver3", like: "znver2", models: "AMD 19 00-0F 20-5F", clock: 3600},
+		{name: "znver4", like: "znver3", features: "avx512bf16 avx512bitalg avx512cd avx512dq avx512ifma avx512vbmi avx512vbmi2 avx512vl avx512vnni avx512vpopcntdq gfni", caches: caches{32, 1024, 4096}, models: "AMD 19 10-1F 60-7F A0-AF", clock: 3800},
+		{name: "znver5", like: "znver4", features: "avxvnni", caches: caches{48, 1024, 4096}, models: "AMD 1A 00-4F 60-77", clock: 4100, datapath: 512},
 	},
 	machine: func(t *Target) {
 		switch {
@@ -67,7 +64,7 @@ var x86Table = table{
 		default:
 			t.VectorBits, t.VectorRegs = 128, 16
 		}
-		t.HasFMA = t.Has("fma") || t.Has("fma4")
+		t.HasFMA = t.Has("fma")
 		t.HasDot = t.Has("avx512vnni") && (t.VectorBits == 512 || t.Has("avx512vl")) || t.Has("avxvnni") && t.VectorBits == 256
 	},
 }

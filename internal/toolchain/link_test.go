@@ -36,8 +36,11 @@ func compileFor(t *testing.T, m *Machine, irs ...string) []Object {
 }
 
 func TestLinkAndCall(t *testing.T) {
-	cpu, features := HostCPU()
-	m := open(t, Options{CPU: cpu, Features: features})
+	here, err := Native()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := open(t, For(here))
 	lib, err := Link(compileFor(t, m, addIR, twiceIR), LinkOptions{Soname: "mod.so", Exports: []string{"twice"}})
 	if err != nil {
 		t.Fatal(err)

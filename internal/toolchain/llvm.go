@@ -83,10 +83,6 @@ func llvmVersion() string {
 
 func hostTriple() string { return takeString(C.lathe_host_triple()) }
 
-func hostCPU() (name, features string) {
-	return takeString(C.lathe_host_cpu()), takeString(C.lathe_host_features())
-}
-
 // checkTriple returns why LLVM cannot generate code for a triple, or "".
 func checkTriple(triple string) string {
 	start()

@@ -42,8 +42,6 @@ void lathe_compile(const lathe_job *job, lathe_answer *answer);
 
 void lathe_version(unsigned *major, unsigned *minor, unsigned *patch);
 char *lathe_host_triple(void);
-char *lathe_host_cpu(void);
-char *lathe_host_features(void);
 
 // Why code cannot be generated for the triple, or the empty string.
 char *lathe_check_triple(const char *triple);

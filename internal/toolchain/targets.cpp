@@ -53,8 +53,6 @@ bool blank(StringRef part) { return part.empty() || part == "unknown" || part ==
 
 extern "C" void lathe_version(unsigned *major, unsigned *minor, unsigned *patch) { LLVMGetVersion(major, minor, patch); }
 extern "C" char *lathe_host_triple(void) { return LLVMGetDefaultTargetTriple(); }
-extern "C" char *lathe_host_cpu(void) { return LLVMGetHostCPUName(); }
-extern "C" char *lathe_host_features(void) { return LLVMGetHostCPUFeatures(); }
 
 // LLVM itself accepts any words after the architecture. A word it does not know counts as the vendor, so that a vendor of
 // one's own is allowed, but only beside an operating system that is known.

@@ -18,21 +18,6 @@ func Version() string { return llvmVersion() }
 // HostTriple returns the triple LLVM was built to default to, which is this machine's.
 func HostTriple() string { return hostTriple() }
 
-// HostCPU returns LLVM's name of this machine's CPU and, sorted by name, every feature that was probed, as "+name" or
-// "-name": an operating system or a virtual machine can hide what the name implies (AVX-512, for one). Both fit Options as they are. What no probe asks for, such as x87 or nopl,
-// is not listed, so that FeaturesOf the name is not a subset even on the plainest machine.
-func HostCPU() (name string, features []string) {
-	name, probed := hostCPU()
-	known := Features(HostTriple())
-	for f := range strings.SplitSeq(probed, ",") {
-		if len(f) > 1 && slices.Contains(known, f[1:]) {
-			features = append(features, f)
-		}
-	}
-	slices.SortFunc(features, func(a, b string) int { return strings.Compare(a[1:], b[1:]) })
-	return name, features
-}
-
 // CPUs lists the CPU names LLVM knows for a triple, sorted; none if the triple is unknown.
 func CPUs(triple string) []string { return list(triple, listCPUs) }
 

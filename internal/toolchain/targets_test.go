@@ -43,14 +43,17 @@ func TestTripleSpellings(t *testing.T) {
 }
 
 func TestHost(t *testing.T) {
-	cpu, features := HostCPU()
-	if !slices.Contains(CPUs(HostTriple()), cpu) {
-		t.Errorf("host CPU %q is not among the CPUs of %s", cpu, HostTriple())
+	here, err := Native()
+	if err != nil {
+		t.Fatal(err)
 	}
-	m := open(t, Options{CPU: cpu, Features: features})
-	for _, f := range features {
-		if has := slices.Contains(m.Features(), f[1:]); has != (f[0] == '+') {
-			t.Errorf("probed %s but the machine's features say %v", f, has)
+	if !slices.Contains(CPUs(HostTriple()), here.CPU) {
+		t.Errorf("host CPU %q is not among the CPUs of %s", here.CPU, HostTriple())
+	}
+	m := open(t, For(here))
+	for _, f := range m.Features() {
+		if !here.MayUse(f) {
+			t.Errorf("LLVM has %s on, which %s has not", f, here)
 		}
 	}
 	if !strings.HasPrefix(Version(), "22.") {

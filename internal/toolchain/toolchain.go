@@ -26,10 +26,11 @@ type Object = []byte
 
 // Options say what machine code is generated for.
 type Options struct {
-	Triple   string   // such as "x86_64-linux-gnu"; empty is this machine's
-	CPU      string   // LLVM's name, such as "znver4"; empty is the plainest CPU of the triple
-	Features []string // changes to what the CPU has, such as "+avx2" or "-avx512f", applied in order
-	OptLevel int      // code generation level 1 to 3; 0 means 2, for LLVM's own level 0 makes code 6 to 8 times slower
+	Triple   string                    // such as "x86_64-linux-gnu"; empty is this machine's
+	CPU      string                    // LLVM's name, such as "znver4"; empty is the plainest CPU of the triple
+	Features []string                  // changes to what the CPU has, such as "+avx2" or "-avx512f", applied in order
+	Only     func(feature string) bool // if given, what the CPU's name implies beside these features is switched off
+	OptLevel int                       // code generation level 1 to 3; 0 means 2, for LLVM's own level 0 makes code 6 to 8 times slower
 }
 
 // Machine compiles for one target. It holds names only, needs no closing, and is safe for concurrent use.
@@ -56,6 +57,18 @@ func Open(o Options) (*Machine, error) {
 	resolved, err := resolve(o.Triple, o.CPU, o.Features)
 	if err != nil {
 		return nil, err
+	}
+	if o.Only != nil {
+		features := slices.Clone(o.Features)
+		for _, f := range resolved {
+			if !o.Only(f) {
+				features = append(features, "-"+f)
+			}
+		}
+		o.Features = features
+		if resolved, err = resolve(o.Triple, o.CPU, o.Features); err != nil {
+			return nil, err
+		}
 	}
 	m := &Machine{triple: o.Triple, cpu: o.CPU, features: strings.Join(o.Features, ","), level: o.OptLevel, resolved: resolved}
 	// As assembly, for not every target has object files.

@@ -27,8 +27,11 @@ type library struct {
 
 func load(t *testing.T, funcs []*loop.Func) *library {
 	t.Helper()
-	cpu, features := toolchain.HostCPU()
-	m, err := toolchain.Open(toolchain.Options{CPU: cpu, Features: features})
+	here, err := toolchain.Native()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := toolchain.Open(toolchain.For(here))
 	if err != nil {
 		t.Fatal(err)
 	}

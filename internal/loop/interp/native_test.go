@@ -147,8 +147,11 @@ func opName(o expr.Op) string {
 
 // natives compiles the trials for this machine and links them to one library.
 func natives(t *testing.T, trials []trial) []func(args []*tensor.Tensor) {
-	cpu, features := toolchain.HostCPU()
-	machine, err := toolchain.Open(toolchain.Options{CPU: cpu, Features: features})
+	here, err := toolchain.Native()
+	if err != nil {
+		t.Fatal(err)
+	}
+	machine, err := toolchain.Open(toolchain.For(here))
 	if err != nil {
 		t.Fatal(err)
 	}
