@@ -51,7 +51,9 @@ func TestDeployBaselineHalf(t *testing.T) {
 		t.Run(strings.ReplaceAll(name, " ", ""), func(t *testing.T) {
 			o := Options{Target: resolve(t, name), Level: 3}
 			run := (*Result).Execute
-			if o.Target.Arch != target.X86 {
+			if o.Target.Arch == target.X86 {
+				o.Target = runnable(t, name)
+			} else {
 				run = emulated(t, o)
 			}
 			testHalf(t, o, run)

@@ -109,7 +109,7 @@ func TestQuantizedLayers(t *testing.T) {
 				target  string
 				layouts []string
 			}{{"llvm", nil}, {"llvm -mcpu=core-avx2", nil}, {"llvm -mcpu=x86-64", nil}, {"llvm", last}, {"llvm -mcpu=core-avx2", last}} {
-				l.test(t, uint64(i), fmt.Sprint(v.target, v.layouts), Options{Target: resolve(t, v.target), Layouts: v.layouts}, (*Result).Execute)
+				l.test(t, uint64(i), fmt.Sprint(v.target, v.layouts), Options{Target: runnable(t, v.target), Layouts: v.layouts}, (*Result).Execute)
 			}
 		})
 	}

@@ -12,31 +12,11 @@ import (
 	"lathe/internal/impl"
 	"lathe/internal/op"
 	"lathe/internal/ops"
-	"lathe/internal/target"
 	"lathe/internal/tensor"
-	"lathe/internal/toolchain"
 	"lathe/internal/types"
 )
 
 var dbg bool
-
-// resolve makes a target from a string, with this machine as host.
-func resolve(t *testing.T, s string) *target.Target {
-	t.Helper()
-	spec, err := target.Parse(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tgt, err := spec.Resolve(func() (target.Host, error) {
-		h, err := toolchain.Host()
-		h.Cores = 2
-		return h, err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tgt
-}
 
 // run compiles g, which it changes, and executes it.
 func run(t *testing.T, g *graph.Graph, o Options, workers int, in []*tensor.Tensor) ([]*tensor.Tensor, error) {
@@ -77,7 +57,7 @@ func TestOperators(t *testing.T) {
 		samples = 2
 	}
 	for _, tgt := range []string{"llvm", "llvm -mcpu=core-avx2"} {
-		o := Options{Target: resolve(t, tgt), Level: 3, Workers: 2}
+		o := Options{Target: runnable(t, tgt), Level: 3, Workers: 2}
 		for _, d := range ops.All {
 			if !impl.Implemented(d) {
 				t.Errorf("%s has no implementation", d.Name)

@@ -12,18 +12,9 @@ import (
 	"lathe/internal/impl"
 	"lathe/internal/op"
 	"lathe/internal/ops"
-	"lathe/internal/target"
 	"lathe/internal/tensor"
 	"lathe/internal/types"
 )
-
-// registers is this machine with schedules for other vectors: LLVM splits what is wider than the CPU's own.
-func registers(t *testing.T, bits, count int) *target.Target {
-	t.Helper()
-	tgt := *resolve(t, "llvm")
-	tgt.VectorBits, tgt.VectorRegs = bits, count
-	return &tgt
-}
 
 // TestOtherVectors runs every operator under the schedules of machines with wider, narrower and more registers.
 func TestOtherVectors(t *testing.T) {

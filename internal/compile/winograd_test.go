@@ -46,7 +46,7 @@ func TestWinograd(t *testing.T) {
 		{false, 2, 1, 32, 32, 7, 7, []int{1, 1, 1, 1}},
 		{false, 2, 2, 16, 64, 11, 6, []int{2, 0, 0, 2}},
 	} {
-		for _, tgt := range []*target.Target{resolve(t, "llvm"), resolve(t, "llvm -mcpu=core-avx2"), registers(t, 128, 32), registers(t, 512, 32)} {
+		for _, tgt := range executed(t) {
 			t.Run(fmt.Sprintf("%+v/%s%d", c, tgt.CPU, tgt.VectorBits), func(t *testing.T) { testWinograd(t, c, tgt) })
 		}
 	}
