@@ -23,10 +23,7 @@ func (c *compiler) divide() error {
 			}
 			operands[i] = impl.Operand{Bytes: v.Type.Bytes(), Constant: v.IsConst(), Home: home}
 		}
-		home, err := k.plan.Divide(m, operands)
-		if err != nil {
-			return k.failed(err)
-		}
+		home := k.plan.Divide(m, operands)
 		for _, v := range k.outs {
 			homes[v] = home
 		}

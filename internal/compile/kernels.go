@@ -294,8 +294,29 @@ func (k *kernel) schedule(cpu impl.CPU, user map[*graph.Value]bool, point choice
 	return k.dump.loop("lowered", f)
 }
 
-// build takes a scheduled k through the loop passes and writes its code.
+// build takes a scheduled k through the loop passes and writes its code. Where what becomes of its loops cannot be divided
+// as planned, one worker runs it.
 func (c *compiler) build(k *kernel, cpu impl.CPU) error {
+	err := c.lowerLoops(k)
+	if errors.Is(err, loop.ErrDivision) && k.plan.Undivide() {
+		err = c.lowerLoops(k)
+	}
+	if err != nil || k.dump.stopsLoops() {
+		return err
+	}
+	f := k.plan.Schedule.Func
+	if c.Target.Arch == target.CSource {
+		k.source, err = csource.Emit(f, csource.SymbolMark)
+		return err
+	}
+	k.serial = !loop.Divided(f.Body)
+	code, err := llvm.Emit(f, llvm.Options{Symbol: symbolMark, VectorBits: cpu.VectorBits, Target: c.Target, FlushDenormals: c.Denormals == DenormalsFlush})
+	k.code = code
+	return err
+}
+
+// lowerLoops runs the loop passes on k's schedule.
+func (c *compiler) lowerLoops(k *kernel) error {
 	f := k.plan.Schedule.Func
 	dumped := k.dump.loop("schedule", f)
 	err := pipeline.Run(looppass.Table, f, pipeline.Options[*loop.Func]{
@@ -307,20 +328,10 @@ func (c *compiler) build(k *kernel, cpu impl.CPU) error {
 			dumped = errors.Join(dumped, k.dump.loop(name, f))
 		},
 	})
-	if err == nil && (dumped != nil || k.dump.stopsLoops()) {
-		return dumped
-	}
 	if err != nil {
 		return fmt.Errorf("%w\nschedule:\n%s", err, k.plan.Schedule)
 	}
-	if c.Target.Arch == target.CSource {
-		k.source, err = csource.Emit(f, csource.SymbolMark)
-		return err
-	}
-	k.serial = !loop.Divided(f.Body)
-	code, err := llvm.Emit(f, llvm.Options{Symbol: symbolMark, VectorBits: cpu.VectorBits, Target: c.Target, FlushDenormals: c.Denormals == DenormalsFlush})
-	k.code = code
-	return err
+	return dumped
 }
 
 // symbolMark stands for the function's name while texts are compared.

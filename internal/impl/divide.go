@@ -1,6 +1,9 @@
 package impl
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // parallelWork is the number of scalar operations from which on a second worker pays for its barrier.
 const parallelWork = 20000
@@ -36,23 +39,37 @@ type Machine struct {
 
 // Divide divides p's kernel among workers the way that costs least: workers are kept evenly busy, read little that other
 // workers wrote, and do not all read the same constants. operands are those of the first parameters, in order; what is not
-// known costs nothing. It returns the period by which the workers write the result.
-func (p *Plan) Divide(m Machine, operands []Operand) (home int, err error) {
-	best, least := -1, 0.0
+// known costs nothing. A way that turns out to be impossible is passed over; without any, one worker does all. It returns
+// the period by which the workers write the result.
+func (p *Plan) Divide(m Machine, operands []Operand) (home int) {
+	costs, order := make([]float64, len(p.Divisions)), make([]int, len(p.Divisions))
 	for i, d := range p.Divisions {
-		cost := 0.0
+		order[i] = i
 		for _, workers := range []int{2, 3, 4} {
-			cost += d.cost(p.Flops, m, operands, workers) * float64(workers)
-		}
-		if best < 0 || cost < least {
-			best, least = i, cost
+			costs[i] += d.cost(p.Flops, m, operands, workers) * float64(workers)
 		}
 	}
-	if best < 0 {
-		return p.Home, nil
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(costs[i], costs[j]) })
+	for _, i := range order {
+		whole := p.Schedule.Copy()
+		d := p.Divisions[i]
+		if p.DivideBy(d) == nil {
+			p.undivided = whole
+			return d.Periods[len(d.Periods)-1]
+		}
+		p.Schedule = whole
 	}
-	d := p.Divisions[best]
-	return d.Periods[len(d.Periods)-1], p.DivideBy(d)
+	return p.Home
+}
+
+// Undivide gives p's kernel to one worker and reports whether it had been divided.
+func (p *Plan) Undivide() bool {
+	if p.undivided == nil {
+		return false
+	}
+	p.Schedule, p.undivided = p.undivided, nil
+	p.Why += "; by one worker"
+	return true
 }
 
 // DivideBy divides p's kernel as d, one of its divisions, says.

@@ -47,6 +47,7 @@ type Plan struct {
 	Divisions []Division // ways to divide it among workers; none: one worker does it all, or loops of its own are divided
 	Home      int        // of loops of its own: the period by which workers write the result, or Scattered
 	Flops     float64
+	undivided *sched.Schedule // before Divide
 }
 
 // A rule is a way to schedule kernels: a question, which reads, and an action, which rewrites through schedule primitives and

@@ -175,7 +175,10 @@ func (v *verifier) stmt(s Stmt) error {
 	return fmt.Errorf("no statement: %T", s)
 }
 
-var errUndivided = errors.New("a statement that is not divided, beside a parallel loop in a serial loop")
+// ErrDivision is wrapped by the errors of functions that workers could not divide the way they say.
+var ErrDivision = errors.New("workers cannot divide it")
+
+var errUndivided = fmt.Errorf("a statement that is not divided, beside a parallel loop in a serial loop: %w", ErrDivision)
 
 // nested runs f below a statement that no parallel loop may stand in.
 func (v *verifier) nested(f func() error) error {
@@ -234,7 +237,7 @@ func (v *verifier) loop(f *For) error {
 	switch f.Kind {
 	case Parallel:
 		if v.serial {
-			return at(f, errors.New("a parallel loop inside something else than lets, allocations, parallel loops and serial loops of constant bounds"))
+			return at(f, fmt.Errorf("a parallel loop inside something else than lets, allocations, parallel loops and serial loops of constant bounds: %w", ErrDivision))
 		}
 		if v.parallel == nil {
 			shared := v.shared

@@ -18,7 +18,7 @@ func (v *verifier) inScope(b *Buffer, index []expr.Expr) error {
 	}
 	if v.around[b] {
 		if user, used := v.user[b]; used && user != v.parallel {
-			return fmt.Errorf("%s buffer %s is used inside a parallel loop and outside of it", b.Scope, b.Name)
+			return fmt.Errorf("%s buffer %s is used inside a parallel loop and outside of it: %w", b.Scope, b.Name, ErrDivision)
 		}
 		v.user[b] = v.parallel
 	}

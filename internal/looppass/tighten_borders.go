@@ -9,7 +9,8 @@ import (
 const maxUnroll = 16
 
 // tightenBorders takes over conditions that became constant as bounds of unrolled and vector loops, and unrolls the
-// serial loops on which a condition inside a tile still depends: a column tap of a border tile becomes a constant.
+// serial loops on which a condition inside a tile still depends: a column tap of a border tile becomes a constant. Loops
+// around the one that workers divide stay: every worker runs them.
 func tightenBorders(f *loop.Func) error {
 	f.Body = hoist(f.Body)
 	if err := simplify(f); err != nil {
@@ -27,7 +28,7 @@ func unrollTaps(s loop.Stmt) loop.Stmt {
 			return t
 		}
 		n, ok := expr.IntOf(f.Extent)
-		if !ok || n > maxUnroll || !tapInTile(f.Body, f.Var) {
+		if !ok || n > maxUnroll || loop.Divided(f.Body) || !tapInTile(f.Body, f.Var) {
 			return t
 		}
 		return &loop.For{Var: f.Var, Min: f.Min, Extent: f.Extent, Kind: loop.Unrolled, Body: f.Body}

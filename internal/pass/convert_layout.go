@@ -16,37 +16,65 @@ import (
 //
 // A region is made of nodes that treat all axes alike, see axes, and hand values of one rank to each other. It changes
 // its order where fewer bytes are transposed then. Constants are transposed here, since quantised weights must be seen.
+// The bytes that the graph transposes fall with every sweep over the regions, by what the regions gain.
 func convertLayout(c *Context) error {
+	_, err := settleLayout(c)
+	return err
+}
+
+func settleLayout(c *Context) (fell bool, err error) {
 	for _, n := range c.Graph.Nodes {
 		if len(ops.DynamicResults(n.Op, n.Attrs)) > 0 {
-			return nil // extents belong to axes by their position
+			return true, nil // extents belong to axes by their position
 		}
 	}
-	for {
-		joinTransposes(c.Graph)
-		removeIdentities(c.Graph)
-		r := &reordering{g: c.Graph, users: c.Graph.Users(), outs: map[*graph.Value]bool{}, touched: map[*graph.Node]bool{}}
+	joinTransposes(c.Graph)
+	removeIdentities(c.Graph)
+	return settle(func() int { return transposedBytes(c.Graph) }, func() (bool, error) {
+		r := &reordering{g: c.Graph, users: c.Graph.Users(), outs: map[*graph.Value]bool{}, stale: map[*graph.Value]bool{}}
 		for _, o := range c.Graph.Outputs {
 			r.outs[o] = true
 		}
 		changed, err := r.sweep()
-		if err != nil || !changed {
-			return err
+		if changed {
+			joinTransposes(c.Graph)
+			removeIdentities(c.Graph)
 		}
-	}
+		return changed, err
+	})
 }
 
-// joinTransposes makes a transpose of a transpose one.
+// transposedBytes is the number of bytes that the nodes of g transpose.
+func transposedBytes(g *graph.Graph) int {
+	total := 0
+	for _, n := range g.Nodes {
+		if n.Op == ops.Transpose {
+			total += moved(n.In[0], axesOf(n))
+		}
+	}
+	return total
+}
+
+// joinTransposes makes a transpose of a transpose one, unless the first stays for others and the second costs less by
+// itself.
 func joinTransposes(g *graph.Graph) {
+	users := g.Users()
 	for _, n := range g.Nodes {
 		if n.Op != ops.Transpose {
 			continue
 		}
-		if p := n.In[0].Def; p != nil && p.Op == ops.Transpose {
-			n.In = []*graph.Value{p.In[0]}
-			n.Attrs = ops.TransposeAttrs{Axes: permuted(axesOf(p), axesOf(n))}
+		p := n.In[0].Def
+		if p == nil || p.Op != ops.Transpose {
+			continue
 		}
+		joined := permuted(axesOf(p), axesOf(n))
+		if len(users[p.Out[0]]) > 1 && moved(p.In[0], joined) > moved(p.Out[0], axesOf(n)) {
+			continue
+		}
+		n.In = []*graph.Value{p.In[0]}
+		n.Attrs = ops.TransposeAttrs{Axes: joined}
 	}
+	g.DeadCode()
 }
 
 func axesOf(n *graph.Node) []int { return n.Attrs.(ops.TransposeAttrs).Axes }
@@ -69,10 +97,10 @@ func inverseOrder(order []int) []int {
 }
 
 type reordering struct {
-	g       *graph.Graph
-	users   map[*graph.Value][]*graph.Node
-	outs    map[*graph.Value]bool
-	touched map[*graph.Node]bool // transposes whose operand or readers changed in this sweep: users is not true of them
+	g     *graph.Graph
+	users map[*graph.Value][]*graph.Node
+	outs  map[*graph.Value]bool
+	stale map[*graph.Value]bool // what has readers since this sweep began that users does not know
 }
 
 // A region is in graph order. Its nodes have the same rank.
@@ -185,40 +213,36 @@ func (r *reordering) gain(g *region, order []int) int {
 		}
 		for _, i := range a.in {
 			v := n.In[i]
-			if seen[v] || v.IsConst() || g.makes(v) {
+			if seen[v] || v.IsConst() || g.makes(v) || v.Type.Elements() == 1 && len(v.Type.Shape) < len(order) {
 				continue
 			}
 			seen[v] = true
 			t := v.Def
-			if t == nil || t.Op != ops.Transpose {
+			if t == nil || t.Op != ops.Transpose || len(v.Type.Shape) < len(order) {
 				total -= moved(v, order)
 				continue
 			}
-			if r.touched[t] {
+			if r.stale[v] {
 				return never
 			}
-			if only := !r.outs[v] && !slices.ContainsFunc(r.users[v], func(u *graph.Node) bool { return g.axes[u] == nil }); only {
+			total -= moved(t.In[0], permuted(axesOf(t), order))
+			if only := !r.outs[v] && !slices.ContainsFunc(r.users[v], func(u *graph.Node) bool { return !g.reads(u, v) }); only {
 				total += moved(t.In[0], axesOf(t))
-			}
-			if len(v.Type.Shape) == len(order) {
-				total -= moved(t.In[0], permuted(axesOf(t), order))
-			} else {
-				total -= moved(v, order)
 			}
 		}
 		if a.drops != nil {
 			continue
 		}
 		for _, v := range n.Out {
+			if r.stale[v] {
+				return never
+			}
 			back := r.outs[v]
 			for _, u := range r.users[v] {
 				switch {
-				case g.axes[u] != nil && slices.ContainsFunc(g.axes[u].in, func(i int) bool { return u.In[i] == v }):
+				case g.reads(u, v):
 				case u.Op == ops.Transpose:
-					if r.touched[u] {
-						return never
-					}
-					total += moved(v, axesOf(u)) - moved(v, permuted(inverseOrder(order), axesOf(u)))
+					total += moved(v, axesOf(u)) - movedOf(permuted(v.Type.Shape, order), v.Type.Bytes(), permuted(inverseOrder(order), axesOf(u)))
 				default:
 					back = true
 				}
@@ -231,6 +255,20 @@ func (r *reordering) gain(g *region, order []int) int {
 	return total
 }
 
+// reads reports whether u is a node of the region that has v in the region's order.
+func (g *region) reads(u *graph.Node, v *graph.Value) bool {
+	a := g.axes[u]
+	if a == nil {
+		return false
+	}
+	for i, x := range u.In {
+		if x == v && !slices.Contains(a.in, i) {
+			return false
+		}
+	}
+	return true
+}
+
 // makes reports whether v is a value of the region.
 func (g *region) makes(v *graph.Value) bool {
 	a := g.axes[v.Def]
@@ -240,14 +278,15 @@ func (g *region) makes(v *graph.Value) bool {
 // moved is the number of bytes of v that a transpose moves. Where only axes of one element change places it is a reshape,
 // which costs no time of its own but parts kernels: 1.
 func moved(v *graph.Value, order []int) int {
+	shape := slices.Repeat([]int{1}, len(order)) // v's, with leading axes of one element
+	copy(shape[len(order)-len(v.Type.Shape):], v.Type.Shape)
+	return movedOf(shape, v.Type.Bytes(), order)
+}
+
+func movedOf(shape []int, bytes int, order []int) int {
 	if slices.IsSorted(order) {
 		return 0
 	}
-	shape := make([]int, len(order)) // v's, with leading axes of one element
-	for i := range shape {
-		shape[i] = 1
-	}
-	copy(shape[len(order)-len(v.Type.Shape):], v.Type.Shape)
 	var rest []int
 	for _, i := range order {
 		if shape[i] != 1 {
@@ -257,7 +296,7 @@ func moved(v *graph.Value, order []int) int {
 	if slices.IsSorted(rest) {
 		return 1
 	}
-	return v.Type.Bytes()
+	return max(1, bytes)
 }
 
 // apply reorders the region's axes: its operands are transposed, and its results transposed back for other readers.
@@ -279,9 +318,10 @@ func (r *reordering) apply(g *region, order []int) error {
 					return err
 				}
 				operands[v], before[n] = w, append(before[n], b.nodes...)
-			}
-			if t := v.Def; t != nil {
-				r.touched[t] = true
+				r.stale[v] = true
+				for _, m := range b.nodes {
+					r.stale[m.In[0]] = true
+				}
 			}
 			in[i] = operands[v]
 		}
@@ -306,7 +346,7 @@ func (r *reordering) apply(g *region, order []int) error {
 	return nil
 }
 
-// restore gives readers of v outside the region its axes in the order they know.
+// restore gives readers of v outside the region its axes in the order they know; transposes take them as they are.
 func (r *reordering) restore(g *region, v *graph.Value, order []int, behind map[*graph.Node][]*graph.Node) error {
 	var w *graph.Value
 	back := func() *graph.Value {
@@ -318,16 +358,21 @@ func (r *reordering) restore(g *region, v *graph.Value, order []int, behind map[
 		return w
 	}
 	for _, u := range r.users[v] {
-		r.touched[u] = true
+		if u.Op == ops.Transpose {
+			u.Attrs = ops.TransposeAttrs{Axes: permuted(inverseOrder(order), axesOf(u))}
+			continue
+		}
 		for i, x := range u.In {
 			if x == v && (g.axes[u] == nil || !slices.Contains(g.axes[u].in, i)) {
 				u.In[i] = back()
+				r.users[w] = append(r.users[w], u)
 			}
 		}
 	}
 	for i, o := range r.g.Outputs {
 		if o == v {
 			r.g.Outputs[i] = back()
+			r.outs[w] = true
 			w.Name, v.Name = v.Name+w.Name, ""
 		}
 	}
@@ -345,6 +390,9 @@ func reordered(b *builder, v *graph.Value, order []int) (*graph.Value, error) {
 		shape = slices.Insert(shape, 0, 1)
 	}
 	if !v.IsConst() {
+		if t := v.Def; t != nil && t.Op == ops.Transpose && len(shape) == len(v.Type.Shape) {
+			return b.apply(ops.Transpose, ops.TransposeAttrs{Axes: permuted(axesOf(t), order)}, t.In[0]), b.err
+		}
 		if len(shape) > len(v.Type.Shape) {
 			v = b.apply(ops.Reshape, ops.ReshapeAttrs{NewShape: shape}, v)
 		}

@@ -51,7 +51,7 @@ func TestAxesAlike(t *testing.T) {
 			for i, o := range g.Outputs {
 				o.Name = fmt.Sprint("y", i)
 			}
-			c := &reordering{g: g, users: g.Users(), outs: map[*graph.Value]bool{}, touched: map[*graph.Node]bool{}}
+			c := &reordering{g: g, users: g.Users(), outs: map[*graph.Value]bool{}, stale: map[*graph.Value]bool{}}
 			before := g.String()
 			if err := c.apply(&region{[]*graph.Node{n}, map[*graph.Node]*axes{n: a}}, order); err != nil {
 				t.Fatalf("%s, seed %d, order %v: %v\n%s", d.Name, seed, order, err, before)

@@ -4,6 +4,7 @@ package sched
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"lathe/internal/arith"
@@ -28,6 +29,12 @@ type Step struct {
 
 // New starts a schedule for f.
 func New(f *loop.Func) *Schedule { return &Schedule{Func: f, axes: axesOf(f)} }
+
+// Copy is s, to go on with in another way: primitives replace the function's body and change no statement.
+func (s *Schedule) Copy() *Schedule {
+	f := *s.Func
+	return &Schedule{Func: &f, Trace: slices.Clone(s.Trace)}
+}
 
 func (s *Schedule) log(op, on string, n int, args ...string) {
 	s.Trace = append(s.Trace, Step{Op: op, On: on, Args: args, N: n})
