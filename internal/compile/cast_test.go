@@ -85,7 +85,7 @@ func TestCastPairs(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, level := range []int{0, 1, 3} {
-			got, err := run(t, build(), Options{Target: tgt, Level: level, Workers: 2}, 1, []*tensor.Tensor{x})
+			got, err := run(t, build(), Options{Target: tgt, Level: level, Workers: 2, Denormals: DenormalsKeep}, 1, []*tensor.Tensor{x})
 			if err != nil {
 				t.Fatalf("%s, -O%d: %v", from, level, err)
 			}

@@ -68,7 +68,8 @@ func joinTransposes(g *graph.Graph) {
 			continue
 		}
 		joined := permuted(axesOf(p), axesOf(n))
-		if len(users[p.Out[0]]) > 1 && moved(p.In[0], joined) > moved(p.Out[0], axesOf(n)) {
+		stays := len(users[p.Out[0]]) > 1 || slices.Contains(g.Outputs, p.Out[0])
+		if stays && moved(p.In[0], joined) > moved(p.Out[0], axesOf(n)) {
 			continue
 		}
 		n.In = []*graph.Value{p.In[0]}
