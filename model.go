@@ -27,6 +27,9 @@ type Model struct {
 	first  *graph.Graph // the import of Load, until a compilation takes it
 	after  string       // the pass that made a dumped graph
 	err    error        // why the model cannot be imported
+	// What the import of Load said.
+	notes   []string
+	control []ControlFlow
 }
 
 // formats lists tvmc's names of model formats, with the extensions they are guessed by.
@@ -80,7 +83,12 @@ func Load(path string, o LoadOptions) (*Model, error) {
 	if m.onnx, err = onnx.ReadFile(path); err != nil {
 		return nil, err
 	}
-	m.first, m.err = m.importGraph(o.Notes)
+	m.first, m.err = m.importGraph(func(text string) {
+		m.notes = append(m.notes, text)
+		if o.Notes != nil {
+			o.Notes(text)
+		}
+	})
 	return m, nil
 }
 
@@ -102,8 +110,19 @@ func (m *Model) importGraph(notes func(string)) (*graph.Graph, error) {
 	if err != nil {
 		return nil, err
 	}
+	seen := map[ControlFlow]bool{}
+	o.Control = func(node, operator, becomes string) {
+		c := ControlFlow{node, operator, becomes}
+		if !seen[c] && len(m.control) < maxControl {
+			seen[c] = true
+			m.control = append(m.control, c)
+		}
+	}
 	return onnx.Import(m.onnx, o)
 }
+
+// maxControl bounds what is kept about control flow, of which unrolled loops may have any amount.
+const maxControl = 200
 
 // importing is the options of the import.
 func (o *LoadOptions) importing(notes func(string)) (onnx.Options, error) {
@@ -183,24 +202,43 @@ func fileTensors(vs []onnx.ValueInfo) []Tensor {
 	return list
 }
 
-// Operators counts the operators of the model file by name, sorted by name, and tells which Lathe supports.
+// Operators counts the operators of the model file by name, those in bodies of control flow included, sorted by name. It
+// tells which Lathe does not support: those without a converter, those that read what is no tensor, and the one that the
+// import ended at.
 func (m *Model) Operators() []OpCount {
 	if m.onnx == nil {
 		return graphOperators(m.first)
 	}
-	missing := map[string]bool{}
+	reasons := map[string]string{}
 	for _, u := range onnx.Unsupported(m.onnx) {
-		missing[u.Op] = true
+		reasons[u.Op] = "not supported yet"
+	}
+	kinds := map[string]onnx.Kind{}
+	for _, in := range m.onnx.Graph.RealInputs() {
+		if in.Kind != onnx.KindTensor {
+			kinds[in.Name] = in.Kind
+		}
 	}
 	counts := map[string]int{}
-	for _, n := range m.onnx.Graph.Nodes {
-		name := n.OpType
-		if n.Domain != "" {
-			name = n.Domain + "." + name
+	var count func(g *onnx.Graph)
+	count = func(g *onnx.Graph) {
+		for _, n := range g.Nodes {
+			counts[n.Qualified()]++
+			for _, in := range n.Inputs {
+				if kind, ok := kinds[in]; ok && reasons[n.Qualified()] == "" {
+					reasons[n.Qualified()] = fmt.Sprintf("not supported: it reads %s, which is %s", in, kind)
+				}
+			}
+			for _, body := range n.Bodies() {
+				count(body)
+			}
 		}
-		counts[name]++
 	}
-	return sortedCounts(counts, missing)
+	count(m.onnx.Graph)
+	if op := onnx.Refused(m.err); op != "" && reasons[op] == "" {
+		reasons[op] = "refused, see below"
+	}
+	return sortedCounts(counts, reasons)
 }
 
 // graphOperators counts the operators of a graph and of the groups in it, all of which are supported.
@@ -221,10 +259,10 @@ func graphOperators(g *graph.Graph) []OpCount {
 	return sortedCounts(counts, nil)
 }
 
-func sortedCounts(counts map[string]int, missing map[string]bool) []OpCount {
+func sortedCounts(counts map[string]int, reasons map[string]string) []OpCount {
 	var list []OpCount
 	for name, n := range counts {
-		list = append(list, OpCount{Name: name, Count: n, Supported: !missing[name]})
+		list = append(list, OpCount{Name: name, Count: n, Supported: reasons[name] == "", Reason: reasons[name]})
 	}
 	slices.SortFunc(list, func(a, b OpCount) int { return strings.Compare(a.Name, b.Name) })
 	return list

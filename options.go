@@ -72,9 +72,10 @@ type Tensor struct {
 
 // OpCount is how often a model file uses an operator.
 type OpCount struct {
-	Name      string
-	Count     int
-	Supported bool
+	Name      string `json:"name"`
+	Count     int    `json:"count"`
+	Supported bool   `json:"supported"`
+	Reason    string `json:"reason,omitempty"` // why it is not
 }
 
 // VerifyOptions controls Verify.

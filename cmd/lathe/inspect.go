@@ -17,7 +17,7 @@ import (
 
 func (a *app) inspectCommand() *cobra.Command {
 	var model modelFlags
-	var steps, check bool
+	var steps, check, asJSON bool
 	var explain string
 	cmd := &cobra.Command{
 		Use:   "inspect FILE",
@@ -36,17 +36,30 @@ func (a *app) inspectCommand() *cobra.Command {
 				return a.explainPackage(args[0], explain)
 			}
 			if isPackage(args[0]) {
-				return a.inspectPackage(args[0], steps)
+				return a.inspectPackage(args[0], steps, asJSON)
 			}
-			m, err := model.load(args[0], a.Note)
+			for flag, used := range map[string]bool{"steps": steps, "explain": explain != ""} {
+				if used {
+					return refusePackageFlags(cmd.CommandPath(), args[0], flag)
+				}
+			}
+			m, err := model.load(args[0], nil)
 			if err != nil {
 				return err
 			}
-			return a.inspectModel(m)
+			info, err := lathe.Inspect(cmd.Context(), m)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return modelJSON(a.Out, info)
+			}
+			return a.printModel(info)
 		},
 	}
 	model.define(cmd)
 	cmd.Flags().BoolVar(&check, "check", false, "compare every byte of a package's code and weights with its digest first")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.Flags().BoolVar(&steps, "steps", false, "list the kernels of a package too")
 	cli.FileOrOutputVar(cmd, &explain, "explain", "tell what was chosen for each kernel of a package, why, and what time to expect; with `=FILE` there, as JSON if it ends in .json")
 	return cmd
@@ -60,39 +73,6 @@ func isPackage(path string) bool {
 	return slices.Contains([]string{".tar", ".so", ".params", ".json", ".wasm"}, strings.ToLower(filepath.Ext(path)))
 }
 
-func (a *app) inspectModel(m *lathe.Model) error {
-	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
-	for _, t := range m.Inputs() {
-		fmt.Fprintf(w, "input\t%s\t%s%s\n", t.Name, t.DType, cli.ShapeText(t.Shape))
-	}
-	for _, t := range m.Outputs() {
-		fmt.Fprintf(w, "output\t%s\t%s%s\n", t.Name, t.DType, cli.ShapeText(t.Shape))
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	tensors, elements := m.Parameters()
-	fmt.Fprintf(a.Out, "parameters: %d in %d tensors\n", elements, tensors)
-	fmt.Fprintln(a.Out, "operators:")
-	w = tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
-	var missing []string
-	for _, o := range m.Operators() {
-		verdict := ""
-		if !o.Supported {
-			verdict = "not supported yet"
-			missing = append(missing, o.Name)
-		}
-		fmt.Fprintf(w, "  %s\t%d\t%s\n", o.Name, o.Count, verdict)
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	if missing != nil {
-		a.Note(fmt.Sprintf("the model cannot be compiled yet: %d operators are not supported", len(missing)))
-	}
-	return nil
-}
-
 // checkPackage looks for damage.
 func (a *app) checkPackage(path string) error {
 	p, err := bundle.Inspect(path)
@@ -103,13 +83,16 @@ func (a *app) checkPackage(path string) error {
 	return p.Check()
 }
 
-func (a *app) inspectPackage(path string, steps bool) error {
+func (a *app) inspectPackage(path string, steps, asJSON bool) error {
 	p, err := bundle.Inspect(path)
 	if err != nil {
 		return err
 	}
 	defer p.Close()
 	m := p.Manifest
+	if asJSON {
+		return manifestJSON(a.Out, m)
+	}
 	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "module\t%s\n", m.Module)
 	fmt.Fprintf(w, "compiled by\tlathe %s from %s (sha256 %s)\n", m.Lathe, m.Source.File, m.Source.SHA256)

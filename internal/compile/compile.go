@@ -69,8 +69,31 @@ func (r *Result) Write(path string) error { return r.format.write(path, &r.Conte
 // Output is the file to write when the user names none.
 func (r *Result) Output() string { return r.format.Output }
 
+// planning are the phases before any code is generated; what refuses a model is in them.
+var planning = []phase{{"graph", (*compiler).graphPasses}, {"kernels", (*compiler).makeKernels}, {"memory", (*compiler).planMemory}}
+
 // Compile compiles g, which it changes.
 func Compile(ctx context.Context, g *graph.Graph, o Options) (*Result, error) {
+	c, err := newCompiler(ctx, g, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.run(append(slices.Clip(planning), c.res.format.phases...)); err != nil {
+		return nil, err
+	}
+	return c.res, nil
+}
+
+// Check returns the error that Compile would give, without generating code: it plans g, which it changes, in full.
+func Check(ctx context.Context, g *graph.Graph, o Options) error {
+	c, err := newCompiler(ctx, g, o)
+	if err != nil {
+		return err
+	}
+	return c.run(planning)
+}
+
+func newCompiler(ctx context.Context, g *graph.Graph, o Options) (*compiler, error) {
 	c := &compiler{Options: o, ctx: ctx, graph: g, res: &Result{Code: map[string]string{}}}
 	if c.Module == "" {
 		c.Module = "default"
@@ -95,20 +118,23 @@ func Compile(ctx context.Context, g *graph.Graph, o Options) (*Result, error) {
 		return nil, fmt.Errorf("output format %s has its weights inside: leave out --embed-params=false", format.Name)
 	}
 	c.res.format = format
-	phases := []phase{{"graph", (*compiler).graphPasses}, {"kernels", (*compiler).makeKernels}, {"memory", (*compiler).planMemory}}
-	for _, phase := range append(phases, format.phases...) {
+	return c, nil
+}
+
+func (c *compiler) run(phases []phase) error {
+	for _, phase := range phases {
 		start := time.Now()
-		if err := ctx.Err(); err != nil {
-			return nil, err
+		if err := c.ctx.Err(); err != nil {
+			return err
 		}
 		if err := phase.run(c); err != nil {
-			return nil, err
+			return err
 		}
 		if c.Times != nil {
 			fmt.Fprintf(c.Times, "%-28s %9.3f ms\n", "phase "+phase.name, ms(time.Since(start)))
 		}
 	}
-	return c.res, nil
+	return nil
 }
 
 // codeExists refuses forms of code that the target does not have.

@@ -5,6 +5,7 @@ import (
 
 	"lathe/internal/bundle"
 	"lathe/internal/graph"
+	"lathe/internal/op"
 	"lathe/internal/te"
 	"lathe/internal/types"
 )
@@ -53,13 +54,21 @@ func (k *kernel) step() bundle.Step {
 
 // graphFlops counts the arithmetic of a graph as it stands, each operator by its own definition: what algorithms that
 // need fewer operations are measured against.
-func graphFlops(g *graph.Graph) float64 {
+func graphFlops(g *graph.Graph) float64 { return flopsOf(g, func(*op.Def) bool { return true }) }
+
+// MACs counts the multiply-adds of the products and convolutions of a graph.
+func MACs(g *graph.Graph) float64 {
+	return flopsOf(g, func(d *op.Def) bool { return d.Fusion == op.OutFusable }) / 2
+}
+
+// flopsOf is the arithmetic of the operators that count.
+func flopsOf(g *graph.Graph, counts func(*op.Def) bool) float64 {
 	total := 0.0
 	for _, n := range g.Nodes {
 		for _, sub := range n.Sub {
-			total += graphFlops(sub)
+			total += flopsOf(sub, counts)
 		}
-		if n.Op.Compute == nil {
+		if n.Op.Compute == nil || !counts(n.Op) {
 			continue
 		}
 		in := make([]*te.Stage, len(n.In))

@@ -56,10 +56,13 @@ func ifElse(c *call) values {
 			compose.Fail("the condition has %d elements instead of one", known.Len())
 		}
 		if known.Int(0) != 0 {
+			c.becomes("takes then_branch, always")
 			return c.inline(yes, nil)
 		}
+		c.becomes("takes else_branch, always")
 		return c.inline(no, nil)
 	}
+	c.becomes("computes both branches and selects")
 	condition := c.scalar(c.x(0))
 	a, b := c.inline(yes, nil), c.inline(no, nil)
 	if len(a) != len(b) {
@@ -70,6 +73,11 @@ func ifElse(c *call) values {
 		out[i] = c.selected(condition, a[i], b[i], i)
 	}
 	return out
+}
+
+// becomes tells what becomes of the node.
+func (c *call) becomes(format string, args ...any) {
+	c.opts.Control(c.node.describeFirst(), c.node.OpType, fmt.Sprintf(format, args...))
 }
 
 // selected is a where condition holds and b elsewhere.
@@ -101,7 +109,9 @@ func loop(c *call) values {
 		compose.Fail("the body has %d outputs for %d carried values", len(body.Outputs), len(carried))
 	}
 	stacks := make([]values, len(body.Outputs)-1-len(carried))
-	for i := 0; trips < 0 || i < trips; i++ {
+	i := 0
+	defer func() { c.becomes("is unrolled, %d iterations (at most %d are)", i, maxIterations) }()
+	for ; trips < 0 || i < trips; i++ {
 		if condition != nil && !c.holds(condition) {
 			break
 		}
@@ -228,6 +238,7 @@ func (c *call) scan(s scanning, in values) values {
 		compose.Fail("a scan of %d steps is not supported; %d are", length, maxIterations)
 	}
 	stacks := make([]values, s.outs)
+	c.becomes("is unrolled, %d steps (at most %d are)", length, maxIterations)
 	for i := range length {
 		inputs := slices.Clone(states)
 		for k, x := range sources {

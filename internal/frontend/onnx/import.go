@@ -1,6 +1,7 @@
 package onnx
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,6 +24,8 @@ type Options struct {
 	Values map[string]*tensor.Tensor
 	// Notes is called with one line for the user each; nil drops them.
 	Notes func(string)
+	// Control is told what becomes of each If, Loop and Scan, those in bodies included; nil drops it.
+	Control func(node, operator, becomes string)
 }
 
 // Import turns a model into a graph, whose inputs and outputs have the model's names. It expands the model's local
@@ -40,6 +43,9 @@ func Import(m *Model, o Options) (*graph.Graph, error) {
 	}
 	if imp.opts.Notes == nil {
 		imp.opts.Notes = func(string) {}
+	}
+	if imp.opts.Control == nil {
+		imp.opts.Control = func(string, string, string) {}
 	}
 	if v := m.Opsets[""]; v > newestOpset {
 		imp.opts.Notes(fmt.Sprintf("the model is written in opset %d of ai.onnx, and opset %d is the newest that Lathe knows: operators are read as of then", v, newestOpset))
@@ -74,7 +80,9 @@ type SizeError struct {
 	note string
 }
 
-func (e *SizeError) Error() string { return e.Err.Error() + "; " + e.note }
+func (e *SizeError) Error() string {
+	return e.Err.Error() + "; " + e.note + "; lathe inspect looks for sizes that work"
+}
 func (e *SizeError) Unwrap() error { return e.Err }
 
 func (imp *importer) withSizes(err error) error {
@@ -186,10 +194,35 @@ func (imp *importer) body(g *Graph, e *env) error {
 			return fmt.Errorf("the model's loops unroll to more than %d nodes, which is not supported", maxNodes)
 		}
 		if err := imp.convert(n, e); err != nil {
-			return fmt.Errorf("%s: %w", n.Label(), err)
+			return &NodeError{n.Qualified(), n.Label(), err}
 		}
 	}
 	return nil
+}
+
+// A NodeError says which node an error is about.
+type NodeError struct {
+	Op, Node string // operator, and the node as Node.Label names it
+	Err      error
+}
+
+func (e *NodeError) Error() string { return e.Node + ": " + e.Err.Error() }
+func (e *NodeError) Unwrap() error { return e.Err }
+
+// inner is the error of the node that is meant: one in a body, where there is one.
+func (e *NodeError) inner() *NodeError {
+	if in, ok := errors.AsType[*NodeError](e.Err); ok {
+		return in.inner()
+	}
+	return e
+}
+
+// Refused is the operator that an import ended at, "" when it was none.
+func Refused(err error) string {
+	if e, ok := errors.AsType[*NodeError](err); ok {
+		return e.inner().Op
+	}
+	return ""
 }
 
 // neededNodes marks the nodes that some output of g depends on.
@@ -271,7 +304,7 @@ func (imp *importer) fresh(name string) string {
 func (imp *importer) convert(n *Node, e *env) error {
 	r := imp.rows.find(n)
 	if r == nil {
-		return &UnsupportedError{[]Missing{{Op: n.qualified(), Nodes: 1, First: n.describeFirst()}}}
+		return &UnsupportedError{[]Missing{{Op: n.Qualified(), Nodes: 1, First: n.describeFirst()}}}
 	}
 	c := &call{importer: imp, env: e, node: n, read: map[string]bool{}}
 	for _, name := range n.Inputs {

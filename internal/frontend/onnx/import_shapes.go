@@ -83,12 +83,13 @@ func ShapesOf(m *Model, o Options) (*Shapes, error) {
 
 // declaredTexts are the texts in the declared shapes of inputs, outputs and other values.
 func declaredTexts(g *Graph) []string {
-	var texts []string
-	for _, infos := range [][]ValueInfo{g.Inputs, g.Outputs, g.ValueInfo} {
-		for _, v := range infos {
-			for _, d := range v.Dims {
-				texts = append(texts, d.Param)
-			}
+	return textsOf(textsOf(textsOf(nil, g.Inputs), g.Outputs), g.ValueInfo)
+}
+
+func textsOf(texts []string, infos []ValueInfo) []string {
+	for _, v := range infos {
+		for _, d := range v.Dims {
+			texts = append(texts, d.Param)
 		}
 	}
 	return texts
@@ -258,7 +259,10 @@ func cutList(items []string, by string) string {
 
 // Line is a value of --input-shapes that says all sizes which the model leaves open, as they are: by name where the command
 // line can name them.
-func (s *Shapes) Line() string {
+func (s *Shapes) Line() string { return s.lineOf(s.open) }
+
+// lineOf is Line, where the axes in open have no name.
+func (s *Shapes) lineOf(open []openAxis) string {
 	var parts []string
 	whole, shows := map[string]bool{}, map[string]string{}
 	for _, in := range slices.Backward(s.real) {
@@ -275,7 +279,7 @@ func (s *Shapes) Line() string {
 		}
 		whole[shows[x.Name]] = true
 	}
-	for _, a := range s.open {
+	for _, a := range open {
 		whole[a.input] = true
 	}
 	for _, in := range s.real {
@@ -286,8 +290,12 @@ func (s *Shapes) Line() string {
 	return strings.Join(parts, " ")
 }
 
-// Text prints a declared shape with the names it leaves open: [batch,3,2*seq,?].
+// Text prints the sizes of a declared shape with the names that it leaves open: batch 3 2*seq ?. Without shapes, texts are
+// as they stand in the file.
 func (s *Shapes) Text(v ValueInfo) []string {
+	if s == nil {
+		s = &Shapes{exprs: dim.Read(textsOf(nil, []ValueInfo{v}))}
+	}
 	parts := make([]string, len(v.Dims))
 	for i, d := range v.Dims {
 		switch {

@@ -85,7 +85,7 @@ type Node struct {
 
 // Label names the node in messages: operator and node name, or its first output where the node has no name.
 func (n *Node) Label() string {
-	switch op := n.qualified(); {
+	switch op := n.Qualified(); {
 	case n.Name != "":
 		return fmt.Sprintf("%s %q", op, n.Name)
 	case len(n.Outputs) > 0:
@@ -95,11 +95,21 @@ func (n *Node) Label() string {
 	}
 }
 
-func (n *Node) qualified() string {
+// Qualified is the operator, with its domain where that is not ai.onnx.
+func (n *Node) Qualified() string {
 	if n.Domain == "" {
 		return n.OpType
 	}
 	return n.Domain + "." + n.OpType
+}
+
+// Bodies are the graphs that the node has as attributes.
+func (n *Node) Bodies() []*Graph {
+	var list []*Graph
+	for i := range n.Attrs {
+		list = append(list, n.Attrs[i].graphs()...)
+	}
+	return list
 }
 
 // A Function is a decoded FunctionProto: a node type defined by the model itself.

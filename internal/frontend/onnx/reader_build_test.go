@@ -141,7 +141,7 @@ func graphText(g *Graph) string {
 
 func writeGraph(b *strings.Builder, g *Graph, indent string) {
 	for _, n := range g.Nodes {
-		fmt.Fprintf(b, "%s%q = %s:%d %q %q", indent, n.Outputs, n.qualified(), n.Version, n.Inputs, n.Name)
+		fmt.Fprintf(b, "%s%q = %s:%d %q %q", indent, n.Outputs, n.Qualified(), n.Version, n.Inputs, n.Name)
 		for i := range n.Attrs {
 			a := &n.Attrs[i]
 			switch v := a.value.(type) {

@@ -33,6 +33,19 @@ type Type struct {
 	Of     *Type // element of a sequence or optional, value of a map
 }
 
+// String prints an element type, or what the value is instead of a tensor: optional(sequence(float32)).
+func (t *Type) String() string {
+	switch {
+	case t.Kind == KindUnknown || t.Kind == KindTensor && t.Elem == 0:
+		return "unknown"
+	case t.Kind == KindTensor:
+		return t.Elem.String()
+	case t.Of != nil:
+		return t.Kind.String() + "(" + t.Of.String() + ")"
+	}
+	return t.Kind.String()
+}
+
 // A Dim is a known extent, or a named or nameless unknown one.
 type Dim struct {
 	Value int64 // -1 where unknown

@@ -109,11 +109,11 @@ func unsupported(g *Graph, branches bool) []Missing {
 				continue
 			}
 			if byOperator.find(n) == nil {
-				at, seen := place[n.qualified()]
+				at, seen := place[n.Qualified()]
 				if !seen {
 					at = len(list)
-					place[n.qualified()] = at
-					list = append(list, Missing{Op: n.qualified(), First: n.describeFirst()})
+					place[n.Qualified()] = at
+					list = append(list, Missing{Op: n.Qualified(), First: n.describeFirst()})
 				}
 				list[at].Nodes++
 			}

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"lathe"
+	"lathe/internal/bundle"
+	"lathe/internal/cli"
+)
+
+// printModel prints what is known about a model.
+func (a *app) printModel(i *lathe.ModelInfo) error {
+	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "model\t%s\n", modelLine(i))
+	for _, t := range i.Inputs {
+		fmt.Fprintf(w, "input\t%s\n", tensorLine(t))
+	}
+	for _, t := range i.Outputs {
+		fmt.Fprintf(w, "output\t%s\n", tensorLine(t))
+	}
+	if len(i.Sizes) > 0 {
+		fmt.Fprintf(w, "sizes\t%s\n", sizesLine(i.Sizes))
+	}
+	fmt.Fprintf(w, "parameters\t%d in %s, %s\n", i.Parameters, counted(i.Tensors, "tensor"), bytesText(i.Weights))
+	if i.MACs > 0 {
+		fmt.Fprintf(w, "work\t%s multiply-adds\n", scaled(i.MACs))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(a.Out, "operators:")
+	missing := 0
+	for _, o := range i.Operators {
+		if !o.Supported {
+			missing++
+		}
+		fmt.Fprintf(w, "  %s\t%d%s\n", o.Name, o.Count, after("\t", o.Reason))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if len(i.Control) > 0 {
+		fmt.Fprintln(a.Out, "control flow:")
+	}
+	for _, c := range i.Control {
+		fmt.Fprintf(w, "  %s\t%s\t%s\n", c.Operator, c.Node, c.Becomes)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, n := range i.Notes {
+		a.Note(n)
+	}
+	if i.Compiles {
+		_, err := fmt.Fprintln(a.Out, "compiles: yes")
+		return err
+	}
+	fmt.Fprintf(a.Out, "compiles: no: %s\n", i.Refusal)
+	if missing > 0 {
+		is := "are"
+		if missing == 1 {
+			is = "is"
+		}
+		fmt.Fprintf(a.Out, "%s %s not supported\n", counted(missing, "operator"), is)
+	}
+	if i.Proposal != "" {
+		fmt.Fprintf(a.Out, "try: lathe compile --input-shapes '%s' %s\n", i.Proposal, i.File)
+		if i.Next != "" {
+			fmt.Fprintf(a.Out, "which gets further, and then: %s\n", i.Next)
+		} else {
+			fmt.Fprintln(a.Out, "which works, found by trying; what sizes the model was made for, its documentation knows")
+		}
+	}
+	return nil
+}
+
+func after(sep, text string) string {
+	if text == "" {
+		return ""
+	}
+	return sep + text
+}
+
+func modelLine(i *lathe.ModelInfo) string {
+	parts := []string{i.File, bytesText(i.Bytes)}
+	if i.IRVersion > 0 {
+		parts = append(parts, fmt.Sprintf("ONNX IR %d", i.IRVersion))
+	}
+	for _, domain := range slices.Sorted(maps.Keys(i.Opsets)) {
+		parts = append(parts, fmt.Sprintf("%s %d", domain, i.Opsets[domain]))
+	}
+	if i.Producer != "" {
+		parts = append(parts, "from "+i.Producer)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// tensorLine prints a tensor as the file declares it and, where that leaves something open, as it is compiled.
+func tensorLine(t lathe.ModelTensor) string {
+	declared := t.DType
+	if t.Declared != nil {
+		declared += "[" + strings.Join(t.Declared, ",") + "]"
+	}
+	compiled := make([]string, len(t.Shape))
+	for axis, n := range t.Shape {
+		compiled[axis] = fmt.Sprint(n)
+		if t.ByData != nil && t.ByData[axis] {
+			compiled[axis] = "0.." + compiled[axis]
+		}
+	}
+	line := t.Name + "\t" + declared
+	if t.Shape != nil && !slices.Equal(compiled, t.Declared) {
+		line += "\tas [" + strings.Join(compiled, ",") + "]"
+	}
+	if t.ByData != nil {
+		line += ", the data decide"
+	}
+	return line
+}
+
+func sizesLine(sizes []lathe.ModelSize) string {
+	var parts []string
+	for _, s := range sizes {
+		text := fmt.Sprintf("%s=%d", s.Name, s.Size)
+		if !s.Given {
+			text += " (not given)"
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, ", ")
+}
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// scaled prints a large number in three digits.
+func scaled(n int64) string {
+	for _, s := range []struct {
+		least int64
+		name  string
+	}{{1e12, "trillion"}, {1e9, "billion"}, {1e6, "million"}} {
+		if n >= s.least {
+			return fmt.Sprintf("%.3g %s", float64(n)/float64(s.least), s.name)
+		}
+	}
+	return fmt.Sprint(n)
+}
+
+// modelJSON is what --json prints about a model: names and fields are those of lathe.ModelInfo.
+func modelJSON(w io.Writer, i *lathe.ModelInfo) error { return printJSON(w, i) }
+
+// manifestJSON is what --json prints about a package: its manifest, as lathe.json has it.
+func manifestJSON(w io.Writer, m *bundle.Manifest) error { return printJSON(w, m) }
+
+func printJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
+// refusePackageFlags says that a model has no kernels yet.
+func refusePackageFlags(command, path, flag string) error {
+	return cli.Usagef(command, "flag --%s is about packages, and %s is a model: compile it first, or use lathe compile --explain", flag, path)
+}

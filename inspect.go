@@ -1,0 +1,212 @@
+package lathe
+
+import (
+	"context"
+	"errors"
+		"os"
+	"slices"
+	"strconv"
+
+	"lathe/internal/compile"
+	"lathe/internal/compose"
+	"lathe/internal/frontend/onnx"
+	"lathe/internal/graph"
+)
+
+// ModelInfo is what Inspect finds out about a model.
+type ModelInfo struct {
+	File       string         `json:"file"`
+	Bytes      int64          `json:"bytes"` // of the model's files, external data included
+	Producer   string         `json:"producer,omitempty"`
+	IRVersion  int64          `json:"ir_version,omitempty"`
+	Opsets     map[string]int `json:"opsets,omitempty"` // version by domain; ai.onnx is ONNX's own
+	Inputs     []ModelTensor  `json:"inputs"`
+	Outputs    []ModelTensor  `json:"outputs"`
+	Sizes      []ModelSize    `json:"sizes,omitempty"` // that inputs leave open by name
+	Tensors    int            `json:"tensors"`         // constants
+	Parameters int64          `json:"parameters"`      // their elements
+	Weights    int64          `json:"weight_bytes"`
+	MACs       int64          `json:"macs,omitempty"` // multiply-adds of products and convolutions
+	Operators  []OpCount      `json:"operators"`
+	Control    []ControlFlow  `json:"control_flow,omitempty"`
+	Compiles   bool           `json:"compiles"`
+	Refusal    string         `json:"refusal,omitempty"`      // what compiling would say
+	Proposal   string         `json:"proposal,omitempty"`     // sizes to try, as --input-shapes takes them
+	Next       string         `json:"next_refusal,omitempty"` // what is refused with the sizes of the proposal, "" when nothing is
+	Notes      []string       `json:"notes,omitempty"`
+}
+
+// ModelTensor is an input or output.
+type ModelTensor struct {
+	Name     string   `json:"name"`
+	DType    string   `json:"dtype"`
+	Declared []string `json:"declared"`             // numbers, names and expressions over names; "?" where the file says nothing
+	Shape    []int    `json:"shape,omitempty"`      // as it is compiled; nil when the model cannot be imported
+	ByData   []bool   `json:"decided_by,omitempty"` // axes whose size the data decide, at most that of Shape; nil when there is none
+}
+
+// ModelSize is a size that inputs leave open under a name.
+type ModelSize struct {
+	Name  string `json:"name"`
+	Size  int    `json:"size"`
+	Given bool   `json:"given"` // or follows from what is given; else it is 1 for want of a size
+}
+
+// ControlFlow is an If, Loop or Scan.
+type ControlFlow struct {
+	Node     string `json:"node"`
+	Operator string `json:"operator"`
+	Becomes  string `json:"becomes"`
+}
+
+// Inspect tells what a model holds and whether it compiles for this machine, with the reason and what to type where it does
+// not. It goes through everything that Compile does but the generation of code.
+func Inspect(ctx context.Context, m *Model) (*ModelInfo, error) {
+	info := &ModelInfo{File: m.file, Inputs: []ModelTensor{}, Outputs: []ModelTensor{}, Notes: m.notes, Control: m.control}
+	for _, f := range m.Files() {
+		if st, err := os.Stat(f); err == nil {
+			info.Bytes += st.Size()
+		}
+	}
+	info.Tensors, info.Parameters = m.Parameters()
+	info.Operators = m.Operators()
+	if m.onnx != nil {
+		m.describe(info)
+	}
+	if m.first != nil {
+		info.MACs = int64(compile.MACs(m.first))
+		for _, c := range m.first.Constants() {
+			if m.onnx == nil {
+				info.Weights += int64(len(c.Const.Data))
+			}
+		}
+		info.Inputs = compiledTensors(info.Inputs, m.first.Inputs, nil)
+		extents, err := compose.ExtentsOf(m.first)
+		if err != nil {
+			return nil, err
+		}
+		info.Outputs = compiledTensors(info.Outputs, m.first.Outputs, extents)
+	}
+	err := m.check(ctx, m.first, m.err)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if info.Compiles = err == nil; err != nil {
+		info.Refusal = err.Error()
+	}
+	if m.err != nil {
+		err = m.propose(ctx, info)
+	}
+	return info, ctx.Err()
+}
+
+// check goes as far as Compile does before it generates code.
+func (m *Model) check(ctx context.Context, g *graph.Graph, err error) error {
+	if err != nil {
+		return err
+	}
+	opts, err := CompileOptions{OptLevel: 3}.resolve()
+	if err != nil {
+		return err
+	}
+	opts.After, opts.Debug = m.after, compile.Debug{}
+	return compile.Check(ctx, g.Clone(), opts)
+}
+
+// propose looks for sizes with which the model compiles, when that may be what is wrong.
+func (m *Model) propose(ctx context.Context, info *ModelInfo) error {
+	if _, ok := errors.AsType[*onnx.SizeError](m.err); !ok {
+		return nil
+	}
+	o, err := m.opts.importing(nil)
+	if err != nil {
+		return err
+	}
+	p := onnx.Propose(ctx, m.onnx, o, m.err)
+	info.Proposal = p.Shapes
+	if p.Shapes == "" && p.Next != nil {
+		info.Proposal, info.Next = p.Further, p.Next.Error()
+	}
+	if p.Graph != nil {
+		if err := m.check(ctx, p.Graph, nil); err != nil {
+			info.Next = err.Error()
+		}
+	}
+	return nil
+}
+
+// describe fills in what an ONNX file says.
+func (m *Model) describe(info *ModelInfo) {
+	info.IRVersion, info.Producer = m.onnx.IRVersion, m.onnx.Producer
+	if v := m.onnx.ProducerVersion; v != "" {
+		info.Producer += " " + v
+	}
+	info.Opsets = map[string]int{}
+	for domain, v := range m.onnx.Opsets {
+		if domain == "" {
+			domain = "ai.onnx"
+		}
+		info.Opsets[domain] = v
+	}
+	for _, t := range m.onnx.Graph.Initializers {
+		info.Weights += int64(len(t.Data))
+	}
+	o, err := m.opts.importing(nil)
+	var shapes *onnx.Shapes
+	if err == nil {
+		shapes, err = onnx.ShapesOf(m.onnx, o)
+	}
+	if err != nil {
+		shapes = nil
+	} else {
+		for _, s := range shapes.Symbols {
+			info.Sizes = append(info.Sizes, ModelSize(s))
+		}
+	}
+	for _, in := range m.onnx.Graph.RealInputs() {
+		info.Inputs = append(info.Inputs, declaredTensor(in, shapes))
+	}
+	for _, out := range m.onnx.Graph.Outputs {
+		info.Outputs = append(info.Outputs, declaredTensor(out, shapes))
+	}
+}
+
+func declaredTensor(v onnx.ValueInfo, shapes *onnx.Shapes) ModelTensor {
+	t := ModelTensor{Name: v.Name, DType: v.Type.String(), Declared: append([]string{}, shapes.Text(v)...)}
+	if !v.Ranked {
+		t.Declared = []string{"..."}
+	}
+	if v.Kind != onnx.KindTensor {
+		t.Declared = nil
+	}
+	return t
+}
+
+// compiledTensors adds the shapes in which tensors are compiled; where the file says nothing of a tensor, they are all there is.
+func compiledTensors(declared []ModelTensor, vs []*graph.Value, extents compose.Extents) []ModelTensor {
+	list := slices.Clone(declared)
+	for _, v := range vs {
+		at := slices.IndexFunc(list, func(t ModelTensor) bool { return t.Name == v.Name })
+		if at < 0 {
+			at = len(list)
+			list = append(list, ModelTensor{Name: v.Name})
+		}
+		t := &list[at]
+		t.DType, t.Shape = v.Type.DType.String(), v.Type.Shape
+		for axis, count := range extents[v] {
+			if count != nil && t.ByData == nil {
+				t.ByData = make([]bool, len(t.Shape))
+			}
+			if count != nil {
+				t.ByData[axis] = true
+			}
+		}
+		if len(t.Declared) != len(t.Shape) || slices.Equal(t.Declared, []string{"..."}) {
+			t.Declared = nil
+			for _, n := range t.Shape {
+				t.Declared = append(t.Declared, strconv.Itoa(n))
+			}
+		}
+	}
+	return list
+}
