@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"lathe"
+	"lathe/internal/conformance"
 	"lathe/internal/frontend/onnx"
 	"lathe/internal/golden"
 	"lathe/internal/impl"
@@ -140,7 +141,20 @@ func onnxPage(b *bytes.Buffer) {
 	fmt.Fprintf(b, "# ONNX operators\n\nThe %d operators that the ONNX frontend converts. The second column has the operator-set versions from which on a\n"+
 		"meaning of its own is converted: `1, 10` is one meaning for versions 1 to 9 and one from 10 on. A version before the first\n"+
 		"is an error. So is what stands in a model and is not supported: an attribute, an element type, a shape or a parameter\n"+
-		"that depends on input data. `lathe inspect MODEL` tells before a compilation which operators of a model are missing.\n", len(rows))
+		"that depends on input data. `lathe inspect MODEL` tells before a compilation what would be refused.\n", len(rows))
+	plain, fixed := 0, 0
+	for _, c := range conformance.Passing() {
+		if len(c.Fixed) == 0 {
+			plain++
+		} else {
+			fixed++
+		}
+	}
+	fmt.Fprintf(b, "\nOf the %d backend cases that come with ONNX, %d compile and compute right as they are at -O0, -O3 and -O4\n"+
+		"([list](../internal/conformance/testdata/onnx_passing.txt)), and %d more when inputs from which the model computes shapes are\n"+
+		"made constants, `lathe compile --fix INPUT=test_data_set_0/input_N.pb model.onnx`\n"+
+		"([list](../internal/conformance/testdata/onnx_passing_fixed.txt) with the inputs). The others end with an error that says what\n"+
+		"is not supported.\n", conformance.Cases, plain, fixed)
 	domain := "-"
 	for _, r := range rows {
 		if r.Domain != domain {

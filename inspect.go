@@ -3,7 +3,7 @@ package lathe
 import (
 	"context"
 	"errors"
-		"os"
+	"os"
 	"slices"
 	"strconv"
 

@@ -26,7 +26,7 @@ func (m *Module) SetInputIndex(i int, t Tensor) error {
 	}
 	want := m.info.Inputs[i]
 	if t.DType != want.DType || !slices.Equal(t.Shape, want.Shape) {
-		return fmt.Errorf("input %q: got %s%v, the model expects %s%v", want.Name, t.DType, t.Shape, want.DType, want.Shape)
+		return mismatch(want, t)
 	}
 	if err := m.enter(); err != nil {
 		return fmt.Errorf("input %q: %w", want.Name, err)
@@ -34,7 +34,7 @@ func (m *Module) SetInputIndex(i int, t Tensor) error {
 	defer m.leave()
 	own := m.mem.inputs[i]
 	if len(t.Data) != own.size {
-		return fmt.Errorf("input %q: %s%v takes %d bytes, the data has %d", want.Name, t.DType, t.Shape, own.size, len(t.Data))
+		return fmt.Errorf("input %q: %s%s takes %d bytes, the data has %d", want.Name, t.DType, shapeText(t.Shape), own.size, len(t.Data))
 	}
 	m.mem.bindings[i].release()
 	m.mem.pointer(m.mem.inTable.off+8*i, own)
@@ -62,7 +62,7 @@ func (m *Module) BindInput(name string, data []byte) error {
 	defer m.leave()
 	own := m.mem.inputs[i]
 	if len(data) != own.size {
-		return fmt.Errorf("input %q: %s%v takes %d bytes, the data has %d", name, want.DType, want.Shape, own.size, len(data))
+		return fmt.Errorf("input %q: %s%s takes %d bytes, the data has %d", name, want.DType, shapeText(want.Shape), own.size, len(data))
 	}
 	if len(data) > 0 {
 		addr := uintptr(unsafe.Pointer(unsafe.SliceData(data)))

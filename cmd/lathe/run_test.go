@@ -155,7 +155,7 @@ func TestRunErrors(t *testing.T) {
 		want string
 	}{
 		{"unknown input", []string{"-i", unknown}, "the input tensor 'dta' is not in the graph. Expected inputs: 'data', 'ids'"},
-		{"shape", []string{"-i", shape}, "got float32[4], the model expects float32[1 4]"},
+		{"shape", []string{"-i", shape}, "got float32[4], the model expects float32[1,4]: add the batch dimension in front"},
 		{"value", []string{"-i", value}, "cannot hold the value 4.294967296e+09 at position 0"},
 		{"no file", []string{"-i", "absent.npz"}, "absent.npz"},
 		{"picture", []string{"--image", "absent.png"}, "no input is left for a picture"},

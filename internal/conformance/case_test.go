@@ -142,7 +142,15 @@ func (c *caseRun) run() error {
 		}
 		inputs = append(inputs, given[in.Name])
 	}
-	res, err := compile.Compile(context.Background(), g, compile.Options{Target: c.target, Level: c.level, Workers: 1})
+	options := compile.Options{Target: c.target, Level: c.level, Workers: 1}
+	var foreseen error
+	if c.level == 3 {
+		foreseen = compile.Check(context.Background(), g.Clone(), options)
+	}
+	res, err := compile.Compile(context.Background(), g, options)
+	if c.level == 3 && (foreseen == nil) != (err == nil) {
+		return fmt.Errorf("compile says %v, and inspect foresees %v", err, foreseen)
+	}
 	if err != nil {
 		return err
 	}

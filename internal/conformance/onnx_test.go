@@ -1,9 +1,6 @@
-// Package conformance holds the tests that compare compiled models with the expected outputs of others. They read the
-// models from the folder LATHE_MODELS.
 package conformance
 
 import (
-	"bufio"
 	"flag"
 	"fmt"
 	"os"
@@ -17,11 +14,6 @@ import (
 )
 
 var update = flag.Bool("update", false, "append the cases that have become right to the list")
-
-// passingList names ONNX's own backend cases that compile and compute right at every level, one in a line. It may only
-// grow. A line "name fixed: a, b" is a case whose inputs a and b are compiled with the values of its data set, since the
-// model computes shapes from them.
-const passingList = "testdata/onnx_passing.txt"
 
 // groups of cases in the folder of ONNX's backend tests.
 var groups = []string{"node", "simple", "pytorch-converted", "pytorch-operator"}
@@ -37,8 +29,11 @@ func TestConformanceONNXCases(t *testing.T) {
 	only := regexp.MustCompile(os.Getenv("LATHE_CASES"))
 	names := caseNames(t, root, only)
 	results := runAll(root, names)
-	passing := readPassing(t)
-	var grown []string
+	passing := map[string]string{}
+	for _, c := range Passing() {
+		passing[c.Name] = strings.Join(c.Fixed, ", ")
+	}
+	var grown []Case
 	kinds := map[string]int{}
 	var report strings.Builder
 	for i, name := range names {
@@ -58,7 +53,7 @@ func TestConformanceONNXCases(t *testing.T) {
 		switch line := strings.Join(results[i][0].Fixed, ", "); {
 		case bad != "":
 		case !listed:
-			grown = append(grown, listLine(name, line))
+			grown = append(grown, Case{name, results[i][0].Fixed})
 		case line != fixed:
 			t.Errorf("%s: inputs %q are fixed, the list says %q", name, line, fixed)
 		}
@@ -71,6 +66,9 @@ func TestConformanceONNXCases(t *testing.T) {
 	}
 	if os.Getenv("LATHE_CASES") != "" {
 		return
+	}
+	if len(names) != Cases {
+		t.Errorf("there are %d cases, Cases says %d", len(names), Cases)
 	}
 	for name := range passing {
 		if !slices.Contains(names, name) {
@@ -134,48 +132,28 @@ func runAll(root string, names []string) [][]outcome {
 	return results
 }
 
-func readPassing(t *testing.T) map[string]string {
-	f, err := os.Open(passingList)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	list := map[string]string{}
-	s := bufio.NewScanner(f)
-	for s.Scan() {
-		name, fixed, _ := strings.Cut(s.Text(), " fixed: ")
-		list[name] = fixed
-	}
-	if err := s.Err(); err != nil {
-		t.Fatal(err)
-	}
-	return list
-}
-
-func listLine(name, fixed string) string {
-	if fixed == "" {
-		return name
-	}
-	return name + " fixed: " + fixed
-}
-
-// grow appends to the list, or complains that it is short.
-func grow(t *testing.T, lines []string) {
-	if len(lines) == 0 {
+// grow appends to the lists, or complains that they are short.
+func grow(t *testing.T, cases []Case) {
+	if len(cases) == 0 {
 		return
 	}
 	if !*update {
-		t.Errorf("%d cases are right but not in %s (-update appends them): %v", len(lines), passingList, lines[:min(len(lines), 10)])
+		t.Errorf("%d cases are right but not in the lists (-update appends them): %v", len(cases), cases[:min(len(cases), 10)])
 		return
 	}
-	old, err := os.ReadFile(passingList)
-	if err != nil {
-		t.Fatal(err)
+	asTheyAre, fixed := "", ""
+	all := append(Passing(), cases...)
+	slices.SortFunc(all, func(a, b Case) int { return strings.Compare(a.Name, b.Name) })
+	for _, c := range all {
+		if len(c.Fixed) == 0 {
+			asTheyAre += c.Name + "\n"
+		} else {
+			fixed += c.Name + " fixed: " + strings.Join(c.Fixed, ", ") + "\n"
+		}
 	}
-	all := append(strings.Split(string(old), "\n"), lines...)
-	all = slices.DeleteFunc(all, func(s string) bool { return s == "" })
-	slices.Sort(all)
-	if err := os.WriteFile(passingList, []byte(strings.Join(all, "\n")+"\n"), 0o666); err != nil {
-		t.Fatal(err)
+	for name, text := range map[string]string{"testdata/onnx_passing.txt": asTheyAre, "testdata/onnx_passing_fixed.txt": fixed} {
+		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
