@@ -12,6 +12,7 @@ import (
 	"lathe/internal/golden"
 	"lathe/internal/impl"
 	"lathe/internal/looppass"
+	"lathe/internal/onnxtest"
 	"lathe/internal/ops"
 	"lathe/internal/pass"
 	"lathe/internal/pipeline"
@@ -167,4 +168,10 @@ func onnxPage(b *bytes.Buffer) {
 		}
 		fmt.Fprintf(b, "| %s | %s |\n", r.Op, strings.Trim(strings.ReplaceAll(fmt.Sprint(r.Since), " ", ", "), "[]"))
 	}
+}
+
+// TestExampleModels holds the models of docs/shapes.md to what makes them; -update writes them.
+func TestExampleModels(t *testing.T) {
+	golden.File(t, "examples/shapes/decoder.onnx", onnxtest.Model(onnxtest.Decoder()))
+	golden.File(t, "examples/shapes/detector.onnx", onnxtest.Model(onnxtest.Detector()))
 }

@@ -40,9 +40,10 @@ type ModelInfo struct {
 type ModelTensor struct {
 	Name     string   `json:"name"`
 	DType    string   `json:"dtype"`
-	Declared []string `json:"declared"`             // numbers, names and expressions over names; "?" where the file says nothing
-	Shape    []int    `json:"shape,omitempty"`      // as it is compiled; nil when the model cannot be imported
-	ByData   []bool   `json:"decided_by,omitempty"` // axes whose size the data decide, at most that of Shape; nil when there is none
+	Declared []string `json:"declared"`          // numbers, names and expressions over names; "?" where the file says nothing
+	Shape    []int    `json:"shape,omitempty"`   // as it is compiled; nil when the model cannot be imported
+	Fixed    bool     `json:"fixed,omitempty"`   // an input that LoadOptions.Fix makes a constant
+	ByData   []bool   `json:"by_data,omitempty"` // axes whose size the data decide, at most that of Shape; nil when there is none
 }
 
 // ModelSize is a size that inputs leave open under a name.
@@ -164,7 +165,9 @@ func (m *Model) describe(info *ModelInfo) {
 		}
 	}
 	for _, in := range m.onnx.Graph.RealInputs() {
-		info.Inputs = append(info.Inputs, declaredTensor(in, shapes))
+		t := declaredTensor(in, shapes)
+		_, t.Fixed = m.opts.Fix[in.Name]
+		info.Inputs = append(info.Inputs, t)
 	}
 	for _, out := range m.onnx.Graph.Outputs {
 		info.Outputs = append(info.Outputs, declaredTensor(out, shapes))

@@ -17,6 +17,7 @@ import (
 
 	"lathe"
 	"lathe/internal/cli"
+	"lathe/internal/frontend/onnx"
 	"lathe/internal/spelling"
 )
 
@@ -153,7 +154,7 @@ func (a *app) compile(ctx context.Context, f *compileFlags, path string) error {
 	start = time.Now()
 	pkg, err := lathe.Compile(ctx, model, o)
 	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+		return refused(path, err)
 	}
 	if f.explain != "" && filepath.Ext(pkg.Output()) == ".c" {
 		return errors.New("--explain reads packages: the comments of C source say what each kernel computes, and --dump-code tir how (leave --explain out)")
@@ -343,4 +344,12 @@ func (f *modelFlags) load(path string, notes func(string)) (*lathe.Model, error)
 		return nil, fmt.Errorf("input file %q is a device or a pipe; models are mapped into memory and must be files", path)
 	}
 	return lathe.Load(path, lathe.LoadOptions{Format: f.format, Shapes: f.shapes.shapes, Sizes: f.shapes.sizes, Fix: f.fix.values, Notes: notes})
+}
+
+// refused is the error about a model that does not compile, with what may help where sizes that nobody gave are the reason.
+func refused(path string, err error) error {
+	if _, ok := errors.AsType[*onnx.SizeError](err); ok {
+		return fmt.Errorf("%s: %w ('lathe inspect' looks for sizes that work)", path, err)
+	}
+	return fmt.Errorf("%s: %w", path, err)
 }

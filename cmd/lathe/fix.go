@@ -20,6 +20,7 @@ import (
 type fixes struct {
 	values map[string]runtime.Tensor
 	files  []string // that values came from
+	typed  []string // the flag's values
 }
 
 func (f *fixes) String() string { return "" }
@@ -50,6 +51,7 @@ func (f *fixes) Set(text string) error {
 		f.values = map[string]runtime.Tensor{}
 	}
 	f.values[name] = t
+	f.typed = append(f.typed, text)
 	return nil
 }
 

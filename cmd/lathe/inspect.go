@@ -54,7 +54,7 @@ func (a *app) inspectCommand() *cobra.Command {
 			if asJSON {
 				return modelJSON(a.Out, info)
 			}
-			return a.printModel(info)
+			return a.printModel(info, model.fix.typed)
 		},
 	}
 	model.define(cmd)

@@ -14,8 +14,8 @@ import (
 	"lathe/internal/cli"
 )
 
-// printModel prints what is known about a model.
-func (a *app) printModel(i *lathe.ModelInfo) error {
+// printModel prints what is known about a model that was read with some inputs fixed.
+func (a *app) printModel(i *lathe.ModelInfo, fixed []string) error {
 	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "model\t%s\n", modelLine(i))
 	for _, t := range i.Inputs {
@@ -37,7 +37,7 @@ func (a *app) printModel(i *lathe.ModelInfo) error {
 	fmt.Fprintln(a.Out, "operators:")
 	missing := 0
 	for _, o := range i.Operators {
-		if !o.Supported {
+		if strings.HasPrefix(o.Reason, "not supported") {
 			missing++
 		}
 		fmt.Fprintf(w, "  %s\t%d%s\n", o.Name, o.Count, after("\t", o.Reason))
@@ -70,7 +70,11 @@ func (a *app) printModel(i *lathe.ModelInfo) error {
 		fmt.Fprintf(a.Out, "%s %s not supported\n", counted(missing, "operator"), is)
 	}
 	if i.Proposal != "" {
-		fmt.Fprintf(a.Out, "try: lathe compile --input-shapes '%s' %s\n", i.Proposal, i.File)
+		flags := ""
+		for _, f := range fixed {
+			flags += "--fix '" + f + "' "
+		}
+		fmt.Fprintf(a.Out, "try: lathe compile %s--input-shapes '%s' %s\n", flags, i.Proposal, i.File)
 		if i.Next != "" {
 			fmt.Fprintf(a.Out, "which gets further, and then: %s\n", i.Next)
 		} else {
@@ -117,6 +121,9 @@ func tensorLine(t lathe.ModelTensor) string {
 	line := t.Name + "\t" + declared
 	if t.Shape != nil && !slices.Equal(compiled, t.Declared) {
 		line += "\tas [" + strings.Join(compiled, ",") + "]"
+	}
+	if t.Fixed {
+		line += "\tfixed to a value"
 	}
 	if t.ByData != nil {
 		line += ", the data decide"

@@ -49,7 +49,7 @@ operands that the reference gives it.
 			})
 			bar.clear()
 			if err != nil {
-				return fmt.Errorf("%s: %w", args[0], err)
+				return refused(args[0], err)
 			}
 			return a.printReport(args[0], report)
 		},

@@ -2,6 +2,7 @@ package compile
 
 import (
 	"slices"
+	"strings"
 
 	"lathe/internal/bundle"
 	"lathe/internal/graph"
@@ -58,7 +59,9 @@ func graphFlops(g *graph.Graph) float64 { return flopsOf(g, func(*op.Def) bool {
 
 // MACs counts the multiply-adds of the products and convolutions of a graph.
 func MACs(g *graph.Graph) float64 {
-	return flopsOf(g, func(d *op.Def) bool { return d.Fusion == op.OutFusable }) / 2
+	return flopsOf(g, func(d *op.Def) bool {
+		return slices.ContainsFunc([]string{"conv", "dense", "matmul"}, func(s string) bool { return strings.Contains(d.Name, s) })
+	}) / 2
 }
 
 // flopsOf is the arithmetic of the operators that count.

@@ -33,9 +33,9 @@ func blocks(page string) []block {
 	return list
 }
 
-// TestDeployDocs runs what docs/deploy-*.md shows: a block whose first line is a comment "file: NAME" is written to NAME, and
+// TestDeployDocs runs what docs/deploy-*.md and docs/shapes.md show: a block whose first line is a comment "file: NAME" is written to NAME, and
 // the shell's blocks run in order, each as one script that ends at its first error, in one folder with the files of
-// examples/demo, with lathe in the PATH and this repository in LATHE_SOURCE.
+// examples/demo and examples/shapes, with lathe in the PATH and this repository in LATHE_SOURCE.
 func TestDeployDocs(t *testing.T) {
 	long(t)
 	bin := t.TempDir()
@@ -48,11 +48,14 @@ func TestDeployDocs(t *testing.T) {
 	if err != nil || len(pages) == 0 {
 		t.Fatalf("no pages: %v", err)
 	}
+	pages = append(pages, root+"/docs/shapes.md")
 	for _, page := range pages {
 		t.Run(filepath.Base(page), func(t *testing.T) {
 			dir := t.TempDir()
-			if err := os.CopyFS(dir, os.DirFS(root+"/examples/demo")); err != nil {
-				t.Fatal(err)
+			for _, from := range []string{"/examples/demo", "/examples/shapes"} {
+				if err := os.CopyFS(dir, os.DirFS(root+from)); err != nil {
+					t.Fatal(err)
+				}
 			}
 			ran := 0
 			for _, b := range blocks(string(readFile(t, page))) {

@@ -80,9 +80,7 @@ type SizeError struct {
 	note string
 }
 
-func (e *SizeError) Error() string {
-	return e.Err.Error() + "; " + e.note + "; lathe inspect looks for sizes that work"
-}
+func (e *SizeError) Error() string { return e.Err.Error() + "; " + e.note }
 func (e *SizeError) Unwrap() error { return e.Err }
 
 func (imp *importer) withSizes(err error) error {
