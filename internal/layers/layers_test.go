@@ -32,6 +32,7 @@ const rules = `
 	types, tensor, op, ops, graph < compose
 	types, tensor, op, ops, graph, compose < frontend/..., export/...
 	dim < frontend/...
+	types, tensor, export/onnx < onnxtest
 
 	types, expr, te, arith, loop < lower
 	types, expr, tensor, te, te/teinterp, loop, loop/interp, lower < te/tetest
