@@ -3,19 +3,20 @@
 package onnxtest
 
 import (
-	"encoding/binary"
-	"fmt"
-	"math"
+	"bytes"
+	"maps"
+	"slices"
 	"strings"
 
-	"google.golang.org/protobuf/encoding/protowire"
+	"lathe/internal/export/onnx"
+	"lathe/internal/tensor"
+	"lathe/internal/types"
 )
 
-// Element types of ONNX.
+// Element types.
 const (
-	Float = 1
-	Int64 = 7
-	Bool  = 9
+	Float = types.F32
+	Int64 = types.I64
 )
 
 // A Graph is the main graph of a model, or the body of a node.
@@ -29,15 +30,15 @@ type Graph struct {
 // A Value is an input or output. Each of Dims is an int, a name, or nil where the file says nothing.
 type Value struct {
 	Name string
-	Elem int
+	Elem types.DType
 	Dims []any
 }
 
 // V makes a Value.
-func V(name string, elem int, dims ...any) Value { return Value{name, elem, dims} }
+func V(name string, elem types.DType, dims ...any) Value { return Value{name, elem, dims} }
 
-// A Node is written "Operator a b -> c d", where _ is an operand that is absent. Attributes are int, []int, float64, string
-// or *Graph.
+// A Node is written "Operator a b -> c d", where _ is an operand that is absent. Attributes are int, []int, float64, string,
+// types.DType or *Graph.
 type Node struct {
 	Spec  string
 	Attrs map[string]any
@@ -80,124 +81,64 @@ func Ints(name string, v ...int64) Weight { return Weight{Name: name, Dims: []in
 
 // Model is the file of a model of opset 17.
 func Model(g *Graph) []byte {
-	var m message
-	m = m.int(1, 8).str(2, "lathe").str(3, "test")
-	m = m.sub(8, message{}.str(1, "").int(2, 17))
-	return m.sub(7, g.message())
+	m := onnx.Model{Producer: "lathe", Opsets: map[string]int{"": 17}, Graph: g.graph()}
+	var b bytes.Buffer
+	if err := m.Write(&b, nil); err != nil {
+		panic(err)
+	}
+	return b.Bytes()
 }
 
-type message []byte
-
-func (m message) int(num protowire.Number, v int64) message {
-	return protowire.AppendVarint(protowire.AppendTag(m, num, protowire.VarintType), uint64(v))
-}
-
-func (m message) sub(num protowire.Number, v []byte) message {
-	return protowire.AppendBytes(protowire.AppendTag(m, num, protowire.BytesType), v)
-}
-
-func (m message) str(num protowire.Number, s string) message { return m.sub(num, []byte(s)) }
-
-func (g *Graph) message() message {
-	m := message{}.str(2, g.Name)
+func (g *Graph) graph() *onnx.Graph {
+	to := &onnx.Graph{Name: g.Name, Inputs: values(g.Inputs), Outputs: values(g.Outputs)}
 	for _, n := range g.Nodes {
-		m = m.sub(1, n.message())
+		to.Nodes = append(to.Nodes, n.node())
 	}
 	for _, w := range g.Weights {
-		m = m.sub(5, w.message())
-	}
-	for _, v := range g.Inputs {
-		m = m.sub(11, v.message())
-	}
-	for _, v := range g.Outputs {
-		m = m.sub(12, v.message())
-	}
-	return m
-}
-
-func (v Value) message() message {
-	var shape message
-	for _, d := range v.Dims {
-		switch d := d.(type) {
-		case int:
-			shape = shape.sub(1, message{}.int(1, int64(d)))
-		case string:
-			shape = shape.sub(1, message{}.str(2, d))
-		default:
-			shape = shape.sub(1, nil)
+		dims := append([]int{}, w.Dims...)
+		t := tensor.Of(dims, w.Floats)
+		if w.Floats == nil {
+			t = tensor.Of(dims, w.Ints)
 		}
+		to.Initializers = append(to.Initializers, onnx.Initializer{Name: w.Name, Tensor: t})
 	}
-	return message{}.str(1, v.Name).sub(2, message{}.sub(1, message{}.int(1, int64(v.Elem)).sub(2, shape)))
+	return to
 }
 
-func (n Node) message() message {
-	left, right, ok := strings.Cut(n.Spec, "->")
-	words := strings.Fields(left)
-	if !ok || len(words) == 0 {
-		panic("onnxtest: node " + n.Spec)
+func values(list []Value) []onnx.Value {
+	var to []onnx.Value
+	for _, v := range list {
+		dims := make([]onnx.Dim, len(v.Dims))
+		for i, d := range v.Dims {
+			dims[i].Size = -1
+			switch d := d.(type) {
+			case int:
+				dims[i].Size = d
+			case string:
+				dims[i].Name = d
+			}
+		}
+		to = append(to, onnx.Value{Name: v.Name, DType: v.Elem, Dims: dims})
 	}
-	var m message
+	return to
+}
+
+func (n Node) node() *onnx.Node {
+	left, right, _ := strings.Cut(n.Spec, "->")
+	words, out := strings.Fields(left), strings.Fields(right)
+	to := &onnx.Node{Name: words[0] + "_" + strings.Join(out, "_"), Op: words[0], Out: out}
 	for _, in := range words[1:] {
-		m = m.str(1, strings.TrimPrefix(in, "_"))
+		to.In = append(to.In, strings.TrimPrefix(in, "_"))
 	}
-	outputs := strings.Fields(right)
-	for _, out := range outputs {
-		m = m.str(2, out)
-	}
-	m = m.str(3, words[0]+"_"+strings.Join(outputs, "_")).str(4, words[0])
-	for _, name := range sortedNames(n.Attrs) {
-		m = m.sub(5, attribute(name, n.Attrs[name]))
-	}
-	return m
-}
-
-func sortedNames(attrs map[string]any) []string {
-	var names []string
-	for name := range attrs {
-		at := 0
-		for at < len(names) && names[at] < name {
-			at++
+	for _, name := range slices.Sorted(maps.Keys(n.Attrs)) {
+		v := n.Attrs[name]
+		switch body := v.(type) {
+		case *Graph:
+			v = body.graph()
+		case types.DType:
+			v = onnx.ElemType(body)
 		}
-		names = append(names[:at], append([]string{name}, names[at:]...)...)
+		to.Attrs = append(to.Attrs, onnx.Attr{Name: name, Value: v})
 	}
-	return names
-}
-
-func attribute(name string, v any) message {
-	m := message{}.str(1, name)
-	switch v := v.(type) {
-	case int:
-		return m.int(3, int64(v)).int(20, 2)
-	case []int:
-		for _, i := range v {
-			m = m.int(8, int64(i))
-		}
-		return m.int(20, 7)
-	case float64:
-		return message(protowire.AppendFixed32(protowire.AppendTag(m, 2, protowire.Fixed32Type), math.Float32bits(float32(v)))).int(20, 1)
-	case string:
-		return m.str(4, v).int(20, 3)
-	case *Graph:
-		return m.sub(6, v.message()).int(20, 5)
-	}
-	panic(fmt.Sprintf("onnxtest: attribute %s is a %T", name, v))
-}
-
-func (w Weight) message() message {
-	var m message
-	for _, d := range w.Dims {
-		m = m.int(1, int64(d))
-	}
-	var raw []byte
-	elem := Float
-	for _, f := range w.Floats {
-		raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(f))
-	}
-	if w.Floats == nil {
-		elem = Int64
-		for _, i := range w.Ints {
-			raw = binary.LittleEndian.AppendUint64(raw, uint64(i))
-		}
-	}
-	return m.int(2, int64(elem)).str(8, w.Name).sub(9, raw)
+	return to
 }
