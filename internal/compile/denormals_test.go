@@ -3,6 +3,7 @@ package compile
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -101,14 +102,39 @@ func TestDenormals(t *testing.T) {
 			}
 			t.Run(string(mode)+"/"+d.Name, func(t *testing.T) {
 				for seed := range uint64(2) { // denormals alone, and among other numbers
-					testDenormals(t, d, o, seed)
+					testDenormals(t, d, o, seed, (*Result).Execute)
 				}
 			})
 		}
 	}
 }
 
-func testDenormals(t *testing.T, d *op.Def, o Options, seed uint64) {
+// TestDeployCrossDenormals is TestDenormals for other architectures, in the modes that they have.
+func TestDeployCrossDenormals(t *testing.T) {
+	for _, tgt := range []string{"llvm -mtriple=aarch64-linux-gnu", "llvm -mtriple=armv7-linux-gnueabihf", "llvm -mtriple=riscv64-linux-gnu -mattr=+v"} {
+		for _, mode := range []Denormals{DenormalsFlush, DenormalsKeep} {
+			o := Options{Target: resolve(t, tgt), Level: 3, Workers: 2, Denormals: mode}
+			if check := o; check.resolveDenormals() != nil {
+				continue
+			}
+			t.Run(strings.ReplaceAll(tgt, " ", "")+"/"+string(mode), func(t *testing.T) {
+				run := emulated(t, o)
+				for _, d := range ops.All {
+					if d.Sample == nil || !impl.Implemented(d) {
+						continue
+					}
+					t.Run(d.Name, func(t *testing.T) {
+						for seed := range uint64(2) {
+							testDenormals(t, d, o, seed, run)
+						}
+					})
+				}
+			})
+		}
+	}
+}
+
+func testDenormals(t *testing.T, d *op.Def, o Options, seed uint64, run execute) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 8))
 	attrs, in := d.Sample(r)
@@ -144,7 +170,10 @@ func testDenormals(t *testing.T, d *op.Def, o Options, seed uint64) {
 		t.Errorf("%s: %v", use, err)
 		return
 	}
-	got, err := res.Execute(vals, 1+int(seed%3))
+	got, err := run(res, vals, 1+int(seed%3))
+	if errors.Is(err, errNotCompared) {
+		return
+	}
 	if err != nil {
 		t.Errorf("%s: %v", use, err)
 		return
@@ -172,7 +201,8 @@ func testDenormals(t *testing.T, d *op.Def, o Options, seed uint64) {
 // where it should be. What a target cannot do is refused.
 func TestDenormalModes(t *testing.T) {
 	const n = 1 << 16
-	for mode, want := range map[Denormals]float64{DenormalsByTarget: 0, DenormalsFlush: 0, DenormalsKeep: 3e-40} {
+	small := float32(1e-40)
+	for mode, want := range map[Denormals]float64{DenormalsByTarget: 0, DenormalsFlush: 0, DenormalsKeep: float64(3 * small)} {
 		g := &graph.Graph{Name: "main"}
 		ty := types.Tensor{DType: types.F32, Shape: []int{n}}
 		x := g.Input("x", ty)
@@ -189,7 +219,7 @@ func TestDenormalModes(t *testing.T) {
 		res.Contents.Manifest.MaxWorkers = 0
 		in := tensor.NewOf(ty)
 		for i := range n {
-			in.SetFloat(i, 1e-40)
+			in.SetFloat(i, float64(small))
 		}
 		for workers := 1; workers <= 3; workers++ {
 			out, err := res.Execute([]*tensor.Tensor{in}, workers)
@@ -197,7 +227,7 @@ func TestDenormalModes(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i := range n {
-				if v := out[0].Float(i); math.Abs(v-want) > 0x1p-149 {
+				if v := out[0].Float(i); v != want {
 					t.Fatalf("%q, %d workers: element %d is %g, want %g", mode, workers, i, v, want)
 				}
 			}
