@@ -24,6 +24,7 @@ type library struct {
 	handle uintptr
 	file   *os.File
 	refs   atomic.Int32
+	calls  atomic.Int32 // runs in progress
 }
 
 func openLibrary(path string, check bool) (*library, error) {
@@ -43,6 +44,7 @@ func openLibrary(path string, check bool) (*library, error) {
 		l.release()
 		return nil, fmt.Errorf("package %s: %w", path, err)
 	}
+	l.watch()
 	return l, nil
 }
 
@@ -93,6 +95,7 @@ func (l *library) release() error {
 	if l.refs.Add(-1) > 0 {
 		return nil
 	}
+	l.forget()
 	var err error
 	if l.handle != 0 {
 		err = purego.Dlclose(l.handle)

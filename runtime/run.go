@@ -37,6 +37,7 @@ func (m *Module) ready() error {
 // call runs steps with all workers and returns the status that the generated code left.
 func (m *Module) call(first, last int) error {
 	m.mem.u32(ctx.Status, 0)
+	defer m.lib.running()()
 	if m.pool != nil {
 		m.mem.spin.begin()
 		m.pool.run(first, last)

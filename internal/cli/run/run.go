@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -143,6 +144,12 @@ func (c *command) run(ctx context.Context, path string) error {
 	}
 	if c.check {
 		options = append(options, runtime.WithCheck())
+	}
+	if err := runtime.OnFault(func(f *runtime.Fault) {
+		fmt.Fprintf(c.Err, "%s: %v\n", c.Name, f)
+		os.Exit(cli.ExitFailed)
+	}); err != nil {
+		c.Log("%v", err)
 	}
 	m, err := runtime.Open(path, options...)
 	if err != nil {

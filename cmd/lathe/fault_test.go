@@ -1,0 +1,152 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"debug/elf"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	goruntime "runtime"
+	"testing"
+
+	"lathe"
+	"lathe/internal/bundle"
+	"lathe/internal/cli"
+)
+
+// argsVariable makes the test program be lathe.
+const argsVariable = "LATHE_TEST_ARGS"
+
+func TestMain(m *testing.M) {
+	var args []string
+	if text := os.Getenv(argsVariable); text == "" {
+		os.Exit(m.Run())
+	} else if err := json.Unmarshal([]byte(text), &args); err != nil {
+		panic(err)
+	}
+	a := &app{&cli.App{Name: "lathe", Out: os.Stdout, Err: os.Stderr}}
+	os.Exit(a.run(context.Background(), args))
+}
+
+// latheProcess runs lathe as a process of its own.
+func latheProcess(t *testing.T, args ...string) (out string, code int) {
+	t.Helper()
+	text, err := json.Marshal(args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.CommandContext(t.Context(), os.Args[0])
+	c.Env = append(os.Environ(), argsVariable+"="+string(text))
+	b, err := c.CombinedOutput()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return string(b), c.ProcessState.ExitCode()
+}
+
+// overwrite writes code over the beginning of a kernel in the package at path, with digests that are right. It
+// returns the kernel's name.
+func overwrite(t *testing.T, path string, step int, code []byte) string {
+	t.Helper()
+	p, err := bundle.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	g, err := p.Graph()
+	if err != nil {
+		t.Fatal(err)
+	}
+	lib := bytes.Clone(p.Library)
+	f, err := elf.NewFile(bytes.NewReader(lib))
+	if err != nil {
+		t.Fatal(err)
+	}
+	symbols, err := f.Symbols()
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := p.Manifest.Steps[step].Name
+	for _, s := range symbols {
+		if s.Name == "lathe_default_"+name {
+			section := f.Sections[s.Section]
+			copy(lib[s.Value-section.Addr+section.Offset:], code)
+			p.Manifest.Digests = nil
+			if err := bundle.Write(path, &bundle.Contents{Manifest: p.Manifest, Graph: g, Library: lib, Params: p.Params}); err != nil {
+				t.Fatal(err)
+			}
+			return name
+		}
+	}
+	t.Fatalf("no kernel %s", name)
+	return ""
+}
+
+// TestFaults overwrites kernels with what raises each signal: lathe run ends with one line and the code of wrong packages, on
+// one thread and on several.
+func TestFaults(t *testing.T) {
+	if goruntime.GOARCH != "amd64" {
+		t.Skip("the code is x86-64's")
+	}
+	m, err := lathe.Load("../../examples/demo/digits.onnx", lathe.LoadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pkg, err := lathe.Compile(t.Context(), m, lathe.CompileOptions{Target: "llvm", OptLevel: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, signal string
+		code         string
+	}{
+		{"load from 0", "SIGSEGV", "\x48\x8b\x04\x25\x00\x00\x00\x00"},
+		{"jump to 0", "SIGSEGV", "\x31\xc0\xff\xe0"},
+		{"stack beyond addresses", "SIGBUS", "\x48\xbd\x00\x00\x00\x00\x00\x00\x80\x80\x48\x8b\x45\x00"},
+		{"no instruction", "SIGILL", "\x0f\x0b"},
+		{"divide by 0", "SIGFPE", "\x31\xc9\x31\xd2\x89\xc8\xf7\xf1"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "net.tar")
+			if err := pkg.Save(path); err != nil {
+				t.Fatal(err)
+			}
+			kernel := overwrite(t, path, 3, []byte(c.code))
+			where := `in step (\d+ or )*3( or \d+)* \(kernel ` + kernel + `\)` // steps of equal code share a kernel
+			if c.name == "jump to 0" {
+				where = "outside of its kernels"
+			}
+			for _, threads := range []string{"1", "3"} {
+				out, code := latheProcess(t, "run", "--threads", threads, path)
+				want := "^lathe: " + regexp.QuoteMeta(path) + `: the package's code faulted \(` + c.signal + `\) ` + where + ": the file may be damaged[^\n]*\n$"
+				if code != cli.ExitFailed || !regexp.MustCompile(want).MatchString(out) {
+					t.Errorf("%s threads: exit code %d, printed %q; want %q", threads, code, out, want)
+				}
+			}
+		})
+	}
+}
+
+// TestFaultInGo: a fault in Go code beside a model is none of the package's.
+func TestFaultInGo(t *testing.T) {
+	if os.Getenv("LATHE_TEST_GO_FAULT") == "" {
+		c := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestFaultInGo$")
+		c.Env = append(os.Environ(), "LATHE_TEST_GO_FAULT=1")
+		b, err := c.CombinedOutput()
+		if err == nil || !regexp.MustCompile(`nil pointer dereference[\s\S]*goroutine`).Match(b) || bytes.Contains(b, []byte("the package's code")) {
+			t.Errorf("%v: %s", err, b)
+		}
+		return
+	}
+	pkg := copyPackage(t, []int{1, 4}, data14)
+	if _, errs, code := latheCommand(t, "run", pkg); code != cli.ExitOK {
+		t.Fatal(errs)
+	}
+	var nothing *int
+	*nothing = 1
+}
