@@ -93,9 +93,9 @@ func (c *compiler) packOutput(i, axis int, count *graph.Value) error {
 // outputs are the model's outputs, without the extents that stand behind them.
 func (c *compiler) outputs() []*graph.Value { return c.graph.Outputs[:len(c.symbols)] }
 
-// actual cuts reference values to their actual extents, for comparison with the outputs of a compiled model. value gives
+// Actual cuts reference values to their actual extents, for comparison with the outputs of a compiled model. value gives
 // the reference value of an extent.
-func actual(want *tensor.Tensor, axes []*graph.Value, value func(*graph.Value) *tensor.Tensor) *tensor.Tensor {
+func Actual(want *tensor.Tensor, axes []*graph.Value, value func(*graph.Value) *tensor.Tensor) *tensor.Tensor {
 	for k, count := range axes {
 		if count == nil {
 			continue
@@ -120,5 +120,5 @@ func actualResult(n *graph.Node, out []*tensor.Tensor, i int) *tensor.Tensor {
 			axes[d.Axis] = n.Out[d.Count]
 		}
 	}
-	return actual(out[i], axes, func(v *graph.Value) *tensor.Tensor { return out[v.Index] })
+	return Actual(out[i], axes, func(v *graph.Value) *tensor.Tensor { return out[v.Index] })
 }

@@ -91,7 +91,7 @@ func Verify(ctx context.Context, g *graph.Graph, o Options) ([]VerifyRow, error)
 		if v.Def != nil {
 			nodes = v.Def.Origin
 		}
-		expected := actual(want[i], extents[v], func(v *graph.Value) *tensor.Tensor { return counts[v] })
+		expected := Actual(want[i], extents[v], func(v *graph.Value) *tensor.Tensor { return counts[v] })
 		allowed := networkFactor * o.tolerance(expected.DType)
 		steps := quantised(g)
 		if steps {

@@ -55,7 +55,9 @@ type network struct {
 	*rand.Rand
 	g      *graph.Graph
 	vals   []*graph.Value // what further nodes may read
+	open   []*graph.Value // results whose extents depend on data
 	consts int
+	narrow bool // no 16-bit floats, which kernels keep in 32 bits
 }
 
 // coin is true in k-1 of k cases.
@@ -89,6 +91,9 @@ func (n *network) add(image bool) {
 	x := n.vals[len(n.vals)-1]
 	if n.IntN(3) == 0 { // read an older value
 		x = n.vals[n.IntN(len(n.vals))]
+	}
+	if x.Type.DType != types.F32 || x.Type.Rank() == 0 {
+		return
 	}
 	nodes := len(n.g.Nodes)
 	makers := anyRank

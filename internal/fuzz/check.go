@@ -1,0 +1,357 @@
+package fuzz
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"lathe/internal/compile"
+	export "lathe/internal/export/onnx"
+	frontend "lathe/internal/frontend/onnx"
+	"lathe/internal/graph"
+	"lathe/internal/graphtest"
+	"lathe/internal/ops"
+	"lathe/internal/pass"
+	"lathe/internal/target"
+	"lathe/internal/tensor"
+	"lathe/internal/toolchain"
+)
+
+// An Outcome is what became of a case.
+type Outcome struct {
+	Kind      string // Right, Refused, Large or one of the findings
+	Signature string // of a finding: equal for equal causes, as far as one can tell
+	Detail    string
+	Variant   string // the variant that shows it
+}
+
+// Kinds of outcomes. All but the first three are findings.
+const (
+	Right   = "right"
+	Refused = "refused" // with an error that says what is not supported, or what is wrong with the file
+	Large   = "large"   // compiled, but too large for the reference
+
+	Wrong     = "wrong"     // another result than the reference
+	Unequal   = "unequal"   // results or packages that depend on the number of workers
+	Errors    = "error"     // a model that imports does not compile
+	Differs   = "differs"   // supported by one variant and refused by another
+	Panics    = "panic"     // in import or compilation
+	Crashed   = "crash"     // the process died
+	Hung      = "hang"      // too long
+	Memory    = "memory"    // too much memory
+	RoundTrip = "roundtrip" // writing and importing gives another graph
+)
+
+// Finding reports whether the outcome is one.
+func (o *Outcome) Finding() bool { return o.Kind != Right && o.Kind != Refused && o.Kind != Large }
+
+// A Variant is a way to compile.
+type Variant struct {
+	Name   string
+	Target string
+	Level  int
+}
+
+// Variants are the levels, and instruction sets with vectors of other widths.
+var Variants = []Variant{
+	{"-O3", "llvm", 3}, {"-O0", "llvm", 0}, {"-O1", "llvm", 1},
+	{"-O3 AVX2", "llvm -mcpu=x86-64-v3", 3}, {"-O3 SSE", "llvm -mcpu=x86-64-v2", 3},
+}
+
+// workerCounts must all give the same bits.
+var workerCounts = []int{1, 2, 5}
+
+// A Checker checks cases. Step, if not nil, is told what comes next.
+type Checker struct {
+	Step     func(string)
+	Variants []Variant
+}
+
+func (c *Checker) step(s string) {
+	if c.Step != nil {
+		c.Step(s)
+	}
+}
+
+// Check imports a file, compiles it in all variants, runs it on random inputs drawn from seed, and compares with the reference.
+// With special data, which has NaN and infinities, nothing may differ at all.
+func (c *Checker) Check(file []byte, seed uint64, data graphtest.Data) Outcome {
+	c.step("import")
+	var g *graph.Graph
+	if o := guard("import", func() (err error) { g, err = load(file); return err }); o != nil {
+		if o.Kind == Errors {
+			o.Kind = Refused
+		}
+		return *o
+	}
+	if o := c.roundTrip(g); o != nil {
+		return *o
+	}
+	r := rand.New(rand.NewPCG(seed, 77))
+	var inputs []*tensor.Tensor
+	var want *reference
+	if small(g) {
+		c.step("reference")
+		for _, v := range g.Inputs {
+			inputs = append(inputs, graphtest.Random(r, v.Type, data))
+		}
+		if o := guard("reference", func() (err error) { want, err = refer(g, inputs, data == graphtest.Special); return err }); o != nil {
+			return *o
+		}
+	}
+	outcome := Outcome{Kind: Right}
+	if want == nil {
+		outcome.Kind = Large
+	}
+	refused := ""
+	for i, v := range c.Variants {
+		if want == nil && i > 0 {
+			break // the time is better spent on another case
+		}
+		o := c.variant(g, v, inputs, want)
+		if o.Finding() {
+			return o
+		}
+		if o.Kind == Refused {
+			if i > 0 && refused == "" {
+				o.Kind, o.Variant = Differs, v.Name
+				o.Signature = "refused only at " + v.Name + ": " + skeleton(o.Detail)
+				return o
+			}
+			refused, outcome = v.Name, o
+		} else if refused != "" {
+			return Outcome{Kind: Differs, Signature: "refused only at " + refused + ": " + skeleton(outcome.Detail), Detail: outcome.Detail, Variant: refused}
+		}
+	}
+	return outcome
+}
+
+func load(file []byte) (*graph.Graph, error) {
+	m, err := frontend.Read(file, "")
+	if err != nil {
+		return nil, err
+	}
+	return frontend.Import(m, frontend.Options{})
+}
+
+// guard runs f and makes errors and panics outcomes.
+func guard(what string, f func() error) (o *Outcome) {
+	defer func() {
+		if r := recover(); r != nil {
+			stack := string(debug.Stack())
+			o = &Outcome{Kind: Panics, Signature: what + ": " + place(stack) + ": " + skeleton(fmt.Sprint(r)), Detail: fmt.Sprintf("%v\n%s", r, stack)}
+		}
+	}()
+	if err := f(); err != nil {
+		return &Outcome{Kind: Errors, Signature: what + ": " + skeleton(err.Error()), Detail: err.Error()}
+	}
+	return nil
+}
+
+var frame = regexp.MustCompile(`(?m)^\s+\S*?/(internal/[\w/]+/\w+\.go:\d+)`)
+
+// place is the function at fault in a stack: the first of ours below the panic.
+func place(stack string) string {
+	if i := strings.LastIndex(stack, "panic("); i >= 0 {
+		stack = stack[i:]
+	}
+	for _, m := range frame.FindAllStringSubmatch(stack, -1) {
+		if !strings.Contains(m[1], "internal/fuzz/") {
+			return m[1]
+		}
+	}
+	return "?"
+}
+
+var (
+	quoted  = regexp.MustCompile(`"[^"]*"|\[[^\]]*\]|\([^)]*\)`)
+	numbers = regexp.MustCompile(`0x[0-9a-f]+|-?\d+(\.\d+)?(e[+-]?\d+)?`)
+)
+
+// skeleton is a message without names and numbers.
+func skeleton(s string) string {
+	s, _, _ = strings.Cut(s, "\n")
+	s = numbers.ReplaceAllString(quoted.ReplaceAllString(s, "_"), "#")
+	return s[:min(len(s), 200)]
+}
+
+// limits of what the reference evaluates: it is slow.
+const (
+	maxElements = 200_000
+	maxWork     = 30_000_000
+)
+
+// small reports whether the reference evaluates g in a second or so.
+func small(g *graph.Graph) bool {
+	work := 0
+	for _, n := range g.Nodes {
+		in, out := 0, 0
+		for _, v := range n.In {
+			in = max(in, v.Type.Elements())
+		}
+		for _, v := range n.Out {
+			if v.Type.Elements() > maxElements {
+				return false
+			}
+			out += v.Type.Elements()
+		}
+		each := 8
+		switch {
+		case len(n.In) > 1 && n.In[1].Type.Rank() > 2 && strings.Contains(n.Op.Name, "conv"):
+			w := n.In[len(n.In)/2].Type // of quantised ones operand 2
+			each = w.Elements() / max(1, w.Shape[0])
+		case strings.Contains(n.Op.Name, "dense"), strings.Contains(n.Op.Name, "matmul"):
+			each = n.In[0].Type.Shape[n.In[0].Type.Rank()-1]
+		case strings.Contains(n.Op.Name, "pool"), strings.Contains(n.Op.Name, "resize"), strings.HasPrefix(n.Op.Name, "vision."):
+			each = 200
+		}
+		work += max(in, out*max(each, 8))
+		if work > maxWork {
+			return false
+		}
+	}
+	return true
+}
+
+// unwritten are operators that ONNX does not say, of graphs that are imported none.
+func (c *Checker) roundTrip(g *graph.Graph) *Outcome {
+	c.step("export")
+	var back *graph.Graph
+	o := guard("export", func() error {
+		var b bytes.Buffer
+		err := export.Write(&b, g, export.Options{})
+		if err == nil {
+			back, err = load(b.Bytes())
+		}
+		return err
+	})
+	if o != nil {
+		o.Kind, o.Variant = RoundTrip, "export"
+		return o
+	}
+	if !slices.ContainsFunc(g.Nodes, func(n *graph.Node) bool { return slices.Contains(spelled, n.Op.Name) }) &&
+		graph.Hash(g, graph.ByValue) != graph.Hash(back, graph.ByValue) {
+		return &Outcome{Kind: RoundTrip, Signature: "export: another graph: " + strings.Join(opNames(g), " "), Detail: fmt.Sprintf("%s\nbecame\n%s", g, back), Variant: "export"}
+	}
+	return nil
+}
+
+// spelled are operators that come back as several.
+var spelled = []string{ops.NotEqual.Name, ops.Repeat.Name, ops.Rsqrt.Name, ops.Reverse.Name, ops.Trunc.Name, ops.Requantize.Name, ops.FloorDivide.Name,
+	ops.FloorMod.Name, ops.Expm1.Name, ops.Log1p.Name, ops.Atan2.Name, ops.L2Normalize.Name}
+
+func opNames(g *graph.Graph) []string {
+	var list []string
+	for _, n := range g.Nodes {
+		list = append(list, n.Op.Name)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// variant compiles and runs g in one way.
+func (c *Checker) variant(g *graph.Graph, v Variant, inputs []*tensor.Tensor, want *reference) Outcome {
+	c.step("compile " + v.Name)
+	var res *compile.Result
+	o := guard("compile "+v.Name, func() (err error) { res, err = c.compile(g, v, nil); return err })
+	if o != nil {
+		o.Variant = v.Name
+		switch text := o.Detail; {
+		case strings.Contains(text, "internal error") || strings.Contains(text, "panic"):
+			o.Kind, o.Signature = Panics, "compile: "+place(text)+": "+skeleton(text)
+		case o.Kind == Errors && strings.Contains(text, "not supported"):
+			o.Kind = Refused
+		default:
+			o.Signature = "compile: " + skeleton(o.Detail)
+		}
+		return *o
+	}
+	if want == nil {
+		return Outcome{Kind: Large}
+	}
+	res.Contents.Manifest.MaxWorkers = 0 // small models would keep to one worker
+	var first []*tensor.Tensor
+	for _, workers := range workerCounts {
+		c.step(fmt.Sprintf("run %s with %d workers", v.Name, workers))
+		got, err := res.Execute(inputs, workers)
+		if err != nil {
+			return Outcome{Kind: Errors, Signature: "run: " + skeleton(err.Error()), Detail: err.Error(), Variant: v.Name}
+		}
+		if m := want.compare(got); m != nil {
+			culprit := c.culprit(g, v, inputs, want)
+			return Outcome{Kind: Wrong, Signature: "wrong by " + culprit + ": " + strings.Join(opNames(g), " "),
+				Detail: fmt.Sprintf("%s, %d workers: %v (right without %s)\n%s", v.Name, workers, m, culprit, g), Variant: v.Name}
+		}
+		for i := range first {
+			if !bytes.Equal(first[i].Data, got[i].Data) {
+				return Outcome{Kind: Unequal, Signature: "workers: " + strings.Join(opNames(g), " "),
+					Detail: fmt.Sprintf("%s: output %d has other bits for %d workers than for %d\n%s", v.Name, i, workers, workerCounts[0], g), Variant: v.Name}
+			}
+		}
+		if first = got; v.Level < 3 {
+			break
+		}
+	}
+	return Outcome{Kind: Right}
+}
+
+// culprit names the pass without which the result is right, or the level.
+func (c *Checker) culprit(g *graph.Graph, v Variant, inputs []*tensor.Tensor, want *reference) string {
+	for _, p := range slices.Backward(pass.Table) {
+		if p.Required || v.Level < p.Level {
+			continue
+		}
+		c.step("without " + p.Name)
+		right := false
+		guard("", func() error {
+			res, err := c.compile(g, v, []string{p.Name})
+			if err != nil {
+				return err
+			}
+			got, err := res.Execute(inputs, 1)
+			right = err == nil && want.compare(got) == nil
+			return err
+		})
+		if right {
+			return p.Name
+		}
+	}
+	return "level " + fmt.Sprint(v.Level)
+}
+
+func (c *Checker) compile(g *graph.Graph, v Variant, without []string) (*compile.Result, error) {
+	t, err := resolve(v.Target)
+	if err != nil {
+		return nil, err
+	}
+	return compile.Compile(context.Background(), g.Clone(), compile.Options{Target: t, Level: v.Level, Workers: 2, Disabled: without})
+}
+
+var targets = map[string]*target.Target{}
+
+func resolve(s string) (*target.Target, error) {
+	if targets[s] != nil {
+		return targets[s], nil
+	}
+	spec, err := target.Parse(s)
+	if err != nil {
+		return nil, err
+	}
+	t, err := spec.Resolve(func() (target.Host, error) {
+		cpu, features := toolchain.HostCPU()
+		return target.Host{Triple: toolchain.HostTriple(), CPU: cpu, Features: features, Cores: 2}, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	targets[s] = t
+	return t, nil
+}
+
+var errNothing = errors.New("nothing generated")

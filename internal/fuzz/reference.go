@@ -1,0 +1,237 @@
+package fuzz
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"lathe/internal/compile"
+	"lathe/internal/compose"
+	"lathe/internal/graph"
+	"lathe/internal/op"
+	"lathe/internal/ops"
+	"lathe/internal/tensor"
+	"lathe/internal/types"
+)
+
+// A reference is what a graph computes on some inputs, and how sure that is: the greatest change of each element when every
+// result on the way is off by a few roundings. Where the change is great the graph has no value to compare with: a
+// difference of equal numbers, a tie, a step.
+type reference struct {
+	outs   []*tensor.Tensor
+	spread [][]float64
+}
+
+// nudges are the ways results are disturbed: all upwards, all downwards, at random.
+const nudges = 6
+
+// refer evaluates g by its operators' definitions. exact leaves out the disturbances: then nothing may differ.
+func refer(g *graph.Graph, inputs []*tensor.Tensor, exact bool) (*reference, error) {
+	outs, err := evaluate(g, inputs, nil)
+	if err != nil {
+		return nil, err
+	}
+	r := &reference{outs: outs}
+	for _, o := range outs {
+		r.spread = append(r.spread, make([]float64, o.Len()))
+	}
+	if exact {
+		return r, nil
+	}
+	for k := range nudges {
+		moved, err := evaluate(g, inputs, &nudge{kind: k, Rand: rand.New(rand.NewPCG(uint64(k), 11))})
+		if err != nil {
+			return nil, err
+		}
+		for i, o := range outs {
+			for j := range r.spread[i] {
+				if !slices.Equal(moved[i].Shape, o.Shape) { // another number of elements was found
+					r.spread[i][j] = math.Inf(1)
+					continue
+				}
+				r.spread[i][j] = max(r.spread[i][j], distance(o, moved[i], j))
+			}
+		}
+	}
+	return r, nil
+}
+
+// distance is how far element i of two tensors of one type is apart: 0 exactly when it is equal or both are NaN.
+func distance(a, b *tensor.Tensor, i int) float64 {
+	x, y := a.Float(i), b.Float(i)
+	switch {
+	case x == y && (a.DType.IsFloat() || a.Int(i) == b.Int(i)), x != x && y != y:
+		return 0
+	case x == y:
+		return 1
+	}
+	if d := math.Abs(x - y); d == d {
+		return d
+	}
+	return math.Inf(1)
+}
+
+// A nudge disturbs results.
+type nudge struct {
+	*rand.Rand
+	kind int
+}
+
+// roundings is a few of them, relative to a number of type d.
+func roundings(d types.DType) float64 {
+	switch d {
+	case types.F64:
+		return 1e-10 // expansions of functions
+	case types.F16:
+		return 1e-3
+	case types.BF16:
+		return 8e-3
+	}
+	return 4e-6
+}
+
+// exactOps give numbers that they are given, or rounded ones that all ways of computing them share.
+var exactOps = []*op.Def{
+	ops.Abs, ops.Copy, ops.Negative, ops.Relu, ops.Maximum, ops.Minimum, ops.Where, ops.Clip, ops.Floor, ops.Ceil, ops.Round, ops.Trunc,
+	ops.Sign, ops.Max, ops.Min, ops.TopK, ops.MaxUnpool, ops.RoiPool, ops.Compress, ops.MaxPool1d, ops.MaxPool2d, ops.MaxPool3d, ops.MaxPoolIndices,
+}
+
+func rounds(d *op.Def) bool {
+	if d.Fusion == op.Injective {
+		return strings.HasPrefix(d.Name, "image.")
+	}
+	return !slices.Contains(exactOps, d)
+}
+
+func (p *nudge) tensor(t *tensor.Tensor) {
+	eps := roundings(t.DType)
+	for i := range t.Len() {
+		v := t.Float(i)
+		if v == 0 || v-v != 0 {
+			continue
+		}
+		sign := 1.0
+		if p.kind == 1 || p.kind > 1 && p.IntN(2) == 0 {
+			sign = -1
+		}
+		t.SetFloat(i, v*(1+sign*eps))
+	}
+}
+
+// evaluate runs g node by node. With p every float that is no copy of another is disturbed, inputs included.
+func evaluate(g *graph.Graph, inputs []*tensor.Tensor, p *nudge) ([]*tensor.Tensor, error) {
+	values := map[*graph.Value]*tensor.Tensor{}
+	for i, v := range g.Inputs {
+		x := inputs[i]
+		if p != nil && x.DType.IsFloat() {
+			x = &tensor.Tensor{DType: x.DType, Shape: x.Shape, Data: slices.Clone(x.Data)}
+			p.tensor(x)
+		}
+		values[v] = x
+	}
+	value := func(v *graph.Value) *tensor.Tensor {
+		if v.Const != nil {
+			return v.Const
+		}
+		return values[v]
+	}
+	for _, n := range g.Nodes {
+		in, out := make([]*tensor.Tensor, len(n.In)), make([]*tensor.Tensor, len(n.Out))
+		for i, v := range n.In {
+			in[i] = value(v)
+		}
+		for i, v := range n.Out {
+			out[i] = tensor.NewOf(v.Type)
+		}
+		if err := n.Op.Eval(n.Attrs, in, out); err != nil {
+			return nil, fmt.Errorf("node %s %v: %w", n.Op.Name, n.Origin, err)
+		}
+		for i, v := range n.Out {
+			if p != nil && out[i].DType.IsFloat() && rounds(n.Op) {
+				p.tensor(out[i])
+			}
+			values[v] = out[i]
+		}
+	}
+	extents, err := compose.ExtentsOf(g)
+	if err != nil {
+		return nil, err
+	}
+	var outs []*tensor.Tensor
+	for _, v := range g.Outputs {
+		outs = append(outs, compile.Actual(value(v), extents[v], value))
+	}
+	return outs, nil
+}
+
+// A Mismatch is an output that differs.
+type Mismatch struct {
+	Output, Element int
+	Got, Want       float64
+	Of              int // elements of the output that differ
+	Text            string
+}
+
+func (m *Mismatch) String() string {
+	if m.Text != "" {
+		return fmt.Sprintf("output %d: %s", m.Output, m.Text)
+	}
+	return fmt.Sprintf("output %d: %d elements differ, element %d is %v instead of %v", m.Output, m.Of, m.Element, m.Got, m.Want)
+}
+
+// compare finds the first output that differs from the reference by more than roundings.
+func (r *reference) compare(got []*tensor.Tensor) *Mismatch {
+	for k, want := range r.outs {
+		if len(got) <= k || !want.Type().Equal(got[k].Type()) {
+			if slices.ContainsFunc(r.spread[k], func(s float64) bool { return math.IsInf(s, 1) }) {
+				continue // how many elements there are is open
+			}
+			return &Mismatch{Output: k, Text: fmt.Sprintf("it is %v instead of %v", got[k].Type(), want.Type())}
+		}
+		var first *Mismatch
+		scale := rms(want)
+		for i := range want.Len() {
+			d := distance(want, got[k], i)
+			if d == 0 || d <= r.allowed(k, i, scale) {
+				continue
+			}
+			if first == nil {
+				first = &Mismatch{Output: k, Element: i, Got: got[k].Float(i), Want: want.Float(i)}
+			}
+			first.Of++
+		}
+		if first != nil {
+			return first
+		}
+	}
+	return nil
+}
+
+// allowed is how far element i of output k may be off.
+func (r *reference) allowed(k, i int, scale float64) float64 {
+	want, spread := r.outs[k], r.spread[k][i]
+	if spread == 0 && !want.DType.IsFloat() {
+		return 0
+	}
+	if !want.DType.IsFloat() {
+		return 4 * spread
+	}
+	w := math.Abs(want.Float(i))
+	return 20*roundings(want.DType)*max(w, scale*1e-2) + 6*spread + 1e-30
+}
+
+// rms is the root mean square of the finite elements.
+func rms(t *tensor.Tensor) float64 {
+	if !t.DType.IsFloat() {
+		return 0
+	}
+	sum, n := 0.0, 0
+	for i := range t.Len() {
+		if v := t.Float(i); v-v == 0 && math.Abs(v) < 1e150 {
+			sum, n = sum+v*v, n+1
+		}
+	}
+	return math.Sqrt(sum / float64(max(n, 1)))
+}
