@@ -95,13 +95,10 @@ func (k *Task) run(step func(string)) Reply {
 }
 
 func chosen(names []string) []Variant {
-	if len(names) == 0 {
-		return Variants
-	}
 	var list []Variant
 	for _, v := range Variants {
 		for _, n := range names {
-			if v.Name == n {
+			if v.Name == n || n == "all" {
 				list = append(list, v)
 			}
 		}

@@ -68,7 +68,7 @@ func (h *Hunt) minimise(reply Reply, seed uint64) []byte {
 	o := reply.Outcome
 	variants := []string{o.Variant}
 	if o.Kind == Differs {
-		variants = nil
+		variants = []string{"all"}
 	}
 	return Minimise(reply.File, 80, func(file []byte) bool {
 		r := h.child.Run(Task{File: file, Seed: seed, Data: reply.Data, Variants: variants})

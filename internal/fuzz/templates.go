@@ -1,0 +1,558 @@
+package fuzz
+
+import (
+	"slices"
+	"strings"
+
+	export "lathe/internal/export/onnx"
+	"lathe/internal/types"
+)
+
+// A template appends nodes and names the results that others may read. What does not import is taken back.
+type template func(b *builder) []string
+
+func at(name string, v any) export.Attr { return export.Attr{Name: name, Value: v} }
+
+// templates are the uses of ONNX's operators, those of networks more often.
+var templates = slices.Concat(repeat(6, convLayer), repeat(3, convTranspose), repeat(3, pooling), repeat(4, elementwise), repeat(3, broadcasting),
+	repeat(3, gemm), repeat(3, matmul), repeat(3, softmax), repeat(3, norm), repeat(4, reduction), repeat(6, moving), repeat(3, indexing), repeat(2, resizing),
+	repeat(4, quantizedLayer), repeat(2, qlinear), repeat(2, recurrent), repeat(2, attention), repeat(2, microsoft), repeat(2, shapeArithmetic),
+	[]template{einsum, dynamicExtent, loss, signal, variadic, clip, quantizeDynamic})
+
+func repeat(n int, t template) []template { return slices.Repeat([]template{t}, n) }
+
+// image is a value [N, C, spatial...] and its shape.
+func (b *builder) image(d types.DType, spatial int) (string, []int) {
+	s := []int{b.between(1, 2), []int{1, 2, 3, 4, 7, 8, 16, 17, 32, 33}[b.IntN(10)]}
+	for range spatial {
+		s = append(s, []int{1, 2, 3, 5, 7, 8, 9, 13, 16}[b.IntN(9)]/max(1, spatial-1)+1)
+	}
+	// Layers follow each other where an earlier value fits.
+	for _, i := range b.Perm(len(b.values)) {
+		if t := b.types[b.values[i]]; b.coin(4) && t.DType == d && t.Rank() == spatial+2 && t.Elements() > 0 {
+			return b.values[i], t.Shape
+		}
+	}
+	return b.value(d, s...), s
+}
+
+func (b *builder) spatial() int { return []int{2, 2, 2, 2, 1, 3}[b.IntN(6)] }
+
+// each draws n numbers.
+func (b *builder) each(n, lo, hi int) []int {
+	v := make([]int, n)
+	for i := range v {
+		v[i] = b.between(lo, hi)
+	}
+	return v
+}
+
+// window are the attributes of convolutions and poolings.
+func (b *builder) window(n int, kernel []int) []export.Attr {
+	list := []export.Attr{b.maybe("strides", b.each(n, 1, 3))}
+	if b.IntN(3) == 0 {
+		list = append(list, at("dilations", b.each(n, 1, 2)))
+	}
+	switch b.IntN(4) {
+	case 0:
+		list = append(list, at("auto_pad", b.word("SAME_UPPER", "SAME_LOWER", "VALID", "NOTSET")))
+	case 1, 2:
+		pads := make([]int, 2*n)
+		for i := range pads {
+			pads[i] = b.IntN(kernel[i%n] + 1)
+		}
+		list = append(list, at("pads", pads))
+	}
+	return list
+}
+
+func convLayer(b *builder) []string {
+	n, d := b.spatial(), b.float()
+	x, s := b.image(d, n)
+	groups := 1
+	switch b.IntN(4) {
+	case 0:
+		groups = s[1]
+	case 1:
+		for _, g := range []int{2, 3, 4} {
+			if s[1]%g == 0 {
+				groups = g
+			}
+		}
+	}
+	out := groups * []int{1, 1, 2, 3, 4, 8, 16}[b.IntN(7)]
+	kernel := b.each(n, 1, 3)
+	if b.IntN(3) == 0 {
+		kernel = slices.Repeat([]int{3}, n)
+	}
+	in := []string{x, b.weight(d, append([]int{out, s[1] / groups}, kernel...)...)}
+	if b.IntN(8) == 0 {
+		in[1] = b.value(d, append([]int{out, s[1] / groups}, kernel...)...)
+	}
+	if b.coin(3) {
+		in = append(in, b.weight(d, out))
+	}
+	attrs := append(b.window(n, kernel), b.maybe("kernel_shape", kernel))
+	if groups > 1 {
+		attrs = append(attrs, at("group", groups))
+	}
+	y := b.one("Conv", in, attrs...)
+	switch b.IntN(5) {
+	case 0:
+		y = b.one("Relu", []string{y})
+	case 1:
+		y = b.one("Mul", []string{y, b.one("Sigmoid", []string{y})})
+	case 2:
+		y = b.one("BatchNormalization", []string{y, b.weight(d, out), b.weight(d, out), b.weight(d, out), b.one("Abs", []string{b.weight(d, out)})})
+	}
+	return []string{y}
+}
+
+func convTranspose(b *builder) []string {
+	n, d := b.spatial(), b.float()
+	x, s := b.image(d, n)
+	groups := 1
+	if s[1]%2 == 0 && b.IntN(3) == 0 {
+		groups = 2
+	}
+	kernel := b.each(n, 1, 4)
+	out := b.between(1, 9)
+	in := []string{x, b.weight(d, append([]int{s[1], out}, kernel...)...)}
+	if b.IntN(2) == 0 {
+		in = append(in, b.weight(d, out*groups))
+	}
+	attrs := append(b.window(n, kernel), at("group", groups), b.maybe("output_padding", b.each(n, 0, 1)))
+	return []string{b.one("ConvTranspose", in, attrs...)}
+}
+
+func pooling(b *builder) []string {
+	n, d := b.spatial(), b.float()
+	x, _ := b.image(d, n)
+	kernel := b.each(n, 1, 3)
+	attrs := append(b.window(n, kernel), at("kernel_shape", kernel))
+	switch b.IntN(8) {
+	case 0:
+		return []string{b.one(b.word("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool"), []string{x})}
+	case 1:
+		return []string{b.one("LpPool", []string{x}, append(attrs, b.maybe("p", b.between(1, 3)))...)}
+	case 2:
+		return b.node("MaxPool", []string{x}, 2, append(attrs, b.flag("ceil_mode"), b.flag("storage_order"))...)
+	case 3, 4:
+		return []string{b.one("AveragePool", []string{x}, append(attrs, b.flag("ceil_mode"), b.flag("count_include_pad"))...)}
+	}
+	return []string{b.one("MaxPool", []string{x}, append(attrs, b.flag("ceil_mode"))...)}
+}
+
+var unaries = strings.Fields("Abs Acos Acosh Asin Asinh Atan Atanh Ceil Cos Cosh Erf Exp Floor HardSwish Log Mish Neg Reciprocal Relu Round Sigmoid Sign " +
+	"Sin Sinh Softplus Softsign Sqrt Tan Tanh Celu Elu LeakyRelu ThresholdedRelu Selu HardSigmoid Shrink Gelu Swish Identity Dropout")
+
+func elementwise(b *builder) []string {
+	x := b.value(b.float(), b.shape(0, 5)...)
+	for range b.between(1, 3) {
+		op := b.word(unaries...)
+		var a export.Attr
+		if slices.Contains([]string{"Celu", "Elu", "LeakyRelu", "ThresholdedRelu", "HardSigmoid"}, op) {
+			a = b.maybe("alpha", []float64{0.1, 0.5, 2}[b.IntN(3)])
+		}
+		x = b.one(op, []string{x}, a)
+	}
+	return []string{x}
+}
+
+// stretched is a shape that broadcasts with s.
+func (b *builder) stretched(s []int) []int {
+	t := slices.Clone(s[b.IntN(len(s)+1):])
+	for i := range t {
+		if b.IntN(3) == 0 {
+			t[i] = 1
+		}
+	}
+	return t
+}
+
+func broadcasting(b *builder) []string {
+	s := b.shape(0, 5)
+	op := b.word("Add", "Sub", "Mul", "Div", "Pow", "Mod", "PRelu", "Equal", "Less", "Greater", "GreaterOrEqual", "LessOrEqual", "And", "Or", "Xor",
+		"BitwiseAnd", "BitwiseOr", "BitShift", "Where", "Max", "Min")
+	d := b.dtype(b.float(), b.float(), types.I32, types.I64, types.U8, types.I8, types.U32)
+	var attrs []export.Attr
+	switch op {
+	case "And", "Or", "Xor":
+		d = types.Bool
+	case "BitwiseAnd", "BitwiseOr":
+		d = b.dtype(types.I32, types.I64, types.U8, types.I16)
+	case "BitShift":
+		d = b.dtype(types.U8, types.U16, types.U32, types.U64)
+		attrs = append(attrs, at("direction", b.word("LEFT", "RIGHT")))
+	case "Mod":
+		if d.IsFloat() {
+			attrs = append(attrs, at("fmod", 1))
+		}
+	}
+	x, y := b.value(d, s...), b.value(d, b.stretched(s)...)
+	if b.IntN(2) == 0 && op != "PRelu" {
+		x, y = y, x
+	}
+	if op == "Where" {
+		return []string{b.one(op, []string{b.value(types.Bool, b.stretched(s)...), x, y})}
+	}
+	return []string{b.one(op, []string{x, y}, attrs...)}
+}
+
+func variadic(b *builder) []string {
+	s := b.shape(0, 4)
+	d := b.float()
+	in := []string{b.value(d, s...)}
+	for range b.IntN(4) {
+		in = append(in, b.value(d, b.stretched(s)...))
+	}
+	return []string{b.one(b.word("Sum", "Mean", "Max", "Min"), in)}
+}
+
+func clip(b *builder) []string {
+	d := b.dtype(b.float(), types.I32, types.I8, types.I64)
+	in := []string{b.value(d, b.shape(0, 4)...), "", ""}
+	for i := 1; i < 3; i++ {
+		switch b.IntN(3) {
+		case 0:
+			in[i] = b.number(d, float64(b.between(-2, 2)))
+		case 1:
+			in[i] = b.value(d)
+		}
+	}
+	return []string{b.one("Clip", in)}
+}
+
+func gemm(b *builder) []string {
+	d := b.float()
+	m, k, n := b.between(1, 17), b.between(1, 40), b.between(1, 40)
+	ta, tb := b.IntN(2), b.IntN(2)
+	two := func(x, y, t int) []int {
+		if t == 1 {
+			return []int{y, x}
+		}
+		return []int{x, y}
+	}
+	in := []string{b.value(d, two(m, k, ta)...), b.weight(d, two(k, n, tb)...)}
+	if b.coin(3) {
+		in = append(in, b.value(d, b.stretched([]int{m, n})...))
+	}
+	return []string{b.one("Gemm", in, at("transA", ta), at("transB", tb), b.maybe("alpha", 0.5), b.maybe("beta", []float64{0, 1, -2}[b.IntN(3)]))}
+}
+
+func matmul(b *builder) []string {
+	d := b.dtype(b.float(), b.float(), b.float(), types.I32, types.I64)
+	batch := b.shape(0, 2)
+	m, k, n := b.between(1, 20), b.between(1, 40), b.between(1, 40)
+	x, y := append(b.stretched(batch), m, k), append(b.stretched(batch), k, n)
+	switch b.IntN(8) {
+	case 0:
+		x = []int{k}
+	case 1:
+		y = []int{k}
+	}
+	if b.IntN(2) == 0 {
+		return []string{b.one("MatMul", []string{b.value(d, x...), b.weight(d, y...)})}
+	}
+	return []string{b.one("MatMul", []string{b.value(d, x...), b.value(d, y...)})}
+}
+
+func softmax(b *builder) []string {
+	s := b.shape(1, 5)
+	return []string{b.one(b.word("Softmax", "Softmax", "LogSoftmax", "Hardmax"), []string{b.value(b.float(), s...)}, b.maybe("axis", b.axis(len(s))))}
+}
+
+func norm(b *builder) []string {
+	d := b.float()
+	x, s := b.image(d, b.spatial())
+	c := s[1]
+	w := func(n ...int) string { return b.weight(d, n...) }
+	eps := b.maybe("epsilon", 1e-3)
+	switch b.IntN(9) {
+	case 0:
+		return []string{b.one("InstanceNormalization", []string{x, w(c), w(c)}, eps)}
+	case 1:
+		a := b.axis(len(s))
+		k := (a + len(s)) % len(s)
+		in := []string{x, w(s[k:]...)}
+		if b.IntN(2) == 0 {
+			in = append(in, w(s[k:]...))
+		}
+		return b.node("LayerNormalization", in, []int{1, 1, 3}[b.IntN(3)], at("axis", a), eps)
+	case 2:
+		groups := []int{1, c}[b.IntN(2)]
+		n := c
+		if b.opset < 21 {
+			n = groups
+		}
+		return []string{b.one("GroupNormalization", []string{x, w(n), w(n)}, at("num_groups", groups), eps)}
+	case 3:
+		return []string{b.one("LRN", []string{x}, at("size", b.between(1, 5)), b.maybe("alpha", 0.1), b.maybe("beta", 0.5), b.maybe("bias", 2.0))}
+	case 4:
+		return []string{b.one("LpNormalization", []string{x}, b.maybe("p", b.between(1, 2)), b.maybe("axis", b.axis(len(s))))}
+	case 5:
+		return []string{b.one("MeanVarianceNormalization", []string{x}, b.maybe("axes", []int{b.IntN(len(s))}))}
+	case 6:
+		k := b.IntN(len(s))
+		return []string{b.one("RMSNormalization", []string{x, w(s[k:]...)}, at("axis", k), eps)}
+	case 7: // spelled out, as exporters do
+		mean := b.one("ReduceMean", b.withAxes(x, -1))
+		y := b.one("Sub", []string{x, mean})
+		square := b.one("Pow", []string{y, b.number(d, 2)})
+		v := b.one("Sqrt", []string{b.one("Add", []string{b.one("ReduceMean", b.withAxes(square, -1)), b.number(d, 1e-5)})})
+		return []string{b.one("Mul", []string{b.one("Div", []string{y, v}), w(s[len(s)-1])})}
+	}
+	return []string{b.one("BatchNormalization", []string{x, w(c), w(c), w(c), b.one("Abs", []string{w(c)})}, eps)}
+}
+
+// withAxes are the operands of a reduction; before opset 18 only of those with the default axes.
+func (b *builder) withAxes(x string, axes ...int) []string {
+	if b.opset < 18 {
+		return []string{x}
+	}
+	return []string{x, b.ints(axes...)}
+}
+
+func reduction(b *builder) []string {
+	s := b.shape(0, 5)
+	d := b.dtype(b.float(), b.float(), types.I32, types.I64)
+	x := b.value(d, s...)
+	op := b.word("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSum", "ReduceLogSumExp",
+		"ArgMax", "ArgMin", "CumSum", "CumProd")
+	rank := len(s)
+	switch op {
+	case "ArgMax", "ArgMin":
+		return []string{b.one(op, []string{x}, b.maybe("axis", b.axis(rank)), b.flag("keepdims"), b.flag("select_last_index"))}
+	case "CumSum", "CumProd":
+		return []string{b.one(op, []string{x, b.number(types.I64, float64(b.axis(rank)))}, b.flag("exclusive"), b.flag("reverse"))}
+	}
+	var axes []int
+	for _, a := range b.Perm(rank)[:b.IntN(rank+1)] {
+		axes = append(axes, a-rank*b.IntN(2))
+	}
+	if b.opset >= 18 || op == "ReduceSum" && b.opset >= 13 {
+		in := []string{x}
+		if b.coin(4) {
+			in = append(in, b.ints(axes...))
+		}
+		return []string{b.one(op, in, b.flag("keepdims"), b.flag("noop_with_empty_axes"))}
+	}
+	a := export.Attr{}
+	if len(axes) > 0 {
+		a = at("axes", axes)
+	}
+	return []string{b.one(op, []string{x}, a, b.flag("keepdims"))}
+}
+
+func moving(b *builder) []string {
+	s := b.shape(1, 5)
+	d := b.dtype(b.float(), b.float(), types.I32, types.I64, types.U8, types.Bool)
+	x := b.value(d, s...)
+	rank := len(s)
+	k := b.IntN(rank)
+	switch b.IntN(14) {
+	case 0:
+		shape := slices.Clone(s)
+		shape[k] = -1
+		if b.IntN(2) == 0 {
+			shape[b.IntN(rank)] = 0
+		}
+		return []string{b.one("Reshape", []string{x, b.ints(shape...)})}
+	case 1:
+		return []string{b.one("Flatten", []string{x}, b.maybe("axis", b.axis(rank)))}
+	case 2:
+		if b.opset < 13 {
+			return []string{b.one("Unsqueeze", []string{x}, at("axes", []int{k}))}
+		}
+		return []string{b.one("Unsqueeze", []string{x, b.ints(b.axis(rank + 1))})}
+	case 3:
+		return []string{b.one("Squeeze", []string{x})}
+	case 4:
+		return []string{b.one("Transpose", []string{x}, b.maybe("perm", b.Perm(rank)))}
+	case 5:
+		in := []string{x}
+		for range b.IntN(4) {
+			t := slices.Clone(s)
+			t[k] = b.extent()
+			in = append(in, b.value(d, t...))
+		}
+		b.Shuffle(len(in), func(i, j int) { in[i], in[j] = in[j], in[i] })
+		return []string{b.one("Concat", in, at("axis", k-rank*b.IntN(2)))}
+	case 6:
+		n := b.between(1, 3)
+		if b.opset >= 18 {
+			return b.node("Split", []string{x}, n, at("axis", k), at("num_outputs", n))
+		}
+		return b.node("Split", []string{x}, n, at("axis", k))
+	case 7:
+		if s[k] < 2 || b.opset < 13 {
+			return nil
+		}
+		cut := b.between(0, s[k])
+		return b.node("Split", []string{x, b.ints(cut, s[k]-cut)}, 2, at("axis", k-rank))
+	case 8, 9:
+		bounds := []int{0, 1, -1, 2, -2, s[k], -s[k] - 1, 1 << 40, -1 << 40}
+		begin, end := bounds[b.IntN(len(bounds))], bounds[b.IntN(len(bounds))]
+		return []string{b.one("Slice", []string{x, b.ints(begin), b.ints(end), b.ints(k - rank*b.IntN(2)), b.ints([]int{1, 1, 2, -1, -2, 7, -1 << 40}[b.IntN(7)])})}
+	case 10, 11:
+		in := []string{x, "", "", ""}
+		pads := b.each(2*rank, -1, 3)
+		if b.opset >= 18 && b.IntN(3) == 0 {
+			pads = b.each(2, -1, 3)
+			in[3] = b.ints(k)
+		}
+		in[1] = b.ints(pads...)
+		if b.IntN(2) == 0 {
+			in[2] = b.number(d, 1)
+		}
+		return []string{b.one("Pad", in, b.maybe("mode", b.word("constant", "reflect", "edge", "wrap")))}
+	case 12:
+		if b.IntN(2) == 0 {
+			return []string{b.one("Tile", []string{x, b.ints(b.each(rank, 1, 3)...)})}
+		}
+		return []string{b.one("Expand", []string{b.value(d, b.stretched(s)...), b.ints(s...)})}
+	}
+	y, c := b.image(d, 2)
+	if b.IntN(2) == 0 {
+		return []string{b.one("SpaceToDepth", []string{y}, at("blocksize", b.between(1, 2)))}
+	}
+	_ = c
+	return []string{b.one("DepthToSpace", []string{y}, at("blocksize", b.between(1, 2)), b.maybe("mode", b.word("DCR", "CRD")))}
+}
+
+func indexing(b *builder) []string {
+	s := b.shape(1, 4)
+	for i := range s {
+		s[i] = max(s[i], 1)
+	}
+	d := b.dtype(b.float(), b.float(), types.I32, types.I64)
+	x := b.value(d, s...)
+	rank := len(s)
+	k := b.IntN(rank)
+	index := func(shape ...int) string { return b.value(b.dtype(types.I64, types.I64, types.I32), shape...) }
+	switch b.IntN(9) {
+	case 0:
+		return []string{b.one("Gather", []string{x, index(b.shape(0, 3)...)}, b.maybe("axis", k-rank))}
+	case 1:
+		return []string{b.one("GatherElements", []string{x, index(s...)}, at("axis", k))}
+	case 2:
+		return []string{b.one("GatherND", []string{x, b.value(types.I64, b.between(1, 3), b.between(1, rank))})}
+	case 3:
+		return []string{b.one("ScatterElements", []string{x, index(s...), b.value(d, s...)}, at("axis", k), b.maybe("reduction", b.word("none", "add", "mul", "max", "min")))}
+	case 4:
+		q := b.between(1, rank)
+		n := b.between(1, 4)
+		return []string{b.one("ScatterND", []string{x, b.value(types.I64, n, q), b.value(d, append([]int{n}, s[q:]...)...)})}
+	case 5:
+		return b.node("TopK", []string{x, b.ints(b.between(1, s[k]))}, 2, at("axis", k), b.flag("largest"), b.flag("sorted"))
+	case 6:
+		return []string{b.one("OneHot", []string{index(b.shape(0, 2)...), b.number(types.I64, float64(b.between(1, 9))), b.value(d, 2)}, b.maybe("axis", -1))}
+	case 7:
+		return []string{b.one("Trilu", []string{b.value(d, append(b.shape(0, 1), b.extent(), b.extent())...), b.number(types.I64, float64(b.between(-3, 3)))}, b.flag("upper"))}
+	}
+	return []string{b.one("ReverseSequence", []string{b.value(d, 3, 4, b.extent()), b.ints(b.each(4, 1, 3)...)}, at("time_axis", 0), at("batch_axis", 1))}
+}
+
+func resizing(b *builder) []string {
+	d := b.float()
+	x, s := b.image(d, 2)
+	if b.IntN(4) == 0 && b.opset >= 16 {
+		return []string{b.one("GridSample", []string{x, b.value(d, s[0], b.between(1, 5), b.between(1, 5), 2)},
+			b.maybe("padding_mode", b.word("zeros", "border", "reflection")), b.flag("align_corners"))}
+	}
+	mode := b.word("nearest", "linear", "cubic")
+	attrs := []export.Attr{at("mode", mode), b.maybe("coordinate_transformation_mode", b.word("half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric")),
+		b.maybe("nearest_mode", b.word("round_prefer_floor", "round_prefer_ceil", "floor", "ceil"))}
+	if mode == "cubic" {
+		attrs = append(attrs, b.flag("exclude_outside"), b.maybe("cubic_coeff_a", -0.5))
+	}
+	if b.opset >= 18 && mode != "nearest" {
+		attrs = append(attrs, b.flag("antialias"))
+	}
+	if b.IntN(2) == 0 {
+		to := slices.Clone(s)
+		to[2], to[3] = b.between(1, 12), b.between(1, 12)
+		return []string{b.one("Resize", []string{x, "", "", b.ints(to...)}, attrs...)}
+	}
+	scales := graphScales[b.IntN(len(graphScales))]
+	return []string{b.one("Resize", []string{x, "", b.constant(floats(1, 1, scales[0], scales[1]))}, attrs...)}
+}
+
+var graphScales = [][2]float32{{2, 2}, {0.5, 0.5}, {1.5, 3}, {0.6, 1}, {1, 2}, {0.3, 2.7}}
+
+// shapeArithmetic computes the shape of a Reshape or Expand, as exporters do.
+func shapeArithmetic(b *builder) []string {
+	s := b.shape(2, 4)
+	x := b.value(types.F32, s...)
+	dims := b.one("Shape", []string{x})
+	first := b.one("Gather", []string{dims, b.number(types.I64, 0)})
+	first = b.one("Reshape", []string{first, b.ints(1)})
+	switch b.IntN(3) {
+	case 0:
+		return []string{b.one("Reshape", []string{x, b.one("Concat", []string{first, b.ints(-1)}, at("axis", 0))})}
+	case 1:
+		zeros := b.one("ConstantOfShape", []string{dims})
+		return []string{b.one("Add", []string{x, zeros})}
+	}
+	rest := b.one("Slice", []string{dims, b.ints(1), b.ints(1 << 30)})
+	product := b.one("ReduceProd", []string{rest}, at("keepdims", 1))
+	return []string{b.one("Reshape", []string{x, b.one("Concat", []string{first, product}, at("axis", 0))})}
+}
+
+func einsum(b *builder) []string {
+	i, j, k, m := b.between(1, 9), b.between(1, 9), b.between(1, 9), b.between(1, 4)
+	d := b.float()
+	switch b.IntN(6) {
+	case 0:
+		return []string{b.one("Einsum", []string{b.value(d, i, j), b.value(d, j, k)}, at("equation", "ij,jk->ik"))}
+	case 1:
+		return []string{b.one("Einsum", []string{b.value(d, m, i, j), b.value(d, m, k, j)}, at("equation", "bij,bkj->bik"))}
+	case 2:
+		return []string{b.one("Einsum", []string{b.value(d, i, j)}, at("equation", b.word("ij->ji", "ij->i", "ij->", "ij->j")))}
+	case 3:
+		return []string{b.one("Einsum", []string{b.value(d, i, i)}, at("equation", b.word("ii->i", "ii", "ii->")))}
+	case 4:
+		return []string{b.one("Einsum", []string{b.value(d, m, i, j), b.value(d, j, k), b.value(d, k)}, at("equation", "mij,jk,k->mi"))}
+	}
+	return []string{b.one("Einsum", []string{b.value(d, m, i, j), b.value(d, m, j, k)}, at("equation", "...ij,...jk->...ik"))}
+}
+
+// dynamicExtent are operators whose results have as many elements as the data decide.
+func dynamicExtent(b *builder) []string {
+	x := b.value(b.dtype(types.F32, types.I32, types.Bool), b.shape(1, 3)...)
+	switch b.IntN(3) {
+	case 0:
+		return []string{b.one("NonZero", []string{x})}
+	case 1:
+		n := b.between(1, 9)
+		return []string{b.one("Compress", []string{b.value(types.F32, n, b.between(1, 5)), b.value(types.Bool, n)}, at("axis", 0))}
+	}
+	n := b.between(1, 12)
+	return []string{b.one("NonMaxSuppression", []string{b.value(types.F32, 1, n, 4), b.value(types.F32, 1, b.between(1, 3), n), b.number(types.I64, float64(b.between(0, 5))),
+		b.number(types.F32, 0.5), b.number(types.F32, 0.1)}, b.flag("center_point_box"))}
+}
+
+func loss(b *builder) []string {
+	n, c, d := b.between(1, 5), b.between(2, 7), b.between(1, 4)
+	x, y := b.value(types.F32, n, c, d), b.value(types.I64, n, d)
+	red := b.maybe("reduction", b.word("none", "mean", "sum"))
+	if b.IntN(2) == 0 {
+		return []string{b.one("NegativeLogLikelihoodLoss", []string{x, y}, red)}
+	}
+	return []string{b.one("SoftmaxCrossEntropyLoss", []string{x, y}, red, b.maybe("ignore_index", 1))}
+}
+
+func signal(b *builder) []string {
+	n := b.between(2, 12)
+	switch b.IntN(3) {
+	case 0:
+		x := b.value(types.F32, b.between(1, 2), n, b.between(1, 2))
+		if b.opset >= 20 {
+			return []string{b.one("DFT", []string{x, "", b.number(types.I64, 1)}, b.flag("inverse"))}
+		}
+		return []string{b.one("DFT", []string{x}, at("axis", 1), b.flag("onesided"))}
+	case 1:
+		return []string{b.one("Mul", []string{b.value(types.F32, n), b.one(b.word("HannWindow", "HammingWindow", "BlackmanWindow"), []string{b.number(types.I64, float64(n))}, b.flag("periodic"))})}
+	}
+	return []string{b.one("STFT", []string{b.value(types.F32, 1, 4*n, 1), b.number(types.I64, float64(b.between(1, 3))), "", b.number(types.I64, float64(n))}, b.flag("onesided"))}
+}
