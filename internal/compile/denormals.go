@@ -133,6 +133,14 @@ func (c *compiler) floatExit() string {
 	return "  call i64 @lathe_float_control(i64 %float)\n"
 }
 
+// floatValue is the caller's mode where the run function hands it on.
+func (c *compiler) floatValue() string {
+	if floatControls[c.Target.Arch] == nil {
+		return "0"
+	}
+	return "%float"
+}
+
 // floatMode is the register's value while kernels run.
 func (c *compiler) floatMode() uint64 {
 	f := floatControls[c.Target.Arch]

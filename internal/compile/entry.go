@@ -9,13 +9,54 @@ import (
 	"lathe/internal/target"
 )
 
-// entry writes the library's exported function: steps [first, last) in order, with the planned barriers between them.
-func (c *compiler) entry() string {
+// stepsPerFunction bounds the functions that run steps: LLVM's time for one grows with the square of its blocks.
+const stepsPerFunction = 128
+
+// entry writes the library's exported function: steps [first, last) in order, with the planned barriers between them. Of
+// many steps it calls functions of stepsPerFunction each, in texts of their own, of which the entry's own is the last.
+func (c *compiler) entry() []string {
 	var b strings.Builder
-	ctx := bundle.ContextOf(c.Target.PointerBits() / 8)
-	fmt.Fprintf(&b, "define i32 @lathe_%s_run(ptr %%ctx, i32 %%worker, i32 %%workers, i32 %%first, i32 %%last) nounwind \"no-builtins\" {\nentry:\n", c.Module)
+	run := c.kernelSymbol("run")
+	fmt.Fprintf(&b, "define i32 @%s(%s) nounwind \"no-builtins\" {\nentry:\n", run, entryParams)
+	if len(c.kernels) <= stepsPerFunction {
+		c.steps(&b, 0, len(c.kernels), c.floatEntry(), c.floatExit())
+		c.declare(&b, c.kernels)
+		b.WriteString(c.floatFunction() + c.barrier("internal", "lathe_barrier"))
+		return []string{b.String()}
+	}
+	var texts []string
+	var declared strings.Builder
+	meet := c.kernelSymbol("run_barrier")
+	b.WriteString(c.floatEntry())
+	for from := 0; from < len(c.kernels); from += stepsPerFunction {
+		to := min(from+stepsPerFunction, len(c.kernels))
+		part := fmt.Sprintf("%s_%d", run, from)
+		fmt.Fprintf(&b, "  %%r%d = call i32 @%s(ptr %%ctx, i32 %%worker, i32 %%workers, i32 %%first, i32 %%last, i64 %s)\n", from, part, c.floatValue())
+		fmt.Fprintf(&declared, "declare hidden i32 @%s(ptr, i32, i32, i32, i32, i64)\n", part)
+		var p strings.Builder
+		fmt.Fprintf(&p, "define hidden i32 @%s(%s, i64 %%float) nounwind \"no-builtins\" {\nentry:\n", part, entryParams)
+		c.steps(&p, from, to, "", "")
+		c.declare(&p, c.kernels[from:to])
+		if c.meets() {
+			fmt.Fprintf(&p, "declare hidden void @%s(ptr, i32, i64)\n", meet)
+		}
+		texts = append(texts, strings.ReplaceAll(p.String(), "@lathe_barrier(", "@"+meet+"("))
+	}
+	fmt.Fprintf(&b, "%s  ret i32 %%r%d\n}\n", c.floatExit(), (len(c.kernels)-1)/stepsPerFunction*stepsPerFunction)
+	b.WriteString(declared.String() + c.floatFunction() + c.barrier("hidden", meet))
+	return append(texts, b.String())
+}
+
+const entryParams = "ptr %ctx, i32 %worker, i32 %workers, i32 %first, i32 %last"
+
+func (c *compiler) context() bundle.Context { return bundle.ContextOf(c.Target.PointerBits() / 8) }
+
+// steps writes the body of a function that runs those of the kernels [from, to) that are in [first, last), between two
+// other pieces of code.
+func (c *compiler) steps(b *strings.Builder, from, to int, before, behind string) {
+	ctx := c.context()
 	field := func(name string, off int) {
-		fmt.Fprintf(&b, "  %%%s.p = getelementptr i8, ptr %%ctx, i64 %d\n  %%%s = load ptr, ptr %%%s.p\n", name, off, name, name)
+		fmt.Fprintf(b, "  %%%s.p = getelementptr i8, ptr %%ctx, i64 %d\n  %%%s = load ptr, ptr %%%s.p\n", name, off, name, name)
 	}
 	field("inputs", ctx.Inputs)
 	field("outputs", ctx.Outputs)
@@ -24,31 +65,30 @@ func (c *compiler) entry() string {
 	field("scratch0", ctx.Scratch)
 	field("symbols", ctx.Symbols)
 	size := fmt.Sprintf("i%d", c.Target.PointerBits())
-	fmt.Fprintf(&b, "  %%stride.p = getelementptr i8, ptr %%ctx, i64 %d\n  %%stride = load %s, ptr %%stride.p\n", ctx.ScratchStride, size)
+	fmt.Fprintf(b, "  %%stride.p = getelementptr i8, ptr %%ctx, i64 %d\n  %%stride = load %s, ptr %%stride.p\n", ctx.ScratchStride, size)
 	b.WriteString("  %w = zext i32 %worker to i64\n  %ws = zext i32 %workers to i64\n")
 	worker := "%w"
 	if size == "i32" {
 		worker = "%worker"
 	}
-	fmt.Fprintf(&b, "  %%so = mul %s %s, %%stride\n  %%scratch = getelementptr i8, ptr %%scratch0, %s %%so\n", size, worker, size)
-	b.WriteString(c.floatEntry() + "  br label %s0\n")
-	for i, k := range c.kernels {
-		c.step(&b, i, k)
+	fmt.Fprintf(b, "  %%so = mul %s %s, %%stride\n  %%scratch = getelementptr i8, ptr %%scratch0, %s %%so\n", size, worker, size)
+	fmt.Fprintf(b, "%s  br label %%s%d\n", before, from)
+	for i, k := range c.kernels[from:to] {
+		c.step(b, from+i, k)
 	}
-	fmt.Fprintf(&b, "s%d:\n%s  %%status.p = getelementptr i8, ptr %%ctx, i64 %d\n  %%status = load i32, ptr %%status.p\n  ret i32 %%status\n}\n", len(c.kernels), c.floatExit(), ctx.Status)
+	fmt.Fprintf(b, "s%d:\n%s  %%status.p = getelementptr i8, ptr %%ctx, i64 %d\n  %%status = load i32, ptr %%status.p\n  ret i32 %%status\n}\n", to, behind, ctx.Status)
+}
+
+// declare names the functions of kernels, each once.
+func (c *compiler) declare(b *strings.Builder, kernels []*kernel) {
 	seen := map[string]bool{}
-	for _, k := range c.kernels {
+	for _, k := range kernels {
 		if seen[k.symbol] {
 			continue
 		}
 		seen[k.symbol] = true
-		fmt.Fprintf(&b, "declare hidden void @%s(%sptr, i64, i64)\n", k.symbol, strings.Repeat("ptr, ", len(k.params())))
+		fmt.Fprintf(b, "declare hidden void @%s(%sptr, i64, i64)\n", k.symbol, strings.Repeat("ptr, ", len(k.params())))
 	}
-	b.WriteString(c.floatFunction())
-	if c.meets() {
-		b.WriteString(barrier(ctx, c.floatMode()))
-	}
-	return b.String()
 }
 
 // meets reports whether workers can be several: a WebAssembly module is run by one alone.
@@ -84,10 +124,14 @@ func (c *compiler) step(b *strings.Builder, i int, k *kernel) {
 	fmt.Fprintf(b, "  call void @%s(%s, ptr %%scratch, i64 %%w, i64 %%ws)\n  br label %%s%d\n", k.symbol, strings.Join(args, ", "), i+1)
 }
 
-// barrier is barrierText for a layout of the context and the mode in which kernels compute with floats.
-func barrier(ctx bundle.Context, float uint64) string {
+// barrier is barrierText for the target and the mode in which kernels compute with floats; nothing where nobody meets.
+func (c *compiler) barrier(linkage, name string) string {
+	if !c.meets() {
+		return ""
+	}
+	ctx := c.context()
 	return strings.NewReplacer(
-		"FLOAT_MODE", strconv.FormatUint(float, 10),
+		"LINKAGE", linkage, "@lathe_barrier", "@"+name, "FLOAT_MODE", strconv.FormatUint(c.floatMode(), 10),
 		"CTX_BARRIER", strconv.Itoa(ctx.Barrier), "CTX_SPIN", strconv.Itoa(ctx.Spin), "CTX_WAIT", strconv.Itoa(ctx.Wait),
 		"CTX_WAKE", strconv.Itoa(ctx.Wake), "CTX_USER", strconv.Itoa(ctx.User),
 	).Replace(barrierText)
@@ -98,7 +142,7 @@ func barrier(ctx bundle.Context, float uint64) string {
 // before the generation is checked again, so that a wake-up is never lost. Callbacks run in the caller's mode of computing
 // with floats, %float.
 const barrierText = `
-define internal void @lathe_barrier(ptr %ctx, i32 %workers, i64 %float) noinline nounwind "no-builtins" {
+define LINKAGE void @lathe_barrier(ptr %ctx, i32 %workers, i64 %float) noinline nounwind "no-builtins" {
 entry:
   %alone = icmp ule i32 %workers, 1
   br i1 %alone, label %out, label %arrive

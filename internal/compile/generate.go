@@ -44,7 +44,9 @@ func (c *compiler) generate() error {
 			return err
 		}
 	}
-	texts = append(texts, strings.Replace(c.entry(), "PAUSE", pauses[c.Target.Arch], 1))
+	for _, text := range c.entry() {
+		texts = append(texts, strings.Replace(text, "PAUSE", pauses[c.Target.Arch], 1))
+	}
 	if slices.Contains(c.Code, "ll") {
 		c.res.Code["ll"] = strings.Join(texts, "\n")
 	}

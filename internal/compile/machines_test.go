@@ -10,7 +10,7 @@ import (
 
 // resolve makes a target from a string, with this machine as host. What is compiled for a named target runs here only where
 // the machine has its features; and what is chosen for "llvm" is known only to the machine.
-func resolve(t *testing.T, s string) *target.Target {
+func resolve(t testing.TB, s string) *target.Target {
 	t.Helper()
 	spec, err := target.Parse(s)
 	if err != nil {

@@ -4,8 +4,10 @@ import (
 	"slices"
 
 	"lathe/internal/graph"
+	"lathe/internal/impl"
 	"lathe/internal/op"
 	"lathe/internal/ops"
+	"lathe/internal/types"
 )
 
 // fuseOps partitions the graph into groups. A group is a heavy node or a reduction with the elementwise nodes after it,
@@ -24,7 +26,7 @@ func fuseOps(c *Context) error {
 		f.outs[o] = true
 	}
 	for _, n := range c.Graph.Nodes {
-		m := &members{nodes: []*graph.Node{n}, class: n.Op.Fusion}
+		m := &members{nodes: []*graph.Node{n}, class: n.Op.Fusion, size: expansionOf(n)}
 		f.group[n] = m
 		if c.Level == 0 || n.Op.Fusion == op.Opaque || len(n.Sub) > 0 || f.widens(n) {
 			continue
@@ -35,12 +37,28 @@ func fuseOps(c *Context) error {
 	return f.build()
 }
 
-// maxGroup is Relay's limit on the number of nodes of a group.
-const maxGroup = 256
+// A kernel has at most maxGroup nodes, which is Relay's limit, and an element of it is computed from an expression of at most
+// maxExpansion nodes.
+const (
+	maxGroup     = 256
+	maxExpansion = 1 << 12
+)
+
+func expansionOf(n *graph.Node) *impl.Expansion {
+	in, out := make([]types.Tensor, len(n.In)), make([]types.Tensor, len(n.Out))
+	for i, v := range n.In {
+		in[i] = v.Type
+	}
+	for i, v := range n.Out {
+		out[i] = v.Type
+	}
+	return impl.ExpansionOf(n.Op, n.Attrs, in, out, func(i int) any { return n.In[i] })
+}
 
 type members struct {
 	nodes []*graph.Node // in graph order; the last one post-dominates the others
 	class op.Fusion     // of the heaviest member
+	size  *impl.Expansion
 }
 
 type fusion struct {
@@ -87,16 +105,23 @@ func (f *fusion) join(v *graph.Value, m *members) bool {
 		}
 	}
 	a := f.group[p]
-	if a.class == op.Opaque || len(a.nodes)+len(m.nodes) > maxGroup || !f.accepts(a, m, p) {
+	if a.class == op.Opaque || len(a.nodes)+len(m.nodes) > maxGroup || f.tooLarge(v, a, m) || !f.accepts(a, m, p) {
 		return false
 	}
 	m.nodes = append(m.nodes, a.nodes...)
 	slices.SortFunc(m.nodes, func(x, y *graph.Node) int { return f.place[x] - f.place[y] })
 	m.class = max(a.class, m.class)
+	m.size.Take(v, a.size)
 	for _, n := range a.nodes {
 		f.group[n] = m
 	}
 	return true
+}
+
+// tooLarge reports whether the code of m would be out of proportion to its nodes with a, which computes v, in it.
+func (f *fusion) tooLarge(v *graph.Value, a, m *members) bool {
+	size := m.size.SizeWith(v, a.size)
+	return size > maxExpansion && size > m.size.Size+a.size.Size
 }
 
 // accepts says whether the group b may take in the group a of producer p, whose readers are all in b.
