@@ -20,7 +20,7 @@ func TestUndivided(t *testing.T) {
 	low := lower.Lower("kernel", te.Compute("y", x.Type, func(i []expr.Expr) expr.Expr { return expr.Add(x.At(i...), x.At(i...)) }), lower.Options{})
 	for _, spoilt := range []bool{false, true} {
 		k := &kernel{low: low, dump: &kernelDump{Debug: &c.Debug}}
-		if err := k.schedule(cpu, nil); err != nil {
+		if err := k.schedule(cpu, nil, nil); err != nil {
 			t.Fatal(err)
 		}
 		k.plan.Divide(machine(tgt), nil)

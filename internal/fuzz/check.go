@@ -359,8 +359,9 @@ func resolve(s string) (*target.Target, error) {
 		return nil, err
 	}
 	t, err := spec.Resolve(func() (target.Host, error) {
-		cpu, features := toolchain.HostCPU()
-		return target.Host{Triple: toolchain.HostTriple(), CPU: cpu, Features: features, Cores: 2}, nil
+		h, err := toolchain.Host()
+		h.Cores = 2
+		return h, err
 	})
 	if err != nil {
 		return nil, err
