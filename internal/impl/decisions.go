@@ -31,6 +31,7 @@ var Decisions = []DecisionInfo{
 	{"rows", "attention", "rows of scores that are computed at a time"},
 	{"vectors", "attention", "vectors of the second product's tiles"},
 	{"pieces", "attention", "into how many pieces workers divide the rows of a head"},
+	{"columns", "columns", "vectors of columns that are computed together"},
 	{"accumulators", "rows, attention", "vectors into which a contiguous reduction is folded"},
 	{"sums", "scalar", "sums in variables: rows x columns"},
 	{"fused", "pointwise", "loops that are walked as one"},

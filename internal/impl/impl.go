@@ -64,6 +64,7 @@ var rules = []rule{
 	{"scalar", scalarApplies, scalar},
 	{"strips", stripsApply, windowStrips},
 	{"tile", tileApplies, tile},
+	{"columns", columnsApply, columns},
 	{"rows", rowsApply, rows},
 	{"pointwise", func(k *kernel) bool { return len(k.Stages) == 1 }, pointwise},
 	{"serial", func(*kernel) bool { return true }, serial},

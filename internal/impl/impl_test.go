@@ -164,6 +164,11 @@ func TestRules(t *testing.T) {
 		{"softmax", func(int) *te.Stage { return of(t, ops.Softmax, ops.SoftmaxAttrs{Axis: 1}, "", f32("", 128, 197)) }},
 		{"softmax_row", func(int) *te.Stage { return of(t, ops.Softmax, ops.SoftmaxAttrs{Axis: 1}, "", f32("", 1, 1000)) }},
 		{"softmax_vector", func(int) *te.Stage { return of(t, ops.Softmax, ops.SoftmaxAttrs{Axis: 0}, "", f32("", 1000)) }},
+		{"softmax_columns", func(int) *te.Stage { return of(t, ops.Softmax, ops.SoftmaxAttrs{Axis: 0}, "", f32("", 512, 300)) }},
+		{"softmax_channels", func(int) *te.Stage { return of(t, ops.Softmax, ops.SoftmaxAttrs{Axis: 1}, "", f32("", 1, 19, 64, 40)) }},
+		{"softmax_blocked", func(n int) *te.Stage {
+			return of(t, ops.Softmax, ops.SoftmaxAttrs{Axis: 1}, blocked(n), f32(blocked(n), 1, 64, 14, 14))
+		}},
 		{"layer_norm", func(int) *te.Stage {
 			return of(t, ops.LayerNorm, ops.LayerNormAttrs{Axis: 1, Epsilon: 1e-5}, "", f32("", 128, 768), f32("", 768), f32("", 768))
 		}},

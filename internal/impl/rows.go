@@ -11,6 +11,9 @@ import (
 // row are computed in worker scratch just before the row.
 func rows(k *kernel) error {
 	out := k.outBlock()
+	if err := k.freeInside(out); err != nil {
+		return err
+	}
 	loops := k.s.Loops(out)
 	row := k.rowLoops(out, loops)
 	if row == oneRow {
@@ -41,6 +44,20 @@ func rows(k *kernel) error {
 		}
 	}
 	return k.parallelize(loops[:row+1])
+}
+
+// freeInside puts the loops that statistics do not depend on inside the others, so that none is computed again.
+func (k *kernel) freeInside(out string) error {
+	s, ok := k.statistics(out)
+	order := slices.Concat(s.dependent, s.free)
+	if !ok || len(s.free) == 0 || slices.Equal(order, k.s.Loops(out)) {
+		return nil
+	}
+	loops := k.s.Loops(out)
+	if i := slices.Index(loops, s.free[0]); slices.IndexFunc(loops[i:], func(n string) bool { return slices.Contains(s.dependent, n) && k.s.Extent(n) > 1 }) < 0 {
+		return nil // loops of one iteration between them do no harm
+	}
+	return k.s.Reorder(order...)
 }
 
 func rowsApply(k *kernel) bool {
@@ -112,6 +129,7 @@ func (k *kernel) rowLoops(out string, loops []string) int {
 
 // vectorReduction splits the innermost reduction loop of a block into vectors that are folded horizontally.
 func (k *kernel) vectorReduction(block, at string) error {
+	k.splitBlockedReductions(block)
 	loops := k.s.Loops(block)
 	b, _ := k.find(block)
 	if len(loops) == 0 || b.Init == nil || loops[len(loops)-1] == at {
@@ -152,6 +170,8 @@ func (k *kernel) vectorReduction(block, at string) error {
 	switch {
 	case !unit || n < 2:
 		return nil
+	case n <= lanes && first != inner: // a lane each, folded once behind the other reductions
+		return k.foldLanes(block, first, inner, n, n)
 	case n <= lanes:
 		return k.s.Vectorize(inner)
 	}
@@ -187,7 +207,16 @@ func (k *kernel) vectorAccumulators(block, first, inner string, lanes int) error
 	if at == inner {
 		at = o
 	}
-	loops, err := k.s.RFactor(block, at, i)
+	return k.foldLanes(block, at, i, width, lanes)
+}
+
+// foldLanes gives every iteration of an inner reduction loop, of which there are width, a lane of vectors of its own.
+func (k *kernel) foldLanes(block, at, inner string, width, lanes int) error {
+	b, _ := k.find(block)
+	if _, ok := b.Body.Value.(*expr.Binary); !ok {
+		return k.s.Vectorize(inner)
+	}
+	loops, err := k.s.RFactor(block, at, inner)
 	if err != nil {
 		return err
 	}
