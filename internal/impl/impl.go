@@ -75,14 +75,14 @@ var errRefused = errors.New("the rule does not fit")
 
 // Choose schedules k for the CPU. chooser, which may be nil, decides what it names; the rest is decided by default.
 func Choose(k *lower.Kernel, cpu CPU, chooser choice.Chooser) (*Plan, error) {
+	w := newKernel(k, cpu)
 	var open []rule
 	for _, r := range rules {
-		if r.applies(newKernel(k, cpu)) {
+		if r.applies(w) {
 			open = append(open, r)
 		}
 	}
-	for len(open) > 0 {
-		w := newKernel(k, cpu)
+	for ; len(open) > 0; w = newKernel(k, cpu) {
 		w.log = &choice.Log{Chooser: chooser}
 		var names []string
 		for _, r := range open {
