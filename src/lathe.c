@@ -410,10 +410,10 @@ typedef struct cpu_feature {
 } cpu_feature;
 
 /* What a machine tells: the words of its table, and on x86-64 the registers that the system saves. */
-typedef struct machine {
+typedef struct cpu_answer {
   uint64_t words[8];
   uint64_t xcr0;
-} machine;
+} cpu_answer;
 
 #if __STDC_HOSTED__ && defined(__linux__) && (!defined(LATHE_NO_THREADS) || defined(__arm__) || defined(__riscv))
 
@@ -483,7 +483,7 @@ typedef void cpuid_function(uint32_t leaf, uint32_t sub, uint32_t *regs);
 
 /* read_leaves fills the words from what cpuid answers. Leaves and parts that there are not count as zeros, where some
  * processors repeat another leaf. */
-static void read_leaves(cpuid_function *cpuid, uint64_t xcr0, machine *m) {
+static void read_leaves(cpuid_function *cpuid, uint64_t xcr0, cpu_answer *m) {
   uint32_t most[2][4], parts[4], r[4];
   cpuid(0, 0, most[0]), cpuid(0x80000000, 0, most[1]), cpuid(7, 0, parts);
   for (int i = 0; i < COUNT(cpu_leaves); i++) {
@@ -498,7 +498,7 @@ static void read_leaves(cpuid_function *cpuid, uint64_t xcr0, machine *m) {
 
 static void ask_cpuid(uint32_t leaf, uint32_t sub, uint32_t *r) { __cpuid_count(leaf, sub, r[0], r[1], r[2], r[3]); }
 
-static int read_machine(machine *m) {
+static int read_machine(cpu_answer *m) {
   uint32_t r[4];
   ask_cpuid(1, 0, r);
   uint32_t low = 0, high = 0;
@@ -529,7 +529,7 @@ static const cpu_feature cpu_features[] = {
 };
 /* End of aarch64 */
 
-static int read_machine(machine *m) {
+static int read_machine(cpu_answer *m) {
 #if __STDC_HOSTED__ && defined(__linux__)
   uint64_t *words = m->words;
   words[0] = getauxval(HWCAP);
@@ -553,7 +553,7 @@ static const cpu_feature cpu_features[] = {
 };
 /* End of arm */
 
-static int read_machine(machine *m) {
+static int read_machine(cpu_answer *m) {
 #if __STDC_HOSTED__ && defined(__linux__)
   uint64_t *words = m->words;
   words[0] = getauxval(HWCAP);
@@ -596,7 +596,7 @@ static int in_isa(const char *isa, const char *extension) {
 
 #endif
 
-static int read_machine(machine *m) {
+static int read_machine(cpu_answer *m) {
 #if __STDC_HOSTED__ && defined(__linux__)
   uint64_t *words = m->words;
   words[0] = getauxval(HWCAP);
@@ -632,7 +632,7 @@ static int read_machine(machine *m) {
 
 static const cpu_feature cpu_features[] = {{"", 0, 0, 0}};
 
-static int read_machine(machine *m) {
+static int read_machine(cpu_answer *m) {
   (void)m;
   return 0;
 }
@@ -640,7 +640,7 @@ static int read_machine(machine *m) {
 #endif
 
 /* has tells whether a machine has a feature; one that nobody knows it has not. */
-static int has(const char *feature, size_t n, const machine *m) {
+static int has(const char *feature, size_t n, const cpu_answer *m) {
   for (int i = 0; i < COUNT(cpu_features); i++) {
     const cpu_feature *f = &cpu_features[i];
     if (length(f->name) == n && memcmp(f->name, feature, n) == 0) return (m->xcr0 & f->state) == f->state && (m->words[f->word] >> f->bit & 1);
@@ -648,7 +648,7 @@ static int has(const char *feature, size_t n, const machine *m) {
   return 0;
 }
 
-static int has_all(const char *features, const machine *m, text *missing) {
+static int has_all(const char *features, const cpu_answer *m, text *missing) {
   int all = 1;
   for (const char *p = features; *p;) {
     size_t n = 0;
@@ -665,7 +665,7 @@ static int has_all(const char *features, const machine *m, text *missing) {
 }
 
 /* advice says how to compile for a machine. */
-static const char *advice(const machine *m) {
+static const char *advice(const cpu_answer *m) {
 #if defined(__x86_64__)
   for (int i = COUNT(cpu_levels) - 1; i > 0; i--)
     if (has_all(cpu_levels[i].features, m, NULL)) return cpu_levels[i].advice;
@@ -679,7 +679,7 @@ static const char *advice(const machine *m) {
 /* check_cpu refuses code that would end in an illegal instruction. Where the machine cannot be asked (without an operating
  * system) the code is taken at its word. */
 static lathe_status check_cpu(const char *name, const lathe_library *l) {
-  machine m = {{0}, 0};
+  cpu_answer m = {{0}, 0};
   if (!l->features[0] || !read_machine(&m)) return LATHE_OK;
   char list[256];
   text missing = {list, list + sizeof list - 1, 0};

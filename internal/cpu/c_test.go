@@ -97,13 +97,13 @@ int main(void) {
     for (int i = 0; i < leaves; i++)
       for (int k = 0; k < 6; k++)
         if (scanf("%%x", &recorded[i][k]) != 1) return 1;
-    machine m = {{0}, 0};
+    cpu_answer m = {{0}, 0};
     read_leaves(replay, xcr0, &m);
     for (int i = 0; i < COUNT(cpu_features); i++)
       if (has(cpu_features[i].name, length(cpu_features[i].name), &m)) printf("%%s ", cpu_features[i].name);
     printf("%%s\n", advice(&m));
   }
-  machine here = {{0}, 0};
+  cpu_answer here = {{0}, 0};
   if (!read_machine(&here)) return 1;
   for (int i = 0; i < COUNT(cpu_features); i++)
     if (has(cpu_features[i].name, length(cpu_features[i].name), &here)) printf("%%s ", cpu_features[i].name);
