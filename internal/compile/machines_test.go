@@ -1,6 +1,8 @@
 package compile
 
 import (
+	"bytes"
+	"context"
 	"testing"
 
 	"lathe/internal/cpu"
@@ -64,4 +66,26 @@ func registers(t *testing.T, bits, count int) *target.Target {
 func executed(t *testing.T) []*target.Target {
 	t.Helper()
 	return []*target.Target{resolve(t, "llvm"), runnable(t, "llvm -mtriple=x86_64-linux-gnu -mcpu=core-avx2"), registers(t, 128, 32), registers(t, 512, 32)}
+}
+
+// TestResolvedTarget: what "llvm" stands for here gives the same library where "llvm" stands for something else.
+func TestResolvedTarget(t *testing.T) {
+	library := func(tgt *target.Target) []byte {
+		res, err := Compile(context.Background(), digits(t), Options{Target: tgt, Level: 3, Workers: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res.Contents.Library
+	}
+	here := resolve(t, "llvm")
+	want := library(here)
+	if len(here.Features) > 0 {
+		t.Setenv(cpu.Variable, "-"+here.Features[0])
+		if other := resolve(t, "llvm"); other.Has(here.Features[0]) || other.String() == here.String() {
+			t.Errorf("with %s less this machine is still %s", here.Features[0], other)
+		}
+	}
+	if !bytes.Equal(library(resolve(t, here.String())), want) {
+		t.Errorf("%s gives another library on another machine", here)
+	}
 }
