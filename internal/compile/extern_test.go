@@ -33,7 +33,7 @@ func compareWithEval(t *testing.T, d *op.Def, attrs any, workers int, in ...*ten
 	if err := d.Eval(attrs, in, want); err != nil {
 		t.Fatal(err)
 	}
-	got, err := run(t, g, Options{Target: resolve(t, "llvm"), Level: 3, Workers: 2}, workers, in)
+	got, err := run(t, g, Options{Target: resolve(t, "llvm"), Level: 3, Workers: 2, Denormals: DenormalsKeep}, workers, in)
 	if err != nil {
 		t.Fatal(err)
 	}

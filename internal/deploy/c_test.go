@@ -260,7 +260,7 @@ func TestDeployCMachines(t *testing.T) {
 		missing, wants                 string // a target that the emulated CPU lacks a feature of
 	}{
 		{"aarch64", "aarch64-linux-gnu-gcc", "llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a53", "cortex-a53", "llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a76", "dotprod fullfp16"},
-		{"arm", "arm-linux-gnueabihf-gcc", "llvm -mtriple=armv7-linux-gnueabihf -mcpu=cortex-a7", "cortex-a7", "llvm -mtriple=armv7-linux-gnueabihf -mcpu=cortex-a53", "aes"},
+		{"arm", "arm-linux-gnueabihf-gcc", "llvm -mtriple=armv7-linux-gnueabihf -mcpu=cortex-a7", "cortex-a7", "llvm -mtriple=armv7-linux-gnueabihf -mcpu=cortex-a53", "fp-armv8"},
 		{"riscv64", "riscv64-linux-gnu-gcc", "llvm -mtriple=riscv64-linux-gnu", "rv64", "llvm -mtriple=riscv64-linux-gnu -mcpu=sifive-x280", " v "},
 	} {
 		t.Run(m.machine, func(t *testing.T) {
