@@ -156,7 +156,8 @@ func slice(c *call) *graph.Value {
 	return c.slice(c.knownInts(1, "starts"), c.knownInts(2, "ends"), list, steps)
 }
 
-// slice resolves bounds as numpy does: negative ones count from the end, all are clamped to the axis.
+// slice resolves bounds: negative ones count from the end, and starts are clamped to an element of the axis, ends to one
+// or what is next to it. A start below the axis is element 0 for negative steps too, where numpy takes nothing.
 func (c *call) slice(starts, ends, list, steps []int) *graph.Value {
 	x := c.x(0)
 	rank := x.Type.Rank()
@@ -179,17 +180,17 @@ func (c *call) slice(starts, ends, list, steps []int) *graph.Value {
 		}
 		n := x.Type.Shape[k]
 		step = min(max(step, -n-1), n+1) // a greater one takes the same elements
-		lo, hi := 0, n
+		least, most := 0, n              // of an end
 		if step < 0 {
-			lo, hi = -1, n-1
+			least, most = -1, n-1
 		}
-		resolve := func(v int) int {
+		resolve := func(v, lo int) int {
 			if v < 0 {
 				v = max(v, -n-1) + n
 			}
-			return min(max(v, lo), hi)
+			return min(max(v, lo), most)
 		}
-		a.Begin[k], a.End[k], a.Strides[k] = resolve(starts[i]), resolve(ends[i]), step
+		a.Begin[k], a.End[k], a.Strides[k] = resolve(starts[i], 0), resolve(ends[i], least), step
 		if (a.End[k]-a.Begin[k])*step <= 0 {
 			a.Begin[k], a.End[k], a.Strides[k] = 0, 0, 1
 		}

@@ -3,7 +3,6 @@ package onnx
 import (
 	"lathe/internal/compose"
 	"lathe/internal/graph"
-	"lathe/internal/op"
 	"lathe/internal/ops"
 	"lathe/internal/types"
 )
@@ -11,10 +10,10 @@ import (
 // ONNX Runtime's operators on quantised tensors. All but QGemm compute in float32 between dequantising and quantising,
 // as ONNX Runtime's own kernels do by tables or vectors.
 var qlinearRows = []row{
-	{"QLinearAdd", microsoft, 1, qlinearBinary(ops.Add)}, {"QLinearMul", microsoft, 1, qlinearBinary(ops.Multiply)},
+	{"QLinearAdd", microsoft, 1, one(qlinearAdd)}, {"QLinearMul", microsoft, 1, one(qlinearMul)},
 	{"QLinearSigmoid", microsoft, 1, qlinearUnary((*call).qsigmoid)}, {"QLinearLeakyRelu", microsoft, 1, qlinearUnary((*call).qleakyRelu)},
 	{"QLinearSoftmax", microsoft, 1, qlinearUnary((*call).qsoftmax)},
-	{"QLinearAveragePool", microsoft, 1, qlinearUnary((*call).qaveragePool)},
+	{"QLinearAveragePool", microsoft, 1, one(qlinearAveragePool)},
 	{"QLinearGlobalAveragePool", microsoft, 1, qlinearUnary((*call).qglobalAveragePool)},
 	{"QLinearConcat", microsoft, 1, qlinearConcat}, {"QGemm", microsoft, 1, one(qgemm)},
 	{"QuantizeLinear", microsoft, 1, one(quantizeLinear)}, {"DequantizeLinear", microsoft, 1, one(dequantizeLinear)},
@@ -32,11 +31,33 @@ func (c *call) requantized(x *graph.Value, i int, like *graph.Value) *graph.Valu
 	return c.Quantize(x, c.scalar(c.x(i)), c.scalar(c.zeroPoint(i+1, like)))
 }
 
-func qlinearBinary(d *op.Def) func(c *call) values {
-	return func(c *call) values {
-		a, b := c.Dequantize(c.quantized(0)), c.Dequantize(c.quantized(3))
-		return values{c.requantized(c.Do(d, a, b), 6, c.x(0))}
+// steps quantises x, a result in steps of the scale whose zero point is operand i, absent for 0 of like's type. The zero
+// point is added before the sum is rounded to even, as ONNX Runtime does for operators that combine several elements:
+// where it is odd, a tie goes the other way than behind QuantizeLinear.
+func (c *call) steps(x *graph.Value, i int, like *graph.Value) *graph.Value {
+	zero := c.scalar(c.zeroPoint(i, like))
+	x = c.Do(ops.Add, x, c.Cast(zero, types.F32))
+	return c.Quantize(x, compose.Number(types.F32, 1), compose.Number(zero.Type.DType, 0))
+}
+
+// qlinearAdd adds both operands in steps of the result.
+func qlinearAdd(c *call) *graph.Value {
+	y := c.scalar(c.x(6))
+	term := func(i int) *graph.Value {
+		q := c.quantized(i)
+		q.Scale = c.Do(ops.Divide, q.Scale, y)
+		return c.Dequantize(q)
 	}
+	return c.steps(c.Do(ops.Add, term(0), term(3)), 7, c.x(0))
+}
+
+// qlinearMul multiplies whole numbers, and their product by one factor.
+func qlinearMul(c *call) *graph.Value {
+	a, b := c.quantized(0), c.quantized(3)
+	factor := c.Do(ops.Divide, c.Do(ops.Multiply, a.Scale, b.Scale), c.scalar(c.x(6)))
+	unit := compose.Number(types.F32, 1)
+	a.Scale, b.Scale = unit, unit
+	return c.steps(c.Do(ops.Multiply, c.Do(ops.Multiply, c.Dequantize(a), c.Dequantize(b)), factor), 7, c.x(0))
 }
 
 func qlinearUnary(f func(c *call, x *graph.Value) *graph.Value) func(c *call) values {
@@ -72,8 +93,9 @@ func (c *call) channelsFirst(x *graph.Value, f func(x *graph.Value) *graph.Value
 	return c.Transpose(f(c.Transpose(x, to...)), back...)
 }
 
-func (c *call) qaveragePool(x *graph.Value) *graph.Value {
-	return c.channelsFirst(x, func(x *graph.Value) *graph.Value { return c.averagePoolOf(x) })
+func qlinearAveragePool(c *call) *graph.Value {
+	y := c.channelsFirst(c.Dequantize(c.quantized(0)), func(x *graph.Value) *graph.Value { return c.averagePoolOf(x) })
+	return c.steps(c.Do(ops.Divide, y, c.scalar(c.x(3))), 4, c.x(0))
 }
 
 func (c *call) qglobalAveragePool(x *graph.Value) *graph.Value {
