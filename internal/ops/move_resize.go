@@ -80,8 +80,7 @@ var Resize = op.Define(op.Spec[ResizeAttrs]{
 		if err != nil {
 			panic("ops: image.resize: " + err.Error())
 		}
-		moved := slices.ContainsFunc(axes, func(x resample) bool { return !x.whole() })
-		if a.Antialias && moved {
+		if a.Antialias && slices.ContainsFunc(axes, func(x resample) bool { return !x.unfiltered() }) {
 			return []*te.Stage{a.antialiasStages(in[0], axes, out[0])}
 		}
 		t := out[0].DType.Compute()
@@ -134,8 +133,8 @@ func (a ResizeAttrs) check(data types.Tensor) error {
 	default:
 		return fmt.Errorf("unknown method %q (the methods are nearest, linear and cubic)", a.Method)
 	}
-	if a.Antialias && (a.Method == "nearest" || a.CoordinateTransformationMode == "tf_crop_and_resize") {
-		return fmt.Errorf("antialias is not defined for method %s with coordinate_transformation_mode %s", a.Method, a.CoordinateTransformationMode)
+	if a.Antialias && a.Method == "nearest" {
+		return fmt.Errorf("antialias is not defined for method nearest")
 	}
 	for k, n := range data.Shape {
 		if n == 0 && a.Sizes[k] > 0 {
@@ -256,7 +255,7 @@ func sampleResize(r *rand.Rand) (ResizeAttrs, []types.Tensor) {
 	a := ResizeAttrs{Method: d.word("nearest", "linear", "cubic"), CoordinateTransformationMode: d.word(coordinateModes...), NearestMode: d.word(nearestModes...)}
 	a.CubicCoeffA, a.ExtrapolationValue = -0.75, 10
 	a.ExcludeOutside = a.Method == "cubic" && d.coin(2)
-	a.Antialias = a.Method != "nearest" && a.CoordinateTransformationMode != "tf_crop_and_resize" && d.coin(3)
+	a.Antialias = a.Method != "nearest" && d.coin(3)
 	resized, fixed := d.between(0, 2), len(shape)
 	for k, n := range shape {
 		scale := 1.0

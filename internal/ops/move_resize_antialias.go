@@ -28,6 +28,10 @@ func (x resample) widened(radius int) wide {
 	return k
 }
 
+// unfiltered reports whether every place has the value of an element. On an axis that shrinks its neighbours have a part in
+// it, also where the place is that of an element.
+func (x resample) unfiltered() bool { return x.whole() && x.scale.p >= x.scale.q }
+
 func (a ResizeAttrs) radius() int {
 	if a.Method == "cubic" {
 		return 2
@@ -41,7 +45,7 @@ func (a ResizeAttrs) antialias(data *tensor.Tensor, axes []resample, at, chosen 
 	if n == len(axes) {
 		return data.Float(offsetOf(data.Shape, chosen))
 	}
-	if axes[n].whole() {
+	if axes[n].unfiltered() {
 		return a.antialias(data, axes, at, append(chosen, axes[n].floor(at[n])))
 	}
 	k := axes[n].widened(a.radius())
@@ -78,7 +82,7 @@ func (a ResizeAttrs) antialiasStages(data *te.Stage, axes []resample, out types.
 	var norms []*te.Stage
 	var normAxes []int
 	for n, x := range axes {
-		if x.whole() {
+		if x.unfiltered() {
 			continue
 		}
 		k := x.widened(a.radius())
@@ -114,7 +118,11 @@ func (a ResizeAttrs) antialiasStages(data *te.Stage, axes []resample, out types.
 		for j, n := range normAxes {
 			v = expr.Div(v, norms[j].At(i[n]))
 		}
-		return v
+		var inside expr.Expr
+		for k, x := range axes {
+			inside = expr.AllOf(inside, x.insideExpr(i[k]))
+		}
+		return expr.If(inside, v, expr.Const(t, a.ExtrapolationValue))
 	})
 }
 
