@@ -60,6 +60,7 @@ func byHand(bin, dir, work string, fixed []string) error {
 		if err != nil {
 			return err
 		}
+		x = numpys(x)
 		arrays = append(arrays, npz.Array{Name: v.Name, DType: x.DType.String(), Shape: x.Shape, Data: x.Data})
 		if !v.Ranked || slices.ContainsFunc(v.Dims, func(d onnx.Dim) bool { return !d.Known() }) {
 			shapes = append(shapes, v.Name+":"+strings.ReplaceAll(fmt.Sprint(append([]int{}, x.Shape...)), " ", ","))
@@ -103,9 +104,21 @@ func byHand(bin, dir, work string, fixed []string) error {
 		if err != nil {
 			return err
 		}
-		if err := sameTensor(x, want, noise[filepath.Base(dir)]); err != nil {
+		if err := sameTensor(x, numpys(want), noise[filepath.Base(dir)]); err != nil {
 			return fmt.Errorf("output %d: %w", i, err)
 		}
 	}
 	return nil
+}
+
+// numpys is t as numpy can hold it: numpy has no bfloat16, which lathe run takes and gives as float32.
+func numpys(t *tensor.Tensor) *tensor.Tensor {
+	if t.DType != types.BF16 {
+		return t
+	}
+	wide := tensor.New(types.F32, t.Shape...)
+	for i := range t.Len() {
+		wide.SetFloat(i, t.Float(i))
+	}
+	return wide
 }
