@@ -24,7 +24,7 @@ var (
 	lengths = []int{512, 256, 128, 64, 32, 16, 8, 4, 2, 3, 1024, 2048, 4096, 16000, 224, 80}
 )
 
-// triedNodes bounds the work of Propose: how many nodes are imported, all tries together.
+// triedNodes bounds the work of Propose: how many nodes are imported, all tries together, of which there are at most 200.
 const triedNodes = 200_000
 
 // Propose looks for sizes with which a model is imported, in place of those that nobody gives: for each alone, for all axes
@@ -36,7 +36,7 @@ func Propose(ctx context.Context, m *Model, o Options, refused error) Proposal {
 	if err != nil {
 		return p
 	}
-	t := &trial{model: m, options: o, shapes: s, left: triedNodes, nodes: max(1, countNodes(m.Graph))}
+	t := &trial{model: m, options: o, shapes: s, left: triedNodes, nodes: max(triedNodes/200, countNodes(m.Graph)+len(m.Graph.Inputs)+len(m.Graph.Initializers))}
 	free := t.variables()
 	groups := make([][]variable, 0, len(free)+2)
 	for _, v := range free {
