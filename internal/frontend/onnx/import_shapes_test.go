@@ -2,6 +2,7 @@ package onnx
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -114,5 +115,79 @@ func TestFix(t *testing.T) {
 		if !strings.Contains(got, c.want) {
 			t.Errorf("%v: got %s, want %s", c.v, got, c.want)
 		}
+	}
+}
+
+// TestRandomSymbols declares inputs by random expressions and gives some of their shapes as random sizes make them: what
+// is found agrees with all that is declared, and with the sizes where they are all given.
+func TestRandomSymbols(t *testing.T) {
+	texts := []string{"a", "b", "c", "a + 1", "a + b", "2*b", "a*b", "floor(c/2)", "c - a", "b - size", "(a - 1)//2 + 1", "Max(a, b)", "?", "4"}
+	value := func(text string, a, b, c int) int {
+		return map[string]int{
+			"a": a, "b": b, "c": c, "a + 1": a + 1, "a + b": a + b, "2*b": 2 * b, "a*b": a * b, "floor(c/2)": c / 2, "c - a": c - a,
+			"b - size": b, "(a - 1)//2 + 1": (a-1)>>1 + 1, "Max(a, b)": max(a, b), "?": 3, "4": 4,
+		}[text]
+	}
+	r := rand.New(rand.NewPCG(5, 6))
+	settled, refused := 0, 0
+	for range 3000 {
+		a, b := r.IntN(6), r.IntN(6)
+		c := a + r.IntN(6)
+		o := Options{Shapes: map[string][]int{}, Sizes: map[string]int{}}
+		var inputs []ValueInfo
+		truth := map[string][]int{}
+		for i := range 1 + r.IntN(4) {
+			in := declared(fmt.Sprint("x", i))
+			var shape []int
+			for range r.IntN(4) {
+				text := texts[r.IntN(len(texts))]
+				in.Dims = append(in.Dims, Dim{Value: -1, Param: text})
+				shape = append(shape, value(text, a, b, c))
+			}
+			inputs = append(inputs, in)
+			truth[in.Name] = shape
+			if r.IntN(2) == 0 {
+				o.Shapes[in.Name] = shape
+			}
+		}
+		all := r.IntN(2) == 0
+		m := testModel(inputs, results("out"), testNode("Shape x0 -> out"))
+		if all {
+			known, err := ShapesOf(m, Options{})
+			if err != nil {
+				continue // sizes of 1 do not fit
+			}
+			for _, x := range known.Symbols {
+				o.Sizes[x.Name] = map[string]int{"a": a, "b": b, "c": c}[x.Name]
+			}
+		}
+		s, err := ShapesOf(m, o)
+		if err != nil {
+			if refused++; all && o.Sizes["size"] == 0 {
+				t.Fatalf("%+v: %v", o, err)
+			}
+			continue
+		}
+		settled++
+		sizes := map[string]int{}
+		for _, x := range s.Symbols {
+			sizes[x.Name] = x.Size
+		}
+		for _, in := range inputs {
+			for i, d := range in.Dims {
+				got := s.inputs[in.Name][i]
+				if e := s.exprs[d.Param]; e != nil {
+					if n, err := e.Eval(sizes); err != nil || n != got {
+						t.Fatalf("%+v: %s of %s is %d with %v, and taken as %d: %v", o, d.Param, in.Name, n, sizes, got, err)
+					}
+				}
+				if want := truth[in.Name][i]; all && d.Param != "?" && got != want {
+					t.Fatalf("%+v: %s of %s is %d instead of %d", o, d.Param, in.Name, got, want)
+				}
+			}
+		}
+	}
+	if settled < 1000 || refused < 10 {
+		t.Errorf("%d settled, %d refused", settled, refused)
 	}
 }
