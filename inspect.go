@@ -96,7 +96,9 @@ func Inspect(ctx context.Context, m *Model) (*ModelInfo, error) {
 		info.Refusal = err.Error()
 	}
 	if m.err != nil {
-		err = m.propose(ctx, info)
+		if err := m.propose(ctx, info); err != nil {
+			return nil, err
+		}
 	}
 	return info, ctx.Err()
 }
