@@ -206,10 +206,19 @@ func (p *Package) parse(found map[string][]byte) error {
 	}
 	p.weights = weights
 	maps.Copy(found, inside)
-	if err := complete(found); err != nil {
-		return err
+	if _, ok := found[ManifestName]; !ok {
+		if p.Manifest, err = describedBy(found[LibraryName]); err != nil {
+			return err
+		}
 	}
-	if p.Manifest, err = ParseManifest(found[ManifestName]); err != nil {
+	blob, ok := found[ParamsName]
+	if p.Manifest != nil {
+		if !ok && len(p.Manifest.Params) > 0 {
+			return fmt.Errorf("%s is missing: it holds the weights", ParamsName)
+		}
+	} else if err := complete(found); err != nil {
+		return err
+	} else if p.Manifest, err = ParseManifest(found[ManifestName]); err != nil {
 		return err
 	}
 	p.Library, p.graph, p.members = found[LibraryName], found[GraphName], found
@@ -219,11 +228,14 @@ func (p *Package) parse(found map[string][]byte) error {
 	if !sealed && len(p.Manifest.Digests) > 0 {
 		return fmt.Errorf("%s has lost the digest at its end: it is truncated, or another program rewrote it; copy it again", LibraryName)
 	}
-	params, err := ParseParams(found[ParamsName])
+	if !ok {
+		return nil
+	}
+	params, err := ParseParams(blob)
 	if err != nil {
 		return err
 	}
-	if p.Params, err = inOrder(p.Manifest.Params, params); err != nil || len(found[ParamsName]) > CheckedAtOnce {
+	if p.Params, err = inOrder(p.Manifest.Params, params); err != nil || len(blob) > CheckedAtOnce {
 		return err
 	}
 	return p.checkMember(ParamsName)

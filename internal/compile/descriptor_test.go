@@ -6,6 +6,9 @@ import (
 	"debug/elf"
 	"encoding/binary"
 	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -186,6 +189,7 @@ func TestDescriptor(t *testing.T) {
 		t.Run(strings.Fields(target)[1], func(t *testing.T) {
 			var libs [][]byte
 			var m *bundle.Manifest
+			var res *Result
 			for range 2 {
 				// A name that needs escapes, an output whose extent depends on data, an output without axes, and constants.
 				g, at, count := coordinates(t)
@@ -194,10 +198,13 @@ func TestDescriptor(t *testing.T) {
 				sum.Origin = []string{"first", "/second/ünd"}
 				tall := apply(t, g, ops.Multiply, op.None{}, g.Inputs[0], graph.NewConst("w", tensor.Of([]int{2, 1}, []float32{1, 2})))
 				g.Outputs = []*graph.Value{at, sum.Out[0], count, tall.Out[0]}
-				res, err := Compile(context.Background(), g, Options{
+				for i, v := range g.Outputs {
+					v.Name = fmt.Sprintf("out%d", i)
+				}
+				var err error
+				if res, err = Compile(context.Background(), g, Options{
 					Target: resolve(t, target), Level: 3, Module: "net", Version: "1.2", Source: bundle.Source{File: "net.onnx"},
-				})
-				if err != nil {
+				}); err != nil {
 					t.Fatal(err)
 				}
 				libs, m = append(libs, res.Contents.Library), res.Contents.Manifest
@@ -211,7 +218,54 @@ func TestDescriptor(t *testing.T) {
 				t.Fatalf("%d symbols, constants %q: the test wants 1 and 2", m.Symbols, m.Params)
 			}
 			checkDescriptor(t, l, m, []int{12, 8})
+			checkAlone(t, res)
 		})
+	}
+}
+
+// checkAlone opens NAME.so with NAME.params and nothing else, as users of TVM copy them: the descriptor says what lathe.json does,
+// but what is for people.
+func checkAlone(t *testing.T, res *Result) {
+	t.Helper()
+	so := filepath.Join(t.TempDir(), "net.so")
+	if err := res.Write(so); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := bundle.Open(so)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer whole.Close()
+	stem := strings.TrimSuffix(so, ".so")
+	for _, suffix := range []string{".lathe.json", ".json"} {
+		if err := os.Remove(stem + suffix); err != nil {
+			t.Fatal(err)
+		}
+		p, err := bundle.Open(so)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, want := *p.Manifest, *whole.Manifest // Digest is that of names, types, shapes and sizes
+		if got.Digest() != want.Digest() || got.Digests[bundle.ParamsName] != want.Digests[bundle.ParamsName] || !reflect.DeepEqual(p.Params, whole.Params) ||
+			!slices.Equal(got.Target.Features, want.Target.Features) ||
+			got.Target.String != want.Target.String || got.Target.Triple != want.Target.Triple || got.MaxWorkers != want.MaxWorkers || got.Lathe != want.Lathe {
+			t.Errorf("without %s: module %s, inputs %v, outputs %v, digests %v, target %v", suffix, got.Module, got.Inputs, got.Outputs, got.Digests, got.Target)
+		}
+		for i, s := range want.Steps {
+			if got.Steps[i].Name != s.Name || !slices.Equal(got.Steps[i].Nodes, s.Nodes) {
+				t.Errorf("step %d is %+v, want %+v", i, got.Steps[i], s)
+			}
+		}
+		if err := p.Check(); err != nil {
+			t.Error(err)
+		}
+		p.Close()
+	}
+	if err := os.Remove(stem + ".params"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bundle.Open(so); err == nil || !strings.Contains(err.Error(), "mod.params is missing: it holds the weights") {
+		t.Error(err)
 	}
 }
 
