@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // lathe.hpp: lathe.h for C++17. Errors are exceptions, models close themselves, types and sizes are checked.
 //
 //   lathe::Model model("net.tar");
@@ -110,6 +112,9 @@ class Model {
     return *this;
   }
   ~Model() { lathe_close(model_); }
+
+  // Compares all weights with the digest that was written with them.
+  void check_weights() { check(lathe_check(model_)); }
 
   // A model for another thread, with the same weights and its own everything else.
   Model clone() const {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Loads and runs NAME.wasm, a neural network that Lathe compiled. It needs WebAssembly and nothing else: browsers, workers
 // and Node.js import it alike.
 //

@@ -108,6 +108,9 @@ func newCompiler(ctx context.Context, g *graph.Graph, o Options) (*compiler, err
 	if err := format.fits(c.Target); err != nil {
 		return nil, err
 	}
+	if err := format.checkNames(c.Module, c.Runtime); err != nil {
+		return nil, err
+	}
 	if err := c.resolveDenormals(); err != nil {
 		return nil, err
 	}

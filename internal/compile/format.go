@@ -2,6 +2,7 @@ package compile
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -16,6 +17,7 @@ type Format struct {
 	Target    string      // what to compile for when nothing is named; "" = this machine
 	arch      target.Arch // the only one it is for; "" = those of shared objects
 	inside    bool        // weights are always a part of it
+	linked    bool        // into a program, whose names are then the C runtime's too
 	phases    []phase     // after kernels and memory are planned
 	write     func(path string, c *bundle.Contents) error
 }
@@ -32,11 +34,11 @@ var Formats = []Format{
 		phases: []phase{{"code", (*compiler).generate}, {"package", (*compiler).pack}, {"link", (*compiler).link}}, write: bundle.Write,
 	},
 	{
-		Name: "c", Doc: "C source NAME.c with weights, and its header NAME.h", Output: "module.c", Target: "c", arch: target.CSource, inside: true,
+		Name: "c", Doc: "C source NAME.c with weights, and its header NAME.h", Output: "module.c", Target: "c", arch: target.CSource, inside: true, linked: true,
 		phases: []phase{{"source", (*compiler).source}}, write: bundle.WriteFiles,
 	},
 	{
-		Name: "tar", Doc: "a tar with a static library, its C header and the runtime's sources", Output: "module.tar",
+		Name: "tar", Doc: "a tar with a static library, its C header and the runtime's sources", Output: "module.tar", linked: true,
 		phases: []phase{{"code", (*compiler).generate}, {"package", (*compiler).pack}, {"archive", (*compiler).archive}}, write: bundle.WriteStatic,
 	},
 	{
@@ -56,6 +58,26 @@ func (f *Format) fits(t *target.Target) error {
 	for _, other := range Formats {
 		if other.arch == t.Arch {
 			return fmt.Errorf("output format %s does not exist for target %q (use -f %s)", f.Name, t, other.Name)
+		}
+	}
+	return nil
+}
+
+var (
+	cComment = regexp.MustCompile(`(?s)/\*.*?\*/`)
+	cName    = regexp.MustCompile(`(?i)\blathe_\w+`)
+)
+
+// checkNames refuses a module whose names in C, lathe_MODULE and lathe_MODULE_..., could be those of lathe.h.
+func (f *Format) checkNames(module string, runtime []bundle.Text) error {
+	for _, text := range runtime {
+		if !f.linked || text.Name != "lathe.h" {
+			continue
+		}
+		for _, name := range cName.FindAllString(cComment.ReplaceAllString(string(text.Data), " "), -1) {
+			if strings.HasPrefix(strings.ToLower(name)+"_", "lathe_"+strings.ToLower(module)+"_") {
+				return fmt.Errorf("module name %q: its names in C would begin like %s of lathe.h (choose another with --module-name)", module, name)
+			}
 		}
 	}
 	return nil
