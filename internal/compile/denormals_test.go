@@ -94,6 +94,10 @@ func near(want, got *tensor.Tensor, slack float64) error {
 // TestDenormals computes every operator on denormal operands. What flushes them computes as if they were zero, and its results
 // differ by the least normal number at most; what keeps them has the reference's results.
 func TestDenormals(t *testing.T) {
+	seeds := uint64(2) // denormals alone, and among other numbers
+	if testing.Short() {
+		seeds = 1
+	}
 	for _, mode := range []Denormals{DenormalsFlush, DenormalsKeep} {
 		o := Options{Target: resolve(t, "llvm"), Level: 3, Workers: 2, Denormals: mode}
 		for _, d := range ops.All {
@@ -101,7 +105,7 @@ func TestDenormals(t *testing.T) {
 				continue
 			}
 			t.Run(string(mode)+"/"+d.Name, func(t *testing.T) {
-				for seed := range uint64(2) { // denormals alone, and among other numbers
+				for seed := range seeds {
 					testDenormals(t, d, o, seed, (*Result).Execute)
 				}
 			})
