@@ -86,7 +86,8 @@ typedef struct lathe_ctx {
 } lathe_ctx;
 
 /* Runs the steps [first, last) and returns ctx->status. All workers call it together, with worker from 0 to workers - 1;
- * the barriers between the steps are inside. */
+ * the barriers between the steps are inside. It computes with rounding and denormals of its own; the caller's mode is back when
+ * it returns, and while it calls wait or wake. */
 typedef int32_t (*lathe_run_function)(lathe_ctx *ctx, int32_t worker, int32_t workers, int32_t first, int32_t last);
 
 /* An input or output: dense, row-major, in the machine's byte order. */

@@ -30,6 +30,10 @@ int main(int argc, char **argv) {
   check(lathe_open_library(&lathe_beside_library, params, params_bytes, NULL, &model));
   check(lathe_set_input(model, 0, input, input_bytes));
   check(lathe_run(model));
+  check(lathe_check(model));
+  ((char *)params)[params_bytes / 2] ^= 1;
+  if (lathe_check(model) != LATHE_ERROR_PACKAGE) return 1;
+  ((char *)params)[params_bytes / 2] ^= 1;
   FILE *f = fopen(argv[3], "wb");
   if (!f || fwrite(lathe_output_data(model, 0), 1, LATHE_BESIDE_OUTPUT0_BYTES, f) != LATHE_BESIDE_OUTPUT0_BYTES || fclose(f)) return 1;
   check(lathe_close(model));
