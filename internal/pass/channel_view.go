@@ -25,6 +25,9 @@ type channelView struct {
 // and the reshapes and transposes of a channel shuffle.
 type channelViews map[*graph.Value]*channelView
 
+// maxViewed bounds the channels that are described one by one: a file can give an axis any extent.
+const maxViewed = 1 << 16
+
 // of is v's view; that of a value that no such node makes refers to the value itself.
 func (m channelViews) of(v *graph.Value) *channelView {
 	if w := m[v]; w != nil {
@@ -34,6 +37,9 @@ func (m channelViews) of(v *graph.Value) *channelView {
 		return nil
 	}
 	n := v.Type.Shape[1]
+	if n > maxViewed {
+		return nil
+	}
 	w := &channelView{make([]channelRef, n), []int{n}}
 	for i := range w.refs {
 		w.refs[i] = channelRef{v, i}
@@ -90,7 +96,7 @@ func (m channelViews) joined(n *graph.Node) *channelView {
 	}
 	for _, v := range n.In {
 		x := m.of(v)
-		if x == nil || len(x.dims) != 1 {
+		if x == nil || len(x.dims) != 1 || len(w.refs)+len(x.refs) > maxViewed {
 			return nil
 		}
 		w.refs = append(w.refs, x.refs...)
