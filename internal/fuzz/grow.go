@@ -66,6 +66,28 @@ func (b *builder) shape(lo, hi int) []int {
 	return s
 }
 
+// some is a value of one of the element types with lo to hi axes, and its shape: mostly a recent one as it is, so that operators
+// meet what others give.
+func (b *builder) some(lo, hi int, list ...types.DType) (string, types.Tensor) {
+	if b.coin(4) {
+		for k := range min(4, len(b.values)) {
+			s := b.values[len(b.values)-1-k]
+			t := b.types[s]
+			if t.Rank() >= lo && t.Rank() <= hi && slices.Contains(list, t.DType) && b.coin(3) {
+				return s, t
+			}
+		}
+	}
+	t := types.Of(list[b.IntN(len(list))], b.shape(lo, hi)...)
+	return b.value(t.DType, t.Shape...), t
+}
+
+// floats are floating-point types, and numbers integers too.
+var (
+	floatTypes  = []types.DType{types.F32, types.F32, types.F32, types.F32, types.F64, types.F16, types.BF16}
+	numberTypes = append([]types.DType{types.I32, types.I64}, floatTypes...)
+)
+
 func (b *builder) fresh(base string) string {
 	*b.names++
 	return fmt.Sprintf("%s%d", base, *b.names)

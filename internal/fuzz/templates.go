@@ -80,7 +80,7 @@ func convLayer(b *builder) []string {
 			}
 		}
 	}
-	out := groups * []int{1, 1, 2, 3, 4, 8, 16}[b.IntN(7)]
+	out := groups * []int{1, 1, 2, 3, 4, 8, 16, 32}[b.IntN(8)]
 	kernel := b.each(n, 1, 3)
 	if b.IntN(3) == 0 {
 		kernel = slices.Repeat([]int{3}, n)
@@ -147,7 +147,7 @@ var unaries = strings.Fields("Abs Acos Acosh Asin Asinh Atan Atanh Ceil Cos Cosh
 	"Sin Sinh Softplus Softsign Sqrt Tan Tanh Celu Elu LeakyRelu ThresholdedRelu Selu HardSigmoid Shrink Gelu Swish Identity Dropout")
 
 func elementwise(b *builder) []string {
-	x := b.value(b.float(), b.shape(0, 5)...)
+	x, _ := b.some(0, 6, floatTypes...)
 	for range b.between(1, 3) {
 		op := b.word(unaries...)
 		var a export.Attr
@@ -189,7 +189,9 @@ func broadcasting(b *builder) []string {
 			attrs = append(attrs, at("fmod", 1))
 		}
 	}
-	x, y := b.value(d, s...), b.value(d, b.stretched(s)...)
+	x, t := b.some(0, 6, d)
+	s = t.Shape
+	y := b.value(d, b.stretched(s)...)
 	if b.IntN(2) == 0 && op != "PRelu" {
 		x, y = y, x
 	}
@@ -200,9 +202,9 @@ func broadcasting(b *builder) []string {
 }
 
 func variadic(b *builder) []string {
-	s := b.shape(0, 4)
-	d := b.float()
-	in := []string{b.value(d, s...)}
+	x, t := b.some(0, 5, floatTypes...)
+	d, s := t.DType, t.Shape
+	in := []string{x}
 	for range b.IntN(4) {
 		in = append(in, b.value(d, b.stretched(s)...))
 	}
@@ -210,8 +212,9 @@ func variadic(b *builder) []string {
 }
 
 func clip(b *builder) []string {
-	d := b.dtype(b.float(), types.I32, types.I8, types.I64)
-	in := []string{b.value(d, b.shape(0, 4)...), "", ""}
+	x, t := b.some(0, 5, append([]types.DType{types.I8}, numberTypes...)...)
+	d := t.DType
+	in := []string{x, "", ""}
 	for i := 1; i < 3; i++ {
 		switch b.IntN(3) {
 		case 0:
@@ -258,8 +261,8 @@ func matmul(b *builder) []string {
 }
 
 func softmax(b *builder) []string {
-	s := b.shape(1, 5)
-	return []string{b.one(b.word("Softmax", "Softmax", "LogSoftmax", "Hardmax"), []string{b.value(b.float(), s...)}, b.maybe("axis", b.axis(len(s))))}
+	x, t := b.some(1, 5, floatTypes...)
+	return []string{b.one(b.word("Softmax", "Softmax", "LogSoftmax", "Hardmax"), []string{x}, b.maybe("axis", b.axis(t.Rank())))}
 }
 
 func norm(b *builder) []string {
@@ -314,9 +317,8 @@ func (b *builder) withAxes(x string, axes ...int) []string {
 }
 
 func reduction(b *builder) []string {
-	s := b.shape(0, 5)
-	d := b.dtype(b.float(), b.float(), types.I32, types.I64)
-	x := b.value(d, s...)
+	x, t := b.some(0, 5, numberTypes...)
+	s := t.Shape
 	op := b.word("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSum", "ReduceLogSumExp",
 		"ArgMax", "ArgMin", "CumSum", "CumProd")
 	rank := len(s)
@@ -345,9 +347,8 @@ func reduction(b *builder) []string {
 }
 
 func moving(b *builder) []string {
-	s := b.shape(1, 5)
-	d := b.dtype(b.float(), b.float(), types.I32, types.I64, types.U8, types.Bool)
-	x := b.value(d, s...)
+	x, t := b.some(1, 5, append([]types.DType{types.U8, types.Bool}, numberTypes...)...)
+	s, d := t.Shape, t.DType
 	rank := len(s)
 	k := b.IntN(rank)
 	switch b.IntN(14) {
@@ -421,12 +422,11 @@ func moving(b *builder) []string {
 }
 
 func indexing(b *builder) []string {
-	s := b.shape(1, 4)
-	for i := range s {
-		s[i] = max(s[i], 1)
+	x, t := b.some(1, 4, numberTypes...)
+	s, d := t.Shape, t.DType
+	if t.Elements() == 0 {
+		return nil
 	}
-	d := b.dtype(b.float(), b.float(), types.I32, types.I64)
-	x := b.value(d, s...)
 	rank := len(s)
 	k := b.IntN(rank)
 	index := func(shape ...int) string { return b.value(b.dtype(types.I64, types.I64, types.I32), shape...) }
@@ -482,8 +482,7 @@ var graphScales = [][2]float32{{2, 2}, {0.5, 0.5}, {1.5, 3}, {0.6, 1}, {1, 2}, {
 
 // shapeArithmetic computes the shape of a Reshape or Expand, as exporters do.
 func shapeArithmetic(b *builder) []string {
-	s := b.shape(2, 4)
-	x := b.value(types.F32, s...)
+	x, _ := b.some(2, 4, types.F32)
 	dims := b.one("Shape", []string{x})
 	first := b.one("Gather", []string{dims, b.number(types.I64, 0)})
 	first = b.one("Reshape", []string{first, b.ints(1)})
@@ -519,7 +518,7 @@ func einsum(b *builder) []string {
 
 // dynamicExtent are operators whose results have as many elements as the data decide.
 func dynamicExtent(b *builder) []string {
-	x := b.value(b.dtype(types.F32, types.I32, types.Bool), b.shape(1, 3)...)
+	x, _ := b.some(1, 4, types.F32, types.I32, types.Bool)
 	switch b.IntN(3) {
 	case 0:
 		return []string{b.one("NonZero", []string{x})}

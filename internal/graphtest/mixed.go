@@ -123,9 +123,12 @@ func (n *network) sampled(d *op.Def) bool {
 			return false
 		}
 	}
-	m, err := n.g.Apply(d, attrs, operands...)
-	if err != nil {
-		return false
+	m := n.direct(d, attrs, operands)
+	if m == nil {
+		var err error
+		if m, err = n.g.Apply(d, attrs, operands...); err != nil {
+			return false
+		}
 	}
 	m.Origin = []string{d.Name}
 	if slices.ContainsFunc(m.Out, func(v *graph.Value) bool { return v.Type.Elements() > maxElements }) {
@@ -140,6 +143,38 @@ func (n *network) sampled(d *op.Def) bool {
 		n.vals = append(n.vals, m.Out...)
 	}
 	return true
+}
+
+// direct tries a recent value as it is in place of the first operand, so that operators meet what others give: blocked
+// layouts, other types. A second operand of the same type becomes a constant that broadcasts.
+func (n *network) direct(d *op.Def, attrs any, operands []*graph.Value) *graph.Node {
+	if n.IntN(4) == 0 || len(operands) > 3 {
+		return nil
+	}
+	x := n.vals[len(n.vals)-1-n.IntN(min(3, len(n.vals)))]
+	in := slices.Clone(operands)
+	if n.narrow && (x.Type.DType == types.F16 || x.Type.DType == types.BF16) {
+		return nil
+	}
+	if len(in) == 2 && in[0].Type.DType == in[1].Type.DType {
+		shape := slices.Clone(x.Type.Shape)
+		for i := range shape {
+			if n.IntN(2) == 0 {
+				shape[i] = 1
+			}
+		}
+		in[1] = graph.NewConst("", Random(n.Rand, types.Of(x.Type.DType, shape...), Moderate))
+	}
+	in[0] = x
+	m, err := n.g.Apply(d, attrs, in...)
+	if err != nil {
+		return nil
+	}
+	if slices.ContainsFunc(m.Out, func(v *graph.Value) bool { return v.Type.Elements() > maxElements }) {
+		n.g.Nodes = n.g.Nodes[:len(n.g.Nodes)-1]
+		return nil
+	}
+	return m
 }
 
 // operand is a value of type t: a constant, a new input, or an earlier value brought to that type.
