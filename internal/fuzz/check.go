@@ -86,12 +86,13 @@ func (c *Checker) step(s string) {
 	}
 }
 
-// Check imports a file, compiles it in all variants, runs it on random inputs drawn from seed, and compares with the reference.
-// With special data, which has NaN and infinities, nothing may differ at all.
-func (c *Checker) Check(file []byte, seed uint64, data graphtest.Data) Outcome {
+// Check imports a case's file, compiles it in the variants, runs it on random inputs drawn from its number, and compares with
+// the reference. With special data, which has NaN and infinities, nothing may differ at all.
+func (c *Checker) Check(k *Case) Outcome {
+	file, seed, data := k.File, k.Seed, k.Data
 	c.step("import")
 	var g *graph.Graph
-	if o := guard("import", func() (err error) { g, err = load(file); return err }); o != nil {
+	if o := guard("import", func() (err error) { g, err = Load(file); return err }); o != nil {
 		if o.Kind == Errors {
 			o.Kind = Refused
 		}
@@ -101,15 +102,12 @@ func (c *Checker) Check(file []byte, seed uint64, data graphtest.Data) Outcome {
 	if o := c.roundTrip(g); o != nil {
 		return *o
 	}
-	r := rand.New(rand.NewPCG(seed, 77))
 	var inputs []*tensor.Tensor
-	var want *reference
-	if small(g) {
+	var want *Reference
+	if Small(g) {
 		c.step("reference")
-		for _, v := range g.Inputs {
-			inputs = append(inputs, graphtest.Random(r, v.Type, data))
-		}
-		if o := guard("reference", func() (err error) { want, err = refer(g, inputs, data == graphtest.Special); return err }); o != nil {
+		inputs = Inputs(g, seed, data)
+		if o := guard("reference", func() (err error) { want, err = Refer(g, inputs, data == graphtest.Special); return err }); o != nil {
 			return *o
 		}
 	}
@@ -143,12 +141,23 @@ func (c *Checker) Check(file []byte, seed uint64, data graphtest.Data) Outcome {
 	return outcome
 }
 
-func load(file []byte) (*graph.Graph, error) {
+// Load imports a file.
+func Load(file []byte) (*graph.Graph, error) {
 	m, err := frontend.Read(file, "")
 	if err != nil {
 		return nil, err
 	}
 	return frontend.Import(m, frontend.Options{})
+}
+
+// Inputs are random inputs for g.
+func Inputs(g *graph.Graph, seed uint64, data graphtest.Data) []*tensor.Tensor {
+	r := rand.New(rand.NewPCG(seed, 77))
+	var list []*tensor.Tensor
+	for _, v := range g.Inputs {
+		list = append(list, graphtest.Random(r, v.Type, data))
+	}
+	return list
 }
 
 // guard runs f and makes errors and panics outcomes.
@@ -198,8 +207,8 @@ const (
 	maxWork     = 30_000_000
 )
 
-// small reports whether the reference evaluates g in a second or so.
-func small(g *graph.Graph) bool {
+// Small reports whether the reference evaluates g in a second or so.
+func Small(g *graph.Graph) bool {
 	work := 0
 	for _, n := range g.Nodes {
 		in, out := 0, 0
@@ -230,7 +239,7 @@ func small(g *graph.Graph) bool {
 	return true
 }
 
-// unwritten are operators that ONNX does not say, of graphs that are imported none.
+// roundTrip writes g and imports it again.
 func (c *Checker) roundTrip(g *graph.Graph) *Outcome {
 	c.step("export")
 	var back *graph.Graph
@@ -238,7 +247,7 @@ func (c *Checker) roundTrip(g *graph.Graph) *Outcome {
 		var b bytes.Buffer
 		err := export.Write(&b, g, export.Options{})
 		if err == nil {
-			back, err = load(b.Bytes())
+			back, err = Load(b.Bytes())
 		}
 		return err
 	})
@@ -267,7 +276,7 @@ func opNames(g *graph.Graph) []string {
 }
 
 // variant compiles and runs g in one way.
-func (c *Checker) variant(g *graph.Graph, v Variant, inputs []*tensor.Tensor, want *reference) Outcome {
+func (c *Checker) variant(g *graph.Graph, v Variant, inputs []*tensor.Tensor, want *Reference) Outcome {
 	c.step("compile " + v.Name)
 	var res *compile.Result
 	o := guard("compile "+v.Name, func() (err error) { res, err = c.compile(g, v, nil); return err })
@@ -294,7 +303,7 @@ func (c *Checker) variant(g *graph.Graph, v Variant, inputs []*tensor.Tensor, wa
 		if err != nil {
 			return Outcome{Kind: Errors, Signature: "run: " + skeleton(err.Error()), Detail: err.Error(), Variant: v.Name}
 		}
-		if m := want.compare(got); m != nil {
+		if m := want.Compare(got); m != nil {
 			culprit := c.culprit(g, v, inputs, want)
 			return Outcome{Kind: Wrong, Signature: "wrong by " + culprit + ": " + strings.Join(opNames(g), " "),
 				Detail: fmt.Sprintf("%s, %d workers: %v (right without %s)\n%s", v.Name, workers, m, culprit, g), Variant: v.Name}
@@ -313,7 +322,7 @@ func (c *Checker) variant(g *graph.Graph, v Variant, inputs []*tensor.Tensor, wa
 }
 
 // culprit names the pass without which the result is right, or the level.
-func (c *Checker) culprit(g *graph.Graph, v Variant, inputs []*tensor.Tensor, want *reference) string {
+func (c *Checker) culprit(g *graph.Graph, v Variant, inputs []*tensor.Tensor, want *Reference) string {
 	for _, p := range slices.Backward(pass.Table) {
 		if p.Required || v.Level < p.Level {
 			continue
@@ -326,7 +335,7 @@ func (c *Checker) culprit(g *graph.Graph, v Variant, inputs []*tensor.Tensor, wa
 				return err
 			}
 			got, err := res.Execute(inputs, 1)
-			right = err == nil && want.compare(got) == nil
+			right = err == nil && want.Compare(got) == nil
 			return err
 		})
 		if right {

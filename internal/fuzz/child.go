@@ -44,8 +44,17 @@ type Reply struct {
 	Data    int      `json:",omitempty"`
 }
 
+// A Check judges a case in a child, and tells what it begins to do.
+type Check func(c *Case, variants []string, step func(string)) Outcome
+
+// Compiled is the check of this package: compiled code against the reference.
+func Compiled(c *Case, variants []string, step func(string)) Outcome {
+	checker := Checker{Step: step, Variants: chosen(variants)}
+	return checker.Check(c)
+}
+
 // Serve answers tasks, in a child.
-func Serve(in io.Reader, out io.Writer) error {
+func Serve(in io.Reader, out io.Writer, check Check) error {
 	debug.SetMemoryLimit(MemoryLimit * 3 / 4)
 	tasks, replies := json.NewDecoder(in), json.NewEncoder(out)
 	for {
@@ -55,7 +64,7 @@ func Serve(in io.Reader, out io.Writer) error {
 		} else if err != nil {
 			return err
 		}
-		reply := k.run(func(s string) { replies.Encode(Reply{Step: s}) })
+		reply := k.run(check, func(s string) { replies.Encode(Reply{Step: s}) })
 		reply.Done = true
 		if err := replies.Encode(reply); err != nil {
 			return err
@@ -63,7 +72,7 @@ func Serve(in io.Reader, out io.Writer) error {
 	}
 }
 
-func (k *Task) run(step func(string)) Reply {
+func (k *Task) run(check Check, step func(string)) Reply {
 	c := &Case{File: k.File, Seed: k.Seed}
 	if k.File == nil {
 		step("generate")
@@ -85,8 +94,7 @@ func (k *Task) run(step func(string)) Reply {
 		reply.File = c.File
 		return reply
 	}
-	check := Checker{Step: step, Variants: chosen(k.Variants)}
-	o := check.Check(c.File, c.Seed, c.Data)
+	o := check(c, k.Variants, step)
 	reply.Outcome = &o
 	if o.Finding() {
 		reply.File = c.File

@@ -19,7 +19,7 @@ const childMark = "LATHE_FUZZ_CHILD"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(childMark) != "" {
-		if err := Serve(os.Stdin, os.Stdout); err != nil {
+		if err := Serve(os.Stdin, os.Stdout, Compiled); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

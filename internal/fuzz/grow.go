@@ -259,8 +259,15 @@ func (b *builder) note(g *graph.Graph) error {
 	return nil
 }
 
-// fill applies templates until the graph has a few.
+// fill applies templates until the graph has a few. Most models are made of few of them, which then meet each other often.
 func (b *builder) fill(list []template, least, most int) {
+	if k := b.between(2, 6); b.coin(4) {
+		few := make([]template, k)
+		for i := range few {
+			few[i] = list[b.IntN(len(list))]
+		}
+		list = few
+	}
 	for want, tries := b.between(least, most), 0; want > 0 && tries < 40; tries++ {
 		if b.try(list[b.IntN(len(list))]) {
 			want--
@@ -295,7 +302,7 @@ func (b *builder) finish() ([]byte, error) {
 // grown is a model in ONNX's terms.
 func grown(r *rand.Rand, _ *Sources) ([]byte, graphtest.Data, error) {
 	b := newBuilder(r)
-	b.fill(templates, 1, 7)
+	b.fill(templates, 2, 12)
 	file, err := b.finish()
 	return file, graphtest.Moderate, err
 }

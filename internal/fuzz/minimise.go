@@ -11,7 +11,7 @@ import (
 // again checks a file. What does not import stays as it is.
 func Minimise(file []byte, tries int, again func(file []byte) bool) []byte {
 	var g *graph.Graph
-	if guard("", func() (err error) { g, err = load(file); return err }) != nil {
+	if guard("", func() (err error) { g, err = Load(file); return err }) != nil {
 		return file
 	}
 	best := file

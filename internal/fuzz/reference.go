@@ -16,24 +16,24 @@ import (
 	"lathe/internal/types"
 )
 
-// A reference is what a graph computes on some inputs, and how sure that is: the greatest change of each element when every
+// A Reference is what a graph computes on some inputs, and how sure that is: the greatest change of each element when every
 // result on the way is off by a few roundings. Where the change is great the graph has no value to compare with: a
 // difference of equal numbers, a tie, a step.
-type reference struct {
-	outs   []*tensor.Tensor
+type Reference struct {
+	Outs   []*tensor.Tensor
 	spread [][]float64
 }
 
 // nudges are the ways results are disturbed: all upwards, all downwards, at random.
 const nudges = 6
 
-// refer evaluates g by its operators' definitions. exact leaves out the disturbances: then nothing may differ.
-func refer(g *graph.Graph, inputs []*tensor.Tensor, exact bool) (*reference, error) {
+// Refer evaluates g by its operators' definitions. exact leaves out the disturbances: then nothing may differ.
+func Refer(g *graph.Graph, inputs []*tensor.Tensor, exact bool) (*Reference, error) {
 	outs, err := evaluate(g, inputs, nil)
 	if err != nil {
 		return nil, err
 	}
-	r := &reference{outs: outs}
+	r := &Reference{Outs: outs}
 	for _, o := range outs {
 		r.spread = append(r.spread, make([]float64, o.Len()))
 	}
@@ -181,9 +181,9 @@ func (m *Mismatch) String() string {
 	return fmt.Sprintf("output %d: %d elements differ, element %d is %v instead of %v", m.Output, m.Of, m.Element, m.Got, m.Want)
 }
 
-// compare finds the first output that differs from the reference by more than roundings.
-func (r *reference) compare(got []*tensor.Tensor) *Mismatch {
-	for k, want := range r.outs {
+// Compare finds the first output that differs from the reference by more than roundings.
+func (r *Reference) Compare(got []*tensor.Tensor) *Mismatch {
+	for k, want := range r.Outs {
 		if len(got) <= k || !want.Type().Equal(got[k].Type()) {
 			if slices.ContainsFunc(r.spread[k], func(s float64) bool { return math.IsInf(s, 1) }) {
 				continue // how many elements there are is open
@@ -210,8 +210,8 @@ func (r *reference) compare(got []*tensor.Tensor) *Mismatch {
 }
 
 // allowed is how far element i of output k may be off.
-func (r *reference) allowed(k, i int, scale float64) float64 {
-	want, spread := r.outs[k], r.spread[k][i]
+func (r *Reference) allowed(k, i int, scale float64) float64 {
+	want, spread := r.Outs[k], r.spread[k][i]
 	if spread == 0 && !want.DType.IsFloat() {
 		return 0
 	}

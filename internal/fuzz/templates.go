@@ -17,7 +17,7 @@ func at(name string, v any) export.Attr { return export.Attr{Name: name, Value: 
 var templates = slices.Concat(repeat(6, convLayer), repeat(3, convTranspose), repeat(3, pooling), repeat(4, elementwise), repeat(3, broadcasting),
 	repeat(3, gemm), repeat(3, matmul), repeat(3, softmax), repeat(3, norm), repeat(4, reduction), repeat(6, moving), repeat(3, indexing), repeat(2, resizing),
 	repeat(4, quantizedLayer), repeat(2, qlinear), repeat(2, recurrent), repeat(2, attention), repeat(2, microsoft), repeat(2, shapeArithmetic),
-	[]template{einsum, dynamicExtent, loss, signal, variadic, clip, quantizeDynamic})
+	[]template{casts, casts, einsum, dynamicExtent, loss, signal, variadic, clip, quantizeDynamic})
 
 func repeat(n int, t template) []template { return slices.Repeat([]template{t}, n) }
 
@@ -199,6 +199,19 @@ func broadcasting(b *builder) []string {
 		return []string{b.one(op, []string{b.value(types.Bool, b.stretched(s)...), x, y})}
 	}
 	return []string{b.one(op, []string{x, y}, attrs...)}
+}
+
+// casts goes through one or two other types, and often back.
+func casts(b *builder) []string {
+	x, t := b.some(0, 5, append([]types.DType{types.U8, types.Bool}, numberTypes...)...)
+	to := []types.DType{types.DTypes()[b.IntN(len(types.DTypes()))], b.dtype(types.F16, types.BF16, types.F32, types.I8, types.U8)}
+	if to = to[b.IntN(2):]; b.IntN(2) == 0 {
+		to = append(to, t.DType)
+	}
+	for _, d := range to {
+		x = b.one("Cast", []string{x}, at("to", export.ElemType(d)))
+	}
+	return []string{x}
 }
 
 func variadic(b *builder) []string {
@@ -392,12 +405,20 @@ func moving(b *builder) []string {
 		cut := b.between(0, s[k])
 		return b.node("Split", []string{x, b.ints(cut, s[k]-cut)}, 2, at("axis", k-rank))
 	case 8, 9:
+		if b.IntN(3) == 0 {
+			return []string{b.one("Slice", []string{x, b.ints(-1), b.ints(-1 << 40), b.ints(k), b.ints(-1)})}
+		}
 		bounds := []int{0, 1, -1, 2, -2, s[k], -s[k] - 1, 1 << 40, -1 << 40}
 		begin, end := bounds[b.IntN(len(bounds))], bounds[b.IntN(len(bounds))]
 		return []string{b.one("Slice", []string{x, b.ints(begin), b.ints(end), b.ints(k - rank*b.IntN(2)), b.ints([]int{1, 1, 2, -1, -2, 7, -1 << 40}[b.IntN(7)])})}
 	case 10, 11:
 		in := []string{x, "", "", ""}
 		pads := b.each(2*rank, -1, 3)
+		if b.IntN(3) == 0 { // a shift
+			pads = make([]int, 2*rank)
+			pads[k] = b.between(-2, 2)
+			pads[rank+k] = -pads[k]
+		}
 		if b.opset >= 18 && b.IntN(3) == 0 {
 			pads = b.each(2, -1, 3)
 			in[3] = b.ints(k)

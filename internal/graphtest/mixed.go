@@ -12,7 +12,7 @@ import (
 	"lathe/internal/types"
 )
 
-// Mixed makes a network of 2 to about 14 nodes of all operators with all their attributes, as their samples draw them, among
+// Mixed makes a network of 3 to about 25 nodes of all operators with all their attributes, as their samples draw them, among
 // convolutions, products and what New has. Operands are earlier values, cast, cut and reshaped to what the operator
 // takes, constants or new inputs.
 func Mixed(r *rand.Rand) *graph.Graph {
@@ -23,12 +23,13 @@ func Mixed(r *rand.Rand) *graph.Graph {
 	} else {
 		n.vals = append(n.vals, n.g.Input("x", types.Of(types.F32, n.oddShape()...)))
 	}
+	few := n.few(ops.All)
 	n.grow(func() bool {
 		if n.IntN(2) == 0 && n.floats() {
 			n.add(image)
 			return true
 		}
-		d := ops.All[n.IntN(len(ops.All))]
+		d := few[n.IntN(len(few))]
 		return !slices.Contains(made, d) && n.sampled(d)
 	})
 	return n.g
@@ -39,8 +40,21 @@ func Mixed(r *rand.Rand) *graph.Graph {
 func Exact(r *rand.Rand) *graph.Graph {
 	n := &network{Rand: r, g: &graph.Graph{Name: "main"}, narrow: true}
 	n.vals = append(n.vals, n.g.Input("x", types.Of([]types.DType{types.F32, types.F32, types.F64, types.I32, types.I64, types.U8}[r.IntN(6)], n.oddShape()...)))
-	n.grow(func() bool { return n.sampled(exact[n.IntN(len(exact))]) })
+	few := n.few(exact)
+	n.grow(func() bool { return n.sampled(few[n.IntN(len(few))]) })
 	return n.g
+}
+
+// few are some of the operators, which meet each other more often than all would.
+func (n *network) few(list []*op.Def) []*op.Def {
+	if n.IntN(4) == 0 {
+		return list
+	}
+	few := make([]*op.Def, n.between(3, 8))
+	for i := range few {
+		few[i] = list[n.IntN(len(list))]
+	}
+	return few
 }
 
 // exact are the operators of Exact.
@@ -57,7 +71,7 @@ var exact = []*op.Def{
 
 // grow appends nodes by add, which says whether it did, and chooses outputs.
 func (n *network) grow(add func() bool) {
-	for want, tries := n.between(2, 10), 0; len(n.g.Nodes) < want && tries < 60; tries++ {
+	for want, tries := n.between(3, 20), 0; len(n.g.Nodes) < want && tries < 80; tries++ {
 		if nodes := len(n.g.Nodes); !add() {
 			n.g.Nodes = n.g.Nodes[:nodes]
 		}
