@@ -25,7 +25,7 @@ var elementwiseRows = []row{
 
 	{"Celu", "", 12, alpha(ops.Celu, 1)}, {"Elu", "", 1, alpha(ops.Elu, 1)}, {"LeakyRelu", "", 1, alpha(ops.LeakyRelu, 0.01)},
 	{"ThresholdedRelu", "", 1, alpha(ops.ThresholdedRelu, 1)},
-	{"Selu", "", 1, one(selu(1.6732, 1.0507))}, {"Selu", "", 6, one(selu(1.67326319217681884765625, 1.05070102214813232421875))},
+	{"Selu", "", 1, one(selu(float64(float32(1.6732)), float64(float32(1.0507))))}, {"Selu", "", 6, one(selu(1.67326319217681884765625, 1.05070102214813232421875))},
 	{"HardSigmoid", "", 1, one(hardSigmoid)}, {"Shrink", "", 9, one(shrink)}, {"Gelu", "", 20, one(gelu)}, {"Swish", "", 24, one(swish)},
 	{"PRelu", "", 1, one(preluChannels)}, {"PRelu", "", 7, one(prelu)}, {"Clip", "", 1, one(clipAttrs)}, {"Clip", "", 11, one(clip)},
 	{"ScaledTanh", "", 1, one(scaledTanh)}, {"ParametricSoftplus", "", 1, one(parametricSoftplus)}, {"Affine", "", 1, one(affine)},

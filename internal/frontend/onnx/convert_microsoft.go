@@ -98,7 +98,7 @@ func skipLayerNorm(c *call) values {
 	if c.present(3) {
 		in = append(in, c.x(3))
 	}
-	a := ops.LayerNormAttrs{Axis: sum.Type.Rank() - 1, Epsilon: c.attrFloat("epsilon", 1e-12)}
+	a := ops.LayerNormAttrs{Axis: sum.Type.Rank() - 1, Epsilon: c.attrFloat("epsilon", float64(float32(1e-12)))}
 	return values{c.Apply(ops.LayerNorm, a, in...), nil, nil, sum}
 }
 
@@ -107,7 +107,7 @@ func skipRMSNorm(c *call) values {
 	if c.present(3) {
 		sum = c.Do(ops.Add, sum, c.x(3))
 	}
-	a := ops.LayerNormAttrs{Axis: sum.Type.Rank() - 1, Epsilon: c.attrFloat("epsilon", 1e-12)}
+	a := ops.LayerNormAttrs{Axis: sum.Type.Rank() - 1, Epsilon: c.attrFloat("epsilon", float64(float32(1e-12)))}
 	return values{c.Apply(ops.RMSNorm, a, sum, c.x(2)), nil, nil, sum}
 }
 
@@ -129,7 +129,7 @@ func embedLayerNorm(c *call) values {
 	if c.present(1) && c.present(4) {
 		sum = c.Do(ops.Add, sum, c.Apply(ops.Take, ops.TakeAttrs{}, c.x(4), c.x(1)))
 	}
-	a := ops.LayerNormAttrs{Axis: 2, Epsilon: c.attrFloat("epsilon", 1e-12)}
+	a := ops.LayerNormAttrs{Axis: 2, Epsilon: c.attrFloat("epsilon", float64(float32(1e-12)))}
 	count := c.Full(types.I32, 0, batch)
 	if c.present(7) {
 		count = c.Reduce(ops.Sum, c.Cast(c.x(7), types.I32), false, 1)

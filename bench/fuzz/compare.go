@@ -1,0 +1,159 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	ort "github.com/yalue/onnxruntime_go"
+
+	frontend "lathe/internal/frontend/onnx"
+	"lathe/internal/fuzz"
+	"lathe/internal/graph"
+	"lathe/internal/graphtest"
+	"lathe/internal/op"
+	"lathe/internal/ops"
+	"lathe/internal/tensor"
+	"lathe/internal/types"
+)
+
+var elemTypes = map[types.DType]ort.TensorElementDataType{
+	types.F32: ort.TensorElementDataTypeFloat, types.F64: ort.TensorElementDataTypeDouble, types.F16: ort.TensorElementDataTypeFloat16,
+	types.BF16: ort.TensorElementDataTypeBFloat16, types.Bool: ort.TensorElementDataTypeBool,
+	types.I8: ort.TensorElementDataTypeInt8, types.U8: ort.TensorElementDataTypeUint8, types.I16: ort.TensorElementDataTypeInt16,
+	types.U16: ort.TensorElementDataTypeUint16, types.I32: ort.TensorElementDataTypeInt32, types.U32: ort.TensorElementDataTypeUint32,
+	types.I64: ort.TensorElementDataTypeInt64, types.U64: ort.TensorElementDataTypeUint64,
+}
+
+// compare runs a case in ONNX Runtime, operator by operator, and compares with the reference. What ONNX Runtime has no kernel
+// for, or ends with an error, is refused.
+func compare(c *fuzz.Case, _ []string, step func(string)) fuzz.Outcome {
+	step("reference")
+	refused := func(err error) fuzz.Outcome { return fuzz.Outcome{Kind: fuzz.Refused, Detail: err.Error()} }
+	g, err := fuzz.Load(c.File)
+	if err != nil {
+		return refused(fmt.Errorf("lathe: %w", err))
+	}
+	if c.Data != graphtest.Moderate || !fuzz.Small(g) {
+		return fuzz.Outcome{Kind: fuzz.Large}
+	}
+	if n := slices.IndexFunc(g.Nodes, func(n *graph.Node) bool { return open(n) != "" }); n >= 0 {
+		return refused(errors.New(open(g.Nodes[n])))
+	}
+	if castsConstants(c.File) {
+		return refused(errors.New("a constant is cast, maybe out of range"))
+	}
+	if len(g.Inputs) == 0 {
+		return refused(errors.New("no inputs")) // of which ONNX Runtime's binding makes a panic
+	}
+	inputs := fuzz.Inputs(g, c.Seed, c.Data)
+	want, err := fuzz.Refer(g, inputs, false)
+	if err != nil {
+		return refused(err)
+	}
+	step("onnxruntime")
+	got, err := run(c.File, g, inputs, want)
+	if err != nil {
+		return refused(err)
+	}
+	if m := want.Compare(got); m != nil {
+		var names []string
+		for _, n := range g.Nodes {
+			names = append(names, n.Op.Name)
+		}
+		slices.Sort(names)
+		return fuzz.Outcome{Kind: fuzz.Wrong, Signature: "onnxruntime differs: " + strings.Join(slices.Compact(names), " "), Detail: fmt.Sprintf("%v\n%s", m, g)}
+	}
+	return fuzz.Outcome{Kind: fuzz.Right}
+}
+
+// open says why a node's result is not defined by ONNX for the data it may get, or nothing.
+func open(n *graph.Node) string {
+	switch n.Op {
+	case ops.Take, ops.Gather, ops.GatherND, ops.ScatterElements, ops.ScatterND, ops.MaxUnpool, ops.TensorScatter, ops.RoiAlign, ops.RoiPool,
+		ops.ReverseSequence:
+		return "indices may be out of range"
+	case ops.LeftShift, ops.RightShift:
+		return "shifts may be greater than the width"
+	case ops.Divide, ops.Mod, ops.FloorMod, ops.FloorDivide, ops.Power:
+		if !n.In[0].Type.DType.IsFloat() {
+			return "integers are divided, maybe by 0"
+		}
+	case ops.Cast:
+		if n.In[0].Type.DType.IsFloat() && !n.Out[0].Type.DType.IsFloat() && n.Out[0].Type.DType != types.Bool {
+			return "floats become integers, which may be out of range"
+		}
+	}
+	if slices.Contains(empty, n.Op) && n.In[0].Type.Elements() == 0 {
+		return "a reduction of nothing"
+	}
+	return ""
+}
+
+// castsConstants reports whether a model casts an initializer, whose value the graph no longer shows.
+func castsConstants(file []byte) bool {
+	m, err := frontend.Read(file, "")
+	if err != nil {
+		return false
+	}
+	constant := map[string]bool{}
+	for _, t := range m.Graph.Initializers {
+		constant[t.Name] = true
+	}
+	return slices.ContainsFunc(m.Graph.Nodes, func(n *frontend.Node) bool { return n.OpType == "Cast" && constant[n.Inputs[0]] })
+}
+
+var empty = []*op.Def{ops.Max, ops.Min, ops.Mean, ops.ArgMax, ops.ArgMin}
+
+// run is the results of ONNX Runtime without its optimisations.
+func run(file []byte, g *graph.Graph, inputs []*tensor.Tensor, want *fuzz.Reference) (outs []*tensor.Tensor, err error) {
+	o, err := ort.NewSessionOptions()
+	if err != nil {
+		return nil, err
+	}
+	defer o.Destroy()
+	if err := errors.Join(o.SetGraphOptimizationLevel(ort.GraphOptimizationLevelDisableAll), o.SetIntraOpNumThreads(1), o.SetInterOpNumThreads(1)); err != nil {
+		return nil, err
+	}
+	var names, outNames []string
+	var ins, results []ort.Value
+	defer func() {
+		for _, v := range append(ins, results...) {
+			err = errors.Join(err, v.Destroy())
+		}
+	}()
+	for i, v := range g.Inputs {
+		t, err := value(inputs[i])
+		if err != nil {
+			return nil, err
+		}
+		names, ins = append(names, v.Name), append(ins, t)
+	}
+	for i, v := range g.Outputs {
+		outs = append(outs, tensor.NewOf(want.Outs[i].Type()))
+		t, err := value(outs[i])
+		if err != nil {
+			return nil, err
+		}
+		outNames, results = append(outNames, v.Name), append(results, t)
+	}
+	s, err := ort.NewDynamicAdvancedSessionWithONNXData(file, names, outNames, o)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.Destroy()) }()
+	return outs, s.Run(ins, results)
+}
+
+// value shares t's bytes.
+func value(t *tensor.Tensor) (ort.Value, error) {
+	shape := make(ort.Shape, len(t.Shape))
+	for i, n := range t.Shape {
+		shape[i] = int64(n)
+	}
+	if t.Len() == 0 {
+		return nil, errors.New("an empty tensor")
+	}
+	return ort.NewCustomDataTensor(shape, t.Data, elemTypes[t.DType])
+}
