@@ -3,6 +3,7 @@ package fuzz
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -114,16 +115,18 @@ func chosen(names []string) []Variant {
 	return list
 }
 
-// Limits of one step of a case.
+// MemoryLimit is what a case may take, and TimeLimit how long each of its steps may run.
 const (
 	MemoryLimit = 2 << 30
 	TimeLimit   = 20 * time.Second // of the processor
-	wallLimit   = 3 * time.Minute
+	wallLimit   = 10 * TimeLimit
 )
 
 // A Child is a process that runs cases, started when needed and again after it ends.
 type Child struct {
 	Command func() *exec.Cmd
+	Time    time.Duration // in place of TimeLimit
+	Memory  int           // in place of MemoryLimit
 
 	cmd     *exec.Cmd
 	tasks   io.WriteCloser
@@ -170,7 +173,7 @@ func (c *Child) Run(k Task) Reply {
 			return Reply{Outcome: &Outcome{Kind: Errors, Signature: "child", Detail: err.Error()}}
 		}
 	}
-	w := &watch{pid: c.cmd.Process.Pid, proc: c.cmd.Process, done: make(chan struct{})}
+	w := &watch{time: cmp.Or(c.Time, TimeLimit), memory: cmp.Or(c.Memory, MemoryLimit), pid: c.cmd.Process.Pid, proc: c.cmd.Process, done: make(chan struct{})}
 	w.begin("start")
 	go w.run()
 	reply, err := c.talk(k, w)
@@ -248,9 +251,11 @@ func running(stacks string) string {
 
 // A watch ends a process whose step takes too long or too much memory.
 type watch struct {
-	pid  int
-	proc *os.Process
-	done chan struct{}
+	time   time.Duration
+	memory int
+	pid    int
+	proc   *os.Process
+	done   chan struct{}
 
 	mu    sync.Mutex
 	step  string
@@ -287,9 +292,9 @@ func (w *watch) run() {
 		}
 		w.mu.Lock()
 		switch {
-		case rss > MemoryLimit:
+		case rss > w.memory:
 			w.why = Memory
-		case cpu-w.cpu > TimeLimit || time.Since(w.since) > wallLimit:
+		case cpu-w.cpu > w.time || time.Since(w.since) > wallLimit:
 			w.why = Hung
 		}
 		late := w.why != ""

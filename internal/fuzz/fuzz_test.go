@@ -18,8 +18,12 @@ import (
 const childMark = "LATHE_FUZZ_CHILD"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(childMark) != "" {
-		if err := Serve(os.Stdin, os.Stdout, Compiled); err != nil {
+	if mark := os.Getenv(childMark); mark != "" {
+		check := Compiled
+		if mark == "misbehave" {
+			check = misbehave
+		}
+		if err := Serve(os.Stdin, os.Stdout, check); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

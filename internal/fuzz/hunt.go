@@ -19,6 +19,7 @@ type Hunt struct {
 	Known    map[string]bool // signatures that are not reported again
 
 	child  Child
+	last   string         // what the smallest model so far gives
 	Counts map[string]int // outcomes by kind
 	Refs   map[string]int // messages of refusals
 	Found  []string
@@ -73,10 +74,11 @@ func (h *Hunt) minimise(reply Reply, seed uint64) []byte {
 	return Minimise(reply.File, 80, func(file []byte) bool {
 		r := h.child.Run(Task{File: file, Seed: seed, Data: reply.Data, Variants: variants})
 		got := r.Outcome
-		if got.Kind != o.Kind {
-			return false
+		same := got.Kind == o.Kind && (got.Kind == Wrong || got.Kind == Unequal || got.Kind == RoundTrip || got.Signature == o.Signature)
+		if same {
+			h.last, _, _ = strings.Cut(got.Detail, "\n")
 		}
-		return got.Kind == Wrong || got.Kind == Unequal || got.Kind == RoundTrip || got.Signature == o.Signature
+		return same
 	})
 }
 
@@ -86,6 +88,13 @@ func (h *Hunt) report(seed uint64, name string, file []byte, o *Outcome) {
 	dir := filepath.Join(h.Out, fmt.Sprintf("%s-%d", o.Kind, seed))
 	text := fmt.Sprintf("%s: %s\nsource %s, seed %d, variant %s\n\n%s\n", o.Kind, o.Signature, name, seed, o.Variant, o.Detail)
 	h.Log("%s", strings.SplitN(text, "\n\n", 2)[0])
+	guard("", func() error {
+		g, err := Load(file)
+		if err == nil {
+			text += "model.onnx, with fewer parts, gives\n" + h.last + "\n" + g.String()
+		}
+		return err
+	})
 	err := os.MkdirAll(dir, 0o755)
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, "what.txt"), []byte(text), 0o644)

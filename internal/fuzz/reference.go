@@ -22,6 +22,7 @@ import (
 type Reference struct {
 	Outs   []*tensor.Tensor
 	spread [][]float64
+	Odd    bool // NaN or an infinity occurs on the way
 }
 
 // nudges are the ways results are disturbed: all upwards, all downwards, at random.
@@ -29,11 +30,12 @@ const nudges = 6
 
 // Refer evaluates g by its operators' definitions. exact leaves out the disturbances: then nothing may differ.
 func Refer(g *graph.Graph, inputs []*tensor.Tensor, exact bool) (*Reference, error) {
-	outs, err := evaluate(g, inputs, nil)
+	r := &Reference{}
+	outs, err := evaluate(g, inputs, nil, func(t *tensor.Tensor) { r.Odd = r.Odd || hasOdd(t) })
 	if err != nil {
 		return nil, err
 	}
-	r := &Reference{Outs: outs}
+	r.Outs = outs
 	for _, o := range outs {
 		r.spread = append(r.spread, make([]float64, o.Len()))
 	}
@@ -41,7 +43,7 @@ func Refer(g *graph.Graph, inputs []*tensor.Tensor, exact bool) (*Reference, err
 		return r, nil
 	}
 	for k := range nudges {
-		moved, err := evaluate(g, inputs, &nudge{kind: k, Rand: rand.New(rand.NewPCG(uint64(k), 11))})
+		moved, err := evaluate(g, inputs, &nudge{kind: k, Rand: rand.New(rand.NewPCG(uint64(k), 11))}, func(*tensor.Tensor) {})
 		if err != nil {
 			return nil, err
 		}
@@ -124,8 +126,19 @@ func (p *nudge) tensor(t *tensor.Tensor, d *op.Def) {
 	}
 }
 
-// evaluate runs g node by node. With p every float that is no copy of another is disturbed, inputs included.
-func evaluate(g *graph.Graph, inputs []*tensor.Tensor, p *nudge) ([]*tensor.Tensor, error) {
+func hasOdd(t *tensor.Tensor) bool {
+	if t.DType.IsFloat() {
+		for i := range t.Len() {
+			if v := t.Float(i); v-v != 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// evaluate runs g node by node and shows all results. With p every float that is no copy of another is disturbed, inputs included.
+func evaluate(g *graph.Graph, inputs []*tensor.Tensor, p *nudge, see func(*tensor.Tensor)) ([]*tensor.Tensor, error) {
 	values := map[*graph.Value]*tensor.Tensor{}
 	for i, v := range g.Inputs {
 		x := inputs[i]
@@ -156,6 +169,7 @@ func evaluate(g *graph.Graph, inputs []*tensor.Tensor, p *nudge) ([]*tensor.Tens
 			if p != nil && out[i].DType.IsFloat() && rounds(n.Op) {
 				p.tensor(out[i], n.Op)
 			}
+			see(out[i])
 			values[v] = out[i]
 		}
 	}

@@ -92,7 +92,7 @@ func (n *network) add(image bool) {
 	if n.IntN(3) == 0 { // read an older value
 		x = n.vals[n.IntN(len(n.vals))]
 	}
-	if x.Type.DType != types.F32 || x.Type.Rank() == 0 {
+	if x.Type.DType != types.F32 || x.Type.Rank() == 0 || x.Type.Elements() == 0 {
 		return
 	}
 	nodes := len(n.g.Nodes)

@@ -3,6 +3,7 @@ package graphtest
 import (
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 
 	"lathe/internal/graph"
@@ -127,6 +128,7 @@ var made = []*op.Def{ops.WinogradWeight, ops.WinogradInput, ops.WinogradProduct,
 // sampled appends a random use of d and reports whether it could.
 func (n *network) sampled(d *op.Def) bool {
 	attrs, in := d.Sample(n.Rand)
+	attrs = Narrow(attrs)
 	half := func(t types.Tensor) bool { return t.DType == types.F16 || t.DType == types.BF16 }
 	if to, ok := attrs.(ops.CastAttrs); n.narrow && (slices.ContainsFunc(in, half) || ok && half(types.Of(to.DType))) {
 		return false
@@ -157,6 +159,23 @@ func (n *network) sampled(d *op.Def) bool {
 		n.vals = append(n.vals, m.Out...)
 	}
 	return true
+}
+
+// Narrow rounds the numbers among attributes to float32, as files hold them.
+func Narrow(attrs any) any {
+	v := reflect.New(reflect.TypeOf(attrs)).Elem()
+	v.Set(reflect.ValueOf(attrs))
+	for i := range v.NumField() {
+		switch f := v.Field(i).Addr().Interface().(type) {
+		case *float64:
+			*f = float64(float32(*f))
+		case *[]float64:
+			for k := range *f {
+				(*f)[k] = float64(float32((*f)[k]))
+			}
+		}
+	}
+	return v.Interface()
 }
 
 // direct tries a recent value as it is in place of the first operand, so that operators meet what others give: blocked

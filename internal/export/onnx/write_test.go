@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -67,28 +66,11 @@ func TestOperators(t *testing.T) {
 			for seed := range uint64(40) {
 				r := rand.New(rand.NewPCG(seed, 3))
 				attrs, in := d.Sample(r)
-				attrs = narrow(attrs)
+				attrs = graphtest.Narrow(attrs)
 				testOperator(t, r, d, attrs, in, fmt.Sprintf("seed %d", seed))
 			}
 		})
 	}
-}
-
-// narrow rounds the numbers among attributes to float32, as files hold them.
-func narrow(attrs any) any {
-	v := reflect.New(reflect.TypeOf(attrs)).Elem()
-	v.Set(reflect.ValueOf(attrs))
-	for i := range v.NumField() {
-		switch f := v.Field(i).Addr().Interface().(type) {
-		case *float64:
-			*f = float64(float32(*f))
-		case *[]float64:
-			for k := range *f {
-				(*f)[k] = float64(float32((*f)[k]))
-			}
-		}
-	}
-	return v.Interface()
 }
 
 func testOperator(t *testing.T, r *rand.Rand, d *op.Def, attrs any, in []types.Tensor, use string) {
