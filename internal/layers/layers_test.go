@@ -42,6 +42,8 @@ const rules = `
 	types, expr, arith, loop, target, pipeline < looppass
 	types, expr, arith, loop, intrin, target < codegen/...
 
+	fault < toolchain, compose, frontend/..., pass, pipeline
+	excerpt < frontend/..., cli
 	spelling < target, toolchain, frontend/...
 	cpu < cpu/cputest, target, toolchain, /runtime
 	target < toolchain
