@@ -21,6 +21,8 @@ import (
 	"lathe/internal/choice"
 	"lathe/internal/compile"
 	"lathe/internal/cpu"
+	"lathe/internal/excerpt"
+	"lathe/internal/fault"
 	"lathe/internal/target"
 	"lathe/internal/toolchain"
 	"lathe/internal/version"
@@ -43,11 +45,11 @@ func Compile(ctx context.Context, m *Model, o CompileOptions) (*Package, error) 
 	opts.Source, opts.After = m.source, m.after
 	res, err := compile.Compile(ctx, g, opts)
 	if err != nil {
-		return nil, err
+		return nil, excerpt.Error(err)
 	}
 	if o.Notes != nil {
 		for _, n := range res.Notes {
-			o.Notes(n)
+			o.Notes(excerpt.Message(n))
 		}
 	}
 	return &Package{res}, nil
@@ -156,9 +158,10 @@ func Verify(ctx context.Context, m *Model, o VerifyOptions) (*VerifyReport, erro
 	if o.PerOperator {
 		verify = compile.VerifyOperators
 	}
-	rows, err := verify(ctx, g, opts)
+	var rows []compile.VerifyRow
+	err = fault.Guard(func() (err error) { rows, err = verify(ctx, g, opts); return err })
 	if err != nil {
-		return nil, err
+		return nil, excerpt.Error(err)
 	}
 	r := &VerifyReport{OK: true}
 	for _, row := range rows {

@@ -1,6 +1,7 @@
 package lathe
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -12,6 +13,8 @@ import (
 
 	"lathe/internal/bundle"
 	"lathe/internal/compile"
+	"lathe/internal/excerpt"
+	"lathe/internal/fault"
 	"lathe/internal/frontend/onnx"
 	"lathe/internal/graph"
 	"lathe/internal/tensor"
@@ -53,6 +56,25 @@ const graphFormat = "lathe-graph"
 // Load reads a model file. A model with operators that Lathe does not support is read too, so that it can be inspected;
 // compiling it gives the error.
 func Load(path string, o LoadOptions) (*Model, error) {
+	return LoadContext(context.Background(), path, o)
+}
+
+// LoadContext is Load that ends when ctx does.
+func LoadContext(ctx context.Context, path string, o LoadOptions) (m *Model, err error) {
+	if notes := o.Notes; notes != nil {
+		o.Notes = func(s string) { notes(excerpt.Message(s)) }
+	}
+	err = fault.Guard(func() error {
+		m, err = load(ctx, path, o)
+		return err
+	})
+	if err != nil {
+		return nil, excerpt.Error(err)
+	}
+	return m, nil
+}
+
+func load(ctx context.Context, path string, o LoadOptions) (*Model, error) {
 	format := o.Format
 	if format == "" {
 		ext := strings.ToLower(filepath.Ext(path))
@@ -68,7 +90,7 @@ func Load(path string, o LoadOptions) (*Model, error) {
 	if format != "onnx" && format != graphFormat {
 		return nil, fmt.Errorf("%s: model format %s is not supported yet: convert the model to ONNX", path, format)
 	}
-	sum, err := hashFile(path)
+	sum, err := hashFile(ctx, path)
 	if err != nil {
 		return nil, err
 	}
@@ -83,29 +105,43 @@ func Load(path string, o LoadOptions) (*Model, error) {
 	if m.onnx, err = onnx.ReadFile(path); err != nil {
 		return nil, err
 	}
-	m.first, m.err = m.importGraph(func(text string) {
+	notes := func(text string) {
 		m.notes = append(m.notes, text)
 		if o.Notes != nil {
 			o.Notes(text)
 		}
-	})
+	}
+	err = fault.Guard(func() (err error) { m.first, err = m.importGraph(ctx, notes); return err })
+	if err != nil && ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	m.err = excerpt.Error(err)
 	return m, nil
 }
 
-func hashFile(path string) (string, error) {
+func hashFile(ctx context.Context, path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return "", err
 	}
 	defer f.Close()
 	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", err
+	for {
+		n, err := io.CopyN(h, f, 64<<20)
+		if err == nil {
+			err = ctx.Err()
+		}
+		if n < 64<<20 && err == io.EOF {
+			break
+		}
+		if err != nil {
+			return "", err
+		}
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-func (m *Model) importGraph(notes func(string)) (*graph.Graph, error) {
+func (m *Model) importGraph(ctx context.Context, notes func(string)) (*graph.Graph, error) {
 	o, err := m.opts.importing(notes)
 	if err != nil {
 		return nil, err
@@ -118,6 +154,7 @@ func (m *Model) importGraph(notes func(string)) (*graph.Graph, error) {
 			m.control = append(m.control, c)
 		}
 	}
+	o.Context = ctx
 	return onnx.Import(m.onnx, o)
 }
 

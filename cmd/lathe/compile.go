@@ -143,7 +143,7 @@ func (a *app) compile(ctx context.Context, f *compileFlags, path string) error {
 	}
 	o.Notes, o.Progress = notes, bar.show
 	start := time.Now()
-	model, err := f.model.load(path, notes)
+	model, err := f.model.load(ctx, path, notes)
 	if err != nil {
 		return err
 	}
@@ -335,7 +335,7 @@ func (f *modelFlags) define(cmd *cobra.Command) {
 	cli.ChoiceVar(fs, &f.format, "model-format", "", modelFormats, "format of the model file, one of "+strings.Join(modelFormats, " ")+" (default: by the file)")
 }
 
-func (f *modelFlags) load(path string, notes func(string)) (*lathe.Model, error) {
+func (f *modelFlags) load(ctx context.Context, path string, notes func(string)) (*lathe.Model, error) {
 	st, err := os.Stat(path)
 	switch {
 	case err != nil || st.IsDir():
@@ -343,7 +343,7 @@ func (f *modelFlags) load(path string, notes func(string)) (*lathe.Model, error)
 	case !st.Mode().IsRegular():
 		return nil, fmt.Errorf("input file %q is a device or a pipe; models are mapped into memory and must be files", path)
 	}
-	return lathe.Load(path, lathe.LoadOptions{Format: f.format, Shapes: f.shapes.shapes, Sizes: f.shapes.sizes, Fix: f.fix.values, Notes: notes})
+	return lathe.LoadContext(ctx, path, lathe.LoadOptions{Format: f.format, Shapes: f.shapes.shapes, Sizes: f.shapes.sizes, Fix: f.fix.values, Notes: notes})
 }
 
 // refused is the error about a model that does not compile, with what may help where sizes that nobody gave are the reason.

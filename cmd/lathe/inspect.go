@@ -43,7 +43,7 @@ func (a *app) inspectCommand() *cobra.Command {
 					return refusePackageFlags(cmd.CommandPath(), args[0], flag)
 				}
 			}
-			m, err := model.load(args[0], nil)
+			m, err := model.load(cmd.Context(), args[0], nil)
 			if err != nil {
 				return err
 			}

@@ -40,7 +40,7 @@ operands that the reference gives it.
 				bar.clear()
 				a.Note(text)
 			}
-			m, err := model.load(args[0], notes)
+			m, err := model.load(cmd.Context(), args[0], notes)
 			if err != nil {
 				return err
 			}

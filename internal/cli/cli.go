@@ -8,11 +8,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
+
+	"lathe/internal/excerpt"
 )
 
 // Exit codes, which are tvmc's.
@@ -21,7 +21,7 @@ const (
 	ExitNothingToDo = 1   // no subcommand
 	ExitUsage       = 2   // the command line is malformed
 	ExitFailed      = 4   // the model, package or target could not be handled
-	ExitInterrupted = 130 // what shells report for Ctrl-C
+	ExitSignal      = 128 // and the number of the signal, as shells report it
 )
 
 // App is where a program writes to.
@@ -34,13 +34,10 @@ type App struct {
 
 // Main runs a program on the command line of the process and ends the process.
 func Main(name string, run func(ctx context.Context, a *App, args []string) int) {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// After the first signal the next one ends the process: generated code cannot be interrupted.
-	context.AfterFunc(ctx, stop)
+	ctx, cancel := context.WithCancelCause(context.Background())
 	a := &App{Name: name, Out: os.Stdout, Err: os.Stderr, Terminal: isTerminal(os.Stderr)}
-	code := run(ctx, a, os.Args[1:])
-	stop()
-	os.Exit(code)
+	a.watch(cancel)
+	os.Exit(run(ctx, a, os.Args[1:]))
 }
 
 // Run executes a command line with the command that root makes, and returns the exit code. Errors are printed as one line
@@ -53,6 +50,7 @@ func (a *App) Run(ctx context.Context, root func() *cobra.Command, args []string
 		err = out.err
 	}
 	var usage *UsageError
+	err = excerpt.Error(err)
 	switch {
 	case err == nil:
 		return ExitOK
@@ -60,7 +58,7 @@ func (a *App) Run(ctx context.Context, root func() *cobra.Command, args []string
 		return ExitNothingToDo
 	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
 		fmt.Fprintf(a.Err, "%s: interrupted\n", a.Name)
-		return ExitInterrupted
+		return exitOf(context.Cause(ctx))
 	case errors.As(err, &usage):
 		fmt.Fprintf(a.Err, "%s: %v\n", a.Name, err)
 		fmt.Fprintf(a.Err, "%s: '%s --help' lists the flags\n", a.Name, usage.Command)
@@ -71,7 +69,7 @@ func (a *App) Run(ctx context.Context, root func() *cobra.Command, args []string
 }
 
 // Note tells the user something that is not an error.
-func (a *App) Note(text string) { fmt.Fprintf(a.Err, "%s: note: %s\n", a.Name, text) }
+func (a *App) Note(text string) { fmt.Fprintf(a.Err, "%s: note: %s\n", a.Name, excerpt.Message(text)) }
 
 // Log is Note for those who asked for details with -v.
 func (a *App) Log(format string, args ...any) {

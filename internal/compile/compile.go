@@ -13,6 +13,7 @@ import (
 
 	"lathe/internal/bundle"
 	"lathe/internal/choice"
+	"lathe/internal/fault"
 	"lathe/internal/graph"
 	"lathe/internal/pass"
 	"lathe/internal/pipeline"
@@ -50,6 +51,9 @@ type Options struct {
 	// After names the graph pass that made the graph, when it comes from a dump: the pipeline goes on behind it.
 	After string
 	Debug Debug
+
+	// at, in tests, is called with the name of a phase for each piece of work that it begins.
+	at func(phase string)
 }
 
 // CodeFormats are the forms of Options.Code.
@@ -130,7 +134,11 @@ func (c *compiler) run(phases []phase) error {
 		if err := c.ctx.Err(); err != nil {
 			return err
 		}
-		if err := phase.run(c); err != nil {
+		err := fault.Guard(func() error { c.begin(phase.name); return phase.run(c) })
+		if caught := (*fault.Error)(nil); errors.As(err, &caught) && c.Debug.Stack {
+			fmt.Fprint(os.Stderr, caught.Stack)
+		}
+		if err != nil {
 			return err
 		}
 		if c.Times != nil {
@@ -138,6 +146,13 @@ func (c *compiler) run(phases []phase) error {
 		}
 	}
 	return nil
+}
+
+// begin is where tests look in.
+func (c *compiler) begin(phase string) {
+	if c.at != nil {
+		c.at(phase)
+	}
 }
 
 // codeExists refuses forms of code that the target does not have.
@@ -183,12 +198,13 @@ func (c *compiler) graphPasses() error {
 	dump := &graphDump{Debug: &c.Debug, consts: graph.NewConsts()}
 	dumped := dump.graph("input", c.graph)
 	stopped := false
-	err := pipeline.Run(c.graphPipeline(), &pass.Context{Graph: c.graph, Target: c.Target, Level: c.Level, Layouts: c.Layouts}, pipeline.Options[*pass.Context]{
+	err := pipeline.Run(c.graphPipeline(), &pass.Context{Graph: c.graph, Target: c.Target, Level: c.Level, Layouts: c.Layouts, Ctx: c.ctx}, pipeline.Options[*pass.Context]{
 		Level:    c.Level,
 		Disabled: c.Disabled,
 		StopAt:   c.Debug.Stop,
+		Context:  c.ctx,
 		Verify:   pass.Verify,
-		Before:   func(name string, p *pass.Context) { c.printIR("before", c.PrintBefore, name, p.Graph) },
+		Before:   func(name string, p *pass.Context) { c.begin("pass"); c.printIR("before", c.PrintBefore, name, p.Graph) },
 		After: func(name string, p *pass.Context, took time.Duration) {
 			c.printIR("after", c.PrintAfter, name, p.Graph)
 			if c.Times != nil {

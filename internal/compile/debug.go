@@ -29,6 +29,7 @@ type Debug struct {
 	Stop   string   // end after this pass with an error that is ErrStopped
 	Time   bool     // print what takes how long
 	Help   bool     // the user asks for DebugHelp
+	Stack  bool     // print where the compiler was when an invariant broke
 }
 
 // DebugHelp is what LATHE_DEBUG=help prints.
@@ -41,6 +42,7 @@ const DebugHelp = `LATHE_DEBUG is a list of these, separated by commas:
   pass=NAME    only dumps whose pass has NAME in it, whatever the case: FuseOps, schedule, LowerBlocks, ll, asm ...
   kernel=NAME  only dumps of kernels with NAME in their name
   stop=PASS    end after this pass ('lathe passes' lists them)
+  stack        print where the compiler was when it failed in itself
 A dumped graph is a model: lathe compile lathe-debug/08_DeadCodeElimination.graph goes on after that pass.
 `
 
@@ -57,6 +59,7 @@ var debugSettings = []struct {
 }{
 	{"help", false, func(d *Debug, _ string) error { d.Help = true; return nil }},
 	{"time", false, func(d *Debug, _ string) error { d.Time = true; return nil }},
+	{"stack", false, func(d *Debug, _ string) error { d.Stack = true; return nil }},
 	{"dump", true, (*Debug).addDump},
 	{"dir", true, func(d *Debug, v string) error { d.Dir = v; return nil }},
 	{"pass", true, func(d *Debug, v string) error { d.Pass = v; return nil }},

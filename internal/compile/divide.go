@@ -23,7 +23,17 @@ func (c *compiler) divide() error {
 			}
 			operands[i] = impl.Operand{Bytes: v.Type.Bytes(), Constant: v.IsConst(), Home: home}
 		}
-		home := k.plan.Divide(m, operands)
+		home := impl.Scattered
+		err := c.ctx.Err()
+		if err == nil {
+			err = k.failed(c.working(nil, "divide", func() error {
+				home = k.plan.Divide(m, operands)
+				return nil
+			}))
+		}
+		if err != nil {
+			return err
+		}
 		for _, v := range k.outs {
 			homes[v] = home
 		}

@@ -64,6 +64,7 @@ func (c *compiler) generate() error {
 	c.objects = make([]toolchain.Object, len(texts))
 	done := 0
 	err = inParallel(c.ctx, c.Workers, len(texts), func(i int) error {
+		c.begin("code of a kernel")
 		o, err := m.Compile(texts[i], passes)
 		if err != nil {
 			return fmt.Errorf("LLVM: %w", err)

@@ -12,6 +12,7 @@ import (
 	csource "lathe/internal/codegen/c"
 	"lathe/internal/codegen/llvm"
 	"lathe/internal/expr"
+	"lathe/internal/fault"
 	"lathe/internal/graph"
 	"lathe/internal/impl"
 	"lathe/internal/loop"
@@ -45,15 +46,18 @@ type kernel struct {
 // makeKernels lowers, schedules and emits every group.
 func (c *compiler) makeKernels() error {
 	cpu := impl.CPUOf(c.Target)
-	names := map[string]int{}
-	for _, n := range c.graph.Nodes {
-		if len(n.Sub) != 1 {
-			return nodeError(n, n.Op.Name, errors.New("the operator is not supported by the compiler yet"))
-		}
-		ks, err := groupKernels(n, cpu)
-		if err != nil {
+	lowered := make([][]*kernel, len(c.graph.Nodes))
+	err := inParallel(c.ctx, c.Workers, len(lowered), func(i int) error {
+		return c.working(c.graph.Nodes[i], "lower", func() (err error) {
+			lowered[i], err = groupKernels(c.graph.Nodes[i], cpu)
 			return err
-		}
+		})
+	}, func() {})
+	if err != nil {
+		return err
+	}
+	names := map[string]int{}
+	for _, ks := range lowered {
 		for _, k := range ks {
 			name := "fused_" + strings.ReplaceAll(strings.Join(k.ops, "_"), ".", "_")
 			if len(name) > 80 {
@@ -76,10 +80,10 @@ func (c *compiler) makeKernels() error {
 	if c.IR != nil && len(c.PrintBefore)+len(c.PrintAfter) > 0 {
 		workers = 1 // what is printed comes in order
 	}
-	err := inParallel(c.ctx, workers, len(c.kernels), func(i int) error {
+	err = inParallel(c.ctx, workers, len(c.kernels), func(i int) error {
 		k := c.kernels[i]
 		k.dump = &kernelDump{Debug: &c.Debug, kernel: k.name}
-		return k.failed(k.schedule(cpu, boundary, c.Choices[k.name]))
+		return k.failed(c.working(nil, "schedule", func() error { return k.schedule(cpu, boundary, c.Choices[k.name]) }))
 	}, func() {})
 	if err != nil {
 		return err
@@ -89,7 +93,7 @@ func (c *compiler) makeKernels() error {
 	}
 	err = inParallel(c.ctx, workers, len(c.kernels), func(i int) error {
 		k := c.kernels[i]
-		return k.failed(c.build(k, cpu))
+		return k.failed(c.working(nil, "build", func() error { return c.build(k, cpu) }))
 	}, func() { done++; c.progress("kernels", done, len(c.kernels)) })
 	if err == nil && c.Debug.stopsLoops() {
 		err = c.Debug.stopped()
@@ -109,6 +113,27 @@ func (c *compiler) choicesFit() error {
 		}
 	}
 	return nil
+}
+
+// working does a piece of work of a phase, on the kernels of a node unless that is nil. A panic is an error that names the node.
+func (c *compiler) working(n *graph.Node, phase string, f func() error) error {
+	err := fault.Guard(func() error { c.begin(phase); return f() })
+	if caught := (*fault.Error)(nil); n != nil && errors.As(err, &caught) {
+		return nodeError(n, opNames(n), err)
+	}
+	return err
+}
+
+// opNames lists the operators of a node.
+func opNames(n *graph.Node) string {
+	if len(n.Sub) != 1 {
+		return n.Op.Name
+	}
+	var names []string
+	for _, m := range n.Sub[0].Nodes {
+		names = append(names, m.Op.Name)
+	}
+	return strings.Join(names, "+")
 }
 
 // userValues are the values whose memory the caller owns: it need not be aligned.
@@ -141,6 +166,9 @@ func nodeError(n *graph.Node, what string, err error) error {
 // groupKernels makes the kernels of a group: one by loops of its own where there is such an implementation, else one per
 // result from tensor expressions.
 func groupKernels(n *graph.Node, cpu impl.CPU) ([]*kernel, error) {
+	if len(n.Sub) != 1 {
+		return nil, nodeError(n, n.Op.Name, errors.New("the operator is not supported by the compiler yet"))
+	}
 	if ks, ok, err := externKernels(n); ok || err != nil {
 		return ks, err
 	}

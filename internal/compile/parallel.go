@@ -4,10 +4,12 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+
+	"lathe/internal/fault"
 )
 
 // inParallel calls f for 0..n-1 on a number of goroutines and done, one call at a time, after each. It returns the error
-// of the least index, whatever the order of execution.
+// of the least index, whatever the order of execution. A panic in one of them is an error.
 func inParallel(ctx context.Context, workers, n int, f func(int) error, done func()) error {
 	errs := make([]error, n)
 	var next atomic.Int64
@@ -25,12 +27,14 @@ func inParallel(ctx context.Context, workers, n int, f func(int) error, done fun
 				if int64(i) > failed.Load() {
 					continue
 				}
-				errs[i] = f(i)
+				err := fault.Guard(func() error { return f(i) })
 				mu.Lock()
-				if errs[i] != nil {
+				if err == nil {
+					err = fault.Guard(func() error { done(); return nil })
+				}
+				if errs[i] = err; err != nil {
 					failed.Store(min(failed.Load(), int64(i)))
 				}
-				done()
 				mu.Unlock()
 			}
 		})

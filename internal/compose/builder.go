@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"lathe/internal/fault"
 	"lathe/internal/graph"
 	"lathe/internal/op"
 	"lathe/internal/ops"
@@ -36,7 +37,7 @@ type failure struct{ err error }
 // Fail stops the composition in the surrounding Try.
 func Fail(format string, args ...any) { panic(failure{fmt.Errorf(format, args...)}) }
 
-// Try runs f and returns the error that Fail or a Builder stopped it with.
+// Try runs f and returns the error that Fail or a Builder stopped it with, or a panic as an error.
 func Try(f func()) (err error) {
 	defer func() {
 		switch r := recover().(type) {
@@ -44,7 +45,7 @@ func Try(f func()) (err error) {
 		case failure:
 			err = r.err
 		default:
-			panic(r)
+			err = fault.Of(r)
 		}
 	}()
 	f()

@@ -31,6 +31,9 @@ func settleLayout(c *Context) (fell bool, err error) {
 	joinTransposes(c.Graph)
 	removeIdentities(c.Graph)
 	return settle(func() int { return transposedBytes(c.Graph) }, func() (bool, error) {
+		if err := c.ended(); err != nil {
+			return false, err
+		}
 		r := &reordering{g: c.Graph, users: c.Graph.Users(), outs: map[*graph.Value]bool{}, stale: map[*graph.Value]bool{}}
 		for _, o := range c.Graph.Outputs {
 			r.outs[o] = true

@@ -2,6 +2,8 @@
 package pass
 
 import (
+	"context"
+
 	"lathe/internal/graph"
 	"lathe/internal/pipeline"
 	"lathe/internal/target"
@@ -14,6 +16,16 @@ type Context struct {
 	Level  int
 	// Layouts are the layouts asked for the activations of convolutions, in TVM's letters; empty: chosen.
 	Layouts []string
+	// Ctx ends long sweeps; nil: nothing does.
+	Ctx context.Context
+}
+
+// ended is the error of a context that is done.
+func (c *Context) ended() error {
+	if c.Ctx == nil {
+		return nil
+	}
+	return c.Ctx.Err()
 }
 
 // Table is the pipeline, in the order it runs.

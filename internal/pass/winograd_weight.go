@@ -2,10 +2,12 @@ package pass
 
 import (
 	"encoding/binary"
+	"errors"
 	"math"
 	"runtime"
 	"sync"
 
+	"lathe/internal/fault"
 	"lathe/internal/graph"
 	"lathe/internal/op"
 	"lathe/internal/ops"
@@ -27,10 +29,19 @@ func winogradWeight(w *graph.Value, tile int) (*graph.Value, error) {
 	kernels := t[0].Shape[1] * t[0].Shape[2]
 	parts := runtime.GOMAXPROCS(0)
 	var wg sync.WaitGroup
+	errs := make([]error, parts)
 	for p := range parts {
-		wg.Go(func() { transformKernels(m, w.Const.Data, u.Data, kernels, kernels*p/parts, kernels*(p+1)/parts) })
+		wg.Go(func() {
+			errs[p] = fault.Guard(func() error {
+				transformKernels(m, w.Const.Data, u.Data, kernels, kernels*p/parts, kernels*(p+1)/parts)
+				return nil
+			})
+		})
 	}
 	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
 	return graph.NewConst(w.Name, u), nil
 }
 

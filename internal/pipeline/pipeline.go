@@ -3,11 +3,13 @@
 package pipeline
 
 import (
+	"context"
 	"fmt"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
+
+	"lathe/internal/fault"
 )
 
 // A Pass is a row of a pipeline.
@@ -26,7 +28,8 @@ type Order struct{ Before, After, Why string }
 type Options[T any] struct {
 	Level    int
 	Disabled []string
-	StopAt   string // end after this pass
+	StopAt   string          // end after this pass
+	Context  context.Context // nil: nothing ends the run
 	Verify   func(T) error
 	Print    func(T) string // for panics
 	// Before and After see the IR around every pass that runs.
@@ -45,6 +48,9 @@ func Run[T any](table []Pass[T], ir T, o Options[T]) error {
 		if !p.Runs(o) {
 			continue
 		}
+		if o.Context != nil && o.Context.Err() != nil {
+			return o.Context.Err()
+		}
 		if o.Before != nil {
 			o.Before(p.Name, ir)
 		}
@@ -54,7 +60,7 @@ func Run[T any](table []Pass[T], ir T, o Options[T]) error {
 		}
 		took := time.Since(start)
 		if o.Verify != nil {
-			if err := o.Verify(ir); err != nil {
+			if err := fault.Guard(func() error { return o.Verify(ir) }); err != nil {
 				return fmt.Errorf("after pass %s: %w", p.Name, err)
 			}
 		}
@@ -69,13 +75,8 @@ func Run[T any](table []Pass[T], ir T, o Options[T]) error {
 }
 
 // guarded turns a panic of the pass into an error that names it: a broken invariant of the compiler, not of the model.
-func guarded[T any](p Pass[T], ir T) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("internal error in pass %s: %v\n%s", p.Name, r, debug.Stack())
-		}
-	}()
-	if err := p.Run(ir); err != nil {
+func guarded[T any](p Pass[T], ir T) error {
+	if err := fault.Guard(func() error { return p.Run(ir) }); err != nil {
 		return fmt.Errorf("pass %s: %w", p.Name, err)
 	}
 	return nil

@@ -63,7 +63,7 @@ func TestFailures(t *testing.T) {
 		want string
 	}{
 		{func(*[]string) error { return errors.New("no luck") }, "pass x: no luck"},
-		{func(*[]string) error { panic("broken") }, "internal error in pass x: broken"},
+		{func(*[]string) error { panic("broken") }, "pass x: internal error, a fault of Lathe and not of the model: broken (in pipeline"},
 		{func(ir *[]string) error { *ir = []string{"1", "2"}; return nil }, "after pass x: too long"},
 	} {
 		later := false

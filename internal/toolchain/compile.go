@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"lathe/internal/fault"
 )
 
 // Compile parses and verifies IR text, gives it the machine's triple and data layout (whatever the text says), runs the
@@ -42,7 +44,7 @@ func (m *Machine) CompileAll(ctx context.Context, irs []string, passes string, w
 		wg.Go(func() {
 			// Texts are taken in order, so that those before a failed one have all been taken by then.
 			for i := next.Add(1) - 1; i < failed.Load() && ctx.Err() == nil; i = next.Add(1) - 1 {
-				if objects[i], errs[i] = m.Compile(irs[i], passes); errs[i] != nil {
+				if errs[i] = fault.Guard(func() (err error) { objects[i], err = m.Compile(irs[i], passes); return err }); errs[i] != nil {
 					lower(&failed, i)
 				}
 			}

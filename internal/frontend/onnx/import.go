@@ -1,6 +1,7 @@
 package onnx
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -22,6 +23,8 @@ type Options struct {
 	// Values fixes inputs to a value: they become constants. Parameters of operators, such as axes and shapes, that a
 	// model takes as inputs have to be fixed. A number of rank 0 fills the input's shape.
 	Values map[string]*tensor.Tensor
+	// Context ends an import; nil: nothing does.
+	Context context.Context
 	// Notes is called with one line for the user each; nil drops them.
 	Notes func(string)
 	// Control is told what becomes of each If, Loop and Scan, those in bodies included; nil drops it.
@@ -40,6 +43,9 @@ func Import(m *Model, o Options) (*graph.Graph, error) {
 		Builder: compose.NewBuilder(m.Graph.Name),
 		rows:    byOperator, opts: o, lists: map[*graph.Value][]*graph.Value{}, taken: map[string]bool{}, uses: map[string]int{},
 		nodes: maxNodes,
+	}
+	if imp.opts.Context == nil {
+		imp.opts.Context = context.Background()
 	}
 	if imp.opts.Notes == nil {
 		imp.opts.Notes = func(string) {}
@@ -187,6 +193,9 @@ func (imp *importer) body(g *Graph, e *env) error {
 	for i, n := range g.Nodes {
 		if !needed[i] {
 			continue
+		}
+		if err := imp.opts.Context.Err(); err != nil {
+			return err
 		}
 		if imp.nodes--; imp.nodes < 0 {
 			return fmt.Errorf("the model's loops unroll to more than %d nodes, which is not supported", maxNodes)
