@@ -23,8 +23,12 @@ type Builder struct {
 	room   int      // bytes that constants made here may still take
 }
 
-// maxMade bounds the constants that a composition makes: a small file can ask for any size.
-const maxMade = 4 << 30
+// maxMade bounds the constants that a composition makes, and maxFilled one that is filled at run time: a small file can ask
+// for any size.
+const (
+	maxMade   = 1 << 30
+	maxFilled = 4 << 30
+)
 
 // NewBuilder starts an empty graph.
 func NewBuilder(name string) *Builder {
@@ -101,8 +105,13 @@ func (b *Builder) Zeros(d types.DType, shape ...int) *tensor.Tensor {
 	return tensor.NewOf(t)
 }
 
-// Filled is a constant whose elements are all the one of value.
+// Filled is a constant whose elements are all the one of value. What goes beyond the constants that a composition may make
+// is filled at run time.
 func (b *Builder) Filled(value *tensor.Tensor, shape ...int) *graph.Value {
+	if t := types.Of(value.DType, shape...); t.Check() == nil && t.Bytes() > b.room && t.Bytes() <= maxFilled {
+		one := tensor.Tensor{DType: value.DType, Shape: []int{}, Data: value.Data}
+		return b.Apply(ops.BroadcastTo, ops.BroadcastToAttrs{Shape: slices.Clone(shape)}, Const(&one))
+	}
 	t := b.Zeros(value.DType, shape...)
 	for n := copy(t.Data, value.Data); n < len(t.Data) && n > 0; {
 		n += copy(t.Data[n:], t.Data[:n])

@@ -71,7 +71,11 @@ func NewConst(name string, t *tensor.Tensor) *Value {
 }
 
 // knownLimit is the greatest number of elements that inference evaluates: more than any shape, less than any weight.
-const knownLimit = 1024
+// knownWork is the greatest number of steps: a pooling of one element can have a window of a billion.
+const (
+	knownLimit = 1024
+	knownWork  = 1 << 16
+)
 
 // Apply appends a node, inferring the types of its results and, for small ones, their values.
 func (g *Graph) Apply(d *op.Def, attrs any, in ...*Value) (*Node, error) {
@@ -114,7 +118,7 @@ func (n *Node) Infer() error {
 			vals[i] = tensor.NewOf(t)
 		}
 	}
-	if !known || n.Op.Eval == nil {
+	if !known || n.Op.Eval == nil || n.Work() > knownWork {
 		return nil
 	}
 	ins := make([]*tensor.Tensor, len(n.In))
@@ -128,6 +132,18 @@ func (n *Node) Infer() error {
 		n.Out[i].Known = v
 	}
 	return nil
+}
+
+// Work is about how many steps the reference evaluation of n takes.
+func (n *Node) Work() float64 {
+	in, out := make([]types.Tensor, len(n.In)), make([]types.Tensor, len(n.Out))
+	for i, v := range n.In {
+		in[i] = v.Type.With("")
+	}
+	for i, v := range n.Out {
+		out[i] = v.Type.With("")
+	}
+	return n.Op.Work(n.Attrs, in, out)
 }
 
 // Identity reports whether n's one result is operand 0 as it is: the operator declares that the elements are, and both

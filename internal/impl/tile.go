@@ -122,6 +122,7 @@ func (k *kernel) tilePair(t tiling) (shared []string, err error) {
 	if k.hasDot(t.acc) {
 		regs, reuse = DotRegisters(regs, k.cpu.Dot), 0.05
 	}
+	regs = k.worked(regs, t.acc)
 	list, best := tiles(lines, rows, vecs, regs, t.forced, broadcast, reuse)
 	if len(axes) == 0 && !broadcast { // independent accumulators hide the latency
 		list, best = nil, min(vecs, 4)-1

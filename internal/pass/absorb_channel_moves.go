@@ -18,7 +18,7 @@ import (
 // The concatenation is of whole blocks, which the memory plan makes free, and the look-up is part of the convolution.
 func absorbChannelMoves(c *Context) error {
 	m := &channelMoves{g: c.Graph, lanes: c.Target.Lanes(32), views: channelViews{}, users: c.Graph.Users(), place: map[*graph.Node]int{}}
-	if len(c.Layouts) > 0 || m.lanes < 2 {
+	if len(c.Layouts) > 0 || m.lanes < 2 || !slices.ContainsFunc(c.Graph.Nodes, func(n *graph.Node) bool { return isConv(n.Op) }) {
 		return nil
 	}
 	for i, n := range c.Graph.Nodes {

@@ -21,6 +21,9 @@ type channelView struct {
 	dims []int
 }
 
+// maxViewed is the greatest number of channels that are followed, twice that of any network we know: a shape can say any.
+const maxViewed = 8192
+
 // channelViews describes the results of nodes that only move channels: concatenate, split and slice along the channels,
 // and the reshapes and transposes of a channel shuffle.
 type channelViews map[*graph.Value]*channelView
@@ -33,7 +36,7 @@ func (m channelViews) of(v *graph.Value) *channelView {
 	if w := m[v]; w != nil {
 		return w
 	}
-	if len(v.Type.Shape) < 3 || v.IsConst() {
+	if len(v.Type.Shape) < 3 || v.IsConst() || v.Type.Shape[1] > maxViewed {
 		return nil
 	}
 	n := v.Type.Shape[1]
@@ -99,7 +102,9 @@ func (m channelViews) joined(n *graph.Node) *channelView {
 		if x == nil || len(x.dims) != 1 || len(w.refs)+len(x.refs) > maxViewed {
 			return nil
 		}
-		w.refs = append(w.refs, x.refs...)
+		if w.refs = append(w.refs, x.refs...); len(w.refs) > maxViewed {
+			return nil
+		}
 	}
 	w.dims = []int{len(w.refs)}
 	return w

@@ -293,7 +293,7 @@ func TestBounds(t *testing.T) {
 	}
 	m = testModel(nil, results("y"), testNode("ConstantOfShape s -> y"))
 	m.Graph.Initializers = []*Tensor{intConst("s", 1<<20, 1<<20)}
-	if _, err := Import(m, Options{}); err == nil || !strings.Contains(err.Error(), "more than 4 GiB") {
+	if _, err := Import(m, Options{}); err == nil || !strings.Contains(err.Error(), "more than 1 GiB") {
 		t.Errorf("error %v", err)
 	}
 }

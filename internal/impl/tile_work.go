@@ -1,0 +1,36 @@
+package impl
+
+import (
+	"lathe/internal/expr"
+	"lathe/internal/types"
+)
+
+// tileWork bounds the arithmetic that a tile unrolls at one step of its reduction. Accumulators hide the latency of a few
+// operations; a power is a hundred of them, which hide their own, and the tile has a copy of them for every border.
+const tileWork = 512
+
+// worked limits registers to those that a tile over the block has use for.
+func (k *kernel) worked(regs int, block string) int {
+	b, _ := k.find(block)
+	n := 1
+	expr.Walk(b.Body.Value, func(e expr.Expr) bool {
+		switch e := e.(type) {
+		case *expr.Load:
+			return false
+		case *expr.Binary:
+			if e.Op == expr.OpPow || e.Op == expr.OpAtan2 {
+				n += 128
+			} else if e.DType() != types.I64 {
+				n++
+			}
+		case *expr.Unary:
+			if e.Fn >= expr.FnExp && e.Fn <= expr.FnAtanh {
+				n += 32
+			} else {
+				n++
+			}
+		}
+		return true
+	})
+	return min(regs, max(4, tileWork/n))
+}

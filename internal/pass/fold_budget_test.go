@@ -1,0 +1,81 @@
+package pass
+
+import (
+	"testing"
+
+	"lathe/internal/graph"
+	"lathe/internal/op"
+	"lathe/internal/ops"
+	"lathe/internal/tensor"
+	"lathe/internal/types"
+)
+
+// TestFoldingBudget: chains on constants that ask for much more than the model holds, in memory or in steps, are left to run
+// time; what is folded stays in proportion.
+func TestFoldingBudget(t *testing.T) {
+	apply := func(g *graph.Graph, d *op.Def, attrs any, in ...*graph.Value) *graph.Value {
+		n, err := g.Apply(d, attrs, in...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n.Out[0]
+	}
+	vector := func(n int) *graph.Value { return graph.NewConst("w", tensor.New(types.F32, n)) }
+	square := func(n int) *graph.Value { return graph.NewConst("w", tensor.New(types.F32, n, n)) }
+	for name, build := range map[string]func(g *graph.Graph) (y *graph.Value, left int){
+		"repeated tiles": func(g *graph.Graph) (*graph.Value, int) { // 2 KB become 34 GB
+			v := vector(512)
+			for range 6 {
+				v = apply(g, ops.Tile, ops.TileAttrs{Reps: []int{16}}, v)
+			}
+			return apply(g, ops.Max, ops.ReduceAttrs{Axis: []int{0}}, v), 3
+		},
+		"many large results": func(g *graph.Graph) (*graph.Value, int) { // each of 1 MB from 64 KB
+			v := vector(1 << 14)
+			sum := apply(g, ops.Max, ops.ReduceAttrs{Axis: []int{0}}, v)
+			for range 200 {
+				big := apply(g, ops.Tile, ops.TileAttrs{Reps: []int{16}}, v)
+				sum = apply(g, ops.Add, op.None{}, sum, apply(g, ops.Max, ops.ReduceAttrs{Axis: []int{0}}, big))
+			}
+			return sum, 100
+		},
+		"products": func(g *graph.Graph) (*graph.Value, int) { // 10^9 steps each
+			v := square(1024)
+			for range 5 {
+				v = apply(g, ops.Matmul, ops.MatmulAttrs{}, v, square(1024))
+			}
+			return v, 5
+		},
+		"a window of all": func(g *graph.Graph) (*graph.Value, int) {
+			x := graph.NewConst("w", tensor.New(types.F32, 1, 1, 1, 8))
+			a := ops.PoolAttrs{PoolSize: []int{1 << 13, 1 << 13}, Strides: []int{1, 1}, Padding: []int{1<<13 - 1, 1<<13 - 8, 0, 0}, Dilation: []int{1, 1}}
+			return apply(g, ops.MaxPool2d, a, x), 1
+		},
+	} {
+		g := &graph.Graph{}
+		y, left := build(g)
+		y.Name = "y"
+		g.Outputs = []*graph.Value{y}
+		held := 0
+		for _, v := range g.Constants() {
+			held += len(v.Const.Data)
+		}
+		if err := foldConstant(&Context{Graph: g}); err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		made := 0
+		for _, v := range g.Constants() {
+			made += len(v.Const.Data)
+		}
+		if made > leastFoldBytes+(1+foldBytesPerByte)*held {
+			t.Errorf("%s: %d bytes of constants became %d", name, held, made)
+		}
+		if len(g.Nodes) < left {
+			t.Errorf("%s: %d nodes are left, want %d or more", name, len(g.Nodes), left)
+		}
+		if err := graph.Verify(&graph.Graph{Name: "g", Inputs: g.Inputs, Outputs: g.Outputs, Nodes: g.Nodes}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
