@@ -36,14 +36,11 @@ func columns(k *kernel) error {
 	}
 	at := outer[len(outer)-1]
 	for _, block := range slices.Backward(k.Blocks[:len(k.Blocks)-1]) {
-		scope := loop.Worker
-		if !s.whole[block] {
-			scope = loop.Reg
+		registers := func() bool { return k.column(block, at, lanes, loop.Reg) == nil }
+		if !s.whole[block] && k.try(registers) {
+			continue
 		}
-		if err := k.s.ComputeAt(block, at, scope); err != nil {
-			return errRefused
-		}
-		if err := k.column(block, at, lanes); err != nil {
+		if err := k.column(block, at, lanes, loop.Worker); err != nil {
 			return err
 		}
 	}
@@ -76,8 +73,11 @@ func (k *kernel) columnVectors(s statistics, n, lanes int) int {
 	return v
 }
 
-// column schedules a stage that was placed at a loop: reductions outside, the lanes of its columns inside.
-func (k *kernel) column(block, at string, lanes int) error {
+// column computes a stage at a loop: reductions outside, the lanes of its columns inside. In registers are lanes only.
+func (k *kernel) column(block, at string, lanes int, scope loop.Scope) error {
+	if err := k.s.ComputeAt(block, at, scope); err != nil {
+		return errRefused
+	}
 	loops := k.s.Loops(block)
 	loops = loops[slices.Index(loops, at)+1:]
 	b, around := k.find(block)
@@ -98,6 +98,9 @@ func (k *kernel) column(block, at string, lanes int) error {
 	}
 	if lane != "" {
 		spatial = slices.DeleteFunc(spatial, func(n string) bool { return n == lane })
+	}
+	if scope == loop.Reg && len(spatial) > 0 {
+		return errRefused
 	}
 	if order := slices.Concat(spatial, reduce, nonEmpty(lane)); len(order) > 1 {
 		if err := k.s.Reorder(order...); err != nil {

@@ -28,9 +28,6 @@ const maxViewed = 8192
 // and the reshapes and transposes of a channel shuffle.
 type channelViews map[*graph.Value]*channelView
 
-// maxViewed bounds the channels that are described one by one: a file can give an axis any extent.
-const maxViewed = 1 << 16
-
 // of is v's view; that of a value that no such node makes refers to the value itself.
 func (m channelViews) of(v *graph.Value) *channelView {
 	if w := m[v]; w != nil {
@@ -40,9 +37,6 @@ func (m channelViews) of(v *graph.Value) *channelView {
 		return nil
 	}
 	n := v.Type.Shape[1]
-	if n > maxViewed {
-		return nil
-	}
 	w := &channelView{make([]channelRef, n), []int{n}}
 	for i := range w.refs {
 		w.refs[i] = channelRef{v, i}
@@ -102,9 +96,7 @@ func (m channelViews) joined(n *graph.Node) *channelView {
 		if x == nil || len(x.dims) != 1 || len(w.refs)+len(x.refs) > maxViewed {
 			return nil
 		}
-		if w.refs = append(w.refs, x.refs...); len(w.refs) > maxViewed {
-			return nil
-		}
+		w.refs = append(w.refs, x.refs...)
 	}
 	w.dims = []int{len(w.refs)}
 	return w
