@@ -9,6 +9,8 @@ import (
 
 	"lathe/internal/compile"
 	"lathe/internal/compose"
+	"lathe/internal/excerpt"
+	"lathe/internal/fault"
 	"lathe/internal/frontend/onnx"
 	"lathe/internal/graph"
 )
@@ -62,7 +64,15 @@ type ControlFlow struct {
 
 // Inspect tells what a model holds and whether it compiles for this machine, with the reason and what to type where it does
 // not. It goes through everything that Compile does but the generation of code.
-func Inspect(ctx context.Context, m *Model) (*ModelInfo, error) {
+func Inspect(ctx context.Context, m *Model) (info *ModelInfo, err error) {
+	err = fault.Guard(func() (err error) { info, err = inspect(ctx, m); return err })
+	if err != nil {
+		return nil, excerpt.Error(err)
+	}
+	return info, nil
+}
+
+func inspect(ctx context.Context, m *Model) (*ModelInfo, error) {
 	info := &ModelInfo{File: m.file, Inputs: []ModelTensor{}, Outputs: []ModelTensor{}, Notes: m.notes, Control: m.control}
 	for _, f := range m.Files() {
 		if st, err := os.Stat(f); err == nil {
@@ -93,7 +103,7 @@ func Inspect(ctx context.Context, m *Model) (*ModelInfo, error) {
 		return nil, ctx.Err()
 	}
 	if info.Compiles = err == nil; err != nil {
-		info.Refusal = err.Error()
+		info.Refusal = excerpt.Error(err).Error()
 	}
 	if m.err != nil {
 		if err := m.propose(ctx, info); err != nil {
@@ -125,14 +135,17 @@ func (m *Model) propose(ctx context.Context, info *ModelInfo) error {
 	if err != nil {
 		return err
 	}
-	p := onnx.Propose(ctx, m.onnx, o, m.err)
+	var p onnx.Proposal
+	if err := fault.Guard(func() error { p = onnx.Propose(ctx, m.onnx, o, m.err); return nil }); err != nil {
+		return nil // a panic at sizes that nobody asked for is no answer to what was asked
+	}
 	info.Proposal = p.Shapes
 	if p.Shapes == "" && p.Next != nil {
-		info.Proposal, info.Next = p.Further, p.Next.Error()
+		info.Proposal, info.Next = p.Further, excerpt.Error(p.Next).Error()
 	}
 	if p.Graph != nil {
 		if err := m.check(ctx, p.Graph, nil); err != nil {
-			info.Next = err.Error()
+			info.Next = excerpt.Error(err).Error()
 		}
 	}
 	return nil

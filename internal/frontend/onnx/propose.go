@@ -36,7 +36,7 @@ func Propose(ctx context.Context, m *Model, o Options, refused error) Proposal {
 	if err != nil {
 		return p
 	}
-	t := &trial{model: m, options: o, shapes: s, left: triedNodes, nodes: max(triedNodes/200, countNodes(m.Graph)+len(m.Graph.Inputs)+len(m.Graph.Initializers))}
+	t := &trial{ctx: ctx, model: m, options: o, shapes: s, left: triedNodes, nodes: max(triedNodes/200, countNodes(m.Graph)+len(m.Graph.Inputs)+len(m.Graph.Initializers))}
 	free := t.variables()
 	groups := make([][]variable, 0, len(free)+2)
 	for _, v := range free {
@@ -89,6 +89,7 @@ func refusedAt(err error) string {
 
 // A trial imports a model with other sizes than 1.
 type trial struct {
+	ctx         context.Context
 	model       *Model
 	options     Options
 	shapes      *Shapes
@@ -139,7 +140,7 @@ func (t *trial) variables() []variable {
 // try returns the options with one size for all of a group, and how to type them.
 func (t *trial) try(group []variable, n int) (Options, string, error) {
 	o := t.options
-	o.Notes, o.Control = nil, nil
+	o.Notes, o.Control, o.Context = nil, nil, t.ctx
 	sizes := map[string]int{}
 	for _, x := range t.shapes.Symbols {
 		sizes[x.Name] = x.Size
