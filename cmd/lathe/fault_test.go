@@ -6,23 +6,69 @@ import (
 	"debug/elf"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	goruntime "runtime"
+	"strings"
 	"testing"
 
 	"lathe"
 	"lathe/internal/bundle"
 	"lathe/internal/cli"
+	"lathe/runtime"
 )
+
+// shortenVariable makes the test program run a package whose weights are cut off once it is open.
+const shortenVariable = "LATHE_TEST_SHORTEN"
+
+func runShortened(path string) {
+	fail := func(err error) {
+		if err != nil {
+			panic(err)
+		}
+	}
+	fail(runtime.OnFault(func(f *runtime.Fault) {
+		fmt.Println(f)
+		os.Exit(cli.ExitFailed)
+	}))
+	m, err := runtime.Open(path)
+	fail(err)
+	for i, in := range m.Inputs() {
+		n, err := in.ByteSize()
+		fail(err)
+		fail(m.SetInputIndex(i, runtime.Tensor{DType: in.DType, Shape: in.Shape, Data: make([]byte, n)}))
+	}
+	fail(os.Truncate(strings.TrimSuffix(path, ".so")+".params", 10))
+	fail(m.Run())
+	os.Exit(cli.ExitOK)
+}
+
+// A file that becomes shorter while its weights are in use raises SIGBUS.
+func TestShortenedWeights(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "net.so")
+	if _, errs, code := latheCommand(t, "compile", "-o", path, "../../examples/demo/digits.onnx"); code != cli.ExitOK {
+		t.Fatal(errs)
+	}
+	c := exec.CommandContext(t.Context(), os.Args[0])
+	c.Env = append(os.Environ(), shortenVariable+"="+path)
+	b, _ := c.CombinedOutput()
+	if want := "net.so: the package's code faulted (SIGBUS) in step "; c.ProcessState.ExitCode() != cli.ExitFailed ||
+		!strings.Contains(string(b), want) || !strings.HasSuffix(string(b), "or was shortened while it was in use\n") {
+		t.Errorf("exit code %d, printed %s", c.ProcessState.ExitCode(), b)
+	}
+}
 
 // argsVariable makes the test program be lathe.
 const argsVariable = "LATHE_TEST_ARGS"
 
 func TestMain(m *testing.M) {
 	var args []string
+	if path := os.Getenv(shortenVariable); path != "" {
+		runShortened(path)
+	}
 	if text := os.Getenv(argsVariable); text == "" {
 		os.Exit(m.Run())
 	} else if err := json.Unmarshal([]byte(text), &args); err != nil {
