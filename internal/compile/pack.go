@@ -79,16 +79,11 @@ func (c *compiler) manifest() *bundle.Manifest {
 		},
 		Source: c.Source, Workspace: c.plan.workspace, Notes: c.res.Notes, FLOPs: int64(c.flops),
 	}
-	total := 0.0
 	for _, k := range c.kernels {
 		m.Scratch = max(m.Scratch, k.code.Scratch)
-		s := k.step()
-		total += float64(s.FLOPs) + float64(s.Bytes)/4
-		m.Steps = append(m.Steps, s)
+		m.Steps = append(m.Steps, k.step())
 	}
-	if total < smallModel {
-		m.MaxWorkers = 1
-	}
+	m.MaxWorkers = c.usefulWorkers(m)
 	info := func(v *graph.Value) bundle.TensorInfo {
 		return bundle.TensorInfo{Name: v.Name, DType: v.Type.DType.String(), Shape: v.Type.Shape}
 	}
@@ -103,9 +98,6 @@ func (c *compiler) manifest() *bundle.Manifest {
 	m.Symbols = len(c.graph.Outputs) - len(c.outputs())
 	return m
 }
-
-// smallModel is the number of scalar operations below which a second worker costs more than it gains.
-const smallModel = 200000
 
 // graphJSON is mod.json: inputs, constants and kernels in TVM's form, which graph viewers open.
 func (c *compiler) graphJSON() *bundle.GraphJSON {

@@ -24,6 +24,17 @@ func newExpectation(m *bundle.Manifest, t *target.Target, workers int) *expectat
 	return e
 }
 
+// Expected is the least time in ms that the steps of a manifest take by the model of a target, without the meetings of
+// workers between them.
+func Expected(m *bundle.Manifest, t *target.Target, workers int) float64 {
+	e, sum := newExpectation(m, t, workers), 0.0
+	for _, s := range m.Steps {
+		ms, _ := e.of(s)
+		sum += ms
+	}
+	return sum
+}
+
 // of returns the time of a step in ms and what it comes from.
 func (e *expectation) of(s bundle.Step) (ms float64, limit string) {
 	workers := e.workers

@@ -10,7 +10,12 @@ type Speed struct {
 	L2      float64 `json:"l2_gb_per_s"`         // reading what is in the core's L2
 	L3      float64 `json:"l3_gb_per_s"`
 	Memory  float64 `json:"memory_gb_per_s"`
+	Meet    float64 `json:"meet_ns"` // what a meeting of workers costs a run, in ns
 }
+
+// meetCycles are what a barrier takes at best, a line of the cache going from core to core and back, and by how much the
+// worker that is waited for is later than the others.
+const meetCycles = 4000
 
 // archClocks are the MHz of CPUs whose rows have none.
 var archClocks = map[Arch]int{X86: 3200, AArch64: 2200, ARM: 1500, RISCV64: 1600, CSource: 400, WASM32: 2500}
@@ -26,7 +31,7 @@ func (t *Target) Speed() Speed {
 	if !t.HasFMA && (t.Arch == X86 || t.Arch == WASM32) {
 		s.Float32 /= 2
 	}
-	s.Int8 = s.Float32
+	s.Int8, s.Meet = s.Float32, meetCycles/clock
 	if t.Has("avx512vnni") || t.Has("avxvnni") || t.Has("dotprod") {
 		s.Int8 = 4 * s.Float32
 	}

@@ -1,0 +1,35 @@
+package compile
+
+import (
+	"lathe/internal/bundle"
+	"lathe/internal/explain"
+)
+
+const (
+	// worthDoubling is the share of the time that twice the workers must leave at most. They gain little above it, and
+	// lose all of it and more as soon as something else runs on one of their cores.
+	worthDoubling = 0.8
+	// manyWorkers is where doubling ends: a run that gains up to here is left to as many as there are.
+	manyWorkers = 64
+)
+
+// usefulWorkers returns how many workers a run can use, 0 for any number: doubled from 1 on as long as that pays, by the
+// times that the target's model expects of the steps, and the meetings that workers need and one worker does not.
+func (c *compiler) usefulWorkers(m *bundle.Manifest) int {
+	meetings := 2 // all start, all end
+	for _, b := range c.plan.barrier {
+		if b {
+			meetings++
+		}
+	}
+	meet := float64(meetings) * c.Target.Speed().Meet / 1e6
+	last := explain.Expected(m, c.Target, 1)
+	for n := 2; n <= manyWorkers; n *= 2 {
+		now := explain.Expected(m, c.Target, n) + meet
+		if now > worthDoubling*last {
+			return n / 2
+		}
+		last = now
+	}
+	return 0
+}
