@@ -20,7 +20,7 @@ func Example() {
 	fmt.Println("input ", m.Inputs()[0])
 	fmt.Println("output", m.Outputs()[0])
 
-	p, err := lathe.Compile(context.Background(), m, lathe.CompileOptions{Target: "llvm", OptLevel: 3})
+	p, err := lathe.Compile(context.Background(), m, lathe.CompileOptions{Target: "llvm"})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -54,7 +54,6 @@ func ExampleCompile() {
 	}
 	p, err := lathe.Compile(context.Background(), m, lathe.CompileOptions{
 		Target:   "llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v3",
-		OptLevel: 3,
 		DumpCode: []string{"relay"},
 	})
 	if err != nil {

@@ -118,7 +118,7 @@ func (m *Model) check(ctx context.Context, g *graph.Graph, err error) error {
 	if err != nil {
 		return err
 	}
-	opts, err := CompileOptions{OptLevel: 3}.resolve()
+	opts, err := CompileOptions{OptLevel: O3}.resolve()
 	if err != nil {
 		return err
 	}

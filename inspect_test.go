@@ -59,7 +59,7 @@ func TestSizesOfDecoder(t *testing.T) {
 		if got != strings.ReplaceAll(want, "] [", "][") {
 			t.Errorf("%+v: shapes %s, want %s", o, got, want)
 		}
-		report, err := lathe.Verify(t.Context(), m, lathe.VerifyOptions{OptLevel: 3})
+		report, err := lathe.Verify(t.Context(), m, lathe.VerifyOptions{})
 		if err != nil || !report.OK {
 			t.Errorf("%+v: %v, %+v", o, err, report)
 		}
@@ -99,7 +99,7 @@ func TestInspectForesees(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = lathe.Compile(t.Context(), m, lathe.CompileOptions{OptLevel: 3})
+		_, err = lathe.Compile(t.Context(), m, lathe.CompileOptions{})
 		if info.Compiles != (err == nil) || err != nil && info.Refusal != err.Error() {
 			t.Errorf("%s %+v: inspect says %q, compile %v", c.g.Name, c.o, info.Refusal, err)
 		}

@@ -2,7 +2,7 @@
 //
 //	m, err := lathe.Load("resnet50.onnx", lathe.LoadOptions{})
 //	...
-//	p, err := lathe.Compile(ctx, m, lathe.CompileOptions{Target: "llvm", OptLevel: 3})
+//	p, err := lathe.Compile(ctx, m, lathe.CompileOptions{Target: "llvm"})
 //	...
 //	err = p.Save("resnet50.tar")
 //
@@ -16,6 +16,7 @@ import (
 	"os"
 	goruntime "runtime"
 	"slices"
+	"strconv"
 	"strings"
 
 	"lathe/internal/choice"
@@ -55,9 +56,30 @@ func Compile(ctx context.Context, m *Model, o CompileOptions) (*Package, error) 
 	return &Package{res}, nil
 }
 
+// An OutputError says that CompileOptions.Output, or the path given to Save, is not the name of what is written.
+type OutputError = compile.OutputError
+
+// Resolved returns the options that Compile will use: with the format, the level, and the target of this machine where o
+// leaves them open. It gives Compile's errors about options before a model is read.
+func (o CompileOptions) Resolved() (CompileOptions, error) {
+	opts, err := o.resolve()
+	if err != nil {
+		return o, err
+	}
+	o.Target, o.Format, o.OptLevel, o.ModuleName = opts.Target.String(), opts.Format, OptLevel(strconv.Itoa(opts.Level)), opts.Module
+	return o, nil
+}
+
 // resolve turns the public options into the driver's, which the environment variable LATHE_DEBUG adds to.
 func (o CompileOptions) resolve() (compile.Options, error) {
+	level, err := o.OptLevel.number()
+	if err != nil {
+		return compile.Options{}, err
+	}
 	if o.Target == "" {
+		if o.Format, err = compile.FormatFor(o.Format, "", o.Output); err != nil {
+			return compile.Options{}, err
+		}
 		for _, f := range compile.Formats {
 			if f.Name == o.Format {
 				o.Target = f.Target
@@ -66,6 +88,9 @@ func (o CompileOptions) resolve() (compile.Options, error) {
 	}
 	t, err := resolveTarget(o.Target)
 	if err != nil {
+		return compile.Options{}, err
+	}
+	if o.Format, err = compile.FormatFor(o.Format, t.Arch, o.Output); err != nil {
 		return compile.Options{}, err
 	}
 	for _, f := range o.DumpCode {
@@ -86,7 +111,7 @@ func (o CompileOptions) resolve() (compile.Options, error) {
 		workers = goruntime.GOMAXPROCS(0)
 	}
 	return compile.Options{
-		Target: t, Level: o.OptLevel, Disabled: o.DisabledPasses, Module: o.ModuleName, Format: o.Format, Weights: o.Weights, Denormals: o.Denormals, Runtime: runtimeSources(), Workers: workers, Version: version.Number,
+		Target: t, Level: level, Disabled: o.DisabledPasses, Module: o.ModuleName, Format: o.Format, Weights: compile.Weights(o.Weights), Denormals: o.Denormals, Runtime: runtimeSources(), Workers: workers, Version: version.Number,
 		Layouts: o.DesiredLayout, Choices: choices, Code: o.DumpCode, PrintBefore: o.PrintIRBefore, PrintAfter: o.PrintIRAfter, IR: o.IROut,
 		Times: o.PrintPassTimes, Progress: o.Progress, Debug: debug,
 	}, nil
@@ -105,7 +130,8 @@ func resolveTarget(s string) (*target.Target, error) {
 }
 
 // Save writes the package in the format it was compiled for. With a shared library that is the triple NAME.so, NAME.json,
-// NAME.params when path ends in ".so" (NAME.so alone with weights inside), else a tar. Nothing half-written is left behind.
+// NAME.params when path ends in ".so" (NAME.so alone with weights inside), else a tar. A path whose extension belongs to
+// another format is an OutputError. Nothing half-written is left behind.
 func (p *Package) Save(path string) error { return p.res.Write(path) }
 
 // Info returns the manifest: target, memory, steps, inputs and outputs. The caller must not change it.

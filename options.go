@@ -1,7 +1,9 @@
 package lathe
 
 import (
+	"fmt"
 	"io"
+	"strconv"
 
 	"lathe/internal/compile"
 	"lathe/runtime"
@@ -20,14 +22,19 @@ type LoadOptions struct {
 	Notes func(string) // told what the user should know; may be nil
 }
 
-// CompileOptions controls Compile.
+// CompileOptions controls Compile. The zero value compiles as 'lathe compile' does without flags: for this machine, at -O3,
+// into a package.
 type CompileOptions struct {
-	Target         string    // as internal/target reads it; "llvm" = this machine; "" = what the format is for
-	OptLevel       int       // 0 to 4
+	// Target is written as for --target: "llvm" for this machine, "llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a72" with
+	// LLVM's names of machines, CPUs and features (-mattr=+a,-b), "c" for C source, or a name that 'lathe targets' lists.
+	// Empty is what the format is for, and this machine for a package.
+	Target         string
+	OptLevel       OptLevel
 	DisabledPasses []string  // names from Passes
 	DesiredLayout  []string  // layouts of convolutions, such as "NHWC"; empty = chosen by the compiler
 	ModuleName     string    // part of the exported symbol; "" = "default"
-	Format         string    // a name from Formats; "" = by the target
+	Format         string    // a name from Formats; "" = by Output and the target
+	Output         string    // the file that Save will write: its extension chooses the format, or is refused; may be empty
 	Weights        Weights   // where they go
 	Denormals      Denormals // how floats below the smallest normal number are computed with
 	DumpCode       []string  // formats for Package.Code: relay, tir, ll, asm
@@ -43,14 +50,39 @@ type CompileOptions struct {
 	Choices map[string]map[string]string
 }
 
+// OptLevel is how far the compiler goes: one of the constants, O0 to O4.
+type OptLevel string
+
+// Levels. From O0 on each does more; what a pass does, and from which level on, Passes tells. O4 may use approximate
+// functions.
+const (
+	DefaultOpt OptLevel = "" // O3
+	O0         OptLevel = "0"
+	O1         OptLevel = "1"
+	O2         OptLevel = "2"
+	O3         OptLevel = "3"
+	O4         OptLevel = "4"
+)
+
+// number is the level as the driver counts.
+func (l OptLevel) number() (int, error) {
+	if l == DefaultOpt {
+		l = O3
+	}
+	if n, err := strconv.Atoi(string(l)); err == nil && n >= 0 && n <= 4 {
+		return n, nil
+	}
+	return 0, fmt.Errorf("optimisation level %q: must be 0 to 4", string(l))
+}
+
 // Weights says where the weights of a compiled model are.
-type Weights = compile.Weights
+type Weights int
 
 // Places of weights. WeightsByFormat is beside a shared library and inside a static one.
 const (
-	WeightsByFormat = compile.WeightsByFormat
-	WeightsBeside   = compile.WeightsBeside
-	WeightsInside   = compile.WeightsInside
+	WeightsByFormat = Weights(compile.WeightsByFormat)
+	WeightsBeside   = Weights(compile.WeightsBeside)
+	WeightsInside   = Weights(compile.WeightsInside)
 )
 
 // Denormals says what compiled code does with denormal floats.
@@ -80,8 +112,8 @@ type OpCount struct {
 
 // VerifyOptions controls Verify.
 type VerifyOptions struct {
-	Target         string
-	OptLevel       int
+	Target         string // as in CompileOptions
+	OptLevel       OptLevel
 	DisabledPasses []string
 	Denormals      Denormals
 	PerOperator    bool // compare each operator by itself, on the operands the reference gives it

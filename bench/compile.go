@@ -51,16 +51,12 @@ func compileChild(args []string) error {
 	if len(args) != 4 {
 		return fmt.Errorf("usage: bench %s TARGET LEVEL MODEL PACKAGE", compileCommand)
 	}
-	level, err := strconv.Atoi(args[1])
-	if err != nil {
-		return err
-	}
 	start := time.Now()
 	m, err := lathe.Load(args[2], lathe.LoadOptions{})
 	if err != nil {
 		return err
 	}
-	p, err := lathe.Compile(context.Background(), m, lathe.CompileOptions{Target: args[0], OptLevel: level})
+	p, err := lathe.Compile(context.Background(), m, lathe.CompileOptions{Target: args[0], OptLevel: lathe.OptLevel(args[1])})
 	if err != nil {
 		return err
 	}

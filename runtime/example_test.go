@@ -59,7 +59,7 @@ func compiledDemo() (dir, file string) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	p, err := lathe.Compile(context.Background(), m, lathe.CompileOptions{OptLevel: 3})
+	p, err := lathe.Compile(context.Background(), m, lathe.CompileOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -11,6 +11,12 @@ import (
 // Step describes one step of a package: a kernel with the operators and nodes it computes, and how.
 type Step = bundle.Step
 
+// Profile is where the time of runs goes.
+type Profile struct {
+	Runs  []time.Duration // whole runs, as Run does them, in order
+	Steps []StepTime
+}
+
 // StepTime is the cost of one step.
 type StepTime struct {
 	Index int
@@ -19,9 +25,10 @@ type StepTime struct {
 	Min    time.Duration
 }
 
-// Profile runs the model step by step, repeat times after one run that is not counted, and returns the time of each step
-// in order. Starting the workers for every step is included, so the sum is a little more than the time of a run.
-func (m *Module) Profile(repeat int) ([]StepTime, error) {
+// Profile runs the model repeat times as a whole and, in turns with that, repeat times with the time of each step taken,
+// after one run that is not counted. Workers stay together over all steps and meet behind each, which they do not in
+// Run: the sum of the steps is that of a run and the time of these meetings.
+func (m *Module) Profile(repeat int) (*Profile, error) {
 	if repeat < 1 {
 		return nil, fmt.Errorf("profile: %d runs", repeat)
 	}
@@ -32,23 +39,42 @@ func (m *Module) Profile(repeat int) ([]StepTime, error) {
 	if err := m.ready(); err != nil {
 		return nil, err
 	}
-	samples := make([][]time.Duration, len(m.info.Steps))
-	for r := range repeat + 1 {
-		for i, s := range m.info.Steps {
-			start := time.Now()
-			if err := m.call(i, i+1); err != nil {
-				return nil, fmt.Errorf("step %d (%s): %w", i, s.Name, err)
-			}
-			if r > 0 {
-				samples[i] = append(samples[i], time.Since(start))
-			}
+	steps := m.info.Steps
+	if err := m.call(0, len(steps), nil); err != nil {
+		return nil, err
+	}
+	p := &Profile{Runs: make([]time.Duration, repeat), Steps: make([]StepTime, len(steps))}
+	samples := make([][]time.Duration, len(steps))
+	laps := make([]time.Time, len(steps)+1)
+	for r := range repeat {
+		start := time.Now()
+		if err := m.call(0, len(steps), nil); err != nil {
+			return nil, err
+		}
+		p.Runs[r] = time.Since(start)
+		if err := m.call(0, len(steps), func(step int) { laps[step+1] = time.Now() }); err != nil {
+			return nil, err
+		}
+		for i := range steps {
+			samples[i] = append(samples[i], laps[i+1].Sub(laps[i]))
 		}
 	}
-	times := make([]StepTime, len(samples))
-	for i, s := range m.info.Steps {
-		times[i] = StepTime{i, s, median(samples[i]), slices.Min(samples[i])}
+	for i, s := range steps {
+		p.Steps[i] = StepTime{i, s, median(samples[i]), slices.Min(samples[i])}
 	}
-	return times, nil
+	return p, nil
+}
+
+// Run is the median of the whole runs.
+func (p *Profile) Run() time.Duration { return median(slices.Clone(p.Runs)) }
+
+// Sum is the time of all steps.
+func (p *Profile) Sum() time.Duration {
+	var sum time.Duration
+	for _, s := range p.Steps {
+		sum += s.Median
+	}
+	return sum
 }
 
 // median sorts d.

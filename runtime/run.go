@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"fmt"
+	goruntime "runtime"
 
 	"github.com/ebitengine/purego"
 )
@@ -22,7 +23,7 @@ func (m *Module) RunSteps(first, last int) error {
 	if err := m.ready(); err != nil {
 		return err
 	}
-	return m.call(first, last)
+	return m.call(first, last, nil)
 }
 
 func (m *Module) ready() error {
@@ -34,14 +35,18 @@ func (m *Module) ready() error {
 	return nil
 }
 
-// call runs steps with all workers and returns the status that the generated code left.
-func (m *Module) call(first, last int) error {
+// call runs steps with all workers and returns the status that the generated code left. With a lap the steps are called one
+// by one, and lap when each is finished, after one call with first-1 when the workers are ready.
+func (m *Module) call(first, last int, lap func(step int)) error {
 	m.mem.u32(ctx.Status, 0)
 	defer m.lib.running()()
-	if m.pool != nil {
+	switch {
+	case m.pool != nil:
 		m.mem.spin.begin()
-		m.pool.run(first, last)
-	} else {
+		m.pool.run(first, last, lap)
+	case lap != nil:
+		m.alone(first, last, lap)
+	default:
 		purego.SyscallN(m.lib.entry, m.mem.context(), 0, 1, uintptr(first), uintptr(last))
 	}
 	m.ran = true
@@ -49,4 +54,15 @@ func (m *Module) call(first, last int) error {
 		return fmt.Errorf("run: the model reports status %d: an index or a size that depends on the input's values is out of range", s)
 	}
 	return nil
+}
+
+// alone is a run with laps of one worker.
+func (m *Module) alone(first, last int, lap func(step int)) {
+	goruntime.LockOSThread()
+	defer goruntime.UnlockOSThread()
+	lap(first - 1)
+	for step := first; step < last; step++ {
+		purego.SyscallN(m.lib.entry, m.mem.context(), 0, 1, uintptr(step), uintptr(step+1))
+		lap(step)
+	}
 }

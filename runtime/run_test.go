@@ -90,9 +90,19 @@ func TestProfile(t *testing.T) {
 		t.Error("a profile without inputs gives no error")
 	}
 	x := setFixture(t, m, 1, 0)
-	times, err := m.Profile(3)
+	p, err := m.Profile(3)
 	if err != nil {
 		t.Fatal(err)
+	}
+	times := p.Steps
+	if jobs := m.pool.job.Load(); jobs != 1+3+3 {
+		t.Errorf("%d jobs for a first run, 3 whole ones and 3 by steps", jobs)
+	}
+	if met := m.pool.meetings.Load(); met != 3*5 {
+		t.Errorf("workers met %d times in 3 runs of 4 steps", met)
+	}
+	if len(p.Runs) != 3 || p.Run() <= 0 || p.Sum() <= 0 {
+		t.Errorf("runs %v, sum %v", p.Runs, p.Sum())
 	}
 	if len(times) != 4 || times[0].Name != "scale" || times[0].FLOPs != fixtureN || !slices.Equal(times[0].Nodes, []string{"mul"}) {
 		t.Errorf("profile: %+v", times)

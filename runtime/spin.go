@@ -1,6 +1,9 @@
 package runtime
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+	"time"
+)
 
 // Numbers of pauses a worker spends at a barrier before it sleeps. The first takes 0.3 to 1 ms, about a kernel's time: workers
 // finish a kernel some tens of microseconds apart, and waking a sleeper takes as long or, in a virtual machine, several times
@@ -9,6 +12,8 @@ const (
 	barrierSpin   = 30000
 	crowdedSpin   = 1000
 	crowdedMisses = 3 // spins in vain that make a run crowded
+
+	pauseTime = 20 * time.Nanosecond // about a pause, where waiting goes by the clock
 )
 
 // A spinner chooses how long workers spin at barriers. Where a worker waits for its CPU, because others use it, those who
@@ -42,3 +47,6 @@ func (s *spinner) missed() {
 		s.pauses.Store(crowdedSpin)
 	}
 }
+
+// time is how long to spin where no pauses are counted.
+func (s *spinner) time() time.Duration { return time.Duration(s.pauses.Load()) * pauseTime }

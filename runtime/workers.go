@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"lathe/internal/cpu"
 )
 
 // fromMachine asks workerCount for the default.
@@ -39,10 +41,9 @@ func workerCount(asked, limit int) (n int, oversubscribed bool, err error) {
 		return 1, false, nil
 	}
 	root := os.DirFS("/")
-	cpus := allowedCPUs()
-	free := min(len(cpus), cpuQuota(root), goruntime.GOMAXPROCS(0))
+	free := CPUs()
 	if n == fromMachine {
-		n = min(free, physicalCores(root, cpus))
+		n = min(free, physicalCores(root, allowedCPUs()))
 	}
 	if limit > 0 {
 		n = min(n, limit)
@@ -178,4 +179,19 @@ func quotient(quota, period string) int {
 		return math.MaxInt
 	}
 	return int((q-1)/p + 1)
+}
+
+// CPUs is the number of CPUs that this process may use: what affinity, control groups and GOMAXPROCS leave of the machine's.
+// More workers than that take turns.
+func CPUs() int {
+	return min(len(allowedCPUs()), cpuQuota(os.DirFS("/")), goruntime.GOMAXPROCS(0))
+}
+
+// CPUName is what this machine's CPU calls itself; empty where it does not say.
+func CPUName() string {
+	m, err := cpu.This()
+	if err != nil {
+		return ""
+	}
+	return m.Name
 }

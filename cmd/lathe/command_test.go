@@ -110,7 +110,7 @@ func TestCompileOptions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o.Target != "llvm -mcpu=znver3" || o.OptLevel != 2 || o.ModuleName != "net" || o.PrintPassTimes == nil ||
+	if o.Target != "llvm -mcpu=znver3" || o.OptLevel != lathe.O2 || o.ModuleName != "net" || o.PrintPassTimes == nil ||
 		!slices.Equal(o.DumpCode, []string{"ll", "asm"}) || !slices.Equal(o.DesiredLayout, []string{"NHWC"}) {
 		t.Errorf("%+v", o)
 	}
@@ -129,7 +129,7 @@ func TestOutputIsNotInput(t *testing.T) {
 		}
 	}
 	for _, line := range []string{
-		"compile -o model.onnx model.onnx", "compile -o ./link-model.onnx model.onnx",
+		"compile -o m.tar m.tar", "compile -o ./link-m.tar m.tar",
 		"compile -f c -o n.c n.h", "compile -o p.so p.params", "compile -f wasm -o q.wasm q.mjs", "compile -o y --dump-code asm y.asm",
 		"run -o lib.params lib.so", "run -o lib.so lib",
 		"run -o m.tar m.tar", "run -o m.tar link-m.tar", "run -i model.onnx -o model.onnx m.tar",

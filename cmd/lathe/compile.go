@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,6 +20,7 @@ import (
 	"lathe"
 	"lathe/internal/cli"
 	"lathe/internal/frontend/onnx"
+	"lathe/internal/pass"
 	"lathe/internal/spelling"
 )
 
@@ -25,6 +28,16 @@ import (
 var (
 	modelFormats = []string{"keras", "onnx", "pb", "tflite", "pytorch", "paddle", "relay", "lathe-graph"}
 	dumpFormats  = []string{"relay", "tir", "ll", "asm"}
+	relayPasses  = []string{
+		"AlterOpLayout", "AnnotateTarget", "AutoSchedulerLayoutRewrite", "BatchNormToInferUnpack", "CanonicalizeCast", "CanonicalizeOps",
+		"CombineParallelBatchMatmul", "CombineParallelConv2D", "CombineParallelConv2d", "CombineParallelDense", "ConvertLayout", "DeadCodeElimination",
+		"Defunctionalization", "DefuseOps", "DenseToSparse", "DivToMul", "DynamicToStatic", "EliminateCommonSubexpr", "EtaExpand",
+		"FakeQuantizationToInteger", "FastMath", "FlattenAtrousConv", "FlattenNestedTuples", "FoldConstant", "FoldExplicitPadding", "FoldScaleAxis",
+		"FuseOps", "InferType", "Inline", "LambdaLift", "Legalize", "ManifestAlloc", "ManifestLifetimes", "MergeComposite", "MergeCompilerRegions",
+		"MetaScheduleLayoutRewrite", "PartialEval", "PartitionGraph", "PlanDevices", "RemoveStandaloneReshapes", "RemoveUnusedFunctions",
+		"SimplifyExpr", "SimplifyFCTranspose", "SimplifyInference", "SplitArgs", "ToANormalForm", "ToBasicBlockNormalForm", "ToGraphNormalForm",
+		"ToMixedPrecision", "qnn.Legalize", "tir.UnrollLoop", "tir.VectorizeLoop",
+	}
 )
 
 // unusableCompile are tvmc's flags of compile that do not work yet.
@@ -79,18 +92,20 @@ type compileFlags struct {
 	explain       string
 	weights       lathe.Weights
 	denormals     string
+	note          func(string)
 }
 
 func (a *app) compileCommand() *cobra.Command {
-	f := &compileFlags{}
+	f := &compileFlags{note: a.Note}
 	cmd := &cobra.Command{
 		Use:   "compile FILE",
-		Short: "compile a model",
+		Short: "compile a model into a package for one target",
 		Long: `Compile a model into a package for one target.
 
   lathe compile --target llvm -o resnet50.tar resnet50.onnx
   lathe compile --target "llvm -mcpu=x86-64-v3" --input-shapes "data:[1,3,224,224]" -o resnet50.tar resnet50.onnx
-  lathe compile --target "llvm -mtriple=aarch64-linux-gnu" -o resnet50.so resnet50.onnx`,
+  lathe compile --target "llvm -mtriple=aarch64-linux-gnu" -o resnet50.so resnet50.onnx
+  lathe compile -o resnet50.wasm resnet50.onnx`,
 		Args: cli.OneFile("model file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := cli.RefuseUnusable(cmd, unusableCompile); err != nil {
@@ -104,7 +119,7 @@ func (a *app) compileCommand() *cobra.Command {
 	fs.SortFlags = false
 	f.target.define(cmd)
 	f.model.define(cmd)
-	fs.StringVarP(&f.output, "output", "o", "", "`package` to write: a tar, or NAME.so for the files NAME.so, NAME.json and NAME.params (default "+outputNames()+")")
+	fs.StringVarP(&f.output, "output", "o", "", "`file` to write: a package NAME.tar, or NAME.so with NAME.json and NAME.params beside it; NAME.c and NAME.wasm choose these forms (default "+outputNames()+")")
 	cli.ChoiceVarP(fs, &f.format, "output-format", "f", "", formatNames(), "`form` of the output: "+formatDocs())
 	cli.NumberVar(fs, &f.optLevel, "opt-level", "O", 3, 0, 4, "optimisation level, 0 to 4; 4 is for approximate functions, of which there are none yet")
 	fs.StringVar(&f.disabledPass, "disabled-pass", "", "`passes` to leave out, separated by commas ('lathe passes' lists them)")
@@ -120,7 +135,7 @@ func (a *app) compileCommand() *cobra.Command {
 	cli.ParsedVar(fs, &f.weights, "executor-graph-link-params", "BOOL", parseWeights, "tvmc's name of --embed-params")
 	cli.ParsedVar(fs, &f.weights, "embed-params", "BOOL", parseWeights, "link the weights into the library: with -o NAME.so the package is that one file")
 	fs.Lookup("embed-params").NoOptDefVal = "true"
-	cli.FileOrOutputVar(cmd, &f.explain, "explain", "tell what was chosen for each kernel, why, and what time to expect; with `=FILE` there, as JSON if it ends in .json")
+	cli.FileOrOutputVar(cmd, &f.explain, "explain", explainForms, "tell what was chosen for each kernel, why, and what time to expect; with `=FILE` there: .txt or .json")
 	cli.ChoiceVar(fs, &f.denormals, "denormals", "", lathe.DenormalModes(), "floats below the smallest normal number, 1.2e-38 for float32: flush takes them as zero, keep computes with them, 20 times as slowly (default: flush where the target can)")
 	cli.MarkOurs(cmd, "explain", "embed-params", "denormals")
 	cli.AddUnusable(cmd, unusableCompile)
@@ -138,11 +153,19 @@ func (a *app) compile(ctx context.Context, f *compileFlags, path string) error {
 	if err != nil {
 		return err
 	}
+	if o, err = o.Resolved(); err != nil {
+		if bad, ok := errors.AsType[*lathe.OutputError](err); ok {
+			return cli.Usagef(f.command, "%w", bad)
+		}
+		return err
+	}
+	a.Log("target %s, -O%s, format %s", o.Target, o.OptLevel, cmp.Or(o.Format, formatNames()[0]))
 	if err := f.notOver(append(f.model.fix.files, path)...); err != nil {
 		return err
 	}
 	o.Notes, o.Progress = notes, bar.show
-	start := time.Now()
+	begin := time.Now()
+	start := begin
 	model, err := f.model.load(ctx, path, notes)
 	if err != nil {
 		return err
@@ -189,17 +212,43 @@ func (a *app) compile(ctx context.Context, f *compileFlags, path string) error {
 			return err
 		}
 	}
-	a.Log("compiled for %q into %s in %v", o.Target, f.output, time.Since(start).Round(time.Millisecond))
+	a.Log("compiled into %s in %v", f.output, time.Since(start).Round(time.Millisecond))
+	if a.Terminal {
+		bar.clear()
+		fmt.Fprintln(a.Err, f.done(pkg, time.Since(begin)))
+	}
 	return nil
+}
+
+// done is the line that tells people what they have got.
+func (f *compileFlags) done(pkg *lathe.Package, took time.Duration) string {
+	size := int64(0)
+	for _, file := range f.written() {
+		if st, err := os.Stat(file); err == nil {
+			size += st.Size()
+		}
+	}
+	info := pkg.Info()
+	machine := "for " + cmp.Or(info.Target.CPU, info.Target.String)
+	if f.target.text == "llvm" {
+		machine = "for this machine (" + info.Target.CPU + ")"
+	}
+	return fmt.Sprintf("%s: %s, %d kernels, %s, %.1f s", f.output, bytesText(size), len(info.Steps), machine, took.Seconds())
+}
+
+// written lists the files that may lie beside the output, and the output.
+func (f *compileFlags) written() []string {
+	stem := strings.TrimSuffix(f.output, filepath.Ext(f.output))
+	files := []string{f.output}
+	for _, ending := range map[string][]string{".so": {".json", ".params", ".lathe.json"}, ".c": {".h"}, ".wasm": {".mjs", ".d.mts"}}[cli.Extension(f.output)] {
+		files = append(files, stem+ending)
+	}
+	return files
 }
 
 // notOver refuses to write any file of the output, those beside it included, over one that the command reads.
 func (f *compileFlags) notOver(read ...string) error {
-	out := []string{f.explain, f.output}
-	stem := strings.TrimSuffix(f.output, filepath.Ext(f.output))
-	for _, beside := range []string{".json", ".params", ".lathe.json", ".h", ".mjs", ".d.mts"} {
-		out = append(out, stem+beside)
-	}
+	out := append([]string{f.explain}, f.written()...)
 	for _, format := range cli.CommaList(f.dumpCode) {
 		out = append(out, f.output+"."+format)
 	}
@@ -213,13 +262,21 @@ func (f *compileFlags) notOver(read ...string) error {
 
 // options checks the flags and returns what they mean.
 func (f *compileFlags) options(out io.Writer) (lathe.CompileOptions, error) {
-	o := lathe.CompileOptions{OptLevel: f.optLevel, ModuleName: f.moduleName, Format: f.format, Weights: f.weights, Denormals: lathe.Denormals(f.denormals), DesiredLayout: f.desiredLayout, Choices: f.choices, IROut: out}
+	o := lathe.CompileOptions{
+		OptLevel: lathe.OptLevel(strconv.Itoa(f.optLevel)), ModuleName: f.moduleName, Format: f.format, Output: f.output, Weights: f.weights,
+		Denormals: lathe.Denormals(f.denormals), DesiredLayout: f.desiredLayout, Choices: f.choices, IROut: out,
+	}
 	var err error
 	if o.Target, err = f.target.named(); err != nil {
 		return o, err
 	}
 	if strings.ContainsFunc(f.moduleName, notInSymbol) {
 		return o, cli.Usagef(f.command, "flag --module-name %s: must consist of letters, digits and underscores", f.moduleName)
+	}
+	for _, layout := range f.desiredLayout {
+		if err := pass.CheckLayout(layout); err != nil {
+			return o, cli.Usagef(f.command, "flag --desired-layout %w", err)
+		}
 	}
 	if f.printTimes {
 		o.PrintPassTimes = out
@@ -235,6 +292,9 @@ func (f *compileFlags) options(out io.Writer) (lathe.CompileOptions, error) {
 		{"dump-code", f.dumpCode, &o.DumpCode, dumpFormats},
 	} {
 		for _, name := range cli.CommaList(l.text) {
+			if l.flag == "disabled-pass" && f.always(name) {
+				continue
+			}
 			if !slices.Contains(l.known, name) {
 				return o, cli.Usagef(f.command, "flag --%s: unknown name %q (choose from %s)%s",
 					l.flag, name, strings.Join(l.known, ", "), spelling.Hint(name, l.known))
@@ -260,6 +320,19 @@ func readChoices(path string) (map[string]map[string]string, error) {
 	return choices, nil
 }
 
+// always tells about a pass that cannot be left out, or has no counterpart in Lathe: then there is nothing to do.
+func (f *compileFlags) always(name string) bool {
+	switch {
+	case slices.Contains(passNames(requiredPass), name):
+		f.note("--disabled-pass " + name + ": this pass always runs: nothing can be compiled without it")
+	case slices.Contains(relayPasses, name) && !slices.Contains(passNames(anyPass), name):
+		f.note("--disabled-pass " + name + ": a pass of TVM that Lathe does not have")
+	default:
+		return false
+	}
+	return true
+}
+
 // parseWeights reads whether weights are linked into the library, with Python's spellings too.
 func parseWeights(text string) (lathe.Weights, error) {
 	inside, err := strconv.ParseBool(text)
@@ -277,6 +350,7 @@ func notInSymbol(r rune) bool {
 }
 
 func anyPass(lathe.PassInfo) bool        { return true }
+func requiredPass(p lathe.PassInfo) bool { return p.Required }
 func optionalPass(p lathe.PassInfo) bool { return !p.Required }
 
 // passNames lists the passes that fit: those without which nothing can be compiled cannot be left out.
@@ -338,8 +412,10 @@ func (f *modelFlags) define(cmd *cobra.Command) {
 func (f *modelFlags) load(ctx context.Context, path string, notes func(string)) (*lathe.Model, error) {
 	st, err := os.Stat(path)
 	switch {
-	case err != nil || st.IsDir():
-		return nil, fmt.Errorf("input file %q doesn't exist, is a broken symbolic link, or a directory", path)
+	case err != nil:
+		return nil, fmt.Errorf("input file %q %s", path, absent(path, err))
+	case st.IsDir():
+		return nil, fmt.Errorf("input file %q is a directory%s", path, savedModel(path))
 	case !st.Mode().IsRegular():
 		return nil, fmt.Errorf("input file %q is a device or a pipe; models are mapped into memory and must be files", path)
 	}
@@ -352,4 +428,30 @@ func refused(path string, err error) error {
 		return fmt.Errorf("%s: %w ('lathe inspect' looks for sizes that work)", path, err)
 	}
 	return fmt.Errorf("%s: %w", path, err)
+}
+
+// absent tells why there is no file at a path.
+func absent(path string, err error) string {
+	link, linkErr := os.Readlink(path)
+	switch {
+	case path == "":
+		return "has an empty name"
+	case strings.Contains(path, "://"):
+		return "doesn't exist: models are read from files (download it first)"
+	case linkErr == nil:
+		return "is a broken symbolic link to " + link
+	case errors.Is(err, fs.ErrNotExist) && strings.ContainsAny(path, "*?["):
+		return "doesn't exist, and a pattern names no file"
+	case errors.Is(err, fs.ErrNotExist):
+		return "doesn't exist"
+	}
+	return "cannot be read: " + cli.Cause(err).Error()
+}
+
+// savedModel names the folder that TensorFlow writes.
+func savedModel(path string) string {
+	if _, err := os.Stat(filepath.Join(path, "saved_model.pb")); err == nil {
+		return ", a SavedModel of TensorFlow: convert the model to ONNX"
+	}
+	return ": name the model file in it"
 }

@@ -1,15 +1,15 @@
 package main
 
 import (
-	"encoding/json"
 	"io"
-	"path/filepath"
-	"strings"
 
 	"lathe/internal/bundle"
 	"lathe/internal/cli"
 	"lathe/internal/explain"
 )
+
+// explainForms are the extensions of files that an explanation is written to.
+var explainForms = []string{".txt", ".json"}
 
 // explainPackage writes what was chosen for each kernel of a package.
 func (a *app) explainPackage(path, to string) error {
@@ -34,11 +34,8 @@ func (a *app) explain(m *bundle.Manifest, to string) error {
 		return r.Text(a.Out)
 	}
 	return cli.WriteFile(to, func(w io.Writer) error {
-		if strings.EqualFold(filepath.Ext(to), ".json") {
-			e := json.NewEncoder(w)
-			e.SetEscapeHTML(false)
-			e.SetIndent("", "  ")
-			return e.Encode(r)
+		if cli.Extension(to) == ".json" {
+			return cli.JSON(w, r)
 		}
 		return r.Text(w)
 	})

@@ -42,7 +42,11 @@ func TestExplain(t *testing.T) {
 	if len(r.Kernels) == 0 || r.Sum.Kernels != len(r.Kernels) || r.Kernels[0].Rule == "" || r.Sum.Ms <= 0 || r.FLOPs == 0 {
 		t.Errorf("report %+v", r)
 	}
-	if _, errs, code := latheCommand(t, "inspect", "--explain="+pkg, pkg); code == cli.ExitOK || !strings.Contains(errs, "reads this file") {
+	link := filepath.Join(dir, "link.txt")
+	if err := os.Symlink(pkg, link); err != nil {
+		t.Fatal(err)
+	}
+	if _, errs, code := latheCommand(t, "inspect", "--explain="+link, pkg); code == cli.ExitOK || !strings.Contains(errs, "reads this file") {
 		t.Errorf("explanation over the package: exit code %d, %s", code, errs)
 	}
 }

@@ -143,7 +143,7 @@ func TestFaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pkg, err := lathe.Compile(t.Context(), m, lathe.CompileOptions{Target: "llvm", OptLevel: 3})
+	pkg, err := lathe.Compile(t.Context(), m, lathe.CompileOptions{Target: "llvm"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,21 +3,30 @@ package main
 import (
 	"fmt"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"lathe"
 	"lathe/internal/cli"
+	"lathe/internal/toolchain"
+	"lathe/internal/version"
 )
 
 func (a *app) passesCommand() *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	cmd := &cobra.Command{
 		Use:   "passes",
 		Short: "list the passes of the compiler",
-		Args:  cli.NoArguments,
+		Long: `List the passes of the compiler in the order they run, and from which -O level on.
+
+  lathe passes
+  lathe passes --json`,
+		Args: cli.NoArguments,
 		RunE: func(*cobra.Command, []string) error {
-			w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
+			if asJSON {
+				return cli.JSON(a.Out, passData(lathe.Passes()))
+			}
+			w := a.Table()
 			fmt.Fprintln(w, "PASS\tPHASE\tFROM\tWHAT IT DOES")
 			for _, p := range lathe.Passes() {
 				level := fmt.Sprintf("-O%d", p.Level)
@@ -29,15 +38,26 @@ func (a *app) passesCommand() *cobra.Command {
 			return w.Flush()
 		},
 	}
+	cli.JSONVar(cmd, &asJSON)
+	return cmd
 }
 
 func (a *app) opsCommand() *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	cmd := &cobra.Command{
 		Use:   "ops",
 		Short: "list the operators the compiler knows",
-		Args:  cli.NoArguments,
+		Long: `List the operators of the compiler's graphs, by Relay's names. Which operators of ONNX become which of these,
+docs/onnx.md lists; which of them a model uses, 'lathe inspect MODEL' does.
+
+  lathe ops
+  lathe ops --json`,
+		Args: cli.NoArguments,
 		RunE: func(*cobra.Command, []string) error {
-			w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
+			if asJSON {
+				return cli.JSON(a.Out, opData(lathe.Operators()))
+			}
+			w := a.Table()
 			fmt.Fprintln(w, "OPERATOR\tFUSION\tIMPLEMENTATIONS\tWHAT IT COMPUTES")
 			for _, o := range lathe.Operators() {
 				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", o.Name, o.Class, strings.Join(o.Implementations, " "), o.Doc)
@@ -45,18 +65,26 @@ func (a *app) opsCommand() *cobra.Command {
 			return w.Flush()
 		},
 	}
+	cli.JSONVar(cmd, &asJSON)
+	return cmd
 }
 
 func (a *app) versionCommand() *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "print the version",
 		Args:  cli.NoArguments,
 		RunE: func(*cobra.Command, []string) error {
+			if asJSON {
+				return cli.JSON(a.Out, versionJSON{version.Number, version.Text(), toolchain.Version()})
+			}
 			_, err := fmt.Fprintln(a.Out, lathe.Version())
 			return err
 		},
 	}
+	cli.JSONVar(cmd, &asJSON)
+	return cmd
 }
 
 // tuneCommand takes any arguments: none of them can be right yet.

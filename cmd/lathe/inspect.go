@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -22,7 +21,12 @@ func (a *app) inspectCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "inspect FILE",
 		Short: "tell what a model or a package holds",
-		Args:  cli.OneFile("model or package"),
+		Long: `Tell what a model or a package holds.
+
+  lathe inspect resnet50.onnx
+  lathe inspect --steps resnet50.tar
+  lathe inspect --explain resnet50.tar`,
+		Args: cli.OneFile("model or package"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if check && !isPackage(args[0]) {
 				return fmt.Errorf("--check is for packages, which hold digests; %s is a model", args[0])
@@ -52,16 +56,16 @@ func (a *app) inspectCommand() *cobra.Command {
 				return err
 			}
 			if asJSON {
-				return modelJSON(a.Out, info)
+				return cli.JSON(a.Out, info)
 			}
 			return a.printModel(info, model.fix.typed)
 		},
 	}
 	model.define(cmd)
 	cmd.Flags().BoolVar(&check, "check", false, "compare every byte of a package's code and weights with its digest first")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cli.JSONVar(cmd, &asJSON)
 	cmd.Flags().BoolVar(&steps, "steps", false, "list the kernels of a package too")
-	cli.FileOrOutputVar(cmd, &explain, "explain", "tell what was chosen for each kernel of a package, why, and what time to expect; with `=FILE` there, as JSON if it ends in .json")
+	cli.FileOrOutputVar(cmd, &explain, "explain", explainForms, "tell what was chosen for each kernel of a package, why, and what time to expect; with `=FILE` there: .txt or .json")
 	return cmd
 }
 
@@ -91,9 +95,9 @@ func (a *app) inspectPackage(path string, steps, asJSON bool) error {
 	defer p.Close()
 	m := p.Manifest
 	if asJSON {
-		return manifestJSON(a.Out, m)
+		return cli.JSON(a.Out, m)
 	}
-	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
+	w := a.Table()
 	fmt.Fprintf(w, "module\t%s\n", m.Module)
 	fmt.Fprintf(w, "compiled by\tlathe %s from %s (sha256 %s)\n", m.Lathe, m.Source.File, m.Source.SHA256)
 	fmt.Fprintf(w, "target\t%s\n", m.Target.String)

@@ -1,22 +1,18 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"lathe"
-	"lathe/internal/bundle"
 	"lathe/internal/cli"
 )
 
 // printModel prints what is known about a model that was read with some inputs fixed.
 func (a *app) printModel(i *lathe.ModelInfo, fixed []string) error {
-	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
+	w := a.Table()
 	fmt.Fprintf(w, "model\t%s\n", modelLine(i))
 	for _, t := range i.Inputs {
 		fmt.Fprintf(w, "input\t%s\n", tensorLine(t))
@@ -161,19 +157,6 @@ func scaled(n int64) string {
 		}
 	}
 	return fmt.Sprint(n)
-}
-
-// modelJSON is what --json prints about a model: names and fields are those of lathe.ModelInfo.
-func modelJSON(w io.Writer, i *lathe.ModelInfo) error { return printJSON(w, i) }
-
-// manifestJSON is what --json prints about a package: its manifest, as lathe.json has it.
-func manifestJSON(w io.Writer, m *bundle.Manifest) error { return printJSON(w, m) }
-
-func printJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
 }
 
 // refusePackageFlags says that a model has no kernels yet.

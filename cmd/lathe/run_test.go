@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/binary"
+	"encoding/json"
+	"fmt"
 	"image"
 	"image/color"
 	"image/png"
@@ -17,6 +19,7 @@ import (
 	"lathe/internal/cli"
 	"lathe/internal/golden"
 	"lathe/internal/npz"
+	"lathe/runtime"
 )
 
 func f32(v ...float32) []byte {
@@ -83,7 +86,7 @@ func TestRunPicture(t *testing.T) {
 	if err := cli.WriteFile(cat, func(w io.Writer) error { return png.Encode(w, img) }); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(labels, []byte("n02123045 tabby, tabby cat\nn02123159 tiger cat\nlynx\n"), 0o666); err != nil {
+	if err := os.WriteFile(labels, []byte("n02123045 tabby, tabby cat\nn02123159 tiger cat\nlynx\n"+strings.Repeat("another\n", 9)), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	pkg := copyPackage(t, []int{1, 12}, bundle.TensorInfo{Name: "input0", DType: "float32", Shape: []int{1, 3, 2, 2}})
@@ -182,13 +185,103 @@ func TestRunProfile(t *testing.T) {
 			t.Errorf("%q is missing in\n%s", want, out)
 		}
 	}
-	page := filepath.Join(t.TempDir(), "profile.html")
-	out, errs, code = latheCommand(t, "run", "--profile="+page, pkg)
-	if code != cli.ExitOK || out+errs != "" {
-		t.Fatalf("exit code %d, printed %q, %s", code, out, errs)
+	for name, begin := range map[string]string{"p.html": "<!DOCTYPE html>", "p.txt": "Profile of fixture", "p.json": "{\n  \"model\": \"fixture.onnx\"", "p.csv": "index,name,"} {
+		file := filepath.Join(t.TempDir(), name)
+		out, errs, code = latheCommand(t, "run", "--profile="+file, pkg)
+		if code != cli.ExitOK || out+errs != "" {
+			t.Fatalf("exit code %d, printed %q, %s", code, out, errs)
+		}
+		if b, err := os.ReadFile(file); err != nil || !strings.HasPrefix(string(b), begin) || !strings.Contains(string(b), "Identity_0") {
+			t.Errorf("%s: %v, %.200s", name, err, b)
+		}
 	}
-	if b, err := os.ReadFile(page); err != nil || !strings.Contains(string(b), "Identity_0") {
-		t.Errorf("page: %v, %.200s", err, b)
+}
+
+// The page says the same time of a run as --print-time.
+func TestProfileIsOfTheRuns(t *testing.T) {
+	pkg := copyPackage(t, []int{1, 4}, data14)
+	out, errs, code := latheCommand(t, "run", "--json", "--profile", "--print-time", "--repeat", "5", "--number", "3", pkg)
+	var r struct {
+		Times struct {
+			All []float64 `json:"all"`
+		} `json:"times_ms"`
+		Profile struct {
+			Runs []float64 `json:"runs_us"`
+		} `json:"profile"`
+	}
+	if err := json.Unmarshal([]byte(out), &r); err != nil || code != cli.ExitOK || len(r.Times.All) != 5 || len(r.Profile.Runs) != 15 {
+		t.Fatalf("exit code %d, %v, %s%s", code, err, errs, out)
+	}
+	for i, ms := range r.Times.All {
+		sum := 0.0
+		for _, us := range r.Profile.Runs[3*i : 3*i+3] {
+			sum += us / 3e3
+		}
+		if math.Abs(sum-ms) > 1e-6*ms {
+			t.Errorf("measurement %d is %v ms, the profile's runs are %v", i, ms, sum)
+		}
+	}
+}
+
+// Names of classes that are not as many as the classes are another network's, whatever the order of checks.
+func TestRunLabels(t *testing.T) {
+	pkg := copyPackage(t, []int{1, 4}, data14)
+	for n := 1; n < 8; n++ {
+		labels := filepath.Join(t.TempDir(), "labels.txt")
+		if err := os.WriteFile(labels, []byte(strings.Repeat("name\n", n)), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		out, errs, code := latheCommand(t, "run", "--labels", labels, pkg)
+		if n == 4 {
+			if code != cli.ExitOK || !strings.Contains(out, "Predicted class") {
+				t.Errorf("exit code %d, %s", code, errs)
+			}
+		} else if code != cli.ExitFailed || out != "" || !strings.Contains(errs, "the output has 4 classes") {
+			t.Errorf("%d names: exit code %d, %q, %s", n, code, out, errs)
+		}
+	}
+}
+
+// Inputs may come from several files, each from one.
+func TestRunSeveralInputs(t *testing.T) {
+	pkg := copyPackage(t, []int{1, 4}, data14, bundle.TensorInfo{Name: "mask", DType: "float32", Shape: []int{1}})
+	data := saveNpz(t, npz.Array{Name: "data", DType: "float32", Shape: []int{1, 4}, Data: f32(1, 4, 2, 3)})
+	mask := saveNpz(t, npz.Array{Name: "mask", DType: "float32", Shape: []int{1}, Data: f32(1)})
+	for _, order := range [][]string{{data, mask}, {mask, data}} {
+		out, errs, code := latheCommand(t, "run", "-i", order[0], "--inputs", order[1], "--print-top", "1", pkg)
+		if code != cli.ExitOK || errs != "" || out != "[[1.]\n [4.]]\n" {
+			t.Errorf("exit code %d, %q, %s", code, out, errs)
+		}
+	}
+	again := saveNpz(t, npz.Array{Name: "data", DType: "float32", Shape: []int{1, 4}, Data: f32(0, 0, 0, 0)})
+	if _, errs, code := latheCommand(t, "run", "-i", data, "-i", again, pkg); code != cli.ExitFailed || !strings.Contains(errs, `"data" is in `) {
+		t.Errorf("exit code %d, %s", code, errs)
+	}
+}
+
+// What is no number is told.
+func TestRunNaN(t *testing.T) {
+	pkg := copyPackage(t, []int{1, 4}, data14)
+	nan := float32(math.NaN())
+	in := saveNpz(t, npz.Array{Name: "data", DType: "float32", Shape: []int{1, 4}, Data: f32(1, nan, nan, 3)})
+	if _, errs, code := latheCommand(t, "run", "-i", in, pkg); code != cli.ExitOK || errs != "lathe: note: output \"out\" has 2 NaN\n" {
+		t.Errorf("exit code %d, %q", code, errs)
+	}
+	out, _, code := latheCommand(t, "run", "-i", in, "--json", "--print-top", "4", pkg)
+	if code != cli.ExitOK || !json.Valid([]byte(out)) || !strings.Contains(out, `"nan": 2`) || !strings.Contains(out, `"value": null`) {
+		t.Errorf("exit code %d, %s", code, out)
+	}
+}
+
+func TestRunThreads(t *testing.T) {
+	pkg := copyPackage(t, []int{1, 4}, data14)
+	cpus := runtime.CPUs()
+	_, errs, code := latheCommand(t, "run", "--threads", fmt.Sprint(cpus+7), pkg)
+	if code != cli.ExitOK || strings.Count(errs, fmt.Sprintf("--threads %d: this machine has %d core", cpus+7, cpus)) != 1 {
+		t.Errorf("exit code %d, %s", code, errs)
+	}
+	if _, errs, code := latheCommand(t, "run", "--threads", fmt.Sprint(cpus), pkg); code != cli.ExitOK || errs != "" {
+		t.Errorf("exit code %d, %s", code, errs)
 	}
 }
 

@@ -20,6 +20,6 @@ and lathe.c. docs/deploy-c.md shows their use.
 		Args: cli.NoArguments,
 		RunE: func(*cobra.Command, []string) error { return lathe.WriteRuntimeSources(folder) },
 	}
-	cmd.Flags().StringVarP(&folder, "output", "o", ".", "folder to write to")
+	cmd.Flags().StringVarP(&folder, "output", "o", ".", "`folder` to write to")
 	return cmd
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -12,12 +11,25 @@ import (
 )
 
 func (a *app) targetsCommand() *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	cmd := &cobra.Command{
 		Use:   "targets",
 		Short: "list the targets that have names, and the CPUs with what the compiler uses of them",
-		Args:  cli.NoArguments,
+		Long: `List the targets that have names, and the CPUs with what the compiler uses of them. Both are for --target:
+
+  lathe targets
+  lathe compile --target raspberry-pi-4 -o net.tar net.onnx
+  lathe compile --target "llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a76" -o net.tar net.onnx`,
+		Args: cli.NoArguments,
 		RunE: func(*cobra.Command, []string) error {
-			w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
+			if asJSON {
+				d, err := targetData()
+				if err != nil {
+					return err
+				}
+				return cli.JSON(a.Out, d)
+			}
+			w := a.Table()
 			fmt.Fprintln(w, "PRESET\tTARGET\tWHAT IT IS")
 			for _, p := range target.Presets() {
 				fmt.Fprintf(w, "%s\t%s\t%s\n", p.Name, p.Target, p.Doc)
@@ -35,4 +47,6 @@ func (a *app) targetsCommand() *cobra.Command {
 			return w.Flush()
 		},
 	}
+	cli.JSONVar(cmd, &asJSON)
+	return cmd
 }

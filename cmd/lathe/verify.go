@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -17,7 +16,7 @@ func (a *app) verifyCommand() *cobra.Command {
 	var tgt targetFlags
 	var level int
 	var disabled string
-	var perOp bool
+	var perOp, asJSON bool
 	var denormals string
 	cmd := &cobra.Command{
 		Use:   "verify FILE",
@@ -30,8 +29,11 @@ operands that the reference gives it.
   lathe verify --per-op --opt-level 4 resnet50.onnx`,
 		Args: cli.OneFile("model file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o, err := (&compileFlags{command: cmd.CommandPath(), target: tgt, optLevel: level, disabledPass: disabled, denormals: denormals}).options(a.Out)
+			o, err := (&compileFlags{command: cmd.CommandPath(), target: tgt, optLevel: level, disabledPass: disabled, denormals: denormals, note: a.Note}).options(a.Out)
 			if err != nil {
+				return err
+			}
+			if o, err = o.Resolved(); err != nil {
 				return err
 			}
 			bar := a.progress()
@@ -51,6 +53,12 @@ operands that the reference gives it.
 			if err != nil {
 				return refused(args[0], err)
 			}
+			if asJSON {
+				if err := cli.JSON(a.Out, reportData(args[0], o, report)); err != nil {
+					return err
+				}
+				return verdict(args[0], report)
+			}
 			return a.printReport(args[0], report)
 		},
 	}
@@ -61,20 +69,19 @@ operands that the reference gives it.
 	cli.ChoiceVar(fs, &denormals, "denormals", "", lathe.DenormalModes(), "as for compile: flush takes floats below the smallest normal number as zero, keep computes with them")
 	cli.NumberVar(fs, &level, "opt-level", "O", 3, 0, 4, "optimisation level, 0 to 4")
 	fs.StringVar(&disabled, "disabled-pass", "", "`passes` to leave out, separated by commas")
+	cli.JSONVar(cmd, &asJSON)
 	fs.BoolVar(&perOp, "per-op", false, "compare every operator by itself instead of the whole model's outputs")
 	return cmd
 }
 
 // printReport prints one line per tensor, and fails when one is outside its tolerance.
 func (a *app) printReport(path string, r *lathe.VerifyReport) error {
-	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
+	w := a.Table()
 	fmt.Fprintln(w, "TENSOR\tREL L2\tALLOWED\tMAX ABS\t\tNODES")
-	bad := 0
 	for _, row := range r.Rows {
 		verdict := "ok"
 		if !row.OK {
 			verdict = "WRONG"
-			bad++
 		}
 		fmt.Fprintf(w, "%s\t%.2g\t%.2g\t%.2g\t%s\t%s\n", row.Name, row.RelL2, row.Tolerance, row.MaxAbs, verdict, strings.Join(row.Nodes, " "))
 		if row.Note != "" {
@@ -83,6 +90,17 @@ func (a *app) printReport(path string, r *lathe.VerifyReport) error {
 	}
 	if err := w.Flush(); err != nil {
 		return err
+	}
+	return verdict(path, r)
+}
+
+// verdict is an error when a tensor is outside its tolerance.
+func verdict(path string, r *lathe.VerifyReport) error {
+	bad := 0
+	for _, row := range r.Rows {
+		if !row.OK {
+			bad++
+		}
 	}
 	if bad > 0 {
 		return fmt.Errorf("%s: %d of %d tensors differ from the reference", path, bad, len(r.Rows))

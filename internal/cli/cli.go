@@ -29,13 +29,14 @@ type App struct {
 	Name     string // of the program, in front of messages
 	Out, Err io.Writer
 	Terminal bool // Err is a terminal
+	Columns  int  // width of the terminal that Out is; 0 when it is none
 	Verbose  int
 }
 
 // Main runs a program on the command line of the process and ends the process.
 func Main(name string, run func(ctx context.Context, a *App, args []string) int) {
 	ctx, cancel := context.WithCancelCause(context.Background())
-	a := &App{Name: name, Out: os.Stdout, Err: os.Stderr, Terminal: isTerminal(os.Stderr)}
+	a := &App{Name: name, Out: os.Stdout, Err: os.Stderr, Terminal: isTerminal(os.Stderr), Columns: columns(os.Stdout)}
 	a.watch(cancel)
 	os.Exit(run(ctx, a, os.Args[1:]))
 }

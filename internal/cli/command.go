@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,7 +17,6 @@ var unusableGlobal = []UnusableFlag{{Name: "config", Harmless: []string{"default
 // Finish gives a program's root command, subcommands included, the global flags, help and errors of this package.
 func (a *App) Finish(root *cobra.Command) {
 	root.SilenceUsage, root.SilenceErrors = true, true
-	root.CompletionOptions.HiddenDefaultCmd = true
 	AddUnusable(root, unusableGlobal)
 	root.PersistentFlags().AddFlag(root.Flags().Lookup("config"))
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return RefuseUnusable(cmd, unusableGlobal) }
@@ -33,6 +33,16 @@ func execute(ctx context.Context, root *cobra.Command, args []string) error {
 		root.SetArgs(args) // a shell asks for completions; cobra answers
 		return root.ExecuteContext(ctx)
 	}
+	if at := slices.Index(args, helpTVMC); at >= 0 {
+		cmd, _, _, err := split(root, args[:at])
+		if !root.HasSubCommands() {
+			cmd, err = root, nil
+		}
+		if err == nil {
+			printRefused(cmd)
+		}
+		return err
+	}
 	args, err := Normal(root, args)
 	if err != nil {
 		return err
@@ -47,6 +57,12 @@ func Normal(root *cobra.Command, args []string) ([]string, error) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	root.InitDefaultHelpFlag()
+	for _, c := range root.Commands() {
+		if c.Name() == "completion" {
+			c.Short = "write the script by which a shell completes commands and flags"
+			c.Long = "Write the script by which a shell completes commands and flags.\n\n  source <(" + root.Name() + " completion bash)"
+		}
+	}
 	if !root.HasSubCommands() {
 		out, err := expand(root, args)
 		if err != nil {
@@ -124,7 +140,7 @@ func OneFile(what string) cobra.PositionalArgs {
 		case 1:
 			return nil
 		}
-		return Usagef(cmd.CommandPath(), "%s: one %s is wanted, there are %d: %s", cmd.Name(), what, len(args), strings.Join(args, " "))
+		return Usagef(cmd.CommandPath(), "%s: one %s is wanted, there are %d: %s%s", cmd.Name(), what, len(args), strings.Join(args, " "), looseFile(cmd, args))
 	}
 }
 

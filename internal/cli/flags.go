@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -168,8 +169,52 @@ func CommaList(text string) []string {
 // ToOutput is the value of a flag of FileOrOutputVar that was given without a file.
 const ToOutput = "-"
 
-// FileOrOutputVar defines a flag that stands alone, for standard output, or takes a file as --NAME=FILE.
-func FileOrOutputVar(cmd *cobra.Command, to *string, name, usage string) {
-	cmd.Flags().StringVar(to, name, "", usage)
+// fileOrOutput is a flag that stands alone or takes a file with one of the extensions, which say what is written.
+type fileOrOutput struct {
+	to         *string
+	extensions []string
+}
+
+func (f fileOrOutput) String() string { return *f.to }
+func (f fileOrOutput) Type() string   { return "string" }
+
+func (f fileOrOutput) Set(v string) error {
+	if v != ToOutput && !slices.Contains(f.extensions, Extension(v)) {
+		return fmt.Errorf("the file's extension says what is written: it must be one of %s", strings.Join(f.extensions, " "))
+	}
+	*f.to = v
+	return nil
+}
+
+// Extension is the extension of a file's name in lower case.
+func Extension(path string) string { return strings.ToLower(filepath.Ext(path)) }
+
+// FileOrOutputVar defines a flag that stands alone, for standard output, or takes a file as --NAME=FILE, with one of the
+// extensions.
+func FileOrOutputVar(cmd *cobra.Command, to *string, name string, extensions []string, usage string) {
+	cmd.Flags().Var(fileOrOutput{to, extensions}, name, usage)
 	cmd.Flags().Lookup(name).NoOptDefVal = ToOutput
+}
+
+// JSONVar defines --json.
+func JSONVar(cmd *cobra.Command, to *bool) {
+	cmd.Flags().BoolVar(to, "json", false, "print one JSON document instead of text")
+	MarkOurs(cmd, "json")
+}
+
+// looseFile tells how a file is given to the flag that stands alone in a command line with a file too many.
+func looseFile(cmd *cobra.Command, args []string) string {
+	hint := ""
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		v, ok := f.Value.(fileOrOutput)
+		if !ok || *v.to != ToOutput {
+			return
+		}
+		for _, a := range args {
+			if slices.Contains(v.extensions, Extension(a)) {
+				hint = fmt.Sprintf(" (a file for --%s is written --%s=%s)", f.Name, f.Name, a)
+			}
+		}
+	})
+	return hint
 }

@@ -46,20 +46,20 @@ func WriteFile(path string, write func(io.Writer) error) (err error) {
 	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)
 		if err != nil {
-			return fmt.Errorf("writing %s: %w", path, cause(err))
+			return fmt.Errorf("writing %s: %w", path, Cause(err))
 		}
 		defer f.Close()
 		return write(f)
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
 	if err != nil {
-		return fmt.Errorf("writing %s: cannot write in %s: %w", path, filepath.Dir(path), cause(err))
+		return fmt.Errorf("writing %s: cannot write in %s: %w", path, filepath.Dir(path), Cause(err))
 	}
 	defer func() {
 		if err != nil {
 			f.Close()
 			os.Remove(f.Name())
-			err = fmt.Errorf("writing %s: %w", path, cause(err))
+			err = fmt.Errorf("writing %s: %w", path, Cause(err))
 		}
 	}()
 	if err := write(f); err != nil {
@@ -74,8 +74,8 @@ func WriteFile(path string, write func(io.Writer) error) (err error) {
 	return os.Rename(f.Name(), path)
 }
 
-// cause is err without the name of the file, which may be a temporary one.
-func cause(err error) error {
+// Cause is err without the name of the file, which may be a temporary one.
+func Cause(err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return e.Err
 	}

@@ -21,7 +21,7 @@ func printHelp(cmd *cobra.Command, _ []string) {
 
 func printUsage(cmd *cobra.Command) error { return writeUsage(cmd.OutOrStderr(), cmd) }
 
-// writeUsage lists subcommands and flags; flags of tvmc that do not work yet are only named.
+// writeUsage lists subcommands and flags; flags of tvmc that do not work yet are only named, or counted where they are many.
 func writeUsage(w io.Writer, cmd *cobra.Command) error {
 	fmt.Fprintf(w, "usage: %s\n", useLine(cmd))
 	if cmd.HasAvailableSubCommands() {
@@ -33,22 +33,43 @@ func writeUsage(w io.Writer, cmd *cobra.Command) error {
 		}
 	}
 	fmt.Fprint(w, "\nflags:\n")
-	var later []string
 	for _, f := range flagsOf(cmd) {
-		switch {
-		case annotated(f, unusable):
-			later = append(later, "--"+f.Name)
-		case !f.Hidden:
+		if !f.Hidden {
 			writeFlag(w, f)
 		}
 	}
-	if later != nil {
-		fmt.Fprintf(w, "\ntvmc's flags that are refused because they do not work yet:\n%s", wrap(strings.Join(later, " "), 2, 100))
+	later := refused(cmd)
+	switch {
+	case len(later) > fewFlags:
+		fmt.Fprintf(w, "\n%d flags of tvmc are refused because they do not work yet: '%s %s' lists them.\n", len(later), cmd.CommandPath(), helpTVMC)
+	case later != nil:
+		fmt.Fprintf(w, "\nflags of tvmc that are refused because they do not work yet: %s\n", strings.Join(later, " "))
 	}
 	if cmd.HasAvailableSubCommands() {
 		fmt.Fprintf(w, "\n'%s COMMAND --help' tells about a command.\n", cmd.CommandPath())
 	}
 	return nil
+}
+
+const (
+	helpTVMC = "--help-tvmc"
+	fewFlags = 4
+)
+
+// refused lists the command's own flags that tvmc has and that do not work yet.
+func refused(cmd *cobra.Command) []string {
+	var list []string
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if annotated(f, unusable) {
+			list = append(list, "--"+f.Name)
+		}
+	})
+	return list
+}
+
+// printRefused lists them.
+func printRefused(cmd *cobra.Command) {
+	fmt.Fprintf(cmd.OutOrStdout(), "flags of tvmc that are refused because they do not work yet:\n%s", wrap(strings.Join(refused(cmd), " "), 2, 100))
 }
 
 func useLine(cmd *cobra.Command) string {

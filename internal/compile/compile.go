@@ -68,7 +68,12 @@ type Result struct {
 }
 
 // Write writes the module in its format. Nothing half-written is left behind.
-func (r *Result) Write(path string) error { return r.format.write(path, &r.Contents) }
+func (r *Result) Write(path string) error {
+	if _, err := FormatFor(r.format.Name, "", path); err != nil {
+		return err
+	}
+	return r.format.write(path, &r.Contents)
+}
 
 // Output is the file to write when the user names none.
 func (r *Result) Output() string { return r.format.Output }

@@ -2,6 +2,7 @@ package compile
 
 import (
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 type Format struct {
 	Name, Doc string
 	Output    string      // the file to write when none is named
+	Endings   []string    // extensions of that file; "" = any that is no other kind of file's
 	Target    string      // what to compile for when nothing is named; "" = this machine
 	arch      target.Arch // the only one it is for; "" = those of shared objects
 	inside    bool        // weights are always a part of it
@@ -30,19 +32,19 @@ type phase struct {
 // Formats lists the output formats; the first is the default.
 var Formats = []Format{
 	{
-		Name: "so", Doc: "a package with a shared library", Output: "module.tar",
+		Name: "so", Doc: "a package with a shared library", Output: "module.tar", Endings: []string{".so", ".tar", ""},
 		phases: []phase{{"code", (*compiler).generate}, {"package", (*compiler).pack}, {"link", (*compiler).link}}, write: bundle.Write,
 	},
 	{
-		Name: "c", Doc: "C source NAME.c with weights, and its header NAME.h", Output: "module.c", Target: "c", arch: target.CSource, inside: true, linked: true,
+		Name: "c", Doc: "C source NAME.c with weights, and its header NAME.h", Output: "module.c", Endings: []string{".c"}, Target: "c", arch: target.CSource, inside: true, linked: true,
 		phases: []phase{{"source", (*compiler).source}}, write: bundle.WriteFiles,
 	},
 	{
-		Name: "tar", Doc: "a tar with a static library, its C header and the runtime's sources", Output: "module.tar", linked: true,
+		Name: "tar", Doc: "a tar with a static library, its C header and the runtime's sources", Output: "module.tar", Endings: []string{".tar", ""}, linked: true,
 		phases: []phase{{"code", (*compiler).generate}, {"package", (*compiler).pack}, {"archive", (*compiler).archive}}, write: bundle.WriteStatic,
 	},
 	{
-		Name: "wasm", Doc: "a WebAssembly module NAME.wasm and its JavaScript loader NAME.mjs", Output: "module.wasm", Target: "wasm32", arch: target.WASM32, inside: true,
+		Name: "wasm", Doc: "a WebAssembly module NAME.wasm and its JavaScript loader NAME.mjs", Output: "module.wasm", Endings: []string{".wasm"}, Target: "wasm32", arch: target.WASM32, inside: true,
 		phases: []phase{{"code", (*compiler).generate}, {"package", (*compiler).pack}, {"link", (*compiler).linkWasm}}, write: bundle.WriteWasm,
 	},
 }
@@ -102,4 +104,84 @@ func formatOf(name string, t *target.Target) (*Format, error) {
 		names = append(names, f.Name)
 	}
 	return nil, fmt.Errorf("unknown output format %q (choose from %s)", name, strings.Join(names, ", "))
+}
+
+// otherFiles are extensions of files that are no output, with what may have been meant. A tar can have any other name.
+var otherFiles = map[string]string{
+	".a": "-f tar writes a static library, inside a tar", ".o": "-f tar writes a static library, inside a tar", ".h": "-f c writes NAME.c and NAME.h: name NAME.c",
+	".mjs": "the JavaScript loader is written beside NAME.wasm: name that", ".js": "the JavaScript loader is written beside NAME.wasm: name that",
+	".json": "name NAME.so for NAME.so, NAME.json and NAME.params", ".params": "name NAME.so for NAME.so, NAME.json and NAME.params",
+	".gz": "packages are not compressed: name NAME.tar", ".tgz": "packages are not compressed: name NAME.tar", ".zip": "name NAME.tar",
+	".dll": "the system is Linux: name NAME.so", ".dylib": "the system is Linux: name NAME.so", ".exe": "name NAME.so or NAME.tar",
+	".onnx": "this is a model's name: name NAME.tar", ".graph": "--dump-code relay writes the graph beside the package: name NAME.tar",
+	".ll": "--dump-code ll writes it beside the package: name NAME.tar", ".s": "--dump-code asm writes it beside the package: name NAME.tar",
+	".cc": "-f c writes C: name NAME.c", ".cpp": "-f c writes C: name NAME.c", ".wat": "name NAME.wasm",
+}
+
+// An OutputError is about the name of a file to write.
+type OutputError struct{ File, Why string }
+
+func (e *OutputError) Error() string { return "output " + e.File + ": " + e.Why }
+
+// FormatFor returns the name of the format in which output is written: the one that is named, or the only one for an
+// architecture, or else what the output's extension says; "" leaves it to the target. An output whose extension is another
+// format's is an OutputError, for the file would not be what its name says.
+func FormatFor(name string, arch target.Arch, output string) (string, error) {
+	if output == "" {
+		return name, nil
+	}
+	if output == "-" {
+		return "", &OutputError{output, "compiled models do not go to standard output (name a file)"}
+	}
+	ending := strings.ToLower(filepath.Ext(output))
+	if hint, ok := otherFiles[ending]; ok {
+		return "", &OutputError{output, "nothing that is written is of this kind (" + hint + ")"}
+	}
+	if !slices.ContainsFunc(Formats, func(f Format) bool { return slices.Contains(f.Endings, ending) }) {
+		ending = ""
+	}
+	if name != "" && endingsOf(name) == nil {
+		return name, nil // which does not exist, as the compiler will say
+	}
+	why := "-f " + name
+	if name == "" && arch != "" {
+		if i := slices.IndexFunc(Formats, func(f Format) bool { return f.arch == arch }); i >= 0 {
+			name, why = Formats[i].Name, "target "+Formats[i].Target
+		}
+	}
+	var fit []string
+	for _, f := range Formats {
+		switch {
+		case !slices.Contains(f.Endings, ending):
+		case f.Name == name:
+			return name, nil
+		default:
+			fit = append(fit, f.Name)
+		}
+	}
+	if name != "" {
+		return "", &OutputError{output, fmt.Sprintf("%s writes files that end in %s (%s)", why, strings.Join(endingsOf(name), " or "), meant(ending, fit))}
+	}
+	if fit[0] == Formats[0].Name {
+		return "", nil
+	}
+	return fit[0], nil
+}
+
+// meant tells what an ending stands for.
+func meant(ending string, formats []string) string {
+	if ending == "" {
+		return "name such a file"
+	}
+	return fmt.Sprintf("%s is for -f %s", ending, strings.Join(formats, " or "))
+}
+
+// endingsOf are the extensions of a format's output.
+func endingsOf(name string) []string {
+	for _, f := range Formats {
+		if f.Name == name {
+			return slices.DeleteFunc(slices.Clone(f.Endings), func(e string) bool { return e == "" })
+		}
+	}
+	return nil
 }

@@ -55,7 +55,7 @@ func sourceOf(t *testing.T, model string) *sourceProgram {
 	p := &sourceProgram{dir: t.TempDir()}
 	m := loadShaped(t, model)
 	p.inputs, p.outputs = m.Inputs(), m.Outputs()
-	c, err := lathe.Compile(t.Context(), m, lathe.CompileOptions{Target: "c", OptLevel: 3})
+	c, err := lathe.Compile(t.Context(), m, lathe.CompileOptions{Target: "c"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +186,7 @@ func (p *sourceProgram) randomInputs(t *testing.T) [][]byte {
 func runPackage(t *testing.T, model string, inputs [][]byte) []runtime.Tensor {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "model.tar")
-	p, err := lathe.Compile(t.Context(), loadShaped(t, model), lathe.CompileOptions{Target: "llvm", OptLevel: 3})
+	p, err := lathe.Compile(t.Context(), loadShaped(t, model), lathe.CompileOptions{Target: "llvm"})
 	if err != nil {
 		t.Fatal(err)
 	}

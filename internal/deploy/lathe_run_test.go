@@ -30,7 +30,7 @@ func compileModel(t *testing.T, model, target, path string, o lathe.CompileOptio
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Target, o.OptLevel = target, 3
+	o.Target = target
 	p, err := lathe.Compile(t.Context(), m, o)
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,16 @@ import (
 	"lathe/internal/types"
 )
 
+// CheckLayout refuses what is no layout that convolutions can be asked for.
+func CheckLayout(want string) error {
+	data, _, _ := strings.Cut(want, ":")
+	_, err := types.ParseLayout(data, "NCHW")
+	if data == "default" || data == "NHWC" || err == nil && strings.HasPrefix(data, "NCHW") {
+		return nil
+	}
+	return fmt.Errorf("%q: there are NCHW, NHWC and NCHWnc with a block n, such as NCHW16c", want)
+}
+
 // alterOpLayout gives values their physical layouts. A layout belongs to a tensor: convolutions ask for channels in
 // blocks of a vector register, operators that do not care keep what they are given, those whose kernels are loops over
 // plain layouts get plain operands, everything else stays plain and reads whatever its operands have. Constant weights are
@@ -20,17 +30,16 @@ import (
 func alterOpLayout(c *Context) error {
 	l := &layouts{Context: c, lanes: c.Target.Lanes(32), users: c.Graph.Users()}
 	for _, want := range c.Layouts {
-		data, _, _ := strings.Cut(want, ":")
-		switch _, err := types.ParseLayout(data, "NCHW"); {
-		case data == "NCHW" || data == "default":
+		if err := CheckLayout(want); err != nil {
+			return fmt.Errorf("desired layout %w", err)
+		}
+		switch data, _, _ := strings.Cut(want, ":"); data {
+		case "NCHW", "default":
 			l.plain = true
-		case data == "NHWC":
+		case "NHWC":
 			l.last = true
-		case err == nil && len(data) > 4 && data[:4] == "NCHW":
-			n, _ := strconv.Atoi(strings.Trim(data[4:], "c"))
-			l.lanes = n
 		default:
-			return fmt.Errorf("desired layout %q: there are NCHW, NHWC and NCHWnc with a block n, such as NCHW16c", want)
+			l.lanes, _ = strconv.Atoi(strings.Trim(data[4:], "c"))
 		}
 	}
 	for _, n := range c.Graph.Nodes {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"strings"
 
 	"lathe/internal/webpage"
 )
@@ -12,10 +13,12 @@ import (
 //go:embed page.html
 var content string
 
-var page = webpage.New(content, template.FuncMap{"percent": percent, "ms": func(us float64) string { return fmt.Sprintf("%.3f", us/1e3) }})
+var page = webpage.New(content, template.FuncMap{"percent": percent, "threads": threads, "ms": func(us float64) string { return fmt.Sprintf("%.3f", us/1e3) }})
 
 // HTML writes the profile as a page of one file.
-func (r *Run) HTML(w io.Writer) error { return page.Write(w, "Profile of "+r.Title, r) }
+func (r *Run) HTML(w io.Writer) error {
+	return page.Write(w, strings.Join(append([]string{"Profile of " + r.Title}, r.Head()...), "; "), r)
+}
 
 // PeakShare is the speed of all arithmetic in percent of the peak; 0 when that is unknown.
 func (r *Run) PeakShare() float64 {
@@ -34,7 +37,7 @@ func (r *Run) Effective() string {
 	if r.FLOPs == 0 || r.Sum.FLOPs >= r.FLOPs-r.FLOPs/50 {
 		return ""
 	}
-	return fmt.Sprintf("%.1f", rate(r.FLOPs, r.Sum.Us))
+	return fmt.Sprintf("%.1f", rate(r.FLOPs, r.Median))
 }
 
 // Solid and Light are the parts of a kernel's bar in percent of the longest: the best time, and the time lost.

@@ -4,17 +4,19 @@ package profile
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"lathe/runtime"
 )
 
 // Peaks are what the machine does at best with the threads of the run. Zero is unknown.
 type Peaks struct {
-	Float32 float64 // GFLOP/s
-	Int8    float64 // Gop/s
-	Read    float64 // GB/s from memory
+	Float32 float64 `json:"float32_gflop_per_s"`
+	Int8    float64 `json:"int8_gop_per_s"`
+	Read    float64 `json:"read_gb_per_s"` // from memory
 }
 
 // of is the peak of a step's arithmetic.
@@ -33,13 +35,19 @@ func (p Peaks) of(s runtime.Step) float64 {
 // A Run is the profile of one package.
 type Run struct {
 	Title   string
+	Model   string // file it was compiled from
+	Lathe   string // version that compiled it
 	Target  string
+	CPU     string // of this machine; "" = not known
+	Date    time.Time
 	Threads int
 	Peaks   Peaks
-	Kernels []Kernel // the most time lost first; without peaks the most time
-	Groups  []Group  // by operator, the most time first
-	Sum     Cost
-	FLOPs   int64 // of the model as it was given
+	Whole   []float64 // whole runs in us, in order
+	Median  float64   // of them
+	Kernels []Kernel  // the most time lost first; without peaks the most time
+	Groups  []Group   // by operator, the most time first
+	Sum     Cost      // of the kernels
+	FLOPs   int64     // of the model as it was given
 }
 
 // A Cost is time and what was done in it.
@@ -91,12 +99,18 @@ type Group struct {
 	Cost
 }
 
-// New sums up what runtime.Module.Profile measured.
-func New(title string, info *runtime.Info, threads int, steps []runtime.StepTime, peaks Peaks) *Run {
-	r := &Run{Title: title, Target: info.Target.String, Threads: threads, Peaks: peaks, FLOPs: info.FLOPs}
+// New sums up what runtime.Module.Profile measured. The caller says when and on which CPU.
+func New(title string, info *runtime.Info, threads int, p *runtime.Profile, peaks Peaks) *Run {
+	r := &Run{
+		Title: title, Model: info.Source.File, Lathe: info.Lathe, Target: info.Target.String, Threads: threads, Peaks: peaks,
+		Median: us(p.Run()), FLOPs: info.FLOPs,
+	}
+	for _, d := range p.Runs {
+		r.Whole = append(r.Whole, us(d))
+	}
 	groups := map[string]*Group{}
-	for _, s := range steps {
-		k := Kernel{StepTime: s, Cost: Cost{Us: float64(s.Median.Nanoseconds()) / 1e3, FLOPs: s.FLOPs, Bytes: s.Bytes}}
+	for _, s := range p.Steps {
+		k := Kernel{StepTime: s, Cost: Cost{Us: us(s.Median), FLOPs: s.FLOPs, Bytes: s.Bytes}}
 		if peak := peaks.of(s.Step); peak > 0 {
 			k.Best = float64(s.FLOPs) / peak / 1e3
 			if s.Multiply != "" {
@@ -128,6 +142,22 @@ func New(title string, info *runtime.Info, threads int, steps []runtime.StepTime
 	slices.SortStableFunc(r.Kernels, func(a, b Kernel) int { return cmp.Compare(b.Lost(), a.Lost()) })
 	slices.SortFunc(r.Groups, func(a, b Group) int { return cmp.Or(cmp.Compare(b.Us, a.Us), cmp.Compare(a.Operator, b.Operator)) })
 	return r
+}
+
+func us(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e3 }
+
+// apart is the factor between a whole run and the sum of its steps from which on the steps do not tell about the run.
+const apart = 1.5
+
+// Doubt says that the steps do not tell where the time of a run goes, or is empty.
+func (r *Run) Doubt() string {
+	switch sum := r.Sum.Us; {
+	case sum > apart*r.Median:
+		return fmt.Sprintf("The steps took %.1f times a whole run when they were timed: other work on this machine keeps the workers waiting for each other. Use --threads 1, or a quiet machine.", sum/r.Median)
+	case r.Median > apart*sum:
+		return fmt.Sprintf("A whole run took %.1f times the sum of its steps: other work on this machine keeps the workers waiting. Use --threads 1, or a quiet machine.", r.Median/sum)
+	}
+	return ""
 }
 
 // Measured reports whether there is something to compare with.

@@ -2,6 +2,7 @@ package profile
 
 import (
 	"bytes"
+	"encoding/json"
 	"encoding/xml"
 	"errors"
 	"io"
@@ -19,9 +20,10 @@ func network(peaks Peaks) *Run {
 	step := func(i int, took time.Duration, s runtime.Step) runtime.StepTime {
 		return runtime.StepTime{Index: i, Step: s, Median: took, Min: took}
 	}
-	info := &runtime.Info{FLOPs: 700e6}
-	info.Target.String = "llvm -mcpu=znver5"
-	return New("a <b>net</b>", info, 1, []runtime.StepTime{
+	info := &runtime.Info{FLOPs: 700e6, Lathe: "0.1.0"}
+	info.Target.String, info.Source.File = "llvm -mcpu=znver5", "net<i>.onnx"
+	runs := []time.Duration{2 * time.Millisecond, 3 * time.Millisecond, 2100 * time.Microsecond}
+	r := New("a <b>net</b>", info, 1, &runtime.Profile{Runs: runs, Steps: []runtime.StepTime{
 		step(0, time.Millisecond, runtime.Step{
 			Name: "fused_nn_conv2d", Ops: []string{"nn.conv2d"}, Anchor: "nn.conv2d", Nodes: []string{"/conv"}, FLOPs: 240e6, Bytes: 1e6, Rule: "tile",
 			Why: "14 x 2", Multiply: "float32",
@@ -32,7 +34,9 @@ func network(peaks Peaks) *Run {
 		}),
 		step(2, 100*time.Microsecond, runtime.Step{Name: "fused_add", Ops: []string{"add"}, FLOPs: 1000, Bytes: 3.6e6}),
 		step(3, 50*time.Microsecond, runtime.Step{Name: "fused_qnn_dense", Ops: []string{"qnn.dense"}, FLOPs: 40e6, Bytes: 1000, Multiply: "uint8"}),
-	}, peaks)
+	}}, peaks)
+	r.CPU, r.Date = "A <CPU>", time.Date(2026, 11, 22, 9, 5, 0, 0, time.UTC)
+	return r
 }
 
 var peaks = Peaks{Float32: 250, Int8: 1000, Read: 40}
@@ -43,6 +47,37 @@ func TestText(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden.Check(t, "profile", b.Bytes())
+}
+
+// What programs read keeps its names.
+func TestData(t *testing.T) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetIndent("", "  ")
+	if err := errors.Join(e.Encode(network(peaks).Data()), network(peaks).CSV(&b)); err != nil {
+		t.Fatal(err)
+	}
+	golden.Check(t, "data", b.Bytes())
+}
+
+// Steps that take much more or much less than a run do not tell about it, and every form says so.
+func TestDoubt(t *testing.T) {
+	for _, c := range []struct {
+		whole time.Duration
+		doubt bool
+	}{{2150 * time.Microsecond, false}, {1500 * time.Microsecond, false}, {3 * time.Millisecond, false}, {1400 * time.Microsecond, true}, {4 * time.Millisecond, true}} {
+		r := network(peaks)
+		r.Median = us(c.whole)
+		var text, page bytes.Buffer
+		if err := errors.Join(r.Text(&text), r.HTML(&page)); err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range []string{text.String(), page.String(), r.Data().Doubt} {
+			if strings.Contains(s, "times a whole run") != (c.doubt && r.Sum.Us > r.Median) || strings.Contains(s, "times the sum") != (c.doubt && r.Sum.Us < r.Median) {
+				t.Errorf("a run of %v, steps of %.0f us: %s", c.whole, r.Sum.Us, s)
+			}
+		}
+	}
 }
 
 func TestOrder(t *testing.T) {
@@ -66,7 +101,7 @@ func TestPage(t *testing.T) {
 			t.Fatal(err)
 		}
 		page := b.String()
-		for _, bad := range []string{"<script>alert", "<b>net", "ZgotmplZ", "NaN", "Inf"} {
+		for _, bad := range []string{"<script>alert", "<b>net", "<i>", "<CPU>", "ZgotmplZ", "NaN", "Inf"} {
 			if strings.Contains(page, bad) {
 				t.Errorf("the page contains %q", bad)
 			}

@@ -9,11 +9,18 @@ import (
 
 // Text writes a table of the kernels and their sum.
 func (r *Run) Text(w io.Writer) error {
-	fmt.Fprintf(w, "Profile (%d threads, median of the runs, each kernel started by itself", r.Threads)
-	if r.Measured() {
-		fmt.Fprintf(w, "; the most time lost first, against %.0f GFLOP/s%s and %.0f GB/s measured here", r.Peaks.Float32, r.int8Peak(), r.Peaks.Read)
+	fmt.Fprintf(w, "Profile of %s with %s\n", r.Title, threads(r.Threads))
+	for _, line := range r.Head() {
+		fmt.Fprintln(w, line)
 	}
-	fmt.Fprintln(w, "):")
+	fmt.Fprintf(w, "A whole run: %.3f ms; sum of steps: %.3f ms (medians of %d, in turns)\n", r.Median/1e3, r.Sum.Us/1e3, len(r.Whole))
+	if d := r.Doubt(); d != "" {
+		fmt.Fprintln(w, "! "+d)
+	}
+	if r.Measured() {
+		fmt.Fprintf(w, "The most time lost first, against %.0f GFLOP/s%s and %.0f GB/s from memory, measured here. Peak is the share of that\n", r.Peaks.Float32, r.int8Peak(), r.Peaks.Read)
+		fmt.Fprintln(w, "arithmetic; read that of memory, for steps that move more than they compute: over 100 % where data stays in caches.")
+	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	heads := "#\tTime (us)\tShare (%)\t"
 	if r.Measured() {
@@ -29,10 +36,29 @@ func (r *Run) Text(w io.Writer) error {
 	}
 	if r.FLOPs > 0 && r.Sum.FLOPs < r.FLOPs-r.FLOPs/50 {
 		_, err := fmt.Fprintf(w, "The kernels do %.0f %% of the operations of the model as given: its effective speed is %.2f GFLOP/s.\n",
-			100*float64(r.Sum.FLOPs)/float64(r.FLOPs), rate(r.FLOPs, r.Sum.Us))
+			100*float64(r.Sum.FLOPs)/float64(r.FLOPs), rate(r.FLOPs, r.Median))
 		return err
 	}
 	return nil
+}
+
+// Head says what was run where: the model, the target, this machine, when.
+func (r *Run) Head() []string {
+	lines := []string{"target " + r.Target}
+	if r.Model != "" {
+		lines = []string{fmt.Sprintf("%s, compiled by Lathe %s for %s", r.Model, r.Lathe, r.Target)}
+	}
+	if r.CPU != "" {
+		lines = append(lines, fmt.Sprintf("%s, %s", r.CPU, r.Date.Format("2 January 2006, 15:04")))
+	}
+	return lines
+}
+
+func threads(n int) string {
+	if n == 1 {
+		return "1 thread"
+	}
+	return fmt.Sprintf("%d threads", n)
 }
 
 func (r *Run) row(w io.Writer, name string, c Cost, shares, rest string) {

@@ -17,6 +17,26 @@ type inputSet struct {
 	note   func(string)
 }
 
+// readInputs reads the arrays of all files. A name may be in one of them only.
+func readInputs(paths []string) ([]npz.Array, error) {
+	var all []npz.Array
+	from := map[string]string{}
+	for _, path := range paths {
+		arrays, err := npz.ReadFile(path)
+		if err != nil {
+			return nil, fmt.Errorf("inputs: %w", err)
+		}
+		for _, a := range arrays {
+			if first, twice := from[a.Name]; twice && first != path {
+				return nil, fmt.Errorf("inputs: %q is in %s and in %s", a.Name, first, path)
+			}
+			from[a.Name] = path
+		}
+		all = append(all, arrays...)
+	}
+	return all, nil
+}
+
 func (s *inputSet) put(name string, t runtime.Tensor) {
 	if s.values == nil {
 		s.values = make(map[string]runtime.Tensor)

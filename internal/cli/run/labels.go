@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+
+	"lathe/runtime"
 )
 
 // maxLabels bounds the ids a file of names may use.
@@ -33,6 +36,23 @@ func readLabels(path string) ([]string, error) {
 		return nil, fmt.Errorf("labels %s: %w", path, err)
 	}
 	return labels, nil
+}
+
+// fit refuses labels that are not of this network, before it runs.
+func (c *command) fit(labels []string, m *runtime.Module) error {
+	outputs := m.Outputs()
+	if len(outputs) == 0 || slices.ContainsFunc(outputs[0].Symbols, func(s int) bool { return s >= 0 }) {
+		return nil // the run tells
+	}
+	return fitLabels(c.labels, labels, classes(outputs[0].Shape))
+}
+
+// fitLabels refuses a list of names that is longer or shorter than the list of classes: it is another network's.
+func fitLabels(path string, labels []string, classes int) error {
+	if labels == nil || len(labels) == classes {
+		return nil
+	}
+	return fmt.Errorf("labels: %s has %s, the output has %d classes (name the list of this network)", path, count(len(labels), "name"), classes)
 }
 
 func parseLabels(text string) ([]string, error) {

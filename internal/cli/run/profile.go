@@ -2,8 +2,7 @@ package run
 
 import (
 	"io"
-	"path/filepath"
-	"strings"
+	"time"
 
 	"lathe/internal/cli"
 	"lathe/internal/profile"
@@ -14,27 +13,48 @@ import (
 // even where nothing can be measured.
 type Peaks func(threads int, work func() error) (profile.Peaks, error)
 
-// profile runs the model step by step and tells where the time goes: as text, or as a page in a file with that ending.
-func (c *command) profile(m *runtime.Module, title string) error {
-	var times []runtime.StepTime
+// profileForms are the extensions of files that a profile is written to.
+var profileForms = []string{".txt", ".html", ".json", ".csv"}
+
+// profile measures runs and their steps, and returns the times of --print-time in seconds: those of the same whole runs.
+// What it found is printed behind the results.
+func (c *command) profile(m *runtime.Module, title string) ([]float64, error) {
+	number := 1
+	if c.printTime {
+		number = c.number
+	}
+	var p *runtime.Profile
 	peaks, err := c.peaks(m.Workers(), func() (err error) {
-		times, err = m.Profile(c.repeat)
+		p, err = m.Profile(c.repeat * number)
 		return err
 	})
-	if times == nil {
-		return err
+	if p == nil {
+		return nil, err
 	}
 	if err != nil {
 		c.Note("the machine's peak is unknown: " + err.Error())
 	}
-	run := profile.New(title, m.Info(), m.Workers(), times, peaks)
-	if c.profileTo == cli.ToOutput {
-		return run.Text(c.Out)
+	r := profile.New(title, m.Info(), m.Workers(), p, peaks)
+	r.CPU, r.Date = runtime.CPUName(), time.Now()
+	c.report.Profile = r.Data()
+	c.printProfile = func() error { return c.writeProfile(r) }
+	times := make([]float64, c.repeat)
+	for i, d := range p.Runs {
+		times[i/number] += d.Seconds() / float64(number)
 	}
-	return cli.WriteFile(c.profileTo, func(w io.Writer) error {
-		if strings.EqualFold(filepath.Ext(c.profileTo), ".html") {
-			return run.HTML(w)
-		}
-		return run.Text(w)
-	})
+	return times, nil
+}
+
+// writeProfile writes what the extension of the file says.
+func (c *command) writeProfile(r *profile.Run) error {
+	write := map[string]func(io.Writer) error{
+		".txt": r.Text, ".html": r.HTML, ".csv": r.CSV, ".json": func(w io.Writer) error { return cli.JSON(w, r.Data()) },
+	}
+	switch {
+	case c.profileTo != cli.ToOutput:
+		return cli.WriteFile(c.profileTo, write[cli.Extension(c.profileTo)])
+	case c.asJSON:
+		return nil // it is a part of the report
+	}
+	return r.Text(c.Lines())
 }

@@ -33,19 +33,24 @@ var unusableRun = []cli.UnusableFlag{
 // command holds the values of the flags.
 type command struct {
 	*cli.App
-	peaks           Peaks
-	device, fill    string
-	inputs, outputs string
-	printTime       bool
-	repeat, number  int
-	printTop        int
-	profileTo       string // file, cli.ToOutput or empty
-	endToEnd        bool
-	check           bool
-	threads         int
-	picture         pictureFlags
-	labels          string
-	fillChosen      bool // --fill-mode was given
+	peaks          Peaks
+	device, fill   string
+	inputs         []string
+	outputs        string
+	printTime      bool
+	repeat, number int
+	printTop       int
+	profileTo      string // file, cli.ToOutput or empty
+	endToEnd       bool
+	check          bool
+	threads        int
+	picture        pictureFlags
+	labels         string
+	fillChosen     bool // --fill-mode was given
+	asJSON         bool
+	text           io.Writer // what people read; nowhere with --json
+	report         report    // what programs read
+	printProfile   func() error
 }
 
 // Command returns the command that is typed as path: the last word of it is the command's name.
@@ -80,6 +85,10 @@ A picture becomes the input by a preset, which --resize, --crop, --mean, --std, 
 					f.Note("--" + name + " has no effect without --print-time")
 				}
 			}
+			f.text = f.Out
+			if f.asJSON {
+				f.text = io.Discard
+			}
 			f.fillChosen = cmd.Flags().Changed("fill-mode")
 			if f.labels != "" && !cmd.Flags().Changed("print-top") {
 				f.printTop = 5
@@ -89,7 +98,7 @@ A picture becomes the input by a preset, which --resize, --crop, --mean, --std, 
 	}
 	fs := cmd.Flags()
 	fs.SortFlags = false
-	fs.StringVarP(&f.inputs, "inputs", "i", "", "inputs by name in an .npz `file`")
+	fs.StringArrayVarP(&f.inputs, "inputs", "i", nil, "inputs by name in an .npz `file`; may be given several times")
 	fs.StringVarP(&f.outputs, "outputs", "o", "", "write the outputs to an .npz `file`, as output_0, output_1 ...")
 	cli.ChoiceVar(fs, &f.fill, "fill-mode", "random", fillModes, "what fills inputs that are not given: zeros, ones or random (from -1 to 1, int8 from 0 to 127; the same in every run)")
 	fs.BoolVar(&f.printTime, "print-time", false, "print how long runs take, after one run that is not counted")
@@ -98,12 +107,13 @@ A picture becomes the input by a preset, which --resize, --crop, --mean, --std, 
 	fs.BoolVar(&f.endToEnd, "end-to-end", false, "let times include copying inputs and outputs")
 	cli.NumberVar(fs, &f.printTop, "print-top", "", 0, 0, 1<<20, "print the N greatest values of the first output and where they are")
 	fs.Lookup("print-top").DefValue = ""
-	cli.FileOrOutputVar(cmd, &f.profileTo, "profile", "tell the time of each kernel against what this machine does at best, the most time lost first; with `=FILE` there, as a web page if it ends in .html")
+	cli.FileOrOutputVar(cmd, &f.profileTo, "profile", profileForms, "tell the time of each step beside that of whole runs, against what this machine does at best, the most time lost first; with `=FILE` there: .txt, .html (a web page), .json or .csv")
 	cli.NumberVar(fs, &f.threads, "threads", "", 0, 1, 1024, "threads (default: $LATHE_NUM_THREADS, $TVM_NUM_THREADS or the cores this process may use)")
 	cli.ChoiceVar(fs, &f.device, "device", "cpu", devices, "device to run on: cpu")
 	f.picture.define(cmd)
 	fs.StringVar(&f.labels, "labels", "", "`file` with the names of classes for --print-top (default 5 then): one per line, a synset list, JSON or a Python dictionary")
 	fs.BoolVar(&f.check, "check", false, "compare all weights with their digest first (the code, and weights of up to 4 MiB, always are)")
+	cli.JSONVar(cmd, &f.asJSON)
 	cli.MarkOurs(cmd, "threads", "labels", "check")
 	cli.AddUnusable(cmd, unusableRun)
 	return cmd
@@ -124,7 +134,7 @@ func packageFiles(path string) []string {
 
 func (c *command) run(ctx context.Context, path string) error {
 	for _, out := range []string{c.outputs, c.profileTo} {
-		if err := cli.NotOver(out, append(packageFiles(path), c.inputs, c.labels)...); err != nil {
+		if err := cli.NotOver(out, append(append(packageFiles(path), c.inputs...), c.labels)...); err != nil {
 			return err
 		}
 	}
@@ -132,15 +142,16 @@ func (c *command) run(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	var given []npz.Array
-	if c.inputs != "" {
-		if given, err = npz.ReadFile(c.inputs); err != nil {
-			return fmt.Errorf("inputs: %w", err)
-		}
+	given, err := readInputs(c.inputs)
+	if err != nil {
+		return err
 	}
 	var options []runtime.Option
 	if c.threads > 0 {
 		options = append(options, runtime.WithWorkers(c.threads))
+	}
+	if cpus := runtime.CPUs(); c.threads > cpus {
+		c.Note(fmt.Sprintf("--threads %d: this machine has %s; more threads take turns", c.threads, count(cpus, "core")))
 	}
 	if c.check {
 		options = append(options, runtime.WithCheck())
@@ -156,13 +167,17 @@ func (c *command) run(ctx context.Context, path string) error {
 		return err
 	}
 	defer m.Close()
-	c.Log("%s: compiled for %s, %d threads", path, m.Info().Target.String, m.Workers())
+	c.Log("%s: compiled for %s, %s", path, m.Info().Target.String, count(m.Workers(), "thread"))
+	if err := c.fit(labels, m); err != nil {
+		return err
+	}
+	c.report.begin(path, m)
 	set := &inputSet{module: m, note: c.Note}
 	if err := set.fromArrays(given); err != nil {
 		return err
 	}
 	if c.picture.path != "" {
-		if err := c.picture.into(set, c.Out); err != nil {
+		if err := c.picture.into(set, c.text); err != nil {
 			return err
 		}
 	}
@@ -171,20 +186,36 @@ func (c *command) run(ctx context.Context, path string) error {
 	if err := set.apply(); err != nil {
 		return err
 	}
-	if c.inputs+c.picture.path != "" && len(missing) > 0 && !c.fillChosen {
+	if (len(c.inputs) > 0 || c.picture.path != "") && len(missing) > 0 && !c.fillChosen {
 		c.Note(fmt.Sprintf("no values are given for %s: filled with random numbers (--fill-mode chooses)", strings.Join(missing, ", ")))
 	}
 	if err := m.Run(); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	if c.printTime {
-		times, err := c.measure(ctx, m, set)
-		if err != nil {
+	var times []float64
+	if c.profileTo != "" {
+		if times, err = c.profile(m, moduleTitle(path)); err != nil {
 			return err
 		}
-		fmt.Fprintln(c.Out, timeTable(times))
+	}
+	if c.printTime {
+		if times == nil || c.endToEnd {
+			if times, err = c.measure(ctx, m, set); err != nil {
+				return err
+			}
+		}
+		fmt.Fprintln(c.text, timeTable(times))
+		c.report.Times = summary(times)
 	}
 	return c.results(path, m, labels)
+}
+
+// count is a number of things in words: 1 core, 2 cores.
+func count(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprint(n, " ", thing)
 }
 
 // measure runs the model repeat times number times and returns the average of each number in seconds.
@@ -238,21 +269,30 @@ func (c *command) results(path string, m *runtime.Module, labels []string) error
 		if err != nil {
 			return fmt.Errorf("--print-top: %w", err)
 		}
+		if err := fitLabels(c.labels, labels, len(s.values)); err != nil {
+			return err
+		}
+		c.report.Outputs[0].Top = s.ranking(c.printTop, labels)
 		if labels == nil && c.picture.path == "" {
-			fmt.Fprintln(c.Out, s.array(c.printTop))
+			fmt.Fprintln(c.text, s.array(c.printTop))
 		} else {
-			s.print(c.Out, moduleTitle(path), c.printTop, labels)
+			s.print(c.text, moduleTitle(path), c.printTop, labels)
 		}
 	}
-	if c.profileTo != "" {
-		if err := c.profile(m, moduleTitle(path)); err != nil {
+	if c.printProfile != nil {
+		if err := c.printProfile(); err != nil {
 			return err
 		}
 	}
-	if c.outputs == "" {
-		return nil
+	if c.outputs != "" {
+		if err := cli.WriteFile(c.outputs, func(w io.Writer) error { return npz.Write(w, outputs) }); err != nil {
+			return err
+		}
 	}
-	return cli.WriteFile(c.outputs, func(w io.Writer) error { return npz.Write(w, outputs) })
+	if c.asJSON {
+		return cli.JSON(c.Out, &c.report)
+	}
+	return nil
 }
 
 // outputs copies the outputs, under tvmc's names. Types that numpy lacks become float32.
@@ -270,6 +310,11 @@ func (c *command) readOutputs(m *runtime.Module) ([]npz.Array, error) {
 			}
 			c.Note(fmt.Sprintf("output %q is bfloat16, which numpy lacks: given as float32", info.Name))
 		}
+		nan := countNaN(t)
+		if nan > 0 {
+			c.Note(fmt.Sprintf("output %q has %d NaN", info.Name, nan))
+		}
+		c.report.Outputs = append(c.report.Outputs, outputReport{tensorReport{info.Name, info.DType, append([]int{}, t.Shape...)}, nan, nil})
 		arrays = append(arrays, npz.Array{Name: fmt.Sprintf("output_%d", i), DType: t.DType, Shape: t.Shape, Data: t.Data})
 	}
 	return arrays, nil

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// timeTable is tvmc's summary of measurements in seconds, to the byte.
-func timeTable(times []float64) string {
+// summary sums up measurements in seconds.
+func summary(times []float64) *timesReport {
 	sorted := slices.Sorted(slices.Values(times))
 	n := len(sorted)
 	mean := 0.0
@@ -19,10 +19,20 @@ func timeTable(times []float64) string {
 	for _, t := range times {
 		variance += (t - mean) * (t - mean) / float64(n)
 	}
+	r := &timesReport{1e3 * mean, 1e3 * (sorted[(n-1)/2] + sorted[n/2]) / 2, 1e3 * sorted[n-1], 1e3 * sorted[0], 1e3 * math.Sqrt(variance), nil}
+	for _, t := range times {
+		r.All = append(r.All, 1e3*t)
+	}
+	return r
+}
+
+// timeTable is tvmc's summary of measurements in seconds, to the byte.
+func timeTable(times []float64) string {
 	heads := []string{"mean (ms)", "median (ms)", "max (ms)", "min (ms)", "std (ms)"}
 	var cells []string
-	for _, v := range []float64{mean, (sorted[(n-1)/2] + sorted[n/2]) / 2, sorted[n-1], sorted[0], math.Sqrt(variance)} {
-		cells = append(cells, centre(fmt.Sprintf("%.4f", v*1000), 12))
+	s := summary(times)
+	for _, v := range []float64{s.Mean, s.Median, s.Max, s.Min, s.Std} {
+		cells = append(cells, centre(fmt.Sprintf("%.4f", v), 12))
 	}
 	for i, h := range heads {
 		heads[i] = centre(h, 12)

@@ -20,6 +20,16 @@ type scores struct {
 	values  []float64
 }
 
+// classes is the last extent that is not 1.
+func classes(shape []int) int {
+	for _, dim := range slices.Backward(shape) {
+		if dim != 1 {
+			return dim
+		}
+	}
+	return 1
+}
+
 // scoresOf takes the first row along the last axis that is not 1: outputs of networks that end with pooling have the
 // shape 1x1000x1x1.
 func scoresOf(a npz.Array) (*scores, error) {
@@ -27,13 +37,7 @@ func scoresOf(a npz.Array) (*scores, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := 1
-	for _, dim := range slices.Backward(a.Shape) {
-		if dim != 1 {
-			n = dim
-			break
-		}
-	}
+	n := classes(a.Shape)
 	t := &tensor.Tensor{DType: d, Shape: a.Shape, Data: a.Data}
 	if n == 0 || t.Len() == 0 {
 		return nil, fmt.Errorf("the output %s%s is empty", a.DType, cli.ShapeText(a.Shape))

@@ -156,7 +156,7 @@ func saved(t *testing.T, file string, shapes map[string][]int, tgt, pack string)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := lathe.Compile(context.Background(), m, lathe.CompileOptions{Target: tgt, OptLevel: 3, Workers: 1})
+	p, err := lathe.Compile(context.Background(), m, lathe.CompileOptions{Target: tgt, Workers: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

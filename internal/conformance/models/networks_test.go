@@ -158,7 +158,7 @@ func save(t *testing.T, model string, shapes map[string][]int, pack string, thre
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := lathe.Compile(context.Background(), m, lathe.CompileOptions{Target: "llvm", OptLevel: 3, Workers: threads})
+	p, err := lathe.Compile(context.Background(), m, lathe.CompileOptions{Target: "llvm", Workers: threads})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"lathe"
+	"lathe/internal/cli"
+	"lathe/internal/target"
+)
+
+// What --json prints. Keys are added, never renamed.
+type (
+	versionJSON struct {
+		Version string `json:"version"`
+		Build   string `json:"build"` // the version, with the commit where that is known
+		LLVM    string `json:"llvm"`
+	}
+	passJSON struct {
+		Name     string `json:"name"`
+		Phase    string `json:"phase"`
+		Level    int    `json:"level"`
+		Required bool   `json:"required"`
+		Doc      string `json:"doc"`
+	}
+	opJSON struct {
+		Name            string   `json:"name"`
+		Fusion          string   `json:"fusion"`
+		Implementations []string `json:"implementations"`
+		Doc             string   `json:"doc"`
+	}
+	targetsJSON struct {
+		Presets []presetJSON `json:"presets"`
+		CPUs    []cpuJSON    `json:"cpus"`
+	}
+	presetJSON struct {
+		Name   string `json:"name"`
+		Target string `json:"target"`
+		Doc    string `json:"doc"`
+	}
+	cpuJSON struct {
+		Name         string   `json:"name"`
+		Architecture string   `json:"architecture"`
+		Vectors      string   `json:"vectors"`
+		Features     []string `json:"features"`
+	}
+	verifyJSON struct {
+		Model    string    `json:"model"`
+		Target   string    `json:"target"`
+		OptLevel string    `json:"opt_level"`
+		OK       bool      `json:"ok"`
+		Tensors  []rowJSON `json:"tensors"`
+	}
+	rowJSON struct {
+		Name      string     `json:"name"`
+		Nodes     []string   `json:"nodes"`
+		OK        bool       `json:"ok"`
+		RelL2     cli.Number `json:"rel_l2"`
+		Tolerance cli.Number `json:"allowed"`
+		MaxAbs    cli.Number `json:"max_abs"`
+		Note      string     `json:"note,omitempty"`
+	}
+)
+
+func passData(passes []lathe.PassInfo) []passJSON {
+	var list []passJSON
+	for _, p := range passes {
+		list = append(list, passJSON{p.Name, p.Phase, p.Level, p.Required, p.Doc})
+	}
+	return list
+}
+
+func opData(ops []lathe.OpInfo) []opJSON {
+	var list []opJSON
+	for _, o := range ops {
+		list = append(list, opJSON{o.Name, o.Class, append([]string{}, o.Implementations...), o.Doc})
+	}
+	return list
+}
+
+func targetData() (*targetsJSON, error) {
+	d := new(targetsJSON)
+	for _, p := range target.Presets() {
+		d.Presets = append(d.Presets, presetJSON{p.Name, p.Target, p.Doc})
+	}
+	for _, arch := range target.Arches() {
+		for _, cpu := range target.CPUs(arch) {
+			t, err := target.OfCPU(arch, cpu)
+			if err != nil {
+				return nil, err
+			}
+			d.CPUs = append(d.CPUs, cpuJSON{cpu, string(arch), t.Vectors(), append([]string{}, t.Features...)})
+		}
+	}
+	return d, nil
+}
+
+func reportData(path string, o lathe.CompileOptions, r *lathe.VerifyReport) *verifyJSON {
+	v := &verifyJSON{Model: path, Target: o.Target, OptLevel: string(o.OptLevel), OK: r.OK, Tensors: []rowJSON{}}
+	for _, row := range r.Rows {
+		v.Tensors = append(v.Tensors, rowJSON{
+			row.Name, append([]string{}, row.Nodes...), row.OK, cli.Number(row.RelL2), cli.Number(row.Tolerance), cli.Number(row.MaxAbs), row.Note,
+		})
+	}
+	return v
+}
