@@ -69,9 +69,14 @@ func (a *app) inspectCommand() *cobra.Command {
 	return cmd
 }
 
-// isPackage goes by the name, since the reader of packages explains files that are not what they are called.
+// isPackage goes by the name, since the reader of packages explains files that are not what they are called, and else by
+// the first bytes.
 func isPackage(path string) bool {
-	if st, err := os.Stat(path); err == nil && st.IsDir() {
+	st, err := os.Stat(path)
+	if err == nil && st.IsDir() {
+		return true
+	}
+	if err == nil && st.Mode().IsRegular() && bundle.Recognises(path) {
 		return true
 	}
 	return slices.Contains([]string{".tar", ".so", ".params", ".json", ".wasm"}, strings.ToLower(filepath.Ext(path)))

@@ -2,6 +2,8 @@ package bundle
 
 import (
 	"bytes"
+	"io"
+	"os"
 	"path/filepath"
 	"strings"
 )
@@ -12,6 +14,7 @@ var signatures = []struct {
 }{
 	{"version https://git-lfs", "is a Git LFS pointer, not the file itself: run git lfs pull"},
 	{wasmHeader[:4], "is a WebAssembly module: run it with the JavaScript loader that was written beside it"},
+	{"!<arch>\n", "is a static library: C programs link it (docs/deploy-static.md)"},
 	{"\x1f\x8b", "is compressed with gzip; packages are read in place: decompress it with gunzip first"},
 	{"\x28\xb5\x2f\xfd", "is compressed with zstd; packages are read in place: decompress it first"},
 	{"\xfd7zXZ\x00", "is compressed with xz; packages are read in place: decompress it first"},
@@ -36,6 +39,11 @@ func identify(b []byte) string {
 	if bytes.HasPrefix(head, []byte("<!doctype html")) || bytes.HasPrefix(head, []byte("<html")) {
 		return "is an HTML page, probably saved instead of a download"
 	}
+	for _, begin := range []string{"/*", "//", "#include", "#ifndef", "#pragma"} {
+		if bytes.HasPrefix(head, []byte(begin)) {
+			return "is C source: a C compiler makes a program of it (docs/deploy-c-source.md)"
+		}
+	}
 	return ""
 }
 
@@ -50,4 +58,18 @@ func identifyFile(path string, b []byte) string {
 		}
 	}
 	return "is not a package: neither a tar archive nor a shared library"
+}
+
+// Recognises reports whether a file begins as one of the forms of compiled models, whatever it is called.
+func Recognises(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head := make([]byte, 512)
+	n, _ := io.ReadFull(f, head)
+	head = head[:n]
+	return bytes.HasPrefix(head, []byte(wasmHeader[:4])) || bytes.HasPrefix(head, []byte("\x7fELF")) || bytes.HasPrefix(head, []byte("!<arch>\n")) ||
+		len(head) > 262 && string(head[257:262]) == "ustar"
 }

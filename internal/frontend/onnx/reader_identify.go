@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -23,6 +24,8 @@ var signatures = []struct {
 	{0, "\x93NUMPY", "it is a numpy array (.npy)"},
 	{0, "GGUF", "it is a GGUF model"},
 	{0, "\x7fELF", "it is a program or shared library"},
+	{0, "!<arch>\n", "it is a static library, which C programs link"},
+	{0, "\x00asm", "it is a WebAssembly module"},
 	{0, "\x1f\x8b", "it is compressed with gzip; decompress it with gunzip first"},
 	{0, "\x28\xb5\x2f\xfd", "it is compressed with zstd; decompress it first"},
 	{0, "\xfd7zXZ\x00", "it is compressed with xz; decompress it first"},
@@ -119,8 +122,17 @@ func identifyText(b []byte) string {
 		return "it is a Caffe model in text form (.prototxt)"
 	case starts("node {", "node{"):
 		return "it is a TensorFlow graph in text form (.pbtxt)"
+	case starts("/*", "//", "#include", "#ifndef", "#define", "#pragma"):
+		return "it is source in C or C++"
+	case isText(head):
+		return "it is a text file"
 	}
 	return ""
+}
+
+// isText reports whether there are no control characters: binary models have some among their first bytes.
+func isText(head []byte) bool {
+	return bytes.IndexFunc(head, func(r rune) bool { return r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == utf8.RuneError }) < 0
 }
 
 // identifyProtobuf recognises protobuf messages of other kinds by their first fields. A ModelProto begins, like those
@@ -146,6 +158,32 @@ func identifyProtobuf(b []byte) string {
 		if k > 0 && second == 2 && typ == protowire.BytesType {
 			return identifySavedModel(b[n+m+k:])
 		}
+	}
+	return identifyNoise(b)
+}
+
+// graphField is the number of ModelProto's field graph, by far the longest part of a model.
+const graphField = 7
+
+// identifyNoise recognises bytes that end being protobuf before there is a graph, which a model cut short does within its
+// graph or behind it.
+func identifyNoise(b []byte) string {
+	for len(b) > 0 {
+		num, typ, n := protowire.ConsumeTag(b)
+		if num == graphField && typ == protowire.BytesType {
+			return ""
+		}
+		if n < 0 {
+			return "it does not look like one"
+		}
+		m := protowire.ConsumeFieldValue(num, typ, b[n:])
+		if m < 0 && (num > graphField || typ != protowire.VarintType && typ != protowire.BytesType || len(b) > 1<<10) {
+			return fmt.Sprintf("it does not look like one: field %d is no field of a model", num)
+		}
+		if m < 0 {
+			return "" // the first bytes of a model
+		}
+		b = b[n+m:]
 	}
 	return ""
 }

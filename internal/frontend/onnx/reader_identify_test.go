@@ -50,7 +50,10 @@ func TestIdentify(t *testing.T) {
 		{"scalar", wireTensor("t", Float, nil, wireRaw(4)), "single value"},
 		{"sequence", pb{}.str(1, "seq").int(2, 1), "single value"},
 		{"noise", []byte{7, 7, 7}, "no protobuf field"},
-		{"prose", []byte("hello"), "field"},
+		{"prose", []byte("hello"), "text file"},
+		{"C", []byte("/* a network */\n#include <stdint.h>\n"), "source in C"},
+		{"archive", []byte("!<arch>\n/               0"), "static library"},
+		{"wasm", []byte("\x00asm\x01\x00\x00\x00"), "WebAssembly"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := Read(c.data, "")
