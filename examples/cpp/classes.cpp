@@ -16,6 +16,7 @@ std::vector<std::string> read_labels(const std::string &path) {
     while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
     labels.push_back(std::regex_replace(line, synset, ""));
   }
+  while (!labels.empty() && labels.back().empty()) labels.pop_back();
   if (labels.empty()) throw std::runtime_error("labels " + path + ": the file is empty");
   return labels;
 }

@@ -1,4 +1,4 @@
-// run_model NAME ARTIFACTS PICTURE LABELS INPUT [--normalize] [--threads N]
+// run_model NAME ARTIFACTS PICTURE LABELS INPUT [--preprocess unit|signed|imagenet] [--normalize] [--threads N]
 //
 // Names what is in a picture with a classifier that 'lathe compile' wrote to ARTIFACTS/NAME.so, NAME_tvm.so, NAME.tar or
 // NAME_tvm.tar. The program needs no compiler and no framework: include/lathe.hpp, src/lathe.c and stb_image are all.
@@ -23,11 +23,33 @@
 
 namespace {
 
+// How a picture becomes the input, as the presets of 'lathe run --preprocess'.
+struct Preset {
+  const char *name;
+  double margin;  // the shorter side becomes so many times the input's, and the centre is cut out
+  Normal normal;
+};
+
+const Preset presets[] = {
+    {"unit", 1, {1 / 255.0f, {0, 0, 0}, {1, 1, 1}}},
+    {"signed", 1, {1 / 255.0f, {0.5f, 0.5f, 0.5f}, {0.5f, 0.5f, 0.5f}}},
+    {"imagenet", 256.0 / 224, {1 / 255.0f, {0.485f, 0.456f, 0.406f}, {0.229f, 0.224f, 0.225f}}},
+};
+const Preset &imagenet = presets[2];
+
+// Without a preset: the cut of imagenet, pixels from 0 to 1.
+const Preset plain_cut = {"", 256.0 / 224, {1 / 255.0f, {0, 0, 0}, {1, 1, 1}}};
+
 struct Arguments {
   std::string name, artifacts, picture, labels, input;
-  bool normalize = false;
+  Preset preset = plain_cut;
   int threads = 0;  // 0: what the machine allows
 };
+
+const char usage[] =
+    "usage: run_model NAME ARTIFACTS PICTURE LABELS INPUT [--preprocess unit|signed|imagenet] [--normalize] [--threads N]\n"
+    "  run_model digits artifacts sample.png labels.txt data --preprocess signed\n"
+    "  run_model resnet18 artifacts cat.png labels.txt input0 --normalize\n";
 
 struct WrongUse : std::runtime_error {
   using std::runtime_error::runtime_error;
@@ -39,7 +61,12 @@ Arguments parse(int argc, char **argv) {
   for (int i = 1; i < argc; i++) {
     std::string arg = argv[i];
     if (arg == "--normalize") {
-      a.normalize = true;
+      a.preset = imagenet;
+    } else if (arg == "--preprocess") {
+      std::string name = i + 1 < argc ? argv[++i] : "";
+      auto found = std::find_if(std::begin(presets), std::end(presets), [&](const Preset &p) { return p.name == name; });
+      if (found == std::end(presets)) throw WrongUse("--preprocess must be unit, signed or imagenet");
+      a.preset = *found;
     } else if (arg == "--threads") {
       char *end = nullptr;
       long n = i + 1 < argc ? std::strtol(argv[++i], &end, 10) : 0;
@@ -94,16 +121,13 @@ std::vector<float> prepare(const Arguments &a, const lathe::TensorInfo &input) {
   Picture picture = read_picture(a.picture);
   std::cout << "Original image: " << picture.width << "x" << picture.height << "x" << picture.channels << "\n";
 
-  // The shorter side becomes 256 where the input is 224 wide, and in that proportion else.
-  int wanted = int(std::lround(std::max(layout.width, layout.height) * 256.0 / 224)), shorter = std::min(picture.width, picture.height);
+  int wanted = int(std::lround(std::max(layout.width, layout.height) * a.preset.margin)), shorter = std::min(picture.width, picture.height);
   picture = resized(picture, int(std::int64_t(wanted) * picture.width / shorter), int(std::int64_t(wanted) * picture.height / shorter));
   std::cout << "Resized to: " << picture.width << "x" << picture.height << "\n";
   std::cout << "Final image size: " << layout.width << "x" << layout.height << "x3\n";
   std::cout << "Color order: RGB\n";
 
-  Normal normal;
-  normal.scale = 1 / 255.0f;
-  if (a.normalize) normal = {1 / 255.0f, {0.485f, 0.456f, 0.406f}, {0.229f, 0.224f, 0.225f}};
+  const Normal &normal = a.preset.normal;
   std::cout << "Pixel scaling: 0.0 to 1.0 (PyTorch-style)\n";
   std::cout << "Mean (R,G,B): [" << normal.mean[0] << ", " << normal.mean[1] << ", " << normal.mean[2] << "]\n";
   std::cout << "Std (R,G,B):  [" << normal.std[0] << ", " << normal.std[1] << ", " << normal.std[2] << "]\n";
@@ -112,11 +136,19 @@ std::vector<float> prepare(const Arguments &a, const lathe::TensorInfo &input) {
   return tensor;
 }
 
+// Refuses names that are another network's: their number is not that of the classes.
+void fit(const Arguments &a, const std::vector<std::string> &labels, std::size_t classes) {
+  if (labels.size() == classes) return;
+  throw std::runtime_error("labels " + a.labels + ": the file has " + std::to_string(labels.size()) + " names, the output has " +
+                           std::to_string(classes) + " classes (name the list of this network)");
+}
+
 // Prints the classes that the first output names.
 void report(const Arguments &a, const lathe::Model &model, const std::vector<std::string> &labels) {
   lathe::Span<const float> output = model.output<float>(0);
   std::vector<float> scores(output.begin(), output.end());
   if (scores.empty()) throw std::runtime_error("the model's output is empty");
+  fit(a, labels, scores.size());
   std::cout << "Output shape: ";
   for (std::int64_t d : model.output_shape(0)) std::cout << d << " ";
   bool already = false;
@@ -134,6 +166,7 @@ void report(const Arguments &a, const lathe::Model &model, const std::vector<std
 }  // namespace
 
 int main(int argc, char **argv) {
+  if (argc == 2 && (std::string(argv[1]) == "--help" || std::string(argv[1]) == "-h")) return std::cout << usage, 0;
   try {
     Arguments a = parse(argc, argv);
     std::vector<std::string> labels = read_labels(a.labels);
@@ -147,9 +180,7 @@ int main(int argc, char **argv) {
     if (!std::cout) throw std::runtime_error("the output could not be written");
     return 0;
   } catch (const WrongUse &e) {
-    std::cerr << "run_model: " << e.what() << "\n"
-              << "usage: run_model NAME ARTIFACTS PICTURE LABELS INPUT [--normalize] [--threads N]\n"
-              << "  run_model resnet18 artifacts cat.png labels.txt input0 --normalize\n";
+    std::cerr << "run_model: " << e.what() << "\n" << usage;
     return 2;
   } catch (const std::exception &e) {
     std::cerr << "run_model: " << e.what() << "\n";

@@ -30,7 +30,7 @@ func buildExample(t *testing.T, options ...string) string {
 }
 
 // latheRun is the output of 'lathe run' with a picture.
-func latheRun(t *testing.T, pkg, picture, labels string) string {
+func latheRun(t *testing.T, pkg, picture, labels, preset string) string {
 	t.Helper()
 	var out, errs bytes.Buffer
 	a := &cli.App{Name: "lathe", Out: &out, Err: &errs}
@@ -38,7 +38,7 @@ func latheRun(t *testing.T, pkg, picture, labels string) string {
 		c := run.Command(a, "lathe run", func(_ int, work func() error) (profile.Peaks, error) { return profile.Peaks{}, work() })
 		a.Finish(c)
 		return c
-	}, []string{"--image", picture, "--preprocess", "imagenet", "--labels", labels, pkg})
+	}, []string{"--image", picture, "--preprocess", preset, "--labels", labels, pkg})
 	if code != cli.ExitOK {
 		t.Fatal(errs.String())
 	}
@@ -99,12 +99,19 @@ func TestDeployCpp(t *testing.T) {
 			if n.name == "linked" {
 				folder = "-"
 			}
-			want := latheRun(t, filepath.Join(artifacts, file+"_tvm.so"), n.picture, n.labels)
-			want = strings.Replace(want, "Running "+file+"_tvm", "Running "+n.name, 1)
-			sameReport(t, output(t, exec.Command(program, n.name, folder, n.picture, n.labels, n.input, "--normalize")), want)
+			for _, flags := range [][]string{{"--normalize"}, {"--preprocess", "imagenet"}, {"--preprocess", "signed"}, {"--preprocess", "unit"}} {
+				want := latheRun(t, filepath.Join(artifacts, file+"_tvm.so"), n.picture, n.labels, strings.Replace(flags[len(flags)-1], "--normalize", "imagenet", 1))
+				want = strings.Replace(want, "Running "+file+"_tvm", "Running "+n.name, 1)
+				sameReport(t, output(t, exec.Command(program, append([]string{n.name, folder, n.picture, n.labels, n.input}, flags...)...)), want)
+			}
 		})
 	}
 
+	short := filepath.Join(t.TempDir(), "short.txt")
+	writeFile(t, short, []byte("a\nb\nc\n"))
+	if help := output(t, exec.Command(program, "--help")); !strings.HasPrefix(help, "usage: run_model NAME") {
+		t.Errorf("--help prints %s", help)
+	}
 	// Errors are one line that says what to do, and wrong use shows the usage.
 	d := networks[0]
 	for _, c := range []struct {
@@ -118,6 +125,8 @@ func TestDeployCpp(t *testing.T) {
 		{[]string{"digits", artifacts, "absent.png", d.labels, "data"}, "picture absent.png: "},
 		{[]string{"digits", artifacts, d.labels, d.labels, "data"}, "unknown image type"},
 		{[]string{"digits", artifacts, d.picture, "absent.txt", "data"}, "labels absent.txt: cannot read the file"},
+		{[]string{"digits", artifacts, d.picture, short, "data"}, "the file has 3 names, the output has 36 classes"},
+		{[]string{"digits", artifacts, d.picture, d.labels, "data", "--preprocess", "caffe"}, "must be unit, signed or imagenet"},
 	} {
 		out, err := exec.Command(program, c.args...).CombinedOutput()
 		if err == nil || !strings.Contains(string(out), c.want) {
