@@ -27,7 +27,12 @@ RUN_ARCHS := amd64 arm64 riscv64
 # Go's linker names a dynamic loader of RISC-V that no distribution has.
 RUN_LOADER_riscv64 := -I /lib/ld-linux-riscv64-lp64d.so.1
 
-.PHONY: help demo test deps build lint fuzz golden deploytest conformance bench benchtable measure release lathe-run clean
+# Where 'make install' puts things, and which binary: build/lathe is that of 'make release'.
+PREFIX ?= /usr/local
+DESTDIR ?=
+BINARY ?= lathe
+
+.PHONY: help demo test deps build install lint fuzz golden deploytest conformance bench benchtable measure release lathe-run clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -47,6 +52,19 @@ deps: ## install LLVM 22 and lld 22 if they are missing (apt)
 
 build: ## build ./lathe
 	go build -o lathe ./cmd/lathe
+
+install: $(BINARY) ## install lathe, lathe.h, lathe.hpp, lathe.c and completions: PREFIX=/usr/local, DESTDIR=, BINARY=build/lathe
+	install -Dm755 $(BINARY) $(DESTDIR)$(PREFIX)/bin/lathe
+	install -Dm644 -t $(DESTDIR)$(PREFIX)/include include/lathe.h include/lathe.hpp
+	install -Dm644 -t $(DESTDIR)$(PREFIX)/share/lathe src/lathe.c
+	install -Dm644 -t $(DESTDIR)$(PREFIX)/share/doc/lathe LICENSE CHANGELOG.md
+	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions $(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
+	$(abspath $(BINARY)) completion bash >$(DESTDIR)$(PREFIX)/share/bash-completion/completions/lathe
+	$(abspath $(BINARY)) completion zsh >$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_lathe
+	$(abspath $(BINARY)) completion fish >$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/lathe.fish
+
+lathe:
+	$(MAKE) build
 
 lint: ## check formatting, go vet, staticcheck
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "gofmt -w these:" $$unformatted >&2; exit 1; fi

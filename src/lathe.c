@@ -892,6 +892,7 @@ typedef struct crew {
   lathe_ctx *ctx;
   struct member *members;
   int32_t workers, first, last;
+  uint64_t *times; /* of the steps, where they are timed; else NULL */
   int started, stop;
   pid_t owner; /* the process whose threads they are: a child of fork has none of them */
   uint32_t spin_ns;
@@ -905,6 +906,9 @@ typedef struct crew {
   uint32_t sleepers;         /* workers that sleep on job */
   _Alignas(64) uint32_t pending; /* workers still in the current run; zero ends it */
   uint32_t waiting;              /* 1 while the caller sleeps on pending */
+  _Alignas(64) uint32_t arrived; /* workers at the meeting behind a step that is timed */
+  uint32_t meetings;             /* counts them; a change lets the workers go on */
+  uint32_t asleep;               /* workers that sleep on meetings */
 } crew;
 
 typedef struct member {
@@ -995,6 +999,42 @@ static void post(crew *c) {
   if (load(&c->sleepers) != 0) wake_word(c, &c->job);
 }
 
+/* meet returns when all workers have called it. It spins and sleeps as the barriers of generated code do. */
+static void meet(crew *c) {
+  uint32_t seen = load(&c->meetings);
+  if (add(&c->arrived, 1) == (uint32_t)c->workers) {
+    store(&c->arrived, 0);
+    add(&c->meetings, 1);
+    if (load(&c->asleep) != 0) wake_word(c, &c->meetings);
+    return;
+  }
+  for (uint32_t left = __atomic_load_n(&c->ctx->spin, __ATOMIC_RELAXED); left > 0; left--) {
+    if (__atomic_load_n(&c->meetings, __ATOMIC_ACQUIRE) != seen) return;
+    pause_cpu();
+  }
+  add(&c->asleep, 1);
+  while (load(&c->meetings) == seen) on_wait(c, &c->meetings, seen);
+  add(&c->asleep, (uint32_t)-1);
+}
+
+/* do_job is a worker's part of a run. Where steps are timed, workers call them one by one and meet behind each. */
+static void do_job(crew *c, int32_t worker) {
+  if (!c->times) {
+    c->run(c->ctx, worker, c->workers, c->first, c->last);
+    return;
+  }
+  meet(c);
+  uint64_t before = now();
+  for (int32_t step = c->first; step < c->last; step++) {
+    c->run(c->ctx, worker, c->workers, step, step + 1);
+    meet(c);
+    if (worker > 0) continue;
+    uint64_t after = now();
+    c->times[step] = after - before;
+    before = after;
+  }
+}
+
 /* work is the life of a worker. */
 static void *work(void *arg) {
   member *m = arg;
@@ -1002,7 +1042,7 @@ static void *work(void *arg) {
   for (uint32_t seen = m->seen;; seen++) {
     sleep_until(c, &c->job, &c->sleepers, seen, 1);
     if (c->stop) return NULL;
-    c->run(c->ctx, m->worker, c->workers, c->first, c->last);
+    do_job(c, m->worker);
     if (add(&c->pending, (uint32_t)-1) == 0 && load(&c->waiting) != 0) wake_word(c, &c->pending);
   }
 }
@@ -1023,7 +1063,7 @@ static void stop_crew(crew *c, int32_t count) {
  * parent, and is not destroyed. */
 static void prepare_crew(crew *c) {
   c->owner = getpid();
-  c->pending = c->waiting = c->sleepers = 0;
+  c->pending = c->waiting = c->sleepers = c->arrived = c->asleep = 0;
 #ifndef LATHE_FUTEX
   pthread_mutex_init(&c->lock, NULL);
   pthread_cond_init(&c->moved, NULL);
@@ -1054,8 +1094,8 @@ static lathe_status start_crew(const char *name, crew *c) {
   return LATHE_OK;
 }
 
-/* run_crew calls the library on all workers and returns when the last has returned. */
-static lathe_status run_crew(const char *name, crew *c, int32_t first, int32_t last) {
+/* run_crew calls the library on all workers and returns when the last has returned; times of the steps may be NULL. */
+static lathe_status run_crew(const char *name, crew *c, int32_t first, int32_t last, uint64_t *times) {
   if (!c->started || c->owner != getpid()) {
     lathe_status status = start_crew(name, c);
     if (status != LATHE_OK) return status;
@@ -1063,8 +1103,9 @@ static lathe_status run_crew(const char *name, crew *c, int32_t first, int32_t l
   adapt_spin(c);
   c->first = first;
   c->last = last;
+  c->times = times;
   post(c);
-  c->run(c->ctx, 0, c->workers, first, last);
+  do_job(c, 0);
   sleep_until(c, &c->pending, &c->waiting, 0, 0);
   return LATHE_OK;
 }
@@ -1591,15 +1632,32 @@ static lathe_status check_ready(const lathe_model *m) {
   return LATHE_OK;
 }
 
-static lathe_status run_steps(lathe_model *m, int32_t first, int32_t last) {
+#if __STDC_HOSTED__
+static uint64_t now(void);
+#endif
+
+/* run_steps writes the nanoseconds of each step to times, which may be NULL. */
+static lathe_status run_steps(lathe_model *m, int32_t first, int32_t last, uint64_t *times) {
   m->ctx.status = 0;
 #ifndef LATHE_NO_THREADS
   if (m->workers > 1) {
-    lathe_status status = run_crew(m->name, &m->crew, first, last);
+    lathe_status status = run_crew(m->name, &m->crew, first, last, times);
     if (status != LATHE_OK) return status;
   } else
 #endif
+#if __STDC_HOSTED__
+  if (times) {
+    for (int32_t i = first; i < last; i++) {
+      uint64_t start = now();
+      m->library->run(&m->ctx, 0, 1, i, i + 1);
+      times[i] = now() - start;
+    }
+  } else
+#endif
+  {
+    (void)times;
     m->library->run(&m->ctx, 0, 1, first, last);
+  }
   m->ran = 1;
   if (m->ctx.status == 0) return LATHE_OK;
   return fail(LATHE_ERROR_RUN, m->name, "the model reports status %d: an index or a size that depends on the input's values is out of range",
@@ -1614,7 +1672,7 @@ lathe_status lathe_run_steps(lathe_model *model, int32_t first, int32_t last) {
   if (first < 0 || last < first || last > model->library->step_count)
     status = fail(LATHE_ERROR_ARGUMENT, model->name, "steps %d to %d of a model with %d", first, last, model->library->step_count);
   if (status == LATHE_OK) status = check_ready(model);
-  if (status == LATHE_OK) status = run_steps(model, first, last);
+  if (status == LATHE_OK) status = run_steps(model, first, last, NULL);
   return leave(model, status);
 }
 
@@ -1638,11 +1696,7 @@ lathe_status lathe_profile(lathe_model *model, uint64_t *nanoseconds) {
 #if __STDC_HOSTED__
   if (!nanoseconds) status = fail(LATHE_ERROR_ARGUMENT, model->name, "lathe_profile: no place for the times");
   if (status == LATHE_OK) status = check_ready(model);
-  for (int32_t i = 0; i < model->library->step_count && status == LATHE_OK; i++) {
-    uint64_t start = now();
-    status = run_steps(model, i, i + 1);
-    nanoseconds[i] = now() - start;
-  }
+  if (status == LATHE_OK) status = run_steps(model, 0, model->library->step_count, nanoseconds);
   return leave(model, status);
 #else
   (void)nanoseconds;

@@ -188,6 +188,7 @@ static void test_inputs(void) {
   uint64_t times[4] = {0};
   OK(lathe_profile(m, times));
   for (int i = 0; i < 4; i++) CHECK(times[i] > 0);
+  check_fixture(m, x, 0);
   FAILS(lathe_profile(m, NULL), LATHE_ERROR_ARGUMENT, "no place for the times");
   OK(lathe_close(m));
 }
