@@ -43,7 +43,7 @@ const DebugHelp = `LATHE_DEBUG is a list of these, separated by commas:
   kernel=NAME  only dumps of kernels with NAME in their name
   stop=PASS    end after this pass ('lathe passes' lists them)
   stack        print where the compiler was when it failed in itself
-A dumped graph is a model: lathe compile lathe-debug/08_DeadCodeElimination.graph goes on after that pass.
+A dumped graph is a model: lathe compile lathe-debug/NN_FuseOps.graph goes on after that pass.
 `
 
 // ErrStopped is the error of a compilation that ended where Debug.Stop says.
