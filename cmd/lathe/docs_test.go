@@ -41,7 +41,7 @@ var (
 	spellings = strings.NewReplacer(
 		"[1,3,224,224]", "[1,3,64,64]", "...", "-o digits.tar model.onnx", "=FILE", "=file", "/path/to/", "/", "COMMAND", "compile",
 	)
-	placeholders = map[string]string{"MODEL": "model.onnx", "PACKAGE": "digits.tar"}
+	placeholders = map[string]string{"MODEL": "model.onnx", "PACKAGE": "digits.tar", "FILE": "choices.json"}
 )
 
 // notRun are programs of pages that are no matter of this test.
@@ -121,6 +121,7 @@ func stage(t *testing.T) (dir string, env []string) {
 		}
 		write(t, filepath.Join(dir, name), b)
 	}
+	write(t, filepath.Join(dir, "choices.json"), []byte("{}"))
 	accept, err := npz.ReadFile(repository + "/examples/demo/accept.npz")
 	if err != nil {
 		t.Fatal(err)
