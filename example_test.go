@@ -63,3 +63,17 @@ func ExampleCompile() {
 	fmt.Println(ok, graph[:len("graph torch_jit(%data: float32[1,3,64,64])")])
 	// Output: true graph torch_jit(%data: float32[1,3,64,64])
 }
+
+// The zero value compiles as 'lathe compile' without flags. The file's extension chooses the form; here C source.
+func ExampleCompileOptions() {
+	o, err := lathe.CompileOptions{Output: "digits.c"}.Resolved()
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(o.Format, o.Target, "-O"+o.OptLevel)
+	_, err = lathe.CompileOptions{Output: "digits.wasm", Format: "c"}.Resolved()
+	fmt.Println(err)
+	// Output:
+	// c c -O3
+	// output digits.wasm: -f c writes files that end in .c (.wasm is for -f wasm)
+}

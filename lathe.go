@@ -56,7 +56,8 @@ func Compile(ctx context.Context, m *Model, o CompileOptions) (*Package, error) 
 	return &Package{res}, nil
 }
 
-// An OutputError says that CompileOptions.Output, or the path given to Save, is not the name of what is written.
+// An OutputError says that CompileOptions.Output, or the path given to Save, is not the name of what is written. Its fields
+// are File, the name, and Why.
 type OutputError = compile.OutputError
 
 // Resolved returns the options that Compile will use: with the format, the level, and the target of this machine where o
@@ -111,7 +112,7 @@ func (o CompileOptions) resolve() (compile.Options, error) {
 		workers = goruntime.GOMAXPROCS(0)
 	}
 	return compile.Options{
-		Target: t, Level: level, Disabled: o.DisabledPasses, Module: o.ModuleName, Format: o.Format, Weights: compile.Weights(o.Weights), Denormals: o.Denormals, Runtime: runtimeSources(), Workers: workers, Version: version.Number,
+		Target: t, Level: level, Disabled: o.DisabledPasses, Module: o.ModuleName, Format: o.Format, Weights: compile.Weights(o.Weights), Denormals: compile.Denormals(o.Denormals), Runtime: runtimeSources(), Workers: workers, Version: version.Number,
 		Layouts: o.DesiredLayout, Choices: choices, Code: o.DumpCode, PrintBefore: o.PrintIRBefore, PrintAfter: o.PrintIRAfter, IR: o.IROut,
 		Times: o.PrintPassTimes, Progress: o.Progress, Debug: debug,
 	}, nil

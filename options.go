@@ -86,13 +86,13 @@ const (
 )
 
 // Denormals says what compiled code does with denormal floats.
-type Denormals = compile.Denormals
+type Denormals string
 
 // Ways to compute with denormals. DenormalsByTarget flushes them to zero where the target can: on x86-64 and ARM.
 const (
-	DenormalsByTarget = compile.DenormalsByTarget
-	DenormalsFlush    = compile.DenormalsFlush
-	DenormalsKeep     = compile.DenormalsKeep
+	DenormalsByTarget = Denormals(compile.DenormalsByTarget)
+	DenormalsFlush    = Denormals(compile.DenormalsFlush)
+	DenormalsKeep     = Denormals(compile.DenormalsKeep)
 )
 
 // Tensor describes an input or output of a model. Element types have numpy's names.

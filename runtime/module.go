@@ -9,11 +9,43 @@ import (
 	"lathe/internal/bundle"
 )
 
-// Info is a package's manifest: target, options, source, steps, inputs and outputs.
+// Info is what a package says of itself, lathe.json:
+//
+//	Format, ABI int               // versions of the package's form and of its library's interface
+//	Lathe       string            // version of the compiler
+//	Module      string            // the library exports lathe_<module>_run
+//	Target      struct {          // what it was compiled for
+//		String   string   // as --target takes it, with CPU and features spelt out
+//		Triple   string   // LLVM's
+//		CPU      string   // LLVM's name
+//		Features []string // LLVM's names of the features the code needs
+//	}
+//	Options     map[string]string // of the compilation
+//	Source      struct {          // the model
+//		File   string
+//		SHA256 string
+//	}
+//	Workspace   int               // bytes for what steps leave each other
+//	Scratch     int               // bytes for each worker besides
+//	MaxWorkers  int               // more gain nothing; 0 = any number
+//	Symbols     int               // extents that depend on data
+//	FLOPs       int64             // arithmetic operations of the model as it was given
+//	Steps       []Step
+//	Inputs      []TensorInfo
+//	Outputs     []TensorInfo
+//	Params      []string          // names of the constants in order
+//	Notes       []string          // what the compiler told
+//	Digests     map[string]string // of members beside the library
 type Info = bundle.Manifest
 
-// TensorInfo describes an input or output: name, element type by numpy's name, shape. Where Symbols names a symbol, the
-// dim is an upper bound; Output tells the actual extent.
+// TensorInfo describes an input or output:
+//
+//	Name    string
+//	DType   string // element type by numpy's name: float32, int8, bool ...
+//	Shape   []int
+//	Symbols []int  // nil, or for each dimension -1, or a number where Shape is an upper bound
+//
+// Output tells the actual extents. The method ByteSize returns the bytes of the tensor at its largest.
 type TensorInfo = bundle.TensorInfo
 
 // Errors that methods of a Module wrap.

@@ -8,7 +8,27 @@ import (
 	"lathe/internal/bundle"
 )
 
-// Step describes one step of a package: a kernel with the operators and nodes it computes, and how.
+// Step describes one step of a package, a kernel:
+//
+//	Name    string
+//	Ops     []string // operators by Relay's names
+//	Nodes   []string // nodes of the model
+//	FLOPs   int64    // arithmetic operations
+//	Bytes   int64    // read and written at least
+//	Workers int      // that take part; 0 = all
+//
+// and what the compiler chose, for people:
+//
+//	Anchor    string            // the operator that the others are fused with
+//	Attrs     []string          // attributes of the operators, in their order
+//	Choice    []string          // why operators are computed by the algorithms they are
+//	Rule      string            // of the schedule
+//	Why       string            // tiles and reasons
+//	Point     map[string]string // what was decided, by decision
+//	Multiply  string            // element type of the factors where products are summed
+//	Constants int64             // bytes of constants among Bytes
+//	Reads     []string          // types of the operands with their layouts; constants are marked by "const "
+//	Writes    []string          // types of the results
 type Step = bundle.Step
 
 // Profile is where the time of runs goes.

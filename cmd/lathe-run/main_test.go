@@ -39,7 +39,7 @@ func TestMistakes(t *testing.T) {
 		code int
 		want string
 	}{
-		{"", cli.ExitUsage, "lathe-run: lathe-run: the package is missing\nlathe-run: 'lathe-run --help' lists the flags\n"},
+		{"", cli.ExitUsage, "lathe-run: the package is missing\nlathe-run: 'lathe-run --help' lists the flags\n"},
 		{"--version a.tar", cli.ExitUsage, "takes no arguments"},
 		{"a.tar b.tar", cli.ExitUsage, "one package is wanted, there are 2"},
 		{"--fill noise a.tar", cli.ExitUsage, "choose from zeros, ones, random"},

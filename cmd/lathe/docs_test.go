@@ -76,7 +76,7 @@ func mentioned(span string) string {
 	}
 	file := map[string]string{"compile": "model.onnx", "verify": "model.onnx", "inspect": "digits.tar", "run": "digits.tar"}[fields[1]]
 	named := slices.ContainsFunc(fields, func(f string) bool {
-		return f == "..." || f == "--help" || placeholders[f] != "" || strings.HasSuffix(f, ".onnx") || f == file
+		return f == "..." || f == "--help" || f == "MODEL" || f == "PACKAGE" || strings.HasSuffix(f, ".onnx") || f == file
 	})
 	switch {
 	case fields[1] == "tune", file != "" && len(fields) == 2:

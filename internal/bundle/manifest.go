@@ -19,7 +19,7 @@ type Manifest struct {
 	Source     Source            `json:"source"`
 	Workspace  int               `json:"workspace"`   // bytes
 	Scratch    int               `json:"scratch"`     // bytes per worker
-	MaxWorkers int               `json:"max_workers"` // 0 = any number, 1 = small model
+	MaxWorkers int               `json:"max_workers"` // more gain nothing; 0 = any number
 	Symbols    int               `json:"symbols"`     // data-dependent dims
 	FLOPs      int64             `json:"flops"`       // arithmetic operations of the model as it was given
 	Steps      []Step            `json:"steps"`

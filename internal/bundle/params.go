@@ -93,10 +93,7 @@ func WriteParams(w io.Writer, params []Param) error {
 		d, _ := dtypeByName(q.DType)
 		p.tensor(d, q.Shape, q.Data)
 	}
-	if err := p.w.Flush(); err != nil {
-		return fmt.Errorf("%s: %w", ParamsName, err)
-	}
-	return nil
+	return p.w.Flush()
 }
 
 func checkParams(params []Param) error {

@@ -136,6 +136,9 @@ func OneFile(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch len(args) {
 		case 0:
+			if !cmd.HasParent() { // the program is the command
+				return Usagef(cmd.CommandPath(), "the %s is missing", what)
+			}
 			return Usagef(cmd.CommandPath(), "%s: the %s is missing", cmd.Name(), what)
 		case 1:
 			return nil

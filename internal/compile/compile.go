@@ -215,11 +215,16 @@ func (c *compiler) graphPasses() error {
 			if c.Times != nil {
 				fmt.Fprintf(c.Times, "%-28s %9.3f ms\n", name, ms(took))
 			}
-			dumped = errors.Join(dumped, dump.graph(name, p.Graph))
+			if dumped == nil { // one folder, one error
+				dumped = dump.graph(name, p.Graph)
+			}
 			stopped = name == c.Debug.Stop
 		},
 	})
-	if err := errors.Join(err, dumped, dump.finish()); err != nil {
+	if dumped == nil {
+		dumped = dump.finish()
+	}
+	if err := errors.Join(err, dumped); err != nil {
 		return err
 	}
 	if stopped {

@@ -153,11 +153,19 @@ const apart = 1.5
 func (r *Run) Doubt() string {
 	switch sum := r.Sum.Us; {
 	case sum > apart*r.Median:
-		return fmt.Sprintf("The steps took %.1f times a whole run when they were timed: other work on this machine keeps the workers waiting for each other. Use --threads 1, or a quiet machine.", sum/r.Median)
+		return fmt.Sprintf("The steps took %.1f times a whole run when they were timed: other work on this machine slows them down. %s.", sum/r.Median, r.better())
 	case r.Median > apart*sum:
-		return fmt.Sprintf("A whole run took %.1f times the sum of its steps: other work on this machine keeps the workers waiting. Use --threads 1, or a quiet machine.", r.Median/sum)
+		return fmt.Sprintf("A whole run took %.1f times the sum of its steps: other work on this machine slows it down. %s.", r.Median/sum, r.better())
 	}
 	return ""
+}
+
+// better says what helps against other work: workers that wait for each other suffer most from it.
+func (r *Run) better() string {
+	if r.Threads > 1 {
+		return "Use --threads 1, or a quiet machine"
+	}
+	return "Use a quiet machine, or more runs (--repeat)"
 }
 
 // Measured reports whether there is something to compare with.

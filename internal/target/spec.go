@@ -75,9 +75,25 @@ func (s *Spec) supported() error {
 	case slices.Contains(deviceKinds, s.Kind):
 		return fmt.Errorf("target kind %s is not supported yet; use llvm", s.Kind)
 	case Options(s.Kind) == nil:
-		return fmt.Errorf("unknown target kind %q%s", s.Kind, spelling.Hint(s.Kind, slices.Concat(Kinds(), presetNames())))
+		if isGPU(s.Kind) {
+			return fmt.Errorf("%q is a GPU, and GPUs are not supported yet ('lathe targets' lists what is)", s.Kind)
+		}
+		if hint := spelling.Hint(s.Kind, slices.Concat(Kinds(), presetNames())); hint != "" {
+			return fmt.Errorf("unknown target kind %q%s", s.Kind, hint)
+		}
+		return fmt.Errorf("unknown target kind %q ('lathe targets' lists those that have names; others are \"llvm -mtriple=... -mcpu=...\")", s.Kind)
 	}
 	return nil
+}
+
+// isGPU recognises TVM's names of GPUs.
+func isGPU(kind string) bool {
+	for _, begin := range []string{"nvidia/", "apple/m", "mali", "bifrost", "amd/", "intel_graphics", "adreno"} {
+		if strings.HasPrefix(kind, begin) {
+			return true
+		}
+	}
+	return false
 }
 
 // parseWords reads a kind and its options. The options of kinds that are refused anyway are not looked at.
@@ -135,6 +151,9 @@ func (s *Spec) add(name, value string, hasValue bool) error {
 	options := Options(s.Kind)
 	i := slices.IndexFunc(options, func(k OptionInfo) bool { return k.Name == name })
 	if i < 0 {
+		if name == "march" || name == "mtune" {
+			return fmt.Errorf("unknown option -%s of %s; did you mean -mcpu=%s?", name, s.Kind, value)
+		}
 		var names []string
 		for _, o := range options {
 			names = append(names, o.Name)
