@@ -8,7 +8,10 @@ import (
 )
 
 // Text writes a table of the kernels and their sum.
-func (r *Run) Text(w io.Writer) error {
+func (r *Run) Text(w io.Writer) error { return r.TextWithTable(w, w) }
+
+// TextWithTable is Text with another writer for the lines of the table, such as one that cuts them.
+func (r *Run) TextWithTable(w, lines io.Writer) error {
 	fmt.Fprintf(w, "Profile of %s with %s\n", r.Title, threads(r.Threads))
 	for _, line := range r.Head() {
 		fmt.Fprintln(w, line)
@@ -21,7 +24,7 @@ func (r *Run) Text(w io.Writer) error {
 		fmt.Fprintf(w, "The most time lost first, against %.0f GFLOP/s%s and %.0f GB/s from memory, measured here. Peak is the share of that\n", r.Peaks.Float32, r.int8Peak(), r.Peaks.Read)
 		fmt.Fprintln(w, "arithmetic; read that of memory, for steps that move more than they compute: over 100 % where data stays in caches.")
 	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	t := tabwriter.NewWriter(lines, 0, 0, 2, ' ', tabwriter.AlignRight)
 	heads := "#\tTime (us)\tShare (%)\t"
 	if r.Measured() {
 		heads += "Lost (us)\tPeak (%)\tRead (%)\t"

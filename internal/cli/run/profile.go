@@ -56,5 +56,10 @@ func (c *command) writeProfile(r *profile.Run) error {
 	case c.asJSON:
 		return nil // it is a part of the report
 	}
-	return r.Text(c.Lines())
+	return r.TextWithTable(c.Out, c.Lines())
+}
+
+// enough is how many runs a profile takes when nobody says: about a second's worth, and never one alone.
+func enough(run time.Duration) int {
+	return int(min(max(time.Second/max(run, 1), 3), 100))
 }

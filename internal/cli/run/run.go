@@ -47,6 +47,7 @@ type command struct {
 	picture        pictureFlags
 	labels         string
 	fillChosen     bool // --fill-mode was given
+	repeatChosen   bool // --repeat was
 	asJSON         bool
 	text           io.Writer // what people read; nowhere with --json
 	report         report    // what programs read
@@ -89,6 +90,7 @@ A picture becomes the input by a preset, which --resize, --crop, --mean, --std, 
 			if f.asJSON {
 				f.text = io.Discard
 			}
+			f.repeatChosen = cmd.Flags().Changed("repeat")
 			f.fillChosen = cmd.Flags().Changed("fill-mode")
 			if f.labels != "" && !cmd.Flags().Changed("print-top") {
 				f.printTop = 5
@@ -102,7 +104,7 @@ A picture becomes the input by a preset, which --resize, --crop, --mean, --std, 
 	fs.StringVarP(&f.outputs, "outputs", "o", "", "write the outputs to an .npz `file`, as output_0, output_1 ...")
 	cli.ChoiceVar(fs, &f.fill, "fill-mode", "random", fillModes, "what fills inputs that are not given: zeros, ones or random (from -1 to 1, int8 from 0 to 127; the same in every run)")
 	fs.BoolVar(&f.printTime, "print-time", false, "print how long runs take, after one run that is not counted")
-	cli.NumberVar(fs, &f.repeat, "repeat", "", 1, 1, 1e9, "measurements")
+	cli.NumberVar(fs, &f.repeat, "repeat", "", 1, 1, 1e9, "measurements (default 1; for --profile what takes about a second)")
 	cli.NumberVar(fs, &f.number, "number", "", 1, 1, 1e9, "runs whose average is one measurement")
 	fs.BoolVar(&f.endToEnd, "end-to-end", false, "let times include copying inputs and outputs")
 	cli.NumberVar(fs, &f.printTop, "print-top", "", 0, 0, 1<<20, "print the N greatest values of the first output and where they are")
@@ -189,8 +191,12 @@ func (c *command) run(ctx context.Context, path string) error {
 	if (len(c.inputs) > 0 || c.picture.path != "") && len(missing) > 0 && !c.fillChosen {
 		c.Note(fmt.Sprintf("no values are given for %s: filled with random numbers (--fill-mode chooses)", strings.Join(missing, ", ")))
 	}
+	start := time.Now()
 	if err := m.Run(); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
+	}
+	if !c.repeatChosen && !c.printTime {
+		c.repeat = enough(time.Since(start))
 	}
 	var times []float64
 	if c.profileTo != "" {
