@@ -21,14 +21,6 @@ import (
 	"lathe/internal/npz"
 )
 
-// TestMain lets the test binary be lathe when it is called so: pages are run by a shell.
-func TestMain(m *testing.M) {
-	if filepath.Base(os.Args[0]) == "lathe" {
-		main()
-	}
-	os.Exit(m.Run())
-}
-
 const repository = "../.."
 
 // What stands for what in the commands of pages: the demo network for every model, its picture and labels for every other.
@@ -39,7 +31,7 @@ var (
 	}
 	packages  = []string{"digits.tar", "squeezenet.tar"}
 	spellings = strings.NewReplacer(
-		"[1,3,224,224]", "[1,3,64,64]", "...", "-o digits.tar model.onnx", "=FILE", "=file", "/path/to/", "/", "COMMAND", "compile",
+		"[1,3,224,224]", "[1,3,64,64]", "...", "-o digits.tar model.onnx", "=FILE", "=file", "INPUT=test_data_set_0/input_N.pb", "data=0", "/path/to/", "/", "COMMAND", "compile",
 	)
 	placeholders = map[string]string{"MODEL": "model.onnx", "PACKAGE": "digits.tar", "FILE": "choices.json"}
 )
@@ -120,6 +112,9 @@ func stage(t *testing.T) (dir string, env []string) {
 			t.Fatal(err)
 		}
 		write(t, filepath.Join(dir, name), b)
+	}
+	if err := os.CopyFS(dir, os.DirFS(repository+"/examples/shapes")); err != nil {
+		t.Fatal(err)
 	}
 	write(t, filepath.Join(dir, "choices.json"), []byte("{}"))
 	accept, err := npz.ReadFile(repository + "/examples/demo/accept.npz")
