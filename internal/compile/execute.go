@@ -12,7 +12,8 @@ import (
 )
 
 // Execute writes r to a temporary package, opens it with the runtime as a user would, and runs it once. It returns the
-// outputs in order; inputs must have the model's types. The number of workers is a wish, as for runtime.WithWorkers.
+// outputs in order; inputs must have the model's types. Networks too small for several workers get as many as are asked for
+// all the same: results do not depend on it.
 func (r *Result) Execute(inputs []*tensor.Tensor, workers int) ([]*tensor.Tensor, error) {
 	dir, err := os.MkdirTemp("", "lathe-run-")
 	if err != nil {
@@ -20,7 +21,12 @@ func (r *Result) Execute(inputs []*tensor.Tensor, workers int) ([]*tensor.Tensor
 	}
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "module.tar")
-	if err := bundle.Write(path, &r.Contents); err != nil {
+	contents, manifest := r.Contents, *r.Contents.Manifest
+	contents.Manifest = &manifest
+	if workers > 1 {
+		manifest.MaxWorkers = 0
+	}
+	if err := bundle.Write(path, &contents); err != nil {
 		return nil, err
 	}
 	m, err := runtime.Open(path, runtime.WithWorkers(workers))
