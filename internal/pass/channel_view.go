@@ -96,7 +96,9 @@ func (m channelViews) joined(n *graph.Node) *channelView {
 		if x == nil || len(x.dims) != 1 || len(w.refs)+len(x.refs) > maxViewed {
 			return nil
 		}
-		w.refs = append(w.refs, x.refs...)
+		if w.refs = append(w.refs, x.refs...); len(w.refs) > maxViewed {
+			return nil
+		}
 	}
 	w.dims = []int{len(w.refs)}
 	return w
