@@ -13,6 +13,13 @@ type aliases struct {
 	align int                   // of pieces of the workspace
 	user  map[*graph.Value]bool // values in the caller's memory, and constants: they stay where they are
 	of    map[*graph.Value]within
+	holds map[*graph.Value]bool // values that others lie in
+}
+
+// put says that v lies in another value, or where that does.
+func (a *aliases) put(v *graph.Value, in within) {
+	a.of[v] = in
+	a.holds[in.root] = true
 }
 
 // within is the place of a value in bytes from the start of another, which is itself no alias.
@@ -36,18 +43,13 @@ func (a *aliases) free(v *graph.Value) bool {
 	if _, ok := a.of[v]; ok {
 		return false
 	}
-	for _, i := range a.of {
-		if i.root == v {
-			return false
-		}
-	}
-	return true
+	return !a.holds[v]
 }
 
 // alias finds the kernels that aliases make unnecessary and marks them. Later concatenations go first: an earlier one
 // whose operands lie in order inside a later one's result is a part of it.
 func (c *compiler) alias() *aliases {
-	a := &aliases{align: c.pieceAlign(), user: map[*graph.Value]bool{}, of: map[*graph.Value]within{}}
+	a := &aliases{align: c.pieceAlign(), user: map[*graph.Value]bool{}, of: map[*graph.Value]within{}, holds: map[*graph.Value]bool{}}
 	for v := range c.userValues() {
 		a.user[v] = true
 	}
@@ -81,19 +83,21 @@ func (a *aliases) concat(k *kernel) bool {
 			}
 			end += v.Type.Bytes()
 		}
-		a.of[out] = first
+		a.put(out, first)
 		return true
 	}
 	end := 0
-	for i, v := range operands {
-		if !a.free(v) || slices.Contains(operands[:i], v) || end%a.align != 0 {
+	seen := map[*graph.Value]bool{}
+	for _, v := range operands {
+		if !a.free(v) || seen[v] || end%a.align != 0 {
 			return false
 		}
+		seen[v] = true
 		end += v.Type.Bytes()
 	}
 	to := a.at(out)
 	for _, v := range operands {
-		a.of[v] = to
+		a.put(v, to)
 		to.offset += v.Type.Bytes()
 	}
 	return true
@@ -135,9 +139,9 @@ func (a *aliases) reshape(k *kernel) bool {
 	}
 	switch {
 	case a.free(out):
-		a.of[out] = a.at(in)
+		a.put(out, a.at(in))
 	case a.free(in):
-		a.of[in] = a.at(out)
+		a.put(in, a.at(out))
 	default:
 		return false
 	}

@@ -26,7 +26,7 @@ func (k *kernel) step() bundle.Step {
 		if anchor == nil || m.Op.Fusion > anchor.Op.Fusion {
 			anchor, s.Anchor = m, m.Op.Name
 		}
-		s.Attrs = append(s.Attrs, graph.AttrsText(m.Attrs))
+		s.Attrs = append(s.Attrs, shortened(graph.AttrsText(m.Attrs)))
 		if m.Why != "" {
 			s.Choice = append(s.Choice, m.Op.Name+": "+m.Why)
 		}
@@ -51,6 +51,15 @@ func (k *kernel) step() bundle.Step {
 		s.Multiply = work.Multiply.String()
 	}
 	return s
+}
+
+// shortened cuts attributes as long as a tensor: a split into thousands of results is as many steps.
+func shortened(attrs string) string {
+	const most = 1000
+	if len(attrs) <= most {
+		return attrs
+	}
+	return attrs[:most] + "..."
 }
 
 // graphFlops counts the arithmetic of a graph as it stands, each operator by its own definition: what algorithms that

@@ -3,6 +3,7 @@ package compile
 import (
 	"fmt"
 	"slices"
+	"sort"
 
 	csource "lathe/internal/codegen/c"
 	"lathe/internal/graph"
@@ -97,7 +98,8 @@ func (c *compiler) planMemory() error {
 			}
 		}
 	}
-	var live []*graph.Value
+	var live pieces
+	dying := make([][]place, len(c.kernels)) // by the last kernel that touches them
 	for i, k := range c.kernels {
 		for _, v := range k.params() {
 			if _, placed := p.at[v]; placed {
@@ -106,14 +108,18 @@ func (c *compiler) planMemory() error {
 			in := alias.at(v)
 			if _, placed := p.at[in.root]; !placed {
 				size := c.pieceSize(in.root.Type.Bytes())
-				p.at[in.root] = place{offset: p.fit(live, size), size: size}
-				live = append(live, in.root)
+				at := place{offset: live.fit(size), size: size}
+				p.at[in.root] = at
+				live.add(at)
+				dying[last[in.root]] = append(dying[last[in.root]], at)
 			}
 			if v != in.root {
 				p.at[v] = place{offset: p.at[in.root].offset + in.offset, size: max(v.Type.Bytes(), 1)}
 			}
 		}
-		live = slices.DeleteFunc(live, func(v *graph.Value) bool { return last[v] <= i })
+		for _, at := range dying[i] {
+			live.remove(at)
+		}
 	}
 	for _, v := range p.at {
 		if v.kind == inWorkspace {
@@ -144,15 +150,13 @@ func (c *compiler) fits() error {
 	return nil
 }
 
-// fit returns the offset of the smallest gap between live values that takes size bytes, or the end.
-func (p *plan) fit(live []*graph.Value, size int) int {
-	used := make([]place, len(live))
-	for i, v := range live {
-		used[i] = p.at[v]
-	}
-	slices.SortFunc(used, func(a, b place) int { return a.offset - b.offset })
+// pieces are the places of the live values in the workspace, in order.
+type pieces []place
+
+// fit returns the offset of the smallest gap between them that takes size bytes, or the end.
+func (p pieces) fit(size int) int {
 	best, bestGap, end := -1, 0, 0
-	for _, u := range used {
+	for _, u := range p {
 		if gap := u.offset - end; gap >= size && (best < 0 || gap < bestGap) {
 			best, bestGap = end, gap
 		}
@@ -164,32 +168,83 @@ func (p *plan) fit(live []*graph.Value, size int) int {
 	return end
 }
 
+func (p pieces) search(at place) (int, bool) {
+	return slices.BinarySearchFunc(p, at, func(a, b place) int { return a.offset - b.offset })
+}
+
+func (p *pieces) add(at place) {
+	i, _ := p.search(at)
+	*p = slices.Insert(*p, i, at)
+}
+
+func (p *pieces) remove(at place) {
+	if i, ok := p.search(at); ok {
+		*p = slices.Delete(*p, i, i+1)
+	}
+}
+
 // barriers marks the kernels that touch what others have written, or write what others read or write, since the last
 // barrier: workers split every kernel their own way, so any overlap of planned bytes counts.
 func (c *compiler) barriers(at map[*graph.Value]place) []bool {
 	marks := make([]bool, len(c.kernels))
-	var reads, writes []place
-	touches := func(p place, list []place) bool {
-		return slices.ContainsFunc(list, p.overlaps)
-	}
+	reads, writes := newTouched(), newTouched()
 	for i, k := range c.kernels {
 		need := false
 		for _, v := range k.outs {
-			need = need || touches(at[v], reads) || touches(at[v], writes)
+			need = need || reads.overlaps(at[v]) || writes.overlaps(at[v])
 		}
 		for _, v := range k.in {
-			need = need || touches(at[v], writes)
+			need = need || writes.overlaps(at[v])
 		}
 		if need {
 			marks[i] = true
-			reads, writes = nil, nil
+			reads, writes = newTouched(), newTouched()
 		}
 		for _, v := range k.outs {
-			writes = append(writes, at[v])
+			writes.add(at[v])
 		}
 		for _, v := range k.in {
-			reads = append(reads, at[v])
+			reads.add(at[v])
 		}
 	}
 	return marks
+}
+
+// touched is a set of bytes: buffers of the caller, and pieces of the workspace, joined where they overlap.
+type touched struct {
+	buffers map[place]bool // without sizes
+	pieces  pieces
+}
+
+func newTouched() *touched { return &touched{buffers: map[place]bool{}} }
+
+func (t *touched) overlaps(p place) bool {
+	if p.kind != inWorkspace {
+		return t.buffers[place{kind: p.kind, index: p.index}]
+	}
+	i, j := t.around(p)
+	return i < j
+}
+
+func (t *touched) add(p place) {
+	if p.kind != inWorkspace {
+		t.buffers[place{kind: p.kind, index: p.index}] = true
+		return
+	}
+	i, j := t.around(p)
+	end := p.offset + p.size
+	if i < j {
+		end = max(end, t.pieces[j-1].offset+t.pieces[j-1].size)
+		p.offset = min(p.offset, t.pieces[i].offset)
+	}
+	p.size = end - p.offset
+	t.pieces = slices.Replace(t.pieces, i, j, p)
+}
+
+// around finds the pieces [i, j) that overlap p.
+func (t *touched) around(p place) (i, j int) {
+	i = sort.Search(len(t.pieces), func(k int) bool { return t.pieces[k].offset+t.pieces[k].size > p.offset })
+	for j = i; j < len(t.pieces) && t.pieces[j].offset < p.offset+p.size; j++ {
+	}
+	return i, j
 }

@@ -18,12 +18,12 @@ import (
 //	conv2d → add → relu             becomes   group { conv2d; add; relu }
 //	conv2d → {sigmoid →} multiply   becomes   group { conv2d; sigmoid; multiply }
 func fuseOps(c *Context) error {
-	f := &fusion{g: c.Graph, users: c.Graph.Users(), group: map[*graph.Node]*members{}, outs: map[*graph.Value]bool{}, place: map[*graph.Node]int{}}
+	f := &fusion{g: c.Graph, users: c.Graph.Users(), group: map[*graph.Node]*members{}, outs: map[*graph.Value][]int{}, place: map[*graph.Node]int{}}
 	for i, n := range c.Graph.Nodes {
 		f.place[n] = i
 	}
-	for _, o := range c.Graph.Outputs {
-		f.outs[o] = true
+	for i, o := range c.Graph.Outputs {
+		f.outs[o] = append(f.outs[o], i)
 	}
 	for _, n := range c.Graph.Nodes {
 		m := &members{nodes: []*graph.Node{n}, class: n.Op.Fusion, size: expansionOf(n)}
@@ -65,14 +65,14 @@ type fusion struct {
 	g     *graph.Graph
 	users map[*graph.Value][]*graph.Node
 	group map[*graph.Node]*members
-	outs  map[*graph.Value]bool
-	place map[*graph.Node]int // position in the graph
+	outs  map[*graph.Value][]int // the graph's outputs by value
+	place map[*graph.Node]int    // position in the graph
 }
 
 // widens reports whether n makes larger elements of its operand's for readers that can do so themselves: it then goes
 // into their groups, and memory holds the small ones.
 func (f *fusion) widens(n *graph.Node) bool {
-	if n.Op != ops.Dequantize || n.In[0].Type.DType.Size() >= n.Out[0].Type.DType.Size() || f.outs[n.Out[0]] {
+	if n.Op != ops.Dequantize || n.In[0].Type.DType.Size() >= n.Out[0].Type.DType.Size() || f.outs[n.Out[0]] != nil {
 		return false
 	}
 	return !slices.ContainsFunc(f.users[n.Out[0]], func(r *graph.Node) bool {
@@ -96,7 +96,7 @@ func (f *fusion) grow(m *members) bool {
 // of the joined group and joining never makes a cycle.
 func (f *fusion) join(v *graph.Value, m *members) bool {
 	p := v.Def
-	if p == nil || f.group[p] == m || len(p.Out) != 1 || f.outs[v] {
+	if p == nil || f.group[p] == m || len(p.Out) != 1 || f.outs[v] != nil {
 		return false
 	}
 	for _, n := range f.users[v] {
@@ -245,9 +245,7 @@ func (f *fusion) replaceOutside(old, v *graph.Value) {
 			}
 		}
 	}
-	for i, o := range f.g.Outputs {
-		if o == old {
-			f.g.Outputs[i] = v
-		}
+	for _, i := range f.outs[old] {
+		f.g.Outputs[i] = v
 	}
 }

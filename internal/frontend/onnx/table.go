@@ -89,7 +89,12 @@ func (e *UnsupportedError) Error() string {
 	if len(parts) == 1 {
 		operators = "operator"
 	}
-	return fmt.Sprintf("%d unsupported %s: %s", len(parts), operators, strings.Join(parts, ", "))
+	const named = 20
+	all := len(parts)
+	if all > named {
+		parts = append(parts[:named], fmt.Sprintf("and %d more (lathe inspect lists them)", all-named))
+	}
+	return fmt.Sprintf("%d unsupported %s: %s", all, operators, strings.Join(parts, ", "))
 }
 
 // Unsupported lists the operators of a model that Import does not convert, in order of first use, those in bodies of
