@@ -31,7 +31,7 @@ var (
 	}
 	packages  = []string{"digits.tar", "squeezenet.tar"}
 	spellings = strings.NewReplacer(
-		"[1,3,224,224]", "[1,3,64,64]", "...", "-o digits.tar model.onnx", "=FILE", "=file", "INPUT=test_data_set_0/input_N.pb", "data=0", "/path/to/", "/", "COMMAND", "compile",
+		"[1,3,224,224]", "[1,3,64,64]", "...", "-o digits.tar model.onnx", "=FILE", "=file", "NAME.wasm", "net.wasm", "INPUT=test_data_set_0/input_N.pb", "data=0", "/path/to/", "/", "COMMAND", "compile",
 	)
 	placeholders = map[string]string{"MODEL": "model.onnx", "PACKAGE": "digits.tar", "FILE": "choices.json"}
 )
@@ -68,7 +68,7 @@ func mentioned(span string) string {
 	}
 	file := map[string]string{"compile": "model.onnx", "verify": "model.onnx", "inspect": "digits.tar", "run": "digits.tar"}[fields[1]]
 	named := slices.ContainsFunc(fields, func(f string) bool {
-		return f == "..." || f == "--help" || f == "MODEL" || f == "PACKAGE" || strings.HasSuffix(f, ".onnx") || f == file
+		return f == "..." || f == "--help" || f == "MODEL" || f == "PACKAGE" || strings.HasSuffix(f, ".onnx") || f == "NAME.wasm" || f == file
 	})
 	switch {
 	case fields[1] == "tune", file != "" && len(fields) == 2:
@@ -255,6 +255,11 @@ func runPage(t *testing.T, page, name string) {
 		return
 	}
 	dir, env := stage(t)
+	if strings.Contains(string(b), "NAME.wasm") {
+		if out, err := shell(dir, env, "lathe compile -o net.wasm digits.onnx"); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
 	for _, c := range commands {
 		switch why := notRun[program(c)]; {
 		case why != "":
