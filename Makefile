@@ -32,7 +32,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 BINARY ?= lathe
 
-.PHONY: help demo test deps build install lint fuzz golden deploytest conformance bench benchtable measure release lathe-run clean
+.PHONY: help demo test deps build install lint fuzz fuzznets golden deploytest conformance bench benchtable measure release lathe-run clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -73,6 +73,14 @@ lint: ## check formatting, go vet, staticcheck
 
 fuzz: ## run every fuzz target for FUZZTIME
 	scripts/fuzz.sh $(FUZZTIME)
+
+fuzznets: ## look for faults in random and damaged models: FUZZTIME= or CASES=, SEED=, PEER=onnxruntime
+ifeq ($(PEER),onnxruntime)
+	@bench/bench.sh onnxruntime fuzz -time $(FUZZTIME) -seed $(SEED) -cases $(CASES) -findings '$(abspath build/findings)'
+else
+	@mkdir -p build
+	$(if $(filter 0,$(CASES)),LATHE_FUZZ_TIME=$(FUZZTIME)) go test -count 1 -timeout 0 -v -run TestFuzz ./internal/fuzz -args -seed $(SEED) -cases $(CASES) -findings '$(abspath build/findings)'
+endif
 
 golden: ## rewrite the golden files (look at the difference before committing it)
 	go test $$(go list -f '{{range .TestImports}}{{if eq . "lathe/internal/golden"}}{{$$.ImportPath}} {{end}}{{end}}{{range .XTestImports}}{{if eq . "lathe/internal/golden"}}{{$$.ImportPath}} {{end}}{{end}}' ./...) -update

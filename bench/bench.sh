@@ -2,6 +2,7 @@
 # Builds the benchmark and runs it with the given flags, after the peers to compare with, separated by blanks or commas:
 #     bench/bench.sh "[onnxruntime] [torch] [none]" [-measure] [-models NAMES] [-threads NUMBERS] [-batch NUMBERS] [-repeat N]
 #     bench/bench.sh none table RESULTS.json
+#     bench/bench.sh onnxruntime fuzz [-seed N] [-cases N] [-time 1h] ...
 # ONNX Runtime is installed from npm beside this script, once. PyTorch is Debian's python3-torch with python3-onnx: with
 # "torch" it is installed by apt if it is missing; without a list of peers it takes part where it is there.
 set -euo pipefail
@@ -55,5 +56,9 @@ done
 
 cd "$here"
 go build -o .bin/ ./...
+if [[ ${1-} == fuzz ]]; then
+	shift
+	exec .bin/fuzz -library "$(onnxruntime)" "$@"
+fi
 [[ ${1-} != table ]] || exec .bin/bench "$@"
 exec .bin/bench -peers "${list[*]-}" "$@"

@@ -1,7 +1,7 @@
 // Command fuzz compares the definitions of Lathe's operators with ONNX Runtime on random models: the cases of internal/fuzz.
 // Both may be wrong; the text of ONNX decides.
 //
-//	go run ./fuzz -library libonnxruntime.so.1 [-seed N] [-cases N] [-time 1h] [-sources grown,mixed] [-findings DIR]
+//	fuzz -library libonnxruntime.so.1 [-seed N] [-cases N] [-time 1h] [-sources grown,mixed] [-findings DIR]
 package main
 
 import (
@@ -64,7 +64,7 @@ func hunt(library string, seed uint64, cases int, limit time.Duration, sources [
 	h.Start()
 	defer h.Close()
 	start, done := time.Now(), 0
-	for ; (cases == 0 || done < cases) && time.Since(start) < limit; done++ {
+	for ; cases > 0 && done < cases || cases == 0 && time.Since(start) < limit; done++ {
 		h.Case(seed + uint64(done))
 	}
 	fmt.Printf("%d cases from number %d in %v: %v\n", done, seed, time.Since(start).Round(time.Second), h.Counts)

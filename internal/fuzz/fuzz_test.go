@@ -40,7 +40,7 @@ var (
 )
 
 // fixedCases is how many cases an ordinary test run checks.
-const fixedCases = 60
+const fixedCases = 40
 
 // TestFuzz checks random cases: a fixed few, or for LATHE_FUZZ_TIME, or as many as -cases says, from number -seed on. Damaged
 // real models take part where LATHE_MODELS is set. Findings are written to -findings.

@@ -133,6 +133,9 @@ func (n *network) sampled(d *op.Def) bool {
 	if to, ok := attrs.(ops.CastAttrs); n.narrow && (slices.ContainsFunc(in, half) || ok && half(types.Of(to.DType))) {
 		return false
 	}
+	if d == ops.ArgWhere && in[0].Rank() == 0 {
+		return false // which no model format says
+	}
 	operands := make([]*graph.Value, len(in))
 	for i, t := range in {
 		if operands[i] = n.operand(t, i); operands[i] == nil {
@@ -186,7 +189,7 @@ func (n *network) direct(d *op.Def, attrs any, operands []*graph.Value) *graph.N
 	}
 	x := n.vals[len(n.vals)-1-n.IntN(min(3, len(n.vals)))]
 	in := slices.Clone(operands)
-	if n.narrow && (x.Type.DType == types.F16 || x.Type.DType == types.BF16) {
+	if n.narrow && (x.Type.DType == types.F16 || x.Type.DType == types.BF16) || d == ops.ArgWhere && x.Type.Rank() == 0 {
 		return nil
 	}
 	if len(in) == 2 && in[0].Type.DType == in[1].Type.DType {
