@@ -68,7 +68,8 @@ func (k *kernel) scheduleAcc(t *tiling, at, vecAxis string, lanes int) error {
 	last := rs[len(rs)-1]
 	first := k.cpu.LoadsFirst || k.cpu.DotLoadsFirst && k.hasDot(acc) // several steps at once would spill then
 	n, def := k.s.Extent(last), 1
-	if n > 2 && !k.looksUp(acc) && !first {
+	heavy := k.worked(k.cpu.Registers, acc) < k.cpu.Registers
+	if n > 2 && !k.looksUp(acc) && !first && !heavy {
 		if n%4 == 0 && len(ss) > 0 && !k.apart(acc, ss) {
 			def = 4
 		} else if n%2 == 0 {
@@ -77,7 +78,7 @@ func (k *kernel) scheduleAcc(t *tiling, at, vecAxis string, lanes int) error {
 	}
 	var numbers []int
 	for _, u := range []int{1, 2, 4, 8} {
-		if u == 1 || u < n && n%u == 0 {
+		if u == 1 || u < n && n%u == 0 && !heavy {
 			numbers = append(numbers, u)
 		}
 	}
