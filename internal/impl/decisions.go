@@ -24,6 +24,7 @@ var Decisions = []DecisionInfo{
 	{"order", "tile", "`panels outside` strips of the other operand, or inside"},
 	{"strips", "tile", "into how many strips the other operand is cut"},
 	{"reductions", "tile, strips", "order of the reduction loops, by axis"},
+	{"parts", "tile, strips", "into how many parts a long sum of float32 products is cut"},
 	{"steps", "tile, strips", "steps of the reduction that are unrolled"},
 	{"prefetch_panel", "tile, strips", "whether tiles ask for the next panel of weights"},
 	{"prefetch_epilogue", "tile, strips", "whether a tile asks for what its epilogue reads and stores to"},

@@ -31,7 +31,8 @@ func (r anyOf) Choose(d choice.Decision) (int, error) {
 	return i, nil
 }
 
-// sample is a random kernel; strips are made by a graph pass, so that random computations have none.
+// sample is a random kernel; strips are made by a graph pass and random sums are
+// short, so that random computations have none.
 func sample(t *testing.T, r *rand.Rand, kind string) *tetest.Case {
 	if kind == "strips" {
 		rows, channels := 3+r.IntN(12), 8*(1+r.IntN(3))
@@ -40,6 +41,10 @@ func sample(t *testing.T, r *rand.Rand, kind string) *tetest.Case {
 		stride := 1 + r.IntN(2)
 		w := te.Input("w", f32("ABCD8a", channels, 1, 3, 3))
 		return tetest.Of(r, kind, relu(ops.Conv2d.Compute(conv(3, stride, channels), []*te.Stage{y, w}, []types.Tensor{f32(blocked(8), 1, channels, (rows+stride-1)/stride, (8+stride)/stride)})[0]))
+	}
+	if kind == "long sum" {
+		m, depth, n := 1+r.IntN(9), 100+r.IntN(900), 1+r.IntN(40)
+		return tetest.Of(r, kind, relu(of(t, ops.Matmul, ops.MatmulAttrs{}, "", f32("", m, depth), f32("", depth, n))))
 	}
 	return tetest.New(r, kind)
 }
@@ -53,7 +58,7 @@ func TestPoints(t *testing.T) {
 	}
 	r := anyOf{rand.New(rand.NewPCG(1, 12)), map[string]int{}}
 	cpus := append(slices.Clone(machines), core)
-	for _, kind := range append(tetest.Kinds(), "strips") {
+	for _, kind := range append(tetest.Kinds(), "strips", "long sum") {
 		for seed := range uint64(points) {
 			c := sample(t, rand.New(rand.NewPCG(seed, 11)), kind)
 			k := c.Lower()

@@ -43,6 +43,8 @@ type tiling struct {
 	panel   int    // elements of a panel within lane; 0: none
 	vecLoop string // the loop over vectors, once lane is one vector
 	panels  string // the loop over panels, where those are of several vectors
+
+	partLoop string // the reduction loop whose iterations are parts of a long sum; "": the sum is whole
 }
 
 // decision is the name of a decision on this reduction.
@@ -210,7 +212,7 @@ func (k *kernel) applyTile(t *tiling, axes []string, size Tile) (shared []string
 	if err := k.scheduleAcc(t, at, k.loopOf(acc, vecLoop), k.s.Extent(lane)); err != nil {
 		return nil, err
 	}
-	if rolled {
+	if rolled && t.partLoop == "" {
 		if err := k.leaveRegisters(out, acc, k.s.Extent(lane)); err != nil {
 			return nil, err
 		}

@@ -56,7 +56,9 @@ func (k *kernel) prefetchEpilogue(t *tiling, tile string) {
 	out, acc := t.out, t.acc
 	b, _ := k.find(out)
 	a, around := k.find(acc)
-	i := slices.IndexFunc(around, func(f *loop.For) bool { return f.Kind == loop.Serial && sched.ReducesOver(a, f) })
+	i := slices.IndexFunc(around, func(f *loop.For) bool {
+		return f.Kind == loop.Serial && sched.ReducesOver(a, f) && f.Var.Name != t.partLoop
+	})
 	if i < 0 {
 		return
 	}

@@ -10,7 +10,7 @@ import (
 
 // scheduleAcc orders the accumulation: reductions outside, rows and vectors unrolled, lanes innermost. Vectors stand
 // inside rows: the few vectors of an operand stay in registers while rows are broadcast one by one.
-func (k *kernel) scheduleAcc(t *tiling, at, vecAxis string, lanes int) error {
+func (k *kernel) scheduleAcc(t *tiling, at, vecAxis string, lanes int) (err error) {
 	acc := t.acc
 	loops := k.s.Loops(acc)
 	i := slices.Index(loops, at)
@@ -44,7 +44,9 @@ func (k *kernel) scheduleAcc(t *tiling, at, vecAxis string, lanes int) error {
 		}
 		ss = append(ss[:last:last], o, i)
 	}
-	rs = k.decideReductions(t, rs)
+	if rs, t.partLoop, err = k.decideParts(t, k.decideReductions(t, rs)); err != nil {
+		return err
+	}
 	if err := k.s.Reorder(append(slices.Clone(rs), ss...)...); err != nil {
 		return err
 	}
@@ -87,9 +89,11 @@ func (k *kernel) scheduleAcc(t *tiling, at, vecAxis string, lanes int) error {
 		if err != nil {
 			return err
 		}
-		return k.s.Unroll(in)
+		if err := k.s.Unroll(in); err != nil {
+			return err
+		}
 	}
-	return nil
+	return k.cutSum(acc, t.partLoop)
 }
 
 // apart reports whether a tile, whose loops are given, reads elements that no load reaches from one address. Every step

@@ -81,11 +81,11 @@ func without(p *loop.Block, known map[*expr.Var]expr.Expr) map[*expr.Var]bool {
 	return rest
 }
 
-// holds reports whether a block is inside t.
-func holds(t loop.Stmt, b *loop.Block) bool {
+// holds reports whether b is t or inside it.
+func holds(t, b loop.Stmt) bool {
 	found := false
 	loop.Walk(t, func(u loop.Stmt) bool {
-		found = found || u == loop.Stmt(b)
+		found = found || u == b
 		return !found
 	})
 	return found
@@ -130,13 +130,6 @@ func copyOf(p *loop.Block, scope loop.Scope, t loop.Stmt) (loop.Stmt, []string) 
 		nest[i].Body = body
 		body = nest[i]
 	}
-	t = loop.MapExprs(t, func(e expr.Expr) expr.Expr {
-		return expr.Rewrite(e, func(x expr.Expr) expr.Expr {
-			if l, ok := x.(*expr.Load); ok && l.From == expr.Source(buf) {
-				return &expr.Load{From: &to, Index: l.Index}
-			}
-			return x
-		})
-	})
+	t = loop.MapExprs(t, func(e expr.Expr) expr.Expr { return readsOf(e, buf, &to) })
 	return &loop.Alloc{Buffer: &to, Body: &loop.Seq{List: append([]loop.Stmt{body}, flatten(t)...)}}, loops
 }

@@ -36,6 +36,7 @@ func Primitives() []Primitive { return primitives }
 var primitives = []Primitive{
 	{Name: "cache_read", On: BlockName, Args: []Name{BlockName, ScopeName}, Doc: "copies what the block reads of another block's registers to scratch, and reads it there", run: cacheRead},
 	{Name: "compute_at", On: BlockName, Args: []Name{LoopName, ScopeName}, Doc: "computes what one iteration of the loop needs of the block inside it, in scratch", run: computeAt},
+	{Name: "cut_reduction", On: BlockName, Args: []Name{LoopName, ScopeName}, Doc: "folds what the loop holds apart, and adds the parts to a total in scratch", run: cutReduction},
 	{Name: "decompose_reduction", On: BlockName, Args: []Name{LoopName}, Doc: "takes the block's initialisation out into a nest of its own, just before the loop",
 		run: func(s *Schedule, t Step) error { return s.DecomposeReduction(t.On, t.Args[0]) }},
 	{Name: "fuse", On: LoopName, Args: []Name{LoopName}, Doc: "for i { for j { ... } } → for i.j { ... }",
@@ -99,6 +100,14 @@ func cacheRead(s *Schedule, t Step) error {
 	}
 	_, err = s.CacheRead(t.On, t.Args[0], scope)
 	return err
+}
+
+func cutReduction(s *Schedule, t Step) error {
+	scope, err := scopeOf(t.Args[1])
+	if err != nil {
+		return err
+	}
+	return s.CutReduction(t.On, t.Args[0], scope)
 }
 
 // scopeOf reads the name of a scope that buffers can be allocated in.

@@ -44,10 +44,9 @@ func (s *Schedule) RFactor(block, at, inner string) (loops []string, err error) 
 	if !ok || !arith.Equal(identity, init.Body.Value) {
 		return nil, fmt.Errorf("rfactor %s: it does not start from the identity of %s", block, update.Op)
 	}
-	for _, f := range nest {
-		inside := f == top
+	for _, f := range nest[from:] {
 		for _, it := range b.Iters {
-			if !it.Reduce && expr.Uses(it.Binding, f.Var) && (inside || f == in) {
+			if !it.Reduce && expr.Uses(it.Binding, f.Var) {
 				return nil, fmt.Errorf("rfactor %s: %s is not a reduction loop", block, f.Var.Name)
 			}
 		}

@@ -25,9 +25,9 @@ var preciseModels = []struct{ model, data string }{
 	{"onnx/silero_vad/silero_vad_v5_16k_op15.onnx", "reference_outputs/onnx_silero_v5_op15_16k.npz"},
 }
 
-// asPrecise bounds the distance of compiled outputs from float64, in distances of ONNX Runtime's. It is not 1 because a sum
-// of hundreds of products is one chain of additions here, which rounds more often in one direction than sums of parts.
-const asPrecise = 2.5
+// asPrecise bounds the distance of compiled outputs from float64, in distances of ONNX Runtime's, by level. At -O0 no layout is
+// chosen, and where lanes cannot run over outputs a sum is one chain of additions.
+var asPrecise = map[int]float64{0: 2.5, 3: 1}
 
 // TestConformanceFloat64 evaluates models in float64: compiled outputs are about as close to that as those of ONNX
 // Runtime, at -O0, where every node is computed by itself, and with all optimisations.
@@ -76,7 +76,7 @@ func TestConformanceFloat64(t *testing.T) {
 				for i, name := range names {
 					ours, theirs := offTruth(truth[i], got[i]), offTruth(truth[i], arrays["out:"+name])
 					t.Logf("-O%d: %s is %.2e from float64, ONNX Runtime's %.2e", level, name, ours, theirs)
-					if ours > asPrecise*theirs {
+					if ours > asPrecise[level]*theirs {
 						t.Errorf("-O%d: %s is %.2e from float64, ONNX Runtime's only %.2e", level, name, ours, theirs)
 					}
 				}
