@@ -50,6 +50,7 @@ func (h *Hunt) Case(seed uint64) {
 		return
 	}
 	h.Known[o.Signature] = true
+	h.last, _, _ = strings.Cut(o.Detail, "\n")
 	if reply.File == nil { // the process died with it
 		k.Generate = true
 		reply.Name, reply.File, reply.Data = func() (string, []byte, int) {

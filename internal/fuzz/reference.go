@@ -236,8 +236,16 @@ func (r *Reference) allowed(k, i int, scale float64) float64 {
 	if !want.DType.IsFloat() {
 		return 4 * spread
 	}
-	w := math.Abs(want.Float(i))
+	w := finite(math.Abs(want.Float(i)))
 	return 20*roundings(want.DType)*max(w, scale*1e-2) + 6*spread + 1e-30
+}
+
+// finite is v, or 0 where it is no number.
+func finite(v float64) float64 {
+	if v-v != 0 {
+		return 0
+	}
+	return v
 }
 
 // rms is the root mean square of the finite elements.
