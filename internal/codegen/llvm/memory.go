@@ -103,6 +103,12 @@ func (e *emitter) store(s *loop.Store) {
 		e.line("store %s %s, ptr %s, align %d", mt, raw.s, ptr, align)
 		return
 	}
+	if e.single != nil {
+		lane := e.temp("extractelement %s %s, i64 %d", mt, raw.s, *e.single)
+		at := e.temp("getelementptr i8, ptr %s, i64 %d", ptr, *e.single*b.DType.Size())
+		e.line("store %s %s, ptr %s, align %d", memType(b.DType, 0), lane, at, b.DType.Size())
+		return
+	}
 	name := fmt.Sprintf("llvm.masked.store.v%d%s.p0", e.lanes, memSuffix(b.DType))
 	e.declare(fmt.Sprintf("void @%s(%s, ptr, <%d x i1>)", name, mt, e.lanes))
 	e.line("call void @%s(%s %s, ptr align %d %s, <%d x i1> %s)", name, mt, raw.s, align, ptr, e.lanes, e.mask)
@@ -142,14 +148,9 @@ func (e *emitter) ifStmt(s *loop.If) {
 			e.stmt(s.Else)
 		}
 	case c.lanes > 0:
-		old := e.mask
-		e.narrowMask(c)
-		e.stmt(s.Then)
-		e.mask = old
+		e.masked(c, e.onlyLane(s.Cond, true), s.Then)
 		if s.Else != nil {
-			e.narrowMask(e.not(c))
-			e.stmt(s.Else)
-			e.mask = old
+			e.masked(e.not(c), e.onlyLane(s.Cond, false), s.Else)
 		}
 	default:
 		e.guardedStmt(c, func() { e.stmt(s.Then) })
@@ -157,6 +158,43 @@ func (e *emitter) ifStmt(s *loop.If) {
 			e.guardedStmt(e.not(c), func() { e.stmt(s.Else) })
 		}
 	}
+}
+
+// masked emits s for the lanes of c, of which only is the one where there is but one.
+func (e *emitter) masked(c value, only *int, s loop.Stmt) {
+	old, single := e.mask, e.single
+	if old == "" {
+		e.single = only
+	}
+	e.narrowMask(c)
+	e.stmt(s)
+	e.mask, e.single = old, single
+}
+
+// onlyLane is the lane for which a condition is true, or not, where it is known that there is one; nil elsewhere. Such a lane is stored by itself: LLVM 22 makes of a masked store with one constant lane, whose elements are narrowed from 32
+// bits, a store of all 32 bits.
+func (e *emitter) onlyLane(cond expr.Expr, holds bool) *int {
+	bind := map[*expr.Var]expr.Expr{}
+	for v, x := range e.env {
+		if x.known && x.lanes == 0 {
+			bind[v] = &expr.Int{V: x.i, Type: v.Type}
+		}
+	}
+	var only *int
+	for lane := range e.lanes {
+		if !e.vecBase.known {
+			return nil
+		}
+		bind[e.vec] = &expr.Int{V: e.vecBase.i + int64(lane), Type: e.vec.Type}
+		c, ok := e.ranges.Simplify(expr.Subst(cond, bind)).(*expr.Int)
+		switch {
+		case !ok || (c.V != 0) == holds && only != nil:
+			return nil
+		case (c.V != 0) == holds:
+			only = &lane
+		}
+	}
+	return only
 }
 
 // stored evaluates what s stores. A step of a reduction may contract.
