@@ -120,12 +120,16 @@ var otherwise = map[*op.Def]struct {
 	what string
 	when func(attrs any) bool
 }{
-	ops.Col2Im: {"padding behind is taken for padding before", func(a any) bool {
-		p := a.(ops.Col2ImAttrs).Padding
-		return !slices.Equal(p[:len(p)/2], p[len(p)/2:])
+	ops.Col2Im: {"padding behind is taken for padding before, and dilated blocks lie elsewhere", func(a any) bool {
+		c := a.(ops.Col2ImAttrs)
+		n := len(c.Padding) / 2
+		return !slices.Equal(c.Padding[:n], c.Padding[n:]) || types.Count(c.Dilation) > 1
 	}},
-	ops.Pad:    {"wrap further than the tensor, or with negative pads", func(a any) bool { return a.(ops.PadAttrs).Mode == "wrap" }},
-	ops.Resize: {"regions of other axes than the spatial ones", func(a any) bool { return a.(ops.ResizeAttrs).ROI != nil }},
+	ops.Pad: {"wrap further than the tensor, or with negative pads", func(a any) bool { return a.(ops.PadAttrs).Mode == "wrap" }},
+	ops.Resize: {"regions of other axes than the spatial ones; scales with align_corners are rounded to sizes first", func(a any) bool {
+		r := a.(ops.ResizeAttrs)
+		return r.ROI != nil || r.CoordinateTransformationMode == "align_corners" && len(r.Scales) > 0
+	}},
 	ops.AffineGrid: {"one point along an axis with align_corners", func(a any) bool {
 		g := a.(ops.AffineGridAttrs)
 		return g.AlignCorners && slices.Contains(g.Sizes, 1)

@@ -34,13 +34,12 @@ func (c *call) all() []string {
 // out is the name of result i.
 func (c *call) out(i int) string { return c.name(c.n.Out[i]) }
 
-func (c *call) shape(i int) []int        { return c.n.In[i].Type.Shape }
-func (c *call) rank(i int) int           { return len(c.n.In[i].Type.Shape) }
-func (c *call) dtype(i int) types.DType  { return c.n.In[i].Type.DType }
-func (c *call) resultShape() []int       { return c.n.Out[0].Type.Shape }
-func (c *call) resultDType() types.DType { return c.n.Out[0].Type.DType }
-func (c *call) op(op string, a ...Attr)  { c.opOf(op, c.all(), a...) }
-func (c *call) alias(x string)           { c.opOf("Identity", []string{x}) }
+func (c *call) shape(i int) []int       { return c.n.In[i].Type.Shape }
+func (c *call) rank(i int) int          { return len(c.n.In[i].Type.Shape) }
+func (c *call) dtype(i int) types.DType { return c.n.In[i].Type.DType }
+func (c *call) resultShape() []int      { return c.n.Out[0].Type.Shape }
+func (c *call) op(op string, a ...Attr) { c.opOf(op, c.all(), a...) }
+func (c *call) alias(x string)          { c.opOf("Identity", []string{x}) }
 
 // origin is the name for nodes that this one becomes.
 func (c *call) origin() string {

@@ -129,8 +129,11 @@ func axesFrom(from, to int) []int {
 }
 
 func clipAttrs(c *call) *graph.Value {
-	return c.Apply(ops.Clip, ops.ClipAttrs{
-		HasMin: c.has("min"), Min: c.attrFloat("min", 0), HasMax: c.has("max"), Max: c.attrFloat("max", 0)}, c.x(0))
+	a := ops.ClipAttrs{HasMin: c.has("min"), Min: c.attrFloat("min", 0), HasMax: c.has("max"), Max: c.attrFloat("max", 0)}
+	if a == (ops.ClipAttrs{}) {
+		return c.x(0)
+	}
+	return c.Apply(ops.Clip, a, c.x(0))
 }
 
 // clip has its bounds as operands. Those that are not known, or beyond the range where every integer is a float64, are
