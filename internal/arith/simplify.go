@@ -112,7 +112,7 @@ func keepInt(e expr.Expr, v int64) expr.Expr {
 
 func foldCast(e *expr.Cast, v int64) expr.Expr {
 	switch {
-	case e.To.IsFloat() && v > -1<<24 && v < 1<<24:
+	case e.To.IsFloat() && e.To == e.To.Compute() && v > -1<<24 && v < 1<<24: // constants of 16 bits there are none
 		return &expr.Float{V: float64(v), Type: e.To}
 	case e.To.IsInt() && e.To != types.U64:
 		if lo, hi := e.To.IntRange(); v >= lo && v <= hi {
