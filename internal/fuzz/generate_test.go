@@ -181,9 +181,8 @@ func misbehave(c *Case, _ []string, step func(string)) Outcome {
 		for spin := 0; ; spin++ {
 		}
 	case Memory:
-		var hold [][]byte
-		for {
-			hold = append(hold, bytes.Repeat([]byte{1}, 1<<20))
+		for hold := []byte{1}; ; {
+			hold = append(hold, hold...)
 		}
 	case Crashed:
 		go func() { panic("a goroutine of its own") }()

@@ -171,7 +171,6 @@ func (b *builder) stretched(s []int) []int {
 }
 
 func broadcasting(b *builder) []string {
-	s := b.shape(0, 5)
 	op := b.word("Add", "Sub", "Mul", "Div", "Pow", "Mod", "PRelu", "Equal", "Less", "Greater", "GreaterOrEqual", "LessOrEqual", "And", "Or", "Xor",
 		"BitwiseAnd", "BitwiseOr", "BitShift", "Where", "Max", "Min")
 	d := b.dtype(b.float(), b.float(), types.I32, types.I64, types.U8, types.I8, types.U32)
@@ -190,7 +189,7 @@ func broadcasting(b *builder) []string {
 		}
 	}
 	x, t := b.some(0, 6, d)
-	s = t.Shape
+	s := t.Shape
 	y := b.value(d, b.stretched(s)...)
 	if b.IntN(2) == 0 && op != "PRelu" {
 		x, y = y, x
