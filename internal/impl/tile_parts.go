@@ -29,6 +29,9 @@ func (k *kernel) decideParts(t *tiling, rs []string) (loops []string, at string,
 	}
 	list := []cut{{parts: 1}}
 	def := k.cut(rs, longestChain)
+	if def.factor > 1 && def.loop < len(rs)-1 {
+		def = list[0] // one more loop around others takes the registers of addresses, and accumulators are spilt for them
+	}
 	for _, most := range []int{96, longestChain, 384, 768, 1536} {
 		if c := k.cut(rs, most); !slices.ContainsFunc(list, func(o cut) bool { return o.parts == c.parts }) {
 			list = append(list, c)
