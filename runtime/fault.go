@@ -86,11 +86,14 @@ var faults struct {
 // What the handler reads, in assembly: how many runs are in progress, where this program's own code lies, where to write what
 // happened, and whom to hand on to what is not ours, by signal.
 var (
-	faultCalls  uint64
+	faultCalls uint64
+	//lint:ignore U1000 read in assembly
 	faultTextLo uintptr
+	//lint:ignore U1000 read in assembly
 	faultTextHi uintptr
-	faultPipe   uintptr
-	faultNext   [65]uintptr
+	//lint:ignore U1000 read in assembly
+	faultPipe uintptr
+	faultNext [65]uintptr
 )
 
 // A faultRecord is what the handler writes: the number of the signal and the address of the instruction.

@@ -34,6 +34,9 @@ func (r *Result) Execute(inputs []*tensor.Tensor, workers int) ([]*tensor.Tensor
 		return nil, err
 	}
 	defer m.Close()
+	if err := os.RemoveAll(dir); err != nil { // it is mapped: a run that is ended from outside leaves nothing behind
+		return nil, err
+	}
 	for i, x := range inputs {
 		if err := m.SetInputIndex(i, runtime.Tensor{DType: x.DType.String(), Shape: x.Shape, Data: x.Data}); err != nil {
 			return nil, err

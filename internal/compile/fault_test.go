@@ -3,7 +3,6 @@ package compile
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -129,7 +128,7 @@ func TestCancel(t *testing.T) {
 				t.Errorf("%s: %d pieces of work were begun after the end", p, after.Load())
 			}
 		case <-time.After(time.Minute):
-			t.Fatal(fmt.Sprintf("%s: the compilation hangs", p))
+			t.Fatalf("%s: the compilation hangs", p)
 		}
 		cancel()
 	}

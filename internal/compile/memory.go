@@ -35,17 +35,6 @@ const (
 	isSymbol // in the run context: the extent of an axis
 )
 
-// overlaps reports whether writing one place touches the other.
-func (p place) overlaps(q place) bool {
-	if p.kind != q.kind {
-		return false
-	}
-	if p.kind != inWorkspace {
-		return p.index == q.index
-	}
-	return p.offset < q.offset+q.size && q.offset < p.offset+p.size
-}
-
 // workspaceAlign is the alignment of pieces of the workspace. slack follows every piece: a vector load of a row's last
 // elements may not run past it. C source has no vectors, and runs where memory is scarce.
 const (

@@ -2,13 +2,10 @@ package te
 
 import (
 	"fmt"
-	"math"
 	"strings"
 
 	"lathe/internal/expr"
 )
-
-var negInf, posInf = math.Inf(-1), math.Inf(1)
 
 // String prints the stages that outs need, one line each:
 //
