@@ -87,11 +87,21 @@ func (g *Graph) Apply(d *op.Def, attrs any, in ...*Value) (*Node, error) {
 	return n, nil
 }
 
+// maxRank is the greatest number of axes of a tensor, as packages have them.
+const maxRank = 64
+
+func tooManyAxes(t types.Tensor) error {
+	return fmt.Errorf("a tensor of %d dimensions; there may be %d", len(t.Shape), maxRank)
+}
+
 // Infer computes n's result types from its operands, making or updating n.Out, and propagates known values.
 func (n *Node) Infer() error {
 	args := make([]op.Arg, len(n.In))
 	known := true
 	for i, v := range n.In {
+		if len(v.Type.Shape) > maxRank {
+			return tooManyAxes(v.Type)
+		}
 		args[i] = op.Arg{Tensor: v.Type.With(""), Value: v.Value()}
 		known = known && args[i].Value != nil && args[i].Value.Len() <= knownLimit
 	}
@@ -109,6 +119,9 @@ func (n *Node) Infer() error {
 	}
 	vals := make([]*tensor.Tensor, len(outs))
 	for i, t := range outs {
+		if len(t.Shape) > maxRank {
+			return tooManyAxes(t)
+		}
 		if t.Layout == "" { // the operator leaves the layout open: it stays as chosen before
 			t.Layout = n.Out[i].Type.Layout
 		}

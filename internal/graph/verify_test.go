@@ -105,3 +105,18 @@ func wantFault(t *testing.T, g *Graph, want string) {
 		t.Errorf("%v\nwant an error with %s", err, want)
 	}
 }
+
+// TestRank: a tensor of more axes than a package can describe is refused where it is read or made.
+func TestRank(t *testing.T) {
+	for _, rank := range []int{maxRank, maxRank + 1} {
+		shape := make([]int, rank)
+		for i := range shape {
+			shape[i] = 1
+		}
+		g := &Graph{Name: "main"}
+		_, err := g.Apply(testRelu, op.None{}, g.Input("x", types.Of(types.F32, shape...)))
+		if refused := err != nil && strings.Contains(err.Error(), "65 dimensions"); refused != (rank > maxRank) {
+			t.Errorf("%d axes: %v", rank, err)
+		}
+	}
+}
