@@ -1,6 +1,8 @@
 # Variables to set on the command line: LLVM_CONFIG (an llvm-config of LLVM 22 other than Debian's), LATHE_MODELS (the folder
-# of models for conformance), FUZZTIME, and those of bench.
+# of models for conformance), FUZZTIME, SEED and CASES, and those of bench.
 FUZZTIME ?= 10s
+SEED ?= 1
+CASES ?= 0
 MODEL ?=
 THREADS ?= 1 2
 REPEAT ?= 7
