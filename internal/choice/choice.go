@@ -92,14 +92,3 @@ func (l *Log) Decide(d Decision) (int, error) {
 	l.Taken[d.Name] = d.Values[i].Text
 	return i, nil
 }
-
-// Unused names a decision of p that was not asked, if there is one: a name that is misspelled, or that the kernel has no
-// use for.
-func (l *Log) Unused(p Point) (name string, ok bool) {
-	for n := range p {
-		if _, asked := l.Taken[n]; !asked && (name == "" || n < name) {
-			name, ok = n, true
-		}
-	}
-	return name, ok
-}
