@@ -1,8 +1,9 @@
 # Variables to set on the command line: LLVM_CONFIG (an llvm-config of LLVM 22 other than Debian's), LATHE_MODELS (the folder
-# of models for conformance), FUZZTIME, SEED and CASES, and those of bench.
+# of models for conformance), FUZZTIME, SEED, CASES and SOURCES (of cases; internal/fuzz), and those of bench.
 FUZZTIME ?= 10s
 SEED ?= 1
 CASES ?= 0
+SOURCES ?=
 MODEL ?=
 THREADS ?= 1 2
 REPEAT ?= 7
@@ -76,12 +77,12 @@ lint: ## check formatting, go vet, staticcheck
 fuzz: ## run every fuzz target for FUZZTIME
 	scripts/fuzz.sh $(FUZZTIME)
 
-fuzznets: ## look for faults in random and damaged models: FUZZTIME= or CASES=, SEED=, PEER=onnxruntime
+fuzznets: ## look for faults in random and damaged models: FUZZTIME= or CASES=, SEED=, SOURCES=mutant, PEER=onnxruntime
 ifeq ($(PEER),onnxruntime)
-	@bench/bench.sh onnxruntime fuzz -time $(FUZZTIME) -seed $(SEED) -cases $(CASES) -findings '$(abspath build/findings)'
+	@bench/bench.sh onnxruntime fuzz -time $(FUZZTIME) -seed $(SEED) -cases $(CASES) $(if $(SOURCES),-sources '$(SOURCES)') -findings '$(abspath build/findings)'
 else
 	@mkdir -p build
-	$(if $(filter 0,$(CASES)),LATHE_FUZZ_TIME=$(FUZZTIME)) go test -count 1 -timeout 0 -v -run TestFuzz ./internal/fuzz -args -seed $(SEED) -cases $(CASES) -findings '$(abspath build/findings)'
+	$(if $(filter 0,$(CASES)),LATHE_FUZZ_TIME=$(FUZZTIME)) go test -count 1 -timeout 0 -v -run TestFuzz ./internal/fuzz -args -seed $(SEED) -cases $(CASES) -sources '$(SOURCES)' -findings '$(abspath build/findings)'
 endif
 
 golden: ## rewrite the golden files (look at the difference before committing it)
