@@ -116,7 +116,8 @@ func rounds(d *op.Def) bool {
 	return !slices.Contains(exactOps, d)
 }
 
-// tensor disturbs what d gave. Where positions are computed, their rounding is multiplied by the slope of the data there.
+// tensor disturbs what d gave. Every second time denormals are zero, as kernels flush them, and what overflows two bytes
+// stays finite, as in kernels that keep float32 between operators. Where positions are computed, their rounding is multiplied by the slope of the data there.
 func (p *nudge) tensor(t *tensor.Tensor, d *op.Def) {
 	eps, least := roundings(t.DType), 0.0
 	if d != nil && (strings.HasPrefix(d.Name, "image.") || strings.HasPrefix(d.Name, "vision.")) {
@@ -124,6 +125,15 @@ func (p *nudge) tensor(t *tensor.Tensor, d *op.Def) {
 	}
 	for i := range t.Len() {
 		v := t.Float(i)
+		switch {
+		case p.kind%2 == 1: // as wide as the type
+		case v != 0 && math.Abs(v) < leastNormal(t.DType): // flushed to zero
+			t.SetFloat(i, 0)
+			continue
+		case math.IsInf(v, 0) && t.DType == types.F16: // not yet rounded to two bytes
+			t.SetFloat(i, math.Copysign(65504, v))
+			continue
+		}
 		if v == 0 || v-v != 0 {
 			continue // as they are, or too far away for roundings
 		}
@@ -133,6 +143,17 @@ func (p *nudge) tensor(t *tensor.Tensor, d *op.Def) {
 		}
 		t.SetFloat(i, v+sign*eps*max(math.Abs(v), least))
 	}
+}
+
+// leastNormal is the least positive number of a type that is no denormal.
+func leastNormal(d types.DType) float64 {
+	switch d {
+	case types.F64:
+		return 0x1p-1022
+	case types.F16:
+		return 0 // computed in float32, where they are none
+	}
+	return 0x1p-126
 }
 
 func hasOdd(t *tensor.Tensor) bool {

@@ -78,6 +78,19 @@ func (a PoolAttrs) mustWindows(data []int) []window {
 	return ws
 }
 
+// EachReads reports whether every window over data of a shape reads an element. One that lies in the padding gives the
+// identity of the fold, which is no number of quantised data.
+func (a PoolAttrs) EachReads(data []int) bool {
+	for _, w := range a.mustWindows(data) {
+		for o := range w.out {
+			if lo, hi := w.inside(o); lo == hi {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // fold combines body(element) over each window; padding contributes the combiner's identity.
 func (a PoolAttrs) fold(name string, x *te.Stage, out types.Tensor, c te.Combiner, body func(x expr.Expr) expr.Expr) *te.Stage {
 	ws := a.mustWindows(x.Type.Shape)

@@ -71,7 +71,11 @@ func (q *requantization) moved(b *builder, n *graph.Node) *graph.Value {
 			return first.In[0]
 		}
 		return nil
-	case ops.MaxPool[1], ops.MaxPool[2], ops.MaxPool[3], ops.Reshape, ops.Transpose, ops.StridedSlice, ops.Concatenate:
+	case ops.MaxPool[1], ops.MaxPool[2], ops.MaxPool[3]:
+		if !n.Attrs.(ops.PoolAttrs).EachReads(first.In[0].Type.Shape) {
+			return nil
+		}
+	case ops.Reshape, ops.Transpose, ops.StridedSlice, ops.Concatenate:
 	default:
 		return nil
 	}

@@ -117,7 +117,14 @@ func preluChannels(c *call) *graph.Value {
 	return c.Prelu(x, slope)
 }
 
-func prelu(c *call) *graph.Value { return c.Prelu(c.x(0), c.x(1)) }
+// prelu has a slope that broadcasts to the data, but not the other way round.
+func prelu(c *call) *graph.Value {
+	y := c.Prelu(c.x(0), c.x(1))
+	if !slices.Equal(y.Type.Shape, c.shape(0)) {
+		compose.Fail("a slope of shape %v does not broadcast to data of shape %v", c.shape(1), c.shape(0))
+	}
+	return y
+}
 
 // axesFrom lists [from, to).
 func axesFrom(from, to int) []int {

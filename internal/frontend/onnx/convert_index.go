@@ -18,25 +18,34 @@ var indexRows = []row{
 	{"MaxRoiPool", "", 1, one(maxRoiPool)}, {"RoiAlign", "", 10, one(roiAlign)}, {"MaxUnpool", "", 9, one(maxUnpool)},
 }
 
+// index is operand i, int64 where ONNX allows no other type, or with narrow none but int32: files are not always so strict.
+func (c *call) index(i int, narrow bool) *graph.Value {
+	v := c.x(i)
+	if d := v.Type.DType; d == types.I32 && narrow || d.IsFloat() {
+		return v
+	}
+	return c.Cast(v, types.I64)
+}
+
 func gather(c *call) *graph.Value {
-	return c.Apply(ops.Take, ops.TakeAttrs{Axis: axis(c.attrInt("axis", 0), c.rank(0))}, c.x(0), c.x(1))
+	return c.Apply(ops.Take, ops.TakeAttrs{Axis: axis(c.attrInt("axis", 0), c.rank(0))}, c.x(0), c.index(1, true))
 }
 
 func gatherElements(c *call) *graph.Value {
-	return c.Apply(ops.Gather, ops.GatherAttrs{Axis: axis(c.attrInt("axis", 0), c.rank(0))}, c.x(0), c.x(1))
+	return c.Apply(ops.Gather, ops.GatherAttrs{Axis: axis(c.attrInt("axis", 0), c.rank(0))}, c.x(0), c.index(1, true))
 }
 
 func gatherND(c *call) *graph.Value {
-	return c.Apply(ops.GatherND, ops.GatherNDAttrs{BatchDims: c.attrInt("batch_dims", 0)}, c.x(0), c.x(1))
+	return c.Apply(ops.GatherND, ops.GatherNDAttrs{BatchDims: c.attrInt("batch_dims", 0)}, c.x(0), c.index(1, false))
 }
 
 func scatterElements(c *call) *graph.Value {
 	a := ops.ScatterElementsAttrs{Axis: axis(c.attrInt("axis", 0), c.rank(0)), Reduction: c.reductionMode()}
-	return c.Apply(ops.ScatterElements, a, c.x(0), c.x(1), c.x(2))
+	return c.Apply(ops.ScatterElements, a, c.x(0), c.index(1, true), c.x(2))
 }
 
 func scatterND(c *call) *graph.Value {
-	return c.Apply(ops.ScatterND, ops.ScatterNDAttrs{Reduction: c.reductionMode()}, c.x(0), c.x(1), c.x(2))
+	return c.Apply(ops.ScatterND, ops.ScatterNDAttrs{Reduction: c.reductionMode()}, c.x(0), c.index(1, false), c.x(2))
 }
 
 func (c *call) reductionMode() string {

@@ -21,7 +21,7 @@ func softmaxCrossEntropyLoss(c *call) values {
 // likelihoodLoss is -p at each target class, times the weight of that class, 0 where the target is to be ignored. The
 // mean divides by the sum of the weights.
 func (c *call) likelihoodLoss(p *graph.Value) *graph.Value {
-	target := c.x(1)
+	target := c.index(1, true)
 	if p.Type.Rank() < 2 || target.Type.Rank() != p.Type.Rank()-1 {
 		compose.Fail("scores %s and targets %s", p.Type, target.Type)
 	}

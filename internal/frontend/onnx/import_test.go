@@ -176,6 +176,8 @@ func TestImportErrors(t *testing.T) {
 		{"shape by data", testModel(append(x, inputOf("s", tensor.Of([]int{1}, []int64{2}))), results("y"), testNode("Reshape x s -> y")), Options{},
 			`onnx: Reshape (output "y"): shape ("s") depends on input data, which is not supported`},
 		{"operands", testModel(append(x, floats([]int{3}, "w")...), results("y"), testNode("Add x w -> y")), Options{}, `onnx: Add (output "y"): add: `},
+		{"slope with more axes", testModel(append(x, floats([]int{3, 1}, "w")...), results("y"), testNode("PRelu x w -> y")), Options{},
+			`onnx: PRelu (output "y"): a slope of shape [3 1] does not broadcast to data of shape [2]`},
 		{"missing operand", testModel(x, results("y"), testNode("Add x _ -> y")), Options{}, `onnx: Add (output "y"): operand 1 is missing`},
 		{"output too many", testModel(x, results("z"), testNode("Relu x -> y z")), Options{}, `onnx: Relu (output "y"): output "z" (number 1) is not supported`},
 	} {
