@@ -145,6 +145,13 @@ func (p *nudge) tensor(t *tensor.Tensor, d *op.Def) {
 	}
 }
 
+// disturbed is a disturbed copy of an operand.
+func (p *nudge) disturbed(x *tensor.Tensor) *tensor.Tensor {
+	x = &tensor.Tensor{DType: x.DType, Shape: x.Shape, Data: slices.Clone(x.Data)}
+	p.tensor(x, nil)
+	return x
+}
+
 // leastNormal is the least positive number of a type that is no denormal.
 func leastNormal(d types.DType) float64 {
 	switch d {
@@ -173,8 +180,7 @@ func evaluate(g *graph.Graph, inputs []*tensor.Tensor, p *nudge, see func(*tenso
 	for i, v := range g.Inputs {
 		x := inputs[i]
 		if p != nil && x.DType.IsFloat() {
-			x = &tensor.Tensor{DType: x.DType, Shape: x.Shape, Data: slices.Clone(x.Data)}
-			p.tensor(x, nil)
+			x = p.disturbed(x)
 		}
 		values[v] = x
 	}
@@ -187,7 +193,9 @@ func evaluate(g *graph.Graph, inputs []*tensor.Tensor, p *nudge, see func(*tenso
 	for _, n := range g.Nodes {
 		in, out := make([]*tensor.Tensor, len(n.In)), make([]*tensor.Tensor, len(n.Out))
 		for i, v := range n.In {
-			in[i] = value(v)
+			if in[i] = value(v); p != nil && n.Op == ops.BatchNorm && v.IsConst() { // a scale and a shift are made of them, and rounded
+				in[i] = p.disturbed(in[i])
+			}
 		}
 		for i, v := range n.Out {
 			out[i] = tensor.NewOf(v.Type)
