@@ -56,7 +56,7 @@ func hunt(library string, seed uint64, cases int, limit time.Duration, sources [
 	if err != nil {
 		return err
 	}
-	h := &fuzz.Hunt{Sources: sources, Out: out, Command: func() *exec.Cmd {
+	h := &fuzz.Hunt{Sources: sources, Out: out, Peer: peerStep, Command: func() *exec.Cmd {
 		cmd := exec.Command(exe)
 		cmd.Env = append(os.Environ(), childMark+"="+library, "GOMAXPROCS=2")
 		return cmd

@@ -127,6 +127,7 @@ type Child struct {
 	Command func() *exec.Cmd
 	Time    time.Duration // in place of TimeLimit
 	Memory  int           // in place of MemoryLimit
+	Peer    string        // a step of somebody else's code: what ends the process there is refused
 
 	cmd     *exec.Cmd
 	tasks   io.WriteCloser
@@ -184,6 +185,9 @@ func (c *Child) Run(k Task) Reply {
 	stderr := c.stderr
 	c.Stop()
 	step, why := w.end()
+	if c.Peer != "" && step == c.Peer {
+		return Reply{Outcome: &Outcome{Kind: Refused, Detail: step + " ended the process: " + cmp.Or(why, crashPlace(stderr.String()))}}
+	}
 	if why == "" {
 		text := stderr.String()
 		return Reply{Outcome: &Outcome{Kind: Crashed, Signature: "crash: " + crashPlace(text), Detail: step + ": " + text, Variant: variantOf(step)}}

@@ -17,6 +17,7 @@ type Hunt struct {
 	Command  func() *exec.Cmd
 	Log      func(format string, args ...any)
 	Known    map[string]bool // signatures that are not reported again
+	Peer     string          // see Child
 
 	child  Child
 	last   string         // what the smallest model so far gives
@@ -27,7 +28,7 @@ type Hunt struct {
 
 // Start prepares a hunt.
 func (h *Hunt) Start() {
-	h.child.Command = h.Command
+	h.child.Command, h.child.Peer = h.Command, h.Peer
 	h.Counts, h.Refs = map[string]int{}, map[string]int{}
 	if h.Known == nil {
 		h.Known = map[string]bool{}
