@@ -113,6 +113,9 @@ func open(n *graph.Node) string {
 	if strings.HasPrefix(n.Op.Name, "image.") && n.In[0].Type.DType == types.F16 {
 		return "ONNX Runtime computes positions in float16"
 	}
+	if (n.Op == ops.GroupNorm || n.Op == ops.Shrink) && n.In[0].Type.DType == types.F64 {
+		return "ONNX Runtime computes in float32"
+	}
 	if slices.Contains(empty, n.Op) && n.In[0].Type.Elements() == 0 {
 		return "a reduction of nothing"
 	}
@@ -147,9 +150,9 @@ var otherwise = map[*op.Def]struct {
 		return !slices.Equal(c.Padding[:n], c.Padding[n:]) || types.Count(c.Dilation) > 1
 	}},
 	ops.Pad: {"wrap further than the tensor, or with negative pads", func(a any) bool { return a.(ops.PadAttrs).Mode == "wrap" }},
-	ops.Resize: {"regions of other axes than the spatial ones; scales with align_corners are rounded to sizes first", func(a any) bool {
+	ops.Resize: {"regions of other axes than the spatial ones; scales with align_corners are rounded to sizes first; tf_half_pixel_for_nn for other methods than nearest leaves out axes of scale 1", func(a any) bool {
 		r := a.(ops.ResizeAttrs)
-		return r.ROI != nil || r.CoordinateTransformationMode == "align_corners" && len(r.Scales) > 0
+		return r.CoordinateTransformationMode == "tf_half_pixel_for_nn" && r.Method != "nearest_neighbor" || r.ROI != nil || r.CoordinateTransformationMode == "align_corners" && len(r.Scales) > 0
 	}},
 	ops.GridSample: {"cubic samples beyond the border", func(a any) bool {
 		g := a.(ops.GridSampleAttrs)

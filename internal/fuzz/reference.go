@@ -120,6 +120,9 @@ func rounds(d *op.Def) bool {
 // stays finite, as in kernels that keep float32 between operators. Where positions are computed, their rounding is multiplied by the slope of the data there.
 func (p *nudge) tensor(t *tensor.Tensor, d *op.Def) {
 	eps, least := roundings(t.DType), 0.0
+	if t.DType == types.F16 {
+		least = 0x1p-14 // denormals have fewer digits
+	}
 	if d != nil && (strings.HasPrefix(d.Name, "image.") || strings.HasPrefix(d.Name, "vision.")) {
 		eps, least = 10*eps, rms(t)
 	}
