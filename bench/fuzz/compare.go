@@ -152,7 +152,7 @@ var otherwise = map[*op.Def]struct {
 	ops.Pad: {"wrap further than the tensor, or with negative pads", func(a any) bool { return a.(ops.PadAttrs).Mode == "wrap" }},
 	ops.Resize: {"regions of other axes than the spatial ones; scales with align_corners are rounded to sizes first; tf_half_pixel_for_nn for other methods than nearest leaves out axes of scale 1", func(a any) bool {
 		r := a.(ops.ResizeAttrs)
-		return r.CoordinateTransformationMode == "tf_half_pixel_for_nn" && r.Method != "nearest_neighbor" || r.ROI != nil || r.CoordinateTransformationMode == "align_corners" && len(r.Scales) > 0
+		return r.CoordinateTransformationMode == "tf_half_pixel_for_nn" && r.Method != "nearest" || r.ROI != nil || r.CoordinateTransformationMode == "align_corners" && len(r.Scales) > 0
 	}},
 	ops.GridSample: {"cubic samples beyond the border", func(a any) bool {
 		g := a.(ops.GridSampleAttrs)
