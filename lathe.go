@@ -133,7 +133,10 @@ func resolveTarget(s string) (*target.Target, error) {
 // Save writes the package in the format it was compiled for. With a shared library that is the triple NAME.so, NAME.json,
 // NAME.params when path ends in ".so" (NAME.so alone with weights inside), else a tar. A path whose extension belongs to
 // another format is an OutputError. Nothing half-written is left behind.
-func (p *Package) Save(path string) error { return p.res.Write(path) }
+func (p *Package) Save(path string) error { return p.SaveContext(context.Background(), path) }
+
+// SaveContext is Save that ends when ctx does, with its error and nothing written.
+func (p *Package) SaveContext(ctx context.Context, path string) error { return p.res.Write(ctx, path) }
 
 // Info returns the manifest: target, memory, steps, inputs and outputs. The caller must not change it.
 func (p *Package) Info() *runtime.Info { return p.res.Contents.Manifest }

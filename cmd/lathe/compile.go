@@ -188,10 +188,7 @@ func (a *app) compile(ctx context.Context, f *compileFlags, path string) error {
 			return err
 		}
 	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if err := pkg.Save(f.output); err != nil {
+	if err := pkg.SaveContext(ctx, f.output); err != nil {
 		return err
 	}
 	for _, format := range o.DumpCode {

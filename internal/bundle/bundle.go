@@ -7,6 +7,8 @@
 // it is used. The package does not load or run the library, and it imports neither the compiler nor the runtime.
 package bundle
 
+import "context"
+
 // Names of the members of a package, as tvmc has them, and Lathe's manifest.
 const (
 	LibraryName  = "mod.so"
@@ -29,14 +31,15 @@ const Alignment = 64
 
 // Contents is what a package is written from.
 type Contents struct {
-	Manifest *Manifest  // Params may be nil: the names are taken from Params below
-	Graph    *GraphJSON // mod.json
-	Library  []byte     // mod.so, an ELF shared object
-	Params   []Param    // constants, in the order of the pointers the library receives
-	Files    []File     // what there is instead in a format that is no package, see WriteFiles
-	Complete bool       // the library holds the other members: NAME.so is written alone; objects hold the weights
-	Objects  [][]byte   // of a static library, which has no Library
-	Runtime  []Text     // that stand beside a static library
+	Manifest *Manifest       // Params may be nil: the names are taken from Params below
+	Graph    *GraphJSON      // mod.json
+	Library  []byte          // mod.so, an ELF shared object
+	Params   []Param         // constants, in the order of the pointers the library receives
+	Files    []File          // what there is instead in a format that is no package, see WriteFiles
+	Complete bool            // the library holds the other members: NAME.so is written alone; objects hold the weights
+	Objects  [][]byte        // of a static library, which has no Library
+	Runtime  []Text          // that stand beside a static library
+	Ctx      context.Context // ends the writing; nil: nothing does
 
 	paramsDigest *uint32 // once it is known
 }

@@ -5,6 +5,8 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
+
+	"lathe/internal/atomicfile"
 )
 
 // A File is one of several files that a compiled model consists of in formats that are no packages.
@@ -16,15 +18,15 @@ type File struct {
 // WriteFiles writes the contents' files beside each other, the first of them at path. All are complete before the first gets its name.
 func WriteFiles(path string, c *Contents) error {
 	stem := strings.TrimSuffix(path, c.Files[0].Suffix)
-	var files []*pendingFile
+	var files []*atomicfile.File
 	for i, part := range c.Files {
 		to := stem + part.Suffix
 		if i == 0 {
 			to = path
 		}
-		f, err := createPending(to)
+		f, err := atomicfile.Create(c.context(), to)
 		if err == nil {
-			defer f.discard()
+			defer f.Discard()
 			err = part.Write(f)
 			files = append(files, f)
 		}
@@ -33,8 +35,8 @@ func WriteFiles(path string, c *Contents) error {
 		}
 	}
 	for _, f := range files {
-		if err := f.commit(); err != nil {
-			return fmt.Errorf("writing %s: %w", filepath.Base(f.path), err)
+		if err := f.Commit(); err != nil {
+			return fmt.Errorf("writing %s: %w", filepath.Base(f.Path), err)
 		}
 	}
 	return nil

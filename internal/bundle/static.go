@@ -21,7 +21,7 @@ func (m *Manifest) HeaderName() string { return "lathe_" + m.Module + ".h" }
 func WriteStatic(path string, c *Contents) error {
 	parts, err := c.staticParts()
 	if err == nil {
-		err = writeTar(path, parts)
+		err = writeTar(c.context(), path, parts)
 	}
 	if err != nil {
 		return fmt.Errorf("writing static library %s: %w", path, err)

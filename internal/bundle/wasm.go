@@ -276,7 +276,7 @@ func WriteWasm(path string, c *Contents) error {
 			return err
 		}}
 	}
-	return WriteFiles(path, &Contents{Files: []File{
+	return WriteFiles(path, &Contents{Ctx: c.Ctx, Files: []File{
 		{".wasm", func(w io.Writer) error {
 			for _, b := range pieces {
 				if _, err := w.Write(b); err != nil {

@@ -1,11 +1,15 @@
 package bundle
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"lathe/internal/atomicfile"
 )
 
 // Write writes a package. A path that ends in ".so" gives the triple NAME.so, NAME.json, NAME.params and NAME.lathe.json, or
@@ -18,9 +22,9 @@ func Write(path string, c *Contents) error {
 			if c.Complete {
 				parts = parts[:1]
 			}
-			err = writeTriple(strings.TrimSuffix(path, ".so"), parts)
+			err = writeTriple(c.context(), strings.TrimSuffix(path, ".so"), parts)
 		} else {
-			err = writeTar(path, parts)
+			err = writeTar(c.context(), path, parts)
 		}
 	}
 	if err != nil {
@@ -34,6 +38,14 @@ type part struct {
 	name  string
 	size  int
 	write func(io.Writer) error
+}
+
+// context is Ctx, or one that never ends.
+func (c *Contents) context() context.Context {
+	if c.Ctx == nil {
+		return context.Background()
+	}
+	return c.Ctx
 }
 
 func bytesPart(name string, b []byte) part {
@@ -111,40 +123,60 @@ func (c *Contents) paramsPart() part {
 	return part{ParamsName, ParamsSize(c.Params), func(w io.Writer) error { return WriteParams(w, c.Params) }}
 }
 
-func writeTar(path string, parts []part) error {
-	f, err := createPending(path)
+// WriteUnnamed writes a package as a tar into a file that has no name and ends when it is closed; atomicfile.ProcPath opens it.
+func WriteUnnamed(c *Contents) (f *os.File, err error) {
+	parts, err := c.parts()
+	if err == nil {
+		f, err = atomicfile.Unnamed()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("writing a package: %w", err)
+	}
+	if err := writeMembers(f, parts); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("writing a package in %s: %w", os.TempDir(), err)
+	}
+	return f, nil
+}
+
+func writeTar(ctx context.Context, path string, parts []part) error {
+	f, err := atomicfile.Create(ctx, path)
 	if err != nil {
 		return err
 	}
-	defer f.discard()
-	w := newTarWriter(f)
+	defer f.Discard()
+	if err := writeMembers(f, parts); err != nil {
+		return err
+	}
+	return f.Commit()
+}
+
+func writeMembers(to io.Writer, parts []part) error {
+	w := newTarWriter(to)
 	for _, p := range parts {
 		if err := w.member(p.name, p.size, p.write); err != nil {
 			return err
 		}
 	}
-	if err := w.Close(); err != nil {
-		return err
-	}
-	return f.commit()
+	return w.Close()
 }
 
 // writeTriple names the files only after all are complete, the library last: it is the one a reader opens.
-func writeTriple(stem string, parts []part) error {
-	var files []*pendingFile
+func writeTriple(ctx context.Context, stem string, parts []part) error {
+	var files []*atomicfile.File
 	for _, p := range parts {
-		f, err := createPending(stem + tripleSuffix[p.name])
+		f, err := atomicfile.Create(ctx, stem+tripleSuffix[p.name])
 		if err != nil {
 			return err
 		}
-		defer f.discard()
+		defer f.Discard()
 		files = append(files, f)
 		if err := p.write(f); err != nil {
-			return fmt.Errorf("%s: %w", filepath.Base(f.path), err)
+			return fmt.Errorf("%s: %w", filepath.Base(f.Path), err)
 		}
 	}
 	for _, f := range slices.Backward(files) {
-		if err := f.commit(); err != nil {
+		if err := f.Commit(); err != nil {
 			return err
 		}
 	}

@@ -103,35 +103,3 @@ func TestWriteTargets(t *testing.T) {
 		t.Errorf("the link became %v, %v", st.Mode(), err)
 	}
 }
-
-// TestPendingFile discards with and without a name.
-func TestPendingFile(t *testing.T) {
-	dir := t.TempDir()
-	f, err := createPending(filepath.Join(dir, "a"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.discard()
-	// As on a file system without unnamed files.
-	temp := tempName(filepath.Join(dir, "b"))
-	file, err := os.Create(temp)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f = &pendingFile{File: file, path: filepath.Join(dir, "b"), temp: temp}
-	f.discard()
-	if got := names(t, dir); got != "" {
-		t.Errorf("files: %s", got)
-	}
-	if file, err = os.Create(temp); err != nil {
-		t.Fatal(err)
-	}
-	f = &pendingFile{File: file, path: filepath.Join(dir, "b"), temp: temp}
-	if err := f.commit(); err != nil {
-		t.Fatal(err)
-	}
-	f.discard()
-	if got := names(t, dir); got != "b" {
-		t.Errorf("files: %s", got)
-	}
-}

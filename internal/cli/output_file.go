@@ -1,12 +1,15 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"lathe/internal/atomicfile"
 )
 
 // NotOver refuses to write to out when that is one of the files the command reads, under any name.
@@ -51,27 +54,20 @@ func WriteFile(path string, write func(io.Writer) error) (err error) {
 		defer f.Close()
 		return write(f)
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
-	if err != nil {
-		return fmt.Errorf("writing %s: cannot write in %s: %w", path, filepath.Dir(path), Cause(err))
-	}
 	defer func() {
 		if err != nil {
-			f.Close()
-			os.Remove(f.Name())
 			err = fmt.Errorf("writing %s: %w", path, Cause(err))
 		}
 	}()
+	f, err := atomicfile.Create(context.Background(), path)
+	if err != nil {
+		return err
+	}
+	defer f.Discard()
 	if err := write(f); err != nil {
 		return err
 	}
-	if err := f.Chmod(0o644); err != nil {
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return f.Commit()
 }
 
 // Cause is err without the name of the file, which may be a temporary one.

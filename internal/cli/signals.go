@@ -25,12 +25,13 @@ func exitOf(cause error) int {
 }
 
 // grace is how long a command may take to end by itself after a signal. Most look at their context much more often; a run of
-// generated code, a read from a pipe that nobody writes to and a long function of LLVM cannot.
-const grace = time.Second
+// generated code, a read from a pipe that nobody writes to and a long function of LLVM cannot. Nobody gains from waiting for
+// those: what they would clean up has no name and ends with the process. The kernel takes as long again to free a large process.
+const grace = 200 * time.Millisecond
 
 // watch ends ctx when a signal asks the process to end, and the process when it has not ended by itself soon after. A second
-// signal ends it at once. Nothing half-written stays: files have no name before they are complete. Signals that
-// the parent told to ignore, as nohup does, stay ignored.
+// signal ends it at once. Nothing half-written stays, and no other process: files have no name before they are complete, and LLVM
+// and lld run in this process. Signals that the parent told to ignore, as nohup does, stay ignored.
 func (a *App) watch(cancel context.CancelCauseFunc) {
 	var wanted []os.Signal
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {

@@ -67,12 +67,14 @@ type Result struct {
 	format   *Format
 }
 
-// Write writes the module in its format. Nothing half-written is left behind.
-func (r *Result) Write(path string) error {
+// Write writes the module in its format, until ctx ends. Nothing half-written is left behind.
+func (r *Result) Write(ctx context.Context, path string) error {
 	if _, err := FormatFor(r.format.Name, "", path); err != nil {
 		return err
 	}
-	return r.format.write(path, &r.Contents)
+	contents := r.Contents
+	contents.Ctx = ctx
+	return r.format.write(path, &contents)
 }
 
 // Output is the file to write when the user names none.

@@ -228,7 +228,7 @@ func TestDescriptor(t *testing.T) {
 func checkAlone(t *testing.T, res *Result) {
 	t.Helper()
 	so := filepath.Join(t.TempDir(), "net.so")
-	if err := res.Write(so); err != nil {
+	if err := res.Write(t.Context(), so); err != nil {
 		t.Fatal(err)
 	}
 	whole, err := bundle.Open(so)

@@ -2,41 +2,33 @@ package compile
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 
+	"lathe/internal/atomicfile"
 	"lathe/internal/bundle"
 	"lathe/internal/tensor"
 	"lathe/internal/types"
 	"lathe/runtime"
 )
 
-// Execute writes r to a temporary package, opens it with the runtime as a user would, and runs it once. It returns the
+// Execute writes r to a package without a name, opens it with the runtime as a user would, and runs it once. It returns the
 // outputs in order; inputs must have the model's types. Networks too small for several workers get as many as are asked for
 // all the same: results do not depend on it.
 func (r *Result) Execute(inputs []*tensor.Tensor, workers int) ([]*tensor.Tensor, error) {
-	dir, err := os.MkdirTemp("", "lathe-run-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, "module.tar")
 	contents, manifest := r.Contents, *r.Contents.Manifest
 	contents.Manifest = &manifest
 	if workers > 1 {
 		manifest.MaxWorkers = 0
 	}
-	if err := bundle.Write(path, &contents); err != nil {
+	f, err := bundle.WriteUnnamed(&contents)
+	if err != nil {
 		return nil, err
 	}
-	m, err := runtime.Open(path, runtime.WithWorkers(workers))
+	defer f.Close()
+	m, err := runtime.Open(atomicfile.ProcPath(f), runtime.WithWorkers(workers))
 	if err != nil {
 		return nil, err
 	}
 	defer m.Close()
-	if err := os.RemoveAll(dir); err != nil { // it is mapped: a run that is ended from outside leaves nothing behind
-		return nil, err
-	}
 	for i, x := range inputs {
 		if err := m.SetInputIndex(i, runtime.Tensor{DType: x.DType.String(), Shape: x.Shape, Data: x.Data}); err != nil {
 			return nil, err

@@ -51,8 +51,12 @@ func quantised(g *graph.Graph) bool {
 }
 
 // Verify compiles g, runs it on inputs that are random but the same each time, and compares the outputs with the
-// operators' own evaluation. It does not change g.
+// operators' own evaluation. It does not change g. It ends with ctx at once, whatever is running.
 func Verify(ctx context.Context, g *graph.Graph, o Options) ([]VerifyRow, error) {
+	return interruptible(ctx, o, func(o Options) ([]VerifyRow, error) { return verify(ctx, g, o) })
+}
+
+func verify(ctx context.Context, g *graph.Graph, o Options) ([]VerifyRow, error) {
 	inputs := verifyInputs(g)
 	tiny := false // some value is a denormal that the code takes as zero
 	if err := o.resolveDenormals(); err != nil {
@@ -111,8 +115,12 @@ func Verify(ctx context.Context, g *graph.Graph, o Options) ([]VerifyRow, error)
 
 // VerifyOperators compiles every node of g by itself, runs it on the operands the reference evaluation of g gives it,
 // and compares its results. It tells which operator is wrong, and misses what goes wrong between operators: fusion,
-// layouts, memory. A node that does not compile has a row that is not OK.
+// layouts, memory. A node that does not compile has a row that is not OK. It ends with ctx at once.
 func VerifyOperators(ctx context.Context, g *graph.Graph, o Options) ([]VerifyRow, error) {
+	return interruptible(ctx, o, func(o Options) ([]VerifyRow, error) { return verifyOperators(ctx, g, o) })
+}
+
+func verifyOperators(ctx context.Context, g *graph.Graph, o Options) ([]VerifyRow, error) {
 	if err := wantSingle(g); err != nil {
 		return nil, err
 	}

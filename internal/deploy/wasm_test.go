@@ -77,7 +77,7 @@ func newWasmJob(t *testing.T, dir, what string, g *graph.Graph, tgt *target.Targ
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := res.Write(filepath.Join(dir, "net.wasm")); err != nil {
+	if err := res.Write(t.Context(), filepath.Join(dir, "net.wasm")); err != nil {
 		return nil, err
 	}
 	j := &wasmJob{Loader: filepath.Join(dir, "net.mjs"), what: what}
@@ -360,7 +360,7 @@ func TestDeployWasmLoader(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if err := res.Write(filepath.Join(dir, name+".wasm")); err != nil {
+		if err := res.Write(t.Context(), filepath.Join(dir, name+".wasm")); err != nil {
 			t.Fatal(err)
 		}
 	}

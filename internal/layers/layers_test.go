@@ -47,6 +47,7 @@ const rules = `
 	spelling < target, toolchain, frontend/...
 	cpu < cpu/cputest, target, toolchain, /runtime
 	target < toolchain
+	atomicfile < bundle, cli
 	bundle < /runtime
 	types, tensor, bundle, target < crosstest
 	bundle, target < explain
