@@ -13,7 +13,11 @@ import (
 	"lathe/internal/fault"
 	"lathe/internal/frontend/onnx"
 	"lathe/internal/graph"
+	"lathe/runtime"
 )
+
+// Memory is what a run takes, in bytes.
+type Memory = runtime.Memory
 
 // ModelInfo is what Inspect finds out about a model.
 type ModelInfo struct {
@@ -28,7 +32,8 @@ type ModelInfo struct {
 	Tensors    int            `json:"tensors"`         // constants
 	Parameters int64          `json:"parameters"`      // their elements
 	Weights    int64          `json:"weight_bytes"`
-	MACs       int64          `json:"macs,omitempty"` // multiply-adds of products and convolutions
+	MACs       int64          `json:"macs,omitempty"`   // multiply-adds of products and convolutions
+	Memory     *Memory        `json:"memory,omitempty"` // of a run of what Compile makes for this machine; nil when it refuses
 	Operators  []OpCount      `json:"operators"`
 	Control    []ControlFlow  `json:"control_flow,omitempty"`
 	Compiles   bool           `json:"compiles"`
@@ -98,12 +103,14 @@ func inspect(ctx context.Context, m *Model) (*ModelInfo, error) {
 		}
 		info.Outputs = compiledTensors(info.Outputs, m.first.Outputs, extents)
 	}
-	err := m.check(ctx, m.first, m.err)
+	memory, err := m.check(ctx, m.first, m.err)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	if info.Compiles = err == nil; err != nil {
 		info.Refusal = excerpt.Error(err).Error()
+	} else {
+		info.Memory = memory
 	}
 	if m.err != nil {
 		if err := m.propose(ctx, info); err != nil {
@@ -113,17 +120,18 @@ func inspect(ctx context.Context, m *Model) (*ModelInfo, error) {
 	return info, ctx.Err()
 }
 
-// check goes as far as Compile does before it generates code.
-func (m *Model) check(ctx context.Context, g *graph.Graph, err error) error {
+// check goes as far as Compile does before it generates code, and tells what a run would take.
+func (m *Model) check(ctx context.Context, g *graph.Graph, err error) (*Memory, error) {
 	if err != nil {
-		return err
+		return nil, err
 	}
 	opts, err := CompileOptions{OptLevel: O3}.resolve()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	opts.After, opts.Debug = m.after, compile.Debug{}
-	return compile.Check(ctx, g.Clone(), opts)
+	memory, err := compile.Check(ctx, g.Clone(), opts)
+	return &memory, err
 }
 
 // propose looks for sizes with which the model compiles, when that may be what is wrong.
@@ -144,7 +152,7 @@ func (m *Model) propose(ctx context.Context, info *ModelInfo) error {
 		info.Proposal, info.Next = p.Further, excerpt.Error(p.Next).Error()
 	}
 	if p.Graph != nil {
-		if err := m.check(ctx, p.Graph, nil); err != nil {
+		if _, err := m.check(ctx, p.Graph, nil); err != nil {
 			info.Next = excerpt.Error(err).Error()
 		}
 	}

@@ -107,37 +107,44 @@ func physicalCores(root fs.FS, cpus []int) int {
 }
 
 // cpuQuota is the number of CPUs the control groups of this process allow, rounded up; unlimited is a large number.
-// A limit may stand on any ancestor. In a container the path may be the host's, which is not there; its own limits are
-// at the root then.
 func cpuQuota(root fs.FS) int {
 	quota := math.MaxInt
+	controlGroups(root, "cpu", func(dir string, v2 bool) {
+		read := quotaV1
+		if v2 {
+			read = quotaV2
+		}
+		quota = min(quota, read(root, dir))
+	})
+	return quota
+}
+
+// controlGroups visits the folders of the control groups of this process that may limit what a controller hands out. A limit may
+// stand on any ancestor. In a container the path may be the host's, which is not there; its own limits are at the root then.
+func controlGroups(root fs.FS, controller string, visit func(dir string, v2 bool)) {
 	b, err := fs.ReadFile(root, "proc/self/cgroup")
 	if err != nil {
-		return quota
+		return
 	}
 	for line := range strings.Lines(string(b)) {
 		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
 		if len(parts) != 3 {
 			continue
 		}
-		var mount string
-		read := quotaV1
-		switch {
-		case parts[0] == "0" && parts[1] == "":
-			mount, read = "sys/fs/cgroup", quotaV2
-		case hasWord(parts[1], "cpu"):
-			mount = "sys/fs/cgroup/cpu"
-		default:
+		mount, v2 := "sys/fs/cgroup", parts[0] == "0" && parts[1] == ""
+		if !v2 && !hasWord(parts[1], controller) {
 			continue
 		}
+		if !v2 {
+			mount += "/" + controller
+		}
 		for dir := path.Clean("/" + parts[2]); ; dir = path.Dir(dir) {
-			quota = min(quota, read(root, mount+strings.TrimSuffix(dir, "/")))
+			visit(mount+strings.TrimSuffix(dir, "/"), v2)
 			if dir == "/" {
 				break
 			}
 		}
 	}
-	return quota
 }
 
 func hasWord(list, word string) bool {

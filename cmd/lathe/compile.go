@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"lathe"
+	"lathe/internal/bundle"
 	"lathe/internal/cli"
 	"lathe/internal/frontend/onnx"
 	"lathe/internal/pass"
@@ -230,7 +231,7 @@ func (f *compileFlags) done(pkg *lathe.Package, took time.Duration) string {
 	if f.target.text == "llvm" {
 		machine = "for this machine (" + info.Target.CPU + ")"
 	}
-	return fmt.Sprintf("%s: %s, %d kernels, %s, %.1f s", f.output, bytesText(size), len(info.Steps), machine, took.Seconds())
+	return fmt.Sprintf("%s: %s, %d kernels, %s, %.1f s", f.output, bundle.SizeText(size), len(info.Steps), machine, took.Seconds())
 }
 
 // written lists the files that may lie beside the output, and the output.

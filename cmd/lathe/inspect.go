@@ -12,6 +12,7 @@ import (
 	"lathe"
 	"lathe/internal/bundle"
 	"lathe/internal/cli"
+	"lathe/runtime"
 )
 
 func (a *app) inspectCommand() *cobra.Command {
@@ -99,8 +100,12 @@ func (a *app) inspectPackage(path string, steps, asJSON bool) error {
 	}
 	defer p.Close()
 	m := p.Manifest
+	memory := p.Memory(runtime.CPUs())
 	if asJSON {
-		return cli.JSON(a.Out, m)
+		return cli.JSON(a.Out, struct {
+			*bundle.Manifest
+			Memory bundle.Memory `json:"memory"`
+		}{m, memory})
 	}
 	w := a.Table()
 	fmt.Fprintf(w, "module\t%s\n", m.Module)
@@ -122,17 +127,18 @@ func (a *app) inspectPackage(path string, steps, asJSON bool) error {
 		params += len(c.Data)
 	}
 	if p.Params == nil && len(m.Params) > 0 {
-		fmt.Fprintf(w, "module\t%s, with %d parameters\n", bytesText(int64(len(p.Library))), len(m.Params))
+		fmt.Fprintf(w, "module\t%s, with %d parameters\n", bundle.SizeText(int64(len(p.Library))), len(m.Params))
 	} else {
 		from, to := p.Weights()
 		inside := ""
 		if to > from {
 			inside = ", inside the library"
 		}
-		fmt.Fprintf(w, "library\t%s\n", bytesText(int64(len(p.Library)-(to-from))))
-		fmt.Fprintf(w, "parameters\t%s in %d tensors%s\n", bytesText(int64(params)), len(p.Params), inside)
+		fmt.Fprintf(w, "library\t%s\n", bundle.SizeText(int64(len(p.Library)-(to-from))))
+		fmt.Fprintf(w, "parameters\t%s in %d tensors%s\n", bundle.SizeText(int64(params)), len(p.Params), inside)
 	}
-	fmt.Fprintf(w, "work space\t%s, and %s for each worker\n", bytesText(int64(m.Workspace)), bytesText(int64(m.Scratch)))
+	fmt.Fprintf(w, "work space\t%s, and %s for each worker\n", bundle.SizeText(int64(m.Workspace)), bundle.SizeText(int64(m.Scratch)))
+	fmt.Fprintf(w, "memory\t%s\n", memoryLine(memory))
 	fmt.Fprintf(w, "kernels\t%d\n", len(m.Steps))
 	for _, n := range m.Notes {
 		fmt.Fprintf(w, "note\t%s\n", n)
@@ -142,17 +148,7 @@ func (a *app) inspectPackage(path string, steps, asJSON bool) error {
 	}
 	fmt.Fprintln(w, "\nSTEP\tKERNEL\tMFLOP\tMEMORY\tRULE\tOPERATORS\tNODES")
 	for i, s := range m.Steps {
-		fmt.Fprintf(w, "%d\t%s\t%.3f\t%s\t%s\t%s\t%s\n", i, s.Name, float64(s.FLOPs)/1e6, bytesText(s.Bytes), s.Rule, strings.Join(s.Ops, " "), strings.Join(s.Nodes, " "))
+		fmt.Fprintf(w, "%d\t%s\t%.3f\t%s\t%s\t%s\t%s\n", i, s.Name, float64(s.FLOPs)/1e6, bundle.SizeText(s.Bytes), s.Rule, strings.Join(s.Ops, " "), strings.Join(s.Nodes, " "))
 	}
 	return w.Flush()
-}
-
-func bytesText(n int64) string {
-	switch {
-	case n >= 10<<20:
-		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
-	case n >= 10<<10:
-		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
-	}
-	return fmt.Sprintf("%d B", n)
 }

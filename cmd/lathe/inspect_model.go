@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"lathe"
+	"lathe/internal/bundle"
 	"lathe/internal/cli"
 )
 
@@ -23,9 +24,12 @@ func (a *app) printModel(i *lathe.ModelInfo, fixed []string) error {
 	if len(i.Sizes) > 0 {
 		fmt.Fprintf(w, "sizes\t%s\n", sizesLine(i.Sizes))
 	}
-	fmt.Fprintf(w, "parameters\t%d in %s, %s\n", i.Parameters, counted(i.Tensors, "tensor"), bytesText(i.Weights))
+	fmt.Fprintf(w, "parameters\t%d in %s, %s\n", i.Parameters, counted(i.Tensors, "tensor"), bundle.SizeText(i.Weights))
 	if i.MACs > 0 {
 		fmt.Fprintf(w, "work\t%s multiply-adds\n", scaled(i.MACs))
+	}
+	if i.Memory != nil {
+		fmt.Fprintf(w, "memory\t%s\n", memoryLine(*i.Memory))
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -80,6 +84,15 @@ func (a *app) printModel(i *lathe.ModelInfo, fixed []string) error {
 	return nil
 }
 
+// memoryLine says what a run takes.
+func memoryLine(m lathe.Memory) string {
+	line := fmt.Sprintf("%s for a run: %v", bundle.SizeText(m.Run), m)
+	if m.Weights > 0 {
+		line += fmt.Sprintf("; and %s of weights", bundle.SizeText(m.Weights))
+	}
+	return line
+}
+
 func after(sep, text string) string {
 	if text == "" {
 		return ""
@@ -88,7 +101,7 @@ func after(sep, text string) string {
 }
 
 func modelLine(i *lathe.ModelInfo) string {
-	parts := []string{i.File, bytesText(i.Bytes)}
+	parts := []string{i.File, bundle.SizeText(i.Bytes)}
 	if i.IRVersion > 0 {
 		parts = append(parts, fmt.Sprintf("ONNX IR %d", i.IRVersion))
 	}

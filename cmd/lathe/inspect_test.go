@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -48,7 +49,10 @@ func TestInspectModel(t *testing.T) {
 				t.Errorf("run: %s%s", out, errs)
 			}
 		})
-		golden.Check(t, "inspect-model", []byte(golds["all"]))
+		// What a run takes depends on the vectors and cores of the machine.
+		all := regexp.MustCompile(`(?m)^(memory +)\d.* for a run: work space .*, inputs (.*)$`).ReplaceAllString(golds["all"], "${1}SIZE for a run: work space SIZE, inputs $2")
+		all = regexp.MustCompile(`("(run|workspace|scratch|workers|weights)": )\d+`).ReplaceAllString(all, "${1}0")
+		golden.Check(t, "inspect-model", []byte(all))
 	})
 }
 
@@ -62,6 +66,9 @@ func TestInspectJSON(t *testing.T) {
 	var info lathe.ModelInfo
 	if err := json.Unmarshal([]byte(out), &info); code != cli.ExitOK || errs != "" || err != nil {
 		t.Fatalf("exit code %d, %s, %v", code, errs, err)
+	}
+	if m := info.Memory; m == nil || m.Inputs != 152 || m.Outputs != 384 || m.Weights < 7168 || m.Run != m.Workspace+m.Scratch+m.Inputs+m.Outputs {
+		t.Errorf("memory %+v", m)
 	}
 	if !info.Compiles || len(info.Sizes) != 3 || info.MACs != 1344 || info.Inputs[1].Declared[1] != "past_sequence_length+sequence_length" {
 		t.Errorf("%+v", info)

@@ -95,13 +95,17 @@ func Compile(ctx context.Context, g *graph.Graph, o Options) (*Result, error) {
 	return c.res, nil
 }
 
-// Check returns the error that Compile would give, without generating code: it plans g, which it changes, in full.
-func Check(ctx context.Context, g *graph.Graph, o Options) error {
+// Check returns the error that Compile would give, without generating code, or what memory a run would take: it plans g, which
+// it changes, in full.
+func Check(ctx context.Context, g *graph.Graph, o Options) (bundle.Memory, error) {
 	c, err := newCompiler(ctx, g, o)
-	if err != nil {
-		return err
+	if err == nil {
+		err = c.run(planning)
 	}
-	return c.run(planning)
+	if err != nil {
+		return bundle.Memory{}, err
+	}
+	return c.runMemory(), nil
 }
 
 func newCompiler(ctx context.Context, g *graph.Graph, o Options) (*compiler, error) {

@@ -14,6 +14,9 @@ import (
 // outputs in order; inputs must have the model's types. Networks too small for several workers get as many as are asked for
 // all the same: results do not depend on it.
 func (r *Result) Execute(inputs []*tensor.Tensor, workers int) ([]*tensor.Tensor, error) {
+	if err := r.runFits(workers); err != nil {
+		return nil, err
+	}
 	contents, manifest := r.Contents, *r.Contents.Manifest
 	contents.Manifest = &manifest
 	if workers > 1 {

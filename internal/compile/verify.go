@@ -57,6 +57,9 @@ func Verify(ctx context.Context, g *graph.Graph, o Options) ([]VerifyRow, error)
 }
 
 func verify(ctx context.Context, g *graph.Graph, o Options) ([]VerifyRow, error) {
+	if err := referenceFits(g); err != nil {
+		return nil, err
+	}
 	inputs := verifyInputs(g)
 	tiny := false // some value is a denormal that the code takes as zero
 	if err := o.resolveDenormals(); err != nil {
@@ -122,6 +125,9 @@ func VerifyOperators(ctx context.Context, g *graph.Graph, o Options) ([]VerifyRo
 
 func verifyOperators(ctx context.Context, g *graph.Graph, o Options) ([]VerifyRow, error) {
 	if err := wantSingle(g); err != nil {
+		return nil, err
+	}
+	if err := referenceFits(g); err != nil {
 		return nil, err
 	}
 	single := o

@@ -145,7 +145,7 @@ func (c *caseRun) run() error {
 	options := compile.Options{Target: c.target, Level: c.level, Workers: 1}
 	var foreseen error
 	if c.level == 3 {
-		foreseen = compile.Check(context.Background(), g.Clone(), options)
+		_, foreseen = compile.Check(context.Background(), g.Clone(), options)
 	}
 	res, err := compile.Compile(context.Background(), g, options)
 	if c.level == 3 && (foreseen == nil) != (err == nil) {

@@ -146,6 +146,8 @@ func fixtureFolder(t *testing.T) string {
 	output(t, exec.Command(tool(t, "tar"), "cf", in("tvm.tar"), "-C", in("unpacked"), "mod.so", "mod.json", "mod.params"))
 
 	writeFixture(t, in("abi.tar"), fixtureLibrary(t, "-DABI=7"))
+	writeFixture(t, in("large.tar"), fixtureLibrary(t, "-DWORKSPACE=1UL<<52"))
+	writeFixture(t, in("absurd.tar"), fixtureLibrary(t, "-DWORKSPACE=~0UL"))
 	writeFixture(t, in("features.tar"), fixtureLibrary(t, `-DFEATURES="made-up another-one"`))
 	machine := fixtureLibrary(t)
 	binary.LittleEndian.PutUint16(machine[18:], 258)

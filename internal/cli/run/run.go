@@ -173,6 +173,9 @@ func (c *command) run(ctx context.Context, path string) error {
 	if err := c.fit(labels, m); err != nil {
 		return err
 	}
+	if err := memoryFits(m.Memory()); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
 	c.report.begin(path, m)
 	set := &inputSet{module: m, note: c.Note}
 	if err := set.fromArrays(given); err != nil {
@@ -214,6 +217,11 @@ func (c *command) run(ctx context.Context, path string) error {
 		c.report.Times = summary(times)
 	}
 	return c.results(path, m, labels)
+}
+
+// memoryFits refuses a run that takes more memory than there is. Inputs are filled outside of the module, and outputs copied.
+func memoryFits(m runtime.Memory) error {
+	return runtime.CheckMemory("the run", m.Run+m.Inputs+m.Outputs, m.String()+", and a copy of inputs and outputs")
 }
 
 // count is a number of things in words: 1 core, 2 cores.

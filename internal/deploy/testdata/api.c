@@ -66,6 +66,8 @@ static void test_open_errors(void) {
       {"abi.tar", LATHE_ERROR_VERSION, "made for version 7 of the interface, this runtime has version 1: recompile the model"},
       {"features.tar", LATHE_ERROR_TARGET, "needs the CPU features made-up another-one, which this CPU does not have; recompile with --target"},
       {"machine.tar", LATHE_ERROR_TARGET, "compiled for loongarch64, this program runs on"},
+      {"large.tar", LATHE_ERROR_MEMORY, "no memory for the model: 45035996"},
+      {"absurd.tar", LATHE_ERROR_MEMORY, "no memory for the model: "},
       {"foreign.tar", LATHE_ERROR_PACKAGE, "not one of lathe compile"},
       {"tvm.tar", LATHE_ERROR_PACKAGE, "no lathe.json inside"},
       {"other-params", LATHE_ERROR_PACKAGE, "\"bias\" is missing: they belong to another model"},

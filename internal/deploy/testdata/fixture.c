@@ -10,6 +10,9 @@
 #ifndef FEATURES
 #define FEATURES ""
 #endif
+#ifndef WORKSPACE
+#define WORKSPACE 4 * N
+#endif
 #ifndef EXTRA
 #define EXTRA 0 // added to y, to tell two libraries apart
 #endif
@@ -141,7 +144,7 @@ static const _Alignas(64) float weights[N + 1] = {
 __attribute__((visibility("default"))) extern const lathe_library NAME(MODULE);
 const lathe_library NAME(MODULE) = {
     ABI, SIZE, STRING(MODULE), "lathe test", "fixture.onnx", "llvm", FEATURES, inputs, outputs, params, steps, strings,
-    2, 2, 2, 4, 1, 0, 4 * N, SCRATCH, IMAGE, run, FLAGS, 0,
+    2, 2, 2, 4, 1, 0, WORKSPACE, SCRATCH, IMAGE, run, FLAGS, 0,
 };
 #ifdef SHARED
 __attribute__((visibility("default"), alias(STRING(NAME(MODULE))))) extern const lathe_library in_shared_objects __asm__("lathe_library");

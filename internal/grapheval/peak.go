@@ -1,0 +1,46 @@
+package grapheval
+
+import (
+	"lathe/internal/graph"
+	"lathe/internal/types"
+)
+
+// Peak returns the most bytes that the tensors of an evaluation of g take at once, inputs and outputs included and constants not,
+// and the node that is evaluated then, nil for the inputs. What an operator needs within its evaluation comes on top.
+func Peak(g *graph.Graph) (bytes int64, at *graph.Node) {
+	left, live := readers(g), int64(0)
+	for _, v := range g.Inputs {
+		live += size(v)
+	}
+	bytes = live
+	for _, n := range g.Nodes {
+		made, within := int64(0), int64(0)
+		for _, v := range n.Out {
+			made += size(v)
+		}
+		if n.Op == graph.Group {
+			within, _ = Peak(n.Sub[0])
+			for _, v := range n.Sub[0].Inputs { // they are the operands
+				within -= size(v)
+			}
+		}
+		if now := live + made + within; now > bytes {
+			bytes, at = now, n
+		}
+		for _, v := range n.Out {
+			if left[v] > 0 {
+				live += size(v)
+			}
+		}
+		for _, v := range n.In {
+			if left[v]--; left[v] == 0 && v.Const == nil {
+				live -= size(v)
+			}
+		}
+	}
+	return bytes, at
+}
+
+func size(v *graph.Value) int64 {
+	return int64(types.Count(v.Type.Dims())) * int64(v.Type.DType.Size())
+}
