@@ -54,6 +54,8 @@ type Options struct {
 
 	// at, in tests, is called with the name of a phase for each piece of work that it begins.
 	at func(phase string)
+	// llvmPasses, in tests, is LLVM's pipeline for kernels; "" is the usual one.
+	llvmPasses string
 }
 
 // CodeFormats are the forms of Options.Code.

@@ -133,3 +133,21 @@ func TestCancel(t *testing.T) {
 		cancel()
 	}
 }
+
+// TestLLVMFault: where LLVM would end the process at a kernel, the error names the kernel and its nodes, and the next compilation works.
+func TestLLVMFault(t *testing.T) {
+	o := Options{Target: resolve(t, "llvm"), Level: 3, Workers: 3, llvmPasses: "trigger-crash-module"}
+	_, err := Compile(context.Background(), digits(t), o)
+	if err == nil || strings.Contains(err.Error(), "\n") {
+		t.Fatalf("error %v", err)
+	}
+	for _, part := range []string{"kernel fused_", `node "/`, ": LLVM: LLVM cannot compile this: a fault of LLVM itself, signal "} {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("error %q lacks %q", err, part)
+		}
+	}
+	o.llvmPasses = ""
+	if _, err := Compile(context.Background(), digits(t), o); err != nil {
+		t.Error(err)
+	}
+}

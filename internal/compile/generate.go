@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -31,6 +32,7 @@ func (c *compiler) generate() error {
 	}
 	bySource := map[string]string{}
 	var texts []string
+	var first []*kernel // the one that a text was written for; the entry's are for none
 	for _, k := range c.kernels {
 		if s, ok := bySource[k.code.Text]; ok {
 			k.symbol = s
@@ -39,7 +41,7 @@ func (c *compiler) generate() error {
 		k.symbol = c.kernelSymbol(k.name)
 		bySource[k.code.Text] = k.symbol
 		text := strings.Replace(k.code.Text, "@"+symbolMark, "@"+k.symbol, 1)
-		texts = append(texts, text)
+		texts, first = append(texts, text), append(first, k)
 		if err := k.dump.code(text, func() (string, error) { return m.Assembly(text, passes) }); err != nil {
 			return err
 		}
@@ -47,15 +49,21 @@ func (c *compiler) generate() error {
 	for _, text := range c.entry() {
 		texts = append(texts, strings.Replace(text, "PAUSE", pauses[c.Target.Arch], 1))
 	}
+	failed := func(text int, err error) error {
+		if text < len(first) {
+			return first[text].failed(fmt.Errorf("kernel %s: LLVM: %w", first[text].name, err))
+		}
+		return fmt.Errorf("LLVM: %w", err)
+	}
 	if slices.Contains(c.Code, "ll") {
 		c.res.Code["ll"] = strings.Join(texts, "\n")
 	}
 	if slices.Contains(c.Code, "asm") {
 		var b strings.Builder
-		for _, t := range texts {
+		for i, t := range texts {
 			s, err := m.Assembly(t, passes)
 			if err != nil {
-				return err
+				return failed(i, err)
 			}
 			b.WriteString(s)
 		}
@@ -65,9 +73,9 @@ func (c *compiler) generate() error {
 	done := 0
 	err = inParallel(c.ctx, c.Workers, len(texts), func(i int) error {
 		c.begin("code of a kernel")
-		o, err := m.Compile(texts[i], passes)
+		o, err := m.Compile(texts[i], cmp.Or(c.llvmPasses, passes))
 		if err != nil {
-			return fmt.Errorf("LLVM: %w", err)
+			return failed(i, err)
 		}
 		c.objects[i] = o
 		return nil

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"lathe/internal/fault"
 )
 
 const addIR = `define i32 @add(i32 %a, i32 %b) nounwind {
@@ -219,5 +221,41 @@ func BenchmarkCompile(b *testing.B) {
 		if _, err := m.Compile(scaleIR, ""); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// TestFault: an abort within LLVM and a stack that has run out are errors, on many threads at once; a fault of Go code stays Go's.
+func TestFault(t *testing.T) {
+	m := open(t, Options{})
+	var deep strings.Builder // constant expressions within each other, which LLVM's parser follows by recursion
+	const depth = 300000
+	deep.WriteString("@x = constant i64 " + strings.Repeat("add (i64 1, i64 ", depth) + "0" + strings.Repeat(")", depth) + "\n")
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() {
+			for range 5 {
+				if _, err := m.Compile(addIR, "trigger-crash-module"); err == nil || !strings.HasPrefix(err.Error(), "LLVM cannot compile this: a fault of LLVM itself, signal ") {
+					t.Errorf("abort: %v", err)
+				}
+				if _, err := m.Compile(addIR, ""); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	if _, err := m.Compile(deep.String(), ""); err == nil || !strings.Contains(err.Error(), "a fault of LLVM itself, signal ") {
+		t.Errorf("deep recursion: %.200v", err)
+	}
+	if _, err := m.Compile(addIR, ""); err != nil {
+		t.Error(err)
+	}
+	err := fault.Guard(func() error {
+		var none *Options
+		_ = none.Triple
+		return nil
+	})
+	if err == nil || !strings.Contains(err.Error(), "nil pointer dereference") {
+		t.Errorf("a fault of Go code: %v", err)
 	}
 }

@@ -19,9 +19,11 @@
 #include "llvm/Support/Signals.h"
 #include "llvm/TargetParser/Triple.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <ucontext.h>
 
 #include <memory>
 #include <string>
@@ -38,16 +40,55 @@ void on_fatal(const char *reason) {
     context->HandleExit(70);
 }
 
+// Set while this thread is in guarded(). The handler reads it before anything that could allocate.
+thread_local bool inside_guard;
+
+// A fault of LLVM's own (an abort, an access out of range, a stack that has run out) ends like its fatal errors.
+const int faults[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP};
+thread_local int fault_signal;
+struct sigaction before[NSIG]; // Go's handlers, which all other signals are handed on to
+
+void on_fault(int signal, siginfo_t *info, void *where) {
+  auto *context = inside_guard ? llvm::CrashRecoveryContext::GetCurrent() : nullptr;
+  if (!context)
+    return before[signal].sa_sigaction(signal, info, where);
+  fault_signal = signal;
+  pthread_sigmask(SIG_SETMASK, &static_cast<ucontext_t *>(where)->uc_sigmask, nullptr);
+  context->HandleExit(70);
+}
+
+void install_fault_handler() {
+  for (int signal : faults) {
+    if (sigaction(signal, nullptr, &before[signal]) || !(before[signal].sa_flags & SA_SIGINFO))
+      continue; // the default, or ignored: the program's choice
+    struct sigaction action = before[signal];
+    action.sa_sigaction = on_fault;
+    sigaction(signal, &action, nullptr);
+  }
+}
+
+// take_reason returns why guarded work did not come to its end.
+char *take_reason() {
+  char *reason = fatal_message;
+  fatal_message = nullptr;
+  if (!reason && fault_signal)
+    reason = strdup((std::string("a fault of LLVM itself, signal ") + strsignal(fault_signal)).c_str());
+  fault_signal = 0;
+  return reason ? reason : strdup("LLVM stopped without a message");
+}
+
 // guarded runs f and reports whether it came to its end. If it did not, everything f built is lost (nothing is
 // destroyed on the way out, for it may be half made) and *message says why.
 bool guarded(char **message, llvm::function_ref<void()> f) {
   const void *stack = llvm::SavePrettyStackState();
   llvm::CrashRecoveryContext context;
-  if (context.RunSafely(f))
+  inside_guard = true;
+  bool ended = context.RunSafely(f);
+  inside_guard = false;
+  if (ended)
     return true;
   llvm::RestorePrettyStackState(stack);
-  *message = fatal_message ? fatal_message : strdup("LLVM stopped without a message");
-  fatal_message = nullptr;
+  *message = take_reason();
   return false;
 }
 
@@ -197,6 +238,7 @@ extern "C" void lathe_start(void) {
   for (int i = 1; i < NSIG; i++)
     if (i != SIGKILL && i != SIGSTOP)
       sigaction(i, &old[i], nullptr);
+  install_fault_handler();
   LLVMInstallFatalErrorHandler(on_fatal);
 }
 
