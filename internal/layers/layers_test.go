@@ -43,7 +43,8 @@ const rules = `
 	types, expr, arith, loop, intrin, target < codegen/...
 
 	fault < toolchain, compose, frontend/..., pass, pipeline
-	excerpt < frontend/..., cli
+	excerpt < table, webpage, explain, profile, frontend/..., cli, cli/run
+	table < explain, profile, cli
 	spelling < target, toolchain, frontend/...
 	cpu < cpu/cputest, target, toolchain, /runtime
 	target < toolchain
