@@ -27,13 +27,13 @@ func (a *app) passesCommand() *cobra.Command {
 				return cli.JSON(a.Out, passData(lathe.Passes()))
 			}
 			w := a.Table()
-			fmt.Fprintln(w, "PASS\tPHASE\tFROM\tWHAT IT DOES")
+			w.Row("PASS", "PHASE", "FROM", "WHAT IT DOES")
 			for _, p := range lathe.Passes() {
 				level := fmt.Sprintf("-O%d", p.Level)
 				if p.Required {
 					level = "always"
 				}
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", p.Name, p.Phase, level, p.Doc)
+				w.Row(p.Name, p.Phase, level, p.Doc)
 			}
 			return w.Flush()
 		},
@@ -58,9 +58,9 @@ docs/onnx.md lists; which of them a model uses, 'lathe inspect MODEL' does.
 				return cli.JSON(a.Out, opData(lathe.Operators()))
 			}
 			w := a.Table()
-			fmt.Fprintln(w, "OPERATOR\tFUSION\tIMPLEMENTATIONS\tWHAT IT COMPUTES")
+			w.Row("OPERATOR", "FUSION", "IMPLEMENTATIONS", "WHAT IT COMPUTES")
 			for _, o := range lathe.Operators() {
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", o.Name, o.Class, strings.Join(o.Implementations, " "), o.Doc)
+				w.Row(o.Name, o.Class, strings.Join(o.Implementations, " "), o.Doc)
 			}
 			return w.Flush()
 		},

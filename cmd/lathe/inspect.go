@@ -108,47 +108,48 @@ func (a *app) inspectPackage(path string, steps, asJSON bool) error {
 		}{m, memory})
 	}
 	w := a.Table()
-	fmt.Fprintf(w, "module\t%s\n", m.Module)
-	fmt.Fprintf(w, "compiled by\tlathe %s from %s (sha256 %s)\n", m.Lathe, m.Source.File, m.Source.SHA256)
-	fmt.Fprintf(w, "target\t%s\n", m.Target.String)
-	fmt.Fprintf(w, "needs\t%s, CPU features: %s\n", m.Target.Triple, strings.Join(m.Target.Features, " "))
+	w.Row("module", m.Module)
+	w.Rowf("compiled by", "lathe %s from %s (sha256 %s)", m.Lathe, m.Source.File, m.Source.SHA256)
+	w.Row("target", m.Target.String)
+	w.Rowf("needs", "%s, CPU features: %s", m.Target.Triple, strings.Join(m.Target.Features, " "))
 	for _, t := range m.Inputs {
-		fmt.Fprintf(w, "input\t%s %s%s\n", t.Name, t.DType, cli.ShapeText(t.Shape))
+		w.Rowf("input", "%s %s%s", t.Name, t.DType, cli.ShapeText(t.Shape))
 	}
 	for _, t := range m.Outputs {
 		open := ""
 		if slices.ContainsFunc(t.Symbols, func(s int) bool { return s >= 0 }) {
 			open = " at most"
 		}
-		fmt.Fprintf(w, "output\t%s %s%s%s\n", t.Name, t.DType, cli.ShapeText(t.Shape), open)
+		w.Rowf("output", "%s %s%s%s", t.Name, t.DType, cli.ShapeText(t.Shape), open)
 	}
 	params := 0
 	for _, c := range p.Params {
 		params += len(c.Data)
 	}
 	if p.Params == nil && len(m.Params) > 0 {
-		fmt.Fprintf(w, "module\t%s, with %d parameters\n", bundle.SizeText(int64(len(p.Library))), len(m.Params))
+		w.Rowf("module", "%s, with %d parameters", bundle.SizeText(int64(len(p.Library))), len(m.Params))
 	} else {
 		from, to := p.Weights()
 		inside := ""
 		if to > from {
 			inside = ", inside the library"
 		}
-		fmt.Fprintf(w, "library\t%s\n", bundle.SizeText(int64(len(p.Library)-(to-from))))
-		fmt.Fprintf(w, "parameters\t%s in %d tensors%s\n", bundle.SizeText(int64(params)), len(p.Params), inside)
+		w.Row("library", bundle.SizeText(int64(len(p.Library)-(to-from))))
+		w.Rowf("parameters", "%s in %d tensors%s", bundle.SizeText(int64(params)), len(p.Params), inside)
 	}
-	fmt.Fprintf(w, "work space\t%s, and %s for each worker\n", bundle.SizeText(int64(m.Workspace)), bundle.SizeText(int64(m.Scratch)))
-	fmt.Fprintf(w, "memory\t%s\n", memoryLine(memory))
-	fmt.Fprintf(w, "kernels\t%d\n", len(m.Steps))
+	w.Rowf("work space", "%s, and %s for each worker", bundle.SizeText(int64(m.Workspace)), bundle.SizeText(int64(m.Scratch)))
+	w.Row("memory", memoryLine(memory))
+	w.Row("kernels", len(m.Steps))
 	for _, n := range m.Notes {
-		fmt.Fprintf(w, "note\t%s\n", n)
+		w.Row("note", n)
 	}
 	if err := w.Flush(); err != nil || !steps {
 		return err
 	}
-	fmt.Fprintln(w, "\nSTEP\tKERNEL\tMFLOP\tMEMORY\tRULE\tOPERATORS\tNODES")
+	w.Row()
+	w.Row("STEP", "KERNEL", "MFLOP", "MEMORY", "RULE", "OPERATORS", "NODES")
 	for i, s := range m.Steps {
-		fmt.Fprintf(w, "%d\t%s\t%.3f\t%s\t%s\t%s\t%s\n", i, s.Name, float64(s.FLOPs)/1e6, bundle.SizeText(s.Bytes), s.Rule, strings.Join(s.Ops, " "), strings.Join(s.Nodes, " "))
+		w.Row(i, s.Name, fmt.Sprintf("%.3f", float64(s.FLOPs)/1e6), bundle.SizeText(s.Bytes), s.Rule, strings.Join(s.Ops, " "), strings.Join(s.Nodes, " "))
 	}
 	return w.Flush()
 }

@@ -9,27 +9,28 @@ import (
 	"lathe"
 	"lathe/internal/bundle"
 	"lathe/internal/cli"
+	"lathe/internal/excerpt"
 )
 
 // printModel prints what is known about a model that was read with some inputs fixed.
 func (a *app) printModel(i *lathe.ModelInfo, fixed []string) error {
 	w := a.Table()
-	fmt.Fprintf(w, "model\t%s\n", modelLine(i))
+	w.Row("model", modelLine(i))
 	for _, t := range i.Inputs {
-		fmt.Fprintf(w, "input\t%s\n", tensorLine(t))
+		w.Row(append([]any{"input"}, tensorCells(t)...)...)
 	}
 	for _, t := range i.Outputs {
-		fmt.Fprintf(w, "output\t%s\n", tensorLine(t))
+		w.Row(append([]any{"output"}, tensorCells(t)...)...)
 	}
 	if len(i.Sizes) > 0 {
-		fmt.Fprintf(w, "sizes\t%s\n", sizesLine(i.Sizes))
+		w.Row("sizes", sizesLine(i.Sizes))
 	}
-	fmt.Fprintf(w, "parameters\t%d in %s, %s\n", i.Parameters, counted(i.Tensors, "tensor"), bundle.SizeText(i.Weights))
+	w.Rowf("parameters", "%d in %s, %s", i.Parameters, counted(i.Tensors, "tensor"), bundle.SizeText(i.Weights))
 	if i.MACs > 0 {
-		fmt.Fprintf(w, "work\t%s multiply-adds\n", scaled(i.MACs))
+		w.Rowf("work", "%s multiply-adds", scaled(i.MACs))
 	}
 	if i.Memory != nil {
-		fmt.Fprintf(w, "memory\t%s\n", memoryLine(*i.Memory))
+		w.Row("memory", memoryLine(*i.Memory))
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -40,7 +41,11 @@ func (a *app) printModel(i *lathe.ModelInfo, fixed []string) error {
 		if strings.HasPrefix(o.Reason, "not supported") {
 			missing++
 		}
-		fmt.Fprintf(w, "  %s\t%d%s\n", o.Name, o.Count, after("\t", o.Reason))
+		cells := []any{"  " + o.Name, o.Count}
+		if o.Reason != "" {
+			cells = append(cells, o.Reason)
+		}
+		w.Row(cells...)
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -49,7 +54,7 @@ func (a *app) printModel(i *lathe.ModelInfo, fixed []string) error {
 		fmt.Fprintln(a.Out, "control flow:")
 	}
 	for _, c := range i.Control {
-		fmt.Fprintf(w, "  %s\t%s\t%s\n", c.Operator, c.Node, c.Becomes)
+		w.Row("  "+c.Operator, c.Node, c.Becomes)
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -72,9 +77,9 @@ func (a *app) printModel(i *lathe.ModelInfo, fixed []string) error {
 	if i.Proposal != "" {
 		flags := ""
 		for _, f := range fixed {
-			flags += "--fix '" + f + "' "
+			flags += "--fix " + inShell(f) + " "
 		}
-		fmt.Fprintf(a.Out, "try: lathe compile %s--input-shapes '%s' %s\n", flags, i.Proposal, i.File)
+		fmt.Fprintf(a.Out, "try: lathe compile %s--input-shapes %s %s\n", flags, inShell(excerpt.Message(i.Proposal)), i.File)
 		if i.Next != "" {
 			fmt.Fprintf(a.Out, "which gets further, and then: %s\n", i.Next)
 		} else {
@@ -93,12 +98,8 @@ func memoryLine(m lathe.Memory) string {
 	return line
 }
 
-func after(sep, text string) string {
-	if text == "" {
-		return ""
-	}
-	return sep + text
-}
+// inShell quotes a word for a shell.
+func inShell(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 func modelLine(i *lathe.ModelInfo) string {
 	parts := []string{i.File, bundle.SizeText(i.Bytes)}
@@ -114,8 +115,8 @@ func modelLine(i *lathe.ModelInfo) string {
 	return strings.Join(parts, ", ")
 }
 
-// tensorLine prints a tensor as the file declares it and, where that leaves something open, as it is compiled.
-func tensorLine(t lathe.ModelTensor) string {
+// tensorCells are a tensor as the file declares it and, where that leaves something open, as it is compiled.
+func tensorCells(t lathe.ModelTensor) []any {
 	declared := t.DType
 	if t.Declared != nil {
 		declared += "[" + strings.Join(t.Declared, ",") + "]"
@@ -127,17 +128,17 @@ func tensorLine(t lathe.ModelTensor) string {
 			compiled[axis] = "0.." + compiled[axis]
 		}
 	}
-	line := t.Name + "\t" + declared
+	cells := []any{t.Name, declared}
 	if t.Shape != nil && !slices.Equal(compiled, t.Declared) {
-		line += "\tas [" + strings.Join(compiled, ",") + "]"
+		cells = append(cells, "as ["+strings.Join(compiled, ",")+"]")
 	}
 	if t.Fixed {
-		line += "\tfixed to a value"
+		cells = append(cells, "fixed to a value")
 	}
 	if t.ByData != nil {
-		line += ", the data decide"
+		cells[len(cells)-1] = fmt.Sprint(cells[len(cells)-1], ", the data decide")
 	}
-	return line
+	return cells
 }
 
 func sizesLine(sizes []lathe.ModelSize) string {

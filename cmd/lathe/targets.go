@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -30,18 +29,19 @@ func (a *app) targetsCommand() *cobra.Command {
 				return cli.JSON(a.Out, d)
 			}
 			w := a.Table()
-			fmt.Fprintln(w, "PRESET\tTARGET\tWHAT IT IS")
+			w.Row("PRESET", "TARGET", "WHAT IT IS")
 			for _, p := range target.Presets() {
-				fmt.Fprintf(w, "%s\t%s\t%s\n", p.Name, p.Target, p.Doc)
+				w.Row(p.Name, p.Target, p.Doc)
 			}
-			fmt.Fprintln(w, "\nCPU\tARCHITECTURE\tVECTORS\tFEATURES")
+			w.Row()
+			w.Row("CPU", "ARCHITECTURE", "VECTORS", "FEATURES")
 			for _, arch := range target.Arches() {
 				for _, cpu := range target.CPUs(arch) {
 					t, err := target.OfCPU(arch, cpu)
 					if err != nil {
 						return err
 					}
-					fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", cpu, arch, t.Vectors(), strings.Join(t.Features, " "))
+					w.Row(cpu, arch, t.Vectors(), strings.Join(t.Features, " "))
 				}
 			}
 			return w.Flush()

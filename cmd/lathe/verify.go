@@ -77,15 +77,16 @@ operands that the reference gives it.
 // printReport prints one line per tensor, and fails when one is outside its tolerance.
 func (a *app) printReport(path string, r *lathe.VerifyReport) error {
 	w := a.Table()
-	fmt.Fprintln(w, "TENSOR\tREL L2\tALLOWED\tMAX ABS\t\tNODES")
+	w.Row("TENSOR", "REL L2", "ALLOWED", "MAX ABS", "", "NODES")
+	short := func(v float64) string { return fmt.Sprintf("%.2g", v) }
 	for _, row := range r.Rows {
 		verdict := "ok"
 		if !row.OK {
 			verdict = "WRONG"
 		}
-		fmt.Fprintf(w, "%s\t%.2g\t%.2g\t%.2g\t%s\t%s\n", row.Name, row.RelL2, row.Tolerance, row.MaxAbs, verdict, strings.Join(row.Nodes, " "))
+		w.Row(row.Name, short(row.RelL2), short(row.Tolerance), short(row.MaxAbs), verdict, strings.Join(row.Nodes, " "))
 		if row.Note != "" {
-			fmt.Fprintf(w, "  %s\n", row.Note)
+			w.Row("  " + row.Note)
 		}
 	}
 	if err := w.Flush(); err != nil {

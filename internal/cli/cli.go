@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,13 +43,14 @@ func Main(name string, run func(ctx context.Context, a *App, args []string) int)
 }
 
 // Run executes a command line with the command that root makes, and returns the exit code. Errors are printed as one line
-// each, behind the program's name.
+// each, behind the program's name. What a model holds does nothing to a terminal, wherever a command prints it.
 func (a *App) Run(ctx context.Context, root func() *cobra.Command, args []string) int {
 	out := &loss{Writer: a.Out}
-	a.Out = out
+	text := &excerpt.Writer{W: out}
+	a.Out = text
 	err := execute(ctx, root(), args)
-	if err == nil {
-		err = out.err
+	if lost := cmp.Or(text.Flush(), out.err); err == nil {
+		err = lost
 	}
 	var usage *UsageError
 	err = excerpt.Error(err)
@@ -75,7 +77,7 @@ func (a *App) Note(text string) { fmt.Fprintf(a.Err, "%s: note: %s\n", a.Name, e
 // Log is Note for those who asked for details with -v.
 func (a *App) Log(format string, args ...any) {
 	if a.Verbose > 0 {
-		fmt.Fprintf(a.Err, a.Name+": "+format+"\n", args...)
+		fmt.Fprintf(a.Err, "%s: %s\n", a.Name, excerpt.Message(fmt.Sprintf(format, args...)))
 	}
 }
 

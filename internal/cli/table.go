@@ -1,14 +1,20 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"math"
 	"os"
 	"strconv"
-	"text/tabwriter"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
+
+	"lathe/internal/excerpt"
+	"lathe/internal/table"
 )
 
 // columns is the width of the terminal that f is; 0 when it is none. COLUMNS says it where a shell exports it.
@@ -31,8 +37,8 @@ func (a *App) Lines() io.Writer {
 	return &cut{w: a.Out, width: a.Columns}
 }
 
-// Table aligns cells that end in tabs.
-func (a *App) Table() *tabwriter.Writer { return tabwriter.NewWriter(a.Lines(), 0, 0, 2, ' ', 0) }
+// Table is a table on standard output.
+func (a *App) Table() *table.Table { return table.New(a.Lines()) }
 
 // cut ends lines that are wider than width with an ellipsis.
 type cut struct {
@@ -63,12 +69,27 @@ func (c *cut) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// JSON writes a value for programs.
+// JSON writes a value for programs. Strings keep what they hold; what would do something to a terminal is escaped in them.
 func JSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	return e.Encode(v)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	text := make([]byte, 0, b.Len())
+	for _, r := range b.String() {
+		if !excerpt.Hidden(r) {
+			text = utf8.AppendRune(text, r)
+			continue
+		}
+		for _, unit := range utf16.AppendRune(nil, r) {
+			text = fmt.Appendf(text, `\u%04x`, unit)
+		}
+	}
+	_, err := w.Write(text)
+	return err
 }
 
 // Number is null in JSON where it is infinite or no number.

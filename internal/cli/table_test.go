@@ -1,10 +1,13 @@
 package cli
 
 import (
+	"encoding/json"
 	"math/rand/v2"
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"lathe/internal/excerpt"
 )
 
 // Whatever the pieces in which text is written, no line is wider than the terminal, short ones are whole, and long ones
@@ -36,6 +39,23 @@ func TestCut(t *testing.T) {
 				long != (utf8.RuneCountInString(want[i]) >= width) {
 				t.Fatalf("width %d: %q became %q", width, want[i], have[i])
 			}
+		}
+	}
+}
+
+// What JSON says is what was given, in characters that a terminal shows.
+func TestJSONText(t *testing.T) {
+	for _, s := range []string{"plain é 日本語", "<a>&", "\x1b[2J\x7f\u009b", "\u202e\u2066\ufeff", "\U000e0001😀", "tab\tline\n\u2028"} {
+		var b strings.Builder
+		if err := JSON(&b, map[string]string{s: s}); err != nil {
+			t.Fatal(err)
+		}
+		var back map[string]string
+		if err := json.Unmarshal([]byte(b.String()), &back); err != nil || back[s] != s || len(back) != 1 {
+			t.Errorf("%q became %s, which is %q, %v", s, b.String(), back, err)
+		}
+		if at := strings.IndexFunc(b.String(), excerpt.Hidden); at >= 0 {
+			t.Errorf("%q became %q", s, b.String())
 		}
 	}
 }

@@ -32,6 +32,11 @@ func Message(s string) string {
 	return cut(b.String(), MaxMessage)
 }
 
+// Line is Message for a text that is one line, such as a cell of a table: ends of lines and tabs are escaped too.
+func Line(s string) string {
+	return strings.NewReplacer("\n", `\n`, "\t", `\t`).Replace(Message(s))
+}
+
 // cut leaves out the middle of s where it is longer than most.
 func cut(s string, most int) string {
 	if len(s) <= most {
@@ -48,7 +53,7 @@ func cut(s string, most int) string {
 }
 
 func escaped(s string) string {
-	if strings.IndexFunc(s, hidden) < 0 && utf8.ValidString(s) {
+	if strings.IndexFunc(s, Hidden) < 0 && utf8.ValidString(s) {
 		return s
 	}
 	var b strings.Builder
@@ -56,9 +61,9 @@ func escaped(s string) string {
 		switch _, n := utf8.DecodeRuneInString(s[i:]); {
 		case r == utf8.RuneError && n == 1:
 			fmt.Fprintf(&b, `\x%02x`, s[i])
-		case hidden(r) && r < 0x100:
+		case Hidden(r) && r < 0x100:
 			fmt.Fprintf(&b, `\x%02x`, r)
-		case hidden(r):
+		case Hidden(r):
 			fmt.Fprintf(&b, `\u%04x`, r)
 		default:
 			b.WriteRune(r)
@@ -67,8 +72,8 @@ func escaped(s string) string {
 	return b.String()
 }
 
-// hidden reports whether r does something else than to show itself: control characters, and marks that turn the order of text.
-func hidden(r rune) bool { return r != '\n' && r != '\t' && !unicode.IsPrint(r) }
+// Hidden reports whether r does something else than to show itself: control characters, and marks that turn the order of text.
+func Hidden(r rune) bool { return r != '\n' && r != '\t' && !unicode.IsPrint(r) }
 
 // Error returns err with its text as Message gives it.
 func Error(err error) error {

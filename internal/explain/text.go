@@ -6,13 +6,15 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
+
+	"lathe/internal/excerpt"
+	"lathe/internal/table"
 )
 
 // Text writes the report for people: a paragraph per kernel in the order they run, then sums by rule.
 func (r *Report) Text(w io.Writer) error {
 	b := bufio.NewWriter(w)
-	fmt.Fprintf(b, "%s for %s\n", r.Model, r.Target)
+	fmt.Fprintln(b, excerpt.Line(r.Model+" for "+r.Target))
 	fmt.Fprintf(b, "Expected times are the least by a model of %d such cores, each with %.0f GFLOP/s of float32, %.0f Gop/s of int8, and\n",
 		r.Workers, r.Core.Float32, r.Core.Int8)
 	fmt.Fprintf(b, "%.0f, %.0f and %.0f GB/s from L2, L3 and memory.\n", r.Core.L2, r.Core.L3, r.Core.Memory)
@@ -20,8 +22,8 @@ func (r *Report) Text(w io.Writer) error {
 		k.text(b)
 	}
 	fmt.Fprintln(b)
-	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "rule\tkernels\tMFLOP\tMB\texpected ms\t")
+	t := table.NewRight(b)
+	t.Row("rule", "kernels", "MFLOP", "MB", "expected ms", "")
 	for _, rule := range r.Rules {
 		rule.row(t, rule.Rule)
 	}
@@ -35,16 +37,16 @@ func (r *Report) Text(w io.Writer) error {
 	return b.Flush()
 }
 
-func (t *Total) row(w io.Writer, name string) {
-	fmt.Fprintf(w, "%s\t%d\t%.1f\t%.2f\t%.3f\t\n", name, t.Kernels, mega(t.FLOPs), mega(t.Bytes), t.Ms)
+func (t *Total) row(to *table.Table, name string) {
+	to.Row(name, t.Kernels, fmt.Sprintf("%.1f", mega(t.FLOPs)), fmt.Sprintf("%.2f", mega(t.Bytes)), fmt.Sprintf("%.3f", t.Ms), "")
 }
 
 // text is the paragraph of a kernel.
 func (k *Kernel) text(w io.Writer) {
-	fmt.Fprintf(w, "\n%d %s\n", k.Index, k.Name)
+	fmt.Fprintf(w, "\n%d %s\n", k.Index, excerpt.Line(k.Name))
 	line := func(what string, parts ...string) {
 		if text := strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), ", "); text != "" {
-			fmt.Fprintf(w, "    %-10s%s\n", what, text)
+			fmt.Fprintf(w, "    %-10s%s\n", what, excerpt.Line(text))
 		}
 	}
 	line("nodes", k.Nodes...)

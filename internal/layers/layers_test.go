@@ -182,3 +182,28 @@ func TestPolicy(t *testing.T) {
 		}
 	}
 }
+
+// TestTables: only package table aligns columns, because its cells are excerpts.
+func TestTables(t *testing.T) {
+	root := filepath.Join("..", "..")
+	for _, dir := range []string{"cmd", "internal", "runtime"} {
+		err := filepath.WalkDir(filepath.Join(root, dir), func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || filepath.Base(filepath.Dir(path)) == "table" {
+				return err
+			}
+			f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+			if err != nil {
+				return err
+			}
+			for _, i := range f.Imports {
+				if i.Path.Value == `"text/tabwriter"` {
+					t.Errorf("%s imports text/tabwriter: tables are those of internal/table, which cut and escape names", path)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}

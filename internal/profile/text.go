@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
+
+	"lathe/internal/excerpt"
+	"lathe/internal/table"
 )
 
 // Text writes a table of the kernels and their sum.
@@ -12,9 +14,9 @@ func (r *Run) Text(w io.Writer) error { return r.TextWithTable(w, w) }
 
 // TextWithTable is Text with another writer for the lines of the table, such as one that cuts them.
 func (r *Run) TextWithTable(w, lines io.Writer) error {
-	fmt.Fprintf(w, "Profile of %s with %s\n", r.Title, threads(r.Threads))
+	fmt.Fprintf(w, "Profile of %s with %s\n", excerpt.Line(r.Title), threads(r.Threads))
 	for _, line := range r.Head() {
-		fmt.Fprintln(w, line)
+		fmt.Fprintln(w, excerpt.Line(line))
 	}
 	fmt.Fprintf(w, "A whole run: %.3f ms; sum of steps: %.3f ms (medians of %d, in turns)\n", r.Median/1e3, r.Sum.Us/1e3, len(r.Whole))
 	if d := r.Doubt(); d != "" {
@@ -24,16 +26,16 @@ func (r *Run) TextWithTable(w, lines io.Writer) error {
 		fmt.Fprintf(w, "The most time lost first, against %.0f GFLOP/s%s and %.0f GB/s from memory, measured here. Peak is the share of that\n", r.Peaks.Float32, r.int8Peak(), r.Peaks.Read)
 		fmt.Fprintln(w, "arithmetic; read that of memory, for steps that move more than they compute: over 100 % where data stays in caches.")
 	}
-	t := tabwriter.NewWriter(lines, 0, 0, 2, ' ', tabwriter.AlignRight)
-	heads := "#\tTime (us)\tShare (%)\t"
+	t := table.NewRight(lines)
+	heads := []any{"#", "Time (us)", "Share (%)"}
 	if r.Measured() {
-		heads += "Lost (us)\tPeak (%)\tRead (%)\t"
+		heads = append(heads, "Lost (us)", "Peak (%)", "Read (%)")
 	}
-	fmt.Fprintln(t, heads+"GFLOP/s\tGB/s\tBytes\t\t  Kernel")
+	t.Row(append(heads, "GFLOP/s", "GB/s", "Bytes", "", "  Kernel")...)
 	for _, k := range r.Kernels {
-		r.row(t, fmt.Sprint(k.Index), k.Cost, percent(k.Peak)+"\t"+percent(k.Read), "  "+k.describe())
+		r.row(t, fmt.Sprint(k.Index), k.Cost, percent(k.Peak), percent(k.Read), "  "+k.describe())
 	}
-	r.row(t, "sum", r.Sum, "\t", "")
+	r.row(t, "sum", r.Sum, "", "", "")
 	if err := t.Flush(); err != nil {
 		return err
 	}
@@ -64,12 +66,13 @@ func threads(n int) string {
 	return fmt.Sprintf("%d threads", n)
 }
 
-func (r *Run) row(w io.Writer, name string, c Cost, shares, rest string) {
-	fmt.Fprintf(w, "%s\t%.2f\t%.2f\t", name, c.Us, c.Share)
+func (r *Run) row(t *table.Table, name string, c Cost, peak, read, rest string) {
+	fixed := func(v float64) string { return fmt.Sprintf("%.2f", v) }
+	cells := []any{name, fixed(c.Us), fixed(c.Share)}
 	if r.Measured() {
-		fmt.Fprintf(w, "%.2f\t%s\t", c.Lost(), shares)
+		cells = append(cells, fixed(c.Lost()), peak, read)
 	}
-	fmt.Fprintf(w, "%.2f\t%.2f\t%d\t\t%s\n", c.GFLOPS(), c.GBs(), c.Bytes, rest)
+	t.Row(append(cells, fixed(c.GFLOPS()), fixed(c.GBs()), c.Bytes, "", rest)...)
 }
 
 // int8Peak is text where a kernel is compared with it.

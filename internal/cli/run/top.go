@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"lathe/internal/cli"
+	"lathe/internal/excerpt"
 	"lathe/internal/npz"
 	"lathe/internal/tensor"
 	"lathe/internal/types"
@@ -101,12 +102,12 @@ func (s *scores) print(w io.Writer, title string, n int, labels []string) {
 	fmt.Fprintf(w, "\n%s range: [%.6g, %.6g], mean: %.6g\n", what, slices.Min(s.values), slices.Max(s.values), mean)
 	name := func(i int) string {
 		if i < len(labels) {
-			return labels[i]
+			return excerpt.Line(labels[i])
 		}
 		return fmt.Sprintf("class %d", i)
 	}
 	best := s.top(n)
-	fmt.Fprintf(w, "\n===== Running %s =====\nTop-%d Predictions:\n", title, len(best))
+	fmt.Fprintf(w, "\n===== Running %s =====\nTop-%d Predictions:\n", excerpt.Line(title), len(best))
 	for rank, i := range best {
 		fmt.Fprintf(w, "  %d) id=%d  p=%.6g  %s\n", rank+1, i, p[i], name(i))
 	}
