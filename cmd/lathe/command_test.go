@@ -50,7 +50,7 @@ func TestMistakes(t *testing.T) {
 		"compile --cross-compiler aarch64-linux-gnu-gcc model.onnx", "compile -f mlf model.onnx", "compile absent.onnx", "compile --output",
 		"run", "run absent.tar", "run model.onnx", "run --device cuda absent.tar", "run --device gpu absent.tar", "run --fill-mode noise absent.tar",
 		"run --rpc-key k absent.tar", "run --repeat 0 absent.tar", "run --threads many absent.tar", "run --preprocess x --image y absent.tar",
-		"run --std 0 --image y absent.tar", "run --mean 1 absent.tar", "run --number 3 absent.tar", "version please",
+		"run --std 0 --image y absent.tar", "run --mean 1 absent.tar", "run --number 3 absent.tar", "version please", "completion", "completion tcsh", "run -o top.json absent.tar",
 	}
 	var b strings.Builder
 	t.Run("in a folder with a model", func(t *testing.T) {
@@ -119,7 +119,7 @@ func TestCompileOptions(t *testing.T) {
 // What the command reads is not written over, whatever the path is called.
 func TestOutputIsNotInput(t *testing.T) {
 	t.Chdir(t.TempDir())
-	names := []string{"model.onnx", "m.tar", "n.h", "p.params", "q.mjs", "y.asm", "lib.so", "lib.params"}
+	names := []string{"model.onnx", "m.tar", "n.h", "p.params", "q.mjs", "y.asm", "lib.so", "lib.params", "m", "in.npz"}
 	for _, name := range names {
 		if err := os.WriteFile(name, []byte("kept"), 0o666); err != nil {
 			t.Fatal(err)
@@ -131,8 +131,7 @@ func TestOutputIsNotInput(t *testing.T) {
 	for _, line := range []string{
 		"compile -o m.tar m.tar", "compile -o ./link-m.tar m.tar",
 		"compile -f c -o n.c n.h", "compile -o p.so p.params", "compile -f wasm -o q.wasm q.mjs", "compile -o y --dump-code asm y.asm",
-		"run -o lib.params lib.so", "run -o lib.so lib",
-		"run -o m.tar m.tar", "run -o m.tar link-m.tar", "run -i model.onnx -o model.onnx m.tar",
+		"run -o m m", "run -o m link-m", "run -i in.npz -o in.npz m.tar", "run -i link-in.npz -o in.npz m.tar",
 	} {
 		_, errs, code := latheCommand(t, strings.Fields(line)...)
 		if code != cli.ExitFailed || !strings.Contains(errs, "the command reads this file") {
@@ -142,6 +141,49 @@ func TestOutputIsNotInput(t *testing.T) {
 	for _, name := range names {
 		if b, err := os.ReadFile(name); err != nil || string(b) != "kept" {
 			t.Errorf("%s: %q, %v", name, b, err)
+		}
+	}
+}
+
+// The name of a file says what is in it: every flag for a file that is written refuses names of something else, empty ones, and
+// standard output where that is for text.
+func TestOutputNames(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, name := range []string{"model.onnx", "m.tar"} {
+		if err := os.WriteFile(name, []byte("kept"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	forms := map[string][]string{
+		"compile model.onnx -o ": {"", ".tar", ".so", ".c", ".wasm"}, "run m.tar -o ": {"", ".npz"}, "run m.tar --outputs=": {"", ".npz"},
+		"compile model.onnx --explain=": explainForms, "inspect m.tar --explain=": explainForms, "run m.tar --profile=": {".txt", ".html", ".json", ".csv"},
+		"sources -o ": {"", ".d"},
+	}
+	for line, good := range forms {
+		for _, ext := range []string{"", ".tar", ".so", ".c", ".wasm", ".npz", ".npy", ".txt", ".html", ".json", ".csv", ".params", ".onnx", ".h", ".zip", ".hpp", ".d"} {
+			if line != "sources -o " && ext == ".d" || line == "sources -o " && !slices.Contains(fileNames, ext) && !slices.Contains(good, ext) {
+				continue
+			}
+			_, errs, code := latheCommand(t, strings.Fields(line+"x"+ext)...)
+			// The files are no models and no packages: what is not refused fails for that.
+			refused := code == cli.ExitUsage
+			if refused == slices.Contains(good, ext) {
+				t.Errorf("%sx%s: exit code %d, %s", line, ext, code, errs)
+			}
+		}
+		args := strings.Fields(line)
+		if flag, ok := strings.CutSuffix(args[len(args)-1], "="); ok {
+			args[len(args)-1] = flag + "="
+		} else {
+			args = append(args, "")
+		}
+		if _, errs, code := latheCommand(t, args...); code != cli.ExitUsage {
+			t.Errorf("%q: exit code %d, %s", args, code, errs)
+		}
+	}
+	for _, line := range []string{"run -o - m.tar", "compile -o - model.onnx"} {
+		if _, errs, code := latheCommand(t, strings.Fields(line)...); code != cli.ExitUsage || !strings.Contains(errs, "standard output") {
+			t.Errorf("%s: exit code %d, %s", line, code, errs)
 		}
 	}
 }

@@ -120,7 +120,7 @@ func (a *app) compileCommand() *cobra.Command {
 	fs.SortFlags = false
 	f.target.define(cmd)
 	f.model.define(cmd)
-	fs.StringVarP(&f.output, "output", "o", "", "`file` to write: a package NAME.tar, or NAME.so with NAME.json and NAME.params beside it; NAME.c and NAME.wasm choose these forms (default "+outputNames()+")")
+	cli.OutputVarP(fs, &f.output, "output", "o", "", nil, "`file` to write: a package NAME.tar, or NAME.so with NAME.json and NAME.params beside it; NAME.c and NAME.wasm choose these forms (default "+outputNames()+")")
 	cli.ChoiceVarP(fs, &f.format, "output-format", "f", "", formatNames(), "`form` of the output: "+formatDocs())
 	cli.NumberVar(fs, &f.optLevel, "opt-level", "O", 3, 0, 4, "optimisation level, 0 to 4; 4 is for approximate functions, of which there are none yet")
 	fs.StringVar(&f.disabledPass, "disabled-pass", "", "`passes` to leave out, separated by commas ('lathe passes' lists them)")

@@ -1,11 +1,17 @@
 package main
 
 import (
+	"os"
+	"slices"
+
 	"github.com/spf13/cobra"
 
 	"lathe"
 	"lathe/internal/cli"
 )
+
+// fileNames are extensions of what is no folder.
+var fileNames = []string{".c", ".h", ".hpp", ".cc", ".cpp", ".tar", ".zip"}
 
 func (a *app) sourcesCommand() *cobra.Command {
 	var folder string
@@ -18,8 +24,13 @@ and lathe.c. docs/deploy-c.md shows their use.
   lathe sources -o lathe-c
   cc -Ilathe-c program.c lathe-c/lathe.c -ldl -lpthread`,
 		Args: cli.NoArguments,
-		RunE: func(*cobra.Command, []string) error { return lathe.WriteRuntimeSources(folder) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if _, err := os.Stat(folder); err != nil && slices.Contains(fileNames, cli.Extension(folder)) {
+				return cli.Usagef(cmd.CommandPath(), "flag --output %s: several files are written: name a folder", folder)
+			}
+			return lathe.WriteRuntimeSources(folder)
+		},
 	}
-	cmd.Flags().StringVarP(&folder, "output", "o", ".", "`folder` to write to")
+	cli.OutputVarP(cmd.Flags(), &folder, "output", "o", ".", nil, "`folder` to write to")
 	return cmd
 }

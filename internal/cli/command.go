@@ -60,6 +60,7 @@ func Normal(root *cobra.Command, args []string) ([]string, error) {
 	for _, c := range root.Commands() {
 		if c.Name() == "completion" {
 			c.Short = "write the script by which a shell completes commands and flags"
+			c.Args, c.RunE = cobra.ArbitraryArgs, needsShell
 			c.Long = "Write the script by which a shell completes commands and flags.\n\n  source <(" + root.Name() + " completion bash)"
 		}
 	}
@@ -84,6 +85,18 @@ func Normal(root *cobra.Command, args []string) ([]string, error) {
 		rest = append([]string{cmd.Name()}, rest...)
 	}
 	return append(append([]string{}, global...), rest...), nil
+}
+
+// needsShell is for a command whose subcommands are the shells that it knows.
+func needsShell(cmd *cobra.Command, args []string) error {
+	var shells []string
+	for _, c := range cmd.Commands() {
+		shells = append(shells, c.Name())
+	}
+	if len(args) == 0 {
+		return Usagef(cmd.CommandPath(), "%s: the shell is missing (choose from %s)", cmd.Name(), strings.Join(shells, ", "))
+	}
+	return Usagef(cmd.CommandPath(), "%s: unknown shell %q (choose from %s)%s", cmd.Name(), args[0], strings.Join(shells, ", "), spelling.Hint(args[0], shells))
 }
 
 // split divides the command line into global flags, expanded, the subcommand, and what is behind its name.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -184,6 +185,37 @@ func (f fileOrOutput) Set(v string) error {
 	}
 	*f.to = v
 	return nil
+}
+
+// output is a flag that names what a command writes.
+type output struct {
+	to         *string
+	extensions []string
+}
+
+func (o output) String() string { return *o.to }
+func (o output) Type() string   { return "string" }
+
+func (o output) Set(v string) error {
+	switch ext := Extension(v); {
+	case v == "":
+		return errors.New("an empty name is no file")
+	case o.extensions == nil || ext == "" && v != ToOutput || slices.Contains(o.extensions, ext):
+		*o.to = v
+		return nil
+	case v == ToOutput:
+		return errors.New("arrays do not go to standard output (name a file)")
+	default:
+		return fmt.Errorf("what is written is of the kind %s, whatever it is called: name it %s%s",
+			strings.Join(o.extensions, " "), strings.TrimSuffix(v, filepath.Ext(v)), o.extensions[0])
+	}
+}
+
+// OutputVarP defines a flag for the file that a command writes. Its extension is one of the list, or there is none; where the
+// list is nil the command looks at it.
+func OutputVarP(fs *pflag.FlagSet, to *string, name, short, value string, extensions []string, usage string) {
+	*to = value
+	fs.VarP(output{to, extensions}, name, short, usage)
 }
 
 // Extension is the extension of a file's name in lower case.

@@ -115,7 +115,10 @@ var otherFiles = map[string]string{
 	".dll": "the system is Linux: name NAME.so", ".dylib": "the system is Linux: name NAME.so", ".exe": "name NAME.so or NAME.tar",
 	".onnx": "this is a model's name: name NAME.tar", ".graph": "--dump-code relay writes the graph beside the package: name NAME.tar",
 	".ll": "--dump-code ll writes it beside the package: name NAME.tar", ".s": "--dump-code asm writes it beside the package: name NAME.tar",
-	".cc": "-f c writes C: name NAME.c", ".cpp": "-f c writes C: name NAME.c", ".wat": "name NAME.wasm",
+	".npz": "arrays are what lathe run writes: name NAME.tar", ".npy": "arrays are what lathe run writes: name NAME.tar",
+	".html": "pages are what lathe run --profile writes: name NAME.tar", ".csv": "tables are what lathe run --profile writes: name NAME.tar",
+	".txt": "--explain=FILE writes text: name NAME.tar", ".asm": "--dump-code asm writes it beside the package: name NAME.tar",
+	".cc": "-f c writes C: name NAME.c", ".cpp": "-f c writes C: name NAME.c", ".hpp": "-f c writes C: name NAME.c", ".wat": "name NAME.wasm",
 }
 
 // An OutputError is about the name of a file to write.

@@ -101,7 +101,7 @@ A picture becomes the input by a preset, which --resize, --crop, --mean, --std, 
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	fs.StringArrayVarP(&f.inputs, "inputs", "i", nil, "inputs by name in an .npz `file`; may be given several times")
-	fs.StringVarP(&f.outputs, "outputs", "o", "", "write the outputs to an .npz `file`, as output_0, output_1 ...")
+	cli.OutputVarP(fs, &f.outputs, "outputs", "o", "", []string{".npz"}, "write the outputs to an .npz `file`, as output_0, output_1 ...")
 	cli.ChoiceVar(fs, &f.fill, "fill-mode", "random", fillModes, "what fills inputs that are not given: zeros, ones or random (from -1 to 1, int8 from 0 to 127; the same in every run)")
 	fs.BoolVar(&f.printTime, "print-time", false, "print how long runs take, after one run that is not counted")
 	cli.NumberVar(fs, &f.repeat, "repeat", "", 1, 1, 1e9, "measurements (default 1; for --profile what takes about a second)")
