@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/pflag"
+
 	"lathe"
 	"lathe/internal/cli"
 	"lathe/internal/golden"
@@ -89,12 +91,57 @@ func TestExpand(t *testing.T) {
 		{"compile", "--target=llvm --output -x m", "--target=llvm --output=-x m"},
 		{"compile", "--target-llvm-mcpu znver4 m", "--target-llvm-mcpu=znver4 m"},
 		{"compile", "-O 3 -- --m", "-O 3 -- --m"},
+		{"compile", "--dump ll --targ llvm m", "--dump-code=ll --target=llvm m"}, // --dump-offloads and --target-llvm-... are not listed
 	} {
 		a := &app{&cli.App{}}
 		got, err := cli.Normal(a.root(), append([]string{c.command}, strings.Fields(c.in)...))
 		if err != nil || strings.Join(got, " ") != c.command+" "+c.want {
 			t.Errorf("%s %s:\ngot  %s, %v\nwant %s", c.command, c.in, strings.Join(got, " "), err, c.want)
 		}
+	}
+}
+
+// TestAbbreviations types every beginning of every flag of every command. One that fits exactly one flag of those that help
+// lists is a flag, whatever else there is; one that fits several of them is refused with these, unless one of them alone is tvmc's.
+func TestAbbreviations(t *testing.T) {
+	typed := 0
+	for _, cmd := range (&app{&cli.App{}}).root().Commands() {
+		if cmd.DisableFlagParsing {
+			continue
+		}
+		var listed, all []string
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			all = append(all, f.Name)
+			if !f.Hidden {
+				listed = append(listed, f.Name)
+			}
+		})
+		listed, all = append(listed, "help", "verbose"), append(all, "help", "verbose", "config")
+		for _, name := range listed {
+			for n := 1; n < len(name); n++ {
+				beginning := name[:n]
+				begins := func(s string) bool { return !strings.HasPrefix(s, beginning) }
+				fit := slices.DeleteFunc(slices.Clone(listed), begins)
+				if slices.Contains(all, beginning) {
+					continue // a flag itself
+				}
+				typed++
+				got, err := cli.Normal((&app{&cli.App{}}).root(), []string{cmd.Name(), "--" + beginning + "=x"})
+				if want := "--" + name + "=x"; len(fit) == 1 && (err != nil || got[1] != want) {
+					t.Errorf("%s --%s is %v, %v; want %s", cmd.Name(), beginning, got, err, want)
+				}
+				if err != nil && len(fit) > 1 {
+					for _, f := range slices.DeleteFunc(slices.Clone(all), begins) {
+						if slices.Contains(fit, f) != strings.Contains(err.Error()+",", "--"+f+",") {
+							t.Errorf("%s --%s: %v; lists --%s or not", cmd.Name(), beginning, err, f)
+						}
+					}
+				}
+			}
+		}
+	}
+	if typed < 200 {
+		t.Errorf("%d beginnings", typed)
 	}
 }
 

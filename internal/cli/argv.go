@@ -119,10 +119,10 @@ func flagsOf(cmd *cobra.Command) []*pflag.Flag {
 	return flags
 }
 
-// findLong returns the flag with the name or the only one that starts with it. Flags that tvmc lacks do not make a
-// beginning ambiguous that tvmc understands.
+// findLong returns the flag with the name or the only one that starts with it. Flags that help does not list do not make a
+// beginning ambiguous, and neither do flags that tvmc lacks.
 func findLong(cmd *cobra.Command, name string) (*pflag.Flag, error) {
-	var all, tvmc []*pflag.Flag
+	var all []*pflag.Flag
 	var names []string
 	for _, f := range flagsOf(cmd) {
 		if f.Name == name {
@@ -131,17 +131,21 @@ func findLong(cmd *cobra.Command, name string) (*pflag.Flag, error) {
 		names = append(names, "--"+f.Name)
 		if strings.HasPrefix(f.Name, name) {
 			all = append(all, f)
-			if !annotated(f, ours) {
-				tvmc = append(tvmc, f)
-			}
 		}
 	}
-	switch {
-	case len(all) == 1:
-		return all[0], nil
-	case len(tvmc) == 1:
-		return tvmc[0], nil
-	case len(all) > 1:
+	tvmc := func(f *pflag.Flag) bool { return !annotated(f, ours) }
+	listed := func(f *pflag.Flag) bool { return !f.Hidden }
+	for _, fits := range []func(*pflag.Flag) bool{
+		func(*pflag.Flag) bool { return true }, listed, tvmc, func(f *pflag.Flag) bool { return tvmc(f) && listed(f) },
+	} {
+		if some := only(all, fits); len(some) == 1 {
+			return some[0], nil
+		}
+	}
+	if len(all) > 0 {
+		if some := only(all, listed); some != nil {
+			all = some
+		}
 		var matches []string
 		for _, f := range all {
 			matches = append(matches, "--"+f.Name)
@@ -157,6 +161,17 @@ func findLong(cmd *cobra.Command, name string) (*pflag.Flag, error) {
 		}
 	}
 	return nil, fmt.Errorf("unknown flag --%s%s", name, spelling.Hint("--"+name, names))
+}
+
+// only are the flags that fit.
+func only(flags []*pflag.Flag, fits func(*pflag.Flag) bool) []*pflag.Flag {
+	var some []*pflag.Flag
+	for _, f := range flags {
+		if fits(f) {
+			some = append(some, f)
+		}
+	}
+	return some
 }
 
 var targetOption = regexp.MustCompile(`^-(m[a-z-]+|num-cores|device|model|keys)=`)
