@@ -235,6 +235,24 @@ func TestOutputNames(t *testing.T) {
 	}
 }
 
+// Decisions that are no JSON, or say something twice, are refused with the line and in words.
+func TestBadChoices(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for text, want := range map[string]string{
+		`{"k": {"tile": 3}}`: "line 1: a string is wanted, there is a number", `["k"]`: "line 1: an object is wanted, there is a list", "": "there is no JSON",
+		"{\n\"k\": {\"tile\": \"1\",\n\"tile\": \"2\"}}": `line 3: the object has "tile" twice`, "{\"k\": {},\n\"k\": {}}": `line 2: the object has "k" twice`,
+		`{"k": {}} x`: "line 1: ", "{\n\"k\" {}}": "line 2: invalid character '{' after object key",
+	} {
+		if err := os.WriteFile("c.json", []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		_, errs, code := latheCommand(t, "compile", "--choices", "c.json", "model.onnx")
+		if code != cli.ExitUsage || !strings.Contains(errs, want) || !strings.Contains(errs, `{"KERNEL": {"DECISION": "VALUE"}}`) || strings.Contains(errs, "Go ") {
+			t.Errorf("%s: exit code %d, %s", text, code, errs)
+		}
+	}
+}
+
 // Output that is lost is an error of every command.
 func TestLostOutput(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)

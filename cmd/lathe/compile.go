@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -22,6 +21,7 @@ import (
 	"lathe/internal/cli"
 	"lathe/internal/frontend/onnx"
 	"lathe/internal/pass"
+	"lathe/internal/readjson"
 	"lathe/internal/spelling"
 )
 
@@ -312,8 +312,8 @@ func readChoices(path string) (map[string]map[string]string, error) {
 		return nil, err
 	}
 	var choices map[string]map[string]string
-	if err := json.Unmarshal(data, &choices); err != nil {
-		return nil, fmt.Errorf("%w (wanted: an object of kernels, each an object of decisions and values)", err)
+	if err := readjson.Strict(data, &choices); err != nil {
+		return nil, fmt.Errorf(`%w (the form is {"KERNEL": {"DECISION": "VALUE"}})`, err)
 	}
 	return choices, nil
 }

@@ -163,10 +163,7 @@ func (e Entry) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads a pair or triple; the version may be missing.
 func (e *Entry) UnmarshalJSON(b []byte) error {
 	var v []int
-	if err := json.Unmarshal(b, &v); err != nil {
-		return err
-	}
-	if len(v) != 2 && len(v) != 3 {
+	if err := json.Unmarshal(b, &v); err != nil || len(v) != 2 && len(v) != 3 {
 		return fmt.Errorf("entry %s is not [node, index, version]", b)
 	}
 	e.Node, e.Index = v[0], v[1]

@@ -3,6 +3,8 @@ package bundle
 import (
 	"encoding/json"
 	"fmt"
+
+	"lathe/internal/readjson"
 )
 
 // jsonGraph is the shape of mod.json for encoding/json. Metadata and control_deps that TVM may add are ignored.
@@ -32,7 +34,7 @@ func ParseGraph(b []byte) (*GraphJSON, error) {
 
 func parseGraph(b []byte) (*GraphJSON, error) {
 	var j jsonGraph
-	if err := json.Unmarshal(b, &j); err != nil {
+	if err := readjson.Into(b, &j); err != nil {
 		return nil, err
 	}
 	if j.Nodes == nil && j.NodeRowPtr == nil {
@@ -93,13 +95,13 @@ func (a *GraphAttrs) parse(attrs map[string]json.RawMessage) error {
 		var pair []json.RawMessage
 		var tag string
 		if err := json.Unmarshal(raw, &pair); err != nil {
-			return fmt.Errorf("%s: %w", f.key, err)
+			return fmt.Errorf("%s: %w", f.key, readjson.Words(err))
 		}
 		if len(pair) != 2 || json.Unmarshal(pair[0], &tag) != nil || tag != f.tag {
 			return fmt.Errorf("%s: not [%q, list]", f.key, f.tag)
 		}
 		if err := json.Unmarshal(pair[1], f.into); err != nil {
-			return fmt.Errorf("%s: %w", f.key, err)
+			return fmt.Errorf("%s: %w", f.key, readjson.Words(err))
 		}
 	}
 	return nil

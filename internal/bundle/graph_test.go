@@ -100,9 +100,9 @@ func TestGraphRoundTrip(t *testing.T) {
 
 func TestGraphErrors(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
-		{sampleGraphText, "", "unexpected end"},
+		{sampleGraphText, "", "there is no JSON"},
 		{sampleGraphText, "{}", "not a graph-executor JSON"},
-		{sampleGraphText, "[1]", "cannot unmarshal"},
+		{sampleGraphText, "[1]", "an object is wanted, there is a list"},
 		{`"node_row_ptr": [0,1,2,4,5]`, `"node_row_ptr": [0,1,2,4]`, "4 values for 4 nodes"},
 		{`[0,1,2,4,5]`, `[0,1,3,4,5]`, "node_row_ptr[2] is 3"},
 		{`[0,1,2,4,5]`, `[0,1,2,4,6]`, "ends with 6"},

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+
+	"lathe/internal/readjson"
 )
 
 // Manifest is lathe.json: what the runtime needs to call the library, and where the package came from.
@@ -128,7 +130,7 @@ func ParseManifest(b []byte) (*Manifest, error) {
 		ABI    int    `json:"abi"`
 		Lathe  string `json:"lathe"`
 	}
-	if err := json.Unmarshal(b, &v); err != nil {
+	if err := readjson.Into(b, &v); err != nil {
 		return nil, fmt.Errorf("%s: %w", ManifestName, err)
 	}
 	if v.Format != FormatVersion {
@@ -140,7 +142,7 @@ func ParseManifest(b []byte) (*Manifest, error) {
 			ManifestName, v.ABI, quoteVersion(v.Lathe), ABIVersion)
 	}
 	m := new(Manifest)
-	if err := json.Unmarshal(b, m); err != nil {
+	if err := readjson.Into(b, m); err != nil {
 		return nil, fmt.Errorf("%s: %w", ManifestName, err)
 	}
 	if err := m.check(); err != nil {

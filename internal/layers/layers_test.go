@@ -49,6 +49,7 @@ const rules = `
 	cpu < cpu/cputest, target, toolchain, /runtime
 	target < toolchain
 	atomicfile < bundle, cli
+	readjson < target, bundle, cli/run
 	bundle < /runtime
 	types, tensor, bundle, target < crosstest
 	bundle, target < explain

@@ -1,24 +1,20 @@
 package target
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
+
+	"lathe/internal/readjson"
 )
 
 // parseJSON reads a target as TVM exports it: an object with "kind" (or "tag", a preset) and options, a string with a
 // plain target, or a list of either.
 func parseJSON(text []byte) (*Spec, error) {
 	var v any
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	if err := d.Decode(&v); err != nil {
+	if err := readjson.Strict(text, &v); err != nil {
 		return nil, fmt.Errorf("JSON: %w", err)
-	}
-	if d.More() {
-		return nil, fmt.Errorf("JSON: text after the value")
 	}
 	switch v := v.(type) {
 	case string:

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"lathe/internal/readjson"
 	"lathe/runtime"
 )
 
@@ -84,7 +85,7 @@ func jsonLabels(b []byte) ([]string, error) {
 	}
 	var byID map[string]json.RawMessage
 	if err := json.Unmarshal(b, &byID); err != nil {
-		return nil, fmt.Errorf("JSON is neither a list of names nor a dictionary from ids to names: %w", err)
+		return nil, fmt.Errorf("JSON is neither a list of names nor a dictionary from ids to names: %w", readjson.Words(err))
 	}
 	entries := make(map[int]string)
 	for key, raw := range byID {
