@@ -60,7 +60,7 @@ func TestChoices(t *testing.T) {
 		want    string
 	}{
 		{map[string]choice.Point{"fused_nothing": {"steps": "1"}}, `no kernel "fused_nothing"`},
-		{map[string]choice.Point{name: {"step": "1"}}, `has no decision "step"`},
+		{map[string]choice.Point{name: {"step": "1"}}, `has no decision "step" (choose from epilogue, `},
 		{map[string]choice.Point{name: {"steps": "5"}}, `has no value "5"`},
 		{map[string]choice.Point{name: {"rule": "attention"}}, `decision rule has no value "attention" here, but tile`},
 	} {

@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -315,8 +316,9 @@ func (k *kernel) schedule(cpu impl.CPU, user map[*graph.Value]bool, point choice
 	}
 	for _, name := range slices.Sorted(maps.Keys(point)) {
 		if _, asked := k.plan.Taken[name]; !asked {
-			return fmt.Errorf("choices: kernel %s, scheduled by rule %s, has no decision %q%s", k.name, k.plan.Rule, name,
-				spelling.Hint(name, slices.Sorted(maps.Keys(k.plan.Taken))))
+			known := slices.Sorted(maps.Keys(k.plan.Taken))
+			return fmt.Errorf("choices: kernel %s, scheduled by rule %s, has no decision %q (choose from %s)%s", k.name, k.plan.Rule, name,
+				cmp.Or(strings.Join(known, ", "), "none: this rule leaves nothing open"), spelling.Hint(name, known))
 		}
 	}
 	return k.dump.loop("lowered", f)
