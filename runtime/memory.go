@@ -75,7 +75,7 @@ func newMemory(info *Info, params []bundle.Param, workers int, oversubscribed bo
 	workspace := l.take(info.Workspace)
 	if m.b, err = unix.Mmap(-1, 0, l.end, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS); err != nil {
 		if err := CheckMemory("the run", info.Memory(workers).Run, info.Memory(workers).String()); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("no memory for the model: %w", err)
 		}
 		return nil, fmt.Errorf("no memory for the model: %d bytes for tensors, work space and scratch: %w", l.end, err)
 	}
