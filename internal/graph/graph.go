@@ -125,7 +125,7 @@ func (n *Node) Infer() error {
 		if t.Layout == "" { // the operator leaves the layout open: it stays as chosen before
 			t.Layout = n.Out[i].Type.Layout
 		}
-		n.Out[i].Type = t
+		n.Out[i].Type, n.Out[i].Known = t, nil
 		known = known && t.Elements() <= knownLimit
 		if known {
 			vals[i] = tensor.NewOf(t)

@@ -27,6 +27,7 @@ const rules = `
 	types, expr, tensor, te < op
 	types, expr, tensor, te, op < ops
 	types, tensor, op < graph
+	types, op, graph < graph/rewrite
 	types, tensor, op, graph < grapheval
 	types, tensor, op, ops, graph < graphtest
 	types, tensor, op, ops, graph < compose
@@ -38,7 +39,7 @@ const rules = `
 	types, expr, tensor, te, te/teinterp, loop, loop/interp, lower < te/tetest
 	types, expr, arith, loop, target < sched
 	types, expr, te, arith, loop, tensor, op, ops, graph, target, lower, sched, choice < impl
-	types, tensor, target, op, ops, graph, compose, impl, pipeline < pass
+	types, tensor, target, op, ops, graph, graph/rewrite, compose, impl, pipeline < pass
 	types, expr, arith, loop, target, pipeline < looppass
 	types, expr, arith, loop, intrin, target < codegen/...
 
