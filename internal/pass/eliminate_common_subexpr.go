@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"lathe/internal/graph"
+	"lathe/internal/graph/rewrite"
 )
 
 // eliminateCommonSubexpr replaces a node by an earlier one with the same operator, attributes and operands.
@@ -18,32 +19,21 @@ func eliminateCommonSubexpr(c *Context) error {
 		return ids[v]
 	}
 	seen := map[string]*graph.Node{}
-	for _, n := range c.Graph.Nodes {
+	return rewrite.Walk(c.Graph, func(r *rewrite.Rewriter, n *graph.Node) {
 		if len(n.Sub) > 0 {
-			continue
+			return
 		}
 		var key strings.Builder
 		fmt.Fprintf(&key, "%s %+v", n.Op.Name, n.Attrs)
 		for _, v := range n.In {
 			fmt.Fprintf(&key, " %d", id(v))
 		}
-		old, ok := seen[key.String()]
-		if !ok {
+		switch old := seen[key.String()]; {
+		case old == nil:
 			seen[key.String()] = n
-			continue
+		case slices.ContainsFunc(old.Out, r.IsOutput) && slices.ContainsFunc(n.Out, r.IsOutput): // both have to be written
+		default:
+			r.Merge(n, old)
 		}
-		if isOutput(c.Graph, old) && isOutput(c.Graph, n) {
-			continue // both outputs have to be written
-		}
-		old.Origin = append(old.Origin, n.Origin...)
-		for i, o := range n.Out {
-			c.Graph.Replace(o, old.Out[i])
-		}
-	}
-	c.Graph.DeadCode()
-	return nil
-}
-
-func isOutput(g *graph.Graph, n *graph.Node) bool {
-	return slices.ContainsFunc(n.Out, func(v *graph.Value) bool { return slices.Contains(g.Outputs, v) })
+	})
 }

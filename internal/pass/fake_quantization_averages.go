@@ -2,6 +2,7 @@ package pass
 
 import (
 	"lathe/internal/graph"
+	"lathe/internal/graph/rewrite"
 	"lathe/internal/op"
 	"lathe/internal/ops"
 	"lathe/internal/tensor"
@@ -11,12 +12,12 @@ import (
 // maxExactTerms is the number of differences of two bytes, at most 255, whose sum float32 surely holds.
 const maxExactTerms = 1 << 24 / 256
 
-// averaged takes the scale of a dequantize from before an average to behind it. What is summed are whole numbers then,
+// integerAverage takes the scale of a dequantize from before an average to behind it. What is summed are whole numbers then,
 // which float32 sums without rounding in whatever order a target takes them: results are the same on all targets. It is
 // nil for other nodes.
 //
 //	mean((x - z)*s)  →  mean((x - z)*1) * s
-func (q *requantization) averaged(b *builder, n *graph.Node) *graph.Value {
+func integerAverage(r *rewrite.Rewriter, n *graph.Node) *graph.Value {
 	var terms int
 	switch a := n.Attrs.(type) {
 	case ops.ReduceAttrs:
@@ -36,6 +37,6 @@ func (q *requantization) averaged(b *builder, n *graph.Node) *graph.Value {
 	}
 	one := graph.NewConst("", tensor.Scalar[float32](1))
 	in := append([]*graph.Value{data.In[0], one}, data.In[2:]...)
-	sum := b.apply(n.Op, n.Attrs, b.apply(ops.Dequantize, ops.DequantizeAttrs{}, in...))
-	return b.apply(ops.Multiply, op.None{}, sum, graph.NewConst("", tensor.Scalar(scales[0])))
+	sum := r.Apply(n.Op, n.Attrs, r.Apply(ops.Dequantize, ops.DequantizeAttrs{}, in...))
+	return r.Apply(ops.Multiply, op.None{}, sum, graph.NewConst("", tensor.Scalar(scales[0])))
 }

@@ -2,38 +2,31 @@ package pass
 
 import (
 	"bytes"
+	"slices"
 
 	"lathe/internal/graph"
+	"lathe/internal/graph/rewrite"
 	"lathe/internal/ops"
 	"lathe/internal/tensor"
 	"lathe/internal/types"
 )
 
-// one lets int8 tensors between quantize and dequantize nodes be uint8 with a zero point 128 greater, which stands for the
-// same numbers, or the other way around: the data of integer products have one type on a target.
-func (q *requantization) one(data types.DType) {
-	users := q.g.Users()
-	for _, n := range q.g.Nodes {
-		if n.Op != ops.Quantize || q.outs[n.Out[0]] || zeroOf(n) == nil {
-			continue
-		}
-		a := n.Attrs.(ops.QuantizeAttrs)
-		if a.OutDType.Size() > 1 || a.OutDType == data {
-			continue
-		}
-		ok := true
-		for _, u := range users[n.Out[0]] {
-			ok = ok && u.Op == ops.Dequantize && u.In[0] == n.Out[0] && zeroOf(u) != nil
-		}
-		if !ok {
-			continue
-		}
-		for _, u := range users[n.Out[0]] {
-			u.In = append(u.In[:2:2], shiftedZero(u, data))
-		}
-		a.OutDType = data
-		n.In = append(n.In[:2:2], shiftedZero(n, data))
-		n.Attrs, n.Out[0].Type.DType, n.Out[0].Known = a, data, nil
+// oneDataType lets int8 tensors between quantize and dequantize nodes be uint8 with a zero point 128 greater, which stands for
+// the same numbers, or the other way around: the data of integer products have one type on a target.
+func oneDataType(r *rewrite.Rewriter, n *graph.Node, data types.DType) {
+	if n.Op != ops.Quantize || r.IsOutput(n.Out[0]) || zeroOf(n) == nil {
+		return
+	}
+	a, readers := n.Attrs.(ops.QuantizeAttrs), r.Users(n.Out[0])
+	if a.OutDType.Size() > 1 || a.OutDType == data || slices.ContainsFunc(readers, func(u *graph.Node) bool {
+		return u.Op != ops.Dequantize || u.In[0] != n.Out[0] || zeroOf(u) == nil
+	}) {
+		return
+	}
+	a.OutDType = data
+	r.Change(n, n.Op, a, n.In[0], n.In[1], shiftedZero(n, data))
+	for _, u := range readers {
+		r.Change(u, u.Op, u.Attrs, u.In[0], u.In[1], shiftedZero(u, data))
 	}
 }
 
@@ -55,9 +48,9 @@ func shift(t types.DType) int64 {
 	return -128
 }
 
-// moved takes a dequantize with one scale from before a node that only moves or compares elements to behind it, and
+// integerMove takes a dequantize with one scale from before a node that only moves or compares elements to behind it, and
 // drops a quantize that undoes it. It is nil for other nodes.
-func (q *requantization) moved(b *builder, n *graph.Node) *graph.Value {
+func integerMove(r *rewrite.Rewriter, n *graph.Node) *graph.Value {
 	if len(n.In) == 0 {
 		return nil
 	}
@@ -67,7 +60,7 @@ func (q *requantization) moved(b *builder, n *graph.Node) *graph.Value {
 	}
 	switch n.Op {
 	case ops.Quantize:
-		if len(n.In) == len(first.In) && n.Attrs.(ops.QuantizeAttrs).OutDType == first.In[0].Type.DType && sameParams(first, n) && !q.outs[n.Out[0]] {
+		if len(n.In) == len(first.In) && n.Attrs.(ops.QuantizeAttrs).OutDType == first.In[0].Type.DType && sameParams(first, n) && !r.IsOutput(n.Out[0]) {
 			return first.In[0]
 		}
 		return nil
@@ -91,8 +84,8 @@ func (q *requantization) moved(b *builder, n *graph.Node) *graph.Value {
 		}
 		in = append(in, d.In[0])
 	}
-	y := b.apply(n.Op, n.Attrs, in...)
-	return b.apply(ops.Dequantize, ops.DequantizeAttrs{}, append([]*graph.Value{y}, scalars(first.In[1:])...)...)
+	y := r.Apply(n.Op, n.Attrs, in...)
+	return r.Apply(ops.Dequantize, ops.DequantizeAttrs{}, append([]*graph.Value{y}, scalars(first.In[1:])...)...)
 }
 
 // scalars makes constants of one element ones of rank 0.

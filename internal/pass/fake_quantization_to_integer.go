@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"lathe/internal/graph"
+	"lathe/internal/graph/rewrite"
 	"lathe/internal/op"
 	"lathe/internal/ops"
 	"lathe/internal/tensor"
@@ -17,56 +18,29 @@ import (
 //
 //	quantize(relu(conv((x-zx)*sx, w*sw) + b), sy)  →  max(requantize(qnn.conv(x, zx, w) + b/(sx*sw), sx*sw, sy), zy)
 func fakeQuantizationToInteger(c *Context) error {
-	q := &requantization{g: c.Graph, outs: map[*graph.Value]bool{}}
-	for _, o := range c.Graph.Outputs {
-		q.outs[o] = true
-	}
-	q.one(dotData(c.Target))
-	for _, n := range slices.Clone(c.Graph.Nodes) {
-		q.nodes = append(q.nodes, n)
-		if err := q.node(n); err != nil {
-			return err
+	data := dotData(c.Target)
+	return rewrite.Walk(c.Graph, func(r *rewrite.Rewriter, n *graph.Node) { oneDataType(r, n, data) }, onIntegers)
+}
+
+// onIntegers computes n on integers where it can.
+func onIntegers(r *rewrite.Rewriter, n *graph.Node) {
+	for _, rule := range []func(*rewrite.Rewriter, *graph.Node) *graph.Value{integerProduct, integerMove, integerAverage} {
+		y := rule(r, n)
+		if y == nil {
+			continue
 		}
+		old := n.Out[0]
+		if y.Type.DType != old.Type.DType { // the sums took in the quantize behind them
+			old = quantizeBehind(r, old).Out[0]
+		}
+		r.Replace(old, y)
+		return
 	}
-	c.Graph.Nodes = q.nodes
-	c.Graph.DeadCode()
-	return nil
 }
 
-type requantization struct {
-	g     *graph.Graph
-	nodes []*graph.Node // the graph rebuilt
-	outs  map[*graph.Value]bool
-}
-
-// node rewrites n, the last of the nodes, where it can compute on integers.
-func (q *requantization) node(n *graph.Node) error {
-	b := &builder{origin: n.Origin}
-	y := q.product(b, n)
-	if y == nil {
-		y = q.moved(b, n)
-	}
-	if y == nil {
-		y = q.averaged(b, n)
-	}
-	if b.err != nil || y == nil {
-		return b.err
-	}
-	q.nodes = append(q.nodes[:len(q.nodes)-1], b.nodes...)
-	old := n.Out[0]
-	if y.Type.DType != old.Type.DType { // the sums took in the quantize behind them
-		old = q.quantize(old).Out[0]
-	}
-	if y.Def != nil && y.Name == "" {
-		y.Name = old.Name
-	}
-	q.g.Replace(old, y)
-	return nil
-}
-
-// product is a convolution, dense layer or matrix product of dequantized data and constant weights on the integers: the
+// integerProduct is a convolution, dense layer or matrix product of dequantized data and constant weights on the integers: the
 // result of the quantize behind it, or its sums dequantized where there is none. It is nil for other nodes.
-func (q *requantization) product(b *builder, n *graph.Node) *graph.Value {
+func integerProduct(r *rewrite.Rewriter, n *graph.Node) *graph.Value {
 	conv := slices.Index(ops.Conv[:], n.Op)
 	matrix := n.Op == ops.Dense || n.Op == ops.Matmul && !n.Attrs.(ops.MatmulAttrs).TransposeA
 	if conv < 1 && !matrix || n.Out[0].Type.DType != types.F32 {
@@ -113,17 +87,17 @@ func (q *requantization) product(b *builder, n *graph.Node) *graph.Value {
 	}
 	var y *graph.Value
 	if conv > 0 {
-		y = b.apply(ops.QnnConv[conv], n.Attrs, data.In[0], zeroOf(data), weight.In[0], wz)
+		y = r.Apply(ops.QnnConv[conv], n.Attrs, data.In[0], zeroOf(data), weight.In[0], wz)
 	} else {
 		if channels == 0 {
 			w = transposed(w)
 		}
-		y = b.apply(ops.QnnMatmul, op.None{}, data.In[0], zeroOf(data), graph.NewConst(weight.In[0].Name, w), wz)
+		y = r.Apply(ops.QnnMatmul, op.None{}, data.In[0], zeroOf(data), graph.NewConst(weight.In[0].Name, w), wz)
 	}
 	if bias != nil {
-		y = b.apply(ops.Add, op.None{}, y, graph.NewConst("", bias))
+		y = r.Apply(ops.Add, op.None{}, y, graph.NewConst("", bias))
 	}
-	return q.rescaled(b, n, y, factor, axis)
+	return rescaled(r, n, y, factor, axis)
 }
 
 // maxDotDepth is the number of products of 8-bit integers whose sum int32 surely holds.
@@ -149,63 +123,59 @@ func biasSteps(v *graph.Value, factor []float32, shape []int) *tensor.Tensor {
 
 // rescaled multiplies the sums y of node n by their factor. Where the only reader, through relus and clips, is a
 // quantize with one scale, the integers go straight to that scale, and the relus and clips follow there.
-func (q *requantization) rescaled(b *builder, n *graph.Node, y *graph.Value, factor []float32, axis int) *graph.Value {
+func rescaled(r *rewrite.Rewriter, n *graph.Node, y *graph.Value, factor []float32, axis int) *graph.Value {
 	column := func() *graph.Value { return graph.NewConst("", tensor.Of([]int{len(factor)}, factor)) }
-	quantize := q.quantize(n.Out[0])
+	quantize := quantizeBehind(r, n.Out[0])
 	if quantize == nil {
-		return b.apply(ops.Dequantize, ops.DequantizeAttrs{Axis: axis}, y, column())
+		return r.Apply(ops.Dequantize, ops.DequantizeAttrs{Axis: axis}, y, column())
 	}
 	a := quantize.Attrs.(ops.QuantizeAttrs)
 	scale, zero := quantize.In[1], zeroOf(quantize)
 	for i := range factor {
 		factor[i] /= float32(constant(scale).Float(0))
 	}
-	b.origin = slices.Concat(n.Origin, quantize.Origin)
+	r.From(n, quantize)
 	none, one := graph.NewConst("", tensor.Scalar[int32](0)), graph.NewConst("", tensor.Scalar[float32](1))
-	y = b.apply(ops.Requantize, ops.RequantizeAttrs{Axis: axis, OutDType: a.OutDType, Rounding: a.Rounding}, y, column(), none, one, zero)
+	y = r.Apply(ops.Requantize, ops.RequantizeAttrs{Axis: axis, OutDType: a.OutDType, Rounding: a.Rounding}, y, column(), none, one, zero)
 	step := func(x float64) *tensor.Tensor { // the integer that stands for x
 		v, t := graph.NewConst("", tensor.Scalar(float32(x))), tensor.New(a.OutDType)
 		in := []*tensor.Tensor{v.Const, constant(scale).Reshape(), constant(zero).Reshape()}
-		if err := ops.Quantize.Eval(a, in, []*tensor.Tensor{t}); err != nil && b.err == nil {
-			b.err = err
+		if err := ops.Quantize.Eval(a, in, []*tensor.Tensor{t}); err != nil {
+			r.Fail(err)
 		}
 		return t
 	}
 	lo, hi := a.OutDType.IntRange()
 	for v := n.Out[0]; v != quantize.In[0]; {
-		user := q.g.Users()[v][0]
+		user := r.Reader(v)
 		bounds := ops.ClipAttrs{HasMin: true}
-		b.origin = user.Origin
+		r.From(user)
 		if user.Op == ops.Clip {
 			bounds = user.Attrs.(ops.ClipAttrs)
 		}
 		if t := step(bounds.Min); bounds.HasMin && t.Int(0) > lo {
-			y = b.apply(ops.Maximum, op.None{}, y, graph.NewConst("", t))
+			y = r.Apply(ops.Maximum, op.None{}, y, graph.NewConst("", t))
 		}
 		if t := step(bounds.Max); bounds.HasMax && t.Int(0) < hi {
-			y = b.apply(ops.Minimum, op.None{}, y, graph.NewConst("", t))
+			y = r.Apply(ops.Minimum, op.None{}, y, graph.NewConst("", t))
 		}
 		v = user.Out[0]
 	}
 	return y
 }
 
-// quantize is the node with one constant scale that is the only reader of v, through relus and clips; or nil.
-func (q *requantization) quantize(v *graph.Value) *graph.Node {
-	users := q.g.Users()
-	for !q.outs[v] && len(users[v]) == 1 {
-		n := users[v][0]
-		switch {
-		case n.Op == ops.Relu || n.Op == ops.Clip:
-			v = n.Out[0]
-			continue
-		case n.Op != ops.Quantize || n.In[0] != v || n.Attrs.(ops.QuantizeAttrs).OutDType.Size() > 1:
-			return nil
-		}
-		if s, z := constant(n.In[1]), zeroOf(n); s != nil && s.Len() == 1 && s.DType == types.F32 && z != nil && z.Type.Elements() == 1 {
-			return n
-		}
+// quantizeBehind is the node with one constant scale that is the only reader of v, through relus and clips; or nil.
+func quantizeBehind(r *rewrite.Rewriter, v *graph.Value) *graph.Node {
+	n := r.Reader(v)
+	for n != nil && (n.Op == ops.Relu || n.Op == ops.Clip) {
+		v = n.Out[0]
+		n = r.Reader(v)
+	}
+	if n == nil || n.Op != ops.Quantize || n.In[0] != v || n.Attrs.(ops.QuantizeAttrs).OutDType.Size() > 1 {
 		return nil
+	}
+	if s, z := constant(n.In[1]), zeroOf(n); s != nil && s.Len() == 1 && s.DType == types.F32 && z != nil && z.Type.Elements() == 1 {
+		return n
 	}
 	return nil
 }

@@ -1,9 +1,8 @@
 package pass
 
 import (
-	"fmt"
-
 	"lathe/internal/graph"
+	"lathe/internal/graph/rewrite"
 	"lathe/internal/op"
 	"lathe/internal/ops"
 	"lathe/internal/tensor"
@@ -14,30 +13,15 @@ import (
 // together, and the steps of their evaluation, are bounded in proportion to the constants of the model; what goes beyond
 // is left to run time.
 func foldConstant(c *Context) error {
-	f := &folding{g: c.Graph, constants: map[*graph.Value]*graph.Value{}, outs: map[*graph.Value][]int{}, work: leastFoldWork, bytes: leastFoldBytes}
+	f := &folding{work: leastFoldWork, bytes: leastFoldBytes}
 	for _, v := range c.Graph.Constants() {
 		f.work += float64(len(v.Const.Data)) * foldWorkPerByte
 		f.bytes += len(v.Const.Data) * foldBytesPerByte
 	}
-	for i, o := range c.Graph.Outputs {
-		f.outs[o] = append(f.outs[o], i)
-	}
-	for _, n := range c.Graph.Nodes {
-		if err := c.ended(); err != nil {
-			return err
-		}
-		for i, v := range n.In {
-			if w := f.constants[v]; w != nil {
-				n.In[i] = w
-			}
-		}
-		if err := f.node(n); err != nil {
-			return err
-		}
-	}
-	c.Graph.Nodes = append(c.Graph.Nodes, f.copies...)
-	c.Graph.DeadCode()
-	return nil
+	return rewrite.Walk(c.Graph, func(r *rewrite.Rewriter, n *graph.Node) {
+		r.Fail(c.ended())
+		r.Fail(f.node(r, n))
+	})
 }
 
 // growth bounds how many times larger than its operands a folded constant may be.
@@ -51,42 +35,27 @@ const (
 	foldBytesPerByte = 4
 )
 
-type folding struct {
-	g         *graph.Graph
-	constants map[*graph.Value]*graph.Value // what replaces results
-	outs      map[*graph.Value][]int        // the graph's outputs by value
-	copies    []*graph.Node                 // that write outputs
-	work      float64                       // that is left
-	bytes     int                           // likewise
+type folding struct { // what is left
+	work  float64
+	bytes int
 }
 
-func (f *folding) node(n *graph.Node) error {
-	if n.Op.Eval == nil || len(n.Sub) > 0 {
+func (f *folding) node(r *rewrite.Rewriter, n *graph.Node) error {
+	if n.Op.Eval == nil || len(n.Sub) > 0 || n.Op == ops.Copy && r.IsOutput(n.Out[0]) { // it is there to write the output
 		return nil
 	}
 	vals, err := f.evaluated(n)
 	if err != nil || vals == nil {
 		return err
 	}
-	if n.Op == ops.Copy && f.outs[n.Out[0]] != nil {
-		return nil // it is there to write the output
-	}
 	for i, o := range n.Out {
-		v := graph.NewConst(o.Name, vals[i])
+		v := graph.NewConst("", vals[i])
 		v.Type.Layout = o.Type.Layout
-		f.constants[o] = v
-		if f.outs[o] == nil {
-			continue
+		if r.IsOutput(o) { // some kernel has to write it
+			r.AtEnd()
+			r.ReplaceOutput(o, r.Apply(ops.Copy, op.None{}, v))
 		}
-		c := &graph.Node{Op: ops.Copy, Attrs: op.None{}, In: []*graph.Value{v}, Origin: n.Origin} // some kernel has to write it
-		if err := c.Infer(); err != nil {
-			return fmt.Errorf("node %q: %w", n.Origin, err)
-		}
-		c.Out[0].Name, v.Name = o.Name, ""
-		for _, k := range f.outs[o] {
-			f.g.Outputs[k] = c.Out[0]
-		}
-		f.copies = append(f.copies, c)
+		r.Replace(o, v)
 	}
 	return nil
 }
@@ -122,7 +91,7 @@ func (f *folding) evaluated(n *graph.Node) ([]*tensor.Tensor, error) {
 		vals[i] = tensor.NewOf(o.Type)
 	}
 	if err := n.Op.Eval(n.Attrs, ins, vals); err != nil {
-		return nil, fmt.Errorf("node %q: %w", n.Origin, err)
+		return nil, err
 	}
 	return vals, nil
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"lathe/internal/graph"
+	"lathe/internal/graph/rewrite"
 	"lathe/internal/op"
 	"lathe/internal/ops"
 	"lathe/internal/tensor"
@@ -12,44 +13,34 @@ import (
 // foldScaleAxis moves a per-channel scale after a convolution into its weights and bias:
 // multiply(conv(x, w, b), s) becomes conv(x, w*s, b*s). A scale before a convolution goes into its weights too.
 func foldScaleAxis(c *Context) error {
-	foldScaleForward(c.Graph)
-	users := c.Graph.Users()
-	outs := map[*graph.Value]bool{}
-	for _, o := range c.Graph.Outputs {
-		outs[o] = true
+	return rewrite.Walk(c.Graph, foldScaleForward, foldScaleBackward)
+}
+
+func foldScaleBackward(r *rewrite.Rewriter, n *graph.Node) {
+	if n.Op != ops.Multiply {
+		return
 	}
-	for _, n := range c.Graph.Nodes {
-		if n.Op != ops.Multiply {
-			continue
-		}
-		data, scale := constOperand(n)
-		if scale == nil || data.Def == nil || outs[data] || len(users[data]) != 1 || !n.Out[0].Type.Equal(data.Type) {
-			continue
-		}
-		conv := data.Def
-		if _, ok := conv.Attrs.(ops.ConvAttrs); !ok || !conv.In[1].IsConst() || len(conv.In) == 3 && !conv.In[2].IsConst() || !isConv(conv.Op) {
-			continue
-		}
-		s := perChannel(scale.Const, conv.Out[0].Type.Shape)
-		if s == nil {
-			continue
-		}
-		w := conv.In[1].Const
-		shape := make([]int, len(w.Shape))
-		for i := range shape {
-			shape[i] = 1
-		}
-		shape[0] = s.Shape[0]
-		conv.In[1] = multiplied(conv.In[1], s.Reshape(shape...))
-		if len(conv.In) == 3 {
-			conv.In[2] = multiplied(conv.In[2], s)
-		}
-		conv.Origin = append(conv.Origin, n.Origin...)
-		c.Graph.Replace(n.Out[0], conv.Out[0])
-		users = c.Graph.Users()
+	data, scale := constOperand(n)
+	if scale == nil || data.Def == nil || r.Reader(data) == nil || !n.Out[0].Type.Equal(data.Type) {
+		return
 	}
-	c.Graph.DeadCode()
-	return nil
+	conv := data.Def
+	if !isConv(conv.Op) || !constOperands(conv.In[1:]) {
+		return
+	}
+	s := perChannel(scale.Const, data.Type.Shape)
+	if s == nil {
+		return
+	}
+	in := slices.Clone(conv.In)
+	shape := slices.Repeat([]int{1}, in[1].Type.Rank())
+	shape[0] = s.Shape[0]
+	in[1] = multiplied(in[1], s.Reshape(shape...))
+	if len(in) == 3 {
+		in[2] = multiplied(in[2], s)
+	}
+	r.Change(conv, conv.Op, conv.Attrs, in...)
+	r.Merge(n, conv)
 }
 
 func isConv(d *op.Def) bool { return slices.Contains(ops.Conv[:], d) }

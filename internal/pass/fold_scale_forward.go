@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"lathe/internal/graph"
+	"lathe/internal/graph/rewrite"
 	"lathe/internal/op"
 	"lathe/internal/ops"
 	"lathe/internal/types"
@@ -13,36 +14,30 @@ import (
 // touches less memory. A scale that the network computes, as in squeeze-and-excitation, scales the weights at run time.
 //
 //	conv(multiply(x, s), w)   →   conv(x, multiply(w, s))
-func foldScaleForward(g *graph.Graph) {
-	users := g.Users()
-	var nodes []*graph.Node
-	for _, n := range g.Nodes {
-		if x, s := scaledInput(g, users, n); s != nil {
-			m := &graph.Node{Op: ops.Multiply, Attrs: op.None{}, In: []*graph.Value{n.In[1], s}, Origin: slices.Clone(n.In[0].Def.Origin)}
-			if err := m.Infer(); err != nil {
-				panic(err)
-			}
-			n.In[0], n.In[1] = x, m.Out[0]
-			if s.IsConst() {
-				n.In[1] = multiplied(m.In[0], s.Const)
-			} else {
-				nodes = append(nodes, m)
-			}
-		}
-		nodes = append(nodes, n)
+func foldScaleForward(r *rewrite.Rewriter, n *graph.Node) {
+	x, s := scaledInput(r, n)
+	if s == nil {
+		return
 	}
-	g.Nodes = nodes
+	r.From(n.In[0].Def)
+	in := slices.Clone(n.In)
+	if in[0] = x; s.IsConst() {
+		in[1] = multiplied(in[1], s.Const)
+	} else {
+		in[1] = r.Apply(ops.Multiply, op.None{}, in[1], s)
+	}
+	r.Change(n, n.Op, n.Attrs, in...)
 }
 
 // scaledInput returns the two operands of the product that n convolves, when the second is a factor per channel that may
 // go into the weights.
-func scaledInput(g *graph.Graph, users map[*graph.Value][]*graph.Node, n *graph.Node) (x, s *graph.Value) {
+func scaledInput(r *rewrite.Rewriter, n *graph.Node) (x, s *graph.Value) {
 	if !isConv(n.Op) || !n.In[1].IsConst() || n.Attrs.(ops.ConvAttrs).Groups != 1 {
 		return nil, nil
 	}
 	y, w := n.In[0], n.In[1].Type
 	p := y.Def
-	if p == nil || p.Op != ops.Multiply || len(users[y]) != 1 || slices.Contains(g.Outputs, y) {
+	if p == nil || p.Op != ops.Multiply || r.Reader(y) == nil {
 		return nil, nil
 	}
 	for i, v := range p.In {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"lathe/internal/graph"
+	"lathe/internal/graph/rewrite"
 	"lathe/internal/op"
 	"lathe/internal/ops"
 	"lathe/internal/target"
@@ -26,34 +27,16 @@ func dotData(t *target.Target) types.DType {
 //
 // Padding then holds zx.
 func qnnLegalize(c *Context) error {
-	l := &legalization{g: c.Graph, data: dotData(c.Target)}
-	for _, n := range slices.Clone(c.Graph.Nodes) {
-		b := &builder{origin: n.Origin}
-		if y := l.node(b, n); y != nil && b.err == nil {
-			l.nodes = append(l.nodes, b.nodes...)
-			if y.Def != nil && y.Name == "" {
-				y.Name = n.Out[0].Name
-			}
-			c.Graph.Replace(n.Out[0], y)
-		} else if b.err != nil {
-			return b.err
-		} else {
-			l.nodes = append(l.nodes, n)
+	data := dotData(c.Target)
+	return rewrite.Walk(c.Graph, func(r *rewrite.Rewriter, n *graph.Node) {
+		if y := legal(r, n, data); y != nil {
+			r.Replace(n.Out[0], y)
 		}
-	}
-	c.Graph.Nodes = l.nodes
-	c.Graph.DeadCode()
-	return nil
+	})
 }
 
-type legalization struct {
-	g     *graph.Graph
-	nodes []*graph.Node // the graph rebuilt
-	data  types.DType
-}
-
-// node is the result of n computed in that form; nil where n stays as it is.
-func (l *legalization) node(b *builder, n *graph.Node) *graph.Value {
+// legal is the result of n computed in that form; nil where n stays as it is.
+func legal(r *rewrite.Rewriter, n *graph.Node, data types.DType) *graph.Value {
 	conv := slices.Contains(ops.QnnConv[1:], n.Op)
 	if !conv && n.Op != ops.QnnMatmul {
 		return nil
@@ -63,7 +46,7 @@ func (l *legalization) node(b *builder, n *graph.Node) *graph.Value {
 		return nil
 	}
 	zero := xz.Int(0)
-	if zero == 0 && x.Type.DType == l.data && w.DType == types.I8 && wz.Len() == 1 && wz.Int(0) == 0 {
+	if zero == 0 && x.Type.DType == data && w.DType == types.I8 && wz.Len() == 1 && wz.Int(0) == 0 {
 		return nil
 	}
 	axis := 0 // of the weights' output channels
@@ -74,15 +57,15 @@ func (l *legalization) node(b *builder, n *graph.Node) *graph.Value {
 	if weight == nil {
 		return nil
 	}
-	if x.Type.DType != l.data {
-		x, zero = shifted(b, x, l.data), zero+shift(l.data)
+	if x.Type.DType != data {
+		x, zero = shifted(r, x, data), zero+shift(data)
 	}
 	attrs := n.Attrs
 	if conv && zero != 0 {
-		x, attrs = padded(b, x, n.Attrs.(ops.ConvAttrs), zero)
+		x, attrs = padded(r, x, n.Attrs.(ops.ConvAttrs), zero)
 	}
 	none := func(t types.DType) *graph.Value { return graph.NewConst("", tensor.New(t)) }
-	y := b.apply(n.Op, attrs, x, none(l.data), graph.NewConst(n.In[2].Name, weight), none(types.I8))
+	y := r.Apply(n.Op, attrs, x, none(data), graph.NewConst(n.In[2].Name, weight), none(types.I8))
 	if zero == 0 {
 		return y
 	}
@@ -94,19 +77,18 @@ func (l *legalization) node(b *builder, n *graph.Node) *graph.Value {
 		sums[i] *= -int32(zero)
 	}
 	correction := tensor.Of(shape, sums)
-	if l.merge(n, correction) {
+	if addConstant(r, n, correction) {
 		return y
 	}
-	return b.apply(ops.Add, op.None{}, y, graph.NewConst("", correction))
+	return r.Apply(ops.Add, op.None{}, y, graph.NewConst("", correction))
 }
 
-// merge adds t to the constant of an addition right behind n, and reports whether there is one.
-func (l *legalization) merge(n *graph.Node, t *tensor.Tensor) bool {
-	users := l.g.Users()[n.Out[0]]
-	if len(users) != 1 || users[0].Op != ops.Add || slices.Contains(l.g.Outputs, n.Out[0]) {
+// addConstant adds t to the constant of an addition right behind n, and reports whether there is one.
+func addConstant(r *rewrite.Rewriter, n *graph.Node, t *tensor.Tensor) bool {
+	add := r.Reader(n.Out[0])
+	if add == nil || add.Op != ops.Add {
 		return false
 	}
-	add := users[0]
 	other := slices.IndexFunc(add.In, func(v *graph.Value) bool { return v.IsConst() })
 	if other < 0 || add.In[other].Const.Len() != t.Len() {
 		return false
@@ -119,8 +101,7 @@ func (l *legalization) merge(n *graph.Node, t *tensor.Tensor) bool {
 	for i := range sum.Len() {
 		sum.SetInt(i, int64(int32(c.Int(i))+int32(t.Int(i))))
 	}
-	add.In = slices.Clone(add.In)
-	add.In[other] = graph.NewConst("", sum)
+	r.SetOperand(add, other, graph.NewConst("", sum))
 	return true
 }
 
@@ -142,23 +123,23 @@ func withoutZero(w, wz *tensor.Tensor, axis int) (*tensor.Tensor, []int32) {
 }
 
 // shifted is x, of the other type of bytes, as the numbers of type t that stand for the same.
-func shifted(b *builder, x *graph.Value, t types.DType) *graph.Value {
-	u := b.apply(ops.Cast, ops.CastAttrs{DType: t}, x)
+func shifted(r *rewrite.Rewriter, x *graph.Value, t types.DType) *graph.Value {
+	u := r.Apply(ops.Cast, ops.CastAttrs{DType: t}, x)
 	half := tensor.New(t)
 	half.SetInt(0, -128)
 	if t == types.U8 {
 		half.SetInt(0, 128)
 	}
-	return b.apply(ops.Add, op.None{}, u, graph.NewConst("", half))
+	return r.Apply(ops.Add, op.None{}, u, graph.NewConst("", half))
 }
 
 // padded makes the padding of a convolution explicit, with the given value; what is left is the attributes without it.
-func padded(b *builder, x *graph.Value, a ops.ConvAttrs, value int64) (*graph.Value, ops.ConvAttrs) {
+func padded(r *rewrite.Rewriter, x *graph.Value, a ops.ConvAttrs, value int64) (*graph.Value, ops.ConvAttrs) {
 	rank := len(a.Padding) / 2
 	if !slices.ContainsFunc(a.Padding, func(n int) bool { return n != 0 }) {
 		return x, a
 	}
 	before, after := append([]int{0, 0}, a.Padding[:rank]...), append([]int{0, 0}, a.Padding[rank:]...)
 	a.Padding = make([]int, 2*rank)
-	return b.apply(ops.Pad, ops.PadAttrs{PadBefore: before, PadAfter: after, Mode: "constant", Value: float64(value)}, x), a
+	return r.Apply(ops.Pad, ops.PadAttrs{PadBefore: before, PadAfter: after, Mode: "constant", Value: float64(value)}, x), a
 }

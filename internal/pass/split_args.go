@@ -1,9 +1,10 @@
 package pass
 
 import (
-	"fmt"
+	"slices"
 
 	"lathe/internal/graph"
+	"lathe/internal/graph/rewrite"
 	"lathe/internal/ops"
 )
 
@@ -15,28 +16,16 @@ const maxArgs = 32
 //
 //	concatenate(x0 ... x99)   →   concatenate(concatenate(x0 ... x31), ... concatenate(x96 ... x99))
 func splitArgs(c *Context) error {
-	var nodes []*graph.Node
-	for _, n := range c.Graph.Nodes {
-		if n.Op == ops.Concatenate {
-			for len(n.In) > maxArgs {
-				b := &builder{origin: n.Origin}
-				var parts []*graph.Value
-				for at := 0; at < len(n.In); at += maxArgs {
-					in := n.In[at:min(at+maxArgs, len(n.In))]
-					if len(in) == 1 {
-						parts = append(parts, in[0])
-						continue
-					}
-					parts = append(parts, b.apply(ops.Concatenate, n.Attrs, in...))
+	return rewrite.Walk(c.Graph, func(r *rewrite.Rewriter, n *graph.Node) {
+		for n.Op == ops.Concatenate && len(n.In) > maxArgs {
+			var parts []*graph.Value
+			for in := range slices.Chunk(n.In, maxArgs) {
+				if len(in) > 1 {
+					in = []*graph.Value{r.Apply(ops.Concatenate, n.Attrs, in...)}
 				}
-				if b.err != nil {
-					return fmt.Errorf("node %q: %w", n.Origin, b.err)
-				}
-				nodes, n.In = append(nodes, b.nodes...), parts
+				parts = append(parts, in...)
 			}
+			r.Change(n, n.Op, n.Attrs, parts...)
 		}
-		nodes = append(nodes, n)
-	}
-	c.Graph.Nodes = nodes
-	return nil
+	})
 }
