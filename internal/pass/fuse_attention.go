@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"lathe/internal/graph"
+	"lathe/internal/graph/rewrite"
 	"lathe/internal/op"
 	"lathe/internal/ops"
 	"lathe/internal/types"
@@ -17,32 +18,19 @@ import (
 // The views through which Q, K and V are read (slices, reshapes, transposes) and a transpose of the result that keeps its
 // last axis become part of the group.
 func fuseAttention(c *Context) error {
-	f := &attentionFusion{g: c.Graph, users: c.Graph.Users(), outs: map[*graph.Value]bool{}}
-	for _, o := range c.Graph.Outputs {
-		f.outs[o] = true
-	}
-	for i := 0; i < len(f.g.Nodes); i++ {
-		a, ok := f.match(f.g.Nodes[i])
+	return rewrite.Walk(c.Graph, func(r *rewrite.Rewriter, n *graph.Node) {
+		a, ok := matchAttention(r, n)
 		if !ok {
-			continue
+			return
 		}
 		group, err := a.group()
-		if err != nil {
-			return err
+		if r.Fail(err); err != nil {
+			return
 		}
-		last := a.last.Out[0]
-		at := slices.Index(f.g.Nodes, a.last)
-		f.g.Nodes[at] = group
-		group.Out[0].Name = last.Name
-		f.g.Replace(last, group.Out[0])
-		if f.outs[last] {
-			f.outs[group.Out[0]] = true
-		}
-		f.g.DeadCode()
-		f.users = f.g.Users()
-		i = slices.Index(f.g.Nodes, group)
-	}
-	return nil
+		r.Before(a.last)
+		r.Insert(group)
+		r.Replace(a.last.Out[0], group.Out[0])
+	})
 }
 
 // minQueries is the number of queries from which on arranging keys and values for a kernel of their own pays.
@@ -50,12 +38,6 @@ const minQueries = 4
 
 // maxKeys bounds keys times width: what one head keeps in a worker's scratch.
 const maxKeys = 1 << 20
-
-type attentionFusion struct {
-	g     *graph.Graph
-	users map[*graph.Value][]*graph.Node
-	outs  map[*graph.Value]bool
-}
 
 // An attention is the nodes of softmax(f(Q K)) V.
 type attention struct {
@@ -66,17 +48,17 @@ type attention struct {
 	last    *graph.Node // product, or the transpose of its result
 }
 
-// match recognises the product that ends an attention.
-func (f *attentionFusion) match(n *graph.Node) (*attention, bool) {
+// matchAttention recognises the product that ends an attention.
+func matchAttention(r *rewrite.Rewriter, n *graph.Node) (*attention, bool) {
 	if !isProduct(n) || n.Attrs.(ops.MatmulAttrs).TransposeA {
 		return nil, false
 	}
 	a := &attention{product: n, last: n}
-	a.softmax = f.inner(n.In[0])
+	a.softmax = inner(r, n.In[0])
 	if a.softmax == nil || a.softmax.Op != ops.Softmax || a.softmax.Attrs.(ops.SoftmaxAttrs).Axis != n.In[0].Type.Rank()-1 {
 		return nil, false
 	}
-	if !f.chain(a, a.softmax.In[0]) {
+	if !chain(r, a, a.softmax.In[0]) {
 		return nil, false
 	}
 	shape := a.scores.Out[0].Type.Shape
@@ -85,10 +67,10 @@ func (f *attentionFusion) match(n *graph.Node) (*attention, bool) {
 	if rows < minQueries || keys < 2 || width < 2 || keys*width > maxKeys {
 		return nil, false
 	}
-	if users := f.users[n.Out[0]]; len(users) == 1 && !f.outs[n.Out[0]] && users[0].Op == ops.Transpose {
-		axes := users[0].Attrs.(ops.TransposeAttrs).Axes
+	if t := r.Reader(n.Out[0]); t != nil && t.Op == ops.Transpose {
+		axes := t.Attrs.(ops.TransposeAttrs).Axes
 		if last := len(axes) - 1; axes[last] == last {
-			a.last = users[0]
+			a.last = t
 		}
 	}
 	return a, true
@@ -112,16 +94,16 @@ func reduced(n *graph.Node) int {
 }
 
 // inner is the node that computes v for a single reader, or nil.
-func (f *attentionFusion) inner(v *graph.Value) *graph.Node {
-	if v.Def == nil || f.outs[v] || len(f.users[v]) != 1 || len(v.Def.Sub) > 0 {
+func inner(r *rewrite.Rewriter, v *graph.Value) *graph.Node {
+	if v.Def == nil || r.Reader(v) == nil || len(v.Def.Sub) > 0 {
 		return nil
 	}
 	return v.Def
 }
 
 // chain follows the elementwise nodes that make the scores v back to the product, and notes both.
-func (f *attentionFusion) chain(a *attention, v *graph.Value) bool {
-	n := f.inner(v)
+func chain(r *rewrite.Rewriter, a *attention, v *graph.Value) bool {
+	n := inner(r, v)
 	switch {
 	case n == nil || !plainFloat(v.Type):
 		return false
@@ -132,7 +114,7 @@ func (f *attentionFusion) chain(a *attention, v *graph.Value) bool {
 		return false
 	}
 	for _, x := range n.In {
-		if slices.Equal(x.Type.Shape, v.Type.Shape) && f.chain(a, x) {
+		if slices.Equal(x.Type.Shape, v.Type.Shape) && chain(r, a, x) {
 			a.adjust = append(a.adjust, n)
 			return true
 		}
@@ -142,7 +124,8 @@ func (f *attentionFusion) chain(a *attention, v *graph.Value) bool {
 
 // group makes the group node.
 func (a *attention) group() (*graph.Node, error) {
-	t := &transplant{values: map[*graph.Value]*graph.Value{}}
+	sub := &graph.Graph{}
+	t := &transplant{Rewriter: rewrite.New(sub), sub: sub, values: map[*graph.Value]*graph.Value{}}
 	for _, v := range []*graph.Value{a.scores.In[0], a.scores.In[1], a.product.In[1]} {
 		t.views(v)
 	}
@@ -151,31 +134,30 @@ func (a *attention) group() (*graph.Node, error) {
 		t.adjust(n)
 	}
 	s := t.inside(a.softmax.In[0])
-	b := &builder{origin: a.softmax.Origin}
+	t.From(a.softmax)
 	row := ops.ReduceAttrs{Axis: []int{s.Type.Rank() - 1}, KeepDims: true}
-	w := b.apply(ops.Exp, op.None{}, b.apply(ops.Subtract, op.None{}, s, b.apply(ops.Max, row, s)))
-	sum := b.apply(ops.Sum, row, w)
-	b.origin = a.product.Origin
-	y := b.apply(ops.Divide, op.None{}, b.apply(ops.Matmul, a.product.Attrs, w, t.inside(a.product.In[1])), sum)
-	if b.err != nil {
-		return nil, b.err
-	}
-	t.sub.Nodes = append(t.sub.Nodes, b.nodes...)
+	w := t.Apply(ops.Exp, op.None{}, t.Apply(ops.Subtract, op.None{}, s, t.Apply(ops.Max, row, s)))
+	sum := t.Apply(ops.Sum, row, w)
+	t.From(a.product)
+	y := t.Apply(ops.Divide, op.None{}, t.Apply(ops.Matmul, a.product.Attrs, w, t.inside(a.product.In[1])), sum)
 	t.values[a.product.Out[0]] = y
 	if a.last != a.product {
 		t.copy(a.last)
 		y = t.inside(a.last.Out[0])
 	}
-	t.sub.Outputs = []*graph.Value{y}
-	return graph.NewGroup(&t.sub, t.in), t.err
+	sub.Outputs = []*graph.Value{y}
+	if err := t.Finish(); err != nil {
+		return nil, err
+	}
+	return graph.NewGroup(sub, t.in), nil
 }
 
 // A transplant copies nodes into the sub-graph of a group; values from elsewhere become its inputs.
 type transplant struct {
-	sub    graph.Graph
+	*rewrite.Rewriter
+	sub    *graph.Graph
 	in     []*graph.Value
 	values map[*graph.Value]*graph.Value
-	err    error
 }
 
 // inside is what v is called inside.
@@ -192,33 +174,31 @@ func (t *transplant) inside(v *graph.Value) *graph.Value {
 
 // copy adds a copy of n, which has one result.
 func (t *transplant) copy(n *graph.Node) {
-	t.add(n.Op, n.Attrs, n.Origin, n.Out[0], n.In...)
+	t.add(n, n.Op, n.Attrs, n.Out[0], n.In...)
 }
 
 // adjust adds a copy of n, which changes scores. They go through exp, so that a division may be a product.
 func (t *transplant) adjust(n *graph.Node) {
 	if n.Op == ops.Divide && n.In[1].IsConst() && n.In[1].Const.Len() == 1 {
 		if c := inverse(n.In[1]); c != nil {
-			t.add(ops.Multiply, op.None{}, n.Origin, n.Out[0], n.In[0], c)
+			t.add(n, ops.Multiply, op.None{}, n.Out[0], n.In[0], c)
 			return
 		}
 	}
 	t.copy(n)
 }
 
-func (t *transplant) add(d *op.Def, attrs any, origin []string, out *graph.Value, in ...*graph.Value) {
-	if t.values[out] != nil || t.err != nil {
+// add adds a node that computes out as n does.
+func (t *transplant) add(n *graph.Node, d *op.Def, attrs any, out *graph.Value, in ...*graph.Value) {
+	if t.values[out] != nil {
 		return
 	}
-	m := &graph.Node{Op: d, Attrs: attrs, Origin: origin}
-	for _, v := range in {
-		m.In = append(m.In, t.inside(v))
+	inside := make([]*graph.Value, len(in))
+	for i, v := range in {
+		inside[i] = t.inside(v)
 	}
-	t.err = m.Infer()
-	if t.err == nil {
-		t.sub.Nodes = append(t.sub.Nodes, m)
-		t.values[out] = m.Out[0]
-	}
+	t.From(n)
+	t.values[out] = t.Apply(d, attrs, inside...)
 }
 
 // views copies the nodes that only arrange the elements of v, and scales between them, down to the value they view.
@@ -246,7 +226,7 @@ func (t *transplant) views(v *graph.Value) bool {
 		}
 		slice.End[s.Axis] = slice.Begin[s.Axis] + s.Sizes[v.Index]
 		t.views(n.In[0])
-		t.add(ops.StridedSlice, slice, n.Origin, v, n.In[0])
+		t.add(n, ops.StridedSlice, slice, v, n.In[0])
 		return true
 	case ops.Multiply, ops.Divide:
 		if x := n.In[1]; x.IsConst() && x.Const.Len() == 1 && t.views(n.In[0]) {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"lathe/internal/graph"
+	"lathe/internal/graph/rewrite"
 	"lathe/internal/op"
 	"lathe/internal/ops"
 	"lathe/internal/types"
@@ -17,39 +18,12 @@ import (
 //
 // The means are over the last axes, and nothing else reads what lies between.
 func fuseNormalization(c *Context) error {
-	f := &normFusion{g: c.Graph, users: c.Graph.Users(), outs: map[*graph.Value]bool{}}
-	for _, o := range c.Graph.Outputs {
-		f.outs[o] = true
-	}
-	for i, n := range c.Graph.Nodes {
-		r, ok := f.match(n)
-		if !ok {
-			continue
+	return rewrite.Walk(c.Graph, func(r *rewrite.Rewriter, n *graph.Node) {
+		if m, ok := matchNormalization(r, n); ok {
+			r.Before(m.last)
+			r.Replace(m.last.Out[0], r.Apply(m.def, m.attrs, m.in...))
 		}
-		m := &graph.Node{Op: r.def, Attrs: r.attrs, In: r.in, Origin: r.last.Origin}
-		if err := m.Infer(); err != nil {
-			return err
-		}
-		if r.last != n {
-			i = slices.Index(c.Graph.Nodes, r.last)
-		}
-		old := r.last.Out[0]
-		m.Out[0].Name = old.Name
-		c.Graph.Nodes[i] = m
-		c.Graph.Replace(old, m.Out[0])
-		if f.outs[old] {
-			f.outs[m.Out[0]] = true
-		}
-		f.users[m.Out[0]] = f.users[old]
-	}
-	c.Graph.DeadCode()
-	return nil
-}
-
-type normFusion struct {
-	g     *graph.Graph
-	users map[*graph.Value][]*graph.Node
-	outs  map[*graph.Value]bool
+	})
 }
 
 // A normalization is an operator and its operands for the nodes up to last.
@@ -60,15 +34,15 @@ type normalization struct {
 	last  *graph.Node
 }
 
-// match recognises the quotient or product that scales d by the inverse of its root mean square.
-func (f *normFusion) match(n *graph.Node) (*normalization, bool) {
+// matchNormalization recognises the quotient or product that scales d by the inverse of its root mean square.
+func matchNormalization(r *rewrite.Rewriter, n *graph.Node) (*normalization, bool) {
 	var d, radicand *graph.Value
 	switch n.Op {
 	case ops.Divide:
-		d, radicand = n.In[0], f.root(n.In[1])
+		d, radicand = n.In[0], root(r, n.In[1])
 	case ops.Multiply:
 		for i, v := range n.In {
-			if x := f.inverseRoot(v); x != nil {
+			if x := inverseRoot(r, v); x != nil {
 				d, radicand = n.In[1-i], x
 			}
 		}
@@ -76,53 +50,53 @@ func (f *normFusion) match(n *graph.Node) (*normalization, bool) {
 	if radicand == nil || !plainFloat(d.Type) || !slices.Equal(n.Out[0].Type.Shape, d.Type.Shape) {
 		return nil, false
 	}
-	r := &normalization{def: ops.RMSNorm, last: n}
-	mean, epsilon := f.withConst(f.only(radicand, ops.Add))
-	axis, square := f.average(mean)
-	if square == nil || axis < 0 || !f.isSquare(square, d) {
+	m := &normalization{def: ops.RMSNorm, last: n}
+	mean, epsilon := withConst(only(r, radicand, ops.Add))
+	axis, square := average(r, mean)
+	if square == nil || axis < 0 || !isSquare(r, square, d) {
 		return nil, false
 	}
-	r.attrs = ops.LayerNormAttrs{Axis: axis, Epsilon: epsilon}
-	r.in = []*graph.Value{d}
-	if x := f.centred(d, axis, n, square); x != nil {
-		r.def, r.in = ops.LayerNorm, []*graph.Value{x}
+	m.attrs = ops.LayerNormAttrs{Axis: axis, Epsilon: epsilon}
+	m.in = []*graph.Value{d}
+	if x := centred(r, d, axis, n, square); x != nil {
+		m.def, m.in = ops.LayerNorm, []*graph.Value{x}
 	}
-	f.scale(r)
-	return r, true
+	takeScale(r, m)
+	return m, true
 }
 
 // only is the node with operator d that computes v for one reader.
-func (f *normFusion) only(v *graph.Value, d *op.Def) *graph.Node {
-	if v == nil || v.Def == nil || v.Def.Op != d || len(f.users[v]) != 1 || f.outs[v] {
+func only(r *rewrite.Rewriter, v *graph.Value, d *op.Def) *graph.Node {
+	if v == nil || v.Def == nil || v.Def.Op != d || r.Reader(v) == nil {
 		return nil
 	}
 	return v.Def
 }
 
 // root is x when v is sqrt(x).
-func (f *normFusion) root(v *graph.Value) *graph.Value {
-	if n := f.only(v, ops.Sqrt); n != nil {
+func root(r *rewrite.Rewriter, v *graph.Value) *graph.Value {
+	if n := only(r, v, ops.Sqrt); n != nil {
 		return n.In[0]
 	}
 	return nil
 }
 
 // inverseRoot is x when v is 1/sqrt(x).
-func (f *normFusion) inverseRoot(v *graph.Value) *graph.Value {
-	if n := f.only(v, ops.Rsqrt); n != nil {
+func inverseRoot(r *rewrite.Rewriter, v *graph.Value) *graph.Value {
+	if n := only(r, v, ops.Rsqrt); n != nil {
 		return n.In[0]
 	}
-	if n := f.only(v, ops.Reciprocal); n != nil {
-		return f.root(n.In[0])
+	if n := only(r, v, ops.Reciprocal); n != nil {
+		return root(r, n.In[0])
 	}
-	if n := f.only(v, ops.Divide); n != nil && n.In[0].IsConst() && n.In[0].Const.Len() == 1 && n.In[0].Const.Float(0) == 1 {
-		return f.root(n.In[1])
+	if n := only(r, v, ops.Divide); n != nil && n.In[0].IsConst() && n.In[0].Const.Len() == 1 && n.In[0].Const.Float(0) == 1 {
+		return root(r, n.In[1])
 	}
 	return nil
 }
 
 // withConst splits the operands of a sum into a value and a constant of one element.
-func (f *normFusion) withConst(n *graph.Node) (*graph.Value, float64) {
+func withConst(n *graph.Node) (*graph.Value, float64) {
 	if n == nil {
 		return nil, 0
 	}
@@ -135,8 +109,8 @@ func (f *normFusion) withConst(n *graph.Node) (*graph.Value, float64) {
 }
 
 // average is what v is the mean of, over axis and all axes after it, which stay as axes of one element.
-func (f *normFusion) average(v *graph.Value) (axis int, of *graph.Value) {
-	n := f.only(v, ops.Mean)
+func average(r *rewrite.Rewriter, v *graph.Value) (axis int, of *graph.Value) {
+	n := only(r, v, ops.Mean)
 	if n == nil {
 		return 0, nil
 	}
@@ -159,36 +133,36 @@ func trailing(n *graph.Node) int {
 }
 
 // isSquare reports whether v is d*d, read once.
-func (f *normFusion) isSquare(v, d *graph.Value) bool {
-	n := f.only(v, ops.Multiply)
+func isSquare(r *rewrite.Rewriter, v, d *graph.Value) bool {
+	n := only(r, v, ops.Multiply)
 	return n != nil && n.In[0] == d && n.In[1] == d
 }
 
 // centred is x when d = x - mean(x) over the axes from axis on and only the quotient and the square read d.
-func (f *normFusion) centred(d *graph.Value, axis int, quotient *graph.Node, square *graph.Value) *graph.Value {
-	if d.Def == nil || d.Def.Op != ops.Subtract || f.outs[d] {
+func centred(r *rewrite.Rewriter, d *graph.Value, axis int, quotient *graph.Node, square *graph.Value) *graph.Value {
+	if d.Def == nil || d.Def.Op != ops.Subtract || r.IsOutput(d) {
 		return nil
 	}
-	for _, u := range f.users[d] {
+	for _, u := range r.Users(d) {
 		if u != quotient && u != square.Def {
 			return nil
 		}
 	}
 	x := d.Def.In[0]
-	if m := f.only(d.Def.In[1], ops.Mean); m != nil && m.In[0] == x && trailing(m) == axis {
+	if m := only(r, d.Def.In[1], ops.Mean); m != nil && m.In[0] == x && trailing(m) == axis {
 		return x
 	}
 	return nil
 }
 
-// scale takes the constants that scale and shift the result as operands.
-func (f *normFusion) scale(r *normalization) {
+// takeScale takes the constants that scale and shift the result as operands.
+func takeScale(r *rewrite.Rewriter, m *normalization) {
 	for _, d := range []*op.Def{ops.Multiply, ops.Add} {
-		v := r.last.Out[0]
-		if f.outs[v] || len(f.users[v]) != 1 || f.users[v][0].Op != d || d == ops.Add && (r.def == ops.RMSNorm || len(r.in) < 2) {
+		v := m.last.Out[0]
+		n := r.Reader(v)
+		if n == nil || n.Op != d || d == ops.Add && (m.def == ops.RMSNorm || len(m.in) < 2) {
 			return
 		}
-		n := f.users[v][0]
 		other := n.In[0]
 		if other == v {
 			other = n.In[1]
@@ -196,7 +170,7 @@ func (f *normFusion) scale(r *normalization) {
 		if !other.IsConst() || !n.Out[0].Type.Equal(v.Type) || !broadcasts(other.Type, v.Type) {
 			return
 		}
-		r.in, r.last = append(r.in, other), n
+		m.in, m.last = append(m.in, other), n
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"lathe/internal/graph"
+	"lathe/internal/graph/rewrite"
 	"lathe/internal/impl"
 	"lathe/internal/op"
 	"lathe/internal/ops"
@@ -18,12 +19,9 @@ import (
 //	conv2d → add → relu             becomes   group { conv2d; add; relu }
 //	conv2d → {sigmoid →} multiply   becomes   group { conv2d; sigmoid; multiply }
 func fuseOps(c *Context) error {
-	f := &fusion{g: c.Graph, users: c.Graph.Users(), group: map[*graph.Node]*members{}, outs: map[*graph.Value][]int{}, place: map[*graph.Node]int{}}
+	f := &fusion{Rewriter: rewrite.New(c.Graph), group: map[*graph.Node]*members{}, place: map[*graph.Node]int{}}
 	for i, n := range c.Graph.Nodes {
 		f.place[n] = i
-	}
-	for i, o := range c.Graph.Outputs {
-		f.outs[o] = append(f.outs[o], i)
 	}
 	for _, n := range c.Graph.Nodes {
 		m := &members{nodes: []*graph.Node{n}, class: n.Op.Fusion, size: expansionOf(n)}
@@ -34,7 +32,12 @@ func fuseOps(c *Context) error {
 		for f.grow(m) {
 		}
 	}
-	return f.build()
+	f.Walk(func(n *graph.Node) {
+		if m := f.group[n].nodes; m[len(m)-1] == n && len(n.Sub) == 0 {
+			f.Fuse(m...)
+		}
+	})
+	return f.Finish()
 }
 
 // A kernel has at most maxGroup nodes, which is Relay's limit, and an element of it is computed from an expression of at most
@@ -62,20 +65,18 @@ type members struct {
 }
 
 type fusion struct {
-	g     *graph.Graph
-	users map[*graph.Value][]*graph.Node
+	*rewrite.Rewriter
 	group map[*graph.Node]*members
-	outs  map[*graph.Value][]int // the graph's outputs by value
-	place map[*graph.Node]int    // position in the graph
+	place map[*graph.Node]int // position in the graph
 }
 
 // widens reports whether n makes larger elements of its operand's for readers that can do so themselves: it then goes
 // into their groups, and memory holds the small ones.
 func (f *fusion) widens(n *graph.Node) bool {
-	if n.Op != ops.Dequantize || n.In[0].Type.DType.Size() >= n.Out[0].Type.DType.Size() || f.outs[n.Out[0]] != nil {
+	if n.Op != ops.Dequantize || n.In[0].Type.DType.Size() >= n.Out[0].Type.DType.Size() || f.IsOutput(n.Out[0]) {
 		return false
 	}
-	return !slices.ContainsFunc(f.users[n.Out[0]], func(r *graph.Node) bool {
+	return !slices.ContainsFunc(f.Users(n.Out[0]), func(r *graph.Node) bool {
 		return r.Op.Fusion < op.Elementwise || r.Op.Fusion > op.CommReduce || r.Op == ops.Concatenate
 	})
 }
@@ -96,10 +97,10 @@ func (f *fusion) grow(m *members) bool {
 // of the joined group and joining never makes a cycle.
 func (f *fusion) join(v *graph.Value, m *members) bool {
 	p := v.Def
-	if p == nil || f.group[p] == m || len(p.Out) != 1 || f.outs[v] != nil {
+	if p == nil || f.group[p] == m || len(p.Out) != 1 || f.IsOutput(v) {
 		return false
 	}
-	for _, n := range f.users[v] {
+	for _, n := range f.Users(v) {
 		if f.group[n] != m {
 			return false
 		}
@@ -126,7 +127,7 @@ func (f *fusion) tooLarge(v *graph.Value, a, m *members) bool {
 
 // accepts says whether the group b may take in the group a of producer p, whose readers are all in b.
 func (f *fusion) accepts(a, b *members, p *graph.Node) bool {
-	readers := f.users[p.Out[0]]
+	readers := f.Users(p.Out[0])
 	for _, n := range readers {
 		if !accepts(a, b, p, n) {
 			return false
@@ -186,66 +187,3 @@ func readsAnyLayout(n *graph.Node, v *graph.Value) bool {
 }
 
 func sameShape(p, n *graph.Node) bool { return slices.Equal(p.Out[0].Type.Shape, n.Out[0].Type.Shape) }
-
-// build replaces the members of every group by one node, placed where the last member was.
-func (f *fusion) build() error {
-	var nodes []*graph.Node
-	for _, n := range f.g.Nodes {
-		m := f.group[n]
-		if m.nodes[len(m.nodes)-1] != n {
-			continue
-		}
-		if len(n.Sub) > 0 {
-			nodes = append(nodes, n)
-			continue
-		}
-		nodes = append(nodes, f.node(m))
-	}
-	f.g.Nodes = nodes
-	return nil
-}
-
-// node makes the group node of m, with the results of its last member as its own.
-func (f *fusion) node(m *members) *graph.Node {
-	sub := &graph.Graph{Nodes: m.nodes}
-	inside := map[*graph.Value]*graph.Value{}
-	own := map[*graph.Node]bool{}
-	for _, n := range m.nodes {
-		own[n] = true
-	}
-	var in []*graph.Value
-	for _, n := range m.nodes {
-		for i, v := range n.In {
-			if v.IsConst() || own[v.Def] {
-				continue
-			}
-			if inside[v] == nil {
-				inside[v] = sub.Input(v.Name, v.Type)
-				in = append(in, v)
-			}
-			n.In[i] = inside[v]
-		}
-	}
-	last := m.nodes[len(m.nodes)-1]
-	sub.Outputs = slices.Clone(last.Out)
-	g := graph.NewGroup(sub, in)
-	for i, o := range last.Out {
-		g.Out[i].Name = o.Name
-		f.replaceOutside(o, g.Out[i])
-	}
-	return g
-}
-
-// replaceOutside redirects the readers of a group's result; they all come later.
-func (f *fusion) replaceOutside(old, v *graph.Value) {
-	for _, n := range f.users[old] {
-		for i, in := range n.In {
-			if in == old {
-				n.In[i] = v
-			}
-		}
-	}
-	for _, i := range f.outs[old] {
-		f.g.Outputs[i] = v
-	}
-}

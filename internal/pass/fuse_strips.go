@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"lathe/internal/graph"
+	"lathe/internal/graph/rewrite"
 	"lathe/internal/impl"
 	"lathe/internal/op"
 	"lathe/internal/ops"
@@ -17,30 +18,12 @@ import (
 //
 // Rows that two strips need are computed twice, so the time that memory takes has to be more than that.
 func fuseStrips(c *Context) error {
-	users := c.Graph.Users()
-	var nodes []*graph.Node
-	joined := map[*graph.Node]*graph.Node{} // the group that a convolution's went into
-	for _, n := range c.Graph.Nodes {
-		nodes = append(nodes, n)
+	return rewrite.Walk(c.Graph, func(r *rewrite.Rewriter, n *graph.Node) {
 		w, ok := windowOf(n)
-		if !ok {
-			continue
+		if ok && w.data.Def != nil && r.Reader(w.data) != nil && c.worthStrips(w.data.Def, w) {
+			r.Fuse(w.data.Def, n)
 		}
-		p := w.data.Def
-		if p == nil || joined[p] != nil || len(users[w.data]) != 1 || slices.Contains(c.Graph.Outputs, w.data) || !c.worthStrips(p, w) {
-			continue
-		}
-		g := joinGroups(p, n, w.data)
-		joined[p] = g
-		nodes[len(nodes)-1] = g
-		for i, o := range n.Out {
-			g.Out[i].Name = o.Name
-			c.Graph.Replace(o, g.Out[i])
-			users[g.Out[i]] = users[o]
-		}
-	}
-	c.Graph.Nodes = slices.DeleteFunc(nodes, func(n *graph.Node) bool { return joined[n] != nil })
-	return nil
+	})
 }
 
 // A window is an operator that reads its data through windows of rows and columns, channel by channel.
@@ -141,30 +124,3 @@ const exposed = 0.33
 
 // pointwiseWork is about the number of operations that a pointwise node takes for an element.
 const pointwiseWork = 10
-
-// joinGroups makes one group of p and n, which reads p's result v.
-func joinGroups(p, n *graph.Node, v *graph.Value) *graph.Node {
-	sub := &graph.Graph{}
-	var in []*graph.Value
-	inside := map[*graph.Value]*graph.Value{v: p.Sub[0].Outputs[0]}
-	for _, g := range []*graph.Node{p, n} {
-		renamed := map[*graph.Value]*graph.Value{}
-		for i, outer := range g.In {
-			if inside[outer] == nil {
-				inside[outer] = sub.Input(outer.Name, outer.Type)
-				in = append(in, outer)
-			}
-			renamed[g.Sub[0].Inputs[i]] = inside[outer]
-		}
-		for _, m := range g.Sub[0].Nodes {
-			for i, x := range m.In {
-				if y := renamed[x]; y != nil {
-					m.In[i] = y
-				}
-			}
-			sub.Nodes = append(sub.Nodes, m)
-		}
-	}
-	sub.Outputs = slices.Clone(n.Sub[0].Outputs)
-	return graph.NewGroup(sub, in)
-}
