@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"lathe/internal/graph"
+	"lathe/internal/graph/rewrite"
 	"lathe/internal/op"
 	"lathe/internal/ops"
 	"lathe/internal/types"
@@ -17,7 +18,7 @@ import (
 //
 // The concatenation is of whole blocks, which the memory plan makes free, and the look-up is part of the convolution.
 func absorbChannelMoves(c *Context) error {
-	m := &channelMoves{g: c.Graph, lanes: c.Target.Lanes(32), views: channelViews{}, users: c.Graph.Users(), place: map[*graph.Node]int{}}
+	m := &channelMoves{Rewriter: rewrite.New(c.Graph), g: c.Graph, lanes: c.Target.Lanes(32), views: channelViews{}, place: map[*graph.Node]int{}, passed: map[*graph.Value][]int{}}
 	if len(c.Layouts) > 0 || m.lanes < 2 || !slices.ContainsFunc(c.Graph.Nodes, func(n *graph.Node) bool { return isConv(n.Op) }) {
 		return nil
 	}
@@ -34,19 +35,20 @@ func absorbChannelMoves(c *Context) error {
 			m.pack(s)
 		}
 	}
-	m.rewrite()
-	c.Graph.DeadCode()
-	return nil
+	m.Walk(m.read)
+	return m.Finish()
 }
 
 type channelMoves struct {
+	*rewrite.Rewriter
 	g       *graph.Graph
 	lanes   int
 	views   channelViews
-	users   map[*graph.Value][]*graph.Node
 	place   map[*graph.Node]int
 	sources []*channelSource
 	of      map[*graph.Value]*channelSource
+	joined  [][]*graph.Value       // operands of the concatenations made so far, and their result
+	passed  map[*graph.Value][]int // results of depthwise convolutions of whole sources: where the channels lie
 }
 
 // A channelSource is a value whose channels are read through views.
@@ -117,10 +119,10 @@ func (m *channelMoves) placeOf(s *channelSource) int {
 
 // readers looks at what reads the view w of v.
 func (m *channelMoves) readers(v *graph.Value, w *channelView, g *moveGroup) {
-	if slices.Contains(m.g.Outputs, v) {
+	if m.IsOutput(v) {
 		g.refused = true
 	}
-	for _, n := range m.users[v] {
+	for _, n := range m.Users(v) {
 		switch {
 		case slices.ContainsFunc(n.Out, func(o *graph.Value) bool { return m.views[o] != nil }):
 			continue
@@ -154,8 +156,8 @@ func (m *channelMoves) passes(n *graph.Node, v *graph.Value) *graph.Value {
 	}
 	for {
 		y := n.Out[0]
-		users := m.users[y]
-		if slices.Contains(m.g.Outputs, y) || m.views[y] != nil {
+		users := m.Users(y)
+		if m.IsOutput(y) || m.views[y] != nil {
 			return nil
 		}
 		if len(users) == 1 && users[0].Op.Fusion == op.Elementwise && len(users[0].In) == 1 {
@@ -190,11 +192,11 @@ func (m *channelMoves) source(v *graph.Value) *channelSource {
 	for i := range s.at {
 		s.at[i] = i
 	}
-	onlyMoved := !slices.Contains(m.g.Outputs, v) && !slices.ContainsFunc(m.users[v], func(n *graph.Node) bool {
+	onlyMoved := !m.IsOutput(v) && !slices.ContainsFunc(m.Users(v), func(n *graph.Node) bool {
 		return !slices.ContainsFunc(n.Out, func(o *graph.Value) bool { return m.views[o] != nil })
 	})
 	p := v.Def
-	for onlyMoved && p != nil && p.Op.Fusion == op.Elementwise && len(p.In) == 1 && len(m.users[p.In[0]]) == 1 && !slices.Contains(m.g.Outputs, p.In[0]) {
+	for onlyMoved && p != nil && p.Op.Fusion == op.Elementwise && len(p.In) == 1 && m.Reader(p.In[0]) != nil {
 		p = p.In[0].Def
 	}
 	if onlyMoved && p != nil && isConv(p.Op) && p.Attrs.(ops.ConvAttrs).Groups == 1 && constOperands(p.In[1:]) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"lathe/internal/graph"
+	"lathe/internal/graph/rewrite"
 	"lathe/internal/impl"
 	"lathe/internal/op"
 	"lathe/internal/ops"
@@ -28,7 +29,7 @@ func CheckLayout(want string) error {
 // plain layouts get plain operands, everything else stays plain and reads whatever its operands have. Constant weights are
 // packed for the kernel that reads them.
 func alterOpLayout(c *Context) error {
-	l := &layouts{Context: c, lanes: c.Target.Lanes(32), users: c.Graph.Users()}
+	l := &layouts{Rewriter: rewrite.New(c.Graph), Context: c, lanes: c.Target.Lanes(32), made: map[transform]*graph.Value{}}
 	for _, want := range c.Layouts {
 		if err := CheckLayout(want); err != nil {
 			return fmt.Errorf("desired layout %w", err)
@@ -42,27 +43,20 @@ func alterOpLayout(c *Context) error {
 			l.lanes, _ = strconv.Atoi(strings.Trim(data[4:], "c"))
 		}
 	}
-	for _, n := range c.Graph.Nodes {
-		switch {
-		case len(n.Sub) > 0:
-		case l.lanes < 2: // no vectors, no blocks
-			l.nodes = append(l.nodes, n)
-		default:
-			l.node(n)
-		}
+	if l.lanes > 1 { // no vectors, no blocks
+		l.Walk(l.node)
 	}
 	l.outputs()
-	return nil
+	return l.Finish()
 }
 
 type layouts struct {
+	*rewrite.Rewriter
 	*Context
 	lanes int
-	plain bool          // convolutions keep plain layouts
-	last  bool          // channels go last instead of into blocks
-	nodes []*graph.Node // the graph rebuilt, with transforms inserted
+	plain bool // convolutions keep plain layouts
+	last  bool // channels go last instead of into blocks
 	made  map[transform]*graph.Value
-	users map[*graph.Value][]*graph.Node // before transforms
 }
 
 type transform struct {
@@ -120,7 +114,6 @@ func (l *layouts) node(n *graph.Node) {
 			l.same(n)
 		}
 	}
-	l.nodes = append(l.nodes, n)
 }
 
 // want makes operand i of n have the given layout, by packing a constant or by a transform before n.
@@ -131,8 +124,8 @@ func (l *layouts) want(n *graph.Node, i int, to types.Layout) {
 	}
 	if v.IsConst() {
 		c := graph.NewConst(v.Name, v.Const)
-		c.Type.Layout = to
-		n.In[i] = c
+		l.SetLayout(c, to)
+		l.SetOperand(n, i, c)
 		return
 	}
 	if l.computed(v) {
@@ -141,29 +134,26 @@ func (l *layouts) want(n *graph.Node, i int, to types.Layout) {
 				l.want(v.Def, j, to)
 			}
 		}
-		v.Type.Layout = to
+		l.SetLayout(v, to)
 		return
 	}
-	if l.made == nil {
-		l.made = map[transform]*graph.Value{}
-	}
+	l.SetOperand(n, i, l.transformed(v, to))
+}
+
+// transformed is v in another layout.
+func (l *layouts) transformed(v *graph.Value, to types.Layout) *graph.Value {
 	key := transform{v, to}
 	if l.made[key] == nil {
-		t := &graph.Node{Op: ops.LayoutTransform, Attrs: ops.LayoutTransformAttrs{Dst: to}, In: []*graph.Value{v}, Origin: n.Origin}
-		if err := t.Infer(); err != nil {
-			panic(err)
-		}
-		t.Out[0].Type.Layout = to
-		l.nodes = append(l.nodes, t)
-		l.made[key] = t.Out[0]
+		l.made[key] = l.Apply(ops.LayoutTransform, ops.LayoutTransformAttrs{Dst: to}, v)
+		l.SetLayout(l.made[key], to)
 	}
-	n.In[i] = l.made[key]
+	return l.made[key]
 }
 
 // computed reports whether v is made of constants of its shape and smaller factors, for one reader: weights that are scaled
 // at run time. It takes on any layout.
 func (l *layouts) computed(v *graph.Value) bool {
-	if v.Def == nil || v.Type.Layout != "" || v.Def.Op.Fusion != op.Broadcast || len(l.users[v]) != 1 || slices.Contains(l.Graph.Outputs, v) {
+	if v.Def == nil || v.Type.Layout != "" || v.Def.Op.Fusion != op.Broadcast || l.Reader(v) == nil {
 		return false
 	}
 	whole := 0
@@ -191,7 +181,7 @@ func (l *layouts) conv(n *graph.Node) {
 	case depthwise && out >= l.lanes:
 		l.want(n, 0, blocked)
 		l.want(n, 1, types.Layout(fmt.Sprintf("%s%da", plainAxes(rank), l.lanes)))
-		n.Out[0].Type.Layout = blocked
+		l.SetLayout(n.Out[0], blocked)
 		return
 	case a.Groups > 1 && (out/a.Groups%l.lanes != 0 || in/a.Groups%l.lanes != 0), out < l.lanes:
 		return
@@ -207,7 +197,7 @@ func (l *layouts) conv(n *graph.Node) {
 		weights += fmt.Sprintf("%db", l.lanes)
 	}
 	l.want(n, 1, types.Layout(fmt.Sprintf("%s%da", weights, t.Vecs*l.lanes)))
-	n.Out[0].Type.Layout = blocked
+	l.SetLayout(n.Out[0], blocked)
 }
 
 // pixels is the image of a convolution as lines of the rows of a tile: all pixels of a 1x1 convolution are one line, see
@@ -261,7 +251,7 @@ func (l *layouts) same(n *graph.Node) {
 		}
 	}
 	for _, o := range n.Out {
-		o.Type.Layout = layout
+		l.SetLayout(o, layout)
 	}
 }
 
@@ -270,7 +260,7 @@ func (l *layouts) channels(n *graph.Node) {
 	x := n.In[0].Type
 	for _, o := range n.Out {
 		if len(o.Type.Shape) == len(x.Shape) && len(x.Shape) > 2 && x.Layout == l.channelLayout(len(x.Shape)) {
-			o.Type.Layout = x.Layout
+			l.SetLayout(o, x.Layout)
 		}
 	}
 }
@@ -296,23 +286,17 @@ func (l *layouts) concat(n *graph.Node) {
 			return
 		}
 	}
-	n.Out[0].Type.Layout = blocked
+	l.SetLayout(n.Out[0], blocked)
 }
 
-// outputs brings the graph's results back to plain layout and puts the rebuilt node list in place.
+// outputs brings the graph's results back to plain layout.
 func (l *layouts) outputs() {
-	for i, o := range l.Graph.Outputs {
+	for _, o := range l.Graph.Outputs {
 		if o.Type.Layout == "" {
 			continue
 		}
-		n := &graph.Node{Op: ops.Copy, Attrs: op.None{}, In: []*graph.Value{o}}
-		if o.Def != nil {
-			n.Origin = o.Def.Origin
-		}
-		l.want(n, 0, "")
-		v := n.In[0]
-		v.Name, o.Name = o.Name, ""
-		l.Graph.Outputs[i] = v
+		l.AtEnd()
+		l.From(o.Def)
+		l.ReplaceOutput(o, l.transformed(o, ""))
 	}
-	l.Graph.Nodes = l.nodes
 }

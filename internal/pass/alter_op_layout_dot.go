@@ -24,7 +24,7 @@ func (l *layouts) dotConv(n *graph.Node) {
 	case depthwise:
 		l.want(n, 0, blocked)
 		l.want(n, 2, types.Layout(fmt.Sprintf("%s%da", plainAxes(rank), l.lanes)))
-		n.Out[0].Type.Layout = blocked
+		l.SetLayout(n.Out[0], blocked)
 		return
 	case a.Groups > 1 && (out/a.Groups%l.lanes != 0 || in/a.Groups%l.lanes != 0):
 		return
@@ -38,7 +38,7 @@ func (l *layouts) dotConv(n *graph.Node) {
 	t := impl.ChooseTile(rows, (out/a.Groups+l.lanes-1)/l.lanes, impl.DotRegisters(l.Target.VectorRegs, l.Target.HasDot), 0, true)
 	axes := plainAxes(rank)
 	l.want(n, 2, types.Layout(fmt.Sprintf("%s%s%s%da%db", axes[:1], axes[2:], axes[1:2], t.Vecs*l.lanes, impl.DotWidth)))
-	n.Out[0].Type.Layout = blocked
+	l.SetLayout(n.Out[0], blocked)
 }
 
 // dotMatrix packs the constant operand of an integer matrix product into panels of a few vectors of columns by four rows.

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"lathe/internal/graph"
-	"lathe/internal/op"
 	"lathe/internal/ops"
 	"lathe/internal/tensor"
 	"lathe/internal/types"
@@ -21,9 +20,7 @@ func (m *channelMoves) pack(s *channelSource) {
 		s.at[ch] = i
 	}
 	rows := (len(order) + m.lanes - 1) / m.lanes * m.lanes
-	for i, w := range s.conv.In[1:] {
-		s.conv.In[1+i] = pickRows(w, order, rows)
-	}
+	m.changeRows(s.conv, s.conv.In[0], s.conv.Attrs, order, rows)
 	m.inferThrough(s.conv, s.value)
 }
 
@@ -42,59 +39,49 @@ func pickRows(v *graph.Value, rows []int, n int) *graph.Value {
 // mostIdle bounds how many channels a depthwise convolution computes for one that is read.
 const mostIdle = 8
 
-// rewrite makes the readers of the chosen views read the sources.
-func (m *channelMoves) rewrite() {
-	chosen := map[*graph.Value]bool{}
-	for _, s := range m.sources {
-		chosen[s.value] = true
+// read makes n, if it reads chosen views, read the sources.
+func (m *channelMoves) read(n *graph.Node) {
+	if slices.ContainsFunc(n.Out, func(o *graph.Value) bool { return m.views[o] != nil }) {
+		return
 	}
-	var nodes []*graph.Node
-	add := func(d *op.Def, attrs any, origin []string, in ...*graph.Value) *graph.Value {
-		n := &graph.Node{Op: d, Attrs: attrs, In: in, Origin: origin}
-		if err := n.Infer(); err != nil {
-			panic(err)
+	for i, v := range n.In {
+		if table := m.passed[v]; table != nil && i == 0 && isConv(n.Op) {
+			m.lookUp(n, i, v, table)
+			continue
 		}
-		nodes = append(nodes, n)
-		return n.Out[0]
+		w := m.views[v]
+		if w == nil || len(w.refs) == 0 || !slices.Contains(m.sources, m.of[w.refs[0].from]) {
+			continue
+		}
+		parts, table := m.table(w)
+		x := m.whole(parts)
+		if y := m.passes(n, v); y != nil && x.Type.Shape[1] <= mostIdle*len(table) && !repeats(table) {
+			m.widen(n, x, table, y)
+			m.passed[y] = table
+			continue
+		}
+		m.lookUp(n, i, x, table)
 	}
-	var joined [][]*graph.Value // operands of the concatenations made so far, and their result
-	whole := func(parts []*graph.Value, origin []string) *graph.Value {
-		if len(parts) == 1 {
-			return parts[0]
-		}
-		for _, j := range joined {
-			if slices.Equal(j[:len(j)-1], parts) {
-				return j[len(j)-1]
-			}
-		}
-		v := add(ops.Concatenate, ops.ConcatenateAttrs{Axis: 1}, origin, parts...)
-		joined = append(joined, append(slices.Clone(parts), v))
-		return v
+}
+
+// lookUp makes n read the channels of x that table names as its operand i.
+func (m *channelMoves) lookUp(n *graph.Node, i int, x *graph.Value, table []int) {
+	m.SetOperand(n, i, m.Apply(ops.Take, ops.TakeAttrs{Axis: 1}, x, indexTable(table)))
+}
+
+// whole is the concatenation of parts.
+func (m *channelMoves) whole(parts []*graph.Value) *graph.Value {
+	if len(parts) == 1 {
+		return parts[0]
 	}
-	passed := map[*graph.Value][]int{} // results of depthwise convolutions of whole sources: where the channels lie
-	for _, n := range m.g.Nodes {
-		moves := slices.ContainsFunc(n.Out, func(o *graph.Value) bool { return m.views[o] != nil })
-		for i, v := range n.In {
-			if table := passed[v]; table != nil && i == 0 && isConv(n.Op) {
-				n.In[i] = add(ops.Take, ops.TakeAttrs{Axis: 1}, n.Origin, v, indexTable(table))
-				continue
-			}
-			w := m.views[v]
-			if w == nil || moves || len(w.refs) == 0 || !chosen[w.refs[0].from] {
-				continue
-			}
-			parts, table := m.table(w)
-			x := whole(parts, n.Origin)
-			if y := m.passes(n, v); y != nil && x.Type.Shape[1] <= mostIdle*len(table) && !repeats(table) {
-				m.widen(n, x, table, y)
-				passed[y] = table
-				continue
-			}
-			n.In[i] = add(ops.Take, ops.TakeAttrs{Axis: 1}, n.Origin, x, indexTable(table))
+	for _, j := range m.joined {
+		if slices.Equal(j[:len(j)-1], parts) {
+			return j[len(j)-1]
 		}
-		nodes = append(nodes, n)
 	}
-	m.g.Nodes = nodes
+	v := m.Apply(ops.Concatenate, ops.ConcatenateAttrs{Axis: 1}, parts...)
+	m.joined = append(m.joined, append(slices.Clone(parts), v))
+	return v
 }
 
 // repeats reports whether a table names a place twice, for which a depthwise convolution has two sets of weights.
@@ -113,25 +100,26 @@ func (m *channelMoves) widen(n *graph.Node, x *graph.Value, table []int, y *grap
 	for i, at := range table {
 		rows[at] = i
 	}
-	n.In[0] = x
-	for i, w := range n.In[1:] {
-		n.In[1+i] = pickRows(w, rows, len(rows))
-	}
 	a := n.Attrs.(ops.ConvAttrs)
 	a.Groups = len(rows)
-	n.Attrs = a
+	m.changeRows(n, x, a, rows, len(rows))
 	m.inferThrough(n, y)
 }
 
-// inferThrough infers the types from n's result to y, which follows by nodes with one reader.
+// changeRows makes a convolution compute on x with the given rows of its constants, and zeros up to n rows.
+func (m *channelMoves) changeRows(conv *graph.Node, x *graph.Value, attrs any, rows []int, n int) {
+	in := []*graph.Value{x}
+	for _, w := range conv.In[1:] {
+		in = append(in, pickRows(w, rows, n))
+	}
+	m.Change(conv, conv.Op, attrs, in...)
+}
+
+// inferThrough infers the types behind n up to y, which follows by nodes with one reader.
 func (m *channelMoves) inferThrough(n *graph.Node, y *graph.Value) {
-	for ; ; n = m.users[n.Out[0]][0] {
-		if err := n.Infer(); err != nil {
-			panic(err)
-		}
-		if n.Out[0] == y {
-			return
-		}
+	for n.Out[0] != y {
+		n = m.Reader(n.Out[0])
+		m.Infer(n)
 	}
 }
 

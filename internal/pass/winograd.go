@@ -1,9 +1,8 @@
 package pass
 
 import (
-	"fmt"
-
 	"lathe/internal/graph"
+	"lathe/internal/graph/rewrite"
 	"lathe/internal/impl"
 	"lathe/internal/op"
 	"lathe/internal/ops"
@@ -21,27 +20,16 @@ func winograd(c *Context) error {
 	if c.Target.Downloaded() {
 		return nil // transformed weights are up to four times as many bytes
 	}
-	g := &graph.Graph{}
-	for _, n := range c.Graph.Nodes {
+	return rewrite.Walk(c.Graph, func(r *rewrite.Rewriter, n *graph.Node) {
 		conv, ok := winogradConv(n)
-		var choice impl.WinogradChoice
-		if ok {
-			choice = conv.Choose(impl.CPUOf(c.Target))
+		if !ok {
+			return
 		}
-		if choice.Tile == 0 {
-			n.Why = choice.Why
-			g.Nodes = append(g.Nodes, n)
-			continue
+		choice := conv.Choose(impl.CPUOf(c.Target))
+		if n.Why = choice.Why; choice.Tile > 0 {
+			r.Replace(n.Out[0], winogradNodes(r, n, choice))
 		}
-		y, err := winogradNodes(g, n, choice)
-		if err != nil {
-			return fmt.Errorf("node %q: %w", n.Origin, err)
-		}
-		y.Name = n.Out[0].Name
-		c.Graph.Replace(n.Out[0], y)
-	}
-	c.Graph.Nodes = g.Nodes
-	return nil
+	})
 }
 
 // winogradConv describes a convolution that may be computed so.
@@ -58,41 +46,38 @@ func winogradConv(n *graph.Node) (c impl.WinogradConv, ok bool) {
 }
 
 // winogradNodes adds the operators of the Winograd domain that compute convolution n.
-func winogradNodes(g *graph.Graph, n *graph.Node, c impl.WinogradChoice) (*graph.Value, error) {
-	a, y := n.Attrs.(ops.ConvAttrs), n.Out[0].Type
+func winogradNodes(r *rewrite.Rewriter, n *graph.Node, c impl.WinogradChoice) *graph.Value {
+	a, shape := n.Attrs.(ops.ConvAttrs), n.Out[0].Type.Shape
 	weight, err := winogradWeight(n.In[1], c.Tile)
 	if err != nil {
-		return nil, err
+		r.Fail(err)
+		return n.Out[0]
 	}
-	b := &builder{origin: n.Origin}
 	input := ops.WinogradInputAttrs{TileSize: c.Tile, Padding: a.Padding}
-	var r *graph.Value
+	var y *graph.Value
 	if c.Fused {
-		r = b.apply(ops.WinogradConv, input, n.In[0], weight)
+		y = r.Apply(ops.WinogradConv, input, n.In[0], weight)
 	} else {
-		product := ops.WinogradProductAttrs{TileSize: c.Tile, Height: y.Shape[2], Width: y.Shape[3]}
-		r = b.apply(ops.WinogradProduct, product, b.apply(ops.WinogradInput, input, n.In[0]), weight)
+		product := ops.WinogradProductAttrs{TileSize: c.Tile, Height: shape[2], Width: shape[3]}
+		y = r.Apply(ops.WinogradProduct, product, r.Apply(ops.WinogradInput, input, n.In[0]), weight)
 	}
-	if b.err == nil {
-		r.Def.Why = c.Why
-	}
+	y.Def.Why = c.Why
 	if len(n.In) == 3 {
-		bias := graph.NewConst(n.In[2].Name, n.In[2].Const.Reshape(y.Shape[1], 1, 1))
-		r = b.apply(ops.Add, op.None{}, r, bias)
+		bias := graph.NewConst(n.In[2].Name, n.In[2].Const.Reshape(shape[1], 1, 1))
+		y = r.Apply(ops.Add, op.None{}, y, bias)
 	}
-	g.Nodes = append(g.Nodes, b.nodes...)
-	return r, b.err
+	return y
 }
 
 // winogradInput gives data channels in blocks of a vector and its tiles in groups of the rows of a register tile.
 func (l *layouts) winogradInput(n *graph.Node) {
 	l.want(n, 0, types.ChannelBlocks(4, l.lanes))
-	for _, u := range l.users[n.Out[0]] {
+	for _, u := range l.Users(n.Out[0]) {
 		if u.Op != ops.WinogradProduct {
 			continue
 		}
 		rows := l.winogradTile(n.Out[0].Type.Shape[2], u.In[1].Type).Rows
-		n.Out[0].Type.Layout = impl.WinogradDataLayout(rows, l.lanes)
+		l.SetLayout(n.Out[0], impl.WinogradDataLayout(rows, l.lanes))
 	}
 }
 
@@ -114,7 +99,7 @@ func (l *layouts) winogradConv(n *graph.Node) {
 
 func (l *layouts) winogradOutput(n *graph.Node, tiles int) {
 	l.want(n, 1, impl.WinogradWeightLayout(l.winogradTile(tiles, n.In[1].Type).Vecs*l.lanes))
-	n.Out[0].Type.Layout = types.ChannelBlocks(4, l.lanes)
+	l.SetLayout(n.Out[0], types.ChannelBlocks(4, l.lanes))
 }
 
 func (l *layouts) winogradTile(tiles int, weight types.Tensor) impl.Tile {
