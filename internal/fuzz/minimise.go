@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"lathe/internal/graph"
+	"lathe/internal/graph/rewrite"
 	"lathe/internal/types"
 )
 
@@ -104,7 +105,11 @@ func cutOff(g *graph.Graph, i int) (more, ok bool) {
 			return true, false
 		}
 		w := g.Input(freeName(g), v.Type)
-		g.Replace(v, w)
+		r := rewrite.New(g)
+		r.Replace(v, w)
+		if r.Finish() != nil {
+			return true, false
+		}
 	}
 	return true, true
 }
@@ -129,8 +134,9 @@ func skipNode(g *graph.Graph, i int) (more, ok bool) {
 	}
 	for _, v := range n.In {
 		if v.Type.Equal(n.Out[0].Type) && v.Const == nil {
-			g.Replace(n.Out[0], v)
-			return true, true
+			r := rewrite.New(g)
+			r.Replace(n.Out[0], v)
+			return true, r.Finish() == nil
 		}
 	}
 	return true, false

@@ -184,26 +184,6 @@ func (g *Graph) Users() map[*Value][]*Node {
 	return users
 }
 
-// Replace makes every reader of old, graph outputs included, read v instead. A node's result that becomes an output
-// takes over its name.
-func (g *Graph) Replace(old, v *Value) {
-	for _, n := range g.Nodes {
-		for i, in := range n.In {
-			if in == old {
-				n.In[i] = v
-			}
-		}
-	}
-	for i, o := range g.Outputs {
-		if o == old {
-			g.Outputs[i] = v
-			if v.Def != nil {
-				v.Name = old.Name
-			}
-		}
-	}
-}
-
 // DeadCode removes nodes no output needs and reports how many.
 func (g *Graph) DeadCode() int {
 	live := map[*Node]bool{}

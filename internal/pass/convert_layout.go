@@ -1,10 +1,10 @@
 package pass
 
 import (
-	"fmt"
 	"slices"
 
 	"lathe/internal/graph"
+	"lathe/internal/graph/rewrite"
 	"lathe/internal/ops"
 	"lathe/internal/tensor"
 )
@@ -28,22 +28,19 @@ func settleLayout(c *Context) (fell bool, err error) {
 			return true, nil // extents belong to axes by their position
 		}
 	}
-	joinTransposes(c.Graph)
-	removeIdentities(c.Graph)
-	return settle(func() int { return transposedBytes(c.Graph) }, func() (bool, error) {
+	if err := rewrite.Walk(c.Graph, joinTransposes, removeIdentity); err != nil {
+		return true, err
+	}
+	return rewrite.Settle(func() int { return transposedBytes(c.Graph) }, func() (bool, error) {
 		if err := c.ended(); err != nil {
 			return false, err
 		}
-		r := &reordering{g: c.Graph, users: c.Graph.Users(), outs: map[*graph.Value]bool{}, stale: map[*graph.Value]bool{}}
-		for _, o := range c.Graph.Outputs {
-			r.outs[o] = true
+		r := &reordering{rewrite.New(c.Graph), c.Graph}
+		changed := r.sweep()
+		if err := r.Finish(); err != nil || !changed {
+			return false, err
 		}
-		changed, err := r.sweep()
-		if changed {
-			joinTransposes(c.Graph)
-			removeIdentities(c.Graph)
-		}
-		return changed, err
+		return true, rewrite.Walk(c.Graph, joinTransposes, removeIdentity)
 	})
 }
 
@@ -60,25 +57,15 @@ func transposedBytes(g *graph.Graph) int {
 
 // joinTransposes makes a transpose of a transpose one, unless the first stays for others and the second costs less by
 // itself.
-func joinTransposes(g *graph.Graph) {
-	users := g.Users()
-	for _, n := range g.Nodes {
-		if n.Op != ops.Transpose {
-			continue
-		}
-		p := n.In[0].Def
-		if p == nil || p.Op != ops.Transpose {
-			continue
-		}
-		joined := permuted(axesOf(p), axesOf(n))
-		stays := len(users[p.Out[0]]) > 1 || slices.Contains(g.Outputs, p.Out[0])
-		if stays && moved(p.In[0], joined) > moved(p.Out[0], axesOf(n)) {
-			continue
-		}
-		n.In = []*graph.Value{p.In[0]}
-		n.Attrs = ops.TransposeAttrs{Axes: joined}
+func joinTransposes(r *rewrite.Rewriter, n *graph.Node) {
+	if n.Op != ops.Transpose || n.In[0].Def == nil || n.In[0].Def.Op != ops.Transpose {
+		return
 	}
-	g.DeadCode()
+	p := n.In[0].Def
+	joined := permuted(axesOf(p), axesOf(n))
+	if r.Reader(p.Out[0]) != nil || moved(p.In[0], joined) <= moved(p.Out[0], axesOf(n)) {
+		r.Change(n, n.Op, ops.TransposeAttrs{Axes: joined}, p.In[0])
+	}
 }
 
 func axesOf(n *graph.Node) []int { return n.Attrs.(ops.TransposeAttrs).Axes }
@@ -101,10 +88,8 @@ func inverseOrder(order []int) []int {
 }
 
 type reordering struct {
-	g     *graph.Graph
-	users map[*graph.Value][]*graph.Node
-	outs  map[*graph.Value]bool
-	stale map[*graph.Value]bool // what has readers since this sweep began that users does not know
+	*rewrite.Rewriter
+	g *graph.Graph
 }
 
 // A region is in graph order. Its nodes have the same rank.
@@ -114,7 +99,7 @@ type region struct {
 }
 
 // sweep reorders the regions that gain by it and reports whether there were any.
-func (r *reordering) sweep() (changed bool, err error) {
+func (r *reordering) sweep() (changed bool) {
 	for _, g := range r.regions() {
 		var best []int
 		most := 0
@@ -123,16 +108,12 @@ func (r *reordering) sweep() (changed bool, err error) {
 				best, most = order, n
 			}
 		}
-		if best == nil {
-			continue
-		}
-		changed = true
-		if err := r.apply(g, best); err != nil {
-			return false, fmt.Errorf("node %q: %w", g.nodes[0].Origin, err)
+		if best != nil {
+			changed = true
+			r.apply(g, best)
 		}
 	}
-	r.g.DeadCode()
-	return changed, nil
+	return changed
 }
 
 // regions finds the connected nodes that treat all axes alike.
@@ -194,7 +175,7 @@ func (r *reordering) orders(g *region) (list [][]int) {
 			continue
 		}
 		for _, v := range n.Out {
-			for _, t := range r.users[v] {
+			for _, t := range r.Users(v) {
 				if t.Op == ops.Transpose {
 					add(axesOf(t))
 				}
@@ -226,11 +207,8 @@ func (r *reordering) gain(g *region, order []int) int {
 				total -= moved(v, order)
 				continue
 			}
-			if r.stale[v] {
-				return never
-			}
 			total -= moved(t.In[0], permuted(axesOf(t), order))
-			if only := !r.outs[v] && !slices.ContainsFunc(r.users[v], func(u *graph.Node) bool { return !g.reads(u, v) }); only {
+			if only := !r.IsOutput(v) && !slices.ContainsFunc(r.Users(v), func(u *graph.Node) bool { return !g.reads(u, v) }); only {
 				total += moved(t.In[0], axesOf(t))
 			}
 		}
@@ -238,11 +216,8 @@ func (r *reordering) gain(g *region, order []int) int {
 			continue
 		}
 		for _, v := range n.Out {
-			if r.stale[v] {
-				return never
-			}
-			back := r.outs[v]
-			for _, u := range r.users[v] {
+			back := r.IsOutput(v)
+			for _, u := range r.Users(v) {
 				switch {
 				case g.reads(u, v):
 				case u.Op == ops.Transpose:
@@ -304,90 +279,61 @@ func movedOf(shape []int, bytes int, order []int) int {
 }
 
 // apply reorders the region's axes: its operands are transposed, and its results transposed back for other readers.
-func (r *reordering) apply(g *region, order []int) error {
-	operands := map[*graph.Value]*graph.Value{}
-	before, behind := map[*graph.Node][]*graph.Node{}, map[*graph.Node][]*graph.Node{}
+func (r *reordering) apply(g *region, order []int) {
+	ordered, backs := map[*graph.Value]*graph.Value{}, map[*graph.Value]*graph.Value{}
+	back := func(v *graph.Value) *graph.Value {
+		if backs[v] == nil {
+			backs[v] = r.Apply(ops.Transpose, ops.TransposeAttrs{Axes: inverseOrder(order)}, v)
+		}
+		return backs[v]
+	}
 	for _, n := range g.nodes {
 		a := g.axes[n]
 		in := slices.Clone(n.In)
-		for _, i := range a.in {
-			v := n.In[i]
-			if g.makes(v) {
-				continue
-			}
-			if operands[v] == nil {
-				b := &builder{origin: n.Origin}
-				w, err := reordered(b, v, order)
-				if err != nil {
-					return err
+		r.Before(n)
+		for i, v := range n.In {
+			switch takes, made := slices.Contains(a.in, i), g.makes(v); {
+			case takes && !made:
+				if ordered[v] == nil {
+					ordered[v] = reordered(r.Rewriter, v, order)
 				}
-				operands[v], before[n] = w, append(before[n], b.nodes...)
-				r.stale[v] = true
-				for _, m := range b.nodes {
-					r.stale[m.In[0]] = true
-				}
+				in[i] = ordered[v]
+			case made && !takes:
+				in[i] = back(v)
 			}
-			in[i] = operands[v]
 		}
-		n.In, n.Attrs = in, a.attrs(order)
-		if err := n.Infer(); err != nil {
-			return err
-		}
+		r.Change(n, n.Op, a.attrs(order), in...)
 		if a.drops != nil {
 			continue
 		}
+		r.Behind(n)
 		for _, v := range n.Out {
-			if err := r.restore(g, v, order, behind); err != nil {
-				return err
-			}
+			r.restore(g, v, order, back)
 		}
 	}
-	var nodes []*graph.Node
-	for _, n := range r.g.Nodes {
-		nodes = append(append(append(nodes, before[n]...), n), behind[n]...)
-	}
-	r.g.Nodes = nodes
-	return nil
 }
 
 // restore gives readers of v outside the region its axes in the order they know; transposes take them as they are.
-func (r *reordering) restore(g *region, v *graph.Value, order []int, behind map[*graph.Node][]*graph.Node) error {
-	var w *graph.Value
-	back := func() *graph.Value {
-		if w == nil {
-			b := &builder{origin: v.Def.Origin}
-			w = b.apply(ops.Transpose, ops.TransposeAttrs{Axes: inverseOrder(order)}, v)
-			behind[v.Def] = append(behind[v.Def], b.nodes...)
-		}
-		return w
-	}
-	for _, u := range r.users[v] {
-		if u.Op == ops.Transpose {
-			u.Attrs = ops.TransposeAttrs{Axes: permuted(inverseOrder(order), axesOf(u))}
-			continue
-		}
-		for i, x := range u.In {
-			if x == v && (g.axes[u] == nil || !slices.Contains(g.axes[u].in, i)) {
-				u.In[i] = back()
-				r.users[w] = append(r.users[w], u)
-			}
+func (r *reordering) restore(g *region, v *graph.Value, order []int, back func(v *graph.Value) *graph.Value) {
+	for _, u := range r.Users(v) {
+		switch {
+		case g.axes[u] != nil:
+		case u.Op == ops.Transpose:
+			r.Change(u, u.Op, ops.TransposeAttrs{Axes: permuted(inverseOrder(order), axesOf(u))}, v)
+		default:
+			r.SetOperand(u, slices.Index(u.In, v), back(v))
 		}
 	}
-	for i, o := range r.g.Outputs {
-		if o == v {
-			r.g.Outputs[i] = back()
-			r.outs[w] = true
-			w.Name, v.Name = v.Name+w.Name, ""
-		}
+	if r.IsOutput(v) {
+		r.ReplaceOutput(v, back(v))
 	}
-	return nil
 }
 
 // reordered is an operand of a node of the region with its axes in the given order, to which those that broadcasting
 // adds belong.
-func reordered(b *builder, v *graph.Value, order []int) (*graph.Value, error) {
+func reordered(r *rewrite.Rewriter, v *graph.Value, order []int) *graph.Value {
 	if v.Type.Elements() == 1 && len(v.Type.Shape) < len(order) {
-		return v, nil
+		return v
 	}
 	shape := slices.Clone(v.Type.Shape)
 	for len(shape) < len(order) {
@@ -395,17 +341,17 @@ func reordered(b *builder, v *graph.Value, order []int) (*graph.Value, error) {
 	}
 	if !v.IsConst() {
 		if t := v.Def; t != nil && t.Op == ops.Transpose && len(shape) == len(v.Type.Shape) {
-			return b.apply(ops.Transpose, ops.TransposeAttrs{Axes: permuted(axesOf(t), order)}, t.In[0]), b.err
+			return r.Apply(ops.Transpose, ops.TransposeAttrs{Axes: permuted(axesOf(t), order)}, t.In[0])
 		}
 		if len(shape) > len(v.Type.Shape) {
-			v = b.apply(ops.Reshape, ops.ReshapeAttrs{NewShape: shape}, v)
+			v = r.Apply(ops.Reshape, ops.ReshapeAttrs{NewShape: shape}, v)
 		}
-		return b.apply(ops.Transpose, ops.TransposeAttrs{Axes: order}, v), b.err
+		return r.Apply(ops.Transpose, ops.TransposeAttrs{Axes: order}, v)
 	}
 	from, to := *v.Const, tensor.New(v.Const.DType, permuted(shape, order)...)
 	from.Shape = shape
 	if err := ops.Transpose.Eval(ops.TransposeAttrs{Axes: order}, []*tensor.Tensor{&from}, []*tensor.Tensor{to}); err != nil {
-		return nil, err
+		r.Fail(err)
 	}
-	return graph.NewConst(v.Name, to), nil
+	return graph.NewConst(v.Name, to)
 }

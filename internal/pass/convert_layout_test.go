@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"lathe/internal/graph"
+	"lathe/internal/graph/rewrite"
 	"lathe/internal/grapheval"
 	"lathe/internal/graphtest"
 	"lathe/internal/ops"
@@ -51,9 +52,10 @@ func TestAxesAlike(t *testing.T) {
 			for i, o := range g.Outputs {
 				o.Name = fmt.Sprint("y", i)
 			}
-			c := &reordering{g: g, users: g.Users(), outs: map[*graph.Value]bool{}, stale: map[*graph.Value]bool{}}
+			c := &reordering{rewrite.New(g), g}
 			before := g.String()
-			if err := c.apply(&region{[]*graph.Node{n}, map[*graph.Node]*axes{n: a}}, order); err != nil {
+			c.apply(&region{[]*graph.Node{n}, map[*graph.Node]*axes{n: a}}, order)
+			if err := c.Finish(); err != nil {
 				t.Fatalf("%s, seed %d, order %v: %v\n%s", d.Name, seed, order, err, before)
 			}
 			if err := graph.Verify(g); err != nil {
@@ -97,64 +99,46 @@ func smallValues(r *rand.Rand, x types.Tensor) *tensor.Tensor {
 // normalisation of images stands between transposes, everything else computes in NHWC.
 func channelsLast(t *testing.T, g *graph.Graph) {
 	t.Helper()
-	b := &builder{}
+	r := rewrite.New(g)
 	turned := map[*graph.Value]*graph.Value{} // values in NHWC
-	plain := map[*graph.Value]*graph.Value{}  // and in the model's order
-	to := func(v *graph.Value) *graph.Value {
-		if v.IsConst() || len(v.Type.Shape) != 4 {
-			return v
-		}
-		if turned[v] == nil {
-			turned[v] = b.apply(ops.Transpose, ops.TransposeAttrs{Axes: []int{0, 2, 3, 1}}, v)
-		}
-		return turned[v]
-	}
-	for _, n := range g.Nodes {
+	written := map[*graph.Value]bool{}        // those of nodes that are written in NHWC
+	order, inverse := ops.TransposeAttrs{Axes: []int{0, 2, 3, 1}}, ops.TransposeAttrs{Axes: []int{0, 3, 1, 2}}
+	r.Walk(func(n *graph.Node) {
 		a := axesAlike(n)
 		in := slices.Clone(n.In)
 		if a == nil || a.rank != 4 || a.drops != nil {
 			for i, v := range in {
 				if w := turned[v]; w != nil {
-					in[i] = b.apply(ops.Transpose, ops.TransposeAttrs{Axes: []int{0, 3, 1, 2}}, w)
-				} else if plain[v] != nil {
-					in[i] = plain[v]
+					in[i] = r.Apply(ops.Transpose, inverse, w)
 				}
 			}
-			n.In = in
-			b.nodes = append(b.nodes, n)
-			continue
+			r.Change(n, n.Op, n.Attrs, in...)
+			return
 		}
-		order := []int{0, 2, 3, 1}
 		for _, i := range a.in {
-			if w := to(in[i]); w != in[i] {
-				in[i] = w
+			v := in[i]
+			if v.IsConst() || len(v.Type.Shape) != 4 {
+				in[i] = reordered(r, v, order.Axes)
 				continue
 			}
-			w, err := reordered(b, in[i], order)
-			if err != nil {
-				t.Fatal(err)
+			if turned[v] == nil {
+				turned[v] = r.Apply(ops.Transpose, order, v)
 			}
-			in[i] = w
+			in[i] = turned[v]
 		}
-		m := &graph.Node{Op: n.Op, Attrs: a.attrs(order), In: in, Origin: n.Origin}
-		if err := m.Infer(); err != nil {
-			t.Fatal(err)
+		y := r.Apply(n.Op, a.attrs(order.Axes), in...)
+		for i, o := range n.Out {
+			turned[o], written[o] = y.Def.Out[i], true
 		}
-		b.nodes = append(b.nodes, m)
-		for i, v := range n.Out {
-			turned[v] = m.Out[i]
-		}
-	}
-	for i, o := range g.Outputs {
-		if w := turned[o]; w != nil && o.Def != nil && !slices.Contains(b.nodes, o.Def) {
-			g.Outputs[i] = b.apply(ops.Transpose, ops.TransposeAttrs{Axes: []int{0, 3, 1, 2}}, w)
-			g.Outputs[i].Name = o.Name
+	})
+	r.AtEnd()
+	for _, o := range g.Outputs {
+		if written[o] {
+			r.ReplaceOutput(o, r.Apply(ops.Transpose, inverse, turned[o]))
 		}
 	}
-	g.Nodes = b.nodes
-	g.DeadCode()
-	if b.err != nil {
-		t.Fatal(b.err)
+	if err := r.Finish(); err != nil {
+		t.Fatal(err)
 	}
 }
 

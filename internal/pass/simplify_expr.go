@@ -2,6 +2,7 @@ package pass
 
 import (
 	"lathe/internal/graph"
+	"lathe/internal/graph/rewrite"
 	"lathe/internal/op"
 	"lathe/internal/ops"
 )
@@ -9,61 +10,28 @@ import (
 // simplifyExpr removes nodes that hand on their operand, such as a reshape, cast, transpose or slice to what it has
 // already, moves reshapes out of the way, and writes small powers and some divisions as products, which cost less.
 func simplifyExpr(c *Context) error {
-	if err := simplifyPowers(c.Graph); err != nil {
-		return err
-	}
-	simplifyDivisions(c.Graph)
-	if err := simplifyReshapes(c.Graph); err != nil {
-		return err
-	}
-	removeIdentities(c.Graph)
-	return nil
+	return rewrite.Walk(c.Graph, simplifyPower, simplifyDivision, simplifyReshape, removeIdentity)
 }
 
-// removeIdentities removes nodes that hand on their operand, and what nothing reads. No other pass removes a node for
-// having no effect.
-func removeIdentities(g *graph.Graph) {
-	outs := map[*graph.Value]bool{}
-	for _, o := range g.Outputs {
-		outs[o] = true
+// removeIdentity removes a node that hands on its operand. No other rule removes a node for having no effect.
+func removeIdentity(r *rewrite.Rewriter, n *graph.Node) {
+	if !n.Identity() {
+		return
 	}
-	for _, n := range g.Nodes {
-		if !n.Identity() {
-			continue
-		}
-		// A graph output that is a graph input or constant still needs a kernel that copies it.
-		if outs[n.Out[0]] && (n.In[0].Def == nil || outs[n.In[0]]) {
-			continue
-		}
-		if n.In[0].Name == "" {
-			n.In[0].Name = n.Out[0].Name
-		}
-		g.Replace(n.Out[0], n.In[0])
-		outs[n.In[0]] = outs[n.In[0]] || outs[n.Out[0]]
+	// A graph output that is a graph input, a constant or another output still needs a kernel that copies it.
+	if x, y := n.In[0], n.Out[0]; !r.IsOutput(y) || x.Def != nil && !r.IsOutput(x) {
+		r.Replace(y, x)
 	}
-	g.DeadCode()
 }
 
-// simplifyPowers turns x^2 into x*x and x^3 into x*x*x. A root would not do for x^0.5: it gives -0 for -0 and NaN for -Inf.
-func simplifyPowers(g *graph.Graph) error {
-	var nodes []*graph.Node
-	for _, n := range g.Nodes {
-		switch x := n.In; power(n) {
-		case 2:
-			n.Op, n.In = ops.Multiply, []*graph.Value{x[0], x[0]}
-		case 3:
-			b := &builder{origin: n.Origin}
-			square := b.apply(ops.Multiply, op.None{}, x[0], x[0])
-			if b.err != nil {
-				return b.err
-			}
-			nodes = append(nodes, b.nodes...)
-			n.Op, n.In = ops.Multiply, []*graph.Value{square, x[0]}
-		}
-		nodes = append(nodes, n)
+// simplifyPower turns x^2 into x*x and x^3 into x*x*x. A root would not do for x^0.5: it gives -0 for -0 and NaN for -Inf.
+func simplifyPower(r *rewrite.Rewriter, n *graph.Node) {
+	switch x := n.In; power(n) {
+	case 2:
+		r.Change(n, ops.Multiply, op.None{}, x[0], x[0])
+	case 3:
+		r.Change(n, ops.Multiply, op.None{}, r.Apply(ops.Multiply, op.None{}, x[0], x[0]), x[0])
 	}
-	g.Nodes = nodes
-	return nil
 }
 
 // power is the constant exponent of a power of floats, or 0.
