@@ -3,6 +3,7 @@ package lathe_test
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -74,9 +75,7 @@ func targetsPage(b *bytes.Buffer) {
 	}
 	b.WriteString("\nCPUs have LLVM's names, `--target \"llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a76\"`, and imply these features, which `-mattr`\n" +
 		"changes: those that code may contain, and so what a package for the CPU needs. `--target llvm` is this machine, by its name or by a\n" +
-		"level (`x86-64-v4`) and its features. `-caches`, `-clock` and `-datapath` describe a machine further for the choice of schedules:\n" +
-		"`-caches=48,2048,1920` are KiB of a core's L1 and L2 and its share of L3, `-clock=2800` MHz, and `-datapath=256` the bits of a\n" +
-		"vector that arithmetic takes at once.\n\n" +
+		"level (`x86-64-v4`) and its features.\n\n" +
 		"*Fused* is a multiply-add in one instruction, *dots* the sum of four products of bytes.\n\n" +
 		"| CPU | architecture | vectors | features |\n| --- | --- | --- | --- |\n")
 	for _, arch := range target.Arches() {
@@ -86,6 +85,37 @@ func targetsPage(b *bytes.Buffer) {
 				panic(err)
 			}
 			fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", cpu, arch, t.Vectors(), strings.Join(t.Features, " "))
+		}
+	}
+	factsOfTargets(b)
+}
+
+// factsOfTargets lists what schedules are chosen by.
+func factsOfTargets(b *bytes.Buffer) {
+	b.WriteString("\n## Facts\n\nSchedules are chosen by numbers of the CPU. Whoever says one first is believed: an option; the machine, for `--target llvm`\n" +
+		"on it, which tells caches, clock and datapath (by CPUID, or Linux' files); the CPU's row in `internal/target`, which has those\n" +
+		"three where its maker publishes them; and its architecture's class in `facts.go`, a usual core in round numbers.\n" +
+		"The canonical target, which a package records, names those that differ from row and class.\n\n| option | what it is |\n| --- | --- |\n")
+	facts := target.Facts()
+	for _, o := range target.Options("llvm") {
+		if o.Name == "caches" || slices.Contains(facts, o.Name) {
+			fmt.Fprintf(b, "| `-%s` | %s |\n", o.Name, cell(o.Doc))
+		}
+	}
+	fmt.Fprintf(b, "\nOther facts follow from the architecture and the features: the width and the number of vector registers, multiply-adds and dot\n"+
+		"products in one instruction. What the compiler makes of facts, such as the part of a cache that a tile may fill, is in\n"+
+		"`internal/impl/cost.go`.\n\n| CPU | architecture | caches | %s |\n| --- | --- | --- |%s\n", strings.Join(facts, " | "), strings.Repeat(" --- |", len(facts)))
+	for _, arch := range target.Arches() {
+		for _, cpu := range target.CPUs(arch) {
+			t, err := target.OfCPU(arch, cpu)
+			if err != nil {
+				panic(err)
+			}
+			fmt.Fprintf(b, "| `%s` | %s | %d,%d,%d |", cpu, arch, t.L1>>10, t.L2>>10, t.L3>>10)
+			for _, name := range facts {
+				fmt.Fprintf(b, " %d |", t.Fact(name))
+			}
+			b.WriteString("\n")
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"lathe/internal/impl"
 	"lathe/internal/lower"
 	"lathe/internal/sched"
+	"lathe/internal/target"
 	"lathe/internal/te"
 )
 
@@ -15,7 +16,7 @@ import (
 const anchorResult = "anchor"
 
 // anchoredKernels makes the kernel of a group around an operator with loops of its own; ok is false for other groups.
-func anchoredKernels(n *graph.Node, cpu impl.CPU) (ks []*kernel, ok bool, err error) {
+func anchoredKernels(n *graph.Node, t *target.Target) (ks []*kernel, ok bool, err error) {
 	sub := n.Sub[0]
 	i := slices.IndexFunc(sub.Nodes, func(m *graph.Node) bool { return impl.HasAnchor(m.Op) })
 	if i < 0 || len(sub.Outputs) != 1 || n.Out[0].Type.Elements() == 0 {
@@ -32,7 +33,7 @@ func anchoredKernels(n *graph.Node, cpu impl.CPU) (ks []*kernel, ok bool, err er
 		out = te.Compute("y", anchor.Type, func(x []expr.Expr) expr.Expr { return anchor.At(x...) })
 	}
 	rest := lower.Lower("kernel", out, lower.Options{Value: scalarConst(g.values), Apart: true})
-	l, err := impl.Anchored(m.Op, impl.Anchor{Attrs: m.Attrs, In: typesOf(m.In), Out: m.Out[0].Type, Rest: rest, From: anchorResult, CPU: cpu})
+	l, err := impl.Anchored(m.Op, impl.Anchor{Attrs: m.Attrs, In: typesOf(m.In), Out: m.Out[0].Type, Rest: rest, From: anchorResult, Target: t})
 	if err != nil || l == nil {
 		return nil, false, err
 	}

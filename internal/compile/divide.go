@@ -12,7 +12,6 @@ func (c *compiler) divide() error {
 	if c.Target.Arch == target.CSource {
 		return nil // one worker runs it
 	}
-	m := machine(c.Target)
 	homes := map[*graph.Value]int{}
 	for _, k := range c.kernels {
 		operands := make([]impl.Operand, len(k.in))
@@ -27,7 +26,7 @@ func (c *compiler) divide() error {
 		err := c.ctx.Err()
 		if err == nil {
 			err = k.failed(c.working(nil, "divide", func() error {
-				home = k.plan.Divide(m, operands)
+				home = k.plan.Divide(c.Target, operands)
 				return nil
 			}))
 		}
@@ -39,9 +38,4 @@ func (c *compiler) divide() error {
 		}
 	}
 	return nil
-}
-
-func machine(t *target.Target) impl.Machine {
-	s := t.Speed()
-	return impl.Machine{Flops: s.Float32, Shared: s.L3, Memory: s.Memory}
 }

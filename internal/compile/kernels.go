@@ -46,11 +46,10 @@ type kernel struct {
 
 // makeKernels lowers, schedules and emits every group.
 func (c *compiler) makeKernels() error {
-	cpu := impl.CPUOf(c.Target)
 	lowered := make([][]*kernel, len(c.graph.Nodes))
 	err := inParallel(c.ctx, c.Workers, len(lowered), func(i int) error {
 		return c.working(c.graph.Nodes[i], "lower", func() (err error) {
-			lowered[i], err = groupKernels(c.graph.Nodes[i], cpu)
+			lowered[i], err = groupKernels(c.graph.Nodes[i], c.Target)
 			return err
 		})
 	}, func() {})
@@ -84,7 +83,7 @@ func (c *compiler) makeKernels() error {
 	err = inParallel(c.ctx, workers, len(c.kernels), func(i int) error {
 		k := c.kernels[i]
 		k.dump = &kernelDump{Debug: &c.Debug, kernel: k.name}
-		return k.failed(c.working(nil, "schedule", func() error { return k.schedule(cpu, boundary, c.Choices[k.name]) }))
+		return k.failed(c.working(nil, "schedule", func() error { return k.schedule(c.Target, boundary, c.Choices[k.name]) }))
 	}, func() {})
 	if err != nil {
 		return err
@@ -94,7 +93,7 @@ func (c *compiler) makeKernels() error {
 	}
 	err = inParallel(c.ctx, workers, len(c.kernels), func(i int) error {
 		k := c.kernels[i]
-		return k.failed(c.working(nil, "build", func() error { return c.build(k, cpu) }))
+		return k.failed(c.working(nil, "build", func() error { return c.build(k) }))
 	}, func() { done++; c.progress("kernels", done, len(c.kernels)) })
 	if err == nil && c.Debug.stopsLoops() {
 		err = c.Debug.stopped()
@@ -166,14 +165,14 @@ func nodeError(n *graph.Node, what string, err error) error {
 
 // groupKernels makes the kernels of a group: one by loops of its own where there is such an implementation, else one per
 // result from tensor expressions.
-func groupKernels(n *graph.Node, cpu impl.CPU) ([]*kernel, error) {
+func groupKernels(n *graph.Node, t *target.Target) ([]*kernel, error) {
 	if len(n.Sub) != 1 {
 		return nil, nodeError(n, n.Op.Name, errors.New("the operator is not supported by the compiler yet"))
 	}
 	if ks, ok, err := externKernels(n); ok || err != nil {
 		return ks, err
 	}
-	if ks, ok, err := anchoredKernels(n, cpu); ok || err != nil {
+	if ks, ok, err := anchoredKernels(n, t); ok || err != nil {
 		return ks, err
 	}
 	g, err := stagesOf(n, nil)
@@ -300,7 +299,7 @@ func scalarConst(values map[string]*graph.Value) func(*te.Stage) (expr.Expr, boo
 func (k *kernel) params() []*graph.Value { return slices.Concat(k.in, k.outs) }
 
 // schedule chooses k's schedule, up to its division among workers. point holds the decisions that are given.
-func (k *kernel) schedule(cpu impl.CPU, user map[*graph.Value]bool, point choice.Point) error {
+func (k *kernel) schedule(t *target.Target, user map[*graph.Value]bool, point choice.Point) error {
 	f := k.low.Func
 	for i, v := range k.params() {
 		if user[v] {
@@ -308,7 +307,7 @@ func (k *kernel) schedule(cpu impl.CPU, user map[*graph.Value]bool, point choice
 		}
 	}
 	if k.plan == nil {
-		plan, err := impl.Choose(k.low, cpu, point)
+		plan, err := impl.Choose(k.low, t, point)
 		if err != nil {
 			return err
 		}
@@ -326,7 +325,7 @@ func (k *kernel) schedule(cpu impl.CPU, user map[*graph.Value]bool, point choice
 
 // build takes a scheduled k through the loop passes and writes its code. Where what becomes of its loops cannot be divided
 // as planned, one worker runs it.
-func (c *compiler) build(k *kernel, cpu impl.CPU) error {
+func (c *compiler) build(k *kernel) error {
 	err := c.lowerLoops(k)
 	if errors.Is(err, loop.ErrDivision) && k.plan.Undivide() {
 		err = c.lowerLoops(k)
@@ -340,7 +339,7 @@ func (c *compiler) build(k *kernel, cpu impl.CPU) error {
 		return err
 	}
 	k.serial = !loop.Divided(f.Body)
-	code, err := llvm.Emit(f, llvm.Options{Symbol: symbolMark, VectorBits: cpu.VectorBits, Target: c.Target, FlushDenormals: c.Denormals == DenormalsFlush})
+	code, err := llvm.Emit(f, llvm.Options{Symbol: symbolMark, VectorBits: c.Target.VectorBits, Target: c.Target, FlushDenormals: c.Denormals == DenormalsFlush})
 	k.code = code
 	return err
 }

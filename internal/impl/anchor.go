@@ -8,18 +8,19 @@ import (
 	"lathe/internal/loop"
 	"lathe/internal/lower"
 	"lathe/internal/op"
+	"lathe/internal/target"
 	"lathe/internal/types"
 )
 
 // An Anchor is the heavy operator of a group that has an implementation as loops of its own, and the pointwise rest of
 // the group, which those loops compute on each element before they store it.
 type Anchor struct {
-	Attrs any
-	In    []types.Tensor // operands
-	Out   types.Tensor   // result
-	Rest  *lower.Kernel  // what the group computes from the result; its axes are apart
-	From  string         // the parameter of Rest that stands for the result
-	CPU   CPU
+	Attrs  any
+	In     []types.Tensor // operands
+	Out    types.Tensor   // result
+	Rest   *lower.Kernel  // what the group computes from the result; its axes are apart
+	From   string         // the parameter of Rest that stands for the result
+	Target *target.Target
 }
 
 // Loops are a kernel written as loops of its own. Its parameters are the anchor's operands, then those of Rest without the

@@ -99,7 +99,7 @@ func (a *attentionKernel) axes() bool {
 }
 
 func (a *attentionKernel) schedule() error {
-	lanes := a.cpu.Lanes(4)
+	lanes := a.core.lanes(4)
 	n, width := a.s.Extent(a.row), a.s.Extent(a.column)
 	vecs := 1
 	if width%(2*lanes) == 0 {
@@ -134,7 +134,7 @@ func (a *attentionKernel) schedule() error {
 
 // decideRows asks for the rows of a block, whose accumulators fit the registers beside the two vectors that they multiply.
 func (a *attentionKernel) decideRows(n int) int {
-	list, best := tiles(1, n, 2, a.cpu.Registers, 2, true, 0.001)
+	list, best := a.core.tiles(1, n, 2, a.core.registers(false), 2, true, reuse)
 	values := make([]choice.Value, len(list))
 	for i, t := range list {
 		values[i] = choice.Value{Text: strconv.Itoa(t.Rows), Cost: t.cost}
@@ -148,7 +148,7 @@ func (a *attentionKernel) pieces(rowLoop string) (outer []string, inner string, 
 	for _, h := range a.outer {
 		heads *= a.s.Extent(h)
 	}
-	if len(a.outer) > 0 && (heads >= shares || n < 2) {
+	if len(a.outer) > 0 && (heads >= pieces || n < 2) {
 		return a.outer, rowLoop, nil
 	}
 	count := a.decideAmong("pieces", strips(n, 1, heads), upTo(n)...)

@@ -106,8 +106,8 @@ func (a *attentionKernel) accumulate(block, tile string, lanes int) error {
 	if err := a.s.DecomposeReduction(block, r); err != nil {
 		return err
 	}
-	if n := a.s.Extent(r); n > 4 && n%4 == 0 {
-		_, in, err := a.s.Split(r, 4)
+	if n := a.s.Extent(r); n > reductionUnroll && n%reductionUnroll == 0 {
+		_, in, err := a.s.Split(r, reductionUnroll)
 		if err != nil {
 			return err
 		}

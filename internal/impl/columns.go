@@ -16,7 +16,7 @@ import (
 func columns(k *kernel) error {
 	out := k.outBlock()
 	s, _ := k.statistics(out)
-	lanes := k.cpu.Lanes(4)
+	lanes := k.core.lanes(4)
 	n := k.s.Extent(s.lane)
 	vectors := 1
 	if n > lanes {
@@ -51,7 +51,7 @@ func columns(k *kernel) error {
 }
 
 func columnsApply(k *kernel) bool {
-	if len(k.Stages) < 2 || k.cpu.VectorBits == 0 {
+	if len(k.Stages) < 2 || k.core.VectorBits == 0 {
 		return false
 	}
 	out := k.outBlock()
@@ -67,7 +67,7 @@ func (k *kernel) columnVectors(s statistics, n, lanes int) int {
 		bytes *= k.s.Extent(f)
 	}
 	v := 1
-	for v < 4 && v*lanes*4 < 2*loop.LineBytes && 2*v*lanes <= n && 2*v*lanes*bytes <= k.cpu.L1/2 {
+	for v < 4 && v*lanes*4 < 2*loop.LineBytes && 2*v*lanes <= n && 2*v*lanes*bytes <= working(k.core.L1) {
 		v *= 2
 	}
 	return v

@@ -3,10 +3,9 @@ package impl
 import (
 	"cmp"
 	"slices"
-)
 
-// parallelWork is the number of scalar operations from which on a second worker pays for its barrier.
-const parallelWork = 20000
+	"lathe/internal/target"
+)
 
 // A Division is a way to divide a kernel among workers: by runs of adjacent loops, fused to one.
 type Division struct {
@@ -30,23 +29,16 @@ type Operand struct {
 	Home     int // the period by which another kernel's workers wrote it, or Scattered
 }
 
-// A Machine is the speed of one core, in operations and bytes per nanosecond.
-type Machine struct {
-	Flops  float64
-	Shared float64 // reading what another core wrote
-	Memory float64
-}
-
 // Divide divides p's kernel among workers the way that costs least: workers are kept evenly busy, read little that other
 // workers wrote, and do not all read the same constants. operands are those of the first parameters, in order; what is not
 // known costs nothing. A way that turns out to be impossible is passed over; without any, one worker does all. It returns
 // the period by which the workers write the result.
-func (p *Plan) Divide(m Machine, operands []Operand) (home int) {
+func (p *Plan) Divide(t *target.Target, operands []Operand) (home int) {
 	costs, order := make([]float64, len(p.Divisions)), make([]int, len(p.Divisions))
 	for i, d := range p.Divisions {
 		order[i] = i
 		for _, workers := range []int{2, 3, 4} {
-			costs[i] += d.cost(p.Flops, m, operands, workers) * float64(workers)
+			costs[i] += d.cost(p.Flops, core{t}, operands, workers) * float64(workers)
 		}
 	}
 	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(costs[i], costs[j]) })
@@ -83,10 +75,10 @@ func (p *Plan) DivideBy(d Division) (err error) {
 	return p.Schedule.Parallel(v)
 }
 
-// cost is about the time in nanoseconds of the busiest of so many workers.
-func (d *Division) cost(flops float64, m Machine, operands []Operand, workers int) float64 {
+// cost is about the cycles of the busiest of so many workers.
+func (d *Division) cost(flops float64, c core, operands []Operand, workers int) float64 {
 	busiest := float64((d.Extent+workers-1)/workers) / float64(d.Extent)
-	time := flops / m.Flops * busiest
+	time := c.flops(flops) * busiest
 	for i, o := range operands {
 		touched := float64(o.Bytes)
 		if d.Periods[i] != Whole {
@@ -94,9 +86,9 @@ func (d *Division) cost(flops float64, m Machine, operands []Operand, workers in
 		}
 		switch {
 		case o.Constant:
-			time += touched / m.Memory
+			time += c.memory(touched)
 		case d.Periods[i] <= 0 || d.Periods[i] != o.Home:
-			time += touched * float64(workers-1) / float64(workers) / m.Shared
+			time += c.shared(touched * float64(workers-1) / float64(workers))
 		}
 	}
 	return time

@@ -25,8 +25,7 @@ func (k *kernel) dots() {
 	}
 }
 
-// hasDot reports whether the block adds dot products. Their tiles prefer rows: a panel of weights stays in L2, and more
-// rows per tile read it fewer times, which is worth a tail.
+// hasDot reports whether the block adds dot products.
 func (k *kernel) hasDot(block string) bool {
 	b, _ := k.find(block)
 	found := false
@@ -36,15 +35,6 @@ func (k *kernel) hasDot(block string) bool {
 		return !found
 	})
 	return found
-}
-
-// DotRegisters is the number of vector registers, of regs, that a tile of dot products may count on. Where there is no
-// instruction for them, the even and odd bytes of both operands and their products take some more.
-func DotRegisters(regs int, instruction bool) int {
-	if instruction {
-		return regs
-	}
-	return regs - 4
 }
 
 // reductions are the loops that count one reduction axis of a block each, by themselves.

@@ -16,25 +16,6 @@ import (
 	"lathe/internal/target"
 )
 
-// A CPU is what schedules depend on.
-type CPU struct {
-	VectorBits    int  // width of a vector register
-	Registers     int  // number of vector registers
-	Dot           bool // a dot product is one instruction
-	L1, L2        int  // bytes of data cache of one core
-	LoadsFirst    bool // see target.Target
-	DotLoadsFirst bool // see target.Target
-	Reach         int  // see target.Target
-}
-
-// CPUOf describes the cores of a target.
-func CPUOf(t *target.Target) CPU {
-	return CPU{VectorBits: t.VectorBits, Registers: t.VectorRegs, Dot: t.HasDot, L1: t.L1, L2: t.L2, LoadsFirst: t.LoadsFirst, DotLoadsFirst: t.DotLoadsFirst, Reach: t.Reach}
-}
-
-// Lanes is the number of elements of a vector register.
-func (c CPU) Lanes(size int) int { return max(1, c.VectorBits/8/size) }
-
 // A Plan is a scheduled kernel and what was decided for it.
 type Plan struct {
 	Schedule *sched.Schedule
@@ -73,16 +54,16 @@ var rules = []rule{
 // errRefused is what an action returns that finds only while it rewrites that its rule does not fit.
 var errRefused = errors.New("the rule does not fit")
 
-// Choose schedules k for the CPU. chooser, which may be nil, decides what it names; the rest is decided by default.
-func Choose(k *lower.Kernel, cpu CPU, chooser choice.Chooser) (*Plan, error) {
-	w := newKernel(k, cpu)
+// Choose schedules k for the target. chooser, which may be nil, decides what it names; the rest is decided by default.
+func Choose(k *lower.Kernel, t *target.Target, chooser choice.Chooser) (*Plan, error) {
+	w := newKernel(k, t)
 	var open []rule
 	for _, r := range rules {
 		if r.applies(w) {
 			open = append(open, r)
 		}
 	}
-	for ; len(open) > 0; w = newKernel(k, cpu) {
+	for ; len(open) > 0; w = newKernel(k, t) {
 		w.log = &choice.Log{Chooser: chooser}
 		var names []string
 		for _, r := range open {
@@ -106,9 +87,9 @@ func Choose(k *lower.Kernel, cpu CPU, chooser choice.Chooser) (*Plan, error) {
 	return nil, fmt.Errorf("%s: no schedule rule applies", k.Func.Name)
 }
 
-func newKernel(k *lower.Kernel, cpu CPU) *kernel {
+func newKernel(k *lower.Kernel, t *target.Target) *kernel {
 	s := sched.New(&loop.Func{Name: k.Func.Name, Params: k.Func.Params, Body: k.Func.Body, Origin: k.Func.Origin})
-	w := &kernel{Kernel: k, s: s, cpu: cpu}
+	w := &kernel{Kernel: k, s: s, core: core{t}}
 	w.dots()
 	return w
 }
@@ -117,7 +98,7 @@ func newKernel(k *lower.Kernel, cpu CPU) *kernel {
 type kernel struct {
 	*lower.Kernel
 	s         *sched.Schedule
-	cpu       CPU
+	core      core
 	divisions []Division
 	log       *choice.Log
 	err       error // the first of a decision

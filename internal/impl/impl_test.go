@@ -13,64 +13,17 @@ import (
 	"lathe/internal/lower"
 	"lathe/internal/op"
 	"lathe/internal/ops"
+	"lathe/internal/target"
 	"lathe/internal/te"
 	"lathe/internal/te/tetest"
 	"lathe/internal/types"
 )
 
 // machines are those whose schedules are pinned: vector bits and registers.
-var machines = []impl.CPU{
-	{VectorBits: 512, Registers: 32, L1: 32 << 10, L2: 1 << 20},
-	{VectorBits: 256, Registers: 16, L1: 32 << 10, L2: 1 << 20},
-	{VectorBits: 128, Registers: 32, L1: 32 << 10, L2: 1 << 20},
-}
-
-// TestChooseTile: a tile fits the registers with its operands, its vectors divide the output's or are those of the
-// packed operand, and outputs large enough get as many accumulators as hide the latency of a multiply-add.
-func TestChooseTile(t *testing.T) {
-	for _, regs := range []int{8, 16, 32} {
-		for rows := 1; rows <= 60; rows++ {
-			for vecs := 1; vecs <= 16; vecs++ {
-				for forced := range 4 {
-					if forced > 0 && vecs%forced != 0 {
-						continue
-					}
-					for _, broadcast := range []bool{true, false} {
-						at := fmt.Sprintf("%d rows, %d vectors, %d registers, forced %d, broadcast %v", rows, vecs, regs, forced, broadcast)
-						tile := impl.ChooseTile(rows, vecs, regs, forced, broadcast)
-						switch {
-						case tile.Rows < 1 || tile.Vecs < 1 || tile.Rows > rows:
-							t.Errorf("%s: %+v", at, tile)
-						case tile.Rows*tile.Vecs+tile.Vecs+1 > regs:
-							t.Errorf("%s: %+v does not fit the registers", at, tile)
-						case forced > 0 && tile.Vecs != forced:
-							t.Errorf("%s: %+v", at, tile)
-						case vecs%tile.Vecs != 0:
-							t.Errorf("%s: %+v does not divide the vectors", at, tile)
-						case broadcast && forced == 0 && regs >= 16 && rows >= 12 && tile.Rows*tile.Vecs < 6:
-							t.Errorf("%s: %+v leaves the pipeline idle", at, tile)
-						}
-					}
-				}
-			}
-		}
-	}
-}
-
-// TestTiles pins tiles of shapes in use: rows of pixels or of matrices, vectors of channels.
-func TestTiles(t *testing.T) {
-	var b strings.Builder
-	for _, rows := range []int{1, 4, 7, 14, 28, 49, 56, 112, 128, 196, 3136} {
-		for _, vecs := range []int{1, 2, 3, 4, 8, 16} {
-			fmt.Fprintf(&b, "%4d rows %2d vectors:", rows, vecs)
-			for _, regs := range []int{32, 16} {
-				tile := impl.ChooseTile(rows, vecs, regs, 0, true)
-				fmt.Fprintf(&b, "  %2d x %d of %d registers", tile.Rows, tile.Vecs, regs)
-			}
-			b.WriteByte('\n')
-		}
-	}
-	golden.Check(t, "tiles", []byte(b.String()))
+var machines = []*target.Target{
+	{VectorBits: 512, VectorRegs: 32, L1: 32 << 10, L2: 1 << 20, Core: target.ClassOf(target.X86, 512)},
+	{VectorBits: 256, VectorRegs: 16, L1: 32 << 10, L2: 1 << 20, Core: target.ClassOf(target.X86, 256)},
+	{VectorBits: 128, VectorRegs: 32, L1: 32 << 10, L2: 1 << 20, Core: target.ClassOf(target.X86, 128)},
 }
 
 // of is the computation of an operator on operands of the given types.
@@ -192,16 +145,16 @@ func TestRules(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var b strings.Builder
 			for _, m := range machines {
-				k := lower.Lower(c.name, c.make(m.Lanes(4)), lower.Options{})
+				k := lower.Lower(c.name, c.make(m.Lanes(32)), lower.Options{})
 				plan, err := impl.Choose(k, m, nil)
 				if err != nil {
 					t.Fatal(err)
 				}
-				plan.Divide(impl.Machine{Flops: 100, Shared: 40, Memory: 20}, nil)
+				plan.Divide(m, nil)
 				if err := loop.Verify(plan.Schedule.Func); err != nil {
 					t.Error(err)
 				}
-				fmt.Fprintf(&b, "// %d bits, %d registers: %s: %s\n%s\n", m.VectorBits, m.Registers, plan.Rule, plan.Why, plan.Schedule)
+				fmt.Fprintf(&b, "// %d bits, %d registers: %s: %s\n%s\n", m.VectorBits, m.VectorRegs, plan.Rule, plan.Why, plan.Schedule)
 			}
 			golden.Check(t, c.name, []byte(b.String()))
 		})
@@ -209,7 +162,7 @@ func TestRules(t *testing.T) {
 }
 
 // core is a machine without vectors.
-var core = impl.CPU{Registers: 12, L1: 16 << 10, L2: 16 << 10}
+var core = &target.Target{VectorRegs: 12, L1: 16 << 10, L2: 16 << 10, Core: target.ClassOf(target.CSource, 0)}
 
 // TestScalar pins the schedules of typical kernels on a machine without vectors, where nothing is packed.
 func TestScalar(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"lathe/internal/loop"
 	"lathe/internal/loop/interp"
 	"lathe/internal/ops"
+	"lathe/internal/target"
 	"lathe/internal/tensor"
 	"lathe/internal/types"
 )
@@ -93,7 +94,7 @@ func TestMultiplyShares(t *testing.T) {
 // TestWinogradChoice: large maps are computed by blocks of tiles, small ones by two kernels; few channels, odd channels and
 // narrow vectors as they are.
 func TestWinogradChoice(t *testing.T) {
-	cpu := CPU{VectorBits: 512, Registers: 32, L1: 48 << 10, L2: 1 << 20}
+	t512 := &target.Target{VectorBits: 512, VectorRegs: 32, L1: 48 << 10, L2: 1 << 20, Core: target.ClassOf(target.X86, 512)}
 	for _, c := range []struct {
 		conv  WinogradConv
 		tile  int
@@ -107,12 +108,12 @@ func TestWinogradChoice(t *testing.T) {
 		{WinogradConv{1, 64, 20, 56, 56}, 0, false},
 		{WinogradConv{1, 3, 64, 224, 224}, 0, false},
 	} {
-		got := c.conv.Choose(cpu)
+		got := c.conv.Choose(t512)
 		if got.Tile != c.tile || got.Fused != c.fused || got.Why == "" {
 			t.Errorf("%+v: %+v, want tile %d, fused %v", c.conv, got, c.tile, c.fused)
 		}
 	}
-	if got := (WinogradConv{1, 64, 64, 56, 56}).Choose(CPU{VectorBits: 64, Registers: 32, L1: 32 << 10, L2: 1 << 20}); got.Tile != 0 {
+	if got := (WinogradConv{1, 64, 64, 56, 56}).Choose(&target.Target{VectorBits: 64, VectorRegs: 32, L1: 32 << 10, L2: 1 << 20, Core: target.ClassOf(target.X86, 64)}); got.Tile != 0 {
 		t.Errorf("vectors of two: %+v", got)
 	}
 }
@@ -122,7 +123,7 @@ func TestWinogradTile(t *testing.T) {
 	for _, regs := range []int{16, 32} {
 		for tiles := 1; tiles < 60; tiles++ {
 			for vecs := 1; vecs <= 12; vecs++ {
-				got := WinogradTile(tiles, vecs, CPU{VectorBits: 512, Registers: regs})
+				got := WinogradTile(&target.Target{VectorBits: 512, VectorRegs: regs, Core: target.ClassOf(target.X86, 512)}, tiles, vecs)
 				if got.Rows < 1 || got.Rows > tiles || vecs%got.Vecs != 0 || got.Rows*got.Vecs+got.Vecs+1 > regs {
 					t.Errorf("%d tiles, %d vectors, %d registers: %s", tiles, vecs, regs, got)
 				}

@@ -49,7 +49,7 @@ func (k *kernel) whole(loops []string) []string {
 	for _, l := range loops[:max(0, len(loops)-1)] {
 		n *= k.s.Extent(l)
 	}
-	if n < 4*shares {
+	if n < 4*pieces {
 		return loops
 	}
 	return loops[:len(loops)-1]
@@ -105,7 +105,7 @@ func (k *kernel) vectorInner(block, inner string) (outer string, err error) {
 // pointwiseLanes is the number of elements of a vector along a loop.
 func (k *kernel) pointwiseLanes(block, inner string) int {
 	b, _ := k.find(block)
-	lanes := k.cpu.Lanes(max(b.Body.To.DType.Compute().Size(), 1))
+	lanes := k.core.lanes(max(b.Body.To.DType.Compute().Size(), 1))
 	if !k.unitStride(block, k.variable(block, inner)) {
 		// Lanes that have to be gathered gain little: keep the code small.
 		lanes = min(lanes, 8)

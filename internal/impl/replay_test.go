@@ -9,6 +9,7 @@ import (
 	"lathe/internal/impl"
 	"lathe/internal/loop"
 	"lathe/internal/sched"
+	"lathe/internal/target"
 	"lathe/internal/te/tetest"
 )
 
@@ -24,7 +25,7 @@ func TestReplay(t *testing.T) {
 		for seed := range samples {
 			r := rand.New(rand.NewPCG(seed, 5))
 			k := tetest.New(r, kind).Lower()
-			cpus := append(slices.Clone(machines), impl.CPU{VectorBits: 0, Registers: 8})
+			cpus := append(slices.Clone(machines), &target.Target{VectorRegs: 8, Core: target.ClassOf(target.CSource, 0)})
 			plan, err := impl.Choose(k, cpus[r.IntN(len(cpus))], nil)
 			if err != nil {
 				t.Fatalf("%s, seed %d: %v", kind, seed, err)

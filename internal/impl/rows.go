@@ -159,7 +159,7 @@ func (k *kernel) vectorReduction(block, at string) error {
 	if err := k.s.DecomposeReduction(block, first); err != nil {
 		return err
 	}
-	lanes := k.cpu.Lanes(max(4, b.Body.To.DType.Size()))
+	lanes := k.core.lanes(max(4, b.Body.To.DType.Size()))
 	unit := true
 	for _, a := range k.accesses(block) {
 		if n, ok := a.stride(v); !a.store && (!ok || n != 0 && n != 1) {

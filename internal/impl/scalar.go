@@ -46,7 +46,7 @@ func scalar(k *kernel) error {
 }
 
 func scalarApplies(k *kernel) bool {
-	if k.cpu.VectorBits > 0 || len(k.Stages) != 2 {
+	if k.core.VectorBits > 0 || len(k.Stages) != 2 {
 		return false
 	}
 	out, acc := k.outBlock(), k.accBlock()
@@ -98,7 +98,7 @@ func (k *kernel) scalarTile(out, acc string) scalarTile {
 	t := scalarTile{rowSize: 1, columnSize: 1}
 	b, _ := k.find(acc)
 	most := 4
-	if b.Body.To.DType.Compute() == types.F32 && k.cpu.Registers >= 12 {
+	if b.Body.To.DType.Compute() == types.F32 && k.core.registers(false) >= 12 {
 		most = 8
 	}
 	var axes []string

@@ -68,7 +68,7 @@ func (k *kernel) vectors(t *tiling) bool {
 		return false
 	}
 	b, _ := k.find(t.out)
-	t.lanes = k.cpu.Lanes(max(4, b.Body.To.DType.Size()))
+	t.lanes = k.core.lanes(max(4, b.Body.To.DType.Size()))
 	t.n = k.s.Extent(t.lane)
 	k.splitBlockedReductions(t.acc)
 	if i := slices.Index(spatial, t.lane); t.n == t.lanes && i > 0 {
@@ -120,12 +120,12 @@ func (k *kernel) tilePair(t tiling) (shared []string, err error) {
 	if t.vecLoop != "" {
 		vecs = k.s.Extent(t.vecLoop)
 	}
-	regs, reuse := k.cpu.Registers, 0.001
-	if k.hasDot(t.acc) {
-		regs, reuse = DotRegisters(regs, k.cpu.Dot), 0.05
+	dot, reuse := k.hasDot(t.acc), reuse
+	if dot {
+		reuse = dotReuse
 	}
-	regs = k.worked(regs, t.acc)
-	list, best := tiles(lines, rows, vecs, regs, t.forced, broadcast, reuse)
+	regs := k.worked(k.core.registers(dot), t.acc)
+	list, best := k.core.tiles(lines, rows, vecs, regs, t.forced, broadcast, reuse)
 	if len(axes) == 0 && !broadcast { // independent accumulators hide the latency
 		list, best = nil, min(vecs, 4)-1
 		for v := range min(vecs, 4) {

@@ -6,9 +6,6 @@ import (
 	"lathe/internal/choice"
 )
 
-// shares is the number of pieces of work from which on any small number of workers is kept about evenly busy.
-const shares = 12
-
 // orderTiles orders the loops over tiles by the traffic beyond the L2 cache. The operand of vectors (weights) is a panel
 // per step of vecTiles, the operand of rows (pixels) is cut into strips: loops over strips and panels are divided among
 // workers, and inside them one panel meets all tiles of one strip, which both stay in the cache.
@@ -32,7 +29,7 @@ func (k *kernel) orderTiles(out, acc, lane string, outer []string, vecTiles stri
 	}
 	weights, pixels := k.operandBytes(out, acc, lane, outer)
 	n := k.s.Extent(tiles[i])
-	least, panelsOutside := orderOperands(weights, pixels, panels, n, k.cpu.L2)
+	least, panelsOutside := orderOperands(weights, pixels, panels, n, k.core.L2)
 	if panels > 1 {
 		def := 0
 		if panelsOutside {
@@ -40,9 +37,8 @@ func (k *kernel) orderTiles(out, acc, lane string, outer []string, vecTiles stri
 		}
 		panelsOutside = k.decide("order", def, choice.Texts("panels inside", "panels outside")) == 1
 	}
-	pieces := strips(n, least, others*panels)
-	pieces = k.decideAmong("strips", pieces, upTo(n)...)
-	o, in, err := k.s.Split(tiles[i], (n+pieces-1)/pieces)
+	count := k.decideAmong("strips", strips(n, least, others*panels), upTo(n)...)
+	o, in, err := k.s.Split(tiles[i], (n+count-1)/count)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -79,10 +75,10 @@ func nonEmpty(s string) []string {
 // the one prefetched: pixels are read once, weights once for each strip unless they fit as a whole. Inside, weights are
 // read once, and pixels, unless they fit, once for each panel. Where no strip fits beside two panels, panels are outside.
 func orderOperands(weights, pixels, panels, most, cache int) (least int, panelsOutside bool) {
-	budget := cache / 2
+	budget := working(cache)
 	least = 1
 	if pixels > budget {
-		strip := min(budget, cache*7/8-2*weights/panels)
+		strip := min(budget, crowded(cache)-2*weights/panels)
 		if strip*most < pixels {
 			return 1, true
 		}
@@ -102,7 +98,7 @@ func again(bytes, n, size int) int {
 // strips is the number of strips to cut n tiles into: at least least, enough to keep workers busy together with the
 // given number of other pieces, and with no more than a border of tiles missing from the last strip.
 func strips(n, least, others int) int {
-	for c := min(n, max(least, (shares+others-1)/others)); c < n; c++ {
+	for c := min(n, max(least, (pieces+others-1)/others)); c < n; c++ {
 		if each := (n + c - 1) / c; each*c-n < min(each, 2) {
 			return c
 		}

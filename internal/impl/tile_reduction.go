@@ -68,12 +68,12 @@ func (k *kernel) scheduleAcc(t *tiling, at, vecAxis string, lanes int) (err erro
 		return err
 	}
 	last := rs[len(rs)-1]
-	first := k.cpu.LoadsFirst || k.cpu.DotLoadsFirst && k.hasDot(acc) // several steps at once would spill then
+	first := k.core.loadsFirst(k.hasDot(acc))
 	n, def := k.s.Extent(last), 1
-	heavy := k.worked(k.cpu.Registers, acc) < k.cpu.Registers
+	heavy := k.worked(k.core.registers(false), acc) < k.core.registers(false)
 	if n > 2 && !k.looksUp(acc) && !first && !heavy {
-		if n%4 == 0 && len(ss) > 0 && !k.apart(acc, ss) {
-			def = 4
+		if n%reductionUnroll == 0 && len(ss) > 0 && !k.apart(acc, ss) {
+			def = reductionUnroll
 		} else if n%2 == 0 {
 			def = 2
 		}
@@ -99,7 +99,7 @@ func (k *kernel) scheduleAcc(t *tiling, at, vecAxis string, lanes int) (err erro
 // apart reports whether a tile, whose loops are given, reads elements that no load reaches from one address. Every step
 // takes addresses of its own for them, and with many steps at once LLVM's scheduler loads ahead of the arithmetic.
 func (k *kernel) apart(acc string, tile []string) bool {
-	if k.cpu.Reach == 0 {
+	if k.core.Reach == 0 {
 		return false
 	}
 	for _, a := range k.accesses(acc) {
@@ -108,7 +108,7 @@ func (k *kernel) apart(acc string, tile []string) bool {
 			c, _ := a.at.Coef(k.variable(acc, n))
 			span += max(c, -c) * int64(k.s.Extent(n)-1)
 		}
-		if !a.store && span*int64(a.buf.DType.Size()) > int64(k.cpu.Reach) {
+		if !a.store && span*int64(a.buf.DType.Size()) > int64(k.core.Reach) {
 			return true
 		}
 	}

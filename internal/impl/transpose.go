@@ -41,7 +41,7 @@ func (k *kernel) square(block string, loops []string, whole bool) (outer []strin
 // side is the side of squares of a block of the given extents: a vector, or a part of one that divides both.
 func (k *kernel) side(block string, read, written int, whole bool) int {
 	b, _ := k.find(block)
-	lanes := k.cpu.Lanes(max(4, b.Body.To.DType.Compute().Size()))
+	lanes := k.core.lanes(max(4, b.Body.To.DType.Compute().Size()))
 	for side := lanes; side >= 4; side /= 2 {
 		if read%side == 0 && written%side == 0 {
 			return side

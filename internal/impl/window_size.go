@@ -1,6 +1,10 @@
 package impl
 
-import "strconv"
+import (
+	"strconv"
+
+	"lathe/internal/target"
+)
 
 // A Strip describes a stage that is computed strip by strip for the windows through which another one reads it.
 type Strip struct {
@@ -12,10 +16,10 @@ type Strip struct {
 }
 
 // Choose gives the number of result rows to a strip, a divisor of all, and the share of the stage that is computed again
-// because two strips need it. Long strips compute little again; they fit half of L2, for what they are made from and the
-// weights pass through it too, and leave pieces enough for one, two or four workers.
-func (s Strip) Choose(cpu CPU) (rows int, again float64) {
-	list, best := s.sizes(cpu)
+// because two strips need it. Long strips compute little again; they fit the working part of L2, for what they are made from
+// and the weights pass through it too, and leave pieces enough for one, two or four workers.
+func (s Strip) Choose(t *target.Target) (rows int, again float64) {
+	list, best := s.sizes(core{t})
 	return list[best].rows, list[best].again
 }
 
@@ -28,9 +32,9 @@ type stripSize struct {
 func (z stripSize) String() string { return strconv.Itoa(z.rows) }
 
 // sizes lists the sizes to choose from, and which costs least.
-func (s Strip) sizes(cpu CPU) (list []stripSize, best int) {
+func (s Strip) sizes(c core) (list []stripSize, best int) {
 	for n := 1; n <= s.Rows; n++ {
-		if s.Rows%n != 0 || n > 1 && ((n-1)*s.Stride+s.Window)*s.RowBytes > cpu.L2/2 {
+		if s.Rows%n != 0 || n > 1 && ((n-1)*s.Stride+s.Window)*s.RowBytes > working(c.L2) {
 			continue
 		}
 		z := stripSize{rows: n}

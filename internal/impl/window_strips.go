@@ -35,7 +35,7 @@ func windowStrips(k *kernel) error {
 		}
 	}
 	s.RowBytes /= s.Panels
-	list, best := s.sizes(k.cpu)
+	list, best := s.sizes(k.core)
 	size := decideOne(k, "strip_rows", best, list, func(z stripSize) float64 { return z.cost }).rows
 	strip, _, err := k.s.Split(rows, size)
 	if err != nil {
@@ -130,7 +130,7 @@ func (k *kernel) panel(acc, out string) (blocks string, count int) {
 		if axes := k.rowAxes(out, acc, "", spatial[i], blocks); len(axes) > 0 {
 			row = k.s.Extent(axes[0])
 		}
-		count = ChooseTile(row, k.s.Extent(blocks), k.cpu.Registers, 0, true).Vecs
+		count = ChooseTile(k.core.Target, 1, row, k.s.Extent(blocks)).Vecs
 	}
 	return blocks, count
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"lathe/internal/ops"
+	"lathe/internal/target"
 )
 
 // A WinogradConv is a convolution with 3x3 kernels and strides 1 that may be computed in the Winograd domain. Height and
@@ -18,35 +19,20 @@ type WinogradChoice struct {
 	Why   string
 }
 
-// Rates of a core by which the alternatives are compared, in bytes a cycle beyond what products hide: of operands that
-// lie in its own cache, in the last level, and in memory, as weights of large networks do; of transformed data that are
-// written for another kernel; and of such data in memory, which are read in small pieces.
-const (
-	l2Rate      = 64.0
-	l3Rate      = 24.0
-	memoryRate  = 10.0
-	writeRate   = 6.0
-	scatterRate = 2.0
-
-	l3Bytes = 8 << 20 // of transformed data, at most, that are still in a cache when they are read
-
-	directShare  = 0.88 // of two multiply-adds a cycle that convolutions reach
-	productShare = 0.96 // and products, whose operands lie in order
-)
-
 // Choose picks what takes the least time.
-func (c WinogradConv) Choose(cpu CPU) WinogradChoice {
-	lanes := cpu.Lanes(4)
+func (c WinogradConv) Choose(t *target.Target) WinogradChoice {
+	core := core{t}
+	lanes := core.lanes(4)
 	if lanes < 4 || c.In%lanes != 0 || c.Out%lanes != 0 {
 		return WinogradChoice{Why: fmt.Sprintf("direct: %d to %d channels are not whole vectors of %d", c.In, c.Out, lanes)}
 	}
 	bytes := float64(4 * 9 * c.In * c.Out)
 	macs := float64(c.Images*c.Height*c.Width) * 9 * float64(c.In*c.Out)
-	least := macs/float64(2*lanes)/directShare + bytes/memoryRate
+	least := macs/float64(core.Units*lanes)/directShare + bytes/memoryRate
 	best, why := WinogradChoice{}, fmt.Sprintf("direct %.0f", least/1000)
 	for _, m := range []int{4, 2} {
 		for _, fused := range []bool{true, false} {
-			cycles := c.cycles(m, fused, cpu)
+			cycles := c.cycles(m, fused, core)
 			name := fmt.Sprintf("F(%dx%d)", m, m)
 			if fused {
 				name += " by blocks"
@@ -64,25 +50,25 @@ func (c WinogradConv) Choose(cpu CPU) WinogradChoice {
 }
 
 // cycles estimates the algorithm for a tile size.
-func (c WinogradConv) cycles(tile int, fused bool, cpu CPU) float64 {
+func (c WinogradConv) cycles(tile int, fused bool, core core) float64 {
 	w, err := ops.WinogradOf(tile)
 	if err != nil {
 		return math.Inf(1)
 	}
-	lanes, tiles := cpu.Lanes(4), c.Images*w.Tiles(c.Height)*w.Tiles(c.Width)
-	t := WinogradTile(tiles, c.Out/lanes, cpu)
+	lanes, tiles := core.lanes(4), c.Images*w.Tiles(c.Height)*w.Tiles(c.Width)
+	t := core.winogradTile(tiles, c.Out/lanes)
 	k := float64(w.Products())
 	weights, data := 4*k*float64(c.In*c.Out), 4*k*float64(tiles*c.In)
-	cost := max(k*float64(c.In)*winogradTileCost(t, tiles, c.Out/lanes)/productShare, weights/memoryRate)
+	cost := max(k*float64(c.In)*core.winogradTileCost(t, tiles, c.Out/lanes)/productShare, weights/memoryRate)
 	cost += 4 * k * float64(tiles) * float64(c.In+c.Out) / float64(lanes)
 	if fused {
-		block := c.fusedBlock(w, t, cpu)
+		block := c.fusedBlock(w, t, core)
 		if block == 0 {
 			return math.Inf(1)
 		}
 		blocks := (tiles + block*t.Rows - 1) / (block * t.Rows)
 		rate := l3Rate
-		if int(weights)+c.blockBytes(w, t, block, lanes) <= cpu.L2 {
+		if int(weights)+c.blockBytes(w, t, block, lanes) <= core.L2 {
 			rate = l2Rate
 		}
 		return cost + float64(blocks-1)*weights/rate
@@ -91,7 +77,7 @@ func (c WinogradConv) cycles(tile int, fused bool, cpu CPU) float64 {
 	switch {
 	case int(data) > l3Bytes:
 		rate = scatterRate
-	case int(data) <= cpu.L2/2:
+	case int(data) <= working(core.L2):
 		rate = l2Rate
 	}
 	return cost + data/writeRate + data*float64(c.Out/(t.Vecs*lanes))/rate
@@ -102,12 +88,12 @@ func (c WinogradConv) blockBytes(w *ops.Winograd, t Tile, groups, lanes int) int
 	return 4 * w.Products() * groups * t.Rows * (c.In + t.Vecs*lanes)
 }
 
-// fusedBlock is the number of groups of tiles that are transformed at a time: as many as leave two thirds of the second
-// level cache to data and products, all of whose blocks keep any small number of workers busy. 0 when there is none.
-func (c WinogradConv) fusedBlock(w *ops.Winograd, t Tile, cpu CPU) int {
+// fusedBlock is the number of groups of tiles that are transformed at a time: as many as fill their part of the second
+// level cache with data and products, all of whose blocks keep any small number of workers busy. 0 when there is none.
+func (c WinogradConv) fusedBlock(w *ops.Winograd, t Tile, core core) int {
 	tiles := c.Images * w.Tiles(c.Height) * w.Tiles(c.Width)
 	groups := (tiles + t.Rows - 1) / t.Rows
-	most := min(cpu.L2*2/3/c.blockBytes(w, t, 1, cpu.Lanes(4)), groups/shares)
+	most := min(blockPart(core.L2)/c.blockBytes(w, t, 1, core.lanes(4)), groups/pieces)
 	if most == 0 {
 		return 0
 	}
@@ -121,16 +107,18 @@ func evenly(n, most int) int {
 }
 
 // WinogradTile picks the register tile of the products: rows of tiles by vectors of output channels.
-func WinogradTile(tiles, vecs int, cpu CPU) Tile {
+func WinogradTile(t *target.Target, tiles, vecs int) Tile { return core{t}.winogradTile(tiles, vecs) }
+
+func (c core) winogradTile(tiles, vecs int) Tile {
 	best, bestCost := Tile{1, 1, 1}, 0.0
 	for v := 1; v <= min(4, vecs); v++ {
 		if vecs%v != 0 {
 			continue
 		}
-		for r := 1; r <= min(28, tiles) && r*v+v+1 <= cpu.Registers; r++ {
+		for r := 1; r <= min(mostRows, tiles) && r*v+v+1 <= c.registers(false); r++ {
 			t := Tile{1, r, v}
 			// Equal costs: larger tiles, which read the operands less often.
-			cost := winogradTileCost(t, tiles, vecs) * (1 - 0.001*float64(r*v)/float64(cpu.Registers))
+			cost := c.winogradTileCost(t, tiles, vecs) * (1 - reuse*float64(r*v)/float64(c.registers(false)))
 			if bestCost == 0 || cost < bestCost {
 				best, bestCost = t, cost
 			}
@@ -139,8 +127,7 @@ func WinogradTile(tiles, vecs int, cpu CPU) Tile {
 	return best
 }
 
-// winogradTileCost is the number of cycles of a channel: see ChooseTile2D. The last tiles are computed with zeros.
-func winogradTileCost(t Tile, tiles, vecs int) float64 {
-	step := max(float64(t.Rows*t.Vecs)/2, 4.4, float64(t.Rows+t.Vecs)/2)
-	return float64((tiles+t.Rows-1)/t.Rows) * float64(vecs/t.Vecs) * step
+// winogradTileCost is the number of cycles of a channel. The last tiles are computed with zeros.
+func (c core) winogradTileCost(t Tile, tiles, vecs int) float64 {
+	return float64((tiles+t.Rows-1)/t.Rows) * float64(vecs/t.Vecs) * c.step(t.Rows, t.Vecs, packed)
 }

@@ -29,7 +29,7 @@ func winogradProduct(a Anchor) (*Loops, error) {
 	if !ok || err != nil {
 		return nil, err
 	}
-	p.block = evenly(d.groups, min(a.CPU.L2/2/p.sumBytes(), d.groups*p.panels()/shares))
+	p.block = evenly(d.groups, min(working(a.Target.L2)/p.sumBytes(), d.groups*p.panels()/pieces))
 	blocks := (d.groups + p.block - 1) / p.block
 	p.sums = p.newSums()
 	body := divided("part", p.panels()*blocks, p.work(), func(part expr.Expr) loop.Stmt {
@@ -51,14 +51,14 @@ func winogradProduct(a Anchor) (*Loops, error) {
 func winogradConv(a Anchor) (*Loops, error) {
 	attrs := a.Attrs.(ops.WinogradInputAttrs)
 	w, err := ops.WinogradOf(attrs.TileSize)
-	lanes := a.CPU.Lanes(4)
+	lanes := core{a.Target}.lanes(4)
 	if err != nil || a.In[0].Layout != types.ChannelBlocks(4, lanes) || a.In[0].Shape[1]%lanes != 0 {
 		return nil, err
 	}
 	x := param("x", types.F32, a.In[0].Dims()...)
 	t := newInputTransform(w, attrs, x, a.In[0].Shape, tiledData{})
 	panel := a.In[1].Layout.BlockOf(1, 3)
-	rows := WinogradTile(t.tiles(), max(1, a.Out.Shape[1]/lanes), a.CPU).Rows
+	rows := WinogradTile(a.Target, t.tiles(), max(1, a.Out.Shape[1]/lanes)).Rows
 	t.to = tiledData{groups: (t.tiles() + rows - 1) / rows, factors: w.Products(), blocks: a.In[0].Shape[1] / lanes, rows: rows, lanes: lanes}
 	if panel == 0 {
 		return nil, nil
@@ -67,7 +67,7 @@ func winogradConv(a Anchor) (*Loops, error) {
 	if !ok || err != nil {
 		return nil, err
 	}
-	p.block = max(1, p.conv().fusedBlock(w, Tile{1, rows, p.vecs}, a.CPU))
+	p.block = max(1, p.conv().fusedBlock(w, Tile{1, rows, p.vecs}, core{a.Target}))
 	p.local = true
 	shape := []int{p.block, t.to.blocks, w.Products(), rows, lanes}
 	if rows == 1 {
@@ -127,7 +127,7 @@ func newProduct(a Anchor, tile int, d tiledData) (p product, ok bool, err error)
 
 // loops is the kernel, whose parts are divided among workers in order and write the result by the given period.
 func (p product) loops(f *loop.Func, home int) *Loops {
-	why := fmt.Sprintf("F(%dx%d, 3x3), %d x %d accumulators of %d lanes, blocks of %d tiles; %s", p.Tile, p.Tile, p.data.rows, p.vecs, p.data.lanes, p.block*p.data.rows, p.conv().Choose(p.CPU).Why)
+	why := fmt.Sprintf("F(%dx%d, 3x3), %d x %d accumulators of %d lanes, blocks of %d tiles; %s", p.Tile, p.Tile, p.data.rows, p.vecs, p.data.lanes, p.block*p.data.rows, p.conv().Choose(p.Target).Why)
 	return &Loops{Func: f, Rule: "winograd", Why: why, Home: home}
 }
 
@@ -179,9 +179,6 @@ func (p product) multiply(o, first expr.Expr) loop.Stmt {
 	})
 }
 
-// reductionUnroll is the number of channels that are multiplied between two tests of the loop.
-const reductionUnroll = 4
-
 // group sums the products of a group over channels, in registers.
 func (p product) group(o, k, group, i expr.Expr) loop.Stmt {
 	lanes := p.data.lanes
@@ -216,9 +213,6 @@ func (p product) group(o, k, group, i expr.Expr) loop.Stmt {
 		}),
 	), acc)
 }
-
-// fetchDistance is how many factors ahead weights are fetched.
-const fetchDistance = 4
 
 // fetch asks for weights of a later factor while these are multiplied, which takes less time than to wait for memory then.
 // The pass of group i over the channels asks for its share of a row.

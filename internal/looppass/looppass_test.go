@@ -13,6 +13,7 @@ import (
 	"lathe/internal/looppass"
 	"lathe/internal/pipeline"
 	"lathe/internal/sched"
+	"lathe/internal/target"
 	"lathe/internal/te"
 	"lathe/internal/te/tetest"
 	"lathe/internal/types"
@@ -142,7 +143,8 @@ func TestRandom(t *testing.T) {
 				k := c.Lower()
 				s := sched.New(&loop.Func{Name: k.Func.Name, Params: k.Func.Params, Body: k.Func.Body})
 				if seed%2 == 0 {
-					plan, err := impl.Choose(k, impl.CPU{VectorBits: 128 << r.IntN(3), Registers: 16, L1: 32 << 10, L2: 1 << 20}, nil)
+					bits := 128 << r.IntN(3)
+					plan, err := impl.Choose(k, &target.Target{VectorBits: bits, VectorRegs: 16, L1: 32 << 10, L2: 1 << 20, Core: target.ClassOf(target.X86, bits)}, nil)
 					if err != nil {
 						t.Fatalf("seed %d: %v", seed, err)
 					}
@@ -216,11 +218,12 @@ func TestInteriorHasNoTest(t *testing.T) {
 	})
 	c := tetest.Of(rand.New(rand.NewPCG(1, 1)), "conv", conv)
 	k := c.Lower()
-	plan, err := impl.Choose(k, impl.CPU{VectorBits: 256, Registers: 16, L1: 32 << 10, L2: 1 << 20}, nil)
+	avx2 := &target.Target{VectorBits: 256, VectorRegs: 16, L1: 32 << 10, L2: 1 << 20, Core: target.ClassOf(target.X86, 256)}
+	plan, err := impl.Choose(k, avx2, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan.Divide(impl.Machine{Flops: 100, Shared: 40, Memory: 20}, nil)
+	plan.Divide(avx2, nil)
 	f := plan.Schedule.Func
 	for _, p := range looppass.Table {
 		run(t, p.Name, f)

@@ -191,7 +191,7 @@ func (l *layouts) conv(n *graph.Node) {
 	}
 	lines, rows := pixels(a, x, w, y)
 	vecs := (out/a.Groups + l.lanes - 1) / l.lanes
-	t := impl.ChooseTile2D(lines, rows, vecs, l.Target.VectorRegs, 0, true)
+	t := impl.ChooseTile(l.Target, lines, rows, vecs)
 	weights := plainAxes(rank)
 	if w.Shape[1]%l.lanes == 0 && w.Shape[1] > l.lanes {
 		weights += fmt.Sprintf("%db", l.lanes)
@@ -228,7 +228,7 @@ func (l *layouts) packMatrix(node *graph.Node, n, k int) {
 		return
 	}
 	rows := types.Count(y.Shape[:len(y.Shape)-1])
-	t := impl.ChooseTile(rows, (w.Type.Shape[n]+l.lanes-1)/l.lanes, l.Target.VectorRegs, 0, true)
+	t := impl.ChooseTile(l.Target, 1, rows, (w.Type.Shape[n]+l.lanes-1)/l.lanes)
 	l.want(node, 1, types.Layout(fmt.Sprintf("%c%c%d%c", 'A'+n, 'A'+k, t.Vecs*l.lanes, 'a'+n)))
 }
 

@@ -35,7 +35,7 @@ func (l *layouts) dotConv(n *graph.Node) {
 		l.want(n, 0, types.ChannelBlocks(rank, (in+impl.DotWidth-1)/impl.DotWidth*impl.DotWidth))
 	}
 	_, rows := pixels(a, x, w, y)
-	t := impl.ChooseTile(rows, (out/a.Groups+l.lanes-1)/l.lanes, impl.DotRegisters(l.Target.VectorRegs, l.Target.HasDot), 0, true)
+	t := impl.ChooseDotTile(l.Target, rows, (out/a.Groups+l.lanes-1)/l.lanes)
 	axes := plainAxes(rank)
 	l.want(n, 2, types.Layout(fmt.Sprintf("%s%s%s%da%db", axes[:1], axes[2:], axes[1:2], t.Vecs*l.lanes, impl.DotWidth)))
 	l.SetLayout(n.Out[0], blocked)
@@ -48,6 +48,6 @@ func (l *layouts) dotMatrix(n *graph.Node) {
 		return
 	}
 	rows := types.Count(y.Shape[:len(y.Shape)-1])
-	t := impl.ChooseTile(rows, (w.Type.Shape[1]+l.lanes-1)/l.lanes, impl.DotRegisters(l.Target.VectorRegs, l.Target.HasDot), 0, true)
+	t := impl.ChooseDotTile(l.Target, rows, (w.Type.Shape[1]+l.lanes-1)/l.lanes)
 	l.want(n, 2, types.Layout(fmt.Sprintf("BA%db%da", t.Vecs*l.lanes, impl.DotWidth)))
 }

@@ -99,8 +99,8 @@ func (c *Context) worthStrips(p *graph.Node, w window) bool {
 	if a := m.Attrs.(ops.ConvAttrs); a.Groups != 1 || x.DType != types.F32 || x.Layout != blocked || y.Layout != blocked {
 		return false
 	}
-	cpu, speed := impl.CPUOf(c.Target), c.Target.Speed()
-	if x.Bytes() < cpu.L2*3/4 || w.attrs.Strides[0] < 1 {
+	speed := c.Target.Speed()
+	if x.Bytes() < c.Target.L2*3/4 || w.attrs.Strides[0] < 1 {
 		return false
 	}
 	width := m.In[1].Type.Layout.BlockOf(0, 4)
@@ -113,7 +113,7 @@ func (c *Context) worthStrips(p *graph.Node, w window) bool {
 		Rows: y.Shape[2], Stride: w.attrs.Strides[0], Window: (w.attrs.PoolSize[0]-1)*w.attrs.Dilation[0] + 1,
 		RowBytes: x.Bytes() / x.Shape[2] / panels, Panels: panels,
 	}
-	_, again := s.Choose(cpu)
+	_, again := s.Choose(c.Target)
 	perElement := 2*taps + pointwiseWork*(len(p.Sub[0].Nodes)-1)
 	twice := again * float64(perElement) * float64(x.Elements()) / speed.Float32
 	return twice < float64(x.Bytes())/speed.L3*exposed

@@ -29,7 +29,7 @@ func TestTable(t *testing.T) {
 }
 
 // machine has vectors of 8 floats and 16 registers.
-var machine = &target.Target{Kind: "llvm", Arch: target.X86, VectorBits: 256, VectorRegs: 16, L1: 32 << 10, L2: 1 << 20}
+var machine = &target.Target{Kind: "llvm", Arch: target.X86, VectorBits: 256, VectorRegs: 16, L1: 32 << 10, L2: 1 << 20, Core: target.ClassOf(target.X86, 256)}
 
 // run runs the pass of the table with the given name.
 func run(t testing.TB, name string, g *graph.Graph) {

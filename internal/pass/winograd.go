@@ -25,7 +25,7 @@ func winograd(c *Context) error {
 		if !ok {
 			return
 		}
-		choice := conv.Choose(impl.CPUOf(c.Target))
+		choice := conv.Choose(c.Target)
 		if n.Why = choice.Why; choice.Tile > 0 {
 			r.Replace(n.Out[0], winogradNodes(r, n, choice))
 		}
@@ -103,5 +103,5 @@ func (l *layouts) winogradOutput(n *graph.Node, tiles int) {
 }
 
 func (l *layouts) winogradTile(tiles int, weight types.Tensor) impl.Tile {
-	return impl.WinogradTile(tiles, (weight.Shape[1]+l.lanes-1)/l.lanes, impl.CPUOf(l.Target))
+	return impl.WinogradTile(l.Target, tiles, (weight.Shape[1]+l.lanes-1)/l.lanes)
 }

@@ -27,8 +27,7 @@ var aarch64Table = table{
 		{name: "a64fx", like: "cortex-a53", features: "fullfp16 lse rdm", caches: caches{64, 683, 0}, models: "Arm 46 001"},
 	},
 	machine: func(t *Target) {
-		// Of 32 registers: every operand of a multiply-add takes one, and the scheduler loads some steps ahead.
-		t.VectorBits, t.VectorRegs, t.HasFMA, t.DotLoadsFirst, t.Reach = 128, 26, true, true, 1<<14
+		t.VectorBits, t.VectorRegs, t.HasFMA, t.Reach = 128, 32, true, 1<<14
 		t.HasDot = t.Has("dotprod") || t.Has("i8mm")
 		t.SignedDot = t.HasDot && !t.Has("i8mm")
 	},
@@ -51,11 +50,7 @@ var armTable = table{
 		{name: "cortex-a72", like: "cortex-a53", caches: caches{32, 1024, 0}},
 	},
 	machine: func(t *Target) {
-		// Of 16 registers: see AArch64.
-		t.VectorBits, t.VectorRegs, t.HasFMA, t.LoadsFirst = 128, 14, t.Has("vfp4"), true
-		if !t.HasFMA {
-			t.VectorRegs = 11 // the others hold products on their way to the sums
-		}
+		t.VectorBits, t.VectorRegs, t.HasFMA = 128, 16, t.Has("vfp4")
 		if !t.Has("neon") {
 			t.VectorRegs = 8 // 32 scalar registers hold eight vectors of four
 		}

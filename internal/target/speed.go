@@ -1,7 +1,5 @@
 package target
 
-import "cmp"
-
 // Speed is about what one core of a target does at best, in operations and bytes per nanosecond. It follows
 // from the target alone, whatever the machine at hand.
 type Speed struct {
@@ -17,17 +15,15 @@ type Speed struct {
 // worker that is waited for is later than the others.
 const meetCycles = 4000
 
-// archClocks are the MHz of CPUs whose rows have none.
-var archClocks = map[Arch]int{X86: 3200, AArch64: 2200, ARM: 1500, RISCV64: 1600, CSource: 400, WASM32: 2500}
-
-// Speed returns the model of one core: two units, each of a vector or of what the datapath takes of it.
+// Speed returns the model of one core: what its units do of the datapath's width, and the rates of its memories.
 func (t *Target) Speed() Speed {
-	clock := float64(cmp.Or(t.Clock, archClocks[t.Arch])) / 1000
-	bits := t.VectorBits
-	if t.Datapath > 0 {
-		bits = min(bits, t.Datapath)
+	clock := float64(t.Clock) / 1000
+	s := Speed{
+		Float32: clock * float64(t.Units) * float64(max(1, t.VectorBits/t.Passes()/32)) * 2,
+		L2:      clock * float64(t.L2Rate),
+		L3:      clock * float64(t.L3Rate),
+		Memory:  float64(t.Memory) / 1000,
 	}
-	s := Speed{Float32: clock * 2 * float64(max(1, bits/32)) * 2, L2: clock * 32, L3: clock * 12, Memory: 20}
 	if !t.HasFMA && (t.Arch == X86 || t.Arch == WASM32) {
 		s.Float32 /= 2
 	}
@@ -35,11 +31,13 @@ func (t *Target) Speed() Speed {
 	if t.Has("avx512vnni") || t.Has("avxvnni") || t.Has("dotprod") {
 		s.Int8 = 4 * s.Float32
 	}
-	if t.Arch != X86 {
-		s.L2, s.L3, s.Memory = clock*16, clock*8, 8
-	}
-	if t.VectorBits == 512 {
-		s.Memory = 30
-	}
 	return s
+}
+
+// Passes is how many times a vector goes through the datapath.
+func (t *Target) Passes() int {
+	if t.Datapath == 0 {
+		return 1
+	}
+	return max(1, (t.VectorBits+t.Datapath-1)/t.Datapath)
 }

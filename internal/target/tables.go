@@ -19,7 +19,7 @@ type table struct {
 	required string   // features without which the triple's ABI does not work
 	isa      *cpu.Table
 	cpus     []processor
-	machine  func(t *Target) // fills VectorBits, VectorRegs, HasFMA from Features
+	machine  func(t *Target) // fills VectorBits, VectorRegs, HasFMA and others from Features
 }
 
 // A processor is a row of a table. Features are those of the CPU named by like, and more; so is what is left out.
@@ -28,8 +28,7 @@ type processor struct {
 	features   string // separated by blanks
 	caches     caches
 	models     string // who says to be one: maker, family, models and ranges of them, all in hexadecimal
-	clock      int    // MHz to expect under load
-	datapath   int    // bits of a vector that its arithmetic takes at once
+	core       Core
 }
 
 // caches are those of package cpu.
@@ -147,8 +146,8 @@ func (t *Target) describe() error {
 		}
 	}
 	t.Features = tab.isa.Code(set)
-	t.rowFacts()
 	tab.machine(t)
+	t.rowFacts()
 	return nil
 }
 

@@ -23,20 +23,17 @@ type Target struct {
 	// Attrs are the changes to what the CPU implies, "+name" or "-name", in the order to hand to LLVM.
 	Attrs []string
 	// Features are the instruction sets of the tables that code may use, sorted, with all that CPU and Attrs imply.
-	Features      []string
-	VectorBits    int  // width of a vector register
-	VectorRegs    int  // vector registers that a tile may count on
-	HasFMA        bool // multiply-add in one instruction
-	LoadsFirst    bool // the loads of a loop's body all happen before its arithmetic, whatever the order of the code
-	DotLoadsFirst bool // the same of loops around dot products
-	Reach         int  // bytes behind an address that a load of a float32 names by itself; 0: any number
-	HasDot        bool // sum of four products of bytes, data by int8 weights, in one instruction on whole vectors
-	SignedDot     bool // data are int8 in that instruction, and not uint8
-	L1, L2, L3    int  // bytes: L1 data and L2 of a core, its share of L3; L3 is 0 where there is none
-	Clock         int  // MHz to expect under load
-	Datapath      int  // bits of a vector that arithmetic takes at once; 0: all
-	NumCores      int  // cores to expect; results do not depend on it
-	OptLevel      int  // LLVM's code generation level 1 to 3; 0 = the toolchain's default
+	Features   []string
+	VectorBits int  // width of a vector register
+	VectorRegs int  // vector registers; where there are none, scalar ones by the four
+	HasFMA     bool // multiply-add in one instruction
+	Reach      int  // bytes behind an address that a load of a float32 names by itself; 0: any number
+	HasDot     bool // sum of four products of bytes, data by int8 weights, in one instruction on whole vectors
+	SignedDot  bool // data are int8 in that instruction, and not uint8
+	L1, L2, L3 int  // bytes: L1 data and L2 of a core, its share of L3; L3 is 0 where there is none
+	Core
+	NumCores int // cores to expect; results do not depend on it
+	OptLevel int // LLVM's code generation level 1 to 3; 0 = the toolchain's default
 	// Remarks are option=value pairs that are recorded and change nothing: keys, device, model.
 	Remarks []string
 }

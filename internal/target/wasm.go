@@ -17,9 +17,7 @@ var wasmTable = table{
 		{name: "bleeding-edge", like: "generic", features: "atomics exception-handling extended-const fp16 multimemory relaxed-simd tail-call"},
 	},
 	machine: func(t *Target) {
-		// Engines for x86-64 have 15 vector registers, in which they hold all operands of a step at once: 4 x 2 accumulators,
-		// 4 + 2 operands and a product that is not fused. Planned with 11 registers tiles are that large.
-		t.VectorBits, t.VectorRegs, t.HasFMA, t.LoadsFirst = 128, 11, t.Has("relaxed-simd"), true
+		t.VectorBits, t.VectorRegs, t.HasFMA = 128, 16, t.Has("relaxed-simd") // of engines for x86-64
 		if !t.Has("simd128") {
 			t.VectorRegs = 4 // of four scalars each
 		}

@@ -15,6 +15,7 @@ import (
 	"lathe/internal/loop"
 	"lathe/internal/loop/interp"
 	"lathe/internal/looppass"
+	"lathe/internal/target"
 	"lathe/internal/te"
 	"lathe/internal/te/tetest"
 	"lathe/internal/tensor"
@@ -231,11 +232,11 @@ func (l *library) run(t *testing.T, i int, args []*tensor.Tensor) {
 }
 
 // machines are those whose schedules are written as C: of every rule, with vectors and without.
-var machines = []impl.CPU{
-	{VectorBits: 512, Registers: 32, Dot: true, L1: 32 << 10, L2: 1 << 20},
-	{VectorBits: 256, Registers: 16, L1: 32 << 10, L2: 1 << 20},
-	{VectorBits: 128, Registers: 32, L1: 32 << 10, L2: 1 << 20},
-	{Registers: 12, L1: 16 << 10, L2: 16 << 10},
+var machines = []*target.Target{
+	{VectorBits: 512, VectorRegs: 32, HasDot: true, L1: 32 << 10, L2: 1 << 20, Core: target.ClassOf(target.X86, 512)},
+	{VectorBits: 256, VectorRegs: 16, L1: 32 << 10, L2: 1 << 20, Core: target.ClassOf(target.X86, 256)},
+	{VectorBits: 128, VectorRegs: 32, L1: 32 << 10, L2: 1 << 20, Core: target.ClassOf(target.X86, 128)},
+	{VectorRegs: 12, L1: 16 << 10, L2: 16 << 10, Core: target.ClassOf(target.CSource, 0)},
 }
 
 // TestScheduled: C written from the schedules of random computations for any machine computes what they define.

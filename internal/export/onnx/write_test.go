@@ -205,7 +205,7 @@ func TestNetworks(t *testing.T) {
 
 // TestPasses writes what graph passes make of random networks: groups, layouts and operators that no model has.
 func TestPasses(t *testing.T) {
-	machine := &target.Target{Kind: "llvm", Arch: target.X86, VectorBits: 256, VectorRegs: 16, L1: 32 << 10, L2: 1 << 20}
+	machine := &target.Target{Kind: "llvm", Arch: target.X86, VectorBits: 256, VectorRegs: 16, L1: 32 << 10, L2: 1 << 20, Core: target.ClassOf(target.X86, 256)}
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 5))
 		g := graphtest.New(r)

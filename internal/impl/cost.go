@@ -1,0 +1,114 @@
+package impl
+
+import "lathe/internal/target"
+
+// A core is a core of the target and the one model of costs: cycles of multiply-adds, loads and bytes from every level of
+// memory, by the target's facts. What is no fact of a CPU but a way to steer stands here by name, with its reason.
+type core struct{ *target.Target }
+
+// lanes is the number of elements of some bytes in a vector register.
+func (c core) lanes(size int) int { return c.Lanes(8 * size) }
+
+// Steering of tiles.
+const (
+	latencySlack = 1.1   // of the latency, that a step takes at least: as many accumulators as hide it reach 92 % of the peak
+	mostRows     = 28    // of a tile of one vector: more of them save no load, and their code is as long
+	tailCost     = 1.01  // times the cost of tiles with a tail: it is code of its own
+	reuse        = 0.001 // share of the cost that a tile of all registers saves by reusing what it loads: decides between equals
+	dotReuse     = 0.05  // the same of bytes, whose panels stay in L2: more rows read them fewer times, which is worth a tail
+	dotSpare     = 4     // registers for even and odd bytes of both operands, without an instruction for dot products
+
+	reductionUnroll = 4 // steps of a reduction between two tests of its loop
+)
+
+// A supply is how the operands of products come to the units.
+type supply struct {
+	loads float64 // share of the core's loads that are served
+	line  float64 // cycles of a step of the reduction for each cache line it reads
+}
+
+var (
+	asTheyLie = supply{loads: 0.9, line: 0.2} // some loads conflict, and the way from L2 is not hidden altogether
+	packed    = supply{loads: 1}              // in the order of reading
+)
+
+// step is the time of one step of the reduction of rows times vecs accumulators. The longest counts: the multiply-adds,
+// their latency, the loads; cache lines come on top.
+func (c core) step(rows, vecs int, s supply) float64 {
+	if rows == 0 {
+		return 0
+	}
+	products, loads := float64(rows*vecs)/float64(c.Units), float64(rows+vecs)/(s.loads*float64(c.Loads))
+	return max(products, latencySlack*float64(c.Latency), loads) + s.line*(float64(vecs)+float64(rows)/16)
+}
+
+// spare are vector registers that a tile leaves to others than accumulators, their vectors and an operand for all of these.
+var spare = map[target.Arch]int{
+	target.AArch64: 6, // every operand of a multiply-add takes one, and LLVM's scheduler loads some steps ahead
+	target.ARM:     2, // as AArch64
+	target.WASM32:  5, // engines keep one and hold all operands of a step: 4 x 2 accumulators, 4 + 2 operands, an unfused product
+	target.CSource: 4, // a compiler's own
+}
+
+// registers is the number of vector registers that a tile may count on. Scalars by the four are all counted.
+func (c core) registers(dot bool) int {
+	n := c.VectorRegs
+	if n >= 16 {
+		n -= spare[c.Arch]
+		if c.Arch == target.ARM && !c.HasFMA {
+			n -= 3 // products on their way to the sums
+		}
+	}
+	if dot && !c.HasDot {
+		n -= dotSpare
+	}
+	return n
+}
+
+// loadsFirst reports whether the loads of a loop's body all happen before its arithmetic, whatever the order of the code:
+// several steps at once would spill then.
+func (c core) loadsFirst(dot bool) bool {
+	return c.Arch == target.ARM || c.Arch == target.WASM32 || c.Arch == target.AArch64 && dot
+}
+
+// Steering of caches. Half of one is for what is worked on; what streams through takes the rest.
+const (
+	pieces       = 12     // of work, from which on any small number of workers is kept about evenly busy
+	parallelWork = 20_000 // scalar operations from which on a second worker pays for its barrier
+
+	fetchDistance = 4 // factors of a Winograd product ahead of which their weights are fetched
+)
+
+// working is the part of a cache that data may fill that are worked on repeatedly.
+func working(cache int) int { return cache / 2 }
+
+// crowded is the part that they may fill beside little that streams through, or that is counted apart.
+func crowded(cache int) int { return cache * 7 / 8 }
+
+// blockPart is the part that transformed data and products of a Winograd block may fill: weights pass through the rest.
+func blockPart(cache int) int { return cache * 2 / 3 }
+
+// Rates at which a core works on the operands of Winograd's algorithm, in bytes a cycle beyond what products hide: of
+// operands that lie in its own cache, in the last level, and in memory, as weights of large networks do; of transformed data
+// that are written for another kernel; and of such data in memory, which are read in small pieces.
+const (
+	l2Rate      = 64.0
+	l3Rate      = 24.0
+	memoryRate  = 10.0
+	writeRate   = 6.0
+	scatterRate = 2.0
+
+	l3Bytes = 8 << 20 // of transformed data, at most, that are still in a cache when they are read
+
+	directShare  = 0.88 // of the units' multiply-adds that convolutions reach
+	productShare = 0.96 // and products, whose operands lie in order
+)
+
+// flops is the time of multiply-adds of float32, counted as two each.
+func (c core) flops(n float64) float64 { return n / (c.Speed().Float32 * 1000 / float64(c.Clock)) }
+
+// shared is the time to read what another core wrote.
+func (c core) shared(bytes float64) float64 { return bytes / float64(c.L3Rate) }
+
+// memory is the time to read from memory.
+func (c core) memory(bytes float64) float64 { return bytes * float64(c.Clock) / float64(c.Memory) }

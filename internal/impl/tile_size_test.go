@@ -1,0 +1,62 @@
+package impl
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"lathe/internal/golden"
+	"lathe/internal/target"
+)
+
+var usual = core{&target.Target{Core: target.ClassOf(target.X86, 256)}}
+
+// TestChooseTile: a tile fits the registers with its operands, its vectors divide the output's or are those of the
+// packed operand, and outputs large enough get as many accumulators as hide the latency of a multiply-add.
+func TestChooseTile(t *testing.T) {
+	for _, regs := range []int{8, 16, 32} {
+		for rows := 1; rows <= 60; rows++ {
+			for vecs := 1; vecs <= 16; vecs++ {
+				for forced := range 4 {
+					if forced > 0 && vecs%forced != 0 {
+						continue
+					}
+					for _, broadcast := range []bool{true, false} {
+						at := fmt.Sprintf("%d rows, %d vectors, %d registers, forced %d, broadcast %v", rows, vecs, regs, forced, broadcast)
+						list, best := usual.tiles(1, rows, vecs, regs, forced, broadcast, reuse)
+						tile := list[best]
+						switch {
+						case tile.Rows < 1 || tile.Vecs < 1 || tile.Rows > rows:
+							t.Errorf("%s: %s", at, tile)
+						case tile.Rows*tile.Vecs+tile.Vecs+1 > regs:
+							t.Errorf("%s: %s does not fit the registers", at, tile)
+						case forced > 0 && tile.Vecs != forced:
+							t.Errorf("%s: %s", at, tile)
+						case vecs%tile.Vecs != 0:
+							t.Errorf("%s: %s does not divide the vectors", at, tile)
+						case broadcast && forced == 0 && regs >= 16 && rows >= 12 && tile.Rows*tile.Vecs < 6:
+							t.Errorf("%s: %s leaves the pipeline idle", at, tile)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestTiles pins tiles of shapes in use: rows of pixels or of matrices, vectors of channels.
+func TestTiles(t *testing.T) {
+	var b strings.Builder
+	for _, rows := range []int{1, 4, 7, 14, 28, 49, 56, 112, 128, 196, 3136} {
+		for _, vecs := range []int{1, 2, 3, 4, 8, 16} {
+			fmt.Fprintf(&b, "%4d rows %2d vectors:", rows, vecs)
+			for _, regs := range []int{32, 16} {
+				list, best := usual.tiles(1, rows, vecs, regs, 0, true, reuse)
+				tile := list[best]
+				fmt.Fprintf(&b, "  %2d x %d of %d registers", tile.Rows, tile.Vecs, regs)
+			}
+			b.WriteByte('\n')
+		}
+	}
+	golden.Check(t, "tiles", []byte(b.String()))
+}
