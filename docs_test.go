@@ -2,6 +2,7 @@ package lathe_test
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -160,13 +161,14 @@ func decisionsPage(b *bytes.Buffer) {
 	b.WriteString("# Decisions\n\nWhat is decided when a kernel is scheduled. `lathe.json` has under `point` what was taken for each step, and\n" +
 		"`lathe compile --choices FILE` decides by hand: FILE holds `{\"KERNEL\": {\"DECISION\": \"VALUE\"}}`, and what it does not name is\n" +
 		"taken by default. A value that the kernel cannot have is refused with those that it can. Where a kernel has several blocks\n" +
-		"of a kind, each has its own decision, `DECISION(BLOCK)`.\n\n" +
+		"of a kind, each has its own decision, `DECISION(BLOCK)`. The default is what costs least by the model of\n" +
+		"`internal/impl/cost.go`, in cycles, or what the last column says.\n\n" +
 		"Rules that are not asked below leave nothing open. `serial` keeps a kernel as it was lowered, and the decision `rule` alone leads to it.\n" +
 		"Kernels that are loops of their own have no decisions, not even `rule`: `extern` is what an operator that tensor expressions cannot say\n" +
 		"has instead of a schedule, and `winograd` what the pass Winograd makes of a convolution where its estimate of both ways says so\n" +
-		"(`--explain` shows the estimates, `--disabled-pass Winograd` keeps convolutions as they are); their tiles follow from the target.\n\n| decision | asked by rule | what is decided |\n| --- | --- | --- |\n")
+		"(`--explain` shows the estimates, `--disabled-pass Winograd` keeps convolutions as they are); their tiles follow from the target.\n\n| decision | asked by rule | what is decided | default |\n| --- | --- | --- | --- |\n")
 	for _, d := range impl.Decisions {
-		fmt.Fprintf(b, "| `%s` | %s | %s |\n", d.Name, d.Owner, cell(d.Doc))
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", d.Name, d.Owner, cell(d.Doc), cmp.Or(d.Prefer, "least cycles"))
 	}
 }
 

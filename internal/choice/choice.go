@@ -11,7 +11,7 @@ import (
 // A Value is one way to decide.
 type Value struct {
 	Text string
-	Cost float64 // as the asker estimates it, in a unit of its own; 0: not estimated
+	Cost float64 // cycles of one core, as the asker estimates them; 0: not estimated
 }
 
 // A Decision is asked once, by one owner. Values has no text twice.

@@ -103,7 +103,7 @@ func (a *attentionKernel) schedule() error {
 	n, width := a.s.Extent(a.row), a.s.Extent(a.column)
 	vecs := 1
 	if width%(2*lanes) == 0 {
-		vecs = a.decideAmong("vectors", 2, 1)
+		vecs = a.decideAmong("vectors", 2, nil, 1)
 	}
 	rows := a.decideRows(n)
 	rowLoop, row, err := a.s.Split(a.row, rows)
@@ -135,9 +135,10 @@ func (a *attentionKernel) schedule() error {
 // decideRows asks for the rows of a block, whose accumulators fit the registers beside the two vectors that they multiply.
 func (a *attentionKernel) decideRows(n int) int {
 	list, best := a.core.tiles(1, n, 2, a.core.registers(false), 2, true, reuse)
+	steps := a.Flops() / float64(2*n*2*a.core.lanes(4)) // of both products, for vectors two by two
 	values := make([]choice.Value, len(list))
 	for i, t := range list {
-		values[i] = choice.Value{Text: strconv.Itoa(t.Rows), Cost: t.cost}
+		values[i] = choice.Value{Text: strconv.Itoa(t.Rows), Cost: t.cost * steps}
 	}
 	return list[a.decide("rows", best, values)].Rows
 }
@@ -151,7 +152,7 @@ func (a *attentionKernel) pieces(rowLoop string) (outer []string, inner string, 
 	if len(a.outer) > 0 && (heads >= pieces || n < 2) {
 		return a.outer, rowLoop, nil
 	}
-	count := a.decideAmong("pieces", strips(n, 1, heads), upTo(n)...)
+	count := a.decideAmong("pieces", strips(n, 1, heads), nil, upTo(n)...)
 	piece, inner, err := a.s.Split(rowLoop, (n+count-1)/count)
 	return append(slices.Clone(a.outer), piece), inner, err
 }

@@ -42,6 +42,12 @@ func (c core) step(rows, vecs int, s supply) float64 {
 	return max(products, latencySlack*float64(c.Latency), loads) + s.line*(float64(vecs)+float64(rows)/16)
 }
 
+// fold is the time of one step of a reduction into so many vectors, each by an operand of its own.
+func (c core) fold(vecs int) float64 {
+	n := float64(vecs)
+	return max(n/float64(c.Units), latencySlack*float64(c.Latency), n/(asTheyLie.loads*float64(c.Loads)))
+}
+
 // spare are vector registers that a tile leaves to others than accumulators, their vectors and an operand for all of these.
 var spare = map[target.Arch]int{
 	target.AArch64: 6, // every operand of a multiply-add takes one, and LLVM's scheduler loads some steps ahead

@@ -10,34 +10,35 @@ import (
 
 // A DecisionInfo is a row of the list of what rules decide.
 type DecisionInfo struct {
-	Name  string
-	Owner string // the rule that asks
-	Doc   string
+	Name   string
+	Owner  string // the rule that asks
+	Doc    string
+	Prefer string // what is the default; "": what costs least by the model, in cycles of one core
 }
 
 // Decisions lists what is decided for a kernel. Of a kernel with several blocks of a kind each has its own decision,
 // NAME(BLOCK).
 var Decisions = []DecisionInfo{
-	{"rule", "all", "how the kernel is scheduled: one of the rules that apply to it"},
-	{"tile", "tile, strips", "accumulators in registers: [lines x] rows x vectors"},
-	{"epilogue", "tile, strips", "the pointwise rest works on accumulators in `registers`, or `rolled` in a loop over their copies"},
-	{"order", "tile", "`panels outside` strips of the other operand, or inside"},
-	{"strips", "tile", "into how many strips the other operand is cut"},
-	{"reductions", "tile, strips", "order of the reduction loops, by axis"},
-	{"parts", "tile, strips", "into how many parts a long sum of float32 products is cut"},
-	{"steps", "tile, strips", "steps of the reduction that are unrolled"},
-	{"prefetch_panel", "tile, strips", "whether tiles ask for the next panel of weights"},
-	{"prefetch_epilogue", "tile, strips", "whether a tile asks for what its epilogue reads and stores to"},
-	{"strip_rows", "strips", "rows of the result that are computed at a time"},
-	{"rows", "attention", "rows of scores that are computed at a time"},
-	{"vectors", "attention", "vectors of the second product's tiles"},
-	{"pieces", "attention", "into how many pieces workers divide the rows of a head"},
-	{"columns", "columns", "vectors of columns that are computed together"},
-	{"accumulators", "rows, attention", "vectors into which a contiguous reduction is folded"},
-	{"sums", "scalar", "sums in variables: rows x columns"},
-	{"fused", "pointwise", "loops that are walked as one"},
-	{"transpose", "pointwise", "whether squares are transposed in registers"},
-	{"lanes", "pointwise, rows, attention", "elements of a vector"},
+	{"rule", "all", "how the kernel is scheduled: one of the rules that apply to it", "the first that applies of the order in package impl"},
+	{"tile", "tile, strips", "accumulators in registers: [lines x] rows x vectors", ""},
+	{"epilogue", "tile, strips", "the pointwise rest works on accumulators in `registers`, or `rolled` in a loop over their copies", "`registers`, but `rolled` behind more than four vectors of exponentials"},
+	{"order", "tile", "`panels outside` strips of the other operand, or inside", ""},
+	{"strips", "tile", "into how many strips the other operand is cut", "the fewest that fit L2 and keep workers evenly busy"},
+	{"reductions", "tile, strips", "order of the reduction loops, by axis", "the largest strides outside"},
+	{"parts", "tile, strips", "into how many parts a long sum of float32 products is cut", "sums of at most 192 products, for accuracy"},
+	{"steps", "tile, strips", "steps of the reduction that are unrolled", "4, or 2 that divide the reduction; 1 where loads of several would spill"},
+	{"prefetch_panel", "tile, strips", "whether tiles ask for the next panel of weights", "on"},
+	{"prefetch_epilogue", "tile, strips", "whether a tile asks for what its epilogue reads and stores to", "on"},
+	{"strip_rows", "strips", "rows of the result that are computed at a time", ""},
+	{"rows", "attention", "rows of scores that are computed at a time", ""},
+	{"vectors", "attention", "vectors of the second product's tiles", "2 that divide the columns"},
+	{"pieces", "attention", "into how many pieces workers divide the rows of a head", "the fewest that keep workers evenly busy"},
+	{"columns", "columns", "vectors of columns that are computed together", "whole cache lines of columns that fit L1"},
+	{"accumulators", "rows, attention", "vectors into which a contiguous reduction is folded", ""},
+	{"sums", "scalar", "sums in variables: rows x columns", "as many as a small core has registers for"},
+	{"fused", "pointwise", "loops that are walked as one", "all whose addresses stay linear"},
+	{"transpose", "pointwise", "whether squares are transposed in registers", "on"},
+	{"lanes", "pointwise", "elements of a vector", "as many as a register holds, 8 where they are gathered"},
 }
 
 // decide asks for a decision; def is the index of the default.
@@ -64,22 +65,27 @@ func decideOne[T any](k *kernel, name string, def int, list []T, cost func(T) fl
 	return list[k.decide(name, def, values)]
 }
 
-// decideAmong asks for one of the numbers, which are in order; one that is missing, the default is put among them.
-func (k *kernel) decideAmong(name string, def int, numbers ...int) int {
+// decideAmong asks for one of the numbers, which are in order; one that is missing, the default is put among them. cost may
+// be nil.
+func (k *kernel) decideAmong(name string, def int, cost func(int) float64, numbers ...int) int {
 	i, ok := slices.BinarySearch(numbers, def)
 	if !ok {
 		numbers = slices.Insert(numbers, i, def)
 	}
-	return decideOne(k, name, i, numbers, nil)
+	return decideOne(k, name, i, numbers, cost)
 }
 
 // decideIf asks whether something is done.
 func (k *kernel) decideIf(name string, def bool) bool {
-	i := 0
-	if def {
-		i = 1
+	return k.decide(name, indexIf(def), choice.Texts("off", "on")) == 1
+}
+
+// indexIf is the index of the default of two values.
+func indexIf(second bool) int {
+	if second {
+		return 1
 	}
-	return k.decide(name, i, choice.Texts("off", "on")) == 1
+	return 0
 }
 
 // why is what was decided, in the order of asking, but for the rule.

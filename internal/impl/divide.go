@@ -15,6 +15,7 @@ type Division struct {
 	// offsets [i/n, (i+1)/n) of every period of so many elements; Whole means that every iteration touches all of them,
 	// and Scattered that nothing is known.
 	Periods []int
+	Cost    float64 // cycles of two, three and four workers together, until the last of them is done; Divide computes it
 }
 
 const (
@@ -34,17 +35,15 @@ type Operand struct {
 // known costs nothing. A way that turns out to be impossible is passed over; without any, one worker does all. It returns
 // the period by which the workers write the result.
 func (p *Plan) Divide(t *target.Target, operands []Operand) (home int) {
-	costs, order := make([]float64, len(p.Divisions)), make([]int, len(p.Divisions))
-	for i, d := range p.Divisions {
-		order[i] = i
+	for i := range p.Divisions {
+		d := &p.Divisions[i]
 		for _, workers := range []int{2, 3, 4} {
-			costs[i] += d.cost(p.Flops, core{t}, operands, workers) * float64(workers)
+			d.Cost += d.cost(p.Flops, core{t}, operands, workers) * float64(workers)
 		}
 	}
-	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(costs[i], costs[j]) })
-	for _, i := range order {
+	slices.SortStableFunc(p.Divisions, func(a, b Division) int { return cmp.Compare(a.Cost, b.Cost) })
+	for _, d := range p.Divisions {
 		whole := p.Schedule.Copy()
-		d := p.Divisions[i]
 		if p.DivideBy(d) == nil {
 			p.undivided = whole
 			return d.Periods[len(d.Periods)-1]

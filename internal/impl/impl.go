@@ -172,6 +172,15 @@ func (a access) stride(v *expr.Var) (n int64, ok bool) {
 // find returns a block and the loops around it.
 func (k *kernel) find(name string) (*loop.Block, []*loop.For) { return k.s.Block(name) }
 
+// iterations is how often a block runs.
+func (k *kernel) iterations(block string) float64 {
+	n := 1.0
+	for _, name := range k.s.Loops(block) {
+		n *= float64(k.s.Extent(name))
+	}
+	return n
+}
+
 // variable returns the variable of the named loop around a block.
 func (k *kernel) variable(block, name string) *expr.Var {
 	_, around := k.find(block)

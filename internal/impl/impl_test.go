@@ -1,8 +1,10 @@
 package impl_test
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -151,6 +153,9 @@ func TestRules(t *testing.T) {
 					t.Fatal(err)
 				}
 				plan.Divide(m, nil)
+				if !slices.IsSortedFunc(plan.Divisions, func(a, b impl.Division) int { return cmp.Compare(a.Cost, b.Cost) }) || len(plan.Divisions) > 0 && plan.Flops > 0 && plan.Divisions[0].Cost <= 0 {
+					t.Errorf("divisions are not in the order of their cost: %+v", plan.Divisions)
+				}
 				if err := loop.Verify(plan.Schedule.Func); err != nil {
 					t.Error(err)
 				}

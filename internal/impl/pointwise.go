@@ -20,7 +20,7 @@ func pointwise(k *kernel) error {
 	inner := loops[len(loops)-1]
 	lanes := k.pointwiseLanes(block, inner)
 	if most := min(lanes, k.s.Extent(inner)); most > 1 {
-		lanes = k.decideAmong("lanes", most, powers(most)...)
+		lanes = k.decideAmong("lanes", most, nil, powers(most)...)
 	}
 	vectors, err := k.vectorise(inner, lanes)
 	if err != nil {
@@ -67,7 +67,7 @@ func (k *kernel) decideFused(block string) error {
 	if most == 0 {
 		return nil
 	}
-	for range k.decideAmong("fused", most, upTo(most)...) {
+	for range k.decideAmong("fused", most, nil, upTo(most)...) {
 		if !k.fuseLinear(block) {
 			return errRefused
 		}

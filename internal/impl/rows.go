@@ -194,7 +194,8 @@ func (k *kernel) vectorAccumulators(block, first, inner string, lanes int) error
 	}
 	width := widths[len(widths)-1]
 	if width > 1 {
-		width = lanes * decideOne(k, of("accumulators", block), len(vectors)-1, vectors, nil)
+		steps := k.iterations(block) / float64(lanes)
+		width = lanes * decideOne(k, of("accumulators", block), len(vectors)-1, vectors, func(v int) float64 { return k.core.fold(v) * steps / float64(v) })
 	}
 	if width == 1 {
 		return nil

@@ -128,11 +128,12 @@ func (k *kernel) tilePair(t tiling) (shared []string, err error) {
 	list, best := k.core.tiles(lines, rows, vecs, regs, t.forced, broadcast, reuse)
 	if len(axes) == 0 && !broadcast { // independent accumulators hide the latency
 		list, best = nil, min(vecs, 4)-1
-		for v := range min(vecs, 4) {
-			list = append(list, costedTile{Tile: Tile{1, 1, v + 1}})
+		for v := 1; v <= min(vecs, 4); v++ {
+			list = append(list, costedTile{Tile{1, 1, v}, float64((vecs+v-1)/v) * k.core.fold(v)})
 		}
 	}
-	size := decideOne(k, t.decision("tile"), best, list, func(c costedTile) float64 { return c.cost })
+	steps := k.iterations(t.acc) / float64(lines*rows*vecs*k.s.Extent(t.lane))
+	size := decideOne(k, t.decision("tile"), best, list, func(c costedTile) float64 { return c.cost * steps })
 	return k.applyTile(&t, axes, size.Tile)
 }
 

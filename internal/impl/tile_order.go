@@ -29,26 +29,25 @@ func (k *kernel) orderTiles(out, acc, lane string, outer []string, vecTiles stri
 	}
 	weights, pixels := k.operandBytes(out, acc, lane, outer)
 	n := k.s.Extent(tiles[i])
-	least, panelsOutside := orderOperands(weights, pixels, panels, n, k.core.L2)
+	least, inside, outside := orderOperands(weights, pixels, panels, n, k.core.L2)
+	panelsOutside := outside <= inside
 	if panels > 1 {
-		def := 0
-		if panelsOutside {
-			def = 1
-		}
-		panelsOutside = k.decide("order", def, choice.Texts("panels inside", "panels outside")) == 1
+		cycles := func(traffic int) float64 { return k.core.shared(float64(traffic * others)) }
+		values := []choice.Value{{Text: "panels inside", Cost: cycles(inside)}, {Text: "panels outside", Cost: cycles(outside)}}
+		panelsOutside = k.decide("order", indexIf(panelsOutside), values) == 1
 	}
-	count := k.decideAmong("strips", strips(n, least, others*panels), upTo(n)...)
+	count := k.decideAmong("strips", strips(n, least, others*panels), nil, upTo(n)...)
 	o, in, err := k.s.Split(tiles[i], (n+count-1)/count)
 	if err != nil {
 		return nil, 0, err
 	}
-	inside := append(slices.Concat(tiles[:i], []string{in}), tiles[i+1:]...)
+	within := append(slices.Concat(tiles[:i], []string{in}), tiles[i+1:]...)
 	strip := append(nonEmpty(vecTiles), o)
 	if !panelsOutside {
 		slices.Reverse(strip)
 	}
 	order = append(slices.Clone(outer), strip...)
-	return append(order, inside...), len(order), nil
+	return append(order, within...), len(order), nil
 }
 
 // upTo lists the numbers that a count of pieces of n is looked for among: powers of two and one and a half times those.
@@ -70,21 +69,23 @@ func nonEmpty(s string) []string {
 	return []string{s}
 }
 
-// orderOperands decides by the bytes read from beyond a cache of the given size, for pixels cut into at most most strips.
+// orderOperands gives the bytes that both orders read from beyond a cache of the given size, for pixels cut into at most most
+// strips, and the number of strips that panels inside need.
 // Outside the panels, a strip of the least number meets one panel after another in the cache, beside the panel in use and
 // the one prefetched: pixels are read once, weights once for each strip unless they fit as a whole. Inside, weights are
-// read once, and pixels, unless they fit, once for each panel. Where no strip fits beside two panels, panels are outside.
-func orderOperands(weights, pixels, panels, most, cache int) (least int, panelsOutside bool) {
+// read once, and pixels, unless they fit, once for each panel. Where no strip fits
+// beside two panels, panels inside read both again and again.
+func orderOperands(weights, pixels, panels, most, cache int) (least, inside, outside int) {
 	budget := working(cache)
-	least = 1
+	least, outside = 1, weights+again(pixels, panels, budget)
 	if pixels > budget {
 		strip := min(budget, crowded(cache)-2*weights/panels)
 		if strip*most < pixels {
-			return 1, true
+			return 1, again(pixels, panels, budget) + again(weights, most, budget), outside
 		}
 		least = (pixels + strip - 1) / strip
 	}
-	return least, weights+again(pixels, panels, budget) <= pixels+again(weights, least, budget)
+	return least, pixels + again(weights, least, budget), outside
 }
 
 // again is the traffic of reading bytes n times through a cache of the given size.

@@ -84,7 +84,7 @@ func (k *kernel) scheduleAcc(t *tiling, at, vecAxis string, lanes int) (err erro
 			numbers = append(numbers, u)
 		}
 	}
-	if u := k.decideAmong(t.decision("steps"), def, numbers...); u > 1 {
+	if u := k.decideAmong(t.decision("steps"), def, nil, numbers...); u > 1 {
 		_, in, err := k.s.Split(last, u)
 		if err != nil {
 			return err

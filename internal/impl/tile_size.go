@@ -76,7 +76,7 @@ func (c core) tiles(lines, rows, vecs, regs, forced int, broadcast bool, reuse f
 		}
 	}
 	if len(list) == 0 {
-		list = append(list, costedTile{Tile: Tile{1, 1, max(1, forced)}})
+		consider(Tile{1, 1, max(1, forced)})
 	}
 	return list, best
 }

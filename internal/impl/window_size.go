@@ -23,7 +23,8 @@ func (s Strip) Choose(t *target.Target) (rows int, again float64) {
 	return list[best].rows, list[best].again
 }
 
-// A stripSize is a number of result rows, the share computed again and the time in units of what computing all once takes.
+// A stripSize is a number of result rows, the share computed again, and the time of one, two and four workers together, in
+// units of what computing all once takes.
 type stripSize struct {
 	rows        int
 	again, cost float64

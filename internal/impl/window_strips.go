@@ -36,7 +36,8 @@ func windowStrips(k *kernel) error {
 	}
 	s.RowBytes /= s.Panels
 	list, best := s.sizes(k.core)
-	size := decideOne(k, "strip_rows", best, list, func(z stripSize) float64 { return z.cost }).rows
+	once := k.core.flops(k.Flops()) / 3 // of one, two and four workers
+	size := decideOne(k, "strip_rows", best, list, func(z stripSize) float64 { return z.cost * once }).rows
 	strip, _, err := k.s.Split(rows, size)
 	if err != nil {
 		return err

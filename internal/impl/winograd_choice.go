@@ -1,8 +1,11 @@
 package impl
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"lathe/internal/ops"
 	"lathe/internal/target"
@@ -14,9 +17,21 @@ type WinogradConv struct{ Images, In, Out, Height, Width int }
 
 // A WinogradChoice is how to compute a WinogradConv.
 type WinogradChoice struct {
-	Tile  int  // outputs of a tile along an axis; 0: by the definition
-	Fused bool // a block of tiles is transformed just before its products, rather than all tiles by a kernel of their own
+	Tile  int     // outputs of a tile along an axis; 0: by the definition
+	Fused bool    // a block of tiles is transformed just before its products, rather than all tiles by a kernel of their own
+	Cost  float64 // cycles of one core; 0: not estimated
 	Why   string
+}
+
+func (w WinogradChoice) String() string {
+	switch name := fmt.Sprintf("F(%dx%d)", w.Tile, w.Tile); {
+	case w.Tile == 0:
+		return "direct"
+	case w.Fused:
+		return name + " by blocks"
+	default:
+		return name
+	}
 }
 
 // Choose picks what takes the least time.
@@ -26,27 +41,29 @@ func (c WinogradConv) Choose(t *target.Target) WinogradChoice {
 	if lanes < 4 || c.In%lanes != 0 || c.Out%lanes != 0 {
 		return WinogradChoice{Why: fmt.Sprintf("direct: %d to %d channels are not whole vectors of %d", c.In, c.Out, lanes)}
 	}
+	list := c.choices(core)
+	var costs []string
+	for _, w := range list {
+		costs = append(costs, fmt.Sprintf("%s %.0f", w, w.Cost/1000))
+	}
+	best := slices.MinFunc(list, func(a, b WinogradChoice) int { return cmp.Compare(a.Cost, b.Cost) })
+	best.Why = "thousands of cycles: " + strings.Join(costs, ", ")
+	return best
+}
+
+// choices lists the ways that are possible, the direct one first.
+func (c WinogradConv) choices(core core) []WinogradChoice {
 	bytes := float64(4 * 9 * c.In * c.Out)
 	macs := float64(c.Images*c.Height*c.Width) * 9 * float64(c.In*c.Out)
-	least := macs/float64(core.Units*lanes)/directShare + bytes/memoryRate
-	best, why := WinogradChoice{}, fmt.Sprintf("direct %.0f", least/1000)
+	list := []WinogradChoice{{Cost: macs/float64(core.Units*core.lanes(4))/directShare + bytes/memoryRate}}
 	for _, m := range []int{4, 2} {
 		for _, fused := range []bool{true, false} {
-			cycles := c.cycles(m, fused, core)
-			name := fmt.Sprintf("F(%dx%d)", m, m)
-			if fused {
-				name += " by blocks"
-			}
-			if cycles < math.Inf(1) {
-				why += fmt.Sprintf(", %s %.0f", name, cycles/1000)
-			}
-			if cycles < least {
-				least, best = cycles, WinogradChoice{Tile: m, Fused: fused}
+			if cycles := c.cycles(m, fused, core); cycles < math.Inf(1) {
+				list = append(list, WinogradChoice{Tile: m, Fused: fused, Cost: cycles})
 			}
 		}
 	}
-	best.Why = "thousands of cycles: " + why
-	return best
+	return list
 }
 
 // cycles estimates the algorithm for a tile size.
