@@ -10,8 +10,8 @@ import (
 	"lathe/internal/cli"
 )
 
-// fileNames are extensions of what is no folder.
-var fileNames = []string{".c", ".h", ".hpp", ".cc", ".cpp", ".tar", ".zip"}
+// notFolders are extensions of what is no folder.
+var notFolders = []string{".c", ".h", ".hpp", ".cc", ".cpp", ".tar", ".zip"}
 
 func (a *app) sourcesCommand() *cobra.Command {
 	var folder string
@@ -25,7 +25,7 @@ and lathe.c. docs/deploy-c.md shows their use.
   cc -Ilathe-c program.c lathe-c/lathe.c -ldl -lpthread`,
 		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if _, err := os.Stat(folder); err != nil && slices.Contains(fileNames, cli.Extension(folder)) {
+			if _, err := os.Stat(folder); err != nil && slices.Contains(notFolders, cli.Extension(folder)) {
 				return cli.Usagef(cmd.CommandPath(), "flag --output %s: several files are written: name a folder", folder)
 			}
 			return lathe.WriteRuntimeSources(folder)
