@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"lathe/internal/bundle"
+	"lathe/internal/spelling"
 )
 
 // SetInput copies t into the named input. Element type and shape must be the model's.
@@ -34,7 +35,7 @@ func (m *Module) SetInputIndex(i int, t Tensor) error {
 	defer m.leave()
 	own := m.mem.inputs[i]
 	if len(t.Data) != own.size {
-		return fmt.Errorf("input %q: %s%s takes %d bytes, the data has %d", want.Name, t.DType, shapeText(t.Shape), own.size, len(t.Data))
+		return fmt.Errorf("input %q: %s%s takes %s, the data has %d", want.Name, t.DType, shapeText(t.Shape), spelling.Count(own.size, "byte"), len(t.Data))
 	}
 	m.mem.bindings[i].release()
 	m.mem.pointer(m.mem.inTable.off+8*i, own)
@@ -62,7 +63,7 @@ func (m *Module) BindInput(name string, data []byte) error {
 	defer m.leave()
 	own := m.mem.inputs[i]
 	if len(data) != own.size {
-		return fmt.Errorf("input %q: %s%s takes %d bytes, the data has %d", name, want.DType, shapeText(want.Shape), own.size, len(data))
+		return fmt.Errorf("input %q: %s%s takes %s, the data has %d", name, want.DType, shapeText(want.Shape), spelling.Count(own.size, "byte"), len(data))
 	}
 	if len(data) > 0 {
 		addr := uintptr(unsafe.Pointer(unsafe.SliceData(data)))
@@ -97,7 +98,7 @@ func (b *binding) release() {
 // Close takes it away; Tensor.Clone makes a copy that lasts.
 func (m *Module) Output(i int) (Tensor, error) {
 	if i < 0 || i >= len(m.info.Outputs) {
-		return Tensor{}, fmt.Errorf("output %d: the model has %d outputs", i, len(m.info.Outputs))
+		return Tensor{}, fmt.Errorf("output %d: the model has %s", i, spelling.Count(len(m.info.Outputs), "output"))
 	}
 	info := m.info.Outputs[i]
 	if err := m.enter(); err != nil {
@@ -138,7 +139,7 @@ func (m *Module) inputIndex(name string) (int, error) {
 
 func (m *Module) checkInput(i int) error {
 	if i < 0 || i >= len(m.info.Inputs) {
-		return fmt.Errorf("input %d: the model has %d inputs", i, len(m.info.Inputs))
+		return fmt.Errorf("input %d: the model has %s", i, spelling.Count(len(m.info.Inputs), "input"))
 	}
 	return nil
 }

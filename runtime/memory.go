@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"lathe/internal/bundle"
+	"lathe/internal/spelling"
 )
 
 // ctx is the layout of the run context: the runtime builds for 64-bit machines only.
@@ -77,7 +78,7 @@ func newMemory(info *Info, params []bundle.Param, workers int, oversubscribed bo
 		if err := CheckMemory("the run", info.Memory(workers).Run, info.Memory(workers).String()); err != nil {
 			return nil, fmt.Errorf("no memory for the model: %w", err)
 		}
-		return nil, fmt.Errorf("no memory for the model: %d bytes for tensors, work space and scratch: %w", l.end, err)
+		return nil, fmt.Errorf("no memory for the model: %s for tensors, work space and scratch: %w", spelling.Count(l.end, "byte"), err)
 	}
 	m.u32(ctx.ABI, bundle.ABIVersion)
 	m.u32(ctx.Bytes, uint32(ctx.Size))
@@ -117,8 +118,8 @@ func (m *memory) setParams(table region, params []bundle.Param) error {
 			addr = uintptr(unsafe.Pointer(unsafe.SliceData(p.Data)))
 		}
 		if addr%bundle.Alignment != 0 {
-			return fmt.Errorf("%s: parameter %q is not aligned to %d bytes: another program rewrote the package; recompile the model",
-				bundle.ParamsName, p.Name, bundle.Alignment)
+			return fmt.Errorf("%s: parameter %q is not aligned to %s: another program rewrote the package; recompile the model",
+				bundle.ParamsName, p.Name, spelling.Count(bundle.Alignment, "byte"))
 		}
 		m.u64(table.off+8*i, uint64(addr))
 	}

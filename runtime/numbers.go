@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"lathe/internal/bundle"
+	"lathe/internal/spelling"
 )
 
 // Numbers converts the elements of any type to float64, for printing and comparing; 64-bit integers are rounded.
@@ -86,7 +87,7 @@ func (f smallFloat) numbers(t Tensor) ([]float64, error) {
 		return nil, err
 	}
 	if len(t.Data)%size != 0 {
-		return nil, fmt.Errorf("tensor of %s has %d bytes", t.DType, len(t.Data))
+		return nil, fmt.Errorf("tensor of %s has %s", t.DType, spelling.Count(len(t.Data), "byte"))
 	}
 	numbers := make([]float64, len(t.Data)/size)
 	for i := range numbers {

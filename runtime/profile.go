@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"lathe/internal/bundle"
+	"lathe/internal/spelling"
 )
 
 // Step describes one step of a package, a kernel:
@@ -50,7 +51,7 @@ type StepTime struct {
 // Run: the sum of the steps is that of a run and the time of these meetings.
 func (m *Module) Profile(repeat int) (*Profile, error) {
 	if repeat < 1 {
-		return nil, fmt.Errorf("profile: %d runs", repeat)
+		return nil, fmt.Errorf("profile: %s", spelling.Count(repeat, "run"))
 	}
 	if err := m.enter(); err != nil {
 		return nil, fmt.Errorf("profile: %w", err)

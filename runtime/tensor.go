@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"lathe/internal/bundle"
+	"lathe/internal/spelling"
 )
 
 // Tensor is a dense, row-major tensor. DType is a name as numpy and TVM have it: float32, float16, bfloat16, float64,
@@ -37,7 +38,7 @@ func NewTensor[T Element](values []T, shape ...int) (Tensor, error) {
 	var v T
 	data := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(values))), len(values)*int(unsafe.Sizeof(v)))
 	if len(data) != n {
-		return Tensor{}, fmt.Errorf("tensor: %d values for shape %v", len(values), shape)
+		return Tensor{}, fmt.Errorf("tensor: %s for shape %v", spelling.Count(len(values), "value"), shape)
 	}
 	return Tensor{DType: dtype, Shape: slices.Clone(shape), Data: data}, nil
 }
@@ -51,7 +52,7 @@ func Values[T Element](t Tensor) ([]T, error) {
 		return nil, fmt.Errorf("tensor holds %s, not %s", t.DType, DTypeOf[T]())
 	}
 	if len(t.Data)%size != 0 {
-		return nil, fmt.Errorf("tensor of %s has %d bytes", t.DType, len(t.Data))
+		return nil, fmt.Errorf("tensor of %s has %s", t.DType, spelling.Count(len(t.Data), "byte"))
 	}
 	data := t.Data
 	if len(data) == 0 {

@@ -19,7 +19,7 @@ func TestNewTensor(t *testing.T) {
 		t.Errorf("%v, %v", back, err)
 	}
 	_, err = NewTensor([]float32{1}, 2)
-	wantError(t, err, "1 values", "[2]")
+	wantError(t, err, "1 value", "[2]")
 	_, err = NewTensor([]float32{}, 0, -3)
 	wantError(t, err, "-3")
 	if e, err := NewTensor([]float32{}, 3, 0); err != nil || len(e.Data) != 0 {

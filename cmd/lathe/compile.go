@@ -231,7 +231,7 @@ func (f *compileFlags) done(pkg *lathe.Package, took time.Duration) string {
 	if f.target.text == "llvm" {
 		machine = "for this machine (" + info.Target.CPU + ")"
 	}
-	return fmt.Sprintf("%s: %s, %d kernels, %s, %.1f s", f.output, bundle.SizeText(size), len(info.Steps), machine, took.Seconds())
+	return fmt.Sprintf("%s: %s, %s, %s, %.1f s", f.output, bundle.SizeText(size), spelling.Count(len(info.Steps), "kernel"), machine, took.Seconds())
 }
 
 // written lists the files that may lie beside the output, and the output.

@@ -13,6 +13,7 @@ import (
 
 	"lathe/internal/frontend/onnx"
 	"lathe/internal/npz"
+	"lathe/internal/spelling"
 	"lathe/runtime"
 )
 
@@ -78,7 +79,7 @@ func readValue(name, path string) (runtime.Tensor, error) {
 		at = 0
 	}
 	if at < 0 {
-		return runtime.Tensor{}, fmt.Errorf("%s holds %d arrays, none of them %q", path, len(arrays), name)
+		return runtime.Tensor{}, fmt.Errorf("%s holds %s, none of them %q", path, spelling.Count(len(arrays), "array"), name)
 	}
 	return runtime.Tensor{DType: arrays[at].DType, Shape: arrays[at].Shape, Data: arrays[at].Data}, nil
 }

@@ -12,6 +12,7 @@ import (
 	"lathe"
 	"lathe/internal/bundle"
 	"lathe/internal/cli"
+	"lathe/internal/spelling"
 	"lathe/runtime"
 )
 
@@ -109,7 +110,11 @@ func (a *app) inspectPackage(path string, steps, asJSON bool) error {
 	}
 	w := a.Table()
 	w.Row("module", m.Module)
-	w.Rowf("compiled by", "lathe %s from %s (sha256 %s)", m.Lathe, m.Source.File, m.Source.SHA256)
+	digest := ""
+	if m.Source.SHA256 != "" {
+		digest = " (sha256 " + m.Source.SHA256 + ")"
+	}
+	w.Rowf("compiled by", "lathe %s from %s%s", m.Lathe, m.Source.File, digest)
 	w.Row("target", m.Target.String)
 	w.Rowf("needs", "%s, CPU features: %s", m.Target.Triple, strings.Join(m.Target.Features, " "))
 	for _, t := range m.Inputs {
@@ -127,7 +132,7 @@ func (a *app) inspectPackage(path string, steps, asJSON bool) error {
 		params += len(c.Data)
 	}
 	if p.Params == nil && len(m.Params) > 0 {
-		w.Rowf("module", "%s, with %d parameters", bundle.SizeText(int64(len(p.Library))), len(m.Params))
+		w.Rowf("module", "%s, with %s", bundle.SizeText(int64(len(p.Library))), spelling.Count(len(m.Params), "parameter"))
 	} else {
 		from, to := p.Weights()
 		inside := ""
@@ -135,7 +140,7 @@ func (a *app) inspectPackage(path string, steps, asJSON bool) error {
 			inside = ", inside the library"
 		}
 		w.Row("library", bundle.SizeText(int64(len(p.Library)-(to-from))))
-		w.Rowf("parameters", "%s in %d tensors%s", bundle.SizeText(int64(params)), len(p.Params), inside)
+		w.Rowf("parameters", "%s in %s%s", bundle.SizeText(int64(params)), spelling.Count(len(p.Params), "tensor"), inside)
 	}
 	w.Rowf("work space", "%s, and %s for each worker", bundle.SizeText(int64(m.Workspace)), bundle.SizeText(int64(m.Scratch)))
 	w.Row("memory", memoryLine(memory))

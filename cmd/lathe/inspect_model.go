@@ -10,6 +10,7 @@ import (
 	"lathe/internal/bundle"
 	"lathe/internal/cli"
 	"lathe/internal/excerpt"
+	"lathe/internal/spelling"
 )
 
 // printModel prints what is known about a model that was read with some inputs fixed.
@@ -25,7 +26,7 @@ func (a *app) printModel(i *lathe.ModelInfo, fixed []string) error {
 	if len(i.Sizes) > 0 {
 		w.Row("sizes", sizesLine(i.Sizes))
 	}
-	w.Rowf("parameters", "%d in %s, %s", i.Parameters, counted(i.Tensors, "tensor"), bundle.SizeText(i.Weights))
+	w.Rowf("parameters", "%d in %s, %s", i.Parameters, spelling.Count(i.Tensors, "tensor"), bundle.SizeText(i.Weights))
 	if i.MACs > 0 {
 		w.Rowf("work", "%s multiply-adds", scaled(i.MACs))
 	}
@@ -72,7 +73,7 @@ func (a *app) printModel(i *lathe.ModelInfo, fixed []string) error {
 		if missing == 1 {
 			is = "is"
 		}
-		fmt.Fprintf(a.Out, "%s %s not supported\n", counted(missing, "operator"), is)
+		fmt.Fprintf(a.Out, "%s %s not supported\n", spelling.Count(missing, "operator"), is)
 	}
 	if i.Proposal != "" {
 		flags := ""
@@ -151,13 +152,6 @@ func sizesLine(sizes []lathe.ModelSize) string {
 		parts = append(parts, text)
 	}
 	return strings.Join(parts, ", ")
-}
-
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // scaled prints a large number in three digits.

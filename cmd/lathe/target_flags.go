@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"lathe/internal/spelling"
 	"lathe/internal/target"
 )
 
@@ -59,7 +60,7 @@ func (f *targetFlags) resolve() (string, error) {
 	if st, err := os.Stat(text); err == nil && st.Mode().IsRegular() {
 		const limit = 1 << 20
 		if st.Size() > limit {
-			return "", fmt.Errorf("target %s: a file of %d bytes is not a target", text, st.Size())
+			return "", fmt.Errorf("target %s: a file of %s is not a target", text, spelling.Count(st.Size(), "byte"))
 		}
 		b, err := os.ReadFile(text)
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"lathe"
 	"lathe/internal/cli"
+	"lathe/internal/spelling"
 )
 
 func (a *app) verifyCommand() *cobra.Command {
@@ -104,7 +105,7 @@ func verdict(path string, r *lathe.VerifyReport) error {
 		}
 	}
 	if bad > 0 {
-		return fmt.Errorf("%s: %d of %d tensors differ from the reference", path, bad, len(r.Rows))
+		return fmt.Errorf("%s: %d of %s differ from the reference", path, bad, spelling.Count(len(r.Rows), "tensor"))
 	}
 	if !r.OK {
 		return errors.New(path + ": the outputs differ from the reference")

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"lathe/internal/spelling"
 )
 
 // writeAr writes relocatable objects as an archive for linkers: members o0.o, o1.o ... behind an index from the names they
@@ -33,7 +35,7 @@ func writeAr(w io.Writer, objects [][]byte) error {
 		at += arSize(len(o))
 	}
 	if at > 1<<32-1 {
-		return fmt.Errorf("%d bytes are too many for an archive", at)
+		return fmt.Errorf("%s are too many for an archive", spelling.Count(at, "byte"))
 	}
 	for i, m := range members {
 		binary.BigEndian.PutUint32(index[4+4*i:], uint32(offsets[m]))

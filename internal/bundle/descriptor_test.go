@@ -50,7 +50,7 @@ func TestDescribed(t *testing.T) {
 	so := put(t, dir, "net.so", describedLibrary(t))
 	put(t, dir, "net.json", []byte(tvmGraph))
 	_, err := Open(so)
-	wantError(t, err, "mod.params is missing: it holds the weights")
+	wantError(t, err, "net.params is missing: it holds the weights (copy it beside net.so)")
 	put(t, dir, "net.params", mustParams(t, []Param{{Name: "w", DType: "float32", Shape: []int{1}, Data: []byte("abcd")}}))
 	p, err := Open(so)
 	if err != nil {

@@ -213,7 +213,7 @@ func TestNoDigests(t *testing.T) {
 	}
 	put(t, dir, "net.so", fakeLibrary())
 	_, err := Open(so)
-	wantError(t, err, "mod.so has lost the digest", "copy it again")
+	wantError(t, err, "net.so has lost the digest", "copy it again")
 	withoutDigests(t, filepath.Join(dir, "net.lathe.json"))
 	p, err := Open(so)
 	if err != nil {

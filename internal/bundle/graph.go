@@ -8,6 +8,8 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+
+	"lathe/internal/spelling"
 )
 
 // GraphJSON is mod.json, TVM's graph-executor JSON. An entry is one output of a node; entries are numbered in node order,
@@ -176,7 +178,7 @@ func (e *Entry) UnmarshalJSON(b []byte) error {
 // check compares all indices and lengths.
 func (g *GraphJSON) check() error {
 	if len(g.NodeRowPtr) != len(g.Nodes)+1 {
-		return fmt.Errorf("node_row_ptr has %d values for %d nodes", len(g.NodeRowPtr), len(g.Nodes))
+		return fmt.Errorf("node_row_ptr has %s for %s", spelling.Count(len(g.NodeRowPtr), "value"), spelling.Count(len(g.Nodes), "node"))
 	}
 	entries := 0
 	for i := range g.Nodes {
@@ -213,7 +215,7 @@ func (g *GraphJSON) checkNode(i int, n *GraphNode) error {
 	case n.Op == "null" && n.Call == nil:
 	case n.Op == "tvm_op" && n.Call != nil:
 		if n.Call.NumInputs != len(n.Inputs) {
-			return fmt.Errorf("num_inputs %d for %d inputs", n.Call.NumInputs, len(n.Inputs))
+			return fmt.Errorf("num_inputs %d for %s", n.Call.NumInputs, spelling.Count(len(n.Inputs), "input"))
 		}
 		if n.Call.NumOutputs < 0 || n.Call.NumOutputs > maxOutputs {
 			return fmt.Errorf("num_outputs %d", n.Call.NumOutputs)
@@ -253,7 +255,7 @@ func (a *GraphAttrs) check(entries int) error {
 		{"storage_scope", len(a.StorageScope), a.StorageScope == nil},
 	} {
 		if !l.opt && l.n != entries {
-			return fmt.Errorf("attrs: %s has %d values for %d entries", l.key, l.n, entries)
+			return fmt.Errorf("attrs: %s has %s for %s", l.key, spelling.Count(l.n, "value"), spelling.Count(entries, "entry"))
 		}
 	}
 	return nil

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"debug/elf"
 	"fmt"
+
+	"lathe/internal/spelling"
 )
 
 // libraryMembers returns the members of the package that a complete library holds as sections of their names; none where
@@ -21,7 +23,7 @@ func libraryMembers(lib []byte) (inside map[string][]byte, weights [2]int, err e
 		}
 		if s.Flags&elf.SHF_COMPRESSED != 0 && name != ParamsName {
 			if s.Size > maxText {
-				return nil, weights, fmt.Errorf("%s in %s: %d bytes", name, LibraryName, s.Size)
+				return nil, weights, fmt.Errorf("%s in %s: %s", name, LibraryName, spelling.Count(s.Size, "byte"))
 			}
 			if inside[name], err = s.Data(); err != nil {
 				return nil, weights, fmt.Errorf("%s in %s: %w", name, LibraryName, err)

@@ -8,6 +8,7 @@ import (
 	"regexp"
 
 	"lathe/internal/readjson"
+	"lathe/internal/spelling"
 )
 
 // Manifest is lathe.json: what the runtime needs to call the library, and where the package came from.
@@ -207,7 +208,7 @@ func (m *Manifest) checkTensors(role string, ts []TensorInfo, symbols bool) erro
 	for i, t := range ts {
 		names[i] = t.Name
 		if len(t.Shape) > maxRank {
-			return fmt.Errorf("%s %q: %d dimensions", role, t.Name, len(t.Shape))
+			return fmt.Errorf("%s %q: %s", role, t.Name, spelling.Count(len(t.Shape), "dimension"))
 		}
 		n, err := t.ByteSize()
 		if err != nil {
@@ -217,7 +218,7 @@ func (m *Manifest) checkTensors(role string, ts []TensorInfo, symbols bool) erro
 			return fmt.Errorf("%ss are larger than any memory together", role)
 		}
 		if len(t.Symbols) != 0 && (!symbols || len(t.Symbols) != len(t.Shape)) {
-			return fmt.Errorf("%s %q: %d symbols for %d dimensions", role, t.Name, len(t.Symbols), len(t.Shape))
+			return fmt.Errorf("%s %q: %s for %s", role, t.Name, spelling.Count(len(t.Symbols), "symbol"), spelling.Count(len(t.Shape), "dimension"))
 		}
 		for _, s := range t.Symbols {
 			if s < -1 || s >= m.Symbols {

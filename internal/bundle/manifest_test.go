@@ -55,7 +55,7 @@ func TestManifestErrors(t *testing.T) {
 		{" 3\n", " -3\n", "impossible dimension -3"},
 		{" 3\n", " 70368744177664,70368744177664\n", "larger than any memory"},
 		{"        0\n", "        1\n", "symbol 1 of 1"},
-		{" -1,\n", "\n", "1 symbols for 2 dimensions"},
+		{" -1,\n", "\n", "1 symbol for 2 dimensions"},
 	} {
 		changed := strings.Replace(text, c.old, c.new, 1)
 		if changed == text {

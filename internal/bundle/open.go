@@ -24,6 +24,7 @@ type Package struct {
 	members  map[string][]byte
 	wasm     []byte // the module, where it is one
 	maps     [][]byte
+	file     func(member string) string // where a member lies; nil in a tar
 }
 
 // Open maps a package: a tar, the triple beside NAME.so (by the name of any of its files, or by NAME), a directory with the
@@ -141,6 +142,7 @@ func (p *Package) mapTriple(stem string) (map[string][]byte, error) {
 
 // mapMembers maps those members that exist; parse reports the missing ones.
 func (p *Package) mapMembers(file func(member string) string) (map[string][]byte, error) {
+	p.file = file
 	found := make(map[string][]byte)
 	for _, member := range members {
 		b, err := p.mapFile(file(member))
@@ -214,9 +216,9 @@ func (p *Package) parse(found map[string][]byte) error {
 	blob, ok := found[ParamsName]
 	if p.Manifest != nil {
 		if !ok && len(p.Manifest.Params) > 0 {
-			return fmt.Errorf("%s is missing: it holds the weights", ParamsName)
+			return p.missing(ParamsName)
 		}
-	} else if err := complete(found); err != nil {
+	} else if err := p.complete(found); err != nil {
 		return err
 	} else if p.Manifest, err = ParseManifest(found[ManifestName]); err != nil {
 		return err
@@ -226,7 +228,7 @@ func (p *Package) parse(found map[string][]byte) error {
 		return err
 	}
 	if !sealed && len(p.Manifest.Digests) > 0 {
-		return fmt.Errorf("%s has lost the digest at its end: it is truncated, or another program rewrote it; copy it again", LibraryName)
+		return fmt.Errorf("%s has lost the digest at its end: it is truncated, or another program rewrote it; copy it again", p.called(LibraryName))
 	}
 	if !ok {
 		return nil
@@ -242,7 +244,7 @@ func (p *Package) parse(found map[string][]byte) error {
 }
 
 // complete reports missing members, and packages of other programs by name.
-func complete(found map[string][]byte) error {
+func (p *Package) complete(found map[string][]byte) error {
 	has := func(name string) bool { _, ok := found[name]; return ok }
 	if !has(ManifestName) || isStatic(found) {
 		switch {
@@ -253,16 +255,36 @@ func complete(found map[string][]byte) error {
 		case has("lib.so"), has("mod.tar"), has(GraphName) && (has(LibraryName) || has(ParamsName)):
 			return errors.New("this is a package of Apache TVM (no lathe.json), whose library needs TVM's runtime; recompile the model with lathe compile")
 		case has(LibraryName):
-			return errors.New("this shared library has no NAME.lathe.json and NAME.json beside it, so it is not a package")
+			return errors.New("this shared library is not one of lathe compile: there is no lathe_library inside, and no NAME.lathe.json beside it")
 		}
 		return errors.New("no lathe.json inside, so this is not a package of lathe")
 	}
 	for _, name := range members {
 		if !has(name) {
-			return fmt.Errorf("%s is missing", name)
+			return p.missing(name)
 		}
 	}
 	return nil
+}
+
+// called is the name of the file that holds a member.
+func (p *Package) called(member string) string {
+	if p.file == nil {
+		return member // of a tar
+	}
+	return filepath.Base(p.file(member))
+}
+
+// missing tells what is not where the other members are.
+func (p *Package) missing(member string) error {
+	what := ""
+	if member == ParamsName {
+		what = ": it holds the weights"
+	}
+	if p.file == nil {
+		return fmt.Errorf("%s is missing%s", member, what)
+	}
+	return fmt.Errorf("%s is missing%s (copy it beside %s)", p.called(member), what, p.called(LibraryName))
 }
 
 // isStatic reports whether the members are those of a static library.

@@ -7,6 +7,8 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"lathe/internal/spelling"
 )
 
 // Param is one constant of a model. Data is dense, row-major, little-endian; a reader's Data lies in the mapped file and
@@ -104,14 +106,14 @@ func checkParams(params []Param) error {
 			return fmt.Errorf("parameter name %q is reserved for padding", p.Name)
 		}
 		if len(p.Shape) > maxRank {
-			return fmt.Errorf("parameter %q: %d dimensions", p.Name, len(p.Shape))
+			return fmt.Errorf("parameter %q: %s", p.Name, spelling.Count(len(p.Shape), "dimension"))
 		}
 		n, err := ByteSize(p.DType, p.Shape)
 		if err != nil {
 			return fmt.Errorf("parameter %q: %w", p.Name, err)
 		}
 		if n != len(p.Data) {
-			return fmt.Errorf("parameter %q: %s%v takes %d bytes, not %d", p.Name, p.DType, p.Shape, n, len(p.Data))
+			return fmt.Errorf("parameter %q: %s%v takes %s, not %d", p.Name, p.DType, p.Shape, spelling.Count(n, "byte"), len(p.Data))
 		}
 	}
 	return distinct("parameter", names)

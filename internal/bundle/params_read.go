@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+
+	"lathe/internal/spelling"
 )
 
 // ParseParams reads TVM's parameter blob without copying data: each Param's Data is a part of b. Padding tensors are left
@@ -34,7 +36,7 @@ func parseParams(b []byte) ([]Param, error) {
 		return nil, r.truncated("the number of tensors")
 	}
 	if count != uint64(len(names)) {
-		return nil, fmt.Errorf("%d tensors for %d names", count, len(names))
+		return nil, fmt.Errorf("%s for %s", spelling.Count(count, "tensor"), spelling.Count(len(names), "name"))
 	}
 	params := make([]Param, 0, len(names))
 	for _, name := range names {
@@ -47,7 +49,7 @@ func parseParams(b []byte) ([]Param, error) {
 		}
 	}
 	if rest := len(r.b) - r.off; rest != 0 {
-		return nil, fmt.Errorf("%d bytes after the last parameter", rest)
+		return nil, fmt.Errorf("%s after the last parameter", spelling.Count(rest, "byte"))
 	}
 	return params, distinct("parameter", names)
 }
@@ -77,7 +79,7 @@ func (r *paramsReader) u64() uint64 {
 }
 
 func (r *paramsReader) truncated(what string) error {
-	return fmt.Errorf("truncated: the file's %d bytes end inside %s", len(r.b), what)
+	return fmt.Errorf("truncated: the file's %s end inside %s", spelling.Count(len(r.b), "byte"), what)
 }
 
 // names reads the list of names. Each takes at least its length word, which bounds the count by the size of the file.
@@ -87,7 +89,7 @@ func (r *paramsReader) names() ([]string, error) {
 		return nil, r.truncated("the header")
 	}
 	if n > uint64(len(r.b)-r.off)/8 {
-		return nil, fmt.Errorf("%d names cannot fit in %d bytes", n, len(r.b))
+		return nil, fmt.Errorf("%s cannot fit in %s", spelling.Count(n, "name"), spelling.Count(len(r.b), "byte"))
 	}
 	names := make([]string, n)
 	for i := range names {
@@ -110,7 +112,7 @@ func (r *paramsReader) tensor() (Param, error) {
 	}
 	rank := le.Uint32(head[24:])
 	if rank > maxRank {
-		return Param{}, fmt.Errorf("%d dimensions", rank)
+		return Param{}, fmt.Errorf("%s", spelling.Count(rank, "dimension"))
 	}
 	d, err := dtypeByCode(head[28], head[29], le.Uint16(head[30:]))
 	if err != nil {
@@ -129,7 +131,7 @@ func (r *paramsReader) tensor() (Param, error) {
 		return Param{}, err
 	}
 	if size != uint64(want) {
-		return Param{}, fmt.Errorf("%s%v takes %d bytes, not %d", d.name, shape, want, size)
+		return Param{}, fmt.Errorf("%s%v takes %s, not %d", d.name, shape, spelling.Count(want, "byte"), size)
 	}
 	data := r.take(size)
 	if r.short {

@@ -84,7 +84,7 @@ func TestParamsTruncated(t *testing.T) {
 		}
 	}
 	_, err := ParseParams(append(b, 0))
-	wantError(t, err, "1 bytes after the last")
+	wantError(t, err, "1 byte after the last")
 }
 
 func TestParamsLies(t *testing.T) {
@@ -101,8 +101,8 @@ func TestParamsLies(t *testing.T) {
 		{"many names", names, []byte{6}, "truncated"},
 		{"huge name", nameLen, bytes.Repeat([]byte{0xff}, 8), "truncated"},
 		{"long name", nameLen, []byte{0xff}, "truncated"},
-		{"huge number of tensors", count, bytes.Repeat([]byte{0xff}, 8), "tensors for 1 names"},
-		{"no tensors", count, []byte{0}, "0 tensors for 1 names"},
+		{"huge number of tensors", count, bytes.Repeat([]byte{0xff}, 8), "tensors for 1 name"},
+		{"no tensors", count, []byte{0}, "0 tensors for 1 name"},
 		{"tensor magic", magic, []byte{0}, "wrong magic number"},
 		{"rank", rank, []byte{0xff, 0xff, 0xff, 0xff}, "4294967295 dimensions"},
 		{"rank beyond the file", rank, []byte{60}, "truncated"},

@@ -9,6 +9,8 @@ import (
 	"path"
 	"strings"
 	"time"
+
+	"lathe/internal/spelling"
 )
 
 // tarWriter writes members with fixed metadata, so that the archive's bytes depend on nothing but its members.
@@ -48,7 +50,7 @@ func parseTar(b []byte) (map[string][]byte, error) {
 			return found, nil
 		}
 		if errors.Is(err, io.ErrUnexpectedEOF) {
-			return nil, fmt.Errorf("truncated tar archive: its %d bytes end inside a member; copy it again", len(b))
+			return nil, fmt.Errorf("truncated tar archive: its %s end inside a member; copy it again", spelling.Count(len(b), "byte"))
 		}
 		if err != nil {
 			return nil, fmt.Errorf("damaged tar archive: %w", err)
@@ -68,7 +70,7 @@ func parseTar(b []byte) (map[string][]byte, error) {
 		}
 		off := int64(len(b) - r.Len())
 		if h.Size < 0 || h.Size > int64(len(b))-off {
-			return nil, fmt.Errorf("truncated tar archive: %s should have %d bytes, %d are there; copy it again", name, h.Size, int64(len(b))-off)
+			return nil, fmt.Errorf("truncated tar archive: %s should have %s, %d are there; copy it again", name, spelling.Count(h.Size, "byte"), int64(len(b))-off)
 		}
 		found[name] = b[off : off+h.Size : off+h.Size]
 	}

@@ -74,7 +74,7 @@ func TestTarTruncated(t *testing.T) {
 	for n := 512; n < end; n += 7 {
 		found, err := parseTar(b[:n])
 		if err == nil {
-			err = complete(found)
+			err = new(Package).complete(found)
 		}
 		if err == nil {
 			t.Fatalf("the first %d of %d bytes are accepted", n, len(b))

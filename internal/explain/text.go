@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"lathe/internal/excerpt"
+	"lathe/internal/spelling"
 	"lathe/internal/table"
 )
 
@@ -15,8 +16,8 @@ import (
 func (r *Report) Text(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintln(b, excerpt.Line(r.Model+" for "+r.Target))
-	fmt.Fprintf(b, "Expected times are the least by a model of %d such cores, each with %.0f GFLOP/s of float32, %.0f Gop/s of int8, and\n",
-		r.Workers, r.Core.Float32, r.Core.Int8)
+	fmt.Fprintf(b, "Expected times are the least by a model of %s, each with %.0f GFLOP/s of float32, %.0f Gop/s of int8, and\n",
+		spelling.Count(r.Workers, "such core"), r.Core.Float32, r.Core.Int8)
 	fmt.Fprintf(b, "%.0f, %.0f and %.0f GB/s from L2, L3 and memory.\n", r.Core.L2, r.Core.L3, r.Core.Memory)
 	for _, k := range r.Kernels {
 		k.text(b)
@@ -64,7 +65,7 @@ func (k *Kernel) text(w io.Writer) {
 	line("writes", k.Writes...)
 	workers := "all workers"
 	if k.Workers > 0 {
-		workers = fmt.Sprintf("%d worker", k.Workers)
+		workers = spelling.Count(k.Workers, "worker")
 	}
 	line("work", fmt.Sprintf("%.2f MFLOP%s", mega(k.FLOPs), prefixed(" on products of ", k.Multiply)), fmt.Sprintf("%.3f MB", mega(k.Bytes)), workers)
 	line("expected", fmt.Sprintf("%.4f ms by %s", k.Ms, k.Limit))

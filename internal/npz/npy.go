@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"lathe/internal/spelling"
 )
 
 const magic = "\x93NUMPY"
@@ -46,7 +48,7 @@ func readArray(r io.Reader, total int64) (Array, error) {
 	}
 	n, ok := byteSize(h.shape, h.size)
 	if !ok || int64(n) != total-used {
-		return Array{}, fmt.Errorf("%s%v does not fit the %d bytes of data there are", h.name, h.shape, total-used)
+		return Array{}, fmt.Errorf("%s%v does not fit the %s of data there are", h.name, h.shape, spelling.Count(total-used, "byte"))
 	}
 	data := make([]byte, n)
 	if _, err := io.ReadFull(r, data); err != nil {
@@ -91,7 +93,7 @@ func readHeader(r io.Reader) (h header, used int64, err error) {
 		size = binary.LittleEndian.Uint32(length)
 	}
 	if size > maxHeader {
-		return h, 0, fmt.Errorf("header of %d bytes", size)
+		return h, 0, fmt.Errorf("header of %s", spelling.Count(size, "byte"))
 	}
 	text := make([]byte, size)
 	if _, err := io.ReadFull(r, text); err != nil {
@@ -135,7 +137,7 @@ func parseHeader(text string) (header, error) {
 		h.shape = append(h.shape, n)
 	}
 	if len(h.shape) > 64 {
-		return header{}, fmt.Errorf("%d dimensions", len(h.shape))
+		return header{}, fmt.Errorf("%s", spelling.Count(len(h.shape), "dimension"))
 	}
 	return h, nil
 }
@@ -198,7 +200,7 @@ func writeArray(w io.Writer, a Array) error {
 		return fmt.Errorf("numpy has no element type %s", a.DType)
 	}
 	if n, ok := byteSize(a.Shape, dtypes[i].size); !ok || n != len(a.Data) {
-		return fmt.Errorf("%s%v takes %d bytes, the data has %d", a.DType, a.Shape, n, len(a.Data))
+		return fmt.Errorf("%s%v takes %s, the data has %d", a.DType, a.Shape, spelling.Count(n, "byte"), len(a.Data))
 	}
 	mark := "<"
 	if dtypes[i].size == 1 {

@@ -17,6 +17,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"lathe/internal/spelling"
 )
 
 // Array is a dense row-major array. DType is numpy's name of the element type; Data is little-endian.
@@ -76,7 +78,7 @@ const maxRatio = 1100
 // readMember bounds what a member may unpack to by what the file can hold.
 func readMember(f *zip.File, fileSize int) (Array, error) {
 	if f.UncompressedSize64 > maxRatio*uint64(fileSize) {
-		return Array{}, fmt.Errorf("claims %d bytes, more than the file can hold", f.UncompressedSize64)
+		return Array{}, fmt.Errorf("claims %s, more than the file can hold", spelling.Count(f.UncompressedSize64, "byte"))
 	}
 	r, err := f.Open()
 	if err != nil {

@@ -16,6 +16,8 @@ import (
 	"os"
 
 	"golang.org/x/image/bmp"
+
+	"lathe/internal/spelling"
 )
 
 // format is a kind of file by its first bytes.
@@ -63,7 +65,7 @@ func Decode(b []byte) (image.Image, error) {
 		}
 		pixels := int64(c.Width) * int64(c.Height)
 		if c.Width < 1 || c.Height < 1 || pixels > maxPixels || pixels > int64(len(b))*maxPixelsPerByte {
-			return nil, fmt.Errorf("%s: impossible size %dx%d for a file of %d bytes", f.name, c.Width, c.Height, len(b))
+			return nil, fmt.Errorf("%s: impossible size %dx%d for a file of %s", f.name, c.Width, c.Height, spelling.Count(len(b), "byte"))
 		}
 		img, err := f.decode(bytes.NewReader(b))
 		if err != nil {

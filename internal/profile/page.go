@@ -7,13 +7,14 @@ import (
 	"io"
 	"strings"
 
+	"lathe/internal/spelling"
 	"lathe/internal/webpage"
 )
 
 //go:embed page.html
 var content string
 
-var page = webpage.New(content, template.FuncMap{"percent": percent, "threads": threads, "ms": func(us float64) string { return fmt.Sprintf("%.3f", us/1e3) }})
+var page = webpage.New(content, template.FuncMap{"percent": percent, "threads": threads, "count": spelling.Count[int], "ms": func(us float64) string { return fmt.Sprintf("%.3f", us/1e3) }})
 
 // HTML writes the profile as a page of one file.
 func (r *Run) HTML(w io.Writer) error {

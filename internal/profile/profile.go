@@ -152,6 +152,8 @@ const apart = 1.5
 // Doubt says that the steps do not tell where the time of a run goes, or is empty.
 func (r *Run) Doubt() string {
 	switch sum := r.Sum.Us; {
+	case sum <= 0 || r.Median <= 0: // nothing to compute, or too quick for the clock
+		return ""
 	case sum > apart*r.Median:
 		return fmt.Sprintf("The steps took %.1f times a whole run when they were timed: other work on this machine slows them down. %s.", sum/r.Median, r.better())
 	case r.Median > apart*sum:

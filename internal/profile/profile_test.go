@@ -80,6 +80,27 @@ func TestDoubt(t *testing.T) {
 	}
 }
 
+// Nothing is divided by what may be zero: kernels of no work, runs too quick for the clock, machines that were not measured.
+func TestZero(t *testing.T) {
+	for i := range 64 {
+		unless := func(bit int, v int64) int64 { return map[bool]int64{true: v}[i&bit != 0] }
+		took := time.Duration(unless(1, 500))
+		p := &runtime.Profile{Runs: []time.Duration{time.Duration(unless(2, 700))}, Steps: []runtime.StepTime{
+			{Step: runtime.Step{Name: "k", FLOPs: unless(4, 100), Bytes: unless(8, 100), Multiply: map[bool]string{true: "int8"}[i&16 != 0]}, Median: took, Min: took},
+		}}
+		r := New("net", &runtime.Info{FLOPs: unless(4, 1000)}, 1, p, Peaks{Float32: float64(unless(16, 100)), Int8: float64(unless(32, 100)), Read: float64(unless(32, 100))})
+		var text, page, table, data bytes.Buffer
+		if err := errors.Join(r.Text(&text), r.HTML(&page), r.CSV(&table), json.NewEncoder(&data).Encode(r.Data())); err != nil {
+			t.Error(err)
+		}
+		for _, s := range []string{text.String(), page.String(), table.String(), data.String()} {
+			if strings.Contains(s, "Inf") || strings.Contains(s, "NaN") {
+				t.Errorf("case %d: %s", i, s)
+			}
+		}
+	}
+}
+
 func TestOrder(t *testing.T) {
 	r := network(peaks)
 	if first := r.Kernels[0]; first.Index != 1 || first.Lost() < 759 || first.Lost() > 761 || first.Peak < 23.9 || first.Peak > 24.1 {

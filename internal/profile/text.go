@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"lathe/internal/excerpt"
+	"lathe/internal/spelling"
 	"lathe/internal/table"
 )
 
@@ -59,12 +60,7 @@ func (r *Run) Head() []string {
 	return lines
 }
 
-func threads(n int) string {
-	if n == 1 {
-		return "1 thread"
-	}
-	return fmt.Sprintf("%d threads", n)
-}
+func threads(n int) string { return spelling.Count(n, "thread") }
 
 func (r *Run) row(t *table.Table, name string, c Cost, peak, read, rest string) {
 	fixed := func(v float64) string { return fmt.Sprintf("%.2f", v) }

@@ -147,25 +147,9 @@ func convert(t runtime.Tensor, dtype string) (runtime.Tensor, error) {
 		return t, err
 	}
 	in := &tensor.Tensor{DType: from, Shape: t.Shape, Data: t.Data}
-	out := tensor.New(to, t.Shape...)
-	for i := range in.Len() {
-		if from.IsFloat() || to.IsFloat() {
-			out.SetFloat(i, in.Float(i))
-		} else {
-			out.SetInt(i, in.Int(i))
-		}
-		if !to.IsFloat() && !sameValue(in, out, i) {
-			return t, fmt.Errorf("the array is %s and the model expects %s, which cannot hold the value %v at position %d",
-				t.DType, dtype, in.Float(i), i)
-		}
+	out, lost := in.Convert(to)
+	if lost >= 0 {
+		return t, fmt.Errorf("the array is %s and the model expects %s, which cannot hold the value %v at position %d", t.DType, dtype, in.Float(lost), lost)
 	}
 	return runtime.Tensor{DType: dtype, Shape: t.Shape, Data: out.Data}, nil
-}
-
-func sameValue(a, b *tensor.Tensor, i int) bool {
-	if a.DType.IsFloat() {
-		return a.Float(i) == b.Float(i)
-	}
-	// The same bits mean the same number unless only one side reads the top bit as a sign.
-	return a.Int(i) == b.Int(i) && (a.Int(i) >= 0 || (a.DType == types.U64) == (b.DType == types.U64))
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"lathe/internal/readjson"
+	"lathe/internal/spelling"
 	"lathe/runtime"
 )
 
@@ -53,7 +54,7 @@ func fitLabels(path string, labels []string, classes int) error {
 	if labels == nil || len(labels) == classes {
 		return nil
 	}
-	return fmt.Errorf("labels: %s has %s, the output has %d classes (name the list of this network)", path, count(len(labels), "name"), classes)
+	return fmt.Errorf("labels: %s has %s, the output has %s (name the list of this network)", path, spelling.Count(len(labels), "name"), spelling.Count(classes, "class"))
 }
 
 func parseLabels(text string) ([]string, error) {

@@ -144,8 +144,8 @@ func (f *pictureFlags) input(set *inputSet) (runtime.TensorInfo, string, error) 
 		return runtime.TensorInfo{}, "", fmt.Errorf("--image: no input is left for a picture: those with three dimensions or more have values from --inputs, or there are none")
 	}
 	if len(open) != 1 {
-		return runtime.TensorInfo{}, "", fmt.Errorf("--image: %d inputs could take a picture; name one: --image INPUT=FILE, with INPUT one of %s",
-			len(open), inputNames(set.module))
+		return runtime.TensorInfo{}, "", fmt.Errorf("--image: %s could take a picture; name one: --image INPUT=FILE, with INPUT one of %s",
+			spelling.Count(len(open), "input"), inputNames(set.module))
 	}
 	return open[0], f.path, nil
 }

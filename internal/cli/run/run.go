@@ -15,6 +15,7 @@ import (
 	"lathe/internal/cli"
 	"lathe/internal/npz"
 	"lathe/internal/picture"
+	"lathe/internal/spelling"
 	"lathe/runtime"
 )
 
@@ -153,7 +154,7 @@ func (c *command) run(ctx context.Context, path string) error {
 		options = append(options, runtime.WithWorkers(c.threads))
 	}
 	if cpus := runtime.CPUs(); c.threads > cpus {
-		c.Note(fmt.Sprintf("--threads %d: this machine has %s; more threads take turns", c.threads, count(cpus, "core")))
+		c.Note(fmt.Sprintf("--threads %d: this machine has %s; more threads take turns", c.threads, spelling.Count(cpus, "core")))
 	}
 	if c.check {
 		options = append(options, runtime.WithCheck())
@@ -169,7 +170,7 @@ func (c *command) run(ctx context.Context, path string) error {
 		return err
 	}
 	defer m.Close()
-	c.Log("%s: compiled for %s, %s", path, m.Info().Target.String, count(m.Workers(), "thread"))
+	c.Log("%s: compiled for %s, %s", path, m.Info().Target.String, spelling.Count(m.Workers(), "thread"))
 	if err := c.fit(labels, m); err != nil {
 		return err
 	}
@@ -222,14 +223,6 @@ func (c *command) run(ctx context.Context, path string) error {
 // memoryFits refuses a run that takes more memory than there is. Inputs are filled outside of the module, and outputs copied.
 func memoryFits(m runtime.Memory) error {
 	return runtime.CheckMemory("the run", m.Run+m.Inputs+m.Outputs, m.String()+", and a copy of inputs and outputs")
-}
-
-// count is a number of things in words: 1 core, 2 cores.
-func count(n int, thing string) string {
-	if n != 1 {
-		thing += "s"
-	}
-	return fmt.Sprint(n, " ", thing)
 }
 
 // measure runs the model repeat times number times and returns the average of each number in seconds.

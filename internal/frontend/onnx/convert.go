@@ -8,6 +8,7 @@ import (
 	"lathe/internal/compose"
 	"lathe/internal/graph"
 	"lathe/internal/op"
+	"lathe/internal/spelling"
 	"lathe/internal/tensor"
 	"lathe/internal/types"
 )
@@ -121,7 +122,7 @@ func (c *call) knownInts(i int, what string) []int {
 func (c *call) knownInt(i int, what string) int {
 	v := c.knownInts(i, what)
 	if len(v) != 1 {
-		compose.Fail("%s has %d elements instead of one", what, len(v))
+		compose.Fail("%s has %s instead of one", what, spelling.Count(len(v), "element"))
 	}
 	return v[0]
 }
@@ -130,7 +131,7 @@ func (c *call) knownInt(i int, what string) int {
 func (c *call) knownFloat(i int, what string) float64 {
 	t := c.known(i, what)
 	if t.Len() != 1 {
-		compose.Fail("%s has %d elements instead of one", what, t.Len())
+		compose.Fail("%s has %s instead of one", what, spelling.Count(t.Len(), "element"))
 	}
 	return t.Float(0)
 }
@@ -253,7 +254,7 @@ func (c *call) attrIntsOr(name string, n, absent int) []int {
 		return slices.Repeat([]int{absent}, n)
 	}
 	if len(v) != n {
-		compose.Fail("attribute %q has %d elements instead of %d", name, len(v), n)
+		compose.Fail("attribute %q has %s instead of %d", name, spelling.Count(len(v), "element"), n)
 	}
 	return v
 }

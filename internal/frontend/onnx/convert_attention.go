@@ -7,6 +7,7 @@ import (
 	"lathe/internal/compose"
 	"lathe/internal/graph"
 	"lathe/internal/ops"
+	"lathe/internal/spelling"
 	"lathe/internal/types"
 )
 
@@ -117,7 +118,7 @@ func rotaryEmbedding(c *call) *graph.Value {
 			t = c.Apply(ops.Take, ops.TakeAttrs{}, t, c.x(3))
 		}
 		if t.Type.Rank() != 3 || t.Type.Shape[1] != words {
-			compose.Fail("cache %s for %d words", t.Type, words)
+			compose.Fail("cache %s for %s", t.Type, spelling.Count(words, "word"))
 		}
 		return c.ExpandDims(c.Slice(t, 2, 0, rotated/2), 1) // [batch, 1, words, rotated/2]
 	}

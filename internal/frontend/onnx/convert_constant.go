@@ -5,6 +5,7 @@ import (
 
 	"lathe/internal/compose"
 	"lathe/internal/graph"
+	"lathe/internal/spelling"
 	"lathe/internal/tensor"
 	"lathe/internal/types"
 )
@@ -17,7 +18,7 @@ var constantRows = []row{
 // constant has one of several attributes.
 func constant(c *call) *graph.Value {
 	if len(c.node.Attrs) != 1 {
-		compose.Fail("it has %d attributes instead of one value", len(c.node.Attrs))
+		compose.Fail("it has %s instead of one value", spelling.Count(len(c.node.Attrs), "attribute"))
 	}
 	switch name := c.node.Attrs[0].Name; name {
 	case "value":
@@ -61,13 +62,13 @@ func (imp *importer) dense(s *SparseTensor) *graph.Value {
 			for k, n := range s.Dims {
 				j := int(index[i*len(s.Dims)+k])
 				if j < 0 || j >= n {
-					compose.Fail("index %d of a sparse tensor is outside of axis %d with %d elements", j, k, n)
+					compose.Fail("index %d of a sparse tensor is outside of axis %d with %s", j, k, spelling.Count(n, "element"))
 				}
 				at = at*n + j
 			}
 		}
 		if at < 0 || at >= t.Len() {
-			compose.Fail("index %d of a sparse tensor is outside of its %d elements", at, t.Len())
+			compose.Fail("index %d of a sparse tensor is outside of its %s", at, spelling.Count(t.Len(), "element"))
 		}
 		copy(t.Data[at*d.Size():(at+1)*d.Size()], v.Const.Data[i*d.Size():])
 	}
@@ -87,7 +88,7 @@ func constantOfShape(c *call) *graph.Value {
 			compose.Fail("%w", err)
 		}
 		if value = v.Const; value.Len() != 1 {
-			compose.Fail("the value has %d elements instead of one", value.Len())
+			compose.Fail("the value has %s instead of one", spelling.Count(value.Len(), "element"))
 		}
 	}
 	return c.Filled(value, dims...)

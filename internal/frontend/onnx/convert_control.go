@@ -7,6 +7,7 @@ import (
 	"lathe/internal/compose"
 	"lathe/internal/graph"
 	"lathe/internal/ops"
+	"lathe/internal/spelling"
 	"lathe/internal/types"
 )
 
@@ -23,7 +24,7 @@ const maxIterations = 1024
 // inline converts a sub-graph in place, with its inputs bound to values, and returns its outputs.
 func (c *call) inline(g *Graph, inputs values) values {
 	if len(inputs) != len(g.Inputs) {
-		compose.Fail("graph %q has %d inputs instead of %d", g.Name, len(g.Inputs), len(inputs))
+		compose.Fail("graph %q has %s instead of %d", g.Name, spelling.Count(len(g.Inputs), "input"), len(inputs))
 	}
 	e := &env{around: c.env, values: map[string]*graph.Value{}}
 	for i, in := range g.Inputs {
@@ -53,7 +54,7 @@ func ifElse(c *call) values {
 	yes, no := c.attrGraph("then_branch"), c.attrGraph("else_branch")
 	if known := c.x(0).Value(); known != nil {
 		if known.Len() != 1 {
-			compose.Fail("the condition has %d elements instead of one", known.Len())
+			compose.Fail("the condition has %s instead of one", spelling.Count(known.Len(), "element"))
 		}
 		if known.Int(0) != 0 {
 			c.becomes("takes then_branch, always")
@@ -66,7 +67,7 @@ func ifElse(c *call) values {
 	condition := c.scalar(c.x(0))
 	a, b := c.inline(yes, nil), c.inline(no, nil)
 	if len(a) != len(b) {
-		compose.Fail("its branches have %d and %d outputs", len(a), len(b))
+		compose.Fail("its branches have %d and %s", len(a), spelling.Count(len(b), "output"))
 	}
 	out := make(values, len(a))
 	for i := range a {
@@ -106,17 +107,17 @@ func loop(c *call) values {
 	}
 	carried := slices.Clone(c.in[min(2, len(c.in)):])
 	if len(body.Outputs) < 1+len(carried) {
-		compose.Fail("the body has %d outputs for %d carried values", len(body.Outputs), len(carried))
+		compose.Fail("the body has %s for %d carried values", spelling.Count(len(body.Outputs), "output"), len(carried))
 	}
 	stacks := make([]values, len(body.Outputs)-1-len(carried))
 	i := 0
-	defer func() { c.becomes("is unrolled, %d iterations (at most %d are)", i, maxIterations) }()
+	defer func() { c.becomes("is unrolled, %s (at most %d are)", spelling.Count(i, "iteration"), maxIterations) }()
 	for ; trips < 0 || i < trips; i++ {
 		if condition != nil && !c.holds(condition) {
 			break
 		}
 		if i == maxIterations {
-			compose.Fail("a loop of more than %d iterations is not supported", maxIterations)
+			compose.Fail("a loop of more than %s is not supported", spelling.Count(maxIterations, "iteration"))
 		}
 		inputs := append(values{compose.Const(scalarInt(i)), c.trueOr(condition)}, carried...)
 		out := c.inline(body, inputs)
@@ -202,7 +203,7 @@ func (c *call) scanning(operands int) scanning {
 	s.states = operands - s.inputs
 	s.outs = len(s.body.Outputs) - s.states
 	if s.states < 0 || s.inputs < 1 || s.outs < 0 {
-		compose.Fail("num_scan_inputs is %d; there are %d operands, and the body has %d outputs", s.inputs, operands, len(s.body.Outputs))
+		compose.Fail("num_scan_inputs is %d; there are %s, and the body has %s", s.inputs, spelling.Count(operands, "operand"), spelling.Count(len(s.body.Outputs), "output"))
 	}
 	return s
 }
@@ -230,15 +231,15 @@ func (c *call) scan(s scanning, in values) values {
 		s.inAxes[k] = axis(s.inAxes[k], x.Type.Rank())
 		n := x.Type.Shape[s.inAxes[k]]
 		if k > 0 && n != length {
-			compose.Fail("scan inputs of %d and %d steps", length, n)
+			compose.Fail("scan inputs of %d and %s", length, spelling.Count(n, "step"))
 		}
 		length = n
 	}
 	if length > maxIterations {
-		compose.Fail("a scan of %d steps is not supported; %d are", length, maxIterations)
+		compose.Fail("a scan of %s is not supported; %d are", spelling.Count(length, "step"), maxIterations)
 	}
 	stacks := make([]values, s.outs)
-	c.becomes("is unrolled, %d steps (at most %d are)", length, maxIterations)
+	c.becomes("is unrolled, %s (at most %d are)", spelling.Count(length, "step"), maxIterations)
 	for i := range length {
 		inputs := slices.Clone(states)
 		for k, x := range sources {

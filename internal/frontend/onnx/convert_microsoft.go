@@ -6,6 +6,7 @@ import (
 	"lathe/internal/compose"
 	"lathe/internal/graph"
 	"lathe/internal/ops"
+	"lathe/internal/spelling"
 	"lathe/internal/types"
 )
 
@@ -165,7 +166,7 @@ func microsoftAttention(c *call) *graph.Value {
 	parts := c.Split(qkv, 2, width...)
 	heads := c.attrInt("num_heads", 0)
 	if heads < 1 || width[0]%heads != 0 || width[2]%heads != 0 {
-		compose.Fail("%d heads of widths %v", heads, width)
+		compose.Fail("%s of widths %v", spelling.Count(heads, "head"), width)
 	}
 	a := compose.Attention{Scale: c.attrFloat("scale", 0), Causal: c.attrBool("unidirectional", false)}
 	for i, v := range []**graph.Value{&a.Q, &a.K, &a.V} {

@@ -6,6 +6,7 @@ import (
 	"lathe/internal/compose"
 	"lathe/internal/graph"
 	"lathe/internal/ops"
+	"lathe/internal/spelling"
 	"lathe/internal/types"
 )
 
@@ -128,7 +129,7 @@ func split(c *call) values {
 	if sizes == nil {
 		n := c.attrInt("num_outputs", len(c.node.Outputs))
 		if n < 1 || n != len(c.node.Outputs) {
-			compose.Fail("num_outputs is %d, the node has %d outputs", n, len(c.node.Outputs))
+			compose.Fail("num_outputs is %d, the node has %s", n, spelling.Count(len(c.node.Outputs), "output"))
 		}
 		part := (extent + n - 1) / n
 		if c.node.Version < 18 && extent%n != 0 {
@@ -233,7 +234,7 @@ func (c *call) padding(pads, list []int) ops.PadAttrs {
 		list = axesFrom(0, rank)
 	}
 	if len(pads) != 2*len(list) {
-		compose.Fail("%d pads for %d axes; there must be two for each", len(pads), len(list))
+		compose.Fail("%s for %s; there must be two for each", spelling.Count(len(pads), "pad"), spelling.Count(len(list), "axis"))
 	}
 	a := ops.PadAttrs{PadBefore: make([]int, rank), PadAfter: make([]int, rank), Mode: c.oneOf("mode", "constant", "constant", "reflect", "edge", "wrap")}
 	axes(list, rank)
@@ -253,7 +254,7 @@ func centerCropPad(c *call) *graph.Value {
 		list = axesFrom(0, rank)
 	}
 	if len(want) != len(list) {
-		compose.Fail("shape %v for %d axes", want, len(list))
+		compose.Fail("shape %v for %s", want, spelling.Count(len(list), "axis"))
 	}
 	a := ops.PadAttrs{PadBefore: make([]int, rank), PadAfter: make([]int, rank), Mode: "constant"}
 	axes(list, rank)

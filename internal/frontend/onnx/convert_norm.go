@@ -4,6 +4,7 @@ import (
 	"lathe/internal/compose"
 	"lathe/internal/graph"
 	"lathe/internal/ops"
+	"lathe/internal/spelling"
 	"lathe/internal/types"
 )
 
@@ -79,7 +80,7 @@ func groupNormByGroup(c *call) *graph.Value {
 	c.wantRank(0, 2)
 	groups, channels := c.attrInt("num_groups", 0), c.shape(0)[1]
 	if groups < 1 || channels%groups != 0 {
-		compose.Fail("%d groups of %d channels", groups, channels)
+		compose.Fail("%s of %s", spelling.Count(groups, "group"), spelling.Count(channels, "channel"))
 	}
 	spread := func(v *graph.Value) *graph.Value {
 		return c.Apply(ops.Repeat, ops.RepeatAttrs{Axis: 0, Repeats: channels / groups}, v)

@@ -6,6 +6,7 @@ import (
 	"lathe/internal/compose"
 	"lathe/internal/graph"
 	"lathe/internal/ops"
+	"lathe/internal/spelling"
 )
 
 var recurrentRows = []row{{"LSTM", "", 1, lstm}, {"GRU", "", 1, gru}, {"RNN", "", 1, rnn}}
@@ -104,7 +105,7 @@ func (c *call) activations(directions int, absent []string) [][]compose.Activati
 		}
 	}
 	if len(names) != directions*len(absent) {
-		compose.Fail("%d activations instead of %d", len(names), directions*len(absent))
+		compose.Fail("%s instead of %d", spelling.Count(len(names), "activation"), directions*len(absent))
 	}
 	alphas, betas := c.attrFloats("activation_alpha"), c.attrFloats("activation_beta")
 	next := func(list *[]float64, absent float64) float64 {

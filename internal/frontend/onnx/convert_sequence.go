@@ -5,6 +5,7 @@ import (
 
 	"lathe/internal/compose"
 	"lathe/internal/graph"
+	"lathe/internal/spelling"
 	"lathe/internal/tensor"
 	"lathe/internal/types"
 )
@@ -37,7 +38,7 @@ func (c *call) place(i, n int) int {
 		at += n
 	}
 	if at < 0 || at >= n {
-		compose.Fail("position %d in a sequence of %d elements", c.knownInt(i, "the position"), n)
+		compose.Fail("position %d in a sequence of %s", c.knownInt(i, "the position"), spelling.Count(n, "element"))
 	}
 	return at
 }
@@ -67,7 +68,7 @@ func sequenceInsert(c *call) values {
 			at += len(s)
 		}
 		if at < 0 || at > len(s) {
-			compose.Fail("position %d in a sequence of %d elements", c.knownInt(2, "the position"), len(s))
+			compose.Fail("position %d in a sequence of %s", c.knownInt(2, "the position"), spelling.Count(len(s), "element"))
 		}
 	}
 	return values{c.list(slices.Insert(slices.Clone(s), at, c.x(1)))}
@@ -95,13 +96,13 @@ func splitToSequence(c *call) values {
 	var sizes []int
 	switch {
 	case !c.present(1) && extent > maxIterations:
-		compose.Fail("a sequence of %d elements is not supported; %d are", extent, maxIterations)
+		compose.Fail("a sequence of %s is not supported; %d are", spelling.Count(extent, "element"), maxIterations)
 	case !c.present(1):
 		sizes = slices.Repeat([]int{1}, extent)
 	case c.rank(1) == 0:
 		part := c.knownInt(1, "split")
 		if part < 1 || extent/part > maxIterations {
-			compose.Fail("split is %d: a sequence of more than %d elements is not supported", part, maxIterations)
+			compose.Fail("split is %d: a sequence of more than %s is not supported", part, spelling.Count(maxIterations, "element"))
 		}
 		for left := extent; left > 0; left -= part {
 			sizes = append(sizes, min(part, left))
@@ -111,7 +112,7 @@ func splitToSequence(c *call) values {
 		sizes, keep = c.knownInts(1, "split"), true
 	}
 	if len(sizes) > maxIterations {
-		compose.Fail("a sequence of %d elements is not supported; %d are", len(sizes), maxIterations)
+		compose.Fail("a sequence of %s is not supported; %d are", spelling.Count(len(sizes), "element"), maxIterations)
 	}
 	if len(sizes) == 0 {
 		return values{c.list(nil)}
@@ -149,7 +150,7 @@ func sequenceMap(c *call) values {
 			s, isSeq := c.lists[v]
 			switch {
 			case isSeq && len(s) != n:
-				compose.Fail("operand %d has %d elements, the first %d", k, len(s), n)
+				compose.Fail("operand %d has %s, the first %d", k, spelling.Count(len(s), "element"), n)
 			case isSeq:
 				in = append(in, s[i])
 			default:

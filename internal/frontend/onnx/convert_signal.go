@@ -6,6 +6,7 @@ import (
 	"lathe/internal/compose"
 	"lathe/internal/graph"
 	"lathe/internal/ops"
+	"lathe/internal/spelling"
 	"lathe/internal/types"
 )
 
@@ -52,7 +53,7 @@ func stft(c *call) *graph.Value {
 	}
 	samples := x.Type.Shape[1]
 	if length < 1 || length > samples {
-		compose.Fail("frames of %d in a signal of %d samples", length, samples)
+		compose.Fail("frames of %d in a signal of %s", length, spelling.Count(samples, "sample"))
 	}
 	frames := (samples-length)/step + 1
 	places := c.Zeros(types.I64, frames, length)
@@ -91,7 +92,7 @@ func melWeightMatrix(c *call) *graph.Value {
 	bins, length, rate := c.knownInt(0, "num_mel_bins"), c.knownInt(1, "dft_length"), c.knownFloat(2, "sample_rate")
 	low, high := c.knownFloat(3, "lower_edge_hertz"), c.knownFloat(4, "upper_edge_hertz")
 	if bins < 1 || length < 1 || bins > 1<<20 || length > 1<<30 || !(rate > 0) {
-		compose.Fail("%d bins, DFT of %d, rate %v", bins, length, rate)
+		compose.Fail("%s, DFT of %d, rate %v", spelling.Count(bins, "bin"), length, rate)
 	}
 	mel := func(hertz float64) float64 { return 2595 * math.Log10(1+hertz/700) }
 	step := (mel(high) - mel(low)) / float64(bins+2)

@@ -9,6 +9,8 @@ import (
 	"strconv"
 
 	"golang.org/x/sys/unix"
+
+	"lathe/internal/spelling"
 )
 
 // A fileSet holds the mappings behind a model: its own file and the files of external data, each mapped once.
@@ -56,15 +58,15 @@ func parseSize(s string) (int64, error) {
 // section returns size bytes of an external file, in place.
 func (s *fileSet) section(at location, size int64) ([]byte, error) {
 	if at.length >= 0 && at.length != size {
-		return nil, fmt.Errorf("it takes %d bytes, external data has %d", size, at.length)
+		return nil, fmt.Errorf("it takes %s, external data has %d", spelling.Count(size, "byte"), at.length)
 	}
 	data, err := s.open(at.name)
 	if err != nil {
 		return nil, fmt.Errorf("external data file %q: %w", at.name, err)
 	}
 	if end := int64(len(data)); at.offset > end || size > end-at.offset {
-		return nil, fmt.Errorf("external data file %q: it needs %d bytes from %d on, the file has %d: cut short, or of another model",
-			at.name, size, at.offset, end)
+		return nil, fmt.Errorf("external data file %q: it needs %s from %d on, the file has %d: cut short, or of another model",
+			at.name, spelling.Count(size, "byte"), at.offset, end)
 	}
 	return data[at.offset : at.offset+size : at.offset+size], nil
 }
@@ -147,11 +149,11 @@ func mapFile(f *os.File) ([]byte, error) {
 		return nil, nil
 	}
 	if size != int64(int(size)) {
-		return nil, fmt.Errorf("%d bytes are more than this machine can address", size)
+		return nil, fmt.Errorf("%s are more than this machine can address", spelling.Count(size, "byte"))
 	}
 	data, err := unix.Mmap(int(f.Fd()), 0, int(size), unix.PROT_READ, unix.MAP_PRIVATE)
 	if err != nil {
-		return nil, fmt.Errorf("map %d bytes: %w", size, err)
+		return nil, fmt.Errorf("map %s: %w", spelling.Count(size, "byte"), err)
 	}
 	return data, nil
 }

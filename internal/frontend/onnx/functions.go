@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"lathe/internal/spelling"
 )
 
 // A functionKey identifies a local function, and a node that calls one.
@@ -199,8 +201,8 @@ func (x *expander) nodes(nodes []*Node) ([]*Node, error) {
 // body returns the nodes of f with the operands, attributes and name of a call put in.
 func (x *expander) body(f *Function, call *Node) ([]*Node, error) {
 	if len(call.Inputs) > len(f.Inputs) || len(call.Outputs) > len(f.Outputs) {
-		return nil, fmt.Errorf("the call has %d inputs and %d outputs, the function %d and %d",
-			len(call.Inputs), len(call.Outputs), len(f.Inputs), len(f.Outputs))
+		return nil, fmt.Errorf("the call has %s and %s, the function %d and %d",
+			spelling.Count(len(call.Inputs), "input"), spelling.Count(len(call.Outputs), "output"), len(f.Inputs), len(f.Outputs))
 	}
 	b := &binding{expander: x, call: call, function: f, prefix: call.Name}
 	if b.prefix == "" {

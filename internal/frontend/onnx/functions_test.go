@@ -162,7 +162,7 @@ func TestExpandErrors(t *testing.T) {
 		{"recursion", use("f.A x -> y", wireFunction("A", "x", "y", wireNodes("f.B x -> y")), wireFunction("B", "x", "y", wireNodes("f.A x -> y"))), "A -> B -> A"},
 		{"recursion in a graph", use("f.A x -> y", wireFunction("A", "x", "y", within)), "A -> A"},
 		{"unused recursion", use("R x -> y", wireFunction("A", "x", "y", within)), "A -> A"},
-		{"too many operands", use("f.A x x -> y", wireFunction("A", "x", "y", wireNodes("N x -> y"))), "the call has 2 inputs and 1 outputs, the function 1 and 1"},
+		{"too many operands", use("f.A x x -> y", wireFunction("A", "x", "y", wireNodes("N x -> y"))), "the call has 2 inputs and 1 output, the function 1 and 1"},
 		{"a missing input handed on", use("f.A _ -> y", wireFunction("A", "x", "x", nil)), `its output "y" is the input "x" that the call leaves out`},
 		{"attribute type", wireModel(wireGraph("x", "y", pb{}.sub(1, wireNode("f.A x -> y", wireAttr("p", AttrFloat).float(2, 1)))),
 			wireFunction("A", "x", "y", pb{}.sub(1, wireNode("N x -> y", wireAttr("a", AttrInt).str(21, "p"))))), `"a" is of type int, its parameter "p" of type float`},

@@ -10,6 +10,7 @@ import (
 	"lathe/internal/compose"
 	"lathe/internal/graph"
 	"lathe/internal/ops"
+	"lathe/internal/spelling"
 	"lathe/internal/tensor"
 	"lathe/internal/types"
 )
@@ -61,6 +62,9 @@ func Import(m *Model, o Options) (*graph.Graph, error) {
 	}
 	var err error
 	if imp.shapes, err = ShapesOf(m, o); err != nil {
+		return nil, fmt.Errorf("onnx: %w", err)
+	}
+	if err := imp.convertValues(); err != nil {
 		return nil, fmt.Errorf("onnx: %w", err)
 	}
 	err = imp.graph(m.Graph)
@@ -198,7 +202,7 @@ func (imp *importer) body(g *Graph, e *env) error {
 			return err
 		}
 		if imp.nodes--; imp.nodes < 0 {
-			return fmt.Errorf("the model's loops unroll to more than %d nodes, which is not supported", maxNodes)
+			return fmt.Errorf("the model's loops unroll to more than %s, which is not supported", spelling.Count(maxNodes, "node"))
 		}
 		if err := imp.convert(n, e); err != nil {
 			return &NodeError{n.Qualified(), n.Label(), err}

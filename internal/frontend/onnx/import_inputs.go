@@ -2,6 +2,7 @@ package onnx
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 
 	"lathe/internal/compose"
@@ -53,41 +54,37 @@ func (imp *importer) inputType(in ValueInfo) (t types.Tensor, err error) {
 	return t, t.Check()
 }
 
-// fixed is the constant for an input of type t. One number stands for every element; numbers are converted where they stay
-// what they are, floats being rounded.
-func (imp *importer) fixed(v *tensor.Tensor, t types.Tensor) (*graph.Value, error) {
-	v, err := converted(v, t.DType)
-	if err != nil {
-		return nil, err
+// convertValues gives the values that inputs are fixed to the inputs' element types, where they stay what they are, floats
+// being rounded.
+func (imp *importer) convertValues() error {
+	values := maps.Clone(imp.opts.Values)
+	for _, in := range imp.shapes.real {
+		v := values[in.Name]
+		if v == nil || in.Kind != KindTensor || in.Elem == 0 {
+			continue // inputType says what is wrong
+		}
+		d, err := dtypeFor(in.Elem)
+		if err != nil {
+			return fmt.Errorf("input %q: %w", in.Name, err)
+		}
+		out, lost := v.Convert(d)
+		if lost >= 0 {
+			return fmt.Errorf("input %q: the value it is fixed to: %s cannot hold %v", in.Name, d, v.Float(lost))
+		}
+		values[in.Name] = out
 	}
+	imp.opts.Values = values
+	return nil
+}
+
+// fixed is the constant for an input of type t. One number stands for every element.
+func (imp *importer) fixed(v *tensor.Tensor, t types.Tensor) (*graph.Value, error) {
 	if len(v.Shape) > 0 || t.Rank() == 0 {
 		return compose.Const(v), nil
 	}
 	var out *graph.Value
-	err = compose.Try(func() { out = imp.Filled(v, t.Shape...) })
+	err := compose.Try(func() { out = imp.Filled(v, t.Shape...) })
 	return out, err
-}
-
-// converted returns v with another element type.
-func converted(v *tensor.Tensor, d types.DType) (*tensor.Tensor, error) {
-	if v.DType == d {
-		return v, nil
-	}
-	out := tensor.New(d, v.Shape...)
-	for i := range v.Len() {
-		if v.DType.IsFloat() || d.IsFloat() {
-			out.SetFloat(i, v.Float(i))
-		} else {
-			out.SetInt(i, v.Int(i))
-		}
-		if d.IsFloat() {
-			continue
-		}
-		if same := out.Float(i) == v.Float(i) && (v.DType.IsFloat() || out.Int(i) == v.Int(i)); !same {
-			return nil, fmt.Errorf("%s cannot hold %v", d, v.Float(i))
-		}
-	}
-	return out, nil
 }
 
 // dimsText prints a shape with names for what is open: [N,3,224,224].

@@ -124,7 +124,7 @@ func (s *Shapes) equations(o Options) ([]dim.Equation, error) {
 			continue
 		}
 		if in.Ranked && len(shape) != len(in.Dims) {
-			return nil, fmt.Errorf("input %q: shape %s has %d dimensions, the model's %s has %d", in.Name, shapeText(shape), len(shape), dimsText(in.Dims), len(in.Dims))
+			return nil, fmt.Errorf("input %q: shape %s has %s, the model's %s has %d", in.Name, shapeText(shape), spelling.Count(len(shape), "dimension"), dimsText(in.Dims), len(in.Dims))
 		}
 		s.inputs[in.Name] = append([]int{}, shape...)
 		for i, d := range in.Dims {
@@ -346,9 +346,16 @@ func checkNames(real []ValueInfo, o Options) error {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.Values)) {
-		if !slices.Contains(names, name) {
-			return noInput(name, names)
+		if slices.Contains(names, name) {
+			continue
 		}
+		err := noInput(name, names)
+		if slices.ContainsFunc(real, func(in ValueInfo) bool {
+			return slices.ContainsFunc(in.Dims, func(d Dim) bool { return d.Param == name })
+		}) {
+			err = fmt.Errorf("%w; %s is a size: --input-shapes %s=N sets it", err, name, name)
+		}
+		return err
 	}
 	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"lathe/internal/spelling"
 )
 
 // A decoder turns wire format into the structs of this package. Field numbers are those of onnx.proto3.
@@ -34,7 +36,7 @@ func (d *decoder) model(msg []byte) (*Model, error) {
 		return nil, err
 	}
 	if c[7] != 1 {
-		return nil, fmt.Errorf("the model holds %d graphs, not one: damaged, or a protobuf that is not an ONNX model", c[7])
+		return nil, fmt.Errorf("the model holds %s, not one: damaged, or a protobuf that is not an ONNX model", spelling.Count(c[7], "graph"))
 	}
 	m := &Model{}
 	if m.Metadata, err = d.entries(msg, 14, c[14]); err != nil {

@@ -7,6 +7,8 @@ import (
 	"unsafe"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"lathe/internal/spelling"
 )
 
 // A room bounds what decoding may allocate. Two bytes of wire format can stand for a struct of a hundred, so each
@@ -77,8 +79,8 @@ func (s *scanner) next() bool {
 		s.bits, n = protowire.ConsumeFixed64(s.rest)
 	case protowire.BytesType:
 		if size, m := protowire.ConsumeVarint(s.rest); m > 0 && size > uint64(len(s.rest)-m) {
-			return s.stop(fmt.Errorf("field %d claims %d bytes where %d are left: the file is cut short or damaged",
-				num, size, len(s.rest)-m))
+			return s.stop(fmt.Errorf("field %d claims %s where %d are left: the file is cut short or damaged",
+				num, spelling.Count(size, "byte"), len(s.rest)-m))
 		}
 		s.data, n = protowire.ConsumeBytes(s.rest)
 	default:

@@ -6,6 +6,8 @@ import (
 	"math"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"lathe/internal/spelling"
 )
 
 // A Tensor is a decoded TensorProto.
@@ -164,7 +166,7 @@ func (t *Tensor) take(raw []byte, c tally) error {
 	case c[rawData] > 1 || c[floatData]+c[int32Data]+c[int64Data]+c[doubleData]+c[uint64Data] > 0:
 		return errors.New("its elements are stored more than once")
 	case len(raw) != t.size():
-		return fmt.Errorf("%s%s takes %d bytes, raw_data has %d", t.DType, shapeText(t.Dims), t.size(), len(raw))
+		return fmt.Errorf("%s%s takes %s, raw_data has %d", t.DType, shapeText(t.Dims), spelling.Count(t.size(), "byte"), len(raw))
 	}
 	t.Data = raw
 	return nil
@@ -181,7 +183,7 @@ func (d *decoder) typedElements(msg []byte, c tally, t *Tensor) (err error) {
 	switch form.field {
 	case stringData:
 		if t.Strings, err = repeated(d, msg, stringData, "string", inPlace); err == nil && len(t.Strings) != t.Len() {
-			err = fmt.Errorf("%s%s has %d strings", t.DType, shapeText(t.Dims), len(t.Strings))
+			err = fmt.Errorf("%s%s has %s", t.DType, shapeText(t.Dims), spelling.Count(len(t.Strings), "string"))
 		}
 		return err
 	case floatData:
@@ -195,7 +197,7 @@ func (d *decoder) typedElements(msg []byte, c tally, t *Tensor) (err error) {
 		return err
 	}
 	if len(t.Data) != t.size() {
-		return fmt.Errorf("%s%s takes %d bytes, field %d has %d", t.DType, shapeText(t.Dims), t.size(), form.field, len(t.Data))
+		return fmt.Errorf("%s%s takes %s, field %d has %d", t.DType, shapeText(t.Dims), spelling.Count(t.size(), "byte"), form.field, len(t.Data))
 	}
 	return nil
 }

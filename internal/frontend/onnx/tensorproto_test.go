@@ -114,7 +114,7 @@ func TestTensorErrors(t *testing.T) {
 		{"wrong field", wireTensor("t", Float, []int64{1}, pb{}.packed(7, 1)), "are in field 7, not 4"},
 		{"stored twice", wireTensor("t", Float, nil, wireRaw(4), pb{}.float(4, 1)), "more than once"},
 		{"raw strings", wireTensor("t", String, nil, wireRaw(4)), "strings in raw_data"},
-		{"missing strings", wireTensor("t", String, []int64{2}, pb{}.str(6, "a")), "has 1 strings"},
+		{"missing strings", wireTensor("t", String, []int64{2}, pb{}.str(6, "a")), "has 1 string"},
 		{"segment", wireTensor("t", Float, nil, wireRaw(4), pb{}.sub(3, nil)), "segment"},
 		{"location", wireTensor("t", Float, nil, wireRaw(4), pb{}.int(14, 2)), "data_location is 2"},
 		{"external", wireTensor("t", Float, nil, pb{}.int(14, 1), pb{}.sub(13, pb{}.str(1, "location").str(2, "w"))), "read from a folder"},
