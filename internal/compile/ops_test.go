@@ -16,16 +16,10 @@ import (
 	"lathe/internal/types"
 )
 
-var dbg bool
-
 // run compiles g, which it changes, and executes it.
 func run(t *testing.T, g *graph.Graph, o Options, workers int, in []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	t.Helper()
 	res, err := Compile(context.Background(), g, o)
-	if dbg && res != nil {
-		fmt.Println(res.Code["tir"])
-		fmt.Println(res.Code["ll"])
-	}
 	if err != nil {
 		return nil, err
 	}
