@@ -94,15 +94,12 @@ func crowded(cache int) int { return cache * 7 / 8 }
 // blockPart is the part that transformed data and products of a Winograd block may fill: weights pass through the rest.
 func blockPart(cache int) int { return cache * 2 / 3 }
 
-// Rates at which a core works on the operands of Winograd's algorithm, in bytes a cycle beyond what products hide: of
-// operands that lie in its own cache, in the last level, and in memory, as weights of large networks do; of transformed data
-// that are written for another kernel; and of such data in memory, which are read in small pieces.
+// Steering of Winograd's algorithm. Rates are in bytes a cycle.
 const (
-	l2Rate      = 64.0
-	l3Rate      = 24.0
-	memoryRate  = 10.0
-	writeRate   = 6.0
-	scatterRate = 2.0
+	hidden      = 0.5  // share of the time that operands take from caches that products hide
+	memoryRate  = 10.0 // of weights: what large networks read from the memory of a server
+	writeRate   = 6.0  // of transformed data that are written for another kernel
+	scatterRate = 2.0  // of such data in memory, which are read in small pieces
 
 	l3Bytes = 8 << 20 // of transformed data, at most, that are still in a cache when they are read
 

@@ -78,24 +78,25 @@ func (c WinogradConv) cycles(tile int, fused bool, core core) float64 {
 	weights, data := 4*k*float64(c.In*c.Out), 4*k*float64(tiles*c.In)
 	cost := max(k*float64(c.In)*core.winogradTileCost(t, tiles, c.Out/lanes)/productShare, weights/memoryRate)
 	cost += 4 * k * float64(tiles) * float64(c.In+c.Out) / float64(lanes)
+	l2, l3 := float64(core.L2Rate)/(1-hidden), float64(core.L3Rate)/(1-hidden)
 	if fused {
 		block := c.fusedBlock(w, t, core)
 		if block == 0 {
 			return math.Inf(1)
 		}
 		blocks := (tiles + block*t.Rows - 1) / (block * t.Rows)
-		rate := l3Rate
+		rate := l3
 		if int(weights)+c.blockBytes(w, t, block, lanes) <= core.L2 {
-			rate = l2Rate
+			rate = l2
 		}
 		return cost + float64(blocks-1)*weights/rate
 	}
-	rate := l3Rate
+	rate := l3
 	switch {
 	case int(data) > l3Bytes:
 		rate = scatterRate
 	case int(data) <= working(core.L2):
-		rate = l2Rate
+		rate = l2
 	}
 	return cost + data/writeRate + data*float64(c.Out/(t.Vecs*lanes))/rate
 }
