@@ -3,7 +3,8 @@ package impl
 import "lathe/internal/target"
 
 // A core is a core of the target and the one model of costs: cycles of multiply-adds, loads and bytes from every level of
-// memory, by the target's facts. What is no fact of a CPU but a way to steer stands here by name, with its reason.
+// memory, by the target's facts. What is no fact of a CPU but a way to steer stands here by name, with its reason. A vector is one
+// operation whatever the datapath takes of it at once, see RATIONALE.
 type core struct{ *target.Target }
 
 // lanes is the number of elements of some bytes in a vector register.
