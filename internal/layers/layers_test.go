@@ -42,6 +42,7 @@ const rules = `
 	types, tensor, target, op, ops, graph, graph/rewrite, compose, impl, pipeline < pass
 	types, expr, arith, loop, target, pipeline < looppass
 	types, expr, arith, loop, intrin, target < codegen/...
+	bundle < codegen/llvm
 
 	fault < toolchain, compose, frontend/..., pass, pipeline
 	excerpt < table, webpage, explain, profile, frontend/..., cli, cli/run
