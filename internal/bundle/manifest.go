@@ -89,6 +89,9 @@ func (m *Manifest) DigestSymbol() string { return "lathe_" + m.Module + "_manife
 // LibrarySymbol is the name of the library's descriptor, the lathe_library of include/lathe.h.
 func (m *Manifest) LibrarySymbol() string { return "lathe_" + m.Module + "_library" }
 
+// WeightsSymbol is the name of the weights that are linked into a library.
+func (m *Manifest) WeightsSymbol() string { return "lathe_" + m.Module + "_weights" }
+
 // LibraryAlias is the descriptor's name in a shared object, whatever its module is called.
 const LibraryAlias = "lathe_library"
 

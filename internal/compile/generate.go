@@ -16,14 +16,6 @@ import (
 // neighbouring taps are computed once. More passes cost compile time and gain nothing on explicit vectors.
 const passes = "function(mem2reg,early-cse,instcombine<no-verify-fixpoint>,simplifycfg)"
 
-// pauses are the instructions a spinning worker executes, by architecture.
-var pauses = map[target.Arch]string{
-	target.X86:     `call void asm sideeffect "pause", "~{memory}"()`,
-	target.AArch64: `call void asm sideeffect "isb", "~{memory}"()`,
-	target.ARM:     `call void asm sideeffect "yield", "~{memory}"()`,
-	target.RISCV64: `call void asm sideeffect ".insn i 0x0F, 0, x0, x0, 0x010", "~{memory}"()`,
-}
-
 // generate compiles the kernels' texts, each once, and the entry.
 func (c *compiler) generate() error {
 	m, err := toolchain.Open(toolchain.For(c.Target))
@@ -46,9 +38,7 @@ func (c *compiler) generate() error {
 			return err
 		}
 	}
-	for _, text := range c.entry() {
-		texts = append(texts, strings.Replace(text, "PAUSE", pauses[c.Target.Arch], 1))
-	}
+	texts = append(texts, c.entry()...)
 	failed := func(text int, err error) error {
 		if text < len(first) {
 			return first[text].failed(fmt.Errorf("kernel %s: LLVM: %w", first[text].name, err))
@@ -110,6 +100,27 @@ func (c *compiler) addRoutines() error {
 	}
 }
 
+// entry writes the library's run function.
+func (c *compiler) entry() []string {
+	r := llvm.Run{Symbol: c.kernelSymbol("run"), Target: c.Target, FlushDenormals: c.Denormals == DenormalsFlush}
+	for i, k := range c.kernels {
+		s := llvm.Step{Kernel: k.symbol, Barrier: c.plan.barrier[i], Serial: k.serial}
+		for _, v := range k.params() {
+			p := c.plan.at[v]
+			to := llvm.Place{Kind: runPlaces[p.kind], Index: p.index}
+			if p.kind == inWorkspace {
+				to.Index = p.offset
+			}
+			s.Args = append(s.Args, to)
+		}
+		r.Steps = append(r.Steps, s)
+	}
+	return r.Texts()
+}
+
+// runPlaces are the kinds of places in the words of package llvm.
+var runPlaces = map[placeKind]llvm.PlaceKind{inWorkspace: llvm.Workspace, isInput: llvm.Input, isOutput: llvm.Output, isConst: llvm.Param, isSymbol: llvm.Symbol}
+
 // kernelSymbol is the name of a kernel in the objects. It has the module's name in it, for two models that are linked into
 // one program may have kernels of the same name.
 func (c *compiler) kernelSymbol(name string) string { return "lathe_" + c.Module + "_" + name }
@@ -124,15 +135,10 @@ func (c *compiler) link() error {
 	}
 	manifest.Digests = digests
 	embed := c.Weights == WeightsInside
-	var digest strings.Builder
-	for _, b := range manifest.Digest() {
-		fmt.Fprintf(&digest, "\\%02X", b)
-	}
-	text, err := c.descriptor(embed, true)
+	text, err := llvm.Descriptor(&c.res.Contents, c.Target, embed, true)
 	if err != nil {
 		return err
 	}
-	text += fmt.Sprintf("@%s = constant [%d x i8] c\"%s\"\n", manifest.DigestSymbol(), len(manifest.Digest()), digest.String())
 	o, err := c.machine.Compile(text, passes)
 	if err != nil {
 		return fmt.Errorf("LLVM: %w", err)

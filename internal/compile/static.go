@@ -4,13 +4,14 @@ import (
 	"fmt"
 
 	"lathe/internal/bundle"
+	"lathe/internal/codegen/llvm"
 	"lathe/internal/toolchain"
 )
 
 // archive collects the objects of a static library: kernels, the run function, the descriptor and, unless they are wanted
 // beside it, the weights.
 func (c *compiler) archive() error {
-	text, err := c.descriptor(c.Weights != WeightsBeside, false)
+	text, err := llvm.Descriptor(&c.res.Contents, c.Target, c.Weights != WeightsBeside, false)
 	if err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ func (c *compiler) weightsSection() (toolchain.Section, error) {
 		return toolchain.Section{}, fmt.Errorf("the weights take %d bytes and cannot be linked into the code, which takes at most %d: leave them beside it (--embed-params=false)", size, maxInside)
 	}
 	return toolchain.Section{
-		Name: bundle.ParamsName, Loaded: true, Align: bundle.Alignment, Symbol: weightsSymbol(c.res.Contents.Manifest),
+		Name: bundle.ParamsName, Loaded: true, Align: bundle.Alignment, Symbol: c.res.Contents.Manifest.WeightsSymbol(),
 		Write: func(w io.Writer) error { return bundle.WriteParams(w, params) },
 	}, nil
 }

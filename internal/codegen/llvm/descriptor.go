@@ -1,4 +1,4 @@
-package compile
+package llvm
 
 import (
 	"fmt"
@@ -6,15 +6,16 @@ import (
 	"strings"
 
 	"lathe/internal/bundle"
+	"lathe/internal/target"
 )
 
-// descriptor writes the constant lathe_<module>_library as LLVM IR: the lathe_library of include/lathe.h, which says in C
+// Descriptor writes the constant lathe_<module>_library as LLVM IR: the lathe_library of include/lathe.h, which says in C
 // what the manifest says in JSON. It needs the module's run function, and with embedded the weights as well: the hidden
 // constant lathe_<module>_weights, which is mod.params. With shared it has the second name lathe_library, by
-// which a program finds it in a library whose module it does not know.
-func (c *compiler) descriptor(embedded, shared bool) (string, error) {
-	m, params := c.res.Contents.Manifest, c.res.Contents.Params
-	d := &descriptor{size: fmt.Sprintf("i%d", c.Target.PointerBits()), offsets: map[string]int{}}
+// which a program finds it in a library whose module it does not know, and the digest of the manifest stands beside it.
+func Descriptor(c *bundle.Contents, t *target.Target, embedded, shared bool) (string, error) {
+	m, params := c.Manifest, c.Params
+	d := &descriptor{size: fmt.Sprintf("i%d", t.PointerBits()), offsets: map[string]int{}}
 	fmt.Fprintf(&d.text, "%%tensor = type { ptr, ptr, ptr, %[1]s, i32, i32 }\n%%param = type { i32, %[1]s, %[1]s }\n%%step = type { i32, i32 }\n"+
 		"%%library = type { i32, i32, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, i32, i32, i32, i32, i32, i32, %[1]s, %[1]s, ptr, %[1]s, ptr, i32, i32 }\n", d.size)
 	inputs, err := d.tensors("inputs", m.Inputs)
@@ -41,13 +42,13 @@ func (c *compiler) descriptor(embedded, shared bool) (string, error) {
 	stepTable := d.array("steps", "%step", rows)
 	image := "null"
 	if embedded {
-		image = "@" + weightsSymbol(m)
+		image = "@" + m.WeightsSymbol()
 		fmt.Fprintf(&d.text, "%s = external hidden constant [0 x i8]\n", image)
 	}
 	name := m.LibrarySymbol()
 	fmt.Fprintf(&d.text, "declare i32 @%s(ptr, i32, i32, i32, i32)\n", m.RunSymbol())
 	fmt.Fprintf(&d.text, "@%s = constant %%library { i32 %d, i32 %d, ptr %s, ptr %s, ptr %s, ptr %s, ptr %s", name, m.ABI,
-		bundle.DescriptorSize(c.Target.PointerBits()/8), d.string(m.Module), d.string("lathe "+m.Lathe), d.string(m.Source.File),
+		bundle.DescriptorSize(t.PointerBits()/8), d.string(m.Module), d.string("lathe "+m.Lathe), d.string(m.Source.File),
 		d.string(m.Target.String), d.string(strings.Join(m.Target.Features, " ")))
 	fmt.Fprintf(&d.text, ", ptr %s, ptr %s, ptr %s, ptr %s, ptr %s", inputs, outputs, paramTable, stepTable, stringTable)
 	fmt.Fprintf(&d.text, ", i32 %d, i32 %d, i32 %d, i32 %d, i32 %d, i32 %d", len(m.Inputs), len(m.Outputs), len(params), len(m.Steps), m.Symbols, m.MaxWorkers)
@@ -56,7 +57,7 @@ func (c *compiler) descriptor(embedded, shared bool) (string, error) {
 	if shared {
 		flags |= bundle.FlagSealed
 	}
-	digest, err := c.res.Contents.ParamsDigest()
+	digest, err := c.ParamsDigest()
 	if err != nil {
 		return "", err
 	}
@@ -68,11 +69,12 @@ func (c *compiler) descriptor(embedded, shared bool) (string, error) {
 		return "", fmt.Errorf("the names of steps and constants take %d bytes, more than a library can hold", len(d.strings))
 	}
 	fmt.Fprintf(&d.text, "%s = private constant [%d x i8] c\"%s\"\n", stringTable, len(d.strings), escape(d.strings))
+	if shared {
+		digest := m.Digest()
+		fmt.Fprintf(&d.text, "@%s = constant [%d x i8] c\"%s\"\n", m.DigestSymbol(), len(digest), escape(digest[:]))
+	}
 	return d.text.String(), nil
 }
-
-// weightsSymbol is the name of the weights that are linked into a library.
-func weightsSymbol(m *bundle.Manifest) string { return "lathe_" + m.Module + "_weights" }
 
 // descriptor collects the text of the tables that the constant points to.
 type descriptor struct {
