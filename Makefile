@@ -89,7 +89,7 @@ golden: ## rewrite the golden files (look at the difference before committing it
 	go test $$(go list -f '{{range .TestImports}}{{if eq . "lathe/internal/golden"}}{{$$.ImportPath}} {{end}}{{end}}{{range .XTestImports}}{{if eq . "lathe/internal/golden"}}{{$$.ImportPath}} {{end}}{{end}}' ./...) -update
 
 deploytest: ## test every way to deploy with the tools of its users (scripts/install-test-deps.sh installs them)
-	LATHE_DEPLOY=1 go test -run Deploy -timeout 60m ./internal/deploy/... ./internal/compile ./internal/conformance/models
+	LATHE_DEPLOY=1 go test -run Deploy -timeout 60m ./internal/deploy/... ./internal/verify ./internal/conformance/models
 
 conformance: ## compare with the expected outputs of real models in LATHE_MODELS
 	@test -n "$$LATHE_MODELS" || { echo "conformance: set LATHE_MODELS to the folder of models" >&2; exit 1; }

@@ -27,6 +27,7 @@ import (
 	"lathe/internal/fault"
 	"lathe/internal/target"
 	"lathe/internal/toolchain"
+	"lathe/internal/verify"
 	"lathe/internal/version"
 	"lathe/runtime"
 )
@@ -197,12 +198,12 @@ func Verify(ctx context.Context, m *Model, o VerifyOptions) (*VerifyReport, erro
 		return nil, err
 	}
 	opts.After = m.after
-	verify := compile.Verify
+	check := verify.Network
 	if o.PerOperator {
-		verify = compile.VerifyOperators
+		check = verify.Operators
 	}
-	var rows []compile.VerifyRow
-	err = fault.Guard(func() (err error) { rows, err = verify(ctx, g, opts); return err })
+	var rows []verify.Row
+	err = fault.Guard(func() (err error) { rows, err = check(ctx, g, opts); return err })
 	if err != nil {
 		return nil, excerpt.Error(err)
 	}

@@ -9,13 +9,14 @@ import (
 
 	"lathe/internal/bundle"
 	"lathe/internal/choice"
+	"lathe/internal/target/targettest"
 )
 
 // TestChoices: a point given by hand changes that decision of that kernel, and nothing else; a kernel, a decision or a value
 // that there is not is refused by name.
 func TestChoices(t *testing.T) {
 	build := func(choices map[string]choice.Point) (*Result, error) {
-		return Compile(t.Context(), digits(t), Options{Target: resolve(t, "llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v3"), Level: 3, Workers: 2, Choices: choices})
+		return Compile(t.Context(), digits(t), Options{Target: targettest.Resolve(t, "llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v3"), Level: 3, Workers: 2, Choices: choices})
 	}
 	before, err := build(nil)
 	if err != nil {

@@ -1,5 +1,15 @@
 // Package compile is the driver: it takes a graph through passes, lowering, scheduling, code generation, LLVM and the
 // linker to a package. It is the only package that sees all of them.
+//
+// A phase is a function from values to a value, and what it does not get it does not need:
+//
+//	optimize  graph                    → network: the graph of groups, its outputs, its arithmetic
+//	build     network                  → program: a step per kernel, with the code that equal ones share
+//	place     network, program         → plan.Plan: memory and barriers
+//	generate  program, plan            → code: objects
+//	pack      network, program, plan   → bundle.Contents without code: weights, graph, manifest
+//	link      code, contents           → bundle.Contents; archive and linkWasm likewise
+//	source    network, program, plan   → bundle.Contents of target c, in place of the last three
 package compile
 
 import (
@@ -9,16 +19,15 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"lathe/internal/bundle"
 	"lathe/internal/choice"
 	"lathe/internal/fault"
 	"lathe/internal/graph"
-	"lathe/internal/pass"
-	"lathe/internal/pipeline"
+	"lathe/internal/plan"
 	"lathe/internal/target"
-	"lathe/internal/toolchain"
 )
 
 // Options controls a compilation.
@@ -82,180 +91,160 @@ func (r *Result) Write(ctx context.Context, path string) error {
 // Output is the file to write when the user names none.
 func (r *Result) Output() string { return r.format.Output }
 
-// planning are the phases before any code is generated; what refuses a model is in them.
-var planning = []phase{{"graph", (*compiler).graphPasses}, {"kernels", (*compiler).makeKernels}, {"memory", (*compiler).planMemory}}
-
 // Compile compiles g, which it changes.
 func Compile(ctx context.Context, g *graph.Graph, o Options) (*Result, error) {
-	c, err := newCompiler(ctx, g, o)
+	j, err := newJob(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.run(append(slices.Clip(planning), c.res.format.phases...)); err != nil {
+	n, p, mem, err := j.plan(g)
+	if err != nil {
 		return nil, err
 	}
-	return c.res, nil
+	contents, c, err := j.format.finish(j, n, p, mem)
+	if err != nil {
+		return nil, err
+	}
+	res := &Result{Contents: *contents, Code: map[string]string{}, Notes: contents.Manifest.Notes, format: j.format}
+	for form, text := range map[string]func() (string, error){
+		"relay": func() (string, error) { return n.graph.String(), nil },
+		"tir":   func() (string, error) { return p.loops(), nil },
+		"ll":    func() (string, error) { return strings.Join(c.texts, "\n"), nil },
+		"asm":   func() (string, error) { return c.assembly() },
+	} {
+		if !slices.Contains(o.Code, form) {
+			continue
+		}
+		if res.Code[form], err = text(); err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
 }
 
 // Check returns the error that Compile would give, without generating code, or what memory a run would take: it plans g, which
 // it changes, in full.
 func Check(ctx context.Context, g *graph.Graph, o Options) (bundle.Memory, error) {
-	c, err := newCompiler(ctx, g, o)
-	if err == nil {
-		err = c.run(planning)
-	}
+	j, err := newJob(ctx, o)
 	if err != nil {
 		return bundle.Memory{}, err
 	}
-	return c.runMemory(), nil
+	n, p, mem, err := j.plan(g)
+	if err != nil {
+		return bundle.Memory{}, err
+	}
+	memory := manifest(j, n, p, mem).Memory(j.Workers)
+	for _, v := range mem.Constants {
+		memory.Weights += int64(v.Type.Bytes())
+	}
+	return memory, nil
 }
 
-func newCompiler(ctx context.Context, g *graph.Graph, o Options) (*compiler, error) {
-	c := &compiler{Options: o, ctx: ctx, graph: g, res: &Result{Code: map[string]string{}}}
-	if c.Module == "" {
-		c.Module = "default"
+// Memory is what a run of r takes with a number of workers.
+func (r *Result) Memory(workers int) bundle.Memory {
+	memory := r.Contents.Manifest.Memory(workers)
+	for _, p := range r.Contents.Params {
+		memory.Weights += int64(len(p.Data))
 	}
-	if c.Debug.Time && c.Times == nil {
-		c.Times = os.Stderr
+	return memory
+}
+
+// plan runs the phases before any code is generated; what refuses a model is in them.
+func (j *job) plan(g *graph.Graph) (n *network, p *program, mem *plan.Plan, err error) {
+	if n, err = phase(j, "graph", func() (*network, error) { return optimize(j, g) }); err != nil {
+		return nil, nil, nil, err
 	}
-	format, err := formatOf(c.Format, c.Target)
+	if p, err = phase(j, "kernels", func() (*program, error) { return build(j, n) }); err != nil {
+		return nil, nil, nil, err
+	}
+	mem, err = phase(j, "memory", func() (*plan.Plan, error) { return place(j, n, p) })
+	return n, p, mem, err
+}
+
+// phase runs one phase: it takes its time, and a panic in it is an error.
+func phase[T any](j *job, name string, run func() (T, error)) (value T, err error) {
+	start := time.Now()
+	if err := j.ctx.Err(); err != nil {
+		return value, err
+	}
+	err = fault.Guard(func() error {
+		j.begin(name)
+		value, err = run()
+		return err
+	})
+	if caught := (*fault.Error)(nil); errors.As(err, &caught) && j.Debug.Stack {
+		fmt.Fprint(os.Stderr, caught.Stack)
+	}
+	if err == nil && j.Times != nil {
+		fmt.Fprintf(j.Times, "%-28s %9.3f ms\n", "phase "+name, ms(time.Since(start)))
+	}
+	return value, err
+}
+
+// A job is what the user asks for. Phases share it, and nothing that one of them made.
+type job struct {
+	Options
+	ctx    context.Context
+	format *Format
+}
+
+// newJob resolves o and refuses what cannot be asked for.
+func newJob(ctx context.Context, o Options) (*job, error) {
+	if o.Module == "" {
+		o.Module = "default"
+	}
+	if o.Debug.Time && o.Times == nil {
+		o.Times = os.Stderr
+	}
+	format, err := formatOf(o.Format, o.Target)
 	if err != nil {
 		return nil, err
 	}
-	if err := format.fits(c.Target); err != nil {
+	if err := format.fits(o.Target); err != nil {
 		return nil, err
 	}
-	if err := format.checkNames(c.Module, c.Runtime); err != nil {
+	if err := format.checkNames(o.Module, o.Runtime); err != nil {
 		return nil, err
 	}
-	if err := c.resolveDenormals(); err != nil {
+	if err := o.resolveDenormals(); err != nil {
 		return nil, err
 	}
-	if err := c.codeExists(); err != nil {
+	if err := o.codeExists(); err != nil {
 		return nil, err
 	}
-	if format.inside && c.Weights == WeightsBeside {
+	if format.inside && o.Weights == WeightsBeside {
 		return nil, fmt.Errorf("output format %s has its weights inside: leave out --embed-params=false", format.Name)
 	}
-	c.res.format = format
-	return c, nil
-}
-
-func (c *compiler) run(phases []phase) error {
-	for _, phase := range phases {
-		start := time.Now()
-		if err := c.ctx.Err(); err != nil {
-			return err
-		}
-		err := fault.Guard(func() error { c.begin(phase.name); return phase.run(c) })
-		if caught := (*fault.Error)(nil); errors.As(err, &caught) && c.Debug.Stack {
-			fmt.Fprint(os.Stderr, caught.Stack)
-		}
-		if err != nil {
-			return err
-		}
-		if c.Times != nil {
-			fmt.Fprintf(c.Times, "%-28s %9.3f ms\n", "phase "+phase.name, ms(time.Since(start)))
-		}
-	}
-	return nil
-}
-
-// begin is where tests look in.
-func (c *compiler) begin(phase string) {
-	if c.at != nil {
-		c.at(phase)
-	}
+	return &job{o, ctx, format}, nil
 }
 
 // codeExists refuses forms of code that the target does not have.
-func (c *compiler) codeExists() error {
-	for _, f := range c.Code {
-		if c.Target.Arch == target.CSource && (f == "ll" || f == "asm") {
+func (o *Options) codeExists() error {
+	for _, f := range o.Code {
+		if o.Target.Arch == target.CSource && (f == "ll" || f == "asm") {
 			return fmt.Errorf("code format %s does not exist for target c, whose output is the code (there are relay and tir)", f)
 		}
 	}
 	return nil
 }
 
-type compiler struct {
-	Options
-	ctx     context.Context
-	graph   *graph.Graph
-	res     *Result
-	kernels []*kernel // to run, in order
-	all     []*kernel // and those that aliases made unnecessary
-	consts  []*constant
-	plan    plan
-	objects []toolchain.Object
-	machine *toolchain.Machine
-	flops   float64 // of the model as it was given
-	symbols [][]int // by output of the model: the symbol that holds an axis' extent, -1 for none; nil: all are static
+// begin is where tests look in.
+func (j *job) begin(phase string) {
+	if j.at != nil {
+		j.at(phase)
+	}
+}
+
+func (j *job) progress(phase string, done, total int) {
+	if j.Progress != nil {
+		j.Progress(phase, done, total)
+	}
+}
+
+func (j *job) printIR(when string, wanted []string, name string, ir fmt.Stringer) {
+	if j.IR != nil && (slices.Contains(wanted, name) || slices.Contains(wanted, "all")) {
+		fmt.Fprintf(j.IR, "// %s %s\n%s\n", when, name, ir)
+	}
 }
 
 func ms(d time.Duration) float64 { return float64(d) / 1e6 }
-
-func (c *compiler) progress(phase string, done, total int) {
-	if c.Progress != nil {
-		c.Progress(phase, done, total)
-	}
-}
-
-// graphPasses runs the graph pipeline.
-func (c *compiler) graphPasses() error {
-	if err := c.dynamicOutputs(); err != nil {
-		return err
-	}
-	ownOutputs(c.graph)
-	c.flops = graphFlops(c.graph)
-	dump := &graphDump{Debug: &c.Debug, consts: graph.NewConsts()}
-	dumped := dump.graph("input", c.graph)
-	stopped := false
-	err := pipeline.Run(c.graphPipeline(), &pass.Context{Graph: c.graph, Target: c.Target, Level: c.Level, Layouts: c.Layouts, Ctx: c.ctx}, pipeline.Options[*pass.Context]{
-		Level:    c.Level,
-		Disabled: c.Disabled,
-		StopAt:   c.Debug.Stop,
-		Context:  c.ctx,
-		Verify:   pass.Verify,
-		Before:   func(name string, p *pass.Context) { c.begin("pass"); c.printIR("before", c.PrintBefore, name, p.Graph) },
-		After: func(name string, p *pass.Context, took time.Duration) {
-			c.printIR("after", c.PrintAfter, name, p.Graph)
-			if c.Times != nil {
-				fmt.Fprintf(c.Times, "%-28s %9.3f ms\n", name, ms(took))
-			}
-			if dumped == nil { // one folder, one error
-				dumped = dump.graph(name, p.Graph)
-			}
-			stopped = name == c.Debug.Stop
-		},
-	})
-	if dumped == nil {
-		dumped = dump.finish()
-	}
-	if err := errors.Join(err, dumped); err != nil {
-		return err
-	}
-	if stopped {
-		return c.Debug.stopped()
-	}
-	if slices.Contains(c.Code, "relay") {
-		c.res.Code["relay"] = c.graph.String()
-	}
-	return nil
-}
-
-// graphPipeline is the part of the table that is still to run.
-func (c *compiler) graphPipeline() []pipeline.Pass[*pass.Context] {
-	for i, p := range pass.Table {
-		if p.Name == c.After {
-			return pass.Table[i+1:]
-		}
-	}
-	return pass.Table
-}
-
-func (c *compiler) printIR(when string, wanted []string, name string, ir fmt.Stringer) {
-	if c.IR != nil && (slices.Contains(wanted, name) || slices.Contains(wanted, "all")) {
-		fmt.Fprintf(c.IR, "// %s %s\n%s\n", when, name, ir)
-	}
-}

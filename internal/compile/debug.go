@@ -214,33 +214,39 @@ func ReadGraph(path string) (g *graph.Graph, after string, err error) {
 	return g, after, nil
 }
 
-// A kernelDump writes one kernel through its stages, into a folder of its own.
+// A kernelDump writes a kernel through its stages, into a folder of its own; of equal kernels each has one.
 type kernelDump struct {
 	*Debug
-	kernel string
-	n      int
+	kernels []string
+	n       int
 }
 
 // text writes a stage of the kernel; print is called when the dump is wanted.
 func (d *kernelDump) text(kind, stage, file string, print func() (string, error)) error {
 	n := d.n
 	d.n++
-	if !d.wants(kind, stage) || !contains(d.kernel, d.Kernel) {
-		return nil
+	for _, kernel := range d.kernels {
+		if !d.wants(kind, stage) || !contains(kernel, d.Kernel) {
+			continue
+		}
+		s, err := print()
+		if err != nil {
+			return err
+		}
+		if err := d.write(filepath.Join("kernels", kernel, fmt.Sprintf("%02d%s", n, file)), s); err != nil {
+			return err
+		}
 	}
-	s, err := print()
-	if err != nil {
-		return err
-	}
-	return d.write(filepath.Join("kernels", d.kernel, fmt.Sprintf("%02d%s", n, file)), s)
+	return nil
 }
 
 func (d *kernelDump) loop(stage string, f *loop.Func) error {
 	return d.text("loop", stage, "_"+stage+".loop", func() (string, error) { return f.String(), nil })
 }
 
-// code writes the kernel's LLVM IR, before LLVM may refuse it, and its assembly.
-func (d *kernelDump) code(ir string, assembly func() (string, error)) error {
+// code writes the LLVM IR, before LLVM may refuse it, and the assembly of one of the kernels.
+func (d *kernelDump) code(kernel, ir string, assembly func() (string, error)) error {
+	d = &kernelDump{Debug: d.Debug, kernels: []string{kernel}, n: d.n}
 	if err := d.text("ll", "ll", ".ll", func() (string, error) { return ir, nil }); err != nil {
 		return err
 	}

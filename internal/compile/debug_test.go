@@ -13,6 +13,7 @@ import (
 	"lathe/internal/frontend/onnx"
 	"lathe/internal/graph"
 	"lathe/internal/loop"
+	"lathe/internal/target/targettest"
 )
 
 func TestParseDebug(t *testing.T) {
@@ -63,7 +64,7 @@ func digits(t *testing.T) *graph.Graph {
 // TestDumps dumps everything, reads all of it again, and compiles from every dumped graph to the same bytes.
 func TestDumps(t *testing.T) {
 	dir := t.TempDir()
-	o := Options{Target: resolve(t, "llvm"), Level: 3, Workers: 2, Debug: Debug{Dump: dumpKinds, Dir: dir}}
+	o := Options{Target: targettest.Resolve(t, "llvm"), Level: 3, Workers: 2, Debug: Debug{Dump: dumpKinds, Dir: dir}}
 	want, err := Compile(context.Background(), digits(t), o)
 	if err != nil {
 		t.Fatal(err)
@@ -121,7 +122,7 @@ func checkKernelDumps(t *testing.T, dir string) {
 func TestStop(t *testing.T) {
 	for _, c := range []struct{ stop, last string }{{"FoldConstant", "*_FoldConstant.graph"}, {"LowerBlocks", "kernels/*/*_LowerBlocks.loop"}} {
 		dir := t.TempDir()
-		o := Options{Target: resolve(t, "llvm"), Level: 3, Workers: 2, Debug: Debug{Dump: dumpKinds, Dir: dir, Stop: c.stop}}
+		o := Options{Target: targettest.Resolve(t, "llvm"), Level: 3, Workers: 2, Debug: Debug{Dump: dumpKinds, Dir: dir, Stop: c.stop}}
 		if _, err := Compile(context.Background(), digits(t), o); !errors.Is(err, ErrStopped) || !strings.Contains(err.Error(), dir) {
 			t.Errorf("stop=%s: %v", c.stop, err)
 		}

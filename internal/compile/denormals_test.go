@@ -1,259 +1,31 @@
 package compile
 
 import (
-	"bytes"
-	"context"
-	"errors"
-	"fmt"
-	"math"
-	"math/rand/v2"
 	"strings"
 	"testing"
 
-	"lathe/internal/graph"
-	"lathe/internal/impl"
-	"lathe/internal/op"
-	"lathe/internal/ops"
-	"lathe/internal/tensor"
-	"lathe/internal/types"
+	"lathe/internal/target/targettest"
 )
 
-// tiny fills a tensor with numbers around the least normal one of its type, denormals most of all, zeros of both signs among
-// them; with mixed every third is an ordinary number.
-func tiny(r *rand.Rand, t types.Tensor, mixed bool) *tensor.Tensor {
-	x := random(r, t)
-	if !t.DType.IsFloat() {
-		return x
-	}
-	least := leastNormal(t.DType)
-	if least == 0 {
-		least = 0x1p-14
-	}
-	for i := range x.Len() {
-		v := 0.0
-		switch r.IntN(6) {
-		case 0:
-		case 1:
-			v = least
-		default:
-			v = least * math.Ldexp(r.Float64(), -r.IntN(8))
-		}
-		if mixed && r.IntN(3) == 0 {
-			v = x.Float(i)
-		}
-		if r.IntN(2) == 0 {
-			v = -v
-		}
-		x.SetFloat(i, v)
-	}
-	return x
-}
-
-// flushed is x with its denormals made zero.
-func flushed(x *tensor.Tensor) *tensor.Tensor {
-	y := &tensor.Tensor{DType: x.DType, Shape: x.Shape, Data: bytes.Clone(x.Data)}
-	for i := range y.Len() {
-		if v := y.Float(i); y.DType.IsFloat() && math.Abs(v) < leastNormal(y.DType) {
-			y.SetFloat(i, math.Copysign(0, v))
-		}
-	}
-	return y
-}
-
-// gains are by how much more than one least normal number a result may differ where intermediate values are flushed: how many
-// are added, and what they are multiplied by.
-var gains = map[string]float64{
-	"nn.contrib_conv2d_winograd_input_transform": 36, // the elements of a tile of 6 x 6, with coefficients around 1
-	"nn.layer_norm": 100, // 1 / sqrt(epsilon), and operands less their mean
-}
-
-// underflows are operators whose intermediate values are too small even for denormals: cubes of them.
-var underflows = map[string]bool{"nn.lp_pool": true}
-
-// near compares elements: the tolerance of the type against the greatest finite one, and slack.
-func near(want, got *tensor.Tensor, slack float64) error {
-	if _, err := difference(want, got); err != nil {
-		return err
-	}
-	top := 0.0
-	for i := range want.Len() {
-		if a := math.Abs(want.Float(i)); !math.IsInf(a, 0) && a == a {
-			top = max(top, a)
-		}
-	}
-	allowed := tolerance(want.DType)*top + slack
-	for i := range want.Len() {
-		a, b := want.Float(i), got.Float(i)
-		if d := elementDifference(want, got, i); !(d <= allowed) {
-			return fmt.Errorf("element %d is %g, want %g (difference %g, allowed %g)", i, b, a, d, allowed)
-		}
-	}
-	return nil
-}
-
-// TestDenormals computes every operator on denormal operands. What flushes them computes as if they were zero, and its results
-// differ by the least normal number at most; what keeps them has the reference's results.
-func TestDenormals(t *testing.T) {
-	seeds := uint64(2) // denormals alone, and among other numbers
-	if testing.Short() {
-		seeds = 1
-	}
-	for _, mode := range []Denormals{DenormalsFlush, DenormalsKeep} {
-		o := Options{Target: resolve(t, "llvm"), Level: 3, Workers: 2, Denormals: mode}
-		for _, d := range ops.All {
-			if d.Sample == nil || !impl.Implemented(d) {
-				continue
-			}
-			t.Run(string(mode)+"/"+d.Name, func(t *testing.T) {
-				for seed := range seeds {
-					testDenormals(t, d, o, seed, (*Result).Execute)
-				}
-			})
-		}
-	}
-}
-
-// TestDeployCrossDenormals is TestDenormals for other architectures, in the modes that they have.
-func TestDeployCrossDenormals(t *testing.T) {
-	for _, tgt := range []string{"llvm -mtriple=aarch64-linux-gnu", "llvm -mtriple=armv7-linux-gnueabihf", "llvm -mtriple=riscv64-linux-gnu -mattr=+v"} {
-		for _, mode := range []Denormals{DenormalsFlush, DenormalsKeep} {
-			o := Options{Target: resolve(t, tgt), Level: 3, Workers: 2, Denormals: mode}
-			if check := o; check.resolveDenormals() != nil {
-				continue
-			}
-			t.Run(strings.ReplaceAll(tgt, " ", "")+"/"+string(mode), func(t *testing.T) {
-				run := emulated(t, o)
-				for _, d := range ops.All {
-					if d.Sample == nil || !impl.Implemented(d) {
-						continue
-					}
-					t.Run(d.Name, func(t *testing.T) {
-						for seed := range uint64(2) {
-							testDenormals(t, d, o, seed, run)
-						}
-					})
-				}
-			})
-		}
-	}
-}
-
-func testDenormals(t *testing.T, d *op.Def, o Options, seed uint64, run execute) {
-	t.Helper()
-	r := rand.New(rand.NewPCG(seed, 8))
-	attrs, in := d.Sample(r)
-	g := &graph.Graph{Name: "main"}
-	var vals, zeroed []*tensor.Tensor
-	var args []*graph.Value
-	for i, ty := range in {
-		x := tiny(r, ty, seed%2 == 1)
-		vals, zeroed = append(vals, x), append(zeroed, flushed(x))
-		args = append(args, g.Input(fmt.Sprintf("x%d", i), ty))
-	}
-	n, err := g.Apply(d, attrs, args...)
-	if err != nil {
-		t.Fatalf("seed %d: sample: %v", seed, err)
-	}
-	n.Origin = []string{d.Name}
-	var want []*tensor.Tensor
-	for i, y := range n.Out {
-		y.Name = fmt.Sprintf("y%d", i)
-		want = append(want, tensor.NewOf(y.Type))
-		g.Outputs = append(g.Outputs, y)
-	}
-	operands := vals
-	if o.Denormals == DenormalsFlush {
-		operands = zeroed
-	}
-	if err := d.Eval(attrs, operands, want); err != nil {
-		t.Fatalf("seed %d: eval: %v", seed, err)
-	}
-	use := fmt.Sprintf("seed %d: %s%v %+v", seed, d.Name, in, attrs)
-	res, err := Compile(context.Background(), g, o)
-	if err != nil {
-		t.Errorf("%s: %v", use, err)
-		return
-	}
-	got, err := run(res, vals, 1+int(seed%3))
-	if errors.Is(err, errNotCompared) {
-		return
-	}
-	if err != nil {
-		t.Errorf("%s: %v", use, err)
-		return
-	}
-	for i := range want {
-		slack := leastNormal(want[i].DType)
-		switch {
-		case o.Denormals == DenormalsKeep && underflows[d.Name]:
-		case o.Denormals == DenormalsKeep:
-			slack *= 0x1p-20 // the operations' own rounding
-		case gains[d.Name] > 0:
-			slack *= gains[d.Name]
-		}
-		if err := near(actualResult(n, want, i), got[i], slack); err != nil {
-			var list []string
-			for _, v := range vals {
-				list = append(list, fmt.Sprint(v.Float(0)))
-			}
-			t.Errorf("%s: result %d: %v (operands begin with %s)", use, i, err, strings.Join(list, ", "))
-		}
-	}
-}
-
-// TestDenormalModes multiplies denormals by 3 on every worker: flush makes zeros of them, keep does not, and each is the default
-// where it should be. What a target cannot do is refused.
-func TestDenormalModes(t *testing.T) {
-	const n = 1 << 16
-	small := float32(1e-40)
-	for mode, want := range map[Denormals]float64{DenormalsByTarget: 0, DenormalsFlush: 0, DenormalsKeep: float64(3 * small)} {
-		g := &graph.Graph{Name: "main"}
-		ty := types.Tensor{DType: types.F32, Shape: []int{n}}
-		x := g.Input("x", ty)
-		y := apply(t, g, ops.Multiply, op.None{}, x, graph.NewConst("c", tensor.Of([]int{1}, []float32{3})))
-		g.Outputs = []*graph.Value{y.Out[0]}
-		res, err := Compile(context.Background(), g, Options{Target: resolve(t, "llvm -mtriple=x86_64-linux-gnu"), Level: 3, Workers: 1, Denormals: mode})
-		if err != nil {
-			t.Fatal(err)
-		}
-		recorded := res.Contents.Manifest.Options["denormals"]
-		if w := map[bool]string{true: "flush", false: "keep"}[want == 0]; recorded != w {
-			t.Errorf("%q is recorded as %q, want %q", mode, recorded, w)
-		}
-		res.Contents.Manifest.MaxWorkers = 0
-		in := tensor.NewOf(ty)
-		for i := range n {
-			in.SetFloat(i, float64(small))
-		}
-		for workers := 1; workers <= 3; workers++ {
-			out, err := res.Execute([]*tensor.Tensor{in}, workers)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for i := range n {
-				if v := out[0].Float(i); v != want {
-					t.Fatalf("%q, %d workers: element %d is %g, want %g", mode, workers, i, v, want)
-				}
-			}
-		}
-	}
+// TestDenormalsOfTarget: each target has its default, and what it cannot do is refused.
+func TestDenormalsOfTarget(t *testing.T) {
 	for target, want := range map[string][2]string{ // default, refused
 		"llvm -mtriple=x86_64-linux-gnu": {"flush", ""}, "llvm -mtriple=aarch64-linux-gnu": {"flush", ""},
 		"llvm -mtriple=armv7-linux-gnueabihf": {"flush", "keep"}, "llvm -mtriple=riscv64-linux-gnu": {"keep", "flush"},
 		"c": {"keep", "flush"}, "wasm32": {"keep", "flush"},
 	} {
 		for _, mode := range DenormalModes {
-			o := Options{Target: resolve(t, target), Denormals: Denormals(mode)}
+			o := Options{Target: targettest.Resolve(t, target), Denormals: Denormals(mode)}
 			if err := o.resolveDenormals(); (err != nil) != (mode == want[1]) {
 				t.Errorf("%s, %s: %v", target, mode, err)
 			}
 		}
-		o := Options{Target: resolve(t, target)}
+		o := Options{Target: targettest.Resolve(t, target)}
 		if err := o.resolveDenormals(); err != nil || string(o.Denormals) != want[0] {
 			t.Errorf("%s: %s, %v", target, o.Denormals, err)
 		}
 	}
-	o := Options{Target: resolve(t, "llvm"), Denormals: "maybe"}
+	o := Options{Target: targettest.Resolve(t, "llvm"), Denormals: "maybe"}
 	if err := o.resolveDenormals(); err == nil || !strings.Contains(err.Error(), "choose from flush, keep") {
 		t.Error(err)
 	}

@@ -11,18 +11,18 @@ import (
 	"lathe/internal/types"
 )
 
-// step describes a kernel for the manifest: what it computes, and what was chosen for it.
-func (k *kernel) step() bundle.Step {
-	work := k.low.Work()
+// describe tells of a step in the manifest: what it computes, and what was chosen for it.
+func (k *step) describe() bundle.Step {
+	work := k.Work()
 	s := bundle.Step{
-		Name: k.name, Ops: k.ops, Nodes: k.node.Origin, FLOPs: int64(work.Flops),
+		Name: k.name, Ops: k.ops, Nodes: k.Node.Origin, FLOPs: int64(work.Flops),
 		Rule: k.plan.Rule, Why: k.plan.Why, Point: k.plan.Taken,
 	}
 	if k.serial {
 		s.Workers = 1
 	}
 	var anchor *graph.Node
-	for _, m := range k.node.Sub[0].Nodes {
+	for _, m := range k.Node.Sub[0].Nodes {
 		if anchor == nil || m.Op.Fusion > anchor.Op.Fusion {
 			anchor, s.Anchor = m, m.Op.Name
 		}
@@ -34,8 +34,8 @@ func (k *kernel) step() bundle.Step {
 	if !slices.ContainsFunc(s.Attrs, func(a string) bool { return a != "" }) {
 		s.Attrs = nil
 	}
-	for i, v := range k.in {
-		text, bytes := v.Type.String(), int64(k.low.Touched(i))
+	for i, v := range k.In {
+		text, bytes := v.Type.String(), int64(k.Touched(i))
 		if v.IsConst() {
 			text = "const " + text
 			s.Constants += bytes
@@ -43,8 +43,8 @@ func (k *kernel) step() bundle.Step {
 		s.Bytes += bytes
 		s.Reads = append(s.Reads, text)
 	}
-	for i, v := range k.outs {
-		s.Bytes += int64(k.low.Touched(len(k.in) + i))
+	for i, v := range k.Out {
+		s.Bytes += int64(k.Touched(len(k.In) + i))
 		s.Writes = append(s.Writes, v.Type.String())
 	}
 	if work.Multiply != types.Invalid {

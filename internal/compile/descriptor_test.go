@@ -17,7 +17,9 @@ import (
 	"lathe/internal/graph"
 	"lathe/internal/op"
 	"lathe/internal/ops"
+	"lathe/internal/target/targettest"
 	"lathe/internal/tensor"
+	"lathe/internal/types"
 )
 
 // loaded is a shared object as a dynamic linker lays it out at address 0.
@@ -184,6 +186,15 @@ func (r *reader) rows(table uint64, n int, read func(*reader)) {
 	}
 }
 
+func apply(t *testing.T, g *graph.Graph, d *op.Def, attrs any, in ...*graph.Value) *graph.Node {
+	t.Helper()
+	n, err := g.Apply(d, attrs, in...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
 func TestDescriptor(t *testing.T) {
 	for _, target := range []string{"llvm -mcpu=x86-64-v3", "llvm -mtriple=aarch64-linux-gnu", "llvm -mtriple=riscv64-linux-gnu", "llvm -mtriple=armv7-linux-gnueabihf"} {
 		t.Run(strings.Fields(target)[1], func(t *testing.T) {
@@ -192,8 +203,11 @@ func TestDescriptor(t *testing.T) {
 			var res *Result
 			for range 2 {
 				// A name that needs escapes, an output whose extent depends on data, an output without axes, and constants.
-				g, at, count := coordinates(t)
-				g.Inputs[0].Name = "ein \"Bild\"\\\n"
+				g := &graph.Graph{Name: "main"}
+				x := g.Input("ein \"Bild\"\\\n", types.Of(types.F32, 2, 3))
+				find := apply(t, g, ops.ArgWhere, op.None{}, x)
+				at := apply(t, g, ops.Transpose, ops.TransposeAttrs{Axes: []int{1, 0}}, find.Out[0]).Out[0]
+				count := find.Out[1]
 				sum := apply(t, g, ops.Add, op.None{}, g.Inputs[0], graph.NewConst("", tensor.Of([]int{3}, []float32{1, 2, 3})))
 				sum.Origin = []string{"first", "/second/ünd"}
 				tall := apply(t, g, ops.Multiply, op.None{}, g.Inputs[0], graph.NewConst("w", tensor.Of([]int{2, 1}, []float32{1, 2})))
@@ -203,7 +217,7 @@ func TestDescriptor(t *testing.T) {
 				}
 				var err error
 				if res, err = Compile(context.Background(), g, Options{
-					Target: resolve(t, target), Level: 3, Module: "net", Version: "1.2", Source: bundle.Source{File: "net.onnx"},
+					Target: targettest.Resolve(t, target), Level: 3, Module: "net", Version: "1.2", Source: bundle.Source{File: "net.onnx"},
 				}); err != nil {
 					t.Fatal(err)
 				}

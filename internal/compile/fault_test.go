@@ -12,6 +12,7 @@ import (
 	"lathe/internal/graph"
 	"lathe/internal/graphtest"
 	"lathe/internal/op"
+	"lathe/internal/target/targettest"
 	"lathe/internal/te"
 	"lathe/internal/types"
 )
@@ -44,10 +45,10 @@ func family(t testing.TB, name string, n int) *graph.Graph {
 // TestInjectedPanics: a panic in any piece of work of any phase is an error, and one on a kernel names its nodes.
 func TestInjectedPanics(t *testing.T) {
 	for _, format := range []string{"", "tar", "c", "wasm"} {
-		o := Options{Target: resolve(t, "llvm"), Level: 3, Format: format, Workers: 3}
+		o := Options{Target: targettest.Resolve(t, "llvm"), Level: 3, Format: format, Workers: 3}
 		for _, f := range Formats {
 			if f.Name == format && f.Target != "" {
-				o.Target = resolve(t, f.Target)
+				o.Target = targettest.Resolve(t, f.Target)
 			}
 		}
 		list, times := places(t, o)
@@ -91,7 +92,7 @@ func TestBrokenOperator(t *testing.T) {
 	n.Out[0].Name, n.Origin = "y", []string{"the node"}
 	g.Outputs = n.Out
 	for _, level := range []int{0, 3} {
-		_, err := Compile(context.Background(), g.Clone(), Options{Target: resolve(t, "llvm"), Level: level, Workers: 2})
+		_, err := Compile(context.Background(), g.Clone(), Options{Target: targettest.Resolve(t, "llvm"), Level: level, Workers: 2})
 		if err == nil || !strings.Contains(err.Error(), "no luck") {
 			t.Errorf("-O%d: error %v", level, err)
 		}
@@ -102,7 +103,7 @@ func TestBrokenOperator(t *testing.T) {
 // kernel by LLVM cannot be interrupted, so that a few are.
 func TestCancel(t *testing.T) {
 	const workers = 3
-	o := Options{Target: resolve(t, "llvm"), Level: 3, Workers: workers}
+	o := Options{Target: targettest.Resolve(t, "llvm"), Level: 3, Workers: workers}
 	list, times := places(t, o)
 	for _, p := range list {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -136,7 +137,7 @@ func TestCancel(t *testing.T) {
 
 // TestLLVMFault: where LLVM would end the process at a kernel, the error names the kernel and its nodes, and the next compilation works.
 func TestLLVMFault(t *testing.T) {
-	o := Options{Target: resolve(t, "llvm"), Level: 3, Workers: 3, llvmPasses: "trigger-crash-module"}
+	o := Options{Target: targettest.Resolve(t, "llvm"), Level: 3, Workers: 3, llvmPasses: "trigger-crash-module"}
 	_, err := Compile(context.Background(), digits(t), o)
 	if err == nil || strings.Contains(err.Error(), "\n") {
 		t.Fatalf("error %v", err)

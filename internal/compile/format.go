@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"lathe/internal/bundle"
+	"lathe/internal/plan"
 	"lathe/internal/target"
 )
 
@@ -20,32 +21,52 @@ type Format struct {
 	arch      target.Arch // the only one it is for; "" = those of shared objects
 	inside    bool        // weights are always a part of it
 	linked    bool        // into a program, whose names are then the C runtime's too
-	phases    []phase     // after kernels and memory are planned
+	finish    finish      // runs the phases after kernels and memory are planned
 	write     func(path string, c *bundle.Contents) error
 }
 
-type phase struct {
-	name string
-	run  func(*compiler) error
+// finish makes the contents of a planned network, and the code where there is machine code.
+type finish func(*job, *network, *program, *plan.Plan) (*bundle.Contents, *code, error)
+
+// compiled finishes formats of machine code: the last phase joins the code to the other parts.
+func compiled(last string, join func(*job, *code, bundle.Contents) (*bundle.Contents, error)) finish {
+	return func(j *job, n *network, p *program, mem *plan.Plan) (*bundle.Contents, *code, error) {
+		c, err := phase(j, "code", func() (*code, error) { return generate(j, p, mem) })
+		if err != nil {
+			return nil, nil, err
+		}
+		parts, err := phase(j, "package", func() (*bundle.Contents, error) { return pack(j, n, p, mem) })
+		if err != nil {
+			return nil, nil, err
+		}
+		contents, err := phase(j, last, func() (*bundle.Contents, error) { return join(j, c, *parts) })
+		return contents, c, err
+	}
+}
+
+// written finishes C source.
+func written(j *job, n *network, p *program, mem *plan.Plan) (*bundle.Contents, *code, error) {
+	contents, err := phase(j, "source", func() (*bundle.Contents, error) { return source(j, n, p, mem) })
+	return contents, nil, err
 }
 
 // Formats lists the output formats; the first is the default.
 var Formats = []Format{
 	{
 		Name: "so", Doc: "a package with a shared library", Output: "module.tar", Endings: []string{".so", ".tar", ""},
-		phases: []phase{{"code", (*compiler).generate}, {"package", (*compiler).pack}, {"link", (*compiler).link}}, write: bundle.Write,
+		finish: compiled("link", link), write: bundle.Write,
 	},
 	{
 		Name: "c", Doc: "C source NAME.c with weights, and its header NAME.h", Output: "module.c", Endings: []string{".c"}, Target: "c", arch: target.CSource, inside: true, linked: true,
-		phases: []phase{{"source", (*compiler).source}}, write: bundle.WriteFiles,
+		finish: written, write: bundle.WriteFiles,
 	},
 	{
 		Name: "tar", Doc: "a tar with a static library, its C header and the runtime's sources", Output: "module.tar", Endings: []string{".tar", ""}, linked: true,
-		phases: []phase{{"code", (*compiler).generate}, {"package", (*compiler).pack}, {"archive", (*compiler).archive}}, write: bundle.WriteStatic,
+		finish: compiled("archive", archive), write: bundle.WriteStatic,
 	},
 	{
 		Name: "wasm", Doc: "a WebAssembly module NAME.wasm and its JavaScript loader NAME.mjs", Output: "module.wasm", Endings: []string{".wasm"}, Target: "wasm32", arch: target.WASM32, inside: true,
-		phases: []phase{{"code", (*compiler).generate}, {"package", (*compiler).pack}, {"link", (*compiler).linkWasm}}, write: bundle.WriteWasm,
+		finish: compiled("link", linkWasm), write: bundle.WriteWasm,
 	},
 }
 

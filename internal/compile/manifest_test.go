@@ -12,6 +12,7 @@ import (
 	"lathe/internal/graph"
 	"lathe/internal/op"
 	"lathe/internal/ops"
+	"lathe/internal/target/targettest"
 	"lathe/internal/types"
 	"lathe/runtime"
 )
@@ -25,7 +26,7 @@ func TestEditedManifest(t *testing.T) {
 	}
 	n.Out[0].Name = "y"
 	g.Outputs = []*graph.Value{n.Out[0]}
-	res, err := Compile(context.Background(), g, Options{Target: resolve(t, "llvm"), Level: 3})
+	res, err := Compile(context.Background(), g, Options{Target: targettest.Resolve(t, "llvm"), Level: 3})
 	if err != nil {
 		t.Fatal(err)
 	}

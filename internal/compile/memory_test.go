@@ -8,6 +8,7 @@ import (
 	"lathe/internal/graph"
 	"lathe/internal/op"
 	"lathe/internal/ops"
+	"lathe/internal/target/targettest"
 	"lathe/internal/types"
 )
 
@@ -24,7 +25,7 @@ func TestMemoryOfTarget(t *testing.T) {
 		}
 		n.Out[0].Name = "y"
 		g.Outputs = []*graph.Value{n.Out[0]}
-		_, err = Compile(context.Background(), g, Options{Target: resolve(t, target), Level: 3})
+		_, err = Compile(context.Background(), g, Options{Target: targettest.Resolve(t, target), Level: 3})
 		switch {
 		case want == "" && err != nil:
 			t.Errorf("%s: %v", target, err)

@@ -2,58 +2,46 @@ package compile
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
 	"lathe/internal/bundle"
 	"lathe/internal/graph"
+	"lathe/internal/plan"
 )
 
-// A constant is a tensor of mod.params, in the layout its kernels read.
-type constant struct {
-	value *graph.Value
-	name  string
-}
-
-// pack makes the parts of the package: packed weights, mod.json and the manifest.
-func (c *compiler) pack() error {
+// pack makes the parts of a package beside its code: packed weights, mod.json and the manifest.
+func pack(j *job, n *network, p *program, mem *plan.Plan) (*bundle.Contents, error) {
 	names := map[string]bool{}
-	for _, v := range c.graph.Inputs {
+	for _, v := range n.graph.Inputs {
 		names[v.Name] = true
 	}
-	params := make([]bundle.Param, len(c.consts))
-	for i, k := range c.consts {
-		k.name = uniqueName(names, k.value.Name, "p"+strconv.Itoa(i))
+	params := make([]bundle.Param, len(mem.Constants))
+	for i, v := range mem.Constants {
+		params[i] = bundle.Param{Name: uniqueName(names, v.Name, "p"+strconv.Itoa(i)), DType: v.Type.DType.String(), Shape: v.Type.Dims()}
 	}
-	err := inParallel(c.ctx, c.Workers, len(c.consts), func(i int) error {
-		v := c.consts[i].value
-		params[i] = bundle.Param{Name: c.consts[i].name, DType: v.Type.DType.String(), Shape: v.Type.Dims(), Data: packed(v.Const, v.Type.Layout)}
+	err := inParallel(j.ctx, j.Workers, len(params), func(i int) error {
+		v := mem.Constants[i]
+		params[i].Data = packed(v.Const, v.Type.Layout)
 		return nil
 	}, func() {})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	c.res.Contents.Params = params
-	c.res.Contents.Graph = c.graphJSON()
-	c.res.Contents.Manifest = c.manifest()
-	for _, p := range params {
-		c.res.Contents.Manifest.Params = append(c.res.Contents.Manifest.Params, p.Name)
+	m := manifest(j, n, p, mem)
+	for _, q := range params {
+		m.Params = append(m.Params, q.Name)
 	}
-	c.keepKernels()
-	return nil
+	return &bundle.Contents{Params: params, Graph: graphJSON(j, n, p, params, mem.Constants), Manifest: m}, nil
 }
 
-// keepKernels keeps the kernels' loop IR where it is asked for.
-func (c *compiler) keepKernels() {
-	if !slices.Contains(c.Code, "tir") {
-		return
-	}
+// loops is the kernels' loop IR.
+func (p *program) loops() string {
 	var b strings.Builder
-	for _, k := range c.kernels {
-		fmt.Fprintf(&b, "// %s: %s, %s; from %s\n%s\n", k.name, k.plan.Rule, k.plan.Why, strings.Join(k.node.Origin, ", "), k.plan.Schedule.Func)
+	for _, s := range p.steps {
+		fmt.Fprintf(&b, "// %s: %s, %s; from %s\n%s\n", s.name, s.plan.Rule, s.plan.Why, strings.Join(s.Node.Origin, ", "), s.plan.Schedule.Func)
 	}
-	c.res.Code["tir"] = b.String()
+	return b.String()
 }
 
 func uniqueName(taken map[string]bool, name, fallback string) string {
@@ -69,41 +57,41 @@ func uniqueName(taken map[string]bool, name, fallback string) string {
 }
 
 // manifest is lathe.json.
-func (c *compiler) manifest() *bundle.Manifest {
+func manifest(j *job, n *network, p *program, mem *plan.Plan) *bundle.Manifest {
 	m := &bundle.Manifest{
-		Format: bundle.FormatVersion, ABI: bundle.ABIVersion, Lathe: c.Version, Module: c.Module,
-		Target: bundle.Target{String: c.Target.String(), Triple: c.Target.Triple, CPU: c.Target.CPU, Features: c.Target.Features},
+		Format: bundle.FormatVersion, ABI: bundle.ABIVersion, Lathe: j.Version, Module: j.Module,
+		Target: bundle.Target{String: j.Target.String(), Triple: j.Target.Triple, CPU: j.Target.CPU, Features: j.Target.Features},
 		Options: map[string]string{
-			"opt-level": strconv.Itoa(c.Level), "disabled-pass": strings.Join(c.Disabled, ","), "desired-layout": strings.Join(c.Layouts, ","),
-			"denormals": string(c.Denormals),
+			"opt-level": strconv.Itoa(j.Level), "disabled-pass": strings.Join(j.Disabled, ","), "desired-layout": strings.Join(j.Layouts, ","),
+			"denormals": string(j.Denormals),
 		},
-		Source: c.Source, Workspace: c.plan.workspace, Notes: c.res.Notes, FLOPs: int64(c.flops),
+		Source: j.Source, Workspace: mem.Workspace, Notes: notes(mem), FLOPs: int64(n.flops),
 	}
-	for _, k := range c.kernels {
-		m.Scratch = max(m.Scratch, k.code.Scratch)
-		m.Steps = append(m.Steps, k.step())
+	for _, s := range p.steps {
+		m.Scratch = max(m.Scratch, s.code.Scratch)
+		m.Steps = append(m.Steps, s.describe())
 	}
-	m.MaxWorkers = c.usefulWorkers(m)
+	m.MaxWorkers = usefulWorkers(m, j.Target, mem.Barriers)
 	info := func(v *graph.Value) bundle.TensorInfo {
 		return bundle.TensorInfo{Name: v.Name, DType: v.Type.DType.String(), Shape: v.Type.Shape}
 	}
-	for _, v := range c.graph.Inputs {
+	for _, v := range n.graph.Inputs {
 		m.Inputs = append(m.Inputs, info(v))
 	}
-	for i, v := range c.outputs() {
+	for i, v := range n.outputs() {
 		out := info(v)
-		out.Symbols = c.symbols[i]
+		out.Symbols = n.symbols[i]
 		m.Outputs = append(m.Outputs, out)
 	}
-	m.Symbols = len(c.graph.Outputs) - len(c.outputs())
+	m.Symbols = len(n.graph.Outputs) - len(n.outputs())
 	return m
 }
 
 // graphJSON is mod.json: inputs, constants and kernels in TVM's form, which graph viewers open.
-func (c *compiler) graphJSON() *bundle.GraphJSON {
+func graphJSON(j *job, n *network, p *program, params []bundle.Param, consts []*graph.Value) *bundle.GraphJSON {
 	g := &bundle.GraphJSON{}
 	entryOf := map[*graph.Value]bundle.Entry{}
-	add := func(n bundle.GraphNode, results ...*graph.Value) {
+	add := func(node bundle.GraphNode, results ...*graph.Value) {
 		g.NodeRowPtr = append(g.NodeRowPtr, len(g.Attrs.DType))
 		for i, v := range results {
 			entryOf[v] = bundle.Entry{Node: len(g.Nodes), Index: i}
@@ -111,36 +99,36 @@ func (c *compiler) graphJSON() *bundle.GraphJSON {
 			g.Attrs.Shape = append(g.Attrs.Shape, v.Type.Dims())
 			g.Attrs.StorageID = append(g.Attrs.StorageID, len(g.Attrs.StorageID))
 		}
-		g.Nodes = append(g.Nodes, n)
+		g.Nodes = append(g.Nodes, node)
 	}
 	arg := func(v *graph.Value, name string) {
 		g.ArgNodes = append(g.ArgNodes, len(g.Nodes))
 		add(bundle.GraphNode{Op: "null", Name: name}, v)
 	}
-	for _, v := range c.graph.Inputs {
+	for _, v := range n.graph.Inputs {
 		arg(v, v.Name)
 	}
-	for _, k := range c.consts {
-		arg(k.value, k.name)
+	for i, v := range consts {
+		arg(v, params[i].Name)
 	}
-	for _, k := range c.all {
-		name := k.symbol
-		if k.nop {
-			name = "__nop"
+	for _, s := range p.all {
+		name := "__nop"
+		if s.function != nil {
+			name = j.symbol(s.callee)
 		}
-		n := bundle.GraphNode{Op: "tvm_op", Name: k.name, Call: &bundle.GraphCall{FuncName: name, NumInputs: len(k.in), NumOutputs: len(k.outs)}}
-		for _, v := range k.in {
-			n.Inputs = append(n.Inputs, entryOf[v])
+		node := bundle.GraphNode{Op: "tvm_op", Name: s.name, Call: &bundle.GraphCall{FuncName: name, NumInputs: len(s.In), NumOutputs: len(s.Out)}}
+		for _, v := range s.In {
+			node.Inputs = append(node.Inputs, entryOf[v])
 		}
-		add(n, k.outs...)
+		add(node, s.Out...)
 	}
-	for _, o := range c.outputs() {
+	for _, o := range n.outputs() {
 		if _, ok := entryOf[o]; !ok { // it has no elements, so that no kernel writes it
 			add(bundle.GraphNode{Op: "tvm_op", Name: o.Name, Call: &bundle.GraphCall{FuncName: "__nop", NumOutputs: 1}}, o)
 		}
 	}
 	g.NodeRowPtr = append(g.NodeRowPtr, len(g.Attrs.DType))
-	for _, o := range c.outputs() {
+	for _, o := range n.outputs() {
 		g.Heads = append(g.Heads, entryOf[o])
 	}
 	return g

@@ -16,13 +16,13 @@ func packed(t *tensor.Tensor, l types.Layout) []byte {
 	out := make([]byte, types.Count(l.Dims(t.Shape))*t.DType.Size())
 	switch t.DType.Size() {
 	case 1:
-		pack(t, l, elements[uint8](t.Data), elements[uint8](out))
+		reorder(t, l, elements[uint8](t.Data), elements[uint8](out))
 	case 2:
-		pack(t, l, elements[uint16](t.Data), elements[uint16](out))
+		reorder(t, l, elements[uint16](t.Data), elements[uint16](out))
 	case 4:
-		pack(t, l, elements[uint32](t.Data), elements[uint32](out))
+		reorder(t, l, elements[uint32](t.Data), elements[uint32](out))
 	case 8:
-		pack(t, l, elements[uint64](t.Data), elements[uint64](out))
+		reorder(t, l, elements[uint64](t.Data), elements[uint64](out))
 	}
 	return out
 }
@@ -43,7 +43,7 @@ func elements[T uint8 | uint16 | uint32 | uint64](b []byte) []T {
 	return unsafe.Slice((*T)(p), len(b)/size)
 }
 
-func pack[T uint8 | uint16 | uint32 | uint64](t *tensor.Tensor, l types.Layout, src, dst []T) {
+func reorder[T uint8 | uint16 | uint32 | uint64](t *tensor.Tensor, l types.Layout, src, dst []T) {
 	parts, dims, strides := l.Parts(len(t.Shape)), l.Dims(t.Shape), loop.RowMajor(t.Shape)
 	at := make([]int, len(t.Shape)) // logical index of the outer loops so far
 	pos := 0

@@ -3,6 +3,7 @@ package compile
 import (
 	"lathe/internal/bundle"
 	"lathe/internal/explain"
+	"lathe/internal/target"
 )
 
 const (
@@ -15,17 +16,17 @@ const (
 
 // usefulWorkers returns how many workers a run can use, 0 for any number: doubled from 1 on as long as that pays, by the
 // times that the target's model expects of the steps, and the meetings that workers need and one worker does not.
-func (c *compiler) usefulWorkers(m *bundle.Manifest) int {
+func usefulWorkers(m *bundle.Manifest, t *target.Target, barriers []bool) int {
 	meetings := 2 // all start, all end
-	for _, b := range c.plan.barrier {
+	for _, b := range barriers {
 		if b {
 			meetings++
 		}
 	}
-	meet := float64(meetings) * c.Target.Speed().Meet / 1e6
-	last := explain.Expected(m, c.Target, 1)
+	meet := float64(meetings) * t.Speed().Meet / 1e6
+	last := explain.Expected(m, t, 1)
 	for n := 2; n <= manyWorkers; n *= 2 {
-		now := explain.Expected(m, c.Target, n) + meet
+		now := explain.Expected(m, t, n) + meet
 		if now > worthDoubling*last {
 			return n / 2
 		}

@@ -23,28 +23,27 @@ const (
 const maxInside = 1<<31 - 64<<20
 
 // weightsSection is mod.params as a section of a library. The constants in it are aligned, so that code uses them in place.
-func (c *compiler) weightsSection() (toolchain.Section, error) {
-	params := c.res.Contents.Params
-	if size := bundle.ParamsSize(params); size > maxInside {
+func weightsSection(c *bundle.Contents) (toolchain.Section, error) {
+	if size := bundle.ParamsSize(c.Params); size > maxInside {
 		return toolchain.Section{}, fmt.Errorf("the weights take %d bytes and cannot be linked into the code, which takes at most %d: leave them beside it (--embed-params=false)", size, maxInside)
 	}
 	return toolchain.Section{
-		Name: bundle.ParamsName, Loaded: true, Align: bundle.Alignment, Symbol: c.res.Contents.Manifest.WeightsSymbol(),
-		Write: func(w io.Writer) error { return bundle.WriteParams(w, params) },
+		Name: bundle.ParamsName, Loaded: true, Align: bundle.Alignment, Symbol: c.Manifest.WeightsSymbol(),
+		Write: func(w io.Writer) error { return bundle.WriteParams(w, c.Params) },
 	}, nil
 }
 
 // sections are the members of a package beside its library, which becomes a package by itself with them.
-func (c *compiler) sections() ([]toolchain.Section, error) {
-	weights, err := c.weightsSection()
+func sections(c *bundle.Contents) ([]toolchain.Section, error) {
+	weights, err := weightsSection(c)
 	if err != nil {
 		return nil, err
 	}
-	manifest, err := c.res.Contents.Manifest.Marshal()
+	manifest, err := c.Manifest.Marshal()
 	if err != nil {
 		return nil, err
 	}
-	graph, err := c.res.Contents.Graph.Marshal()
+	graph, err := c.Graph.Marshal()
 	if err != nil {
 		return nil, err
 	}

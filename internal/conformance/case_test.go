@@ -14,6 +14,7 @@ import (
 	"lathe/internal/target"
 	"lathe/internal/tensor"
 	"lathe/internal/types"
+	"lathe/internal/verify"
 )
 
 // A task asks for one case at one level; an outcome answers it. They travel as lines of JSON between the test and its
@@ -154,7 +155,7 @@ func (c *caseRun) run() error {
 	if err != nil {
 		return err
 	}
-	outputs, err := res.Execute(inputs, 2)
+	outputs, err := verify.Execute(res, inputs, 2)
 	if err != nil {
 		return fmt.Errorf("run: %w", err)
 	}

@@ -20,6 +20,7 @@ import (
 	"lathe/internal/target"
 	"lathe/internal/tensor"
 	"lathe/internal/types"
+	"lathe/internal/verify"
 )
 
 // A wasmJob is a network to be run by Node.js, and what came of it.
@@ -274,7 +275,7 @@ func wasmNetwork(t *testing.T, dir, path string, seed uint64) (*wasmJob, error) 
 	if err != nil {
 		return nil, err
 	}
-	want, err := res.Execute(in, 1)
+	want, err := verify.Execute(res, in, 1)
 	if err != nil {
 		return nil, err
 	}

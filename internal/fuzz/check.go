@@ -21,6 +21,7 @@ import (
 	"lathe/internal/target"
 	"lathe/internal/tensor"
 	"lathe/internal/toolchain"
+	"lathe/internal/verify"
 )
 
 // An Outcome is what became of a case.
@@ -313,7 +314,7 @@ func (c *Checker) variant(g *graph.Graph, v Variant, inputs []*tensor.Tensor, wa
 	var first []*tensor.Tensor
 	for _, workers := range workerCounts {
 		c.step(fmt.Sprintf("run %s with %d workers", v.Name, workers))
-		got, err := res.Execute(inputs, workers)
+		got, err := verify.Execute(res, inputs, workers)
 		if err != nil {
 			return Outcome{Kind: Errors, Signature: "run: " + skeleton(err.Error()), Detail: err.Error(), Variant: v.Name}
 		}
@@ -348,7 +349,7 @@ func (c *Checker) culprit(g *graph.Graph, v Variant, inputs []*tensor.Tensor, wa
 			if err != nil {
 				return err
 			}
-			got, err := res.Execute(inputs, 1)
+			got, err := verify.Execute(res, inputs, 1)
 			right = err == nil && want.Compare(got) == nil
 			return err
 		})

@@ -7,13 +7,13 @@ import (
 	"slices"
 	"strings"
 
-	"lathe/internal/compile"
 	"lathe/internal/compose"
 	"lathe/internal/graph"
 	"lathe/internal/op"
 	"lathe/internal/ops"
 	"lathe/internal/tensor"
 	"lathe/internal/types"
+	"lathe/internal/verify"
 )
 
 // A Reference is what a graph computes on some inputs, and how sure that is: the greatest change of each element when every
@@ -220,7 +220,7 @@ func evaluate(g *graph.Graph, inputs []*tensor.Tensor, p *nudge, see func(*tenso
 	}
 	var outs []*tensor.Tensor
 	for _, v := range g.Outputs {
-		outs = append(outs, compile.Actual(value(v), extents[v], value))
+		outs = append(outs, verify.Actual(value(v), extents[v], value))
 	}
 	return outs, nil
 }

@@ -18,10 +18,17 @@ const (
 // does not depend on names, origins, the order of independent nodes or nodes that no output needs, and is the same in
 // every run and on every machine. g must be valid.
 func Hash(g *Graph, by ConstKey) string {
+	hash, _ := HashWithConsts(g, by)
+	return hash
+}
+
+// HashWithConsts is Hash with the constants of g in the order in which it finds them: those of graphs with equal hashes
+// stand for each other, as inputs and outputs do by their places.
+func HashWithConsts(g *Graph, by ConstKey) (hash string, consts []*Value) {
 	h := hasher{by: by, consts: map[any]int{}, contents: NewConsts()}
 	h.graph(g)
 	sum := sha256.Sum256(h.out)
-	return hex.EncodeToString(sum[:16])
+	return hex.EncodeToString(sum[:16]), h.found
 }
 
 // A hasher writes graphs in a form that is the same for equal ones: nodes in the order in which a walk from the outputs
@@ -30,6 +37,7 @@ type hasher struct {
 	out      []byte
 	by       ConstKey
 	consts   map[any]int // number by value, or by content hash
+	found    []*Value    // by number
 	contents *Consts
 }
 
@@ -104,6 +112,7 @@ func (h *hasher) use(v *Value, values map[*Value]int) {
 	if !known {
 		i = len(h.consts)
 		h.consts[key] = i
+		h.found = append(h.found, v)
 	}
 	h.number('@', i)
 	if known {

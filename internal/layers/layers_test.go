@@ -59,7 +59,7 @@ const rules = `
 	bundle, target < explain
 	types, tensor, expr, te, op, ops, graph, compose, pipeline, pass, choice, lower, sched, impl, loop, looppass < compile
 	plan, codegen/llvm, codegen/c, toolchain, bundle, target, explain, fault, spelling < compile
-	types, tensor, ops, graph, grapheval, compose, bundle, compile, /runtime < verify
+	types, tensor, ops, graph, grapheval, compose, fault, atomicfile, bundle, compile, /runtime < verify
 	toolchain < machine
 	/runtime, webpage < profile
 	spelling, target < cli

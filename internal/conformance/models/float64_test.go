@@ -17,6 +17,7 @@ import (
 	"lathe/internal/tensor"
 	"lathe/internal/toolchain"
 	"lathe/internal/types"
+	"lathe/internal/verify"
 )
 
 // preciseModels have outputs that ONNX Runtime computed, and operators whose errors add up: a state that is carried on,
@@ -69,7 +70,7 @@ func TestConformanceFloat64(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				got, err := res.Execute(in, 1)
+				got, err := verify.Execute(res, in, 1)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -1,0 +1,153 @@
+package compile
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"lathe/internal/expr"
+	"lathe/internal/graph"
+	"lathe/internal/impl"
+	"lathe/internal/lower"
+	"lathe/internal/ops"
+	"lathe/internal/target"
+	"lathe/internal/te"
+	"lathe/internal/types"
+)
+
+// A lowered kernel is a function of the library before it is scheduled, in terms of the group that it computes a result of;
+// it serves all groups that are equal.
+type lowered struct {
+	*lower.Kernel
+	in   []*graph.Value // operands in the order of the function's parameters: inputs and constants of the group's sub-graph
+	outs []int          // results of the group; their parameters follow those of the operands
+	own  *impl.Plan     // of loops of its own; nil: to be chosen
+}
+
+// lowerGroup makes the kernels of a group: one by loops of its own where there is such an implementation, else one per
+// result from tensor expressions.
+func lowerGroup(n *graph.Node, t *target.Target) ([]*lowered, error) {
+	if len(n.Sub) != 1 {
+		return nil, nodeError(n, n.Op.Name, errors.New("the operator is not supported by the compiler yet"))
+	}
+	if ks, ok, err := externKernel(n.Sub[0]); ok || err != nil {
+		return ks, err
+	}
+	if ks, ok, err := anchoredKernel(n.Sub[0], t); ok || err != nil {
+		return ks, err
+	}
+	c, err := stagesOf(n.Sub[0], nil)
+	if err != nil {
+		return nil, err
+	}
+	var ks []*lowered
+	for i, o := range n.Sub[0].Outputs {
+		if o.Type.Elements() == 0 {
+			continue
+		}
+		k := &lowered{Kernel: lower.Lower("kernel", c.stages[o], lower.Options{Value: scalarConst(c.values)}), outs: []int{i}}
+		for _, p := range k.Params[:len(k.Params)-1] {
+			k.in = append(k.in, c.values[p.Name])
+		}
+		ks = append(ks, k)
+	}
+	return ks, nil
+}
+
+// A computation is a group as tensor expressions.
+type computation struct {
+	stages map[*graph.Value]*te.Stage
+	values map[string]*graph.Value // inputs and constants by name: lowering replaces stages, not their names
+}
+
+// stagesOf writes the computation of a group as tensor expressions. The result of node given, which may be nil, is an
+// input then, of its name in anchorResult.
+func stagesOf(sub *graph.Graph, given *graph.Node) (*computation, error) {
+	c := &computation{stages: map[*graph.Value]*te.Stage{}, values: map[string]*graph.Value{}}
+	input := func(v *graph.Value) *te.Stage {
+		if c.stages[v] == nil {
+			s := te.Input(bufferName(v, len(c.values)), v.Type)
+			c.stages[v], c.values[s.Name] = s, v
+		}
+		return c.stages[v]
+	}
+	for _, v := range sub.Inputs {
+		input(v)
+	}
+	strip := stripOf(sub)
+	for _, m := range sub.Nodes {
+		if m == given {
+			c.stages[m.Out[0]] = te.Input(anchorResult, m.Out[0].Type)
+			continue
+		}
+		if m.Op.Compute == nil {
+			return nil, nodeError(m, m.Op.Name, errors.New("the operator is not supported by the compiler yet"))
+		}
+		in := make([]*te.Stage, len(m.In))
+		for i, v := range m.In {
+			if v.IsConst() {
+				in[i] = input(v)
+			} else {
+				in[i] = c.stages[v]
+			}
+		}
+		out := make([]types.Tensor, len(m.Out))
+		for i, v := range m.Out {
+			out[i] = v.Type
+		}
+		for i, s := range m.Op.Compute(m.Attrs, in, out) {
+			if s.Body == nil { // handed on as it is
+				from := s
+				s = te.Compute(m.Op.Name, out[i], func(x []expr.Expr) expr.Expr { return from.At(x...) })
+			}
+			s.Type = out[i]
+			if m.Out[i] == strip {
+				s.Tag = lower.Strips
+			}
+			c.stages[m.Out[i]] = s
+		}
+	}
+	return c, nil
+}
+
+// stripOf is the value of a group that FuseStrips joined which is to be computed strip by strip: what a convolution or a
+// pooling reads through windows and nodes of the group before it compute. nil in other groups.
+func stripOf(sub *graph.Graph) *graph.Value {
+	made := map[*graph.Value]bool{} // depends on a convolution
+	for _, m := range sub.Nodes {
+		switch m.Op {
+		case ops.Conv2d, ops.MaxPool2d:
+			if made[m.In[0]] {
+				return m.In[0]
+			}
+		}
+		if m.Op == ops.Conv2d || slices.ContainsFunc(m.In, func(v *graph.Value) bool { return made[v] }) {
+			made[m.Out[0]] = true
+		}
+	}
+	return nil
+}
+
+// bufferName is a readable name for a kernel parameter that does not depend on the model's names, so that equal kernels
+// have equal texts.
+func bufferName(v *graph.Value, i int) string {
+	if v.IsConst() {
+		return fmt.Sprintf("c%d", i)
+	}
+	return fmt.Sprintf("x%d", i)
+}
+
+// scalarConst gives the value of constants of one element, which become part of the code.
+func scalarConst(values map[string]*graph.Value) func(*te.Stage) (expr.Expr, bool) {
+	return func(s *te.Stage) (expr.Expr, bool) {
+		v := values[s.Name]
+		if s.Body != nil || v == nil || !v.IsConst() || v.Const.Len() != 1 {
+			return nil, false
+		}
+		t := s.Type.DType.Compute()
+		if t.IsFloat() {
+			return &expr.Float{V: v.Const.Float(0), Type: t}, true
+		}
+		return &expr.Int{V: v.Const.Int(0), Type: t}, true
+	}
+}

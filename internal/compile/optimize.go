@@ -1,0 +1,98 @@
+package compile
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"lathe/internal/graph"
+	"lathe/internal/op"
+	"lathe/internal/ops"
+	"lathe/internal/pass"
+	"lathe/internal/pipeline"
+	"lathe/internal/plan"
+)
+
+// A network is a graph after all passes: nodes are groups.
+type network struct {
+	graph   *graph.Graph
+	symbols [][]int // by output of the model: the symbol that holds an axis' extent, -1 for none; nil: all are static
+	flops   float64 // of the model as it was given
+}
+
+// outputs are the model's, without the extents that stand behind them.
+func (n *network) outputs() []*graph.Value { return n.graph.Outputs[:len(n.symbols)] }
+
+func (n *network) boundary() plan.Boundary {
+	return plan.Boundary{Inputs: n.graph.Inputs, Outputs: n.outputs(), Symbols: n.graph.Outputs[len(n.symbols):]}
+}
+
+// optimize runs the graph pipeline on g.
+func optimize(j *job, g *graph.Graph) (*network, error) {
+	symbols, err := dynamicOutputs(g)
+	if err != nil {
+		return nil, err
+	}
+	ownOutputs(g)
+	n := &network{g, symbols, graphFlops(g)}
+	dump := &graphDump{Debug: &j.Debug, consts: graph.NewConsts()}
+	dumped := dump.graph("input", g)
+	stopped := false
+	err = pipeline.Run(j.graphPipeline(), &pass.Context{Graph: g, Target: j.Target, Level: j.Level, Layouts: j.Layouts, Ctx: j.ctx}, pipeline.Options[*pass.Context]{
+		Level:    j.Level,
+		Disabled: j.Disabled,
+		StopAt:   j.Debug.Stop,
+		Context:  j.ctx,
+		Verify:   pass.Verify,
+		Before:   func(name string, p *pass.Context) { j.begin("pass"); j.printIR("before", j.PrintBefore, name, p.Graph) },
+		After: func(name string, p *pass.Context, took time.Duration) {
+			j.printIR("after", j.PrintAfter, name, p.Graph)
+			if j.Times != nil {
+				fmt.Fprintf(j.Times, "%-28s %9.3f ms\n", name, ms(took))
+			}
+			if dumped == nil { // one folder, one error
+				dumped = dump.graph(name, p.Graph)
+			}
+			stopped = name == j.Debug.Stop
+		},
+	})
+	if dumped == nil {
+		dumped = dump.finish()
+	}
+	if err := errors.Join(err, dumped); err != nil {
+		return nil, err
+	}
+	if stopped {
+		return nil, j.Debug.stopped()
+	}
+	return n, nil
+}
+
+// graphPipeline is the part of the table that is still to run.
+func (j *job) graphPipeline() []pipeline.Pass[*pass.Context] {
+	for i, p := range pass.Table {
+		if p.Name == j.After {
+			return pass.Table[i+1:]
+		}
+	}
+	return pass.Table
+}
+
+// ownOutputs gives every graph output a node result of its own: one that is an input, a constant or another output too
+// gets a copy, for the run context has a buffer for each.
+func ownOutputs(g *graph.Graph) {
+	seen := map[*graph.Value]bool{}
+	for i, o := range g.Outputs {
+		if o.Def != nil && !seen[o] {
+			seen[o] = true
+			continue
+		}
+		n, err := g.Apply(ops.Copy, op.None{}, o)
+		if err != nil {
+			panic(err)
+		}
+		n.Out[0].Name = o.Name
+		g.Outputs[i] = n.Out[0]
+		seen[n.Out[0]] = true
+	}
+}

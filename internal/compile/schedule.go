@@ -1,0 +1,219 @@
+package compile
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"lathe/internal/choice"
+	csource "lathe/internal/codegen/c"
+	"lathe/internal/codegen/llvm"
+	"lathe/internal/graph"
+	"lathe/internal/impl"
+	"lathe/internal/loop"
+	"lathe/internal/looppass"
+	"lathe/internal/pipeline"
+	"lathe/internal/plan"
+	"lathe/internal/spelling"
+	"lathe/internal/target"
+)
+
+// A scheduled class is kernels that are equal, with the schedule that they share.
+type scheduled struct {
+	kernels []*kernel
+	plan    *impl.Plan
+	dump    *kernelDump
+}
+
+// A function is the code of a class.
+type function struct {
+	*scheduled
+	serial bool // worker 0 does all of it
+	code   llvm.Kernel
+	source csource.Function // in place of code, for C source
+}
+
+// text is the code as it is compared, with symbolMark for a name.
+func (f *function) text() string {
+	if f.source.Text != "" {
+		return f.source.Text
+	}
+	return f.code.Text
+}
+
+// symbolMark stands for the function's name while texts are compared.
+const symbolMark = "LATHE_KERNEL"
+
+// schedule chooses the schedules of steps up to their division among workers, one for those that are equal.
+func schedule(j *job, steps []*step, owned map[*graph.Value]bool) ([]*scheduled, error) {
+	classes := map[*lowered]*scheduled{}
+	var list []*scheduled
+	for _, s := range steps {
+		c := classes[s.lowered]
+		if c == nil {
+			c = &scheduled{dump: &kernelDump{Debug: &j.Debug}}
+			classes[s.lowered] = c
+			list = append(list, c)
+		}
+		c.add(s.kernel)
+	}
+	return list, inParallel(j.ctx, j.ordered(), len(list), func(i int) error {
+		k := list[i].kernels[0]
+		return failed(k.Node, j.working(nil, "schedule", func() (err error) {
+			if list[i].plan, err = chosen(k, owned, j.Target, j.Choices[k.name]); err != nil {
+				return err
+			}
+			return list[i].dump.loop("lowered", k.Func)
+		}))
+	}, func() {})
+}
+
+func (c *scheduled) add(k *kernel) {
+	c.kernels = append(c.kernels, k)
+	c.dump.kernels = append(c.dump.kernels, k.name)
+}
+
+// chosen is a kernel's schedule. point holds the decisions that are given.
+func chosen(k *kernel, owned map[*graph.Value]bool, t *target.Target, point choice.Point) (p *impl.Plan, err error) {
+	for i, v := range k.Values() {
+		if owned[v] {
+			k.Func.Params[i].Align = 0
+		}
+	}
+	if p = k.own; p == nil {
+		if p, err = impl.Choose(k.Kernel, t, point); err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(point)) {
+		if _, asked := p.Taken[name]; !asked {
+			known := slices.Sorted(maps.Keys(p.Taken))
+			return nil, fmt.Errorf("choices: kernel %s, scheduled by rule %s, has no decision %q (choose from %s)%s", k.name, p.Rule, name,
+				cmp.Or(strings.Join(known, ", "), "none: this rule leaves nothing open"), spelling.Hint(name, known))
+		}
+	}
+	return p, nil
+}
+
+// divide divides the steps of p among workers. What this does to equal kernels may differ, for it depends on what computed
+// their operands: a class becomes one of each division.
+func divide(j *job, p *program, classes []*scheduled) ([]*scheduled, error) {
+	if j.Target.Arch == target.CSource {
+		return classes, nil // one worker runs it
+	}
+	of := map[*lowered]*scheduled{}
+	for _, c := range classes {
+		of[c.kernels[0].lowered] = c
+	}
+	type division struct {
+		of    *scheduled
+		steps string // of the schedule
+	}
+	divided := map[division]*scheduled{}
+	var list []*scheduled
+	err := plan.Divide(planned(p.all), p.aliases, func(i int, operands []impl.Operand) (home int, err error) {
+		if err := j.ctx.Err(); err != nil {
+			return 0, err
+		}
+		k := p.all[i].kernel
+		c := of[k.lowered]
+		return home, failed(k.Node, j.working(nil, "divide", func() error {
+			own := *c.plan
+			own.Schedule = c.plan.Schedule.Copy()
+			home = own.Divide(j.Target, operands)
+			id := division{c, fmt.Sprint(own.Schedule.Trace[len(c.plan.Schedule.Trace):])}
+			if divided[id] == nil {
+				divided[id] = &scheduled{plan: &own, dump: &kernelDump{Debug: c.dump.Debug, n: c.dump.n}}
+				list = append(list, divided[id])
+			}
+			divided[id].add(k)
+			return nil
+		}))
+	})
+	return list, err
+}
+
+// emit writes the code of scheduled classes and gives it to the steps of p.
+func emit(j *job, p *program, classes []*scheduled) error {
+	functions := make([]*function, len(classes))
+	done := 0
+	err := inParallel(j.ctx, j.ordered(), len(classes), func(i int) error {
+		return failed(classes[i].kernels[0].Node, j.working(nil, "build", func() (err error) {
+			functions[i], err = emitted(j, classes[i])
+			return err
+		}))
+	}, func() { done++; j.progress("kernels", done, len(classes)) })
+	if err != nil {
+		return err
+	}
+	if j.Debug.stopsLoops() {
+		return j.Debug.stopped()
+	}
+	of := map[*kernel]*function{}
+	for _, f := range functions {
+		for _, k := range f.kernels {
+			of[k] = f
+		}
+	}
+	callees := map[string]string{} // by text
+	for _, s := range p.steps {
+		s.function = of[s.kernel]
+		if _, ok := callees[s.text()]; !ok {
+			callees[s.text()] = s.name
+		}
+		s.callee = callees[s.text()]
+	}
+	return nil
+}
+
+// ordered is the number of goroutines for work that prints.
+func (j *job) ordered() int {
+	if j.IR != nil && len(j.PrintBefore)+len(j.PrintAfter) > 0 {
+		return 1 // what is printed comes in order
+	}
+	return j.Workers
+}
+
+// emitted takes a class through the loop passes and writes its code. Where what becomes of its loops cannot be divided as
+// planned, one worker runs it.
+func emitted(j *job, c *scheduled) (*function, error) {
+	err := lowerLoops(j, c)
+	if errors.Is(err, loop.ErrDivision) && c.plan.Undivide() {
+		err = lowerLoops(j, c)
+	}
+	f := &function{scheduled: c}
+	if err != nil || j.Debug.stopsLoops() {
+		return f, err
+	}
+	loops := c.plan.Schedule.Func
+	if j.Target.Arch == target.CSource {
+		f.source, err = csource.Emit(loops, csource.SymbolMark)
+		return f, err
+	}
+	f.serial = !loop.Divided(loops.Body)
+	f.code, err = llvm.Emit(loops, llvm.Options{Symbol: symbolMark, VectorBits: j.Target.VectorBits, Target: j.Target, FlushDenormals: j.Denormals == DenormalsFlush})
+	return f, err
+}
+
+// lowerLoops runs the loop passes on a schedule.
+func lowerLoops(j *job, c *scheduled) error {
+	f := c.plan.Schedule.Func
+	dumped := c.dump.loop("schedule", f)
+	err := pipeline.Run(looppass.Table, f, pipeline.Options[*loop.Func]{
+		StopAt: j.Debug.Stop,
+		Verify: func(f *loop.Func) error { return loop.Verify(f, loop.NoBlocks) },
+		Before: func(name string, f *loop.Func) { j.printIR("before", j.PrintBefore, name, f) },
+		After: func(name string, f *loop.Func, _ time.Duration) {
+			j.printIR("after", j.PrintAfter, name, f)
+			dumped = errors.Join(dumped, c.dump.loop(name, f))
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("%w\nschedule:\n%s", err, c.plan.Schedule)
+	}
+	return dumped
+}

@@ -1,0 +1,132 @@
+package plan
+
+import (
+	"slices"
+
+	"lathe/internal/graph"
+)
+
+// A Plan says where every value lies and between which steps workers must meet.
+type Plan struct {
+	Places    map[*graph.Value]Place
+	Constants []*graph.Value // that steps read, in the order of first use
+	Workspace int            // bytes
+	Barriers  []bool         // before step i
+}
+
+// A Place is a piece of the workspace, or a whole buffer of the caller.
+type Place struct {
+	Kind   PlaceKind
+	Index  int // of the input, output, constant or symbol
+	Offset int // in the workspace
+	Size   int
+}
+
+// PlaceKind says whose memory a place is.
+type PlaceKind uint8
+
+// Kinds of places.
+const (
+	Workspace PlaceKind = iota
+	Input
+	Output
+	Constant
+	Symbol // in the run context: the extent of an axis
+)
+
+// Pieces says how a target's workspace is divided: pieces begin at multiples of Align, and Slack follows each, for a vector
+// load of a row's last elements may not run past it.
+type Pieces struct{ Align, Slack int }
+
+// size of a piece that holds n bytes.
+func (p Pieces) size(n int) int { return (n + p.Slack + p.Align - 1) / p.Align * p.Align }
+
+// New places the values of steps: intermediate ones by best fit over their live ranges, then the barriers. Values that lie
+// inside others live and die with them.
+func New(b Boundary, steps []Step, a *Aliases, rule Pieces) *Plan {
+	p := &Plan{Places: b.places()}
+	last := map[*graph.Value]int{} // by root: the last step that touches it
+	for i, s := range steps {
+		for _, v := range s.Values() {
+			last[a.at(v).root] = i
+			if _, placed := p.Places[v]; v.IsConst() && !placed {
+				p.Places[v] = Place{Kind: Constant, Index: len(p.Constants)}
+				p.Constants = append(p.Constants, v)
+			}
+		}
+	}
+	var live pieces
+	dying := make([][]Place, len(steps)) // by the last step that touches them
+	for i, s := range steps {
+		for _, v := range s.Values() {
+			if _, placed := p.Places[v]; placed {
+				continue
+			}
+			in := a.at(v)
+			if _, placed := p.Places[in.root]; !placed {
+				size := rule.size(in.root.Type.Bytes())
+				at := Place{Offset: live.fit(size), Size: size}
+				p.Places[in.root] = at
+				live.add(at)
+				dying[last[in.root]] = append(dying[last[in.root]], at)
+			}
+			if v != in.root {
+				p.Places[v] = Place{Offset: p.Places[in.root].Offset + in.offset, Size: max(v.Type.Bytes(), 1)}
+			}
+		}
+		for _, at := range dying[i] {
+			live.remove(at)
+		}
+	}
+	for _, at := range p.Places {
+		if at.Kind == Workspace {
+			p.Workspace = max(p.Workspace, at.Offset+at.Size)
+		}
+	}
+	p.Barriers = barriers(steps, p.Places)
+	return p
+}
+
+// Bytes is the memory that a run touches: the workspace and what the caller and the package hold.
+func (p *Plan) Bytes() int {
+	total := p.Workspace
+	for v, at := range p.Places {
+		if at.Kind != Workspace {
+			total += v.Type.Bytes()
+		}
+	}
+	return total
+}
+
+// pieces are the places of the live values in the workspace, in order.
+type pieces []Place
+
+// fit returns the offset of the smallest gap between them that takes size bytes, or the end.
+func (p pieces) fit(size int) int {
+	best, bestGap, end := -1, 0, 0
+	for _, u := range p {
+		if gap := u.Offset - end; gap >= size && (best < 0 || gap < bestGap) {
+			best, bestGap = end, gap
+		}
+		end = max(end, u.Offset+u.Size)
+	}
+	if best >= 0 {
+		return best
+	}
+	return end
+}
+
+func (p pieces) search(at Place) (int, bool) {
+	return slices.BinarySearchFunc(p, at, func(a, b Place) int { return a.Offset - b.Offset })
+}
+
+func (p *pieces) add(at Place) {
+	i, _ := p.search(at)
+	*p = slices.Insert(*p, i, at)
+}
+
+func (p *pieces) remove(at Place) {
+	if i, ok := p.search(at); ok {
+		*p = slices.Delete(*p, i, i+1)
+	}
+}

@@ -1,0 +1,191 @@
+package verify
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"lathe/internal/compile"
+	"lathe/internal/graph"
+	"lathe/internal/grapheval"
+	"lathe/internal/op"
+	"lathe/internal/ops"
+	"lathe/internal/target/targettest"
+	"lathe/internal/tensor"
+	"lathe/internal/types"
+)
+
+// A quantizedLayer is a convolution, or with H 0 a dense layer, between dequantize and quantize nodes. Scales are powers
+// of two, so that the float32 of the model is exact and results must agree to the byte.
+type quantizedLayer struct {
+	C, O, H, Kernel, Stride, Pad, Groups int
+	Data, Weight                         types.DType
+	DataZero, WeightZero                 int64
+}
+
+func (l quantizedLayer) graph(t *testing.T, r *rand.Rand) *graph.Graph {
+	t.Helper()
+	g := &graph.Graph{Name: "main"}
+	apply := func(d *op.Def, attrs any, in ...*graph.Value) *graph.Value {
+		n, err := g.Apply(d, attrs, in...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n.Out[0]
+	}
+	scale := func(s float32) *graph.Value { return graph.NewConst("", tensor.Scalar(s)) }
+	zero := func(d types.DType, z int64) *graph.Value {
+		v := tensor.New(d)
+		v.SetInt(0, z)
+		return graph.NewConst("", v)
+	}
+	shape, wshape, bshape := []int{1, l.C, l.H, l.H + 1}, []int{l.O, l.C / l.Groups, l.Kernel, l.Kernel}, []int{l.O}
+	if l.H == 0 {
+		shape, wshape = []int{3, l.C}, []int{l.O, l.C}
+	}
+	x := g.Input("x", types.Of(types.F32, shape...))
+	q := apply(ops.Quantize, ops.QuantizeAttrs{OutDType: l.Data, Rounding: ops.HalfEven}, x, scale(0.25), zero(l.Data, l.DataZero))
+	dx := apply(ops.Dequantize, ops.DequantizeAttrs{}, q, scale(0.25), zero(l.Data, l.DataZero))
+	w := tensor.New(l.Weight, wshape...)
+	for i := range w.Len() {
+		w.SetInt(i, l.WeightZero+int64(r.IntN(201))-100)
+	}
+	wscales := make([]float32, l.O)
+	for i := range wscales {
+		wscales[i] = []float32{0.125, 0.0625, 0.03125}[r.IntN(3)]
+	}
+	wz := tensor.New(l.Weight, l.O)
+	for i := range l.O {
+		wz.SetInt(i, l.WeightZero)
+	}
+	dw := apply(ops.Dequantize, ops.DequantizeAttrs{}, graph.NewConst("w", w), graph.NewConst("", tensor.Of(bshape, wscales)), graph.NewConst("", wz))
+	bias := tensor.New(types.F32, l.O)
+	for i := range l.O {
+		bias.SetFloat(i, float64(r.IntN(401)-200)*0.25*float64(wscales[i]))
+	}
+	b := graph.NewConst("b", bias)
+	var y *graph.Value
+	if l.H > 0 {
+		a := ops.ConvAttrs{Strides: []int{l.Stride, l.Stride}, Padding: []int{l.Pad, l.Pad, l.Pad, l.Pad}, Dilation: []int{1, 1}, Groups: l.Groups}
+		y = apply(ops.Conv2d, a, dx, dw, b)
+	} else {
+		y = apply(ops.Add, op.None{}, apply(ops.Dense, op.None{}, dx, dw), b)
+	}
+	y = apply(ops.Relu, op.None{}, y)
+	y = apply(ops.Quantize, ops.QuantizeAttrs{OutDType: l.Data, Rounding: ops.HalfEven}, y, scale(2), zero(l.Data, l.DataZero))
+	y.Name = "y"
+	g.Outputs = []*graph.Value{y}
+	return g
+}
+
+// quantizedLayers are convolutions and dense layers of all types of data and weights, with and without zero points.
+func quantizedLayers() []quantizedLayer {
+	u, s := types.U8, types.I8
+	return []quantizedLayer{
+		{16, 16, 5, 1, 1, 0, 1, u, s, 0, 0},
+		{3, 32, 9, 3, 2, 1, 1, u, s, 100, 0},
+		{24, 40, 6, 1, 1, 0, 1, u, s, 3, 0},
+		{32, 16, 6, 3, 1, 1, 1, s, s, -7, 0},
+		{64, 35, 7, 3, 2, 1, 1, u, u, 0, 128},
+		{38, 32, 6, 3, 1, 1, 1, u, s, 5, 0},
+		{48, 48, 7, 3, 1, 1, 48, u, s, 0, 0},
+		{20, 20, 7, 5, 2, 2, 20, u, s, 9, 0},
+		{32, 64, 6, 3, 1, 1, 2, u, s, 0, 0},
+		{6, 10, 5, 3, 1, 1, 1, u, s, 0, 0},
+		{64, 50, 0, 0, 0, 0, 1, u, s, 12, 0},
+		{37, 33, 0, 0, 0, 0, 1, s, u, 0, 120},
+	}
+}
+
+// TestQuantizedLayers runs quantised layers as integers on targets with different dot products, with channels in blocks and
+// last, and compares them with the model's float32.
+func TestQuantizedLayers(t *testing.T) {
+	last := []string{"NHWC"}
+	for i, l := range quantizedLayers() {
+		t.Run(fmt.Sprintf("%+v", l), func(t *testing.T) {
+			for _, v := range []struct {
+				target  string
+				layouts []string
+			}{{"llvm", nil}, {"llvm -mcpu=core-avx2", nil}, {"llvm -mcpu=x86-64", nil}, {"llvm", last}, {"llvm -mcpu=core-avx2", last}} {
+				l.test(t, uint64(i), fmt.Sprint(v.target, v.layouts), compile.Options{Target: targettest.Runnable(t, v.target), Layouts: v.layouts}, Execute)
+			}
+		})
+	}
+}
+
+// TestDeployQuantizedLayers is TestQuantizedLayers for other architectures.
+func TestDeployQuantizedLayers(t *testing.T) {
+	for _, name := range crossTargets {
+		t.Run(strings.ReplaceAll(name, " ", ""), func(t *testing.T) {
+			tgt := targettest.Resolve(t, name)
+			run := emulated(t, compile.Options{Target: tgt})
+			for i, l := range quantizedLayers() {
+				t.Run(fmt.Sprintf("%+v", l), func(t *testing.T) { l.test(t, uint64(i), name, compile.Options{Target: tgt}, run) })
+			}
+		})
+	}
+}
+
+func (l quantizedLayer) test(t *testing.T, seed uint64, name string, o compile.Options, run execute) {
+	t.Helper()
+	o.Level, o.Workers = 3, 1
+	r := rand.New(rand.NewPCG(seed, 7))
+	g := l.graph(t, r)
+	in := tensor.NewOf(g.Inputs[0].Type)
+	for i := range in.Len() {
+		in.SetFloat(i, float64(r.IntN(400)-200)*0.25)
+	}
+	want, err := grapheval.Eval(g, []*tensor.Tensor{in})
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := compile.Compile(context.Background(), g, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range res.Contents.Manifest.Steps {
+		if ops := strings.Join(step.Ops, " "); strings.Contains(ops, "nn.conv2d") && !strings.Contains(ops, "qnn.conv2d") || strings.Contains(ops, "nn.dense") {
+			t.Errorf("%s: it computes in float32: %s", name, ops)
+		} else if strings.Contains(ops, "qnn.conv2d") && l.O >= 16 && l.C >= 16 && (l.Groups == 1 || l.Groups == l.C) && step.Rule != "tile" {
+			t.Errorf("%s: its sums are not in registers, by rule %s: %s", name, step.Rule, ops)
+		}
+	}
+	for _, workers := range []int{1, 3} {
+		got, err := run(res, []*tensor.Tensor{in}, workers)
+		if errors.Is(err, errNotCompared) {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got[0].Data, want[0].Data) {
+			t.Errorf("%s, %d workers: got  %v\nwant %v", name, workers, got[0].Data[:40], want[0].Data[:40])
+		}
+	}
+}
+
+// TestDotInstructions: where a processor has an instruction for dots of its data, the inner loops use it.
+func TestDotInstructions(t *testing.T) {
+	for name, instruction := range map[string]string{
+		"llvm -mcpu=znver4": "vpdpbusd",
+		"llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a76":    "sdot",
+		"llvm -mtriple=aarch64-linux-gnu -mcpu=neoverse-v1":   "usdot",
+		"llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a72":    "mla",
+		"llvm -mtriple=armv7-linux-gnueabihf -mcpu=cortex-a7": "vmla",
+	} {
+		for i, l := range quantizedLayers()[:4] {
+			g := l.graph(t, rand.New(rand.NewPCG(uint64(i), 7)))
+			res, err := compile.Compile(context.Background(), g, compile.Options{Target: targettest.Resolve(t, name), Level: 3, Workers: 1, Code: []string{"asm"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(res.Code["asm"], "\t"+instruction) {
+				t.Errorf("%s: %+v has no %s", name, l, instruction)
+			}
+		}
+	}
+}

@@ -1,0 +1,68 @@
+package verify
+
+import (
+	"strings"
+	"testing"
+
+	"lathe/internal/compile"
+	"lathe/internal/graph"
+	"lathe/internal/op"
+	"lathe/internal/ops"
+	"lathe/internal/target/targettest"
+	"lathe/internal/tensor"
+	"lathe/internal/types"
+)
+
+// coordinates makes a graph with the coordinates of a 2x3 input's elements that are not 0, transposed, and their number.
+func coordinates(t *testing.T) (g *graph.Graph, at, count *graph.Value) {
+	g = &graph.Graph{Name: "main"}
+	find := apply(t, g, ops.ArgWhere, op.None{}, g.Input("x", types.Of(types.F32, 2, 3)))
+	at = apply(t, g, ops.Transpose, ops.TransposeAttrs{Axes: []int{1, 0}}, find.Out[0]).Out[0]
+	at.Name, find.Out[1].Name = "at", "count"
+	return g, at, find.Out[1]
+}
+
+func apply(t *testing.T, g *graph.Graph, d *op.Def, attrs any, in ...*graph.Value) *graph.Node {
+	t.Helper()
+	n, err := g.Apply(d, attrs, in...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// TestDynamicOutput checks that an output has its actual shape, dense though the extent is not that of the outermost
+// axis, for none, some and all of the elements, and that the extent may be an output too.
+func TestDynamicOutput(t *testing.T) {
+	for _, x := range [][]float32{{0, 0, 0, 0, 0, 0}, {0, 5, 0, 7, 0, 8}, {1, 2, 3, 4, 5, 6}} {
+		g, at, count := coordinates(t)
+		g.Outputs = []*graph.Value{at, count}
+		got, err := run(t, g, compile.Options{Target: targettest.Resolve(t, "llvm"), Level: 3}, 2, []*tensor.Tensor{tensor.Of([]int{2, 3}, x)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want [2][]int64
+		for i, v := range x {
+			if v != 0 {
+				want[0], want[1] = append(want[0], int64(i/3)), append(want[1], int64(i%3))
+			}
+		}
+		n := len(want[0])
+		expected := tensor.Of([]int{2, n}, append(want[0], want[1]...))
+		if d, err := difference(expected, got[0]); err != nil || d != 0 || got[1].Int(0) != int64(n) {
+			t.Errorf("%v: coordinates %v, number %d (%v)", x, got[0].Ints(), got[1].Int(0), err)
+		}
+	}
+}
+
+// TestDynamicReader checks that what would mix elements with what lies beyond the actual extent is refused.
+func TestDynamicReader(t *testing.T) {
+	g, at, _ := coordinates(t)
+	sum := apply(t, g, ops.Sum, ops.ReduceAttrs{Axis: []int{1}}, at)
+	sum.Origin = []string{"total"}
+	g.Outputs = sum.Out
+	_, err := run(t, g, compile.Options{Target: targettest.Resolve(t, "llvm"), Level: 3}, 1, []*tensor.Tensor{tensor.New(types.F32, 2, 3)})
+	if err == nil || !strings.Contains(err.Error(), `"total"`) || !strings.Contains(err.Error(), "not supported") {
+		t.Errorf("a sum over coordinates: %v", err)
+	}
+}

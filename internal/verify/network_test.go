@@ -1,0 +1,118 @@
+package verify
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"lathe/internal/compile"
+	"lathe/internal/grapheval"
+	"lathe/internal/graphtest"
+	"lathe/internal/pass"
+	"lathe/internal/target/targettest"
+	"lathe/internal/tensor"
+)
+
+// networkTolerance is DESIGN's bound for whole networks.
+const networkTolerance = 1e-4
+
+// TestNetworks compiles random small networks at every level and, at the highest, with each optional pass disabled. All
+// give the oracle's outputs, and one binary the same bytes for every number of workers.
+func TestNetworks(t *testing.T) {
+	samples := uint64(24)
+	if testing.Short() {
+		samples = 6
+	}
+	type variant struct {
+		name string
+		compile.Options
+	}
+	var variants []variant
+	for level := range 5 {
+		variants = append(variants, variant{fmt.Sprintf("-O%d", level), compile.Options{Level: level}})
+	}
+	for _, p := range pass.Table {
+		if !p.Required {
+			variants = append(variants, variant{"without " + p.Name, compile.Options{Level: 4, Disabled: []string{p.Name}}})
+		}
+	}
+	variants = append(variants,
+		variant{"wide vectors", compile.Options{Level: 3, Target: targettest.Registers(t, 512, 32)}}, variant{"narrow vectors", compile.Options{Level: 3, Target: targettest.Registers(t, 128, 32)}})
+	tgt := targettest.Resolve(t, "llvm")
+	small := *targettest.Registers(t, 512, 32)
+	small.L2 = 1 << 10
+	variants = append(variants, variant{"small caches", compile.Options{Level: 3, Target: &small}})
+	for seed := range samples {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			text := ""
+			for _, v := range variants {
+				r := rand.New(rand.NewPCG(seed, 4))
+				g := graphtest.New(r) // compilation changes it
+				in := graphtest.Inputs(r, g)
+				want, err := grapheval.Eval(g, in)
+				if err != nil {
+					t.Fatal(err)
+				}
+				text = g.String()
+				if v.Options.Workers = 2; v.Options.Target == nil {
+					v.Options.Target = tgt
+				}
+				res, err := compile.Compile(context.Background(), g, v.Options)
+				if err != nil {
+					t.Fatalf("%s: %v\n%s", v.name, err, text)
+				}
+				if err := sameOutputs(res, in, want, 1, 2, 7); err != nil {
+					t.Errorf("%s: %v\n%s\n%s", v.name, err, text, g)
+				}
+			}
+		})
+	}
+}
+
+// sameOutputs runs a module with several numbers of workers.
+func sameOutputs(res *compile.Result, in, want []*tensor.Tensor, workers ...int) error {
+	res.Contents.Manifest.MaxWorkers = 0 // small models would keep to one worker
+	var first []*tensor.Tensor
+	for _, n := range workers {
+		got, err := Execute(res, in, n)
+		if err != nil {
+			return fmt.Errorf("%d workers: %w", n, err)
+		}
+		for i := range want {
+			diff, err := difference(want[i], got[i])
+			if err != nil {
+				return fmt.Errorf("output %d: %w", i, err)
+			}
+			if !(diff <= networkTolerance) {
+				return fmt.Errorf("%d workers: output %d differs by %g", n, i, diff)
+			}
+			if first != nil && !bytes.Equal(first[i].Data, got[i].Data) {
+				return fmt.Errorf("output %d has other bytes for %d workers than for %d", i, n, workers[0])
+			}
+		}
+		first = got
+	}
+	return nil
+}
+
+// TestDeterministic: the same graph and options give the same library, whatever the number of compiling goroutines.
+func TestDeterministic(t *testing.T) {
+	var libs [][]byte
+	for _, workers := range []int{1, 4} {
+		for range 2 {
+			g := graphtest.New(rand.New(rand.NewPCG(3, 4)))
+			res, err := compile.Compile(context.Background(), g, compile.Options{Target: targettest.Resolve(t, "llvm"), Level: 3, Workers: workers})
+			if err != nil {
+				t.Fatal(err)
+			}
+			libs = append(libs, res.Contents.Library)
+		}
+	}
+	for i, l := range libs[1:] {
+		if !bytes.Equal(l, libs[0]) {
+			t.Errorf("compilation %d gave other bytes", i+1)
+		}
+	}
+}

@@ -1,0 +1,138 @@
+package verify
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"strings"
+	"testing"
+
+	"lathe/internal/compile"
+	"lathe/internal/graph"
+	"lathe/internal/op"
+	"lathe/internal/ops"
+	"lathe/internal/target"
+	"lathe/internal/target/targettest"
+	"lathe/internal/types"
+)
+
+// TestInnerLoopsDoNotSpill: the tiles chosen for layers of common networks fit the registers of CPUs with 32 and 16 of
+// them, on all architectures. LLVM keeps a load too many alive here and there, with 16 registers in borders above all; a tile that does not fit
+// spills for every other multiply-add.
+func TestInnerLoopsDoNotSpill(t *testing.T) {
+	type layer struct{ in, out, kernel, stride, size int }
+	for cpu, most := range map[string]int{ // percent of the multiply-adds
+		"znver5": 5, "core-avx2": 25, "cortex-a76 -mtriple=aarch64-linux-gnu": 5, "cortex-a53 -mtriple=aarch64-linux-gnu": 5,
+		"neoverse-v1 -mtriple=aarch64-linux-gnu": 5, "cortex-a7 -mtriple=armv7-linux-gnueabihf": 5,
+		"spacemit-x60 -mtriple=riscv64-linux-gnu": 8, "sifive-p470 -mtriple=riscv64-linux-gnu": 8,
+	} {
+		tgt := targettest.Resolve(t, "llvm -mcpu="+cpu)
+		for _, l := range []layer{
+			{64, 64, 3, 1, 56}, {64, 64, 3, 2, 56}, {64, 64, 3, 1, 14}, {64, 64, 3, 1, 7}, {64, 64, 5, 1, 14},
+			{64, 128, 1, 1, 56}, {128, 64, 1, 1, 14}, {128, 64, 1, 1, 7}, {64, 128, 1, 2, 28}, {96, 24, 1, 1, 28}, {3, 32, 3, 2, 64},
+		} {
+			t.Run(fmt.Sprintf("%s/%d_to_%d_by_%dx%d_stride_%d_on_%d", tgt.CPU, l.in, l.out, l.kernel, l.kernel, l.stride, l.size), func(t *testing.T) {
+				p := l.kernel / 2
+				a := ops.ConvAttrs{Strides: []int{l.stride, l.stride}, Padding: []int{p, p, p, p}, Dilation: []int{1, 1}, Groups: 1}
+				w := random(rand.New(rand.NewPCG(1, 12)), types.Of(types.F32, l.out, l.in, l.kernel, l.kernel))
+				g := &graph.Graph{Name: "main"}
+				n, err := g.Apply(ops.Conv2d, a, g.Input("x", types.Of(types.F32, 1, l.in, l.size, l.size)), graph.NewConst("w", w))
+				if err != nil {
+					t.Fatal(err)
+				}
+				g.Outputs = append(g.Outputs, n.Out...)
+				res, err := compile.Compile(context.Background(), g, compile.Options{Target: tgt, Level: 3, Workers: 2, Code: []string{"asm"}, Disabled: []string{"Winograd"}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				most := most
+				if tgt.Arch == target.AArch64 && l.kernel == 3 && l.size <= 14 {
+					most = 85 // tiles of whole short lines load a register for each accumulator, and LLVM does so early
+				}
+				if adds, spills := innerLoops(res.Code["asm"]); adds == 0 || spills*100 > adds*most {
+					t.Errorf("%d spills and reloads for %d multiply-adds", spills, adds)
+				}
+			})
+		}
+	}
+}
+
+// The rows of a long product's data are further apart than one address reaches.
+func TestProductsDoNotSpill(t *testing.T) {
+	for _, cpu := range []string{"znver5", "core-avx2", "cortex-a76 -mtriple=aarch64-linux-gnu", "cortex-a53 -mtriple=aarch64-linux-gnu"} {
+		tgt := targettest.Resolve(t, "llvm -mcpu="+cpu)
+		for _, depth := range []int{256, 768, 3072} {
+			t.Run(fmt.Sprintf("%s/%d", tgt.CPU, depth), func(t *testing.T) {
+				w := random(rand.New(rand.NewPCG(1, 12)), types.Of(types.F32, 256, depth))
+				g := &graph.Graph{Name: "main"}
+				n, err := g.Apply(ops.Dense, op.None{}, g.Input("x", types.Of(types.F32, 128, depth)), graph.NewConst("w", w))
+				if err != nil {
+					t.Fatal(err)
+				}
+				g.Outputs = append(g.Outputs, n.Out...)
+				res, err := compile.Compile(context.Background(), g, compile.Options{Target: tgt, Level: 3, Workers: 2, Code: []string{"asm"}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if adds, spills := innerLoops(res.Code["asm"]); adds == 0 || spills*100 > adds*5 {
+					t.Errorf("%d spills and reloads for %d multiply-adds", spills, adds)
+				}
+			})
+		}
+	}
+}
+
+var (
+	spill = regexp.MustCompile(`((16|32|64)-byte|Unknown-size|vscale x \d+-byte) (Folded )?(Spill|Reload)`)
+	// A vector that is spilt on RISC-V has no size in the comment.
+	multiplyAdd = regexp.MustCompile(`\t(vfmadd|fmla|vfma|vfmacc)[a-z0-9.]*\t`)
+	function    = regexp.MustCompile(`(#|//|@) @`)
+	inLoop      = regexp.MustCompile(`in Loop: Header=(\w+)`)
+)
+
+// innerLoops counts the multiply-adds in innermost loops of assembly, and the vectors spilt and reloaded there. LLVM's
+// comments at the beginning of a block say which loop it belongs to; a loop with a condition has several blocks, and its
+// header need not be the first.
+func innerLoops(asm string) (adds, spills int) {
+	type block struct {
+		header       string // of the loop around it
+		adds, spills int
+	}
+	var blocks []*block
+	innermost := map[string]bool{} // headers
+	count := func() {
+		for _, b := range blocks {
+			if innermost[b.header] {
+				adds, spills = adds+b.adds, spills+b.spills
+			}
+		}
+		blocks = nil
+		clear(innermost)
+	}
+	for line := range strings.SplitSeq(asm, "\n") {
+		label, _, isLabel := strings.Cut(line, ":")
+		if isLabel && (strings.HasPrefix(label, ".LBB") || strings.Contains(label, " %bb.")) {
+			blocks = append(blocks, &block{header: strings.TrimPrefix(label, ".L")})
+		}
+		if isLabel && function.MatchString(line) { // a function; labels begin anew
+			count()
+		}
+		if len(blocks) == 0 {
+			continue
+		}
+		b := blocks[len(blocks)-1]
+		switch {
+		case strings.Contains(line, "Inner Loop Header"):
+			innermost[b.header] = true
+		case inLoop.MatchString(line):
+			b.header = inLoop.FindStringSubmatch(line)[1]
+		case spill.MatchString(line):
+			b.spills++
+		case multiplyAdd.MatchString(line):
+			b.adds++
+		}
+	}
+	count()
+	return adds, spills
+}

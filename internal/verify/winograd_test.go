@@ -1,0 +1,148 @@
+package verify
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"lathe/internal/bundle"
+	"lathe/internal/compile"
+	"lathe/internal/graph"
+	"lathe/internal/op"
+	"lathe/internal/ops"
+	"lathe/internal/target"
+	"lathe/internal/target/targettest"
+	"lathe/internal/tensor"
+	"lathe/internal/types"
+)
+
+// A winogradCase is a 3x3 convolution with stride 1 of an image of height by width.
+type winogradCase struct {
+	fused                                bool
+	tile, images, in, out, height, width int
+	padding                              []int
+}
+
+func (c winogradCase) conv() ops.ConvAttrs {
+	return ops.ConvAttrs{Strides: []int{1, 1}, Padding: c.padding, Dilation: []int{1, 1}, Groups: 1}
+}
+
+// TestWinograd compares Winograd kernels, with a bias, a residual and ReLU fused behind, with the convolution's own
+// evaluation: for whole and partial tiles and groups of tiles, paddings, images and vectors. The bits do not depend on
+// the number of workers.
+func TestWinograd(t *testing.T) {
+	for _, c := range []winogradCase{
+		{false, 4, 1, 32, 64, 20, 24, []int{1, 1, 1, 1}},
+		{false, 4, 2, 16, 32, 13, 9, []int{1, 1, 1, 1}},
+		{false, 4, 1, 48, 16, 7, 30, []int{0, 2, 1, 0}},
+		{false, 4, 3, 16, 48, 4, 4, []int{1, 1, 1, 1}},
+		{false, 4, 1, 64, 96, 56, 56, []int{1, 1, 1, 1}},
+		{true, 4, 1, 32, 64, 20, 24, []int{1, 1, 1, 1}},
+		{true, 4, 2, 16, 48, 33, 29, []int{1, 2, 0, 1}},
+		{true, 4, 1, 64, 64, 56, 56, []int{1, 1, 1, 1}},
+		{true, 2, 1, 48, 16, 15, 13, []int{1, 1, 1, 1}},
+		{false, 2, 1, 32, 32, 7, 7, []int{1, 1, 1, 1}},
+		{false, 2, 2, 16, 64, 11, 6, []int{2, 0, 0, 2}},
+	} {
+		for _, tgt := range targettest.Executed(t) {
+			t.Run(fmt.Sprintf("%+v/%s%d", c, tgt.CPU, tgt.VectorBits), func(t *testing.T) { testWinograd(t, c, tgt) })
+		}
+	}
+}
+
+func testWinograd(t *testing.T, c winogradCase, tgt *target.Target) {
+	r := rand.New(rand.NewPCG(1, 2))
+	x := random(r, types.Of(types.F32, c.images, c.in, c.height, c.width))
+	w, bias := random(r, types.Of(types.F32, c.out, c.in, 3, 3)), random(r, types.Of(types.F32, c.out, 1, 1))
+	height, width := c.height+c.padding[0]+c.padding[2]-2, c.width+c.padding[1]+c.padding[3]-2
+	other := random(r, types.Of(types.F32, c.images, c.out, height, width))
+
+	want := tensor.NewOf(other.Type())
+	if err := ops.Conv2d.Eval(c.conv(), []*tensor.Tensor{x, w, bias.Reshape(c.out)}, []*tensor.Tensor{want}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range want.Len() {
+		want.SetFloat(i, max(want.Float(i)+other.Float(i), 0))
+	}
+	g := &graph.Graph{Name: "main"}
+	data, residual := g.Input("x", x.Type()), g.Input("other", other.Type())
+	apply := func(d *op.Def, attrs any, in ...*graph.Value) *graph.Value {
+		n, err := g.Apply(d, attrs, in...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n.Out[0]
+	}
+	u := apply(ops.WinogradWeight, ops.WinogradWeightAttrs{TileSize: c.tile}, graph.NewConst("w", w))
+	input := ops.WinogradInputAttrs{TileSize: c.tile, Padding: c.padding}
+	var y *graph.Value
+	if c.fused {
+		y = apply(ops.WinogradConv, input, data, u)
+	} else {
+		y = apply(ops.WinogradProduct, ops.WinogradProductAttrs{TileSize: c.tile, Height: height, Width: width}, apply(ops.WinogradInput, input, data), u)
+	}
+	y = apply(ops.Add, op.None{}, apply(ops.Add, op.None{}, y, graph.NewConst("b", bias)), residual)
+	y = apply(ops.Relu, op.None{}, y)
+	y.Name = "y"
+	g.Outputs = []*graph.Value{y}
+
+	res, err := compile.Compile(t.Context(), g, compile.Options{Target: tgt, Level: 3, Workers: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(res.Contents.Manifest.Steps, func(s bundle.Step) bool { return s.Rule == "winograd" }) {
+		t.Errorf("no kernel by the Winograd loops: %+v", res.Contents.Manifest.Steps)
+	}
+	var first []byte
+	for workers := 1; workers <= 3; workers++ {
+		got, err := Execute(res, []*tensor.Tensor{x, other}, workers)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff, err := difference(want, got[0]); err != nil || !(diff <= 5e-5) {
+			t.Errorf("%d workers: differs by %g (%v)", workers, diff, err)
+		}
+		if workers == 1 {
+			first = got[0].Data
+		} else if !bytes.Equal(first, got[0].Data) {
+			t.Errorf("%d workers give other bits than one", workers)
+		}
+	}
+}
+
+// TestReadersOfWinogradConvDivideAlike: a worker pools the lines that it made itself.
+func TestReadersOfWinogradConvDivideAlike(t *testing.T) {
+	g := &graph.Graph{Name: "main"}
+	w := random(rand.New(rand.NewPCG(1, 34)), types.Of(types.F32, 64, 64, 3, 3))
+	a := ops.ConvAttrs{Strides: []int{1, 1}, Padding: []int{1, 1, 1, 1}, Dilation: []int{1, 1}, Groups: 1}
+	y, err := g.Apply(ops.Conv2d, a, g.Input("x", types.Of(types.F32, 1, 64, 56, 56)), graph.NewConst("w", w))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := ops.PoolAttrs{PoolSize: []int{2, 2}, Strides: []int{2, 2}, Padding: []int{0, 0, 0, 0}, Dilation: []int{1, 1}}
+	if y, err = g.Apply(ops.MaxPool2d, p, y.Out[0]); err != nil {
+		t.Fatal(err)
+	}
+	g.Outputs = slices.Clone(y.Out)
+	res, err := compile.Compile(context.Background(), g, compile.Options{Target: targettest.Resolve(t, "llvm -mcpu=znver5"), Level: 3, Workers: 2, Code: []string{"tir"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	conv, pool := false, false
+	for line := range strings.SplitSeq(res.Code["tir"], "\n") {
+		conv = conv || strings.Contains(line, "without_weight_transform")
+		pool = pool || strings.Contains(line, "parallel max_pool_i2 in 0..28")
+	}
+	if !conv || !pool {
+		t.Errorf("convolution by blocks: %v; pool divided by lines: %v", conv, pool)
+		for line := range strings.SplitSeq(res.Code["tir"], "\n") {
+			if strings.Contains(line, "parallel ") || strings.HasPrefix(line, "// ") {
+				t.Log(line)
+			}
+		}
+	}
+}
