@@ -62,6 +62,9 @@ type Spec[A any] struct {
 	// Identity reports whether the one result is operand 0, bit for bit, whatever the elements; nil: never. That the types
 	// are equal says nothing. Passes drop a node for no other reason.
 	Identity func(a A, in []types.Tensor) bool
+	// Axes says how a use is computed with its axes in another order, nil where its meaning is bound to the order. Elementwise
+	// and broadcasting operators of layout class Same need none: they treat all axes alike.
+	Axes func(a A, in []types.Tensor) *Axes
 	// Sample gives a random valid use, which drives the tests.
 	Sample func(r *rand.Rand) (A, []types.Tensor)
 }
@@ -77,6 +80,7 @@ type Def struct {
 	Eval      func(a any, in, out []*tensor.Tensor) error
 	Compute   func(a any, in []*te.Stage, out []types.Tensor) []*te.Stage
 	Identity  func(a any, in []types.Tensor) bool
+	Axes      func(a any, in []types.Tensor) *Axes // nil: bound to the order of axes
 	Sample    func(r *rand.Rand) (any, []types.Tensor)
 	// NewAttrs returns a pointer to a zero attribute struct and a function that gives the struct itself, for the parser.
 	NewAttrs func() (ptr any, get func() any)
@@ -123,6 +127,12 @@ func Define[A any](s Spec[A]) *Def {
 	}
 	if s.Identity != nil {
 		d.Identity = func(a any, in []types.Tensor) bool { return s.Identity(a.(A), in) }
+	}
+	switch pointwise := s.Fusion == Elementwise || s.Fusion == Broadcast; {
+	case s.Axes != nil:
+		d.Axes = func(a any, in []types.Tensor) *Axes { return s.Axes(a.(A), in) }
+	case pointwise && s.Layout == Same:
+		d.Axes = AllAlike
 	}
 	if s.Sample != nil {
 		d.Sample = func(r *rand.Rand) (any, []types.Tensor) { return s.Sample(r) }

@@ -64,6 +64,7 @@ var TopK = op.Define(op.Spec[TopKAttrs]{
 		})
 		return nil
 	},
+	Axes: alongAxis(func(a *TopKAttrs) *int { return &a.Axis }),
 	Sample: func(r *rand.Rand) (TopKAttrs, []types.Tensor) {
 		d := draw{r}
 		shape := d.shape(1, 4)

@@ -63,6 +63,11 @@ var Concatenate = op.Define(op.Spec[ConcatenateAttrs]{
 		return []*te.Stage{te.Compute("concatenate", out[0], func(i []expr.Expr) expr.Expr { return concatenated(in, a.Axis, i) })}
 	},
 	Identity: func(_ ConcatenateAttrs, in []types.Tensor) bool { return len(in) == 1 },
+	Axes: func(a ConcatenateAttrs, in []types.Tensor) *op.Axes {
+		axes := op.AllAlike(a, in)
+		axes.Attrs = func(order []int) any { return ConcatenateAttrs{Axis: op.Place(order, a.Axis)} }
+		return axes
+	},
 	Sample: func(r *rand.Rand) (ConcatenateAttrs, []types.Tensor) {
 		d := draw{r}
 		shape, dt := d.shape(1, 4), d.dtype()

@@ -101,6 +101,13 @@ var Pad = op.Define(op.Spec[PadAttrs]{
 		some := func(n int) bool { return n != 0 }
 		return !slices.ContainsFunc(a.PadBefore, some) && !slices.ContainsFunc(a.PadAfter, some)
 	},
+	Axes: func(a PadAttrs, in []types.Tensor) *op.Axes {
+		return orderData(in, func(order []int) any {
+			b := a
+			b.PadBefore, b.PadAfter = op.Permuted(a.PadBefore, order), op.Permuted(a.PadAfter, order)
+			return b
+		})
+	},
 	Sample: func(r *rand.Rand) (PadAttrs, []types.Tensor) {
 		d := draw{r}
 		shape, dt := d.full(0, 4), d.dtype()

@@ -47,6 +47,7 @@ var Repeat = op.Define(op.Spec[RepeatAttrs]{
 		})}
 	},
 	Identity: func(a RepeatAttrs, _ []types.Tensor) bool { return a.Repeats == 1 },
+	Axes:     alongAxis(func(a *RepeatAttrs) *int { return &a.Axis }),
 	Sample: func(r *rand.Rand) (RepeatAttrs, []types.Tensor) {
 		d := draw{r}
 		shape := d.shape(1, 4)

@@ -49,6 +49,9 @@ var Reverse = op.Define(op.Spec[ReverseAttrs]{
 	Identity: func(a ReverseAttrs, in []types.Tensor) bool {
 		return !slices.ContainsFunc(a.Axes, func(k int) bool { return in[0].Shape[k] > 1 })
 	},
+	Axes: func(a ReverseAttrs, in []types.Tensor) *op.Axes {
+		return orderData(in, func(order []int) any { return ReverseAttrs{places(order, a.Axes)} })
+	},
 	Sample: func(r *rand.Rand) (ReverseAttrs, []types.Tensor) {
 		d := draw{r}
 		shape := d.shape(0, 4)

@@ -72,6 +72,7 @@ var Split = op.Define(op.Spec[SplitAttrs]{
 		return parts
 	},
 	Identity: func(a SplitAttrs, in []types.Tensor) bool { return len(a.Sizes) == 1 },
+	Axes:     alongAxis(func(a *SplitAttrs) *int { return &a.Axis }),
 	Sample: func(r *rand.Rand) (SplitAttrs, []types.Tensor) {
 		d := draw{r}
 		shape := d.shape(1, 4)

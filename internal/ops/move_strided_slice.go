@@ -67,6 +67,11 @@ var StridedSlice = op.Define(op.Spec[StridedSliceAttrs]{
 		}
 		return true
 	},
+	Axes: func(a StridedSliceAttrs, in []types.Tensor) *op.Axes {
+		return orderData(in, func(order []int) any {
+			return StridedSliceAttrs{Begin: op.Permuted(a.Begin, order), End: op.Permuted(a.End, order), Strides: op.Permuted(a.Strides, order)}
+		})
+	},
 	Sample: func(r *rand.Rand) (StridedSliceAttrs, []types.Tensor) {
 		d := draw{r}
 		shape := d.full(0, 4)

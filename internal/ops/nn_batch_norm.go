@@ -52,6 +52,7 @@ var BatchNorm = op.Define(op.Spec[BatchNormAttrs]{
 			return expr.Add(expr.Mul(expr.Sub(x, mean), scale), beta)
 		})}
 	},
+	Axes: alongAxis(func(a *BatchNormAttrs) *int { return &a.Axis }),
 	Sample: func(r *rand.Rand) (BatchNormAttrs, []types.Tensor) {
 		d := draw{r}
 		t, shape := d.of(floats), d.shape(1, 4)

@@ -46,6 +46,9 @@ var L2Normalize = op.Define(op.Spec[L2NormalizeAttrs]{
 			return expr.Mul(x.At(i...), inverse.At(red.kept(i)...))
 		})}
 	},
+	Axes: func(a L2NormalizeAttrs, in []types.Tensor) *op.Axes {
+		return orderData(in, func(order []int) any { return L2NormalizeAttrs{places(order, a.Axis), a.Epsilon} })
+	},
 	Sample: func(r *rand.Rand) (L2NormalizeAttrs, []types.Tensor) {
 		d := draw{r}
 		shape := d.shape(0, 4)

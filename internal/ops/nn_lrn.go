@@ -61,6 +61,7 @@ var LRN = op.Define(op.Spec[LRNAttrs]{
 			return expr.Div(x.At(i...), expr.Bin(expr.OpPow, base, like(s, a.Beta)))
 		})}
 	},
+	Axes: alongAxis(func(a *LRNAttrs) *int { return &a.Axis }),
 	Sample: func(r *rand.Rand) (LRNAttrs, []types.Tensor) {
 		d := draw{r}
 		shape := d.shape(1, 4)

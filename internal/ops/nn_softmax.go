@@ -65,6 +65,7 @@ func softmax(name, doc string, f func(shifted, sum float64) float64, line func(s
 				return body(expr.Sub(x.At(i...), greatest.At(kept...)), e.At(i...), common.At(kept...))
 			})}
 		},
+		Axes: alongAxis(func(a *SoftmaxAttrs) *int { return &a.Axis }),
 		Sample: func(r *rand.Rand) (SoftmaxAttrs, []types.Tensor) {
 			d := draw{r}
 			shape := d.shape(1, 4)

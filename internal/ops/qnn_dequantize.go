@@ -67,6 +67,12 @@ var Dequantize = op.Define(op.Spec[DequantizeAttrs]{
 			return expr.Mul(expr.CastTo(types.F32, x), a.shared().at(in[1], i))
 		})}
 	},
+	Axes: func(a DequantizeAttrs, in []types.Tensor) *op.Axes {
+		if a.BlockSize > 0 {
+			return nil
+		}
+		return alongAxis(func(a *DequantizeAttrs) *int { return &a.Axis })(a, in)
+	},
 	Sample: func(r *rand.Rand) (DequantizeAttrs, []types.Tensor) {
 		d := draw{r}
 		shape := d.shape(1, 4)

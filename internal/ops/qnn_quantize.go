@@ -76,6 +76,12 @@ var Quantize = op.Define(op.Spec[QuantizeAttrs]{
 			return saturateExpr(a.OutDType, expr.Div(in[0].At(i...), a.shared().at(in[1], i)), zero)
 		})}
 	},
+	Axes: func(a QuantizeAttrs, in []types.Tensor) *op.Axes {
+		if a.BlockSize > 0 {
+			return nil
+		}
+		return alongAxis(func(a *QuantizeAttrs) *int { return &a.Axis })(a, in)
+	},
 	Sample: func(r *rand.Rand) (QuantizeAttrs, []types.Tensor) {
 		d := draw{r}
 		shape := d.shape(1, 4)

@@ -69,6 +69,7 @@ var Requantize = op.Define(op.Spec[RequantizeAttrs]{
 			return saturateExpr(a.OutDType, expr.Mul(x, expr.Div(param(1), param(3))), param(4))
 		})}
 	},
+	Axes: alongAxis(func(a *RequantizeAttrs) *int { return &a.Axis }),
 	Sample: func(r *rand.Rand) (RequantizeAttrs, []types.Tensor) {
 		d := draw{r}
 		shape := d.shape(1, 4)

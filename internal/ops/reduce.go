@@ -58,6 +58,19 @@ type reductionRow struct {
 	integer   func(d types.DType, a, b int64) int64
 }
 
+func (a ReduceAttrs) axes(in []types.Tensor) *op.Axes {
+	if len(a.Axis) == 0 {
+		return nil
+	}
+	axes := orderData(in, func(order []int) any {
+		return ReduceAttrs{Axis: places(order, a.Axis), KeepDims: a.KeepDims}
+	})
+	if !a.KeepDims {
+		axes.Drops = a.Axis
+	}
+	return axes
+}
+
 func reduction(f reductionRow) *op.Def {
 	return op.Define(op.Spec[ReduceAttrs]{
 		Name: f.name, Doc: f.name + " is " + f.doc,
@@ -70,6 +83,7 @@ func reduction(f reductionRow) *op.Def {
 		Compute: func(a ReduceAttrs, in []*te.Stage, out []types.Tensor) []*te.Stage {
 			return []*te.Stage{a.fold(f.name, in[0], out[0], f.combine, func(x expr.Expr) expr.Expr { return x })}
 		},
+		Axes:   ReduceAttrs.axes,
 		Sample: func(r *rand.Rand) (ReduceAttrs, []types.Tensor) { return sampleReduce(draw{r}, f.kind) },
 	})
 }
@@ -130,6 +144,7 @@ var Mean = op.Define(op.Spec[ReduceAttrs]{
 			return expr.CastTo(t, expr.Div(total.At(i...), n))
 		})}
 	},
+	Axes:   ReduceAttrs.axes,
 	Sample: func(r *rand.Rand) (ReduceAttrs, []types.Tensor) { return sampleReduce(draw{r}, numbers) },
 })
 

@@ -57,6 +57,13 @@ func argExtreme(name, doc string, c te.Combiner) *op.Def {
 		Compute: func(a ArgAttrs, in []*te.Stage, out []types.Tensor) []*te.Stage {
 			return []*te.Stage{argStage(name, a, in[0], out[0], c)}
 		},
+		Axes: func(a ArgAttrs, in []types.Tensor) *op.Axes {
+			axes := alongAxis(func(a *ArgAttrs) *int { return &a.Axis })(a, in)
+			if !a.KeepDims {
+				axes.Drops = []int{a.Axis}
+			}
+			return axes
+		},
 		Sample: func(r *rand.Rand) (ArgAttrs, []types.Tensor) {
 			d := draw{r}
 			shape := d.full(1, 4)

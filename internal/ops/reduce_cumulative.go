@@ -67,6 +67,7 @@ func cumulative(name, doc string, c te.Combiner, float func(a, b float64) float6
 				return expr.If(a.condition(r[0], i[a.Axis]), x, c.Identity(x.DType()))
 			})}
 		},
+		Axes: alongAxis(func(a *CumulativeAttrs) *int { return &a.Axis }),
 		Sample: func(r *rand.Rand) (CumulativeAttrs, []types.Tensor) {
 			d := draw{r}
 			shape := d.shape(1, 3)

@@ -5,6 +5,7 @@ import (
 
 	"lathe/internal/graph"
 	"lathe/internal/graph/rewrite"
+	"lathe/internal/op"
 	"lathe/internal/ops"
 	"lathe/internal/tensor"
 )
@@ -14,7 +15,7 @@ import (
 //
 //	transpose(relu(transpose(conv, NHWC) + bias), NCHW)   →   relu(conv + transpose(bias, NCHW))
 //
-// A region is made of nodes that treat all axes alike, see axes, and hand values of one rank to each other. It changes
+// A region is made of nodes that treat all axes alike, see op.Axes, and hand values of one rank to each other. It changes
 // its order where fewer bytes are transposed then. Constants are transposed here, since quantised weights must be seen.
 // The bytes that the graph transposes fall with every sweep over the regions, by what the regions gain.
 func convertLayout(c *Context) error {
@@ -62,7 +63,7 @@ func joinTransposes(r *rewrite.Rewriter, n *graph.Node) {
 		return
 	}
 	p := n.In[0].Def
-	joined := permuted(axesOf(p), axesOf(n))
+	joined := op.Permuted(axesOf(p), axesOf(n))
 	if r.Reader(p.Out[0]) != nil || moved(p.In[0], joined) <= moved(p.Out[0], axesOf(n)) {
 		r.Change(n, n.Op, ops.TransposeAttrs{Axes: joined}, p.In[0])
 	}
@@ -70,21 +71,23 @@ func joinTransposes(r *rewrite.Rewriter, n *graph.Node) {
 
 func axesOf(n *graph.Node) []int { return n.Attrs.(ops.TransposeAttrs).Axes }
 
-// permuted is list in another order: element k is list's element order[k].
-func permuted[T any](list []T, order []int) []T {
-	out := make([]T, len(order))
-	for k, i := range order {
-		out[k] = list[i]
-	}
-	return out
-}
-
 func inverseOrder(order []int) []int {
 	out := make([]int, len(order))
 	for k, i := range order {
 		out[i] = k
 	}
 	return out
+}
+
+// axesOfRegion are the axes of a node that may be part of a region, or nil.
+func axesOfRegion(n *graph.Node) *op.Axes {
+	if n.Op.Axes == nil {
+		return nil
+	}
+	if a := n.Op.Axes(n.Attrs, typesOf(n.In)); a != nil && a.Rank > 2 {
+		return a
+	}
+	return nil
 }
 
 type reordering struct {
@@ -95,7 +98,7 @@ type reordering struct {
 // A region is in graph order. Its nodes have the same rank.
 type region struct {
 	nodes []*graph.Node
-	axes  map[*graph.Node]*axes
+	axes  map[*graph.Node]*op.Axes
 }
 
 // sweep reorders the regions that gain by it and reports whether there were any.
@@ -120,16 +123,16 @@ func (r *reordering) sweep() (changed bool) {
 func (r *reordering) regions() []*region {
 	of := map[*graph.Node]*region{}
 	for _, n := range r.g.Nodes {
-		a := axesAlike(n)
+		a := axesOfRegion(n)
 		if a == nil {
 			continue
 		}
-		g := &region{[]*graph.Node{n}, map[*graph.Node]*axes{n: a}}
+		g := &region{[]*graph.Node{n}, map[*graph.Node]*op.Axes{n: a}}
 		of[n] = g
-		for _, i := range a.in {
+		for _, i := range a.In {
 			v := n.In[i]
 			p := of[v.Def]
-			if p == nil || p == g || p.axes[v.Def].drops != nil || len(v.Type.Shape) != a.rank {
+			if p == nil || p == g || p.axes[v.Def].Drops != nil || len(v.Type.Shape) != a.Rank {
 				continue
 			}
 			if len(p.nodes) < len(g.nodes) {
@@ -166,12 +169,12 @@ func (r *reordering) orders(g *region) (list [][]int) {
 		}
 	}
 	for _, n := range g.nodes {
-		for _, i := range g.axes[n].in {
-			if t := n.In[i].Def; t != nil && t.Op == ops.Transpose && len(t.Out[0].Type.Shape) == g.axes[n].rank {
+		for _, i := range g.axes[n].In {
+			if t := n.In[i].Def; t != nil && t.Op == ops.Transpose && len(t.Out[0].Type.Shape) == g.axes[n].Rank {
 				add(inverseOrder(axesOf(t)))
 			}
 		}
-		if g.axes[n].drops != nil {
+		if g.axes[n].Drops != nil {
 			continue
 		}
 		for _, v := range n.Out {
@@ -193,10 +196,10 @@ func (r *reordering) gain(g *region, order []int) int {
 	seen := map[*graph.Value]bool{}
 	for _, n := range g.nodes {
 		a := g.axes[n]
-		if a.drops != nil && !a.keepsRest(order) {
+		if a.Drops != nil && !a.KeepsRest(order) {
 			return never
 		}
-		for _, i := range a.in {
+		for _, i := range a.In {
 			v := n.In[i]
 			if seen[v] || v.IsConst() || g.makes(v) || v.Type.Elements() == 1 && len(v.Type.Shape) < len(order) {
 				continue
@@ -207,12 +210,12 @@ func (r *reordering) gain(g *region, order []int) int {
 				total -= moved(v, order)
 				continue
 			}
-			total -= moved(t.In[0], permuted(axesOf(t), order))
+			total -= moved(t.In[0], op.Permuted(axesOf(t), order))
 			if only := !r.IsOutput(v) && !slices.ContainsFunc(r.Users(v), func(u *graph.Node) bool { return !g.reads(u, v) }); only {
 				total += moved(t.In[0], axesOf(t))
 			}
 		}
-		if a.drops != nil {
+		if a.Drops != nil {
 			continue
 		}
 		for _, v := range n.Out {
@@ -221,7 +224,7 @@ func (r *reordering) gain(g *region, order []int) int {
 				switch {
 				case g.reads(u, v):
 				case u.Op == ops.Transpose:
-					total += moved(v, axesOf(u)) - movedOf(permuted(v.Type.Shape, order), v.Type.Bytes(), permuted(inverseOrder(order), axesOf(u)))
+					total += moved(v, axesOf(u)) - movedOf(op.Permuted(v.Type.Shape, order), v.Type.Bytes(), op.Permuted(inverseOrder(order), axesOf(u)))
 				default:
 					back = true
 				}
@@ -241,7 +244,7 @@ func (g *region) reads(u *graph.Node, v *graph.Value) bool {
 		return false
 	}
 	for i, x := range u.In {
-		if x == v && !slices.Contains(a.in, i) {
+		if x == v && !slices.Contains(a.In, i) {
 			return false
 		}
 	}
@@ -251,7 +254,7 @@ func (g *region) reads(u *graph.Node, v *graph.Value) bool {
 // makes reports whether v is a value of the region.
 func (g *region) makes(v *graph.Value) bool {
 	a := g.axes[v.Def]
-	return a != nil && a.drops == nil && len(v.Type.Shape) == a.rank
+	return a != nil && a.Drops == nil && len(v.Type.Shape) == a.Rank
 }
 
 // moved is the number of bytes of v that a transpose moves. Where only axes of one element change places it is a reshape,
@@ -292,7 +295,7 @@ func (r *reordering) apply(g *region, order []int) {
 		in := slices.Clone(n.In)
 		r.Before(n)
 		for i, v := range n.In {
-			switch takes, made := slices.Contains(a.in, i), g.makes(v); {
+			switch takes, made := slices.Contains(a.In, i), g.makes(v); {
 			case takes && !made:
 				if ordered[v] == nil {
 					ordered[v] = reordered(r.Rewriter, v, order)
@@ -302,8 +305,8 @@ func (r *reordering) apply(g *region, order []int) {
 				in[i] = back(v)
 			}
 		}
-		r.Change(n, n.Op, a.attrs(order), in...)
-		if a.drops != nil {
+		r.Change(n, n.Op, a.Attrs(order), in...)
+		if a.Drops != nil {
 			continue
 		}
 		r.Behind(n)
@@ -319,7 +322,7 @@ func (r *reordering) restore(g *region, v *graph.Value, order []int, back func(v
 		switch {
 		case g.axes[u] != nil:
 		case u.Op == ops.Transpose:
-			r.Change(u, u.Op, ops.TransposeAttrs{Axes: permuted(inverseOrder(order), axesOf(u))}, v)
+			r.Change(u, u.Op, ops.TransposeAttrs{Axes: op.Permuted(inverseOrder(order), axesOf(u))}, v)
 		default:
 			r.SetOperand(u, slices.Index(u.In, v), back(v))
 		}
@@ -341,14 +344,14 @@ func reordered(r *rewrite.Rewriter, v *graph.Value, order []int) *graph.Value {
 	}
 	if !v.IsConst() {
 		if t := v.Def; t != nil && t.Op == ops.Transpose && len(shape) == len(v.Type.Shape) {
-			return r.Apply(ops.Transpose, ops.TransposeAttrs{Axes: permuted(axesOf(t), order)}, t.In[0])
+			return r.Apply(ops.Transpose, ops.TransposeAttrs{Axes: op.Permuted(axesOf(t), order)}, t.In[0])
 		}
 		if len(shape) > len(v.Type.Shape) {
 			v = r.Apply(ops.Reshape, ops.ReshapeAttrs{NewShape: shape}, v)
 		}
 		return r.Apply(ops.Transpose, ops.TransposeAttrs{Axes: order}, v)
 	}
-	from, to := *v.Const, tensor.New(v.Const.DType, permuted(shape, order)...)
+	from, to := *v.Const, tensor.New(v.Const.DType, op.Permuted(shape, order)...)
 	from.Shape = shape
 	if err := ops.Transpose.Eval(ops.TransposeAttrs{Axes: order}, []*tensor.Tensor{&from}, []*tensor.Tensor{to}); err != nil {
 		r.Fail(err)

@@ -11,6 +11,7 @@ import (
 	"lathe/internal/graph/rewrite"
 	"lathe/internal/grapheval"
 	"lathe/internal/graphtest"
+	"lathe/internal/op"
 	"lathe/internal/ops"
 	"lathe/internal/tensor"
 	"lathe/internal/types"
@@ -36,12 +37,12 @@ func TestAxesAlike(t *testing.T) {
 			}
 			g.Nodes = append(g.Nodes, n)
 			g.Outputs = slices.Clone(n.Out)
-			a := axesAlike(n)
+			a := axesOfRegion(n)
 			if a == nil {
 				continue
 			}
-			order := r.Perm(a.rank)
-			if a.drops != nil && !a.keepsRest(order) {
+			order := r.Perm(a.Rank)
+			if a.Drops != nil && !a.KeepsRest(order) {
 				continue
 			}
 			asked[d.Name] = true
@@ -54,7 +55,7 @@ func TestAxesAlike(t *testing.T) {
 			}
 			c := &reordering{rewrite.New(g), g}
 			before := g.String()
-			c.apply(&region{[]*graph.Node{n}, map[*graph.Node]*axes{n: a}}, order)
+			c.apply(&region{[]*graph.Node{n}, map[*graph.Node]*op.Axes{n: a}}, order)
 			if err := c.Finish(); err != nil {
 				t.Fatalf("%s, seed %d, order %v: %v\n%s", d.Name, seed, order, err, before)
 			}
@@ -104,9 +105,9 @@ func channelsLast(t *testing.T, g *graph.Graph) {
 	written := map[*graph.Value]bool{}        // those of nodes that are written in NHWC
 	order, inverse := ops.TransposeAttrs{Axes: []int{0, 2, 3, 1}}, ops.TransposeAttrs{Axes: []int{0, 3, 1, 2}}
 	r.Walk(func(n *graph.Node) {
-		a := axesAlike(n)
+		a := axesOfRegion(n)
 		in := slices.Clone(n.In)
-		if a == nil || a.rank != 4 || a.drops != nil {
+		if a == nil || a.Rank != 4 || a.Drops != nil {
 			for i, v := range in {
 				if w := turned[v]; w != nil {
 					in[i] = r.Apply(ops.Transpose, inverse, w)
@@ -115,7 +116,7 @@ func channelsLast(t *testing.T, g *graph.Graph) {
 			r.Change(n, n.Op, n.Attrs, in...)
 			return
 		}
-		for _, i := range a.in {
+		for _, i := range a.In {
 			v := in[i]
 			if v.IsConst() || len(v.Type.Shape) != 4 {
 				in[i] = reordered(r, v, order.Axes)
@@ -126,7 +127,7 @@ func channelsLast(t *testing.T, g *graph.Graph) {
 			}
 			in[i] = turned[v]
 		}
-		y := r.Apply(n.Op, a.attrs(order.Axes), in...)
+		y := r.Apply(n.Op, a.Attrs(order.Axes), in...)
 		for i, o := range n.Out {
 			turned[o], written[o] = y.Def.Out[i], true
 		}
