@@ -67,6 +67,10 @@ const rules = `
 	version, cli, cli/run, profile < /cmd/lathe-run
 	/runtime < /rpc
 	types, expr, loop, sched, target < tune
+
+	types, tensor, export/onnx < /bench/model
+	types, tensor, /bench/model < /bench/zoo
+	types, tensor, /bench/model, /bench/zoo < /bench/sweep
 `
 
 // free lists packages that may import everything: the public API, the command lathe, and what compares all of it with the
