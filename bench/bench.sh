@@ -3,8 +3,10 @@
 #     bench/bench.sh "[onnxruntime] [torch] [none]" [-measure] [-models NAMES] [-threads NUMBERS] [-batch NUMBERS] [-repeat N]
 #     bench/bench.sh none table RESULTS.json
 #     bench/bench.sh onnxruntime fuzz [-seed N] [-cases N] [-time 1h] ...
-# ONNX Runtime is installed from npm beside this script, once. PyTorch is Debian's python3-torch with python3-onnx: with
-# "torch" it is installed by apt if it is missing; without a list of peers it takes part where it is there.
+#     bench/bench.sh none zoo [-o DIR] [NAME ...]
+# Files are named as seen from this folder. ONNX Runtime is installed from npm beside this script, once. PyTorch is Debian's
+# python3-torch with python3-onnx: with "torch" it is installed by apt if it is missing; without a list of peers it takes part
+# where it is there.
 set -euo pipefail
 
 version=1.30.0
@@ -60,5 +62,7 @@ if [[ ${1-} == fuzz ]]; then
 	shift
 	exec .bin/fuzz -library "$(onnxruntime)" "$@"
 fi
-[[ ${1-} != table ]] || exec .bin/bench "$@"
+case ${1-} in
+table | zoo) exec .bin/bench "$@" ;;
+esac
 exec .bin/bench -peers "${list[*]-}" "$@"

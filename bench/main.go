@@ -10,12 +10,16 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"lathe/bench/zoo"
 )
 
 // settings are the flags.
@@ -31,6 +35,11 @@ type settings struct {
 	level   int
 }
 
+// commands are what a first argument chooses instead of a comparison of networks.
+var commands = map[string]func(args []string) error{
+	compileCommand: compileChild, tableCommand: printTable, zooCommand: writeZoo,
+}
+
 func main() {
 	if err := run(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -39,11 +48,10 @@ func main() {
 }
 
 func run(args []string) error {
-	if len(args) > 0 && args[0] == compileCommand {
-		return compileChild(args[1:])
-	}
-	if len(args) == 2 && args[0] == tableCommand {
-		return printTable(os.Stdout, args[1])
+	if len(args) > 0 {
+		if command := commands[args[0]]; command != nil {
+			return command(args[1:])
+		}
 	}
 	s, measure, err := readFlags(args)
 	if err != nil {
@@ -125,12 +133,12 @@ func defaultZoo() string {
 	return filepath.Join(cache, "lathe", "zoo")
 }
 
-// findModels returns the files of the named networks.
-func findModels(names []string, zoo string) ([]string, error) {
+// findModels returns the files of the named networks. Those that package zoo builds are written when they are missing.
+func findModels(names []string, folder string) ([]string, error) {
 	if len(names) == 0 {
-		files, err := filepath.Glob(filepath.Join(zoo, "*.onnx"))
+		files, err := filepath.Glob(filepath.Join(folder, "*.onnx"))
 		if err == nil && files == nil {
-			err = fmt.Errorf("no networks in %q: fill it with scripts/fill-zoo.sh, or name it with LATHE_ZOO", zoo)
+			err = fmt.Errorf("no networks in %q: fill it with scripts/fill-zoo.sh, or name it with LATHE_ZOO", folder)
 		}
 		return files, err
 	}
@@ -138,9 +146,13 @@ func findModels(names []string, zoo string) ([]string, error) {
 	for _, name := range names {
 		file := name
 		if !strings.Contains(name, string(filepath.Separator)) && !strings.HasSuffix(name, ".onnx") {
-			file = filepath.Join(zoo, name+".onnx")
+			file = filepath.Join(folder, name+".onnx")
 		}
-		if _, err := os.Stat(file); err != nil {
+		_, err := os.Stat(file)
+		if _, built := zoo.Find(name); built && errors.Is(err, fs.ErrNotExist) {
+			err = zoo.Write(folder, []string{name})
+		}
+		if err != nil {
 			return nil, fmt.Errorf("network %s: %w", name, err)
 		}
 		files = append(files, file)

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 	"strings"
 )
 
@@ -10,12 +11,15 @@ import (
 const tableCommand = "table"
 
 // printTable is the command.
-func printTable(w io.Writer, file string) error {
-	r, err := readReport(file)
+func printTable(args []string) error {
+	if len(args) != 1 {
+		return fmt.Errorf("usage: bench %s RESULTS.json", tableCommand)
+	}
+	r, err := readReport(args[0])
 	if err != nil {
 		return err
 	}
-	r.markdown(w)
+	r.markdown(os.Stdout)
 	return nil
 }
 

@@ -1,0 +1,76 @@
+// Package zoo builds well-known networks in their published shapes with random weights, which the folder of networks does not
+// hold.
+package zoo
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"lathe/bench/model"
+)
+
+// A Network is one of them.
+type Network struct {
+	Name string
+	// Published is the number of trained parameters that the authors or the reference implementation state.
+	Published int
+	Build     func(b *model.Builder)
+}
+
+// Networks are all, by name.
+var Networks = []Network{
+	{"convnext_tiny", 28_589_128, convNeXtTiny},     // torchvision
+	{"cyclegan", 11_378_179, cycleGAN},              // junyanz/pytorch-CycleGAN-and-pix2pix: resnet_9blocks
+	{"dcgan", 3_576_704, dcgan},                     // pytorch/examples: the generator
+	{"inception_v3", 23_834_568, inceptionV3},       // torchvision, without the auxiliary classifier
+	{"lstm_lm", 66_000_000, lstmLanguageModel},      // Zaremba et al. 2014: the large model
+	{"regnet_y_400mf", 4_344_144, regNetY400MF},     // torchvision
+	{"resnext50", 25_028_904, resNeXt50},            // torchvision: resnext50_32x4d
+	{"shufflenet_v1_g3", 1_865_728, shuffleNetV1},   // osmr/imgclsmob: 1.0x, 3 groups
+	{"unet", 31_037_633, uNet},                      // milesial/Pytorch-UNet: 3 channels, 1 class, transposed convolutions
+	{"wav2vec2_frontend", 4_200_448, wav2vec2Front}, // facebook/wav2vec2-base: the feature encoder
+	{"yolov8n", 3_157_200, yoloV8n},                 // ultralytics
+}
+
+// Find returns the network of that name.
+func Find(name string) (Network, bool) {
+	i := slices.IndexFunc(Networks, func(n Network) bool { return n.Name == name })
+	if i < 0 {
+		return Network{}, false
+	}
+	return Networks[i], true
+}
+
+// Write writes the named networks, or all, to a folder.
+func Write(dir string, names []string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	if len(names) == 0 {
+		for _, n := range Networks {
+			names = append(names, n.Name)
+		}
+	}
+	for _, name := range names {
+		n, ok := Find(name)
+		if !ok {
+			return fmt.Errorf("no network is built here as %q (there are %s)", name, strings.Join(Names(), ", "))
+		}
+		b := model.New(name)
+		n.Build(b)
+		if _, err := b.Save(dir, name, true); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// Names are the names of all networks.
+func Names() (list []string) {
+	for _, n := range Networks {
+		list = append(list, n.Name)
+	}
+	return list
+}
