@@ -5,6 +5,7 @@ SEED ?= 1
 CASES ?= 0
 SOURCES ?=
 MODEL ?=
+SWEEP ?=
 THREADS ?= 1 2
 REPEAT ?= 7
 PEER ?=
@@ -35,7 +36,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 BINARY ?= lathe
 
-.PHONY: help demo test deps build install lint fuzz fuzznets golden deploytest conformance bench benchtable measure release lathe-run clean
+.PHONY: help demo test deps build install lint fuzz fuzznets golden deploytest conformance bench sweepdiff benchtable measure release lathe-run clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -97,8 +98,15 @@ conformance: ## compare with the expected outputs of real models in LATHE_MODELS
 	@go test -list Conformance ./... | grep -q '^Test' || { echo "conformance: no test is named so: nothing was compared" >&2; exit 1; }
 	go test -run Conformance -timeout 60m ./...
 
-bench: deps ## compare with peers: MODEL= (default: all), THREADS=, BATCH=, REPEAT=, PEER=onnxruntime, torch or none
+bench: deps ## compare with peers: MODEL= (default: all), THREADS=, BATCH=, REPEAT=, PEER=onnxruntime, torch or none; SWEEP=1, a family or a regular expression: single operators
+ifneq ($(SWEEP),)
+	@bench/bench.sh onnxruntime sweep -select '$(SWEEP)' -threads '$(if $(filter file,$(origin THREADS)),1,$(THREADS))'
+else
 	@bench/bench.sh '$(PEER)' -models '$(MODEL)' -threads '$(THREADS)' -batch '$(BATCH)' -repeat '$(REPEAT)'
+endif
+
+sweepdiff: ## compare two reports of bench SWEEP=: OLD=bench/results/sweep-TIME.json, NEW=
+	@bench/bench.sh none sweep diff '$(abspath $(OLD))' '$(abspath $(NEW))'
 
 benchtable: ## print results of bench as a table in Markdown: RESULTS=bench/results/TIME.json
 	@bench/bench.sh none table '$(abspath $(RESULTS))'

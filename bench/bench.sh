@@ -3,6 +3,9 @@
 #     bench/bench.sh "[onnxruntime] [torch] [none]" [-measure] [-models NAMES] [-threads NUMBERS] [-batch NUMBERS] [-repeat N]
 #     bench/bench.sh none table RESULTS.json
 #     bench/bench.sh onnxruntime fuzz [-seed N] [-cases N] [-time 1h] ...
+#     bench/bench.sh onnxruntime sweep [-select FAMILY-OR-REGEXP] [-threads N] [-o RESULTS.json]
+#     bench/bench.sh none sweep diff OLD.json NEW.json
+#     bench/bench.sh none sweep show RESULTS.json
 #     bench/bench.sh none zoo [-o DIR] [NAME ...]
 # Files are named as seen from this folder. ONNX Runtime is installed from npm beside this script, once. PyTorch is Debian's
 # python3-torch with python3-onnx: with "torch" it is installed by apt if it is missing; without a list of peers it takes part
@@ -64,5 +67,10 @@ if [[ ${1-} == fuzz ]]; then
 fi
 case ${1-} in
 table | zoo) exec .bin/bench "$@" ;;
+sweep)
+	shift
+	[[ ${1-} != diff && ${1-} != show ]] || exec .bin/bench sweep "$@"
+	exec .bin/bench sweep -peers "${list[*]-}" "$@"
+	;;
 esac
 exec .bin/bench -peers "${list[*]-}" "$@"

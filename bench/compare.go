@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -94,7 +95,7 @@ func (c *comparison) model(model string, batch int) []row {
 	}
 	pack := filepath.Join(c.work, modelName(model)+".tar")
 	defer os.Remove(pack)
-	cost, err := compilePackage(c.settings, model, pack)
+	cost, err := compilePackage(context.Background(), c.settings, model, pack)
 	if err == nil && batch > 1 {
 		err = checkBatch(pack, batch)
 	}

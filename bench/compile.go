@@ -24,22 +24,25 @@ type compileCost struct {
 }
 
 // compilePackage compiles model to pack in a child.
-func compilePackage(s *settings, model, pack string) (compileCost, error) {
+func compilePackage(ctx context.Context, s *settings, model, pack string) (compileCost, error) {
 	var cost compileCost
 	self, err := os.Executable()
 	if err != nil {
 		return cost, err
 	}
-	err = runChild(&cost, self, compileCommand, s.target, strconv.Itoa(s.level), model, pack)
+	err = runChild(ctx, &cost, self, compileCommand, s.target, strconv.Itoa(s.level), model, pack)
 	return cost, err
 }
 
-// runChild runs a command that prints one JSON value and ends.
-func runChild(result any, name string, args ...string) error {
-	cmd := exec.Command(name, args...)
+// runChild runs a command that prints one JSON value and ends. It ends the command with ctx.
+func runChild(ctx context.Context, result any, name string, args ...string) error {
+	cmd := exec.CommandContext(ctx, name, args...)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
+	if ctx.Err() != nil {
+		return fmt.Errorf("took longer than allowed: %w", ctx.Err())
+	}
 	if err != nil {
 		return fmt.Errorf("%w: %s", err, strings.TrimSpace(stderr.String()))
 	}

@@ -8,6 +8,7 @@ import (
 	ort "github.com/yalue/onnxruntime_go"
 
 	"lathe/bench/model"
+	"lathe/bench/sweep"
 	"lathe/bench/zoo"
 )
 
@@ -53,7 +54,21 @@ func loads(t *testing.T, b *model.Builder, external bool) {
 	}
 }
 
-// TestPeerLoadsNetworks gives the built networks to ONNX Runtime, whose checker and shape inference know what Lathe does not refuse.
+// TestPeerLoadsCases gives every case of the sweep to ONNX Runtime, whose checker and shape inference know what Lathe does not refuse.
+func TestPeerLoadsCases(t *testing.T) {
+	peerLibrary(t)
+	for _, f := range sweep.Families {
+		for _, c := range f.Cases {
+			t.Run(f.FullName(c), func(t *testing.T) {
+				b := model.New(f.FullName(c))
+				c.Build(b)
+				loads(t, b, false)
+			})
+		}
+	}
+}
+
+// TestPeerLoadsNetworks does the same for the built networks, with weights beside the model.
 func TestPeerLoadsNetworks(t *testing.T) {
 	peerLibrary(t)
 	for _, n := range zoo.Networks {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -40,7 +41,7 @@ func runOnce(pack, model string, threads, batch int, idle time.Duration) (life, 
 		return l, err
 	}
 	defer os.Remove(file)
-	err = runChild(&l, filepath.Join(filepath.Dir(self), "once"), pack, fmt.Sprint(threads), idle.String(), file)
+	err = runChild(context.Background(), &l, filepath.Join(filepath.Dir(self), "once"), pack, fmt.Sprint(threads), idle.String(), file)
 	return l, err
 }
 
@@ -73,7 +74,7 @@ func measureAll(s *settings, work string) error {
 		"later ms", "over ms", "weights", "work MB", "tensors MB", "run MB", "idle %")
 	for i, model := range s.models {
 		pack := filepath.Join(work, modelName(model)+".tar")
-		cost, err := compilePackage(s, model, pack)
+		cost, err := compilePackage(context.Background(), s, model, pack)
 		if err != nil {
 			return fmt.Errorf("%s: compile: %w", modelName(model), err)
 		}

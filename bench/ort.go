@@ -106,7 +106,10 @@ func (s *ortSession) tensor(t runtime.Tensor) (*ort.CustomDataTensor, error) {
 	return v, err
 }
 
-func (s *ortSession) block(n int) (block, error) { return runBlock(n, s.session.Run) }
+// Run makes one run.
+func (s *ortSession) Run() error { return s.session.Run() }
+
+func (s *ortSession) block(n int) (block, error) { return runBlock(n, s.Run) }
 
 func (s *ortSession) outputs() ([][]float64, error) {
 	var list [][]float64
