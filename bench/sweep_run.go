@@ -57,6 +57,7 @@ func runSweep(args []string) error {
 	f := flag.NewFlagSet(sweepCommand, flag.ExitOnError)
 	text := f.String("select", "", "cases: a family, or a regular expression (default: all)")
 	peers := f.String("peers", "", "onnxruntime=LIBRARY")
+	models := f.String("models", "", "folder to write the models of the cases to, instead of measuring them")
 	file := f.String("o", "", "file for the report as JSON (default: in the folder of results, by time)")
 	f.StringVar(&s.results, "results", "results", "folder for reports")
 	f.IntVar(&s.threads, "threads", 1, "number of threads")
@@ -68,6 +69,9 @@ func runSweep(args []string) error {
 	families, err := sweep.Select(*text)
 	if err != nil {
 		return err
+	}
+	if *models != "" {
+		return writeCases(families, *models)
 	}
 	if s.settings.peers, err = parsePeers(*peers); err != nil {
 		return err
@@ -93,6 +97,23 @@ func diffReports(before, after string) error {
 		return err
 	}
 	sweep.Diff(os.Stdout, old, now)
+	return nil
+}
+
+// writeCases writes the models with their inputs, as FAMILY-NAME.onnx.
+func writeCases(families []sweep.Family, dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	for _, f := range families {
+		for _, c := range f.Cases {
+			b := model.New(f.FullName(c))
+			c.Build(b)
+			if _, err := b.Save(dir, f.Name+"-"+c.Name, false); err != nil {
+				return err
+			}
+		}
+	}
 	return nil
 }
 
