@@ -115,6 +115,9 @@ func TestPoints(t *testing.T) {
 			}
 		}
 	}
+	if testing.Short() {
+		return // too few kernels for every decision
+	}
 	for _, d := range impl.Decisions {
 		if _, asked := r.names[d.Name]; !asked {
 			t.Errorf("decision %s is asked by no random kernel", d.Name)
