@@ -50,7 +50,7 @@ func (f *folding) node(r *rewrite.Rewriter, n *graph.Node) error {
 	}
 	for i, o := range n.Out {
 		v := graph.NewConst("", vals[i])
-		v.Type.Layout = o.Type.Layout
+		r.SetLayout(v, o.Type.Layout)
 		if r.IsOutput(o) { // some kernel has to write it
 			r.AtEnd()
 			r.ReplaceOutput(o, r.Apply(ops.Copy, op.None{}, v))

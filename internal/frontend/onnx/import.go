@@ -177,11 +177,11 @@ func (imp *importer) checkOutput(o ValueInfo, v *graph.Value) error {
 func (imp *importer) output(name string, v *graph.Value) *graph.Value {
 	if v.Def == nil || slices.Contains(imp.Graph.Outputs, v) {
 		imp.Origin = []string{name}
-		n := &graph.Node{Op: ops.Copy, Attrs: noAttrs, In: []*graph.Value{v}, Origin: imp.Origin}
-		if err := n.Infer(); err != nil {
+		n, err := imp.Graph.Apply(ops.Copy, noAttrs, v)
+		if err != nil {
 			panic("onnx: copy of an output: " + err.Error())
 		}
-		imp.Graph.Nodes = append(imp.Graph.Nodes, n)
+		n.Origin = imp.Origin
 		v = n.Out[0]
 	}
 	v.Name = name
