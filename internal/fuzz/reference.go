@@ -148,6 +148,19 @@ func (p *nudge) tensor(t *tensor.Tensor, d *op.Def) {
 	}
 }
 
+// quantized makes what NaN of x becomes in y one end of its type or the other: ONNX leaves it open.
+func (p *nudge) quantized(x, y *tensor.Tensor) {
+	lo, hi := y.DType.IntRange()
+	for i := range y.Len() {
+		if v := x.Float(i); v == v {
+			continue
+		}
+		if y.SetInt(i, lo); p.kind%2 == 0 {
+			y.SetInt(i, hi)
+		}
+	}
+}
+
 // disturbed is a disturbed copy of an operand.
 func (p *nudge) disturbed(x *tensor.Tensor) *tensor.Tensor {
 	x = &tensor.Tensor{DType: x.DType, Shape: x.Shape, Data: slices.Clone(x.Data)}
@@ -207,8 +220,11 @@ func evaluate(g *graph.Graph, inputs []*tensor.Tensor, p *nudge, see func(*tenso
 			return nil, fmt.Errorf("node %s %v: %w", n.Op.Name, n.Origin, err)
 		}
 		for i, v := range n.Out {
-			if p != nil && out[i].DType.IsFloat() && rounds(n.Op) {
+			switch {
+			case p != nil && out[i].DType.IsFloat() && rounds(n.Op):
 				p.tensor(out[i], n.Op)
+			case p != nil && n.Op == ops.Quantize:
+				p.quantized(in[0], out[i])
 			}
 			see(out[i])
 			values[v] = out[i]

@@ -138,8 +138,12 @@ func joinsOutermost(s Step) bool {
 	return true
 }
 
-// reshape makes the result the operand under another shape, when both are plain.
+// reshape makes the result the operand under another shape, when both are plain. What a group of constants alone gives is
+// computed: it has no operand.
 func (a *Aliases) reshape(s Step) bool {
+	if len(s.Node.In) == 0 {
+		return false
+	}
 	in, out := s.Node.In[0], s.Out[0]
 	if in.Type.Layout != "" || out.Type.Layout != "" || in.IsConst() || a.owned[in] || in.Def == nil || a.owned[out] {
 		return false

@@ -114,14 +114,16 @@ func preluChannels(c *call) *graph.Value {
 	if slope.Type.Rank() == 1 && slope.Type.Elements() > 1 && x.Type.Rank() > 2 {
 		slope = c.ExpandDims(slope, axesFrom(1, x.Type.Rank()-1)...)
 	}
-	return c.Prelu(x, slope)
+	return c.sloped(x, slope)
 }
 
-// prelu has a slope that broadcasts to the data, but not the other way round.
-func prelu(c *call) *graph.Value {
-	y := c.Prelu(c.x(0), c.x(1))
-	if !slices.Equal(y.Type.Shape, c.shape(0)) {
-		compose.Fail("a slope of shape %v does not broadcast to data of shape %v", c.shape(1), c.shape(0))
+func prelu(c *call) *graph.Value { return c.sloped(c.x(0), c.x(1)) }
+
+// sloped is x with a slope below 0 that broadcasts to the data, but not the other way round.
+func (c *call) sloped(x, slope *graph.Value) *graph.Value {
+	y := c.Prelu(x, slope)
+	if !slices.Equal(y.Type.Shape, x.Type.Shape) {
+		compose.Fail("a slope of shape %v does not broadcast to data of shape %v", slope.Type.Shape, x.Type.Shape)
 	}
 	return y
 }
