@@ -2,6 +2,7 @@ package verify
 
 import (
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"lathe/internal/compile"
@@ -48,11 +49,11 @@ func TestConstantsAlone(t *testing.T) {
 			flat.Out[0].Name = "y"
 			g.Outputs = []*graph.Value{flat.Out[0]}
 			got, err := run(t, g, o, 1, nil)
+			if err != nil && strings.Contains(err.Error(), "depends on data, which is not supported here") {
+				return
+			}
 			if err != nil {
 				t.Fatal(err)
-			}
-			if actual := actualResult(n, want, 0); actual.Len() != want[0].Len() {
-				return // how many elements count depends on data
 			}
 			diff, err := difference(&tensor.Tensor{DType: want[0].DType, Shape: []int{want[0].Len()}, Data: want[0].Data}, got[0])
 			if err != nil || !(diff <= tolerance(want[0].DType)) {
