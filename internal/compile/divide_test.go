@@ -2,6 +2,7 @@ package compile
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	"lathe/internal/expr"
@@ -41,5 +42,25 @@ func TestUndivided(t *testing.T) {
 		} else if f.serial != spoilt {
 			t.Errorf("spoilt=%v: run by one worker: %v", spoilt, f.serial)
 		}
+	}
+}
+
+// TestDividedApart: the division of one kernel leaves the plan that equal ones share as it was.
+func TestDividedApart(t *testing.T) {
+	tgt := targettest.Resolve(t, "llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64")
+	x := te.Input("x", types.Of(types.F32, 64, 4096))
+	low := lower.Lower("kernel", te.Compute("y", x.Type, func(i []expr.Expr) expr.Expr { return expr.Add(x.At(i...), x.At(i...)) }), lower.Options{})
+	p, err := impl.Choose(low, tgt, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := func() string { return fmt.Sprint(p.Divisions, p.Schedule, p.Schedule.Func) }
+	before := text()
+	if len(p.Divisions) == 0 {
+		t.Fatal("the test wants a kernel that can be divided")
+	}
+	p.Copy().Divide(tgt, []impl.Operand{{Bytes: 1 << 20, Home: impl.Scattered}})
+	if after := text(); after != before {
+		t.Errorf("the plan was\n%s\nand is\n%s", before, after)
 	}
 }

@@ -122,12 +122,11 @@ func divide(j *job, p *program, classes []*scheduled) ([]*scheduled, error) {
 		k := p.all[i].kernel
 		c := of[k.lowered]
 		return home, failed(k.Node, j.working(nil, "divide", func() error {
-			own := *c.plan
-			own.Schedule = c.plan.Schedule.Copy()
+			own := c.plan.Copy()
 			home = own.Divide(j.Target, operands)
 			id := division{c, fmt.Sprint(own.Schedule.Trace[len(c.plan.Schedule.Trace):])}
 			if divided[id] == nil {
-				divided[id] = &scheduled{plan: &own, dump: &kernelDump{Debug: c.dump.Debug, n: c.dump.n}}
+				divided[id] = &scheduled{plan: own, dump: &kernelDump{Debug: c.dump.Debug, n: c.dump.n}}
 				list = append(list, divided[id])
 			}
 			divided[id].add(k)

@@ -53,6 +53,13 @@ func (p *Plan) Divide(t *target.Target, operands []Operand) (home int) {
 	return p.Home
 }
 
+// Copy is a plan that can be divided apart from p.
+func (p *Plan) Copy() *Plan {
+	c := *p
+	c.Schedule, c.Divisions = p.Schedule.Copy(), slices.Clone(p.Divisions)
+	return &c
+}
+
 // Undivide gives p's kernel to one worker and reports whether it had been divided.
 func (p *Plan) Undivide() bool {
 	if p.undivided == nil {
