@@ -278,7 +278,7 @@ func checkAlone(t *testing.T, res *Result) {
 	if err := os.Remove(stem + ".params"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := bundle.Open(so); err == nil || !strings.Contains(err.Error(), "mod.params is missing: it holds the weights") {
+	if _, err := bundle.Open(so); err == nil || !strings.Contains(err.Error(), "net.params is missing: it holds the weights") {
 		t.Error(err)
 	}
 }
