@@ -50,9 +50,12 @@ var TensorScatter = op.Define(op.Spec[TensorScatterAttrs]{
 		eachIndex(update.Shape, func(at []int) {
 			to := slices.Clone(at)
 			n := cache.Shape[a.Axis]
-			p := int(start.Int(at[0])) + at[a.Axis]
+			p := int(start.Int(at[0]))
 			if a.Circular {
-				p = (p%n + n) % n
+				p = (p%n + n) % n // before a sum that might wrap
+			}
+			if p += at[a.Axis]; a.Circular {
+				p %= n
 			}
 			if to[a.Axis] = p; p >= 0 && p < n {
 				setElement(out[0], offsetOf(cache.Shape, to), update, offsetOf(update.Shape, at))
@@ -67,7 +70,11 @@ var TensorScatter = op.Define(op.Spec[TensorScatterAttrs]{
 			if n == 0 {
 				return cache.At(i...)
 			}
-			s := expr.Sub(i[a.Axis], expr.CastTo(types.I64, start.At(i[0])))
+			first := expr.CastTo(types.I64, start.At(i[0]))
+			if a.Circular {
+				first = remainder(first, out[0].Shape[a.Axis])
+			}
+			s := expr.Sub(i[a.Axis], first)
 			if a.Circular {
 				s = remainder(s, out[0].Shape[a.Axis])
 			}
