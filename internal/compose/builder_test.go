@@ -156,3 +156,18 @@ func TestRecurrentMasks(t *testing.T) {
 		wantValues(t, masked, []int{3, 2}, alone.Float(0), masked.Float(1), alone.Float(1), masked.Float(3), 0)
 	}
 }
+
+// TestHardmax: of equal elements the first is the greatest, and an axis without elements gives none.
+func TestHardmax(t *testing.T) {
+	along := func(axis int) func(b *Builder, x *graph.Value) *graph.Value {
+		return func(b *Builder, x *graph.Value) *graph.Value { return b.Hardmax(x, axis) }
+	}
+	x := tensor.Of([]int{2, 3}, []float32{1, 5, 5, -1, -2, -3})
+	wantValues(t, compute(t, x, along(1)), []int{2, 3}, 0, 1, 0, 1, 0, 0)
+	wantValues(t, compute(t, x, along(0)), []int{2, 3}, 1, 1, 1, 0, 0, 0)
+	for _, shape := range [][]int{{3, 0}, {0, 3}, {0}} {
+		for axis := range shape {
+			wantValues(t, compute(t, tensor.Of(shape, []float32{}), along(axis)), shape)
+		}
+	}
+}

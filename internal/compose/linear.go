@@ -36,8 +36,12 @@ func (b *Builder) NumpyMatmul(x, y *graph.Value) *graph.Value {
 	return z
 }
 
-// Hardmax is 1 at the first greatest element along an axis and 0 elsewhere.
+// Hardmax is 1 at the first greatest element along an axis and 0 elsewhere. An axis without elements has no greatest one, and
+// needs none.
 func (b *Builder) Hardmax(x *graph.Value, axis int) *graph.Value {
+	if x.Type.Shape[axis] == 0 {
+		return x
+	}
 	place := b.Apply(ops.ArgMax, ops.ArgAttrs{Axis: axis}, x)
 	return b.Apply(ops.OneHot, ops.OneHotAttrs{Depth: x.Type.Shape[axis], Axis: axis}, place, Like(x, 1), Like(x, 0))
 }
