@@ -22,7 +22,7 @@ type Memory = runtime.Memory
 // ModelInfo is what Inspect finds out about a model.
 type ModelInfo struct {
 	File       string         `json:"file"`
-	Bytes      int64          `json:"bytes"` // of the model's files, external data included
+	Bytes      int64          `json:"file_bytes"` // of the model's files, external data included
 	Producer   string         `json:"producer,omitempty"`
 	IRVersion  int64          `json:"ir_version,omitempty"`
 	Opsets     map[string]int `json:"opsets,omitempty"` // version by domain; ai.onnx is ONNX's own
@@ -48,7 +48,7 @@ type ModelTensor struct {
 	Name     string   `json:"name"`
 	DType    string   `json:"dtype"`
 	Declared []string `json:"declared"`          // numbers, names and expressions over names; "?" where the file says nothing
-	Shape    []int    `json:"shape,omitempty"`   // as it is compiled; nil when the model cannot be imported
+	Shape    []int    `json:"shape,omitzero"`    // as it is compiled; nil when the model cannot be imported
 	Fixed    bool     `json:"fixed,omitempty"`   // an input that LoadOptions.Fix makes a constant
 	ByData   []bool   `json:"by_data,omitempty"` // axes whose size the data decide, at most that of Shape; nil when there is none
 }
@@ -218,7 +218,7 @@ func compiledTensors(declared []ModelTensor, vs []*graph.Value, extents compose.
 			list = append(list, ModelTensor{Name: v.Name})
 		}
 		t := &list[at]
-		t.DType, t.Shape = v.Type.DType.String(), v.Type.Shape
+		t.DType, t.Shape = v.Type.DType.String(), append([]int{}, v.Type.Shape...)
 		for axis, count := range extents[v] {
 			if count != nil && t.ByData == nil {
 				t.ByData = make([]bool, len(t.Shape))

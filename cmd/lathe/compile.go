@@ -206,7 +206,7 @@ func (a *app) compile(ctx context.Context, f *compileFlags, path string) error {
 		if err := cli.NotOver(f.explain, f.output); err != nil {
 			return err
 		}
-		if err := a.explain(pkg.Info(), f.explain); err != nil {
+		if err := a.explain(pkg.Info(), f.explain, false); err != nil {
 			return err
 		}
 	}

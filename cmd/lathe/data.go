@@ -2,6 +2,7 @@ package main
 
 import (
 	"lathe"
+	"lathe/internal/bundle"
 	"lathe/internal/cli"
 	"lathe/internal/target"
 )
@@ -41,10 +42,16 @@ type (
 		Vectors      string   `json:"vectors"`
 		Features     []string `json:"features"`
 	}
+	// packageJSON is lathe.json, whose keys are its own, with what is known beside it.
+	packageJSON struct {
+		File string `json:"file"`
+		*bundle.Manifest
+		Memory bundle.Memory `json:"memory"`
+	}
 	verifyJSON struct {
-		Model    string    `json:"model"`
+		File     string    `json:"file"`
 		Target   string    `json:"target"`
-		OptLevel string    `json:"opt_level"`
+		OptLevel int       `json:"opt_level"`
 		OK       bool      `json:"ok"`
 		Tensors  []rowJSON `json:"tensors"`
 	}
@@ -53,7 +60,7 @@ type (
 		Nodes     []string   `json:"nodes"`
 		OK        bool       `json:"ok"`
 		RelL2     cli.Number `json:"rel_l2"`
-		Tolerance cli.Number `json:"allowed"`
+		Tolerance cli.Number `json:"allowed_rel_l2"`
 		MaxAbs    cli.Number `json:"max_abs"`
 		Note      string     `json:"note,omitempty"`
 	}
@@ -92,8 +99,8 @@ func targetData() (*targetsJSON, error) {
 	return d, nil
 }
 
-func reportData(path string, o lathe.CompileOptions, r *lathe.VerifyReport) *verifyJSON {
-	v := &verifyJSON{Model: path, Target: o.Target, OptLevel: string(o.OptLevel), OK: r.OK, Tensors: []rowJSON{}}
+func reportData(path, target string, level int, r *lathe.VerifyReport) *verifyJSON {
+	v := &verifyJSON{File: path, Target: target, OptLevel: level, OK: r.OK, Tensors: []rowJSON{}}
 	for _, row := range r.Rows {
 		v.Tensors = append(v.Tensors, rowJSON{
 			row.Name, append([]string{}, row.Nodes...), row.OK, cli.Number(row.RelL2), cli.Number(row.Tolerance), cli.Number(row.MaxAbs), row.Note,

@@ -12,7 +12,7 @@ import (
 var explainForms = []string{".txt", ".json"}
 
 // explainPackage writes what was chosen for each kernel of a package.
-func (a *app) explainPackage(path, to string) error {
+func (a *app) explainPackage(path, to string, asJSON bool) error {
 	p, err := bundle.Inspect(path)
 	if err != nil {
 		return err
@@ -21,16 +21,19 @@ func (a *app) explainPackage(path, to string) error {
 	if err := cli.NotOver(to, path); err != nil {
 		return err
 	}
-	return a.explain(p.Manifest, to)
+	return a.explain(p.Manifest, to, asJSON)
 }
 
-// explain writes what was chosen for each kernel: as text, or as JSON to a file with that ending.
-func (a *app) explain(m *bundle.Manifest, to string) error {
+// explain writes what was chosen for each kernel: as text, or as JSON to a file with that ending and where it is asked for.
+func (a *app) explain(m *bundle.Manifest, to string, asJSON bool) error {
 	r, err := explain.Explain(m, 0)
 	if err != nil {
 		return err
 	}
-	if to == cli.ToOutput {
+	switch {
+	case to == cli.ToOutput && asJSON:
+		return cli.JSON(a.Out, r)
+	case to == cli.ToOutput:
 		return r.Text(a.Out)
 	}
 	return cli.WriteFile(to, func(w io.Writer) error {

@@ -35,6 +35,9 @@ func TestExplain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if out, errs, code := latheCommand(t, "inspect", "--explain", "--json", pkg); code != cli.ExitOK || out != string(b) {
+		t.Errorf("inspect --json: exit code %d, %s%s", code, errs, out)
+	}
 	var r explain.Report
 	if err := json.Unmarshal(b, &r); err != nil {
 		t.Fatal(err)

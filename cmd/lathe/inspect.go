@@ -39,7 +39,7 @@ func (a *app) inspectCommand() *cobra.Command {
 				}
 			}
 			if isPackage(args[0]) && explain != "" {
-				return a.explainPackage(args[0], explain)
+				return a.explainPackage(args[0], explain, asJSON)
 			}
 			if isPackage(args[0]) {
 				return a.inspectPackage(args[0], steps, asJSON)
@@ -103,10 +103,7 @@ func (a *app) inspectPackage(path string, steps, asJSON bool) error {
 	m := p.Manifest
 	memory := p.Memory(runtime.CPUs())
 	if asJSON {
-		return cli.JSON(a.Out, struct {
-			*bundle.Manifest
-			Memory bundle.Memory `json:"memory"`
-		}{m, memory})
+		return cli.JSON(a.Out, packageJSON{path, m, memory})
 	}
 	w := a.Table()
 	w.Row("module", m.Module)

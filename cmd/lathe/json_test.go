@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -33,6 +34,12 @@ func shape(v any, path string, into map[string]bool) {
 	}
 }
 
+// plainKey is how a key of --json is written. Keys of lathe.json's options are names of flags, and digests and opsets go by name.
+var (
+	plainKey = regexp.MustCompile(`^(\.[a-z][a-z0-9]*(_[a-z0-9]+)*|\[\])*: `)
+	byName   = regexp.MustCompile(`^\.(options|digests|opsets)\.`)
+)
+
 // TestJSON holds the keys of what --json prints: programs rely on them.
 func TestJSON(t *testing.T) {
 	pkg := copyPackage(t, []int{1, 4}, data14)
@@ -44,7 +51,7 @@ func TestJSON(t *testing.T) {
 	var b strings.Builder
 	for _, c := range [][]string{
 		{"version"}, {"passes"}, {"ops"}, {"targets"}, {"verify", digits}, {"verify", "--per-op", digits},
-		{"run", pkg}, {"run", "--print-time", "--repeat", "3", "--profile", "--labels", labels, pkg},
+		{"inspect", digits}, {"inspect", pkg}, {"run", pkg}, {"run", "--print-time", "--repeat", "3", "--profile", "--labels", labels, pkg},
 	} {
 		out, errs, code := latheCommand(t, append([]string{c[0], "--json"}, c[1:]...)...)
 		d := json.NewDecoder(strings.NewReader(out))
@@ -67,6 +74,9 @@ func TestJSON(t *testing.T) {
 			}
 		}) {
 			fmt.Fprintln(&b, k)
+			if !plainKey.MatchString(k) && !byName.MatchString(k) {
+				t.Errorf("%s: the key %s is not in lower case with underscores", c, k)
+			}
 		}
 	}
 	golden.Check(t, "json", []byte(b.String()))

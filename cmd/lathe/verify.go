@@ -55,7 +55,7 @@ operands that the reference gives it.
 				return refused(args[0], err)
 			}
 			if asJSON {
-				if err := cli.JSON(a.Out, reportData(args[0], o, report)); err != nil {
+				if err := cli.JSON(a.Out, reportData(args[0], o.Target, level, report)); err != nil {
 					return err
 				}
 				return verdict(args[0], report)

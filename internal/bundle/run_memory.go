@@ -4,13 +4,13 @@ import "fmt"
 
 // Memory is what a run of a package takes, in bytes.
 type Memory struct {
-	Run       int64 `json:"run"` // all but the weights
-	Workspace int64 `json:"workspace"`
-	Scratch   int64 `json:"scratch"` // of all workers
-	Inputs    int64 `json:"inputs"`
-	Outputs   int64 `json:"outputs"`
+	Run       int64 `json:"run_bytes"` // all but the weights
+	Workspace int64 `json:"workspace_bytes"`
+	Scratch   int64 `json:"scratch_bytes"` // of all workers
+	Inputs    int64 `json:"input_bytes"`
+	Outputs   int64 `json:"output_bytes"`
 	Workers   int   `json:"workers"`
-	Weights   int64 `json:"weights,omitempty"` // read where the package lies: the system takes them back when memory is short; 0 where that is not known
+	Weights   int64 `json:"weight_bytes,omitempty"` // read where the package lies: the system takes them back when memory is short; 0 where that is not known
 }
 
 // Memory returns what a run with a number of workers takes, but for the weights, which a manifest does not know. A manifest that

@@ -12,8 +12,8 @@ import (
 
 // A report is what --json prints. Keys are added, never renamed.
 type report struct {
-	Package string         `json:"package"`
-	Model   string         `json:"model"`
+	File    string         `json:"file"`
+	Model   string         `json:"model"` // that the package was compiled from
 	Target  string         `json:"target"`
 	Threads int            `json:"threads"`
 	Inputs  []tensorReport `json:"inputs"`
@@ -52,7 +52,7 @@ type timesReport struct {
 
 func (r *report) begin(path string, m *runtime.Module) {
 	info := m.Info()
-	r.Package, r.Model, r.Target, r.Threads = path, info.Source.File, info.Target.String, m.Workers()
+	r.File, r.Model, r.Target, r.Threads = path, info.Source.File, info.Target.String, m.Workers()
 	r.Inputs, r.Outputs = []tensorReport{}, []outputReport{}
 	for _, t := range m.Inputs() {
 		r.Inputs = append(r.Inputs, tensorReport{t.Name, t.DType, append([]int{}, t.Shape...)})
