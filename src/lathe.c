@@ -143,8 +143,8 @@ static void put_type(text *t, int32_t dtype, const int64_t *shape, int32_t rank)
 }
 
 /* fail keeps a message for lathe_last_error and returns the status. name is the package's, or NULL. The format knows %s,
- * %q (a string in quotes), %n (bytes and their number, in quotes), %d (int32_t), %z (size_t), %l (int64_t) and %t (the type
- * of a const lathe_tensor_info *). */
+ * %q (a string in quotes), %n (bytes and their number, in quotes), %d (int32_t), %z (size_t), %b (a size_t of bytes, with
+ * the noun), %l (int64_t) and %t (the type of a const lathe_tensor_info *). */
 static lathe_status fail(lathe_status status, const char *name, const char *format, ...) {
   text t = {last_error, last_error + sizeof last_error - 1, 0};
   put_string(&t, "lathe: ");
@@ -166,6 +166,12 @@ static lathe_status fail(lathe_status status, const char *name, const char *form
       case 'd': put_number(&t, va_arg(args, int32_t)); break;
       case 'z': put_number(&t, (int64_t)va_arg(args, size_t)); break;
       case 'l': put_number(&t, va_arg(args, int64_t)); break;
+      case 'b': {
+        size_t n = va_arg(args, size_t);
+        put_number(&t, (int64_t)n);
+        put_string(&t, n == 1 ? " byte" : " bytes");
+        break;
+      }
       case 'q': {
         const char *s = va_arg(args, const char *);
         put_name(&t, s, length(s));
@@ -358,7 +364,7 @@ static lathe_status read_params(const char *name, const lathe_library *l, const 
   take_u64(&c); /* reserved */
   uint64_t count = take_u64(&c);
   if (c.short_of || count > (uint64_t)(c.end - c.at) / 8)
-    return fail(LATHE_ERROR_PACKAGE, name, "parameters: truncated or damaged: %l names in %z bytes", (int64_t)count, bytes);
+    return fail(LATHE_ERROR_PACKAGE, name, "parameters: truncated or damaged: %l names in %b", (int64_t)count, bytes);
   cursor names = c;
   for (uint64_t i = 0; i < count; i++) take(&c, take_u64(&c));
   uint64_t tensors = take_u64(&c);
@@ -374,7 +380,7 @@ static lathe_status read_params(const char *name, const lathe_library *l, const 
     const unsigned char *data = take_tensor(&c, &size, &cause);
     if (cause) return fail(LATHE_ERROR_PACKAGE, name, "parameters: %n %s", param, n, cause);
     if (c.short_of)
-      return fail(LATHE_ERROR_PACKAGE, name, "parameters: truncated: the %z bytes end inside %n; copy the file again", bytes, param, n);
+      return fail(LATHE_ERROR_PACKAGE, name, "parameters: truncated: the %b end inside %n; copy the file again", bytes, param, n);
     if (is_prefix("__pad.", param, n)) continue;
     int32_t tried = 0;
     for (; tried < l->param_count; tried++, next = next + 1 < l->param_count ? next + 1 : 0)
@@ -393,7 +399,7 @@ static lathe_status read_params(const char *name, const lathe_library *l, const 
     next = next + 1 < l->param_count ? next + 1 : 0;
   }
   if (c.at != c.end)
-    return fail(LATHE_ERROR_PACKAGE, name, "parameters: %z bytes after the last one", (size_t)(c.end - c.at));
+    return fail(LATHE_ERROR_PACKAGE, name, "parameters: %b after the last one", (size_t)(c.end - c.at));
   if (found != l->param_count)
     for (int32_t i = 0; i < l->param_count; i++)
       if (!table[i]) return fail(LATHE_ERROR_PACKAGE, name, "parameters: %q is missing: they belong to another model", lathe_param_name(l, i));
@@ -1264,11 +1270,11 @@ static lathe_status make_model(const lathe_library *l, const char *name, struct 
   if (base && (uintptr_t)base % LATHE_ALIGNMENT)
     return fail(LATHE_ERROR_ARGUMENT, name, "options: the memory is not aligned to %d bytes", LATHE_ALIGNMENT);
   if (base && !p.overflow && o->memory_bytes < p.total)
-    return fail(LATHE_ERROR_ARGUMENT, name, "options: the memory has %z bytes, the model needs %z", o->memory_bytes, p.total);
+    return fail(LATHE_ERROR_ARGUMENT, name, "options: the memory has %b, the model needs %z", o->memory_bytes, p.total);
   if (base && !p.overflow) memset(base, 0, p.total);
   if (!base && !p.overflow) base = allocate(p.total, &block, &block_bytes);
   if (!base || p.overflow)
-    return fail(LATHE_ERROR_MEMORY, name, "no memory for the model: %z bytes for tensors, work space and scratch", p.total);
+    return fail(LATHE_ERROR_MEMORY, name, "no memory for the model: %b for tensors, work space and scratch", p.total);
 
   lathe_model *m = (lathe_model *)(void *)base;
   m->library = l;
@@ -1477,11 +1483,11 @@ static lathe_status check_tensor(const lathe_model *m, ports p, int32_t index, c
   lathe_status status = check_index(m->name, p, index);
   if (status != LATHE_OK) return status;
   const lathe_tensor_info *i = &p.info[index];
-  if (bytes != i->bytes) return fail(LATHE_ERROR_ARGUMENT, m->name, "%s %q: %z bytes given, %z wanted (%t)", p.what, i->name, bytes, i->bytes, i);
+  if (bytes != i->bytes) return fail(LATHE_ERROR_ARGUMENT, m->name, "%s %q: %b given, %z wanted (%t)", p.what, i->name, bytes, i->bytes, i);
   if (!data && bytes > 0) return fail(LATHE_ERROR_ARGUMENT, m->name, "%s %q: no data", p.what, i->name);
   size_t element = lathe_dtype_size(i->dtype);
   if (aligned && element > 1 && (uintptr_t)data % element)
-    return fail(LATHE_ERROR_ARGUMENT, m->name, "%s %q: the data is not aligned to its elements of %z bytes", p.what, i->name, element);
+    return fail(LATHE_ERROR_ARGUMENT, m->name, "%s %q: the data is not aligned to its elements of %b", p.what, i->name, element);
   return LATHE_OK;
 }
 
@@ -1950,7 +1956,7 @@ static lathe_status read_tar(const char *name, mapping m, tar_member *wanted, in
   }
   for (int i = 0; i < count && !ended; i++)
     if (!wanted[i].content.at)
-      return fail(LATHE_ERROR_PACKAGE, name, "truncated tar archive: %s is not in its %z bytes; copy it again", wanted[i].name, m.bytes);
+      return fail(LATHE_ERROR_PACKAGE, name, "truncated tar archive: %s is not in its %b; copy it again", wanted[i].name, m.bytes);
   return LATHE_OK;
 }
 
@@ -2036,7 +2042,7 @@ static lathe_status open_package(package *p) {
   const char *path = p->name;
   char other[PATH_BYTES], params[PATH_BYTES];
   struct stat st;
-  if (length(path) > PATH_BYTES - 32) return fail(LATHE_ERROR_FILE, NULL, "the path has %z bytes: it is too long", length(path));
+  if (length(path) > PATH_BYTES - 32) return fail(LATHE_ERROR_FILE, NULL, "the path has %b: it is too long", length(path));
   if (stat(path, &st) != 0) {
     int error = errno;
     snprintf(other, sizeof other, "%s.so", path);

@@ -1,6 +1,10 @@
 package bundle
 
-import "fmt"
+import (
+	"fmt"
+
+	"lathe/internal/spelling"
+)
 
 // Memory is what a run of a package takes, in bytes.
 type Memory struct {
@@ -51,7 +55,7 @@ func totalSize(ts []TensorInfo) (total int64) {
 func (m Memory) String() string {
 	scratch := ""
 	if m.Scratch > 0 {
-		scratch = fmt.Sprintf(", scratch %s with %d workers", SizeText(m.Scratch), m.Workers)
+		scratch = fmt.Sprintf(", scratch %s with %s", SizeText(m.Scratch), spelling.Count(m.Workers, "worker"))
 		if m.Workers == 1 {
 			scratch = fmt.Sprintf(", scratch %s", SizeText(m.Scratch))
 		}

@@ -8,6 +8,7 @@ import (
 	"lathe/internal/bundle"
 	csource "lathe/internal/codegen/c"
 	"lathe/internal/plan"
+	"lathe/internal/spelling"
 )
 
 // source makes the files NAME.c and NAME.h of target c.
@@ -72,7 +73,7 @@ func sourceFile(j *job, n *network, p *program, mem *plan.Plan) (*csource.File, 
 		fmt.Sprintf("%s, compiled by lathe %s for target %q at -O%d.", j.Source.File, j.Version, j.Target, j.Level),
 		"SHA-256 of the model: " + j.Source.SHA256,
 		fmt.Sprintf("Memory: %d bytes of constants, %d of workspace, no heap; the stack holds %d bytes of arrays and some scalars.", weights, f.Workspace, stack),
-		fmt.Sprintf("%d steps, %.0f arithmetic operations a run.", len(f.Calls), n.flops),
+		fmt.Sprintf("%s, %.0f arithmetic operations a run.", spelling.Count(len(f.Calls), "step"), n.flops),
 	}
 	return f, nil
 }

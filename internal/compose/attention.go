@@ -6,6 +6,7 @@ import (
 
 	"lathe/internal/graph"
 	"lathe/internal/ops"
+	"lathe/internal/spelling"
 	"lathe/internal/types"
 )
 
@@ -29,7 +30,7 @@ func (b *Builder) Attend(a Attention) (*graph.Value, Scores) {
 	q, k, v := a.Q, a.K, a.V
 	heads, kv := q.Type.Shape[1], k.Type.Shape[1]
 	if kv < 1 || heads%kv != 0 || v.Type.Shape[1] != kv {
-		Fail("%d heads of queries, %d of keys and %d of values", heads, kv, v.Type.Shape[1])
+		Fail("%s of queries, %d of keys and %d of values", spelling.Count(heads, "head"), kv, v.Type.Shape[1])
 	}
 	if heads != kv {
 		k = b.Apply(ops.Repeat, ops.RepeatAttrs{Axis: 1, Repeats: heads / kv}, k)
@@ -126,7 +127,7 @@ func (b *Builder) Rotate(x, cos, sin *graph.Value, interleaved bool) *graph.Valu
 func (b *Builder) Heads(x *graph.Value, heads int) *graph.Value {
 	s := x.Type.Shape
 	if len(s) != 3 || heads < 1 || s[2]%heads != 0 {
-		Fail("%s does not divide into %d heads", x.Type, heads)
+		Fail("%s does not divide into %s", x.Type, spelling.Count(heads, "head"))
 	}
 	return b.Transpose(b.Reshape(x, s[0], s[1], heads, s[2]/heads), 0, 2, 1, 3)
 }

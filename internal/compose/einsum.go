@@ -6,6 +6,7 @@ import (
 
 	"lathe/internal/graph"
 	"lathe/internal/ops"
+	"lathe/internal/spelling"
 )
 
 // An indexed is a value whose axes have labels.
@@ -45,7 +46,7 @@ func (b *Builder) parseEinsum(equation string, in []*graph.Value) (terms []index
 	lhs, rhs, explicit := strings.Cut(equation, "->")
 	parts := strings.Split(lhs, ",")
 	if len(parts) != len(in) {
-		Fail("equation %q has %d operands, not %d", equation, len(parts), len(in))
+		Fail("equation %q has %s, not %d", equation, spelling.Count(len(parts), "operand"), len(in))
 	}
 	dots := 0
 	for i, p := range parts {

@@ -5,6 +5,7 @@ import (
 
 	"lathe/internal/graph"
 	"lathe/internal/ops"
+	"lathe/internal/spelling"
 )
 
 // A Recurrent describes a recurrent layer in ONNX's form: X is [steps, batch, inputs], W [directions, gates*hidden,
@@ -95,7 +96,7 @@ func (r *Recurrent) check(gates, functions int) {
 	want("initial_c", r.C, directions, batch, hidden)
 	want("P", r.P, directions, 3*hidden)
 	if steps < 1 || steps > maxSteps {
-		Fail("a recurrent layer of %d steps is not supported; 1 to %d are", steps, maxSteps)
+		Fail("a recurrent layer of %s is not supported; 1 to %d are", spelling.Count(steps, "step"), maxSteps)
 	}
 	for _, a := range r.Activations {
 		if len(a) != functions {

@@ -6,6 +6,7 @@ import (
 
 	"lathe/internal/graph"
 	"lathe/internal/ops"
+	"lathe/internal/spelling"
 	"lathe/internal/types"
 )
 
@@ -29,7 +30,7 @@ func (b *Builder) Resize(x *graph.Value, s ResizeSpec) *graph.Value {
 		given = len(s.Sizes)
 	}
 	if given != n {
-		Fail("%d sizes or scales for %d axes", given, n)
+		Fail("%d given as sizes or scales for %s", given, spelling.Count(n, "axis"))
 	}
 	a := s.Attrs
 	a.Sizes = slices.Clone(x.Type.Shape)
@@ -43,7 +44,7 @@ func (b *Builder) Resize(x *graph.Value, s ResizeSpec) *graph.Value {
 	}
 	if a.CoordinateTransformationMode == "tf_crop_and_resize" {
 		if len(s.ROI) != 2*n {
-			Fail("roi has %d numbers for %d axes", len(s.ROI), n)
+			Fail("roi has %s for %s", spelling.Count(len(s.ROI), "number"), spelling.Count(n, "axis"))
 		}
 		a.ROI = append(make([]float64, rank), slices.Repeat([]float64{1}, rank)...)
 		for i, k := range s.Axes {

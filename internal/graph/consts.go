@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"lathe/internal/spelling"
 	"lathe/internal/tensor"
 	"lathe/internal/types"
 )
@@ -117,7 +118,7 @@ func readConsts(b []byte) (*Consts, error) {
 		off += -off & (constsAlign - 1)
 		size := t.Bytes()
 		if size > len(b)-off {
-			return nil, fmt.Errorf("constant %q: %s takes %d bytes, %d are left; the file is truncated", k, t, size, max(0, len(b)-off))
+			return nil, fmt.Errorf("constant %q: %s takes %s where %d are left; the file is truncated", k, t, spelling.Count(size, "byte"), max(0, len(b)-off))
 		}
 		v := &tensor.Tensor{DType: t.DType, Shape: t.Shape, Data: b[off : off+size : off+size]}
 		if c.Lookup(k) != nil {
@@ -129,7 +130,7 @@ func readConsts(b []byte) (*Consts, error) {
 		off += size
 	}
 	if off < len(b) {
-		return nil, fmt.Errorf("%d bytes after the last constant", len(b)-off)
+		return nil, fmt.Errorf("%s after the last constant", spelling.Count(len(b)-off, "byte"))
 	}
 	return c, nil
 }
@@ -199,7 +200,7 @@ func element(t *tensor.Tensor, i int) string {
 // allocated for the type.
 func ofLiteral(typ types.Tensor, words []string) (*tensor.Tensor, error) {
 	if n := typ.Elements(); n != len(words) {
-		return nil, fmt.Errorf("%d elements for %s", len(words), typ)
+		return nil, fmt.Errorf("%s for %s", spelling.Count(len(words), "element"), typ)
 	}
 	t := tensor.NewOf(typ)
 	for i, w := range words {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"lathe/internal/op"
+	"lathe/internal/spelling"
 	"lathe/internal/tensor"
 	"lathe/internal/types"
 )
@@ -91,7 +92,7 @@ func (g *Graph) Apply(d *op.Def, attrs any, in ...*Value) (*Node, error) {
 const maxRank = 64
 
 func tooManyAxes(t types.Tensor) error {
-	return fmt.Errorf("a tensor of %d dimensions; there may be %d", len(t.Shape), maxRank)
+	return fmt.Errorf("a tensor of %s; there may be %d", spelling.Count(len(t.Shape), "dimension"), maxRank)
 }
 
 // Infer computes n's result types from its operands, making or updating n.Out, and propagates known values.
@@ -115,7 +116,7 @@ func (n *Node) Infer() error {
 		}
 	}
 	if len(n.Out) != len(outs) {
-		return fmt.Errorf("%s: %d results instead of %d", n.Op.Name, len(n.Out), len(outs))
+		return fmt.Errorf("%s: %s instead of %d", n.Op.Name, spelling.Count(len(n.Out), "result"), len(outs))
 	}
 	vals := make([]*tensor.Tensor, len(outs))
 	for i, t := range outs {

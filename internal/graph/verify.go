@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"lathe/internal/op"
+	"lathe/internal/spelling"
 	"lathe/internal/types"
 )
 
@@ -170,7 +171,7 @@ func (v *verifier) constant(c *Value) error {
 	case t.DType != c.Type.DType || !slices.Equal(t.Shape, c.Type.Shape):
 		return fmt.Errorf("is a constant of type %s with elements of type %s", c.Type, t.Type())
 	case len(t.Data) != c.Type.With("").Bytes():
-		return fmt.Errorf("is a constant of type %s with %d bytes instead of %d", c.Type, len(t.Data), c.Type.With("").Bytes())
+		return fmt.Errorf("is a constant of type %s with %s instead of %d", c.Type, spelling.Count(len(t.Data), "byte"), c.Type.With("").Bytes())
 	}
 	return nil
 }
@@ -227,7 +228,7 @@ func (v *verifier) result(g *Graph, n *Node, i int, out *Value) error {
 		return err
 	}
 	if k := out.Known; k != nil && (!sameValueType(k.Type(), out.Type) || len(k.Data) != k.Type().Bytes()) {
-		return fmt.Errorf("type %s, but a known value of type %s in %d bytes", out.Type, k.Type(), len(k.Data))
+		return fmt.Errorf("type %s, but a known value of type %s in %s", out.Type, k.Type(), spelling.Count(len(k.Data), "byte"))
 	}
 	return nil
 }
@@ -248,7 +249,7 @@ func (n *Node) checkInference() error {
 		return err
 	}
 	if len(outs) != len(n.Out) {
-		return fmt.Errorf("%d results instead of %d", len(n.Out), len(outs))
+		return fmt.Errorf("%s instead of %d", spelling.Count(len(n.Out), "result"), len(outs))
 	}
 	for i, t := range outs {
 		if !sameValueType(t, n.Out[i].Type) {

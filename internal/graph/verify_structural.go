@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"lathe/internal/spelling"
 	"lathe/internal/types"
 )
 
@@ -64,9 +65,9 @@ func (n *Node) checkLoop() error {
 	case len(n.In) < 2 || !isCondition(n.In[1]):
 		return errors.New("operand 1 is no condition: trip count and one bool are expected")
 	case len(body.Inputs) != len(n.In):
-		return fmt.Errorf("%d operands, but the body has %d inputs", len(n.In), len(body.Inputs))
+		return fmt.Errorf("%s, but the body has %s", spelling.Count(len(n.In), "operand"), spelling.Count(len(body.Inputs), "input"))
 	case len(body.Outputs) != len(n.Out)+1:
-		return fmt.Errorf("%d results, but the body has %d outputs instead of one more for the condition", len(n.Out), len(body.Outputs))
+		return fmt.Errorf("%s, but the body has %s instead of one more for the condition", spelling.Count(len(n.Out), "result"), spelling.Count(len(body.Outputs), "output"))
 	case !isCondition(body.Outputs[0]):
 		return errors.New("output 0 of the body is no condition: one bool is expected")
 	}
@@ -86,7 +87,7 @@ func connect(sub *Graph, in, out []*Value) error {
 
 func sameTypes(outside string, a []*Value, inside string, b []*Value) error {
 	if len(a) != len(b) {
-		return fmt.Errorf("%d %ss for %d %ss", len(a), outside, len(b), inside)
+		return fmt.Errorf("%s for %s", spelling.Count(len(a), outside), spelling.Count(len(b), inside))
 	}
 	for i := range a {
 		if !a[i].Type.Equal(b[i].Type) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"lathe/internal/graph"
+	"lathe/internal/spelling"
 	"lathe/internal/tensor"
 )
 
@@ -20,7 +21,7 @@ func Eval(g *graph.Graph, inputs []*tensor.Tensor) ([]*tensor.Tensor, error) {
 // them.
 func Watch(g *graph.Graph, inputs []*tensor.Tensor, see func(n *graph.Node, in, out []*tensor.Tensor) error) ([]*tensor.Tensor, error) {
 	if len(inputs) != len(g.Inputs) {
-		return nil, fmt.Errorf("graph %q: %d inputs instead of %d", g.Name, len(inputs), len(g.Inputs))
+		return nil, fmt.Errorf("graph %q: %s instead of %d", g.Name, spelling.Count(len(inputs), "input"), len(g.Inputs))
 	}
 	e := evaluation{values: map[*graph.Value]*tensor.Tensor{}, left: readers(g), see: see}
 	for i, in := range g.Inputs {

@@ -48,7 +48,7 @@ const rules = `
 	fault < toolchain, compose, frontend/..., pass, pipeline
 	excerpt < table, webpage, explain, profile, frontend/..., cli, cli/run
 	table < explain, profile, cli
-	spelling < target, toolchain, frontend/..., bundle, npz, picture, explain, profile, /runtime
+	spelling < op, ops, graph, grapheval, compose, target, toolchain, frontend/..., bundle, npz, picture, explain, profile, /runtime
 	cpu < cpu/cputest, target, toolchain, /runtime
 	target < toolchain
 	atomicfile < bundle, cli

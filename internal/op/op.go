@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"lathe/internal/spelling"
 	"lathe/internal/te"
 	"lathe/internal/tensor"
 	"lathe/internal/types"
@@ -156,7 +157,7 @@ func (d *Def) arity(n int) error {
 		}
 	}
 	if n < least || n > most {
-		return fmt.Errorf("%s: %d operands instead of %d", d.Name, n, least)
+		return fmt.Errorf("%s: %s instead of %d", d.Name, spelling.Count(n, "operand"), least)
 	}
 	return nil
 }

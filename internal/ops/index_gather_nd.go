@@ -7,6 +7,7 @@ import (
 
 	"lathe/internal/expr"
 	"lathe/internal/op"
+	"lathe/internal/spelling"
 	"lathe/internal/te"
 	"lathe/internal/tensor"
 	"lathe/internal/types"
@@ -31,10 +32,10 @@ var GatherND = op.Define(op.Spec[GatherNDAttrs]{
 		}
 		q := indices.Rank()
 		if q < 1 || a.BatchDims < 0 || a.BatchDims >= q || a.BatchDims > data.Rank() {
-			return nil, fmt.Errorf("indices %s into %s with %d batch axes", indices, data, a.BatchDims)
+			return nil, fmt.Errorf("indices %s into %s with %s", indices, data, spelling.Count(a.BatchDims, "batch axis"))
 		}
 		if !slices.Equal(data.Shape[:a.BatchDims], indices.Shape[:a.BatchDims]) {
-			return nil, fmt.Errorf("the first %d axes of data %s and indices %s differ", a.BatchDims, data, indices)
+			return nil, fmt.Errorf("data %s and indices %s differ in the first %s", data, indices, spelling.Count(a.BatchDims, "axis"))
 		}
 		end := a.BatchDims + indices.Shape[q-1]
 		if end > data.Rank() {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"lathe/internal/expr"
+	"lathe/internal/spelling"
 	"lathe/internal/tensor"
 	"lathe/internal/types"
 )
@@ -82,7 +83,7 @@ func with(index []expr.Expr, k int, e expr.Expr) []expr.Expr {
 // perAxis checks that an attribute holds one number per axis.
 func perAxis(name string, values []int, rank int) error {
 	if len(values) != rank {
-		return fmt.Errorf("%s has %d numbers for a tensor of rank %d", name, len(values), rank)
+		return fmt.Errorf("%s has %s for a tensor of rank %d", name, spelling.Count(len(values), "number"), rank)
 	}
 	return nil
 }

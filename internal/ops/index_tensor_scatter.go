@@ -40,7 +40,7 @@ var TensorScatter = op.Define(op.Spec[TensorScatterAttrs]{
 			}
 		}
 		if !start.DType.IsInt() || start.Rank() != 1 || start.Shape[0] != cache.Shape[0] {
-			return nil, fmt.Errorf("write_indices are %s, not one integer for each of the %d batch entries", start, cache.Shape[0])
+			return nil, fmt.Errorf("write_indices are %s, not one integer for each batch entry, of which there are %d", start, cache.Shape[0])
 		}
 		return []types.Tensor{cache.Tensor}, nil
 	},

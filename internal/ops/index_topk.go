@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"lathe/internal/op"
+	"lathe/internal/spelling"
 	"lathe/internal/tensor"
 	"lathe/internal/types"
 )
@@ -30,7 +31,7 @@ var TopK = op.Define(op.Spec[TopKAttrs]{
 			return nil, err
 		}
 		if n := in[0].Shape[a.Axis]; a.K < 0 || a.K > n {
-			return nil, fmt.Errorf("k is %d, but axis %d of %s has %d elements", a.K, a.Axis, in[0], n)
+			return nil, fmt.Errorf("k is %d, but axis %d of %s has %s", a.K, a.Axis, in[0], spelling.Count(n, "element"))
 		}
 		shape := slices.Clone(in[0].Shape)
 		shape[a.Axis] = a.K

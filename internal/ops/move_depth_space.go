@@ -6,6 +6,7 @@ import (
 
 	"lathe/internal/expr"
 	"lathe/internal/op"
+	"lathe/internal/spelling"
 	"lathe/internal/te"
 	"lathe/internal/tensor"
 	"lathe/internal/types"
@@ -77,7 +78,7 @@ var DepthToSpace = op.Define(op.Spec[DepthSpaceAttrs]{
 		}
 		s, b := in[0].Shape, a.BlockSize
 		if s[1]%(b*b) != 0 {
-			return nil, fmt.Errorf("the %d channels of %s are not a multiple of the block size squared, %d", s[1], in[0], b*b)
+			return nil, fmt.Errorf("%s of %s are not a multiple of the block size squared, %d", spelling.Count(s[1], "channel"), in[0], b*b)
 		}
 		return []types.Tensor{types.Of(in[0].DType, s[0], s[1]/(b*b), s[2]*b, s[3]*b)}, nil
 	},

@@ -8,6 +8,7 @@ import (
 
 	"lathe/internal/expr"
 	"lathe/internal/op"
+	"lathe/internal/spelling"
 	"lathe/internal/te"
 	"lathe/internal/tensor"
 	"lathe/internal/types"
@@ -38,7 +39,7 @@ var GridSample = op.Define(op.Spec[GridSampleAttrs]{
 			return nil, fmt.Errorf("data is %s and grid %s: only [N,C,H,W] with [N,h,w,2] and [N,C,D,H,W] with [N,d,h,w,3] are supported", data, grid)
 		}
 		if !slices.Contains([]string{"nearest", "linear", "cubic"}, a.Method) || a.Method == "cubic" && n == 3 {
-			return nil, fmt.Errorf("method %q over %d axes (the methods are nearest, linear and, over two axes, cubic)", a.Method, n)
+			return nil, fmt.Errorf("method %q over %s (the methods are nearest, linear and, over two axes, cubic)", a.Method, spelling.Count(n, "axis"))
 		}
 		if !slices.Contains([]string{"zeros", "border", "reflection"}, a.PaddingMode) {
 			return nil, fmt.Errorf("unknown padding_mode %q (the modes are zeros, border and reflection)", a.PaddingMode)

@@ -7,6 +7,7 @@ import (
 
 	"lathe/internal/expr"
 	"lathe/internal/op"
+	"lathe/internal/spelling"
 	"lathe/internal/te"
 	"lathe/internal/tensor"
 	"lathe/internal/types"
@@ -29,7 +30,7 @@ var Reshape = op.Define(op.Spec[ReshapeAttrs]{
 			return nil, fmt.Errorf("newshape: %w", err)
 		}
 		if t.Elements() != in[0].Elements() {
-			return nil, fmt.Errorf("%s has %d elements, the new shape %v has %d", in[0], in[0].Elements(), a.NewShape, t.Elements())
+			return nil, fmt.Errorf("%s has %s, the new shape %v has %d", in[0], spelling.Count(in[0].Elements(), "element"), a.NewShape, t.Elements())
 		}
 		return []types.Tensor{t}, nil
 	},

@@ -8,6 +8,7 @@ import (
 
 	"lathe/internal/expr"
 	"lathe/internal/op"
+	"lathe/internal/spelling"
 	"lathe/internal/te"
 	"lathe/internal/tensor"
 	"lathe/internal/types"
@@ -119,7 +120,7 @@ func (a ResizeAttrs) check(data types.Tensor) error {
 		return fmt.Errorf("unknown coordinate_transformation_mode %q (the modes are %v)", a.CoordinateTransformationMode, coordinateModes)
 	}
 	if a.CoordinateTransformationMode == "tf_crop_and_resize" && len(a.ROI) != 2*rank {
-		return fmt.Errorf("roi %v for %s: tf_crop_and_resize needs %d numbers", a.ROI, data, 2*rank)
+		return fmt.Errorf("roi %v for %s: tf_crop_and_resize needs %s", a.ROI, data, spelling.Count(2*rank, "number"))
 	}
 	switch a.Method {
 	case "nearest":

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"lathe/internal/expr"
+	"lathe/internal/spelling"
 	"lathe/internal/types"
 )
 
@@ -51,7 +52,7 @@ func (a ResizeAttrs) axes(shape []int) ([]resample, error) {
 			m.scaled(a.CoordinateTransformationMode, s)
 		}
 		if size >= 1<<60 {
-			return nil, fmt.Errorf("axis %d from %d to %d elements: places are not exact with scale %d/%d", k, n, m.out, s.p, s.q)
+			return nil, fmt.Errorf("axis %d from %d to %s: places are not exact with scale %d/%d", k, n, spelling.Count(m.out, "element"), s.p, s.q)
 		}
 		g = gcd(gcd(abs(m.a), abs(m.b)), m.d)
 		m.a, m.b, m.d = m.a/g, m.b/g, m.d/g

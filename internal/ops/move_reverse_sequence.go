@@ -27,7 +27,7 @@ var ReverseSequence = op.Define(op.Spec[ReverseSequenceAttrs]{
 			return nil, fmt.Errorf("sequence and batch axis: %w", err)
 		}
 		if n := in[0].Shape[a.BatchAxis]; !in[1].DType.IsInt() || in[1].Rank() != 1 || in[1].Shape[0] != n {
-			return nil, fmt.Errorf("seq_lengths is %s, not one integer for each of the %d entries of axis %d", in[1], n, a.BatchAxis)
+			return nil, fmt.Errorf("seq_lengths is %s, not one integer for each entry of axis %d, which has %d", in[1], a.BatchAxis, n)
 		}
 		return []types.Tensor{in[0].Tensor}, nil
 	},

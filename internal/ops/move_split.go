@@ -7,6 +7,7 @@ import (
 
 	"lathe/internal/expr"
 	"lathe/internal/op"
+	"lathe/internal/spelling"
 	"lathe/internal/te"
 	"lathe/internal/tensor"
 	"lathe/internal/types"
@@ -45,7 +46,7 @@ var Split = op.Define(op.Spec[SplitAttrs]{
 			out = append(out, types.Of(in[0].DType, shape...))
 		}
 		if left != 0 {
-			return nil, fmt.Errorf("sizes %v leave %d elements of axis %d of %s", a.Sizes, left, a.Axis, in[0])
+			return nil, fmt.Errorf("sizes %v leave %s of axis %d of %s", a.Sizes, spelling.Count(left, "element"), a.Axis, in[0])
 		}
 		return out, nil
 	},

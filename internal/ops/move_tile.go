@@ -7,6 +7,7 @@ import (
 
 	"lathe/internal/expr"
 	"lathe/internal/op"
+	"lathe/internal/spelling"
 	"lathe/internal/te"
 	"lathe/internal/tensor"
 	"lathe/internal/types"
@@ -75,7 +76,7 @@ var Tile = op.Define(op.Spec[TileAttrs]{
 // repeated is n times reps, checked.
 func repeated(n, reps int) (int, error) {
 	if reps < 0 || (n > 0 && reps > types.MaxElements/n) {
-		return 0, fmt.Errorf("%d elements repeated %d times", n, reps)
+		return 0, fmt.Errorf("%s repeated %d times", spelling.Count(n, "element"), reps)
 	}
 	return n * reps, nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"lathe/internal/expr"
 	"lathe/internal/op"
+	"lathe/internal/spelling"
 	"lathe/internal/te"
 	"lathe/internal/tensor"
 	"lathe/internal/types"
@@ -35,7 +36,7 @@ func (a AvgPoolAttrs) pool() PoolAttrs {
 func avgPool(name string, rank int) *op.Def {
 	return op.Define(op.Spec[AvgPoolAttrs]{
 		Name: name,
-		Doc:  fmt.Sprintf("%s is the average of each window over %d spatial axes.", name, rank),
+		Doc:  fmt.Sprintf("%s is the average of each window over %s.", name, spelling.Count(rank, "spatial axis")),
 		Args: []string{"data"}, Fusion: op.OutFusable, Layout: op.Channels,
 		Infer: func(a AvgPoolAttrs, in []op.Arg) ([]types.Tensor, error) { return a.pool().infer(floats, in[0], rank) },
 		Eval: func(a AvgPoolAttrs, in, out []*tensor.Tensor) error {

@@ -7,6 +7,7 @@ import (
 
 	"lathe/internal/expr"
 	"lathe/internal/op"
+	"lathe/internal/spelling"
 	"lathe/internal/te"
 	"lathe/internal/tensor"
 	"lathe/internal/types"
@@ -32,7 +33,7 @@ var Conv = [...]*op.Def{1: Conv1d, 2: Conv2d, 3: Conv3d}
 func conv(name string, rank int) *op.Def {
 	return op.Define(op.Spec[ConvAttrs]{
 		Name: name,
-		Doc:  fmt.Sprintf("%s is the convolution (without flipping) of data by weight over %d spatial axes, plus bias.", name, rank),
+		Doc:  fmt.Sprintf("%s is the convolution (without flipping) of data by weight over %s, plus bias.", name, spelling.Count(rank, "spatial axis")),
 		Args: []string{"data", "weight", "bias"}, MinIn: 2, Fusion: op.OutFusable, Layout: op.Channels,
 		Infer: func(a ConvAttrs, in []op.Arg) ([]types.Tensor, error) {
 			if err := sameDType(numbers, []string{"data", "weight", "bias"}, in); err != nil {
@@ -69,15 +70,15 @@ func (a ConvAttrs) windows(data, weight op.Arg, rank int) ([]window, error) {
 		return nil, err
 	}
 	if len(weight.Shape) != rank+2 {
-		return nil, fmt.Errorf("weight %s has rank %d; it must be %d: output channels, input channels per group and %d kernel axes",
-			weight.Tensor, len(weight.Shape), rank+2, rank)
+		return nil, fmt.Errorf("weight %s has rank %d; it must be %d: output channels, input channels per group and %s",
+			weight.Tensor, len(weight.Shape), rank+2, spelling.Count(rank, "kernel axis"))
 	}
 	c, o, i := data.Shape[1], weight.Shape[0], weight.Shape[1]
 	switch {
 	case a.Groups < 1 || c%a.Groups != 0 || o%a.Groups != 0:
-		return nil, fmt.Errorf("%d groups of %d input and %d output channels", a.Groups, c, o)
+		return nil, fmt.Errorf("%s of %s and %s", spelling.Count(a.Groups, "group"), spelling.Count(c, "input channel"), spelling.Count(o, "output channel"))
 	case i != c/a.Groups:
-		return nil, fmt.Errorf("weight %s takes %d channels a group; data %s has %d in %d groups", weight.Tensor, i, data.Tensor, c, a.Groups)
+		return nil, fmt.Errorf("weight %s takes %s a group; data %s has %d in %s", weight.Tensor, spelling.Count(i, "channel"), data.Tensor, c, spelling.Count(a.Groups, "group"))
 	}
 	return windows(in, weight.Shape[2:], a.Strides, a.Padding, a.Dilation, false)
 }

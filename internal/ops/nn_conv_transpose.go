@@ -6,6 +6,7 @@ import (
 
 	"lathe/internal/expr"
 	"lathe/internal/op"
+	"lathe/internal/spelling"
 	"lathe/internal/te"
 	"lathe/internal/tensor"
 	"lathe/internal/types"
@@ -31,7 +32,7 @@ var ConvTranspose = [...]*op.Def{1: Conv1dTranspose, 2: Conv2dTranspose, 3: Conv
 func convTranspose(name string, rank int) *op.Def {
 	return op.Define(op.Spec[ConvTransposeAttrs]{
 		Name: name,
-		Doc:  fmt.Sprintf("%s is the gradient of a convolution over %d spatial axes applied to data, plus bias.", name, rank),
+		Doc:  fmt.Sprintf("%s is the gradient of a convolution over %s applied to data, plus bias.", name, spelling.Count(rank, "spatial axis")),
 		Args: []string{"data", "weight", "bias"}, MinIn: 2, Fusion: op.OutFusable, Layout: op.Channels,
 		Infer: func(a ConvTransposeAttrs, in []op.Arg) ([]types.Tensor, error) {
 			if err := sameDType(numbers, []string{"data", "weight", "bias"}, in); err != nil {
@@ -71,15 +72,15 @@ func (a ConvTransposeAttrs) windows(data, weight op.Arg, rank int) ([]window, er
 		return nil, err
 	}
 	if len(weight.Shape) != rank+2 {
-		return nil, fmt.Errorf("weight %s has rank %d; it must be %d: input channels, output channels per group and %d kernel axes",
-			weight.Tensor, len(weight.Shape), rank+2, rank)
+		return nil, fmt.Errorf("weight %s has rank %d; it must be %d: input channels, output channels per group and %s",
+			weight.Tensor, len(weight.Shape), rank+2, spelling.Count(rank, "kernel axis"))
 	}
 	c, i := data.Shape[1], weight.Shape[0]
 	switch {
 	case a.Groups < 1 || a.Groups > maxStep || c%a.Groups != 0:
-		return nil, fmt.Errorf("%d groups of %d input channels", a.Groups, c)
+		return nil, fmt.Errorf("%s of %s", spelling.Count(a.Groups, "group"), spelling.Count(c, "input channel"))
 	case i != c:
-		return nil, fmt.Errorf("weight %s takes %d input channels; data %s has %d", weight.Tensor, i, data.Tensor, c)
+		return nil, fmt.Errorf("weight %s takes %s; data %s has %d", weight.Tensor, spelling.Count(i, "input channel"), data.Tensor, c)
 	}
 	return a.scatterWindows(out, weight.Shape[2:])
 }
@@ -97,7 +98,7 @@ func (a ConvTransposeAttrs) scatterWindows(data, size []int) ([]window, error) {
 	for k := range ws {
 		w := window{out: data[k], size: size[k], stride: a.Strides[k], dilation: a.Dilation[k], before: a.Padding[k], after: a.Padding[n+k]}
 		if w.in = (w.out-1)*w.stride + w.span() - w.before - w.after + a.OutputPadding[k]; w.out == 0 || w.in < 0 {
-			return nil, fmt.Errorf("spatial axis %d: %d elements give a result of %d", k, w.out, w.in)
+			return nil, fmt.Errorf("spatial axis %d: an extent of %d gives a result of %d", k, w.out, w.in)
 		}
 		ws[k] = w
 	}

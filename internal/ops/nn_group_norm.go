@@ -6,6 +6,7 @@ import (
 
 	"lathe/internal/expr"
 	"lathe/internal/op"
+	"lathe/internal/spelling"
 	"lathe/internal/te"
 	"lathe/internal/tensor"
 	"lathe/internal/types"
@@ -29,7 +30,7 @@ var GroupNorm = op.Define(op.Spec[GroupNormAttrs]{
 			return nil, err
 		}
 		if c := in[0].Shape[1]; a.Groups < 1 || c%a.Groups != 0 || a.Groups > c {
-			return nil, fmt.Errorf("%d groups of %d channels", a.Groups, c)
+			return nil, fmt.Errorf("%s of %s", spelling.Count(a.Groups, "group"), spelling.Count(c, "channel"))
 		}
 		return []types.Tensor{in[0].Tensor}, nil
 	},

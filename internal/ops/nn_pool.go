@@ -6,6 +6,7 @@ import (
 
 	"lathe/internal/expr"
 	"lathe/internal/op"
+	"lathe/internal/spelling"
 	"lathe/internal/te"
 	"lathe/internal/tensor"
 	"lathe/internal/types"
@@ -31,7 +32,7 @@ var MaxPool = [...]*op.Def{1: MaxPool1d, 2: MaxPool2d, 3: MaxPool3d}
 func maxPool(name string, rank int) *op.Def {
 	return op.Define(op.Spec[PoolAttrs]{
 		Name: name,
-		Doc:  fmt.Sprintf("%s is the greatest element of each window over %d spatial axes; padding does not count.", name, rank),
+		Doc:  fmt.Sprintf("%s is the greatest element of each window over %s; padding does not count.", name, spelling.Count(rank, "spatial axis")),
 		Args: []string{"data"}, Fusion: op.OutFusable, Layout: op.Channels,
 		Infer: func(a PoolAttrs, in []op.Arg) ([]types.Tensor, error) { return a.infer(numbers, in[0], rank) },
 		Eval: func(a PoolAttrs, in, out []*tensor.Tensor) error {

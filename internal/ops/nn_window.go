@@ -6,6 +6,7 @@ import (
 
 	"lathe/internal/expr"
 	"lathe/internal/op"
+	"lathe/internal/spelling"
 )
 
 // A window is one spatial axis of a convolution or pooling: size taps, dilation apart, moved by stride over an axis of
@@ -42,7 +43,7 @@ func windows(in, size, strides, padding, dilation []int, ceil bool) ([]window, e
 		w := window{in: in[k], size: size[k], stride: strides[k], dilation: dilation[k], before: padding[k], after: padding[n+k]}
 		room := w.in + w.before + w.after - w.span()
 		if room < 0 {
-			return nil, fmt.Errorf("kernel spans %d elements of spatial axis %d, which has %d with padding", w.span(), k, w.in+w.before+w.after)
+			return nil, fmt.Errorf("kernel spans %s of spatial axis %d, which has %d with padding", spelling.Count(w.span(), "element"), k, w.in+w.before+w.after)
 		}
 		w.out = room/w.stride + 1
 		if ceil && room%w.stride != 0 && w.out*w.stride < w.in+w.before {
@@ -138,7 +139,7 @@ func indices(ws []window, o, r []expr.Expr) (at []expr.Expr, inside expr.Expr) {
 // spatial is the shape of a batched, channelled operand without its first two axes.
 func spatial(operand string, a op.Arg, rank int) ([]int, error) {
 	if len(a.Shape) != rank+2 {
-		return nil, fmt.Errorf("%s %s has rank %d; it must be %d: batch, channels and %d spatial axes", operand, a.Tensor, len(a.Shape), rank+2, rank)
+		return nil, fmt.Errorf("%s %s has rank %d; it must be %d: batch, channels and %s", operand, a.Tensor, len(a.Shape), rank+2, spelling.Count(rank, "spatial axis"))
 	}
 	return a.Shape[2:], nil
 }

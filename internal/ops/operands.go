@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"lathe/internal/op"
+	"lathe/internal/spelling"
 	"lathe/internal/types"
 )
 
@@ -85,7 +86,7 @@ func wantAxes(axes []int, rank int) error {
 // wantEach checks that an attribute has n elements, each within [lo, hi].
 func wantEach(name string, v []int, n, lo, hi int) error {
 	if len(v) != n {
-		return fmt.Errorf("%s has %d elements instead of %d", name, len(v), n)
+		return fmt.Errorf("%s has %s instead of %d", name, spelling.Count(len(v), "element"), n)
 	}
 	for _, x := range v {
 		if x < lo || x > hi {

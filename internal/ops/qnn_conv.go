@@ -6,6 +6,7 @@ import (
 
 	"lathe/internal/expr"
 	"lathe/internal/op"
+	"lathe/internal/spelling"
 	"lathe/internal/te"
 	"lathe/internal/tensor"
 	"lathe/internal/types"
@@ -26,7 +27,7 @@ var QnnConv = [...]*op.Def{1: QnnConv1d, 2: QnnConv2d, 3: QnnConv3d}
 func qnnConv(name string, rank int) *op.Def {
 	return op.Define(op.Spec[ConvAttrs]{
 		Name: name,
-		Doc:  fmt.Sprintf("%s is the int32 convolution of data - data_zero by weight - weight_zero over %d spatial axes.", name, rank),
+		Doc:  fmt.Sprintf("%s is the int32 convolution of data - data_zero by weight - weight_zero over %s.", name, spelling.Count(rank, "spatial axis")),
 		Args: []string{"data", "data_zero", "weight", "weight_zero"}, Fusion: op.OutFusable, Layout: op.Channels,
 		Infer: func(a ConvAttrs, in []op.Arg) ([]types.Tensor, error) {
 			data, weight := in[0], in[2]

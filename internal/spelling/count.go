@@ -1,8 +1,11 @@
 package spelling
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
-// Count is a number of things in words: 1 tensor, 2 tensors, 0 axes.
+// Count is a number of things in words: 1 tensor, 2 tensors, 0 spatial axes.
 func Count[N ~int | ~int64 | ~uint32 | ~uint64](n N, thing string) string {
 	if n == 1 {
 		return "1 " + thing
@@ -11,8 +14,9 @@ func Count[N ~int | ~int64 | ~uint32 | ~uint64](n N, thing string) string {
 }
 
 func plural(thing string) string {
-	if irregular, ok := map[string]string{"axis": "axes", "class": "classes", "batch": "batches", "entry": "entries"}[thing]; ok {
-		return irregular
+	at := strings.LastIndexByte(thing, ' ') + 1
+	if irregular, ok := map[string]string{"axis": "axes", "class": "classes", "batch": "batches", "entry": "entries"}[thing[at:]]; ok {
+		return thing[:at] + irregular
 	}
 	return thing + "s"
 }

@@ -253,7 +253,7 @@ static void test_params(void) {
   const lathe_library *l = lathe_model_library(owner);
   FAILS(lathe_open_library(l, NULL, 0, NULL, &m), LATHE_ERROR_ARGUMENT, "give the content of mod.params");
   FAILS(lathe_open_library(l, blob, bytes - 1, NULL, &m), LATHE_ERROR_PACKAGE, "truncated");
-  FAILS(lathe_open_library(l, blob, bytes + 1, NULL, &m), LATHE_ERROR_PACKAGE, "1 bytes after the last one");
+  FAILS(lathe_open_library(l, blob, bytes + 1, NULL, &m), LATHE_ERROR_PACKAGE, "1 byte after the last one");
   for (int shift = 0; shift < 2; shift++) {
     memmove(blob + shift, blob, bytes);
     OK(lathe_open_library(l, blob + shift, bytes, NULL, &m));

@@ -107,7 +107,7 @@ func loop(c *call) values {
 	}
 	carried := slices.Clone(c.in[min(2, len(c.in)):])
 	if len(body.Outputs) < 1+len(carried) {
-		compose.Fail("the body has %s for %d carried values", spelling.Count(len(body.Outputs), "output"), len(carried))
+		compose.Fail("the body has %s for %s", spelling.Count(len(body.Outputs), "output"), spelling.Count(len(carried), "carried value"))
 	}
 	stacks := make([]values, len(body.Outputs)-1-len(carried))
 	i := 0

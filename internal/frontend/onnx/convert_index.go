@@ -6,6 +6,7 @@ import (
 	"lathe/internal/compose"
 	"lathe/internal/graph"
 	"lathe/internal/ops"
+	"lathe/internal/spelling"
 	"lathe/internal/tensor"
 	"lathe/internal/types"
 )
@@ -162,7 +163,7 @@ func maxUnpool(c *call) *graph.Value {
 	n := len(in)
 	kernel, strides, pads := c.attrInts("kernel_shape"), c.attrIntsOr("strides", n, 1), c.attrIntsOr("pads", 2*n, 0)
 	if len(kernel) != n {
-		compose.Fail("kernel_shape %v for %d spatial axes", kernel, n)
+		compose.Fail("kernel_shape %v for %s", kernel, spelling.Count(n, "spatial axis"))
 	}
 	shape := slices.Clone(c.shape(0))
 	for k := range in {

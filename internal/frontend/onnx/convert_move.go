@@ -133,7 +133,7 @@ func split(c *call) values {
 		}
 		part := (extent + n - 1) / n
 		if c.node.Version < 18 && extent%n != 0 {
-			compose.Fail("axis %d of %s does not divide into %d equal parts", at, x.Type, n)
+			compose.Fail("axis %d of %s does not divide into %s of equal size", at, x.Type, spelling.Count(n, "part"))
 		}
 		for left := extent; len(sizes) < n; left -= part {
 			sizes = append(sizes, min(part, max(left, 0)))

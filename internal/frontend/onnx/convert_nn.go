@@ -7,6 +7,7 @@ import (
 	"lathe/internal/graph"
 	"lathe/internal/op"
 	"lathe/internal/ops"
+	"lathe/internal/spelling"
 )
 
 var nnRows = []row{
@@ -23,7 +24,7 @@ var nnRows = []row{
 // byRank picks the operator for a number of spatial axes.
 func byRank(n int, defs ...*op.Def) *op.Def {
 	if n < 1 || n > len(defs) {
-		compose.Fail("%d spatial axes are not supported; 1 to %d are", n, len(defs))
+		compose.Fail("%s: 1 to %d are supported", spelling.Count(n, "spatial axis"), len(defs))
 	}
 	return defs[n-1]
 }
@@ -92,7 +93,7 @@ func convTranspose(c *call) *graph.Value {
 	case want != nil:
 		c.ignore("pads")
 		if len(want) != n {
-			compose.Fail("output_shape %v for %d spatial axes", want, n)
+			compose.Fail("output_shape %v for %s", want, spelling.Count(n, "spatial axis"))
 		}
 		w.Padding, extra = w.Transposed(want, extra, auto == "SAME_UPPER")
 	case auto == "VALID":
@@ -118,7 +119,7 @@ func (c *call) pool(x *graph.Value) (w compose.Window, ceil bool) {
 	kernel := c.attrInts("kernel_shape")
 	in := x.Type.Shape[2:]
 	if len(kernel) != len(in) {
-		compose.Fail("kernel_shape %v for %d spatial axes", kernel, len(in))
+		compose.Fail("kernel_shape %v for %s", kernel, spelling.Count(len(in), "spatial axis"))
 	}
 	return c.window(in, kernel), c.attrBool("ceil_mode", false)
 }

@@ -177,7 +177,7 @@ func settle(found *dim.Solution, equations []dim.Equation) (*dim.Solution, error
 		}
 		found = next
 	}
-	return nil, fmt.Errorf("the shapes that are given leave more than %d sizes open: give sizes by name (there are %d statements)", maxSettled, len(given))
+	return nil, fmt.Errorf("the shapes that are given leave more than %s open: give sizes by name (there are %s)", spelling.Count(maxSettled, "size"), spelling.Count(len(given), "statement"))
 }
 
 // firstOpen is a name without a size in an equation, and that equation.

@@ -235,7 +235,7 @@ func fixedBytes(r *room, msg []byte, num protowire.Number, width int) ([]byte, e
 			runs++
 			last = s.data
 			if len(last)%width != 0 {
-				return nil, fmt.Errorf("field %d: %d packed bytes are no multiple of %d", num, len(last), width)
+				return nil, fmt.Errorf("field %d: %s packed, no multiple of %d", num, spelling.Count(len(last), "byte"), width)
 			}
 		}
 	}
