@@ -1789,6 +1789,7 @@ static lathe_status check_elf(const char *name, mapping m) {
     unsigned code;
     const char *machine;
   } machines[] = {{62, "x86_64"}, {183, "aarch64"}, {243, "riscv64"}, {40, "arm"}, {3, "i386"}, {258, "loongarch64"}, {21, "powerpc64le"}};
+  enum { PROGRAM_INTERPRETER = 3 }; /* PT_INTERP: libraries that are loaded have no use for one */
   const unsigned char *b = m.at;
   if (m.bytes < 52 || memcmp(b, "\177ELF", 4) != 0) return fail(LATHE_ERROR_PACKAGE, name, "the library is truncated or not an ELF file");
   const char *machine = "another machine";
@@ -1804,6 +1805,7 @@ static lathe_status check_elf(const char *name, mapping m) {
     return fail(LATHE_ERROR_PACKAGE, name, "the library is truncated or damaged");
   for (uint64_t i = 0; i < count; i++) {
     const unsigned char *h = b + table + i * header;
+    if (little(h, 4) == PROGRAM_INTERPRETER) return fail(LATHE_ERROR_PACKAGE, name, "is a program, not a package");
     uint64_t off = wide ? little(h + 8, 8) : little(h + 4, 4), bytes = wide ? little(h + 32, 8) : little(h + 16, 4);
     if (little(h, 4) == 1 && !within(off, bytes, m.bytes))
       return fail(LATHE_ERROR_PACKAGE, name, "the library is truncated: a segment ends beyond the file; copy it again");
@@ -2066,6 +2068,8 @@ static lathe_status open_package(package *p) {
   if (!is_prefix("\177ELF", p->file.at, p->file.bytes)) return fail(LATHE_ERROR_PACKAGE, path, "%s", identify(path, p->file));
   unmap(&p->file);
   size_t n = stem_of(path, ".so");
+  snprintf(other, sizeof other, "%s.so", path);
+  if (n == 0 && exists(other)) return open_stem(p, path, length(path)); /* a program may be called as its model is */
   snprintf(params, sizeof params, "%.*s.params", (int)(n ? n : length(path)), path);
   return open_library(p, path, params);
 }

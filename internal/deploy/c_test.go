@@ -375,3 +375,24 @@ func structure(t *testing.T, blob []byte) []int {
 	}
 	return offsets
 }
+
+// TestCProgramOfTheSameName opens NAME where that is the program itself: the package is NAME.so, and without one there is none.
+func TestCProgramOfTheSameName(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "digits")
+	if err := os.Rename(buildRuntime(t, "run.c"), name); err != nil {
+		t.Fatal(err)
+	}
+	compileDemo(t, "llvm", name+".so", lathe.CompileOptions{})
+	output(t, exec.Command(name, name))
+	if err := os.Remove(name + ".so"); err != nil {
+		t.Fatal(err)
+	}
+	copied := filepath.Join(dir, "copied.so")
+	writeFile(t, copied, readFile(t, name))
+	for _, path := range []string{name, copied} {
+		if out, err := exec.Command(name, path).CombinedOutput(); err == nil || !bytes.Contains(out, []byte("is a program, not a package")) {
+			t.Errorf("%s: %v: %s", path, err, out)
+		}
+	}
+}
