@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/binary"
 	"os"
 	"path/filepath"
 	"strings"
@@ -27,7 +28,7 @@ func TestHostileNames(t *testing.T) {
 			unknown := *g
 			unknown.Nodes = append(unknown.Nodes[:1:1], onnxtest.N(x("Odd")+" "+x("y")+" -> "+x("out")))
 			for file, g := range map[string]*onnxtest.Graph{"m.onnx": g, "odd.onnx": &unknown} {
-				if err := os.WriteFile(file, onnxtest.Model(g), 0o666); err != nil {
+				if err := os.WriteFile(file, append(onnxtest.Model(g), metadata(x)...), 0o666); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -66,6 +67,15 @@ func TestHostileNames(t *testing.T) {
 			}
 		})
 	}
+}
+
+// metadata are fields of a model that say where it comes from and what it builds on, made by name; the last in a file count.
+func metadata(name func(string) string) []byte {
+	field := func(number byte, content string) string {
+		return string(binary.AppendUvarint([]byte{number<<3 | 2}, uint64(len(content)))) + content
+	}
+	return []byte(field(2, name("producer")) + field(3, name("producer_version")) + field(4, name("domain")) + field(6, name("doc_string")) +
+		field(8, field(1, name("opset"))+"\x10\x01") + field(14, field(1, name("key"))+field(2, name("value"))))
 }
 
 // checkText fails where text does something to a terminal, or is long for its content.
