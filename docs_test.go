@@ -158,15 +158,19 @@ func primitivesPage(b *bytes.Buffer) {
 
 // decisionsPage lists what is decided for kernels.
 func decisionsPage(b *bytes.Buffer) {
-	b.WriteString("# Decisions\n\nWhat is decided when a kernel is scheduled. `lathe.json` has under `point` what was taken for each step, and\n" +
-		"`lathe compile --choices FILE` decides by hand: FILE holds `{\"KERNEL\": {\"DECISION\": \"VALUE\"}}`, and what it does not name is\n" +
-		"taken by default. A value that the kernel cannot have is refused with those that it can. Where a kernel has several blocks\n" +
-		"of a kind, each has its own decision, `DECISION(BLOCK)`. The default is what costs least by the model of\n" +
-		"`internal/impl/cost.go`, in cycles, or what the last column says.\n\n" +
-		"Rules that are not asked below leave nothing open. `serial` keeps a kernel as it was lowered, and the decision `rule` alone leads to it.\n" +
-		"Kernels that are loops of their own have no decisions, not even `rule`: `extern` is what an operator that tensor expressions cannot say\n" +
-		"has instead of a schedule, and `winograd` what the pass Winograd makes of a convolution where its estimate of both ways says so\n" +
-		"(`--explain` shows the estimates, `--disabled-pass Winograd` keeps convolutions as they are); their tiles follow from the target.\n\n| decision | asked by rule | what is decided | default |\n| --- | --- | --- | --- |\n")
+	b.WriteString("# Decisions\n\nWhat is decided when a model is compiled: of its nodes, before there are kernels, and of kernels when they are scheduled.\n" +
+		"`lathe.json` has for each step under `graph` and `point` what was taken, and `lathe compile --choices FILE` decides by hand: FILE holds\n" +
+		"`{\"NODE OR KERNEL\": {\"DECISION\": \"VALUE\"}}`, and what it does not name is taken by default. A value that a node or kernel cannot\n" +
+		"have is refused with those that it can. The default is what costs least by the model of `internal/impl/cost.go`, in cycles, or what\n" +
+		"the last column says.\n\n## Nodes\n\nA node is named as in the model; where a node of the model became several, those behind the first are `NAME#2` and so on.\n\n" +
+		"| decision | asked by pass | what is decided | default |\n| --- | --- | --- | --- |\n")
+	for _, d := range impl.NodeDecisions {
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", d.Name, d.Owner, cell(d.Doc), cmp.Or(d.Prefer, "least cycles"))
+	}
+	b.WriteString("\n## Kernels\n\nWhere a kernel has several blocks of a kind, each has its own decision, `DECISION(BLOCK)`. `serial` keeps a kernel as it was\n" +
+		"lowered. Kernels that are loops of their own have no decisions, not even `rule`: `extern` is what an operator that tensor expressions\n" +
+		"cannot say has instead of a schedule, `winograd` what a node's `algorithm` leads to.\n\n" +
+		"| decision | asked by rule | what is decided | default |\n| --- | --- | --- | --- |\n")
 	for _, d := range impl.Decisions {
 		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", d.Name, d.Owner, cell(d.Doc), cmp.Or(d.Prefer, "least cycles"))
 	}

@@ -46,7 +46,7 @@ type CompileOptions struct {
 	Progress       func(phase string, done, total int)
 	Notes          func(string)
 
-	// Choices are decisions by the name of the kernel that they are for (docs/decisions.md); others are taken by default.
+	// Choices are decisions by the name of the node or kernel that they are for (docs/decisions.md); others are taken by default.
 	Choices map[string]map[string]string
 }
 

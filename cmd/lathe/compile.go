@@ -126,7 +126,7 @@ func (a *app) compileCommand() *cobra.Command {
 	fs.StringVar(&f.disabledPass, "disabled-pass", "", "`passes` to leave out, separated by commas ('lathe passes' lists them)")
 	fs.StringArrayVar(&f.desiredLayout, "desired-layout", nil, "`layout` of convolutions, such as NHWC or NHWC:OHWI (default: chosen for the target)")
 	cli.Annotate(cmd, "desired-layout", cli.Several)
-	cli.ParsedVar(fs, &f.choices, "choices", "FILE", readChoices, "decisions of kernels, as JSON: {\"KERNEL\": {\"DECISION\": \"VALUE\"}}; lathe.json has those that were taken, docs/decisions.md lists them")
+	cli.ParsedVar(fs, &f.choices, "choices", "FILE", readChoices, "decisions on nodes and kernels, as JSON: {\"NAME\": {\"DECISION\": \"VALUE\"}}; lathe.json has those that were taken, docs/decisions.md lists them")
 	cli.MarkOurs(cmd, "choices")
 	fs.StringVar(&f.dumpCode, "dump-code", "", "write code beside the package, as PACKAGE.FORMAT, for these `formats`: relay, tir, ll, asm, separated by commas")
 	fs.BoolVar(&f.printTimes, "print-pass-times", false, "print how long each pass takes")

@@ -57,16 +57,18 @@ type Step struct {
 	Workers int      `json:"workers"` // workers that take part; 0 = all
 
 	// What the compiler chose, for people: nothing depends on it.
-	Anchor    string            `json:"anchor,omitempty"`    // the operator that the others are fused with
-	Attrs     []string          `json:"attrs,omitempty"`     // attributes of the operators, in their order
-	Choice    []string          `json:"choice,omitempty"`    // why operators are computed by the algorithms they are
-	Rule      string            `json:"rule,omitempty"`      // of the schedule
-	Why       string            `json:"why,omitempty"`       // tiles and reasons
-	Point     map[string]string `json:"point,omitempty"`     // what was decided, by decision
-	Multiply  string            `json:"multiply,omitempty"`  // element type of the factors where products are summed
-	Constants int64             `json:"constants,omitempty"` // bytes of constants among Bytes
-	Reads     []string          `json:"reads,omitempty"`     // types of the operands with their layouts; constants are marked by "const "
-	Writes    []string          `json:"writes,omitempty"`    // types of the results
+	Anchor string            `json:"anchor,omitempty"` // the operator that the others are fused with
+	Attrs  []string          `json:"attrs,omitempty"`  // attributes of the operators, in their order
+	Choice []string          `json:"choice,omitempty"` // why operators are computed by the algorithms they are
+	Rule   string            `json:"rule,omitempty"`   // of the schedule
+	Why    string            `json:"why,omitempty"`    // tiles and reasons
+	Point  map[string]string `json:"point,omitempty"`  // what was decided, by decision
+	// Graph is what was decided before there were kernels, by node and decision.
+	Graph     map[string]map[string]string `json:"graph,omitempty"`
+	Multiply  string                       `json:"multiply,omitempty"`  // element type of the factors where products are summed
+	Constants int64                        `json:"constants,omitempty"` // bytes of constants among Bytes
+	Reads     []string                     `json:"reads,omitempty"`     // types of the operands with their layouts; constants are marked by "const "
+	Writes    []string                     `json:"writes,omitempty"`    // types of the results
 }
 
 // TensorInfo describes an input or output. Shape is an upper bound where Symbols names a symbol.

@@ -4,8 +4,13 @@
 package choice
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
+
+	"lathe/internal/spelling"
 )
 
 // A Value is one way to decide.
@@ -91,4 +96,20 @@ func (l *Log) Decide(d Decision) (int, error) {
 	l.Asked = append(l.Asked, d)
 	l.Taken[d.Name] = d.Values[i].Text
 	return i, nil
+}
+
+// Fits reports a decision of p that is not among those that were asked.
+func (p Point) Fits(asked []Decision) error {
+	known := make([]string, len(asked))
+	for i, d := range asked {
+		known[i] = d.Name
+	}
+	slices.Sort(known)
+	for _, name := range slices.Sorted(maps.Keys(p)) {
+		if !slices.Contains(known, name) {
+			return fmt.Errorf("there is no decision %q (choose from %s)%s", name,
+				cmp.Or(strings.Join(known, ", "), "none: nothing is left open"), spelling.Hint(name, known))
+		}
+	}
+	return nil
 }

@@ -32,7 +32,7 @@ func anchoredKernel(sub *graph.Graph, t *target.Target) (ks []*lowered, ok bool,
 		out = te.Compute("y", anchor.Type, func(x []expr.Expr) expr.Expr { return anchor.At(x...) })
 	}
 	rest := lower.Lower("kernel", out, lower.Options{Value: scalarConst(c.values), Apart: true})
-	l, err := impl.Anchored(m.Op, impl.Anchor{Attrs: m.Attrs, In: typesOf(m.In), Out: m.Out[0].Type, Rest: rest, From: anchorResult, Target: t})
+	l, err := impl.Anchored(m.Op, impl.Anchor{Attrs: m.Attrs, In: typesOf(m.In), Out: m.Out[0].Type, Rest: rest, From: anchorResult, Target: t, Point: m.Impl.Point, Why: m.Why})
 	if err != nil || l == nil {
 		return nil, false, err
 	}

@@ -47,7 +47,7 @@ type Options struct {
 
 	Layouts []string // desired layouts of convolutions; empty: chosen
 
-	// Choices are decisions by the name of the kernel that they are for; others are taken by default.
+	// Choices are decisions by the name of the node or kernel that they are for; others are taken by default.
 	Choices map[string]choice.Point
 
 	Code        []string // forms to keep as text: relay, tir, ll, asm

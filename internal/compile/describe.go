@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -27,6 +28,15 @@ func (k *step) describe() bundle.Step {
 			anchor, s.Anchor = m, m.Op.Name
 		}
 		s.Attrs = append(s.Attrs, shortened(graph.AttrsText(m.Attrs)))
+		if m.Impl.Of != "" {
+			if s.Graph == nil {
+				s.Graph = map[string]map[string]string{}
+			}
+			if s.Graph[m.Impl.Of] == nil {
+				s.Graph[m.Impl.Of] = map[string]string{}
+			}
+			maps.Copy(s.Graph[m.Impl.Of], m.Impl.Point)
+		}
 		if m.Why != "" {
 			s.Choice = append(s.Choice, m.Op.Name+": "+m.Why)
 		}

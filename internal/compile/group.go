@@ -9,7 +9,6 @@ import (
 	"lathe/internal/graph"
 	"lathe/internal/impl"
 	"lathe/internal/lower"
-	"lathe/internal/ops"
 	"lathe/internal/target"
 	"lathe/internal/te"
 	"lathe/internal/types"
@@ -74,7 +73,6 @@ func stagesOf(sub *graph.Graph, given *graph.Node) (*computation, error) {
 	for _, v := range sub.Inputs {
 		input(v)
 	}
-	strip := stripOf(sub)
 	for _, m := range sub.Nodes {
 		if m == given {
 			c.stages[m.Out[0]] = te.Input(anchorResult, m.Out[0].Type)
@@ -95,13 +93,17 @@ func stagesOf(sub *graph.Graph, given *graph.Node) (*computation, error) {
 		for i, v := range m.Out {
 			out[i] = v.Type
 		}
-		for i, s := range m.Op.Compute(m.Attrs, in, out) {
+		stages := m.Op.Compute(m.Attrs, in, out)
+		if panel := impl.PanelOf(m.Impl.Point); panel > 0 && panels(m) > 1 {
+			inPanels(stages, in, panel)
+		}
+		for i, s := range stages {
 			if s.Body == nil { // handed on as it is
 				from := s
 				s = te.Compute(m.Op.Name, out[i], func(x []expr.Expr) expr.Expr { return from.At(x...) })
 			}
 			s.Type = out[i]
-			if m.Out[i] == strip {
+			if m.Impl.Point["strips"] == "on" {
 				s.Tag = lower.Strips
 			}
 			c.stages[m.Out[i]] = s
@@ -110,22 +112,25 @@ func stagesOf(sub *graph.Graph, given *graph.Node) (*computation, error) {
 	return c, nil
 }
 
-// stripOf is the value of a group that FuseStrips joined which is to be computed strip by strip: what a convolution or a
-// pooling reads through windows and nodes of the group before it compute. nil in other groups.
-func stripOf(sub *graph.Graph) *graph.Value {
-	made := map[*graph.Value]bool{} // depends on a convolution
-	for _, m := range sub.Nodes {
-		switch m.Op {
-		case ops.Conv2d, ops.MaxPool2d:
-			if made[m.In[0]] {
-				return m.In[0]
-			}
-		}
-		if m.Op == ops.Conv2d || slices.ContainsFunc(m.In, func(v *graph.Value) bool { return made[v] }) {
-			made[m.Out[0]] = true
+// panels is the number of panels in which the weights of a node lie: the first axis of their layouts.
+func panels(m *graph.Node) int {
+	for _, v := range m.In {
+		if v.Type.Layout != "" && v.Type.Rank() > 1 && v != m.In[0] {
+			return v.Type.Dims()[0]
 		}
 	}
-	return nil
+	return 0
+}
+
+// inPanels tells the reductions of an operator that an operand lies in panels of so many vectors. stages are what the operator
+// computes from the stages in.
+func inPanels(stages, in []*te.Stage, panel int) {
+	before := te.Order(in...)
+	for _, s := range te.Order(stages...) {
+		if len(s.Reduce) > 0 && !slices.Contains(before, s) {
+			s.Panel = panel
+		}
+	}
 }
 
 // bufferName is a readable name for a kernel parameter that does not depend on the model's names, so that equal kernels

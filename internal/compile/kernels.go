@@ -50,7 +50,7 @@ func build(j *job, n *network) (*program, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := choicesFit(j.Choices, kernels); err != nil {
+	if err := choicesFit(j.Choices, n, kernels); err != nil {
 		return nil, err
 	}
 	p := &program{}
@@ -167,15 +167,20 @@ func kernelName(ops []string, names map[string]int) string {
 	return name
 }
 
-// choicesFit refuses choices for kernels that there are not.
-func choicesFit(choices map[string]choice.Point, kernels []*kernel) error {
-	var names []string
+// choicesFit refuses choices for nodes and kernels that there are not.
+func choicesFit(choices map[string]choice.Point, n *network, kernels []*kernel) error {
+	names := slices.Sorted(maps.Keys(n.asked))
+	for _, name := range names {
+		if err := choices[name].Fits(n.asked[name]); err != nil {
+			return fmt.Errorf("choices: node %q: %w", name, err)
+		}
+	}
 	for _, k := range kernels {
 		names = append(names, k.name)
 	}
 	for _, name := range slices.Sorted(maps.Keys(choices)) {
 		if !slices.Contains(names, name) {
-			return fmt.Errorf("choices: there is no kernel %q%s", name, spelling.Hint(name, names))
+			return fmt.Errorf("choices: there is no kernel %q, and no node of this name that has decisions%s", name, spelling.Hint(name, names))
 		}
 	}
 	return nil

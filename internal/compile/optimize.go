@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"lathe/internal/choice"
 	"lathe/internal/graph"
 	"lathe/internal/op"
 	"lathe/internal/ops"
@@ -16,8 +17,9 @@ import (
 // A network is a graph after all passes: nodes are groups.
 type network struct {
 	graph   *graph.Graph
-	symbols [][]int // by output of the model: the symbol that holds an axis' extent, -1 for none; nil: all are static
-	flops   float64 // of the model as it was given
+	symbols [][]int                      // by output of the model: the symbol that holds an axis' extent, -1 for none; nil: all are static
+	flops   float64                      // of the model as it was given
+	asked   map[string][]choice.Decision // by the name of a node
 }
 
 // outputs are the model's, without the extents that stand behind them.
@@ -34,11 +36,12 @@ func optimize(j *job, g *graph.Graph) (*network, error) {
 		return nil, err
 	}
 	ownOutputs(g)
-	n := &network{g, symbols, graphFlops(g)}
+	n := &network{graph: g, symbols: symbols, flops: graphFlops(g)}
 	dump := &graphDump{Debug: &j.Debug, consts: graph.NewConsts()}
 	dumped := dump.graph("input", g)
 	stopped := false
-	err = pipeline.Run(j.graphPipeline(), &pass.Context{Graph: g, Target: j.Target, Level: j.Level, Layouts: j.Layouts, Ctx: j.ctx}, pipeline.Options[*pass.Context]{
+	c := &pass.Context{Graph: g, Target: j.Target, Level: j.Level, Layouts: j.Layouts, Disabled: j.Disabled, Choices: j.Choices, Ctx: j.ctx}
+	err = pipeline.Run(j.graphPipeline(), c, pipeline.Options[*pass.Context]{
 		Level:    j.Level,
 		Disabled: j.Disabled,
 		StopAt:   j.Debug.Stop,
@@ -65,6 +68,7 @@ func optimize(j *job, g *graph.Graph) (*network, error) {
 	if stopped {
 		return nil, j.Debug.stopped()
 	}
+	n.asked = c.Asked
 	return n, nil
 }
 

@@ -1,12 +1,8 @@
 package compile
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 	"time"
 
 	"lathe/internal/choice"
@@ -18,7 +14,6 @@ import (
 	"lathe/internal/looppass"
 	"lathe/internal/pipeline"
 	"lathe/internal/plan"
-	"lathe/internal/spelling"
 	"lathe/internal/target"
 )
 
@@ -89,12 +84,8 @@ func chosen(k *kernel, owned map[*graph.Value]bool, t *target.Target, point choi
 			return nil, err
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(point)) {
-		if _, asked := p.Taken[name]; !asked {
-			known := slices.Sorted(maps.Keys(p.Taken))
-			return nil, fmt.Errorf("choices: kernel %s, scheduled by rule %s, has no decision %q (choose from %s)%s", k.name, p.Rule, name,
-				cmp.Or(strings.Join(known, ", "), "none: this rule leaves nothing open"), spelling.Hint(name, known))
-		}
+	if err := point.Fits(p.Asked); err != nil {
+		return nil, fmt.Errorf("choices: kernel %s, scheduled by rule %s: %w", k.name, p.Rule, err)
 	}
 	return p, nil
 }

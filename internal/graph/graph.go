@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"lathe/internal/choice"
 	"lathe/internal/op"
 	"lathe/internal/spelling"
 	"lathe/internal/tensor"
@@ -40,12 +41,19 @@ type Node struct {
 	In    []*Value
 	Out   []*Value
 	Sub   []*Graph
-	// Impl is the name of the chosen implementation; empty before the choice.
-	Impl string
+	Impl  Impl
 	// Why says for people why a pass computes the node this way and not another; nothing depends on it.
 	Why string
 	// Origin names the nodes of the model this one came from.
 	Origin []string
+}
+
+// An Impl is how a node is to be computed: the name of an implementation, and what was decided for it. The zero Impl leaves
+// all of it open. A Point is never changed in place: nodes share it.
+type Impl struct {
+	Name  string
+	Point choice.Point
+	Of    string // the name under which decisions were asked for; nothing that is computed depends on it
 }
 
 // IsConst reports whether v's elements are known: a constant.

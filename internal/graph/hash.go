@@ -82,7 +82,7 @@ func (h *hasher) graph(g *Graph) {
 func (h *hasher) node(n *Node, values map[*Value]int) {
 	h.quote(n.Op.Name)
 	h.out = appendAttrs(h.out, n.Attrs)
-	h.quote(n.Impl)
+	h.out = appendImpl(h.out, Impl{Name: n.Impl.Name, Point: n.Impl.Point})
 	for _, v := range n.In {
 		h.use(v, values)
 	}

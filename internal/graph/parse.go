@@ -222,7 +222,7 @@ func (p *parser) node(scope map[string]*Value) *Node {
 	}
 	p.call(n, scope)
 	if p.acceptWord("impl") {
-		n.Impl = p.quoted()
+		n.Impl = p.impl()
 	}
 	if p.acceptWord("why") {
 		n.Why = p.quoted()

@@ -223,10 +223,7 @@ func (p *printer) node(s *names, n *Node, depth int) {
 	p.text(" = ")
 	p.out = append(p.out, call...)
 	p.out = appendAttrs(p.out, n.Attrs)
-	if n.Impl != "" {
-		p.text(" impl ")
-		p.quote(n.Impl)
-	}
+	p.out = appendImpl(p.out, n.Impl)
 	if n.Why != "" {
 		p.text(" why ")
 		p.quote(n.Why)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"lathe/internal/choice"
 	"lathe/internal/op"
 	"lathe/internal/tensor"
 	"lathe/internal/types"
@@ -18,7 +19,7 @@ const netText = `graph net(%0 "data:0": float32[1,4,8,8]) {
   @conv.weight = float32[4,4,3,3]#HASH1
   @0 = int64[2,2]{1, -1, 16, 4}
   @1 "conv.weight" = float32[64,1]#HASH2
-  %/block/conv: float32[1,4,8,8]:ABCD4b = nn.conv2d(%0, @conv.weight) {strides=[1,1], padding=[1,1,1,1]} impl "conv2d_direct" why "it is \"best\"" origin "Conv_0", "odd \"name\""
+  %/block/conv: float32[1,4,8,8]:ABCD4b = nn.conv2d(%0, @conv.weight) {strides=[1,1], padding=[1,1,1,1]} impl "direct" {"algorithm": "direct", "panel": "4"} why "it is \"best\"" origin "Conv_0", "odd \"name\""
   %1: float32[1,4,4,4] = group(%/block/conv) origin "Relu_1"
     graph "relu conv"(%0: float32[1,4,8,8]:ABCD4b) {
       %1: float32[1,4,8,8]:ABCD4b = nn.relu(%0) origin "Relu_1"
@@ -72,7 +73,8 @@ func TestRoundTripNames(t *testing.T) {
 		g := &Graph{Name: name}
 		x := g.Input(name, types.Of(types.F32))
 		n := apply(t, g, testRelu, op.None{}, x)
-		n.Out[0].Name, n.Impl, n.Why, n.Origin = name, name, name, []string{name}
+		n.Out[0].Name, n.Why, n.Origin = name, name, []string{name}
+		n.Impl = Impl{name, choice.Point{name: name, "panel": "4"}, name}
 		m := apply(t, g, testAdd, op.None{}, n.Out[0], NewConst(name, tensor.Scalar(float32(1))))
 		g.Outputs = []*Value{m.Out[0], x}
 		back, err := Parse(g.String(), testOps, nil)
@@ -92,7 +94,7 @@ func compareGraphs(t *testing.T, got, want *Graph, same map[*Value]*Value) {
 	}
 	for i, w := range want.Nodes {
 		g := got.Nodes[i]
-		if g.Op != w.Op || g.Impl != w.Impl || g.Why != w.Why || !reflect.DeepEqual(g.Attrs, w.Attrs) || !reflect.DeepEqual(g.Origin, w.Origin) || len(g.Sub) != len(w.Sub) {
+		if g.Op != w.Op || !reflect.DeepEqual(g.Impl, w.Impl) || g.Why != w.Why || !reflect.DeepEqual(g.Attrs, w.Attrs) || !reflect.DeepEqual(g.Origin, w.Origin) || len(g.Sub) != len(w.Sub) {
 			t.Errorf("node %+v, want %+v", g, w)
 			continue
 		}

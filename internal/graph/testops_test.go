@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"lathe/internal/choice"
 	"lathe/internal/op"
 	"lathe/internal/tensor"
 	"lathe/internal/types"
@@ -155,7 +156,7 @@ func testNet(t testing.TB) *Graph {
 	conv := apply(t, g, testConv, convAttrs{Strides: []int{1, 1}, Padding: []int{1, 1, 1, 1}}, data, w)
 	conv.Out[0].Name = "/block/conv"
 	conv.Out[0].Type.Layout = "ABCD4b"
-	conv.Impl = "conv2d_direct"
+	conv.Impl = Impl{Name: "direct", Point: choice.Point{"panel": "4", "algorithm": "direct"}}
 	conv.Why = `it is "best"`
 	conv.Origin = []string{"Conv_0", `odd "name"`}
 

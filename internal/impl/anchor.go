@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"lathe/internal/arith"
+	"lathe/internal/choice"
 	"lathe/internal/expr"
 	"lathe/internal/loop"
 	"lathe/internal/lower"
@@ -21,6 +22,8 @@ type Anchor struct {
 	Rest   *lower.Kernel  // what the group computes from the result; its axes are apart
 	From   string         // the parameter of Rest that stands for the result
 	Target *target.Target
+	Point  choice.Point // what was decided for the operator
+	Why    string       // and why, for people
 }
 
 // Loops are a kernel written as loops of its own. Its parameters are the anchor's operands, then those of Rest without the

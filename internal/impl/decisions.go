@@ -8,12 +8,20 @@ import (
 	"lathe/internal/choice"
 )
 
-// A DecisionInfo is a row of the list of what rules decide.
+// A DecisionInfo is a row of the list of what is decided.
 type DecisionInfo struct {
 	Name   string
-	Owner  string // the rule that asks
+	Owner  string // the rule or the graph pass that asks
 	Doc    string
 	Prefer string // what is the default; "": what costs least by the model, in cycles of one core
+}
+
+// NodeDecisions lists what is decided for a node of the graph.
+var NodeDecisions = []DecisionInfo{
+	{"algorithm", "ChooseImplementations", "how a convolution is computed: `direct`, or by Winograd's algorithm `F(4x4)` or `F(2x2)`, all of it or `by blocks`", ""},
+	{"winograd_tile", "ChooseImplementations", "accumulators of the products in the Winograd domain: rows of tiles x vectors", ""},
+	{"panel", "ChooseImplementations", "vectors of output channels or columns that lie together in packed weights", ""},
+	{"strips", "FuseStrips", "whether a convolution is computed strip by strip in the kernel of what reads it through windows", ""},
 }
 
 // Decisions lists what is decided for a kernel. Of a kernel with several blocks of a kind each has its own decision,
@@ -41,12 +49,18 @@ var Decisions = []DecisionInfo{
 	{"lanes", "pointwise", "elements of a vector", "as many as a register holds, 8 where they are gathered"},
 }
 
+// An asker asks for decisions.
+type asker struct {
+	log *choice.Log
+	err error // the first
+}
+
 // decide asks for a decision; def is the index of the default.
-func (k *kernel) decide(name string, def int, values []choice.Value) int {
-	i, err := k.log.Decide(choice.Decision{Name: name, Values: values, Default: def})
+func (a *asker) decide(name string, def int, values []choice.Value) int {
+	i, err := a.log.Decide(choice.Decision{Name: name, Values: values, Default: def})
 	if err != nil {
-		if k.err == nil {
-			k.err = err
+		if a.err == nil {
+			a.err = err
 		}
 		return def
 	}
@@ -54,7 +68,9 @@ func (k *kernel) decide(name string, def int, values []choice.Value) int {
 }
 
 // decideOne asks for one of a list; costs may be nil.
-func decideOne[T any](k *kernel, name string, def int, list []T, cost func(T) float64) T {
+func decideOne[T any](a interface {
+	decide(name string, def int, values []choice.Value) int
+}, name string, def int, list []T, cost func(T) float64) T {
 	values := make([]choice.Value, len(list))
 	for i, x := range list {
 		values[i].Text = fmt.Sprint(x)
@@ -62,7 +78,7 @@ func decideOne[T any](k *kernel, name string, def int, list []T, cost func(T) fl
 			values[i].Cost = cost(x)
 		}
 	}
-	return list[k.decide(name, def, values)]
+	return list[a.decide(name, def, values)]
 }
 
 // decideAmong asks for one of the numbers, which are in order; one that is missing, the default is put among them. cost may

@@ -100,8 +100,7 @@ type kernel struct {
 	s         *sched.Schedule
 	core      core
 	divisions []Division
-	log       *choice.Log
-	err       error // the first of a decision
+	asker
 }
 
 // outBlock is the name of the output's block.

@@ -63,6 +63,16 @@ func silu(s *te.Stage) *te.Stage {
 	return y
 }
 
+// inPanels tells the reductions of s that an operand lies in panels of so many vectors.
+func inPanels(panel int, s *te.Stage) *te.Stage {
+	for _, r := range te.Order(s) {
+		if len(r.Reduce) > 0 {
+			r.Panel = panel
+		}
+	}
+	return s
+}
+
 func conv(kernel, stride, groups int) ops.ConvAttrs {
 	p := kernel / 2
 	return ops.ConvAttrs{Strides: []int{stride, stride}, Padding: []int{p, p, p, p}, Dilation: []int{1, 1}, Groups: groups}
@@ -95,7 +105,7 @@ func TestRules(t *testing.T) {
 			return of(t, ops.Conv2d, conv(3, 1, 32), blocked(n), f32(blocked(n), 1, 32, 28, 28), f32(types.Layout(fmt.Sprintf("ABCD%da", n)), 32, 1, 3, 3))
 		}},
 		{"strips", func(n int) *te.Stage {
-			y := silu(of(t, ops.Conv2d, conv(1, 1, 1), blocked(n), f32("", 1, 24, 56, 56), f32(types.Layout(fmt.Sprintf("ABCD%da", 3*n)), 144, 24, 1, 1)))
+			y := silu(inPanels(3, of(t, ops.Conv2d, conv(1, 1, 1), blocked(n), f32("", 1, 24, 56, 56), f32(types.Layout(fmt.Sprintf("ABCD%da", 3*n)), 144, 24, 1, 1))))
 			y.Tag = lower.Strips
 			w := te.Input("w", f32(types.Layout(fmt.Sprintf("ABCD%da", n)), 144, 1, 5, 5))
 			return relu(ops.Conv2d.Compute(conv(5, 2, 144), []*te.Stage{y, w}, []types.Tensor{f32(blocked(n), 1, 144, 28, 28)})[0])
@@ -104,16 +114,16 @@ func TestRules(t *testing.T) {
 			return of(t, ops.Matmul, ops.MatmulAttrs{}, "", f32("", 128, 256), f32("", 256, 512))
 		}},
 		{"matmul_packed", func(n int) *te.Stage {
-			return of(t, ops.Dense, op.None{}, "", f32("", 128, 256), f32(types.Layout(fmt.Sprintf("AB%da", 2*n)), 512, 256))
+			return inPanels(2, of(t, ops.Dense, op.None{}, "", f32("", 128, 256), f32(types.Layout(fmt.Sprintf("AB%da", 2*n)), 512, 256)))
 		}},
 		{"matmul_long", func(n int) *te.Stage {
-			return of(t, ops.Dense, op.None{}, "", f32("", 197, 3072), f32(types.Layout(fmt.Sprintf("AB%da", 2*n)), 768, 3072))
+			return inPanels(2, of(t, ops.Dense, op.None{}, "", f32("", 197, 3072), f32(types.Layout(fmt.Sprintf("AB%da", 2*n)), 768, 3072)))
 		}},
 		{"gemv", func(n int) *te.Stage {
-			return of(t, ops.Dense, op.None{}, "", f32("", 1, 2048), f32(types.Layout(fmt.Sprintf("AB%da", 4*n)), 1024, 2048))
+			return inPanels(4, of(t, ops.Dense, op.None{}, "", f32("", 1, 2048), f32(types.Layout(fmt.Sprintf("AB%da", 4*n)), 1024, 2048)))
 		}},
 		{"gemv_long", func(n int) *te.Stage {
-			return of(t, ops.Dense, op.None{}, "", f32("", 1, 12288), f32(types.Layout(fmt.Sprintf("AB%da", 4*n)), 1024, 12288))
+			return inPanels(4, of(t, ops.Dense, op.None{}, "", f32("", 1, 12288), f32(types.Layout(fmt.Sprintf("AB%da", 4*n)), 1024, 12288)))
 		}},
 		{"gemv_plain", func(int) *te.Stage { return of(t, ops.Dense, op.None{}, "", f32("", 1, 2048), f32("", 1024, 2048)) }},
 		{"softmax", func(int) *te.Stage { return of(t, ops.Softmax, ops.SoftmaxAttrs{Axis: 1}, "", f32("", 128, 197)) }},

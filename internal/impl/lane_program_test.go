@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"lathe/internal/choice"
 	"lathe/internal/expr"
 	"lathe/internal/loop"
 	"lathe/internal/loop/interp"
@@ -96,26 +97,39 @@ func TestMultiplyShares(t *testing.T) {
 func TestWinogradChoice(t *testing.T) {
 	t512 := &target.Target{VectorBits: 512, VectorRegs: 32, L1: 48 << 10, L2: 1 << 20, Core: target.ClassOf(target.X86, 512)}
 	for _, c := range []struct {
-		conv  WinogradConv
+		conv  winogradShape
 		tile  int
 		fused bool
 	}{
-		{WinogradConv{1, 64, 64, 224, 224}, 4, true},
-		{WinogradConv{1, 64, 64, 56, 56}, 4, true},
-		{WinogradConv{1, 512, 512, 28, 28}, 4, false},
-		{WinogradConv{1, 256, 256, 14, 14}, 4, false},
-		{WinogradConv{1, 512, 512, 7, 7}, 2, false},
-		{WinogradConv{1, 64, 20, 56, 56}, 0, false},
-		{WinogradConv{1, 3, 64, 224, 224}, 0, false},
+		{winogradShape{1, 64, 64, 224, 224}, 4, true},
+		{winogradShape{1, 64, 64, 56, 56}, 4, true},
+		{winogradShape{1, 512, 512, 28, 28}, 4, false},
+		{winogradShape{1, 256, 256, 14, 14}, 4, false},
+		{winogradShape{1, 512, 512, 7, 7}, 2, false},
+		{winogradShape{1, 64, 20, 56, 56}, 0, false},
+		{winogradShape{1, 3, 64, 224, 224}, 0, false},
 	} {
-		got := c.conv.Choose(t512)
-		if got.Tile != c.tile || got.Fused != c.fused || got.Why == "" {
+		got, why := winogradOf(t, c.conv, t512)
+		if got.Tile != c.tile || got.Fused != c.fused || why == "" {
 			t.Errorf("%+v: %+v, want tile %d, fused %v", c.conv, got, c.tile, c.fused)
 		}
 	}
-	if got := (WinogradConv{1, 64, 64, 56, 56}).Choose(&target.Target{VectorBits: 64, VectorRegs: 32, L1: 32 << 10, L2: 1 << 20, Core: target.ClassOf(target.X86, 64)}); got.Tile != 0 {
+	narrow := &target.Target{VectorBits: 64, VectorRegs: 32, L1: 32 << 10, L2: 1 << 20, Core: target.ClassOf(target.X86, 64)}
+	if got, _ := winogradOf(t, winogradShape{1, 64, 64, 56, 56}, narrow); got.Tile != 0 {
 		t.Errorf("vectors of two: %+v", got)
 	}
+}
+
+// winogradOf decides for a convolution by default.
+func winogradOf(t *testing.T, c winogradShape, tgt *target.Target) (a WinogradAlgorithm, why string) {
+	t.Helper()
+	log := &choice.Log{}
+	asker := &nodeAsker{core{tgt}, asker{log: log}}
+	_, why = c.decide(asker)
+	if asker.err != nil {
+		t.Fatal(asker.err)
+	}
+	return WinogradOf(log.Taken), why
 }
 
 // TestWinogradTile: tiles of products fit the registers and divide the vectors.
@@ -123,7 +137,8 @@ func TestWinogradTile(t *testing.T) {
 	for _, regs := range []int{16, 32} {
 		for tiles := 1; tiles < 60; tiles++ {
 			for vecs := 1; vecs <= 12; vecs++ {
-				got := WinogradTile(&target.Target{VectorBits: 512, VectorRegs: regs, Core: target.ClassOf(target.X86, 512)}, tiles, vecs)
+				list, best := core{&target.Target{VectorBits: 512, VectorRegs: regs, Core: target.ClassOf(target.X86, 512)}}.winogradTiles(tiles, vecs)
+				got := list[best]
 				if got.Rows < 1 || got.Rows > tiles || vecs%got.Vecs != 0 || got.Rows*got.Vecs+got.Vecs+1 > regs {
 					t.Errorf("%d tiles, %d vectors, %d registers: %s", tiles, vecs, regs, got)
 				}

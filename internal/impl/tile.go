@@ -74,9 +74,11 @@ func (k *kernel) vectors(t *tiling) bool {
 	if i := slices.Index(spatial, t.lane); t.n == t.lanes && i > 0 {
 		t.outer = k.outerPart(t.out, t.acc, t.lane, spatial[:i])
 	}
-	t.forced = k.packedVecs(t.acc, k.loopOf(t.acc, t.outer))
-	if t.n > t.lanes {
-		t.panel = k.packedVecs(t.acc, k.loopOf(t.acc, t.lane))
+	if t.outer != "" && (t.below != "" || k.panelOf(t.acc) < k.s.Extent(t.outer)) { // a strip has one panel
+		t.forced = k.panelOf(t.acc)
+	}
+	if n := k.panelOf(t.acc) * t.lanes; t.n > t.lanes && n < t.n {
+		t.panel = n
 	}
 	return k.vectorAxis(k.loopOf(t.acc, t.lane), k.loopOf(t.acc, t.outer), t.acc, t.lanes, t.forced, t.panel)
 }

@@ -71,29 +71,9 @@ func (k *kernel) vectorAxis(lane, outer, acc string, lanes, forced, panel int) b
 	return ok
 }
 
-// packedVecs is the number of vectors that an operand packed in wider blocks keeps together: c/a when a load's address
-// has a quotient by c of a sum in which the named loop counts steps of a. 0 when no operand is packed so.
-func (k *kernel) packedVecs(acc, outer string) int {
-	v := k.variable(acc, outer)
-	if v == nil {
-		return 0
-	}
-	b, _ := k.find(acc)
-	bind := map[*expr.Var]expr.Expr{}
-	for _, it := range b.Iters {
-		bind[it.Var] = it.Binding
-	}
-	vecs := 0
-	expr.Walk(expr.Subst(b.Body.Value, bind), func(e expr.Expr) bool {
-		if x, ok := e.(*expr.Binary); ok && x.Op == expr.OpFloorMod {
-			c, _ := expr.IntOf(x.B)
-			if a, _ := arith.LinearOf(x.A).Coef(v); a > 0 && c%a == 0 {
-				vecs = int(c / a)
-			}
-		}
-		return true
-	})
-	return vecs
+// panelOf is the number of vectors of the panels in which an operand of an accumulation lies, 0 if none does.
+func (k *kernel) panelOf(acc string) int {
+	return k.Stages[slices.Index(k.Blocks, acc)].Panel
 }
 
 // loopOf is the loop of another block over the axis that a loop runs over, or over a part of; "" where there is none.

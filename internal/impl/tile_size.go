@@ -1,10 +1,6 @@
 package impl
 
-import (
-	"fmt"
-
-	"lathe/internal/target"
-)
+import "fmt"
 
 // A Tile is a block of accumulators in registers: Rows times Vecs vectors, for Lines rows of the next outer axis at once.
 type Tile struct{ Lines, Rows, Vecs int }
@@ -16,28 +12,14 @@ func (t Tile) String() string {
 	return fmt.Sprintf("%d x %d", t.Rows, t.Vecs)
 }
 
-// ChooseTile picks the tile of a product for an output of lines of rows, such as an image of pixels, by vecs vectors. Short
-// lines are taken whole and several at once.
-func ChooseTile(t *target.Target, lines, rows, vecs int) Tile {
-	c := core{t}
-	list, best := c.tiles(lines, rows, vecs, c.registers(false), 0, true, reuse)
-	return list[best].Tile
-}
-
-// ChooseDotTile is ChooseTile for dot products of bytes.
-func ChooseDotTile(t *target.Target, rows, vecs int) Tile {
-	c := core{t}
-	list, best := c.tiles(1, rows, vecs, c.registers(true), 0, true, reuse)
-	return list[best].Tile
-}
-
 // A costedTile is a tile and about how many cycles the output takes with it, for one step of the reduction.
 type costedTile struct {
 	Tile
 	cost float64
 }
 
-// tiles lists the tiles that fit so many registers, and which of them costs least. broadcast tells whether one operand is
+// tiles lists the tiles that fit so many registers, and which of them costs least, for an output of lines of rows, such as an
+// image of pixels, by vecs vectors. Short lines are taken whole and several at once. broadcast tells whether one operand is
 // shared by the vectors of a row (a product); without it vectors are not tiled. A packed operand may force the number of
 // vectors; 0 leaves it free among the divisors of vecs.
 func (c core) tiles(lines, rows, vecs, regs, forced int, broadcast bool, reuse float64) (list []costedTile, best int) {

@@ -126,12 +126,13 @@ func (k *kernel) panel(acc, out string) (blocks string, count int) {
 	if blocks == "" {
 		return "", 1
 	}
-	if count = k.packedVecs(acc, k.loopOf(acc, blocks)); count == 0 {
+	if count = k.panelOf(acc); count == 0 {
 		row := 1
 		if axes := k.rowAxes(out, acc, "", spatial[i], blocks); len(axes) > 0 {
 			row = k.s.Extent(axes[0])
 		}
-		count = ChooseTile(k.core.Target, 1, row, k.s.Extent(blocks)).Vecs
+		list, best := k.core.tiles(1, row, k.s.Extent(blocks), k.core.registers(false), 0, true, reuse)
+		count = list[best].Vecs
 	}
 	return blocks, count
 }

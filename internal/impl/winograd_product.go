@@ -58,7 +58,11 @@ func winogradConv(a Anchor) (*Loops, error) {
 	x := param("x", types.F32, a.In[0].Dims()...)
 	t := newInputTransform(w, attrs, x, a.In[0].Shape, tiledData{})
 	panel := a.In[1].Layout.BlockOf(1, 3)
-	rows := WinogradTile(a.Target, t.tiles(), max(1, a.Out.Shape[1]/lanes)).Rows
+	tile, ok := WinogradTileOf(a.Point)
+	if !ok {
+		return nil, nil
+	}
+	rows := tile.Rows
 	t.to = tiledData{groups: (t.tiles() + rows - 1) / rows, factors: w.Products(), blocks: a.In[0].Shape[1] / lanes, rows: rows, lanes: lanes}
 	if panel == 0 {
 		return nil, nil
@@ -127,13 +131,13 @@ func newProduct(a Anchor, tile int, d tiledData) (p product, ok bool, err error)
 
 // loops is the kernel, whose parts are divided among workers in order and write the result by the given period.
 func (p product) loops(f *loop.Func, home int) *Loops {
-	why := fmt.Sprintf("F(%dx%d, 3x3), %d x %d accumulators of %d lanes, blocks of %d tiles; %s", p.Tile, p.Tile, p.data.rows, p.vecs, p.data.lanes, p.block*p.data.rows, p.conv().Choose(p.Target).Why)
+	why := fmt.Sprintf("F(%dx%d, 3x3), %d x %d accumulators of %d lanes, blocks of %d tiles; %s", p.Tile, p.Tile, p.data.rows, p.vecs, p.data.lanes, p.block*p.data.rows, p.Why)
 	return &Loops{Func: f, Rule: "winograd", Why: why, Home: home}
 }
 
 // conv is the convolution that is computed.
-func (p product) conv() WinogradConv {
-	return WinogradConv{Images: p.images, In: p.In[1].Shape[2], Out: p.In[1].Shape[1], Height: p.height, Width: p.width}
+func (p product) conv() winogradShape {
+	return winogradShape{Images: p.images, In: p.In[1].Shape[2], Out: p.In[1].Shape[1], Height: p.height, Width: p.width}
 }
 
 func (p product) panels() int { return p.weight.Shape[0] }

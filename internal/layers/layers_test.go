@@ -26,7 +26,7 @@ const rules = `
 
 	types, expr, tensor, te < op
 	types, expr, tensor, te, op < ops
-	types, tensor, op < graph
+	types, tensor, op, choice < graph
 	types, op, graph < graph/rewrite
 	types, tensor, op, graph < grapheval
 	types, tensor, op, ops, graph < graphtest
@@ -39,7 +39,7 @@ const rules = `
 	types, expr, tensor, te, te/teinterp, loop, loop/interp, lower < te/tetest
 	types, expr, arith, loop, target < sched
 	types, expr, te, arith, loop, tensor, op, ops, graph, target, lower, sched, choice < impl
-	types, tensor, target, op, ops, graph, graph/rewrite, compose, impl, pipeline < pass
+	types, tensor, target, op, ops, graph, graph/rewrite, compose, impl, pipeline, choice < pass
 	types, expr, arith, loop, target, pipeline < looppass
 	types, expr, arith, loop, intrin, target < codegen/...
 	bundle < codegen/llvm
@@ -48,7 +48,7 @@ const rules = `
 	fault < toolchain, compose, frontend/..., pass, pipeline
 	excerpt < table, webpage, explain, profile, frontend/..., cli, cli/run
 	table < explain, profile, cli
-	spelling < op, ops, graph, grapheval, compose, target, toolchain, frontend/..., bundle, npz, picture, explain, profile, /runtime
+	spelling < choice, op, ops, graph, grapheval, compose, target, toolchain, frontend/..., bundle, npz, picture, explain, profile, /runtime
 	cpu < cpu/cputest, target, toolchain, /runtime
 	target < toolchain
 	atomicfile < bundle, cli

@@ -171,7 +171,6 @@ func (a ConvTransposeAttrs) compute(in []*te.Stage, out types.Tensor) *te.Stage 
 		product := expr.Mul(value, w.At(append([]expr.Expr{from, o}, r...)...))
 		return expr.If(expr.AllOf(conds...), product, zero(product))
 	})
-	y.Tag = "conv_transpose"
 	return biased(y, in, out)
 }
 

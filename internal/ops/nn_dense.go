@@ -41,7 +41,6 @@ var Dense = op.Define(op.Spec[op.None]{
 			last := len(i) - 1
 			return expr.Mul(x.At(with(i, last, r[0])...), w.At(i[last], r[0]))
 		})
-		y.Tag = "matmul"
 		return []*te.Stage{y}
 	},
 	Sample: func(r *rand.Rand) (op.None, []types.Tensor) {

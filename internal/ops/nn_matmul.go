@@ -69,7 +69,6 @@ var Matmul = op.Define(op.Spec[MatmulAttrs]{
 		z := te.Fold("matmul", out[0], te.Sum, []int{depth}, func(i, r []expr.Expr) expr.Expr {
 			return expr.Mul(element(x, a.TransposeA, i, i[batch], r[0]), element(y, a.TransposeB, i, r[0], i[batch+1]))
 		})
-		z.Tag = "matmul"
 		return []*te.Stage{z}
 	},
 	Sample: func(r *rand.Rand) (MatmulAttrs, []types.Tensor) {

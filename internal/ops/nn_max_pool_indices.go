@@ -59,7 +59,6 @@ var MaxPoolIndices = op.Define(op.Spec[MaxPoolIndicesAttrs]{
 			at = append([]expr.Expr{i[0], i[1]}, at...)
 			return expr.If(expr.AllOf(inside, isExtreme(x.At(at...), value.At(i...))), flat(x.Type.Shape, at), last)
 		})
-		first.Tag = "pool"
 		if !a.ColumnMajor {
 			return []*te.Stage{value, first}
 		}

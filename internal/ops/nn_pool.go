@@ -100,7 +100,6 @@ func (a PoolAttrs) fold(name string, x *te.Stage, out types.Tensor, c te.Combine
 		v := body(x.At(append([]expr.Expr{i[0], i[1]}, at...)...))
 		return expr.If(inside, v, c.Identity(v.DType()))
 	})
-	y.Tag = "pool"
 	return y
 }
 

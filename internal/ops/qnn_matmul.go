@@ -78,7 +78,6 @@ var QnnMatmul = op.Define(op.Spec[op.None]{
 		y := te.Fold("qnn_matmul", out[0], te.Sum, []int{depth}, func(i, r []expr.Expr) expr.Expr {
 			return expr.Mul(value(in[0], in[1], i[:n-2], i[n-2], r[0]), value(in[2], in[3], i[:n-2], r[0], i[n-1]))
 		})
-		y.Tag = "matmul"
 		return []*te.Stage{y}
 	},
 	Sample: func(r *rand.Rand) (op.None, []types.Tensor) {

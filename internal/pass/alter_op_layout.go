@@ -29,20 +29,11 @@ func CheckLayout(want string) error {
 // plain layouts get plain operands, everything else stays plain and reads whatever its operands have. Constant weights are
 // packed for the kernel that reads them.
 func alterOpLayout(c *Context) error {
-	l := &layouts{Rewriter: rewrite.New(c.Graph), Context: c, lanes: c.Target.Lanes(32), made: map[transform]*graph.Value{}}
-	for _, want := range c.Layouts {
-		if err := CheckLayout(want); err != nil {
-			return fmt.Errorf("desired layout %w", err)
-		}
-		switch data, _, _ := strings.Cut(want, ":"); data {
-		case "NCHW", "default":
-			l.plain = true
-		case "NHWC":
-			l.last = true
-		default:
-			l.lanes, _ = strconv.Atoi(strings.Trim(data[4:], "c"))
-		}
+	r, err := activationsOf(c)
+	if err != nil {
+		return err
 	}
+	l := &layouts{Rewriter: rewrite.New(c.Graph), Context: c, activations: r, made: map[transform]*graph.Value{}}
 	if l.lanes > 1 { // no vectors, no blocks
 		l.Walk(l.node)
 	}
@@ -50,13 +41,37 @@ func alterOpLayout(c *Context) error {
 	return l.Finish()
 }
 
+// activations are how those of convolutions lie.
+type activations struct {
+	lanes int  // channels of a block
+	plain bool // convolutions keep plain layouts
+	last  bool // channels go last instead of into blocks
+}
+
+// activationsOf is what was asked for, else blocks of a vector.
+func activationsOf(c *Context) (r activations, err error) {
+	r.lanes = c.Target.Lanes(32)
+	for _, want := range c.Layouts {
+		if err := CheckLayout(want); err != nil {
+			return r, fmt.Errorf("desired layout %w", err)
+		}
+		switch data, _, _ := strings.Cut(want, ":"); data {
+		case "NCHW", "default":
+			r.plain = true
+		case "NHWC":
+			r.last = true
+		default:
+			r.lanes, _ = strconv.Atoi(strings.Trim(data[4:], "c"))
+		}
+	}
+	return r, nil
+}
+
 type layouts struct {
 	*rewrite.Rewriter
 	*Context
-	lanes int
-	plain bool // convolutions keep plain layouts
-	last  bool // channels go last instead of into blocks
-	made  map[transform]*graph.Value
+	activations
+	made map[transform]*graph.Value
 }
 
 type transform struct {
@@ -169,49 +184,29 @@ func (l *layouts) computed(v *graph.Value) bool {
 }
 
 func (l *layouts) conv(n *graph.Node) {
-	a := n.Attrs.(ops.ConvAttrs)
-	x, w, y := n.In[0].Type, n.In[1].Type, n.Out[0].Type
-	rank := len(y.Shape)
-	in, out := x.Shape[1], y.Shape[1]
-	blocked := l.channelLayout(rank)
-	depthwise := a.Groups > 1 && w.Shape[1] == 1 && out == in
-	switch {
-	case l.plain || y.DType.Compute() != types.F32:
-		return
-	case depthwise && out >= l.lanes:
-		l.want(n, 0, blocked)
+	w := n.In[1].Type
+	rank := len(w.Shape)
+	switch n.Impl.Name {
+	case impl.Depthwise:
+		l.want(n, 0, l.channelLayout(rank))
 		l.want(n, 1, types.Layout(fmt.Sprintf("%s%da", plainAxes(rank), l.lanes)))
-		l.SetLayout(n.Out[0], blocked)
+	case impl.Direct:
+		if n.In[0].Type.Shape[1]%l.lanes == 0 {
+			l.want(n, 0, l.channelLayout(rank))
+		}
+		weights := plainAxes(rank)
+		if w.Shape[1]%l.lanes == 0 && w.Shape[1] > l.lanes {
+			weights += fmt.Sprintf("%db", l.lanes)
+		}
+		l.want(n, 1, types.Layout(fmt.Sprintf("%s%da", weights, l.panel(n))))
+	default:
 		return
-	case a.Groups > 1 && (out/a.Groups%l.lanes != 0 || in/a.Groups%l.lanes != 0), out < l.lanes:
-		return
 	}
-	if in%l.lanes == 0 {
-		l.want(n, 0, blocked)
-	}
-	lines, rows := pixels(a, x, w, y)
-	vecs := (out/a.Groups + l.lanes - 1) / l.lanes
-	t := impl.ChooseTile(l.Target, lines, rows, vecs)
-	weights := plainAxes(rank)
-	if w.Shape[1]%l.lanes == 0 && w.Shape[1] > l.lanes {
-		weights += fmt.Sprintf("%db", l.lanes)
-	}
-	l.want(n, 1, types.Layout(fmt.Sprintf("%s%da", weights, t.Vecs*l.lanes)))
-	l.SetLayout(n.Out[0], blocked)
+	l.SetLayout(n.Out[0], l.channelLayout(rank))
 }
 
-// pixels is the image of a convolution as lines of the rows of a tile: all pixels of a 1x1 convolution are one line, see
-// lower's collapse.
-func pixels(a ops.ConvAttrs, x, w, y types.Tensor) (lines, rows int) {
-	rank := len(y.Shape)
-	if types.Count(w.Shape[2:]) == 1 && slices.Max(a.Strides) == 1 && types.Count(x.Shape[2:]) == types.Count(y.Shape[2:]) {
-		return 1, types.Count(y.Shape[2:])
-	}
-	if rank > 3 {
-		return y.Shape[rank-2], y.Shape[rank-1]
-	}
-	return 1, y.Shape[rank-1]
-}
+// panel is the number of elements of the panels that were chosen for a node's weights.
+func (l *layouts) panel(n *graph.Node) int { return max(1, impl.PanelOf(n.Impl.Point)) * l.lanes }
 
 func plainAxes(rank int) string {
 	s := ""
@@ -223,13 +218,9 @@ func plainAxes(rank int) string {
 
 // packMatrix packs a constant matrix operand with output axis n and reduction axis k into panels of a few vectors.
 func (l *layouts) packMatrix(node *graph.Node, n, k int) {
-	w, y := node.In[1], node.Out[0].Type
-	if !w.IsConst() || len(w.Type.Shape) != 2 || y.DType.Compute() != types.F32 || w.Type.Shape[n] < l.lanes {
-		return
+	if node.Impl.Name == impl.Packed {
+		l.want(node, 1, types.Layout(fmt.Sprintf("%c%c%d%c", 'A'+n, 'A'+k, l.panel(node), 'a'+n)))
 	}
-	rows := types.Count(y.Shape[:len(y.Shape)-1])
-	t := impl.ChooseTile(l.Target, 1, rows, (w.Type.Shape[n]+l.lanes-1)/l.lanes)
-	l.want(node, 1, types.Layout(fmt.Sprintf("%c%c%d%c", 'A'+n, 'A'+k, t.Vecs*l.lanes, 'a'+n)))
 }
 
 // same gives an elementwise node the layout of its blocked operand of full shape.

@@ -1,8 +1,11 @@
 package pass
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 
+	"lathe/internal/choice"
 	"lathe/internal/graph"
 	"lathe/internal/graph/rewrite"
 	"lathe/internal/impl"
@@ -20,7 +23,21 @@ import (
 func fuseStrips(c *Context) error {
 	return rewrite.Walk(c.Graph, func(r *rewrite.Rewriter, n *graph.Node) {
 		w, ok := windowOf(n)
-		if ok && w.data.Def != nil && r.Reader(w.data) != nil && c.worthStrips(w.data.Def, w) {
+		if !ok || w.data.Def == nil || r.Reader(w.data) == nil || !c.canStrip(w.data.Def, w) {
+			return
+		}
+		conv := onlyAnchor(w.data.Def).Impl
+		log := choice.Log{Chooser: c.Choices[conv.Of]}
+		if i, err := log.Decide(c.strips(w.data.Def, w)); err != nil {
+			r.Fail(fmt.Errorf("choices: %w", err))
+		} else if c.asked(conv.Of, log.Asked); i == 1 {
+			last := w.data.Def.Sub[0].Outputs[0].Def
+			p := maps.Clone(last.Impl.Point)
+			if p == nil {
+				p = choice.Point{}
+			}
+			maps.Copy(p, log.Taken)
+			last.Impl = graph.Impl{Name: last.Impl.Name, Of: conv.Of, Point: p}
 			r.Fuse(w.data.Def, n)
 		}
 	})
@@ -83,9 +100,9 @@ func onlyAnchor(n *graph.Node) *graph.Node {
 	return n.Sub[0].Nodes[0]
 }
 
-// worthStrips reports whether p is the group of a convolution, with pointwise nodes behind it, that takes less time strip by
-// strip in front of w.
-func (c *Context) worthStrips(p *graph.Node, w window) bool {
+// canStrip reports whether p is the group of a convolution, with pointwise nodes behind it, that can be computed strip by
+// strip in front of w, and whose result does not stay in the L2 cache.
+func (c *Context) canStrip(p *graph.Node, w window) bool {
 	m := onlyAnchor(p)
 	x, y := w.data.Type, w.node.Out[0].Type
 	if m == nil || m.Op != ops.Conv2d || !m.In[1].IsConst() || len(p.Sub[0].Nodes) == 1 && len(m.In) < 3 {
@@ -99,14 +116,16 @@ func (c *Context) worthStrips(p *graph.Node, w window) bool {
 	if a := m.Attrs.(ops.ConvAttrs); a.Groups != 1 || x.DType != types.F32 || x.Layout != blocked || y.Layout != blocked {
 		return false
 	}
-	speed := c.Target.Speed()
-	if x.Bytes() < c.Target.L2*3/4 || w.attrs.Strides[0] < 1 {
-		return false
-	}
-	width := m.In[1].Type.Layout.BlockOf(0, 4)
-	if width == 0 {
-		return false
-	}
+	return x.Bytes() >= c.Target.L2*3/4 && w.attrs.Strides[0] >= 1 && impl.PanelOf(m.Impl.Point) > 0
+}
+
+// strips is the decision on a group p that canStrip in front of w, with about the time beside what both have in common, in
+// cycles: for memory, or for rows that are computed twice.
+func (c *Context) strips(p *graph.Node, w window) choice.Decision {
+	m, speed := onlyAnchor(p), c.Target.Speed()
+	x, y := w.data.Type, w.node.Out[0].Type
+	width := impl.PanelOf(m.Impl.Point) * c.Target.Lanes(32)
+	taps := types.Count(m.In[1].Type.Shape[1:])
 	channels := x.Dims()[1] * c.Target.Lanes(32)
 	panels := x.Shape[0] * ((channels + width - 1) / width)
 	s := impl.Strip{
@@ -116,7 +135,14 @@ func (c *Context) worthStrips(p *graph.Node, w window) bool {
 	_, again := s.Choose(c.Target)
 	perElement := 2*taps + pointwiseWork*(len(p.Sub[0].Nodes)-1)
 	twice := again * float64(perElement) * float64(x.Elements()) / speed.Float32
-	return twice < float64(x.Bytes())/speed.L3*exposed
+	memory := float64(x.Bytes()) / speed.L3 * exposed
+	d := choice.Decision{Name: "strips", Values: choice.Texts("off", "on")}
+	if twice < memory {
+		d.Default = 1
+	}
+	ghz := float64(c.Target.Clock) / 1000
+	d.Values[0].Cost, d.Values[1].Cost = memory*ghz, twice*ghz
+	return d
 }
 
 // exposed is the share of the time on the way to and from the L3 cache that other work does not hide.

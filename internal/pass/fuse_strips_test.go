@@ -4,9 +4,11 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"lathe/internal/choice"
 	"lathe/internal/graph"
 	"lathe/internal/grapheval"
 	"lathe/internal/graphtest"
+	"lathe/internal/impl"
 	"lathe/internal/op"
 	"lathe/internal/ops"
 	"lathe/internal/tensor"
@@ -59,6 +61,7 @@ func TestFuseStrips(t *testing.T) {
 			}
 			x := g.Input("x", types.Of(types.F32, 1, c.in, c.size, c.size))
 			y := apply(ops.Conv2d, conv(1, 1, 1, 0), x, weight("ABCD16a", channels, c.in, 1, 1))
+			y.Def.Impl = graph.Impl{Name: impl.Direct, Of: "conv", Point: choice.Point{"panel": "2"}}
 			y.Type.Layout = blocked
 			if !c.plain {
 				y = apply(ops.Relu, op.None{}, y)

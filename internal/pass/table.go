@@ -4,6 +4,7 @@ package pass
 import (
 	"context"
 
+	"lathe/internal/choice"
 	"lathe/internal/graph"
 	"lathe/internal/pipeline"
 	"lathe/internal/target"
@@ -15,7 +16,12 @@ type Context struct {
 	Target *target.Target
 	Level  int
 	// Layouts are the layouts asked for the activations of convolutions, in TVM's letters; empty: chosen.
-	Layouts []string
+	Layouts  []string
+	Disabled []string // passes that do not run
+	// Choices are decisions by the name of the node that they are for; others are taken by default. Asked is what was asked,
+	// by name.
+	Choices map[string]choice.Point
+	Asked   map[string][]choice.Decision
 	// Ctx ends long sweeps; nil: nothing does.
 	Ctx context.Context
 }
@@ -39,10 +45,11 @@ var Table = []pipeline.Pass[*Context]{
 	{Name: "FoldScaleAxis", Level: 3, Run: foldScaleAxis, Doc: "multiplies per-channel scales into the weights before or behind them"},
 	{Name: "SimplifyExpr", Level: 0, Run: simplifyExpr, Doc: "removes nodes without effect"},
 	{Name: "AbsorbChannelMoves", Level: 3, Run: absorbChannelMoves, Doc: "lets convolutions read shuffled, split and joined channels where they were computed"},
-	{Name: "Winograd", Level: 3, Run: winograd, Doc: "computes 3x3 convolutions by Winograd's minimal filtering where that takes less time"},
+	{Name: "ChooseImplementations", Level: 3, Run: chooseImplementations, Doc: "decides how convolutions and products are computed, and how their weights lie"},
+	{Name: "Winograd", Level: 3, Run: winograd, Doc: "computes 3x3 convolutions by Winograd's minimal filtering where that was chosen"},
 	{Name: "FuseNormalization", Level: 3, Run: fuseNormalization, Doc: "writes layer and RMS normalisations that are spelled out as one operator"},
 	{Name: "SplitArgs", Level: 0, Required: true, Run: splitArgs, Doc: "joins many operands in steps, so that no kernel chooses among thousands"},
-	{Name: "AlterOpLayout", Level: 3, Run: alterOpLayout, Doc: "chooses blocked layouts and packs weights into them"},
+	{Name: "AlterOpLayout", Level: 3, Run: alterOpLayout, Doc: "gives tensors blocked layouts and packs weights, as was chosen"},
 	{Name: "DeadCodeElimination", Level: 0, Required: true, Run: deadCode, Doc: "removes what no output needs"},
 	{Name: "FuseAttention", Level: 3, Run: fuseAttention, Doc: "makes a kernel of softmax(Q K) V that keeps no scores in memory"},
 	{Name: "FuseOps", Level: 0, Required: true, Run: fuseOps, Doc: "joins nodes into groups that become kernels; at -O0 every node is its own"},
@@ -61,6 +68,10 @@ var Order = []pipeline.Order{
 	{Before: "SimplifyExpr", After: "AbsorbChannelMoves", Why: "a node without effect between moves would end them"},
 	{Before: "FoldScaleAxis", After: "AbsorbChannelMoves", Why: "a scale behind a convolution would keep its channels in their order"},
 	{Before: "AbsorbChannelMoves", After: "AlterOpLayout", Why: "channels move on while their layout is plain"},
+	{Before: "AbsorbChannelMoves", After: "ChooseImplementations", Why: "it decides by the shapes that convolutions have in the end"},
+	{Before: "QnnLegalize", After: "ChooseImplementations", Why: "dot products are for legal ones"},
+	{Before: "ChooseImplementations", After: "Winograd", Why: "it decides which convolutions are transformed"},
+	{Before: "ChooseImplementations", After: "AlterOpLayout", Why: "it decides how weights are packed"},
 	{Before: "AbsorbChannelMoves", After: "Winograd", Why: "the channels of a transformed convolution have their place"},
 	{Before: "FoldScaleAxis", After: "Winograd", Why: "scales move into the weights of a convolution, not into transformed ones"},
 	{Before: "Winograd", After: "AlterOpLayout", Why: "transformed operands have layouts of their own"},

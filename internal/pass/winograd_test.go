@@ -60,6 +60,7 @@ func TestWinograd(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			run(t, "ChooseImplementations", g)
 			run(t, "Winograd", g)
 			var got []*op.Def
 			for _, n := range g.Nodes {

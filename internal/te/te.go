@@ -25,8 +25,10 @@ type Stage struct {
 	Reduce  []Axis
 	Combine Combiner
 	Body    expr.Expr
-	// Tag names the computation for schedule rules that know more than the body shows, such as "conv2d"; most are empty.
+	// Tag names the part of a fused computation that the stage is; most are empty.
 	Tag string
+	// Panel is the number of vectors of a panel, of a reduction one of whose operands lies in panels; 0: none does.
+	Panel int
 }
 
 // An Axis is a reduction axis: Var runs over [0, Extent).

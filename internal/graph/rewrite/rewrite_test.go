@@ -238,7 +238,11 @@ func TestErrors(t *testing.T) {
 		"another type": func(r *Rewriter, n *graph.Node) {
 			r.Replace(n.Out[0], r.Apply(ops.Reshape, ops.ReshapeAttrs{NewShape: []int{2, 2}}, n.In[0]))
 		},
-		"failed": func(r *Rewriter, n *graph.Node) { r.Fail(nil); r.Fail(errors.New("first")); r.Fail(errors.New("second")) },
+		"failed": func(r *Rewriter, n *graph.Node) {
+			r.Fail(nil)
+			r.Fail(errors.New("first"))
+			r.Fail(errors.New("second"))
+		},
 	} {
 		g, _, _ := chain(t)
 		visits := 0

@@ -1,0 +1,183 @@
+package impl
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"lathe/internal/choice"
+	"lathe/internal/op"
+	"lathe/internal/ops"
+	"lathe/internal/target"
+	"lathe/internal/types"
+)
+
+// Names of implementations of a graph's nodes.
+const (
+	Direct    = "direct"    // a convolution by its definition, on channels in vectors
+	Depthwise = "depthwise" // the same, of one input channel for each output channel
+	Winograd  = "winograd"  // a convolution by Winograd's minimal filtering
+	Packed    = "packed"    // a product with a constant, which lies in panels
+)
+
+// A Node is an operator of a graph, of which is to be decided what shows outside of its kernel: the algorithm, and how its
+// constants lie.
+type Node struct {
+	Op       *op.Def
+	Attrs    any
+	In       []types.Tensor // logical types
+	Out      types.Tensor
+	Const    func(i int) bool // operand i is a constant
+	Lanes    int              // channels of a block
+	Winograd bool             // Winograd's algorithm may be used
+}
+
+// nodes lists who decides, by operator. They give the name of an implementation, "" for the definition in plain layouts, and
+// for people why it is that one.
+var nodes = map[*op.Def]func(*Node, *nodeAsker) (name, why string){
+	ops.Conv1d: conv, ops.Conv2d: conv, ops.Conv3d: conv,
+	ops.QnnConv1d: dotConv, ops.QnnConv2d: dotConv, ops.QnnConv3d: dotConv,
+	ops.Dense: matrix, ops.Matmul: matrix, ops.QnnMatmul: dotMatrix,
+}
+
+// Decides reports whether there is anything to decide for nodes of an operator.
+func Decides(d *op.Def) bool { return nodes[d] != nil }
+
+type nodeAsker struct {
+	core
+	asker
+}
+
+// Decide asks log how n, whose operator Decides, is computed.
+func (n *Node) Decide(t *target.Target, log *choice.Log) (name, why string, err error) {
+	a := &nodeAsker{core{t}, asker{log: log}}
+	name, why = nodes[n.Op](n, a)
+	return name, why, a.err
+}
+
+// conv decides for convolutions of float32. Those of groups that are no whole blocks of channels stay plain.
+func conv(n *Node, a *nodeAsker) (name, why string) {
+	c := n.Attrs.(ops.ConvAttrs)
+	in, out := n.In[0].Shape[1], n.Out.Shape[1]
+	switch {
+	case n.Out.DType.Compute() != types.F32 || out < n.Lanes:
+		return "", ""
+	case n.isDepthwise(n.In[1]):
+		return Depthwise, ""
+	case c.Groups > 1 && (out/c.Groups%n.Lanes != 0 || in/c.Groups%n.Lanes != 0):
+		return "", ""
+	}
+	lines, rows := n.image(n.In[1])
+	a.panel(n, lines, rows, out/c.Groups, false)
+	if w, ok := n.winograd(); ok {
+		return w.decide(a)
+	}
+	return Direct, ""
+}
+
+// dotConv decides for convolutions of bytes.
+func dotConv(n *Node, a *nodeAsker) (name, why string) {
+	c := n.Attrs.(ops.ConvAttrs)
+	in, out := n.In[0].Shape[1], n.Out.Shape[1]
+	switch {
+	case n.In[0].DType.Size() > 1 || out < n.Lanes:
+		return "", ""
+	case n.isDepthwise(n.In[2]):
+		return Depthwise, ""
+	case c.Groups > 1 && (out/c.Groups%n.Lanes != 0 || in/c.Groups%n.Lanes != 0):
+		return "", ""
+	}
+	_, rows := n.image(n.In[2])
+	a.panel(n, 1, rows, out/c.Groups, true)
+	return Direct, ""
+}
+
+func (n *Node) isDepthwise(weight types.Tensor) bool {
+	return n.Attrs.(ops.ConvAttrs).Groups > 1 && weight.Shape[1] == 1 && n.In[0].Shape[1] == n.Out.Shape[1]
+}
+
+// matrix decides for products of float32 with a constant matrix.
+func matrix(n *Node, a *nodeAsker) (name, why string) {
+	if n.Out.DType.Compute() != types.F32 {
+		return "", ""
+	}
+	columns := 0
+	if m, ok := n.Attrs.(ops.MatmulAttrs); ok && !m.TransposeB {
+		columns = 1
+	}
+	return n.packed(a, n.In[1], n.Const(1), columns, false), ""
+}
+
+// dotMatrix decides for products of bytes with a constant matrix, which dot products take by several rows.
+func dotMatrix(n *Node, a *nodeAsker) (name, why string) {
+	w := n.In[2]
+	if n.In[0].DType.Size() > 1 || len(w.Shape) != 2 || w.Shape[0]%DotWidth != 0 {
+		return "", ""
+	}
+	return n.packed(a, w, n.Const(2), 1, true), ""
+}
+
+// packed asks for the panels of a constant matrix w whose axis columns becomes vectors.
+func (n *Node) packed(a *nodeAsker, w types.Tensor, constant bool, columns int, dot bool) (name string) {
+	if !constant || len(w.Shape) != 2 || w.Shape[columns] < n.Lanes {
+		return ""
+	}
+	a.panel(n, 1, types.Count(n.Out.Shape[:len(n.Out.Shape)-1]), w.Shape[columns], dot)
+	return Packed
+}
+
+// image is the result of a convolution as lines of the rows of a tile. All pixels of a 1x1 convolution are one line.
+func (n *Node) image(w types.Tensor) (lines, rows int) {
+	x, y := n.In[0].Shape, n.Out.Shape
+	if types.Count(w.Shape[2:]) == 1 && slices.Max(n.Attrs.(ops.ConvAttrs).Strides) == 1 && types.Count(x[2:]) == types.Count(y[2:]) {
+		return 1, types.Count(y[2:])
+	}
+	if len(y) > 3 {
+		return y[len(y)-2], y[len(y)-1]
+	}
+	return 1, y[len(y)-1]
+}
+
+// mostPanel is the greatest number of vectors of a panel.
+const mostPanel = 4
+
+// panel asks for the vectors of a panel of weights, by the best tile that each number has.
+func (a *nodeAsker) panel(n *Node, lines, rows, columns int, dot bool) {
+	list, best := a.tiles(lines, rows, (columns+n.Lanes-1)/n.Lanes, a.registers(dot), 0, true, reuse)
+	var widths []costedTile
+	def := 0
+	for _, t := range list {
+		i := slices.IndexFunc(widths, func(w costedTile) bool { return w.Vecs == t.Vecs })
+		if i < 0 {
+			i = len(widths)
+			widths = append(widths, t)
+		}
+		if t.cost < widths[i].cost {
+			widths[i] = t
+		}
+		if t.Vecs == list[best].Vecs {
+			def = i
+		}
+	}
+	values := make([]choice.Value, len(widths))
+	for i, w := range widths {
+		values[i] = choice.Value{Text: strconv.Itoa(w.Vecs), Cost: w.cost}
+	}
+	a.decide("panel", def, values)
+}
+
+// PanelOf is the number of vectors of a panel that p names, 0 if it names none.
+func PanelOf(p choice.Point) int {
+	n, err := strconv.Atoi(p["panel"])
+	if err != nil || n < 1 || n > mostPanel {
+		return 0
+	}
+	return n
+}
+
+// WinogradTileOf is the register tile that p names, for products in the Winograd domain.
+func WinogradTileOf(p choice.Point) (t Tile, ok bool) {
+	t.Lines = 1
+	n, _ := fmt.Sscanf(p["winograd_tile"], "%d x %d", &t.Rows, &t.Vecs)
+	return t, n == 2 && t.Rows >= 1 && t.Rows <= mostRows && t.Vecs >= 1 && t.Vecs <= mostPanel
+}
