@@ -5,6 +5,8 @@ import (
 
 	"lathe/internal/expr"
 	"lathe/internal/loop"
+	"lathe/internal/sched"
+	"lathe/internal/types"
 )
 
 // rows schedules groups of reductions over contiguous elements, such as softmax and layer norm: the intermediates of a
@@ -16,7 +18,7 @@ func rows(k *kernel) error {
 	}
 	loops := k.s.Loops(out)
 	row := k.rowLoops(out, loops)
-	if row == oneRow {
+	if row == oneRow && len(loops) > 0 {
 		if n := k.s.Extent(loops[0]); n > 1 {
 			if _, _, err := k.s.Split(loops[0], n); err != nil {
 				return err
@@ -25,15 +27,21 @@ func rows(k *kernel) error {
 		}
 		row = 0
 	}
-	at := loops[row]
+	at := "" // a single element without axes: what it needs is computed just before it as it is
+	if len(loops) > 0 {
+		at = loops[row]
+	}
 	for _, block := range slices.Backward(k.Blocks[:len(k.Blocks)-1]) {
-		if err := k.s.ComputeAt(block, at, loop.Worker); err != nil {
+		if at != "" && k.s.ComputeAt(block, at, loop.Worker) != nil {
 			return errRefused
 		}
 		if err := k.vectorReduction(block, at); err != nil {
 			return err
 		}
 		k.vectorPart(block, at)
+	}
+	if at == "" {
+		return nil
 	}
 	if rest := loops[row+1:]; len(rest) > 0 {
 		inner := rest[len(rest)-1]
@@ -91,7 +99,7 @@ const oneRow = 1 << 30
 
 // rowLoops finds the innermost output loop that a read of an intermediate depends on. Of an intermediate as large as the
 // output a row has its part, wherever the reads of others say that a row ends. The output is oneRow where they depend on no
-// loop at all.
+// loop at all, or where it is one element.
 func (k *kernel) rowLoops(out string, loops []string) int {
 	b, around := k.find(out)
 	bind := map[*expr.Var]expr.Expr{}
@@ -121,7 +129,7 @@ func (k *kernel) rowLoops(out string, loops []string) int {
 	switch {
 	case deepest >= 0:
 		return deepest
-	case others && len(loops) > 0:
+	case others && len(loops) > 0, whole < 0 && types.Count(b.Body.To.Shape) == 1:
 		return oneRow
 	}
 	return whole
@@ -130,6 +138,7 @@ func (k *kernel) rowLoops(out string, loops []string) int {
 // vectorReduction splits the innermost reduction loop of a block into vectors that are folded horizontally.
 func (k *kernel) vectorReduction(block, at string) error {
 	k.splitBlockedReductions(block)
+	k.fuseReductions(block, at)
 	loops := k.s.Loops(block)
 	b, _ := k.find(block)
 	if len(loops) == 0 || b.Init == nil || loops[len(loops)-1] == at {
@@ -176,6 +185,18 @@ func (k *kernel) vectorReduction(block, at string) error {
 		return k.s.Vectorize(inner)
 	}
 	return k.vectorAccumulators(block, first, inner, lanes)
+}
+
+// fuseReductions walks the innermost reduction loops of a block as one, as many as every address stays linear in, so that
+// vectors cross the ends of rows.
+func (k *kernel) fuseReductions(block, at string) {
+	for {
+		b, around := k.find(block)
+		n := len(around)
+		if n < 2 || around[n-2].Var.Name == at || !sched.ReducesOver(b, around[n-1]) || !sched.ReducesOver(b, around[n-2]) || !k.fuseLinear(block) {
+			return
+		}
+	}
 }
 
 // vectorAccumulators reduces a contiguous axis into a few vectors, which are folded at the end.

@@ -85,6 +85,9 @@ func TestGolden(t *testing.T) {
 		{"batch_norm", "SimplifyInference", `graph main(%x: float32[1,2,3,3]) {
 			@g = float32[2]{1, 2} @b = float32[2]{0, 1} @m = float32[2]{0.5, -0.5} @v = float32[2]{1, 4}
 			%y = nn.batch_norm(%x, @g, @b, @m, @v) {axis=1, epsilon=0.00001} origin "BatchNormalization_0" return %y }`},
+		{"split_sum", "SplitReductions", `graph main(%x: float32[8,4,20000]) {
+			%0 = abs(%x) %y = sum(%0) {axis=[], keep_dims=false} %z = max(%x) {axis=[0,2], keep_dims=true} %m = mean(%x) {axis=[2], keep_dims=false}
+			return %y, %z, %m }`},
 		{"channels_last", "ConvertLayout", `graph main(%x: float32[1,3,3,2]) {
 			@w = float32[2,2,1,1]{1, 2, 3, 4} @b = float32[2]{1, -1}
 			%0 = transpose(%x) {axes=[0,3,1,2]} %1 = nn.conv2d(%0, @w) {strides=[1,1], padding=[0,0,0,0], dilation=[1,1], groups=1} origin "Conv_0"

@@ -1,0 +1,63 @@
+package pass
+
+import (
+	"slices"
+
+	"lathe/internal/graph"
+	"lathe/internal/graph/rewrite"
+	"lathe/internal/impl"
+	"lathe/internal/ops"
+	"lathe/internal/types"
+)
+
+// splitReductions folds large tensors to a few elements in two steps, the second one over the outer axes: workers divide the
+// parts of the first, and each sum is still computed by one.
+//
+//	sum(x[64, 1000])   →   sum(sum(x, axis 1, keep_dims))
+func splitReductions(c *Context) error {
+	return rewrite.Walk(c.Graph, func(r *rewrite.Rewriter, n *graph.Node) {
+		a, ok := n.Attrs.(ops.ReduceAttrs)
+		if !ok || !inSteps(n) || !impl.WantsParts(c.Target, types.Count(n.Out[0].Type.Shape), n.In[0].Type.Bytes()) {
+			return
+		}
+		if inner := innerAxes(a, n); len(inner) > 0 {
+			r.Change(n, n.Op, a, r.Apply(n.Op, ops.ReduceAttrs{Axis: inner, KeepDims: true}, n.In[0]))
+		}
+	})
+}
+
+// inSteps reports whether parts of n's reduction fold to the same: they lie in memory between the steps, where sums of
+// float16 are rounded, and a mean of integers truncates.
+func inSteps(n *graph.Node) bool {
+	t := n.Out[0].Type.DType
+	switch n.Op {
+	case ops.Max, ops.Min, ops.Any, ops.AllOf:
+		return true
+	case ops.Sum, ops.Prod:
+		return t == t.Compute()
+	case ops.Mean:
+		return t == t.Compute() && t.IsFloat()
+	}
+	return false
+}
+
+// leastPart is the least number of elements that a part folds: with fewer, most of the time goes into joining lanes.
+const leastPart = 64
+
+// innerAxes are the axes of n's reduction inside those that make parts enough; none where the parts would be short.
+func innerAxes(a ops.ReduceAttrs, n *graph.Node) (inner []int) {
+	parts, each := types.Count(n.Out[0].Type.Shape), 1
+	for k, extent := range n.In[0].Type.Shape {
+		switch {
+		case len(a.Axis) > 0 && !slices.Contains(a.Axis, k):
+		case !impl.EnoughParts(parts):
+			parts *= extent
+		default:
+			inner, each = append(inner, k), each*extent
+		}
+	}
+	if each < leastPart {
+		return nil
+	}
+	return inner
+}

@@ -1,0 +1,104 @@
+package verify
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"lathe/internal/compile"
+	"lathe/internal/graph"
+	"lathe/internal/grapheval"
+	"lathe/internal/op"
+	"lathe/internal/ops"
+	"lathe/internal/target/targettest"
+	"lathe/internal/tensor"
+	"lathe/internal/types"
+)
+
+// TestFewResults folds random shapes to one element or a few, alone and between elementwise nodes, for vectors of three
+// widths and any number of workers. No reduction is left as it was lowered, and large ones are divided.
+func TestFewResults(t *testing.T) {
+	samples := uint64(16)
+	if testing.Short() {
+		samples = 5
+	}
+	for _, tgt := range []string{"llvm", "llvm -mcpu=x86-64-v3", "llvm -mcpu=x86-64-v2"} {
+		for seed := range samples {
+			r := rand.New(rand.NewPCG(seed, 41))
+			large := seed%4 == 0
+			shape := []int{1 + r.IntN(9), 1 + r.IntN(40), 1 + r.IntN(90)}[r.IntN(3):]
+			if large {
+				shape = []int{1 + r.IntN(3), 14 + r.IntN(20), 30000 + r.IntN(100)}
+			}
+			a := ops.ReduceAttrs{KeepDims: r.IntN(2) == 0}
+			if r.IntN(2) == 0 { // a few results
+				a.Axis = []int{len(shape) - 1}
+				if len(shape) > 1 && (large || r.IntN(2) == 0) {
+					a.Axis = []int{len(shape) - 2, len(shape) - 1}
+				}
+			}
+			d := []*op.Def{ops.Sum, ops.Mean, ops.Max, ops.Min}[r.IntN(4)]
+			around := r.IntN(2) == 0
+			level := []int{0, 3, 3}[r.IntN(3)]
+			t.Run(fmt.Sprintf("%s/%d: %s of %v over %v, around %v, -O%d", tgt, seed, d.Name, shape, a.Axis, around, level), func(t *testing.T) {
+				fewResults(t, r, d, a, shape, around, compile.Options{Target: targettest.Runnable(t, tgt), Level: level, Workers: 2}, large)
+			})
+		}
+	}
+}
+
+func fewResults(t *testing.T, r *rand.Rand, d *op.Def, a ops.ReduceAttrs, shape []int, around bool, o compile.Options, large bool) {
+	g := &graph.Graph{Name: "main"}
+	apply := func(d *op.Def, attrs any, in ...*graph.Value) *graph.Value {
+		n, err := g.Apply(d, attrs, in...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n.Out[0]
+	}
+	y := g.Input("x", types.Of(types.F32, shape...))
+	in := []*tensor.Tensor{random(r, y.Type)}
+	if around {
+		y = apply(ops.Abs, op.None{}, y)
+	}
+	if y = apply(d, a, y); around {
+		y = apply(ops.Sqrt, op.None{}, apply(ops.Abs, op.None{}, y))
+	}
+	y.Name = "y"
+	g.Outputs = []*graph.Value{y}
+	want, err := grapheval.Eval(g, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := compile.Compile(context.Background(), g, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	divided := false
+	for _, s := range res.Contents.Manifest.Steps {
+		if slices.Contains(s.Ops, d.Name) && s.Rule == "serial" {
+			t.Errorf("left to rule %s", s.Rule)
+		}
+		divided = divided || s.Workers != 1
+	}
+	if large && o.Level > 0 && !divided {
+		t.Error("one worker does it all")
+	}
+	var first []*tensor.Tensor
+	for _, workers := range []int{1, 2, 3} {
+		got, err := Execute(res, in, workers)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff, err := difference(want[0], got[0]); err != nil || !(diff <= tolerance(types.F32)) {
+			t.Errorf("%d workers: differs by %g: %v", workers, diff, err)
+		}
+		if first == nil {
+			first = got
+		} else if !slices.Equal(first[0].Data, got[0].Data) {
+			t.Errorf("%d workers: other bytes than with one", workers)
+		}
+	}
+}
