@@ -25,7 +25,8 @@ func dotData(t *target.Target) types.DType {
 //
 //	sum over k of (x - zx) * (w - zw)  →  sum of x*(w - zw), less zx times the sum of w - zw, which is a constant
 //
-// Padding then holds zx.
+// Padding then holds zx. Where zx is computed, it is multiplied and subtracted behind the sum; where int8 does not hold w - zw,
+// a matrix product has w - 128 for weights, and what is left of zw times the sum of a row of x is subtracted too.
 func qnnLegalize(c *Context) error {
 	data := dotData(c.Target)
 	return rewrite.Walk(c.Graph, func(r *rewrite.Rewriter, n *graph.Node) {
@@ -41,46 +42,72 @@ func legal(r *rewrite.Rewriter, n *graph.Node, data types.DType) *graph.Value {
 	if !conv && n.Op != ops.QnnMatmul {
 		return nil
 	}
-	x, xz, w, wz := n.In[0], n.In[1].Value(), n.In[2].Value(), n.In[3].Value()
-	if xz == nil || w == nil || wz == nil || xz.Len() != 1 || w.DType.Size() > 1 || x.Type.DType.Size() > 1 || !conv && len(w.Shape) != 2 {
+	x, zero, w, wz := n.In[0], n.In[1], n.In[2].Value(), n.In[3].Value()
+	if w == nil || wz == nil || w.DType.Size() > 1 || x.Type.DType.Size() > 1 || !conv && len(w.Shape) != 2 {
 		return nil
 	}
-	zero := xz.Int(0)
-	if zero == 0 && x.Type.DType == data && w.DType == types.I8 && wz.Len() == 1 && wz.Int(0) == 0 {
+	if isNumber(zero, 0) && x.Type.DType == data && w.DType == types.I8 && wz.Len() == 1 && wz.Int(0) == 0 {
 		return nil
 	}
 	axis := 0 // of the weights' output channels
 	if !conv {
 		axis = 1
 	}
-	weight, sums := withoutZero(w, wz, axis)
-	if weight == nil {
+	weight := withoutZero(w, wz, axis)
+	if conv && weight.left != nil {
 		return nil
 	}
 	if x.Type.DType != data {
-		x, zero = shifted(r, x, data), zero+shift(data)
+		x, zero = shifted(r, x, data), shifted(r, zero, data)
 	}
 	attrs := n.Attrs
-	if conv && zero != 0 {
+	if conv && !isNumber(zero, 0) {
 		x, attrs = padded(r, x, n.Attrs.(ops.ConvAttrs), zero)
 	}
 	none := func(t types.DType) *graph.Value { return graph.NewConst("", tensor.New(t)) }
-	y := r.Apply(n.Op, attrs, x, none(data), graph.NewConst(n.In[2].Name, weight), none(types.I8))
-	if zero == 0 {
-		return y
-	}
-	shape := []int{len(sums)}
+	y := r.Apply(n.Op, attrs, x, none(data), graph.NewConst(n.In[2].Name, weight.Tensor), none(types.I8))
+	shape := []int{len(weight.sums)}
 	if conv {
 		shape = append(shape, slices.Repeat([]int{1}, len(y.Type.Shape)-2)...)
 	}
-	for i := range sums {
-		sums[i] *= -int32(zero)
+	if weight.left != nil {
+		y = r.Apply(ops.Add, op.None{}, y, times(r, rowSums(r, x), weight.left, shape, -1))
 	}
-	correction := tensor.Of(shape, sums)
-	if addConstant(r, n, correction) {
-		return y
+	if z := zero.Value(); z == nil || z.Len() > 1 {
+		return r.Apply(ops.Add, op.None{}, y, times(r, r.Apply(ops.Cast, ops.CastAttrs{DType: types.I32}, zero), weight.sums, shape, -1))
+	} else if z.Int(0) != 0 {
+		correction := times(r, nil, weight.sums, shape, -int32(z.Int(0)))
+		if weight.left == nil && addConstant(r, n, correction.Const) {
+			return y
+		}
+		return r.Apply(ops.Add, op.None{}, y, correction)
 	}
-	return r.Apply(ops.Add, op.None{}, y, graph.NewConst("", correction))
+	return y
+}
+
+// isNumber reports whether v is one constant number.
+func isNumber(v *graph.Value, number int64) bool {
+	c := v.Value()
+	return c != nil && c.Len() == 1 && c.Int(0) == number
+}
+
+// times is x, or 1 where it is nil, times numbers, each multiplied by factor, of the given shape.
+func times(r *rewrite.Rewriter, x *graph.Value, numbers []int32, shape []int, factor int32) *graph.Value {
+	scaled := make([]int32, len(numbers))
+	for i, n := range numbers {
+		scaled[i] = n * factor
+	}
+	c := graph.NewConst("", tensor.Of(shape, scaled))
+	if x == nil {
+		return c
+	}
+	return r.Apply(ops.Multiply, op.None{}, x, c)
+}
+
+// rowSums are the sums along the last axis of a matrix of bytes.
+func rowSums(r *rewrite.Rewriter, x *graph.Value) *graph.Value {
+	wide := r.Apply(ops.Cast, ops.CastAttrs{DType: types.I32}, x)
+	return r.Apply(ops.Sum, ops.ReduceAttrs{Axis: []int{x.Type.Rank() - 1}, KeepDims: true}, wide)
 }
 
 // addConstant adds t to the constant of an addition right behind n, and reports whether there is one.
@@ -103,43 +130,4 @@ func addConstant(r *rewrite.Rewriter, n *graph.Node, t *tensor.Tensor) bool {
 	}
 	r.SetOperand(add, other, graph.NewConst("", sum))
 	return true
-}
-
-// withoutZero is w less its zero point as int8, with the sum of each output channel; nil where int8 does not hold it.
-func withoutZero(w, wz *tensor.Tensor, axis int) (*tensor.Tensor, []int32) {
-	r := tensor.New(types.I8, w.Shape...)
-	sums := make([]int32, w.Shape[axis])
-	each := types.Count(w.Shape[axis+1:])
-	for i := range w.Len() {
-		channel := i / each % len(sums)
-		v := w.Int(i) - wz.Int(min(channel, wz.Len()-1))
-		if v < -128 || v > 127 {
-			return nil, nil
-		}
-		r.SetInt(i, v)
-		sums[channel] += int32(v)
-	}
-	return r, sums
-}
-
-// shifted is x, of the other type of bytes, as the numbers of type t that stand for the same.
-func shifted(r *rewrite.Rewriter, x *graph.Value, t types.DType) *graph.Value {
-	u := r.Apply(ops.Cast, ops.CastAttrs{DType: t}, x)
-	half := tensor.New(t)
-	half.SetInt(0, -128)
-	if t == types.U8 {
-		half.SetInt(0, 128)
-	}
-	return r.Apply(ops.Add, op.None{}, u, graph.NewConst("", half))
-}
-
-// padded makes the padding of a convolution explicit, with the given value; what is left is the attributes without it.
-func padded(r *rewrite.Rewriter, x *graph.Value, a ops.ConvAttrs, value int64) (*graph.Value, ops.ConvAttrs) {
-	rank := len(a.Padding) / 2
-	if !slices.ContainsFunc(a.Padding, func(n int) bool { return n != 0 }) {
-		return x, a
-	}
-	before, after := append([]int{0, 0}, a.Padding[:rank]...), append([]int{0, 0}, a.Padding[rank:]...)
-	a.Padding = make([]int, 2*rank)
-	return r.Apply(ops.Pad, ops.PadAttrs{PadBefore: before, PadAfter: after, Mode: "constant", Value: float64(value)}, x), a
 }

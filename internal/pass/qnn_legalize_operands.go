@@ -1,0 +1,103 @@
+package pass
+
+import (
+	"slices"
+
+	"lathe/internal/graph"
+	"lathe/internal/graph/rewrite"
+	"lathe/internal/op"
+	"lathe/internal/ops"
+	"lathe/internal/tensor"
+	"lathe/internal/types"
+)
+
+// Weights are int8.
+type weights struct {
+	*tensor.Tensor
+	sums []int32 // of each output channel, less its whole zero point
+	left []int32 // what is left of the zero point of each output channel; nil: nothing
+}
+
+// withoutZero is w less its zero point, as far as int8 holds that.
+func withoutZero(w, wz *tensor.Tensor, axis int) weights {
+	r := weights{Tensor: tensor.New(types.I8, w.Shape...), sums: make([]int32, w.Shape[axis])}
+	each := types.Count(w.Shape[axis+1:])
+	channel := func(i int) int { return i / each % len(r.sums) }
+	zero := func(c int) int64 { return wz.Int(min(c, wz.Len()-1)) }
+	fits := true
+	for i := range w.Len() {
+		v := w.Int(i) - zero(channel(i))
+		fits = fits && v >= -128 && v <= 127
+		r.sums[channel(i)] += int32(v)
+	}
+	middle := int64(0) // of the type's range
+	if w.DType == types.U8 {
+		middle = 128
+	}
+	if !fits {
+		r.left = make([]int32, len(r.sums))
+		for c := range r.left {
+			r.left[c] = int32(zero(c) - middle)
+		}
+	}
+	for i := range w.Len() {
+		if fits {
+			middle = zero(channel(i))
+		}
+		r.SetInt(i, w.Int(i)-middle)
+	}
+	return r
+}
+
+// shifted is x, of the other type of bytes, as the numbers of type t that stand for the same.
+func shifted(r *rewrite.Rewriter, x *graph.Value, t types.DType) *graph.Value {
+	if c := x.Value(); c != nil {
+		z := tensor.New(t, c.Shape...)
+		for i := range z.Len() {
+			z.SetInt(i, c.Int(i)+shift(t))
+		}
+		return graph.NewConst("", z)
+	}
+	u := r.Apply(ops.Cast, ops.CastAttrs{DType: t}, x)
+	half := tensor.New(t)
+	half.SetInt(0, -128)
+	if t == types.U8 {
+		half.SetInt(0, 128)
+	}
+	return r.Apply(ops.Add, op.None{}, u, graph.NewConst("", half))
+}
+
+// padded makes the padding of a convolution explicit, with the given value; what is left is the attributes without it.
+func padded(r *rewrite.Rewriter, x *graph.Value, a ops.ConvAttrs, value *graph.Value) (*graph.Value, ops.ConvAttrs) {
+	rank := len(a.Padding) / 2
+	if !slices.ContainsFunc(a.Padding, func(n int) bool { return n != 0 }) {
+		return x, a
+	}
+	before, after := append([]int{0, 0}, a.Padding[:rank]...), append([]int{0, 0}, a.Padding[rank:]...)
+	a.Padding = make([]int, 2*rank)
+	pad := ops.PadAttrs{PadBefore: before, PadAfter: after, Mode: "constant"}
+	if c := value.Value(); c != nil {
+		pad.Value = float64(c.Int(0))
+		return r.Apply(ops.Pad, pad, x), a
+	}
+	return r.Apply(ops.Where, op.None{}, border(x.Type.Shape, before, after), value, r.Apply(ops.Pad, pad, x)), a
+}
+
+// border tells which pixels of a padded image are padding.
+func border(shape, before, after []int) *graph.Value {
+	wide := []int{1, 1}
+	for k := 2; k < len(shape); k++ {
+		wide = append(wide, before[k]+shape[k]+after[k])
+	}
+	mask := tensor.New(types.Bool, wide...)
+	for i := range mask.Len() {
+		at := i
+		for k := len(wide) - 1; k > 1; k-- {
+			if p := at%wide[k] - before[k]; p < 0 || p >= shape[k] {
+				mask.SetInt(i, 1)
+			}
+			at /= wide[k]
+		}
+	}
+	return graph.NewConst("", mask)
+}
