@@ -19,6 +19,8 @@ const (
 	dotReuse     = 0.05  // the same of bytes, whose panels stay in L2: more rows read them fewer times, which is worth a tail
 	dotSpare     = 4     // registers for even and odd bytes of both operands, without an instruction for dot products
 
+	pieceCycles = 8.0 // of a step that reads a piece of memory which does not follow the last one: prefetching starts anew
+
 	reductionUnroll = 4 // steps of a reduction between two tests of its loop
 )
 

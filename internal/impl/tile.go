@@ -128,6 +128,9 @@ func (k *kernel) tilePair(t tiling) (shared []string, err error) {
 	}
 	regs := k.worked(k.core.registers(dot), t.acc)
 	list, best := k.core.tiles(lines, rows, vecs, regs, t.forced, broadcast, reuse)
+	if lines*rows == 1 && broadcast && t.forced == 0 {
+		list, best = k.core.vectorTiles(vecs, regs, k.iterations(t.out)/float64(vecs*k.s.Extent(t.lane)))
+	}
 	if len(axes) == 0 && !broadcast { // independent accumulators hide the latency
 		list, best = nil, min(vecs, 4)-1
 		for v := 1; v <= min(vecs, 4); v++ {

@@ -130,6 +130,8 @@ func TestGolden(t *testing.T) {
 			%x = cast(%f) {dtype=uint8} %z = cast(%g) {dtype=uint8} %i = cast(%h) {dtype=uint8}
 			%y = qnn.matmul(%x, %z, @w, @zw) origin "MatMulInteger_0"
 			%c = qnn.conv2d(%i, %z, @k, @zk) {strides=[1,1], padding=[1,0,1,2], dilation=[1,1], groups=1} origin "ConvInteger_0" return %y, %c }`},
+		{"packed_operand", "PackOperands", `graph main(%x: float32[40,50], %w: float32[30,50], %v: float32[1,50]) {
+			%0 = nn.relu(%w) %y = nn.dense(%x, %0) %z = nn.matmul(%x, %0) {transpose_a=false, transpose_b=true} %u = nn.dense(%v, %w) return %y, %z, %u }`},
 		{"fold", "FoldConstant", `graph main(%x: float32[2]) {
 			@a = float32[2]{1, 2} %0 = exp(@a) %1 = negative(%0) %y = add(%x, %1) return %y }`},
 		{"common", "EliminateCommonSubexpr", `graph main(%x: float32[4]) {

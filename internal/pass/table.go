@@ -53,6 +53,7 @@ var Table = []pipeline.Pass[*Context]{
 	{Name: "AlterOpLayout", Level: 3, Run: alterOpLayout, Doc: "gives tensors blocked layouts and packs weights, as was chosen"},
 	{Name: "DeadCodeElimination", Level: 0, Required: true, Run: deadCode, Doc: "removes what no output needs"},
 	{Name: "FuseAttention", Level: 3, Run: fuseAttention, Doc: "makes a kernel of softmax(Q K) V that keeps no scores in memory"},
+	{Name: "PackOperands", Level: 3, Run: packOperands, Doc: "packs computed operands of matrix products whose columns lie as rows"},
 	{Name: "FuseOps", Level: 0, Required: true, Run: fuseOps, Doc: "joins nodes into groups that become kernels; at -O0 every node is its own"},
 	{Name: "FuseStrips", Level: 3, Run: fuseStrips, Doc: "computes convolutions strip by strip in the kernels of the depthwise convolutions and poolings that read them"},
 }
@@ -86,6 +87,8 @@ var Order = []pipeline.Order{
 	{Before: "SimplifyExpr", After: "FuseNormalization", Why: "squares are products by then"},
 	{Before: "AlterOpLayout", After: "FuseAttention", Why: "layouts are not chosen inside groups"},
 	{Before: "DeadCodeElimination", After: "FuseAttention", Why: "a dead reader would keep scores in memory"},
+	{Before: "FuseAttention", After: "PackOperands", Why: "the kernel of an attention arranges its operands itself"},
+	{Before: "PackOperands", After: "FuseOps", Why: "packing joins the kernel that computes the operand"},
 	{Before: "FuseAttention", After: "FuseOps", Why: "a product has become a group of its own by then"},
 	{Before: "FuseOps", After: "FuseStrips", Why: "it joins two groups, each with its pointwise nodes"},
 	{Before: "DeadCodeElimination", After: "FuseOps", Why: "a dead reader would keep a value from being fused"},

@@ -1,0 +1,49 @@
+package pass
+
+import (
+	"fmt"
+
+	"lathe/internal/graph"
+	"lathe/internal/graph/rewrite"
+	"lathe/internal/impl"
+	"lathe/internal/ops"
+	"lathe/internal/types"
+)
+
+// packOperands packs the right operand of matrix products whose columns lie in memory as rows, as AlterOpLayout packs weights,
+// where the product is large enough to gain by it. It is a kernel of its own; products of the same operand share it.
+//
+//	nn.dense(x, w[n, k])   →   nn.dense(x, layout_transform(w) [n/32, k, 32])
+func packOperands(c *Context) error {
+	made := map[transform]*graph.Value{}
+	return rewrite.Walk(c.Graph, func(r *rewrite.Rewriter, n *graph.Node) {
+		a, isMatmul := n.Attrs.(ops.MatmulAttrs)
+		if n.Op != ops.Dense && !(isMatmul && a.TransposeB) {
+			return
+		}
+		w, y := n.In[1], n.Out[0].Type
+		if w.Type.Layout != "" || y.DType.Compute() != types.F32 {
+			return
+		}
+		rank := w.Type.Rank()
+		columns, depth := w.Type.Shape[rank-2], w.Type.Shape[rank-1]
+		rows := types.Count(y.Shape) / max(1, columns*types.Count(w.Type.Shape[:rank-2]))
+		if !impl.PackPays(c.Target, rows, columns, depth) {
+			return
+		}
+		lanes := c.Target.Lanes(32)
+		panel := impl.ChooseTile(c.Target, 1, rows, (columns+lanes-1)/lanes).Vecs * lanes
+		to := types.Layout(fmt.Sprintf("%s%d%c", plainAxes(rank), panel, 'a'+rank-2))
+		packed := made[transform{w, to}]
+		switch {
+		case packed != nil:
+		case w.IsConst():
+			packed = graph.NewConst(w.Name, w.Const)
+		default:
+			packed = r.Apply(ops.LayoutTransform, ops.LayoutTransformAttrs{Dst: to}, w)
+		}
+		r.SetLayout(packed, to)
+		made[transform{w, to}] = packed
+		r.SetOperand(n, 1, packed)
+	})
+}
