@@ -56,7 +56,16 @@ func columnsApply(k *kernel) bool {
 	}
 	out := k.outBlock()
 	s, ok := k.statistics(out)
-	return ok && slices.Contains(s.dependent, s.lane) && len(s.free) > 0 && k.unitStride(out, k.variable(out, s.lane))
+	if !ok || !slices.Contains(s.dependent, s.lane) || !k.unitStride(out, k.variable(out, s.lane)) {
+		return false
+	}
+	return len(s.free) > 0 || k.columnOf(k.Blocks[0], s.lane)
+}
+
+// columnOf reports whether the elements that a block reads for neighbouring columns are neighbours in memory.
+func (k *kernel) columnOf(block, lane string) bool {
+	v := k.variable(block, k.loopOf(block, lane))
+	return v != nil && k.unitStride(block, v)
 }
 
 // columnVectors is the number of vectors of columns that are computed together: whole cache lines, as long as what is kept
@@ -134,7 +143,8 @@ func (k *kernel) vectorLoop(name string, lanes int) error {
 }
 
 // statistics tells the loops of the output on which what it reads of intermediates depends from the others, for which
-// these are the same. Intermediates as large as the output, of which every element is read once, are whole.
+// these are the same. Intermediates as large as the output, of which every element is read once, are whole, unless the output is
+// made of reductions only.
 type statistics struct {
 	dependent, free []string
 	lane            string // the innermost loop with more than one iteration
@@ -149,13 +159,14 @@ func (k *kernel) statistics(out string) (s statistics, ok bool) {
 	}
 	s.whole = map[string]bool{}
 	uses := map[*expr.Var]bool{}
+	folds := k.foldsOnly()
 	for _, name := range k.Blocks[:len(k.Blocks)-1] {
 		p, _ := k.find(name)
-		s.whole[name] = slices.Equal(p.Body.To.Shape, b.Body.To.Shape)
+		s.whole[name] = !folds && slices.Equal(p.Body.To.Shape, b.Body.To.Shape)
 	}
 	expr.Loads(b.Body.Value, func(l *expr.Load) {
 		buf := l.From.(*loop.Buffer)
-		if buf.Scope == loop.Global || slices.Equal(buf.Shape, b.Body.To.Shape) {
+		if buf.Scope == loop.Global || !folds && slices.Equal(buf.Shape, b.Body.To.Shape) {
 			return
 		}
 		ok = true
@@ -183,4 +194,15 @@ func (k *kernel) statistics(out string) (s statistics, ok bool) {
 		}
 	}
 	return s, ok
+}
+
+// foldsOnly reports whether several reductions are all that the output is made of, as of an arg max: its elements are
+// statistics then.
+func (k *kernel) foldsOnly() bool {
+	for _, name := range k.Blocks[:len(k.Blocks)-1] {
+		if b, _ := k.find(name); b == nil || b.Init == nil {
+			return false
+		}
+	}
+	return len(k.Blocks) > 2
 }

@@ -3,6 +3,7 @@ package verify
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -99,6 +100,45 @@ func fewResults(t *testing.T, r *rand.Rand, d *op.Def, a ops.ReduceAttrs, shape 
 			first = got
 		} else if !slices.Equal(first[0].Data, got[0].Data) {
 			t.Errorf("%d workers: other bytes than with one", workers)
+		}
+	}
+}
+
+// TestArgMaxOfColumns: extremes along an axis that is not the last are those of columns in lanes, ties and NaN included.
+func TestArgMaxOfColumns(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 53))
+	for _, tgt := range []string{"llvm", "llvm -mcpu=x86-64-v3", "llvm -mcpu=x86-64-v2"} {
+		for _, level := range []int{0, 3} {
+			for range 6 {
+				shape := []int{1 + r.IntN(3), 2 + r.IntN(30), 17 + r.IntN(200)}
+				a := ops.ArgAttrs{Axis: 1, KeepDims: r.IntN(2) == 0, SelectLastIndex: r.IntN(2) == 0}
+				g := &graph.Graph{Name: "main"}
+				x := g.Input("x", types.Of([]types.DType{types.F32, types.I8, types.F64}[r.IntN(3)], shape...))
+				n, err := g.Apply([]*op.Def{ops.ArgMax, ops.ArgMin}[r.IntN(2)], a, x)
+				if err != nil {
+					t.Fatal(err)
+				}
+				n.Out[0].Name = "y"
+				g.Outputs = slices.Clone(n.Out)
+				in := []*tensor.Tensor{random(r, x.Type)}
+				for i := range in[0].Len() / 4 {
+					in[0].SetFloat(4*i, []float64{2, -2, math.NaN()}[r.IntN(3)])
+				}
+				want, err := grapheval.Eval(g, in)
+				if err != nil {
+					t.Fatal(err)
+				}
+				res, err := compile.Compile(context.Background(), g, compile.Options{Target: targettest.Runnable(t, tgt), Level: level, Workers: 2})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if rule := res.Contents.Manifest.Steps[0].Rule; rule != "columns" {
+					t.Errorf("%s: %v: left to rule %s", tgt, shape, rule)
+				}
+				if err := sameOutputs(res, in, want, 1, 2, 3); err != nil {
+					t.Errorf("%s: -O%d: %+v of %s: %v", tgt, level, a, x.Type, err)
+				}
+			}
 		}
 	}
 }
