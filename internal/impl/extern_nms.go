@@ -7,7 +7,7 @@ import (
 	"lathe/internal/types"
 )
 
-// allClassNMS sorts the boxes of each class by a heap and takes those that overlap none of the taken ones too much.
+// allClassNMS takes the best boxes of each class that overlap none of the taken ones too much.
 func allClassNMS(attrs any, in, out []types.Tensor) (*loop.Func, error) {
 	a := attrs.(ops.NMSAttrs)
 	batches, classes, n := in[1].Shape[0], in[1].Shape[1], in[1].Shape[2]
@@ -40,50 +40,58 @@ type suppression struct {
 	heap             heap
 }
 
+// class takes boxes of a class from a heap of those that are good enough, the best one first, until there are enough. Keys
+// and places are inverted, so that the best is at the root, and of equal ones the one that comes first.
 func (w *suppression) class(b, c expr.Expr) loop.Stmt {
-	return with(do(
-		each("f", num(w.heap.k), func(i expr.Expr) loop.Stmt {
-			return w.heap.put(i, orderedKey(get(w.scores, b, c, i), true), i)
-		}),
-		w.heap.build(),
-		w.heap.drain(),
-		w.taken.within(each("i", num(w.heap.k), func(i expr.Expr) loop.Stmt {
-			return bind("box", get(w.heap.places, i), func(box expr.Expr) loop.Stmt { return w.candidate(b, c, box) })
-		}), func(expr.Expr) loop.Stmt { return do() }),
-	), w.heap.keys, w.heap.places, w.chosen)
+	good, last := newTally(), num(w.heap.k-1)
+	consider := each("f", num(w.heap.k), func(i expr.Expr) loop.Stmt {
+		return bind("score", get(w.scores, b, c, i), func(score expr.Expr) loop.Stmt {
+			put := good.next(func(n expr.Expr) loop.Stmt { return w.heap.put(n, orderedKey(score, false), expr.Sub(last, i)) })
+			if w.UseScore {
+				return when(expr.Bin(expr.OpGT, score, f32(w.ScoreThreshold)), put)
+			}
+			return put
+		})
+	})
+	take := func(left expr.Expr) loop.Stmt {
+		return bind("count", get(w.taken.cell, num(0)), func(k expr.Expr) loop.Stmt {
+			return when(expr.LT(k, num(w.most)), bind("box", expr.Sub(last, get(w.heap.places, num(0))), func(box expr.Expr) loop.Stmt {
+				return do(w.heap.drop(left), w.candidate(b, c, k, box))
+			}))
+		})
+	}
+	return with(good.within(consider, func(size expr.Expr) loop.Stmt {
+		return do(w.heap.build(size), w.taken.within(each("i", size, func(i expr.Expr) loop.Stmt {
+			return take(expr.Sub(expr.Sub(size, num(1)), i))
+		}), func(expr.Expr) loop.Stmt { return do() }))
+	}), w.heap.keys, w.heap.places, w.chosen)
 }
 
-// candidate takes a box if it is good enough and free.
-func (w *suppression) candidate(b, c, box expr.Expr) loop.Stmt {
+// candidate takes a box if it is free of the k boxes taken.
+func (w *suppression) candidate(b, c, k, box expr.Expr) loop.Stmt {
 	free := register("free", types.Bool, 1)
 	no, yes := &expr.Int{V: 0, Type: types.Bool}, &expr.Int{V: 1, Type: types.Bool}
-	return bind("count", get(w.taken.cell, num(0)), func(k expr.Expr) loop.Stmt {
-		good := expr.LT(k, num(w.most))
-		if w.UseScore {
-			good = expr.And(good, expr.Bin(expr.OpGT, get(w.scores, b, c, box), f32(w.ScoreThreshold)))
-		}
-		return when(good, w.corners(b, box, func(p []expr.Expr) loop.Stmt {
-			return with(do(
-				set(free, yes, num(0)),
-				each("s", k, func(s expr.Expr) loop.Stmt {
-					return bindAll("q", []expr.Expr{get(w.chosen, s, num(0)), get(w.chosen, s, num(1)), get(w.chosen, s, num(2)), get(w.chosen, s, num(3))}, func(q []expr.Expr) loop.Stmt {
-						return when(w.overlap(p, q), set(free, no, num(0)))
-					})
-				}),
-				bind("is_free", get(free, num(0)), func(is expr.Expr) loop.Stmt {
-					return when(is, w.taken.next(func(k expr.Expr) loop.Stmt {
-						list := make([]loop.Stmt, 4)
-						for i := range list {
-							list[i] = set(w.chosen, p[i], k, num(i))
-						}
-						return do(list...)
-					}), w.found.next(func(row expr.Expr) loop.Stmt {
-						at := func(i int) expr.Expr { return expr.Add(expr.Mul(row, num(3)), num(i)) }
-						return do(set(w.y, b, at(0)), set(w.y, c, at(1)), set(w.y, box, at(2)))
-					}))
-				}),
-			), free)
-		}))
+	return w.corners(b, box, func(p []expr.Expr) loop.Stmt {
+		return with(do(
+			set(free, yes, num(0)),
+			each("s", k, func(s expr.Expr) loop.Stmt {
+				return bindAll("q", []expr.Expr{get(w.chosen, s, num(0)), get(w.chosen, s, num(1)), get(w.chosen, s, num(2)), get(w.chosen, s, num(3))}, func(q []expr.Expr) loop.Stmt {
+					return when(w.overlap(p, q), set(free, no, num(0)))
+				})
+			}),
+			bind("is_free", get(free, num(0)), func(is expr.Expr) loop.Stmt {
+				return when(is, w.taken.next(func(k expr.Expr) loop.Stmt {
+					list := make([]loop.Stmt, 4)
+					for i := range list {
+						list[i] = set(w.chosen, p[i], k, num(i))
+					}
+					return do(list...)
+				}), w.found.next(func(row expr.Expr) loop.Stmt {
+					at := func(i int) expr.Expr { return expr.Add(expr.Mul(row, num(3)), num(i)) }
+					return do(set(w.y, b, at(0)), set(w.y, c, at(1)), set(w.y, box, at(2)))
+				}))
+			}),
+		), free)
 	})
 }
 

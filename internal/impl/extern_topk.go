@@ -25,7 +25,7 @@ func topK(attrs any, in, out []types.Tensor) (*loop.Func, error) {
 		key := func(j expr.Expr) expr.Expr { return orderedKey(get(data, o, j, i), a.Largest) }
 		body := do(
 			each("f", num(a.K), func(j expr.Expr) loop.Stmt { return h.put(j, key(j), j) }),
-			h.build(),
+			h.build(num(h.k)),
 			loopOver(loop.Serial, "j", num(a.K), num(n-a.K), func(j expr.Expr) loop.Stmt {
 				return bind("key", key(j), func(key expr.Expr) loop.Stmt {
 					return bind("worst", get(h.keys, num(0)), func(worst expr.Expr) loop.Stmt {
@@ -33,7 +33,7 @@ func topK(attrs any, in, out []types.Tensor) (*loop.Func, error) {
 					})
 				})
 			}),
-			h.drain(),
+			h.drain(num(h.k)),
 			each("w", num(a.K), func(w expr.Expr) loop.Stmt {
 				return bind("place", get(h.places, w), func(p expr.Expr) loop.Stmt {
 					return do(set(values, get(data, o, p, i), o, w, i), set(indices, p, o, w, i))
@@ -131,19 +131,25 @@ func (h heap) sink(from, size, key, place expr.Expr) loop.Stmt {
 	), at)
 }
 
-// build orders entries that lie in any order.
-func (h heap) build() loop.Stmt {
-	return each("b", num(h.k/2), func(b expr.Expr) loop.Stmt {
-		return bind("parent", expr.Sub(num(h.k/2-1), b), func(p expr.Expr) loop.Stmt {
-			return h.entry(p, func(key, place expr.Expr) loop.Stmt { return h.sink(p, num(h.k), key, place) })
+// build orders the first size entries, which lie in any order.
+func (h heap) build(size expr.Expr) loop.Stmt {
+	half := expr.Bin(expr.OpFloorDiv, size, num(2))
+	return each("b", half, func(b expr.Expr) loop.Stmt {
+		return bind("parent", expr.Sub(expr.Sub(half, num(1)), b), func(p expr.Expr) loop.Stmt {
+			return h.entry(p, func(key, place expr.Expr) loop.Stmt { return h.sink(p, size, key, place) })
 		})
 	})
 }
 
-// drain sorts the heap: the best entry comes first.
-func (h heap) drain() loop.Stmt {
-	return each("d", num(h.k-1), func(d expr.Expr) loop.Stmt {
-		return bind("last", expr.Sub(num(h.k-1), d), func(last expr.Expr) loop.Stmt {
+// drop takes the root away from a heap, of which so many entries are left.
+func (h heap) drop(left expr.Expr) loop.Stmt {
+	return h.entry(left, func(key, place expr.Expr) loop.Stmt { return h.sink(num(0), left, key, place) })
+}
+
+// drain sorts a heap of the first size entries: the best one comes first.
+func (h heap) drain(size expr.Expr) loop.Stmt {
+	return each("d", expr.Max(expr.Sub(size, num(1)), num(0)), func(d expr.Expr) loop.Stmt {
+		return bind("last", expr.Sub(expr.Sub(size, num(1)), d), func(last expr.Expr) loop.Stmt {
 			return h.entry(last, func(key, place expr.Expr) loop.Stmt {
 				return do(
 					h.entry(num(0), func(wk, wp expr.Expr) loop.Stmt { return h.put(last, wk, wp) }),

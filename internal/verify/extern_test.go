@@ -40,7 +40,7 @@ func compareWithEval(t *testing.T, d *op.Def, attrs any, workers int, in ...*ten
 		t.Fatal(err)
 	}
 	for i := range want {
-		if diff, err := difference(want[i], got[i]); err != nil || !(diff <= tolerance(want[i].DType)) {
+		if diff, err := difference(actualResult(n, want, i), got[i]); err != nil || !(diff <= tolerance(want[i].DType)) {
 			t.Errorf("%s%+v of %s: result %d differs by %g (%v)", d.Name, attrs, in[0].Type(), i, diff, err)
 		}
 	}
@@ -76,6 +76,26 @@ func TestTopKLong(t *testing.T) {
 			x.SetFloat(i, float64(r.IntN(c.n))) // with ties
 		}
 		compareWithEval(t, ops.TopK, ops.TopKAttrs{K: c.k, Axis: 1, Largest: true}, 2, x)
+	}
+}
+
+// TestNMSOrder selects among many boxes with equal scores, some of them at the threshold, and NaN, with and without a threshold,
+// for few results and for all.
+func TestNMSOrder(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for _, n := range []int{1, 2, 37, 600} {
+		for _, a := range []ops.NMSAttrs{{MaxOutput: 5, IOUThreshold: 0.3, ScoreThreshold: 0.5, UseScore: true}, {MaxOutput: n, IOUThreshold: 0.6}, {MaxOutput: n, IOUThreshold: 0.1, ScoreThreshold: 0.9, UseScore: true, CenterPoint: true}} {
+			boxes, scores := tensor.New(types.F32, 2, n, 4), tensor.New(types.F32, 2, 3, n)
+			for i := range boxes.Len() {
+				boxes.SetFloat(i, r.Float64())
+			}
+			for i := range scores.Len() {
+				if scores.SetFloat(i, float64(r.IntN(9))/8); r.IntN(50) == 0 {
+					scores.SetFloat(i, math.NaN())
+				}
+			}
+			compareWithEval(t, ops.AllClassNMS, a, 2, boxes, scores)
+		}
 	}
 }
 
