@@ -29,7 +29,7 @@ var NodeDecisions = []DecisionInfo{
 var Decisions = []DecisionInfo{
 	{"rule", "all", "how the kernel is scheduled: one of the rules that apply to it", "the first that applies of the order in package impl"},
 	{"tile", "tile, strips", "accumulators in registers: [lines x] rows x vectors", ""},
-	{"epilogue", "tile, strips", "the pointwise rest works on accumulators in `registers`, or `rolled` in a loop over their copies", "`registers`, but `rolled` behind more than four vectors of exponentials"},
+	{"epilogue", "tile, strips", "the pointwise rest works on accumulators in `registers`, or `rolled` in a loop over their copies", "`registers`, but `rolled` behind more than four vectors of exponentials or powers"},
 	{"order", "tile", "`panels outside` strips of the other operand, or inside", ""},
 	{"strips", "tile", "into how many strips the other operand is cut", "the fewest that fit L2 and keep workers evenly busy"},
 	{"reductions", "tile, strips", "order of the reduction loops, by axis", "the largest strides outside"},

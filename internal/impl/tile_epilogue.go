@@ -9,7 +9,7 @@ import (
 )
 
 // rolled reports whether the pointwise rest of a group is to run in a loop over a tile's vectors instead of on all
-// accumulators at once: an exponential takes some twenty instructions and a dozen constants, which would push the
+// accumulators at once: an exponential takes some twenty instructions and a dozen constants, a power five times as many, which would push the
 // accumulators out of their registers within the reduction, and as often as there are vectors in the tile.
 func (k *kernel) rolled(out string, vectors int) bool {
 	if vectors <= 4 {
@@ -18,8 +18,11 @@ func (k *kernel) rolled(out string, vectors int) bool {
 	b, _ := k.find(out)
 	found := false
 	expr.Walk(b.Body.Value, func(e expr.Expr) bool {
-		if u, ok := e.(*expr.Unary); ok && u.Fn >= expr.FnExp && u.Fn <= expr.FnAtanh {
-			found = true
+		switch e := e.(type) {
+		case *expr.Unary:
+			found = found || e.Fn >= expr.FnExp && e.Fn <= expr.FnAtanh
+		case *expr.Binary:
+			found = found || e.DType().IsFloat() && (e.Op == expr.OpPow || e.Op == expr.OpAtan2)
 		}
 		return !found
 	})
