@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"lathe/internal/expr"
 	"lathe/internal/graph"
@@ -112,12 +113,21 @@ func stagesOf(sub *graph.Graph, given *graph.Node) (*computation, error) {
 	return c, nil
 }
 
-// panels is the number of panels in which the weights of a node lie: the first axis of their layouts.
+// panels is the number of panels in which the weights of a node lie: the blocks of the axis with the largest, the last of them.
 func panels(m *graph.Node) int {
-	for _, v := range m.In {
-		if v.Type.Layout != "" && v.Type.Rank() > 1 && v != m.In[0] {
-			return v.Type.Dims()[0]
+	for _, v := range m.In[1:] {
+		rank := v.Type.Rank()
+		if v.Type.Layout == "" || rank < 2 {
+			continue
 		}
+		largest, count := 1, 0
+		for axis := range rank {
+			b := v.Type.Layout.BlockOf(axis, rank)
+			if b > largest || b == largest && strings.HasSuffix(string(v.Type.Layout), string(rune('a'+axis))) {
+				largest, count = b, (v.Type.Shape[axis]+b-1)/b
+			}
+		}
+		return count
 	}
 	return 0
 }

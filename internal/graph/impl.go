@@ -12,7 +12,7 @@ import (
 //
 //	impl "direct" of "Conv_0" {"panel": "4"}
 func appendImpl(out []byte, i Impl) []byte {
-	if i.Name == "" && len(i.Point) == 0 {
+	if i.Name == "" && len(i.Point) == 0 && i.Of == "" {
 		return out
 	}
 	out = strconv.AppendQuote(append(out, " impl "...), i.Name)

@@ -20,7 +20,8 @@ type DecisionInfo struct {
 var NodeDecisions = []DecisionInfo{
 	{"algorithm", "ChooseImplementations", "how a convolution is computed: `direct`, or by Winograd's algorithm `F(4x4)` or `F(2x2)`, all of it or `by blocks`", ""},
 	{"winograd_tile", "ChooseImplementations", "accumulators of the products in the Winograd domain: rows of tiles x vectors", ""},
-	{"panel", "ChooseImplementations", "vectors of output channels or columns that lie together in packed weights", ""},
+	{"panel", "ChooseImplementations, PackOperands", "vectors of output channels or columns that lie together in packed weights", ""},
+	{"pack", "PackOperands", "whether a product packs its computed right operand, whose columns lie as rows, when it runs", ""},
 	{"strips", "FuseStrips", "whether a convolution is computed strip by strip in the kernel of what reads it through windows", ""},
 }
 

@@ -1,6 +1,9 @@
 package impl
 
-import "lathe/internal/target"
+import (
+	"lathe/internal/choice"
+	"lathe/internal/target"
+)
 
 // Steering of operands that are packed when the network runs.
 const (
@@ -8,14 +11,16 @@ const (
 	joinCycles = 4.0 // of one of the steps in which the lanes of a sum are joined: a shuffle and an addition that waits for it
 )
 
-// PackPays reports whether a product of rows by columns, each a sum over depth, saves more time with its right operand packed
-// into panels than packing takes, where each column lies in memory as a row: as it lies, every sum is one of vectors along
-// depth, whose lanes are joined in the end, and reads both operands anew.
-func PackPays(t *target.Target, rows, columns, depth int) bool {
+// DecidePack asks whether a product of rows by columns, each a sum over depth, packs its right operand when it runs, and into
+// panels of how many vectors; 0 means that it does not. It saves time where each column lies in memory as a row and there are
+// rows enough: as it lies, every sum is one of vectors along depth, whose lanes are joined in the end, and reads both operands
+// anew.
+func DecidePack(t *target.Target, rows, columns, depth int, log *choice.Log) (panel int, err error) {
 	c := core{t}
+	a := &nodeAsker{c, asker{log: log}}
 	lanes := c.lanes(4)
 	if lanes < 2 || columns < lanes {
-		return false
+		return 0, nil
 	}
 	vecs := (columns + lanes - 1) / lanes
 	tiles, best := c.tiles(1, rows, vecs, c.registers(false), 0, true, reuse)
@@ -25,5 +30,15 @@ func PackPays(t *target.Target, rows, columns, depth int) bool {
 	}
 	const widths = 4 // vectors into which a sum goes
 	apart := float64(rows*columns) * (float64(depth)/float64(lanes*widths)*c.fold(widths) + joins)
-	return tiles[best].cost*float64(depth)+packCycles*float64(columns*depth) < apart
+	packed := tiles[best].cost*float64(depth) + packCycles*float64(columns*depth)
+	d := []choice.Value{{Text: "off", Cost: apart}, {Text: "on", Cost: packed}}
+	def := 0
+	if packed < apart {
+		def = 1
+	}
+	if a.decide("pack", def, d) == 0 {
+		return 0, a.err
+	}
+	a.panel(&Node{Lanes: lanes}, 1, rows, columns, false)
+	return PanelOf(log.Taken), a.err
 }

@@ -24,7 +24,7 @@ func chooseImplementations(c *Context) error {
 			continue
 		}
 		i := graph.Impl{Of: nodeName(n, names)}
-		if r.plain && isAnyConv(n) {
+		if n.Impl = (graph.Impl{Of: i.Of}); r.plain && isAnyConv(n) {
 			continue
 		}
 		log := choice.Log{Chooser: c.Choices[i.Of]}

@@ -3,6 +3,7 @@ package pass
 import (
 	"fmt"
 
+	"lathe/internal/choice"
 	"lathe/internal/graph"
 	"lathe/internal/graph/rewrite"
 	"lathe/internal/impl"
@@ -28,12 +29,16 @@ func packOperands(c *Context) error {
 		rank := w.Type.Rank()
 		columns, depth := w.Type.Shape[rank-2], w.Type.Shape[rank-1]
 		rows := types.Count(y.Shape) / max(1, columns*types.Count(w.Type.Shape[:rank-2]))
-		if !impl.PackPays(c.Target, rows, columns, depth) {
+		log := choice.Log{Chooser: c.Choices[n.Impl.Of]}
+		panel, err := impl.DecidePack(c.Target, rows, columns, depth, &log)
+		if err != nil {
+			r.Fail(fmt.Errorf("choices: %w", err))
+		}
+		if c.asked(n.Impl.Of, log.Asked); panel == 0 || err != nil {
 			return
 		}
-		lanes := c.Target.Lanes(32)
-		panel := impl.ChooseTile(c.Target, 1, rows, (columns+lanes-1)/lanes).Vecs * lanes
-		to := types.Layout(fmt.Sprintf("%s%d%c", plainAxes(rank), panel, 'a'+rank-2))
+		n.Impl = graph.Impl{Name: impl.Packed, Of: n.Impl.Of, Point: log.Taken}
+		to := types.Layout(fmt.Sprintf("%s%d%c", plainAxes(rank), panel*c.Target.Lanes(32), 'a'+rank-2))
 		packed := made[transform{w, to}]
 		switch {
 		case packed != nil:
