@@ -17,6 +17,7 @@ var moveOps = []*op.Def{
 	ReverseSequence,
 	SpaceToDepth,
 	DepthToSpace,
+	DepthToSpaceND,
 	LayoutTransform,
 	Trilu,
 	Col2Im,

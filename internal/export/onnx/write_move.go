@@ -6,12 +6,13 @@ import (
 	"lathe/internal/compose"
 	"lathe/internal/ops"
 	"lathe/internal/tensor"
+	"lathe/internal/types"
 )
 
 var moveRows = []row{
 	{ops.Reshape, reshape}, {ops.Transpose, transpose}, {ops.Concatenate, concatenate}, {ops.Split, split}, {ops.StridedSlice, slice},
 	{ops.Pad, pad}, {ops.BroadcastTo, broadcastTo}, {ops.Tile, tile}, {ops.Repeat, repeat}, {ops.Reverse, reverse},
-	{ops.ReverseSequence, reverseSequence}, {ops.SpaceToDepth, spaceToDepth}, {ops.DepthToSpace, depthToSpace},
+	{ops.ReverseSequence, reverseSequence}, {ops.SpaceToDepth, spaceToDepth}, {ops.DepthToSpace, depthToSpace}, {ops.DepthToSpaceND, depthToSpaceND},
 	{ops.LayoutTransform, func(c *call) { c.alias(c.in(0)) }}, {ops.Trilu, trilu}, {ops.Col2Im, col2im}, {ops.Resize, resize},
 	{ops.GridSample, gridSample}, {ops.AffineGrid, affineGrid},
 }
@@ -145,6 +146,29 @@ func depthToSpace(c *call) {
 		mode = Attr{}
 	}
 	c.op("DepthToSpace", Attr{"blocksize", a.BlockSize}, mode)
+}
+
+// depthToSpaceND has an axis for each number that a deep channel is made of: [batch, group, block..., channel, spatial...].
+func depthToSpaceND(c *call) {
+	a, s := c.n.Attrs.(ops.DepthToSpaceNDAttrs), c.shape(0)
+	rank := len(a.BlockShape)
+	parts := slices.Concat([]int{s[0], a.Groups}, a.BlockShape, []int{a.Step}, s[2:])
+	perm, whole := []int{0, 1, 2 + rank}, []int{s[0], c.resultShape()[1]}
+	var begin, end, axes []int
+	for k, b := range a.BlockShape {
+		perm, whole = append(perm, 3+rank+k, 2+k), append(whole, s[2+k]*b)
+		begin, end, axes = append(begin, a.Crops[k]), append(end, s[2+k]*b-a.Crops[rank+k]), append(axes, 2+k)
+	}
+	x := c.in(0)
+	if read := types.Count(parts[1 : 3+rank]); read < s[1] {
+		x = c.step("Slice", []string{x, c.intList(0), c.intList(read), c.intList(1)})
+	}
+	x = c.transpose(c.reshape(x, parts...), perm)
+	if a.Channels < a.Step {
+		x = c.step("Slice", []string{x, c.intList(0), c.intList(a.Channels), c.intList(2)})
+	}
+	x = c.reshape(x, whole...)
+	c.opOf("Slice", []string{x, c.intList(begin...), c.intList(end...), c.intList(axes...)})
 }
 
 func trilu(c *call) {
