@@ -15,42 +15,42 @@ func (k *kernel) square(block string, loops []string, whole bool) (outer []strin
 		return nil, false
 	}
 	for at, read := range slices.Backward(loops[:last]) {
-		side := k.side(block, k.s.Extent(read), k.s.Extent(written), whole)
-		if side < 4 || !k.readAlong(block, read) {
-			continue
-		}
-		ok := k.try(func() bool {
-			ro, ri, err := k.s.Split(read, side)
-			if err != nil {
-				return false
+		for _, side := range k.sides(block, k.s.Extent(read), k.s.Extent(written), whole) {
+			ok := k.try(func() bool {
+				ro, ri, err := k.s.Split(read, side)
+				if err != nil || !k.readAlong(block, ri) { // of a blocked axis, only whole blocks are
+					return false
+				}
+				wo, wi, err := k.s.Split(written, side)
+				if err != nil {
+					return false
+				}
+				outer = slices.Concat(loops[:at], []string{ro}, loops[at+1:last], []string{wo})
+				return k.s.Reorder(slices.Concat(outer, []string{wi, ri})...) == nil && k.s.Unroll(wi) == nil && k.s.Vectorize(ri) == nil
+			})
+			if ok {
+				return outer, true
 			}
-			wo, wi, err := k.s.Split(written, side)
-			if err != nil {
-				return false
-			}
-			outer = slices.Concat(loops[:at], []string{ro}, loops[at+1:last], []string{wo})
-			return k.s.Reorder(slices.Concat(outer, []string{wi, ri})...) == nil && k.s.Unroll(wi) == nil && k.s.Vectorize(ri) == nil
-		})
-		if ok {
-			return outer, true
 		}
 	}
 	return nil, false
 }
 
-// side is the side of squares of a block of the given extents: a vector, or a part of one that divides both.
-func (k *kernel) side(block string, read, written int, whole bool) int {
+// sides are those that squares of a block of the given extents may have: a vector, or a part of one that divides both, and a
+// vector with borders.
+func (k *kernel) sides(block string, read, written int, whole bool) (list []int) {
 	b, _ := k.find(block)
 	lanes := k.core.lanes(max(4, b.Body.To.DType.Compute().Size()))
 	for side := lanes; side >= 4; side /= 2 {
 		if read%side == 0 && written%side == 0 {
-			return side
+			list = append(list, side)
+			break
 		}
 	}
-	if whole || min(read, written) < lanes {
-		return 0
+	if lanes >= 4 && !whole && min(read, written) >= lanes && !slices.Contains(list, lanes) {
+		list = append(list, lanes)
 	}
-	return lanes
+	return list
 }
 
 // readAlong reports whether every load of a block is contiguous in a loop or independent of it.
