@@ -110,6 +110,12 @@ const (
 	productShare = 0.96 // and products, whose operands lie in order
 )
 
+// Steering of transposed convolutions.
+const (
+	phaseStart      = 2000.0 // cycles of a kernel besides its work: they count where phases become many small ones
+	alongLinesShare = 0.75   // of what vectors of channels reach, for those of pixels: their loads are not aligned
+)
+
 // flops is the time of multiply-adds of float32, counted as two each.
 func (c core) flops(n float64) float64 { return n / (c.Speed().Float32 * 1000 / float64(c.Clock)) }
 

@@ -117,6 +117,10 @@ func (l *layouts) node(n *graph.Node) {
 		l.winogradConv(n)
 	case "concatenate":
 		l.concat(n)
+	case "nn.depth_to_space_nd":
+		if a := n.Attrs.(ops.DepthToSpaceNDAttrs); a.Channels%l.lanes == 0 && a.Step%l.lanes == 0 {
+			l.channels(n)
+		}
 	case "take":
 		if takesChannels(n) {
 			l.channels(n)

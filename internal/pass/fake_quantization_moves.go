@@ -68,7 +68,7 @@ func integerMove(r *rewrite.Rewriter, n *graph.Node) *graph.Value {
 		if !n.Attrs.(ops.PoolAttrs).EachReads(first.In[0].Type.Shape) {
 			return nil
 		}
-	case ops.Reshape, ops.Transpose, ops.StridedSlice, ops.Concatenate:
+	case ops.Reshape, ops.Transpose, ops.StridedSlice, ops.Concatenate, ops.DepthToSpaceND:
 	default:
 		return nil
 	}

@@ -101,6 +101,13 @@ func TestGolden(t *testing.T) {
 			@w = int8[2,1,1,2]{1, -2, 3, 4} @s = float32[2]{0.25, 0.5} @z = int8[2]{0, 0}
 			%0 = qnn.dequantize(@w, @s, @z) {axis=0, block_size=0} %1 = transpose(%0) {axes=[0,3,1,2]}
 			%y = nn.conv2d(%x, %1) {strides=[1,1], padding=[0,0,0,0], dilation=[1,1], groups=1} return %y }`},
+		{"transposed_conv", "DecomposeConvTranspose", `graph main(%x: float32[1,1,2,2]) {
+			@w = float32[1,1,2,2]{1, 2, 3, 4} @b = float32[1]{1}
+			%0 = nn.conv2d_transpose(%x, @w, @b) {strides=[2,2], padding=[0,0,0,0], output_padding=[0,0], dilation=[1,1], groups=1} origin "ConvTranspose_0"
+			%y = nn.relu(%0) origin "Relu_1" return %y }`},
+		{"transposed_conv_phases", "DecomposeConvTranspose", `graph main(%x: float32[1,32,64,64], %w: float32[32,32,3,3]) {
+			%0 = nn.conv2d_transpose(%x, %w) {strides=[2,2], padding=[1,1,1,1], output_padding=[1,1], dilation=[1,1], groups=1} origin "ConvTranspose_0"
+			%y = nn.relu(%0) origin "Relu_1" return %y }`},
 		{"quantized_conv", "FakeQuantizationToInteger", `graph main(%f: float32[1,2,3,3]) {
 			@w = int8[2,2,1,1]{1, -2, 3, 4} @s = float32[]{0.5} @z = uint8[]{3} @sw = float32[2]{0.25, 0.5} @zw = int8[2]{0, 0} @b = float32[2]{1, -0.5} @sy = float32[]{2} @zy = uint8[]{7}
 			%x = qnn.quantize(%f, @s, @z) {axis=0, block_size=0, out_dtype=uint8, rounding="half_even"}

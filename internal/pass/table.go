@@ -37,6 +37,7 @@ func (c *Context) ended() error {
 // Table is the pipeline, in the order it runs.
 var Table = []pipeline.Pass[*Context]{
 	{Name: "ConvertLayout", Level: 3, Run: convertLayout, Doc: "computes channels-last models in the order of axes of their convolutions"},
+	{Name: "DecomposeConvTranspose", Level: 2, Run: decomposeConvTranspose, Doc: "computes transposed convolutions by ordinary ones, phase by phase"},
 	{Name: "FakeQuantizationToInteger", Level: 0, Run: fakeQuantizationToInteger, Doc: "computes layers between dequantize and quantize nodes on the integers themselves"},
 	{Name: "QnnLegalize", Level: 1, Run: qnnLegalize, Doc: "brings integer products into the form of dot products: uint8 data, int8 weights, no zero points"},
 	{Name: "SimplifyInference", Level: 0, Required: true, Run: simplifyInference, Doc: "replaces batch normalisation by a scale and a shift"},
@@ -61,6 +62,9 @@ var Table = []pipeline.Pass[*Context]{
 // Order holds the reasons for the table's order.
 var Order = []pipeline.Order{
 	{Before: "ConvertLayout", After: "FakeQuantizationToInteger", Why: "transposes between quantised layers would hide that these follow each other"},
+	{Before: "ConvertLayout", After: "DecomposeConvTranspose", Why: "channels of phases are joined where the channels are"},
+	{Before: "DecomposeConvTranspose", After: "FakeQuantizationToInteger", Why: "integer convolutions are ordinary ones"},
+	{Before: "DecomposeConvTranspose", After: "FoldConstant", Why: "weights of phases are made by nodes to fold"},
 	{Before: "FakeQuantizationToInteger", After: "FoldConstant", Why: "folding hides that weights are dequantized integers"},
 	{Before: "FakeQuantizationToInteger", After: "QnnLegalize", Why: "it makes the integer products"},
 	{Before: "QnnLegalize", After: "AlterOpLayout", Why: "the layouts of dot products are for legal ones"},
