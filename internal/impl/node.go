@@ -15,6 +15,7 @@ import (
 // Names of implementations of a graph's nodes.
 const (
 	Direct    = "direct"    // a convolution by its definition, on channels in vectors
+	Plain     = "plain"     // a convolution to fewer channels than a vector has, along the lines of plain data
 	Depthwise = "depthwise" // the same, of one input channel for each output channel
 	Winograd  = "winograd"  // a convolution by Winograd's minimal filtering
 	Packed    = "packed"    // a product with a constant, which lies in panels
@@ -60,7 +61,11 @@ func conv(n *Node, a *nodeAsker) (name, why string) {
 	c := n.Attrs.(ops.ConvAttrs)
 	in, out := n.In[0].Shape[1], n.Out.Shape[1]
 	switch {
-	case n.Out.DType.Compute() != types.F32 || out < n.Lanes:
+	case n.Out.DType.Compute() != types.F32:
+		return "", ""
+	case out < n.Lanes && c.Groups == 1:
+		return Plain, ""
+	case out < n.Lanes:
 		return "", ""
 	case n.isDepthwise(n.In[1]):
 		return Depthwise, ""

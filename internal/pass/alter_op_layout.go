@@ -203,6 +203,9 @@ func (l *layouts) conv(n *graph.Node) {
 			weights += fmt.Sprintf("%db", l.lanes)
 		}
 		l.want(n, 1, types.Layout(fmt.Sprintf("%s%da", weights, l.panel(n))))
+	case impl.Plain:
+		l.want(n, 0, "") // vectors run along the lines
+		return
 	default:
 		return
 	}
