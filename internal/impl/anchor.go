@@ -70,7 +70,7 @@ func (a Anchor) pointwise() bool {
 			}
 		}
 	})
-	return same && out.DType == types.F32
+	return same
 }
 
 // block is the computation of one element.

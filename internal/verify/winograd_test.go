@@ -12,6 +12,7 @@ import (
 	"lathe/internal/bundle"
 	"lathe/internal/compile"
 	"lathe/internal/graph"
+	"lathe/internal/grapheval"
 	"lathe/internal/op"
 	"lathe/internal/ops"
 	"lathe/internal/target"
@@ -110,6 +111,47 @@ func testWinograd(t *testing.T, c winogradCase, tgt *target.Target) {
 			first = got[0].Data
 		} else if !bytes.Equal(first, got[0].Data) {
 			t.Errorf("%d workers give other bits than one", workers)
+		}
+	}
+}
+
+// TestWinogradResults: what follows in the kernel may end in any type, as a quantize or a cast does. By tensor expressions every
+// element would transform its tiles again.
+func TestWinogradResults(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 35))
+	x, w := types.Of(types.F32, 1, 32, 21, 19), random(r, types.Of(types.F32, 32, 32, 3, 3))
+	a := ops.ConvAttrs{Strides: []int{1, 1}, Padding: []int{1, 1, 1, 1}, Dilation: []int{1, 1}, Groups: 1}
+	for _, to := range []types.DType{types.U8, types.I8, types.F16, types.BF16, types.F64, types.I32} {
+		for _, tgt := range targettest.Executed(t) {
+			n := &imageNetwork{t, &graph.Graph{Name: "main"}, r, false, false}
+			y := n.apply(ops.Relu, op.None{}, n.apply(ops.Conv2d, a, n.g.Input("x", x), graph.NewConst("w", w)))
+			if to == types.U8 || to == types.I8 {
+				scale, zero := graph.NewConst("", tensor.Scalar(float32(0.5))), graph.NewConst("", tensor.New(to))
+				y = n.apply(ops.Quantize, ops.QuantizeAttrs{OutDType: to, Rounding: ops.HalfEven}, y, scale, zero)
+			} else {
+				y = n.apply(ops.Cast, ops.CastAttrs{DType: to}, y)
+			}
+			y.Name = "y"
+			n.g.Outputs = []*graph.Value{y}
+			in := []*tensor.Tensor{random(r, x)}
+			want, err := grapheval.Eval(n.g, in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			res, err := compile.Compile(t.Context(), n.g, compile.Options{Target: tgt, Level: 3, Workers: 2})
+			if err != nil {
+				t.Fatalf("%s: %v", to, err)
+			}
+			if !slices.ContainsFunc(res.Contents.Manifest.Steps, func(s bundle.Step) bool { return s.Rule == "winograd" }) {
+				t.Errorf("%s on %s: no kernel by the Winograd loops: %+v", to, tgt, res.Contents.Manifest.Steps)
+			}
+			got, err := Execute(res, in, 2)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff, err := difference(want[0], got[0]); err != nil || !(diff <= 2e-2) { // sums beside a step may round to the next
+				t.Errorf("%s on %s: differs by %g (%v)", to, tgt, diff, err)
+			}
 		}
 	}
 }
