@@ -3,6 +3,7 @@ package impl
 import (
 	"slices"
 
+	"lathe/internal/arith"
 	"lathe/internal/expr"
 	"lathe/internal/loop"
 	"lathe/internal/types"
@@ -89,7 +90,7 @@ func (k *kernel) blocksOf(block string, v *expr.Var) []int {
 			continue
 		}
 		expr.Walk(b.Body.Value, func(e expr.Expr) bool {
-			if x, ok := e.(*expr.Binary); ok && x.Op == expr.OpFloorMod && expr.Uses(x.A, it.Var) {
+			if x, ok := e.(*expr.Binary); ok && x.Op == expr.OpFloorMod && counts(x.A, it.Var) {
 				if c, ok := expr.IntOf(x.B); ok {
 					blocks = append(blocks, int(c))
 				}
@@ -98,6 +99,12 @@ func (k *kernel) blocksOf(block string, v *expr.Var) []int {
 		})
 	}
 	return blocks
+}
+
+// counts reports whether a sum counts the steps of v, one by one, and not whole blocks of them.
+func counts(sum expr.Expr, v *expr.Var) bool {
+	n, inside := arith.LinearOf(sum).Coef(v)
+	return n == 1 && !inside
 }
 
 // runs reports whether consecutive values of v are consecutive in memory in every operand of the block, so that a group

@@ -104,6 +104,17 @@ func TestRules(t *testing.T) {
 		{"depthwise", func(n int) *te.Stage {
 			return of(t, ops.Conv2d, conv(3, 1, 32), blocked(n), f32(blocked(n), 1, 32, 28, 28), f32(types.Layout(fmt.Sprintf("ABCD%da", n)), 32, 1, 3, 3))
 		}},
+		{"groups_wide", func(n int) *te.Stage {
+			w := f32(types.Layout(fmt.Sprintf("ABCD%db%da", n, 2*n)), 128, 64, 3, 3)
+			return relu(of(t, ops.Conv2d, conv(3, 1, 2), blocked(n), f32(blocked(n), 1, 128, 14, 14), w))
+		}},
+		{"groups_narrow", func(n int) *te.Stage {
+			w := f32(types.Layout(fmt.Sprintf("ABCD%da", n/2)), 6*n, 3*n/2, 3, 3)
+			return relu(of(t, ops.Conv2d, conv(3, 2, 4), blocked(n), f32(blocked(n), 1, 6*n, 28, 28), w))
+		}},
+		{"groups_plain", func(int) *te.Stage {
+			return relu(of(t, ops.Conv2d, conv(3, 1, 7), "", f32("", 1, 35, 28, 28), f32("", 35, 5, 3, 3)))
+		}},
 		{"strips", func(n int) *te.Stage {
 			y := silu(inPanels(3, of(t, ops.Conv2d, conv(1, 1, 1), blocked(n), f32("", 1, 24, 56, 56), f32(types.Layout(fmt.Sprintf("ABCD%da", 3*n)), 144, 24, 1, 1))))
 			y.Tag = lower.Strips

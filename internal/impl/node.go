@@ -16,6 +16,7 @@ import (
 const (
 	Direct    = "direct"    // a convolution by its definition, on channels in vectors
 	Plain     = "plain"     // a convolution to fewer channels than a vector has, along the lines of plain data
+	Grouped   = "grouped"   // a convolution in groups whose channels do not fill vectors: GroupedConv
 	Depthwise = "depthwise" // the same, of one input channel for each output channel
 	Winograd  = "winograd"  // a convolution by Winograd's minimal filtering
 	Packed    = "packed"    // a product with a constant, which lies in panels
@@ -56,21 +57,20 @@ func (n *Node) Decide(t *target.Target, log *choice.Log) (name, why string, err 
 	return name, why, a.err
 }
 
-// conv decides for convolutions of float32. Those of groups that are no whole blocks of channels stay plain.
+// conv decides for convolutions of float32.
 func conv(n *Node, a *nodeAsker) (name, why string) {
 	c := n.Attrs.(ops.ConvAttrs)
-	in, out := n.In[0].Shape[1], n.Out.Shape[1]
+	out := n.Out.Shape[1]
 	switch {
 	case n.Out.DType.Compute() != types.F32:
 		return "", ""
 	case out < n.Lanes && c.Groups == 1:
 		return Plain, ""
-	case out < n.Lanes:
-		return "", ""
-	case n.isDepthwise(n.In[1]):
+	case out >= n.Lanes && n.isDepthwise(n.In[1]):
 		return Depthwise, ""
-	case c.Groups > 1 && (out/c.Groups%n.Lanes != 0 || in/c.Groups%n.Lanes != 0):
-		return "", ""
+	case GroupLanes(c.Groups, out, n.Lanes) < n.Lanes:
+		a.decide("panel", 0, choice.Texts("1"))
+		return Grouped, ""
 	}
 	lines, rows := n.image(n.In[1])
 	a.panel(n, lines, rows, out/c.Groups, false)
@@ -85,12 +85,13 @@ func dotConv(n *Node, a *nodeAsker) (name, why string) {
 	c := n.Attrs.(ops.ConvAttrs)
 	in, out := n.In[0].Shape[1], n.Out.Shape[1]
 	switch {
-	case n.In[0].DType.Size() > 1 || out < n.Lanes:
+	case n.In[0].DType.Size() > 1 || out < n.Lanes && c.Groups == 1:
 		return "", ""
-	case n.isDepthwise(n.In[2]):
+	case out >= n.Lanes && n.isDepthwise(n.In[2]):
 		return Depthwise, ""
-	case c.Groups > 1 && (out/c.Groups%n.Lanes != 0 || in/c.Groups%n.Lanes != 0):
-		return "", ""
+	case c.Groups > 1 && (GroupLanes(c.Groups, out, n.Lanes) < n.Lanes || in/c.Groups%DotWidth != 0):
+		a.decide("panel", 0, choice.Texts("1"))
+		return Grouped, ""
 	}
 	_, rows := n.image(n.In[2])
 	a.panel(n, 1, rows, out/c.Groups, true)
@@ -131,10 +132,14 @@ func (n *Node) packed(a *nodeAsker, w types.Tensor, constant bool, columns int, 
 	return Packed
 }
 
-// image is the result of a convolution as lines of the rows of a tile. All pixels of a 1x1 convolution are one line.
 func (n *Node) image(w types.Tensor) (lines, rows int) {
-	x, y := n.In[0].Shape, n.Out.Shape
-	if types.Count(w.Shape[2:]) == 1 && slices.Max(n.Attrs.(ops.ConvAttrs).Strides) == 1 && types.Count(x[2:]) == types.Count(y[2:]) {
+	return ConvImage(n.Attrs.(ops.ConvAttrs), n.In[0], w, n.Out)
+}
+
+// ConvImage is the result of a convolution as lines of the rows of a tile. All pixels of a 1x1 convolution are one line.
+func ConvImage(a ops.ConvAttrs, data, w, out types.Tensor) (lines, rows int) {
+	x, y := data.Shape, out.Shape
+	if types.Count(w.Shape[2:]) == 1 && slices.Max(a.Strides) == 1 && types.Count(x[2:]) == types.Count(y[2:]) {
 		return 1, types.Count(y[2:])
 	}
 	if len(y) > 3 {

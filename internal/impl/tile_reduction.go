@@ -185,7 +185,7 @@ func (k *kernel) splitBlockedReductions(acc string) {
 				continue
 			}
 			expr.Walk(b.Body.Value, func(e expr.Expr) bool {
-				if x, ok := e.(*expr.Binary); ok && (x.Op == expr.OpFloorDiv || x.Op == expr.OpFloorMod) && expr.Uses(x.A, it.Var) {
+				if x, ok := e.(*expr.Binary); ok && (x.Op == expr.OpFloorDiv || x.Op == expr.OpFloorMod) && counts(x.A, it.Var) {
 					if c, ok := expr.IntOf(x.B); ok {
 						block = c
 					}

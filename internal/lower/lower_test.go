@@ -52,6 +52,22 @@ func conv(x, w, y types.Layout) *te.Stage {
 	return te.Compute("relu", c.Type.With(y), func(i []expr.Expr) expr.Expr { return expr.Max(biased.At(i...), expr.Const(types.F32, 0)) })
 }
 
+// groups is a 1x1 convolution with ReLU of n groups of as many channels each, of one layout.
+func groups(n, each int, data, weight types.Layout) *te.Stage {
+	x := te.Input("x", types.Of(types.F32, 1, n*each, 4, 4).With(data))
+	w := te.Input("w", types.Of(types.F32, n*each, each, 1, 1).With(weight))
+	b := te.Input("b", types.Of(types.F32, n*each))
+	zero := expr.Index(0)
+	c := te.Fold("conv", types.Of(types.F32, 1, n*each, 4, 4), te.Sum, []int{each}, func(i, r []expr.Expr) expr.Expr {
+		from := expr.Add(expr.Mul(expr.Bin(expr.OpFloorDiv, i[1], expr.Index(each)), expr.Index(each)), r[0])
+		return expr.Mul(x.At(i[0], from, i[2], i[3]), w.At(i[1], r[0], zero, zero))
+	})
+	c.Tag = "conv"
+	return te.Compute("relu", c.Type.With(data), func(i []expr.Expr) expr.Expr {
+		return expr.Max(expr.Add(c.At(i...), b.At(i[1])), expr.Const(types.F32, 0))
+	})
+}
+
 // attention is exp(s - max(s)) v with s = q k / 2 + mask, for five words and their transposed keys.
 func attention() *te.Stage {
 	q, k, v := te.Input("q", types.Of(types.F32, 5, 3)), te.Input("k", types.Of(types.F32, 5, 3)), te.Input("v", types.Of(types.F32, 5, 8))
@@ -80,6 +96,10 @@ func TestGolden(t *testing.T) {
 		"conv_blocked": conv("ABCD8b", "ABCD8a", "ABCD8b"),
 		// The rows and columns of pixels are walked as one.
 		"merged_axes": te.Compute("y", x.Type, func(i []expr.Expr) expr.Expr { return expr.Add(x.At(i...), bias.At(i[1])) }),
+		// Groups of whole blocks are an axis, and so are parts of groups that share a block; without blocks they are as they lie.
+		"groups_whole":  groups(2, 16, "ABCD8b", "ABCD16a"),
+		"groups_narrow": groups(3, 12, "ABCD8b", "ABCD4a"),
+		"groups_plain":  groups(3, 5, "", ""),
 		// Operands get stages of their own, and rows of scores whole vectors; what is in memory as rows is read there.
 		"attention": attention(),
 		// A transposed reader walks them apart.

@@ -195,14 +195,14 @@ func (l *layouts) conv(n *graph.Node) {
 		l.want(n, 0, l.channelLayout(rank))
 		l.want(n, 1, types.Layout(fmt.Sprintf("%s%da", plainAxes(rank), l.lanes)))
 	case impl.Direct:
-		if n.In[0].Type.Shape[1]%l.lanes == 0 {
-			l.want(n, 0, l.channelLayout(rank))
+		l.blockedConv(n, l.panel(n))
+	case impl.Grouped:
+		lanes := impl.GroupLanes(n.Attrs.(ops.ConvAttrs).Groups, w.Shape[0], l.lanes)
+		if !l.byChannels(n, lanes) {
+			l.pixelLanes(n)
+			return
 		}
-		weights := plainAxes(rank)
-		if w.Shape[1]%l.lanes == 0 && w.Shape[1] > l.lanes {
-			weights += fmt.Sprintf("%db", l.lanes)
-		}
-		l.want(n, 1, types.Layout(fmt.Sprintf("%s%da", weights, l.panel(n))))
+		l.blockedConv(n, lanes)
 	case impl.Plain:
 		l.want(n, 0, "") // vectors run along the lines
 		return
@@ -210,6 +210,20 @@ func (l *layouts) conv(n *graph.Node) {
 		return
 	}
 	l.SetLayout(n.Out[0], l.channelLayout(rank))
+}
+
+// blockedConv lays out the operands of a convolution on blocks of channels, weights in panels of so many output channels.
+func (l *layouts) blockedConv(n *graph.Node, panel int) {
+	w := n.In[1].Type
+	rank := len(w.Shape)
+	if n.In[0].Type.Shape[1]%l.lanes == 0 {
+		l.want(n, 0, l.channelLayout(rank))
+	}
+	weights := plainAxes(rank)
+	if w.Shape[1]%l.lanes == 0 && w.Shape[1] > l.lanes {
+		weights += fmt.Sprintf("%db", l.lanes)
+	}
+	l.want(n, 1, types.Layout(fmt.Sprintf("%s%da", weights, panel)))
 }
 
 // panel is the number of elements of the panels that were chosen for a node's weights.

@@ -19,17 +19,36 @@ func (l *layouts) dotConv(n *graph.Node) {
 		l.want(n, 0, blocked)
 		l.want(n, 2, types.Layout(fmt.Sprintf("%s%da", plainAxes(rank), l.lanes)))
 	case impl.Direct:
-		if in >= l.lanes && (!l.last || in/n.Attrs.(ops.ConvAttrs).Groups%impl.DotWidth == 0) {
+		l.blockedDotConv(n, l.panel(n))
+	case impl.Grouped:
+		a := n.Attrs.(ops.ConvAttrs)
+		lanes := impl.GroupLanes(a.Groups, n.Out[0].Type.Shape[1], l.lanes)
+		switch fours := in/a.Groups%impl.DotWidth == 0; {
+		case fours && (lanes == l.lanes || lanes > 1 && !l.last):
+			l.blockedDotConv(n, lanes)
+		case lanes > 1 && !l.last && a.Strides[rank-3] > 1: // products of bytes one by one
 			l.want(n, 0, blocked)
-		} else {
-			l.want(n, 0, types.ChannelBlocks(rank, (in+impl.DotWidth-1)/impl.DotWidth*impl.DotWidth))
+			l.want(n, 2, types.Layout(fmt.Sprintf("%s%da", plainAxes(rank), lanes)))
+		default:
+			l.pixelLanes(n)
+			return
 		}
-		axes := plainAxes(rank)
-		l.want(n, 2, types.Layout(fmt.Sprintf("%s%s%s%da%db", axes[:1], axes[2:], axes[1:2], l.panel(n), impl.DotWidth)))
 	default:
 		return
 	}
 	l.SetLayout(n.Out[0], blocked)
+}
+
+// blockedDotConv lays out the operands of a convolution of bytes, weights in panels of so many output channels.
+func (l *layouts) blockedDotConv(n *graph.Node, panel int) {
+	rank, in := len(n.Out[0].Type.Shape), n.In[0].Type.Shape[1]
+	if in >= l.lanes && (!l.last || in/n.Attrs.(ops.ConvAttrs).Groups%impl.DotWidth == 0) {
+		l.want(n, 0, l.channelLayout(rank))
+	} else {
+		l.want(n, 0, types.ChannelBlocks(rank, (in+impl.DotWidth-1)/impl.DotWidth*impl.DotWidth))
+	}
+	axes := plainAxes(rank)
+	l.want(n, 2, types.Layout(fmt.Sprintf("%s%s%s%da%db", axes[:1], axes[2:], axes[1:2], panel, impl.DotWidth)))
 }
 
 // dotMatrix packs the constant operand of an integer matrix product into panels of a few vectors of columns by four rows.

@@ -25,7 +25,7 @@ type Stage struct {
 	Reduce  []Axis
 	Combine Combiner
 	Body    expr.Expr
-	// Tag names the part of a fused computation that the stage is; most are empty.
+	// Tag names a convolution, "conv", or the part of a fused computation that the stage is; most are empty.
 	Tag string
 	// Panel is the number of vectors of a panel, of a reduction one of whose operands lies in panels; 0: none does.
 	Panel int

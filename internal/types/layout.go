@@ -21,6 +21,14 @@ type Part struct {
 	Inner bool
 }
 
+// Append adds the text of p to that of a layout.
+func (p Part) Append(layout []byte) []byte {
+	if p.Inner {
+		return append(strconv.AppendInt(layout, int64(p.Block), 10), 'a'+byte(p.Axis))
+	}
+	return append(layout, 'A'+byte(p.Axis))
+}
+
 // Parts returns the physical axes of a tensor of the given logical rank.
 func (l Layout) Parts(rank int) []Part {
 	if l == "" {

@@ -1,0 +1,57 @@
+package impl
+
+import "lathe/internal/target"
+
+// A GroupedConv is a convolution of groups whose output channels do not fill vectors. There are two ways: channels of a group
+// are the lanes of blocked layouts, as many as fill groups and blocks; or pixels of a line are those of plain ones.
+type GroupedConv struct {
+	Groups, PerGroup int  // groups of output channels
+	Steps            int  // products of a sum
+	Lines, Rows      int  // pixels of the result, over all images
+	Adjacent         bool // neighbours of a line read neighbours of a line
+	Blocked          bool // data, and what reads the result, is in blocks of channels: else it is plain
+	Moved            int  // bytes that come into another layout where the way asks for it, data and result
+}
+
+// GroupLanes is the number of output channels that a vector of a convolution on blocks of block channels holds: a whole one of
+// one group, or the part of one that fills both groups and blocks, see lower's groupAxes.
+func GroupLanes(groups, channels, block int) int {
+	lanes := block
+	for groups > 1 && (channels/groups%lanes != 0 || block%lanes != 0) {
+		lanes--
+	}
+	return lanes
+}
+
+// ByChannels decides for lanes of so many channels, by the cost in cycles.
+func (g GroupedConv) ByChannels(t *target.Target, lanes int) bool {
+	if lanes == 1 || !g.Adjacent {
+		return lanes > 1
+	}
+	channels, pixels := g.channels(core{t}, lanes), g.pixels(core{t})
+	if moved := (core{t}).shared(2 * float64(g.Moved)); g.Blocked {
+		pixels += moved
+	} else {
+		channels += moved
+	}
+	return channels < pixels
+}
+
+func (g GroupedConv) channels(c core, lanes int) float64 {
+	list, best := c.tiles(g.Lines, g.Rows, 1, c.registers(false), 0, true, reuse)
+	return list[best].cost * float64(g.Groups*g.PerGroup/lanes*g.Steps) * c.passes(lanes)
+}
+
+func (g GroupedConv) pixels(c core) float64 {
+	lanes := c.lanes(4)
+	list, best := c.tiles(1, g.PerGroup, (g.Rows+lanes-1)/lanes, c.registers(false), 0, true, reuse)
+	return list[best].cost * float64(g.Lines*g.Groups*g.Steps) * c.passes(lanes)
+}
+
+// passes is how many times a vector of so many lanes of four bytes goes through the datapath.
+func (c core) passes(lanes int) float64 {
+	if c.Datapath == 0 {
+		return 1
+	}
+	return float64(max(1, (32*lanes+c.Datapath-1)/c.Datapath))
+}

@@ -1,0 +1,35 @@
+package impl_test
+
+import (
+	"testing"
+
+	"lathe/internal/impl"
+)
+
+// TestGroupedConv: channels are lanes where a half of a vector of them is or lines are short, pixels where few channels are and
+// lines are long. What lies in a layout stays there at equal cost, and strided pixels are no lanes.
+func TestGroupedConv(t *testing.T) {
+	base := impl.GroupedConv{Groups: 16, PerGroup: 4, Steps: 36, Lines: 56, Rows: 56, Adjacent: true, Moved: 2 * 4 * 64 * 56 * 56}
+	with := func(f func(*impl.GroupedConv)) impl.GroupedConv {
+		g := base
+		f(&g)
+		return g
+	}
+	for _, c := range []struct {
+		name  string
+		conv  impl.GroupedConv
+		lanes int
+		want  bool
+	}{
+		{"plain data", base, 4, false},
+		{"no lanes", with(func(g *impl.GroupedConv) { g.Adjacent = false }), 1, false},
+		{"strided", with(func(g *impl.GroupedConv) { g.Adjacent = false }), 4, true},
+		{"short lines", with(func(g *impl.GroupedConv) { g.Blocked, g.PerGroup, g.Lines, g.Rows = true, 8, 7, 7 }), 8, true},
+		{"dear to move", with(func(g *impl.GroupedConv) { g.Blocked, g.Steps = true, 1 }), 4, true},
+		{"cheap to move", with(func(g *impl.GroupedConv) { g.Blocked, g.Steps = true, 1000 }), 4, false},
+	} {
+		if got := c.conv.ByChannels(machines[0], c.lanes); got != c.want {
+			t.Errorf("%s: by channels %v, want %v", c.name, got, c.want)
+		}
+	}
+}

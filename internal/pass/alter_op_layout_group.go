@@ -1,0 +1,45 @@
+package pass
+
+import (
+	"slices"
+
+	"lathe/internal/graph"
+	"lathe/internal/impl"
+	"lathe/internal/ops"
+	"lathe/internal/types"
+)
+
+// byChannels reports whether a convolution in narrow groups takes blocks of channels, of which so many are a vector, rather than
+// plain layouts. What its data lie in is not known before layouts are given.
+func (l *layouts) byChannels(n *graph.Node, lanes int) bool {
+	a := n.Attrs.(ops.ConvAttrs)
+	x, w, y := n.In[0].Type, n.In[1].Type, n.Out[0].Type
+	_, rows := impl.ConvImage(a, x, w, y)
+	adjacent := a.Strides[len(a.Strides)-1] == 1
+	return !l.last && (y.Shape[1] >= l.lanes || !adjacent) && impl.GroupedConv{
+		Groups: a.Groups, PerGroup: y.Shape[1] / a.Groups, Steps: types.Count(w.Shape[1:]),
+		Lines: y.Shape[0] * types.Count(y.Shape[2:]) / rows, Rows: rows, Adjacent: adjacent,
+		Blocked: x.Layout != "", Moved: x.Bytes() + y.Bytes(),
+	}.ByChannels(l.Target, lanes)
+}
+
+// pixelLanes gives a convolution plain data, of whose lines neighbours are read together. Where it strides over them it is
+// computed at every place, and those that it skips are left out: that costs the stride times the products, where no vectors
+// would cost lanes.
+func (l *layouts) pixelLanes(n *graph.Node) {
+	l.want(n, 0, "")
+	a := n.Attrs.(ops.ConvAttrs)
+	rank := len(a.Strides)
+	step := a.Strides[rank-1]
+	if step == 1 {
+		return
+	}
+	a.Strides = append(slices.Clone(a.Strides[:rank-1]), 1)
+	y := l.Apply(n.Op, a, n.In...)
+	if y == nil {
+		return
+	}
+	s := ops.StridedSliceAttrs{Begin: make([]int, rank+2), End: slices.Clone(y.Type.Shape), Strides: slices.Repeat([]int{1}, rank+2)}
+	s.Strides[rank+1] = step
+	l.Change(n, ops.StridedSlice, s, y)
+}
