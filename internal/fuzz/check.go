@@ -229,8 +229,10 @@ func Small(g *graph.Graph) bool {
 			each = w.Elements() / max(1, w.Shape[0])
 		case strings.Contains(n.Op.Name, "dense"), strings.Contains(n.Op.Name, "matmul"):
 			each = n.In[0].Type.Shape[n.In[0].Type.Rank()-1]
-		case strings.Contains(n.Op.Name, "pool"), strings.Contains(n.Op.Name, "resize"), strings.HasPrefix(n.Op.Name, "vision."):
+		case strings.Contains(n.Op.Name, "resize"), strings.HasPrefix(n.Op.Name, "vision."):
 			each = 200
+		case strings.Contains(n.Op.Name, "pool"):
+			each = max(200, int(n.Work()/float64(max(1, out))))
 		}
 		work += max(in, out*max(each, 8))
 		if work > maxWork {

@@ -10,9 +10,11 @@ import (
 	"testing"
 
 	"lathe/internal/bundle"
+	"lathe/internal/choice"
 	"lathe/internal/compile"
 	"lathe/internal/graph"
 	"lathe/internal/grapheval"
+	"lathe/internal/impl"
 	"lathe/internal/op"
 	"lathe/internal/ops"
 	"lathe/internal/target"
@@ -86,6 +88,11 @@ func testWinograd(t *testing.T, c winogradCase, tgt *target.Target) {
 	} else {
 		y = apply(ops.WinogradProduct, ops.WinogradProductAttrs{TileSize: c.tile, Height: height, Width: width}, apply(ops.WinogradInput, input, data), u)
 	}
+	tile := "6 x 1"
+	if c.out/tgt.Lanes(32)%2 == 0 {
+		tile = "5 x 2"
+	}
+	y.Def.Impl = graph.Impl{Name: impl.Winograd, Of: "conv", Point: choice.Point{"winograd_tile": tile}}
 	y = apply(ops.Add, op.None{}, apply(ops.Add, op.None{}, y, graph.NewConst("b", bias)), residual)
 	y = apply(ops.Relu, op.None{}, y)
 	y.Name = "y"
