@@ -211,6 +211,11 @@ const (
 // Small reports whether the reference evaluates g in a second or so.
 func Small(g *graph.Graph) bool {
 	work := 0
+	for _, v := range g.Inputs { // read or not
+		if v.Type.Elements() > 8*maxElements {
+			return false
+		}
+	}
 	for _, n := range g.Nodes {
 		in, out := 0, 0
 		for _, v := range n.In {

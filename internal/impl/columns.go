@@ -35,11 +35,13 @@ func columns(k *kernel) error {
 		return errRefused
 	}
 	at := outer[len(outer)-1]
+	inVectors := true // those that read them: registers have no index that is not constant
 	for _, block := range slices.Backward(k.Blocks[:len(k.Blocks)-1]) {
-		registers := func() bool { return k.column(block, at, lanes, loop.Reg) == nil }
+		registers := func() bool { return inVectors && k.column(block, at, lanes, loop.Reg) == nil }
 		if !s.whole[block] && k.try(registers) {
 			continue
 		}
+		inVectors = inVectors && s.whole[block]
 		if err := k.column(block, at, lanes, loop.Worker); err != nil {
 			return err
 		}

@@ -106,7 +106,7 @@ func TestRules(t *testing.T) {
 		}},
 		{"groups_wide", func(n int) *te.Stage {
 			w := f32(types.Layout(fmt.Sprintf("ABCD%db%da", n, 2*n)), 128, 64, 3, 3)
-			return relu(of(t, ops.Conv2d, conv(3, 1, 2), blocked(n), f32(blocked(n), 1, 128, 14, 14), w))
+			return relu(inPanels(2, of(t, ops.Conv2d, conv(3, 1, 2), blocked(n), f32(blocked(n), 1, 128, 14, 14), w)))
 		}},
 		{"groups_narrow", func(n int) *te.Stage {
 			w := f32(types.Layout(fmt.Sprintf("ABCD%da", n/2)), 6*n, 3*n/2, 3, 3)
