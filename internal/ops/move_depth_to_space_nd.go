@@ -7,6 +7,7 @@ import (
 
 	"lathe/internal/expr"
 	"lathe/internal/op"
+	"lathe/internal/spelling"
 	"lathe/internal/te"
 	"lathe/internal/tensor"
 	"lathe/internal/types"
@@ -120,17 +121,17 @@ func (a DepthToSpaceNDAttrs) shape(x op.Arg) ([]int, error) {
 	deep := 1
 	for _, n := range append([]int{a.Groups, a.Step}, a.BlockShape...) {
 		if deep *= n; n < 1 || n > maxStep || deep > x.Shape[1] {
-			return nil, fmt.Errorf("%d groups of %d channels for each place in blocks of %v are more than %s has", a.Groups, a.Step, a.BlockShape, x)
+			return nil, fmt.Errorf("%s of %s for each place in blocks of %v: that is more than %s has", spelling.Count(a.Groups, "group"), spelling.Count(a.Step, "channel"), a.BlockShape, x)
 		}
 	}
 	if a.Channels < 1 || a.Channels > a.Step {
-		return nil, fmt.Errorf("%d channels of the %d of a place", a.Channels, a.Step)
+		return nil, fmt.Errorf("%s of the %d of a place", spelling.Count(a.Channels, "channel"), a.Step)
 	}
 	s := []int{x.Shape[0], a.Groups * a.Channels}
 	for k, n := range in {
 		out := n*a.BlockShape[k] - a.Crops[k] - a.Crops[rank+k]
 		if out < 0 {
-			return nil, fmt.Errorf("spatial axis %d: %d elements less crops of %d and %d", k, n*a.BlockShape[k], a.Crops[k], a.Crops[rank+k])
+			return nil, fmt.Errorf("spatial axis %d: %s less crops of %d and %d", k, spelling.Count(n*a.BlockShape[k], "element"), a.Crops[k], a.Crops[rank+k])
 		}
 		s = append(s, out)
 	}
