@@ -26,6 +26,7 @@ import (
 //	Rule      string            // of the schedule
 //	Why       string            // tiles and reasons
 //	Point     map[string]string // what was decided, by decision
+//	Graph     map[string]map[string]string // what was decided before there were kernels, by node and decision
 //	Multiply  string            // element type of the factors where products are summed
 //	Constants int64             // bytes of constants among Bytes
 //	Reads     []string          // types of the operands with their layouts; constants are marked by "const "
