@@ -4,7 +4,8 @@
 set -euo pipefail
 
 packages=(
-	gcc-aarch64-linux-gnu gcc-arm-linux-gnueabihf gcc-riscv64-linux-gnu # C libraries and compilers of the targets
+	gcc-aarch64-linux-gnu gcc-arm-linux-gnueabihf gcc-riscv64-linux-gnu # compilers of the targets
+	libc6-dev-arm64-cross libc6-dev-armhf-cross libc6-dev-riscv64-cross # and their C libraries, which those only recommend
 	qemu-user-static
 	clang gcc-arm-none-eabi # C source
 	cmake libstb-dev valgrind # examples/cpp

@@ -215,3 +215,11 @@ func Equal(a, b expr.Expr) bool {
 	}
 	return false
 }
+
+// GCD is the greatest common divisor of numbers of which none is negative; that of n and 0 is n.
+func GCD(a, b int) int {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"lathe/internal/expr"
 	"lathe/internal/graph"
@@ -113,23 +112,21 @@ func stagesOf(sub *graph.Graph, given *graph.Node) (*computation, error) {
 	return c, nil
 }
 
-// panels is the number of panels in which the weights of a node lie: the blocks of the axis with the largest, the last of them.
-func panels(m *graph.Node) int {
+// panels is the number of panels in which the weights of a node lie: the largest blocks of an axis, of equal ones the innermost.
+func panels(m *graph.Node) (count int) {
 	for _, v := range m.In[1:] {
-		rank := v.Type.Rank()
-		if v.Type.Layout == "" || rank < 2 {
+		if v.Type.Layout == "" || v.Type.Rank() < 2 {
 			continue
 		}
-		largest, count := 1, 0
-		for axis := range rank {
-			b := v.Type.Layout.BlockOf(axis, rank)
-			if b > largest || b == largest && strings.HasSuffix(string(v.Type.Layout), string(rune('a'+axis))) {
-				largest, count = b, (v.Type.Shape[axis]+b-1)/b
+		largest := 1
+		for _, p := range v.Type.Layout.Parts(v.Type.Rank()) {
+			if p.Inner && p.Block >= largest {
+				largest, count = p.Block, (v.Type.Shape[p.Axis]+p.Block-1)/p.Block
 			}
 		}
-		return count
+		break
 	}
-	return 0
+	return count
 }
 
 // inPanels tells the reductions of an operator that an operand lies in panels of so many vectors. stages are what the operator

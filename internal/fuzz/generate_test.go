@@ -156,7 +156,7 @@ func TestCompare(t *testing.T) {
 
 // TestChildEnds ends children that hang, take too much memory or die, and goes on with others.
 func TestChildEnds(t *testing.T) {
-	c := Child{Time: time.Second, Memory: 500 << 20, Command: func() *exec.Cmd {
+	c := Child{Time: 3 * time.Second, Memory: 200 << 20, Command: func() *exec.Cmd {
 		exe, err := os.Executable()
 		if err != nil {
 			t.Fatal(err)

@@ -117,7 +117,8 @@ func rounds(d *op.Def) bool {
 }
 
 // tensor disturbs what d gave. Every second time denormals are zero, as kernels flush them, and what overflows two bytes
-// stays finite, as in kernels that keep float32 between operators. Where positions are computed, their rounding is multiplied by the slope of the data there.
+// stays finite, as in kernels that keep float32 between operators. Where positions are computed, their rounding is multiplied
+// by the slope of the data there.
 func (p *nudge) tensor(t *tensor.Tensor, d *op.Def) {
 	eps, least := roundings(t.DType), 0.0
 	if t.DType == types.F16 {
@@ -133,7 +134,7 @@ func (p *nudge) tensor(t *tensor.Tensor, d *op.Def) {
 		v := t.Float(i)
 		switch {
 		case p.kind%2 == 1: // as wide as the type
-		case v != 0 && math.Abs(v) < leastNormal(t.DType): // flushed to zero
+		case v != 0 && math.Abs(v) < verify.LeastNormal(t.DType): // flushed to zero
 			t.SetFloat(i, 0)
 			continue
 		case math.IsInf(v, 0) && t.DType == types.F16: // not yet rounded to two bytes
@@ -169,17 +170,6 @@ func (p *nudge) disturbed(x *tensor.Tensor) *tensor.Tensor {
 	x = &tensor.Tensor{DType: x.DType, Shape: x.Shape, Data: slices.Clone(x.Data)}
 	p.tensor(x, nil)
 	return x
-}
-
-// leastNormal is the least positive number of a type that is no denormal.
-func leastNormal(d types.DType) float64 {
-	switch d {
-	case types.F64:
-		return 0x1p-1022
-	case types.F16:
-		return 0 // computed in float32, where they are none
-	}
-	return 0x1p-126
 }
 
 func hasOdd(t *tensor.Tensor) bool {

@@ -88,6 +88,15 @@ const (
 	fetchDistance = 4 // factors of a Winograd product ahead of which their weights are fetched
 )
 
+// Steering of strips.
+const (
+	exposed       = 0.33 // share of the time on the way to and from the L3 cache that other work does not hide
+	pointwiseWork = 10   // operations, about, that a pointwise operator takes for an element
+)
+
+// StaysInL2 reports whether a result of so many bytes is still there when the next kernel reads it.
+func StaysInL2(t *target.Target, bytes int) bool { return bytes < t.L2*3/4 }
+
 // working is the part of a cache that data may fill that are worked on repeatedly.
 func working(cache int) int { return cache / 2 }
 

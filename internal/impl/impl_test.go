@@ -277,33 +277,3 @@ func TestChosen(t *testing.T) {
 		})
 	}
 }
-
-// TestStrip: strips divide the rows, fit half of L2 if any but the least do, and count what two of them need.
-func TestStrip(t *testing.T) {
-	cpu := machines[0]
-	for _, rows := range []int{1, 7, 28, 56, 112, 113} {
-		for _, stride := range []int{1, 2, 3} {
-			for _, window := range []int{1, 2, 3, 5} {
-				for _, bytes := range []int{1 << 10, 14 << 10, 200 << 10} {
-					for _, panels := range []int{1, 3} {
-						s := impl.Strip{Rows: rows, Stride: stride, Window: window, RowBytes: bytes, Panels: panels}
-						n, again := s.Choose(cpu)
-						need := (n-1)*stride + window
-						switch {
-						case n < 1 || rows%n != 0:
-							t.Errorf("%+v: strips of %d rows", s, n)
-						case n > 1 && need*bytes > cpu.L2/2:
-							t.Errorf("%+v: strips of %d rows take %d bytes", s, n, need*bytes)
-						case n < rows && window > stride && !(again > 0), (n == rows || window <= stride) && again != 0:
-							t.Errorf("%+v: %d rows, %g computed again", s, n, again)
-						}
-					}
-				}
-			}
-		}
-	}
-	// Without a cost of strips there would be as many as workers take.
-	if n, _ := (impl.Strip{Rows: 112, Stride: 1, Window: 3, RowBytes: 14 << 10, Panels: 1}).Choose(cpu); n != 28 {
-		t.Errorf("%d rows of 112", n)
-	}
-}

@@ -17,9 +17,9 @@ const (
 	Direct    = "direct"    // a convolution by its definition, on channels in vectors
 	Plain     = "plain"     // a convolution to fewer channels than a vector has, along the lines of plain data
 	Grouped   = "grouped"   // a convolution in groups whose channels do not fill vectors: GroupedConv
-	Depthwise = "depthwise" // the same, of one input channel for each output channel
+	Depthwise = "depthwise" // a convolution of one input channel for each output channel, on channels in vectors
 	Winograd  = "winograd"  // a convolution by Winograd's minimal filtering
-	Packed    = "packed"    // a product with a constant, which lies in panels
+	Packed    = "packed"    // a product whose right operand lies in panels
 )
 
 // A Node is an operator of a graph, of which is to be decided what shows outside of its kernel: the algorithm, and how its
@@ -73,7 +73,7 @@ func conv(n *Node, a *nodeAsker) (name, why string) {
 		return Grouped, ""
 	}
 	lines, rows := n.image(n.In[1])
-	a.panel(n, lines, rows, out/c.Groups, false)
+	a.panel(n.Lanes, lines, rows, out/c.Groups, false)
 	if w, ok := n.winograd(); ok {
 		return w.decide(a)
 	}
@@ -94,7 +94,7 @@ func dotConv(n *Node, a *nodeAsker) (name, why string) {
 		return Grouped, ""
 	}
 	_, rows := n.image(n.In[2])
-	a.panel(n, 1, rows, out/c.Groups, true)
+	a.panel(n.Lanes, 1, rows, out/c.Groups, true)
 	return Direct, ""
 }
 
@@ -128,7 +128,7 @@ func (n *Node) packed(a *nodeAsker, w types.Tensor, constant bool, columns int, 
 	if !constant || len(w.Shape) != 2 || w.Shape[columns] < n.Lanes {
 		return ""
 	}
-	a.panel(n, 1, types.Count(n.Out.Shape[:len(n.Out.Shape)-1]), w.Shape[columns], dot)
+	a.panel(n.Lanes, 1, types.Count(n.Out.Shape[:len(n.Out.Shape)-1]), w.Shape[columns], dot)
 	return Packed
 }
 
@@ -151,9 +151,9 @@ func ConvImage(a ops.ConvAttrs, data, w, out types.Tensor) (lines, rows int) {
 // mostPanel is the greatest number of vectors of a panel.
 const mostPanel = 4
 
-// panel asks for the vectors of a panel of weights, by the best tile that each number has.
-func (a *nodeAsker) panel(n *Node, lines, rows, columns int, dot bool) {
-	list, best := a.tiles(lines, rows, (columns+n.Lanes-1)/n.Lanes, a.registers(dot), 0, true, reuse)
+// panel asks for the vectors, of so many lanes, of a panel of weights, by the best tile that each number has.
+func (a *nodeAsker) panel(lanes, lines, rows, columns int, dot bool) {
+	list, best := a.tiles(lines, rows, (columns+lanes-1)/lanes, a.registers(dot), 0, true, reuse)
 	var widths []costedTile
 	def := 0
 	for _, t := range list {

@@ -39,6 +39,6 @@ func DecidePack(t *target.Target, rows, columns, depth int, log *choice.Log) (pa
 	if a.decide("pack", def, d) == 0 {
 		return 0, a.err
 	}
-	a.panel(&Node{Lanes: lanes}, 1, rows, columns, false)
+	a.panel(lanes, 1, rows, columns, false)
 	return PanelOf(log.Taken), a.err
 }

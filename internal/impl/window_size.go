@@ -3,7 +3,9 @@ package impl
 import (
 	"strconv"
 
+	"lathe/internal/choice"
 	"lathe/internal/target"
+	"lathe/internal/types"
 )
 
 // A Strip describes a stage that is computed strip by strip for the windows through which another one reads it.
@@ -15,12 +17,19 @@ type Strip struct {
 	Panels   int // of all images
 }
 
-// Choose gives the number of result rows to a strip, a divisor of all, and the share of the stage that is computed again
-// because two strips need it. Long strips compute little again; they fit the working part of L2, for what they are made from
-// and the weights pass through it too, and leave pieces enough for one, two or four workers.
-func (s Strip) Choose(t *target.Target) (rows int, again float64) {
-	list, best := s.sizes(core{t})
-	return list[best].rows, list[best].again
+// Decision is whether the stage, a tensor of sums of so many products with pointwise operators behind them, is computed in
+// strips, with the cycles of either way beside what both have in common: the way to the next cache and back, or the rows that
+// two strips need.
+func (s Strip) Decision(t *target.Target, stage types.Tensor, products, pointwise int) choice.Decision {
+	c := core{t}
+	list, best := s.sizes(c)
+	again := list[best].again * float64(stage.Elements()) * float64(2*products+pointwiseWork*pointwise)
+	d := choice.Decision{Name: "strips", Values: choice.Texts("off", "on")}
+	d.Values[0].Cost, d.Values[1].Cost = exposed*c.shared(float64(stage.Bytes())), c.flops(again)
+	if d.Values[1].Cost < d.Values[0].Cost {
+		d.Default = 1
+	}
+	return d
 }
 
 // A stripSize is a number of result rows, the share computed again, and the time of one, two and four workers together, in
@@ -32,7 +41,9 @@ type stripSize struct {
 
 func (z stripSize) String() string { return strconv.Itoa(z.rows) }
 
-// sizes lists the sizes to choose from, and which costs least.
+// sizes lists the numbers of result rows to choose from, divisors of all, and which costs least. Long strips compute little
+// again; they fit the working part of L2, for what they are made from and the weights pass through it too, and leave pieces
+// enough for one, two or four workers.
 func (s Strip) sizes(c core) (list []stripSize, best int) {
 	for n := 1; n <= s.Rows; n++ {
 		if s.Rows%n != 0 || n > 1 && ((n-1)*s.Stride+s.Window)*s.RowBytes > working(c.L2) {

@@ -85,7 +85,7 @@ func readsOf(s *te.Stage, from map[*te.Stage]grouping) {
 // groupsOf is how an axis of groups is split that is laid out in blocks: by groups if they are whole blocks.
 func groupsOf(axis, group, block int) grouping {
 	if block > 0 && group%block != 0 {
-		return grouping{axis, group, gcd(group, block)}
+		return grouping{axis, group, arith.GCD(group, block)}
 	}
 	return grouping{axis, group, group}
 }
@@ -131,13 +131,6 @@ func quotientOf(e expr.Expr, axes []*expr.Var) (n, axis int) {
 		return 0, -1
 	}
 	return int(c), slices.Index(axes, v)
-}
-
-func gcd(a, b int) int {
-	for b > 0 {
-		a, b = b, a%b
-	}
-	return a
 }
 
 // stage is s with its axis split. Lanes beyond the last group read what those of it do.

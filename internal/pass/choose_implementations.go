@@ -40,8 +40,11 @@ func chooseImplementations(c *Context) error {
 	return nil
 }
 
-// asked notes decisions on a node.
+// asked notes decisions on a node. One without a name, in a graph that came from a dump, has only defaults.
 func (c *Context) asked(node string, list []choice.Decision) {
+	if node == "" {
+		return
+	}
 	if c.Asked == nil {
 		c.Asked = map[string][]choice.Decision{}
 	}

@@ -116,37 +116,19 @@ func (c *Context) canStrip(p *graph.Node, w window) bool {
 	if a := m.Attrs.(ops.ConvAttrs); a.Groups != 1 || x.DType != types.F32 || x.Layout != blocked || y.Layout != blocked {
 		return false
 	}
-	return x.Bytes() >= c.Target.L2*3/4 && w.attrs.Strides[0] >= 1 && impl.PanelOf(m.Impl.Point) > 0
+	return !impl.StaysInL2(c.Target, x.Bytes()) && w.attrs.Strides[0] >= 1 && impl.PanelOf(m.Impl.Point) > 0
 }
 
-// strips is the decision on a group p that canStrip in front of w, with about the time beside what both have in common, in
-// cycles: for memory, or for rows that are computed twice.
+// strips is the decision on a group p that canStrip in front of w.
 func (c *Context) strips(p *graph.Node, w window) choice.Decision {
-	m, speed := onlyAnchor(p), c.Target.Speed()
+	m := onlyAnchor(p)
 	x, y := w.data.Type, w.node.Out[0].Type
 	width := impl.PanelOf(m.Impl.Point) * c.Target.Lanes(32)
-	taps := types.Count(m.In[1].Type.Shape[1:])
 	channels := x.Dims()[1] * c.Target.Lanes(32)
 	panels := x.Shape[0] * ((channels + width - 1) / width)
 	s := impl.Strip{
 		Rows: y.Shape[2], Stride: w.attrs.Strides[0], Window: (w.attrs.PoolSize[0]-1)*w.attrs.Dilation[0] + 1,
 		RowBytes: x.Bytes() / x.Shape[2] / panels, Panels: panels,
 	}
-	_, again := s.Choose(c.Target)
-	perElement := 2*taps + pointwiseWork*(len(p.Sub[0].Nodes)-1)
-	twice := again * float64(perElement) * float64(x.Elements()) / speed.Float32
-	memory := float64(x.Bytes()) / speed.L3 * exposed
-	d := choice.Decision{Name: "strips", Values: choice.Texts("off", "on")}
-	if twice < memory {
-		d.Default = 1
-	}
-	ghz := float64(c.Target.Clock) / 1000
-	d.Values[0].Cost, d.Values[1].Cost = memory*ghz, twice*ghz
-	return d
+	return s.Decision(c.Target, x, types.Count(m.In[1].Type.Shape[1:]), len(p.Sub[0].Nodes)-1)
 }
-
-// exposed is the share of the time on the way to and from the L3 cache that other work does not hide.
-const exposed = 0.33
-
-// pointwiseWork is about the number of operations that a pointwise node takes for an element.
-const pointwiseWork = 10

@@ -9,9 +9,9 @@ import (
 
 const denormalNote = "numbers below the smallest normal one occur, which the code takes as zero: --denormals=keep computes with them"
 
-// leastNormal is the smallest normal number of what computes with a type, below which flushing makes zero of it. float16 is
+// LeastNormal is the smallest normal number of what computes with a type, below which flushing makes zero of it. float16 is
 // computed in float32, of which its own denormals are normal numbers.
-func leastNormal(d types.DType) float64 {
+func LeastNormal(d types.DType) float64 {
 	switch d {
 	case types.F32, types.BF16:
 		return 0x1p-126
@@ -23,7 +23,7 @@ func leastNormal(d types.DType) float64 {
 
 // hasDenormal reports whether an element would be flushed.
 func hasDenormal(t *tensor.Tensor) bool {
-	least := leastNormal(t.DType)
+	least := LeastNormal(t.DType)
 	for i := range t.Len() {
 		if least == 0 {
 			break

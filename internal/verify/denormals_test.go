@@ -28,7 +28,7 @@ func tiny(r *rand.Rand, t types.Tensor, mixed bool) *tensor.Tensor {
 	if !t.DType.IsFloat() {
 		return x
 	}
-	least := leastNormal(t.DType)
+	least := LeastNormal(t.DType)
 	if least == 0 {
 		least = 0x1p-14
 	}
@@ -56,7 +56,7 @@ func tiny(r *rand.Rand, t types.Tensor, mixed bool) *tensor.Tensor {
 func flushed(x *tensor.Tensor) *tensor.Tensor {
 	y := &tensor.Tensor{DType: x.DType, Shape: x.Shape, Data: bytes.Clone(x.Data)}
 	for i := range y.Len() {
-		if v := y.Float(i); y.DType.IsFloat() && math.Abs(v) < leastNormal(y.DType) {
+		if v := y.Float(i); y.DType.IsFloat() && math.Abs(v) < LeastNormal(y.DType) {
 			y.SetFloat(i, math.Copysign(0, v))
 		}
 	}
@@ -186,7 +186,7 @@ func testDenormals(t *testing.T, d *op.Def, o compile.Options, seed uint64, run 
 		return
 	}
 	for i := range want {
-		slack := leastNormal(want[i].DType)
+		slack := LeastNormal(want[i].DType)
 		switch {
 		case o.Denormals == compile.DenormalsKeep && underflows[d.Name]:
 		case o.Denormals == compile.DenormalsKeep:

@@ -78,23 +78,16 @@ func (e *emitter) address(b *loop.Buffer, p place) (string, int) {
 		} else {
 			sum = e.arith("add", sum, x)
 		}
-		align = gcd(align, int(abs(t.coef))*size)
+		align = arith.GCD(align, int(abs(t.coef))*size)
 	}
 	if len(p.terms) > 0 {
 		ptr = e.temp("getelementptr %s, ptr %s, i64 %s", typ, ptr, sum.s)
 	}
 	if p.off != 0 {
 		ptr = e.temp("getelementptr %s, ptr %s, i64 %d", typ, ptr, p.off)
-		align = gcd(align, int(abs(p.off))*size)
+		align = arith.GCD(align, int(abs(p.off))*size)
 	}
 	return ptr, align
 }
 
 func abs(x int64) int64 { return max(x, -x) }
-
-func gcd(a, b int) int {
-	for b != 0 {
-		a, b = b, a%b
-	}
-	return a
-}
