@@ -23,6 +23,7 @@ const rules = `
 	types, expr, tensor < expr/eval
 	types, expr, expr/eval, tensor, te < te/teinterp
 	types, expr, expr/eval, tensor, loop < loop/interp
+	types, expr, loop < loop/build
 
 	types, expr, tensor, te < op
 	types, expr, tensor, te, op < ops
@@ -38,7 +39,7 @@ const rules = `
 	types, expr, te, arith, loop < lower
 	types, expr, tensor, te, te/teinterp, loop, loop/interp, lower < te/tetest
 	types, expr, arith, loop, target < sched
-	types, expr, te, arith, loop, tensor, op, ops, graph, target, lower, sched, choice < impl
+	types, expr, te, arith, loop, loop/build, tensor, op, ops, graph, target, lower, sched, choice < impl
 	types, tensor, target, op, ops, graph, graph/rewrite, compose, impl, pipeline, choice < pass
 	types, expr, arith, loop, target, pipeline < looppass
 	types, expr, arith, loop, intrin, target < codegen/...
