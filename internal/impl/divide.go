@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"slices"
 
+	"lathe/internal/expr"
+	"lathe/internal/loop"
+	"lathe/internal/loop/build"
 	"lathe/internal/target"
 )
 
@@ -146,4 +149,14 @@ func (k *kernel) periods(name string) []int {
 		}
 	}
 	return list
+}
+
+// Divided is a loop over [0, n) whose iterations are divided among the workers if there are some, and enough work: the
+// number of scalar operations of all iterations.
+func Divided(name string, n int, work float64, body func(i expr.Expr) loop.Stmt) loop.Stmt {
+	kind := loop.Serial
+	if n > 1 && work >= parallelWork {
+		kind = loop.Parallel
+	}
+	return build.Loop(kind, name, expr.Index(0), expr.Index(n), body)
 }

@@ -3,6 +3,7 @@ package impl
 import (
 	"lathe/internal/expr"
 	"lathe/internal/loop"
+	"lathe/internal/loop/build"
 	"lathe/internal/ops"
 	"lathe/internal/types"
 )
@@ -15,7 +16,7 @@ func cumulative(combine expr.Op, identity float64) func(any, []types.Tensor, []t
 		outer, n, inner := around(in[0].Shape, attrs.(ops.CumulativeAttrs).Axis)
 		w := cumulation{
 			CumulativeAttrs: attrs.(ops.CumulativeAttrs), n: n, combine: combine, total: in[0].DType,
-			x: param("x", in[0].DType, outer, n, inner), y: param("y", out[0].DType, outer, n, inner),
+			x: build.Param("x", in[0].DType, outer, n, inner), y: build.Param("y", out[0].DType, outer, n, inner),
 		}
 		if w.total.IsFloat() {
 			w.total = types.F64
@@ -24,17 +25,17 @@ func cumulative(combine expr.Op, identity float64) func(any, []types.Tensor, []t
 		// Totals of a vector must stay in a register or two.
 		lanes := max(4, 64/w.total.Size())
 		work := 2 * float64(in[0].Elements())
-		whole := divided("column", outer*(inner/lanes), work, func(c expr.Expr) loop.Stmt {
-			o, first := expr.Bin(expr.OpFloorDiv, c, num(inner/lanes)), expr.Bin(expr.OpFloorMod, c, num(inner/lanes))
-			return w.walk(o, expr.Mul(first, num(lanes)), lanes)
+		whole := Divided("column", outer*(inner/lanes), work, func(c expr.Expr) loop.Stmt {
+			o, first := expr.Bin(expr.OpFloorDiv, c, expr.Index(inner/lanes)), expr.Bin(expr.OpFloorMod, c, expr.Index(inner/lanes))
+			return w.walk(o, expr.Mul(first, expr.Index(lanes)), lanes)
 		})
-		rest := divided("row", outer, work, func(o expr.Expr) loop.Stmt { return w.walk(o, num(inner-inner%lanes), inner%lanes) })
+		rest := Divided("row", outer, work, func(o expr.Expr) loop.Stmt { return w.walk(o, expr.Index(inner-inner%lanes), inner%lanes) })
 		body := whole
 		switch {
 		case inner < lanes:
 			body = rest
 		case inner%lanes > 0:
-			body = do(whole, rest)
+			body = build.Do(whole, rest)
 		}
 		return &loop.Func{Name: "cumulative", Params: []*loop.Buffer{w.x, w.y}, Body: body}, nil
 	}
@@ -51,26 +52,26 @@ type cumulation struct {
 
 // walk computes the columns [first, first+lanes) of row block o.
 func (w cumulation) walk(o, first expr.Expr, lanes int) loop.Stmt {
-	total := register("total", w.total, lanes)
+	total := build.Register("total", w.total, lanes)
 	all := func(f func(lane, column expr.Expr) loop.Stmt) loop.Stmt {
 		if lanes == 1 {
-			return f(num(0), first)
+			return f(expr.Index(0), first)
 		}
-		return loopOver(loop.Vector, "v", num(0), num(lanes), func(v expr.Expr) loop.Stmt { return f(v, expr.Add(first, v)) })
+		return build.Loop(loop.Vector, "v", expr.Index(0), expr.Index(lanes), func(v expr.Expr) loop.Stmt { return f(v, expr.Add(first, v)) })
 	}
 	step := func(k expr.Expr) loop.Stmt {
 		if w.Reverse {
-			k = expr.Sub(num(w.n-1), k)
+			k = expr.Sub(expr.Index(w.n-1), k)
 		}
 		return all(func(lane, column expr.Expr) loop.Stmt {
-			add := set(total, expr.Bin(w.combine, get(total, lane), expr.CastTo(w.total, get(w.x, o, k, column))), lane)
-			give := set(w.y, expr.CastTo(w.y.DType.Compute(), get(total, lane)), o, k, column)
+			add := build.Set(total, expr.Bin(w.combine, build.Get(total, lane), expr.CastTo(w.total, build.Get(w.x, o, k, column))), lane)
+			give := build.Set(w.y, expr.CastTo(w.y.DType.Compute(), build.Get(total, lane)), o, k, column)
 			if w.Exclusive {
-				return do(give, add)
+				return build.Do(give, add)
 			}
-			return do(add, give)
+			return build.Do(add, give)
 		})
 	}
-	start := all(func(lane, _ expr.Expr) loop.Stmt { return set(total, w.identity, lane) })
-	return with(do(start, each("k", num(w.n), step)), total)
+	start := all(func(lane, _ expr.Expr) loop.Stmt { return build.Set(total, w.identity, lane) })
+	return build.With(build.Do(start, build.Each("k", expr.Index(w.n), step)), total)
 }

@@ -3,6 +3,7 @@ package impl
 import (
 	"lathe/internal/expr"
 	"lathe/internal/loop"
+	"lathe/internal/loop/build"
 	"lathe/internal/types"
 )
 
@@ -10,13 +11,13 @@ import (
 // any two elements may meet: one worker does all.
 func maxUnpool(_ any, in, out []types.Tensor) (*loop.Func, error) {
 	t, n := moved(in[0].DType), out[0].Elements()
-	data, indices := param("data", t, in[0].Elements()), param("indices", in[1].DType, in[1].Elements())
-	y := param("y", t, n)
-	body := do(
-		run("z", t, n, func(i expr.Expr) loop.Stmt { return set(y, expr.Const(t, 0), i) }),
-		each("i", num(in[0].Elements()), func(i expr.Expr) loop.Stmt {
-			return bind("at", expr.CastTo(types.I64, get(indices, i)), func(at expr.Expr) loop.Stmt {
-				return when(expr.AllOf(expr.GE(at, num(0)), expr.LT(at, num(n))), set(y, get(data, i), at))
+	data, indices := build.Param("data", t, in[0].Elements()), build.Param("indices", in[1].DType, in[1].Elements())
+	y := build.Param("y", t, n)
+	body := build.Do(
+		build.Run("z", t, n, func(i expr.Expr) loop.Stmt { return build.Set(y, expr.Const(t, 0), i) }),
+		build.Each("i", expr.Index(in[0].Elements()), func(i expr.Expr) loop.Stmt {
+			return build.Bind("at", expr.CastTo(types.I64, build.Get(indices, i)), func(at expr.Expr) loop.Stmt {
+				return build.When(expr.AllOf(expr.GE(at, expr.Index(0)), expr.LT(at, expr.Index(n))), build.Set(y, build.Get(data, i), at))
 			})
 		}),
 	)

@@ -3,6 +3,7 @@ package impl
 import (
 	"lathe/internal/expr"
 	"lathe/internal/loop"
+	"lathe/internal/loop/build"
 	"lathe/internal/ops"
 	"lathe/internal/types"
 )
@@ -14,19 +15,19 @@ func allClassNMS(attrs any, in, out []types.Tensor) (*loop.Func, error) {
 	most := min(a.MaxOutput, n)
 	w := &suppression{
 		NMSAttrs: a, most: most, found: newTally(), taken: newTally(),
-		boxes: param("boxes", types.F32, in[0].Shape...), scores: param("scores", types.F32, in[1].Shape...),
-		y: param("y", types.I64, out[0].Elements()), chosen: scratch("chosen", types.F32, most, 4),
-		heap: heap{scratch("keys", types.I64, n), scratch("places", types.I64, n), n},
+		boxes: build.Param("boxes", types.F32, in[0].Shape...), scores: build.Param("scores", types.F32, in[1].Shape...),
+		y: build.Param("y", types.I64, out[0].Elements()), chosen: build.Scratch("chosen", types.F32, most, 4),
+		heap: heap{build.Scratch("keys", types.I64, n), build.Scratch("places", types.I64, n), n},
 	}
-	count := param("count", types.I64)
-	body := each("b", num(batches), func(b expr.Expr) loop.Stmt {
-		return each("c", num(classes), func(c expr.Expr) loop.Stmt { return w.class(b, c) })
+	count := build.Param("count", types.I64)
+	body := build.Each("b", expr.Index(batches), func(b expr.Expr) loop.Stmt {
+		return build.Each("c", expr.Index(classes), func(c expr.Expr) loop.Stmt { return w.class(b, c) })
 	})
 	if most == 0 {
-		body = do()
+		body = build.Do()
 	}
 	end := func(k expr.Expr) loop.Stmt {
-		return do(set(count, k), clear(w.y, expr.Mul(k, num(3)), num(out[0].Elements())))
+		return build.Do(build.Set(count, k), clear(w.y, expr.Mul(k, expr.Index(3)), expr.Index(out[0].Elements())))
 	}
 	return &loop.Func{Name: "all_class_nms", Params: []*loop.Buffer{w.boxes, w.scores, w.y, count}, Body: w.found.within(body, end)}, nil
 }
@@ -43,52 +44,52 @@ type suppression struct {
 // class takes boxes of a class from a heap of those that are good enough, the best one first, until there are enough. Keys
 // and places are inverted, so that the best is at the root, and of equal ones the one that comes first.
 func (w *suppression) class(b, c expr.Expr) loop.Stmt {
-	good, last := newTally(), num(w.heap.k-1)
-	consider := each("f", num(w.heap.k), func(i expr.Expr) loop.Stmt {
-		return bind("score", get(w.scores, b, c, i), func(score expr.Expr) loop.Stmt {
+	good, last := newTally(), expr.Index(w.heap.k-1)
+	consider := build.Each("f", expr.Index(w.heap.k), func(i expr.Expr) loop.Stmt {
+		return build.Bind("score", build.Get(w.scores, b, c, i), func(score expr.Expr) loop.Stmt {
 			put := good.next(func(n expr.Expr) loop.Stmt { return w.heap.put(n, orderedKey(score, false), expr.Sub(last, i)) })
 			if w.UseScore {
-				return when(expr.Bin(expr.OpGT, score, f32(w.ScoreThreshold)), put)
+				return build.When(expr.Bin(expr.OpGT, score, f32(w.ScoreThreshold)), put)
 			}
 			return put
 		})
 	})
 	take := func(left expr.Expr) loop.Stmt {
-		return bind("count", get(w.taken.cell, num(0)), func(k expr.Expr) loop.Stmt {
-			return when(expr.LT(k, num(w.most)), bind("box", expr.Sub(last, get(w.heap.places, num(0))), func(box expr.Expr) loop.Stmt {
-				return do(w.heap.drop(left), w.candidate(b, c, k, box))
+		return build.Bind("count", build.Get(w.taken.cell, expr.Index(0)), func(k expr.Expr) loop.Stmt {
+			return build.When(expr.LT(k, expr.Index(w.most)), build.Bind("box", expr.Sub(last, build.Get(w.heap.places, expr.Index(0))), func(box expr.Expr) loop.Stmt {
+				return build.Do(w.heap.drop(left), w.candidate(b, c, k, box))
 			}))
 		})
 	}
-	return with(good.within(consider, func(size expr.Expr) loop.Stmt {
-		return do(w.heap.build(size), w.taken.within(each("i", size, func(i expr.Expr) loop.Stmt {
-			return take(expr.Sub(expr.Sub(size, num(1)), i))
-		}), func(expr.Expr) loop.Stmt { return do() }))
+	return build.With(good.within(consider, func(size expr.Expr) loop.Stmt {
+		return build.Do(w.heap.build(size), w.taken.within(build.Each("i", size, func(i expr.Expr) loop.Stmt {
+			return take(expr.Sub(expr.Sub(size, expr.Index(1)), i))
+		}), func(expr.Expr) loop.Stmt { return build.Do() }))
 	}), w.heap.keys, w.heap.places, w.chosen)
 }
 
 // candidate takes a box if it is free of the k boxes taken.
 func (w *suppression) candidate(b, c, k, box expr.Expr) loop.Stmt {
-	free := register("free", types.Bool, 1)
+	free := build.Register("free", types.Bool, 1)
 	no, yes := &expr.Int{V: 0, Type: types.Bool}, &expr.Int{V: 1, Type: types.Bool}
 	return w.corners(b, box, func(p []expr.Expr) loop.Stmt {
-		return with(do(
-			set(free, yes, num(0)),
-			each("s", k, func(s expr.Expr) loop.Stmt {
-				return bindAll("q", []expr.Expr{get(w.chosen, s, num(0)), get(w.chosen, s, num(1)), get(w.chosen, s, num(2)), get(w.chosen, s, num(3))}, func(q []expr.Expr) loop.Stmt {
-					return when(w.overlap(p, q), set(free, no, num(0)))
+		return build.With(build.Do(
+			build.Set(free, yes, expr.Index(0)),
+			build.Each("s", k, func(s expr.Expr) loop.Stmt {
+				return bindAll("q", []expr.Expr{build.Get(w.chosen, s, expr.Index(0)), build.Get(w.chosen, s, expr.Index(1)), build.Get(w.chosen, s, expr.Index(2)), build.Get(w.chosen, s, expr.Index(3))}, func(q []expr.Expr) loop.Stmt {
+					return build.When(w.overlap(p, q), build.Set(free, no, expr.Index(0)))
 				})
 			}),
-			bind("is_free", get(free, num(0)), func(is expr.Expr) loop.Stmt {
-				return when(is, w.taken.next(func(k expr.Expr) loop.Stmt {
+			build.Bind("is_free", build.Get(free, expr.Index(0)), func(is expr.Expr) loop.Stmt {
+				return build.When(is, w.taken.next(func(k expr.Expr) loop.Stmt {
 					list := make([]loop.Stmt, 4)
 					for i := range list {
-						list[i] = set(w.chosen, p[i], k, num(i))
+						list[i] = build.Set(w.chosen, p[i], k, expr.Index(i))
 					}
-					return do(list...)
+					return build.Do(list...)
 				}), w.found.next(func(row expr.Expr) loop.Stmt {
-					at := func(i int) expr.Expr { return expr.Add(expr.Mul(row, num(3)), num(i)) }
-					return do(set(w.y, b, at(0)), set(w.y, c, at(1)), set(w.y, box, at(2)))
+					at := func(i int) expr.Expr { return expr.Add(expr.Mul(row, expr.Index(3)), expr.Index(i)) }
+					return build.Do(build.Set(w.y, b, at(0)), build.Set(w.y, c, at(1)), build.Set(w.y, box, at(2)))
 				}))
 			}),
 		), free)
@@ -105,7 +106,7 @@ func bindAll(name string, list []expr.Expr, body func(list []expr.Expr) loop.Stm
 		if len(vars) == len(list) {
 			return body(vars)
 		}
-		return bind(name+string(rune('0'+len(vars))), list[len(vars)], func(x expr.Expr) loop.Stmt {
+		return build.Bind(name+string(rune('0'+len(vars))), list[len(vars)], func(x expr.Expr) loop.Stmt {
 			vars = append(vars, x)
 			return next()
 		})
@@ -115,7 +116,7 @@ func bindAll(name string, list []expr.Expr, body func(list []expr.Expr) loop.Stm
 
 // corners binds the sides y0, x0, y1, x1 of a box, low before high.
 func (w *suppression) corners(b, box expr.Expr, body func(p []expr.Expr) loop.Stmt) loop.Stmt {
-	v := func(k int) expr.Expr { return get(w.boxes, b, box, num(k)) }
+	v := func(k int) expr.Expr { return build.Get(w.boxes, b, box, expr.Index(k)) }
 	sides := []expr.Expr{expr.Min(v(0), v(2)), expr.Min(v(1), v(3)), expr.Max(v(0), v(2)), expr.Max(v(1), v(3))}
 	if w.CenterPoint {
 		half := func(k int) expr.Expr { return expr.Div(v(k), f32(2)) }

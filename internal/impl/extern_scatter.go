@@ -6,6 +6,7 @@ import (
 
 	"lathe/internal/expr"
 	"lathe/internal/loop"
+	"lathe/internal/loop/build"
 	"lathe/internal/types"
 )
 
@@ -26,7 +27,9 @@ func newScattering(reduction string, in []types.Tensor) (scattering, error) {
 	} else if _, ok := reductions[reduction]; !ok {
 		return scattering{}, fmt.Errorf("unknown reduction %q", reduction)
 	}
-	flat := func(name string, t types.DType, of types.Tensor) *loop.Buffer { return param(name, t, of.Elements()) }
+	flat := func(name string, t types.DType, of types.Tensor) *loop.Buffer {
+		return build.Param(name, t, of.Elements())
+	}
 	return scattering{reduction, flat("data", t, in[0]), flat("indices", in[1].DType, in[1]), flat("updates", t, in[2]), flat("y", t, in[0])}, nil
 }
 
@@ -36,36 +39,36 @@ func (s scattering) kernel(name string, body loop.Stmt) (*loop.Func, error) {
 
 // copy copies n elements of x from a place on.
 func (s scattering) copy(from expr.Expr, n int) loop.Stmt {
-	return run("c", s.y.DType, n, func(i expr.Expr) loop.Stmt {
+	return build.Run("c", s.y.DType, n, func(i expr.Expr) loop.Stmt {
 		at := expr.Add(from, i)
-		return set(s.y, get(s.x, at), at)
+		return build.Set(s.y, build.Get(s.x, at), at)
 	})
 }
 
 // update puts element j of updates at a place of y.
 func (s scattering) update(at, j expr.Expr) loop.Stmt {
-	v := get(s.updates, j)
+	v := build.Get(s.updates, j)
 	if op, ok := reductions[s.reduction]; ok {
-		v = expr.Bin(op, get(s.y, at), v)
+		v = expr.Bin(op, build.Get(s.y, at), v)
 	}
-	return set(s.y, v, at)
+	return build.Set(s.y, v, at)
 }
 
 // target binds the place on an axis of n elements that element j of indices means, counted from the end if it is negative,
 // and runs body if it exists.
 func (s scattering) target(j expr.Expr, n int, body func(at expr.Expr) loop.Stmt) loop.Stmt {
-	return bind("index", expr.CastTo(types.I64, get(s.indices, j)), func(i expr.Expr) loop.Stmt {
-		return bind("at", expr.If(expr.LT(i, num(0)), expr.Add(i, num(n)), i), func(at expr.Expr) loop.Stmt {
-			return when(expr.AllOf(expr.GE(at, num(0)), expr.LT(at, num(n))), body(at))
+	return build.Bind("index", expr.CastTo(types.I64, build.Get(s.indices, j)), func(i expr.Expr) loop.Stmt {
+		return build.Bind("at", expr.If(expr.LT(i, expr.Index(0)), expr.Add(i, expr.Index(n)), i), func(at expr.Expr) loop.Stmt {
+			return build.When(expr.AllOf(expr.GE(at, expr.Index(0)), expr.LT(at, expr.Index(n))), body(at))
 		})
 	})
 }
 
 // offset is the place of a coordinate in a flat tensor.
 func offset(shape []int, at []expr.Expr) expr.Expr {
-	var sum expr.Expr = num(0)
+	var sum expr.Expr = expr.Index(0)
 	for i, stride := range loop.RowMajor(shape) {
-		sum = expr.Add(sum, expr.Mul(at[i], num(stride)))
+		sum = expr.Add(sum, expr.Mul(at[i], expr.Index(stride)))
 	}
 	return sum
 }
@@ -75,7 +78,7 @@ func eachPlace(shape []int, at []expr.Expr, body func(at []expr.Expr) loop.Stmt)
 	if len(at) == len(shape) {
 		return body(at)
 	}
-	return each(fmt.Sprintf("i%d", len(at)), num(shape[len(at)]), func(i expr.Expr) loop.Stmt {
+	return build.Each(fmt.Sprintf("i%d", len(at)), expr.Index(shape[len(at)]), func(i expr.Expr) loop.Stmt {
 		return eachPlace(shape, append(slices.Clone(at), i), body)
 	})
 }

@@ -5,6 +5,7 @@ import (
 
 	"lathe/internal/expr"
 	"lathe/internal/loop"
+	"lathe/internal/loop/build"
 	"lathe/internal/ops"
 	"lathe/internal/types"
 )
@@ -32,14 +33,14 @@ func scatterElements(attrs any, in, _ []types.Tensor) (*loop.Func, error) {
 	}
 	origin := make([]expr.Expr, lead)
 	for k := range origin {
-		origin[k] = num(0)
+		origin[k] = expr.Index(0)
 	}
 	if lead == a.Axis {
-		return s.kernel("scatter_elements", do(s.copy(num(0), in[0].Elements()), eachPlace(count, nil, put)))
+		return s.kernel("scatter_elements", build.Do(s.copy(expr.Index(0), in[0].Elements()), eachPlace(count, nil, put)))
 	}
 	n := types.Count(shape[lead+1:])
-	return s.kernel("scatter_elements", divided("slice", shape[lead], 2*float64(in[0].Elements()+in[1].Elements()), func(i expr.Expr) loop.Stmt {
+	return s.kernel("scatter_elements", Divided("slice", shape[lead], 2*float64(in[0].Elements()+in[1].Elements()), func(i expr.Expr) loop.Stmt {
 		updates := eachPlace(count, append(origin, i), put)
-		return do(s.copy(expr.Mul(i, num(n)), n), when(expr.LT(i, num(count[lead])), updates))
+		return build.Do(s.copy(expr.Mul(i, expr.Index(n)), n), build.When(expr.LT(i, expr.Index(count[lead])), updates))
 	}))
 }

@@ -3,6 +3,7 @@ package impl
 import (
 	"lathe/internal/expr"
 	"lathe/internal/loop"
+	"lathe/internal/loop/build"
 	"lathe/internal/ops"
 	"lathe/internal/types"
 )
@@ -30,9 +31,9 @@ func scatterND(attrs any, in, _ []types.Tensor) (*loop.Func, error) {
 		next = func() loop.Stmt {
 			c := len(at)
 			if c == depth {
-				return bind("row", offset(named, at), body)
+				return build.Bind("row", offset(named, at), body)
 			}
-			return s.target(expr.Add(expr.Mul(u, num(depth)), num(c)), named[c], func(i expr.Expr) loop.Stmt {
+			return s.target(expr.Add(expr.Mul(u, expr.Index(depth)), expr.Index(c)), named[c], func(i expr.Expr) loop.Stmt {
 				at = append(at, i)
 				return next()
 			})
@@ -40,28 +41,28 @@ func scatterND(attrs any, in, _ []types.Tensor) (*loop.Func, error) {
 		return next()
 	}
 	write := func(u, row expr.Expr) loop.Stmt {
-		return run("w", s.y.DType, width, func(i expr.Expr) loop.Stmt {
-			return s.update(expr.Add(expr.Mul(row, num(width)), i), expr.Add(expr.Mul(u, num(width)), i))
+		return build.Run("w", s.y.DType, width, func(i expr.Expr) loop.Stmt {
+			return s.update(expr.Add(expr.Mul(row, expr.Index(width)), i), expr.Add(expr.Mul(u, expr.Index(width)), i))
 		})
 	}
 	elements := in[0].Elements()
 	if rows < 2*scatterBlocks || elements < parallelWork || scatterBlocks*count*depth > elements {
-		return s.kernel("scatter_nd", do(s.copy(num(0), elements), each("u", num(count), func(u expr.Expr) loop.Stmt {
+		return s.kernel("scatter_nd", build.Do(s.copy(expr.Index(0), elements), build.Each("u", expr.Index(count), func(u expr.Expr) loop.Stmt {
 			return put(u, func(row expr.Expr) loop.Stmt { return write(u, row) })
 		})))
 	}
 	block := rows / scatterBlocks
 	body := func(first expr.Expr, n int) loop.Stmt {
-		end := expr.Add(first, num(n))
-		return do(s.copy(expr.Mul(first, num(width)), n*width), each("u", num(count), func(u expr.Expr) loop.Stmt {
+		end := expr.Add(first, expr.Index(n))
+		return build.Do(s.copy(expr.Mul(first, expr.Index(width)), n*width), build.Each("u", expr.Index(count), func(u expr.Expr) loop.Stmt {
 			return put(u, func(row expr.Expr) loop.Stmt {
-				return when(expr.And(expr.GE(row, first), expr.LT(row, end)), write(u, row))
+				return build.When(expr.And(expr.GE(row, first), expr.LT(row, end)), write(u, row))
 			})
 		}))
 	}
-	divided := divided("block", scatterBlocks, float64(elements), func(b expr.Expr) loop.Stmt { return body(expr.Mul(b, num(block)), block) })
+	divided := Divided("block", scatterBlocks, float64(elements), func(b expr.Expr) loop.Stmt { return body(expr.Mul(b, expr.Index(block)), block) })
 	if rest := rows % scatterBlocks; rest > 0 {
-		divided = do(divided, body(num(rows-rest), rest))
+		divided = build.Do(divided, body(expr.Index(rows-rest), rest))
 	}
 	return s.kernel("scatter_nd", divided)
 }

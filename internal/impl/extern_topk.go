@@ -6,6 +6,7 @@ import (
 
 	"lathe/internal/expr"
 	"lathe/internal/loop"
+	"lathe/internal/loop/build"
 	"lathe/internal/ops"
 	"lathe/internal/types"
 )
@@ -16,33 +17,33 @@ import (
 func topK(attrs any, in, out []types.Tensor) (*loop.Func, error) {
 	a := attrs.(ops.TopKAttrs)
 	outer, n, inner := around(in[0].Shape, a.Axis)
-	data := param("data", in[0].DType, outer, n, inner)
-	values, indices := param("values", out[0].DType, outer, a.K, inner), param("indices", types.I64, outer, a.K, inner)
-	h := heap{scratch("keys", types.I64, a.K), scratch("places", types.I64, a.K), a.K}
+	data := build.Param("data", in[0].DType, outer, n, inner)
+	values, indices := build.Param("values", out[0].DType, outer, a.K, inner), build.Param("indices", types.I64, outer, a.K, inner)
+	h := heap{build.Scratch("keys", types.I64, a.K), build.Scratch("places", types.I64, a.K), a.K}
 	work := float64(outer*inner) * (4*float64(n) + 16*float64(a.K*bits.Len(uint(a.K))))
 	row := func(r expr.Expr) loop.Stmt {
-		o, i := expr.Bin(expr.OpFloorDiv, r, num(inner)), expr.Bin(expr.OpFloorMod, r, num(inner))
-		key := func(j expr.Expr) expr.Expr { return orderedKey(get(data, o, j, i), a.Largest) }
-		body := do(
-			each("f", num(a.K), func(j expr.Expr) loop.Stmt { return h.put(j, key(j), j) }),
-			h.build(num(h.k)),
-			loopOver(loop.Serial, "j", num(a.K), num(n-a.K), func(j expr.Expr) loop.Stmt {
-				return bind("key", key(j), func(key expr.Expr) loop.Stmt {
-					return bind("worst", get(h.keys, num(0)), func(worst expr.Expr) loop.Stmt {
-						return when(expr.LT(worst, key), h.sink(num(0), num(a.K), key, j))
+		o, i := expr.Bin(expr.OpFloorDiv, r, expr.Index(inner)), expr.Bin(expr.OpFloorMod, r, expr.Index(inner))
+		key := func(j expr.Expr) expr.Expr { return orderedKey(build.Get(data, o, j, i), a.Largest) }
+		body := build.Do(
+			build.Each("f", expr.Index(a.K), func(j expr.Expr) loop.Stmt { return h.put(j, key(j), j) }),
+			h.build(expr.Index(h.k)),
+			build.Loop(loop.Serial, "j", expr.Index(a.K), expr.Index(n-a.K), func(j expr.Expr) loop.Stmt {
+				return build.Bind("key", key(j), func(key expr.Expr) loop.Stmt {
+					return build.Bind("worst", build.Get(h.keys, expr.Index(0)), func(worst expr.Expr) loop.Stmt {
+						return build.When(expr.LT(worst, key), h.sink(expr.Index(0), expr.Index(a.K), key, j))
 					})
 				})
 			}),
-			h.drain(num(h.k)),
-			each("w", num(a.K), func(w expr.Expr) loop.Stmt {
-				return bind("place", get(h.places, w), func(p expr.Expr) loop.Stmt {
-					return do(set(values, get(data, o, p, i), o, w, i), set(indices, p, o, w, i))
+			h.drain(expr.Index(h.k)),
+			build.Each("w", expr.Index(a.K), func(w expr.Expr) loop.Stmt {
+				return build.Bind("place", build.Get(h.places, w), func(p expr.Expr) loop.Stmt {
+					return build.Do(build.Set(values, build.Get(data, o, p, i), o, w, i), build.Set(indices, p, o, w, i))
 				})
 			}),
 		)
-		return with(body, h.places, h.keys)
+		return build.With(body, h.places, h.keys)
 	}
-	return &loop.Func{Name: "topk", Params: []*loop.Buffer{data, values, indices}, Body: divided("row", outer*inner, work, row)}, nil
+	return &loop.Func{Name: "topk", Params: []*loop.Buffer{data, values, indices}, Body: Divided("row", outer*inner, work, row)}, nil
 }
 
 // orderedKey maps an element to an I64 that is greater the better the element is. NaN counts as greater than any number,
@@ -87,13 +88,13 @@ type heap struct {
 }
 
 func (h heap) put(at, key, place expr.Expr) loop.Stmt {
-	return do(set(h.keys, key, at), set(h.places, place, at))
+	return build.Do(build.Set(h.keys, key, at), build.Set(h.places, place, at))
 }
 
 // entry binds the key and the place at a position.
 func (h heap) entry(at expr.Expr, body func(key, place expr.Expr) loop.Stmt) loop.Stmt {
-	return bind("key", get(h.keys, at), func(key expr.Expr) loop.Stmt {
-		return bind("place", get(h.places, at), func(place expr.Expr) loop.Stmt { return body(key, place) })
+	return build.Bind("key", build.Get(h.keys, at), func(key expr.Expr) loop.Stmt {
+		return build.Bind("place", build.Get(h.places, at), func(place expr.Expr) loop.Stmt { return body(key, place) })
 	})
 }
 
@@ -104,16 +105,16 @@ func worse(key, place, otherKey, otherPlace expr.Expr) expr.Expr {
 // sink puts an element at a position of the heap's first size entries, and moves worse children up until it fits. Once it
 // fits, the steps left find no worse child.
 func (h heap) sink(from, size, key, place expr.Expr) loop.Stmt {
-	at := register("at", types.I64, 1)
+	at := build.Register("at", types.I64, 1)
 	step := func(p expr.Expr) loop.Stmt {
-		return bind("left", expr.Add(expr.Mul(p, num(2)), num(1)), func(l expr.Expr) loop.Stmt {
-			return when(expr.LT(l, size), bind("right", expr.Min(expr.Add(l, num(1)), expr.Sub(size, num(1))), func(r expr.Expr) loop.Stmt {
+		return build.Bind("left", expr.Add(expr.Mul(p, expr.Index(2)), expr.Index(1)), func(l expr.Expr) loop.Stmt {
+			return build.When(expr.LT(l, size), build.Bind("right", expr.Min(expr.Add(l, expr.Index(1)), expr.Sub(size, expr.Index(1))), func(r expr.Expr) loop.Stmt {
 				return h.entry(l, func(lk, lp expr.Expr) loop.Stmt {
 					return h.entry(r, func(rk, rp expr.Expr) loop.Stmt {
-						return bind("right_worse", worse(rk, rp, lk, lp), func(c expr.Expr) loop.Stmt {
-							return bind("child_key", expr.If(c, rk, lk), func(ck expr.Expr) loop.Stmt {
-								return bind("child_place", expr.If(c, rp, lp), func(cp expr.Expr) loop.Stmt {
-									return when(worse(ck, cp, key, place), h.put(p, ck, cp), set(at, expr.If(c, r, l), num(0)))
+						return build.Bind("right_worse", worse(rk, rp, lk, lp), func(c expr.Expr) loop.Stmt {
+							return build.Bind("child_key", expr.If(c, rk, lk), func(ck expr.Expr) loop.Stmt {
+								return build.Bind("child_place", expr.If(c, rp, lp), func(cp expr.Expr) loop.Stmt {
+									return build.When(worse(ck, cp, key, place), h.put(p, ck, cp), build.Set(at, expr.If(c, r, l), expr.Index(0)))
 								})
 							})
 						})
@@ -122,20 +123,20 @@ func (h heap) sink(from, size, key, place expr.Expr) loop.Stmt {
 			}))
 		})
 	}
-	return with(do(
-		set(at, from, num(0)),
-		each("level", num(bits.Len(uint(h.k))-1), func(expr.Expr) loop.Stmt {
-			return bind("p", get(at, num(0)), step)
+	return build.With(build.Do(
+		build.Set(at, from, expr.Index(0)),
+		build.Each("level", expr.Index(bits.Len(uint(h.k))-1), func(expr.Expr) loop.Stmt {
+			return build.Bind("p", build.Get(at, expr.Index(0)), step)
 		}),
-		bind("p", get(at, num(0)), func(p expr.Expr) loop.Stmt { return h.put(p, key, place) }),
+		build.Bind("p", build.Get(at, expr.Index(0)), func(p expr.Expr) loop.Stmt { return h.put(p, key, place) }),
 	), at)
 }
 
 // build orders the first size entries, which lie in any order.
 func (h heap) build(size expr.Expr) loop.Stmt {
-	half := expr.Bin(expr.OpFloorDiv, size, num(2))
-	return each("b", half, func(b expr.Expr) loop.Stmt {
-		return bind("parent", expr.Sub(expr.Sub(half, num(1)), b), func(p expr.Expr) loop.Stmt {
+	half := expr.Bin(expr.OpFloorDiv, size, expr.Index(2))
+	return build.Each("b", half, func(b expr.Expr) loop.Stmt {
+		return build.Bind("parent", expr.Sub(expr.Sub(half, expr.Index(1)), b), func(p expr.Expr) loop.Stmt {
 			return h.entry(p, func(key, place expr.Expr) loop.Stmt { return h.sink(p, size, key, place) })
 		})
 	})
@@ -143,17 +144,17 @@ func (h heap) build(size expr.Expr) loop.Stmt {
 
 // drop takes the root away from a heap, of which so many entries are left.
 func (h heap) drop(left expr.Expr) loop.Stmt {
-	return h.entry(left, func(key, place expr.Expr) loop.Stmt { return h.sink(num(0), left, key, place) })
+	return h.entry(left, func(key, place expr.Expr) loop.Stmt { return h.sink(expr.Index(0), left, key, place) })
 }
 
 // drain sorts a heap of the first size entries: the best one comes first.
 func (h heap) drain(size expr.Expr) loop.Stmt {
-	return each("d", expr.Max(expr.Sub(size, num(1)), num(0)), func(d expr.Expr) loop.Stmt {
-		return bind("last", expr.Sub(expr.Sub(size, num(1)), d), func(last expr.Expr) loop.Stmt {
+	return build.Each("d", expr.Max(expr.Sub(size, expr.Index(1)), expr.Index(0)), func(d expr.Expr) loop.Stmt {
+		return build.Bind("last", expr.Sub(expr.Sub(size, expr.Index(1)), d), func(last expr.Expr) loop.Stmt {
 			return h.entry(last, func(key, place expr.Expr) loop.Stmt {
-				return do(
-					h.entry(num(0), func(wk, wp expr.Expr) loop.Stmt { return h.put(last, wk, wp) }),
-					h.sink(num(0), last, key, place),
+				return build.Do(
+					h.entry(expr.Index(0), func(wk, wp expr.Expr) loop.Stmt { return h.put(last, wk, wp) }),
+					h.sink(expr.Index(0), last, key, place),
 				)
 			})
 		})

@@ -6,6 +6,7 @@ import (
 
 	"lathe/internal/expr"
 	"lathe/internal/loop"
+	"lathe/internal/loop/build"
 	"lathe/internal/types"
 )
 
@@ -24,10 +25,10 @@ func newLaneProgram(lanes int) *laneProgram {
 
 // keep computes e once, into a register.
 func (p *laneProgram) keep(e expr.Expr) expr.Expr {
-	b := register(fmt.Sprintf("t%d", len(p.regs)), types.F32, p.lanes)
+	b := build.Register(fmt.Sprintf("t%d", len(p.regs)), types.F32, p.lanes)
 	p.regs = append(p.regs, b)
-	p.list = append(p.list, set(b, e, p.lane))
-	return get(b, p.lane)
+	p.list = append(p.list, build.Set(b, e, p.lane))
+	return build.Get(b, p.lane)
 }
 
 // add adds c times x to a kept value; the product is not rounded, as in any reduction.
@@ -36,17 +37,17 @@ func (p *laneProgram) add(to expr.Expr, c float64, x expr.Expr) {
 	switch c {
 	case 0:
 	case 1:
-		p.list = append(p.list, set(b, expr.Add(to, x), p.lane))
+		p.list = append(p.list, build.Set(b, expr.Add(to, x), p.lane))
 	case -1:
-		p.list = append(p.list, set(b, expr.Sub(to, x), p.lane))
+		p.list = append(p.list, build.Set(b, expr.Sub(to, x), p.lane))
 	default:
-		p.list = append(p.list, set(b, expr.Add(to, expr.Mul(x, expr.Const(types.F32, c))), p.lane))
+		p.list = append(p.list, build.Set(b, expr.Add(to, expr.Mul(x, expr.Const(types.F32, c))), p.lane))
 	}
 }
 
 // store writes e to memory.
 func (p *laneProgram) store(b *loop.Buffer, e expr.Expr, index ...expr.Expr) {
-	p.list = append(p.list, set(b, e, index...))
+	p.list = append(p.list, build.Set(b, e, index...))
 }
 
 // when runs what body adds only where cond holds, which is the same for all lanes.
@@ -58,13 +59,13 @@ func (p *laneProgram) when(cond expr.Expr, body func()) {
 	outer := p.list
 	p.list = nil
 	body()
-	p.list = append(outer, when(cond, p.list...))
+	p.list = append(outer, build.When(cond, p.list...))
 }
 
 // loop is the finished program.
 func (p *laneProgram) loop() loop.Stmt {
-	body := &loop.For{Var: p.lane, Min: num(0), Extent: num(p.lanes), Kind: loop.Vector, Body: do(p.list...)}
-	return with(body, p.regs...)
+	body := &loop.For{Var: p.lane, Min: expr.Index(0), Extent: expr.Index(p.lanes), Kind: loop.Vector, Body: build.Do(p.list...)}
+	return build.With(body, p.regs...)
 }
 
 // multiply is the product of a constant matrix by a vector of values. What two columns or two rows have in common is

@@ -8,6 +8,7 @@ import (
 	"lathe/internal/choice"
 	"lathe/internal/expr"
 	"lathe/internal/loop"
+	"lathe/internal/loop/build"
 	"lathe/internal/loop/interp"
 	"lathe/internal/ops"
 	"lathe/internal/target"
@@ -28,14 +29,14 @@ func TestMultiply(t *testing.T) {
 	}
 	for _, m := range matrices {
 		const lanes = 4
-		x, y := param("x", types.F32, len(m[0]), lanes), param("y", types.F32, len(m), lanes)
+		x, y := build.Param("x", types.F32, len(m[0]), lanes), build.Param("y", types.F32, len(m), lanes)
 		p := newLaneProgram(lanes)
 		in := make([]expr.Expr, len(m[0]))
 		for i := range in {
-			in[i] = p.keep(get(x, num(i), p.lane))
+			in[i] = p.keep(build.Get(x, expr.Index(i), p.lane))
 		}
 		for i, v := range p.multiply(m, in) {
-			p.store(y, v, num(i), p.lane)
+			p.store(y, v, expr.Index(i), p.lane)
 		}
 		f := &loop.Func{Name: "f", Params: []*loop.Buffer{x, y}, Body: p.loop()}
 		if err := loop.Verify(f); err != nil {
@@ -74,10 +75,10 @@ func TestMultiplyShares(t *testing.T) {
 		m    [][]float64
 		want int
 	}{{"data", w.BT, 14}, {"products", w.AT, 12}} {
-		x, p := param("x", types.F32, w.Alpha), newLaneProgram(1)
+		x, p := build.Param("x", types.F32, w.Alpha), newLaneProgram(1)
 		in := make([]expr.Expr, w.Alpha)
 		for i := range in {
-			in[i] = get(x, num(i))
+			in[i] = build.Get(x, expr.Index(i))
 		}
 		p.multiply(c.m, in)
 		n := 0

@@ -5,6 +5,7 @@ import (
 
 	"lathe/internal/expr"
 	"lathe/internal/loop"
+	"lathe/internal/loop/build"
 	"lathe/internal/ops"
 	"lathe/internal/types"
 )
@@ -39,15 +40,15 @@ func (g tileGrid) tiles() int { return g.images * g.down * g.across }
 
 // place binds the image and the row and column, in tiles, of a tile.
 func (g tileGrid) place(tile expr.Expr, body func(image, row, col expr.Expr) loop.Stmt) loop.Stmt {
-	div := func(a expr.Expr, n int) expr.Expr { return expr.Bin(expr.OpFloorDiv, a, num(n)) }
-	mod := func(a expr.Expr, n int) expr.Expr { return expr.Bin(expr.OpFloorMod, a, num(n)) }
+	div := func(a expr.Expr, n int) expr.Expr { return expr.Bin(expr.OpFloorDiv, a, expr.Index(n)) }
+	mod := func(a expr.Expr, n int) expr.Expr { return expr.Bin(expr.OpFloorMod, a, expr.Index(n)) }
 	line := div(tile, g.across)
-	return bind("ty", mod(line, g.down), func(row expr.Expr) loop.Stmt {
-		return bind("tx", mod(tile, g.across), func(col expr.Expr) loop.Stmt {
+	return build.Bind("ty", mod(line, g.down), func(row expr.Expr) loop.Stmt {
+		return build.Bind("tx", mod(tile, g.across), func(col expr.Expr) loop.Stmt {
 			if g.images == 1 {
-				return body(num(0), row, col)
+				return body(expr.Index(0), row, col)
 			}
-			return bind("image", div(line, g.down), func(image expr.Expr) loop.Stmt { return body(image, row, col) })
+			return build.Bind("image", div(line, g.down), func(image expr.Expr) loop.Stmt { return body(image, row, col) })
 		})
 	})
 }

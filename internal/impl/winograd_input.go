@@ -3,6 +3,7 @@ package impl
 import (
 	"lathe/internal/expr"
 	"lathe/internal/loop"
+	"lathe/internal/loop/build"
 	"lathe/internal/ops"
 	"lathe/internal/types"
 )
@@ -15,14 +16,14 @@ func winogradInput(attrs any, in, out []types.Tensor) (*loop.Func, bool, error) 
 	if err != nil {
 		return nil, false, err
 	}
-	x, y := param("data", types.F32, in[0].Dims()...), param("y", types.F32, out[0].Dims()...)
+	x, y := build.Param("data", types.F32, in[0].Dims()...), build.Param("y", types.F32, out[0].Dims()...)
 	d, ok := tiledDataOf(y, out[0])
 	if !ok || in[0].Layout != types.ChannelBlocks(4, d.lanes) {
 		return nil, false, nil
 	}
 	t := newInputTransform(w, a, x, in[0].Shape, d)
-	body := divided("tile", d.groups*d.rows, 8*float64(out[0].Elements()), func(tile expr.Expr) loop.Stmt {
-		return t.column(tile, expr.Bin(expr.OpFloorDiv, tile, num(d.rows)), expr.Bin(expr.OpFloorMod, tile, num(d.rows)))
+	body := Divided("tile", d.groups*d.rows, 8*float64(out[0].Elements()), func(tile expr.Expr) loop.Stmt {
+		return t.column(tile, expr.Bin(expr.OpFloorDiv, tile, expr.Index(d.rows)), expr.Bin(expr.OpFloorMod, tile, expr.Index(d.rows)))
 	})
 	return &loop.Func{Name: "winograd_input", Params: []*loop.Buffer{x, y}, Body: body}, true, nil
 }
@@ -42,10 +43,12 @@ func newInputTransform(w *ops.Winograd, a ops.WinogradInputAttrs, data *loop.Buf
 
 // column transforms a tile, in all channels, to a row of a group of the result. Rows behind the last tile become 0.
 func (t inputTransform) column(tile, group, row expr.Expr) loop.Stmt {
-	blocks := func(body func(block expr.Expr) loop.Stmt) loop.Stmt { return each("block", num(t.to.blocks), body) }
+	blocks := func(body func(block expr.Expr) loop.Stmt) loop.Stmt {
+		return build.Each("block", expr.Index(t.to.blocks), body)
+	}
 	one := t.place(tile, func(image, ty, tx expr.Expr) loop.Stmt {
-		top := expr.Sub(expr.Mul(ty, num(t.Tile)), num(t.top))
-		left := expr.Sub(expr.Mul(tx, num(t.Tile)), num(t.left))
+		top := expr.Sub(expr.Mul(ty, expr.Index(t.Tile)), expr.Index(t.top))
+		left := expr.Sub(expr.Mul(tx, expr.Index(t.Tile)), expr.Index(t.left))
 		all := func(guard bool) loop.Stmt {
 			return blocks(func(block expr.Expr) loop.Stmt { return t.tile(image, block, top, left, group, row, guard) })
 		}
@@ -59,7 +62,7 @@ func (t inputTransform) column(tile, group, row expr.Expr) loop.Stmt {
 		return one
 	}
 	zeros := blocks(func(block expr.Expr) loop.Stmt { return t.zeros(group, block, row) })
-	return &loop.If{Cond: expr.LT(tile, num(t.tiles())), Then: one, Else: zeros}
+	return &loop.If{Cond: expr.LT(tile, expr.Index(t.tiles())), Then: one, Else: zeros}
 }
 
 // within is the condition that position first+i of a tile lies within the given axis of the data; nil where it does for
@@ -69,13 +72,13 @@ func (t inputTransform) within(first expr.Expr, i, tiles, axis int) expr.Expr {
 	if axis == 3 {
 		pad = t.left
 	}
-	at, n := expr.Add(first, num(i)), t.data.Shape[axis]
+	at, n := expr.Add(first, expr.Index(i)), t.data.Shape[axis]
 	var low, high expr.Expr
 	if i < pad {
-		low = expr.GE(at, num(0))
+		low = expr.GE(at, expr.Index(0))
 	}
 	if (tiles-1)*t.Tile+i-pad >= n {
-		high = expr.LT(at, num(n))
+		high = expr.LT(at, expr.Index(n))
 	}
 	return expr.AllOf(low, high)
 }
@@ -91,7 +94,7 @@ func (t inputTransform) tile(image, block, top, left, group, row expr.Expr, guar
 			if guard {
 				cond = expr.AllOf(t.within(top, i, t.down, 2), t.within(left, j, t.across, 3))
 			}
-			e := get(t.data, image, block, expr.Add(top, num(i)), expr.Add(left, num(j)), p.lane)
+			e := build.Get(t.data, image, block, expr.Add(top, expr.Index(i)), expr.Add(left, expr.Index(j)), p.lane)
 			d[i] = p.keep(expr.If(cond, e, expr.Const(types.F32, 0)))
 		}
 		for i, v := range p.multiply(t.BT, d) {
@@ -100,7 +103,7 @@ func (t inputTransform) tile(image, block, top, left, group, row expr.Expr, guar
 	}
 	for i := range half {
 		for j, v := range p.multiply(t.BT, half[i]) {
-			p.store(t.to.Buffer, v, t.to.at(group, num(i*t.Alpha+j), block, row, p.lane)...)
+			p.store(t.to.Buffer, v, t.to.at(group, expr.Index(i*t.Alpha+j), block, row, p.lane)...)
 		}
 	}
 	return p.loop()
@@ -109,7 +112,7 @@ func (t inputTransform) tile(image, block, top, left, group, row expr.Expr, guar
 func (t inputTransform) zeros(group, block, row expr.Expr) loop.Stmt {
 	p := newLaneProgram(t.to.lanes)
 	for k := range t.Products() {
-		p.store(t.to.Buffer, expr.Const(types.F32, 0), t.to.at(group, num(k), block, row, p.lane)...)
+		p.store(t.to.Buffer, expr.Const(types.F32, 0), t.to.at(group, expr.Index(k), block, row, p.lane)...)
 	}
 	return p.loop()
 }

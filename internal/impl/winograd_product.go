@@ -6,6 +6,7 @@ import (
 
 	"lathe/internal/expr"
 	"lathe/internal/loop"
+	"lathe/internal/loop/build"
 	"lathe/internal/ops"
 	"lathe/internal/types"
 )
@@ -20,7 +21,7 @@ import (
 //	}
 func winogradProduct(a Anchor) (*Loops, error) {
 	attrs := a.Attrs.(ops.WinogradProductAttrs)
-	data := param("data", types.F32, a.In[0].Dims()...)
+	data := build.Param("data", types.F32, a.In[0].Dims()...)
 	d, ok := tiledDataOf(data, a.In[0])
 	if !ok {
 		return nil, nil
@@ -32,10 +33,10 @@ func winogradProduct(a Anchor) (*Loops, error) {
 	p.block = evenly(d.groups, min(working(a.Target.L2)/p.sumBytes(), d.groups*p.panels()/pieces))
 	blocks := (d.groups + p.block - 1) / p.block
 	p.sums = p.newSums()
-	body := divided("part", p.panels()*blocks, p.work(), func(part expr.Expr) loop.Stmt {
-		return bind("panel", expr.Bin(expr.OpFloorDiv, part, num(blocks)), func(o expr.Expr) loop.Stmt {
-			return bind("first", expr.Mul(expr.Bin(expr.OpFloorMod, part, num(blocks)), num(p.block)), func(first expr.Expr) loop.Stmt {
-				return with(do(p.multiply(o, first), p.back(o, first)), p.sums)
+	body := Divided("part", p.panels()*blocks, p.work(), func(part expr.Expr) loop.Stmt {
+		return build.Bind("panel", expr.Bin(expr.OpFloorDiv, part, expr.Index(blocks)), func(o expr.Expr) loop.Stmt {
+			return build.Bind("first", expr.Mul(expr.Bin(expr.OpFloorMod, part, expr.Index(blocks)), expr.Index(p.block)), func(first expr.Expr) loop.Stmt {
+				return build.With(build.Do(p.multiply(o, first), p.back(o, first)), p.sums)
 			})
 		})
 	})
@@ -55,7 +56,7 @@ func winogradConv(a Anchor) (*Loops, error) {
 	if err != nil || a.In[0].Layout != types.ChannelBlocks(4, lanes) || a.In[0].Shape[1]%lanes != 0 {
 		return nil, err
 	}
-	x := param("x", types.F32, a.In[0].Dims()...)
+	x := build.Param("x", types.F32, a.In[0].Dims()...)
 	t := newInputTransform(w, attrs, x, a.In[0].Shape, tiledData{})
 	panel := a.In[1].Layout.BlockOf(1, 3)
 	tile, ok := WinogradTileOf(a.Point)
@@ -77,19 +78,19 @@ func winogradConv(a Anchor) (*Loops, error) {
 	if rows == 1 {
 		shape = slices.Delete(shape, 3, 4)
 	}
-	p.data.Buffer = scratch("data", types.F32, shape...)
+	p.data.Buffer = build.Scratch("data", types.F32, shape...)
 	t.to.Buffer = p.data.Buffer
 	blocks := (t.to.groups + p.block - 1) / p.block
 	p.sums = p.newSums()
-	body := divided("part", blocks, p.work(), func(part expr.Expr) loop.Stmt {
-		return bind("first", expr.Mul(part, num(p.block)), func(first expr.Expr) loop.Stmt {
+	body := Divided("part", blocks, p.work(), func(part expr.Expr) loop.Stmt {
+		return build.Bind("first", expr.Mul(part, expr.Index(p.block)), func(first expr.Expr) loop.Stmt {
 			transform := p.groups(first, func(i expr.Expr) loop.Stmt {
-				return each("row", num(rows), func(row expr.Expr) loop.Stmt {
-					return t.column(expr.Add(expr.Mul(expr.Add(first, i), num(rows)), row), i, row)
+				return build.Each("row", expr.Index(rows), func(row expr.Expr) loop.Stmt {
+					return t.column(expr.Add(expr.Mul(expr.Add(first, i), expr.Index(rows)), row), i, row)
 				})
 			})
-			panels := each("panel", num(p.panels()), func(o expr.Expr) loop.Stmt { return do(p.multiply(o, first), p.back(o, first)) })
-			return with(do(transform, with(panels, p.sums)), p.data.Buffer)
+			panels := build.Each("panel", expr.Index(p.panels()), func(o expr.Expr) loop.Stmt { return build.Do(p.multiply(o, first), p.back(o, first)) })
+			return build.With(build.Do(transform, build.With(panels, p.sums)), p.data.Buffer)
 		})
 	})
 	home := a.Out.Elements() // images are divided
@@ -125,7 +126,7 @@ func newProduct(a Anchor, tile int, d tiledData) (p product, ok bool, err error)
 	height, width := a.Out.Shape[2], a.Out.Shape[3]
 	return product{
 		tileGrid: tileGrid{w, a.Out.Shape[0], w.Tiles(height), w.Tiles(width)},
-		Anchor:   a, data: d, weight: param("weight", types.F32, u.Dims()...), vecs: panel / d.lanes, height: height, width: width,
+		Anchor:   a, data: d, weight: build.Param("weight", types.F32, u.Dims()...), vecs: panel / d.lanes, height: height, width: width,
 	}, true, nil
 }
 
@@ -153,27 +154,27 @@ func (p product) sumBytes() int { return 4 * p.Products() * p.data.rows * p.vecs
 // newSums is scratch for the products of a block and a panel. The distance of factors is an odd number of vectors, so
 // that those of a tile, which are used together, fall into different sets of a cache.
 func (p product) newSums() *loop.Buffer {
-	return scratch("products", types.F32, p.Products(), p.block*p.data.rows*p.vecs|1, p.data.lanes)
+	return build.Scratch("products", types.F32, p.Products(), p.block*p.data.rows*p.vecs|1, p.data.lanes)
 }
 
 // sum is the place of the products of a tile, in a vector of channels.
 func (p product) sum(k, i, row, vec, lane expr.Expr) []expr.Expr {
-	tile := expr.Add(expr.Mul(i, num(p.data.rows)), row)
-	return []expr.Expr{k, expr.Add(expr.Mul(tile, num(p.vecs)), vec), lane}
+	tile := expr.Add(expr.Mul(i, expr.Index(p.data.rows)), row)
+	return []expr.Expr{k, expr.Add(expr.Mul(tile, expr.Index(p.vecs)), vec), lane}
 }
 
 // groups is a loop over the groups of the block that starts at first; the last block may have fewer.
 func (p product) groups(first expr.Expr, body func(i expr.Expr) loop.Stmt) loop.Stmt {
-	n := expr.Expr(num(p.block))
+	n := expr.Expr(expr.Index(p.block))
 	if p.data.groups%p.block != 0 {
-		n = expr.Min(n, expr.Sub(num(p.data.groups), first))
+		n = expr.Min(n, expr.Sub(expr.Index(p.data.groups), first))
 	}
-	return each("g", n, body)
+	return build.Each("g", n, body)
 }
 
 // multiply makes the products of panel o and the block of groups from first on.
 func (p product) multiply(o, first expr.Expr) loop.Stmt {
-	return each("k", num(p.Products()), func(k expr.Expr) loop.Stmt {
+	return build.Each("k", expr.Index(p.Products()), func(k expr.Expr) loop.Stmt {
 		return p.groups(first, func(i expr.Expr) loop.Stmt {
 			if p.local {
 				return p.group(o, k, i, i)
@@ -188,32 +189,34 @@ func (p product) group(o, k, group, i expr.Expr) loop.Stmt {
 	lanes := p.data.lanes
 	acc := &loop.Buffer{Name: "acc", DType: types.F32, Shape: []int{p.data.rows, p.vecs, lanes}, Scope: loop.Reg}
 	tile := func(body func(row, vec, lane expr.Expr) loop.Stmt) loop.Stmt {
-		return loopOver(loop.Unrolled, "row", num(0), num(p.data.rows), func(row expr.Expr) loop.Stmt {
-			return loopOver(loop.Unrolled, "vec", num(0), num(p.vecs), func(vec expr.Expr) loop.Stmt {
-				return loopOver(loop.Vector, "lane", num(0), num(lanes), func(lane expr.Expr) loop.Stmt { return body(row, vec, lane) })
+		return build.Loop(loop.Unrolled, "row", expr.Index(0), expr.Index(p.data.rows), func(row expr.Expr) loop.Stmt {
+			return build.Loop(loop.Unrolled, "vec", expr.Index(0), expr.Index(p.vecs), func(vec expr.Expr) loop.Stmt {
+				return build.Loop(loop.Vector, "lane", expr.Index(0), expr.Index(lanes), func(lane expr.Expr) loop.Stmt { return body(row, vec, lane) })
 			})
 		})
 	}
-	column := func(vec, lane expr.Expr) expr.Expr { return expr.Add(expr.Mul(vec, num(lanes)), lane) }
+	column := func(vec, lane expr.Expr) expr.Expr { return expr.Add(expr.Mul(vec, expr.Index(lanes)), lane) }
 	step := func(block, c expr.Expr) loop.Stmt {
-		channel := expr.Add(expr.Mul(block, num(lanes)), c)
-		return do(p.fetch(o, k, channel, i), tile(func(row, vec, lane expr.Expr) loop.Stmt {
-			x := get(p.data.Buffer, p.data.at(group, k, block, row, c)...)
-			return set(acc, expr.Add(get(acc, row, vec, lane), expr.Mul(x, get(p.weight, o, k, channel, column(vec, lane)))), row, vec, lane)
+		channel := expr.Add(expr.Mul(block, expr.Index(lanes)), c)
+		return build.Do(p.fetch(o, k, channel, i), tile(func(row, vec, lane expr.Expr) loop.Stmt {
+			x := build.Get(p.data.Buffer, p.data.at(group, k, block, row, c)...)
+			return build.Set(acc, expr.Add(build.Get(acc, row, vec, lane), expr.Mul(x, build.Get(p.weight, o, k, channel, column(vec, lane)))), row, vec, lane)
 		}))
 	}
 	unroll := min(reductionUnroll, lanes)
-	return with(do(
-		tile(func(row, vec, lane expr.Expr) loop.Stmt { return set(acc, expr.Const(types.F32, 0), row, vec, lane) }),
-		each("block", num(p.data.blocks), func(block expr.Expr) loop.Stmt {
-			return each("c", num(lanes/unroll), func(c expr.Expr) loop.Stmt {
-				return loopOver(loop.Unrolled, "ci", num(0), num(unroll), func(ci expr.Expr) loop.Stmt {
-					return step(block, expr.Add(expr.Mul(c, num(unroll)), ci))
+	return build.With(build.Do(
+		tile(func(row, vec, lane expr.Expr) loop.Stmt {
+			return build.Set(acc, expr.Const(types.F32, 0), row, vec, lane)
+		}),
+		build.Each("block", expr.Index(p.data.blocks), func(block expr.Expr) loop.Stmt {
+			return build.Each("c", expr.Index(lanes/unroll), func(c expr.Expr) loop.Stmt {
+				return build.Loop(loop.Unrolled, "ci", expr.Index(0), expr.Index(unroll), func(ci expr.Expr) loop.Stmt {
+					return step(block, expr.Add(expr.Mul(c, expr.Index(unroll)), ci))
 				})
 			})
 		}),
 		tile(func(row, vec, lane expr.Expr) loop.Stmt {
-			return set(p.sums, get(acc, row, vec, lane), p.sum(k, i, row, vec, lane)...)
+			return build.Set(p.sums, build.Get(acc, row, vec, lane), p.sum(k, i, row, vec, lane)...)
 		}),
 	), acc)
 }
@@ -223,23 +226,23 @@ func (p product) group(o, k, group, i expr.Expr) loop.Stmt {
 func (p product) fetch(o, k, channel, i expr.Expr) loop.Stmt {
 	share := (p.vecs + p.block - 1) / p.block * p.data.lanes
 	stride := p.weight.StridesOf()
-	at := expr.Add(expr.Mul(o, num(stride[0])), expr.Mul(expr.Add(k, num(fetchDistance)), num(stride[1])))
-	at = expr.Add(at, expr.Mul(expr.Add(expr.Mul(i, num(p.data.blocks*p.data.lanes)), channel), num(share)))
+	at := expr.Add(expr.Mul(o, expr.Index(stride[0])), expr.Mul(expr.Add(k, expr.Index(fetchDistance)), expr.Index(stride[1])))
+	at = expr.Add(at, expr.Mul(expr.Add(expr.Mul(i, expr.Index(p.data.blocks*p.data.lanes)), channel), expr.Index(share)))
 	return &loop.Prefetch{From: p.weight, At: at, Lines: (4*share + loop.LineBytes - 1) / loop.LineBytes}
 }
 
 // back transforms the tiles of a block to outputs.
 func (p product) back(o, first expr.Expr) loop.Stmt {
 	return p.groups(first, func(i expr.Expr) loop.Stmt {
-		return each("row", num(p.data.rows), func(row expr.Expr) loop.Stmt {
-			tile := expr.Add(expr.Mul(expr.Add(first, i), num(p.data.rows)), row)
+		return build.Each("row", expr.Index(p.data.rows), func(row expr.Expr) loop.Stmt {
+			tile := expr.Add(expr.Mul(expr.Add(first, i), expr.Index(p.data.rows)), row)
 			one := p.place(tile, func(image, ty, tx expr.Expr) loop.Stmt {
-				return each("vec", num(p.vecs), func(vec expr.Expr) loop.Stmt { return p.outputs(o, vec, i, row, image, ty, tx) })
+				return build.Each("vec", expr.Index(p.vecs), func(vec expr.Expr) loop.Stmt { return p.outputs(o, vec, i, row, image, ty, tx) })
 			})
 			if p.tiles() == p.data.groups*p.data.rows {
 				return one
 			}
-			return when(expr.LT(tile, num(p.tiles())), one)
+			return build.When(expr.LT(tile, expr.Index(p.tiles())), one)
 		})
 	})
 }
@@ -251,18 +254,18 @@ func (p product) outputs(o, vec, i, row, image, ty, tx expr.Expr) loop.Stmt {
 	for k := range p.Alpha {
 		m := make([]expr.Expr, p.Alpha)
 		for l := range m {
-			m[l] = c.keep(get(p.sums, p.sum(num(l*p.Alpha+k), i, row, vec, c.lane)...))
+			m[l] = c.keep(build.Get(p.sums, p.sum(expr.Index(l*p.Alpha+k), i, row, vec, c.lane)...))
 		}
 		for r, v := range c.multiply(p.AT, m) {
 			half[r] = append(half[r], v)
 		}
 	}
-	channels := expr.Add(expr.Mul(o, num(p.vecs)), vec)
+	channels := expr.Add(expr.Mul(o, expr.Index(p.vecs)), vec)
 	for r := range half {
-		y := expr.Add(expr.Mul(ty, num(p.Tile)), num(r))
+		y := expr.Add(expr.Mul(ty, expr.Index(p.Tile)), expr.Index(r))
 		c.when(clip(y, r, p.Tile, p.height), func() {
 			for s, v := range c.multiply(p.AT, half[r]) {
-				x := expr.Add(expr.Mul(tx, num(p.Tile)), num(s))
+				x := expr.Add(expr.Mul(tx, expr.Index(p.Tile)), expr.Index(s))
 				c.when(clip(x, s, p.Tile, p.width), func() { c.list = append(c.list, p.finish(v, image, channels, y, x, c.lane)) })
 			}
 		})
@@ -275,5 +278,5 @@ func clip(at expr.Expr, i, tile, n int) expr.Expr {
 	if (n+tile-1)/tile*tile-tile+i < n {
 		return nil
 	}
-	return expr.LT(at, num(n))
+	return expr.LT(at, expr.Index(n))
 }
