@@ -12,7 +12,7 @@ import (
 	"lathe/internal/conformance"
 	"lathe/internal/frontend/onnx"
 	"lathe/internal/golden"
-	"lathe/internal/impl"
+	"lathe/internal/impl/algorithms"
 	"lathe/internal/looppass"
 	"lathe/internal/onnxtest"
 	"lathe/internal/ops"
@@ -164,14 +164,14 @@ func decisionsPage(b *bytes.Buffer) {
 		"have is refused with those that it can. The default is what costs least by the model of `internal/impl/cost.go`, in cycles, or what\n" +
 		"the last column says.\n\n## Nodes\n\nA node is named as in the model; where a node of the model became several, those behind the first are `NAME#2` and so on.\n\n" +
 		"| decision | asked by pass | what is decided | default |\n| --- | --- | --- | --- |\n")
-	for _, d := range impl.NodeDecisions {
+	for _, d := range algorithms.Table.NodeDecisions() {
 		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", d.Name, d.Owner, cell(d.Doc), cmp.Or(d.Prefer, "least cycles"))
 	}
 	b.WriteString("\n## Kernels\n\nWhere a kernel has several blocks of a kind, each has its own decision, `DECISION(BLOCK)`. `serial` keeps a kernel as it was\n" +
 		"lowered. Kernels that are loops of their own have no decisions, not even `rule`: `extern` is what an operator that tensor expressions\n" +
 		"cannot say has instead of a schedule, `winograd` what a node's `algorithm` leads to.\n\n" +
 		"| decision | asked by rule | what is decided | default |\n| --- | --- | --- | --- |\n")
-	for _, d := range impl.Decisions {
+	for _, d := range algorithms.Table.Decisions() {
 		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", d.Name, d.Owner, cell(d.Doc), cmp.Or(d.Prefer, "least cycles"))
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"lathe/internal/compile"
-	"lathe/internal/impl"
+	"lathe/internal/impl/algorithms"
 	"lathe/internal/looppass"
 	"lathe/internal/ops"
 	"lathe/internal/pass"
@@ -47,7 +47,7 @@ func Operators() []OpInfo {
 		if d.Compute != nil {
 			o.Implementations = append(o.Implementations, "derived")
 		}
-		if impl.HasExtern(d) {
+		if algorithms.Table.HasExtern(d) {
 			o.Implementations = append(o.Implementations, "extern")
 		}
 		list = append(list, o)

@@ -6,6 +6,7 @@ import (
 	"lathe/internal/expr"
 	"lathe/internal/graph"
 	"lathe/internal/impl"
+	"lathe/internal/impl/algorithms"
 	"lathe/internal/lower"
 	"lathe/internal/sched"
 	"lathe/internal/target"
@@ -17,7 +18,7 @@ const anchorResult = "anchor"
 
 // anchoredKernel makes the kernel of a group around an operator with loops of its own; ok is false for other groups.
 func anchoredKernel(sub *graph.Graph, t *target.Target) (ks []*lowered, ok bool, err error) {
-	i := slices.IndexFunc(sub.Nodes, func(m *graph.Node) bool { return impl.HasAnchor(m.Op) })
+	i := slices.IndexFunc(sub.Nodes, func(m *graph.Node) bool { return algorithms.Table.HasAnchor(m.Op) })
 	if i < 0 || len(sub.Outputs) != 1 || sub.Outputs[0].Type.Elements() == 0 {
 		return nil, false, nil
 	}
@@ -32,7 +33,7 @@ func anchoredKernel(sub *graph.Graph, t *target.Target) (ks []*lowered, ok bool,
 		out = te.Compute("y", anchor.Type, func(x []expr.Expr) expr.Expr { return anchor.At(x...) })
 	}
 	rest := lower.Lower("kernel", out, lower.Options{Value: scalarConst(c.values), Apart: true})
-	l, err := impl.Anchored(m.Op, impl.Anchor{Attrs: m.Attrs, In: typesOf(m.In), Out: m.Out[0].Type, Rest: rest, From: anchorResult, Target: t, Point: m.Impl.Point, Why: m.Why})
+	l, err := algorithms.Table.Anchored(m.Op, impl.Anchor{Attrs: m.Attrs, In: typesOf(m.In), Out: m.Out[0].Type, Rest: rest, From: anchorResult, Target: t, Point: m.Impl.Point, Why: m.Why})
 	if err != nil || l == nil {
 		return nil, false, err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"lathe/internal/expr"
 	"lathe/internal/impl"
+	"lathe/internal/impl/algorithms"
 	"lathe/internal/loop"
 	"lathe/internal/lower"
 	"lathe/internal/target/targettest"
@@ -21,7 +22,7 @@ func TestUndivided(t *testing.T) {
 	x := te.Input("x", types.Of(types.F32, 64, 4096))
 	low := lower.Lower("kernel", te.Compute("y", x.Type, func(i []expr.Expr) expr.Expr { return expr.Add(x.At(i...), x.At(i...)) }), lower.Options{})
 	for _, spoilt := range []bool{false, true} {
-		p, err := impl.Choose(low, tgt, nil)
+		p, err := algorithms.Table.Choose(low, tgt, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,7 +51,7 @@ func TestDividedApart(t *testing.T) {
 	tgt := targettest.Resolve(t, "llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64")
 	x := te.Input("x", types.Of(types.F32, 64, 4096))
 	low := lower.Lower("kernel", te.Compute("y", x.Type, func(i []expr.Expr) expr.Expr { return expr.Add(x.At(i...), x.At(i...)) }), lower.Options{})
-	p, err := impl.Choose(low, tgt, nil)
+	p, err := algorithms.Table.Choose(low, tgt, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"lathe/internal/graph"
 	"lathe/internal/impl"
+	"lathe/internal/impl/algorithms"
 	"lathe/internal/lower"
 	"lathe/internal/sched"
 	"lathe/internal/te"
@@ -27,7 +28,7 @@ func externKernel(sub *graph.Graph) (ks []*lowered, ok bool, err error) {
 	if elements == 0 {
 		return nil, true, nil
 	}
-	f, ok, err := impl.Extern(m.Op, m.Attrs, typesOf(m.In), typesOf(m.Out))
+	f, ok, err := algorithms.Table.Extern(m.Op, m.Attrs, typesOf(m.In), typesOf(m.Out))
 	if err != nil {
 		return nil, false, nodeError(m, m.Op.Name, err)
 	}

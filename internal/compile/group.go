@@ -8,6 +8,7 @@ import (
 	"lathe/internal/expr"
 	"lathe/internal/graph"
 	"lathe/internal/impl"
+	"lathe/internal/impl/algorithms"
 	"lathe/internal/lower"
 	"lathe/internal/target"
 	"lathe/internal/te"
@@ -103,8 +104,8 @@ func stagesOf(sub *graph.Graph, given *graph.Node) (*computation, error) {
 				s = te.Compute(m.Op.Name, out[i], func(x []expr.Expr) expr.Expr { return from.At(x...) })
 			}
 			s.Type = out[i]
-			if m.Impl.Point["strips"] == "on" {
-				s.Tag = lower.Strips
+			if tag := algorithms.Table.Tag(m.Impl.Point); tag != "" {
+				s.Tag = tag
 			}
 			c.stages[m.Out[i]] = s
 		}

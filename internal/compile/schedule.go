@@ -10,6 +10,7 @@ import (
 	"lathe/internal/codegen/llvm"
 	"lathe/internal/graph"
 	"lathe/internal/impl"
+	"lathe/internal/impl/algorithms"
 	"lathe/internal/loop"
 	"lathe/internal/looppass"
 	"lathe/internal/pipeline"
@@ -80,7 +81,7 @@ func chosen(k *kernel, owned map[*graph.Value]bool, t *target.Target, point choi
 		}
 	}
 	if p = k.own; p == nil {
-		if p, err = impl.Choose(k.Kernel, t, point); err != nil {
+		if p, err = algorithms.Table.Choose(k.Kernel, t, point); err != nil {
 			return nil, err
 		}
 	}

@@ -35,22 +35,25 @@ type Loops struct {
 	Home int    // the period by which workers write the result, see Plan
 }
 
-// anchors lists the implementations by operator. They give nil for layouts that they do not serve.
-var anchors = map[string]func(Anchor) (*Loops, error){
-	"nn.contrib_conv2d_winograd_product":                  winogradProduct,
-	"nn.contrib_conv2d_winograd_without_weight_transform": winogradConv,
+func (all Algorithms) anchor(d *op.Def) func(Anchor) (*Loops, error) {
+	for _, a := range all {
+		if f := a.Anchors[d]; f != nil {
+			return f
+		}
+	}
+	return nil
 }
 
 // HasAnchor reports whether groups around an operator may have an implementation as loops of its own.
-func HasAnchor(d *op.Def) bool { return anchors[d.Name] != nil }
+func (all Algorithms) HasAnchor(d *op.Def) bool { return all.anchor(d) != nil }
 
 // Anchored makes the kernel of a group around an operator that HasAnchor, nil when it has to be computed by the operator's
 // tensor expressions.
-func Anchored(d *op.Def, a Anchor) (*Loops, error) {
+func (all Algorithms) Anchored(d *op.Def, a Anchor) (*Loops, error) {
 	if !a.pointwise() {
 		return nil, nil
 	}
-	return anchors[d.Name](a)
+	return all.anchor(d)(a)
 }
 
 // pointwise reports whether every element of the group's result needs the element of the anchor's result that lies at
@@ -84,8 +87,8 @@ func (a Anchor) block() (b *loop.Block) {
 	return b
 }
 
-// finish stores the element of the group's result at a physical index whose value after the anchor is v.
-func (a Anchor) finish(v expr.Expr, index ...expr.Expr) loop.Stmt {
+// Finish stores the element of the group's result at a physical index whose value after the anchor is v.
+func (a Anchor) Finish(v expr.Expr, index ...expr.Expr) loop.Stmt {
 	b := a.block()
 	m := map[*expr.Var]expr.Expr{}
 	for i, it := range b.Iters {
@@ -101,8 +104,8 @@ func (a Anchor) finish(v expr.Expr, index ...expr.Expr) loop.Stmt {
 	return s
 }
 
-// function is the kernel with the operands' buffers.
-func (a Anchor) function(body loop.Stmt, operands ...*loop.Buffer) *loop.Func {
+// Function is the kernel with the operands' buffers.
+func (a Anchor) Function(body loop.Stmt, operands ...*loop.Buffer) *loop.Func {
 	params := operands
 	for _, p := range a.Rest.Func.Params {
 		if p.Name != a.From {

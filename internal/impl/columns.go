@@ -20,7 +20,7 @@ func columns(k *kernel) error {
 	n := k.s.Extent(s.lane)
 	vectors := 1
 	if n > lanes {
-		vectors = k.decideAmong("columns", k.columnVectors(s, n, lanes), nil, powers(4)...)
+		vectors = k.DecideAmong("columns", k.columnVectors(s, n, lanes), nil, powers(4)...)
 	}
 	inner := s.lane
 	outer := slices.DeleteFunc(slices.Clone(s.dependent), func(l string) bool { return l == s.lane })
@@ -49,7 +49,7 @@ func columns(k *kernel) error {
 	if err := k.vectorLoop(inner, lanes); err != nil {
 		return err
 	}
-	return k.parallelize(outer)
+	return k.Parallelize(outer)
 }
 
 func columnsApply(k *kernel) bool {
@@ -78,7 +78,7 @@ func (k *kernel) columnVectors(s statistics, n, lanes int) int {
 		bytes *= k.s.Extent(f)
 	}
 	v := 1
-	for v < 4 && v*lanes*4 < 2*loop.LineBytes && 2*v*lanes <= n && 2*v*lanes*bytes <= working(k.core.L1) {
+	for v < 4 && v*lanes*4 < 2*loop.LineBytes && 2*v*lanes <= n && 2*v*lanes*bytes <= Working(k.core.L1) {
 		v *= 2
 	}
 	return v

@@ -7,6 +7,9 @@ import "lathe/internal/target"
 // operation whatever the datapath takes of it at once, see RATIONALE.
 type core struct{ *target.Target }
 
+// Core is what algorithms in folders of their own compute costs with.
+type Core = core
+
 // lanes is the number of elements of some bytes in a vector register.
 func (c core) lanes(size int) int { return c.Lanes(8 * size) }
 
@@ -21,7 +24,7 @@ const (
 
 	pieceCycles = 8.0 // of a step that reads a piece of memory which does not follow the last one: prefetching starts anew
 
-	reductionUnroll = 4 // steps of a reduction between two tests of its loop
+	ReductionUnroll = 4 // steps of a reduction between two tests of its loop
 )
 
 // A supply is how the operands of products come to the units.
@@ -34,6 +37,19 @@ var (
 	asTheyLie = supply{loads: 0.9, line: 0.2} // some loads conflict, and the way from L2 is not hidden altogether
 	packed    = supply{loads: 1}              // in the order of reading
 )
+
+// Fits reports whether so many accumulators, rows of vectors, fit the registers with the operands of a product.
+func (c core) Fits(rows, vecs int) bool {
+	return rows <= mostRows && rows*vecs+vecs+1 <= c.registers(false)
+}
+
+// Reusing is a cost less what so many accumulators save by reusing what they load: of equal costs, that of larger tiles.
+func (c core) Reusing(cost float64, accumulators int) float64 {
+	return cost * (1 - reuse*float64(accumulators)/float64(c.registers(false)))
+}
+
+// PackedStep is the time of a step whose operands both lie in the order of reading.
+func (c core) PackedStep(rows, vecs int) float64 { return c.step(rows, vecs, packed) }
 
 // step is the time of one step of the reduction of rows times vecs accumulators. The longest counts: the multiply-adds,
 // their latency, the loads; cache lines come on top.
@@ -82,42 +98,24 @@ func (c core) loadsFirst(dot bool) bool {
 
 // Steering of caches. Half of one is for what is worked on; what streams through takes the rest.
 const (
-	pieces       = 12     // of work, from which on any small number of workers is kept about evenly busy
-	parallelWork = 20_000 // scalar operations from which on a second worker pays for its barrier
-
-	fetchDistance = 4 // factors of a Winograd product ahead of which their weights are fetched
+	Pieces       = 12     // of work, from which on any small number of workers is kept about evenly busy
+	ParallelWork = 20_000 // scalar operations from which on a second worker pays for its barrier
 )
 
-// Steering of strips.
-const (
-	exposed       = 0.33 // share of the time on the way to and from the L3 cache that other work does not hide
-	pointwiseWork = 10   // operations, about, that a pointwise operator takes for an element
-)
-
-// StaysInL2 reports whether a result of so many bytes is still there when the next kernel reads it.
-func StaysInL2(t *target.Target, bytes int) bool { return bytes < t.L2*3/4 }
-
-// working is the part of a cache that data may fill that are worked on repeatedly.
-func working(cache int) int { return cache / 2 }
+// Working is the part of a cache that data may fill that are worked on repeatedly.
+func Working(cache int) int { return cache / 2 }
 
 // crowded is the part that they may fill beside little that streams through, or that is counted apart.
 func crowded(cache int) int { return cache * 7 / 8 }
 
-// blockPart is the part that transformed data and products of a Winograd block may fill: weights pass through the rest.
-func blockPart(cache int) int { return cache * 2 / 3 }
-
-// Steering of Winograd's algorithm. Rates are in bytes a cycle.
+// Rates, in bytes a cycle.
 const (
-	hidden      = 0.5  // share of the time that operands take from caches that products hide
-	memoryRate  = 10.0 // of weights: what large networks read from the memory of a server
-	writeRate   = 6.0  // of transformed data that are written for another kernel
-	scatterRate = 2.0  // of such data in memory, which are read in small pieces
-
-	l3Bytes = 8 << 20 // of transformed data, at most, that are still in a cache when they are read
-
-	directShare  = 0.88 // of the units' multiply-adds that convolutions reach
-	productShare = 0.96 // and products, whose operands lie in order
+	MemoryRate = 10.0 // of weights: what large networks read from the memory of a server
+	WriteRate  = 6.0  // of data that are written for another kernel
 )
+
+// directShare is the share of the units' multiply-adds that convolutions reach.
+const directShare = 0.88
 
 // Steering of transposed convolutions.
 const (
@@ -125,11 +123,11 @@ const (
 	alongLinesShare = 0.75   // of what vectors of channels reach, for those of pixels: their loads are not aligned
 )
 
-// flops is the time of multiply-adds of float32, counted as two each.
-func (c core) flops(n float64) float64 { return n / (c.Speed().Float32 * 1000 / float64(c.Clock)) }
+// Flops is the time of multiply-adds of float32, counted as two each.
+func (c core) Flops(n float64) float64 { return n / (c.Speed().Float32 * 1000 / float64(c.Clock)) }
 
-// shared is the time to read what another core wrote.
-func (c core) shared(bytes float64) float64 { return bytes / float64(c.L3Rate) }
+// Shared is the time to read what another core wrote.
+func (c core) Shared(bytes float64) float64 { return bytes / float64(c.L3Rate) }
 
 // memory is the time to read from memory.
 func (c core) memory(bytes float64) float64 { return bytes * float64(c.Clock) / float64(c.Memory) }

@@ -16,19 +16,16 @@ type DecisionInfo struct {
 	Prefer string // what is the default; "": what costs least by the model, in cycles of one core
 }
 
-// NodeDecisions lists what is decided for a node of the graph.
-var NodeDecisions = []DecisionInfo{
-	{"algorithm", "ChooseImplementations", "how a convolution is computed: `direct`, or by Winograd's algorithm `F(4x4)` or `F(2x2)`, all of it or `by blocks`", ""},
-	{"winograd_tile", "ChooseImplementations", "accumulators of the products in the Winograd domain: rows of tiles x vectors", ""},
+// nodeDecisions lists what is decided for a node of the graph beside what algorithms ask.
+var nodeDecisions = []DecisionInfo{
 	{"panel", "ChooseImplementations, PackOperands", "vectors of output channels or columns that lie together in packed weights", ""},
 	{"pack", "PackOperands", "whether a product packs its computed right operand, whose columns lie as rows, when it runs", ""},
-	{"strips", "FuseStrips", "whether a convolution is computed strip by strip in the kernel of what reads it through windows", ""},
 }
 
-// Decisions lists what is decided for a kernel. Of a kernel with several blocks of a kind each has its own decision,
+// decisions lists what is decided for a kernel. Of a kernel with several blocks of a kind each has its own decision,
 // NAME(BLOCK).
-var Decisions = []DecisionInfo{
-	{"rule", "all", "how the kernel is scheduled: one of the rules that apply to it", "the first that applies of the order in package impl"},
+var decisions = []DecisionInfo{
+	{"rule", "all", "how the kernel is scheduled: one of the rules that apply to it", "the first that applies of the order in package algorithms"},
 	{"tile", "tile, strips", "accumulators in registers: [lines x] rows x vectors", ""},
 	{"epilogue", "tile, strips", "the pointwise rest works on accumulators in `registers`, or `rolled` in a loop over their copies", "`registers`, but `rolled` behind more than four vectors of exponentials or powers"},
 	{"order", "tile", "`panels outside` strips of the other operand, or inside", ""},
@@ -38,16 +35,30 @@ var Decisions = []DecisionInfo{
 	{"steps", "tile, strips", "steps of the reduction that are unrolled", "4, or 2 that divide the reduction; 1 where loads of several would spill"},
 	{"prefetch_panel", "tile, strips", "whether tiles ask for the next panel of weights", "on"},
 	{"prefetch_epilogue", "tile, strips", "whether a tile asks for what its epilogue reads and stores to", "on"},
-	{"strip_rows", "strips", "rows of the result that are computed at a time", ""},
-	{"rows", "attention", "rows of scores that are computed at a time", ""},
-	{"vectors", "attention", "vectors of the second product's tiles", "2 that divide the columns"},
-	{"pieces", "attention", "into how many pieces workers divide the rows of a head", "the fewest that keep workers evenly busy"},
 	{"columns", "columns", "vectors of columns that are computed together", "whole cache lines of columns that fit L1"},
 	{"accumulators", "rows, attention", "vectors into which a contiguous reduction is folded", ""},
 	{"sums", "scalar", "sums in variables: rows x columns", "as many as a small core has registers for"},
 	{"fused", "pointwise", "loops that are walked as one", "all whose addresses stay linear"},
 	{"transpose", "pointwise", "whether squares are transposed in registers", "on"},
 	{"lanes", "pointwise", "elements of a vector", "as many as a register holds, 8 where they are gathered"},
+}
+
+// NodeDecisions lists what is decided for a node of the graph.
+func (all Algorithms) NodeDecisions() []DecisionInfo {
+	list := slices.Clip(nodeDecisions)
+	for _, a := range all {
+		list = append(list, a.NodeDecisions...)
+	}
+	return list
+}
+
+// Decisions lists what is decided for a kernel.
+func (all Algorithms) Decisions() []DecisionInfo {
+	list := slices.Clip(decisions)
+	for _, a := range all {
+		list = append(list, a.Decisions...)
+	}
+	return list
 }
 
 // An asker asks for decisions.
@@ -68,8 +79,8 @@ func (a *asker) decide(name string, def int, values []choice.Value) int {
 	return i
 }
 
-// decideOne asks for one of a list; costs may be nil.
-func decideOne[T any](a interface {
+// DecideOne asks for one of a list; costs may be nil.
+func DecideOne[T any](a interface {
 	decide(name string, def int, values []choice.Value) int
 }, name string, def int, list []T, cost func(T) float64) T {
 	values := make([]choice.Value, len(list))
@@ -82,14 +93,14 @@ func decideOne[T any](a interface {
 	return list[a.decide(name, def, values)]
 }
 
-// decideAmong asks for one of the numbers, which are in order; one that is missing, the default is put among them. cost may
+// DecideAmong asks for one of the numbers, which are in order; one that is missing, the default is put among them. cost may
 // be nil.
-func (k *kernel) decideAmong(name string, def int, cost func(int) float64, numbers ...int) int {
+func (k *kernel) DecideAmong(name string, def int, cost func(int) float64, numbers ...int) int {
 	i, ok := slices.BinarySearch(numbers, def)
 	if !ok {
 		numbers = slices.Insert(numbers, i, def)
 	}
-	return decideOne(k, name, i, numbers, cost)
+	return DecideOne(k, name, i, numbers, cost)
 }
 
 // decideIf asks whether something is done.

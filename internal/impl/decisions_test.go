@@ -8,6 +8,7 @@ import (
 
 	"lathe/internal/choice"
 	"lathe/internal/impl"
+	"lathe/internal/impl/algorithms"
 	"lathe/internal/loop"
 	"lathe/internal/lower"
 	"lathe/internal/ops"
@@ -52,7 +53,7 @@ func sample(t *testing.T, r *rand.Rand, kind string) *tetest.Case {
 // checkDecision tells what is wrong with a decision: the default costs least, unless the list says what is preferred.
 func checkDecision(d choice.Decision) string {
 	name, _, _ := strings.Cut(d.Name, "(")
-	i := slices.IndexFunc(impl.Decisions, func(info impl.DecisionInfo) bool { return info.Name == name })
+	i := slices.IndexFunc(algorithms.Table.Decisions(), func(info impl.DecisionInfo) bool { return info.Name == name })
 	if i < 0 {
 		return "not in the list"
 	}
@@ -60,7 +61,7 @@ func checkDecision(d choice.Decision) string {
 		return "no default"
 	}
 	for _, v := range d.Values {
-		switch fixed := impl.Decisions[i].Prefer != ""; {
+		switch fixed := algorithms.Table.Decisions()[i].Prefer != ""; {
 		case fixed && v.Cost != 0:
 			return "a cost that decides nothing"
 		case !fixed && len(d.Values) > 1 && !(v.Cost > 0):
@@ -86,11 +87,11 @@ func TestPoints(t *testing.T) {
 			c := sample(t, rand.New(rand.NewPCG(seed, 11)), kind)
 			k := c.Lower()
 			cpu := cpus[seed%uint64(len(cpus))]
-			plan, err := impl.Choose(k, cpu, r)
+			plan, err := algorithms.Table.Choose(k, cpu, r)
 			if err != nil {
 				t.Fatalf("%s, seed %d: %v\n%s", kind, seed, err, te.String(c.Out))
 			}
-			again, err := impl.Choose(k, cpu, plan.Taken)
+			again, err := algorithms.Table.Choose(k, cpu, plan.Taken)
 			if err != nil {
 				t.Fatalf("%s, seed %d: %v", kind, seed, err)
 			}
@@ -118,7 +119,7 @@ func TestPoints(t *testing.T) {
 	if testing.Short() {
 		return // too few kernels for every decision
 	}
-	for _, d := range impl.Decisions {
+	for _, d := range algorithms.Table.Decisions() {
 		if _, asked := r.names[d.Name]; !asked {
 			t.Errorf("decision %s is asked by no random kernel", d.Name)
 		}

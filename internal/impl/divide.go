@@ -87,7 +87,7 @@ func (p *Plan) DivideBy(d Division) (err error) {
 // cost is about the cycles of the busiest of so many workers.
 func (d *Division) cost(flops float64, c core, operands []Operand, workers int) float64 {
 	busiest := float64((d.Extent+workers-1)/workers) / float64(d.Extent)
-	time := c.flops(flops) * busiest
+	time := c.Flops(flops) * busiest
 	for i, o := range operands {
 		touched := float64(o.Bytes)
 		if d.Periods[i] != Whole {
@@ -97,16 +97,16 @@ func (d *Division) cost(flops float64, c core, operands []Operand, workers int) 
 		case o.Constant:
 			time += c.memory(touched)
 		case d.Periods[i] <= 0 || d.Periods[i] != o.Home:
-			time += c.shared(touched * float64(workers-1) / float64(workers))
+			time += c.Shared(touched * float64(workers-1) / float64(workers))
 		}
 	}
 	return time
 }
 
-// parallelize offers the given loops, outermost first, for division among workers: each by itself, and runs of
+// Parallelize offers the given loops, outermost first, for division among workers: each by itself, and runs of
 // neighbours. They must be the outermost loops of the kernel. Kernels too small to pay stay serial.
-func (k *kernel) parallelize(names []string) error {
-	if k.Flops()+float64(k.Bytes())/4 < parallelWork {
+func (k *kernel) Parallelize(names []string) error {
+	if k.Flops()+float64(k.Bytes())/4 < ParallelWork {
 		return nil
 	}
 	for i := range names {
@@ -155,7 +155,7 @@ func (k *kernel) periods(name string) []int {
 // number of scalar operations of all iterations.
 func Divided(name string, n int, work float64, body func(i expr.Expr) loop.Stmt) loop.Stmt {
 	kind := loop.Serial
-	if n > 1 && work >= parallelWork {
+	if n > 1 && work >= ParallelWork {
 		kind = loop.Parallel
 	}
 	return build.Loop(kind, name, expr.Index(0), expr.Index(n), body)

@@ -29,7 +29,7 @@ func (g GroupedConv) ByChannels(t *target.Target, lanes int) bool {
 		return lanes > 1
 	}
 	channels, pixels := g.channels(core{t}, lanes), g.pixels(core{t})
-	if moved := (core{t}).shared(2 * float64(g.Moved)); g.Blocked {
+	if moved := (core{t}).Shared(2 * float64(g.Moved)); g.Blocked {
 		pixels += moved
 	} else {
 		channels += moved

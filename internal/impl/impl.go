@@ -31,46 +31,44 @@ type Plan struct {
 	undivided *sched.Schedule // before Divide
 }
 
-// A rule is a way to schedule kernels: a question, which reads, and an action, which rewrites through schedule primitives and
+// A Rule is a way to schedule kernels: a question, which reads, and an action, which rewrites through schedule primitives and
 // asks for each of its decisions.
-type rule struct {
-	name    string
-	applies func(*kernel) bool
-	apply   func(*kernel) error
+type Rule struct {
+	Name    string
+	Applies func(*Kernel) bool
+	Apply   func(*Kernel) error
 }
 
-// rules in order of preference; the first that applies is the default.
-var rules = []rule{
-	{"attention", attentionApplies, attention},
-	{"scalar", scalarApplies, scalar},
-	{"strips", stripsApply, windowStrips},
-	{"tile", tileApplies, tile},
-	{"columns", columnsApply, columns},
-	{"rows", rowsApply, rows},
-	{"pointwise", func(k *kernel) bool { return len(k.Stages) == 1 }, pointwise},
-	{"serial", func(*kernel) bool { return true }, serial},
-}
+// Rules for kernels of any kind.
+var (
+	Scalar    = Algorithm{Rule: &Rule{"scalar", scalarApplies, scalar}}
+	Tiles     = Algorithm{Rule: &Rule{"tile", tileApplies, tile}}
+	Columns   = Algorithm{Rule: &Rule{"columns", columnsApply, columns}}
+	Rows      = Algorithm{Rule: &Rule{"rows", rowsApply, rows}}
+	Pointwise = Algorithm{Rule: &Rule{"pointwise", func(k *kernel) bool { return len(k.Stages) == 1 }, pointwise}}
+	Serial    = Algorithm{Rule: &Rule{"serial", func(*kernel) bool { return true }, serial}}
+)
 
 // errRefused is what an action returns that finds only while it rewrites that its rule does not fit.
 var errRefused = errors.New("the rule does not fit")
 
-// Choose schedules k for the target. chooser, which may be nil, decides what it names; the rest is decided by default.
-func Choose(k *lower.Kernel, t *target.Target, chooser choice.Chooser) (*Plan, error) {
+// Choose schedules k for the target; the first rule that applies is the default. chooser, which may be nil, decides what it names; the rest is decided by default.
+func (all Algorithms) Choose(k *lower.Kernel, t *target.Target, chooser choice.Chooser) (*Plan, error) {
 	w := newKernel(k, t)
-	var open []rule
-	for _, r := range rules {
-		if r.applies(w) {
-			open = append(open, r)
+	var open []*Rule
+	for _, a := range all {
+		if a.Rule != nil && a.Rule.Applies(w) {
+			open = append(open, a.Rule)
 		}
 	}
 	for ; len(open) > 0; w = newKernel(k, t) {
 		w.log = &choice.Log{Chooser: chooser}
 		var names []string
 		for _, r := range open {
-			names = append(names, r.name)
+			names = append(names, r.Name)
 		}
 		i := w.decide("rule", 0, choice.Texts(names...))
-		err := open[i].apply(w)
+		err := open[i].Apply(w)
 		if errors.Is(err, errRefused) {
 			open = slices.Delete(open, i, i+1)
 			continue
@@ -79,9 +77,9 @@ func Choose(k *lower.Kernel, t *target.Target, chooser choice.Chooser) (*Plan, e
 			return nil, w.err
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: rule %s: %w\n%s", k.Func.Name, open[i].name, err, w.s)
+			return nil, fmt.Errorf("%s: rule %s: %w\n%s", k.Func.Name, open[i].Name, err, w.s)
 		}
-		return &Plan{Schedule: w.s, Rule: open[i].name, Why: w.why(), Asked: w.log.Asked, Taken: w.log.Taken,
+		return &Plan{Schedule: w.s, Rule: open[i].Name, Why: w.why(), Asked: w.log.Asked, Taken: w.log.Taken,
 			Divisions: w.divisions, Home: Scattered, Flops: k.Flops()}, nil
 	}
 	return nil, fmt.Errorf("%s: no schedule rule applies", k.Func.Name)

@@ -11,6 +11,7 @@ import (
 	"lathe/internal/expr"
 	"lathe/internal/golden"
 	"lathe/internal/impl"
+	"lathe/internal/impl/algorithms"
 	"lathe/internal/loop"
 	"lathe/internal/lower"
 	"lathe/internal/op"
@@ -169,7 +170,7 @@ func TestRules(t *testing.T) {
 			var b strings.Builder
 			for _, m := range machines {
 				k := lower.Lower(c.name, c.make(m.Lanes(32)), lower.Options{})
-				plan, err := impl.Choose(k, m, nil)
+				plan, err := algorithms.Table.Choose(k, m, nil)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -212,7 +213,7 @@ func TestScalar(t *testing.T) {
 		{"add", of(t, ops.Add, op.None{}, "", f32("", 1, 16, 8, 8), f32("", 1, 16, 8, 8))},
 	} {
 		k := lower.Lower(c.name, c.out, lower.Options{})
-		plan, err := impl.Choose(k, core, nil)
+		plan, err := algorithms.Table.Choose(k, core, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -259,7 +260,7 @@ func TestChosen(t *testing.T) {
 				c := tetest.New(rand.New(rand.NewPCG(seed, 10)), kind)
 				k := c.Lower()
 				m := append(machines, core)[seed%uint64(len(machines)+1)]
-				plan, err := impl.Choose(k, m, nil)
+				plan, err := algorithms.Table.Choose(k, m, nil)
 				if err != nil {
 					t.Fatalf("seed %d: %v\n%s", seed, err, te.String(c.Out))
 				}

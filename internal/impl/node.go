@@ -1,9 +1,11 @@
 package impl
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"lathe/internal/choice"
 	"lathe/internal/op"
@@ -18,7 +20,6 @@ const (
 	Plain     = "plain"     // a convolution to fewer channels than a vector has, along the lines of plain data
 	Grouped   = "grouped"   // a convolution in groups whose channels do not fill vectors: GroupedConv
 	Depthwise = "depthwise" // a convolution of one input channel for each output channel, on channels in vectors
-	Winograd  = "winograd"  // a convolution by Winograd's minimal filtering
 	Packed    = "packed"    // a product whose right operand lies in panels
 )
 
@@ -31,12 +32,23 @@ type Node struct {
 	Out      types.Tensor
 	Const    func(i int) bool // operand i is a constant
 	Lanes    int              // channels of a block
-	Winograd bool             // Winograd's algorithm may be used
+	Given    bool             // layouts are given: blocks need not be vectors
+	Disabled []string         // passes that do not run
 }
+
+// A Way is how a convolution may be computed.
+type Way struct {
+	Text   string // among the values of the decision
+	Cost   float64
+	Name   string           // of the implementation
+	Decide func(*NodeAsker) // asks for the rest
+}
+
+func (w Way) String() string { return w.Text }
 
 // nodes lists who decides, by operator. They give the name of an implementation, "" for the definition in plain layouts, and
 // for people why it is that one.
-var nodes = map[*op.Def]func(*Node, *nodeAsker) (name, why string){
+var nodes = map[*op.Def]func(*Node, *NodeAsker) (name, why string){
 	ops.Conv1d: conv, ops.Conv2d: conv, ops.Conv3d: conv,
 	ops.QnnConv1d: dotConv, ops.QnnConv2d: dotConv, ops.QnnConv3d: dotConv,
 	ops.Dense: matrix, ops.Matmul: matrix, ops.QnnMatmul: dotMatrix,
@@ -45,20 +57,22 @@ var nodes = map[*op.Def]func(*Node, *nodeAsker) (name, why string){
 // Decides reports whether there is anything to decide for nodes of an operator.
 func Decides(d *op.Def) bool { return nodes[d] != nil }
 
-type nodeAsker struct {
+// A NodeAsker asks for decisions on a node.
+type NodeAsker struct {
 	core
 	asker
+	algorithms Algorithms
 }
 
 // Decide asks log how n, whose operator Decides, is computed.
-func (n *Node) Decide(t *target.Target, log *choice.Log) (name, why string, err error) {
-	a := &nodeAsker{core{t}, asker{log: log}}
+func (all Algorithms) Decide(n *Node, t *target.Target, log *choice.Log) (name, why string, err error) {
+	a := &NodeAsker{core{t}, asker{log: log}, all}
 	name, why = nodes[n.Op](n, a)
 	return name, why, a.err
 }
 
 // conv decides for convolutions of float32.
-func conv(n *Node, a *nodeAsker) (name, why string) {
+func conv(n *Node, a *NodeAsker) (name, why string) {
 	c := n.Attrs.(ops.ConvAttrs)
 	out := n.Out.Shape[1]
 	switch {
@@ -74,14 +88,38 @@ func conv(n *Node, a *nodeAsker) (name, why string) {
 	}
 	lines, rows := n.image(n.In[1])
 	a.panel(n.Lanes, lines, rows, out/c.Groups, false)
-	if w, ok := n.winograd(); ok {
-		return w.decide(a)
+	return n.algorithm(a)
+}
+
+// algorithm asks how a convolution is computed: by its definition, or in one of the ways that algorithms offer.
+func (n *Node) algorithm(a *NodeAsker) (name, why string) {
+	macs := float64(n.Out.Elements()) * float64(types.Count(n.In[1].Shape[1:]))
+	cost := macs/float64(a.Units*a.lanes(4))/directShare + float64(n.In[1].Bytes())/MemoryRate
+	list, best := []Way{{"direct", cost, Direct, func(*NodeAsker) {}}}, 0
+	for _, x := range a.algorithms {
+		if x.Ways == nil {
+			continue
+		}
+		ways, none := x.Ways(n, a.core)
+		list, why = append(list, ways...), cmp.Or(why, none)
 	}
-	return Direct, ""
+	if len(list) == 1 {
+		return Direct, why
+	}
+	var costs []string
+	for i, w := range list {
+		costs = append(costs, fmt.Sprintf("%s %.0f", w, w.Cost/1000))
+		if w.Cost < list[best].Cost {
+			best = i
+		}
+	}
+	w := DecideOne(a, "algorithm", best, list, func(w Way) float64 { return w.Cost })
+	w.Decide(a)
+	return w.Name, "thousands of cycles: " + strings.Join(costs, ", ")
 }
 
 // dotConv decides for convolutions of bytes.
-func dotConv(n *Node, a *nodeAsker) (name, why string) {
+func dotConv(n *Node, a *NodeAsker) (name, why string) {
 	c := n.Attrs.(ops.ConvAttrs)
 	in, out := n.In[0].Shape[1], n.Out.Shape[1]
 	switch {
@@ -103,7 +141,7 @@ func (n *Node) isDepthwise(weight types.Tensor) bool {
 }
 
 // matrix decides for products of float32 with a constant matrix.
-func matrix(n *Node, a *nodeAsker) (name, why string) {
+func matrix(n *Node, a *NodeAsker) (name, why string) {
 	if n.Out.DType.Compute() != types.F32 {
 		return "", ""
 	}
@@ -115,7 +153,7 @@ func matrix(n *Node, a *nodeAsker) (name, why string) {
 }
 
 // dotMatrix decides for products of bytes with a constant matrix, which dot products take by several rows.
-func dotMatrix(n *Node, a *nodeAsker) (name, why string) {
+func dotMatrix(n *Node, a *NodeAsker) (name, why string) {
 	w := n.In[2]
 	if n.In[0].DType.Size() > 1 || len(w.Shape) != 2 || w.Shape[0]%DotWidth != 0 {
 		return "", ""
@@ -124,7 +162,7 @@ func dotMatrix(n *Node, a *nodeAsker) (name, why string) {
 }
 
 // packed asks for the panels of a constant matrix w whose axis columns becomes vectors.
-func (n *Node) packed(a *nodeAsker, w types.Tensor, constant bool, columns int, dot bool) (name string) {
+func (n *Node) packed(a *NodeAsker, w types.Tensor, constant bool, columns int, dot bool) (name string) {
 	if !constant || len(w.Shape) != 2 || w.Shape[columns] < n.Lanes {
 		return ""
 	}
@@ -152,7 +190,7 @@ func ConvImage(a ops.ConvAttrs, data, w, out types.Tensor) (lines, rows int) {
 const mostPanel = 4
 
 // panel asks for the vectors, of so many lanes, of a panel of weights, by the best tile that each number has.
-func (a *nodeAsker) panel(lanes, lines, rows, columns int, dot bool) {
+func (a *NodeAsker) panel(lanes, lines, rows, columns int, dot bool) {
 	list, best := a.tiles(lines, rows, (columns+lanes-1)/lanes, a.registers(dot), 0, true, reuse)
 	var widths []costedTile
 	def := 0
@@ -185,9 +223,9 @@ func PanelOf(p choice.Point) int {
 	return n
 }
 
-// WinogradTileOf is the register tile that p names, for products in the Winograd domain.
-func WinogradTileOf(p choice.Point) (t Tile, ok bool) {
+// TileOf is the register tile, rows x vectors, that p has under a name.
+func TileOf(p choice.Point, name string) (t Tile, ok bool) {
 	t.Lines = 1
-	n, _ := fmt.Sscanf(p["winograd_tile"], "%d x %d", &t.Rows, &t.Vecs)
+	n, _ := fmt.Sscanf(p[name], "%d x %d", &t.Rows, &t.Vecs)
 	return t, n == 2 && t.Rows >= 1 && t.Rows <= mostRows && t.Vecs >= 1 && t.Vecs <= mostPanel
 }

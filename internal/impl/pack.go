@@ -17,7 +17,7 @@ const (
 // anew.
 func DecidePack(t *target.Target, rows, columns, depth int, log *choice.Log) (panel int, err error) {
 	c := core{t}
-	a := &nodeAsker{c, asker{log: log}}
+	a := &NodeAsker{core: c, asker: asker{log: log}}
 	lanes := c.lanes(4)
 	if lanes < 2 || columns < lanes {
 		return 0, nil

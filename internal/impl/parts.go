@@ -16,4 +16,4 @@ func WantsParts(t *target.Target, results, bytes int) bool {
 }
 
 // EnoughParts reports whether so many pieces of work keep workers about evenly busy.
-func EnoughParts(n int) bool { return n >= pieces }
+func EnoughParts(n int) bool { return n >= Pieces }

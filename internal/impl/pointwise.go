@@ -15,12 +15,12 @@ func pointwise(k *kernel) error {
 	var outer []string
 	square := func() (ok bool) { outer, ok = k.square(block, loops, false); return ok }
 	if k.trial(square) && k.decideIf("transpose", true) && square() {
-		return k.parallelize(outer)
+		return k.Parallelize(outer)
 	}
 	inner := loops[len(loops)-1]
 	lanes := k.pointwiseLanes(block, inner)
 	if most := min(lanes, k.s.Extent(inner)); most > 1 {
-		lanes = k.decideAmong("lanes", most, nil, powers(most)...)
+		lanes = k.DecideAmong("lanes", most, nil, powers(most)...)
 	}
 	vectors, err := k.vectorise(inner, lanes)
 	if err != nil {
@@ -30,7 +30,7 @@ func pointwise(k *kernel) error {
 	if vectors != "" {
 		rest = append(rest, vectors)
 	}
-	return k.parallelize(k.whole(rest))
+	return k.Parallelize(k.whole(rest))
 }
 
 // powers lists the powers of two up to n.
@@ -49,7 +49,7 @@ func (k *kernel) whole(loops []string) []string {
 	for _, l := range loops[:max(0, len(loops)-1)] {
 		n *= k.s.Extent(l)
 	}
-	if n < 4*pieces {
+	if n < 4*Pieces {
 		return loops
 	}
 	return loops[:len(loops)-1]
@@ -67,7 +67,7 @@ func (k *kernel) decideFused(block string) error {
 	if most == 0 {
 		return nil
 	}
-	for range k.decideAmong("fused", most, nil, upTo(most)...) {
+	for range k.DecideAmong("fused", most, nil, upTo(most)...) {
 		if !k.fuseLinear(block) {
 			return errRefused
 		}

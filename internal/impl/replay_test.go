@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"lathe/internal/impl"
+	"lathe/internal/impl/algorithms"
 	"lathe/internal/loop"
 	"lathe/internal/sched"
 	"lathe/internal/target"
@@ -26,7 +26,7 @@ func TestReplay(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 5))
 			k := tetest.New(r, kind).Lower()
 			cpus := append(slices.Clone(machines), &target.Target{VectorRegs: 8, Core: target.ClassOf(target.CSource, 0)})
-			plan, err := impl.Choose(k, cpus[r.IntN(len(cpus))], nil)
+			plan, err := algorithms.Table.Choose(k, cpus[r.IntN(len(cpus))], nil)
 			if err != nil {
 				t.Fatalf("%s, seed %d: %v", kind, seed, err)
 			}

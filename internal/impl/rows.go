@@ -51,7 +51,7 @@ func rows(k *kernel) error {
 			}
 		}
 	}
-	return k.parallelize(loops[:row+1])
+	return k.Parallelize(loops[:row+1])
 }
 
 // freeInside puts the loops that statistics do not depend on inside the others, so that none is computed again.
@@ -216,7 +216,7 @@ func (k *kernel) vectorAccumulators(block, first, inner string, lanes int) error
 	width := widths[len(widths)-1]
 	if width > 1 {
 		steps := k.iterations(block) / float64(lanes)
-		width = lanes * decideOne(k, of("accumulators", block), len(vectors)-1, vectors, func(v int) float64 { return k.core.fold(v) * steps / float64(v) })
+		width = lanes * DecideOne(k, of("accumulators", block), len(vectors)-1, vectors, func(v int) float64 { return k.core.fold(v) * steps / float64(v) })
 	}
 	if width == 1 {
 		return nil

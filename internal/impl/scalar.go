@@ -51,7 +51,7 @@ func scalarApplies(k *kernel) bool {
 	}
 	out, acc := k.outBlock(), k.accBlock()
 	b, _ := k.find(acc)
-	return b.Init != nil && k.sameIndex(out, acc) && k.scalarTile(out, acc).sums() > 1
+	return b.Init != nil && k.SameIndex(out, acc) && k.scalarTile(out, acc).sums() > 1
 }
 
 // A scalarTile is a block of sums: of the elements along a loop of the output, or along two.
@@ -79,7 +79,7 @@ func (k *kernel) decideSums(t scalarTile) scalarTile {
 			list = append(list, scalarTile{t.row, t.column, rows, columns})
 		}
 	}
-	return decideOne(k, "sums", def, list, nil)
+	return DecideOne(k, "sums", def, list, nil)
 }
 
 func (t scalarTile) size(name string) int {

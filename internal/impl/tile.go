@@ -16,11 +16,11 @@ func tile(k *kernel) error {
 	if err != nil {
 		return err
 	}
-	return k.parallelize(shared)
+	return k.Parallelize(shared)
 }
 
 func tileApplies(k *kernel) bool {
-	if len(k.Stages) != 2 || !k.sameIndex(k.outBlock(), k.accBlock()) {
+	if len(k.Stages) != 2 || !k.SameIndex(k.outBlock(), k.accBlock()) {
 		return false
 	}
 	return k.trial(func() bool {
@@ -138,7 +138,7 @@ func (k *kernel) tilePair(t tiling) (shared []string, err error) {
 		}
 	}
 	steps := k.iterations(t.acc) / float64(lines*rows*vecs*k.s.Extent(t.lane))
-	size := decideOne(k, t.decision("tile"), best, list, func(c costedTile) float64 { return c.cost * steps })
+	size := DecideOne(k, t.decision("tile"), best, list, func(c costedTile) float64 { return c.cost * steps })
 	return k.applyTile(&t, axes, size.Tile)
 }
 
@@ -209,7 +209,7 @@ func (k *kernel) applyTile(t *tiling, axes []string, size Tile) (shared []string
 	if rolled {
 		unrolled = nil
 	}
-	if err := k.unrollTile(unrolled, lane); err != nil {
+	if err := k.UnrollTile(unrolled, lane); err != nil {
 		return nil, err
 	}
 	if err := k.s.ComputeAt(acc, at, loop.Reg); err != nil {
@@ -236,8 +236,8 @@ func (k *kernel) splitTile(name string, size int) (outer, inner string, err erro
 	return k.s.Split(name, size)
 }
 
-// unrollTile unrolls the loops of a tile of vectors, of which lane runs over the elements of one.
-func (k *kernel) unrollTile(unrolled []string, lane string) error {
+// UnrollTile unrolls the loops of a tile of vectors, of which lane runs over the elements of one.
+func (k *kernel) UnrollTile(unrolled []string, lane string) error {
 	for _, n := range unrolled {
 		if err := k.s.Unroll(n); err != nil {
 			return err

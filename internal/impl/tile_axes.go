@@ -11,8 +11,8 @@ import (
 // accBlock is the block of the only intermediate stage.
 func (k *kernel) accBlock() string { return k.Blocks[0] }
 
-// sameIndex reports whether the output block reads the accumulator at its own index only.
-func (k *kernel) sameIndex(out, acc string) bool {
+// SameIndex reports whether the output block reads the accumulator at its own index only.
+func (k *kernel) SameIndex(out, acc string) bool {
 	ob, _ := k.find(out)
 	ab, _ := k.find(acc)
 	same := len(ob.Body.Index) == len(ab.Body.Index)

@@ -55,5 +55,5 @@ func (k *kernel) leaveRegisters(out, acc string, lanes int) error {
 		}
 		loops = append(slices.Clone(loops[:last]), o, i)
 	}
-	return k.unrollTile(loops[:len(loops)-1], loops[len(loops)-1])
+	return k.UnrollTile(loops[:len(loops)-1], loops[len(loops)-1])
 }

@@ -32,11 +32,11 @@ func (k *kernel) orderTiles(out, acc, lane string, outer []string, vecTiles stri
 	least, inside, outside := orderOperands(weights, pixels, panels, n, k.core.L2)
 	panelsOutside := outside <= inside
 	if panels > 1 {
-		cycles := func(traffic int) float64 { return k.core.shared(float64(traffic * others)) }
+		cycles := func(traffic int) float64 { return k.core.Shared(float64(traffic * others)) }
 		values := []choice.Value{{Text: "panels inside", Cost: cycles(inside)}, {Text: "panels outside", Cost: cycles(outside)}}
 		panelsOutside = k.decide("order", indexIf(panelsOutside), values) == 1
 	}
-	count := k.decideAmong("strips", strips(n, least, others*panels), nil, upTo(n)...)
+	count := k.DecideAmong("strips", strips(n, least, others*panels), nil, upTo(n)...)
 	o, in, err := k.s.Split(tiles[i], (n+count-1)/count)
 	if err != nil {
 		return nil, 0, err
@@ -76,7 +76,7 @@ func nonEmpty(s string) []string {
 // read once, and pixels, unless they fit, once for each panel. Where no strip fits
 // beside two panels, panels inside read both again and again.
 func orderOperands(weights, pixels, panels, most, cache int) (least, inside, outside int) {
-	budget := working(cache)
+	budget := Working(cache)
 	least, outside = 1, weights+again(pixels, panels, budget)
 	if pixels > budget {
 		strip := min(budget, crowded(cache)-2*weights/panels)
@@ -99,7 +99,7 @@ func again(bytes, n, size int) int {
 // strips is the number of strips to cut n tiles into: at least least, enough to keep workers busy together with the
 // given number of other pieces, and with no more than a border of tiles missing from the last strip.
 func strips(n, least, others int) int {
-	for c := min(n, max(least, (pieces+others-1)/others)); c < n; c++ {
+	for c := min(n, max(least, (Pieces+others-1)/others)); c < n; c++ {
 		if each := (n + c - 1) / c; each*c-n < min(each, 2) {
 			return c
 		}

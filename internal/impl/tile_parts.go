@@ -41,7 +41,7 @@ func (k *kernel) decideParts(t *tiling, rs []string) (loops []string, at string,
 		return rs, "", nil
 	}
 	slices.SortFunc(list, func(a, b cut) int { return cmp.Compare(a.parts, b.parts) })
-	c := decideOne(k, t.decision("parts"), slices.Index(list, def), list, nil)
+	c := DecideOne(k, t.decision("parts"), slices.Index(list, def), list, nil)
 	if c.parts == 1 {
 		return rs, "", nil
 	}

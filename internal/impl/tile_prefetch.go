@@ -33,7 +33,7 @@ func (k *kernel) prefetchPanel(t *tiling, vecTiles string) {
 	v := around[from].Var
 	for _, a := range k.accesses(acc) {
 		stride, linear := a.stride(v)
-		if a.store || !linear || stride <= 0 || int(stride)*a.buf.DType.Size() > working(k.core.L2) {
+		if a.store || !linear || stride <= 0 || int(stride)*a.buf.DType.Size() > Working(k.core.L2) {
 			continue
 		}
 		at := ""

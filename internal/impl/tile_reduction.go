@@ -72,8 +72,8 @@ func (k *kernel) scheduleAcc(t *tiling, at, vecAxis string, lanes int) (err erro
 	n, def := k.s.Extent(last), 1
 	heavy := k.worked(k.core.registers(false), acc) < k.core.registers(false)
 	if n > 2 && !k.looksUp(acc) && !first && !heavy {
-		if n%reductionUnroll == 0 && len(ss) > 0 && !k.apart(acc, ss) {
-			def = reductionUnroll
+		if n%ReductionUnroll == 0 && len(ss) > 0 && !k.apart(acc, ss) {
+			def = ReductionUnroll
 		} else if n%2 == 0 {
 			def = 2
 		}
@@ -84,7 +84,7 @@ func (k *kernel) scheduleAcc(t *tiling, at, vecAxis string, lanes int) (err erro
 			numbers = append(numbers, u)
 		}
 	}
-	if u := k.decideAmong(t.decision("steps"), def, nil, numbers...); u > 1 {
+	if u := k.DecideAmong(t.decision("steps"), def, nil, numbers...); u > 1 {
 		_, in, err := k.s.Split(last, u)
 		if err != nil {
 			return err

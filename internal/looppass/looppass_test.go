@@ -8,7 +8,7 @@ import (
 
 	"lathe/internal/expr"
 	"lathe/internal/golden"
-	"lathe/internal/impl"
+	"lathe/internal/impl/algorithms"
 	"lathe/internal/loop"
 	"lathe/internal/looppass"
 	"lathe/internal/pipeline"
@@ -144,7 +144,7 @@ func TestRandom(t *testing.T) {
 				s := sched.New(&loop.Func{Name: k.Func.Name, Params: k.Func.Params, Body: k.Func.Body})
 				if seed%2 == 0 {
 					bits := 128 << r.IntN(3)
-					plan, err := impl.Choose(k, &target.Target{VectorBits: bits, VectorRegs: 16, L1: 32 << 10, L2: 1 << 20, Core: target.ClassOf(target.X86, bits)}, nil)
+					plan, err := algorithms.Table.Choose(k, &target.Target{VectorBits: bits, VectorRegs: 16, L1: 32 << 10, L2: 1 << 20, Core: target.ClassOf(target.X86, bits)}, nil)
 					if err != nil {
 						t.Fatalf("seed %d: %v", seed, err)
 					}
@@ -219,7 +219,7 @@ func TestInteriorHasNoTest(t *testing.T) {
 	c := tetest.Of(rand.New(rand.NewPCG(1, 1)), "conv", conv)
 	k := c.Lower()
 	avx2 := &target.Target{VectorBits: 256, VectorRegs: 16, L1: 32 << 10, L2: 1 << 20, Core: target.ClassOf(target.X86, 256)}
-	plan, err := impl.Choose(k, avx2, nil)
+	plan, err := algorithms.Table.Choose(k, avx2, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"lathe/internal/graph"
 	"lathe/internal/graph/rewrite"
 	"lathe/internal/impl"
+	"lathe/internal/impl/algorithms"
 	"lathe/internal/op"
 	"lathe/internal/ops"
 	"lathe/internal/types"
@@ -89,10 +90,13 @@ func (l *layouts) channelLayout(rank int) types.Layout {
 }
 
 func (l *layouts) node(n *graph.Node) {
-	if impl.WantsPlain(n.Op) {
+	if algorithms.Table.WantsPlain(n.Op) {
 		for i := range n.In {
-			l.want(n, i, "")
+			l.Want(n, i, "")
 		}
+	}
+	if algorithms.Table.LayOut(l, l.lanes, n) {
+		return
 	}
 	switch n.Op.Name {
 	case "nn.conv1d", "nn.conv2d", "nn.conv3d":
@@ -109,12 +113,6 @@ func (l *layouts) node(n *graph.Node) {
 		} else {
 			l.packMatrix(n, 1, 0)
 		}
-	case "nn.contrib_conv2d_winograd_input_transform":
-		l.winogradInput(n)
-	case "nn.contrib_conv2d_winograd_product":
-		l.winogradProduct(n)
-	case "nn.contrib_conv2d_winograd_without_weight_transform":
-		l.winogradConv(n)
 	case "concatenate":
 		l.concat(n)
 	case "nn.depth_to_space_nd":
@@ -135,8 +133,8 @@ func (l *layouts) node(n *graph.Node) {
 	}
 }
 
-// want makes operand i of n have the given layout, by packing a constant or by a transform before n.
-func (l *layouts) want(n *graph.Node, i int, to types.Layout) {
+// Want makes operand i of n have the given layout, by packing a constant or by a transform before n.
+func (l *layouts) Want(n *graph.Node, i int, to types.Layout) {
 	v := n.In[i]
 	if v.Type.Layout == to {
 		return
@@ -150,7 +148,7 @@ func (l *layouts) want(n *graph.Node, i int, to types.Layout) {
 	if l.computed(v) {
 		for j, w := range v.Def.In {
 			if slices.Equal(w.Type.Shape, v.Type.Shape) {
-				l.want(v.Def, j, to)
+				l.Want(v.Def, j, to)
 			}
 		}
 		l.SetLayout(v, to)
@@ -192,8 +190,8 @@ func (l *layouts) conv(n *graph.Node) {
 	rank := len(w.Shape)
 	switch n.Impl.Name {
 	case impl.Depthwise:
-		l.want(n, 0, l.channelLayout(rank))
-		l.want(n, 1, types.Layout(fmt.Sprintf("%s%da", plainAxes(rank), l.lanes)))
+		l.Want(n, 0, l.channelLayout(rank))
+		l.Want(n, 1, types.Layout(fmt.Sprintf("%s%da", plainAxes(rank), l.lanes)))
 	case impl.Direct:
 		l.blockedConv(n, l.panel(n))
 	case impl.Grouped:
@@ -204,7 +202,7 @@ func (l *layouts) conv(n *graph.Node) {
 		}
 		l.blockedConv(n, lanes)
 	case impl.Plain:
-		l.want(n, 0, "") // vectors run along the lines
+		l.Want(n, 0, "") // vectors run along the lines
 		return
 	default:
 		return
@@ -217,13 +215,13 @@ func (l *layouts) blockedConv(n *graph.Node, panel int) {
 	w := n.In[1].Type
 	rank := len(w.Shape)
 	if n.In[0].Type.Shape[1]%l.lanes == 0 {
-		l.want(n, 0, l.channelLayout(rank))
+		l.Want(n, 0, l.channelLayout(rank))
 	}
 	weights := plainAxes(rank)
 	if w.Shape[1]%l.lanes == 0 && w.Shape[1] > l.lanes {
 		weights += fmt.Sprintf("%db", l.lanes)
 	}
-	l.want(n, 1, types.Layout(fmt.Sprintf("%s%da", weights, panel)))
+	l.Want(n, 1, types.Layout(fmt.Sprintf("%s%da", weights, panel)))
 }
 
 // panel is the number of elements of the panels that were chosen for a node's weights.
@@ -240,7 +238,7 @@ func plainAxes(rank int) string {
 // packMatrix packs a constant matrix operand with output axis n and reduction axis k into panels of a few vectors.
 func (l *layouts) packMatrix(node *graph.Node, n, k int) {
 	if node.Impl.Name == impl.Packed {
-		l.want(node, 1, types.Layout(fmt.Sprintf("%c%c%d%c", 'A'+n, 'A'+k, l.panel(node), 'a'+n)))
+		l.Want(node, 1, types.Layout(fmt.Sprintf("%c%c%d%c", 'A'+n, 'A'+k, l.panel(node), 'a'+n)))
 	}
 }
 
@@ -259,7 +257,7 @@ func (l *layouts) same(n *graph.Node) {
 	}
 	for i, v := range n.In {
 		if slices.Equal(v.Type.Shape, y.Shape) {
-			l.want(n, i, layout)
+			l.Want(n, i, layout)
 		}
 	}
 	for _, o := range n.Out {

@@ -16,8 +16,8 @@ func (l *layouts) dotConv(n *graph.Node) {
 	blocked := l.channelLayout(rank)
 	switch n.Impl.Name {
 	case impl.Depthwise:
-		l.want(n, 0, blocked)
-		l.want(n, 2, types.Layout(fmt.Sprintf("%s%da", plainAxes(rank), l.lanes)))
+		l.Want(n, 0, blocked)
+		l.Want(n, 2, types.Layout(fmt.Sprintf("%s%da", plainAxes(rank), l.lanes)))
 	case impl.Direct:
 		l.blockedDotConv(n, l.panel(n))
 	case impl.Grouped:
@@ -27,8 +27,8 @@ func (l *layouts) dotConv(n *graph.Node) {
 		case fours && (lanes == l.lanes || lanes > 1 && !l.last):
 			l.blockedDotConv(n, lanes)
 		case lanes > 1 && !l.last && a.Strides[rank-3] > 1: // products of bytes one by one
-			l.want(n, 0, blocked)
-			l.want(n, 2, types.Layout(fmt.Sprintf("%s%da", plainAxes(rank), lanes)))
+			l.Want(n, 0, blocked)
+			l.Want(n, 2, types.Layout(fmt.Sprintf("%s%da", plainAxes(rank), lanes)))
 		default:
 			l.pixelLanes(n)
 			return
@@ -43,17 +43,17 @@ func (l *layouts) dotConv(n *graph.Node) {
 func (l *layouts) blockedDotConv(n *graph.Node, panel int) {
 	rank, in := len(n.Out[0].Type.Shape), n.In[0].Type.Shape[1]
 	if in >= l.lanes && (!l.last || in/n.Attrs.(ops.ConvAttrs).Groups%impl.DotWidth == 0) {
-		l.want(n, 0, l.channelLayout(rank))
+		l.Want(n, 0, l.channelLayout(rank))
 	} else {
-		l.want(n, 0, types.ChannelBlocks(rank, (in+impl.DotWidth-1)/impl.DotWidth*impl.DotWidth))
+		l.Want(n, 0, types.ChannelBlocks(rank, (in+impl.DotWidth-1)/impl.DotWidth*impl.DotWidth))
 	}
 	axes := plainAxes(rank)
-	l.want(n, 2, types.Layout(fmt.Sprintf("%s%s%s%da%db", axes[:1], axes[2:], axes[1:2], panel, impl.DotWidth)))
+	l.Want(n, 2, types.Layout(fmt.Sprintf("%s%s%s%da%db", axes[:1], axes[2:], axes[1:2], panel, impl.DotWidth)))
 }
 
 // dotMatrix packs the constant operand of an integer matrix product into panels of a few vectors of columns by four rows.
 func (l *layouts) dotMatrix(n *graph.Node) {
 	if n.Impl.Name == impl.Packed {
-		l.want(n, 2, types.Layout(fmt.Sprintf("BA%db%da", l.panel(n), impl.DotWidth)))
+		l.Want(n, 2, types.Layout(fmt.Sprintf("BA%db%da", l.panel(n), impl.DotWidth)))
 	}
 }

@@ -27,7 +27,7 @@ func (l *layouts) byChannels(n *graph.Node, lanes int) bool {
 // computed at every place, and those that it skips are left out: that costs the stride times the products, where no vectors
 // would cost lanes.
 func (l *layouts) pixelLanes(n *graph.Node) {
-	l.want(n, 0, "")
+	l.Want(n, 0, "")
 	a := n.Attrs.(ops.ConvAttrs)
 	rank := len(a.Strides)
 	step := a.Strides[rank-1]

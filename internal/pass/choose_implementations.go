@@ -7,6 +7,7 @@ import (
 	"lathe/internal/choice"
 	"lathe/internal/graph"
 	"lathe/internal/impl"
+	"lathe/internal/impl/algorithms"
 	"lathe/internal/ops"
 	"lathe/internal/types"
 )
@@ -28,7 +29,7 @@ func chooseImplementations(c *Context) error {
 			continue
 		}
 		log := choice.Log{Chooser: c.Choices[i.Of]}
-		if i.Name, n.Why, err = site(c, n, r.lanes).Decide(c.Target, &log); err != nil {
+		if i.Name, n.Why, err = algorithms.Table.Decide(site(c, n, r.lanes), c.Target, &log); err != nil {
 			return fmt.Errorf("choices: node %q (%s): %w", i.Of, n.Op.Name, err)
 		}
 		if i.Name != "" {
@@ -51,8 +52,7 @@ func (c *Context) asked(node string, list []choice.Decision) {
 	c.Asked[node] = append(c.Asked[node], list...)
 }
 
-// site is n as implementations see it. Winograd's kernels need channels in vectors, and transformed weights are up to four
-// times as many bytes.
+// site is n as implementations see it.
 func site(c *Context, n *graph.Node, lanes int) *impl.Node {
 	in := make([]types.Tensor, len(n.In))
 	for i, v := range n.In {
@@ -60,9 +60,19 @@ func site(c *Context, n *graph.Node, lanes int) *impl.Node {
 	}
 	return &impl.Node{
 		Op: n.Op, Attrs: n.Attrs, In: in, Out: n.Out[0].Type.With(""), Lanes: lanes,
-		Const:    func(i int) bool { return n.In[i].IsConst() },
-		Winograd: len(c.Layouts) == 0 && !c.Target.Downloaded() && !slices.Contains(c.Disabled, "Winograd"),
+		Const: func(i int) bool { return n.In[i].IsConst() },
+		Given: len(c.Layouts) > 0, Disabled: c.Disabled,
 	}
+}
+
+// ask decides something for a node beside how it is computed.
+func (c *Context) ask(node string, d choice.Decision) (taken choice.Point, err error) {
+	log := choice.Log{Chooser: c.Choices[node]}
+	if _, err := log.Decide(d); err != nil {
+		return nil, fmt.Errorf("choices: %w", err)
+	}
+	c.asked(node, log.Asked)
+	return log.Taken, nil
 }
 
 func isAnyConv(n *graph.Node) bool {

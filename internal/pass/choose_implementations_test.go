@@ -8,8 +8,11 @@ import (
 	"lathe/internal/choice"
 	"lathe/internal/graph"
 	"lathe/internal/grapheval"
+	"lathe/internal/grapheval/evaltest"
 	"lathe/internal/graphtest"
 	"lathe/internal/impl"
+	"lathe/internal/impl/algorithms"
+	"lathe/internal/impl/winograd"
 )
 
 // TestNodeDecisions: what is asked for nodes is what the list has, and the default costs least. Whatever is taken, the passes
@@ -43,16 +46,16 @@ func TestNodeDecisions(t *testing.T) {
 				checkDecision(t, d)
 			}
 		}
-		if err := sameValues(g, in, want); err != nil {
+		if err := evaltest.SameValues(g, in, want); err != nil {
 			t.Fatalf("seed %d: %v: %v\n%s\n%s", seed, choices, err, before, g)
 		}
 		for _, n := range g.Nodes {
-			if p := impl.PanelOf(n.Impl.Point); p > 0 && n.Impl.Name != impl.Winograd && choices[n.Impl.Of] != nil && n.Impl.Point["panel"] != choices[n.Impl.Of]["panel"] {
+			if p := impl.PanelOf(n.Impl.Point); p > 0 && n.Impl.Name != winograd.Name && choices[n.Impl.Of] != nil && n.Impl.Point["panel"] != choices[n.Impl.Of]["panel"] {
 				t.Errorf("seed %d: %s has %v, want %v", seed, n.Impl.Of, n.Impl.Point, choices[n.Impl.Of])
 			}
 		}
 	}
-	for _, d := range impl.NodeDecisions {
+	for _, d := range algorithms.Table.NodeDecisions() {
 		if !seen[d.Name] && d.Owner == "ChooseImplementations" {
 			t.Errorf("decision %s is in the list and is never asked", d.Name)
 		}
@@ -76,7 +79,7 @@ func asked(t *testing.T, g *graph.Graph, choices map[string]choice.Point) map[st
 
 func checkDecision(t *testing.T, d choice.Decision) {
 	t.Helper()
-	if !slices.ContainsFunc(impl.NodeDecisions, func(i impl.DecisionInfo) bool { return i.Name == d.Name }) {
+	if !slices.ContainsFunc(algorithms.Table.NodeDecisions(), func(i impl.DecisionInfo) bool { return i.Name == d.Name }) {
 		t.Errorf("decision %s is not in the list", d.Name)
 	}
 	for _, v := range d.Values {

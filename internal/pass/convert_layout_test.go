@@ -10,6 +10,7 @@ import (
 	"lathe/internal/graph"
 	"lathe/internal/graph/rewrite"
 	"lathe/internal/grapheval"
+	"lathe/internal/grapheval/evaltest"
 	"lathe/internal/graphtest"
 	"lathe/internal/op"
 	"lathe/internal/ops"
@@ -66,7 +67,7 @@ func TestAxesAlike(t *testing.T) {
 			if err == nil && sameBytes(got, want) {
 				continue
 			}
-			if err := sameValues(g, values, want); err != nil { // another order of sums
+			if err := evaltest.SameValues(g, values, want); err != nil { // another order of sums
 				t.Fatalf("%s, seed %d, order %v: %v\n%s\n%s", d.Name, seed, order, err, before, g)
 			}
 		}
@@ -166,7 +167,7 @@ func TestConvertLayoutUndoesChannelsLast(t *testing.T) {
 			changed++
 		}
 		run(t, "ConvertLayout", g)
-		if err := sameValues(g, in, want); err != nil {
+		if err := evaltest.SameValues(g, in, want); err != nil {
 			t.Fatalf("seed %d: %v\nbefore:\n%s\nafter:\n%s", seed, err, before, g)
 		}
 		if n := transposed4(g); n > least {

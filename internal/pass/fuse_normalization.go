@@ -47,7 +47,7 @@ func matchNormalization(r *rewrite.Rewriter, n *graph.Node) (*normalization, boo
 			}
 		}
 	}
-	if radicand == nil || !plainFloat(d.Type) || !slices.Equal(n.Out[0].Type.Shape, d.Type.Shape) {
+	if radicand == nil || !d.Type.IsPlain(types.F32) || !slices.Equal(n.Out[0].Type.Shape, d.Type.Shape) {
 		return nil, false
 	}
 	m := &normalization{def: ops.RMSNorm, last: n}

@@ -3,18 +3,17 @@ package pass
 import (
 	"bytes"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"testing"
 
 	"lathe/internal/golden"
 	"lathe/internal/graph"
 	"lathe/internal/grapheval"
+	"lathe/internal/grapheval/evaltest"
 	"lathe/internal/graphtest"
 	"lathe/internal/ops"
 	"lathe/internal/pipeline"
 	"lathe/internal/target"
-	"lathe/internal/tensor"
 )
 
 func TestTable(t *testing.T) {
@@ -47,36 +46,6 @@ func run(t testing.TB, name string, g *graph.Graph) {
 		return
 	}
 	t.Fatalf("no pass %q", name)
-}
-
-// sameValues compares what a graph computes with earlier results. Passes may round otherwise, so the relative distance
-// may be that of one operator.
-func sameValues(g *graph.Graph, in, want []*tensor.Tensor) error {
-	got, err := grapheval.Eval(g, in)
-	if err != nil {
-		return err
-	}
-	for i := range want {
-		if !got[i].Type().Equal(want[i].Type()) {
-			return fmt.Errorf("output %d is %s instead of %s", i, got[i].Type(), want[i].Type())
-		}
-		var num, den float64
-		for j := range want[i].Len() {
-			a, b := want[i].Float(j), got[i].Float(j)
-			if a == b {
-				if a-a == 0 { // infinities have no difference
-					den += a * a
-				}
-				continue
-			}
-			num += (a - b) * (a - b)
-			den += a * a
-		}
-		if d := math.Sqrt(num / max(den, 1e-30)); !(d <= 1e-5) {
-			return fmt.Errorf("output %d differs by %g", i, d)
-		}
-	}
-	return nil
 }
 
 // TestGolden shows each pass on the smallest graph that needs it, and that it has nothing left to do.
@@ -288,7 +257,7 @@ func TestGolden(t *testing.T) {
 			run(t, c.pass, g)
 			after := g.String()
 			golden.Check(t, c.name, []byte("// before "+c.pass+"\n"+before+"\n// after\n"+after))
-			if err := sameValues(g, in, want); err != nil {
+			if err := evaltest.SameValues(g, in, want); err != nil {
 				t.Error(err)
 			}
 			run(t, c.pass, g)
@@ -318,7 +287,7 @@ func TestRandom(t *testing.T) {
 			before := g.String()
 			run(t, p.Name, g)
 			after := g.String()
-			if err := sameValues(g, in, want); err != nil {
+			if err := evaltest.SameValues(g, in, want); err != nil {
 				t.Fatalf("seed %d: after %s: %v\nbefore:\n%s\nafter:\n%s", seed, p.Name, err, before, after)
 			}
 			run(t, p.Name, g)

@@ -7,6 +7,7 @@ import (
 
 	"lathe/internal/graph"
 	"lathe/internal/grapheval"
+	"lathe/internal/grapheval/evaltest"
 	"lathe/internal/graphtest"
 	"lathe/internal/ops"
 	"lathe/internal/tensor"
@@ -57,7 +58,7 @@ func TestQuantizedPools(t *testing.T) {
 		for _, p := range Table {
 			run(t, p.Name, g)
 		}
-		if err := sameValues(g, in, want); err != nil {
+		if err := evaltest.SameValues(g, in, want); err != nil {
 			t.Fatalf("seed %d: %v\n%s\n%s", seed, err, before, g)
 		}
 	}

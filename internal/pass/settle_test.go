@@ -8,6 +8,7 @@ import (
 
 	"lathe/internal/graph"
 	"lathe/internal/grapheval"
+	"lathe/internal/grapheval/evaltest"
 	"lathe/internal/op"
 	"lathe/internal/ops"
 	"lathe/internal/tensor"
@@ -49,7 +50,7 @@ func TestLayoutSettles(t *testing.T) {
 		if after < before {
 			fewer++
 		}
-		if err := sameValues(g, in, want); err != nil {
+		if err := evaltest.SameValues(g, in, want); err != nil {
 			t.Fatalf("seed %d: %v\n%s\n%s", seed, err, text, g)
 		}
 	}

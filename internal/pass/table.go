@@ -6,6 +6,9 @@ import (
 
 	"lathe/internal/choice"
 	"lathe/internal/graph"
+	"lathe/internal/impl/attention"
+	"lathe/internal/impl/strips"
+	"lathe/internal/impl/winograd"
 	"lathe/internal/pipeline"
 	"lathe/internal/target"
 )
@@ -47,13 +50,13 @@ var Table = []pipeline.Pass[*Context]{
 	{Name: "SimplifyExpr", Level: 0, Run: simplifyExpr, Doc: "removes nodes without effect"},
 	{Name: "AbsorbChannelMoves", Level: 3, Run: absorbChannelMoves, Doc: "lets convolutions read shuffled, split and joined channels where they were computed"},
 	{Name: "ChooseImplementations", Level: 3, Run: chooseImplementations, Doc: "decides how convolutions and products are computed, and how their weights lie"},
-	{Name: "Winograd", Level: 3, Run: winograd, Doc: "computes 3x3 convolutions by Winograd's minimal filtering where that was chosen"},
+	{Name: "Winograd", Level: 3, Run: onGraph(winograd.Rewrite), Doc: "computes 3x3 convolutions by Winograd's minimal filtering where that was chosen"},
 	{Name: "FuseNormalization", Level: 3, Run: fuseNormalization, Doc: "writes layer and RMS normalisations that are spelled out as one operator"},
 	{Name: "SplitArgs", Level: 0, Required: true, Run: splitArgs, Doc: "joins many operands in steps, so that no kernel chooses among thousands"},
 	{Name: "SplitReductions", Level: 3, Run: splitReductions, Doc: "folds large tensors to a few elements in two steps, so that workers have parts"},
 	{Name: "AlterOpLayout", Level: 3, Run: alterOpLayout, Doc: "gives tensors blocked layouts and packs weights, as was chosen"},
 	{Name: "DeadCodeElimination", Level: 0, Required: true, Run: deadCode, Doc: "removes what no output needs"},
-	{Name: "FuseAttention", Level: 3, Run: fuseAttention, Doc: "makes a kernel of softmax(Q K) V that keeps no scores in memory"},
+	{Name: "FuseAttention", Level: 3, Run: onGraph(attention.Fuse), Doc: "makes a kernel of softmax(Q K) V that keeps no scores in memory"},
 	{Name: "PackOperands", Level: 3, Run: packOperands, Doc: "packs computed operands of matrix products whose columns lie as rows"},
 	{Name: "FuseOps", Level: 0, Required: true, Run: fuseOps, Doc: "joins nodes into groups that become kernels; at -O0 every node is its own"},
 	{Name: "FuseStrips", Level: 3, Run: fuseStrips, Doc: "computes convolutions strip by strip in the kernels of the depthwise convolutions and poolings that read them"},
@@ -97,5 +100,12 @@ var Order = []pipeline.Order{
 	{Before: "FuseOps", After: "FuseStrips", Why: "it joins two groups, each with its pointwise nodes"},
 	{Before: "DeadCodeElimination", After: "FuseOps", Why: "a dead reader would keep a value from being fused"},
 }
+
+// onGraph is a pass of an algorithm that needs the graph only.
+func onGraph(f func(*graph.Graph) error) func(*Context) error {
+	return func(c *Context) error { return f(c.Graph) }
+}
+
+func fuseStrips(c *Context) error { return strips.Fuse(c.Graph, c.Target, c.ask) }
 
 func deadCode(c *Context) error { c.Graph.DeadCode(); return nil }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"lathe/internal/graph"
-	"lathe/internal/impl"
+	"lathe/internal/impl/algorithms"
 	"lathe/internal/types"
 )
 
@@ -24,7 +24,7 @@ func acceptedLayouts(g *graph.Graph) error {
 				return err
 			}
 		}
-		if err := impl.Accepts(n.Op, typesOf(n.In), typesOf(n.Out)); err != nil {
+		if err := algorithms.Table.Accepts(n.Op, typesOf(n.In), typesOf(n.Out)); err != nil {
 			return fmt.Errorf("node %q (%s): %w", n.Origin, n.Op.Name, err)
 		}
 	}

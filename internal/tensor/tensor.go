@@ -228,3 +228,14 @@ func saturateU64(v float64) uint64 {
 	}
 	return uint64(v)
 }
+
+// Inverse is 1/t for one element, or nil where that is no normal number of float32.
+func (t *Tensor) Inverse() *Tensor {
+	x := float64(float32(1 / t.Float(0)))
+	if math.IsInf(x, 0) || !(math.Abs(x) >= 0x1p-126) {
+		return nil
+	}
+	inverse := NewOf(t.Type())
+	inverse.SetFloat(0, x)
+	return inverse
+}

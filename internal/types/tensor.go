@@ -105,6 +105,9 @@ func (t Tensor) Equal(u Tensor) bool {
 // With returns t with another layout.
 func (t Tensor) With(l Layout) Tensor { t.Layout = l; return t }
 
+// IsPlain reports whether t has elements of type d in the order of its shape.
+func (t Tensor) IsPlain(d DType) bool { return t.DType == d && t.Layout == "" }
+
 // Count is the product of dims.
 func Count(dims []int) int {
 	n := 1

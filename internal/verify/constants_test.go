@@ -8,7 +8,7 @@ import (
 
 	"lathe/internal/compile"
 	"lathe/internal/graph"
-	"lathe/internal/impl"
+	"lathe/internal/impl/algorithms"
 	"lathe/internal/ops"
 	"lathe/internal/target/targettest"
 	"lathe/internal/tensor"
@@ -19,7 +19,7 @@ import (
 func TestConstantsAlone(t *testing.T) {
 	o := compile.Options{Target: targettest.Runnable(t, "llvm"), Workers: 2}
 	for _, d := range ops.All {
-		if d.Sample == nil || !impl.Implemented(d) {
+		if d.Sample == nil || !algorithms.Table.Implemented(d) {
 			continue
 		}
 		t.Run(d.Name, func(t *testing.T) {

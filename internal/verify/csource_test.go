@@ -19,7 +19,7 @@ import (
 	"lathe/internal/graph"
 	"lathe/internal/grapheval"
 	"lathe/internal/graphtest"
-	"lathe/internal/impl"
+	"lathe/internal/impl/algorithms"
 	"lathe/internal/ops"
 	"lathe/internal/target/targettest"
 	"lathe/internal/tensor"
@@ -153,7 +153,7 @@ func TestSourceOperators(t *testing.T) {
 	var sources []string
 	var cases []sourceCase
 	for _, d := range ops.All {
-		if !impl.Implemented(d) || d.Sample == nil {
+		if !algorithms.Table.Implemented(d) || d.Sample == nil {
 			continue
 		}
 		for seed := range uint64(samples) {

@@ -13,7 +13,7 @@ import (
 	"lathe/internal/codegen/llvm"
 	"lathe/internal/compile"
 	"lathe/internal/graph"
-	"lathe/internal/impl"
+	"lathe/internal/impl/algorithms"
 	"lathe/internal/op"
 	"lathe/internal/ops"
 	"lathe/internal/target/targettest"
@@ -104,7 +104,7 @@ func TestDenormals(t *testing.T) {
 	for _, mode := range []compile.Denormals{compile.DenormalsFlush, compile.DenormalsKeep} {
 		o := compile.Options{Target: targettest.Resolve(t, "llvm"), Level: 3, Workers: 2, Denormals: mode}
 		for _, d := range ops.All {
-			if d.Sample == nil || !impl.Implemented(d) {
+			if d.Sample == nil || !algorithms.Table.Implemented(d) {
 				continue
 			}
 			t.Run(string(mode)+"/"+d.Name, func(t *testing.T) {
@@ -127,7 +127,7 @@ func TestDeployCrossDenormals(t *testing.T) {
 			t.Run(strings.ReplaceAll(tgt, " ", "")+"/"+string(mode), func(t *testing.T) {
 				run := emulated(t, o)
 				for _, d := range ops.All {
-					if d.Sample == nil || !impl.Implemented(d) {
+					if d.Sample == nil || !algorithms.Table.Implemented(d) {
 						continue
 					}
 					t.Run(d.Name, func(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 
 	"lathe/internal/compile"
 	"lathe/internal/graph"
-	"lathe/internal/impl"
+	"lathe/internal/impl/algorithms"
 	"lathe/internal/op"
 	"lathe/internal/ops"
 	"lathe/internal/target/targettest"
@@ -55,7 +55,7 @@ func TestOperators(t *testing.T) {
 	for _, tgt := range []string{"llvm", "llvm -mcpu=core-avx2"} {
 		o := compile.Options{Target: targettest.Runnable(t, tgt), Level: 3, Workers: 2}
 		for _, d := range ops.All {
-			if !impl.Implemented(d) {
+			if !algorithms.Table.Implemented(d) {
 				t.Errorf("%s has no implementation", d.Name)
 				continue
 			}

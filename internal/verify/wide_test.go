@@ -10,7 +10,7 @@ import (
 	"lathe/internal/bundle"
 	"lathe/internal/compile"
 	"lathe/internal/graph"
-	"lathe/internal/impl"
+	"lathe/internal/impl/algorithms"
 	"lathe/internal/op"
 	"lathe/internal/ops"
 	"lathe/internal/target/targettest"
@@ -27,7 +27,7 @@ func TestOtherVectors(t *testing.T) {
 	for _, c := range []struct{ bits, count int }{{512, 32}, {128, 32}} {
 		o := compile.Options{Target: targettest.Registers(t, c.bits, c.count), Level: 3, Workers: 2}
 		for _, d := range ops.All {
-			if !impl.Implemented(d) || d.Sample == nil {
+			if !algorithms.Table.Implemented(d) || d.Sample == nil {
 				continue // TestOperators reports it
 			}
 			t.Run(fmt.Sprintf("%dx%d/%s", c.count, c.bits, d.Name), func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"lathe/internal/compile"
 	"lathe/internal/graph"
 	"lathe/internal/grapheval"
-	"lathe/internal/impl"
+	"lathe/internal/impl/winograd"
 	"lathe/internal/op"
 	"lathe/internal/ops"
 	"lathe/internal/target"
@@ -92,7 +92,7 @@ func testWinograd(t *testing.T, c winogradCase, tgt *target.Target) {
 	if c.out/tgt.Lanes(32)%2 == 0 {
 		tile = "5 x 2"
 	}
-	y.Def.Impl = graph.Impl{Name: impl.Winograd, Of: "conv", Point: choice.Point{"winograd_tile": tile}}
+	y.Def.Impl = graph.Impl{Name: winograd.Name, Of: "conv", Point: choice.Point{"winograd_tile": tile}}
 	y = apply(ops.Add, op.None{}, apply(ops.Add, op.None{}, y, graph.NewConst("b", bias)), residual)
 	y = apply(ops.Relu, op.None{}, y)
 	y.Name = "y"

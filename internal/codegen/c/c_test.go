@@ -11,7 +11,7 @@ import (
 	"lathe/internal/codegen/c"
 	"lathe/internal/expr"
 	"lathe/internal/golden"
-	"lathe/internal/impl"
+	"lathe/internal/impl/algorithms"
 	"lathe/internal/loop"
 	"lathe/internal/loop/interp"
 	"lathe/internal/looppass"
@@ -257,7 +257,7 @@ func TestScheduled(t *testing.T) {
 		for seed := range samples {
 			x := tetest.New(rand.New(rand.NewPCG(seed, 23)), kind)
 			k := x.Lower()
-			plan, err := impl.Choose(k, machines[seed%uint64(len(machines))], nil)
+			plan, err := algorithms.Table.Choose(k, machines[seed%uint64(len(machines))], nil)
 			if err != nil {
 				t.Fatalf("seed %d: %v\n%s", seed, err, te.String(x.Out))
 			}

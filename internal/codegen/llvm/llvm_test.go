@@ -7,7 +7,7 @@ import (
 
 	"lathe/internal/codegen/llvm"
 	"lathe/internal/golden"
-	"lathe/internal/impl"
+	"lathe/internal/impl/algorithms"
 	"lathe/internal/loop"
 	"lathe/internal/loop/interp"
 	"lathe/internal/looppass"
@@ -224,7 +224,7 @@ func TestRandom(t *testing.T) {
 			s := sched.New(&loop.Func{Name: k.Func.Name, Params: k.Func.Params, Body: k.Func.Body})
 			if seed%4 != 3 {
 				bits := []int{128, 256, 512}[seed%4]
-				plan, err := impl.Choose(k, &target.Target{VectorBits: bits, VectorRegs: bits / 16, L1: 32 << 10, L2: 1 << 20, Core: target.ClassOf(target.X86, bits)}, nil)
+				plan, err := algorithms.Table.Choose(k, &target.Target{VectorBits: bits, VectorRegs: bits / 16, L1: 32 << 10, L2: 1 << 20, Core: target.ClassOf(target.X86, bits)}, nil)
 				if err != nil {
 					t.Fatalf("%s, seed %d: %v", kind, seed, err)
 				}

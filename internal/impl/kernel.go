@@ -1,0 +1,100 @@
+package impl
+
+import (
+	"strconv"
+
+	"lathe/internal/choice"
+	"lathe/internal/expr"
+	"lathe/internal/loop"
+	"lathe/internal/sched"
+)
+
+// Kernel is a kernel that is being scheduled, as rules in folders of their own see it: they read it and rewrite it by
+// primitives of Schedule and by what is here.
+type Kernel = kernel
+
+// Schedule is the kernel's loops, and the primitives that rewrite them.
+func (k *kernel) Schedule() *sched.Schedule { return k.s }
+
+// Core is what the kernel's costs are computed with.
+func (k *kernel) Core() Core { return k.core }
+
+// LoopOver is the loop around a block that runs over the axis of a loop of another block, nil where there is none.
+func (k *kernel) LoopOver(block, name string) *expr.Var {
+	return k.variable(block, k.loopOf(block, name))
+}
+
+// Contiguous reports whether a block reads and writes neighbours, or the same elements, along one of its loops.
+func (k *kernel) Contiguous(block, name string) bool {
+	return k.unitStride(block, k.variable(block, name))
+}
+
+// DecidePieces asks into how many pieces n tiles are cut, for workers that have so many other things each.
+func (k *kernel) DecidePieces(name string, n, others int) int {
+	return k.DecideAmong(name, strips(n, 1, others), nil, upTo(n)...)
+}
+
+// DecideRows asks how many of n rows of a product, of so many vectors each, a tile has that is computed in so many steps.
+func (k *kernel) DecideRows(name string, n, vecs int, steps float64) int {
+	list, best := k.core.tiles(1, n, vecs, k.core.registers(false), vecs, true, reuse)
+	values := make([]choice.Value, len(list))
+	for i, t := range list {
+		values[i] = choice.Value{Text: strconv.Itoa(t.Rows), Cost: t.cost * steps}
+	}
+	return list[k.decide(name, best, values)].Rows
+}
+
+// TileInside schedules a reduction and its pointwise rest by tiles inside a loop around both; other blocks of the kernel are
+// tiled as well.
+func (k *kernel) TileInside(out, acc, below string) error {
+	_, err := k.tilePair(tiling{out: out, acc: acc, below: below, several: true})
+	return err
+}
+
+// Fill schedules a block inside a loop at which it was placed in scratch: a reduction by rows, others by vectors or as squares.
+func (k *kernel) Fill(block, at string) error {
+	loops := k.inside(block, at)
+	if b, _ := k.find(block); b.Init != nil {
+		return k.vectorReduction(block, at)
+	}
+	if len(loops) == 0 {
+		return nil
+	}
+	if _, ok := k.square(block, loops, true); !ok {
+		k.try(func() bool { // a part of an axis may not divide into vectors
+			_, err := k.vectorInner(block, loops[len(loops)-1])
+			return err == nil
+		})
+	}
+	return nil
+}
+
+// Reads reports whether a block loads what another one computes.
+func Reads(b *loop.Block, from string) bool {
+	found := false
+	expr.Loads(b.Body.Value, func(l *expr.Load) { found = found || l.From.Label() == from })
+	return found
+}
+
+// Panel finds a block's loop over blocks of channels of a product, whose pointwise rest is another block, and how many of them
+// are a panel: those that its weights keep together, or that a tile takes. It is 1 if there is no such loop.
+func (k *kernel) Panel(block, acc, rest string) (blocks string, count int) {
+	spatial := k.s.Loops(rest)
+	i := len(spatial) - 1
+	for i > 0 && k.s.Extent(spatial[i]) == 1 {
+		i--
+	}
+	blocks = k.outerPart(rest, acc, spatial[i], spatial[:i])
+	if blocks == "" {
+		return "", 1
+	}
+	if count = k.panelOf(acc); count == 0 {
+		row := 1
+		if axes := k.rowAxes(rest, acc, "", spatial[i], blocks); len(axes) > 0 {
+			row = k.s.Extent(axes[0])
+		}
+		list, best := k.core.tiles(1, row, k.s.Extent(blocks), k.core.registers(false), 0, true, reuse)
+		count = list[best].Vecs
+	}
+	return k.loopOf(block, blocks), count
+}

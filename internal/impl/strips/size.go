@@ -1,0 +1,76 @@
+package strips
+
+import (
+	"strconv"
+
+	"lathe/internal/choice"
+	"lathe/internal/impl"
+	"lathe/internal/target"
+	"lathe/internal/types"
+)
+
+// Steering.
+const (
+	exposed       = 0.33 // share of the time on the way to and from the L3 cache that other work does not hide
+	pointwiseWork = 10   // operations, about, that a pointwise operator takes for an element
+)
+
+// staysInL2 reports whether a result of so many bytes is still there when the next kernel reads it.
+func staysInL2(t *target.Target, bytes int) bool { return bytes < t.L2*3/4 }
+
+// A strip describes a stage that is computed strip by strip for the windows through which another one reads it.
+type strip struct {
+	Rows     int // rows of the result
+	Stride   int // rows of the stage from one row of the result to the next
+	Window   int // rows of the stage that one row of the result reads
+	RowBytes int // of one row of the stage, for one panel of channels of an image
+	Panels   int // of all images
+}
+
+// decision is whether the stage, a tensor of sums of so many products with pointwise operators behind them, is computed in
+// strips, with the cycles of either way beside what both have in common: the way to the next cache and back, or the rows that
+// two strips need.
+func (s strip) decision(t *target.Target, stage types.Tensor, products, pointwise int) choice.Decision {
+	c := impl.Core{Target: t}
+	list, best := s.sizes(c)
+	again := list[best].again * float64(stage.Elements()) * float64(2*products+pointwiseWork*pointwise)
+	d := choice.Decision{Name: "strips", Values: choice.Texts("off", "on")}
+	d.Values[0].Cost, d.Values[1].Cost = exposed*c.Shared(float64(stage.Bytes())), c.Flops(again)
+	if d.Values[1].Cost < d.Values[0].Cost {
+		d.Default = 1
+	}
+	return d
+}
+
+// A stripSize is a number of result rows, the share computed again, and the time of one, two and four workers together, in
+// units of what computing all once takes.
+type stripSize struct {
+	rows        int
+	again, cost float64
+}
+
+func (z stripSize) String() string { return strconv.Itoa(z.rows) }
+
+// sizes lists the numbers of result rows to choose from, divisors of all, and which costs least. Long strips compute little
+// again; they fit the working part of L2, for what they are made from and the weights pass through it too, and leave pieces
+// enough for one, two or four workers.
+func (s strip) sizes(c impl.Core) (list []stripSize, best int) {
+	for n := 1; n <= s.Rows; n++ {
+		if s.Rows%n != 0 || n > 1 && ((n-1)*s.Stride+s.Window)*s.RowBytes > impl.Working(c.L2) {
+			continue
+		}
+		z := stripSize{rows: n}
+		if n < s.Rows {
+			z.again = float64(max(0, s.Window-s.Stride)) / float64(n*s.Stride)
+		}
+		pieces := s.Panels * (s.Rows / n)
+		for _, workers := range []int{1, 2, 4} {
+			z.cost += (1 + z.again) * float64((pieces+workers-1)/workers*workers) / float64(pieces)
+		}
+		list = append(list, z)
+		if z.cost <= list[best].cost {
+			best = len(list) - 1
+		}
+	}
+	return list, best
+}

@@ -1,0 +1,191 @@
+package winograd
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"lathe/internal/choice"
+	"lathe/internal/impl"
+	"lathe/internal/ops"
+	"lathe/internal/types"
+)
+
+// A shape is a convolution with 3x3 kernels and strides 1 that may be computed in the Winograd domain. Height and
+// Width are those of the result.
+type shape struct{ Images, In, Out, Height, Width int }
+
+// tiles is their number for an algorithm.
+func (c shape) tiles(w *ops.Winograd) int {
+	return c.Images * w.Tiles(c.Height) * w.Tiles(c.Width)
+}
+
+// A variant is how to compute such a convolution.
+type variant struct {
+	Tile  int  // outputs of a tile along an axis
+	Fused bool // a block of tiles is transformed just before its products, rather than all tiles by a kernel of their own
+}
+
+// variants are those to choose from.
+var variants = []variant{{4, true}, {4, false}, {2, true}, {2, false}}
+
+func (v variant) String() string {
+	name := fmt.Sprintf("F(%dx%d)", v.Tile, v.Tile)
+	if v.Fused {
+		name += " by blocks"
+	}
+	return name
+}
+
+// matrices are those of a variant of the list.
+func (v variant) matrices() *ops.Winograd {
+	w, err := ops.WinogradOf(v.Tile)
+	if err != nil {
+		panic(err)
+	}
+	return w
+}
+
+// Steering. Rates are in bytes a cycle.
+const (
+	hidden      = 0.5 // share of the time that operands take from caches that products hide
+	scatterRate = 2.0 // of transformed data in memory, which are read in small pieces
+
+	l3Bytes = 8 << 20 // of such data, at most, that are still in a cache when they are read
+
+	productShare = 0.96 // of the units' multiply-adds that products reach, whose operands lie in order
+)
+
+// blockPart is the part of a cache that transformed data and products of a block may fill: weights pass through the rest.
+func blockPart(cache int) int { return cache * 2 / 3 }
+
+// shapeOf describes n if its results may be computed so. Its kernels need channels in vectors, and transformed weights are up to
+// four times as many bytes.
+func shapeOf(n *impl.Node, c impl.Core) (w shape, ok bool) {
+	if n.Given || c.Downloaded() || slices.Contains(n.Disabled, "Winograd") {
+		return w, false
+	}
+	if n.Op != ops.Conv2d || !n.Const(1) || len(n.In) == 3 && !n.Const(2) {
+		return w, false
+	}
+	a, x, y := n.Attrs.(ops.ConvAttrs), n.In[0].Shape, n.Out.Shape
+	all := func(v []int, want int) bool { return v[0] == want && v[1] == want }
+	if a.Groups != 1 || !all(a.Strides, 1) || !all(a.Dilation, 1) || !all(n.In[1].Shape[2:], 3) || n.Out.DType != types.F32 {
+		return w, false
+	}
+	return shape{Images: x[0], In: x[1], Out: y[1], Height: y[2], Width: y[3]}, true
+}
+
+// ways are the variants that are possible for n.
+func ways(n *impl.Node, core impl.Core) (list []impl.Way, why string) {
+	c, ok := shapeOf(n, core)
+	if !ok {
+		return nil, ""
+	}
+	lanes := core.Lanes(32)
+	if lanes < 4 || c.In%lanes != 0 || c.Out%lanes != 0 {
+		return nil, fmt.Sprintf("direct: %d to %d channels are not whole vectors of %d", c.In, c.Out, lanes)
+	}
+	for _, v := range variants {
+		if cycles := c.cycles(v, core); cycles < math.Inf(1) {
+			list = append(list, impl.Way{Text: v.String(), Cost: cycles, Name: Name, Decide: func(a *impl.NodeAsker) {
+				tiles, def := registerTiles(core, c.tiles(v.matrices()), c.Out/lanes)
+				impl.DecideOne(a, tileDecision, def, tiles, func(t costedTile) float64 { return t.cost })
+			}})
+		}
+	}
+	return list, ""
+}
+
+// variantOf is the variant that p names; Tile is 0 if it names none.
+func variantOf(p choice.Point) variant {
+	for _, v := range variants {
+		if v.String() == p["algorithm"] {
+			return v
+		}
+	}
+	return variant{}
+}
+
+// cycles estimates a variant.
+func (c shape) cycles(v variant, core impl.Core) float64 {
+	w := v.matrices()
+	lanes, tiles := core.Lanes(32), c.tiles(w)
+	list, best := registerTiles(core, tiles, c.Out/lanes)
+	t := list[best].Tile
+	k := float64(w.Products())
+	weights, data := 4*k*float64(c.In*c.Out), 4*k*float64(tiles*c.In)
+	cost := max(k*float64(c.In)*tileCost(core, t, tiles, c.Out/lanes)/productShare, weights/impl.MemoryRate)
+	cost += 4 * k * float64(tiles) * float64(c.In+c.Out) / float64(lanes)
+	l2, l3 := float64(core.L2Rate)/(1-hidden), float64(core.L3Rate)/(1-hidden)
+	if v.Fused {
+		block := c.fusedBlock(w, t, core)
+		if block == 0 {
+			return math.Inf(1)
+		}
+		blocks := (tiles + block*t.Rows - 1) / (block * t.Rows)
+		rate := l3
+		if int(weights)+c.blockBytes(w, t, block, lanes) <= core.L2 {
+			rate = l2
+		}
+		return cost + float64(blocks-1)*weights/rate
+	}
+	rate := l3
+	switch {
+	case int(data) > l3Bytes:
+		rate = scatterRate
+	case int(data) <= impl.Working(core.L2):
+		rate = l2
+	}
+	return cost + data/impl.WriteRate + data*float64(c.Out/(t.Vecs*lanes))/rate
+}
+
+// blockBytes is what a block of groups of tiles occupies: transformed data, and the products of a panel.
+func (c shape) blockBytes(w *ops.Winograd, t impl.Tile, groups, lanes int) int {
+	return 4 * w.Products() * groups * t.Rows * (c.In + t.Vecs*lanes)
+}
+
+// fusedBlock is the number of groups of tiles that are transformed at a time: as many as fill their part of the second
+// level cache with data and products, all of whose blocks keep any small number of workers busy. 0 when there is none.
+func (c shape) fusedBlock(w *ops.Winograd, t impl.Tile, core impl.Core) int {
+	groups := (c.tiles(w) + t.Rows - 1) / t.Rows
+	most := min(blockPart(core.L2)/c.blockBytes(w, t, 1, core.Lanes(32)), groups/impl.Pieces)
+	if most == 0 {
+		return 0
+	}
+	return evenly(groups, most)
+}
+
+// evenly is how many of n things a part has when it may have most of them, and parts are of about one size.
+func evenly(n, most int) int {
+	parts := (n + max(1, most) - 1) / max(1, most)
+	return (n + parts - 1) / parts
+}
+
+// A costedTile is a register tile and its cycles.
+type costedTile struct {
+	impl.Tile
+	cost float64
+}
+
+// registerTiles lists the register tiles of the products, rows of tiles by vectors of output channels, and which of them costs
+// least for one channel.
+func registerTiles(c impl.Core, tiles, vecs int) (list []costedTile, best int) {
+	for v := 1; v <= min(4, vecs); v++ {
+		if vecs%v != 0 {
+			continue
+		}
+		for r := 1; r <= tiles && c.Fits(r, v); r++ {
+			t := impl.Tile{Lines: 1, Rows: r, Vecs: v}
+			if list = append(list, costedTile{t, c.Reusing(tileCost(c, t, tiles, vecs), r*v)}); list[len(list)-1].cost < list[best].cost {
+				best = len(list) - 1
+			}
+		}
+	}
+	return list, best
+}
+
+// tileCost is the number of cycles of a channel. The last tiles are computed with zeros.
+func tileCost(c impl.Core, t impl.Tile, tiles, vecs int) float64 {
+	return float64((tiles+t.Rows-1)/t.Rows) * float64(vecs/t.Vecs) * c.PackedStep(t.Rows, t.Vecs)
+}

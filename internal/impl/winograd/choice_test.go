@@ -1,0 +1,74 @@
+package winograd
+
+import (
+	"testing"
+
+	"lathe/internal/choice"
+	"lathe/internal/impl"
+	"lathe/internal/ops"
+	"lathe/internal/target"
+	"lathe/internal/types"
+)
+
+// TestDefault: large maps are computed by blocks of tiles, small ones by two kernels; few channels, odd channels and
+// narrow vectors as they are.
+func TestDefault(t *testing.T) {
+	t512 := &target.Target{VectorBits: 512, VectorRegs: 32, L1: 48 << 10, L2: 1 << 20, Core: target.ClassOf(target.X86, 512)}
+	for _, c := range []struct {
+		in, out, size int
+		want          *variant
+	}{
+		{64, 64, 224, &variant{4, true}},
+		{64, 64, 56, &variant{4, true}},
+		{512, 512, 28, &variant{4, false}},
+		{256, 256, 14, &variant{4, false}},
+		{512, 512, 7, &variant{2, false}},
+		{64, 20, 56, nil},
+		{3, 64, 224, nil},
+	} {
+		got, why := defaultOf(t, c.in, c.out, c.size, t512)
+		if (got == nil) != (c.want == nil) || got != nil && *got != *c.want || why == "" {
+			t.Errorf("%d to %d channels of %d: %v, want %v (%s)", c.in, c.out, c.size, got, c.want, why)
+		}
+	}
+	narrow := &target.Target{VectorBits: 64, VectorRegs: 32, L1: 32 << 10, L2: 1 << 20, Core: target.ClassOf(target.X86, 64)}
+	if got, _ := defaultOf(t, 64, 64, 56, narrow); got != nil {
+		t.Errorf("vectors of two: %v", got)
+	}
+}
+
+// defaultOf decides for a convolution by default; nil: by its definition.
+func defaultOf(t *testing.T, in, out, size int, tgt *target.Target) (v *variant, why string) {
+	t.Helper()
+	n := &impl.Node{
+		Op: ops.Conv2d, Attrs: ops.ConvAttrs{Strides: []int{1, 1}, Padding: []int{1, 1, 1, 1}, Dilation: []int{1, 1}, Groups: 1}, Lanes: tgt.Lanes(32),
+		In: []types.Tensor{types.Of(types.F32, 1, in, size, size), types.Of(types.F32, out, in, 3, 3)}, Out: types.Of(types.F32, 1, out, size, size),
+		Const: func(i int) bool { return i == 1 },
+	}
+	log := &choice.Log{}
+	name, why, err := impl.Algorithms{Algorithm}.Decide(n, tgt, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if name != Name {
+		return nil, why
+	}
+	got := variantOf(log.Taken)
+	return &got, why
+}
+
+// TestRegisterTiles: tiles of products fit the registers and divide the vectors.
+func TestRegisterTiles(t *testing.T) {
+	for _, regs := range []int{16, 32} {
+		for tiles := 1; tiles < 60; tiles++ {
+			for vecs := 1; vecs <= 12; vecs++ {
+				c := impl.Core{Target: &target.Target{VectorBits: 512, VectorRegs: regs, Core: target.ClassOf(target.X86, 512)}}
+				list, best := registerTiles(c, tiles, vecs)
+				got := list[best]
+				if got.Rows < 1 || got.Rows > tiles || vecs%got.Vecs != 0 || got.Rows*got.Vecs+got.Vecs+1 > regs {
+					t.Errorf("%d tiles, %d vectors, %d registers: %s", tiles, vecs, regs, got)
+				}
+			}
+		}
+	}
+}

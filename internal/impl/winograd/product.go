@@ -1,0 +1,286 @@
+package winograd
+
+import (
+	"fmt"
+	"slices"
+
+	"lathe/internal/expr"
+	"lathe/internal/impl"
+	"lathe/internal/loop"
+	"lathe/internal/loop/build"
+	"lathe/internal/ops"
+	"lathe/internal/types"
+)
+
+// product multiplies transformed data and weights. A piece of work is a panel of output channels and a block of
+// groups of tiles: its products go to scratch, factor by factor, then each tile is transformed back, and the rest of the
+// group of operators computed on its outputs before they are stored.
+//
+//	parallel (panels, blocks of groups) {
+//	  for k, group { accumulators = 0; for channels { accumulators += data × weights }; products[k] = accumulators }
+//	  for tile { y = rest(Aᵀ products A) }
+//	}
+func product(a impl.Anchor) (*impl.Loops, error) {
+	attrs := a.Attrs.(ops.WinogradProductAttrs)
+	data := build.Param("data", types.F32, a.In[0].Dims()...)
+	d, ok := tiledDataOf(data, a.In[0])
+	if !ok {
+		return nil, nil
+	}
+	p, ok, err := newProduct(a, attrs.TileSize, d)
+	if !ok || err != nil {
+		return nil, err
+	}
+	p.block = evenly(d.groups, min(impl.Working(a.Target.L2)/p.sumBytes(), d.groups*p.panels()/impl.Pieces))
+	blocks := (d.groups + p.block - 1) / p.block
+	p.sums = p.newSums()
+	body := impl.Divided("part", p.panels()*blocks, p.work(), func(part expr.Expr) loop.Stmt {
+		return build.Bind("panel", expr.Bin(expr.OpFloorDiv, part, expr.Index(blocks)), func(o expr.Expr) loop.Stmt {
+			return build.Bind("first", expr.Mul(expr.Bin(expr.OpFloorMod, part, expr.Index(blocks)), expr.Index(p.block)), func(first expr.Expr) loop.Stmt {
+				return build.With(build.Do(p.multiply(o, first), p.back(o, first)), p.sums)
+			})
+		})
+	})
+	return p.loops(a.Function(body, data, p.weight), a.Out.Elements()), nil
+}
+
+// conv is product of data that each block transforms for itself, into scratch. A piece of work is a block.
+//
+//	parallel (blocks of groups) {
+//	  for tile { data = Bᵀ tile B }
+//	  for panels { products; outputs }
+//	}
+func conv(a impl.Anchor) (*impl.Loops, error) {
+	attrs := a.Attrs.(ops.WinogradInputAttrs)
+	w, err := ops.WinogradOf(attrs.TileSize)
+	lanes := a.Target.Lanes(32)
+	if err != nil || a.In[0].Layout != types.ChannelBlocks(4, lanes) || a.In[0].Shape[1]%lanes != 0 {
+		return nil, err
+	}
+	x := build.Param("x", types.F32, a.In[0].Dims()...)
+	t := newInputTransform(w, attrs, x, a.In[0].Shape, tiledData{})
+	panel := a.In[1].Layout.BlockOf(1, 3)
+	tile, ok := impl.TileOf(a.Point, tileDecision)
+	if !ok {
+		return nil, nil
+	}
+	rows := tile.Rows
+	t.to = tiledData{groups: (t.tiles() + rows - 1) / rows, factors: w.Products(), blocks: a.In[0].Shape[1] / lanes, rows: rows, lanes: lanes}
+	if panel == 0 {
+		return nil, nil
+	}
+	p, ok, err := newProduct(a, attrs.TileSize, t.to)
+	if !ok || err != nil {
+		return nil, err
+	}
+	p.block = max(1, p.conv().fusedBlock(w, impl.Tile{Lines: 1, Rows: rows, Vecs: p.vecs}, impl.Core{Target: a.Target}))
+	p.local = true
+	shape := []int{p.block, t.to.blocks, w.Products(), rows, lanes}
+	if rows == 1 {
+		shape = slices.Delete(shape, 3, 4)
+	}
+	p.data.Buffer = build.Scratch("data", types.F32, shape...)
+	t.to.Buffer = p.data.Buffer
+	blocks := (t.to.groups + p.block - 1) / p.block
+	p.sums = p.newSums()
+	body := impl.Divided("part", blocks, p.work(), func(part expr.Expr) loop.Stmt {
+		return build.Bind("first", expr.Mul(part, expr.Index(p.block)), func(first expr.Expr) loop.Stmt {
+			transform := p.groups(first, func(i expr.Expr) loop.Stmt {
+				return build.Each("row", expr.Index(rows), func(row expr.Expr) loop.Stmt {
+					return t.column(expr.Add(expr.Mul(expr.Add(first, i), expr.Index(rows)), row), i, row)
+				})
+			})
+			panels := build.Each("panel", expr.Index(p.panels()), func(o expr.Expr) loop.Stmt { return build.Do(p.multiply(o, first), p.back(o, first)) })
+			return build.With(build.Do(transform, build.With(panels, p.sums)), p.data.Buffer)
+		})
+	})
+	home := a.Out.Elements() // images are divided
+	if p.images == 1 {
+		home = p.height * p.width * lanes // lines of each block of channels are
+	}
+	return p.loops(a.Function(body, x, p.weight), home), nil
+}
+
+// fetchDistance is the number of factors ahead of which weights are fetched.
+const fetchDistance = 4
+
+type products struct {
+	tileGrid
+	impl.Anchor
+	data          tiledData
+	local         bool         // data holds the groups of a block only
+	weight        *loop.Buffer // [O/panel, k, C, panel]
+	vecs          int          // vectors of a panel
+	block         int          // groups of a block
+	sums          *loop.Buffer // [k, vectors of the block's tiles, lanes]
+	height, width int
+}
+
+// newProduct describes the product of data and the anchor's second operand; ok is false for layouts that it does not serve.
+func newProduct(a impl.Anchor, tile int, d tiledData) (p products, ok bool, err error) {
+	w, err := ops.WinogradOf(tile)
+	if err != nil {
+		return p, false, err
+	}
+	u := a.In[1]
+	panel := u.Layout.BlockOf(1, 3)
+	if panel == 0 || panel%d.lanes != 0 || u.Shape[1]%panel != 0 || u.Layout != weightLayout(panel) || a.Out.Layout != types.ChannelBlocks(4, d.lanes) {
+		return p, false, nil
+	}
+	height, width := a.Out.Shape[2], a.Out.Shape[3]
+	return products{
+		tileGrid: tileGrid{w, a.Out.Shape[0], w.Tiles(height), w.Tiles(width)},
+		Anchor:   a, data: d, weight: build.Param("weight", types.F32, u.Dims()...), vecs: panel / d.lanes, height: height, width: width,
+	}, true, nil
+}
+
+// loops is the kernel, whose parts are divided among workers in order and write the result by the given period.
+func (p products) loops(f *loop.Func, home int) *impl.Loops {
+	why := fmt.Sprintf("F(%dx%d, 3x3), %d x %d accumulators of %d lanes, blocks of %d tiles; %s", p.Tile, p.Tile, p.data.rows, p.vecs, p.data.lanes, p.block*p.data.rows, p.Why)
+	return &impl.Loops{Func: f, Rule: Name, Why: why, Home: home}
+}
+
+// conv is the convolution that is computed.
+func (p products) conv() shape {
+	return shape{Images: p.images, In: p.In[1].Shape[2], Out: p.In[1].Shape[1], Height: p.height, Width: p.width}
+}
+
+func (p products) panels() int { return p.weight.Shape[0] }
+
+// work is the number of operations of the products.
+func (p products) work() float64 {
+	return 2 * float64(p.Products()) * float64(p.tiles()) * float64(p.In[1].Shape[1]*p.In[1].Shape[2])
+}
+
+// sumBytes is the size of the products of a group and a panel.
+func (p products) sumBytes() int { return 4 * p.Products() * p.data.rows * p.vecs * p.data.lanes }
+
+// newSums is scratch for the products of a block and a panel. The distance of factors is an odd number of vectors, so
+// that those of a tile, which are used together, fall into different sets of a cache.
+func (p products) newSums() *loop.Buffer {
+	return build.Scratch("products", types.F32, p.Products(), p.block*p.data.rows*p.vecs|1, p.data.lanes)
+}
+
+// sum is the place of the products of a tile, in a vector of channels.
+func (p products) sum(k, i, row, vec, lane expr.Expr) []expr.Expr {
+	tile := expr.Add(expr.Mul(i, expr.Index(p.data.rows)), row)
+	return []expr.Expr{k, expr.Add(expr.Mul(tile, expr.Index(p.vecs)), vec), lane}
+}
+
+// groups is a loop over the groups of the block that starts at first; the last block may have fewer.
+func (p products) groups(first expr.Expr, body func(i expr.Expr) loop.Stmt) loop.Stmt {
+	n := expr.Expr(expr.Index(p.block))
+	if p.data.groups%p.block != 0 {
+		n = expr.Min(n, expr.Sub(expr.Index(p.data.groups), first))
+	}
+	return build.Each("g", n, body)
+}
+
+// multiply makes the products of panel o and the block of groups from first on.
+func (p products) multiply(o, first expr.Expr) loop.Stmt {
+	return build.Each("k", expr.Index(p.Products()), func(k expr.Expr) loop.Stmt {
+		return p.groups(first, func(i expr.Expr) loop.Stmt {
+			if p.local {
+				return p.group(o, k, i, i)
+			}
+			return p.group(o, k, expr.Add(first, i), i)
+		})
+	})
+}
+
+// group sums the products of a group over channels, in registers.
+func (p products) group(o, k, group, i expr.Expr) loop.Stmt {
+	lanes := p.data.lanes
+	acc := &loop.Buffer{Name: "acc", DType: types.F32, Shape: []int{p.data.rows, p.vecs, lanes}, Scope: loop.Reg}
+	tile := func(body func(row, vec, lane expr.Expr) loop.Stmt) loop.Stmt {
+		return build.Loop(loop.Unrolled, "row", expr.Index(0), expr.Index(p.data.rows), func(row expr.Expr) loop.Stmt {
+			return build.Loop(loop.Unrolled, "vec", expr.Index(0), expr.Index(p.vecs), func(vec expr.Expr) loop.Stmt {
+				return build.Loop(loop.Vector, "lane", expr.Index(0), expr.Index(lanes), func(lane expr.Expr) loop.Stmt { return body(row, vec, lane) })
+			})
+		})
+	}
+	column := func(vec, lane expr.Expr) expr.Expr { return expr.Add(expr.Mul(vec, expr.Index(lanes)), lane) }
+	step := func(block, c expr.Expr) loop.Stmt {
+		channel := expr.Add(expr.Mul(block, expr.Index(lanes)), c)
+		return build.Do(p.fetch(o, k, channel, i), tile(func(row, vec, lane expr.Expr) loop.Stmt {
+			x := build.Get(p.data.Buffer, p.data.at(group, k, block, row, c)...)
+			return build.Set(acc, expr.Add(build.Get(acc, row, vec, lane), expr.Mul(x, build.Get(p.weight, o, k, channel, column(vec, lane)))), row, vec, lane)
+		}))
+	}
+	unroll := min(impl.ReductionUnroll, lanes)
+	return build.With(build.Do(
+		tile(func(row, vec, lane expr.Expr) loop.Stmt {
+			return build.Set(acc, expr.Const(types.F32, 0), row, vec, lane)
+		}),
+		build.Each("block", expr.Index(p.data.blocks), func(block expr.Expr) loop.Stmt {
+			return build.Each("c", expr.Index(lanes/unroll), func(c expr.Expr) loop.Stmt {
+				return build.Loop(loop.Unrolled, "ci", expr.Index(0), expr.Index(unroll), func(ci expr.Expr) loop.Stmt {
+					return step(block, expr.Add(expr.Mul(c, expr.Index(unroll)), ci))
+				})
+			})
+		}),
+		tile(func(row, vec, lane expr.Expr) loop.Stmt {
+			return build.Set(p.sums, build.Get(acc, row, vec, lane), p.sum(k, i, row, vec, lane)...)
+		}),
+	), acc)
+}
+
+// fetch asks for weights of a later factor while these are multiplied, which takes less time than to wait for memory then.
+// The pass of group i over the channels asks for its share of a row.
+func (p products) fetch(o, k, channel, i expr.Expr) loop.Stmt {
+	share := (p.vecs + p.block - 1) / p.block * p.data.lanes
+	stride := p.weight.StridesOf()
+	at := expr.Add(expr.Mul(o, expr.Index(stride[0])), expr.Mul(expr.Add(k, expr.Index(fetchDistance)), expr.Index(stride[1])))
+	at = expr.Add(at, expr.Mul(expr.Add(expr.Mul(i, expr.Index(p.data.blocks*p.data.lanes)), channel), expr.Index(share)))
+	return &loop.Prefetch{From: p.weight, At: at, Lines: (4*share + loop.LineBytes - 1) / loop.LineBytes}
+}
+
+// back transforms the tiles of a block to outputs.
+func (p products) back(o, first expr.Expr) loop.Stmt {
+	return p.groups(first, func(i expr.Expr) loop.Stmt {
+		return build.Each("row", expr.Index(p.data.rows), func(row expr.Expr) loop.Stmt {
+			tile := expr.Add(expr.Mul(expr.Add(first, i), expr.Index(p.data.rows)), row)
+			one := p.place(tile, func(image, ty, tx expr.Expr) loop.Stmt {
+				return build.Each("vec", expr.Index(p.vecs), func(vec expr.Expr) loop.Stmt { return p.outputs(o, vec, i, row, image, ty, tx) })
+			})
+			if p.tiles() == p.data.groups*p.data.rows {
+				return one
+			}
+			return build.When(expr.LT(tile, expr.Index(p.tiles())), one)
+		})
+	})
+}
+
+// outputs transforms the products of one tile and one vector of channels back and stores what lies within the result.
+func (p products) outputs(o, vec, i, row, image, ty, tx expr.Expr) loop.Stmt {
+	c := newLaneProgram(p.data.lanes)
+	half := make([][]expr.Expr, p.Tile)
+	for k := range p.Alpha {
+		m := make([]expr.Expr, p.Alpha)
+		for l := range m {
+			m[l] = c.keep(build.Get(p.sums, p.sum(expr.Index(l*p.Alpha+k), i, row, vec, c.lane)...))
+		}
+		for r, v := range c.multiply(p.AT, m) {
+			half[r] = append(half[r], v)
+		}
+	}
+	channels := expr.Add(expr.Mul(o, expr.Index(p.vecs)), vec)
+	for r := range half {
+		y := expr.Add(expr.Mul(ty, expr.Index(p.Tile)), expr.Index(r))
+		c.when(clip(y, r, p.Tile, p.height), func() {
+			for s, v := range c.multiply(p.AT, half[r]) {
+				x := expr.Add(expr.Mul(tx, expr.Index(p.Tile)), expr.Index(s))
+				c.when(clip(x, s, p.Tile, p.width), func() { c.list = append(c.list, p.Finish(v, image, channels, y, x, c.lane)) })
+			}
+		})
+	}
+	return c.loop()
+}
+
+// clip is the condition that output at, the i-th of its tile, is one of n; nil where it always is.
+func clip(at expr.Expr, i, tile, n int) expr.Expr {
+	if (n+tile-1)/tile*tile-tile+i < n {
+		return nil
+	}
+	return expr.LT(at, expr.Index(n))
+}

@@ -1,0 +1,67 @@
+// Package winograd computes convolutions with 3x3 kernels by Winograd's minimal filtering.
+package winograd
+
+import (
+	"lathe/internal/graph"
+	"lathe/internal/graph/rewrite"
+	"lathe/internal/impl"
+	"lathe/internal/op"
+	"lathe/internal/ops"
+)
+
+// Name is that of the implementation.
+const Name = "winograd"
+
+// Algorithm offers itself for convolutions, and makes the kernels of the operators that Rewrite writes.
+var Algorithm = impl.Algorithm{
+	Ways:    ways,
+	Externs: map[*op.Def]impl.Extern{ops.WinogradInput: {Blocked: input}},
+	Anchors: map[*op.Def]func(impl.Anchor) (*impl.Loops, error){
+		ops.WinogradProduct: product, ops.WinogradConv: conv,
+	},
+	Layouts: map[*op.Def]func(impl.Layouts, int, *graph.Node){
+		ops.WinogradInput: inputLayouts, ops.WinogradProduct: productLayouts, ops.WinogradConv: convLayouts,
+	},
+	NodeDecisions: []impl.DecisionInfo{
+		{Name: "algorithm", Owner: "ChooseImplementations", Doc: "how a convolution is computed: `direct`, or by Winograd's algorithm `F(4x4)` or `F(2x2)`, all of it or `by blocks`"},
+		{Name: tileDecision, Owner: "ChooseImplementations", Doc: "accumulators of the products in the Winograd domain: rows of tiles x vectors"},
+	},
+}
+
+// tileDecision is the name of the decision on the register tile of the products.
+const tileDecision = "winograd_tile"
+
+// Rewrite writes convolutions for which it was chosen as products in the Winograd domain, with weights transformed here.
+//
+//	nn.conv2d(x, w, b)   becomes   add(winograd_product(winograd_input_transform(x), w'), b)
+func Rewrite(g *graph.Graph) error {
+	return rewrite.Walk(g, func(r *rewrite.Rewriter, n *graph.Node) {
+		if n.Op == ops.Conv2d && n.Impl.Name == Name {
+			r.Replace(n.Out[0], nodes(r, n, variantOf(n.Impl.Point)))
+		}
+	})
+}
+
+// nodes adds the operators of the Winograd domain that compute convolution n.
+func nodes(r *rewrite.Rewriter, n *graph.Node, c variant) *graph.Value {
+	a, shape := n.Attrs.(ops.ConvAttrs), n.Out[0].Type.Shape
+	weight, err := transformedWeight(n.In[1], c.Tile)
+	if err != nil {
+		r.Fail(err)
+		return n.Out[0]
+	}
+	input := ops.WinogradInputAttrs{TileSize: c.Tile, Padding: a.Padding}
+	var y *graph.Value
+	if c.Fused {
+		y = r.Apply(ops.WinogradConv, input, n.In[0], weight)
+	} else {
+		product := ops.WinogradProductAttrs{TileSize: c.Tile, Height: shape[2], Width: shape[3]}
+		y = r.Apply(ops.WinogradProduct, product, r.Apply(ops.WinogradInput, input, n.In[0]), weight)
+	}
+	y.Def.Why, y.Def.Impl = n.Why, n.Impl
+	if len(n.In) == 3 {
+		bias := graph.NewConst(n.In[2].Name, n.In[2].Const.Reshape(shape[1], 1, 1))
+		y = r.Apply(ops.Add, op.None{}, y, bias)
+	}
+	return y
+}

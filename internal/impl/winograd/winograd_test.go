@@ -1,0 +1,78 @@
+package winograd_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"lathe/internal/graph"
+	"lathe/internal/grapheval"
+	"lathe/internal/grapheval/evaltest"
+	"lathe/internal/graphtest"
+	"lathe/internal/op"
+	"lathe/internal/ops"
+	"lathe/internal/pass/passtest"
+	"lathe/internal/tensor"
+	"lathe/internal/types"
+)
+
+// TestRewrite: 3x3 convolutions of stride 1 with constant weights become operators in the Winograd domain, which compute
+// the same; others stay.
+func TestRewrite(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 1))
+	constant := func(shape ...int) *graph.Value {
+		x := tensor.New(types.F32, shape...)
+		for i := range x.Len() {
+			x.SetFloat(i, r.NormFloat64())
+		}
+		return graph.NewConst("", x)
+	}
+	plain := ops.ConvAttrs{Strides: []int{1, 1}, Padding: []int{1, 1, 1, 1}, Dilation: []int{1, 1}, Groups: 1}
+	strided, dilated, grouped := plain, plain, plain
+	strided.Strides, dilated.Dilation, grouped.Groups = []int{2, 1}, []int{1, 2}, 2
+	for _, c := range []struct {
+		name     string
+		attrs    ops.ConvAttrs
+		weight   []int
+		variable bool
+		want     []*op.Def
+	}{
+		{"blocks", plain, []int{32, 32, 3, 3}, false, []*op.Def{ops.WinogradConv, ops.Add}},
+		{"strided", strided, []int{32, 32, 3, 3}, false, []*op.Def{ops.Conv2d}},
+		{"dilated", dilated, []int{32, 32, 3, 3}, false, []*op.Def{ops.Conv2d}},
+		{"grouped", grouped, []int{32, 16, 3, 3}, false, []*op.Def{ops.Conv2d}},
+		{"kernel", plain, []int{32, 32, 3, 1}, false, []*op.Def{ops.Conv2d}},
+		{"channels", plain, []int{10, 32, 3, 3}, false, []*op.Def{ops.Conv2d}},
+		{"variable", plain, []int{32, 32, 3, 3}, true, []*op.Def{ops.Conv2d}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := &graph.Graph{Name: "main"}
+			x, w := g.Input("x", types.Of(types.F32, 1, 32, 40, 40)), constant(c.weight...)
+			if c.variable {
+				w = g.Input("w", w.Type)
+			}
+			n, err := g.Apply(ops.Conv2d, c.attrs, x, w, constant(c.weight[0]))
+			if err != nil {
+				t.Fatal(err)
+			}
+			n.Out[0].Name = "y"
+			g.Outputs = n.Out
+			in := graphtest.Inputs(r, g)
+			want, err := grapheval.Eval(g, in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			passtest.Run(t, g, "ChooseImplementations", "Winograd")
+			var got []*op.Def
+			for _, n := range g.Nodes {
+				got = append(got, n.Op)
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("%s", g)
+			}
+			if err := evaltest.SameValues(g, in, want); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
