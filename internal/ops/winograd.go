@@ -297,4 +297,4 @@ func mustWinograd(tile int) *Winograd {
 	return w
 }
 
-func (d draw) winogradTile() int { return 2 + 2*d.IntN(2) }
+func (d draw) winogradTile() int { return 2 + 2*d.IntN(3) }

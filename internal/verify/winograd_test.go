@@ -50,6 +50,8 @@ func TestWinograd(t *testing.T) {
 		{true, 2, 1, 48, 16, 15, 13, []int{1, 1, 1, 1}},
 		{false, 2, 1, 32, 32, 7, 7, []int{1, 1, 1, 1}},
 		{false, 2, 2, 16, 64, 11, 6, []int{2, 0, 0, 2}},
+		{false, 6, 2, 32, 48, 25, 14, []int{1, 1, 1, 1}},
+		{true, 6, 1, 64, 64, 58, 61, []int{2, 1, 0, 2}},
 	} {
 		for _, tgt := range targettest.Executed(t) {
 			t.Run(fmt.Sprintf("%+v/%s%d", c, tgt.CPU, tgt.VectorBits), func(t *testing.T) { testWinograd(t, c, tgt) })

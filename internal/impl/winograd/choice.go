@@ -27,7 +27,7 @@ type variant struct {
 }
 
 // variants are those to choose from.
-var variants = []variant{{4, true}, {4, false}, {2, true}, {2, false}}
+var variants = []variant{{6, true}, {6, false}, {4, true}, {4, false}, {2, true}, {2, false}}
 
 func (v variant) String() string {
 	name := fmt.Sprintf("F(%dx%d)", v.Tile, v.Tile)
@@ -56,11 +56,15 @@ const (
 	productShare = 0.96 // of the units' multiply-adds that products reach, whose operands lie in order
 )
 
+// transformCycles are those of a vector of transformed elements by the size of tiles, with its loads and stores: 6 outputs take
+// more arithmetic for each.
+var transformCycles = map[int]float64{2: 4, 4: 4, 6: 6}
+
 // blockPart is the part of a cache that transformed data and products of a block may fill: weights pass through the rest.
 func blockPart(cache int) int { return cache * 2 / 3 }
 
 // shapeOf describes n if its results may be computed so. Its kernels need channels in vectors, and transformed weights are up to
-// four times as many bytes.
+// seven times as many bytes.
 func shapeOf(n *impl.Node, c impl.Core) (w shape, ok bool) {
 	if n.Given || c.Downloaded() || slices.Contains(n.Disabled, "Winograd") {
 		return w, false
@@ -116,7 +120,7 @@ func (c shape) cycles(v variant, core impl.Core) float64 {
 	k := float64(w.Products())
 	weights, data := 4*k*float64(c.In*c.Out), 4*k*float64(tiles*c.In)
 	cost := max(k*float64(c.In)*tileCost(core, t, tiles, c.Out/lanes)/productShare, weights/impl.MemoryRate)
-	cost += 4 * k * float64(tiles) * float64(c.In+c.Out) / float64(lanes)
+	cost += transformCycles[v.Tile] * k * float64(tiles) * float64(c.In+c.Out) / float64(lanes)
 	l2, l3 := float64(core.L2Rate)/(1-hidden), float64(core.L3Rate)/(1-hidden)
 	if v.Fused {
 		block := c.fusedBlock(w, t, core)
@@ -130,14 +134,31 @@ func (c shape) cycles(v variant, core impl.Core) float64 {
 		}
 		return cost + float64(blocks-1)*weights/rate
 	}
-	rate := l3
+	rate, panels, panelRate := l3, c.Out/(t.Vecs*lanes), l3
 	switch {
 	case int(data) > l3Bytes:
 		rate = scatterRate
 	case int(data) <= impl.Working(core.L2):
 		rate = l2
 	}
-	return cost + data/impl.WriteRate + data*float64(c.Out/(t.Vecs*lanes))/rate
+	if int(weights)/panels <= core.L2 {
+		panelRate = l2
+	}
+	groups := (tiles + t.Rows - 1) / t.Rows
+	block := productBlock(w, t, groups, panels, lanes, core.L2)
+	again := float64((groups+block-1)/block-1) * weights / panelRate
+	return cost + again + data/impl.WriteRate + data*float64(panels)/rate
+}
+
+// productBlock is the number of groups of tiles whose products with a panel are made at a time, from data that another kernel
+// transformed: as many as stay in the second level cache, all of whose pieces keep workers busy.
+func productBlock(w *ops.Winograd, t impl.Tile, groups, panels, lanes, l2 int) int {
+	return evenly(groups, min(impl.Working(l2)/sumBytes(w, t, lanes), groups*panels/impl.Pieces))
+}
+
+// sumBytes is the size of the products of a group and a panel.
+func sumBytes(w *ops.Winograd, t impl.Tile, lanes int) int {
+	return 4 * w.Products() * t.Rows * t.Vecs * lanes
 }
 
 // blockBytes is what a block of groups of tiles occupies: transformed data, and the products of a panel.

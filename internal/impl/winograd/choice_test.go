@@ -10,7 +10,8 @@ import (
 	"lathe/internal/types"
 )
 
-// TestDefault: large maps are computed by blocks of tiles, small ones by two kernels; few channels, odd channels and
+// TestDefault: large maps are computed by blocks of tiles, and by large ones where few of these hang over and their weights stay
+// in a cache; small maps by two kernels; few channels, odd channels and
 // narrow vectors as they are.
 func TestDefault(t *testing.T) {
 	t512 := &target.Target{VectorBits: 512, VectorRegs: 32, L1: 48 << 10, L2: 1 << 20, Core: target.ClassOf(target.X86, 512)}
@@ -18,7 +19,8 @@ func TestDefault(t *testing.T) {
 		in, out, size int
 		want          *variant
 	}{
-		{64, 64, 224, &variant{4, true}},
+		{64, 64, 224, &variant{6, true}},
+		{128, 128, 56, &variant{6, false}},
 		{64, 64, 56, &variant{4, true}},
 		{512, 512, 28, &variant{4, false}},
 		{256, 256, 14, &variant{4, false}},

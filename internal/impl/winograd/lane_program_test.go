@@ -18,7 +18,7 @@ import (
 func TestMultiply(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	matrices := [][][]float64{{{0, 0, 0}}, {{2, -1, 0}, {2, 1, 0}}, {{1, 1}, {1, -1}, {3, 3}}, {{0, 0.5}, {1, 0}}}
-	for _, tile := range []int{2, 4} {
+	for _, tile := range []int{2, 4, 6} {
 		w, err := ops.WinogradOf(tile)
 		if err != nil {
 			t.Fatal(err)

@@ -31,7 +31,7 @@ func product(a impl.Anchor) (*impl.Loops, error) {
 	if !ok || err != nil {
 		return nil, err
 	}
-	p.block = evenly(d.groups, min(impl.Working(a.Target.L2)/p.sumBytes(), d.groups*p.panels()/impl.Pieces))
+	p.block = productBlock(p.Winograd, impl.Tile{Rows: d.rows, Vecs: p.vecs}, d.groups, p.panels(), d.lanes, a.Target.L2)
 	blocks := (d.groups + p.block - 1) / p.block
 	p.sums = p.newSums()
 	body := impl.Divided("part", p.panels()*blocks, p.work(), func(part expr.Expr) loop.Stmt {
@@ -151,9 +151,6 @@ func (p products) panels() int { return p.weight.Shape[0] }
 func (p products) work() float64 {
 	return 2 * float64(p.Products()) * float64(p.tiles()) * float64(p.In[1].Shape[1]*p.In[1].Shape[2])
 }
-
-// sumBytes is the size of the products of a group and a panel.
-func (p products) sumBytes() int { return 4 * p.Products() * p.data.rows * p.vecs * p.data.lanes }
 
 // newSums is scratch for the products of a block and a panel. The distance of factors is an odd number of vectors, so
 // that those of a tile, which are used together, fall into different sets of a cache.

@@ -18,7 +18,7 @@ func TestWeight(t *testing.T) {
 	for i := range w.Len() {
 		w.SetFloat(i, r.NormFloat64())
 	}
-	for _, tile := range []int{2, 4} {
+	for _, tile := range []int{2, 4, 6} {
 		got, err := transformedWeight(graph.NewConst("w", w), tile)
 		if err != nil {
 			t.Fatal(err)
