@@ -44,12 +44,13 @@ type zeroPoints struct {
 }
 
 func (p zeroPoints) test(t *testing.T, r *rand.Rand, o compile.Options) {
-	m, k, n := 1+r.IntN(20), 4*(4+r.IntN(20)), 16+r.IntN(60)
+	m, k, n := 1+r.IntN(20), 1+r.IntN(96), 16+r.IntN(60)
 	shape, wshape, zshape := []int{2, m, k}[r.IntN(2):], []int{k, n}, [][]int{nil, {1}, {m, 1}}[r.IntN(3)]
 	d, attrs := ops.QnnMatmul, any(op.None{})
 	wzero := [][]int{nil, {n}}[r.IntN(2)]
 	if p.conv {
-		shape, wshape, zshape = []int{1, 16, 3 + m, 5 + m}, []int{n, 16, 3, 3}, nil
+		c := []int{1, 2, 3, 4, 6, 16, 19}[r.IntN(7)]
+		shape, wshape, zshape = []int{1, c, 3 + m, 5 + m}, []int{n, c, 3, 3}, nil
 		d, attrs = ops.QnnConv2d, ops.ConvAttrs{Strides: []int{1, 1 + r.IntN(2)}, Padding: []int{1, 0, 2, 1}, Dilation: []int{1, 1}, Groups: 1}
 	}
 	w, wz := allBytes(r, types.Of(p.weight, wshape...)), allBytes(r, types.Of(p.weight, wzero...))
