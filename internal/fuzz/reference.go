@@ -116,6 +116,9 @@ func rounds(d *op.Def) bool {
 	return !slices.Contains(exactOps, d)
 }
 
+// standardizing operators take the mean of data from it.
+var standardizing = []*op.Def{ops.LayerNorm, ops.GroupNorm, ops.InstanceNorm}
+
 // timesZero reports whether d is computed with factors of zero that its definition does not have: by Winograd's algorithm, or
 // with taps of zero where a phase has fewer than others.
 func timesZero(d *op.Def) bool {
@@ -208,7 +211,11 @@ func evaluate(g *graph.Graph, inputs []*tensor.Tensor, p *nudge, see func(*tenso
 	for _, n := range g.Nodes {
 		in, out := make([]*tensor.Tensor, len(n.In)), make([]*tensor.Tensor, len(n.Out))
 		for i, v := range n.In {
-			if in[i] = value(v); p != nil && n.Op == ops.BatchNorm && v.IsConst() { // a scale and a shift are made of them, and rounded
+			in[i] = value(v)
+			switch {
+			case p == nil || !in[i].DType.IsFloat():
+			case n.Op == ops.BatchNorm && v.IsConst(), // a scale and a shift are made of them, and rounded
+				i == 0 && slices.Contains(standardizing, n.Op): // of equal elements, less their rounded mean, roundings are left
 				in[i] = p.disturbed(in[i])
 			}
 		}
