@@ -10,6 +10,7 @@
 package lathe
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,13 +75,18 @@ func tooLarge(memory Memory) string {
 // are File, the name, and Why.
 type OutputError = compile.OutputError
 
-// Resolved returns the options that Compile will use: with the format, the level, and the target of this machine where o
-// leaves them open. It gives Compile's errors about options before a model is read.
+// Resolved returns the options that Compile will use: with the format, the output's name, the level, and the target of this
+// machine where o leaves them open. It gives Compile's errors about options before a model is read.
 func (o CompileOptions) Resolved() (CompileOptions, error) {
 	opts, err := o.resolve()
 	if err != nil {
 		return o, err
 	}
+	format, err := compile.FormatOf(opts.Format, opts.Target)
+	if err != nil {
+		return o, err
+	}
+	opts.Format, o.Output = format.Name, cmp.Or(o.Output, format.Output)
 	o.Target, o.Format, o.OptLevel, o.ModuleName = opts.Target.String(), opts.Format, OptLevel(strconv.Itoa(opts.Level)), opts.Module
 	return o, nil
 }

@@ -196,7 +196,7 @@ func newJob(ctx context.Context, o Options) (*job, error) {
 	if o.Debug.Time && o.Times == nil {
 		o.Times = os.Stderr
 	}
-	format, err := formatOf(o.Format, o.Target)
+	format, err := FormatOf(o.Format, o.Target)
 	if err != nil {
 		return nil, err
 	}
@@ -210,6 +210,9 @@ func newJob(ctx context.Context, o Options) (*job, error) {
 		return nil, err
 	}
 	if err := o.codeExists(); err != nil {
+		return nil, err
+	}
+	if err := o.Debug.writable(); err != nil {
 		return nil, err
 	}
 	if format.inside && o.Weights == WeightsBeside {

@@ -106,8 +106,8 @@ func (f *Format) checkNames(module string, runtime []bundle.Text) error {
 	return nil
 }
 
-// formatOf returns the format by its name; for "" the one that is for the target alone, or else the first.
-func formatOf(name string, t *target.Target) (*Format, error) {
+// FormatOf returns the format by its name; for "" the one that is for the target alone, or else the first.
+func FormatOf(name string, t *target.Target) (*Format, error) {
 	i := slices.IndexFunc(Formats, func(f Format) bool {
 		if name == "" {
 			return f.arch == t.Arch
