@@ -20,7 +20,6 @@ import (
 	"strconv"
 	"strings"
 
-	"lathe/internal/bundle"
 	"lathe/internal/choice"
 	"lathe/internal/compile"
 	"lathe/internal/cpu"
@@ -52,23 +51,13 @@ func Compile(ctx context.Context, m *Model, o CompileOptions) (*Package, error) 
 		return nil, excerpt.Error(err)
 	}
 	if o.Notes != nil {
-		for _, n := range res.Notes {
-			o.Notes(excerpt.Message(n))
-		}
-		if note := tooLarge(res.Memory(opts.Workers)); note != "" {
-			o.Notes(note)
+		// It is no part of the package, which other machines may run.
+		memory := res.Memory(opts.Workers)
+		if err := runtime.CheckMemory("a run", memory.Run, memory.String()); err != nil {
+			o.Notes(err.Error())
 		}
 	}
 	return &Package{res}, nil
-}
-
-// tooLarge says what a run takes when this machine does not have it. It is no part of the package, which others may run.
-func tooLarge(memory Memory) string {
-	available, source := runtime.AvailableMemory()
-	if memory.Run <= available {
-		return ""
-	}
-	return fmt.Sprintf("a run takes %s of memory (%v), and here %s are available (%s)", bundle.SizeText(memory.Run), memory, bundle.SizeText(available), source)
 }
 
 // An OutputError says that CompileOptions.Output, or the path given to Save, is not the name of what is written. Its fields

@@ -74,7 +74,6 @@ var CodeFormats = []string{"relay", "tir", "ll", "asm"}
 type Result struct {
 	Contents bundle.Contents
 	Code     map[string]string
-	Notes    []string
 	format   *Format
 }
 
@@ -105,7 +104,7 @@ func Compile(ctx context.Context, g *graph.Graph, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	res := &Result{Contents: *contents, Code: map[string]string{}, Notes: contents.Manifest.Notes, format: j.format}
+	res := &Result{Contents: *contents, Code: map[string]string{}, format: j.format}
 	for form, text := range map[string]func() (string, error){
 		"relay": func() (string, error) { return n.graph.String(), nil },
 		"tir":   func() (string, error) { return p.loops(), nil },
