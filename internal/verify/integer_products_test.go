@@ -1,8 +1,6 @@
 package verify
 
 import (
-	"bytes"
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -10,7 +8,6 @@ import (
 
 	"lathe/internal/compile"
 	"lathe/internal/graph"
-	"lathe/internal/grapheval"
 	"lathe/internal/op"
 	"lathe/internal/ops"
 	"lathe/internal/target/targettest"
@@ -68,27 +65,14 @@ func (p zeroPoints) test(t *testing.T, r *rand.Rand, o compile.Options) {
 	node.Out[0].Name = "y"
 	g.Outputs = slices.Clone(node.Out)
 	in := []*tensor.Tensor{allBytes(r, x.Type), allBytes(r, z.Type)}
-	want, err := grapheval.Eval(g, in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	res, err := compile.Compile(context.Background(), g, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range res.Contents.Manifest.Steps {
-		if slices.Contains(s.Ops, d.Name) && o.Level > 0 && s.Rule != "tile" {
-			t.Errorf("left to rule %s", s.Rule)
+	res, want := withReference(t, g, in, o)
+	for _, rule := range rulesOf(res, d) {
+		if o.Level > 0 && rule != "tile" {
+			t.Errorf("left to rule %s", rule)
 		}
 	}
-	for _, workers := range []int{1, 3} {
-		got, err := Execute(res, in, workers)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !bytes.Equal(got[0].Data, want[0].Data) {
-			t.Errorf("%d workers: other bytes than the reference's", workers)
-		}
+	if err := outputsWithin(0, res, in, want, 1, 3); err != nil {
+		t.Error(err)
 	}
 }
 
