@@ -87,7 +87,7 @@ func (o CompileOptions) resolve() (compile.Options, error) {
 		return compile.Options{}, err
 	}
 	if o.Target == "" {
-		if o.Format, err = compile.FormatFor(o.Format, "", o.Output); err != nil {
+		if o.Format, err = compile.FormatFor(o.Format, nil, o.Output); err != nil {
 			return compile.Options{}, err
 		}
 		for _, f := range compile.Formats {
@@ -100,7 +100,7 @@ func (o CompileOptions) resolve() (compile.Options, error) {
 	if err != nil {
 		return compile.Options{}, err
 	}
-	if o.Format, err = compile.FormatFor(o.Format, t.Arch, o.Output); err != nil {
+	if o.Format, err = compile.FormatFor(o.Format, t, o.Output); err != nil {
 		return compile.Options{}, err
 	}
 	for _, f := range o.DumpCode {
@@ -161,14 +161,14 @@ func (p *Package) Code(format string) (string, bool) {
 
 // runsHere refuses to verify what this machine cannot run.
 func runsHere(t *target.Target) error {
-	if t.Arch == target.CSource {
+	if t.IsSource() {
 		return errors.New("verify runs what it compiles, and target c is source (verify with target llvm, which shares all but the last step)")
 	}
 	here, err := cpu.This()
 	if err != nil {
 		return err
 	}
-	if string(t.Arch) != here.Arch {
+	if t.Arch != here.Arch {
 		return fmt.Errorf("verify runs what it compiles on this machine, and the target is %s: leave --target out, or compile for it and run the package under qemu", t.Arch)
 	}
 	if missing := here.Missing(t.Features); missing != nil {

@@ -79,7 +79,7 @@ type Result struct {
 
 // Write writes the module in its format, until ctx ends. Nothing half-written is left behind.
 func (r *Result) Write(ctx context.Context, path string) error {
-	if _, err := FormatFor(r.format.Name, "", path); err != nil {
+	if _, err := FormatFor(r.format.Name, nil, path); err != nil {
 		return err
 	}
 	contents := r.Contents
@@ -223,7 +223,7 @@ func newJob(ctx context.Context, o Options) (*job, error) {
 // codeExists refuses forms of code that the target does not have.
 func (o *Options) codeExists() error {
 	for _, f := range o.Code {
-		if o.Target.Arch == target.CSource && (f == "ll" || f == "asm") {
+		if o.Target.IsSource() && (f == "ll" || f == "asm") {
 			return fmt.Errorf("code format %s does not exist for target c, whose output is the code (there are relay and tir)", f)
 		}
 	}

@@ -22,7 +22,7 @@ func place(j *job, n *network, p *program) (*plan.Plan, error) {
 // piecesFor are the pieces of a target's workspace. A vector load of a row's last elements runs past it; C source has no
 // vectors, and runs where memory is scarce.
 func piecesFor(t *target.Target) plan.Pieces {
-	if t.Arch == target.CSource {
+	if t.IsSource() {
 		return plan.Pieces{Align: csource.Align}
 	}
 	return plan.Pieces{Align: 64, Slack: 64}

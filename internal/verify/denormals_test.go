@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"lathe/internal/codegen/llvm"
 	"lathe/internal/compile"
 	"lathe/internal/graph"
 	"lathe/internal/impl"
@@ -120,7 +119,7 @@ func TestDeployCrossDenormals(t *testing.T) {
 	for _, tgt := range []string{"llvm -mtriple=aarch64-linux-gnu", "llvm -mtriple=armv7-linux-gnueabihf", "llvm -mtriple=riscv64-linux-gnu -mattr=+v"} {
 		for _, mode := range []compile.Denormals{compile.DenormalsFlush, compile.DenormalsKeep} {
 			o := compile.Options{Target: targettest.Resolve(t, tgt), Level: 3, Workers: 2, Denormals: mode}
-			if flush, keep := llvm.Denormals(o.Target.Arch); mode == compile.DenormalsFlush && !flush || mode == compile.DenormalsKeep && !keep {
+			if flush, keep := o.Target.ISA().Instructions.Float.Denormals(); mode == compile.DenormalsFlush && !flush || mode == compile.DenormalsKeep && !keep {
 				continue
 			}
 			t.Run(strings.ReplaceAll(tgt, " ", "")+"/"+string(mode), func(t *testing.T) {
