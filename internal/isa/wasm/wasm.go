@@ -20,7 +20,7 @@ var ISA = isa.ISA{
 	Vectors: func(has func(string) bool) isa.Vectors {
 		v := isa.Vectors{Bits: 128, Regs: 16, FMA: has("relaxed-simd")}
 		if !has("simd128") {
-			v.Regs = 4 // of four scalars each
+			v.Regs, v.Scalars = 4, true // of four scalars each
 		}
 		return v
 	},
