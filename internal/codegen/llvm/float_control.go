@@ -6,8 +6,14 @@ import (
 	"lathe/internal/isa"
 )
 
-// floatControl is the register of the target that says how a thread computes with floats; nil where there is none.
-func (r *Run) floatControl() *isa.FloatControl { return r.Target.ISA().Instructions.Float }
+// floatControl is the register of the target that says how a thread computes with floats; nil where there is none. Where workers
+// meet, the barrier hands its value on in any case: without a register that is any number.
+func (r *Run) floatControl() *isa.FloatControl {
+	if f := r.Target.ISA().Instructions.Float; f != nil || !r.meets() {
+		return f
+	}
+	return &isa.FloatControl{Exchange: "  ret i64 %new"}
+}
 
 // floatEntry and floatExit are around what the run function does; with a register they need @lathe_float_control. The caller's
 // rounding and traps do not change what a model computes, and are his again when it returns or calls back.
