@@ -10,6 +10,7 @@
 package lathe
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,7 +20,6 @@ import (
 	"strconv"
 	"strings"
 
-	"lathe/internal/bundle"
 	"lathe/internal/choice"
 	"lathe/internal/compile"
 	"lathe/internal/cpu"
@@ -51,36 +51,31 @@ func Compile(ctx context.Context, m *Model, o CompileOptions) (*Package, error) 
 		return nil, excerpt.Error(err)
 	}
 	if o.Notes != nil {
-		for _, n := range res.Notes {
-			o.Notes(excerpt.Message(n))
-		}
-		if note := tooLarge(res.Memory(opts.Workers)); note != "" {
-			o.Notes(note)
+		// It is no part of the package, which other machines may run.
+		memory := res.Memory(opts.Workers)
+		if err := runtime.CheckMemory("a run", memory.Run, memory.String()); err != nil {
+			o.Notes(err.Error())
 		}
 	}
 	return &Package{res}, nil
-}
-
-// tooLarge says what a run takes when this machine does not have it. It is no part of the package, which others may run.
-func tooLarge(memory Memory) string {
-	available, source := runtime.AvailableMemory()
-	if memory.Run <= available {
-		return ""
-	}
-	return fmt.Sprintf("a run takes %s of memory (%v), and here %s are available (%s)", bundle.SizeText(memory.Run), memory, bundle.SizeText(available), source)
 }
 
 // An OutputError says that CompileOptions.Output, or the path given to Save, is not the name of what is written. Its fields
 // are File, the name, and Why.
 type OutputError = compile.OutputError
 
-// Resolved returns the options that Compile will use: with the format, the level, and the target of this machine where o
-// leaves them open. It gives Compile's errors about options before a model is read.
+// Resolved returns the options that Compile will use: with the format, the output's name, the level, and the target of this
+// machine where o leaves them open. It gives Compile's errors about options before a model is read.
 func (o CompileOptions) Resolved() (CompileOptions, error) {
 	opts, err := o.resolve()
 	if err != nil {
 		return o, err
 	}
+	format, err := compile.FormatOf(opts.Format, opts.Target)
+	if err != nil {
+		return o, err
+	}
+	opts.Format, o.Output = format.Name, cmp.Or(o.Output, format.Output)
 	o.Target, o.Format, o.OptLevel, o.ModuleName = opts.Target.String(), opts.Format, OptLevel(strconv.Itoa(opts.Level)), opts.Module
 	return o, nil
 }
@@ -92,7 +87,7 @@ func (o CompileOptions) resolve() (compile.Options, error) {
 		return compile.Options{}, err
 	}
 	if o.Target == "" {
-		if o.Format, err = compile.FormatFor(o.Format, "", o.Output); err != nil {
+		if o.Format, err = compile.FormatFor(o.Format, nil, o.Output); err != nil {
 			return compile.Options{}, err
 		}
 		for _, f := range compile.Formats {
@@ -105,7 +100,7 @@ func (o CompileOptions) resolve() (compile.Options, error) {
 	if err != nil {
 		return compile.Options{}, err
 	}
-	if o.Format, err = compile.FormatFor(o.Format, t.Arch, o.Output); err != nil {
+	if o.Format, err = compile.FormatFor(o.Format, t, o.Output); err != nil {
 		return compile.Options{}, err
 	}
 	for _, f := range o.DumpCode {
@@ -166,14 +161,14 @@ func (p *Package) Code(format string) (string, bool) {
 
 // runsHere refuses to verify what this machine cannot run.
 func runsHere(t *target.Target) error {
-	if t.Arch == target.CSource {
+	if t.IsSource() {
 		return errors.New("verify runs what it compiles, and target c is source (verify with target llvm, which shares all but the last step)")
 	}
 	here, err := cpu.This()
 	if err != nil {
 		return err
 	}
-	if string(t.Arch) != here.Arch {
+	if t.Arch != here.Arch {
 		return fmt.Errorf("verify runs what it compiles on this machine, and the target is %s: leave --target out, or compile for it and run the package under qemu", t.Arch)
 	}
 	if missing := here.Missing(t.Features); missing != nil {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"lathe/internal/cpu"
+	"lathe/internal/isa/x86"
 )
 
 // What this machine cannot run is refused before it is compiled.
@@ -16,7 +17,7 @@ func TestVerifyElsewhere(t *testing.T) {
 	less := map[string]string{"c": "is source"}
 	for arch, text := range map[string]string{"x86_64": "llvm -mtriple=x86_64-linux-gnu", "aarch64": "raspberry-pi-4", "wasm32": "wasm32"} {
 		less[text] = "the target is " + arch + ": leave --target out"
-		if arch == here.Arch {
+		if arch == string(here.Arch) {
 			less[text] = ""
 		}
 	}
@@ -29,7 +30,7 @@ func TestVerifyElsewhere(t *testing.T) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}
-	if here.Table != &cpu.X86 || !here.Has("popcnt") {
+	if here.Table != &x86.Features || !here.Has("popcnt") {
 		return
 	}
 	t.Setenv(cpu.Variable, "-popcnt")

@@ -456,7 +456,7 @@ typedef struct cpu_leaf {
 } cpu_leaf;
 
 /* Begin of x86_64 */
-/* Written by go generate ./internal/cpu, which says what the words are. */
+/* Written by go generate ./internal/cpu; internal/isa says what the words are. */
 static const cpu_feature cpu_features[] = {
     {"sse3", 0, 0, 0x0}, {"pclmul", 0, 1, 0x0}, {"ssse3", 0, 9, 0x0}, {"fma", 0, 12, 0x6}, {"cx16", 0, 13, 0x0},
     {"sse4.1", 0, 19, 0x0}, {"sse4.2", 0, 20, 0x0}, {"crc32", 0, 20, 0x0}, {"movbe", 0, 22, 0x0},
@@ -518,7 +518,7 @@ static int read_machine(cpu_answer *m) {
 #define MACHINE "aarch64"
 
 /* Begin of aarch64 */
-/* Written by go generate ./internal/cpu, which says what the words are. */
+/* Written by go generate ./internal/cpu; internal/isa says what the words are. */
 static const cpu_feature cpu_features[] = {
     {"fp-armv8", 0, 0, 0x0}, {"neon", 0, 1, 0x0}, {"aes", 0, 4, 0x0}, {"sha2", 0, 6, 0x0}, {"crc", 0, 7, 0x0},
     {"lse", 0, 8, 0x0}, {"fullfp16", 0, 10, 0x0}, {"rdm", 0, 12, 0x0}, {"jsconv", 0, 13, 0x0},
@@ -552,7 +552,7 @@ static int read_machine(cpu_answer *m) {
 #define MACHINE "arm"
 
 /* Begin of arm */
-/* Written by go generate ./internal/cpu, which says what the words are. */
+/* Written by go generate ./internal/cpu; internal/isa says what the words are. */
 static const cpu_feature cpu_features[] = {
     {"neon", 0, 12, 0x0}, {"vfp3", 0, 13, 0x0}, {"vfp4", 0, 16, 0x0}, {"hwdiv-arm", 0, 17, 0x0}, {"hwdiv", 0, 18, 0x0},
     {"aes", 1, 1, 0x0}, {"sha2", 1, 3, 0x0}, {"crc", 1, 4, 0x0}, {"fp16", 2, 0, 0x0}, {"fp-armv8", 2, 1, 0x0},
@@ -581,7 +581,7 @@ static int read_machine(cpu_answer *m) {
 #define MACHINE "riscv64"
 
 /* Begin of riscv64 */
-/* Written by go generate ./internal/cpu, which says what the words are. */
+/* Written by go generate ./internal/cpu; internal/isa says what the words are. */
 static const cpu_feature cpu_features[] = {
     {"a", 0, 0, 0x0}, {"c", 0, 2, 0x0}, {"d", 0, 3, 0x0}, {"f", 0, 5, 0x0}, {"m", 0, 12, 0x0}, {"v", 0, 21, 0x0},
     {"zba", 1, 3, 0x0}, {"zbb", 1, 4, 0x0}, {"zbs", 1, 5, 0x0}, {"zbc", 1, 7, 0x0}, {"zvbb", 1, 17, 0x0},

@@ -160,8 +160,15 @@ func (a *app) compile(ctx context.Context, f *compileFlags, path string) error {
 		}
 		return err
 	}
-	a.Log("target %s, -O%s, format %s", o.Target, o.OptLevel, cmp.Or(o.Format, formatNames()[0]))
+	f.output = o.Output
+	if f.explain != "" && o.Format == "c" {
+		return errors.New("--explain reads packages: the comments of C source say what each kernel computes, and --dump-code tir how (leave --explain out)")
+	}
+	a.Log("target %s, -O%s, format %s", o.Target, o.OptLevel, o.Format)
 	if err := f.notOver(append(f.model.fix.files, path)...); err != nil {
+		return err
+	}
+	if err := f.writable(); err != nil {
 		return err
 	}
 	o.Notes, o.Progress = notes, bar.show
@@ -179,15 +186,6 @@ func (a *app) compile(ctx context.Context, f *compileFlags, path string) error {
 	pkg, err := lathe.Compile(ctx, model, o)
 	if err != nil {
 		return refused(path, err)
-	}
-	if f.explain != "" && filepath.Ext(pkg.Output()) == ".c" {
-		return errors.New("--explain reads packages: the comments of C source say what each kernel computes, and --dump-code tir how (leave --explain out)")
-	}
-	if f.output == "" {
-		f.output = pkg.Output()
-		if err := f.notOver(model.Files()...); err != nil {
-			return err
-		}
 	}
 	if err := pkg.SaveContext(ctx, f.output); err != nil {
 		return err
@@ -234,23 +232,41 @@ func (f *compileFlags) done(pkg *lathe.Package, took time.Duration) string {
 	return fmt.Sprintf("%s: %s, %s, %s, %.1f s", f.output, bundle.SizeText(size), spelling.Count(len(info.Steps), "kernel"), machine, took.Seconds())
 }
 
-// written lists the files that may lie beside the output, and the output.
+// written lists the output and the files beside it.
 func (f *compileFlags) written() []string {
 	stem := strings.TrimSuffix(f.output, filepath.Ext(f.output))
 	files := []string{f.output}
+	if f.weights == lathe.WeightsInside && cli.Extension(f.output) == ".so" {
+		return files
+	}
 	for _, ending := range map[string][]string{".so": {".json", ".params", ".lathe.json"}, ".c": {".h"}, ".wasm": {".mjs", ".d.mts"}}[cli.Extension(f.output)] {
 		files = append(files, stem+ending)
 	}
 	return files
 }
 
+// dumps lists the files of --dump-code.
+func (f *compileFlags) dumps() []string {
+	var files []string
+	for _, format := range cli.CommaList(f.dumpCode) {
+		files = append(files, f.output+"."+format)
+	}
+	return files
+}
+
+// writable refuses an output that cannot be written, those beside it included. The program has looked at those that are flags.
+func (f *compileFlags) writable() error {
+	for _, file := range f.dumps() {
+		if err := cli.Writable(file); err != nil {
+			return err
+		}
+	}
+	return cli.WritablePlain(f.written()...)
+}
+
 // notOver refuses to write any file of the output, those beside it included, over one that the command reads.
 func (f *compileFlags) notOver(read ...string) error {
-	out := append([]string{f.explain}, f.written()...)
-	for _, format := range cli.CommaList(f.dumpCode) {
-		out = append(out, f.output+"."+format)
-	}
-	for _, file := range out {
+	for _, file := range slices.Concat([]string{f.explain}, f.written(), f.dumps()) {
 		if err := cli.NotOver(file, read...); err != nil {
 			return err
 		}

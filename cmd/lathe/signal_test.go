@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"lathe/internal/cli"
+	"lathe/internal/golden"
 	"lathe/internal/onnxtest"
 	"lathe/internal/types"
 )
@@ -132,7 +133,7 @@ func longCommands(t *testing.T, dir string) map[string][]string {
 func TestSignalsAtWork(t *testing.T) {
 	dir := t.TempDir()
 	commands := longCommands(t, dir)
-	before := fileNames(t, dir)
+	before := golden.Names(t, dir)
 	for name, args := range commands {
 		for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 			var took time.Duration
@@ -152,7 +153,7 @@ func TestSignalsAtWork(t *testing.T) {
 				if err := syscall.Kill(-cmd.Process.Pid, 0); err != syscall.ESRCH {
 					t.Errorf("%s, %v: processes are left: %v", name, s, err)
 				}
-				if left := fileNames(t, temp); left != "" {
+				if left := golden.Names(t, temp); left != "" {
 					t.Errorf("%s, %v: temporary files are left: %s", name, s, left)
 				}
 				if took < time.Second {
@@ -165,19 +166,7 @@ func TestSignalsAtWork(t *testing.T) {
 			t.Logf("%s, %v: %v", name, s, took)
 		}
 	}
-	if after := fileNames(t, dir); after != before {
+	if after := golden.Names(t, dir); after != before {
 		t.Errorf("files %s, before there were %s", after, before)
 	}
-}
-
-func fileNames(t *testing.T, dir string) string {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var names []string
-	for _, e := range entries {
-		names = append(names, e.Name())
-	}
-	return strings.Join(names, " ")
 }

@@ -31,6 +31,6 @@ and lathe.c. docs/deploy-c.md shows their use.
 			return lathe.WriteRuntimeSources(folder)
 		},
 	}
-	cli.OutputVarP(cmd.Flags(), &folder, "output", "o", ".", nil, "`folder` to write to")
+	cli.FolderVarP(cmd.Flags(), &folder, "output", "o", ".", "`folder` to write to")
 	return cmd
 }

@@ -54,6 +54,16 @@ func Create(ctx context.Context, path string) (*File, error) {
 	return &File{File: f, Path: path, temp: temp, ctx: ctx}, nil
 }
 
+// Check tells why a file could not be created, before the work whose result it is to hold. It leaves nothing behind.
+func Check(path string) error {
+	f, err := Create(context.Background(), path)
+	if err != nil {
+		return err
+	}
+	f.Discard()
+	return nil
+}
+
 // Unnamed opens a file on a disk that has no name and ends with its descriptor. ProcPath is how others of this process open it.
 func Unnamed() (*os.File, error) {
 	dir := os.TempDir()

@@ -6,21 +6,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
-)
 
-func names(t *testing.T, dir string) string {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var list []string
-	for _, e := range entries {
-		list = append(list, e.Name())
-	}
-	return strings.Join(list, " ")
-}
+	"lathe/internal/golden"
+)
 
 // TestFile discards with and without a name.
 func TestFile(t *testing.T) {
@@ -38,7 +27,7 @@ func TestFile(t *testing.T) {
 	}
 	f = &File{File: file, Path: filepath.Join(dir, "b"), temp: temp, ctx: t.Context()}
 	f.Discard()
-	if got := names(t, dir); got != "" {
+	if got := golden.Names(t, dir); got != "" {
 		t.Errorf("files: %s", got)
 	}
 	if file, err = os.Create(temp); err != nil {
@@ -49,7 +38,7 @@ func TestFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.Discard()
-	if got := names(t, dir); got != "b" {
+	if got := golden.Names(t, dir); got != "b" {
 		t.Errorf("files: %s", got)
 	}
 }
@@ -66,7 +55,7 @@ func TestUnnamed(t *testing.T) {
 	if _, err := io.WriteString(f, "content"); err != nil {
 		t.Fatal(err)
 	}
-	if got := names(t, dir); got != "" {
+	if got := golden.Names(t, dir); got != "" {
 		t.Errorf("files: %s", got)
 	}
 	if b, err := os.ReadFile(ProcPath(f)); err != nil || string(b) != "content" {
@@ -87,7 +76,7 @@ func TestContext(t *testing.T) {
 		t.Errorf("%d bytes written, %v", n, err)
 	}
 	f.Discard()
-	if got := names(t, dir); got != "" {
+	if got := golden.Names(t, dir); got != "" {
 		t.Errorf("files: %s", got)
 	}
 }

@@ -84,7 +84,7 @@ func TestCompleteLibrary(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if got := names(t, dir); got != "alone.so net.json net.lathe.json net.params net.so packed.tar" {
+	if got := golden.Names(t, dir); got != "alone.so net.json net.lathe.json net.params net.so packed.tar" {
 		t.Errorf("files: %s", got)
 	}
 }

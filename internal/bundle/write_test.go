@@ -3,22 +3,11 @@ package bundle
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
-)
 
-func names(t *testing.T, dir string) string {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var list []string
-	for _, e := range entries {
-		list = append(list, e.Name())
-	}
-	return strings.Join(list, " ")
-}
+	"lathe/internal/golden"
+)
 
 func TestWriteFiles(t *testing.T) {
 	dir := t.TempDir()
@@ -30,7 +19,7 @@ func TestWriteFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := names(t, dir); got != "a.tar b.json b.lathe.json b.params b.so" {
+	if got := golden.Names(t, dir); got != "a.tar b.json b.lathe.json b.params b.so" {
 		t.Errorf("files: %s", got)
 	}
 	mask := syscall.Umask(0)
@@ -76,7 +65,7 @@ func TestWriteFailureKeepsOld(t *testing.T) {
 		wantError(t, Write(path, c), path, want)
 		wantError(t, Write(filepath.Join(dir, "y.so"), c), want)
 	}
-	if got := names(t, dir); got != "x.tar" {
+	if got := golden.Names(t, dir); got != "x.tar" {
 		t.Errorf("files: %s", got)
 	}
 	checkPackage(t, path)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -19,7 +20,9 @@ func (a *App) Finish(root *cobra.Command) {
 	root.SilenceUsage, root.SilenceErrors = true, true
 	AddUnusable(root, unusableGlobal)
 	root.PersistentFlags().AddFlag(root.Flags().Lookup("config"))
-	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return RefuseUnusable(cmd, unusableGlobal) }
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		return cmp.Or(RefuseUnusable(cmd, unusableGlobal), refuseUnwritable(cmd))
+	}
 	root.PersistentFlags().CountVarP(&a.Verbose, "verbose", "v", "tell more; repeat for still more")
 	root.SetOut(a.Out)
 	root.SetErr(a.Err)

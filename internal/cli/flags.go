@@ -187,7 +187,32 @@ func (f fileOrOutput) Set(v string) error {
 	return nil
 }
 
-// output is a flag that names what a command writes.
+// Written returns the file that a flag's value names for the command to write, "" where it names none, and the extensions that
+// such a file may have. It reports false for a flag that is not for such files.
+func Written(f *pflag.Flag) (path string, extensions []string, ok bool) {
+	switch v := f.Value.(type) {
+	case output:
+		return *v.to, v.extensions, true
+	case fileOrOutput:
+		if *v.to != ToOutput {
+			path = *v.to
+		}
+		return path, v.extensions, true
+	}
+	return "", nil, false
+}
+
+// refuseUnwritable returns an error for the first flag that names a file that cannot be written, before the command begins.
+func refuseUnwritable(cmd *cobra.Command) (err error) {
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if path, _, ok := Written(f); ok && path != "" && err == nil {
+			err = Writable(path)
+		}
+	})
+	return err
+}
+
+// output is a flag that names a file that a command writes.
 type output struct {
 	to         *string
 	extensions []string
@@ -216,6 +241,26 @@ func (o output) Set(v string) error {
 func OutputVarP(fs *pflag.FlagSet, to *string, name, short, value string, extensions []string, usage string) {
 	*to = value
 	fs.VarP(output{to, extensions}, name, short, usage)
+}
+
+// folder is a flag that names a folder that a command writes to.
+type folder struct{ to *string }
+
+func (f folder) String() string { return *f.to }
+func (f folder) Type() string   { return "string" }
+
+func (f folder) Set(v string) error {
+	if v == "" {
+		return errors.New("an empty name is no folder")
+	}
+	*f.to = v
+	return nil
+}
+
+// FolderVarP defines a flag for the folder that a command writes to.
+func FolderVarP(fs *pflag.FlagSet, to *string, name, short, value, usage string) {
+	*to = value
+	fs.VarP(folder{to}, name, short, usage)
 }
 
 // Extension is the extension of a file's name in lower case.

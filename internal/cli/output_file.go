@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"golang.org/x/sys/unix"
+
 	"lathe/internal/atomicfile"
 )
 
@@ -21,6 +23,33 @@ func NotOver(out string, read ...string) error {
 	for _, path := range read {
 		if from, err := os.Stat(path); err == nil && os.SameFile(from, to) {
 			return fmt.Errorf("writing %s: the command reads this file; name another for the output", out)
+		}
+	}
+	return nil
+}
+
+// Writable refuses a file that WriteFile could not write, before the work whose result it is to hold.
+func Writable(path string) error {
+	st, err := os.Stat(path)
+	switch {
+	case err != nil || st.Mode().IsRegular():
+		err = atomicfile.Check(path)
+	case st.IsDir():
+		err = unix.EISDIR
+	default:
+		err = unix.Access(path, unix.W_OK)
+	}
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	return nil
+}
+
+// WritablePlain is Writable for files that are never written to devices and pipes.
+func WritablePlain(paths ...string) error {
+	for _, path := range paths {
+		if err := atomicfile.Check(path); err != nil {
+			return fmt.Errorf("writing %s: %w", path, err)
 		}
 	}
 	return nil

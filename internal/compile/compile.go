@@ -74,13 +74,12 @@ var CodeFormats = []string{"relay", "tir", "ll", "asm"}
 type Result struct {
 	Contents bundle.Contents
 	Code     map[string]string
-	Notes    []string
 	format   *Format
 }
 
 // Write writes the module in its format, until ctx ends. Nothing half-written is left behind.
 func (r *Result) Write(ctx context.Context, path string) error {
-	if _, err := FormatFor(r.format.Name, "", path); err != nil {
+	if _, err := FormatFor(r.format.Name, nil, path); err != nil {
 		return err
 	}
 	contents := r.Contents
@@ -105,7 +104,7 @@ func Compile(ctx context.Context, g *graph.Graph, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	res := &Result{Contents: *contents, Code: map[string]string{}, Notes: contents.Manifest.Notes, format: j.format}
+	res := &Result{Contents: *contents, Code: map[string]string{}, format: j.format}
 	for form, text := range map[string]func() (string, error){
 		"relay": func() (string, error) { return n.graph.String(), nil },
 		"tir":   func() (string, error) { return p.loops(), nil },
@@ -196,7 +195,7 @@ func newJob(ctx context.Context, o Options) (*job, error) {
 	if o.Debug.Time && o.Times == nil {
 		o.Times = os.Stderr
 	}
-	format, err := formatOf(o.Format, o.Target)
+	format, err := FormatOf(o.Format, o.Target)
 	if err != nil {
 		return nil, err
 	}
@@ -212,6 +211,9 @@ func newJob(ctx context.Context, o Options) (*job, error) {
 	if err := o.codeExists(); err != nil {
 		return nil, err
 	}
+	if err := o.Debug.writable(); err != nil {
+		return nil, err
+	}
 	if format.inside && o.Weights == WeightsBeside {
 		return nil, fmt.Errorf("output format %s has its weights inside: leave out --embed-params=false", format.Name)
 	}
@@ -221,7 +223,7 @@ func newJob(ctx context.Context, o Options) (*job, error) {
 // codeExists refuses forms of code that the target does not have.
 func (o *Options) codeExists() error {
 	for _, f := range o.Code {
-		if o.Target.Arch == target.CSource && (f == "ll" || f == "asm") {
+		if o.Target.IsSource() && (f == "ll" || f == "asm") {
 			return fmt.Errorf("code format %s does not exist for target c, whose output is the code (there are relay and tir)", f)
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"lathe/internal/graph"
 	"lathe/internal/loop"
 	"lathe/internal/looppass"
@@ -251,6 +253,21 @@ func (d *kernelDump) code(kernel, ir string, assembly func() (string, error)) er
 		return err
 	}
 	return d.text("asm", "asm", ".s", assembly)
+}
+
+// writable refuses a folder that dumps cannot be written to.
+func (d *Debug) writable() error {
+	if len(d.Dump) == 0 {
+		return nil
+	}
+	err := os.MkdirAll(d.Dir, 0o777)
+	if err == nil && unix.Access(d.Dir, unix.W_OK) != nil {
+		err = fmt.Errorf("cannot write in %s", d.Dir)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", DebugVariable, err)
+	}
+	return nil
 }
 
 func (d *Debug) write(name, text string) error {

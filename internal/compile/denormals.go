@@ -3,8 +3,6 @@ package compile
 import (
 	"fmt"
 	"strings"
-
-	"lathe/internal/codegen/llvm"
 )
 
 // Denormals says what generated code does with floats that are smaller than the smallest normal number of their type, 2^-126
@@ -23,7 +21,7 @@ var DenormalModes = []string{string(DenormalsFlush), string(DenormalsKeep)}
 
 // resolveDenormals refuses what the target cannot do, and chooses where nothing is asked for.
 func (o *Options) resolveDenormals() error {
-	flush, keep := llvm.Denormals(o.Target.Arch)
+	flush, keep := o.Target.ISA().Instructions.Float.Denormals()
 	switch {
 	case o.Denormals == DenormalsByTarget && flush:
 		o.Denormals = DenormalsFlush

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"lathe/internal/bundle"
+	"lathe/internal/isa"
 	"lathe/internal/plan"
 	"lathe/internal/target"
 )
@@ -15,13 +16,13 @@ import (
 // A Format is a form in which a compiled model leaves the compiler: the value of -f.
 type Format struct {
 	Name, Doc string
-	Output    string      // the file to write when none is named
-	Endings   []string    // extensions of that file; "" = any that is no other kind of file's
-	Target    string      // what to compile for when nothing is named; "" = this machine
-	arch      target.Arch // the only one it is for; "" = those of shared objects
-	inside    bool        // weights are always a part of it
-	linked    bool        // into a program, whose names are then the C runtime's too
-	finish    finish      // runs the phases after kernels and memory are planned
+	Output    string           // the file to write when none is named
+	Endings   []string         // extensions of that file; "" = any that is no other kind of file's
+	Target    string           // what to compile for when nothing is named; "" = this machine
+	object    isa.ObjectFormat // of the code in it
+	inside    bool             // weights are always a part of it
+	linked    bool             // into a program, whose names are then the C runtime's too
+	finish    finish           // runs the phases after kernels and memory are planned
 	write     func(path string, c *bundle.Contents) error
 }
 
@@ -57,7 +58,7 @@ var Formats = []Format{
 		finish: compiled("link", link), write: bundle.Write,
 	},
 	{
-		Name: "c", Doc: "C source NAME.c with weights, and its header NAME.h", Output: "module.c", Endings: []string{".c"}, Target: "c", arch: target.CSource, inside: true, linked: true,
+		Name: "c", Doc: "C source NAME.c with weights, and its header NAME.h", Output: "module.c", Endings: []string{".c"}, Target: "c", object: isa.Source, inside: true, linked: true,
 		finish: written, write: bundle.WriteFiles,
 	},
 	{
@@ -65,21 +66,21 @@ var Formats = []Format{
 		finish: compiled("archive", archive), write: bundle.WriteStatic,
 	},
 	{
-		Name: "wasm", Doc: "a WebAssembly module NAME.wasm and its JavaScript loader NAME.mjs", Output: "module.wasm", Endings: []string{".wasm"}, Target: "wasm32", arch: target.WASM32, inside: true,
+		Name: "wasm", Doc: "a WebAssembly module NAME.wasm and its JavaScript loader NAME.mjs", Output: "module.wasm", Endings: []string{".wasm"}, Target: "wasm32", object: isa.Wasm, inside: true,
 		finish: compiled("link", linkWasm), write: bundle.WriteWasm,
 	},
 }
 
 // fits reports in an error whether the format exists for a target.
 func (f *Format) fits(t *target.Target) error {
-	if f.arch == t.Arch {
+	if f.object == t.ISA().Object {
 		return nil
 	}
-	if f.arch != "" {
+	if f.object != isa.ELF {
 		return fmt.Errorf("output format %s is for target %s, and the target is %q (leave the target out, or name %s)", f.Name, f.Target, t, f.Target)
 	}
 	for _, other := range Formats {
-		if other.arch == t.Arch {
+		if other.object == t.ISA().Object {
 			return fmt.Errorf("output format %s does not exist for target %q (use -f %s)", f.Name, t, other.Name)
 		}
 	}
@@ -106,19 +107,16 @@ func (f *Format) checkNames(module string, runtime []bundle.Text) error {
 	return nil
 }
 
-// formatOf returns the format by its name; for "" the one that is for the target alone, or else the first.
-func formatOf(name string, t *target.Target) (*Format, error) {
+// FormatOf returns the format by its name; for "" the first that is for the target.
+func FormatOf(name string, t *target.Target) (*Format, error) {
 	i := slices.IndexFunc(Formats, func(f Format) bool {
 		if name == "" {
-			return f.arch == t.Arch
+			return f.object == t.ISA().Object
 		}
 		return f.Name == name
 	})
-	switch {
-	case i >= 0:
+	if i >= 0 {
 		return &Formats[i], nil
-	case name == "":
-		return &Formats[0], nil
 	}
 	var names []string
 	for _, f := range Formats {
@@ -147,10 +145,10 @@ type OutputError struct{ File, Why string }
 
 func (e *OutputError) Error() string { return "output " + e.File + ": " + e.Why }
 
-// FormatFor returns the name of the format in which output is written: the one that is named, or the only one for an
-// architecture, or else what the output's extension says; "" leaves it to the target. An output whose extension is another
-// format's is an OutputError, for the file would not be what its name says.
-func FormatFor(name string, arch target.Arch, output string) (string, error) {
+// FormatFor returns the name of the format in which output is written: the one that is named, or the only one for a target,
+// which is nil where it is not known, or else what the output's extension says; "" leaves it to the target. An output whose
+// extension is another format's is an OutputError, for the file would not be what its name says.
+func FormatFor(name string, t *target.Target, output string) (string, error) {
 	if output == "" {
 		return name, nil
 	}
@@ -168,10 +166,12 @@ func FormatFor(name string, arch target.Arch, output string) (string, error) {
 		return name, nil // which does not exist, as the compiler will say
 	}
 	why := "-f " + name
-	if name == "" && arch != "" {
-		if i := slices.IndexFunc(Formats, func(f Format) bool { return f.arch == arch }); i >= 0 {
-			name, why = Formats[i].Name, "target "+Formats[i].Target
+	if name == "" && t != nil && t.ISA().Object != isa.ELF {
+		f, err := FormatOf("", t)
+		if err != nil {
+			return "", err
 		}
+		name, why = f.Name, "target "+f.Target
 	}
 	var fit []string
 	for _, f := range Formats {

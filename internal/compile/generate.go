@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"lathe/internal/codegen/llvm"
+	"lathe/internal/isa"
 	"lathe/internal/plan"
-	"lathe/internal/target"
 	"lathe/internal/toolchain"
 )
 
@@ -78,21 +78,22 @@ func generate(j *job, p *program, mem *plan.Plan) (*code, error) {
 		c.objects[i], err = c.compile(c.texts[i], cmp.Or(j.llvmPasses, passes))
 		return c.failed(i, err)
 	}, func() { done++; j.progress("code", done, len(c.texts)) })
-	if err != nil || j.Target.Arch != target.ARM {
-		return c, err // the others have instructions for all that is emitted
+	routines := j.Target.ISA().Instructions.Routines
+	if err != nil || routines == nil {
+		return c, err // there are instructions for all that is emitted
 	}
-	return c, c.addRoutines()
+	return c, c.addRoutines(routines)
 }
 
 // addRoutines adds objects with the functions that LLVM calls in place of instructions, until none is missing but those
-// that nobody knows, which the linker will name.
-func (c *code) addRoutines() error {
+// that the table lacks, which the linker will name.
+func (c *code) addRoutines(table []isa.Routine) error {
 	for {
 		undefined, err := toolchain.Undefined(c.objects)
 		if err != nil {
 			return err
 		}
-		text, _ := llvm.Routines(undefined)
+		text, _ := llvm.Routines(table, undefined)
 		if text == "" {
 			return nil
 		}

@@ -19,18 +19,10 @@ func place(j *job, n *network, p *program) (*plan.Plan, error) {
 	return mem, nil
 }
 
-// notes tells the user of sizes that are more often a slip in a shape than a wish.
-func notes(mem *plan.Plan) []string {
-	if total := mem.Bytes(); total > 16*gib {
-		return []string{fmt.Sprintf("a run of the model needs %.0f GiB of memory", float64(total)/gib)}
-	}
-	return nil
-}
-
 // piecesFor are the pieces of a target's workspace. A vector load of a row's last elements runs past it; C source has no
 // vectors, and runs where memory is scarce.
 func piecesFor(t *target.Target) plan.Pieces {
-	if t.Arch == target.CSource {
+	if t.IsSource() {
 		return plan.Pieces{Align: csource.Align}
 	}
 	return plan.Pieces{Align: 64, Slack: 64}

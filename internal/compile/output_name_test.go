@@ -24,7 +24,11 @@ func TestFormatFor(t *testing.T) {
 		for arch := range arches {
 			for _, name := range []string{"", "so", "c", "tar", "wasm"} {
 				for _, path := range []string{file, upperEnding(file)} {
-					got, err := FormatFor(name, arch, path)
+					var tgt *target.Target
+					if arch != "" {
+						tgt = &target.Target{Arch: arch}
+					}
+					got, err := FormatFor(name, tgt, path)
 					bad, typed := errors.AsType[*OutputError](err)
 					if err != nil && (!typed || bad.File != path || !strings.HasSuffix(bad.Why, ")")) {
 						t.Fatalf("%q, %q, %q: %v", path, arch, name, err)

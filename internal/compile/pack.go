@@ -65,7 +65,7 @@ func manifest(j *job, n *network, p *program, mem *plan.Plan) *bundle.Manifest {
 			"opt-level": strconv.Itoa(j.Level), "disabled-pass": strings.Join(j.Disabled, ","), "desired-layout": strings.Join(j.Layouts, ","),
 			"denormals": string(j.Denormals),
 		},
-		Source: j.Source, Workspace: mem.Workspace, Notes: notes(mem), FLOPs: int64(n.flops),
+		Source: j.Source, Workspace: mem.Workspace, FLOPs: int64(n.flops),
 	}
 	for _, s := range p.steps {
 		m.Scratch = max(m.Scratch, s.code.Scratch)

@@ -13,7 +13,7 @@ func packed(t *tensor.Tensor, l types.Layout) []byte {
 	if l == "" {
 		return t.Data
 	}
-	out := make([]byte, types.Count(l.Dims(t.Shape))*t.DType.Size())
+	out := tensor.Bytes(types.Count(l.Dims(t.Shape)) * t.DType.Size())
 	switch t.DType.Size() {
 	case 1:
 		reorder(t, l, elements[uint8](t.Data), elements[uint8](out))

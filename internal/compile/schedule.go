@@ -94,7 +94,7 @@ func chosen(k *kernel, owned map[*graph.Value]bool, t *target.Target, point choi
 // divide divides the steps of p among workers. What this does to equal kernels may differ, for it depends on what computed
 // their operands: a class becomes one of each division.
 func divide(j *job, p *program, classes []*scheduled) ([]*scheduled, error) {
-	if j.Target.Arch == target.CSource {
+	if j.Target.IsSource() {
 		return classes, nil // one worker runs it
 	}
 	of := map[*lowered]*scheduled{}
@@ -181,7 +181,7 @@ func emitted(j *job, c *scheduled) (*function, error) {
 		return f, err
 	}
 	loops := c.plan.Schedule.Func
-	if j.Target.Arch == target.CSource {
+	if j.Target.IsSource() {
 		f.source, err = csource.Emit(loops, csource.SymbolMark)
 		return f, err
 	}

@@ -1,6 +1,7 @@
 package compose
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -63,10 +64,13 @@ func (b *Builder) parseEinsum(equation string, in []*graph.Value) (terms []index
 		t := b.diagonals(indexed{in[i], labels})
 		for k, l := range t.labels {
 			n := t.Type.Shape[k]
-			if old, ok := extents[l]; ok && old != n && old != 1 && n != 1 {
-				Fail("equation %q: label %q has extents %d and %d", equation, l, old, n)
+			old, ok := extents[l]
+			switch {
+			case !ok || old == 1:
+				extents[l] = n
+			case old != n && n != 1:
+				Fail("equation %q: %s has extents %d and %d", equation, labelText(l), old, n)
 			}
-			extents[l] = max(extents[l], n)
 		}
 		terms = append(terms, t)
 	}
@@ -79,6 +83,14 @@ func (b *Builder) parseEinsum(equation string, in []*graph.Value) (terms []index
 		terms[i] = b.broadcastLabels(terms[i], extents)
 	}
 	return terms, want
+}
+
+// labelText names a label in errors.
+func labelText(l rune) string {
+	if l < 0 {
+		return `an axis of "..."`
+	}
+	return fmt.Sprintf("label %q", l)
 }
 
 // spelled lists the labels of a term whose "..." stands for n axes.

@@ -73,7 +73,12 @@ func (b *Builder) recur(r *Recurrent, gates, functions int, next step) (y, h, c 
 	for t, o := range outputs {
 		rows[t] = b.Stack(0, o...)
 	}
-	return b.Stack(0, rows...), b.Stack(0, hs...), b.Stack(0, cs...)
+	if steps == 0 {
+		y = b.Full(r.X.Type.DType, 0, 0, len(r.Reverse), r.X.Type.Shape[1], r.R.Type.Shape[2])
+	} else {
+		y = b.Stack(0, rows...)
+	}
+	return y, b.Stack(0, hs...), b.Stack(0, cs...)
 }
 
 // check tests the shapes that the composition relies on.
@@ -95,8 +100,8 @@ func (r *Recurrent) check(gates, functions int) {
 	want("initial_h", r.H, directions, batch, hidden)
 	want("initial_c", r.C, directions, batch, hidden)
 	want("P", r.P, directions, 3*hidden)
-	if steps < 1 || steps > maxSteps {
-		Fail("a recurrent layer of %s is not supported; 1 to %d are", spelling.Count(steps, "step"), maxSteps)
+	if steps > maxSteps {
+		Fail("a recurrent layer of %s is not supported; 0 to %d are", spelling.Count(steps, "step"), maxSteps)
 	}
 	for _, a := range r.Activations {
 		if len(a) != functions {
@@ -109,6 +114,9 @@ func (r *Recurrent) check(gates, functions int) {
 func (b *Builder) oneDirection(r *Recurrent, i, gates int, next step) (ys []*graph.Value, h, c *graph.Value) {
 	d := &direction{Builder: b, Recurrent: r, hidden: r.R.Type.Shape[2], r: b.At(r.R, 0, i), f: r.Activations[i][0]}
 	d.g, d.h = r.Activations[i][min(1, len(r.Activations[i])-1)], r.Activations[i][len(r.Activations[i])-1]
+	if r.X.Type.Shape[0] == 0 {
+		return nil, d.initial(r.H, i), d.initial(r.C, i)
+	}
 	if r.P != nil {
 		d.p = b.Split(b.At(r.P, 0, i), 0, d.hidden, d.hidden, d.hidden)
 	}

@@ -2,7 +2,11 @@
 
 package cpu
 
-import "golang.org/x/sys/unix"
+import (
+	"golang.org/x/sys/unix"
+
+	"lathe/internal/isa"
+)
 
 // auxiliary returns AT_HWCAP and AT_HWCAP2.
 func auxiliary() []uint64 {
@@ -11,9 +15,9 @@ func auxiliary() []uint64 {
 	for _, kv := range auxv {
 		switch kv[0] {
 		case 16:
-			words[hwcap] = uint64(kv[1])
+			words[isa.HWCAP] = uint64(kv[1])
 		case 26:
-			words[hwcap2] = uint64(kv[1])
+			words[isa.HWCAP2] = uint64(kv[1])
 		}
 	}
 	return words

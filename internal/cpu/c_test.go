@@ -13,6 +13,9 @@ import (
 	"lathe/internal/cpu"
 	"lathe/internal/cpu/cputest"
 	"lathe/internal/golden"
+	"lathe/internal/isa"
+	"lathe/internal/isa/x86"
+	"lathe/internal/target"
 )
 
 //go:generate go test . -run TestCTables -update
@@ -26,25 +29,25 @@ func TestCTables(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := string(b)
-	for _, table := range cpu.Tables {
-		if table == &cpu.WASM32 {
+	for _, table := range target.ISAs() {
+		if table.Object != isa.ELF {
 			continue
 		}
-		begin, end := "/* Begin of "+table.Arch+" */\n", "/* End of "+table.Arch+" */\n"
+		begin, end := fmt.Sprintf("/* Begin of %s */\n", table.Arch), fmt.Sprintf("/* End of %s */\n", table.Arch)
 		head, rest, ok1 := strings.Cut(text, begin)
 		_, tail, ok2 := strings.Cut(rest, end)
 		if !ok1 || !ok2 {
 			t.Fatalf("%s: no place for the table of %s", runtime, table.Arch)
 		}
-		text = head + begin + cTable(table) + end + tail
+		text = head + begin + cTable(table.Table) + end + tail
 	}
 	golden.File(t, runtime, []byte(text))
 }
 
 // cTable writes a table as C.
-func cTable(table *cpu.Table) string {
+func cTable(table *isa.Table) string {
 	var b bytes.Buffer
-	b.WriteString("/* Written by go generate ./internal/cpu, which says what the words are. */\nstatic const cpu_feature cpu_features[] = {")
+	b.WriteString("/* Written by go generate ./internal/cpu; internal/isa says what the words are. */\nstatic const cpu_feature cpu_features[] = {")
 	line := 120
 	for _, f := range table.Rows {
 		row := fmt.Sprintf("{\"%s\", %d, %d, %#x},", f.Name, f.Word, f.Bit, f.State)
@@ -57,20 +60,20 @@ func cTable(table *cpu.Table) string {
 		b.WriteString(row)
 	}
 	b.WriteString("\n};\n")
-	if table != &cpu.X86 {
+	if table != &x86.Features {
 		return b.String()
 	}
 	b.WriteString("\nstatic const cpu_leaf cpu_leaves[] = {")
-	for i, l := range cpu.Leaves {
+	for i, l := range x86.Leaves {
 		fmt.Fprintf(&b, "%s{%#x, %d, %d}", []string{"", ", "}[min(i, 1)], l.Leaf, l.Sub, l.Register)
 	}
 	b.WriteString("};\n\nstatic const struct {\n  const char *features, *advice;\n} cpu_levels[] = {\n")
-	s := cpu.Set{}
-	for _, l := range cpu.Levels {
+	s := isa.Set{}
+	for _, l := range table.Levels {
 		for f := range strings.FieldsSeq(l.Features) {
-			cpu.X86.Enable(s, f)
+			table.Enable(s, f)
 		}
-		fmt.Fprintf(&b, "    {\"%s\", \"with --target \\\"llvm -mcpu=%s\\\"\"},\n", strings.Join(cpu.X86.Code(s), " "), l.Name)
+		fmt.Fprintf(&b, "    {\"%s\", \"with --target \\\"llvm -mcpu=%s\\\"\"},\n", strings.Join(table.Code(s), " "), l.Name)
 	}
 	b.WriteString("};\n")
 	return b.String()
@@ -119,7 +122,7 @@ func TestC(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if here.Table != &cpu.X86 {
+	if here.Table != &x86.Features {
 		t.Skip("the recordings are of x86-64")
 	}
 	root, err := filepath.Abs("../..")

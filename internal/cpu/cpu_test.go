@@ -10,32 +10,8 @@ import (
 	"lathe/internal/cpu"
 	"lathe/internal/cpu/cputest"
 	"lathe/internal/golden"
+	"lathe/internal/isa/x86"
 )
-
-// Rows need rows of the table, and code needs nothing that code does not contain: LLVM takes a feature away together with
-// what needs it.
-func TestTables(t *testing.T) {
-	for _, table := range cpu.Tables {
-		seen := map[string]bool{}
-		for _, f := range table.Rows {
-			if seen[f.Name] {
-				t.Errorf("%s: %s occurs twice", table.Arch, f.Name)
-			}
-			seen[f.Name] = true
-			for n := range strings.FieldsSeq(f.Needs) {
-				row := table.Row(n)
-				if row == nil {
-					t.Errorf("%s: %s needs %s, which has no row", table.Arch, f.Name, n)
-				} else if f.Code && !row.Code {
-					t.Errorf("%s: code may contain %s, which needs %s, which it may not", table.Arch, f.Name, n)
-				}
-			}
-			if table.Tunes(f.Name) {
-				t.Errorf("%s: %s has a row and is taken for tuning", table.Arch, f.Name)
-			}
-		}
-	}
-}
 
 // TestRecordings pins what recorded machines are taken for.
 func TestRecordings(t *testing.T) {
@@ -44,12 +20,12 @@ func TestRecordings(t *testing.T) {
 		m := r.Machine(^uint64(0))
 		fmt.Fprintf(&b, "%s: %s, %s model %02X, caches %v KiB, %d MHz, %d bits\n", r.Name, m.Name, m.Family, m.Model, m.Caches, m.Clock, m.Datapath)
 		all := m.Features()
-		fmt.Fprintf(&b, "\t%s, %s\n", cpu.LevelOf(m.Has), strings.Join(all, " "))
+		fmt.Fprintf(&b, "\t%s, %s\n", m.LevelOf(m.Has), strings.Join(all, " "))
 		for _, mask := range cputest.Masks[1:] {
 			less := r.Machine(mask.Keep)
 			gone := slices.DeleteFunc(slices.Clone(all), less.Has)
 			if len(gone) > 0 {
-				fmt.Fprintf(&b, "\t%s: %s, %d features less\n", mask.Name, cpu.LevelOf(less.Has), len(gone))
+				fmt.Fprintf(&b, "\t%s: %s, %d features less\n", mask.Name, less.LevelOf(less.Has), len(gone))
 			}
 			if len(less.Features())+len(gone) != len(all) {
 				t.Errorf("%s %s has features that the machine lacks", r.Name, mask.Name)
@@ -64,7 +40,7 @@ func TestWithout(t *testing.T) {
 	for _, r := range cputest.Recordings() {
 		for _, mask := range cputest.Masks {
 			m := r.Machine(mask.Keep)
-			for _, f := range cpu.X86.Rows {
+			for _, f := range x86.Features.Rows {
 				less, err := m.Without("-" + f.Name)
 				if err != nil {
 					t.Fatal(err)
@@ -73,7 +49,7 @@ func TestWithout(t *testing.T) {
 					t.Errorf("%s without %s has it", r.Name, f.Name)
 				}
 				for _, name := range less.Features() {
-					if missing := less.Missing(strings.Fields(cpu.X86.Row(name).Needs)); missing != nil || !m.Has(name) {
+					if missing := less.Missing(strings.Fields(x86.Features.Row(name).Needs)); missing != nil || !m.Has(name) {
 						t.Errorf("%s without %s has %s, which needs %v", r.Name, f.Name, name, missing)
 					}
 				}

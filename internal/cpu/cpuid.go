@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"strings"
+
+	"lathe/internal/isa/x86"
 )
 
 // CPUID is the instruction: eax, ebx, ecx and edx of a leaf and its part.
@@ -16,11 +18,11 @@ func FromCPUID(cpuid CPUID, xcr0 uint64) *Machine {
 	if cpuid(1, 0)[2]>>27&1 == 0 {
 		xcr0 = 0
 	}
-	words := make([]uint64, len(Leaves))
-	for i, l := range Leaves {
+	words := make([]uint64, len(x86.Leaves))
+	for i, l := range x86.Leaves {
 		words[i] = uint64(cpuid(l.Leaf, l.Sub)[l.Register])
 	}
-	m := newMachine(&X86, words, xcr0)
+	m := newMachine(&x86.Features, words, xcr0)
 	m.Name = cpuid.brand()
 	m.Family, m.Model = cpuid.model()
 	if cpuid(7, 0)[3]>>15&1 != 0 {

@@ -7,15 +7,17 @@ import (
 	"path"
 	"strconv"
 	"strings"
+
+	"lathe/internal/isa"
 )
 
 // FromLinux is the machine whose kernel passes words, and describes the rest in files below root. Where cores differ, what
 // the files say of one of them is left out.
-func FromLinux(t *Table, words []uint64, root fs.FS) *Machine {
+func FromLinux(t *isa.Table, words []uint64, root fs.FS) *Machine {
 	m := newMachine(t, words, 0)
 	values := cpuinfo(root)
 	maker, part := values["CPU implementer"], values["CPU part"]
-	m.Name = t.Arch
+	m.Name = string(t.Arch)
 	if name := values["uarch"]; len(name) > 0 {
 		m.Name += " " + name[0]
 	}

@@ -1,3 +1,7 @@
+// Package cpu says what this machine has of the features that package isa lists: it is asked by the compiler for its native
+// target, and by the Go runtime whether it can run a package. The C runtime has a copy of the tables that a test holds to them.
+// What a machine has is a pure function of what CPUID (with XCR0) or the kernel's auxiliary vector say, so that tests ask for
+// machines that are recorded.
 package cpu
 
 import (
@@ -5,18 +9,20 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"lathe/internal/isa"
 )
 
 // A Machine is what a processor and its system say of themselves. What they do not say is zero.
 type Machine struct {
-	*Table
+	*isa.Table
 	Name     string // for people
 	Family   string // maker and family, such as "Intel 06"; empty where cores differ or nobody says
 	Model    int    // in the family; a virtual machine may say any
 	Caches   Caches
 	Clock    int // MHz to expect under load
 	Datapath int // bits of a vector that arithmetic takes at once
-	features Set
+	features isa.Set
 }
 
 // Caches are in KiB: L1 data and L2 of a core, and its share of L3, which is 0 where there is none.
@@ -24,8 +30,8 @@ type Caches struct{ L1, L2, L3 int }
 
 // newMachine reads the table's rows from words. A feature without what it needs, which no processor has but a virtual
 // machine may show, is none.
-func newMachine(t *Table, words []uint64, xcr0 uint64) *Machine {
-	m := &Machine{Table: t, features: Set{}}
+func newMachine(t *isa.Table, words []uint64, xcr0 uint64) *Machine {
+	m := &Machine{Table: t, features: isa.Set{}}
 	for _, f := range t.Rows {
 		if f.Word < len(words) && words[f.Word]>>f.Bit&1 != 0 && f.State&xcr0 == f.State {
 			m.features[f.Name] = true
@@ -45,7 +51,7 @@ func newMachine(t *Table, words []uint64, xcr0 uint64) *Machine {
 func (m *Machine) Has(name string) bool { return m.features[name] }
 
 // Set is a copy of what the machine has.
-func (m *Machine) Set() Set { return maps.Clone(m.features) }
+func (m *Machine) Set() isa.Set { return maps.Clone(m.features) }
 
 // Features lists what the machine has, sorted.
 func (m *Machine) Features() []string { return slices.Sorted(maps.Keys(m.features)) }
@@ -78,13 +84,8 @@ func (m *Machine) Missing(needed []string) []string {
 
 // Advice says how to compile for this machine.
 func (m *Machine) Advice() string {
-	switch m.Table {
-	case &X86:
-		return `with --target "llvm -mcpu=` + LevelOf(m.Has) + `"`
-	case &AArch64:
-		return `on this machine, or with --target "llvm -mtriple=aarch64-linux-gnu -mcpu=generic"`
-	case &RISCV64:
-		return `on this machine, or with --target "llvm -mtriple=riscv64-linux-gnu -mcpu=generic-rv64"`
+	if len(m.Levels) > 0 {
+		return `with --target "llvm -mcpu=` + m.LevelOf(m.Has) + `"`
 	}
-	return "on this machine"
+	return fmt.Sprintf(`on this machine, or with --target "llvm -mtriple=%s -mcpu=%s"`, m.Triple, m.Generic)
 }

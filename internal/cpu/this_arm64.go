@@ -1,5 +1,9 @@
 package cpu
 
-import "os"
+import (
+	"os"
 
-func ask() *Machine { return FromLinux(&AArch64, auxiliary(), os.DirFS("/")) }
+	"lathe/internal/isa/aarch64"
+)
+
+func ask() *Machine { return FromLinux(&aarch64.Features, auxiliary(), os.DirFS("/")) }

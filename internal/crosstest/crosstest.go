@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"lathe/internal/bundle"
+	"lathe/internal/isa"
 	"lathe/internal/target"
 	"lathe/internal/tensor"
 	"lathe/internal/types"
@@ -22,22 +23,22 @@ var source []byte
 
 // A Program is the runner built for an architecture.
 type Program struct {
-	machine
+	isa.Emulator
 	path string
 }
 
 // Build builds the program for an architecture in dir, which must stay while it is used.
-func Build(a target.Arch, dir string) (*Program, error) {
+func Build(a *isa.ISA, dir string) (*Program, error) {
 	if err := Missing(a); err != nil {
 		return nil, err
 	}
-	p := &Program{machines[a], filepath.Join(dir, "runner-"+string(a))}
+	p := &Program{a.Emulator, filepath.Join(dir, "runner-"+string(a.Arch))}
 	if err := os.WriteFile(p.path+".c", source, 0o666); err != nil {
 		return nil, err
 	}
-	build := exec.Command(p.compiler, "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread", "-o", p.path, p.path+".c", "-ldl")
+	build := exec.Command(p.Compiler, "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread", "-o", p.path, p.path+".c", "-ldl")
 	if text, err := build.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("%s: %w\n%s", p.compiler, err, text)
+		return nil, fmt.Errorf("%s: %w\n%s", p.Compiler, err, text)
 	}
 	return p, nil
 }
@@ -62,7 +63,7 @@ func (p *Program) On(t *target.Target, dir string) *Runner {
 }
 
 func (r *Runner) start() error {
-	r.process = exec.Command(r.emulator, "-cpu", r.processor, "-L", r.sysroot, r.path)
+	r.process = exec.Command(r.Emulator.Program, "-cpu", r.processor, "-L", r.Sysroot, r.path)
 	r.said = &strings.Builder{}
 	r.process.Stderr = r.said
 	var err error
@@ -121,7 +122,7 @@ func (r *Runner) Run(c *bundle.Contents, inputs []*tensor.Tensor, workers int) (
 		return nil, r.died(err)
 	}
 	if answer = strings.TrimSpace(answer); answer != "ok 0" {
-		return nil, fmt.Errorf("%s: %s", r.emulator, answer)
+		return nil, fmt.Errorf("%s: %s", r.Emulator.Program, answer)
 	}
 	after, err := os.ReadFile(data)
 	if err != nil {
@@ -144,7 +145,7 @@ func (r *Runner) died(err error) error {
 	if strings.Contains(r.said.String(), qemuFault) {
 		return fmt.Errorf("%w: %s", ErrEmulator, strings.TrimSpace(r.said.String()))
 	}
-	return fmt.Errorf("%s -cpu %s: %w: %v: %s", r.emulator, r.processor, err, ended, strings.TrimSpace(r.said.String()))
+	return fmt.Errorf("%s -cpu %s: %w: %v: %s", r.Emulator.Program, r.processor, err, ended, strings.TrimSpace(r.said.String()))
 }
 
 // A file of data in the making: see runner.c.

@@ -5,64 +5,37 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 
+	"lathe/internal/isa"
 	"lathe/internal/target"
 )
 
-// A machine is how programs of an architecture are built and run here.
-type machine struct {
-	compiler, emulator, sysroot string
-	packages                    string // Debian's, that hold them
-}
-
-var machines = map[target.Arch]machine{
-	target.AArch64: {"aarch64-linux-gnu-gcc", "qemu-aarch64-static", "/usr/aarch64-linux-gnu", "gcc-aarch64-linux-gnu qemu-user-static"},
-	target.ARM:     {"arm-linux-gnueabihf-gcc", "qemu-arm-static", "/usr/arm-linux-gnueabihf", "gcc-arm-linux-gnueabihf qemu-user-static"},
-	target.RISCV64: {"riscv64-linux-gnu-gcc", "qemu-riscv64-static", "/usr/riscv64-linux-gnu", "gcc-riscv64-linux-gnu qemu-user-static"},
-}
-
 // Missing says what running code for an architecture needs and this machine lacks; nil where nothing is.
-func Missing(a target.Arch) error {
-	m, ok := machines[a]
-	if !ok {
-		return fmt.Errorf("no emulator for %s", a)
+func Missing(a *isa.ISA) error {
+	m := a.Emulator
+	if m.Program == "" {
+		return fmt.Errorf("no emulator for %s", a.Arch)
 	}
-	for _, tool := range []string{m.compiler, m.emulator} {
+	for _, tool := range []string{m.Compiler, m.Program} {
 		if _, err := exec.LookPath(tool); err != nil {
-			return fmt.Errorf("%s is missing (apt-get install %s)", tool, m.packages)
+			return fmt.Errorf("%s is missing (apt-get install %s)", tool, m.Packages)
 		}
 	}
-	if _, err := os.Stat(m.sysroot); err != nil {
-		return fmt.Errorf("%s is missing (apt-get install %s)", m.sysroot, m.packages)
+	if _, err := os.Stat(m.Sysroot); err != nil {
+		return fmt.Errorf("%s is missing (apt-get install %s)", m.Sysroot, m.Packages)
 	}
 	return nil
 }
 
-// emulated are the CPUs that qemu knows by LLVM's name: an instruction that they lack ends the program, as on the real ones.
-var emulated = map[target.Arch][]string{
-	target.AArch64: {"a64fx", "cortex-a53", "cortex-a57", "cortex-a72", "cortex-a76", "neoverse-n1"},
-	target.ARM:     {"cortex-a15", "cortex-a7", "cortex-a8", "cortex-a9"},
-}
-
-// processor is qemu's name of the plainest processor that has all of t's features.
+// processor is the emulator's name of the plainest processor that has all of t's features.
 func processor(t *target.Target) string {
-	for _, name := range emulated[t.Arch] {
-		if name == t.CPU {
-			return name
-		}
+	m := t.ISA().Emulator
+	switch {
+	case slices.Contains(m.CPUs, t.CPU):
+		return t.CPU
+	case m.CPU != nil:
+		return m.CPU(t.Has, t.VectorBits)
 	}
-	if t.Arch != target.RISCV64 {
-		return "max"
-	}
-	p := "rv64"
-	for _, f := range []string{"zba", "zbb", "zbc", "zbs"} {
-		p += fmt.Sprintf(",%s=%t", f, t.Has(f))
-	}
-	if t.Has("zfh") || t.Has("zfhmin") {
-		p += ",Zfh=true"
-	}
-	if t.Has("v") {
-		p += fmt.Sprintf(",v=true,vlen=%d,vext_spec=v1.0", t.VectorBits)
-	}
-	return p
+	return "max"
 }

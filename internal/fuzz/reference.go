@@ -116,6 +116,15 @@ func rounds(d *op.Def) bool {
 	return !slices.Contains(exactOps, d)
 }
 
+// standardizing operators take the mean of data from it.
+var standardizing = []*op.Def{ops.LayerNorm, ops.GroupNorm, ops.InstanceNorm}
+
+// timesZero reports whether d is computed with factors of zero that its definition does not have: by Winograd's algorithm, or
+// with taps of zero where a phase has fewer than others.
+func timesZero(d *op.Def) bool {
+	return d == ops.Conv2d || slices.Contains(ops.ConvTranspose[1:], d)
+}
+
 // tensor disturbs what d gave. Every second time denormals are zero, as kernels flush them, and what overflows two bytes
 // stays finite, as in kernels that keep float32 between operators. Where positions are computed, their rounding is multiplied
 // by the slope of the data there.
@@ -202,7 +211,11 @@ func evaluate(g *graph.Graph, inputs []*tensor.Tensor, p *nudge, see func(*tenso
 	for _, n := range g.Nodes {
 		in, out := make([]*tensor.Tensor, len(n.In)), make([]*tensor.Tensor, len(n.Out))
 		for i, v := range n.In {
-			if in[i] = value(v); p != nil && n.Op == ops.BatchNorm && v.IsConst() { // a scale and a shift are made of them, and rounded
+			in[i] = value(v)
+			switch {
+			case p == nil || !in[i].DType.IsFloat():
+			case n.Op == ops.BatchNorm && v.IsConst(), // a scale and a shift are made of them, and rounded
+				i == 0 && slices.Contains(standardizing, n.Op): // of equal elements, less their rounded mean, roundings are left
 				in[i] = p.disturbed(in[i])
 			}
 		}
@@ -217,6 +230,10 @@ func evaluate(g *graph.Graph, inputs []*tensor.Tensor, p *nudge, see func(*tenso
 			case p != nil && ok && a.P > 16: // powers leave the range of float32, in which kernels add them
 				for j := range out[i].Len() {
 					out[i].SetFloat(j, math.Inf(1))
+				}
+			case p != nil && timesZero(n.Op) && slices.ContainsFunc(in, hasOdd): // an infinity times 0 is added to neighbours
+				for j := range out[i].Len() {
+					out[i].SetFloat(j, math.NaN())
 				}
 			case p != nil && out[i].DType.IsFloat() && rounds(n.Op):
 				p.tensor(out[i], n.Op)

@@ -67,21 +67,13 @@ func (c core) fold(vecs int) float64 {
 	return max(n/float64(c.Units), latencySlack*float64(c.Latency), n/(asTheyLie.loads*float64(c.Loads)))
 }
 
-// spare are vector registers that a tile leaves to others than accumulators, their vectors and an operand for all of these.
-var spare = map[target.Arch]int{
-	target.AArch64: 6, // every operand of a multiply-add takes one, and LLVM's scheduler loads some steps ahead
-	target.ARM:     2, // as AArch64
-	target.WASM32:  5, // engines keep one and hold all operands of a step: 4 x 2 accumulators, 4 + 2 operands, an unfused product
-	target.CSource: 4, // a compiler's own
-}
-
 // registers is the number of vector registers that a tile may count on. Scalars by the four are all counted.
 func (c core) registers(dot bool) int {
 	n := c.VectorRegs
 	if n >= 16 {
-		n -= spare[c.Arch]
-		if c.Arch == target.ARM && !c.HasFMA {
-			n -= 3 // products on their way to the sums
+		n -= c.ISA().Spare
+		if !c.HasFMA {
+			n -= c.ISA().SpareUnfused
 		}
 	}
 	if dot && !c.HasDot {
@@ -90,10 +82,9 @@ func (c core) registers(dot bool) int {
 	return n
 }
 
-// loadsFirst reports whether the loads of a loop's body all happen before its arithmetic, whatever the order of the code:
-// several steps at once would spill then.
+// loadsFirst reports whether the loads of a loop's body all happen before its arithmetic: several steps at once would spill then.
 func (c core) loadsFirst(dot bool) bool {
-	return c.Arch == target.ARM || c.Arch == target.WASM32 || c.Arch == target.AArch64 && dot
+	return c.ISA().LoadsFirst || c.ISA().DotLoadsFirst && dot
 }
 
 // Steering of caches. Half of one is for what is worked on; what streams through takes the rest.

@@ -8,7 +8,7 @@ const partsPay = 4
 // WantsParts reports whether a reduction of so many bytes to so few results is to be divided among workers by the elements it
 // reads, because its results are too few for that.
 func WantsParts(t *target.Target, results, bytes int) bool {
-	if t == nil || t.Arch == target.CSource || t.Arch == target.WASM32 { // one worker
+	if t == nil || t.ISA().OneWorker {
 		return false
 	}
 	s := t.Speed()

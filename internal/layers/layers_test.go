@@ -50,6 +50,10 @@ const rules = `
 	bundle < codegen/llvm
 	types, op, ops, graph, impl < plan
 
+	isa < isa/..., cpu, target, codegen/llvm, crosstest, compile
+	isa/x86, isa/aarch64, isa/riscv < cpu
+	isa/x86, isa/aarch64, isa/arm, isa/riscv, isa/wasm < target
+
 	fault < toolchain, compose, frontend/..., impl/..., pass, pipeline
 	excerpt < table, webpage, explain, profile, frontend/..., cli, cli/run
 	table < explain, profile, cli
@@ -188,6 +192,7 @@ func TestPolicy(t *testing.T) {
 		want     bool
 	}{
 		{"tensor", "types", true}, {"types", "tensor", false}, {"graph", "ops", false}, {"te", "arith", false}, {"arith", "loop", false},
+		{"isa", "types", false}, {"isa/x86", "isa/arm", false}, {"impl", "isa/x86", false}, {"codegen/llvm", "isa/arm", false}, {"/runtime", "isa/x86", false},
 		{"loop", "loop/interp", false}, {"/runtime", "bundle", true}, {"/runtime", "types", false}, {"bundle", "types", false},
 		{"/runtime", "graph", false}, {"/rpc", "bundle", false}, {"tune", "/rpc", false}, {"frontend/onnx", "frontend/tflite", false},
 		{"frontend/onnx", "pass", false}, {"pass", "frontend/onnx", false}, {"codegen/llvm", "toolchain", false},

@@ -7,7 +7,7 @@ import (
 )
 
 // normalize simplifies every stage's body over its axes and drops reduction axes of one value: the taps of a 1x1
-// convolution, a channel group of one.
+// convolution, a channel group of one. One that fills no whole block is widened, as wholeBlocks does with all others.
 func normalize(out *te.Stage) *te.Stage {
 	return mapStages(out, nil, func(s *te.Stage) *te.Stage {
 		if s.Body == nil {
@@ -22,7 +22,11 @@ func normalize(out *te.Stage) *te.Stage {
 				ranges[a] = arith.Span(s.Type.Shape[i])
 			}
 		}
+		c.Body = ranges.Simplify(s.Body)
 		for _, r := range s.Reduce {
+			if r.Extent == 1 {
+				r.Extent = blocks(&c, r)
+			}
 			if r.Extent == 1 {
 				single[r.Var] = expr.Index(0)
 				continue
@@ -33,7 +37,7 @@ func normalize(out *te.Stage) *te.Stage {
 		if len(c.Reduce) == 0 {
 			c.Combine = te.None
 		}
-		c.Body = ranges.Simplify(expr.Subst(s.Body, single))
+		c.Body = ranges.Simplify(expr.Subst(c.Body, single))
 		return &c
 	})
 }

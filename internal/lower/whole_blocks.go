@@ -11,16 +11,21 @@ import (
 //	x: uint8[1,3,9,9]:ABCD4b, w: int8[8,3,3,3]:ABCD4b:  sum over c in 0..3  →  sum over c in 0..4
 func wholeBlocks(out *te.Stage) *te.Stage {
 	return mapStages(out, nil, func(s *te.Stage) *te.Stage {
-		if s.Combine != te.Sum || s.Type.DType.IsFloat() {
-			return s
-		}
 		c := *s
 		c.Reduce = append([]te.Axis(nil), s.Reduce...)
 		for i, r := range c.Reduce {
-			c.Reduce[i].Extent = wholeExtent(s.Body, r)
+			c.Reduce[i].Extent = blocks(s, r)
 		}
 		return &c
 	})
+}
+
+// blocks is the extent of the reduction axis r of s in whole blocks.
+func blocks(s *te.Stage, r te.Axis) int {
+	if s.Combine != te.Sum || s.Type.DType.IsFloat() {
+		return r.Extent
+	}
+	return wholeExtent(s.Body, r)
 }
 
 // wholeExtent is the extent of r rounded up to the smallest block of the factors along it, when all of them have it.

@@ -47,7 +47,7 @@ var RoiAlign = op.Define(op.Spec[RoiAlignAttrs]{
 		if a.SampleRatio < 0 || a.SampleRatio > maxSamples || a.Mode != "avg" && a.Mode != "max" {
 			return nil, fmt.Errorf("sample_ratio %d, mode %q (the modes are avg and max)", a.SampleRatio, a.Mode)
 		}
-		if data.Elements() == 0 {
+		if rois.Shape[0]*data.Shape[1] > 0 && data.Elements() == 0 {
 			return nil, fmt.Errorf("data %s is empty", data)
 		}
 		return []types.Tensor{types.Of(data.DType, rois.Shape[0], data.Shape[1], a.PooledSize[0], a.PooledSize[1])}, nil

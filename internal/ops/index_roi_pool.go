@@ -35,7 +35,7 @@ var RoiPool = op.Define(op.Spec[RoiPoolAttrs]{
 		if err := wantEach("pooled_size", a.PooledSize, 2, 1, 1<<20); err != nil {
 			return nil, err
 		}
-		if data.Elements() == 0 {
+		if rois.Shape[0]*data.Shape[1] > 0 && data.Elements() == 0 {
 			return nil, fmt.Errorf("data %s is empty", data)
 		}
 		return []types.Tensor{types.Of(data.DType, rois.Shape[0], data.Shape[1], a.PooledSize[0], a.PooledSize[1])}, nil

@@ -8,22 +8,14 @@ import (
 	"strings"
 
 	"lathe/internal/cpu"
+	"lathe/internal/isa"
 )
 
 // Facts are numbers of the machine that costs are computed with. They come from the CPU's row, for the native target from
 // the machine where it tells, and from options; the canonical string names those that the row does not give.
 
-// A Core is what one core does in a cycle. In a row, 0 is what the CPU named by like has, and in the end its class.
-type Core struct {
-	Clock    int // MHz to expect under load
-	Datapath int // bits of a vector that arithmetic takes at once; 0: all
-	Units    int // vector operations that begin in a cycle: multiply-adds, or products and sums where those are two
-	Loads    int // vectors that a cycle loads from L1
-	Latency  int // cycles from one multiply-add to the next of the same sum
-	L2Rate   int // bytes a cycle that a core reads from its L2
-	L3Rate   int // and from L3
-	Memory   int // MB/s that one core reads from memory
-}
+// Core is what one core does in a cycle.
+type Core = isa.Core
 
 // facts are the options of a core's numbers, with the range of their values.
 var facts = []struct {
@@ -60,20 +52,10 @@ func (t *Target) Fact(name string) int {
 	return 0
 }
 
-// classes are the cores of CPUs whose rows and machines do not tell.
-var classes = map[Arch]Core{
-	X86:     {Clock: 3200, Units: 2, Loads: 2, Latency: 4, L2Rate: 32, L3Rate: 12, Memory: 20_000},
-	AArch64: {Clock: 2200, Units: 2, Loads: 2, Latency: 4, L2Rate: 16, L3Rate: 8, Memory: 8_000},
-	ARM:     {Clock: 1500, Units: 2, Loads: 2, Latency: 4, L2Rate: 16, L3Rate: 8, Memory: 8_000},
-	RISCV64: {Clock: 1600, Units: 2, Loads: 2, Latency: 4, L2Rate: 16, L3Rate: 8, Memory: 8_000},
-	WASM32:  {Clock: 2500, Units: 2, Loads: 2, Latency: 4, L2Rate: 16, L3Rate: 8, Memory: 8_000},
-	CSource: {Clock: 400, Units: 2, Loads: 2, Latency: 4, L2Rate: 16, L3Rate: 8, Memory: 8_000},
-}
-
 // ClassOf is the core that is expected of an architecture where nothing else is known but the width of vectors: those of 512
 // bits come with the memory of servers.
 func ClassOf(a Arch, vectorBits int) Core {
-	c := classes[a]
+	c := isaOf(a).Core
 	if vectorBits == 512 {
 		c.Memory = 30_000
 	}
@@ -83,23 +65,28 @@ func ClassOf(a Arch, vectorBits int) Core {
 // maxCache is in KiB.
 const maxCache = 8 << 20
 
-func (t *Target) setCaches(c caches) { t.L1, t.L2, t.L3 = c.L1<<10, c.L2<<10, c.L3<<10 }
+// unknownCaches are those of a CPU of which nothing is known.
+var unknownCaches = [3]int{32, 256, 0}
+
+// setCaches takes KiB.
+func (t *Target) setCaches(l1, l2, l3 int) { t.L1, t.L2, t.L3 = l1<<10, l2<<10, l3<<10 }
 
 // rowFacts are those of the CPU's name and of its class.
 func (t *Target) rowFacts() {
-	tab := tables[t.Arch]
-	t.setCaches(tab.cachesOf(t.CPU))
+	a := t.ISA()
+	c := cmp.Or(first(a, t.CPU, func(p *isa.Processor) [3]int { return p.Caches }), unknownCaches)
+	t.setCaches(c[0], c[1], c[2])
 	t.Core = ClassOf(t.Arch, t.VectorBits)
 	for _, f := range facts {
 		n := f.field(&t.Core)
-		*n = cmp.Or(tab.first(t.CPU, func(p *processor) int { return *f.field(&p.core) }), *n)
+		*n = cmp.Or(first(a, t.CPU, func(p *isa.Processor) int { return *f.field(&p.Core) }), *n)
 	}
 }
 
 // machineFacts are what the machine tells.
 func (t *Target) machineFacts(m *cpu.Machine) {
 	if m.Caches != (cpu.Caches{}) {
-		t.setCaches(caches(m.Caches))
+		t.setCaches(m.Caches.L1, m.Caches.L2, m.Caches.L3)
 	}
 	t.Clock = cmp.Or(m.Clock, t.Clock)
 	t.Datapath = cmp.Or(m.Datapath, t.Datapath)
@@ -131,7 +118,7 @@ func (t *Target) optionFacts(s *Spec) error {
 	if len(sizes) != 3 || strings.Count(v, ",") != 2 || sizes[0] == 0 || sizes[1] == 0 {
 		return fmt.Errorf("option -caches=%s: must be three numbers of KiB, L1 and L2 of a core and its share of L3 or 0: -caches=48,2048,1920", v)
 	}
-	t.setCaches(caches{L1: sizes[0], L2: sizes[1], L3: sizes[2]})
+	t.setCaches(sizes[0], sizes[1], sizes[2])
 	return nil
 }
 
@@ -151,22 +138,20 @@ func (t *Target) factWords() string {
 	return b.String()
 }
 
-// name is what a machine is called: by a CPU's name where it says to be that model and code may contain on it precisely what
+// nameOf is what a machine is called: by a CPU's name where it says to be that model and code may contain on it precisely what
 // the name implies, and else by the plainest name with its features. Hypervisors hide features, and say to be models that the
 // processor is not.
-func (t *table) name(m *cpu.Machine) (name string, attrs []string) {
+func nameOf(a *isa.ISA, m *cpu.Machine) (name string, attrs []string) {
 	has := m.Code(m.Set())
-	for _, p := range t.cpus {
-		if implied, _ := t.featuresOf(p.name); p.says(m.Family, m.Model) && slices.Equal(t.isa.Code(implied), has) {
-			return p.name, nil
+	for i := range a.CPUs {
+		p := &a.CPUs[i]
+		if implied, _ := featuresOf(a, p.Name); says(p, m.Family, m.Model) && slices.Equal(a.Code(implied), has) {
+			return p.Name, nil
 		}
 	}
-	name = t.generic
-	if t == &x86Table {
-		name = cpu.LevelOf(m.Has)
-	}
-	implied, _ := t.featuresOf(name)
-	for _, f := range t.isa.Code(implied) {
+	name = a.LevelOf(m.Has)
+	implied, _ := featuresOf(a, name)
+	for _, f := range a.Code(implied) {
 		if !m.Has(f) {
 			attrs = append(attrs, "-"+f)
 		}
@@ -180,8 +165,8 @@ func (t *table) name(m *cpu.Machine) (name string, attrs []string) {
 }
 
 // says reports whether a model is one of the row's.
-func (p *processor) says(family string, model int) bool {
-	list, ok := strings.CutPrefix(p.models, family+" ")
+func says(p *isa.Processor, family string, model int) bool {
+	list, ok := strings.CutPrefix(p.Models, family+" ")
 	if !ok || family == "" {
 		return false
 	}

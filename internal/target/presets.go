@@ -82,14 +82,14 @@ func unknownPreset(name string) error {
 
 // OfCPU is the target of a CPU under the usual system of its architecture.
 func OfCPU(a Arch, cpu string) (*Target, error) {
-	spec := &Spec{Kind: "llvm", Options: []Option{{"mtriple", tables[a].example}, {"mcpu", cpu}}}
+	spec := &Spec{Kind: "llvm", Options: []Option{{"mtriple", isaOf(a).Triple}, {"mcpu", cpu}}}
 	return spec.Resolve(nil)
 }
 
 // Vectors says in a few words what the code generator uses for vectors.
 func (t *Target) Vectors() string {
 	s := fmt.Sprintf("%d bits", t.VectorBits)
-	if t.Arch == RISCV64 && !t.Has("v") || t.Arch == ARM && !t.Has("neon") {
+	if t.ISA().Vectors(t.asked).Scalars {
 		s = "none"
 	}
 	if t.HasFMA {

@@ -24,11 +24,11 @@ func (t *Target) Speed() Speed {
 		L3:      clock * float64(t.L3Rate),
 		Memory:  float64(t.Memory) / 1000,
 	}
-	if !t.HasFMA && (t.Arch == X86 || t.Arch == WASM32) {
+	if !t.HasFMA && t.ISA().TwoSteps {
 		s.Float32 /= 2
 	}
 	s.Int8, s.Meet = s.Float32, meetCycles/clock
-	if t.Has("avx512vnni") || t.Has("avxvnni") || t.Has("dotprod") {
+	if t.HasDot {
 		s.Int8 = 4 * s.Float32
 	}
 	return s

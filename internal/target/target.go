@@ -6,12 +6,14 @@
 package target
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
 	"lathe/internal/cpu"
+	"lathe/internal/isa"
 )
 
 // Target is the machine that code is generated for. Features have LLVM's names.
@@ -38,18 +40,6 @@ type Target struct {
 	Remarks []string
 }
 
-// Arch is an instruction set architecture.
-type Arch string
-
-// The architectures that have tables.
-const (
-	X86     Arch = "x86_64"
-	AArch64 Arch = "aarch64"
-	ARM     Arch = "arm"
-	RISCV64 Arch = "riscv64"
-	WASM32  Arch = "wasm32"
-)
-
 // Has reports whether code may use the feature.
 func (t *Target) Has(feature string) bool {
 	_, ok := slices.BinarySearch(t.Features, feature)
@@ -60,27 +50,22 @@ func (t *Target) Has(feature string) bool {
 func (t *Target) Lanes(bits int) int { return max(1, t.VectorBits/bits) }
 
 // PointerBits returns the size of an address: 32 or 64.
-func (t *Target) PointerBits() int {
-	if t.Arch == ARM || t.Arch == WASM32 {
-		return 32
-	}
-	return 64
-}
+func (t *Target) PointerBits() int { return cmp.Or(t.ISA().PointerBits, 64) }
 
 // Downloaded reports whether users fetch the package over a network before they run it, so that constants should not grow.
-func (t *Target) Downloaded() bool { return t.Arch == WASM32 }
+func (t *Target) Downloaded() bool { return t.ISA().Object == isa.Wasm }
 
 // String returns the target in canonical form: parsed and resolved on any host it gives the same Target.
 func (t *Target) String() string {
 	var b strings.Builder
 	b.WriteString(t.Kind)
-	if t.Arch != CSource {
+	if !t.IsSource() {
 		fmt.Fprintf(&b, " -mtriple=%s -mcpu=%s", t.Triple, t.CPU)
 	}
 	if len(t.Attrs) > 0 {
 		fmt.Fprintf(&b, " -mattr=%s", strings.Join(t.Attrs, ","))
 	}
-	if t.Arch != CSource {
+	if !t.IsSource() {
 		fmt.Fprintf(&b, "%s -num-cores=%d", t.factWords(), t.NumCores)
 	}
 	if t.OptLevel > 0 {
@@ -114,10 +99,10 @@ func (s *Spec) resolve(host func() (Host, error)) (*Target, error) {
 	if err := s.supported(); err != nil {
 		return nil, err
 	}
-	if s.Kind == string(CSource) {
+	if s.Kind == "c" {
 		return s.source(), nil
 	}
-	t := &Target{Kind: s.Kind, Triple: fullTriple(s.value("mtriple")), CPU: s.value("mcpu"), NumCores: defaultCores}
+	t := &Target{Kind: s.Kind, Triple: s.value("mtriple"), CPU: s.value("mcpu"), NumCores: defaultCores}
 	native := t.CPU == "native" || t.CPU == "" && t.Triple == ""
 	var h Host
 	if native || t.Triple == "" {
@@ -129,19 +114,23 @@ func (s *Spec) resolve(host func() (Host, error)) (*Target, error) {
 			return nil, err
 		}
 	}
-	arch, err := archOf(t.Triple)
+	a, err := ofTriple(t.Triple)
 	if err != nil {
 		return nil, err
 	}
-	t.Arch = arch
 	if err := checkSystem(t.Triple); err != nil {
 		return nil, err
+	}
+	if t.Arch = a.Arch; a.Canonical != nil {
+		if t.Triple, err = a.Canonical(t.Triple); err != nil {
+			return nil, err
+		}
 	}
 	if err := t.applyOptions(s); err != nil {
 		return nil, err
 	}
 	if t.CPU == "" {
-		t.CPU = tables[arch].generic
+		t.CPU = a.Generic
 	}
 	if err := t.describe(); err != nil {
 		return nil, err
@@ -163,17 +152,17 @@ func (t *Target) fromHost(h Host, native bool) error {
 	if !native {
 		return nil
 	}
-	arch, err := archOf(h.Triple)
+	a, err := ofTriple(h.Triple)
 	if err != nil {
 		return err
 	}
-	if want, err := archOf(t.Triple); err != nil || want != arch {
-		return fmt.Errorf("-mcpu=native is this machine's %s, and the triple is %s", arch, t.Triple)
+	if want, err := ofTriple(t.Triple); err != nil || want != a {
+		return fmt.Errorf("-mcpu=native is this machine's %s, and the triple is %s", a.Arch, t.Triple)
 	}
-	if tables[arch].isa != h.Machine.Table {
-		return fmt.Errorf("a machine of %s cannot be asked for its features by a compiler for %s (name a CPU with -mcpu)", h.Machine.Arch, arch)
+	if a.Table != h.Machine.Table {
+		return fmt.Errorf("a machine of %s cannot be asked for its features by a compiler for %s (name a CPU with -mcpu)", h.Machine.Arch, a.Arch)
 	}
-	t.CPU, t.Attrs = tables[arch].name(h.Machine)
+	t.CPU, t.Attrs = nameOf(a, h.Machine)
 	if h.Cores > 0 {
 		t.NumCores = h.Cores
 	}
@@ -189,7 +178,7 @@ func (t *Target) applyOptions(s *Spec) error {
 		}
 		t.Attrs = append(t.Attrs, attrs...)
 	} else if t.CPU == "" {
-		t.Attrs = append(t.Attrs, tables[t.Arch].attrs...)
+		t.Attrs = append(t.Attrs, t.ISA().Attrs...)
 	}
 	for _, o := range s.Options {
 		switch o.Name {

@@ -20,7 +20,7 @@ type Tensor struct {
 
 // New returns a tensor of zeros.
 func New(d types.DType, shape ...int) *Tensor {
-	return &Tensor{d, shape, make([]byte, types.Count(shape)*d.Size())}
+	return &Tensor{d, shape, Bytes(types.Count(shape) * d.Size())}
 }
 
 // NewOf returns a tensor of zeros of the logical type t.

@@ -4,6 +4,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"lathe/internal/isa"
+	"lathe/internal/target"
 )
 
 func TestOpenErrors(t *testing.T) {
@@ -38,6 +41,18 @@ func TestTripleSpellings(t *testing.T) {
 		"aarch64-linux-android21", "thumbv7em-none-eabihf", "riscv64-unknown-linux-gnu", "wasm32-wasi", "spirv1.6-unknown-vulkan1.3-compute") {
 		if reason := checkTriple(triple); reason != "" {
 			t.Errorf("%s: %s", triple, reason)
+		}
+	}
+}
+
+// LLVM has a back end for every architecture, which knows its plainest CPU, and lld links its shared objects.
+func TestISAs(t *testing.T) {
+	for _, a := range target.ISAs() {
+		if reason := checkTriple(a.Triple); reason != "" || !slices.Contains(CPUs(a.Triple), a.Generic) {
+			t.Errorf("%s: no code for %s (%s) and its CPU %s: see targets.h", a.Arch, a.Triple, reason, a.Generic)
+		}
+		if _, err := emulationOf(a.Triple); (err == nil) != (a.Object == isa.ELF) {
+			t.Errorf("%s: %v: see emulations", a.Arch, err)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package verify
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -10,7 +9,6 @@ import (
 
 	"lathe/internal/compile"
 	"lathe/internal/graph"
-	"lathe/internal/grapheval"
 	"lathe/internal/graphtest"
 	"lathe/internal/ops"
 	"lathe/internal/target"
@@ -135,13 +133,6 @@ func compileAndEval(t *testing.T, text string, tgt *target.Target, change func(i
 			change(i, x)
 		}
 	}
-	want, err := grapheval.Eval(g, in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	res, err := compile.Compile(context.Background(), g, compile.Options{Level: 3, Target: tgt, Workers: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	res, want := withReference(t, g, in, compile.Options{Level: 3, Target: tgt, Workers: 2})
 	return res, in, want
 }

@@ -1,7 +1,6 @@
 package verify
 
 import (
-	"context"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -9,7 +8,6 @@ import (
 
 	"lathe/internal/compile"
 	"lathe/internal/graph"
-	"lathe/internal/grapheval"
 	"lathe/internal/graphtest"
 	"lathe/internal/op"
 	"lathe/internal/ops"
@@ -101,14 +99,7 @@ func TestChannelsLastCostsNothing(t *testing.T) {
 			for i, last := range []bool{false, true} {
 				g := newImageNetwork(t, last, quantized)
 				in := graphtest.Inputs(rand.New(rand.NewPCG(2, 33)), g)
-				want, err := grapheval.Eval(g, in)
-				if err != nil {
-					t.Fatal(err)
-				}
-				res, err := compile.Compile(context.Background(), g, compile.Options{Target: targettest.Resolve(t, "llvm"), Level: 3, Workers: 2})
-				if err != nil {
-					t.Fatal(err)
-				}
+				res, want := withReference(t, g, in, compile.Options{Target: targettest.Resolve(t, "llvm"), Level: 3, Workers: 2})
 				if err := sameOutputs(res, in, want, 1, 2); err != nil {
 					t.Errorf("channels last %v: %v", last, err)
 				}

@@ -34,7 +34,7 @@ func emulated(t *testing.T, o compile.Options) execute {
 	if os.Getenv("LATHE_DEPLOY") == "" {
 		t.Skip("takes minutes: 'make deploytest' runs it")
 	}
-	p, err := crosstest.Build(o.Target.Arch, t.TempDir())
+	p, err := crosstest.Build(o.Target.ISA(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

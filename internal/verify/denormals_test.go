@@ -3,14 +3,12 @@ package verify
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
 
-	"lathe/internal/codegen/llvm"
 	"lathe/internal/compile"
 	"lathe/internal/graph"
 	"lathe/internal/impl/algorithms"
@@ -121,7 +119,7 @@ func TestDeployCrossDenormals(t *testing.T) {
 	for _, tgt := range []string{"llvm -mtriple=aarch64-linux-gnu", "llvm -mtriple=armv7-linux-gnueabihf", "llvm -mtriple=riscv64-linux-gnu -mattr=+v"} {
 		for _, mode := range []compile.Denormals{compile.DenormalsFlush, compile.DenormalsKeep} {
 			o := compile.Options{Target: targettest.Resolve(t, tgt), Level: 3, Workers: 2, Denormals: mode}
-			if flush, keep := llvm.Denormals(o.Target.Arch); mode == compile.DenormalsFlush && !flush || mode == compile.DenormalsKeep && !keep {
+			if flush, keep := o.Target.ISA().Instructions.Float.Denormals(); mode == compile.DenormalsFlush && !flush || mode == compile.DenormalsKeep && !keep {
 				continue
 			}
 			t.Run(strings.ReplaceAll(tgt, " ", "")+"/"+string(mode), func(t *testing.T) {
@@ -145,48 +143,16 @@ func testDenormals(t *testing.T, d *op.Def, o compile.Options, seed uint64, run 
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 8))
 	attrs, in := d.Sample(r)
-	g := &graph.Graph{Name: "main"}
-	var vals, zeroed []*tensor.Tensor
-	var args []*graph.Value
-	for i, ty := range in {
+	var vals, operands []*tensor.Tensor
+	for _, ty := range in {
 		x := tiny(r, ty, seed%2 == 1)
-		vals, zeroed = append(vals, x), append(zeroed, flushed(x))
-		args = append(args, g.Input(fmt.Sprintf("x%d", i), ty))
+		vals, operands = append(vals, x), append(operands, x)
+		if o.Denormals == compile.DenormalsFlush {
+			operands[len(operands)-1] = flushed(x)
+		}
 	}
-	n, err := g.Apply(d, attrs, args...)
-	if err != nil {
-		t.Fatalf("seed %d: sample: %v", seed, err)
-	}
-	n.Origin = []string{d.Name}
-	var want []*tensor.Tensor
-	for i, y := range n.Out {
-		y.Name = fmt.Sprintf("y%d", i)
-		want = append(want, tensor.NewOf(y.Type))
-		g.Outputs = append(g.Outputs, y)
-	}
-	operands := vals
-	if o.Denormals == compile.DenormalsFlush {
-		operands = zeroed
-	}
-	if err := d.Eval(attrs, operands, want); err != nil {
-		t.Fatalf("seed %d: eval: %v", seed, err)
-	}
-	use := fmt.Sprintf("seed %d: %s%v %+v", seed, d.Name, in, attrs)
-	res, err := compile.Compile(context.Background(), g, o)
-	if err != nil {
-		t.Errorf("%s: %v", use, err)
-		return
-	}
-	got, err := run(res, vals, 1+int(seed%3))
-	if errors.Is(err, errNotCompared) {
-		return
-	}
-	if err != nil {
-		t.Errorf("%s: %v", use, err)
-		return
-	}
-	for i := range want {
-		slack := LeastNormal(want[i].DType)
+	testUse(t, d, attrs, vals, operands, o, seed, run, func(want, got *tensor.Tensor) error {
+		slack := LeastNormal(want.DType)
 		switch {
 		case o.Denormals == compile.DenormalsKeep && underflows[d.Name]:
 		case o.Denormals == compile.DenormalsKeep:
@@ -194,14 +160,16 @@ func testDenormals(t *testing.T, d *op.Def, o compile.Options, seed uint64, run 
 		case gains[d.Name] > 0:
 			slack *= gains[d.Name]
 		}
-		if err := near(actualResult(n, want, i), got[i], slack); err != nil {
-			var list []string
+		err := near(want, got, slack)
+		if err != nil {
+			var first []string
 			for _, v := range vals {
-				list = append(list, fmt.Sprint(v.Float(0)))
+				first = append(first, fmt.Sprint(v.Float(0)))
 			}
-			t.Errorf("%s: result %d: %v (operands begin with %s)", use, i, err, strings.Join(list, ", "))
+			err = fmt.Errorf("%w (operands begin with %s)", err, strings.Join(first, ", "))
 		}
-	}
+		return err
+	})
 }
 
 // TestDenormalModes multiplies denormals by 3 on every worker: flush makes zeros of them, keep does not, and the package says

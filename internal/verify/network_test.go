@@ -5,11 +5,14 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"lathe/internal/compile"
+	"lathe/internal/graph"
 	"lathe/internal/grapheval"
 	"lathe/internal/graphtest"
+	"lathe/internal/op"
 	"lathe/internal/pass"
 	"lathe/internal/target/targettest"
 	"lathe/internal/tensor"
@@ -71,8 +74,38 @@ func TestNetworks(t *testing.T) {
 	}
 }
 
-// sameOutputs runs a module with several numbers of workers.
+// withReference compiles g, which that changes, and gives the reference's outputs for in as well.
+func withReference(t *testing.T, g *graph.Graph, in []*tensor.Tensor, o compile.Options) (*compile.Result, []*tensor.Tensor) {
+	t.Helper()
+	want, err := grapheval.Eval(g, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := compile.Compile(t.Context(), g, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res, want
+}
+
+// rulesOf are the rules that schedule the steps with an operator.
+func rulesOf(res *compile.Result, d *op.Def) []string {
+	var rules []string
+	for _, s := range res.Contents.Manifest.Steps {
+		if slices.Contains(s.Ops, d.Name) {
+			rules = append(rules, s.Rule)
+		}
+	}
+	return rules
+}
+
+// sameOutputs runs a module with several numbers of workers, whose outputs must be equal and near the reference's.
 func sameOutputs(res *compile.Result, in, want []*tensor.Tensor, workers ...int) error {
+	return outputsWithin(networkTolerance, res, in, want, workers...)
+}
+
+// outputsWithin is sameOutputs with the difference allowed from the reference's outputs.
+func outputsWithin(allowed float64, res *compile.Result, in, want []*tensor.Tensor, workers ...int) error {
 	res.Contents.Manifest.MaxWorkers = 0 // small models would keep to one worker
 	var first []*tensor.Tensor
 	for _, n := range workers {
@@ -85,7 +118,7 @@ func sameOutputs(res *compile.Result, in, want []*tensor.Tensor, workers ...int)
 			if err != nil {
 				return fmt.Errorf("output %d: %w", i, err)
 			}
-			if !(diff <= networkTolerance) {
+			if !(diff <= allowed) {
 				return fmt.Errorf("%d workers: output %d differs by %g", n, i, diff)
 			}
 			if first != nil && !bytes.Equal(first[i].Data, got[i].Data) {

@@ -1,7 +1,6 @@
 package verify
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -9,7 +8,6 @@ import (
 
 	"lathe/internal/compile"
 	"lathe/internal/graph"
-	"lathe/internal/grapheval"
 	"lathe/internal/op"
 	"lathe/internal/ops"
 	"lathe/internal/target/targettest"
@@ -74,18 +72,11 @@ func (p product) test(t *testing.T, r *rand.Rand, o compile.Options) {
 	y.Out[0].Name = "y"
 	g.Outputs = []*graph.Value{y.Out[0]}
 	in := []*tensor.Tensor{random(r, x.Type), random(r, w.Type)}
-	want, err := grapheval.Eval(g, in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	res, err := compile.Compile(context.Background(), g, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	res, want := withReference(t, g, in, o)
 	inRegisters := p.n >= 16 && (p.m >= 40 && p.k >= 8 || !p.a.TransposeB)
-	for _, s := range res.Contents.Manifest.Steps {
-		if o.Level == 3 && inRegisters && slices.Contains(s.Ops, d.Name) && s.Rule != "tile" {
-			t.Errorf("left to rule %s", s.Rule)
+	for _, rule := range rulesOf(res, d) {
+		if o.Level == 3 && inRegisters && rule != "tile" {
+			t.Errorf("left to rule %s", rule)
 		}
 	}
 	if err := sameOutputs(res, in, want, 1, 2, 3); err != nil {

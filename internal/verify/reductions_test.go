@@ -1,16 +1,15 @@
 package verify
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
+	"lathe/internal/bundle"
 	"lathe/internal/compile"
 	"lathe/internal/graph"
-	"lathe/internal/grapheval"
 	"lathe/internal/op"
 	"lathe/internal/ops"
 	"lathe/internal/target/targettest"
@@ -52,55 +51,27 @@ func TestFewResults(t *testing.T) {
 
 func fewResults(t *testing.T, r *rand.Rand, d *op.Def, a ops.ReduceAttrs, shape []int, around bool, o compile.Options, large bool) {
 	g := &graph.Graph{Name: "main"}
-	apply := func(d *op.Def, attrs any, in ...*graph.Value) *graph.Value {
-		n, err := g.Apply(d, attrs, in...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return n.Out[0]
-	}
 	y := g.Input("x", types.Of(types.F32, shape...))
 	in := []*tensor.Tensor{random(r, y.Type)}
 	if around {
-		y = apply(ops.Abs, op.None{}, y)
+		y = apply(t, g, ops.Abs, op.None{}, y).Out[0]
 	}
-	if y = apply(d, a, y); around {
-		y = apply(ops.Sqrt, op.None{}, apply(ops.Abs, op.None{}, y))
+	if y = apply(t, g, d, a, y).Out[0]; around {
+		y = apply(t, g, ops.Abs, op.None{}, y).Out[0]
+		y = apply(t, g, ops.Sqrt, op.None{}, y).Out[0]
 	}
 	y.Name = "y"
 	g.Outputs = []*graph.Value{y}
-	want, err := grapheval.Eval(g, in)
-	if err != nil {
-		t.Fatal(err)
+	res, want := withReference(t, g, in, o)
+	if rules := rulesOf(res, d); slices.Contains(rules, "serial") {
+		t.Errorf("left to rules %v", rules)
 	}
-	res, err := compile.Compile(context.Background(), g, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	divided := false
-	for _, s := range res.Contents.Manifest.Steps {
-		if slices.Contains(s.Ops, d.Name) && s.Rule == "serial" {
-			t.Errorf("left to rule %s", s.Rule)
-		}
-		divided = divided || s.Workers != 1
-	}
+	divided := slices.ContainsFunc(res.Contents.Manifest.Steps, func(s bundle.Step) bool { return s.Workers != 1 })
 	if large && o.Level > 0 && !divided {
 		t.Error("one worker does it all")
 	}
-	var first []*tensor.Tensor
-	for _, workers := range []int{1, 2, 3} {
-		got, err := Execute(res, in, workers)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff, err := difference(want[0], got[0]); err != nil || !(diff <= tolerance(types.F32)) {
-			t.Errorf("%d workers: differs by %g: %v", workers, diff, err)
-		}
-		if first == nil {
-			first = got
-		} else if !slices.Equal(first[0].Data, got[0].Data) {
-			t.Errorf("%d workers: other bytes than with one", workers)
-		}
+	if err := outputsWithin(tolerance(types.F32), res, in, want, 1, 2, 3); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -124,14 +95,7 @@ func TestArgMaxOfColumns(t *testing.T) {
 				for i := range in[0].Len() / 4 {
 					in[0].SetFloat(4*i, []float64{2, -2, math.NaN()}[r.IntN(3)])
 				}
-				want, err := grapheval.Eval(g, in)
-				if err != nil {
-					t.Fatal(err)
-				}
-				res, err := compile.Compile(context.Background(), g, compile.Options{Target: targettest.Runnable(t, tgt), Level: level, Workers: 2})
-				if err != nil {
-					t.Fatal(err)
-				}
+				res, want := withReference(t, g, in, compile.Options{Target: targettest.Runnable(t, tgt), Level: level, Workers: 2})
 				if rule := res.Contents.Manifest.Steps[0].Rule; rule != "columns" {
 					t.Errorf("%s: %v: left to rule %s", tgt, shape, rule)
 				}

@@ -5,7 +5,6 @@ import (
 
 	"lathe/internal/expr"
 	"lathe/internal/intrin"
-	"lathe/internal/target"
 	"lathe/internal/types"
 )
 
@@ -39,10 +38,9 @@ func (e *emitter) contracted(x *expr.Binary) (value, bool) {
 	return e.multiplyAdd(e.splat(a, n), e.splat(b, n), e.splat(c, n)), true
 }
 
-// multiplyAdd emits a*b + c, in one instruction where the target has it. ARM's is asked for by name: LLVM takes two where
-// the choice is left to it.
+// multiplyAdd emits a*b + c, in one instruction where the target has it.
 func (e *emitter) multiplyAdd(a, b, c value) value {
-	if e.target != nil && e.target.Arch == target.ARM && e.target.HasFMA {
+	if e.target.ISA().Instructions.NamesFMA && e.target.HasFMA {
 		return e.call("fma", a, b, c)
 	}
 	return e.call("fmuladd", a, b, c)

@@ -3,20 +3,10 @@ package llvm
 import (
 	"strconv"
 	"strings"
-
-	"lathe/internal/target"
 )
 
-// pauses are the instructions a spinning worker executes, by architecture.
-var pauses = map[target.Arch]string{
-	target.X86:     `call void asm sideeffect "pause", "~{memory}"()`,
-	target.AArch64: `call void asm sideeffect "isb", "~{memory}"()`,
-	target.ARM:     `call void asm sideeffect "yield", "~{memory}"()`,
-	target.RISCV64: `call void asm sideeffect ".insn i 0x0F, 0, x0, x0, 0x010", "~{memory}"()`,
-}
-
-// meets reports whether workers can be several: a WebAssembly module is run by one alone.
-func (r *Run) meets() bool { return r.Target.Arch != target.WASM32 }
+// meets reports whether workers can be several.
+func (r *Run) meets() bool { return !r.Target.ISA().OneWorker }
 
 // barrier is barrierText for the target and the mode in which kernels compute with floats; nothing where nobody meets.
 func (r *Run) barrier(linkage, name string) string {
@@ -28,7 +18,7 @@ func (r *Run) barrier(linkage, name string) string {
 		"LINKAGE", linkage, "@lathe_barrier", "@"+name, "FLOAT_MODE", strconv.FormatUint(r.floatMode(), 10),
 		"CTX_BARRIER", strconv.Itoa(ctx.Barrier), "CTX_SPIN", strconv.Itoa(ctx.Spin), "CTX_WAIT", strconv.Itoa(ctx.Wait),
 		"CTX_WAKE", strconv.Itoa(ctx.Wake), "CTX_USER", strconv.Itoa(ctx.User),
-		"PAUSE", pauses[r.Target.Arch],
+		"PAUSE", r.Target.ISA().Instructions.Pause,
 	).Replace(barrierText)
 }
 

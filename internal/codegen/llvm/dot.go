@@ -6,68 +6,21 @@ import (
 
 	"lathe/internal/arith"
 	"lathe/internal/expr"
+	"lathe/internal/isa"
 	"lathe/internal/loop"
-	"lathe/internal/target"
 	"lathe/internal/types"
 )
 
-// A dotInstruction adds to each 32-bit lane the four products of its bytes in the second and the third operand.
-type dotInstruction struct {
-	features []string // any of these sets has it
-	lanes    int
-	name     string
-}
-
-// A dotTypes is an architecture and the types of the bytes of both operands.
-type dotTypes struct {
-	arch target.Arch
-	a, b types.DType
-}
-
-// dotInstructions by architecture and types. What has no row is emulated, with the same results.
-var dotInstructions = map[dotTypes][]dotInstruction{
-	{target.X86, types.U8, types.I8}: {
-		{[]string{"avx512vnni"}, 16, "x86.avx512.vpdpbusd.512"},
-		{[]string{"avxvnni", "avx512vnni avx512vl"}, 8, "x86.avx512.vpdpbusd.256"},
-		{[]string{"avxvnni", "avx512vnni avx512vl"}, 4, "x86.avx512.vpdpbusd.128"},
-	},
-	{target.AArch64, types.U8, types.I8}: {
-		{[]string{"i8mm"}, 4, "aarch64.neon.usdot.v4i32.v16i8"},
-		{[]string{"i8mm"}, 2, "aarch64.neon.usdot.v2i32.v8i8"},
-	},
-	{target.AArch64, types.I8, types.I8}: {
-		{[]string{"dotprod"}, 4, "aarch64.neon.sdot.v4i32.v16i8"},
-		{[]string{"dotprod"}, 2, "aarch64.neon.sdot.v2i32.v8i8"},
-	},
-	{target.AArch64, types.U8, types.U8}: {
-		{[]string{"dotprod"}, 4, "aarch64.neon.udot.v4i32.v16i8"},
-		{[]string{"dotprod"}, 2, "aarch64.neon.udot.v2i32.v8i8"},
-	},
-}
-
-// pairProducts add to each 32-bit lane's worth of int16 pairs their two products; see dotInstructions.
-var pairProducts = map[dotTypes][]dotInstruction{
-	{target.X86, types.I16, types.I16}: {
-		{[]string{"avx512bw"}, 16, "x86.avx512.pmaddw.d.512"},
-		{[]string{"avx2"}, 8, "x86.avx2.pmadd.wd"},
-		{[]string{""}, 4, "x86.sse2.pmadd.wd"},
-	},
-	{target.WASM32, types.I16, types.I16}: {{[]string{"simd128"}, 4, "wasm.dot"}},
-}
-
 // instruction finds the row for types and a number of lanes, or "".
-func (e *emitter) instruction(rows map[dotTypes][]dotInstruction, a, b types.DType, lanes int) string {
-	if e.target == nil {
-		return ""
-	}
-	for _, r := range rows[dotTypes{e.target.Arch, a, b}] {
-		for _, set := range r.features {
-			has := r.lanes == lanes
+func (e *emitter) instruction(rows []isa.Dot, a, b types.DType, lanes int) string {
+	for _, r := range rows {
+		for _, set := range r.Features {
+			has := r.A == a.String() && r.B == b.String() && r.Lanes == lanes
 			for f := range strings.FieldsSeq(set) {
 				has = has && e.target.Has(f)
 			}
 			if has {
-				return r.name
+				return r.Name
 			}
 		}
 	}
@@ -168,7 +121,7 @@ func (e *emitter) dotVector(acc, a, b value, ta, tb types.DType) value {
 	if ta == types.I8 && tb == types.U8 {
 		a, b, ta, tb = b, a, tb, ta
 	}
-	if name := e.instruction(dotInstructions, ta, tb, e.lanes); name != "" {
+	if name := e.instruction(e.target.ISA().Instructions.Dots, ta, tb, e.lanes); name != "" {
 		bytes := func(v value) value {
 			r := value{t: types.I8, lanes: expr.DotWidth * e.lanes}
 			r.s = e.temp("bitcast %s to %s", v, r.typ())
@@ -178,7 +131,7 @@ func (e *emitter) dotVector(acc, a, b value, ta, tb types.DType) value {
 	}
 	for odd := range 2 {
 		x, y := e.everySecond(a, ta, odd), e.everySecond(b, tb, odd)
-		if name := e.instruction(pairProducts, types.I16, types.I16, e.lanes); name != "" {
+		if name := e.instruction(e.target.ISA().Instructions.Pairs, types.I16, types.I16, e.lanes); name != "" {
 			sum := value{t: types.I32, lanes: e.lanes}
 			e.declare(fmt.Sprintf("%s @llvm.%s(%s, %s)", sum.typ(), name, x.typ(), y.typ()))
 			sum.s = e.temp("call %s @llvm.%s(%s, %s)", sum.typ(), name, x, y)

@@ -1,24 +1,11 @@
 package llvm
 
-import (
-	"lathe/internal/target"
-	"lathe/internal/types"
-)
+import "lathe/internal/types"
 
-// halves are the features with which a target converts vectors between float16 and float32; "" where there is none.
-var halves = map[target.Arch]string{target.X86: "f16c", target.ARM: "fp16", target.RISCV64: "zfhmin", target.WASM32: ""}
-
-// convertsHalf reports whether the target converts float16 by instructions. For others LLVM calls a library, which a
-// package has not.
+// convertsHalf reports whether the target converts float16 by instructions.
 func (e *emitter) convertsHalf() bool {
-	if e.target == nil {
-		return true
-	}
-	feature, ok := halves[e.target.Arch]
-	if e.target.Arch == target.RISCV64 && e.target.Has("v") {
-		feature = "zvfh"
-	}
-	return !ok || e.target.Has(feature)
+	converts := e.target.ISA().Instructions.Half
+	return converts == nil || converts(e.target.Has)
 }
 
 // bitsOf views the elements of a as unsigned integers of their size.

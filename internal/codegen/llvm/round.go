@@ -2,7 +2,6 @@ package llvm
 
 import (
 	"lathe/internal/expr"
-	"lathe/internal/target"
 	"lathe/internal/types"
 )
 
@@ -12,16 +11,8 @@ var roundings = map[expr.Fn]string{expr.FnFloor: "floor", expr.FnCeil: "ceil", e
 // rounds reports whether the target has instructions that round to an integer, or LLVM a short sequence. Elsewhere it
 // would call the C library, which a package has not.
 func (e *emitter) rounds() bool {
-	if e.target == nil {
-		return true
-	}
-	switch e.target.Arch {
-	case target.X86:
-		return e.target.Has("sse4.1")
-	case target.ARM:
-		return e.target.Has("fp-armv8")
-	}
-	return true
+	feature := e.target.ISA().Instructions.Rounds
+	return feature == "" || e.target.Has(feature)
 }
 
 // round emits a function that rounds x to an integer. Where the target has no instruction for it, the sum of |x| and 2^23 (2^52 for float64) rounds to nearest even, because its last bit counts

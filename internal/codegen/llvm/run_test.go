@@ -16,7 +16,8 @@ import (
 	"lathe/internal/toolchain"
 )
 
-// TestRun runs chains of a kernel that adds one, of a few steps and of more than one function takes, whole and in parts.
+// TestRun runs chains of a kernel that adds one, of a few steps and of more than one function takes, whole and in parts, with and
+// without a register of float modes.
 func TestRun(t *testing.T) {
 	here, err := toolchain.Native()
 	if err != nil {
@@ -25,9 +26,14 @@ func TestRun(t *testing.T) {
 	if here.PointerBits() != 64 {
 		t.Skip("the context below has the layout of 64-bit targets")
 	}
-	for _, steps := range []int{1, 3, 300} {
-		r := chain(here, steps)
-		run := loadRun(t, r)
+	plain := *here
+	plain.Arch = "" // no register of float modes, as on a new architecture
+	for _, c := range []struct {
+		target *target.Target
+		steps  int
+	}{{here, 1}, {here, 3}, {here, 300}, {&plain, 3}, {&plain, 300}} {
+		steps := c.steps
+		run := loadRun(t, here, chain(c.target, steps))
 		var in, out int32
 		workspace := make([]int32, steps)
 		tables := [4]unsafe.Pointer{unsafe.Pointer(&in), unsafe.Pointer(&out)}
@@ -88,9 +94,9 @@ const oneMore = `define hidden void @one_more(ptr %in, ptr %out, ptr %scratch, i
 }
 `
 
-func loadRun(t *testing.T, r *llvm.Run) func(ctx unsafe.Pointer, worker, workers, first, last int32) int32 {
+func loadRun(t *testing.T, here *target.Target, r *llvm.Run) func(ctx unsafe.Pointer, worker, workers, first, last int32) int32 {
 	t.Helper()
-	m, err := toolchain.Open(toolchain.For(r.Target))
+	m, err := toolchain.Open(toolchain.For(here))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -58,7 +58,7 @@ func TestDeployCrossNetworks(t *testing.T) {
 			t.Fatal(err)
 		}
 		if programs[c.Arch] == nil {
-			if programs[c.Arch], err = crosstest.Build(c.Arch, t.TempDir()); err != nil {
+			if programs[c.Arch], err = crosstest.Build(c.ISA(), t.TempDir()); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -17,9 +17,32 @@ var moveRows = []row{
 	{ops.GridSample, gridSample}, {ops.AffineGrid, affineGrid},
 }
 
+// reshape that only puts axes of extent 1 in or takes them out is said so: then no reader has to know the other extents.
 func reshape(c *call) {
 	shape := c.n.Attrs.(ops.ReshapeAttrs).NewShape
-	c.opOf("Reshape", []string{c.in(0), c.intList(shape...)}, zeros(shape))
+	if axes, ok := inserted(c.shape(0), shape); ok {
+		c.result("Unsqueeze", c.in(0), c.intList(axes...))
+	} else if axes, ok := inserted(shape, c.shape(0)); ok {
+		c.result("Squeeze", c.in(0), c.intList(axes...))
+	} else {
+		c.opOf("Reshape", []string{c.in(0), c.intList(shape...)}, zeros(shape))
+	}
+}
+
+// inserted are the axes of extent 1 that make a shape another one.
+func inserted(shape, longer []int) (axes []int, ok bool) {
+	i := 0
+	for k, n := range longer {
+		switch {
+		case i < len(shape) && shape[i] == n:
+			i++
+		case n == 1:
+			axes = append(axes, k)
+		default:
+			return nil, false
+		}
+	}
+	return axes, i == len(shape) && len(axes) > 0
 }
 
 // transpose of the coordinates of what is not zero is NonZero, with the operator before it.

@@ -27,12 +27,16 @@ func compressData(c *call) *graph.Value {
 	return c.Apply(ops.Compress, ops.CompressAttrs{Axis: at}, x, c.x(1))
 }
 
+// findNonZero takes a scalar as a vector of one element, as ONNX Runtime does: the coordinates have one row.
 func findNonZero(c *call) *graph.Value {
-	if c.x(0).Value() != nil {
-		return nonZero(c)
+	x := c.x(0)
+	if x.Type.Rank() == 0 {
+		x = c.Reshape(x, 1)
 	}
-	c.wantRank(0, 1)
-	return c.Transpose(c.Do(ops.ArgWhere, c.x(0)), 1, 0)
+	if t := x.Value(); t != nil {
+		return nonZero(t)
+	}
+	return c.Transpose(c.Do(ops.ArgWhere, x), 1, 0)
 }
 
 func nonMaxSuppression(c *call) *graph.Value {

@@ -113,8 +113,7 @@ func compress(c *call) *graph.Value {
 }
 
 // nonZero gives the coordinates, one row for each axis, of a value that is known.
-func nonZero(c *call) *graph.Value {
-	x := c.known(0, "operand")
+func nonZero(x *tensor.Tensor) *graph.Value {
 	rank := len(x.Shape)
 	var found [][]int
 	at := make([]int, rank)

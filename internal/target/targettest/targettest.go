@@ -46,7 +46,7 @@ func Runnable(t testing.TB, s string) *target.Target {
 		t.Fatal(err)
 	}
 	tgt := Resolve(t, s)
-	if string(tgt.Arch) != m.Arch || m.Missing(tgt.Features) != nil {
+	if tgt.Arch != m.Arch || m.Missing(tgt.Features) != nil {
 		return schedulesOf(t, s)
 	}
 	return tgt

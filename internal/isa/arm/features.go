@@ -1,10 +1,12 @@
-package cpu
+package arm
 
-// ARM is 32-bit ARMv7-A and ARMv8-A. The word beside HWCAP holds what follows from other facts: the kernel has no bit for
+import "lathe/internal/isa"
+
+// Features is what 32-bit ARMv7-A and ARMv8-A have. The word beside HWCAP holds what follows from other facts: the kernel has no bit for
 // conversions of half precision, which every VFPv4 has and the Cortex-A9, nor for the floating point of ARMv8, which is where
 // its other instructions are.
-var ARM = Table{
-	Arch: "arm",
+var Features = isa.Table{
+	Arch: "arm", Triple: "armv7-linux-gnueabihf", Generic: "generic",
 	// Of ARMv8 the kernel tells no more than its floating point, which code for it needs.
 	Base: []string{
 		"a15", "a17", "a53", "a7", "a72", "a8", "a9", "aclass", "acquire-release", "armv7-a", "armv8-a", "d32", "db", "dsp", "fp-armv8d16",
@@ -16,16 +18,16 @@ var ARM = Table{
 		"avoid-", "cheap-", "disable-", "dont-", "expand-", "fix-", "fuse-", "harden-", "loop-align", "muxed-units", "no-", "nonpipelined-vfp", "prefer-",
 		"prof-unpr", "reserve-", "ret-addr-stack", "slow", "splat-vfp-neon", "use-", "vldn-align", "vmlx-", "wide-stride-vfp", "zcz",
 	},
-	Rows: []Feature{
-		{"neon", "vfp3", hwcap, 12, 0, true},
-		{"vfp3", "", hwcap, 13, 0, true},
-		{"vfp4", "fp16 vfp3", hwcap, 16, 0, true},
-		{"hwdiv-arm", "", hwcap, 17, 0, true},
-		{"hwdiv", "", hwcap, 18, 0, true},
-		{"aes", "neon", hwcap2, 1, 0, false}, // the kernel's PMULL
-		{"sha2", "neon", hwcap2, 3, 0, false},
-		{"crc", "", hwcap2, 4, 0, false},
-		{"fp16", "", other, 0, 0, true},
-		{"fp-armv8", "vfp4", other, 1, 0, true},
+	Rows: []isa.Feature{
+		{Name: "neon", Needs: "vfp3", Word: isa.HWCAP, Bit: 12, Code: true},
+		{Name: "vfp3", Word: isa.HWCAP, Bit: 13, Code: true},
+		{Name: "vfp4", Needs: "fp16 vfp3", Word: isa.HWCAP, Bit: 16, Code: true},
+		{Name: "hwdiv-arm", Word: isa.HWCAP, Bit: 17, Code: true},
+		{Name: "hwdiv", Word: isa.HWCAP, Bit: 18, Code: true},
+		{Name: "aes", Needs: "neon", Word: isa.HWCAP2, Bit: 1}, // the kernel's PMULL
+		{Name: "sha2", Needs: "neon", Word: isa.HWCAP2, Bit: 3},
+		{Name: "crc", Word: isa.HWCAP2, Bit: 4},
+		{Name: "fp16", Word: isa.Other, Bit: 0, Code: true},
+		{Name: "fp-armv8", Needs: "vfp4", Word: isa.Other, Bit: 1, Code: true},
 	},
 }

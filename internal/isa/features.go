@@ -1,9 +1,4 @@
-// Package cpu says which instruction sets there are, which of them generated code may contain, and which this machine has.
-//
-// There is one table for each architecture, with LLVM's names. The compiler takes from it what code may use, the Go runtime
-// what a package needs, and the C runtime has a copy that a test holds to it. What a machine has is a pure function of what
-// CPUID (with XCR0) or the kernel's auxiliary vector say, so that tests ask for machines that are recorded.
-package cpu
+package isa
 
 import (
 	"maps"
@@ -21,18 +16,30 @@ type Feature struct {
 	Code  bool   // generated code may contain it: LLVM chooses its instructions by itself, or the emitter names them
 }
 
-// A Table is what is known of an architecture's features.
+// A Table is what is known of an architecture's features, and all that a runtime needs to know of one.
 type Table struct {
-	Arch string // as in package target
-	Rows []Feature
+	Arch    Arch
+	Triple  string // a usual one
+	Generic string // CPU of a triple without -mcpu: the plainest
+	Rows    []Feature
 	// Base are features that LLVM has on beside the rows: those of every machine, and parts of rows.
 	Base []string
 	// Tuning are the beginnings of features that choose between correct instructions.
 	Tuning []string
+	// Levels are CPUs that stand for no machine but for what many have, the lowest first; none where only Generic does.
+	Levels []Level
 }
 
-// Tables lists the architectures.
-var Tables = []*Table{&X86, &AArch64, &ARM, &RISCV64, &WASM32}
+// A Level is LLVM's name of a CPU and what code may contain on it beyond the next lower one.
+type Level struct{ Name, Features string }
+
+// Words of the systems whose kernel tells features: AT_HWCAP and AT_HWCAP2 of the auxiliary vector, which are right under an
+// emulator too, and one that is read elsewhere.
+const (
+	HWCAP = iota
+	HWCAP2
+	Other
+)
 
 // Row returns the row of a feature, nil where the table has none.
 func (t *Table) Row(name string) *Feature {
@@ -92,4 +99,22 @@ func (t *Table) Code(s Set) []string {
 // Tunes reports whether a feature outside the table may be handed to LLVM: it is of every machine, or adds no instructions.
 func (t *Table) Tunes(name string) bool {
 	return slices.Contains(t.Base, name) || slices.ContainsFunc(t.Tuning, func(p string) bool { return strings.HasPrefix(name, p) })
+}
+
+// LevelOf returns the highest level whose features are all there.
+func (t *Table) LevelOf(has func(name string) bool) string {
+	best := t.Generic
+	for _, l := range t.Levels {
+		s := Set{}
+		for f := range strings.FieldsSeq(l.Features) {
+			t.Enable(s, f)
+		}
+		for f := range s {
+			if !has(f) {
+				return best
+			}
+		}
+		best = l.Name
+	}
+	return best
 }

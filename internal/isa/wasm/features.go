@@ -1,9 +1,11 @@
-package cpu
+package wasm
 
-// WASM32 is WebAssembly: features are proposals, and the engine that compiles a module tells whether it has them.
-var WASM32 = Table{
-	Arch: "wasm32",
-	Rows: []Feature{
+import "lathe/internal/isa"
+
+// Features is what WebAssembly has: features are proposals, and the engine that compiles a module tells whether it has them.
+var Features = isa.Table{
+	Arch: "wasm32", Triple: "wasm32-unknown-unknown", Generic: "generic",
+	Rows: []isa.Feature{
 		{Name: "atomics", Code: true},
 		{Name: "bulk-memory", Needs: "bulk-memory-opt", Code: true},
 		{Name: "bulk-memory-opt", Code: true},

@@ -1,0 +1,49 @@
+package isa
+
+// Instructions are what the emitter of LLVM IR has to know of an architecture: which instructions there are, and which of them it must
+// ask for by name.
+type Instructions struct {
+	Pause string        // what a spinning worker executes; without one nobody spins
+	Float *FloatControl // nil: floats are computed in one way only
+	// Half reports whether there are instructions that convert vectors between float16 and float32; nil: always. LLVM calls a
+	// library without, which a package has not.
+	Half     func(has func(feature string) bool) bool
+	Rounds   string // feature with which there are instructions that round to an integer, or a short sequence; "": always
+	NamesFMA bool   // LLVM takes two instructions for a product and a sum unless the fused one is asked for by name
+	// Dots and Pairs are the instructions for products of bytes and of int16. What has no row is emulated, with the same results.
+	Dots, Pairs []Dot
+	Routines    []Routine // functions that LLVM calls where a processor lacks an instruction
+}
+
+// A FloatControl is a register that says how a thread computes with floats.
+type FloatControl struct {
+	// Exchange is the body of i64 @lathe_float_control(i64 %new), which writes the register and returns what it was.
+	Exchange string
+	Declare  string
+	Flush    uint64 // its values: rounding to nearest, no traps, and denormals as the name says; 0: there is no such mode
+	Keep     uint64
+	Always   bool // denormals are flushed, in vectors at least: Keep is impossible
+}
+
+// Denormals tells whether code can take denormals as zero, and whether it can compute with them.
+func (f *FloatControl) Denormals() (flush, keep bool) {
+	if f == nil {
+		return false, true
+	}
+	return f.Flush != 0, !f.Always
+}
+
+// A Dot adds to each 32-bit lane the products of its elements in the second and the third operand: four of bytes, two of int16.
+type Dot struct {
+	A, B     string   // types of the elements
+	Features []string // any of these sets has it
+	Lanes    int
+	Name     string // LLVM's intrinsic
+}
+
+// A Routine is the definition of a function in LLVM IR.
+type Routine struct {
+	Name string
+	Uses string // another routine or part that must be in the text too
+	Text string
+}
