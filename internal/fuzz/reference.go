@@ -116,6 +116,25 @@ func rounds(d *op.Def) bool {
 	return !slices.Contains(exactOps, d)
 }
 
+// products are the operators that add products.
+var products = slices.Concat([]*op.Def{ops.Dense, ops.Matmul}, ops.Conv[1:], ops.ConvTranspose[1:])
+
+// termSizes is what n computes of the sizes of its operands, if it adds products.
+func termSizes(n *graph.Node, in []*tensor.Tensor) (*tensor.Tensor, error) {
+	if !slices.Contains(products, n.Op) {
+		return nil, nil
+	}
+	sizes := make([]*tensor.Tensor, len(in))
+	for k, x := range in {
+		sizes[k] = tensor.New(x.DType, x.Shape...)
+		for i := range x.Len() {
+			sizes[k].SetFloat(i, math.Abs(x.Float(i)))
+		}
+	}
+	out := tensor.NewOf(n.Out[0].Type)
+	return out, n.Op.Eval(n.Attrs, sizes, []*tensor.Tensor{out})
+}
+
 // standardizing operators take the mean of data from it.
 var standardizing = []*op.Def{ops.LayerNorm, ops.GroupNorm, ops.InstanceNorm}
 
@@ -128,7 +147,8 @@ func timesZero(d *op.Def) bool {
 // tensor disturbs what d gave. Every second time denormals are zero, as kernels flush them, and what overflows two bytes
 // stays finite, as in kernels that keep float32 between operators. Where positions are computed, their rounding is multiplied
 // by the slope of the data there.
-func (p *nudge) tensor(t *tensor.Tensor, d *op.Def) {
+// Sums of products are off by roundings of their terms, whose sizes are added up in sizes.
+func (p *nudge) tensor(t *tensor.Tensor, d *op.Def, sizes *tensor.Tensor) {
 	eps, least := roundings(t.DType), 0.0
 	if t.DType == types.F16 {
 		least = 0x1p-14 // denormals have fewer digits
@@ -140,7 +160,10 @@ func (p *nudge) tensor(t *tensor.Tensor, d *op.Def) {
 		eps, least = 2*eps, rms(t)
 	}
 	for i := range t.Len() {
-		v := t.Float(i)
+		v, size := t.Float(i), least
+		if sizes != nil {
+			size = max(size, sizes.Float(i))
+		}
 		switch {
 		case p.kind%2 == 1: // as wide as the type
 		case v != 0 && math.Abs(v) < verify.LeastNormal(t.DType): // flushed to zero
@@ -150,14 +173,14 @@ func (p *nudge) tensor(t *tensor.Tensor, d *op.Def) {
 			t.SetFloat(i, math.Copysign(65504, v))
 			continue
 		}
-		if v == 0 || v-v != 0 {
+		if v == 0 && sizes == nil || v-v != 0 || size-size != 0 {
 			continue // as they are, or too far away for roundings
 		}
 		sign := 1.0
 		if p.kind == 1 || p.kind > 1 && p.IntN(2) == 0 {
 			sign = -1
 		}
-		t.SetFloat(i, v+sign*eps*max(math.Abs(v), least))
+		t.SetFloat(i, v+sign*eps*max(math.Abs(v), size))
 	}
 }
 
@@ -177,7 +200,7 @@ func (p *nudge) quantized(x, y *tensor.Tensor) {
 // disturbed is a disturbed copy of an operand.
 func (p *nudge) disturbed(x *tensor.Tensor) *tensor.Tensor {
 	x = &tensor.Tensor{DType: x.DType, Shape: x.Shape, Data: slices.Clone(x.Data)}
-	p.tensor(x, nil)
+	p.tensor(x, nil, nil)
 	return x
 }
 
@@ -236,7 +259,11 @@ func evaluate(g *graph.Graph, inputs []*tensor.Tensor, p *nudge, see func(*tenso
 					out[i].SetFloat(j, math.NaN())
 				}
 			case p != nil && out[i].DType.IsFloat() && rounds(n.Op):
-				p.tensor(out[i], n.Op)
+				sizes, err := termSizes(n, in)
+				if err != nil {
+					return nil, err
+				}
+				p.tensor(out[i], n.Op, sizes)
 			case p != nil && n.Op == ops.Quantize:
 				p.quantized(in[0], out[i])
 			}
