@@ -26,6 +26,7 @@ var ofArchitectures = map[string]string{
 	"internal/toolchain":         "has LLVM's names, and lld's, of more machines than code is made for",
 	"internal/bundle/elf.go":     "has names of ELF's machines, of more than code is made for",
 	"internal/compile/format.go": "names the target that a format has when none is named",
+	"internal/pass/passtest":     "has a machine for tests",
 	"bench":                      "describes the machine of a measurement",
 }
 
