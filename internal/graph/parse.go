@@ -256,8 +256,10 @@ func (p *parser) call(n *Node, scope map[string]*Value) {
 		return
 	}
 	d, known := p.lookup(name)
-	if name == Group.Name {
-		d, known = Group, true
+	for _, s := range []*op.Def{Group, Loop} {
+		if name == s.Name {
+			d, known = s, true
+		}
 	}
 	if !known {
 		p.failAt(at, "unknown operator %q", name)

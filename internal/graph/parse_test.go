@@ -219,7 +219,7 @@ func FuzzReadConsts(f *testing.F) {
 	})
 }
 
-// branches is a graph with an if whose branches add and do nothing, and a loop that doubles.
+// branches is a graph with an if whose branches add and do nothing, and a loop that adds up slices of a constant.
 func branches(t testing.TB) *Graph {
 	typ := types.Of(types.F32, 2)
 	g := &Graph{Name: "branches"}
@@ -237,12 +237,14 @@ func branches(t testing.TB) *Graph {
 	n.Out = []*Value{{Type: typ, Def: n}}
 
 	body := &Graph{Name: "body"}
-	body.Input("i", types.Of(types.I64))
-	again, v := body.Input("again", types.Of(types.Bool)), body.Input("v", typ)
-	body.Outputs = []*Value{again, apply(t, body, testAdd, op.None{}, v, v).Out[0]}
-	trips := NewConst("trips", tensor.Scalar(int64(3)))
-	loop := &Node{Op: testLoop, Attrs: op.None{}, In: []*Value{trips, cond, n.Out[0]}, Sub: []*Graph{body}}
-	loop.Out = []*Value{{Type: typ, Def: loop}}
+	v, slice, other := body.Input("v", typ), body.Input("slice", types.Of(types.F32, 2)), body.Input("other", typ)
+	sum := apply(t, body, testAdd, op.None{}, v, slice).Out[0]
+	body.Outputs = []*Value{sum, apply(t, body, testAdd, op.None{}, sum, other).Out[0]}
+	sequence := NewConst("sequence", tensor.Of([]int{3, 2}, []float32{1, 2, 3, 4, 5, 6}))
+	loop, err := NewLoop(body, LoopAttrs{Trips: 3, Carried: 1, Sequences: 1, Reverse: true}, []*Value{n.Out[0], sequence, x})
+	if err != nil {
+		t.Fatal(err)
+	}
 
 	g.Nodes = []*Node{n, loop}
 	g.Outputs = loop.Out

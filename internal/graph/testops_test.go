@@ -117,12 +117,11 @@ var (
 			return []types.Tensor{t}, nil
 		},
 	})
-	testIf   = &op.Def{Name: "if", Args: []string{"cond", "operands..."}}
-	testLoop = &op.Def{Name: "loop", Args: []string{"trips", "cond", "operands..."}}
+	testIf = &op.Def{Name: "if", Args: []string{"cond", "operands..."}}
 )
 
 func testOps(name string) (*op.Def, bool) {
-	for _, d := range []*op.Def{testRelu, testEvery, testAdd, testConv, testHalves, testShapeOf, testReshape, testIf, testLoop} {
+	for _, d := range []*op.Def{testRelu, testEvery, testAdd, testConv, testHalves, testShapeOf, testReshape, testIf} {
 		if d.Name == name {
 			return d, true
 		}

@@ -54,26 +54,6 @@ func (n *Node) checkIf() error {
 
 func isCondition(v *Value) bool { return v.Type.DType == types.Bool && v.Type.Elements() == 1 }
 
-// checkLoop: operands are trip count, condition, then carried and captured values; inputs of the body are iteration
-// number, condition and these values; its outputs are condition, carried values and slices of the stacked results.
-func (n *Node) checkLoop() error {
-	if err := n.wantSubs(1); err != nil {
-		return err
-	}
-	body := n.Sub[0]
-	switch {
-	case len(n.In) < 2 || !isCondition(n.In[1]):
-		return errors.New("operand 1 is no condition: trip count and one bool are expected")
-	case len(body.Inputs) != len(n.In):
-		return fmt.Errorf("%s, but the body has %s", spelling.Count(len(n.In), "operand"), spelling.Count(len(body.Inputs), "input"))
-	case len(body.Outputs) != len(n.Out)+1:
-		return fmt.Errorf("%s, but the body has %s instead of one more for the condition", spelling.Count(len(n.Out), "result"), spelling.Count(len(body.Outputs), "output"))
-	case !isCondition(body.Outputs[0]):
-		return errors.New("output 0 of the body is no condition: one bool is expected")
-	}
-	return sameTypes("operand", n.In, "input", body.Inputs)
-}
-
 // connect checks that sub takes in and gives out, layouts included.
 func connect(sub *Graph, in, out []*Value) error {
 	if err := sameTypes("operand", in, "input", sub.Inputs); err != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // Eval computes g's outputs from its inputs, both in their order in g. Inputs must have the types g gives them.
-// Groups run their sub-graph; other nodes with sub-graphs are an error.
+// Groups and loops run their sub-graph; other nodes with sub-graphs are an error.
 func Eval(g *graph.Graph, inputs []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	return Watch(g, inputs, func(*graph.Node, []*tensor.Tensor, []*tensor.Tensor) error { return nil })
 }
@@ -87,6 +87,10 @@ func (e *evaluation) node(n *graph.Node) error {
 			return err
 		}
 		out = results
+	case n.Op == graph.Loop:
+		if err := loop(n, in, out); err != nil {
+			return err
+		}
 	case len(n.Sub) > 0 || n.Op.Eval == nil:
 		return fmt.Errorf("the operator has no reference evaluation")
 	default:

@@ -1,6 +1,7 @@
 package grapheval
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -55,6 +56,37 @@ func TestEvalGroup(t *testing.T) {
 	}
 	if out[0].Float(0) != 9 || out[0].Float(1) != 16 {
 		t.Errorf("%v %v", out[0].Float(0), out[0].Float(1))
+	}
+}
+
+// TestEvalLoop: forwards and backwards, sums of slices are carried, and what they were stacked.
+func TestEvalLoop(t *testing.T) {
+	for _, reverse := range []bool{false, true} {
+		body := &graph.Graph{Name: "body"}
+		sum, slice, factor := body.Input("sum", types.Of(types.F32)), body.Input("slice", types.Of(types.F32)), body.Input("factor", types.Of(types.F32))
+		next := apply(t, body, ops.Add, op.None{}, sum, apply(t, body, ops.Multiply, op.None{}, slice, factor)[0])[0]
+		body.Outputs = []*graph.Value{next, sum}
+		g := &graph.Graph{Name: "test"}
+		start, x, f := g.Input("start", types.Of(types.F32)), g.Input("x", types.Of(types.F32, 3)), g.Input("f", types.Of(types.F32))
+		n, err := graph.NewLoop(body, graph.LoopAttrs{Trips: 3, Carried: 1, Sequences: 1, Reverse: reverse}, []*graph.Value{start, x, f})
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.Nodes, g.Outputs = []*graph.Node{n}, n.Out
+		if err := graph.Verify(g); err != nil {
+			t.Fatal(err)
+		}
+		out, err := Eval(g, []*tensor.Tensor{tensor.Scalar(float32(1)), vector(1, 2, 3), tensor.Scalar(float32(10))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := []float32{1, 11, 31}
+		if reverse {
+			want = []float32{51, 31, 1}
+		}
+		if out[0].Float(0) != 61 || !slices.Equal(tensor.As[float32](out[1]), want) {
+			t.Errorf("%v, %v instead of 61, %v", out[0].Float(0), tensor.As[float32](out[1]), want)
+		}
 	}
 }
 

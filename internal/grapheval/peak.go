@@ -18,11 +18,12 @@ func Peak(g *graph.Graph) (bytes int64, at *graph.Node) {
 		for _, v := range n.Out {
 			made += size(v)
 		}
-		if n.Op == graph.Group {
+		if len(n.Sub) > 0 {
 			within, _ = Peak(n.Sub[0])
-			for _, v := range n.Sub[0].Inputs { // they are the operands
+			for _, v := range n.Sub[0].Inputs { // they are the operands, or lie in them
 				within -= size(v)
 			}
+			within = max(within, 0)
 		}
 		if now := live + made + within; now > bytes {
 			bytes, at = now, n

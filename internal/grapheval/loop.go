@@ -1,0 +1,36 @@
+package grapheval
+
+import (
+	"slices"
+
+	"lathe/internal/graph"
+	"lathe/internal/tensor"
+)
+
+// loop runs the body of n, slice after slice, and stacks what it gives.
+func loop(n *graph.Node, in, out []*tensor.Tensor) error {
+	a, body := n.Attrs.(graph.LoopAttrs), n.Sub[0]
+	args := slices.Clone(in)
+	for i := range a.Trips {
+		t := a.Slice(i)
+		for k := a.Carried; k < a.Carried+a.Sequences; k++ {
+			args[k] = slice(in[k], body.Inputs[k], t)
+		}
+		results, err := Eval(body, args)
+		if err != nil {
+			return err
+		}
+		copy(args, results[:a.Carried])
+		for k := a.Carried; k < len(results); k++ {
+			copy(slice(out[k], body.Outputs[k], t).Data, results[k].Data)
+		}
+	}
+	copy(out, args[:a.Carried])
+	return nil
+}
+
+// slice is element t of x's outermost axis, in place.
+func slice(x *tensor.Tensor, as *graph.Value, t int) *tensor.Tensor {
+	bytes := as.Type.Bytes()
+	return &tensor.Tensor{DType: x.DType, Shape: as.Type.Shape, Data: x.Data[t*bytes : (t+1)*bytes]}
+}
