@@ -265,7 +265,7 @@ func (l *library) stepsOf(kernel string) []int {
 	}
 	var steps []int
 	for i, s := range m.Steps {
-		if shared[s.Name] {
+		if s.Has(func(name string) bool { return shared[name] }) {
 			steps = append(steps, i)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"lathe/internal/spelling"
 )
 
-// Step describes one step of a package, a kernel:
+// Step describes one step of a package, a kernel or a loop of kernels:
 //
 //	Name    string
 //	Ops     []string // operators by Relay's names
@@ -17,6 +17,8 @@ import (
 //	FLOPs   int64    // arithmetic operations
 //	Bytes   int64    // read and written at least
 //	Workers int      // that take part; 0 = all
+//	Trips   int      // how often a loop runs its body, which the numbers above count; 0 for a kernel
+//	Body    []Step   // the steps of one iteration
 //
 // and what the compiler chose, for people:
 //

@@ -229,7 +229,7 @@ func (f *compileFlags) done(pkg *lathe.Package, took time.Duration) string {
 	if f.target.text == "llvm" {
 		machine = "for this machine (" + info.Target.CPU + ")"
 	}
-	return fmt.Sprintf("%s: %s, %s, %s, %.1f s", f.output, bundle.SizeText(size), spelling.Count(len(info.Steps), "kernel"), machine, took.Seconds())
+	return fmt.Sprintf("%s: %s, %s, %s, %.1f s", f.output, bundle.SizeText(size), spelling.Count(info.Kernels(), "kernel"), machine, took.Seconds())
 }
 
 // written lists the output and the files beside it.

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,6 +14,7 @@ import (
 	"lathe/internal/bundle"
 	"lathe/internal/cli"
 	"lathe/internal/spelling"
+	"lathe/internal/table"
 	"lathe/runtime"
 )
 
@@ -141,7 +143,7 @@ func (a *app) inspectPackage(path string, steps, asJSON bool) error {
 	}
 	w.Rowf("work space", "%s, and %s for each worker", bundle.SizeText(int64(m.Workspace)), bundle.SizeText(int64(m.Scratch)))
 	w.Row("memory", memoryLine(memory))
-	w.Row("kernels", len(m.Steps))
+	w.Row("kernels", m.Kernels())
 	for _, n := range m.Notes {
 		w.Row("note", n)
 	}
@@ -150,8 +152,18 @@ func (a *app) inspectPackage(path string, steps, asJSON bool) error {
 	}
 	w.Row()
 	w.Row("STEP", "KERNEL", "MFLOP", "MEMORY", "RULE", "OPERATORS", "NODES")
-	for i, s := range m.Steps {
-		w.Row(i, s.Name, fmt.Sprintf("%.3f", float64(s.FLOPs)/1e6), bundle.SizeText(s.Bytes), s.Rule, strings.Join(s.Ops, " "), strings.Join(s.Nodes, " "))
-	}
+	stepRows(w, "", m.Steps)
 	return w.Flush()
+}
+
+// stepRows writes a row for each step, behind a loop's those of its body.
+func stepRows(w *table.Table, loop string, steps []bundle.Step) {
+	for i, s := range steps {
+		number, rule := loop+strconv.Itoa(i), s.Rule
+		if s.Trips > 0 {
+			rule = fmt.Sprintf("%s x%d", s.Rule, s.Trips)
+		}
+		w.Row(number, s.Name, fmt.Sprintf("%.3f", float64(s.FLOPs)/1e6), bundle.SizeText(s.Bytes), rule, strings.Join(s.Ops, " "), strings.Join(s.Nodes, " "))
+		stepRows(w, number+".", s.Body)
+	}
 }

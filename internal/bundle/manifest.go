@@ -55,6 +55,9 @@ type Step struct {
 	FLOPs   int64    `json:"flops"`   // arithmetic operations
 	Bytes   int64    `json:"bytes"`   // bytes read and written at least
 	Workers int      `json:"workers"` // workers that take part; 0 = all
+	// A loop runs its body so many times, which the numbers above count. What they would say of one iteration is in the body.
+	Trips int    `json:"trips,omitempty"`
+	Body  []Step `json:"body,omitempty"`
 
 	// What the compiler chose, for people: nothing depends on it.
 	Anchor string            `json:"anchor,omitempty"` // the operator that the others are fused with
@@ -69,6 +72,41 @@ type Step struct {
 	Constants int64                        `json:"constants,omitempty"` // bytes of constants among Bytes
 	Reads     []string                     `json:"reads,omitempty"`     // types of the operands with their layouts; constants are marked by "const "
 	Writes    []string                     `json:"writes,omitempty"`    // types of the results
+}
+
+func checkSteps(steps []Step) error {
+	for i, s := range steps {
+		if s.Workers < 0 || s.FLOPs < 0 || s.Bytes < 0 || s.Trips < 0 {
+			return fmt.Errorf("step %d (%q): negative workers, flops, bytes or trips", i, s.Name)
+		}
+		if err := checkSteps(s.Body); err != nil {
+			return fmt.Errorf("step %d (%q): %w", i, s.Name, err)
+		}
+	}
+	return nil
+}
+
+// Kernels is the number of kernels of m, those in loops included.
+func (m *Manifest) Kernels() (n int) {
+	walkSteps(m.Steps, func(s Step) {
+		if s.Trips == 0 {
+			n++
+		}
+	})
+	return n
+}
+
+// Has reports whether the step, or one of its body, is the kernel of a name.
+func (s Step) Has(kernel func(name string) bool) (has bool) {
+	walkSteps([]Step{s}, func(s Step) { has = has || kernel(s.Name) })
+	return has
+}
+
+func walkSteps(steps []Step, visit func(Step)) {
+	for _, s := range steps {
+		visit(s)
+		walkSteps(s.Body, visit)
+	}
 }
 
 // TensorInfo describes an input or output. Shape is an upper bound where Symbols names a symbol.
@@ -193,10 +231,8 @@ func (m *Manifest) check() error {
 			return fmt.Errorf("%s is %d, outside 0..%d", f.key, f.val, f.max)
 		}
 	}
-	for i, s := range m.Steps {
-		if s.Workers < 0 || s.FLOPs < 0 || s.Bytes < 0 {
-			return fmt.Errorf("step %d (%q): negative workers, flops or bytes", i, s.Name)
-		}
+	if err := checkSteps(m.Steps); err != nil {
+		return err
 	}
 	if err := m.checkTensors("input", m.Inputs, false); err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 
 	"lathe/internal/bundle"
 	csource "lathe/internal/codegen/c"
+	"lathe/internal/graph"
 	"lathe/internal/plan"
 	"lathe/internal/spelling"
 )
@@ -55,27 +56,67 @@ func sourceFile(j *job, n *network, p *program, mem *plan.Plan) (*csource.File, 
 	if err != nil {
 		return nil, err
 	}
-	index, scratch, stack := map[string]int{}, 0, 0
-	for _, s := range p.steps {
-		i, ok := index[s.callee]
-		if !ok {
-			i = len(f.Kernels)
-			index[s.callee] = i
-			f.Kernels = append(f.Kernels, csource.Kernel{Name: s.name, Function: s.source, Comment: []string{s.sourceComment()}})
-		}
-		nodes := strings.Join(s.Node.Origin, ", ")
-		f.Kernels[i].Comment = append(f.Kernels[i].Comment, "from "+nodes)
-		scratch, stack = max(scratch, s.source.ScratchBytes()), max(stack, s.source.Stack)
-		f.Calls = append(f.Calls, csource.Call{Kernel: i, Comment: nodes, Args: sourcePlaces(s.kernel, mem), Scratch: mem.Workspace})
-	}
-	f.Workspace = mem.Workspace + scratch
+	w := &sourceWriter{File: f, index: map[string]int{}, workspace: mem.Workspace}
+	f.Calls = w.calls(p, mem, 0)
+	f.Workspace = mem.Workspace + w.scratch
 	f.Head = []string{
 		fmt.Sprintf("%s, compiled by lathe %s for target %q at -O%d.", j.Source.File, j.Version, j.Target, j.Level),
 		"SHA-256 of the model: " + j.Source.SHA256,
-		fmt.Sprintf("Memory: %d bytes of constants, %d of workspace, no heap; the stack holds %d bytes of arrays and some scalars.", weights, f.Workspace, stack),
+		fmt.Sprintf("Memory: %d bytes of constants, %d of workspace, no heap; the stack holds %d bytes of arrays and some scalars.", weights, f.Workspace, w.stack),
 		fmt.Sprintf("%s, %.0f arithmetic operations a run.", spelling.Count(len(f.Calls), "step"), n.flops),
 	}
 	return f, nil
+}
+
+// A sourceWriter collects kernels and their calls.
+type sourceWriter struct {
+	*csource.File
+	index          map[string]int // of kernels, by name
+	workspace      int            // behind which scratch lies
+	scratch, stack int            // bytes
+}
+
+// calls are the steps of p, whose workspace begins at base.
+func (w *sourceWriter) calls(p *program, mem *plan.Plan, base int) (list []csource.Call) {
+	for k, s := range p.steps {
+		nodes := strings.Join(s.Node.Origin, ", ")
+		if s.body != nil {
+			at := mem.Loops[k]
+			list = append(list, csource.Call{Comment: nodes, Loop: &csource.Loop{
+				Trips:  at.Trips,
+				Inputs: bounds(at.Inputs, s.Node.Sub[0].Inputs, "read", base), Outputs: bounds(at.Outputs, s.Node.Sub[0].Outputs, "written", base),
+				Calls: w.calls(s.body, at.Body, base+at.Offset),
+			}})
+			continue
+		}
+		i, ok := w.index[s.callee]
+		if !ok {
+			i = len(w.Kernels)
+			w.index[s.callee] = i
+			w.Kernels = append(w.Kernels, csource.Kernel{Name: s.name, Function: s.source, Comment: []string{s.sourceComment()}})
+		}
+		w.Kernels[i].Comment = append(w.Kernels[i].Comment, "from "+nodes)
+		w.scratch, w.stack = max(w.scratch, s.source.ScratchBytes()), max(w.stack, s.source.Stack)
+		call := csource.Call{Kernel: i, Comment: nodes, Scratch: w.workspace}
+		for i, v := range s.Values() {
+			at := sourcePlace(mem.Places[v], base)
+			at.DType, at.Const = v.Type.DType, i < len(s.In)
+			call.Args = append(call.Args, at)
+		}
+		list = append(list, call)
+	}
+	return list
+}
+
+// bounds are where the inputs or outputs of a body lie, in a workspace that begins at base.
+func bounds(list []plan.Bound, values []*graph.Value, name string, base int) (b []csource.Bound) {
+	for i, p := range list {
+		b = append(b, csource.Bound{
+			Name: name, DType: values[i].Type.DType, Offset: p.Offset, Step: p.Step,
+			First: sourcePlace(p.First, base), Even: sourcePlace(p.Even, base), Odd: sourcePlace(p.Odd, base),
+		})
+	}
+	return b
 }
 
 // sourceComment says what a kernel computes.
@@ -94,15 +135,13 @@ func (k *kernel) sourceComment() string {
 	return fmt.Sprintf("%s: %s -> %s", strings.Join(k.ops, " + "), strings.Join(in, ", "), strings.Join(out, ", "))
 }
 
-// sourcePlaces are the operands of a kernel.
-func sourcePlaces(k *kernel, mem *plan.Plan) []csource.Place {
-	kinds := map[plan.PlaceKind]csource.PlaceKind{
+// sourcePlace is a place in a workspace that begins at base.
+func sourcePlace(at plan.Place, base int) csource.Place {
+	kinds := [...]csource.PlaceKind{
 		plan.Workspace: csource.Workspace, plan.Input: csource.Input, plan.Output: csource.Output, plan.Constant: csource.WeightOf, plan.Symbol: csource.Symbol,
 	}
-	var places []csource.Place
-	for i, v := range k.Values() {
-		at := mem.Places[v]
-		places = append(places, csource.Place{Kind: kinds[at.Kind], Index: at.Index + at.Offset, DType: v.Type.DType, Const: i < len(k.In)})
+	if at.Kind != plan.Workspace {
+		base = 0
 	}
-	return places
+	return csource.Place{Kind: kinds[at.Kind], Index: at.Index + at.Offset + base}
 }

@@ -14,6 +14,9 @@ import (
 
 // describe tells of a step in the manifest: what it computes, and what was chosen for it.
 func (k *step) describe() bundle.Step {
+	if k.body != nil {
+		return k.describeLoop()
+	}
 	work := k.Work()
 	s := bundle.Step{
 		Name: k.name, Ops: k.ops, Nodes: k.Node.Origin, FLOPs: int64(work.Flops),
@@ -63,6 +66,25 @@ func (k *step) describe() bundle.Step {
 	return s
 }
 
+// describeLoop sums up the iterations of a loop, whose steps it tells of as those of one.
+func (k *step) describeLoop() bundle.Step {
+	trips := int64(k.Node.Attrs.(graph.LoopAttrs).Trips)
+	s := bundle.Step{Name: k.name, Ops: k.ops, Nodes: k.Node.Origin, Rule: k.Node.Op.Name, Trips: int(trips)}
+	for _, m := range k.body.steps {
+		one := m.describe()
+		s.FLOPs += trips * one.FLOPs
+		s.Bytes += trips * one.Bytes
+		s.Body = append(s.Body, one)
+	}
+	for _, v := range k.In {
+		s.Reads = append(s.Reads, v.Type.String())
+	}
+	for _, v := range k.Out {
+		s.Writes = append(s.Writes, v.Type.String())
+	}
+	return s
+}
+
 // shortened cuts attributes as long as a tensor: a split into thousands of results is as many steps.
 func shortened(attrs string) string {
 	const most = 1000
@@ -88,7 +110,11 @@ func flopsOf(g *graph.Graph, counts func(*op.Def) bool) float64 {
 	total := 0.0
 	for _, n := range g.Nodes {
 		for _, sub := range n.Sub {
-			total += flopsOf(sub, counts)
+			once := flopsOf(sub, counts)
+			if a, ok := n.Attrs.(graph.LoopAttrs); ok {
+				once *= float64(a.Trips)
+			}
+			total += once
 		}
 		if n.Op.Compute == nil || !counts(n.Op) {
 			continue

@@ -60,7 +60,7 @@ func generate(j *job, p *program, mem *plan.Plan) (*code, error) {
 		return nil, err
 	}
 	c := &code{machine: m}
-	for _, s := range p.steps {
+	for _, s := range p.kernels() {
 		if s.callee != s.name {
 			continue
 		}
@@ -111,17 +111,38 @@ func (o *Options) symbol(kernel string) string { return "lathe_" + o.Module + "_
 
 // entry is the library's run function.
 func entry(j *job, p *program, mem *plan.Plan) *llvm.Run {
-	kinds := map[plan.PlaceKind]llvm.PlaceKind{
-		plan.Workspace: llvm.Workspace, plan.Input: llvm.Input, plan.Output: llvm.Output, plan.Constant: llvm.Param, plan.Symbol: llvm.Symbol,
-	}
-	r := &llvm.Run{Symbol: j.symbol("run"), Target: j.Target, FlushDenormals: j.Denormals == DenormalsFlush}
+	return &llvm.Run{Symbol: j.symbol("run"), Target: j.Target, FlushDenormals: j.Denormals == DenormalsFlush, Steps: calls(j, p, mem)}
+}
+
+// calls are the steps of p where mem has placed them.
+func calls(j *job, p *program, mem *plan.Plan) (list []llvm.Step) {
 	for i, s := range p.steps {
+		if s.body != nil {
+			list = append(list, llvm.Step{Barrier: mem.Barriers[i], Loop: loopOf(j, s.body, mem.Loops[i])})
+			continue
+		}
 		call := llvm.Step{Kernel: j.symbol(s.callee), Barrier: mem.Barriers[i], Serial: s.serial}
 		for _, v := range s.Values() {
-			at := mem.Places[v]
-			call.Args = append(call.Args, llvm.Place{Kind: kinds[at.Kind], Index: at.Index + at.Offset})
+			call.Args = append(call.Args, placeOf(mem.Places[v]))
 		}
-		r.Steps = append(r.Steps, call)
+		list = append(list, call)
 	}
-	return r
+	return list
+}
+
+func loopOf(j *job, body *program, at *plan.Loop) *llvm.Loop {
+	bounds := func(list []plan.Bound) (b []llvm.Bound) {
+		for _, p := range list {
+			b = append(b, llvm.Bound{First: placeOf(p.First), Even: placeOf(p.Even), Odd: placeOf(p.Odd), Offset: p.Offset, Step: p.Step})
+		}
+		return b
+	}
+	return &llvm.Loop{Trips: at.Trips, Inputs: bounds(at.Inputs), Outputs: bounds(at.Outputs), Workspace: at.Offset, Steps: calls(j, body, at.Body)}
+}
+
+func placeOf(at plan.Place) llvm.Place {
+	kinds := [...]llvm.PlaceKind{
+		plan.Workspace: llvm.Workspace, plan.Input: llvm.Input, plan.Output: llvm.Output, plan.Constant: llvm.Param, plan.Symbol: llvm.Symbol,
+	}
+	return llvm.Place{Kind: kinds[at.Kind], Index: at.Index + at.Offset}
 }

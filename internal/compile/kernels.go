@@ -12,26 +12,41 @@ import (
 	"lathe/internal/spelling"
 )
 
-// A kernel is one function of the library: it computes one result of a group, or all results of an extern implementation.
+// A kernel is one function of the library: it computes one result of a group, or all results of an extern implementation. A loop
+// is the kernels of its body.
 type kernel struct {
 	plan.Step
 	*lowered
 	name string
 	ops  []string
+	loop []*kernel
 }
 
-// A program is a network as kernels.
+// A program is a network, or the body of a loop, as kernels.
 type program struct {
 	aliases *plan.Aliases
 	all     []*step // in order
 	steps   []*step // those that have something to do
 }
 
-// A step is a kernel with its code, which is nil where aliases leave nothing to do.
+// A step is a kernel with its code, which is nil where aliases leave nothing to do, or a loop.
 type step struct {
 	*kernel
 	*function
-	callee string // the kernel whose code it runs: of those with equal code the first
+	callee string   // the kernel whose code it runs: of those with equal code the first
+	body   *program // of a loop
+}
+
+// kernels are the steps of p that are no loops, those of loops included.
+func (p *program) kernels() (list []*step) {
+	for _, s := range p.steps {
+		if s.body != nil {
+			list = append(list, s.body.kernels()...)
+		} else {
+			list = append(list, s)
+		}
+	}
+	return list
 }
 
 // planned are the steps as planning sees them.
@@ -46,6 +61,7 @@ func planned(steps []*step) []plan.Step {
 // build lowers, schedules and emits every kernel that has something to do, and of equal ones one.
 func build(j *job, n *network) (*program, error) {
 	owned := n.boundary().Owned()
+	loopsOwn(n.graph, owned)
 	kernels, err := lowerGroups(j, n.graph, owned)
 	if err != nil {
 		return nil, err
@@ -53,17 +69,8 @@ func build(j *job, n *network) (*program, error) {
 	if err := choicesFit(j.Choices, n, kernels); err != nil {
 		return nil, err
 	}
-	p := &program{}
-	for _, k := range kernels {
-		p.all = append(p.all, &step{kernel: k})
-	}
-	p.aliases = plan.FindAliases(n.boundary(), planned(p.all), piecesFor(j.Target))
-	for i, s := range p.all {
-		if !p.aliases.Nothing[i] {
-			p.steps = append(p.steps, s)
-		}
-	}
-	classes, err := schedule(j, p.steps, owned)
+	p := newProgram(n.boundary(), kernels, piecesFor(j.Target))
+	classes, err := schedule(j, p.kernels(), owned)
 	if err != nil {
 		return nil, err
 	}
@@ -73,28 +80,57 @@ func build(j *job, n *network) (*program, error) {
 	return p, emit(j, p, classes)
 }
 
-// lowerGroups makes the kernels of all groups. Groups that differ in nothing that the code depends on share them, unless
-// decisions are given for kernels by name.
-func lowerGroups(j *job, g *graph.Graph, owned map[*graph.Value]bool) ([]*kernel, error) {
-	type equal struct {
-		first   *graph.Node
-		consts  []*graph.Value
-		kernels []*lowered
+// loopsOwn adds what lies where the operands and results of loops do: a slice of a sequence is aligned like its elements.
+func loopsOwn(g *graph.Graph, owned map[*graph.Value]bool) {
+	for _, n := range g.Nodes {
+		if n.Op == graph.Loop {
+			maps.Copy(owned, boundaryOf(n.Sub[0]).Owned())
+			loopsOwn(n.Sub[0], owned)
+		}
 	}
-	classes := map[string]*equal{}
-	var distinct []*equal
-	of := make([]*equal, len(g.Nodes)) // by node
-	consts := make([][]*graph.Value, len(g.Nodes))
-	for i, n := range g.Nodes {
+}
+
+func boundaryOf(body *graph.Graph) plan.Boundary {
+	return plan.Boundary{Inputs: body.Inputs, Outputs: body.Outputs}
+}
+
+// newProgram finds what of kernels has something to do.
+func newProgram(b plan.Boundary, kernels []*kernel, rule plan.Pieces) *program {
+	p := &program{}
+	for _, k := range kernels {
+		s := &step{kernel: k}
+		if k.loop != nil {
+			own := boundaryOf(k.Node.Sub[0])
+			s.body = newProgram(own, k.loop, rule)
+			k.Body = &plan.Body{Boundary: own, Steps: planned(s.body.steps), Aliases: s.body.aliases}
+		}
+		p.all = append(p.all, s)
+	}
+	p.aliases = plan.FindAliases(b, planned(p.all), rule)
+	for i, s := range p.all {
+		if !p.aliases.Nothing[i] {
+			p.steps = append(p.steps, s)
+		}
+	}
+	return p
+}
+
+// lowerGroups makes the kernels of all groups, those in loops included. Groups that differ in nothing that the code depends on share
+// them, unless decisions are given for kernels by name.
+func lowerGroups(j *job, g *graph.Graph, owned map[*graph.Value]bool) ([]*kernel, error) {
+	l := &loweredGroups{of: map[*graph.Node]*equalGroups{}, consts: map[*graph.Node][]*graph.Value{}, names: map[string]int{}}
+	classes := map[string]*equalGroups{}
+	var distinct []*equalGroups
+	for i, n := range groupsIn(g) {
 		var key string
-		if key, consts[i] = groupKey(n, owned); len(j.Choices) > 0 || len(n.Sub) != 1 {
+		if key, l.consts[n] = groupKey(n, owned); len(j.Choices) > 0 || len(n.Sub) != 1 {
 			key = fmt.Sprint(i)
 		}
 		if classes[key] == nil {
-			classes[key] = &equal{first: n, consts: consts[i]}
+			classes[key] = &equalGroups{first: n}
 			distinct = append(distinct, classes[key])
 		}
-		of[i] = classes[key]
+		l.of[n] = classes[key]
 	}
 	err := inParallel(j.ctx, j.Workers, len(distinct), func(i int) error {
 		e := distinct[i]
@@ -106,30 +142,67 @@ func lowerGroups(j *job, g *graph.Graph, owned map[*graph.Value]bool) ([]*kernel
 	if err != nil {
 		return nil, err
 	}
-	names := map[string]int{}
-	var list []*kernel
-	for i, n := range g.Nodes {
-		e := of[i]
+	return l.kernels(g), nil
+}
+
+// groupsIn lists the nodes of a graph that become kernels, those in loops included.
+func groupsIn(g *graph.Graph) (list []*graph.Node) {
+	for _, n := range g.Nodes {
+		if n.Op == graph.Loop {
+			list = append(list, groupsIn(n.Sub[0])...)
+		} else {
+			list = append(list, n)
+		}
+	}
+	return list
+}
+
+// equalGroups have equal kernels.
+type equalGroups struct {
+	first   *graph.Node
+	kernels []*lowered
+}
+
+// loweredGroups are the kernels of groups.
+type loweredGroups struct {
+	of     map[*graph.Node]*equalGroups
+	consts map[*graph.Node][]*graph.Value // in an order that equal groups share
+	names  map[string]int                 // how often each is used
+}
+
+// kernels are those of g in order.
+func (l *loweredGroups) kernels(g *graph.Graph) (list []*kernel) {
+	for _, n := range g.Nodes {
+		if n.Op == graph.Loop {
+			k := &kernel{Step: plan.Step{Node: n, In: n.In, Out: n.Out}, loop: l.kernels(n.Sub[0])}
+			for _, m := range k.loop {
+				k.ops = append(k.ops, m.ops...)
+			}
+			k.name = kernelName([]string{n.Op.Name}, l.names)
+			list = append(list, k)
+			continue
+		}
+		e := l.of[n]
 		outer := map[*graph.Value]*graph.Value{} // what stands in n for a value of the first node's sub-graph
 		for k, v := range e.first.Sub[0].Inputs {
 			outer[v] = n.In[k]
 		}
-		for k, v := range e.consts {
-			outer[v] = consts[i][k]
+		for k, v := range l.consts[e.first] {
+			outer[v] = l.consts[n][k]
 		}
-		for _, l := range e.kernels {
-			k := &kernel{lowered: l, Step: plan.Step{Node: n}, ops: operators(n)}
-			k.name = kernelName(k.ops, names)
-			for _, v := range l.in {
+		for _, low := range e.kernels {
+			k := &kernel{lowered: low, Step: plan.Step{Node: n}, ops: operators(n)}
+			k.name = kernelName(k.ops, l.names)
+			for _, v := range low.in {
 				k.In = append(k.In, outer[v])
 			}
-			for _, o := range l.outs {
+			for _, o := range low.outs {
 				k.Out = append(k.Out, n.Out[o])
 			}
 			list = append(list, k)
 		}
 	}
-	return list, nil
+	return list
 }
 
 // groupKey is equal for groups of which one's kernels serve the others: structure, constants that become part of the code, and
@@ -175,9 +248,16 @@ func choicesFit(choices map[string]choice.Point, n *network, kernels []*kernel) 
 			return fmt.Errorf("choices: node %q: %w", name, err)
 		}
 	}
-	for _, k := range kernels {
-		names = append(names, k.name)
+	var add func(list []*kernel)
+	add = func(list []*kernel) {
+		for _, k := range list {
+			if k.loop == nil {
+				names = append(names, k.name)
+			}
+			add(k.loop)
+		}
 	}
+	add(kernels)
 	for _, name := range slices.Sorted(maps.Keys(choices)) {
 		if !slices.Contains(names, name) {
 			return fmt.Errorf("choices: there is no kernel %q, and no node of this name that has decisions%s", name, spelling.Hint(name, names))

@@ -35,7 +35,7 @@ func optimize(j *job, g *graph.Graph) (*network, error) {
 	if err != nil {
 		return nil, err
 	}
-	ownOutputs(g)
+	ownAllOutputs(g)
 	n := &network{graph: g, symbols: symbols, flops: graphFlops(g)}
 	dump := &graphDump{Debug: &j.Debug, consts: graph.NewConsts()}
 	dumped := dump.graph("input", g)
@@ -82,6 +82,16 @@ func (j *job) graphPipeline() []pipeline.Pass[*pass.Context] {
 	return pass.Table
 }
 
+// ownAllOutputs gives the outputs of g and of the bodies of its loops results of their own.
+func ownAllOutputs(g *graph.Graph) {
+	ownOutputs(g)
+	for _, n := range g.Nodes {
+		if n.Op == graph.Loop {
+			ownAllOutputs(n.Sub[0])
+		}
+	}
+}
+
 // ownOutputs gives every graph output a node result of its own: one that is an input, a constant or another output too
 // gets a copy, for the run context has a buffer for each.
 func ownOutputs(g *graph.Graph) {
@@ -96,6 +106,9 @@ func ownOutputs(g *graph.Graph) {
 			panic(err)
 		}
 		n.Out[0].Name = o.Name
+		if o.Def != nil {
+			n.Origin = o.Def.Origin
+		}
 		g.Outputs[i] = n.Out[0]
 		seen[n.Out[0]] = true
 	}

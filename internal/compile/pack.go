@@ -38,7 +38,7 @@ func pack(j *job, n *network, p *program, mem *plan.Plan) (*bundle.Contents, err
 // loops is the kernels' loop IR.
 func (p *program) loops() string {
 	var b strings.Builder
-	for _, s := range p.steps {
+	for _, s := range p.kernels() {
 		fmt.Fprintf(&b, "// %s: %s, %s; from %s\n%s\n", s.name, s.plan.Rule, s.plan.Why, strings.Join(s.Node.Origin, ", "), s.plan.Schedule.Func)
 	}
 	return b.String()
@@ -67,11 +67,13 @@ func manifest(j *job, n *network, p *program, mem *plan.Plan) *bundle.Manifest {
 		},
 		Source: j.Source, Workspace: mem.Workspace, FLOPs: int64(n.flops),
 	}
-	for _, s := range p.steps {
+	for _, s := range p.kernels() {
 		m.Scratch = max(m.Scratch, s.code.Scratch)
+	}
+	for _, s := range p.steps {
 		m.Steps = append(m.Steps, s.describe())
 	}
-	m.MaxWorkers = usefulWorkers(m, j.Target, mem.Barriers)
+	m.MaxWorkers = usefulWorkers(m, j.Target, mem.Meetings())
 	info := func(v *graph.Value) bundle.TensorInfo {
 		return bundle.TensorInfo{Name: v.Name, DType: v.Type.DType.String(), Shape: v.Type.Shape}
 	}
@@ -87,7 +89,7 @@ func manifest(j *job, n *network, p *program, mem *plan.Plan) *bundle.Manifest {
 	return m
 }
 
-// graphJSON is mod.json: inputs, constants and kernels in TVM's form, which graph viewers open.
+// graphJSON is mod.json: inputs, constants and kernels in TVM's form, which graph viewers open and which has no loops.
 func graphJSON(j *job, n *network, p *program, params []bundle.Param, consts []*graph.Value) *bundle.GraphJSON {
 	g := &bundle.GraphJSON{}
 	entryOf := map[*graph.Value]bundle.Entry{}
@@ -111,17 +113,31 @@ func graphJSON(j *job, n *network, p *program, params []bundle.Param, consts []*
 	for i, v := range consts {
 		arg(v, params[i].Name)
 	}
-	for _, s := range p.all {
-		name := "__nop"
-		if s.function != nil {
-			name = j.symbol(s.callee)
+	var steps func(p *program)
+	steps = func(p *program) {
+		for _, s := range p.all {
+			if s.body != nil { // one iteration is shown
+				for i, v := range s.Node.Sub[0].Inputs {
+					entryOf[v] = entryOf[s.In[i]]
+				}
+				steps(s.body)
+				for i, v := range s.Node.Sub[0].Outputs {
+					entryOf[s.Out[i]] = entryOf[v]
+				}
+				continue
+			}
+			name := "__nop"
+			if s.function != nil {
+				name = j.symbol(s.callee)
+			}
+			node := bundle.GraphNode{Op: "tvm_op", Name: s.name, Call: &bundle.GraphCall{FuncName: name, NumInputs: len(s.In), NumOutputs: len(s.Out)}}
+			for _, v := range s.In {
+				node.Inputs = append(node.Inputs, entryOf[v])
+			}
+			add(node, s.Out...)
 		}
-		node := bundle.GraphNode{Op: "tvm_op", Name: s.name, Call: &bundle.GraphCall{FuncName: name, NumInputs: len(s.In), NumOutputs: len(s.Out)}}
-		for _, v := range s.In {
-			node.Inputs = append(node.Inputs, entryOf[v])
-		}
-		add(node, s.Out...)
 	}
+	steps(p)
 	for _, o := range n.outputs() {
 		if _, ok := entryOf[o]; !ok { // it has no elements, so that no kernel writes it
 			add(bundle.GraphNode{Op: "tvm_op", Name: o.Name, Call: &bundle.GraphCall{FuncName: "__nop", NumOutputs: 1}}, o)

@@ -107,11 +107,7 @@ func divide(j *job, p *program, classes []*scheduled) ([]*scheduled, error) {
 	}
 	divided := map[division]*scheduled{}
 	var list []*scheduled
-	err := plan.Divide(planned(p.all), p.aliases, func(i int, operands []impl.Operand) (home int, err error) {
-		if err := j.ctx.Err(); err != nil {
-			return 0, err
-		}
-		k := p.all[i].kernel
+	one := func(k *kernel, operands []impl.Operand) (home int, err error) {
 		c := of[k.lowered]
 		return home, failed(k.Node, j.working(nil, "divide", func() error {
 			own := c.plan.Copy()
@@ -124,7 +120,20 @@ func divide(j *job, p *program, classes []*scheduled) ([]*scheduled, error) {
 			divided[id].add(k)
 			return nil
 		}))
-	})
+	}
+	var all func(p *program) error
+	all = func(p *program) error {
+		return plan.Divide(planned(p.all), p.aliases, func(i int, operands []impl.Operand) (home int, err error) {
+			if err := j.ctx.Err(); err != nil {
+				return 0, err
+			}
+			if body := p.all[i].body; body != nil {
+				return impl.Scattered, all(body)
+			}
+			return one(p.all[i].kernel, operands)
+		})
+	}
+	err := all(p)
 	return list, err
 }
 
@@ -151,7 +160,7 @@ func emit(j *job, p *program, classes []*scheduled) error {
 		}
 	}
 	callees := map[string]string{} // by text
-	for _, s := range p.steps {
+	for _, s := range p.kernels() {
 		s.function = of[s.kernel]
 		if _, ok := callees[s.text()]; !ok {
 			callees[s.text()] = s.name

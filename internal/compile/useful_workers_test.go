@@ -25,13 +25,11 @@ func TestUsefulWorkers(t *testing.T) {
 		for _, steps := range []int{1, 18, 200} {
 			last := 0
 			for flops := int64(1000); flops <= 1e12; flops *= 2 {
-				var barriers []bool
 				m := new(bundle.Manifest)
 				for range steps {
 					m.Steps = append(m.Steps, bundle.Step{FLOPs: flops / int64(steps), Bytes: 1000, Multiply: "float32"})
-					barriers = append(barriers, len(m.Steps) > 1)
 				}
-				n := usefulWorkers(m, tgt, barriers)
+				n := usefulWorkers(m, tgt, steps-1)
 				if flops == 1000 && n != 1 {
 					t.Errorf("%s: %d workers for 1000 operations", text, n)
 				}
@@ -45,7 +43,7 @@ func TestUsefulWorkers(t *testing.T) {
 				for i := range m.Steps {
 					m.Steps[i].Workers = 1
 				}
-				if n := usefulWorkers(m, tgt, barriers); n != 1 {
+				if n := usefulWorkers(m, tgt, steps-1); n != 1 {
 					t.Errorf("%s: %d workers for steps that one computes", text, n)
 				}
 			}

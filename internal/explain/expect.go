@@ -18,10 +18,15 @@ type expectation struct {
 
 func newExpectation(m *bundle.Manifest, t *target.Target, workers int) *expectation {
 	e := &expectation{core: t.Speed(), workers: workers, l2: t.L2, l3: t.L3 * t.NumCores}
-	for _, s := range m.Steps {
-		e.constants += s.Constants
-	}
+	e.constants = constants(m.Steps)
 	return e
+}
+
+func constants(steps []bundle.Step) (bytes int64) {
+	for _, s := range steps {
+		bytes += s.Constants + constants(s.Body)
+	}
+	return bytes
 }
 
 // Expected is the least time in ms that the steps of a manifest take by the model of a target, without the meetings of
@@ -37,6 +42,9 @@ func Expected(m *bundle.Manifest, t *target.Target, workers int) float64 {
 
 // of returns the time of a step in ms and what it comes from.
 func (e *expectation) of(s bundle.Step) (ms float64, limit string) {
+	if s.Trips > 0 {
+		return e.ofLoop(s)
+	}
 	workers := e.workers
 	if s.Workers > 0 {
 		workers = min(workers, s.Workers)
@@ -59,6 +67,25 @@ func (e *expectation) of(s bundle.Step) (ms float64, limit string) {
 		limit = "memory"
 	}
 	return math.Max(compute, memory) / 1e6, limit
+}
+
+// ofLoop takes what iterations read for what they find in the nearest cache that holds it all.
+func (e *expectation) ofLoop(s bundle.Step) (ms float64, limit string) {
+	inside, longest := e.inside(s), 0.0
+	for _, b := range s.Body {
+		one, by := inside.of(b)
+		if ms += one; one >= longest {
+			longest, limit = one, by
+		}
+	}
+	return ms * float64(s.Trips), limit
+}
+
+// inside is e for one iteration of a loop.
+func (e *expectation) inside(s bundle.Step) *expectation {
+	in := *e
+	in.constants = constants(s.Body)
+	return &in
 }
 
 // bandwidth is what a core reads bytes with that come round again after as many.

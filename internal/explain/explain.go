@@ -30,6 +30,8 @@ type Kernel struct {
 	bundle.Step
 	Ms    float64 `json:"expected_ms"`
 	Limit string  `json:"limit"` // what the time comes from: compute or memory
+	// Inside are the steps of one iteration of a loop, in place of the step's Body.
+	Inside []Kernel `json:"body,omitempty"`
 }
 
 // A Total sums up kernels.
@@ -70,8 +72,7 @@ func Explain(m *bundle.Manifest, workers int) (*Report, error) {
 	r := &Report{Model: m.Source.File, Target: m.Target.String, Workers: workers, Core: e.core, FLOPs: m.FLOPs}
 	rules := map[string]*Total{}
 	for i, s := range m.Steps {
-		k := Kernel{Index: i, Step: s}
-		k.Ms, k.Limit = e.of(s)
+		k := e.kernel(i, s)
 		r.Kernels = append(r.Kernels, k)
 		r.Sum.add(k)
 		if rules[s.Rule] == nil {
@@ -84,4 +85,15 @@ func Explain(m *bundle.Manifest, workers int) (*Report, error) {
 	}
 	slices.SortFunc(r.Rules, func(a, b Total) int { return cmp.Or(cmp.Compare(b.Ms, a.Ms), cmp.Compare(a.Rule, b.Rule)) })
 	return r, nil
+}
+
+// kernel is what is expected of step i, and of those in it.
+func (e *expectation) kernel(i int, s bundle.Step) Kernel {
+	k := Kernel{Index: i, Step: s}
+	k.Ms, k.Limit = e.of(s)
+	inside := e.inside(s)
+	for i, b := range s.Body {
+		k.Inside = append(k.Inside, inside.kernel(i, b))
+	}
+	return k
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"lathe/internal/excerpt"
@@ -20,7 +21,7 @@ func (r *Report) Text(w io.Writer) error {
 		spelling.Count(r.Workers, "such core"), r.Core.Float32, r.Core.Int8)
 	fmt.Fprintf(b, "%.0f, %.0f and %.0f GB/s from L2, L3 and memory.\n", r.Core.L2, r.Core.L3, r.Core.Memory)
 	for _, k := range r.Kernels {
-		k.text(b)
+		k.text(b, "", strconv.Itoa(k.Index))
 	}
 	fmt.Fprintln(b)
 	t := table.NewRight(b)
@@ -42,16 +43,21 @@ func (t *Total) row(to *table.Table, name string) {
 	to.Row(name, t.Kernels, fmt.Sprintf("%.1f", mega(t.FLOPs)), fmt.Sprintf("%.2f", mega(t.Bytes)), fmt.Sprintf("%.3f", t.Ms), "")
 }
 
-// text is the paragraph of a kernel.
-func (k *Kernel) text(w io.Writer) {
-	fmt.Fprintf(w, "\n%d %s\n", k.Index, excerpt.Line(k.Name))
+// text is the paragraph of a kernel, those of its body behind it.
+func (k *Kernel) text(w io.Writer, indent, number string) {
+	fmt.Fprintf(w, "\n%s%s %s\n", indent, number, excerpt.Line(k.Name))
 	line := func(what string, parts ...string) {
 		if text := strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), ", "); text != "" {
-			fmt.Fprintf(w, "    %-10s%s\n", what, excerpt.Line(text))
+			fmt.Fprintf(w, "%s    %-10s%s\n", indent, what, excerpt.Line(text))
 		}
 	}
 	line("nodes", k.Nodes...)
-	for i, op := range k.Ops {
+	ops := k.Ops
+	if k.Trips > 0 {
+		line("computes", spelling.Count(k.Trips, "iteration")+" of "+spelling.Count(len(k.Body), "kernel"))
+		ops = nil
+	}
+	for i, op := range ops {
 		if i < len(k.Attrs) && k.Attrs[i] != "" {
 			op += " " + k.Attrs[i]
 		}
@@ -69,6 +75,9 @@ func (k *Kernel) text(w io.Writer) {
 	}
 	line("work", fmt.Sprintf("%.2f MFLOP%s", mega(k.FLOPs), prefixed(" on products of ", k.Multiply)), fmt.Sprintf("%.3f MB", mega(k.Bytes)), workers)
 	line("expected", fmt.Sprintf("%.4f ms by %s", k.Ms, k.Limit))
+	for i, b := range k.Inside {
+		b.text(w, indent+"    ", fmt.Sprintf("%s.%d", number, i))
+	}
 }
 
 func prefixed(prefix, s string) string {

@@ -90,7 +90,7 @@ func (l *layouts) channelLayout(rank int) types.Layout {
 }
 
 func (l *layouts) node(n *graph.Node) {
-	if algorithms.Table.WantsPlain(n.Op) {
+	if algorithms.Table.WantsPlain(n.Op) || len(n.Sub) > 0 {
 		for i := range n.In {
 			l.Want(n, i, "")
 		}

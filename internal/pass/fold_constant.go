@@ -18,10 +18,16 @@ func foldConstant(c *Context) error {
 		f.work += float64(len(v.Const.Data)) * foldWorkPerByte
 		f.bytes += len(v.Const.Data) * foldBytesPerByte
 	}
-	return rewrite.Walk(c.Graph, func(r *rewrite.Rewriter, n *graph.Node) {
+	err := rewrite.Walk(c.Graph, func(r *rewrite.Rewriter, n *graph.Node) {
 		r.Fail(c.ended())
 		r.Fail(f.node(r, n))
 	})
+	for _, n := range c.Graph.Nodes {
+		if n.Op == graph.Loop {
+			n.CaptureConstants()
+		}
+	}
+	return err
 }
 
 // growth bounds how many times larger than its operands a folded constant may be.

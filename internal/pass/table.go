@@ -37,8 +37,8 @@ func (c *Context) ended() error {
 	return c.Ctx.Err()
 }
 
-// Table is the pipeline, in the order it runs.
-var Table = []pipeline.Pass[*Context]{
+// Table is the pipeline, in the order it runs. Every pass runs on the bodies of loops too, each a graph by itself.
+var Table = everywhere([]pipeline.Pass[*Context]{
 	{Name: "ConvertLayout", Level: 3, Run: convertLayout, Doc: "computes channels-last models in the order of axes of their convolutions"},
 	{Name: "DecomposeConvTranspose", Level: 2, Run: decomposeConvTranspose, Doc: "computes transposed convolutions by ordinary ones, phase by phase"},
 	{Name: "FakeQuantizationToInteger", Level: 0, Run: fakeQuantizationToInteger, Doc: "computes layers between dequantize and quantize nodes on the integers themselves"},
@@ -60,6 +60,34 @@ var Table = []pipeline.Pass[*Context]{
 	{Name: "PackOperands", Level: 3, Run: packOperands, Doc: "packs computed operands of matrix products whose columns lie as rows"},
 	{Name: "FuseOps", Level: 0, Required: true, Run: fuseOps, Doc: "joins nodes into groups that become kernels; at -O0 every node is its own"},
 	{Name: "FuseStrips", Level: 3, Run: fuseStrips, Doc: "computes convolutions strip by strip in the kernels of the depthwise convolutions and poolings that read them"},
+})
+
+func everywhere(table []pipeline.Pass[*Context]) []pipeline.Pass[*Context] {
+	for i := range table {
+		run := table[i].Run
+		table[i].Run = func(c *Context) error { return c.everywhere(run) }
+	}
+	return table
+}
+
+// everywhere runs a pass on a graph, then on the bodies of its loops.
+func (c *Context) everywhere(run func(*Context) error) error {
+	if c.Asked == nil {
+		c.Asked = map[string][]choice.Decision{}
+	}
+	if err := run(c); err != nil {
+		return err
+	}
+	for _, n := range c.Graph.Nodes {
+		if n.Op == graph.Loop {
+			body := *c
+			body.Graph = n.Sub[0]
+			if err := body.everywhere(run); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // Order holds the reasons for the table's order.

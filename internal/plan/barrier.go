@@ -8,12 +8,13 @@ import (
 )
 
 // barriers marks the steps that touch what others have written, or write what others read or write, since the last
-// barrier: workers divide every step their own way, so any overlap of planned bytes counts.
+// barrier: workers divide every step their own way, so any overlap of planned bytes counts. Workers meet before and behind
+// every loop, whose operands move.
 func barriers(steps []Step, at map[*graph.Value]Place) []bool {
 	marks := make([]bool, len(steps))
 	reads, writes := newTouched(), newTouched()
 	for i, s := range steps {
-		need := false
+		need := i > 0 && (s.Body != nil || steps[i-1].Body != nil)
 		for _, v := range s.Out {
 			need = need || reads.overlaps(at[v]) || writes.overlaps(at[v])
 		}

@@ -12,6 +12,7 @@ type Plan struct {
 	Constants []*graph.Value // that steps read, in the order of first use
 	Workspace int            // bytes
 	Barriers  []bool         // before step i
+	Loops     map[int]*Loop  // by step
 }
 
 // A Place is a piece of the workspace, or a whole buffer of the caller.
@@ -44,15 +45,35 @@ func (p Pieces) size(n int) int { return (n + p.Slack + p.Align - 1) / p.Align *
 // New places the values of steps: intermediate ones by best fit over their live ranges, then the barriers. Values that lie
 // inside others live and die with them.
 func New(b Boundary, steps []Step, a *Aliases, rule Pieces) *Plan {
-	p := &Plan{Places: b.places()}
+	var constants []*graph.Value
+	collect(steps, &constants, map[*graph.Value]bool{})
+	return newPlan(b, steps, a, rule, constants)
+}
+
+// collect lists the constants that steps and the bodies of loops read, in the order of first use.
+func collect(steps []Step, list *[]*graph.Value, seen map[*graph.Value]bool) {
+	for _, s := range steps {
+		for _, v := range s.In {
+			if v.IsConst() && !seen[v] {
+				seen[v] = true
+				*list = append(*list, v)
+			}
+		}
+		if s.Body != nil {
+			collect(s.Body.Steps, list, seen)
+		}
+	}
+}
+
+func newPlan(b Boundary, steps []Step, a *Aliases, rule Pieces, constants []*graph.Value) *Plan {
+	p := &Plan{Places: b.places(), Constants: constants, Loops: map[int]*Loop{}}
+	for i, v := range constants {
+		p.Places[v] = Place{Kind: Constant, Index: i}
+	}
 	last := map[*graph.Value]int{} // by root: the last step that touches it
 	for i, s := range steps {
 		for _, v := range s.Values() {
 			last[a.at(v).root] = i
-			if _, placed := p.Places[v]; v.IsConst() && !placed {
-				p.Places[v] = Place{Kind: Constant, Index: len(p.Constants)}
-				p.Constants = append(p.Constants, v)
-			}
 		}
 	}
 	var live pieces
@@ -74,6 +95,9 @@ func New(b Boundary, steps []Step, a *Aliases, rule Pieces) *Plan {
 				p.Places[v] = Place{Offset: p.Places[in.root].Offset + in.offset, Size: max(v.Type.Bytes(), 1)}
 			}
 		}
+		if s.Body != nil {
+			p.loop(i, s, &live, rule)
+		}
 		for _, at := range dying[i] {
 			live.remove(at)
 		}
@@ -82,6 +106,9 @@ func New(b Boundary, steps []Step, a *Aliases, rule Pieces) *Plan {
 		if at.Kind == Workspace {
 			p.Workspace = max(p.Workspace, at.Offset+at.Size)
 		}
+	}
+	for _, l := range p.Loops {
+		p.Workspace = max(p.Workspace, l.Offset+l.size)
 	}
 	p.Barriers = barriers(steps, p.Places)
 	return p
@@ -96,6 +123,20 @@ func (p *Plan) Bytes() int {
 		}
 	}
 	return total
+}
+
+// Meetings is how often workers meet in a run.
+func (p *Plan) Meetings() int {
+	n := 0
+	for _, b := range p.Barriers {
+		if b {
+			n++
+		}
+	}
+	for _, l := range p.Loops {
+		n += l.Trips*(l.Body.Meetings()+1) - 1
+	}
+	return n
 }
 
 // pieces are the places of the live values in the workspace, in order.

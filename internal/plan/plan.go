@@ -9,11 +9,19 @@ import (
 	"lathe/internal/graph"
 )
 
-// A Step is a kernel as planning sees it.
+// A Step is a kernel as planning sees it, or a loop.
 type Step struct {
 	Node *graph.Node    // the group that it computes a result of
 	In   []*graph.Value // operands, in the order of the kernel's parameters; constants included
 	Out  []*graph.Value // results, whose parameters follow
+	Body *Body          // of a loop; nil: a kernel
+}
+
+// A Body is what a loop runs.
+type Body struct {
+	Boundary
+	Steps   []Step
+	Aliases *Aliases
 }
 
 // Values are what the step's kernel is called with, in the order of its parameters.

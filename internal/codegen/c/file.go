@@ -52,12 +52,13 @@ type Kernel struct {
 	Function
 }
 
-// A Call is a step of the network: a kernel, its operands, and where in the workspace its scratch begins.
+// A Call is a step of the network: a kernel, its operands, and where in the workspace its scratch begins; or a loop.
 type Call struct {
 	Kernel  int
 	Comment string
 	Args    []Place
 	Scratch int
+	Loop    *Loop
 }
 
 // A Place is the memory of an operand: that of the input, output, weight or symbol of an index, or an offset in the
@@ -85,11 +86,13 @@ const (
 type fileNames struct {
 	inputs, outputs, symbols, weights, kernels []string
 	macros                                     []string // of inputs, then outputs
+	all                                        *scope
+	inLoop                                     bool // inputs and outputs are those of a body
 }
 
 func (f *File) names() fileNames {
-	var n fileNames
 	s := newScope(nil)
+	n := fileNames{all: s}
 	for _, taken := range []string{"workspace", "memory", f.function(), f.function() + "_in"} {
 		s.taken[taken] = true
 	}
@@ -247,24 +250,11 @@ func (f *File) entry(b *bufio.Writer, n fileNames) {
 	} else {
 		b.WriteString("  (void)workspace;\n")
 	}
-	used := map[Place]bool{}
-	for _, c := range f.Calls {
-		var args []string
-		for _, p := range c.Args {
-			used[Place{Kind: p.Kind, Index: p.Index}] = true
-			args = append(args, f.argument(n, p))
-		}
-		for _, s := range f.Kernels[c.Kernel].Scratch {
-			args = append(args, f.argument(n, Place{Index: c.Scratch + s.Offset, DType: s.DType}))
-		}
-		if c.Comment != "" {
-			indented(b, "  ", c.Comment)
-		}
-		b.WriteString(broken(fmt.Sprintf("  %s(%s);", n.kernels[c.Kernel], strings.Join(args, ", ")), 6) + "\n")
-	}
+	e := &entryWriter{File: f, Writer: b, used: map[Place]bool{}}
+	e.calls(f.Calls, n, "  ")
 	void := func(kind PlaceKind, names []string) {
 		for i, name := range names {
-			if !used[Place{Kind: kind, Index: i}] {
+			if !e.used[Place{Kind: kind, Index: i}] {
 				fmt.Fprintf(b, "  (void)%s;\n", name)
 			}
 		}

@@ -105,7 +105,7 @@ func windowOf(n *graph.Node) (w window, ok bool) {
 
 // onlyAnchor returns the node of a group that is not pointwise, nil if it is not the only one or does not come first.
 func onlyAnchor(n *graph.Node) *graph.Node {
-	if len(n.Sub) != 1 || len(n.Out) != 1 {
+	if n.Op != graph.Group || len(n.Out) != 1 {
 		return nil
 	}
 	for i, m := range n.Sub[0].Nodes {

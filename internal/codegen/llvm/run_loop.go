@@ -1,0 +1,120 @@
+package llvm
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A Loop runs steps again and again, all workers in step. The operands of its steps that are inputs and outputs are those of its body,
+// and their workspace begins at an offset of the one around them.
+type Loop struct {
+	Trips           int // at least 1
+	Inputs, Outputs []Bound
+	Workspace       int // bytes
+	Steps           []Step
+}
+
+// A Bound is where an input or output of a body lies, outside of the loop: iteration i from 0 on finds it Offset + i*Step bytes from
+// one of three places.
+type Bound struct {
+	First        Place // in iteration 0
+	Even, Odd    Place // in later ones
+	Offset, Step int
+}
+
+const (
+	loopParams = "ptr %ctx, i32 %worker, i32 %workers, i64 %float, ptr %inputsFRAME, ptr %outputsFRAME, ptr %workspaceFRAME"
+	loopTypes  = "ptr, i32, i32, i64, ptr, ptr, ptr"
+)
+
+// loopName is the function of the loop that is step i of another function.
+func loopName(name string, i int) string { return fmt.Sprintf("%s_loop%d", name, i) }
+
+// loops writes the functions of the loops among steps, which belong to the function name.
+func (r *Run) loops(name string, steps []Step) (texts []string) {
+	for i, s := range steps {
+		if s.Loop != nil {
+			texts = append(texts, r.loop(loopName(name, i), s.Loop)...)
+		}
+	}
+	return texts
+}
+
+// loop writes the functions of a loop: the iterations, which bind what the body reads and writes, and the steps of many by
+// functions of stepsPerFunction each.
+func (r *Run) loop(name string, l *Loop) (texts []string) {
+	var b strings.Builder
+	r.defineLoop(&b, name, "0")
+	fmt.Fprintf(&b, "  %%inputs = alloca [%d x ptr]\n  %%outputs = alloca [%d x ptr]\n", max(1, len(l.Inputs)), max(1, len(l.Outputs)))
+	fmt.Fprintf(&b, "  %%workspace = getelementptr i8, ptr %%workspace0, i64 %d\n  br label %%head\n", l.Workspace)
+	b.WriteString("head:\n  %i = phi i64 [ 0, %entry ], [ %next, %back ]\n  %start = icmp eq i64 %i, 0\n  %odd = trunc i64 %i to i1\n")
+	bind(&b, "inputs", l.Inputs)
+	bind(&b, "outputs", l.Outputs)
+	last := len(l.Steps)
+	if last <= stepsPerFunction {
+		b.WriteString("  br label %s0\n")
+		for i, s := range l.Steps {
+			r.step(&b, i, s, name, false)
+		}
+	} else {
+		for from := 0; from < last; from += stepsPerFunction {
+			part := fmt.Sprintf("%s_%d", name, from)
+			fmt.Fprintf(&b, "  call void @%s(ptr %%ctx, i32 %%worker, i32 %%workers, i64 %%float, ptr %%inputs, ptr %%outputs, ptr %%workspace)\n", part)
+			texts = append(texts, r.loopPart(part, name, l.Steps, from, min(from+stepsPerFunction, last)))
+		}
+		fmt.Fprintf(&b, "  br label %%s%d\n", last)
+	}
+	fmt.Fprintf(&b, "s%d:\n  %%next = add i64 %%i, 1\n  %%more = icmp ult i64 %%next, %d\n  br i1 %%more, label %%back, label %%end\nback:\n", last, l.Trips)
+	if r.meets() {
+		b.WriteString(callBarrier)
+	}
+	b.WriteString("  br label %head\nend:\n  ret void\n}\n")
+	if last > stepsPerFunction {
+		for from := 0; from < last; from += stepsPerFunction {
+			fmt.Fprintf(&b, "declare hidden void @%s_%d(%s)\n", name, from, loopTypes)
+		}
+	} else {
+		r.declare(&b, name, l.Steps)
+	}
+	return append(append(texts, r.part(b.String())), r.loops(name, l.Steps)...)
+}
+
+// loopPart writes a function of the steps [from, to) of an iteration of the loop name.
+func (r *Run) loopPart(part, name string, steps []Step, from, to int) string {
+	var b strings.Builder
+	r.defineLoop(&b, part, "")
+	fmt.Fprintf(&b, "  br label %%s%d\n", from)
+	for i, s := range steps[from:to] {
+		r.step(&b, from+i, s, name, false)
+	}
+	fmt.Fprintf(&b, "s%d:\n  ret void\n}\n", to)
+	r.declare(&b, name, steps)
+	return r.part(b.String())
+}
+
+// defineLoop begins a function of a loop. frame is the suffix of what lies outside of it.
+func (r *Run) defineLoop(b *strings.Builder, name, frame string) {
+	fmt.Fprintf(b, "define hidden void @%s(%s) nounwind \"no-builtins\" {\nentry:\n", name, strings.ReplaceAll(loopParams, "FRAME", frame))
+	r.shared(b)
+}
+
+// bind writes the addresses of an iteration into a table.
+func bind(b *strings.Builder, table string, bounds []Bound) {
+	for k, p := range bounds {
+		name := fmt.Sprintf("%%%s.%d", table, k)
+		at := p.Even.pointer(b, name+".even", "0")
+		choose := func(on string, other Place, as string) {
+			if other != p.Even {
+				fmt.Fprintf(b, "  %s.%s = select i1 %%%s, ptr %s, ptr %s\n", name, as, on, other.pointer(b, name+"."+on, "0"), at)
+				at = name + "." + as
+			}
+		}
+		choose("odd", p.Odd, "turn")
+		choose("start", p.First, "first")
+		if p.Offset != 0 || p.Step != 0 {
+			fmt.Fprintf(b, "  %s.by = mul i64 %%i, %d\n  %s.off = add i64 %s.by, %d\n  %s.at = getelementptr i8, ptr %s, i64 %s.off\n", name, p.Step, name, name, p.Offset, name, at, name)
+			at = name + ".at"
+		}
+		fmt.Fprintf(b, "  %s.p = getelementptr ptr, ptr %%%s, i64 %d\n  store ptr %s, ptr %s.p\n", name, table, k, at, name)
+	}
+}
