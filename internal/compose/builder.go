@@ -81,6 +81,9 @@ func (b *Builder) Apply(d *op.Def, attrs any, in ...*graph.Value) *graph.Value {
 // Do applies an operator without attributes.
 func (b *Builder) Do(d *op.Def, in ...*graph.Value) *graph.Value { return b.Apply(d, op.None{}, in...) }
 
+// Undo drops all nodes but the first ones.
+func (b *Builder) Undo(first int) { b.Graph.Nodes = b.Graph.Nodes[:first] }
+
 // Fold applies an operator of two operands from left to right.
 func (b *Builder) Fold(d *op.Def, in ...*graph.Value) *graph.Value {
 	v := in[0]

@@ -5,7 +5,6 @@ import (
 
 	"lathe/internal/graph"
 	"lathe/internal/ops"
-	"lathe/internal/spelling"
 )
 
 // A Recurrent describes a recurrent layer in ONNX's form: X is [steps, batch, inputs], W [directions, gates*hidden,
@@ -24,9 +23,6 @@ type Recurrent struct {
 
 // An Activation is a function of one element.
 type Activation func(b *Builder, x *graph.Value) *graph.Value
-
-// maxSteps bounds how far a layer is unrolled in time.
-const maxSteps = 2048
 
 // A direction holds what one direction of a layer needs at each step.
 type direction struct {
@@ -59,26 +55,12 @@ func (b *Builder) RNN(r Recurrent) (y, h *graph.Value) {
 
 func (b *Builder) recur(r *Recurrent, gates, functions int, next step) (y, h, c *graph.Value) {
 	r.check(gates, functions)
-	steps := r.X.Type.Shape[0]
-	outputs := make([][]*graph.Value, steps)
-	var hs, cs []*graph.Value
+	var ys, hs, cs []*graph.Value
 	for i := range r.Reverse {
-		ys, h, c := b.oneDirection(r, i, gates, next)
-		for t, y := range ys {
-			outputs[t] = append(outputs[t], y)
-		}
-		hs, cs = append(hs, h), append(cs, c)
+		y, h, c := b.oneDirection(r, i, gates, next)
+		ys, hs, cs = append(ys, y), append(hs, h), append(cs, c)
 	}
-	rows := make([]*graph.Value, steps)
-	for t, o := range outputs {
-		rows[t] = b.Stack(0, o...)
-	}
-	if steps == 0 {
-		y = b.Full(r.X.Type.DType, 0, 0, len(r.Reverse), r.X.Type.Shape[1], r.R.Type.Shape[2])
-	} else {
-		y = b.Stack(0, rows...)
-	}
-	return y, b.Stack(0, hs...), b.Stack(0, cs...)
+	return b.Stack(1, ys...), b.Stack(0, hs...), b.Stack(0, cs...)
 }
 
 // check tests the shapes that the composition relies on.
@@ -87,7 +69,7 @@ func (r *Recurrent) check(gates, functions int) {
 		Fail("X %s, W %s and R %s; all must have three axes", r.X.Type, r.W.Type, r.R.Type)
 	}
 	directions, hidden := len(r.Reverse), r.R.Type.Shape[2]
-	steps, batch, inputs := r.X.Type.Shape[0], r.X.Type.Shape[1], r.X.Type.Shape[2]
+	batch, inputs := r.X.Type.Shape[1], r.X.Type.Shape[2]
 	want := func(name string, v *graph.Value, shape ...int) {
 		if v != nil && !slices.Equal(v.Type.Shape, shape) {
 			Fail("%s has shape %v; it must be %v", name, v.Type.Shape, shape)
@@ -100,9 +82,6 @@ func (r *Recurrent) check(gates, functions int) {
 	want("initial_h", r.H, directions, batch, hidden)
 	want("initial_c", r.C, directions, batch, hidden)
 	want("P", r.P, directions, 3*hidden)
-	if steps > maxSteps {
-		Fail("a recurrent layer of %s is not supported; 0 to %d are", spelling.Count(steps, "step"), maxSteps)
-	}
 	for _, a := range r.Activations {
 		if len(a) != functions {
 			Fail("%d activations for each direction instead of %d", len(a), functions)
@@ -110,12 +89,12 @@ func (r *Recurrent) check(gates, functions int) {
 	}
 }
 
-// oneDirection gives the output of each step, in the order of X, and the last states.
-func (b *Builder) oneDirection(r *Recurrent, i, gates int, next step) (ys []*graph.Value, h, c *graph.Value) {
+// oneDirection gives the outputs of all steps, in the order of X, and the last states.
+func (b *Builder) oneDirection(r *Recurrent, i, gates int, next step) (y, h, c *graph.Value) {
 	d := &direction{Builder: b, Recurrent: r, hidden: r.R.Type.Shape[2], r: b.At(r.R, 0, i), f: r.Activations[i][0]}
 	d.g, d.h = r.Activations[i][min(1, len(r.Activations[i])-1)], r.Activations[i][len(r.Activations[i])-1]
 	if r.X.Type.Shape[0] == 0 {
-		return nil, d.initial(r.H, i), d.initial(r.C, i)
+		return b.Full(r.X.Type.DType, 0, 0, r.X.Type.Shape[1], d.hidden), d.initial(r.H, i), d.initial(r.C, i)
 	}
 	if r.P != nil {
 		d.p = b.Split(b.At(r.P, 0, i), 0, d.hidden, d.hidden, d.hidden)
@@ -130,29 +109,44 @@ func (b *Builder) oneDirection(r *Recurrent, i, gates int, next step) (ys []*gra
 		x, d.rBias = b.Do(ops.Add, x, bias[0]), bias[1]
 	}
 	h, c = d.initial(r.H, i), d.initial(r.C, i)
-	steps := x.Type.Shape[0]
-	ys = make([]*graph.Value, steps)
-	for k := range steps {
-		t := k
-		if r.Reverse[i] && r.Lens == nil {
-			t = steps - 1 - k
-		}
-		newH, newC := next(d, b.At(x, 0, t), h, c)
-		if r.Lens == nil {
-			ys[t], h, c = newH, newH, newC
-			continue
-		}
-		valid := b.ExpandDims(b.Do(ops.Greater, r.Lens, Like(r.Lens, float64(t))), 1)
-		ys[t] = b.Do(ops.Where, valid, newH, Like(newH, 0))
-		h, c = b.Do(ops.Where, valid, newH, h), b.Do(ops.Where, valid, newC, c)
-	}
+	y, h, c = d.steps(x, h, c, r.Reverse[i] && r.Lens == nil, next)
 	if r.Reverse[i] && r.Lens != nil {
-		y := d.reversed(b.Stack(0, ys...))
-		for t := range ys {
-			ys[t] = b.At(y, 0, t)
-		}
+		y = d.reversed(y)
 	}
-	return ys, h, c
+	return y, h, c
+}
+
+// steps goes through x, step by step or from the last one to the first.
+func (d *direction) steps(x, h, c *graph.Value, reverse bool, next step) (y, lastH, lastC *graph.Value) {
+	a := graph.LoopAttrs{Trips: x.Type.Shape[0], Carried: 2, Sequences: 1, Reverse: reverse}
+	in := []*graph.Value{h, c, x}
+	if d.Lens != nil {
+		in = append(in, d.Arange(a.Trips))
+		a.Sequences++
+	}
+	body := func(in []*graph.Value) []*graph.Value {
+		h, c := next(d, in[2], in[0], in[1])
+		if d.Lens == nil {
+			return []*graph.Value{h, c, h}
+		}
+		valid := d.ExpandDims(d.Do(ops.Greater, d.Lens, d.Apply(ops.Cast, ops.CastAttrs{DType: d.Lens.Type.DType}, in[3])), 1)
+		return []*graph.Value{d.Do(ops.Where, valid, h, in[0]), d.Do(ops.Where, valid, c, in[1]), d.Do(ops.Where, valid, h, Like(h, 0))}
+	}
+	if a.Trips > FewTrips {
+		out := d.Loop(a, in, body)
+		return out[2], out[0], out[1]
+	}
+	ys := make([]*graph.Value, a.Trips)
+	for i := range ys {
+		t := a.Slice(i)
+		now := []*graph.Value{h, c}
+		for _, s := range in[2:] {
+			now = append(now, d.At(s, 0, t))
+		}
+		out := body(now)
+		h, c, ys[t] = out[0], out[1], out[2]
+	}
+	return d.Stack(0, ys...), h, c
 }
 
 // reversed turns the valid part of each sequence around.
@@ -193,11 +187,15 @@ func (d *direction) product(h *graph.Value, from, to int) *graph.Value {
 	return d.Do(ops.Add, y, d.Slice(d.rBias, 0, from*d.hidden, to*d.hidden))
 }
 
+// gate is what x holds for the gates [from, to).
+func (d *direction) gate(x *graph.Value, from, to int) *graph.Value {
+	return d.Slice(x, 1, from*d.hidden, to*d.hidden)
+}
+
 // lstmStep has the gates in the order input, output, forget, cell.
 func lstmStep(d *direction, x, h, c *graph.Value) (*graph.Value, *graph.Value) {
-	n := d.hidden
-	gates := d.Split(d.Do(ops.Add, x, d.product(h, 0, 4)), 1, n, n, n, n)
-	i, o, f, candidate := gates[0], gates[1], gates[2], gates[3]
+	gates := d.Do(ops.Add, x, d.product(h, 0, 4))
+	i, o, f, candidate := d.gate(gates, 0, 1), d.gate(gates, 1, 2), d.gate(gates, 2, 3), d.gate(gates, 3, 4)
 	if d.p != nil {
 		i, f = d.plus(i, d.p[0], c), d.plus(f, d.p[2], c)
 	}
@@ -216,15 +214,13 @@ func lstmStep(d *direction, x, h, c *graph.Value) (*graph.Value, *graph.Value) {
 
 // gruStep has the gates in the order update, reset, hidden.
 func gruStep(d *direction, x, h, c *graph.Value) (*graph.Value, *graph.Value) {
-	n := d.hidden
-	parts := d.Split(x, 1, 2*n, n)
-	gates := d.Split(d.f(d.Builder, d.bounded(d.Do(ops.Add, parts[0], d.product(h, 0, 2)))), 1, n, n)
-	z, reset := gates[0], gates[1]
+	gates := d.f(d.Builder, d.bounded(d.Do(ops.Add, d.gate(x, 0, 2), d.product(h, 0, 2))))
+	z, reset, xh := d.gate(gates, 0, 1), d.gate(gates, 1, 2), d.gate(x, 2, 3)
 	var candidate *graph.Value
 	if d.LinearBeforeReset {
-		candidate = d.plus(parts[1], reset, d.product(h, 2, 3))
+		candidate = d.plus(xh, reset, d.product(h, 2, 3))
 	} else {
-		candidate = d.Do(ops.Add, parts[1], d.product(d.Do(ops.Multiply, reset, h), 2, 3))
+		candidate = d.Do(ops.Add, xh, d.product(d.Do(ops.Multiply, reset, h), 2, 3))
 	}
 	candidate = d.g(d.Builder, d.bounded(candidate))
 	return d.plus(d.Do(ops.Multiply, d.oneLess(z), candidate), z, h), c

@@ -38,8 +38,9 @@ func Write(w io.Writer, g *graph.Graph, o Options) error {
 
 // Convert is the model that Write writes.
 func Convert(g *graph.Graph, o Options) (*Model, error) {
+	main := &Graph{Name: cmp.Or(g.Name, "main")}
 	w := &writer{
-		options: o, out: &Graph{Name: cmp.Or(g.Name, "main")}, opsets: map[string]int{"": max(o.Opset, leastOpset)},
+		options: o, main: main, out: main, opsets: map[string]int{"": max(o.Opset, leastOpset)},
 		names: map[*graph.Value]string{}, made: map[*graph.Value]bool{}, taken: map[string]bool{}, uses: map[string]int{}, nodeNames: map[string]int{}, shared: map[string]string{},
 	}
 	if x, err := compose.ExtentsOf(g); err == nil {
@@ -48,13 +49,14 @@ func Convert(g *graph.Graph, o Options) (*Model, error) {
 	if err := w.graph(g); err != nil {
 		return nil, fmt.Errorf("onnx: %w", err)
 	}
-	return &Model{Producer: o.Producer, Opsets: w.opsets, Graph: w.out}, nil
+	return &Model{Producer: o.Producer, Opsets: w.opsets, Graph: main}, nil
 }
 
 // A writer turns one graph into one model.
 type writer struct {
 	options   Options
-	out       *Graph
+	main      *Graph // has all constants
+	out       *Graph // that nodes are added to
 	opsets    map[string]int
 	extents   compose.Extents // of values whose extents depend on data
 	names     map[*graph.Value]string
@@ -137,12 +139,14 @@ func (w *writer) body(g *graph.Graph) error {
 		if w.absorbed[n] {
 			continue
 		}
-		var err error
-		if n.Op == graph.Group {
-			err = w.group(n)
-		} else {
-			err = w.node(n)
+		write := w.node
+		switch n.Op {
+		case graph.Group:
+			write = w.group
+		case graph.Loop:
+			write = w.loop
 		}
+		err := write(n)
 		if err != nil {
 			return fmt.Errorf("node %q (%s): %w", strings.Join(n.Origin, "+"), n.Op.Name, err)
 		}
@@ -216,7 +220,7 @@ func (w *writer) name(v *graph.Value) string {
 	s := w.reserve(v)
 	if v.Const != nil && !w.made[v] {
 		w.made[v] = true
-		w.out.Initializers = append(w.out.Initializers, Initializer{s, v.Const})
+		w.main.Initializers = append(w.main.Initializers, Initializer{s, v.Const})
 	}
 	return s
 }
@@ -275,7 +279,7 @@ func (w *writer) constant(t *tensor.Tensor) string {
 	key := t.Type().String() + string(t.Data)
 	if w.shared[key] == "" {
 		w.shared[key] = w.fresh("const")
-		w.out.Initializers = append(w.out.Initializers, Initializer{w.shared[key], t})
+		w.main.Initializers = append(w.main.Initializers, Initializer{w.shared[key], t})
 	}
 	return w.shared[key]
 }

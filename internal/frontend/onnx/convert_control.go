@@ -11,9 +11,9 @@ import (
 	"lathe/internal/types"
 )
 
-// Control flow is resolved here: the branch that a known condition takes is inlined, loops of a known length are
-// unrolled. A condition that depends on input data computes both branches and selects: operators are total and have no
-// side effects.
+// Control flow is resolved here: the branch that a known condition takes is inlined, loops of a known length become loops of the
+// graph, or are unrolled where iterations differ by more than their data. A condition that depends on input data computes both
+// branches and selects: operators are total and have no side effects.
 var controlRows = []row{
 	{"If", "", 1, ifElse}, {"Loop", "", 1, loop}, {"Scan", "", 8, scanBatched}, {"Scan", "", 9, scan},
 }
@@ -78,7 +78,8 @@ func ifElse(c *call) values {
 
 // becomes tells what becomes of the node.
 func (c *call) becomes(format string, args ...any) {
-	c.opts.Control(c.node.describeFirst(), c.node.OpType, fmt.Sprintf(format, args...))
+	node, operator, text := c.node.describeFirst(), c.node.OpType, fmt.Sprintf(format, args...)
+	c.told = append(c.told, func() { c.opts.Control(node, operator, text) })
 }
 
 // selected is a where condition holds and b elsewhere.
@@ -108,6 +109,9 @@ func loop(c *call) values {
 	carried := slices.Clone(c.in[min(2, len(c.in)):])
 	if len(body.Outputs) < 1+len(carried) {
 		compose.Fail("the body has %s for %s", spelling.Count(len(body.Outputs), "output"), spelling.Count(len(carried), "carried value"))
+	}
+	if out, ok := c.loopRegion(body, trips, condition, carried); ok {
+		return out
 	}
 	stacks := make([]values, len(body.Outputs)-1-len(carried))
 	i := 0
@@ -234,6 +238,9 @@ func (c *call) scan(s scanning, in values) values {
 			compose.Fail("scan inputs of %d and %s", length, spelling.Count(n, "step"))
 		}
 		length = n
+	}
+	if out, ok := c.scanRegion(s, states, sources, length); ok {
+		return out
 	}
 	if length > maxIterations {
 		compose.Fail("a scan of %s is not supported; %d are", spelling.Count(length, "step"), maxIterations)

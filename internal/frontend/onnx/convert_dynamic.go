@@ -105,7 +105,7 @@ func (imp *importer) checkExtents(outputs []ValueInfo) error {
 			}
 		}
 		if note := imp.shapes.checkOutput(outputs[i], shape); note != "" {
-			imp.opts.Notes(note)
+			imp.note(note)
 		}
 	}
 	return nil

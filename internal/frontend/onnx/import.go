@@ -40,48 +40,61 @@ func Import(m *Model, o Options) (*graph.Graph, error) {
 	if err := Expand(m); err != nil {
 		return nil, fmt.Errorf("onnx: %w", err)
 	}
-	imp := &importer{
-		Builder: compose.NewBuilder(m.Graph.Name),
-		rows:    byOperator, opts: o, lists: map[*graph.Value][]*graph.Value{}, taken: map[string]bool{}, uses: map[string]int{},
-		nodes: maxNodes,
+	if o.Context == nil {
+		o.Context = context.Background()
 	}
-	if imp.opts.Context == nil {
-		imp.opts.Context = context.Background()
+	if o.Notes == nil {
+		o.Notes = func(string) {}
 	}
-	if imp.opts.Notes == nil {
-		imp.opts.Notes = func(string) {}
-	}
-	if imp.opts.Control == nil {
-		imp.opts.Control = func(string, string, string) {}
+	if o.Control == nil {
+		o.Control = func(string, string, string) {}
 	}
 	if v := m.Opsets[""]; v > newestOpset {
-		imp.opts.Notes(fmt.Sprintf("the model is written in opset %d of ai.onnx, and opset %d is the newest that Lathe knows: operators are read as of then", v, newestOpset))
+		o.Notes(fmt.Sprintf("the model is written in opset %d of ai.onnx, and opset %d is the newest that Lathe knows: operators are read as of then", v, newestOpset))
 	}
 	if u := unsupported(m.Graph, false); len(u) > 0 {
 		return nil, fmt.Errorf("onnx: %w", &UnsupportedError{u})
 	}
-	var err error
-	if imp.shapes, err = ShapesOf(m, o); err != nil {
+	shapes, err := ShapesOf(m, o)
+	if err != nil {
 		return nil, fmt.Errorf("onnx: %w", err)
 	}
-	if err := imp.convertValues(); err != nil {
+	if o.Values, err = convertValues(o.Values, shapes); err != nil {
 		return nil, fmt.Errorf("onnx: %w", err)
 	}
-	err = imp.graph(m.Graph)
-	if err == nil {
-		imp.Graph.DeadCode()
-		err = imp.checkExtents(m.Graph.Outputs)
+	imp, err := converted(m, o, shapes, false)
+	if err != nil && imp.regions > 0 { // what comes behind a loop may ask for values that only its iterations, one by one, show
+		if again, failed := converted(m, o, shapes, true); failed == nil {
+			imp, err = again, nil
+		}
 	}
-	if err == nil {
-		err = graph.Verify(imp.Graph)
+	for _, tell := range imp.told {
+		tell()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("onnx: %w", imp.withSizes(err))
 	}
 	if note := imp.shapes.Note(); note != "" {
-		imp.opts.Notes(note)
+		o.Notes(note)
 	}
 	return imp.Graph, nil
+}
+
+// converted is all of a model as a graph.
+func converted(m *Model, o Options, shapes *Shapes, unroll bool) (*importer, error) {
+	imp := &importer{
+		Builder: compose.NewBuilder(m.Graph.Name),
+		rows:    byOperator, opts: o, lists: map[*graph.Value][]*graph.Value{}, taken: map[string]bool{}, uses: map[string]int{},
+		nodes: maxNodes, shapes: shapes, unroll: unroll,
+	}
+	if err := imp.graph(m.Graph); err != nil {
+		return imp, err
+	}
+	imp.Graph.DeadCode()
+	if err := imp.checkExtents(m.Graph.Outputs); err != nil {
+		return imp, err
+	}
+	return imp, graph.Verify(imp.Graph)
 }
 
 // A SizeError is an error of a model some of whose sizes nobody gave, which may be why.
@@ -111,16 +124,24 @@ const maxNodes = 100_000
 // An importer turns one model into one graph. Sub-graphs of control flow are inlined into it.
 type importer struct {
 	*compose.Builder
-	rows   index // the converters of control flow use it, so that the table must not be used directly
-	opts   Options
-	shapes *Shapes                         // of the inputs
-	lists  map[*graph.Value][]*graph.Value // elements of the values that stand for sequences
-	taken  map[string]bool                 // names of values
-	uses   map[string]int                  // the number to try next for a name that is taken
-	nodes  int                             // model nodes that may still be converted
-	depth  int                             // of nested sub-graphs
+	rows    index // the converters of control flow use it, so that the table must not be used directly
+	opts    Options
+	shapes  *Shapes                         // of the inputs
+	lists   map[*graph.Value][]*graph.Value // elements of the values that stand for sequences
+	taken   map[string]bool                 // names of values
+	uses    map[string]int                  // the number to try next for a name that is taken
+	nodes   int                             // model nodes that may still be converted
+	depth   int                             // of nested sub-graphs
+	unroll  bool                            // loops do not stay loops
+	regions int                             // loops that did
+	told    []func()                        // what is to be said of the conversion
 
 	dynamic dynamics
+}
+
+// note is a line for the user.
+func (imp *importer) note(text string) {
+	imp.told = append(imp.told, func() { imp.opts.Notes(text) })
 }
 
 // An env maps the names of one model graph to values; names it does not have are those of the graph around it.

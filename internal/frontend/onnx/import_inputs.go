@@ -56,25 +56,24 @@ func (imp *importer) inputType(in ValueInfo) (t types.Tensor, err error) {
 
 // convertValues gives the values that inputs are fixed to the inputs' element types, where they stay what they are, floats
 // being rounded.
-func (imp *importer) convertValues() error {
-	values := maps.Clone(imp.opts.Values)
-	for _, in := range imp.shapes.real {
+func convertValues(given map[string]*tensor.Tensor, shapes *Shapes) (map[string]*tensor.Tensor, error) {
+	values := maps.Clone(given)
+	for _, in := range shapes.real {
 		v := values[in.Name]
 		if v == nil || in.Kind != KindTensor || in.Elem == 0 {
 			continue // inputType says what is wrong
 		}
 		d, err := dtypeFor(in.Elem)
 		if err != nil {
-			return fmt.Errorf("input %q: %w", in.Name, err)
+			return nil, fmt.Errorf("input %q: %w", in.Name, err)
 		}
 		out, lost := v.Convert(d)
 		if lost >= 0 {
-			return fmt.Errorf("input %q: the value it is fixed to: %s cannot hold %v", in.Name, d, v.Float(lost))
+			return nil, fmt.Errorf("input %q: the value it is fixed to: %s cannot hold %v", in.Name, d, v.Float(lost))
 		}
 		values[in.Name] = out
 	}
-	imp.opts.Values = values
-	return nil
+	return values, nil
 }
 
 // fixed is the constant for an input of type t. One number stands for every element.

@@ -286,8 +286,8 @@ func TestSequences(t *testing.T) {
 
 // TestBounds checks that small models cannot ask for large ones.
 func TestBounds(t *testing.T) {
-	nested := testNode("Loop trips _ x -> y", graphAttr("body", results("i", "go", "v"), results("go", "w"),
-		testNode("Loop trips _ v -> w", graphAttr("body", results("j", "on", "p"), results("on", "q"), testNode("Neg p -> q")))))
+	nested := testNode("Loop trips _ x -> y", graphAttr("body", results("i", "go", "v"), results("again", "w"), testNode("Less i trips -> again"),
+		testNode("Loop trips _ v -> w", graphAttr("body", results("j", "on", "p"), results("more", "q"), testNode("Less j trips -> more"), testNode("Neg p -> q")))))
 	m := testModel(floats([]int{1}, "x"), results("y"), nested)
 	m.Graph.Initializers = []*Tensor{scalarConst("trips", int64(1000))}
 	if _, err := Import(m, Options{}); err == nil || !strings.Contains(err.Error(), "unroll to more than") {

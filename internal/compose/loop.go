@@ -1,0 +1,128 @@
+package compose
+
+import (
+	"slices"
+
+	"lathe/internal/graph"
+	"lathe/internal/types"
+)
+
+// FewTrips is how often a body is rather repeated than looped over: what one iteration leaves joins the next one's kernels.
+const FewTrips = 4
+
+// Loop runs what body adds again and again: see graph.Loop. in are the first carried values, then the sequences; body gets what
+// stands for them in an iteration, and gives the carried values of the next one, then the slices of the stacked results. What else
+// it reads is captured, what it adds that is the same in each iteration is computed once, and what it does not need is left out.
+func (b *Builder) Loop(a graph.LoopAttrs, in []*graph.Value, body func(in []*graph.Value) []*graph.Value) []*graph.Value {
+	l := &looping{LoopAttrs: a, in: slices.Clone(in), body: &graph.Graph{Name: "body"}, inside: map[*graph.Value]*graph.Value{}}
+	for i, v := range in {
+		t := v.Type
+		if i >= a.Carried {
+			t = types.Of(t.DType, t.Shape[1:]...)
+		}
+		p := l.body.Input("", t)
+		l.inside[p] = p
+	}
+	outside, inputs := b.Graph, slices.Clone(l.body.Inputs)
+	b.Graph = l.body
+	defer func() { b.Graph = outside }()
+	l.body.Outputs = body(slices.Clone(inputs))
+	outside.Nodes = append(outside.Nodes, l.invariant()...)
+	l.body.DeadCode()
+	l.capture()
+
+	// A carried value that never changes is captured.
+	results := make([]*graph.Value, len(l.body.Outputs))
+	for k := a.Carried - 1; k >= 0; k-- {
+		if l.body.Outputs[k] == inputs[k] {
+			results[k] = in[k]
+			l.captured = append(l.captured, in[k])
+			l.body.Inputs = append(slices.Delete(l.body.Inputs, k, k+1), inputs[k])
+			l.body.Outputs, l.in = slices.Delete(l.body.Outputs, k, k+1), slices.Delete(l.in, k, k+1)
+			l.Carried--
+		}
+	}
+	l.dropSequences()
+	n, err := graph.NewLoop(l.body, l.LoopAttrs, append(l.in, l.captured...))
+	if err != nil {
+		panic(failure{err})
+	}
+	n.Origin = b.Origin
+	outside.Nodes = append(outside.Nodes, n)
+	left := n.Out
+	for k := range results {
+		if results[k] == nil {
+			results[k], left = left[0], left[1:]
+		}
+	}
+	return results
+}
+
+// looping is a loop that is being made.
+type looping struct {
+	graph.LoopAttrs
+	in       []*graph.Value // carried values and sequences
+	captured []*graph.Value
+	body     *graph.Graph
+	inside   map[*graph.Value]*graph.Value // what a value is called in the body
+}
+
+// invariant takes the nodes from the body that read nothing of an iteration.
+func (l *looping) invariant() (nodes []*graph.Node) {
+	l.body.Nodes = slices.DeleteFunc(l.body.Nodes, func(n *graph.Node) bool {
+		if !slices.ContainsFunc(n.In, func(v *graph.Value) bool { return l.inside[v] != nil }) {
+			nodes = append(nodes, n)
+			return true
+		}
+		for _, v := range n.Out {
+			l.inside[v] = v
+		}
+		return false
+	})
+	return nodes
+}
+
+// capture makes what the body reads from outside inputs of it.
+func (l *looping) capture() {
+	for _, n := range l.body.Nodes {
+		in := make([]*graph.Value, len(n.In))
+		for i, v := range n.In {
+			in[i] = l.enter(v)
+		}
+		n.In = in
+	}
+	for i, v := range l.body.Outputs {
+		l.body.Outputs[i] = l.enter(v)
+	}
+}
+
+// enter is what v is called in the body.
+func (l *looping) enter(v *graph.Value) *graph.Value {
+	if v.IsConst() {
+		return v
+	}
+	if l.inside[v] == nil {
+		l.inside[v] = l.body.Input("", v.Type)
+		l.captured = append(l.captured, v)
+	}
+	return l.inside[v]
+}
+
+// dropSequences drops those that nothing reads, but the last one where its order is the loop's.
+func (l *looping) dropSequences() {
+	used := map[*graph.Value]bool{}
+	for _, n := range l.body.Nodes {
+		for _, v := range n.In {
+			used[v] = true
+		}
+	}
+	for _, v := range l.body.Outputs {
+		used[v] = true
+	}
+	for k := l.Carried + l.Sequences - 1; k >= l.Carried && (!l.Reverse || l.Sequences > 1); k-- {
+		if !used[l.body.Inputs[k]] {
+			l.body.Inputs, l.in = slices.Delete(l.body.Inputs, k, k+1), slices.Delete(l.in, k, k+1)
+			l.Sequences--
+		}
+	}
+}
