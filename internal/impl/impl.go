@@ -215,3 +215,13 @@ func (k *kernel) unitStride(block string, v *expr.Var) bool {
 	}
 	return true
 }
+
+// laneStrides reports whether every access of the block has a stride in v that one of lanes may have.
+func (k *kernel) laneStrides(block string, v *expr.Var) bool {
+	for _, a := range k.accesses(block) {
+		if n, ok := a.stride(v); !ok || !a.inLanes(n) {
+			return false
+		}
+	}
+	return true
+}

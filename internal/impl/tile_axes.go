@@ -30,7 +30,8 @@ func (k *kernel) SameIndex(out, acc string) bool {
 }
 
 // vectorAxis reports whether a loop of the accumulation is a good axis of vectors: every access, once the loop is split
-// into vectors and the loop over blocks as its packed operand asks, has stride 0 or 1 in it, and some load has stride 1.
+// into vectors and the loop over blocks as its packed operand asks, has stride 0 or 1 in it, loads perhaps a small one, and some
+// load has another than 0.
 func (k *kernel) vectorAxis(lane, outer, acc string, lanes, forced, panel int) bool {
 	ok := false
 	k.try(func() bool {
@@ -60,15 +61,23 @@ func (k *kernel) vectorAxis(lane, outer, acc string, lanes, forced, panel int) b
 		}
 		for _, a := range k.accesses(acc) {
 			n, linear := a.stride(v)
-			if !linear || n != 0 && n != 1 {
+			if !linear || !a.inLanes(n) {
 				ok = false
 				return false
 			}
-			ok = ok || n == 1 && !a.store
+			ok = ok || n != 0 && !a.store
 		}
 		return false
 	})
 	return ok
+}
+
+// mostStride is the largest distance between elements that code generation picks out of whole vectors.
+const mostStride = 4
+
+// inLanes reports whether an access with a stride is one of a vector's lanes: a load may skip some elements between them.
+func (a access) inLanes(stride int64) bool {
+	return stride == 0 || stride == 1 || !a.store && a.each == 1 && -mostStride <= stride && stride <= mostStride
 }
 
 // panelOf is the number of vectors of the panels in which an operand of an accumulation lies, 0 if none does.

@@ -52,7 +52,7 @@ func (k *kernel) scheduleAcc(t *tiling, at, vecAxis string, lanes int) (err erro
 	}
 	for j, n := range ss {
 		var err error
-		if j == len(ss)-1 && k.unitStride(acc, k.variable(acc, n)) {
+		if j == len(ss)-1 && k.laneStrides(acc, k.variable(acc, n)) {
 			err = k.s.Vectorize(n)
 		} else {
 			err = k.s.Unroll(n)

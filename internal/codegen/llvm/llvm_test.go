@@ -36,6 +36,10 @@ var kernels = []struct{ name, text string }{
   vector v in 0..8 { y[v] = x[max(min(int64(at[v]), 6), 0)] } }`},
 	{"strided_store", `func strided_store(x: float32[4], y: float32[8]) {
   vector v in 0..4 { y[(v * 2)] = x[v] y[((v * 2) + 1)] = (0.0 - x[v]) } }`},
+	{"strided_load", `func strided_load(x: float32[3,16], y: float32[3,8]) {
+  for i in 0..3 { vector v in 0..8 { y[i, v] = max(x[i, (v * 2)], x[i, ((v * 2) + 1)]) } } }`},
+	{"strided_load_odd", `func strided_load_odd(x: float32[15], y: float32[7]) {
+  vector v in 0..7 { y[v] = (x[(v * 2)] - x[(14 - v)]) } }`},
 	{"horizontal_sum", `func horizontal_sum(x: float32[2,8], y: float32[2]) {
   for i in 0..2 { y[i] = 0.0 vector v in 0..8 { y[i] = (y[i] + x[i, v]) } } }`},
 	{"horizontal_max_masked", `func horizontal_max_masked(x: int8[11], y: int8[1]) {

@@ -24,7 +24,12 @@ func (e *emitter) load(x *expr.Load) value {
 	}
 	p := e.place(l)
 	switch {
-	case !p.ok || p.coef != 0 && p.coef != 1:
+	case p.ok && p.coef != 0 && p.coef != 1:
+		if v, ok := e.strided(b, p, l); ok {
+			return v
+		}
+		return e.perLane(func() value { return e.load(x) })
+	case !p.ok:
 		return e.perLane(func() value { return e.load(x) })
 	case p.coef == 0:
 		if e.mask != "" { // no lane may need it: the address may then be outside the buffer

@@ -1,0 +1,108 @@
+package llvm
+
+import (
+	"fmt"
+	"math/bits"
+	"strings"
+
+	"lathe/internal/arith"
+	"lathe/internal/loop"
+	"lathe/internal/types"
+)
+
+// mostStride is the largest distance between the elements of lanes at which they are picked out of whole vectors. A vector
+// is loaded for each element of the distance, so that from here on every lane loads its own as cheaply.
+const mostStride = 4
+
+// strided loads a vector whose lanes are a constant distance apart, backwards or forwards, as contiguous vectors of which
+// it takes the lanes. Nothing is read outside the first and the last element unless at, the index of all lanes, shows that
+// it lies in the buffer: taps of one window then read the same vectors and take other lanes.
+func (e *emitter) strided(b *loop.Buffer, p place, at arith.Linear) (value, bool) {
+	n, step := e.lanes, int(abs(p.coef))
+	if e.mask != "" || step > min(mostStride, max(1, n/2)) {
+		return value{}, false
+	}
+	low, high := 0, (n-1)*step // of the elements that are loaded, from the lowest lane's on
+	if p.coef < 0 {
+		p.off -= int64(high)
+	}
+	span := at.Range(e.ranges)
+	if before := int(p.off - int64(step)*arith.FloorDiv(p.off, int64(step))); span.Lo >= int64(before) {
+		low = -before
+	}
+	if end := low + n*step - 1; end > high && b.Strides == nil && span.Hi+int64(end-high) < int64(types.Count(b.Shape)) {
+		high = end
+	}
+	have := high - low + 1
+	width := 1 << bits.Len(uint(n-1)) // of a contiguous load
+	if width > have {
+		width /= 2
+	}
+	var chunks []chunk
+	for from := 0; from < have; from += width {
+		c := chunk{at: low + min(from, have-width)}
+		q := p
+		q.off += int64(c.at)
+		ptr, align := e.address(b, q)
+		c.v = value{t: b.DType, lanes: width, s: e.temp("load %s, ptr %s, align %d", memType(b.DType, width), ptr, align)}
+		chunks = append(chunks, c)
+	}
+	places := make([]int, n)
+	for i := range places {
+		places[i] = i * step
+		if p.coef < 0 {
+			places[i] = (n - 1 - i) * step
+		}
+	}
+	return e.widen(value{t: b.DType, lanes: n, s: e.pick(memType(b.DType, width), memType(b.DType, 0), width, chunks, places)}), true
+}
+
+// A chunk is a vector of consecutive elements, the first of which is at.
+type chunk struct {
+	at int
+	v  value
+}
+
+// pick makes a vector of the elements at the given places out of the chunks that hold them, two at a time.
+func (e *emitter) pick(typ, element string, width int, chunks []chunk, places []int) string {
+	n := len(places)
+	from := make([]int, n) // the chunk that an element is taken from
+	for i, at := range places {
+		for from[i] < len(chunks)-1 && chunks[from[i]].at+width <= at {
+			from[i]++
+		}
+	}
+	result := ""
+	for c := 0; c < len(chunks); c += 2 {
+		other := min(c+1, len(chunks)-1)
+		some := false
+		index := make([]string, n)
+		for i, at := range places {
+			switch from[i] {
+			case c:
+				index[i], some = fmt.Sprintf("i32 %d", at-chunks[c].at), true
+			case other:
+				index[i], some = fmt.Sprintf("i32 %d", width+at-chunks[other].at), true
+			default:
+				index[i] = "i32 poison"
+			}
+		}
+		if !some {
+			continue
+		}
+		part := e.temp("shufflevector %s %s, %s %s, <%d x i32> <%s>", typ, chunks[c].v.s, typ, chunks[other].v.s, n, strings.Join(index, ", "))
+		if result == "" {
+			result = part
+			continue
+		}
+		for i := range places {
+			index[i] = fmt.Sprintf("i32 %d", i)
+			if from[i] == c || from[i] == other {
+				index[i] = fmt.Sprintf("i32 %d", n+i)
+			}
+		}
+		whole := fmt.Sprintf("<%d x %s>", n, element)
+		result = e.temp("shufflevector %s %s, %s %s, <%d x i32> <%s>", whole, result, whole, part, n, strings.Join(index, ", "))
+	}
+	return result
+}

@@ -1,0 +1,93 @@
+package llvm_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"syscall"
+	"testing"
+	"unsafe"
+
+	"github.com/ebitengine/purego"
+
+	"lathe/internal/loop"
+	"lathe/internal/loop/interp"
+	"lathe/internal/tensor"
+	"lathe/internal/types"
+)
+
+// TestStridedLoads reads windows with a stride along the lanes, as pooling does, from a buffer that begins or ends where
+// memory does: the lanes get the interpreter's elements, and nothing outside the buffer is read.
+func TestStridedLoads(t *testing.T) {
+	var funcs []*loop.Func
+	var uses []string
+	r := rand.New(rand.NewPCG(3, 17))
+	for _, typ := range []string{"float32", "uint8", "int64", "float16", "bool"} {
+		for _, lanes := range []int{2, 3, 4, 7, 8, 13, 16} {
+			for _, stride := range []int{-5, -4, -3, -2, -1, 2, 3, 4, 5} {
+				vectors, taps := 1+r.IntN(3), 1+r.IntN(4)
+				step := max(stride, -stride)
+				n := (vectors*lanes-1)*step + taps // elements from the first to the last that is read
+				before, after := r.IntN(2)*r.IntN(9), r.IntN(2)*r.IntN(9)
+				at := before
+				if stride < 0 {
+					at += n - taps
+				}
+				reads := ""
+				for tap := range taps {
+					reads += fmt.Sprintf("y[%[1]d, ((o * %[2]d) + v)] = x[(%[3]d + (((o * %[2]d) + v) * %[4]d))] ", tap, lanes, at+tap, stride)
+				}
+				funcs = append(funcs, parse(t, fmt.Sprintf(`func kernel(x: %[1]s[%[2]d], y: %[1]s[%[3]d,%[4]d]) { for o in 0..%[5]d { vector v in 0..%[6]d { %[7]s} } }`,
+					typ, before+n+after, taps, vectors*lanes, vectors, lanes, reads)))
+				uses = append(uses, fmt.Sprintf("%s, %d lanes, stride %d, %d taps", typ, lanes, stride, taps))
+			}
+		}
+	}
+	code := load(t, funcs)
+	for i, f := range funcs {
+		x, y := tensor.New(f.Params[0].DType, f.Params[0].Shape...), tensor.New(f.Params[1].DType, f.Params[1].Shape...)
+		values := 120
+		if x.DType == types.Bool {
+			values = 2
+		}
+		for j := range x.Len() {
+			x.SetFloat(j, float64(r.IntN(values)))
+		}
+		if err := interp.Run(f, []*tensor.Tensor{x, y}, 1); err != nil {
+			t.Fatal(err)
+		}
+		for _, end := range []bool{false, true} {
+			data, free := confined(t, x.Data, end)
+			got := tensor.New(y.DType, y.Shape...)
+			purego.SyscallN(code.symbols[i], uintptr(unsafe.Pointer(&data[0])), uintptr(unsafe.Pointer(&got.Data[0])), 0, 0, 1)
+			runtime.KeepAlive(got)
+			free()
+			for e := range y.Len() {
+				if y.Float(e) != got.Float(e) {
+					t.Fatalf("%s: element %d is %v instead of %v\n%s", uses[i], e, got.Float(e), y.Float(e), f)
+				}
+			}
+		}
+	}
+}
+
+// confined copies data to memory at the begin or end of which no more can be read.
+func confined(t *testing.T, data []byte, end bool) (copied []byte, free func()) {
+	page := syscall.Getpagesize()
+	n := (len(data) + page - 1) / page * page
+	all, err := syscall.Mmap(-1, 0, n+2*page, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE|syscall.MAP_ANON)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range [][]byte{all[:page], all[page+n:]} {
+		if err := syscall.Mprotect(b, syscall.PROT_NONE); err != nil {
+			t.Fatal(err)
+		}
+	}
+	copied = all[page : page+len(data)]
+	if end {
+		copied = all[page+n-len(data) : page+n]
+	}
+	copy(copied, data)
+	return copied, func() { syscall.Munmap(all) }
+}
