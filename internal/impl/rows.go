@@ -32,7 +32,7 @@ func rows(k *kernel) error {
 		at = loops[row]
 	}
 	for _, block := range slices.Backward(k.Blocks[:len(k.Blocks)-1]) {
-		if at != "" && k.s.ComputeAt(block, at, loop.Worker) != nil {
+		if at != "" && !k.single(block, at) && k.s.ComputeAt(block, at, loop.Worker) != nil {
 			return errRefused
 		}
 		if err := k.vectorReduction(block, at); err != nil {
@@ -52,6 +52,24 @@ func rows(k *kernel) error {
 		}
 	}
 	return k.Parallelize(loops[:row+1])
+}
+
+// single computes a block at a loop in a register, if one element is all that an iteration needs of it.
+func (k *kernel) single(block, at string) bool {
+	return k.try(func() bool {
+		if k.s.ComputeAt(block, at, loop.Reg) != nil {
+			return false
+		}
+		b, _ := k.find(block)
+		for _, other := range k.Blocks {
+			for _, a := range k.accesses(other) {
+				if a.buf == b.Body.To && len(a.at.Terms) > 0 {
+					return false
+				}
+			}
+		}
+		return types.Count(b.Body.To.Shape) == 1
+	})
 }
 
 // freeInside puts the loops that statistics do not depend on inside the others, so that none is computed again.
@@ -206,7 +224,7 @@ func (k *kernel) vectorAccumulators(block, first, inner string, lanes int) error
 		return nil
 	}
 	widths := []int{lanes}
-	for width := 2 * lanes; width <= 4*lanes && k.s.Extent(inner)%width == 0; width *= 2 {
+	for width := 2 * lanes; width <= 4*lanes && (k.s.Extent(inner)%width == 0 || k.s.Extent(inner) > 2*width); width *= 2 {
 		widths = append(widths, width)
 	}
 	vectors := make([]int, len(widths))

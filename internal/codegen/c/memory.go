@@ -155,7 +155,7 @@ func (e *emitter) registers(b *loop.Buffer, body loop.Stmt) {
 	} else if len(buf.elements) > 0 {
 		var list []string
 		start := ""
-		if b.Scope == loop.Worker {
+		if b.Scope == loop.Worker || types.Count(b.Shape) == 1 {
 			start = " = 0" // a condition may stand around the first store
 		}
 		for _, i := range slices.Sorted(maps.Keys(buf.elements)) {

@@ -210,7 +210,10 @@ func (e *emitter) stmt(s loop.Stmt) {
 	}
 }
 
-const scratchAlign = 64
+const (
+	scratchAlign = 64
+	scratchSlack = 64 // bytes behind a buffer in scratch that may be written
+)
 
 func (e *emitter) alloc(s *loop.Alloc, body func()) {
 	b := s.Buffer
@@ -220,7 +223,7 @@ func (e *emitter) alloc(s *loop.Alloc, body func()) {
 		body()
 	case loop.Worker:
 		at := e.scratch
-		e.scratch += (b.Bytes() + 64 + scratchAlign - 1) / scratchAlign * scratchAlign
+		e.scratch += (b.Bytes() + scratchSlack + scratchAlign - 1) / scratchAlign * scratchAlign
 		e.scratchMax = max(e.scratchMax, e.scratch)
 		e.bufs[b] = &buffer{ptr: e.temp("getelementptr i8, ptr %%scratch, i64 %d", at)}
 		body()
@@ -287,7 +290,7 @@ func (e *emitter) loop(f *loop.For) {
 		if !lo.known || !n.known {
 			fail("unrolled loop over %s: its bounds are not constant", f.Var.Name)
 		}
-		if e.transposed(f, lo, n) {
+		if e.foldedVectors(f, lo, n) || e.transposed(f, lo, n) {
 			return
 		}
 		for i := lo.i; i < lo.i+n.i; i++ {

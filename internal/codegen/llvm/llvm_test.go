@@ -42,6 +42,21 @@ var kernels = []struct{ name, text string }{
   vector v in 0..7 { y[v] = (x[(v * 2)] - x[(14 - v)]) } }`},
 	{"horizontal_sum", `func horizontal_sum(x: float32[2,8], y: float32[2]) {
   for i in 0..2 { y[i] = 0.0 vector v in 0..8 { y[i] = (y[i] + x[i, v]) } } }`},
+	{"horizontal_vectors", `func horizontal_vectors(x: float32[32], y: float32[1]) {
+  y[0] = -inf unroll i in 0..4 { vector v in 0..8 { y[0] = max(y[0], x[((i * 8) + v)]) } } }`},
+	{"register_part", `func register_part(x: float32[21], y: float32[1]) {
+  y[0] = 0.0
+  alloc acc: float32[8] reg {
+    vector v in 0..8 { acc[v] = 0.0 }
+    for o in 0..2 { vector v in 0..8 { acc[v] = (acc[v] + x[((o * 8) + v)]) } }
+    vector v in 0..5 { acc[v] = (acc[v] + x[(v + 16)]) }
+    vector v in 0..8 { y[0] = (y[0] + acc[v]) } } }`},
+	{"scratch_end", `func scratch_end(x: float32[3,13], y: float32[3,13]) {
+  parallel i in 0..3 { alloc t: float32[13] worker {
+    vector v in 0..8 { t[v] = (x[i, v] + 1.0) }
+    vector v in 0..5 { t[(v + 8)] = (x[i, (v + 8)] + 1.0) }
+    vector v in 0..8 { y[i, v] = (t[v] * t[(v + 5)]) }
+    vector v in 0..5 { y[i, (v + 8)] = (t[(v + 8)] * t[v]) } } } }`},
 	{"horizontal_max_masked", `func horizontal_max_masked(x: int8[11], y: int8[1]) {
   y[0] = -128:int8 for o in 0..2 { vector v in 0..8 { if (((o * 8) + v) < 11) { y[0] = max(y[0], x[((o * 8) + v)]) } } } }`},
 	{"horizontal_min_uint64", `func horizontal_min_uint64(x: uint64[3], y: uint64[1]) {

@@ -3,6 +3,7 @@ package llvm
 import (
 	"fmt"
 	"math"
+	"math/bits"
 
 	"lathe/internal/arith"
 	"lathe/internal/expr"
@@ -102,6 +103,9 @@ func (e *emitter) store(s *loop.Store) {
 	}
 	p := e.place(l)
 	raw := e.narrow(b.DType, e.splat(v, e.lanes))
+	if b.Scope == loop.Worker && e.mask == "" {
+		raw = e.wholeVector(b, l, raw)
+	}
 	ptr, align := e.address(b, p)
 	mt := memType(b.DType, raw.lanes)
 	if e.mask == "" {
@@ -117,6 +121,17 @@ func (e *emitter) store(s *loop.Store) {
 	name := fmt.Sprintf("llvm.masked.store.v%d%s.p0", e.lanes, memSuffix(b.DType))
 	e.declare(fmt.Sprintf("void @%s(%s, ptr, <%d x i1>)", name, mt, e.lanes))
 	e.line("call void @%s(%s %s, ptr align %d %s, <%d x i1> %s)", name, mt, raw.s, align, ptr, e.lanes, e.mask)
+}
+
+// wholeVector adds lanes to a vector that is stored at the end of scratch, where there is space, up to a power of two: one
+// store writes it, from which a load may take it before it is in the cache.
+func (e *emitter) wholeVector(b *loop.Buffer, at arith.Linear, v value) value {
+	whole := 1 << bits.Len(uint(max(v.lanes, 1)-1))
+	end := at.Range(e.ranges).Lo + int64(v.lanes)
+	if whole <= v.lanes || v.lanes == 0 || b.Strides != nil || end < int64(types.Count(b.Shape)) || (whole-v.lanes)*b.DType.Size() > scratchSlack {
+		return v
+	}
+	return e.shuffle(v, whole, func(i int) int { return i })
 }
 
 // prefetch asks for lines to be read into the L2 cache.

@@ -2,6 +2,7 @@ package llvm
 
 import (
 	"fmt"
+	"strings"
 
 	"lathe/internal/arith"
 	"lathe/internal/expr"
@@ -61,6 +62,9 @@ func (e *emitter) loadReg(b *loop.Buffer, buf *buffer, l arith.Linear) value {
 	if buf.whole(at, n) {
 		return e.readSlot(b, buf, at)
 	}
+	if from := at % max(1, buf.lanes); n > 0 && from+n <= buf.lanes {
+		return e.shuffle(e.readSlot(b, buf, at-from), n, func(i int) int { return from + i })
+	}
 	one := func(i int) value { return e.lane(e.readSlot(b, buf, i-i%buf.lanes), i%buf.lanes) }
 	if n == 0 {
 		return one(at)
@@ -86,10 +90,44 @@ func (e *emitter) storeReg(b *loop.Buffer, buf *buffer, l arith.Linear, v value)
 		e.writeSlot(b, buf, at, v)
 		return
 	}
+	if from := at % max(1, buf.lanes); n > 0 && from+n <= buf.lanes {
+		wide := e.shuffle(e.splat(v, n), buf.lanes, func(i int) int { return i - from })
+		old := e.readSlot(b, buf, at-from)
+		old.s = e.temp("shufflevector %s, %s, <%d x i32> <%s>", old, wide, buf.lanes, indices(buf.lanes, func(i int) int {
+			if from <= i && i < from+n {
+				return buf.lanes + i
+			}
+			return i
+		}))
+		e.writeSlot(b, buf, at-from, old)
+		return
+	}
 	for i := range max(n, 1) {
 		x := at + i
 		old := e.readSlot(b, buf, x-x%buf.lanes)
 		old.s = e.temp("insertelement %s, %s, i64 %d", old, e.lane(v, i), x%buf.lanes)
 		e.writeSlot(b, buf, x-x%buf.lanes, old)
 	}
+}
+
+// shuffle is a vector of n lanes, each the lane of v that f gives, or any where v has none.
+func (e *emitter) shuffle(v value, n int, f func(i int) int) value {
+	return value{t: v.t, lanes: n, s: e.temp("shufflevector %s, %s poison, <%d x i32> <%s>", v, v.typ(), n, indices(n, func(i int) int {
+		if j := f(i); 0 <= j && j < v.lanes {
+			return j
+		}
+		return -1
+	}))}
+}
+
+// indices are the lanes that a shuffle takes, -1 for any.
+func indices(n int, f func(i int) int) string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = "i32 poison"
+		if j := f(i); j >= 0 {
+			list[i] = fmt.Sprintf("i32 %d", j)
+		}
+	}
+	return strings.Join(list, ", ")
 }
