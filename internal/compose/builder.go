@@ -222,6 +222,13 @@ func (b *Builder) Slice(x *graph.Value, axis, begin, end int) *graph.Value {
 	return b.Apply(ops.StridedSlice, a, x)
 }
 
+// Every takes the first of each n elements of one axis.
+func (b *Builder) Every(x *graph.Value, axis, n int) *graph.Value {
+	a := ops.StridedSliceAttrs{Begin: make([]int, x.Type.Rank()), End: slices.Clone(x.Type.Shape), Strides: slices.Repeat([]int{1}, x.Type.Rank())}
+	a.Strides[axis] = n
+	return b.Apply(ops.StridedSlice, a, x)
+}
+
 // At takes one element of an axis and removes the axis.
 func (b *Builder) At(x *graph.Value, axis, i int) *graph.Value {
 	return b.Squeeze(b.Slice(x, axis, i, i+1), axis)

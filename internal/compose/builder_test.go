@@ -36,7 +36,7 @@ func wantValues(t *testing.T, got *tensor.Tensor, shape []int, want ...float64) 
 		t.Fatalf("shape %v instead of %v", got.Shape, shape)
 	}
 	for i, w := range want {
-		if d := got.Float(i) - w; d > 1e-5 || d < -1e-5 {
+		if d := got.Float(i) - w; !(math.Abs(d) <= 1e-5) {
 			t.Errorf("element %d is %v instead of %v", i, got.Float(i), w)
 		}
 	}

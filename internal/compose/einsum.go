@@ -126,7 +126,7 @@ func implicit(lhs string, dots int) []rune {
 	return append(labels, once...)
 }
 
-// diagonals makes a label that stands twice one axis: the sum of the product with the identity matrix.
+// diagonals makes a label that stands twice one axis, the last: of both axes as one, every (n+1)-th element.
 func (b *Builder) diagonals(x indexed) indexed {
 	for k := 0; k < len(x.labels); k++ {
 		j := slices.Index(x.labels[:k], x.labels[k])
@@ -137,15 +137,16 @@ func (b *Builder) diagonals(x indexed) indexed {
 		if x.Type.Shape[j] != n {
 			Fail("label %q has extents %d and %d", x.labels[k], x.Type.Shape[j], n)
 		}
-		eye := b.Zeros(x.Type.DType, n, n)
-		for i := range n {
-			eye.SetFloat(i*n+i, 1)
+		var axes, shape []int
+		var labels []rune
+		for i, l := range x.labels {
+			if i != j && i != k {
+				axes, shape, labels = append(axes, i), append(shape, x.Type.Shape[i]), append(labels, l)
+			}
 		}
-		shape := slices.Repeat([]int{1}, x.Type.Rank())
-		shape[j], shape[k] = n, n
-		x.Value = b.Reduce(ops.Sum, b.Do(ops.Multiply, x.Value, b.Reshape(Const(eye), shape...)), false, k)
-		x.labels = slices.Delete(slices.Clone(x.labels), k, k+1)
-		k--
+		y := b.Reshape(b.Transpose(x.Value, append(axes, j, k)...), append(shape, n*n)...)
+		x = indexed{b.Every(y, len(shape), n+1), append(labels, x.labels[k])}
+		k = -1
 	}
 	return x
 }
