@@ -83,6 +83,42 @@ func TestProductsDoNotSpill(t *testing.T) {
 	}
 }
 
+// TestOddProductsDoNotSpill: the last vector of a product's columns may be a part of one, which takes no more registers than a
+// whole one.
+func TestOddProductsDoNotSpill(t *testing.T) {
+	for cpu, most := range map[string]int{"znver5": 20, "core-avx2": 25, "cortex-a76 -mtriple=aarch64-linux-gnu": 30} { // percent
+		tgt := targettest.Resolve(t, "llvm -mcpu="+cpu)
+		lanes := tgt.VectorBits / 32
+		for seed := range uint64(6) {
+			r := rand.New(rand.NewPCG(seed, 67))
+			rows, depth, columns := 20+r.IntN(150), 20+r.IntN(150), lanes+1+r.IntN(3*lanes)
+			a := ops.MatmulAttrs{TransposeA: r.IntN(2) == 0, TransposeB: r.IntN(2) == 0}
+			x, y := []int{1, rows, depth}, []int{1, depth, columns}
+			if a.TransposeA {
+				x = []int{1, depth, rows}
+			}
+			if a.TransposeB {
+				y = []int{1, columns, depth}
+			}
+			t.Run(fmt.Sprintf("%s/%v by %v", tgt.CPU, x, y), func(t *testing.T) {
+				g := &graph.Graph{Name: "main"}
+				n, err := g.Apply(ops.Matmul, a, g.Input("x", types.Of(types.F32, x...)), g.Input("y", types.Of(types.F32, y...)))
+				if err != nil {
+					t.Fatal(err)
+				}
+				g.Outputs = append(g.Outputs, n.Out...)
+				res, err := compile.Compile(context.Background(), g, compile.Options{Target: tgt, Level: 3, Workers: 2, Code: []string{"asm"}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if adds, spills := innerLoops(res.Code["asm"]); adds == 0 || spills*100 > adds*most {
+					t.Errorf("%d spills and reloads for %d multiply-adds", spills, adds)
+				}
+			})
+		}
+	}
+}
+
 var (
 	spill = regexp.MustCompile(`((16|32|64)-byte|Unknown-size|vscale x \d+-byte) (Folded )?(Spill|Reload)`)
 	// A vector that is spilt on RISC-V has no size in the comment.

@@ -132,7 +132,7 @@ type emitter struct {
 	lanesOf    int    // lanes of the vector loop that eachLane takes apart
 	laneAt     int    // and the lane it is at
 	mask       string // <lanes x i1> under which the current code runs; empty: all lanes
-	single     *int   // the lane of mask where that has one and it is known; nil elsewhere
+	active     []bool // the lanes of mask where they are known; nil elsewhere
 	decls      map[string]bool
 	declared   []string
 	loops      bool // some loop has metadata

@@ -51,6 +51,13 @@ var kernels = []struct{ name, text string }{
     for o in 0..2 { vector v in 0..8 { acc[v] = (acc[v] + x[((o * 8) + v)]) } }
     vector v in 0..5 { acc[v] = (acc[v] + x[(v + 16)]) }
     vector v in 0..8 { y[0] = (y[0] + acc[v]) } } }`},
+	{"register_rows", `func register_rows(x: float32[3], w: float32[4,16], y: float32[3,11]) {
+  alloc acc: float32[3,11] reg {
+    unroll i in 0..3 { unroll j in 0..2 { vector v in 0..8 { if (((j * 8) + v) < 11) { acc[i, ((j * 8) + v)] = 0.0 } } } }
+    for k in 0..4 { unroll i in 0..3 { unroll j in 0..2 { vector v in 0..8 { if (((j * 8) + v) < 11) {
+      acc[i, ((j * 8) + v)] = (acc[i, ((j * 8) + v)] + (x[i] * w[k, ((j * 8) + v)])) } } } } }
+    unroll i in 0..3 { unroll j in 0..2 { vector v in 0..8 { if (((j * 8) + v) < 11) {
+      y[i, ((j * 8) + v)] = acc[i, ((j * 8) + v)] } } } } } }`},
 	{"scratch_end", `func scratch_end(x: float32[3,13], y: float32[3,13]) {
   parallel i in 0..3 { alloc t: float32[13] worker {
     vector v in 0..8 { t[v] = (x[i, v] + 1.0) }

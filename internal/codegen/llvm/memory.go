@@ -112,9 +112,9 @@ func (e *emitter) store(s *loop.Store) {
 		e.line("store %s %s, ptr %s, align %d", mt, raw.s, ptr, align)
 		return
 	}
-	if e.single != nil {
-		lane := e.temp("extractelement %s %s, i64 %d", mt, raw.s, *e.single)
-		at := e.temp("getelementptr i8, ptr %s, i64 %d", ptr, *e.single*b.DType.Size())
+	if i, ok := e.single(); ok {
+		lane := e.temp("extractelement %s %s, i64 %d", mt, raw.s, i)
+		at := e.temp("getelementptr i8, ptr %s, i64 %d", ptr, i*b.DType.Size())
 		e.line("store %s %s, ptr %s, align %d", memType(b.DType, 0), lane, at, b.DType.Size())
 		return
 	}
@@ -168,9 +168,9 @@ func (e *emitter) ifStmt(s *loop.If) {
 			e.stmt(s.Else)
 		}
 	case c.lanes > 0:
-		e.masked(c, e.onlyLane(s.Cond, true), s.Then)
+		e.masked(c, e.lanesWhere(s.Cond, true), s.Then)
 		if s.Else != nil {
-			e.masked(e.not(c), e.onlyLane(s.Cond, false), s.Else)
+			e.masked(e.not(c), e.lanesWhere(s.Cond, false), s.Else)
 		}
 	default:
 		e.guardedStmt(c, func() { e.stmt(s.Then) })
@@ -180,41 +180,61 @@ func (e *emitter) ifStmt(s *loop.If) {
 	}
 }
 
-// masked emits s for the lanes of c, of which only is the one where there is but one.
-func (e *emitter) masked(c value, only *int, s loop.Stmt) {
-	old, single := e.mask, e.single
-	if old == "" {
-		e.single = only
+// masked emits s for the lanes of c, which are those that active names where it is known.
+func (e *emitter) masked(c value, active []bool, s loop.Stmt) {
+	mask, lanes := e.mask, e.active
+	e.active = nil
+	if mask == "" {
+		e.active = active
 	}
 	e.narrowMask(c)
 	e.stmt(s)
-	e.mask, e.single = old, single
+	e.mask, e.active = mask, lanes
 }
 
-// onlyLane is the lane for which a condition is true, or not, where it is known that there is one; nil elsewhere. Such a lane is stored by itself: LLVM 22 makes of a masked store with one constant lane, whose elements are narrowed from 32
-// bits, a store of all 32 bits.
-func (e *emitter) onlyLane(cond expr.Expr, holds bool) *int {
+// lanesWhere tells for every lane whether a condition holds, or does not; nil where that is not known.
+func (e *emitter) lanesWhere(cond expr.Expr, holds bool) []bool {
+	if !e.vecBase.known {
+		return nil
+	}
 	bind := map[*expr.Var]expr.Expr{}
 	for v, x := range e.env {
 		if x.known && x.lanes == 0 {
 			bind[v] = &expr.Int{V: x.i, Type: v.Type}
 		}
 	}
-	var only *int
-	for lane := range e.lanes {
-		if !e.vecBase.known {
-			return nil
-		}
+	active := make([]bool, e.lanes)
+	for lane := range active {
 		bind[e.vec] = &expr.Int{V: e.vecBase.i + int64(lane), Type: e.vec.Type}
 		c, ok := e.ranges.Simplify(expr.Subst(cond, bind)).(*expr.Int)
-		switch {
-		case !ok || (c.V != 0) == holds && only != nil:
+		if !ok {
 			return nil
-		case (c.V != 0) == holds:
-			only = &lane
+		}
+		active[lane] = (c.V != 0) == holds
+	}
+	return active
+}
+
+// single is the lane under which the current code runs, where there is one and it is known. It is stored by itself: LLVM 22
+// makes of a masked store with one constant lane, whose elements are narrowed from 32 bits, a store of all 32 bits.
+func (e *emitter) single() (lane int, ok bool) {
+	n := 0
+	for i, a := range e.active {
+		if a {
+			lane, n = i, n+1
 		}
 	}
-	return only
+	return lane, n == 1
+}
+
+// first reports whether the current code runs under the first n lanes, and no others.
+func (e *emitter) first(n int) bool {
+	for i, a := range e.active {
+		if a != (i < n) {
+			return false
+		}
+	}
+	return e.active != nil
 }
 
 // stored evaluates what s stores. A step of a reduction may contract.

@@ -1,6 +1,8 @@
 package llvm
 
 import (
+	"slices"
+
 	"lathe/internal/arith"
 	"lathe/internal/expr"
 	"lathe/internal/loop"
@@ -20,10 +22,23 @@ type term struct {
 	coef int64
 }
 
+// strides are those of a buffer, whose rows begin with a slot of their own where it lies in registers.
+func (e *emitter) strides(b *loop.Buffer) []int {
+	lanes := e.bufs[b].lanes
+	if b.Scope != loop.Reg || lanes < 2 || b.Strides != nil || len(b.Shape) < 2 {
+		return b.StridesOf()
+	}
+	shape := slices.Clone(b.Shape)
+	if last := len(shape) - 1; shape[last] > lanes {
+		shape[last] = (shape[last] + lanes - 1) / lanes * lanes
+	}
+	return loop.RowMajor(shape)
+}
+
 // flat is the index of an access in elements from the buffer's base.
 func (e *emitter) flat(b *loop.Buffer, index []expr.Expr) arith.Linear {
 	var sum expr.Expr = expr.Index(0)
-	for i, s := range b.StridesOf() {
+	for i, s := range e.strides(b) {
 		sum = expr.Add(sum, expr.Mul(index[i], expr.Index(s)))
 	}
 	known := map[*expr.Var]expr.Expr{}

@@ -26,6 +26,15 @@ func (e *emitter) element(b *loop.Buffer, l arith.Linear) (at int, vector bool) 
 	return p, vector
 }
 
+// inRow is the number of elements from one on to the end of its row, behind which lanes of its slot hold nothing.
+func (e *emitter) inRow(b *loop.Buffer, at int) int {
+	last := len(b.Shape) - 1
+	if last == 0 {
+		return b.Shape[0] - at
+	}
+	return b.Shape[last] - at%e.strides(b)[last-1]
+}
+
 // slot returns the stack slot that starts at an element, making it on first use. All slots of a buffer have one type:
 // the widest vector that any access uses, or a scalar.
 func (e *emitter) slot(b *loop.Buffer, buf *buffer, at int) string {
@@ -82,7 +91,7 @@ func (e *emitter) storeReg(b *loop.Buffer, buf *buffer, l arith.Linear, v value)
 	if vector {
 		n = e.lanes
 		v = e.splat(v, n)
-		if e.mask != "" {
+		if e.mask != "" && !e.first(e.inRow(b, at)) {
 			v = e.choose(value{t: types.Bool, lanes: n, s: e.mask}, v, e.loadReg(b, buf, l))
 		}
 	}
