@@ -44,7 +44,9 @@ func TestStridedWindows(t *testing.T) {
 			in := types.Of([]types.DType{types.F32, types.F32, types.F16, types.U8}[r.IntN(4)], shape...)
 			d, a := ops.MaxPool[rank], any(attrs)
 			if in.DType != types.U8 && r.IntN(2) == 0 {
-				d, a = ops.AvgPool[rank], ops.AvgPoolAttrs{attrs.PoolSize, attrs.Strides, attrs.Padding, attrs.Dilation, attrs.CeilMode, r.IntN(2) == 0}
+				d, a = ops.AvgPool[rank], ops.AvgPoolAttrs{
+					PoolSize: attrs.PoolSize, Strides: attrs.Strides, Padding: attrs.Padding, Dilation: attrs.Dilation, CeilMode: attrs.CeilMode, CountIncludePad: r.IntN(2) == 0,
+				}
 			}
 			t.Run(fmt.Sprintf("%d vectors of %d bits/%d: %s of %s %+v", tgt.VectorRegs, tgt.VectorBits, seed, d.Name, in, a), func(t *testing.T) {
 				stridedWindows(t, r, d, a, in, compile.Options{Target: tgt, Level: 3, Workers: 2})
