@@ -12,12 +12,15 @@ import (
 )
 
 // packOperands packs the right operand of matrix products whose columns lie in memory as rows, as AlterOpLayout packs weights,
-// where the product is large enough to gain by it. It is a kernel of its own; products of the same operand share it.
+// where the product is large enough to gain by it. It is a kernel of its own; products of the same operand share it. Elsewhere
+// columns are read as the rows that they are, and no operand is transposed first: a step of decoding reads its keys once.
 //
-//	nn.dense(x, w[n, k])   →   nn.dense(x, layout_transform(w) [n/32, k, 32])
+//	nn.dense(x, w[n, k])         →   nn.dense(x, layout_transform(w) [n/32, k, 32])
+//	nn.matmul(x, transpose(w))   →   nn.matmul(x, w) {transpose_b=true}
 func packOperands(c *Context) error {
 	made := map[transform]*graph.Value{}
 	return rewrite.Walk(c.Graph, func(r *rewrite.Rewriter, n *graph.Node) {
+		withoutTranspose(r, n)
 		a, isMatmul := n.Attrs.(ops.MatmulAttrs)
 		if n.Op != ops.Dense && !(isMatmul && a.TransposeB) {
 			return
@@ -51,4 +54,27 @@ func packOperands(c *Context) error {
 		made[transform{w, to}] = packed
 		r.SetOperand(n, 1, packed)
 	})
+}
+
+// withoutTranspose makes a product read what its right operand is the transpose of, if nothing else reads that.
+func withoutTranspose(r *rewrite.Rewriter, n *graph.Node) {
+	a, ok := n.Attrs.(ops.MatmulAttrs)
+	if n.Op != ops.Matmul || !ok || a.TransposeB || n.Out[0].Type.DType.Compute() != types.F32 {
+		return
+	}
+	t := n.In[1].Def
+	if t == nil || t.Op != ops.Transpose || r.Reader(n.In[1]) != n || n.In[1].Type.Layout != "" || t.In[0].Type.Layout != "" {
+		return
+	}
+	axes := t.Attrs.(ops.TransposeAttrs).Axes
+	last := len(axes) - 1
+	for i, at := range axes[:last-1] {
+		if at != i {
+			return
+		}
+	}
+	if axes[last] == last-1 {
+		a.TransposeB = true
+		r.Change(n, n.Op, a, n.In[0], t.In[0])
+	}
 }

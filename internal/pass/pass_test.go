@@ -54,6 +54,11 @@ func TestGolden(t *testing.T) {
 		{"batch_norm", "SimplifyInference", `graph main(%x: float32[1,2,3,3]) {
 			@g = float32[2]{1, 2} @b = float32[2]{0, 1} @m = float32[2]{0.5, -0.5} @v = float32[2]{1, 4}
 			%y = nn.batch_norm(%x, @g, @b, @m, @v) {axis=1, epsilon=0.00001} origin "BatchNormalization_0" return %y }`},
+		{"keys_transposed", "PackOperands", `graph main(%q: float32[2,3,1,16], %k: float32[2,3,40,16], %h: float32[2,40,3,16], %t: float32[2,3,40,16]) {
+			%0 = transpose(%k) {axes=[0,1,3,2]} %y = nn.matmul(%q, %0) {transpose_a=false, transpose_b=false}
+			%1 = transpose(%h) {axes=[0,2,3,1]} %z = nn.matmul(%q, %1) {transpose_a=false, transpose_b=false}
+			%2 = transpose(%t) {axes=[0,1,3,2]} %u = nn.matmul(%q, %2) {transpose_a=false, transpose_b=false} %v = abs(%2)
+			return %y, %z, %u, %v }`},
 		{"split_sum", "SplitReductions", `graph main(%x: float32[8,4,20000]) {
 			%0 = abs(%x) %y = sum(%0) {axis=[], keep_dims=false} %z = max(%x) {axis=[0,2], keep_dims=true} %m = mean(%x) {axis=[2], keep_dims=false}
 			return %y, %z, %m }`},
