@@ -16,6 +16,8 @@ import (
 	"lathe/internal/compile"
 	"lathe/internal/frontend/onnx"
 	"lathe/internal/graph"
+	"lathe/internal/grapheval"
+	"lathe/internal/graphtest"
 	"lathe/internal/ops"
 	"lathe/internal/target"
 	"lathe/internal/tensor"
@@ -339,6 +341,31 @@ func TestDeployWasmNetworks(t *testing.T) {
 			}
 			j.check(t, tolerance)
 		})
+	}
+}
+
+// TestDeployWasmLoops runs random networks with loops.
+func TestDeployWasmLoops(t *testing.T) {
+	long(t)
+	var jobs []*wasmJob
+	for seed := range uint64(20) {
+		r := rand.New(rand.NewPCG(seed, 65))
+		g := graphtest.Loops(r)
+		in := graphtest.Inputs(r, g)
+		want, err := grapheval.Eval(g, in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		j, err := newWasmJob(t, t.TempDir(), fmt.Sprintf("loops%d", seed), g, wasmTarget(t, ""), in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		j.want = want
+		jobs = append(jobs, j)
+	}
+	runWasm(t, jobs)
+	for _, j := range jobs {
+		j.check(t, 1e-4)
 	}
 }
 

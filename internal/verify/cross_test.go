@@ -9,6 +9,7 @@ import (
 
 	"lathe/internal/compile"
 	"lathe/internal/crosstest"
+	"lathe/internal/graphtest"
 	"lathe/internal/ops"
 	"lathe/internal/target/targettest"
 	"lathe/internal/tensor"
@@ -53,6 +54,35 @@ func emulated(t *testing.T, o compile.Options) execute {
 
 // errNotCompared is no fault of the code.
 var errNotCompared = errors.New("the emulator failed")
+
+// TestDeployCrossLoops is TestLoops for other architectures.
+func TestDeployCrossLoops(t *testing.T) {
+	for _, tgt := range crossTargets {
+		t.Run(strings.ReplaceAll(tgt, " ", ""), func(t *testing.T) {
+			o := compile.Options{Target: targettest.Resolve(t, tgt), Level: 3, Workers: 2}
+			run := emulated(t, o)
+			for seed := range uint64(12) {
+				r := rand.New(rand.NewPCG(seed, 64))
+				g := graphtest.Loops(r)
+				text, in := g.String(), graphtest.Inputs(r, g)
+				res, want := withReference(t, g, in, o)
+				for _, workers := range []int{1, 3} {
+					got, err := run(res, in, workers)
+					if errors.Is(err, errNotCompared) {
+						continue
+					} else if err != nil {
+						t.Fatalf("seed %d: %v\n%s", seed, err, text)
+					}
+					for i := range want {
+						if diff, err := difference(want[i], got[i]); err != nil || !(diff <= networkTolerance) {
+							t.Errorf("seed %d: output %d differs by %g: %v\n%s", seed, i, diff, err, text)
+						}
+					}
+				}
+			}
+		})
+	}
+}
 
 // TestDeployCrossOperators is TestOperators for other architectures.
 func TestDeployCrossOperators(t *testing.T) {
