@@ -38,6 +38,7 @@ type Sources struct {
 // table lists the sources.
 var table = []Source{
 	{"network", 2, network}, {"mixed", 8, mixed}, {"special", 3, special}, {"grown", 6, grown}, {"control", 2, control},
+	{"loops", 2, loops},
 	{"mutant", 6, mutant}, {"bytes", 1, damagedBytes},
 }
 
@@ -92,6 +93,12 @@ func network(r *rand.Rand, _ *Sources) ([]byte, graphtest.Data, error) {
 // mixed is a network of all operators.
 func mixed(r *rand.Rand, _ *Sources) ([]byte, graphtest.Data, error) {
 	file, err := write(graphtest.Mixed(r))
+	return file, graphtest.Moderate, err
+}
+
+// loops is a network with loops.
+func loops(r *rand.Rand, _ *Sources) ([]byte, graphtest.Data, error) {
+	file, err := write(graphtest.Loops(r))
 	return file, graphtest.Moderate, err
 }
 

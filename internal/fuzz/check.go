@@ -209,11 +209,13 @@ const (
 )
 
 // Small reports whether the reference evaluates g in a second or so.
-func Small(g *graph.Graph) bool {
-	work := 0
+func Small(g *graph.Graph) bool { return workOf(g) <= maxWork }
+
+// workOf is about how many steps the evaluation of g takes; more than maxWork where a tensor is too large.
+func workOf(g *graph.Graph) (work int) {
 	for _, v := range g.Inputs { // read or not
 		if v.Type.Elements() > 8*maxElements {
-			return false
+			return maxWork + 1
 		}
 	}
 	for _, n := range g.Nodes {
@@ -223,9 +225,17 @@ func Small(g *graph.Graph) bool {
 		}
 		for _, v := range n.Out {
 			if v.Type.Elements() > maxElements {
-				return false
+				return maxWork + 1
 			}
 			out += v.Type.Elements()
+		}
+		if n.Op == graph.Loop {
+			once, trips := workOf(n.Sub[0]), n.Attrs.(graph.LoopAttrs).Trips
+			if once > maxWork/trips {
+				return maxWork + 1
+			}
+			work += once * trips
+			continue
 		}
 		each := 8
 		switch {
@@ -241,10 +251,10 @@ func Small(g *graph.Graph) bool {
 		}
 		work += max(in, out*max(each, 8))
 		if work > maxWork {
-			return false
+			return work
 		}
 	}
-	return true
+	return work
 }
 
 // mostWeights is the size in bytes of weights up to which a model is written and imported again: the process holds four copies then.
@@ -254,12 +264,8 @@ const mostWeights = 64 << 20
 func (c *Checker) roundTrip(g *graph.Graph) *Outcome {
 	c.step("export")
 	weights := 0
-	for _, n := range g.Nodes {
-		for _, v := range n.In {
-			if v.IsConst() {
-				weights += len(v.Const.Data)
-			}
-		}
+	for _, v := range g.Constants() {
+		weights += len(v.Const.Data)
 	}
 	if weights > mostWeights {
 		return nil

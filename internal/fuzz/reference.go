@@ -9,6 +9,7 @@ import (
 
 	"lathe/internal/compose"
 	"lathe/internal/graph"
+	"lathe/internal/grapheval"
 	"lathe/internal/op"
 	"lathe/internal/ops"
 	"lathe/internal/tensor"
@@ -244,6 +245,18 @@ func evaluate(g *graph.Graph, inputs []*tensor.Tensor, p *nudge, see func(*tenso
 		}
 		for i, v := range n.Out {
 			out[i] = tensor.NewOf(v.Type)
+		}
+		if n.Op == graph.Loop {
+			err := grapheval.Loop(n, in, out, func(body *graph.Graph, in []*tensor.Tensor) ([]*tensor.Tensor, error) {
+				return evaluate(body, in, p, see)
+			})
+			if err != nil {
+				return nil, err
+			}
+			for i, v := range n.Out {
+				values[v] = out[i]
+			}
+			continue
 		}
 		if err := n.Op.Eval(n.Attrs, in, out); err != nil {
 			return nil, fmt.Errorf("node %s %v: %w", n.Op.Name, n.Origin, err)

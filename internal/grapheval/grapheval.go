@@ -88,7 +88,7 @@ func (e *evaluation) node(n *graph.Node) error {
 		}
 		out = results
 	case n.Op == graph.Loop:
-		if err := loop(n, in, out); err != nil {
+		if err := Loop(n, in, out, Eval); err != nil {
 			return err
 		}
 	case len(n.Sub) > 0 || n.Op.Eval == nil:

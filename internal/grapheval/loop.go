@@ -7,8 +7,8 @@ import (
 	"lathe/internal/tensor"
 )
 
-// loop runs the body of n, slice after slice, and stacks what it gives.
-func loop(n *graph.Node, in, out []*tensor.Tensor) error {
+// Loop runs the body of n, slice after slice, and stacks what it gives. eval evaluates the body.
+func Loop(n *graph.Node, in, out []*tensor.Tensor, eval func(body *graph.Graph, in []*tensor.Tensor) ([]*tensor.Tensor, error)) error {
 	a, body := n.Attrs.(graph.LoopAttrs), n.Sub[0]
 	args := slices.Clone(in)
 	for i := range a.Trips {
@@ -16,7 +16,7 @@ func loop(n *graph.Node, in, out []*tensor.Tensor) error {
 		for k := a.Carried; k < a.Carried+a.Sequences; k++ {
 			args[k] = slice(in[k], body.Inputs[k], t)
 		}
-		results, err := Eval(body, args)
+		results, err := eval(body, slices.Clone(args))
 		if err != nil {
 			return err
 		}
