@@ -71,12 +71,17 @@ type asker struct {
 func (a *asker) decide(name string, def int, values []choice.Value) int {
 	i, err := a.log.Decide(choice.Decision{Name: name, Values: values, Default: def})
 	if err != nil {
-		if a.err == nil {
-			a.err = err
-		}
+		a.fail(err)
 		return def
 	}
 	return i
+}
+
+// fail keeps the first error, with which scheduling ends.
+func (a *asker) fail(err error) {
+	if a.err == nil {
+		a.err = err
+	}
 }
 
 // DecideOne asks for one of a list; costs may be nil.

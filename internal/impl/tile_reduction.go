@@ -195,7 +195,10 @@ func (k *kernel) splitBlockedReductions(acc string) {
 		}
 		n, _ := expr.IntOf(f.Extent)
 		if block > 1 && n > block {
-			k.s.Split(f.Var.Name, int(block))
+			if _, _, err := k.s.Split(f.Var.Name, int(block)); err != nil {
+				k.fail(err)
+				return
+			}
 		}
 	}
 }
