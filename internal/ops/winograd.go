@@ -53,16 +53,7 @@ var WinogradWeight = op.Define(op.Spec[WinogradWeightAttrs]{
 		if err != nil {
 			return err
 		}
-		kernels := out[0].Shape[1] * out[0].Shape[2]
-		g := make([]float64, winogradTaps*winogradTaps)
-		for i := range kernels {
-			for k := range g {
-				g[k] = in[0].Float(i*len(g) + k)
-			}
-			for k, v := range sandwich(w.G, g) {
-				out[0].SetFloat(k*kernels+i, v)
-			}
-		}
+		w.Weights(out[0], in[0], 0, in[0].Len()/(winogradTaps*winogradTaps))
 		return nil
 	},
 	Compute: func(a WinogradWeightAttrs, in []*te.Stage, out []types.Tensor) []*te.Stage {

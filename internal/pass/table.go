@@ -18,6 +18,8 @@ type Context struct {
 	Graph  *graph.Graph
 	Target *target.Target
 	Level  int
+	// Workers is the number of goroutines of passes that compute much; 0: one.
+	Workers int
 	// Layouts are the layouts asked for the activations of convolutions, in TVM's letters; empty: chosen.
 	Layouts  []string
 	Disabled []string // passes that do not run
@@ -50,13 +52,13 @@ var Table = everywhere([]pipeline.Pass[*Context]{
 	{Name: "SimplifyExpr", Level: 0, Run: simplifyExpr, Doc: "removes nodes without effect"},
 	{Name: "AbsorbChannelMoves", Level: 3, Run: absorbChannelMoves, Doc: "lets convolutions read shuffled, split and joined channels where they were computed"},
 	{Name: "ChooseImplementations", Level: 3, Run: chooseImplementations, Doc: "decides how convolutions and products are computed, and how their weights lie"},
-	{Name: "Winograd", Level: 3, Run: onGraph(winograd.Rewrite), Doc: "computes 3x3 convolutions by Winograd's minimal filtering where that was chosen"},
+	{Name: "Winograd", Level: 3, Run: rewriteWinograd, Doc: "computes 3x3 convolutions by Winograd's minimal filtering where that was chosen"},
 	{Name: "FuseNormalization", Level: 3, Run: fuseNormalization, Doc: "writes layer and RMS normalisations that are spelled out as one operator"},
 	{Name: "SplitArgs", Level: 0, Required: true, Run: splitArgs, Doc: "joins many operands in steps, so that no kernel chooses among thousands"},
 	{Name: "SplitReductions", Level: 3, Run: splitReductions, Doc: "folds large tensors to a few elements in two steps, so that workers have parts"},
 	{Name: "AlterOpLayout", Level: 3, Run: alterOpLayout, Doc: "gives tensors blocked layouts and packs weights, as was chosen"},
 	{Name: "DeadCodeElimination", Level: 0, Required: true, Run: deadCode, Doc: "removes what no output needs"},
-	{Name: "FuseAttention", Level: 3, Run: onGraph(attention.Fuse), Doc: "makes a kernel of softmax(Q K) V that keeps no scores in memory"},
+	{Name: "FuseAttention", Level: 3, Run: fuseAttention, Doc: "makes a kernel of softmax(Q K) V that keeps no scores in memory"},
 	{Name: "PackOperands", Level: 3, Run: packOperands, Doc: "packs computed operands of matrix products whose columns lie as rows"},
 	{Name: "FuseOps", Level: 0, Required: true, Run: fuseOps, Doc: "joins nodes into groups that become kernels; at -O0 every node is its own"},
 	{Name: "FuseStrips", Level: 3, Run: fuseStrips, Doc: "computes convolutions strip by strip in the kernels of the depthwise convolutions and poolings that read them"},
@@ -129,10 +131,9 @@ var Order = []pipeline.Order{
 	{Before: "DeadCodeElimination", After: "FuseOps", Why: "a dead reader would keep a value from being fused"},
 }
 
-// onGraph is a pass of an algorithm that needs the graph only.
-func onGraph(f func(*graph.Graph) error) func(*Context) error {
-	return func(c *Context) error { return f(c.Graph) }
-}
+func rewriteWinograd(c *Context) error { return winograd.Rewrite(c.Graph, c.Workers) }
+
+func fuseAttention(c *Context) error { return attention.Fuse(c.Graph) }
 
 func fuseStrips(c *Context) error { return strips.Fuse(c.Graph, c.Target, c.ask) }
 

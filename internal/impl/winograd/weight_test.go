@@ -1,6 +1,7 @@
 package winograd
 
 import (
+	"bytes"
 	"math/rand/v2"
 	"testing"
 
@@ -10,8 +11,7 @@ import (
 	"lathe/internal/types"
 )
 
-// TestWeight compares the fast transform of weights with the operator's own evaluation, to the bit but for the
-// order of sums.
+// TestWeight: any number of goroutines gives the bytes of the operator's own evaluation.
 func TestWeight(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 1))
 	w := tensor.New(types.F32, 5, 7, 3, 3)
@@ -19,17 +19,17 @@ func TestWeight(t *testing.T) {
 		w.SetFloat(i, r.NormFloat64())
 	}
 	for _, tile := range []int{2, 4, 6} {
-		got, err := transformedWeight(graph.NewConst("w", w), tile)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want := tensor.NewOf(got.Type)
-		if err := ops.WinogradWeight.Eval(ops.WinogradWeightAttrs{TileSize: tile}, []*tensor.Tensor{w}, []*tensor.Tensor{want}); err != nil {
-			t.Fatal(err)
-		}
-		for i := range want.Len() {
-			if d := got.Const.Float(i) - want.Float(i); d > 1e-6 || d < -1e-6 {
-				t.Fatalf("tile %d: element %d is %g instead of %g", tile, i, got.Const.Float(i), want.Float(i))
+		for _, workers := range []int{0, 1, 2, 3, 8, 100} {
+			got, err := transformedWeight(graph.NewConst("w", w), tile, workers)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := tensor.NewOf(got.Type)
+			if err := ops.WinogradWeight.Eval(ops.WinogradWeightAttrs{TileSize: tile}, []*tensor.Tensor{w}, []*tensor.Tensor{want}); err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(got.Const.Data, want.Data) {
+				t.Errorf("tile %d, %d workers: not what the operator gives", tile, workers)
 			}
 		}
 	}

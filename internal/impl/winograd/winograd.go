@@ -31,21 +31,22 @@ var Algorithm = impl.Algorithm{
 // tileDecision is the name of the decision on the register tile of the products.
 const tileDecision = "winograd_tile"
 
-// Rewrite writes convolutions for which it was chosen as products in the Winograd domain, with weights transformed here.
+// Rewrite writes convolutions for which it was chosen as products in the Winograd domain, with weights transformed here, by so many
+// goroutines.
 //
 //	nn.conv2d(x, w, b)   becomes   add(winograd_product(winograd_input_transform(x), w'), b)
-func Rewrite(g *graph.Graph) error {
+func Rewrite(g *graph.Graph, workers int) error {
 	return rewrite.Walk(g, func(r *rewrite.Rewriter, n *graph.Node) {
 		if n.Op == ops.Conv2d && n.Impl.Name == Name {
-			r.Replace(n.Out[0], nodes(r, n, variantOf(n.Impl.Point)))
+			r.Replace(n.Out[0], nodes(r, n, variantOf(n.Impl.Point), workers))
 		}
 	})
 }
 
 // nodes adds the operators of the Winograd domain that compute convolution n.
-func nodes(r *rewrite.Rewriter, n *graph.Node, c variant) *graph.Value {
+func nodes(r *rewrite.Rewriter, n *graph.Node, c variant, workers int) *graph.Value {
 	a, shape := n.Attrs.(ops.ConvAttrs), n.Out[0].Type.Shape
-	weight, err := transformedWeight(n.In[1], c.Tile)
+	weight, err := transformedWeight(n.In[1], c.Tile, workers)
 	if err != nil {
 		r.Fail(err)
 		return n.Out[0]
