@@ -86,7 +86,7 @@ func (all Algorithms) Choose(k *lower.Kernel, t *target.Target, chooser choice.C
 }
 
 func newKernel(k *lower.Kernel, t *target.Target) *kernel {
-	s := sched.New(&loop.Func{Name: k.Func.Name, Params: k.Func.Params, Body: k.Func.Body, Origin: k.Func.Origin})
+	s := sched.New(&loop.Func{Name: k.Func.Name, Params: k.Func.Params, Body: k.Func.Body})
 	w := &kernel{Kernel: k, s: s, core: core{t}}
 	w.dots()
 	return w
@@ -124,7 +124,7 @@ func (k *kernel) accesses(block string) []access {
 	}
 	add := func(buf *loop.Buffer, index []expr.Expr, store bool, each int64) {
 		var flat expr.Expr = expr.Index(0)
-		for i, s := range buf.StridesOf() {
+		for i, s := range buf.Strides() {
 			flat = expr.Add(flat, expr.Mul(expr.Subst(index[i], bind), expr.Index(s)))
 		}
 		list = append(list, access{buf, arith.LinearOf(r.Simplify(flat)), store, each})

@@ -2,7 +2,7 @@
 //
 // Vectorised and unrolled loops stay loops: their kind is a promise that the verifier checks and a demand on code
 // generation, and the interpreter runs them like any other. Every node's meaning is therefore that of the plain
-// sequential program. Indices are physical: buffers know shapes and strides, and no logical layout.
+// sequential program. Indices are physical: buffers know shapes, and no logical layout.
 package loop
 
 import (
@@ -15,19 +15,16 @@ type Func struct {
 	Name   string
 	Params []*Buffer
 	Body   Stmt
-	// Origin names the model nodes the kernel came from.
-	Origin []string
 }
 
-// A Buffer is a rectangular piece of memory. Element (i...) lies at the sum of i*Strides elements from its base.
+// A Buffer is a rectangular piece of memory, dense and row-major: element (i...) lies at the sum of i*Strides() elements from its base.
 // A buffer in Reg scope has no address: after unrolling each of its indices is constant, with at most one vector axis,
 // the last, of stride 1.
 type Buffer struct {
-	Name    string
-	DType   types.DType
-	Shape   []int
-	Strides []int // nil: row-major
-	Scope   Scope
+	Name  string
+	DType types.DType
+	Shape []int
+	Scope Scope
 	// Align is the alignment of the base in bytes; 0 means that of the element type.
 	Align int
 }
@@ -46,7 +43,7 @@ func (s Scope) String() string { return [...]string{"global", "worker", "reg"}[s
 func (b *Buffer) Label() string     { return b.Name }
 func (b *Buffer) Elem() types.DType { return b.DType }
 
-// Bytes is the extent of b in memory when it is contiguous.
+// Bytes is the extent of b in memory.
 func (b *Buffer) Bytes() int { return types.Count(b.Shape) * b.DType.Size() }
 
 // RowMajor returns the strides, in elements, of a dense tensor.
@@ -60,13 +57,8 @@ func RowMajor(shape []int) []int {
 	return s
 }
 
-// StridesOf returns b's strides, row-major ones when none are set.
-func (b *Buffer) StridesOf() []int {
-	if b.Strides != nil {
-		return b.Strides
-	}
-	return RowMajor(b.Shape)
-}
+// Strides returns the distances, in elements, between neighbours along each axis of b.
+func (b *Buffer) Strides() []int { return RowMajor(b.Shape) }
 
 // A Stmt is one of Seq, For, If, Store, Prefetch, Let, Alloc and Block, as a pointer.
 type Stmt interface{ isStmt() }

@@ -53,12 +53,6 @@ func (p *parser) function() *Func {
 		p.open(b)
 		f.Params = append(f.Params, b)
 	}
-	if p.Accept("origin") {
-		f.Origin = append(f.Origin, p.Take(expr.Quoted))
-		for p.Accept(",") {
-			f.Origin = append(f.Origin, p.Take(expr.Quoted))
-		}
-	}
 	f.Body = p.braces()
 	for _, b := range f.Params {
 		p.close(b)
@@ -101,9 +95,6 @@ func (p *parser) buffer() *Buffer {
 	p.Expect(":")
 	b.DType = p.Type()
 	b.Shape = p.ints()
-	if p.Accept("strides") {
-		b.Strides = p.ints()
-	}
 	if p.Accept("align") {
 		b.Align = p.Int()
 	}

@@ -30,9 +30,6 @@ func (f *Func) String() string {
 		}
 	}
 	p.write(")")
-	for i, o := range f.Origin {
-		p.write("%s %q", [...]string{" origin", ","}[min(i, 1)], o)
-	}
 	p.write(" ")
 	p.block(f.Body)
 	p.write("\n")
@@ -48,8 +45,8 @@ func StmtString(s Stmt) string {
 
 // keywords cannot be names of variables and buffers in text.
 var keywords = []string{
-	"func", "origin", "for", "parallel", "vector", "unroll", "in", "if", "else", "let", "alloc", "block", "prefetch", "where", "init",
-	"reduce", "strides", "align", "global", "worker", "reg", "nan", "inf",
+	"func", "for", "parallel", "vector", "unroll", "in", "if", "else", "let", "alloc", "block", "prefetch", "where", "init",
+	"reduce", "align", "global", "worker", "reg", "nan", "inf",
 }
 
 type printer struct {
@@ -107,9 +104,6 @@ func (p *printer) bindBuffer(b *Buffer) string {
 	n := p.name(b.Name)
 	p.buffers[b] = n
 	s := fmt.Sprintf("%s: %s[%s]", n, b.DType, ints(b.Shape))
-	if b.Strides != nil {
-		s += fmt.Sprintf(" strides [%s]", ints(b.Strides))
-	}
 	if b.Align != 0 {
 		s += fmt.Sprintf(" align %d", b.Align)
 	}

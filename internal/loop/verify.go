@@ -97,9 +97,6 @@ func (v *verifier) buffer(b *Buffer) error {
 			return fmt.Errorf("shape %v", b.Shape)
 		}
 	}
-	if b.Strides != nil && (len(b.Strides) != len(b.Shape) || slices.ContainsFunc(b.Strides, func(s int) bool { return s < 0 })) {
-		return fmt.Errorf("strides %v of shape %v", b.Strides, b.Shape)
-	}
 	if b.Align < 0 || b.Align&(b.Align-1) != 0 {
 		return fmt.Errorf("alignment %d is no power of two", b.Align)
 	}

@@ -32,7 +32,7 @@ func groupAxes(out *te.Stage) *te.Stage {
 		for _, r := range s.Reduce {
 			ranges[r.Var] = arith.Span(r.Extent)
 		}
-		if s.Tag == "conv" {
+		if s.Tag == te.Convolution {
 			readsOf(s, from)
 		}
 	}
@@ -99,7 +99,7 @@ func groupOf(out *te.Stage) (g grouping, ok bool) {
 		if s.Tag == Strips {
 			return g, false
 		}
-		if s.Tag != "conv" || !slices.Equal(s.Type.Shape, out.Type.Shape) || s.Type.Layout != out.Type.Layout {
+		if s.Tag != te.Convolution || !slices.Equal(s.Type.Shape, out.Type.Shape) || s.Type.Layout != out.Type.Layout {
 			continue
 		}
 		expr.Loads(s.Body, func(l *expr.Load) {

@@ -62,7 +62,7 @@ func groups(n, each int, data, weight types.Layout) *te.Stage {
 		from := expr.Add(expr.Mul(expr.Bin(expr.OpFloorDiv, i[1], expr.Index(each)), expr.Index(each)), r[0])
 		return expr.Mul(x.At(i[0], from, i[2], i[3]), w.At(i[1], r[0], zero, zero))
 	})
-	c.Tag = "conv"
+	c.Tag = te.Convolution
 	return te.Compute("relu", c.Type.With(data), func(i []expr.Expr) expr.Expr {
 		return expr.Max(expr.Add(c.At(i...), b.At(i[1])), expr.Const(types.F32, 0))
 	})

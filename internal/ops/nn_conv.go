@@ -122,7 +122,7 @@ func (a ConvAttrs) fold(name string, x, w *te.Stage, out types.Tensor, product f
 		p := product(x.At(append([]expr.Expr{i[0], from}, at...)...), w.At(append([]expr.Expr{i[1], c}, r...)...), i[1])
 		return expr.If(inside, p, zero(p))
 	})
-	y.Tag = "conv"
+	y.Tag = te.Convolution
 	return y
 }
 

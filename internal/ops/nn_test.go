@@ -144,7 +144,7 @@ func TestConvolutionShapes(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := Conv2d.Compute(a, in, out)[0]
-		if s.Tag != "conv" {
+		if s.Tag != te.Convolution {
 			t.Errorf("tag %q", s.Tag)
 		}
 		return s, expr.String(s.Body)

@@ -35,7 +35,7 @@ func (s *Schedule) ComputeAt(block, at string, scope loop.Scope) error {
 	}
 
 	small := *buf
-	small.Scope, small.Shape, small.Strides = scope, nil, nil
+	small.Scope, small.Shape = scope, nil
 	for _, d := range region {
 		small.Shape = append(small.Shape, d.extent)
 	}

@@ -99,7 +99,7 @@ func element(b *loop.Block, nest []*loop.For, name string) (*loop.Buffer, arith.
 		bind[it.Var] = it.Binding
 	}
 	var flat expr.Expr = expr.Index(0)
-	for i, n := range found[0].buf.StridesOf() {
+	for i, n := range found[0].buf.Strides() {
 		flat = expr.Add(flat, expr.Mul(expr.Subst(found[0].index[i], bind), expr.Index(n)))
 	}
 	return found[0].buf, arith.LinearOf(rangesAt(nest).Simplify(flat)), nil

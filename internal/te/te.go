@@ -25,11 +25,14 @@ type Stage struct {
 	Reduce  []Axis
 	Combine Combiner
 	Body    expr.Expr
-	// Tag names a convolution, "conv", or the part of a fused computation that the stage is; most are empty.
+	// Tag is Convolution, or the part of a fused computation that the stage is; most are empty.
 	Tag string
 	// Panel is the number of vectors of a panel, of a reduction one of whose operands lies in panels; 0: none does.
 	Panel int
 }
+
+// Convolution is the tag of the sum of a convolution.
+const Convolution = "conv"
 
 // An Axis is a reduction axis: Var runs over [0, Extent).
 type Axis struct {
@@ -59,16 +62,6 @@ func (c Combiner) String() string { return combiners[c].name }
 
 // Op is the binary operator that folds two values.
 func (c Combiner) Op() expr.Op { return combiners[c].op }
-
-// ParseCombiner reads a name as String prints it.
-func ParseCombiner(s string) (Combiner, bool) {
-	for i, c := range combiners {
-		if c.name == s {
-			return Combiner(i), true
-		}
-	}
-	return None, false
-}
 
 // Identity is the value that changes nothing: the result of an empty reduction.
 func (c Combiner) Identity(t types.DType) expr.Expr {

@@ -205,20 +205,6 @@ func (t *Tensor) Reshape(shape ...int) *Tensor {
 	return &Tensor{t.DType, shape, t.Data}
 }
 
-// Splat reports whether all elements have the same bits, and which bytes those are.
-func (t *Tensor) Splat() ([]byte, bool) {
-	n := t.DType.Size()
-	if len(t.Data) == 0 {
-		return nil, false
-	}
-	for i := n; i < len(t.Data); i++ {
-		if t.Data[i] != t.Data[i-n] {
-			return nil, false
-		}
-	}
-	return t.Data[:n], true
-}
-
 func saturateU64(v float64) uint64 {
 	switch {
 	case v != v || v <= 0:

@@ -1,16 +1,10 @@
 package toolchain
 
 import (
-	"context"
 	"fmt"
 	"regexp"
-	"runtime"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
-
-	"lathe/internal/fault"
 )
 
 // Compile parses and verifies IR text, gives it the machine's triple and data layout (whatever the text says), runs the
@@ -21,52 +15,6 @@ func (m *Machine) Compile(ir, passes string) (Object, error) { return m.emit(ir,
 func (m *Machine) Assembly(ir, passes string) (string, error) {
 	b, err := m.emit(ir, passes, emitAssembly)
 	return string(b), err
-}
-
-// Optimized returns the IR text after the passes.
-func (m *Machine) Optimized(ir, passes string) (string, error) {
-	b, err := m.emit(ir, passes, emitIR)
-	return string(b), err
-}
-
-// CompileAll compiles each text as Compile does, on as many threads as workers says (0: one per processor Go uses). Object i
-// belongs to irs[i]. The result, and the error if there is one, do not depend on the number of workers: the error is
-// that of the first text that has one.
-func (m *Machine) CompileAll(ctx context.Context, irs []string, passes string, workers int) ([]Object, error) {
-	if workers <= 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
-	objects, errs := make([]Object, len(irs)), make([]error, len(irs))
-	var next, failed atomic.Int64
-	failed.Store(int64(len(irs)))
-	var wg sync.WaitGroup
-	for range min(workers, len(irs)) {
-		wg.Go(func() {
-			// Texts are taken in order, so that those before a failed one have all been taken by then.
-			for i := next.Add(1) - 1; i < failed.Load() && ctx.Err() == nil; i = next.Add(1) - 1 {
-				if errs[i] = fault.Guard(func() (err error) { objects[i], err = m.Compile(irs[i], passes); return err }); errs[i] != nil {
-					lower(&failed, i)
-				}
-			}
-		})
-	}
-	wg.Wait()
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	if i := failed.Load(); i < int64(len(irs)) {
-		return nil, fmt.Errorf("module %d of %d: %w", i+1, len(irs), errs[i])
-	}
-	return objects, nil
-}
-
-// lower sets v to the smaller of v and x.
-func lower(v *atomic.Int64, x int64) {
-	for old := v.Load(); x < old; old = v.Load() {
-		if v.CompareAndSwap(old, x) {
-			return
-		}
-	}
 }
 
 // stageError words what LLVM said at one stage of a compilation.

@@ -2,8 +2,6 @@ package toolchain
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -99,17 +97,17 @@ func TestAssemblyOfTargets(t *testing.T) {
 	}
 }
 
-func TestOptimized(t *testing.T) {
+// TestPasses: the default passes lift a stack slot into a register, others leave it where it is.
+func TestPasses(t *testing.T) {
 	m := open(t, Options{Triple: "aarch64-linux-gnu"})
-	text, err := m.Optimized(slotIR, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if strings.Contains(text, "alloca") || !strings.Contains(text, `target triple = "aarch64-unknown-linux-gnu"`) || !strings.Contains(text, "target datalayout") {
-		t.Errorf("default passes gave\n%s", text)
-	}
-	if text, err = m.Optimized(slotIR, "function(instsimplify)"); err != nil || !strings.Contains(text, "alloca") {
-		t.Errorf("with instsimplify alone the stack slot should stay: %v\n%s", err, text)
+	for passes, lifted := range map[string]bool{"": true, "function(instsimplify)": false} {
+		text, err := m.Assembly(slotIR, passes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(text, "[sp") == lifted {
+			t.Errorf("passes %q gave\n%s", passes, text)
+		}
 	}
 }
 
@@ -135,45 +133,26 @@ func TestErrorsOfIR(t *testing.T) {
 	}
 }
 
+// TestCompileIsDeterministic compiles on many threads at once what one compiles alone.
 func TestCompileIsDeterministic(t *testing.T) {
 	m := open(t, Options{Triple: "x86_64-linux-gnu", CPU: "x86-64-v4"})
 	irs := make([]string, 20)
 	for i := range irs {
 		irs[i] = strings.ReplaceAll(scaleIR, "@scale", fmt.Sprintf("@scale%d", i))
 	}
-	one, err := m.CompileAll(context.Background(), irs, "", 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, workers := range []int{0, 2, 7} {
-		many, err := m.CompileAll(context.Background(), irs, "", workers)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i := range irs {
-			if !bytes.Equal(one[i], many[i]) || !bytes.Contains(one[i], fmt.Appendf(nil, "scale%d\x00", i)) {
-				t.Errorf("object %d with %d workers differs or is not its own", i, workers)
-			}
+	alone := compileFor(t, m, irs...)
+	var group sync.WaitGroup
+	for range 3 {
+		for i, ir := range irs {
+			group.Go(func() {
+				object, err := m.Compile(ir, "")
+				if err != nil || !bytes.Equal(object, alone[i]) || !bytes.Contains(object, fmt.Appendf(nil, "scale%d\x00", i)) {
+					t.Errorf("object %d among others differs or is not its own: %v", i, err)
+				}
+			})
 		}
 	}
-}
-
-func TestCompileAllErrors(t *testing.T) {
-	m := open(t, Options{Triple: "x86_64-linux-gnu"})
-	irs := make([]string, 12)
-	for i := range irs {
-		irs[i] = addIR
-	}
-	irs[4], irs[5], irs[9] = "four", "five", "nine"
-	for _, workers := range []int{1, 2, 3, 12} {
-		_, err := m.CompileAll(context.Background(), irs, "", workers)
-		wantError(t, err, "module 5 of 12", "four")
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	if _, err := m.CompileAll(ctx, irs, "", 2); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled: %v", err)
-	}
+	group.Wait()
 }
 
 // What LLVM would end the process for must come back as an error, on any thread, and leave LLVM, lld and Go's own
@@ -193,7 +172,7 @@ func TestCrashGuard(t *testing.T) {
 				if err != nil {
 					t.Errorf("dot product with the feature: %v", err)
 				}
-				if _, err := Link([]Object{object}, LinkOptions{Triple: good.Triple(), Exports: []string{"dot"}}); err != nil {
+				if _, err := Link([]Object{object}, LinkOptions{Triple: good.triple, Exports: []string{"dot"}}); err != nil {
 					t.Error(err)
 				}
 				if !recoversFromNil() {

@@ -28,9 +28,12 @@ define i32 @twice(i32 %x) nounwind {
 
 func compileFor(t *testing.T, m *Machine, irs ...string) []Object {
 	t.Helper()
-	objects, err := m.CompileAll(t.Context(), irs, "", 1)
-	if err != nil {
-		t.Fatal(err)
+	objects := make([]Object, len(irs))
+	for i, ir := range irs {
+		var err error
+		if objects[i], err = m.Compile(ir, ""); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return objects
 }
@@ -113,7 +116,7 @@ func checkForm(t *testing.T, f *elf.File) {
 
 func TestLinkIsDeterministic(t *testing.T) {
 	m := open(t, Options{Triple: "x86_64-linux-gnu"})
-	o := LinkOptions{Soname: "mod.so", Exports: []string{"twice", "add"}, Triple: m.Triple()}
+	o := LinkOptions{Soname: "mod.so", Exports: []string{"twice", "add"}, Triple: m.triple}
 	first, err := Link(compileFor(t, m, addIR, twiceIR), o)
 	if err != nil {
 		t.Fatal(err)
@@ -155,14 +158,14 @@ func TestLinkErrors(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.o.Triple == "" {
-				c.o.Triple = m.Triple()
+				c.o.Triple = m.triple
 			}
 			_, err := Link(c.objs, c.o)
 			wantError(t, err, c.want...)
 			if n := openMemoryFiles(t); n != 0 {
 				t.Errorf("%d files are still open", n)
 			}
-			if _, err := Link(objects, LinkOptions{Exports: []string{"twice"}, Triple: m.Triple()}); err != nil {
+			if _, err := Link(objects, LinkOptions{Exports: []string{"twice"}, Triple: m.triple}); err != nil {
 				t.Errorf("the next link fails: %v", err)
 			}
 		})

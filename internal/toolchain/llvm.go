@@ -30,7 +30,6 @@ const (
 const (
 	emitObject   = C.LATHE_OBJECT
 	emitAssembly = C.LATHE_ASSEMBLY
-	emitIR       = C.LATHE_IR
 	listCPUs     = C.LATHE_CPUS
 	listFeatures = C.LATHE_FEATURES
 )

@@ -143,12 +143,6 @@ Machine open_machine(const lathe_job &job, char **message) {
 }
 
 void emit(LLVMModuleRef module, LLVMTargetMachineRef machine, int kind, const std::string &errors, lathe_answer *out) {
-  if (kind == LATHE_IR) {
-    char *text = LLVMPrintModuleToString(module);
-    answer(out, text, strlen(text));
-    LLVMDisposeMessage(text);
-    return;
-  }
   char *message = nullptr;
   LLVMMemoryBufferRef raw = nullptr;
   auto type = kind == LATHE_OBJECT ? LLVMObjectFile : LLVMAssemblyFile;

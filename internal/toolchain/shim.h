@@ -11,7 +11,7 @@ extern "C" {
 #endif
 
 // What a compilation produces.
-enum { LATHE_OBJECT, LATHE_ASSEMBLY, LATHE_IR };
+enum { LATHE_OBJECT, LATHE_ASSEMBLY };
 
 // Where a compilation ended. FATAL: LLVM would have ended the process.
 enum { LATHE_OK, LATHE_PARSE, LATHE_VERIFY, LATHE_PASSES, LATHE_EMIT, LATHE_FATAL };

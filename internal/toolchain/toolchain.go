@@ -78,12 +78,6 @@ func Open(o Options) (*Machine, error) {
 	return m, nil
 }
 
-// Triple returns the target triple as it was given, or this machine's if none was.
-func (m *Machine) Triple() string { return m.triple }
-
-// CPU returns the CPU name as it was given.
-func (m *Machine) CPU() string { return m.cpu }
-
 // Features returns, sorted and without sign, the instruction set features that generated code may use: what the triple
 // and the CPU imply, changed by Options.Features. Features that only tune the choice of instructions, or name the mode the
 // processor runs in, are not among them.

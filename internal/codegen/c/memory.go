@@ -15,7 +15,7 @@ import (
 // flat is the index of an access in elements from the buffer's beginning.
 func (e *emitter) flat(b *loop.Buffer, at []expr.Expr) expr.Expr {
 	var flat expr.Expr = expr.Index(0)
-	for i, s := range b.StridesOf() {
+	for i, s := range b.Strides() {
 		flat = expr.Add(flat, expr.Mul(at[i], expr.Index(s)))
 	}
 	return e.simple(flat)

@@ -53,7 +53,7 @@ func (e *emitter) dotOperand(l *expr.Load, axis int) (v value, ok bool) {
 	b := l.From.(*loop.Buffer)
 	flat := e.flat(b, l.Index)
 	p := e.place(flat)
-	step := int64(b.StridesOf()[axis])
+	step := int64(b.Strides()[axis])
 	v = value{t: types.I32, lanes: e.lanes}
 	if !p.ok || b.Scope == loop.Reg {
 		return v, false

@@ -128,7 +128,7 @@ func (e *emitter) store(s *loop.Store) {
 func (e *emitter) wholeVector(b *loop.Buffer, at arith.Linear, v value) value {
 	whole := 1 << bits.Len(uint(max(v.lanes, 1)-1))
 	end := at.Range(e.ranges).Lo + int64(v.lanes)
-	if whole <= v.lanes || v.lanes == 0 || b.Strides != nil || end < int64(types.Count(b.Shape)) || (whole-v.lanes)*b.DType.Size() > scratchSlack {
+	if whole <= v.lanes || v.lanes == 0 || end < int64(types.Count(b.Shape)) || (whole-v.lanes)*b.DType.Size() > scratchSlack {
 		return v
 	}
 	return e.shuffle(v, whole, func(i int) int { return i })

@@ -1,13 +1,13 @@
 package llvm_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"unsafe"
 
@@ -46,8 +46,17 @@ func load(t *testing.T, funcs []*loop.Func) *library {
 		texts[i] = strings.Replace(k.Text, "define hidden", "define", 1)
 		l.scratch = append(l.scratch, k.Scratch)
 	}
-	objects, err := m.CompileAll(context.Background(), texts, "function(mem2reg,early-cse,instcombine<no-verify-fixpoint>,simplifycfg)", runtime.NumCPU())
-	if err != nil {
+	objects, errs := make([]toolchain.Object, len(texts)), make([]error, len(texts))
+	var group sync.WaitGroup
+	for first := range runtime.NumCPU() {
+		group.Go(func() {
+			for i := first; i < len(texts); i += runtime.NumCPU() {
+				objects[i], errs[i] = m.Compile(texts[i], "function(mem2reg,early-cse,instcombine<no-verify-fixpoint>,simplifycfg)")
+			}
+		})
+	}
+	group.Wait()
+	if err := errors.Join(errs...); err != nil {
 		t.Fatal(err)
 	}
 	so, err := toolchain.Link(objects, toolchain.LinkOptions{Exports: names})

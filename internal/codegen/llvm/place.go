@@ -25,8 +25,8 @@ type term struct {
 // strides are those of a buffer, whose rows begin with a slot of their own where it lies in registers.
 func (e *emitter) strides(b *loop.Buffer) []int {
 	lanes := e.bufs[b].lanes
-	if b.Scope != loop.Reg || lanes < 2 || b.Strides != nil || len(b.Shape) < 2 {
-		return b.StridesOf()
+	if b.Scope != loop.Reg || lanes < 2 || len(b.Shape) < 2 {
+		return b.Strides()
 	}
 	shape := slices.Clone(b.Shape)
 	if last := len(shape) - 1; shape[last] > lanes {

@@ -30,7 +30,7 @@ func (e *emitter) strided(b *loop.Buffer, p place, at arith.Linear) (value, bool
 	if before := int(p.off - int64(step)*arith.FloorDiv(p.off, int64(step))); span.Lo >= int64(before) {
 		low = -before
 	}
-	if end := low + n*step - 1; end > high && b.Strides == nil && span.Hi+int64(end-high) < int64(types.Count(b.Shape)) {
+	if end := low + n*step - 1; end > high && span.Hi+int64(end-high) < int64(types.Count(b.Shape)) {
 		high = end
 	}
 	have := high - low + 1

@@ -226,7 +226,7 @@ func (p products) group(o, k, group, i expr.Expr) loop.Stmt {
 // The pass of group i over the channels asks for its share of a row.
 func (p products) fetch(o, k, channel, i expr.Expr) loop.Stmt {
 	share := (p.vecs + p.block - 1) / p.block * p.data.lanes
-	stride := p.weight.StridesOf()
+	stride := p.weight.Strides()
 	at := expr.Add(expr.Mul(o, expr.Index(stride[0])), expr.Mul(expr.Add(k, expr.Index(fetchDistance)), expr.Index(stride[1])))
 	at = expr.Add(at, expr.Mul(expr.Add(expr.Mul(i, expr.Index(p.data.blocks*p.data.lanes)), channel), expr.Index(share)))
 	return &loop.Prefetch{From: p.weight, At: at, Lines: (4*share + loop.LineBytes - 1) / loop.LineBytes}

@@ -131,7 +131,7 @@ const maxSpan = 1 << 28
 // span is the number of elements between the first and the last of b, both included.
 func span(b *loop.Buffer) (int, error) {
 	n := 1
-	for i, s := range b.StridesOf() {
+	for i, s := range b.Strides() {
 		if b.Shape[i] == 0 {
 			return 0, nil
 		}

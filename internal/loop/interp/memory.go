@@ -24,7 +24,7 @@ type memory struct {
 
 // newMemory views data as b's elements: get widens one to its compute type, set narrows it.
 func newMemory(b *loop.Buffer, data []byte, written []bool) *memory {
-	m := &memory{buffer: b, strides: b.StridesOf(), data: data, written: written}
+	m := &memory{buffer: b, strides: b.Strides(), data: data, written: written}
 	le := binary.LittleEndian
 	switch b.DType {
 	case types.Bool:

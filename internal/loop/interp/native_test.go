@@ -1,7 +1,7 @@
 package interp_test
 
 import (
-	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand"
@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"unsafe"
 
@@ -167,8 +168,17 @@ func natives(t *testing.T, trials []trial) []func(args []*tensor.Tensor) {
 		}
 		texts[i] = strings.Replace(kernel.Text, "define hidden", "define", 1)
 	}
-	objects, err := machine.CompileAll(context.Background(), texts, "", runtime.NumCPU())
-	if err != nil {
+	objects, errs := make([]toolchain.Object, len(texts)), make([]error, len(texts))
+	var group sync.WaitGroup
+	for first := range runtime.NumCPU() {
+		group.Go(func() {
+			for i := first; i < len(texts); i += runtime.NumCPU() {
+				objects[i], errs[i] = machine.Compile(texts[i], "")
+			}
+		})
+	}
+	group.Wait()
+	if err := errors.Join(errs...); err != nil {
 		t.Fatal(err)
 	}
 	library, err := toolchain.Link(objects, toolchain.LinkOptions{Exports: names})

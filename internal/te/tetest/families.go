@@ -135,7 +135,7 @@ func (d *draw) conv() *te.Stage {
 			return expr.Mul(e, k.At(i[1], r[0], r[1], r[2]))
 		})
 	})
-	y.Tag = "conv2d"
+	y.Tag = te.Convolution
 	return y
 }
 
