@@ -77,7 +77,7 @@ func Reads(b *loop.Block, from string) bool {
 }
 
 // Panel finds a block's loop over blocks of channels of a product, whose pointwise rest is another block, and how many of them
-// are a panel: those that its weights keep together, or that a tile takes. It is 1 if there is no such loop.
+// are a panel: those that its weights keep together, or all. It is 1 if there is no such loop.
 func (k *kernel) Panel(block, acc, rest string) (blocks string, count int) {
 	spatial := k.s.Loops(rest)
 	i := len(spatial) - 1
@@ -89,12 +89,7 @@ func (k *kernel) Panel(block, acc, rest string) (blocks string, count int) {
 		return "", 1
 	}
 	if count = k.panelOf(acc); count == 0 {
-		row := 1
-		if axes := k.rowAxes(rest, acc, "", spatial[i], blocks); len(axes) > 0 {
-			row = k.s.Extent(axes[0])
-		}
-		list, best := k.core.tiles(1, row, k.s.Extent(blocks), k.core.registers(false), 0, true, reuse)
-		count = list[best].Vecs
+		count = k.s.Extent(blocks)
 	}
 	return k.loopOf(block, blocks), count
 }
