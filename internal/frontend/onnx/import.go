@@ -2,17 +2,14 @@ package onnx
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"lathe/internal/compose"
 	"lathe/internal/graph"
 	"lathe/internal/ops"
 	"lathe/internal/spelling"
 	"lathe/internal/tensor"
-	"lathe/internal/types"
 )
 
 // Options say what a model leaves open.
@@ -95,22 +92,6 @@ func converted(m *Model, o Options, shapes *Shapes, unroll bool) (*importer, err
 		return imp, err
 	}
 	return imp, graph.Verify(imp.Graph)
-}
-
-// A SizeError is an error of a model some of whose sizes nobody gave, which may be why.
-type SizeError struct {
-	Err  error
-	note string
-}
-
-func (e *SizeError) Error() string { return e.Err.Error() + "; " + e.note }
-func (e *SizeError) Unwrap() error { return e.Err }
-
-func (imp *importer) withSizes(err error) error {
-	if note := imp.shapes.Note(); note != "" {
-		return &SizeError{err, note}
-	}
-	return err
 }
 
 // newestOpset is the version of ai.onnx up to which the table has been compared with the operators' history; the
@@ -230,31 +211,6 @@ func (imp *importer) body(g *Graph, e *env) error {
 		}
 	}
 	return nil
-}
-
-// A NodeError says which node an error is about.
-type NodeError struct {
-	Op, Node string // operator, and the node as Node.Label names it
-	Err      error
-}
-
-func (e *NodeError) Error() string { return e.Node + ": " + e.Err.Error() }
-func (e *NodeError) Unwrap() error { return e.Err }
-
-// inner is the error of the node that is meant: one in a body, where there is one.
-func (e *NodeError) inner() *NodeError {
-	if in, ok := errors.AsType[*NodeError](e.Err); ok {
-		return in.inner()
-	}
-	return e
-}
-
-// Refused is the operator that an import ended at, "" when it was none.
-func Refused(err error) string {
-	if e, ok := errors.AsType[*NodeError](err); ok {
-		return e.inner().Op
-	}
-	return ""
 }
 
 // neededNodes marks the nodes that some output of g depends on.
@@ -396,45 +352,4 @@ func (imp *importer) list(elements []*graph.Value) *graph.Value {
 	v := &graph.Value{}
 	imp.lists[v] = elements
 	return v
-}
-
-// dtypeFor is the element type for one of ONNX.
-func dtypeFor(d DType) (types.DType, error) {
-	t, ok := map[DType]types.DType{
-		Float: types.F32, Double: types.F64, Float16: types.F16, BFloat16: types.BF16, Bool: types.Bool,
-		Int8: types.I8, Int16: types.I16, Int32: types.I32, Int64: types.I64,
-		Uint8: types.U8, Uint16: types.U16, Uint32: types.U32, Uint64: types.U64,
-	}[d]
-	if !ok {
-		return 0, fmt.Errorf("element type %s is not supported", d)
-	}
-	return t, nil
-}
-
-// constantOf makes a tensor of the model a constant that shares its bytes.
-func constantOf(t *Tensor) (*graph.Value, error) {
-	d, err := dtypeFor(t.DType)
-	if err != nil {
-		return nil, err
-	}
-	w, err := tensor.Wrap(d, slices.Clone(t.Dims), t.Data)
-	if err != nil {
-		return nil, err
-	}
-	if w.Shape == nil {
-		w.Shape = []int{}
-	}
-	if err := w.Type().Check(); err != nil {
-		return nil, err
-	}
-	return compose.Const(w), nil
-}
-
-// quoteAll lists names for a message.
-func quoteAll(names []string) string {
-	quoted := make([]string, len(names))
-	for i, n := range names {
-		quoted[i] = fmt.Sprintf("%q", n)
-	}
-	return strings.Join(quoted, ", ")
 }

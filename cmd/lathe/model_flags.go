@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"lathe"
+	"lathe/internal/cli"
+	"lathe/internal/frontend/onnx"
+)
+
+// modelFlags say how to read a model.
+type modelFlags struct {
+	format string
+	shapes inputShapes
+	fix    fixes
+}
+
+func (f *modelFlags) define(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	cli.ParsedVar(fs, &f.shapes, "input-shapes", "SHAPES", parseShapes, `shapes of inputs: "data:[1,3,224,224] mask:[1,128]", or sizes of the names in them: "batch=2 seq=12" (default: the model's, sizes it leaves open 1)`)
+	fs.Var(&f.fix, "fix", "make an input a constant, as `INPUT=VALUE`: a number (for every element), lists like [1,2,3], or a file of numpy (.npy, .npz) or ONNX (.pb); may be repeated")
+	cli.MarkOurs(cmd, "fix")
+	cli.ChoiceVar(fs, &f.format, "model-format", "", modelFormats, "format of the model file, one of "+strings.Join(modelFormats, " ")+" (default: by the file)")
+}
+
+func (f *modelFlags) load(ctx context.Context, path string, notes func(string)) (*lathe.Model, error) {
+	st, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("input file %q %s", path, absent(path, err))
+	case st.IsDir():
+		return nil, fmt.Errorf("input file %q is a directory%s", path, savedModel(path))
+	case !st.Mode().IsRegular():
+		return nil, fmt.Errorf("input file %q is a device or a pipe; models are mapped into memory and must be files", path)
+	}
+	return lathe.LoadContext(ctx, path, lathe.LoadOptions{Format: f.format, Shapes: f.shapes.shapes, Sizes: f.shapes.sizes, Fix: f.fix.values, Notes: notes})
+}
+
+// refused is the error about a model that does not compile, with what may help where sizes that nobody gave are the reason.
+func refused(path string, err error) error {
+	if _, ok := errors.AsType[*onnx.SizeError](err); ok {
+		return fmt.Errorf("%s: %w ('lathe inspect' looks for sizes that work)", path, err)
+	}
+	return fmt.Errorf("%s: %w", path, err)
+}
+
+// absent tells why there is no file at a path.
+func absent(path string, err error) string {
+	link, linkErr := os.Readlink(path)
+	switch {
+	case path == "":
+		return "has an empty name"
+	case strings.Contains(path, "://"):
+		return "doesn't exist: models are read from files (download it first)"
+	case linkErr == nil:
+		return "is a broken symbolic link to " + link
+	case errors.Is(err, fs.ErrNotExist) && strings.ContainsAny(path, "*?["):
+		return "doesn't exist, and a pattern names no file"
+	case errors.Is(err, fs.ErrNotExist):
+		return "doesn't exist"
+	}
+	return "cannot be read: " + cli.Cause(err).Error()
+}
+
+// savedModel names the folder that TensorFlow writes.
+func savedModel(path string) string {
+	if _, err := os.Stat(filepath.Join(path, "saved_model.pb")); err == nil {
+		return ", a SavedModel of TensorFlow: convert the model to ONNX"
+	}
+	return ": name the model file in it"
+}
