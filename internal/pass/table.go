@@ -1,4 +1,5 @@
-// Package pass transforms graphs. table.go is the pipeline; every other file is one pass. Names and levels are Relay's.
+// Package pass transforms graphs. table.go is the pipeline; every other file is one pass. Passes that Relay
+// has too bear its names and levels.
 package pass
 
 import (
