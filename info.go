@@ -50,6 +50,9 @@ func Operators() []OpInfo {
 		if algorithms.Table.HasExtern(d) {
 			o.Implementations = append(o.Implementations, "extern")
 		}
+		if algorithms.Table.HasAnchor(d) {
+			o.Implementations = append(o.Implementations, "anchor")
+		}
 		list = append(list, o)
 	}
 	return list

@@ -155,8 +155,10 @@ type FormatInfo struct {
 
 // OpInfo describes an operator of the graph level.
 type OpInfo struct {
-	Name            string // Relay's name
-	Class           string // fusion class
-	Doc             string
+	Name  string // Relay's name
+	Class string // fusion class
+	Doc   string
+	// Implementations are the ways to its kernels: "derived" from tensor expressions, "extern", loops of its own, and "anchor", loops
+	// of its own that take in the rest of a group.
 	Implementations []string
 }
