@@ -7,6 +7,7 @@ import (
 	"lathe/internal/arith"
 	"lathe/internal/expr"
 	"lathe/internal/loop"
+	"lathe/internal/types"
 )
 
 // ComputeAt moves the nest of a block below a loop of its consumer, where it computes just the region that the loop's
@@ -269,11 +270,17 @@ func (s *Schedule) remove(nest []*loop.For, p *loop.Block) bool {
 	return true
 }
 
-// rebase moves accesses of old inside body to small, relative to the region's bases.
+// rebase moves accesses of old inside body to small, relative to the region's bases. What all is in one register has the index 0,
+// whether or not the difference shows it.
 func rebase(body loop.Stmt, old, small *loop.Buffer, region []span) loop.Stmt {
+	register := small.Scope == loop.Reg && types.Count(small.Shape) == 1
 	shift := func(index []expr.Expr) []expr.Expr {
 		out := make([]expr.Expr, len(index))
 		for i, x := range index {
+			if register {
+				out[i] = expr.Index(0)
+				continue
+			}
 			out[i] = arith.Ranges{}.Simplify(expr.Sub(x, region[i].base))
 		}
 		return out
