@@ -9,6 +9,7 @@ type Instructions struct {
 	// library without, which a package has not.
 	Half     func(has func(feature string) bool) bool
 	Rounds   string // feature with which there are instructions that round to an integer, or a short sequence; "": always
+	LosesNaN bool   // the instructions for a maximum and a minimum give an operand where the other is NaN
 	NamesFMA bool   // LLVM takes two instructions for a product and a sum unless the fused one is asked for by name
 	// Dots and Pairs are the instructions for products of bytes and of int16. What has no row is emulated, with the same results.
 	Dots, Pairs []Dot

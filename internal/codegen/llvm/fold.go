@@ -7,7 +7,6 @@ import (
 	"lathe/internal/arith"
 	"lathe/internal/expr"
 	"lathe/internal/loop"
-	"lathe/internal/target"
 	"lathe/internal/types"
 )
 
@@ -82,8 +81,8 @@ func (e *emitter) foldedVectors(f *loop.For, lo, n value) bool {
 func (e *emitter) reduceLanes(op expr.Op, v value) value {
 	fold := func(a, b value) value { return e.fold(op, a, b) }
 	extreme := v.t.IsFloat() && (op == expr.OpMax || op == expr.OpMin)
-	if extreme && v.lanes > 2 && e.target != nil && e.target.Arch == target.X86 {
-		// The maximum of x86 loses NaN, and takes two instructions more at every step to keep it: here one test of all lanes.
+	if extreme && v.lanes > 2 && e.target != nil && e.target.ISA().Instructions.LosesNaN {
+		// Two instructions more at every step would keep NaN: here one test of all lanes.
 		pred := "ogt"
 		if op == expr.OpMin {
 			pred = "olt"

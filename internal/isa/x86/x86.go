@@ -66,7 +66,8 @@ var ISA = isa.ISA{
 	},
 	TwoSteps: true,
 	Instructions: isa.Instructions{
-		Pause: `call void asm sideeffect "pause", "~{memory}"()`,
+		LosesNaN: true,
+		Pause:    `call void asm sideeffect "pause", "~{memory}"()`,
 		Float: &isa.FloatControl{ // MXCSR: flush to zero, and denormals are zero
 			Exchange: `  %p = alloca i32
   call void @llvm.x86.sse.stmxcsr(ptr %p)
