@@ -43,7 +43,7 @@ func emptyPackage(path string) error {
 	return bundle.Write(path, &bundle.Contents{
 		Manifest: &bundle.Manifest{
 			Format: bundle.FormatVersion, ABI: bundle.ABIVersion, Lathe: "bench", Module: "empty",
-			Target: bundle.Target{String: "llvm", Triple: m.Triple()}, Source: bundle.Source{File: "empty", SHA256: strings.Repeat("0", 64)},
+			Target: bundle.Target{String: "llvm", Triple: toolchain.HostTriple()}, Source: bundle.Source{File: "empty", SHA256: strings.Repeat("0", 64)},
 			Steps: []bundle.Step{{Name: "nothing"}},
 		},
 		Graph: &bundle.GraphJSON{NodeRowPtr: []int{0}}, Library: library,
