@@ -4,11 +4,8 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
-	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 )
 
@@ -34,41 +31,10 @@ var fields = []string{"Nodes", "Op", "Attrs", "In", "Out", "Layout"}
 
 // TestEdits: code that knows graphs assigns none of the fields of graphs and nodes, and makes no nodes by hand.
 func TestEdits(t *testing.T) {
-	root := filepath.Join("..", "..")
-	used := map[string]bool{}
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
-			return err
-		}
-		files := token.NewFileSet()
-		f, err := parser.ParseFile(files, path, nil, 0)
-		if err != nil {
-			return err
-		}
-		name, err := filepath.Rel(root, path)
-		if err != nil {
-			return err
-		}
-		name = filepath.ToSlash(name)
-		found := editsIn(f)
-		for _, allowed := range []string{name, filepath.ToSlash(filepath.Dir(name))} {
-			if editors[allowed] != "" && len(found) > 0 {
-				used[allowed], found = true, nil
-			}
-		}
-		for _, at := range found {
-			t.Errorf("%s: a graph is changed without a rewriter (internal/graph/rewrite)", files.Position(at))
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name := range editors {
-		if !used[name] {
-			t.Errorf("%s changes no graph: it needs no exception", name)
-		}
-	}
+	held{
+		exceptions: editors, find: editsIn,
+		found: "a graph is changed without a rewriter (internal/graph/rewrite)", needless: "changes no graph",
+	}.test(t)
 }
 
 // editsIn lists the places in a file that knows graphs where a field of one may be assigned or a node is made.

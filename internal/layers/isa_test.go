@@ -4,8 +4,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,41 +30,10 @@ var ofArchitectures = map[string]string{
 
 // TestArchitectures: code outside of these knows facts of architectures, and no architecture.
 func TestArchitectures(t *testing.T) {
-	root := filepath.Join("..", "..")
-	words := namesOfArchitectures()
-	used := map[string]bool{}
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
-			return err
-		}
-		files := token.NewFileSet()
-		f, err := parser.ParseFile(files, path, nil, 0)
-		if err != nil {
-			return err
-		}
-		name, err := filepath.Rel(root, path)
-		if err != nil {
-			return err
-		}
-		found := words.in(f)
-		for allowed := filepath.ToSlash(name); allowed != "." && len(found) > 0; allowed = filepath.ToSlash(filepath.Dir(allowed)) {
-			if ofArchitectures[allowed] != "" {
-				used[allowed], found = true, nil
-			}
-		}
-		for _, at := range found {
-			t.Errorf("%s: an architecture is named (ask its isa.ISA for a fact)", files.Position(at))
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name := range ofArchitectures {
-		if !used[name] {
-			t.Errorf("%s names no architecture: it needs no exception", name)
-		}
-	}
+	held{
+		exceptions: ofArchitectures, below: true, find: namesOfArchitectures().in,
+		found: "an architecture is named (ask its isa.ISA for a fact)", needless: "names no architecture",
+	}.test(t)
 }
 
 // names are words by which a file may name architectures.
