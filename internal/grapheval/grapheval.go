@@ -17,8 +17,8 @@ func Eval(g *graph.Graph, inputs []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	return Watch(g, inputs, func(*graph.Node, []*tensor.Tensor, []*tensor.Tensor) error { return nil })
 }
 
-// Watch is Eval that shows each node of g with its operands and results to see, whose error ends it. see must not change
-// them.
+// Watch is Eval that shows each node of g with its operands and results to see, whose error ends it. The nodes of a loop's body are
+// shown in every iteration, before the loop. see must not change them.
 func Watch(g *graph.Graph, inputs []*tensor.Tensor, see func(n *graph.Node, in, out []*tensor.Tensor) error) ([]*tensor.Tensor, error) {
 	if len(inputs) != len(g.Inputs) {
 		return nil, fmt.Errorf("graph %q: %s instead of %d", g.Name, spelling.Count(len(inputs), "input"), len(g.Inputs))
@@ -88,7 +88,8 @@ func (e *evaluation) node(n *graph.Node) error {
 		}
 		out = results
 	case n.Op == graph.Loop:
-		if err := Loop(n, in, out, Eval); err != nil {
+		body := func(body *graph.Graph, in []*tensor.Tensor) ([]*tensor.Tensor, error) { return Watch(body, in, e.see) }
+		if err := Loop(n, in, out, body); err != nil {
 			return err
 		}
 	case len(n.Sub) > 0 || n.Op.Eval == nil:

@@ -75,7 +75,7 @@ func network(ctx context.Context, g *graph.Graph, o compile.Options) ([]Row, err
 		return nil, fmt.Errorf("running the compiled model: %w", err)
 	}
 	res.Contents.Library, res.Contents.Params = nil, nil // the evaluation needs the memory
-	done := 0
+	next := progressOf(g, o, "reference")
 	extents, err := compose.ExtentsOf(g)
 	if err != nil {
 		return nil, err
@@ -86,8 +86,7 @@ func network(ctx context.Context, g *graph.Graph, o compile.Options) ([]Row, err
 		for _, d := range ops.DynamicResults(n.Op, n.Attrs) {
 			counts[n.Out[d.Count]] = out[d.Count]
 		}
-		done++
-		report(o, "reference", done, len(g.Nodes))
+		next(n)
 		return ctx.Err()
 	})
 	if err != nil {
@@ -119,7 +118,8 @@ func network(ctx context.Context, g *graph.Graph, o compile.Options) ([]Row, err
 
 // Operators compiles every node of g by itself, runs it on the operands the reference evaluation of g gives it,
 // and compares its results. It tells which operator is wrong, and misses what goes wrong between operators: fusion,
-// layouts, memory. A node that does not compile has a row that is not OK. It ends with ctx at once.
+// layouts, memory, and iterations of loops, of whose bodies nodes are compared in the first one. A node that does not compile has a row
+// that is not OK. It ends with ctx at once.
 func Operators(ctx context.Context, g *graph.Graph, o compile.Options) ([]Row, error) {
 	return interruptible(ctx, o, func(o compile.Options) ([]Row, error) { return operators(ctx, g, o) })
 }
@@ -135,8 +135,13 @@ func operators(ctx context.Context, g *graph.Graph, o compile.Options) ([]Row, e
 	single.Code, single.PrintBefore, single.PrintAfter, single.Times, single.Progress = nil, nil, nil, nil, nil
 	single.Debug = compile.Debug{}
 	var rows []Row
-	done := 0
+	next, seen := progressOf(g, o, "operators"), map[*graph.Node]bool{}
 	_, err := grapheval.Watch(g, randomInputs(g), func(n *graph.Node, in, out []*tensor.Tensor) error {
+		next(n)
+		if seen[n] || n.Op == graph.Loop {
+			return ctx.Err()
+		}
+		seen[n] = true
 		got, err := runNode(ctx, n, in, single)
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -152,8 +157,6 @@ func operators(ctx context.Context, g *graph.Graph, o compile.Options) ([]Row, e
 			}
 			rows = append(rows, compareRow(name, n.Origin, actualResult(n, out, i), got[i], toleranceAt(o.Level, v.Type.DType)))
 		}
-		done++
-		report(o, "operators", done, len(g.Nodes))
 		return nil
 	})
 	return rows, err
@@ -164,7 +167,11 @@ func operators(ctx context.Context, g *graph.Graph, o compile.Options) ([]Row, e
 func wantSingle(g *graph.Graph) error {
 	for _, n := range g.Nodes {
 		blocked := slices.ContainsFunc(n.Out, func(v *graph.Value) bool { return v.Type.Layout != "" })
-		if blocked || len(n.Sub) > 0 {
+		if n.Op == graph.Loop {
+			if err := wantSingle(n.Sub[0]); err != nil {
+				return err
+			}
+		} else if blocked || len(n.Sub) > 0 {
 			return fmt.Errorf("layouts are chosen or nodes fused already, at %s %v: compare the operators of the model, or of the dump of an earlier pass",
 				n.Op.Name, n.Origin)
 		}
@@ -172,9 +179,16 @@ func wantSingle(g *graph.Graph) error {
 	return nil
 }
 
-func report(o compile.Options, phase string, done, total int) {
-	if o.Progress != nil {
-		o.Progress(phase, done, total)
+// progressOf tells of the nodes of g that it is called with, and not of those in loops.
+func progressOf(g *graph.Graph, o compile.Options, phase string) func(*graph.Node) {
+	done := 0
+	return func(n *graph.Node) {
+		if done < len(g.Nodes) && g.Nodes[done] == n {
+			done++
+			if o.Progress != nil {
+				o.Progress(phase, done, len(g.Nodes))
+			}
+		}
 	}
 }
 
