@@ -19,8 +19,10 @@ type kernel struct {
 	*lowered
 	name string
 	ops  []string
-	loop []*kernel
+	loop []*kernel // of a loop's body, none where nothing in it has elements
 }
+
+func (k *kernel) isLoop() bool { return k.Node.Op == graph.Loop }
 
 // A program is a network, or the body of a loop, as kernels.
 type program struct {
@@ -99,7 +101,7 @@ func newProgram(b plan.Boundary, kernels []*kernel, rule plan.Pieces) *program {
 	p := &program{}
 	for _, k := range kernels {
 		s := &step{kernel: k}
-		if k.loop != nil {
+		if k.isLoop() {
 			own := boundaryOf(k.Node.Sub[0])
 			s.body = newProgram(own, k.loop, rule)
 			k.Body = &plan.Body{Boundary: own, Steps: planned(s.body.steps), Aliases: s.body.aliases}
@@ -108,7 +110,7 @@ func newProgram(b plan.Boundary, kernels []*kernel, rule plan.Pieces) *program {
 	}
 	p.aliases = plan.FindAliases(b, planned(p.all), rule)
 	for i, s := range p.all {
-		if !p.aliases.Nothing[i] {
+		if !p.aliases.Nothing[i] && (s.body == nil || len(s.body.steps) > 0) {
 			p.steps = append(p.steps, s)
 		}
 	}
@@ -251,7 +253,7 @@ func choicesFit(choices map[string]choice.Point, n *network, kernels []*kernel) 
 	var add func(list []*kernel)
 	add = func(list []*kernel) {
 		for _, k := range list {
-			if k.loop == nil {
+			if !k.isLoop() {
 				names = append(names, k.name)
 			}
 			add(k.loop)

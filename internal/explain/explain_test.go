@@ -2,6 +2,7 @@ package explain
 
 import (
 	"bytes"
+	"math"
 	"strings"
 	"testing"
 
@@ -37,6 +38,34 @@ func TestText(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden.Check(t, "report", b.Bytes())
+}
+
+// TestLoop: a loop takes its iterations' time, and shows the steps of one behind it.
+func TestLoop(t *testing.T) {
+	m := manifest()
+	body := m.Steps[:2]
+	loop := bundle.Step{Name: "fused_loop", Ops: []string{"nn.conv2d", "nn.relu", "add"}, Nodes: []string{"/scan"}, Rule: "loop", Trips: 10, Body: body}
+	for _, b := range body {
+		loop.FLOPs += 10 * b.FLOPs
+		loop.Bytes += 10 * b.Bytes
+	}
+	inside, err := Explain(&bundle.Manifest{Target: m.Target, Steps: body}, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Steps = []bundle.Step{loop}
+	r, err := Explain(m, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if k := r.Kernels[0]; len(r.Kernels) != 1 || len(k.Inside) != 2 || math.Abs(k.Ms-10*inside.Sum.Ms) > 1e-9 {
+		t.Errorf("%d kernels inside take %g ms, ten times %g", len(k.Inside), k.Ms, inside.Sum.Ms)
+	}
+	var b bytes.Buffer
+	if err := r.Text(&b); err != nil {
+		t.Fatal(err)
+	}
+	golden.Check(t, "loop", b.Bytes())
 }
 
 func TestExpected(t *testing.T) {

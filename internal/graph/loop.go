@@ -117,6 +117,9 @@ func (n *Node) checkLoop() error {
 		}
 	}
 	for i, v := range n.Out {
+		if err := v.Type.Check(); err != nil {
+			return fmt.Errorf("result %d: %w", i, err)
+		}
 		if inside := body.Outputs[i].Type; !fits(v.Type, inside, i >= a.Carried) || i < a.Carried && !v.Type.Equal(n.In[i].Type) {
 			return fmt.Errorf("result %d has type %s, output %d of the body %s", i, v.Type, i, inside)
 		}

@@ -17,6 +17,9 @@ import (
 func Loops(r *rand.Rand) *graph.Graph {
 	n := &network{Rand: r, g: &graph.Graph{Name: "main"}}
 	shape := []int{n.between(1, 4), n.between(1, 40)}
+	if n.coin(12) {
+		shape[0] = 0
+	}
 	for range n.between(1, 2) {
 		n.vals = append(n.vals, n.g.Input(fmt.Sprintf("x%d", len(n.vals)), types.Of(types.F32, shape...)))
 	}

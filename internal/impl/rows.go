@@ -61,13 +61,6 @@ func (k *kernel) single(block, at string) bool {
 			return false
 		}
 		b, _ := k.find(block)
-		for _, other := range k.Blocks {
-			for _, a := range k.accesses(other) {
-				if a.buf == b.Body.To && len(a.at.Terms) > 0 {
-					return false
-				}
-			}
-		}
 		return types.Count(b.Body.To.Shape) == 1
 	})
 }

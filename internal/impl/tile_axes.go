@@ -5,6 +5,7 @@ import (
 
 	"lathe/internal/arith"
 	"lathe/internal/expr"
+	"lathe/internal/loop"
 	"lathe/internal/sched"
 )
 
@@ -72,12 +73,9 @@ func (k *kernel) vectorAxis(lane, outer, acc string, lanes, forced, panel int) b
 	return ok
 }
 
-// mostStride is the largest distance between elements that code generation picks out of whole vectors.
-const mostStride = 4
-
 // inLanes reports whether an access with a stride is one of a vector's lanes: a load may skip some elements between them.
 func (a access) inLanes(stride int64) bool {
-	return stride == 0 || stride == 1 || !a.store && a.each == 1 && -mostStride <= stride && stride <= mostStride
+	return stride == 0 || stride == 1 || !a.store && a.each == 1 && -loop.MaxStride <= stride && stride <= loop.MaxStride
 }
 
 // panelOf is the number of vectors of the panels in which an operand of an accumulation lies, 0 if none does.

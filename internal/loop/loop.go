@@ -112,6 +112,9 @@ type Prefetch struct {
 const (
 	LineBytes   = 64 // size of a cache line
 	MaxPrefetch = 64 // lines that one Prefetch may ask for: more than a core has in flight
+	// MaxStride is the largest distance between the elements of a vector's lanes at which code loads whole vectors and picks them
+	// out. It loads a vector for each element of the distance, so that from here on every lane loads its own as cheaply.
+	MaxStride = 4
 )
 
 // A Let binds Var within Body.

@@ -9,8 +9,11 @@ import (
 	"lathe/internal/graph"
 	"lathe/internal/grapheval"
 	"lathe/internal/graphtest"
+	"lathe/internal/op"
+	"lathe/internal/ops"
 	"lathe/internal/target/targettest"
 	"lathe/internal/tensor"
+	"lathe/internal/types"
 )
 
 // TestLoops compiles random networks with loops: the reference's outputs, and one binary the same bytes for every number of
@@ -63,4 +66,87 @@ func TestLoopsAsSource(t *testing.T) {
 		}})
 	}
 	runSources(t, sources, cases)
+}
+
+// TestLongBodies: a body of more kernels than one function holds, a loop among them.
+func TestLongBodies(t *testing.T) {
+	typ := types.Of(types.F32, 5)
+	inner := &graph.Graph{Name: "inner"}
+	v := inner.Input("", typ)
+	inner.Outputs = chain(t, inner, v, 150)
+	body := &graph.Graph{Name: "body"}
+	state, slice := body.Input("", typ), body.Input("", typ)
+	x := chain(t, body, state, 130)[0]
+	n, err := graph.NewLoop(inner, graph.LoopAttrs{Trips: 5, Carried: 1}, []*graph.Value{x})
+	if err != nil {
+		t.Fatal(err)
+	}
+	body.Nodes = append(body.Nodes, n)
+	sum, err := body.Apply(ops.Add, op.None{}, n.Out[0], slice)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := chain(t, body, sum.Out[0], 130)[0]
+	body.Outputs = []*graph.Value{last, last}
+	g := &graph.Graph{Name: "main"}
+	loop, err := graph.NewLoop(body, graph.LoopAttrs{Trips: 6, Carried: 1, Sequences: 1, Reverse: true}, []*graph.Value{g.Input("x", typ), g.Input("s", types.Of(types.F32, 6, 5))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.Nodes, g.Outputs = []*graph.Node{loop}, loop.Out
+	for i, v := range g.Outputs {
+		v.Name = fmt.Sprintf("y%d", i)
+	}
+	in := graphtest.Inputs(rand.New(rand.NewPCG(1, 66)), g)
+	res, want := withReference(t, g, in, compile.Options{Target: targettest.Resolve(t, "llvm"), Level: 0, Workers: 2})
+	if kernels := res.Contents.Manifest.Kernels(); kernels < 400 {
+		t.Errorf("%d kernels only", kernels)
+	}
+	if err := sameOutputs(res, in, want, 1, 2); err != nil {
+		t.Error(err)
+	}
+}
+
+// chain adds nodes in a row, each a kernel of its own at -O0.
+func chain(t *testing.T, g *graph.Graph, v *graph.Value, length int) []*graph.Value {
+	t.Helper()
+	for i := range length {
+		n, err := g.Apply([]*op.Def{ops.Tanh, ops.Negative, ops.Sigmoid}[i%3], op.None{}, v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v = n.Out[0]
+	}
+	return []*graph.Value{v}
+}
+
+// TestOperatorsInLoops: every node of a body has rows, each once.
+func TestOperatorsInLoops(t *testing.T) {
+	for seed := range uint64(6) {
+		g := graphtest.Loops(rand.New(rand.NewPCG(seed, 67)))
+		want := 0
+		var count func(g *graph.Graph)
+		count = func(g *graph.Graph) {
+			for _, n := range g.Nodes {
+				if n.Op == graph.Loop {
+					count(n.Sub[0])
+				} else {
+					want += len(n.Out)
+				}
+			}
+		}
+		count(g)
+		rows, err := Operators(t.Context(), g, compile.Options{Target: targettest.Resolve(t, "llvm"), Level: 3, Workers: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(rows) != want {
+			t.Errorf("seed %d: %d rows instead of %d", seed, len(rows), want)
+		}
+		for _, r := range rows {
+			if !r.OK {
+				t.Errorf("seed %d: %+v", seed, r)
+			}
+		}
+	}
 }

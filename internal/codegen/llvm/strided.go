@@ -10,16 +10,12 @@ import (
 	"lathe/internal/types"
 )
 
-// mostStride is the largest distance between the elements of lanes at which they are picked out of whole vectors. A vector
-// is loaded for each element of the distance, so that from here on every lane loads its own as cheaply.
-const mostStride = 4
-
 // strided loads a vector whose lanes are a constant distance apart, backwards or forwards, as contiguous vectors of which
 // it takes the lanes. Nothing is read outside the first and the last element unless at, the index of all lanes, shows that
 // it lies in the buffer: taps of one window then read the same vectors and take other lanes.
 func (e *emitter) strided(b *loop.Buffer, p place, at arith.Linear) (value, bool) {
 	n, step := e.lanes, int(abs(p.coef))
-	if e.mask != "" || step > min(mostStride, max(1, n/2)) {
+	if e.mask != "" || step > min(loop.MaxStride, max(1, n/2)) {
 		return value{}, false
 	}
 	low, high := 0, (n-1)*step // of the elements that are loaded, from the lowest lane's on

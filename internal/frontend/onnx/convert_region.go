@@ -9,6 +9,9 @@ import (
 	"lathe/internal/spelling"
 )
 
+// maxTrips bounds the iterations of a Loop whose number is an operand of the body: a small file can ask for any.
+const maxTrips = 1 << 20
+
 // region adds a loop of the graph. It is none where the body needs to know which iteration it is in, where types change from
 // one to the next, where extents depend on data, and where nothing does; then the graph is as it was.
 func (c *call) region(a graph.LoopAttrs, in values, body func(in values) values) (out values, ok bool) {
@@ -50,7 +53,7 @@ func hasDynamic(loop *graph.Node) bool {
 
 // loopRegion is a Loop whose trip count is known and whose condition is always true.
 func (c *call) loopRegion(body *Graph, trips int, condition *graph.Value, carried values) (values, bool) {
-	if trips <= compose.FewTrips || condition != nil && (condition.Value() == nil || !c.holds(condition)) || slices.ContainsFunc(carried, c.isList) {
+	if trips <= compose.FewTrips || trips > maxTrips || condition != nil && (condition.Value() == nil || !c.holds(condition)) || slices.ContainsFunc(carried, c.isList) {
 		return nil, false
 	}
 	return c.region(graph.LoopAttrs{Trips: trips, Carried: len(carried), Sequences: 1}, append(slices.Clone(carried), c.Arange(trips)), func(in values) values {

@@ -293,6 +293,14 @@ func TestBounds(t *testing.T) {
 	if _, err := Import(m, Options{}); err == nil || !strings.Contains(err.Error(), "unroll to more than") {
 		t.Errorf("error %v", err)
 	}
+	for trips, n := range map[int64]int{1 << 40: 1, 1 << 20: 1 << 40} {
+		m = testModel(floats([]int{n}, "x"), results("y", "all"),
+			testNode("Loop trips _ x -> y all", graphAttr("body", results("i", "go", "v"), results("go", "w", "w"), testNode("Neg v -> w"))))
+		m.Graph.Initializers = []*Tensor{scalarConst("trips", trips)}
+		if _, err := Import(m, Options{}); err == nil || !strings.Contains(err.Error(), "more than 1024 iterations is not supported") {
+			t.Errorf("%d iterations: error %v", trips, err)
+		}
+	}
 	m = testModel(nil, results("y"), testNode("ConstantOfShape s -> y"))
 	m.Graph.Initializers = []*Tensor{intConst("s", 1<<20, 1<<20)}
 	if _, err := Import(m, Options{}); err == nil || !strings.Contains(err.Error(), "more than 1 GiB") {
