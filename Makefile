@@ -1,5 +1,5 @@
 # Variables to set on the command line: LLVM_CONFIG (an llvm-config of LLVM 22 other than Debian's), LATHE_MODELS (the folder
-# of models for conformance), FUZZTIME, SEED, CASES and SOURCES (of cases; internal/fuzz), and those of bench.
+# of models for conformance), FUZZTIME, SEED, CASES and SOURCES (of cases; test/fuzz), and those of bench.
 FUZZTIME ?= 10s
 SEED ?= 1
 CASES ?= 0
@@ -83,14 +83,14 @@ ifeq ($(PEER),onnxruntime)
 	@bench/bench.sh onnxruntime fuzz -time $(FUZZTIME) -seed $(SEED) -cases $(CASES) $(if $(SOURCES),-sources '$(SOURCES)') -findings '$(abspath build/findings)'
 else
 	@mkdir -p build
-	$(if $(filter 0,$(CASES)),LATHE_FUZZ_TIME=$(FUZZTIME)) go test -count 1 -timeout 0 -v -run TestFuzz ./internal/fuzz -args -seed $(SEED) -cases $(CASES) -sources '$(SOURCES)' -findings '$(abspath build/findings)'
+	$(if $(filter 0,$(CASES)),LATHE_FUZZ_TIME=$(FUZZTIME)) go test -count 1 -timeout 0 -v -run TestFuzz ./test/fuzz -args -seed $(SEED) -cases $(CASES) -sources '$(SOURCES)' -findings '$(abspath build/findings)'
 endif
 
 golden: ## rewrite the golden files (look at the difference before committing it)
-	go test $$(go list -f '{{range .TestImports}}{{if eq . "lathe/internal/golden"}}{{$$.ImportPath}} {{end}}{{end}}{{range .XTestImports}}{{if eq . "lathe/internal/golden"}}{{$$.ImportPath}} {{end}}{{end}}' ./...) -update
+	go test $$(go list -f '{{range .TestImports}}{{if eq . "lathe/internal/testkit/golden"}}{{$$.ImportPath}} {{end}}{{end}}{{range .XTestImports}}{{if eq . "lathe/internal/testkit/golden"}}{{$$.ImportPath}} {{end}}{{end}}' ./...) -update
 
 deploytest: ## test every way to deploy with the tools of its users (scripts/install-test-deps.sh installs them)
-	LATHE_DEPLOY=1 go test -run Deploy -timeout 60m ./internal/deploy/... ./internal/verify ./internal/conformance/models
+	LATHE_DEPLOY=1 go test -run Deploy -timeout 60m ./test/deploy/... ./internal/verify ./test/conformance/models
 
 conformance: ## compare with the expected outputs of real models in LATHE_MODELS
 	@test -n "$$LATHE_MODELS" || { echo "conformance: set LATHE_MODELS to the folder of models" >&2; exit 1; }

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"lathe/internal/onnxtest"
+	"lathe/internal/testkit/onnxtest"
 	"lathe/internal/types"
 )
 

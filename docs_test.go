@@ -9,17 +9,17 @@ import (
 	"testing"
 
 	"lathe"
-	"lathe/internal/conformance"
 	"lathe/internal/frontend/onnx"
-	"lathe/internal/golden"
 	"lathe/internal/impl/algorithms"
 	"lathe/internal/looppass"
-	"lathe/internal/onnxtest"
 	"lathe/internal/ops"
 	"lathe/internal/pass"
 	"lathe/internal/pipeline"
 	"lathe/internal/sched"
 	"lathe/internal/target"
+	"lathe/internal/testkit/golden"
+	"lathe/internal/testkit/onnxtest"
+	"lathe/test/conformance"
 )
 
 // TestPages holds the pages that tables give to the tables; -update writes them.
@@ -192,9 +192,9 @@ func onnxPage(b *bytes.Buffer) {
 		}
 	}
 	fmt.Fprintf(b, "\nOf the %d backend cases that come with ONNX, %d compile and compute right as they are at -O0, -O3 and -O4\n"+
-		"([list](../internal/conformance/testdata/onnx_passing.txt)), and %d more when inputs from which the model computes shapes are\n"+
+		"([list](../test/conformance/testdata/onnx_passing.txt)), and %d more when inputs from which the model computes shapes are\n"+
 		"made constants, `lathe compile --fix INPUT=test_data_set_0/input_N.pb model.onnx`\n"+
-		"([list](../internal/conformance/testdata/onnx_passing_fixed.txt) with the inputs). The others end with an error that says what\n"+
+		"([list](../test/conformance/testdata/onnx_passing_fixed.txt) with the inputs). The others end with an error that says what\n"+
 		"is not supported.\n", conformance.Cases, plain, fixed)
 	domain := "-"
 	for _, r := range rows {

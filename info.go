@@ -8,8 +8,8 @@ import (
 	"lathe/internal/looppass"
 	"lathe/internal/ops"
 	"lathe/internal/pass"
+	"lathe/internal/tool/version"
 	"lathe/internal/toolchain"
-	"lathe/internal/version"
 )
 
 // Version returns the version of Lathe and of its LLVM.

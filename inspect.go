@@ -9,10 +9,10 @@ import (
 
 	"lathe/internal/compile"
 	"lathe/internal/compose"
-	"lathe/internal/excerpt"
 	"lathe/internal/fault"
 	"lathe/internal/frontend/onnx"
 	"lathe/internal/graph"
+	"lathe/internal/tool/excerpt"
 	"lathe/runtime"
 )
 

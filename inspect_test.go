@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"lathe"
-	"lathe/internal/onnxtest"
+	"lathe/internal/testkit/onnxtest"
 	"lathe/runtime"
 )
 

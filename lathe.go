@@ -23,12 +23,12 @@ import (
 	"lathe/internal/choice"
 	"lathe/internal/compile"
 	"lathe/internal/cpu"
-	"lathe/internal/excerpt"
 	"lathe/internal/fault"
 	"lathe/internal/target"
+	"lathe/internal/tool/excerpt"
+	"lathe/internal/tool/version"
 	"lathe/internal/toolchain"
 	"lathe/internal/verify"
-	"lathe/internal/version"
 	"lathe/runtime"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"lathe/internal/onnxtest"
+	"lathe/internal/testkit/onnxtest"
 	"lathe/internal/types"
 	"lathe/runtime"
 )

@@ -13,11 +13,11 @@ import (
 
 	"lathe/internal/bundle"
 	"lathe/internal/compile"
-	"lathe/internal/excerpt"
 	"lathe/internal/fault"
 	"lathe/internal/frontend/onnx"
 	"lathe/internal/graph"
 	"lathe/internal/tensor"
+	"lathe/internal/tool/excerpt"
 	"lathe/internal/types"
 )
 

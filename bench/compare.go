@@ -11,7 +11,7 @@ import (
 
 	"lathe"
 	"lathe/bench/process"
-	"lathe/internal/machine"
+	"lathe/internal/tool/machine"
 	"lathe/runtime"
 )
 

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"lathe/internal/npz"
+	"lathe/internal/tool/npz"
 	"lathe/runtime"
 )
 

@@ -5,7 +5,7 @@ import (
 	"html/template"
 	"io"
 
-	"lathe/internal/webpage"
+	"lathe/internal/tool/webpage"
 )
 
 //go:embed page.html

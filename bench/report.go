@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"lathe/internal/machine"
+	"lathe/internal/tool/machine"
 )
 
 // named is a peer with its version.

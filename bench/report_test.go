@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"lathe/internal/golden"
-	"lathe/internal/machine"
+	"lathe/internal/testkit/golden"
+	"lathe/internal/tool/machine"
 )
 
 // sample has a network on which Lathe is faster than one peer and slower than the other, an int8 network one peer lacks,

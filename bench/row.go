@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"lathe/internal/machine"
+	"lathe/internal/tool/machine"
 	"lathe/runtime"
 )
 

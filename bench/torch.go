@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"lathe/internal/npz"
+	"lathe/internal/tool/npz"
 	"lathe/internal/toolchain"
 	"lathe/runtime"
 )

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"lathe/internal/cpu"
-	"lathe/internal/cpu/cputest"
 	"lathe/internal/target"
+	"lathe/internal/testkit/cputest"
 )
 
 // A package for a recorded machine is accepted by that machine, whatever its system leaves off.

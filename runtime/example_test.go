@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 
 	"lathe"
-	"lathe/internal/npz"
+	"lathe/internal/tool/npz"
 	"lathe/runtime"
 )
 

@@ -8,7 +8,7 @@ import (
 	"unsafe"
 
 	"lathe/internal/bundle"
-	"lathe/internal/spelling"
+	"lathe/internal/tool/spelling"
 )
 
 // SetInput copies t into the named input. Element type and shape must be the model's.

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"lathe/internal/bundle"
-	"lathe/internal/spelling"
+	"lathe/internal/tool/spelling"
 )
 
 // ctx is the layout of the run context: the runtime builds for 64-bit machines only.

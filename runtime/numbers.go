@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"lathe/internal/bundle"
-	"lathe/internal/spelling"
+	"lathe/internal/tool/spelling"
 )
 
 // Numbers converts the elements of any type to float64, for printing and comparing; 64-bit integers are rounded.

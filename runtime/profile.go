@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"lathe/internal/bundle"
-	"lathe/internal/spelling"
+	"lathe/internal/tool/spelling"
 )
 
 // Step describes one step of a package, a kernel or a loop of kernels:

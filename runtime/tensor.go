@@ -6,7 +6,7 @@ import (
 	"unsafe"
 
 	"lathe/internal/bundle"
-	"lathe/internal/spelling"
+	"lathe/internal/tool/spelling"
 )
 
 // Tensor is a dense, row-major tensor. DType is a name as numpy and TVM have it: float32, float16, bfloat16, float64,

@@ -9,13 +9,13 @@ import (
 	ort "github.com/yalue/onnxruntime_go"
 
 	frontend "lathe/internal/frontend/onnx"
-	"lathe/internal/fuzz"
 	"lathe/internal/graph"
-	"lathe/internal/graphtest"
 	"lathe/internal/op"
 	"lathe/internal/ops"
 	"lathe/internal/tensor"
+	"lathe/internal/testkit/graphtest"
 	"lathe/internal/types"
+	"lathe/test/fuzz"
 )
 
 var elemTypes = map[types.DType]ort.TensorElementDataType{

@@ -1,4 +1,4 @@
-// Command fuzz compares the definitions of Lathe's operators with ONNX Runtime on random models: the cases of internal/fuzz.
+// Command fuzz compares the definitions of Lathe's operators with ONNX Runtime on random models: the cases of test/fuzz.
 // Both may be wrong; the text of ONNX decides.
 //
 //	fuzz -library libonnxruntime.so.1 [-seed N] [-cases N] [-time 1h] [-sources grown,mixed] [-findings DIR]
@@ -16,7 +16,7 @@ import (
 
 	ort "github.com/yalue/onnxruntime_go"
 
-	"lathe/internal/fuzz"
+	"lathe/test/fuzz"
 )
 
 // childMark in the environment makes the process a child that runs cases; its value is ONNX Runtime's library.

@@ -12,7 +12,7 @@ import (
 
 	"lathe/bench/process"
 	"lathe/internal/bundle"
-	"lathe/internal/npz"
+	"lathe/internal/tool/npz"
 	"lathe/runtime"
 )
 

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"lathe/internal/golden"
+	"lathe/internal/testkit/golden"
 )
 
 // took is a measurement on a machine that is busy: wall times are thrice the processor times on the peer's side.

@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"lathe/internal/cli"
-	"lathe/internal/cli/run"
-	"lathe/internal/profile"
-	"lathe/internal/version"
+	"lathe/internal/tool/cli"
+	"lathe/internal/tool/cli/run"
+	"lathe/internal/tool/profile"
+	"lathe/internal/tool/version"
 )
 
 const name = "lathe-run"

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"lathe/internal/cli"
-	"lathe/internal/golden"
-	"lathe/internal/version"
+	"lathe/internal/testkit/golden"
+	"lathe/internal/tool/cli"
+	"lathe/internal/tool/version"
 )
 
 func typed(t *testing.T, line string) (out, errs string, code int) {

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"lathe"
-	"lathe/internal/cli"
-	"lathe/internal/golden"
+	"lathe/internal/testkit/golden"
+	"lathe/internal/tool/cli"
 )
 
 func TestHelp(t *testing.T) {

@@ -17,10 +17,10 @@ import (
 
 	"lathe"
 	"lathe/internal/bundle"
-	"lathe/internal/cli"
 	"lathe/internal/pass"
-	"lathe/internal/readjson"
-	"lathe/internal/spelling"
+	"lathe/internal/tool/cli"
+	"lathe/internal/tool/readjson"
+	"lathe/internal/tool/spelling"
 )
 
 // Lists of values of tvmc.

@@ -3,8 +3,8 @@ package main
 import (
 	"lathe"
 	"lathe/internal/bundle"
-	"lathe/internal/cli"
 	"lathe/internal/target"
+	"lathe/internal/tool/cli"
 )
 
 // What --json prints. Keys are added, never renamed.

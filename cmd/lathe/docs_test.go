@@ -16,9 +16,9 @@ import (
 	"testing"
 
 	"lathe"
-	"lathe/internal/cli"
-	"lathe/internal/markdown"
-	"lathe/internal/npz"
+	"lathe/internal/tool/cli"
+	"lathe/internal/tool/markdown"
+	"lathe/internal/tool/npz"
 )
 
 const repository = "../.."

@@ -4,8 +4,8 @@ import (
 	"io"
 
 	"lathe/internal/bundle"
-	"lathe/internal/cli"
-	"lathe/internal/explain"
+	"lathe/internal/tool/cli"
+	"lathe/internal/tool/explain"
 )
 
 // explainForms are the extensions of files that an explanation is written to.

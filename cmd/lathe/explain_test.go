@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"lathe/internal/cli"
-	"lathe/internal/explain"
+	"lathe/internal/tool/cli"
+	"lathe/internal/tool/explain"
 )
 
 // TestExplain compiles the demo network and reads the explanation in both forms, beside the package and from it.

@@ -17,7 +17,7 @@ import (
 
 	"lathe"
 	"lathe/internal/bundle"
-	"lathe/internal/cli"
+	"lathe/internal/tool/cli"
 	"lathe/runtime"
 )
 

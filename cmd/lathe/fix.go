@@ -12,8 +12,8 @@ import (
 	"strings"
 
 	"lathe/internal/frontend/onnx"
-	"lathe/internal/npz"
-	"lathe/internal/spelling"
+	"lathe/internal/tool/npz"
+	"lathe/internal/tool/spelling"
 	"lathe/runtime"
 )
 

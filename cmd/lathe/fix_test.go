@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"lathe/internal/cli"
-	"lathe/internal/onnxtest"
+	"lathe/internal/testkit/onnxtest"
+	"lathe/internal/tool/cli"
 )
 
 // What is wrong with a value of --fix is said of that value, and of nothing that would not help.

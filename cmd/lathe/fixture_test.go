@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"lathe/internal/bundle"
-	"lathe/internal/cli"
+	"lathe/internal/tool/cli"
 	"lathe/internal/toolchain"
 )
 

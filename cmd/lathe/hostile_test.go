@@ -8,7 +8,7 @@ import (
 	"testing"
 	"unicode"
 
-	"lathe/internal/onnxtest"
+	"lathe/internal/testkit/onnxtest"
 )
 
 // TestHostileNames prints a model whose names would take over a terminal, or fill it, in every way there is.

@@ -7,9 +7,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"lathe"
-	"lathe/internal/cli"
+	"lathe/internal/tool/cli"
+	"lathe/internal/tool/version"
 	"lathe/internal/toolchain"
-	"lathe/internal/version"
 )
 
 func (a *app) passesCommand() *cobra.Command {

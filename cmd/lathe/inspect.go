@@ -12,9 +12,9 @@ import (
 
 	"lathe"
 	"lathe/internal/bundle"
-	"lathe/internal/cli"
-	"lathe/internal/spelling"
-	"lathe/internal/table"
+	"lathe/internal/tool/cli"
+	"lathe/internal/tool/spelling"
+	"lathe/internal/tool/table"
 	"lathe/runtime"
 )
 

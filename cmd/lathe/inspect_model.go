@@ -8,9 +8,9 @@ import (
 
 	"lathe"
 	"lathe/internal/bundle"
-	"lathe/internal/cli"
-	"lathe/internal/excerpt"
-	"lathe/internal/spelling"
+	"lathe/internal/tool/cli"
+	"lathe/internal/tool/excerpt"
+	"lathe/internal/tool/spelling"
 )
 
 // printModel prints what is known about a model that was read with some inputs fixed.

@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"lathe"
-	"lathe/internal/cli"
-	"lathe/internal/golden"
-	"lathe/internal/onnxtest"
+	"lathe/internal/testkit/golden"
+	"lathe/internal/testkit/onnxtest"
+	"lathe/internal/tool/cli"
 )
 
 // TestInspectModel pins what inspect prints, and types what it proposes.

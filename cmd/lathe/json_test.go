@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"lathe/internal/cli"
-	"lathe/internal/golden"
+	"lathe/internal/testkit/golden"
+	"lathe/internal/tool/cli"
 )
 
 // shape lists the keys of a JSON value with the types of what they hold.

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"os"
 
-	"lathe/internal/cli"
 	"lathe/internal/compile"
+	"lathe/internal/tool/cli"
 )
 
 func main() {

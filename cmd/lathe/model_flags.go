@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"lathe"
-	"lathe/internal/cli"
 	"lathe/internal/frontend/onnx"
+	"lathe/internal/tool/cli"
 )
 
 // modelFlags say how to read a model.

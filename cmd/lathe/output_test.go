@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"lathe"
-	"lathe/internal/cli"
+	"lathe/internal/tool/cli"
 )
 
 // unwritable returns files with an extension that cannot be written, each for another reason.

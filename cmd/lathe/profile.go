@@ -3,8 +3,8 @@ package main
 import (
 	"errors"
 
-	"lathe/internal/machine"
-	"lathe/internal/profile"
+	"lathe/internal/tool/machine"
+	"lathe/internal/tool/profile"
 )
 
 // measurePeaks measures what this machine does at best with a number of threads, before work and after it: clocks change

@@ -6,8 +6,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"lathe"
-	"lathe/internal/cli"
-	"lathe/internal/cli/run"
+	"lathe/internal/tool/cli"
+	"lathe/internal/tool/cli/run"
 )
 
 // commands is the table of subcommands; each has a file of its own.

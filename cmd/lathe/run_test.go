@@ -16,9 +16,9 @@ import (
 	"testing"
 
 	"lathe/internal/bundle"
-	"lathe/internal/cli"
-	"lathe/internal/golden"
-	"lathe/internal/npz"
+	"lathe/internal/testkit/golden"
+	"lathe/internal/tool/cli"
+	"lathe/internal/tool/npz"
 	"lathe/runtime"
 )
 

@@ -13,9 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"lathe/internal/cli"
-	"lathe/internal/golden"
-	"lathe/internal/onnxtest"
+	"lathe/internal/testkit/golden"
+	"lathe/internal/testkit/onnxtest"
+	"lathe/internal/tool/cli"
 	"lathe/internal/types"
 )
 

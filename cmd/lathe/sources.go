@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"lathe"
-	"lathe/internal/cli"
+	"lathe/internal/tool/cli"
 )
 
 // notFolders are extensions of what is no folder.

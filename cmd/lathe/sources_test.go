@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"lathe/internal/cli"
+	"lathe/internal/tool/cli"
 )
 
 // The files are the repository's; a folder that cannot be made is an error in a line.

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"lathe/internal/spelling"
 	"lathe/internal/target"
+	"lathe/internal/tool/spelling"
 )
 
 // targetFlags are --target and --target-KIND-OPTION.

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"lathe/internal/cpu/cputest"
 	"lathe/internal/isa"
 	"lathe/internal/target"
+	"lathe/internal/testkit/cputest"
 	"lathe/internal/toolchain"
 )
 

@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"lathe/internal/cli"
 	"lathe/internal/target"
+	"lathe/internal/tool/cli"
 )
 
 func (a *app) targetsCommand() *cobra.Command {

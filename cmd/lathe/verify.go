@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"lathe"
-	"lathe/internal/cli"
-	"lathe/internal/spelling"
+	"lathe/internal/tool/cli"
+	"lathe/internal/tool/spelling"
 )
 
 func (a *app) verifyCommand() *cobra.Command {

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"io"
 
-	"lathe/internal/spelling"
+	"lathe/internal/tool/spelling"
 )
 
 // writeAr writes relocatable objects as an archive for linkers: members o0.o, o1.o ... behind an index from the names they

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"lathe/internal/atomicfile"
+	"lathe/internal/tool/atomicfile"
 )
 
 // A File is one of several files that a compiled model consists of in formats that are no packages.

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strconv"
 
-	"lathe/internal/spelling"
+	"lathe/internal/tool/spelling"
 )
 
 // GraphJSON is mod.json, TVM's graph-executor JSON. An entry is one output of a node; entries are numbered in node order,

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"lathe/internal/readjson"
+	"lathe/internal/tool/readjson"
 )
 
 // jsonGraph is the shape of mod.json for encoding/json. Metadata and control_deps that TVM may add are ignored.

@@ -5,7 +5,7 @@ import (
 	"debug/elf"
 	"fmt"
 
-	"lathe/internal/spelling"
+	"lathe/internal/tool/spelling"
 )
 
 // libraryMembers returns the members of the package that a complete library holds as sections of their names; none where

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"lathe/internal/golden"
+	"lathe/internal/testkit/golden"
 	"lathe/internal/toolchain"
 )
 

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"regexp"
 
-	"lathe/internal/readjson"
-	"lathe/internal/spelling"
+	"lathe/internal/tool/readjson"
+	"lathe/internal/tool/spelling"
 )
 
 // Manifest is lathe.json: what the runtime needs to call the library, and where the package came from.

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"lathe/internal/spelling"
+	"lathe/internal/tool/spelling"
 )
 
 // Param is one constant of a model. Data is dense, row-major, little-endian; a reader's Data lies in the mapped file and

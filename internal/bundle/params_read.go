@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"lathe/internal/spelling"
+	"lathe/internal/tool/spelling"
 )
 
 // ParseParams reads TVM's parameter blob without copying data: each Param's Data is a part of b. Padding tensors are left

@@ -3,7 +3,7 @@ package bundle
 import (
 	"fmt"
 
-	"lathe/internal/spelling"
+	"lathe/internal/tool/spelling"
 )
 
 // Memory is what a run of a package takes, in bytes.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"lathe/internal/spelling"
+	"lathe/internal/tool/spelling"
 )
 
 // tarWriter writes members with fixed metadata, so that the archive's bytes depend on nothing but its members.

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"lathe/internal/atomicfile"
+	"lathe/internal/tool/atomicfile"
 )
 
 // Write writes a package. A path that ends in ".so" gives the triple NAME.so, NAME.json, NAME.params and NAME.lathe.json, or

@@ -6,7 +6,7 @@ import (
 	"syscall"
 	"testing"
 
-	"lathe/internal/golden"
+	"lathe/internal/testkit/golden"
 )
 
 func TestWriteFiles(t *testing.T) {

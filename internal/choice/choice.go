@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"lathe/internal/spelling"
+	"lathe/internal/tool/spelling"
 )
 
 // A Value is one way to decide.

@@ -9,7 +9,7 @@ import (
 
 	"lathe/internal/bundle"
 	"lathe/internal/choice"
-	"lathe/internal/target/targettest"
+	"lathe/internal/testkit/targettest"
 )
 
 // TestChoices: a point given by hand changes that decision of that kernel, and nothing else; a kernel, a decision or a value

@@ -9,7 +9,7 @@ import (
 	csource "lathe/internal/codegen/c"
 	"lathe/internal/graph"
 	"lathe/internal/plan"
-	"lathe/internal/spelling"
+	"lathe/internal/tool/spelling"
 )
 
 // source makes the files NAME.c and NAME.h of target c.

@@ -16,7 +16,7 @@ import (
 	"lathe/internal/ops"
 	"lathe/internal/pass"
 	"lathe/internal/pipeline"
-	"lathe/internal/spelling"
+	"lathe/internal/tool/spelling"
 )
 
 // DebugVariable is the environment variable that ParseDebug's text comes from.

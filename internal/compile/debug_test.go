@@ -13,7 +13,7 @@ import (
 	"lathe/internal/frontend/onnx"
 	"lathe/internal/graph"
 	"lathe/internal/loop"
-	"lathe/internal/target/targettest"
+	"lathe/internal/testkit/targettest"
 )
 
 func TestParseDebug(t *testing.T) {

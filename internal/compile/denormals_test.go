@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"lathe/internal/target/targettest"
+	"lathe/internal/testkit/targettest"
 )
 
 // TestDenormalsOfTarget: each target has its default, and what it cannot do is refused.

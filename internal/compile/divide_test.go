@@ -10,8 +10,8 @@ import (
 	"lathe/internal/impl/algorithms"
 	"lathe/internal/loop"
 	"lathe/internal/lower"
-	"lathe/internal/target/targettest"
 	"lathe/internal/te"
+	"lathe/internal/testkit/targettest"
 	"lathe/internal/types"
 )
 

@@ -10,10 +10,10 @@ import (
 
 	"lathe/internal/fault"
 	"lathe/internal/graph"
-	"lathe/internal/graphtest"
 	"lathe/internal/op"
-	"lathe/internal/target/targettest"
 	"lathe/internal/te"
+	"lathe/internal/testkit/graphtest"
+	"lathe/internal/testkit/targettest"
 	"lathe/internal/types"
 )
 

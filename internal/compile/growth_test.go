@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"lathe/internal/graphtest"
-	"lathe/internal/target/targettest"
+	"lathe/internal/testkit/graphtest"
+	"lathe/internal/testkit/targettest"
 )
 
 // own runs the phases before LLVM on a network, the greatest part of what grows with the number of nodes, and returns the

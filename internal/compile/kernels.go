@@ -9,7 +9,7 @@ import (
 	"lathe/internal/choice"
 	"lathe/internal/graph"
 	"lathe/internal/plan"
-	"lathe/internal/spelling"
+	"lathe/internal/tool/spelling"
 )
 
 // A kernel is one function of the library: it computes one result of a group, or all results of an extern implementation. A loop

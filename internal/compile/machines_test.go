@@ -7,7 +7,7 @@ import (
 
 	"lathe/internal/cpu"
 	"lathe/internal/target"
-	"lathe/internal/target/targettest"
+	"lathe/internal/testkit/targettest"
 )
 
 // TestResolvedTarget: what "llvm" stands for here gives the same library where "llvm" stands for something else.

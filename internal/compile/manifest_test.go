@@ -12,7 +12,7 @@ import (
 	"lathe/internal/graph"
 	"lathe/internal/op"
 	"lathe/internal/ops"
-	"lathe/internal/target/targettest"
+	"lathe/internal/testkit/targettest"
 	"lathe/internal/types"
 	"lathe/runtime"
 )

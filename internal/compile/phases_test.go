@@ -20,9 +20,9 @@ import (
 	"lathe/internal/op"
 	"lathe/internal/ops"
 	"lathe/internal/plan"
-	"lathe/internal/target/targettest"
 	"lathe/internal/te"
 	"lathe/internal/tensor"
+	"lathe/internal/testkit/targettest"
 	"lathe/internal/toolchain"
 	"lathe/internal/types"
 )

@@ -2,8 +2,8 @@ package compile
 
 import (
 	"lathe/internal/bundle"
-	"lathe/internal/explain"
 	"lathe/internal/target"
+	"lathe/internal/tool/explain"
 )
 
 const (

@@ -9,7 +9,7 @@ import (
 
 	"lathe/internal/fault"
 	"lathe/internal/graph"
-	"lathe/internal/grapheval"
+	"lathe/internal/graph/grapheval"
 	"lathe/internal/ops"
 	"lathe/internal/tensor"
 	"lathe/internal/types"

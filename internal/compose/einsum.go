@@ -7,7 +7,7 @@ import (
 
 	"lathe/internal/graph"
 	"lathe/internal/ops"
-	"lathe/internal/spelling"
+	"lathe/internal/tool/spelling"
 )
 
 // An indexed is a value whose axes have labels.

@@ -9,13 +9,13 @@ import (
 	"strings"
 	"testing"
 
-	"lathe/internal/cctest"
 	"lathe/internal/cpu"
-	"lathe/internal/cpu/cputest"
-	"lathe/internal/golden"
 	"lathe/internal/isa"
 	"lathe/internal/isa/x86"
 	"lathe/internal/target"
+	"lathe/internal/testkit/cctest"
+	"lathe/internal/testkit/cputest"
+	"lathe/internal/testkit/golden"
 )
 
 //go:generate go test . -run TestCTables -update

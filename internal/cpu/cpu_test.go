@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"lathe/internal/cpu"
-	"lathe/internal/cpu/cputest"
-	"lathe/internal/golden"
 	"lathe/internal/isa/x86"
+	"lathe/internal/testkit/cputest"
+	"lathe/internal/testkit/golden"
 )
 
 // TestRecordings pins what recorded machines are taken for.

@@ -13,8 +13,8 @@ import (
 	"strconv"
 	"strings"
 
-	"lathe/internal/spelling"
 	"lathe/internal/tensor"
+	"lathe/internal/tool/spelling"
 	"lathe/internal/types"
 )
 

@@ -8,8 +8,8 @@ import (
 
 	"lathe/internal/choice"
 	"lathe/internal/op"
-	"lathe/internal/spelling"
 	"lathe/internal/tensor"
+	"lathe/internal/tool/spelling"
 	"lathe/internal/types"
 )
 

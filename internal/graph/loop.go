@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"lathe/internal/op"
-	"lathe/internal/spelling"
+	"lathe/internal/tool/spelling"
 	"lathe/internal/types"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"lathe/internal/op"
-	"lathe/internal/spelling"
+	"lathe/internal/tool/spelling"
 	"lathe/internal/types"
 )
 

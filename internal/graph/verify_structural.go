@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"lathe/internal/spelling"
+	"lathe/internal/tool/spelling"
 	"lathe/internal/types"
 )
 

@@ -13,7 +13,7 @@ import (
 	"lathe/internal/lower"
 	"lathe/internal/ops"
 	"lathe/internal/te"
-	"lathe/internal/te/tetest"
+	"lathe/internal/testkit/tetest"
 	"lathe/internal/types"
 )
 

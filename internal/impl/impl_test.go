@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"lathe/internal/expr"
-	"lathe/internal/golden"
 	"lathe/internal/impl"
 	"lathe/internal/impl/algorithms"
 	"lathe/internal/loop"
@@ -18,7 +17,8 @@ import (
 	"lathe/internal/ops"
 	"lathe/internal/target"
 	"lathe/internal/te"
-	"lathe/internal/te/tetest"
+	"lathe/internal/testkit/golden"
+	"lathe/internal/testkit/tetest"
 	"lathe/internal/types"
 )
 

@@ -10,7 +10,7 @@ import (
 	"lathe/internal/loop"
 	"lathe/internal/sched"
 	"lathe/internal/target"
-	"lathe/internal/te/tetest"
+	"lathe/internal/testkit/tetest"
 )
 
 // TestReplay: the trace of every rule on random kernels, written as JSON and read again, makes the same nest of the

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"lathe/internal/golden"
 	"lathe/internal/target"
+	"lathe/internal/testkit/golden"
 )
 
 var usual = core{&target.Target{Core: target.ClassOf(target.X86, 256)}}

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"lathe/internal/expr"
-	"lathe/internal/golden"
 	"lathe/internal/impl/algorithms"
 	"lathe/internal/loop"
 	"lathe/internal/looppass"
@@ -15,7 +14,8 @@ import (
 	"lathe/internal/sched"
 	"lathe/internal/target"
 	"lathe/internal/te"
-	"lathe/internal/te/tetest"
+	"lathe/internal/testkit/golden"
+	"lathe/internal/testkit/tetest"
 	"lathe/internal/types"
 )
 

@@ -7,11 +7,11 @@ import (
 	"testing"
 
 	"lathe/internal/expr"
-	"lathe/internal/golden"
 	"lathe/internal/loop"
 	"lathe/internal/lower"
 	"lathe/internal/te"
-	"lathe/internal/te/tetest"
+	"lathe/internal/testkit/golden"
+	"lathe/internal/testkit/tetest"
 	"lathe/internal/types"
 )
 

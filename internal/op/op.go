@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"lathe/internal/spelling"
 	"lathe/internal/te"
 	"lathe/internal/tensor"
+	"lathe/internal/tool/spelling"
 	"lathe/internal/types"
 )
 

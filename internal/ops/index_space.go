@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"lathe/internal/expr"
-	"lathe/internal/spelling"
 	"lathe/internal/tensor"
+	"lathe/internal/tool/spelling"
 	"lathe/internal/types"
 )
 

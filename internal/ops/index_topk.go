@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"lathe/internal/op"
-	"lathe/internal/spelling"
 	"lathe/internal/tensor"
+	"lathe/internal/tool/spelling"
 	"lathe/internal/types"
 )
 

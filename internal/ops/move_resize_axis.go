@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"lathe/internal/expr"
-	"lathe/internal/spelling"
+	"lathe/internal/tool/spelling"
 	"lathe/internal/types"
 )
 

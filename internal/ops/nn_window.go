@@ -6,7 +6,7 @@ import (
 
 	"lathe/internal/expr"
 	"lathe/internal/op"
-	"lathe/internal/spelling"
+	"lathe/internal/tool/spelling"
 )
 
 // A window is one spatial axis of a convolution or pooling: size taps, dilation apart, moved by stride over an axis of

@@ -6,9 +6,9 @@ import (
 
 	"lathe/internal/expr"
 	"lathe/internal/op"
-	"lathe/internal/spelling"
 	"lathe/internal/te"
 	"lathe/internal/tensor"
+	"lathe/internal/tool/spelling"
 	"lathe/internal/types"
 )
 

@@ -9,12 +9,12 @@ import (
 	"strings"
 	"testing"
 
-	"lathe/internal/golden"
 	"lathe/internal/graph"
-	"lathe/internal/grapheval"
-	"lathe/internal/grapheval/evaltest"
-	"lathe/internal/graphtest"
+	"lathe/internal/graph/grapheval"
 	"lathe/internal/ops"
+	"lathe/internal/testkit/evaltest"
+	"lathe/internal/testkit/golden"
+	"lathe/internal/testkit/graphtest"
 )
 
 // conv is what follows the operands of a convolution of images.

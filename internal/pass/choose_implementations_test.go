@@ -7,12 +7,12 @@ import (
 
 	"lathe/internal/choice"
 	"lathe/internal/graph"
-	"lathe/internal/grapheval"
-	"lathe/internal/grapheval/evaltest"
-	"lathe/internal/graphtest"
+	"lathe/internal/graph/grapheval"
 	"lathe/internal/impl"
 	"lathe/internal/impl/algorithms"
 	"lathe/internal/impl/winograd"
+	"lathe/internal/testkit/evaltest"
+	"lathe/internal/testkit/graphtest"
 )
 
 // TestNodeDecisions: what is asked for nodes is what the list has, and the default costs least. Whatever is taken, the passes

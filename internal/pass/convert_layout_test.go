@@ -8,13 +8,13 @@ import (
 	"testing"
 
 	"lathe/internal/graph"
+	"lathe/internal/graph/grapheval"
 	"lathe/internal/graph/rewrite"
-	"lathe/internal/grapheval"
-	"lathe/internal/grapheval/evaltest"
-	"lathe/internal/graphtest"
 	"lathe/internal/op"
 	"lathe/internal/ops"
 	"lathe/internal/tensor"
+	"lathe/internal/testkit/evaltest"
+	"lathe/internal/testkit/graphtest"
 	"lathe/internal/types"
 )
 

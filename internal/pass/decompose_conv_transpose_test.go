@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"lathe/internal/graph"
-	"lathe/internal/grapheval"
+	"lathe/internal/graph/grapheval"
 	"lathe/internal/op"
 	"lathe/internal/ops"
 	"lathe/internal/tensor"

@@ -6,14 +6,14 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"lathe/internal/golden"
 	"lathe/internal/graph"
-	"lathe/internal/grapheval"
-	"lathe/internal/grapheval/evaltest"
-	"lathe/internal/graphtest"
+	"lathe/internal/graph/grapheval"
 	"lathe/internal/ops"
 	"lathe/internal/pipeline"
 	"lathe/internal/target"
+	"lathe/internal/testkit/evaltest"
+	"lathe/internal/testkit/golden"
+	"lathe/internal/testkit/graphtest"
 )
 
 func TestTable(t *testing.T) {

@@ -6,11 +6,11 @@ import (
 	"testing"
 
 	"lathe/internal/graph"
-	"lathe/internal/grapheval"
-	"lathe/internal/grapheval/evaltest"
-	"lathe/internal/graphtest"
+	"lathe/internal/graph/grapheval"
 	"lathe/internal/ops"
 	"lathe/internal/tensor"
+	"lathe/internal/testkit/evaltest"
+	"lathe/internal/testkit/graphtest"
 )
 
 // TestQuantizedPools takes poolings of quantised data with windows of all kinds through the passes, those included that lie

@@ -8,11 +8,11 @@ import (
 	"testing"
 
 	"lathe/internal/graph"
-	"lathe/internal/grapheval"
-	"lathe/internal/graphtest"
+	"lathe/internal/graph/grapheval"
 	"lathe/internal/op"
 	"lathe/internal/ops"
 	"lathe/internal/tensor"
+	"lathe/internal/testkit/graphtest"
 )
 
 // TestUses runs every pass on uses of every operator between other nodes, twice in a row where the types allow: what keeps

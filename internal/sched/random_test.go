@@ -11,7 +11,7 @@ import (
 	"lathe/internal/lower"
 	"lathe/internal/sched"
 	"lathe/internal/te"
-	"lathe/internal/te/tetest"
+	"lathe/internal/testkit/tetest"
 )
 
 // TestRandom applies random steps to kernels of random computations. Every step that is not refused leaves a function

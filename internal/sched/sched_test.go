@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"lathe/internal/golden"
 	"lathe/internal/loop"
 	"lathe/internal/loop/interp"
 	"lathe/internal/sched"
 	"lathe/internal/tensor"
+	"lathe/internal/testkit/golden"
 )
 
 const (

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"lathe/internal/readjson"
+	"lathe/internal/tool/readjson"
 )
 
 // parseJSON reads a target as TVM exports it: an object with "kind" (or "tag", a preset) and options, a string with a

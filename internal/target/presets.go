@@ -3,7 +3,7 @@ package target
 import (
 	"fmt"
 
-	"lathe/internal/spelling"
+	"lathe/internal/tool/spelling"
 )
 
 // A Preset is a whole target by name.

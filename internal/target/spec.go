@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"lathe/internal/spelling"
+	"lathe/internal/tool/spelling"
 )
 
 // Spec is a target as the user wrote it, checked against the options of its kind and not yet resolved.

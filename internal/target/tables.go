@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"lathe/internal/isa"
-	"lathe/internal/spelling"
+	"lathe/internal/tool/spelling"
 )
 
 // otherSystems are words in triples of systems whose libraries are no ELF shared objects.

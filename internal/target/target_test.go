@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"lathe/internal/cpu/cputest"
-	"lathe/internal/golden"
+	"lathe/internal/testkit/cputest"
+	"lathe/internal/testkit/golden"
 )
 
 func noHost() (Host, error) { return Host{}, errors.New("the host must not be asked") }

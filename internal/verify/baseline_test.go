@@ -12,8 +12,8 @@ import (
 	"lathe/internal/graph"
 	"lathe/internal/ops"
 	"lathe/internal/target"
-	"lathe/internal/target/targettest"
 	"lathe/internal/tensor"
+	"lathe/internal/testkit/targettest"
 	"lathe/internal/types"
 )
 

@@ -8,11 +8,11 @@ import (
 
 	"lathe/internal/compile"
 	"lathe/internal/graph"
-	"lathe/internal/graphtest"
 	"lathe/internal/op"
 	"lathe/internal/ops"
-	"lathe/internal/target/targettest"
 	"lathe/internal/tensor"
+	"lathe/internal/testkit/graphtest"
+	"lathe/internal/testkit/targettest"
 	"lathe/internal/types"
 )
 

@@ -10,8 +10,8 @@ import (
 	"lathe/internal/graph"
 	"lathe/internal/impl/algorithms"
 	"lathe/internal/ops"
-	"lathe/internal/target/targettest"
 	"lathe/internal/tensor"
+	"lathe/internal/testkit/targettest"
 )
 
 // TestConstantsAlone compiles operators whose operands are all constants, reshaped, at -O0, where nothing is folded: their

@@ -8,11 +8,11 @@ import (
 	"testing"
 
 	"lathe/internal/compile"
-	"lathe/internal/crosstest"
-	"lathe/internal/graphtest"
 	"lathe/internal/ops"
-	"lathe/internal/target/targettest"
 	"lathe/internal/tensor"
+	"lathe/internal/testkit/crosstest"
+	"lathe/internal/testkit/graphtest"
+	"lathe/internal/testkit/targettest"
 )
 
 // crossTargets are the targets whose code runs under qemu-user in tests: with and without what LLVM selects apart.

@@ -14,15 +14,15 @@ import (
 	"testing"
 
 	"lathe/internal/bundle"
-	"lathe/internal/cctest"
 	"lathe/internal/compile"
 	"lathe/internal/graph"
-	"lathe/internal/grapheval"
-	"lathe/internal/graphtest"
+	"lathe/internal/graph/grapheval"
 	"lathe/internal/impl/algorithms"
 	"lathe/internal/ops"
-	"lathe/internal/target/targettest"
 	"lathe/internal/tensor"
+	"lathe/internal/testkit/cctest"
+	"lathe/internal/testkit/graphtest"
+	"lathe/internal/testkit/targettest"
 	"lathe/internal/types"
 )
 

@@ -3,10 +3,10 @@ package verify
 import (
 	"fmt"
 
-	"lathe/internal/atomicfile"
 	"lathe/internal/bundle"
 	"lathe/internal/compile"
 	"lathe/internal/tensor"
+	"lathe/internal/tool/atomicfile"
 	"lathe/internal/types"
 	"lathe/runtime"
 )

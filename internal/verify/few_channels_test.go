@@ -8,8 +8,8 @@ import (
 	"lathe/internal/compile"
 	"lathe/internal/graph"
 	"lathe/internal/ops"
-	"lathe/internal/target/targettest"
 	"lathe/internal/tensor"
+	"lathe/internal/testkit/targettest"
 	"lathe/internal/types"
 )
 

@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"lathe/internal/compile"
-	"lathe/internal/grapheval"
-	"lathe/internal/graphtest"
-	"lathe/internal/target/targettest"
+	"lathe/internal/graph/grapheval"
+	"lathe/internal/testkit/graphtest"
+	"lathe/internal/testkit/targettest"
 )
 
 // TestLarge runs networks that take the ways of large ones: several functions of steps, joins in steps, groups that end

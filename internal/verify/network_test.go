@@ -10,12 +10,12 @@ import (
 
 	"lathe/internal/compile"
 	"lathe/internal/graph"
-	"lathe/internal/grapheval"
-	"lathe/internal/graphtest"
+	"lathe/internal/graph/grapheval"
 	"lathe/internal/op"
 	"lathe/internal/pass"
-	"lathe/internal/target/targettest"
 	"lathe/internal/tensor"
+	"lathe/internal/testkit/graphtest"
+	"lathe/internal/testkit/targettest"
 )
 
 // networkTolerance is DESIGN's bound for whole networks.

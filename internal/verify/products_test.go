@@ -10,8 +10,8 @@ import (
 	"lathe/internal/graph"
 	"lathe/internal/op"
 	"lathe/internal/ops"
-	"lathe/internal/target/targettest"
 	"lathe/internal/tensor"
+	"lathe/internal/testkit/targettest"
 	"lathe/internal/types"
 )
 

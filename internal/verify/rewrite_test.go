@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"lathe/internal/target/targettest"
 	"lathe/internal/tensor"
+	"lathe/internal/testkit/targettest"
 )
 
 // TestRewrites: graphs at the edge of what passes rewrite keep their results, shapes included.

@@ -5,7 +5,7 @@ import (
 
 	"lathe/internal/compile"
 	"lathe/internal/graph"
-	"lathe/internal/grapheval"
+	"lathe/internal/graph/grapheval"
 	"lathe/runtime"
 )
 

@@ -10,11 +10,11 @@ import (
 
 	"lathe/internal/compile"
 	"lathe/internal/graph"
-	"lathe/internal/grapheval"
-	"lathe/internal/graphtest"
+	"lathe/internal/graph/grapheval"
 	"lathe/internal/ops"
-	"lathe/internal/target/targettest"
 	"lathe/internal/tensor"
+	"lathe/internal/testkit/graphtest"
+	"lathe/internal/testkit/targettest"
 )
 
 // TestSmall compiles every operator where it has scalars, axes of no and of one element, on inputs and on computed

@@ -13,7 +13,7 @@ import (
 	"lathe/internal/op"
 	"lathe/internal/ops"
 	"lathe/internal/target"
-	"lathe/internal/target/targettest"
+	"lathe/internal/testkit/targettest"
 	"lathe/internal/types"
 )
 

@@ -12,7 +12,7 @@ import (
 	"lathe/internal/compile"
 	"lathe/internal/compose"
 	"lathe/internal/graph"
-	"lathe/internal/grapheval"
+	"lathe/internal/graph/grapheval"
 	"lathe/internal/ops"
 	"lathe/internal/tensor"
 	"lathe/internal/types"

@@ -13,13 +13,13 @@ import (
 	"lathe/internal/choice"
 	"lathe/internal/compile"
 	"lathe/internal/graph"
-	"lathe/internal/grapheval"
+	"lathe/internal/graph/grapheval"
 	"lathe/internal/impl/winograd"
 	"lathe/internal/op"
 	"lathe/internal/ops"
 	"lathe/internal/target"
-	"lathe/internal/target/targettest"
 	"lathe/internal/tensor"
+	"lathe/internal/testkit/targettest"
 	"lathe/internal/types"
 )
 

@@ -7,18 +7,18 @@ import (
 	"strings"
 	"testing"
 
-	"lathe/internal/cctest"
 	"lathe/internal/codegen/c"
 	"lathe/internal/expr"
-	"lathe/internal/golden"
 	"lathe/internal/impl/algorithms"
 	"lathe/internal/loop"
 	"lathe/internal/loop/interp"
 	"lathe/internal/looppass"
 	"lathe/internal/target"
 	"lathe/internal/te"
-	"lathe/internal/te/tetest"
 	"lathe/internal/tensor"
+	"lathe/internal/testkit/cctest"
+	"lathe/internal/testkit/golden"
+	"lathe/internal/testkit/tetest"
 	"lathe/internal/types"
 )
 

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"testing"
 
-	"lathe/internal/cctest"
 	"lathe/internal/codegen/c"
-	"lathe/internal/golden"
+	"lathe/internal/testkit/cctest"
+	"lathe/internal/testkit/golden"
 	"lathe/internal/types"
 )
 

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"lathe/internal/codegen/llvm"
-	"lathe/internal/golden"
 	"lathe/internal/impl/algorithms"
 	"lathe/internal/loop"
 	"lathe/internal/loop/interp"
@@ -14,8 +13,9 @@ import (
 	"lathe/internal/sched"
 	"lathe/internal/target"
 	"lathe/internal/te"
-	"lathe/internal/te/tetest"
 	"lathe/internal/tensor"
+	"lathe/internal/testkit/golden"
+	"lathe/internal/testkit/tetest"
 )
 
 // kernels are small functions, one for each thing that emission has to do.

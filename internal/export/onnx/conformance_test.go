@@ -12,7 +12,7 @@ import (
 
 	frontend "lathe/internal/frontend/onnx"
 	"lathe/internal/graph"
-	"lathe/internal/grapheval"
+	"lathe/internal/graph/grapheval"
 	"lathe/internal/op"
 	"lathe/internal/ops"
 	"lathe/internal/tensor"

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"lathe/internal/graph"
-	"lathe/internal/grapheval"
-	"lathe/internal/graphtest"
+	"lathe/internal/graph/grapheval"
+	"lathe/internal/testkit/graphtest"
 )
 
 // TestLoops writes random networks with loops. What is imported computes the same bits, short loops one iteration after the

@@ -14,14 +14,14 @@ import (
 
 	frontend "lathe/internal/frontend/onnx"
 	"lathe/internal/graph"
-	"lathe/internal/grapheval"
-	"lathe/internal/graphtest"
+	"lathe/internal/graph/grapheval"
 	"lathe/internal/op"
 	"lathe/internal/ops"
 	"lathe/internal/pass"
 	"lathe/internal/pipeline"
 	"lathe/internal/target"
 	"lathe/internal/tensor"
+	"lathe/internal/testkit/graphtest"
 	"lathe/internal/types"
 )
 

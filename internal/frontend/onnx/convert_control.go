@@ -7,7 +7,7 @@ import (
 	"lathe/internal/compose"
 	"lathe/internal/graph"
 	"lathe/internal/ops"
-	"lathe/internal/spelling"
+	"lathe/internal/tool/spelling"
 	"lathe/internal/types"
 )
 

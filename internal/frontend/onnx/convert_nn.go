@@ -7,7 +7,7 @@ import (
 	"lathe/internal/graph"
 	"lathe/internal/op"
 	"lathe/internal/ops"
-	"lathe/internal/spelling"
+	"lathe/internal/tool/spelling"
 )
 
 var nnRows = []row{

@@ -6,7 +6,7 @@ import (
 	"lathe/internal/compose"
 	"lathe/internal/graph"
 	"lathe/internal/ops"
-	"lathe/internal/spelling"
+	"lathe/internal/tool/spelling"
 )
 
 var recurrentRows = []row{{"LSTM", "", 1, lstm}, {"GRU", "", 1, gru}, {"RNN", "", 1, rnn}}

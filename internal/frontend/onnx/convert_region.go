@@ -6,7 +6,7 @@ import (
 	"lathe/internal/compose"
 	"lathe/internal/graph"
 	"lathe/internal/ops"
-	"lathe/internal/spelling"
+	"lathe/internal/tool/spelling"
 )
 
 // maxTrips bounds the iterations of a Loop whose number is an operand of the body: a small file can ask for any.

@@ -5,8 +5,8 @@ import (
 
 	"lathe/internal/compose"
 	"lathe/internal/graph"
-	"lathe/internal/spelling"
 	"lathe/internal/tensor"
+	"lathe/internal/tool/spelling"
 	"lathe/internal/types"
 )
 

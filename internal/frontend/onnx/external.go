@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"lathe/internal/spelling"
+	"lathe/internal/tool/spelling"
 )
 
 // A fileSet holds the mappings behind a model: its own file and the files of external data, each mapped once.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"lathe/internal/spelling"
+	"lathe/internal/tool/spelling"
 )
 
 // A functionKey identifies a local function, and a node that calls one.

@@ -8,8 +8,8 @@ import (
 	"lathe/internal/compose"
 	"lathe/internal/graph"
 	"lathe/internal/ops"
-	"lathe/internal/spelling"
 	"lathe/internal/tensor"
+	"lathe/internal/tool/spelling"
 )
 
 // Options say what a model leaves open.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"lathe/internal/golden"
+	"lathe/internal/testkit/golden"
 )
 
 // TestDegenerate gives every line of rowsFile operands of rank 0 and with axes of extent 0, each operand by itself and all of one

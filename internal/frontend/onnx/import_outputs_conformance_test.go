@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"lathe/internal/grapheval"
-	"lathe/internal/npz"
+	"lathe/internal/graph/grapheval"
 	"lathe/internal/tensor"
+	"lathe/internal/tool/npz"
 	"lathe/internal/types"
 )
 

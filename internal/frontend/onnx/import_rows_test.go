@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"lathe/internal/grapheval"
+	"lathe/internal/graph/grapheval"
 	"lathe/internal/tensor"
 	"lathe/internal/types"
 )

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"lathe/internal/dim"
-	"lathe/internal/spelling"
+	"lathe/internal/tool/spelling"
 )
 
 // A Symbol is a size that the model's inputs leave open under a name.

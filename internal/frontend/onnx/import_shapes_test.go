@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"lathe/internal/grapheval"
+	"lathe/internal/graph/grapheval"
 	"lathe/internal/tensor"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"lathe/internal/spelling"
+	"lathe/internal/tool/spelling"
 )
 
 // A Tensor is a decoded TensorProto.

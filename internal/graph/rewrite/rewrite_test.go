@@ -8,10 +8,10 @@ import (
 	"testing"
 
 	"lathe/internal/graph"
-	"lathe/internal/grapheval"
-	"lathe/internal/graphtest"
+	"lathe/internal/graph/grapheval"
 	"lathe/internal/op"
 	"lathe/internal/ops"
+	"lathe/internal/testkit/graphtest"
 	"lathe/internal/types"
 )
 

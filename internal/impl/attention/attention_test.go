@@ -6,11 +6,11 @@ import (
 	"testing"
 
 	"lathe/internal/graph"
-	"lathe/internal/grapheval"
-	"lathe/internal/grapheval/evaltest"
-	"lathe/internal/graphtest"
+	"lathe/internal/graph/grapheval"
 	"lathe/internal/ops"
-	"lathe/internal/pass/passtest"
+	"lathe/internal/testkit/evaltest"
+	"lathe/internal/testkit/graphtest"
+	"lathe/internal/testkit/passtest"
 )
 
 // TestFuse: softmax(f(Q K)) V becomes one group and computes the same; what is read by others, has few queries or is another

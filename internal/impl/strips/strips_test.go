@@ -6,14 +6,14 @@ import (
 
 	"lathe/internal/choice"
 	"lathe/internal/graph"
-	"lathe/internal/grapheval"
-	"lathe/internal/grapheval/evaltest"
-	"lathe/internal/graphtest"
+	"lathe/internal/graph/grapheval"
 	"lathe/internal/impl"
 	"lathe/internal/op"
 	"lathe/internal/ops"
-	"lathe/internal/pass/passtest"
 	"lathe/internal/tensor"
+	"lathe/internal/testkit/evaltest"
+	"lathe/internal/testkit/graphtest"
+	"lathe/internal/testkit/passtest"
 	"lathe/internal/types"
 )
 

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"lathe/internal/cctest"
 	"lathe/internal/codegen/c"
 	"lathe/internal/loop/interp"
 	"lathe/internal/tensor"
+	"lathe/internal/testkit/cctest"
 )
 
 // TestCAgrees compares generated C with the interpreter, on the trials of TestNativeAgrees and with the same exceptions.

@@ -1,0 +1,186 @@
+package models
+
+import (
+	"context"
+	"math"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"lathe/internal/compile"
+	"lathe/internal/frontend/onnx"
+	"lathe/internal/graph"
+	"lathe/internal/graph/grapheval"
+	"lathe/internal/ops"
+	"lathe/internal/target"
+	"lathe/internal/tensor"
+	"lathe/internal/tool/npz"
+	"lathe/internal/toolchain"
+	"lathe/internal/types"
+	"lathe/internal/verify"
+)
+
+// preciseModels have outputs that ONNX Runtime computed, and operators whose errors add up: a state that is carried on,
+// magnitudes of sums that nearly cancel.
+var preciseModels = []struct{ model, data string }{
+	{"onnx/silero_vad/silero_vad_v5_16k_op15.onnx", "reference_outputs/onnx_silero_v5_op15_16k.npz"},
+}
+
+// asPrecise bounds the distance of compiled outputs from float64, in distances of ONNX Runtime's, by level. At -O0 no layout is
+// chosen, and where lanes cannot run over outputs a sum is one chain of additions.
+var asPrecise = map[int]float64{0: 2.5, 3: 1}
+
+// TestConformanceFloat64 evaluates models in float64: compiled outputs are about as close to that as those of ONNX
+// Runtime, at -O0, where every node is computed by itself, and with all optimisations.
+func TestConformanceFloat64(t *testing.T) {
+	root := modelsFolder(t)
+	for _, c := range preciseModels {
+		t.Run(c.model, func(t *testing.T) {
+			arrays := map[string]*tensor.Tensor{}
+			list, err := npz.ReadFile(filepath.Join(root, c.data))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, a := range list {
+				d, err := types.ParseDType(a.DType)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if arrays[a.Name], err = tensor.Wrap(d, a.Shape, a.Data); err != nil {
+					t.Fatal(err)
+				}
+			}
+			g, in := importedFor(t, filepath.Join(root, c.model), arrays)
+			widenGraph(t, g)
+			var wide []*tensor.Tensor
+			for _, x := range in {
+				wide = append(wide, widened(x))
+			}
+			truth, err := grapheval.Eval(g, wide)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, level := range []int{0, 3} {
+				g, in := importedFor(t, filepath.Join(root, c.model), arrays)
+				names := make([]string, len(g.Outputs))
+				for i, v := range g.Outputs {
+					names[i] = v.Name
+				}
+				res, err := compile.Compile(context.Background(), g, compile.Options{Target: thisMachine(t), Level: level, Workers: 2})
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, err := verify.Execute(res, in, 1)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i, name := range names {
+					ours, theirs := offTruth(truth[i], got[i]), offTruth(truth[i], arrays["out:"+name])
+					t.Logf("-O%d: %s is %.2e from float64, ONNX Runtime's %.2e", level, name, ours, theirs)
+					if ours > asPrecise[level]*theirs {
+						t.Errorf("-O%d: %s is %.2e from float64, ONNX Runtime's only %.2e", level, name, ours, theirs)
+					}
+				}
+			}
+		})
+	}
+}
+
+// importedFor imports a model for inputs named in:NAME.
+func importedFor(t *testing.T, file string, arrays map[string]*tensor.Tensor) (*graph.Graph, []*tensor.Tensor) {
+	t.Helper()
+	m, err := onnx.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { m.Close() })
+	o := onnx.Options{Shapes: map[string][]int{}, Values: map[string]*tensor.Tensor{}}
+	for _, v := range m.Graph.RealInputs() {
+		x := arrays["in:"+v.Name]
+		if x == nil {
+			t.Fatalf("no values for input %q", v.Name)
+		}
+		if len(x.Shape) == 0 {
+			o.Values[v.Name] = x
+		} else {
+			o.Shapes[v.Name] = x.Shape
+		}
+	}
+	g, err := onnx.Import(m, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var in []*tensor.Tensor
+	for _, v := range g.Inputs {
+		in = append(in, arrays["in:"+v.Name])
+	}
+	return g, in
+}
+
+// widenGraph makes all float32 values of a graph float64.
+func widenGraph(t *testing.T, g *graph.Graph) {
+	t.Helper()
+	for _, v := range g.Inputs {
+		if v.Type.DType == types.F32 {
+			v.Type.DType = types.F64
+		}
+	}
+	consts := map[*graph.Value]*graph.Value{}
+	for _, n := range g.Nodes {
+		n.In = slices.Clone(n.In)
+		for i, v := range n.In {
+			if v.IsConst() && v.Type.DType == types.F32 {
+				if consts[v] == nil {
+					consts[v] = graph.NewConst(v.Name, widened(v.Const))
+				}
+				n.In[i] = consts[v]
+			}
+		}
+		if a, ok := n.Attrs.(ops.CastAttrs); ok && a.DType == types.F32 {
+			n.Attrs = ops.CastAttrs{DType: types.F64}
+		}
+		for _, o := range n.Out {
+			o.Known = nil
+		}
+		if err := n.Infer(); err != nil {
+			t.Fatalf("%s %v: %v", n.Op.Name, n.Origin, err)
+		}
+	}
+	if err := graph.Verify(g); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func widened(x *tensor.Tensor) *tensor.Tensor {
+	if x.DType != types.F32 {
+		return x
+	}
+	y := tensor.New(types.F64, x.Shape...)
+	for i := range y.Len() {
+		y.SetFloat(i, x.Float(i))
+	}
+	return y
+}
+
+// offTruth is the relative L2 distance of got from the truth.
+func offTruth(truth, got *tensor.Tensor) float64 {
+	var num, den float64
+	for i := range truth.Len() {
+		d := truth.Float(i) - got.Float(i)
+		num, den = num+d*d, den+truth.Float(i)*truth.Float(i)
+	}
+	return math.Sqrt(num / den)
+}
+
+func thisMachine(t *testing.T) *target.Target {
+	t.Helper()
+	spec, err := target.Parse("llvm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tgt, err := spec.Resolve(toolchain.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tgt
+}
