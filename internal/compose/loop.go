@@ -31,15 +31,19 @@ func (b *Builder) Loop(a graph.LoopAttrs, in []*graph.Value, body func(in []*gra
 	l.body.DeadCode()
 	l.capture()
 
-	// A carried value that never changes is captured.
+	// A carried value that never changes is captured where the body reads it.
 	results := make([]*graph.Value, len(l.body.Outputs))
 	for k := a.Carried - 1; k >= 0; k-- {
-		if l.body.Outputs[k] == inputs[k] {
-			results[k] = in[k]
+		if l.body.Outputs[k] != inputs[k] {
+			continue
+		}
+		results[k] = in[k]
+		l.body.Inputs = slices.Delete(l.body.Inputs, k, k+1)
+		l.body.Outputs, l.in = slices.Delete(l.body.Outputs, k, k+1), slices.Delete(l.in, k, k+1)
+		l.Carried--
+		if l.reads(inputs[k]) {
 			l.captured = append(l.captured, in[k])
-			l.body.Inputs = append(slices.Delete(l.body.Inputs, k, k+1), inputs[k])
-			l.body.Outputs, l.in = slices.Delete(l.body.Outputs, k, k+1), slices.Delete(l.in, k, k+1)
-			l.Carried--
+			l.body.Inputs = append(l.body.Inputs, inputs[k])
 		}
 	}
 	l.dropSequences()
@@ -110,19 +114,15 @@ func (l *looping) enter(v *graph.Value) *graph.Value {
 
 // dropSequences drops those that nothing reads, but the last one where its order is the loop's.
 func (l *looping) dropSequences() {
-	used := map[*graph.Value]bool{}
-	for _, n := range l.body.Nodes {
-		for _, v := range n.In {
-			used[v] = true
-		}
-	}
-	for _, v := range l.body.Outputs {
-		used[v] = true
-	}
 	for k := l.Carried + l.Sequences - 1; k >= l.Carried && (!l.Reverse || l.Sequences > 1); k-- {
-		if !used[l.body.Inputs[k]] {
+		if !l.reads(l.body.Inputs[k]) {
 			l.body.Inputs, l.in = slices.Delete(l.body.Inputs, k, k+1), slices.Delete(l.in, k, k+1)
 			l.Sequences--
 		}
 	}
+}
+
+// reads reports whether the body reads v or gives it.
+func (l *looping) reads(v *graph.Value) bool {
+	return slices.Contains(l.body.Outputs, v) || slices.ContainsFunc(l.body.Nodes, func(n *graph.Node) bool { return slices.Contains(n.In, v) })
 }

@@ -1,6 +1,7 @@
 package pass
 
 import (
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -29,8 +30,8 @@ func TestNodeDecisions(t *testing.T) {
 		}
 		first := asked(t, g.Clone(), nil)
 		choices := map[string]choice.Point{}
-		for node, list := range first {
-			for _, d := range list {
+		for _, node := range slices.Sorted(maps.Keys(first)) {
+			for _, d := range first[node] {
 				if choices[node] == nil {
 					choices[node] = choice.Point{}
 				}
