@@ -161,6 +161,8 @@ func FormatFor(name string, t *target.Target, output string) (string, error) {
 	}
 	if !slices.ContainsFunc(Formats, func(f Format) bool { return slices.Contains(f.Endings, ending) }) {
 		ending = ""
+	} else if library := strings.TrimSuffix(output, filepath.Ext(output)) + ".so"; ending == ".so" && output != library {
+		return "", &OutputError{output, "a library and its companions are found by a name that ends in .so (name " + library + ")"}
 	}
 	if name != "" && endingsOf(name) == nil {
 		return name, nil // which does not exist, as the compiler will say

@@ -10,7 +10,7 @@ import (
 )
 
 // Every name of an output with every format and architecture: what is accepted is what the name says, in either case of
-// letters, and nothing is accepted for a file of another kind.
+// letters where the companions of a file are found in both, and nothing is accepted for a file of another kind.
 func TestFormatFor(t *testing.T) {
 	names := map[string][]string{ // formats that write such files
 		"net.tar": {"so", "tar"}, "net.so": {"so"}, "net.c": {"c"}, "net.wasm": {"wasm"}, "net": {"so", "tar"}, "resnet-1.5": {"so", "tar"}, "": {"so", "c", "tar", "wasm"}, "-": nil,
@@ -19,11 +19,16 @@ func TestFormatFor(t *testing.T) {
 	for ending := range otherFiles {
 		names["net"+ending] = nil
 	}
+	names["net.SO"] = nil
 	arches := map[target.Arch][]string{"": {"so", "c", "tar", "wasm"}, target.X86: {"so", "tar"}, target.CSource: {"c"}, target.WASM32: {"wasm"}}
-	for file, formats := range names {
+	for file := range names {
 		for arch := range arches {
 			for _, name := range []string{"", "so", "c", "tar", "wasm"} {
 				for _, path := range []string{file, upperEnding(file)} {
+					formats := names[path]
+					if _, listed := names[path]; !listed {
+						formats = names[file]
+					}
 					var tgt *target.Target
 					if arch != "" {
 						tgt = &target.Target{Arch: arch}
