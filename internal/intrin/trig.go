@@ -10,7 +10,7 @@ import (
 // reduceTrig splits x into q*pi/2 + r with |r| <= pi/4. q is an integer of which only the low bits count.
 //
 // F32 is reduced in F64. Both ways are exact up to |x| = 2^20; beyond, the error of r grows as |x|*2^-53, and from about
-// 2^50 on r is 0. Infinities and NaN give r = NaN.
+// 2^50 on q and r are 0, so that no value is outside the range of its function. Infinities and NaN give r = NaN.
 func (b *build) reduceTrig(x expr.Expr) (q, r expr.Expr) {
 	d := b.in(double)
 	w := x
@@ -24,13 +24,14 @@ func (b *build) reduceTrig(x expr.Expr) (q, r expr.Expr) {
 		r = sub(r, mul(n, d.c(part)))
 	}
 	r = b.let("r", r)
-	r = b.let("r", pick(bin(expr.OpLE, abs(r), d.c(0.8)), r, sub(w, w)))
+	ok := b.let("k", bin(expr.OpLE, abs(r), d.c(0.8)))
+	r = b.let("r", pick(ok, r, sub(w, w)))
 	q = d.bits(t)
 	if b.t == types.F32 {
 		q = &expr.Cast{To: types.I32, A: q}
 		r = b.let("r", &expr.Cast{To: types.F32, A: r})
 	}
-	return b.let("q", q), r
+	return b.let("q", pick(ok, q, b.n(0))), r
 }
 
 // sinCos gives sine and cosine of a reduced r.

@@ -58,6 +58,13 @@ var kernels = []struct{ name, text string }{
       acc[i, ((j * 8) + v)] = (acc[i, ((j * 8) + v)] + (x[i] * w[k, ((j * 8) + v)])) } } } } }
     unroll i in 0..3 { unroll j in 0..2 { vector v in 0..8 { if (((j * 8) + v) < 11) {
       y[i, ((j * 8) + v)] = acc[i, ((j * 8) + v)] } } } } } }`},
+	{"register_columns", `func register_columns(x: float32[3], w: float32[4,16], y: float32[3,9]) {
+  alloc acc: float32[3,9,1] reg {
+    unroll i in 0..3 { unroll j in 0..2 { vector v in 0..8 { if (((j * 8) + v) < 9) { acc[i, ((j * 8) + v), 0] = 0.0 } } } }
+    for k in 0..4 { unroll i in 0..3 { unroll j in 0..2 { vector v in 0..8 { if (((j * 8) + v) < 9) {
+      acc[i, ((j * 8) + v), 0] = (acc[i, ((j * 8) + v), 0] + (x[i] * w[k, ((j * 8) + v)])) } } } } }
+    unroll i in 0..3 { unroll j in 0..2 { vector v in 0..8 { if (((j * 8) + v) < 9) {
+      y[i, ((j * 8) + v)] = acc[i, ((j * 8) + v), 0] } } } } } }`},
 	{"scratch_end", `func scratch_end(x: float32[3,13], y: float32[3,13]) {
   parallel i in 0..3 { alloc t: float32[13] worker {
     vector v in 0..8 { t[v] = (x[i, v] + 1.0) }

@@ -24,15 +24,24 @@ type term struct {
 
 // strides are those of a buffer, whose rows begin with a slot of their own where it lies in registers.
 func (e *emitter) strides(b *loop.Buffer) []int {
-	lanes := e.bufs[b].lanes
-	if b.Scope != loop.Reg || lanes < 2 || len(b.Shape) < 2 {
+	lanes, row := e.bufs[b].lanes, rowOf(b)
+	if b.Scope != loop.Reg || lanes < 2 || row < 1 {
 		return b.Strides()
 	}
 	shape := slices.Clone(b.Shape)
-	if last := len(shape) - 1; shape[last] > lanes {
-		shape[last] = (shape[last] + lanes - 1) / lanes * lanes
+	if shape[row] > lanes {
+		shape[row] = (shape[row] + lanes - 1) / lanes * lanes
 	}
 	return loop.RowMajor(shape)
+}
+
+// rowOf is the dimension along which elements follow each other: the last with several.
+func rowOf(b *loop.Buffer) int {
+	row := len(b.Shape) - 1
+	for row > 0 && b.Shape[row] == 1 {
+		row--
+	}
+	return row
 }
 
 // flat is the index of an access in elements from the buffer's base.

@@ -28,11 +28,11 @@ func (e *emitter) element(b *loop.Buffer, l arith.Linear) (at int, vector bool) 
 
 // inRow is the number of elements from one on to the end of its row, behind which lanes of its slot hold nothing.
 func (e *emitter) inRow(b *loop.Buffer, at int) int {
-	last := len(b.Shape) - 1
-	if last == 0 {
+	row := rowOf(b)
+	if row == 0 {
 		return b.Shape[0] - at
 	}
-	return b.Shape[last] - at%e.strides(b)[last-1]
+	return b.Shape[row] - at%e.strides(b)[row-1]
 }
 
 // slot returns the stack slot that starts at an element, making it on first use. All slots of a buffer have one type:
