@@ -1,6 +1,8 @@
 package arith
 
 import (
+	"slices"
+
 	"lathe/internal/expr"
 	"lathe/internal/types"
 )
@@ -179,6 +181,7 @@ func Equal(a, b expr.Expr) bool {
 	if a == b {
 		return true
 	}
+	same := false
 	switch a := a.(type) {
 	case *expr.Int:
 		b, ok := b.(*expr.Int)
@@ -193,27 +196,26 @@ func Equal(a, b expr.Expr) bool {
 		b, ok := b.(*expr.Unary)
 		return ok && a.Fn == b.Fn && Equal(a.A, b.A)
 	case *expr.Select:
-		b, ok := b.(*expr.Select)
-		return ok && Equal(a.Cond, b.Cond) && Equal(a.A, b.A) && Equal(a.B, b.B)
+		_, same = b.(*expr.Select)
 	case *expr.Cast:
 		b, ok := b.(*expr.Cast)
-		return ok && a.To == b.To && Equal(a.A, b.A)
+		same = ok && a.To == b.To
 	case *expr.Bits:
 		b, ok := b.(*expr.Bits)
-		return ok && a.To == b.To && Equal(a.A, b.A)
+		same = ok && a.To == b.To
 	case *expr.Load:
 		b, ok := b.(*expr.Load)
-		if !ok || a.From != b.From || len(a.Index) != len(b.Index) {
-			return false
-		}
-		for i := range a.Index {
-			if !Equal(a.Index[i], b.Index[i]) {
-				return false
-			}
-		}
-		return true
+		same = ok && a.From == b.From
+	case *expr.Dot:
+		b, ok := b.(*expr.Dot)
+		same = ok && a.AxisA == b.AxisA && a.AxisB == b.AxisB
 	}
-	return false
+	return same && slices.EqualFunc(expr.Children(a), expr.Children(b), Equal)
+}
+
+// Among reports whether a list has the tree e.
+func Among(list []expr.Expr, e expr.Expr) bool {
+	return slices.ContainsFunc(list, func(x expr.Expr) bool { return Equal(x, e) })
 }
 
 // GCD is the greatest common divisor of numbers of which none is negative; that of n and 0 is n.

@@ -87,7 +87,6 @@ func TestParseErrors(t *testing.T) {
 		body("%y = nn.relu(%x)"):                                                 `"}" where "%"`,
 		body("%y = group(%x)\nreturn %y"):                                        "a group's types are its sub-graph's",
 		body("%y = group(%x) {x=1}\nreturn %y"):                                  "group has no attributes",
-		body("%y = if(%x)\nreturn %y"):                                           "no inference",
 		body("%y = group(%x)\ngraph s() { return }\nreturn %y"):                  "must be given",
 		body("%y: float32[2,2] = group(%x)\ngraph s() { return %x }\nreturn %y"): "3:20: %x is not declared before",
 		body("@c = float32[2]{1}\nreturn @c"):                                    "1 element for float32[2]",
@@ -113,7 +112,7 @@ func TestParseErrors(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	c := NewConsts()
 	f.Add(Print(testNet(f), c))
-	f.Add(Print(branches(f), c))
+	f.Add(Print(summing(f), c))
 	f.Add("graph g(%x: float32[2]) { %0 = every(%x) {axis=-1, epsilon=nan, pairs=[{last=[]}], indices=[[1],nil]} return %0 }")
 	f.Fuzz(func(t *testing.T, text string) {
 		g, err := Parse(text, testOps, c)
@@ -219,34 +218,22 @@ func FuzzReadConsts(f *testing.F) {
 	})
 }
 
-// branches is a graph with an if whose branches add and do nothing, and a loop that adds up slices of a constant.
-func branches(t testing.TB) *Graph {
+// summing is a graph with a loop that adds up slices of a constant.
+func summing(t testing.TB) *Graph {
 	typ := types.Of(types.F32, 2)
-	g := &Graph{Name: "branches"}
-	cond, x := g.Input("cond", types.Of(types.Bool)), g.Input("x", typ)
-	sub := func(name string, double bool) *Graph {
-		s := &Graph{Name: name}
-		v := s.Input("v", typ)
-		s.Outputs = []*Value{v}
-		if double {
-			s.Outputs = apply(t, s, testAdd, op.None{}, v, v).Out
-		}
-		return s
-	}
-	n := &Node{Op: testIf, Attrs: op.None{}, In: []*Value{cond, x}, Sub: []*Graph{sub("then", true), sub("else", false)}}
-	n.Out = []*Value{{Type: typ, Def: n}}
-
+	g := &Graph{Name: "summing"}
+	x := g.Input("x", typ)
 	body := &Graph{Name: "body"}
 	v, slice, other := body.Input("v", typ), body.Input("slice", types.Of(types.F32, 2)), body.Input("other", typ)
 	sum := apply(t, body, testAdd, op.None{}, v, slice).Out[0]
 	body.Outputs = []*Value{sum, apply(t, body, testAdd, op.None{}, sum, other).Out[0]}
 	sequence := NewConst("sequence", tensor.Of([]int{3, 2}, []float32{1, 2, 3, 4, 5, 6}))
-	loop, err := NewLoop(body, LoopAttrs{Trips: 3, Carried: 1, Sequences: 1, Reverse: true}, []*Value{n.Out[0], sequence, x})
+	loop, err := NewLoop(body, LoopAttrs{Trips: 3, Carried: 1, Sequences: 1, Reverse: true}, []*Value{x, sequence, x})
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	g.Nodes = []*Node{n, loop}
+	g.Nodes = []*Node{loop}
 	g.Outputs = loop.Out
 	return g
 }

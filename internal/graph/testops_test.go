@@ -117,11 +117,10 @@ var (
 			return []types.Tensor{t}, nil
 		},
 	})
-	testIf = &op.Def{Name: "if", Args: []string{"cond", "operands..."}}
 )
 
 func testOps(name string) (*op.Def, bool) {
-	for _, d := range []*op.Def{testRelu, testEvery, testAdd, testConv, testHalves, testShapeOf, testReshape, testIf} {
+	for _, d := range []*op.Def{testRelu, testEvery, testAdd, testConv, testHalves, testShapeOf, testReshape} {
 		if d.Name == name {
 			return d, true
 		}

@@ -1,7 +1,6 @@
 package graph
 
 import (
-	"errors"
 	"fmt"
 
 	"lathe/internal/tool/spelling"
@@ -13,8 +12,6 @@ func structural(name string) func(n *Node) error {
 	switch name {
 	case "group":
 		return (*Node).checkGroup
-	case "if":
-		return (*Node).checkIf
 	case "loop":
 		return (*Node).checkLoop
 	}
@@ -34,22 +31,6 @@ func (n *Node) checkGroup() error {
 		return err
 	}
 	return connect(n.Sub[0], n.In, n.Out)
-}
-
-// checkIf: the operands after the condition are the inputs of both branches, whose outputs are the results.
-func (n *Node) checkIf() error {
-	if err := n.wantSubs(2); err != nil {
-		return err
-	}
-	if len(n.In) == 0 || !isCondition(n.In[0]) {
-		return errors.New("operand 0 is no condition: one bool is expected")
-	}
-	for _, branch := range n.Sub {
-		if err := connect(branch, n.In[1:], n.Out); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func isCondition(v *Value) bool { return v.Type.DType == types.Bool && v.Type.Elements() == 1 }

@@ -10,7 +10,7 @@ import (
 )
 
 func TestVerify(t *testing.T) {
-	for _, g := range []*Graph{testNet(t), branches(t), bigNet(t, 10), {}} {
+	for _, g := range []*Graph{testNet(t), summing(t), bigNet(t, 10), {}} {
 		before := g.String()
 		if err := Verify(g); err != nil {
 			t.Errorf("%v in\n%s", err, before)
@@ -81,21 +81,17 @@ func TestVerifyFaults(t *testing.T) {
 		wantFault(t, g, want)
 	}
 	control := map[string]func(g *Graph){
-		"1 sub-graphs instead of 2":                            func(g *Graph) { g.Nodes[0].Sub = g.Nodes[0].Sub[:1] },
-		"operand 0 is no condition":                            func(g *Graph) { g.Inputs[0].Type.DType = types.U8 },
-		`sub-graph "then": 0 operands for 1`:                   func(g *Graph) { g.Nodes[0].In = g.Nodes[0].In[:1] },
-		`sub-graph "else": 1 result for 0`:                     func(g *Graph) { g.Nodes[0].Sub[1].Outputs = nil },
-		"3 operands, but the body has 2":                       func(g *Graph) { b := g.Nodes[1].Sub[0]; *b = Graph{Inputs: b.Inputs[:2]} },
-		"2 results, but the body has 1 output":                 func(g *Graph) { b := g.Nodes[1].Sub[0]; b.Outputs = b.Outputs[:1] },
-		"no loop has attributes":                               func(g *Graph) { g.Nodes[1].Attrs = LoopAttrs{Trips: 0, Carried: 1, Sequences: 1} },
-		"3 operands for 1 carried and 3":                       func(g *Graph) { g.Nodes[1].Attrs = LoopAttrs{Trips: 3, Carried: 1, Sequences: 3} },
-		"of which 3 are carried":                               func(g *Graph) { g.Nodes[1].Attrs = LoopAttrs{Trips: 3, Carried: 3} },
-		"operand 1 has type float32[3,2], input 1 of the body": func(g *Graph) { g.Nodes[1].Attrs = LoopAttrs{Trips: 4, Carried: 1, Sequences: 1} },
-		"result 1 has type float32[2,3], output 1 of the body": func(g *Graph) { g.Nodes[1].Out[1].Type.Shape = []int{2, 3} },
-		"result 0 has type float32[2]:A2a, output 0":           func(g *Graph) { g.Nodes[1].Out[0].Type.Layout = "A2a" },
+		"3 operands, but the body has 2":                       func(g *Graph) { b := g.Nodes[0].Sub[0]; *b = Graph{Inputs: b.Inputs[:2]} },
+		"2 results, but the body has 1 output":                 func(g *Graph) { b := g.Nodes[0].Sub[0]; b.Outputs = b.Outputs[:1] },
+		"no loop has attributes":                               func(g *Graph) { g.Nodes[0].Attrs = LoopAttrs{Trips: 0, Carried: 1, Sequences: 1} },
+		"3 operands for 1 carried and 3":                       func(g *Graph) { g.Nodes[0].Attrs = LoopAttrs{Trips: 3, Carried: 1, Sequences: 3} },
+		"of which 3 are carried":                               func(g *Graph) { g.Nodes[0].Attrs = LoopAttrs{Trips: 3, Carried: 3} },
+		"operand 1 has type float32[3,2], input 1 of the body": func(g *Graph) { g.Nodes[0].Attrs = LoopAttrs{Trips: 4, Carried: 1, Sequences: 1} },
+		"result 1 has type float32[2,3], output 1 of the body": func(g *Graph) { g.Nodes[0].Out[1].Type.Shape = []int{2, 3} },
+		"result 0 has type float32[2]:A2a, output 0":           func(g *Graph) { g.Nodes[0].Out[0].Type.Layout = "A2a" },
 	}
 	for want, fault := range control {
-		g := branches(t)
+		g := summing(t)
 		fault(g)
 		wantFault(t, g, want)
 	}

@@ -1,6 +1,8 @@
 package looppass
 
 import (
+	"slices"
+
 	"lathe/internal/arith"
 	"lathe/internal/expr"
 	"lathe/internal/loop"
@@ -11,7 +13,8 @@ import (
 //
 //	{ if a & b { S } if a { T } }  →  if a { if b { S } T }
 func commonGuard(q *loop.Seq) loop.Stmt {
-	var common map[string]expr.Expr
+	var common []expr.Expr
+	first := true
 	for _, s := range q.List {
 		if isHint(s) {
 			continue // as well left out
@@ -20,13 +23,9 @@ func commonGuard(q *loop.Seq) loop.Stmt {
 		if !ok {
 			return q
 		}
-		have := map[string]expr.Expr{}
-		for _, c := range arith.Conjuncts(cond) {
-			if key := expr.String(c); !reads(c) && (common == nil || common[key] != nil) {
-				have[key] = c
-			}
-		}
-		common = have
+		have := arith.Conjuncts(cond)
+		common = slices.DeleteFunc(have, func(c expr.Expr) bool { return reads(c) || !first && !arith.Among(common, c) })
+		first = false
 	}
 	if len(common) == 0 {
 		return q
@@ -40,7 +39,7 @@ func commonGuard(q *loop.Seq) loop.Stmt {
 		cond, body, _ := onlyIf(s)
 		var rest, shared expr.Expr
 		for _, c := range arith.Conjuncts(cond) {
-			if common[expr.String(c)] != nil {
+			if arith.Among(common, c) {
 				shared = expr.AllOf(shared, c)
 			} else {
 				rest = expr.AllOf(rest, c)

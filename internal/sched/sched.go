@@ -184,19 +184,17 @@ func guardDomain(body loop.Stmt, ranges arith.Ranges) loop.Stmt {
 			return &loop.Let{Var: t.Var, Value: t.Value, Body: visit(t.Body, r)}
 		case *loop.Block:
 			b := *t
-			have := map[string]bool{}
+			var have []expr.Expr
 			if b.Where != nil {
-				for _, c := range arith.Conjuncts(b.Where) {
-					have[expr.String(c)] = true
-				}
+				have = arith.Conjuncts(b.Where)
 			}
 			for _, it := range b.Iters {
 				i := r.Of(it.Binding)
 				low, high := expr.GE(it.Var, expr.Index(0)), expr.LT(it.Var, expr.Index(it.Extent))
-				if i.Lo < 0 && !have[expr.String(low)] {
+				if i.Lo < 0 && !arith.Among(have, low) {
 					b.Where = expr.AllOf(b.Where, low)
 				}
-				if i.Hi >= int64(it.Extent) && !have[expr.String(high)] {
+				if i.Hi >= int64(it.Extent) && !arith.Among(have, high) {
 					b.Where = expr.AllOf(b.Where, high)
 				}
 			}

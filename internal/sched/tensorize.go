@@ -96,7 +96,7 @@ func stepsOfDot(binding expr.Expr, v *expr.Var, ranges arith.Ranges) bool {
 func onlyDomain(where expr.Expr, it loop.Iter) bool {
 	for _, c := range arith.Conjuncts(where) {
 		low, high := expr.GE(it.Var, expr.Index(0)), expr.LT(it.Var, expr.Index(it.Extent))
-		if text := expr.String(c); expr.Uses(c, it.Var) && text != expr.String(low) && text != expr.String(high) {
+		if expr.Uses(c, it.Var) && !arith.Equal(c, low) && !arith.Equal(c, high) {
 			return false
 		}
 	}
