@@ -168,8 +168,8 @@ func decisionsPage(b *bytes.Buffer) {
 		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", d.Name, d.Owner, cell(d.Doc), cmp.Or(d.Prefer, "least cycles"))
 	}
 	b.WriteString("\n## Kernels\n\nWhere a kernel has several blocks of a kind, each has its own decision, `DECISION(BLOCK)`. `serial` keeps a kernel as it was\n" +
-		"lowered. Kernels that are loops of their own have no decisions, not even `rule`: `extern` is what an operator that tensor expressions\n" +
-		"cannot say has instead of a schedule, `winograd` what a node's `algorithm` leads to.\n\n" +
+		"lowered. Kernels that are loops of their own have no `rule`: `extern` is what an operator that tensor expressions cannot say has instead\n" +
+		"of a schedule, `winograd` what a node's `algorithm` leads to. Nothing is divided among workers of target `c`.\n\n" +
 		"| decision | asked by rule | what is decided | default |\n| --- | --- | --- | --- |\n")
 	for _, d := range algorithms.Table.Decisions() {
 		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", d.Name, d.Owner, cell(d.Doc), cmp.Or(d.Prefer, "least cycles"))

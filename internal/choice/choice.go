@@ -35,6 +35,15 @@ func Texts(texts ...string) []Value {
 	return list
 }
 
+// Whether is a decision whether something is done.
+func Whether(name string, def bool) Decision {
+	d := Decision{Name: name, Values: Texts("off", "on")}
+	if def {
+		d.Default = 1
+	}
+	return d
+}
+
 // A Point holds the texts of decisions by name. JSON writes it in the order of names.
 type Point map[string]string
 
@@ -96,6 +105,13 @@ func (l *Log) Decide(d Decision) (int, error) {
 	l.Asked = append(l.Asked, d)
 	l.Taken[d.Name] = d.Values[i].Text
 	return i, nil
+}
+
+// Undo forgets the decision that was asked last: what was taken turned out to be impossible.
+func (l *Log) Undo() {
+	last := len(l.Asked) - 1
+	delete(l.Taken, l.Asked[last].Name)
+	l.Asked = l.Asked[:last]
 }
 
 // Fits reports a decision of p that is not among those that were asked.

@@ -3,12 +3,12 @@ package compile
 import (
 	"slices"
 
+	"lathe/internal/choice"
 	"lathe/internal/expr"
 	"lathe/internal/graph"
 	"lathe/internal/impl"
 	"lathe/internal/impl/algorithms"
 	"lathe/internal/lower"
-	"lathe/internal/sched"
 	"lathe/internal/target"
 	"lathe/internal/te"
 )
@@ -33,19 +33,21 @@ func anchoredKernel(sub *graph.Graph, t *target.Target) (ks []*lowered, ok bool,
 		out = te.Compute("y", anchor.Type, func(x []expr.Expr) expr.Expr { return anchor.At(x...) })
 	}
 	rest := lower.Lower("kernel", out, lower.Options{Value: scalarConst(c.values), Apart: true})
-	l, err := algorithms.Table.Anchored(m.Op, impl.Anchor{Attrs: m.Attrs, In: typesOf(m.In), Out: m.Out[0].Type, Rest: rest, From: anchorResult, Target: t, Point: m.Impl.Point, Why: m.Why})
-	if err != nil || l == nil {
+	a := impl.Anchor{Attrs: m.Attrs, In: typesOf(m.In), Out: m.Out[0].Type, Rest: rest, From: anchorResult, Target: t, Point: m.Impl.Point, Why: m.Why}
+	ask := func(c choice.Chooser) (*impl.Plan, error) { return algorithms.Table.Anchored(m.Op, a, c) }
+	own, err := ask(nil)
+	if err != nil || own == nil {
 		return nil, false, err
 	}
-	k := &lowered{Kernel: &lower.Kernel{Func: l.Func}, in: slices.Clone(m.In), outs: []int{0}}
-	k.own = &impl.Plan{Schedule: sched.New(l.Func), Rule: l.Rule, Why: l.Why, Home: l.Home}
+	f := own.Schedule.Func
+	k := &lowered{Kernel: &lower.Kernel{Func: f}, in: slices.Clone(m.In), outs: []int{0}, own: own, ask: ask}
 	for _, p := range rest.Params[:len(rest.Params)-1] {
 		if p.Name != anchorResult {
 			k.in = append(k.in, c.values[p.Name])
 		}
 	}
 	for i, v := range append(slices.Clip(k.in), sub.Outputs[0]) {
-		k.Params = append(k.Params, te.Input(l.Func.Params[i].Name, v.Type))
+		k.Params = append(k.Params, te.Input(f.Params[i].Name, v.Type))
 	}
 	return []*lowered{k}, true, nil
 }

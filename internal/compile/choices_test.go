@@ -22,27 +22,32 @@ func TestChoices(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	changed := 0
-	for i, s := range before.Contents.Manifest.Steps {
-		if s.Point["steps"] != "4" || changed == 2 {
+	for decision, other := range map[string]string{"steps": "1", "fetch": "0", "workers": "one"} { // of a tile, of Winograd's algorithm, of both
+		i := slices.IndexFunc(before.Contents.Manifest.Steps, func(s bundle.Step) bool { return s.Point[decision] != "" && s.Point[decision] != other })
+		if i < 0 {
+			t.Errorf("no kernel decides on %s otherwise than %s", decision, other)
 			continue
 		}
-		changed++
-		after, err := build(map[string]choice.Point{s.Name: {"steps": "1"}})
+		s := before.Contents.Manifest.Steps[i]
+		after, err := build(map[string]choice.Point{s.Name: {decision: other}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for j, u := range after.Contents.Manifest.Steps {
 			want := maps.Clone(before.Contents.Manifest.Steps[j].Point)
 			if i == j {
-				want["steps"] = "1"
+				want[decision] = other
+			}
+			if decision == "workers" { // kernels behind it are divided by what its workers wrote
+				delete(u.Point, "division")
+				delete(want, "division")
 			}
 			if !maps.Equal(u.Point, want) {
-				t.Errorf("steps of %s given: %s has %v, want %v", s.Name, u.Name, u.Point, want)
+				t.Errorf("%s of %s given: %s has %v, want %v", decision, s.Name, u.Name, u.Point, want)
 			}
 		}
 		if bytes.Equal(before.Contents.Library, after.Contents.Library) {
-			t.Errorf("steps of %s given: the library is the same", s.Name)
+			t.Errorf("%s of %s given: the library is the same", decision, s.Name)
 		}
 		again, err := build(map[string]choice.Point{s.Name: choice.Point(s.Point)})
 		if err != nil {
@@ -52,16 +57,13 @@ func TestChoices(t *testing.T) {
 			t.Errorf("all defaults of %s given: the library is another", s.Name)
 		}
 	}
-	if changed == 0 {
-		t.Error("no kernel takes 4 steps at once")
-	}
 	name := before.Contents.Manifest.Steps[slices.IndexFunc(before.Contents.Manifest.Steps, func(s bundle.Step) bool { return s.Rule == "tile" })].Name
 	for _, c := range []struct {
 		choices map[string]choice.Point
 		want    string
 	}{
 		{map[string]choice.Point{"fused_nothing": {"steps": "1"}}, `no kernel "fused_nothing"`},
-		{map[string]choice.Point{name: {"step": "1"}}, `there is no decision "step" (choose from epilogue, `},
+		{map[string]choice.Point{name: {"step": "1"}}, `there is no decision "step" (choose from division, epilogue, `},
 		{map[string]choice.Point{name: {"steps": "5"}}, `has no value "5"`},
 		{map[string]choice.Point{name: {"rule": "attention"}}, `decision rule has no value "attention" here, but tile`},
 	} {
@@ -100,7 +102,7 @@ func TestNodeChoices(t *testing.T) {
 	}
 	tried := map[string]bool{}
 	for _, node := range slices.Sorted(maps.Keys(defaults)) {
-		for decision, other := range map[string]string{"panel": "1", "algorithm": "direct"} {
+		for decision, other := range map[string]string{"panel": "1", "algorithm": "direct", "fuse": "off"} {
 			if old := defaults[node][decision]; old == "" || old == other || tried[decision] {
 				continue
 			}
@@ -125,7 +127,7 @@ func TestNodeChoices(t *testing.T) {
 			}
 		}
 	}
-	if !tried["panel"] || !tried["algorithm"] {
+	if !tried["panel"] || !tried["algorithm"] || !tried["fuse"] {
 		t.Errorf("tried %v of the nodes' decisions", tried)
 	}
 	node := slices.Min(slices.Collect(maps.Keys(defaults)))

@@ -26,7 +26,7 @@ func TestUndivided(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.Divide(tgt, nil)
+		p.Divide(tgt, nil, nil)
 		if f := p.Schedule.Func; spoilt {
 			// A serial loop around the divided one holds a statement of its own.
 			y := f.Params[len(f.Params)-1]
@@ -60,7 +60,7 @@ func TestDividedApart(t *testing.T) {
 	if len(p.Divisions) == 0 {
 		t.Fatal("the test wants a kernel that can be divided")
 	}
-	p.Copy().Divide(tgt, []impl.Operand{{Bytes: 1 << 20, Home: impl.Scattered}})
+	p.Copy().Divide(tgt, []impl.Operand{{Bytes: 1 << 20, Home: impl.Scattered}}, nil)
 	if after := text(); after != before {
 		t.Errorf("the plan was\n%s\nand is\n%s", before, after)
 	}

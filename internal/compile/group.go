@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"lathe/internal/choice"
 	"lathe/internal/expr"
 	"lathe/internal/graph"
 	"lathe/internal/impl"
@@ -19,9 +20,10 @@ import (
 // it serves all groups that are equal.
 type lowered struct {
 	*lower.Kernel
-	in   []*graph.Value // operands in the order of the function's parameters: inputs and constants of the group's sub-graph
-	outs []int          // results of the group; their parameters follow those of the operands
-	own  *impl.Plan     // of loops of its own; nil: to be chosen
+	in   []*graph.Value                           // operands in the order of the function's parameters: inputs and constants of the group's sub-graph
+	outs []int                                    // results of the group; their parameters follow those of the operands
+	own  *impl.Plan                               // of loops of its own; nil: to be chosen
+	ask  func(choice.Chooser) (*impl.Plan, error) // makes own by other decisions; nil: there are none
 }
 
 // lowerGroup makes the kernels of a group: one by loops of its own where there is such an implementation, else one per

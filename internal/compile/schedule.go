@@ -75,35 +75,49 @@ func (c *scheduled) add(k *kernel) {
 
 // chosen is a kernel's schedule. point holds the decisions that are given.
 func chosen(k *kernel, owned map[*graph.Value]bool, t *target.Target, point choice.Point) (p *impl.Plan, err error) {
+	if p = k.own; k.ask != nil && len(point) > 0 {
+		if p, err = k.ask(point); err != nil {
+			return nil, err
+		}
+		k.Func = p.Schedule.Func
+	}
 	for i, v := range k.Values() {
 		if owned[v] {
 			k.Func.Params[i].Align = 0
 		}
 	}
-	if p = k.own; p == nil {
-		if p, err = algorithms.Table.Choose(k.Kernel, t, point); err != nil {
-			return nil, err
-		}
-	}
-	if err := point.Fits(p.Asked); err != nil {
-		return nil, fmt.Errorf("choices: kernel %s, scheduled by rule %s: %w", k.name, p.Rule, err)
+	if p == nil {
+		return algorithms.Table.Choose(k.Kernel, t, point)
 	}
 	return p, nil
+}
+
+// fits refuses decisions that are given for a kernel and were not asked.
+func (j *job) fits(k *kernel, p *impl.Plan) error {
+	if err := j.Choices[k.name].Fits(p.Asked); err != nil {
+		return fmt.Errorf("choices: kernel %s, scheduled by rule %s: %w", k.name, p.Rule, err)
+	}
+	return nil
 }
 
 // divide divides the steps of p among workers. What this does to equal kernels may differ, for it depends on what computed
 // their operands: a class becomes one of each division.
 func divide(j *job, p *program, classes []*scheduled) ([]*scheduled, error) {
-	if j.Target.IsSource() {
-		return classes, nil // one worker runs it
+	if j.Target.IsSource() { // one worker runs it
+		for _, c := range classes {
+			if err := j.fits(c.kernels[0], c.plan); err != nil {
+				return nil, err
+			}
+		}
+		return classes, nil
 	}
 	of := map[*lowered]*scheduled{}
 	for _, c := range classes {
 		of[c.kernels[0].lowered] = c
 	}
 	type division struct {
-		of    *scheduled
-		steps string // of the schedule
+		of           *scheduled
+		workers, way string
 	}
 	divided := map[division]*scheduled{}
 	var list []*scheduled
@@ -111,8 +125,13 @@ func divide(j *job, p *program, classes []*scheduled) ([]*scheduled, error) {
 		c := of[k.lowered]
 		return home, failed(k.Node, j.working(nil, "divide", func() error {
 			own := c.plan.Copy()
-			home = own.Divide(j.Target, operands)
-			id := division{c, fmt.Sprint(own.Schedule.Trace[len(c.plan.Schedule.Trace):])}
+			if home, err = own.Divide(j.Target, operands, j.Choices[k.name]); err != nil {
+				return err
+			}
+			if err := j.fits(k, own); err != nil {
+				return err
+			}
+			id := division{c, own.Taken["workers"], own.Taken["division"]}
 			if divided[id] == nil {
 				divided[id] = &scheduled{plan: own, dump: &kernelDump{Debug: c.dump.Debug, n: c.dump.n}}
 				list = append(list, divided[id])

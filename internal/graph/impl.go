@@ -8,6 +8,15 @@ import (
 	"lathe/internal/choice"
 )
 
+// With is i with more decisions.
+func (i Impl) With(p choice.Point) Impl {
+	all := choice.Point{}
+	maps.Copy(all, i.Point)
+	maps.Copy(all, p)
+	i.Point = all
+	return i
+}
+
 // appendImpl writes an implementation as text, nothing for the zero Impl:
 //
 //	impl "direct" of "Conv_0" {"panel": "4"}

@@ -12,7 +12,7 @@ import (
 type Algorithm struct {
 	Rule    *Rule                                       // schedules kernels that were lowered from tensor expressions
 	Externs map[*op.Def]Extern                          // kernels of operators
-	Anchors map[*op.Def]func(Anchor) (*Loops, error)    // kernels of groups around operators; nil for layouts that are not served
+	Anchors map[*op.Def]func(Anchor) (*Plan, error)     // kernels of groups around operators; nil for layouts that are not served
 	Layouts map[*op.Def]func(Layouts, int, *graph.Node) // gives layouts to nodes on blocks of so many channels
 	Ways    func(*Node, Core) (ways []Way, why string)  // to compute a convolution; why there are none, for people
 	Tag     func(choice.Point) string                   // role of the stage of a node for which this was decided, or ""
@@ -30,8 +30,8 @@ type Layouts interface {
 	Users(v *graph.Value) []*graph.Node
 }
 
-// Ask decides something for a node of the graph.
-type Ask func(node string, d choice.Decision) (taken choice.Point, err error)
+// Ask decides something for a node of the graph, and writes what was taken into it.
+type Ask func(n *graph.Node, d choice.Decision) (taken string, err error)
 
 // LayOut gives layouts to n and its operands; ok is false for operators of no algorithm.
 func (all Algorithms) LayOut(l Layouts, lanes int, n *graph.Node) (ok bool) {

@@ -1,6 +1,7 @@
 package impl
 
 import (
+	"cmp"
 	"slices"
 
 	"lathe/internal/arith"
@@ -9,6 +10,7 @@ import (
 	"lathe/internal/loop"
 	"lathe/internal/lower"
 	"lathe/internal/op"
+	"lathe/internal/sched"
 	"lathe/internal/target"
 	"lathe/internal/types"
 )
@@ -24,18 +26,10 @@ type Anchor struct {
 	Target *target.Target
 	Point  choice.Point // what was decided for the operator
 	Why    string       // and why, for people
+	*asker              // for what is decided for the kernel
 }
 
-// Loops are a kernel written as loops of its own. Its parameters are the anchor's operands, then those of Rest without the
-// anchor's result.
-type Loops struct {
-	Func *loop.Func
-	Rule string // name of the implementation
-	Why  string // tiles and sizes, for people
-	Home int    // the period by which workers write the result, see Plan
-}
-
-func (all Algorithms) anchor(d *op.Def) func(Anchor) (*Loops, error) {
+func (all Algorithms) anchor(d *op.Def) func(Anchor) (*Plan, error) {
 	for _, a := range all {
 		if f := a.Anchors[d]; f != nil {
 			return f
@@ -48,12 +42,20 @@ func (all Algorithms) anchor(d *op.Def) func(Anchor) (*Loops, error) {
 func (all Algorithms) HasAnchor(d *op.Def) bool { return all.anchor(d) != nil }
 
 // Anchored makes the kernel of a group around an operator that HasAnchor, nil when it has to be computed by the operator's
-// tensor expressions.
-func (all Algorithms) Anchored(d *op.Def, a Anchor) (*Loops, error) {
+// tensor expressions. chooser, which may be nil, decides what it names.
+func (all Algorithms) Anchored(d *op.Def, a Anchor, chooser choice.Chooser) (*Plan, error) {
 	if !a.pointwise() {
 		return nil, nil
 	}
-	return all.anchor(d)(a)
+	a.asker = &asker{log: &choice.Log{Chooser: chooser}}
+	p, err := all.anchor(d)(a)
+	return p, cmp.Or(err, a.err)
+}
+
+// Plan is the kernel as loops of its own, whose parameters are the anchor's operands, then those of Rest without the anchor's
+// result. what says for people how it computes, and home is the period by which workers write the result.
+func (a Anchor) Plan(rule, what string, f *loop.Func, home int) *Plan {
+	return &Plan{Schedule: sched.New(f), Rule: rule, Why: what + ", " + a.why(0) + "; " + a.Why, Asked: a.log.Asked, Taken: a.log.Taken, Home: home}
 }
 
 // pointwise reports whether every element of the group's result needs the element of the anchor's result that lies at

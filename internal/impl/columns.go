@@ -20,7 +20,7 @@ func columns(k *kernel) error {
 	n := k.s.Extent(s.lane)
 	vectors := 1
 	if n > lanes {
-		vectors = k.DecideAmong("columns", k.columnVectors(s, n, lanes), nil, powers(4)...)
+		vectors = k.DecideAmong("columns", k.columnVectors(s, n, lanes), nil, Powers(4)...)
 	}
 	inner := s.lane
 	outer := slices.DeleteFunc(slices.Clone(s.dependent), func(l string) bool { return l == s.lane })

@@ -19,6 +19,10 @@ type DecisionInfo struct {
 // nodeDecisions lists what is decided for a node of the graph beside what algorithms ask.
 var nodeDecisions = []DecisionInfo{
 	{"panel", "ChooseImplementations, PackOperands", "vectors of output channels or columns that lie together in packed weights", ""},
+	{"phases", "DecomposeConvTranspose", "whether the phases of a transposed convolution are computed `together` by one convolution, or `apart`", ""},
+	{"lanes", "AlterOpLayout", "whether the lanes of a convolution in narrow groups are `channels` or `pixels`", ""},
+	{"two_steps", "SplitReductions", "whether a tensor is folded to a few elements in two steps, of which the first has parts for workers", "`on` where the time to read it is four times that of a meeting of workers"},
+	{"fuse", "FuseOps", "whether a node is computed in the kernel of what reads it", "`on`, but `off` where either is a concatenation"},
 	{"pack", "PackOperands", "whether a product packs its computed right operand, whose columns lie as rows, when it runs", ""},
 }
 
@@ -27,20 +31,22 @@ var nodeDecisions = []DecisionInfo{
 var decisions = []DecisionInfo{
 	{"rule", "all", "how the kernel is scheduled: one of the rules that apply to it", "the first that applies of the order in package algorithms"},
 	{"tile", "tile, strips", "accumulators in registers: [lines x] rows x vectors", ""},
+	{"workers", "all", "whether `all` workers divide a kernel, or `one` runs it", "`all`, but `one` where it is done before others would have begun"},
+	{"division", "all", "loops that are divided among workers", ""},
 	{"epilogue", "tile, strips", "the pointwise rest works on accumulators in `registers`, or `rolled` in a loop over their copies", "`registers`, but `rolled` behind more than four vectors of exponentials or powers"},
 	{"order", "tile", "`panels outside` strips of the other operand, or inside", ""},
 	{"strips", "tile", "into how many strips the other operand is cut", "the fewest that fit L2 and keep workers evenly busy"},
 	{"reductions", "tile, strips", "order of the reduction loops, by axis", "the largest strides outside"},
 	{"parts", "tile, strips", "into how many parts a long sum of float32 products is cut", "sums of at most 192 products, for accuracy"},
-	{"steps", "tile, strips", "steps of the reduction that are unrolled", "4, or 2 that divide the reduction; 1 where loads of several would spill"},
+	{"steps", "tile, strips, attention, winograd", "steps of the reduction that are unrolled", "4, or 2 that divide the reduction; 1 where loads of several would spill"},
 	{"prefetch_panel", "tile, strips", "whether tiles ask for the next panel of weights", "on"},
 	{"prefetch_epilogue", "tile, strips", "whether a tile asks for what its epilogue reads and stores to", "on"},
 	{"columns", "columns", "vectors of columns that are computed together", "whole cache lines of columns that fit L1"},
 	{"accumulators", "rows, attention", "vectors into which a contiguous reduction is folded", ""},
 	{"sums", "scalar", "sums in variables: rows x columns", "as many as a small core has registers for"},
 	{"fused", "pointwise", "loops that are walked as one", "all whose addresses stay linear"},
-	{"transpose", "pointwise", "whether squares are transposed in registers", "on"},
-	{"lanes", "pointwise", "elements of a vector", "as many as a register holds, 8 where they are gathered"},
+	{"transpose", "pointwise, attention", "squares that are transposed in registers: their side, and the loop along which is read; or `off`", "a vector, or the greatest part of one that divides both sides"},
+	{"lanes", "pointwise, rows, attention", "elements of a vector", "as many as a register holds, 8 where they are gathered"},
 }
 
 // NodeDecisions lists what is decided for a node of the graph.
@@ -100,12 +106,12 @@ func DecideOne[T any](a interface {
 
 // DecideAmong asks for one of the numbers, which are in order; one that is missing, the default is put among them. cost may
 // be nil.
-func (k *kernel) DecideAmong(name string, def int, cost func(int) float64, numbers ...int) int {
+func (a *asker) DecideAmong(name string, def int, cost func(int) float64, numbers ...int) int {
 	i, ok := slices.BinarySearch(numbers, def)
 	if !ok {
 		numbers = slices.Insert(numbers, i, def)
 	}
-	return DecideOne(k, name, i, numbers, cost)
+	return DecideOne(a, name, i, numbers, cost)
 }
 
 // decideIf asks whether something is done.
@@ -121,14 +127,16 @@ func indexIf(second bool) int {
 	return 0
 }
 
-// why is what was decided, in the order of asking, but for the rule.
-func (k *kernel) why() string {
+// why is what was decided, in the order of asking, from a decision on and but for the rule.
+func (a *asker) why(from int) string {
 	var list []string
-	for _, d := range k.log.Asked[1:] {
-		list = append(list, d.Name+" "+k.log.Taken[d.Name])
+	for _, d := range a.log.Asked[from:] {
+		if d.Name != "rule" {
+			list = append(list, d.Name+" "+a.log.Taken[d.Name])
+		}
 	}
 	return strings.Join(list, ", ")
 }
 
-// of names a decision of one block.
-func of(name, block string) string { return name + "(" + block + ")" }
+// Of names a decision of one block.
+func Of(name, block string) string { return name + "(" + block + ")" }

@@ -1,17 +1,21 @@
 package impl_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
 	"lathe/internal/choice"
+	"lathe/internal/expr"
 	"lathe/internal/impl"
 	"lathe/internal/impl/algorithms"
 	"lathe/internal/loop"
 	"lathe/internal/lower"
+	"lathe/internal/op"
 	"lathe/internal/ops"
+	"lathe/internal/target"
 	"lathe/internal/te"
 	"lathe/internal/testkit/tetest"
 	"lathe/internal/types"
@@ -32,9 +36,13 @@ func (r anyOf) Choose(d choice.Decision) (int, error) {
 	return i, nil
 }
 
-// sample is a random kernel; strips are made by a graph pass and random sums are
+// sample is a random kernel; strips and convolutions in the Winograd domain are made by graph passes and random sums are
 // short, so that random computations have none.
 func sample(t *testing.T, r *rand.Rand, kind string) *tetest.Case {
+	if kind == "winograd" {
+		d, attrs, in, out := winogradConv(r)
+		return tetest.Of(r, kind, relu(d.Compute(attrs, []*te.Stage{te.Input("x", in[0]), te.Input("w", in[1])}, []types.Tensor{out})[0]))
+	}
 	if kind == "strips" {
 		rows, channels := 3+r.IntN(12), 8*(1+r.IntN(3))
 		y := relu(of(t, ops.Conv2d, conv(1, 1, 1), blocked(8), f32("", 1, 5, rows, 9), f32("ABCD8a", channels, 5, 1, 1)))
@@ -50,12 +58,53 @@ func sample(t *testing.T, r *rand.Rand, kind string) *tetest.Case {
 	return tetest.New(r, kind)
 }
 
-// checkDecision tells what is wrong with a decision: the default costs least, unless the list says what is preferred.
-func checkDecision(d choice.Decision) string {
+// narrow is the machine on which convolutions in the Winograd domain are small.
+var narrow = machines[2]
+
+// winogradConv is a random convolution in the Winograd domain, of data or of what was transformed before. The matrices of its tiles are
+// small integers, so that sums are exact.
+func winogradConv(r *rand.Rand) (d *op.Def, attrs any, in []types.Tensor, out types.Tensor) {
+	lanes, tile, height, width := narrow.Lanes(32), 2, 3+r.IntN(8), 3+r.IntN(8)
+	images, channels, vecs := 1+r.IntN(2), lanes*(1+r.IntN(2)), 1+r.IntN(2)
+	products := (tile + 2) * (tile + 2)
+	out = f32(blocked(lanes), images, vecs*lanes*(1+r.IntN(2)), height, width)
+	w := f32(types.Layout(fmt.Sprintf("BAC%db", vecs*lanes)), products, out.Shape[1], channels)
+	if r.IntN(2) == 0 {
+		return ops.WinogradConv, ops.WinogradInputAttrs{TileSize: tile, Padding: []int{1, 1, 1, 1}}, []types.Tensor{f32(blocked(lanes), images, channels, height, width), w}, out
+	}
+	tiles := images * ((height + tile - 1) / tile) * ((width + tile - 1) / tile)
+	x := f32(types.Layout(fmt.Sprintf("CBA%dc%db", 2+r.IntN(6), lanes)), products, channels, tiles)
+	return ops.WinogradProduct, ops.WinogradProductAttrs{TileSize: tile, Height: height, Width: width}, []types.Tensor{x, w}, out
+}
+
+// planned schedules a kernel as it is decided. seed made that of a kind.
+func planned(k *lower.Kernel, kind string, seed uint64, cpu *target.Target, by choice.Chooser) (plan *impl.Plan, err error) {
+	if kind == "winograd" {
+		d, attrs, in, out := winogradConv(rand.New(rand.NewPCG(seed, 11)))
+		anchor := te.Input("anchor", out)
+		rest := lower.Lower("kernel", relu(te.Compute("y", out, func(i []expr.Expr) expr.Expr { return anchor.At(i...) })), lower.Options{Apart: true})
+		panel := in[1].Layout.BlockOf(1, 3) / narrow.Lanes(32)
+		plan, err = algorithms.Table.Anchored(d, impl.Anchor{Attrs: attrs, In: in, Out: out, Rest: rest, From: "anchor", Target: cpu,
+			Point: choice.Point{"winograd_tile": fmt.Sprintf("%d x %d", 1+seed%6, panel)}}, by)
+	} else {
+		plan, err = algorithms.Table.Choose(k, cpu, by)
+	}
+	if err != nil {
+		return nil, err
+	}
+	_, err = plan.Divide(cpu, slices.Repeat([]impl.Operand{{Bytes: 1 << 20, Home: impl.Scattered}}, len(k.Params)-1), by)
+	return plan, err
+}
+
+// checkDecision tells what is wrong with a decision of a rule: the default costs least, unless the list says what is preferred.
+func checkDecision(d choice.Decision, rule string) string {
 	name, _, _ := strings.Cut(d.Name, "(")
 	i := slices.IndexFunc(algorithms.Table.Decisions(), func(info impl.DecisionInfo) bool { return info.Name == name })
 	if i < 0 {
 		return "not in the list"
+	}
+	if owner := algorithms.Table.Decisions()[i].Owner; owner != "all" && !slices.Contains(strings.Split(owner, ", "), rule) {
+		return "asked by rule " + rule
 	}
 	if len(d.Values) == 0 || d.Default >= len(d.Values) {
 		return "no default"
@@ -64,7 +113,7 @@ func checkDecision(d choice.Decision) string {
 		switch fixed := algorithms.Table.Decisions()[i].Prefer != ""; {
 		case fixed && v.Cost != 0:
 			return "a cost that decides nothing"
-		case !fixed && len(d.Values) > 1 && !(v.Cost > 0):
+		case !fixed && len(d.Values) > 1 && !(v.Cost > 0) && name != "division": // nothing is known of a kernel without operands
 			return "no cost"
 		case v.Cost < d.Values[d.Default].Cost:
 			return "the default costs more than " + v.Text
@@ -82,30 +131,29 @@ func TestPoints(t *testing.T) {
 	}
 	r := anyOf{rand.New(rand.NewPCG(1, 12)), map[string]int{}}
 	cpus := append(slices.Clone(machines), core)
-	for _, kind := range append(tetest.Kinds(), "strips", "long sum") {
+	for _, kind := range append(tetest.Kinds(), "strips", "long sum", "winograd") {
 		for seed := range uint64(points) {
 			c := sample(t, rand.New(rand.NewPCG(seed, 11)), kind)
 			k := c.Lower()
 			cpu := cpus[seed%uint64(len(cpus))]
-			plan, err := algorithms.Table.Choose(k, cpu, r)
-			if err != nil {
-				t.Fatalf("%s, seed %d: %v\n%s", kind, seed, err, te.String(c.Out))
+			if kind == "winograd" {
+				cpu = narrow
 			}
-			again, err := algorithms.Table.Choose(k, cpu, plan.Taken)
-			if err != nil {
-				t.Fatalf("%s, seed %d: %v", kind, seed, err)
+			decided := func(by choice.Chooser) *impl.Plan {
+				plan, err := planned(k, kind, seed, cpu, by)
+				if err != nil {
+					t.Fatalf("%s, seed %d: %v\n%s", kind, seed, err, te.String(c.Out))
+				}
+				return plan
 			}
+			plan := decided(r)
+			again := decided(plan.Taken)
 			if again.Schedule.Func.String() != plan.Schedule.Func.String() {
 				t.Fatalf("%s, seed %d: %v makes another nest when given by hand", kind, seed, plan.Taken)
 			}
 			for _, d := range plan.Asked {
-				if why := checkDecision(d); why != "" {
+				if why := checkDecision(d, plan.Rule); why != "" {
 					t.Errorf("%s, seed %d: %s: %+v", kind, seed, why, d)
-				}
-			}
-			if n := len(plan.Divisions); n > 0 {
-				if err := plan.DivideBy(plan.Divisions[r.IntN(n)]); err != nil {
-					t.Fatalf("%s, seed %d: %v", kind, seed, err)
 				}
 			}
 			if err := loop.Verify(plan.Schedule.Func); err != nil {

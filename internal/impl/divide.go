@@ -2,11 +2,15 @@ package impl
 
 import (
 	"cmp"
+	"maps"
 	"slices"
+	"strings"
 
+	"lathe/internal/choice"
 	"lathe/internal/expr"
 	"lathe/internal/loop"
 	"lathe/internal/loop/build"
+	"lathe/internal/sched"
 	"lathe/internal/target"
 )
 
@@ -33,11 +37,33 @@ type Operand struct {
 	Home     int // the period by which another kernel's workers wrote it, or Scattered
 }
 
-// Divide divides p's kernel among workers the way that costs least: workers are kept evenly busy, read little that other
-// workers wrote, and do not all read the same constants. operands are those of the first parameters, in order; what is not
-// known costs nothing. A way that turns out to be impossible is passed over; without any, one worker does all. It returns
-// the period by which the workers write the result.
-func (p *Plan) Divide(t *target.Target, operands []Operand) (home int) {
+func (d Division) String() string { return strings.Join(d.Loops, " ") }
+
+// Divide divides p's kernel among workers the way that costs least, unless chooser, which may be nil, decides otherwise: workers
+// are kept evenly busy, read little that other workers wrote, and do not all read the same constants. operands are those of the
+// first parameters, in order; what is not known costs nothing. A way that turns out to be impossible is no value; without
+// any, one worker does all. It returns the period by which the workers write the result.
+func (p *Plan) Divide(t *target.Target, operands []Operand, chooser choice.Chooser) (home int, err error) {
+	own := len(p.Divisions) == 0
+	if own && !loop.Divided(p.Schedule.Func.Body) {
+		return p.Home, nil
+	}
+	a := &asker{log: &choice.Log{Chooser: chooser, Asked: p.Asked, Taken: p.Taken}}
+	home = p.Home
+	switch alone := a.decide("workers", indexIf(!p.small), choice.Texts("one", "all")) == 0; {
+	case alone && own:
+		home = Scattered
+		p.serialise()
+	case !alone && !own:
+		home = p.divide(t, operands, a)
+	}
+	p.Why = strings.TrimPrefix(p.Why+", "+a.why(len(p.Asked)), ", ")
+	p.Asked, p.Taken = a.log.Asked, a.log.Taken
+	return home, a.err
+}
+
+// divide divides p's kernel one of its ways.
+func (p *Plan) divide(t *target.Target, operands []Operand, a *asker) (home int) {
 	for i := range p.Divisions {
 		d := &p.Divisions[i]
 		for _, workers := range []int{2, 3, 4} {
@@ -45,21 +71,40 @@ func (p *Plan) Divide(t *target.Target, operands []Operand) (home int) {
 		}
 	}
 	slices.SortStableFunc(p.Divisions, func(a, b Division) int { return cmp.Compare(a.Cost, b.Cost) })
-	for _, d := range p.Divisions {
+	for ways := slices.Clone(p.Divisions); len(ways) > 0; {
+		d := DecideOne(a, "division", 0, ways, func(d Division) float64 { return d.Cost })
 		whole := p.Schedule.Copy()
 		if p.DivideBy(d) == nil {
 			p.undivided = whole
 			return d.Periods[len(d.Periods)-1]
 		}
 		p.Schedule = whole
+		ways = slices.DeleteFunc(ways, func(o Division) bool { return slices.Equal(o.Loops, d.Loops) })
+		a.log.Undo()
 	}
+	a.log.Taken["workers"] = "one"
 	return p.Home
+}
+
+// serialise makes one worker run loops of its own.
+func (p *Plan) serialise() {
+	f := *p.Schedule.Func
+	f.Body = loop.Rewrite(f.Body, func(s loop.Stmt) loop.Stmt {
+		if l, ok := s.(*loop.For); ok && l.Kind == loop.Parallel {
+			c := *l
+			c.Kind = loop.Serial
+			return &c
+		}
+		return s
+	})
+	p.Schedule = sched.New(&f)
 }
 
 // Copy is a plan that can be divided apart from p.
 func (p *Plan) Copy() *Plan {
 	c := *p
 	c.Schedule, c.Divisions = p.Schedule.Copy(), slices.Clone(p.Divisions)
+	c.Asked, c.Taken = slices.Clip(p.Asked), maps.Clone(p.Taken)
 	return &c
 }
 
@@ -69,6 +114,8 @@ func (p *Plan) Undivide() bool {
 		return false
 	}
 	p.Schedule, p.undivided = p.undivided, nil
+	p.Taken["workers"] = "one"
+	delete(p.Taken, "division")
 	p.Why += "; by one worker"
 	return true
 }
@@ -104,21 +151,16 @@ func (d *Division) cost(flops float64, c core, operands []Operand, workers int) 
 }
 
 // Parallelize offers the given loops, outermost first, for division among workers: each by itself, and runs of
-// neighbours. They must be the outermost loops of the kernel. Kernels too small to pay stay serial.
+// neighbours. They must be the outermost loops of the kernel.
 func (k *kernel) Parallelize(names []string) error {
-	if k.Flops()+float64(k.Bytes())/4 < ParallelWork {
-		return nil
-	}
-	for i := range names {
-		for j := i + 1; j <= len(names); j++ {
-			d := Division{Loops: slices.Clone(names[i:j]), Extent: 1}
-			for _, n := range d.Loops {
-				d.Extent *= k.s.Extent(n)
-			}
-			if d.Extent > 1 && k.s.Extent(names[i]) > 1 {
-				d.Periods = k.periods(names[i])
-				k.divisions = append(k.divisions, d)
-			}
+	for i, n := range names {
+		if k.s.Extent(n) < 2 {
+			continue
+		}
+		periods, extent := k.periods(n), 1
+		for j := i; j < len(names); j++ {
+			extent *= k.s.Extent(names[j])
+			k.divisions = append(k.divisions, Division{Loops: slices.Clone(names[i : j+1]), Extent: extent, Periods: periods})
 		}
 	}
 	return nil

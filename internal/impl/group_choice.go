@@ -1,6 +1,9 @@
 package impl
 
-import "lathe/internal/target"
+import (
+	"lathe/internal/choice"
+	"lathe/internal/target"
+)
 
 // A GroupedConv is a convolution of groups whose output channels do not fill vectors. There are two ways: channels of a group
 // are the lanes of blocked layouts, as many as fill groups and blocks; or pixels of a line are those of plain ones.
@@ -23,10 +26,10 @@ func GroupLanes(groups, channels, block int) int {
 	return lanes
 }
 
-// ByChannels decides for lanes of so many channels, by the cost in cycles.
-func (g GroupedConv) ByChannels(t *target.Target, lanes int) bool {
+// ByChannels asks for lanes of so many channels or of pixels, where both ways give vectors.
+func (g GroupedConv) ByChannels(t *target.Target, lanes int, ask func(choice.Decision) (string, error)) (bool, error) {
 	if lanes == 1 || !g.Adjacent {
-		return lanes > 1
+		return lanes > 1, nil
 	}
 	channels, pixels := g.channels(core{t}, lanes), g.pixels(core{t})
 	if moved := (core{t}).Shared(2 * float64(g.Moved)); g.Blocked {
@@ -34,7 +37,9 @@ func (g GroupedConv) ByChannels(t *target.Target, lanes int) bool {
 	} else {
 		channels += moved
 	}
-	return channels < pixels
+	values := []choice.Value{{Text: "channels", Cost: channels}, {Text: "pixels", Cost: pixels}}
+	taken, err := ask(choice.Decision{Name: "lanes", Values: values, Default: indexIf(channels >= pixels)})
+	return taken == "channels", err
 }
 
 func (g GroupedConv) channels(c core, lanes int) float64 {

@@ -3,6 +3,7 @@ package impl_test
 import (
 	"testing"
 
+	"lathe/internal/choice"
 	"lathe/internal/impl"
 )
 
@@ -28,7 +29,8 @@ func TestGroupedConv(t *testing.T) {
 		{"dear to move", with(func(g *impl.GroupedConv) { g.Blocked, g.Steps = true, 1 }), 4, true},
 		{"cheap to move", with(func(g *impl.GroupedConv) { g.Blocked, g.Steps = true, 1000 }), 4, false},
 	} {
-		if got := c.conv.ByChannels(machines[0], c.lanes); got != c.want {
+		byDefault := func(d choice.Decision) (string, error) { return d.Values[d.Default].Text, nil }
+		if got, _ := c.conv.ByChannels(machines[0], c.lanes, byDefault); got != c.want {
 			t.Errorf("%s: by channels %v, want %v", c.name, got, c.want)
 		}
 	}

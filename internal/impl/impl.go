@@ -28,6 +28,7 @@ type Plan struct {
 	Divisions []Division // ways to divide it among workers; none: one worker does it all, or loops of its own are divided
 	Home      int        // of loops of its own: the period by which workers write the result, or Scattered
 	Flops     float64
+	small     bool            // one worker is done before others would have begun
 	undivided *sched.Schedule // before Divide
 }
 
@@ -79,8 +80,8 @@ func (all Algorithms) Choose(k *lower.Kernel, t *target.Target, chooser choice.C
 		if err != nil {
 			return nil, fmt.Errorf("%s: rule %s: %w\n%s", k.Func.Name, open[i].Name, err, w.s)
 		}
-		return &Plan{Schedule: w.s, Rule: open[i].Name, Why: w.why(), Asked: w.log.Asked, Taken: w.log.Taken,
-			Divisions: w.divisions, Home: Scattered, Flops: k.Flops()}, nil
+		return &Plan{Schedule: w.s, Rule: open[i].Name, Why: w.why(0), Asked: w.log.Asked, Taken: w.log.Taken,
+			Divisions: w.divisions, Home: Scattered, Flops: k.Flops(), small: k.Flops()+float64(k.Bytes())/4 < ParallelWork}, nil
 	}
 	return nil, fmt.Errorf("%s: no schedule rule applies", k.Func.Name)
 }

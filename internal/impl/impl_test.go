@@ -174,7 +174,7 @@ func TestRules(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				plan.Divide(m, nil)
+				plan.Divide(m, nil, nil)
 				if !slices.IsSortedFunc(plan.Divisions, func(a, b impl.Division) int { return cmp.Compare(a.Cost, b.Cost) }) || len(plan.Divisions) > 0 && plan.Flops > 0 && plan.Divisions[0].Cost <= 0 {
 					t.Errorf("divisions are not in the order of their cost: %+v", plan.Divisions)
 				}

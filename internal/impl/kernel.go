@@ -31,7 +31,7 @@ func (k *kernel) Contiguous(block, name string) bool {
 
 // DecidePieces asks into how many pieces n tiles are cut, for workers that have so many other things each.
 func (k *kernel) DecidePieces(name string, n, others int) int {
-	return k.DecideAmong(name, strips(n, 1, others), nil, upTo(n)...)
+	return k.DecideAmong(name, strips(n, 1, others), nil, UpTo(n)...)
 }
 
 // DecideRows asks how many of n rows of a product, of so many vectors each, a tile has that is computed in so many steps.
@@ -60,11 +60,8 @@ func (k *kernel) Fill(block, at string) error {
 	if len(loops) == 0 {
 		return nil
 	}
-	if _, ok := k.square(block, loops, true); !ok {
-		k.try(func() bool { // a part of an axis may not divide into vectors
-			_, err := k.vectorInner(block, loops[len(loops)-1])
-			return err == nil
-		})
+	if _, ok := k.squares(Of("transpose", block), block, loops, true); !ok {
+		k.vectorsIf(block, loops[len(loops)-1])
 	}
 	return nil
 }

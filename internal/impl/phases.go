@@ -1,6 +1,9 @@
 package impl
 
-import "lathe/internal/target"
+import (
+	"lathe/internal/choice"
+	"lathe/internal/target"
+)
 
 // A PhaseConv is an ordinary convolution that computes phases of a transposed one: so many lines of pixels, in each of which
 // every group has Sums, over Depth channels and the taps.
@@ -35,8 +38,16 @@ func (p PhaseConv) Fills(t *target.Target) bool {
 	return p.Groups == 1 && p.Sums < lanes && p.alongLines(lanes) > 1
 }
 
-// PhaseCycles estimates convolutions of phases. The results of several are joined by a copy, but those of one image where they are.
-func PhaseCycles(t *target.Target, images int, convs []PhaseConv) float64 {
+// PhaseDecision is whether phases are computed by one convolution or by several.
+func PhaseDecision(t *target.Target, images int, one PhaseConv, several []PhaseConv) choice.Decision {
+	d := choice.Decision{Name: "phases", Values: choice.Texts("together", "apart")}
+	d.Values[0].Cost, d.Values[1].Cost = phaseCycles(t, images, one), phaseCycles(t, images, several...)
+	d.Default = indexIf(d.Values[1].Cost < d.Values[0].Cost)
+	return d
+}
+
+// phaseCycles estimates convolutions of phases. The results of several are joined by a copy, but those of one image where they are.
+func phaseCycles(t *target.Target, images int, convs ...PhaseConv) float64 {
 	cost, results := 0.0, 0.0
 	for _, c := range convs {
 		cost += c.cycles(core{t})

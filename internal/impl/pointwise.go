@@ -12,17 +12,11 @@ func pointwise(k *kernel) error {
 	if len(loops) == 0 {
 		return nil // a single element
 	}
-	var outer []string
-	square := func() (ok bool) { outer, ok = k.square(block, loops, false); return ok }
-	if k.trial(square) && k.decideIf("transpose", true) && square() {
+	if outer, ok := k.squares("transpose", block, loops, false); ok {
 		return k.Parallelize(outer)
 	}
 	inner := loops[len(loops)-1]
-	lanes := k.pointwiseLanes(block, inner)
-	if most := min(lanes, k.s.Extent(inner)); most > 1 {
-		lanes = k.DecideAmong("lanes", most, nil, powers(most)...)
-	}
-	vectors, err := k.vectorise(inner, lanes)
+	vectors, err := k.inVectors("lanes", block, inner)
 	if err != nil {
 		return err
 	}
@@ -33,8 +27,8 @@ func pointwise(k *kernel) error {
 	return k.Parallelize(k.whole(rest))
 }
 
-// powers lists the powers of two up to n.
-func powers(n int) []int {
+// Powers lists the powers of two up to n.
+func Powers(n int) []int {
 	var list []int
 	for p := 1; p <= n; p *= 2 {
 		list = append(list, p)
@@ -67,7 +61,7 @@ func (k *kernel) decideFused(block string) error {
 	if most == 0 {
 		return nil
 	}
-	for range k.DecideAmong("fused", most, nil, upTo(most)...) {
+	for range k.DecideAmong("fused", most, nil, UpTo(most)...) {
 		if !k.fuseLinear(block) {
 			return errRefused
 		}
@@ -97,9 +91,13 @@ func (k *kernel) fuseLinear(block string) bool {
 	})
 }
 
-// vectorInner makes the named loop one of vectors, and returns the loop over them.
-func (k *kernel) vectorInner(block, inner string) (outer string, err error) {
-	return k.vectorise(inner, k.pointwiseLanes(block, inner))
+// inVectors asks for the elements of a vector and makes vectors of a loop. It returns the loop over them, "" where it is one.
+func (k *kernel) inVectors(name, block, inner string) (outer string, err error) {
+	lanes := k.pointwiseLanes(block, inner)
+	if most := min(lanes, k.s.Extent(inner)); most > 1 {
+		lanes = k.DecideAmong(name, most, nil, Powers(most)...)
+	}
+	return k.vectorise(inner, lanes)
 }
 
 // pointwiseLanes is the number of elements of a vector along a loop.

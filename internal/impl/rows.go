@@ -46,7 +46,7 @@ func rows(k *kernel) error {
 	if rest := loops[row+1:]; len(rest) > 0 {
 		inner := rest[len(rest)-1]
 		if k.s.Extent(inner) > 1 && k.unitStride(out, k.variable(out, inner)) {
-			if _, err := k.vectorInner(out, inner); err != nil {
+			if _, err := k.inVectors("lanes", out, inner); err != nil {
 				return err
 			}
 		}
@@ -98,11 +98,16 @@ func (k *kernel) vectorPart(block, at string) {
 		}
 	}
 	if k.unitStride(block, k.variable(block, inner)) {
-		k.try(func() bool {
-			_, err := k.vectorInner(block, inner)
-			return err == nil
-		})
+		k.vectorsIf(block, inner)
 	}
+}
+
+// vectorsIf makes vectors of a loop of a block that is placed, if it divides into them: a part of an axis may not.
+func (k *kernel) vectorsIf(block, inner string) {
+	k.try(func() bool {
+		_, err := k.inVectors(Of("lanes", block), block, inner)
+		return err == nil
+	})
 }
 
 // oneRow stands for a loop of one iteration around the whole output.
@@ -227,7 +232,7 @@ func (k *kernel) vectorAccumulators(block, first, inner string, lanes int) error
 	width := widths[len(widths)-1]
 	if width > 1 {
 		steps := k.iterations(block) / float64(lanes)
-		width = lanes * DecideOne(k, of("accumulators", block), len(vectors)-1, vectors, func(v int) float64 { return k.core.fold(v) * steps / float64(v) })
+		width = lanes * DecideOne(k, Of("accumulators", block), len(vectors)-1, vectors, func(v int) float64 { return k.core.fold(v) * steps / float64(v) })
 	}
 	if width == 1 {
 		return nil

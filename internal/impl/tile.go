@@ -50,7 +50,7 @@ type tiling struct {
 // decision is the name of a decision on this reduction.
 func (t *tiling) decision(name string) string {
 	if t.several {
-		return of(name, t.acc)
+		return Of(name, t.acc)
 	}
 	return name
 }

@@ -36,7 +36,7 @@ func (k *kernel) orderTiles(out, acc, lane string, outer []string, vecTiles stri
 		values := []choice.Value{{Text: "panels inside", Cost: cycles(inside)}, {Text: "panels outside", Cost: cycles(outside)}}
 		panelsOutside = k.decide("order", indexIf(panelsOutside), values) == 1
 	}
-	count := k.DecideAmong("strips", strips(n, least, others*panels), nil, upTo(n)...)
+	count := k.DecideAmong("strips", strips(n, least, others*panels), nil, UpTo(n)...)
 	o, in, err := k.s.Split(tiles[i], (n+count-1)/count)
 	if err != nil {
 		return nil, 0, err
@@ -50,8 +50,8 @@ func (k *kernel) orderTiles(out, acc, lane string, outer []string, vecTiles stri
 	return append(order, within...), len(order), nil
 }
 
-// upTo lists the numbers that a count of pieces of n is looked for among: powers of two and one and a half times those.
-func upTo(n int) []int {
+// UpTo lists the numbers that a count of pieces of n is looked for among: powers of two and one and a half times those.
+func UpTo(n int) []int {
 	var list []int
 	for p := 1; p < n; p *= 2 {
 		list = append(list, p)

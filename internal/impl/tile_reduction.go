@@ -78,22 +78,29 @@ func (k *kernel) scheduleAcc(t *tiling, at, vecAxis string, lanes int) (err erro
 			def = 2
 		}
 	}
-	var numbers []int
-	for _, u := range []int{1, 2, 4, 8} {
-		if u == 1 || u < n && n%u == 0 && !heavy {
-			numbers = append(numbers, u)
-		}
+	most := 2 * ReductionUnroll
+	if heavy {
+		most = 1
 	}
-	if u := k.DecideAmong(t.decision("steps"), def, nil, numbers...); u > 1 {
-		_, in, err := k.s.Split(last, u)
-		if err != nil {
-			return err
-		}
-		if err := k.s.Unroll(in); err != nil {
-			return err
-		}
+	if err := k.UnrollSteps(t.decision("steps"), last, def, most); err != nil {
+		return err
 	}
 	return k.cutSum(acc, t.partLoop)
+}
+
+// UnrollSteps asks how many steps of a reduction loop are unrolled, at most so many, and unrolls them.
+func (k *kernel) UnrollSteps(name, last string, def, most int) error {
+	n := k.s.Extent(last)
+	numbers := slices.DeleteFunc(Powers(most), func(u int) bool { return u > 1 && (u >= n || n%u != 0) })
+	u := k.DecideAmong(name, def, nil, numbers...)
+	if u == 1 {
+		return nil
+	}
+	_, in, err := k.s.Split(last, u)
+	if err != nil {
+		return err
+	}
+	return k.s.Unroll(in)
 }
 
 // apart reports whether a tile, whose loops are given, reads elements that no load reaches from one address. Every step

@@ -1,39 +1,57 @@
 package impl
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+	"strings"
 
-// square schedules a block that is written along the last of some loops and read along another one as squares that are
-// transposed in registers: it unrolls the first and vectorises the second. It returns the loops over squares, or false.
+	"lathe/internal/choice"
+)
+
+// squares schedules a block that is written along the last of some loops and read along another one as squares that are
+// transposed in registers: it unrolls the first and vectorises the second. It asks for the squares, and returns the loops over
+// them; ok is false where there are none, or none are wanted.
 //
 //	for i { for j { y[i, j] = x[j, i] } }   →   for i.o { for j.o { unroll j.i { vector i.i { y[i, j] = x[j, i] } } } }
 //
 // Borders, if the sides do not divide, are left to their loops; whole asks for sides that do.
-func (k *kernel) square(block string, loops []string, whole bool) (outer []string, ok bool) {
+func (k *kernel) squares(name, block string, loops []string, whole bool) (outer []string, ok bool) {
 	last := len(loops) - 1
 	written := loops[last]
 	if k.readAlong(block, written) || !k.writtenAlong(block, written) {
 		return nil, false
 	}
+	var list []func() bool
+	var texts []string
 	for at, read := range slices.Backward(loops[:last]) {
 		for _, side := range k.sides(block, k.s.Extent(read), k.s.Extent(written), whole) {
-			ok := k.try(func() bool {
-				ro, ri, err := k.s.Split(read, side)
-				if err != nil || !k.readAlong(block, ri) { // of a blocked axis, only whole blocks are
-					return false
-				}
-				wo, wi, err := k.s.Split(written, side)
-				if err != nil {
-					return false
-				}
-				outer = slices.Concat(loops[:at], []string{ro}, loops[at+1:last], []string{wo})
-				return k.s.Reorder(slices.Concat(outer, []string{wi, ri})...) == nil && k.s.Unroll(wi) == nil && k.s.Vectorize(ri) == nil
-			})
-			if ok {
-				return outer, true
+			square := func() (ok bool) { outer, ok = k.square(block, loops, at, side); return ok }
+			if k.trial(square) {
+				list, texts = append(list, square), append(texts, fmt.Sprintf("%d along %s", side, strings.TrimPrefix(read, block+"_")))
 			}
 		}
 	}
-	return nil, false
+	if len(list) == 0 {
+		return nil, false
+	}
+	i := k.decide(name, 0, choice.Texts(append(texts, "off")...))
+	ok = i < len(list) && list[i]()
+	return outer, ok
+}
+
+// square makes squares of a side of the last loop and the one at a place before it.
+func (k *kernel) square(block string, loops []string, at, side int) (outer []string, ok bool) {
+	last := len(loops) - 1
+	ro, ri, err := k.s.Split(loops[at], side)
+	if err != nil || !k.readAlong(block, ri) { // of a blocked axis, only whole blocks are
+		return nil, false
+	}
+	wo, wi, err := k.s.Split(loops[last], side)
+	if err != nil {
+		return nil, false
+	}
+	outer = slices.Concat(loops[:at], []string{ro}, loops[at+1:last], []string{wo})
+	return outer, k.s.Reorder(slices.Concat(outer, []string{wi, ri})...) == nil && k.s.Unroll(wi) == nil && k.s.Vectorize(ri) == nil
 }
 
 // sides are those that squares of a block of the given extents may have: a vector, or a part of one that divides both, and a

@@ -223,7 +223,7 @@ func TestInteriorHasNoTest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan.Divide(avx2, nil)
+	plan.Divide(avx2, nil, nil)
 	f := plan.Schedule.Func
 	for _, p := range looppass.Table {
 		run(t, p.Name, f)

@@ -3,6 +3,7 @@ package pass
 import (
 	"slices"
 
+	"lathe/internal/choice"
 	"lathe/internal/graph"
 	"lathe/internal/impl"
 	"lathe/internal/ops"
@@ -16,11 +17,17 @@ func (l *layouts) byChannels(n *graph.Node, lanes int) bool {
 	x, w, y := n.In[0].Type, n.In[1].Type, n.Out[0].Type
 	_, rows := impl.ConvImage(a, x, w, y)
 	adjacent := a.Strides[len(a.Strides)-1] == 1
-	return !l.last && (y.Shape[1] >= l.lanes || !adjacent) && impl.GroupedConv{
+	if l.last || y.Shape[1] < l.lanes && adjacent {
+		return false
+	}
+	g := impl.GroupedConv{
 		Groups: a.Groups, PerGroup: y.Shape[1] / a.Groups, Steps: types.Count(w.Shape[1:]),
 		Lines: y.Shape[0] * types.Count(y.Shape[2:]) / rows, Rows: rows, Adjacent: adjacent,
 		Blocked: x.Layout != "", Moved: x.Bytes() + y.Bytes(),
-	}.ByChannels(l.Target, lanes)
+	}
+	by, err := g.ByChannels(l.Target, lanes, func(d choice.Decision) (string, error) { return l.decide(n, d) })
+	l.Fail(err)
+	return by
 }
 
 // pixelLanes gives a convolution plain data, of whose lines neighbours are read together. Where it strides over them it is

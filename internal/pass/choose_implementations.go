@@ -1,7 +1,6 @@
 package pass
 
 import (
-	"fmt"
 	"slices"
 
 	"lathe/internal/choice"
@@ -19,37 +18,22 @@ func chooseImplementations(c *Context) error {
 	if err != nil || r.lanes < 2 { // no vectors, no blocks
 		return err
 	}
-	names := map[string]int{}
 	for _, n := range c.Graph.Nodes {
 		if !impl.Decides(n.Op) {
 			continue
 		}
-		i := graph.Impl{Of: nodeName(n, names)}
-		if n.Impl = (graph.Impl{Of: i.Of}); r.plain && isAnyConv(n) {
+		if n.Impl = (graph.Impl{Of: c.nameOf(n)}); r.plain && isAnyConv(n) {
 			continue
 		}
-		log := choice.Log{Chooser: c.Choices[i.Of]}
-		if i.Name, n.Why, err = algorithms.Table.Decide(site(c, n, r.lanes), c.Target, &log); err != nil {
-			return fmt.Errorf("choices: node %q (%s): %w", i.Of, n.Op.Name, err)
-		}
-		if i.Name != "" {
-			i.Point = log.Taken
-			n.Impl = i
-			c.asked(i.Of, log.Asked)
+		err := c.ask(n, func(log *choice.Log) (err error) {
+			n.Impl.Name, n.Why, err = algorithms.Table.Decide(site(c, n, r.lanes), c.Target, log)
+			return err
+		})
+		if err != nil {
+			return err
 		}
 	}
 	return nil
-}
-
-// asked notes decisions on a node. One without a name, in a graph that came from a dump, has only defaults.
-func (c *Context) asked(node string, list []choice.Decision) {
-	if node == "" {
-		return
-	}
-	if c.Asked == nil {
-		c.Asked = map[string][]choice.Decision{}
-	}
-	c.Asked[node] = append(c.Asked[node], list...)
 }
 
 // site is n as implementations see it.
@@ -65,30 +49,6 @@ func site(c *Context, n *graph.Node, lanes int) *impl.Node {
 	}
 }
 
-// ask decides something for a node beside how it is computed.
-func (c *Context) ask(node string, d choice.Decision) (taken choice.Point, err error) {
-	log := choice.Log{Chooser: c.Choices[node]}
-	if _, err := log.Decide(d); err != nil {
-		return nil, fmt.Errorf("choices: %w", err)
-	}
-	c.asked(node, log.Asked)
-	return log.Taken, nil
-}
-
 func isAnyConv(n *graph.Node) bool {
 	return slices.Contains(ops.Conv[1:], n.Op) || slices.Contains(ops.QnnConv[1:], n.Op)
-}
-
-// nodeName is the name of a node among those with decisions: that of the first node of the model that it stems from, numbered
-// from the second on where several do.
-func nodeName(n *graph.Node, names map[string]int) string {
-	name := n.Op.Name
-	if len(n.Origin) > 0 {
-		name = n.Origin[0]
-	}
-	names[name]++
-	if i := names[name]; i > 1 {
-		name = fmt.Sprintf("%s#%d", name, i)
-	}
-	return name
 }

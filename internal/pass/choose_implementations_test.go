@@ -1,9 +1,9 @@
 package pass
 
 import (
-	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"lathe/internal/choice"
@@ -11,13 +11,17 @@ import (
 	"lathe/internal/graph/grapheval"
 	"lathe/internal/impl"
 	"lathe/internal/impl/algorithms"
-	"lathe/internal/impl/winograd"
 	"lathe/internal/testkit/evaltest"
 	"lathe/internal/testkit/graphtest"
 )
 
-// TestNodeDecisions: what is asked for nodes is what the list has, and the default costs least. Whatever is taken, the passes
-// behind carry it out, and values stay.
+// anyOf decides at random.
+type anyOf struct{ *rand.Rand }
+
+func (r anyOf) Choose(d choice.Decision) (int, error) { return r.IntN(len(d.Values)), nil }
+
+// TestNodeDecisions: what is asked for nodes is what the list has, by the pass that the list names, and the default costs least.
+// Whatever is taken, the passes behind carry it out, and values stay; all that was taken, given by hand, makes the same graph.
 func TestNodeDecisions(t *testing.T) {
 	seen := map[string]bool{}
 	for seed := range uint64(150) {
@@ -28,46 +32,58 @@ func TestNodeDecisions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		first := asked(t, g.Clone(), nil)
-		choices := map[string]choice.Point{}
-		for _, node := range slices.Sorted(maps.Keys(first)) {
-			for _, d := range first[node] {
-				if choices[node] == nil {
-					choices[node] = choice.Point{}
-				}
-				if d.Name == "algorithm" || d.Name == "panel" { // others depend on them
-					choices[node][d.Name] = d.Values[r.IntN(len(d.Values))].Text
-				}
+		again, before := g.Clone(), g.String()
+		taken := map[string]choice.Point{}
+		decided(t, g, func(string) choice.Chooser { return anyOf{r} }, func(node string, d choice.Decision, value string) {
+			seen[d.Name] = true
+			if taken[node] == nil {
+				taken[node] = choice.Point{}
 			}
-		}
-		before := g.String()
-		for _, list := range asked(t, g, choices) {
-			for _, d := range list {
-				seen[d.Name] = true
-				checkDecision(t, d)
+			if _, twice := taken[node][d.Name]; twice {
+				t.Errorf("seed %d: %s of %s is asked twice", seed, d.Name, node)
 			}
-		}
+			taken[node][d.Name] = value
+		})
 		if err := evaltest.SameValues(g, in, want); err != nil {
-			t.Fatalf("seed %d: %v: %v\n%s\n%s", seed, choices, err, before, g)
+			t.Fatalf("seed %d: %v: %v\n%s\n%s", seed, taken, err, before, g)
 		}
-		for _, n := range g.Nodes {
-			if p := impl.PanelOf(n.Impl.Point); p > 0 && n.Impl.Name != winograd.Name && choices[n.Impl.Of] != nil && n.Impl.Point["panel"] != choices[n.Impl.Of]["panel"] {
-				t.Errorf("seed %d: %s has %v, want %v", seed, n.Impl.Of, n.Impl.Point, choices[n.Impl.Of])
-			}
+		decided(t, again, func(node string) choice.Chooser { return taken[node] }, func(string, choice.Decision, string) {})
+		if again.String() != g.String() {
+			t.Fatalf("seed %d: %v given by hand makes another graph:\n%s\n%s", seed, taken, g, again)
 		}
 	}
 	for _, d := range algorithms.Table.NodeDecisions() {
-		if !seen[d.Name] && d.Owner == "ChooseImplementations" {
+		if !seen[d.Name] && (d.Owner == "ChooseImplementations" || d.Owner == "FuseOps") {
 			t.Errorf("decision %s is in the list and is never asked", d.Name)
 		}
 	}
 }
 
-// asked runs the table on g with choices and returns what was asked.
-func asked(t *testing.T, g *graph.Graph, choices map[string]choice.Point) map[string][]choice.Decision {
+// A noting chooser tells what it is asked and what another one takes.
+type noting struct {
+	choice.Chooser
+	node string
+	note func(node string, d choice.Decision, value string)
+}
+
+func (n noting) Choose(d choice.Decision) (int, error) {
+	i, err := n.Chooser.Choose(d)
+	if err == nil {
+		n.note(n.node, d, d.Values[i].Text)
+	}
+	return i, err
+}
+
+// decided runs the table on g and notes what is decided.
+func decided(t *testing.T, g *graph.Graph, by func(string) choice.Chooser, note func(node string, d choice.Decision, value string)) {
 	t.Helper()
-	c := &Context{Graph: g, Target: machine, Level: 3, Choices: choices}
 	for _, p := range Table {
+		c := &Context{Graph: g, Target: machine, Level: 3, Chooser: func(node string) choice.Chooser {
+			return noting{by(node), node, func(node string, d choice.Decision, value string) {
+				checkDecision(t, p.Name, d)
+				note(node, d, value)
+			}}
+		}}
 		if err := p.Run(c); err != nil {
 			t.Fatalf("%s: %v\n%s", p.Name, err, g)
 		}
@@ -75,13 +91,14 @@ func asked(t *testing.T, g *graph.Graph, choices map[string]choice.Point) map[st
 			t.Fatalf("after %s: %v\n%s", p.Name, err, g)
 		}
 	}
-	return c.Asked
 }
 
-func checkDecision(t *testing.T, d choice.Decision) {
+func checkDecision(t *testing.T, pass string, d choice.Decision) {
 	t.Helper()
-	if !slices.ContainsFunc(algorithms.Table.NodeDecisions(), func(i impl.DecisionInfo) bool { return i.Name == d.Name }) {
-		t.Errorf("decision %s is not in the list", d.Name)
+	list := algorithms.Table.NodeDecisions()
+	i := slices.IndexFunc(list, func(i impl.DecisionInfo) bool { return i.Name == d.Name })
+	if i < 0 || !slices.Contains(strings.Split(list[i].Owner, ", "), pass) {
+		t.Errorf("decision %s of pass %s is not in the list", d.Name, pass)
 	}
 	for _, v := range d.Values {
 		if v.Cost < d.Values[d.Default].Cost {

@@ -8,7 +8,6 @@ import (
 	"lathe/internal/impl"
 	"lathe/internal/op"
 	"lathe/internal/ops"
-	"lathe/internal/target"
 	"lathe/internal/tensor"
 	"lathe/internal/types"
 )
@@ -24,7 +23,7 @@ import (
 func decomposeConvTranspose(c *Context) error {
 	return rewrite.Walk(c.Graph, func(r *rewrite.Rewriter, n *graph.Node) {
 		if rank := slices.Index(ops.ConvTranspose[:], n.Op); rank > 0 {
-			decompose(r, n, rank, c.Target)
+			decompose(r, n, rank, c)
 		}
 	}, beforeDepthToSpace)
 }
@@ -35,7 +34,8 @@ const maxPhases = maxArgs
 // maxZeros bounds how many times larger taps of zero make the weights.
 const maxZeros = 16
 
-func decompose(r *rewrite.Rewriter, n *graph.Node, rank int, t *target.Target) {
+func decompose(r *rewrite.Rewriter, n *graph.Node, rank int, c *Context) {
+	t := c.Target
 	x := n.In[0].Type.Shape
 	if types.Count(x) == 0 || types.Count(n.In[1].Type.Shape) == 0 || types.Count(n.Out[0].Type.Shape) == 0 {
 		return
@@ -50,9 +50,15 @@ func decompose(r *rewrite.Rewriter, n *graph.Node, rank int, t *target.Target) {
 	for _, c := range split {
 		several = append(several, d.shape(c))
 	}
+	together := split == nil || joint != nil && d.quantised()
+	if joint != nil && !together {
+		taken, err := c.decide(n, impl.PhaseDecision(t, x[0], one, several))
+		r.Fail(err)
+		together = taken == "together"
+	}
 	switch {
 	case joint == nil && split == nil:
-	case split == nil || joint != nil && (d.quantised() || impl.PhaseCycles(t, x[0], []impl.PhaseConv{one}) <= impl.PhaseCycles(t, x[0], several)):
+	case together:
 		fill := 0
 		if one.Fills(t) {
 			fill = t.Lanes(32) - one.Sums

@@ -3,6 +3,7 @@ package pass
 import (
 	"slices"
 
+	"lathe/internal/choice"
 	"lathe/internal/graph"
 	"lathe/internal/graph/rewrite"
 	"lathe/internal/impl"
@@ -19,7 +20,7 @@ import (
 //	conv2d → add → relu             becomes   group { conv2d; add; relu }
 //	conv2d → {sigmoid →} multiply   becomes   group { conv2d; sigmoid; multiply }
 func fuseOps(c *Context) error {
-	f := &fusion{Rewriter: rewrite.New(c.Graph), group: map[*graph.Node]*members{}, place: map[*graph.Node]int{}}
+	f := &fusion{Rewriter: rewrite.New(c.Graph), decide: c.decide, group: map[*graph.Node]*members{}, place: map[*graph.Node]int{}, apart: map[*graph.Node]bool{}}
 	for i, n := range c.Graph.Nodes {
 		f.place[n] = i
 	}
@@ -67,7 +68,10 @@ type members struct {
 type fusion struct {
 	*rewrite.Rewriter
 	group map[*graph.Node]*members
-	place map[*graph.Node]int // position in the graph
+	place map[*graph.Node]int  // position in the graph
+	apart map[*graph.Node]bool // of which it was decided that no reader takes it
+
+	decide func(*graph.Node, choice.Decision) (string, error)
 }
 
 // widens reports whether n makes larger elements of its operand's for readers that can do so themselves: it then goes
@@ -97,7 +101,7 @@ func (f *fusion) grow(m *members) bool {
 // of the joined group and joining never makes a cycle.
 func (f *fusion) join(v *graph.Value, m *members) bool {
 	p := v.Def
-	if p == nil || f.group[p] == m || len(p.Out) != 1 || f.IsOutput(v) {
+	if p == nil || f.group[p] == m || f.apart[p] || len(p.Out) != 1 || f.IsOutput(v) {
 		return false
 	}
 	for _, n := range f.Users(v) {
@@ -107,6 +111,13 @@ func (f *fusion) join(v *graph.Value, m *members) bool {
 	}
 	a := f.group[p]
 	if a.class == op.Opaque || len(a.nodes)+len(m.nodes) > maxGroup || f.tooLarge(v, a, m) || !f.accepts(a, m, p) {
+		return false
+	}
+	// The memory plan mostly makes a concatenation free, while inside a kernel every element chooses its operand.
+	free := p.Op == ops.Concatenate || slices.ContainsFunc(f.Users(v), func(n *graph.Node) bool { return n.Op == ops.Concatenate })
+	taken, err := f.decide(p, choice.Whether("fuse", !free))
+	if f.Fail(err); taken != "on" {
+		f.apart[p] = true
 		return false
 	}
 	m.nodes = append(m.nodes, a.nodes...)
@@ -156,9 +167,6 @@ func (f *fusion) samePlace(p *graph.Node, b *members) bool {
 
 // accepts says whether reader n of group b takes the result of p, of group a, into its kernel.
 func accepts(a, b *members, p, n *graph.Node) bool {
-	if p.Op == ops.Concatenate || n.Op == ops.Concatenate {
-		return false // the memory plan mostly makes it free, while inside a kernel every element chooses its operand
-	}
 	switch n.Op.Fusion {
 	case op.Elementwise, op.Broadcast:
 		switch a.class {

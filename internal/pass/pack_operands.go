@@ -32,15 +32,15 @@ func packOperands(c *Context) error {
 		rank := w.Type.Rank()
 		columns, depth := w.Type.Shape[rank-2], w.Type.Shape[rank-1]
 		rows := types.Count(y.Shape) / max(1, columns*types.Count(w.Type.Shape[:rank-2]))
-		log := choice.Log{Chooser: c.Choices[n.Impl.Of]}
-		panel, err := impl.DecidePack(c.Target, rows, columns, depth, &log)
-		if err != nil {
-			r.Fail(fmt.Errorf("choices: %w", err))
-		}
-		if c.asked(n.Impl.Of, log.Asked); panel == 0 || err != nil {
+		panel := 0
+		err := c.ask(n, func(log *choice.Log) (err error) {
+			panel, err = impl.DecidePack(c.Target, rows, columns, depth, log)
+			return err
+		})
+		if r.Fail(err); panel == 0 || err != nil {
 			return
 		}
-		n.Impl = graph.Impl{Name: impl.Packed, Of: n.Impl.Of, Point: log.Taken}
+		n.Impl.Name = impl.Packed
 		to := types.Layout(fmt.Sprintf("%s%d%c", plainAxes(rank), panel*c.Target.Lanes(32), 'a'+rank-2))
 		packed := made[transform{w, to}]
 		switch {

@@ -3,6 +3,7 @@ package pass
 import (
 	"slices"
 
+	"lathe/internal/choice"
 	"lathe/internal/graph"
 	"lathe/internal/graph/rewrite"
 	"lathe/internal/impl"
@@ -17,10 +18,16 @@ import (
 func splitReductions(c *Context) error {
 	return rewrite.Walk(c.Graph, func(r *rewrite.Rewriter, n *graph.Node) {
 		a, ok := n.Attrs.(ops.ReduceAttrs)
-		if !ok || !inSteps(n) || !impl.WantsParts(c.Target, types.Count(n.Out[0].Type.Shape), n.In[0].Type.Bytes()) {
+		results := types.Count(n.Out[0].Type.Shape)
+		if !ok || !inSteps(n) || results == 0 || impl.EnoughParts(results) || c.Target == nil || c.Target.ISA().OneWorker {
 			return
 		}
-		if inner := innerAxes(a, n); len(inner) > 0 {
+		inner := innerAxes(a, n)
+		if len(inner) == 0 {
+			return
+		}
+		taken, err := c.decide(n, choice.Whether("two_steps", impl.PartsPay(c.Target, n.In[0].Type.Bytes())))
+		if r.Fail(err); taken == "on" {
 			r.Change(n, n.Op, a, r.Apply(n.Op, ops.ReduceAttrs{Axis: inner, KeepDims: true}, n.In[0]))
 		}
 	})

@@ -24,10 +24,10 @@ type Context struct {
 	// Layouts are the layouts asked for the activations of convolutions, in TVM's letters; empty: chosen.
 	Layouts  []string
 	Disabled []string // passes that do not run
-	// Choices are decisions by the name of the node that they are for; others are taken by default. Asked is what was asked,
-	// by name.
-	Choices map[string]choice.Point
+	// Chooser decides for the node of a name; nil: all is taken by default. Asked is what was asked, by name.
+	Chooser func(node string) choice.Chooser
 	Asked   map[string][]choice.Decision
+	names   map[string]bool // of nodes for which something was decided
 	// Ctx ends long sweeps; nil: nothing does.
 	Ctx context.Context
 }
@@ -68,7 +68,11 @@ var Table = everywhere([]pipeline.Pass[*Context]{
 func everywhere(table []pipeline.Pass[*Context]) []pipeline.Pass[*Context] {
 	for i := range table {
 		run := table[i].Run
-		table[i].Run = func(c *Context) error { return c.everywhere(run) }
+		table[i].Run = func(c *Context) error {
+			c.names = map[string]bool{}
+			c.noteNames(c.Graph)
+			return c.everywhere(run)
+		}
 	}
 	return table
 }
@@ -134,8 +138,8 @@ var Order = []pipeline.Order{
 
 func rewriteWinograd(c *Context) error { return winograd.Rewrite(c.Graph, c.Workers) }
 
-func fuseAttention(c *Context) error { return attention.Fuse(c.Graph) }
+func fuseAttention(c *Context) error { return attention.Fuse(c.Graph, c.decide) }
 
-func fuseStrips(c *Context) error { return strips.Fuse(c.Graph, c.Target, c.ask) }
+func fuseStrips(c *Context) error { return strips.Fuse(c.Graph, c.Target, c.decide) }
 
 func deadCode(c *Context) error { c.Graph.DeadCode(); return nil }

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
+	"lathe/internal/choice"
 	"lathe/internal/compile"
 	"lathe/internal/graph"
 	"lathe/internal/graph/grapheval"
@@ -71,6 +73,55 @@ func TestNetworks(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestDecided: whatever is decided otherwise for the nodes of a network, its outputs are the oracle's.
+func TestDecided(t *testing.T) {
+	samples := uint64(60)
+	if testing.Short() {
+		samples = 8
+	}
+	other := map[string]string{"on": "off", "off": "on", "together": "apart", "apart": "together", "channels": "pixels", "pixels": "channels"}
+	changed := map[string]int{}
+	o := compile.Options{Level: 3, Workers: 2, Target: targettest.Resolve(t, "llvm")}
+	for seed := range samples {
+		network := func() (*graph.Graph, []*tensor.Tensor) {
+			r := rand.New(rand.NewPCG(seed, 4))
+			g := graphtest.New(r)
+			return g, graphtest.Inputs(r, g)
+		}
+		g, in := network()
+		res, want := withReference(t, g, in, o)
+		taken := map[string]choice.Point{}
+		for _, s := range res.Contents.Manifest.Steps {
+			for node, p := range s.Graph {
+				taken[node] = p
+			}
+		}
+		r := rand.New(rand.NewPCG(seed, 5))
+		for _, node := range slices.Sorted(maps.Keys(taken)) {
+			for _, decision := range slices.Sorted(maps.Keys(taken[node])) {
+				to := other[taken[node][decision]]
+				if to == "" || to == "off" && r.IntN(6) > 0 {
+					continue
+				}
+				changed[decision+" "+to]++
+				o.Choices = map[string]choice.Point{node: {decision: to}}
+				g, _ := network()
+				res, err := compile.Compile(t.Context(), g, o)
+				if err != nil {
+					t.Fatalf("seed %d, %v: %v", seed, o.Choices, err)
+				}
+				if err := sameOutputs(res, in, want, 1, 2); err != nil {
+					t.Errorf("seed %d, %v: %v\n%s", seed, o.Choices, err, g)
+				}
+				o.Choices = nil
+			}
+		}
+	}
+	if !testing.Short() && (changed["fuse off"] < 5 || changed["fuse on"] < 2) {
+		t.Errorf("changed %v only", changed)
 	}
 }
 

@@ -4,6 +4,7 @@ package attention
 import (
 	"slices"
 
+	"lathe/internal/choice"
 	"lathe/internal/graph"
 	"lathe/internal/graph/rewrite"
 	"lathe/internal/impl"
@@ -15,9 +16,12 @@ import (
 // Algorithm schedules the groups that Fuse makes.
 var Algorithm = impl.Algorithm{
 	Rule: &impl.Rule{Name: "attention", Applies: applies, Apply: schedule},
+	NodeDecisions: []impl.DecisionInfo{
+		{Name: "attention", Owner: "FuseAttention", Doc: "whether softmax(Q K) V, named by its second product, is one kernel that keeps no scores in memory", Prefer: "`on` from 4 queries on"},
+	},
 	Decisions: []impl.DecisionInfo{
 		{Name: "rows", Owner: "attention", Doc: "rows of scores that are computed at a time"},
-		{Name: "vectors", Owner: "attention", Doc: "vectors of the second product's tiles", Prefer: "2 that divide the columns"},
+		{Name: "vectors", Owner: "attention", Doc: "vectors of the tiles of both products", Prefer: "2 that divide the columns"},
 		{Name: "pieces", Owner: "attention", Doc: "into how many pieces workers divide the rows of a head", Prefer: "the fewest that keep workers evenly busy"},
 	},
 }
@@ -29,10 +33,14 @@ var Algorithm = impl.Algorithm{
 //
 // The views through which Q, K and V are read (slices, reshapes, transposes) and a transpose of the result that keeps its
 // last axis become part of the group.
-func Fuse(g *graph.Graph) error {
+func Fuse(g *graph.Graph, ask impl.Ask) error {
 	return rewrite.Walk(g, func(r *rewrite.Rewriter, n *graph.Node) {
 		a, ok := match(r, n)
 		if !ok {
+			return
+		}
+		taken, err := ask(n, choice.Whether("attention", a.pays))
+		if r.Fail(err); err != nil || taken == "off" {
 			return
 		}
 		group, err := a.group()
@@ -58,6 +66,7 @@ type attention struct {
 	softmax *graph.Node
 	product *graph.Node // with V
 	last    *graph.Node // product, or the transpose of its result
+	pays    bool        // to make a kernel of it
 }
 
 // match recognises the product that ends an attention.
@@ -76,9 +85,10 @@ func match(r *rewrite.Rewriter, n *graph.Node) (*attention, bool) {
 	shape := a.scores.Out[0].Type.Shape
 	rows, keys := shape[len(shape)-2], shape[len(shape)-1]
 	width := max(reduced(a.scores), n.Out[0].Type.Shape[n.Out[0].Type.Rank()-1])
-	if rows < minQueries || keys < 2 || width < 2 || keys*width > maxKeys {
+	if rows < 2 || keys < 2 || width < 2 || keys*width > maxKeys {
 		return nil, false
 	}
+	a.pays = rows >= minQueries
 	if t := r.Reader(n.Out[0]); t != nil && t.Op == ops.Transpose {
 		axes := t.Attrs.(ops.TransposeAttrs).Axes
 		if last := len(axes) - 1; axes[last] == last {
@@ -150,6 +160,7 @@ func (a *attention) group() (*graph.Node, error) {
 	sum := t.Apply(ops.Sum, row, w)
 	t.From(a.product)
 	y := t.Apply(ops.Divide, op.None{}, t.Apply(ops.Matmul, a.product.Attrs, w, t.inside(a.product.In[1])), sum)
+	y.Def.Impl = a.product.Impl
 	t.values[a.product.Out[0]] = y
 	if a.last != a.product {
 		t.copy(a.last)

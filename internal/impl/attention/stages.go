@@ -46,7 +46,8 @@ func (a *kernel) fill(block, at string, lanes int) error {
 
 // fillProduct schedules the loops of a block over rows and columns that are made of a product, tile by tile.
 func (a *kernel) fillProduct(product string, loops []string, lanes int) error {
-	tile, unrolled, lane, err := a.columns(loops[len(loops)-1], 2, lanes)
+	vecs := a.DecideAmong(impl.Of("vectors", product), 2, nil, 1)
+	tile, unrolled, lane, err := a.columns(loops[len(loops)-1], vecs, lanes)
 	if err != nil {
 		return err
 	}
@@ -86,12 +87,9 @@ func (a *kernel) accumulate(block, tile string, lanes int) error {
 	if err := a.s.DecomposeReduction(block, r); err != nil {
 		return err
 	}
+	steps := 1
 	if n := a.s.Extent(r); n > impl.ReductionUnroll && n%impl.ReductionUnroll == 0 {
-		_, in, err := a.s.Split(r, impl.ReductionUnroll)
-		if err != nil {
-			return err
-		}
-		return a.s.Unroll(in)
+		steps = impl.ReductionUnroll
 	}
-	return nil
+	return a.UnrollSteps(impl.Of("steps", block), r, steps, 2*impl.ReductionUnroll)
 }

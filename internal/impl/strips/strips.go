@@ -2,7 +2,7 @@
 package strips
 
 import (
-	"maps"
+	"cmp"
 	"slices"
 
 	"lathe/internal/choice"
@@ -43,19 +43,12 @@ func Fuse(g *graph.Graph, t *target.Target, ask impl.Ask) error {
 		if !ok || w.data.Def == nil || r.Reader(w.data) == nil || !canStrip(t, w.data.Def, w) {
 			return
 		}
-		conv := onlyAnchor(w.data.Def).Impl
-		taken, err := ask(conv.Of, stripsOf(t, w.data.Def, w))
-		if r.Fail(err); err != nil || taken["strips"] != "on" {
-			return
+		last := w.data.Def.Sub[0].Outputs[0].Def // its stage is what windows read
+		last.Impl.Of = cmp.Or(last.Impl.Of, onlyAnchor(w.data.Def).Impl.Of)
+		taken, err := ask(last, stripsOf(t, w.data.Def, w))
+		if r.Fail(err); err == nil && taken == "on" {
+			r.Fuse(w.data.Def, n)
 		}
-		last := w.data.Def.Sub[0].Outputs[0].Def
-		p := maps.Clone(last.Impl.Point)
-		if p == nil {
-			p = choice.Point{}
-		}
-		maps.Copy(p, taken)
-		last.Impl = graph.Impl{Name: last.Impl.Name, Of: conv.Of, Point: p}
-		r.Fuse(w.data.Def, n)
 	})
 }
 

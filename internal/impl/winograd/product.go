@@ -20,7 +20,7 @@ import (
 //	  for k, group { accumulators = 0; for channels { accumulators += data × weights }; products[k] = accumulators }
 //	  for tile { y = rest(Aᵀ products A) }
 //	}
-func product(a impl.Anchor) (*impl.Loops, error) {
+func product(a impl.Anchor) (*impl.Plan, error) {
 	attrs := a.Attrs.(ops.WinogradProductAttrs)
 	data := build.Param("data", types.F32, a.In[0].Dims()...)
 	d, ok := tiledDataOf(data, a.In[0])
@@ -31,7 +31,7 @@ func product(a impl.Anchor) (*impl.Loops, error) {
 	if !ok || err != nil {
 		return nil, err
 	}
-	p.block = productBlock(p.Winograd, impl.Tile{Rows: d.rows, Vecs: p.vecs}, d.groups, p.panels(), d.lanes, a.Target.L2)
+	p.decide(productBlock(p.Winograd, impl.Tile{Rows: d.rows, Vecs: p.vecs}, d.groups, p.panels(), d.lanes, a.Target.L2))
 	blocks := (d.groups + p.block - 1) / p.block
 	p.sums = p.newSums()
 	body := impl.Divided("part", p.panels()*blocks, p.work(), func(part expr.Expr) loop.Stmt {
@@ -41,7 +41,7 @@ func product(a impl.Anchor) (*impl.Loops, error) {
 			})
 		})
 	})
-	return p.loops(a.Function(body, data, p.weight), a.Out.Elements()), nil
+	return p.plan(a.Function(body, data, p.weight), a.Out.Elements()), nil
 }
 
 // conv is product of data that each block transforms for itself, into scratch. A piece of work is a block.
@@ -50,7 +50,7 @@ func product(a impl.Anchor) (*impl.Loops, error) {
 //	  for tile { data = Bᵀ tile B }
 //	  for panels { products; outputs }
 //	}
-func conv(a impl.Anchor) (*impl.Loops, error) {
+func conv(a impl.Anchor) (*impl.Plan, error) {
 	attrs := a.Attrs.(ops.WinogradInputAttrs)
 	w, err := ops.WinogradOf(attrs.TileSize)
 	lanes := a.Target.Lanes(32)
@@ -73,7 +73,7 @@ func conv(a impl.Anchor) (*impl.Loops, error) {
 	if !ok || err != nil {
 		return nil, err
 	}
-	p.block = max(1, p.conv().fusedBlock(w, impl.Tile{Lines: 1, Rows: rows, Vecs: p.vecs}, impl.Core{Target: a.Target}))
+	p.decide(max(1, p.conv().fusedBlock(w, impl.Tile{Lines: 1, Rows: rows, Vecs: p.vecs}, impl.Core{Target: a.Target})))
 	p.local = true
 	shape := []int{p.block, t.to.blocks, w.Products(), rows, lanes}
 	if rows == 1 {
@@ -98,11 +98,8 @@ func conv(a impl.Anchor) (*impl.Loops, error) {
 	if p.images == 1 {
 		home = p.height * p.width * lanes // lines of each block of channels are
 	}
-	return p.loops(a.Function(body, x, p.weight), home), nil
+	return p.plan(a.Function(body, x, p.weight), home), nil
 }
-
-// fetchDistance is the number of factors ahead of which weights are fetched.
-const fetchDistance = 4
 
 type products struct {
 	tileGrid
@@ -112,6 +109,8 @@ type products struct {
 	weight        *loop.Buffer // [O/panel, k, C, panel]
 	vecs          int          // vectors of a panel
 	block         int          // groups of a block
+	steps         int          // channels whose products are unrolled
+	fetch         int          // factors ahead of which weights are fetched; 0: not at all
 	sums          *loop.Buffer // [k, vectors of the block's tiles, lanes]
 	height, width int
 }
@@ -134,10 +133,18 @@ func newProduct(a impl.Anchor, tile int, d tiledData) (p products, ok bool, err 
 	}, true, nil
 }
 
-// loops is the kernel, whose parts are divided among workers in order and write the result by the given period.
-func (p products) loops(f *loop.Func, home int) *impl.Loops {
-	why := fmt.Sprintf("F(%dx%d, 3x3), %d x %d accumulators of %d lanes, blocks of %d tiles; %s", p.Tile, p.Tile, p.data.rows, p.vecs, p.data.lanes, p.block*p.data.rows, p.Why)
-	return &impl.Loops{Func: f, Rule: Name, Why: why, Home: home}
+// decide asks for what is open: a block has so many groups by default.
+func (p *products) decide(block int) {
+	lanes := p.data.lanes
+	p.block = p.DecideAmong("block", block, nil, impl.UpTo(min(4*block, p.data.groups))...)
+	p.steps = p.DecideAmong("steps", min(impl.ReductionUnroll, lanes), nil, impl.Powers(min(2*impl.ReductionUnroll, lanes))...)
+	p.fetch = p.DecideAmong("fetch", 4, nil, 0, 1, 2, 8)
+}
+
+// plan is the kernel, whose parts are divided among workers in order and write the result by the given period.
+func (p products) plan(f *loop.Func, home int) *impl.Plan {
+	what := fmt.Sprintf("F(%dx%d, 3x3), %d x %d accumulators of %d lanes", p.Tile, p.Tile, p.data.rows, p.vecs, p.data.lanes)
+	return p.Plan(Name, what, f, home)
 }
 
 // conv is the convolution that is computed.
@@ -199,20 +206,19 @@ func (p products) group(o, k, group, i expr.Expr) loop.Stmt {
 	column := func(vec, lane expr.Expr) expr.Expr { return expr.Add(expr.Mul(vec, expr.Index(lanes)), lane) }
 	step := func(block, c expr.Expr) loop.Stmt {
 		channel := expr.Add(expr.Mul(block, expr.Index(lanes)), c)
-		return build.Do(p.fetch(o, k, channel, i), tile(func(row, vec, lane expr.Expr) loop.Stmt {
+		return build.Do(p.prefetch(o, k, channel, i), tile(func(row, vec, lane expr.Expr) loop.Stmt {
 			x := build.Get(p.data.Buffer, p.data.at(group, k, block, row, c)...)
 			return build.Set(acc, expr.Add(build.Get(acc, row, vec, lane), expr.Mul(x, build.Get(p.weight, o, k, channel, column(vec, lane)))), row, vec, lane)
 		}))
 	}
-	unroll := min(impl.ReductionUnroll, lanes)
 	return build.With(build.Do(
 		tile(func(row, vec, lane expr.Expr) loop.Stmt {
 			return build.Set(acc, expr.Const(types.F32, 0), row, vec, lane)
 		}),
 		build.Each("block", expr.Index(p.data.blocks), func(block expr.Expr) loop.Stmt {
-			return build.Each("c", expr.Index(lanes/unroll), func(c expr.Expr) loop.Stmt {
-				return build.Loop(loop.Unrolled, "ci", expr.Index(0), expr.Index(unroll), func(ci expr.Expr) loop.Stmt {
-					return step(block, expr.Add(expr.Mul(c, expr.Index(unroll)), ci))
+			return build.Each("c", expr.Index(lanes/p.steps), func(c expr.Expr) loop.Stmt {
+				return build.Loop(loop.Unrolled, "ci", expr.Index(0), expr.Index(p.steps), func(ci expr.Expr) loop.Stmt {
+					return step(block, expr.Add(expr.Mul(c, expr.Index(p.steps)), ci))
 				})
 			})
 		}),
@@ -222,12 +228,15 @@ func (p products) group(o, k, group, i expr.Expr) loop.Stmt {
 	), acc)
 }
 
-// fetch asks for weights of a later factor while these are multiplied, which takes less time than to wait for memory then.
+// prefetch asks for weights of a later factor while these are multiplied, which takes less time than to wait for memory then.
 // The pass of group i over the channels asks for its share of a row.
-func (p products) fetch(o, k, channel, i expr.Expr) loop.Stmt {
+func (p products) prefetch(o, k, channel, i expr.Expr) loop.Stmt {
+	if p.fetch == 0 {
+		return &loop.Seq{}
+	}
 	share := (p.vecs + p.block - 1) / p.block * p.data.lanes
 	stride := p.weight.Strides()
-	at := expr.Add(expr.Mul(o, expr.Index(stride[0])), expr.Mul(expr.Add(k, expr.Index(fetchDistance)), expr.Index(stride[1])))
+	at := expr.Add(expr.Mul(o, expr.Index(stride[0])), expr.Mul(expr.Add(k, expr.Index(p.fetch)), expr.Index(stride[1])))
 	at = expr.Add(at, expr.Mul(expr.Add(expr.Mul(i, expr.Index(p.data.blocks*p.data.lanes)), channel), expr.Index(share)))
 	return &loop.Prefetch{From: p.weight, At: at, Lines: (4*share + loop.LineBytes - 1) / loop.LineBytes}
 }

@@ -16,7 +16,7 @@ const Name = "winograd"
 var Algorithm = impl.Algorithm{
 	Ways:    ways,
 	Externs: map[*op.Def]impl.Extern{ops.WinogradInput: {Blocked: input}},
-	Anchors: map[*op.Def]func(impl.Anchor) (*impl.Loops, error){
+	Anchors: map[*op.Def]func(impl.Anchor) (*impl.Plan, error){
 		ops.WinogradProduct: product, ops.WinogradConv: conv,
 	},
 	Layouts: map[*op.Def]func(impl.Layouts, int, *graph.Node){
@@ -25,6 +25,10 @@ var Algorithm = impl.Algorithm{
 	NodeDecisions: []impl.DecisionInfo{
 		{Name: "algorithm", Owner: "ChooseImplementations", Doc: "how a convolution is computed: `direct`, or by Winograd's algorithm `F(6x6)`, `F(4x4)` or `F(2x2)`, all of it or `by blocks`"},
 		{Name: tileDecision, Owner: "ChooseImplementations", Doc: "accumulators of the products in the Winograd domain: rows of tiles x vectors"},
+	},
+	Decisions: []impl.DecisionInfo{
+		{Name: "block", Owner: "winograd", Doc: "groups of tiles that are transformed or multiplied at a time", Prefer: "as many as fit L2 and keep workers evenly busy"},
+		{Name: "fetch", Owner: "winograd", Doc: "factors ahead of which a product asks for weights; 0: it does not", Prefer: "4"},
 	},
 }
 
