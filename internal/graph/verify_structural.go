@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"lathe/internal/tool/spelling"
-	"lathe/internal/types"
 )
 
 // structural returns the rule by which operands, results and sub-graphs of a structural operator match, or nil.
@@ -32,8 +31,6 @@ func (n *Node) checkGroup() error {
 	}
 	return connect(n.Sub[0], n.In, n.Out)
 }
-
-func isCondition(v *Value) bool { return v.Type.DType == types.Bool && v.Type.Elements() == 1 }
 
 // connect checks that sub takes in and gives out, layouts included.
 func connect(sub *Graph, in, out []*Value) error {

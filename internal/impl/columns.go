@@ -5,7 +5,6 @@ import (
 
 	"lathe/internal/expr"
 	"lathe/internal/loop"
-	"lathe/internal/sched"
 )
 
 // columns schedules groups of reductions whose results differ along the contiguous axis, such as softmax and normalisation
@@ -89,17 +88,7 @@ func (k *kernel) column(block, at string, lanes int, scope loop.Scope) error {
 	if err := k.s.ComputeAt(block, at, scope); err != nil {
 		return errRefused
 	}
-	loops := k.s.Loops(block)
-	loops = loops[slices.Index(loops, at)+1:]
-	b, around := k.find(block)
-	var spatial, reduce []string
-	for _, f := range around[len(around)-len(loops):] {
-		if sched.ReducesOver(b, f) {
-			reduce = append(reduce, f.Var.Name)
-		} else {
-			spatial = append(spatial, f.Var.Name)
-		}
-	}
+	reduce, spatial := k.reducing(block, at)
 	lane := ""
 	for _, n := range slices.Backward(spatial) {
 		if k.unitStride(block, k.variable(block, n)) {
@@ -155,10 +144,7 @@ type statistics struct {
 
 func (k *kernel) statistics(out string) (s statistics, ok bool) {
 	b, around := k.find(out)
-	bind := map[*expr.Var]expr.Expr{}
-	for _, it := range b.Iters {
-		bind[it.Var] = it.Binding
-	}
+	bind := b.Bindings()
 	s.whole = map[string]bool{}
 	uses := map[*expr.Var]bool{}
 	folds := k.foldsOnly()

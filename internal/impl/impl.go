@@ -113,10 +113,7 @@ func (k *kernel) accesses(block string) []access {
 	if b == nil {
 		return nil
 	}
-	bind := map[*expr.Var]expr.Expr{}
-	for _, it := range b.Iters {
-		bind[it.Var] = it.Binding
-	}
+	bind := b.Bindings()
 	r := arith.Ranges{}
 	for _, f := range around {
 		if n, ok := expr.IntOf(f.Extent); ok {

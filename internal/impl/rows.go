@@ -118,10 +118,7 @@ const oneRow = 1 << 30
 // loop at all, or where it is one element.
 func (k *kernel) rowLoops(out string, loops []string) int {
 	b, around := k.find(out)
-	bind := map[*expr.Var]expr.Expr{}
-	for _, it := range b.Iters {
-		bind[it.Var] = it.Binding
-	}
+	bind := b.Bindings()
 	deepest, whole, others := -1, -1, false
 	expr.Loads(b.Body.Value, func(l *expr.Load) {
 		buf := l.From.(*loop.Buffer)
@@ -162,26 +159,12 @@ func (k *kernel) vectorReduction(block, at string) error {
 	}
 	inner := loops[len(loops)-1]
 	v := k.variable(block, inner)
-	isReduce := false
-	for _, it := range b.Iters {
-		isReduce = isReduce || it.Reduce && expr.Uses(it.Binding, v)
-	}
-	first := ""
-	for _, n := range loops[slices.Index(loops, at)+1:] {
-		x := k.variable(block, n)
-		for _, it := range b.Iters {
-			if it.Reduce && expr.Uses(it.Binding, x) && first == "" {
-				first = n
-			}
-		}
-	}
-	if first == "" {
+	reduce, _ := k.reducing(block, at)
+	if len(reduce) == 0 {
 		return nil
 	}
-	if !isReduce {
-		return k.s.DecomposeReduction(block, first)
-	}
-	if err := k.s.DecomposeReduction(block, first); err != nil {
+	first := reduce[0]
+	if err := k.s.DecomposeReduction(block, first); err != nil || !slices.Contains(reduce, inner) {
 		return err
 	}
 	lanes := k.core.lanes(max(4, b.Body.To.DType.Size()))

@@ -144,10 +144,7 @@ func (k *kernel) bordered(block, name string) bool {
 	if v == nil {
 		return true
 	}
-	bind := map[*expr.Var]expr.Expr{}
-	for _, it := range b.Iters {
-		bind[it.Var] = it.Binding
-	}
+	bind := b.Bindings()
 	found := b.Where != nil && expr.Uses(expr.Subst(b.Where, bind), v)
 	expr.Walk(b.Body.Value, func(x expr.Expr) bool {
 		if s, ok := x.(*expr.Select); ok && expr.Uses(expr.Subst(s.Cond, bind), v) {
@@ -161,16 +158,7 @@ func (k *kernel) bordered(block, name string) bool {
 // scalarSums orders the loops of a tile of sums below a loop: reductions outside, in the order of memory, and the sums
 // written out.
 func (k *kernel) scalarSums(acc, at string) error {
-	b, around := k.find(acc)
-	i := slices.IndexFunc(around, func(f *loop.For) bool { return f.Var.Name == at })
-	var rs, ss []string
-	for _, f := range around[i+1:] {
-		if slices.ContainsFunc(b.Iters, func(it loop.Iter) bool { return it.Reduce && expr.Uses(it.Binding, f.Var) }) {
-			rs = append(rs, f.Var.Name)
-		} else {
-			ss = append(ss, f.Var.Name)
-		}
-	}
+	rs, ss := k.reducing(acc, at)
 	rs = k.orderReductions(acc, rs)
 	if err := k.s.Reorder(slices.Concat(rs, ss)...); err != nil {
 		return err

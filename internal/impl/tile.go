@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"lathe/internal/loop"
+	"lathe/internal/sched"
 )
 
 // tile schedules a reduction that has a spatial axis contiguous in memory: accumulators for a few rows and vectors of
@@ -146,6 +147,19 @@ func (k *kernel) tilePair(t tiling) (shared []string, err error) {
 func (k *kernel) inside(block, below string) []string {
 	loops := k.s.Loops(block)
 	return loops[slices.Index(loops, below)+1:]
+}
+
+// reducing parts the loops of a block inside loop below: those that it reduces over, and the others.
+func (k *kernel) reducing(block, below string) (reduce, spatial []string) {
+	b, around := k.find(block)
+	for _, f := range around[len(around)-len(k.inside(block, below)):] {
+		if sched.ReducesOver(b, f) {
+			reduce = append(reduce, f.Var.Name)
+		} else {
+			spatial = append(spatial, f.Var.Name)
+		}
+	}
+	return reduce, spatial
 }
 
 // applyTile splits, orders and places everything. It returns the loops to divide among workers.

@@ -12,26 +12,7 @@ import (
 // inside rows: the few vectors of an operand stay in registers while rows are broadcast one by one.
 func (k *kernel) scheduleAcc(t *tiling, at, vecAxis string, lanes int) (err error) {
 	acc := t.acc
-	loops := k.s.Loops(acc)
-	i := slices.Index(loops, at)
-	loops = loops[i+1:]
-	b, around := k.find(acc)
-	reduce := map[string]bool{}
-	for _, f := range around {
-		for _, it := range b.Iters {
-			if it.Reduce && expr.Uses(it.Binding, f.Var) {
-				reduce[f.Var.Name] = true
-			}
-		}
-	}
-	var rs, ss []string
-	for _, n := range loops {
-		if reduce[n] {
-			rs = append(rs, n)
-		} else {
-			ss = append(ss, n)
-		}
-	}
+	rs, ss := k.reducing(acc, at)
 	if i := slices.Index(ss, vecAxis); i >= 0 && i < len(ss)-1 {
 		lane := ss[len(ss)-1]
 		ss = slices.Delete(slices.Clone(ss[:len(ss)-1]), i, i+1)

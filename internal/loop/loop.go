@@ -150,6 +150,15 @@ type Iter struct {
 	Binding expr.Expr
 }
 
+// Bindings are what iteration variables stand for.
+func (b *Block) Bindings() map[*expr.Var]expr.Expr {
+	bind := make(map[*expr.Var]expr.Expr, len(b.Iters))
+	for _, it := range b.Iters {
+		bind[it.Var] = it.Binding
+	}
+	return bind
+}
+
 func (*Seq) isStmt()      {}
 func (*For) isStmt()      {}
 func (*If) isStmt()       {}

@@ -15,14 +15,13 @@ func lowerBlocks(f *loop.Func) error {
 		if !ok {
 			return t
 		}
-		bind := map[*expr.Var]expr.Expr{}
 		var first expr.Expr
 		for _, it := range b.Iters {
-			bind[it.Var] = it.Binding
 			if it.Reduce {
 				first = expr.AllOf(first, expr.EQ(it.Binding, expr.Index(0)))
 			}
 		}
+		bind := b.Bindings()
 		body := guarded(loop.Subst(b.Body, bind).(*loop.Store))
 		if b.Init != nil {
 			init := loop.Subst(b.Init, bind)

@@ -3,6 +3,7 @@ package pass
 import (
 	"slices"
 
+	"lathe/internal/choice"
 	"lathe/internal/graph"
 	"lathe/internal/graph/rewrite"
 	"lathe/internal/impl"
@@ -56,20 +57,25 @@ func decompose(r *rewrite.Rewriter, n *graph.Node, rank int, c *Context) {
 		r.Fail(err)
 		together = taken == "together"
 	}
+	// filled is how many channels of zeros fill vectors, if that is wanted.
+	filled := func(channels int, pays bool) int {
+		rest := -channels & (t.Lanes(32) - 1)
+		if d.groups > 1 || rest == 0 {
+			return 0
+		}
+		taken, err := c.decide(n, choice.Whether("fill", pays))
+		if r.Fail(err); taken != "on" {
+			return 0
+		}
+		return rest
+	}
 	switch {
 	case joint == nil && split == nil:
 	case together:
-		fill := 0
-		if one.Fills(t) {
-			fill = t.Lanes(32) - one.Sums
-		}
-		r.Replace(n.Out[0], d.jointNodes(joint, fill))
+		r.Replace(n.Out[0], d.jointNodes(joint, filled(one.Sums, one.Fills(t))))
 	default:
-		fill := 0
-		if o := n.Out[0].Type.Shape[1]; d.groups == 1 && o > t.Lanes(32) && x[0] == 1 {
-			fill = -o & (t.Lanes(32) - 1) // whole vectors are joined where they are
-		}
-		r.Replace(n.Out[0], d.splitNodes(split, fill))
+		o := n.Out[0].Type.Shape[1]
+		r.Replace(n.Out[0], d.splitNodes(split, filled(o, o > t.Lanes(32) && x[0] == 1))) // whole vectors are joined where they are
 	}
 }
 

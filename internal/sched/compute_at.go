@@ -101,10 +101,7 @@ func (s *Schedule) readRegion(buf *loop.Buffer, f *loop.For, outer arith.Ranges)
 	inner := arith.Ranges{}
 	readers := 0
 	visit := func(b *loop.Block) {
-		bind := map[*expr.Var]expr.Expr{}
-		for _, it := range b.Iters {
-			bind[it.Var] = it.Binding
-		}
+		bind := b.Bindings()
 		expr.Loads(b.Body.Value, func(l *expr.Load) {
 			if l.From != expr.Source(buf) {
 				return
@@ -226,12 +223,9 @@ func (s *Schedule) produce(p *loop.Block, nest []*loop.For, region []span, range
 		loops = append(loops, f)
 	}
 	for _, f := range nest {
-		for _, it := range b.Iters {
-			if it.Reduce && expr.Uses(it.Binding, f.Var) {
-				loops = append(loops, &loop.For{Var: f.Var, Min: f.Min, Extent: f.Extent, Kind: f.Kind})
-				inner[f.Var] = rangeOf(f, inner)
-				break
-			}
+		if ReducesOver(&b, f) {
+			loops = append(loops, &loop.For{Var: f.Var, Min: f.Min, Extent: f.Extent, Kind: f.Kind})
+			inner[f.Var] = rangeOf(f, inner)
 		}
 	}
 	var body loop.Stmt = &b

@@ -94,10 +94,7 @@ func element(b *loop.Block, nest []*loop.For, name string) (*loop.Buffer, arith.
 	if len(found) != 1 {
 		return nil, arith.Linear{}, fmt.Errorf("it accesses %s %d times", name, len(found))
 	}
-	bind := map[*expr.Var]expr.Expr{}
-	for _, it := range b.Iters {
-		bind[it.Var] = it.Binding
-	}
+	bind := b.Bindings()
 	var flat expr.Expr = expr.Index(0)
 	for i, n := range found[0].buf.Strides() {
 		flat = expr.Add(flat, expr.Mul(expr.Subst(found[0].index[i], bind), expr.Index(n)))

@@ -59,9 +59,7 @@ func dotOf(b *loop.Block, f *loop.For, ranges arith.Ranges) (d *expr.Dot, cond e
 	if !ok || m.Op != expr.OpMul {
 		return nil, nil, fmt.Errorf("it adds no product")
 	}
-	bind := map[*expr.Var]expr.Expr{}
 	for _, it := range b.Iters {
-		bind[it.Var] = it.Binding
 		if !expr.Uses(it.Binding, f.Var) {
 			continue
 		}
@@ -73,7 +71,7 @@ func dotOf(b *loop.Block, f *loop.For, ranges arith.Ranges) (d *expr.Dot, cond e
 			return nil, nil, fmt.Errorf("a condition depends on %s", it.Var.Name)
 		}
 	}
-	d = &expr.Dot{}
+	d, bind := &expr.Dot{}, b.Bindings()
 	if d.A, d.AxisA, err = dotOperand(m.A, f.Var, bind, ranges); err != nil {
 		return nil, nil, err
 	}

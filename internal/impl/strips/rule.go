@@ -78,10 +78,7 @@ func windowRows(k *impl.Kernel, middle, second, out string) (rows string, w stri
 	s := k.Schedule()
 	b, around := s.Block(second)
 	m, _ := s.Block(middle)
-	bind := map[*expr.Var]expr.Expr{}
-	for _, it := range b.Iters {
-		bind[it.Var] = it.Binding
-	}
+	bind := b.Bindings()
 	var index []arith.Linear
 	expr.Loads(b.Body.Value, func(l *expr.Load) {
 		if l.From == expr.Source(m.Body.To) && index == nil {

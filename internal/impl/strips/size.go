@@ -15,9 +15,6 @@ const (
 	pointwiseWork = 10   // operations, about, that a pointwise operator takes for an element
 )
 
-// staysInL2 reports whether a result of so many bytes is still there when the next kernel reads it.
-func staysInL2(t *target.Target, bytes int) bool { return bytes < t.L2*3/4 }
-
 // A strip describes a stage that is computed strip by strip for the windows through which another one reads it.
 type strip struct {
 	Rows     int // rows of the result
@@ -28,14 +25,16 @@ type strip struct {
 }
 
 // decision is whether the stage, a tensor of sums of so many products with pointwise operators behind them, is computed in
-// strips, with the cycles of either way beside what both have in common: the way to the next cache and back, or the rows that
-// two strips need.
+// strips, with the cycles of either way beside what both have in common: the way to the next cache and back, which a stage that
+// stays in L2 does not go, or the rows that two strips need.
 func (s strip) decision(t *target.Target, stage types.Tensor, products, pointwise int) choice.Decision {
 	c := impl.Core{Target: t}
 	list, best := s.sizes(c)
 	again := list[best].again * float64(stage.Elements()) * float64(2*products+pointwiseWork*pointwise)
-	d := choice.Decision{Name: "strips", Values: choice.Texts("off", "on")}
-	d.Values[0].Cost, d.Values[1].Cost = exposed*c.Shared(float64(stage.Bytes())), c.Flops(again)
+	d := choice.Whether("strips", false)
+	if d.Values[1].Cost = c.Flops(again); stage.Bytes() >= t.L2*3/4 {
+		d.Values[0].Cost = exposed * c.Shared(float64(stage.Bytes()))
+	}
 	if d.Values[1].Cost < d.Values[0].Cost {
 		d.Default = 1
 	}

@@ -110,7 +110,7 @@ func onlyAnchor(n *graph.Node) *graph.Node {
 }
 
 // canStrip reports whether p is the group of a convolution, with pointwise nodes behind it, that can be computed strip by
-// strip in front of w, and whose result does not stay in the L2 cache.
+// strip in front of w.
 func canStrip(t *target.Target, p *graph.Node, w window) bool {
 	m := onlyAnchor(p)
 	x, y := w.data.Type, w.node.Out[0].Type
@@ -125,7 +125,7 @@ func canStrip(t *target.Target, p *graph.Node, w window) bool {
 	if a := m.Attrs.(ops.ConvAttrs); a.Groups != 1 || x.DType != types.F32 || x.Layout != blocked || y.Layout != blocked {
 		return false
 	}
-	return !staysInL2(t, x.Bytes()) && w.attrs.Strides[0] >= 1 && impl.PanelOf(m.Impl.Point) > 0
+	return w.attrs.Strides[0] >= 1 && impl.PanelOf(m.Impl.Point) > 0
 }
 
 // stripsOf is the decision on a group p that canStrip in front of w.
