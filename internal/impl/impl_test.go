@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math/rand/v2"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -79,7 +80,7 @@ func conv(kernel, stride, groups int) ops.ConvAttrs {
 	return ops.ConvAttrs{Strides: []int{stride, stride}, Padding: []int{p, p, p, p}, Dilation: []int{1, 1}, Groups: groups}
 }
 
-// TestRules pins the rule, its reason and the schedule that typical kernels get on each machine.
+// TestRules pins the rule, its reason and the schedule that typical kernels get on each machine, those of an algorithm in its folder.
 func TestRules(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -116,7 +117,7 @@ func TestRules(t *testing.T) {
 		{"groups_plain", func(int) *te.Stage {
 			return relu(of(t, ops.Conv2d, conv(3, 1, 7), "", f32("", 1, 35, 28, 28), f32("", 35, 5, 3, 3)))
 		}},
-		{"strips", func(n int) *te.Stage {
+		{"strips/strips", func(n int) *te.Stage {
 			y := silu(inPanels(3, of(t, ops.Conv2d, conv(1, 1, 1), blocked(n), f32("", 1, 24, 56, 56), f32(types.Layout(fmt.Sprintf("ABCD%da", 3*n)), 144, 24, 1, 1))))
 			y.Tag = lower.Strips
 			w := te.Input("w", f32(types.Layout(fmt.Sprintf("ABCD%da", n)), 144, 1, 5, 5))
@@ -155,7 +156,7 @@ func TestRules(t *testing.T) {
 		{"transpose_rows", func(int) *te.Stage {
 			return of(t, ops.Transpose, ops.TransposeAttrs{Axes: []int{0, 2, 1}}, "", f32("", 3, 197, 40))
 		}},
-		{"attention", func(int) *te.Stage { return attention(12, 197, 64) }},
+		{"attention/attention", func(int) *te.Stage { return attention(12, 197, 64) }},
 		{"global_pool", func(n int) *te.Stage {
 			return of(t, ops.Mean, ops.ReduceAttrs{Axis: []int{2, 3}, KeepDims: true}, blocked(n), f32(blocked(n), 1, 512, 7, 7))
 		}},
@@ -168,8 +169,9 @@ func TestRules(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var b strings.Builder
+			folder, name := path.Split(c.name)
 			for _, m := range machines {
-				k := lower.Lower(c.name, c.make(m.Lanes(32)), lower.Options{})
+				k := lower.Lower(name, c.make(m.Lanes(32)), lower.Options{})
 				plan, err := algorithms.Table.Choose(k, m, nil)
 				if err != nil {
 					t.Fatal(err)
@@ -183,7 +185,7 @@ func TestRules(t *testing.T) {
 				}
 				fmt.Fprintf(&b, "// %d bits, %d registers: %s: %s\n%s\n", m.VectorBits, m.VectorRegs, plan.Rule, plan.Why, plan.Schedule)
 			}
-			golden.Check(t, c.name, []byte(b.String()))
+			golden.File(t, path.Join(folder, "testdata", name+".golden"), []byte(b.String()))
 		})
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"lathe/internal/ops"
 	"lathe/internal/tensor"
 	"lathe/internal/testkit/evaltest"
+	"lathe/internal/testkit/golden"
 	"lathe/internal/testkit/graphtest"
 	"lathe/internal/testkit/passtest"
 	"lathe/internal/types"
@@ -90,7 +91,10 @@ func TestFuseStrips(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			passtest.Run(t, g, "FuseOps", "FuseStrips")
+			passtest.Run(t, g, "FuseOps")
+			before := g.String()
+			passtest.Run(t, g, "FuseStrips")
+			golden.Check(t, "fuse_"+c.name, []byte("// before\n"+before+"\n// after\n"+g.String()))
 			if len(g.Nodes) != c.want {
 				t.Errorf("%d groups, want %d:\n%s", len(g.Nodes), c.want, g)
 			}
