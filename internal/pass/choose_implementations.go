@@ -22,7 +22,7 @@ func chooseImplementations(c *Context) error {
 		if !impl.Decides(n.Op) {
 			continue
 		}
-		if n.Impl = (graph.Impl{Of: c.nameOf(n)}); r.plain && isAnyConv(n) {
+		if n.Impl = (graph.Impl{Of: c.nameOf(n), Point: n.Impl.Point}); r.plain && isAnyConv(n) {
 			continue
 		}
 		err := c.ask(n, func(log *choice.Log) (err error) {

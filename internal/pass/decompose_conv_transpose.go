@@ -188,7 +188,9 @@ func (d *transposedConv) conv(c phaseConv, in []*graph.Value) *graph.Value {
 	if in[0] = d.n.In[0]; slices.Max(read.Begin) > 0 || !slices.Equal(read.End, shape) {
 		in[0] = d.Apply(ops.StridedSlice, read, in[0])
 	}
-	return d.Apply(ops.Conv[d.rank], a, in...)
+	y := d.Apply(ops.Conv[d.rank], a, in...)
+	y.Def.Impl, d.n.Impl = d.n.Impl, graph.Impl{} // the first keeps what was decided for all
+	return y
 }
 
 // empty is a phase without taps: the bias.
