@@ -158,6 +158,22 @@ func TestTrigHuge(t *testing.T) {
 	}
 }
 
+// TestTanHuge: however large the argument, the tangent divides by no zero.
+func TestTanHuge(t *testing.T) {
+	for _, d := range []types.DType{types.F32, types.F64} {
+		f := function1(t, expr.FnTan, d, mode{})
+		for e := 20; e < 128; e++ {
+			for m := 1.0; m < 2; m += 0x1p-6 {
+				for _, x := range []float64{math.Ldexp(m, e), -math.Ldexp(m, e)} {
+					if y := f(x); math.IsInf(y, 0) || math.IsNaN(y) {
+						t.Errorf("tan of %s: (%g) = %g", d, x, y)
+					}
+				}
+			}
+		}
+	}
+}
+
 // TestMod compares with math.Mod, which is exact, on quotients of all sizes.
 func TestMod(t *testing.T) {
 	r := rand.New(rand.NewSource(1))
