@@ -24,6 +24,9 @@ var nodeDecisions = []DecisionInfo{
 	{"lanes", "AlterOpLayout", "whether the lanes of a convolution in narrow groups are `channels` or `pixels`", ""},
 	{"two_steps", "SplitReductions", "whether a tensor is folded to a few elements in two steps, of which the first has parts for workers", "`on` where the time to read it is four times that of a meeting of workers"},
 	{"fuse", "FuseOps", "whether a node is computed in the kernel of what reads it", "`on`, but `off` where either is a concatenation"},
+	{"axes", "ConvertLayout", "the order of axes of a region of nodes that treat all alike, named by its first: `kept`, or one with which fewer bytes are transposed", "the order that saves most bytes"},
+	{"all_channels", "AbsorbChannelMoves", "whether a depthwise convolution, of whose channels some are read, computes all, or looks up those", "`on` where vectors of all are no more than channels that are read"},
+	{"widen", "FuseOps", "whether a dequantisation is computed by all that read it, so that memory holds the narrow elements", "on"},
 	{"pack", "PackOperands", "whether a product packs its computed right operand, whose columns lie as rows, when it runs", ""},
 }
 
@@ -46,6 +49,7 @@ var decisions = []DecisionInfo{
 	{"accumulators", "rows, attention", "vectors into which a contiguous reduction is folded", ""},
 	{"sums", "scalar", "sums in variables: rows x columns", "as many as a small core has registers for"},
 	{"fused", "pointwise", "loops that are walked as one", "all whose addresses stay linear"},
+	{"innermost", "pointwise", "whether workers divide the innermost loop too, fused with those around it", "`on` where those around it have few iterations"},
 	{"transpose", "pointwise, attention", "squares that are transposed in registers: their side, and the loop along which is read; or `off`", "a vector, or the greatest part of one that divides both sides"},
 	{"lanes", "pointwise, rows, attention", "elements of a vector", "as many as a register holds, 8 where they are gathered"},
 }

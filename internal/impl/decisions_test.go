@@ -36,8 +36,8 @@ func (r anyOf) Choose(d choice.Decision) (int, error) {
 	return i, nil
 }
 
-// sample is a random kernel; strips and convolutions in the Winograd domain are made by graph passes and random sums are
-// short, so that random computations have none.
+// sample is a random kernel; strips and convolutions in the Winograd domain are made by graph passes, random sums are
+// short and few statistics lie along another axis than the last, so that random computations have too few of these.
 func sample(t *testing.T, r *rand.Rand, kind string) *tetest.Case {
 	if kind == "winograd" {
 		d, attrs, in, out := winogradConv(r)
@@ -54,6 +54,11 @@ func sample(t *testing.T, r *rand.Rand, kind string) *tetest.Case {
 	if kind == "long sum" {
 		m, depth, n := 1+r.IntN(9), 100+r.IntN(900), 1+r.IntN(40)
 		return tetest.Of(r, kind, relu(of(t, ops.Matmul, ops.MatmulAttrs{}, "", f32("", m, depth), f32("", depth, n))))
+	}
+	if kind == "columns" {
+		most := of(t, ops.Max, ops.ReduceAttrs{Axis: []int{1}, KeepDims: true}, "", f32("", 1+r.IntN(3), 2+r.IntN(30), 1+r.IntN(70)))
+		x := te.Order(most)[0]
+		return tetest.Of(r, kind, relu(te.Compute("y", x.Type, func(i []expr.Expr) expr.Expr { return expr.Add(x.At(i...), most.At(i[0], expr.Index(0), i[2])) })))
 	}
 	return tetest.New(r, kind)
 }
@@ -131,7 +136,7 @@ func TestPoints(t *testing.T) {
 	}
 	r := anyOf{rand.New(rand.NewPCG(1, 12)), map[string]int{}}
 	cpus := append(slices.Clone(machines), core)
-	for _, kind := range append(tetest.Kinds(), "strips", "long sum", "winograd") {
+	for _, kind := range append(tetest.Kinds(), "strips", "long sum", "columns", "winograd") {
 		for seed := range uint64(points) {
 			c := sample(t, rand.New(rand.NewPCG(seed, 11)), kind)
 			k := c.Lower()

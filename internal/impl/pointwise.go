@@ -36,14 +36,18 @@ func Powers(n int) []int {
 	return list
 }
 
-// whole leaves the innermost loop undivided where those around it have iterations enough: what workers divide is fused, and
-// a fused loop has quotients and conditions of borders in every iteration, which here is a vector or a few.
+// whole asks whether workers divide the innermost loop too, which they do by default where those around it have few
+// iterations: what workers divide is fused, and a fused loop has quotients and conditions of borders in every iteration,
+// which here is a vector or a few.
 func (k *kernel) whole(loops []string) []string {
+	if len(loops) < 2 {
+		return loops
+	}
 	n := 1
-	for _, l := range loops[:max(0, len(loops)-1)] {
+	for _, l := range loops[:len(loops)-1] {
 		n *= k.s.Extent(l)
 	}
-	if n < 4*Pieces {
+	if k.decideIf("innermost", n < 4*Pieces) {
 		return loops
 	}
 	return loops[:len(loops)-1]

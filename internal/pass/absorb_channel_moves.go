@@ -3,6 +3,7 @@ package pass
 import (
 	"slices"
 
+	"lathe/internal/choice"
 	"lathe/internal/graph"
 	"lathe/internal/graph/rewrite"
 	"lathe/internal/op"
@@ -18,7 +19,7 @@ import (
 //
 // The concatenation is of whole blocks, which the memory plan makes free, and the look-up is part of the convolution.
 func absorbChannelMoves(c *Context) error {
-	m := &channelMoves{Rewriter: rewrite.New(c.Graph), g: c.Graph, lanes: c.Target.Lanes(32), views: channelViews{}, place: map[*graph.Node]int{}, passed: map[*graph.Value][]int{}}
+	m := &channelMoves{Rewriter: rewrite.New(c.Graph), decide: c.decide, g: c.Graph, lanes: c.Target.Lanes(32), views: channelViews{}, place: map[*graph.Node]int{}, passed: map[*graph.Value][]int{}}
 	if len(c.Layouts) > 0 || m.lanes < 2 || !slices.ContainsFunc(c.Graph.Nodes, func(n *graph.Node) bool { return isConv(n.Op) }) {
 		return nil
 	}
@@ -49,6 +50,8 @@ type channelMoves struct {
 	of      map[*graph.Value]*channelSource
 	joined  [][]*graph.Value       // operands of the concatenations made so far, and their result
 	passed  map[*graph.Value][]int // results of depthwise convolutions of whole sources: where the channels lie
+
+	decide func(*graph.Node, choice.Decision) (string, error)
 }
 
 // A channelSource is a value whose channels are read through views.

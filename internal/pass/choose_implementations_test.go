@@ -1,6 +1,7 @@
 package pass
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"lathe/internal/graph/grapheval"
 	"lathe/internal/impl"
 	"lathe/internal/impl/algorithms"
+	"lathe/internal/ops"
 	"lathe/internal/testkit/evaltest"
 	"lathe/internal/testkit/graphtest"
 )
@@ -27,6 +29,9 @@ func TestNodeDecisions(t *testing.T) {
 	for seed := range uint64(150) {
 		r := rand.New(rand.NewPCG(seed, 29))
 		g := graphtest.New(r)
+		if seed%10 == 0 {
+			g = dequantised(t, r)
+		}
 		in := graphtest.Inputs(r, g)
 		want, err := grapheval.Eval(g, in)
 		if err != nil {
@@ -57,6 +62,22 @@ func TestNodeDecisions(t *testing.T) {
 			t.Errorf("decision %s is in the list and is never asked", d.Name)
 		}
 	}
+}
+
+// dequantised is a network that computes with elements of a byte, which random ones have none of.
+func dequantised(t *testing.T, r *rand.Rand) *graph.Graph {
+	t.Helper()
+	shape := fmt.Sprintf("[%d,%d]", 1+r.IntN(4), 1+r.IntN(40))
+	g, err := graph.Parse(strings.ReplaceAll(`graph main(%x: float32SHAPE) { @s = float32[]{0.05} @z = uint8[]{128}
+	%q: uint8SHAPE = qnn.quantize(%x, @s, @z) {out_dtype=uint8, rounding="half_even"}
+	%d: float32SHAPE = qnn.dequantize(%q, @s, @z) origin "Dequantize_0"
+	%a: float32SHAPE = nn.relu(%d) origin "Relu_1"
+	%b: float32SHAPE = exp(%d) origin "Exp_2"
+	return %a, %b }`, "SHAPE", shape), ops.Lookup, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
 }
 
 // A noting chooser tells what it is asked and what another one takes.

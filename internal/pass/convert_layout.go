@@ -1,8 +1,10 @@
 package pass
 
 import (
+	"fmt"
 	"slices"
 
+	"lathe/internal/choice"
 	"lathe/internal/graph"
 	"lathe/internal/graph/rewrite"
 	"lathe/internal/op"
@@ -36,7 +38,7 @@ func settleLayout(c *Context) (fell bool, err error) {
 		if err := c.ended(); err != nil {
 			return false, err
 		}
-		r := &reordering{rewrite.New(c.Graph), c.Graph}
+		r := &reordering{rewrite.New(c.Graph), c.Graph, c.decide}
 		changed := r.sweep()
 		if err := r.Finish(); err != nil || !changed {
 			return false, err
@@ -92,7 +94,8 @@ func axesOfRegion(n *graph.Node) *op.Axes {
 
 type reordering struct {
 	*rewrite.Rewriter
-	g *graph.Graph
+	g      *graph.Graph
+	decide func(*graph.Node, choice.Decision) (string, error)
 }
 
 // A region is in graph order. Its nodes have the same rank.
@@ -104,16 +107,37 @@ type region struct {
 // sweep reorders the regions that gain by it and reports whether there were any.
 func (r *reordering) sweep() (changed bool) {
 	for _, g := range r.regions() {
-		var best []int
+		var gaining [][]int
+		axes := choice.Decision{Name: "axes", Values: choice.Texts("kept")}
 		most := 0
 		for _, order := range r.orders(g) {
-			if n := r.gain(g, order); n > most {
-				best, most = order, n
+			n := r.gain(g, order)
+			if n <= 0 {
+				continue
+			}
+			gaining = append(gaining, order)
+			axes.Values = append(axes.Values, choice.Value{Text: fmt.Sprint(order)})
+			if n > most {
+				most, axes.Default = n, len(gaining)
 			}
 		}
-		if best != nil {
-			changed = true
-			r.apply(g, best)
+		if len(gaining) == 0 {
+			continue
+		}
+		taken := axes.Values[axes.Default].Text // of a region that has grown since it was asked for
+		switch g.nodes[0].Impl.Point[axes.Name] {
+		case "kept":
+			continue
+		case "":
+			var err error
+			taken, err = r.decide(g.nodes[0], axes)
+			r.Fail(err)
+		}
+		for i, v := range axes.Values[1:] {
+			if v.Text == taken {
+				changed = true
+				r.apply(g, gaining[i])
+			}
 		}
 	}
 	return changed

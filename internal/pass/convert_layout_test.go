@@ -54,7 +54,7 @@ func TestAxesAlike(t *testing.T) {
 			for i, o := range g.Outputs {
 				o.Name = fmt.Sprint("y", i)
 			}
-			c := &reordering{rewrite.New(g), g}
+			c := &reordering{Rewriter: rewrite.New(g), g: g}
 			before := g.String()
 			c.apply(&region{[]*graph.Node{n}, map[*graph.Node]*op.Axes{n: a}}, order)
 			if err := c.Finish(); err != nil {

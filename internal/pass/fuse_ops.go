@@ -74,15 +74,20 @@ type fusion struct {
 	decide func(*graph.Node, choice.Decision) (string, error)
 }
 
-// widens reports whether n makes larger elements of its operand's for readers that can do so themselves: it then goes
-// into their groups, and memory holds the small ones.
+// widens reports whether n makes larger elements of its operand's for readers that can do so themselves, and that it goes
+// into their groups, so that memory holds the small ones, which is asked.
 func (f *fusion) widens(n *graph.Node) bool {
 	if n.Op != ops.Dequantize || n.In[0].Type.DType.Size() >= n.Out[0].Type.DType.Size() || f.IsOutput(n.Out[0]) {
 		return false
 	}
-	return !slices.ContainsFunc(f.Users(n.Out[0]), func(r *graph.Node) bool {
+	if slices.ContainsFunc(f.Users(n.Out[0]), func(r *graph.Node) bool {
 		return r.Op.Fusion < op.Elementwise || r.Op.Fusion > op.CommReduce || r.Op == ops.Concatenate
-	})
+	}) {
+		return false
+	}
+	taken, err := f.decide(n, choice.Whether("widen", true))
+	f.Fail(err)
+	return taken == "on"
 }
 
 // grow takes one more group into m, the one of the graph's latest node so far, where that is legal and useful.

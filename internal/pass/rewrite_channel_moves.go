@@ -3,6 +3,7 @@ package pass
 import (
 	"slices"
 
+	"lathe/internal/choice"
 	"lathe/internal/graph"
 	"lathe/internal/ops"
 	"lathe/internal/tensor"
@@ -36,9 +37,6 @@ func pickRows(v *graph.Value, rows []int, n int) *graph.Value {
 	return graph.NewConst(v.Name, t)
 }
 
-// mostIdle bounds how many channels a depthwise convolution computes for one that is read.
-const mostIdle = 8
-
 // read makes n, if it reads chosen views, read the sources.
 func (m *channelMoves) read(n *graph.Node) {
 	if slices.ContainsFunc(n.Out, func(o *graph.Value) bool { return m.views[o] != nil }) {
@@ -55,7 +53,7 @@ func (m *channelMoves) read(n *graph.Node) {
 		}
 		parts, table := m.table(w)
 		x := m.whole(parts)
-		if y := m.passes(n, v); y != nil && x.Type.Shape[1] <= mostIdle*len(table) && !repeats(table) {
+		if y := m.passes(n, v); y != nil && !repeats(table) && m.computesAll(n, x.Type.Shape[1], len(table)) {
 			m.widen(n, x, table, y)
 			m.passed[y] = table
 			continue
@@ -82,6 +80,14 @@ func (m *channelMoves) whole(parts []*graph.Value) *graph.Value {
 	v := m.Apply(ops.Concatenate, ops.ConcatenateAttrs{Axis: 1}, parts...)
 	m.joined = append(m.joined, append(slices.Clone(parts), v))
 	return v
+}
+
+// computesAll asks whether a depthwise convolution whose operand has so many channels computes all of them, of which so many
+// are read. For each a look-up loads lanes one by one where a multiple of it computes whole vectors.
+func (m *channelMoves) computesAll(n *graph.Node, channels, read int) bool {
+	taken, err := m.decide(n, choice.Whether("all_channels", (channels+m.lanes-1)/m.lanes <= read))
+	m.Fail(err)
+	return taken == "on"
 }
 
 // repeats reports whether a table names a place twice, for which a depthwise convolution has two sets of weights.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"lathe/internal/choice"
 	"lathe/internal/graph"
 	"lathe/internal/graph/grapheval"
 	"lathe/internal/op"
@@ -36,7 +37,7 @@ func TestLayoutSettles(t *testing.T) {
 			t.Fatal(err)
 		}
 		before, text := transposedBytes(g), g.String()
-		fell, err := settleLayout(&Context{Graph: g, Target: machine, Level: 3})
+		fell, err := settleLayout(&Context{Graph: g, Target: machine, Level: 3, names: map[string]bool{}, Asked: map[string][]choice.Decision{}})
 		if err != nil {
 			t.Fatalf("seed %d: %v\n%s", seed, err, text)
 		}
