@@ -93,8 +93,8 @@ func targetsPage(b *bytes.Buffer) {
 
 // factsOfTargets lists what schedules are chosen by.
 func factsOfTargets(b *bytes.Buffer) {
-	b.WriteString("\n## Facts\n\nSchedules are chosen by numbers of the CPU. Whoever says one first is believed: an option; the machine, for `--target llvm`\n" +
-		"on it, which tells caches, clock and datapath (by CPUID, or Linux' files); the CPU's row in `internal/isa`, which has those\n" +
+	b.WriteString("\n## Facts\n\nSchedules are chosen by numbers of the CPU. Whoever says one first is believed: an option; for `--target llvm`\n" +
+		"what `lathe machine --save` measured here, and the machine, which tells caches, clock and datapath (by CPUID, or Linux' files); the CPU's row in `internal/isa`, which has those\n" +
 		"three where its maker publishes them; and its architecture's class in `facts.go`, a usual core in round numbers.\n" +
 		"The canonical target, which a package records, names those that differ from row and class.\n\n| option | what it is |\n| --- | --- |\n")
 	facts := target.Facts()

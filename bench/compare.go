@@ -64,7 +64,7 @@ func compareAll(s *settings, work string) error {
 
 // measureMachine measures the machine for each number of threads.
 func measureMachine(threads []int) ([]machine.Peaks, error) {
-	probe, err := machine.Open()
+	probe, err := machine.Open(context.Background())
 	if err != nil {
 		return nil, err
 	}

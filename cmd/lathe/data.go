@@ -5,6 +5,7 @@ import (
 	"lathe/internal/bundle"
 	"lathe/internal/target"
 	"lathe/internal/tool/cli"
+	"lathe/internal/tool/machine"
 )
 
 // What --json prints. Keys are added, never renamed.
@@ -41,6 +42,13 @@ type (
 		Architecture string   `json:"architecture"`
 		Vectors      string   `json:"vectors"`
 		Features     []string `json:"features"`
+	}
+	machineJSON struct {
+		Name     string          `json:"name"`
+		Target   string          `json:"target"` // with what was measured
+		Measured map[string]int  `json:"measured"`
+		Expected map[string]int  `json:"expected"`
+		Peaks    []machine.Peaks `json:"peaks"`
 	}
 	// packageJSON is lathe.json, whose keys are its own, with what is known beside it.
 	packageJSON struct {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 
 	"lathe/internal/tool/machine"
@@ -10,7 +11,7 @@ import (
 // measurePeaks measures what this machine does at best with a number of threads, before work and after it: clocks change
 // with what a machine does. Work is done even where nothing can be measured.
 func measurePeaks(threads int, work func() error) (profile.Peaks, error) {
-	probe, err := machine.Open()
+	probe, err := machine.Open(context.Background())
 	if err != nil {
 		return profile.Peaks{}, errors.Join(work(), err)
 	}

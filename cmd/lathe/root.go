@@ -14,7 +14,7 @@ import (
 func (a *app) commands() []*cobra.Command {
 	return []*cobra.Command{
 		a.compileCommand(), run.Command(a.App, "lathe run", measurePeaks), a.tuneCommand(), a.inspectCommand(), a.verifyCommand(),
-		a.sourcesCommand(), a.targetsCommand(), a.passesCommand(), a.opsCommand(), a.versionCommand(),
+		a.sourcesCommand(), a.targetsCommand(), a.machineCommand(), a.passesCommand(), a.opsCommand(), a.versionCommand(),
 	}
 }
 

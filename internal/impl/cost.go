@@ -99,12 +99,6 @@ func Working(cache int) int { return cache / 2 }
 // crowded is the part that they may fill beside little that streams through, or that is counted apart.
 func crowded(cache int) int { return cache * 7 / 8 }
 
-// Rates, in bytes a cycle.
-const (
-	MemoryRate = 10.0 // of weights: what large networks read from the memory of a server
-	WriteRate  = 6.0  // of data that are written for another kernel
-)
-
 // directShare is the share of the units' multiply-adds that convolutions reach.
 const directShare = 0.88
 
@@ -120,5 +114,8 @@ func (c core) Flops(n float64) float64 { return n / (c.Speed().Float32 * 1000 / 
 // Shared is the time to read what another core wrote.
 func (c core) Shared(bytes float64) float64 { return bytes / float64(c.L3Rate) }
 
-// memory is the time to read from memory.
-func (c core) memory(bytes float64) float64 { return bytes * float64(c.Clock) / float64(c.Memory) }
+// Fetched is the time to read from memory, as weights of large networks are.
+func (c core) Fetched(bytes float64) float64 { return bytes * float64(c.Clock) / float64(c.Memory) }
+
+// Written is the time to write data for another kernel: a line is read before, and takes its way back later.
+func (c core) Written(bytes float64) float64 { return 2 * c.Shared(bytes) }

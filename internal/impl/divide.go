@@ -142,7 +142,7 @@ func (d *Division) cost(flops float64, c core, operands []Operand, workers int) 
 		}
 		switch {
 		case o.Constant:
-			time += c.memory(touched)
+			time += c.Fetched(touched)
 		case d.Periods[i] <= 0 || d.Periods[i] != o.Home:
 			time += c.Shared(touched * float64(workers-1) / float64(workers))
 		}

@@ -80,9 +80,10 @@ func (t *Target) String() string {
 
 // Host is the machine the compiler runs on.
 type Host struct {
-	Triple  string
-	Machine *cpu.Machine
-	Cores   int
+	Triple   string
+	Machine  *cpu.Machine
+	Cores    int
+	Measured *Measured // nil: nothing
 }
 
 // Resolve returns the target that s describes. host is called when s leaves something to this machine: the triple, or
@@ -137,6 +138,7 @@ func (s *Spec) resolve(host func() (Host, error)) (*Target, error) {
 	}
 	if native {
 		t.machineFacts(h.Machine)
+		t.measuredFacts(h.Measured)
 	}
 	return t, t.optionFacts(s)
 }

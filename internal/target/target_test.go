@@ -264,3 +264,51 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// TestMeasured: what was measured counts for the machine of which it was, before what that tells, and an option before both.
+func TestMeasured(t *testing.T) {
+	m, err := ReadMeasured([]byte(`{"machine": "-mcpu=znver5", "facts": {"clock": 4300, "memory-rate": 41000}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	row, err := OfCPU(X86, "znver5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		machine       string
+		option        string
+		clock, memory int
+	}{
+		{m.Machine, "", 4300, 41000},
+		{m.Machine, " -clock=3900", 3900, 41000},
+		{"-mcpu=znver5 -mattr=-avx512f", "", row.Clock, row.Memory},
+	} {
+		s, err := Parse("llvm -mtriple=x86_64-linux-gnu -mcpu=znver5" + c.option)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := s.Resolve(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got.measuredFacts(&Measured{c.machine, m.Facts})
+		if err := got.optionFacts(s); err != nil {
+			t.Fatal(err)
+		}
+		if got.Clock != c.clock || got.Memory != c.memory {
+			t.Errorf("%+v: %s", c, got)
+		}
+	}
+	for text, want := range map[string]string{
+		`{`: "the text ends", `{"facts": {}}`: "machine", `{"machine": "x", "facts": {"clok": 1}}`: "did you mean clock", `{"machine": "x", "facts": {"clock": 0}}`: "from 1",
+	} {
+		if _, err := ReadMeasured([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	c := Core{Clock: 3000, Units: 2}
+	if got := row.Measure(c); got.Machine != "-mcpu=znver5" || len(got.Facts) != 2 {
+		t.Errorf("measured %+v", got)
+	}
+}

@@ -69,7 +69,7 @@ const rules = `
 	types, tensor, expr, te, op, ops, graph, compose, pipeline, pass, choice, lower, sched, impl, impl/algorithms, loop, looppass < compile
 	plan, codegen/llvm, codegen/c, toolchain, bundle, target, tool/explain, fault, tool/spelling < compile
 	types, tensor, ops, graph, graph/grapheval, compose, fault, tool/atomicfile, bundle, compile, /runtime < verify
-	toolchain < tool/machine
+	target, toolchain < tool/machine
 	/runtime, tool/webpage < tool/profile
 	tool/spelling, target < tool/cli
 	types, tensor, tool/npz, tool/picture, tool/spelling, tool/cli, tool/profile, /runtime < tool/cli/run

@@ -51,7 +51,7 @@ const (
 	hidden      = 0.5 // share of the time that operands take from caches that products hide
 	scatterRate = 2.0 // of transformed data in memory, which are read in small pieces
 
-	l3Bytes = 8 << 20 // of such data, at most, that are still in a cache when they are read
+	idleShares = 2 // times its share of L3 that a core has at most, for others leave theirs
 
 	productShare = 0.96 // of the units' multiply-adds that products reach, whose operands lie in order
 )
@@ -119,7 +119,7 @@ func (c shape) cycles(v variant, core impl.Core) float64 {
 	t := list[best].Tile
 	k := float64(w.Products())
 	weights, data := 4*k*float64(c.In*c.Out), 4*k*float64(tiles*c.In)
-	cost := max(k*float64(c.In)*tileCost(core, t, tiles, c.Out/lanes)/productShare, weights/impl.MemoryRate)
+	cost := max(k*float64(c.In)*tileCost(core, t, tiles, c.Out/lanes)/productShare, core.Fetched(weights))
 	cost += transformCycles[v.Tile] * k * float64(tiles) * float64(c.In+c.Out) / float64(lanes)
 	l2, l3 := float64(core.L2Rate)/(1-hidden), float64(core.L3Rate)/(1-hidden)
 	if v.Fused {
@@ -136,7 +136,7 @@ func (c shape) cycles(v variant, core impl.Core) float64 {
 	}
 	rate, panels, panelRate := l3, c.Out/(t.Vecs*lanes), l3
 	switch {
-	case int(data) > l3Bytes:
+	case int(data) > max(idleShares*core.L3, core.L2):
 		rate = scatterRate
 	case int(data) <= impl.Working(core.L2):
 		rate = l2
@@ -147,7 +147,7 @@ func (c shape) cycles(v variant, core impl.Core) float64 {
 	groups := (tiles + t.Rows - 1) / t.Rows
 	block := productBlock(w, t, groups, panels, lanes, core.L2)
 	again := float64((groups+block-1)/block-1) * weights / panelRate
-	return cost + again + data/impl.WriteRate + data*float64(panels)/rate
+	return cost + again + core.Written(data) + data*float64(panels)/rate
 }
 
 // productBlock is the number of groups of tiles whose products with a panel are made at a time, from data that another kernel

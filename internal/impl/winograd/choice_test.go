@@ -14,7 +14,7 @@ import (
 // in a cache; small maps by two kernels; few channels, odd channels and
 // narrow vectors as they are.
 func TestDefault(t *testing.T) {
-	t512 := &target.Target{VectorBits: 512, VectorRegs: 32, L1: 48 << 10, L2: 1 << 20, Core: target.ClassOf(target.X86, 512)}
+	t512 := &target.Target{VectorBits: 512, VectorRegs: 32, L1: 48 << 10, L2: 1 << 20, L3: 4 << 20, Core: target.ClassOf(target.X86, 512)}
 	for _, c := range []struct {
 		in, out, size int
 		want          *variant
@@ -33,7 +33,7 @@ func TestDefault(t *testing.T) {
 			t.Errorf("%d to %d channels of %d: %v, want %v (%s)", c.in, c.out, c.size, got, c.want, why)
 		}
 	}
-	narrow := &target.Target{VectorBits: 64, VectorRegs: 32, L1: 32 << 10, L2: 1 << 20, Core: target.ClassOf(target.X86, 64)}
+	narrow := &target.Target{VectorBits: 64, VectorRegs: 32, L1: 32 << 10, L2: 1 << 20, L3: 4 << 20, Core: target.ClassOf(target.X86, 64)}
 	if got, _ := defaultOf(t, 64, 64, 56, narrow); got != nil {
 		t.Errorf("vectors of two: %v", got)
 	}

@@ -10,20 +10,35 @@ import (
 // enough for 16 registers.
 const accumulators = 12
 
-// A kernel is a function of LLVM IR, void name(i64 n, ptr sums, ptr data), whose loop runs n times over accumulators of
-// vectors. Nothing else in it takes time.
+// streams is the number of vectors that an iteration reads.
+const streams = 16
+
+// A kernel is a function of LLVM IR, void name(i64 n, ptr sums, ptr data, i64 mask), whose loop runs n times over accumulators
+// of vectors. Nothing else in it takes time.
 type kernel struct {
 	name  string
-	width int // bytes of a vector
+	width int // bytes of a vector; 0: an accumulator is a number of 64 bits
 	bits  int // of an element
 	// declare is what the loop calls, step one instruction on accumulator a with operands x and p.
 	declare, step string
 	float         bool
-	stream        bool // x is loaded from data each time
+	stream        bool // a step loads the vector of data whose number has the bits of mask only
+	chain         bool // each step takes what the one before made
+}
+
+// steps is the number of steps of an iteration.
+func (k kernel) steps() int {
+	if k.stream {
+		return streams
+	}
+	return accumulators
 }
 
 // vector is the type of an accumulator.
 func (k kernel) vector() string {
+	if k.width == 0 {
+		return "i64"
+	}
 	if k.float {
 		return fmt.Sprintf("<%d x float>", k.width*8/k.bits)
 	}
@@ -49,40 +64,69 @@ func dot4(width int) kernel {
 	return k
 }
 
-// read loads a vector and adds it.
-func read(width int) kernel {
-	k := kernel{name: "read", width: width, bits: 32, stream: true}
-	k.step = fmt.Sprintf("add %s %%a, %%x", k.vector())
+// read loads vectors.
+func read(width int) kernel { return kernel{name: "read", width: width, bits: 32, stream: true} }
+
+// chained is fma where each takes the sum of the one before.
+func chained(width int) kernel {
+	k := fma(width)
+	k.name, k.chain = "chain", true
 	return k
+}
+
+// count changes a number in one step of a cycle, and in ways that no compiler joins.
+func count() kernel {
+	return kernel{name: "count", chain: true, step: "xor i64 %a, %x"}
 }
 
 // text is the function. Names of values in step get the accumulator's number.
 func (k kernel) text() string {
 	var b strings.Builder
 	v := k.vector()
-	fmt.Fprintf(&b, "define void @%s(i64 %%n, ptr %%sums, ptr %%data) {\nentry:\n", k.name)
-	if !k.stream {
+	fmt.Fprintf(&b, "define void @%s(i64 %%n, ptr %%sums, ptr %%data, i64 %%mask) {\nentry:\n", k.name)
+	switch {
+	case k.width == 0:
+		b.WriteString("  %x = load i64, ptr %sums, align 4\n")
+	case !k.stream:
 		fmt.Fprintf(&b, "  %%x = load %s, ptr %%sums, align 4\n  %%bytes = bitcast %s %%x to <%d x i8>\n", v, v, k.width)
 	}
 	b.WriteString("  br label %loop\nloop:\n  %i = phi i64 [ 0, %entry ], [ %next, %loop ]\n")
-	for j := range accumulators {
-		fmt.Fprintf(&b, "  %%a%d = phi %s [ zeroinitializer, %%entry ], [ %%b%d, %%loop ]\n", j, v, j)
-	}
-	if k.stream {
-		fmt.Fprintf(&b, "  %%base = mul i64 %%i, %d\n", accumulators)
-	}
-	for j := range accumulators {
-		step := strings.ReplaceAll(k.step, "%a", "%a"+strconv.Itoa(j))
-		if k.stream {
-			fmt.Fprintf(&b, "  %%k%d = add i64 %%base, %d\n  %%d%d = getelementptr %s, ptr %%data, i64 %%k%d\n  %%x%d = load %s, ptr %%d%d, align 4\n", j, j, j, v, j, j, v, j)
-			step = strings.ReplaceAll(step, "%x", "%x"+strconv.Itoa(j))
+	n := k.steps()
+	var results []string
+	switch {
+	case k.stream:
+		fmt.Fprintf(&b, "  %%first = mul i64 %%i, %d\n  %%base = and i64 %%first, %%mask\n", n)
+		for j := range n {
+			fmt.Fprintf(&b, "  %%k%d = add i64 %%base, %d\n  %%d%d = getelementptr %s, ptr %%data, i64 %%k%d\n  %%x%d = load volatile %s, ptr %%d%d, align 4\n", j, j, j, v, j, j, v, j)
 		}
-		fmt.Fprintf(&b, "  %%b%d = %s\n", j, step)
+	case k.chain:
+		fmt.Fprintf(&b, "  %%a0 = phi %s [ zeroinitializer, %%entry ], [ %%a%d, %%loop ]\n", v, n)
+		for j := range n {
+			fmt.Fprintf(&b, "  %%a%d = %s\n", j+1, k.of(j))
+		}
+		results = []string{fmt.Sprint("a", n)}
+	default:
+		for j := range n {
+			fmt.Fprintf(&b, "  %%a%d = phi %s [ zeroinitializer, %%entry ], [ %%b%d, %%loop ]\n", j, v, j)
+		}
+		for j := range n {
+			fmt.Fprintf(&b, "  %%b%d = %s\n", j, k.of(j))
+			results = append(results, fmt.Sprint("b", j))
+		}
 	}
 	b.WriteString("  %next = add i64 %i, 1\n  %more = icmp ult i64 %next, %n\n  br i1 %more, label %loop, label %done\ndone:\n")
-	for j := range accumulators {
-		fmt.Fprintf(&b, "  %%p%d = getelementptr %s, ptr %%sums, i64 %d\n  store %s %%b%d, ptr %%p%d, align 4\n", j, v, j, v, j, j)
+	for j, r := range results {
+		fmt.Fprintf(&b, "  %%p%d = getelementptr %s, ptr %%sums, i64 %d\n  store %s %%%s, ptr %%p%d, align 4\n", j, v, j, v, r, j)
 	}
 	b.WriteString("  ret void\n}\n")
 	return b.String()
+}
+
+// of is step j, of accumulator j.
+func (k kernel) of(j int) string {
+	step := strings.ReplaceAll(k.step, "%a", "%a"+strconv.Itoa(j))
+	if k.width == 0 && j%2 == 1 {
+		step = strings.Replace(step, "xor", "add", 1)
+	}
+	return step
 }

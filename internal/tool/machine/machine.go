@@ -3,7 +3,9 @@
 package machine
 
 import (
+	"context"
 	"fmt"
+	"math/bits"
 	"os"
 	goruntime "runtime"
 	"slices"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/ebitengine/purego"
 
+	"lathe/internal/target"
 	"lathe/internal/toolchain"
 )
 
@@ -39,14 +42,20 @@ func (p Peaks) Max(q Peaks) Peaks {
 
 // A Probe is a library of loops for this machine.
 type Probe struct {
+	Target  *target.Target // this machine, as it describes itself
+	ctx     context.Context
 	handle  uintptr
 	kernels []kernel
 	entry   map[string]uintptr
 }
 
-// Open compiles the loops.
-func Open() (*Probe, error) {
-	here, err := toolchain.Native()
+// Open compiles the loops. Measuring ends early, with numbers of no worth, when ctx does.
+func Open(ctx context.Context) (*Probe, error) {
+	spec, err := target.Parse("llvm")
+	if err != nil {
+		return nil, err
+	}
+	here, err := spec.Resolve(toolchain.Processor)
 	if err != nil {
 		return nil, err
 	}
@@ -54,11 +63,11 @@ func Open() (*Probe, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Probe{kernels: kernelsFor(m.Features()), entry: map[string]uintptr{}}
+	p := &Probe{Target: here, ctx: ctx, kernels: kernelsFor(m.Features()), entry: map[string]uintptr{}}
 	var text []string
 	var names []string
 	for _, k := range p.kernels {
-		if k.declare != "" {
+		if k.declare != "" && !slices.Contains(text, k.declare+"\n") {
 			text = append(text, k.declare+"\n")
 		}
 		text = append(text, k.text())
@@ -94,7 +103,7 @@ func kernelsFor(features []string) []kernel {
 	case has("avxvnni"):
 		list = append(list, dot4(32))
 	}
-	return append(list, read(widest))
+	return append(list, read(widest), chained(widest), count())
 }
 
 func (p *Probe) load(library []byte, names []string) error {
@@ -122,7 +131,7 @@ func (p *Probe) load(library []byte, names []string) error {
 func (p *Probe) Close() error { return purego.Dlclose(p.handle) }
 
 // memory is what the threads read together.
-const memory = 192 << 20
+const memory = 256 << 20
 
 // Measure runs every loop on a number of threads together and returns the best of some attempts, for whatever else the
 // machine does only makes a loop slower. It takes about a quarter of a second.
@@ -131,26 +140,50 @@ func (p *Probe) Measure(threads int) Peaks {
 	for _, k := range p.kernels {
 		switch {
 		case k.stream:
-			n := memory / threads / (accumulators * k.width)
-			data := make([]byte, memory)
-			for i := 0; i < len(data); i += 4096 { // each page is there, and none is the page of zeros
-				data[i] = 1
-			}
-			peaks.Read = p.best(k, threads, n, 8, data) * float64(k.width)
-		case k.bits == 32 && k.float:
-			rate := p.best(k, threads, 1<<18, 80, nil) * float64(k.width/4) * 2
+			size := powerOfTwo(memory / threads)
+			peaks.Read = p.best(k, threads, size, size, 8, touched(size*threads)) * float64(k.width)
+		case k.chain:
+		case k.float:
+			rate := p.arithmetic(k, threads) * float64(k.width/4) * 2
 			*map[int]*float64{16: &peaks.FMA128, 32: &peaks.FMA256, 64: &peaks.FMA512}[k.width] = rate
 		default:
-			peaks.Int8 = p.best(k, threads, 1<<18, 80, nil) * float64(k.width) * 2
+			peaks.Int8 = p.arithmetic(k, threads) * float64(k.width) * 2
 		}
 	}
 	return peaks
 }
 
-// best returns the vectors per ns of all threads in the best attempt. Each thread reads its own part of data.
-func (p *Probe) best(k kernel, threads, n, attempts int, data []byte) float64 {
+// touched is memory whose every page is there, and none the page of zeros.
+func touched(size int) []byte {
+	data := make([]byte, size)
+	for i := 0; i < len(data); i += 4096 {
+		data[i] = 1
+	}
+	return data
+}
+
+// powerOfTwo is the greatest up to n.
+func powerOfTwo(n int) int { return 1 << (bits.Len(uint(n)) - 1) }
+
+// arithmetic returns the steps per ns of all threads in a loop that reads no memory.
+func (p *Probe) arithmetic(k kernel, threads int) float64 {
+	const iterations = 1 << 18
+	return p.run(k, threads, iterations, 0, 80, nil)
+}
+
+// best returns the vectors per ns that all threads read in the best attempt: each so many bytes, from its own part of data of
+// the given size.
+func (p *Probe) best(k kernel, threads, bytes, size, attempts int, data []byte) float64 {
+	return p.run(k, threads, bytes/k.width/streams, size/k.width-1, attempts, data)
+}
+
+// run returns the steps per ns of all threads in the best attempt.
+func (p *Probe) run(k kernel, threads, n, mask, attempts int, data []byte) float64 {
 	var best float64
 	for range attempts {
+		if p.ctx.Err() != nil {
+			break
+		}
 		var ready, done sync.WaitGroup
 		start := make(chan struct{})
 		ready.Add(threads)
@@ -158,7 +191,7 @@ func (p *Probe) best(k kernel, threads, n, attempts int, data []byte) float64 {
 			done.Go(func() {
 				goruntime.LockOSThread()
 				defer goruntime.UnlockOSThread()
-				sums := make([]float32, accumulators*k.width/4)
+				sums := make([]float32, accumulators*max(k.width, 8)/4)
 				for i := range sums {
 					sums[i] = 0.5
 				}
@@ -168,7 +201,7 @@ func (p *Probe) best(k kernel, threads, n, attempts int, data []byte) float64 {
 				}
 				ready.Done()
 				<-start
-				purego.SyscallN(p.entry[k.name], uintptr(n), uintptr(unsafe.Pointer(&sums[0])), from)
+				purego.SyscallN(p.entry[k.name], uintptr(n), uintptr(unsafe.Pointer(&sums[0])), from, uintptr(mask))
 				goruntime.KeepAlive(sums)
 			})
 		}
@@ -176,7 +209,7 @@ func (p *Probe) best(k kernel, threads, n, attempts int, data []byte) float64 {
 		from := time.Now()
 		close(start)
 		done.Wait()
-		best = max(best, float64(threads*n*accumulators)/float64(time.Since(from).Nanoseconds()))
+		best = max(best, float64(threads*n*k.steps())/float64(time.Since(from).Nanoseconds()))
 	}
 	goruntime.KeepAlive(data)
 	return best

@@ -10,7 +10,7 @@ import (
 // TestMeasure checks what holds on any machine, busy or not: wider vectors are not much slower, and each loop of this
 // machine gives a speed.
 func TestMeasure(t *testing.T) {
-	p, err := Open()
+	p, err := Open(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,10 +28,10 @@ func TestMeasure(t *testing.T) {
 // The loops compile for machines that this one may not be.
 func TestLoopsCompile(t *testing.T) {
 	for cpu, want := range map[string][]string{
-		"x86-64":    {"fma128", "read"},
-		"haswell":   {"fma128", "fma256", "read"},
-		"alderlake": {"fma128", "fma256", "dot256", "read"},
-		"znver5":    {"fma128", "fma256", "fma512", "dot512", "read"},
+		"x86-64":    {"fma128", "read", "chain", "count"},
+		"haswell":   {"fma128", "fma256", "read", "chain", "count"},
+		"alderlake": {"fma128", "fma256", "dot256", "read", "chain", "count"},
+		"znver5":    {"fma128", "fma256", "fma512", "dot512", "read", "chain", "count"},
 	} {
 		m, err := toolchain.Open(toolchain.Options{Triple: "x86_64-linux-gnu", CPU: cpu})
 		if err != nil {
@@ -46,6 +46,55 @@ func TestLoopsCompile(t *testing.T) {
 		}
 		if !slices.Equal(names, want) {
 			t.Errorf("%s: loops %v, want %v", cpu, names, want)
+		}
+	}
+}
+
+// TestCore: every number of this machine's core is one that a target may have, and each is a class of its own.
+func TestCore(t *testing.T) {
+	p, err := Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	c := p.Core()
+	t.Logf("%+v", c)
+	if c.Clock < 200 || c.Clock > 20_000 {
+		t.Errorf("clock %d MHz", c.Clock)
+	}
+	if c.Datapath < 64 || c.Units < 1 || c.Units > 8 || c.Latency < 1 || c.Latency > 30 || c.Loads < 1 || c.L2Rate < 1 || c.Memory < 100 {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestDatapath(t *testing.T) {
+	for _, c := range []struct {
+		fused        map[int]float64
+		ticks        float64
+		width, units int
+	}{
+		{map[int]float64{128: 7.9, 256: 7.9, 512: 7.8}, 4, 512, 2},
+		{map[int]float64{128: 7.9, 256: 7.9, 512: 3.9}, 4, 256, 2},
+		{map[int]float64{128: 6, 256: 5.9}, 3, 256, 2},
+		{map[int]float64{128: 6, 256: 3}, 3, 128, 2},
+		{map[int]float64{128: 1.4}, 1.5, 128, 1},
+		{map[int]float64{128: 12, 256: 6}, 3, 128, 4},
+	} {
+		if width, units := datapath(c.fused, c.ticks); width != c.width || units != c.units {
+			t.Errorf("%v at %v GHz: %d units of %d bits, want %d of %d", c.fused, c.ticks, units, width, c.units, c.width)
+		}
+	}
+}
+
+func TestRounding(t *testing.T) {
+	for x, want := range map[float64]int{0: 0, 0.5: 0, 3.4: 3, 11.2: 11, 2975: 3000, 14649: 15000, 99.7: 100} {
+		if got := significant(x); got != want {
+			t.Errorf("significant(%v) = %d, want %d", x, got, want)
+		}
+	}
+	for x, want := range map[float64]int{0: 0, 5: 5, 7.6: 8, 9.3: 10, 31: 32, 33: 32, 37: 40, 61: 64} {
+		if got := class(x); got != want {
+			t.Errorf("class(%v) = %d, want %d", x, got, want)
 		}
 	}
 }

@@ -1,0 +1,82 @@
+package machine
+
+import (
+	"math"
+
+	"lathe/internal/target"
+)
+
+// Core measures one core of this machine: the numbers that costs are computed with. What cannot be measured is 0. Numbers are
+// rounded, so that equal machines, and this one when others use it too, have equal ones. It takes about three seconds.
+func (p *Probe) Core() target.Core {
+	var c target.Core
+	fused := map[int]float64{} // vectors a cycle, by bits
+	var ticks, chain float64
+	for range 2 { // apart, for what disturbs lasts
+		for _, k := range p.kernels {
+			switch {
+			case k.chain && k.width == 0:
+				ticks = max(ticks, p.arithmetic(k, 1))
+			case k.chain:
+				chain = max(chain, p.arithmetic(k, 1))
+			case k.float:
+				fused[8*k.width] = max(fused[8*k.width], p.arithmetic(k, 1))
+			}
+		}
+	}
+	c.Clock = significant(ticks * 1000)
+	c.Latency = int(math.Round(ticks / chain))
+	c.Datapath, c.Units = datapath(fused, ticks)
+	for _, k := range p.kernels {
+		if k.stream {
+			p.caches(k, p.Target, ticks, &c)
+		}
+	}
+	return c
+}
+
+// datapath tells how wide the units are, and how many, by the vectors of each width that they take in a nanosecond: where the
+// widest go through in two steps there are half as many of them.
+func datapath(fused map[int]float64, ticks float64) (width, units int) {
+	best := 0.0
+	for _, n := range []int{128, 256, 512} {
+		if work := fused[n] * float64(n); work > 1.3*best {
+			best, width = work, n
+		}
+	}
+	return width, int(math.Round(fused[width] / ticks))
+}
+
+// caches measures what the core reads from its caches, in bytes a cycle, and from memory, in MB a second.
+func (p *Probe) caches(k kernel, t *target.Target, ticks float64, c *target.Core) {
+	const most = 64 << 20
+	data := touched(memory)
+	read := func(size, bytes int) float64 {
+		size = powerOfTwo(size)
+		return p.best(k, 1, max(bytes, size), size, 24, data[:size]) * float64(k.width)
+	}
+	c.Loads = int(math.Round(read(t.L1/2, most) / ticks / float64(min(k.width, c.Datapath/8))))
+	c.L2Rate = class(read(t.L2*3/4, most) / ticks)
+	if size := min(t.L3/2, most); size >= 2*t.L2 {
+		c.L3Rate = class(read(size, 0) / ticks)
+	}
+	c.Memory = significant(read(memory, 0) * 1000)
+}
+
+// significant rounds to two decimal digits.
+func significant(x float64) int {
+	if !(x >= 1) {
+		return 0
+	}
+	unit := math.Pow10(max(0, int(math.Floor(math.Log10(x)))-1))
+	return int(math.Round(x/unit) * unit)
+}
+
+// class rounds to 4, 5, 6 or 7 times a power of two: ratios of about a fifth.
+func class(x float64) int {
+	if !(x >= 1) {
+		return 0
+	}
+	unit := math.Exp2(max(0, math.Floor(math.Log2(x))-2))
+	return int(math.Round(x/unit) * unit)
+}
