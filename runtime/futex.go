@@ -29,13 +29,13 @@ func futexWake(addr uintptr) {
 // wordAddress is the address of a word on Go's heap, whose objects stay where they are.
 func wordAddress(w *atomic.Uint32) uintptr { return uintptr(unsafe.Pointer(w)) }
 
-// callbacks are C functions that barriers in the generated code call to sleep and to wake.
+// callbacks are C functions that workers in the generated code call to sleep and to wake.
 type callbacks struct{ wait, wake uintptr }
 
-// barrierCallbacks makes them once: the number of callbacks in a process is limited, and these need no module.
-var barrierCallbacks = sync.OnceValue(func() callbacks {
+// teamCallbacks makes them once: the number of callbacks in a process is limited, and these need no module.
+var teamCallbacks = sync.OnceValue(func() callbacks {
 	return callbacks{
-		wait: purego.NewCallback(func(s *spinner, addr uintptr, seen uint32) { s.missed(); futexWait(addr, seen) }),
+		wait: purego.NewCallback(func(_, addr uintptr, seen uint32) { futexWait(addr, seen) }),
 		wake: purego.NewCallback(func(_, addr uintptr) { futexWake(addr) }),
 	}
 })

@@ -26,7 +26,8 @@ type memory struct {
 	outputs  []region
 	inTable  region // pointers to inputs
 	symbols  region
-	spin     *spinner // the context's user, which callbacks get; nil for one worker
+	team     region // what workers share; empty for one
+	parts    region
 	bindings []binding
 }
 
@@ -59,7 +60,10 @@ func newMemory(info *Info, params []bundle.Param, workers int, oversubscribed bo
 	var err error
 	m := &memory{bindings: make([]binding, len(info.Inputs))}
 	l.take(ctx.Size)
-	barrier := l.take(bundle.BarrierSize)
+	if workers > 1 {
+		l.end = (l.end + bundle.TeamSize - 1) &^ (bundle.TeamSize - 1)
+		m.team, m.parts = l.take(bundle.TeamSize), l.take(bundle.PartSize*workers)
+	}
 	m.inTable = l.take(8 * len(info.Inputs))
 	outTable := l.take(8 * len(info.Outputs))
 	paramTable := l.take(8 * len(params))
@@ -88,12 +92,14 @@ func newMemory(info *Info, params []bundle.Param, workers int, oversubscribed bo
 	m.pointer(ctx.Workspace, workspace)
 	m.pointer(ctx.Scratch, scratch)
 	m.u64(ctx.ScratchStride, uint64(stride))
-	m.pointer(ctx.Barrier, barrier)
 	m.pointer(ctx.Symbols, m.symbols)
 	if workers > 1 {
-		m.spin = newSpinner((*atomic.Uint32)(unsafe.Pointer(&m.b[ctx.Spin])), oversubscribed)
-		m.u64(ctx.User, uint64(uintptr(unsafe.Pointer(m.spin))))
-		cb := barrierCallbacks()
+		m.pointer(ctx.Team, m.team)
+		m.pointer(ctx.Parts, m.parts)
+		if !oversubscribed {
+			m.u32(ctx.Spin, stepSpin)
+		}
+		cb := teamCallbacks()
 		m.u64(ctx.Wait, uint64(cb.wait))
 		m.u64(ctx.Wake, uint64(cb.wake))
 	}
@@ -152,6 +158,16 @@ func (m *memory) pointer(off int, r region) {
 		r.off = 0
 	}
 	m.u64(off, uint64(m.address(r.off)))
+}
+
+// done is the team's count of finished chunks.
+func (m *memory) done() *atomic.Uint64 {
+	return (*atomic.Uint64)(unsafe.Pointer(&m.b[m.team.off+bundle.TeamDone]))
+}
+
+// begin sets a worker's count of the chunks behind it, before it calls the library.
+func (m *memory) begin(worker int, base uint64) {
+	m.u64(m.parts.off+bundle.PartSize*worker+bundle.PartBase, base)
 }
 
 func (m *memory) status() int32 { return int32(binary.LittleEndian.Uint32(m.b[ctx.Status:])) }

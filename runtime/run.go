@@ -36,33 +36,28 @@ func (m *Module) ready() error {
 }
 
 // call runs steps with all workers and returns the status that the generated code left. With a lap the steps are called one
-// by one, and lap when each is finished, after one call with first-1 when the workers are ready.
+// by one, and lap when each is finished, after one call with first-1.
 func (m *Module) call(first, last int, lap func(step int)) error {
 	m.mem.u32(ctx.Status, 0)
 	defer m.lib.running()()
-	switch {
-	case m.pool != nil:
-		m.mem.spin.begin()
-		m.pool.run(first, last, lap)
-	case lap != nil:
-		m.alone(first, last, lap)
-	default:
-		purego.SyscallN(m.lib.entry, m.mem.context(), 0, 1, uintptr(first), uintptr(last))
+	run := func(first, last int) { purego.SyscallN(m.lib.entry, m.mem.context(), 0, 1, uintptr(first), uintptr(last)) }
+	if m.pool != nil {
+		run = m.pool.run
+	}
+	if lap == nil {
+		run(first, last)
+	} else {
+		goruntime.LockOSThread()
+		defer goruntime.UnlockOSThread()
+		lap(first - 1)
+		for step := first; step < last; step++ {
+			run(step, step+1)
+			lap(step)
+		}
 	}
 	m.ran = true
 	if s := m.mem.status(); s != 0 {
 		return fmt.Errorf("run: the model reports status %d: an index or a size that depends on the input's values is out of range", s)
 	}
 	return nil
-}
-
-// alone is a run with laps of one worker.
-func (m *Module) alone(first, last int, lap func(step int)) {
-	goruntime.LockOSThread()
-	defer goruntime.UnlockOSThread()
-	lap(first - 1)
-	for step := first; step < last; step++ {
-		purego.SyscallN(m.lib.entry, m.mem.context(), 0, 1, uintptr(step), uintptr(step+1))
-		lap(step)
-	}
 }

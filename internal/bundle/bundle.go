@@ -23,7 +23,7 @@ var members = []string{LibraryName, GraphName, ParamsName, ManifestName}
 // Versions that this build writes and reads.
 const (
 	FormatVersion = 1 // of lathe.json
-	ABIVersion    = 1 // of the exported run function and its context
+	ABIVersion    = 2 // of the exported run function and its context
 )
 
 // Alignment in bytes of every tensor inside mod.params, so that generated code loads whole vectors from the mapping.

@@ -6,14 +6,25 @@ type Context struct {
 	ABI, Bytes                        int // u32: ABIVersion, Size
 	Inputs, Outputs, Params           int // tables of pointers
 	Workspace, Scratch, ScratchStride int // two pointers and a size
-	Barrier, Symbols                  int // pointers
+	Team, Parts, Symbols              int // pointers
 	Status, Spin                      int // i32, u32
 	Wait, Wake, External, User        int // pointers
 	Size                              int
 }
 
-// BarrierSize is the size of lathe_barrier: one cache line each for what workers add to, spin on and sleep by.
-const BarrierSize = 192
+// Offsets in lathe_team, which the workers of a run share, and in lathe_part, of which each has one, and their sizes. What
+// one worker writes and others look at lies two cache lines apart from all else, for lines are fetched in pairs.
+const (
+	TeamDone   = 0  // u64: finished chunks, of all runs
+	TeamAsleep = 64 // u32: 1 where a worker sleeps
+	TeamSize   = 128
+
+	PartClaim = 0  // u64: what of the worker's part of a step is claimed
+	PartBase  = 64 // u64: the chunks of all steps behind the worker; what follows is its own
+	PartSeen  = 72 // u64: a value of TeamDone
+	PartMine  = 80 // u64: chunks that it has finished and the team does not know of
+	PartSize  = 128
+)
 
 // ContextOf returns the layout of the run context on a machine whose pointers have the given number of bytes.
 func ContextOf(pointer int) Context {
@@ -26,7 +37,7 @@ func ContextOf(pointer int) Context {
 		{&c.ABI, 4}, {&c.Bytes, 4},
 		{&c.Inputs, pointer}, {&c.Outputs, pointer}, {&c.Params, pointer},
 		{&c.Workspace, pointer}, {&c.Scratch, pointer}, {&c.ScratchStride, pointer},
-		{&c.Barrier, pointer}, {&c.Symbols, pointer},
+		{&c.Team, pointer}, {&c.Parts, pointer}, {&c.Symbols, pointer},
 		{&c.Status, 4}, {&c.Spin, 4},
 		{&c.Wait, pointer}, {&c.Wake, pointer}, {&c.External, pointer}, {&c.User, pointer},
 	} {

@@ -118,10 +118,13 @@ func entry(j *job, p *program, mem *plan.Plan) *llvm.Run {
 func calls(j *job, p *program, mem *plan.Plan) (list []llvm.Step) {
 	for i, s := range p.steps {
 		if s.body != nil {
-			list = append(list, llvm.Step{Barrier: mem.Barriers[i], Loop: loopOf(j, s.body, mem.Loops[i])})
+			list = append(list, llvm.Step{Barrier: mem.Barriers[i], Joined: mem.Joined[i], Serial: s.Serial, Loop: loopOf(j, s.body, mem.Loops[i])})
 			continue
 		}
-		call := llvm.Step{Kernel: j.symbol(s.callee), Barrier: mem.Barriers[i], Serial: s.serial}
+		call := llvm.Step{
+			Kernel: j.symbol(s.callee), Barrier: mem.Barriers[i], Joined: mem.Joined[i], Serial: s.serial,
+			Chunks: s.plan.Chunks, Extent: s.extent,
+		}
 		for _, v := range s.Values() {
 			call.Args = append(call.Args, placeOf(mem.Places[v]))
 		}

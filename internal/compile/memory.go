@@ -12,11 +12,27 @@ const gib = 1 << 30
 
 // place plans the memory of a program, and checks that the target can address what a run touches.
 func place(j *job, n *network, p *program) (*plan.Plan, error) {
+	p.markSerial()
 	mem := plan.New(n.boundary(), planned(p.steps), p.aliases, piecesFor(j.Target))
 	if total := mem.Bytes(); j.Target.PointerBits() == 32 && total > 2*gib {
 		return nil, fmt.Errorf("the model needs %.1f GiB of memory, and a program on %s has at most 2 (smaller --input-shapes, or a 64-bit target)", float64(total)/gib, j.Target.Arch)
 	}
 	return mem, nil
+}
+
+// markSerial tells planning which steps one worker does, and reports whether those are all.
+func (p *program) markSerial() bool {
+	all := true
+	for _, s := range p.steps {
+		if s.body != nil {
+			s.Serial = s.body.markSerial()
+			s.Body.Steps = planned(s.body.steps)
+		} else {
+			s.Serial = s.serial
+		}
+		all = all && s.Serial
+	}
+	return all
 }
 
 // piecesFor are the pieces of a target's workspace. A vector load of a row's last elements runs past it; C source has no

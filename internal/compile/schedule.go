@@ -28,7 +28,8 @@ type scheduled struct {
 // A function is the code of a class.
 type function struct {
 	*scheduled
-	serial bool // worker 0 does all of it
+	serial bool // one worker does all of it
+	extent int  // iterations that workers divide
 	code   llvm.Kernel
 	source csource.Function // in place of code, for C source
 }
@@ -116,8 +117,8 @@ func divide(j *job, p *program, classes []*scheduled) ([]*scheduled, error) {
 		of[c.kernels[0].lowered] = c
 	}
 	type division struct {
-		of           *scheduled
-		workers, way string
+		of                   *scheduled
+		workers, way, chunks string
 	}
 	divided := map[division]*scheduled{}
 	var list []*scheduled
@@ -131,7 +132,7 @@ func divide(j *job, p *program, classes []*scheduled) ([]*scheduled, error) {
 			if err := j.fits(k, own); err != nil {
 				return err
 			}
-			id := division{c, own.Taken["workers"], own.Taken["division"]}
+			id := division{c, own.Taken["workers"], own.Taken["division"], own.Taken["chunks"]}
 			if divided[id] == nil {
 				divided[id] = &scheduled{plan: own, dump: &kernelDump{Debug: c.dump.Debug, n: c.dump.n}}
 				list = append(list, divided[id])
@@ -213,7 +214,8 @@ func emitted(j *job, c *scheduled) (*function, error) {
 		f.source, err = csource.Emit(loops, csource.SymbolMark)
 		return f, err
 	}
-	f.serial = !loop.Divided(loops.Body)
+	f.extent = loop.DividedExtent(loops.Body)
+	f.serial = f.extent == 0
 	f.code, err = llvm.Emit(loops, llvm.Options{Symbol: symbolMark, VectorBits: j.Target.VectorBits, Target: j.Target, FlushDenormals: j.Denormals == DenormalsFlush})
 	return f, err
 }

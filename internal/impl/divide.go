@@ -22,6 +22,7 @@ type Division struct {
 	// offsets [i/n, (i+1)/n) of every period of so many elements; Whole means that every iteration touches all of them,
 	// and Scattered that nothing is known.
 	Periods []int
+	Inside  bool    // every worker runs other loops around them
 	Cost    float64 // cycles of two, three and four workers together, until the last of them is done; Divide computes it
 }
 
@@ -54,7 +55,9 @@ func (p *Plan) Divide(t *target.Target, operands []Operand, chooser choice.Choos
 	case alone && own:
 		home = Scattered
 		p.serialise()
-	case !alone && !own:
+	case !alone && own:
+		p.chunks(Division{}, core{t}, operands, a)
+	case !alone:
 		home = p.divide(t, operands, a)
 	}
 	p.Why = strings.TrimPrefix(p.Why+", "+a.why(len(p.Asked)), ", ")
@@ -76,6 +79,7 @@ func (p *Plan) divide(t *target.Target, operands []Operand, a *asker) (home int)
 		whole := p.Schedule.Copy()
 		if p.DivideBy(d) == nil {
 			p.undivided = whole
+			p.chunks(d, core{t}, operands, a)
 			return d.Periods[len(d.Periods)-1]
 		}
 		p.Schedule = whole
@@ -84,6 +88,30 @@ func (p *Plan) divide(t *target.Target, operands []Operand, a *asker) (home int)
 	}
 	a.log.Taken["workers"] = "one"
 	return p.Home
+}
+
+// chunks decides into how many chunks for each worker the kernel is cut that d divides. A worker waits for half of the last
+// chunk of another, and each chunk begins anew.
+func (p *Plan) chunks(d Division, c core, operands []Operand, a *asker) {
+	const workers = 2
+	begin, share := chunkStart, c.Flops(p.Flops)/workers
+	if len(d.Periods) > 0 {
+		share = d.cost(p.Flops, c, operands, workers)
+	}
+	for i, o := range operands {
+		if d.Inside && d.Periods[i] == Whole { // read again by every chunk
+			begin += c.Shared(float64(o.Bytes))
+		}
+	}
+	numbers := []int{1, 2, 4, 8, 16}
+	cost := func(n int) float64 { return float64(n)*begin + share/float64(2*n) }
+	best := 0
+	for i, n := range numbers {
+		if cost(n) < cost(numbers[best]) {
+			best = i
+		}
+	}
+	p.Chunks = DecideOne(a, "chunks", best, numbers, cost)
 }
 
 // serialise makes one worker run loops of its own.
@@ -113,9 +141,10 @@ func (p *Plan) Undivide() bool {
 	if p.undivided == nil {
 		return false
 	}
-	p.Schedule, p.undivided = p.undivided, nil
+	p.Schedule, p.undivided, p.Chunks = p.undivided, nil, 0
 	p.Taken["workers"] = "one"
 	delete(p.Taken, "division")
+	delete(p.Taken, "chunks")
 	p.Why += "; by one worker"
 	return true
 }
@@ -160,7 +189,7 @@ func (k *kernel) Parallelize(names []string) error {
 		periods, extent := k.periods(n), 1
 		for j := i; j < len(names); j++ {
 			extent *= k.s.Extent(names[j])
-			k.divisions = append(k.divisions, Division{Loops: slices.Clone(names[i : j+1]), Extent: extent, Periods: periods})
+			k.divisions = append(k.divisions, Division{Loops: slices.Clone(names[i : j+1]), Extent: extent, Periods: periods, Inside: i > 0})
 		}
 	}
 	return nil

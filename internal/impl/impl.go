@@ -26,6 +26,7 @@ type Plan struct {
 	Taken choice.Point
 
 	Divisions []Division // ways to divide it among workers; none: one worker does it all, or loops of its own are divided
+	Chunks    int        // of what it is divided into, for each worker; 0: one worker does it all
 	Home      int        // of loops of its own: the period by which workers write the result, or Scattered
 	Flops     float64
 	small     bool            // one worker is done before others would have begun

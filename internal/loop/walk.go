@@ -37,6 +37,25 @@ func Divided(s Stmt) bool {
 	return found
 }
 
+// DividedExtent is the number of iterations that workers can divide s into: of its longest parallel loop, 0 where there is none. That of
+// a loop whose extent is not known is large.
+func DividedExtent(s Stmt) (most int) {
+	const large = 1 << 20
+	Walk(s, func(t Stmt) bool {
+		f, ok := t.(*For)
+		if !ok || f.Kind != Parallel {
+			return true
+		}
+		n, known := expr.IntOf(f.Extent)
+		if !known {
+			n = large
+		}
+		most = max(most, int(min(max(n, 1), large)))
+		return false
+	})
+	return most
+}
+
 // Rewrite replaces statements bottom-up: f gets each statement with rewritten sub-statements and returns it or another.
 // A nil result deletes the statement. Statements that do not change keep their identity.
 func Rewrite(s Stmt, f func(Stmt) Stmt) Stmt {

@@ -7,30 +7,59 @@ import (
 	"lathe/internal/graph"
 )
 
+// mostJoined bounds the steps that one worker takes at once: others wait for it where they could do some of them.
+const mostJoined = 64
+
+// join marks serial steps that the worker does that did the one before: those in a row.
+func join(steps []Step) []bool {
+	joined := make([]bool, len(steps))
+	for i, n := 1, 1; i < len(steps); i++ {
+		if n++; steps[i].Serial && steps[i-1].Serial && n <= mostJoined {
+			joined[i] = true
+		} else {
+			n = 1
+		}
+	}
+	return joined
+}
+
 // barriers marks the steps that touch what others have written, or write what others read or write, since the last
-// barrier: workers divide every step their own way, so any overlap of planned bytes counts. Workers meet before and behind
-// every loop, whose operands move.
-func barriers(steps []Step, at map[*graph.Value]Place) []bool {
+// barrier: workers divide every step their own way, so any overlap of planned bytes counts. What one worker does in a row needs
+// none. Workers meet before and behind every loop, whose operands move.
+func barriers(steps []Step, joined []bool, at map[*graph.Value]Place) []bool {
 	marks := make([]bool, len(steps))
 	reads, writes := newTouched(), newTouched()
-	for i, s := range steps {
-		need := i > 0 && (s.Body != nil || steps[i-1].Body != nil)
-		for _, v := range s.Out {
-			need = need || reads.overlaps(at[v]) || writes.overlaps(at[v])
+	loops := false // in what came just before
+	for i := 0; i < len(steps); {
+		next := i + 1
+		for next < len(steps) && joined[next] {
+			next++
 		}
-		for _, v := range s.In {
-			need = need || writes.overlaps(at[v])
+		row := steps[i:next]
+		after := loops
+		loops = slices.ContainsFunc(row, func(s Step) bool { return s.Body != nil })
+		need := i > 0 && (loops || after)
+		for _, s := range row {
+			for _, v := range s.Out {
+				need = need || reads.overlaps(at[v]) || writes.overlaps(at[v])
+			}
+			for _, v := range s.In {
+				need = need || writes.overlaps(at[v])
+			}
 		}
 		if need {
 			marks[i] = true
 			reads, writes = newTouched(), newTouched()
 		}
-		for _, v := range s.Out {
-			writes.add(at[v])
+		for _, s := range row {
+			for _, v := range s.Out {
+				writes.add(at[v])
+			}
+			for _, v := range s.In {
+				reads.add(at[v])
+			}
 		}
-		for _, v := range s.In {
-			reads.add(at[v])
-		}
+		i = next
 	}
 	return marks
 }

@@ -9,6 +9,7 @@ type Loop struct {
 	Trips           int
 	Offset          int
 	Inputs, Outputs []Bound
+	Serial          bool // one worker runs it
 
 	size int // of the piece at Offset
 }
@@ -24,7 +25,7 @@ type Bound struct {
 // them in turns, such that the last writes the result.
 func (p *Plan) loop(i int, s Step, live *pieces, rule Pieces) {
 	attrs := s.Node.Attrs.(graph.LoopAttrs)
-	l := &Loop{Trips: attrs.Trips, Body: newPlan(s.Body.Boundary, s.Body.Steps, s.Body.Aliases, rule, p.Constants)}
+	l := &Loop{Trips: attrs.Trips, Serial: s.Serial, Body: newPlan(s.Body.Boundary, s.Body.Steps, s.Body.Aliases, rule, p.Constants)}
 	l.size = l.Body.Workspace
 	spare := make([]Place, attrs.Carried)
 	for k := range spare {

@@ -12,6 +12,7 @@ type Plan struct {
 	Constants []*graph.Value // that steps read, in the order of first use
 	Workspace int            // bytes
 	Barriers  []bool         // before step i
+	Joined    []bool         // step i is done by the worker that did the one before
 	Loops     map[int]*Loop  // by step
 }
 
@@ -110,7 +111,8 @@ func newPlan(b Boundary, steps []Step, a *Aliases, rule Pieces, constants []*gra
 	for _, l := range p.Loops {
 		p.Workspace = max(p.Workspace, l.Offset+l.size)
 	}
-	p.Barriers = barriers(steps, p.Places)
+	p.Joined = join(steps)
+	p.Barriers = barriers(steps, p.Joined, p.Places)
 	return p
 }
 
@@ -134,7 +136,9 @@ func (p *Plan) Meetings() int {
 		}
 	}
 	for _, l := range p.Loops {
-		n += l.Trips*(l.Body.Meetings()+1) - 1
+		if !l.Serial {
+			n += l.Trips*(l.Body.Meetings()+1) - 1
+		}
 	}
 	return n
 }

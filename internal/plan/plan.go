@@ -15,6 +15,8 @@ type Step struct {
 	In   []*graph.Value // operands, in the order of the kernel's parameters; constants included
 	Out  []*graph.Value // results, whose parameters follow
 	Body *Body          // of a loop; nil: a kernel
+
+	Serial bool // one worker does all of it
 }
 
 // A Body is what a loop runs.

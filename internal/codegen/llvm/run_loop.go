@@ -47,55 +47,50 @@ func (r *Run) loop(name string, l *Loop) (texts []string) {
 	r.defineLoop(&b, name, "0")
 	fmt.Fprintf(&b, "  %%inputs = alloca [%d x ptr]\n  %%outputs = alloca [%d x ptr]\n", max(1, len(l.Inputs)), max(1, len(l.Outputs)))
 	fmt.Fprintf(&b, "  %%workspace = getelementptr i8, ptr %%workspace0, i64 %d\n  br label %%head\n", l.Workspace)
-	b.WriteString("head:\n  %i = phi i64 [ 0, %entry ], [ %next, %back ]\n  %start = icmp eq i64 %i, 0\n  %odd = trunc i64 %i to i1\n")
+	b.WriteString("head:\n  %i = phi i64 [ 0, %entry ], [ %next, %latch ]\n  %start = icmp eq i64 %i, 0\n  %odd = trunc i64 %i to i1\n")
 	bind(&b, "inputs", l.Inputs)
 	bind(&b, "outputs", l.Outputs)
-	last := len(l.Steps)
-	if last <= stepsPerFunction {
-		b.WriteString("  br label %s0\n")
-		for i, s := range l.Steps {
-			r.step(&b, i, s, name, false)
-		}
+	parts, all := cut(l.Steps), units{0, len(l.Steps)}
+	if len(parts) <= 1 {
+		r.steps(&b, all, name, l.Steps, false)
 	} else {
-		for from := 0; from < last; from += stepsPerFunction {
-			part := fmt.Sprintf("%s_%d", name, from)
-			fmt.Fprintf(&b, "  call void @%s(ptr %%ctx, i32 %%worker, i32 %%workers, i64 %%float, ptr %%inputs, ptr %%outputs, ptr %%workspace)\n", part)
-			texts = append(texts, r.loopPart(part, name, l.Steps, from, min(from+stepsPerFunction, last)))
+		for _, p := range parts {
+			part := fmt.Sprintf("%s_%d", name, p.from)
+			r.callLoop(&b, part, "%workers")
+			texts = append(texts, r.loopPart(part, name, l.Steps, p))
 		}
-		fmt.Fprintf(&b, "  br label %%s%d\n", last)
 	}
-	fmt.Fprintf(&b, "s%d:\n  %%next = add i64 %%i, 1\n  %%more = icmp ult i64 %%next, %d\n  br i1 %%more, label %%back, label %%end\nback:\n", last, l.Trips)
+	fmt.Fprintf(&b, "  %%next = add i64 %%i, 1\n  %%more = icmp ult i64 %%next, %d\n", l.Trips)
 	if r.meets() {
-		b.WriteString(callBarrier)
+		fmt.Fprintf(&b, "  br i1 %%more, label %%back, label %%end\nback:\n  br i1 %%alone, label %%latch, label %%all\nall:\n%s  br label %%latch\n", meet("1"))
+	} else {
+		b.WriteString("  br i1 %more, label %latch, label %end\n")
 	}
-	b.WriteString("  br label %head\nend:\n  ret void\n}\n")
-	if last > stepsPerFunction {
-		for from := 0; from < last; from += stepsPerFunction {
-			fmt.Fprintf(&b, "declare hidden void @%s_%d(%s)\n", name, from, loopTypes)
+	b.WriteString("latch:\n  br label %head\nend:\n  ret void\n}\n")
+	if len(parts) > 1 {
+		for _, p := range parts {
+			fmt.Fprintf(&b, "declare hidden void @%s_%d(%s)\n", name, p.from, loopTypes)
 		}
 	} else {
-		r.declare(&b, name, l.Steps)
+		r.declare(&b, name, l.Steps, all)
 	}
 	return append(append(texts, r.part(b.String())), r.loops(name, l.Steps)...)
 }
 
-// loopPart writes a function of the steps [from, to) of an iteration of the loop name.
-func (r *Run) loopPart(part, name string, steps []Step, from, to int) string {
+// loopPart writes a function of some steps of an iteration of the loop name.
+func (r *Run) loopPart(part, name string, steps []Step, of units) string {
 	var b strings.Builder
 	r.defineLoop(&b, part, "")
-	fmt.Fprintf(&b, "  br label %%s%d\n", from)
-	for i, s := range steps[from:to] {
-		r.step(&b, from+i, s, name, false)
-	}
-	fmt.Fprintf(&b, "s%d:\n  ret void\n}\n", to)
-	r.declare(&b, name, steps)
+	r.steps(&b, of, name, steps, false)
+	b.WriteString("  ret void\n}\n")
+	r.declare(&b, name, steps, of)
 	return r.part(b.String())
 }
 
 // defineLoop begins a function of a loop. frame is the suffix of what lies outside of it.
 func (r *Run) defineLoop(b *strings.Builder, name, frame string) {
 	fmt.Fprintf(b, "define hidden void @%s(%s) nounwind \"no-builtins\" {\nentry:\n", name, strings.ReplaceAll(loopParams, "FRAME", frame))
-	r.shared(b)
+	r.shared(b, false)
 }
 
 // bind writes the addresses of an iteration into a table.
