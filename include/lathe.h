@@ -29,7 +29,7 @@ extern "C" {
 /* ---- The interface of compiled code ------------------------------------------------------------------------------ */
 
 /* Version of everything in this part. Code of another version is refused with LATHE_ERROR_VERSION. */
-#define LATHE_ABI 1
+#define LATHE_ABI 2
 
 /* Alignment in bytes of weights, work space and scratch. */
 #define LATHE_ALIGNMENT 64
@@ -55,15 +55,23 @@ enum {
   LATHE_FLOAT8_E5M2FNUZ = 0xd08
 };
 
-/* The meeting point of the workers of a run: zeroed memory, aligned to 64 bytes. */
-typedef struct lathe_barrier {
-  uint32_t arrived;
-  uint32_t pad0[15];
-  uint32_t generation;
+/* What the workers of a model share: zeroed memory, aligned to 64 bytes, for all its runs. One worker needs none. */
+typedef struct lathe_team {
+  uint64_t done; /* chunks of steps that are finished, of all runs */
+  uint64_t pad0[7];
+  uint32_t asleep; /* 1: wake whoever waits on it when a step is done */
   uint32_t pad1[15];
-  uint32_t sleepers;
-  uint32_t pad2[15];
-} lathe_barrier;
+} lathe_team;
+
+/* What each of them has: likewise zeroed before the first run. */
+typedef struct lathe_part {
+  uint64_t claim; /* what of the worker's part of a step is claimed */
+  uint64_t pad0[7];
+  uint64_t base; /* before a run: set by the caller to what done was when it began */
+  uint64_t seen;
+  uint64_t mine;
+  uint64_t pad1[5];
+} lathe_part;
 
 /* What a run works on. The caller fills it; docs/ARCHITECTURE.md has the table of offsets. */
 typedef struct lathe_ctx {
@@ -75,19 +83,22 @@ typedef struct lathe_ctx {
   void *workspace;
   void *scratch;         /* worker w has the bytes from scratch + w * scratch_stride on */
   size_t scratch_stride; /* a multiple of LATHE_ALIGNMENT */
-  lathe_barrier *barrier;
+  lathe_team *team;  /* NULL for one worker */
+  lathe_part *parts; /* of the workers, in order */
   int64_t *symbols; /* actual extents of the outputs' axes that depend on data; a run writes them */
   int32_t status;   /* 0; a run sets it when it meets an index or a size out of range */
-  uint32_t spin;    /* pauses at a barrier before wait is called */
+  uint32_t spin;    /* pauses before a step until which wait is not called */
   void (*wait)(void *user, uint32_t *addr, uint32_t seen); /* returns when *addr != seen, or earlier; NULL: spin on */
   void (*wake)(void *user, uint32_t *addr);                /* wakes all that wait on addr */
   int32_t (*external)(void *user, int32_t step, int32_t worker, int32_t workers); /* reserved: NULL */
   void *user;
 } lathe_ctx;
 
-/* Runs the steps [first, last) and returns ctx->status. All workers call it together, with worker from 0 to workers - 1;
- * the barriers between the steps are inside. It computes with rounding and denormals of its own; the caller's mode is back when
- * it returns, and while it calls wait or wake. */
+/* Runs the steps [first, last) and returns ctx->status. Workers call it together, with worker from 0 to workers - 1, and take
+ * what is to be done piece by piece. The call of worker 0 returns when all is done. Of the others some may come late or not at all:
+ * one that calls when others have done the work, even for a run that is over while the next one is in progress, finds nothing to do.
+ * It computes with rounding and denormals of its own; the caller's mode is back when it returns, and while it calls wait
+ * or wake. */
 typedef int32_t (*lathe_run_function)(lathe_ctx *ctx, int32_t worker, int32_t workers, int32_t first, int32_t last);
 
 /* An input or output: dense, row-major, in the machine's byte order. */

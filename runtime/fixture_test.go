@@ -67,7 +67,7 @@ func fixture(t testing.TB) *bundle.Contents {
 	}
 	return &bundle.Contents{
 		Manifest: &bundle.Manifest{
-			Format: 1, ABI: 1, Lathe: "test", Module: "fixture",
+			Format: bundle.FormatVersion, ABI: bundle.ABIVersion, Lathe: "test", Module: "fixture",
 			Workspace: 4 * fixtureN, Scratch: 100, Symbols: 1,
 			Steps: []bundle.Step{{Name: "scale", Nodes: []string{"mul"}, FLOPs: fixtureN}, {Name: "reverse"}, {Name: "positive", Workers: 1}, {Name: "stress"}},
 			Inputs: []bundle.TensorInfo{

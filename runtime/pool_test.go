@@ -3,8 +3,6 @@ package runtime
 import (
 	"os"
 	goruntime "runtime"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -34,36 +32,6 @@ func TestIdle(t *testing.T) {
 	time.Sleep(idle)
 	if used := cpuTime(t) - before; used > idle/10 {
 		t.Errorf("%v of processor time in %v of doing nothing", used, idle)
-	}
-}
-
-// No worker goes on before all have come, whether they spin or sleep.
-func TestMeet(t *testing.T) {
-	for _, workers := range []int{1, 2, 3, 8} {
-		for _, spin := range []uint32{0, barrierSpin} {
-			var pauses, wrong atomic.Uint32
-			p := newPool(0, 0, workers, false, newSpinner(&pauses, false))
-			pauses.Store(spin)
-			came := make([]atomic.Uint32, workers)
-			var all sync.WaitGroup
-			for w := range workers {
-				all.Go(func() {
-					for i := range uint32(500) {
-						came[w].Add(1)
-						p.meet()
-						for other := range came {
-							if n := came[other].Load(); n < i+1 || n > i+2 {
-								wrong.Add(1)
-							}
-						}
-					}
-				})
-			}
-			all.Wait()
-			if wrong.Load() != 0 || p.meetings.Load() != 500 {
-				t.Errorf("%d workers that spin %d pauses: %d were too early, %d meetings of 500", workers, spin, wrong.Load(), p.meetings.Load())
-			}
-		}
 	}
 }
 

@@ -40,7 +40,9 @@ func (m *Module) ready() error {
 func (m *Module) call(first, last int, lap func(step int)) error {
 	m.mem.u32(ctx.Status, 0)
 	defer m.lib.running()()
-	run := func(first, last int) { purego.SyscallN(m.lib.entry, m.mem.context(), 0, 1, uintptr(first), uintptr(last)) }
+	run := func(first, last int) {
+		purego.SyscallN(m.lib.entry, m.mem.context(), 0, 1, uintptr(first), uintptr(last))
+	}
 	if m.pool != nil {
 		run = m.pool.run
 	}

@@ -64,8 +64,8 @@ int memcmp(const void *a, const void *b, size_t n);
 #endif
 #endif
 
-_Static_assert(sizeof(lathe_ctx) == (sizeof(void *) == 8 ? 112 : 64), "lathe_ctx is laid out as compiled code expects");
-_Static_assert(sizeof(lathe_barrier) == 192, "lathe_barrier is laid out as compiled code expects");
+_Static_assert(sizeof(lathe_ctx) == (sizeof(void *) == 8 ? 120 : 68), "lathe_ctx is laid out as compiled code expects");
+_Static_assert(sizeof(lathe_team) == 128 && sizeof(lathe_part) == 128, "laid out as compiled code expects");
 _Static_assert(sizeof(lathe_library) == 10 * 4 + 15 * sizeof(void *), "lathe_library is laid out as the compiler writes it");
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
@@ -881,46 +881,40 @@ static int exchange_if(uint32_t *word, uint32_t from, uint32_t to) {
 }
 static uint32_t add(uint32_t *word, uint32_t n) { return __atomic_add_fetch(word, n, __ATOMIC_SEQ_CST); }
 
-/* Numbers of pauses a worker spends at a barrier before it sleeps. The first takes 0.3 to 1 ms, about a kernel's time:
- * workers finish a kernel some tens of microseconds apart, and waking a sleeper takes as long or, in a virtual machine,
- * several times longer, so that who sleeps at one barrier is late at the next. A crowded one takes some tens of
- * microseconds. */
-enum { BARRIER_SPIN = 30000, CROWDED_SPIN = 1000, CROWDED_MISSES = 3 };
+/* Pauses a worker spends between two steps before it sleeps: 10 to 50 us. Others do in the meantime what a sleeper would have done;
+ * who is waited for and has lost its CPU may get the sleeper's. */
+enum { STEP_SPIN = 1000 };
 
 /* How long a thread looks for new work before it sleeps. Waking a sleeper costs 3 to 11 us; callers that run a model in a
  * loop come back within this time, and an idle process pays it once. */
 enum { IDLE_SPIN_NS = 50000 };
 
-/* A crew is the workers of a model. The caller's thread is worker 0; the others are started by the first run, sleep between
- * runs and end when the model is closed. Words that different threads write lie in different cache lines. */
+/* A crew is the workers of a model. The caller's thread is worker 0, whose call of the library returns when all is done; the others
+ * are started by the first run, sleep between runs and end when the model is closed. Nobody waits for them: one that comes
+ * late finds its work done by others, also when the run is over and another one in progress. Words that different threads
+ * write lie in different cache lines. */
 typedef struct crew {
   lathe_run_function run;
   lathe_ctx *ctx;
   struct member *members;
-  int32_t workers, first, last;
-  uint64_t *times; /* of the steps, where they are timed; else NULL */
-  int started, stop;
+  int32_t workers;
+  int started;
   pid_t owner; /* the process whose threads they are: a child of fork has none of them */
   uint32_t spin_ns;
-  uint32_t most_pauses;
-  uint32_t misses; /* spins in vain of this run */
 #ifndef LATHE_FUTEX
   pthread_mutex_t lock;
   pthread_cond_t moved;
 #endif
-  _Alignas(64) uint32_t job; /* counts runs; a change starts the workers */
+  _Alignas(64) uint32_t job; /* begins and ends of runs: odd while there is one, whose numbers follow */
   uint32_t sleepers;         /* workers that sleep on job */
-  _Alignas(64) uint32_t pending; /* workers still in the current run; zero ends it */
-  uint32_t waiting;              /* 1 while the caller sleeps on pending */
-  _Alignas(64) uint32_t arrived; /* workers at the meeting behind a step that is timed */
-  uint32_t meetings;             /* counts them; a change lets the workers go on */
-  uint32_t asleep;               /* workers that sleep on meetings */
+  uint32_t stop;
+  uint32_t steps[2]; /* from, to */
+  uint32_t base[2];  /* the chunks that were done before, low half and high */
 } crew;
 
 typedef struct member {
   crew *crew;
   int32_t worker;
-  uint32_t seen; /* the job before the first */
   pthread_t thread;
 } member;
 
@@ -962,103 +956,57 @@ static void pause_cpu(void) {
 
 static uint64_t now(void);
 
-/* sleep_until returns when the word is value, or with other when it is anything else: it looks for spin_ns, then sleeps. While
- * it sleeps it counts in sleepers; who changes the word wakes when that is not zero. Both sides write before they read, so
- * one of them sees the other. */
-static void sleep_until(crew *c, uint32_t *word, uint32_t *sleepers, uint32_t value, int other) {
+/* sleep_until_job returns when there is a run that is not seen: it looks for spin_ns, then sleeps. While it sleeps it counts in
+ * sleepers; who changes the word wakes when that is not zero. Both sides write before they read, so one of them sees the
+ * other. */
+static uint32_t sleep_until_job(crew *c, uint32_t seen) {
+  uint32_t job;
   if (c->spin_ns > 0) {
     uint64_t start = now();
     do {
       for (int looks = 0; looks < 16; looks++) {
-        if ((__atomic_load_n(word, __ATOMIC_ACQUIRE) == value) != other) return;
+        if ((job = __atomic_load_n(&c->job, __ATOMIC_ACQUIRE)) % 2 == 1 && job != seen) return job;
         pause_cpu();
       }
     } while (now() - start < c->spin_ns);
   }
-  add(sleepers, 1);
-  for (uint32_t v; ((v = load(word)) == value) == other;) wait_word(c, word, v);
-  add(sleepers, (uint32_t)-1);
+  add(&c->sleepers, 1);
+  while ((job = load(&c->job)) % 2 == 0 || job == seen) wait_word(c, &c->job, job);
+  add(&c->sleepers, (uint32_t)-1);
+  return job;
 }
 
-/* Where a worker waits for its CPU, because others use it, those who wait for that worker may be what keeps it waiting, and
- * spinning makes each barrier as long as the spin. A run in which several spins were in vain is taken for that: spins are
- * short from there on, and grow again over runs without any. */
-static void on_wait(void *user, uint32_t *addr, uint32_t seen) {
-  crew *c = user;
-  if (__atomic_add_fetch(&c->misses, 1, __ATOMIC_RELAXED) >= CROWDED_MISSES && c->most_pauses > CROWDED_SPIN)
-    __atomic_store_n(&c->ctx->spin, CROWDED_SPIN, __ATOMIC_RELAXED);
-  wait_word(c, addr, seen);
-}
+static void on_wait(void *user, uint32_t *addr, uint32_t seen) { wait_word(user, addr, seen); }
 
 static void on_wake(void *user, uint32_t *addr) { wake_word(user, addr); }
 
-static void adapt_spin(crew *c) {
-  uint32_t pauses = __atomic_load_n(&c->ctx->spin, __ATOMIC_RELAXED);
-  if (c->misses == 0 && pauses < c->most_pauses)
-    __atomic_store_n(&c->ctx->spin, 2 * pauses < c->most_pauses ? 2 * pauses : c->most_pauses, __ATOMIC_RELAXED);
-  c->misses = 0;
-}
-
 static void post(crew *c) {
-  store(&c->pending, (uint32_t)c->workers - 1);
   add(&c->job, 1);
   if (load(&c->sleepers) != 0) wake_word(c, &c->job);
 }
 
-/* meet returns when all workers have called it. It spins and sleeps as the barriers of generated code do. */
-static void meet(crew *c) {
-  uint32_t seen = load(&c->meetings);
-  if (add(&c->arrived, 1) == (uint32_t)c->workers) {
-    store(&c->arrived, 0);
-    add(&c->meetings, 1);
-    if (load(&c->asleep) != 0) wake_word(c, &c->meetings);
-    return;
-  }
-  for (uint32_t left = __atomic_load_n(&c->ctx->spin, __ATOMIC_RELAXED); left > 0; left--) {
-    if (__atomic_load_n(&c->meetings, __ATOMIC_ACQUIRE) != seen) return;
-    pause_cpu();
-  }
-  add(&c->asleep, 1);
-  while (load(&c->meetings) == seen) on_wait(c, &c->meetings, seen);
-  add(&c->asleep, (uint32_t)-1);
-}
-
-/* do_job is a worker's part of a run. Where steps are timed, workers call them one by one and meet behind each. */
-static void do_job(crew *c, int32_t worker) {
-  if (!c->times) {
-    c->run(c->ctx, worker, c->workers, c->first, c->last);
-    return;
-  }
-  meet(c);
-  uint64_t before = now();
-  for (int32_t step = c->first; step < c->last; step++) {
-    c->run(c->ctx, worker, c->workers, step, step + 1);
-    meet(c);
-    if (worker > 0) continue;
-    uint64_t after = now();
-    c->times[step] = after - before;
-    before = after;
-  }
-}
-
-/* work is the life of a worker. */
+/* work is the life of a worker. What it read of a run that ended meanwhile may be that of two, and is not used. */
 static void *work(void *arg) {
   member *m = arg;
   crew *c = m->crew;
-  for (uint32_t seen = m->seen;; seen++) {
-    sleep_until(c, &c->job, &c->sleepers, seen, 1);
-    if (c->stop) return NULL;
-    do_job(c, m->worker);
-    if (add(&c->pending, (uint32_t)-1) == 0 && load(&c->waiting) != 0) wake_word(c, &c->pending);
+  for (uint32_t seen = 0;;) {
+    seen = sleep_until_job(c, seen);
+    if (load(&c->stop)) return NULL;
+    int32_t first = (int32_t)load(&c->steps[0]), last = (int32_t)load(&c->steps[1]);
+    uint64_t base = load(&c->base[0]) | (uint64_t)load(&c->base[1]) << 32;
+    if (load(&c->job) != seen) continue;
+    c->ctx->parts[m->worker].base = base;
+    c->run(c->ctx, m->worker, c->workers, first, last);
   }
 }
 
 static void stop_crew(crew *c, int32_t count) {
-  c->stop = 1;
-  add(&c->job, 1);
-  wake_word(c, &c->job);
+  store(&c->stop, 1);
+  post(c);
   for (int32_t i = 0; i < count; i++) pthread_join(c->members[i].thread, NULL);
-  c->stop = c->started = 0;
+  add(&c->job, 1);
+  store(&c->stop, 0);
+  c->started = 0;
 #ifndef LATHE_FUTEX
   pthread_cond_destroy(&c->moved);
   pthread_mutex_destroy(&c->lock);
@@ -1069,7 +1017,7 @@ static void stop_crew(crew *c, int32_t count) {
  * parent, and is not destroyed. */
 static void prepare_crew(crew *c) {
   c->owner = getpid();
-  c->pending = c->waiting = c->sleepers = c->arrived = c->asleep = 0;
+  c->job = c->sleepers = c->stop = 0;
 #ifndef LATHE_FUTEX
   pthread_mutex_init(&c->lock, NULL);
   pthread_cond_init(&c->moved, NULL);
@@ -1088,7 +1036,6 @@ static lathe_status start_crew(const char *name, crew *c) {
     member *m = &c->members[count];
     m->crew = c;
     m->worker = count + 1;
-    m->seen = c->job;
     if ((error = pthread_create(&m->thread, NULL, work, m)) != 0) break;
   }
   pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -1100,19 +1047,21 @@ static lathe_status start_crew(const char *name, crew *c) {
   return LATHE_OK;
 }
 
-/* run_crew calls the library on all workers and returns when the last has returned; times of the steps may be NULL. */
-static lathe_status run_crew(const char *name, crew *c, int32_t first, int32_t last, uint64_t *times) {
+/* run_crew calls the library on all workers and returns when the steps are done. */
+static lathe_status run_crew(const char *name, crew *c, int32_t first, int32_t last) {
   if (!c->started || c->owner != getpid()) {
     lathe_status status = start_crew(name, c);
     if (status != LATHE_OK) return status;
   }
-  adapt_spin(c);
-  c->first = first;
-  c->last = last;
-  c->times = times;
+  uint64_t base = c->ctx->team->done;
+  store(&c->steps[0], (uint32_t)first);
+  store(&c->steps[1], (uint32_t)last);
+  store(&c->base[0], (uint32_t)base);
+  store(&c->base[1], (uint32_t)(base >> 32));
   post(c);
-  do_job(c, 0);
-  sleep_until(c, &c->pending, &c->waiting, 0, 0);
+  c->ctx->parts[0].base = base;
+  c->run(c->ctx, 0, c->workers, first, last);
+  add(&c->job, 1);
   return LATHE_OK;
 }
 
@@ -1148,7 +1097,7 @@ struct lathe_model {
 
 /* A plan says where the parts of a model lie in its memory. */
 typedef struct plan {
-  size_t barrier, inputs, outputs, params, own, set, symbols, members, buffers, copy, scratch, workspace, total;
+  size_t team, parts, inputs, outputs, params, own, set, symbols, members, buffers, copy, scratch, workspace, total;
   size_t stride; /* of the workers' scratch */
   int overflow;
 } plan;
@@ -1173,7 +1122,11 @@ static size_t copied(const lathe_library *l, const void *params, size_t bytes) {
 static plan plan_model(const lathe_library *l, int32_t workers, const lathe_options *o, size_t copy) {
   plan p = {0};
   place(&p, sizeof(struct lathe_model));
-  p.barrier = place(&p, sizeof(lathe_barrier));
+  if (workers > 1) { /* lines are fetched in pairs, so what workers write is two lines apart */
+    p.total += p.total % (2 * LATHE_ALIGNMENT);
+    p.team = place(&p, sizeof(lathe_team));
+    p.parts = place(&p, sizeof(lathe_part) * (size_t)workers);
+  }
   p.inputs = place(&p, sizeof(void *) * (size_t)l->input_count);
   p.outputs = place(&p, sizeof(void *) * (size_t)l->output_count);
   p.params = place(&p, sizeof(void *) * (size_t)l->param_count);
@@ -1297,7 +1250,8 @@ static lathe_status make_model(const lathe_library *l, const char *name, struct 
       .workspace = base + p.workspace,
       .scratch = base + p.scratch,
       .scratch_stride = p.stride,
-      .barrier = (lathe_barrier *)(void *)(base + p.barrier),
+      .team = workers > 1 ? (lathe_team *)(void *)(base + p.team) : NULL,
+      .parts = workers > 1 ? (lathe_part *)(void *)(base + p.parts) : NULL,
       .symbols = (int64_t *)(void *)(base + p.symbols),
   };
   if (!(o->flags & LATHE_NO_BUFFERS)) {
@@ -1311,8 +1265,7 @@ static lathe_status make_model(const lathe_library *l, const char *name, struct 
 #ifndef LATHE_NO_THREADS
   m->crew = (crew){.run = l->run, .ctx = &m->ctx, .workers = workers, .members = (member *)(void *)(base + p.members)};
   m->crew.spin_ns = crowded ? 0 : IDLE_SPIN_NS;
-  m->crew.most_pauses = crowded ? 0 : BARRIER_SPIN;
-  m->ctx.spin = m->crew.most_pauses;
+  m->ctx.spin = crowded ? 0 : STEP_SPIN;
   m->ctx.wait = on_wait;
   m->ctx.wake = on_wake;
   m->ctx.user = &m->crew;
@@ -1365,7 +1318,8 @@ static uint32_t this_process(void) { return (uint32_t)getpid(); }
 
 /* abandoned makes a model usable that a thread of the parent was using at a fork: that call goes on in the parent only. */
 static void abandoned(lathe_model *m) {
-  *m->ctx.barrier = (lathe_barrier){0};
+  if (m->workers > 1) *m->ctx.team = (lathe_team){0};
+  for (int32_t w = 0; m->workers > 1 && w < m->workers; w++) m->ctx.parts[w] = (lathe_part){0};
   m->ran = 0;
   m->unset = 0;
   for (int32_t i = 0; i < m->library->input_count; i++) m->unset += !m->set[i];
@@ -1642,28 +1596,27 @@ static lathe_status check_ready(const lathe_model *m) {
 static uint64_t now(void);
 #endif
 
+static lathe_status run_range(lathe_model *m, int32_t first, int32_t last) {
+#ifndef LATHE_NO_THREADS
+  if (m->workers > 1) return run_crew(m->name, &m->crew, first, last);
+#endif
+  m->library->run(&m->ctx, 0, 1, first, last);
+  return LATHE_OK;
+}
+
 /* run_steps writes the nanoseconds of each step to times, which may be NULL. */
 static lathe_status run_steps(lathe_model *m, int32_t first, int32_t last, uint64_t *times) {
   m->ctx.status = 0;
-#ifndef LATHE_NO_THREADS
-  if (m->workers > 1) {
-    lathe_status status = run_crew(m->name, &m->crew, first, last, times);
-    if (status != LATHE_OK) return status;
-  } else
-#endif
+  lathe_status status = LATHE_OK;
 #if __STDC_HOSTED__
-  if (times) {
-    for (int32_t i = first; i < last; i++) {
-      uint64_t start = now();
-      m->library->run(&m->ctx, 0, 1, i, i + 1);
-      times[i] = now() - start;
-    }
-  } else
-#endif
-  {
-    (void)times;
-    m->library->run(&m->ctx, 0, 1, first, last);
+  for (int32_t i = first; times && i < last && status == LATHE_OK; i++) {
+    uint64_t start = now();
+    status = run_range(m, i, i + 1);
+    times[i] = now() - start;
   }
+#endif
+  if (!times) status = run_range(m, first, last);
+  if (status != LATHE_OK) return status;
   m->ran = 1;
   if (m->ctx.status == 0) return LATHE_OK;
   return fail(LATHE_ERROR_RUN, m->name, "the model reports status %d: an index or a size that depends on the input's values is out of range",

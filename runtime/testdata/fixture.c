@@ -1,33 +1,13 @@
 // A library as the compiler would write it, for the tests of the runtime: it imports nothing and has no writable data.
 // Steps: 0 scales x into the work space, 1 reverses and adds a bias, 2 lists the indices of positive values (a
-// data-dependent size) and reports status *fault, 3 checks scratch and 2000 barriers.
-typedef signed int i32;
-typedef unsigned int u32;
-typedef long long i64;
-typedef unsigned long long u64;
+// data-dependent size) and reports status *fault, 3 checks scratch and 2000 meetings.
+#include "team.h"
 
-typedef struct {
-  u32 arrived __attribute__((aligned(64)));
-  u32 generation __attribute__((aligned(64)));
-  u32 sleepers __attribute__((aligned(64)));
-} barrier;
-
-typedef struct {
-  u32 abi, size;
-  void **inputs, **outputs, **params;
-  char *workspace, *scratch;
-  u64 scratch_stride;
-  barrier *bar;
-  i64 *symbols;
-  i32 status;
-  u32 spin;
-  void (*wait)(void *, u32 *, u32);
-  void (*wake)(void *, u32 *);
-  i32 (*external)(void *, i32, i32, i32);
-  void *user;
-} context;
-
-_Static_assert(sizeof(context) == 112 && sizeof(barrier) == 192, "ABI");
+typedef int32_t i32;
+typedef uint32_t u32;
+typedef int64_t i64;
+typedef uint64_t u64;
+typedef lathe_ctx context;
 
 #ifndef EXTRA
 #define EXTRA 0 // added to y, to tell two libraries apart
@@ -35,40 +15,14 @@ _Static_assert(sizeof(context) == 112 && sizeof(barrier) == 192, "ABI");
 
 enum { N = 1024, SCRATCH = 100 };
 
-static void pause_cpu(void) {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#endif
-}
-
-static void sync_workers(context *c, u32 workers) {
-  barrier *b = c->bar;
-  u32 seen = __atomic_load_n(&b->generation, __ATOMIC_ACQUIRE);
-  if (__atomic_add_fetch(&b->arrived, 1, __ATOMIC_ACQ_REL) == workers) {
-    __atomic_store_n(&b->arrived, 0, __ATOMIC_RELAXED);
-    __atomic_add_fetch(&b->generation, 1, __ATOMIC_SEQ_CST);
-    if (__atomic_load_n(&b->sleepers, __ATOMIC_SEQ_CST) != 0) c->wake(c->user, &b->generation);
-    return;
-  }
-  for (u32 k = 0; __atomic_load_n(&b->generation, __ATOMIC_ACQUIRE) == seen; k++) {
-    if (k < c->spin || !c->wait) {
-      pause_cpu();
-      continue;
-    }
-    __atomic_add_fetch(&b->sleepers, 1, __ATOMIC_SEQ_CST);
-    c->wait(c->user, &b->generation, seen);
-    __atomic_sub_fetch(&b->sleepers, 1, __ATOMIC_SEQ_CST);
-  }
-}
-
 static void scale(context *c, i32 lo, i32 hi) {
   const float *x = c->inputs[0], *s = c->params[0];
-  float *w = (float *)c->workspace;
+  float *w = c->workspace;
   for (i32 i = lo; i < hi; i++) w[i] = x[i] * s[i];
 }
 
 static void reverse(context *c, i32 lo, i32 hi) {
-  const float *w = (float *)c->workspace, *bias = c->params[1];
+  const float *w = c->workspace, *bias = c->params[1];
   float *y = c->outputs[0];
   for (i32 i = lo; i < hi; i++) y[i] = w[N - 1 - i] + *bias + EXTRA;
 }
@@ -82,30 +36,41 @@ static void positive(context *c) {
   c->status = *(i32 *)c->inputs[1];
 }
 
-static void stress(context *c, i32 worker, i32 workers) {
-  volatile u32 *round = (volatile u32 *)c->workspace;
-  volatile char *mine = (volatile char *)c->scratch + worker * c->scratch_stride;
-  if ((u64)mine % 64 || (u64)c->workspace % 64 || c->scratch_stride < SCRATCH) c->status = 1001;
-  for (i32 i = 0; i < SCRATCH; i++) mine[i] = (char)worker;
-  for (u32 r = 1; r <= 1000; r++) {
-    round[16 * worker] = r;
-    sync_workers(c, workers);
-    for (i32 w = 0; w < workers; w++)
-      if (round[16 * w] != r) c->status = 1002;
-    sync_workers(c, workers);
+// stress has every round write all its chunks once, and the next one find them written.
+enum { CHUNKS = 48, ROUNDS = 1000 };
+
+static void stress(context *c, int32_t worker, int32_t workers) {
+  uint32_t *round = c->workspace;
+  volatile char *mine = (volatile char *)c->scratch + (size_t)worker * c->scratch_stride;
+  if ((uintptr_t)mine % 64 || (uintptr_t)c->workspace % 64 || c->scratch_stride < SCRATCH) c->status = 1001;
+  for (uint32_t r = 0; r <= 2 * ROUNDS; r++) {
+    int32_t chunks = r % 2 ? CHUNKS : 1; // a serial step looks at what the divided one before it wrote
+    for (int32_t i = -1; (i = next(c, worker, workers, chunks, i)) >= 0;) {
+      for (int32_t k = 0; k < SCRATCH; k++) mine[k] = (char)worker;
+      if (chunks > 1) round[16 * i]++;
+      for (int32_t k = 0; chunks == 1 && k < CHUNKS; k++) {
+        if (r > 0 && round[16 * k] != 1) c->status = 1002;
+        round[16 * k] = 0;
+      }
+      for (int32_t k = 0; k < SCRATCH; k++)
+        if (mine[k] != (char)worker) c->status = 1003;
+    }
+    sync_workers(c, worker, workers, 1);
   }
-  for (i32 i = 0; i < SCRATCH; i++)
-    if (mine[i] != (char)worker) c->status = 1003;
 }
 
 __attribute__((visibility("default"))) i32 lathe_fixture_run(context *c, i32 worker, i32 workers, i32 first, i32 last) {
-  i32 lo = N * worker / workers, hi = N * (worker + 1) / workers;
-  for (i32 step = first; step < last; step++) {
-    if (step > first) sync_workers(c, workers);
-    if (step == 0) scale(c, lo, hi);
-    if (step == 1) reverse(c, lo, hi);
-    if (step == 2 && worker == 0) positive(c);
+  for (int32_t step = first; step < last; step++) {
+    int32_t chunks = step == 2 ? 1 : 8;
+    for (int32_t i = -1; step < 3 && (i = next(c, worker, workers, chunks, i)) >= 0;) {
+      int32_t lo = N * i / chunks, hi = N * (i + 1) / chunks;
+      if (step == 0) scale(c, lo, hi);
+      if (step == 1) reverse(c, lo, hi);
+      if (step == 2) positive(c);
+    }
     if (step == 3) stress(c, worker, workers);
+    sync_workers(c, worker, workers, step + 1 < last || worker == 0);
   }
   return c->status;
 }
+

@@ -1,8 +1,8 @@
 // A library as the compiler would write it, for the tests of the C runtime: it imports nothing and has no writable data.
 // Inputs: x float32[1,1024], fault int32[]. Constants: scale float32[1024], bias float32[]. Outputs: y = reverse(x * scale)
 // + bias, and positive int64[n], the indices of positive values. Steps: 0 scales into the work space, 1 reverses, 2 lists
-// the indices and sets the status *fault, 3 checks scratch and 200 barriers.
-#include "lathe.h"
+// the indices and sets the status *fault, 3 checks scratch and 200 meetings.
+#include "../../../runtime/testdata/team.h"
 
 #ifndef ABI
 #define ABI LATHE_ABI
@@ -30,33 +30,6 @@
 
 enum { N = 1024, SCRATCH = 100 };
 
-static void pause_cpu(void) {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#endif
-}
-
-static void meet(lathe_ctx *c, int32_t workers) {
-  lathe_barrier *b = c->barrier;
-  uint32_t seen = __atomic_load_n(&b->generation, __ATOMIC_ACQUIRE);
-  if (workers <= 1) return;
-  if (__atomic_add_fetch(&b->arrived, 1, __ATOMIC_ACQ_REL) == (uint32_t)workers) {
-    __atomic_store_n(&b->arrived, 0, __ATOMIC_RELAXED);
-    __atomic_add_fetch(&b->generation, 1, __ATOMIC_SEQ_CST);
-    if (__atomic_load_n(&b->sleepers, __ATOMIC_SEQ_CST) != 0) c->wake(c->user, &b->generation);
-    return;
-  }
-  for (uint32_t k = 0; __atomic_load_n(&b->generation, __ATOMIC_ACQUIRE) == seen; k++) {
-    if (k < __atomic_load_n(&c->spin, __ATOMIC_RELAXED) || !c->wait) {
-      pause_cpu();
-      continue;
-    }
-    __atomic_add_fetch(&b->sleepers, 1, __ATOMIC_SEQ_CST);
-    c->wait(c->user, &b->generation, seen);
-    __atomic_sub_fetch(&b->sleepers, 1, __ATOMIC_SEQ_CST);
-  }
-}
-
 static void scale(lathe_ctx *c, int32_t lo, int32_t hi) {
   const float *x = c->inputs[0], *s = c->params[0];
   float *w = c->workspace;
@@ -78,30 +51,40 @@ static void positive(lathe_ctx *c) {
   c->status = *(const int32_t *)c->inputs[1];
 }
 
+// stress has every round write all its chunks once, and the next one find them written.
+enum { CHUNKS = 48, ROUNDS = 100 };
+
 static void stress(lathe_ctx *c, int32_t worker, int32_t workers) {
   uint32_t *round = c->workspace;
   volatile char *mine = (volatile char *)c->scratch + (size_t)worker * c->scratch_stride;
   if ((uintptr_t)mine % 64 || (uintptr_t)c->workspace % 64 || c->scratch_stride < SCRATCH) c->status = 1001;
-  for (int32_t i = 0; i < SCRATCH; i++) mine[i] = (char)worker;
-  for (uint32_t r = 1; r <= 100; r++) {
-    __atomic_store_n(&round[16 * worker], r, __ATOMIC_RELAXED);
-    meet(c, workers);
-    for (int32_t w = 0; w < workers; w++)
-      if (__atomic_load_n(&round[16 * w], __ATOMIC_RELAXED) != r) c->status = 1002;
-    meet(c, workers);
+  for (uint32_t r = 0; r <= 2 * ROUNDS; r++) {
+    int32_t chunks = r % 2 ? CHUNKS : 1; // a serial step looks at what the divided one before it wrote
+    for (int32_t i = -1; (i = next(c, worker, workers, chunks, i)) >= 0;) {
+      for (int32_t k = 0; k < SCRATCH; k++) mine[k] = (char)worker;
+      if (chunks > 1) round[16 * i]++;
+      for (int32_t k = 0; chunks == 1 && k < CHUNKS; k++) {
+        if (r > 0 && round[16 * k] != 1) c->status = 1002;
+        round[16 * k] = 0;
+      }
+      for (int32_t k = 0; k < SCRATCH; k++)
+        if (mine[k] != (char)worker) c->status = 1003;
+    }
+    sync_workers(c, worker, workers, 1);
   }
-  for (int32_t i = 0; i < SCRATCH; i++)
-    if (mine[i] != (char)worker) c->status = 1003;
 }
 
 static int32_t run(lathe_ctx *c, int32_t worker, int32_t workers, int32_t first, int32_t last) {
-  int32_t lo = N * worker / workers, hi = N * (worker + 1) / workers;
   for (int32_t step = first; step < last; step++) {
-    if (step > first) meet(c, workers);
-    if (step == 0) scale(c, lo, hi);
-    if (step == 1) reverse(c, lo, hi);
-    if (step == 2 && worker == 0) positive(c);
+    int32_t chunks = step == 2 ? 1 : 8;
+    for (int32_t i = -1; step < 3 && (i = next(c, worker, workers, chunks, i)) >= 0;) {
+      int32_t lo = N * i / chunks, hi = N * (i + 1) / chunks;
+      if (step == 0) scale(c, lo, hi);
+      if (step == 1) reverse(c, lo, hi);
+      if (step == 2) positive(c);
+    }
     if (step == 3) stress(c, worker, workers);
+    sync_workers(c, worker, workers, step + 1 < last || worker == 0);
   }
   return c->status;
 }
