@@ -8,8 +8,8 @@ func TestContextOffsets(t *testing.T) {
 		pointer int
 		want    Context
 	}{
-		{8, Context{0, 4, 8, 16, 24, 32, 40, 48, 56, 64, 72, 76, 80, 88, 96, 104, 112}},
-		{4, Context{0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 52, 56, 60, 64}},
+		{8, Context{0, 4, 8, 16, 24, 32, 40, 48, 56, 64, 72, 80, 84, 88, 96, 104, 112, 120}},
+		{4, Context{0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 52, 56, 60, 64, 68}},
 	} {
 		if got := ContextOf(c.pointer); got != c.want {
 			t.Errorf("pointers of %d bytes: %+v, want %+v", c.pointer, got, c.want)

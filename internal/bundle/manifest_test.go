@@ -39,7 +39,7 @@ func TestManifestErrors(t *testing.T) {
 		{text, "", "there is no JSON"},
 		{text, "[]", "an object is wanted, there is a list"},
 		{`"format": 1`, `"format": 2`, "package format 2, written by lathe 0.1.0; this build reads format 1"},
-		{`"abi": 1`, `"abi": 7`, "ABI 7, written by lathe 0.1.0; this build calls ABI 1"},
+		{`"abi": 2`, `"abi": 1`, "ABI 1, written by lathe 0.1.0; this build calls ABI 2"},
 		{`"format": 1`, `"format": "1"`, "format: a whole number of 64 bits is wanted, there is a string"},
 		{`"module": "default"`, `"module": "a b"`, `module name "a b"`},
 		{`"module": "default"`, `"module": ""`, "module name"},

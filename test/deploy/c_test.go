@@ -115,13 +115,20 @@ func TestCContext(t *testing.T) {
 	wide, narrow := bundle.ContextOf(8), bundle.ContextOf(4)
 	var b strings.Builder
 	b.WriteString("#include \"lathe.h\"\n")
-	for i, field := range []string{"abi", "size", "inputs", "outputs", "params", "workspace", "scratch", "scratch_stride", "barrier", "symbols",
+	for i, field := range []string{"abi", "size", "inputs", "outputs", "params", "workspace", "scratch", "scratch_stride", "team", "parts", "symbols",
 		"status", "spin", "wait", "wake", "external", "user"} {
 		fmt.Fprintf(&b, "_Static_assert(offsetof(lathe_ctx, %s) == (sizeof(void *) == 8 ? %d : %d), \"%s\");\n", field, contextOffsets(wide)[i], contextOffsets(narrow)[i], field)
 	}
 	fmt.Fprintf(&b, "_Static_assert(sizeof(lathe_ctx) == (sizeof(void *) == 8 ? %d : %d), \"size\");\n", wide.Size, narrow.Size)
 	fmt.Fprintf(&b, "_Static_assert(sizeof(lathe_library) == (sizeof(void *) == 8 ? %d : %d), \"descriptor\");\n", bundle.DescriptorSize(8), bundle.DescriptorSize(4))
-	fmt.Fprintf(&b, "_Static_assert(sizeof(lathe_barrier) == %d && LATHE_ABI == %d && LATHE_ALIGNMENT == %d, \"constants\");\n", bundle.BarrierSize, bundle.ABIVersion, bundle.Alignment)
+	for field, offset := range map[string]int{
+		"lathe_team, done": bundle.TeamDone, "lathe_team, asleep": bundle.TeamAsleep, "lathe_part, claim": bundle.PartClaim,
+		"lathe_part, base": bundle.PartBase, "lathe_part, seen": bundle.PartSeen, "lathe_part, mine": bundle.PartMine,
+	} {
+		fmt.Fprintf(&b, "_Static_assert(offsetof(%s) == %d, \"%s\");\n", field, offset, field)
+	}
+	fmt.Fprintf(&b, "_Static_assert(sizeof(lathe_team) == %d && sizeof(lathe_part) == %d, \"team\");\n", bundle.TeamSize, bundle.PartSize)
+	fmt.Fprintf(&b, "_Static_assert(LATHE_ABI == %d && LATHE_ALIGNMENT == %d, \"constants\");\n", bundle.ABIVersion, bundle.Alignment)
 	for _, name := range []string{"int8", "int16", "int32", "int64", "bool", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64", "bfloat16",
 		"float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz"} {
 		code, err := bundle.DTypeCode(name)
@@ -139,7 +146,7 @@ func TestCContext(t *testing.T) {
 
 // contextOffsets are the offsets in the order of the fields.
 func contextOffsets(c bundle.Context) []int {
-	return []int{c.ABI, c.Bytes, c.Inputs, c.Outputs, c.Params, c.Workspace, c.Scratch, c.ScratchStride, c.Barrier, c.Symbols,
+	return []int{c.ABI, c.Bytes, c.Inputs, c.Outputs, c.Params, c.Workspace, c.Scratch, c.ScratchStride, c.Team, c.Parts, c.Symbols,
 		c.Status, c.Spin, c.Wait, c.Wake, c.External, c.User}
 }
 

@@ -36,7 +36,6 @@ static void run_bare(const lathe_library *l, lathe_run_function run, const char 
   ctx.workspace = aligned(l->workspace);
   ctx.scratch = aligned(l->scratch);
   ctx.symbols = calloc((size_t)l->symbol_count + 1, sizeof *ctx.symbols);
-  ctx.barrier = memset(aligned(sizeof *ctx.barrier), 0, sizeof *ctx.barrier);
 
   FILE *f = fopen(input, "rb");
   if (!f) die("no input");
@@ -51,5 +50,5 @@ static void run_bare(const lathe_library *l, lathe_run_function run, const char 
 
   for (int32_t i = 0; i < l->input_count; i++) free(ctx.inputs[i]);
   for (int32_t i = 0; i < l->output_count; i++) free(ctx.outputs[i]);
-  free(ctx.inputs), free(ctx.outputs), free(ctx.params), free(ctx.workspace), free(ctx.scratch), free(ctx.symbols), free(ctx.barrier);
+  free(ctx.inputs), free(ctx.outputs), free(ctx.params), free(ctx.workspace), free(ctx.scratch), free(ctx.symbols);
 }

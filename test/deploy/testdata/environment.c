@@ -4,6 +4,7 @@
 #include <fenv.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <unistd.h>
 
 #include "check.h"
 
@@ -79,20 +80,25 @@ int main(int argc, char **argv) {
     CHECK(memcmp(lathe_output_data(m, 0), first, bytes) == 0);
   }
 
-  static _Alignas(64) lathe_barrier barrier;
+  static _Alignas(64) lathe_team team;
+  static _Alignas(64) lathe_part parts[2];
   size_t stride = (l->scratch + 63) / 64 * 64;
   void *params[l->param_count + 1], *inputs[] = {x}, *outputs[] = {y};
   for (int32_t i = 0; i < l->param_count; i++) params[i] = (char *)(uintptr_t)l->weights + l->params[i].offset;
   void *space = aligned_alloc(64, (l->workspace + 63) / 64 * 64 + 2 * stride + 64);
   lathe_ctx ctx = {.abi = LATHE_ABI, .size = sizeof ctx, .inputs = inputs, .outputs = outputs, .params = params, .workspace = space,
-                   .scratch = (char *)space + (l->workspace + 63) / 64 * 64, .scratch_stride = stride, .barrier = &barrier, .wait = wait_for, .wake = wake};
+                   .scratch = (char *)space + (l->workspace + 63) / 64 * 64, .scratch_stride = stride, .team = &team, .parts = parts, .wait = wait_for, .wake = wake};
   for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++) {
     expected = odd[i];
-    pthread_t other;
+    /* Both wait behind the first step for a chunk before it that is not finished. */
+    parts[0].base = parts[1].base = team.done + 1;
+    pthread_t threads[2];
     job jobs[2] = {{l, &ctx, 0}, {l, &ctx, 1}};
-    CHECK(pthread_create(&other, NULL, work, &jobs[1]) == 0);
-    work(&jobs[0]);
-    pthread_join(other, NULL);
+    for (int w = 0; w < 2; w++) CHECK(pthread_create(&threads[w], NULL, work, &jobs[w]) == 0);
+    while (__atomic_load_n(&team.asleep, __ATOMIC_SEQ_CST) == 0) usleep(100);
+    __atomic_add_fetch(&team.done, 1, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&team.asleep, 0, __ATOMIC_SEQ_CST);
+    for (int w = 0; w < 2; w++) pthread_join(threads[w], NULL);
     CHECK(wrong == 0 && memcmp(y, first, bytes) == 0);
   }
   CHECK(calls > 0);

@@ -23,7 +23,7 @@ typedef struct {
   void **inputs, **outputs, **params;
   void *workspace, *scratch;
   size_t scratch_stride;
-  void *barrier;
+  void *team, *parts;
   int64_t *symbols;
   int32_t status;
   uint32_t spin;
@@ -107,13 +107,15 @@ static const char *run_line(char *line, int32_t *status) {
   if (!run)
     return "no such symbol";
   int32_t workers = number[0];
-  context ctx = {.abi = 1, .size = sizeof(context), .scratch_stride = number[1], .spin = 100};
+  context ctx = {.abi = 2, .size = sizeof(context), .scratch_stride = number[1], .spin = 100};
   ctx.workspace = cache_lines(number[2]);
   ctx.scratch = cache_lines(number[1] * workers);
-  ctx.barrier = aligned_alloc(64, 192);
-  if (!ctx.workspace || !ctx.scratch || !ctx.barrier)
+  ctx.team = aligned_alloc(128, 128);
+  ctx.parts = aligned_alloc(128, 128 * workers);
+  if (!ctx.workspace || !ctx.scratch || !ctx.team || !ctx.parts)
     return "out of memory";
-  memset(ctx.barrier, 0, 192);
+  memset(ctx.team, 0, 128);
+  memset(ctx.parts, 0, 128 * workers);
   ctx.symbols = (int64_t *)(base + number[3]);
   ctx.wait = wait_for_change;
   ctx.wake = wake_all;
@@ -131,7 +133,7 @@ static const char *run_line(char *line, int32_t *status) {
     pthread_join(all[w].thread, NULL);
   *status = all[0].status;
   free(all), free(ctx.inputs), free(ctx.outputs), free(ctx.params);
-  free(ctx.workspace), free(ctx.scratch), free(ctx.barrier);
+  free(ctx.workspace), free(ctx.scratch), free(ctx.team), free(ctx.parts);
   dlclose(lib);
   munmap(base, st.st_size);
   return NULL;

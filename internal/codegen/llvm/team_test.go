@@ -1,0 +1,197 @@
+package llvm_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	goruntime "runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/ebitengine/purego"
+
+	"lathe/internal/bundle"
+	"lathe/internal/codegen/llvm"
+	"lathe/internal/toolchain"
+)
+
+const elements = 64
+
+// reverse writes in[63-i] + 1 to out[i] for a chunk of 64 elements, and counts in out[64] how many were written.
+const reverse = `define hidden void @reverse(ptr %in, ptr %out, ptr %scratch, i64 %chunk, i64 %chunks) nounwind {
+entry:
+  %a = mul i64 %chunk, 64
+  %lo = udiv i64 %a, %chunks
+  %b = add i64 %a, 64
+  %hi = udiv i64 %b, %chunks
+  %n = sub i64 %hi, %lo
+  %n32 = trunc i64 %n to i32
+  %count = getelementptr i32, ptr %out, i64 64
+  %old = atomicrmw add ptr %count, i32 %n32 monotonic
+  br label %head
+head:
+  %i = phi i64 [ %lo, %entry ], [ %next, %body ]
+  %more = icmp ult i64 %i, %hi
+  br i1 %more, label %body, label %end
+body:
+  %j = sub i64 63, %i
+  %p = getelementptr i32, ptr %in, i64 %j
+  %v = load i32, ptr %p
+  %w = add i32 %v, 1
+  %q = getelementptr i32, ptr %out, i64 %i
+  store i32 %w, ptr %q
+  %next = add i64 %i, 1
+  br label %head
+end:
+  ret void
+}
+`
+
+// A reversal is a run function whose steps reverse what the step before wrote, in random numbers of chunks; of loops the body is two
+// steps and runs three times.
+type reversal struct {
+	*llvm.Run
+	workspace int
+	counts    []int // where counters lie, in int32
+	want      []int // that a run adds to them, in elements
+	added     int   // by all steps together to an element
+}
+
+func randomReversal(r *rand.Rand, run *llvm.Run) *reversal {
+	c := &reversal{Run: run}
+	place := func(times int) llvm.Place {
+		c.counts, c.want = append(c.counts, c.workspace/4+elements), append(c.want, times*elements)
+		p := llvm.Place{Kind: llvm.Workspace, Index: c.workspace}
+		c.workspace += 4 * (elements + 16)
+		return p
+	}
+	from := llvm.Place{Kind: llvm.Input}
+	serial := false
+	for range 1 + r.IntN(140) {
+		s := llvm.Step{Kernel: "reverse", Barrier: true, Serial: r.IntN(3) == 0, Chunks: 1 << r.IntN(4), Extent: 1 + r.IntN(elements)}
+		to := place(1)
+		s.Args = []llvm.Place{from, to}
+		c.added++
+		if r.IntN(10) == 0 {
+			const trips = 3
+			c.want[len(c.want)-1] *= trips
+			c.added += 2*trips - 1
+			inner := place(trips)
+			body := []llvm.Step{s, {Kernel: "reverse", Barrier: true, Serial: s.Serial || r.IntN(2) == 0, Chunks: 2, Extent: elements}}
+			body[0].Args = []llvm.Place{{Kind: llvm.Input}, inner}
+			body[1].Args = []llvm.Place{inner, {Kind: llvm.Output}}
+			body[0].Barrier, body[1].Joined = false, s.Serial
+			body[1].Barrier = !body[1].Joined
+			s = llvm.Step{Barrier: true, Serial: s.Serial, Loop: &llvm.Loop{
+				Trips: trips, Steps: body,
+				Inputs: []llvm.Bound{{First: from, Even: to, Odd: to}}, Outputs: []llvm.Bound{{First: to, Even: to, Odd: to}},
+			}}
+		}
+		if s.Joined = serial && s.Serial && r.IntN(4) > 0; s.Joined {
+			s.Barrier = false
+		}
+		serial = s.Serial
+		c.Steps = append(c.Steps, s)
+		from = to
+	}
+	c.Steps[0].Barrier = false
+	return c
+}
+
+// heap makes a slice that no stack holds, which might move.
+//
+//go:noinline
+func heap[T any](n int) []T { return make([]T, n) }
+
+// TestTeam runs chains by threads of which all but the first come when they like, also for runs that are over. Every chunk
+// is done once, and after what it reads.
+func TestTeam(t *testing.T) {
+	here, err := toolchain.Native()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if here.PointerBits() != 64 {
+		t.Skip("the context below has the layout of 64-bit targets")
+	}
+	wait := purego.NewCallback(func(_, word uintptr, seen uint32) { time.Sleep(20 * time.Microsecond) })
+	wake := purego.NewCallback(func(_, word uintptr) {})
+	for seed := range uint64(6) {
+		for _, workers := range []int{1, 2, 3, 7} {
+			r := rand.New(rand.NewPCG(seed, uint64(workers)))
+			c := randomReversal(r, &llvm.Run{Symbol: "lathe_test_run", Target: here, FlushDenormals: true})
+			run := loadRun(t, here, c.Run, reverse)
+			in, workspace := heap[int32](elements), heap[int32](c.workspace/4)
+			tables := heap[unsafe.Pointer](2)
+			tables[0] = unsafe.Pointer(&in[0])
+			ctx, team := heap[uint64](64), heap[uint64](16*(1+workers)+16)
+			for uintptr(unsafe.Pointer(&team[0]))%64 != 0 {
+				team = team[1:]
+			}
+			set := func(offset int, p unsafe.Pointer) { ctx[offset/8] = uint64(uintptr(p)) }
+			at := bundle.ContextOf(8)
+			set(at.Inputs, unsafe.Pointer(&tables[0]))
+			set(at.Outputs, unsafe.Pointer(&tables[1]))
+			set(at.Workspace, unsafe.Pointer(&workspace[0]))
+			set(at.Team, unsafe.Pointer(&team[0]))
+			set(at.Parts, unsafe.Pointer(&team[bundle.TeamSize/8]))
+			ctx[at.Wait/8], ctx[at.Wake/8] = uint64(wait), uint64(wake)
+			ctx[at.Status/8] = uint64(r.IntN(50)) << 32 // spin
+			base := func(w int) *uint64 { return &team[(bundle.TeamSize+bundle.PartSize*w+bundle.PartBase)/8] }
+			done := (*uint64)(unsafe.Pointer(&team[bundle.TeamDone/8]))
+
+			var start atomic.Uint64
+			var stop atomic.Bool
+			var others sync.WaitGroup
+			for w := 1; w < workers; w++ {
+				own := rand.New(rand.NewPCG(seed, uint64(100*workers+w)))
+				others.Go(func() {
+					goruntime.LockOSThread()
+					defer goruntime.UnlockOSThread()
+					for !stop.Load() {
+						*base(w) = start.Load()
+						if own.IntN(4) == 0 {
+							time.Sleep(time.Duration(own.IntN(300)) * time.Microsecond)
+						}
+						run(unsafe.Pointer(&ctx[0]), int32(w), int32(workers), 0, int32(len(c.Steps)))
+					}
+				})
+			}
+			var last []int32
+			if l := c.Steps[len(c.Steps)-1].Loop; l != nil {
+				last = workspace[l.Outputs[0].First.Index/4:]
+			} else {
+				last = workspace[c.Steps[len(c.Steps)-1].Args[1].Index/4:]
+			}
+			err := func() error {
+				for k := range 60 {
+					for i := range in {
+						in[i] = int32(1000 * k)
+					}
+					if workers > 1 {
+						start.Store(atomic.LoadUint64(done))
+						*base(0) = start.Load()
+					}
+					run(unsafe.Pointer(&ctx[0]), 0, int32(workers), 0, int32(len(c.Steps)))
+					for i := range elements {
+						if got, want := last[i], int32(1000*k+c.added); got != want {
+							return fmt.Errorf("run %d: element %d is %d, want %d", k, i, got, want)
+						}
+					}
+					for i, at := range c.counts {
+						if got, want := int(workspace[at]), c.want[i]*(k+1); got != want {
+							return fmt.Errorf("run %d: %d elements of value %d were written, want %d", k, got, i, want)
+						}
+					}
+				}
+				return nil
+			}()
+			stop.Store(true)
+			others.Wait()
+			if err != nil {
+				t.Errorf("seed %d, %d workers, %d steps: %v", seed, workers, len(c.Steps), err)
+			}
+		}
+	}
+}
