@@ -150,7 +150,11 @@ func TestTeam(t *testing.T) {
 					goruntime.LockOSThread()
 					defer goruntime.UnlockOSThread()
 					for !stop.Load() {
-						*base(w) = start.Load()
+						began := start.Load() // one more than the base of a run
+						if began == 0 {
+							continue
+						}
+						*base(w) = began - 1
 						if own.IntN(4) == 0 {
 							time.Sleep(time.Duration(own.IntN(300)) * time.Microsecond)
 						}
@@ -170,8 +174,8 @@ func TestTeam(t *testing.T) {
 						in[i] = int32(1000 * k)
 					}
 					if workers > 1 {
-						start.Store(atomic.LoadUint64(done))
-						*base(0) = start.Load()
+						*base(0) = atomic.LoadUint64(done)
+						start.Store(*base(0) + 1)
 					}
 					run(unsafe.Pointer(&ctx[0]), 0, int32(workers), 0, int32(len(c.Steps)))
 					for i := range elements {
