@@ -59,7 +59,7 @@ enum {
 typedef struct lathe_team {
   uint64_t done; /* chunks of steps that are finished, of all runs */
   uint64_t pad0[7];
-  uint32_t asleep; /* 1: wake whoever waits on it when a step is done */
+  uint32_t asleep; /* odd: somebody waits on it, to be woken when a step is done */
   uint32_t pad1[15];
 } lathe_team;
 

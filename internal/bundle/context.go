@@ -16,7 +16,7 @@ type Context struct {
 // one worker writes and others look at lies two cache lines apart from all else, for lines are fetched in pairs.
 const (
 	TeamDone   = 0  // u64: finished chunks, of all runs
-	TeamAsleep = 64 // u32: 1 where a worker sleeps
+	TeamAsleep = 64 // u32: odd where a worker sleeps
 	TeamSize   = 128
 
 	PartClaim = 0  // u64: what of the worker's part of a step is claimed

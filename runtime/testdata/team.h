@@ -38,18 +38,17 @@ static void meet(lathe_ctx *c, int32_t worker, int stay) {
   if (me->mine != 0) {
     uint64_t done = __atomic_add_fetch(&t->done, me->mine, __ATOMIC_SEQ_CST);
     me->mine = 0;
-    if (done == me->base && __atomic_load_n(&t->asleep, __ATOMIC_SEQ_CST) != 0) {
-      __atomic_store_n(&t->asleep, 0, __ATOMIC_SEQ_CST);
+    uint32_t sleeps = done == me->base ? __atomic_load_n(&t->asleep, __ATOMIC_SEQ_CST) : 0;
+    if (sleeps % 2 == 1 && __atomic_compare_exchange_n(&t->asleep, &sleeps, sleeps + 1, 0, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
       c->wake(c->user, &t->asleep);
-    }
   }
   for (uint32_t k = 0; stay && (int64_t)(__atomic_load_n(&t->done, __ATOMIC_ACQUIRE) - me->base) < 0; k++) {
     if (k < c->spin || !c->wait) {
       pause_cpu();
       continue;
     }
-    __atomic_store_n(&t->asleep, 1, __ATOMIC_SEQ_CST);
-    if ((int64_t)(__atomic_load_n(&t->done, __ATOMIC_SEQ_CST) - me->base) < 0) c->wait(c->user, &t->asleep, 1);
+    uint32_t nap = __atomic_fetch_or(&t->asleep, 1, __ATOMIC_SEQ_CST) | 1;
+    if ((int64_t)(__atomic_load_n(&t->done, __ATOMIC_SEQ_CST) - me->base) < 0) c->wait(c->user, &t->asleep, nap);
   }
 }
 

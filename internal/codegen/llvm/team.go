@@ -56,8 +56,9 @@ const mostChunks = 1<<12 - 1
 //	pass   puts a step of one chunk behind the worker that claimed it
 //	meet   tells the team of the chunks that the worker has finished, and waits until all steps before are over, if it is to
 //
-// Who waits spins ctx.spin pauses and then sleeps, where the caller gave it ctx.wait: it sets team.asleep and looks at done once more,
-// and who finishes the last chunk looks at asleep after done. Callbacks run in the caller's mode of computing with floats, %float.
+// Who waits spins ctx.spin pauses and then sleeps, where the caller gave it ctx.wait: it makes team.asleep odd, looks at done once more,
+// and sleeps while asleep is what it was then. Who finishes the last chunk looks at asleep after done, and makes it even and wakes
+// where it is odd: another number than before, so that nobody sleeps because of one who came later and went on. Callbacks run in the caller's mode of computing with floats, %float.
 const teamText = `
 define LINKAGE i64 @lathe_claim(ptr %ctx, i32 %worker, i32 %workers, i32 %chunks) noinline nounwind "no-builtins" {
 entry:
@@ -187,10 +188,14 @@ tell:
   br i1 %early, label %wait, label %last
 last:
   %sleeps = load atomic i32, ptr %asleep seq_cst, align 4
-  %any = icmp ne i32 %sleeps, 0
-  br i1 %any, label %wake, label %out
+  %any = trunc i32 %sleeps to i1
+  br i1 %any, label %rouse, label %out
+rouse:
+  %roused = add i32 %sleeps, 1
+  %turn = cmpxchg ptr %asleep, i32 %sleeps, i32 %roused seq_cst monotonic
+  %first = extractvalue { i32, i1 } %turn, 1
+  br i1 %first, label %wake, label %out
 wake:
-  store atomic i32 0, ptr %asleep seq_cst, align 4
   %wakep = getelementptr i8, ptr %ctx, i64 CTX_WAKE
   %wakef = load ptr, ptr %wakep
   %u1 = load ptr, ptr %userp
@@ -227,7 +232,8 @@ pause:
   %k1 = add i32 %k, 1
   br label %check
 sleep:
-  store atomic i32 1, ptr %asleep seq_cst, align 4
+  %slept0 = atomicrmw or ptr %asleep, i32 1 seq_cst
+  %nap = or i32 %slept0, 1
   %h = load atomic i64, ptr %done seq_cst, align 8
   %h0 = sub i64 %h, %base
   %late = icmp sge i64 %h0, 0
@@ -235,7 +241,7 @@ sleep:
 lie:
   %u2 = load ptr, ptr %userp
   call i64 @lathe_float_control(i64 %float)
-  call void %waitf(ptr %u2, ptr %asleep, i32 1)
+  call void %waitf(ptr %u2, ptr %asleep, i32 %nap)
   call i64 @lathe_float_control(i64 FLOAT_MODE)
   br label %slept
 slept:

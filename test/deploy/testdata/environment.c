@@ -95,9 +95,9 @@ int main(int argc, char **argv) {
     pthread_t threads[2];
     job jobs[2] = {{l, &ctx, 0}, {l, &ctx, 1}};
     for (int w = 0; w < 2; w++) CHECK(pthread_create(&threads[w], NULL, work, &jobs[w]) == 0);
-    while (__atomic_load_n(&team.asleep, __ATOMIC_SEQ_CST) == 0) usleep(100);
+    while (__atomic_load_n(&team.asleep, __ATOMIC_SEQ_CST) % 2 == 0) usleep(100);
     __atomic_add_fetch(&team.done, 1, __ATOMIC_SEQ_CST);
-    __atomic_store_n(&team.asleep, 0, __ATOMIC_SEQ_CST);
+    __atomic_add_fetch(&team.asleep, 1, __ATOMIC_SEQ_CST);
     for (int w = 0; w < 2; w++) pthread_join(threads[w], NULL);
     CHECK(wrong == 0 && memcmp(y, first, bytes) == 0);
   }
