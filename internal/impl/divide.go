@@ -103,7 +103,7 @@ func (p *Plan) chunks(d Division, c core, operands []Operand, a *asker) {
 			begin += c.Shared(float64(o.Bytes))
 		}
 	}
-	numbers := []int{1, 2, 4, 8, 16}
+	numbers := []int{1, 2, 4, 8}
 	cost := func(n int) float64 { return float64(n)*begin + share/float64(2*n) }
 	best := 0
 	for i, n := range numbers {

@@ -106,6 +106,36 @@ func TestBarriers(t *testing.T) {
 	}
 }
 
+// TestJoined: serial steps in a row are one worker's, which needs no barrier between them; the one before them is there when
+// any of them needs it.
+func TestJoined(t *testing.T) {
+	l := &list{t: t}
+	x := floats(64)
+	a := l.relu(x)
+	b := l.relu(x) // serial from here on
+	c := l.relu(l.relu(a))
+	y := l.add(ops.Add, op.None{}, b, c) // and divided again
+	for i := 1; i < 4; i++ {
+		l.steps[i].Serial = true
+	}
+	_, p := l.run(Boundary{Inputs: []*graph.Value{x}, Outputs: []*graph.Value{y}})
+	if want := []bool{false, true, false, false, true}; !slices.Equal(p.Barriers, want) {
+		t.Errorf("barriers %v, want %v", p.Barriers, want)
+	}
+	if want := []bool{false, false, true, true, false}; !slices.Equal(p.Joined, want) {
+		t.Errorf("joined %v, want %v", p.Joined, want)
+	}
+	steps := make([]Step, 3*mostJoined)
+	for i := range steps {
+		steps[i].Serial = true
+	}
+	for i, joined := range join(steps) {
+		if joined != (i%mostJoined != 0) {
+			t.Errorf("step %d of serial ones is joined: %v", i, joined)
+		}
+	}
+}
+
 // TestAliases: operands of a concatenation are written where its result lies, and a reshape is its operand; not where the
 // memory is the caller's, pieces would not be aligned, or bytes do not lie in order.
 func TestAliases(t *testing.T) {
