@@ -30,7 +30,7 @@ func describedLibrary(t testing.TB) []byte {
 define i32 @lathe_default_run() {
   ret i32 0
 }
-@lathe_library = constant %library { i32 1, i32 160, ptr @s, ptr getelementptr (i8, ptr @s, i64 8), ptr getelementptr (i8, ptr @s, i64 20),
+@lathe_library = constant %library { i32 2, i32 160, ptr @s, ptr getelementptr (i8, ptr @s, i64 8), ptr getelementptr (i8, ptr @s, i64 20),
   ptr getelementptr (i8, ptr @s, i64 20), ptr getelementptr (i8, ptr @s, i64 26), ptr @in, ptr @out, ptr @param, ptr @step, ptr @s,
   i32 1, i32 1, i32 1, i32 1, i32 0, i32 0, i64 64, i64 0, ptr null, i64 0, ptr @lathe_default_run, i32 0, i32 0 }
 `, "")
