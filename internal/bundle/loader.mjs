@@ -30,7 +30,7 @@ export async function load(source = new URL('./NAME.wasm', import.meta.url)) {
   const sections = WebAssembly.Module.customSections(module, 'lathe');
   if (sections.length !== 1) throw new Error(`lathe: ${name}: is a WebAssembly module, but not one that Lathe wrote`);
   const about = JSON.parse(new TextDecoder().decode(sections[0]));
-  if (about.format !== 1 || about.abi !== 1) {
+  if (about.format !== 1 || about.abi !== 2) {
     throw new Error(`lathe: ${name}: written by Lathe ${about.lathe} in another format: use the loader written with it`);
   }
   const instance = await WebAssembly.instantiate(module).catch((e) => {

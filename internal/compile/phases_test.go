@@ -215,7 +215,7 @@ func byHand(t *testing.T) (n *network, p *program, mem *plan.Plan) {
 		callee: "sum",
 	}
 	p = &program{aliases: &plan.Aliases{Nothing: make([]bool, 1)}, all: []*step{s}, steps: []*step{s}}
-	mem = &plan.Plan{Workspace: 64, Constants: []*graph.Value{w}, Barriers: make([]bool, 1), Places: map[*graph.Value]plan.Place{
+	mem = &plan.Plan{Workspace: 64, Constants: []*graph.Value{w}, Barriers: make([]bool, 1), Joined: make([]bool, 1), Places: map[*graph.Value]plan.Place{
 		x: {Kind: plan.Input}, w: {Kind: plan.Constant}, y: {Kind: plan.Output},
 	}}
 	return &network{graph: g, symbols: make([][]int, 1), flops: 2}, p, mem

@@ -63,7 +63,7 @@ static void test_open_errors(void) {
       {"nothing.tar", LATHE_ERROR_FILE, "nothing.tar: no such file"},
       {"empty-folder", LATHE_ERROR_FILE, "the folder has no mod.so"},
       {"lonely.so", LATHE_ERROR_FILE, "lonely.params is missing: it holds the weights"},
-      {"abi.tar", LATHE_ERROR_VERSION, "made for version 7 of the interface, this runtime has version 1: recompile the model"},
+      {"abi.tar", LATHE_ERROR_VERSION, "made for version 7 of the interface, this runtime has version 2: recompile the model"},
       {"features.tar", LATHE_ERROR_TARGET, "needs the CPU features made-up another-one, which this CPU does not have; recompile with --target"},
       {"machine.tar", LATHE_ERROR_TARGET, "compiled for loongarch64, this program runs on"},
       {"large.tar", LATHE_ERROR_MEMORY, "no memory for the model: 45035996"},
