@@ -4,6 +4,7 @@ import (
 	"math"
 	"sync"
 	"sync/atomic"
+	"time"
 	"unsafe"
 
 	"github.com/ebitengine/purego"
@@ -35,7 +36,11 @@ type callbacks struct{ wait, wake uintptr }
 // teamCallbacks makes them once: the number of callbacks in a process is limited, and these need no module.
 var teamCallbacks = sync.OnceValue(func() callbacks {
 	return callbacks{
-		wait: purego.NewCallback(func(_, addr uintptr, seen uint32) { futexWait(addr, seen) }),
+		wait: purego.NewCallback(func(pauses *atomic.Uint32, addr uintptr, seen uint32) {
+			from := time.Now()
+			futexWait(addr, seen)
+			slept(pauses, time.Since(from))
+		}),
 		wake: purego.NewCallback(func(_, addr uintptr) { futexWake(addr) }),
 	}
 })

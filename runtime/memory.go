@@ -97,8 +97,9 @@ func newMemory(info *Info, params []bundle.Param, workers int, oversubscribed bo
 		m.pointer(ctx.Team, m.team)
 		m.pointer(ctx.Parts, m.parts)
 		if !oversubscribed {
-			m.u32(ctx.Spin, stepSpin)
+			m.u32(ctx.Spin, firstSpin)
 		}
+		m.u64(ctx.User, uint64(m.address(ctx.Spin)))
 		cb := teamCallbacks()
 		m.u64(ctx.Wait, uint64(cb.wait))
 		m.u64(ctx.Wake, uint64(cb.wake))

@@ -9,14 +9,9 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-const (
-	// poolSpin is how long a thread looks for new work before it sleeps. Waking a sleeper costs 3 to 11 µs; callers that run
-	// a model in a loop come back within this time, and an idle process pays it once.
-	poolSpin = 50 * time.Microsecond
-	// stepSpin is the number of pauses a worker spends between two steps before it sleeps: 10 to 50 µs. Others do in the
-	// meantime what a sleeper would have done; who is waited for and has lost its CPU may get the sleeper's.
-	stepSpin = 1000
-)
+// poolSpin is how long a thread looks for new work before it sleeps. Waking a sleeper costs 3 to 11 µs; callers that run
+// a model in a loop come back within this time, and an idle process pays it once.
+const poolSpin = 50 * time.Microsecond
 
 // pool runs the library's entry point on several threads. The caller's goroutine is worker 0, whose call returns when all is done;
 // the others are goroutines on threads of their own, started by the first run, asleep between runs, gone after close. Nobody

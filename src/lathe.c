@@ -881,9 +881,12 @@ static int exchange_if(uint32_t *word, uint32_t from, uint32_t to) {
 }
 static uint32_t add(uint32_t *word, uint32_t n) { return __atomic_add_fetch(word, n, __ATOMIC_SEQ_CST); }
 
-/* Pauses a worker spends between two steps before it sleeps: 10 to 50 us. Others do in the meantime what a sleeper would have done;
- * who is waited for and has lost its CPU may get the sleeper's. */
-enum { STEP_SPIN = 1000 };
+/* Pauses that a worker spends between two steps before it sleeps: as many as its sleeps show to be right. One takes 10 to 50 ns.
+ * Others do in the meantime what a sleeper would have done; but in a virtual machine waking takes as long as a step, so that one
+ * who sleeps at every step hardly ever works. Where others use the CPUs, who is waited for may need the CPU of the one who
+ * waits. A sleep shorter than SOON_NS would have been none with a little more patience; in one longer than LATE_NS somebody had
+ * lost a CPU. */
+enum { FIRST_SPIN = 4000, LEAST_SPIN = 500, MOST_SPIN = 8000, SOON_NS = 200000, LATE_NS = 1000000 };
 
 /* How long a thread looks for new work before it sleeps. Waking a sleeper costs 3 to 11 us; callers that run a model in a
  * loop come back within this time, and an idle process pays it once. */
@@ -976,7 +979,18 @@ static uint32_t sleep_until_job(crew *c, uint32_t seen) {
   return job;
 }
 
-static void on_wait(void *user, uint32_t *addr, uint32_t seen) { wait_word(user, addr, seen); }
+static void on_wait(void *user, uint32_t *addr, uint32_t seen) {
+  crew *c = user;
+  uint32_t *spin = &c->ctx->spin, n = load(spin);
+  uint64_t from = now(), sleep;
+  wait_word(c, addr, seen);
+  sleep = now() - from;
+  if (sleep < SOON_NS) {
+    store(spin, 2 * n < MOST_SPIN ? 2 * n : MOST_SPIN);
+  } else if (sleep > LATE_NS && n > LEAST_SPIN) {
+    store(spin, n / 2 > LEAST_SPIN ? n / 2 : LEAST_SPIN);
+  }
+}
 
 static void on_wake(void *user, uint32_t *addr) { wake_word(user, addr); }
 
@@ -1265,7 +1279,7 @@ static lathe_status make_model(const lathe_library *l, const char *name, struct 
 #ifndef LATHE_NO_THREADS
   m->crew = (crew){.run = l->run, .ctx = &m->ctx, .workers = workers, .members = (member *)(void *)(base + p.members)};
   m->crew.spin_ns = crowded ? 0 : IDLE_SPIN_NS;
-  m->ctx.spin = crowded ? 0 : STEP_SPIN;
+  m->ctx.spin = crowded ? 0 : FIRST_SPIN;
   m->ctx.wait = on_wait;
   m->ctx.wake = on_wake;
   m->ctx.user = &m->crew;
