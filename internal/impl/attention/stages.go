@@ -69,7 +69,23 @@ func (a *kernel) accumulate(block, tile string, lanes int) error {
 	loops := a.s.Loops(block)
 	loops = loops[slices.Index(loops, tile)+1:]
 	r := loops[len(loops)-1]
-	inner := loops[:len(loops)-1]
+	if inner := loops[:len(loops)-1]; len(inner) > 0 { // else a single element
+		if err := a.tiled(inner, r, lanes); err != nil {
+			return err
+		}
+	}
+	if err := a.s.DecomposeReduction(block, r); err != nil {
+		return err
+	}
+	steps := 1
+	if n := a.s.Extent(r); n > impl.ReductionUnroll && n%impl.ReductionUnroll == 0 {
+		steps = impl.ReductionUnroll
+	}
+	return a.UnrollSteps(impl.Of("steps", block), r, steps, 2*impl.ReductionUnroll)
+}
+
+// tiled unrolls the loops of a product over rows and columns, below that of its reduction, the last of them in vectors.
+func (a *kernel) tiled(inner []string, r string, lanes int) error {
 	lane := inner[len(inner)-1]
 	if a.s.Extent(lane) > lanes {
 		o, i, err := a.s.Split(lane, lanes)
@@ -81,15 +97,5 @@ func (a *kernel) accumulate(block, tile string, lanes int) error {
 	if err := a.s.Reorder(append([]string{r}, inner...)...); err != nil {
 		return err
 	}
-	if err := a.UnrollTile(inner[:len(inner)-1], lane); err != nil {
-		return err
-	}
-	if err := a.s.DecomposeReduction(block, r); err != nil {
-		return err
-	}
-	steps := 1
-	if n := a.s.Extent(r); n > impl.ReductionUnroll && n%impl.ReductionUnroll == 0 {
-		steps = impl.ReductionUnroll
-	}
-	return a.UnrollSteps(impl.Of("steps", block), r, steps, 2*impl.ReductionUnroll)
+	return a.UnrollTile(inner[:len(inner)-1], lane)
 }
