@@ -21,6 +21,8 @@ var nodeDecisions = []DecisionInfo{
 	{"panel", "ChooseImplementations, PackOperands", "vectors of output channels or columns that lie together in packed weights", ""},
 	{"phases", "DecomposeConvTranspose", "whether the phases of a transposed convolution are computed `together` by one convolution, or `apart`", ""},
 	{"fill", "DecomposeConvTranspose", "whether results of phases have channels of zeros up to whole vectors", "`on` where vectors of pixels would be more, or where phases of whole vectors are joined without a copy"},
+	{"widen", "WidenProducts", "whether a product of 16-bit floats has its operands widened in memory", ""},
+	{"weights", "NarrowWeights", "whether constant weights of a matrix product are `wide` in memory, or `narrow` and widened in registers", ""},
 	{"lanes", "AlterOpLayout", "whether the lanes of a convolution in narrow groups are `channels` or `pixels`", ""},
 	{"two_steps", "SplitReductions", "whether a tensor is folded to a few elements in two steps, of which the first has parts for workers", "`on` where the time to read it is four times that of a meeting of workers"},
 	{"fuse", "FuseOps", "whether a node is computed in the kernel of what reads it", "`on`, but `off` where either is a concatenation"},

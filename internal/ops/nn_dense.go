@@ -13,10 +13,10 @@ import (
 
 // Dense multiplies the last axis of data [..., K] by weight [N, K].
 var Dense = op.Define(op.Spec[op.None]{
-	Name: "nn.dense", Doc: "nn.dense is data times the transpose of weight: a fully connected layer without bias.",
+	Name: "nn.dense", Doc: "nn.dense is data times the transpose of weight: a fully connected layer without bias. The weight may have a narrower type than data.",
 	Args: []string{"data", "weight"}, Fusion: op.OutFusable, Layout: op.Plain,
 	Infer: func(_ op.None, in []op.Arg) ([]types.Tensor, error) {
-		if err := sameDType(numbers, []string{"data", "weight"}, in); err != nil {
+		if err := withNarrowWeight([]string{"data", "weight"}, in); err != nil {
 			return nil, err
 		}
 		x, w := in[0], in[1]
@@ -39,13 +39,13 @@ var Dense = op.Define(op.Spec[op.None]{
 		x, w := in[0], in[1]
 		y := te.Fold("dense", out[0], te.Sum, w.Type.Shape[1:], func(i, r []expr.Expr) expr.Expr {
 			last := len(i) - 1
-			return expr.Mul(x.At(with(i, last, r[0])...), w.At(i[last], r[0]))
+			return expr.Mul(x.At(with(i, last, r[0])...), expr.CastTo(out[0].DType.Compute(), w.At(i[last], r[0])))
 		})
 		return []*te.Stage{y}
 	},
 	Sample: func(r *rand.Rand) (op.None, []types.Tensor) {
 		d := draw{r}
 		t, shape := d.of(numbers), d.shape(1, 3)
-		return op.None{}, []types.Tensor{types.Of(t, shape...), types.Of(t, d.between(1, 6), shape[len(shape)-1])}
+		return op.None{}, []types.Tensor{types.Of(t, shape...), types.Of(d.narrower(t), d.between(1, 6), shape[len(shape)-1])}
 	},
 })

@@ -17,10 +17,10 @@ type MatmulAttrs struct{ TransposeA, TransposeB bool }
 
 // Matmul multiplies a [..., M, K] by b [..., K, N]; the leading axes broadcast. Importers give vectors a second axis.
 var Matmul = op.Define(op.Spec[MatmulAttrs]{
-	Name: "nn.matmul", Doc: "nn.matmul is the product of the matrices in the last two axes; leading axes broadcast.",
+	Name: "nn.matmul", Doc: "nn.matmul is the product of the matrices in the last two axes; leading axes broadcast. b may have a narrower type than a.",
 	Args: []string{"a", "b"}, Fusion: op.OutFusable, Layout: op.Plain,
 	Infer: func(a MatmulAttrs, in []op.Arg) ([]types.Tensor, error) {
-		if err := sameDType(numbers, []string{"a", "b"}, in); err != nil {
+		if err := withNarrowWeight([]string{"a", "b"}, in); err != nil {
 			return nil, err
 		}
 		x, y := in[0], in[1]
@@ -67,7 +67,7 @@ var Matmul = op.Define(op.Spec[MatmulAttrs]{
 			return s.At(append(broadcastIndex(shape, out[0].Shape[:batch], i[:batch]), row, col)...)
 		}
 		z := te.Fold("matmul", out[0], te.Sum, []int{depth}, func(i, r []expr.Expr) expr.Expr {
-			return expr.Mul(element(x, a.TransposeA, i, i[batch], r[0]), element(y, a.TransposeB, i, r[0], i[batch+1]))
+			return expr.Mul(element(x, a.TransposeA, i, i[batch], r[0]), expr.CastTo(out[0].DType.Compute(), element(y, a.TransposeB, i, r[0], i[batch+1])))
 		})
 		return []*te.Stage{z}
 	},
@@ -75,16 +75,16 @@ var Matmul = op.Define(op.Spec[MatmulAttrs]{
 		d := draw{r}
 		a, t, batch := MatmulAttrs{d.coin(2), d.coin(2)}, d.of(numbers), d.shape(0, 2)
 		m, k, n := d.between(1, 6), d.between(1, 6), d.between(1, 6)
-		of := func(transposed bool, batch []int, rows, cols int) types.Tensor {
+		of := func(t types.DType, transposed bool, batch []int, rows, cols int) types.Tensor {
 			if transposed {
 				rows, cols = cols, rows
 			}
 			return types.Of(t, append(slices.Clone(batch), rows, cols)...)
 		}
 		if d.coin(2) {
-			return a, []types.Tensor{of(a.TransposeA, d.stretched(batch), m, k), of(a.TransposeB, batch, k, n)}
+			return a, []types.Tensor{of(t, a.TransposeA, d.stretched(batch), m, k), of(d.narrower(t), a.TransposeB, batch, k, n)}
 		}
-		return a, []types.Tensor{of(a.TransposeA, batch, m, k), of(a.TransposeB, d.stretched(batch), k, n)}
+		return a, []types.Tensor{of(t, a.TransposeA, batch, m, k), of(d.narrower(t), a.TransposeB, d.stretched(batch), k, n)}
 	},
 })
 

@@ -54,6 +54,26 @@ func sameDType(k kind, names []string, in []op.Arg) error {
 	return nil
 }
 
+// narrow lists the types whose values float32 holds: the weights of a product of float32 may have them, each is widened where
+// it is read.
+var narrow = []types.DType{types.I8, types.U8, types.F16, types.BF16, types.I16, types.U16}
+
+// withNarrowWeight checks that data and weight have one type of numbers, or the weight a narrow one.
+func withNarrowWeight(names []string, in []op.Arg) error {
+	if in[0].DType == types.F32 && slices.Contains(narrow, in[1].DType) {
+		return nil
+	}
+	return sameDType(numbers, names, in)
+}
+
+// narrower is an element type that the weight of a product of data of type t may have: most often t.
+func (d draw) narrower(t types.DType) types.DType {
+	if t == types.F32 && d.coin(3) {
+		return d.dtype(narrow...)
+	}
+	return t
+}
+
 // wantShape checks the exact shape of an operand.
 func wantShape(operand string, a op.Arg, shape ...int) error {
 	if slices.Equal(a.Shape, shape) {

@@ -84,7 +84,7 @@ func lpPool(c *call) {
 // dense is a Gemm, or where data is no matrix a product with the transposed weight.
 func dense(c *call) {
 	if c.rank(0) == 2 {
-		c.op("Gemm", Attr{"transB", 1})
+		c.opOf("Gemm", c.factors(), Attr{"transB", 1})
 		return
 	}
 	c.product(false, true)
@@ -94,20 +94,29 @@ func dense(c *call) {
 func matmul(c *call) {
 	a := c.n.Attrs.(ops.MatmulAttrs)
 	if c.rank(0) == 2 && c.rank(1) == 2 && a.TransposeA {
-		c.op("Gemm", flag("transA", a.TransposeA, false), flag("transB", a.TransposeB, false))
+		c.opOf("Gemm", c.factors(), flag("transA", a.TransposeA, false), flag("transB", a.TransposeB, false))
 		return
 	}
 	c.product(a.TransposeA, a.TransposeB)
+}
+
+// factors are the operands of a product in the type of the first: ONNX widens no weights.
+func (c *call) factors() []string {
+	in := c.all()
+	if c.dtype(1) != c.dtype(0) {
+		in[1] = c.cast(in[1], c.dtype(0))
+	}
+	return in
 }
 
 // product multiplies matrices, of which some are transposed.
 func (c *call) product(ta, tb bool) {
 	// An importer takes FusedMatMul of a matrix behind for dense.
 	if (ta || tb) && !c.options.Standard && c.rank(0) > 1 && (c.n.Op == ops.Dense || ta || c.rank(1) != 2) {
-		c.op("com.microsoft.FusedMatMul", flag("transA", ta, false), flag("transB", tb, false))
+		c.opOf("com.microsoft.FusedMatMul", c.factors(), flag("transA", ta, false), flag("transB", tb, false))
 		return
 	}
-	in := c.all()
+	in := c.factors()
 	for i, t := range []bool{ta, tb} {
 		if t {
 			perm, _ := moved(c.rank(i), c.rank(i)-1, c.rank(i)-2)

@@ -1,0 +1,73 @@
+package impl
+
+import (
+	"lathe/internal/choice"
+	"lathe/internal/target"
+	"lathe/internal/types"
+)
+
+// Steering of element types that are not those of the arithmetic.
+const (
+	widenCycles   = 1.0 // of a vector of integers or float16 that becomes one of float32: two instructions
+	singleCycles  = 1.5 // of one number of float16 that is widened to be in all lanes: three instructions
+	softwareHalf  = 12  // times as long without instructions for float16
+	castBytes     = 6   // read and written to widen a number of float16 in memory
+	broadcastVecs = 2   // vectors of a tile that use such a number
+)
+
+// WeightsDecision is whether the weights of a product, columns by depth, stay in memory in a type that is narrower than float32 and
+// are widened where they are read: a product of few rows takes the time of reading its weights. all is the bytes of the
+// network's constants: those that stay in L2 are read faster.
+func WeightsDecision(t *target.Target, rows, columns, depth int, narrow types.DType, all int) choice.Decision {
+	c := core{t}
+	lanes := c.lanes(4)
+	tiles, best := c.tiles(1, rows, (columns+lanes-1)/lanes, c.registers(false), 0, true, reuse)
+	each := tiles[best].Rows
+	vectors := float64(columns*depth) / float64(lanes)
+	passes := float64((rows + each - 1) / each)
+	wide, less := c.weights(float64(4*columns*depth), all), c.weights(float64(narrow.Size()*columns*depth), all)
+	d := choice.Decision{Name: "weights", Values: choice.Texts("wide", "narrow")}
+	d.Values[0].Cost, d.Values[1].Cost = wide, less+passes*vectors*c.widen(narrow, widenCycles)
+	d.Default = indexIf(d.Values[1].Cost < d.Values[0].Cost)
+	return d
+}
+
+// weights is the time to read weights of so many bytes, which are among constants of all bytes.
+func (c core) weights(bytes float64, all int) float64 {
+	if all <= Working(c.L2) {
+		return bytes / float64(c.L2Rate)
+	}
+	return bytes / MemoryRate
+}
+
+// widen is the time to widen something of a type that takes so many cycles.
+func (c core) widen(t types.DType, cycles float64) float64 {
+	if converts := c.ISA().Instructions.Half; t == types.F16 && converts != nil && !converts(c.Has) {
+		return cycles * softwareHalf
+	}
+	return cycles
+}
+
+// A NarrowProduct is a convolution or a matrix product of numbers that are narrower than what it computes with.
+type NarrowProduct struct {
+	Type  types.DType
+	Data  int     // elements of the operands that are computed when the network runs
+	Macs  float64 // multiply-adds
+	Lanes bool    // both operands are vectors, as those of depthwise convolutions
+}
+
+// WidenDecision is whether a product of 16-bit floats has its operands widened in memory rather than wherever it reads them.
+func WidenDecision(t *target.Target, p NarrowProduct) choice.Decision {
+	c := core{t}
+	vectors := p.Macs / float64(max(1, c.lanes(4)))
+	each := c.widen(p.Type, singleCycles) / broadcastVecs
+	if p.Lanes {
+		each = c.widen(p.Type, widenCycles)
+	}
+	d := choice.Decision{Name: "widen", Values: choice.Texts("off", "on")}
+	product := vectors / float64(c.Units)
+	d.Values[0].Cost = product + vectors*each
+	d.Values[1].Cost = product + float64(p.Data)*castBytes/WriteRate
+	d.Default = indexIf(d.Values[1].Cost < d.Values[0].Cost)
+	return d
+}
