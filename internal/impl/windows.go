@@ -1,0 +1,39 @@
+package impl
+
+import (
+	"lathe/internal/choice"
+	"lathe/internal/target"
+)
+
+// A WindowFold is a fold over windows along some axes: the taps of each, and the elements that are left of all when it is folded.
+type WindowFold struct {
+	Taps, Left []int // Left[i] where axes up to i are folded one by one
+	Bytes      int   // of an element
+}
+
+// WindowsDecision is whether windows are folded whole, or axis by axis with what lies between in memory.
+func WindowsDecision(t *target.Target, f WindowFold) choice.Decision {
+	c := core{t}
+	loads := asTheyLie.loads * float64(c.Loads) * float64(max(1, c.lanes(f.Bytes)))
+	last := len(f.Left) - 1
+	taps, apart := 1, 0.0
+	for i, n := range f.Taps {
+		taps *= n
+		apart += float64(n*f.Left[i]) / loads
+		if i < last {
+			apart += phaseStart + 2*c.between(f.Left[i]*f.Bytes)
+		}
+	}
+	d := choice.Decision{Name: "windows", Values: choice.Texts("whole", "by axis")}
+	d.Values[0].Cost, d.Values[1].Cost = float64(taps*f.Left[last])/loads, apart
+	d.Default = indexIf(d.Values[1].Cost < d.Values[0].Cost)
+	return d
+}
+
+// between is the time to write, or to read, data of so many bytes that lie between two kernels.
+func (c core) between(bytes int) float64 {
+	if bytes <= Working(c.L2) {
+		return float64(bytes) / float64(c.L2Rate)
+	}
+	return float64(bytes) / WriteRate
+}

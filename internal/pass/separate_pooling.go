@@ -1,0 +1,87 @@
+package pass
+
+import (
+	"slices"
+
+	"lathe/internal/graph"
+	"lathe/internal/graph/rewrite"
+	"lathe/internal/impl"
+	"lathe/internal/ops"
+	"lathe/internal/types"
+)
+
+// separateWindows folds the windows of poolings axis by axis where that takes less time: the greatest element of a window is the
+// greatest of those of its lines. So with averages, whose divisors are products over the axes.
+//
+//	max_pool2d(x) {5x5}   →   max_pool2d(max_pool2d(x) {5x1}) {1x5}
+func separateWindows(c *Context) error {
+	return rewrite.Walk(c.Graph, func(r *rewrite.Rewriter, n *graph.Node) {
+		a, ok := poolOf(n)
+		y := n.Out[0].Type
+		if !ok || c.Target == nil || y.Elements() == 0 || !a.EachReads(n.In[0].Type.Shape) {
+			return
+		}
+		axes, fold := a.axes(n)
+		if len(axes) < 2 {
+			return
+		}
+		taken, err := c.decide(n, impl.WindowsDecision(c.Target, fold))
+		if r.Fail(err); taken != "by axis" {
+			return
+		}
+		x := n.In[0]
+		for i, k := range axes {
+			if x = r.Apply(n.Op, a.along(k), x); i == 0 {
+				x.Def.Impl = n.Impl
+			}
+		}
+		r.Replace(n.Out[0], x)
+	})
+}
+
+// A pool is the attributes of a maximum or average pooling.
+type pool struct {
+	ops.PoolAttrs
+	average, countPads bool
+}
+
+// poolOf gives the attributes of a pooling whose windows may be folded axis by axis: what lies between is rounded as the result is.
+func poolOf(n *graph.Node) (p pool, ok bool) {
+	switch a := n.Attrs.(type) {
+	case ops.PoolAttrs:
+		return pool{PoolAttrs: a}, slices.Contains(ops.MaxPool[1:], n.Op)
+	case ops.AvgPoolAttrs:
+		d := n.Out[0].Type.DType
+		return pool{ops.PoolAttrs{PoolSize: a.PoolSize, Strides: a.Strides, Padding: a.Padding, Dilation: a.Dilation, CeilMode: a.CeilMode}, true, a.CountIncludePad}, d == d.Compute()
+	}
+	return p, false
+}
+
+// axes are those along which windows are more than the element itself, and the folds along one after the other.
+func (p pool) axes(n *graph.Node) (axes []int, fold impl.WindowFold) {
+	left := slices.Clone(n.In[0].Type.Shape)
+	fold.Bytes = n.Out[0].Type.DType.Size()
+	for k, taps := range p.PoolSize {
+		if taps == 1 && p.Strides[k] == 1 && p.Padding[k] == 0 && p.Padding[len(p.PoolSize)+k] == 0 {
+			continue
+		}
+		left[2+k] = n.Out[0].Type.Shape[2+k]
+		axes, fold.Taps, fold.Left = append(axes, k), append(fold.Taps, taps), append(fold.Left, types.Count(left))
+	}
+	return axes, fold
+}
+
+// along is the pooling along one axis only.
+func (p pool) along(k int) any {
+	rank := len(p.PoolSize)
+	a := ops.PoolAttrs{
+		PoolSize: slices.Repeat([]int{1}, rank), Strides: slices.Repeat([]int{1}, rank), Padding: make([]int, 2*rank),
+		Dilation: slices.Repeat([]int{1}, rank), CeilMode: p.CeilMode,
+	}
+	a.PoolSize[k], a.Strides[k], a.Dilation[k] = p.PoolSize[k], p.Strides[k], p.Dilation[k]
+	a.Padding[k], a.Padding[rank+k] = p.Padding[k], p.Padding[rank+k]
+	if p.average {
+		return ops.AvgPoolAttrs{PoolSize: a.PoolSize, Strides: a.Strides, Padding: a.Padding, Dilation: a.Dilation, CeilMode: a.CeilMode, CountIncludePad: p.countPads}
+	}
+	return a
+}
