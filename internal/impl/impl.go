@@ -109,18 +109,29 @@ func (k *kernel) outBlock() string { return k.Func.Params[len(k.Func.Params)-1].
 // accesses returns the element offsets, as linear forms over loop variables, of every access to memory in a block: the
 // loads of its value and its store.
 func (k *kernel) accesses(block string) []access {
-	var list []access
-	b, around := k.find(block)
-	if b == nil {
-		return nil
-	}
-	bind := b.Bindings()
+	_, around := k.find(block)
+	return k.accessesIn(block, rangesOf(around))
+}
+
+// rangesOf gives the values of the variables of loops.
+func rangesOf(around []*loop.For) arith.Ranges {
 	r := arith.Ranges{}
 	for _, f := range around {
 		if n, ok := expr.IntOf(f.Extent); ok {
 			r[f.Var] = arith.Span(int(n))
 		}
 	}
+	return r
+}
+
+// accessesIn is accesses where variables have values in r.
+func (k *kernel) accessesIn(block string, r arith.Ranges) []access {
+	var list []access
+	b, _ := k.find(block)
+	if b == nil {
+		return nil
+	}
+	bind := b.Bindings()
 	add := func(buf *loop.Buffer, index []expr.Expr, store bool, each int64) {
 		var flat expr.Expr = expr.Index(0)
 		for i, s := range buf.Strides() {

@@ -108,7 +108,7 @@ func (k *kernel) inVectors(name, block, inner string) (outer string, err error) 
 func (k *kernel) pointwiseLanes(block, inner string) int {
 	b, _ := k.find(block)
 	lanes := k.core.lanes(max(b.Body.To.DType.Compute().Size(), 1))
-	if !k.laneStrides(block, k.variable(block, inner)) {
+	if !k.laneStrides(block, k.variable(block, inner)) && !k.straight(block, inner) {
 		// Lanes that have to be gathered gain little: keep the code small.
 		lanes = min(lanes, 8)
 	}

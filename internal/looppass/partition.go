@@ -108,9 +108,10 @@ func iteration(body loop.Stmt, v *expr.Var, x int64, r arith.Ranges) loop.Stmt {
 }
 
 // interior is the range of v, which is in all, in which every condition inside the tiles of body holds for all values
-// of the other variables. Conditions that cannot be bounded do not count.
+// of the other variables, and in which lanes read along straight lines. Conditions that cannot be bounded do not count.
 func interior(body loop.Stmt, v *expr.Var, all arith.Interval, r arith.Ranges) arith.Interval {
 	in := all
+	lanes := map[*expr.Var]bool{}
 	var visit func(s loop.Stmt, r arith.Ranges, tile bool)
 	visit = func(s loop.Stmt, r arith.Ranges, tile bool) {
 		switch s := s.(type) {
@@ -121,15 +122,22 @@ func interior(body loop.Stmt, v *expr.Var, all arith.Interval, r arith.Ranges) a
 		case *loop.For:
 			span := r.Of(s.Min).Add(r.Of(s.Extent))
 			r = r.With(s.Var, arith.Interval{Lo: r.Of(s.Min).Lo, Hi: span.Hi - 1})
+			if s.Kind == loop.Vector {
+				lanes[s.Var] = true
+			}
 			visit(s.Body, r, tile || s.Kind == loop.Unrolled || s.Kind == loop.Vector)
 		case *loop.Let:
 			visit(s.Body, r.With(s.Var, r.Of(s.Value)), tile)
 		case *loop.Alloc:
 			visit(s.Body, r, tile)
+		case *loop.Store:
+			if len(lanes) > 0 {
+				in = r.Settle(s.Value, v, in, func(x *expr.Var) bool { return lanes[x] })
+			}
 		case *loop.If:
 			if tile {
 				for _, l := range (arith.Facts)(nil).And(s.Cond) {
-					in = within(in, l, v, r)
+					in = r.Within(in, l, v)
 				}
 			}
 			visit(s.Then, r, tile)
@@ -139,23 +147,5 @@ func interior(body loop.Stmt, v *expr.Var, all arith.Interval, r arith.Ranges) a
 		}
 	}
 	visit(body, r.With(v, all), false)
-	return in
-}
-
-// within narrows in to where l = a*v + rest >= 0 holds whatever rest is.
-func within(in arith.Interval, l arith.Linear, v *expr.Var, r arith.Ranges) arith.Interval {
-	a, inside := l.Coef(v)
-	if inside || a == 0 {
-		return in
-	}
-	rest := l.Without(v).Range(r).Lo
-	if rest <= -arith.Inf {
-		return in
-	}
-	if a > 0 {
-		in.Lo = max(in.Lo, arith.CeilDiv(-rest, a))
-	} else {
-		in.Hi = min(in.Hi, arith.FloorDiv(rest, -a))
-	}
 	return in
 }

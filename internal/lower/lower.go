@@ -49,7 +49,7 @@ func Lower(name string, out *te.Stage, o Options) *Kernel {
 		out = renameSource(out, &anchor)
 	}
 	out = shareLayout(out)
-	out = groupAxes(wholeBlocks(out))
+	out = periods(groupAxes(wholeBlocks(out)))
 	if !o.Apart {
 		out = collapse(out)
 	}
