@@ -10,7 +10,7 @@ import (
 )
 
 // cumulative walks each row once with a running total: linear where the operator's tensor expression is quadratic. Rows
-// that lie beside each other are walked together, a vector of them at a time. Totals of floats are F64, whose rounding
+// that lie beside each other are walked together, a few vectors of them at a time. Totals of floats are F64, whose rounding
 // does not show in long rows of narrower types.
 func cumulative(combine expr.Op, identity float64) func(any, []types.Tensor, []types.Tensor) (*loop.Func, error) {
 	return func(attrs any, in, out []types.Tensor) (*loop.Func, error) {
@@ -23,20 +23,24 @@ func cumulative(combine expr.Op, identity float64) func(any, []types.Tensor, []t
 			w.total = types.F64
 		}
 		w.identity = expr.Const(w.total, identity)
-		// Totals of a vector must stay in a register or two.
-		lanes := max(4, 64/w.total.Size())
+		w.lanes = max(4, 64/w.total.Size())
 		work := 2 * float64(in[0].Elements())
-		whole := impl.Divided("column", outer*(inner/lanes), work, func(c expr.Expr) loop.Stmt {
-			o, first := expr.Bin(expr.OpFloorDiv, c, expr.Index(inner/lanes)), expr.Bin(expr.OpFloorMod, c, expr.Index(inner/lanes))
-			return w.walk(o, expr.Mul(first, expr.Index(lanes)), lanes)
-		})
-		rest := impl.Divided("row", outer, work, func(o expr.Expr) loop.Stmt { return w.walk(o, expr.Index(inner-inner%lanes), inner%lanes) })
-		body := whole
-		switch {
-		case inner < lanes:
-			body = rest
-		case inner%lanes > 0:
-			body = build.Do(whole, rest)
+		var parts []loop.Stmt
+		from := 0
+		for _, wide := range []int{columnVectors * w.lanes, w.lanes, inner % w.lanes} { // the columns of a walk
+			if wide == 0 || inner-from < wide {
+				continue
+			}
+			n, first := (inner-from)/wide, from
+			parts = append(parts, impl.Divided("columns", outer*n, work, func(c expr.Expr) loop.Stmt {
+				o, i := expr.Bin(expr.OpFloorDiv, c, expr.Index(n)), expr.Bin(expr.OpFloorMod, c, expr.Index(n))
+				return w.walk(o, expr.Add(expr.Mul(i, expr.Index(wide)), expr.Index(first)), wide)
+			}))
+			from += n * wide
+		}
+		body := build.Do(parts...)
+		if len(parts) == 1 {
+			body = parts[0]
 		}
 		return &loop.Func{Name: "cumulative", Params: []*loop.Buffer{w.x, w.y}, Body: body}, nil
 	}
@@ -49,30 +53,48 @@ type cumulation struct {
 	combine  expr.Op
 	total    types.DType
 	identity expr.Expr
+	lanes    int
 }
 
-// walk computes the columns [first, first+lanes) of row block o.
-func (w cumulation) walk(o, first expr.Expr, lanes int) loop.Stmt {
-	total := build.Register("total", w.total, lanes)
-	all := func(f func(lane, column expr.Expr) loop.Stmt) loop.Stmt {
-		if lanes == 1 {
-			return f(expr.Index(0), first)
-		}
-		return build.Loop(loop.Vector, "v", expr.Index(0), expr.Index(lanes), func(v expr.Expr) loop.Stmt { return f(v, expr.Add(first, v)) })
+// columnVectors is the number of vectors of columns that are walked together: rows are read and written by whole lines, several at
+// a time, and totals of float64 stay in registers of 512 bits, or in the first lines of the stack.
+const columnVectors = 8
+
+// walk computes the columns [first, first+wide) of row block o, by vectors.
+func (w cumulation) walk(o, first expr.Expr, wide int) loop.Stmt {
+	var totals []*loop.Buffer
+	var starts []loop.Stmt
+	for at := 0; at < wide; at += w.lanes {
+		t := build.Register("total", w.total, min(w.lanes, wide-at))
+		totals = append(totals, t)
+		starts = append(starts, lanesOf(t, func(lane expr.Expr) loop.Stmt { return build.Set(t, w.identity, lane) }))
 	}
 	step := func(k expr.Expr) loop.Stmt {
 		if w.Reverse {
 			k = expr.Sub(expr.Index(w.n-1), k)
 		}
-		return all(func(lane, column expr.Expr) loop.Stmt {
-			add := build.Set(total, expr.Bin(w.combine, build.Get(total, lane), expr.CastTo(w.total, build.Get(w.x, o, k, column))), lane)
-			give := build.Set(w.y, expr.CastTo(w.y.DType.Compute(), build.Get(total, lane)), o, k, column)
-			if w.Exclusive {
-				return build.Do(give, add)
-			}
-			return build.Do(add, give)
-		})
+		var list []loop.Stmt
+		for u, t := range totals {
+			list = append(list, lanesOf(t, func(lane expr.Expr) loop.Stmt {
+				column := expr.Add(expr.Add(first, expr.Index(u*w.lanes)), lane)
+				add := build.Set(t, expr.Bin(w.combine, build.Get(t, lane), expr.CastTo(w.total, build.Get(w.x, o, k, column))), lane)
+				give := build.Set(w.y, expr.CastTo(w.y.DType.Compute(), build.Get(t, lane)), o, k, column)
+				if w.Exclusive {
+					return build.Do(give, add)
+				}
+				return build.Do(add, give)
+			}))
+		}
+		return build.Do(list...)
 	}
-	start := all(func(lane, _ expr.Expr) loop.Stmt { return build.Set(total, w.identity, lane) })
-	return build.With(build.Do(start, build.Each("k", expr.Index(w.n), step)), total)
+	return build.With(build.Do(append(starts, build.Each("k", expr.Index(w.n), step))...), totals...)
+}
+
+// lanesOf does something for each lane of a register.
+func lanesOf(b *loop.Buffer, f func(lane expr.Expr) loop.Stmt) loop.Stmt {
+	n := b.Shape[0]
+	if n == 1 {
+		return f(expr.Index(0))
+	}
+	return build.Loop(loop.Vector, "v", expr.Index(0), expr.Index(n), f)
 }
