@@ -179,3 +179,25 @@ func TestRegions(t *testing.T) {
 		compareWithEval(t, ops.RoiPool, ops.RoiPoolAttrs{PooledSize: []int{5, 3}, SpatialScale: 0.25}, 2, data, batched)
 	}
 }
+
+// TestTopKRows selects from rows that lie beside each other in vectors, parts of one, or alone, few and many elements with ties.
+func TestTopKRows(t *testing.T) {
+	samples := uint64(60)
+	if testing.Short() {
+		samples = 15
+	}
+	for seed := range samples {
+		r := rand.New(rand.NewPCG(seed, 107))
+		d := []types.DType{types.F32, types.F32, types.F64, types.F16, types.I8, types.U32, types.I64, types.U64}[r.IntN(8)]
+		x := tensor.New(d, 1+r.IntN(3), 1+r.IntN([]int{8, 200, 700}[r.IntN(3)]), 1+r.IntN([]int{1, 6, 40}[r.IntN(3)]))
+		for i := range x.Len() {
+			if v := r.IntN(1 + x.Shape[1]); d.IsFloat() {
+				x.SetFloat(i, float64(v)-2)
+			} else {
+				x.SetInt(i, int64(v%100))
+			}
+		}
+		k := 1 + r.IntN(min(x.Shape[1], []int{5, 18, 700}[r.IntN(3)]))
+		compareWithEval(t, ops.TopK, ops.TopKAttrs{K: k, Axis: 1, Largest: r.IntN(2) == 0}, 2, x)
+	}
+}

@@ -17,7 +17,7 @@ func allClassNMS(attrs any, in, out []types.Tensor) (*loop.Func, error) {
 		NMSAttrs: a, most: most, found: newTally(), taken: newTally(),
 		boxes: build.Param("boxes", types.F32, in[0].Shape...), scores: build.Param("scores", types.F32, in[1].Shape...),
 		y: build.Param("y", types.I64, out[0].Elements()), chosen: build.Scratch("chosen", types.F32, most, 4),
-		heap: heap{build.Scratch("keys", types.I64, n), build.Scratch("places", types.I64, n), n},
+		heap: heap{build.Scratch("keys", types.I32, n, 1), build.Scratch("places", types.I64, n, 1), n, expr.Index(0)},
 	}
 	count := build.Param("count", types.I64)
 	body := build.Each("b", expr.Index(batches), func(b expr.Expr) loop.Stmt {
@@ -56,7 +56,7 @@ func (w *suppression) class(b, c expr.Expr) loop.Stmt {
 	})
 	take := func(left expr.Expr) loop.Stmt {
 		return build.Bind("count", build.Get(w.taken.cell, expr.Index(0)), func(k expr.Expr) loop.Stmt {
-			return build.When(expr.LT(k, expr.Index(w.most)), build.Bind("box", expr.Sub(last, build.Get(w.heap.places, expr.Index(0))), func(box expr.Expr) loop.Stmt {
+			return build.When(expr.LT(k, expr.Index(w.most)), build.Bind("box", expr.Sub(last, w.heap.place(expr.Index(0))), func(box expr.Expr) loop.Stmt {
 				return build.Do(w.heap.drop(left), w.candidate(b, c, k, box))
 			}))
 		})

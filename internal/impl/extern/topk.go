@@ -13,42 +13,132 @@ import (
 )
 
 // topK selects with a heap of the k best elements so far, the worst of them at its root: an element that is no better
-// costs one comparison, a better one sinks in log k steps. Draining the heap from the worst on sorts it, so that k = n is
-// a heap sort. Rows are independent.
+// costs a part of a vector's comparison, a better one sinks in log k steps. Draining the heap from the worst on sorts it, so that
+// k = n is a heap sort. Rows are independent; those that lie beside each other are scanned together, a lane each.
 func topK(attrs any, in, out []types.Tensor) (*loop.Func, error) {
 	a := attrs.(ops.TopKAttrs)
 	outer, n, inner := around(in[0].Shape, a.Axis)
-	data := build.Param("data", in[0].DType, outer, n, inner)
-	values, indices := build.Param("values", out[0].DType, outer, a.K, inner), build.Param("indices", types.I64, outer, a.K, inner)
-	h := heap{build.Scratch("keys", types.I64, a.K), build.Scratch("places", types.I64, a.K), a.K}
-	work := float64(outer*inner) * (4*float64(n) + 16*float64(a.K*bits.Len(uint(a.K))))
-	row := func(r expr.Expr) loop.Stmt {
-		o, i := expr.Bin(expr.OpFloorDiv, r, expr.Index(inner)), expr.Bin(expr.OpFloorMod, r, expr.Index(inner))
-		key := func(j expr.Expr) expr.Expr { return orderedKey(build.Get(data, o, j, i), a.Largest) }
-		body := build.Do(
-			build.Each("f", expr.Index(a.K), func(j expr.Expr) loop.Stmt { return h.put(j, key(j), j) }),
-			h.build(expr.Index(h.k)),
-			build.Loop(loop.Serial, "j", expr.Index(a.K), expr.Index(n-a.K), func(j expr.Expr) loop.Stmt {
-				return build.Bind("key", key(j), func(key expr.Expr) loop.Stmt {
-					return build.Bind("worst", build.Get(h.keys, expr.Index(0)), func(worst expr.Expr) loop.Stmt {
-						return build.When(expr.LT(worst, key), h.sink(expr.Index(0), expr.Index(a.K), key, j))
-					})
-				})
-			}),
-			h.drain(expr.Index(h.k)),
-			build.Each("w", expr.Index(a.K), func(w expr.Expr) loop.Stmt {
-				return build.Bind("place", build.Get(h.places, w), func(p expr.Expr) loop.Stmt {
-					return build.Do(build.Set(values, build.Get(data, o, p, i), o, w, i), build.Set(indices, p, o, w, i))
-				})
-			}),
-		)
-		return build.With(body, h.places, h.keys)
+	s := selection{
+		TopKAttrs: a, n: n, data: build.Param("data", in[0].DType, outer, n, inner),
+		values: build.Param("values", out[0].DType, outer, a.K, inner), indices: build.Param("indices", types.I64, outer, a.K, inner),
 	}
-	return &loop.Func{Name: "topk", Params: []*loop.Buffer{data, values, indices}, Body: impl.Divided("row", outer*inner, work, row)}, nil
+	work := float64(outer*inner) * (4*float64(n) + 16*float64(a.K*bits.Len(uint(a.K))))
+	lanes := build.Lanes(types.F32)
+	var parts []loop.Stmt
+	for from := 0; from < inner; {
+		wide := min(lanes, inner-from)
+		groups, first := (inner-from)/wide, from
+		parts = append(parts, impl.Divided("row", outer*groups, work, func(r expr.Expr) loop.Stmt {
+			o, i := expr.Bin(expr.OpFloorDiv, r, expr.Index(groups)), expr.Bin(expr.OpFloorMod, r, expr.Index(groups))
+			return s.rows(o, expr.Add(expr.Mul(i, expr.Index(wide)), expr.Index(first)), wide)
+		}))
+		from += groups * wide
+	}
+	return &loop.Func{Name: "topk", Params: []*loop.Buffer{s.data, s.values, s.indices}, Body: build.Do(parts...)}, nil
 }
 
-// orderedKey maps an element to an I64 that is greater the better the element is. NaN counts as greater than any number,
-// zeros of both signs as equal.
+// A selection is the best K of n elements.
+type selection struct {
+	ops.TopKAttrs
+	n                     int
+	data, values, indices *loop.Buffer
+}
+
+// rows selects from the rows [first, first+wide) that lie beside each other.
+func (s selection) rows(o, first expr.Expr, wide int) loop.Stmt {
+	if wide > 1 && s.K <= mostSorted {
+		return s.sorted(o, first, wide)
+	}
+	at := func(c expr.Expr) expr.Expr { return expr.Add(first, c) }
+	key := func(j, c expr.Expr) expr.Expr { return orderedKey(build.Get(s.data, o, j, at(c)), s.Largest) }
+	t := key(expr.Index(0), expr.Index(0)).DType()
+	keys, places := build.Scratch("keys", t, s.K, wide), build.Scratch("places", types.I64, s.K, wide)
+	of := func(c expr.Expr) heap { return heap{keys: keys, places: places, k: s.K, row: c} }
+	each := func(name string, f func(c expr.Expr) loop.Stmt) loop.Stmt {
+		return build.Each(name, expr.Index(wide), f)
+	}
+	start := each("c", func(c expr.Expr) loop.Stmt {
+		h := of(c)
+		return build.Do(
+			build.Each("f", expr.Index(s.K), func(j expr.Expr) loop.Stmt { return h.put(j, key(j, c), j) }),
+			h.build(expr.Index(s.K)),
+		)
+	})
+	consider := func(j, c expr.Expr) loop.Stmt {
+		h := of(c)
+		return build.Bind("key", key(j, c), func(key expr.Expr) loop.Stmt {
+			return build.Bind("worst", h.key(expr.Index(0)), func(worst expr.Expr) loop.Stmt {
+				return build.When(expr.LT(worst, key), h.sink(expr.Index(0), expr.Index(s.K), key, j))
+			})
+		})
+	}
+	end := each("c", func(c expr.Expr) loop.Stmt {
+		h := of(c)
+		return build.Do(h.drain(expr.Index(s.K)), build.Each("w", expr.Index(s.K), func(w expr.Expr) loop.Stmt {
+			return build.Bind("place", h.place(w), func(p expr.Expr) loop.Stmt {
+				return build.Do(build.Set(s.values, build.Get(s.data, o, p, at(c)), o, w, at(c)), build.Set(s.indices, p, o, w, at(c)))
+			})
+		}))
+	})
+	scan := s.alone(key, of(expr.Index(0)), consider)
+	if wide > 1 {
+		scan = s.beside(wide, key, of, consider)
+	}
+	return build.With(build.Do(start, scan, end), places, keys)
+}
+
+// block is the number of vectors of a row that are looked at together.
+const block = 4
+
+// alone scans one row: where the best element of a block is no better than the worst of the heap, none is.
+func (s selection) alone(key func(j, c expr.Expr) expr.Expr, h heap, consider func(j, c expr.Expr) loop.Stmt) loop.Stmt {
+	zero := expr.Index(0)
+	t := key(zero, zero).DType()
+	lanes := build.Lanes(t)
+	size := block * lanes
+	each := func(from expr.Expr, n int) loop.Stmt {
+		return build.Each("j", expr.Index(n), func(j expr.Expr) loop.Stmt { return consider(expr.Add(from, j), zero) })
+	}
+	blocks := build.Each("block", expr.Index((s.n-s.K)/size), func(b expr.Expr) loop.Stmt {
+		from := expr.Add(expr.Mul(b, expr.Index(size)), expr.Index(s.K))
+		best := build.Register("best", t, 1)
+		return build.With(build.Do(
+			build.Set(best, h.key(zero), zero),
+			build.Loop(loop.Unrolled, "u", zero, expr.Index(block), func(u expr.Expr) loop.Stmt {
+				return build.Loop(loop.Vector, "v", zero, expr.Index(lanes), func(v expr.Expr) loop.Stmt {
+					x := key(expr.Add(from, expr.Add(expr.Mul(u, expr.Index(lanes)), v)), zero)
+					return build.Set(best, expr.Max(build.Get(best, zero), x), zero)
+				})
+			}),
+			build.Bind("found", build.Get(best, zero), func(found expr.Expr) loop.Stmt {
+				return build.When(expr.LT(h.key(zero), found), each(from, size))
+			}),
+		), best)
+	})
+	return build.Do(blocks, each(expr.Index(s.n-(s.n-s.K)%size), (s.n-s.K)%size))
+}
+
+// beside scans rows element by element, each in a lane, and looks at them one by one where one has a better element.
+func (s selection) beside(wide int, key func(j, c expr.Expr) expr.Expr, of func(c expr.Expr) heap, consider func(j, c expr.Expr) loop.Stmt) loop.Stmt {
+	zero := expr.Index(0)
+	bit := func(v int64) expr.Expr { return &expr.Int{V: v, Type: types.I32} }
+	return build.Loop(loop.Serial, "j", expr.Index(s.K), expr.Index(s.n-s.K), func(j expr.Expr) loop.Stmt {
+		better := build.Register("better", types.I32, 1)
+		return build.With(build.Do(
+			build.Set(better, bit(0), zero),
+			build.Loop(loop.Vector, "v", zero, expr.Index(wide), func(v expr.Expr) loop.Stmt {
+				is := expr.If(expr.LT(of(v).key(zero), key(j, v)), bit(1), bit(0))
+				return build.Set(better, expr.Max(build.Get(better, zero), is), zero)
+			}),
+			build.Bind("any", build.Get(better, zero), func(any expr.Expr) loop.Stmt {
+				return build.When(expr.LT(bit(0), any), build.Each("c", expr.Index(wide), func(c expr.Expr) loop.Stmt { return consider(j, c) }))
+			}),
+		), better)
+	})
+}
+
+// orderedKey maps an element to an integer, I32 where that suffices and else I64, that is greater the better the element is. NaN
+// counts as greater than any number, zeros of both signs as equal.
 func orderedKey(x expr.Expr, largest bool) expr.Expr {
 	t := x.DType()
 	switch {
@@ -57,7 +147,11 @@ func orderedKey(x expr.Expr, largest bool) expr.Expr {
 	case t == types.U64:
 		x = expr.Bin(expr.OpXor, expr.CastTo(types.I64, x), &expr.Int{V: math.MinInt64, Type: types.I64})
 	}
-	x = expr.CastTo(types.I64, x)
+	if t = x.DType(); t == types.U32 {
+		x = expr.CastTo(types.I64, x)
+	} else if t != types.I64 {
+		x = expr.CastTo(types.I32, x)
+	}
 	if !largest {
 		x = expr.Call(expr.FnNot, x)
 	}
@@ -79,85 +173,4 @@ func floatKey(x expr.Expr) expr.Expr {
 	zero := &expr.Float{V: 0, Type: x.DType()} // -0 + 0 is 0
 	key = &expr.Let{Var: p, Value: &expr.Bits{To: it, A: expr.Add(v, zero)}, Body: key}
 	return &expr.Let{Var: v, Value: x, Body: key}
-}
-
-// A heap keeps elements by key and place such that no child is worse than its parent. Of equal keys the greater place is
-// the worse.
-type heap struct {
-	keys, places *loop.Buffer
-	k            int
-}
-
-func (h heap) put(at, key, place expr.Expr) loop.Stmt {
-	return build.Do(build.Set(h.keys, key, at), build.Set(h.places, place, at))
-}
-
-// entry binds the key and the place at a position.
-func (h heap) entry(at expr.Expr, body func(key, place expr.Expr) loop.Stmt) loop.Stmt {
-	return build.Bind("key", build.Get(h.keys, at), func(key expr.Expr) loop.Stmt {
-		return build.Bind("place", build.Get(h.places, at), func(place expr.Expr) loop.Stmt { return body(key, place) })
-	})
-}
-
-func worse(key, place, otherKey, otherPlace expr.Expr) expr.Expr {
-	return expr.Or(expr.LT(key, otherKey), expr.And(expr.EQ(key, otherKey), expr.LT(otherPlace, place)))
-}
-
-// sink puts an element at a position of the heap's first size entries, and moves worse children up until it fits. Once it
-// fits, the steps left find no worse child.
-func (h heap) sink(from, size, key, place expr.Expr) loop.Stmt {
-	at := build.Register("at", types.I64, 1)
-	step := func(p expr.Expr) loop.Stmt {
-		return build.Bind("left", expr.Add(expr.Mul(p, expr.Index(2)), expr.Index(1)), func(l expr.Expr) loop.Stmt {
-			return build.When(expr.LT(l, size), build.Bind("right", expr.Min(expr.Add(l, expr.Index(1)), expr.Sub(size, expr.Index(1))), func(r expr.Expr) loop.Stmt {
-				return h.entry(l, func(lk, lp expr.Expr) loop.Stmt {
-					return h.entry(r, func(rk, rp expr.Expr) loop.Stmt {
-						return build.Bind("right_worse", worse(rk, rp, lk, lp), func(c expr.Expr) loop.Stmt {
-							return build.Bind("child_key", expr.If(c, rk, lk), func(ck expr.Expr) loop.Stmt {
-								return build.Bind("child_place", expr.If(c, rp, lp), func(cp expr.Expr) loop.Stmt {
-									return build.When(worse(ck, cp, key, place), h.put(p, ck, cp), build.Set(at, expr.If(c, r, l), expr.Index(0)))
-								})
-							})
-						})
-					})
-				})
-			}))
-		})
-	}
-	return build.With(build.Do(
-		build.Set(at, from, expr.Index(0)),
-		build.Each("level", expr.Index(bits.Len(uint(h.k))-1), func(expr.Expr) loop.Stmt {
-			return build.Bind("p", build.Get(at, expr.Index(0)), step)
-		}),
-		build.Bind("p", build.Get(at, expr.Index(0)), func(p expr.Expr) loop.Stmt { return h.put(p, key, place) }),
-	), at)
-}
-
-// build orders the first size entries, which lie in any order.
-func (h heap) build(size expr.Expr) loop.Stmt {
-	half := expr.Bin(expr.OpFloorDiv, size, expr.Index(2))
-	return build.Each("b", half, func(b expr.Expr) loop.Stmt {
-		return build.Bind("parent", expr.Sub(expr.Sub(half, expr.Index(1)), b), func(p expr.Expr) loop.Stmt {
-			return h.entry(p, func(key, place expr.Expr) loop.Stmt { return h.sink(p, size, key, place) })
-		})
-	})
-}
-
-// drop takes the root away from a heap, of which so many entries are left.
-func (h heap) drop(left expr.Expr) loop.Stmt {
-	return h.entry(left, func(key, place expr.Expr) loop.Stmt { return h.sink(expr.Index(0), left, key, place) })
-}
-
-// drain sorts a heap of the first size entries: the best one comes first.
-func (h heap) drain(size expr.Expr) loop.Stmt {
-	return build.Each("d", expr.Max(expr.Sub(size, expr.Index(1)), expr.Index(0)), func(d expr.Expr) loop.Stmt {
-		return build.Bind("last", expr.Sub(expr.Sub(size, expr.Index(1)), d), func(last expr.Expr) loop.Stmt {
-			return h.entry(last, func(key, place expr.Expr) loop.Stmt {
-				return build.Do(
-					h.entry(expr.Index(0), func(wk, wp expr.Expr) loop.Stmt { return h.put(last, wk, wp) }),
-					h.sink(expr.Index(0), last, key, place),
-				)
-			})
-		})
-	})
 }
