@@ -38,6 +38,11 @@ func worse(key, place, otherKey, otherPlace expr.Expr) expr.Expr {
 // sink puts an element at a position of the heap's first size entries, and moves worse children up until it fits. Once it
 // fits, the steps left find no worse child.
 func (h heap) sink(from, size, key, place expr.Expr) loop.Stmt {
+	return h.sinkBy(expr.Index(h.levels()), from, size, key, place)
+}
+
+// sinkBy is sink by so many levels at most.
+func (h heap) sinkBy(levels, from, size, key, place expr.Expr) loop.Stmt {
 	at := build.Register("at", types.I64, 1)
 	step := func(p expr.Expr) loop.Stmt {
 		return build.Bind("left", expr.Add(expr.Mul(p, expr.Index(2)), expr.Index(1)), func(l expr.Expr) loop.Stmt {
@@ -58,19 +63,27 @@ func (h heap) sink(from, size, key, place expr.Expr) loop.Stmt {
 	}
 	return build.With(build.Do(
 		build.Set(at, from, expr.Index(0)),
-		build.Each("level", expr.Index(bits.Len(uint(h.k))-1), func(expr.Expr) loop.Stmt {
+		build.Each("level", levels, func(expr.Expr) loop.Stmt {
 			return build.Bind("p", build.Get(at, expr.Index(0)), step)
 		}),
 		build.Bind("p", build.Get(at, expr.Index(0)), func(p expr.Expr) loop.Stmt { return h.put(p, key, place) }),
 	), at)
 }
 
-// build orders the first size entries, which lie in any order.
+// levels is the number of levels below the root of a heap of k entries.
+func (h heap) levels() int { return bits.Len(uint(h.k)) - 1 }
+
+// build orders the first size entries, which lie in any order: parents of the lowest level first, each of which sinks as far as
+// there are levels below it.
 func (h heap) build(size expr.Expr) loop.Stmt {
-	half := expr.Bin(expr.OpFloorDiv, size, expr.Index(2))
-	return build.Each("b", half, func(b expr.Expr) loop.Stmt {
-		return build.Bind("parent", expr.Sub(expr.Sub(half, expr.Index(1)), b), func(p expr.Expr) loop.Stmt {
-			return h.entry(p, func(key, place expr.Expr) loop.Stmt { return h.sink(p, size, key, place) })
+	half, one := expr.Bin(expr.OpFloorDiv, size, expr.Index(2)), expr.Index(1)
+	return build.Each("below", expr.Index(h.levels()), func(below expr.Expr) loop.Stmt {
+		first := expr.Sub(expr.Bin(expr.OpShl, one, expr.Sub(expr.Index(h.levels()-1), below)), one)
+		return build.Bind("first", first, func(first expr.Expr) loop.Stmt {
+			end := expr.Min(expr.Add(expr.Mul(first, expr.Index(2)), one), half)
+			return build.Loop(loop.Serial, "parent", first, expr.Sub(end, first), func(p expr.Expr) loop.Stmt {
+				return h.entry(p, func(key, place expr.Expr) loop.Stmt { return h.sinkBy(expr.Add(below, one), p, size, key, place) })
+			})
 		})
 	})
 }

@@ -16,7 +16,7 @@ func allClassNMS(attrs any, in, out []types.Tensor) (*loop.Func, error) {
 	w := &suppression{
 		NMSAttrs: a, most: most, found: newTally(), taken: newTally(),
 		boxes: build.Param("boxes", types.F32, in[0].Shape...), scores: build.Param("scores", types.F32, in[1].Shape...),
-		y: build.Param("y", types.I64, out[0].Elements()), chosen: build.Scratch("chosen", types.F32, most, 4),
+		y: build.Param("y", types.I64, out[0].Elements()), chosen: build.Scratch("chosen", types.F32, 4, (most+boxLanes-1)/boxLanes*boxLanes),
 		heap: heap{build.Scratch("keys", types.I32, n, 1), build.Scratch("places", types.I64, n, 1), n, expr.Index(0)},
 	}
 	count := build.Param("count", types.I64)
@@ -37,7 +37,7 @@ type suppression struct {
 	most             int
 	found, taken     tally // rows written, boxes of the class taken
 	boxes, scores, y *loop.Buffer
-	chosen           *loop.Buffer // corners of the boxes taken
+	chosen           *loop.Buffer // sides of the boxes taken, and of empty boxes up to whole vectors
 	heap             heap
 }
 
@@ -68,23 +68,43 @@ func (w *suppression) class(b, c expr.Expr) loop.Stmt {
 	}), w.heap.keys, w.heap.places, w.chosen)
 }
 
+// boxLanes is the number of boxes that one is compared with at a time.
+const boxLanes = 16
+
 // candidate takes a box if it is free of the k boxes taken.
 func (w *suppression) candidate(b, c, k, box expr.Expr) loop.Stmt {
-	free := build.Register("free", types.Bool, 1)
-	no, yes := &expr.Int{V: 0, Type: types.Bool}, &expr.Int{V: 1, Type: types.Bool}
+	bad := build.Register("bad", types.I32, 1)
+	zero := expr.Index(0)
+	bit := func(v int64) expr.Expr { return &expr.Int{V: v, Type: types.I32} }
+	each := func(f func(v expr.Expr) loop.Stmt) loop.Stmt {
+		return build.Loop(loop.Vector, "v", zero, expr.Index(boxLanes), f)
+	}
+	vectors := expr.Bin(expr.OpFloorDiv, expr.Add(k, expr.Index(boxLanes-1)), expr.Index(boxLanes))
 	return w.corners(b, box, func(p []expr.Expr) loop.Stmt {
 		return build.With(build.Do(
-			build.Set(free, yes, expr.Index(0)),
-			build.Each("s", k, func(s expr.Expr) loop.Stmt {
-				return bindAll("q", []expr.Expr{build.Get(w.chosen, s, expr.Index(0)), build.Get(w.chosen, s, expr.Index(1)), build.Get(w.chosen, s, expr.Index(2)), build.Get(w.chosen, s, expr.Index(3))}, func(q []expr.Expr) loop.Stmt {
-					return build.When(w.overlap(p, q), build.Set(free, no, expr.Index(0)))
+			build.Set(bad, bit(0), zero),
+			build.Each("s", vectors, func(s expr.Expr) loop.Stmt {
+				return each(func(v expr.Expr) loop.Stmt {
+					at := expr.Add(expr.Mul(s, expr.Index(boxLanes)), v)
+					var q []expr.Expr
+					for i := range 4 {
+						q = append(q, build.Get(w.chosen, expr.Index(i), at))
+					}
+					return build.Set(bad, expr.Max(build.Get(bad, zero), expr.If(w.overlap(p, q), bit(1), bit(0))), zero)
 				})
 			}),
-			build.Bind("is_free", build.Get(free, expr.Index(0)), func(is expr.Expr) loop.Stmt {
-				return build.When(is, w.taken.next(func(k expr.Expr) loop.Stmt {
-					list := make([]loop.Stmt, 4)
-					for i := range list {
-						list[i] = build.Set(w.chosen, p[i], k, expr.Index(i))
+			build.Bind("is_bad", build.Get(bad, zero), func(is expr.Expr) loop.Stmt {
+				return build.When(expr.LT(is, bit(1)), w.taken.next(func(k expr.Expr) loop.Stmt {
+					fresh := build.When(expr.EQ(expr.Bin(expr.OpFloorMod, k, expr.Index(boxLanes)), zero), each(func(v expr.Expr) loop.Stmt {
+						var list []loop.Stmt
+						for i := range p {
+							list = append(list, build.Set(w.chosen, f32(0), expr.Index(i), expr.Add(k, v)))
+						}
+						return build.Do(list...)
+					}))
+					list := []loop.Stmt{fresh}
+					for i, x := range p {
+						list = append(list, build.Set(w.chosen, x, expr.Index(i), k))
 					}
 					return build.Do(list...)
 				}), w.found.next(func(row expr.Expr) loop.Stmt {
@@ -92,7 +112,7 @@ func (w *suppression) candidate(b, c, k, box expr.Expr) loop.Stmt {
 					return build.Do(build.Set(w.y, b, at(0)), build.Set(w.y, c, at(1)), build.Set(w.y, box, at(2)))
 				}))
 			}),
-		), free)
+		), bad)
 	})
 }
 
