@@ -24,7 +24,7 @@ var nodeDecisions = []DecisionInfo{
 	{"widen", "WidenProducts", "whether a product of 16-bit floats has its operands widened in memory", ""},
 	{"weights", "NarrowWeights", "whether constant weights of a matrix product are `wide` in memory, or `narrow` and widened in registers", ""},
 	{"windows", "SeparateWindows", "whether windows of a pooling are folded `whole`, or `by axis` with what lies between in memory", ""},
-	{"lanes", "AlterOpLayout", "whether the lanes of a convolution in narrow groups are `channels` or `pixels`", ""},
+	{"lanes", "AlterOpLayout", "whether the lanes of a convolution in narrow groups, or of what looks pixels up, are `channels` or `pixels`", ""},
 	{"two_steps", "SplitReductions", "whether a tensor is folded to a few elements in two steps, of which the first has parts for workers", "`on` where the time to read it is four times that of a meeting of workers"},
 	{"fuse", "FuseOps", "whether a node is computed in the kernel of what reads it", "`on`, but `off` where either is a concatenation"},
 	{"axes", "ConvertLayout", "the order of axes of a region of nodes that treat all alike, named by its first: `kept`, or one with which fewer bytes are transposed", "the order that saves most bytes"},

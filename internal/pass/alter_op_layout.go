@@ -115,6 +115,8 @@ func (l *layouts) node(n *graph.Node) {
 		}
 	case "concatenate":
 		l.concat(n)
+	case "image.grid_sample":
+		l.gridSample(n)
 	case "nn.depth_to_space_nd":
 		if a := n.Attrs.(ops.DepthToSpaceNDAttrs); a.Channels%l.lanes == 0 && a.Step%l.lanes == 0 {
 			l.channels(n)

@@ -184,7 +184,7 @@ func accepts(a, b *members, p, n *graph.Node) bool {
 			return b.class <= op.Injective && sameShape(p, n)
 		}
 	case op.Injective:
-		return a.class <= op.Injective
+		return a.class <= op.Injective && !(looksUpBlocks(n) && n.In[0] == p.Out[0]) && !(looksUpBlocks(p) && n.Op == ops.LayoutTransform)
 	case op.CommReduce:
 		return a.class <= op.Broadcast
 	case op.OutFusable:
@@ -197,6 +197,11 @@ func accepts(a, b *members, p, n *graph.Node) bool {
 // readsAnyLayout reports whether n is a convolution over v whose vectors run over its weights only.
 func readsAnyLayout(n *graph.Node, v *graph.Value) bool {
 	return isConv(n.Op) && n.In[0] == v && v.Type.Layout == "" && n.Attrs.(ops.ConvAttrs).Groups == 1 && n.In[1].Type.Layout != "" && n.Out[0].Type.Layout != ""
+}
+
+// looksUpBlocks reports whether n looks pixels up in blocks of channels: they lie so in memory.
+func looksUpBlocks(n *graph.Node) bool {
+	return n.Op == ops.GridSample && n.In[0].Type.Layout != ""
 }
 
 func sameShape(p, n *graph.Node) bool { return slices.Equal(p.Out[0].Type.Shape, n.Out[0].Type.Shape) }
