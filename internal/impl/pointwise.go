@@ -24,6 +24,9 @@ func pointwise(k *kernel) error {
 	if vectors != "" {
 		rest = append(rest, vectors)
 	}
+	if rest, err = k.decideTogether(block, rest); err != nil {
+		return err
+	}
 	return k.Parallelize(k.whole(rest))
 }
 
