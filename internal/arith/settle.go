@@ -23,21 +23,21 @@ func (r Ranges) Within(in Interval, l Linear, v *expr.Var) Interval {
 	return in
 }
 
-// maxBends bounds the minima and maxima of an expression that are looked at.
+// maxBends bounds the minima, maxima and conditions of an expression that are looked at.
 const maxBends = 16
 
-// Settle narrows in, values of v, to where each minimum and maximum in e that bends along v, and along a variable for which with
-// holds, is one of its operands whatever the other variables are. Of the two parts at a bend it takes the larger one; a bend that
-// leaves neither does not count.
+// Settle narrows in, values of v, to where each minimum, maximum and choice in e that turns along v, and along a variable for which
+// with holds, is one of its operands whatever the other variables are. Of the two parts at a turn it takes the larger one; a turn
+// that leaves neither does not count.
 func (r Ranges) Settle(e expr.Expr, v *expr.Var, in Interval, with func(*expr.Var) bool) Interval {
-	var passed []Linear
+	var passed []expr.Expr
 	for range maxBends {
-		l, ok := r.bend(r.With(v, in).Simplify(e), v, with, passed)
+		t, ok := r.turnIn(r.With(v, in).Simplify(e), v, with, passed)
 		if !ok {
 			break
 		}
-		passed = append(passed, l)
-		low, high := r.Within(in, l, v), r.Within(in, Linear{}.Sub(l), v)
+		passed = append(passed, t.first.Expr())
+		low, high := r.Within(in, t.first, v), r.Within(in, t.second, v)
 		if high.Hi-high.Lo > low.Hi-low.Lo {
 			low = high
 		}
@@ -48,32 +48,80 @@ func (r Ranges) Settle(e expr.Expr, v *expr.Var, in Interval, with func(*expr.Va
 	return in
 }
 
-// bend is the difference of the operands of an innermost minimum or maximum in e that bends along v, but for those in passed.
-func (r Ranges) bend(e expr.Expr, v *expr.Var, with func(*expr.Var) bool, passed []Linear) (l Linear, ok bool) {
-	for _, c := range expr.Children(e) {
-		if l, ok = r.bend(c, v, with, passed); ok {
-			return l, true
+// TurnsLinear reports whether each choice in e that turns along v does so at one place.
+func TurnsLinear(e expr.Expr, v *expr.Var) bool {
+	ok := true
+	expr.Walk(e, func(e expr.Expr) bool {
+		if _, chooses := e.(*expr.Select); chooses {
+			for _, t := range turnsOf(e) {
+				_, inside := t.first.Coef(v)
+				ok = ok && !inside
+			}
 		}
-	}
-	b, isBinary := e.(*expr.Binary)
-	if !isBinary || b.Op != expr.OpMin && b.Op != expr.OpMax || b.DType() != types.I64 {
-		return l, false
-	}
-	l = LinearOf(b.A).Sub(LinearOf(b.B))
-	if a, inside := l.Coef(v); a == 0 || inside || Among(linears(passed), l.Expr()) {
-		return l, false
-	}
-	for _, t := range l.Terms {
-		x, isVar := t.Atom.(*expr.Var)
-		ok = ok || isVar && with(x)
-	}
-	return l, ok
+		return ok
+	})
+	return ok
 }
 
-func linears(list []Linear) []expr.Expr {
-	es := make([]expr.Expr, len(list))
-	for i, l := range list {
-		es[i] = l.Expr()
+// A turn is two forms of which one or the other is at least 0.
+type turn struct{ first, second Linear }
+
+// turnIn finds an innermost turn of e along v, but for those in passed.
+func (r Ranges) turnIn(e expr.Expr, v *expr.Var, with func(*expr.Var) bool, passed []expr.Expr) (t turn, ok bool) {
+	for _, c := range expr.Children(e) {
+		if t, ok = r.turnIn(c, v, with, passed); ok {
+			return t, true
+		}
 	}
-	return es
+	for _, t := range turnsOf(e) {
+		a, inside := t.first.Coef(v)
+		if a == 0 || inside || Among(passed, t.first.Expr()) {
+			continue
+		}
+		for _, x := range t.first.Terms {
+			if w, isVar := x.Atom.(*expr.Var); isVar && with(w) {
+				return t, true
+			}
+		}
+	}
+	return t, false
+}
+
+// turnsOf are the turns at e itself: operands of a minimum or maximum pass each other, a comparison of a choice fails.
+func turnsOf(e expr.Expr) (list []turn) {
+	switch e := e.(type) {
+	case *expr.Binary:
+		if e.DType() == types.I64 && (e.Op == expr.OpMin || e.Op == expr.OpMax) {
+			l := LinearOf(e.A).Sub(LinearOf(e.B))
+			list = append(list, turn{l, Linear{}.Sub(l)})
+		}
+	case *expr.Select:
+		for _, l := range (Facts)(nil).And(e.Cond) {
+			l = l.withoutQuotient()
+			list = append(list, turn{l, Linear{Const: -1}.Sub(l)})
+		}
+	}
+	return list
+}
+
+// withoutQuotient is a form that is at least 0 where l is: x/n + k is where x + k*n is.
+func (l Linear) withoutQuotient() Linear {
+	if len(l.Terms) != 1 {
+		return l
+	}
+	q, ok := l.Terms[0].Atom.(*expr.Binary)
+	if !ok || q.Op != expr.OpFloorDiv {
+		return l
+	}
+	n, ok := expr.IntOf(q.B)
+	x := LinearOf(q.A)
+	switch coef := l.Terms[0].Coef; {
+	case !ok || n <= 0:
+	case coef == 1:
+		x.Const += l.Const * n
+		return x
+	case coef == -1: // x/n <= k where x <= k*n + n - 1
+		return Linear{Const: l.Const*n + n - 1}.Sub(x)
+	}
+	return l
 }

@@ -1,5 +1,10 @@
 package impl
 
+import (
+	"lathe/internal/arith"
+	"lathe/internal/expr"
+)
+
 // pointwise schedules a kernel without reductions: loops are fused as far as addresses stay linear, the innermost is
 // vectorised, the outer ones are divided among workers. What reads memory along another axis than it writes is transposed
 // square by square.
@@ -77,7 +82,7 @@ func (k *kernel) decideFused(block string) error {
 }
 
 // fuseLinear fuses the two innermost loops of a block if every address stays linear in the fused variable with the
-// stride it had: a loop over rows of contiguous elements becomes one long loop.
+// stride it had, and every choice turns at one place: a loop over rows of contiguous elements becomes one long loop.
 func (k *kernel) fuseLinear(block string) bool {
 	loops := k.s.Loops(block)
 	n := len(loops)
@@ -94,7 +99,9 @@ func (k *kernel) fuseLinear(block string) bool {
 				return false
 			}
 		}
-		return true
+		b, around := k.find(block)
+		value := rangesOf(around).Simplify(expr.Subst(b.Body.Value, b.Bindings()))
+		return arith.TurnsLinear(value, k.variable(block, v))
 	})
 }
 

@@ -105,6 +105,15 @@ func TestGolden(t *testing.T) {
 				for k in 0..3 { unroll j in 0..4 { if (((((i * 4) + j) + k) >= 1) & ((((i * 4) + j) + k) < 17)) { y[((i * 4) + j)] = (y[((i * 4) + j)] + x[((((i * 4) + j) + k) - 1)]) } } } } }`},
 		{"wide_border", "LoopPartition", `func f(x: float32[64], y: float32[64]) {
 			for i in 0..16 { vector j in 0..4 { if ((((i * 4) + j) - 20) >= 0) { y[((i * 4) + j)] = x[(((i * 4) + j) - 20)] } } } }`},
+		{"reflected_lanes", "LoopPartition", `func f(x: float32[40], y: float32[46]) {
+			for i in 0..11 { vector j in 0..4 { y[((i * 4) + j)] = x[max(min(max((((i * 4) + j) - 3), ((3 - (i * 4)) - j)), ((81 - (i * 4)) - j)), 0)] } } }`},
+		{"joined_lanes", "LoopPartition", `func f(x: float32[24], z: float32[20], w: float32[20], y: float32[64]) {
+			for i in 0..16 { vector j in 0..4 { y[((i * 4) + j)] = select((((i * 4) + j) < 24), x[((i * 4) + j)], select((floordiv(((i * 4) + j), 2) < 22), z[(((i * 4) + j) - 24)], w[(((i * 4) + j) - 44)])) } } }`},
+		{"choices", "HoistChoices", `func f(x: float32[8,8], z: float32[8], y: float32[8,8]) {
+			parallel p in 0..8 { for i in 0..2 { vector j in 0..4 {
+				y[p, ((i * 4) + j)] = select(((p < 3) & (((i * 4) + j) > 2)), x[p, ((i * 4) + j)], select((p > 5), z[((i * 4) + j)], 1.0)) } } } }`},
+		{"read_choices_stay", "HoistChoices", `func f(c: bool[1], x: float32[8], y: float32[8]) {
+			for i in 0..2 { vector j in 0..4 { y[((i * 4) + j)] = select(c[0], x[((i * 4) + j)], 1.0) } } }`},
 		{"serial_stays", "LoopPartition", `func f(x: float32[8], y: float32[8]) {
 			for i in 0..8 { if (i > 0) { y[i] = x[(i - 1)] } } }`},
 		{"sum_of_zeros", "LowerBlocks", `func f(y: int32[4]) {

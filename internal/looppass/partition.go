@@ -92,7 +92,11 @@ func settled(body loop.Stmt, v *expr.Var, in arith.Interval, r arith.Ranges) loo
 // border makes the iterations [lo, hi) of f: a loop when there are many, unless each must be separate.
 func border(f *loop.For, lo, hi int64, separate bool, r arith.Ranges) []loop.Stmt {
 	if hi-lo > maxBorder && !separate {
-		return []loop.Stmt{loop.Fresh(whole(&loop.For{Var: f.Var, Min: expr.Index(int(lo)), Extent: expr.Index(int(hi - lo)), Kind: f.Kind, Body: f.Body}, r))}
+		part := &loop.For{Var: f.Var, Min: expr.Index(int(lo)), Extent: expr.Index(int(hi - lo)), Kind: f.Kind, Body: f.Body}
+		if all := (arith.Interval{Lo: lo, Hi: hi - 1}); straight(f.Body, f.Var, all, r) != all { // a border has an interior of its own
+			return []loop.Stmt{loop.Fresh(pieces(part, r))}
+		}
+		return []loop.Stmt{loop.Fresh(whole(part, r))}
 	}
 	var list []loop.Stmt
 	for x := lo; x < hi; x++ {
@@ -110,8 +114,7 @@ func iteration(body loop.Stmt, v *expr.Var, x int64, r arith.Ranges) loop.Stmt {
 // interior is the range of v, which is in all, in which every condition inside the tiles of body holds for all values
 // of the other variables, and in which lanes read along straight lines. Conditions that cannot be bounded do not count.
 func interior(body loop.Stmt, v *expr.Var, all arith.Interval, r arith.Ranges) arith.Interval {
-	in := all
-	lanes := map[*expr.Var]bool{}
+	in := straight(body, v, all, r)
 	var visit func(s loop.Stmt, r arith.Ranges, tile bool)
 	visit = func(s loop.Stmt, r arith.Ranges, tile bool) {
 		switch s := s.(type) {
@@ -122,18 +125,11 @@ func interior(body loop.Stmt, v *expr.Var, all arith.Interval, r arith.Ranges) a
 		case *loop.For:
 			span := r.Of(s.Min).Add(r.Of(s.Extent))
 			r = r.With(s.Var, arith.Interval{Lo: r.Of(s.Min).Lo, Hi: span.Hi - 1})
-			if s.Kind == loop.Vector {
-				lanes[s.Var] = true
-			}
 			visit(s.Body, r, tile || s.Kind == loop.Unrolled || s.Kind == loop.Vector)
 		case *loop.Let:
 			visit(s.Body, r.With(s.Var, r.Of(s.Value)), tile)
 		case *loop.Alloc:
 			visit(s.Body, r, tile)
-		case *loop.Store:
-			if len(lanes) > 0 {
-				in = r.Settle(s.Value, v, in, func(x *expr.Var) bool { return lanes[x] })
-			}
 		case *loop.If:
 			if tile {
 				for _, l := range (arith.Facts)(nil).And(s.Cond) {
@@ -147,5 +143,29 @@ func interior(body loop.Stmt, v *expr.Var, all arith.Interval, r arith.Ranges) a
 		}
 	}
 	visit(body, r.With(v, all), false)
+	return in
+}
+
+// straight is the range of v, which is in all, in which lanes read along straight lines, and choose nothing.
+func straight(body loop.Stmt, v *expr.Var, all arith.Interval, r arith.Ranges) arith.Interval {
+	in, lanes := all, map[*expr.Var]bool{}
+	r = r.With(v, all)
+	loop.Walk(body, func(s loop.Stmt) bool {
+		switch s := s.(type) {
+		case *loop.For:
+			span := r.Of(s.Min).Add(r.Of(s.Extent))
+			r = r.With(s.Var, arith.Interval{Lo: r.Of(s.Min).Lo, Hi: span.Hi - 1})
+			if s.Kind == loop.Vector {
+				lanes[s.Var] = true
+			}
+		case *loop.Let:
+			r = r.With(s.Var, r.Of(s.Value))
+		case *loop.Store:
+			if len(lanes) > 0 {
+				in = r.Settle(s.Value, v, in, func(x *expr.Var) bool { return lanes[x] })
+			}
+		}
+		return true
+	})
 	return in
 }

@@ -13,6 +13,7 @@ var Table = []pipeline.Pass[*loop.Func]{
 	{Name: "HoistGuards", Required: true, Run: hoistGuards, Doc: "moves conditions out of loops they do not depend on and turns them into loop bounds"},
 	{Name: "LoopPartition", Required: true, Run: partition, Doc: "separates border and tail iterations, so that the interior tests nothing"},
 	{Name: "TightenBorders", Required: true, Run: tightenBorders, Doc: "hoists and resolves the conditions that are constant in the separated borders"},
+	{Name: "HoistChoices", Required: true, Run: hoistChoices, Doc: "tests conditions that are the same for all elements of vectors once, outside of loops over these"},
 }
 
 // Order holds the reasons for the table's order.
@@ -21,5 +22,6 @@ var Order = []pipeline.Order{
 	{Before: "LowerBlocks", After: "NameParts", Why: "the simplification of indices joins quotients and remainders again, which names would hide"},
 	{Before: "NameParts", After: "LoopPartition", Why: "borders of a part are told apart at its name"},
 	{Before: "HoistGuards", After: "LoopPartition", Why: "a condition that is invariant in the tile is a bound of an outer loop, and splitting for it would copy the tile"},
+	{Before: "TightenBorders", After: "HoistChoices", Why: "a condition that is constant in a border chooses nothing there"},
 	{Before: "LoopPartition", After: "TightenBorders", Why: "only in the separated pieces are the remaining conditions constant"},
 }

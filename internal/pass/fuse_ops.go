@@ -118,8 +118,8 @@ func (f *fusion) join(v *graph.Value, m *members) bool {
 	if a.class == op.Opaque || len(a.nodes)+len(m.nodes) > maxGroup || f.tooLarge(v, a, m) || !f.accepts(a, m, p) {
 		return false
 	}
-	// The memory plan mostly makes a concatenation free, while inside a kernel every element chooses its operand.
-	free := p.Op == ops.Concatenate || slices.ContainsFunc(f.Users(v), func(n *graph.Node) bool { return n.Op == ops.Concatenate })
+	// The memory plan makes a concatenation along the outermost axis free, unless it is an output, while inside a kernel every element chooses its operand.
+	free := p.Op == ops.Concatenate || slices.ContainsFunc(f.Users(v), f.joinsOutermost)
 	taken, err := f.decide(p, choice.Whether("fuse", !free))
 	if f.Fail(err); taken != "on" {
 		f.apart[p] = true
@@ -197,6 +197,12 @@ func accepts(a, b *members, p, n *graph.Node) bool {
 // readsAnyLayout reports whether n is a convolution over v whose vectors run over its weights only.
 func readsAnyLayout(n *graph.Node, v *graph.Value) bool {
 	return isConv(n.Op) && n.In[0] == v && v.Type.Layout == "" && n.Attrs.(ops.ConvAttrs).Groups == 1 && n.In[1].Type.Layout != "" && n.Out[0].Type.Layout != ""
+}
+
+// joinsOutermost reports whether n is a concatenation whose operands lie one behind the other in its result, in memory that is
+// nobody else's.
+func (f *fusion) joinsOutermost(n *graph.Node) bool {
+	return n.Op == ops.Concatenate && !f.IsOutput(n.Out[0]) && types.Count(n.Out[0].Type.Shape[:n.Attrs.(ops.ConcatenateAttrs).Axis]) == 1
 }
 
 // looksUpBlocks reports whether n looks pixels up in blocks of channels: they lie so in memory.

@@ -158,6 +158,9 @@ func TestGolden(t *testing.T) {
 			@b = float32[3]{1, 2, 3}
 			%0 = tanh(%x) %1 = transpose(%0) {axes=[1,0,2]} %2 = reshape(%1) {new_shape=[4,3]} %3 = nn.dense(%2, %w) %4 = add(%3, @b)
 			%5 = reshape(%4) {new_shape=[4,1,3]} %6 = transpose(%5) {axes=[1,0,2]} %7 = add(%0, %6) origin "residual" %y = exp(%7) return %y }`},
+		{"slices", "SimplifyExpr", `graph main(%x: float32[9,20]) {
+			%0 = strided_slice(%x) {begin=[1,17], end=[9,1], strides=[1,-3]} %a = strided_slice(%0) {begin=[6,4], end=[-1,0], strides=[-2,-2]}
+			%b = strided_slice(%0) {begin=[0,1], end=[8,2], strides=[3,1]} %c = exp(%0) return %a, %b, %c }`},
 		{"divisions", "SimplifyExpr", `graph main(%x: float32[3]) {
 			@c = float32[]{1.5} @zero = float32[]{0} %a = divide(%x, @c) %e = erf(%a) %b = divide(%x, @c) %r = round(%b) %i = divide(%x, @zero) %t = tanh(%i)
 			%0 = add(%e, %r) %y = add(%0, %t) return %y }`},
