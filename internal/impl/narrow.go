@@ -37,7 +37,7 @@ func (c core) weights(bytes float64, all int) float64 {
 	if all <= Working(c.L2) {
 		return bytes / float64(c.L2Rate)
 	}
-	return bytes / MemoryRate
+	return c.Fetched(bytes)
 }
 
 // widen is the time to widen something of a type that takes so many cycles.
@@ -67,7 +67,7 @@ func WidenDecision(t *target.Target, p NarrowProduct) choice.Decision {
 	d := choice.Decision{Name: "widen", Values: choice.Texts("off", "on")}
 	product := vectors / float64(c.Units)
 	d.Values[0].Cost = product + vectors*each
-	d.Values[1].Cost = product + float64(p.Data)*castBytes/WriteRate
+	d.Values[1].Cost = product + c.Written(float64(p.Data)*castBytes)
 	d.Default = indexIf(d.Values[1].Cost < d.Values[0].Cost)
 	return d
 }

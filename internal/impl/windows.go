@@ -35,5 +35,5 @@ func (c core) between(bytes int) float64 {
 	if bytes <= Working(c.L2) {
 		return float64(bytes) / float64(c.L2Rate)
 	}
-	return float64(bytes) / WriteRate
+	return c.Written(float64(bytes))
 }

@@ -85,7 +85,7 @@ func (f *fusion) widens(n *graph.Node) bool {
 	}) {
 		return false
 	}
-	taken, err := f.decide(n, choice.Whether("widen", true))
+	taken, err := f.decide(n, choice.Whether("inline", true))
 	f.Fail(err)
 	return taken == "on"
 }
