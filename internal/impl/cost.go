@@ -90,7 +90,7 @@ func (c core) loadsFirst(dot bool) bool {
 // Steering of caches. Half of one is for what is worked on; what streams through takes the rest.
 const (
 	Pieces       = 12     // of work, from which on any small number of workers is kept about evenly busy
-	ParallelWork = 20_000 // scalar operations from which on a second worker pays for its barrier
+	ParallelWork = 20_000 // scalar operations from which on a second worker pays for meeting it
 )
 
 // Working is the part of a cache that data may fill that are worked on repeatedly.

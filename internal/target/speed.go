@@ -11,8 +11,8 @@ type Speed struct {
 	Meet    float64 `json:"meet_ns"` // what a meeting of workers costs a run, in ns
 }
 
-// meetCycles are what a barrier takes at best, a line of the cache going from core to core and back, and by how much the
-// worker that is waited for is later than the others.
+// meetCycles are what a meeting takes at best, a line of the cache going from core to core and back, and by how much the
+// last chunk is later than the others.
 const meetCycles = 4000
 
 // Speed returns the model of one core: what its units do of the datapath's width, and the rates of its memories.

@@ -7,7 +7,7 @@ import (
 )
 
 // floatControl is the register of the target that says how a thread computes with floats; nil where there is none. Where workers
-// meet, the barrier hands its value on in any case: without a register that is any number.
+// meet, the meeting hands its value on in any case: without a register that is any number.
 func (r *Run) floatControl() *isa.FloatControl {
 	if f := r.Target.ISA().Instructions.Float; f != nil || !r.meets() {
 		return f
