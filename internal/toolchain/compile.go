@@ -9,11 +9,14 @@ import (
 
 // Compile parses and verifies IR text, gives it the machine's triple and data layout (whatever the text says), runs the
 // passes (LLVM's textual pipeline; empty is DefaultPasses) and returns the object file. Same arguments, same bytes.
-func (m *Machine) Compile(ir, passes string) (Object, error) { return m.emit(ir, passes, emitObject) }
+func (m *Machine) Compile(ir, passes string) (Object, error) {
+	o, _, err := m.emit(ir, passes, emitObject)
+	return o, err
+}
 
 // Assembly is Compile with assembly text as the result, with LLVM's comments on loops and spills.
 func (m *Machine) Assembly(ir, passes string) (string, error) {
-	b, err := m.emit(ir, passes, emitAssembly)
+	b, _, err := m.emit(ir, passes, emitAssembly)
 	return string(b), err
 }
 

@@ -41,7 +41,7 @@ var using sync.RWMutex
 var start = sync.OnceFunc(func() { C.lathe_start() })
 
 // emit runs one compilation in an LLVM context of its own.
-func (m *Machine) emit(ir, passes string, kind C.int) ([]byte, error) {
+func (m *Machine) emit(ir, passes string, kind C.int) ([]byte, []Loop, error) {
 	start()
 	if passes == "" {
 		passes = DefaultPasses
@@ -58,15 +58,23 @@ func (m *Machine) emit(ir, passes string, kind C.int) ([]byte, error) {
 		passes:   free.add(passes),
 		kind:     kind,
 	}
+	if m.asWritten {
+		job.as_written = 1
+	}
 	var out C.lathe_answer
 	using.RLock()
 	C.lathe_compile(&job, &out)
 	using.RUnlock()
 	if out.stage != stageOK {
-		return nil, stageError(out.stage, takeString(out.message), ir)
+		return nil, nil, stageError(out.stage, takeString(out.message), ir)
 	}
 	defer C.free(unsafe.Pointer(out.data))
-	return copied(unsafe.Pointer(out.data), out.size), nil
+	defer C.free(unsafe.Pointer(out.loops))
+	loops := make([]Loop, out.loop_count)
+	for i, l := range unsafe.Slice(out.loops, out.loop_count) {
+		loops[i] = Loop{float64(l.iterations), float64(l.cycles), int(l.instructions), int(l.spills), int(l.reloads), l.innermost != 0}
+	}
+	return copied(unsafe.Pointer(out.data), out.size), loops, nil
 }
 
 // copied returns a copy of C memory; C.GoBytes would limit its length to an int32.

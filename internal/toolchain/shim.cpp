@@ -1,5 +1,6 @@
 // Starting LLVM, guarding it, and one guarded compilation.
 
+#include "emit.h"
 #include "shim.h"
 #include "targets.h"
 
@@ -12,11 +13,14 @@
 #include "llvm-c/TargetMachine.h"
 #include "llvm-c/Transforms/PassBuilder.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/IR/Module.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/CrashRecoveryContext.h"
 #include "llvm/Support/PrettyStackTrace.h"
 #include "llvm/Support/Signals.h"
+#include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Triple.h"
 
 #include <pthread.h>
@@ -25,8 +29,10 @@
 #include <string.h>
 #include <ucontext.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -99,7 +105,6 @@ using Context = std::unique_ptr<LLVMOpaqueContext, Deleter<LLVMContextDispose>>;
 using Module = std::unique_ptr<LLVMOpaqueModule, Deleter<LLVMDisposeModule>>;
 using Machine = std::unique_ptr<LLVMOpaqueTargetMachine, Deleter<LLVMDisposeTargetMachine>>;
 using Layout = std::unique_ptr<LLVMOpaqueTargetData, Deleter<LLVMDisposeTargetData>>;
-using Buffer = std::unique_ptr<LLVMOpaqueMemoryBuffer, Deleter<LLVMDisposeMemoryBuffer>>;
 using PassOptions = std::unique_ptr<LLVMOpaquePassBuilderOptions, Deleter<LLVMDisposePassBuilderOptions>>;
 
 // Without a handler LLVM prints a back end's errors and exits.
@@ -142,19 +147,18 @@ Machine open_machine(const lathe_job &job, char **message) {
   return machine;
 }
 
-void emit(LLVMModuleRef module, LLVMTargetMachineRef machine, int kind, const std::string &errors, lathe_answer *out) {
-  char *message = nullptr;
-  LLVMMemoryBufferRef raw = nullptr;
-  auto type = kind == LATHE_OBJECT ? LLVMObjectFile : LLVMAssemblyFile;
-  if (LLVMTargetMachineEmitToMemoryBuffer(machine, module, type, &message, &raw)) {
-    fail(out, LATHE_EMIT, message);
-    LLVMDisposeMessage(message);
-    return;
-  }
-  Buffer buffer(raw);
+void emit(LLVMModuleRef module, LLVMTargetMachineRef machine, const lathe_job &job, const std::string &errors, lathe_answer *out) {
+  llvm::SmallString<0> code;
+  std::vector<lathe_loop> loops;
+  auto &target = *reinterpret_cast<llvm::TargetMachine *>(machine);
+  if (!generate(*llvm::unwrap(module), target, job.kind == LATHE_OBJECT, job.as_written, code, loops))
+    return fail(out, LATHE_EMIT, "the target has no code of this kind");
   if (!errors.empty())
     return fail(out, LATHE_EMIT, errors.c_str());
-  answer(out, LLVMGetBufferStart(raw), LLVMGetBufferSize(raw));
+  answer(out, code.data(), code.size());
+  out->loop_count = loops.size();
+  out->loops = static_cast<lathe_loop *>(malloc(std::max<size_t>(1, loops.size() * sizeof(lathe_loop))));
+  std::copy(loops.begin(), loops.end(), out->loops);
 }
 
 void compile(const lathe_job &job, lathe_answer *out) {
@@ -195,7 +199,7 @@ void compile(const lathe_job &job, lathe_answer *out) {
     LLVMDisposeErrorMessage(reason);
     return;
   }
-  emit(raw, machine.get(), job.kind, errors, out);
+  emit(raw, machine.get(), job, errors, out);
 }
 
 // The machine scheduler puts loads of neighbouring addresses next to each other by default, on AArch64 and RISC-V. All
@@ -240,5 +244,5 @@ extern "C" void lathe_compile(const lathe_job *job, lathe_answer *out) {
   *out = {};
   char *message = nullptr;
   if (!guarded(&message, [&] { compile(*job, out); }))
-    *out = {LATHE_FATAL, message, nullptr, 0};
+    *out = {LATHE_FATAL, message, nullptr, 0, nullptr, 0};
 }

@@ -26,13 +26,25 @@ typedef struct {
   size_t ir_size;
   const char *passes;
   int kind;
+  int as_written; // the machine scheduler does not reorder instructions
 } lathe_job;
+
+// A loop of machine code, without what lies in loops inside it.
+typedef struct {
+  double iterations;    // of it in a run of its function, as far as names of blocks tell
+  double cycles;        // that an iteration takes at least, by the busiest resource of LLVM's model of the CPU
+  int instructions;
+  int spills, reloads;  // instructions that store to or load from slots of the register allocator
+  int innermost;
+} lathe_loop;
 
 typedef struct {
   int stage;
   char *message; // unless stage is LATHE_OK
   char *data;    // if stage is LATHE_OK
   size_t size;
+  lathe_loop *loops;
+  size_t loop_count;
 } lathe_answer;
 
 // Registers the targets and installs the crash guard; once, before any function below that names a target.

@@ -40,6 +40,8 @@ type Machine struct {
 	features string // joined with commas
 	level    int
 	resolved []string
+
+	asWritten bool
 }
 
 // Open checks every name in o and proves the combination by compiling an empty function, so that a later error of the

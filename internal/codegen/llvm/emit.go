@@ -313,6 +313,19 @@ func (e *emitter) loop(f *loop.For) {
 	}
 }
 
+// often ends the name of a loop's first block with the number of iterations: package toolchain reads it when it says which loops of
+// the machine code are hot.
+func (e *emitter) often(f *loop.For, n value) string {
+	most := e.ranges.Of(f.Extent).Hi
+	if n.known {
+		most = n.i
+	}
+	if most < 0 || most > 1<<40 {
+		return ""
+	}
+	return fmt.Sprintf("_x%d", most)
+}
+
 // counted emits a loop with a counter, its body by means of emit. A parallel loop runs the worker's share of the iterations.
 func (e *emitter) counted(f *loop.For, lo, n value, emit func(loop.Stmt)) {
 	first, end := lo, e.arith("add", lo, n)
@@ -328,7 +341,7 @@ func (e *emitter) counted(f *loop.For, lo, n value, emit func(loop.Stmt)) {
 		next := e.temp("add i64 %%worker, 1")
 		first, end = share("%worker"), share(next)
 	}
-	head, latch, exit := e.newLabel("loop"), e.newLabel("latch"), e.newLabel("end")
+	head, latch, exit := e.newLabel("loop")+e.often(f, n), e.newLabel("latch"), e.newLabel("end")
 	counter := types.I64
 	if e.target != nil && e.target.PointerBits() == 32 {
 		// An address holds 32 bits, and so does everything that counts elements: half the registers.
