@@ -66,6 +66,18 @@ func (p Point) Choose(d Decision) (int, error) {
 	return 0, fmt.Errorf("decision %s has no value %q here, but %s", d.Name, want, list(d.Values))
 }
 
+// Preferred is a point by which decisions without the value that it names are taken by default.
+type Preferred Point
+
+// Choose never fails.
+func (p Preferred) Choose(d Decision) (int, error) {
+	i, err := Point(p).Choose(d)
+	if err != nil {
+		return d.Default, nil
+	}
+	return i, nil
+}
+
 // list names values for a message, the first of many.
 func list(values []Value) string {
 	const most = 12

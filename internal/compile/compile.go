@@ -108,7 +108,7 @@ func Compile(ctx context.Context, g *graph.Graph, o Options) (*Result, error) {
 	for form, text := range map[string]func() (string, error){
 		"relay": func() (string, error) { return n.graph.String(), nil },
 		"tir":   func() (string, error) { return p.loops(), nil },
-		"ll":    func() (string, error) { return strings.Join(c.texts, "\n"), nil },
+		"ll":    func() (string, error) { return strings.Join(c.texts(), "\n"), nil },
 		"asm":   func() (string, error) { return c.assembly() },
 	} {
 		if !slices.Contains(o.Code, form) {

@@ -18,17 +18,27 @@ const passes = "function(mem2reg,early-cse,instcombine<no-verify-fixpoint>,simpl
 // code is a program in LLVM's hands.
 type code struct {
 	machine *toolchain.Machine
-	texts   []string
-	kernels []*kernel // that the first texts are of; the others are the run function's
+	kernels []*translation
+	entry   []string // texts of the run function
 	objects []toolchain.Object
 }
 
-// failed names the kernel of text i in an error of LLVM.
-func (c *code) failed(i int, err error) error {
-	if err != nil && i < len(c.kernels) {
-		return failed(c.kernels[i].Node, fmt.Errorf("kernel %s: %w", c.kernels[i].name, err))
+// A translation is a kernel in LLVM's hands, and those that have the same code.
+type translation struct {
+	steps   []*step // that call it; the first has its name
+	text    string
+	machine *toolchain.Machine // which says how it is translated
+	object  toolchain.Object
+	loops   []toolchain.Loop
+}
+
+// failed names the kernel in an error of LLVM.
+func (t *translation) failed(err error) error {
+	if err != nil {
+		k := t.steps[0].kernel
+		return failed(k.Node, fmt.Errorf("kernel %s: LLVM: %w", k.name, err))
 	}
-	return err
+	return nil
 }
 
 // compile compiles a text by LLVM's passes.
@@ -40,49 +50,107 @@ func (c *code) compile(text, passes string) (toolchain.Object, error) {
 	return o, nil
 }
 
+// texts are the modules in the order of the objects.
+func (c *code) texts() []string {
+	var list []string
+	for _, t := range c.kernels {
+		list = append(list, t.text)
+	}
+	return append(list, c.entry...)
+}
+
 // assembly is all of the code as text.
 func (c *code) assembly() (string, error) {
 	var b strings.Builder
-	for i, t := range c.texts {
-		s, err := c.machine.Assembly(t, passes)
+	for _, t := range c.kernels {
+		s, err := t.machine.Assembly(t.text, passes)
 		if err != nil {
-			return "", c.failed(i, fmt.Errorf("LLVM: %w", err))
+			return "", t.failed(err)
+		}
+		b.WriteString(s)
+	}
+	for _, text := range c.entry {
+		s, err := c.machine.Assembly(text, passes)
+		if err != nil {
+			return "", fmt.Errorf("LLVM: %w", err)
 		}
 		b.WriteString(s)
 	}
 	return b.String(), nil
 }
 
-// generate compiles the texts of p's kernels, each once, and the run function.
+// generate compiles the texts of p's kernels, each once, and the run function. A kernel whose loops spill gets another schedule.
 func generate(j *job, p *program, mem *plan.Plan) (*code, error) {
 	m, err := toolchain.Open(toolchain.For(j.Target))
 	if err != nil {
 		return nil, err
 	}
-	c := &code{machine: m}
-	for _, s := range p.kernels() {
-		if s.callee != s.name {
-			continue
-		}
-		text := strings.Replace(s.code.Text, "@"+symbolMark, "@"+j.symbol(s.name), 1)
-		c.texts, c.kernels = append(c.texts, text), append(c.kernels, s.kernel)
-		if err := s.dump.code(s.name, text, func() (string, error) { return m.Assembly(text, passes) }); err != nil {
+	c := &code{machine: m, kernels: translations(j, p, m), entry: entry(j, p, mem).Texts()}
+	for _, t := range c.kernels {
+		if err := t.dump(); err != nil {
 			return nil, err
 		}
 	}
-	c.texts = append(c.texts, entry(j, p, mem).Texts()...)
-	c.objects = make([]toolchain.Object, len(c.texts))
-	done := 0
-	err = inParallel(j.ctx, j.Workers, len(c.texts), func(i int) (err error) {
+	rest := make([]toolchain.Object, len(c.entry))
+	done, total := 0, len(c.kernels)+len(c.entry)
+	err = inParallel(j.ctx, j.Workers, total, func(i int) (err error) {
 		j.begin("code of a kernel")
-		c.objects[i], err = c.compile(c.texts[i], cmp.Or(j.llvmPasses, passes))
-		return c.failed(i, err)
-	}, func() { done++; j.progress("code", done, len(c.texts)) })
+		if i < len(c.kernels) {
+			return c.kernels[i].translate(j)
+		}
+		i -= len(c.kernels)
+		rest[i], err = c.compile(c.entry[i], cmp.Or(j.llvmPasses, passes))
+		return err
+	}, func() { done++; j.progress("code", done, total) })
+	if err == nil {
+		err = relieve(j, c.kernels)
+	}
+	for _, t := range c.kernels {
+		c.objects = append(c.objects, t.object)
+	}
+	c.objects = append(c.objects, rest...)
 	routines := j.Target.ISA().Instructions.Routines
 	if err != nil || routines == nil {
 		return c, err // there are instructions for all that is emitted
 	}
 	return c, c.addRoutines(routines)
+}
+
+// translations are the kernels of p with texts of their own, to be compiled on m.
+func translations(j *job, p *program, m *toolchain.Machine) (list []*translation) {
+	of := map[string]*translation{}
+	for _, s := range p.kernels() {
+		if of[s.callee] == nil {
+			t := &translation{machine: m}
+			of[s.callee] = t
+			list = append(list, t)
+		}
+		of[s.callee].steps = append(of[s.callee].steps, s)
+	}
+	for _, t := range list {
+		t.write(j, t.steps[0].function)
+	}
+	return list
+}
+
+// write takes the text of f, of the name that the steps call.
+func (t *translation) write(j *job, f *function) {
+	t.text = strings.Replace(f.code.Text, "@"+symbolMark, "@"+j.symbol(t.steps[0].callee), 1)
+	if f.plan.AsWritten() {
+		t.machine = t.machine.AsWritten()
+	}
+}
+
+// dump writes the code for people.
+func (t *translation) dump() error {
+	s := t.steps[0]
+	return s.dump.code(s.name, t.text, func() (string, error) { return t.machine.Assembly(t.text, passes) })
+}
+
+// translate compiles the text.
+func (t *translation) translate(j *job) (err error) {
+	t.object, t.loops, err = t.machine.Screen(t.text, cmp.Or(j.llvmPasses, passes))
+	return t.failed(err)
 }
 
 // addRoutines adds objects with the functions that LLVM calls in place of instructions, until none is missing but those

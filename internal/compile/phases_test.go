@@ -253,8 +253,8 @@ func TestGenerate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(c.texts) != 2 || !strings.Contains(c.texts[0], "@lathe_m_sum(") || !strings.Contains(c.texts[1], "call void @lathe_m_sum(") {
-		t.Errorf("texts %q", c.texts)
+	if texts := c.texts(); len(texts) != 2 || !strings.Contains(texts[0], "@lathe_m_sum(") || !strings.Contains(texts[1], "call void @lathe_m_sum(") {
+		t.Errorf("texts %q", texts)
 	}
 	undefined, err := toolchain.Undefined(c.objects)
 	if err != nil || len(undefined) > 0 {

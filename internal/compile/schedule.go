@@ -20,9 +20,10 @@ import (
 
 // A scheduled class is kernels that are equal, with the schedule that they share.
 type scheduled struct {
-	kernels []*kernel
-	plan    *impl.Plan
-	dump    *kernelDump
+	kernels  []*kernel
+	plan     *impl.Plan
+	operands []impl.Operand // as they were when the first kernel was divided
+	dump     *kernelDump
 }
 
 // A function is the code of a class.
@@ -119,6 +120,7 @@ func divide(j *job, p *program, classes []*scheduled) ([]*scheduled, error) {
 	type division struct {
 		of                   *scheduled
 		workers, way, chunks string
+		asWritten            bool
 	}
 	divided := map[division]*scheduled{}
 	var list []*scheduled
@@ -129,12 +131,15 @@ func divide(j *job, p *program, classes []*scheduled) ([]*scheduled, error) {
 			if home, err = own.Divide(j.Target, operands, j.Choices[k.name]); err != nil {
 				return err
 			}
+			if err := own.DecideInstructions(j.Choices[k.name]); err != nil {
+				return err
+			}
 			if err := j.fits(k, own); err != nil {
 				return err
 			}
-			id := division{c, own.Taken["workers"], own.Taken["division"], own.Taken["chunks"]}
+			id := division{c, own.Taken["workers"], own.Taken["division"], own.Taken["chunks"], own.AsWritten()}
 			if divided[id] == nil {
-				divided[id] = &scheduled{plan: own, dump: &kernelDump{Debug: c.dump.Debug, n: c.dump.n}}
+				divided[id] = &scheduled{plan: own, operands: operands, dump: &kernelDump{Debug: c.dump.Debug, n: c.dump.n}}
 				list = append(list, divided[id])
 			}
 			divided[id].add(k)

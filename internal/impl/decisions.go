@@ -41,6 +41,7 @@ var decisions = []DecisionInfo{
 	{"workers", "all", "whether `all` workers divide a kernel, or `one` runs it", "`all`, but `one` where it is done before others would have begun"},
 	{"division", "all", "loops that are divided among workers", ""},
 	{"chunks", "all", "into how many chunks for each worker what is divided is cut, of which workers take one after the other", ""},
+	{"instructions", "all", "whether the instructions of a block are `scheduled` by LLVM, or lie `as written`", "`scheduled`, but `as written` where loops move fewer values to and from the stack then"},
 	{"epilogue", "tile, strips", "the pointwise rest works on accumulators in `registers`, or `rolled` in a loop over their copies", "`registers`, but `rolled` behind more than four vectors of exponentials or powers"},
 	{"order", "tile", "`panels outside` strips of the other operand, or inside", ""},
 	{"strips", "tile", "into how many strips the other operand is cut", "the fewest that fit L2 and keep workers evenly busy"},
