@@ -1,74 +1,72 @@
 package compile
 
 import (
-	"cmp"
-	"fmt"
 	"maps"
 	"math"
-	"os"
-	"slices"
 
 	"lathe/internal/choice"
 	"lathe/internal/impl"
 	"lathe/internal/impl/algorithms"
-	"lathe/internal/toolchain"
 )
 
 // Steering of relief.
 const (
-	spillShare = 0.02 // of a kernel's instructions, from which on those that move values to and from the stack are worth another schedule
-	moveCycles = 0.25 // of one of these beside what the CPU's model counts: values come back late
-	worthwhile = 0.99 // of the cycles, below which another schedule is taken
+	spillShare = 0.02  // of the instructions in innermost loops, from which on those that move values to and from the stack are worth another schedule
+	partShare  = 0.001 // of the network's instructions, below which they are not
+	moveCycles = 1.0   // of a move beside what the CPU's model counts: values come back late
+	loopCycles = 1.0   // of an iteration beside it: a jump that is taken
+	worthwhile = 0.99  // of the cycles, below which another schedule is taken
 )
 
-// relieve looks for other schedules of kernels whose loops keep values on the stack, and takes those by which LLVM's model of the CPU
-// expects fewer cycles.
+// relieve looks for other schedules of kernels whose innermost loops keep values on the stack, and takes those by which fewer are
+// moved and LLVM's model of the CPU expects fewer cycles.
 func relieve(j *job, list []*translation) error {
+	all := 0.0
+	for _, t := range list {
+		_, instructions := t.moves()
+		all += instructions * float64(len(t.steps))
+	}
 	var spilling []*translation
 	for _, t := range list {
-		if moved, all := moves(t.loops); moved > spillShare*all {
+		if moved, _ := t.moves(); t.spills() && moved*float64(len(t.steps)) > partShare*all {
 			spilling = append(spilling, t)
 		}
 	}
-	slices.SortStableFunc(spilling, func(a, b *translation) int { return cmp.Compare(b.wasted(), a.wasted()) })
 	return inParallel(j.ctx, j.Workers, len(spilling), func(i int) error { return spilling[i].relieve(j) }, func() {})
 }
 
-// moves counts the instructions of a run that store to and load from the stack what registers had no room for, and all.
-func moves(loops []toolchain.Loop) (moved, all float64) {
-	for _, l := range loops {
-		moved += l.Iterations * float64(l.Spills+l.Reloads)
-		all += l.Iterations * float64(l.Instructions)
+// moves counts the instructions of a run in innermost loops that store to and load from the stack what registers had no room for,
+// and all.
+func (t *translation) moves() (moved, all float64) {
+	for _, l := range t.loops {
+		if l.Innermost {
+			moved += l.Iterations * float64(l.Spills+l.Reloads)
+			all += l.Iterations * float64(l.Instructions)
+		}
 	}
 	return moved, all
 }
 
-// wasted is the number of moves of all steps with the code.
-func (t *translation) wasted() float64 {
-	moved, _ := moves(t.loops)
-	return moved * float64(len(t.steps))
+func (t *translation) spills() bool {
+	moved, all := t.moves()
+	return moved > spillShare*all
 }
 
 // cost is about the cycles of a run.
 func (t *translation) cost() (cycles float64) {
 	for _, l := range t.loops {
-		cycles += l.Iterations * (l.Cycles + moveCycles*float64(l.Spills+l.Reloads))
+		cycles += l.Iterations * (l.Cycles + loopCycles + moveCycles*float64(l.Spills+l.Reloads))
 	}
 	return math.Max(cycles, t.steps[0].plan.Modelled())
 }
 
 // relieve tries what the kernel's plan proposes, each on top of what was better before.
 func (t *translation) relieve(j *job) error {
-	best := t.cost()
 	taken := false
 	quiet := *j
 	quiet.Debug, quiet.IR = Debug{}, nil
-	spy := os.Getenv("LATHE_SPY") != ""
-	moved, all := moves(t.loops)
-	if spy {
-		fmt.Fprintf(os.Stderr, "SPY %s moved %.1f%% cost %.4g model %.4g tile %v steps %v\n", t.steps[0].name, 100*moved/all, best, t.steps[0].plan.Modelled(), t.steps[0].plan.Taken["tile"], t.steps[0].plan.Taken["steps"])
-	}
-	for _, change := range t.steps[0].plan.Relief(j.Choices[t.steps[0].name]) {
+	s := t.steps[0]
+	for _, change := range s.plan.Relief(j.Choices[s.name]) {
 		other, err := t.otherwise(&quiet, change)
 		if err != nil {
 			return err
@@ -76,16 +74,12 @@ func (t *translation) relieve(j *job) error {
 		if other == nil {
 			continue
 		}
-		cost := other.cost()
-		if spy {
-			moved, all := moves(other.loops)
-			fmt.Fprintf(os.Stderr, "SPY    %s: %v moved %.1f%% cost %.4g (%.3f) text %d\n", t.steps[0].name, change, 100*moved/all, cost, cost/best, len(other.text))
-		}
-		if cost < worthwhile*best {
-			best, taken = cost, true
+		moved, _ := other.moves()
+		if before, _ := t.moves(); moved < before && other.cost() < worthwhile*t.cost() {
 			t.take(other)
+			taken = true
 		}
-		if moved, all := moves(t.loops); moved <= spillShare*all {
+		if !t.spills() {
 			break
 		}
 	}

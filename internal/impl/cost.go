@@ -24,7 +24,8 @@ const (
 
 	pieceCycles = 8.0 // of a step that reads a piece of memory which does not follow the last one: prefetching starts anew
 
-	ReductionUnroll = 4 // steps of a reduction between two tests of its loop
+	ReductionUnroll = 4  // steps of a reduction between two tests of its loop
+	longBody        = 64 // products of a loop's body, above which more steps gain nothing: they take registers and time to compile
 )
 
 // A supply is how the operands of products come to the units.

@@ -97,8 +97,10 @@ func planned(k *lower.Kernel, kind string, seed uint64, cpu *target.Target, by c
 	if err != nil {
 		return nil, err
 	}
-	_, err = plan.Divide(cpu, slices.Repeat([]impl.Operand{{Bytes: 1 << 20, Home: impl.Scattered}}, len(k.Params)-1), by)
-	return plan, err
+	if _, err = plan.Divide(cpu, slices.Repeat([]impl.Operand{{Bytes: 1 << 20, Home: impl.Scattered}}, len(k.Params)-1), by); err != nil {
+		return nil, err
+	}
+	return plan, plan.DecideInstructions(by)
 }
 
 // checkDecision tells what is wrong with a decision of a rule: the default costs least, unless the list says what is preferred.

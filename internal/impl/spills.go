@@ -24,7 +24,7 @@ func (p *Plan) DecideInstructions(chooser choice.Chooser) error {
 func (p *Plan) AsWritten() bool { return p.Taken["instructions"] == asWritten }
 
 // Relief lists what to decide otherwise where the machine code of p's kernel moves values to and from the stack in its loops, in the
-// order of trying: the order of instructions, which costs nothing else; one step of the reduction at a time, which has less to
+// order of trying: the order of instructions, which changes nothing else; fewer steps of the reduction at a time, which have less to
 // load ahead; and the tiles of fewer accumulators that cost least by the model. What fixed names is not decided otherwise.
 func (p *Plan) Relief(fixed choice.Point) (list []choice.Point) {
 	add := func(name, value string) {
@@ -34,8 +34,12 @@ func (p *Plan) Relief(fixed choice.Point) (list []choice.Point) {
 	}
 	add("instructions", asWritten)
 	for _, d := range p.Asked {
-		if base(d.Name) == "steps" && d.Values[0].Text == "1" {
-			add(d.Name, "1")
+		if base(d.Name) == "steps" {
+			for i := range d.Values {
+				if d.Values[i].Text == p.Taken[d.Name] && i > 0 {
+					add(d.Name, d.Values[i-1].Text)
+				}
+			}
 		}
 	}
 	for _, d := range p.Asked {

@@ -53,7 +53,7 @@ func (k *kernel) scheduleAcc(t *tiling, at, vecAxis string, lanes int) (err erro
 	n, def := k.s.Extent(last), 1
 	heavy := k.worked(k.core.registers(false), acc) < k.core.registers(false)
 	if n > 2 && !k.looksUp(acc) && !first && !heavy {
-		if n%ReductionUnroll == 0 && len(ss) > 0 && !k.apart(acc, ss) {
+		if n%ReductionUnroll == 0 && len(ss) > 0 && !k.apart(acc, ss) && ReductionUnroll*k.vectorsOf(ss) <= longBody {
 			def = ReductionUnroll
 		} else if n%2 == 0 {
 			def = 2
@@ -67,6 +67,15 @@ func (k *kernel) scheduleAcc(t *tiling, at, vecAxis string, lanes int) (err erro
 		return err
 	}
 	return k.cutSum(acc, t.partLoop)
+}
+
+// vectorsOf is the number of vectors of a tile, whose loops are given with the lanes innermost.
+func (k *kernel) vectorsOf(tile []string) int {
+	n := 1
+	for _, l := range tile[:len(tile)-1] {
+		n *= k.s.Extent(l)
+	}
+	return n
 }
 
 // UnrollSteps asks how many steps of a reduction loop are unrolled, at most so many, and unrolls them.
