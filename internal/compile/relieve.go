@@ -16,6 +16,7 @@ const (
 	moveCycles = 1.0   // of a move beside what the CPU's model counts: values come back late
 	loopCycles = 1.0   // of an iteration beside it: a jump that is taken
 	worthwhile = 0.99  // of the cycles, below which another schedule is taken
+	tries      = 30.0  // times the share of moves a kernel's code is compiled again at most: what moves little gains little
 )
 
 // relieve looks for other schedules of kernels whose innermost loops keep values on the stack, and takes those by which fewer are
@@ -66,6 +67,8 @@ func (t *translation) relieve(j *job) error {
 	quiet := *j
 	quiet.Debug, quiet.IR = Debug{}, nil
 	s := t.steps[0]
+	moved, all := t.moves()
+	budget := int(tries * moved / all * float64(len(t.text)))
 	for _, change := range s.plan.Relief(j.Choices[s.name]) {
 		other, err := t.otherwise(&quiet, change)
 		if err != nil {
@@ -79,7 +82,7 @@ func (t *translation) relieve(j *job) error {
 			t.take(other)
 			taken = true
 		}
-		if !t.spills() {
+		if budget -= len(other.text); budget <= 0 || !t.spills() {
 			break
 		}
 	}

@@ -24,14 +24,25 @@ func (p *Plan) DecideInstructions(chooser choice.Chooser) error {
 func (p *Plan) AsWritten() bool { return p.Taken["instructions"] == asWritten }
 
 // Relief lists what to decide otherwise where the machine code of p's kernel moves values to and from the stack in its loops, in the
-// order of trying: the order of instructions, which changes nothing else; fewer steps of the reduction at a time, which have less to
-// load ahead; and the tiles of fewer accumulators that cost least by the model. What fixed names is not decided otherwise.
+// order of trying. Of tiles of one vector, in which every product has a load of its own, too many are alive at any order: those of
+// fewer accumulators that cost least by the model come first. Then the order of instructions, which changes nothing else; fewer
+// steps of the reduction at a time, which have less to load ahead; and other tiles. What fixed names is not decided otherwise.
 func (p *Plan) Relief(fixed choice.Point) (list []choice.Point) {
 	add := func(name, value string) {
 		if _, ok := fixed[name]; !ok && p.Taken[name] != value {
 			list = append(list, choice.Point{name: value})
 		}
 	}
+	tiles := func(oneVector bool) {
+		for _, d := range p.Asked {
+			if taken := p.Taken[d.Name]; base(d.Name) == "tile" && strings.HasSuffix(taken, " x 1") == oneVector {
+				for _, t := range smallerTiles(d, taken) {
+					add(d.Name, t)
+				}
+			}
+		}
+	}
+	tiles(true)
 	add("instructions", asWritten)
 	for _, d := range p.Asked {
 		if base(d.Name) == "steps" {
@@ -42,13 +53,7 @@ func (p *Plan) Relief(fixed choice.Point) (list []choice.Point) {
 			}
 		}
 	}
-	for _, d := range p.Asked {
-		if base(d.Name) == "tile" {
-			for _, t := range smallerTiles(d, p.Taken[d.Name]) {
-				add(d.Name, t)
-			}
-		}
-	}
+	tiles(false)
 	return list
 }
 
