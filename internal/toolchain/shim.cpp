@@ -142,8 +142,8 @@ Machine open_machine(const lathe_job &job, char **message) {
     return nullptr;
   Machine machine(LLVMCreateTargetMachine(target, triple.c_str(), job.cpu, job.features, LLVMCodeGenOptLevel(job.level),
                                           LLVMRelocPIC, LLVMCodeModelDefault));
-  if (machine)
-    LLVMSetTargetMachineAsmVerbosity(machine.get(), true);
+  if (machine) // comments need analyses, which take time for nothing where no text is written
+    LLVMSetTargetMachineAsmVerbosity(machine.get(), job.kind == LATHE_ASSEMBLY);
   return machine;
 }
 
