@@ -14,6 +14,7 @@ var (
 	parent      = regexp.MustCompile(`Parent Loop (BB\d+_\d+) Depth=\d+`)
 	inLoop      = regexp.MustCompile(`in Loop: Header=(BB\d+_\d+)`)
 	often       = regexp.MustCompile(`_x(\d+)`)
+	vector      = regexp.MustCompile(`((16|32|64)-byte|Unknown-size|vscale x \d+-byte) (Folded )?(Spill|Reload)`)
 	move        = regexp.MustCompile(`(-byte|Unknown-size) (Folded )?(Spill|Reload)`)
 	instruction = regexp.MustCompile(`^\t[a-z][a-z0-9_.]*(\s|$)`)
 	multiplyAdd = regexp.MustCompile(`^\t(vfmadd|fmla|fmadd|vfma|vfmacc|vmla|vmul|fmul)[a-z0-9.]*\s`)
@@ -21,13 +22,17 @@ var (
 
 // A loop is what comments of LLVM's say of one in assembly. The name of its first block ends in the number of iterations.
 type loop struct {
-	trips, all, moves, adds float64
-	parents                 []string
-	innermost               bool
+	counts
+	trips, adds float64
+	parents     []string
+	innermost   bool
 }
 
-// hot counts the instructions that run in the innermost loops with multiply-adds, and those that are spills and reloads.
-func hot(asm string) (all, moves float64) {
+// counts are of instructions: all, those that are spills and reloads, and those of vectors among them.
+type counts struct{ all, moves, vectors float64 }
+
+// hot counts the instructions that run in the innermost loops with multiply-adds.
+func hot(asm string) (sum counts) {
 	loops := map[string]*loop{}
 	of := func(name string) *loop {
 		if loops[name] == nil {
@@ -42,7 +47,7 @@ func hot(asm string) (all, moves float64) {
 				often *= of(p).trips
 			}
 			if l.innermost && l.adds > 0 {
-				all, moves = all+often*l.all, moves+often*l.moves
+				sum.all, sum.moves, sum.vectors = sum.all+often*l.all, sum.moves+often*l.moves, sum.vectors+often*l.vectors
 			}
 		}
 		clear(loops)
@@ -78,12 +83,15 @@ func hot(asm string) (all, moves float64) {
 		if move.MatchString(line) {
 			l.moves++
 		}
+		if vector.MatchString(line) {
+			l.vectors++
+		}
 		if multiplyAdd.MatchString(line) {
 			l.adds++
 		}
 	}
 	count()
-	return all, moves
+	return sum
 }
 
 func TestHot(t *testing.T) {
@@ -104,7 +112,7 @@ func TestHot(t *testing.T) {
 	jb	.LBB0_1
 	retq
 `
-	if all, moves := hot(asm); all != 100 || moves != 50 {
-		t.Errorf("%g instructions, %g of them moves", all, moves)
+	if got := hot(asm); got != (counts{100, 50, 50}) {
+		t.Errorf("%+v", got)
 	}
 }
