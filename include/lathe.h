@@ -287,8 +287,8 @@ lathe_status lathe_run(lathe_model *model);
 /* Runs the steps [first, last) only. A step reads what earlier ones left, so this is meaningful after a run, in order. */
 lathe_status lathe_run_steps(lathe_model *model, int32_t first, int32_t last);
 
-/* Runs the model and writes the nanoseconds of each step, lathe_model_library(model)->step_count numbers. Workers meet behind
- * each step, which they do not in lathe_run: the sum is that of a run and the time of these meetings. Not without a clock (a freestanding build): LATHE_ERROR_STATE. */
+/* Runs the model and writes the nanoseconds of each step, lathe_model_library(model)->step_count numbers. Each step begins
+ * when the one before is done, which is not so in lathe_run: the sum is that of a run, and the time until workers have come to each. Not without a clock (a freestanding build): LATHE_ERROR_STATE. */
 lathe_status lathe_profile(lathe_model *model, uint64_t *nanoseconds);
 
 /* A few words for a status, such as "out of memory". */

@@ -50,8 +50,8 @@ type StepTime struct {
 }
 
 // Profile runs the model repeat times as a whole and, in turns with that, repeat times with the time of each step taken,
-// after one run that is not counted. Workers stay together over all steps and meet behind each, which they do not in
-// Run: the sum of the steps is that of a run and the time of these meetings.
+// after one run that is not counted. Each step begins when the one before is done, which is not so in Run: the sum of the
+// steps is that of a run, and the time until workers have come to each.
 func (m *Module) Profile(repeat int) (*Profile, error) {
 	if repeat < 1 {
 		return nil, fmt.Errorf("profile: %s", spelling.Count(repeat, "run"))

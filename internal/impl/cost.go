@@ -103,9 +103,9 @@ func crowded(cache int) int { return cache * 7 / 8 }
 // directShare is the share of the units' multiply-adds that convolutions reach.
 const directShare = 0.88
 
-// chunkStart is the cycles of a chunk besides its work: a claim, whose line may be another core's, the loops around, and what the
-// prefetcher does not know of yet.
-const chunkStart = phaseStart
+// chunkStart is the cycles of a chunk besides its work: a claim, whose line may be another core's, loops that begin anew, and what
+// the prefetcher does not know of yet.
+const chunkStart = 6000.0
 
 // Steering of transposed convolutions.
 const (
