@@ -21,7 +21,12 @@ func (b *build) reduceExp(x expr.Expr) (t, r expr.Expr) {
 }
 
 // expOf is exp(r) for a reduced r.
-func (b *build) expOf(r expr.Expr) expr.Expr { return add(b.expm1Of(r), b.c(1)) }
+func (b *build) expOf(r expr.Expr) expr.Expr {
+	if b.t == types.F32 { // one operation less than by expm1Of, and as good where 1 is the largest summand
+		return add(mul(add(mul(b.horner(expF32, r), r), b.c(1)), r), b.c(1))
+	}
+	return add(b.expm1Of(r), b.c(1))
+}
 
 // expm1Of is exp(r) - 1 for a reduced r.
 func (b *build) expm1Of(r expr.Expr) expr.Expr {
