@@ -55,6 +55,7 @@ var decisions = []DecisionInfo{
 	{"sums", "scalar", "sums in variables: rows x columns", "as many as a small core has registers for"},
 	{"fused", "pointwise", "loops that are walked as one", "all whose addresses stay linear"},
 	{"innermost", "pointwise", "whether workers divide the innermost loop too, fused with those around it", "`on` where those around it have few iterations"},
+	{"lines", "pointwise", "whether rows are walked outside of planes that read the elements between theirs", "on where what is read does not stay in L2"},
 	{"together", "pointwise", "rows whose elements lie at the same computed places, which are computed once for them", "4, or 2, that divide the rows"},
 	{"transpose", "pointwise, attention", "squares that are transposed in registers: their side, and the loop along which is read; or `off`", "a vector, or the greatest part of one that divides both sides"},
 	{"lanes", "pointwise, rows, attention", "elements of a vector", "as many as a register holds, 8 where they are gathered"},

@@ -20,6 +20,10 @@ func pointwise(k *kernel) error {
 	if outer, ok := k.squares("transpose", block, loops, false); ok {
 		return k.Parallelize(outer)
 	}
+	if err := k.decideLines(block); err != nil {
+		return err
+	}
+	loops = k.s.Loops(block)
 	inner := loops[len(loops)-1]
 	vectors, err := k.inVectors("lanes", block, inner)
 	if err != nil {

@@ -10,8 +10,11 @@ import (
 //
 //	slice(slice(x))   →   slice(x)
 func simplifySlice(r *rewrite.Rewriter, n *graph.Node) {
+	if n.Op != ops.StridedSlice {
+		return
+	}
 	p := n.In[0].Def
-	if n.Op != ops.StridedSlice || p == nil || p.Op != ops.StridedSlice || !plain(n) || !plain(p) || n.Out[0].Type.Elements() == 0 {
+	if p == nil || p.Op != ops.StridedSlice || !plain(n) || !plain(p) || n.Out[0].Type.Elements() == 0 {
 		return
 	}
 	a, b := n.Attrs.(ops.StridedSliceAttrs), p.Attrs.(ops.StridedSliceAttrs)

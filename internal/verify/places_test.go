@@ -33,7 +33,9 @@ func TestPlaces(t *testing.T) {
 func randomLookUp(r *rand.Rand) (*op.Def, any, []types.Tensor) {
 	dt := []types.DType{types.F32, types.F32, types.F16, types.F64}[r.IntN(4)]
 	data := types.Of(dt, 1+r.IntN(3), 1+r.IntN(13), 1+r.IntN(50))
-	switch r.IntN(3) {
+	switch r.IntN(4) {
+	case 3:
+		return ops.SpaceToDepth, ops.DepthSpaceAttrs{BlockSize: 2, Mode: "DCR"}, []types.Tensor{types.Of(types.F32, 1, 1+r.IntN(4), 2*(200+r.IntN(60)), 2*(170+r.IntN(60)))}
 	case 0:
 		return ops.Take, ops.TakeAttrs{Axis: 2}, []types.Tensor{data, types.Of(types.I64, 1+r.IntN(40))}
 	case 1:

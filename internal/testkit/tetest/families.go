@@ -26,6 +26,7 @@ var families = []family{
 	{"attention", (*draw).attention},
 	{"gather", (*draw).gather},
 	{"move", (*draw).move},
+	{"places", (*draw).places},
 	{"pointwise", (*draw).pointwise},
 }
 
