@@ -47,7 +47,7 @@ var decisions = []DecisionInfo{
 	{"strips", "tile", "into how many strips the other operand is cut", "the fewest that fit L2 and keep workers evenly busy"},
 	{"reductions", "tile, strips", "order of the reduction loops, by axis", "the largest strides outside"},
 	{"parts", "tile, strips", "into how many parts a long sum of float32 products is cut", "sums of at most 192 products, for accuracy"},
-	{"steps", "tile, strips, attention, winograd", "steps of the reduction that are unrolled", "4, or 2 that divide the reduction; 1 where loads of several would spill"},
+	{"steps", "tile, strips, attention, winograd", "steps of the reduction that are unrolled", "4 that divide the reduction, or 2, as of more than 16 accumulators; 1 where loads of several would spill"},
 	{"prefetch_panel", "tile, strips", "whether tiles ask for the next panel of weights", "on"},
 	{"prefetch_epilogue", "tile, strips", "whether a tile asks for what its epilogue reads and stores to", "on"},
 	{"columns", "columns", "vectors of columns that are computed together", "whole cache lines of columns that fit L1"},
