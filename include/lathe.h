@@ -61,6 +61,7 @@ typedef struct lathe_team {
   uint64_t pad0[7];
   uint32_t asleep; /* odd: somebody waits on it, to be woken when a step is done */
   uint32_t pad1[15];
+  uint64_t turns[64]; /* which way the last turns were that depend on data */
 } lathe_team;
 
 /* What each of them has: likewise zeroed before the first run. */
@@ -70,7 +71,8 @@ typedef struct lathe_part {
   uint64_t base; /* before a run: set by the caller to what done was when it began */
   uint64_t seen;
   uint64_t mine;
-  uint64_t pad1[5];
+  uint64_t turn;
+  uint64_t pad1[4];
 } lathe_part;
 
 /* What a run works on. The caller fills it; docs/ARCHITECTURE.md has the table of offsets. */

@@ -61,7 +61,7 @@ func newMemory(info *Info, params []bundle.Param, workers int, oversubscribed bo
 	m := &memory{bindings: make([]binding, len(info.Inputs))}
 	l.take(ctx.Size)
 	if workers > 1 {
-		l.end = (l.end + bundle.TeamSize - 1) &^ (bundle.TeamSize - 1)
+		l.end = (l.end + bundle.PartSize - 1) &^ (bundle.PartSize - 1)
 		m.team, m.parts = l.take(bundle.TeamSize), l.take(bundle.PartSize*workers)
 	}
 	m.inTable = l.take(8 * len(info.Inputs))

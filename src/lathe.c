@@ -65,7 +65,7 @@ int memcmp(const void *a, const void *b, size_t n);
 #endif
 
 _Static_assert(sizeof(lathe_ctx) == (sizeof(void *) == 8 ? 120 : 68), "lathe_ctx is laid out as compiled code expects");
-_Static_assert(sizeof(lathe_team) == 128 && sizeof(lathe_part) == 128, "laid out as compiled code expects");
+_Static_assert(sizeof(lathe_team) == 640 && sizeof(lathe_part) == 128, "laid out as compiled code expects");
 _Static_assert(sizeof(lathe_library) == 10 * 4 + 15 * sizeof(void *), "lathe_library is laid out as the compiler writes it");
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))

@@ -15,14 +15,17 @@ type Context struct {
 // Offsets in lathe_team, which the workers of a run share, and in lathe_part, of which each has one, and their sizes. What
 // one worker writes and others look at lies two cache lines apart from all else, for lines are fetched in pairs.
 const (
-	TeamDone   = 0  // u64: finished chunks, of all runs
-	TeamAsleep = 64 // u32: odd where a worker sleeps
-	TeamSize   = 128
+	TeamDone   = 0   // u64: finished chunks, of all runs
+	TeamAsleep = 64  // u32: odd where a worker sleeps
+	TeamTurns  = 128 // u64 each: which way the last turns were that depend on data
+	TeamSize   = TeamTurns + 8*Turns
+	Turns      = 64
 
 	PartClaim = 0  // u64: what of the worker's part of a step is claimed
 	PartBase  = 64 // u64: the chunks of all steps behind the worker; what follows is its own
 	PartSeen  = 72 // u64: a value of TeamDone
 	PartMine  = 80 // u64: chunks that it has finished and the team does not know of
+	PartTurn  = 88 // u64: turns behind the worker in this run
 	PartSize  = 128
 )
 

@@ -10,6 +10,7 @@ import (
 	"lathe/internal/graph"
 	"lathe/internal/plan"
 	"lathe/internal/tool/spelling"
+	"lathe/internal/types"
 )
 
 // source makes the files NAME.c and NAME.h of target c.
@@ -80,13 +81,16 @@ type sourceWriter struct {
 func (w *sourceWriter) calls(p *program, mem *plan.Plan, base int) (list []csource.Call) {
 	for k, s := range p.steps {
 		nodes := strings.Join(s.Node.Origin, ", ")
-		if s.body != nil {
-			at := mem.Loops[k]
-			list = append(list, csource.Call{Comment: nodes, Loop: &csource.Loop{
-				Trips:  at.Trips,
-				Inputs: bounds(at.Inputs, s.Node.Sub[0].Inputs, "read", base), Outputs: bounds(at.Outputs, s.Node.Sub[0].Outputs, "written", base),
-				Calls: w.calls(s.body, at.Body, base+at.Offset),
-			}})
+		if s.bodies != nil {
+			call := csource.Call{Comment: nodes}
+			if b := mem.Branches[k]; b != nil {
+				call.Loop, call.Else = w.loop(s, 0, b.Ways[0], base), w.loop(s, 1, b.Ways[1], base)
+				call.Condition = sourcePlace(b.Condition, base)
+				call.Condition.DType, call.Condition.Const = types.Bool, true
+			} else {
+				call.Loop = w.loop(s, 0, mem.Loops[k], base)
+			}
+			list = append(list, call)
 			continue
 		}
 		i, ok := w.index[s.callee]
@@ -106,6 +110,30 @@ func (w *sourceWriter) calls(p *program, mem *plan.Plan, base int) (list []csour
 		list = append(list, call)
 	}
 	return list
+}
+
+// loop is a body of a region, in a workspace that begins at base.
+func (w *sourceWriter) loop(s *step, k int, at *plan.Loop, base int) *csource.Loop {
+	body := s.Node.Sub[k]
+	l := &csource.Loop{
+		Trips:  at.Trips,
+		Inputs: bounds(at.Inputs, body.Inputs, "read", base), Outputs: bounds(at.Outputs, body.Outputs, "written", base),
+		Calls: w.calls(s.bodies[k], at.Body, base+at.Offset),
+	}
+	if at.While == nil {
+		return l
+	}
+	l.While = &csource.While{Count: sourcePlace(at.While.Count, base)}
+	l.While.Count.DType = types.I64
+	for i, v := range body.Outputs {
+		l.While.Elements = append(l.While.Elements, v.Type.Elements())
+		if i < len(at.While.Results) {
+			p := sourcePlace(at.While.Results[i], base)
+			p.DType = v.Type.DType
+			l.While.Results = append(l.While.Results, p)
+		}
+	}
+	return l
 }
 
 // bounds are where the inputs or outputs of a body lie, in a workspace that begins at base.

@@ -14,8 +14,8 @@ import (
 
 // describe tells of a step in the manifest: what it computes, and what was chosen for it.
 func (k *step) describe() bundle.Step {
-	if k.body != nil {
-		return k.describeLoop()
+	if k.bodies != nil {
+		return k.describeRegion()
 	}
 	work := k.Work()
 	s := bundle.Step{
@@ -66,15 +66,20 @@ func (k *step) describe() bundle.Step {
 	return s
 }
 
-// describeLoop sums up the iterations of a loop, whose steps it tells of as those of one.
-func (k *step) describeLoop() bundle.Step {
-	trips := int64(k.Node.Attrs.(graph.LoopAttrs).Trips)
-	s := bundle.Step{Name: k.name, Ops: k.ops, Nodes: k.Node.Origin, Rule: k.Node.Op.Name, Trips: int(trips)}
-	for _, m := range k.body.steps {
-		one := m.describe()
-		s.FLOPs += trips * one.FLOPs
-		s.Bytes += trips * one.Bytes
-		s.Body = append(s.Body, one)
+// describeRegion sums up the iterations of a loop, whose steps it tells of as those of one, or two branches, whose steps it all tells of.
+func (k *step) describeRegion() bundle.Step {
+	trips := 1
+	if a, ok := k.Node.Attrs.(graph.LoopAttrs); ok {
+		trips = a.Few()
+	}
+	s := bundle.Step{Name: k.name, Ops: k.ops, Nodes: k.Node.Origin, Rule: k.Node.Op.Name, Trips: trips}
+	for _, body := range k.bodies {
+		for _, m := range body.steps {
+			one := m.describe()
+			s.FLOPs += int64(trips) * one.FLOPs
+			s.Bytes += int64(trips) * one.Bytes
+			s.Body = append(s.Body, one)
+		}
 	}
 	for _, v := range k.In {
 		s.Reads = append(s.Reads, v.Type.String())
@@ -112,7 +117,7 @@ func flopsOf(g *graph.Graph, counts func(*op.Def) bool) float64 {
 		for _, sub := range n.Sub {
 			once := flopsOf(sub, counts)
 			if a, ok := n.Attrs.(graph.LoopAttrs); ok {
-				once *= float64(a.Trips)
+				once *= float64(a.Few())
 			}
 			total += once
 		}

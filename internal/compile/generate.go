@@ -185,8 +185,15 @@ func entry(j *job, p *program, mem *plan.Plan) *llvm.Run {
 // calls are the steps of p where mem has placed them.
 func calls(j *job, p *program, mem *plan.Plan) (list []llvm.Step) {
 	for i, s := range p.steps {
-		if s.body != nil {
-			list = append(list, llvm.Step{Barrier: mem.Barriers[i], Joined: mem.Joined[i], Serial: s.Serial, Loop: loopOf(j, s.body, mem.Loops[i])})
+		if s.bodies != nil {
+			region := llvm.Step{Barrier: mem.Barriers[i], Joined: mem.Joined[i], Serial: s.Serial}
+			if b := mem.Branches[i]; b != nil {
+				region.Condition = placeOf(b.Condition)
+				region.Loop, region.Else = loopOf(j, s.bodies[0], b.Ways[0]), loopOf(j, s.bodies[1], b.Ways[1])
+			} else {
+				region.Loop = loopOf(j, s.bodies[0], mem.Loops[i])
+			}
+			list = append(list, region)
 			continue
 		}
 		call := llvm.Step{
@@ -208,7 +215,14 @@ func loopOf(j *job, body *program, at *plan.Loop) *llvm.Loop {
 		}
 		return b
 	}
-	return &llvm.Loop{Trips: at.Trips, Inputs: bounds(at.Inputs), Outputs: bounds(at.Outputs), Workspace: at.Offset, Steps: calls(j, body, at.Body)}
+	l := &llvm.Loop{Trips: at.Trips, Inputs: bounds(at.Inputs), Outputs: bounds(at.Outputs), Workspace: at.Offset, Steps: calls(j, body, at.Body)}
+	if w := at.While; w != nil {
+		l.While = &llvm.While{Bytes: w.Bytes, Count: placeOf(w.Count)}
+		for _, p := range w.Results {
+			l.While.Results = append(l.While.Results, placeOf(p))
+		}
+	}
+	return l
 }
 
 func placeOf(at plan.Place) llvm.Place {

@@ -12,39 +12,38 @@ import (
 	"lathe/internal/tool/spelling"
 )
 
-// A kernel is one function of the library: it computes one result of a group, or all results of an extern implementation. A loop
-// is the kernels of its body.
+// A kernel is one function of the library: it computes one result of a group, or all results of an extern implementation. A region
+// is the kernels of its bodies.
 type kernel struct {
 	plan.Step
 	*lowered
-	name string
-	ops  []string
-	loop []*kernel // of a loop's body, none where nothing in it has elements
+	name   string
+	ops    []string
+	inside [][]*kernel // of a region's bodies, none where nothing in them has elements
 }
 
-func (k *kernel) isLoop() bool { return k.Node.Op == graph.Loop }
-
-// A program is a network, or the body of a loop, as kernels.
+// A program is a network, or the body of a region, as kernels.
 type program struct {
 	aliases *plan.Aliases
 	all     []*step // in order
 	steps   []*step // those that have something to do
 }
 
-// A step is a kernel with its code, which is nil where aliases leave nothing to do, or a loop.
+// A step is a kernel with its code, which is nil where aliases leave nothing to do, or a region.
 type step struct {
 	*kernel
 	*function
-	callee string   // the kernel whose code it runs: of those with equal code the first
-	body   *program // of a loop
+	callee string     // the kernel whose code it runs: of those with equal code the first
+	bodies []*program // of a region
 }
 
-// kernels are the steps of p that are no loops, those of loops included.
+// kernels are the steps of p that are no regions, those of regions included.
 func (p *program) kernels() (list []*step) {
 	for _, s := range p.steps {
-		if s.body != nil {
-			list = append(list, s.body.kernels()...)
-		} else {
+		for _, b := range s.bodies {
+			list = append(list, b.kernels()...)
+		}
+		if s.bodies == nil {
 			list = append(list, s)
 		}
 	}
@@ -63,7 +62,7 @@ func planned(steps []*step) []plan.Step {
 // build lowers, schedules and emits every kernel that has something to do, and of equal ones one.
 func build(j *job, n *network) (*program, error) {
 	owned := n.boundary().Owned()
-	loopsOwn(n.graph, owned)
+	bodiesOwn(n.graph, owned)
 	kernels, err := lowerGroups(j, n.graph, owned)
 	if err != nil {
 		return nil, err
@@ -82,12 +81,12 @@ func build(j *job, n *network) (*program, error) {
 	return p, emit(j, p, classes)
 }
 
-// loopsOwn adds what lies where the operands and results of loops do: a slice of a sequence is aligned like its elements.
-func loopsOwn(g *graph.Graph, owned map[*graph.Value]bool) {
+// bodiesOwn adds what lies where the operands and results of regions do: a slice of a sequence is aligned like its elements.
+func bodiesOwn(g *graph.Graph, owned map[*graph.Value]bool) {
 	for _, n := range g.Nodes {
-		if n.Op == graph.Loop {
-			maps.Copy(owned, boundaryOf(n.Sub[0]).Owned())
-			loopsOwn(n.Sub[0], owned)
+		for _, body := range n.Bodies() {
+			maps.Copy(owned, boundaryOf(body).Owned())
+			bodiesOwn(body, owned)
 		}
 	}
 }
@@ -101,23 +100,24 @@ func newProgram(b plan.Boundary, kernels []*kernel, rule plan.Pieces) *program {
 	p := &program{}
 	for _, k := range kernels {
 		s := &step{kernel: k}
-		if k.isLoop() {
-			own := boundaryOf(k.Node.Sub[0])
-			s.body = newProgram(own, k.loop, rule)
-			k.Body = &plan.Body{Boundary: own, Steps: planned(s.body.steps), Aliases: s.body.aliases}
+		for i, body := range k.Node.Bodies() {
+			own := boundaryOf(body)
+			b := newProgram(own, k.inside[i], rule)
+			s.bodies = append(s.bodies, b)
+			k.Bodies = append(k.Bodies, &plan.Body{Boundary: own, Steps: planned(b.steps), Aliases: b.aliases})
 		}
 		p.all = append(p.all, s)
 	}
 	p.aliases = plan.FindAliases(b, planned(p.all), rule)
 	for i, s := range p.all {
-		if !p.aliases.Nothing[i] && (s.body == nil || len(s.body.steps) > 0) {
+		if !p.aliases.Nothing[i] && (s.bodies == nil || slices.ContainsFunc(s.bodies, func(b *program) bool { return len(b.steps) > 0 })) {
 			p.steps = append(p.steps, s)
 		}
 	}
 	return p
 }
 
-// lowerGroups makes the kernels of all groups, those in loops included. Groups that differ in nothing that the code depends on share
+// lowerGroups makes the kernels of all groups, those in regions included. Groups that differ in nothing that the code depends on share
 // them, unless decisions are given for kernels by name.
 func lowerGroups(j *job, g *graph.Graph, owned map[*graph.Value]bool) ([]*kernel, error) {
 	l := &loweredGroups{of: map[*graph.Node]*equalGroups{}, consts: map[*graph.Node][]*graph.Value{}, names: map[string]int{}}
@@ -147,12 +147,13 @@ func lowerGroups(j *job, g *graph.Graph, owned map[*graph.Value]bool) ([]*kernel
 	return l.kernels(g), nil
 }
 
-// groupsIn lists the nodes of a graph that become kernels, those in loops included.
+// groupsIn lists the nodes of a graph that become kernels, those in regions included.
 func groupsIn(g *graph.Graph) (list []*graph.Node) {
 	for _, n := range g.Nodes {
-		if n.Op == graph.Loop {
-			list = append(list, groupsIn(n.Sub[0])...)
-		} else {
+		for _, body := range n.Bodies() {
+			list = append(list, groupsIn(body)...)
+		}
+		if !n.IsRegion() {
 			list = append(list, n)
 		}
 	}
@@ -175,10 +176,14 @@ type loweredGroups struct {
 // kernels are those of g in order.
 func (l *loweredGroups) kernels(g *graph.Graph) (list []*kernel) {
 	for _, n := range g.Nodes {
-		if n.Op == graph.Loop {
-			k := &kernel{Step: plan.Step{Node: n, In: n.In, Out: n.Out}, loop: l.kernels(n.Sub[0])}
-			for _, m := range k.loop {
-				k.ops = append(k.ops, m.ops...)
+		if n.IsRegion() {
+			k := &kernel{Step: plan.Step{Node: n, In: n.In, Out: n.Out}}
+			for _, body := range n.Sub {
+				inside := l.kernels(body)
+				k.inside = append(k.inside, inside)
+				for _, m := range inside {
+					k.ops = append(k.ops, m.ops...)
+				}
 			}
 			k.name = kernelName([]string{n.Op.Name}, l.names)
 			list = append(list, k)
@@ -253,10 +258,12 @@ func choicesFit(choices map[string]choice.Point, n *network, kernels []*kernel) 
 	var add func(list []*kernel)
 	add = func(list []*kernel) {
 		for _, k := range list {
-			if !k.isLoop() {
+			if !k.Node.IsRegion() {
 				names = append(names, k.name)
 			}
-			add(k.loop)
+			for _, inside := range k.inside {
+				add(inside)
+			}
 		}
 	}
 	add(kernels)

@@ -24,11 +24,10 @@ func place(j *job, n *network, p *program) (*plan.Plan, error) {
 func (p *program) markSerial() bool {
 	all := true
 	for _, s := range p.steps {
-		if s.body != nil {
-			s.Serial = s.body.markSerial()
-			s.Body.Steps = planned(s.body.steps)
-		} else {
-			s.Serial = s.serial
+		s.Serial = s.bodies != nil || s.serial
+		for k, b := range s.bodies {
+			s.Serial = b.markSerial() && s.Serial
+			s.Bodies[k].Steps = planned(b.steps)
 		}
 		all = all && s.Serial
 	}

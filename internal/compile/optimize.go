@@ -83,12 +83,12 @@ func (j *job) graphPipeline() []pipeline.Pass[*pass.Context] {
 	return pass.Table
 }
 
-// ownAllOutputs gives the outputs of g and of the bodies of its loops results of their own.
+// ownAllOutputs gives the outputs of g and of the bodies of its regions results of their own.
 func ownAllOutputs(g *graph.Graph) {
 	ownOutputs(g)
 	for _, n := range g.Nodes {
-		if n.Op == graph.Loop {
-			ownAllOutputs(n.Sub[0])
+		for _, body := range n.Bodies() {
+			ownAllOutputs(body)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package compile
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -116,14 +117,16 @@ func graphJSON(j *job, n *network, p *program, params []bundle.Param, consts []*
 	var steps func(p *program)
 	steps = func(p *program) {
 		for _, s := range p.all {
-			if s.body != nil { // one iteration is shown
-				for i, v := range s.Node.Sub[0].Inputs {
-					entryOf[v] = entryOf[s.In[i]]
+			for k, body := range slices.Backward(s.Node.Bodies()) { // one iteration is shown, and both branches, of which the first gives the results
+				for i, v := range body.Inputs {
+					entryOf[v] = entryOf[s.In[i+len(s.In)-len(body.Inputs)]]
 				}
-				steps(s.body)
-				for i, v := range s.Node.Sub[0].Outputs {
-					entryOf[s.Out[i]] = entryOf[v]
+				steps(s.bodies[k])
+				for i := range s.Out {
+					entryOf[s.Out[i]] = entryOf[body.Outputs[min(i, len(body.Outputs)-1)]]
 				}
+			}
+			if s.bodies != nil {
 				continue
 			}
 			name := "__nop"

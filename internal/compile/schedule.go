@@ -152,8 +152,13 @@ func divide(j *job, p *program, classes []*scheduled) ([]*scheduled, error) {
 			if err := j.ctx.Err(); err != nil {
 				return 0, err
 			}
-			if body := p.all[i].body; body != nil {
-				return impl.Scattered, all(body)
+			if bodies := p.all[i].bodies; bodies != nil {
+				for _, body := range bodies {
+					if err := all(body); err != nil {
+						return 0, err
+					}
+				}
+				return impl.Scattered, nil
 			}
 			return one(p.all[i].kernel, operands)
 		})

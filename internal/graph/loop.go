@@ -3,22 +3,23 @@ package graph
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"lathe/internal/op"
 	"lathe/internal/tool/spelling"
 	"lathe/internal/types"
 )
 
-// Loop is the structural operator that runs its sub-graph, the body, a known number of times.
+// Loop is the structural operator that runs its sub-graph, the body, a number of times.
 //
 //	operands           inputs of the body        outputs of the body   results
 //	carried: first     what came before          what comes next       what came last
 //	sequences          the iteration's slice
 //	captured           the same in each
 //	                                             a slice               stacked: all slices
+//	                                                                   how often it ran, of one with While
 //
-// Slices are along axis 0, which they do not have themselves. A captured operand is any tensor that the body reads.
+// Slices are along axis 0, which they do not have themselves. A captured operand is any tensor that the body reads. Of a loop that
+// ends early the slices that are left are zero.
 var Loop = &op.Def{
 	Name: "loop", Doc: "loop runs a sub-graph again and again.", Args: []string{"operands..."}, Fusion: op.Opaque,
 	Infer: func(any, []op.Arg) ([]types.Tensor, error) {
@@ -36,6 +37,28 @@ type LoopAttrs struct {
 	Carried   int
 	Sequences int
 	Reverse   bool // from the last slice to the first
+	// While says that the first carried value, a truth value, is whether there is another iteration, and Trips how many there are at
+	// most; 0: any number, where there are no slices.
+	While bool
+}
+
+// CountType is the type of the result that says how often a loop with While ran.
+var CountType = types.Of(types.I64)
+
+// Few is the number of iterations where it is known, and 1 where it is not: what sums count with.
+func (a LoopAttrs) Few() int {
+	if a.While {
+		return 1
+	}
+	return a.Trips
+}
+
+// Stacked is the number of results that are slices, of so many results in all.
+func (a LoopAttrs) Stacked(results int) int {
+	if a.While {
+		results--
+	}
+	return results - a.Carried
 }
 
 // Slice is the place of the slice that iteration i reads and writes.
@@ -56,6 +79,9 @@ func NewLoop(body *Graph, a LoopAttrs, in []*Value) (*Node, error) {
 		}
 		n.Out = append(n.Out, &Value{Type: t, Def: n, Index: i})
 	}
+	if a.While {
+		n.Out = append(n.Out, &Value{Type: CountType, Def: n, Index: len(n.Out)})
+	}
 	return n, n.checkLoop()
 }
 
@@ -64,46 +90,31 @@ func stackOf(t types.Tensor, trips int) types.Tensor {
 	return types.Of(t.DType, append([]int{trips}, t.Shape...)...)
 }
 
-// CaptureConstants gives the body of a loop the constants among its captured operands for its own.
-func (n *Node) CaptureConstants() {
-	a, body := n.Attrs.(LoopAttrs), n.Sub[0]
-	own := map[*Value]*Value{}
-	for i := len(n.In) - 1; i >= a.Carried+a.Sequences; i-- {
-		if n.In[i].IsConst() {
-			own[body.Inputs[i]] = n.In[i]
-			n.In, body.Inputs = slices.Delete(slices.Clone(n.In), i, i+1), slices.Delete(body.Inputs, i, i+1)
-		}
-	}
-	for _, m := range body.Nodes {
-		for i, v := range m.In {
-			if c := own[v]; c != nil {
-				m.In[i] = c
-			}
-		}
-	}
-	for i, v := range body.Outputs {
-		if c := own[v]; c != nil {
-			body.Outputs[i] = c
-		}
-	}
-}
-
 // checkLoop holds operands, results and body to the table of Loop. All lie in plain layouts.
 func (n *Node) checkLoop() error {
 	if err := n.wantSubs(1); err != nil {
 		return err
 	}
 	a, ok := n.Attrs.(LoopAttrs)
-	body := n.Sub[0]
+	body, results := n.Sub[0], n.Out
+	if ok && a.While && len(results) > 0 {
+		if last := results[len(results)-1]; !last.Type.Equal(CountType) {
+			return fmt.Errorf("the last result, how often the loop ran, has type %s", last.Type)
+		}
+		results = results[:len(results)-1]
+	}
+	endless := a.While && a.Trips == 0 && a.Sequences == 0 && len(results) == a.Carried
 	switch {
-	case !ok || a.Trips < 1 || a.Carried < 0 || a.Sequences < 0:
+	case !ok || a.Trips < 1 && !endless || a.Carried < 0 || a.Sequences < 0 || a.While && a.Carried < 1:
 		return fmt.Errorf("no loop has attributes %+v", n.Attrs)
 	case len(n.In) < a.Carried+a.Sequences:
 		return fmt.Errorf("%s for %d carried and %s", spelling.Count(len(n.In), "operand"), a.Carried, spelling.Count(a.Sequences, "sequence"))
 	case len(body.Inputs) != len(n.In):
 		return fmt.Errorf("%s, but the body has %s", spelling.Count(len(n.In), "operand"), spelling.Count(len(body.Inputs), "input"))
-	case len(body.Outputs) != len(n.Out) || len(n.Out) < a.Carried:
-		return fmt.Errorf("%s, but the body has %s, of which %d are carried", spelling.Count(len(n.Out), "result"), spelling.Count(len(body.Outputs), "output"), a.Carried)
+	case a.While && (n.In[0].Type.DType != types.Bool || n.In[0].Type.Elements() != 1):
+		return fmt.Errorf("whether there is another iteration has type %s", n.In[0].Type)
+	case len(body.Outputs) != len(results) || len(results) < a.Carried:
+		return fmt.Errorf("%s, but the body has %s, of which %d are carried", spelling.Count(len(results), "result"), spelling.Count(len(body.Outputs), "output"), a.Carried)
 	}
 	fits := func(outside, inside types.Tensor, slice bool) bool {
 		if slice {
@@ -116,7 +127,7 @@ func (n *Node) checkLoop() error {
 			return fmt.Errorf("operand %d has type %s, input %d of the body %s", i, v.Type, i, inside)
 		}
 	}
-	for i, v := range n.Out {
+	for i, v := range results {
 		if err := v.Type.Check(); err != nil {
 			return fmt.Errorf("result %d: %w", i, err)
 		}

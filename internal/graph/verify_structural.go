@@ -13,6 +13,8 @@ func structural(name string) func(n *Node) error {
 		return (*Node).checkGroup
 	case "loop":
 		return (*Node).checkLoop
+	case "if":
+		return (*Node).checkIf
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ func foldConstant(c *Context) error {
 		r.Fail(f.node(r, n))
 	})
 	for _, n := range c.Graph.Nodes {
-		if n.Op == graph.Loop {
+		if n.IsRegion() {
 			n.CaptureConstants()
 		}
 	}

@@ -40,7 +40,7 @@ func (c *Context) ended() error {
 	return c.Ctx.Err()
 }
 
-// Table is the pipeline, in the order it runs. Every pass runs on the bodies of loops too, each a graph by itself.
+// Table is the pipeline, in the order it runs. Every pass runs on the bodies of loops and branches too, each a graph by itself.
 var Table = everywhere([]pipeline.Pass[*Context]{
 	{Name: "ConvertLayout", Level: 3, Run: convertLayout, Doc: "computes channels-last models in the order of axes of their convolutions"},
 	{Name: "DecomposeConvTranspose", Level: 2, Run: decomposeConvTranspose, Doc: "computes transposed convolutions by ordinary ones, phase by phase"},
@@ -80,7 +80,7 @@ func everywhere(table []pipeline.Pass[*Context]) []pipeline.Pass[*Context] {
 	return table
 }
 
-// everywhere runs a pass on a graph, then on the bodies of its loops.
+// everywhere runs a pass on a graph, then on the bodies of its loops and branches.
 func (c *Context) everywhere(run func(*Context) error) error {
 	if c.Asked == nil {
 		c.Asked = map[string][]choice.Decision{}
@@ -89,9 +89,9 @@ func (c *Context) everywhere(run func(*Context) error) error {
 		return err
 	}
 	for _, n := range c.Graph.Nodes {
-		if n.Op == graph.Loop {
+		for _, b := range n.Bodies() {
 			body := *c
-			body.Graph = n.Sub[0]
+			body.Graph = b
 			if err := body.everywhere(run); err != nil {
 				return err
 			}

@@ -72,7 +72,7 @@ func FindAliases(b Boundary, steps []Step, rule Pieces) *Aliases {
 
 // isOnly reports whether a step computes one result by one operator.
 func (s Step) isOnly(d *op.Def) bool {
-	return s.Body == nil && len(s.Out) == 1 && len(s.Node.Sub) == 1 && len(s.Node.Sub[0].Nodes) == 1 && s.Node.Sub[0].Nodes[0].Op == d
+	return len(s.Bodies) == 0 && len(s.Out) == 1 && len(s.Node.Sub) == 1 && len(s.Node.Sub[0].Nodes) == 1 && s.Node.Sub[0].Nodes[0].Op == d
 }
 
 // concat puts the operands into the result, one after the other, where that is how they lie in memory anyway.

@@ -25,7 +25,7 @@ func join(steps []Step) []bool {
 
 // barriers marks the steps that touch what others have written, or write what others read or write, since the last
 // barrier: workers divide every step their own way, so any overlap of planned bytes counts. What one worker does in a row needs
-// none. Workers meet before and behind every loop, whose operands move.
+// none. Workers meet before and behind every region, whose operands move.
 func barriers(steps []Step, joined []bool, at map[*graph.Value]Place) []bool {
 	marks := make([]bool, len(steps))
 	reads, writes := newTouched(), newTouched()
@@ -37,7 +37,7 @@ func barriers(steps []Step, joined []bool, at map[*graph.Value]Place) []bool {
 		}
 		row := steps[i:next]
 		after := loops
-		loops = slices.ContainsFunc(row, func(s Step) bool { return s.Body != nil })
+		loops = slices.ContainsFunc(row, func(s Step) bool { return len(s.Bodies) > 0 })
 		need := i > 0 && (loops || after)
 		for _, s := range row {
 			for _, v := range s.Out {

@@ -6,12 +6,22 @@ import "lathe/internal/graph"
 // inputs and outputs lie where the operands and results of the loop do.
 type Loop struct {
 	Body            *Plan
-	Trips           int
+	Trips           int // with While at most; 0: any number
 	Offset          int
 	Inputs, Outputs []Bound
 	Serial          bool // one worker runs it
+	While           *While
 
 	size int // of the piece at Offset
+	few  int // iterations, for sums
+}
+
+// A While says what is to be done at the end of a loop that ends when its first input is false: the last values of the carried
+// inputs go to their places, what is left of the slices becomes zero, and Count gets the number of iterations.
+type While struct {
+	Results []Place // of the carried inputs
+	Bytes   []int   // of these, then of the slices
+	Count   Place
 }
 
 // A Bound is where an input or output of a body lies: iteration i from 0 on finds it Offset + i*Step bytes from one of three places.
@@ -21,11 +31,11 @@ type Bound struct {
 	Offset, Step int
 }
 
-// loop plans the body of step i. Of carried values there are two: the result, and one in the body's piece. Iterations write
-// them in turns, such that the last writes the result.
-func (p *Plan) loop(i int, s Step, live *pieces, rule Pieces) {
-	attrs := s.Node.Attrs.(graph.LoopAttrs)
-	l := &Loop{Trips: attrs.Trips, Serial: s.Serial, Body: newPlan(s.Body.Boundary, s.Body.Steps, s.Body.Aliases, rule, p.Constants)}
+// loop plans the body of step s. Of carried values there are two: the result, and one in the body's piece. Iterations write
+// them in turns, such that the last writes the result, where it is known which that is.
+func (p *Plan) loop(s Step, live *pieces, rule Pieces) *Loop {
+	attrs, body := s.Node.Attrs.(graph.LoopAttrs), s.Bodies[0]
+	l := &Loop{Trips: attrs.Trips, Serial: s.Serial, Body: newPlan(body.Boundary, body.Steps, body.Aliases, rule, p.Constants), few: attrs.Few()}
 	l.size = l.Body.Workspace
 	spare := make([]Place, attrs.Carried)
 	for k := range spare {
@@ -37,11 +47,20 @@ func (p *Plan) loop(i int, s Step, live *pieces, rule Pieces) {
 	for k := range spare {
 		spare[k].Offset += l.Offset
 	}
+	results := s.Out
+	if attrs.While {
+		last := len(results) - 1
+		l.While = &While{Count: p.Places[results[last]]}
+		results = results[:last]
+	}
 	sliced := func(v *graph.Value) Bound {
 		at, bytes := p.Places[v], v.Type.Bytes()/attrs.Trips
 		return Bound{First: at, Even: at, Odd: at, Offset: attrs.Slice(0) * bytes, Step: (attrs.Slice(attrs.Trips-1) - attrs.Slice(0)) / max(1, attrs.Trips-1) * bytes}
 	}
-	for k, v := range s.Out {
+	for k, v := range results {
+		if attrs.While {
+			l.While.Bytes = append(l.While.Bytes, body.Outputs[k].Type.Bytes())
+		}
 		if k >= attrs.Carried {
 			l.Outputs = append(l.Outputs, sliced(v))
 			continue
@@ -52,14 +71,50 @@ func (p *Plan) loop(i int, s Step, live *pieces, rule Pieces) {
 		}
 		l.Outputs = append(l.Outputs, Bound{First: even, Even: even, Odd: odd})
 		l.Inputs = append(l.Inputs, Bound{First: p.Places[s.In[k]], Even: odd, Odd: even})
+		if attrs.While {
+			l.While.Results = append(l.While.Results, p.Places[v])
+		}
 	}
 	for k, v := range s.In[attrs.Carried:] {
 		if k < attrs.Sequences {
 			l.Inputs = append(l.Inputs, sliced(v))
-			continue
+		} else {
+			l.Inputs = append(l.Inputs, p.fixed(v))
 		}
-		at := p.Places[v]
-		l.Inputs = append(l.Inputs, Bound{First: at, Even: at, Odd: at})
 	}
-	p.Loops[i] = l
+	return l
+}
+
+// fixed is where v lies in each iteration.
+func (p *Plan) fixed(v *graph.Value) Bound {
+	at := p.Places[v]
+	return Bound{First: at, Even: at, Odd: at}
+}
+
+// Branches say where the values of two bodies lie, of which the first runs where the byte at Condition is not zero. Either is a loop
+// of one iteration. They lie in the same piece of the workspace.
+type Branches struct {
+	Condition Place
+	Ways      [2]*Loop
+	Serial    bool
+}
+
+func (p *Plan) branches(s Step, live *pieces, rule Pieces) *Branches {
+	b, size := &Branches{Condition: p.Places[s.In[0]], Serial: s.Serial}, 0
+	for k, body := range s.Bodies {
+		l := &Loop{Trips: 1, few: 1, Serial: s.Serial, Body: newPlan(body.Boundary, body.Steps, body.Aliases, rule, p.Constants)}
+		l.size = l.Body.Workspace
+		size = max(size, l.size)
+		for _, v := range s.In[1:] {
+			l.Inputs = append(l.Inputs, p.fixed(v))
+		}
+		for _, v := range s.Out {
+			l.Outputs = append(l.Outputs, p.fixed(v))
+		}
+		b.Ways[k] = l
+	}
+	for _, l := range b.Ways {
+		l.Offset = live.fit(size)
+	}
+	return b
 }

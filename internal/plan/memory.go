@@ -14,6 +14,7 @@ type Plan struct {
 	Barriers  []bool         // before step i
 	Joined    []bool         // step i is done by the worker that did the one before
 	Loops     map[int]*Loop  // by step
+	Branches  map[int]*Branches
 }
 
 // A Place is a piece of the workspace, or a whole buffer of the caller.
@@ -60,14 +61,14 @@ func collect(steps []Step, list *[]*graph.Value, seen map[*graph.Value]bool) {
 				*list = append(*list, v)
 			}
 		}
-		if s.Body != nil {
-			collect(s.Body.Steps, list, seen)
+		for _, b := range s.Bodies {
+			collect(b.Steps, list, seen)
 		}
 	}
 }
 
 func newPlan(b Boundary, steps []Step, a *Aliases, rule Pieces, constants []*graph.Value) *Plan {
-	p := &Plan{Places: b.places(), Constants: constants, Loops: map[int]*Loop{}}
+	p := &Plan{Places: b.places(), Constants: constants, Loops: map[int]*Loop{}, Branches: map[int]*Branches{}}
 	for i, v := range constants {
 		p.Places[v] = Place{Kind: Constant, Index: i}
 	}
@@ -96,8 +97,11 @@ func newPlan(b Boundary, steps []Step, a *Aliases, rule Pieces, constants []*gra
 				p.Places[v] = Place{Offset: p.Places[in.root].Offset + in.offset, Size: max(v.Type.Bytes(), 1)}
 			}
 		}
-		if s.Body != nil {
-			p.loop(i, s, &live, rule)
+		switch len(s.Bodies) {
+		case 1:
+			p.Loops[i] = p.loop(s, &live, rule)
+		case 2:
+			p.Branches[i] = p.branches(s, &live, rule)
 		}
 		for _, at := range dying[i] {
 			live.remove(at)
@@ -110,6 +114,11 @@ func newPlan(b Boundary, steps []Step, a *Aliases, rule Pieces, constants []*gra
 	}
 	for _, l := range p.Loops {
 		p.Workspace = max(p.Workspace, l.Offset+l.size)
+	}
+	for _, b := range p.Branches {
+		for _, w := range b.Ways {
+			p.Workspace = max(p.Workspace, w.Offset+w.size)
+		}
 	}
 	p.Joined = join(steps)
 	p.Barriers = barriers(steps, p.Joined, p.Places)
@@ -137,7 +146,12 @@ func (p *Plan) Meetings() int {
 	}
 	for _, l := range p.Loops {
 		if !l.Serial {
-			n += l.Trips*(l.Body.Meetings()+1) - 1
+			n += l.few*(l.Body.Meetings()+1) - 1
+		}
+	}
+	for _, b := range p.Branches {
+		if !b.Serial {
+			n += 1 + max(b.Ways[0].Body.Meetings(), b.Ways[1].Body.Meetings())
 		}
 	}
 	return n

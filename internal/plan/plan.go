@@ -9,17 +9,17 @@ import (
 	"lathe/internal/graph"
 )
 
-// A Step is a kernel as planning sees it, or a loop.
+// A Step is a kernel as planning sees it, or a region: a loop, or two branches.
 type Step struct {
-	Node *graph.Node    // the group that it computes a result of
-	In   []*graph.Value // operands, in the order of the kernel's parameters; constants included
-	Out  []*graph.Value // results, whose parameters follow
-	Body *Body          // of a loop; nil: a kernel
+	Node   *graph.Node    // the group that it computes a result of
+	In     []*graph.Value // operands, in the order of the kernel's parameters; constants included
+	Out    []*graph.Value // results, whose parameters follow
+	Bodies []*Body        // of a region; none: a kernel
 
 	Serial bool // one worker does all of it
 }
 
-// A Body is what a loop runs.
+// A Body is what a loop or a branch runs.
 type Body struct {
 	Boundary
 	Steps   []Step

@@ -14,6 +14,7 @@ type Loop struct {
 	Trips           int
 	Inputs, Outputs []Bound
 	Calls           []Call
+	While           *While
 }
 
 // A Bound is where an input or output of a body lies, outside of the loop: iteration i from 0 on finds it Offset + i*Step bytes from
@@ -38,6 +39,14 @@ func (e *entryWriter) calls(list []Call, n fileNames, indent string) {
 	for _, c := range list {
 		if c.Comment != "" {
 			indented(e.Writer, indent, c.Comment)
+		}
+		if c.Else != nil {
+			e.line(indent, "if (*%s != 0) {", e.place(n, c.Condition))
+			e.loop(c.Loop, n, indent+"  ")
+			e.line(indent, "} else {")
+			e.loop(c.Else, n, indent+"  ")
+			e.line(indent, "}")
+			continue
 		}
 		if c.Loop != nil {
 			e.loop(c.Loop, n, indent)
@@ -69,7 +78,18 @@ func (e *entryWriter) place(n fileNames, p Place) string {
 // loop writes a loop, whose body has names of its own for what it reads and writes.
 func (e *entryWriter) loop(l *Loop, n fileNames, indent string) {
 	i := n.all.fresh("iteration")
-	e.line(indent, "for (int32_t %s = 0; %s < %d; %s++) {", i, i, l.Trips, i)
+	if l.While != nil {
+		e.line(indent, "int64_t %s = 0;", i)
+		e.line(indent, "for (; *(%s) != 0; %s++) {", e.from(l.Inputs[0], true, n, i), i)
+		if l.Trips > 0 {
+			e.line(indent+"  ", "if (%s == %d) {", i, l.Trips)
+			e.line(indent+"    ", "status = %d;", statusBound)
+			e.line(indent+"    ", "break;")
+			e.line(indent+"  ", "}")
+		}
+	} else {
+		e.line(indent, "for (int32_t %s = 0; %s < %d; %s++) {", i, i, l.Trips, i)
+	}
 	body := n
 	body.inLoop = true
 	body.inputs = e.bind(l.Inputs, true, n, i, indent+"  ")
@@ -87,22 +107,15 @@ func (e *entryWriter) loop(l *Loop, n fileNames, indent string) {
 	}
 	e.calls(l.Calls, body, indent+"  ")
 	e.line(indent, "}")
+	if l.While != nil {
+		e.finish(l, n, i, indent)
+	}
 }
 
 // bind declares pointers to what an iteration reads or writes, where the loop's own names are those in n.
 func (e *entryWriter) bind(bounds []Bound, reads bool, n fileNames, i, indent string) (names []string) {
 	for _, b := range bounds {
-		at := func(p Place) string {
-			p.DType, p.Const = b.DType, reads
-			return e.place(n, p)
-		}
-		from := at(b.Even)
-		if b.Odd != b.Even {
-			from = fmt.Sprintf("%s %% 2 != 0 ? %s : %s", i, at(b.Odd), from)
-		}
-		if b.First != b.Even {
-			from = fmt.Sprintf("%s == 0 ? %s : %s", i, at(b.First), from)
-		}
+		from := e.from(b, reads, n, i)
 		switch size := b.DType.Size(); {
 		case b.Step < 0:
 			from = fmt.Sprintf("%s + (%d - %s * %d)", from, b.Offset/size, i, -b.Step/size)
@@ -119,13 +132,38 @@ func (e *entryWriter) bind(bounds []Bound, reads bool, n fileNames, i, indent st
 	return names
 }
 
+// from is where an input or output of iteration i lies, without what is to be added.
+func (e *entryWriter) from(b Bound, reads bool, n fileNames, i string) string {
+	at := func(p Place) string {
+		p.DType, p.Const = b.DType, reads
+		return e.place(n, p)
+	}
+	from := at(b.Even)
+	if b.Odd != b.Even {
+		from = fmt.Sprintf("%s %% 2 != 0 ? %s : %s", i, at(b.Odd), from)
+	}
+	if b.First != b.Even {
+		from = fmt.Sprintf("%s == 0 ? %s : %s", i, at(b.First), from)
+	}
+	return from
+}
+
 // read notes the inputs and outputs that calls are given.
 func read(calls []Call, used map[Place]bool) {
 	for _, c := range calls {
 		places := c.Args
-		if c.Loop != nil {
-			for _, b := range slices.Concat(c.Loop.Inputs, c.Loop.Outputs) {
+		if c.Else != nil {
+			places = append(places, c.Condition)
+		}
+		for _, l := range []*Loop{c.Loop, c.Else} {
+			if l == nil {
+				continue
+			}
+			for _, b := range slices.Concat(l.Inputs, l.Outputs) {
 				places = append(places, b.First, b.Even, b.Odd)
+			}
+			if l.While != nil {
+				places = append(append(places, l.While.Count), l.While.Results...)
 			}
 		}
 		for _, p := range places {

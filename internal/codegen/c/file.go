@@ -54,11 +54,13 @@ type Kernel struct {
 
 // A Call is a step of the network: a kernel, its operands, and where in the workspace its scratch begins; or a loop.
 type Call struct {
-	Kernel  int
-	Comment string
-	Args    []Place
-	Scratch int
-	Loop    *Loop
+	Kernel    int
+	Comment   string
+	Args      []Place
+	Scratch   int
+	Loop      *Loop
+	Else      *Loop // nil, or what is run in place of Loop where the byte at Condition is zero
+	Condition Place
 }
 
 // A Place is the memory of an operand: that of the input, output, weight or symbol of an index, or an offset in the
@@ -93,7 +95,7 @@ type fileNames struct {
 func (f *File) names() fileNames {
 	s := newScope(nil)
 	n := fileNames{all: s}
-	for _, taken := range []string{"workspace", "memory", f.function(), f.function() + "_in"} {
+	for _, taken := range []string{"workspace", "memory", "status", f.function(), f.function() + "_in"} {
 		s.taken[taken] = true
 	}
 	for _, i := range supports {
@@ -216,7 +218,7 @@ func (f *File) declarations(b *bufio.Writer, n fileNames) {
 	}
 	fmt.Fprintf(b, "// memory that a run needs, aligned to %d bytes\n#define %s %d\n", Align, f.macro("workspace_bytes"), f.Workspace)
 	b.WriteString("\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n")
-	comment(b, []string{"Runs the network once, in a static workspace: one call at a time. Returns 0. Inputs and outputs do not overlap."})
+	comment(b, []string{"Runs the network once, in a static workspace: one call at a time. " + f.returns() + " Inputs and outputs do not overlap."})
 	b.WriteString(f.prototype(n, f.function(), nil) + ";\n\n")
 	comment(b, []string{"Runs the network in a workspace of the caller's, whatever is in it. Returns -1 where that is not aligned."})
 	b.WriteString(f.prototype(n, f.function()+"_in", []string{"void *workspace"}) + ";\n\n")
@@ -250,6 +252,9 @@ func (f *File) entry(b *bufio.Writer, n fileNames) {
 	} else {
 		b.WriteString("  (void)workspace;\n")
 	}
+	if f.bounded() {
+		b.WriteString("  int32_t status = 0;\n")
+	}
 	e := &entryWriter{File: f, Writer: b, used: map[Place]bool{}}
 	e.calls(f.Calls, n, "  ")
 	void := func(kind PlaceKind, names []string) {
@@ -262,7 +267,11 @@ func (f *File) entry(b *bufio.Writer, n fileNames) {
 	void(Input, n.inputs)
 	void(Output, n.outputs)
 	void(Symbol, n.symbols)
-	b.WriteString("  return 0;\n}\n")
+	if f.bounded() {
+		b.WriteString("  return status;\n}\n")
+	} else {
+		b.WriteString("  return 0;\n}\n")
+	}
 	fmt.Fprintf(b, "\n#ifndef LATHE_CALLER_WORKSPACE\n")
 	workspace := "0"
 	if f.Workspace > 0 {

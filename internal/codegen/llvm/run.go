@@ -21,14 +21,16 @@ type Run struct {
 
 // A Step is a call of a kernel, or a loop of steps.
 type Step struct {
-	Kernel  string // symbol
-	Args    []Place
-	Barrier bool // what it touches is finished before it: workers meet
-	Serial  bool // one worker does all of it
-	Joined  bool // the one that did the serial step before it
-	Chunks  int  // of a step that is divided: for each worker so many, but no more than iterations
-	Extent  int  // iterations
-	Loop    *Loop
+	Kernel    string // symbol
+	Args      []Place
+	Barrier   bool // what it touches is finished before it: workers meet
+	Serial    bool // one worker does all of it
+	Joined    bool // the one that did the serial step before it
+	Chunks    int  // of a step that is divided: for each worker so many, but no more than iterations
+	Extent    int  // iterations
+	Loop      *Loop
+	Else      *Loop // nil, or what runs in place of Loop where the byte at Condition is zero
+	Condition Place
 }
 
 // A Place is where the run context has an operand: at an offset in bytes of the workspace, or under an index.
@@ -58,6 +60,9 @@ const stepsPerFunction = 128
 func (r *Run) Texts() []string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "define i32 @%s(%s) nounwind \"no-builtins\" {\nentry:\n%s", r.Symbol, entryParams, r.floatEntry())
+	if r.turns() {
+		b.WriteString("  call void @lathe_enter(ptr %ctx, i32 %worker, i32 %workers)\n")
+	}
 	linkage, prefix := "internal", "lathe"
 	var texts []string
 	var declared strings.Builder
@@ -86,6 +91,9 @@ func (r *Run) Texts() []string {
 	}
 	r.end(&b)
 	b.WriteString(declared.String() + r.floatFunction() + r.team(linkage))
+	if r.turns() {
+		b.WriteString(r.turnFunctions(linkage))
+	}
 	return append(texts, named(b.String(), prefix))
 }
 
@@ -101,6 +109,9 @@ func (r *Run) end(b *strings.Builder) {
 func (r *Run) part(text string) string {
 	if r.meets() {
 		text += "declare hidden i64 @lathe_claim(ptr, i32, i32, i32)\ndeclare hidden void @lathe_pass(ptr, i32)\ndeclare hidden void @lathe_meet(ptr, i32, i1, i64)\n"
+	}
+	if r.turns() {
+		text += turnDeclarations
 	}
 	return named(text, r.Symbol)
 }
@@ -145,6 +156,9 @@ func (r *Run) declare(b *strings.Builder, name string, steps []Step, of units) {
 		switch {
 		case s.Loop != nil:
 			fmt.Fprintf(b, "declare hidden void @%s(%s)\n", loopName(name, of.from+i), loopTypes)
+			if s.Else != nil {
+				fmt.Fprintf(b, "declare hidden void @%s(%s)\n", elseName(name, of.from+i), loopTypes)
+			}
 		case !seen[s.Kernel]:
 			seen[s.Kernel] = true
 			fmt.Fprintf(b, "declare hidden void @%s(%sptr, i64, i64)\n", s.Kernel, strings.Repeat("ptr, ", len(s.Args)))

@@ -8,10 +8,11 @@ import (
 // A Loop runs steps again and again, all workers in step. The operands of its steps that are inputs and outputs are those of its body,
 // and their workspace begins at an offset of the one around them.
 type Loop struct {
-	Trips           int // at least 1
+	Trips           int // at least 1; with While at most, and 0 is any number
 	Inputs, Outputs []Bound
 	Workspace       int // bytes
 	Steps           []Step
+	While           *While
 }
 
 // A Bound is where an input or output of a body lies, outside of the loop: iteration i from 0 on finds it Offset + i*Step bytes from
@@ -36,6 +37,9 @@ func (r *Run) loops(name string, steps []Step) (texts []string) {
 		if s.Loop != nil {
 			texts = append(texts, r.loop(loopName(name, i), s.Loop)...)
 		}
+		if s.Else != nil {
+			texts = append(texts, r.loop(elseName(name, i), s.Else)...)
+		}
 	}
 	return texts
 }
@@ -50,6 +54,9 @@ func (r *Run) loop(name string, l *Loop) (texts []string) {
 	b.WriteString("head:\n  %i = phi i64 [ 0, %entry ], [ %next, %latch ]\n  %start = icmp eq i64 %i, 0\n  %odd = trunc i64 %i to i1\n")
 	bind(&b, "inputs", l.Inputs)
 	bind(&b, "outputs", l.Outputs)
+	if l.While != nil {
+		r.goesOn(&b, l)
+	}
 	parts, all := cut(l.Steps), units{0, len(l.Steps)}
 	if len(parts) <= 1 {
 		r.steps(&b, all, name, l.Steps, false)
@@ -60,13 +67,23 @@ func (r *Run) loop(name string, l *Loop) (texts []string) {
 			texts = append(texts, r.loopPart(part, name, l.Steps, p))
 		}
 	}
-	fmt.Fprintf(&b, "  %%next = add i64 %%i, 1\n  %%more = icmp ult i64 %%next, %d\n", l.Trips)
-	if r.meets() {
+	b.WriteString("  %next = add i64 %i, 1\n")
+	if l.While == nil {
+		fmt.Fprintf(&b, "  %%more = icmp ult i64 %%next, %d\n", l.Trips)
+	}
+	switch {
+	case l.While != nil:
+		b.WriteString("  br label %latch\n")
+	case r.meets():
 		fmt.Fprintf(&b, "  br i1 %%more, label %%back, label %%end\nback:\n  br i1 %%alone, label %%latch, label %%all\nall:\n%s  br label %%latch\n", meet("1"))
-	} else {
+	default:
 		b.WriteString("  br i1 %more, label %latch, label %end\n")
 	}
-	b.WriteString("latch:\n  br label %head\nend:\n  ret void\n}\n")
+	b.WriteString("latch:\n  br label %head\nend:\n")
+	if l.While != nil {
+		r.finish(&b, l)
+	}
+	b.WriteString("  ret void\n}\n")
 	if len(parts) > 1 {
 		for _, p := range parts {
 			fmt.Fprintf(&b, "declare hidden void @%s_%d(%s)\n", name, p.from, loopTypes)

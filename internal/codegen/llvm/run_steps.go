@@ -73,7 +73,7 @@ func (r *Run) serial(b *strings.Builder, i int, list []Step, name string, ranged
 			within(b, fmt.Sprintf("one%d", i+k), fmt.Sprintf("behind%d", i+k), i+k, i+k+1)
 		}
 		if s.Loop != nil {
-			r.callLoop(b, loopName(name, i+k), "1")
+			r.region(b, i+k, s, name, "1")
 		} else {
 			r.call(b, i+k, s, "0", "1")
 		}
@@ -95,7 +95,7 @@ func (r *Run) divided(b *strings.Builder, i int, s Step, name string) {
 		if s.Barrier && r.meets() {
 			fmt.Fprintf(b, "  br i1 %%alone, label %%run%[1]d, label %%all%[1]d\nall%[1]d:\n%[2]s  br label %%run%[1]d\nrun%[1]d:\n", i, meet("1"))
 		}
-		r.callLoop(b, loopName(name, i), "%workers")
+		r.region(b, i, s, name, "%workers")
 		fmt.Fprintf(b, "  br label %%s%d\n", next)
 	case !r.meets():
 		r.call(b, i, s, "0", "1")

@@ -30,7 +30,11 @@ func (r *Run) team(linkage string) string {
 
 // named is a text in which the functions of a team have names with a prefix of their own in place of "lathe".
 func named(text, prefix string) string {
-	return strings.NewReplacer("@lathe_claim(", "@"+prefix+"_claim(", "@lathe_pass(", "@"+prefix+"_pass(", "@lathe_meet(", "@"+prefix+"_meet(").Replace(text)
+	var pairs []string
+	for _, f := range []string{"claim", "pass", "meet", "enter", "decide", "copy", "zero"} {
+		pairs = append(pairs, "@lathe_"+f+"(", "@"+prefix+"_"+f+"(")
+	}
+	return strings.NewReplacer(pairs...).Replace(text)
 }
 
 // meet is a call that waits where the condition stay holds.

@@ -12,7 +12,7 @@ import (
 )
 
 // Eval computes g's outputs from its inputs, both in their order in g. Inputs must have the types g gives them.
-// Groups and loops run their sub-graph; other nodes with sub-graphs are an error.
+// Groups, loops and branches run their sub-graphs; other nodes with sub-graphs are an error.
 func Eval(g *graph.Graph, inputs []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	return Watch(g, inputs, func(*graph.Node, []*tensor.Tensor, []*tensor.Tensor) error { return nil })
 }
@@ -83,6 +83,16 @@ func (e *evaluation) node(n *graph.Node) error {
 	switch {
 	case n.Op == graph.Group:
 		results, err := Eval(n.Sub[0], in)
+		if err != nil {
+			return err
+		}
+		out = results
+	case n.Op == graph.If:
+		taken := n.Sub[1]
+		if Holds(in[0]) {
+			taken = n.Sub[0]
+		}
+		results, err := Watch(taken, in[1:], e.see)
 		if err != nil {
 			return err
 		}

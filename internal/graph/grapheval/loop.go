@@ -1,17 +1,25 @@
 package grapheval
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 
 	"lathe/internal/graph"
 	"lathe/internal/tensor"
 )
 
+// mostIterations bounds a loop that nothing else does: the reference is no place to wait.
+const mostIterations = 1 << 20
+
 // Loop runs the body of n, slice after slice, and stacks what it gives. eval evaluates the body.
 func Loop(n *graph.Node, in, out []*tensor.Tensor, eval func(body *graph.Graph, in []*tensor.Tensor) ([]*tensor.Tensor, error)) error {
 	a, body := n.Attrs.(graph.LoopAttrs), n.Sub[0]
-	args := slices.Clone(in)
-	for i := range a.Trips {
+	args, i := slices.Clone(in), 0
+	for ; (!a.While || Holds(args[0])) && (i < a.Trips || a.Trips == 0); i++ {
+		if i == mostIterations {
+			return fmt.Errorf("a loop does not end within %d iterations", i)
+		}
 		t := a.Slice(i)
 		for k := a.Carried; k < a.Carried+a.Sequences; k++ {
 			args[k] = slice(in[k], body.Inputs[k], t)
@@ -26,8 +34,20 @@ func Loop(n *graph.Node, in, out []*tensor.Tensor, eval func(body *graph.Graph, 
 		}
 	}
 	copy(out, args[:a.Carried])
+	if a.While {
+		if i == a.Trips && a.Trips > 0 && Holds(args[0]) {
+			return ErrBound
+		}
+		out[len(out)-1].SetInt(0, int64(i))
+	}
 	return nil
 }
+
+// ErrBound is the error of a loop that would run more often than it may.
+var ErrBound = errors.New("a loop would run more often than its bound")
+
+// Holds reports whether a truth value is true.
+func Holds(t *tensor.Tensor) bool { return t.Int(0) != 0 }
 
 // slice is element t of x's outermost axis, in place.
 func slice(x *tensor.Tensor, as *graph.Value, t int) *tensor.Tensor {

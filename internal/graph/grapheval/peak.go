@@ -18,12 +18,12 @@ func Peak(g *graph.Graph) (bytes int64, at *graph.Node) {
 		for _, v := range n.Out {
 			made += size(v)
 		}
-		if len(n.Sub) > 0 {
-			within, _ = Peak(n.Sub[0])
-			for _, v := range n.Sub[0].Inputs { // they are the operands, or lie in them
-				within -= size(v)
+		for _, s := range n.Sub {
+			inside, _ := Peak(s)
+			for _, v := range s.Inputs { // they are the operands, or lie in them
+				inside -= size(v)
 			}
-			within = max(within, 0)
+			within = max(within, inside)
 		}
 		if now := live + made + within; now > bytes {
 			bytes, at = now, n

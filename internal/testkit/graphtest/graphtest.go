@@ -55,6 +55,7 @@ type network struct {
 	*rand.Rand
 	g      *graph.Graph
 	vals   []*graph.Value // what further nodes may read
+	counts []*graph.Value // numbers that conditions depend on
 	open   []*graph.Value // results whose extents depend on data
 	consts int
 	narrow bool // no 16-bit floats, which kernels keep in 32 bits

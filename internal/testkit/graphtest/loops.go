@@ -11,7 +11,7 @@ import (
 	"lathe/internal/types"
 )
 
-// Loops makes a network around a loop, with another one in its body now and then: any numbers of iterations and of carried,
+// Loops makes a network around a loop or branches, with others in their bodies now and then: any numbers of iterations and of carried,
 // sliced, captured and stacked values, among them constants, values that are several of these, and values that come out as
 // they went in.
 func Loops(r *rand.Rand) *graph.Graph {
@@ -23,8 +23,11 @@ func Loops(r *rand.Rand) *graph.Graph {
 	for range n.between(1, 2) {
 		n.vals = append(n.vals, n.g.Input(fmt.Sprintf("x%d", len(n.vals)), types.Of(types.F32, shape...)))
 	}
+	for _, x := range n.g.Inputs {
+		n.measures(x)
+	}
 	n.steps(shape, 2)
-	n.loop(shape, 2)
+	n.region(shape, 2)
 	n.steps(shape, 2)
 	for i, v := range n.vals {
 		if i == len(n.vals)-1 || i >= len(n.g.Inputs) && n.coin(2) {
@@ -74,11 +77,11 @@ func (n *network) must(d *op.Def, attrs any, in ...*graph.Value) *graph.Value {
 func (n *network) loop(shape []int, depth int) {
 	a := graph.LoopAttrs{Trips: n.between(1, 6), Carried: n.IntN(4), Sequences: n.IntN(3), Reverse: n.coin(2)}
 	t := types.Of(types.F32, shape...)
-	body := &network{Rand: n.Rand, g: &graph.Graph{Name: "body"}}
+	body := n.inside()
 	var in []*graph.Value
 	take := func(v *graph.Value) {
 		in = append(in, v)
-		body.vals = append(body.vals, body.g.Input("", t))
+		body.take(t)
 	}
 	of := func() *graph.Value {
 		if n.coin(5) {
@@ -103,9 +106,13 @@ func (n *network) loop(shape []int, depth int) {
 	for range n.between(1, 2) {
 		take(of())
 	}
+	if len(n.counts) > 0 {
+		in = append(in, n.counts[n.IntN(len(n.counts))])
+		body.take(graph.CountType)
+	}
 	body.steps(shape, 3)
 	if depth > 1 && n.coin(3) {
-		body.loop(shape, depth-1)
+		body.region(shape, depth-1)
 	}
 	stacked := n.IntN(4)
 	if a.Carried+stacked == 0 {
