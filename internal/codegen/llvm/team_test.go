@@ -57,6 +57,71 @@ type reversal struct {
 	counts    []int // where counters lie, in int32
 	want      []int // that a run adds to them, in elements
 	added     int   // by all steps together to an element
+	turns     []int // bytes that conditions are read from, which are one or zero as it comes
+	whiles    []while
+}
+
+// A while is a loop whose condition is in three bytes, and where the number of its iterations comes to lie.
+type while struct{ first, even, odd, count int }
+
+// trips is how often it runs.
+func (w while) trips(memory []byte) (n int) {
+	for ; n < mostTrips; n++ {
+		at := w.even
+		if n%2 == 1 {
+			at = w.odd
+		}
+		if n == 0 {
+			at = w.first
+		}
+		if memory[at] == 0 {
+			break
+		}
+	}
+	return n
+}
+
+const mostTrips = 3
+
+// turn makes a place for a condition.
+func (c *reversal) turn() llvm.Place {
+	at := c.workspace
+	c.turns = append(c.turns, at)
+	c.workspace += 4
+	return llvm.Place{Kind: llvm.Workspace, Index: at}
+}
+
+// branches makes two ways from one place to another, with steps aside.
+func (c *reversal) branches(r *rand.Rand, from, to, aside llvm.Place, serial bool) llvm.Step {
+	way := func() *llvm.Loop {
+		l := &llvm.Loop{Trips: 1, Inputs: []llvm.Bound{{First: from, Even: from, Odd: from}}, Outputs: []llvm.Bound{{First: to, Even: to, Odd: to}}}
+		for range r.IntN(3) {
+			l.Steps = append(l.Steps, llvm.Step{Kernel: "reverse", Serial: serial || r.IntN(2) == 0, Barrier: true, Chunks: 2, Extent: elements, Args: []llvm.Place{{Kind: llvm.Input}, aside}})
+		}
+		l.Steps = append(l.Steps, llvm.Step{Kernel: "reverse", Serial: serial || r.IntN(2) == 0, Chunks: 1 << r.IntN(4), Extent: elements, Args: []llvm.Place{{Kind: llvm.Input}, {Kind: llvm.Output}}})
+		return l
+	}
+	return llvm.Step{Barrier: true, Serial: serial, Loop: way(), Else: way(), Condition: c.turn()}
+}
+
+// aside is a loop that ends by its condition and writes to one place only.
+func (c *reversal) aside(r *rand.Rand, from, to llvm.Place, serial bool) llvm.Step {
+	first, even, odd := c.turn(), c.turn(), c.turn()
+	count := c.turn()
+	c.turns = c.turns[:len(c.turns)-1]
+	c.workspace += 8
+	count.Index = (count.Index + 7) / 8 * 8
+	c.whiles = append(c.whiles, while{first.Index, even.Index, odd.Index, count.Index})
+	last := c.turn()
+	c.turns = c.turns[:len(c.turns)-1]
+	l := &llvm.Loop{
+		Trips: mostTrips, Inputs: []llvm.Bound{{First: first, Even: even, Odd: odd}, {First: from, Even: from, Odd: from}}, Outputs: []llvm.Bound{{First: last, Even: last, Odd: last}},
+		While: &llvm.While{Results: []llvm.Place{last}, Bytes: []int{1}, Count: count},
+	}
+	for range 1 + r.IntN(2) {
+		l.Steps = append(l.Steps, llvm.Step{Kernel: "reverse", Serial: serial || r.IntN(2) == 0, Barrier: true, Chunks: 2, Extent: elements, Args: []llvm.Place{{Kind: llvm.Input, Index: 1}, to}})
+	}
+	return llvm.Step{Barrier: true, Serial: serial, Loop: l}
 }
 
 func randomReversal(r *rand.Rand, run *llvm.Run) *reversal {
@@ -88,6 +153,19 @@ func randomReversal(r *rand.Rand, run *llvm.Run) *reversal {
 				Trips: trips, Steps: body,
 				Inputs: []llvm.Bound{{First: from, Even: to, Odd: to}}, Outputs: []llvm.Bound{{First: to, Even: to, Odd: to}},
 			}}
+		}
+		other := llvm.Place{Kind: llvm.Workspace, Index: c.workspace}
+		c.workspace += 4 * (elements + 16)
+		switch r.IntN(8) {
+		case 0:
+			if s.Loop == nil {
+				s = c.branches(r, from, to, other, s.Serial)
+			}
+		case 1:
+			w := c.aside(r, from, other, r.IntN(2) == 0)
+			w.Joined = false
+			c.Steps = append(c.Steps, w)
+			serial = false
 		}
 		if s.Joined = serial && s.Serial && r.IntN(4) > 0; s.Joined {
 			s.Barrier = false
@@ -125,7 +203,7 @@ func TestTeam(t *testing.T) {
 			in, workspace := heap[int32](elements), heap[int32](c.workspace/4)
 			tables := heap[unsafe.Pointer](2)
 			tables[0] = unsafe.Pointer(&in[0])
-			ctx, team := heap[uint64](64), heap[uint64](16*(1+workers)+16)
+			ctx, team := heap[uint64](64), heap[uint64](bundle.TeamSize/8+16*workers+16)
 			for uintptr(unsafe.Pointer(&team[0]))%64 != 0 {
 				team = team[1:]
 			}
@@ -173,6 +251,10 @@ func TestTeam(t *testing.T) {
 					for i := range in {
 						in[i] = int32(1000 * k)
 					}
+					memory := unsafe.Slice((*byte)(unsafe.Pointer(&workspace[0])), c.workspace)
+					for _, at := range c.turns {
+						memory[at] = byte(r.IntN(2))
+					}
 					if workers > 1 {
 						*base(0) = atomic.LoadUint64(done)
 						start.Store(*base(0) + 1)
@@ -181,6 +263,11 @@ func TestTeam(t *testing.T) {
 					for i := range elements {
 						if got, want := last[i], int32(1000*k+c.added); got != want {
 							return fmt.Errorf("run %d: element %d is %d, want %d", k, i, got, want)
+						}
+					}
+					for _, w := range c.whiles {
+						if got, want := int(workspace[w.count/4]), w.trips(memory); got != want {
+							return fmt.Errorf("run %d: a loop ran %d times instead of %d", k, got, want)
 						}
 					}
 					for i, at := range c.counts {
