@@ -123,7 +123,7 @@ func (w *sourceWriter) loop(s *step, k int, at *plan.Loop, base int) *csource.Lo
 	if at.While == nil {
 		return l
 	}
-	l.While = &csource.While{Count: sourcePlace(at.While.Count, base)}
+	l.While = &csource.While{Strict: at.While.Strict, Count: sourcePlace(at.While.Count, base)}
 	l.While.Count.DType = types.I64
 	for i, v := range body.Outputs {
 		l.While.Elements = append(l.While.Elements, v.Type.Elements())

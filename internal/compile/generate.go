@@ -217,7 +217,7 @@ func loopOf(j *job, body *program, at *plan.Loop) *llvm.Loop {
 	}
 	l := &llvm.Loop{Trips: at.Trips, Inputs: bounds(at.Inputs), Outputs: bounds(at.Outputs), Workspace: at.Offset, Steps: calls(j, body, at.Body)}
 	if w := at.While; w != nil {
-		l.While = &llvm.While{Bytes: w.Bytes, Count: placeOf(w.Count)}
+		l.While = &llvm.While{Bytes: w.Bytes, Strict: w.Strict, Count: placeOf(w.Count)}
 		for _, p := range w.Results {
 			l.While.Results = append(l.While.Results, placeOf(p))
 		}

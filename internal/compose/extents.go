@@ -36,12 +36,25 @@ func (x Extents) node(n *graph.Node) error {
 		x[n.Out[0]] = axes
 		return nil
 	}
-	for _, d := range ops.DynamicResults(n.Op, n.Attrs) {
+	for _, d := range DynamicResults(n) {
 		axes := make([]*graph.Value, n.Out[d.Result].Type.Rank())
 		axes[d.Axis] = n.Out[d.Count]
 		x[n.Out[d.Result]] = axes
 	}
 	return nil
+}
+
+// DynamicResults lists the results of a node whose extents depend on data.
+func DynamicResults(n *graph.Node) []ops.DynamicResult {
+	a, ok := n.Attrs.(graph.LoopAttrs)
+	if !ok || !a.While {
+		return ops.DynamicResults(n.Op, n.Attrs)
+	}
+	var list []ops.DynamicResult
+	for i := range a.Stacked(len(n.Out)) {
+		list = append(list, ops.DynamicResult{Result: a.Carried + i, Axis: 0, Count: len(n.Out) - 1})
+	}
+	return list
 }
 
 // of is the extents of v's axes.

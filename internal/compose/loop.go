@@ -12,9 +12,10 @@ const FewTrips = 4
 
 // Loop runs what body adds again and again: see graph.Loop. in are the first carried values, then the sequences; body gets what
 // stands for them in an iteration, and gives the carried values of the next one, then the slices of the stacked results. What else
-// it reads is captured, what it adds that is the same in each iteration is computed once, and what it does not need is left out.
+// it reads is captured, what it adds that is the same in each iteration is computed once, and what it does not need is left out. Behind the results is how often
+// a loop with While ran.
 func (b *Builder) Loop(a graph.LoopAttrs, in []*graph.Value, body func(in []*graph.Value) []*graph.Value) []*graph.Value {
-	l := &looping{LoopAttrs: a, in: slices.Clone(in), body: &graph.Graph{Name: "body"}, inside: map[*graph.Value]*graph.Value{}}
+	l := &looping{LoopAttrs: a, in: slices.Clone(in), capturing: newCapturing()}
 	for i, v := range in {
 		t := v.Type
 		if i >= a.Carried {
@@ -33,7 +34,11 @@ func (b *Builder) Loop(a graph.LoopAttrs, in []*graph.Value, body func(in []*gra
 
 	// A carried value that never changes is captured where the body reads it.
 	results := make([]*graph.Value, len(l.body.Outputs))
-	for k := a.Carried - 1; k >= 0; k-- {
+	first := 0
+	if a.While {
+		first = 1
+	}
+	for k := a.Carried - 1; k >= first; k-- {
 		if l.body.Outputs[k] != inputs[k] {
 			continue
 		}
@@ -59,16 +64,14 @@ func (b *Builder) Loop(a graph.LoopAttrs, in []*graph.Value, body func(in []*gra
 			results[k], left = left[0], left[1:]
 		}
 	}
-	return results
+	return append(results, left...)
 }
 
 // looping is a loop that is being made.
 type looping struct {
 	graph.LoopAttrs
-	in       []*graph.Value // carried values and sequences
-	captured []*graph.Value
-	body     *graph.Graph
-	inside   map[*graph.Value]*graph.Value // what a value is called in the body
+	in []*graph.Value // carried values and sequences
+	*capturing
 }
 
 // invariant takes the nodes from the body that read nothing of an iteration.
@@ -84,32 +87,6 @@ func (l *looping) invariant() (nodes []*graph.Node) {
 		return false
 	})
 	return nodes
-}
-
-// capture makes what the body reads from outside inputs of it.
-func (l *looping) capture() {
-	for _, n := range l.body.Nodes {
-		in := make([]*graph.Value, len(n.In))
-		for i, v := range n.In {
-			in[i] = l.enter(v)
-		}
-		n.In = in
-	}
-	for i, v := range l.body.Outputs {
-		l.body.Outputs[i] = l.enter(v)
-	}
-}
-
-// enter is what v is called in the body.
-func (l *looping) enter(v *graph.Value) *graph.Value {
-	if v.IsConst() {
-		return v
-	}
-	if l.inside[v] == nil {
-		l.inside[v] = l.body.Input("", v.Type)
-		l.captured = append(l.captured, v)
-	}
-	return l.inside[v]
 }
 
 // dropSequences drops those that nothing reads, but the last one where its order is the loop's.

@@ -40,6 +40,8 @@ type LoopAttrs struct {
 	// While says that the first carried value, a truth value, is whether there is another iteration, and Trips how many there are at
 	// most; 0: any number, where there are no slices.
 	While bool
+	// Strict says that a run ends with an error where there would be more iterations than Trips.
+	Strict bool
 }
 
 // CountType is the type of the result that says how often a loop with While ran.
@@ -105,7 +107,7 @@ func (n *Node) checkLoop() error {
 	}
 	endless := a.While && a.Trips == 0 && a.Sequences == 0 && len(results) == a.Carried
 	switch {
-	case !ok || a.Trips < 1 && !endless || a.Carried < 0 || a.Sequences < 0 || a.While && a.Carried < 1:
+	case !ok || a.Trips < 1 && !endless || a.Carried < 0 || a.Sequences < 0 || a.While && a.Carried < 1 || a.Strict && (!a.While || a.Trips == 0):
 		return fmt.Errorf("no loop has attributes %+v", n.Attrs)
 	case len(n.In) < a.Carried+a.Sequences:
 		return fmt.Errorf("%s for %d carried and %s", spelling.Count(len(n.In), "operand"), a.Carried, spelling.Count(a.Sequences, "sequence"))

@@ -22,6 +22,7 @@ type While struct {
 	Results []Place // of the carried inputs
 	Bytes   []int   // of these, then of the slices
 	Count   Place
+	Strict  bool // where there would be more iterations than Trips, that is an error
 }
 
 // A Bound is where an input or output of a body lies: iteration i from 0 on finds it Offset + i*Step bytes from one of three places.
@@ -50,7 +51,7 @@ func (p *Plan) loop(s Step, live *pieces, rule Pieces) *Loop {
 	results := s.Out
 	if attrs.While {
 		last := len(results) - 1
-		l.While = &While{Count: p.Places[results[last]]}
+		l.While = &While{Strict: attrs.Strict, Count: p.Places[results[last]]}
 		results = results[:last]
 	}
 	sliced := func(v *graph.Value) Bound {

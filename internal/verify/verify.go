@@ -83,7 +83,7 @@ func network(ctx context.Context, g *graph.Graph, o compile.Options) ([]Row, err
 	counts := map[*graph.Value]*tensor.Tensor{}
 	want, err := grapheval.Watch(g, inputs, func(n *graph.Node, in, out []*tensor.Tensor) error {
 		tiny = tiny || flushes && (slices.ContainsFunc(in, hasDenormal) || slices.ContainsFunc(out, hasDenormal))
-		for _, d := range ops.DynamicResults(n.Op, n.Attrs) {
+		for _, d := range compose.DynamicResults(n) {
 			counts[n.Out[d.Count]] = out[d.Count]
 		}
 		next(n)

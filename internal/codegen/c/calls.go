@@ -83,7 +83,9 @@ func (e *entryWriter) loop(l *Loop, n fileNames, indent string) {
 		e.line(indent, "for (; *(%s) != 0; %s++) {", e.from(l.Inputs[0], true, n, i), i)
 		if l.Trips > 0 {
 			e.line(indent+"  ", "if (%s == %d) {", i, l.Trips)
-			e.line(indent+"    ", "status = %d;", statusBound)
+			if l.While.Strict {
+				e.line(indent+"    ", "status = %d;", statusBound)
+			}
 			e.line(indent+"    ", "break;")
 			e.line(indent+"  ", "}")
 		}

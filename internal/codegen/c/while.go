@@ -11,6 +11,7 @@ type While struct {
 	Results  []Place // of the carried inputs
 	Elements []int   // of these, then of the slices
 	Count    Place
+	Strict   bool // where there would be more iterations than Trips, that is an error
 }
 
 // statusBound is what a run returns in which a loop would have run more often than its bound.
@@ -20,7 +21,7 @@ const statusBound = 2
 func (f *File) bounded() bool { return hasBound(f.Calls) }
 
 func hasBound(calls []Call) bool {
-	within := func(l *Loop) bool { return l != nil && (l.While != nil && l.Trips > 0 || hasBound(l.Calls)) }
+	within := func(l *Loop) bool { return l != nil && (l.While != nil && l.While.Strict || hasBound(l.Calls)) }
 	return slices.ContainsFunc(calls, func(c Call) bool { return within(c.Loop) || within(c.Else) })
 }
 

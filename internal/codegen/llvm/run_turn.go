@@ -15,6 +15,7 @@ type While struct {
 	Results []Place // of the carried inputs
 	Bytes   []int   // of these, then of the slices
 	Count   Place
+	Strict  bool // where there would be more iterations than Trips, the run has StatusBound
 }
 
 // StatusBound is the status of a run in which a loop would have run more often than its bound.
@@ -68,7 +69,7 @@ func (r *Run) goesOn(b *strings.Builder, l *Loop) {
 
 // finish ends a loop with While: one worker does.
 func (r *Run) finish(b *strings.Builder, l *Loop) {
-	if l.Trips > 0 {
+	if l.While.Strict {
 		b.WriteString("  %full = phi i1 [ 0, %head ], [ 1, %room ]\n")
 	}
 	if r.meets() {
@@ -92,7 +93,7 @@ func (r *Run) finish(b *strings.Builder, l *Loop) {
 		fmt.Fprintf(b, "  call void @lathe_zero(ptr %s, i64 %%left%d)\n", to, k)
 	}
 	fmt.Fprintf(b, "  store i64 %%i, ptr %s\n", l.While.Count.pointer(b, "%count", "0"))
-	if l.Trips > 0 {
+	if l.While.Strict {
 		fmt.Fprintf(b, "  br i1 %%full, label %%bound, label %%ok\nbound:\n  %%status.p = getelementptr i8, ptr %%ctx, i64 %d\n  store i32 %d, ptr %%status.p\n  br label %%ok\nok:\n", r.context().Status, StatusBound)
 	}
 	if r.meets() {

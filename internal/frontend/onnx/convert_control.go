@@ -63,8 +63,11 @@ func ifElse(c *call) values {
 		c.becomes("takes else_branch, always")
 		return c.inline(no, nil)
 	}
-	c.becomes("computes both branches and selects")
 	condition := c.scalar(c.x(0))
+	if out, err := c.branches(condition, yes, no); err == nil {
+		return out
+	}
+	c.becomes("computes both branches and selects")
 	a, b := c.inline(yes, nil), c.inline(no, nil)
 	if len(a) != len(b) {
 		compose.Fail("its branches have %d and %s", len(a), spelling.Count(len(b), "output"))
@@ -95,23 +98,53 @@ func (c *call) selected(condition, a, b *graph.Value, i int) *graph.Value {
 	return c.Do(ops.Where, condition, a, b)
 }
 
-// loop unrolls a loop whose trip count is known, or whose condition turns out to be false after some iterations.
+// loop becomes a loop of the graph, is unrolled where iterations differ by more than their data, or runs until its condition is false.
 func loop(c *call) values {
 	body := c.attrGraph("body")
+	w := whileLoop{body: body, most: c.opt(0), condition: c.opt(1), carried: slices.Clone(c.in[min(2, len(c.in)):])}
+	if len(body.Outputs) < 1+len(w.carried) {
+		compose.Fail("the body has %s for %s", spelling.Count(len(body.Outputs), "output"), spelling.Count(len(w.carried), "carried value"))
+	}
+	if len(body.Inputs) != 2+len(w.carried) {
+		compose.Fail("the body has %s for %s", spelling.Count(len(body.Inputs), "input"), spelling.Count(len(w.carried), "carried value"))
+	}
+	if w.depends() != nil && !c.unroll {
+		out, err := c.whileRegion(w)
+		if err != nil {
+			compose.Fail("how often it runs depends on input data, and it is no loop: %w%s", err, c.fixHint(w.depends()))
+		}
+		return out
+	}
 	trips := -1
 	if c.present(0) {
 		trips = c.knownInt(0, "the trip count")
 	}
-	condition := c.opt(1)
+	if out, ok := c.loopRegion(body, trips, w.condition, w.carried); ok {
+		return out
+	}
+	var out values
+	c.unrolls++
+	err := c.attempt(func() { out = c.unrolled(body, trips, w.condition, slices.Clone(w.carried)) })
+	if c.unrolls--; err == nil {
+		return out
+	}
+	if c.full && c.unrolls > 0 { // the outermost loop that does not unroll is one
+		compose.Fail("%w", err)
+	}
+	c.full = false
+	if !c.unroll && !slices.ContainsFunc(w.carried, c.isList) {
+		if out, failed := c.whileRegion(w); failed == nil {
+			return out
+		}
+	}
+	compose.Fail("%w", err)
+	return nil
+}
+
+// unrolled is a loop one iteration after the other, where it is known when it ends.
+func (c *call) unrolled(body *Graph, trips int, condition *graph.Value, carried values) values {
 	if condition == nil && trips < 0 {
 		compose.Fail("an endless loop is not supported")
-	}
-	carried := slices.Clone(c.in[min(2, len(c.in)):])
-	if len(body.Outputs) < 1+len(carried) {
-		compose.Fail("the body has %s for %s", spelling.Count(len(body.Outputs), "output"), spelling.Count(len(carried), "carried value"))
-	}
-	if out, ok := c.loopRegion(body, trips, condition, carried); ok {
-		return out
 	}
 	stacks := make([]values, len(body.Outputs)-1-len(carried))
 	i := 0

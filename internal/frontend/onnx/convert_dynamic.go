@@ -61,18 +61,21 @@ var takesDynamic = []string{
 	"Sub", "Tanh", "Transpose", "Unsqueeze", "Where",
 }
 
-// dynamics are the values that depend on one whose extent depends on data, among the results of the first seen nodes.
+// dynamics are the values that depend on one whose extent depends on data, among the results of the first nodes, which were seen, of each graph.
 type dynamics struct {
-	seen   int
+	seen   map[*graph.Graph]int
 	values map[*graph.Value]bool
 }
 
 // checkDynamic reports an operand of n that may have an extent that depends on data, unless n takes such operands.
 func (imp *importer) checkDynamic(n *Node, operands []*graph.Value) error {
-	d := &imp.dynamic
-	for ; d.seen < len(imp.Graph.Nodes); d.seen++ {
-		m := imp.Graph.Nodes[d.seen]
-		dynamic := len(ops.DynamicResults(m.Op, m.Attrs)) > 0 || slices.ContainsFunc(m.In, func(v *graph.Value) bool { return d.values[v] })
+	d, g := &imp.dynamic, imp.Graph
+	if d.seen == nil {
+		d.seen = map[*graph.Graph]int{}
+	}
+	for ; d.seen[g] < len(g.Nodes); d.seen[g]++ {
+		m := g.Nodes[d.seen[g]]
+		dynamic := len(compose.DynamicResults(m)) > 0 || slices.ContainsFunc(m.In, func(v *graph.Value) bool { return d.values[v] })
 		for _, v := range m.Out {
 			if dynamic && d.values == nil {
 				d.values = map[*graph.Value]bool{}

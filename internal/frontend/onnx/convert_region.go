@@ -18,26 +18,16 @@ func (c *call) region(a graph.LoopAttrs, in values, body func(in values) values)
 	if c.unroll || a.Trips <= compose.FewTrips {
 		return nil, false
 	}
-	g, before, left, origin, told := c.Graph, len(c.Graph.Nodes), c.nodes, c.Origin, len(c.told)
-	err := compose.Try(func() {
-		out = c.Loop(a, in, func(in []*graph.Value) []*graph.Value {
-			out := body(in)
-			if slices.ContainsFunc(out, c.isList) {
-				compose.Fail("a sequence is carried")
-			}
-			return out
-		})
+	g := c.Graph
+	err := c.attempt(func() {
+		out = c.Loop(a, in, c.tensors(body))
 		loop := g.Nodes[len(g.Nodes)-1]
-		if slices.ContainsFunc(loop.In, func(v *graph.Value) bool { return c.dynamic.values[v] }) || hasDynamic(loop) {
-			compose.Fail("extents depend on data")
-		}
+		c.checkRegion(loop)
 		if a.Trips <= maxIterations && !slices.ContainsFunc(loop.In, func(v *graph.Value) bool { return v.Value() == nil }) {
 			compose.Fail("it computes a constant, perhaps a shape")
 		}
 	})
 	if err != nil {
-		c.Undo(before)
-		c.nodes, c.Origin, c.told = left, origin, c.told[:told]
 		return nil, false
 	}
 	c.regions++
@@ -45,9 +35,43 @@ func (c *call) region(a graph.LoopAttrs, in values, body func(in values) values)
 	return out, true
 }
 
-func hasDynamic(loop *graph.Node) bool {
-	return slices.ContainsFunc(loop.Sub[0].Nodes, func(n *graph.Node) bool {
-		return n.Op == graph.Loop && hasDynamic(n) || len(ops.DynamicResults(n.Op, n.Attrs)) > 0
+// attempt adds what f adds, or nothing where that fails.
+func (c *call) attempt(f func()) error {
+	g, before, left, origin, told, depth := c.Graph, len(c.Graph.Nodes), c.nodes, c.Origin, len(c.told), c.depth
+	err := compose.Try(f)
+	if err != nil {
+		c.Undo(before)
+		c.nodes, c.Origin, c.told, c.depth = left, origin, c.told[:told], depth
+		if c.dynamic.seen[g] > before {
+			c.dynamic.seen[g] = before
+		}
+	}
+	return err
+}
+
+// tensors is a body that fails where it gives a sequence.
+func (c *call) tensors(body func(in values) values) func(in []*graph.Value) []*graph.Value {
+	return func(in []*graph.Value) []*graph.Value {
+		out := body(in)
+		if slices.ContainsFunc(out, c.isList) {
+			compose.Fail("a sequence is carried")
+		}
+		return out
+	}
+}
+
+// checkRegion fails where a region reads or makes values whose extents depend on data.
+func (c *call) checkRegion(n *graph.Node) {
+	if slices.ContainsFunc(n.In, func(v *graph.Value) bool { return c.dynamic.values[v] }) || hasDynamic(n) {
+		compose.Fail("extents depend on data")
+	}
+}
+
+func hasDynamic(region *graph.Node) bool {
+	return slices.ContainsFunc(region.Sub, func(g *graph.Graph) bool {
+		return slices.ContainsFunc(g.Nodes, func(n *graph.Node) bool {
+			return n.IsRegion() && hasDynamic(n) || len(compose.DynamicResults(n)) > 0
+		})
 	})
 }
 

@@ -6,7 +6,6 @@ import (
 	"lathe/internal/compose"
 	"lathe/internal/graph"
 	"lathe/internal/graph/grapheval"
-	"lathe/internal/ops"
 	"lathe/internal/tensor"
 	"lathe/internal/types"
 )
@@ -19,7 +18,7 @@ func evalActual(g *graph.Graph, inputs []*tensor.Tensor) ([]*tensor.Tensor, erro
 	}
 	counts := map[*graph.Value]int{}
 	outputs, err := grapheval.Watch(g, inputs, func(n *graph.Node, _, out []*tensor.Tensor) error {
-		for _, d := range ops.DynamicResults(n.Op, n.Attrs) {
+		for _, d := range compose.DynamicResults(n) {
 			counts[n.Out[d.Count]] = int(out[d.Count].Int(0))
 		}
 		return nil

@@ -21,6 +21,8 @@ type Options struct {
 	// Values fixes inputs to a value: they become constants. Parameters of operators, such as axes and shapes, that a
 	// model takes as inputs have to be fixed. A number of rank 0 fills the input's shape.
 	Values map[string]*tensor.Tensor
+	// LoopBound is how many slices the stacked results of a loop have at most whose end depends on data; 0: as the model says, or 1024.
+	LoopBound int
 	// Context ends an import; nil: nothing does.
 	Context context.Context
 	// Notes is called with one line for the user each; nil drops them.
@@ -102,6 +104,9 @@ const newestOpset = 28
 // number.
 const maxNodes = 100_000
 
+// maxTried bounds how many are converted in all: attempts to unroll, which fail, nest.
+const maxTried = 4 * maxNodes
+
 // An importer turns one model into one graph. Sub-graphs of control flow are inlined into it.
 type importer struct {
 	*compose.Builder
@@ -112,6 +117,9 @@ type importer struct {
 	taken   map[string]bool                 // names of values
 	uses    map[string]int                  // the number to try next for a name that is taken
 	nodes   int                             // model nodes that may still be converted
+	tried   int                             // model nodes that were, those of attempts that failed included
+	full    bool                            // no more may be converted in the attempt to unroll that is being made
+	unrolls int                             // attempts within each other
 	depth   int                             // of nested sub-graphs
 	unroll  bool                            // loops do not stay loops
 	regions int                             // loops that did
@@ -203,7 +211,9 @@ func (imp *importer) body(g *Graph, e *env) error {
 		if err := imp.opts.Context.Err(); err != nil {
 			return err
 		}
-		if imp.nodes--; imp.nodes < 0 {
+		imp.tried++
+		if imp.nodes--; imp.nodes < 0 || imp.tried > maxTried {
+			imp.full = true
 			return fmt.Errorf("the model's loops unroll to more than %s, which is not supported", spelling.Count(maxNodes, "node"))
 		}
 		if err := imp.convert(n, e); err != nil {

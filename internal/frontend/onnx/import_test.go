@@ -238,8 +238,9 @@ func TestLoop(t *testing.T) {
 	m.Graph.Initializers[0] = scalarConst("trips", int64(5000))
 	m.Graph.Nodes[0] = testNode("Loop trips _ x -> total rows", body("big"))
 	m.Graph.Initializers[1] = scalarConst("big", int64(9999))
-	if _, err := Import(m, Options{}); err == nil || !strings.Contains(err.Error(), "more than 1024 iterations is not supported") {
-		t.Errorf("error %v", err)
+	out = run(t, m) // too many to unroll: it runs until its condition ends it
+	if !slices.Equal(out[1].Shape, []int{5000, 1}) {
+		t.Errorf("rows have shape %v", out[1].Shape)
 	}
 }
 
@@ -290,7 +291,7 @@ func TestBounds(t *testing.T) {
 		testNode("Loop trips _ v -> w", graphAttr("body", results("j", "on", "p"), results("more", "q"), testNode("Less j trips -> more"), testNode("Neg p -> q")))))
 	m := testModel(floats([]int{1}, "x"), results("y"), nested)
 	m.Graph.Initializers = []*Tensor{scalarConst("trips", int64(1000))}
-	if _, err := Import(m, Options{}); err == nil || !strings.Contains(err.Error(), "unroll to more than") {
+	if g, err := Import(m, Options{}); err != nil || len(g.Nodes) > 10 { // what unrolls to more than there may be runs as a loop
 		t.Errorf("error %v", err)
 	}
 	for trips, n := range map[int64]int{1 << 40: 1, 1 << 20: 1 << 40} {

@@ -35,7 +35,7 @@ func Loop(n *graph.Node, in, out []*tensor.Tensor, eval func(body *graph.Graph, 
 	}
 	copy(out, args[:a.Carried])
 	if a.While {
-		if i == a.Trips && a.Trips > 0 && Holds(args[0]) {
+		if a.Strict && Holds(args[0]) {
 			return ErrBound
 		}
 		out[len(out)-1].SetInt(0, int64(i))
