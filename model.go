@@ -163,7 +163,7 @@ const maxControl = 200
 
 // importing is the options of the import.
 func (o *LoadOptions) importing(notes func(string)) (onnx.Options, error) {
-	imp := onnx.Options{Shapes: o.Shapes, Sizes: o.Sizes, Values: map[string]*tensor.Tensor{}, Notes: notes}
+	imp := onnx.Options{Shapes: o.Shapes, Sizes: o.Sizes, Values: map[string]*tensor.Tensor{}, LoopBound: o.LoopBound, Notes: notes}
 	for name, t := range o.Fix {
 		d, err := types.ParseDType(t.DType)
 		if err != nil {

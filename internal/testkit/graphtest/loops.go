@@ -35,6 +35,10 @@ func Loops(r *rand.Rand) *graph.Graph {
 			n.g.Outputs = append(n.g.Outputs, v)
 		}
 	}
+	for i, v := range n.open {
+		v.Name = fmt.Sprintf("z%d", i)
+		n.g.Outputs = append(n.g.Outputs, v)
+	}
 	return n.g
 }
 

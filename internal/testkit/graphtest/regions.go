@@ -95,7 +95,10 @@ func (n *network) branch(shape []int, depth int) {
 // while adds a loop that ends when a count has come to a number of the data, or to a bound.
 func (n *network) while(shape []int, depth int) {
 	a := graph.LoopAttrs{While: true, Carried: 2 + n.IntN(3)}
-	stacked := max(n.IntN(4)-1, 0)
+	stacked := 0 // their extents depend on data: outputs read them
+	if n.g.Name == "main" {
+		stacked = max(n.IntN(4)-1, 0)
+	}
 	if stacked > 0 || !n.coin(4) {
 		a.Trips = n.between(8, 12) // more than numbers of data are
 		a.Reverse = !n.coin(4)
@@ -129,7 +132,10 @@ func (n *network) while(shape []int, depth int) {
 	n.g.Nodes = append(n.g.Nodes, m)
 	n.vals = append(n.vals, m.Out[2:a.Carried]...)
 	for _, v := range m.Out[a.Carried : a.Carried+stacked] {
-		n.vals = append(n.vals, n.must(ops.Sum, ops.ReduceAttrs{Axis: []int{0}}, v))
+		if n.coin(3) {
+			v = n.must(ops.Negative, op.None{}, v)
+		}
+		n.open = append(n.open, v)
 	}
 	count := n.must(ops.Cast, ops.CastAttrs{DType: types.F32}, m.Out[len(m.Out)-1])
 	n.vals = append(n.vals, n.must(ops.Multiply, op.None{}, count, n.vals[n.IntN(len(n.vals))]))
