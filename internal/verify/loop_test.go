@@ -7,10 +7,10 @@ import (
 
 	"lathe/internal/compile"
 	"lathe/internal/graph"
-	"lathe/internal/graph/grapheval"
 	"lathe/internal/op"
 	"lathe/internal/ops"
 	"lathe/internal/tensor"
+	"lathe/internal/testkit/evaltest"
 	"lathe/internal/testkit/graphtest"
 	"lathe/internal/testkit/targettest"
 	"lathe/internal/types"
@@ -50,7 +50,7 @@ func TestLoopsAsSource(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 62))
 		g := graphtest.Loops(r)
 		text, in := g.String(), graphtest.Inputs(r, g)
-		want, err := grapheval.Eval(g, in)
+		want, err := evaltest.Actual(g, in)
 		if err != nil {
 			t.Fatal(err)
 		}

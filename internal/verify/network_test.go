@@ -12,10 +12,10 @@ import (
 	"lathe/internal/choice"
 	"lathe/internal/compile"
 	"lathe/internal/graph"
-	"lathe/internal/graph/grapheval"
 	"lathe/internal/op"
 	"lathe/internal/pass"
 	"lathe/internal/tensor"
+	"lathe/internal/testkit/evaltest"
 	"lathe/internal/testkit/graphtest"
 	"lathe/internal/testkit/targettest"
 )
@@ -56,7 +56,7 @@ func TestNetworks(t *testing.T) {
 				r := rand.New(rand.NewPCG(seed, 4))
 				g := graphtest.New(r) // compilation changes it
 				in := graphtest.Inputs(r, g)
-				want, err := grapheval.Eval(g, in)
+				want, err := evaltest.Actual(g, in)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -128,7 +128,7 @@ func TestDecided(t *testing.T) {
 // withReference compiles g, which that changes, and gives the reference's outputs for in as well.
 func withReference(t *testing.T, g *graph.Graph, in []*tensor.Tensor, o compile.Options) (*compile.Result, []*tensor.Tensor) {
 	t.Helper()
-	want, err := grapheval.Eval(g, in)
+	want, err := evaltest.Actual(g, in)
 	if err != nil {
 		t.Fatal(err)
 	}

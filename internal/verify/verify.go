@@ -118,7 +118,7 @@ func network(ctx context.Context, g *graph.Graph, o compile.Options) ([]Row, err
 
 // Operators compiles every node of g by itself, runs it on the operands the reference evaluation of g gives it,
 // and compares its results. It tells which operator is wrong, and misses what goes wrong between operators: fusion,
-// layouts, memory, and iterations of loops, of whose bodies nodes are compared in the first one. A node that does not compile has a row
+// layouts, memory, and iterations of loops, of whose bodies nodes are compared in the first one, and branches that the data do not take. A node that does not compile has a row
 // that is not OK. It ends with ctx at once.
 func Operators(ctx context.Context, g *graph.Graph, o compile.Options) ([]Row, error) {
 	return interruptible(ctx, o, func(o compile.Options) ([]Row, error) { return operators(ctx, g, o) })
@@ -138,7 +138,7 @@ func operators(ctx context.Context, g *graph.Graph, o compile.Options) ([]Row, e
 	next, seen := progressOf(g, o, "operators"), map[*graph.Node]bool{}
 	_, err := grapheval.Watch(g, randomInputs(g), func(n *graph.Node, in, out []*tensor.Tensor) error {
 		next(n)
-		if seen[n] || n.Op == graph.Loop {
+		if seen[n] || n.IsRegion() {
 			return ctx.Err()
 		}
 		seen[n] = true
@@ -167,11 +167,12 @@ func operators(ctx context.Context, g *graph.Graph, o compile.Options) ([]Row, e
 func wantSingle(g *graph.Graph) error {
 	for _, n := range g.Nodes {
 		blocked := slices.ContainsFunc(n.Out, func(v *graph.Value) bool { return v.Type.Layout != "" })
-		if n.Op == graph.Loop {
-			if err := wantSingle(n.Sub[0]); err != nil {
+		for _, body := range n.Bodies() {
+			if err := wantSingle(body); err != nil {
 				return err
 			}
-		} else if blocked || len(n.Sub) > 0 {
+		}
+		if !n.IsRegion() && (blocked || len(n.Sub) > 0) {
 			return fmt.Errorf("layouts are chosen or nodes fused already, at %s %v: compare the operators of the model, or of the dump of an earlier pass",
 				n.Op.Name, n.Origin)
 		}

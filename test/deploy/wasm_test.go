@@ -16,10 +16,10 @@ import (
 	"lathe/internal/compile"
 	"lathe/internal/frontend/onnx"
 	"lathe/internal/graph"
-	"lathe/internal/graph/grapheval"
 	"lathe/internal/ops"
 	"lathe/internal/target"
 	"lathe/internal/tensor"
+	"lathe/internal/testkit/evaltest"
 	"lathe/internal/testkit/graphtest"
 	"lathe/internal/types"
 	"lathe/internal/verify"
@@ -352,7 +352,7 @@ func TestDeployWasmLoops(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 65))
 		g := graphtest.Loops(r)
 		in := graphtest.Inputs(r, g)
-		want, err := grapheval.Eval(g, in)
+		want, err := evaltest.Actual(g, in)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -135,6 +135,7 @@ func Inputs(g *graph.Graph, seed uint64, data graphtest.Data) []*tensor.Tensor {
 const (
 	maxElements = 200_000
 	maxWork     = 30_000_000
+	mostTrips   = 8 // of loops that data end
 )
 
 // Small reports whether the reference evaluates g in a second or so.
@@ -158,8 +159,16 @@ func workOf(g *graph.Graph) (work int) {
 			}
 			out += v.Type.Elements()
 		}
-		if n.Op == graph.Loop {
-			once, trips := workOf(n.Sub[0]), n.Attrs.(graph.LoopAttrs).Trips
+		if n.IsRegion() {
+			once, trips := 0, 1
+			for _, body := range n.Sub {
+				once += workOf(body)
+			}
+			if a, ok := n.Attrs.(graph.LoopAttrs); ok {
+				if trips = a.Trips; a.While {
+					trips = mostTrips
+				}
+			}
 			if once > maxWork/trips {
 				return maxWork + 1
 			}

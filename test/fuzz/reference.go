@@ -246,11 +246,15 @@ func evaluate(g *graph.Graph, inputs []*tensor.Tensor, p *nudge, see func(*tenso
 		for i, v := range n.Out {
 			out[i] = tensor.NewOf(v.Type)
 		}
-		if n.Op == graph.Loop {
-			err := grapheval.Loop(n, in, out, func(body *graph.Graph, in []*tensor.Tensor) ([]*tensor.Tensor, error) {
-				return evaluate(body, in, p, see)
-			})
-			if err != nil {
+		if n.IsRegion() {
+			body := func(body *graph.Graph, in []*tensor.Tensor) ([]*tensor.Tensor, error) { return evaluate(body, in, p, see) }
+			if n.Op == graph.If {
+				results, err := body(n.Sub[grapheval.Taken(in[0])], in[1:])
+				if err != nil {
+					return nil, err
+				}
+				out = results
+			} else if err := grapheval.Loop(n, in, out, body); err != nil {
 				return nil, err
 			}
 			for i, v := range n.Out {

@@ -90,7 +90,7 @@ func ifElse(b *builder) []string {
 	return b.node("If", []string{condition}, len(results), at("then_branch", yes), at("else_branch", no))
 }
 
-// loop has a known number of rounds, states, and results stacked up.
+// loop has a number of rounds that is known or not, states, and results stacked up.
 func loop(b *builder) []string {
 	states, stacked := b.resultTypes(b.between(1, 2)), b.resultTypes(b.IntN(2))
 	in := append([]types.Tensor{types.Of(types.I64), types.Of(types.Bool)}, states...)
@@ -98,18 +98,38 @@ func loop(b *builder) []string {
 	if !ok {
 		return nil
 	}
-	// The condition goes through unchanged.
-	go_on := b.fresh("go")
-	g.Nodes = append(g.Nodes, &export.Node{Op: "Identity", In: []string{g.Inputs[1].Name}, Out: []string{go_on}})
+	// The condition goes through unchanged, or ends the loop in a round that data decide.
+	go_on, data := b.fresh("go"), b.IntN(3)
+	limit := ""
+	if data > 0 {
+		limit = b.few()
+	}
+	if data == 2 {
+		g.Nodes = append(g.Nodes, &export.Node{Op: "Less", In: []string{g.Inputs[0].Name, limit}, Out: []string{go_on}})
+	} else {
+		g.Nodes = append(g.Nodes, &export.Node{Op: "Identity", In: []string{g.Inputs[1].Name}, Out: []string{go_on}})
+	}
 	g.Outputs = slices.Insert(g.Outputs, 0, export.Value{Name: go_on, DType: types.Bool})
 	operands := []string{b.number(types.I64, float64(b.between(0, 4))), ""}
-	if b.IntN(2) == 0 {
+	switch {
+	case data == 1:
+		operands[0] = limit
+	case data == 2 && b.IntN(2) == 0:
+		operands[0] = ""
+	}
+	if b.IntN(2) == 0 || operands[0] == "" {
 		operands[1] = b.constant(tensor.Of([]int{}, []bool{b.coin(4)}))
 	}
 	for _, t := range states {
 		operands = append(operands, b.value(t.DType, t.Shape...))
 	}
 	return b.node("Loop", operands, len(states)+len(stacked), at("body", g))
+}
+
+// few is a small number of the data.
+func (b *builder) few() string {
+	v := b.value(types.I64)
+	return b.one("Where", []string{b.one("Less", []string{v, b.number(types.I64, 4)}), v, b.number(types.I64, float64(b.between(0, 4)))})
 }
 
 // scan goes through slices of its inputs, forwards or backwards.

@@ -31,7 +31,7 @@ const rules = `
 	types, op, graph < graph/rewrite
 	types, tensor, op, graph < graph/grapheval
 	types, tensor, op, ops, graph < testkit/graphtest
-	tensor, graph, graph/grapheval < testkit/evaltest
+	types, tensor, graph, graph/grapheval, compose < testkit/evaltest
 	types, tensor, op, ops, graph < compose
 	types, tensor, op, ops, graph, compose < frontend/..., export/...
 	dim < frontend/...

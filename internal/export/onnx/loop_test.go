@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"lathe/internal/graph"
-	"lathe/internal/graph/grapheval"
+	"lathe/internal/testkit/evaltest"
 	"lathe/internal/testkit/graphtest"
 )
 
@@ -17,12 +17,12 @@ func TestLoops(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 63))
 		g := graphtest.Loops(r)
 		in := graphtest.Inputs(r, g)
-		want, err := grapheval.Eval(g, in)
+		want, err := evaltest.Actual(g, in)
 		if err != nil {
 			t.Fatal(err)
 		}
 		first := decode(t, encode(t, g))
-		got, err := grapheval.Eval(first, in)
+		got, err := evaltest.Actual(first, in)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -145,6 +145,8 @@ func (w *writer) body(g *graph.Graph) error {
 			write = w.group
 		case graph.Loop:
 			write = w.loop
+		case graph.If:
+			write = w.branch
 		}
 		err := write(n)
 		if err != nil {

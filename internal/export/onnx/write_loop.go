@@ -7,39 +7,22 @@ import (
 	"lathe/internal/types"
 )
 
-// loop writes a Scan, or a Loop where there are no sequences. Captured operands are values of the graph around, which a body sees.
+// loop writes a Scan, or a Loop where there are no sequences.
 func (w *writer) loop(n *graph.Node) error {
 	a, body := n.Attrs.(graph.LoopAttrs), n.Sub[0]
-	outer := w.out
-	w.out = &Graph{Name: w.fresh("body")}
-	c := &call{writer: w, n: n}
+	own := a.Carried + a.Sequences
 	var in []string
-	for i, v := range body.Inputs {
-		if i >= a.Carried+a.Sequences {
-			w.names[v] = w.name(n.In[i])
-			continue
-		}
-		in = append(in, w.name(n.In[i]))
-		w.out.Inputs = append(w.out.Inputs, w.value(v))
+	for _, v := range n.In[:own] {
+		in = append(in, w.name(v))
 	}
-	var copies [][2]string
-	for _, v := range body.Outputs {
-		o := w.value(v)
-		if w.names[v] != "" && v.Def == nil || v.IsConst() || outputs(w.out, o.Name) {
-			o.Name = w.fresh("output")
-			copies = append(copies, [2]string{w.name(v), o.Name})
-		}
-		w.out.Outputs = append(w.out.Outputs, o)
-	}
-	if err := w.body(body); err != nil {
-		w.out = outer
+	inside, err := w.inside(body, own, n.In[own:])
+	if err != nil {
 		return err
 	}
-	for _, p := range copies {
-		w.emit("", "Identity", []string{p[0]}, []string{p[1]})
+	if a.While {
+		return w.while(n, in, inside)
 	}
-	inside := w.out
-	w.out = outer
+	c := &call{writer: w, n: n}
 	if a.Sequences > 0 {
 		scan := []Attr{{"body", inside}, {"num_scan_inputs", a.Sequences}}
 		if stacked := len(n.Out) - a.Carried; a.Reverse {
@@ -58,6 +41,36 @@ func (w *writer) loop(n *graph.Node) error {
 	inside.Outputs = append([]Value{{Name: again, DType: types.Bool}}, inside.Outputs...)
 	c.opOf("Loop", append([]string{w.constant(trips), w.constant(tensor.Scalar(true))}, in...), Attr{"body", inside})
 	return nil
+}
+
+// inside writes a body: its first inputs, and captured values, which are values of the graph around, which a body sees.
+func (w *writer) inside(body *graph.Graph, own int, captured []*graph.Value) (*Graph, error) {
+	outer := w.out
+	w.out = &Graph{Name: w.fresh("body")}
+	defer func() { w.out = outer }()
+	for i, v := range body.Inputs {
+		if i >= own {
+			w.names[v] = w.name(captured[i-own])
+			continue
+		}
+		w.out.Inputs = append(w.out.Inputs, w.value(v))
+	}
+	var copies [][2]string
+	for _, v := range body.Outputs {
+		o := w.value(v)
+		if w.names[v] != "" && v.Def == nil || v.IsConst() || outputs(w.out, o.Name) {
+			o.Name = w.fresh("output")
+			copies = append(copies, [2]string{w.name(v), o.Name})
+		}
+		w.out.Outputs = append(w.out.Outputs, o)
+	}
+	if err := w.body(body); err != nil {
+		return nil, err
+	}
+	for _, p := range copies {
+		w.emit("", "Identity", []string{p[0]}, []string{p[1]})
+	}
+	return w.out, nil
 }
 
 // value describes an input or output of a body.

@@ -75,14 +75,18 @@ func (imp *importer) checkDynamic(n *Node, operands []*graph.Value) error {
 	}
 	for ; d.seen[g] < len(g.Nodes); d.seen[g]++ {
 		m := g.Nodes[d.seen[g]]
-		dynamic := len(compose.DynamicResults(m)) > 0 || slices.ContainsFunc(m.In, func(v *graph.Value) bool { return d.values[v] })
-		for _, v := range m.Out {
-			if dynamic && d.values == nil {
+		var results []*graph.Value
+		for _, r := range compose.DynamicResults(m) {
+			results = append(results, m.Out[r.Result])
+		}
+		if slices.ContainsFunc(m.In, func(v *graph.Value) bool { return d.values[v] }) {
+			results = m.Out
+		}
+		for _, v := range results {
+			if d.values == nil {
 				d.values = map[*graph.Value]bool{}
 			}
-			if dynamic {
-				d.values[v] = true
-			}
+			d.values[v] = true
 		}
 	}
 	for i, v := range operands {

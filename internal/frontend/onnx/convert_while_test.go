@@ -8,6 +8,7 @@ import (
 	"lathe/internal/graph"
 	"lathe/internal/graph/grapheval"
 	"lathe/internal/tensor"
+	"lathe/internal/testkit/evaltest"
 	"lathe/internal/types"
 )
 
@@ -29,7 +30,7 @@ func regions(g *graph.Graph) map[string]int {
 
 func evalWith(t *testing.T, g *graph.Graph, in ...*tensor.Tensor) []*tensor.Tensor {
 	t.Helper()
-	out, err := evalActual(g, in)
+	out, err := evaltest.Actual(g, in)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"lathe/internal/tensor"
+	"lathe/internal/testkit/evaltest"
 )
 
 // supportedList names ONNX's own cases that import and compute right, one in a line. It may only grow: set
@@ -225,7 +226,7 @@ func runSet(dir, set string, fixed []string) error {
 	for _, in := range g.Inputs {
 		inputs = append(inputs, given[in.Name])
 	}
-	outputs, err := evalActual(g, inputs)
+	outputs, err := evaltest.Actual(g, inputs)
 	if err != nil {
 		return err
 	}

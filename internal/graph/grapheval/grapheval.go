@@ -88,11 +88,7 @@ func (e *evaluation) node(n *graph.Node) error {
 		}
 		out = results
 	case n.Op == graph.If:
-		taken := n.Sub[1]
-		if Holds(in[0]) {
-			taken = n.Sub[0]
-		}
-		results, err := Watch(taken, in[1:], e.see)
+		results, err := Watch(n.Sub[Taken(in[0])], in[1:], e.see)
 		if err != nil {
 			return err
 		}

@@ -46,6 +46,14 @@ func Loop(n *graph.Node, in, out []*tensor.Tensor, eval func(body *graph.Graph, 
 // ErrBound is the error of a loop that would run more often than it may.
 var ErrBound = errors.New("a loop would run more often than its bound")
 
+// Taken is which branch a condition takes.
+func Taken(condition *tensor.Tensor) int {
+	if Holds(condition) {
+		return 0
+	}
+	return 1
+}
+
 // Holds reports whether a truth value is true.
 func Holds(t *tensor.Tensor) bool { return t.Int(0) != 0 }
 

@@ -101,7 +101,6 @@ func (n *network) while(shape []int, depth int) {
 	}
 	if stacked > 0 || !n.coin(4) {
 		a.Trips = n.between(8, 12) // more than numbers of data are
-		a.Reverse = !n.coin(4)
 	}
 	limit := n.counts[n.IntN(len(n.counts))]
 	in := []*graph.Value{n.must(ops.Less, op.None{}, n.number(types.I64, 0), limit), n.number(types.I64, 0)}
