@@ -18,11 +18,11 @@ type LoadOptions struct {
 	Sizes  map[string]int
 	// Fix makes inputs constants. A tensor of rank 0 fills the input; elements are converted where that keeps their value,
 	// floats being rounded.
-	Fix   map[string]runtime.Tensor
+	Fix map[string]runtime.Tensor
 	// LoopBound is how many slices the stacked results of a loop have at most whose end depends on data; 0: as the model says, or
 	// 1024. A run that needs more ends with an error.
 	LoopBound int
-	Notes func(string) // told what the user should know; may be nil
+	Notes     func(string) // told what the user should know; may be nil
 }
 
 // CompileOptions controls Compile. The zero value compiles as 'lathe compile' does without flags: for this machine, at -O3,

@@ -88,7 +88,7 @@ typedef struct lathe_ctx {
   lathe_team *team;  /* NULL for one worker */
   lathe_part *parts; /* of the workers, in order */
   int64_t *symbols; /* actual extents of the outputs' axes that depend on data; a run writes them */
-  int32_t status;   /* 0; a run sets it when it meets an index or a size out of range */
+  int32_t status;   /* 0; a run sets it when it meets an index or a size out of range, and to 2 where a loop would run more often than its bound */
   uint32_t spin;    /* pauses before a step until which wait is not called */
   void (*wait)(void *user, uint32_t *addr, uint32_t seen); /* returns when *addr != seen, or earlier; NULL: spin on */
   void (*wake)(void *user, uint32_t *addr);                /* wakes all that wait on addr */

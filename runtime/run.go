@@ -5,6 +5,8 @@ import (
 	goruntime "runtime"
 
 	"github.com/ebitengine/purego"
+
+	"lathe/internal/bundle"
 )
 
 // Run computes the outputs from the inputs. Every input must have been set once.
@@ -59,7 +61,7 @@ func (m *Module) call(first, last int, lap func(step int)) error {
 	}
 	m.ran = true
 	if s := m.mem.status(); s != 0 {
-		return fmt.Errorf("run: the model reports status %d: an index or a size that depends on the input's values is out of range", s)
+		return fmt.Errorf("run: the model reports status %d: %s", s, bundle.StatusText(s))
 	}
 	return nil
 }

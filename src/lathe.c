@@ -1633,8 +1633,9 @@ static lathe_status run_steps(lathe_model *m, int32_t first, int32_t last, uint6
   if (status != LATHE_OK) return status;
   m->ran = 1;
   if (m->ctx.status == 0) return LATHE_OK;
-  return fail(LATHE_ERROR_RUN, m->name, "the model reports status %d: an index or a size that depends on the input's values is out of range",
-              m->ctx.status);
+  return fail(LATHE_ERROR_RUN, m->name, "the model reports status %d: %s", m->ctx.status,
+              m->ctx.status == 2 ? "a loop would run more often than its bound (--loop-bound)"
+                                 : "an index or a size that depends on the input's values is out of range");
 }
 
 lathe_status lathe_run(lathe_model *model) { return lathe_run_steps(model, 0, model ? model->library->step_count : 0); }

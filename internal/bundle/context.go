@@ -29,6 +29,17 @@ const (
 	PartSize  = 128
 )
 
+// StatusBound is the status of a run in which a loop that data end would have run more often than its stacked results have room for.
+const StatusBound = 2
+
+// StatusText says what a status of a run means, for the end of a message.
+func StatusText(status int32) string {
+	if status == StatusBound {
+		return "a loop would run more often than its bound (--loop-bound)"
+	}
+	return "an index or a size that depends on the input's values is out of range"
+}
+
 // ContextOf returns the layout of the run context on a machine whose pointers have the given number of bytes.
 func ContextOf(pointer int) Context {
 	var c Context

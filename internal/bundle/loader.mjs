@@ -88,7 +88,8 @@ class Network {
     new DataView(this.#memory).setInt32(this.#about.memory.status, 0, true);
     const status = this.#entry(this.#about.memory.context, 0, 1, 0, this.#about.steps?.length ?? 0);
     if (status !== 0) {
-      throw new RangeError(`lathe: the network reports status ${status}: an index or a size that depends on the input's values is out of range`);
+      const why = status === 2 ? "a loop would run more often than its bound (--loop-bound)" : "an index or a size that depends on the input's values is out of range";
+      throw new RangeError(`lathe: the network reports status ${status}: ${why}`);
     }
     return Object.fromEntries(this.outputs.map((t, i) => [t.name, this.#get(t, i)]));
   }

@@ -247,7 +247,9 @@ func evaluate(g *graph.Graph, inputs []*tensor.Tensor, p *nudge, see func(*tenso
 			out[i] = tensor.NewOf(v.Type)
 		}
 		if n.IsRegion() {
-			body := func(body *graph.Graph, in []*tensor.Tensor) ([]*tensor.Tensor, error) { return evaluate(body, in, p, see) }
+			body := func(body *graph.Graph, in []*tensor.Tensor) ([]*tensor.Tensor, error) {
+				return evaluate(body, in, p, see)
+			}
 			if n.Op == graph.If {
 				results, err := body(n.Sub[grapheval.Taken(in[0])], in[1:])
 				if err != nil {

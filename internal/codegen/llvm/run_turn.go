@@ -15,11 +15,8 @@ type While struct {
 	Results []Place // of the carried inputs
 	Bytes   []int   // of these, then of the slices
 	Count   Place
-	Strict  bool // where there would be more iterations than Trips, the run has StatusBound
+	Strict  bool // where there would be more iterations than Trips, the run has bundle.StatusBound
 }
-
-// StatusBound is the status of a run in which a loop would have run more often than its bound.
-const StatusBound = 2
 
 // elseName is the function that runs in place of the loop that is step i of another function.
 func elseName(name string, i int) string { return fmt.Sprintf("%s_else%d", name, i) }
@@ -94,7 +91,7 @@ func (r *Run) finish(b *strings.Builder, l *Loop) {
 	}
 	fmt.Fprintf(b, "  store i64 %%i, ptr %s\n", l.While.Count.pointer(b, "%count", "0"))
 	if l.While.Strict {
-		fmt.Fprintf(b, "  br i1 %%full, label %%bound, label %%ok\nbound:\n  %%status.p = getelementptr i8, ptr %%ctx, i64 %d\n  store i32 %d, ptr %%status.p\n  br label %%ok\nok:\n", r.context().Status, StatusBound)
+		fmt.Fprintf(b, "  br i1 %%full, label %%bound, label %%ok\nbound:\n  %%status.p = getelementptr i8, ptr %%ctx, i64 %d\n  store i32 %d, ptr %%status.p\n  br label %%ok\nok:\n", r.context().Status, bundle.StatusBound)
 	}
 	if r.meets() {
 		b.WriteString("  br i1 %alone, label %done, label %pass\npass:\n  call void @lathe_pass(ptr %ctx, i32 %worker)\n  br label %done\ndone:\n")
