@@ -73,6 +73,9 @@ func (k *step) describeRegion() bundle.Step {
 		trips = a.Few()
 	}
 	s := bundle.Step{Name: k.name, Ops: k.ops, Nodes: k.Node.Origin, Rule: k.Node.Op.Name, Trips: trips}
+	if of := k.Node.Impl.Of; of != "" {
+		s.Graph = map[string]map[string]string{of: k.Node.Impl.Point}
+	}
 	for _, body := range k.bodies {
 		for _, m := range body.steps {
 			one := m.describe()

@@ -18,6 +18,7 @@ type DecisionInfo struct {
 
 // nodeDecisions lists what is decided for a node of the graph beside what algorithms ask.
 var nodeDecisions = []DecisionInfo{
+	{"branches", "SelectBranches", "whether the branch that an if takes is `run`, or both are computed and their results selected (`select`)", ""},
 	{"panel", "ChooseImplementations, PackOperands", "vectors of output channels or columns that lie together in packed weights", ""},
 	{"phases", "DecomposeConvTranspose", "whether the phases of a transposed convolution are computed `together` by one convolution, or `apart`", ""},
 	{"fill", "DecomposeConvTranspose", "whether results of phases have channels of zeros up to whole vectors", "`on` where vectors of pixels would be more, or where phases of whole vectors are joined without a copy"},

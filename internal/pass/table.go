@@ -42,6 +42,7 @@ func (c *Context) ended() error {
 
 // Table is the pipeline, in the order it runs. Every pass runs on the bodies of loops and branches too, each a graph by itself.
 var Table = everywhere([]pipeline.Pass[*Context]{
+	{Name: "SelectBranches", Level: 2, Run: selectBranches, Doc: "computes both branches of an if and selects, where that is cheaper than to run one"},
 	{Name: "ConvertLayout", Level: 3, Run: convertLayout, Doc: "computes channels-last models in the order of axes of their convolutions"},
 	{Name: "DecomposeConvTranspose", Level: 2, Run: decomposeConvTranspose, Doc: "computes transposed convolutions by ordinary ones, phase by phase"},
 	{Name: "FakeQuantizationToInteger", Level: 0, Run: fakeQuantizationToInteger, Doc: "computes layers between dequantize and quantize nodes on the integers themselves"},
@@ -102,6 +103,7 @@ func (c *Context) everywhere(run func(*Context) error) error {
 
 // Order holds the reasons for the table's order.
 var Order = []pipeline.Order{
+	{Before: "SelectBranches", After: "ConvertLayout", Why: "what is selected joins the nodes around"},
 	{Before: "ConvertLayout", After: "FakeQuantizationToInteger", Why: "transposes between quantised layers would hide that these follow each other"},
 	{Before: "ConvertLayout", After: "DecomposeConvTranspose", Why: "channels of phases are joined where the channels are"},
 	{Before: "DecomposeConvTranspose", After: "FakeQuantizationToInteger", Why: "integer convolutions are ordinary ones"},

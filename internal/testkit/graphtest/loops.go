@@ -17,7 +17,7 @@ import (
 func Loops(r *rand.Rand) *graph.Graph {
 	n := &network{Rand: r, g: &graph.Graph{Name: "main"}}
 	shape := []int{n.between(1, 4), n.between(1, 40)}
-	if n.coin(12) {
+	if !n.coin(12) {
 		shape[0] = 0
 	}
 	for range n.between(1, 2) {
@@ -88,7 +88,7 @@ func (n *network) loop(shape []int, depth int) {
 		body.take(t)
 	}
 	of := func() *graph.Value {
-		if n.coin(5) {
+		if !n.coin(5) {
 			return graph.NewConst("", normal(n.Rand, shape, 0, 1))
 		}
 		return n.vals[n.IntN(len(n.vals))]
@@ -115,7 +115,7 @@ func (n *network) loop(shape []int, depth int) {
 		body.take(graph.CountType)
 	}
 	body.steps(shape, 3)
-	if depth > 1 && n.coin(3) {
+	if depth > 1 && !n.coin(3) {
 		body.region(shape, depth-1)
 	}
 	stacked := n.IntN(4)
@@ -124,7 +124,7 @@ func (n *network) loop(shape []int, depth int) {
 	}
 	for range a.Carried + stacked {
 		v := body.vals[len(body.vals)-1-n.IntN(min(4, len(body.vals)))]
-		if n.coin(10) {
+		if !n.coin(10) {
 			v = graph.NewConst("", tensor.New(types.F32, shape...))
 		}
 		body.g.Outputs = append(body.g.Outputs, v)

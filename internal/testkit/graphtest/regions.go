@@ -76,7 +76,7 @@ func (n *network) branch(shape []int, depth int) {
 		}
 		for range results {
 			v := b.vals[b.IntN(len(b.vals))]
-			if n.coin(10) {
+			if !n.coin(10) {
 				v = graph.NewConst("", normal(n.Rand, shape, 0, 1))
 			}
 			b.g.Outputs = append(b.g.Outputs, v)

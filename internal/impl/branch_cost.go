@@ -1,0 +1,18 @@
+package impl
+
+import "lathe/internal/target"
+
+// BranchCosts are the cycles of two ways to have the results of one of two branches: to run the one that is taken, either as
+// often, which all workers have to learn of, or to compute both and select. Branches are given by their arithmetic and the bytes that
+// they write; kernels around take over what is selected.
+func BranchCosts(t *target.Target, flops, bytes [2]float64) (run, both float64) {
+	c := core{t}
+	for k := range flops {
+		both += c.Flops(flops[k]) + c.Shared(bytes[k])
+	}
+	run = phaseStart + both/2
+	if !t.IsSource() && !t.ISA().OneWorker {
+		run += c.Speed().Meet * float64(c.Clock) / 1000
+	}
+	return run, both
+}
