@@ -28,11 +28,8 @@ func (b *Builder) Loop(a graph.LoopAttrs, in []*graph.Value, body func(in []*gra
 	b.Graph = l.body
 	defer func() { b.Graph = outside }()
 	l.body.Outputs = body(slices.Clone(inputs))
-	outside.Nodes = append(outside.Nodes, l.invariant()...)
-	l.body.DeadCode()
-	l.capture()
 
-	// A carried value that never changes is captured where the body reads it.
+	// A carried value that never changes is what it is outside.
 	results := make([]*graph.Value, len(l.body.Outputs))
 	first := 0
 	if a.While {
@@ -46,11 +43,12 @@ func (b *Builder) Loop(a graph.LoopAttrs, in []*graph.Value, body func(in []*gra
 		l.body.Inputs = slices.Delete(l.body.Inputs, k, k+1)
 		l.body.Outputs, l.in = slices.Delete(l.body.Outputs, k, k+1), slices.Delete(l.in, k, k+1)
 		l.Carried--
-		if l.reads(inputs[k]) {
-			l.captured = append(l.captured, in[k])
-			l.body.Inputs = append(l.body.Inputs, inputs[k])
-		}
+		delete(l.inside, inputs[k])
+		l.body.Substitute(inputs[k], in[k])
 	}
+	outside.Nodes = append(outside.Nodes, l.invariant()...)
+	l.body.DeadCode()
+	l.capture()
 	l.dropSequences()
 	n, err := graph.NewLoop(l.body, l.LoopAttrs, append(l.in, l.captured...))
 	if err != nil {

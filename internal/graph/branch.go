@@ -71,16 +71,19 @@ func (n *Node) CaptureConstants() {
 		}
 		for _, body := range n.Sub {
 			k := i - (len(n.In) - len(body.Inputs))
-			body.substitute(body.Inputs[k], n.In[i])
+			body.Substitute(body.Inputs[k], n.In[i])
 			body.Inputs = slices.Delete(body.Inputs, k, k+1)
 		}
 		n.In = slices.Delete(slices.Clone(n.In), i, i+1)
 	}
 }
 
-// substitute makes the nodes and outputs of g read by where they read v.
-func (g *Graph) substitute(v, by *Value) {
+// Substitute makes the nodes and outputs of g read by where they read v.
+func (g *Graph) Substitute(v, by *Value) {
 	for _, m := range g.Nodes {
+		if slices.Contains(m.In, v) {
+			m.In = slices.Clone(m.In)
+		}
 		for i, x := range m.In {
 			if x == v {
 				m.In[i] = by
