@@ -58,7 +58,8 @@ func (n *network) steps(shape []int, most int) {
 		case 3:
 			x = n.must(ops.Softmax, ops.SoftmaxAttrs{Axis: 1}, x)
 		case 4:
-			x = n.must(ops.Subtract, op.None{}, x, n.must(ops.Mean, ops.ReduceAttrs{Axis: []int{1}, KeepDims: true}, x))
+			square := n.must(ops.Multiply, op.None{}, x, x) // whose mean is not made of roundings
+			x = n.must(ops.Subtract, op.None{}, x, n.must(ops.Mean, ops.ReduceAttrs{Axis: []int{1}, KeepDims: true}, square))
 		default: // two ways of memory: joined, and under another shape
 			x = n.must(ops.Concatenate, ops.ConcatenateAttrs{Axis: 0}, x, n.must(ops.Negative, op.None{}, of()))
 			x = n.must(ops.Reshape, ops.ReshapeAttrs{NewShape: []int{2, shape[0], shape[1]}}, x)
