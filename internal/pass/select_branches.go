@@ -1,8 +1,6 @@
 package pass
 
 import (
-	"slices"
-
 	"lathe/internal/choice"
 	"lathe/internal/graph"
 	"lathe/internal/graph/rewrite"
@@ -26,7 +24,7 @@ func selectBranches(c *Context) error {
 			if known.Int(0) != 0 {
 				taken = n.Sub[0]
 			}
-			for i, v := range inlined(r, n, taken) {
+			for i, v := range r.Inline(taken, n.In[1:]) {
 				replaceResult(r, n.Out[i], v)
 			}
 			return
@@ -56,7 +54,7 @@ func selectBranches(c *Context) error {
 		if condition.Type.Rank() > 0 {
 			condition = r.Apply(ops.Reshape, ops.ReshapeAttrs{NewShape: []int{}}, condition)
 		}
-		yes, no := inlined(r, n, n.Sub[0]), inlined(r, n, n.Sub[1])
+		yes, no := r.Inline(n.Sub[0], n.In[1:]), r.Inline(n.Sub[1], n.In[1:])
 		for i, v := range yes {
 			selected := r.Apply(ops.Where, op.None{}, condition, v, no[i])
 			if selected.Def != nil {
@@ -73,29 +71,4 @@ func replaceResult(r *rewrite.Rewriter, old, v *graph.Value) {
 		v = r.Apply(ops.Copy, op.None{}, v)
 	}
 	r.Replace(old, v)
-}
-
-// inlined adds the nodes of a branch of n before it, and returns its results.
-func inlined(r *rewrite.Rewriter, n *graph.Node, body *graph.Graph) []*graph.Value {
-	outside := map[*graph.Value]*graph.Value{}
-	for i, v := range body.Inputs {
-		outside[v] = n.In[1+i]
-	}
-	enter := func(list []*graph.Value) []*graph.Value {
-		list = slices.Clone(list)
-		for i, v := range list {
-			if w := outside[v]; w != nil {
-				list[i] = w
-			}
-		}
-		return list
-	}
-	for _, m := range body.Nodes {
-		m.In = enter(m.In)
-		for _, v := range m.Out {
-			v.Name = ""
-		}
-		r.Insert(m)
-	}
-	return enter(body.Outputs)
 }

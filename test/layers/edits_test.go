@@ -12,18 +12,20 @@ import (
 // editors are the folders and files that change graphs without a rewriter, and why. All others use internal/graph/rewrite,
 // which keeps readers, types, names and origins right.
 var editors = map[string]string{
-	"internal/graph":                     "defines graphs, parses and copies them",
-	"internal/graph/rewrite":             "is the rewriter",
-	"internal/compose/builder.go":        "appends nodes to a graph that is being made",
-	"internal/compose/loop.go":           "makes the body of a loop from what was appended",
-	"internal/testkit/graphtest":         "makes random graphs, and takes back what does not fit",
-	"internal/verify/verify.go":          "makes a graph of one node, with the types it has",
-	"internal/compile/kernels.go":        "lists what kernels read and write",
-	"internal/compile/describe.go":       "fills in the steps of a manifest, which have attributes too",
-	"internal/compile/pack.go":           "makes mod.json, which has nodes too",
-	"internal/export/onnx/write.go":      "makes the nodes of a model",
-	"internal/export/onnx/write_loop.go": "likewise",
-	"test/fuzz/grow.go":                  "likewise",
+	"internal/graph":                       "defines graphs, parses and copies them",
+	"internal/graph/rewrite":               "is the rewriter",
+	"internal/compose/builder.go":          "appends nodes to a graph that is being made",
+	"internal/compose/loop.go":             "makes the body of a loop from what was appended",
+	"internal/compose/branch.go":           "makes branches from what was appended",
+	"internal/testkit/graphtest":           "makes random graphs, and takes back what does not fit",
+	"internal/verify/verify.go":            "makes a graph of one node, with the types it has",
+	"internal/compile/kernels.go":          "lists what kernels read and write",
+	"internal/compile/describe.go":         "fills in the steps of a manifest, which have attributes too",
+	"internal/compile/pack.go":             "makes mod.json, which has nodes too",
+	"internal/export/onnx/write.go":        "makes the nodes of a model",
+	"internal/export/onnx/write_loop.go":   "likewise",
+	"internal/export/onnx/write_branch.go": "likewise",
+	"test/fuzz/grow.go":                    "likewise",
 }
 
 // fields are those of graph.Graph and graph.Node that a rewriter changes.
