@@ -93,7 +93,7 @@ func (c *call) fixHint(v *graph.Value) string {
 		case seen[v] || v.Value() != nil:
 		case v.Def != nil:
 			todo = append(todo, v.Def.In...)
-		case slices.Contains(c.Graph.Inputs, v):
+		case v.Name != "" && slices.Contains(c.Graph.Inputs, v): // those of a body have no names
 			names = append(names, v.Name)
 		}
 		seen[v] = true
