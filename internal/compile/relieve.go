@@ -2,7 +2,6 @@ package compile
 
 import (
 	"maps"
-	"math"
 
 	"lathe/internal/choice"
 	"lathe/internal/impl"
@@ -65,7 +64,7 @@ func (t *translation) cost() (cycles float64) {
 	for _, l := range t.loops {
 		cycles += l.Iterations * (l.Cycles + loopCycles + moveCycles*float64(l.Spills+l.Reloads))
 	}
-	return math.Max(cycles, t.steps[0].plan.Modelled())
+	return max(cycles, t.steps[0].plan.Modelled())
 }
 
 // relieve tries what the kernel's plan proposes, each on top of what was better before.
