@@ -75,6 +75,9 @@ func (b *Builder) Results(d *op.Def, attrs any, in ...*graph.Value) []*graph.Val
 
 // Apply applies d with attributes and returns the first result.
 func (b *Builder) Apply(d *op.Def, attrs any, in ...*graph.Value) *graph.Value {
+	if (d == ops.Matmul || d == ops.Dense) && in[0].Type.DType != in[1].Type.DType {
+		Fail("%s multiplies %s and %s; the types must be equal", d.Name, in[0].Type, in[1].Type) // only passes make weights narrower
+	}
 	return b.Results(d, attrs, in...)[0]
 }
 

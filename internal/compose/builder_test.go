@@ -171,3 +171,26 @@ func TestHardmax(t *testing.T) {
 		}
 	}
 }
+
+// TestProductTypes: a product of two types is refused, whichever they are: only passes make weights narrower than data.
+func TestProductTypes(t *testing.T) {
+	all := []types.DType{types.F32, types.F16, types.BF16, types.F64, types.I8, types.U8, types.I16, types.U16, types.I32}
+	for _, x := range all {
+		for _, y := range all {
+			for _, dense := range []bool{false, true} {
+				b := NewBuilder("test")
+				in := []*graph.Value{b.Graph.Input("x", types.Tensor{DType: x, Shape: []int{2, 3}}), b.Graph.Input("y", types.Tensor{DType: y, Shape: []int{3, 3}})}
+				err := Try(func() {
+					if dense {
+						b.Do(ops.Dense, in...)
+					} else {
+						b.Matmul(in[0], in[1])
+					}
+				})
+				if x != y && (err == nil || !strings.Contains(err.Error(), "must be equal")) {
+					t.Errorf("%s by %s (dense %v): %v", x, y, dense, err)
+				}
+			}
+		}
+	}
+}
