@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"strings"
 
 	export "lathe/internal/export/onnx"
 	"lathe/internal/graph"
@@ -61,6 +62,9 @@ func NewSources(corpus []string, names ...string) (*Sources, error) {
 		if !known[n] {
 			return nil, fmt.Errorf("no source of cases is named %q", n)
 		}
+	}
+	if s.total == 0 {
+		return nil, fmt.Errorf("%s: there are no model files to damage (set LATHE_MODELS to the folder of models)", strings.Join(names, ", "))
 	}
 	return s, nil
 }

@@ -71,6 +71,9 @@ func TestFuzz(t *testing.T) {
 	if *sourcesFlag != "" {
 		h.Sources = strings.Split(*sourcesFlag, ",")
 	}
+	if _, err := NewSources(h.Corpus, h.Sources...); err != nil {
+		t.Fatal(err)
+	}
 	if h.Out == "" {
 		h.Out = t.TempDir()
 	}

@@ -192,3 +192,13 @@ func misbehave(c *Case, _ []string, step func(string)) Outcome {
 	}
 	return Outcome{Kind: Right}
 }
+
+// TestNoCorpus: sources that damage files are refused by name where there are no files, and left out among others.
+func TestNoCorpus(t *testing.T) {
+	if _, err := NewSources(nil, "mutant", "bytes"); err == nil || !strings.Contains(err.Error(), "mutant, bytes") {
+		t.Errorf("without files: %v", err)
+	}
+	if _, err := NewSources(nil, "mutant", "network"); err != nil {
+		t.Error(err)
+	}
+}
