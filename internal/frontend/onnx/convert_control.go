@@ -1,6 +1,7 @@
 package onnx
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -117,7 +118,7 @@ func loop(c *call) values {
 	}
 	trips := -1
 	if c.present(0) {
-		trips = c.knownInt(0, "the trip count")
+		trips = max(0, c.knownInt(0, "the trip count"))
 	}
 	if out, ok := c.loopRegion(body, trips, w.condition, w.carried); ok {
 		return out
@@ -147,7 +148,7 @@ func (c *call) unrolled(body *Graph, trips int, condition *graph.Value, carried 
 		compose.Fail("an endless loop is not supported")
 	}
 	stacks := make([]values, len(body.Outputs)-1-len(carried))
-	i := 0
+	first, i := slices.Clone(carried), 0
 	defer func() { c.becomes("is unrolled, %s (at most %d are)", spelling.Count(i, "iteration"), maxIterations) }()
 	for ; trips < 0 || i < trips; i++ {
 		if condition != nil && !c.holds(condition) {
@@ -166,7 +167,12 @@ func (c *call) unrolled(body *Graph, trips int, condition *graph.Value, carried 
 			stacks[k] = append(stacks[k], v)
 		}
 	}
-	return append(slices.Clone(carried), c.stacked(body.Outputs[1+len(carried):], stacks, nil, nil)...)
+	scanned := 1 + len(carried)
+	if i == 0 {
+		in := append(values{compose.Const(scalarInt(0)), c.trueOr(condition)}, first...)
+		return append(slices.Clone(carried), c.emptyStacks(body.Outputs[scanned:], nil, func() values { return c.inline(body, in)[scanned:] })...)
+	}
+	return append(slices.Clone(carried), c.stacked(stacks, nil, nil)...)
 }
 
 // holds reports whether a loop goes on.
@@ -187,13 +193,9 @@ func (c *call) trueOr(condition *graph.Value) *graph.Value {
 
 // stacked joins the slices that the iterations of a loop or scan gave. axes and reversed, where there are any, say along
 // which axis and whether the last slice comes first.
-func (c *call) stacked(infos []ValueInfo, stacks []values, axes []int, reversed []bool) values {
+func (c *call) stacked(stacks []values, axes []int, reversed []bool) values {
 	var out values
 	for k, steps := range stacks {
-		if len(steps) == 0 {
-			out = append(out, c.emptyStack(infos[k]))
-			continue
-		}
 		for _, v := range steps {
 			if c.isList(v) {
 				compose.Fail("a sequence as a scan output is not supported")
@@ -214,17 +216,49 @@ func (c *call) stacked(infos []ValueInfo, stacks []values, axes []int, reversed 
 	return out
 }
 
-// emptyStack is the scan output of a loop without iterations, whose type only the body declares.
-func (c *call) emptyStack(info ValueInfo) *graph.Value {
+// emptyStacks are the scan outputs of a loop or scan without iterations, along axes, where there are any. slice gives one
+// of each as the body would, whose types count, for a model need not declare them; where the body can't be converted, the declared
+// types do.
+func (c *call) emptyStacks(infos []ValueInfo, axes []int, slice func() values) (out values) {
+	var of []types.Tensor
+	dropped := errors.New("the body does not run")
+	err := c.attempt(func() {
+		for _, v := range slice() {
+			if c.isList(v) {
+				compose.Fail("a sequence as a scan output is not supported")
+			}
+			of = append(of, v.Type)
+		}
+		compose.Fail("%w", dropped)
+	})
+	for k, info := range infos {
+		t := c.declared(info)
+		if errors.Is(err, dropped) {
+			t = &of[k]
+		}
+		if t == nil {
+			compose.Fail("scan output %q of a loop without iterations has no declared type, and the body gives none: %w", info.Name, err)
+		}
+		at := 0
+		if axes != nil {
+			at = axis(axes[k], t.Rank()+1)
+		}
+		out = append(out, c.Full(t.DType, 0, slices.Insert(slices.Clone(t.Shape), at, 0)...))
+	}
+	return out
+}
+
+// declared is the type that a model gives a value, with extents of zero where it leaves them open, or nil.
+func (c *call) declared(info ValueInfo) *types.Tensor {
 	d, err := dtypeFor(info.Elem)
 	if err != nil || !info.Ranked {
-		compose.Fail("scan output %q of a loop without iterations has no declared type, which is not supported", info.Name)
+		return nil
 	}
-	dims := []int{0}
+	t := &types.Tensor{DType: d}
 	for _, x := range info.Dims {
-		dims = append(dims, max(int(x.Value), 0))
+		t.Shape = append(t.Shape, max(int(x.Value), 0))
 	}
-	return c.Full(d, 0, dims...)
+	return t
 }
 
 // A scanning holds the attributes of Scan.
@@ -295,7 +329,16 @@ func (c *call) scan(s scanning, in values) values {
 			stacks[k] = append(stacks[k], v)
 		}
 	}
-	return append(slices.Clone(states), c.stacked(s.body.Outputs[s.states:], stacks, s.outAxes, s.outReverse)...)
+	if length == 0 {
+		return append(slices.Clone(states), c.emptyStacks(s.body.Outputs[s.states:], s.outAxes, func() values {
+			in := slices.Clone(states)
+			for k, x := range sources {
+				in = append(in, c.Full(x.Type.DType, 0, slices.Delete(slices.Clone(x.Type.Shape), s.inAxes[k], s.inAxes[k]+1)...))
+			}
+			return c.inline(s.body, in)[s.states:]
+		})...)
+	}
+	return append(slices.Clone(states), c.stacked(stacks, s.outAxes, s.outReverse)...)
 }
 
 // scanBatched is opset 8: operand 0 holds the lengths, and every other operand has a batch axis in front, whose entries

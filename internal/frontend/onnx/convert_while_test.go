@@ -133,3 +133,24 @@ func TestNestedRegions(t *testing.T) {
 		wantFloats(t, evalWith(t, g, tensor.Of([]int{1}, []float32{3}), tensor.Of([]int{}, []int64{int64(n)}))[0], want)
 	}
 }
+
+// TestLoopsWithoutIterations: scan outputs of loops and scans that run not at all have the types that their bodies give, though
+// the model declares none.
+func TestLoopsWithoutIterations(t *testing.T) {
+	body := graphAttr("body", results("i", "go", "v"), results("go", "w", "row"), testNode("Concat v v -> pair", Attr{Name: "axis", Type: AttrInt, value: int64(0)}),
+		testNode("Neg v -> w"), testNode("Greater pair pair -> row"))
+	for _, loop := range []string{"Loop none _ x -> y all", "Loop three never x -> y all", "Loop less _ x -> y all"} {
+		m := testModel(floats([]int{2}, "x"), results("y", "all"), testNode(loop, body))
+		m.Graph.Initializers = []*Tensor{scalarConst("none", int64(0)), scalarConst("three", int64(3)), scalarConst("less", int64(-7)), {Name: "never", DType: Bool, Data: []byte{0}}}
+		g := mustImport(t, m, Options{})
+		if n := regions(g); len(n) != 0 || g.Outputs[1].Type.String() != "bool[0,4]" {
+			t.Errorf("%s: regions %v, %s", loop, n, g.Outputs[1].Type)
+		}
+	}
+	scan := graphAttr("body", results("row"), results("pair"), testNode("Concat row row -> pair", Attr{Name: "axis", Type: AttrInt, value: int64(0)}))
+	m := testModel(floats([]int{0, 2}, "x"), results("y"), testNode("Scan x -> y", scan,
+		Attr{Name: "num_scan_inputs", Type: AttrInt, value: int64(1)}, Attr{Name: "scan_output_axes", Type: AttrInts, value: []int64{1}}))
+	if g := mustImport(t, m, Options{}); g.Outputs[0].Type.String() != "float32[4,0]" {
+		t.Errorf("scan: %s", g.Outputs[0].Type)
+	}
+}
