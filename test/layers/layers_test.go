@@ -75,7 +75,10 @@ const rules = `
 	types, tensor, tool/npz, tool/picture, tool/spelling, tool/cli, tool/profile, /runtime < tool/cli/run
 	tool/version, tool/cli, tool/cli/run, tool/profile < /cmd/lathe-run
 	/runtime < /rpc
-	types, expr, loop, sched, target < tune
+	choice < records
+	choice, records, tool/spelling < tune
+	bundle, cpu, tensor, types, /runtime, choice < measure
+	records < compile
 
 	types, tensor, export/onnx < /bench/model
 	types, tensor, /bench/model < /bench/zoo

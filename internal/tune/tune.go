@@ -1,0 +1,90 @@
+// Package tune looks for better decisions than the rules take, and proves that they are better. It proposes points, has them built
+// and raced in the network that they are for, learns which are worth trying, and accepts what wins on fresh samples. It knows
+// no compiler and no machine: a Builder and a Measurer stand for them.
+package tune
+
+import (
+	"context"
+	"time"
+
+	"lathe/internal/choice"
+	"lathe/internal/records"
+)
+
+// A Task is a kernel whose decisions are looked for. Steps with equal code are one task.
+type Task struct {
+	Index int
+	Name  string // of the first kernel
+	records.Key
+	Ops     []string // operators by Relay's names
+	Nodes   []string // nodes of the model
+	Shapes  []string // types of the operands and the result
+	Steps   []int    // top-level steps of the host that run it
+	Loop    bool     // a step inside a loop
+	FLOPs   float64  // of one call
+	Bytes   float64  // read and written at least, of one call
+	Time    time.Duration
+	Peak    time.Duration // of one call by the target's roofline
+	Default choice.Point  // what the rules decide
+}
+
+// Weight is the task's time in a run.
+func (t *Task) Weight() time.Duration { return t.Time * time.Duration(len(t.Steps)) }
+
+// A Candidate is a point of a task.
+type Candidate struct {
+	Task  int
+	Point choice.Point // decisions that are given; others as the rules take them
+}
+
+// A Built candidate is one that can be raced.
+type Built struct {
+	Candidate
+	Taken   choice.Point      // all of what was decided
+	Asked   []choice.Decision // in order: the space around Taken, with the model's costs
+	Cycles  float64           // that the rules' model expects
+	Spills  float64           // share of moves to and from the stack among the instructions of innermost loops
+	Code    int               // bytes
+	Same    bool              // its code is the host's
+	Object  string            // what the measurer loads: a file's name
+	Fault   records.Fault
+	Message string        // of the fault
+	Took    time.Duration // of a builder
+}
+
+// A Builder compiles candidates against the plan of the host network. It contains what goes wrong: such a candidate has a Fault.
+// An error ends the tuning.
+type Builder interface {
+	Build(ctx context.Context, list []Candidate) ([]Built, error)
+}
+
+// Samples are times of a candidate and of the host's kernel in neighbouring passes, microseconds.
+type Samples struct {
+	Task    int
+	Times   []float64
+	Host    []float64
+	Fault   records.Fault
+	Message string
+}
+
+// A Stop says after how many pairs a candidate may leave a race, and when it does.
+type Stop struct {
+	Pairs     []int   // looks at the samples after so many pairs, ascending; the last ends the race
+	Out       float64 // time over the host's of the first runs, from which on it does not race
+	Bound     float64 // confidence of the bounds, 0.9
+	Least     int     // pairs before anything is decided
+	MinSample time.Duration
+	Number    int // runs of a sample
+	Workers   int // 1: one pinned worker's share, by thread CPU time; more: all of them by wall clock
+}
+
+// A Measurer races candidates against the host's kernels in the host network, caches and weights as in use.
+type Measurer interface {
+	// Race returns samples in the order of list.
+	Race(ctx context.Context, list []Built, stop Stop) ([]Samples, error)
+	// Noise races the host against itself for a time and returns ratios of pairs.
+	Noise(ctx context.Context, d time.Duration) ([]float64, error)
+	// Networks races the package with these points against the one without, both opened anew opens times: pairs of times of whole
+	// runs with the workers of use, microseconds.
+	Networks(ctx context.Context, points map[int]choice.Point, opens, pairs int) (tuned, host []float64, err error)
+}
