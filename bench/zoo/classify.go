@@ -100,30 +100,40 @@ func ShuffleUnit(b *model.Builder, x model.Value, in, out, size, groups int, dow
 }
 
 // convNeXtTiny has depthwise kernels of 7, layer normalisation over channels, and GELU.
-func convNeXtTiny(b *model.Builder) {
-	widths := []int{96, 192, 384, 768}
-	x := b.ConvBias(b.Input(1, 3, 224, 224), 3, 96, model.Window{Kernel: []int{4, 4}, Stride: 4})
-	x = normChannels(b, x, 96)
-	for stage, blocks := range []int{3, 3, 9, 3} {
-		width := widths[stage]
-		if stage > 0 {
-			x = normChannels(b, x, widths[stage-1])
-			x = b.ConvBias(x, widths[stage-1], width, model.Window{Kernel: []int{2, 2}, Stride: 2})
+func convNeXtTiny(s style) func(b *model.Builder) {
+	return func(b *model.Builder) {
+		t := transformer{b, s}
+		widths := []int{96, 192, 384, 768}
+		x := t.conv(b.Input(1, 3, 224, 224), 3, 96, model.Window{Kernel: []int{4, 4}, Stride: 4})
+		x = normChannels(b, x, 96)
+		for stage, blocks := range []int{3, 3, 9, 3} {
+			width := widths[stage]
+			if stage > 0 {
+				x = normChannels(b, x, widths[stage-1])
+				x = t.conv(x, widths[stage-1], width, model.Window{Kernel: []int{2, 2}, Stride: 2})
+			}
+			for range blocks {
+				x = t.convNeXt(x, width)
+			}
 		}
-		for range blocks {
-			x = ConvNeXtBlock(b, x, width)
+		x = b.Op("Flatten", []model.Value{normChannels(b, b.Do("GlobalAveragePool", x), 768)}, model.At("axis", 1))
+		if s == float {
+			b.Output(b.Dense(x, 768, 1000))
+			return
 		}
+		b.Output(t.linear(x, 768, 1000))
 	}
-	x = normChannels(b, b.Do("GlobalAveragePool", x), 768)
-	b.Output(b.Dense(b.Op("Flatten", []model.Value{x}, model.At("axis", 1)), 768, 1000))
 }
 
 // ConvNeXtBlock is one block of a width.
 func ConvNeXtBlock(b *model.Builder, x model.Value, width int) model.Value {
-	y := b.Transpose(b.ConvBias(x, width, width, model.Square(7).Grouped(width)), 0, 2, 3, 1)
-	y = b.GELU(b.Linear(b.LayerNorm(y, width), width, 4*width))
-	y = b.Transpose(b.Linear(y, 4*width, width), 0, 3, 1, 2)
-	return b.Do("Add", b.Do("Mul", b.Weight(0.1, width, 1, 1), y), x)
+	return transformer{b, float}.convNeXt(x, width)
+}
+
+func (t transformer) convNeXt(x model.Value, width int) model.Value {
+	y := t.Transpose(t.conv(x, width, width, model.Square(7).Grouped(width)), 0, 2, 3, 1)
+	y = t.feedForward(t.LayerNorm(y, width), width, 4*width)
+	return t.Do("Add", t.Do("Mul", t.Weight(0.1, width, 1, 1), t.Transpose(y, 0, 3, 1, 2)), x)
 }
 
 func normChannels(b *model.Builder, x model.Value, channels int) model.Value {

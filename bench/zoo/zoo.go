@@ -21,15 +21,20 @@ type Network struct {
 
 // Networks are all, by name.
 var Networks = []Network{
-	{"convnext_tiny", 28_589_128, convNeXtTiny},     // torchvision
-	{"cyclegan", 11_378_179, cycleGAN},              // junyanz/pytorch-CycleGAN-and-pix2pix: resnet_9blocks
-	{"dcgan", 3_576_704, dcgan},                     // pytorch/examples: the generator
-	{"inception_v3", 23_834_568, inceptionV3},       // torchvision, without the auxiliary classifier
-	{"lstm_lm", 66_000_000, lstmLanguageModel},      // Zaremba et al. 2014: the large model
-	{"regnet_y_400mf", 4_344_144, regNetY400MF},     // torchvision
-	{"resnext50", 25_028_904, resNeXt50},            // torchvision: resnext50_32x4d
-	{"shufflenet_v1_g3", 1_865_728, shuffleNetV1},   // osmr/imgclsmob: 1.0x, 3 groups
+	{"bert_base_int8", 109_482_240, bertBase(dynamic)}, // bert-base-uncased, quantised in the run
+	{"convnext_tiny", 28_589_128, convNeXtTiny(float)}, // torchvision
+	{"convnext_tiny_int8", 28_589_128, convNeXtTiny(static)},
+	{"cyclegan", 11_378_179, cycleGAN},            // junyanz/pytorch-CycleGAN-and-pix2pix: resnet_9blocks
+	{"dcgan", 3_576_704, dcgan},                   // pytorch/examples: the generator
+	{"inception_v3", 23_834_568, inceptionV3},     // torchvision, without the auxiliary classifier
+	{"lstm_lm", 66_000_000, lstmLanguageModel},    // Zaremba et al. 2014: the large model
+	{"regnet_y_400mf", 4_344_144, regNetY400MF},   // torchvision
+	{"resnext50", 25_028_904, resNeXt50},          // torchvision: resnext50_32x4d
+	{"shufflenet_v1_g3", 1_865_728, shuffleNetV1}, // osmr/imgclsmob: 1.0x, 3 groups
+	{"swin_tiny", 28_288_354, swinTiny(float)},    // torchvision: swin_t
+	{"swin_tiny_int8", 28_288_354, swinTiny(static)},
 	{"unet", 31_037_633, uNet},                      // milesial/Pytorch-UNet: 3 channels, 1 class, transposed convolutions
+	{"vit_b_16_int8", 86_567_656, vitB16(static)},   // torchvision
 	{"wav2vec2_frontend", 4_200_448, wav2vec2Front}, // facebook/wav2vec2-base: the feature encoder
 	{"yolov8n", 3_157_200, yoloV8n},                 // ultralytics
 }
