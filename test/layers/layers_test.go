@@ -34,7 +34,7 @@ const rules = `
 	types, tensor, graph, graph/grapheval, compose < testkit/evaltest
 	types, tensor, op, ops, graph < compose
 	types, tensor, op, ops, graph, compose < frontend/..., export/...
-	dim < frontend/...
+	dim, container/... < frontend/...
 	types, tensor, export/onnx < testkit/onnxtest
 
 	types, expr, te, arith, loop < lower
@@ -198,6 +198,7 @@ func TestPolicy(t *testing.T) {
 		{"isa", "types", false}, {"isa/x86", "isa/arm", false}, {"impl", "isa/x86", false}, {"codegen/llvm", "isa/arm", false}, {"/runtime", "isa/x86", false},
 		{"loop", "loop/interp", false}, {"/runtime", "bundle", true}, {"/runtime", "types", false}, {"bundle", "types", false},
 		{"/runtime", "graph", false}, {"/rpc", "bundle", false}, {"tune", "/rpc", false}, {"frontend/onnx", "frontend/tflite", false},
+		{"frontend/keras", "container/hdf5", true}, {"container/hdf5", "container/pickle", false}, {"container/hdf5", "tensor", false}, {"/runtime", "container/hdf5", false},
 		{"frontend/onnx", "pass", false}, {"pass", "frontend/onnx", false}, {"codegen/llvm", "toolchain", false},
 		{"codegen/llvm", "codegen/c", false}, {"sched", "lower", false}, {"looppass", "sched", false}, {"compile", "sched", true},
 		{"compile", "/runtime", false}, {"compile", "verify", false}, {"compile", "frontend/onnx", false}, {"plan", "compile", false}, {"verify", "compile", true},
