@@ -7,8 +7,8 @@ import (
 	"lathe/internal/types"
 )
 
-// mostSorted is the greatest number of elements that rows beside each other keep in order: an element that is among the best of any
-// of them moves all of theirs by a place.
+// mostSorted is the greatest number of elements that rows beside each other keep in order by default: an element that is among the
+// best of any of them moves all of theirs by a place.
 const mostSorted = 16
 
 // sorted selects from the rows [first, first+wide) that lie beside each other, each in a lane, and keeps the best elements so far in
@@ -30,6 +30,11 @@ func (s selection) sorted(o, first expr.Expr, wide int) loop.Stmt {
 		load := lanes(func(v expr.Expr) loop.Stmt { return build.Set(b.key, key(j, v), v) })
 		return build.Do(load, then())
 	}
+	zeros := build.Each("z", expr.Index(s.K), func(i expr.Expr) loop.Stmt {
+		return lanes(func(v expr.Expr) loop.Stmt {
+			return build.Do(build.Set(b.keys, expr.Const(t, 0), i, v), build.Set(b.places, expr.Index(0), i, v))
+		})
+	})
 	fill := build.Each("f", expr.Index(s.K), func(j expr.Expr) loop.Stmt {
 		return next(j, func() loop.Stmt { return b.insert(j, func(i expr.Expr) expr.Expr { return expr.GE(i, j) }) })
 	})
@@ -57,7 +62,7 @@ func (s selection) sorted(o, first expr.Expr, wide int) loop.Stmt {
 			})
 		})
 	})
-	return build.With(build.Do(fill, scan, end), b.key, b.places, b.keys)
+	return build.With(build.Do(zeros, fill, scan, end), b.key, b.places, b.keys)
 }
 
 // best holds the k best elements of rows, the best one first, and the key of the next one.
