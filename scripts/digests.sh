@@ -32,7 +32,8 @@ root=$(git -C "$(dirname "$0")" rev-parse --show-toplevel)
 kept=${DIGESTS:-$root/build/digests}
 mkdir -p "$kept"
 work=$(mktemp -d)
-export work
+objcopy=$("${LLVM_CONFIG:-/usr/lib/llvm-22/bin/llvm-config}" --bindir)/llvm-objcopy
+export work objcopy
 trap 'rm -rf "$work"' EXIT
 
 # binary prints the path of a side's binary, which it builds of a commit or of the working tree (an empty name).
@@ -67,6 +68,7 @@ digest() {
 			cat "$at.log" >&2
 			return 1
 		elif [[ $target == wasm32 ]]; then
+			"$objcopy" --remove-section=lathe --remove-section=lathe.crc32c "$out" # the manifest, which tells of decisions too
 			echo "$target|module $(sha256sum <"$out" | cut -c1-16)"
 		else
 			for member in mod.so mod.json mod.params; do
