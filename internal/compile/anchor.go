@@ -33,21 +33,17 @@ func anchoredKernel(sub *graph.Graph, t *target.Target) (ks []*lowered, ok bool,
 		out = te.Compute("y", anchor.Type, func(x []expr.Expr) expr.Expr { return anchor.At(x...) })
 	}
 	rest := lower.Lower("kernel", out, lower.Options{Value: scalarConst(c.values), Apart: true})
-	a := impl.Anchor{Attrs: m.Attrs, In: typesOf(m.In), Out: m.Out[0].Type, Rest: rest, From: anchorResult, Target: t, Point: m.Impl.Point, Why: m.Why}
-	ask := func(c choice.Chooser) (*impl.Plan, error) { return algorithms.Table.Anchored(m.Op, a, c) }
-	own, err := ask(nil)
-	if err != nil || own == nil {
+	a := impl.Anchor{Call: impl.Call{Attrs: m.Attrs, In: typesOf(m.In), Out: typesOf(m.Out), Target: t}, Rest: rest, From: anchorResult, Point: m.Impl.Point, Why: m.Why}
+	k := &lowered{in: slices.Clone(m.In), outs: []int{0}}
+	k.ask = func(c choice.Chooser) (*impl.Plan, error) { return algorithms.Table.Anchored(m.Op, a, c) }
+	if k.own, err = k.ask(nil); err != nil || k.own == nil {
 		return nil, false, err
 	}
-	f := own.Schedule.Func
-	k := &lowered{Kernel: &lower.Kernel{Func: f}, in: slices.Clone(m.In), outs: []int{0}, own: own, ask: ask}
 	for _, p := range rest.Params[:len(rest.Params)-1] {
 		if p.Name != anchorResult {
 			k.in = append(k.in, c.values[p.Name])
 		}
 	}
-	for i, v := range append(slices.Clip(k.in), sub.Outputs[0]) {
-		k.Params = append(k.Params, te.Input(f.Params[i].Name, v.Type))
-	}
+	k.stands(append(slices.Clip(k.in), sub.Outputs[0]))
 	return []*lowered{k}, true, nil
 }

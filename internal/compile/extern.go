@@ -3,18 +3,19 @@ package compile
 import (
 	"slices"
 
+	"lathe/internal/choice"
 	"lathe/internal/graph"
 	"lathe/internal/impl"
 	"lathe/internal/impl/algorithms"
 	"lathe/internal/lower"
-	"lathe/internal/sched"
+	"lathe/internal/target"
 	"lathe/internal/te"
 	"lathe/internal/types"
 )
 
 // externKernel makes the kernel of a group that is one operator with an extern implementation, none when its results
 // have no elements; ok is false for other groups.
-func externKernel(sub *graph.Graph) (ks []*lowered, ok bool, err error) {
+func externKernel(sub *graph.Graph, t *target.Target) (ks []*lowered, ok bool, err error) {
 	if len(sub.Nodes) != 1 {
 		return nil, false, nil
 	}
@@ -28,19 +29,24 @@ func externKernel(sub *graph.Graph) (ks []*lowered, ok bool, err error) {
 	if elements == 0 {
 		return nil, true, nil
 	}
-	f, ok, err := algorithms.Table.Extern(m.Op, m.Attrs, typesOf(m.In), typesOf(m.Out))
-	if err != nil {
+	call := impl.Call{Attrs: m.Attrs, In: typesOf(m.In), Out: typesOf(m.Out), Target: t}
+	k.ask = func(c choice.Chooser) (*impl.Plan, error) { return algorithms.Table.Extern(m.Op, call, c) }
+	if k.own, err = k.ask(nil); err != nil {
 		return nil, false, nodeError(m, m.Op.Name, err)
 	}
-	if !ok {
+	if k.own == nil {
 		return nil, false, nil
 	}
-	k.Kernel = &lower.Kernel{Func: f}
-	for i, v := range slices.Concat(m.In, m.Out) {
-		k.Params = append(k.Params, te.Input(f.Params[i].Name, v.Type))
-	}
-	k.own = &impl.Plan{Schedule: sched.New(f), Rule: "extern", Why: "loops of its own", Home: impl.Scattered}
+	k.stands(slices.Concat(m.In, m.Out))
 	return []*lowered{k}, true, nil
+}
+
+// stands makes k's own loops its kernel; their parameters stand for values.
+func (k *lowered) stands(values []*graph.Value) {
+	k.Kernel = &lower.Kernel{Func: k.own.Schedule.Func}
+	for i, v := range values {
+		k.Params = append(k.Params, te.Input(k.Func.Params[i].Name, v.Type))
+	}
 }
 
 func typesOf(values []*graph.Value) []types.Tensor {

@@ -23,7 +23,7 @@ type lowered struct {
 	in   []*graph.Value                           // operands in the order of the function's parameters: inputs and constants of the group's sub-graph
 	outs []int                                    // results of the group; their parameters follow those of the operands
 	own  *impl.Plan                               // of loops of its own; nil: to be chosen
-	ask  func(choice.Chooser) (*impl.Plan, error) // makes own by other decisions; nil: there are none
+	ask  func(choice.Chooser) (*impl.Plan, error) // makes own by other decisions
 }
 
 // lowerGroup makes the kernels of a group: one by loops of its own where there is such an implementation, else one per
@@ -32,7 +32,7 @@ func lowerGroup(n *graph.Node, t *target.Target) ([]*lowered, error) {
 	if len(n.Sub) != 1 {
 		return nil, nodeError(n, n.Op.Name, errors.New("the operator is not supported by the compiler yet"))
 	}
-	if ks, ok, err := externKernel(n.Sub[0]); ok || err != nil {
+	if ks, ok, err := externKernel(n.Sub[0], t); ok || err != nil {
 		return ks, err
 	}
 	if ks, ok, err := anchoredKernel(n.Sub[0], t); ok || err != nil {

@@ -107,6 +107,7 @@ func (j *job) fits(k *kernel, p *impl.Plan) error {
 func divide(j *job, p *program, classes []*scheduled) ([]*scheduled, error) {
 	if j.Target.IsSource() { // one worker runs it
 		for _, c := range classes {
+			c.plan.Serialise()
 			if err := j.fits(c.kernels[0], c.plan); err != nil {
 				return nil, err
 			}

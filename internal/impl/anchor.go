@@ -10,23 +10,16 @@ import (
 	"lathe/internal/loop"
 	"lathe/internal/lower"
 	"lathe/internal/op"
-	"lathe/internal/sched"
-	"lathe/internal/target"
-	"lathe/internal/types"
 )
 
 // An Anchor is the heavy operator of a group that has an implementation as loops of its own, and the pointwise rest of
 // the group, which those loops compute on each element before they store it.
 type Anchor struct {
-	Attrs  any
-	In     []types.Tensor // operands
-	Out    types.Tensor   // result
-	Rest   *lower.Kernel  // what the group computes from the result; its axes are apart
-	From   string         // the parameter of Rest that stands for the result
-	Target *target.Target
-	Point  choice.Point // what was decided for the operator
-	Why    string       // and why, for people
-	*asker              // for what is decided for the kernel
+	Call
+	Rest  *lower.Kernel // what the group computes from the result; its axes are apart
+	From  string        // the parameter of Rest that stands for the result
+	Point choice.Point  // what was decided for the operator
+	Why   string        // and why, for people
 }
 
 func (all Algorithms) anchor(d *op.Def) func(Anchor) (*Plan, error) {
@@ -53,9 +46,10 @@ func (all Algorithms) Anchored(d *op.Def, a Anchor, chooser choice.Chooser) (*Pl
 }
 
 // Plan is the kernel as loops of its own, whose parameters are the anchor's operands, then those of Rest without the anchor's
-// result. what says for people how it computes, and home is the period by which workers write the result.
-func (a Anchor) Plan(rule, what string, f *loop.Func, home int) *Plan {
-	return &Plan{Schedule: sched.New(f), Rule: rule, Why: what + ", " + a.why(0) + "; " + a.Why, Asked: a.log.Asked, Taken: a.log.Taken, Home: home}
+// result, which take so many scalar operations. what says for people how it computes, and home is the period by which workers
+// write the result.
+func (a Anchor) Plan(rule, what string, f *loop.Func, work float64, home int) *Plan {
+	return a.plan(rule, what+", "+a.why(0)+"; "+a.Why, f, work, home)
 }
 
 // pointwise reports whether every element of the group's result needs the element of the anchor's result that lies at

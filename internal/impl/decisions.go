@@ -51,7 +51,7 @@ var decisions = []DecisionInfo{
 	{"steps", "tile, strips, attention, winograd", "steps of the reduction that are unrolled", "4 that divide the reduction, or 2, as of more than 16 accumulators; 1 where loads of several would spill"},
 	{"prefetch_panel", "tile, strips", "whether tiles ask for the next panel of weights", "on"},
 	{"prefetch_epilogue", "tile, strips", "whether a tile asks for what its epilogue reads and stores to", "on"},
-	{"columns", "columns", "vectors of columns that are computed together", "whole cache lines of columns that fit L1"},
+	{"columns", "columns, extern", "vectors of columns that are computed together", "whole cache lines of columns that fit L1; 8 of sums along columns, where there are as many"},
 	{"accumulators", "rows, attention", "vectors into which a contiguous reduction is folded", ""},
 	{"sums", "scalar", "sums in variables: rows x columns", "as many as a small core has registers for"},
 	{"fused", "pointwise", "loops that are walked as one", "all whose addresses stay linear"},
@@ -59,7 +59,7 @@ var decisions = []DecisionInfo{
 	{"lines", "pointwise", "whether rows are walked outside of planes that read the elements between theirs", "on where what is read does not stay in L2"},
 	{"together", "pointwise", "rows whose elements lie at the same computed places, which are computed once for them", "4, or 2, that divide the rows"},
 	{"transpose", "pointwise, attention", "squares that are transposed in registers: their side, and the loop along which is read; or `off`", "a vector, or the greatest part of one that divides both sides"},
-	{"lanes", "pointwise, rows, attention", "elements of a vector", "as many as a register holds, 8 where they are gathered"},
+	{"lanes", "pointwise, rows, attention, extern", "elements of a vector", "as many as a register holds, 8 where they are gathered; a cache line of them in `extern`"},
 }
 
 // NodeDecisions lists what is decided for a node of the graph.
@@ -127,9 +127,9 @@ func (a *asker) DecideAmong(name string, def int, cost func(int) float64, number
 	return DecideOne(a, name, i, numbers, cost)
 }
 
-// decideIf asks whether something is done.
-func (k *kernel) decideIf(name string, def bool) bool {
-	return k.decide(name, indexIf(def), choice.Texts("off", "on")) == 1
+// DecideIf asks whether something is done.
+func (a *asker) DecideIf(name string, def bool) bool {
+	return a.decide(name, indexIf(def), choice.Texts("off", "on")) == 1
 }
 
 // indexIf is the index of the default of two values.

@@ -54,7 +54,7 @@ func (p *Plan) Divide(t *target.Target, operands []Operand, chooser choice.Choos
 	switch alone := a.decide("workers", indexIf(!p.small), choice.Texts("one", "all")) == 0; {
 	case alone && own:
 		home = Scattered
-		p.serialise()
+		p.Serialise()
 	case !alone && own:
 		p.chunks(Division{}, core{t}, operands, a)
 	case !alone:
@@ -114,8 +114,8 @@ func (p *Plan) chunks(d Division, c core, operands []Operand, a *asker) {
 	p.Chunks = DecideOne(a, "chunks", best, numbers, cost)
 }
 
-// serialise makes one worker run loops of its own.
-func (p *Plan) serialise() {
+// Serialise makes one worker run loops of its own.
+func (p *Plan) Serialise() {
 	f := *p.Schedule.Func
 	f.Body = loop.Rewrite(f.Body, func(s loop.Stmt) loop.Stmt {
 		if l, ok := s.(*loop.For); ok && l.Kind == loop.Parallel {
@@ -222,11 +222,10 @@ func (k *kernel) periods(name string) []int {
 	return list
 }
 
-// Divided is a loop over [0, n) whose iterations are divided among the workers if there are some, and enough work: the
-// number of scalar operations of all iterations.
-func Divided(name string, n int, work float64, body func(i expr.Expr) loop.Stmt) loop.Stmt {
+// Divided is a loop over [0, n) whose iterations workers divide if there are several.
+func Divided(name string, n int, body func(i expr.Expr) loop.Stmt) loop.Stmt {
 	kind := loop.Serial
-	if n > 1 && work >= ParallelWork {
+	if n > 1 {
 		kind = loop.Parallel
 	}
 	return build.Loop(kind, name, expr.Index(0), expr.Index(n), body)

@@ -1,25 +1,46 @@
 package impl
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
+	"lathe/internal/choice"
 	"lathe/internal/loop"
 	"lathe/internal/op"
+	"lathe/internal/sched"
+	"lathe/internal/target"
 	"lathe/internal/types"
 )
 
 // An Extern is an operator's implementation as loops of its own, for what tensor expressions cannot say: an order of
 // updates, a selection, bounds that depend on data.
 type Extern struct {
-	// Build makes the kernel: its parameters are the operands, then the results, in plain layout. Parallel loops stand
-	// outermost, workers write disjoint elements, and nothing one worker wrote is read by another. No input value makes
-	// it touch memory outside of its parameters and scratch.
-	Build func(attrs any, in, out []types.Tensor) (*loop.Func, error)
-	// Blocked, in place of Build, makes the kernel for some layouts; ok is false for others.
-	Blocked func(attrs any, in, out []types.Tensor) (f *loop.Func, ok bool, err error)
-	// OverTE prefers it to the operator's tensor expressions where layouts are plain.
-	OverTE bool
+	// Build makes the kernel: its parameters are the operands, then the results. Parallel loops stand outermost, workers write
+	// disjoint elements, and nothing one worker wrote is read by another. No input value makes it touch memory outside of its
+	// parameters and scratch.
+	Build   func(c Call) (*Plan, error)
+	Blocked bool // Build serves some blocked layouts, of which it gives nil for others; else layouts are plain
+	OverTE  bool // it is preferred to the operator's tensor expressions
+}
+
+// A Call is an operator and its operands, of which a kernel is made as loops of its own. Who makes it asks for its decisions.
+type Call struct {
+	Attrs   any
+	In, Out []types.Tensor // operands and results
+	Target  *target.Target
+	*asker
+}
+
+// Plan is the kernel as loops of its own that take so many scalar operations.
+func (c Call) Plan(f *loop.Func, work float64) *Plan {
+	return c.plan("extern", strings.TrimSuffix("loops of its own, "+c.why(0), ", "), f, work, Scattered)
+}
+
+// plan is a kernel as loops of its own, with the rule that stands for them, and why they are so, for people.
+func (c Call) plan(rule, why string, f *loop.Func, work float64, home int) *Plan {
+	return &Plan{Schedule: sched.New(f), Rule: rule, Why: why, Asked: c.log.Asked, Taken: c.log.Taken, Home: home, small: work < ParallelWork}
 }
 
 func (all Algorithms) extern(d *op.Def) (e Extern, ok bool) {
@@ -31,31 +52,29 @@ func (all Algorithms) extern(d *op.Def) (e Extern, ok bool) {
 	return e, ok
 }
 
-// Extern makes the kernel of an operator that has an extern implementation; ok is false when its tensor expressions are
-// to be used.
-func (all Algorithms) Extern(d *op.Def, attrs any, in, out []types.Tensor) (f *loop.Func, ok bool, err error) {
+// Extern makes the kernel of an operator that has an extern implementation, nil when its tensor expressions are to be used.
+// chooser, which may be nil, decides what it names.
+func (all Algorithms) Extern(d *op.Def, c Call, chooser choice.Chooser) (*Plan, error) {
 	e, ok := all.extern(d)
 	if !ok {
-		return nil, false, nil
+		return nil, nil
 	}
-	if e.Blocked != nil {
-		return e.Blocked(attrs, in, out)
+	if err := all.Accepts(d, c.In, c.Out); err != nil {
+		return nil, err
 	}
-	if err := all.Accepts(d, in, out); err != nil {
-		return nil, false, err
+	if !e.Blocked && (isBlocked(c.In, c.Out) || d.Compute != nil && !e.OverTE) {
+		return nil, nil
 	}
-	if isBlocked(in, out) || d.Compute != nil && !e.OverTE {
-		return nil, false, nil
-	}
-	f, err = e.Build(attrs, in, out)
-	return f, err == nil, err
+	c.asker = &asker{log: &choice.Log{Chooser: chooser}}
+	p, err := e.Build(c)
+	return p, cmp.Or(err, c.err)
 }
 
 // WantsPlain reports whether the kernel of an operator is loops of its own over plain layouts: they read no other, or its
 // tensor expressions, which do, take longer.
 func (all Algorithms) WantsPlain(d *op.Def) bool {
 	e, ok := all.extern(d)
-	return ok && e.Build != nil && (d.Compute == nil || e.OverTE)
+	return ok && !e.Blocked && (d.Compute == nil || e.OverTE)
 }
 
 // Accepts reports whether there is a kernel for these layouts of operands and results. Tensor expressions have logical

@@ -59,7 +59,7 @@ func (k *kernel) whole(loops []string) []string {
 	for _, l := range loops[:len(loops)-1] {
 		n *= k.s.Extent(l)
 	}
-	if k.decideIf("innermost", n < 4*Pieces) {
+	if k.DecideIf("innermost", n < 4*Pieces) {
 		return loops
 	}
 	return loops[:len(loops)-1]

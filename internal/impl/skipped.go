@@ -16,7 +16,7 @@ func (k *kernel) decideLines(block string) error {
 		return nil
 	}
 	bytes := k.skips(block, loops[n-3], loops[n-2], loops[n-1])
-	if bytes == 0 || !k.decideIf("lines", bytes > Working(k.core.L2)) {
+	if bytes == 0 || !k.DecideIf("lines", bytes > Working(k.core.L2)) {
 		return nil
 	}
 	return k.s.Reorder(loops[n-2], loops[n-3], loops[n-1])

@@ -27,7 +27,7 @@ func (k *kernel) prefetchPanel(t *tiling, vecTiles string) {
 	if from < 0 {
 		return
 	}
-	if !k.decideIf(t.decision("prefetch_panel"), true) {
+	if !k.DecideIf(t.decision("prefetch_panel"), true) {
 		return
 	}
 	v := around[from].Var
@@ -62,7 +62,7 @@ func (k *kernel) prefetchEpilogue(t *tiling, tile string) {
 	if i < 0 {
 		return
 	}
-	if !k.decideIf(t.decision("prefetch_epilogue"), true) {
+	if !k.DecideIf(t.decision("prefetch_epilogue"), true) {
 		return
 	}
 	at := around[i].Var.Name

@@ -12,11 +12,12 @@ import (
 // cumulative walks each row once with a running total: linear where the operator's tensor expression is quadratic. Rows
 // that lie beside each other are walked together, a few vectors of them at a time. Totals of floats are F64, whose rounding
 // does not show in long rows of narrower types.
-func cumulative(combine expr.Op, identity float64) func(any, []types.Tensor, []types.Tensor) (*loop.Func, error) {
-	return func(attrs any, in, out []types.Tensor) (*loop.Func, error) {
-		outer, n, inner := around(in[0].Shape, attrs.(ops.CumulativeAttrs).Axis)
+func cumulative(combine expr.Op, identity float64) func(impl.Call) (*impl.Plan, error) {
+	return func(c impl.Call) (*impl.Plan, error) {
+		in, out := c.In, c.Out
+		outer, n, inner := around(in[0].Shape, c.Attrs.(ops.CumulativeAttrs).Axis)
 		w := cumulation{
-			CumulativeAttrs: attrs.(ops.CumulativeAttrs), n: n, combine: combine, total: in[0].DType,
+			CumulativeAttrs: c.Attrs.(ops.CumulativeAttrs), n: n, combine: combine, total: in[0].DType,
 			x: build.Param("x", in[0].DType, outer, n, inner), y: build.Param("y", out[0].DType, outer, n, inner),
 		}
 		if w.total.IsFloat() {
@@ -24,16 +25,26 @@ func cumulative(combine expr.Op, identity float64) func(any, []types.Tensor, []t
 		}
 		w.identity = expr.Const(w.total, identity)
 		w.lanes = max(4, 64/w.total.Size())
+		if inner > 1 {
+			w.lanes = c.DecideAmong("lanes", w.lanes, nil, impl.Powers(w.lanes)...)
+		}
+		columns := 1
+		if most := min(columnVectors, inner/w.lanes); most > 1 {
+			if most == columnVectors {
+				columns = columnVectors
+			}
+			columns = c.DecideAmong("columns", columns, nil, impl.Powers(most)...)
+		}
 		work := 2 * float64(in[0].Elements())
 		var parts []loop.Stmt
 		from := 0
-		for _, wide := range []int{columnVectors * w.lanes, w.lanes, inner % w.lanes} { // the columns of a walk
+		for _, wide := range []int{columns * w.lanes, w.lanes, inner % w.lanes} { // the columns of a walk
 			if wide == 0 || inner-from < wide {
 				continue
 			}
 			n, first := (inner-from)/wide, from
-			parts = append(parts, impl.Divided("columns", outer*n, work, func(c expr.Expr) loop.Stmt {
-				o, i := expr.Bin(expr.OpFloorDiv, c, expr.Index(n)), expr.Bin(expr.OpFloorMod, c, expr.Index(n))
+			parts = append(parts, impl.Divided("columns", outer*n, func(at expr.Expr) loop.Stmt {
+				o, i := expr.Bin(expr.OpFloorDiv, at, expr.Index(n)), expr.Bin(expr.OpFloorMod, at, expr.Index(n))
 				return w.walk(o, expr.Add(expr.Mul(i, expr.Index(wide)), expr.Index(first)), wide)
 			}))
 			from += n * wide
@@ -42,7 +53,7 @@ func cumulative(combine expr.Op, identity float64) func(any, []types.Tensor, []t
 		if len(parts) == 1 {
 			body = parts[0]
 		}
-		return &loop.Func{Name: "cumulative", Params: []*loop.Buffer{w.x, w.y}, Body: body}, nil
+		return c.Plan(&loop.Func{Name: "cumulative", Params: []*loop.Buffer{w.x, w.y}, Body: body}, work), nil
 	}
 }
 
@@ -56,7 +67,7 @@ type cumulation struct {
 	lanes    int
 }
 
-// columnVectors is the number of vectors of columns that are walked together: rows are read and written by whole lines, several at
+// columnVectors is the number of vectors of columns that are walked together by default, where there are as many: rows are read and written by whole lines, several at
 // a time, and totals of float64 stay in registers of 512 bits, or in the first lines of the stack.
 const columnVectors = 8
 

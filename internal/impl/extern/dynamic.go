@@ -2,6 +2,7 @@ package extern
 
 import (
 	"lathe/internal/expr"
+	"lathe/internal/impl"
 	"lathe/internal/loop"
 	"lathe/internal/loop/build"
 	"lathe/internal/ops"
@@ -34,7 +35,8 @@ func clear(y *loop.Buffer, from, end expr.Expr) loop.Stmt {
 }
 
 // argWhere walks the elements in order and writes the coordinates of those that are not 0.
-func argWhere(_ any, in, out []types.Tensor) (*loop.Func, error) {
+func argWhere(c impl.Call) (*impl.Plan, error) {
+	in, out := c.In, c.Out
 	rank := in[0].Rank()
 	data, y, count := build.Param("data", in[0].DType, in[0].Elements()), build.Param("y", types.I64, out[0].Elements()), build.Param("count", types.I64)
 	t := newTally()
@@ -51,12 +53,13 @@ func argWhere(_ any, in, out []types.Tensor) (*loop.Func, error) {
 	end := func(n expr.Expr) loop.Stmt {
 		return build.Do(build.Set(count, n), clear(y, expr.Mul(n, expr.Index(rank)), expr.Index(out[0].Elements())))
 	}
-	return &loop.Func{Name: "argwhere", Params: []*loop.Buffer{data, y, count}, Body: t.within(body, end)}, nil
+	return c.Plan(&loop.Func{Name: "argwhere", Params: []*loop.Buffer{data, y, count}, Body: t.within(body, end)}, 0), nil
 }
 
 // compress copies the slices whose condition holds.
-func compress(attrs any, in, out []types.Tensor) (*loop.Func, error) {
-	outer, n, inner := around(in[0].Shape, attrs.(ops.CompressAttrs).Axis)
+func compress(c impl.Call) (*impl.Plan, error) {
+	in := c.In
+	outer, n, inner := around(in[0].Shape, c.Attrs.(ops.CompressAttrs).Axis)
 	dt := moved(in[0].DType)
 	data, condition := build.Param("data", dt, in[0].Elements()), build.Param("condition", types.Bool, in[1].Elements())
 	y, count := build.Param("y", dt, in[0].Elements()), build.Param("count", types.I64)
@@ -76,12 +79,13 @@ func compress(attrs any, in, out []types.Tensor) (*loop.Func, error) {
 	end := func(k expr.Expr) loop.Stmt {
 		return build.Do(build.Set(count, k), build.Each("o", expr.Index(outer), func(o expr.Expr) loop.Stmt { return clear(y, place(o, k), place(o, expr.Index(n))) }))
 	}
-	return &loop.Func{Name: "compress", Params: []*loop.Buffer{data, condition, y, count}, Body: t.within(body, end)}, nil
+	return c.Plan(&loop.Func{Name: "compress", Params: []*loop.Buffer{data, condition, y, count}, Body: t.within(body, end)}, 0), nil
 }
 
 // dynamicPack moves the rows together.
-func dynamicPack(attrs any, in, out []types.Tensor) (*loop.Func, error) {
-	outer, n, inner := around(in[0].Shape, attrs.(ops.PackAttrs).Axis)
+func dynamicPack(c impl.Call) (*impl.Plan, error) {
+	in := c.In
+	outer, n, inner := around(in[0].Shape, c.Attrs.(ops.PackAttrs).Axis)
 	dt := moved(in[0].DType)
 	data, count, y := build.Param("data", dt, in[0].Elements()), build.Param("count", types.I64), build.Param("y", dt, in[0].Elements())
 	body := build.Bind("given", build.Get(count), func(k expr.Expr) loop.Stmt {
@@ -93,5 +97,5 @@ func dynamicPack(attrs any, in, out []types.Tensor) (*loop.Func, error) {
 			}), clear(y, expr.Mul(expr.Index(outer), row), expr.Index(in[0].Elements())))
 		})
 	})
-	return &loop.Func{Name: "dynamic_pack", Params: []*loop.Buffer{data, count, y}, Body: body}, nil
+	return c.Plan(&loop.Func{Name: "dynamic_pack", Params: []*loop.Buffer{data, count, y}, Body: body}, 0), nil
 }

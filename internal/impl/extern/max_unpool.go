@@ -2,6 +2,7 @@ package extern
 
 import (
 	"lathe/internal/expr"
+	"lathe/internal/impl"
 	"lathe/internal/loop"
 	"lathe/internal/loop/build"
 	"lathe/internal/types"
@@ -9,7 +10,8 @@ import (
 
 // maxUnpool clears the result and puts the elements into it in their order. Indices count in the whole result, so that
 // any two elements may meet: one worker does all.
-func maxUnpool(_ any, in, out []types.Tensor) (*loop.Func, error) {
+func maxUnpool(c impl.Call) (*impl.Plan, error) {
+	in, out := c.In, c.Out
 	t, n := moved(in[0].DType), out[0].Elements()
 	data, indices := build.Param("data", t, in[0].Elements()), build.Param("indices", in[1].DType, in[1].Elements())
 	y := build.Param("y", t, n)
@@ -21,5 +23,5 @@ func maxUnpool(_ any, in, out []types.Tensor) (*loop.Func, error) {
 			})
 		}),
 	)
-	return &loop.Func{Name: "max_unpool", Params: []*loop.Buffer{data, indices, y}, Body: body}, nil
+	return c.Plan(&loop.Func{Name: "max_unpool", Params: []*loop.Buffer{data, indices, y}, Body: body}, 0), nil
 }

@@ -2,6 +2,7 @@ package extern
 
 import (
 	"lathe/internal/expr"
+	"lathe/internal/impl"
 	"lathe/internal/loop"
 	"lathe/internal/loop/build"
 	"lathe/internal/ops"
@@ -9,14 +10,16 @@ import (
 )
 
 // allClassNMS takes the best boxes of each class that overlap none of the taken ones too much.
-func allClassNMS(attrs any, in, out []types.Tensor) (*loop.Func, error) {
-	a := attrs.(ops.NMSAttrs)
+func allClassNMS(c impl.Call) (*impl.Plan, error) {
+	in, out := c.In, c.Out
+	a := c.Attrs.(ops.NMSAttrs)
 	batches, classes, n := in[1].Shape[0], in[1].Shape[1], in[1].Shape[2]
 	most := min(a.MaxOutput, n)
+	lanes := c.DecideAmong("lanes", build.Lanes(types.F32), nil, impl.Powers(build.Lanes(types.F32))...)
 	w := &suppression{
 		NMSAttrs: a, most: most, found: newTally(), taken: newTally(),
 		boxes: build.Param("boxes", types.F32, in[0].Shape...), scores: build.Param("scores", types.F32, in[1].Shape...),
-		y: build.Param("y", types.I64, out[0].Elements()), chosen: build.Scratch("chosen", types.F32, 4, (most+boxLanes-1)/boxLanes*boxLanes),
+		y: build.Param("y", types.I64, out[0].Elements()), chosen: build.Scratch("chosen", types.F32, 4, (most+lanes-1)/lanes*lanes), lanes: lanes,
 		heap: heap{build.Scratch("keys", types.I32, n, 1), build.Scratch("places", types.I64, n, 1), n, expr.Index(0)},
 	}
 	count := build.Param("count", types.I64)
@@ -29,7 +32,7 @@ func allClassNMS(attrs any, in, out []types.Tensor) (*loop.Func, error) {
 	end := func(k expr.Expr) loop.Stmt {
 		return build.Do(build.Set(count, k), clear(w.y, expr.Mul(k, expr.Index(3)), expr.Index(out[0].Elements())))
 	}
-	return &loop.Func{Name: "all_class_nms", Params: []*loop.Buffer{w.boxes, w.scores, w.y, count}, Body: w.found.within(body, end)}, nil
+	return c.Plan(&loop.Func{Name: "all_class_nms", Params: []*loop.Buffer{w.boxes, w.scores, w.y, count}, Body: w.found.within(body, end)}, 0), nil
 }
 
 type suppression struct {
@@ -38,6 +41,7 @@ type suppression struct {
 	found, taken     tally // rows written, boxes of the class taken
 	boxes, scores, y *loop.Buffer
 	chosen           *loop.Buffer // sides of the boxes taken, and of empty boxes up to whole vectors
+	lanes            int          // boxes that one is compared with at a time
 	heap             heap
 }
 
@@ -68,24 +72,21 @@ func (w *suppression) class(b, c expr.Expr) loop.Stmt {
 	}), w.heap.keys, w.heap.places, w.chosen)
 }
 
-// boxLanes is the number of boxes that one is compared with at a time.
-const boxLanes = 16
-
 // candidate takes a box if it is free of the k boxes taken.
 func (w *suppression) candidate(b, c, k, box expr.Expr) loop.Stmt {
 	bad := build.Register("bad", types.I32, 1)
 	zero := expr.Index(0)
 	bit := func(v int64) expr.Expr { return &expr.Int{V: v, Type: types.I32} }
 	each := func(f func(v expr.Expr) loop.Stmt) loop.Stmt {
-		return build.Loop(loop.Vector, "v", zero, expr.Index(boxLanes), f)
+		return build.Loop(loop.Vector, "v", zero, expr.Index(w.lanes), f)
 	}
-	vectors := expr.Bin(expr.OpFloorDiv, expr.Add(k, expr.Index(boxLanes-1)), expr.Index(boxLanes))
+	vectors := expr.Bin(expr.OpFloorDiv, expr.Add(k, expr.Index(w.lanes-1)), expr.Index(w.lanes))
 	return w.corners(b, box, func(p []expr.Expr) loop.Stmt {
 		return build.With(build.Do(
 			build.Set(bad, bit(0), zero),
 			build.Each("s", vectors, func(s expr.Expr) loop.Stmt {
 				return each(func(v expr.Expr) loop.Stmt {
-					at := expr.Add(expr.Mul(s, expr.Index(boxLanes)), v)
+					at := expr.Add(expr.Mul(s, expr.Index(w.lanes)), v)
 					var q []expr.Expr
 					for i := range 4 {
 						q = append(q, build.Get(w.chosen, expr.Index(i), at))
@@ -95,7 +96,7 @@ func (w *suppression) candidate(b, c, k, box expr.Expr) loop.Stmt {
 			}),
 			build.Bind("is_bad", build.Get(bad, zero), func(is expr.Expr) loop.Stmt {
 				return build.When(expr.LT(is, bit(1)), w.taken.next(func(k expr.Expr) loop.Stmt {
-					fresh := build.When(expr.EQ(expr.Bin(expr.OpFloorMod, k, expr.Index(boxLanes)), zero), each(func(v expr.Expr) loop.Stmt {
+					fresh := build.When(expr.EQ(expr.Bin(expr.OpFloorMod, k, expr.Index(w.lanes)), zero), each(func(v expr.Expr) loop.Stmt {
 						var list []loop.Stmt
 						for i := range p {
 							list = append(list, build.Set(w.chosen, f32(0), expr.Index(i), expr.Add(k, v)))

@@ -12,18 +12,20 @@ import (
 	"lathe/internal/types"
 )
 
-// Bounds of vision.roi_align: sample points per bin and axis, as the operator defines it; entries of a table of sample
-// points; channels that share one.
+// Bounds of vision.roi_align: sample points per bin and axis, as the operator defines it; entries of a table of sample points.
 const (
-	roiMaxSamples   = 1 << 12
-	roiMaxTable     = 1 << 20
-	roiChannelBlock = 32
+	roiMaxSamples = 1 << 12
+	roiMaxTable   = 1 << 20
 )
+
+// roiChannels is the number of channels that share tables by default: to make them takes a part of the time only.
+const roiChannels = 32
 
 // roiAlign tabulates the sample points of a region inside the feature map along both axes, once for a block of channels,
 // and pools over their pairs. Coordinates are F64, as nothing else decides which pixels a sample lies between.
-func roiAlign(attrs any, in, out []types.Tensor) (*loop.Func, error) {
-	a := attrs.(ops.RoiAlignAttrs)
+func roiAlign(c impl.Call) (*impl.Plan, error) {
+	in, out := c.In, c.Out
+	a := c.Attrs.(ops.RoiAlignAttrs)
 	w := &roiAligner{RoiAlignAttrs: a, t: in[0].DType.Compute()}
 	w.data, w.y = build.Param("data", in[0].DType, in[0].Shape...), build.Param("y", out[0].DType, out[0].Shape...)
 	w.rois, w.batch = build.Param("rois", in[1].DType, in[1].Shape...), build.Param("batch_indices", in[2].DType, in[2].Shape...)
@@ -36,11 +38,12 @@ func roiAlign(attrs any, in, out []types.Tensor) (*loop.Func, error) {
 		return nil, err
 	}
 	regions, channels := out[0].Shape[0], out[0].Shape[1]
-	blocks := (channels + roiChannelBlock - 1) / roiChannelBlock
+	shared := c.DecideAmong("channels", roiChannels, nil, impl.Powers(channels)...)
+	blocks := (channels + shared - 1) / shared
 	work := 40 * float64(out[0].Elements()) * float64(max(a.SampleRatio, 1))
-	body := impl.Divided("part", regions*blocks, work, func(part expr.Expr) loop.Stmt {
-		r, first := expr.Bin(expr.OpFloorDiv, part, expr.Index(blocks)), expr.Mul(expr.Bin(expr.OpFloorMod, part, expr.Index(blocks)), expr.Index(roiChannelBlock))
-		n := expr.Min(expr.Index(roiChannelBlock), expr.Sub(expr.Index(channels), first))
+	body := impl.Divided("part", regions*blocks, func(part expr.Expr) loop.Stmt {
+		r, first := expr.Bin(expr.OpFloorDiv, part, expr.Index(blocks)), expr.Mul(expr.Bin(expr.OpFloorMod, part, expr.Index(blocks)), expr.Index(shared))
+		n := expr.Min(expr.Index(shared), expr.Sub(expr.Index(channels), first))
 		return build.With(build.Do(rows.tabulate(r), cols.tabulate(r), w.image(r, func(image expr.Expr) loop.Stmt {
 			return build.Loop(loop.Serial, "c", first, n, func(c expr.Expr) loop.Stmt {
 				return build.Each("py", expr.Index(a.PooledSize[0]), func(py expr.Expr) loop.Stmt {
@@ -49,7 +52,7 @@ func roiAlign(attrs any, in, out []types.Tensor) (*loop.Func, error) {
 			})
 		})), append(rows.buffers(), cols.buffers()...)...)
 	})
-	return &loop.Func{Name: "roi_align", Params: []*loop.Buffer{w.data, w.rois, w.batch, w.y}, Body: body}, nil
+	return c.Plan(&loop.Func{Name: "roi_align", Params: []*loop.Buffer{w.data, w.rois, w.batch, w.y}, Body: body}, work), nil
 }
 
 type roiAligner struct {

@@ -13,11 +13,12 @@ import (
 
 // roiPool takes the maximum of each bin with a loop over its pixels, whose bounds come from the region. Coordinates are
 // F64, as nothing else decides which pixels are in a bin.
-func roiPool(attrs any, in, out []types.Tensor) (*loop.Func, error) {
-	w := roiPooler{RoiPoolAttrs: attrs.(ops.RoiPoolAttrs), t: in[0].DType.Compute()}
+func roiPool(c impl.Call) (*impl.Plan, error) {
+	in, out := c.In, c.Out
+	w := roiPooler{RoiPoolAttrs: c.Attrs.(ops.RoiPoolAttrs), t: in[0].DType.Compute()}
 	w.data, w.rois, w.y = build.Param("data", in[0].DType, in[0].Shape...), build.Param("rois", in[1].DType, in[1].Shape...), build.Param("y", out[0].DType, out[0].Shape...)
 	shape := out[0].Shape
-	body := impl.Divided("plane", shape[0]*shape[1], 20*float64(out[0].Elements()), func(p expr.Expr) loop.Stmt {
+	body := impl.Divided("plane", shape[0]*shape[1], func(p expr.Expr) loop.Stmt {
 		r, c := expr.Bin(expr.OpFloorDiv, p, expr.Index(shape[1])), expr.Bin(expr.OpFloorMod, p, expr.Index(shape[1]))
 		return build.Bind("index", expr.CastTo(types.I64, build.Get(w.rois, r, expr.Index(0))), func(i expr.Expr) loop.Stmt {
 			return build.Bind("image", wrapped(i, w.data.Shape[0]), func(image expr.Expr) loop.Stmt {
@@ -33,7 +34,7 @@ func roiPool(attrs any, in, out []types.Tensor) (*loop.Func, error) {
 			})
 		})
 	})
-	return &loop.Func{Name: "roi_pool", Params: []*loop.Buffer{w.data, w.rois, w.y}, Body: body}, nil
+	return c.Plan(&loop.Func{Name: "roi_pool", Params: []*loop.Buffer{w.data, w.rois, w.y}, Body: body}, 20*float64(out[0].Elements())), nil
 }
 
 type roiPooler struct {

@@ -33,8 +33,8 @@ func newScattering(reduction string, in []types.Tensor) (scattering, error) {
 	return scattering{reduction, flat("data", t, in[0]), flat("indices", in[1].DType, in[1]), flat("updates", t, in[2]), flat("y", t, in[0])}, nil
 }
 
-func (s scattering) kernel(name string, body loop.Stmt) (*loop.Func, error) {
-	return &loop.Func{Name: name, Params: []*loop.Buffer{s.x, s.indices, s.updates, s.y}, Body: body}, nil
+func (s scattering) function(name string, body loop.Stmt) *loop.Func {
+	return &loop.Func{Name: name, Params: []*loop.Buffer{s.x, s.indices, s.updates, s.y}, Body: body}
 }
 
 // copy copies n elements of x from a place on.

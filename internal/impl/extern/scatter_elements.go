@@ -13,13 +13,14 @@ import (
 
 // scatterElements copies and updates slice by slice of an axis before the scattered one: updates stay in their slice.
 // Where there is no such axis one worker does all.
-func scatterElements(attrs any, in, _ []types.Tensor) (*loop.Func, error) {
-	a := attrs.(ops.ScatterElementsAttrs)
-	s, err := newScattering(a.Reduction, in)
+func scatterElements(c impl.Call) (*impl.Plan, error) {
+	a := c.Attrs.(ops.ScatterElementsAttrs)
+	s, err := newScattering(a.Reduction, c.In)
 	if err != nil {
 		return nil, err
 	}
-	shape, count := in[0].Shape, in[1].Shape
+	shape, count := c.In[0].Shape, c.In[1].Shape
+	work := 2 * float64(c.In[0].Elements()+c.In[1].Elements())
 	put := func(at []expr.Expr) loop.Stmt {
 		j := offset(count, at)
 		return s.target(j, shape[a.Axis], func(to expr.Expr) loop.Stmt {
@@ -37,11 +38,11 @@ func scatterElements(attrs any, in, _ []types.Tensor) (*loop.Func, error) {
 		origin[k] = expr.Index(0)
 	}
 	if lead == a.Axis {
-		return s.kernel("scatter_elements", build.Do(s.copy(expr.Index(0), in[0].Elements()), eachPlace(count, nil, put)))
+		return c.Plan(s.function("scatter_elements", build.Do(s.copy(expr.Index(0), c.In[0].Elements()), eachPlace(count, nil, put))), work), nil
 	}
 	n := types.Count(shape[lead+1:])
-	return s.kernel("scatter_elements", impl.Divided("slice", shape[lead], 2*float64(in[0].Elements()+in[1].Elements()), func(i expr.Expr) loop.Stmt {
+	return c.Plan(s.function("scatter_elements", impl.Divided("slice", shape[lead], func(i expr.Expr) loop.Stmt {
 		updates := eachPlace(count, append(origin, i), put)
 		return build.Do(s.copy(expr.Mul(i, expr.Index(n)), n), build.When(expr.LT(i, expr.Index(count[lead])), updates))
-	}))
+	})), work), nil
 }

@@ -9,14 +9,17 @@ import (
 	"lathe/internal/types"
 )
 
-// scatterBlocks is the number of blocks of rows that scatter_nd is divided into. Every block looks at all updates, in
-// their order, and takes those that go to its rows.
-const scatterBlocks = 8
+// Numbers of blocks.
+const (
+	scatterBlocks     = 8 // keep a few workers evenly busy
+	mostScatterBlocks = 64
+)
 
-// scatterND divides the rows, which coordinates name, into blocks where copying them is more work than looking at all
-// updates once a block. Otherwise one worker does all.
-func scatterND(attrs any, in, _ []types.Tensor) (*loop.Func, error) {
-	s, err := newScattering(attrs.(ops.ScatterNDAttrs).Reduction, in)
+// scatterND asks into how many blocks the rows are cut, which coordinates name. Every block looks at all updates, in their order,
+// and takes those that go to its rows: workers divide the copy, and each looks at all updates for every block it has.
+func scatterND(c impl.Call) (*impl.Plan, error) {
+	in := c.In
+	s, err := newScattering(c.Attrs.(ops.ScatterNDAttrs).Reduction, in)
 	if err != nil {
 		return nil, err
 	}
@@ -30,11 +33,11 @@ func scatterND(attrs any, in, _ []types.Tensor) (*loop.Func, error) {
 		at := make([]expr.Expr, 0, depth)
 		var next func() loop.Stmt
 		next = func() loop.Stmt {
-			c := len(at)
-			if c == depth {
+			axis := len(at)
+			if axis == depth {
 				return build.Bind("row", offset(named, at), body)
 			}
-			return s.target(expr.Add(expr.Mul(u, expr.Index(depth)), expr.Index(c)), named[c], func(i expr.Expr) loop.Stmt {
+			return s.target(expr.Add(expr.Mul(u, expr.Index(depth)), expr.Index(axis)), named[axis], func(i expr.Expr) loop.Stmt {
 				at = append(at, i)
 				return next()
 			})
@@ -47,12 +50,19 @@ func scatterND(attrs any, in, _ []types.Tensor) (*loop.Func, error) {
 		})
 	}
 	elements := in[0].Elements()
-	if rows < 2*scatterBlocks || elements < impl.ParallelWork || scatterBlocks*count*depth > elements {
-		return s.kernel("scatter_nd", build.Do(s.copy(expr.Index(0), elements), build.Each("u", expr.Index(count), func(u expr.Expr) loop.Stmt {
-			return put(u, func(row expr.Expr) loop.Stmt { return write(u, row) })
-		})))
+	blocks := 1
+	if rows > 1 {
+		if rows >= 2*scatterBlocks && elements >= impl.ParallelWork && scatterBlocks*count*depth <= elements {
+			blocks = scatterBlocks
+		}
+		blocks = c.DecideAmong("row_blocks", blocks, nil, impl.Powers(min(rows, mostScatterBlocks))...)
 	}
-	block := rows / scatterBlocks
+	if blocks == 1 {
+		return c.Plan(s.function("scatter_nd", build.Do(s.copy(expr.Index(0), elements), build.Each("u", expr.Index(count), func(u expr.Expr) loop.Stmt {
+			return put(u, func(row expr.Expr) loop.Stmt { return write(u, row) })
+		}))), float64(elements)), nil
+	}
+	block := rows / blocks
 	body := func(first expr.Expr, n int) loop.Stmt {
 		end := expr.Add(first, expr.Index(n))
 		return build.Do(s.copy(expr.Mul(first, expr.Index(width)), n*width), build.Each("u", expr.Index(count), func(u expr.Expr) loop.Stmt {
@@ -61,9 +71,9 @@ func scatterND(attrs any, in, _ []types.Tensor) (*loop.Func, error) {
 			})
 		}))
 	}
-	divided := impl.Divided("block", scatterBlocks, float64(elements), func(b expr.Expr) loop.Stmt { return body(expr.Mul(b, expr.Index(block)), block) })
-	if rest := rows % scatterBlocks; rest > 0 {
+	divided := impl.Divided("block", blocks, func(b expr.Expr) loop.Stmt { return body(expr.Mul(b, expr.Index(block)), block) })
+	if rest := rows % blocks; rest > 0 {
 		divided = build.Do(divided, body(expr.Index(rows-rest), rest))
 	}
-	return s.kernel("scatter_nd", divided)
+	return c.Plan(s.function("scatter_nd", divided), float64(elements)), nil
 }

@@ -15,38 +15,50 @@ import (
 // topK selects with a heap of the k best elements so far, the worst of them at its root: an element that is no better
 // costs a part of a vector's comparison, a better one sinks in log k steps. Draining the heap from the worst on sorts it, so that
 // k = n is a heap sort. Rows are independent; those that lie beside each other are scanned together, a lane each.
-func topK(attrs any, in, out []types.Tensor) (*loop.Func, error) {
-	a := attrs.(ops.TopKAttrs)
+func topK(c impl.Call) (*impl.Plan, error) {
+	in, out := c.In, c.Out
+	a := c.Attrs.(ops.TopKAttrs)
 	outer, n, inner := around(in[0].Shape, a.Axis)
 	s := selection{
 		TopKAttrs: a, n: n, data: build.Param("data", in[0].DType, outer, n, inner),
 		values: build.Param("values", out[0].DType, outer, a.K, inner), indices: build.Param("indices", types.I64, outer, a.K, inner),
 	}
 	work := float64(outer*inner) * (4*float64(n) + 16*float64(a.K*bits.Len(uint(a.K))))
-	lanes := build.Lanes(types.F32)
+	lanes := 1
+	if inner > 1 {
+		lanes = c.DecideAmong("lanes", build.Lanes(types.F32), nil, impl.Powers(build.Lanes(types.F32))...)
+	}
+	if lanes > 1 {
+		s.inOrder = c.DecideIf("sorted", a.K <= mostSorted)
+	}
+	if inner%lanes == 1 || lanes == 1 {
+		s.together = c.DecideAmong("scan", 4, nil, 1, 2, 8)
+	}
 	var parts []loop.Stmt
 	for from := 0; from < inner; {
 		wide := min(lanes, inner-from)
 		groups, first := (inner-from)/wide, from
-		parts = append(parts, impl.Divided("row", outer*groups, work, func(r expr.Expr) loop.Stmt {
+		parts = append(parts, impl.Divided("row", outer*groups, func(r expr.Expr) loop.Stmt {
 			o, i := expr.Bin(expr.OpFloorDiv, r, expr.Index(groups)), expr.Bin(expr.OpFloorMod, r, expr.Index(groups))
 			return s.rows(o, expr.Add(expr.Mul(i, expr.Index(wide)), expr.Index(first)), wide)
 		}))
 		from += groups * wide
 	}
-	return &loop.Func{Name: "topk", Params: []*loop.Buffer{s.data, s.values, s.indices}, Body: build.Do(parts...)}, nil
+	return c.Plan(&loop.Func{Name: "topk", Params: []*loop.Buffer{s.data, s.values, s.indices}, Body: build.Do(parts...)}, work), nil
 }
 
 // A selection is the best K of n elements.
 type selection struct {
 	ops.TopKAttrs
 	n                     int
+	inOrder               bool // rows beside each other keep their best elements in order, rather than in heaps
+	together              int  // vectors of a row by itself that are looked at together
 	data, values, indices *loop.Buffer
 }
 
 // rows selects from the rows [first, first+wide) that lie beside each other.
 func (s selection) rows(o, first expr.Expr, wide int) loop.Stmt {
-	if wide > 1 && s.K <= mostSorted {
+	if wide > 1 && s.inOrder {
 		return s.sorted(o, first, wide)
 	}
 	at := func(c expr.Expr) expr.Expr { return expr.Add(first, c) }
@@ -80,22 +92,21 @@ func (s selection) rows(o, first expr.Expr, wide int) loop.Stmt {
 			})
 		}))
 	})
-	scan := s.alone(key, of(expr.Index(0)), consider)
+	var scan loop.Stmt
 	if wide > 1 {
 		scan = s.beside(wide, key, of, consider)
+	} else {
+		scan = s.alone(key, of(expr.Index(0)), consider)
 	}
 	return build.With(build.Do(start, scan, end), places, keys)
 }
-
-// block is the number of vectors of a row that are looked at together.
-const block = 4
 
 // alone scans one row: where the best element of a block is no better than the worst of the heap, none is.
 func (s selection) alone(key func(j, c expr.Expr) expr.Expr, h heap, consider func(j, c expr.Expr) loop.Stmt) loop.Stmt {
 	zero := expr.Index(0)
 	t := key(zero, zero).DType()
 	lanes := build.Lanes(t)
-	size := block * lanes
+	size := s.together * lanes
 	each := func(from expr.Expr, n int) loop.Stmt {
 		return build.Each("j", expr.Index(n), func(j expr.Expr) loop.Stmt { return consider(expr.Add(from, j), zero) })
 	}
@@ -104,7 +115,7 @@ func (s selection) alone(key func(j, c expr.Expr) expr.Expr, h heap, consider fu
 		best := build.Register("best", t, 1)
 		return build.With(build.Do(
 			build.Set(best, h.key(zero), zero),
-			build.Loop(loop.Unrolled, "u", zero, expr.Index(block), func(u expr.Expr) loop.Stmt {
+			build.Loop(loop.Unrolled, "u", zero, expr.Index(s.together), func(u expr.Expr) loop.Stmt {
 				return build.Loop(loop.Vector, "v", zero, expr.Index(lanes), func(v expr.Expr) loop.Stmt {
 					x := key(expr.Add(from, expr.Add(expr.Mul(u, expr.Index(lanes)), v)), zero)
 					return build.Set(best, expr.Max(build.Get(best, zero), x), zero)

@@ -11,22 +11,22 @@ import (
 
 // input transforms tiles of data whose channels lie in vectors. Tiles inside the data are read without a test; the
 // tests of others repeat for every vector of channels, so that their branches are predicted.
-func input(attrs any, in, out []types.Tensor) (*loop.Func, bool, error) {
-	a := attrs.(ops.WinogradInputAttrs)
+func input(c impl.Call) (*impl.Plan, error) {
+	a := c.Attrs.(ops.WinogradInputAttrs)
 	w, err := ops.WinogradOf(a.TileSize)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	x, y := build.Param("data", types.F32, in[0].Dims()...), build.Param("y", types.F32, out[0].Dims()...)
-	d, ok := tiledDataOf(y, out[0])
-	if !ok || in[0].Layout != types.ChannelBlocks(4, d.lanes) {
-		return nil, false, nil
+	x, y := build.Param("data", types.F32, c.In[0].Dims()...), build.Param("y", types.F32, c.Out[0].Dims()...)
+	d, ok := tiledDataOf(y, c.Out[0])
+	if !ok || c.In[0].Layout != types.ChannelBlocks(4, d.lanes) {
+		return nil, nil
 	}
-	t := newInputTransform(w, a, x, in[0].Shape, d)
-	body := impl.Divided("tile", d.groups*d.rows, 8*float64(out[0].Elements()), func(tile expr.Expr) loop.Stmt {
+	t := newInputTransform(w, a, x, c.In[0].Shape, d)
+	body := impl.Divided("tile", d.groups*d.rows, func(tile expr.Expr) loop.Stmt {
 		return t.column(tile, expr.Bin(expr.OpFloorDiv, tile, expr.Index(d.rows)), expr.Bin(expr.OpFloorMod, tile, expr.Index(d.rows)))
 	})
-	return &loop.Func{Name: "winograd_input", Params: []*loop.Buffer{x, y}, Body: body}, true, nil
+	return c.Plan(&loop.Func{Name: "winograd_input", Params: []*loop.Buffer{x, y}, Body: body}, 8*float64(c.Out[0].Elements())), nil
 }
 
 // inputTransform writes transformed tiles of data.

@@ -34,14 +34,14 @@ func product(a impl.Anchor) (*impl.Plan, error) {
 	p.decide(productBlock(p.Winograd, impl.Tile{Rows: d.rows, Vecs: p.vecs}, d.groups, p.panels(), d.lanes, a.Target.L2))
 	blocks := (d.groups + p.block - 1) / p.block
 	p.sums = p.newSums()
-	body := impl.Divided("part", p.panels()*blocks, p.work(), func(part expr.Expr) loop.Stmt {
+	body := impl.Divided("part", p.panels()*blocks, func(part expr.Expr) loop.Stmt {
 		return build.Bind("panel", expr.Bin(expr.OpFloorDiv, part, expr.Index(blocks)), func(o expr.Expr) loop.Stmt {
 			return build.Bind("first", expr.Mul(expr.Bin(expr.OpFloorMod, part, expr.Index(blocks)), expr.Index(p.block)), func(first expr.Expr) loop.Stmt {
 				return build.With(build.Do(p.multiply(o, first), p.back(o, first)), p.sums)
 			})
 		})
 	})
-	return p.plan(a.Function(body, data, p.weight), a.Out.Elements()), nil
+	return p.plan(a.Function(body, data, p.weight), a.Out[0].Elements()), nil
 }
 
 // conv is product of data that each block transforms for itself, into scratch. A piece of work is a block.
@@ -83,7 +83,7 @@ func conv(a impl.Anchor) (*impl.Plan, error) {
 	t.to.Buffer = p.data.Buffer
 	blocks := (t.to.groups + p.block - 1) / p.block
 	p.sums = p.newSums()
-	body := impl.Divided("part", blocks, p.work(), func(part expr.Expr) loop.Stmt {
+	body := impl.Divided("part", blocks, func(part expr.Expr) loop.Stmt {
 		return build.Bind("first", expr.Mul(part, expr.Index(p.block)), func(first expr.Expr) loop.Stmt {
 			transform := p.groups(first, func(i expr.Expr) loop.Stmt {
 				return build.Each("row", expr.Index(rows), func(row expr.Expr) loop.Stmt {
@@ -94,7 +94,7 @@ func conv(a impl.Anchor) (*impl.Plan, error) {
 			return build.With(build.Do(transform, build.With(panels, p.sums)), p.data.Buffer)
 		})
 	})
-	home := a.Out.Elements() // images are divided
+	home := a.Out[0].Elements() // images are divided
 	if p.images == 1 {
 		home = p.height * p.width * lanes // lines of each block of channels are
 	}
@@ -123,12 +123,12 @@ func newProduct(a impl.Anchor, tile int, d tiledData) (p products, ok bool, err 
 	}
 	u := a.In[1]
 	panel := u.Layout.BlockOf(1, 3)
-	if panel == 0 || panel%d.lanes != 0 || u.Shape[1]%panel != 0 || u.Layout != weightLayout(panel) || a.Out.Layout != types.ChannelBlocks(4, d.lanes) {
+	if panel == 0 || panel%d.lanes != 0 || u.Shape[1]%panel != 0 || u.Layout != weightLayout(panel) || a.Out[0].Layout != types.ChannelBlocks(4, d.lanes) {
 		return p, false, nil
 	}
-	height, width := a.Out.Shape[2], a.Out.Shape[3]
+	height, width := a.Out[0].Shape[2], a.Out[0].Shape[3]
 	return products{
-		tileGrid: tileGrid{w, a.Out.Shape[0], w.Tiles(height), w.Tiles(width)},
+		tileGrid: tileGrid{w, a.Out[0].Shape[0], w.Tiles(height), w.Tiles(width)},
 		Anchor:   a, data: d, weight: build.Param("weight", types.F32, u.Dims()...), vecs: panel / d.lanes, height: height, width: width,
 	}, true, nil
 }
@@ -144,7 +144,7 @@ func (p *products) decide(block int) {
 // plan is the kernel, whose parts are divided among workers in order and write the result by the given period.
 func (p products) plan(f *loop.Func, home int) *impl.Plan {
 	what := fmt.Sprintf("F(%dx%d, 3x3), %d x %d accumulators of %d lanes", p.Tile, p.Tile, p.data.rows, p.vecs, p.data.lanes)
-	return p.Plan(Name, what, f, home)
+	return p.Plan(Name, what, f, p.work(), home)
 }
 
 // conv is the convolution that is computed.

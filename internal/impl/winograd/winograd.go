@@ -15,7 +15,7 @@ const Name = "winograd"
 // Algorithm offers itself for convolutions, and makes the kernels of the operators that Rewrite writes.
 var Algorithm = impl.Algorithm{
 	Ways:    ways,
-	Externs: map[*op.Def]impl.Extern{ops.WinogradInput: {Blocked: input}},
+	Externs: map[*op.Def]impl.Extern{ops.WinogradInput: {Build: input, Blocked: true}},
 	Anchors: map[*op.Def]func(impl.Anchor) (*impl.Plan, error){
 		ops.WinogradProduct: product, ops.WinogradConv: conv,
 	},
