@@ -38,6 +38,7 @@ var nodeDecisions = []DecisionInfo{
 // NAME(BLOCK).
 var decisions = []DecisionInfo{
 	{"rule", "all", "how the kernel is scheduled: one of the rules that apply to it", "the first that applies of the order in package algorithms"},
+	{"dot", "all", "whether products of bytes that a sum adds are made four at a time, by dot products", "on"},
 	{"tile", "tile, strips", "accumulators in registers: [lines x] rows x vectors", ""},
 	{"workers", "all", "whether `all` workers divide a kernel, or `one` runs it", "`all`, but `one` where it is done before others would have begun"},
 	{"division", "all", "loops that are divided among workers", ""},

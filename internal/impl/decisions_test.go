@@ -55,6 +55,16 @@ func sample(t *testing.T, r *rand.Rand, kind string) *tetest.Case {
 		m, depth, n := 1+r.IntN(9), 100+r.IntN(900), 1+r.IntN(40)
 		return tetest.Of(r, kind, relu(of(t, ops.Matmul, ops.MatmulAttrs{}, "", f32("", m, depth), f32("", depth, n))))
 	}
+	if kind == "bytes" {
+		m, depth, n := 1+r.IntN(9), 4*(1+r.IntN(20)), 1+r.IntN(40)
+		x, w := te.Input("x", types.Of(types.U8, m, depth)), te.Input("w", types.Of(types.I8, n, depth))
+		if r.IntN(2) == 0 {
+			w.Type.Layout = types.Layout(fmt.Sprintf("AB%da4b", 8<<r.IntN(3)))
+		}
+		return tetest.Of(r, kind, te.Fold("products", types.Of(types.I32, m, n), te.Sum, []int{depth}, func(i, r []expr.Expr) expr.Expr {
+			return expr.Mul(expr.CastTo(types.I32, x.At(i[0], r[0])), expr.CastTo(types.I32, w.At(i[1], r[0])))
+		}))
+	}
 	if kind == "columns" {
 		most := of(t, ops.Max, ops.ReduceAttrs{Axis: []int{1}, KeepDims: true}, "", f32("", 1+r.IntN(3), 2+r.IntN(30), 1+r.IntN(70)))
 		x := te.Order(most)[0]
@@ -138,7 +148,7 @@ func TestPoints(t *testing.T) {
 	}
 	r := anyOf{rand.New(rand.NewPCG(1, 13)), map[string]int{}}
 	cpus := append(slices.Clone(machines), core)
-	for _, kind := range append(tetest.Kinds(), "strips", "long sum", "columns", "winograd") {
+	for _, kind := range append(tetest.Kinds(), "strips", "long sum", "columns", "bytes", "winograd") {
 		for seed := range uint64(points) {
 			c := sample(t, rand.New(rand.NewPCG(seed, 11)), kind)
 			k := c.Lower()

@@ -12,14 +12,18 @@ import (
 // DotWidth is the number of neighbouring elements of both operands that a dot product takes.
 const DotWidth = expr.DotWidth
 
-// dots turns the products of 8-bit integers that a reduction adds into dot products of four, where both operands hold
+// dots asks whether the products of 8-bit integers that a reduction adds become dot products of four, where both operands hold
 // the four next to each other or, with lanes in the other, apart. A rule then schedules what is left of the reduction.
 //
 //	for r in 0..K { acc += int32(x[r]) * int32(w[r]) }  →  for r in 0..K/4 { acc += dot4(x[4*r], 0, w[4*r], 0) }
 func (k *kernel) dots() {
 	for _, block := range k.Blocks {
 		for _, r := range k.reductions(block) {
-			if k.try(func() bool { return k.dot(block, r) }) {
+			dot := func() bool { return k.dot(block, r) }
+			if k.trial(dot) {
+				if k.DecideIf(Of("dot", block), true) {
+					dot()
+				}
 				break
 			}
 		}

@@ -22,7 +22,7 @@ type Plan struct {
 	Rule     string // name of the rule
 	Why      string // what was decided, for people
 
-	Asked []choice.Decision // in the order of asking, the rule first
+	Asked []choice.Decision // in the order of asking
 	Taken choice.Point
 
 	Divisions []Division // ways to divide it among workers; none: one worker does it all, or loops of its own are divided
@@ -56,15 +56,14 @@ var errRefused = errors.New("the rule does not fit")
 
 // Choose schedules k for the target; the first rule that applies is the default. chooser, which may be nil, decides what it names; the rest is decided by default.
 func (all Algorithms) Choose(k *lower.Kernel, t *target.Target, chooser choice.Chooser) (*Plan, error) {
-	w := newKernel(k, t)
+	w := newKernel(k, t, chooser)
 	var open []*Rule
 	for _, a := range all {
 		if a.Rule != nil && a.Rule.Applies(w) {
 			open = append(open, a.Rule)
 		}
 	}
-	for ; len(open) > 0; w = newKernel(k, t) {
-		w.log = &choice.Log{Chooser: chooser}
+	for ; len(open) > 0; w = newKernel(k, t, chooser) {
 		var names []string
 		for _, r := range open {
 			names = append(names, r.Name)
@@ -87,9 +86,10 @@ func (all Algorithms) Choose(k *lower.Kernel, t *target.Target, chooser choice.C
 	return nil, fmt.Errorf("%s: no schedule rule applies", k.Func.Name)
 }
 
-func newKernel(k *lower.Kernel, t *target.Target) *kernel {
+// newKernel is k before a rule has a part in it, with dot products where they are wanted.
+func newKernel(k *lower.Kernel, t *target.Target, chooser choice.Chooser) *kernel {
 	s := sched.New(&loop.Func{Name: k.Func.Name, Params: k.Func.Params, Body: k.Func.Body})
-	w := &kernel{Kernel: k, s: s, core: core{t}}
+	w := &kernel{Kernel: k, s: s, core: core{t}, asker: asker{log: &choice.Log{Chooser: chooser}}}
 	w.dots()
 	return w
 }
