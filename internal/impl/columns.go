@@ -37,7 +37,8 @@ func columns(k *kernel) error {
 	inVectors := true // those that read them: registers have no index that is not constant
 	for _, block := range slices.Backward(k.Blocks[:len(k.Blocks)-1]) {
 		registers := func() bool { return inVectors && k.column(block, at, lanes, loop.Reg) == nil }
-		if !s.whole[block] && k.try(registers) {
+		if !s.whole[block] && k.trial(registers) && k.DecideIf(Of("registers", block), true) {
+			registers()
 			continue
 		}
 		inVectors = inVectors && s.whole[block]

@@ -22,11 +22,11 @@ func splitReductions(c *Context) error {
 		if !ok || !inSteps(n) || results == 0 || impl.EnoughParts(results) || c.Target == nil || c.Target.ISA().OneWorker {
 			return
 		}
-		inner := innerAxes(a, n)
-		if len(inner) == 0 {
+		inner, each := innerAxes(a, n)
+		if each < 2 {
 			return
 		}
-		taken, err := c.decide(n, choice.Whether("two_steps", impl.PartsPay(c.Target, n.In[0].Type.Bytes())))
+		taken, err := c.decide(n, choice.Whether("two_steps", each >= leastPart && impl.PartsPay(c.Target, n.In[0].Type.Bytes())))
 		if r.Fail(err); taken == "on" {
 			r.Change(n, n.Op, a, r.Apply(n.Op, ops.ReduceAttrs{Axis: inner, KeepDims: true}, n.In[0]))
 		}
@@ -48,12 +48,13 @@ func inSteps(n *graph.Node) bool {
 	return false
 }
 
-// leastPart is the least number of elements that a part folds: with fewer, most of the time goes into joining lanes.
+// leastPart is the least number of elements that a part folds by default: with fewer, most of the time goes into joining lanes.
 const leastPart = 64
 
-// innerAxes are the axes of n's reduction inside those that make parts enough; none where the parts would be short.
-func innerAxes(a ops.ReduceAttrs, n *graph.Node) (inner []int) {
-	parts, each := types.Count(n.Out[0].Type.Shape), 1
+// innerAxes are the axes of n's reduction inside those that make parts enough, and the elements that a part folds.
+func innerAxes(a ops.ReduceAttrs, n *graph.Node) (inner []int, each int) {
+	parts := types.Count(n.Out[0].Type.Shape)
+	each = 1
 	for k, extent := range n.In[0].Type.Shape {
 		switch {
 		case len(a.Axis) > 0 && !slices.Contains(a.Axis, k):
@@ -63,8 +64,5 @@ func innerAxes(a ops.ReduceAttrs, n *graph.Node) (inner []int) {
 			inner, each = append(inner, k), each*extent
 		}
 	}
-	if each < leastPart {
-		return nil
-	}
-	return inner
+	return inner, each
 }
