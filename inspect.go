@@ -10,7 +10,7 @@ import (
 	"lathe/internal/compile"
 	"lathe/internal/compose"
 	"lathe/internal/fault"
-	"lathe/internal/frontend/onnx"
+	"lathe/internal/frontend"
 	"lathe/internal/graph"
 	"lathe/internal/tool/excerpt"
 	"lathe/runtime"
@@ -86,13 +86,13 @@ func inspect(ctx context.Context, m *Model) (*ModelInfo, error) {
 	}
 	info.Tensors, info.Parameters = m.Parameters()
 	info.Operators = m.Operators()
-	if m.onnx != nil {
+	if m.read != nil {
 		m.describe(info)
 	}
 	if m.first != nil {
 		info.MACs = int64(compile.MACs(m.first))
 		for _, c := range m.first.Constants() {
-			if m.onnx == nil {
+			if m.read == nil {
 				info.Weights += int64(len(c.Const.Data))
 			}
 		}
@@ -136,15 +136,15 @@ func (m *Model) check(ctx context.Context, g *graph.Graph, err error) (*Memory, 
 
 // propose looks for sizes with which the model compiles, when that may be what is wrong.
 func (m *Model) propose(ctx context.Context, info *ModelInfo) error {
-	if _, ok := errors.AsType[*onnx.SizeError](m.err); !ok {
+	if _, ok := errors.AsType[*frontend.SizeError](m.err); !ok {
 		return nil
 	}
 	o, err := m.opts.importing(nil)
 	if err != nil {
 		return err
 	}
-	var p onnx.Proposal
-	if err := fault.Guard(func() error { p = onnx.Propose(ctx, m.onnx, o, m.err); return nil }); err != nil {
+	var p frontend.Proposal
+	if err := fault.Guard(func() error { p = frontend.Propose(ctx, m.read, o, m.err); return nil }); err != nil {
 		return nil // a panic at sizes that nobody asked for is no answer to what was asked
 	}
 	info.Proposal = p.Shapes
@@ -159,26 +159,17 @@ func (m *Model) propose(ctx context.Context, info *ModelInfo) error {
 	return nil
 }
 
-// describe fills in what an ONNX file says.
+// describe fills in what the file says.
 func (m *Model) describe(info *ModelInfo) {
-	info.IRVersion, info.Producer = m.onnx.IRVersion, m.onnx.Producer
-	if v := m.onnx.ProducerVersion; v != "" {
-		info.Producer += " " + v
-	}
-	info.Opsets = map[string]int{}
-	for domain, v := range m.onnx.Opsets {
-		if domain == "" {
-			domain = "ai.onnx"
-		}
-		info.Opsets[domain] = v
-	}
-	for _, t := range m.onnx.Graph.Initializers {
-		info.Weights += int64(len(t.Data))
+	about := m.read.About
+	info.IRVersion, info.Producer, info.Opsets = about.Version, about.Producer, about.Opsets
+	for _, p := range m.read.Graph.Params {
+		info.Weights += p.Bytes
 	}
 	o, err := m.opts.importing(nil)
-	var shapes *onnx.Shapes
+	var shapes *frontend.Shapes
 	if err == nil {
-		shapes, err = onnx.ShapesOf(m.onnx, o)
+		shapes, err = frontend.ShapesOf(m.read.Graph, o)
 	}
 	if err != nil {
 		shapes = nil
@@ -187,22 +178,22 @@ func (m *Model) describe(info *ModelInfo) {
 			info.Sizes = append(info.Sizes, ModelSize(s))
 		}
 	}
-	for _, in := range m.onnx.Graph.RealInputs() {
+	for _, in := range m.read.Graph.Inputs {
 		t := declaredTensor(in, shapes)
 		_, t.Fixed = m.opts.Fix[in.Name]
 		info.Inputs = append(info.Inputs, t)
 	}
-	for _, out := range m.onnx.Graph.Outputs {
+	for _, out := range m.read.Graph.Outputs {
 		info.Outputs = append(info.Outputs, declaredTensor(out, shapes))
 	}
 }
 
-func declaredTensor(v onnx.ValueInfo, shapes *onnx.Shapes) ModelTensor {
-	t := ModelTensor{Name: v.Name, DType: v.Type.String(), Declared: append([]string{}, shapes.Text(v)...)}
+func declaredTensor(v frontend.Info, shapes *frontend.Shapes) ModelTensor {
+	t := ModelTensor{Name: v.Name, DType: v.Spelt, Declared: append([]string{}, shapes.Text(v)...)}
 	if !v.Ranked {
 		t.Declared = []string{"..."}
 	}
-	if v.Kind != onnx.KindTensor {
+	if v.Kind != "" {
 		t.Declared = nil
 	}
 	return t

@@ -14,7 +14,8 @@ import (
 	"lathe/internal/bundle"
 	"lathe/internal/compile"
 	"lathe/internal/fault"
-	"lathe/internal/frontend/onnx"
+	"lathe/internal/frontend"
+	"lathe/internal/frontend/formats"
 	"lathe/internal/graph"
 	"lathe/internal/tensor"
 	"lathe/internal/tool/excerpt"
@@ -24,7 +25,7 @@ import (
 // Model is a model file that has been read.
 type Model struct {
 	file   string
-	onnx   *onnx.Model // nil for a graph
+	read   *frontend.Model // nil for a graph
 	opts   LoadOptions
 	source bundle.Source
 	first  *graph.Graph // the import of Load, until a compilation takes it
@@ -35,23 +36,37 @@ type Model struct {
 	control []ControlFlow
 }
 
-// formats lists tvmc's names of model formats, with the extensions they are guessed by.
-var formats = []struct {
+// unread lists the formats that tvmc has names for and Lathe does not read, with the extensions they are guessed by.
+var unread = []struct {
 	name string
 	ext  []string
 }{
-	{"onnx", []string{".onnx"}},
 	{"keras", []string{".h5", ".keras"}},
 	{"pb", []string{".pb"}},
 	{"tflite", []string{".tflite"}},
 	{"pytorch", []string{".pth", ".pt", ".zip"}},
 	{"paddle", []string{".pdmodel"}},
 	{"relay", []string{".relay"}},
-	{graphFormat, []string{".graph"}},
 }
 
-// graphFormat is the compiler's own: a graph that LATHE_DEBUG has dumped.
-const graphFormat = "lathe-graph"
+// graphFormat is the compiler's own: a graph that LATHE_DEBUG has dumped, in a file with the extension graphExt.
+const (
+	graphFormat = "lathe-graph"
+	graphExt    = ".graph"
+)
+
+// ModelFormats lists the names that LoadOptions.Format may have, tvmc's among them which are not supported yet.
+func ModelFormats() []string {
+	names := []string{graphFormat}
+	for _, f := range formats.Table {
+		names = append(names, f.Name)
+	}
+	for _, f := range unread {
+		names = append(names, f.name)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
 
 // Load reads a model file. A model with operators that Lathe does not support is read too, so that it can be inspected;
 // compiling it gives the error.
@@ -75,34 +90,23 @@ func LoadContext(ctx context.Context, path string, o LoadOptions) (m *Model, err
 }
 
 func load(ctx context.Context, path string, o LoadOptions) (*Model, error) {
-	format := o.Format
-	if format == "" {
-		ext := strings.ToLower(filepath.Ext(path))
-		for _, f := range formats {
-			if slices.Contains(f.ext, ext) {
-				format = f.name
-			}
-		}
-		if format == "" {
-			format = "onnx"
-		}
-	}
-	if format != "onnx" && format != graphFormat {
-		return nil, fmt.Errorf("%s: model format %s is not supported yet: convert the model to ONNX", path, format)
+	format, err := formatOf(path, o.Format)
+	if err != nil {
+		return nil, err
 	}
 	sum, err := hashFile(ctx, path)
 	if err != nil {
 		return nil, err
 	}
 	m := &Model{file: path, opts: o, source: bundle.Source{File: filepath.Base(path), SHA256: sum}}
-	if format == graphFormat {
+	if format == nil {
 		m.first, m.after, err = compile.ReadGraph(path)
 		if err == nil && len(o.Shapes)+len(o.Sizes)+len(o.Fix) > 0 {
 			err = fmt.Errorf("%s: a graph has fixed shapes and inputs; give them when the model it comes from is compiled", path)
 		}
 		return m, err
 	}
-	if m.onnx, err = onnx.ReadFile(path); err != nil {
+	if m.read, err = format.Read(path); err != nil {
 		return nil, err
 	}
 	notes := func(text string) {
@@ -117,6 +121,29 @@ func load(ctx context.Context, path string, o LoadOptions) (*Model, error) {
 	}
 	m.err = excerpt.Error(err)
 	return m, nil
+}
+
+// formatOf is the format that is asked for, or that the file is of; nil is the compiler's own.
+func formatOf(path, asked string) (*frontend.Format, error) {
+	if asked == graphFormat || asked == "" && strings.ToLower(filepath.Ext(path)) == graphExt {
+		return nil, nil
+	}
+	if asked != "" {
+		if f := formats.Named(asked); f != nil {
+			return f, nil
+		}
+		return nil, fmt.Errorf("%s: model format %s is not supported yet: convert the model to ONNX", path, asked)
+	}
+	f, err := formats.Of(path)
+	if f != nil || err != nil {
+		return f, err
+	}
+	for _, f := range unread {
+		if slices.Contains(f.ext, strings.ToLower(filepath.Ext(path))) {
+			return nil, fmt.Errorf("%s: model format %s is not supported yet: convert the model to ONNX", path, f.name)
+		}
+	}
+	return formats.Table[0], nil
 }
 
 func hashFile(ctx context.Context, path string) (string, error) {
@@ -155,15 +182,15 @@ func (m *Model) importGraph(ctx context.Context, notes func(string)) (*graph.Gra
 		}
 	}
 	o.Context = ctx
-	return onnx.Import(m.onnx, o)
+	return frontend.Import(m.read, o)
 }
 
 // maxControl bounds what is kept about control flow, of which unrolled loops may have any amount.
 const maxControl = 200
 
 // importing is the options of the import.
-func (o *LoadOptions) importing(notes func(string)) (onnx.Options, error) {
-	imp := onnx.Options{Shapes: o.Shapes, Sizes: o.Sizes, Values: map[string]*tensor.Tensor{}, LoopBound: o.LoopBound, Notes: notes}
+func (o *LoadOptions) importing(notes func(string)) (frontend.Options, error) {
+	imp := frontend.Options{Shapes: o.Shapes, Sizes: o.Sizes, Values: map[string]*tensor.Tensor{}, LoopBound: o.LoopBound, Notes: notes}
 	for name, t := range o.Fix {
 		d, err := types.ParseDType(t.DType)
 		if err != nil {
@@ -193,8 +220,8 @@ func (m *Model) graph() (*graph.Graph, error) {
 // Files lists the files that the model was read from: its own, and those of external data.
 func (m *Model) Files() []string {
 	files := []string{m.file}
-	if m.onnx != nil {
-		files = append(files, m.onnx.External()...)
+	if m.read != nil {
+		files = append(files, m.read.Files()...)
 	}
 	return files
 }
@@ -208,7 +235,7 @@ func (m *Model) Inputs() []Tensor {
 	if m.first != nil {
 		return tensors(m.first.Inputs)
 	}
-	return fileTensors(m.onnx.Graph.RealInputs())
+	return fileTensors(m.read.Graph.Inputs)
 }
 
 // Outputs returns the model's outputs in order, like Inputs.
@@ -216,7 +243,7 @@ func (m *Model) Outputs() []Tensor {
 	if m.first != nil {
 		return tensors(m.first.Outputs)
 	}
-	return fileTensors(m.onnx.Graph.Outputs)
+	return fileTensors(m.read.Graph.Outputs)
 }
 
 func tensors(vs []*graph.Value) []Tensor {
@@ -227,11 +254,11 @@ func tensors(vs []*graph.Value) []Tensor {
 	return list
 }
 
-func fileTensors(vs []onnx.ValueInfo) []Tensor {
+func fileTensors(vs []frontend.Info) []Tensor {
 	var list []Tensor
 	for _, v := range vs {
-		t := Tensor{Name: v.Name, DType: v.Type.Elem.String()}
-		for _, d := range v.Type.Dims {
+		t := Tensor{Name: v.Name, DType: v.Spelt}
+		for _, d := range v.Dims {
 			t.Shape = append(t.Shape, int(d.Value))
 		}
 		list = append(list, t)
@@ -243,36 +270,36 @@ func fileTensors(vs []onnx.ValueInfo) []Tensor {
 // tells which Lathe does not support: those without a converter, those that read what is no tensor, and the one that the
 // import ended at.
 func (m *Model) Operators() []OpCount {
-	if m.onnx == nil {
+	if m.read == nil {
 		return graphOperators(m.first)
 	}
 	reasons := map[string]string{}
-	for _, u := range onnx.Unsupported(m.onnx) {
+	for _, u := range frontend.Unsupported(m.read) {
 		reasons[u.Op] = "not supported yet"
 	}
-	kinds := map[string]onnx.Kind{}
-	for _, in := range m.onnx.Graph.RealInputs() {
-		if in.Kind != onnx.KindTensor {
+	kinds := map[string]string{}
+	for _, in := range m.read.Graph.Inputs {
+		if in.Kind != "" {
 			kinds[in.Name] = in.Kind
 		}
 	}
 	counts := map[string]int{}
-	var count func(g *onnx.Graph)
-	count = func(g *onnx.Graph) {
+	var count func(g *frontend.Graph)
+	count = func(g *frontend.Graph) {
 		for _, n := range g.Nodes {
 			counts[n.Qualified()]++
-			for _, in := range n.Inputs {
+			for _, in := range n.In {
 				if kind, ok := kinds[in]; ok && reasons[n.Qualified()] == "" {
 					reasons[n.Qualified()] = fmt.Sprintf("not supported: it reads %s, which is %s", in, kind)
 				}
 			}
-			for _, body := range n.Bodies() {
+			for _, body := range n.Sub {
 				count(body)
 			}
 		}
 	}
-	count(m.onnx.Graph)
-	if op := onnx.Refused(m.err); op != "" && reasons[op] == "" {
+	count(m.read.Graph)
+	if op := frontend.Refused(m.err); op != "" && reasons[op] == "" {
 		reasons[op] = "refused, see below"
 	}
 	return sortedCounts(counts, reasons)
@@ -307,16 +334,16 @@ func sortedCounts(counts map[string]int, reasons map[string]string) []OpCount {
 
 // Parameters counts the model's constant tensors and their elements.
 func (m *Model) Parameters() (tensors int, elements int64) {
-	if m.onnx == nil {
+	if m.read == nil {
 		for _, c := range m.first.Constants() {
 			tensors++
 			elements += int64(c.Const.Len())
 		}
 		return tensors, elements
 	}
-	for _, t := range m.onnx.Graph.Initializers {
+	for _, p := range m.read.Graph.Params {
 		tensors++
-		elements += int64(t.Len())
+		elements += p.Elements
 	}
 	return tensors, elements
 }

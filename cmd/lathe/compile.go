@@ -25,9 +25,8 @@ import (
 
 // Lists of values of tvmc.
 var (
-	modelFormats = []string{"keras", "onnx", "pb", "tflite", "pytorch", "paddle", "relay", "lathe-graph"}
-	dumpFormats  = []string{"relay", "tir", "ll", "asm"}
-	relayPasses  = []string{
+	dumpFormats = []string{"relay", "tir", "ll", "asm"}
+	relayPasses = []string{
 		"AlterOpLayout", "AnnotateTarget", "AutoSchedulerLayoutRewrite", "BatchNormToInferUnpack", "CanonicalizeCast", "CanonicalizeOps",
 		"CombineParallelBatchMatmul", "CombineParallelConv2D", "CombineParallelConv2d", "CombineParallelDense", "ConvertLayout", "DeadCodeElimination",
 		"Defunctionalization", "DefuseOps", "DenseToSparse", "DivToMul", "DynamicToStatic", "EliminateCommonSubexpr", "EtaExpand",

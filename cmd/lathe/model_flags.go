@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"lathe"
-	"lathe/internal/frontend/onnx"
+	"lathe/internal/frontend"
 	"lathe/internal/tool/cli"
 )
 
@@ -33,7 +33,7 @@ func (f *modelFlags) define(cmd *cobra.Command) {
 	fs.Var(&f.fix, "fix", "make an input a constant, as `INPUT=VALUE`: a number (for every element), lists like [1,2,3], or a file of numpy (.npy, .npz) or ONNX (.pb); may be repeated")
 	cli.NumberVar(fs, &f.bound, "loop-bound", "", 0, 0, mostLoopBound, "greatest `number` of iterations of a loop that stacks results and whose end depends on data (default: the model's, or 1024)")
 	cli.MarkOurs(cmd, "fix", "loop-bound")
-	cli.ChoiceVar(fs, &f.format, "model-format", "", modelFormats, "format of the model file, one of "+strings.Join(modelFormats, " ")+" (default: by the file)")
+	cli.ChoiceVar(fs, &f.format, "model-format", "", lathe.ModelFormats(), "format of the model file, one of "+strings.Join(lathe.ModelFormats(), " ")+" (default: by the file)")
 }
 
 func (f *modelFlags) load(ctx context.Context, path string, notes func(string)) (*lathe.Model, error) {
@@ -51,7 +51,7 @@ func (f *modelFlags) load(ctx context.Context, path string, notes func(string)) 
 
 // refused is the error about a model that does not compile, with what may help where sizes that nobody gave are the reason.
 func refused(path string, err error) error {
-	if _, ok := errors.AsType[*onnx.SizeError](err); ok {
+	if _, ok := errors.AsType[*frontend.SizeError](err); ok {
 		return fmt.Errorf("%s: %w ('lathe inspect' looks for sizes that work)", path, err)
 	}
 	return fmt.Errorf("%s: %w", path, err)

@@ -33,8 +33,11 @@ const rules = `
 	types, tensor, op, ops, graph < testkit/graphtest
 	types, tensor, graph, graph/grapheval, compose < testkit/evaltest
 	types, tensor, op, ops, graph < compose
-	types, tensor, op, ops, graph, compose < frontend/..., export/...
-	dim, container/... < frontend/...
+	types, tensor, op, ops, graph, compose < frontend, frontend/..., export/...
+	dim < frontend
+	container/... < frontend/...
+	frontend < frontend/...
+	frontend/... < frontend/formats
 	types, tensor, export/onnx < testkit/onnxtest
 
 	types, expr, te, arith, loop < lower
@@ -54,10 +57,10 @@ const rules = `
 	isa/x86, isa/aarch64, isa/riscv < cpu
 	isa/x86, isa/aarch64, isa/arm, isa/riscv, isa/wasm < target
 
-	fault < toolchain, compose, frontend/..., impl/..., pass, pipeline
+	fault < toolchain, compose, frontend, frontend/..., impl/..., pass, pipeline
 	tool/excerpt < tool/table, tool/webpage, tool/explain, tool/profile, frontend/..., tool/cli, tool/cli/run
 	tool/table < tool/explain, tool/profile, tool/cli
-	tool/spelling < choice, op, ops, graph, graph/grapheval, compose, target, toolchain, frontend/..., bundle, tool/npz, tool/picture, tool/explain, tool/profile, /runtime
+	tool/spelling < choice, op, ops, graph, graph/grapheval, compose, target, toolchain, frontend, frontend/..., bundle, tool/npz, tool/picture, tool/explain, tool/profile, /runtime
 	cpu < testkit/cputest, target, toolchain, /runtime
 	target < toolchain
 	tool/atomicfile < bundle, tool/cli

@@ -18,11 +18,11 @@ var attentionRows = []row{
 
 // attention takes [batch, heads, words, width], or [batch, words, heads*width] with the numbers of heads as attributes.
 func attention(c *call) values {
-	a := compose.Attention{Scale: c.attrFloat("scale", 0), Softcap: c.attrFloat("softcap", 0), Causal: c.attrBool("is_causal", false)}
-	qHeads, kvHeads := c.attrInt("q_num_heads", 0), c.attrInt("kv_num_heads", 0)
-	flat := c.rank(0) == 3
+	a := compose.Attention{Scale: c.Float("scale", 0), Softcap: c.Float("softcap", 0), Causal: c.Bool("is_causal", false)}
+	qHeads, kvHeads := c.Int("q_num_heads", 0), c.Int("kv_num_heads", 0)
+	flat := c.Rank(0) == 3
 	for i, v := range []**graph.Value{&a.Q, &a.K, &a.V} {
-		*v = c.x(i)
+		*v = c.X(i)
 		if heads := []int{qHeads, kvHeads, kvHeads}[i]; flat {
 			*v = c.Heads(*v, heads)
 		}
@@ -31,15 +31,15 @@ func attention(c *call) values {
 		}
 	}
 	past := 0
-	if c.present(4) && c.present(5) {
-		if c.rank(4) != 4 || c.rank(5) != 4 {
-			compose.Fail("past keys %s and values %s", c.x(4).Type, c.x(5).Type)
+	if c.Present(4) && c.Present(5) {
+		if c.Rank(4) != 4 || c.Rank(5) != 4 {
+			compose.Fail("past keys %s and values %s", c.X(4).Type, c.X(5).Type)
 		}
-		past = c.x(4).Type.Shape[2]
-		a.K, a.V = c.Concat(2, c.x(4), a.K), c.Concat(2, c.x(5), a.V)
+		past = c.X(4).Type.Shape[2]
+		a.K, a.V = c.Concat(2, c.X(4), a.K), c.Concat(2, c.X(5), a.V)
 	}
-	if n := c.attrInt("softmax_precision", 0); n != 0 {
-		a.Wide = c.attrDType("softmax_precision", 0)
+	if n := c.Int("softmax_precision", 0); n != 0 {
+		a.Wide = c.DType("softmax_precision", 0)
 	}
 	a.Offset = past
 	presentKey, presentValue := a.K, a.V
@@ -48,7 +48,7 @@ func attention(c *call) values {
 	if flat {
 		y = c.JoinHeads(y)
 	}
-	mode := c.attrInt("qk_matmul_output_mode", 0)
+	mode := c.Int("qk_matmul_output_mode", 0)
 	if mode < 0 || mode > 3 {
 		compose.Fail("qk_matmul_output_mode is %d", mode)
 	}
@@ -60,8 +60,8 @@ func attention(c *call) values {
 func (c *call) attentionBias(a *compose.Attention) {
 	like, keys := a.Q, a.K.Type.Shape[2]
 	never := compose.Like(like, math.Inf(-1))
-	if m := c.opt(3); m != nil {
-		c.wantRank(3, 1)
+	if m := c.Opt(3); m != nil {
+		c.WantRank(3, 1)
 		if m.Type.DType == types.Bool {
 			m = c.Do(ops.Where, m, compose.Like(like, 0), never)
 		}
@@ -72,7 +72,7 @@ func (c *call) attentionBias(a *compose.Attention) {
 		}
 		a.Bias = c.Cast(m, like.Type.DType)
 	}
-	lens := c.opt(6)
+	lens := c.Opt(6)
 	if lens == nil {
 		return
 	}
@@ -96,8 +96,8 @@ func (c *call) attentionBias(a *compose.Attention) {
 // rotaryEmbedding rotates pairs of the first elements of each head by angles whose cosine and sine stand in caches, by
 // position.
 func rotaryEmbedding(c *call) *graph.Value {
-	in := c.x(0)
-	x, heads := in, c.attrInt("num_heads", 0)
+	in := c.X(0)
+	x, heads := in, c.Int("num_heads", 0)
 	if in.Type.Rank() == 3 {
 		x = c.Heads(in, heads)
 	}
@@ -105,7 +105,7 @@ func rotaryEmbedding(c *call) *graph.Value {
 		compose.Fail("operand %s", in.Type)
 	}
 	width, words := x.Type.Shape[3], x.Type.Shape[2]
-	rotated := c.attrInt("rotary_embedding_dim", 0)
+	rotated := c.Int("rotary_embedding_dim", 0)
 	if rotated == 0 {
 		rotated = width
 	}
@@ -113,9 +113,9 @@ func rotaryEmbedding(c *call) *graph.Value {
 		compose.Fail("rotary_embedding_dim is %d, heads are %d wide", rotated, width)
 	}
 	table := func(i int) *graph.Value {
-		t := c.x(i)
-		if c.present(3) {
-			t = c.Apply(ops.Take, ops.TakeAttrs{}, t, c.x(3))
+		t := c.X(i)
+		if c.Present(3) {
+			t = c.Apply(ops.Take, ops.TakeAttrs{}, t, c.X(3))
 		}
 		if t.Type.Rank() != 3 || t.Type.Shape[1] != words {
 			compose.Fail("cache %s for %s", t.Type, spelling.Count(words, "word"))
@@ -126,7 +126,7 @@ func rotaryEmbedding(c *call) *graph.Value {
 	if rotated < width {
 		parts = c.Split(x, 3, rotated, width-rotated)
 	}
-	turned := c.Rotate(parts[0], table(1), table(2), c.attrBool("interleaved", false))
+	turned := c.Rotate(parts[0], table(1), table(2), c.Bool("interleaved", false))
 	y := c.Concat(3, append(values{turned}, parts[1:]...)...)
 	if in.Type.Rank() == 3 {
 		return c.JoinHeads(y)
@@ -135,18 +135,18 @@ func rotaryEmbedding(c *call) *graph.Value {
 }
 
 func swiGLU(c *call) *graph.Value {
-	return c.Do(ops.Multiply, c.Swish(c.x(0), c.attrFloat("alpha", 1)), c.x(1))
+	return c.Do(ops.Multiply, c.Swish(c.X(0), c.Float("alpha", 1)), c.X(1))
 }
 
 // causalConvWithState is a depthwise convolution along the words that sees the past only: the state holds the last
 // inputs of the call before.
 func causalConvWithState(c *call) values {
-	x, w := c.x(0), c.x(1)
+	x, w := c.X(0), c.X(1)
 	if x.Type.Rank() != 3 || w.Type.Rank() != 3 || w.Type.Shape[2] < 1 {
 		compose.Fail("input %s and weight %s", x.Type, w.Type)
 	}
 	before := w.Type.Shape[2] - 1
-	state := c.opt(3)
+	state := c.Opt(3)
 	if state == nil {
 		state = c.Full(x.Type.DType, 0, x.Type.Shape[0], x.Type.Shape[1], before)
 	}
@@ -155,11 +155,11 @@ func causalConvWithState(c *call) values {
 		padded = c.Concat(2, state, x)
 	}
 	in := values{padded, w}
-	if c.present(2) {
-		in = append(in, c.x(2))
+	if c.Present(2) {
+		in = append(in, c.X(2))
 	}
 	y := c.Apply(ops.Conv1d, ops.ConvAttrs{Strides: []int{1}, Padding: []int{0, 0}, Dilation: []int{1}, Groups: x.Type.Shape[1]}, in...)
-	if slices.Contains([]string{"silu", "swish"}, c.oneOf("activation", "none", "none", "silu", "swish")) {
+	if slices.Contains([]string{"silu", "swish"}, c.OneOf("activation", "none", "none", "silu", "swish")) {
 		y = c.Swish(y, 1)
 	}
 	n := padded.Type.Shape[2]

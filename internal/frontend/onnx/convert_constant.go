@@ -17,27 +17,28 @@ var constantRows = []row{
 
 // constant has one of several attributes.
 func constant(c *call) *graph.Value {
-	if len(c.node.Attrs) != 1 {
-		compose.Fail("it has %s instead of one value", spelling.Count(len(c.node.Attrs), "attribute"))
+	names := c.Node.Attrs.Names()
+	if len(names) != 1 {
+		compose.Fail("it has %s instead of one value", spelling.Count(len(names), "attribute"))
 	}
-	switch name := c.node.Attrs[0].Name; name {
+	switch name := names[0]; name {
 	case "value":
-		v, err := constantOf(attrValueOr(c, name, nil, (*Attr).Tensor))
+		v, err := constantOf(rawValue(c, name, (*Attr).Tensor))
 		if err != nil {
 			compose.Fail("%w", err)
 		}
 		return v
 	case "sparse_value":
-		return c.dense(attrValueOr(c, name, nil, (*Attr).Sparse))
+		return dense(c.Builder, rawValue(c, name, (*Attr).Sparse))
 	case "value_float":
-		return compose.Const(tensor.Scalar(float32(c.attrFloat(name, 0))))
+		return compose.Const(tensor.Scalar(float32(c.Float(name, 0))))
 	case "value_floats":
-		f := attrValueOr(c, name, nil, (*Attr).Floats)
+		f := rawValue(c, name, (*Attr).Floats)
 		return compose.Const(tensor.Of([]int{len(f)}, f))
 	case "value_int":
-		return compose.Const(tensor.Scalar(int64(c.attrInt(name, 0))))
+		return compose.Const(tensor.Scalar(int64(c.Int(name, 0))))
 	case "value_ints":
-		return compose.Ints(c.attrInts(name)...)
+		return compose.Ints(c.Ints(name)...)
 	default:
 		compose.Fail("a constant given by attribute %q is not supported", name)
 		return nil
@@ -45,13 +46,13 @@ func constant(c *call) *graph.Value {
 }
 
 // dense makes a sparse tensor a constant.
-func (imp *importer) dense(s *SparseTensor) *graph.Value {
+func dense(b *compose.Builder, s *SparseTensor) *graph.Value {
 	v, err := constantOf(s.Values)
 	if err != nil {
 		compose.Fail("%w", err)
 	}
 	d := v.Type.DType
-	t := imp.Zeros(d, s.Dims...)
+	t := b.Zeros(d, s.Dims...)
 	index := tensor.As[int64](&tensor.Tensor{DType: types.I64, Shape: []int{s.Indices.Len()}, Data: s.Indices.Data})
 	pairs := len(s.Indices.Dims) == 2
 	for i := range s.Values.Len() {
@@ -76,9 +77,9 @@ func (imp *importer) dense(s *SparseTensor) *graph.Value {
 }
 
 func constantOfShape(c *call) *graph.Value {
-	dims := c.knownInts(0, "shape")
+	dims := c.KnownInts(0, "shape")
 	value := tensor.Scalar(float32(0))
-	if a := c.attr("value"); a != nil {
+	if a := c.raw("value"); a != nil {
 		t, err := a.Tensor()
 		if err != nil {
 			compose.Fail("%w", err)
@@ -96,7 +97,7 @@ func constantOfShape(c *call) *graph.Value {
 
 // shape gives the extents of a range of axes (opset 15).
 func shape(c *call) *graph.Value {
-	dims := c.shape(0)
+	dims := c.Shape(0)
 	n := len(dims)
 	clamp := func(v int) int {
 		if v < 0 {
@@ -104,17 +105,17 @@ func shape(c *call) *graph.Value {
 		}
 		return min(max(v, 0), n)
 	}
-	from, to := clamp(c.attrInt("start", 0)), clamp(c.attrInt("end", n))
+	from, to := clamp(c.Int("start", 0)), clamp(c.Int("end", n))
 	return compose.Ints(dims[from:max(from, to)]...)
 }
 
 func size(c *call) *graph.Value {
-	return compose.Const(tensor.Scalar(int64(c.x(0).Type.Elements())))
+	return compose.Const(tensor.Scalar(int64(c.X(0).Type.Elements())))
 }
 
 // rangeOf is start, start+delta ... before limit.
 func rangeOf(c *call) *graph.Value {
-	start, limit, delta := c.known(0, "start"), c.known(1, "limit"), c.known(2, "delta")
+	start, limit, delta := c.Known(0, "start"), c.Known(1, "limit"), c.Known(2, "delta")
 	d := start.DType
 	if start.Len() != 1 || limit.Len() != 1 || delta.Len() != 1 || limit.DType != d || delta.DType != d || d == types.Bool {
 		compose.Fail("start %s, limit %s and delta %s are not numbers of one type", start.Type(), limit.Type(), delta.Type())
@@ -139,15 +140,15 @@ func rangeOf(c *call) *graph.Value {
 }
 
 func eyeLike(c *call) *graph.Value {
-	x := c.x(0)
+	x := c.X(0)
 	if x.Type.Rank() != 2 {
 		compose.Fail("operand %s is not a matrix", x.Type)
 	}
-	d, k := x.Type.DType, c.attrInt("k", 0)
-	if c.has("dtype") {
-		d = c.attrDType("dtype", 0)
+	d, k := x.Type.DType, c.Int("k", 0)
+	if c.Has("dtype") {
+		d = c.DType("dtype", 0)
 	}
-	c.ignore("dtype")
+	c.Ignore("dtype")
 	t := c.Zeros(d, x.Type.Shape...)
 	rows, columns := x.Type.Shape[0], x.Type.Shape[1]
 	for i := range rows {
@@ -157,5 +158,3 @@ func eyeLike(c *call) *graph.Value {
 	}
 	return compose.Const(t)
 }
-
-func scalarInt(v int) *tensor.Tensor { return tensor.Scalar(int64(v)) }

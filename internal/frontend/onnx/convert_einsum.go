@@ -7,11 +7,11 @@ import (
 
 var einsumRows = []row{{"Einsum", "", 12, one(einsum)}, {"Det", "", 11, one(det)}}
 
-func einsum(c *call) *graph.Value { return c.Einsum(c.attrStr("equation", ""), c.all()...) }
+func einsum(c *call) *graph.Value { return c.Einsum(c.Str("equation", ""), c.All()...) }
 
 // det expands determinants by minors, which is for small matrices only.
 func det(c *call) *graph.Value {
-	x := c.x(0)
+	x := c.X(0)
 	rank := x.Type.Rank()
 	if rank < 2 || x.Type.Shape[rank-1] != x.Type.Shape[rank-2] {
 		compose.Fail("operand %s is no square matrix", x.Type)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"lathe/internal/compose"
+	"lathe/internal/frontend"
 	"lathe/internal/graph"
 	"lathe/internal/op"
 	"lathe/internal/ops"
@@ -47,29 +48,29 @@ var elementwiseRows = []row{
 
 // unary is an operator of one operand without attributes.
 func unary(d *op.Def) func(c *call) values {
-	return func(c *call) values { return values{c.Do(d, c.x(0))} }
+	return func(c *call) values { return values{c.Do(d, c.X(0))} }
 }
 
 // alpha is an operator whose attribute alpha has a default.
 func alpha(d *op.Def, absent float64) func(c *call) values {
 	return func(c *call) values {
-		return values{c.Apply(d, ops.AlphaAttrs{Alpha: c.attrFloat("alpha", absent)}, c.x(0))}
+		return values{c.Apply(d, ops.AlphaAttrs{Alpha: c.Float("alpha", absent)}, c.X(0))}
 	}
 }
 
 func selu(alpha, gamma float64) func(c *call) *graph.Value {
 	return func(c *call) *graph.Value {
-		return c.Apply(ops.Selu, ops.SeluAttrs{Alpha: c.attrFloat("alpha", alpha), Gamma: c.attrFloat("gamma", gamma)}, c.x(0))
+		return c.Apply(ops.Selu, ops.SeluAttrs{Alpha: c.Float("alpha", alpha), Gamma: c.Float("gamma", gamma)}, c.X(0))
 	}
 }
 
 func hardSigmoid(c *call) *graph.Value {
-	return c.Apply(ops.HardSigmoid, ops.HardSigmoidAttrs{Alpha: c.attrFloat("alpha", 0.2), Beta: c.attrFloat("beta", 0.5)}, c.x(0))
+	return c.Apply(ops.HardSigmoid, ops.HardSigmoidAttrs{Alpha: c.Float("alpha", 0.2), Beta: c.Float("beta", 0.5)}, c.X(0))
 }
 
 // shrink passes through F32 for integers, as numpy does.
 func shrink(c *call) *graph.Value {
-	x, a := c.x(0), ops.ShrinkAttrs{Lambda: c.attrFloat("lambd", 0.5), Bias: c.attrFloat("bias", 0)}
+	x, a := c.X(0), ops.ShrinkAttrs{Lambda: c.Float("lambd", 0.5), Bias: c.Float("bias", 0)}
 	if x.Type.DType.IsInt() {
 		return c.Cast(c.Apply(ops.Shrink, a, c.Cast(x, types.F32)), x.Type.DType)
 	}
@@ -77,47 +78,47 @@ func shrink(c *call) *graph.Value {
 }
 
 func gelu(c *call) *graph.Value {
-	if c.oneOf("approximate", "none", "none", "tanh") == "tanh" {
-		return c.GeluTanh(c.x(0))
+	if c.OneOf("approximate", "none", "none", "tanh") == "tanh" {
+		return c.GeluTanh(c.X(0))
 	}
-	return c.Gelu(c.x(0))
+	return c.Gelu(c.X(0))
 }
 
-func swish(c *call) *graph.Value { return c.Swish(c.x(0), c.attrFloat("alpha", 1)) }
+func swish(c *call) *graph.Value { return c.Swish(c.X(0), c.Float("alpha", 1)) }
 
 func scaledTanh(c *call) *graph.Value {
-	x := c.x(0)
-	a, b := c.attrFloat("alpha", 1), c.attrFloat("beta", 1)
+	x := c.X(0)
+	a, b := c.Float("alpha", 1), c.Float("beta", 1)
 	return c.Do(ops.Multiply, compose.Like(x, a), c.Do(ops.Tanh, c.Do(ops.Multiply, compose.Like(x, b), x)))
 }
 
 func parametricSoftplus(c *call) *graph.Value {
-	x := c.x(0)
-	a, b := c.attrFloat("alpha", 1), c.attrFloat("beta", 1)
+	x := c.X(0)
+	a, b := c.Float("alpha", 1), c.Float("beta", 1)
 	return c.Do(ops.Multiply, compose.Like(x, a), c.Do(ops.Softplus, c.Do(ops.Multiply, compose.Like(x, b), x)))
 }
 
 func affine(c *call) *graph.Value {
-	x := c.x(0)
-	a, b := c.attrFloat("alpha", 1), c.attrFloat("beta", 0)
+	x := c.X(0)
+	a, b := c.Float("alpha", 1), c.Float("beta", 0)
 	return c.Do(ops.Add, c.Do(ops.Multiply, compose.Like(x, a), x), compose.Like(x, b))
 }
 
 func scale(c *call) *graph.Value {
-	x := c.x(0)
-	return c.Do(ops.Multiply, x, compose.Like(x, c.attrFloat("scale", 1)))
+	x := c.X(0)
+	return c.Do(ops.Multiply, x, compose.Like(x, c.Float("scale", 1)))
 }
 
 // preluChannels is PRelu before opset 7: the slope is one number or one for each channel.
 func preluChannels(c *call) *graph.Value {
-	x, slope := c.x(0), c.x(1)
+	x, slope := c.X(0), c.X(1)
 	if slope.Type.Rank() == 1 && slope.Type.Elements() > 1 && x.Type.Rank() > 2 {
 		slope = c.ExpandDims(slope, axesFrom(1, x.Type.Rank()-1)...)
 	}
 	return c.sloped(x, slope)
 }
 
-func prelu(c *call) *graph.Value { return c.sloped(c.x(0), c.x(1)) }
+func prelu(c *call) *graph.Value { return c.sloped(c.X(0), c.X(1)) }
 
 // sloped is x with a slope below 0 that broadcasts to the data, but not the other way round.
 func (c *call) sloped(x, slope *graph.Value) *graph.Value {
@@ -138,22 +139,22 @@ func axesFrom(from, to int) []int {
 }
 
 func clipAttrs(c *call) *graph.Value {
-	a := ops.ClipAttrs{HasMin: c.has("min"), Min: c.attrFloat("min", 0), HasMax: c.has("max"), Max: c.attrFloat("max", 0)}
+	a := ops.ClipAttrs{HasMin: c.Has("min"), Min: c.Float("min", 0), HasMax: c.Has("max"), Max: c.Float("max", 0)}
 	if a == (ops.ClipAttrs{}) {
-		return c.x(0)
+		return c.X(0)
 	}
-	return c.Apply(ops.Clip, a, c.x(0))
+	return c.Apply(ops.Clip, a, c.X(0))
 }
 
 // clip has its bounds as operands. Those that are not known, or beyond the range where every integer is a float64, are
 // applied by maximum and minimum.
 func clip(c *call) *graph.Value {
-	x, a := c.x(0), ops.ClipAttrs{}
+	x, a := c.X(0), ops.ClipAttrs{}
 	exact := func(v *graph.Value) bool {
 		t := v.Value()
 		return t != nil && t.Len() == 1 && t.Float(0) == t.Float(0) && (t.DType.IsFloat() || t.DType.Size() < 8)
 	}
-	lo, hi := c.opt(1), c.opt(2)
+	lo, hi := c.Opt(1), c.Opt(2)
 	if lo != nil && !exact(lo) {
 		x, lo = c.Do(ops.Maximum, x, lo), nil
 	}
@@ -174,30 +175,30 @@ func clip(c *call) *graph.Value {
 
 // identity passes its operand on, sequences included.
 func identity(c *call) values {
-	if !c.present(0) {
+	if !c.Present(0) {
 		compose.Fail("operand 0 is missing")
 	}
-	return values{c.in[0]}
+	return values{c.In[0]}
 }
 
 // dropout does nothing in inference; its mask, if anyone asks, keeps everything.
 func dropout(c *call) values {
-	c.ignore("ratio", "seed", "is_test")
-	if c.present(2) {
-		training := c.known(2, "training_mode").Int(0) != 0
+	c.Ignore("ratio", "seed", "is_test")
+	if c.Present(2) {
+		training := c.Known(2, "training_mode").Int(0) != 0
 		ratio := 0.5
-		if c.present(1) {
-			ratio = c.knownFloat(1, "ratio")
+		if c.Present(1) {
+			ratio = c.KnownFloat(1, "ratio")
 		}
 		if training && ratio != 0 {
 			compose.Fail("training_mode is set, which is not supported")
 		}
 	}
-	x := c.x(0)
+	x := c.X(0)
 	out := values{x}
-	if len(c.node.Outputs) > 1 && c.node.Outputs[1] != "" {
+	if len(c.Node.Out) > 1 && c.Node.Out[1] != "" {
 		d := types.Bool
-		if c.node.Version < 10 {
+		if c.Node.Version < 10 {
 			d = x.Type.DType
 		}
 		out = append(out, c.Full(d, 1, x.Type.Shape...))
@@ -206,12 +207,12 @@ func dropout(c *call) values {
 }
 
 func isInf(c *call) *graph.Value {
-	return c.Apply(ops.IsInf, ops.IsInfAttrs{DetectPositive: c.attrBool("detect_positive", true), DetectNegative: c.attrBool("detect_negative", true)}, c.x(0))
+	return c.Apply(ops.IsInf, ops.IsInfAttrs{DetectPositive: c.Bool("detect_positive", true), DetectNegative: c.Bool("detect_negative", true)}, c.X(0))
 }
 
 // castByName is Cast before opset 6, whose attribute names the type as TensorProto does.
 func castByName(c *call) *graph.Value {
-	name := c.attrStr("to", "")
+	name := c.Str("to", "")
 	d, ok := map[string]types.DType{
 		"FLOAT": types.F32, "DOUBLE": types.F64, "FLOAT16": types.F16, "BOOL": types.Bool, "INT8": types.I8, "INT16": types.I16,
 		"INT32": types.I32, "INT64": types.I64, "UINT8": types.U8, "UINT16": types.U16, "UINT32": types.U32, "UINT64": types.U64,
@@ -219,17 +220,17 @@ func castByName(c *call) *graph.Value {
 	if !ok {
 		compose.Fail("cast to %q is not supported", name)
 	}
-	return c.Cast(c.x(0), d)
+	return c.Cast(c.X(0), d)
 }
 
 func cast(c *call) *graph.Value {
-	c.ignore("saturate", "round_mode") // of narrower floats than there are here
-	return c.Cast(c.x(0), c.attrDType("to", 0))
+	c.Ignore("saturate", "round_mode") // of narrower floats than there are here
+	return c.Cast(c.X(0), c.DType("to", 0))
 }
 
 func castLike(c *call) *graph.Value {
-	c.ignore("saturate", "round_mode")
-	return c.Cast(c.x(0), c.x(1).Type.DType)
+	c.Ignore("saturate", "round_mode")
+	return c.Cast(c.X(0), c.X(1).Type.DType)
 }
 
 // binary is an operator of two operands, which broadcast.
@@ -243,18 +244,18 @@ func binary(d *op.Def) func(c *call) values {
 // operands are the two operands of a binary operator. Before opset 7 only the second broadcasts, and only by attribute:
 // its axes stand at the place axis of the first.
 func (c *call) operands() (x, y *graph.Value) {
-	x, y = c.x(0), c.x(1)
-	if c.node.Version >= 7 {
+	x, y = c.X(0), c.X(1)
+	if c.Node.Version >= 7 {
 		return x, y
 	}
-	at := c.attrInt("axis", -1)
+	at := c.Int("axis", -1)
 	switch {
-	case c.attrInt("broadcast", 0) == 0:
+	case c.Int("broadcast", 0) == 0:
 		if !slices.Equal(x.Type.Shape, y.Type.Shape) {
 			compose.Fail("operands %s and %s differ in shape and attribute broadcast is not set", x.Type, y.Type)
 		}
-	case c.has("axis"):
-		at = axis(at, x.Type.Rank())
+	case c.Has("axis"):
+		at = frontend.Axis(at, x.Type.Rank())
 		behind := x.Type.Rank() - at - y.Type.Rank()
 		if behind < 0 {
 			compose.Fail("%s does not fit into %s at axis %d", y.Type, x.Type, at)
@@ -277,28 +278,28 @@ func pow(c *call) *graph.Value {
 // mod has the sign of the divisor, or of the dividend with fmod.
 func mod(c *call) *graph.Value {
 	d := ops.FloorMod
-	if c.attrBool("fmod", false) {
+	if c.Bool("fmod", false) {
 		d = ops.Mod
 	}
-	return c.Do(d, c.x(0), c.x(1))
+	return c.Do(d, c.X(0), c.X(1))
 }
 
 func bitShift(c *call) *graph.Value {
 	d := ops.LeftShift
-	if c.oneOf("direction", "", "LEFT", "RIGHT") == "RIGHT" {
+	if c.OneOf("direction", "", "LEFT", "RIGHT") == "RIGHT" {
 		d = ops.RightShift
 	}
-	return c.Do(d, c.x(0), c.x(1))
+	return c.Do(d, c.X(0), c.X(1))
 }
 
-func where(c *call) *graph.Value { return c.Do(ops.Where, c.x(0), c.x(1), c.x(2)) }
+func where(c *call) *graph.Value { return c.Do(ops.Where, c.X(0), c.X(1), c.X(2)) }
 
 // variadic folds any number of operands.
 func variadic(d *op.Def) func(c *call) values {
-	return func(c *call) values { return values{c.Fold(d, c.all()...)} }
+	return func(c *call) values { return values{c.Fold(d, c.All()...)} }
 }
 
 func mean(c *call) *graph.Value {
-	x := c.Fold(ops.Add, c.all()...)
-	return c.Do(ops.Divide, x, compose.Like(x, float64(len(c.in))))
+	x := c.Fold(ops.Add, c.All()...)
+	return c.Do(ops.Divide, x, compose.Like(x, float64(len(c.In))))
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"lathe/internal/compose"
+	"lathe/internal/frontend"
 	"lathe/internal/graph"
 	"lathe/internal/ops"
 )
@@ -17,12 +18,12 @@ var imageRows = []row{
 func upsample(c *call) *graph.Value {
 	var scales []float64
 	switch {
-	case c.node.Version >= 9:
+	case c.Node.Version >= 9:
 		scales = c.knownFloats(1, "scales")
-	case c.node.Version >= 7:
-		scales = c.attrFloats("scales")
+	case c.Node.Version >= 7:
+		scales = c.Floats("scales")
 	default:
-		scales = []float64{1, 1, c.attrFloat("height_scale", 1), c.attrFloat("width_scale", 1)}
+		scales = []float64{1, 1, c.Float("height_scale", 1), c.Float("width_scale", 1)}
 	}
 	return c.byFloor(scales)
 }
@@ -31,38 +32,38 @@ func resizeByFloor(c *call) *graph.Value { return c.byFloor(c.knownFloats(1, "sc
 
 // byFloor resamples as before opset 11: output element i is input position i/scale, rounded down for nearest.
 func (c *call) byFloor(scales []float64) *graph.Value {
-	mode := c.oneOf("mode", "nearest", "nearest", "linear", "bilinear")
+	mode := c.OneOf("mode", "nearest", "nearest", "linear", "bilinear")
 	if mode == "bilinear" {
 		mode = "linear"
 	}
-	x := c.x(0)
+	x := c.X(0)
 	return c.Resize(x, compose.ResizeSpec{Axes: axesFrom(0, x.Type.Rank()), Scales: scales,
 		Attrs: ops.ResizeAttrs{Method: mode, CoordinateTransformationMode: "asymmetric", NearestMode: "floor", CubicCoeffA: -0.75}})
 }
 
 func resize(c *call) *graph.Value {
-	x := c.x(0)
+	x := c.X(0)
 	s := compose.ResizeSpec{Axes: axesFrom(0, x.Type.Rank()), Attrs: ops.ResizeAttrs{
-		Method: c.oneOf("mode", "nearest", "nearest", "linear", "cubic"),
-		CoordinateTransformationMode: c.oneOf("coordinate_transformation_mode", "half_pixel", "half_pixel", "half_pixel_symmetric",
+		Method: c.OneOf("mode", "nearest", "nearest", "linear", "cubic"),
+		CoordinateTransformationMode: c.OneOf("coordinate_transformation_mode", "half_pixel", "half_pixel", "half_pixel_symmetric",
 			"pytorch_half_pixel", "align_corners", "asymmetric", "tf_half_pixel_for_nn", "tf_crop_and_resize"),
-		NearestMode: c.oneOf("nearest_mode", "round_prefer_floor", "round_prefer_floor", "round_prefer_ceil", "floor", "ceil"),
-		CubicCoeffA: c.attrFloat("cubic_coeff_a", -0.75), ExcludeOutside: c.attrBool("exclude_outside", false),
-		ExtrapolationValue: c.attrFloat("extrapolation_value", 0), Antialias: c.attrBool("antialias", false),
+		NearestMode: c.OneOf("nearest_mode", "round_prefer_floor", "round_prefer_floor", "round_prefer_ceil", "floor", "ceil"),
+		CubicCoeffA: c.Float("cubic_coeff_a", -0.75), ExcludeOutside: c.Bool("exclude_outside", false),
+		ExtrapolationValue: c.Float("extrapolation_value", 0), Antialias: c.Bool("antialias", false),
 	}}
-	if a := c.attrInts("axes"); a != nil {
-		axes(a, x.Type.Rank())
+	if a := c.Ints("axes"); a != nil {
+		frontend.Axes(a, x.Type.Rank())
 		for i := range a {
-			a[i] = axis(a[i], x.Type.Rank())
+			a[i] = frontend.Axis(a[i], x.Type.Rank())
 		}
 		s.Axes = a
 	}
 	if s.Attrs.CoordinateTransformationMode == "tf_crop_and_resize" {
 		s.ROI = c.knownFloats(1, "roi")
 	}
-	s.KeepAspect = c.oneOf("keep_aspect_ratio_policy", "stretch", "stretch", "not_larger", "not_smaller")
-	if c.present(3) && c.x(3).Type.Elements() > 0 {
-		s.Sizes = c.knownInts(3, "sizes")
+	s.KeepAspect = c.OneOf("keep_aspect_ratio_policy", "stretch", "stretch", "not_larger", "not_smaller")
+	if c.Present(3) && c.X(3).Type.Elements() > 0 {
+		s.Sizes = c.KnownInts(3, "sizes")
 	} else {
 		s.Scales = c.knownFloats(2, "scales")
 	}
@@ -71,7 +72,7 @@ func resize(c *call) *graph.Value {
 
 // knownFloats is operand i as a list of numbers.
 func (c *call) knownFloats(i int, what string) []float64 {
-	t := c.known(i, what)
+	t := c.Known(i, what)
 	v := make([]float64, t.Len())
 	for k := range v {
 		v[k] = t.Float(k)
@@ -80,22 +81,22 @@ func (c *call) knownFloats(i int, what string) []float64 {
 }
 
 func gridSample(c *call) *graph.Value {
-	mode := c.oneOf("mode", "linear", "linear", "bilinear", "nearest", "cubic", "bicubic")
+	mode := c.OneOf("mode", "linear", "linear", "bilinear", "nearest", "cubic", "bicubic")
 	switch mode {
 	case "bilinear":
 		mode = "linear"
 	case "bicubic":
 		mode = "cubic"
 	}
-	return c.Apply(ops.GridSample, ops.GridSampleAttrs{Method: mode, PaddingMode: c.oneOf("padding_mode", "zeros", "zeros", "border", "reflection"),
-		AlignCorners: c.attrBool("align_corners", false)}, c.x(0), c.x(1))
+	return c.Apply(ops.GridSample, ops.GridSampleAttrs{Method: mode, PaddingMode: c.OneOf("padding_mode", "zeros", "zeros", "border", "reflection"),
+		AlignCorners: c.Bool("align_corners", false)}, c.X(0), c.X(1))
 }
 
 // affineGrid gets the size N,C,spatial of the images.
 func affineGrid(c *call) *graph.Value {
-	size := c.knownInts(1, "size")
+	size := c.KnownInts(1, "size")
 	if len(size) < 3 {
 		compose.Fail("size %v; it must be N, C and the spatial axes", size)
 	}
-	return c.Apply(ops.AffineGrid, ops.AffineGridAttrs{Sizes: slices.Clone(size[2:]), AlignCorners: c.attrBool("align_corners", false)}, c.x(0))
+	return c.Apply(ops.AffineGrid, ops.AffineGridAttrs{Sizes: slices.Clone(size[2:]), AlignCorners: c.Bool("align_corners", false)}, c.X(0))
 }

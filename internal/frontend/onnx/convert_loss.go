@@ -10,11 +10,11 @@ var lossRows = []row{
 	{"NegativeLogLikelihoodLoss", "", 12, one(negativeLogLikelihoodLoss)}, {"SoftmaxCrossEntropyLoss", "", 12, softmaxCrossEntropyLoss},
 }
 
-func negativeLogLikelihoodLoss(c *call) *graph.Value { return c.likelihoodLoss(c.x(0)) }
+func negativeLogLikelihoodLoss(c *call) *graph.Value { return c.likelihoodLoss(c.X(0)) }
 
 func softmaxCrossEntropyLoss(c *call) values {
-	c.wantRank(0, 2)
-	p := c.Apply(ops.LogSoftmax, ops.SoftmaxAttrs{Axis: 1}, c.x(0))
+	c.WantRank(0, 2)
+	p := c.Apply(ops.LogSoftmax, ops.SoftmaxAttrs{Axis: 1}, c.X(0))
 	return values{c.likelihoodLoss(p), p}
 }
 
@@ -26,22 +26,22 @@ func (c *call) likelihoodLoss(p *graph.Value) *graph.Value {
 		compose.Fail("scores %s and targets %s", p.Type, target.Type)
 	}
 	var counts *graph.Value // bool: the target is not ignored
-	if c.has("ignore_index") {
-		ignored := compose.Like(target, float64(c.attrInt("ignore_index", 0)))
+	if c.Has("ignore_index") {
+		ignored := compose.Like(target, float64(c.Int("ignore_index", 0)))
 		counts = c.Do(ops.NotEqual, target, ignored)
 		target = c.Do(ops.Where, counts, target, compose.Like(target, 0))
 	}
 	loss := c.Do(ops.Negative, c.Squeeze(c.Apply(ops.Gather, ops.GatherAttrs{Axis: 1}, p, c.ExpandDims(target, 1)), 1))
 	weight := c.Full(p.Type.DType, 1, target.Type.Shape...)
-	if c.present(2) {
-		weight = c.Apply(ops.Take, ops.TakeAttrs{}, c.x(2), target)
+	if c.Present(2) {
+		weight = c.Apply(ops.Take, ops.TakeAttrs{}, c.X(2), target)
 		loss = c.Do(ops.Multiply, loss, weight)
 	}
 	if counts != nil {
 		loss = c.Do(ops.Where, counts, loss, compose.Like(loss, 0))
 		weight = c.Do(ops.Where, counts, weight, compose.Like(weight, 0))
 	}
-	switch c.oneOf("reduction", "mean", "mean", "sum", "none") {
+	switch c.OneOf("reduction", "mean", "mean", "sum", "none") {
 	case "none":
 		return loss
 	case "sum":

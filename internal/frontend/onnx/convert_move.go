@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"lathe/internal/compose"
+	"lathe/internal/frontend"
 	"lathe/internal/graph"
 	"lathe/internal/ops"
 	"lathe/internal/tool/spelling"
@@ -23,15 +24,15 @@ var moveRows = []row{
 
 // reshape resolves 0 (the operand's own extent) and one -1 (what is left).
 func reshape(c *call) *graph.Value {
-	x := c.x(0)
-	c.ignore("consumed_inputs")
+	x := c.X(0)
+	c.Ignore("consumed_inputs")
 	var want []int
-	if c.node.Version < 5 {
-		want = c.attrInts("shape")
+	if c.Node.Version < 5 {
+		want = c.Ints("shape")
 	} else {
-		want = c.knownInts(1, "shape")
+		want = c.KnownInts(1, "shape")
 	}
-	copyZero := !c.attrBool("allowzero", false)
+	copyZero := !c.Bool("allowzero", false)
 	shape, free := make([]int, len(want)), -1
 	count := 1
 	for i, n := range want {
@@ -68,8 +69,8 @@ func mul(a, b int) int {
 }
 
 func flatten(c *call) *graph.Value {
-	x := c.x(0)
-	at, rank := c.attrInt("axis", 1), x.Type.Rank()
+	x := c.X(0)
+	at, rank := c.Int("axis", 1), x.Type.Rank()
 	if at < 0 {
 		at += rank
 	}
@@ -80,9 +81,9 @@ func flatten(c *call) *graph.Value {
 }
 
 func squeeze(c *call) *graph.Value {
-	x := c.x(0)
-	list := axes(c.intsFrom("axes", 1), x.Type.Rank())
-	given := c.has("axes") || c.present(1)
+	x := c.X(0)
+	list := frontend.Axes(c.IntsFrom("axes", 1), x.Type.Rank())
+	given := c.Has("axes") || c.Present(1)
 	shape := []int{}
 	for k, n := range x.Type.Shape {
 		switch listed := slices.Contains(list, k); {
@@ -97,42 +98,42 @@ func squeeze(c *call) *graph.Value {
 }
 
 func unsqueeze(c *call) *graph.Value {
-	x := c.x(0)
-	list := c.intsFrom("axes", 1)
-	return c.ExpandDims(x, axes(list, x.Type.Rank()+len(list))...)
+	x := c.X(0)
+	list := c.IntsFrom("axes", 1)
+	return c.ExpandDims(x, frontend.Axes(list, x.Type.Rank()+len(list))...)
 }
 
 func transpose(c *call) *graph.Value {
-	x := c.x(0)
-	perm := c.attrInts("perm")
+	x := c.X(0)
+	perm := c.Ints("perm")
 	if perm == nil {
 		perm = axesFrom(0, x.Type.Rank())
 		slices.Reverse(perm)
 	}
 	for i := range perm {
-		perm[i] = axis(perm[i], x.Type.Rank())
+		perm[i] = frontend.Axis(perm[i], x.Type.Rank())
 	}
 	return c.Transpose(x, perm...)
 }
 
 func concat(c *call) *graph.Value {
-	in := c.all()
+	in := c.All()
 	absent := 1 // before opset 4
-	return c.Concat(axis(c.attrInt("axis", absent), in[0].Type.Rank()), in...)
+	return c.Concat(frontend.Axis(c.Int("axis", absent), in[0].Type.Rank()), in...)
 }
 
 func split(c *call) values {
-	x := c.x(0)
-	at := axis(c.attrInt("axis", 0), x.Type.Rank())
+	x := c.X(0)
+	at := frontend.Axis(c.Int("axis", 0), x.Type.Rank())
 	extent := x.Type.Shape[at]
-	sizes := c.intsFrom("split", 1)
+	sizes := c.IntsFrom("split", 1)
 	if sizes == nil {
-		n := c.attrInt("num_outputs", len(c.node.Outputs))
-		if n < 1 || n != len(c.node.Outputs) {
-			compose.Fail("num_outputs is %d, the node has %s", n, spelling.Count(len(c.node.Outputs), "output"))
+		n := c.Int("num_outputs", len(c.Node.Out))
+		if n < 1 || n != len(c.Node.Out) {
+			compose.Fail("num_outputs is %d, the node has %s", n, spelling.Count(len(c.Node.Out), "output"))
 		}
 		part := (extent + n - 1) / n
-		if c.node.Version < 18 && extent%n != 0 {
+		if c.Node.Version < 18 && extent%n != 0 {
 			compose.Fail("axis %d of %s does not divide into %s of equal size", at, x.Type, spelling.Count(n, "part"))
 		}
 		for left := extent; len(sizes) < n; left -= part {
@@ -143,24 +144,24 @@ func split(c *call) values {
 }
 
 func sliceAttrs(c *call) *graph.Value {
-	return c.slice(c.attrInts("starts"), c.attrInts("ends"), c.attrInts("axes"), nil)
+	return c.slice(c.Ints("starts"), c.Ints("ends"), c.Ints("axes"), nil)
 }
 
 func slice(c *call) *graph.Value {
 	var list, steps []int
-	if c.present(3) {
-		list = c.knownInts(3, "axes")
+	if c.Present(3) {
+		list = c.KnownInts(3, "axes")
 	}
-	if c.present(4) {
-		steps = c.knownInts(4, "steps")
+	if c.Present(4) {
+		steps = c.KnownInts(4, "steps")
 	}
-	return c.slice(c.knownInts(1, "starts"), c.knownInts(2, "ends"), list, steps)
+	return c.slice(c.KnownInts(1, "starts"), c.KnownInts(2, "ends"), list, steps)
 }
 
 // slice resolves bounds: negative ones count from the end, and starts are clamped to an element of the axis, ends to one
 // or what is next to it. A start below the axis is element 0 for negative steps too, where numpy takes nothing.
 func (c *call) slice(starts, ends, list, steps []int) *graph.Value {
-	x := c.x(0)
+	x := c.X(0)
 	rank := x.Type.Rank()
 	if list == nil {
 		list = axesFrom(0, len(starts))
@@ -169,9 +170,9 @@ func (c *call) slice(starts, ends, list, steps []int) *graph.Value {
 		compose.Fail("starts %v, ends %v, axes %v and steps %v differ in length", starts, ends, list, steps)
 	}
 	a := ops.StridedSliceAttrs{Begin: make([]int, rank), End: slices.Clone(x.Type.Shape), Strides: slices.Repeat([]int{1}, rank)}
-	axes(list, rank)
+	frontend.Axes(list, rank)
 	for i, k := range list {
-		k = axis(k, rank)
+		k = frontend.Axis(k, rank)
 		step := 1
 		if steps != nil {
 			step = steps[i]
@@ -205,41 +206,41 @@ func (c *call) slice(starts, ends, list, steps []int) *graph.Value {
 // padAttrs is Pad before opset 11.
 func padAttrs(c *call) *graph.Value {
 	name := "pads"
-	if c.node.Version < 2 {
+	if c.Node.Version < 2 {
 		name = "paddings"
 	}
-	a := c.padding(c.attrInts(name), nil)
-	if v := c.attrFloat("value", 0); v != 0 && a.Mode == "constant" {
-		return c.Apply(ops.Pad, a, c.x(0), compose.Like(c.x(0), v))
+	a := c.padding(c.Ints(name), nil)
+	if v := c.Float("value", 0); v != 0 && a.Mode == "constant" {
+		return c.Apply(ops.Pad, a, c.X(0), compose.Like(c.X(0), v))
 	}
-	return c.Apply(ops.Pad, a, c.x(0))
+	return c.Apply(ops.Pad, a, c.X(0))
 }
 
 func pad(c *call) *graph.Value {
 	var list []int
-	if c.present(3) {
-		list = c.knownInts(3, "axes")
+	if c.Present(3) {
+		list = c.KnownInts(3, "axes")
 	}
-	a := c.padding(c.knownInts(1, "pads"), list)
-	if !c.present(2) || a.Mode != "constant" {
-		return c.Apply(ops.Pad, a, c.x(0))
+	a := c.padding(c.KnownInts(1, "pads"), list)
+	if !c.Present(2) || a.Mode != "constant" {
+		return c.Apply(ops.Pad, a, c.X(0))
 	}
-	return c.Apply(ops.Pad, a, c.x(0), c.Reshape(c.x(2)))
+	return c.Apply(ops.Pad, a, c.X(0), c.Reshape(c.X(2)))
 }
 
 // padding reads the mode and spreads pads, which may name axes, over all axes.
 func (c *call) padding(pads, list []int) ops.PadAttrs {
-	rank := c.rank(0)
+	rank := c.Rank(0)
 	if list == nil {
 		list = axesFrom(0, rank)
 	}
 	if len(pads) != 2*len(list) {
 		compose.Fail("%s for %s; there must be two for each", spelling.Count(len(pads), "pad"), spelling.Count(len(list), "axis"))
 	}
-	a := ops.PadAttrs{PadBefore: make([]int, rank), PadAfter: make([]int, rank), Mode: c.oneOf("mode", "constant", "constant", "reflect", "edge", "wrap")}
-	axes(list, rank)
+	a := ops.PadAttrs{PadBefore: make([]int, rank), PadAfter: make([]int, rank), Mode: c.OneOf("mode", "constant", "constant", "reflect", "edge", "wrap")}
+	frontend.Axes(list, rank)
 	for i, k := range list {
-		k = axis(k, rank)
+		k = frontend.Axis(k, rank)
 		a.PadBefore[k], a.PadAfter[k] = pads[i], pads[len(list)+i]
 	}
 	return a
@@ -247,9 +248,9 @@ func (c *call) padding(pads, list []int) ops.PadAttrs {
 
 // centerCropPad crops or pads axes around their middle.
 func centerCropPad(c *call) *graph.Value {
-	x := c.x(0)
+	x := c.X(0)
 	rank := x.Type.Rank()
-	want, list := c.knownInts(1, "shape"), c.attrInts("axes")
+	want, list := c.KnownInts(1, "shape"), c.Ints("axes")
 	if list == nil {
 		list = axesFrom(0, rank)
 	}
@@ -257,9 +258,9 @@ func centerCropPad(c *call) *graph.Value {
 		compose.Fail("shape %v for %s", want, spelling.Count(len(list), "axis"))
 	}
 	a := ops.PadAttrs{PadBefore: make([]int, rank), PadAfter: make([]int, rank), Mode: "constant"}
-	axes(list, rank)
+	frontend.Axes(list, rank)
 	for i, k := range list {
-		k = axis(k, rank)
+		k = frontend.Axis(k, rank)
 		extra := want[i] - x.Type.Shape[k]
 		a.PadBefore[k] = extra / 2
 		if extra < 0 && extra%2 != 0 {
@@ -272,7 +273,7 @@ func centerCropPad(c *call) *graph.Value {
 
 // expandTo broadcasts both ways: an extent of 1 in shape keeps the operand's.
 func expandTo(c *call) *graph.Value {
-	x, want := c.x(0), c.knownInts(1, "shape")
+	x, want := c.X(0), c.KnownInts(1, "shape")
 	shape := slices.Clone(want)
 	for len(shape) < x.Type.Rank() {
 		shape = slices.Insert(shape, 0, 1)
@@ -287,40 +288,40 @@ func expandTo(c *call) *graph.Value {
 }
 
 func tile(c *call) *graph.Value {
-	return c.Apply(ops.Tile, ops.TileAttrs{Reps: c.knownInts(1, "repeats")}, c.x(0))
+	return c.Apply(ops.Tile, ops.TileAttrs{Reps: c.KnownInts(1, "repeats")}, c.X(0))
 }
 
 // tileAxis is Tile before opset 6: a number of tiles along one axis.
 func tileAxis(c *call) *graph.Value {
-	reps := slices.Repeat([]int{1}, c.rank(0))
-	reps[axis(c.knownInt(2, "axis"), c.rank(0))] = c.knownInt(1, "tiles")
-	return c.Apply(ops.Tile, ops.TileAttrs{Reps: reps}, c.x(0))
+	reps := slices.Repeat([]int{1}, c.Rank(0))
+	reps[frontend.Axis(c.KnownInt(2, "axis"), c.Rank(0))] = c.KnownInt(1, "tiles")
+	return c.Apply(ops.Tile, ops.TileAttrs{Reps: reps}, c.X(0))
 }
 
 func depthToSpace(c *call) *graph.Value {
-	return c.Apply(ops.DepthToSpace, ops.DepthSpaceAttrs{BlockSize: c.attrInt("blocksize", 0), Mode: c.oneOf("mode", "DCR", "DCR", "CRD")}, c.x(0))
+	return c.Apply(ops.DepthToSpace, ops.DepthSpaceAttrs{BlockSize: c.Int("blocksize", 0), Mode: c.OneOf("mode", "DCR", "DCR", "CRD")}, c.X(0))
 }
 
 func spaceToDepth(c *call) *graph.Value {
-	return c.Apply(ops.SpaceToDepth, ops.DepthSpaceAttrs{BlockSize: c.attrInt("blocksize", 0), Mode: c.oneOf("mode", "DCR", "DCR", "CRD")}, c.x(0))
+	return c.Apply(ops.SpaceToDepth, ops.DepthSpaceAttrs{BlockSize: c.Int("blocksize", 0), Mode: c.OneOf("mode", "DCR", "DCR", "CRD")}, c.X(0))
 }
 
 func reverseSequence(c *call) *graph.Value {
 	return c.Apply(ops.ReverseSequence, ops.ReverseSequenceAttrs{
-		SeqAxis: axis(c.attrInt("time_axis", 0), c.rank(0)), BatchAxis: axis(c.attrInt("batch_axis", 1), c.rank(0))}, c.x(0), c.x(1))
+		SeqAxis: frontend.Axis(c.Int("time_axis", 0), c.Rank(0)), BatchAxis: frontend.Axis(c.Int("batch_axis", 1), c.Rank(0))}, c.X(0), c.X(1))
 }
 
 func trilu(c *call) *graph.Value {
 	k := 0
-	if c.present(1) {
-		k = c.knownInt(1, "k")
+	if c.Present(1) {
+		k = c.KnownInt(1, "k")
 	}
-	return c.Apply(ops.Trilu, ops.TriluAttrs{Upper: c.attrBool("upper", true), K: k}, c.x(0))
+	return c.Apply(ops.Trilu, ops.TriluAttrs{Upper: c.Bool("upper", true), K: k}, c.X(0))
 }
 
 func col2im(c *call) *graph.Value {
-	image, block := c.knownInts(1, "image_shape"), c.knownInts(2, "block_shape")
+	image, block := c.KnownInts(1, "image_shape"), c.KnownInts(2, "block_shape")
 	n := len(image)
-	return c.Apply(ops.Col2Im, ops.Col2ImAttrs{ImageShape: image, BlockShape: block, Strides: c.attrIntsOr("strides", n, 1),
-		Padding: c.attrIntsOr("pads", 2*n, 0), Dilation: c.attrIntsOr("dilations", n, 1)}, c.x(0))
+	return c.Apply(ops.Col2Im, ops.Col2ImAttrs{ImageShape: image, BlockShape: block, Strides: c.IntsOr("strides", n, 1),
+		Padding: c.IntsOr("pads", 2*n, 0), Dilation: c.IntsOr("dilations", n, 1)}, c.X(0))
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"lathe/internal/compose"
+	"lathe/internal/frontend"
 	"lathe/internal/graph"
 	"lathe/internal/op"
 	"lathe/internal/ops"
@@ -32,23 +33,23 @@ func byRank(n int, defs ...*op.Def) *op.Def {
 // window reads the attributes of a convolution or pooling over spatial extents in.
 func (c *call) window(in, kernel []int) compose.Window {
 	n := len(in)
-	w := compose.Window{In: in, Kernel: kernel, Strides: c.attrIntsOr("strides", n, 1), Dilation: c.attrIntsOr("dilations", n, 1)}
-	switch auto := c.oneOf("auto_pad", "NOTSET", "NOTSET", "", "SAME_UPPER", "SAME_LOWER", "VALID"); auto {
+	w := compose.Window{In: in, Kernel: kernel, Strides: c.IntsOr("strides", n, 1), Dilation: c.IntsOr("dilations", n, 1)}
+	switch auto := c.OneOf("auto_pad", "NOTSET", "NOTSET", "", "SAME_UPPER", "SAME_LOWER", "VALID"); auto {
 	case "SAME_UPPER", "SAME_LOWER":
-		c.ignore("pads")
+		c.Ignore("pads")
 		w.Padding = w.Same(auto == "SAME_UPPER")
 	case "VALID":
-		c.ignore("pads")
+		c.Ignore("pads")
 		w.Padding = make([]int, 2*n)
 	default:
-		w.Padding = c.attrIntsOr("pads", 2*n, 0)
+		w.Padding = c.IntsOr("pads", 2*n, 0)
 	}
 	return w
 }
 
 // kernelShape is the attribute, which must agree with the weight.
 func (c *call) kernelShape(weight []int) []int {
-	if k := c.attrInts("kernel_shape"); len(k) > 0 && !slices.Equal(k, weight) {
+	if k := c.Ints("kernel_shape"); len(k) > 0 && !slices.Equal(k, weight) {
 		compose.Fail("kernel_shape %v, but the weight's kernel is %v", k, weight)
 	}
 	return weight
@@ -56,31 +57,31 @@ func (c *call) kernelShape(weight []int) []int {
 
 // sameRank stops when data and weight of a convolution differ in rank or have no spatial axes.
 func (c *call) sameRank() {
-	c.wantRank(0, 3)
-	if c.rank(0) != c.rank(1) {
-		compose.Fail("data %s and weight %s differ in rank", c.x(0).Type, c.x(1).Type)
+	c.WantRank(0, 3)
+	if c.Rank(0) != c.Rank(1) {
+		compose.Fail("data %s and weight %s differ in rank", c.X(0).Type, c.X(1).Type)
 	}
 }
 
 func conv(c *call) *graph.Value {
 	c.sameRank()
-	w := c.window(c.shape(0)[2:], c.kernelShape(c.shape(1)[2:]))
+	w := c.window(c.Shape(0)[2:], c.kernelShape(c.Shape(1)[2:]))
 	d := byRank(len(w.In), ops.Conv1d, ops.Conv2d, ops.Conv3d)
-	in := values{c.x(0), c.x(1)}
-	if c.present(2) {
-		in = append(in, c.x(2))
+	in := values{c.X(0), c.X(1)}
+	if c.Present(2) {
+		in = append(in, c.X(2))
 	}
-	return c.Apply(d, ops.ConvAttrs{Strides: w.Strides, Padding: w.Padding, Dilation: w.Dilation, Groups: c.attrInt("group", 1)}, in...)
+	return c.Apply(d, ops.ConvAttrs{Strides: w.Strides, Padding: w.Padding, Dilation: w.Dilation, Groups: c.Int("group", 1)}, in...)
 }
 
 func convTranspose(c *call) *graph.Value {
 	c.sameRank()
-	in, kernel := c.shape(0)[2:], c.kernelShape(c.shape(1)[2:])
+	in, kernel := c.Shape(0)[2:], c.kernelShape(c.Shape(1)[2:])
 	n := len(in)
-	w := compose.Window{In: in, Kernel: kernel, Strides: c.attrIntsOr("strides", n, 1), Dilation: c.attrIntsOr("dilations", n, 1)}
-	extra := c.attrIntsOr("output_padding", n, 0)
-	auto := c.oneOf("auto_pad", "NOTSET", "NOTSET", "", "SAME_UPPER", "SAME_LOWER", "VALID")
-	want := c.attrInts("output_shape")
+	w := compose.Window{In: in, Kernel: kernel, Strides: c.IntsOr("strides", n, 1), Dilation: c.IntsOr("dilations", n, 1)}
+	extra := c.IntsOr("output_padding", n, 0)
+	auto := c.OneOf("auto_pad", "NOTSET", "NOTSET", "", "SAME_UPPER", "SAME_LOWER", "VALID")
+	want := c.Ints("output_shape")
 	if len(want) == n+2 { // some exporters give batch and channels too
 		want = want[2:]
 	}
@@ -91,24 +92,24 @@ func convTranspose(c *call) *graph.Value {
 	}
 	switch {
 	case want != nil:
-		c.ignore("pads")
+		c.Ignore("pads")
 		if len(want) != n {
 			compose.Fail("output_shape %v for %s", want, spelling.Count(n, "spatial axis"))
 		}
 		w.Padding, extra = w.Transposed(want, extra, auto == "SAME_UPPER")
 	case auto == "VALID":
-		c.ignore("pads")
+		c.Ignore("pads")
 		w.Padding = make([]int, 2*n)
 	default:
-		w.Padding = c.attrIntsOr("pads", 2*n, 0)
+		w.Padding = c.IntsOr("pads", 2*n, 0)
 	}
 	d := byRank(n, ops.Conv1dTranspose, ops.Conv2dTranspose, ops.Conv3dTranspose)
-	operands := values{c.x(0), c.x(1)}
-	if c.present(2) {
-		operands = append(operands, c.x(2))
+	operands := values{c.X(0), c.X(1)}
+	if c.Present(2) {
+		operands = append(operands, c.X(2))
 	}
 	return c.Apply(d, ops.ConvTransposeAttrs{
-		Strides: w.Strides, Padding: w.Padding, OutputPadding: extra, Dilation: w.Dilation, Groups: c.attrInt("group", 1)}, operands...)
+		Strides: w.Strides, Padding: w.Padding, OutputPadding: extra, Dilation: w.Dilation, Groups: c.Int("group", 1)}, operands...)
 }
 
 // pool reads the attributes that all poolings share.
@@ -116,40 +117,40 @@ func (c *call) pool(x *graph.Value) (w compose.Window, ceil bool) {
 	if x.Type.Rank() < 3 {
 		compose.Fail("pooling of %s, which has no spatial axes", x.Type)
 	}
-	kernel := c.attrInts("kernel_shape")
+	kernel := c.Ints("kernel_shape")
 	in := x.Type.Shape[2:]
 	if len(kernel) != len(in) {
 		compose.Fail("kernel_shape %v for %s", kernel, spelling.Count(len(in), "spatial axis"))
 	}
-	return c.window(in, kernel), c.attrBool("ceil_mode", false)
+	return c.window(in, kernel), c.Bool("ceil_mode", false)
 }
 
 func maxPool(c *call) values {
-	w, ceil := c.pool(c.x(0))
-	columns := c.attrInt("storage_order", 0) == 1
-	if len(c.node.Outputs) > 1 && c.node.Outputs[1] != "" {
+	w, ceil := c.pool(c.X(0))
+	columns := c.Int("storage_order", 0) == 1
+	if len(c.Node.Out) > 1 && c.Node.Out[1] != "" {
 		return c.Results(ops.MaxPoolIndices, ops.MaxPoolIndicesAttrs{
-			PoolSize: w.Kernel, Strides: w.Strides, Padding: w.Padding, Dilation: w.Dilation, CeilMode: ceil, ColumnMajor: columns}, c.x(0))
+			PoolSize: w.Kernel, Strides: w.Strides, Padding: w.Padding, Dilation: w.Dilation, CeilMode: ceil, ColumnMajor: columns}, c.X(0))
 	}
 	d := byRank(len(w.In), ops.MaxPool1d, ops.MaxPool2d, ops.MaxPool3d)
-	return values{c.Apply(d, ops.PoolAttrs{PoolSize: w.Kernel, Strides: w.Strides, Padding: w.Padding, Dilation: w.Dilation, CeilMode: ceil}, c.x(0))}
+	return values{c.Apply(d, ops.PoolAttrs{PoolSize: w.Kernel, Strides: w.Strides, Padding: w.Padding, Dilation: w.Dilation, CeilMode: ceil}, c.X(0))}
 }
 
-func averagePool(c *call) *graph.Value { return c.averagePoolOf(c.x(0)) }
+func averagePool(c *call) *graph.Value { return c.averagePoolOf(c.X(0)) }
 
 func (c *call) averagePoolOf(x *graph.Value) *graph.Value {
 	w, ceil := c.pool(x)
 	d := byRank(len(w.In), ops.AvgPool1d, ops.AvgPool2d, ops.AvgPool3d)
 	return c.Apply(d, ops.AvgPoolAttrs{PoolSize: w.Kernel, Strides: w.Strides, Padding: w.Padding, Dilation: w.Dilation,
-		CeilMode: ceil, CountIncludePad: c.attrBool("count_include_pad", false)}, x)
+		CeilMode: ceil, CountIncludePad: c.Bool("count_include_pad", false)}, x)
 }
 
 // norm is the attribute p, a float in opset 1.
 func (c *call) norm() int {
-	if c.node.Version >= 2 {
-		return c.attrInt("p", 2)
+	if c.Node.Version >= 2 {
+		return c.Int("p", 2)
 	}
-	p := c.attrFloat("p", 2)
+	p := c.Float("p", 2)
 	if p != float64(int(p)) {
 		compose.Fail("the norm of order %v is not supported; whole orders are", p)
 	}
@@ -157,34 +158,34 @@ func (c *call) norm() int {
 }
 
 func lpPool(c *call) *graph.Value {
-	w, ceil := c.pool(c.x(0))
+	w, ceil := c.pool(c.X(0))
 	return c.Apply(ops.LpPool, ops.LpPoolAttrs{PoolSize: w.Kernel, Strides: w.Strides, Padding: w.Padding, Dilation: w.Dilation,
-		CeilMode: ceil, P: c.norm()}, c.x(0))
+		CeilMode: ceil, P: c.norm()}, c.X(0))
 }
 
 func globalAveragePool(c *call) *graph.Value {
-	c.wantRank(0, 3)
-	return c.Reduce(ops.Mean, c.x(0), true, compose.LastAxes(c.x(0), 2)...)
+	c.WantRank(0, 3)
+	return c.Reduce(ops.Mean, c.X(0), true, compose.LastAxes(c.X(0), 2)...)
 }
 
 func globalMaxPool(c *call) *graph.Value {
-	c.wantRank(0, 3)
-	return c.Reduce(ops.Max, c.x(0), true, compose.LastAxes(c.x(0), 2)...)
+	c.WantRank(0, 3)
+	return c.Reduce(ops.Max, c.X(0), true, compose.LastAxes(c.X(0), 2)...)
 }
 
 func globalLpPool(c *call) *graph.Value {
-	c.wantRank(0, 3)
-	return c.LpNorm(c.x(0), float64(c.norm()), true, compose.LastAxes(c.x(0), 2)...)
+	c.WantRank(0, 3)
+	return c.LpNorm(c.X(0), float64(c.norm()), true, compose.LastAxes(c.X(0), 2)...)
 }
 
 // gemm is alpha*A*B + beta*C, dense where B is transposed: that is how fully connected layers come.
 func gemm(c *call) *graph.Value {
-	c.ignore("broadcast")
-	x, w := c.x(0), c.x(1)
+	c.Ignore("broadcast")
+	x, w := c.X(0), c.X(1)
 	if x.Type.Rank() != 2 || w.Type.Rank() != 2 {
 		compose.Fail("operands %s and %s; both must have two axes", x.Type, w.Type)
 	}
-	ta, tb := c.attrBool("transA", false), c.attrBool("transB", false)
+	ta, tb := c.Bool("transA", false), c.Bool("transB", false)
 	y := x
 	switch {
 	case tb && !ta:
@@ -192,37 +193,37 @@ func gemm(c *call) *graph.Value {
 	default:
 		y = c.Apply(ops.Matmul, ops.MatmulAttrs{TransposeA: ta, TransposeB: tb}, x, w)
 	}
-	y = c.Scaled(y, c.attrFloat("alpha", 1))
-	beta := c.attrFloat("beta", 1)
-	if !c.present(2) || beta == 0 {
+	y = c.Scaled(y, c.Float("alpha", 1))
+	beta := c.Float("beta", 1)
+	if !c.Present(2) || beta == 0 {
 		return y
 	}
-	return c.Do(ops.Add, y, c.Scaled(c.x(2), beta))
+	return c.Do(ops.Add, y, c.Scaled(c.X(2), beta))
 }
 
-func matMul(c *call) *graph.Value { return c.NumpyMatmul(c.x(0), c.x(1)) }
+func matMul(c *call) *graph.Value { return c.NumpyMatmul(c.X(0), c.X(1)) }
 
 func softmax(d *op.Def) func(c *call) values {
 	return func(c *call) values {
-		x := c.x(0)
-		return values{c.Apply(d, ops.SoftmaxAttrs{Axis: axis(c.attrInt("axis", -1), x.Type.Rank())}, x)}
+		x := c.X(0)
+		return values{c.Apply(d, ops.SoftmaxAttrs{Axis: frontend.Axis(c.Int("axis", -1), x.Type.Rank())}, x)}
 	}
 }
 
 // softmaxFlat is the meaning before opset 13: the axes from the given one on count as one.
 func softmaxFlat(d *op.Def) func(c *call) values {
 	return func(c *call) values {
-		return values{c.flattened(c.x(0), c.attrInt("axis", 1), func(x *graph.Value, a int) *graph.Value {
+		return values{c.flattened(c.X(0), c.Int("axis", 1), func(x *graph.Value, a int) *graph.Value {
 			return c.Apply(d, ops.SoftmaxAttrs{Axis: a}, x)
 		})}
 	}
 }
 
 func hardmax(c *call) values {
-	return values{c.Hardmax(c.x(0), axis(c.attrInt("axis", -1), c.rank(0)))}
+	return values{c.Hardmax(c.X(0), frontend.Axis(c.Int("axis", -1), c.Rank(0)))}
 }
 
-func hardmaxFlat(c *call) values { return values{c.flattened(c.x(0), c.attrInt("axis", 1), c.Hardmax)} }
+func hardmaxFlat(c *call) values { return values{c.flattened(c.X(0), c.Int("axis", 1), c.Hardmax)} }
 
 // flattened applies f to x with the axes from at on joined to one. Where all but one of these have extent 1, f applies
 // to that axis and x keeps its shape.

@@ -2,6 +2,7 @@ package onnx
 
 import (
 	"lathe/internal/compose"
+	"lathe/internal/frontend"
 	"lathe/internal/graph"
 	"lathe/internal/ops"
 	"lathe/internal/types"
@@ -23,68 +24,68 @@ const microsoft = "com.microsoft"
 
 // quantized is the tensor at operand i with scale and zero point behind it.
 func (c *call) quantized(i int) compose.Quantized {
-	return compose.Quantized{Value: c.x(i), Scale: c.scalar(c.x(i + 1)), Zero: c.scalar(c.zeroPoint(i+2, c.x(i)))}
+	return compose.Quantized{Value: c.X(i), Scale: c.Scalar(c.X(i + 1)), Zero: c.Scalar(c.zeroPoint(i+2, c.X(i)))}
 }
 
 // requantized quantises x by the scale at operand i and the zero point behind it, which is 0 of like's type if absent.
 func (c *call) requantized(x *graph.Value, i int, like *graph.Value) *graph.Value {
-	return c.Quantize(x, c.scalar(c.x(i)), c.scalar(c.zeroPoint(i+1, like)))
+	return c.Quantize(x, c.Scalar(c.X(i)), c.Scalar(c.zeroPoint(i+1, like)))
 }
 
 // steps quantises x, a result in steps of the scale whose zero point is operand i, absent for 0 of like's type. The zero
 // point is added before the sum is rounded to even, as ONNX Runtime does for operators that combine several elements:
 // where it is odd, a tie goes the other way than behind QuantizeLinear.
 func (c *call) steps(x *graph.Value, i int, like *graph.Value) *graph.Value {
-	zero := c.scalar(c.zeroPoint(i, like))
+	zero := c.Scalar(c.zeroPoint(i, like))
 	x = c.Do(ops.Add, x, c.Cast(zero, types.F32))
 	return c.Quantize(x, compose.Number(types.F32, 1), compose.Number(zero.Type.DType, 0))
 }
 
 // qlinearAdd adds both operands in steps of the result.
 func qlinearAdd(c *call) *graph.Value {
-	y := c.scalar(c.x(6))
+	y := c.Scalar(c.X(6))
 	term := func(i int) *graph.Value {
 		q := c.quantized(i)
 		q.Scale = c.Do(ops.Divide, q.Scale, y)
 		return c.Dequantize(q)
 	}
-	return c.steps(c.Do(ops.Add, term(0), term(3)), 7, c.x(0))
+	return c.steps(c.Do(ops.Add, term(0), term(3)), 7, c.X(0))
 }
 
 // qlinearMul multiplies whole numbers, and their product by one factor.
 func qlinearMul(c *call) *graph.Value {
 	a, b := c.quantized(0), c.quantized(3)
-	factor := c.Do(ops.Divide, c.Do(ops.Multiply, a.Scale, b.Scale), c.scalar(c.x(6)))
+	factor := c.Do(ops.Divide, c.Do(ops.Multiply, a.Scale, b.Scale), c.Scalar(c.X(6)))
 	unit := compose.Number(types.F32, 1)
 	a.Scale, b.Scale = unit, unit
-	return c.steps(c.Do(ops.Multiply, c.Do(ops.Multiply, c.Dequantize(a), c.Dequantize(b)), factor), 7, c.x(0))
+	return c.steps(c.Do(ops.Multiply, c.Do(ops.Multiply, c.Dequantize(a), c.Dequantize(b)), factor), 7, c.X(0))
 }
 
 func qlinearUnary(f func(c *call, x *graph.Value) *graph.Value) func(c *call) values {
 	return func(c *call) values {
-		return values{c.requantized(f(c, c.Dequantize(c.quantized(0))), 3, c.x(0))}
+		return values{c.requantized(f(c, c.Dequantize(c.quantized(0))), 3, c.X(0))}
 	}
 }
 
 func (c *call) qsigmoid(x *graph.Value) *graph.Value { return c.Do(ops.Sigmoid, x) }
 
 func (c *call) qleakyRelu(x *graph.Value) *graph.Value {
-	return c.Apply(ops.LeakyRelu, ops.AlphaAttrs{Alpha: c.attrFloat("alpha", 0.01)}, x)
+	return c.Apply(ops.LeakyRelu, ops.AlphaAttrs{Alpha: c.Float("alpha", 0.01)}, x)
 }
 
 // qsoftmax has the meaning that its attribute opset names.
 func (c *call) qsoftmax(x *graph.Value) *graph.Value {
-	if c.attrInt("opset", 13) < 13 {
-		return c.flattened(x, c.attrInt("axis", 1), func(x *graph.Value, a int) *graph.Value {
+	if c.Int("opset", 13) < 13 {
+		return c.flattened(x, c.Int("axis", 1), func(x *graph.Value, a int) *graph.Value {
 			return c.Apply(ops.Softmax, ops.SoftmaxAttrs{Axis: a}, x)
 		})
 	}
-	return c.Apply(ops.Softmax, ops.SoftmaxAttrs{Axis: axis(c.attrInt("axis", -1), x.Type.Rank())}, x)
+	return c.Apply(ops.Softmax, ops.SoftmaxAttrs{Axis: frontend.Axis(c.Int("axis", -1), x.Type.Rank())}, x)
 }
 
 // channelsFirst applies f to x with the channels on axis 1.
 func (c *call) channelsFirst(x *graph.Value, f func(x *graph.Value) *graph.Value) *graph.Value {
-	if !c.attrBool("channels_last", false) {
+	if !c.Bool("channels_last", false) {
 		return f(x)
 	}
 	last := x.Type.Rank() - 1
@@ -95,7 +96,7 @@ func (c *call) channelsFirst(x *graph.Value, f func(x *graph.Value) *graph.Value
 
 func qlinearAveragePool(c *call) *graph.Value {
 	y := c.channelsFirst(c.Dequantize(c.quantized(0)), func(x *graph.Value) *graph.Value { return c.averagePoolOf(x) })
-	return c.steps(c.Do(ops.Divide, y, c.scalar(c.x(3))), 4, c.x(0))
+	return c.steps(c.Do(ops.Divide, y, c.Scalar(c.X(3))), 4, c.X(0))
 }
 
 func (c *call) qglobalAveragePool(x *graph.Value) *graph.Value {
@@ -106,36 +107,36 @@ func (c *call) qglobalAveragePool(x *graph.Value) *graph.Value {
 
 func qlinearConcat(c *call) values {
 	var parts values
-	for i := 2; i < len(c.in); i += 3 {
+	for i := 2; i < len(c.In); i += 3 {
 		parts = append(parts, c.Dequantize(c.quantized(i)))
 	}
 	if len(parts) == 0 {
 		compose.Fail("nothing to join")
 	}
-	y := c.Concat(axis(c.attrInt("axis", 0), parts[0].Type.Rank()), parts...)
-	return values{c.requantized(y, 0, c.x(2))}
+	y := c.Concat(frontend.Axis(c.Int("axis", 0), parts[0].Type.Rank()), parts...)
+	return values{c.requantized(y, 0, c.X(2))}
 }
 
 // qgemm is alpha*A*B + C with int32 sums; without an output scale the result is float32.
 func qgemm(c *call) *graph.Value {
-	a, b := c.x(0), c.x(3)
+	a, b := c.X(0), c.X(3)
 	if a.Type.Rank() != 2 || b.Type.Rank() != 2 {
 		compose.Fail("operands %s and %s; both must have two axes", a.Type, b.Type)
 	}
-	if c.attrBool("transA", false) {
+	if c.Bool("transA", false) {
 		a = c.Transpose(a, 1, 0)
 	}
-	if c.attrBool("transB", false) {
+	if c.Bool("transB", false) {
 		b = c.Transpose(b, 1, 0)
 	}
 	y := c.qmatmul(a, c.zeroPoint(2, a), b, c.zeroPoint(5, b))
-	if c.present(6) {
-		y = c.Do(ops.Add, y, c.x(6))
+	if c.Present(6) {
+		y = c.Do(ops.Add, y, c.X(6))
 	}
-	scale := c.Do(ops.Multiply, c.scalar(c.x(1)), c.vectorOrScalar(c.x(4)))
-	scale = c.Scaled(scale, c.attrFloat("alpha", 1))
-	if !c.present(7) {
+	scale := c.Do(ops.Multiply, c.Scalar(c.X(1)), c.vectorOrScalar(c.X(4)))
+	scale = c.Scaled(scale, c.Float("alpha", 1))
+	if !c.Present(7) {
 		return c.Do(ops.Multiply, c.Cast(y, types.F32), scale)
 	}
-	return c.Requantize(y, scale, c.scalar(c.x(7)), c.scalar(c.zeroPoint(8, c.x(0))), 1)
+	return c.Requantize(y, scale, c.Scalar(c.X(7)), c.Scalar(c.zeroPoint(8, c.X(0))), 1)
 }

@@ -2,6 +2,7 @@ package onnx
 
 import (
 	"lathe/internal/compose"
+	"lathe/internal/frontend"
 	"lathe/internal/graph"
 	"lathe/internal/ops"
 	"lathe/internal/types"
@@ -16,30 +17,30 @@ var quantRows = []row{
 
 // granularity reads axis and block_size. A single scale has no axis.
 func (c *call) granularity(absent int) (at, block int) {
-	at, block = c.attrInt("axis", absent), c.attrInt("block_size", 0)
-	if single(c.x(1)) {
+	at, block = c.Int("axis", absent), c.Int("block_size", 0)
+	if single(c.X(1)) {
 		return 0, 0
 	}
-	return axis(at, c.rank(0)), block
+	return frontend.Axis(at, c.Rank(0)), block
 }
 
 // single reports whether a scale or zero point is one number for all elements.
 func single(v *graph.Value) bool { return v.Type.Elements() == 1 && v.Type.Rank() < 2 }
 
 func quantizeLinear(c *call) *graph.Value {
-	c.ignore("saturate") // of float8 results
-	x, scale, zero := c.x(0), c.x(1), c.opt(2)
+	c.Ignore("saturate") // of float8 results
+	x, scale, zero := c.X(0), c.X(1), c.Opt(2)
 	if x.Type.DType.IsInt() {
 		x = c.Cast(x, types.F32)
 	}
 	d := types.U8
 	if zero != nil {
 		d = zero.Type.DType
-	} else if n := c.attrInt("output_dtype", 0); n != 0 {
-		d = c.attrDType("output_dtype", 0)
+	} else if n := c.Int("output_dtype", 0); n != 0 {
+		d = c.DType("output_dtype", 0)
 	}
-	c.ignore("output_dtype")
-	if p := c.attrInt("precision", 0); p != 0 && DType(p) != Float {
+	c.Ignore("output_dtype")
+	if p := c.Int("precision", 0); p != 0 && DType(p) != Float {
 		compose.Fail("attribute \"precision\" is %s, which is not supported", DType(p))
 	}
 	at, block := c.granularity(1)
@@ -52,26 +53,26 @@ func quantizeLinear(c *call) *graph.Value {
 
 func dequantizeLinear(c *call) *graph.Value {
 	at, block := c.granularity(1)
-	in := values{c.x(0), c.x(1)}
-	if c.present(2) {
-		in = append(in, c.x(2))
+	in := values{c.X(0), c.X(1)}
+	if c.Present(2) {
+		in = append(in, c.X(2))
 	}
 	y := c.Apply(ops.Dequantize, ops.DequantizeAttrs{Axis: at, BlockSize: block}, in...)
-	if n := c.attrInt("output_dtype", 0); n != 0 {
-		y = c.Cast(y, c.attrDType("output_dtype", 0))
+	if n := c.Int("output_dtype", 0); n != 0 {
+		y = c.Cast(y, c.DType("output_dtype", 0))
 	}
 	return y
 }
 
 func dynamicQuantizeLinear(c *call) values {
-	y, scale, zero := c.DynamicQuantize(c.x(0))
+	y, scale, zero := c.DynamicQuantize(c.X(0))
 	return values{y, scale, zero}
 }
 
 // zeroPoint is operand i, or zero of like's element type.
 func (c *call) zeroPoint(i int, like *graph.Value) *graph.Value {
-	if c.present(i) {
-		return c.x(i)
+	if c.Present(i) {
+		return c.X(i)
 	}
 	return compose.Like(like, 0)
 }
@@ -83,22 +84,15 @@ func (c *call) qconv(x, xZero, w, wZero *graph.Value) *graph.Value {
 	}
 	win := c.window(x.Type.Shape[2:], c.kernelShape(w.Type.Shape[2:]))
 	d := byRank(len(win.In), ops.QnnConv1d, ops.QnnConv2d, ops.QnnConv3d)
-	return c.Apply(d, ops.ConvAttrs{Strides: win.Strides, Padding: win.Padding, Dilation: win.Dilation, Groups: c.attrInt("group", 1)}, x, xZero, w, wZero)
+	return c.Apply(d, ops.ConvAttrs{Strides: win.Strides, Padding: win.Padding, Dilation: win.Dilation, Groups: c.Int("group", 1)}, x, xZero, w, wZero)
 }
 
 func convInteger(c *call) *graph.Value {
-	x, w := c.x(0), c.x(1)
-	return c.qconv(x, c.scalar(c.zeroPoint(2, x)), w, c.vectorOrScalar(c.zeroPoint(3, w)))
+	x, w := c.X(0), c.X(1)
+	return c.qconv(x, c.Scalar(c.zeroPoint(2, x)), w, c.vectorOrScalar(c.zeroPoint(3, w)))
 }
 
 // scalar makes a single number one of rank 0.
-func (c *call) scalar(v *graph.Value) *graph.Value {
-	if v.Type.Elements() != 1 {
-		compose.Fail("%s, where only one number is supported", describeValue(v))
-	}
-	return c.Reshape(v)
-}
-
 func (c *call) vectorOrScalar(v *graph.Value) *graph.Value {
 	if v.Type.Elements() == 1 {
 		return c.Reshape(v)
@@ -107,14 +101,14 @@ func (c *call) vectorOrScalar(v *graph.Value) *graph.Value {
 }
 
 func qlinearConv(c *call) *graph.Value {
-	x, w := c.x(0), c.x(3)
-	y := c.qconv(x, c.scalar(c.x(2)), w, c.vectorOrScalar(c.x(5)))
-	if c.present(8) {
-		bias := c.x(8)
+	x, w := c.X(0), c.X(3)
+	y := c.qconv(x, c.Scalar(c.X(2)), w, c.vectorOrScalar(c.X(5)))
+	if c.Present(8) {
+		bias := c.X(8)
 		y = c.Do(ops.Add, y, c.ExpandDims(bias, axesFrom(1, y.Type.Rank()-1)...))
 	}
-	scale := c.Do(ops.Multiply, c.scalar(c.x(1)), c.vectorOrScalar(c.x(4)))
-	return c.Requantize(y, scale, c.scalar(c.x(6)), c.scalar(c.x(7)), 1)
+	scale := c.Do(ops.Multiply, c.Scalar(c.X(1)), c.vectorOrScalar(c.X(4)))
+	return c.Requantize(y, scale, c.Scalar(c.X(6)), c.Scalar(c.X(7)), 1)
 }
 
 // qmatmul multiplies integers; a vector of zero points of a has one for each row.
@@ -130,14 +124,14 @@ func (c *call) qmatmul(a, aZero, b, bZero *graph.Value) *graph.Value {
 }
 
 func matMulInteger(c *call) *graph.Value {
-	a, b := c.x(0), c.x(1)
+	a, b := c.X(0), c.X(1)
 	return c.qmatmul(a, c.zeroPoint(2, a), b, c.zeroPoint(3, b))
 }
 
 func qlinearMatMul(c *call) *graph.Value {
-	a, b := c.x(0), c.x(3)
-	y := c.qmatmul(a, c.x(2), b, c.x(5))
-	aScale, bScale := c.vectorOrScalar(c.x(1)), c.vectorOrScalar(c.x(4))
+	a, b := c.X(0), c.X(3)
+	y := c.qmatmul(a, c.X(2), b, c.X(5))
+	aScale, bScale := c.vectorOrScalar(c.X(1)), c.vectorOrScalar(c.X(4))
 	last := y.Type.Rank() - 1
 	at := last
 	switch rows, columns := aScale.Type.Rank() > 0, bScale.Type.Rank() > 0; {
@@ -147,6 +141,6 @@ func qlinearMatMul(c *call) *graph.Value {
 		at = last - 1
 	}
 	scale := c.Do(ops.Multiply, c.Cast(aScale, types.F32), c.Cast(bScale, types.F32))
-	yScale, yZero := c.scalar(c.x(6)), c.scalar(c.x(7))
+	yScale, yZero := c.Scalar(c.X(6)), c.Scalar(c.X(7))
 	return c.Requantize(y, scale, c.Cast(yScale, types.F32), yZero, at)
 }

@@ -13,15 +13,15 @@ var recurrentRows = []row{{"LSTM", "", 1, lstm}, {"GRU", "", 1, gru}, {"RNN", ""
 
 func lstm(c *call) values {
 	r := c.recurrent("Sigmoid", "Tanh", "Tanh")
-	r.C, r.P = c.state(6), c.opt(7)
-	r.InputForget = c.attrBool("input_forget", false)
+	r.C, r.P = c.state(6), c.Opt(7)
+	r.InputForget = c.Bool("input_forget", false)
 	y, h, cell := c.LSTM(r)
 	return c.layout(y, h, cell)
 }
 
 func gru(c *call) values {
 	r := c.recurrent("Sigmoid", "Tanh")
-	r.LinearBeforeReset = c.attrBool("linear_before_reset", false)
+	r.LinearBeforeReset = c.Bool("linear_before_reset", false)
 	return c.layout(c.GRU(r))
 }
 
@@ -31,15 +31,15 @@ func rnn(c *call) values {
 
 // recurrent reads the operands and attributes that all recurrent layers share. functions are the default activations.
 func (c *call) recurrent(functions ...string) compose.Recurrent {
-	r := compose.Recurrent{X: c.x(0), W: c.x(1), R: c.x(2), B: c.opt(3), Lens: c.opt(4), H: c.state(5), Clip: c.attrFloat("clip", 0)}
-	c.ignore("output_sequence") // of opset 1: Y is there or not
+	r := compose.Recurrent{X: c.X(0), W: c.X(1), R: c.X(2), B: c.Opt(3), Lens: c.Opt(4), H: c.state(5), Clip: c.Float("clip", 0)}
+	c.Ignore("output_sequence") // of opset 1: Y is there or not
 	for i := range 3 {
-		c.wantRank(i, 3)
+		c.WantRank(i, 3)
 	}
-	if c.attrInt("layout", 0) == 1 {
+	if c.Int("layout", 0) == 1 {
 		r.X = c.Transpose(r.X, 1, 0, 2)
 	}
-	switch c.oneOf("direction", "forward", "forward", "reverse", "bidirectional") {
+	switch c.OneOf("direction", "forward", "forward", "reverse", "bidirectional") {
 	case "forward":
 		r.Reverse = []bool{false}
 	case "reverse":
@@ -47,7 +47,7 @@ func (c *call) recurrent(functions ...string) compose.Recurrent {
 	default:
 		r.Reverse = []bool{false, true}
 	}
-	if n := c.attrInt("hidden_size", r.R.Type.Shape[r.R.Type.Rank()-1]); n != r.R.Type.Shape[r.R.Type.Rank()-1] {
+	if n := c.Int("hidden_size", r.R.Type.Shape[r.R.Type.Rank()-1]); n != r.R.Type.Shape[r.R.Type.Rank()-1] {
 		compose.Fail("hidden_size is %d, but R is %s", n, r.R.Type)
 	}
 	if steps := r.X.Type.Shape[0]; r.Lens != nil && fullLength(r.Lens, steps) {
@@ -73,8 +73,8 @@ func fullLength(lens *graph.Value, steps int) bool {
 
 // state is an initial state, whose batch axis comes first with layout 1.
 func (c *call) state(i int) *graph.Value {
-	v := c.opt(i)
-	if v != nil && v.Type.Rank() == 3 && c.attrInt("layout", 0) == 1 {
+	v := c.Opt(i)
+	if v != nil && v.Type.Rank() == 3 && c.Int("layout", 0) == 1 {
 		return c.Transpose(v, 1, 0, 2)
 	}
 	return v
@@ -83,11 +83,11 @@ func (c *call) state(i int) *graph.Value {
 // layout gives the results the order of axes that the attribute asks for.
 func (c *call) layout(y *graph.Value, states ...*graph.Value) values {
 	out := values{y}
-	if c.attrInt("layout", 0) == 1 {
+	if c.Int("layout", 0) == 1 {
 		out[0] = c.Transpose(y, 2, 0, 1, 3)
 	}
 	for _, s := range states {
-		if c.attrInt("layout", 0) == 1 {
+		if c.Int("layout", 0) == 1 {
 			s = c.Transpose(s, 1, 0, 2)
 		}
 		out = append(out, s)
@@ -98,7 +98,7 @@ func (c *call) layout(y *graph.Value, states ...*graph.Value) values {
 // activations are those of each direction. activation_alpha and activation_beta are used up in order by the functions
 // that have such a parameter.
 func (c *call) activations(directions int, absent []string) [][]compose.Activation {
-	names := c.attrStrs("activations")
+	names := c.Strs("activations")
 	if len(names) == 0 {
 		for range directions {
 			names = append(names, absent...)
@@ -107,7 +107,7 @@ func (c *call) activations(directions int, absent []string) [][]compose.Activati
 	if len(names) != directions*len(absent) {
 		compose.Fail("%s instead of %d", spelling.Count(len(names), "activation"), directions*len(absent))
 	}
-	alphas, betas := c.attrFloats("activation_alpha"), c.attrFloats("activation_beta")
+	alphas, betas := c.Floats("activation_alpha"), c.Floats("activation_beta")
 	next := func(list *[]float64, absent float64) float64 {
 		if len(*list) == 0 {
 			return absent

@@ -1,6 +1,7 @@
 package onnx
 
 import (
+	"lathe/internal/frontend"
 	"lathe/internal/graph"
 	"lathe/internal/op"
 	"lathe/internal/ops"
@@ -23,9 +24,9 @@ type reduction func(c *call, x *graph.Value, keep bool, axes []int) *graph.Value
 // reduce reads axes, which newer versions have as operand 1, and keepdims.
 func reduce(f reduction) func(c *call) values {
 	return func(c *call) values {
-		x := c.x(0)
-		list := axes(c.intsFrom("axes", 1), x.Type.Rank())
-		keep, noop := c.attrBool("keepdims", true), c.attrBool("noop_with_empty_axes", false)
+		x := c.X(0)
+		list := frontend.Axes(c.IntsFrom("axes", 1), x.Type.Rank())
+		keep, noop := c.Bool("keepdims", true), c.Bool("noop_with_empty_axes", false)
 		if len(list) == 0 && noop {
 			list = nil
 			// Reducing over an axis of extent 1 applies what the reduction does to single elements.
@@ -77,14 +78,14 @@ func reduceLogSumExp(c *call, x *graph.Value, keep bool, axes []int) *graph.Valu
 
 func arg(d *op.Def) func(c *call) *graph.Value {
 	return func(c *call) *graph.Value {
-		return c.Apply(d, ops.ArgAttrs{Axis: axis(c.attrInt("axis", 0), c.rank(0)), KeepDims: c.attrBool("keepdims", true),
-			SelectLastIndex: c.attrBool("select_last_index", false)}, c.x(0))
+		return c.Apply(d, ops.ArgAttrs{Axis: frontend.Axis(c.Int("axis", 0), c.Rank(0)), KeepDims: c.Bool("keepdims", true),
+			SelectLastIndex: c.Bool("select_last_index", false)}, c.X(0))
 	}
 }
 
 func cumulative(d *op.Def) func(c *call) *graph.Value {
 	return func(c *call) *graph.Value {
-		return c.Apply(d, ops.CumulativeAttrs{Axis: axis(c.knownInt(1, "axis"), c.rank(0)),
-			Exclusive: c.attrBool("exclusive", false), Reverse: c.attrBool("reverse", false)}, c.x(0))
+		return c.Apply(d, ops.CumulativeAttrs{Axis: frontend.Axis(c.KnownInt(1, "axis"), c.Rank(0)),
+			Exclusive: c.Bool("exclusive", false), Reverse: c.Bool("reverse", false)}, c.X(0))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"lathe/internal/compose"
+	"lathe/internal/frontend"
 	"lathe/internal/graph"
 	"lathe/internal/tensor"
 	"lathe/internal/tool/spelling"
@@ -21,34 +22,34 @@ var sequenceRows = []row{
 
 // seq is operand i, a sequence.
 func (c *call) seq(i int) values {
-	if !c.present(i) {
+	if !c.Present(i) {
 		compose.Fail("operand %d is missing", i)
 	}
-	elements, ok := c.lists[c.in[i]]
+	elements, ok := c.Elements(c.In[i])
 	if !ok {
-		compose.Fail("operand %q is a tensor, not a sequence", c.node.Inputs[i])
+		compose.Fail("operand %q is a tensor, not a sequence", c.Node.In[i])
 	}
 	return elements
 }
 
 // place is operand i as a position in n elements.
 func (c *call) place(i, n int) int {
-	at := c.knownInt(i, "the position")
+	at := c.KnownInt(i, "the position")
 	if at < 0 {
 		at += n
 	}
 	if at < 0 || at >= n {
-		compose.Fail("position %d in a sequence of %s", c.knownInt(i, "the position"), spelling.Count(n, "element"))
+		compose.Fail("position %d in a sequence of %s", c.KnownInt(i, "the position"), spelling.Count(n, "element"))
 	}
 	return at
 }
 
 func sequenceEmpty(c *call) values {
-	c.ignore("dtype")
-	return values{c.list(nil)}
+	c.Ignore("dtype")
+	return values{c.List(nil)}
 }
 
-func sequenceConstruct(c *call) values { return values{c.list(slices.Clone(c.all()))} }
+func sequenceConstruct(c *call) values { return values{c.List(slices.Clone(c.All()))} }
 
 func sequenceAt(c *call) values {
 	s := c.seq(0)
@@ -63,59 +64,59 @@ func sequenceLength(c *call) values {
 func sequenceInsert(c *call) values {
 	s := c.seq(0)
 	at := len(s)
-	if c.present(2) {
-		if at = c.knownInt(2, "the position"); at < 0 {
+	if c.Present(2) {
+		if at = c.KnownInt(2, "the position"); at < 0 {
 			at += len(s)
 		}
 		if at < 0 || at > len(s) {
-			compose.Fail("position %d in a sequence of %s", c.knownInt(2, "the position"), spelling.Count(len(s), "element"))
+			compose.Fail("position %d in a sequence of %s", c.KnownInt(2, "the position"), spelling.Count(len(s), "element"))
 		}
 	}
-	return values{c.list(slices.Insert(slices.Clone(s), at, c.x(1)))}
+	return values{c.List(slices.Insert(slices.Clone(s), at, c.X(1)))}
 }
 
 func sequenceErase(c *call) values {
 	s := c.seq(0)
 	at := len(s) - 1
-	if c.present(1) {
+	if c.Present(1) {
 		at = c.place(1, len(s))
 	}
 	if at < 0 {
 		compose.Fail("the sequence is empty")
 	}
-	return values{c.list(slices.Delete(slices.Clone(s), at, at+1))}
+	return values{c.List(slices.Delete(slices.Clone(s), at, at+1))}
 }
 
 // splitToSequence cuts into parts of one size, or of given sizes. Without sizes the parts are single and lose the axis
 // unless keepdims is set.
 func splitToSequence(c *call) values {
-	x := c.x(0)
-	at := axis(c.attrInt("axis", 0), x.Type.Rank())
-	keep := c.attrBool("keepdims", true)
+	x := c.X(0)
+	at := frontend.Axis(c.Int("axis", 0), x.Type.Rank())
+	keep := c.Bool("keepdims", true)
 	extent := x.Type.Shape[at]
 	var sizes []int
 	switch {
-	case !c.present(1) && extent > maxIterations:
-		compose.Fail("a sequence of %s is not supported; %d are", spelling.Count(extent, "element"), maxIterations)
-	case !c.present(1):
+	case !c.Present(1) && extent > frontend.MaxIterations:
+		compose.Fail("a sequence of %s is not supported; %d are", spelling.Count(extent, "element"), frontend.MaxIterations)
+	case !c.Present(1):
 		sizes = slices.Repeat([]int{1}, extent)
-	case c.rank(1) == 0:
-		part := c.knownInt(1, "split")
-		if part < 1 || extent/part > maxIterations {
-			compose.Fail("split is %d: a sequence of more than %s is not supported", part, spelling.Count(maxIterations, "element"))
+	case c.Rank(1) == 0:
+		part := c.KnownInt(1, "split")
+		if part < 1 || extent/part > frontend.MaxIterations {
+			compose.Fail("split is %d: a sequence of more than %s is not supported", part, spelling.Count(frontend.MaxIterations, "element"))
 		}
 		for left := extent; left > 0; left -= part {
 			sizes = append(sizes, min(part, left))
 		}
 		keep = true
 	default:
-		sizes, keep = c.knownInts(1, "split"), true
+		sizes, keep = c.KnownInts(1, "split"), true
 	}
-	if len(sizes) > maxIterations {
-		compose.Fail("a sequence of %s is not supported; %d are", spelling.Count(len(sizes), "element"), maxIterations)
+	if len(sizes) > frontend.MaxIterations {
+		compose.Fail("a sequence of %s is not supported; %d are", spelling.Count(len(sizes), "element"), frontend.MaxIterations)
 	}
 	if len(sizes) == 0 {
-		return values{c.list(nil)}
+		return values{c.List(nil)}
 	}
 	parts := slices.Clone(c.Split(x, at, sizes...))
 	if !keep {
@@ -123,7 +124,7 @@ func splitToSequence(c *call) values {
 			parts[i] = c.Squeeze(p, at)
 		}
 	}
-	return values{c.list(parts)}
+	return values{c.List(parts)}
 }
 
 func concatFromSequence(c *call) *graph.Value {
@@ -132,22 +133,22 @@ func concatFromSequence(c *call) *graph.Value {
 		compose.Fail("the sequence is empty, which is not supported")
 	}
 	rank := s[0].Type.Rank()
-	if c.attrBool("new_axis", false) {
-		return c.Stack(axis(c.attrInt("axis", 0), rank+1), s...)
+	if c.Bool("new_axis", false) {
+		return c.Stack(frontend.Axis(c.Int("axis", 0), rank+1), s...)
 	}
-	return c.Concat(axis(c.attrInt("axis", 0), rank), s...)
+	return c.Concat(frontend.Axis(c.Int("axis", 0), rank), s...)
 }
 
 // sequenceMap applies its body to each element; operands after the first are sequences of as many elements, or one
 // tensor for all.
 func sequenceMap(c *call) values {
-	body := c.attrGraph("body")
+	body := c.Body("body")
 	n := len(c.seq(0))
 	out := make([]values, len(body.Outputs))
 	for i := range n {
 		var in values
-		for k, v := range c.in {
-			s, isSeq := c.lists[v]
+		for k, v := range c.In {
+			s, isSeq := c.Elements(v)
 			switch {
 			case isSeq && len(s) != n:
 				compose.Fail("operand %d has %s, the first %d", k, spelling.Count(len(s), "element"), n)
@@ -157,36 +158,38 @@ func sequenceMap(c *call) values {
 				in = append(in, v)
 			}
 		}
-		for k, v := range c.inline(body, in) {
+		for k, v := range c.Inline(body, in) {
 			out[k] = append(out[k], v)
 		}
 	}
 	var lists values
 	for _, o := range out {
-		lists = append(lists, c.list(o))
+		lists = append(lists, c.List(o))
 	}
 	return lists
 }
 
 func optional(c *call) values {
-	c.ignore("type")
-	if c.present(0) {
-		return values{c.in[0]}
+	c.Ignore("type")
+	if c.Present(0) {
+		return values{c.In[0]}
 	}
-	return values{c.list(nil)}
+	return values{c.List(nil)}
 }
 
 func optionalHasElement(c *call) values {
 	has := 0.0
-	if c.present(0) && !(c.isList(c.in[0]) && len(c.lists[c.in[0]]) == 0) {
-		has = 1
+	if c.Present(0) {
+		if elements, isList := c.Elements(c.In[0]); !isList || len(elements) > 0 {
+			has = 1
+		}
 	}
 	return values{compose.Number(types.Bool, has)}
 }
 
 func optionalGetElement(c *call) values {
-	if !c.present(0) {
+	if !c.Present(0) {
 		compose.Fail("the optional is empty")
 	}
-	return values{c.in[0]}
+	return values{c.In[0]}
 }

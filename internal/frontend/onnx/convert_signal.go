@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"lathe/internal/compose"
+	"lathe/internal/frontend"
 	"lathe/internal/graph"
 	"lathe/internal/ops"
 	"lathe/internal/tool/spelling"
@@ -18,26 +19,26 @@ var signalRows = []row{
 
 // dft has its axis as an attribute before opset 20, and as operand 2 from then on.
 func dft(c *call) *graph.Value {
-	x := c.x(0)
+	x := c.X(0)
 	at := -2
 	switch {
-	case c.node.Version < 20:
-		at = c.attrInt("axis", 1)
-	case c.present(2):
-		at = c.knownInt(2, "axis")
+	case c.Node.Version < 20:
+		at = c.Int("axis", 1)
+	case c.Present(2):
+		at = c.KnownInt(2, "axis")
 	}
-	at = axis(at, x.Type.Rank())
+	at = frontend.Axis(at, x.Type.Rank())
 	length := x.Type.Shape[at]
-	if c.present(1) {
-		length = c.knownInt(1, "dft_length")
+	if c.Present(1) {
+		length = c.KnownInt(1, "dft_length")
 	}
-	f := compose.Fourier{Length: length, Inverse: c.attrBool("inverse", false), Onesided: c.attrBool("onesided", false)}
+	f := compose.Fourier{Length: length, Inverse: c.Bool("inverse", false), Onesided: c.Bool("onesided", false)}
 	return c.DFT(x, at, f)
 }
 
 // stft transforms frames of the signal [batch, samples, 1 or 2].
 func stft(c *call) *graph.Value {
-	x, step := c.x(0), c.knownInt(1, "frame_step")
+	x, step := c.X(0), c.KnownInt(1, "frame_step")
 	if x.Type.Rank() == 2 {
 		x = c.ExpandDims(x, 2)
 	}
@@ -46,10 +47,10 @@ func stft(c *call) *graph.Value {
 	}
 	length := 0
 	switch {
-	case c.present(3):
-		length = c.knownInt(3, "frame_length")
-	case c.present(2):
-		length = c.x(2).Type.Elements()
+	case c.Present(3):
+		length = c.KnownInt(3, "frame_length")
+	case c.Present(2):
+		length = c.X(2).Type.Elements()
 	}
 	samples := x.Type.Shape[1]
 	if length < 1 || length > samples {
@@ -63,19 +64,19 @@ func stft(c *call) *graph.Value {
 		}
 	}
 	x = c.Apply(ops.Take, ops.TakeAttrs{Axis: 1}, x, compose.Const(places)) // [batch, frames, length, 1 or 2]
-	if c.present(2) {
-		x = c.Do(ops.Multiply, x, c.Reshape(c.x(2), length, 1))
+	if c.Present(2) {
+		x = c.Do(ops.Multiply, x, c.Reshape(c.X(2), length, 1))
 	}
-	return c.DFT(x, 2, compose.Fourier{Length: length, Onesided: c.attrBool("onesided", true)})
+	return c.DFT(x, 2, compose.Fourier{Length: length, Onesided: c.Bool("onesided", true)})
 }
 
 // window makes a + b*cos(2 pi i/n) + d*cos(4 pi i/n).
 func window(a, b, d float64) func(c *call) *graph.Value {
 	return func(c *call) *graph.Value {
-		size := c.knownInt(0, "size")
-		t := c.attrDType("output_datatype", Float)
+		size := c.KnownInt(0, "size")
+		t := c.DType("output_datatype", types.F32)
 		n := float64(size)
-		if !c.attrBool("periodic", true) {
+		if !c.Bool("periodic", true) {
 			n--
 		}
 		y := c.Zeros(t, max(size, 0))
@@ -89,8 +90,8 @@ func window(a, b, d float64) func(c *call) *graph.Value {
 
 // melWeightMatrix sums the bins of a spectrum into triangles that are equally wide on the mel scale.
 func melWeightMatrix(c *call) *graph.Value {
-	bins, length, rate := c.knownInt(0, "num_mel_bins"), c.knownInt(1, "dft_length"), c.knownFloat(2, "sample_rate")
-	low, high := c.knownFloat(3, "lower_edge_hertz"), c.knownFloat(4, "upper_edge_hertz")
+	bins, length, rate := c.KnownInt(0, "num_mel_bins"), c.KnownInt(1, "dft_length"), c.KnownFloat(2, "sample_rate")
+	low, high := c.KnownFloat(3, "lower_edge_hertz"), c.KnownFloat(4, "upper_edge_hertz")
 	if bins < 1 || length < 1 || bins > 1<<20 || length > 1<<30 || !(rate > 0) {
 		compose.Fail("%s, DFT of %d, rate %v", spelling.Count(bins, "bin"), length, rate)
 	}
@@ -105,7 +106,7 @@ func melWeightMatrix(c *call) *graph.Value {
 			compose.Fail("edge %v Hz is outside of the spectrum", hertz)
 		}
 	}
-	d := c.attrDType("output_datatype", Float)
+	d := c.DType("output_datatype", types.F32)
 	t := c.Zeros(d, rows, bins)
 	for i := range bins {
 		lower, center, upper := edges[i], edges[i+1], edges[i+2]

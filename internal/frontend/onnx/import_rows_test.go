@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"lathe/internal/frontend"
 	"lathe/internal/graph/grapheval"
 	"lathe/internal/tensor"
 	"lathe/internal/types"
@@ -39,21 +40,21 @@ func TestRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	used := map[*row]bool{}
+	used := map[*frontend.Row]bool{}
 	for i, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {
 		if line == "" || line[0] == '#' {
 			continue
 		}
 		c := parseRow(t, line)
-		used[byOperator.find(c.model.Graph.Nodes[0])] = true
+		used[table.Find(neutral(c.model.Graph).Nodes[0])] = true
 		if err := c.check(); err != nil {
 			t.Errorf("%s:%d: %s: %v", rowsFile, i+1, line, err)
 		}
 	}
-	for _, rows := range byOperator {
-		for i := range rows {
-			if r := &rows[i]; !used[r] && !hasSubgraph[r.op] {
-				t.Errorf("%s %s since %d has no line in %s", r.domain, r.op, r.since, rowsFile)
+	for _, s := range Rows() {
+		for _, version := range s.Since {
+			if !used[table.Find(&frontend.Node{Op: s.Op, Domain: s.Domain, Version: version})] && !hasSubgraph[s.Op] {
+				t.Errorf("%s %s since %d has no line in %s", s.Domain, s.Op, version, rowsFile)
 			}
 		}
 	}

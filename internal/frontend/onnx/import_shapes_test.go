@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"lathe/internal/dim"
+	"lathe/internal/frontend"
 	"lathe/internal/graph/grapheval"
 	"lathe/internal/tensor"
 )
@@ -54,13 +56,13 @@ func TestSymbols(t *testing.T) {
 		{[]ValueInfo{declared("x", "a"), declared("y", "b")}, Options{Values: map[string]*tensor.Tensor{"y": tensor.Of([]int{3}, []float32{1, 2, 3})}, Sizes: sizes{"a": 2}}, "[2] [3]", ""},
 	} {
 		m := testModel(c.inputs, results("out"), testNode("Shape "+c.inputs[0].Name+" -> out"))
-		s, err := ShapesOf(m, c.o)
+		s, err := frontend.ShapesOf(neutral(m.Graph), c.o)
 		got, note := "", ""
 		if err != nil {
 			got = err.Error()
 		} else {
 			for _, in := range c.inputs {
-				got += " " + shapeText(s.inputs[in.Name])
+				got += " " + frontend.ShapeText(s.Of(in.Name))
 			}
 			got, note = got[1:], s.Note()
 		}
@@ -78,7 +80,7 @@ func TestManySymbols(t *testing.T) {
 		inputs = append(inputs, declared(fmt.Sprint("x", i), fmt.Sprintf("n%d + 1", i), fmt.Sprint("n", i+1)))
 	}
 	given.Shapes["x0"] = []int{3, 2}
-	s, err := ShapesOf(testModel(inputs, results("out"), testNode("Shape x0 -> out")), given)
+	s, err := frontend.ShapesOf(neutral(testModel(inputs, results("out"), testNode("Shape x0 -> out")).Graph), given)
 	if err != nil || len(s.Symbols) != 20001 || len(s.Note()) > 1<<20 {
 		t.Errorf("%v, %d symbols", err, len(s.Symbols))
 	}
@@ -153,7 +155,7 @@ func TestRandomSymbols(t *testing.T) {
 		all := r.IntN(2) == 0
 		m := testModel(inputs, results("out"), testNode("Shape x0 -> out"))
 		if all {
-			known, err := ShapesOf(m, Options{})
+			known, err := frontend.ShapesOf(neutral(m.Graph), Options{})
 			if err != nil {
 				continue // sizes of 1 do not fit
 			}
@@ -161,7 +163,7 @@ func TestRandomSymbols(t *testing.T) {
 				o.Sizes[x.Name] = map[string]int{"a": a, "b": b, "c": c}[x.Name]
 			}
 		}
-		s, err := ShapesOf(m, o)
+		s, err := frontend.ShapesOf(neutral(m.Graph), o)
 		if err != nil {
 			if refused++; all && o.Sizes["size"] == 0 {
 				t.Fatalf("%+v: %v", o, err)
@@ -175,8 +177,8 @@ func TestRandomSymbols(t *testing.T) {
 		}
 		for _, in := range inputs {
 			for i, d := range in.Dims {
-				got := s.inputs[in.Name][i]
-				if e := s.exprs[d.Param]; e != nil {
+				got := s.Of(in.Name)[i]
+				if e := dim.Read([]string{d.Param})[d.Param]; e != nil {
 					if n, err := e.Eval(sizes); err != nil || n != got {
 						t.Fatalf("%+v: %s of %s is %d with %v, and taken as %d: %v", o, d.Param, in.Name, n, sizes, got, err)
 					}

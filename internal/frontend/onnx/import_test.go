@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"lathe/internal/frontend"
 	"lathe/internal/graph"
 	"lathe/internal/graph/grapheval"
 	"lathe/internal/tensor"
@@ -195,13 +196,13 @@ func TestUnsupportedListsBranches(t *testing.T) {
 	m := testModel(floats([]int{2}, "x"), results("y"), testNode("If c -> y",
 		graphAttr("then_branch", nil, results("a"), testNode("Foo x -> a")), graphAttr("else_branch", nil, results("b"), testNode("Relu x -> b"))))
 	m.Graph.Initializers = []*Tensor{scalarConst("c", false)}
-	if got := Unsupported(m); len(got) != 1 || got[0] != (Missing{"Foo", 1, "Foo:a"}) {
+	if got := Unsupported(m); len(got) != 1 || got[0] != (frontend.Missing{Op: "Foo", Nodes: 1, First: "Foo:a"}) {
 		t.Errorf("unsupported: %v", got)
 	}
 	mustImport(t, m, Options{}) // the branch is not taken
 	m.Graph.Initializers = []*Tensor{scalarConst("c", true)}
 	_, err := Import(m, Options{})
-	if u, ok := errors.AsType[*UnsupportedError](err); !ok || u.Operators[0].Op != "Foo" {
+	if u, ok := errors.AsType[*frontend.UnsupportedError](err); !ok || u.Operators[0].Op != "Foo" {
 		t.Errorf("error %v", err)
 	}
 }
@@ -311,11 +312,11 @@ func TestBounds(t *testing.T) {
 
 func TestRowsAreListed(t *testing.T) {
 	list := Rows()
-	i := slices.IndexFunc(list, func(r Row) bool { return r.Op == "Softmax" && r.Domain == "" })
+	i := slices.IndexFunc(list, func(r frontend.Supported) bool { return r.Op == "Softmax" && r.Domain == "" })
 	if i < 0 || !slices.Equal(list[i].Since, []int{1, 13}) {
 		t.Errorf("Softmax: %v", list[max(i, 0)])
 	}
-	if !slices.IsSortedFunc(list, func(a, b Row) int {
+	if !slices.IsSortedFunc(list, func(a, b frontend.Supported) int {
 		if a.Domain != b.Domain {
 			return strings.Compare(a.Domain, b.Domain)
 		}

@@ -42,7 +42,7 @@ func TestOfficial(t *testing.T) {
 		t.Errorf("opsets %v", m.Opsets)
 	}
 	x := m.Graph.Inputs[0]
-	if x.Name != "x" || x.Kind != KindTensor || x.Elem != Float || x.Dims[0] != (Dim{-1, "N"}) || x.Dims[1] != (Dim{Value: 3}) {
+	if x.Name != "x" || x.Kind != KindTensor || x.Elem != Float || x.Dims[0] != (Dim{Value: -1, Param: "N"}) || x.Dims[1] != (Dim{Value: 3}) {
 		t.Errorf("input %+v", x)
 	}
 	if a := m.Graph.ValueInfo[0]; a.Dims[0].Known() || a.Dims[1].Value != 3 {

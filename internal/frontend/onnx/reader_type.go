@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"lathe/internal/frontend"
 )
 
 // A Kind says what a value is.
@@ -47,13 +49,7 @@ func (t *Type) String() string {
 }
 
 // A Dim is a known extent, or a named or nameless unknown one.
-type Dim struct {
-	Value int64 // -1 where unknown
-	Param string
-}
-
-// Known reports whether the extent is given as a number.
-func (d Dim) Known() bool { return d.Value >= 0 }
+type Dim = frontend.Dim
 
 // A ValueInfo gives a value's name and what the file says about its type.
 type ValueInfo struct {

@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"lathe/internal/frontend"
 	"lathe/internal/tool/spelling"
 )
 
@@ -166,7 +167,7 @@ func (t *Tensor) take(raw []byte, c tally) error {
 	case c[rawData] > 1 || c[floatData]+c[int32Data]+c[int64Data]+c[doubleData]+c[uint64Data] > 0:
 		return errors.New("its elements are stored more than once")
 	case len(raw) != t.size():
-		return fmt.Errorf("%s%s takes %s, raw_data has %d", t.DType, shapeText(t.Dims), spelling.Count(t.size(), "byte"), len(raw))
+		return fmt.Errorf("%s%s takes %s, raw_data has %d", t.DType, frontend.ShapeText(t.Dims), spelling.Count(t.size(), "byte"), len(raw))
 	}
 	t.Data = raw
 	return nil
@@ -183,7 +184,7 @@ func (d *decoder) typedElements(msg []byte, c tally, t *Tensor) (err error) {
 	switch form.field {
 	case stringData:
 		if t.Strings, err = repeated(d, msg, stringData, "string", inPlace); err == nil && len(t.Strings) != t.Len() {
-			err = fmt.Errorf("%s%s has %s", t.DType, shapeText(t.Dims), spelling.Count(len(t.Strings), "string"))
+			err = fmt.Errorf("%s%s has %s", t.DType, frontend.ShapeText(t.Dims), spelling.Count(len(t.Strings), "string"))
 		}
 		return err
 	case floatData:
@@ -197,7 +198,7 @@ func (d *decoder) typedElements(msg []byte, c tally, t *Tensor) (err error) {
 		return err
 	}
 	if len(t.Data) != t.size() {
-		return fmt.Errorf("%s%s takes %s, field %d has %d", t.DType, shapeText(t.Dims), spelling.Count(t.size(), "byte"), form.field, len(t.Data))
+		return fmt.Errorf("%s%s takes %s, field %d has %d", t.DType, frontend.ShapeText(t.Dims), spelling.Count(t.size(), "byte"), form.field, len(t.Data))
 	}
 	return nil
 }
@@ -225,7 +226,7 @@ func (d *decoder) externalElements(msg []byte, c tally, t *Tensor) error {
 	}
 	t.Data, err = d.files.section(at, int64(t.size()))
 	if err != nil {
-		return fmt.Errorf("%s%s: %w", t.DType, shapeText(t.Dims), err)
+		return fmt.Errorf("%s%s: %w", t.DType, frontend.ShapeText(t.Dims), err)
 	}
 	return nil
 }

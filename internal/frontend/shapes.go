@@ -1,4 +1,4 @@
-package onnx
+package frontend
 
 import (
 	"errors"
@@ -24,8 +24,11 @@ type Shapes struct {
 	inputs  map[string][]int
 	exprs   map[string]*dim.Expr // what the texts of declared shapes mean
 	open    []openAxis           // axes without a name that nobody gives
-	real    []ValueInfo
+	real    []Info
 }
+
+// Of is the shape of an input, nil where nothing says it.
+func (s *Shapes) Of(input string) []int { return s.inputs[input] }
 
 // openAxis is an axis of an input.
 type openAxis struct {
@@ -38,12 +41,12 @@ const notGiven = "not given, so 1"
 
 // ShapesOf finds the shapes of the inputs from what the model declares and the options give. Equal names are equal sizes,
 // over all inputs; what is neither given nor follows is 1.
-func ShapesOf(m *Model, o Options) (*Shapes, error) {
-	s := &Shapes{real: m.Graph.RealInputs(), inputs: map[string][]int{}}
+func ShapesOf(g *Graph, o Options) (*Shapes, error) {
+	s := &Shapes{real: g.Inputs, inputs: map[string][]int{}}
 	if err := checkNames(s.real, o); err != nil {
 		return nil, err
 	}
-	s.exprs = dim.Read(declaredTexts(m.Graph))
+	s.exprs = dim.Read(declaredTexts(g))
 	equations, err := s.equations(o)
 	if err != nil {
 		return nil, err
@@ -83,10 +86,10 @@ func ShapesOf(m *Model, o Options) (*Shapes, error) {
 
 // declaredTexts are the texts in the declared shapes of inputs, outputs and other values.
 func declaredTexts(g *Graph) []string {
-	return textsOf(textsOf(textsOf(nil, g.Inputs), g.Outputs), g.ValueInfo)
+	return textsOf(textsOf(textsOf(nil, g.Inputs), g.Outputs), g.Values)
 }
 
-func textsOf(texts []string, infos []ValueInfo) []string {
+func textsOf(texts []string, infos []Info) []string {
 	for _, v := range infos {
 		for _, d := range v.Dims {
 			texts = append(texts, d.Param)
@@ -116,7 +119,7 @@ func (s *Shapes) equations(o Options) ([]dim.Equation, error) {
 		shape, given := o.Shapes[in.Name]
 		if v := o.Values[in.Name]; v != nil && (len(v.Shape) > 0 || in.Ranked && len(in.Dims) == 0) {
 			if given && !slices.Equal(shape, v.Shape) {
-				return nil, fmt.Errorf("input %q: its value has the shape %s, and the shape %s is given", in.Name, shapeText(v.Shape), shapeText(shape))
+				return nil, fmt.Errorf("input %q: its value has the shape %s, and the shape %s is given", in.Name, ShapeText(v.Shape), ShapeText(shape))
 			}
 			shape, given = v.Shape, true
 		}
@@ -124,12 +127,12 @@ func (s *Shapes) equations(o Options) ([]dim.Equation, error) {
 			continue
 		}
 		if in.Ranked && len(shape) != len(in.Dims) {
-			return nil, fmt.Errorf("input %q: shape %s has %s, the model's %s has %d", in.Name, shapeText(shape), spelling.Count(len(shape), "dimension"), dimsText(in.Dims), len(in.Dims))
+			return nil, fmt.Errorf("input %q: shape %s has %s, the model's %s has %d", in.Name, ShapeText(shape), spelling.Count(len(shape), "dimension"), dimsText(in.Dims), len(in.Dims))
 		}
 		s.inputs[in.Name] = append([]int{}, shape...)
 		for i, d := range in.Dims {
 			if e := s.exprs[d.Param]; e != nil && !d.Known() {
-				list = append(list, dim.Equation{Expr: e, Size: shape[i], Where: fmt.Sprintf("input %q %s", in.Name, shapeText(shape))})
+				list = append(list, dim.Equation{Expr: e, Size: shape[i], Where: fmt.Sprintf("input %q %s", in.Name, ShapeText(shape))})
 			}
 		}
 	}
@@ -205,7 +208,7 @@ func fitting(q dim.Equation, name string, sizes map[string]int) int {
 }
 
 // declared evaluates the shape of an input that the options do not give.
-func (s *Shapes) declared(in ValueInfo, sizes map[string]int) error {
+func (s *Shapes) declared(in Info, sizes map[string]int) error {
 	shape := make([]int, len(in.Dims))
 	for i, d := range in.Dims {
 		e := s.exprs[d.Param]
@@ -284,7 +287,7 @@ func (s *Shapes) lineOf(open []openAxis) string {
 	}
 	for _, in := range s.real {
 		if whole[in.Name] {
-			parts = append(parts, in.Name+":"+shapeText(s.inputs[in.Name]))
+			parts = append(parts, in.Name+":"+ShapeText(s.inputs[in.Name]))
 		}
 	}
 	return strings.Join(parts, " ")
@@ -292,9 +295,9 @@ func (s *Shapes) lineOf(open []openAxis) string {
 
 // Text prints the sizes of a declared shape with the names that it leaves open: batch 3 2*seq ?. Without shapes, texts are
 // as they stand in the file.
-func (s *Shapes) Text(v ValueInfo) []string {
+func (s *Shapes) Text(v Info) []string {
 	if s == nil {
-		s = &Shapes{exprs: dim.Read(textsOf(nil, []ValueInfo{v}))}
+		s = &Shapes{exprs: dim.Read(textsOf(nil, []Info{v}))}
 	}
 	parts := make([]string, len(v.Dims))
 	for i, d := range v.Dims {
@@ -312,7 +315,7 @@ func (s *Shapes) Text(v ValueInfo) []string {
 
 // checkOutput compares the names in the declared shape of an output with what its operators give, -1 where the data decide.
 // A declaration is a hint that tools leave behind: what differs is worth a note.
-func (s *Shapes) checkOutput(o ValueInfo, shape []int) string {
+func (s *Shapes) checkOutput(o Info, shape []int) string {
 	sizes := map[string]int{}
 	for _, x := range s.Symbols {
 		sizes[x.Name] = x.Size
@@ -329,13 +332,13 @@ func (s *Shapes) checkOutput(o ValueInfo, shape []int) string {
 	return ""
 }
 
-// shapeText prints a shape: [1,3,224,224].
-func shapeText(shape []int) string {
+// ShapeText prints a shape: [1,3,224,224].
+func ShapeText(shape []int) string {
 	return strings.ReplaceAll(fmt.Sprint(append([]int{}, shape...)), " ", ",")
 }
 
 // checkNames reports options for inputs that the model does not have.
-func checkNames(real []ValueInfo, o Options) error {
+func checkNames(real []Info, o Options) error {
 	var names []string
 	for _, in := range real {
 		names = append(names, in.Name)
@@ -350,7 +353,7 @@ func checkNames(real []ValueInfo, o Options) error {
 			continue
 		}
 		err := noInput(name, names)
-		if slices.ContainsFunc(real, func(in ValueInfo) bool {
+		if slices.ContainsFunc(real, func(in Info) bool {
 			return slices.ContainsFunc(in.Dims, func(d Dim) bool { return d.Param == name })
 		}) {
 			err = fmt.Errorf("%w; %s is a size: --input-shapes %s=N sets it", err, name, name)

@@ -1,4 +1,4 @@
-package onnx
+package frontend
 
 import (
 	"errors"
@@ -15,8 +15,8 @@ type SizeError struct {
 func (e *SizeError) Error() string { return e.Err.Error() + "; " + e.note }
 func (e *SizeError) Unwrap() error { return e.Err }
 
-func (imp *importer) withSizes(err error) error {
-	if note := imp.shapes.Note(); note != "" {
+func (s *Shapes) explain(err error) error {
+	if note := s.Note(); note != "" {
 		return &SizeError{err, note}
 	}
 	return err
@@ -47,11 +47,13 @@ func Refused(err error) string {
 	return ""
 }
 
+func quote(name string) string { return fmt.Sprintf("%q", name) }
+
 // quoteAll lists names for a message.
 func quoteAll(names []string) string {
 	quoted := make([]string, len(names))
 	for i, n := range names {
-		quoted[i] = fmt.Sprintf("%q", n)
+		quoted[i] = quote(n)
 	}
 	return strings.Join(quoted, ", ")
 }

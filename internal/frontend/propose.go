@@ -1,4 +1,4 @@
-package onnx
+package frontend
 
 import (
 	"context"
@@ -32,11 +32,11 @@ const triedNodes = 200_000
 // its documentation knows.
 func Propose(ctx context.Context, m *Model, o Options, refused error) Proposal {
 	var p Proposal
-	s, err := ShapesOf(m, o)
+	s, err := ShapesOf(m.Graph, o)
 	if err != nil {
 		return p
 	}
-	t := &trial{ctx: ctx, model: m, options: o, shapes: s, left: triedNodes, nodes: max(triedNodes/200, countNodes(m.Graph)+len(m.Graph.Inputs)+len(m.Graph.Initializers))}
+	t := &trial{ctx: ctx, model: m, options: o, shapes: s, left: triedNodes, nodes: max(triedNodes/200, m.Graph.count()+len(m.Graph.Inputs)+len(m.Graph.Params))}
 	free := t.variables()
 	groups := make([][]variable, 0, len(free)+2)
 	for _, v := range free {
@@ -183,22 +183,9 @@ func (t *trial) try(group []variable, n int) (Options, string, error) {
 		}
 		o.Shapes[in.Name] = shape
 	}
-	s, err := ShapesOf(t.model, o)
+	s, err := ShapesOf(t.model.Graph, o)
 	if err != nil {
 		return o, "", err
 	}
 	return o, s.lineOf(t.shapes.open), nil
-}
-
-// countNodes counts nodes, those of bodies included.
-func countNodes(g *Graph) int {
-	n := len(g.Nodes)
-	for _, x := range g.Nodes {
-		for i := range x.Attrs {
-			for _, sub := range x.Attrs[i].graphs() {
-				n += countNodes(sub)
-			}
-		}
-	}
-	return n
 }

@@ -1,6 +1,7 @@
-package onnx
+package frontend
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -12,7 +13,7 @@ import (
 )
 
 // inputs makes the graph's inputs of those a caller supplies, in the shapes that are settled.
-func (imp *importer) inputs(g *Graph, e *env) error {
+func (imp *importer) inputs(e *env) error {
 	for _, in := range imp.shapes.real {
 		t, err := imp.inputType(in)
 		if err != nil {
@@ -33,16 +34,14 @@ func (imp *importer) inputs(g *Graph, e *env) error {
 }
 
 // inputType finds an input's type.
-func (imp *importer) inputType(in ValueInfo) (t types.Tensor, err error) {
-	if in.Kind != KindTensor {
+func (imp *importer) inputType(in Info) (t types.Tensor, err error) {
+	switch {
+	case in.Kind != "":
 		return t, fmt.Errorf("its type is %s, which is not supported; only tensors are", in.Kind)
-	}
-	if in.Elem == 0 {
-		return t, fmt.Errorf("the model gives it no element type, which is not supported")
-	}
-	d, err := dtypeFor(in.Elem)
-	if err != nil {
-		return t, err
+	case in.Err != nil:
+		return t, in.Err
+	case in.DType == 0:
+		return t, errors.New("the model gives it no element type, which is not supported")
 	}
 	shape := imp.shapes.inputs[in.Name]
 	if v := imp.opts.Values[in.Name]; shape == nil && v != nil {
@@ -50,7 +49,7 @@ func (imp *importer) inputType(in ValueInfo) (t types.Tensor, err error) {
 	} else if shape == nil {
 		return t, fmt.Errorf("the model does not give its shape; set it with --input-shapes '%s:[..]'", in.Name)
 	}
-	t = types.Of(d, shape...)
+	t = types.Of(in.DType, shape...)
 	return t, t.Check()
 }
 
@@ -60,16 +59,15 @@ func convertValues(given map[string]*tensor.Tensor, shapes *Shapes) (map[string]
 	values := maps.Clone(given)
 	for _, in := range shapes.real {
 		v := values[in.Name]
-		if v == nil || in.Kind != KindTensor || in.Elem == 0 {
+		if v == nil || in.Kind != "" || in.DType == 0 && in.Err == nil {
 			continue // inputType says what is wrong
 		}
-		d, err := dtypeFor(in.Elem)
-		if err != nil {
-			return nil, fmt.Errorf("input %q: %w", in.Name, err)
+		if in.Err != nil {
+			return nil, fmt.Errorf("input %q: %w", in.Name, in.Err)
 		}
-		out, lost := v.Convert(d)
+		out, lost := v.Convert(in.DType)
 		if lost >= 0 {
-			return nil, fmt.Errorf("input %q: the value it is fixed to: %s cannot hold %v", in.Name, d, v.Float(lost))
+			return nil, fmt.Errorf("input %q: the value it is fixed to: %s cannot hold %v", in.Name, in.DType, v.Float(lost))
 		}
 		values[in.Name] = out
 	}

@@ -1,0 +1,36 @@
+package frontend
+
+// A Format is a kind of model file.
+type Format struct {
+	Name       string   // as --model-format has it
+	Doc        string   // what it is, for lists
+	Extensions []string // that its files usually have
+	// Identify reports whether a file is of the format, by its first bytes, up to HeadSize of them, and its path. A file that no format knows
+	// is read as the first of the table, whose reader says what it is instead.
+	Identify func(head []byte, path string) bool
+	// Read maps and decodes the model in a file, with the files that belong to it. It checks form: whether Lathe has the operators
+	// is told by Import. The caller owes the model a Close.
+	Read func(path string) (*Model, error)
+}
+
+// HeadSize is how many bytes of a file Identify gets.
+const HeadSize = 4096
+
+// A Model is a file that has been read. Params point into the files that it maps, until Close.
+type Model struct {
+	Format string
+	Graph  *Graph
+	Table  *Table
+	About  About
+	Notes  []string        // for the user, when it is imported
+	Err    error           // why it cannot be imported though its form is right, or nil
+	Files  func() []string // files read so far beside its own
+	Close  func() error
+}
+
+// About is what a file says about itself.
+type About struct {
+	Producer string
+	Version  int64          // of the file format
+	Opsets   map[string]int // version of the operators by domain
+}
