@@ -4,6 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/printer"
+	"go/token"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -24,7 +29,7 @@ import (
 
 // TestPages holds the pages that tables give to the tables; -update writes them.
 func TestPages(t *testing.T) {
-	for name, page := range map[string]func(*bytes.Buffer){"ops": opsPage, "passes": passesPage, "targets": targetsPage, "onnx": onnxPage, "primitives": primitivesPage, "decisions": decisionsPage} {
+	for name, page := range map[string]func(*bytes.Buffer){"ops": opsPage, "passes": passesPage, "targets": targetsPage, "onnx": onnxPage, "primitives": primitivesPage, "decisions": decisionsPage, "steering": steeringPage} {
 		var b bytes.Buffer
 		page(&b)
 		b.WriteString("\n---\n`go test . -run TestPages -update` writes this page.\n")
@@ -153,6 +158,37 @@ func primitivesPage(b *bytes.Buffer) {
 		"it can be kept, and applied to the unscheduled kernel it makes the same nest again.\n\n| step | what it does |\n| --- | --- |\n")
 	for _, p := range sched.Primitives() {
 		fmt.Fprintf(b, "| `%s` | %s |\n", p.Form(), cell(p.Doc))
+	}
+}
+
+// found ends the comment of a row of steering.go.
+var found = regexp.MustCompile(`^([^:]+): (.+)\. ((?:Counted|Measured|Fitted|Chosen)\b.*)\.$`)
+
+// steeringPage lists the constants of the files steering.go. A row whose comment is none says so.
+func steeringPage(b *bytes.Buffer) {
+	b.WriteString("# Steering\n\nWhat the compiler weighs decisions with and is no fact of a target, by package: the numbers of `steering.go`. *Counted* are instructions\n" +
+		"and registers; *measured* is the thing itself; *fitted* is what puts ways that were measured into the order of their times; *chosen* is\n" +
+		"the rest. Facts of targets, which `lathe machine` measures, are in [targets](targets.md), and what is decided in [decisions](decisions.md).\n")
+	for _, owner := range []string{"impl", "impl/attention", "impl/extern", "impl/strips", "impl/winograd", "compile"} {
+		f, err := parser.ParseFile(token.NewFileSet(), "internal/"+owner+"/steering.go", nil, parser.ParseComments)
+		if err != nil {
+			fmt.Fprintln(b, err)
+			continue
+		}
+		fmt.Fprintf(b, "\n## %s\n\n| constant | value | unit | meaning | found |\n| --- | --- | --- | --- | --- |\n", owner)
+		ast.Inspect(f, func(n ast.Node) bool {
+			if v, ok := n.(*ast.ValueSpec); ok && v.Comment != nil {
+				var value bytes.Buffer
+				printer.Fprint(&value, token.NewFileSet(), v.Values[0])
+				row := found.FindStringSubmatch(strings.TrimSpace(v.Comment.Text()))
+				if row == nil {
+					fmt.Fprintf(b, "%s: no unit, meaning, and how it was found: %s\n", v.Names[0].Name, v.Comment.Text())
+					return true
+				}
+				fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s |\n", v.Names[0].Name, value.String(), row[1], cell(row[2]), cell(row[3]))
+			}
+			return true
+		})
 	}
 }
 

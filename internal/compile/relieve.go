@@ -8,18 +8,6 @@ import (
 	"lathe/internal/impl/algorithms"
 )
 
-// Steering of relief.
-const (
-	spillShare = 0.02    // of the instructions in innermost loops, from which on those that move values to and from the stack are worth another schedule
-	payment    = 0.05    // share of the network's instructions that moves are, for the share of its code that is compiled again
-	muchCode   = 4 << 20 // bytes of a network's code, below which its parts are compiled again as cheaply as of so much
-	fixedShare = 0.2     // of moves that go away where no tile can be smaller
-	moveCycles = 1.0     // of a move beside what the CPU's model counts: values come back late
-	loopCycles = 1.0     // of an iteration beside it: a jump that is taken
-	worthwhile = 0.99    // of the cycles, below which another schedule is taken
-	tries      = 30.0    // times the share of moves a kernel's code is compiled again at most: what moves little gains little
-)
-
 // relieve looks for other schedules of kernels whose innermost loops keep values on the stack, and takes those by which fewer are
 // moved and LLVM's model of the CPU expects fewer cycles. Compiling takes little longer: only kernels of weight are tried.
 func relieve(j *job, list []*translation) error {

@@ -6,14 +6,6 @@ import (
 	"lathe/internal/tool/explain"
 )
 
-const (
-	// worthDoubling is the share of the time that twice the workers must leave at most. They gain little above it, and
-	// lose all of it and more as soon as something else runs on one of their cores.
-	worthDoubling = 0.8
-	// manyWorkers is where doubling ends: a run that gains up to here is left to as many as there are.
-	manyWorkers = 64
-)
-
 // usefulWorkers returns how many workers a run can use, 0 for any number: doubled from 1 on as long as that pays, by the
 // times that the target's model expects of the steps, and the meetings that workers need and one worker does not.
 func usefulWorkers(m *bundle.Manifest, t *target.Target, meetings int) int {

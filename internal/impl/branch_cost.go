@@ -10,9 +10,9 @@ func BranchCosts(t *target.Target, flops, bytes [2]float64) (run, both float64) 
 	for k := range flops {
 		both += c.Flops(flops[k]) + c.Shared(bytes[k])
 	}
-	run = phaseStart + both/2
+	run = kernelStart + both/2
 	if !t.IsSource() && !t.ISA().OneWorker {
-		run += c.Speed().Meet * float64(c.Clock) / 1000
+		run += c.meeting()
 	}
 	return run, both
 }

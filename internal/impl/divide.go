@@ -91,10 +91,10 @@ func (p *Plan) divide(t *target.Target, operands []Operand, a *asker) (home int)
 }
 
 // chunks decides into how many chunks for each worker the kernel is cut that d divides. A worker waits for half of the last
-// chunk of another, and each chunk begins anew.
+// chunk of another; each chunk is claimed, by a line of the cache that may be another core's, and begins anew.
 func (p *Plan) chunks(d Division, c core, operands []Operand, a *asker) {
 	const workers = 2
-	begin, share := chunkStart, c.Flops(p.Flops)/workers
+	begin, share := c.meeting()+kernelStart, c.Flops(p.Flops)/workers
 	if len(d.Periods) > 0 {
 		share = d.cost(p.Flops, c, operands, workers)
 	}

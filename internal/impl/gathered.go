@@ -6,9 +6,6 @@ import (
 	"lathe/internal/expr"
 )
 
-// mostTogether is the number of rows that are looked up together: from then on their loads take the time.
-const mostTogether = 4
-
 // decideTogether asks how many rows are computed together whose elements lie at the same computed places of each: these are computed
 // once for all. rest are the loops around lanes, and become those around rows and lanes.
 //

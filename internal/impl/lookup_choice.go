@@ -14,12 +14,6 @@ type LookUp struct {
 	Moved            int  // elements that come into another layout where the way asks for it, data and result
 }
 
-// Cycles of looking pixels up.
-const (
-	tapCycles   = 6.0 // of an element that is loaded on its own, behind a test
-	placeCycles = 8.0 // of the place of a tap, along all axes
-)
-
 // LookUpDecision is which of them lanes are.
 func LookUpDecision(t *target.Target, u LookUp) choice.Decision {
 	c := core{t}

@@ -6,15 +6,6 @@ import (
 	"lathe/internal/types"
 )
 
-// Steering of element types that are not those of the arithmetic.
-const (
-	widenCycles   = 1.0 // of a vector of integers or float16 that becomes one of float32: two instructions
-	singleCycles  = 1.5 // of one number of float16 that is widened to be in all lanes: three instructions
-	softwareHalf  = 12  // times as long without instructions for float16
-	castBytes     = 6   // read and written to widen a number of float16 in memory
-	broadcastVecs = 2   // vectors of a tile that use such a number
-)
-
 // WeightsDecision is whether the weights of a product, columns by depth, stay in memory in a type that is narrower than float32 and
 // are widened where they are read: a product of few rows takes the time of reading its weights. all is the bytes of the
 // network's constants: those that stay in L2 are read faster.
@@ -27,7 +18,7 @@ func WeightsDecision(t *target.Target, rows, columns, depth int, narrow types.DT
 	passes := float64((rows + each - 1) / each)
 	wide, less := c.weights(float64(4*columns*depth), all), c.weights(float64(narrow.Size()*columns*depth), all)
 	d := choice.Decision{Name: "weights", Values: choice.Texts("wide", "narrow")}
-	d.Values[0].Cost, d.Values[1].Cost = wide, less+passes*vectors*c.widen(narrow, widenCycles)
+	d.Values[0].Cost, d.Values[1].Cost = wide, less+passes*vectors*c.widen(narrow, widening)
 	d.Default = indexIf(d.Values[1].Cost < d.Values[0].Cost)
 	return d
 }
@@ -40,12 +31,12 @@ func (c core) weights(bytes float64, all int) float64 {
 	return c.Fetched(bytes)
 }
 
-// widen is the time to widen something of a type that takes so many cycles.
-func (c core) widen(t types.DType, cycles float64) float64 {
+// widen is the time to widen something of a type that takes so many instructions.
+func (c core) widen(t types.DType, instructions int) float64 {
 	if converts := c.ISA().Instructions.Half; t == types.F16 && converts != nil && !converts(c.Has) {
-		return cycles * softwareHalf
+		instructions *= softwareHalf
 	}
-	return cycles
+	return float64(instructions) / float64(c.Units)
 }
 
 // A NarrowProduct is a convolution or a matrix product of numbers that are narrower than what it computes with.
@@ -60,9 +51,9 @@ type NarrowProduct struct {
 func WidenDecision(t *target.Target, p NarrowProduct) choice.Decision {
 	c := core{t}
 	vectors := p.Macs / float64(max(1, c.lanes(4)))
-	each := c.widen(p.Type, singleCycles) / broadcastVecs
+	each := c.widen(p.Type, wideningSingle) / broadcastVecs
 	if p.Lanes {
-		each = c.widen(p.Type, widenCycles)
+		each = c.widen(p.Type, widening)
 	}
 	d := choice.Decision{Name: "widen", Values: choice.Texts("off", "on")}
 	product := vectors / float64(c.Units)

@@ -186,9 +186,6 @@ func ConvImage(a ops.ConvAttrs, data, w, out types.Tensor) (lines, rows int) {
 	return 1, y[len(y)-1]
 }
 
-// mostPanel is the greatest number of vectors of a panel.
-const mostPanel = 4
-
 // panel asks for the vectors, of so many lanes, of a panel of weights, by the best tile that each number has.
 func (a *NodeAsker) panel(lanes, lines, rows, columns int, dot bool) {
 	list, best := a.tiles(lines, rows, (columns+lanes-1)/lanes, a.registers(dot), 0, true, reuse)

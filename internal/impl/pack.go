@@ -5,12 +5,6 @@ import (
 	"lathe/internal/target"
 )
 
-// Steering of operands that are packed when the network runs.
-const (
-	packCycles = 1.0 // of an element that is packed: squares are transposed in registers, and written apart
-	joinCycles = 4.0 // of one of the steps in which the lanes of a sum are joined: a shuffle and an addition that waits for it
-)
-
 // DecidePack asks whether a product of rows by columns, each a sum over depth, packs its right operand when it runs, and into
 // panels of how many vectors; 0 means that it does not. It saves time where each column lies in memory as a row and there are
 // rows enough: as it lies, every sum is one of vectors along depth, whose lanes are joined in the end, and reads both operands
@@ -24,9 +18,9 @@ func DecidePack(t *target.Target, rows, columns, depth int, log *choice.Log) (pa
 	}
 	vecs := (columns + lanes - 1) / lanes
 	tiles, best := c.tiles(1, rows, vecs, c.registers(false), 0, true, reuse)
-	joins := 0.0
+	joins := 0.0 // lanes of a sum are joined in steps, each a shuffle beside an addition that waits for the last
 	for n := lanes; n > 1; n /= 2 {
-		joins += joinCycles
+		joins += float64(c.Latency)
 	}
 	const widths = 4 // vectors into which a sum goes
 	apart := float64(rows*columns) * (float64(depth)/float64(lanes*widths)*c.fold(widths) + joins)

@@ -21,7 +21,7 @@ func (p PhaseConv) cycles(core core) float64 {
 	}
 	steps := float64(p.Lines*p.Width) * float64(p.Depth*p.Taps) * columns
 	weights := 4 * float64(p.Groups*p.Depth) * float64(p.Sums*p.Taps)
-	return phaseStart + steps/float64(core.Units)/directShare + core.Fetched(weights) + core.Written(p.results())
+	return kernelStart + steps/float64(core.Units)/directShare + core.Fetched(weights) + core.Written(p.results())
 }
 
 // alongLines is the vectors of results of a pixel where vectors run over pixels. Each is loaded once for all results.
@@ -54,7 +54,7 @@ func phaseCycles(t *target.Target, images int, convs ...PhaseConv) float64 {
 		results += c.results()
 	}
 	if len(convs) > 1 && images > 1 {
-		cost += phaseStart + 2*core{t}.Written(results)
+		cost += kernelStart + 2*core{t}.Written(results)
 	}
 	return cost
 }

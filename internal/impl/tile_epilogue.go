@@ -12,7 +12,7 @@ import (
 // accumulators at once: an exponential takes some twenty instructions and a dozen constants, a power five times as many, which would push the
 // accumulators out of their registers within the reduction, and as often as there are vectors in the tile.
 func (k *kernel) rolled(out string, vectors int) bool {
-	if vectors <= 4 {
+	if vectors < rolledFrom {
 		return false
 	}
 	b, _ := k.find(out)

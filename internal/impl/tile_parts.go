@@ -10,10 +10,6 @@ import (
 	"lathe/internal/types"
 )
 
-// longestChain is the number of float32 products that are added one behind the other: the error of a sum grows with the
-// longest chain of its roundings, see RATIONALE.
-const longestChain = 192
-
 // A cut divides a long sum: the reduction loop at position loop of the order, by factor, so that parts are left.
 type cut struct{ parts, loop, factor int }
 

@@ -5,11 +5,8 @@ import (
 	"lathe/internal/types"
 )
 
-// tileWork bounds the arithmetic that a tile unrolls at one step of its reduction. Accumulators hide the latency of a few
-// operations; a power is a hundred of them, which hide their own, and the tile has a copy of them for every border.
-const tileWork = 512
-
-// worked limits registers to those that a tile over the block has use for.
+// worked limits registers to those that a tile over the block has use for. Accumulators hide the latency of a few operations; a power
+// is a hundred of them, which hide their own.
 func (k *kernel) worked(regs int, block string) int {
 	b, _ := k.find(block)
 	n := 1

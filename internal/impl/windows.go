@@ -21,7 +21,7 @@ func WindowsDecision(t *target.Target, f WindowFold) choice.Decision {
 		taps *= n
 		apart += float64(n*f.Left[i]) / loads
 		if i < last {
-			apart += phaseStart + 2*c.between(f.Left[i]*f.Bytes)
+			apart += kernelStart + 2*c.between(f.Left[i]*f.Bytes)
 		}
 	}
 	d := choice.Decision{Name: "windows", Values: choice.Texts("whole", "by axis")}

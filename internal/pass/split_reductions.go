@@ -26,7 +26,7 @@ func splitReductions(c *Context) error {
 		if each < 2 {
 			return
 		}
-		taken, err := c.decide(n, choice.Whether("two_steps", each >= leastPart && impl.PartsPay(c.Target, n.In[0].Type.Bytes())))
+		taken, err := c.decide(n, choice.Whether("two_steps", impl.PartsPay(c.Target, n.In[0].Type.Bytes(), each)))
 		if r.Fail(err); taken == "on" {
 			r.Change(n, n.Op, a, r.Apply(n.Op, ops.ReduceAttrs{Axis: inner, KeepDims: true}, n.In[0]))
 		}
@@ -47,9 +47,6 @@ func inSteps(n *graph.Node) bool {
 	}
 	return false
 }
-
-// leastPart is the least number of elements that a part folds by default: with fewer, most of the time goes into joining lanes.
-const leastPart = 64
 
 // innerAxes are the axes of n's reduction inside those that make parts enough, and the elements that a part folds.
 func innerAxes(a ops.ReduceAttrs, n *graph.Node) (inner []int, each int) {

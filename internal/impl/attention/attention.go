@@ -53,12 +53,6 @@ func Fuse(g *graph.Graph, ask impl.Ask) error {
 	})
 }
 
-// minQueries is the number of queries from which on arranging keys and values for a kernel of their own pays.
-const minQueries = 4
-
-// maxKeys bounds keys times width: what one head keeps in a worker's scratch.
-const maxKeys = 1 << 20
-
 // An attention is the nodes of softmax(f(Q K)) V.
 type attention struct {
 	scores  *graph.Node   // Q K

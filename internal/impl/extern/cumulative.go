@@ -67,10 +67,6 @@ type cumulation struct {
 	lanes    int
 }
 
-// columnVectors is the number of vectors of columns that are walked together by default, where there are as many: rows are read and written by whole lines, several at
-// a time, and totals of float64 stay in registers of 512 bits, or in the first lines of the stack.
-const columnVectors = 8
-
 // walk computes the columns [first, first+wide) of row block o, by vectors.
 func (w cumulation) walk(o, first expr.Expr, wide int) loop.Stmt {
 	var totals []*loop.Buffer

@@ -18,9 +18,6 @@ const (
 	roiMaxTable   = 1 << 20
 )
 
-// roiChannels is the number of channels that share tables by default: to make them takes a part of the time only.
-const roiChannels = 32
-
 // roiAlign tabulates the sample points of a region inside the feature map along both axes, once for a block of channels,
 // and pools over their pairs. Coordinates are F64, as nothing else decides which pixels a sample lies between.
 func roiAlign(c impl.Call) (*impl.Plan, error) {

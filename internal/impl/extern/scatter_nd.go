@@ -9,12 +9,6 @@ import (
 	"lathe/internal/types"
 )
 
-// Numbers of blocks.
-const (
-	scatterBlocks     = 8 // keep a few workers evenly busy
-	mostScatterBlocks = 64
-)
-
 // scatterND asks into how many blocks the rows are cut, which coordinates name. Every block looks at all updates, in their order,
 // and takes those that go to its rows: workers divide the copy, and each looks at all updates for every block it has.
 func scatterND(c impl.Call) (*impl.Plan, error) {

@@ -32,7 +32,7 @@ func topK(c impl.Call) (*impl.Plan, error) {
 		s.inOrder = c.DecideIf("sorted", a.K <= mostSorted)
 	}
 	if inner%lanes == 1 || lanes == 1 {
-		s.together = c.DecideAmong("scan", 4, nil, 1, 2, 8)
+		s.together = c.DecideAmong("scan", scanned, nil, 1, 2, 8)
 	}
 	var parts []loop.Stmt
 	for from := 0; from < inner; {

@@ -7,10 +7,6 @@ import (
 	"lathe/internal/types"
 )
 
-// mostSorted is the greatest number of elements that rows beside each other keep in order by default: an element that is among the
-// best of any of them moves all of theirs by a place.
-const mostSorted = 16
-
 // sorted selects from the rows [first, first+wide) that lie beside each other, each in a lane, and keeps the best elements so far in
 // order.
 func (s selection) sorted(o, first expr.Expr, wide int) loop.Stmt {

@@ -9,12 +9,6 @@ import (
 	"lathe/internal/types"
 )
 
-// Steering.
-const (
-	exposed       = 0.33 // share of the time on the way to and from the L3 cache that other work does not hide
-	pointwiseWork = 10   // operations, about, that a pointwise operator takes for an element
-)
-
 // A strip describes a stage that is computed strip by strip for the windows through which another one reads it.
 type strip struct {
 	Rows     int // rows of the result
@@ -32,7 +26,7 @@ func (s strip) decision(t *target.Target, stage types.Tensor, products, pointwis
 	list, best := s.sizes(c)
 	again := list[best].again * float64(stage.Elements()) * float64(2*products+pointwiseWork*pointwise)
 	d := choice.Whether("strips", false)
-	if d.Values[1].Cost = c.Flops(again); stage.Bytes() >= t.L2*3/4 {
+	if d.Values[1].Cost = c.Flops(again); float64(stage.Bytes()) >= fills*float64(t.L2) {
 		d.Values[0].Cost = exposed * c.Shared(float64(stage.Bytes()))
 	}
 	if d.Values[1].Cost < d.Values[0].Cost {

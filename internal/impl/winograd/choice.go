@@ -46,23 +46,6 @@ func (v variant) matrices() *ops.Winograd {
 	return w
 }
 
-// Steering. Rates are in bytes a cycle.
-const (
-	hidden      = 0.5 // share of the time that operands take from caches that products hide
-	scatterRate = 2.0 // of transformed data in memory, which are read in small pieces
-
-	idleShares = 2 // times its share of L3 that a core has at most, for others leave theirs
-
-	productShare = 0.96 // of the units' multiply-adds that products reach, whose operands lie in order
-)
-
-// transformCycles are those of a vector of transformed elements by the size of tiles, with its loads and stores: 6 outputs take
-// more arithmetic for each.
-var transformCycles = map[int]float64{2: 4, 4: 4, 6: 6}
-
-// blockPart is the part of a cache that transformed data and products of a block may fill: weights pass through the rest.
-func blockPart(cache int) int { return cache * 2 / 3 }
-
 // shapeOf describes n if its results may be computed so. Its kernels need channels in vectors, and transformed weights are up to
 // seven times as many bytes.
 func shapeOf(n *impl.Node, c impl.Core) (w shape, ok bool) {

@@ -138,7 +138,7 @@ func (p *products) decide(block int) {
 	lanes := p.data.lanes
 	p.block = p.DecideAmong("block", block, nil, impl.UpTo(min(4*block, p.data.groups))...)
 	p.steps = p.DecideAmong("steps", min(impl.ReductionUnroll, lanes), nil, impl.Powers(min(2*impl.ReductionUnroll, lanes))...)
-	p.fetch = p.DecideAmong("fetch", 4, nil, 0, 1, 2, 8)
+	p.fetch = p.DecideAmong("fetch", fetchAhead, nil, 0, 1, 2, 8)
 }
 
 // plan is the kernel, whose parts are divided among workers in order and write the result by the given period.

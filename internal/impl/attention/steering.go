@@ -1,0 +1,7 @@
+package attention
+
+// Steering, see package impl.
+const (
+	minQueries = 4       // queries: from which on keys and values are arranged for a kernel of their own. Fitted: with fewer, to arrange them takes longer.
+	maxKeys    = 1 << 20 // keys times width: that one head keeps in a worker's scratch. Chosen: it bounds memory.
+)

@@ -1,0 +1,48 @@
+package impl
+
+// Steering: what costs and rules use that is no fact of a target, with its unit, meaning and how it was found. Counted are
+// instructions and registers; measured is the thing itself; fitted is what puts ways that were measured into the order of their times;
+// chosen is the rest. docs/steering.md has the table.
+const (
+	latencySlack = 1.1   // latencies: a step takes at least so many. Measured: accumulators that hide just one reach 92 % of the peak.
+	mostRows     = 28    // rows: of a tile of one vector, where more save no load. Chosen: their code is as long.
+	mostPanel    = 4     // vectors: of a panel of weights. Chosen: with more, tiles have few rows and panels are long.
+	tailCost     = 1.01  // times: the cost of a tile with a tail, which is code of its own. Chosen: it decides between equals.
+	reuse        = 0.001 // share: of its cost, that a tile of all registers saves by reusing what it loads. Chosen: it decides between equals.
+	dotReuse     = 0.05  // share: the same of bytes, whose panels stay in L2 and are read fewer times by more rows. Fitted: it is worth a tail.
+	dotSpare     = 4     // registers: for even and odd bytes of both operands, where no instruction makes dot products. Counted.
+	pieceCycles  = 8.0   // cycles: of a step that reads memory which does not follow the last piece, so that prefetching starts anew. Fitted: vectors times matrices take long pieces.
+	servedLoads  = 0.9   // share: of the core's loads that operands get as they lie, for some conflict. Fitted.
+	lineCycles   = 0.2   // cycles: of a step for each cache line it reads, whose way from L2 is not hidden altogether. Fitted.
+	directShare  = 0.88  // share: of the peak, that convolutions by their definition reach. Measured: 85 to 95 %.
+
+	ReductionUnroll = 4   // steps: of a reduction between two tests of its loop. Chosen.
+	longBody        = 64  // products: of a loop's body, above which more steps gain nothing. Measured: as fast, and half the code.
+	tileWork        = 512 // operations: that a tile unrolls at one step. Chosen: it bounds code, of which every border has a copy.
+	longestChain    = 192 // products: of float32, added one behind the other by default. Chosen: errors of sums grow with it, see RATIONALE.
+	mostTogether    = 4   // rows: that are looked up together. Chosen: from then on their loads take the time.
+	rolledFrom      = 5   // vectors: of a tile, from which on exponentials are rolled. Chosen: what they need pushes more out of registers.
+
+	Pieces       = 12     // pieces: of work, that keep any small number of workers about evenly busy. Chosen: 2, 3, 4 and 6 divide it.
+	ParallelWork = 20_000 // operations: scalar ones, from which on a second worker is worth meeting. Fitted.
+	kernelStart  = 2000.0 // cycles: of a kernel or a chunk besides its work, for loops begin and nothing is prefetched yet. Fitted: phases and folds that become many small kernels.
+	partsPay     = 4      // meetings: that a reduction must take for workers to divide it in two steps. Chosen: two workers save half of it.
+	leastPart    = 64     // elements: that a part of such a reduction folds at least. Chosen: with fewer, most of the time goes into joining lanes.
+
+	alongLinesShare = 0.75 // share: of what vectors of channels reach, for those of pixels, whose loads are not aligned. Fitted.
+	packCycles      = 1.0  // cycles: of an element that is packed when the network runs. Fitted: squares are transposed in registers, and written apart.
+	tapCycles       = 6.0  // cycles: of an element that is loaded on its own, behind a test. Fitted.
+	placeCycles     = 8.0  // cycles: of the place of a tap, along all axes. Fitted.
+
+	widening       = 2  // instructions: that widen a vector of integers or float16 to float32. Counted.
+	wideningSingle = 3  // instructions: that widen one number of float16 to be in all lanes. Counted.
+	softwareHalf   = 12 // times: as many where float16 has no instructions. Fitted.
+	castBytes      = 6  // bytes: that are read and written to widen a number of float16 in memory. Counted.
+	broadcastVecs  = 2  // vectors: of a tile that use a number in all lanes. Chosen: what tiles have as a rule.
+)
+
+// Working is the part of a cache that data may fill that are worked on repeatedly: half, for what streams through takes the rest.
+func Working(cache int) int { return cache / 2 }
+
+// crowded is the part that they may fill beside little that streams through, or that is counted apart.
+func crowded(cache int) int { return cache * 7 / 8 }
