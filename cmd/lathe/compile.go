@@ -113,6 +113,13 @@ func (a *app) compileCommand() *cobra.Command {
 			return a.compile(cmd.Context(), f, args[0])
 		},
 	}
+	f.define(cmd)
+	cli.AddUnusable(cmd, unusableCompile)
+	return cmd
+}
+
+// define adds the flags to a command.
+func (f *compileFlags) define(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	f.target.define(cmd)
@@ -136,8 +143,6 @@ func (a *app) compileCommand() *cobra.Command {
 	cli.FileOrOutputVar(cmd, &f.explain, "explain", explainForms, "tell what was chosen for each kernel, why, and what time to expect; with `=FILE` there: .txt or .json")
 	cli.ChoiceVar(fs, &f.denormals, "denormals", "", lathe.DenormalModes(), "floats below the smallest normal number, 1.2e-38 for float32: flush takes them as zero, keep computes with them, 20 times as slowly (default: flush where the target can)")
 	cli.MarkOurs(cmd, "explain", "embed-params", "denormals")
-	cli.AddUnusable(cmd, unusableCompile)
-	return cmd
 }
 
 func (a *app) compile(ctx context.Context, f *compileFlags, path string) error {

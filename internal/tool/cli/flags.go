@@ -49,6 +49,9 @@ func AddUnusable(cmd *cobra.Command, flags []UnusableFlag) {
 // RefuseUnusable returns an error for the first of the flags that was used.
 func RefuseUnusable(cmd *cobra.Command, flags []UnusableFlag) error {
 	for _, u := range flags {
+		if _, ok := cmd.Flags().Lookup(u.Name).Annotations[unusable]; !ok {
+			continue // the command has a flag of its own by this name
+		}
 		values, err := cmd.Flags().GetStringArray(u.Name)
 		if err != nil {
 			return err

@@ -23,9 +23,9 @@ var (
 	escaped     = regexp.MustCompile(`\\(.)`)
 )
 
-// readLabels reads the names of classes; the id of a name is its line, or the key in a dictionary. Identifiers of
+// ReadLabels reads the names of classes; the id of a name is its line, or the key in a dictionary. Identifiers of
 // WordNet in front of names are left out. Without a path there are none.
-func readLabels(path string) ([]string, error) {
+func ReadLabels(path string) ([]string, error) {
 	if path == "" {
 		return nil, nil
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"lathe/internal/tool/cli"
+	"lathe/internal/tool/cli/preprocess"
 	"lathe/internal/tool/picture"
 	"lathe/internal/tool/spelling"
 	"lathe/runtime"
@@ -16,92 +17,22 @@ import (
 
 // pictureFlags say which picture fills an input, and how.
 type pictureFlags struct {
-	path                  string
-	preset                string
-	resize                picture.Resize
-	crop                  picture.Size
-	mean, std             [3]float64
-	scale                 float64
-	color, layout, filter string
-	changed               func(string) bool
+	path     string
+	settings preprocess.Flags
 }
-
-// settingFlags change single settings of a preset.
-var settingFlags = []string{"resize", "crop", "mean", "std", "scale", "color", "layout", "filter"}
 
 func (f *pictureFlags) define(cmd *cobra.Command) {
-	fs := cmd.Flags()
-	fs.StringVar(&f.path, "image", "", "PNG, JPEG or BMP `file` that fills the input, or INPUT=FILE")
-	fs.StringVar(&f.preset, "preprocess", "unit", "`preset` that makes the picture the input")
-	cli.ParsedVar(fs, &f.resize, "resize", "SIZE", picture.ParseResize, "size before the crop: N for the shorter side, WxH for both, none")
-	cli.ParsedVar(fs, &f.crop, "crop", "SIZE", picture.ParseSize, "centre crop, N or WxH (default: the input's size)")
-	cli.ParsedVar(fs, &f.mean, "mean", "R,G,B", picture.ParseTriple, "subtracted after scaling")
-	cli.ParsedVar(fs, &f.std, "std", "R,G,B", parseDeviation, "divides at the end")
-	fs.Float64Var(&f.scale, "scale", 1.0/255, "`factor` for pixel values from 0 to 255 (default 1/255)")
-	cli.ChoiceVar(fs, &f.color, "color", string(picture.RGB), texts(picture.Colors), "order of channels: rgb, bgr or gray")
-	cli.ChoiceVar(fs, &f.layout, "layout", string(picture.Auto), texts(picture.Layouts), "order of axes: NCHW, NHWC or auto")
-	cli.ChoiceVar(fs, &f.filter, "filter", string(picture.Bilinear), texts(picture.Filters), "resizing: bilinear (averages, as Pillow), point (bilinear of four pixels, as OpenCV), nearest, bicubic")
-	cli.MarkOurs(cmd, append([]string{"image", "preprocess"}, settingFlags...)...)
-}
-
-func parseDeviation(text string) ([3]float64, error) {
-	v, err := picture.ParseTriple(text)
-	if err == nil && v[0]*v[1]*v[2] == 0 {
-		return v, fmt.Errorf("%q: a deviation of 0 cannot divide", text)
-	}
-	return v, err
-}
-
-func texts[T ~string](values []T) []string {
-	var s []string
-	for _, v := range values {
-		s = append(s, string(v))
-	}
-	return s
+	cmd.Flags().StringVar(&f.path, "image", "", "PNG, JPEG or BMP `file` that fills the input, or INPUT=FILE")
+	cli.MarkOurs(cmd, "image")
+	f.settings.Define(cmd, "the picture")
 }
 
 // check refuses settings without a picture and unknown presets.
 func (f *pictureFlags) check(cmd *cobra.Command) error {
-	f.changed = cmd.Flags().Changed
-	if f.path == "" {
-		for _, name := range append([]string{"preprocess"}, settingFlags...) {
-			if f.changed(name) {
-				return cli.Usagef(cmd.CommandPath(), "flag --%s needs --image", name)
-			}
-		}
+	if name := f.settings.Given(); f.path == "" && name != "" {
+		return cli.Usagef(cmd.CommandPath(), "flag --%s needs --image", name)
 	}
-	if _, ok := picture.FindPreset(f.preset); !ok {
-		var names []string
-		for _, p := range picture.Presets() {
-			names = append(names, p.Name)
-		}
-		return cli.Usagef(cmd.CommandPath(), "flag --preprocess: unknown preset %q (choose from %s)%s",
-			f.preset, strings.Join(names, ", "), spelling.Hint(f.preset, names))
-	}
-	return nil
-}
-
-// settings is the preset with the changes of single flags.
-func (f *pictureFlags) settings() picture.Settings {
-	s, _ := picture.FindPreset(f.preset)
-	for _, c := range []struct {
-		flag  string
-		apply func()
-	}{
-		{"resize", func() { s.Resize = f.resize }},
-		{"crop", func() { s.Crop = f.crop }},
-		{"mean", func() { s.Mean, s.Normalize = f.mean, true }},
-		{"std", func() { s.Std, s.Normalize = f.std, true }},
-		{"scale", func() { s.Scale, s.Normalize = f.scale, true }},
-		{"color", func() { s.Color = picture.Color(f.color) }},
-		{"layout", func() { s.Layout = picture.Layout(f.layout) }},
-		{"filter", func() { s.Filter = picture.Filter(f.filter) }},
-	} {
-		if f.changed(c.flag) {
-			c.apply()
-		}
-	}
-	return s
+	return f.settings.Check(cmd.CommandPath())
 }
 
 // into makes the tensor, puts it into the set and prints what happened.
@@ -114,7 +45,7 @@ func (f *pictureFlags) into(set *inputSet, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	s := f.settings()
+	s := f.settings.Settings()
 	r, err := s.Prepare(img, picture.Input{DType: input.DType, Shape: input.Shape})
 	if err != nil {
 		return fmt.Errorf("picture %s for input %q: %w", path, input.Name, err)

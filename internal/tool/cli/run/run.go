@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"lathe/internal/tool/cli"
+	"lathe/internal/tool/cli/preprocess"
 	"lathe/internal/tool/npz"
-	"lathe/internal/tool/picture"
 	"lathe/internal/tool/spelling"
 	"lathe/runtime"
 )
@@ -58,10 +58,6 @@ type command struct {
 // Command returns the command that is typed as path: the last word of it is the command's name.
 func Command(a *cli.App, path string, peaks Peaks) *cobra.Command {
 	f := &command{App: a, peaks: peaks}
-	var presets strings.Builder
-	for _, p := range picture.Presets() {
-		fmt.Fprintf(&presets, "\n  %-16s %s", p.Name, p.Doc)
-	}
 	cmd := &cobra.Command{
 		Use:   path[strings.LastIndexByte(path, ' ')+1:] + " FILE",
 		Short: "run a package",
@@ -70,7 +66,7 @@ func Command(a *cli.App, path string, peaks Peaks) *cobra.Command {
 			"  " + path + " --print-time --repeat 100 resnet50.tar\n" +
 			"  " + path + " --image cat.png --preprocess imagenet --labels synset.txt --print-top 5 squeezenet.tar\n" + `
 A picture becomes the input by a preset, which --resize, --crop, --mean, --std, --scale, --color, --layout and
---filter change:` + presets.String(),
+--filter change:` + preprocess.Presets(),
 		Args: cli.OneFile("package"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := cli.RefuseUnusable(cmd, unusableRun); err != nil {
@@ -141,7 +137,7 @@ func (c *command) run(ctx context.Context, path string) error {
 			return err
 		}
 	}
-	labels, err := readLabels(c.labels)
+	labels, err := ReadLabels(c.labels)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"lathe"
+	"lathe/internal/bundle"
+	"lathe/internal/evaluate"
+	"lathe/internal/tool/cli"
+	"lathe/internal/tool/spelling"
+)
+
+// threadsOption is the option of a variant that is none of compile's: threads of a run.
+const threadsOption = "threads"
+
+// notVaried are flags of compile that say where output goes, which is not a variant's to say.
+var notVaried = []string{"output", "output-format", "dump-code", "print-pass-times", "print-ir-before", "print-ir-after", "module-name", "explain", "executor-graph-link-params", "embed-params"}
+
+// variant compiles an experiment, or takes the package that it is. That it does not compile is the variant's error, for others go
+// on; malformed options are the command's.
+func (a *app) variant(ctx context.Context, f *evaluateFlags, e evaluate.Experiment) (*evaluate.Variant, error) {
+	v := &evaluate.Variant{Name: e.Name, Model: e.Model, Options: e.Options, Package: e.Model, Threads: f.threads}
+	c, err := a.variantFlags(f.command, e, v)
+	if err != nil || isPackage(e.Model) {
+		return v, err
+	}
+	o, err := c.options(a.Out)
+	if err != nil {
+		return nil, fmt.Errorf("variant %s: %w", e.Name, err)
+	}
+	m, err := c.model.load(ctx, e.Model, c.note)
+	if err != nil {
+		return nil, err
+	}
+	v.Package = filepath.Join(f.results, evaluate.PackageFolder, e.Name+".tar")
+	o.Output = v.Package
+	pkg, err := lathe.Compile(ctx, m, o)
+	if err == nil {
+		err = pkg.SaveContext(ctx, v.Package)
+	}
+	if err == nil && len(o.DesiredLayout) > 0 {
+		v.Free, err = withoutLayout(ctx, m, o)
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	v.Err = err
+	return v, nil
+}
+
+// withoutLayout is the manifest of a model that is compiled in the layouts that the compiler chooses.
+func withoutLayout(ctx context.Context, m *lathe.Model, o lathe.CompileOptions) (*bundle.Manifest, error) {
+	o.DesiredLayout, o.Notes = nil, nil
+	pkg, err := lathe.Compile(ctx, m, o)
+	if err != nil {
+		return nil, err
+	}
+	return pkg.Info(), nil
+}
+
+// variantFlags are compile's flags as the options of an experiment set them.
+func (a *app) variantFlags(command string, e evaluate.Experiment, v *evaluate.Variant) (*compileFlags, error) {
+	c := &compileFlags{command: command, note: func(text string) { a.Log("%s: %s", e.Name, text) }}
+	cmd := &cobra.Command{}
+	c.define(cmd)
+	fs := cmd.Flags()
+	for _, o := range e.Options {
+		flag := fs.Lookup(o.Name)
+		switch {
+		case o.Name == threadsOption:
+			n, err := strconv.Atoi(o.Value)
+			if err != nil || n < 1 || n > 1024 {
+				return nil, cli.Usagef(command, "variant %s: threads %q must be a whole number from 1 to 1024", e.Name, o.Value)
+			}
+			v.Threads = n
+			continue
+		case flag == nil || slices.Contains(notVaried, o.Name):
+			known := variedFlags(cmd)
+			return nil, cli.Usagef(command, "variant %s: %q is no option of a variant (choose from %s)%s", e.Name, o.Name, strings.Join(known, ", "), spelling.Hint(o.Name, known))
+		case isPackage(e.Model):
+			return nil, cli.Usagef(command, "variant %s: option %s is for models, and %s is a package", e.Name, o.Name, e.Model)
+		}
+		values := []string{o.Value}
+		if _, several := flag.Annotations[cli.Several]; several {
+			values = cli.CommaList(o.Value)
+		}
+		for _, value := range values {
+			if err := fs.Set(o.Name, value); err != nil {
+				return nil, cli.Usagef(command, "variant %s: %w", e.Name, err)
+			}
+		}
+	}
+	return c, nil
+}
+
+// variedFlags lists the options that a variant can have.
+func variedFlags(cmd *cobra.Command) []string {
+	names := []string{threadsOption}
+	for _, name := range []string{"opt-level", "target", "desired-layout", "disabled-pass", "denormals", "choices", "input-shapes", "fix", "loop-bound", "model-format"} {
+		if cmd.Flags().Lookup(name) != nil {
+			names = append(names, name)
+		}
+	}
+	return names
+}
