@@ -8,6 +8,8 @@ import (
 	"go/parser"
 	"go/printer"
 	"go/token"
+	"image/png"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -22,6 +24,7 @@ import (
 	"lathe/internal/pipeline"
 	"lathe/internal/sched"
 	"lathe/internal/target"
+	"lathe/internal/testkit/glyphs"
 	"lathe/internal/testkit/golden"
 	"lathe/internal/testkit/onnxtest"
 	"lathe/test/conformance"
@@ -250,4 +253,24 @@ func onnxPage(b *bytes.Buffer) {
 func TestExampleModels(t *testing.T) {
 	golden.File(t, "examples/shapes/decoder.onnx", onnxtest.Model(onnxtest.Decoder()))
 	golden.File(t, "examples/shapes/detector.onnx", onnxtest.Model(onnxtest.Detector()))
+}
+
+// TestExampleGlyphs holds the data set of docs/evaluate.md to what draws it; -update writes it.
+func TestExampleGlyphs(t *testing.T) {
+	for class := range glyphs.Classes {
+		if err := os.MkdirAll("examples/demo/glyphs/"+glyphs.Name(class), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		for face, name := range glyphs.Faces {
+			img, err := glyphs.Picture(class, face)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var b bytes.Buffer
+			if err := png.Encode(&b, img); err != nil {
+				t.Fatal(err)
+			}
+			golden.File(t, fmt.Sprintf("examples/demo/glyphs/%s/%s.png", glyphs.Name(class), name), b.Bytes())
+		}
+	}
 }

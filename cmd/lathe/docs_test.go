@@ -66,7 +66,7 @@ func mentioned(span string) string {
 	if program(span) != "lathe" || len(fields) < 2 {
 		return ""
 	}
-	file := map[string]string{"compile": "model.onnx", "verify": "model.onnx", "inspect": "digits.tar", "run": "digits.tar"}[fields[1]]
+	file := map[string]string{"compile": "model.onnx", "verify": "model.onnx", "inspect": "digits.tar", "run": "digits.tar", "evaluate": "digits.tar"}[fields[1]]
 	named := slices.ContainsFunc(fields, func(f string) bool {
 		return f == "..." || f == "--help" || f == "MODEL" || f == "PACKAGE" || strings.HasSuffix(f, ".onnx") || f == "NAME.wasm" || f == file
 	})
@@ -98,12 +98,15 @@ func stage(t *testing.T) (dir string, env []string) {
 	dir, bin := t.TempDir(), t.TempDir()
 	demo := os.DirFS(repository + "/examples/demo")
 	for _, to := range []string{dir, filepath.Join(dir, "demo"), filepath.Join(dir, "examples/demo")} {
-		for _, name := range []string{"digits.onnx", "labels.txt", "sample.png"} {
+		for _, name := range []string{"digits.onnx", "labels.txt", "sample.png", "experiments.json"} {
 			b, err := fs.ReadFile(demo, name)
 			if err != nil {
 				t.Fatal(err)
 			}
 			write(t, filepath.Join(to, name), b)
+		}
+		if err := os.CopyFS(filepath.Join(to, "glyphs"), os.DirFS(repository+"/examples/demo/glyphs")); err != nil {
+			t.Fatal(err)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(standIns)) {

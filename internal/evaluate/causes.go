@@ -69,7 +69,7 @@ var finders = []struct {
 
 // explain looks for causes in a variant.
 func (j *Job) explain(v *VariantReport, r *runner) error {
-	p, err := r.profile()
+	p, err := r.profile(j, v.outcomes)
 	if err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func (e *evidence) count(text string, fits func(k kernel) bool) []Cause {
 		}
 		c.Count++
 		c.Share += k.share
-		if len(c.Nodes) < 3 {
+		if len(c.Nodes) < 3 && !slices.Contains(c.Nodes, k.label()) {
 			c.Nodes = append(c.Nodes, k.label())
 		}
 	}

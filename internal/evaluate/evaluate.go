@@ -133,8 +133,12 @@ func (j *Job) check() error {
 // profileTime is how long the steps of a variant are measured, about.
 const profileTime = 300 * time.Millisecond
 
-// profile measures the steps of a variant on the last sample that it ran.
-func (r *runner) profile() (*runtime.Profile, error) {
+// profile measures the steps of a variant on its first sample.
+func (r *runner) profile(j *Job, outcomes []outcome) (*runtime.Profile, error) {
+	first := slices.IndexFunc(outcomes, func(o outcome) bool { return o.scores != nil })
+	if err := r.set(&blockOf{job: j, first: first, values: make([]loaded, 1)}, first); err != nil {
+		return nil, err
+	}
 	start := time.Now()
 	if err := r.module.Run(); err != nil {
 		return nil, err

@@ -21,7 +21,7 @@ func (m *Matrix) SVG(w io.Writer) error {
 		if t.up {
 			turn = fmt.Sprintf(` transform="rotate(-90 %d %d)"`, t.x, t.y)
 		}
-		fmt.Fprintf(&b, `<text x="%d" y="%d" font-size="%.1f" text-anchor="%s" fill="%s"%s>`, t.x, t.y, t.size, [...]string{"start", "middle", "end"}[t.align], hex(t.fill), turn)
+		fmt.Fprintf(&b, `<text x="%d" y="%d" font-size="%.1f" text-anchor="%s" style="fill:%s"%s>`, t.x, t.y, t.size, [...]string{"start", "middle", "end"}[t.align], hex(t.fill), turn)
 		if err := xml.EscapeText(&b, []byte(t.string)); err != nil {
 			return err
 		}
