@@ -44,6 +44,17 @@ func Whether(name string, def bool) Decision {
 	return d
 }
 
+// Least is a decision by cost: the default is what costs least, the first of equals.
+func Least(name string, values ...Value) Decision {
+	d := Decision{Name: name, Values: values}
+	for i, v := range values {
+		if v.Cost < values[d.Default].Cost {
+			d.Default = i
+		}
+	}
+	return d
+}
+
 // A Point holds the texts of decisions by name. JSON writes it in the order of names.
 type Point map[string]string
 

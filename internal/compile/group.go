@@ -22,8 +22,8 @@ type lowered struct {
 	*lower.Kernel
 	in   []*graph.Value                           // operands in the order of the function's parameters: inputs and constants of the group's sub-graph
 	outs []int                                    // results of the group; their parameters follow those of the operands
-	own  *impl.Plan                               // of loops of its own; nil: to be chosen
-	ask  func(choice.Chooser) (*impl.Plan, error) // makes own by other decisions
+	ask  func(choice.Chooser) (*impl.Plan, error) // schedules it
+	own  *impl.Plan                               // what ask gives by default, where it makes loops of their own
 }
 
 // lowerGroup makes the kernels of a group: one by loops of its own where there is such an implementation, else one per
@@ -48,6 +48,7 @@ func lowerGroup(n *graph.Node, t *target.Target) ([]*lowered, error) {
 			continue
 		}
 		k := &lowered{Kernel: lower.Lower("kernel", c.stages[o], lower.Options{Value: scalarConst(c.values)}), outs: []int{i}}
+		k.ask = func(c choice.Chooser) (*impl.Plan, error) { return algorithms.Table.Choose(k.Kernel, t, c) }
 		for _, p := range k.Params[:len(k.Params)-1] {
 			k.in = append(k.in, c.values[p.Name])
 		}

@@ -5,7 +5,6 @@ import (
 
 	"lathe/internal/choice"
 	"lathe/internal/impl"
-	"lathe/internal/impl/algorithms"
 )
 
 // relieve looks for other schedules of kernels whose innermost loops keep values on the stack, and takes those by which fewer are
@@ -142,16 +141,7 @@ func (f *function) otherwise(j *job, change choice.Point) (*function, error) {
 
 // planned is a schedule of f's class by other decisions.
 func (f *function) planned(j *job, by choice.Chooser) (p *impl.Plan, err error) {
-	k := f.kernels[0]
-	switch {
-	case k.ask != nil:
-		p, err = k.ask(by)
-	case k.own != nil:
-		p = k.own.Copy()
-	default:
-		p, err = algorithms.Table.Choose(k.Kernel, j.Target, by)
-	}
-	if err != nil {
+	if p, err = f.kernels[0].ask(by); err != nil {
 		return nil, err
 	}
 	for i, b := range p.Schedule.Func.Params {

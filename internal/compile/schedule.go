@@ -10,12 +10,10 @@ import (
 	"lathe/internal/codegen/llvm"
 	"lathe/internal/graph"
 	"lathe/internal/impl"
-	"lathe/internal/impl/algorithms"
 	"lathe/internal/loop"
 	"lathe/internal/looppass"
 	"lathe/internal/pipeline"
 	"lathe/internal/plan"
-	"lathe/internal/target"
 )
 
 // A scheduled class is kernels that are equal, with the schedule that they share.
@@ -62,7 +60,7 @@ func schedule(j *job, steps []*step, owned map[*graph.Value]bool) ([]*scheduled,
 	return list, inParallel(j.ctx, j.ordered(), len(list), func(i int) error {
 		k := list[i].kernels[0]
 		return failed(k.Node, j.working(nil, "schedule", func() (err error) {
-			if list[i].plan, err = chosen(k, owned, j.Target, j.Choices[k.name]); err != nil {
+			if list[i].plan, err = chosen(k, owned, j.Choices[k.name]); err != nil {
 				return err
 			}
 			return list[i].dump.loop("lowered", k.Func)
@@ -76,20 +74,16 @@ func (c *scheduled) add(k *kernel) {
 }
 
 // chosen is a kernel's schedule. point holds the decisions that are given.
-func chosen(k *kernel, owned map[*graph.Value]bool, t *target.Target, point choice.Point) (p *impl.Plan, err error) {
-	if p = k.own; k.ask != nil && len(point) > 0 {
+func chosen(k *kernel, owned map[*graph.Value]bool, point choice.Point) (p *impl.Plan, err error) {
+	if p = k.own; p == nil || len(point) > 0 {
 		if p, err = k.ask(point); err != nil {
 			return nil, err
 		}
-		k.Func = p.Schedule.Func
 	}
 	for i, v := range k.Values() {
 		if owned[v] {
-			k.Func.Params[i].Align = 0
+			p.Schedule.Func.Params[i].Align = 0
 		}
-	}
-	if p == nil {
-		return algorithms.Table.Choose(k.Kernel, t, point)
 	}
 	return p, nil
 }

@@ -1,18 +1,21 @@
 package impl
 
-import "lathe/internal/target"
+import (
+	"lathe/internal/choice"
+	"lathe/internal/target"
+)
 
-// BranchCosts are the cycles of two ways to have the results of one of two branches: to run the one that is taken, either as
-// often, which all workers have to learn of, or to compute both and select. Branches are given by their arithmetic and the bytes that
+// BranchDecision is how to have the results of one of two branches: to run the one that is taken, either as often, which all workers
+// have to learn of, or to compute both and select. Branches are given by their arithmetic and the bytes that
 // they write; kernels around take over what is selected.
-func BranchCosts(t *target.Target, flops, bytes [2]float64) (run, both float64) {
-	c := core{t}
+func BranchDecision(t *target.Target, flops, bytes [2]float64) choice.Decision {
+	c, both := core{t}, 0.0
 	for k := range flops {
 		both += c.Flops(flops[k]) + c.Shared(bytes[k])
 	}
-	run = kernelStart + both/2
+	run := kernelStart + both/2
 	if !t.IsSource() && !t.ISA().OneWorker {
 		run += c.meeting()
 	}
-	return run, both
+	return choice.Least("branches", choice.Value{Text: "run", Cost: run}, choice.Value{Text: "select", Cost: both})
 }

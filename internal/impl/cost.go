@@ -25,9 +25,9 @@ var (
 )
 
 // Fits reports whether so many accumulators, rows of vectors, fit the registers with the operands of a product.
-func (c core) Fits(rows, vecs int) bool {
-	return rows <= mostRows && rows*vecs+vecs+1 <= c.registers(false)
-}
+func (c core) Fits(rows, vecs int) bool { return fits(rows, vecs, c.registers(false)) }
+
+func fits(rows, vecs, regs int) bool { return rows <= mostRows && rows*vecs+vecs+1 <= regs }
 
 // Reusing is a cost less what so many accumulators save by reusing what they load: of equal costs, that of larger tiles.
 func (c core) Reusing(cost float64, accumulators int) float64 {

@@ -222,6 +222,13 @@ func (k *kernel) periods(name string) []int {
 	return list
 }
 
+// DividedPairs is a loop over all pairs of [0, m) and [0, n), which workers divide if there are several.
+func DividedPairs(name string, m, n int, body func(i, j expr.Expr) loop.Stmt) loop.Stmt {
+	return Divided(name, m*n, func(p expr.Expr) loop.Stmt {
+		return body(expr.Bin(expr.OpFloorDiv, p, expr.Index(n)), expr.Bin(expr.OpFloorMod, p, expr.Index(n)))
+	})
+}
+
 // Divided is a loop over [0, n) whose iterations workers divide if there are several.
 func Divided(name string, n int, body func(i expr.Expr) loop.Stmt) loop.Stmt {
 	kind := loop.Serial

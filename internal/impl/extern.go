@@ -95,6 +95,3 @@ func (all Algorithms) HasExtern(d *op.Def) bool {
 	_, ok := all.extern(d)
 	return ok
 }
-
-// Implemented reports whether kernels can be made of an operator.
-func (all Algorithms) Implemented(d *op.Def) bool { return all.HasExtern(d) || d.Compute != nil }

@@ -37,8 +37,7 @@ func (g GroupedConv) ByChannels(t *target.Target, lanes int, ask func(choice.Dec
 	} else {
 		channels += moved
 	}
-	values := []choice.Value{{Text: "channels", Cost: channels}, {Text: "pixels", Cost: pixels}}
-	taken, err := ask(choice.Decision{Name: "lanes", Values: values, Default: indexIf(channels >= pixels)})
+	taken, err := ask(choice.Least("lanes", choice.Value{Text: "channels", Cost: channels}, choice.Value{Text: "pixels", Cost: pixels}))
 	return taken == "channels", err
 }
 

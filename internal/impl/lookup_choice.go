@@ -27,8 +27,5 @@ func LookUpDecision(t *target.Target, u LookUp) choice.Decision {
 	} else {
 		channels += moved
 	}
-	d := choice.Decision{Name: "lanes", Values: choice.Texts("channels", "pixels")}
-	d.Values[0].Cost, d.Values[1].Cost = channels, pixels
-	d.Default = indexIf(pixels <= channels)
-	return d
+	return choice.Least("lanes", choice.Value{Text: "channels", Cost: channels}, choice.Value{Text: "pixels", Cost: pixels})
 }

@@ -17,10 +17,7 @@ func WeightsDecision(t *target.Target, rows, columns, depth int, narrow types.DT
 	vectors := float64(columns*depth) / float64(lanes)
 	passes := float64((rows + each - 1) / each)
 	wide, less := c.weights(float64(4*columns*depth), all), c.weights(float64(narrow.Size()*columns*depth), all)
-	d := choice.Decision{Name: "weights", Values: choice.Texts("wide", "narrow")}
-	d.Values[0].Cost, d.Values[1].Cost = wide, less+passes*vectors*c.widen(narrow, widening)
-	d.Default = indexIf(d.Values[1].Cost < d.Values[0].Cost)
-	return d
+	return choice.Least("weights", choice.Value{Text: "wide", Cost: wide}, choice.Value{Text: "narrow", Cost: less + passes*vectors*c.widen(narrow, widening)})
 }
 
 // weights is the time to read weights of so many bytes, which are among constants of all bytes.
@@ -55,10 +52,6 @@ func WidenDecision(t *target.Target, p NarrowProduct) choice.Decision {
 	if p.Lanes {
 		each = c.widen(p.Type, widening)
 	}
-	d := choice.Decision{Name: "widen", Values: choice.Texts("off", "on")}
 	product := vectors / float64(c.Units)
-	d.Values[0].Cost = product + vectors*each
-	d.Values[1].Cost = product + c.Written(float64(p.Data)*castBytes)
-	d.Default = indexIf(d.Values[1].Cost < d.Values[0].Cost)
-	return d
+	return choice.Least("widen", choice.Value{Text: "off", Cost: product + vectors*each}, choice.Value{Text: "on", Cost: product + c.Written(float64(p.Data)*castBytes)})
 }

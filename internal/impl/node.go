@@ -145,11 +145,7 @@ func matrix(n *Node, a *NodeAsker) (name, why string) {
 	if n.Out.DType.Compute() != types.F32 {
 		return "", ""
 	}
-	columns := 0
-	if m, ok := n.Attrs.(ops.MatmulAttrs); ok && !m.TransposeB {
-		columns = 1
-	}
-	return n.packed(a, n.In[1], n.Const(1), columns, false), ""
+	return n.packed(a, n.In[1], n.Const(1), ops.ColumnsOf(n.Attrs), false), ""
 }
 
 // dotMatrix decides for products of bytes with a constant matrix, which dot products take by several rows.

@@ -25,12 +25,7 @@ func DecidePack(t *target.Target, rows, columns, depth int, log *choice.Log) (pa
 	const widths = 4 // vectors into which a sum goes
 	apart := float64(rows*columns) * (float64(depth)/float64(lanes*widths)*c.fold(widths) + joins)
 	packed := tiles[best].cost*float64(depth) + packCycles*float64(columns*depth)
-	d := []choice.Value{{Text: "off", Cost: apart}, {Text: "on", Cost: packed}}
-	def := 0
-	if packed < apart {
-		def = 1
-	}
-	if a.decide("pack", def, d) == 0 {
+	if a.decide("pack", indexIf(packed < apart), []choice.Value{{Text: "off", Cost: apart}, {Text: "on", Cost: packed}}) == 0 {
 		return 0, a.err
 	}
 	a.panel(lanes, 1, rows, columns, false)

@@ -40,10 +40,7 @@ func (p PhaseConv) Fills(t *target.Target) bool {
 
 // PhaseDecision is whether phases are computed by one convolution or by several.
 func PhaseDecision(t *target.Target, images int, one PhaseConv, several []PhaseConv) choice.Decision {
-	d := choice.Decision{Name: "phases", Values: choice.Texts("together", "apart")}
-	d.Values[0].Cost, d.Values[1].Cost = phaseCycles(t, images, one), phaseCycles(t, images, several...)
-	d.Default = indexIf(d.Values[1].Cost < d.Values[0].Cost)
-	return d
+	return choice.Least("phases", choice.Value{Text: "together", Cost: phaseCycles(t, images, one)}, choice.Value{Text: "apart", Cost: phaseCycles(t, images, several...)})
 }
 
 // phaseCycles estimates convolutions of phases. The results of several are joined by a copy, but those of one image where they are.

@@ -31,14 +31,8 @@ func (k *kernel) rolled(out string, vectors int) bool {
 
 // decideRolled asks how the rest of a tile's group runs.
 func (k *kernel) decideRolled(t *tiling, size Tile) bool {
-	vectors, def := size.Lines*size.Rows*size.Vecs, 0
-	if vectors == 1 {
-		return false
-	}
-	if k.rolled(t.out, vectors) {
-		def = 1
-	}
-	return k.decide(t.decision("epilogue"), def, choice.Texts("registers", "rolled")) == 1
+	vectors := size.Lines * size.Rows * size.Vecs
+	return vectors > 1 && k.decide(t.decision("epilogue"), indexIf(k.rolled(t.out, vectors)), choice.Texts("registers", "rolled")) == 1
 }
 
 // leaveRegisters copies finished accumulators to scratch, from where the rolled loops of the rest read them.

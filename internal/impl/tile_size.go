@@ -49,11 +49,10 @@ func (c core) tiles(lines, rows, vecs, regs, forced int, broadcast bool, reuse f
 		if v > 1 && forced == 0 && (!broadcast || vecs%v != 0) {
 			continue
 		}
-		fits := func(rows int) bool { return rows*v+v+1 <= regs && rows <= mostRows }
-		for r := 1; r <= rows && fits(r); r++ {
+		for r := 1; r <= rows && fits(r, v, regs); r++ {
 			consider(Tile{1, r, v})
 		}
-		for l := 2; broadcast && l <= lines && fits(l*rows); l++ {
+		for l := 2; broadcast && l <= lines && fits(l*rows, v, regs); l++ {
 			consider(Tile{l, rows, v})
 		}
 	}

@@ -24,10 +24,7 @@ func WindowsDecision(t *target.Target, f WindowFold) choice.Decision {
 			apart += kernelStart + 2*c.between(f.Left[i]*f.Bytes)
 		}
 	}
-	d := choice.Decision{Name: "windows", Values: choice.Texts("whole", "by axis")}
-	d.Values[0].Cost, d.Values[1].Cost = float64(taps*f.Left[last])/loads, apart
-	d.Default = indexIf(d.Values[1].Cost < d.Values[0].Cost)
-	return d
+	return choice.Least("windows", choice.Value{Text: "whole", Cost: float64(taps*f.Left[last]) / loads}, choice.Value{Text: "by axis", Cost: apart})
 }
 
 // between is the time to write, or to read, data of so many bytes that lie between two kernels.

@@ -15,6 +15,15 @@ import (
 // MatmulAttrs are the attributes of nn.matmul: which operands have their last two axes swapped.
 type MatmulAttrs struct{ TransposeA, TransposeB bool }
 
+// ColumnsOf is the axis of a matrix over which the columns of its product run, the matrix being the right operand of a dense layer or of
+// a matmul with the given attributes.
+func ColumnsOf(attrs any) int {
+	if a, ok := attrs.(MatmulAttrs); ok && !a.TransposeB {
+		return 1
+	}
+	return 0
+}
+
 // Matmul multiplies a [..., M, K] by b [..., K, N]; the leading axes broadcast. Importers give vectors a second axis.
 var Matmul = op.Define(op.Spec[MatmulAttrs]{
 	Name: "nn.matmul", Doc: "nn.matmul is the product of the matrices in the last two axes; leading axes broadcast. b may have a narrower type than a.",

@@ -24,10 +24,7 @@ func narrowWeights(c *Context) error {
 		if n.Op != ops.Dense && n.Op != ops.Matmul || n.Out[0].Type.DType != types.F32 || c.Target == nil || c.Target.Lanes(32) < 2 {
 			return
 		}
-		columns := 0
-		if a, ok := n.Attrs.(ops.MatmulAttrs); ok && !a.TransposeB {
-			columns = 1
-		}
+		columns := ops.ColumnsOf(n.Attrs)
 		w, ok := weightOf(n.In[1], columns)
 		if !ok || n.Out[0].Type.Elements() == 0 {
 			return

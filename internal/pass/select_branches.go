@@ -1,7 +1,6 @@
 package pass
 
 import (
-	"lathe/internal/choice"
 	"lathe/internal/graph"
 	"lathe/internal/graph/rewrite"
 	"lathe/internal/impl"
@@ -41,12 +40,7 @@ func selectBranches(c *Context) error {
 				}
 			}
 		}
-		run, both := impl.BranchCosts(c.Target, flops, bytes)
-		d := choice.Decision{Name: "branches", Values: []choice.Value{{Text: "run", Cost: run}, {Text: "select", Cost: both}}}
-		if both < run {
-			d.Default = 1
-		}
-		taken, err := c.decide(n, d)
+		taken, err := c.decide(n, impl.BranchDecision(c.Target, flops, bytes))
 		if r.Fail(err); taken != "select" {
 			return
 		}

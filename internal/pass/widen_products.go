@@ -51,10 +51,6 @@ func narrowProduct(n *graph.Node) impl.NarrowProduct {
 		p.Lanes = n.Attrs.(ops.ConvAttrs).Groups > 1 && w.Shape[1] == 1
 		return p
 	}
-	depth := w.Shape[len(w.Shape)-1]
-	if a, ok := n.Attrs.(ops.MatmulAttrs); ok && !a.TransposeB {
-		depth = w.Shape[len(w.Shape)-2]
-	}
-	p.Macs *= float64(depth)
+	p.Macs *= float64(w.Shape[len(w.Shape)-1-ops.ColumnsOf(n.Attrs)])
 	return p
 }

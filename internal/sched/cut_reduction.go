@@ -23,7 +23,7 @@ func (s *Schedule) CutReduction(block, at string, scope loop.Scope) error {
 	refuse := func(format string, args ...any) error {
 		return fmt.Errorf("cut_reduction %s: %s", block, fmt.Sprintf(format, args...))
 	}
-	i := slices.IndexFunc(nest, func(f *loop.For) bool { return f.Var.Name == at })
+	i := position(nest, at)
 	if i < 0 || nest[i].Kind != loop.Serial || !ReducesOver(b, nest[i]) {
 		return refuse("%q is no serial reduction loop around it", at)
 	}

@@ -2,7 +2,6 @@ package sched
 
 import (
 	"fmt"
-	"slices"
 
 	"lathe/internal/expr"
 	"lathe/internal/loop"
@@ -20,7 +19,7 @@ func (s *Schedule) DecomposeReduction(block, at string) error {
 	if b.Init == nil {
 		return fmt.Errorf("decompose_reduction %s: it has no initialisation", block)
 	}
-	first := slices.IndexFunc(nest, func(f *loop.For) bool { return f.Var.Name == at })
+	first := position(nest, at)
 	if first < 0 {
 		return fmt.Errorf("decompose_reduction %s: not inside loop %q", block, at)
 	}

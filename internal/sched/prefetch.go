@@ -20,10 +20,7 @@ func (s *Schedule) Prefetch(block, buffer, next, at string) error {
 	if err != nil {
 		return err
 	}
-	position := func(name string) int {
-		return slices.IndexFunc(nest, func(f *loop.For) bool { return f.Var.Name == name })
-	}
-	from, to := position(next), position(at)
+	from, to := position(nest, next), position(nest, at)
 	if from < 0 || to <= from {
 		return fmt.Errorf("prefetch %s: loop %q is not inside %q around the block", block, at, next)
 	}

@@ -25,7 +25,7 @@ func (s *Schedule) PrefetchTile(block, buffer, tile, at string) error {
 		return err
 	}
 	path := s.around(f)
-	i := slices.IndexFunc(nest, func(g *loop.For) bool { return g.Var.Name == tile })
+	i := position(nest, tile)
 	if i < 0 || len(path) <= i+1 || path[i] != nest[i] {
 		return fmt.Errorf("prefetch_tile %s: loop %q is not around it and around %q", block, tile, at)
 	}

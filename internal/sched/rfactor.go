@@ -20,10 +20,7 @@ func (s *Schedule) RFactor(block, at, inner string) (loops []string, err error) 
 	if err != nil {
 		return nil, err
 	}
-	position := func(name string) int {
-		return slices.IndexFunc(nest, func(f *loop.For) bool { return f.Var.Name == name })
-	}
-	from, to := position(at), position(inner)
+	from, to := position(nest, at), position(nest, inner)
 	if from < 0 || to < from || b.Init != nil {
 		return nil, fmt.Errorf("rfactor %s: %q must be a reduction loop around it, %q be it or one inside, and its initialisation decomposed", block, at, inner)
 	}
@@ -65,7 +62,7 @@ func (s *Schedule) RFactor(block, at, inner string) (loops []string, err error) 
 	partial := *b
 	partial.Name = block + "_rf"
 	lane := expr.NewVar("l")
-	partial.Iters = append(append([]loop.Iter(nil), b.Iters...), loop.Iter{Var: lane, Extent: int(n), Binding: in.Var})
+	partial.Iters = append(slices.Clone(b.Iters), loop.Iter{Var: lane, Extent: int(n), Binding: in.Var})
 	slot := []expr.Expr{lane}
 	partial.Body = &loop.Store{To: p, Index: slot, Value: &expr.Binary{Op: update.Op, A: &expr.Load{From: p, Index: slot}, B: update.B}}
 	main := loop.Rewrite(top, func(t loop.Stmt) loop.Stmt {
@@ -76,7 +73,17 @@ func (s *Schedule) RFactor(block, at, inner string) (loops []string, err error) 
 	})
 
 	fv, last := fold(".f")
-	whole := &loop.Block{Name: block}
+	last.Body = foldOf(b, update, p, fv)
+
+	s.replace(top, &loop.Alloc{Buffer: p, Body: &loop.Seq{List: []loop.Stmt{zero, main, last}}})
+	s.inherit(inner, zv.Name, fv.Name)
+	s.log("rfactor", block, 0, at, inner)
+	return []string{inner, zv.Name, fv.Name}, nil
+}
+
+// foldOf is block b as a reduction of what lies in p, which v counts, by b's update.
+func foldOf(b *loop.Block, update *expr.Binary, p *loop.Buffer, v *expr.Var) *loop.Block {
+	whole := &loop.Block{Name: b.Name}
 	reduces := map[*expr.Var]bool{}
 	for _, it := range b.Iters {
 		if it.Reduce {
@@ -86,14 +93,9 @@ func (s *Schedule) RFactor(block, at, inner string) (loops []string, err error) 
 		}
 	}
 	whole.Where = dropConditions(b.Where, reduces)
-	fi := expr.NewVar("l")
-	whole.Iters = append(whole.Iters, loop.Iter{Var: fi, Extent: int(n), Reduce: true, Binding: fv})
+	i := expr.NewVar("l")
+	whole.Iters = append(whole.Iters, loop.Iter{Var: i, Extent: p.Shape[0], Reduce: true, Binding: v})
 	whole.Body = &loop.Store{To: b.Body.To, Index: b.Body.Index,
-		Value: &expr.Binary{Op: update.Op, A: update.A, B: &expr.Load{From: p, Index: []expr.Expr{fi}}}}
-	last.Body = whole
-
-	s.replace(top, &loop.Alloc{Buffer: p, Body: &loop.Seq{List: []loop.Stmt{zero, main, last}}})
-	s.inherit(inner, zv.Name, fv.Name)
-	s.log("rfactor", block, 0, at, inner)
-	return []string{inner, zv.Name, fv.Name}, nil
+		Value: &expr.Binary{Op: update.Op, A: update.A, B: &expr.Load{From: p, Index: []expr.Expr{i}}}}
+	return whole
 }

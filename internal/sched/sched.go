@@ -106,6 +106,11 @@ func (s *Schedule) block(name string) (*loop.Block, []*loop.For, error) {
 	return found, around, nil
 }
 
+// position is where a nest has the loop of a name; -1 where it has none.
+func position(nest []*loop.For, name string) int {
+	return slices.IndexFunc(nest, func(f *loop.For) bool { return f.Var.Name == name })
+}
+
 // Loops returns the names of the loops around a block, outermost first; nil when there is no such block.
 func (s *Schedule) Loops(block string) []string {
 	_, around, err := s.block(block)

@@ -8,7 +8,6 @@ import (
 
 	"lathe/internal/compile"
 	"lathe/internal/graph"
-	"lathe/internal/impl/algorithms"
 	"lathe/internal/ops"
 	"lathe/internal/tensor"
 	"lathe/internal/testkit/targettest"
@@ -19,7 +18,7 @@ import (
 func TestConstantsAlone(t *testing.T) {
 	o := compile.Options{Target: targettest.Runnable(t, "llvm"), Workers: 2}
 	for _, d := range ops.All {
-		if d.Sample == nil || !algorithms.Table.Implemented(d) {
+		if d.Sample == nil || !implemented(d) {
 			continue
 		}
 		t.Run(d.Name, func(t *testing.T) {

@@ -17,7 +17,6 @@ import (
 	"lathe/internal/compile"
 	"lathe/internal/graph"
 	"lathe/internal/graph/grapheval"
-	"lathe/internal/impl/algorithms"
 	"lathe/internal/ops"
 	"lathe/internal/tensor"
 	"lathe/internal/testkit/cctest"
@@ -153,7 +152,7 @@ func TestSourceOperators(t *testing.T) {
 	var sources []string
 	var cases []sourceCase
 	for _, d := range ops.All {
-		if !algorithms.Table.Implemented(d) || d.Sample == nil {
+		if !implemented(d) || d.Sample == nil {
 			continue
 		}
 		for seed := range uint64(samples) {

@@ -11,7 +11,6 @@ import (
 
 	"lathe/internal/compile"
 	"lathe/internal/graph"
-	"lathe/internal/impl/algorithms"
 	"lathe/internal/op"
 	"lathe/internal/ops"
 	"lathe/internal/tensor"
@@ -102,7 +101,7 @@ func TestDenormals(t *testing.T) {
 	for _, mode := range []compile.Denormals{compile.DenormalsFlush, compile.DenormalsKeep} {
 		o := compile.Options{Target: targettest.Resolve(t, "llvm"), Level: 3, Workers: 2, Denormals: mode}
 		for _, d := range ops.All {
-			if d.Sample == nil || !algorithms.Table.Implemented(d) {
+			if d.Sample == nil || !implemented(d) {
 				continue
 			}
 			t.Run(string(mode)+"/"+d.Name, func(t *testing.T) {
@@ -125,7 +124,7 @@ func TestDeployCrossDenormals(t *testing.T) {
 			t.Run(strings.ReplaceAll(tgt, " ", "")+"/"+string(mode), func(t *testing.T) {
 				run := emulated(t, o)
 				for _, d := range ops.All {
-					if d.Sample == nil || !algorithms.Table.Implemented(d) {
+					if d.Sample == nil || !implemented(d) {
 						continue
 					}
 					t.Run(d.Name, func(t *testing.T) {

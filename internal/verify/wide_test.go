@@ -10,7 +10,6 @@ import (
 	"lathe/internal/bundle"
 	"lathe/internal/compile"
 	"lathe/internal/graph"
-	"lathe/internal/impl/algorithms"
 	"lathe/internal/op"
 	"lathe/internal/ops"
 	"lathe/internal/tensor"
@@ -27,7 +26,7 @@ func TestOtherVectors(t *testing.T) {
 	for _, c := range []struct{ bits, count int }{{512, 32}, {128, 32}} {
 		o := compile.Options{Target: targettest.Registers(t, c.bits, c.count), Level: 3, Workers: 2}
 		for _, d := range ops.All {
-			if !algorithms.Table.Implemented(d) || d.Sample == nil {
+			if !implemented(d) || d.Sample == nil {
 				continue // TestOperators reports it
 			}
 			t.Run(fmt.Sprintf("%dx%d/%s", c.count, c.bits, d.Name), func(t *testing.T) {

@@ -24,9 +24,6 @@ var byOperator = func() map[*op.Def]func(c *call) {
 	return m
 }()
 
-// Writes reports whether an operator can be written.
-func Writes(d *op.Def) bool { return byOperator[d] != nil }
-
 // since is the version of ai.onnx that brought an operator, in the meaning it is written in here, where that is newer
 // than leastOpset.
 var since = map[string]int{

@@ -77,9 +77,7 @@ func (a *Attr) Floats() ([]float32, error)     { return attrValue[[]float32](a, 
 func (a *Attr) Ints() ([]int64, error)         { return attrValue[[]int64](a, AttrInts) }
 func (a *Attr) Strs() ([]string, error)        { return attrValue[[]string](a, AttrStrings) }
 func (a *Attr) Tensors() ([]*Tensor, error)    { return attrValue[[]*Tensor](a, AttrTensors) }
-func (a *Attr) Graphs() ([]*Graph, error)      { return attrValue[[]*Graph](a, AttrGraphs) }
 func (a *Attr) Sparse() (*SparseTensor, error) { return attrValue[*SparseTensor](a, AttrSparseTensor) }
-func (a *Attr) TypeProto() (*Type, error)      { return attrValue[*Type](a, AttrTypeProto) }
 
 // graphs lists the graphs that the attribute holds.
 func (a *Attr) graphs() []*Graph {

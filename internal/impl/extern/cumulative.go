@@ -43,8 +43,7 @@ func cumulative(combine expr.Op, identity float64) func(impl.Call) (*impl.Plan, 
 				continue
 			}
 			n, first := (inner-from)/wide, from
-			parts = append(parts, impl.Divided("columns", outer*n, func(at expr.Expr) loop.Stmt {
-				o, i := expr.Bin(expr.OpFloorDiv, at, expr.Index(n)), expr.Bin(expr.OpFloorMod, at, expr.Index(n))
+			parts = append(parts, impl.DividedPairs("columns", outer, n, func(o, i expr.Expr) loop.Stmt {
 				return w.walk(o, expr.Add(expr.Mul(i, expr.Index(wide)), expr.Index(first)), wide)
 			}))
 			from += n * wide

@@ -38,8 +38,8 @@ func roiAlign(c impl.Call) (*impl.Plan, error) {
 	shared := c.DecideAmong("channels", roiChannels, nil, impl.Powers(channels)...)
 	blocks := (channels + shared - 1) / shared
 	work := 40 * float64(out[0].Elements()) * float64(max(a.SampleRatio, 1))
-	body := impl.Divided("part", regions*blocks, func(part expr.Expr) loop.Stmt {
-		r, first := expr.Bin(expr.OpFloorDiv, part, expr.Index(blocks)), expr.Mul(expr.Bin(expr.OpFloorMod, part, expr.Index(blocks)), expr.Index(shared))
+	body := impl.DividedPairs("part", regions, blocks, func(r, block expr.Expr) loop.Stmt {
+		first := expr.Mul(block, expr.Index(shared))
 		n := expr.Min(expr.Index(shared), expr.Sub(expr.Index(channels), first))
 		return build.With(build.Do(rows.tabulate(r), cols.tabulate(r), w.image(r, func(image expr.Expr) loop.Stmt {
 			return build.Loop(loop.Serial, "c", first, n, func(c expr.Expr) loop.Stmt {

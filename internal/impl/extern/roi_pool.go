@@ -18,8 +18,7 @@ func roiPool(c impl.Call) (*impl.Plan, error) {
 	w := roiPooler{RoiPoolAttrs: c.Attrs.(ops.RoiPoolAttrs), t: in[0].DType.Compute()}
 	w.data, w.rois, w.y = build.Param("data", in[0].DType, in[0].Shape...), build.Param("rois", in[1].DType, in[1].Shape...), build.Param("y", out[0].DType, out[0].Shape...)
 	shape := out[0].Shape
-	body := impl.Divided("plane", shape[0]*shape[1], func(p expr.Expr) loop.Stmt {
-		r, c := expr.Bin(expr.OpFloorDiv, p, expr.Index(shape[1])), expr.Bin(expr.OpFloorMod, p, expr.Index(shape[1]))
+	body := impl.DividedPairs("plane", shape[0], shape[1], func(r, c expr.Expr) loop.Stmt {
 		return build.Bind("index", expr.CastTo(types.I64, build.Get(w.rois, r, expr.Index(0))), func(i expr.Expr) loop.Stmt {
 			return build.Bind("image", wrapped(i, w.data.Shape[0]), func(image expr.Expr) loop.Stmt {
 				return build.Each("py", expr.Index(shape[2]), func(py expr.Expr) loop.Stmt {

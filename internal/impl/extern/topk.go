@@ -38,8 +38,7 @@ func topK(c impl.Call) (*impl.Plan, error) {
 	for from := 0; from < inner; {
 		wide := min(lanes, inner-from)
 		groups, first := (inner-from)/wide, from
-		parts = append(parts, impl.Divided("row", outer*groups, func(r expr.Expr) loop.Stmt {
-			o, i := expr.Bin(expr.OpFloorDiv, r, expr.Index(groups)), expr.Bin(expr.OpFloorMod, r, expr.Index(groups))
+		parts = append(parts, impl.DividedPairs("row", outer, groups, func(o, i expr.Expr) loop.Stmt {
 			return s.rows(o, expr.Add(expr.Mul(i, expr.Index(wide)), expr.Index(first)), wide)
 		}))
 		from += groups * wide

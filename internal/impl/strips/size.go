@@ -25,14 +25,11 @@ func (s strip) decision(t *target.Target, stage types.Tensor, products, pointwis
 	c := impl.Core{Target: t}
 	list, best := s.sizes(c)
 	again := list[best].again * float64(stage.Elements()) * float64(2*products+pointwiseWork*pointwise)
-	d := choice.Whether("strips", false)
-	if d.Values[1].Cost = c.Flops(again); float64(stage.Bytes()) >= fills*float64(t.L2) {
-		d.Values[0].Cost = exposed * c.Shared(float64(stage.Bytes()))
+	way := 0.0
+	if float64(stage.Bytes()) >= fills*float64(t.L2) {
+		way = exposed * c.Shared(float64(stage.Bytes()))
 	}
-	if d.Values[1].Cost < d.Values[0].Cost {
-		d.Default = 1
-	}
-	return d
+	return choice.Least("strips", choice.Value{Text: "off", Cost: way}, choice.Value{Text: "on", Cost: c.Flops(again)})
 }
 
 // A stripSize is a number of result rows, the share computed again, and the time of one, two and four workers together, in
