@@ -131,20 +131,8 @@ func packageFiles(path string) []string {
 	return files
 }
 
-func (c *command) run(ctx context.Context, path string) error {
-	for _, out := range []string{c.outputs, c.profileTo} {
-		if err := cli.NotOver(out, append(append(packageFiles(path), c.inputs...), c.labels)...); err != nil {
-			return err
-		}
-	}
-	labels, err := ReadLabels(c.labels)
-	if err != nil {
-		return err
-	}
-	given, err := readInputs(c.inputs)
-	if err != nil {
-		return err
-	}
+// open opens the package at path as the flags say. A fault in its code ends the process with a message.
+func (c *command) open(path string) (*runtime.Module, error) {
 	var options []runtime.Option
 	if c.threads > 0 {
 		options = append(options, runtime.WithWorkers(c.threads))
@@ -161,7 +149,24 @@ func (c *command) run(ctx context.Context, path string) error {
 	}); err != nil {
 		c.Log("%v", err)
 	}
-	m, err := runtime.Open(path, options...)
+	return runtime.Open(path, options...)
+}
+
+func (c *command) run(ctx context.Context, path string) error {
+	for _, out := range []string{c.outputs, c.profileTo} {
+		if err := cli.NotOver(out, append(append(packageFiles(path), c.inputs...), c.labels)...); err != nil {
+			return err
+		}
+	}
+	labels, err := ReadLabels(c.labels)
+	if err != nil {
+		return err
+	}
+	given, err := readInputs(c.inputs)
+	if err != nil {
+		return err
+	}
+	m, err := c.open(path)
 	if err != nil {
 		return err
 	}
