@@ -9,7 +9,10 @@ import (
 
 	"lathe/internal/bundle"
 	"lathe/internal/choice"
+	"lathe/internal/graph"
+	"lathe/internal/ops"
 	"lathe/internal/testkit/targettest"
+	"lathe/internal/types"
 )
 
 // TestChoices: a point given by hand changes that decision of that kernel, and nothing else; a kernel, a decision or a value
@@ -142,6 +145,38 @@ func TestNodeChoices(t *testing.T) {
 	} {
 		if _, err := build(map[string]choice.Point{node: c.point}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v: %v, want %q", c.point, err, c.want)
+		}
+	}
+}
+
+// TestExternChoices: kernels written directly in loop IR are decided by hand as scheduled ones are.
+func TestExternChoices(t *testing.T) {
+	build := func(choices map[string]choice.Point) (bundle.Step, []byte) {
+		t.Helper()
+		g := &graph.Graph{Name: "main"}
+		x, at, updates := g.Input("x", types.Of(types.F32, 64, 512)), g.Input("at", types.Of(types.I64, 4, 1)), g.Input("updates", types.Of(types.F32, 4, 512))
+		n, err := g.Apply(ops.ScatterND, ops.ScatterNDAttrs{Reduction: "add"}, x, at, updates)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.Outputs = []*graph.Value{n.Out[0]}
+		r, err := Compile(t.Context(), g, Options{Target: targettest.Resolve(t, "llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v3"), Level: 3, Workers: 2, Choices: choices})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Contents.Manifest.Steps[0], r.Contents.Library
+	}
+	step, library := build(nil)
+	if want := (choice.Point{"row_blocks": "8", "workers": "all", "chunks": "1", "instructions": "scheduled"}); !maps.Equal(choice.Point(step.Point), want) {
+		t.Errorf("by default: %v, want %v", step.Point, want)
+	}
+	if _, again := build(map[string]choice.Point{step.Name: choice.Point(step.Point)}); !bytes.Equal(library, again) {
+		t.Error("all defaults given: the library is another")
+	}
+	for decision, other := range map[string]string{"row_blocks": "1", "workers": "one"} {
+		after, code := build(map[string]choice.Point{step.Name: {decision: other}})
+		if after.Point[decision] != other || bytes.Equal(library, code) {
+			t.Errorf("%s of %s: %v, and the same library: %t", other, decision, after.Point, bytes.Equal(library, code))
 		}
 	}
 }
