@@ -25,11 +25,10 @@ func (k *step) describe() bundle.Step {
 	if k.serial {
 		s.Workers = 1
 	}
-	var anchor *graph.Node
+	if anchor := anchorOf(k.Node); anchor != nil {
+		s.Anchor = anchor.Op.Name
+	}
 	for _, m := range k.Node.Sub[0].Nodes {
-		if anchor == nil || m.Op.Fusion > anchor.Op.Fusion {
-			anchor, s.Anchor = m, m.Op.Name
-		}
 		s.Attrs = append(s.Attrs, shortened(graph.AttrsText(m.Attrs)))
 		if m.Impl.Of != "" {
 			if s.Graph == nil {

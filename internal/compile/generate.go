@@ -196,16 +196,20 @@ func calls(j *job, p *program, mem *plan.Plan) (list []llvm.Step) {
 			list = append(list, region)
 			continue
 		}
-		call := llvm.Step{
-			Kernel: j.symbol(s.callee), Barrier: mem.Barriers[i], Joined: mem.Joined[i], Serial: s.serial,
-			Chunks: s.plan.Chunks, Extent: s.extent,
-		}
-		for _, v := range s.Values() {
-			call.Args = append(call.Args, placeOf(mem.Places[v]))
-		}
+		call := s.call(j, mem)
+		call.Barrier, call.Joined = mem.Barriers[i], mem.Joined[i]
 		list = append(list, call)
 	}
 	return list
+}
+
+// call is the call of a kernel where mem has placed its operands.
+func (s *step) call(j *job, mem *plan.Plan) llvm.Step {
+	call := llvm.Step{Kernel: j.symbol(s.callee), Serial: s.serial, Chunks: s.plan.Chunks, Extent: s.extent}
+	for _, v := range s.Values() {
+		call.Args = append(call.Args, placeOf(mem.Places[v]))
+	}
+	return call
 }
 
 func loopOf(j *job, body *program, at *plan.Loop) *llvm.Loop {

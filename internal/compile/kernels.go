@@ -18,6 +18,7 @@ type kernel struct {
 	plan.Step
 	*lowered
 	name   string
+	key    string // equal for kernels that are computed alike, in whatever network
 	ops    []string
 	inside [][]*kernel // of a region's bodies, none where nothing in them has elements
 }
@@ -120,12 +121,13 @@ func newProgram(b plan.Boundary, kernels []*kernel, rule plan.Pieces) *program {
 // lowerGroups makes the kernels of all groups, those in regions included. Groups that differ in nothing that the code depends on share
 // them, unless decisions are given for kernels by name.
 func lowerGroups(j *job, g *graph.Graph, owned map[*graph.Value]bool) ([]*kernel, error) {
-	l := &loweredGroups{of: map[*graph.Node]*equalGroups{}, consts: map[*graph.Node][]*graph.Value{}, names: map[string]int{}}
+	l := &loweredGroups{of: map[*graph.Node]*equalGroups{}, keys: map[*graph.Node]string{}, consts: map[*graph.Node][]*graph.Value{}, names: map[string]int{}}
 	classes := map[string]*equalGroups{}
 	var distinct []*equalGroups
 	for i, n := range groupsIn(g) {
 		var key string
-		if key, l.consts[n] = groupKey(n, owned); len(j.Choices) > 0 || len(n.Sub) != 1 {
+		key, l.consts[n] = groupKey(n, owned)
+		if l.keys[n] = key; len(j.Choices) > 0 || len(n.Sub) != 1 {
 			key = fmt.Sprint(i)
 		}
 		if classes[key] == nil {
@@ -169,6 +171,7 @@ type equalGroups struct {
 // loweredGroups are the kernels of groups.
 type loweredGroups struct {
 	of     map[*graph.Node]*equalGroups
+	keys   map[*graph.Node]string
 	consts map[*graph.Node][]*graph.Value // in an order that equal groups share
 	names  map[string]int                 // how often each is used
 }
@@ -198,7 +201,7 @@ func (l *loweredGroups) kernels(g *graph.Graph) (list []*kernel) {
 			outer[v] = l.consts[n][k]
 		}
 		for _, low := range e.kernels {
-			k := &kernel{lowered: low, Step: plan.Step{Node: n}, ops: operators(n)}
+			k := &kernel{lowered: low, Step: plan.Step{Node: n}, ops: operators(n), key: kernelKey(l.keys[n], low.outs)}
 			k.name = kernelName(k.ops, l.names)
 			for _, v := range low.in {
 				k.In = append(k.In, outer[v])

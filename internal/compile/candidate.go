@@ -1,0 +1,105 @@
+package compile
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+
+	"lathe/internal/choice"
+	"lathe/internal/codegen/llvm"
+	"lathe/internal/fault"
+	"lathe/internal/toolchain"
+)
+
+// A Candidate is the code of a task by other decisions: a library that runs its steps in the place of the network's own.
+type Candidate struct {
+	// Library exports RunSymbol, whose steps are those of the task in their order and which is called as the run function of a
+	// package, and PartSymbol (llvm.Run.Part). It is compiled against the network's plan of memory, but for scratch.
+	Library               []byte
+	RunSymbol, PartSymbol string
+	Scratch               int // bytes for each worker
+
+	Taken  choice.Point
+	Asked  []choice.Decision // in order, with the costs of the rules' model
+	Digest string            // of the kernel's code: candidates with equal ones are one
+	Code   int               // bytes of its object
+	Cycles float64           // of a run, as LLVM's model of the CPU expects
+	Spills float64           // share of moves to and from the stack among the instructions of innermost loops
+}
+
+// ErrPoint says that a point cannot be had: the rule fails on it.
+var ErrPoint = errors.New("the point is not possible here")
+
+// Build compiles task i by a point. Decisions whose value it does not name, or names one that they do not have here, are taken by
+// the rules; the result says what was taken.
+func (s *Session) Build(i int, point choice.Point) (c *Candidate, err error) {
+	err = fault.Guard(func() error { c, err = s.build(s.tasks[i], point); return err })
+	return c, err
+}
+
+func (s *Session) build(t *task, point choice.Point) (*Candidate, error) {
+	f, err := t.steps[0].function.by(s.job, choice.Preferred(point))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrPoint, err)
+	}
+	code := &translation{machine: s.machine}
+	for _, st := range t.steps {
+		own := *st
+		own.function = f
+		code.steps = append(code.steps, &own)
+	}
+	code.write(s.job, f)
+	if err := code.translate(s.job); err != nil {
+		return nil, err
+	}
+	c := &Candidate{
+		RunSymbol: s.job.symbol("run"), PartSymbol: s.job.symbol("part"), Scratch: f.code.Scratch,
+		Taken: maps.Clone(f.plan.Taken), Asked: f.plan.Asked, Code: len(code.object), Cycles: code.cost(),
+		Digest: digest(fmt.Sprintf("%t %s", f.plan.AsWritten(), f.text())),
+	}
+	if moved, all := code.moves(); all > 0 {
+		c.Spills = moved / all
+	}
+	if c.Library, err = s.link(code, c); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// by is f's class by other decisions.
+func (f *function) by(j *job, chooser choice.Chooser) (*function, error) {
+	c := *f.scheduled
+	c.dump = &kernelDump{Debug: &Debug{}}
+	var err error
+	if c.plan, err = f.planned(j, chooser); err != nil {
+		return nil, err
+	}
+	return emitted(j, &c)
+}
+
+// link makes the library of a candidate: its kernel, and functions that call it as the network's steps do.
+func (s *Session) link(t *translation, c *Candidate) ([]byte, error) {
+	run := &llvm.Run{Symbol: c.RunSymbol, Target: s.job.Target, FlushDenormals: s.job.Denormals == DenormalsFlush}
+	for _, st := range t.steps {
+		run.Steps = append(run.Steps, st.call(s.job, s.mem))
+	}
+	all := &code{machine: s.machine, objects: []toolchain.Object{t.object}}
+	for _, text := range append(run.Texts(), run.Part(c.PartSymbol)) {
+		o, ok := s.objects[text]
+		if !ok {
+			var err error
+			if o, err = all.compile(text, cmp.Or(s.job.llvmPasses, passes)); err != nil {
+				return nil, err
+			}
+			s.objects[text] = o
+		}
+		all.objects = append(all.objects, o)
+	}
+	if routines := s.job.Target.ISA().Instructions.Routines; routines != nil {
+		if err := all.addRoutines(routines); err != nil {
+			return nil, err
+		}
+	}
+	return toolchain.Link(all.objects, toolchain.LinkOptions{Triple: s.job.Target.Triple, Exports: []string{c.RunSymbol, c.PartSymbol}})
+}

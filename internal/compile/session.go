@@ -1,0 +1,137 @@
+package compile
+
+import (
+	"context"
+	"slices"
+
+	"lathe/internal/bundle"
+	"lathe/internal/choice"
+	"lathe/internal/graph"
+	"lathe/internal/plan"
+	"lathe/internal/records"
+	"lathe/internal/toolchain"
+)
+
+// A Session is a network that is compiled again and again by other decisions on its kernels. It is taken up to its plan of memory once. Its
+// methods may not be called at once.
+type Session struct {
+	job     *job
+	network *network
+	program *program
+	mem     *plan.Plan
+	machine *toolchain.Machine
+	tasks   []*task
+	objects map[string]toolchain.Object // of run functions, by text
+}
+
+// A Task is a kernel of the network with all steps that compute the same: what a point is for. Kernels inside of loops and branches
+// are none.
+type Task struct {
+	Key     records.Key // without the number of workers
+	Kernels []string    // names
+	Steps   []TaskStep
+	Step    bundle.Step // of the first
+}
+
+// A TaskStep is a top-level step of the network's run function that a task computes.
+type TaskStep struct {
+	Index   int // among the manifest's steps
+	Results []bundle.Place
+	InPlace bool // what it writes lies where it reads
+}
+
+type task struct {
+	Task
+	steps []*step
+}
+
+// OpenSession takes g, which it changes, to its plan of memory.
+func OpenSession(ctx context.Context, g *graph.Graph, o Options) (*Session, error) {
+	j, err := newJob(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	s := &Session{job: j, objects: map[string]toolchain.Object{}}
+	if s.network, s.program, s.mem, err = j.plan(g); err != nil {
+		return nil, err
+	}
+	if s.machine, err = toolchain.Open(toolchain.For(j.Target)); err != nil {
+		return nil, err
+	}
+	s.findTasks()
+	return s, nil
+}
+
+// findTasks groups the steps by what they compute, in their order.
+func (s *Session) findTasks() {
+	of := map[string]*task{}
+	for i, st := range s.program.steps {
+		if st.bodies != nil {
+			continue
+		}
+		t := of[st.key]
+		if t == nil {
+			t = &task{Task: Task{Key: recordKey(st.kernel, s.job.Target), Step: st.describe()}}
+			of[st.key] = t
+			s.tasks = append(s.tasks, t)
+		}
+		t.steps = append(t.steps, st)
+		t.Kernels = append(t.Kernels, st.name)
+		t.Steps = append(t.Steps, s.taskStep(i, st))
+	}
+}
+
+func (s *Session) taskStep(i int, st *step) TaskStep {
+	at := TaskStep{Index: i}
+	for _, v := range st.Out {
+		at.Results = append(at.Results, s.placeOf(v))
+	}
+	for _, v := range st.In {
+		from := s.placeOf(v)
+		at.InPlace = at.InPlace || slices.ContainsFunc(at.Results, from.Overlaps)
+	}
+	return at
+}
+
+func (s *Session) placeOf(v *graph.Value) bundle.Place {
+	kinds := [...]bundle.PlaceKind{
+		plan.Workspace: bundle.InWorkspace, plan.Input: bundle.InInput, plan.Output: bundle.InOutput,
+		plan.Constant: bundle.InParam, plan.Symbol: bundle.InSymbols,
+	}
+	at := s.mem.Places[v]
+	return bundle.Place{Kind: kinds[at.Kind], Index: at.Index, Offset: at.Offset, Bytes: v.Type.Bytes(), DType: v.Type.DType.String()}
+}
+
+// Tasks lists the tasks in the order of their first steps.
+func (s *Session) Tasks() []Task {
+	list := make([]Task, len(s.tasks))
+	for i, t := range s.tasks {
+		list[i] = t.Task
+	}
+	return list
+}
+
+// Package compiles the network with points for some of the tasks, by their numbers. The bytes are those that Compile writes by the
+// same points in Options.Choices, under the names of the tasks' kernels.
+func (s *Session) Package(points map[int]choice.Point) (*Result, error) {
+	j := *s.job
+	j.Choices = map[string]choice.Point{}
+	for i, p := range points {
+		for _, name := range s.tasks[i].Kernels {
+			j.Choices[name] = p
+		}
+	}
+	p, err := phase(&j, "kernels", func() (*program, error) { return build(&j, s.network) })
+	if err != nil {
+		return nil, err
+	}
+	mem, err := phase(&j, "memory", func() (*plan.Plan, error) { return place(&j, s.network, p) })
+	if err != nil {
+		return nil, err
+	}
+	contents, _, err := j.format.finish(&j, s.network, p, mem)
+	if err != nil {
+		return nil, err
+	}
+	return &Result{Contents: *contents, format: j.format}, nil
+}
