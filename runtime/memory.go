@@ -21,14 +21,15 @@ const cacheLine = 64
 // memory is everything the generated code reads and writes except the weights: one anonymous mapping, which the garbage
 // collector does not move or scan and of which only touched pages take memory.
 type memory struct {
-	b        []byte
-	inputs   []region // own buffers; a bound input is elsewhere
-	outputs  []region
-	inTable  region // pointers to inputs
-	symbols  region
-	team     region // what workers share; empty for one
-	parts    region
-	bindings []binding
+	b         []byte
+	inputs    []region // own buffers; a bound input is elsewhere
+	outputs   []region
+	inTable   region // pointers to inputs
+	symbols   region
+	workspace region
+	team      region // what workers share; empty for one
+	parts     region
+	bindings  []binding
 }
 
 // region is a part of the mapping.
@@ -77,7 +78,7 @@ func newMemory(info *Info, params []bundle.Param, workers int, oversubscribed bo
 	// Neighbouring lines are fetched in pairs, so workers keep two lines apart.
 	stride := (info.Scratch + 2*cacheLine - 1) &^ (2*cacheLine - 1)
 	scratch := l.take(stride * workers)
-	workspace := l.take(info.Workspace)
+	m.workspace = l.take(info.Workspace)
 	if m.b, err = unix.Mmap(-1, 0, l.end, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS); err != nil {
 		if err := CheckMemory("the run", info.Memory(workers).Run, info.Memory(workers).String()); err != nil {
 			return nil, fmt.Errorf("no memory for the model: %w", err)
@@ -89,7 +90,7 @@ func newMemory(info *Info, params []bundle.Param, workers int, oversubscribed bo
 	m.pointer(ctx.Inputs, m.inTable)
 	m.pointer(ctx.Outputs, outTable)
 	m.pointer(ctx.Params, paramTable)
-	m.pointer(ctx.Workspace, workspace)
+	m.pointer(ctx.Workspace, m.workspace)
 	m.pointer(ctx.Scratch, scratch)
 	m.u64(ctx.ScratchStride, uint64(stride))
 	m.pointer(ctx.Symbols, m.symbols)

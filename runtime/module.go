@@ -62,6 +62,7 @@ type Module struct {
 	opts  options
 	mem   *memory
 	pool  *pool // nil for one worker
+	more  []*Variant
 	set   []bool
 	ran   bool
 	state atomic.Int32
@@ -156,7 +157,11 @@ func (m *Module) Close() error {
 	if m.pool != nil {
 		m.pool.close()
 	}
-	return errors.Join(m.mem.release(), m.lib.release())
+	var err error
+	for _, v := range m.more {
+		err = errors.Join(err, v.unload())
+	}
+	return errors.Join(err, m.mem.release(), m.lib.release())
 }
 
 // Info returns the package's manifest, which the caller must not change.

@@ -19,49 +19,57 @@ const poolSpin = 50 * time.Microsecond
 //
 // The words that synchronise are on Go's heap, so that the race detector sees them.
 type pool struct {
-	entry, context uintptr
-	mem            *memory
-	workers        int
-	spin           time.Duration
-	started        bool
-	exited         sync.WaitGroup
+	own     *callee // the package's
+	mem     *memory
+	workers int
+	spin    time.Duration
+	started bool
+	exited  sync.WaitGroup
 
 	_        [cacheLine]byte
 	job      atomic.Uint32 // begins and ends of runs: odd while there is one, whose numbers stand below
 	sleepers atomic.Uint32 // workers that sleep on job
 	stop     atomic.Bool
+	callee   atomic.Pointer[callee]
 	steps    [2]atomic.Int32 // from, to
 	base     atomic.Uint64   // the chunks that were done before
 	_        [cacheLine]byte
 }
 
+// A callee is a run function and the context to call it with.
+type callee struct{ entry, context uintptr }
+
 func newPool(entry uintptr, mem *memory, workers int, oversubscribed bool) *pool {
-	p := &pool{entry: entry, context: mem.context(), mem: mem, workers: workers, spin: poolSpin}
+	p := &pool{own: &callee{entry, mem.context()}, mem: mem, workers: workers, spin: poolSpin}
 	if oversubscribed {
 		p.spin = 0
 	}
 	return p
 }
 
-// run calls the entry point on all workers and returns when the steps are done.
-func (p *pool) run(first, last int) {
+// run calls the package's entry point on all workers and returns when the steps are done.
+func (p *pool) run(first, last int) { p.runOf(p.own, first, last) }
+
+// runOf is run for a run function whose context has the team of the pool's.
+func (p *pool) runOf(c *callee, first, last int) {
 	if !p.started {
 		p.start()
 	}
 	goruntime.LockOSThread()
 	defer goruntime.UnlockOSThread()
 	base := p.mem.done().Load()
+	p.callee.Store(c)
 	p.steps[0].Store(int32(first))
 	p.steps[1].Store(int32(last))
 	p.base.Store(base)
 	p.post()
-	p.call(0, first, last, base)
+	p.call(c, 0, first, last, base)
 	p.job.Add(1)
 }
 
-func (p *pool) call(worker, first, last int, base uint64) {
+func (p *pool) call(c *callee, worker, first, last int, base uint64) {
 	p.mem.begin(worker, base)
-	purego.SyscallN(p.entry, p.context, uintptr(worker), uintptr(p.workers), uintptr(first), uintptr(last))
+	purego.SyscallN(c.entry, c.context, uintptr(worker), uintptr(p.workers), uintptr(first), uintptr(last))
 }
 
 func (p *pool) start() {
@@ -91,9 +99,9 @@ func (p *pool) live(w int) {
 			return
 		}
 		seen = p.job.Load()
-		first, last, base := p.steps[0].Load(), p.steps[1].Load(), p.base.Load()
+		c, first, last, base := p.callee.Load(), p.steps[0].Load(), p.steps[1].Load(), p.base.Load()
 		if seen%2 == 1 && p.job.Load() == seen {
-			p.call(w, int(first), int(last), base)
+			p.call(c, w, int(first), int(last), base)
 		}
 	}
 }
