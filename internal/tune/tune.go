@@ -67,12 +67,14 @@ type Samples struct {
 	Message string
 }
 
-// A Stop says after how many pairs a candidate may leave a race, and when it does.
+// A Stop says after how many pairs a candidate may leave a race, and when it does: Leaves decides, Next says when to ask it.
 type Stop struct {
-	Pairs     []int   // looks at the samples after so many pairs, ascending; the last ends the race
-	Out       float64 // time over the host's of the first runs, from which on it does not race
-	Bound     float64 // confidence of the bounds, 0.9
-	Least     int     // pairs before anything is decided
+	Pairs     []int           // looks at the samples after so many pairs, ascending; the last ends the race
+	Out       float64         // time over the host's of the first runs, from which on it does not race; 0: it races whatever they are
+	Bound     float64         // confidence of two-sided bounds of the median ratio
+	Least     int             // pairs before anything is decided
+	Best      map[int]float64 // by task, the ratio of its best so far: a candidate leaves when its lower bound is above
+	Accept    float64         // of a confirmation, the ratio that the upper bound must be below: a race ends when that is decided; 0: a search
 	MinSample time.Duration
 	Number    int // runs of a sample
 	Workers   int // 1: one pinned worker's share, by thread CPU time; more: all of them by wall clock

@@ -1,0 +1,80 @@
+package tune
+
+import (
+	"context"
+	"fmt"
+
+	"lathe/internal/choice"
+)
+
+// Whole networks differ from one opening to the next by where their memory lies, so that an opening is one sample, however many runs it
+// has. A look at openings accepts when no more than so many of them were not faster. What is not faster is accepted with
+// at most the probability of so few heads: 0.39 % at 8 openings, 0.17 at 13, 0.12 at 17, together less than 1 %.
+var openings = []struct{ opens, slower int }{{8, 0}, {13, 1}, {17, 2}}
+
+// openPairs are the pairs of runs of an opening.
+const openPairs = 9
+
+// A Verdict is of a whole network with points against the one without.
+type Verdict struct {
+	Estimate         // of the medians of openings
+	Tuned    float64 // median of whole runs, microseconds
+	Host     float64
+	Accepted bool
+	Opens    []float64 // median ratio of each opening
+}
+
+// judge races the network with these points against the one without.
+func judge(ctx context.Context, m Measurer, points map[int]choice.Point) (Verdict, error) {
+	var v Verdict
+	var tuned, host []float64
+	for i, look := range openings {
+		n := look.opens - len(v.Opens)
+		t, h, err := m.Networks(ctx, points, n, openPairs)
+		if err != nil {
+			return v, err
+		}
+		if len(t) != n*openPairs || len(h) != len(t) {
+			return v, fmt.Errorf("%d and %d times of networks were measured instead of %d each", len(t), len(h), n*openPairs)
+		}
+		tuned, host = append(tuned, t...), append(host, h...)
+		for k := range n {
+			from, to := k*openPairs, (k+1)*openPairs
+			v.Opens = append(v.Opens, Estimated(Ratios(t[from:to], h[from:to]), searchBounds).Median)
+		}
+		slower := 0
+		for _, r := range v.Opens {
+			if r >= 1 {
+				slower++
+			}
+		}
+		v.Accepted = slower <= look.slower
+		if v.Accepted || slower > openings[len(openings)-1].slower || i == len(openings)-1 {
+			break
+		}
+	}
+	v.Estimate = Estimated(v.Opens, searchBounds)
+	v.Tuned, v.Host = Estimated(tuned, searchBounds).Median, Estimated(host, searchBounds).Median
+	return v, nil
+}
+
+// withdraw judges points, the most certain first, and leaves out the less certain half of them until the network with the
+// rest is faster, or none is left. It returns how many of them stay, and the last verdict.
+func withdraw(ctx context.Context, m Measurer, order []Candidate, said func(n int, v Verdict)) (int, Verdict, error) {
+	var v Verdict
+	for n := len(order); n > 0; n /= 2 {
+		points := map[int]choice.Point{}
+		for _, c := range order[:n] {
+			points[c.Task] = c.Point
+		}
+		var err error
+		if v, err = judge(ctx, m, points); err != nil {
+			return 0, v, err
+		}
+		said(n, v)
+		if v.Accepted {
+			return n, v, nil
+		}
+	}
+	return 0, v, nil
+}
