@@ -53,16 +53,46 @@ type Record struct {
 	Point    choice.Point `json:"point"`
 	Times    []float64    `json:"us,omitempty"`      // microseconds of the samples
 	Host     []float64    `json:"host_us,omitempty"` // of the host's kernel in the same passes
-	Ratio    float64      `json:"ratio,omitempty"`   // median of the point's time over the host's
+	Ratio    float64      `json:"ratio,omitempty"`   // median of the point's time over the host's, of the kernel at all stages
 	Low      float64      `json:"low,omitempty"`     // 90 % bounds of it
 	High     float64      `json:"high,omitempty"`
+	Raced    int          `json:"raced,omitempty"`   // workers that ran, by the wall clock; 0: the share of one, by its thread's CPU time
+	Verdict  *Bounds      `json:"verdict,omitempty"` // of whole runs with all points of a verdict, at stage network
 	Fault    Fault        `json:"error"`
 	Stage    Stage        `json:"stage"`
 	Accepted bool         `json:"accepted,omitempty"` // a confirmation with a bound above what is needed; of a network: the verdict
 	Network  string       `json:"network,omitempty"`  // digest of the model with its options
 	Name     string       `json:"name,omitempty"`     // of the kernel in that network, for people
+	Built    *Built       `json:"built,omitempty"`
+	Work     *Work        `json:"work,omitempty"`
 	Time     time.Time    `json:"time"`
 	By       By           `json:"by"`
+}
+
+// Bounds are a median with 90 % bounds.
+type Bounds struct {
+	Ratio float64 `json:"ratio"`
+	Low   float64 `json:"low"`
+	High  float64 `json:"high"`
+}
+
+// Built is what compiling a point told: with Work it is what a model of costs learns from.
+type Built struct {
+	Taken  choice.Point `json:"taken,omitempty"`  // all of what was decided, those included that the rules take
+	Cost   float64      `json:"cost,omitempty"`   // the rules' estimate over that of what they would take
+	Cycles float64      `json:"cycles,omitempty"` // that they expect
+	Spills float64      `json:"spills,omitempty"` // share of moves to and from the stack among the instructions of innermost loops
+	Code   int          `json:"code,omitempty"`   // bytes
+}
+
+// Work is what the kernel does, by the types of its operands and result.
+type Work struct {
+	Ops    []string `json:"ops,omitempty"`
+	Shapes []string `json:"shapes,omitempty"`
+	FLOPs  float64  `json:"flops,omitempty"`
+	Bytes  float64  `json:"bytes,omitempty"`
+	Time   float64  `json:"us,omitempty"`      // of a call in the host network
+	Peak   float64  `json:"peak_us,omitempty"` // by the roofline
 }
 
 // By is who made a record.

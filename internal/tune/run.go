@@ -1,0 +1,329 @@
+package tune
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"lathe/internal/choice"
+	"lathe/internal/records"
+)
+
+// Steering of a tuning.
+const (
+	batch     = 16   // candidates that are built and raced together
+	enough    = 0.01 // of the network's time, below which all tasks together promise too little to go on
+	forSearch = 0.8  // share of the time that the search may take
+	forDivide = 0.1  // share of the trials for divisions among workers
+	longest   = 20   // tasks whose division is tuned
+	finalists = 2    // of a task that are confirmed
+	noiseTime = 500 * time.Millisecond
+)
+
+// A run is one tuning.
+type run struct {
+	Options
+	ctx      context.Context
+	builder  Builder
+	measurer Measurer
+	tuner    Tuner
+	guide    guide
+	tasks    []*search
+	result   Result
+	begun    time.Time
+	new      int // trials of this run
+}
+
+// Run tunes tasks. Tasks are numbered as in the list that the builder and the measurer know, of which they may be some. What was
+// found until ctx ended is in the records; the result is of no use then.
+func Run(ctx context.Context, tasks []Task, b Builder, m Measurer, o Options) (Result, error) {
+	tuner, err := tunerNamed(o.Tuner)
+	if err != nil {
+		return Result{}, err
+	}
+	r := &run{Options: o, ctx: ctx, builder: b, measurer: m, tuner: tuner, begun: time.Now()}
+	r.guide = guide{Rand: rand.New(rand.NewPCG(o.Seed, 0)), model: newModel()}
+	r.By.Seed, r.By.Tuner = o.Seed, tuner.Name
+	for i := range tasks {
+		s := &search{Task: &tasks[i], seen: map[string]bool{}, asks: r.asks}
+		r.tasks = append(r.tasks, s)
+	}
+	if r.Host == 0 {
+		for _, s := range r.tasks {
+			r.Host += s.Weight()
+		}
+	}
+	for _, step := range []func() error{r.listen, r.roots, r.resume, r.search, r.divide, r.prove, r.judge} {
+		if err := step(); err != nil {
+			return r.result, err
+		}
+	}
+	r.result.Took = time.Since(r.begun)
+	return r.result, nil
+}
+
+// asks leaves the division among workers to a stage of its own: one worker's share does not tell of it.
+func (r *run) asks(name string) bool { return !divides(name) }
+
+// listen measures how much equal kernels differ.
+func (r *run) listen() error {
+	r.say(Progress{Stage: Noise})
+	ratios, err := r.measurer.Noise(r.ctx, noiseTime)
+	if err != nil {
+		return err
+	}
+	r.result.Noise = Estimated(ratios, searchBounds)
+	if n := len(ratios); n > 0 {
+		s := slices.Sorted(slices.Values(ratios))
+		r.result.Spread = s[n-1-n/20] - s[n/20]
+	}
+	return nil
+}
+
+// roots builds every task as the rules have it, which tells its space.
+func (r *run) roots() error {
+	list := make([]Candidate, len(r.tasks))
+	for i, s := range r.tasks {
+		list[i] = Candidate{s.Index, choice.Point{}}
+		s.seen[identity(choice.Point{})] = true
+	}
+	for part := range slices.Chunk(list, batch) {
+		built, err := r.build(part)
+		if err != nil {
+			return err
+		}
+		for i := range built {
+			if built[i].Fault == records.None {
+				r.of(part[i].Task).root = &built[i]
+			}
+		}
+	}
+	return nil
+}
+
+func (r *run) of(task int) *search {
+	i := slices.IndexFunc(r.tasks, func(s *search) bool { return s.Index == task })
+	return r.tasks[i]
+}
+
+func (r *run) build(list []Candidate) ([]Built, error) {
+	defer func(from time.Time) { r.result.Built += time.Since(from) }(time.Now())
+	built, err := r.builder.Build(r.ctx, list)
+	if err == nil && len(built) != len(list) {
+		err = fmt.Errorf("%d of %d candidates came back from being built", len(built), len(list))
+	}
+	return built, err
+}
+
+func (r *run) race(list []Built, stop Stop) ([]Samples, error) {
+	defer func(from time.Time) { r.result.Raced += time.Since(from) }(time.Now())
+	stop.Number, stop.Least, stop.MinSample = max(stop.Number, r.Number), max(stop.Least, r.Repeat), r.MinSample
+	samples, err := r.measurer.Race(r.ctx, list, stop)
+	if err == nil && len(samples) != len(list) {
+		err = fmt.Errorf("%d of %d candidates came back from the race", len(samples), len(list))
+	}
+	return samples, err
+}
+
+// search tries points until the budget is used, or too little is promised.
+func (r *run) search() error {
+	if r.Replay != nil {
+		return r.replay()
+	}
+	budget := r.Trials
+	if r.Workers > 1 {
+		budget -= int(forDivide * float64(budget))
+	}
+	for {
+		if r.result.Ended = r.ends(budget); r.result.Ended != "" {
+			return nil
+		}
+		n := batch
+		if budget > 0 {
+			n = min(n, budget-r.result.Trials)
+		}
+		list := r.propose(n)
+		if len(list) == 0 {
+			r.result.Ended = "every point was tried"
+			return nil
+		}
+		if err := r.try(list); err != nil {
+			return err
+		}
+	}
+}
+
+// ends says why the search is over; "" while it goes on.
+func (r *run) ends(budget int) string {
+	sum := 0.0
+	for _, s := range r.tasks {
+		if r.EarlyStopping > 0 && s.since >= r.EarlyStopping {
+			s.done = true
+		}
+		sum += s.promises()
+	}
+	switch {
+	case r.Trials > 0 && r.result.Trials >= budget:
+		return "the trials were used up"
+	case r.Time > 0 && time.Since(r.begun) > time.Duration(forSearch*float64(r.Time)):
+		return "the time was used up"
+	case r.result.Trials > 0 && sum < enough*micro(r.Host):
+		return "no task promised enough"
+	}
+	return ""
+}
+
+// propose divides a batch among tasks by what they promise, as seats of a parliament are by d'Hondt, since one pass of the network gives a
+// sample of every task.
+func (r *run) propose(n int) []Candidate {
+	seats := make([]int, len(r.tasks))
+	for range n {
+		best, at := 0.0, -1
+		for i, s := range r.tasks {
+			if p := s.promises() / float64(seats[i]+1); p > best {
+				best, at = p, i
+			}
+		}
+		if at < 0 {
+			break
+		}
+		seats[at]++
+	}
+	var list []Candidate
+	for i, s := range r.tasks {
+		if seats[i] == 0 {
+			continue
+		}
+		points := r.tuner.next(s, seats[i], &r.guide)
+		s.done = s.done || len(points) == 0
+		for _, p := range points {
+			list = append(list, Candidate{s.Index, p})
+		}
+	}
+	if len(list) == 0 && slices.ContainsFunc(r.tasks, func(s *search) bool { return s.promises() > 0 }) {
+		return r.propose(n) // those without points left are done
+	}
+	return list
+}
+
+// try builds and races candidates.
+func (r *run) try(list []Candidate) error {
+	built, err := r.build(list)
+	if err != nil {
+		return err
+	}
+	best := map[int]float64{}
+	for _, s := range r.tasks {
+		best[s.Index] = s.high()
+	}
+	trials, err := r.measure(built, searching(best), records.Search)
+	if err != nil {
+		return err
+	}
+	for _, t := range trials {
+		r.take(t)
+	}
+	r.guide.model.learn(r.tasks)
+	return nil
+}
+
+// measure races what was built, writes records, and returns the trials in that order.
+func (r *run) measure(built []Built, stop Stop, stage records.Stage) ([]*Trial, error) {
+	var racing []Built
+	for _, b := range built {
+		if b.Fault == records.None && !b.Same {
+			racing = append(racing, b)
+		}
+	}
+	var samples []Samples
+	if len(racing) > 0 {
+		var err error
+		if samples, err = r.race(racing, stop); err != nil {
+			return nil, err
+		}
+	}
+	var trials []*Trial
+	for _, b := range built {
+		t := &Trial{Built: b, Fault: b.Fault, Tuner: r.tuner.Name, Workers: stop.Workers}
+		var s Samples
+		switch {
+		case b.Same:
+			t.Estimate = Estimate{1, 1, 1, 1} // it is the host's code
+		case b.Fault == records.None:
+			s, samples = samples[0], samples[1:]
+			t.Fault, t.Message = s.Fault, s.Message
+			t.Estimate = Estimated(Ratios(s.Times, s.Host), searchBounds)
+		}
+		if stage == records.Search {
+			r.new++
+			r.result.Trials++
+			t.Index = r.result.Trials
+		}
+		rec := r.record(t, s, stage)
+		rec.Accepted = stage == records.Confirm && t.ok() && stop.accepted(Ratios(s.Times, s.Host))
+		t.won = rec.Accepted
+		if err := r.write(rec); err != nil {
+			return nil, err
+		}
+		trials = append(trials, t)
+	}
+	return trials, nil
+}
+
+// take adds a trial to its task and passes a gain on to its neighbours.
+func (r *run) take(t *Trial) {
+	s := r.of(t.Task)
+	s.add(t)
+	if !t.ok() {
+		r.result.Faults++
+	}
+	if s.since == 0 {
+		for _, other := range r.tasks {
+			if other != s && other.Anchor == s.Anchor && s.Anchor != "" {
+				other.starts = append(other.starts, t.Point)
+			}
+		}
+	}
+	p := Progress{Stage: Searching, Task: s.Task, Best: s.rate(s.ratio()), Done: len(s.trials), Planned: len(s.trials)}
+	if r.Trials > 0 {
+		p.Planned = max(p.Done, r.Trials/len(r.tasks))
+	}
+	if t.ok() {
+		p.Current = s.rate(t.Median)
+	}
+	r.say(p)
+}
+
+// rate is the speed at a ratio, GFLOP/s.
+func (s *search) rate(ratio float64) float64 {
+	if s.Time <= 0 {
+		return 0
+	}
+	return s.FLOPs / (float64(s.Time.Nanoseconds()) * ratio)
+}
+
+// say tells what is going on.
+func (r *run) say(p Progress) {
+	if r.Progress == nil {
+		return
+	}
+	p.Took, p.Trials, p.Budget, p.Faults = time.Since(r.begun), r.result.Trials, r.Trials, r.result.Faults
+	p.Host, p.Expected = r.Host, r.Host
+	for _, s := range r.tasks {
+		p.Expected -= time.Duration((1 - s.ratio()) * float64(s.Weight()))
+	}
+	if r.Trials > 0 && r.new > 0 && p.Stage == Searching {
+		p.Left = p.Took / time.Duration(r.new) * time.Duration(max(0, r.Trials-r.result.Trials))
+	}
+	if r.Time > 0 {
+		if left := max(0, r.Time-p.Took); p.Left == 0 || left < p.Left {
+			p.Left = left
+		}
+	}
+	r.Progress(p)
+}
+
+// micro is a time in microseconds.
+func micro(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
