@@ -31,9 +31,13 @@ type Candidate struct {
 // ErrPoint says that a point cannot be had: the rule fails on it.
 var ErrPoint = errors.New("the point is not possible here")
 
-// Build compiles task i by a point. Decisions whose value it does not name, or names one that they do not have here, are taken by
-// the rules; the result says what was taken.
+// Build compiles task i by a point. Decisions whose value it does not name, or names one that they do not have here, are taken as
+// the network's own kernel has them by relief, or else by the rules; the result says what was taken.
 func (s *Session) Build(i int, point choice.Point) (c *Candidate, err error) {
+	all := choice.Point{}
+	maps.Copy(all, s.relief[i])
+	maps.Copy(all, point)
+	point = all
 	err = fault.Guard(func() error { c, err = s.build(s.tasks[i], point); return err })
 	return c, err
 }

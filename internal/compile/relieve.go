@@ -124,10 +124,13 @@ func (t *translation) otherwise(j *job, change choice.Point) (*translation, erro
 func (f *function) otherwise(j *job, change choice.Point) (*function, error) {
 	c := *f.scheduled
 	c.dump = &kernelDump{Debug: &j.Debug}
+	relief := choice.Point{}
+	maps.Copy(relief, f.relief)
+	maps.Copy(relief, change)
 	if _, only := change["instructions"]; only && len(change) == 1 {
 		c.plan = f.plan.Unscheduled()
 		g := *f
-		g.scheduled = &c
+		g.scheduled, g.relief = &c, relief
 		return &g, nil
 	}
 	point := maps.Clone(f.plan.Taken)
@@ -136,7 +139,12 @@ func (f *function) otherwise(j *job, change choice.Point) (*function, error) {
 	if c.plan, err = f.planned(j, choice.Preferred(point)); err != nil {
 		return nil, err
 	}
-	return emitted(j, &c)
+	g, err := emitted(j, &c)
+	if err != nil {
+		return nil, err
+	}
+	g.relief = relief
+	return g, nil
 }
 
 // planned is a schedule of f's class by other decisions.

@@ -27,8 +27,9 @@ type scheduled struct {
 // A function is the code of a class.
 type function struct {
 	*scheduled
-	serial bool // one worker does all of it
-	extent int  // iterations that workers divide
+	serial bool         // one worker does all of it
+	extent int          // iterations that workers divide
+	relief choice.Point // decisions that were taken otherwise than by the rules, for loops that spilled
 	code   llvm.Kernel
 	source csource.Function // in place of code, for C source
 }

@@ -21,6 +21,7 @@ type Session struct {
 	mem     *plan.Plan
 	machine *toolchain.Machine
 	tasks   []*task
+	relief  map[int]choice.Point
 	objects map[string]toolchain.Object // of run functions, by text
 }
 
@@ -113,7 +114,10 @@ func (s *Session) Tasks() []Task {
 
 // Package compiles the network with points for some of the tasks, by their numbers. The bytes are those that Compile writes by the
 // same points in Options.Choices, under the names of the tasks' kernels.
-func (s *Session) Package(points map[int]choice.Point) (*Result, error) {
+//
+// Kernels whose loops spill get other schedules than by the rules: relief, by tasks without a point, says which decisions were taken
+// otherwise.
+func (s *Session) Package(points map[int]choice.Point) (r *Result, relief map[int]choice.Point, err error) {
 	j := *s.job
 	j.Choices = map[string]choice.Point{}
 	for i, p := range points {
@@ -123,15 +127,24 @@ func (s *Session) Package(points map[int]choice.Point) (*Result, error) {
 	}
 	p, err := phase(&j, "kernels", func() (*program, error) { return build(&j, s.network) })
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	mem, err := phase(&j, "memory", func() (*plan.Plan, error) { return place(&j, s.network, p) })
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	contents, _, err := j.format.finish(&j, s.network, p, mem)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return &Result{Contents: *contents, format: j.format}, nil
+	relief = map[int]choice.Point{}
+	for i, t := range s.tasks {
+		if f := p.steps[t.Steps[0].Index].function; points[i] == nil && f.relief != nil {
+			relief[i] = f.relief
+		}
+	}
+	return &Result{Contents: *contents, format: j.format}, relief, nil
 }
+
+// Relieve makes what Package told of the network without points the base of what Build is given.
+func (s *Session) Relieve(relief map[int]choice.Point) { s.relief = relief }

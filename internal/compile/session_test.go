@@ -19,18 +19,22 @@ func TestSession(t *testing.T) {
 		t.Fatal(err)
 	}
 	plain := compileDigits(t, o)
-	host, err := s.Package(nil)
+	host, relief, err := s.Package(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(host.Contents.Library, plain.Contents.Library) {
 		t.Error("a session without points makes another library than Compile")
 	}
+	s.Relieve(relief)
 	points, given := map[int]choice.Point{}, map[string]choice.Point{}
 	for i, task := range s.Tasks() {
 		def, err := s.Build(i, host.Contents.Manifest.Steps[task.Steps[0].Index].Point)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if own, err := s.Build(i, nil); err != nil || own.Digest != def.Digest || !maps.Equal(own.Taken, def.Taken) {
+			t.Errorf("%s: without a point it is not as in the network: %v, want %v (%v)", task.Kernels[0], own.Taken, def.Taken, err)
 		}
 		for _, d := range def.Asked {
 			j := slices.IndexFunc(d.Values, func(v choice.Value) bool { return v.Text != def.Taken[d.Name] })
@@ -60,7 +64,7 @@ func TestSession(t *testing.T) {
 		}
 	}
 	o.Choices = given
-	tuned, err := s.Package(points)
+	tuned, _, err := s.Package(points)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +79,7 @@ func TestSession(t *testing.T) {
 			t.Errorf("%s: %v was given, and %v taken", task.Kernels[0], points[i], got)
 		}
 	}
-	if again, err := s.Package(nil); err != nil || !bytes.Equal(again.Contents.Library, plain.Contents.Library) {
+	if again, _, err := s.Package(nil); err != nil || !bytes.Equal(again.Contents.Library, plain.Contents.Library) {
 		t.Errorf("the session's package is another after the others (%v)", err)
 	}
 }
