@@ -86,22 +86,3 @@ func (a *app) versionCommand() *cobra.Command {
 	cli.JSONVar(cmd, &asJSON)
 	return cmd
 }
-
-// tuneCommand takes any arguments: none of them can be right yet.
-func (a *app) tuneCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:                "tune FILE",
-		Short:              "search for faster schedules (does not work yet)",
-		Long:               "Search for faster schedules. This does not work yet; compile chooses schedules by itself.",
-		DisableFlagParsing: true,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			for _, arg := range args {
-				if arg == "-h" || arg == "--help" {
-					return cmd.Help()
-				}
-			}
-			return &cli.UnsupportedError{What: "command tune", Why: "there is no tuner yet; compile chooses schedules by itself"}
-		},
-	}
-	return cmd
-}

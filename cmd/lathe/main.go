@@ -6,11 +6,19 @@ import (
 	"fmt"
 	"os"
 
+	"lathe"
 	"lathe/internal/compile"
 	"lathe/internal/tool/cli"
 )
 
 func main() {
+	if child, err := lathe.TuneChild(); child {
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(cli.ExitFailed)
+		}
+		return
+	}
 	cli.Main("lathe", func(ctx context.Context, c *cli.App, args []string) int { return (&app{c}).run(ctx, args) })
 }
 

@@ -98,3 +98,12 @@ func (e *expectation) bandwidth(bytes int64, workers int) float64 {
 	}
 	return e.core.Memory
 }
+
+// Each is the time in ms that every step of a manifest takes at least by the model of a target.
+func Each(m *bundle.Manifest, t *target.Target, workers int) []float64 {
+	e, list := newExpectation(m, t, workers), make([]float64, len(m.Steps))
+	for i, s := range m.Steps {
+		list[i], _ = e.of(s)
+	}
+	return list
+}

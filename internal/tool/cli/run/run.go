@@ -215,7 +215,7 @@ func (c *command) run(ctx context.Context, path string) error {
 				return err
 			}
 		}
-		fmt.Fprintln(c.text, timeTable(times))
+		fmt.Fprintln(c.text, TimeTable(times))
 		c.report.Times = summary(times)
 	}
 	return c.results(path, m, labels)

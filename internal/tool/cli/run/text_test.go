@@ -12,7 +12,7 @@ import (
 
 // The block that tvmc's documentation shows, with its centring.
 func TestTimeTable(t *testing.T) {
-	got := timeTable([]float64{0.1, 0.2, 0.4, 0.1})
+	got := TimeTable([]float64{0.1, 0.2, 0.4, 0.1})
 	want := "Execution time summary:\n" +
 		" mean (ms)   median (ms)    max (ms)     min (ms)     std (ms)  \n" +
 		"  200.0000     150.0000     400.0000     100.0000     122.4745                 "

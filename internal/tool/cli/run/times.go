@@ -26,8 +26,8 @@ func summary(times []float64) *timesReport {
 	return r
 }
 
-// timeTable is tvmc's summary of measurements in seconds, to the byte.
-func timeTable(times []float64) string {
+// TimeTable is tvmc's summary of measurements in seconds, to the byte.
+func TimeTable(times []float64) string {
 	heads := []string{"mean (ms)", "median (ms)", "max (ms)", "min (ms)", "std (ms)"}
 	var cells []string
 	s := summary(times)

@@ -1,0 +1,37 @@
+package measure
+
+import (
+	"errors"
+	"time"
+
+	"lathe/runtime"
+)
+
+// Networks races two packages of one network by whole runs, which take turns as in A B B A behind two of each that do not count. Times are
+// in microseconds, pair by pair.
+func Networks(paths [2]string, workers, pairs int) (times [2][]float64, err error) {
+	var modules [2]*runtime.Module
+	for i, path := range paths {
+		if modules[i], err = runtime.Open(path, runtime.WithWorkers(workers)); err != nil {
+			return times, err
+		}
+		defer func(m *runtime.Module) { err = errors.Join(err, m.Close()) }(modules[i])
+		if err := fill(modules[i]); err != nil {
+			return times, err
+		}
+	}
+	const before = 2
+	for k := range before + pairs {
+		for i := range 2 {
+			which := i ^ k%2
+			start := time.Now()
+			if err := modules[which].Run(); err != nil {
+				return times, err
+			}
+			if took := micro(time.Since(start)); k >= before {
+				times[which] = append(times[which], took)
+			}
+		}
+	}
+	return times, nil
+}

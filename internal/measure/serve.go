@@ -1,0 +1,90 @@
+package measure
+
+import (
+	"errors"
+	"io"
+	"runtime"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"lathe/internal/child"
+)
+
+// A Question is what a measuring process is asked. One of its fields is set.
+type Question struct {
+	Open     *Host
+	All      bool // with Open: all workers, by wall clock
+	Load     []Candidate
+	Race     []Want
+	Profile  int // passes
+	Networks *Duel
+}
+
+// A Duel is a race of two packages.
+type Duel struct {
+	Packages [2]string
+	Workers  int
+	Pairs    int
+}
+
+// An Answer is what comes back, by the question.
+type Answer struct {
+	Workers int
+	Checks  []Check
+	Pairs   []Pairs
+	Times   []float64
+	Duel    [2][]float64
+}
+
+// Serve answers questions until they end.
+func Serve(in io.Reader, out io.Writer) error {
+	runtime.LockOSThread() // one thread measures, on one processor
+	var r *Runner
+	return child.Serve(in, out, func(q Question) (a Answer, err error) {
+		switch {
+		case q.Open != nil:
+			if r, err = Open(*q.Open, q.All); err != nil {
+				return a, err
+			}
+			if !q.All {
+				bind()
+			}
+			a.Workers = r.Workers()
+		case q.Networks != nil:
+			a.Duel, err = Networks(q.Networks.Packages, q.Networks.Workers, q.Networks.Pairs)
+		case r == nil:
+			err = errors.New("no network is open")
+		case q.Load != nil:
+			a.Checks, err = r.enter(q.Load)
+		case q.Race != nil:
+			a.Pairs, err = r.Race(q.Race)
+		case q.Profile > 0:
+			a.Times, err = r.Profile(q.Profile)
+		}
+		return a, err
+	})
+}
+
+// enter loads candidates and checks them.
+func (r *Runner) enter(list []Candidate) ([]Check, error) {
+	var ids []int
+	for _, c := range list {
+		if err := r.Load(c); err != nil {
+			return nil, err
+		}
+		ids = append(ids, c.ID)
+	}
+	return r.Check(ids)
+}
+
+// bind keeps the thread where it is: caches stay its own. Where the system does not let it, it may move.
+func bind() {
+	var cpu uint32
+	if _, _, e := unix.RawSyscall(unix.SYS_GETCPU, uintptr(unsafe.Pointer(&cpu)), 0, 0); e != 0 {
+		return
+	}
+	var set unix.CPUSet
+	set.Set(int(cpu))
+	_ = unix.SchedSetaffinity(0, &set)
+}

@@ -1,0 +1,129 @@
+// Package trial carries out what a tuner proposes: builders compile candidates, and measurers race them, in child processes that are
+// replaced when a candidate ends them.
+package trial
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"lathe/internal/bundle"
+	"lathe/internal/child"
+	"lathe/internal/choice"
+	"lathe/internal/compile"
+	"lathe/internal/records"
+	"lathe/runtime"
+)
+
+// A question is what a builder is asked. One of its fields is set.
+type question struct {
+	Open  *opening
+	Build *build
+	Pack  *packing
+}
+
+// An opening is a network: what Serve's caller reads, and the folder for libraries.
+type opening struct {
+	Network []byte
+	Folder  string
+	Prefix  string               // of files
+	Relief  map[int]choice.Point // that packing without points told of
+}
+
+type build struct {
+	Task  int
+	Point choice.Point
+}
+
+type packing struct {
+	Points map[int]choice.Point
+	Path   string
+}
+
+// An answer is what comes back, by the question.
+type answer struct {
+	Tasks  []compile.Task
+	Relief map[int]choice.Point
+	Info   *bundle.Manifest
+	Built  candidate
+}
+
+// A candidate is one that was built, or the fault by which it was not.
+type candidate struct {
+	Code    runtime.VariantInfo
+	Taken   choice.Point
+	Asked   []choice.Decision
+	Digest  string
+	Size    int
+	Cycles  float64
+	Spills  float64
+	Fault   records.Fault
+	Message string
+	Took    time.Duration
+}
+
+// ServeBuilds answers the questions of a tuner. open reads a network, and takes it to its plan of memory.
+func ServeBuilds(in io.Reader, out io.Writer, open func(network []byte) (*compile.Session, error)) error {
+	b := &builder{}
+	return child.Serve(in, out, func(q question) (a answer, err error) {
+		switch {
+		case q.Open != nil:
+			b.opening = *q.Open
+			if b.session, err = open(q.Open.Network); err != nil {
+				return a, err
+			}
+			b.session.Relieve(q.Open.Relief)
+			a.Tasks = b.session.Tasks()
+		case b.session == nil:
+			err = errors.New("no network is open")
+		case q.Build != nil:
+			a.Built, err = b.build(*q.Build)
+		case q.Pack != nil:
+			a.Info, a.Relief, err = b.pack(*q.Pack)
+		}
+		return a, err
+	})
+}
+
+// A builder is the work of a building process.
+type builder struct {
+	opening
+	session *compile.Session
+	n       int // libraries written
+}
+
+// build writes a candidate's library. What the point is to blame for is a fault of the candidate.
+func (b *builder) build(q build) (candidate, error) {
+	start := time.Now()
+	c, err := b.session.Build(q.Task, q.Point)
+	took := time.Since(start)
+	switch {
+	case errors.Is(err, compile.ErrPoint):
+		return candidate{Fault: records.Instantiation, Message: err.Error(), Took: took}, nil
+	case err != nil:
+		return candidate{Fault: records.CompileHost, Message: err.Error(), Took: took}, nil
+	}
+	b.n++
+	path := filepath.Join(b.Folder, fmt.Sprintf("%s%d.so", b.Prefix, b.n))
+	if err := os.WriteFile(path, c.Library, 0o700); err != nil {
+		return candidate{}, err
+	}
+	return candidate{
+		Code:  runtime.VariantInfo{Path: path, Run: c.RunSymbol, Part: c.PartSymbol, Scratch: c.Scratch},
+		Taken: c.Taken, Asked: c.Asked, Digest: c.Digest, Size: c.Code, Cycles: c.Cycles, Spills: c.Spills, Took: took,
+	}, nil
+}
+
+func (b *builder) pack(q packing) (*bundle.Manifest, map[int]choice.Point, error) {
+	r, relief, err := b.session.Package(q.Points)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := bundle.Write(q.Path, &r.Contents); err != nil {
+		return nil, nil, err
+	}
+	return r.Contents.Manifest, relief, nil
+}

@@ -1,0 +1,279 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	goruntime "runtime"
+	"sync"
+	"time"
+
+	"lathe/internal/bundle"
+	"lathe/internal/child"
+	"lathe/internal/choice"
+	"lathe/internal/compile"
+	"lathe/internal/measure"
+	"lathe/internal/records"
+	"lathe/internal/tune"
+)
+
+// Limits of children.
+const (
+	builderGrowth = 1 << 30          // bytes that a builder takes beside what it took when it had read the network, until it is replaced
+	builderUses   = 500              // candidates of a builder
+	openLimit     = 30 * time.Minute // for reading and compiling a network
+	leastLimit    = 10 * time.Second // for an answer of candidates, and --timeout for each of them
+	mostLoaded    = 1000             // candidates that a measurer has loaded, until it is replaced
+)
+
+// Options say how trials are carried out.
+type Options struct {
+	Network  []byte // what builders read
+	Program  string // that is started for children
+	Builder  []string
+	Measurer []string
+	Builders int           // at once; 0: as many as the machine has room for
+	Workers  int           // of use; 0: as the machine allows
+	Timeout  time.Duration // of a candidate, to be built or run
+	Pairs    int           // of a candidate at most while searching; 0: as many as decide
+}
+
+// A Farm has the children of one tuning. It is a tune.Builder and a tune.Measurer.
+type Farm struct {
+	Options
+	folder   string
+	opening  opening
+	builders []*station
+	tasks    []compile.Task
+	info     *bundle.Manifest
+	host     measure.Host
+	digests  []string // of the tasks' own code
+
+	mu     sync.Mutex
+	codes  map[string]candidate    // by library
+	takens map[string]choice.Point // by task and point
+	parts  *measurer
+	all    *measurer
+	ids    int
+	packed int
+	last   [2][]float64 // times of the last verdict
+}
+
+// A station is where a builder sits.
+type station struct {
+	process *child.Process[question, answer]
+	prefix  string
+	uses    int
+	limit   int64 // bytes
+}
+
+// Open starts builders and has the network compiled as the rules have it.
+func Open(ctx context.Context, o Options) (f *Farm, err error) {
+	f = &Farm{Options: o, codes: map[string]candidate{}, takens: map[string]choice.Point{}}
+	if f.folder, err = os.MkdirTemp("", "lathe-tune-"); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			f.Close()
+		}
+	}()
+	if f.Builders <= 0 {
+		f.Builders = goruntime.GOMAXPROCS(0)
+	}
+	f.opening = opening{Network: o.Network, Folder: f.folder}
+	first := &station{prefix: "a"}
+	f.builders = []*station{first}
+	if f.tasks, err = f.seat(ctx, first); err != nil {
+		return nil, err
+	}
+	f.host.Package = filepath.Join(f.folder, "host.tar")
+	a, err := first.process.Ask(ctx, question{Pack: &packing{Path: f.host.Package}}, openLimit)
+	if err != nil {
+		return nil, err
+	}
+	f.info, f.opening.Relief = a.Info, a.Relief
+	first.process.Close() // it does not know of relief, and has grown
+	for i := range f.Builders - 1 {
+		f.builders = append(f.builders, &station{prefix: string(rune('b'+i%25)) + fmt.Sprint(i)})
+	}
+	first.process = nil
+	return f, f.own(ctx)
+}
+
+// own builds the tasks' own kernels as variants.
+func (f *Farm) own(ctx context.Context) error {
+	list := make([]tune.Candidate, len(f.tasks))
+	for i := range f.tasks {
+		list[i].Task = i
+	}
+	built, err := f.Build(ctx, list)
+	if err != nil {
+		return err
+	}
+	f.host.Workers = f.Workers
+	for i, b := range built {
+		if b.Fault != records.None {
+			return fmt.Errorf("kernel %s: %s", f.tasks[i].Kernels[0], b.Message)
+		}
+		t := measure.Task{Own: f.codes[b.Object].Code, Tolerance: tolerance(f.tasks[i].Step.Rule)}
+		for _, s := range f.tasks[i].Steps {
+			t.Steps = append(t.Steps, measure.Step(s))
+		}
+		f.host.Tasks = append(f.host.Tasks, t)
+		f.digests = append(f.digests, f.codes[b.Object].Digest)
+	}
+	return nil
+}
+
+// tolerance of a kernel's float32 results, relative L2.
+func tolerance(rule string) float64 {
+	if rule == "winograd" {
+		return 5e-5
+	}
+	return 1e-5
+}
+
+// Info is the manifest of the network as the rules have it.
+func (f *Farm) Info() *bundle.Manifest { return f.info }
+
+// Kernels lists the tasks.
+func (f *Farm) Kernels() []compile.Task { return f.tasks }
+
+// Close ends the children and removes what they wrote.
+func (f *Farm) Close() {
+	for _, s := range f.builders {
+		if s.process != nil {
+			s.process.Close()
+		}
+	}
+	for _, m := range []*measurer{f.parts, f.all} {
+		if m != nil && m.process != nil {
+			m.process.Close()
+		}
+	}
+	os.RemoveAll(f.folder)
+}
+
+// seat starts a builder at a station.
+func (f *Farm) seat(ctx context.Context, s *station) ([]compile.Task, error) {
+	p, err := child.Start[question, answer](child.Command{Path: f.Program, Args: f.Builder})
+	if err != nil {
+		return nil, err
+	}
+	o := f.opening
+	o.Prefix = fmt.Sprintf("%s-%d-", s.prefix, time.Now().UnixNano())
+	a, err := p.Ask(ctx, question{Open: &o}, openLimit)
+	if err != nil {
+		p.Close()
+		return nil, err
+	}
+	s.process, s.uses, s.limit = p, 0, p.Resident()+builderGrowth
+	return a.Tasks, nil
+}
+
+// Build compiles candidates, on as many builders as there are.
+func (f *Farm) Build(ctx context.Context, list []tune.Candidate) ([]tune.Built, error) {
+	out := make([]tune.Built, len(list))
+	errs := make([]error, len(f.builders))
+	next := make(chan int)
+	var wg sync.WaitGroup
+	for k, s := range f.builders {
+		wg.Go(func() {
+			for i := range next {
+				if errs[k] == nil {
+					out[i], errs[k] = f.build(ctx, s, list[i])
+				}
+			}
+		})
+	}
+	for i := range list {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+	return out, errors.Join(errs...)
+}
+
+// build compiles one candidate. A builder that ends over it is replaced for the next one.
+func (f *Farm) build(ctx context.Context, s *station, c tune.Candidate) (tune.Built, error) {
+	b := tune.Built{Candidate: c}
+	if s.process == nil {
+		if _, err := f.seat(ctx, s); err != nil {
+			return b, err
+		}
+	}
+	start := time.Now()
+	a, err := s.process.Ask(ctx, question{Build: &build{c.Task, c.Point}}, f.limit(1))
+	if ctx.Err() != nil {
+		s.process = nil
+		return b, ctx.Err()
+	}
+	if death, ok := errors.AsType[*child.Death](err); ok {
+		s.process = nil
+		b.Fault, b.Message, b.Took = records.CompileHost, death.Cause, time.Since(start)
+		if death.Silent {
+			b.Fault = records.BuildTimeout
+		}
+		return b, nil
+	}
+	if err != nil {
+		return b, err
+	}
+	if s.uses++; s.uses >= builderUses || s.process.Resident() > s.limit {
+		s.process.Close()
+		s.process = nil
+	}
+	got := a.Built
+	b.Taken, b.Asked, b.Cycles, b.Spills, b.Code = got.Taken, got.Asked, got.Cycles, got.Spills, got.Size
+	b.Object, b.Fault, b.Message, b.Took = got.Code.Path, got.Fault, got.Message, got.Took
+	b.Same = c.Task < len(f.digests) && got.Digest == f.digests[c.Task]
+	if b.Fault == records.None {
+		f.mu.Lock()
+		f.codes[b.Object], f.takens[identity(c)] = got, got.Taken
+		f.mu.Unlock()
+	}
+	return b, nil
+}
+
+// limit is the time for an answer about n candidates.
+func (f *Farm) limit(n int) time.Duration { return leastLimit + time.Duration(n)*f.Timeout }
+
+// identity is a text that equal candidates share.
+func identity(c tune.Candidate) string { return fmt.Sprint(c.Task, map[string]string(c.Point)) } // fmt sorts keys
+
+// whole are points with all of what was decided by them, as they must be given to a compiler that relieves kernels.
+func (f *Farm) whole(ctx context.Context, points map[int]choice.Point) (map[int]choice.Point, error) {
+	all := map[int]choice.Point{}
+	for i, p := range points {
+		c := tune.Candidate{Task: i, Point: p}
+		if f.takens[identity(c)] == nil {
+			built, err := f.Build(ctx, []tune.Candidate{c})
+			if err != nil {
+				return nil, err
+			}
+			if built[0].Fault != records.None {
+				return nil, fmt.Errorf("kernel %s: %s", f.tasks[i].Kernels[0], built[0].Message)
+			}
+		}
+		all[i] = f.takens[identity(c)]
+	}
+	return all, nil
+}
+
+// Pack writes the network's package with points for some tasks, and returns its manifest.
+func (f *Farm) Pack(ctx context.Context, points map[int]choice.Point, path string) (*bundle.Manifest, error) {
+	all, err := f.whole(ctx, points)
+	if err != nil {
+		return nil, err
+	}
+	s := &station{prefix: "p"}
+	if _, err := f.seat(ctx, s); err != nil {
+		return nil, err
+	}
+	defer s.process.Close()
+	a, err := s.process.Ask(ctx, question{Pack: &packing{all, path}}, openLimit)
+	return a.Info, err
+}

@@ -1,0 +1,256 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"lathe/internal/child"
+	"lathe/internal/choice"
+	"lathe/internal/measure"
+	"lathe/internal/records"
+	"lathe/internal/tune"
+)
+
+// A measurer is a process that has the network open.
+type measurer struct {
+	process *child.Process[measure.Question, measure.Answer]
+	all     bool
+	loaded  int
+	workers int
+}
+
+// measurer is the process for one worker's part, or for all workers; it is started where there is none.
+func (f *Farm) measurer(ctx context.Context, all bool) (*measurer, error) {
+	at := &f.parts
+	if all {
+		at = &f.all
+	}
+	m := *at
+	if m == nil {
+		m = &measurer{all: all}
+		*at = m
+	}
+	if m.process != nil && m.loaded < mostLoaded {
+		return m, nil
+	}
+	m.end()
+	p, err := child.Start[measure.Question, measure.Answer](child.Command{Path: f.Program, Args: f.Measurer})
+	if err != nil {
+		return nil, err
+	}
+	a, err := p.Ask(ctx, measure.Question{Open: &f.host, All: all}, openLimit)
+	if err != nil {
+		p.Close()
+		return nil, fmt.Errorf("measuring the network: %w", err)
+	}
+	m.process, m.loaded, m.workers = p, 0, a.Workers
+	return m, nil
+}
+
+func (m *measurer) end() {
+	if m.process != nil {
+		m.process.Close()
+		m.process = nil
+	}
+}
+
+// WorkersOfUse is how many workers the network uses.
+func (f *Farm) WorkersOfUse(ctx context.Context) (int, error) {
+	m, err := f.measurer(ctx, false)
+	if err != nil {
+		return 0, err
+	}
+	return m.workers, nil
+}
+
+// Profile is the time of a call of each task's own kernel: one worker's part of it.
+func (f *Farm) Profile(ctx context.Context, passes int) ([]time.Duration, error) {
+	m, err := f.measurer(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	a, err := m.process.Ask(ctx, measure.Question{Profile: passes}, openLimit)
+	if err != nil {
+		m.process = nil
+		return nil, err
+	}
+	list := make([]time.Duration, len(a.Times))
+	for i, us := range a.Times {
+		list[i] = time.Duration(us * float64(time.Microsecond))
+	}
+	return list, nil
+}
+
+// A racer is a candidate in a race.
+type racer struct {
+	*tune.Samples
+	object string
+	id     int
+}
+
+// Race races candidates. One that ends the measurer, or keeps it silent, takes its batch down, which is split to find it.
+func (f *Farm) Race(ctx context.Context, list []tune.Built, stop tune.Stop) ([]tune.Samples, error) {
+	out := make([]tune.Samples, len(list))
+	racers := make([]*racer, len(list))
+	for i, b := range list {
+		out[i].Task = b.Task
+		racers[i] = &racer{Samples: &out[i], object: b.Object}
+	}
+	return out, f.race(ctx, racers, stop)
+}
+
+// race is Race for some of the candidates.
+func (f *Farm) race(ctx context.Context, list []*racer, stop tune.Stop) error {
+	if len(list) == 0 {
+		return nil
+	}
+	for _, r := range list {
+		r.Times, r.Host = nil, nil
+	}
+	m, err := f.measurer(ctx, stop.Workers > 1)
+	if err != nil {
+		return err
+	}
+	err = f.run(ctx, m, list, stop)
+	if err == nil || ctx.Err() != nil {
+		if err != nil {
+			m.process = nil
+		}
+		return err
+	}
+	death, died := errors.AsType[*child.Death](err)
+	if failed, ok := errors.AsType[*child.Error](err); ok {
+		death = &child.Death{Cause: failed.Message}
+		m.end() // the network may be half way through
+	} else if !died {
+		return err
+	}
+	m.process = nil
+	if len(list) > 1 {
+		half := len(list) / 2
+		if err := f.race(ctx, list[:half], stop); err != nil {
+			return err
+		}
+		return f.race(ctx, list[half:], stop)
+	}
+	list[0].Fault, list[0].Message = records.RuntimeDevice, death.Cause
+	if death.Silent {
+		list[0].Fault = records.RunTimeout
+	}
+	return nil
+}
+
+// run races in one process.
+func (f *Farm) run(ctx context.Context, m *measurer, list []*racer, stop tune.Stop) error {
+	var load []measure.Candidate
+	for _, r := range list {
+		f.ids++
+		r.id = f.ids
+		load = append(load, measure.Candidate{ID: r.id, Task: r.Task, Code: f.codes[r.object].Code})
+	}
+	m.loaded += len(load)
+	a, err := m.process.Ask(ctx, measure.Question{Load: load}, f.limit(len(load)))
+	if err != nil {
+		return err
+	}
+	var racing []*racer
+	for i, c := range a.Checks {
+		r := list[i]
+		switch {
+		case c.Wrong != "":
+			r.Fault, r.Message = records.WrongAnswer, c.Wrong
+		case stop.Out > 0 && c.Time > stop.Out*c.Host:
+			r.Times, r.Host = []float64{c.Time}, []float64{c.Host}
+		default:
+			racing = append(racing, r)
+		}
+	}
+	for len(racing) > 0 {
+		var wants []measure.Want
+		for _, r := range racing {
+			wants = append(wants, measure.Want{ID: r.id, Pairs: max(1, stop.Next(len(r.Times))-len(r.Times))})
+		}
+		a, err := m.process.Ask(ctx, measure.Question{Race: wants}, f.limit(len(racing))*3)
+		if err != nil {
+			return err
+		}
+		var stay []*racer
+		for i, p := range a.Pairs {
+			r := racing[i]
+			r.Times, r.Host = append(r.Times, p.Times...), append(r.Host, p.Host...)
+			enough := f.Pairs > 0 && stop.Accept == 0 && len(r.Times) >= max(f.Pairs, stop.Least)
+			if !enough && stop.Next(len(r.Times)) > 0 && !stop.Leaves(r.Task, tune.Ratios(r.Times, r.Host)) {
+				stay = append(stay, r)
+			}
+		}
+		racing = stay
+	}
+	return nil
+}
+
+// Noise races the tasks' own kernels against themselves.
+func (f *Farm) Noise(ctx context.Context, d time.Duration) ([]float64, error) {
+	m, err := f.measurer(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	var wants []measure.Want
+	for i := range f.tasks {
+		wants = append(wants, measure.Want{ID: i, Pairs: 1, Host: true})
+	}
+	var ratios []float64
+	for end := time.Now().Add(d); len(ratios) == 0 || time.Now().Before(end); {
+		a, err := m.process.Ask(ctx, measure.Question{Race: wants}, openLimit)
+		if err != nil {
+			m.process = nil
+			return nil, err
+		}
+		for _, p := range a.Pairs {
+			ratios = append(ratios, tune.Ratios(p.Times, p.Host)...)
+		}
+	}
+	return ratios, nil
+}
+
+// Networks races packages, in a process for each opening.
+func (f *Farm) Networks(ctx context.Context, points map[int]choice.Point, opens, pairs int) (tuned, host []float64, err error) {
+	f.packed++
+	path := filepath.Join(f.folder, fmt.Sprintf("tuned%d.tar", f.packed))
+	if _, err := f.Pack(ctx, points, path); err != nil {
+		return nil, nil, err
+	}
+	defer os.Remove(path)
+	for i := range opens {
+		duel := measure.Duel{Packages: [2]string{path, f.host.Package}, Workers: f.Workers, Pairs: pairs}
+		if i%2 == 1 { // who is opened first may lie better
+			duel.Packages = [2]string{f.host.Package, path}
+		}
+		p, err := child.Start[measure.Question, measure.Answer](child.Command{Path: f.Program, Args: f.Measurer})
+		if err != nil {
+			return nil, nil, err
+		}
+		a, err := p.Ask(ctx, measure.Question{Networks: &duel}, openLimit)
+		p.Close()
+		if err != nil {
+			return nil, nil, fmt.Errorf("racing whole networks: %w", err)
+		}
+		tuned, host = append(tuned, a.Duel[i%2]...), append(host, a.Duel[1-i%2]...)
+	}
+	f.last = [2][]float64{tuned, host}
+	return tuned, host, nil
+}
+
+// Runs are times of whole runs by the last verdict, with points and without, microseconds. Where there was none, they are of the network without
+// points only.
+func (f *Farm) Runs(ctx context.Context) (tuned, host []float64, err error) {
+	if f.last[1] == nil {
+		const opens, pairs = 2, 9
+		_, host, err = f.Networks(ctx, nil, opens, pairs)
+		return nil, host, err
+	}
+	return f.last[0], f.last[1], nil
+}

@@ -1,0 +1,327 @@
+package lathe
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/gob"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"time"
+
+	"lathe/internal/compile"
+	"lathe/internal/measure"
+	"lathe/internal/records"
+	"lathe/internal/tool/excerpt"
+	"lathe/internal/tool/explain"
+	"lathe/internal/tool/version"
+	"lathe/internal/toolchain"
+	"lathe/internal/trial"
+	"lathe/internal/tune"
+	"lathe/runtime"
+)
+
+// TuneOptions controls Tune. The zero value, with an Output, tunes as 'lathe tune' does without flags.
+type TuneOptions struct {
+	Target         string // as in CompileOptions; it must be this machine's
+	OptLevel       OptLevel
+	DisabledPasses []string
+	DesiredLayout  []string
+	Denormals      Denormals
+
+	Output        string   // the file of records, which trials are appended to; what it has of this model is taken up again
+	Records       []string // further files of records, of Lathe or TVM: starting points
+	Replay        string   // a file of records whose points are tried, and no others
+	Tuner         string   // a name from Tuners; "" = the first
+	Trials        int      // over all tasks; 0 = as many as promise something
+	EarlyStopping int      // trials of a task without gain, behind which it is left; 0 = none
+	Number        int      // runs of a trial while searching, Repeat times, at most; 0 = as many as decide
+	Repeat        int
+	MinRepeat     time.Duration // of measured runs of a trial, at least
+	Timeout       time.Duration // of a trial, to be compiled or run; 0 = 10 s
+	Time          time.Duration // of all, about; 0 = any
+	Seed          uint64
+	Parallel      int                   // compilers at once; 0 = as many as the machine has room for
+	Workers       int                   // threads that the package will use; 0 = as the machine allows
+	Select        func(t TuneTask) bool // tasks to tune; nil = all
+
+	Progress func(TuneProgress)
+	Notes    func(string)
+	// Program is the program that is started for children, which calls TuneChild; "" is this one.
+	Program string
+}
+
+// TuneTask is a kernel of a model with all steps that compute the same.
+type TuneTask = tune.Task
+
+// TuneFound is what a tuning found for a task.
+type TuneFound = tune.Found
+
+// TuneProgress is told while tuning.
+type TuneProgress = tune.Progress
+
+// TuneResult is what a tuning ends with.
+type TuneResult struct {
+	tune.Result
+	Tasks   []TuneTask // those that were tuned
+	Workers int        // that the package uses
+	// Runs are times of whole runs, milliseconds: with what the last verdict was of, none where there was none, and without.
+	Runs, HostRuns []float64
+}
+
+// Tuners lists the names of tuners, the default first.
+func Tuners() []string { return tune.TunerNames() }
+
+// Arguments with which children are started.
+const (
+	buildChild   = "build-worker"
+	measureChild = "measure-worker"
+)
+
+// TuneChild does the work of a child of Tune where the process was started as one, and reports whether it was. A program that calls Tune
+// calls it first.
+func TuneChild() (bool, error) {
+	if len(os.Args) != 2 {
+		return false, nil
+	}
+	switch os.Args[1] {
+	case buildChild:
+		return true, trial.ServeBuilds(os.Stdin, os.Stdout, openNetwork)
+	case measureChild:
+		return true, measure.Serve(os.Stdin, os.Stdout)
+	}
+	return false, nil
+}
+
+// A networkSpec is what a builder reads a network by.
+type networkSpec struct {
+	File      string
+	Format    string
+	Shapes    map[string][]int
+	Sizes     map[string]int
+	Fix       map[string]runtime.Tensor
+	LoopBound int
+
+	Target    string // resolved
+	Level     OptLevel
+	Disabled  []string
+	Layouts   []string
+	Denormals Denormals
+}
+
+// specOf says how m was read and is compiled.
+func specOf(m *Model, o CompileOptions) networkSpec {
+	return networkSpec{
+		m.file, m.opts.Format, m.opts.Shapes, m.opts.Sizes, m.opts.Fix, m.opts.LoopBound,
+		o.Target, o.OptLevel, o.DisabledPasses, o.DesiredLayout, o.Denormals,
+	}
+}
+
+// options are those of the compiler.
+func (s *networkSpec) options() CompileOptions {
+	return CompileOptions{Target: s.Target, OptLevel: s.Level, DisabledPasses: s.Disabled, DesiredLayout: s.Layouts, Denormals: s.Denormals, Workers: 1}
+}
+
+// openNetwork is a builder's work on a networkSpec.
+func openNetwork(network []byte) (*compile.Session, error) {
+	var s networkSpec
+	if err := gob.NewDecoder(bytes.NewReader(network)).Decode(&s); err != nil {
+		return nil, err
+	}
+	m, err := Load(s.File, LoadOptions{Format: s.Format, Shapes: s.Shapes, Sizes: s.Sizes, Fix: s.Fix, LoopBound: s.LoopBound})
+	if err != nil {
+		return nil, err
+	}
+	g, err := m.graph()
+	if err != nil {
+		return nil, err
+	}
+	opts, err := s.options().resolve()
+	if err != nil {
+		return nil, err
+	}
+	opts.Source, opts.After = m.source, m.after
+	return compile.OpenSession(context.Background(), g, opts)
+}
+
+// networkKey is the digest by which records know a model with its options.
+func networkKey(m *Model, o CompileOptions) string {
+	h := sha256.New()
+	level, _ := o.OptLevel.number()
+	fmt.Fprintf(h, "%s\n%v\n%v\n%d\n%v\n", m.source.SHA256, m.opts.Shapes, m.opts.Sizes, m.opts.LoopBound, m.opts.Fix)
+	fmt.Fprintf(h, "%d\n%q\n%q\n%s\n", level, o.DisabledPasses, o.DesiredLayout, o.Denormals)
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// A tuning is a farm for a model.
+type tuning struct {
+	TuneOptions
+	compiling CompileOptions
+	farm      *trial.Farm
+	tasks     []tune.Task
+	workers   int
+}
+
+// openTuning has the model compiled, and its kernels timed.
+func openTuning(ctx context.Context, m *Model, o TuneOptions) (t *tuning, err error) {
+	t = &tuning{TuneOptions: o}
+	t.compiling, err = CompileOptions{Target: o.Target, OptLevel: o.OptLevel, DisabledPasses: o.DisabledPasses, DesiredLayout: o.DesiredLayout, Denormals: o.Denormals}.Resolved()
+	if err != nil {
+		return nil, err
+	}
+	opts, err := t.compiling.resolve()
+	if err != nil {
+		return nil, err
+	}
+	if err := runsHere(opts.Target); err != nil {
+		return nil, err
+	}
+	if m.err != nil {
+		return nil, m.err
+	}
+	program := o.Program
+	if program == "" {
+		if program, err = os.Executable(); err != nil {
+			return nil, err
+		}
+	}
+	var network bytes.Buffer
+	if err := gob.NewEncoder(&network).Encode(specOf(m, t.compiling)); err != nil {
+		return nil, err
+	}
+	t.farm, err = trial.Open(ctx, trial.Options{
+		Network: network.Bytes(), Program: program, Builder: []string{buildChild}, Measurer: []string{measureChild},
+		Builders: o.Parallel, Workers: o.Workers, Timeout: cmp.Or(o.Timeout, 10*time.Second), Pairs: o.Number * max(1, o.Repeat),
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := t.list(ctx, opts); err != nil {
+		t.farm.Close()
+		return nil, err
+	}
+	return t, nil
+}
+
+// list makes the tasks.
+func (t *tuning) list(ctx context.Context, opts compile.Options) error {
+	const passes = 3
+	times, err := t.farm.Profile(ctx, passes)
+	if err != nil {
+		return err
+	}
+	if t.workers, err = t.farm.WorkersOfUse(ctx); err != nil {
+		return err
+	}
+	peaks := explain.Each(t.farm.Info(), opts.Target, t.workers)
+	for i, k := range t.farm.Kernels() {
+		own := t.farm.Info().Steps[k.Steps[0].Index]
+		task := tune.Task{
+			Index: i, Name: k.Kernels[0], Key: k.Key, Ops: own.Ops, FLOPs: float64(own.FLOPs), Bytes: float64(own.Bytes), Time: times[i],
+			Peak: time.Duration(peaks[k.Steps[0].Index] * float64(time.Millisecond)), Default: own.Point, Shapes: slices.Concat(own.Reads, own.Writes),
+		}
+		task.Workers = t.workers
+		for _, s := range k.Steps {
+			task.Steps = append(task.Steps, s.Index)
+			task.Nodes = append(task.Nodes, t.farm.Info().Steps[s.Index].Nodes...)
+		}
+		t.tasks = append(t.tasks, task)
+	}
+	return nil
+}
+
+// TuneTasks lists the kernels of a model that can be tuned, with their times on this machine.
+func TuneTasks(ctx context.Context, m *Model, o TuneOptions) ([]TuneTask, error) {
+	t, err := openTuning(ctx, m, o)
+	if err != nil {
+		return nil, excerpt.Error(err)
+	}
+	defer t.farm.Close()
+	return t.tasks, nil
+}
+
+// Tune looks for better decisions than the compiler takes by itself, on this machine, which must be the one that will run the
+// model, and proves that they are better: CompileOptions.Records takes what it writes. It needs no more than the records when it
+// is interrupted: with the same output it goes on. TuneChild must be called by the program.
+func Tune(ctx context.Context, m *Model, o TuneOptions) (*TuneResult, error) {
+	r, err := tuned(ctx, m, o)
+	if err != nil {
+		return nil, excerpt.Error(err)
+	}
+	return r, nil
+}
+
+func tuned(ctx context.Context, m *Model, o TuneOptions) (r *TuneResult, err error) {
+	if o.Output == "" {
+		return nil, errors.New("tune: no file for records is named")
+	}
+	run := tune.Options{
+		Tuner: o.Tuner, Trials: o.Trials, EarlyStopping: o.EarlyStopping, Time: o.Time, Seed: cmp.Or(o.Seed, 1), Repeat: o.Repeat, MinSample: o.MinRepeat,
+		Progress: o.Progress, By: records.By{Lathe: version.Number, LLVM: toolchain.Version(), Rules: compile.Rules, Machine: runtime.CPUName()},
+	}
+	if err := o.earlier(&run); err != nil {
+		return nil, err
+	}
+	t, err := openTuning(ctx, m, o)
+	if err != nil {
+		return nil, err
+	}
+	defer t.farm.Close()
+	run.Network, run.Workers = networkKey(m, t.compiling), t.workers
+	r = &TuneResult{Workers: t.workers}
+	for _, task := range t.tasks {
+		run.Host += task.Weight()
+		if o.Select == nil || o.Select(task) {
+			r.Tasks = append(r.Tasks, task)
+		}
+	}
+	w, err := records.Append(o.Output)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	run.Sink = w.Write
+	if r.Result, err = tune.Run(ctx, r.Tasks, t.farm, t.farm, run); err != nil {
+		return nil, err
+	}
+	tuned, host, err := t.farm.Runs(ctx)
+	for i := range host {
+		host[i] /= 1000
+	}
+	for i := range tuned {
+		tuned[i] /= 1000
+	}
+	r.Runs, r.HostRuns = tuned, host
+	return r, err
+}
+
+// earlier reads what is known from earlier runs.
+func (o *TuneOptions) earlier(run *tune.Options) error {
+	files := o.Records
+	if st, err := os.Stat(o.Output); err == nil && st.Size() > 0 {
+		files = append(slices.Clip(files), o.Output)
+	}
+	if len(files) > 0 {
+		c, err := records.ReadFiles(files...)
+		if err != nil {
+			return err
+		}
+		run.Records = c.Records
+		if n := c.Damaged + c.Newer; n > 0 && o.Notes != nil {
+			o.Notes("records: " + strconv.Itoa(n) + " lines are cut, or of versions that are not known here, and are passed over")
+		}
+	}
+	if o.Replay != "" {
+		c, err := records.ReadFiles(o.Replay)
+		if err != nil {
+			return err
+		}
+		run.Replay = append([]records.Record{}, c.Records...)
+	}
+	return nil
+}
