@@ -46,11 +46,17 @@ func Compile(ctx context.Context, m *Model, o CompileOptions) (*Package, error) 
 		return nil, err
 	}
 	opts.Source, opts.After = m.source, m.after
+	if opts.Tuned, err = o.tuned(m); err != nil {
+		return nil, excerpt.Error(err)
+	}
 	res, err := compile.Compile(ctx, g, opts)
 	if err != nil {
 		return nil, excerpt.Error(err)
 	}
 	if o.Notes != nil {
+		if res.Tuned != nil {
+			o.tellTuned(res.Tuned)
+		}
 		// It is no part of the package, which other machines may run.
 		memory := res.Memory(opts.Workers)
 		if err := runtime.CheckMemory("a run", memory.Run, memory.String()); err != nil {

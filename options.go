@@ -51,6 +51,9 @@ type CompileOptions struct {
 
 	// Choices are decisions by the name of the node or kernel that they are for (docs/decisions.md); others are taken by default.
 	Choices map[string]map[string]string
+	// Records are files that Tune wrote. Kernels for which there is a record that a verdict accepted, on a machine of the target's class, are
+	// compiled by it.
+	Records []string
 }
 
 // OptLevel is how far the compiler goes: one of the constants, O0 to O4.

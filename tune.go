@@ -19,6 +19,7 @@ import (
 	"lathe/internal/records"
 	"lathe/internal/tool/excerpt"
 	"lathe/internal/tool/explain"
+	"lathe/internal/tool/spelling"
 	"lathe/internal/tool/version"
 	"lathe/internal/toolchain"
 	"lathe/internal/trial"
@@ -156,6 +157,40 @@ func networkKey(m *Model, o CompileOptions) string {
 	fmt.Fprintf(h, "%s\n%v\n%v\n%d\n%v\n", m.source.SHA256, m.opts.Shapes, m.opts.Sizes, m.opts.LoopBound, m.opts.Fix)
 	fmt.Fprintf(h, "%d\n%q\n%q\n%s\n", level, o.DisabledPasses, o.DesiredLayout, o.Denormals)
 	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// tuned reads the records by which m is compiled.
+func (o CompileOptions) tuned(m *Model) (compile.Tuned, error) {
+	if len(o.Records) == 0 {
+		return compile.Tuned{}, nil
+	}
+	c, err := records.ReadFiles(o.Records...)
+	if err == nil {
+		err = c.Applicable()
+	}
+	if err != nil {
+		return compile.Tuned{}, fmt.Errorf("tuning records: %w", err)
+	}
+	resolved, err := o.Resolved()
+	if err != nil {
+		return compile.Tuned{}, err
+	}
+	return compile.Tuned{Book: records.NewBook(c.Records), Network: networkKey(m, resolved)}, nil
+}
+
+// tellTuned says how many kernels have a record.
+func (o CompileOptions) tellTuned(r *compile.TunedReport) {
+	text := fmt.Sprintf("tuning records: %d of %s compiled by records", r.Taken, spelling.Count(r.Kernels, "kernel"))
+	if r.Others > 0 {
+		text += fmt.Sprintf(", %d of them proved in another network", r.Others)
+	}
+	if n := r.Kernels - r.Taken; n > 0 {
+		text += fmt.Sprintf("; for %d there is none that counts for this target", n)
+	}
+	o.Notes(text)
+	for _, line := range r.Unfit {
+		o.Notes("tuning records: " + line + ": the rules decide on it")
+	}
 }
 
 // A tuning is a farm for a model.

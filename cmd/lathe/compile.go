@@ -40,7 +40,6 @@ var (
 
 // unusableCompile are tvmc's flags of compile that do not work yet.
 var unusableCompile = []cli.UnusableFlag{
-	{Name: "tuning-records", Harmless: []string{""}, Why: "there is no tuner yet; leave the flag out: schedules come from rules"},
 	{Name: "desired-layout-ops"},
 	{Name: "mixed-precision", IsSwitch: true},
 	{Name: "mixed-precision-ops"},
@@ -82,6 +81,7 @@ type compileFlags struct {
 	disabledPass  string
 	desiredLayout []string
 	choices       map[string]map[string]string
+	records       []string
 	dumpCode      string
 	printTimes    bool
 	printBefore   string
@@ -132,6 +132,7 @@ func (f *compileFlags) define(cmd *cobra.Command) {
 	cli.Annotate(cmd, "desired-layout", cli.Several)
 	cli.ParsedVar(fs, &f.choices, "choices", "FILE", readChoices, "decisions on nodes and kernels, as JSON: {\"NAME\": {\"DECISION\": \"VALUE\"}}; lathe.json has those that were taken, docs/decisions.md lists them")
 	cli.MarkOurs(cmd, "choices")
+	fs.StringArrayVar(&f.records, "tuning-records", nil, "`file` of records of lathe tune: kernels are compiled by those that a verdict accepted; may be repeated")
 	fs.StringVar(&f.dumpCode, "dump-code", "", "write code beside the package, as PACKAGE.FORMAT, for these `formats`: relay, tir, ll, asm, separated by commas")
 	fs.BoolVar(&f.printTimes, "print-pass-times", false, "print how long each pass takes")
 	fs.StringVar(&f.printBefore, "print-ir-before", "", "print the program before these `passes`, separated by commas")
@@ -167,7 +168,7 @@ func (a *app) compile(ctx context.Context, f *compileFlags, path string) error {
 		return errors.New("--explain reads packages: the comments of C source say what each kernel computes, and --dump-code tir how (leave --explain out)")
 	}
 	a.Log("target %s, -O%s, format %s", o.Target, o.OptLevel, o.Format)
-	if err := f.notOver(append(f.model.fix.files, path)...); err != nil {
+	if err := f.notOver(append(append(slices.Clip(f.model.fix.files), f.tuningRecords()...), path)...); err != nil {
 		return err
 	}
 	if err := f.writable(); err != nil {
@@ -280,7 +281,7 @@ func (f *compileFlags) notOver(read ...string) error {
 func (f *compileFlags) options(out io.Writer) (lathe.CompileOptions, error) {
 	o := lathe.CompileOptions{
 		OptLevel: lathe.OptLevel(strconv.Itoa(f.optLevel)), ModuleName: f.moduleName, Format: f.format, Output: f.output, Weights: f.weights,
-		Denormals: lathe.Denormals(f.denormals), DesiredLayout: f.desiredLayout, Choices: f.choices, IROut: out,
+		Denormals: lathe.Denormals(f.denormals), DesiredLayout: f.desiredLayout, Choices: f.choices, Records: f.tuningRecords(), IROut: out,
 	}
 	var err error
 	if o.Target, err = f.target.named(); err != nil {
@@ -321,6 +322,11 @@ func (f *compileFlags) options(out io.Writer) (lathe.CompileOptions, error) {
 		}
 	}
 	return o, nil
+}
+
+// tuningRecords are the files; an empty name is none, as in tvmc.
+func (f *compileFlags) tuningRecords() []string {
+	return slices.DeleteFunc(slices.Clone(f.records), func(name string) bool { return name == "" })
 }
 
 // readChoices reads a file of decisions.

@@ -17,10 +17,13 @@ import (
 type kernel struct {
 	plan.Step
 	*lowered
-	name   string
-	key    string // equal for kernels that are computed alike, in whatever network
-	ops    []string
-	inside [][]*kernel // of a region's bodies, none where nothing in them has elements
+	name    string
+	key     string // equal for kernels that are computed alike, in whatever network
+	ops     []string
+	record  choice.Point // of tuning, by which it is compiled; nil: none
+	foreign bool         // it was accepted in another network
+	unfit   string       // why a record was dropped
+	inside  [][]*kernel  // of a region's bodies, none where nothing in them has elements
 }
 
 // A program is a network, or the body of a region, as kernels.
@@ -72,6 +75,7 @@ func build(j *job, n *network) (*program, error) {
 		return nil, err
 	}
 	p := newProgram(n.boundary(), kernels, piecesFor(j.Target))
+	j.Tuned.find(j, p)
 	classes, err := schedule(j, p.kernels(), owned)
 	if err != nil {
 		return nil, err

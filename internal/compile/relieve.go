@@ -62,7 +62,7 @@ func (t *translation) relieve(j *job) error {
 	s := t.steps[0]
 	moved, all := t.moves()
 	budget := int(tries * moved / all * float64(len(t.text)))
-	for _, change := range s.plan.Relief(j.Choices[s.name]) {
+	for _, change := range s.plan.Relief(j.point(s.kernel)) {
 		other, err := t.otherwise(&quiet, change)
 		if err != nil {
 			return err

@@ -61,7 +61,14 @@ func schedule(j *job, steps []*step, owned map[*graph.Value]bool) ([]*scheduled,
 	return list, inParallel(j.ctx, j.ordered(), len(list), func(i int) error {
 		k := list[i].kernels[0]
 		return failed(k.Node, j.working(nil, "schedule", func() (err error) {
-			if list[i].plan, err = chosen(k, owned, j.Choices[k.name]); err != nil {
+			list[i].plan, err = chosen(k, owned, j.point(k))
+			if err != nil && k.record != nil {
+				for _, k := range list[i].kernels {
+					k.drop(err)
+				}
+				list[i].plan, err = chosen(k, owned, nil)
+			}
+			if err != nil {
 				return err
 			}
 			return list[i].dump.loop("lowered", k.Func)
@@ -124,14 +131,21 @@ func divide(j *job, p *program, classes []*scheduled) ([]*scheduled, error) {
 		c := of[k.lowered]
 		return home, failed(k.Node, j.working(nil, "divide", func() error {
 			own := c.plan.Copy()
-			if home, err = own.Divide(j.Target, operands, j.Choices[k.name]); err != nil {
+			given := choice.Chooser(j.point(k))
+			if k.record != nil {
+				given = choice.Preferred(k.record)
+			}
+			if home, err = own.Divide(j.Target, operands, given); err != nil {
 				return err
 			}
-			if err := own.DecideInstructions(j.Choices[k.name]); err != nil {
+			if err := own.DecideInstructions(given); err != nil {
 				return err
 			}
 			if err := j.fits(k, own); err != nil {
 				return err
+			}
+			if err := k.fitsRecord(own); err != nil {
+				k.unfit = fmt.Sprintf("kernel %s: %v", k.name, err)
 			}
 			id := division{c, own.Taken["workers"], own.Taken["division"], own.Taken["chunks"], own.AsWritten()}
 			if divided[id] == nil {
