@@ -39,6 +39,9 @@ type TaskStep struct {
 	Index   int // among the manifest's steps
 	Results []bundle.Place
 	InPlace bool // what it writes lies where it reads
+	// Window is the step from which on all up to this one can be run again, and touch so much memory that this one finds its constants
+	// where it does in a run.
+	Window int
 }
 
 type task struct {
@@ -83,7 +86,7 @@ func (s *Session) findTasks() {
 }
 
 func (s *Session) taskStep(i int, st *step) TaskStep {
-	at := TaskStep{Index: i}
+	at := TaskStep{Index: i, Window: s.window(i)}
 	for _, v := range st.Out {
 		at.Results = append(at.Results, s.placeOf(v))
 	}

@@ -32,6 +32,7 @@ type Step struct {
 	Index   int // of the package
 	Results []bundle.Place
 	InPlace bool // what it writes lies where it reads
+	Window  int  // the step from which on all up to this one can be run again, with caches as in a run
 }
 
 // A Candidate is other code of a task.

@@ -2,6 +2,8 @@ package measure
 
 import (
 	"fmt"
+	"slices"
+	"time"
 
 	"lathe/runtime"
 )
@@ -9,7 +11,10 @@ import (
 // Race runs the network until every candidate of the list has its pairs. Each pass gives a sample at every step of a task that has some
 // left to measure. The host's kernel and the candidate take turns as in A B B A: drift of the machine's speed adds to
 // both alike.
-func (r *Runner) Race(list []Want) ([]Pairs, error) {
+//
+// With windows there is one pass only, which at such a step goes some steps back before each sample: as far as brings the caches into
+// about the state that they have there.
+func (r *Runner) Race(list []Want, windows bool) ([]Pairs, error) {
 	q := &queue{tasks: map[int][]*want{}, turns: map[int]*turn{}}
 	wants := make([]*want, len(list))
 	for i, w := range list {
@@ -26,30 +31,82 @@ func (r *Runner) Race(list []Want) ([]Pairs, error) {
 		wants[i] = &want{code: code, left: w.Pairs, Pairs: Pairs{ID: w.ID}}
 		q.tasks[task] = append(q.tasks[task], wants[i])
 	}
-	for q.open() {
-		err := r.pass(func(step, task, number int) (bool, error) {
+	var err error
+	if windows {
+		err = r.pass(func(step, task, number int) (bool, error) { return r.window(q.tasks[task], step, task, number) })
+	}
+	for err == nil && q.open() {
+		err = r.pass(func(step, task, number int) (bool, error) {
 			t := q.turn(step, task)
 			if t.of == nil {
 				return false, nil
 			}
 			own := t.host()
-			v := r.own[task]
-			if !own {
-				v = t.of.code
-			}
-			took, err := r.sample(v, number)
+			took, err := r.sample(t.code(r.own[task], own), number)
 			t.take(micro(took), own)
 			return true, err
 		})
-		if err != nil {
-			return nil, err
-		}
+	}
+	if err != nil {
+		return nil, err
 	}
 	out := make([]Pairs, len(wants))
 	for i, w := range wants {
 		out[i] = w.Pairs
 	}
 	return out, nil
+}
+
+// window takes the share of pairs that falls to one of the steps of a task. The host's kernel runs before and behind every two candidates,
+// of which each has the nearer run for a pair: the one behind it in every other round. In the end the step is done.
+func (r *Runner) window(list []*want, step, task, number int) (ran bool, err error) {
+	steps := r.host.Tasks[task].Steps
+	share := map[*want]int{}
+	for _, w := range list {
+		share[w] = (w.left + len(steps) - number - 1) / (len(steps) - number)
+	}
+	run := func(v *runtime.Variant) (us float64) {
+		if err == nil && ran { // the first comes along in a run
+			err = r.module.RunSteps(steps[number].Window, step)
+		}
+		if err == nil {
+			var took time.Duration
+			took, err = r.sample(v, number)
+			us, ran = micro(took), true
+		}
+		return us
+	}
+	for round := 0; err == nil; round++ {
+		var racing []*want
+		for _, w := range list {
+			if round < share[w] {
+				racing = append(racing, w)
+			}
+		}
+		if len(racing) == 0 {
+			return ran, nil
+		}
+		if round%2 == 1 {
+			slices.Reverse(racing)
+		}
+		host := run(r.own[task])
+		for two := range slices.Chunk(racing, 2) {
+			first := run(two[0].code)
+			two[0].add(first, host)
+			if len(two) == 2 {
+				second := run(two[1].code)
+				host = run(r.own[task])
+				two[1].add(second, host)
+			}
+		}
+	}
+	return ran, err
+}
+
+// add is for a pair that was not handed out.
+func (w *want) add(us, host float64) {
+	w.left--
+	w.Times, w.Pairs.Host = append(w.Times, us), append(w.Pairs.Host, host)
 }
 
 // A want is a candidate with the pairs that it has, and how many nobody has begun.
@@ -115,6 +172,14 @@ type turn struct {
 
 // host reports whether the next run is the host's: of odd pairs the first, of even ones the second.
 func (t *turn) host() bool { return (t.pairs%2 == 1) == (t.runs == 0) }
+
+// code is what the next run is of.
+func (t *turn) code(own *runtime.Variant, host bool) *runtime.Variant {
+	if host {
+		return own
+	}
+	return t.of.code
+}
 
 func (t *turn) take(us float64, own bool) {
 	if t.runs == 0 {

@@ -17,7 +17,8 @@ type Question struct {
 	All      bool // with Open: all workers, by wall clock
 	Load     []Candidate
 	Race     []Want
-	Profile  int // passes
+	Windows  bool // with Race: only some steps are run again before each sample, not all of the network
+	Profile  int  // passes
 	Networks *Duel
 }
 
@@ -58,7 +59,7 @@ func Serve(in io.Reader, out io.Writer) error {
 		case q.Load != nil:
 			a.Checks, err = r.enter(q.Load)
 		case q.Race != nil:
-			a.Pairs, err = r.Race(q.Race)
+			a.Pairs, err = r.Race(q.Race, q.Windows)
 		case q.Profile > 0:
 			a.Times, err = r.Profile(q.Profile)
 		}

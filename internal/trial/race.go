@@ -174,7 +174,7 @@ func (f *Farm) run(ctx context.Context, m *measurer, list []*racer, stop tune.St
 		for _, r := range racing {
 			wants = append(wants, measure.Want{ID: r.id, Pairs: max(1, stop.Next(len(r.Times))-len(r.Times))})
 		}
-		a, err := m.process.Ask(ctx, measure.Question{Race: wants}, f.limit(len(racing))*3)
+		a, err := m.process.Ask(ctx, measure.Question{Race: wants, Windows: stop.Accept == 0}, f.limit(len(racing))*3)
 		if err != nil {
 			return err
 		}
@@ -182,7 +182,7 @@ func (f *Farm) run(ctx context.Context, m *measurer, list []*racer, stop tune.St
 		for i, p := range a.Pairs {
 			r := racing[i]
 			r.Times, r.Host = append(r.Times, p.Times...), append(r.Host, p.Host...)
-			enough := f.Pairs > 0 && stop.Accept == 0 && len(r.Times) >= max(f.Pairs, stop.Least)
+			enough := f.Pairs > 0 && stop.Accept == 0 && stop.Next(len(r.Times)) > max(f.Pairs, stop.Least)
 			if !enough && stop.Next(len(r.Times)) > 0 && !stop.Leaves(r.Task, tune.Ratios(r.Times, r.Host)) {
 				stay = append(stay, r)
 			}
