@@ -14,8 +14,7 @@ func (b *build) reduceExp(x expr.Expr) (t, r expr.Expr) {
 	if b.t == types.F64 {
 		ln2 = ln2F64
 	}
-	t = b.let("t", add(mul(x, b.c(math.Log2E)), b.c(b.magic())))
-	n := b.let("n", sub(t, b.c(b.magic())))
+	t, n := b.exponentOf(x, math.Log2E, 0)
 	// n times the first part is exact.
 	return t, b.let("r", sub(sub(x, mul(n, b.c(ln2[0]))), mul(n, b.c(ln2[1]))))
 }
@@ -42,18 +41,34 @@ func (b *build) shiftExponent(p, t expr.Expr) expr.Expr {
 	return b.float(add(b.bits(p), b.toExponent(b.bits(t))))
 }
 
-// exp flushes float32 results below 2^-126 to 0, which saves a third of the operations.
 func (b *build) exp(x expr.Expr) expr.Expr {
-	t, r := b.reduceExp(x)
-	y := b.let("y", b.expOf(r))
 	if b.t == types.F32 {
-		y = b.shiftExponent(y, t)
-		y = pick(lt(x, b.c(-87.33654)), b.c(0), y)
-		return b.unless(x, 88.72283, y)
+		return b.expF32(x)
 	}
-	y = b.scale(y, t)
+	t, r := b.reduceExp(x)
+	y := b.scale(b.let("y", b.expOf(r)), t)
 	y = pick(lt(x, b.c(-745.14)), b.c(0), y)
 	return b.unless(x, 709.79, y)
+}
+
+// expF32 is 2 exp(r) times 2^(n-1), which is zero for the least n of clamped x: results below 2^-125.5 become 0, and those that
+// are too large infinite, by the product alone.
+func (b *build) expF32(x expr.Expr) expr.Expr {
+	x = b.let("z", expr.Max(expr.Min(x, b.c(88.72284)), b.c(-87.33654)))
+	t, n := b.exponentOf(x, math.Log2E, b.bias-1)
+	r := b.let("r", sub(sub(x, mul(n, b.c(ln2F32[0]))), mul(n, b.c(ln2F32[1]))))
+	e := poly{2, 2}
+	for _, c := range expF32 {
+		e = append(e, 2*c)
+	}
+	return mul(b.horner(e, r), b.float(b.toExponent(b.bits(t))))
+}
+
+// exponentOf is n, the integer next to x times a factor, and t, whose low bits are n+bias.
+func (b *build) exponentOf(x expr.Expr, factor float64, bias int64) (t, n expr.Expr) {
+	shift := b.c(b.magic() + float64(bias))
+	t = b.let("t", add(mul(x, b.c(factor)), shift))
+	return t, b.let("n", sub(t, shift))
 }
 
 // scale multiplies y by 2 to the power of the low bits of t in two steps, because the power itself may be no normal number.

@@ -16,9 +16,7 @@ func (b *build) logistic(x expr.Expr) expr.Expr {
 	ln2 := b.ln2()
 	x = b.let("z", expr.Max(expr.Min(x, b.c(b.pick(87.3, 708))), b.c(b.pick(-88.72284, -709.78271))))
 	// The low bits of t are the exponent of 2^n with its bias, all ones where the sum below is to be infinite.
-	shift := b.c(b.magic() + float64(b.bias))
-	t := b.let("t", add(mul(x, b.c(-math.Log2E)), shift))
-	n := b.let("n", sub(t, shift))
+	t, n := b.exponentOf(x, -math.Log2E, b.bias)
 	q := x
 	for _, part := range ln2 {
 		q = add(q, mul(n, b.c(part)))
