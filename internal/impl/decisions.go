@@ -55,6 +55,7 @@ var decisions = []DecisionInfo{
 	{"columns", "columns, extern", "vectors of columns that are computed together", "whole cache lines of columns that fit L1; 8 of sums along columns, where there are as many"},
 	{"registers", "columns", "whether the statistics of columns that are computed together stay in registers, or lie in scratch", "on"},
 	{"accumulators", "rows, attention", "vectors into which a contiguous reduction is folded", ""},
+	{"group", "rows", "rows that go through the stages of a kernel together", "the fewest that hide the folds of a row, at most 4, that divide the rows"},
 	{"sums", "scalar", "sums in variables: rows x columns", "as many as a small core has registers for"},
 	{"fused", "pointwise", "loops that are walked as one", "all whose addresses stay linear"},
 	{"innermost", "pointwise", "whether workers divide the innermost loop too, fused with those around it", "`on` where those around it have few iterations"},

@@ -27,6 +27,10 @@ func rows(k *kernel) error {
 		}
 		row = 0
 	}
+	loops, group, err := k.rowGroup(loops, row)
+	if err != nil {
+		return err
+	}
 	at := "" // a single element without axes: what it needs is computed just before it as it is
 	if len(loops) > 0 {
 		at = loops[row]
@@ -38,7 +42,9 @@ func rows(k *kernel) error {
 		if err := k.vectorReduction(block, at); err != nil {
 			return err
 		}
-		k.vectorPart(block, at)
+		if inner := k.s.Loops(block); group == "" || k.loopOf(block, group) != inner[len(inner)-1] {
+			k.vectorPart(block, at)
+		}
 	}
 	if at == "" {
 		return nil

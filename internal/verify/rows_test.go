@@ -35,7 +35,7 @@ func TestRows(t *testing.T) {
 		for seed := range samples {
 			r := rand.New(rand.NewPCG(seed, 59))
 			c := cases[int(seed)%len(cases)]
-			in := types.Of([]types.DType{types.F32, types.F32, types.F64, types.F16}[r.IntN(4)], 2+r.IntN(9), 1+r.IntN([]int{20, 90, 400}[r.IntN(3)]))
+			in := types.Of([]types.DType{types.F32, types.F32, types.F64, types.F16}[r.IntN(4)], (2+r.IntN(9))*[]int{1, 12}[r.IntN(2)], 1+r.IntN([]int{20, 90, 400}[r.IntN(3)]))
 			t.Run(fmt.Sprintf("%d vectors of %d bits/%d: %s of %s", tgt.VectorRegs, tgt.VectorBits, seed, c.def.Name, in), func(t *testing.T) {
 				g := &graph.Graph{Name: "main"}
 				n, err := g.Apply(c.def, c.attrs, g.Input("x", in))
