@@ -31,7 +31,7 @@ var nodeDecisions = []DecisionInfo{
 	{"axes", "ConvertLayout", "the order of axes of a region of nodes that treat all alike, named by its first: `kept`, or one with which fewer bytes are transposed", "the order that saves most bytes"},
 	{"all_channels", "AbsorbChannelMoves", "whether a depthwise convolution, of whose channels some are read, computes all, or looks up those", "`on` where vectors of all are no more than channels that are read"},
 	{"inline", "FuseOps", "whether a dequantisation is computed by all that read it, so that memory holds the narrow elements", "on"},
-	{"pack", "PackOperands", "whether a product packs its computed right operand, whose columns lie as rows, when it runs", ""},
+	{"pack", "ChooseImplementations, PackOperands", "whether a product packs its right operand, whose columns lie as rows: constant ones of fewer columns than a vector has lanes, and computed ones when it runs", ""},
 }
 
 // decisions lists what is decided for a kernel. Of a kernel with several blocks of a kind each has its own decision,

@@ -157,12 +157,17 @@ func dotMatrix(n *Node, a *NodeAsker) (name, why string) {
 	return n.packed(a, w, n.Const(2), 1, true), ""
 }
 
-// packed asks for the panels of a constant matrix w whose axis columns becomes vectors.
+// packed asks for the panels of a constant matrix w whose axis columns becomes vectors. Fewer columns than a vector has lanes are
+// packed where that pays: as they lie, columns that are no rows are read in vectors already.
 func (n *Node) packed(a *NodeAsker, w types.Tensor, constant bool, columns int, dot bool) (name string) {
-	if !constant || len(w.Shape) != 2 || w.Shape[columns] < n.Lanes {
+	if !constant || len(w.Shape) != 2 {
 		return ""
 	}
-	a.panel(n.Lanes, 1, types.Count(n.Out.Shape[:len(n.Out.Shape)-1]), w.Shape[columns], dot)
+	rows := types.Count(n.Out.Shape[:len(n.Out.Shape)-1])
+	if narrow := w.Shape[columns] < n.Lanes; narrow && (dot || columns != 0 || !a.packs(rows, w.Shape[0], w.Shape[1], 0)) {
+		return ""
+	}
+	a.panel(n.Lanes, 1, rows, w.Shape[columns], dot)
 	return Packed
 }
 
