@@ -43,7 +43,6 @@ var unread = []struct {
 }{
 	{"keras", []string{".h5", ".keras"}},
 	{"pb", []string{".pb"}},
-	{"tflite", []string{".tflite"}},
 	{"pytorch", []string{".pth", ".pt", ".zip"}},
 	{"paddle", []string{".pdmodel"}},
 	{"relay", []string{".relay"}},

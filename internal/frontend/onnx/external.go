@@ -3,13 +3,11 @@ package onnx
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
 
-	"golang.org/x/sys/unix"
-
+	"lathe/internal/frontend"
 	"lathe/internal/tool/spelling"
 )
 
@@ -86,16 +84,16 @@ func (s *fileSet) open(name string) ([]byte, error) {
 	if s.root == nil {
 		root, err := os.OpenRoot(s.dir)
 		if err != nil {
-			return nil, cause(err)
+			return nil, frontend.Cause(err)
 		}
 		s.root = root
 	}
-	f, err := openRegular(func(flag int) (*os.File, error) { return s.root.OpenFile(name, flag, 0) })
+	f, err := frontend.OpenRegular(func(flag int) (*os.File, error) { return s.root.OpenFile(name, flag, 0) })
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	data, err := mapFile(f)
+	data, err := frontend.MapFile(f)
 	if err != nil {
 		return nil, err
 	}
@@ -110,57 +108,11 @@ func (s *fileSet) open(name string) ([]byte, error) {
 func (s *fileSet) close() error {
 	var errs []error
 	for _, m := range s.maps {
-		errs = append(errs, unmap(m))
+		errs = append(errs, frontend.Unmap(m))
 	}
 	if s.root != nil {
 		errs = append(errs, s.root.Close())
 	}
 	*s = fileSet{}
 	return errors.Join(errs...)
-}
-
-// openRegular opens a file for reading if it is a regular one; opening a pipe or device must not block.
-func openRegular(open func(flag int) (*os.File, error)) (*os.File, error) {
-	f, err := open(os.O_RDONLY | unix.O_NONBLOCK | unix.O_CLOEXEC)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, errors.New("no such file")
-	case err != nil:
-		return nil, cause(err)
-	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = errors.New("not a regular file")
-	}
-	if err != nil {
-		return nil, errors.Join(cause(err), f.Close())
-	}
-	return f, nil
-}
-
-// mapFile maps a whole file for reading. The file must not shrink while the mapping is in use.
-func mapFile(f *os.File) ([]byte, error) {
-	info, err := f.Stat()
-	if err != nil {
-		return nil, cause(err)
-	}
-	size := info.Size()
-	if size == 0 {
-		return nil, nil
-	}
-	if size != int64(int(size)) {
-		return nil, fmt.Errorf("%s are more than this machine can address", spelling.Count(size, "byte"))
-	}
-	data, err := unix.Mmap(int(f.Fd()), 0, int(size), unix.PROT_READ, unix.MAP_PRIVATE)
-	if err != nil {
-		return nil, fmt.Errorf("map %s: %w", spelling.Count(size, "byte"), err)
-	}
-	return data, nil
-}
-
-func unmap(data []byte) error {
-	if data == nil {
-		return nil
-	}
-	return unix.Munmap(data)
 }

@@ -12,6 +12,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"lathe/internal/frontend"
 )
 
 // A Model is a decoded ModelProto. Tensor bytes may live in files that it maps, so they are valid until Close.
@@ -140,7 +142,7 @@ func ReadFile(path string) (*Model, error) {
 	}
 	m, err := Read(data, filepath.Dir(path))
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", path, errors.Join(err, unmap(data)))
+		return nil, fmt.Errorf("read %s: %w", path, errors.Join(err, frontend.Unmap(data)))
 	}
 	m.files.maps = append(m.files.maps, data)
 	return m, nil
@@ -176,23 +178,10 @@ func (m *Model) Close() error {
 func mapPath(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, cause(err)
+		return nil, frontend.Cause(err)
 	}
 	if info.IsDir() {
 		return nil, errors.New(describeFolder(path))
 	}
-	f, err := openRegular(func(flag int) (*os.File, error) { return os.OpenFile(path, flag, 0) })
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return mapFile(f)
-}
-
-// cause drops the operation and path of a file error, which the caller's message already has.
-func cause(err error) error {
-	if pe, ok := errors.AsType[*os.PathError](err); ok {
-		return pe.Err
-	}
-	return err
+	return frontend.Map(path)
 }

@@ -1,0 +1,3 @@
+package tflite
+
+var detectionRows = []row{}

@@ -1,0 +1,283 @@
+package tflite
+
+import (
+	"lathe/internal/compose"
+	"lathe/internal/graph"
+	"lathe/internal/ops"
+	"lathe/internal/types"
+)
+
+var nnRows = []row{
+	{"CONV_2D", one(conv2d)}, {"DEPTHWISE_CONV_2D", one(depthwiseConv2d)}, {"TRANSPOSE_CONV", one(transposeConv)},
+	{"CONV_3D", real(one(conv3d))}, {"FULLY_CONNECTED", one(fullyConnected)}, {"BATCH_MATMUL", one(batchMatmul)},
+	{"SOFTMAX", one(softmax)}, {"LOG_SOFTMAX", real(one(logSoftmax))},
+	{"L2_NORMALIZATION", real(one(l2Normalization))}, {"LOCAL_RESPONSE_NORMALIZATION", one(localResponse)},
+}
+
+// Images have their channels last here and first in the graph. The transposes around every operator on images are removed by
+// the layout passes.
+
+// first brings channels of an image to the front, last back to the end.
+func (c *call) first(x *graph.Value) *graph.Value {
+	if x.Type.Rank() != 4 {
+		compose.Fail("%q is %s, not an image of four axes", x.Name, x.Type)
+	}
+	return c.Transpose(x, 0, 3, 1, 2)
+}
+
+func (c *call) last(x *graph.Value) *graph.Value { return c.Transpose(x, 0, 2, 3, 1) }
+
+// window reads strides and padding of an operator on images; in and kernel are height and width.
+func (c *call) window(in, kernel []int) compose.Window {
+	w := compose.Window{In: in, Kernel: kernel,
+		Strides:  []int{c.Int("stride_h", 0), c.Int("stride_w", 0)},
+		Dilation: []int{c.Int("dilation_h_factor", 1), c.Int("dilation_w_factor", 1)}}
+	w.Padding = c.padding(w)
+	return w
+}
+
+// padding is SAME or VALID.
+func (c *call) padding(w compose.Window) []int {
+	for k := range w.In {
+		if w.Strides[k] < 1 || w.Dilation[k] < 1 || w.Kernel[k] < 1 {
+			compose.Fail("strides %v, dilation %v, kernel %v", w.Strides, w.Dilation, w.Kernel)
+		}
+	}
+	switch p := c.Int("padding", 0); p {
+	case 0:
+		return w.Same(true)
+	case 1:
+		return make([]int, 2*len(w.In))
+	default:
+		compose.Fail("padding %d is not supported", p)
+		return nil
+	}
+}
+
+func conv2d(c *call) *graph.Value {
+	c.WantRank(1, 4)
+	w := c.Transpose(c.X(1), 0, 3, 1, 2) // O,H,W,I
+	channels, each := c.Shape(0)[c.Rank(0)-1], w.Type.Shape[1]
+	if each == 0 || channels%each != 0 {
+		compose.Fail("%d channels by a filter for %d", channels, each)
+	}
+	return c.convolution(w, channels/each, 0)
+}
+
+// depthwiseConv2d has a filter [1, H, W, C*m], channel c*m+j of the result reading channel c.
+func depthwiseConv2d(c *call) *graph.Value {
+	c.WantRank(1, 4)
+	c.Ignore("depth_multiplier") // follows from the shapes
+	w := c.Transpose(c.X(1), 3, 0, 1, 2)
+	channels := c.Shape(0)[c.Rank(0)-1]
+	if channels == 0 || w.Type.Shape[0]%channels != 0 || w.Type.Shape[1] != 1 {
+		compose.Fail("filter %s for %d channels", c.X(1).Type, channels)
+	}
+	return c.convolution(w, channels, 3)
+}
+
+// convolution of operand 0, by weights [O, I, H, W] whose output channels are the given axis of operand 1.
+func (c *call) convolution(w *graph.Value, groups, axis int) *graph.Value {
+	x := c.first(c.X(0))
+	win := c.window(x.Type.Shape[2:], w.Type.Shape[2:])
+	a := ops.ConvAttrs{Strides: win.Strides, Padding: win.Padding, Dilation: win.Dilation, Groups: groups}
+	switch from, weight := c.from(0), c.from(1); {
+	case from.quantized():
+		return c.last(c.quantizedConv(ops.QnnConv2d, a, x, w, axis))
+	case weight.quantized():
+		return c.hybridConv(a, w)
+	}
+	in := values{x, c.plain(w)}
+	if bias := c.bias(); bias != nil {
+		in = append(in, bias)
+	}
+	return c.last(c.activated(c.Apply(ops.Conv2d, a, in...)))
+}
+
+// bias is operand 2, a vector, or nil.
+func (c *call) bias() *graph.Value {
+	b := c.Opt(2)
+	if b != nil && b.Type.Rank() != 1 {
+		b = c.Reshape(b, b.Type.Elements())
+	}
+	return b
+}
+
+// plain is weights in float32, which some files hold in 16 bits.
+func (c *call) plain(w *graph.Value) *graph.Value {
+	if d := w.Type.DType; d == types.F16 || d == types.BF16 {
+		return c.Cast(w, types.F32)
+	}
+	return w
+}
+
+// transposeConv has the operands output shape, weight [O, H, W, I], data and perhaps bias.
+func transposeConv(c *call) *graph.Value {
+	shape := c.KnownInts(0, "the output shape")
+	c.WantRank(1, 4)
+	if len(shape) != 4 {
+		compose.Fail("the output shape is %v, not of an image", shape)
+	}
+	inner := c.with(append(values{c.X(2), c.X(1)}, c.In[min(3, len(c.In)):]...)...)
+	op := *c.op
+	op.in = append([]*tensorInfo{c.op.in[2], c.op.in[1]}, c.op.in[min(3, len(c.op.in)):]...)
+	inner.op = &op
+	return inner.transposed(shape[1:3])
+}
+
+// transposed is a transposed convolution of operand 0 by the weight [O, H, W, I] that gives an image of the extents out.
+func (c *call) transposed(out []int) *graph.Value {
+	x := c.first(c.X(0))
+	kernel := c.Shape(1)[1:3]
+	forward := compose.Window{In: out, Kernel: kernel, Strides: []int{c.Int("stride_h", 0), c.Int("stride_w", 0)}, Dilation: []int{1, 1}}
+	pads := c.padding(forward)
+	extra := make([]int, 2)
+	for k, n := range x.Type.Shape[2:] {
+		extra[k] = out[k] - ((n-1)*forward.Strides[k] + kernel[k] - pads[k] - pads[2+k])
+		if extra[k] < 0 { // the last elements are dropped
+			pads[2+k] -= extra[k]
+			extra[k] = 0
+		}
+	}
+	a := ops.ConvTransposeAttrs{Strides: forward.Strides, Padding: pads, OutputPadding: extra, Dilation: forward.Dilation, Groups: 1}
+	if c.from(0).quantized() {
+		return c.last(c.quantizedTransposed(a, x))
+	}
+	w := c.X(1)
+	if c.from(1).quantized() {
+		w = c.dequantized(w, c.from(1))
+	}
+	in := values{x, c.Transpose(c.plain(w), 3, 0, 1, 2)} // I, O, H, W
+	if bias := c.bias(); bias != nil {
+		in = append(in, bias)
+	}
+	return c.last(c.activated(c.Apply(ops.Conv2dTranspose, a, in...)))
+}
+
+// conv3d is on volumes [N, D, H, W, C], by a filter [D, H, W, I, O].
+func conv3d(c *call) *graph.Value {
+	c.WantRank(0, 5)
+	c.WantRank(1, 5)
+	x, w := c.Transpose(c.X(0), 0, 4, 1, 2, 3), c.Transpose(c.X(1), 4, 3, 0, 1, 2)
+	win := compose.Window{In: x.Type.Shape[2:], Kernel: w.Type.Shape[2:],
+		Strides:  []int{c.Int("stride_d", 0), c.Int("stride_h", 0), c.Int("stride_w", 0)},
+		Dilation: []int{c.Int("dilation_d_factor", 1), c.Int("dilation_h_factor", 1), c.Int("dilation_w_factor", 1)}}
+	win.Padding = c.padding(win)
+	in := values{x, c.plain(w)}
+	if bias := c.bias(); bias != nil {
+		in = append(in, bias)
+	}
+	y := c.Apply(ops.Conv3d, ops.ConvAttrs{Strides: win.Strides, Padding: win.Padding, Dilation: win.Dilation, Groups: 1}, in...)
+	return c.Transpose(c.activated(y), 0, 2, 3, 4, 1)
+}
+
+// fullyConnected multiplies rows of data by a weight [out, in].
+func fullyConnected(c *call) *graph.Value {
+	if f := c.Int("weights_format", 0); f != 0 {
+		compose.Fail("weights in format %d are not supported", f)
+	}
+	if c.Rank(1) != 2 || c.Shape(1)[1] == 0 {
+		compose.Fail("weight %s", c.X(1).Type)
+	}
+	x, inner := c.X(0), c.Shape(1)[1]
+	shape := []int{x.Type.Elements() / inner, c.Shape(1)[0]}
+	if c.Bool("keep_num_dims", false) {
+		shape = append(append([]int{}, x.Type.Shape[:max(x.Type.Rank()-1, 0)]...), c.Shape(1)[0])
+	}
+	x = c.Reshape(x, x.Type.Elements()/inner, inner)
+	var y *graph.Value
+	switch {
+	case c.from(0).quantized():
+		y = c.quantizedDense(x)
+	case c.from(1).quantized():
+		y = c.hybridDense(x)
+	default:
+		y = c.Do(ops.Dense, x, c.plain(c.X(1)))
+		if bias := c.bias(); bias != nil {
+			y = c.Do(ops.Add, y, bias)
+		}
+		y = c.activated(y)
+	}
+	return c.Reshape(y, shape...)
+}
+
+func batchMatmul(c *call) *graph.Value {
+	a, b := c.X(0), c.X(1)
+	x, y := c.Bool("adj_x", false), c.Bool("adj_y", false)
+	c.WantRank(0, 2)
+	c.WantRank(1, 2)
+	switch {
+	case c.from(0).quantized() && c.from(1).quantized():
+		return c.quantizedMatmul(a, b, x, y)
+	case c.from(1).quantized():
+		c.Ignore("asymmetric_quantize_inputs")
+		b = c.dequantized(b, c.from(1))
+	}
+	return c.Apply(ops.Matmul, ops.MatmulAttrs{TransposeA: x, TransposeB: y}, a, b)
+}
+
+func softmax(c *call) *graph.Value {
+	x, beta := c.X(0), c.Float("beta", 0)
+	if x.Type.Rank() == 0 {
+		compose.Fail("softmax of a scalar")
+	}
+	if from, to := c.from(0), c.to(0); from.quantized() && to.quantized() && from.elem.bytes() == 1 {
+		return c.quantizedSoftmax(x, from, to, beta)
+	}
+	return real(one(func(c *call) *graph.Value {
+		x := c.Scaled(c.X(0), beta)
+		return c.Apply(ops.Softmax, ops.SoftmaxAttrs{Axis: x.Type.Rank() - 1}, x)
+	}))(c)[0]
+}
+
+func logSoftmax(c *call) *graph.Value {
+	c.WantRank(0, 1)
+	return c.Apply(ops.LogSoftmax, ops.SoftmaxAttrs{Axis: c.Rank(0) - 1}, c.X(0))
+}
+
+func l2Normalization(c *call) *graph.Value {
+	c.WantRank(0, 1)
+	return c.activated(c.Apply(ops.L2Normalize, ops.L2NormalizeAttrs{Axis: []int{c.Rank(0) - 1}, Epsilon: 1e-12}, c.X(0)))
+}
+
+// localResponse does not divide alpha by the number of channels in the window.
+func localResponse(c *call) *graph.Value {
+	size := 2*c.Int("radius", 0) + 1
+	return c.Apply(ops.LRN, ops.LRNAttrs{Size: size, Axis: c.Rank(0) - 1, Alpha: c.Float("alpha", 0) * float64(size), Beta: c.Float("beta", 0), Bias: c.Float("bias", 0)}, c.X(0))
+}
+
+var poolRows = []row{
+	{"AVERAGE_POOL_2D", one(averagePool)}, {"MAX_POOL_2D", moved(one(maxPool))}, {"L2_POOL_2D", real(one(l2Pool))},
+}
+
+func (c *call) pool() (x *graph.Value, w compose.Window) {
+	x = c.first(c.X(0))
+	return x, c.window(x.Type.Shape[2:], []int{c.Int("filter_height", 0), c.Int("filter_width", 0)})
+}
+
+func average(c *call, x *graph.Value, w compose.Window) *graph.Value {
+	return c.Apply(ops.AvgPool2d, ops.AvgPoolAttrs{PoolSize: w.Kernel, Strides: w.Strides, Padding: w.Padding, Dilation: w.Dilation}, x)
+}
+
+func averagePool(c *call) *graph.Value {
+	x, w := c.pool()
+	if c.from(0).quantized() {
+		return c.last(c.quantizedAverage(x, w))
+	}
+	return c.last(c.activated(average(c, x, w)))
+}
+
+func maxPool(c *call) *graph.Value {
+	x, w := c.pool()
+	y := c.Apply(ops.MaxPool2d, ops.PoolAttrs{PoolSize: w.Kernel, Strides: w.Strides, Padding: w.Padding, Dilation: w.Dilation}, x)
+	if from := c.from(0); from.quantized() {
+		return c.last(c.clamped(y, from))
+	}
+	return c.last(c.activated(y))
+}
+
+// l2Pool is the root of the average square.
+func l2Pool(c *call) *graph.Value {
+	x, w := c.pool()
+	return c.last(c.activated(c.Do(ops.Sqrt, average(c, c.Do(ops.Multiply, x, x), w))))
+}

@@ -1,0 +1,3 @@
+package tflite
+
+var recurrentRows = []row{}

@@ -1,0 +1,90 @@
+package tflite
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"lathe/internal/graph"
+	"lathe/internal/tensor"
+)
+
+// TestConformanceOperators: files with one operator each, with the inputs and outputs of their authors as bytes.
+func TestConformanceOperators(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(folder(t), "ops/glow/*.tflite"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no operators: %v", err)
+	}
+	for _, file := range files {
+		stem := strings.TrimSuffix(file, ".tflite")
+		t.Run(filepath.Base(stem), func(t *testing.T) {
+			check(t, imported(t, file, nil), func(role string, i int, v *graph.Value) *tensor.Tensor {
+				data, err := os.ReadFile(fmt.Sprintf("%s.%s%d", stem, map[string]string{"input": "inp", "output": "out"}[role], i))
+				if err != nil {
+					t.Fatal(err)
+				}
+				x, err := tensor.Wrap(v.Type.DType, v.Type.Shape, data)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return x
+			}, 0, 1e-5)
+		})
+	}
+}
+
+// TestConformanceInt16: operators on 16 bits are equal to TensorFlow Lite Micro's reference.
+func TestConformanceInt16(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(folder(t), "ops/int16/*/*.tflite"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no operators: %v", err)
+	}
+	for _, file := range files {
+		stem := strings.TrimSuffix(file, ".tflite")
+		t.Run(filepath.Base(stem), func(t *testing.T) {
+			check(t, imported(t, file, nil), func(role string, i int, v *graph.Value) *tensor.Tensor {
+				name := fmt.Sprintf("%s_input%d_int16.csv", stem, i)
+				if role == "output" {
+					name = stem + "_golden_int16.csv"
+				}
+				text, err := os.ReadFile(name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				x := tensor.NewOf(v.Type)
+				fields := strings.FieldsFunc(string(text), func(r rune) bool { return r == ',' || r == '\n' || r == '\r' || r == ' ' })
+				if len(fields) != x.Len() {
+					t.Fatalf("%s: %d numbers for %s", name, len(fields), v.Type)
+				}
+				for k, f := range fields {
+					n, err := strconv.Atoi(f)
+					if err != nil {
+						t.Fatal(err)
+					}
+					x.SetInt(k, int64(n))
+				}
+				return x
+			}, 0, 0)
+		})
+	}
+}
+
+// check runs a graph on what read gives for its inputs and compares with what it gives for its outputs.
+func check(t *testing.T, g *graph.Graph, read func(role string, i int, v *graph.Value) *tensor.Tensor, steps int, relative float64) {
+	t.Helper()
+	var in []*tensor.Tensor
+	for i, v := range g.Inputs {
+		in = append(in, read("input", i, v))
+	}
+	for _, level := range levels {
+		for i, got := range run(t, g, level, in) {
+			s, r, err := compare(got, read("output", i, g.Outputs[i]))
+			if err != nil || s > steps || r > relative {
+				t.Errorf("-O%d: output %d: %d steps off, relative distance %.2g: %v", level, i, s, r, err)
+			}
+		}
+	}
+}
