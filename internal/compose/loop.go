@@ -65,6 +65,38 @@ func (b *Builder) Loop(a graph.LoopAttrs, in []*graph.Value, body func(in []*gra
 	return append(results, left...)
 }
 
+// Iterate is Loop of a known number of iterations, with the body repeated where these are few.
+func (b *Builder) Iterate(a graph.LoopAttrs, in []*graph.Value, body func(in []*graph.Value) []*graph.Value) []*graph.Value {
+	if a.Trips > FewTrips {
+		return b.Loop(a, in, body)
+	}
+	now := slices.Clone(in[:a.Carried])
+	var stacks [][]*graph.Value
+	for i := range a.Trips {
+		t := a.Slice(i)
+		operands := slices.Clone(now)
+		for _, s := range in[a.Carried:] {
+			operands = append(operands, b.At(s, 0, t))
+		}
+		out := body(operands)
+		now = out[:a.Carried]
+		if stacks == nil {
+			stacks = make([][]*graph.Value, len(out)-a.Carried)
+		}
+		for k, v := range out[a.Carried:] {
+			if stacks[k] == nil {
+				stacks[k] = make([]*graph.Value, a.Trips)
+			}
+			stacks[k][t] = v
+		}
+	}
+	out := slices.Clone(now)
+	for _, steps := range stacks {
+		out = append(out, b.Stack(0, steps...))
+	}
+	return out
+}
+
 // looping is a loop that is being made.
 type looping struct {
 	graph.LoopAttrs

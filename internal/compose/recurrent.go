@@ -132,21 +132,8 @@ func (d *direction) steps(x, h, c *graph.Value, reverse bool, next step) (y, las
 		valid := d.ExpandDims(d.Do(ops.Greater, d.Lens, d.Apply(ops.Cast, ops.CastAttrs{DType: d.Lens.Type.DType}, in[3])), 1)
 		return []*graph.Value{d.Do(ops.Where, valid, h, in[0]), d.Do(ops.Where, valid, c, in[1]), d.Do(ops.Where, valid, h, Like(h, 0))}
 	}
-	if a.Trips > FewTrips {
-		out := d.Loop(a, in, body)
-		return out[2], out[0], out[1]
-	}
-	ys := make([]*graph.Value, a.Trips)
-	for i := range ys {
-		t := a.Slice(i)
-		now := []*graph.Value{h, c}
-		for _, s := range in[2:] {
-			now = append(now, d.At(s, 0, t))
-		}
-		out := body(now)
-		h, c, ys[t] = out[0], out[1], out[2]
-	}
-	return d.Stack(0, ys...), h, c
+	out := d.Iterate(a, in, body)
+	return out[2], out[0], out[1]
 }
 
 // reversed turns the valid part of each sequence around.

@@ -33,6 +33,9 @@ func reshape(c *call) *graph.Value {
 		shape = nil
 	}
 	shape = append([]int{}, shape...)
+	if c.from(0).elem == elemComplex64 { // real and imaginary part are an axis
+		shape = append(shape, 2)
+	}
 	open, rest := -1, 1
 	for i, n := range shape {
 		switch {

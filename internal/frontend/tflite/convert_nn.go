@@ -1,6 +1,8 @@
 package tflite
 
 import (
+	"encoding/binary"
+
 	"lathe/internal/compose"
 	"lathe/internal/graph"
 	"lathe/internal/ops"
@@ -32,24 +34,24 @@ func (c *call) window(in, kernel []int) compose.Window {
 	w := compose.Window{In: in, Kernel: kernel,
 		Strides:  []int{c.Int("stride_h", 0), c.Int("stride_w", 0)},
 		Dilation: []int{c.Int("dilation_h_factor", 1), c.Int("dilation_w_factor", 1)}}
-	w.Padding = c.padding(w)
+	w.Padding = padded(w, c.Int("padding", 0))
 	return w
 }
 
-// padding is SAME or VALID.
-func (c *call) padding(w compose.Window) []int {
+// padded is the padding of a window by its number: SAME or VALID.
+func padded(w compose.Window, padding int) []int {
 	for k := range w.In {
 		if w.Strides[k] < 1 || w.Dilation[k] < 1 || w.Kernel[k] < 1 {
 			compose.Fail("strides %v, dilation %v, kernel %v", w.Strides, w.Dilation, w.Kernel)
 		}
 	}
-	switch p := c.Int("padding", 0); p {
+	switch padding {
 	case 0:
 		return w.Same(true)
 	case 1:
 		return make([]int, 2*len(w.In))
 	default:
-		compose.Fail("padding %d is not supported", p)
+		compose.Fail("padding %d is not supported", padding)
 		return nil
 	}
 }
@@ -113,8 +115,11 @@ func (c *call) plain(w *graph.Value) *graph.Value {
 
 // transposeConv has the operands output shape, weight [O, H, W, I], data and perhaps bias.
 func transposeConv(c *call) *graph.Value {
-	shape := c.KnownInts(0, "the output shape")
 	c.WantRank(1, 4)
+	shape := c.to(0).shape // as the file computed it, where the operand is an input
+	if c.X(0).Value() != nil {
+		shape = c.KnownInts(0, "the output shape")
+	}
 	if len(shape) != 4 {
 		compose.Fail("the output shape is %v, not of an image", shape)
 	}
@@ -122,15 +127,38 @@ func transposeConv(c *call) *graph.Value {
 	op := *c.op
 	op.in = append([]*tensorInfo{c.op.in[2], c.op.in[1]}, c.op.in[min(3, len(c.op.in)):]...)
 	inner.op = &op
-	return inner.transposed(shape[1:3])
+	return inner.transposed(shape[1:3], []int{c.Int("stride_h", 0), c.Int("stride_w", 0)}, c.Int("padding", 0))
+}
+
+// biasedTransposed is MediaPipe's: data, weights, bias, and padding (1 SAME, 2 VALID), stride_w and stride_h as int32.
+func biasedTransposed(c *call) *graph.Value {
+	raw := c.op.customOptions
+	c.WantRank(0, 4)
+	c.WantRank(1, 4)
+	if len(raw) < 12 {
+		compose.Fail("options of %d bytes", len(raw))
+	}
+	number := func(i int) int { return int(int32(binary.LittleEndian.Uint32(raw[4*i:]))) }
+	padding, strides := number(0)-1, []int{number(2), number(1)}
+	out := make([]int, 2)
+	for k := range out {
+		if strides[k] < 1 || strides[k] > 1<<10 {
+			compose.Fail("strides %v", strides)
+		}
+		out[k] = c.Shape(0)[1+k] * strides[k]
+		if padding == 1 {
+			out[k] = (c.Shape(0)[1+k]-1)*strides[k] + c.Shape(1)[1+k]
+		}
+	}
+	return c.transposed(out, strides, padding)
 }
 
 // transposed is a transposed convolution of operand 0 by the weight [O, H, W, I] that gives an image of the extents out.
-func (c *call) transposed(out []int) *graph.Value {
+func (c *call) transposed(out, strides []int, padding int) *graph.Value {
 	x := c.first(c.X(0))
 	kernel := c.Shape(1)[1:3]
-	forward := compose.Window{In: out, Kernel: kernel, Strides: []int{c.Int("stride_h", 0), c.Int("stride_w", 0)}, Dilation: []int{1, 1}}
-	pads := c.padding(forward)
+	forward := compose.Window{In: out, Kernel: kernel, Strides: strides, Dilation: []int{1, 1}}
+	pads := padded(forward, padding)
 	extra := make([]int, 2)
 	for k, n := range x.Type.Shape[2:] {
 		extra[k] = out[k] - ((n-1)*forward.Strides[k] + kernel[k] - pads[k] - pads[2+k])
@@ -162,7 +190,7 @@ func conv3d(c *call) *graph.Value {
 	win := compose.Window{In: x.Type.Shape[2:], Kernel: w.Type.Shape[2:],
 		Strides:  []int{c.Int("stride_d", 0), c.Int("stride_h", 0), c.Int("stride_w", 0)},
 		Dilation: []int{c.Int("dilation_d_factor", 1), c.Int("dilation_h_factor", 1), c.Int("dilation_w_factor", 1)}}
-	win.Padding = c.padding(win)
+	win.Padding = padded(win, c.Int("padding", 0))
 	in := values{x, c.plain(w)}
 	if bias := c.bias(); bias != nil {
 		in = append(in, bias)
@@ -244,40 +272,4 @@ func l2Normalization(c *call) *graph.Value {
 func localResponse(c *call) *graph.Value {
 	size := 2*c.Int("radius", 0) + 1
 	return c.Apply(ops.LRN, ops.LRNAttrs{Size: size, Axis: c.Rank(0) - 1, Alpha: c.Float("alpha", 0) * float64(size), Beta: c.Float("beta", 0), Bias: c.Float("bias", 0)}, c.X(0))
-}
-
-var poolRows = []row{
-	{"AVERAGE_POOL_2D", one(averagePool)}, {"MAX_POOL_2D", moved(one(maxPool))}, {"L2_POOL_2D", real(one(l2Pool))},
-}
-
-func (c *call) pool() (x *graph.Value, w compose.Window) {
-	x = c.first(c.X(0))
-	return x, c.window(x.Type.Shape[2:], []int{c.Int("filter_height", 0), c.Int("filter_width", 0)})
-}
-
-func average(c *call, x *graph.Value, w compose.Window) *graph.Value {
-	return c.Apply(ops.AvgPool2d, ops.AvgPoolAttrs{PoolSize: w.Kernel, Strides: w.Strides, Padding: w.Padding, Dilation: w.Dilation}, x)
-}
-
-func averagePool(c *call) *graph.Value {
-	x, w := c.pool()
-	if c.from(0).quantized() {
-		return c.last(c.quantizedAverage(x, w))
-	}
-	return c.last(c.activated(average(c, x, w)))
-}
-
-func maxPool(c *call) *graph.Value {
-	x, w := c.pool()
-	y := c.Apply(ops.MaxPool2d, ops.PoolAttrs{PoolSize: w.Kernel, Strides: w.Strides, Padding: w.Padding, Dilation: w.Dilation}, x)
-	if from := c.from(0); from.quantized() {
-		return c.last(c.clamped(y, from))
-	}
-	return c.last(c.activated(y))
-}
-
-// l2Pool is the root of the average square.
-func l2Pool(c *call) *graph.Value {
-	x, w := c.pool()
-	return c.last(c.activated(c.Do(ops.Sqrt, average(c, c.Do(ops.Multiply, x, x), w))))
 }

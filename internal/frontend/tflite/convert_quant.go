@@ -23,6 +23,9 @@ func quantize(c *call) *graph.Value {
 	if from.quantized() {
 		return c.rescaled(c.X(0), from, to)
 	}
+	if from.elem == elemInt32 && len(from.quant.scale) > 0 {
+		return c.rescaledFixed(c.X(0), from, to)
+	}
 	return c.quantize(c.X(0), to)
 }
 

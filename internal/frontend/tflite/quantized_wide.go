@@ -47,11 +47,10 @@ func (c *call) rescaledFixed(v *graph.Value, from, to *tensorInfo) *graph.Value 
 	return c.Cast(c.Apply(ops.Clip, ops.ClipAttrs{Min: float64(lo), Max: float64(hi), HasMin: true, HasMax: true}, y), d)
 }
 
-// leaky16 has a factor for each sign.
+// leaky16 has a factor for each sign, computed in float32.
 func (c *call) leaky16(v *graph.Value, from, to *tensorInfo, alpha float64) *graph.Value {
 	x := c.shifted(v, from)
-	ratio := float64(from.scale()) / float64(to.scale())
-	same := c.MultiplyFixed(x, 0, compose.FixedPointOf(ratio))
-	leaked := c.MultiplyFixed(x, 0, compose.FixedPointOf(float64(from.scale())*float64(float32(alpha))/float64(to.scale())))
+	same := c.MultiplyFixed(x, 0, compose.FixedPointOf(float64(from.scale()/to.scale())))
+	leaked := c.MultiplyFixed(x, 0, compose.FixedPointOf(float64(from.scale()*float32(alpha)/to.scale())))
 	return c.narrowed(c.Do(ops.Where, c.Do(ops.GreaterEqual, x, compose.Like(x, 0)), same, leaked), to)
 }

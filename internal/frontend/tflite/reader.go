@@ -78,9 +78,9 @@ var elemTypes = [...]struct {
 }
 
 const (
-	elemString   elemType = 5
-	elemResource elemType = 13
-	elemInt4     elemType = 17 // two in a byte, the first in the low half; int8 in the graph
+	elemInt32     elemType = 2
+	elemComplex64 elemType = 8
+	elemInt4      elemType = 17 // two in a byte, the first in the low half; int8 in the graph
 )
 
 func (e elemType) String() string {

@@ -25,8 +25,8 @@ type call struct {
 }
 
 // Table is every operator that is converted; each family stands with its functions.
-var Table = newTable(slices.Concat(unaryRows, binaryRows, nnRows, poolRows, moveRows, sliceRows, indexRows, reduceRows, resizeRows, quantRows, recurrentRows, controlRows),
-	detectionRows)
+var Table = newTable(slices.Concat(unaryRows, binaryRows, nnRows, poolRows, moveRows, sliceRows, indexRows, reduceRows, resizeRows, quantRows, recurrentRows, controlRows, signalRows),
+	customRows)
 
 func newTable(builtin, custom []row) *frontend.Table {
 	var list []frontend.Row
@@ -113,18 +113,22 @@ const fusedTanh = 4
 
 // activated applies the activation function that is fused with the operator to real numbers.
 func (c *call) activated(x *graph.Value) *graph.Value {
-	switch a := c.Int("fused_activation_function", 0); {
-	case a == 0:
+	return c.activation(x, c.Int("fused_activation_function", 0))
+}
+
+// activation applies a function by its number to real numbers.
+func (c *call) activation(x *graph.Value, number int) *graph.Value {
+	switch {
+	case number == 0:
 		return x
-	case a == 1:
+	case number == 1:
 		return c.Do(ops.Relu, x)
-	case a == fusedTanh:
+	case number == fusedTanh:
 		return c.Do(ops.Tanh, x)
-	case a > 0 && a < len(activations):
-		r := activations[a]
+	case number > 0 && number < len(activations):
+		r := activations[number]
 		return c.Apply(ops.Clip, ops.ClipAttrs{Min: r.lo, Max: r.hi, HasMin: r.hasLo, HasMax: r.hasHi}, x)
-	default:
-		compose.Fail("fused activation function %d is not supported", a)
-		return nil
 	}
+	compose.Fail("activation function %d is not supported", number)
+	return nil
 }

@@ -13,22 +13,16 @@ func TestConformanceNetworks(t *testing.T) {
 	for _, n := range networks {
 		t.Run(n.model, func(t *testing.T) {
 			for _, set := range n.data {
-				all := arrays(t, filepath.Join(root, "expected", set+".npz"))
-				shapes := map[string][]int{}
-				for name, x := range all {
-					if len(name) > 3 && name[:3] == "in:" {
-						shapes[name[3:]] = x.Shape
-					}
-				}
-				g := imported(t, filepath.Join(root, n.model), shapes)
+				given, wanted := arrays(t, filepath.Join(root, "expected", set+".npz"))
+				g := imported(t, filepath.Join(root, n.model), given)
 				var in []*tensor.Tensor
-				for _, v := range g.Inputs {
-					in = append(in, all["in:"+v.Name])
+				for i, v := range g.Inputs {
+					in = append(in, given.find(v.Name, i))
 				}
 				for _, level := range levels {
 					out := run(t, g, level, in)
 					for i, v := range g.Outputs {
-						want := all["out:"+v.Name]
+						want := wanted.find(v.Name, i)
 						if want == nil {
 							t.Fatalf("no expected output %q in %s", v.Name, set)
 						}

@@ -26,7 +26,7 @@ func TestConformanceOperators(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				x, err := tensor.Wrap(v.Type.DType, v.Type.Shape, data)
+				x, err := tensor.Wrap(v.Type.DType, v.Type.Shape, data[1:]) // behind a mark of the runner they were made for
 				if err != nil {
 					t.Fatal(err)
 				}

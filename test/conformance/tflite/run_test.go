@@ -34,8 +34,8 @@ func folder(t *testing.T) string {
 	return dir
 }
 
-// imported reads a model for inputs of the given shapes.
-func imported(t *testing.T, file string, shapes map[string][]int) *graph.Graph {
+// imported reads a model for the inputs that are given.
+func imported(t *testing.T, file string, given set) *graph.Graph {
 	t.Helper()
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -44,6 +44,12 @@ func imported(t *testing.T, file string, shapes map[string][]int) *graph.Graph {
 	m, err := tflite.Read(data)
 	if err != nil {
 		t.Fatal(err)
+	}
+	shapes := map[string][]int{}
+	for i, v := range m.Graph.Inputs {
+		if x := given.find(v.Name, i); x != nil {
+			shapes[v.Name] = x.Shape
+		}
 	}
 	g, err := frontend.Import(m, frontend.Options{Shapes: shapes})
 	if err != nil {
@@ -74,28 +80,56 @@ func run(t *testing.T, g *graph.Graph, level int, in []*tensor.Tensor) []*tensor
 	return out
 }
 
-// arrays reads an archive.
-func arrays(t *testing.T, file string) map[string]*tensor.Tensor {
+// A set is the arrays for the inputs, or the outputs, of a model.
+type set []named
+
+type named struct {
+	name string
+	*tensor.Tensor
+}
+
+// find is the array of a name, or the only one there is: some sets have the names of signatures.
+func (s set) find(name string, i int) *tensor.Tensor {
+	for _, a := range s {
+		if a.name == name {
+			return a.Tensor
+		}
+	}
+	if len(s) == 1 && i == 0 {
+		return s[0].Tensor
+	}
+	return nil
+}
+
+// arrays reads an archive of arrays named in:NAME and out:NAME.
+func arrays(t *testing.T, file string) (in, out set) {
 	t.Helper()
 	list, err := npz.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := map[string]*tensor.Tensor{}
 	for _, a := range list {
 		d, err := types.ParseDType(a.DType)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if all[strings.ReplaceAll(a.Name, "|", "/")], err = tensor.Wrap(d, a.Shape, a.Data); err != nil {
+		x, err := tensor.Wrap(d, a.Shape, a.Data)
+		if err != nil {
 			t.Fatal(err)
 		}
+		role, name, _ := strings.Cut(strings.ReplaceAll(a.Name, "|", "/"), ":")
+		if role == "in" {
+			in = append(in, named{name, x})
+		} else {
+			out = append(out, named{name, x})
+		}
 	}
-	return all
+	return in, out
 }
 
 // compare returns how far integers are off, and the relative L2 distance of floats.
 func compare(got, want *tensor.Tensor) (steps int, relative float64, err error) {
+	differ := 0
 	if got.Len() != want.Len() || got.DType != want.DType {
 		return 0, 0, fmt.Errorf("%s instead of %s", got.Type(), want.Type())
 	}
@@ -106,6 +140,9 @@ func compare(got, want *tensor.Tensor) (steps int, relative float64, err error) 
 			off, norm = off+d*d, norm+want.Float(i)*want.Float(i)
 			continue
 		}
+		if got.Int(i) != want.Int(i) {
+			differ++
+		}
 		steps = max(steps, int(max(got.Int(i)-want.Int(i), want.Int(i)-got.Int(i))))
 	}
 	if norm == 0 {
@@ -114,5 +151,6 @@ func compare(got, want *tensor.Tensor) (steps int, relative float64, err error) 
 	if relative = math.Sqrt(off / norm); math.IsNaN(relative) {
 		return 0, 0, fmt.Errorf("not a number")
 	}
+	if differ > 0 { println("differ", differ, "of", got.Len()) }
 	return steps, relative, nil
 }

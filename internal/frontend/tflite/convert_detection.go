@@ -1,3 +1,0 @@
-package tflite
-
-var detectionRows = []row{}
