@@ -17,14 +17,13 @@ var quantRows = []row{
 
 func quantize(c *call) *graph.Value {
 	from, to := c.from(0), c.to(0)
-	if !to.quantized() {
+	switch {
+	case len(to.quant.scale) == 0:
 		compose.Fail("the result has no scale")
-	}
-	if from.quantized() {
-		return c.rescaled(c.X(0), from, to)
-	}
-	if from.elem == elemInt32 && len(from.quant.scale) > 0 {
+	case len(from.quant.scale) > 0 && (from.elem == elemInt32 || to.elem == elemInt32):
 		return c.rescaledFixed(c.X(0), from, to)
+	case from.quantized():
+		return c.rescaled(c.X(0), from, to)
 	}
 	return c.quantize(c.X(0), to)
 }

@@ -72,13 +72,21 @@ func (c *call) quantize(v *graph.Value, x *tensorInfo) *graph.Value {
 	return c.Apply(ops.Quantize, a, v, x.scales(), x.zeros(x.dtype()))
 }
 
-// rescaled brings integers to another scale, zero point and type.
+// rescaled brings integers to another scale, zero point and type. XNNPACK does so with 8 bits behind the point, between equal types of 8 bits.
 func (c *call) rescaled(v *graph.Value, from, to *tensorInfo) *graph.Value {
-	if from.elem.bytes() == 2 || to.elem.bytes() > 2 {
+	ratio := from.scale() / to.scale()
+	if from.elem != to.elem || from.elem.bytes() != 1 || ratio < 1.0/256 || ratio > 128 {
 		return c.rescaledFixed(v, from, to)
 	}
-	a := ops.RequantizeAttrs{OutDType: to.dtype(), Rounding: ops.HalfEven}
-	return c.Apply(ops.Requantize, a, v, compose.Number(types.F32, float64(from.scale())), from.zeros(v.Type.DType), compose.Number(types.F32, float64(to.scale())), to.zeros(to.dtype()))
+	y := c.shifted(v, from)
+	y = c.Do(ops.Add, c.Do(ops.Multiply, y, compose.Like(y, roundEven(256*float64(ratio)))), compose.Like(y, float64(to.zero()<<8+128)))
+	return c.saturated(c.Do(ops.RightShift, y, compose.Like(y, 8)), to.dtype())
+}
+
+// saturated is int32 within the range of a smaller type.
+func (c *call) saturated(y *graph.Value, d types.DType) *graph.Value {
+	lo, hi := d.IntRange()
+	return c.Cast(c.Apply(ops.Clip, ops.ClipAttrs{Min: float64(lo), Max: float64(hi), HasMin: true, HasMax: true}, y), d)
 }
 
 // remapped is rescaled by a table with 8 bits, which rounds half away from zero.

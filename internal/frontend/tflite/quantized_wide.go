@@ -36,15 +36,13 @@ func (c *call) wide(x *graph.Value, axis int, sums func(part *graph.Value) *grap
 	return c.narrowed(c.MultiplyFixedWide(y, axis, factors...), to)
 }
 
-// rescaledFixed is the rescaling of 16-bit integers.
+// rescaledFixed is the rescaling of TensorFlow Lite's own kernels.
 func (c *call) rescaledFixed(v *graph.Value, from, to *tensorInfo) *graph.Value {
-	d := to.dtype()
 	y := c.MultiplyFixed(c.shifted(v, from), 0, compose.FixedPointOf(float64(from.scale())/float64(to.scale())))
 	if z := to.zero(); z != 0 {
 		y = c.Do(ops.Add, y, compose.Like(y, float64(z)))
 	}
-	lo, hi := d.IntRange()
-	return c.Cast(c.Apply(ops.Clip, ops.ClipAttrs{Min: float64(lo), Max: float64(hi), HasMin: true, HasMax: true}, y), d)
+	return c.saturated(y, to.dtype())
 }
 
 // leaky16 has a factor for each sign, computed in float32.

@@ -21,7 +21,11 @@ func TestConformanceOperators(t *testing.T) {
 	for _, file := range files {
 		stem := strings.TrimSuffix(file, ".tflite")
 		t.Run(filepath.Base(stem), func(t *testing.T) {
-			check(t, imported(t, file, nil), func(role string, i int, v *graph.Value) *tensor.Tensor {
+			g := imported(t, file, nil)
+			if _, err := os.Stat(stem + ".out0"); err != nil {
+				t.Skip("there is nothing to compare with")
+			}
+			check(t, g, func(role string, i int, v *graph.Value) *tensor.Tensor {
 				data, err := os.ReadFile(fmt.Sprintf("%s.%s%d", stem, map[string]string{"input": "inp", "output": "out"}[role], i))
 				if err != nil {
 					t.Fatal(err)
@@ -46,7 +50,7 @@ func TestConformanceInt16(t *testing.T) {
 		stem := strings.TrimSuffix(file, ".tflite")
 		t.Run(filepath.Base(stem), func(t *testing.T) {
 			check(t, imported(t, file, nil), func(role string, i int, v *graph.Value) *tensor.Tensor {
-				name := fmt.Sprintf("%s_input%d_int16.csv", stem, i)
+				name := fmt.Sprintf("%s_input%d_%s.csv", stem, i, v.Type.DType)
 				if role == "output" {
 					name = stem + "_golden_int16.csv"
 				}
