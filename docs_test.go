@@ -16,7 +16,9 @@ import (
 	"testing"
 
 	"lathe"
+	"lathe/internal/frontend"
 	"lathe/internal/frontend/onnx"
+	"lathe/internal/frontend/tflite"
 	"lathe/internal/impl/algorithms"
 	"lathe/internal/looppass"
 	"lathe/internal/ops"
@@ -32,7 +34,7 @@ import (
 
 // TestPages holds the pages that tables give to the tables; -update writes them.
 func TestPages(t *testing.T) {
-	for name, page := range map[string]func(*bytes.Buffer){"ops": opsPage, "passes": passesPage, "targets": targetsPage, "onnx": onnxPage, "primitives": primitivesPage, "decisions": decisionsPage, "steering": steeringPage} {
+	for name, page := range map[string]func(*bytes.Buffer){"ops": opsPage, "passes": passesPage, "targets": targetsPage, "onnx": onnxPage, "tflite": tflitePage, "primitives": primitivesPage, "decisions": decisionsPage, "steering": steeringPage} {
 		var b bytes.Buffer
 		page(&b)
 		b.WriteString("\n---\n`go test . -run TestPages -update` writes this page.\n")
@@ -247,6 +249,54 @@ func onnxPage(b *bytes.Buffer) {
 		}
 		fmt.Fprintf(b, "| %s | %s |\n", r.Op, strings.Trim(strings.ReplaceAll(fmt.Sprint(r.Since), " ", ", "), "[]"))
 	}
+}
+
+// tflitePage lists TensorFlow Lite's operators.
+func tflitePage(b *bytes.Buffer) {
+	rows := tflite.Table.Rows()
+	custom := slices.IndexFunc(rows, func(r frontend.Supported) bool { return r.Domain != "" })
+	fmt.Fprintf(b, "# TensorFlow Lite\n\n    lathe compile -o net.tar net.tflite\n\nFiles are known by what they hold. Names, shapes and the order of axes are those of the file: an image has its\n"+
+		"channels last. Sizes that the file leaves open are given with `--input-shapes` and else 1, with a note. Weights may be float32, float16,\n"+
+		"int8 per tensor or per channel, uint8, int4, and sparse. Variables start each run at their first value.\n\n"+
+		"The %d operators that are converted, beside %d custom ones; what else a model applies is listed at once.\n\n", custom, len(rows)-custom)
+	list := func(rows []frontend.Supported) {
+		for i, r := range rows {
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			if i%6 == 5 {
+				b.WriteString("\n")
+			}
+			fmt.Fprintf(b, "`%s`", r.Op)
+		}
+		b.WriteString("\n")
+	}
+	list(rows[:custom])
+	b.WriteString("\nCustom operators: ")
+	list(rows[custom:])
+	b.WriteString(`
+## Quantised numbers
+
+An integer q with a scale s and a zero point z stands for s(q - z). Inputs and outputs of quantised networks stay integers.
+What a network computes is what TensorFlow Lite computes with XNNPACK, to the bit for networks of convolutions:
+
+| operators, 8 bits | arithmetic |
+| --- | --- |
+| convolutions, fully connected, products | int32 sums by one float32 factor, half to even |
+| sums and differences | both operands by 21-bit factors to a common power of two, half up |
+| average pools; means over height and width | int32 sums by their number, half away from zero; one float32 factor, half to even |
+| softmax | a table of 256 exponentials in float32 |
+| functions of one element | a table of 256 numbers |
+| bilinear resizing | 11 bits of weight along each axis |
+| another scale | 8 bits behind the point |
+
+Other operators on 8 bits, and all on 16, have TensorFlow Lite's own fixed-point arithmetic (gemmlowp's factors of 31 bits; of 15 behind
+64-bit sums) where they have one: sums, products, convolutions, LSTM and SVDF layers, rescaling. An operator without either
+is computed in float32 between its scales. Operators with 8-bit weights and float32 data (dynamic range quantisation) quantise
+their data in the run, each batch entry or row by its own range.
+
+Not supported: strings and hash tables, random numbers, StableHLO operators, resources, soft suppression of boxes, states that are kept from run to run.
+`)
 }
 
 // TestExampleModels holds the models of docs/shapes.md to what makes them; -update writes them.

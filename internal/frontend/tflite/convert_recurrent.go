@@ -8,7 +8,7 @@ import (
 )
 
 var recurrentRows = []row{
-	{"UNIDIRECTIONAL_SEQUENCE_LSTM", one(sequenceLSTM)}, {"LSTM", stepLSTM},
+	{"UNIDIRECTIONAL_SEQUENCE_LSTM", one(sequenceLSTM)}, {"LSTM", one(stepLSTM)},
 	{"UNIDIRECTIONAL_SEQUENCE_RNN", one(sequenceRNN)}, {"RNN", one(stepRNN)}, {"SVDF", one(svdf)},
 }
 
@@ -74,14 +74,14 @@ func sequenceLSTM(c *call) *graph.Value {
 	return c.Transpose(out[2], 1, 0, 2)
 }
 
-// stepLSTM is one step, with the states among the results.
-func stepLSTM(c *call) values {
+// stepLSTM is one step.
+func stepLSTM(c *call) *graph.Value {
 	if k := c.Int("kernel_type", 0); k != 0 {
 		compose.Fail("LSTM kernels of type %d are not supported", k)
 	}
 	l := c.floatLSTM()
-	h, cell := l.step(c.X(lstmState), c.X(lstmCell), l.before(c.X(0)))
-	return values{nil, h, cell, h}
+	h, _ := l.step(c.X(lstmState), c.X(lstmCell), l.before(c.X(0)))
+	return h
 }
 
 // An lstm computes what gates get of the data, for all steps, and a step from that and the states.
