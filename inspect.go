@@ -22,10 +22,11 @@ type Memory = runtime.Memory
 // ModelInfo is what Inspect finds out about a model.
 type ModelInfo struct {
 	File       string         `json:"file"`
-	Bytes      int64          `json:"file_bytes"` // of the model's files, external data included
+	Bytes      int64          `json:"file_bytes"`     // of the model's files, external data included
+	Form       string         `json:"form,omitempty"` // format and version
 	Producer   string         `json:"producer,omitempty"`
-	IRVersion  int64          `json:"ir_version,omitempty"`
-	Opsets     map[string]int `json:"opsets,omitempty"` // version by domain; ai.onnx is ONNX's own
+	IRVersion  int64          `json:"ir_version,omitempty"` // of ONNX
+	Opsets     map[string]int `json:"opsets,omitempty"`     // version by domain; ai.onnx is ONNX's own
 	Inputs     []ModelTensor  `json:"inputs"`
 	Outputs    []ModelTensor  `json:"outputs"`
 	Sizes      []ModelSize    `json:"sizes,omitempty"` // that inputs leave open by name
@@ -162,7 +163,7 @@ func (m *Model) propose(ctx context.Context, info *ModelInfo) error {
 // describe fills in what the file says.
 func (m *Model) describe(info *ModelInfo) {
 	about := m.read.About
-	info.IRVersion, info.Producer, info.Opsets = about.Version, about.Producer, about.Opsets
+	info.Form, info.IRVersion, info.Producer, info.Opsets = about.Form, about.Version, about.Producer, about.Opsets
 	for _, p := range m.read.Graph.Params {
 		info.Weights += p.Bytes
 	}

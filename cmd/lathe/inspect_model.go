@@ -104,8 +104,8 @@ func inShell(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) 
 
 func modelLine(i *lathe.ModelInfo) string {
 	parts := []string{i.File, bundle.SizeText(i.Bytes)}
-	if i.IRVersion > 0 {
-		parts = append(parts, fmt.Sprintf("ONNX IR %d", i.IRVersion))
+	if i.Form != "" {
+		parts = append(parts, i.Form)
 	}
 	for _, domain := range slices.Sorted(maps.Keys(i.Opsets)) {
 		parts = append(parts, fmt.Sprintf("%s %d", domain, i.Opsets[domain]))

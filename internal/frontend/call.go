@@ -22,6 +22,11 @@ type Call struct {
 	read map[string]bool // attributes
 }
 
+// With is the call with other operands.
+func (c *Call) With(in ...*graph.Value) *Call {
+	return &Call{importer: c.importer, Node: c.Node, In: in, env: c.env, read: c.read}
+}
+
 // Present reports whether operand i is given.
 func (c *Call) Present(i int) bool { return i < len(c.In) && c.In[i] != nil }
 

@@ -30,6 +30,7 @@ type Model struct {
 
 // About is what a file says about itself.
 type About struct {
+	Form     string // format and version, in words
 	Producer string
 	Version  int64          // of the file format
 	Opsets   map[string]int // version of the operators by domain

@@ -40,7 +40,7 @@ const newestOpset = 28
 func (m *Model) Neutral() *frontend.Model {
 	err := Expand(m)
 	n := &frontend.Model{Format: "onnx", Graph: neutral(m.Graph), Table: table, Err: err, Files: m.External, Close: m.Close}
-	n.About = frontend.About{Producer: m.Producer, Version: m.IRVersion, Opsets: map[string]int{}}
+	n.About = frontend.About{Form: fmt.Sprintf("ONNX IR %d", m.IRVersion), Producer: m.Producer, Version: m.IRVersion, Opsets: map[string]int{}}
 	if m.ProducerVersion != "" {
 		n.About.Producer += " " + m.ProducerVersion
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"lathe/internal/compose"
 	"lathe/internal/frontend"
@@ -41,7 +42,7 @@ func Read(data []byte) (*frontend.Model, error) {
 	n := &neutralizer{model: m, graphs: map[int]*frontend.Graph{}}
 	g := n.graph(0)
 	return &frontend.Model{
-		Format: "tflite", Graph: g, Table: Table, About: frontend.About{Producer: m.description, Version: int64(m.version)},
+		Format: "tflite", Graph: g, Table: Table, About: frontend.About{Form: fmt.Sprintf("TensorFlow Lite %d", m.version), Producer: strings.TrimSuffix(m.description, " Converted.")},
 		Files: func() []string { return nil }, Close: func() error { return nil },
 	}, nil
 }

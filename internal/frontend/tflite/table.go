@@ -65,9 +65,7 @@ func (c *call) to(i int) *tensorInfo {
 
 // with is the call with other operands.
 func (c *call) with(in ...*graph.Value) *call {
-	inner := *c.Call
-	inner.In = in
-	return &call{&inner, c.op}
+	return &call{c.With(in...), c.op}
 }
 
 // real is a row for operands of real numbers: quantised ones are dequantised, quantised results quantised.
