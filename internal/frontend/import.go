@@ -37,6 +37,7 @@ func importModel(m *Model, o Options) (*graph.Graph, error) {
 	if o.Control == nil {
 		o.Control = func(string, string, string) {}
 	}
+	o.Notes = once(o.Notes)
 	for _, note := range m.Notes {
 		o.Notes(note)
 	}
@@ -66,6 +67,17 @@ func importModel(m *Model, o Options) (*graph.Graph, error) {
 		o.Notes(note)
 	}
 	return imp.Graph, nil
+}
+
+// once drops notes that were told.
+func once(tell func(string)) func(string) {
+	told := map[string]bool{}
+	return func(note string) {
+		if !told[note] {
+			told[note] = true
+			tell(note)
+		}
+	}
 }
 
 // converted is all of a model as a graph.

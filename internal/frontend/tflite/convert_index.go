@@ -1,6 +1,7 @@
 package tflite
 
 import (
+	"math"
 	"slices"
 
 	"lathe/internal/compose"
@@ -16,7 +17,10 @@ const boolType = types.Bool
 var indexRows = []row{
 	{"GATHER", moved(one(gather))}, {"GATHER_ND", moved(one(gatherND))}, {"EMBEDDING_LOOKUP", one(embeddingLookup)}, {"ONE_HOT", one(oneHot)},
 	{"SCATTER_ND", one(scatterND)}, {"TOPK_V2", topK}, {"ARG_MAX", one(argExtreme(ops.ArgMax))}, {"ARG_MIN", one(argExtreme(ops.ArgMin))},
-	{"WHERE", one(where)}, {"MATRIX_DIAG", one(matrixDiag)}, {"BUCKETIZE", one(bucketize)}, {"SEGMENT_SUM", one(segments(ops.Sum, 0))},
+	{"WHERE", one(where)}, {"MATRIX_DIAG", one(matrixDiag)}, {"BUCKETIZE", one(bucketize)}, {"SEGMENT_SUM", one(segments(ops.Sum, zero))},
+	{"UNSORTED_SEGMENT_SUM", one(segments(ops.Sum, zero))}, {"UNSORTED_SEGMENT_PROD", one(segments(ops.Prod, func(types.DType) float64 { return 1 }))},
+	{"UNSORTED_SEGMENT_MAX", one(segments(ops.Max, least))}, {"UNSORTED_SEGMENT_MIN", one(segments(ops.Min, most))},
+	{"MATRIX_SET_DIAG", one(matrixSetDiag)}, {"SPARSE_TO_DENSE", one(sparseToDense)},
 }
 
 // gather looks up slices; the first batch_dims axes of both operands go together.
@@ -115,8 +119,44 @@ func matrixDiag(c *call) *graph.Value {
 	x := c.X(0)
 	c.WantRank(0, 1)
 	n := x.Type.Shape[x.Type.Rank()-1]
-	row, column := c.ExpandDims(c.Arange(n), 1), c.ExpandDims(c.Arange(n), 0)
-	return c.Do(ops.Where, c.Do(ops.Equal, row, column), c.ExpandDims(x, x.Type.Rank()), compose.Like(x, 0))
+	return c.Do(ops.Where, c.diagonal(n, n), c.ExpandDims(x, x.Type.Rank()), compose.Like(x, 0))
+}
+
+// diagonal is where row and column are the same.
+func (c *call) diagonal(rows, columns int) *graph.Value {
+	return c.Do(ops.Equal, c.ExpandDims(c.Arange(rows), 1), c.ExpandDims(c.Arange(columns), 0))
+}
+
+// matrixSetDiag replaces the diagonals of matrices.
+func matrixSetDiag(c *call) *graph.Value {
+	x, d := c.X(0), c.X(1)
+	c.WantRank(0, 2)
+	rank := x.Type.Rank()
+	rows, columns := x.Type.Shape[rank-2], x.Type.Shape[rank-1]
+	if d.Type.Rank() != rank-1 || d.Type.Shape[rank-2] != min(rows, columns) {
+		compose.Fail("a diagonal %s of %s", d.Type, x.Type)
+	}
+	if rows > columns { // rows behind the last column keep what they have
+		a := ops.PadAttrs{PadBefore: make([]int, rank-1), PadAfter: make([]int, rank-1), Mode: "constant"}
+		a.PadAfter[rank-2] = rows - columns
+		d = c.Apply(ops.Pad, a, d)
+	} else {
+		rows = min(rows, columns)
+	}
+	return c.Do(ops.Where, c.diagonal(x.Type.Shape[rank-2], columns), c.ExpandDims(d, rank-1), x)
+}
+
+// sparseToDense puts values at places into a tensor that is the default elsewhere.
+func sparseToDense(c *call) *graph.Value {
+	shape, values := c.KnownInts(1, "the shape"), c.X(2)
+	at := c.Cast(c.X(0), types.I64)
+	for at.Type.Rank() < 2 { // one place, or places of a vector
+		at = c.ExpandDims(at, at.Type.Rank())
+	}
+	if c.Rank(0) == 1 && len(shape) > 1 {
+		at = c.Reshape(at, 1, at.Type.Elements())
+	}
+	return c.Apply(ops.ScatterND, ops.ScatterNDAttrs{Reduction: "none"}, c.BroadcastTo(c.Scalar(c.X(3)), shape...), at, c.BroadcastTo(values, at.Type.Shape[0]))
 }
 
 // bucketize counts the boundaries that are not above.
@@ -130,18 +170,42 @@ func bucketize(c *call) *graph.Value {
 	return c.Reduce(ops.Sum, c.Cast(above, types.I32), false, x.Type.Rank())
 }
 
-// segments joins the rows of each segment, whose numbers are known.
-func segments(d *op.Def, empty float64) func(c *call) *graph.Value {
+func zero(types.DType) float64 { return 0 }
+
+// least and most are what segments without rows are for a maximum and a minimum.
+func least(d types.DType) float64 {
+	if d.IsFloat() {
+		return -math.MaxFloat32
+	}
+	lo, _ := d.IntRange()
+	return float64(lo)
+}
+
+func most(d types.DType) float64 {
+	if d.IsFloat() {
+		return math.MaxFloat32
+	}
+	_, hi := d.IntRange()
+	return float64(hi)
+}
+
+// segments joins the rows of each segment, whose numbers are known; operand 2, where there is one, says how many there are. Rows with negative numbers are
+// left out.
+func segments(d *op.Def, empty func(types.DType) float64) func(c *call) *graph.Value {
 	return func(c *call) *graph.Value {
 		x, ids := c.X(0), c.KnownInts(1, "the segments")
 		c.WantRank(0, 1)
 		if len(ids) != x.Type.Shape[0] || len(ids) == 0 || len(ids) > frontend.MaxIterations {
 			compose.Fail("%d segment numbers of %s", len(ids), x.Type)
 		}
-		if n := slices.Max(ids); n < 0 || n >= frontend.MaxIterations {
-			compose.Fail("segment %d", n)
+		n := slices.Max(ids) + 1
+		if c.Present(2) {
+			n = c.KnownInt(2, "the number of segments")
 		}
-		parts := make(values, slices.Max(ids)+1)
+		if n < 1 || n > frontend.MaxIterations || n < slices.Max(ids)+1 {
+			compose.Fail("%d segments, the last number being %d", n, slices.Max(ids))
+		}
+		parts := make(values, n)
 		for k := range parts {
 			var rows []int
 			for i, id := range ids {
@@ -150,7 +214,7 @@ func segments(d *op.Def, empty float64) func(c *call) *graph.Value {
 				}
 			}
 			if len(rows) == 0 {
-				parts[k] = c.Full(x.Type.DType, empty, x.Type.Shape[1:]...)
+				parts[k] = c.Full(x.Type.DType, empty(x.Type.DType), x.Type.Shape[1:]...)
 				continue
 			}
 			parts[k] = c.Reduce(d, c.Apply(ops.Take, ops.TakeAttrs{}, x, compose.Ints(rows...)), false, 0)

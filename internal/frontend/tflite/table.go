@@ -25,7 +25,7 @@ type call struct {
 }
 
 // Table is every operator that is converted; each family stands with its functions.
-var Table = newTable(slices.Concat(unaryRows, binaryRows, nnRows, poolRows, moveRows, sliceRows, indexRows, reduceRows, resizeRows, quantRows, recurrentRows, controlRows, signalRows),
+var Table = newTable(slices.Concat(unaryRows, binaryRows, nnRows, poolRows, moveRows, sliceRows, indexRows, reduceRows, resizeRows, quantRows, recurrentRows, controlRows, signalRows, suppressionRows),
 	customRows)
 
 func newTable(builtin, custom []row) *frontend.Table {
@@ -72,10 +72,14 @@ func (c *call) with(in ...*graph.Value) *call {
 func real(f func(c *call) values) func(c *call) values {
 	return func(c *call) values {
 		in := slices.Clone(c.In)
+		between := false
 		for i, v := range in {
 			if v != nil && c.op.in[i].quantized() {
-				in[i] = c.dequantized(v, c.op.in[i])
+				in[i], between = c.dequantized(v, c.op.in[i]), true
 			}
+		}
+		if between {
+			c.Note("quantised %s are computed in float32 between their scales", c.Node.Qualified())
 		}
 		out := f(c.with(in...))
 		for i := range out {
