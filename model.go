@@ -41,7 +41,6 @@ var unread = []struct {
 	name string
 	ext  []string
 }{
-	{"keras", []string{".h5", ".keras"}},
 	{"pb", []string{".pb"}},
 	{"pytorch", []string{".pth", ".pt", ".zip"}},
 	{"paddle", []string{".pdmodel"}},

@@ -63,10 +63,10 @@ func (a *Array) Bytes() ([]byte, error) {
 	return data, nil
 }
 
-// Texts are the elements of an array of texts.
+// Texts are the elements of an array of texts. One without elements may be of any type: numpy's empty lists are floats.
 func (a *Array) Texts() ([]string, error) {
 	data, err := a.read()
-	if err == nil && a.Type.Kind != Text {
+	if err == nil && a.Type.Kind != Text && len(data) > 0 {
 		err = errors.New("it holds numbers, not text")
 	}
 	var list []string

@@ -1,0 +1,196 @@
+package keras
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// A layer is what a model's configuration says about one of its layers.
+type layer struct {
+	class, name string
+	config      map[string]any
+	calls       []application // of a functional model
+}
+
+// application is one application of a layer.
+type application struct {
+	args   []any          // references and numbers by position
+	kwargs map[string]any // by name
+}
+
+// A reference names a result: of a layer, the number of its call, and of the call's results.
+type reference struct {
+	layer      string
+	call, part int
+}
+
+// parseModel decodes a configuration.
+func parseModel(data []byte) (map[string]any, error) {
+	if len(data) > maxConfig {
+		return nil, fmt.Errorf("a configuration of %d bytes; up to %d are read", len(data), maxConfig)
+	}
+	var m map[string]any
+	if err := json.Unmarshal(data, &m); err != nil {
+		return nil, fmt.Errorf("the configuration: %w", err)
+	}
+	return m, nil
+}
+
+// isModel reports whether a class is a model, and not a layer.
+func isModel(class string) bool {
+	return class == "Sequential" || class == "Functional" || class == "Model"
+}
+
+// parseLayer reads an entry: {class_name, config}, with the name in either.
+func parseLayer(v any) (*layer, error) {
+	m, ok := v.(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("%.80v where a layer should be", v)
+	}
+	l := &layer{}
+	l.class, _ = m["class_name"].(string)
+	switch c := m["config"].(type) {
+	case map[string]any:
+		l.config = c
+	case []any: // of a Sequential model, before Keras 2.2
+		l.config = map[string]any{"layers": c}
+	}
+	if l.name, ok = m["name"].(string); !ok {
+		l.name, _ = l.config["name"].(string)
+	}
+	if l.class == "" || l.config == nil {
+		return nil, fmt.Errorf("layer %q has no class or no configuration", l.name)
+	}
+	upgrade(l)
+	calls, _ := m["inbound_nodes"].([]any)
+	for _, c := range calls {
+		one, err := parseCall(c)
+		if err != nil {
+			return nil, fmt.Errorf("layer %q: %w", l.name, err)
+		}
+		l.calls = append(l.calls, one)
+	}
+	return l, nil
+}
+
+// parseCall reads an entry of inbound_nodes: {args, kwargs} of Keras 3, or a list of [layer, call, part, kwargs] before, or
+// one such without a list around it.
+func parseCall(v any) (application, error) {
+	switch v := v.(type) {
+	case map[string]any:
+		args, ok := v["args"].([]any)
+		if !ok {
+			return application{}, errors.New("a call without args")
+		}
+		kwargs, _ := v["kwargs"].(map[string]any)
+		return application{args, kwargs}, nil
+	case []any:
+		if len(v) > 0 {
+			if _, ok := v[0].(string); ok {
+				v = []any{v}
+			}
+		}
+		c := application{args: v}
+		for _, x := range v {
+			entry, ok := x.([]any)
+			if _, isRef := asReference(x); !ok || !isRef {
+				return c, fmt.Errorf("%.80v where a reference [layer, call, result] should be", x)
+			}
+			if len(entry) > 3 {
+				if kw, ok := entry[3].(map[string]any); ok && len(kw) > 0 {
+					c.kwargs = kw
+				}
+			}
+		}
+		return c, nil
+	}
+	return application{}, fmt.Errorf("%.80v where a call should be", v)
+}
+
+// asReference reads [layer, call, part, ...], or Keras 3's tensor with its history.
+func asReference(v any) (reference, bool) {
+	if m, ok := v.(map[string]any); ok && m["class_name"] == "__keras_tensor__" {
+		config, _ := m["config"].(map[string]any)
+		v = config["keras_history"]
+	}
+	list, ok := v.([]any)
+	if !ok || len(list) < 3 {
+		return reference{}, false
+	}
+	name, ok1 := list[0].(string)
+	call, ok2 := list[1].(float64)
+	part, ok3 := list[2].(float64)
+	const most = 1 << 16
+	if !ok1 || !ok2 || !ok3 || call < 0 || part < 0 || call > most || part > most {
+		return reference{}, false
+	}
+	return reference{name, int(call), int(part)}, true
+}
+
+// references lists the references in v, at any depth.
+func references(v any) []reference {
+	if r, ok := asReference(v); ok {
+		return []reference{r}
+	}
+	var list []reference
+	switch v := v.(type) {
+	case []any:
+		for _, x := range v {
+			list = append(list, references(x)...)
+		}
+	}
+	return list
+}
+
+// upgrade spells a layer of Keras 1 as Keras 2 does.
+func upgrade(l *layer) {
+	for old, name := range map[string]string{
+		"Convolution1D": "Conv1D", "Convolution2D": "Conv2D", "Convolution3D": "Conv3D", "AtrousConvolution2D": "Conv2D",
+		"Deconvolution2D": "Conv2DTranspose", "SeparableConvolution2D": "SeparableConv2D",
+	} {
+		if l.class == old {
+			l.class = name
+		}
+	}
+	for old, name := range map[string]string{
+		"border_mode": "padding", "subsample": "strides", "subsample_length": "strides", "bias": "use_bias", "inner_activation": "recurrent_activation",
+		"atrous_rate": "dilation_rate", "pool_length": "pool_size",
+	} {
+		if v, ok := l.config[old]; ok {
+			l.config[name] = v
+			delete(l.config, old)
+		}
+	}
+	if order, ok := l.config["dim_ordering"].(string); ok {
+		delete(l.config, "dim_ordering")
+		l.config["data_format"] = "channels_last"
+		if order == "th" {
+			l.config["data_format"] = "channels_first"
+		}
+	}
+	if a, ok := l.config["activation"].(map[string]any); ok { // an object with a class or a registered function
+		if text, ok := a["config"].(string); ok {
+			l.config["activation"] = text
+		}
+	}
+}
+
+// idle reports whether an option of a layer does not matter for what it computes once it is trained.
+func idle(option string) bool {
+	for _, end := range []string{"_initializer", "_regularizer", "_constraint"} {
+		if strings.HasSuffix(option, end) {
+			return true
+		}
+	}
+	switch option {
+	case "name", "trainable", "dtype", "batch_input_shape", "batch_shape", "input_dtype", "sparse", "ragged", "seed", "momentum", "filters", "units", "implementation",
+		"unroll", "dropout", "recurrent_dropout", "rate", "noise_shape", "kernel_size", "depth_multiplier", "renorm", "fused", "synchronized",
+		"virtual_batch_size", "input_dim", "output_dim", "input_length", "nb_filter", "nb_row", "nb_col", "filter_length", "init", "W_constraint", "b_constraint",
+		"dropout_W", "dropout_U", "autocast", "quantization_config", "lora_rank", "cache", "sparse_", "optional", "build_config", "zero_output_for_mask",
+		"use_cudnn", "flash_attention", "dynamic":
+		return true
+	}
+	return false
+}

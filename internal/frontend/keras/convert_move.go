@@ -1,0 +1,165 @@
+package keras
+
+import (
+	"slices"
+
+	"lathe/internal/compose"
+	"lathe/internal/frontend"
+	"lathe/internal/graph"
+	"lathe/internal/ops"
+	"lathe/internal/types"
+)
+
+// What TimeDistributed becomes around its layer.
+const (
+	foldSteps   = "TimeDistributed steps to batch"
+	unfoldSteps = "TimeDistributed batch to steps"
+)
+
+var moveRows = []row{
+	{"Flatten", one(flatten)}, {"Reshape", one(reshape)}, {"Permute", one(permute)}, {"RepeatVector", one(repeatVector)},
+	{"ZeroPadding1D", one(zeroPadding)}, {"ZeroPadding2D", one(zeroPadding)}, {"ZeroPadding3D", one(zeroPadding)},
+	{"Cropping1D", one(cropping)}, {"Cropping2D", one(cropping)}, {"Cropping3D", one(cropping)},
+	{"UpSampling1D", one(upSampling)}, {"UpSampling2D", one(upSampling)}, {"UpSampling3D", one(upSampling)},
+	{"Resizing", one(resizing)}, {"Rescaling", one(rescaling)},
+	{foldSteps, one(fold0)}, {unfoldSteps, one(unfold0)},
+}
+
+func flatten(c *call) *graph.Value {
+	x := c.X(0)
+	if x.Type.Rank() > 2 && !c.channelsLast() {
+		x = c.toLast(x)
+	} else {
+		c.Ignore("data_format")
+	}
+	return c.Reshape(x, x.Type.Shape[0], types.Count(x.Type.Shape[1:]))
+}
+
+// reshape keeps the batch; one extent of -1 is what is left.
+func reshape(c *call) *graph.Value {
+	x := c.X(0)
+	target := slices.Clone(c.Ints("target_shape"))
+	rest := types.Count(x.Type.Shape[1:])
+	open := -1
+	for i, d := range target {
+		switch {
+		case d == -1 && open < 0:
+			open = i
+		case d < 1 || rest%d != 0:
+			compose.Fail("target_shape %v for %s", target, x.Type)
+		default:
+			rest /= d
+		}
+	}
+	if open >= 0 {
+		target[open] = rest
+	}
+	return c.Reshape(x, append([]int{x.Type.Shape[0]}, target...)...)
+}
+
+func permute(c *call) *graph.Value {
+	axes := append([]int{0}, c.Ints("dims")...)
+	if got := frontend.Axes(axes, c.Rank(0)); len(got) != c.Rank(0) {
+		compose.Fail("dims %v for %s", axes[1:], c.X(0).Type)
+	}
+	return c.Transpose(c.X(0), axes...)
+}
+
+func repeatVector(c *call) *graph.Value {
+	x, n := c.X(0), c.Int("n", 1)
+	return c.BroadcastTo(c.ExpandDims(x, 1), x.Type.Shape[0], n, x.Type.Shape[1])
+}
+
+// spatial are the first spatial axis of x and their number.
+func (c *call) spatial(x *graph.Value) (from, n int) {
+	c.WantRank(0, 3)
+	if !c.Has("data_format") || c.channelsLast() {
+		return 1, x.Type.Rank() - 2
+	}
+	return 2, x.Type.Rank() - 2
+}
+
+func zeroPadding(c *call) *graph.Value {
+	x := c.X(0)
+	from, n := c.spatial(x)
+	before, after := c.pairs("padding", n)
+	a := ops.PadAttrs{PadBefore: make([]int, x.Type.Rank()), PadAfter: make([]int, x.Type.Rank()), Mode: "constant"}
+	copy(a.PadBefore[from:], before)
+	copy(a.PadAfter[from:], after)
+	return c.Apply(ops.Pad, a, x)
+}
+
+func cropping(c *call) *graph.Value {
+	x := c.X(0)
+	from, n := c.spatial(x)
+	before, after := c.pairs("cropping", n)
+	for k := range n {
+		end := x.Type.Shape[from+k] - after[k]
+		if before[k] >= end {
+			compose.Fail("cropping %d and %d of %d leaves nothing", before[k], after[k], x.Type.Shape[from+k])
+		}
+		x = c.Slice(x, from+k, before[k], end)
+	}
+	return x
+}
+
+// resampled changes spatial extents, nearest or bilinear, with half pixels.
+func (c *call) resampled(x *graph.Value, from int, sizes []int, method string) *graph.Value {
+	spec := compose.ResizeSpec{Sizes: sizes, Attrs: ops.ResizeAttrs{Method: "linear", CoordinateTransformationMode: "half_pixel"}}
+	if method == "nearest" {
+		spec.Attrs = ops.ResizeAttrs{Method: "nearest", CoordinateTransformationMode: "half_pixel", NearestMode: "round_prefer_floor"}
+	}
+	for k := range sizes {
+		spec.Axes = append(spec.Axes, from+k)
+	}
+	return c.Resize(x, spec)
+}
+
+func upSampling(c *call) *graph.Value {
+	x := c.X(0)
+	from, n := c.spatial(x)
+	size := c.extents("size", n, 2)
+	if c.Has("length") {
+		size = c.extents("length", n, 2)
+	}
+	method := c.OneOf("interpolation", "nearest", "nearest", "bilinear")
+	if method == "nearest" {
+		for k, f := range size {
+			if f > 1 {
+				x = c.Apply(ops.Repeat, ops.RepeatAttrs{Axis: from + k, Repeats: f}, x)
+			}
+		}
+		return x
+	}
+	sizes := make([]int, n)
+	for k, f := range size {
+		sizes[k] = x.Type.Shape[from+k] * f
+	}
+	return c.resampled(x, from, sizes, method)
+}
+
+func resizing(c *call) *graph.Value {
+	if c.Bool("crop_to_aspect_ratio", false) || c.Bool("pad_to_aspect_ratio", false) || c.Bool("antialias", false) {
+		compose.Fail("with an aspect ratio that is kept, or with antialiasing, it is not supported")
+	}
+	c.Ignore("fill_mode", "fill_value")
+	x := c.X(0)
+	from, _ := c.spatial(x)
+	return c.resampled(x, from, []int{c.Int("height", 0), c.Int("width", 0)}, c.OneOf("interpolation", "bilinear", "nearest", "bilinear"))
+}
+
+func rescaling(c *call) *graph.Value {
+	x := c.X(0)
+	return c.Do(ops.Add, c.Scaled(x, c.Float("scale", 1)), compose.Like(x, c.Float("offset", 0)))
+}
+
+func fold0(c *call) *graph.Value {
+	c.WantRank(0, 3)
+	s := c.Shape(0)
+	return c.Reshape(c.X(0), append([]int{s[0] * s[1]}, s[2:]...)...)
+}
+
+func unfold0(c *call) *graph.Value {
+	s := c.Shape(1)
+	return c.Reshape(c.X(0), append([]int{s[0], s[1]}, c.Shape(0)[1:]...)...)
+}

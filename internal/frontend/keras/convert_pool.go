@@ -1,0 +1,58 @@
+package keras
+
+import (
+	"lathe/internal/graph"
+	"lathe/internal/op"
+	"lathe/internal/ops"
+)
+
+var poolRows = []row{
+	{"MaxPooling1D", one(maxPool)}, {"MaxPooling2D", one(maxPool)}, {"MaxPooling3D", one(maxPool)},
+	{"AveragePooling1D", one(averagePool)}, {"AveragePooling2D", one(averagePool)}, {"AveragePooling3D", one(averagePool)},
+	{"GlobalAveragePooling1D", one(global(ops.Mean))}, {"GlobalAveragePooling2D", one(global(ops.Mean))}, {"GlobalAveragePooling3D", one(global(ops.Mean))},
+	{"GlobalMaxPooling1D", one(global(ops.Max))}, {"GlobalMaxPooling2D", one(global(ops.Max))}, {"GlobalMaxPooling3D", one(global(ops.Max))},
+}
+
+// pool reads the options of a pooling, whose strides are the window's extents where they are not given.
+func (c *call) pool(x *graph.Value) ops.PoolAttrs {
+	n := x.Type.Rank() - 2
+	kernel := c.extents("pool_size", n, 2)
+	w := c.window(x, kernel)
+	if !c.Has("strides") {
+		w.Strides = kernel
+		if c.Str("padding", "valid") == "same" {
+			w.Padding = w.Same(true)
+		}
+	}
+	return ops.PoolAttrs{PoolSize: kernel, Strides: w.Strides, Padding: w.Padding, Dilation: w.Dilation}
+}
+
+func maxPool(c *call) *graph.Value {
+	return c.overChannels(c.X(0), func(x *graph.Value) *graph.Value {
+		return c.Apply(byRank(x.Type.Rank()-2, ops.MaxPool1d, ops.MaxPool2d, ops.MaxPool3d), c.pool(x), x)
+	})
+}
+
+// averagePool divides by the number of elements that lie within the input.
+func averagePool(c *call) *graph.Value {
+	return c.overChannels(c.X(0), func(x *graph.Value) *graph.Value {
+		a := c.pool(x)
+		return c.Apply(byRank(x.Type.Rank()-2, ops.AvgPool1d, ops.AvgPool2d, ops.AvgPool3d),
+			ops.AvgPoolAttrs{PoolSize: a.PoolSize, Strides: a.Strides, Padding: a.Padding, Dilation: a.Dilation}, x)
+	})
+}
+
+func global(d *op.Def) func(c *call) *graph.Value {
+	return func(c *call) *graph.Value {
+		c.WantRank(0, 3)
+		x, from := c.X(0), 2
+		if c.channelsLast() {
+			from = 1
+		}
+		var axes []int
+		for k := range x.Type.Rank() - 2 {
+			axes = append(axes, from+k)
+		}
+		return c.Reduce(d, x, c.Bool("keepdims", false), axes...)
+	}
+}
