@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"lathe"
+	"lathe/internal/bundle"
 	"lathe/internal/dataset"
 	"lathe/internal/evaluate"
 	"lathe/internal/tool/cli"
@@ -127,23 +128,23 @@ func (a *app) evaluate(ctx context.Context, f *evaluateFlags, args []string) err
 	}); err != nil {
 		a.Log("%v", err)
 	}
+	compiler := &variants{a, f, map[string]*bundle.Manifest{}}
 	for i, e := range experiments {
 		bar.show("compiling", i, len(experiments))
-		v, err := a.variant(ctx, f, e)
+		v, err := compiler.compile(ctx, e)
 		if err != nil {
 			return err
 		}
 		job.Variants = append(job.Variants, v)
 	}
+	told := context.AfterFunc(ctx, func() {
+		bar.clear()
+		a.Note("what is done is kept in " + f.results + "; the same command goes on")
+	})
 	report, err := job.Run(ctx)
+	told()
 	bar.clear()
-	switch {
-	case err != nil && ctx.Err() != nil:
-		if report != nil {
-			a.Note("what is done is in " + f.results + "; the same command goes on")
-		}
-		return err
-	case err != nil:
+	if err != nil {
 		return err
 	}
 	if err := a.printEvaluation(report, f); err != nil {

@@ -23,15 +23,22 @@ const threadsOption = "threads"
 // notVaried are flags of compile that say where output goes, which is not a variant's to say.
 var notVaried = []string{"output", "output-format", "dump-code", "print-pass-times", "print-ir-before", "print-ir-after", "module-name", "explain", "executor-graph-link-params", "embed-params"}
 
-// variant compiles an experiment, or takes the package that it is. That it does not compile is the variant's error, for others go
+// variants compiles what is evaluated.
+type variants struct {
+	*app
+	*evaluateFlags
+	free map[string]*bundle.Manifest // by model and options without a layout
+}
+
+// compile compiles an experiment, or takes the package that it is. That it does not compile is the variant's error, for others go
 // on; malformed options are the command's.
-func (a *app) variant(ctx context.Context, f *evaluateFlags, e evaluate.Experiment) (*evaluate.Variant, error) {
-	v := &evaluate.Variant{Name: e.Name, Model: e.Model, Options: e.Options, Package: e.Model, Threads: f.threads}
-	c, err := a.variantFlags(f.command, e, v)
+func (s *variants) compile(ctx context.Context, e evaluate.Experiment) (*evaluate.Variant, error) {
+	v := &evaluate.Variant{Name: e.Name, Model: e.Model, Options: e.Options, Package: e.Model, Threads: s.threads}
+	c, err := s.flags(e, v)
 	if err != nil || isPackage(e.Model) {
 		return v, err
 	}
-	o, err := c.options(a.Out)
+	o, err := c.options(s.Out)
 	if err != nil {
 		return nil, fmt.Errorf("variant %s: %w", e.Name, err)
 	}
@@ -39,14 +46,14 @@ func (a *app) variant(ctx context.Context, f *evaluateFlags, e evaluate.Experime
 	if err != nil {
 		return nil, err
 	}
-	v.Package = filepath.Join(f.results, evaluate.PackageFolder, e.Name+".tar")
+	v.Package = filepath.Join(s.results, evaluate.PackageFolder, e.Name+".tar")
 	o.Output = v.Package
 	pkg, err := lathe.Compile(ctx, m, o)
 	if err == nil {
 		err = pkg.SaveContext(ctx, v.Package)
 	}
 	if err == nil && len(o.DesiredLayout) > 0 {
-		v.Free, err = withoutLayout(ctx, m, o)
+		v.Free, err = s.withoutLayout(ctx, m, o, e)
 	}
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
@@ -56,18 +63,24 @@ func (a *app) variant(ctx context.Context, f *evaluateFlags, e evaluate.Experime
 }
 
 // withoutLayout is the manifest of a model that is compiled in the layouts that the compiler chooses.
-func withoutLayout(ctx context.Context, m *lathe.Model, o lathe.CompileOptions) (*bundle.Manifest, error) {
-	o.DesiredLayout, o.Notes = nil, nil
-	pkg, err := lathe.Compile(ctx, m, o)
-	if err != nil {
-		return nil, err
+func (s *variants) withoutLayout(ctx context.Context, m *lathe.Model, o lathe.CompileOptions, e evaluate.Experiment) (*bundle.Manifest, error) {
+	rest := slices.DeleteFunc(slices.Clone(e.Options), func(o evaluate.Option) bool { return o.Name == "desired-layout" || o.Name == threadsOption })
+	key := e.Model + " " + rest.String()
+	if s.free[key] == nil {
+		o.DesiredLayout, o.Notes = nil, nil
+		pkg, err := lathe.Compile(ctx, m, o)
+		if err != nil {
+			return nil, err
+		}
+		s.free[key] = pkg.Info()
 	}
-	return pkg.Info(), nil
+	return s.free[key], nil
 }
 
-// variantFlags are compile's flags as the options of an experiment set them.
-func (a *app) variantFlags(command string, e evaluate.Experiment, v *evaluate.Variant) (*compileFlags, error) {
-	c := &compileFlags{command: command, note: func(text string) { a.Log("%s: %s", e.Name, text) }}
+// flags are compile's as the options of an experiment set them.
+func (s *variants) flags(e evaluate.Experiment, v *evaluate.Variant) (*compileFlags, error) {
+	command := s.command
+	c := &compileFlags{command: command, note: func(text string) { s.Log("%s: %s", e.Name, text) }}
 	cmd := &cobra.Command{}
 	c.define(cmd)
 	fs := cmd.Flags()

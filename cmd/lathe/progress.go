@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"time"
 )
@@ -22,6 +23,9 @@ func (a *app) progress() *progress {
 	return &progress{w: a.Err}
 }
 
+// barWidth is in characters.
+const barWidth = 20
+
 // show may be called from any goroutine.
 func (p *progress) show(phase string, done, total int) {
 	p.mu.Lock()
@@ -32,7 +36,8 @@ func (p *progress) show(phase string, done, total int) {
 	p.last = time.Now()
 	p.shown = true
 	if total > 0 {
-		fmt.Fprintf(p.w, "\r\x1b[Klathe: %s %d/%d", phase, done, total)
+		full := barWidth * done / total
+		fmt.Fprintf(p.w, "\r\x1b[Klathe: %s [%s%s] %d/%d", phase, strings.Repeat("=", full), strings.Repeat(" ", barWidth-full), done, total)
 	} else {
 		fmt.Fprintf(p.w, "\r\x1b[Klathe: %s", phase)
 	}
