@@ -68,6 +68,7 @@ type VariantReport struct {
 	classes  []string
 	outcomes []outcome
 	hard     bool
+	integer  bool // scores are integers: their energy does not compare with others'
 }
 
 // Quality is how often a variant is right.
@@ -127,6 +128,7 @@ func (j *Job) report(runners []*runner, interrupted bool) (*Report, error) {
 			continue
 		}
 		vr.Target, vr.Threads, vr.hard = run.module.Info().Target.String, run.module.Workers(), run.hard
+		vr.integer = run.integer
 		outcomes, err := run.records.all(run.records.done)
 		if err != nil {
 			return nil, err
@@ -244,11 +246,11 @@ func (r *Report) compare() {
 		for i := range base.rows {
 			of[base.rows[i].file] = &base.rows[i]
 		}
-		v.Against = v.against(of)
+		v.Against = v.against(of, base.integer || v.integer)
 	}
 }
 
-func (v *VariantReport) against(base map[string]*prediction) *Comparison {
+func (v *VariantReport) against(base map[string]*prediction, integer bool) *Comparison {
 	c := &Comparison{Equal: true}
 	var energy metrics.Energies
 	same, both, scored := 0, 0, true
@@ -275,7 +277,7 @@ func (v *VariantReport) against(base map[string]*prediction) *Comparison {
 	}
 	c.Agreement, c.P = metrics.Wilson(same, both), metrics.McNemar(c.Lost, c.Won)
 	c.Equal = scored && energy.Noise == 0
-	if db := energy.SQNR(); scored && !math.IsInf(db, 0) && !math.IsNaN(db) {
+	if db := energy.SQNR(); scored && !integer && !math.IsInf(db, 0) && !math.IsNaN(db) {
 		c.SQNR = &db
 	}
 	return c

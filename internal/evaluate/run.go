@@ -27,7 +27,8 @@ type runner struct {
 	module  *runtime.Module
 	input   []dataset.Input
 	output  int // that holds the scores
-	hard    bool
+	hard    bool // it is the class itself
+	integer bool // scores are integers, whose scale is not known
 	classes int
 	records *records
 }
@@ -75,7 +76,8 @@ func (j *Job) fit(r *runner) error {
 	for _, x := range set.Samples {
 		most = max(most, x.Class+1)
 	}
-	if r.hard = n == 1 && d.IsInt(); r.hard { // the class itself
+	r.integer = !d.IsFloat()
+	if r.hard = n == 1 && d.IsInt(); r.hard {
 		n = most
 	}
 	if r.classes = n; n < 2 || n > maxScores {
