@@ -33,21 +33,24 @@ type CompileOptions struct {
 	// Empty is what the format is for, and this machine for a package.
 	Target         string
 	OptLevel       OptLevel
-	DisabledPasses []string  // names from Passes
-	DesiredLayout  []string  // layouts of convolutions, such as "NHWC"; empty = chosen by the compiler
-	ModuleName     string    // part of the exported symbol; "" = "default"
-	Format         string    // a name from Formats; "" = by Output and the target
-	Output         string    // the file that Save will write: its extension chooses the format, or is refused; may be empty
-	Weights        Weights   // where they go
-	Denormals      Denormals // how floats below the smallest normal number are computed with
-	DumpCode       []string  // formats for Package.Code: relay, tir, ll, asm
-	PrintPassTimes io.Writer // gets the time of each pass; may be nil
-	PrintIRBefore  []string  // names from Passes
-	PrintIRAfter   []string
-	IROut          io.Writer // gets the printed IR
-	Workers        int       // compiler threads; 0 = what the machine allows
-	Progress       func(phase string, done, total int)
-	Notes          func(string)
+	DisabledPasses []string // names from Passes
+	DesiredLayout  []string // layouts of convolutions, such as "NHWC"; empty = chosen by the compiler
+	// DesiredLayoutOps are the operators that DesiredLayout is for, by Relay's names: nn.conv2d, qnn.conv2d ...; empty = all
+	// convolutions. Others take what the compiler chooses.
+	DesiredLayoutOps []string
+	ModuleName       string    // part of the exported symbol; "" = "default"
+	Format           string    // a name from Formats; "" = by Output and the target
+	Output           string    // the file that Save will write: its extension chooses the format, or is refused; may be empty
+	Weights          Weights   // where they go
+	Denormals        Denormals // how floats below the smallest normal number are computed with
+	DumpCode         []string  // formats for Package.Code: relay, tir, ll, asm
+	PrintPassTimes   io.Writer // gets the time of each pass; may be nil
+	PrintIRBefore    []string  // names from Passes
+	PrintIRAfter     []string
+	IROut            io.Writer // gets the printed IR
+	Workers          int       // compiler threads; 0 = what the machine allows
+	Progress         func(phase string, done, total int)
+	Notes            func(string)
 
 	// Choices are decisions by the name of the node or kernel that they are for (docs/decisions.md); others are taken by default.
 	Choices map[string]map[string]string

@@ -47,7 +47,7 @@ func TestMistakes(t *testing.T) {
 		"compile --target c --target-llvm-mcpu=znver4 model.onnx", "compile --target-c-mcpu=cortex-m4 model.onnx",
 		"compile --target c-mcpu=x model.onnx", "compile --target c --target-c-workspace-byte-alignment=16 model.onnx", "verify --target c model.onnx",
 		"compile --opt-level 5 model.onnx", "compile -O x model.onnx", "compile --model-format onxn model.onnx",
-		"compile --input-shapes data model.onnx", "compile --dump-code ll,foo model.onnx", "compile --disabled-pass Nothing model.onnx",
+		"compile --input-shapes data model.onnx", "compile --desired-layout-ops nn.conv2d model.onnx", "compile --desired-layout NHWC --desired-layout-ops nn.dense model.onnx", "compile --dump-code ll,foo model.onnx", "compile --disabled-pass Nothing model.onnx",
 		"compile --tuning-records r.json model.onnx", "compile --mixed-precision model.onnx", "compile --executor aot model.onnx",
 		"compile --cross-compiler aarch64-linux-gnu-gcc model.onnx", "compile -f mlf model.onnx", "compile absent.onnx", "compile --output",
 		"run", "run absent.tar", "run model.onnx", "run --device cuda absent.tar", "run --device gpu absent.tar", "run --fill-mode noise absent.tar",

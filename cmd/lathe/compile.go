@@ -40,7 +40,6 @@ var (
 
 // unusableCompile are tvmc's flags of compile that do not work yet.
 var unusableCompile = []cli.UnusableFlag{
-	{Name: "desired-layout-ops"},
 	{Name: "mixed-precision", IsSwitch: true},
 	{Name: "mixed-precision-ops"},
 	{Name: "mixed-precision-calculation-type"},
@@ -80,6 +79,7 @@ type compileFlags struct {
 	optLevel      int
 	disabledPass  string
 	desiredLayout []string
+	layoutOps     []string
 	choices       map[string]map[string]string
 	records       []string
 	dumpCode      string
@@ -130,6 +130,8 @@ func (f *compileFlags) define(cmd *cobra.Command) {
 	fs.StringVar(&f.disabledPass, "disabled-pass", "", "`passes` to leave out, separated by commas ('lathe passes' lists them)")
 	fs.StringArrayVar(&f.desiredLayout, "desired-layout", nil, "`layout` of convolutions, such as NHWC or NHWC:OHWI (default: chosen for the target)")
 	cli.Annotate(cmd, "desired-layout", cli.Several)
+	fs.StringArrayVar(&f.layoutOps, "desired-layout-ops", nil, "`operators` that the layout is for, such as nn.conv2d or qnn.conv2d; others take what is chosen (default: all convolutions)")
+	cli.Annotate(cmd, "desired-layout-ops", cli.Several)
 	cli.ParsedVar(fs, &f.choices, "choices", "FILE", readChoices, "decisions on nodes and kernels, as JSON: {\"NAME\": {\"DECISION\": \"VALUE\"}}; lathe.json has those that were taken, docs/decisions.md lists them")
 	cli.MarkOurs(cmd, "choices")
 	fs.StringArrayVar(&f.records, "tuning-records", nil, "`file` of records of lathe tune: kernels are compiled by those that a verdict accepted; may be repeated")
@@ -281,7 +283,7 @@ func (f *compileFlags) notOver(read ...string) error {
 func (f *compileFlags) options(out io.Writer) (lathe.CompileOptions, error) {
 	o := lathe.CompileOptions{
 		OptLevel: lathe.OptLevel(strconv.Itoa(f.optLevel)), ModuleName: f.moduleName, Format: f.format, Output: f.output, Weights: f.weights,
-		Denormals: lathe.Denormals(f.denormals), DesiredLayout: f.desiredLayout, Choices: f.choices, Records: f.tuningRecords(), IROut: out,
+		Denormals: lathe.Denormals(f.denormals), DesiredLayout: f.desiredLayout, DesiredLayoutOps: f.layoutOps, Choices: f.choices, Records: f.tuningRecords(), IROut: out,
 	}
 	var err error
 	if o.Target, err = f.target.named(); err != nil {
@@ -294,6 +296,14 @@ func (f *compileFlags) options(out io.Writer) (lathe.CompileOptions, error) {
 		if err := pass.CheckLayout(layout); err != nil {
 			return o, cli.Usagef(f.command, "flag --desired-layout %w", err)
 		}
+	}
+	for _, name := range f.layoutOps {
+		if err := pass.CheckLayoutOp(name); err != nil {
+			return o, cli.Usagef(f.command, "flag --desired-layout-ops %w", err)
+		}
+	}
+	if len(f.layoutOps) > 0 && len(f.desiredLayout) == 0 {
+		return o, cli.Usagef(f.command, "flag --desired-layout-ops needs --desired-layout")
 	}
 	if f.printTimes {
 		o.PrintPassTimes = out

@@ -64,10 +64,12 @@ func (s *variants) compile(ctx context.Context, e evaluate.Experiment) (*evaluat
 
 // withoutLayout is the manifest of a model that is compiled in the layouts that the compiler chooses.
 func (s *variants) withoutLayout(ctx context.Context, m *lathe.Model, o lathe.CompileOptions, e evaluate.Experiment) (*bundle.Manifest, error) {
-	rest := slices.DeleteFunc(slices.Clone(e.Options), func(o evaluate.Option) bool { return o.Name == "desired-layout" || o.Name == threadsOption })
+	rest := slices.DeleteFunc(slices.Clone(e.Options), func(o evaluate.Option) bool {
+		return strings.HasPrefix(o.Name, "desired-layout") || o.Name == threadsOption
+	})
 	key := e.Model + " " + rest.String()
 	if s.free[key] == nil {
-		o.DesiredLayout, o.Notes = nil, nil
+		o.DesiredLayout, o.DesiredLayoutOps, o.Notes = nil, nil, nil
 		pkg, err := lathe.Compile(ctx, m, o)
 		if err != nil {
 			return nil, err
@@ -116,7 +118,7 @@ func (s *variants) flags(e evaluate.Experiment, v *evaluate.Variant) (*compileFl
 // variedFlags lists the options that a variant can have.
 func variedFlags(cmd *cobra.Command) []string {
 	names := []string{threadsOption}
-	for _, name := range []string{"opt-level", "target", "desired-layout", "disabled-pass", "denormals", "choices", "input-shapes", "fix", "loop-bound", "model-format"} {
+	for _, name := range []string{"opt-level", "target", "desired-layout", "desired-layout-ops", "disabled-pass", "denormals", "choices", "tuning-records", "input-shapes", "fix", "loop-bound", "model-format"} {
 		if cmd.Flags().Lookup(name) != nil {
 			names = append(names, name)
 		}

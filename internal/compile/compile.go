@@ -45,7 +45,8 @@ type Options struct {
 	Denormals Denormals
 	Runtime   []bundle.Text // files of the runtime that are part of a static library's archive
 
-	Layouts []string // desired layouts of convolutions; empty: chosen
+	Layouts   []string // desired layouts of convolutions; empty: chosen
+	LayoutOps []string // convolutions that they are for; empty: all
 
 	// Choices are decisions by the name of the node or kernel that they are for; others are taken by default.
 	Choices map[string]choice.Point

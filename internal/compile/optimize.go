@@ -40,7 +40,7 @@ func optimize(j *job, g *graph.Graph) (*network, error) {
 	dump := &graphDump{Debug: &j.Debug, consts: graph.NewConsts()}
 	dumped := dump.graph("input", g)
 	stopped := false
-	c := &pass.Context{Graph: g, Target: j.Target, Level: j.Level, Workers: j.Workers, Layouts: j.Layouts, Disabled: j.Disabled, Ctx: j.ctx}
+	c := &pass.Context{Graph: g, Target: j.Target, Level: j.Level, Workers: j.Workers, Layouts: j.Layouts, LayoutOps: j.LayoutOps, Disabled: j.Disabled, Ctx: j.ctx}
 	c.Chooser = func(node string) choice.Chooser { return j.Choices[node] }
 	err = pipeline.Run(j.graphPipeline(), c, pipeline.Options[*pass.Context]{
 		Level:    j.Level,

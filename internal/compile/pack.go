@@ -68,6 +68,9 @@ func manifest(j *job, n *network, p *program, mem *plan.Plan) *bundle.Manifest {
 		},
 		Source: j.Source, Workspace: mem.Workspace, FLOPs: int64(n.flops),
 	}
+	if len(j.LayoutOps) > 0 {
+		m.Options["desired-layout-ops"] = strings.Join(j.LayoutOps, ",")
+	}
 	for _, s := range p.kernels() {
 		m.Scratch = max(m.Scratch, s.code.Scratch)
 	}

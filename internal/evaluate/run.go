@@ -26,7 +26,7 @@ type runner struct {
 	*Variant
 	module  *runtime.Module
 	input   []dataset.Input
-	output  int // that holds the scores
+	output  int  // that holds the scores
 	hard    bool // it is the class itself
 	integer bool // scores are integers, whose scale is not known
 	classes int

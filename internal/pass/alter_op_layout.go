@@ -25,6 +25,18 @@ func CheckLayout(want string) error {
 	return fmt.Errorf("%q: there are NCHW, NHWC and NCHWnc with a block n, such as NCHW16c", want)
 }
 
+// CheckLayoutOp refuses what is no operator that a layout can be asked for.
+func CheckLayoutOp(name string) error {
+	var known []string
+	for _, d := range slices.Concat(ops.Conv[1:], ops.QnnConv[1:]) {
+		known = append(known, d.Name)
+	}
+	if slices.Contains(known, name) {
+		return nil
+	}
+	return fmt.Errorf("%q: layouts are for %s", name, strings.Join(known, ", "))
+}
+
 // alterOpLayout gives values their physical layouts. A layout belongs to a tensor: convolutions ask for channels in
 // blocks of a vector register, operators that do not care keep what they are given, those whose kernels are loops over
 // plain layouts get plain operands, everything else stays plain and reads whatever its operands have. Constant weights are
@@ -34,7 +46,7 @@ func alterOpLayout(c *Context) error {
 	if err != nil {
 		return err
 	}
-	l := &layouts{Rewriter: rewrite.New(c.Graph), Context: c, activations: r, made: map[transform]*graph.Value{}}
+	l := &layouts{Rewriter: rewrite.New(c.Graph), Context: c, activations: r, asked: r, free: c.free(), made: map[transform]*graph.Value{}}
 	if l.lanes > 1 { // no vectors, no blocks
 		l.Walk(l.node)
 	}
@@ -51,7 +63,7 @@ type activations struct {
 
 // activationsOf is what was asked for, else blocks of a vector.
 func activationsOf(c *Context) (r activations, err error) {
-	r.lanes = c.Target.Lanes(32)
+	r = c.free()
 	for _, want := range c.Layouts {
 		if err := CheckLayout(want); err != nil {
 			return r, fmt.Errorf("desired layout %w", err)
@@ -68,11 +80,37 @@ func activationsOf(c *Context) (r activations, err error) {
 	return r, nil
 }
 
+// free are those of convolutions that no layout was asked for.
+func (c *Context) free() activations { return activations{lanes: c.Target.Lanes(32)} }
+
+// asks reports whether the desired layouts are for a convolution.
+func (c *Context) asks(n *graph.Node) bool {
+	return len(c.Layouts) > 0 && (len(c.LayoutOps) == 0 || slices.Contains(c.LayoutOps, n.Op.Name))
+}
+
 type layouts struct {
 	*rewrite.Rewriter
 	*Context
-	activations
-	made map[transform]*graph.Value
+	activations             // of the node that is looked at
+	asked, free activations // of convolutions that the desired layouts are for, and of others
+	made        map[transform]*graph.Value
+}
+
+// activationsFor are those of a convolution, or those that what another node reads has.
+func (l *layouts) activationsFor(n *graph.Node) activations {
+	if isAnyConv(n) {
+		if l.asks(n) {
+			return l.asked
+		}
+		return l.free
+	}
+	if len(n.In) > 0 {
+		x := n.In[0].Type
+		if len(x.Shape) > 2 && x.Layout != "" && x.Layout == l.free.channelLayout(len(x.Shape)) {
+			return l.free
+		}
+	}
+	return l.asked
 }
 
 type transform struct {
@@ -81,15 +119,16 @@ type transform struct {
 }
 
 // channelLayout is the layout of activations: channels in blocks of a vector, or last where that was asked for.
-func (l *layouts) channelLayout(rank int) types.Layout {
-	if !l.last {
-		return types.ChannelBlocks(rank, l.lanes)
+func (a activations) channelLayout(rank int) types.Layout {
+	if !a.last {
+		return types.ChannelBlocks(rank, a.lanes)
 	}
 	axes := plainAxes(rank)
 	return types.Layout(axes[:1] + axes[2:] + axes[1:2])
 }
 
 func (l *layouts) node(n *graph.Node) {
+	l.activations = l.activationsFor(n)
 	if algorithms.Table.WantsPlain(n.Op) || len(n.Sub) > 0 {
 		for i := range n.In {
 			l.Want(n, i, "")

@@ -42,9 +42,9 @@ func filled(text string) string {
 }
 
 // layOut decides how the nodes of g are computed and gives values their layouts, as the pipeline does.
-func layOut(t testing.TB, g *graph.Graph, layouts []string) {
+func layOut(t testing.TB, g *graph.Graph, layouts []string, only ...string) {
 	t.Helper()
-	c := &Context{Graph: g, Target: machine, Level: 3, Layouts: layouts}
+	c := &Context{Graph: g, Target: machine, Level: 3, Layouts: layouts, LayoutOps: only}
 	for _, p := range Table {
 		switch p.Name {
 		case "ChooseImplementations", "Winograd", "AlterOpLayout":
@@ -159,17 +159,19 @@ func TestLayoutsOfNetworks(t *testing.T) {
 		samples = 15
 	}
 	transforms := 0
+	only := [][]string{nil, {"nn.conv2d"}, {"qnn.conv2d", "nn.conv1d"}}
 	for seed := range samples {
 		for _, layouts := range [][]string{nil, {"NCHW"}, {"NHWC"}, {"NCHW4c"}, {"NCHW16c"}} {
 			g := graphtest.New(rand.New(rand.NewPCG(seed, 11)))
-			layOut(t, g, layouts)
+			only := only[seed%3]
+			layOut(t, g, layouts, only...)
 			n, err := wellLaidOut(g)
 			if err != nil {
 				t.Fatalf("seed %d, %v: %v\n%s", seed, layouts, err, g)
 			}
 			transforms += n
 			after := g.String()
-			if layOut(t, g, layouts); g.String() != after {
+			if layOut(t, g, layouts, only...); g.String() != after {
 				t.Fatalf("seed %d, %v: a second run changes the graph:\n%s\nto:\n%s", seed, layouts, after, g)
 			}
 		}
@@ -204,4 +206,36 @@ func wellLaidOut(g *graph.Graph) (transforms int, err error) {
 		made[key] = true
 	}
 	return transforms, nil
+}
+
+// TestLayoutOps: a layout is for the operators that are named, others lie as they do without it, and values are the same.
+func TestLayoutOps(t *testing.T) {
+	text := `graph main(%x: float32[1,16,8,8]) {
+		@a = float32[16,16,1,1] @b = float32[16,16,1,1] @z = uint8[]{0} @zw = int8[]{0} @q = int8[16,16,1,1]
+		%0 = nn.conv2d(%x, @a) ` + conv(1, 0, 1) + ` %1 = nn.max_pool2d(%0) {pool_size=[2,2], strides=[2,2], padding=[0,0,0,0], dilation=[1,1], ceil_mode=false}
+		%2 = nn.relu(%1) %3 = cast(%2) {dtype=uint8} %y = qnn.conv2d(%3, @z, @q, @zw) ` + conv(1, 0, 1) + ` return %y }`
+	for _, c := range []struct {
+		only         []string
+		float, bytes string // layouts of the two convolutions
+	}{{nil, "ACDB", "ACDB"}, {[]string{"nn.conv2d"}, "ACDB", "ABCD8b"}, {[]string{"qnn.conv2d"}, "ABCD8b", "ACDB"}, {[]string{"nn.conv1d"}, "ABCD8b", "ABCD8b"}} {
+		g, err := graph.Parse(filled(text), ops.Lookup, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := graphtest.Inputs(rand.New(rand.NewPCG(1, 5)), g)
+		want, err := grapheval.Eval(g, in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		layOut(t, g, []string{"NHWC"}, c.only...)
+		for _, n := range g.Nodes {
+			layout := string(n.Out[0].Type.Layout)
+			if n.Op == ops.Conv2d && layout != c.float || n.Op == ops.QnnConv2d && layout != c.bytes || n.Op.Name == "nn.max_pool2d" && layout != c.float {
+				t.Errorf("%v: %s has layout %q\n%s", c.only, n.Op.Name, layout, g)
+			}
+		}
+		if err := evaltest.SameValues(g, in, want); err != nil {
+			t.Error(err)
+		}
+	}
 }

@@ -22,11 +22,15 @@ func chooseImplementations(c *Context) error {
 		if !impl.Decides(n.Op) {
 			continue
 		}
-		if n.Impl = (graph.Impl{Of: c.nameOf(n), Point: n.Impl.Point}); r.plain && isAnyConv(n) {
+		lanes := r.lanes
+		if isAnyConv(n) && !c.asks(n) {
+			lanes = c.free().lanes
+		}
+		if n.Impl = (graph.Impl{Of: c.nameOf(n), Point: n.Impl.Point}); r.plain && isAnyConv(n) && c.asks(n) {
 			continue
 		}
 		err := c.ask(n, func(log *choice.Log) (err error) {
-			n.Impl.Name, n.Why, err = algorithms.Table.Decide(site(c, n, r.lanes), c.Target, log)
+			n.Impl.Name, n.Why, err = algorithms.Table.Decide(site(c, n, lanes), c.Target, log)
 			return err
 		})
 		if err != nil {

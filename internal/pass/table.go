@@ -22,8 +22,10 @@ type Context struct {
 	// Workers is the number of goroutines of passes that compute much; 0: one.
 	Workers int
 	// Layouts are the layouts asked for the activations of convolutions, in TVM's letters; empty: chosen.
-	Layouts  []string
-	Disabled []string // passes that do not run
+	Layouts []string
+	// LayoutOps are the convolutions that the layouts are for; others take what is chosen. Empty: all.
+	LayoutOps []string
+	Disabled  []string // passes that do not run
 	// Chooser decides for the node of a name; nil: all is taken by default. Asked is what was asked, by name.
 	Chooser func(node string) choice.Chooser
 	Asked   map[string][]choice.Decision
