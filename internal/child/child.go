@@ -72,7 +72,7 @@ type Process[Q, A any] struct {
 	e       *gob.Encoder
 	answers chan reply[A]
 	ended   chan struct{}
-	said    start
+	said    words
 	once    sync.Once
 }
 
@@ -206,13 +206,13 @@ func (p *Process[Q, A]) lastWords() string {
 	return text
 }
 
-// A start keeps the beginning of what is written to it, where a crash says what it is.
-type start struct {
+// words keep the beginning of what is written to it, where a crash says what it is.
+type words struct {
 	sync.Mutex
 	b []byte
 }
 
-func (t *start) Write(b []byte) (int, error) {
+func (t *words) Write(b []byte) (int, error) {
 	const most = 4 << 10
 	t.Lock()
 	defer t.Unlock()
@@ -220,7 +220,7 @@ func (t *start) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func (t *start) String() string {
+func (t *words) String() string {
 	t.Lock()
 	defer t.Unlock()
 	return string(t.b)

@@ -24,7 +24,6 @@ const (
 	builderGrowth = 1 << 30          // bytes that a builder takes beside what it took when it had read the network, until it is replaced
 	builderUses   = 500              // candidates of a builder
 	openLimit     = 30 * time.Minute // for reading and compiling a network
-	leastLimit    = 10 * time.Second // for an answer of candidates, and --timeout for each of them
 	mostLoaded    = 1000             // candidates that a measurer has loaded, until it is replaced
 )
 
@@ -39,6 +38,9 @@ type Options struct {
 	Timeout  time.Duration // of a candidate, to be built or run
 	Pairs    int           // of a candidate at most while searching; 0: as many as decide
 }
+
+// leastLimit is the time for an answer about candidates, beside that for each of them.
+var leastLimit = 10 * time.Second
 
 // A Farm has the children of one tuning. It is a tune.Builder and a tune.Measurer.
 type Farm struct {
