@@ -23,6 +23,7 @@ var editors = map[string]string{
 	"internal/compile/describe.go":         "fills in the steps of a manifest, which have attributes too",
 	"internal/compile/pack.go":             "makes mod.json, which has nodes too",
 	"internal/export/onnx/write.go":        "makes the nodes of a model",
+	"internal/frontend/keras/model.go":     "likewise",
 	"internal/export/onnx/write_loop.go":   "likewise",
 	"internal/export/onnx/write_branch.go": "likewise",
 	"test/fuzz/grow.go":                    "likewise",

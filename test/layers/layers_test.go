@@ -86,6 +86,9 @@ const rules = `
 	choice, records, tool/spelling < tune
 	bundle, cpu, tensor, types, /runtime, choice < measure
 	records < compile
+	fault, tool/spelling < child
+	child < measure, trial
+	bundle, choice, compile, records, tune, measure, /runtime < trial
 
 	types, tensor, export/onnx < /bench/model
 	types, tensor, /bench/model < /bench/zoo
@@ -204,7 +207,7 @@ func TestPolicy(t *testing.T) {
 		{"tensor", "types", true}, {"types", "tensor", false}, {"graph", "ops", false}, {"te", "arith", false}, {"arith", "loop", false},
 		{"isa", "types", false}, {"isa/x86", "isa/arm", false}, {"impl", "isa/x86", false}, {"codegen/llvm", "isa/arm", false}, {"/runtime", "isa/x86", false},
 		{"loop", "loop/interp", false}, {"/runtime", "bundle", true}, {"/runtime", "types", false}, {"bundle", "types", false},
-		{"/runtime", "graph", false}, {"/rpc", "bundle", false}, {"tune", "/rpc", false}, {"frontend/onnx", "frontend/tflite", false},
+		{"/runtime", "graph", false}, {"/rpc", "bundle", false}, {"tune", "/rpc", false}, {"tune", "measure", false}, {"measure", "compile", false}, {"measure", "tune", false}, {"trial", "compile", true}, {"frontend/onnx", "frontend/tflite", false},
 		{"frontend/keras", "container/hdf5", true}, {"container/hdf5", "container/pickle", false}, {"container/hdf5", "tensor", false}, {"/runtime", "container/hdf5", false},
 		{"frontend/onnx", "pass", false}, {"pass", "frontend/onnx", false}, {"codegen/llvm", "toolchain", false},
 		{"codegen/llvm", "codegen/c", false}, {"sched", "lower", false}, {"looppass", "sched", false}, {"compile", "sched", true},
