@@ -66,6 +66,12 @@ const argsVariable = "LATHE_TEST_ARGS"
 
 // TestMain lets the test program be lathe: where it is called so, for shells that run pages, or where the variable has arguments.
 func TestMain(m *testing.M) {
+	if child, err := lathe.TuneChild(); child {
+		if err != nil {
+			os.Exit(cli.ExitFailed)
+		}
+		return
+	}
 	if filepath.Base(os.Args[0]) == "lathe" {
 		main()
 	}

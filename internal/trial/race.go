@@ -183,7 +183,8 @@ func (f *Farm) run(ctx context.Context, m *measurer, list []*racer, stop tune.St
 			r := racing[i]
 			r.Times, r.Host = append(r.Times, p.Times...), append(r.Host, p.Host...)
 			enough := f.Pairs > 0 && stop.Accept == 0 && stop.Next(len(r.Times)) > max(f.Pairs, stop.Least)
-			if !enough && stop.Next(len(r.Times)) > 0 && !stop.Leaves(r.Task, tune.Ratios(r.Times, r.Host)) {
+			short := sum(r.Times) < micro(stop.MinSample)
+			if next := stop.Next(len(r.Times)); next > 0 && (short || !enough && !stop.Leaves(r.Task, tune.Ratios(r.Times, r.Host))) {
 				stay = append(stay, r)
 			}
 		}
@@ -191,6 +192,15 @@ func (f *Farm) run(ctx context.Context, m *measurer, list []*racer, stop tune.St
 	}
 	return nil
 }
+
+func sum(list []float64) (s float64) {
+	for _, v := range list {
+		s += v
+	}
+	return s
+}
+
+func micro(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
 // Noise races the tasks' own kernels against themselves.
 func (f *Farm) Noise(ctx context.Context, d time.Duration) ([]float64, error) {
