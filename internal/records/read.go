@@ -156,6 +156,10 @@ func (r *Record) check() error {
 		points = append(points, r.Built.Taken)
 		numbers = append(numbers, r.Built.Cost, r.Built.Cycles, r.Built.Spills)
 	}
+	if r.Rule != nil {
+		points = append(points, r.Rule.Taken)
+		numbers = append(numbers, r.Rule.Cost, r.Rule.Cycles, r.Rule.Spills)
+	}
 	if r.Work != nil {
 		texts = append(append(texts, r.Work.Ops...), r.Work.Shapes...)
 		numbers = append(numbers, r.Work.FLOPs, r.Work.Bytes, r.Work.Time, r.Work.Peak)

@@ -64,6 +64,7 @@ type Record struct {
 	Network  string       `json:"network,omitempty"`  // digest of the model with its options
 	Name     string       `json:"name,omitempty"`     // of the kernel in that network, for people
 	Built    *Built       `json:"built,omitempty"`
+	Rule     *Built       `json:"rule,omitempty"` // the same of what the rules decide
 	Work     *Work        `json:"work,omitempty"`
 	Time     time.Time    `json:"time"`
 	By       By           `json:"by"`
@@ -91,6 +92,7 @@ type Work struct {
 	Shapes []string `json:"shapes,omitempty"`
 	FLOPs  float64  `json:"flops,omitempty"`
 	Bytes  float64  `json:"bytes,omitempty"`
+	Lanes  int      `json:"lanes,omitempty"`   // float32 elements of a vector of the target
 	Time   float64  `json:"us,omitempty"`      // of a call in the host network
 	Peak   float64  `json:"peak_us,omitempty"` // by the roofline
 }

@@ -23,6 +23,8 @@ type Options struct {
 	MinSample      time.Duration // of a sample, at least
 
 	Records []records.Record       // earlier ones: of this network and seed they are resumed, of other origin they are starting points
+	Foreign []records.Start        // starting points of TVM's logs, for kernels with their shapes
+	Lanes   int                    // float32 elements of a vector of the target
 	Starts  map[int][]choice.Point // further starting points, by task
 	Replay  []records.Record       // their points are tried, in order, and no others
 

@@ -46,6 +46,7 @@ func (r *run) resume() error {
 		s.starts = append(s.starts, bestOf(own, ownStarts)...)
 		s.starts = append(s.starts, bestOf(near, nearStarts)...)
 		s.starts = append(s.starts, r.Starts[s.Index]...)
+		s.starts = append(s.starts, r.foreign(s)...)
 	}
 	r.guide.model.recall(r.Records)
 	if err := r.revisit(); err != nil {
@@ -53,6 +54,25 @@ func (r *run) resume() error {
 	}
 	r.guide.model.learn(r.tasks)
 	return nil
+}
+
+// foreign are the starting points that TVM's logs have for a task, those first that were fastest there.
+func (r *run) foreign(s *search) (points []choice.Point) {
+	if s.root == nil {
+		return nil
+	}
+	var shapes [][]int
+	for _, typ := range s.Shapes {
+		shapes = append(shapes, extents(typ))
+	}
+	fit := slices.DeleteFunc(slices.Clone(r.Foreign), func(f records.Start) bool { return !f.Fits(shapes) })
+	slices.SortStableFunc(fit, func(a, b records.Start) int { return cmp.Compare(a.Seconds, b.Seconds) })
+	for _, f := range fit {
+		if p := f.Point(s.root.Asked, r.Lanes); p != nil && len(points) < nearStarts {
+			points = append(points, p)
+		}
+	}
+	return points
 }
 
 // remembered is a trial of an earlier run.
@@ -136,12 +156,14 @@ func (r *run) replay() error {
 
 // record is a trial for the file.
 func (r *run) record(t *Trial, s Samples, stage records.Stage) records.Record {
-	of := r.of(t.Task).Task
+	of := r.of(t.Task)
 	rec := records.Record{
 		Version: records.Version, Key: of.Key, Point: t.Point, Times: rounded(s.Times), Host: rounded(s.Host), Fault: t.Fault, Stage: stage,
 		Network: r.Network, Name: of.Name, Time: time.Now().UTC().Truncate(time.Second), By: r.By,
-		Built: &records.Built{Taken: t.Taken, Cost: costOf(&t.Built), Cycles: t.Cycles, Spills: t.Spills, Code: t.Code},
-		Work:  &records.Work{Ops: of.Ops, Shapes: of.Shapes, FLOPs: of.FLOPs, Bytes: of.Bytes, Time: round(micro(of.Time)), Peak: round(micro(of.Peak))},
+		Built: t.told(), Work: of.work(),
+	}
+	if of.root != nil {
+		rec.Rule = of.root.told()
 	}
 	if t.ok() {
 		rec.Ratio, rec.Low, rec.High = round(t.Median), round(t.Low), round(t.High)

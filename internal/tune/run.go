@@ -44,10 +44,11 @@ func Run(ctx context.Context, tasks []Task, b Builder, m Measurer, o Options) (R
 		return Result{}, err
 	}
 	r := &run{Options: o, ctx: ctx, builder: b, measurer: m, tuner: tuner, begun: time.Now()}
-	r.guide = guide{Rand: rand.New(rand.NewPCG(o.Seed, 0)), model: newModel()}
+	r.guide = guide{Rand: rand.New(rand.NewPCG(o.Seed, 0)), model: newModel(embedded())}
+	r.guide.model.off = !tuner.learns
 	r.By.Seed, r.By.Tuner = o.Seed, tuner.Name
 	for i := range tasks {
-		s := &search{Task: &tasks[i], seen: map[string]bool{}, asks: r.asks}
+		s := &search{Task: &tasks[i], lanes: o.Lanes, seen: map[string]bool{}, asks: r.asks}
 		r.tasks = append(r.tasks, s)
 	}
 	if r.Host == 0 {

@@ -40,9 +40,15 @@ func (t *Trial) ratio() float64 {
 	return t.Median
 }
 
+// told is what compiling a point told, for records and the model.
+func (b *Built) told() *records.Built {
+	return &records.Built{Taken: b.Taken, Cost: costOf(b), Cycles: b.Cycles, Spills: b.Spills, Code: b.Code}
+}
+
 // A search is what is known of a task.
 type search struct {
 	*Task
+	lanes    int
 	root     *Built   // without anything given; nil: it could not be built
 	built    []*Built // points whose decisions are known
 	trials   []*Trial
@@ -87,6 +93,11 @@ func (s *search) room() float64 {
 		return unknownRoom
 	}
 	return max(leastRoom, 1-float64(s.Peak)/(float64(s.Time)*s.ratio()))
+}
+
+// work is what the kernel does.
+func (s *search) work() *records.Work {
+	return &records.Work{Ops: s.Ops, Shapes: s.Shapes, FLOPs: s.FLOPs, Bytes: s.Bytes, Lanes: s.lanes, Time: round(micro(s.Time)), Peak: round(micro(s.Peak))}
 }
 
 // add takes a trial in.

@@ -18,15 +18,16 @@ type Tuner struct {
 	next func(s *search, n int, g *guide) []choice.Point // at most n points that were not proposed before
 
 	spaces bool // it moves on from every point, not from the best only
+	learns bool // it asks the model
 }
 
 // Tuners is the list of tuners, the default first. tvmc's variants of xgb differ in what its model sees; here they are one.
 var Tuners = []Tuner{
-	{"xgb", "what a model of boosted trees expects most of, and moves from the best", ranked, false},
-	{"ga", "crossings and mutations of the best", genetic, false},
-	{"random", "points at random", random, false},
-	{"gridsearch", "all points, those with the fewest changes of the rules' decisions first", grid, true},
-	{"droplet", "coordinate descent from the best", droplet, false},
+	{"xgb", "what a model of boosted trees expects most of, and moves from the best", ranked, false, true},
+	{"ga", "crossings and mutations of the best", genetic, false, false},
+	{"random", "points at random", random, false, false},
+	{"gridsearch", "all points, those with the fewest changes of the rules' decisions first", grid, true, false},
+	{"droplet", "coordinate descent from the best", droplet, false, false},
 }
 
 // xgbVariants are other names of xgb.

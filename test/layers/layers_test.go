@@ -83,7 +83,7 @@ const rules = `
 	types, tensor, cpu, bundle, dataset, evaluate/metrics, evaluate/heatmap, /runtime < evaluate
 	tool/npz, tool/picture, tool/spelling, tool/readjson, tool/excerpt, tool/table, tool/atomicfile, tool/explain, tool/webpage < evaluate
 	choice < records
-	choice, records, tool/spelling < tune
+	choice, records, tool/spelling, tune/trees < tune
 	bundle, cpu, tensor, types, /runtime, choice < measure
 	records < compile
 	fault, tool/spelling < child
