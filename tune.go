@@ -200,6 +200,7 @@ type tuning struct {
 	farm      *trial.Farm
 	tasks     []tune.Task
 	workers   int
+	lanes     int // float32 elements of a vector
 }
 
 // openTuning has the model compiled, and its kernels timed.
@@ -253,6 +254,7 @@ func (t *tuning) list(ctx context.Context, opts compile.Options) error {
 	if t.workers, err = t.farm.WorkersOfUse(ctx); err != nil {
 		return err
 	}
+	t.lanes = opts.Target.Lanes(32)
 	peaks := explain.Each(t.farm.Info(), opts.Target, t.workers)
 	for i, k := range t.farm.Kernels() {
 		own := t.farm.Info().Steps[k.Steps[0].Index]
@@ -307,7 +309,7 @@ func tuned(ctx context.Context, m *Model, o TuneOptions) (r *TuneResult, err err
 		return nil, err
 	}
 	defer t.farm.Close()
-	run.Network, run.Workers = networkKey(m, t.compiling), t.workers
+	run.Network, run.Workers, run.Lanes = networkKey(m, t.compiling), t.workers, t.lanes
 	r = &TuneResult{Workers: t.workers}
 	for _, task := range t.tasks {
 		run.Host += task.Weight()
@@ -346,7 +348,7 @@ func (o *TuneOptions) earlier(run *tune.Options) error {
 		if err != nil {
 			return err
 		}
-		run.Records = c.Records
+		run.Records, run.Foreign = c.Records, c.Starts
 		if n := c.Damaged + c.Newer; n > 0 && o.Notes != nil {
 			o.Notes("records: " + strconv.Itoa(n) + " lines are cut, or of versions that are not known here, and are passed over")
 		}
