@@ -47,9 +47,11 @@ func byCase(body loop.Stmt, v *expr.Var, all arith.Interval, r arith.Ranges) loo
 		list = append(list, choice{inside, partitioned(settled(body, v, in, r), r.With(v, in))})
 	}
 	for x := all.Lo; x <= all.Hi; x++ {
-		if x < in.Lo || x > in.Hi {
-			list = append(list, choice{expr.EQ(v, expr.Index(int(x))), iteration(body, v, x, r)})
+		if x == in.Lo && in.Lo <= in.Hi {
+			x = in.Hi // however many values lie between borders
+			continue
 		}
+		list = append(list, choice{expr.EQ(v, expr.Index(int(x))), iteration(body, v, x, r)})
 	}
 	chosen := list[len(list)-1].body // the last case needs no test: it is the only value left
 	for _, c := range slices.Backward(list[:len(list)-1]) {
