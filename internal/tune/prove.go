@@ -68,7 +68,7 @@ func (r *run) judge() error {
 	}
 	certainty := func(c Candidate) float64 { return r.of(c.Task).winner.High }
 	slices.SortStableFunc(order, func(a, b Candidate) int { return cmp.Compare(certainty(a), certainty(b)) })
-	stay, verdict, err := withdraw(r.ctx, r.measurer, order, func(n int, v Verdict) {
+	stay, verdict, err := withdraw(r.ctx, r.measurer, order, pairsFor(r.Host), func(n int, v Verdict) {
 		r.say(Progress{Stage: Judging, Verdict: &v, Points: n})
 	})
 	if err != nil {

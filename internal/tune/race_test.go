@@ -212,7 +212,7 @@ func TestVerdict(t *testing.T) {
 		}{{1, 0, 0.01}, {1.01, 0, 0.005}, {0.93, 0.95, 1}} {
 			accepted, tries := 0, 3000
 			for range tries {
-				v, err := judge(t.Context(), &networks{noise: n, ratios: map[int]float64{0: c.ratio}}, map[int]choice.Point{0: nil})
+				v, err := judge(t.Context(), &networks{noise: n, ratios: map[int]float64{0: c.ratio}}, map[int]choice.Point{0: nil}, leastOpen)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -248,7 +248,7 @@ func TestWithdraw(t *testing.T) {
 		stay   int
 	}{{"all good", all(0.97), 8}, {"none good", all(1.02), 0}, {"an uncertain one is bad", spoilt, 4}} {
 		m := &networks{noise: n, ratios: c.ratios}
-		stay, v, err := withdraw(t.Context(), m, order, func(int, Verdict) {})
+		stay, v, err := withdraw(t.Context(), m, order, leastOpen, func(int, Verdict) {})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,6 +3,7 @@ package tune
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"lathe/internal/choice"
 )
@@ -12,8 +13,17 @@ import (
 // at most the probability of so few heads: 0.39 % at 8 openings, 0.17 at 13, 0.12 at 17, together less than 1 %.
 var openings = []struct{ opens, slower int }{{8, 0}, {13, 1}, {17, 2}}
 
-// openPairs are the pairs of runs of an opening.
-const openPairs = 9
+// Pairs of runs of an opening: as many as take a time that evens out what else the machine does, within bounds.
+const (
+	openTime  = 400 * time.Millisecond
+	leastOpen = 9
+	mostOpen  = 51
+)
+
+// pairsFor are the pairs of an opening of a network that takes so long.
+func pairsFor(host time.Duration) int {
+	return min(mostOpen, max(leastOpen, int(openTime/max(2*host, 1))))
+}
 
 // A Verdict is of a whole network with points against the one without.
 type Verdict struct {
@@ -25,7 +35,7 @@ type Verdict struct {
 }
 
 // judge races the network with these points against the one without.
-func judge(ctx context.Context, m Measurer, points map[int]choice.Point) (Verdict, error) {
+func judge(ctx context.Context, m Measurer, points map[int]choice.Point, openPairs int) (Verdict, error) {
 	var v Verdict
 	var tuned, host []float64
 	for i, look := range openings {
@@ -60,7 +70,7 @@ func judge(ctx context.Context, m Measurer, points map[int]choice.Point) (Verdic
 
 // withdraw judges points, the most certain first, and leaves out the less certain half of them until the network with the
 // rest is faster, or none is left. It returns how many of them stay, and the last verdict.
-func withdraw(ctx context.Context, m Measurer, order []Candidate, said func(n int, v Verdict)) (int, Verdict, error) {
+func withdraw(ctx context.Context, m Measurer, order []Candidate, pairs int, said func(n int, v Verdict)) (int, Verdict, error) {
 	var v Verdict
 	for n := len(order); n > 0; n /= 2 {
 		points := map[int]choice.Point{}
@@ -68,7 +78,7 @@ func withdraw(ctx context.Context, m Measurer, order []Candidate, said func(n in
 			points[c.Task] = c.Point
 		}
 		var err error
-		if v, err = judge(ctx, m, points); err != nil {
+		if v, err = judge(ctx, m, points, pairs); err != nil {
 			return 0, v, err
 		}
 		said(n, v)

@@ -58,7 +58,7 @@ const rules = `
 	isa/x86, isa/aarch64, isa/arm, isa/riscv, isa/wasm < target
 
 	fault < toolchain, compose, frontend, frontend/..., impl/..., pass, pipeline
-	tool/excerpt < tool/table, tool/webpage, tool/explain, tool/profile, frontend/..., tool/cli, tool/cli/run
+	tool/excerpt < tool/table, tool/webpage, tool/explain, tool/profile, tool/tuning, frontend/..., tool/cli, tool/cli/run
 	tool/table < tool/explain, tool/profile, tool/cli
 	tool/spelling < choice, op, ops, graph, graph/grapheval, compose, target, toolchain, frontend, frontend/..., bundle, tool/npz, tool/picture, tool/explain, tool/profile, /runtime
 	cpu < testkit/cputest, target, toolchain, /runtime
@@ -84,6 +84,7 @@ const rules = `
 	tool/npz, tool/picture, tool/spelling, tool/readjson, tool/excerpt, tool/table, tool/atomicfile, tool/explain, tool/webpage < evaluate
 	choice < records
 	choice, records, tool/spelling, tune/trees < tune
+	records, tune, tool/spelling, tool/webpage < tool/tuning
 	bundle, cpu, tensor, types, /runtime, choice < measure
 	records < compile
 	fault, tool/spelling < child
