@@ -4,6 +4,7 @@ FUZZTIME ?= 10s
 SEED ?= 1
 CASES ?= 0
 SOURCES ?=
+RECORDS ?=
 MODEL ?=
 SWEEP ?=
 THREADS ?= 1 2
@@ -36,7 +37,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 BINARY ?= lathe
 
-.PHONY: help demo test deps build install lint fuzz fuzznets golden deploytest conformance bench sweepdiff benchtable measure release lathe-run clean
+.PHONY: help demo test deps build install lint fuzz fuzznets golden deploytest conformance bench sweepdiff benchtable measure prior release lathe-run clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -113,6 +114,9 @@ benchtable: ## print results of bench as a table in Markdown: RESULTS=bench/resu
 
 measure: deps ## measure compile time, memory, first run and idling: MODEL=, THREADS=, REPEAT=
 	@bench/bench.sh none -measure -models '$(MODEL)' -threads '$(THREADS)' -repeat '$(REPEAT)'
+
+prior: ## train what the tuner knows before the first trial: RECORDS="FILES of lathe tune"
+	go run ./internal/tune/prior $(RECORDS)
 
 release: lathe-run ## build build/lathe with LLVM linked in, which needs libc only, build/lathe-run-ARCH, and their SHA256SUMS
 	@mkdir -p build

@@ -80,7 +80,7 @@ func (m *model) recall(list []records.Record) {
 	list = list[max(0, len(list)-mostPast):]
 	for _, r := range list {
 		if e, ok := m.words.example(r); ok {
-			e.weight = weightPast
+			e.weight *= weightPast
 			m.past = append(m.past, e)
 		}
 	}
@@ -95,7 +95,18 @@ func (v *vocabulary) example(r records.Record) (e example, ok bool) {
 	if r.Fault == records.None {
 		y = r.Ratio
 	}
-	return example{v.features(v.work(r.Work), r.Rule, r.Built), math.Log2(y), 1}, true
+	return example{v.features(v.work(r.Work), r.Rule, r.Built), math.Log2(y), certainty(r.Low, r.High)}, true
+}
+
+// certainty is the weight of a time with such bounds: that of one without noise is 1, and of bounds as wide as ordinary differences between
+// points a half. What has no time is certain.
+func certainty(low, high float64) float64 {
+	const ordinary = 0.1
+	if low <= 0 || high <= low {
+		return 1
+	}
+	wide := math.Log(high/low) / ordinary
+	return 1 / (1 + wide*wide)
 }
 
 // learn fits the model to all trials.
@@ -111,7 +122,7 @@ func (m *model) learn(tasks []*search) {
 		work, rule := m.words.work(s.work()), s.root.told()
 		for _, t := range s.trials {
 			if t.Workers <= 1 && len(t.Taken) > 0 {
-				list = append(list, example{m.words.features(work, rule, t.told()), math.Log2(t.ratio()), weightOwn})
+				list = append(list, example{m.words.features(work, rule, t.told()), math.Log2(t.ratio()), weightOwn * certainty(t.Low, t.High)})
 			}
 		}
 	}

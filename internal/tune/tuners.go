@@ -73,14 +73,19 @@ const (
 )
 
 // ranked proposes the points that are to be tried first, and then those that the model expects most of, among moves from the
-// best and points at random. Without a model it takes one value of each decision in turn, the rules' cheapest first.
+// best and points at random. At first it takes one value of each decision in turn, the rules' cheapest first: all without a model, and half
+// beside a prior, which may never have seen such a kernel.
 func ranked(s *search, n int, g *guide) []choice.Point {
 	list := s.try(n, s.starts...)
 	if s.root == nil {
 		return list
 	}
-	if !g.model.trained() && len(s.trials)+len(list) < patience {
-		list = append(list, s.try(n-len(list), inTurn(moves(s.root, s.asks))...)...)
+	if len(s.trials) < patience {
+		turns := n - len(list)
+		if g.model.trained() {
+			turns = (turns + 1) / 2
+		}
+		list = append(list, s.try(turns, inTurn(moves(s.root, s.asks))...)...)
 	}
 	if len(s.trials) >= patience {
 		near := nearest(s)
