@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -13,7 +12,20 @@ import (
 	"lathe/internal/tool/markdown"
 )
 
-// TestLab runs the command of docs/lab.md on real models and pictures, and holds the page to what it says of the results.
+func resultsOf(t *testing.T, folder string) *evaluate.Report {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(folder, "results.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := new(evaluate.Report)
+	if err := json.Unmarshal(b, r); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestLab runs the commands of docs/lab.md on real models and pictures, and holds the page to what it says of the results.
 func TestLab(t *testing.T) {
 	models := os.Getenv("LATHE_MODELS")
 	if models == "" {
@@ -24,7 +36,8 @@ func TestLab(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Chdir(t.TempDir())
-	for from, to := range map[string]string{"tflite/mlperf_tiny/ic_resnet8_fp32.tflite": "fp32.tflite", "tflite/mlperf_tiny/ic_resnet8_int8.tflite": "int8.tflite", "images/cifar10": "pictures"} {
+	for from, to := range map[string]string{"tflite/mlperf_tiny/ic_resnet8_fp32.tflite": "fp32.tflite", "tflite/mlperf_tiny/ic_resnet8_int8.tflite": "int8.tflite", "images/cifar10": "pictures",
+		"datasets/kws01": "kws01", "tflite/mlperf_tiny/kws_ref_int8.tflite": "kws.tflite"} {
 		if err := os.Symlink(filepath.Join(models, from), to); err != nil {
 			t.Fatal(err)
 		}
@@ -44,14 +57,14 @@ func TestLab(t *testing.T) {
 			}
 		}
 	}
-	b, err := os.ReadFile("results/results.json")
-	if err != nil || ran != 1 {
-		t.Fatalf("%d commands, %v", ran, err)
+	if ran != 2 {
+		t.Fatalf("%d commands", ran)
 	}
-	var r evaluate.Report
-	if err := json.NewDecoder(bytes.NewReader(b)).Decode(&r); err != nil {
-		t.Fatal(err)
+	kws := resultsOf(t, "results/kws")
+	if v := kws.Variants[0]; v.Samples != 1000 || v.Quality.Accuracy.Value < 0.9 {
+		t.Errorf("keyword spotting: %d samples, %+v", v.Samples, v.Quality)
 	}
+	r := resultsOf(t, "results")
 	codes := map[string][]string{}
 	for _, v := range r.Variants {
 		for _, c := range v.Causes {
