@@ -131,13 +131,9 @@ func (d *Death) Error() string { return d.Cause }
 func (p *Process[Q, A]) Ask(ctx context.Context, q Q, limit time.Duration) (a A, err error) {
 	sent := make(chan error, 1)
 	go func() { sent <- p.e.Encode(q) }() // a child that does not read must not hold us up
-	var silent <-chan time.Time
-	if limit > 0 {
-		t := time.NewTimer(limit)
-		defer t.Stop()
-		silent = t.C
-	}
-	look := time.NewTicker(100 * time.Millisecond)
+	waited, last := time.Duration(0), time.Now()
+	const tick = 100 * time.Millisecond
+	look := time.NewTicker(tick)
 	defer look.Stop()
 	for {
 		select {
@@ -148,13 +144,15 @@ func (p *Process[Q, A]) Ask(ctx context.Context, q Q, limit time.Duration) (a A,
 			return r.Answer, nil
 		case <-p.ended:
 			return a, &Death{Cause: p.lastWords()}
-		case <-silent:
-			p.Close()
-			return a, &Death{Silent: true, Cause: fmt.Sprintf("it gave no answer for %v", limit)}
 		case <-ctx.Done():
 			p.Close()
 			return a, ctx.Err()
-		case <-look.C:
+		case now := <-look.C:
+			waited += min(now.Sub(last), 2*tick) // while this process stood still, so may the child have
+			if last = now; limit > 0 && waited > limit {
+				p.Close()
+				return a, &Death{Silent: true, Cause: fmt.Sprintf("it gave no answer for %v", limit)}
+			}
 			if size := p.Resident(); p.command.Memory > 0 && size > p.command.Memory {
 				p.Close()
 				return a, &Death{Large: true, Cause: fmt.Sprintf("it took %s of memory", spelling.Count(int(size>>20), "MiB"))}
