@@ -58,7 +58,7 @@ func padded(w compose.Window, padding int) []int {
 
 func conv2d(c *call) *graph.Value {
 	c.WantRank(1, 4)
-	w := c.Transpose(c.X(1), 0, 3, 1, 2) // O,H,W,I
+	w := c.permuted(c.X(1), 0, 3, 1, 2) // O,H,W,I
 	channels, each := c.Shape(0)[c.Rank(0)-1], w.Type.Shape[1]
 	if each == 0 || channels%each != 0 {
 		compose.Fail("%d channels by a filter for %d", channels, each)
@@ -70,7 +70,7 @@ func conv2d(c *call) *graph.Value {
 func depthwiseConv2d(c *call) *graph.Value {
 	c.WantRank(1, 4)
 	c.Ignore("depth_multiplier") // follows from the shapes
-	w := c.Transpose(c.X(1), 3, 0, 1, 2)
+	w := c.permuted(c.X(1), 3, 0, 1, 2)
 	channels := c.Shape(0)[c.Rank(0)-1]
 	if channels == 0 || w.Type.Shape[0]%channels != 0 || w.Type.Shape[1] != 1 {
 		compose.Fail("filter %s for %d channels", c.X(1).Type, channels)

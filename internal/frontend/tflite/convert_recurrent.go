@@ -201,7 +201,7 @@ func svdf(c *call) *graph.Value {
 	}
 	c.Ignore("asymmetric_quantize_inputs")
 	from, feature, time, held, to := c.from(0), c.from(1), c.from(2), c.from(4), c.to(0)
-	w := c.Transpose(c.X(1), 1, 0)
+	w := c.permuted(c.X(1), 1, 0)
 	sums := c.Do(ops.QnnMatmul, x, from.zeros(x.Type.DType), w, feature.zeros(w.Type.DType))
 	sums = c.MultiplyFixed(sums, 0, compose.FixedPointOf(float64(from.scale())*float64(feature.scale())/float64(held.scale())))
 	lo, hi := held.dtype().IntRange()

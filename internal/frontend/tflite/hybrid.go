@@ -76,7 +76,7 @@ func (c *call) hybridDense(x *graph.Value) *graph.Value {
 // hybridProduct is rows of real numbers by the transpose of 8-bit weights.
 func (c *call) hybridProduct(x, w *graph.Value, weight *tensorInfo, oneSided bool) *graph.Value {
 	q, scale, zero := c.ranged(x, oneSided)
-	t := c.Transpose(w, 1, 0)
+	t := c.permuted(w, 1, 0)
 	wz := weight.zeros(w.Type.DType)
 	sums := c.Do(ops.QnnMatmul, q, compose.Number(types.I8, 0), t, wz)
 	if zero != nil {

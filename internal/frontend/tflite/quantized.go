@@ -201,3 +201,30 @@ func vector(list []float32) *graph.Value {
 	}
 	return compose.Const(tensor.Of([]int{len(list)}, list))
 }
+
+// permuted is transpose, of integer weights as a constant of their own: what makes dot products of integer products looks at weights before
+// constants are folded.
+func (c *call) permuted(w *graph.Value, axes ...int) *graph.Value {
+	if w.Const == nil || w.Type.DType.Size() != 1 || len(axes) != w.Type.Rank() {
+		return c.Transpose(w, axes...)
+	}
+	from := w.Const
+	shape, strides := make([]int, len(axes)), make([]int, len(axes))
+	for k, a := range axes {
+		shape[k], strides[k] = from.Shape[a], types.Count(from.Shape[a+1:])
+	}
+	out := c.Zeros(from.DType, shape...)
+	at := make([]int, len(axes))
+	place := 0
+	for i := range out.Data {
+		out.Data[i] = from.Data[place]
+		for k := len(axes) - 1; k >= 0; k-- {
+			if at[k]++; at[k] < shape[k] {
+				place += strides[k]
+				break
+			}
+			at[k], place = 0, place-strides[k]*(shape[k]-1)
+		}
+	}
+	return graph.NewConst(w.Name, out)
+}

@@ -40,7 +40,7 @@ func (c *call) integerLSTM() lstm {
 	}
 	saturated := func(x *graph.Value) *graph.Value { return limited(x, math.Inf(1)) }
 	sums := func(x *graph.Value, of *tensorInfo, i int) *graph.Value {
-		w := c.Transpose(c.X(i), 1, 0)
+		w := c.permuted(c.X(i), 1, 0)
 		return c.Do(ops.QnnMatmul, x, of.zeros(x.Type.DType), w, c.from(i).zeros(w.Type.DType))
 	}
 	scaled := func(x *graph.Value, of *tensorInfo, i int) *graph.Value {

@@ -44,7 +44,7 @@ func (c *call) along(v *graph.Value, rank, axis int) *graph.Value {
 }
 
 func (c *call) quantizedDense(x *graph.Value) *graph.Value {
-	from, weight, w := c.from(0), c.from(1), c.Transpose(c.X(1), 1, 0)
+	from, weight, w := c.from(0), c.from(1), c.permuted(c.X(1), 1, 0)
 	if from.elem.bytes() == 2 {
 		return c.wide(x, 1, func(part *graph.Value) *graph.Value {
 			return c.Do(ops.QnnMatmul, part, compose.Like(part, 0), w, weight.zeros(w.Type.DType))
@@ -79,7 +79,7 @@ func (c *call) quantizedMatmul(a, b *graph.Value, adjointA, adjointB bool) *grap
 func (c *call) quantizedTransposed(a ops.ConvTransposeAttrs, x *graph.Value) *graph.Value {
 	from := c.from(0)
 	kernel := c.Shape(1)[1:3]
-	w := c.Transpose(c.reversed(c.X(1), 1, 2), 0, 3, 1, 2)
+	w := c.permuted(c.reversed(c.X(1), 1, 2), 0, 3, 1, 2)
 	pads := make([]int, 4)
 	for k, s := range a.Strides {
 		x = c.spread(x, 2+k, s, from.zero())
