@@ -26,7 +26,7 @@ func dotData(t *target.Target) types.DType {
 //	sum over k of (x - zx) * (w - zw)  →  sum of x*(w - zw), less zx times the sum of w - zw, which is a constant
 //
 // Padding then holds zx. Where zx is computed, it is multiplied and subtracted behind the sum; where int8 does not hold w - zw,
-// a matrix product has w - 128 for weights, and what is left of zw times the sum of a row of x is subtracted too.
+// a product has w - 128 for weights, and what is left of zw times the sum of a row of x, or of a window, is subtracted too.
 func qnnLegalize(c *Context) error {
 	data := dotData(c.Target)
 	return rewrite.Walk(c.Graph, func(r *rewrite.Rewriter, n *graph.Node) {
@@ -54,8 +54,8 @@ func legal(r *rewrite.Rewriter, n *graph.Node, data types.DType) *graph.Value {
 		axis = 1
 	}
 	weight := withoutZero(w, wz, axis)
-	if conv && weight.left != nil {
-		return nil
+	if conv && weight.left != nil && n.Attrs.(ops.ConvAttrs).Groups != 1 {
+		return nil // as many sums of windows as products
 	}
 	if x.Type.DType != data {
 		x, zero = shifted(r, x, data), shifted(r, zero, data)
@@ -71,7 +71,11 @@ func legal(r *rewrite.Rewriter, n *graph.Node, data types.DType) *graph.Value {
 		shape = append(shape, slices.Repeat([]int{1}, len(y.Type.Shape)-2)...)
 	}
 	if weight.left != nil {
-		y = r.Apply(ops.Add, op.None{}, y, times(r, rowSums(r, x), weight.left, shape, -1))
+		sums := rowSums
+		if conv {
+			sums = windowSums(n.Op, attrs, w.Shape)
+		}
+		y = r.Apply(ops.Add, op.None{}, y, times(r, sums(r, x), weight.left, shape, -1))
 	}
 	if z := zero.Value(); z == nil || z.Len() > 1 {
 		return r.Apply(ops.Add, op.None{}, y, times(r, r.Apply(ops.Cast, ops.CastAttrs{DType: types.I32}, zero), weight.sums, shape, -1))
@@ -108,6 +112,18 @@ func times(r *rewrite.Rewriter, x *graph.Value, numbers []int32, shape []int, fa
 func rowSums(r *rewrite.Rewriter, x *graph.Value) *graph.Value {
 	wide := r.Apply(ops.Cast, ops.CastAttrs{DType: types.I32}, x)
 	return r.Apply(ops.Sum, ops.ReduceAttrs{Axis: []int{x.Type.Rank() - 1}, KeepDims: true}, wide)
+}
+
+// windowSums gives the sums of what a convolution by weights of the given shape multiplies, for all output channels: a convolution by ones.
+func windowSums(d *op.Def, attrs any, weight []int) func(r *rewrite.Rewriter, x *graph.Value) *graph.Value {
+	return func(r *rewrite.Rewriter, x *graph.Value) *graph.Value {
+		ones := tensor.New(types.I8, append([]int{1}, weight[1:]...)...)
+		for i := range ones.Len() {
+			ones.SetInt(i, 1)
+		}
+		none := func(t types.DType) *graph.Value { return graph.NewConst("", tensor.New(t)) }
+		return r.Apply(d, attrs, x, none(x.Type.DType), graph.NewConst("", ones), none(types.I8))
+	}
 }
 
 // addConstant adds t to the constant of an addition right behind n, and reports whether there is one.
