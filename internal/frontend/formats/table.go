@@ -9,12 +9,13 @@ import (
 
 	"lathe/internal/frontend"
 	"lathe/internal/frontend/keras"
+	"lathe/internal/frontend/mxnet"
 	"lathe/internal/frontend/onnx"
 	"lathe/internal/frontend/tflite"
 )
 
 // Table lists the formats, in the order in which they are asked whether a file is theirs.
-var Table = []*frontend.Format{&onnx.Format, &keras.Format, &tflite.Format}
+var Table = []*frontend.Format{&onnx.Format, &keras.Format, &tflite.Format, &mxnet.Format}
 
 // Named is the format of a name, or nil.
 func Named(name string) *frontend.Format {

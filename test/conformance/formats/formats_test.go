@@ -33,6 +33,7 @@ var named = []struct {
 	models int
 }{
 	{"keras", 4},
+	{"mxnet", 3},
 }
 
 type testCase struct {

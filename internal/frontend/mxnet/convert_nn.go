@@ -1,0 +1,249 @@
+package mxnet
+
+import (
+	"slices"
+
+	"lathe/internal/compose"
+	"lathe/internal/frontend"
+	"lathe/internal/graph"
+	"lathe/internal/op"
+	"lathe/internal/ops"
+	"lathe/internal/types"
+)
+
+var nnRows = []row{
+	{"Convolution", conv}, {"Convolution_v1", conv}, {"Deconvolution", deconvolution}, {"Pooling", pool}, {"Pooling_v1", pool}, {"FullyConnected", fullyConnected},
+	{"BatchNorm", batchNorm}, {"BatchNorm_v1", batchNorm}, {"Activation", activation}, {"LeakyReLU", leakyRelu},
+	{"softmax", softmax(ops.Softmax)}, {"log_softmax", softmax(ops.LogSoftmax)}, {"SoftmaxActivation", softmaxActivation}, {"SoftmaxOutput", softmaxOutput}, {"Softmax", softmaxOutput},
+	{"LRN", lrn}, {"L2Normalization", l2Normalization}, {"InstanceNorm", instanceNorm}, {"LayerNorm", layerNorm}, {"Embedding", embedding}, {"UpSampling", upSampling},
+}
+
+// byRank picks the operator for a number of spatial axes.
+func byRank(n int, defs ...*op.Def) *op.Def {
+	if n < 1 || n > len(defs) {
+		compose.Fail("%d spatial axes: 1 to %d are supported", n, len(defs))
+	}
+	return defs[n-1]
+}
+
+// channelsFirst refuses other layouts.
+func (c *call) channelsFirst(n int) {
+	c.OneOf("layout", "NCHW", []string{"NCW", "NCHW", "NCDHW"}[n-1])
+}
+
+// window reads the attributes of a convolution, with the kernel of its weight.
+func (c *call) window() compose.Window {
+	c.WantRank(0, 3)
+	n := c.Rank(0) - 2
+	if c.Rank(1) != n+2 {
+		compose.Fail("data %s and weight %s differ in rank", c.X(0).Type, c.X(1).Type)
+	}
+	if c.Has("layout") {
+		c.channelsFirst(n)
+	}
+	kernel := c.Shape(1)[2:]
+	if k := c.Ints("kernel"); !slices.Equal(k, kernel) {
+		compose.Fail("kernel %v, but the weight's is %v", k, kernel)
+	}
+	pad := c.IntsOr("pad", n, 0)
+	return compose.Window{In: c.Shape(0)[2:], Kernel: kernel, Strides: c.IntsOr("stride", n, 1), Dilation: c.IntsOr("dilate", n, 1), Padding: slices.Concat(pad, pad)}
+}
+
+// operands are data and weight, and the bias unless no_bias says that there is none.
+func (c *call) operands(noBias bool) values {
+	in := values{c.X(0), c.X(1)}
+	if !c.Bool("no_bias", noBias) {
+		in = append(in, c.X(2))
+	}
+	return in
+}
+
+func conv(c *call) *graph.Value {
+	w := c.window()
+	return c.Apply(byRank(len(w.In), ops.Conv1d, ops.Conv2d, ops.Conv3d),
+		ops.ConvAttrs{Strides: w.Strides, Padding: w.Padding, Dilation: w.Dilation, Groups: c.Int("num_group", 1)}, c.operands(false)...)
+}
+
+// deconvolution takes its padding from target_shape where that is given.
+func deconvolution(c *call) *graph.Value {
+	w := c.window()
+	extra := c.IntsOr("adj", len(w.In), 0)
+	if target := c.Ints("target_shape"); len(target) == len(w.In) && slices.Max(target) > 0 {
+		w.Padding, extra = w.Transposed(target, extra, false)
+	}
+	return c.Apply(byRank(len(w.In), ops.Conv1dTranspose, ops.Conv2dTranspose, ops.Conv3dTranspose), ops.ConvTransposeAttrs{
+		Strides: w.Strides, Padding: w.Padding, OutputPadding: extra, Dilation: w.Dilation, Groups: c.Int("num_group", 1)}, c.operands(true)...)
+}
+
+// pool is maximum, average or sum. The convention full rounds the number of windows up, also where the last one starts
+// beyond the padding, which no operator of ours does.
+func pool(c *call) *graph.Value {
+	c.WantRank(0, 3)
+	x := c.X(0)
+	n := x.Type.Rank() - 2
+	if c.Has("layout") {
+		c.channelsFirst(n)
+	}
+	kind := c.OneOf("pool_type", "max", "max", "avg", "sum")
+	if c.Bool("global_pool", false) {
+		c.Ignore("kernel", "pad", "stride", "pooling_convention", "count_include_pad")
+		return c.Reduce(map[string]*op.Def{"max": ops.Max, "avg": ops.Mean, "sum": ops.Sum}[kind], x, true, compose.LastAxes(x, 2)...)
+	}
+	kernel, strides, pad := c.IntsOr("kernel", n, 1), c.IntsOr("stride", n, 1), c.IntsOr("pad", n, 0)
+	full := c.OneOf("pooling_convention", "valid", "valid", "full") == "full"
+	for k, in := range x.Type.Shape[2:] {
+		if s := strides[k]; s < 1 || full && (in+2*pad[k]-kernel[k]+s-1)/s*s >= in+pad[k] {
+			compose.Fail("pooling_convention full makes a window that lies beyond the input, which is not supported")
+		}
+	}
+	a := ops.PoolAttrs{PoolSize: kernel, Strides: strides, Padding: slices.Concat(pad, pad), Dilation: slices.Repeat([]int{1}, n), CeilMode: full}
+	if kind == "max" {
+		c.Ignore("count_include_pad")
+		return c.Apply(byRank(n, ops.MaxPool1d, ops.MaxPool2d, ops.MaxPool3d), a, x)
+	}
+	include := c.Bool("count_include_pad", true)
+	y := c.Apply(byRank(n, ops.AvgPool1d, ops.AvgPool2d, ops.AvgPool3d),
+		ops.AvgPoolAttrs{PoolSize: kernel, Strides: strides, Padding: a.Padding, Dilation: a.Dilation, CeilMode: full, CountIncludePad: include}, x)
+	if kind == "sum" {
+		if full || !include && slices.Max(pad) > 0 {
+			compose.Fail("pool_type sum with windows that are cut is not supported")
+		}
+		return c.Scaled(y, float64(types.Count(kernel)))
+	}
+	return y
+}
+
+func fullyConnected(c *call) *graph.Value {
+	in := c.operands(false)
+	x := in[0]
+	if c.Bool("flatten", true) {
+		c.WantRank(0, 1)
+		x = c.Reshape(x, x.Type.Shape[0], types.Count(x.Type.Shape[1:]))
+	}
+	y := c.Do(ops.Dense, x, in[1])
+	if len(in) > 2 {
+		y = c.Do(ops.Add, y, in[2])
+	}
+	return y
+}
+
+// batchNorm has an epsilon of 1e-3 unless it says otherwise, and a gamma of 1 unless fix_gamma is false.
+func batchNorm(c *call) *graph.Value {
+	c.Ignore("use_global_stats", "output_mean_var")
+	x, gamma := c.X(0), c.X(1)
+	if c.Bool("fix_gamma", true) {
+		gamma = c.Full(gamma.Type.DType, 1, gamma.Type.Shape...)
+	}
+	if frontend.Axis(c.Int("axis", 1), max(x.Type.Rank(), 2)) != 1 {
+		compose.Fail("along axis %d is not supported; axis 1 is", c.Int("axis", 1))
+	}
+	return c.Apply(ops.BatchNorm, ops.BatchNormAttrs{Axis: 1, Epsilon: c.Float("eps", 1e-3)}, x, gamma, c.X(2), c.X(3), c.X(4))
+}
+
+func activation(c *call) *graph.Value {
+	kinds := map[string]*op.Def{"relu": ops.Relu, "sigmoid": ops.Sigmoid, "tanh": ops.Tanh, "softrelu": ops.Softplus, "softsign": ops.Softsign, "mish": ops.Mish}
+	kind := c.OneOf("act_type", "", "relu", "sigmoid", "tanh", "softrelu", "softsign", "mish", "log_sigmoid")
+	if kind == "log_sigmoid" {
+		return c.Log(c.Do(ops.Sigmoid, c.X(0)))
+	}
+	return c.Do(kinds[kind], c.X(0))
+}
+
+// leakyRelu is a family; rrelu has the middle of its bounds for a slope.
+func leakyRelu(c *call) *graph.Value {
+	x, slope := c.X(0), c.Float("slope", 0.25)
+	lower, upper := c.Float("lower_bound", 0.125), c.Float("upper_bound", 0.334)
+	switch kind := c.OneOf("act_type", "leaky", "leaky", "prelu", "elu", "selu", "gelu", "rrelu"); kind {
+	case "prelu":
+		gamma := c.X(1)
+		if n := gamma.Type.Elements(); n > 1 && x.Type.Rank() > 2 {
+			gamma = c.Reshape(gamma, append([]int{n}, slices.Repeat([]int{1}, x.Type.Rank()-2)...)...)
+		}
+		return c.Prelu(x, gamma)
+	case "elu":
+		return c.Apply(ops.Elu, ops.AlphaAttrs{Alpha: slope}, x)
+	case "selu":
+		const alpha, scale = 1.6732632423543772, 1.0507009873554805
+		return c.Scaled(c.Apply(ops.Elu, ops.AlphaAttrs{Alpha: alpha}, x), scale)
+	case "gelu":
+		return c.Gelu(x)
+	case "rrelu":
+		slope = (lower + upper) / 2
+	}
+	return c.Apply(ops.LeakyRelu, ops.AlphaAttrs{Alpha: slope}, x)
+}
+
+func softmax(d *op.Def) func(c *call) *graph.Value {
+	return func(c *call) *graph.Value {
+		c.Ignore("use_length", "dtype")
+		if c.Float("temperature", 1) != 1 || len(c.In) > 1 {
+			compose.Fail("with a temperature or lengths it is not supported")
+		}
+		return c.Apply(d, ops.SoftmaxAttrs{Axis: frontend.Axis(c.Int("axis", -1), c.Rank(0))}, c.X(0))
+	}
+}
+
+// channels is softmax along axis 1, or of all but the batch as one axis.
+func (c *call) channels(x *graph.Value, flat bool) *graph.Value {
+	if !flat || x.Type.Rank() == 2 {
+		return c.Apply(ops.Softmax, ops.SoftmaxAttrs{Axis: 1}, x)
+	}
+	rows := c.Reshape(x, x.Type.Shape[0], types.Count(x.Type.Shape[1:]))
+	return c.Reshape(c.Apply(ops.Softmax, ops.SoftmaxAttrs{Axis: 1}, rows), x.Type.Shape...)
+}
+
+func softmaxActivation(c *call) *graph.Value {
+	c.WantRank(0, 2)
+	return c.channels(c.X(0), c.OneOf("mode", "instance", "instance", "channel") == "instance")
+}
+
+func softmaxOutput(c *call) *graph.Value {
+	c.WantRank(0, 2)
+	c.Ignore("ignore_label", "use_ignore", "normalization", "out_grad", "smooth_alpha", "preserve_shape")
+	if c.Has("preserve_shape") && c.Bool("preserve_shape", false) {
+		return c.Apply(ops.Softmax, ops.SoftmaxAttrs{Axis: c.Rank(0) - 1}, c.X(0))
+	}
+	return c.channels(c.X(0), !c.Bool("multi_output", false))
+}
+
+func lrn(c *call) *graph.Value {
+	return c.Apply(ops.LRN, ops.LRNAttrs{Size: c.Int("nsize", 5), Axis: 1, Alpha: c.Float("alpha", 1e-4), Beta: c.Float("beta", 0.75), Bias: c.Float("knorm", 2)}, c.X(0))
+}
+
+// l2Normalization is x / sqrt(sum(x^2) + eps).
+func l2Normalization(c *call) *graph.Value {
+	x := c.X(0)
+	axes := map[string][]int{"instance": compose.LastAxes(x, 1), "channel": {1}, "spatial": compose.LastAxes(x, 2)}[c.OneOf("mode", "instance", "instance", "channel", "spatial")]
+	sum := c.Reduce(ops.Sum, c.Do(ops.Multiply, x, x), true, axes...)
+	return c.Do(ops.Divide, x, c.Do(ops.Sqrt, c.Do(ops.Add, sum, compose.Like(x, c.Float("eps", 1e-10)))))
+}
+
+func instanceNorm(c *call) *graph.Value {
+	return c.Apply(ops.InstanceNorm, ops.InstanceNormAttrs{Epsilon: c.Float("eps", 1e-3)}, c.X(0), c.X(1), c.X(2))
+}
+
+func layerNorm(c *call) *graph.Value {
+	c.Ignore("output_mean_var")
+	axis := frontend.Axis(c.Int("axis", -1), c.Rank(0))
+	if axis != c.Rank(0)-1 {
+		compose.Fail("along axis %d of %s is not supported; the last one is", axis, c.X(0).Type)
+	}
+	return c.Apply(ops.LayerNorm, ops.LayerNormAttrs{Axis: axis, Epsilon: c.Float("eps", 1e-5)}, c.X(0), c.X(1), c.X(2))
+}
+
+func embedding(c *call) *graph.Value {
+	c.Ignore("input_dim", "output_dim", "dtype", "sparse_grad")
+	return c.Apply(ops.Take, ops.TakeAttrs{}, c.X(1), c.Cast(c.X(0), types.I32))
+}
+
+func upSampling(c *call) *graph.Value {
+	c.WantRank(0, 3)
+	if c.OneOf("sample_type", "nearest", "nearest"); len(c.In) != 1 {
+		compose.Fail("of several inputs is not supported")
+	}
+	x := c.X(0)
+	for k := 2; k < x.Type.Rank(); k++ {
+		x = c.Apply(ops.Repeat, ops.RepeatAttrs{Axis: k, Repeats: c.Int("scale", 1)}, x)
+	}
+	return x
+}
