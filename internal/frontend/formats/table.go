@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"lathe/internal/frontend"
+	"lathe/internal/frontend/caffe"
 	"lathe/internal/frontend/keras"
 	"lathe/internal/frontend/mxnet"
 	"lathe/internal/frontend/onnx"
@@ -15,7 +16,7 @@ import (
 )
 
 // Table lists the formats, in the order in which they are asked whether a file is theirs.
-var Table = []*frontend.Format{&onnx.Format, &keras.Format, &tflite.Format, &mxnet.Format}
+var Table = []*frontend.Format{&onnx.Format, &keras.Format, &tflite.Format, &mxnet.Format, &caffe.Format}
 
 // Named is the format of a name, or nil.
 func Named(name string) *frontend.Format {

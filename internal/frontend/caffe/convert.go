@@ -1,0 +1,218 @@
+package caffe
+
+import (
+	"slices"
+
+	"lathe/internal/compose"
+	"lathe/internal/frontend"
+	"lathe/internal/graph"
+	"lathe/internal/op"
+	"lathe/internal/ops"
+	"lathe/internal/types"
+)
+
+func relu(c *call) *graph.Value {
+	if slope := c.Float("negative_slope", 0); slope != 0 {
+		return c.Apply(ops.LeakyRelu, ops.AlphaAttrs{Alpha: slope}, c.X(0))
+	}
+	return c.Do(ops.Relu, c.X(0))
+}
+
+func relu6(c *call) *graph.Value {
+	return c.Do(ops.Minimum, c.Do(ops.Relu, c.X(0)), compose.Like(c.X(0), 6))
+}
+
+func prelu(c *call) *graph.Value {
+	c.Ignore("channel_shared")
+	c.WantRank(0, 2)
+	slope := c.vector(0)
+	if slope.Type.Elements() > 1 {
+		slope = c.along(slope, c.X(0), 1)
+	}
+	return c.Prelu(c.X(0), slope)
+}
+
+func elu(c *call) *graph.Value {
+	return c.Apply(ops.Elu, ops.AlphaAttrs{Alpha: c.Float("alpha", 1)}, c.X(0))
+}
+
+// power is (shift + scale*x)^power.
+func power(c *call) *graph.Value {
+	y := c.Scaled(c.X(0), c.Float("scale", 1))
+	if shift := c.Float("shift", 0); shift != 0 {
+		y = c.Do(ops.Add, y, compose.Like(y, shift))
+	}
+	if p := c.Float("power", 1); p != 1 {
+		y = c.Do(ops.Power, y, compose.Like(y, p))
+	}
+	return y
+}
+
+func lrn(c *call) *graph.Value {
+	c.OneOf("norm_region", "ACROSS_CHANNELS", "ACROSS_CHANNELS")
+	return c.Apply(ops.LRN, ops.LRNAttrs{Size: c.Int("local_size", 5), Axis: 1, Alpha: c.Float("alpha", 1), Beta: c.Float("beta", 0.75), Bias: c.Float("k", 1)}, c.X(0))
+}
+
+// batchNorm standardizes only; mean and variance are to be divided by blob 2, where 0 makes them 0.
+func batchNorm(c *call) *graph.Value {
+	c.Ignore("moving_average_fraction")
+	if !c.Bool("use_global_stats", true) {
+		compose.Fail("with the statistics of the batch is not supported")
+	}
+	x, factor := c.X(0), c.vector(2)
+	if factor.Const == nil || factor.Const.Len() != 1 {
+		compose.Fail("blob 2 is %s", factor.Type)
+	}
+	by := 0.0
+	if f := factor.Const.Float(0); f != 0 {
+		by = 1 / f
+	}
+	mean, variance := c.Do(ops.Multiply, c.vector(0), compose.Like(x, by)), c.Do(ops.Multiply, c.vector(1), compose.Like(x, by))
+	n := mean.Type.Elements()
+	return c.Apply(ops.BatchNorm, ops.BatchNormAttrs{Axis: 1, Epsilon: c.Float("eps", 1e-5)}, x, c.Full(x.Type.DType, 1, n), c.Full(x.Type.DType, 0, n), mean, variance)
+}
+
+// scale multiplies by a blob, or by its second bottom, from an axis on.
+func scale(c *call) *graph.Value {
+	c.Ignore("num_axes")
+	x, next := c.X(0), 0
+	axis := frontend.Axis(c.Int("axis", 1), x.Type.Rank())
+	by := func() *graph.Value { next++; return c.along(c.blob(next-1), x, axis) }
+	var y *graph.Value
+	if c.data > 1 {
+		y = c.Do(ops.Multiply, x, c.along(c.X(1), x, axis))
+	} else {
+		y = c.Do(ops.Multiply, x, by())
+	}
+	if c.Bool("bias_term", false) {
+		y = c.Do(ops.Add, y, by())
+	}
+	return y
+}
+
+func bias(c *call) *graph.Value {
+	c.Ignore("num_axes")
+	x := c.X(0)
+	axis := frontend.Axis(c.Int("axis", 1), x.Type.Rank())
+	if c.data > 1 {
+		return c.Do(ops.Add, x, c.along(c.X(1), x, axis))
+	}
+	return c.Do(ops.Add, x, c.along(c.blob(0), x, axis))
+}
+
+func softmax(c *call) *graph.Value {
+	return c.Apply(ops.Softmax, ops.SoftmaxAttrs{Axis: frontend.Axis(c.Int("axis", 1), c.Rank(0))}, c.X(0))
+}
+
+func eltwise(c *call) *graph.Value {
+	c.Ignore("stable_prod_grad")
+	in := slices.Clone(c.In[:c.data])
+	kind := c.OneOf("operation", "SUM", "SUM", "PROD", "MAX")
+	if by := c.Floats("coeff"); by != nil {
+		if kind != "SUM" || len(by) != len(in) {
+			compose.Fail("%d coefficients for the %s of %d bottoms", len(by), kind, len(in))
+		}
+		for i := range in {
+			in[i] = c.Scaled(in[i], by[i])
+		}
+	}
+	return c.Fold(map[string]*op.Def{"SUM": ops.Add, "PROD": ops.Multiply, "MAX": ops.Maximum}[kind], in...)
+}
+
+func concat(c *call) *graph.Value {
+	return c.Concat(frontend.Axis(c.Int("axis", c.Int("concat_dim", 1)), c.Rank(0)), c.In[:c.data]...)
+}
+
+// slice cuts an axis at given places, or into equal parts.
+func slice(c *call) values {
+	axis := frontend.Axis(c.Int("axis", c.Int("slice_dim", 1)), c.Rank(0))
+	n, parts := c.Shape(0)[axis], len(c.Node.Out)
+	at := c.Ints("slice_point")
+	if at == nil {
+		if parts < 1 || n%parts != 0 {
+			compose.Fail("%d parts of %d", parts, n)
+		}
+		return c.Split(c.X(0), axis, slices.Repeat([]int{n / parts}, parts)...)
+	}
+	var sizes []int
+	from := 0
+	for _, to := range append(at, n) {
+		if to <= from {
+			compose.Fail("slice_point %v of %d", at, n)
+		}
+		sizes, from = append(sizes, to-from), to
+	}
+	return c.Split(c.X(0), axis, sizes...)
+}
+
+func split(c *call) values { return slices.Repeat(values{c.X(0)}, len(c.Node.Out)) }
+
+func flatten(c *call) *graph.Value {
+	x := c.X(0)
+	from, to := frontend.Axis(c.Int("axis", 1), x.Type.Rank()), frontend.Axis(c.Int("end_axis", -1), x.Type.Rank())
+	if from > to {
+		compose.Fail("axes %d to %d", from, to)
+	}
+	s := x.Type.Shape
+	return c.Reshape(x, slices.Concat(s[:from], []int{types.Count(s[from : to+1])}, s[to+1:])...)
+}
+
+// reshape copies an extent for 0 and finds the one of -1.
+func reshape(c *call) *graph.Value {
+	x := c.X(0)
+	if c.Int("axis", 0) != 0 || c.Int("num_axes", -1) != -1 {
+		compose.Fail("of some axes only is not supported")
+	}
+	shape, open := slices.Clone(c.Ints("shape")), -1
+	for k, d := range shape {
+		switch {
+		case d == 0 && k < x.Type.Rank():
+			shape[k] = x.Type.Shape[k]
+		case d == -1 && open < 0:
+			open, shape[k] = k, 1
+		case d < 1:
+			compose.Fail("shape %v for %s", shape, x.Type)
+		}
+	}
+	if open >= 0 {
+		shape[open] = types.Count(x.Type.Shape) / max(types.Count(shape), 1)
+	}
+	return c.Reshape(x, shape...)
+}
+
+func permute(c *call) *graph.Value {
+	order := c.Ints("order")
+	for k := range c.Rank(0) {
+		if !slices.Contains(order, k) {
+			order = append(order, k)
+		}
+	}
+	return c.Transpose(c.X(0), order...)
+}
+
+// crop gives the first bottom the extents of the second, from an axis on.
+func crop(c *call) *graph.Value {
+	x, like := c.X(0), c.X(1)
+	axis, offset := frontend.Axis(c.Int("axis", 2), x.Type.Rank()), c.Ints("offset")
+	if like.Type.Rank() != x.Type.Rank() || len(offset) > 1 && len(offset) != x.Type.Rank()-axis {
+		compose.Fail("of %s to %s at %v", x.Type, like.Type, offset)
+	}
+	for k := axis; k < x.Type.Rank(); k++ {
+		from := 0
+		if len(offset) == 1 {
+			from = offset[0]
+		} else if len(offset) > 1 {
+			from = offset[k-axis]
+		}
+		if from < 0 || from+like.Type.Shape[k] > x.Type.Shape[k] {
+			compose.Fail("of %s to %s at %v", x.Type, like.Type, offset)
+		}
+		x = c.Slice(x, k, from, from+like.Type.Shape[k])
+	}
+	return x
+}
+
+func dropout(c *call) *graph.Value {
+	c.Ignore("dropout_ratio", "scale_train")
+	return c.X(0)
+}

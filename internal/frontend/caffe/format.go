@@ -1,0 +1,78 @@
+// Package caffe reads models of Caffe: the network in a .prototxt, whose weights are in a .caffemodel or .caffemodel.h5 beside it.
+package caffe
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"lathe/internal/frontend"
+)
+
+// Format is Caffe.
+var Format = frontend.Format{
+	Name: "caffe", Doc: "Caffe networks (.prototxt) with the .caffemodel or .caffemodel.h5 beside them", Extensions: []string{".prototxt"},
+	Identify: func(head []byte, _ string) bool { return begins.Match(bytes.TrimPrefix(head, []byte("\ufeff"))) },
+	Read:     read,
+}
+
+// begins is how a network in text begins: comments, and one of its fields.
+var begins = regexp.MustCompile(`^(\s*(#[^\n]*\n)?)*(name\s*:\s*["']|layers?\s*:?\s*\{|input\s*:\s*["'])`)
+
+func read(path string) (*frontend.Model, error) {
+	text, err := frontend.Map(path)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	defer frontend.Unmap(text) // it is copied
+	file, err := weightsOf(path)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	weights, err := frontend.Map(file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	m, err := Read(text, weights)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), frontend.Unmap(weights))
+	}
+	m.Files = func() []string { return []string{filepath.Base(file)} }
+	m.Close = func() error { return frontend.Unmap(weights) }
+	return m, nil
+}
+
+// weightsOf finds the weights of a network: the only file of weights in its folder, or the only one that begins with its name.
+func weightsOf(path string) (string, error) {
+	dir, stem := filepath.Dir(path), strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return "", err
+	}
+	var all, own []string
+	for _, e := range entries {
+		name := e.Name()
+		if strings.HasSuffix(name, ".caffemodel") || strings.HasSuffix(name, ".caffemodel.h5") {
+			all = append(all, name)
+			if strings.HasPrefix(name, stem) {
+				own = append(own, name)
+			}
+			if strings.HasPrefix(name, stem+".caffemodel") {
+				return filepath.Join(dir, name), nil
+			}
+		}
+	}
+	switch {
+	case len(own) == 1:
+		return filepath.Join(dir, own[0]), nil
+	case len(all) == 1:
+		return filepath.Join(dir, all[0]), nil
+	case len(all) == 0:
+		return "", fmt.Errorf("its weights are missing: there is no file %s.caffemodel beside it", stem)
+	}
+	return "", fmt.Errorf("which of %d .caffemodel files beside it holds its weights is not clear: name one of them %s.caffemodel", len(all), stem)
+}
