@@ -17,6 +17,9 @@ import (
 
 	"lathe"
 	"lathe/internal/frontend"
+	"lathe/internal/frontend/caffe"
+	"lathe/internal/frontend/keras"
+	"lathe/internal/frontend/mxnet"
 	"lathe/internal/frontend/onnx"
 	"lathe/internal/frontend/tflite"
 	"lathe/internal/impl/algorithms"
@@ -34,7 +37,7 @@ import (
 
 // TestPages holds the pages that tables give to the tables; -update writes them.
 func TestPages(t *testing.T) {
-	for name, page := range map[string]func(*bytes.Buffer){"ops": opsPage, "passes": passesPage, "targets": targetsPage, "onnx": onnxPage, "tflite": tflitePage, "primitives": primitivesPage, "decisions": decisionsPage, "steering": steeringPage} {
+	for name, page := range map[string]func(*bytes.Buffer){"ops": opsPage, "passes": passesPage, "targets": targetsPage, "onnx": onnxPage, "formats": formatsPage, "tflite": tflitePage, "primitives": primitivesPage, "decisions": decisionsPage, "steering": steeringPage} {
 		var b bytes.Buffer
 		page(&b)
 		b.WriteString("\n---\n`go test . -run TestPages -update` writes this page.\n")
@@ -297,6 +300,38 @@ their data in the run, each batch entry or row by its own range.
 
 Not supported: strings and hash tables, random numbers, StableHLO operators, resources, soft suppression of boxes, states that are kept from run to run.
 `)
+}
+
+// formatsPage lists the layers and operators of the formats that are not ONNX.
+func formatsPage(b *bytes.Buffer) {
+	b.WriteString("# Keras, MXNet and Caffe\n\nModels of these formats are read as they are, without their frameworks: `lathe compile net.h5`. A file is known by what it holds;\n" +
+		"`--model-format` overrides that. Code in a file, such as that of a Lambda layer, is never run. Inputs keep the names and the order of axes of the\n" +
+		"file. What a table does not list is refused by name, and so is an option of a layer that is not supported; `lathe inspect MODEL` tells\n" +
+		"before a compilation. Where a file has no shape for an input, `--input-shapes` gives it.\n")
+	for _, f := range []struct {
+		title, what, tried string
+		rows               []frontend.Supported
+	}{
+		{"Keras", "`.h5` files of Keras 1 and 2 hold configuration and weights, and `.keras` archives those of Keras 3. Sequential and functional models, models within models, " +
+			"layers that are called several times. Files with weights only, and models that are classes of their own, are refused.",
+			"Compared with expected outputs: MobileNet v1, mini-XCEPTION, ResNet-8 and a dense network of Keras 2.0 to 2.8. Keras 3's archives, recurrent layers and models within models " +
+				"are tested with a small model that was written by hand and evaluated by numpy; Keras 1's names of layers and options are translated and were tried with no file.", keras.Rows()},
+		{"MXNet", "`PREFIX-symbol.json` is the model; of the files `PREFIX-NNNN.params` beside it, the one with the greatest number has the weights.",
+			"Compared with expected outputs: ResNet-20, MTCNN's first network, a LeNet of MXNet 0.9 to 2.0.", mxnet.Rows()},
+		{"Caffe", "`NAME.prototxt` is the model, in the form of `layer` or `layers`; layers of the test phase count. The weights are `NAME.caffemodel` or `NAME.caffemodel.h5` beside it, " +
+			"or the only file of that kind that begins with `NAME` or lies there.",
+			"Compared with expected outputs: LeNet, two networks of MTCNN, UltraFace, a super-resolution network and a CIFAR-10 network with weights in HDF5.", caffe.Rows()},
+	} {
+		fmt.Fprintf(b, "\n## %s\n\n%s\n\n%s\n\n%d layers and operators:", f.title, f.what, f.tried, len(f.rows))
+		for i, r := range f.rows {
+			sep := ","
+			if i == 0 {
+				sep = ""
+			}
+			fmt.Fprintf(b, "%s\n`%s`", sep, r.Op)
+		}
+		b.WriteString(".\n")
+	}
 }
 
 // TestExampleModels holds the models of docs/shapes.md to what makes them; -update writes them.

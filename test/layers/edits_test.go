@@ -17,6 +17,8 @@ var editors = map[string]string{
 	"internal/compose/builder.go":          "appends nodes to a graph that is being made",
 	"internal/compose/loop.go":             "makes the body of a loop from what was appended",
 	"internal/compose/branch.go":           "makes branches from what was appended",
+	"internal/frontend/caffe":              "likewise",
+	"internal/frontend/mxnet":              "likewise",
 	"internal/frontend/keras":              "has nodes of a model, which are not a graph's",
 	"internal/testkit/graphtest":           "makes random graphs, and takes back what does not fit",
 	"internal/verify/verify.go":            "makes a graph of one node, with the types it has",
