@@ -18,6 +18,7 @@ import (
 	"lathe"
 	"lathe/internal/frontend"
 	"lathe/internal/frontend/caffe"
+	"lathe/internal/frontend/darknet"
 	"lathe/internal/frontend/keras"
 	"lathe/internal/frontend/mxnet"
 	"lathe/internal/frontend/onnx"
@@ -302,9 +303,9 @@ Not supported: strings and hash tables, random numbers, StableHLO operators, res
 `)
 }
 
-// formatsPage lists the layers and operators of the formats that are not ONNX.
+// formatsPage lists the layers and operators of the formats that have no page of their own.
 func formatsPage(b *bytes.Buffer) {
-	b.WriteString("# Keras, MXNet and Caffe\n\nModels of these formats are read as they are, without their frameworks: `lathe compile net.h5`. A file is known by what it holds;\n" +
+	b.WriteString("# Keras, MXNet, Caffe and Darknet\n\nModels of these formats are read as they are, without their frameworks: `lathe compile net.h5`. A file is known by what it holds;\n" +
 		"`--model-format` overrides that. Code in a file, such as that of a Lambda layer, is never run. Inputs keep the names and the order of axes of the\n" +
 		"file. What a table does not list is refused by name, and so is an option of a layer that is not supported; `lathe inspect MODEL` tells\n" +
 		"before a compilation. Where a file has no shape for an input, `--input-shapes` gives it.\n")
@@ -321,6 +322,9 @@ func formatsPage(b *bytes.Buffer) {
 		{"Caffe", "`NAME.prototxt` is the model, in the form of `layer` or `layers`; layers of the test phase count. The weights are `NAME.caffemodel` or `NAME.caffemodel.h5` beside it, " +
 			"or the only file of that kind that begins with `NAME` or lies there.",
 			"Compared with expected outputs: LeNet, two networks of MTCNN, UltraFace, a super-resolution network and a CIFAR-10 network with weights in HDF5.", caffe.Rows()},
+		{"Darknet", "`NAME.cfg` is the model and `NAME.weights` beside it has the weights. A `yolo` layer gives boxes as rows: center and extents in units of the picture, objectness, " +
+			"and for each class its probability times objectness.",
+			"Compared with expected outputs: YOLO-fastest 1.1.", darknet.Rows()},
 	} {
 		fmt.Fprintf(b, "\n## %s\n\n%s\n\n%s\n\n%d layers and operators:", f.title, f.what, f.tried, len(f.rows))
 		for i, r := range f.rows {

@@ -12,6 +12,7 @@ import (
 
 	"lathe"
 	"lathe/internal/bundle"
+	"lathe/internal/frontend/formats"
 	"lathe/internal/tool/cli"
 	"lathe/internal/tool/spelling"
 	"lathe/internal/tool/table"
@@ -83,7 +84,11 @@ func isPackage(path string) bool {
 	if err == nil && st.Mode().IsRegular() && bundle.Recognises(path) {
 		return true
 	}
-	return slices.Contains([]string{".tar", ".so", ".params", ".json", ".wasm"}, strings.ToLower(filepath.Ext(path)))
+	ext := strings.ToLower(filepath.Ext(path))
+	if f, err := formats.Of(path); ext == ".json" && err == nil && f != nil {
+		return false // the symbol of an MXNet model
+	}
+	return slices.Contains([]string{".tar", ".so", ".params", ".json", ".wasm"}, ext)
 }
 
 // checkPackage looks for damage.

@@ -18,6 +18,7 @@ var editors = map[string]string{
 	"internal/compose/loop.go":             "makes the body of a loop from what was appended",
 	"internal/compose/branch.go":           "makes branches from what was appended",
 	"internal/frontend/caffe":              "likewise",
+	"internal/frontend/darknet":            "likewise",
 	"internal/frontend/mxnet":              "likewise",
 	"internal/frontend/keras":              "has nodes of a model, which are not a graph's",
 	"internal/testkit/graphtest":           "makes random graphs, and takes back what does not fit",

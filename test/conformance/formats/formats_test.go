@@ -35,6 +35,7 @@ var named = []struct {
 	{"keras", 4},
 	{"mxnet", 3},
 	{"caffe", 7},
+	{"darknet", 7},
 }
 
 type testCase struct {
@@ -109,7 +110,11 @@ func compareOutputs(t *testing.T, f *frontend.Format, path string, given, want [
 	for _, level := range []int{0, 3} {
 		out := run(t, g, level, in)
 		for i, v := range g.Outputs {
-			far, err := distance(out[i], find(t, want, v.Name, i))
+			got, want := out[i], find(t, want, v.Name, i)
+			if f.Name == "darknet" {
+				got = likely(got)
+			}
+			far, err := distance(got, want)
 			t.Logf("-O%d %s: %.2g", level, v.Name, far)
 			if err != nil || !(far <= relative) {
 				t.Errorf("-O%d %s: relative distance %.3g (%v)", level, v.Name, far, err)
@@ -193,6 +198,18 @@ func arrays(t *testing.T, file string) (in, out []array) {
 		}
 	}
 	return in, out
+}
+
+// likely are boxes whose classes of 0.2 or less are 0, which is how OpenCV gives them.
+func likely(boxes *tensor.Tensor) *tensor.Tensor {
+	const coordinates = 5
+	out := tensor.New(boxes.DType, boxes.Shape...)
+	for i := range boxes.Len() {
+		if v := boxes.Float(i); i%boxes.Shape[1] < coordinates || v > 0.2 {
+			out.SetFloat(i, v)
+		}
+	}
+	return out
 }
 
 // distance is the relative L2 distance.
