@@ -33,7 +33,9 @@ type TuneOptions struct {
 	OptLevel       OptLevel
 	DisabledPasses []string
 	DesiredLayout  []string
-	Denormals      Denormals
+	// DesiredLayoutOps are the operators that DesiredLayout is for, as in CompileOptions.
+	DesiredLayoutOps []string
+	Denormals        Denormals
 
 	Output        string   // the file of records, which trials are appended to; what it has of this model is taken up again
 	Records       []string // further files of records, of Lathe or TVM: starting points
@@ -112,6 +114,7 @@ type networkSpec struct {
 	Level     OptLevel
 	Disabled  []string
 	Layouts   []string
+	LayoutOps []string
 	Denormals Denormals
 }
 
@@ -119,13 +122,13 @@ type networkSpec struct {
 func specOf(m *Model, o CompileOptions) networkSpec {
 	return networkSpec{
 		m.file, m.opts.Format, m.opts.Shapes, m.opts.Sizes, m.opts.Fix, m.opts.LoopBound,
-		o.Target, o.OptLevel, o.DisabledPasses, o.DesiredLayout, o.Denormals,
+		o.Target, o.OptLevel, o.DisabledPasses, o.DesiredLayout, o.DesiredLayoutOps, o.Denormals,
 	}
 }
 
 // options are those of the compiler.
 func (s *networkSpec) options() CompileOptions {
-	return CompileOptions{Target: s.Target, OptLevel: s.Level, DisabledPasses: s.Disabled, DesiredLayout: s.Layouts, Denormals: s.Denormals, Workers: 1}
+	return CompileOptions{Target: s.Target, OptLevel: s.Level, DisabledPasses: s.Disabled, DesiredLayout: s.Layouts, DesiredLayoutOps: s.LayoutOps, Denormals: s.Denormals, Workers: 1}
 }
 
 // openNetwork is a builder's work on a networkSpec.
@@ -155,7 +158,7 @@ func networkKey(m *Model, o CompileOptions) string {
 	h := sha256.New()
 	level, _ := o.OptLevel.number()
 	fmt.Fprintf(h, "%s\n%v\n%v\n%d\n%v\n", m.source.SHA256, m.opts.Shapes, m.opts.Sizes, m.opts.LoopBound, m.opts.Fix)
-	fmt.Fprintf(h, "%d\n%q\n%q\n%s\n", level, o.DisabledPasses, o.DesiredLayout, o.Denormals)
+	fmt.Fprintf(h, "%d\n%q\n%q\n%q\n%s\n", level, o.DisabledPasses, o.DesiredLayout, o.DesiredLayoutOps, o.Denormals)
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
@@ -206,7 +209,7 @@ type tuning struct {
 // openTuning has the model compiled, and its kernels timed.
 func openTuning(ctx context.Context, m *Model, o TuneOptions) (t *tuning, err error) {
 	t = &tuning{TuneOptions: o}
-	t.compiling, err = CompileOptions{Target: o.Target, OptLevel: o.OptLevel, DisabledPasses: o.DisabledPasses, DesiredLayout: o.DesiredLayout, Denormals: o.Denormals}.Resolved()
+	t.compiling, err = CompileOptions{Target: o.Target, OptLevel: o.OptLevel, DisabledPasses: o.DisabledPasses, DesiredLayout: o.DesiredLayout, DesiredLayoutOps: o.DesiredLayoutOps, Denormals: o.Denormals}.Resolved()
 	if err != nil {
 		return nil, err
 	}

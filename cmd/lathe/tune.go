@@ -32,7 +32,6 @@ var unusableTune = []cli.UnusableFlag{
 	{Name: "max-threads-per-block", Why: "it is about GPUs; leave the flag out"},
 	{Name: "max-vthread-extent", Why: "it is about GPUs; leave the flag out"},
 	{Name: "warp-size", Why: "it is about GPUs; leave the flag out"},
-	{Name: "desired-layout-ops"},
 	{Name: "mixed-precision", IsSwitch: true},
 	{Name: "mixed-precision-ops"},
 	{Name: "mixed-precision-calculation-type"},
@@ -88,6 +87,8 @@ written into a file of records as they happen; interrupted, tune goes on with th
 	fs.StringArrayVar(&f.records, "tuning-records", nil, "`file` of earlier records, of Lathe or TVM, to start from; may be repeated")
 	fs.StringArrayVar(&f.desiredLayout, "desired-layout", nil, "`layout` of convolutions, as for compile")
 	cli.Annotate(cmd, "desired-layout", cli.Several)
+	fs.StringArrayVar(&f.layoutOps, "desired-layout-ops", nil, "`operators` that the layout is for, as for compile")
+	cli.Annotate(cmd, "desired-layout-ops", cli.Several)
 	cli.NumberVar(fs, &f.optLevel, "opt-level", "O", 3, 0, 4, "optimisation level, as for compile")
 	fs.StringVar(&f.disabledPass, "disabled-pass", "", "`passes` to leave out, as for compile")
 	cli.ChoiceVar(fs, &f.denormals, "denormals", "", lathe.DenormalModes(), "as for compile")
@@ -122,7 +123,7 @@ func (a *app) tune(ctx context.Context, f *tuneFlags, path string) error {
 	}
 	show := a.tuneProgress()
 	o := lathe.TuneOptions{
-		Target: named.Target, OptLevel: named.OptLevel, DisabledPasses: named.DisabledPasses, DesiredLayout: named.DesiredLayout, Denormals: named.Denormals,
+		Target: named.Target, OptLevel: named.OptLevel, DisabledPasses: named.DisabledPasses, DesiredLayout: named.DesiredLayout, DesiredLayoutOps: named.DesiredLayoutOps, Denormals: named.Denormals,
 		Output: f.output, Records: f.records, Replay: f.replay, Tuner: f.tuner, Trials: f.trials, EarlyStopping: f.early, Number: f.number, Repeat: f.repeat,
 		MinRepeat: time.Duration(f.minRepeat) * time.Millisecond, Timeout: time.Duration(f.timeout) * time.Second, Time: f.time, Seed: uint64(f.seed),
 		Parallel: f.builders(), Workers: f.workers, Notes: a.Note, Progress: show.show,
