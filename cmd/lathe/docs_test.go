@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"lathe"
+	"lathe/internal/testkit/tflitetest"
 	"lathe/internal/tool/cli"
 	"lathe/internal/tool/markdown"
 	"lathe/internal/tool/npz"
@@ -68,7 +69,7 @@ func mentioned(span string) string {
 	}
 	file := map[string]string{"compile": "model.onnx", "verify": "model.onnx", "inspect": "digits.tar", "run": "digits.tar", "evaluate": "digits.tar"}[fields[1]]
 	named := slices.ContainsFunc(fields, func(f string) bool {
-		return f == "..." || f == "--help" || f == "MODEL" || f == "PACKAGE" || strings.HasSuffix(f, ".onnx") || f == "NAME.wasm" || f == file
+		return f == "..." || f == "--help" || f == "MODEL" || f == "PACKAGE" || strings.HasSuffix(f, ".onnx") || strings.HasPrefix(f, "net.") || f == "NAME.wasm" || f == file
 	})
 	switch {
 	case fields[1] == "tune", file != "" && len(fields) == 2:
@@ -120,6 +121,15 @@ func stage(t *testing.T) (dir string, env []string) {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(dir, "choices.json"), []byte("{}"))
+	keras, err := os.ReadFile(repository + "/internal/frontend/keras/testdata/small.h5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "net.h5"), keras)
+	const negative, float = 59, 0 // numbers of the operator and of the element type
+	tensors := []tflitetest.Tensor{{Name: "x", Type: float, Shape: []int32{2, 3}}, {Name: "y", Type: float, Shape: []int32{2, 3}}}
+	operators := []tflitetest.Operator{{Code: negative, In: []int32{0}, Out: []int32{1}}}
+	write(t, filepath.Join(dir, "net.tflite"), tflitetest.Model(tflitetest.Graph{Tensors: tensors, Inputs: []int32{0}, Outputs: []int32{1}, Operators: operators}))
 	accept, err := npz.ReadFile(repository + "/examples/demo/accept.npz")
 	if err != nil {
 		t.Fatal(err)
