@@ -13,6 +13,7 @@ import (
 	"lathe"
 	"lathe/internal/tool/cli"
 	"lathe/internal/tool/cli/run"
+	"lathe/internal/tool/spelling"
 	"lathe/runtime"
 )
 
@@ -241,7 +242,7 @@ func (a *app) printTuning(r *lathe.TuneResult, output string) error {
 	}
 	switch {
 	case kept > 0:
-		fmt.Fprintf(a.Out, "verdict: with %d tuned kernels the network is %.3f times as fast (%.3f-%.3f), %d threads\n", kept, r.Verdict.Gain(), 1/r.Verdict.High, 1/r.Verdict.Low, r.Workers)
+		fmt.Fprintf(a.Out, "verdict: with %d tuned kernels the network is %.3f times as fast (%.3f-%.3f), on %s\n", kept, r.Verdict.Gain(), 1/r.Verdict.High, 1/r.Verdict.Low, spelling.Count(r.Workers, "thread"))
 	default:
 		fmt.Fprintln(a.Out, "verdict: nothing is surely faster than what the compiler chooses by itself, which stays")
 	}

@@ -84,11 +84,16 @@ type entrant struct {
 // thread that is bound to its processor.
 func Open(h Host, all bool) (*Runner, error) {
 	r := &Runner{host: h, all: all, loaded: map[int]*entrant{}, at: map[int][2]int{}}
+	var err error
+	if h.Workers == 0 {
+		if h.Workers, err = usual(h.Package); err != nil {
+			return nil, err
+		}
+	}
 	workers := 1
 	if all {
 		workers = h.Workers
 	}
-	var err error
 	if r.module, err = runtime.Open(h.Package, runtime.WithWorkers(workers)); err != nil {
 		return nil, err
 	}
@@ -100,6 +105,15 @@ func Open(h Host, all bool) (*Runner, error) {
 		return nil, errors.Join(err, r.Close())
 	}
 	return r, nil
+}
+
+// usual is how many workers a package uses on this machine.
+func usual(path string) (int, error) {
+	m, err := runtime.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	return m.Workers(), m.Close()
 }
 
 // prepare fills the inputs, loads the network's own kernels and runs it once.
