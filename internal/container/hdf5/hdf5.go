@@ -150,7 +150,6 @@ func (c *cursor) skip(n int)  { c.bytes(uint64(n)) }
 func (c *cursor) u8() uint8   { return c.bytes(1)[0] }
 func (c *cursor) u16() uint16 { return binary.LittleEndian.Uint16(c.bytes(2)) }
 func (c *cursor) u32() uint32 { return binary.LittleEndian.Uint32(c.bytes(4)) }
-func (c *cursor) u64() uint64 { return binary.LittleEndian.Uint64(c.bytes(8)) }
 
 // uint is an integer of n bytes, 1 to 8.
 func (c *cursor) uint(n int) uint64 {

@@ -6,7 +6,6 @@ import (
 	"lathe/internal/compose"
 	"lathe/internal/frontend"
 	"lathe/internal/graph"
-	"lathe/internal/op"
 )
 
 // A row says what an operator becomes from an opset version on: see frontend.Row.
@@ -36,8 +35,6 @@ func newTable(rows []row) *frontend.Table {
 
 // Rows lists the supported operators by domain and name.
 func Rows() []frontend.Supported { return table.Rows() }
-
-var noAttrs = op.None{}
 
 // one makes a row of a function with one result.
 func one(f func(c *call) *graph.Value) func(c *call) values {

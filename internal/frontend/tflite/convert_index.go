@@ -140,10 +140,8 @@ func matrixSetDiag(c *call) *graph.Value {
 		a := ops.PadAttrs{PadBefore: make([]int, rank-1), PadAfter: make([]int, rank-1), Mode: "constant"}
 		a.PadAfter[rank-2] = rows - columns
 		d = c.Apply(ops.Pad, a, d)
-	} else {
-		rows = min(rows, columns)
 	}
-	return c.Do(ops.Where, c.diagonal(x.Type.Shape[rank-2], columns), c.ExpandDims(d, rank-1), x)
+	return c.Do(ops.Where, c.diagonal(rows, columns), c.ExpandDims(d, rank-1), x)
 }
 
 // sparseToDense puts values at places into a tensor that is the default elsewhere.

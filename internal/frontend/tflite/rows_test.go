@@ -147,9 +147,8 @@ func parseTensor(name, text string) (x tflitetest.Tensor, constant bool) {
 		x.Shape = append(x.Shape, int32(n))
 	}
 	quant, values, constant := strings.Cut(rest, "{")
-	if quant, variable := strings.CutSuffix(quant, "*"); variable {
+	if strings.HasSuffix(quant, "*") {
 		x.Variable, constant = true, true
-		rest = quant
 	}
 	if s, z, ok := strings.Cut(strings.TrimPrefix(strings.TrimSuffix(quant, "*"), "@"), ":"); ok {
 		scale, _ := strconv.ParseFloat(s, 32)
