@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +16,7 @@ import (
 	"lathe/internal/tool/cli"
 	"lathe/internal/tool/cli/run"
 	"lathe/internal/tool/spelling"
+	"lathe/internal/tool/tuning"
 	"lathe/runtime"
 )
 
@@ -47,7 +50,7 @@ type tuneFlags struct {
 	trials, early, number, repeat, parallel int
 	timeout, minRepeat, seed, workers       int
 	records                                 []string
-	replay                                  string
+	replay, report                          string
 	time                                    time.Duration
 }
 
@@ -96,8 +99,9 @@ written into a file of records as they happen; interrupted, tune goes on with th
 	fs.DurationVar(&f.time, "time", 0, "`time` that tuning may take, about, such as 10m")
 	cli.NumberVar(fs, &f.seed, "seed", "", 1, 1, 1<<31, "of random proposals")
 	cli.NumberVar(fs, &f.workers, "workers", "", 0, 0, 1024, "threads that the package will use (default: as run)")
+	cli.OutputVarP(fs, &f.report, "report", "", "", []string{".html"}, "`file` of a page that tells what changed, why, and what is left")
 	fs.StringVar(&f.replay, "replay", "", "try the points of a `file` of records, in order, and no others")
-	cli.MarkOurs(cmd, "opt-level", "disabled-pass", "denormals", "time", "seed", "workers", "replay")
+	cli.MarkOurs(cmd, "opt-level", "disabled-pass", "denormals", "time", "seed", "workers", "report", "replay")
 	cli.AddUnusable(cmd, unusableTune)
 	return cmd
 }
@@ -144,7 +148,21 @@ func (a *app) tune(ctx context.Context, f *tuneFlags, path string) error {
 	if err != nil {
 		return refused(path, err)
 	}
+	if f.report != "" {
+		if err := cli.WriteFile(f.report, tuningReport(r, path, named.Target).HTML); err != nil {
+			return err
+		}
+	}
 	return a.printTuning(r, f.output)
+}
+
+// tuningReport is a page of what a tuning found.
+func tuningReport(r *lathe.TuneResult, path, target string) *tuning.Report {
+	page := &tuning.Report{Title: filepath.Base(path), Head: []string{"target " + cmp.Or(target, "llvm, this machine"), runtime.CPUName() + ", " + time.Now().Format("2 January 2006")}, Result: &r.Result}
+	for _, t := range r.Tasks {
+		page.Host += t.Weight()
+	}
+	return page
 }
 
 // builders are compilers at once: from four processors on one is kept for measuring.

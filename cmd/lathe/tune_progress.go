@@ -15,13 +15,14 @@ type tuneProgress struct {
 	out   io.Writer
 	bar   *progress
 	tasks map[int]*taskProgress
-	order []int
+	order []int // tasks as they came
 	ended bool
 }
 
 type taskProgress struct {
 	current, best float64
 	done, planned int
+	number, of    int // of the tasks that are tuned, from 1
 	took          time.Duration
 }
 
@@ -41,6 +42,7 @@ func (p *tuneProgress) show(s lathe.TuneProgress) {
 			p.order = append(p.order, s.Task.Index)
 		}
 		t.current, t.best, t.done, t.planned, t.took = s.Current, s.Best, s.Done, s.Planned, s.Took
+		t.number, t.of = s.Number, s.Tasks
 	}
 	if p.bar.w == nil {
 		return
@@ -55,10 +57,10 @@ func (p *tuneProgress) show(s lathe.TuneProgress) {
 	p.bar.show(line, 0, 0)
 }
 
-// line is tvmc's.
+// line is tvmc's, which counts the tasks that are tuned from 1.
 func (p *tuneProgress) line(task int) string {
 	t := p.tasks[task]
-	return fmt.Sprintf("[Task %2d]  Current/Best: %7.2f/%7.2f GFLOPS | Progress: (%d/%d) | %.2f s", task, t.current, t.best, t.done, t.planned, t.took.Seconds())
+	return fmt.Sprintf("[Task %2d/%2d]  Current/Best: %7.2f/%7.2f GFLOPS | Progress: (%d/%d) | %.2f s", t.number, t.of, t.current, t.best, t.done, t.planned, t.took.Seconds())
 }
 
 // end prints the lines of all tasks once.

@@ -55,6 +55,7 @@ type Progress struct {
 	Planned int     // trials of the task, about
 	Took    time.Duration
 
+	Number, Tasks  int           // of the task, from 1, among those that are tuned
 	Trials, Budget int           // of all tasks; Budget is what they are at most, 0: unknown
 	Faults         int           // trials without a time
 	Host, Expected time.Duration // of a run, as it is and with the best of each task

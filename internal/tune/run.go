@@ -311,8 +311,11 @@ func (r *run) say(p Progress) {
 		return
 	}
 	p.Took, p.Trials, p.Budget, p.Faults = time.Since(r.begun), r.result.Trials, r.Trials, r.result.Faults
-	p.Host, p.Expected = r.Host, r.Host
-	for _, s := range r.tasks {
+	p.Host, p.Expected, p.Tasks = r.Host, r.Host, len(r.tasks)
+	for i, s := range r.tasks {
+		if s.Task == p.Task {
+			p.Number = i + 1
+		}
 		p.Expected -= time.Duration((1 - s.ratio()) * float64(s.Weight()))
 	}
 	if r.Trials > 0 && r.new > 0 && p.Stage == Searching {
