@@ -46,6 +46,11 @@ type Param struct {
 	Value           func(b *compose.Builder) (*graph.Value, error)
 }
 
+// Constant is a param whose elements are at hand.
+func Constant(name string, t *tensor.Tensor) Param {
+	return Param{Name: name, Elements: int64(t.Len()), Bytes: int64(len(t.Data)), Value: func(*compose.Builder) (*graph.Value, error) { return compose.Const(t), nil }}
+}
+
 // A Node is one operator application. An empty name in In or Out is an optional operand or result that is absent.
 type Node struct {
 	Op, Domain string // operators of a domain "" are the format's own

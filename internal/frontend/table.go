@@ -3,9 +3,10 @@ package frontend
 import (
 	"cmp"
 	"fmt"
-	"lathe/internal/graph"
 	"slices"
 	"strings"
+
+	"lathe/internal/graph"
 )
 
 // A Row says what an operator becomes from a version on. A row holds until a newer one of the same operator.

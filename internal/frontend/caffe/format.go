@@ -3,7 +3,6 @@ package caffe
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,34 +16,11 @@ import (
 var Format = frontend.Format{
 	Name: "caffe", Doc: "Caffe networks (.prototxt) with the .caffemodel or .caffemodel.h5 beside them", Extensions: []string{".prototxt"},
 	Identify: func(head []byte, _ string) bool { return begins.Match(bytes.TrimPrefix(head, []byte("\ufeff"))) },
-	Read:     read,
+	Read:     func(path string) (*frontend.Model, error) { return frontend.ReadWithWeights(path, weightsOf, Read) },
 }
 
 // begins is how a network in text begins: comments, and one of its fields.
 var begins = regexp.MustCompile(`^(\s*(#[^\n]*\n)?)*(name\s*:\s*["']|layers?\s*:?\s*\{|input\s*:\s*["'])`)
-
-func read(path string) (*frontend.Model, error) {
-	text, err := frontend.Map(path)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	defer frontend.Unmap(text) // it is copied
-	file, err := weightsOf(path)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	weights, err := frontend.Map(file)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
-	}
-	m, err := Read(text, weights)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), frontend.Unmap(weights))
-	}
-	m.Files = func() []string { return []string{filepath.Base(file)} }
-	m.Close = func() error { return frontend.Unmap(weights) }
-	return m, nil
-}
 
 // weightsOf finds the weights of a network: the only file of weights in its folder, or the only one that begins with its name.
 func weightsOf(path string) (string, error) {

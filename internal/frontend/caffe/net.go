@@ -6,10 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"lathe/internal/compose"
 	"lathe/internal/container/prototext"
 	"lathe/internal/frontend"
-	"lathe/internal/graph"
 	"lathe/internal/tensor"
 	"lathe/internal/types"
 )
@@ -107,7 +105,7 @@ func graphOf(net *prototext.Message, blobs map[string][]*tensor.Tensor) (*fronte
 		n.Attrs = attributes{l.attrs, len(n.In)}
 		for k, t := range blobs[l.name] {
 			name := fmt.Sprintf("%s/%d", l.name, k)
-			g.Params = append(g.Params, frontend.Param{Name: name, Elements: int64(t.Len()), Bytes: int64(len(t.Data)), Value: func(*compose.Builder) (*graph.Value, error) { return compose.Const(t), nil }})
+			g.Params = append(g.Params, frontend.Constant(name, t))
 			n.In = append(n.In, name)
 		}
 		for _, top := range l.tops {

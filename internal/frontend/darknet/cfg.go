@@ -18,32 +18,18 @@ import (
 var Format = frontend.Format{
 	Name: "darknet", Doc: "Darknet networks (.cfg) with the .weights of their name beside them", Extensions: []string{".cfg"},
 	Identify: func(head []byte, _ string) bool { return begins.Match(bytes.TrimPrefix(head, []byte("\ufeff"))) },
-	Read:     read,
+	Read:     func(path string) (*frontend.Model, error) { return frontend.ReadWithWeights(path, weightsFile, Read) },
 }
 
 var begins = regexp.MustCompile(`^(\s*([#;][^\n]*\n)?)*\[(net|network)\]`)
 
-func read(path string) (*frontend.Model, error) {
-	text, err := frontend.Map(path)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	defer frontend.Unmap(text) // it is copied
+// weightsFile is the file of a network's weights.
+func weightsFile(path string) (string, error) {
 	file := strings.TrimSuffix(path, filepath.Ext(path)) + ".weights"
 	if _, err := os.Stat(file); err != nil {
-		return nil, fmt.Errorf("%s: its weights are missing: there is no file %s beside it", path, filepath.Base(file))
+		return "", fmt.Errorf("its weights are missing: there is no file %s beside it", filepath.Base(file))
 	}
-	weights, err := frontend.Map(file)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
-	}
-	m, err := Read(text, weights)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), frontend.Unmap(weights))
-	}
-	m.Files = func() []string { return []string{filepath.Base(file)} }
-	m.Close = func() error { return frontend.Unmap(weights) }
-	return m, nil
+	return file, nil
 }
 
 // A section is a layer, or the network's own in front.

@@ -11,8 +11,8 @@ import (
 	"lathe/internal/tensor"
 )
 
-// weightsOf writes a file of the version 0.2 with these numbers.
-func weightsOf(values ...float32) []byte {
+// weightsWith writes a file of the version 0.2 with these numbers.
+func weightsWith(values ...float32) []byte {
 	b := make([]byte, 20)
 	binary.LittleEndian.PutUint32(b[4:], 2)
 	for _, v := range values {
@@ -49,7 +49,7 @@ activation=linear
 
 // smallWeights are biases, scales, means, variances and weights of the convolution, bias and weights of the connected layer.
 func smallWeights() []byte {
-	return weightsOf(1, 2, 2, 3, 1, 0, 4, 9, 1, -3, 0.5, 1, 10, 100, 1000)
+	return weightsWith(1, 2, 2, 3, 1, 0, 4, 9, 1, -3, 0.5, 1, 10, 100, 1000)
 }
 
 func TestSmall(t *testing.T) {
@@ -75,7 +75,7 @@ func TestSmall(t *testing.T) {
 // A head of one anchor and one class at one place.
 func TestYolo(t *testing.T) {
 	head := "[net]\nwidth=10\nheight=10\nchannels=6\n[maxpool]\nsize=20\nstride=20\npadding=10\n[yolo]\nclasses=1\nanchors=3,4, 5,8\nmask=1\nnum=2\nscale_x_y=2\n"
-	m, err := Read([]byte(head), weightsOf())
+	m, err := Read([]byte(head), weightsWith())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"lathe/internal/compose"
 	"lathe/internal/frontend"
-	"lathe/internal/graph"
 	"lathe/internal/tensor"
 	"lathe/internal/types"
 )
@@ -192,8 +190,7 @@ func (b *builder) take(n *frontend.Node, normalize, connected bool, outputs int,
 			return err
 		}
 		b.at += t.Bytes()
-		b.g.Params = append(b.g.Params, frontend.Param{Name: n.Name + "/" + part, Elements: int64(x.Len()), Bytes: int64(len(x.Data)),
-			Value: func(*compose.Builder) (*graph.Value, error) { return compose.Const(x), nil }})
+		b.g.Params = append(b.g.Params, frontend.Constant(n.Name+"/"+part, x))
 	}
 	for _, part := range params {
 		n.In = append(n.In, n.Name+"/"+part)

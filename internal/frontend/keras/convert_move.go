@@ -105,10 +105,11 @@ func cropping(c *call) *graph.Value {
 
 // resampled changes spatial extents, nearest or bilinear, with half pixels.
 func (c *call) resampled(x *graph.Value, from int, sizes []int, method string) *graph.Value {
-	spec := compose.ResizeSpec{Sizes: sizes, Attrs: ops.ResizeAttrs{Method: "linear", CoordinateTransformationMode: "half_pixel"}}
+	a := ops.ResizeAttrs{Method: "linear", CoordinateTransformationMode: "half_pixel"}
 	if method == "nearest" {
-		spec.Attrs = ops.ResizeAttrs{Method: "nearest", CoordinateTransformationMode: "half_pixel", NearestMode: "round_prefer_floor"}
+		a.Method, a.NearestMode = "nearest", "round_prefer_floor"
 	}
+	spec := compose.ResizeSpec{Sizes: sizes, Attrs: a}
 	for k := range sizes {
 		spec.Axes = append(spec.Axes, from+k)
 	}

@@ -24,18 +24,7 @@ var Format = frontend.Format{
 		_, ok := hdf5.Find(head)
 		return ok || isArchive(head)
 	},
-	Read: func(path string) (*frontend.Model, error) {
-		data, err := frontend.Map(path)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
-		m, err := Read(data)
-		if err != nil {
-			return nil, errors.Join(fmt.Errorf("%s: %w", path, err), frontend.Unmap(data))
-		}
-		m.Close = func() error { return frontend.Unmap(data) }
-		return m, nil
-	},
+	Read: func(path string) (*frontend.Model, error) { return frontend.ReadMapped(path, Read) },
 }
 
 // isArchive reports whether a file begins like an archive of Keras 3, whose first members are metadata and configuration.

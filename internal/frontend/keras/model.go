@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"lathe/internal/compose"
 	"lathe/internal/frontend"
-	"lathe/internal/graph"
 	"lathe/internal/tensor"
 	"lathe/internal/types"
 )
@@ -326,9 +324,7 @@ func (n *network) operand(node *frontend.Node, name, arg string, v any) error {
 	switch {
 	case ok:
 		constant := name + "/" + arg
-		n.g.Params = append(n.g.Params, frontend.Param{Name: constant, Elements: 1, Bytes: 4, Value: func(*compose.Builder) (*graph.Value, error) {
-			return compose.Const(tensor.Scalar(float32(f))), nil
-		}})
+		n.g.Params = append(n.g.Params, frontend.Constant(constant, tensor.Scalar(float32(f))))
 		node.In = append(node.In, constant)
 	case len(refs) == 0 && v != nil && !isEmpty(v):
 		return fmt.Errorf("layer %q: argument %s is %.80v, which is not supported", name, arg, v)

@@ -3,7 +3,6 @@ package mxnet
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -21,31 +20,7 @@ var Format = frontend.Format{
 		head = bytes.TrimLeft(head, " \t\r\n")
 		return bytes.HasPrefix(head, []byte("{")) && bytes.Contains(head, []byte(`"nodes"`)) && bytes.Contains(head, []byte(`"op"`))
 	},
-	Read: read,
-}
-
-// read reads a symbol with its weights.
-func read(path string) (*frontend.Model, error) {
-	symbol, err := frontend.Map(path)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	defer frontend.Unmap(symbol) // its text is copied
-	weights, err := paramsOf(path)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	params, err := frontend.Map(weights)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", weights, err)
-	}
-	m, err := Read(symbol, params)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), frontend.Unmap(params))
-	}
-	m.Files = func() []string { return []string{filepath.Base(weights)} }
-	m.Close = func() error { return frontend.Unmap(params) }
-	return m, nil
+	Read: func(path string) (*frontend.Model, error) { return frontend.ReadWithWeights(path, paramsOf, Read) },
 }
 
 var numbered = regexp.MustCompile(`^-[0-9]+\.params$`)

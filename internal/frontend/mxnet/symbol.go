@@ -7,9 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"lathe/internal/compose"
 	"lathe/internal/frontend"
-	"lathe/internal/graph"
 	"lathe/internal/tensor"
 	"lathe/internal/types"
 )
@@ -111,7 +109,7 @@ func (s *symbol) graph(arrays map[string]*tensor.Tensor) (*frontend.Graph, error
 		}
 		switch t := arrays[n.Name]; {
 		case n.Op == "null" && t != nil:
-			g.Params = append(g.Params, paramOf(n.Name, t))
+			g.Params = append(g.Params, frontend.Constant(n.Name, t))
 		case n.Op == "null" && read[i]:
 			g.Inputs = append(g.Inputs, inputOf(n))
 		case n.Op != "null":
@@ -122,7 +120,7 @@ func (s *symbol) graph(arrays map[string]*tensor.Tensor) (*frontend.Graph, error
 			if n.Op == "BatchNorm" && len(x.In) == 3 { // before MXNet 0.9, auxiliary arrays are not among the inputs
 				for _, aux := range []string{n.Name + "_moving_mean", n.Name + "_moving_var"} {
 					if arrays[aux] != nil && !defined[aux] {
-						g.Params = append(g.Params, paramOf(aux, arrays[aux]))
+						g.Params = append(g.Params, frontend.Constant(aux, arrays[aux]))
 						x.In = append(x.In, aux)
 					}
 				}
@@ -142,10 +140,6 @@ func (s *symbol) value(ref []int) string {
 		return s.Nodes[ref[0]].Name
 	}
 	return fmt.Sprintf("%s#%d", s.Nodes[ref[0]].Name, ref[1])
-}
-
-func paramOf(name string, t *tensor.Tensor) frontend.Param {
-	return frontend.Param{Name: name, Elements: int64(t.Len()), Bytes: int64(len(t.Data)), Value: func(*compose.Builder) (*graph.Value, error) { return compose.Const(t), nil }}
 }
 
 // inputOf is a variable as an input: float32 and of any shape unless the variable says otherwise.

@@ -1,7 +1,6 @@
 package tflite
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,20 +16,7 @@ import (
 var Format = frontend.Format{
 	Name: "tflite", Doc: "TensorFlow Lite", Extensions: []string{".tflite"},
 	Identify: func(head []byte, path string) bool { return len(head) >= 8 && string(head[4:8]) == magic },
-	Read:     readFile,
-}
-
-func readFile(path string) (*frontend.Model, error) {
-	data, err := frontend.Map(path)
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", path, err)
-	}
-	m, err := Read(data)
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", path, errors.Join(err, frontend.Unmap(data)))
-	}
-	m.Close = func() error { return frontend.Unmap(data) }
-	return m, nil
+	Read:     func(path string) (*frontend.Model, error) { return frontend.ReadMapped(path, Read) },
 }
 
 // Read decodes a model held in memory, which must stay unchanged while the model is in use.
