@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"lathe/internal/evaluate"
+	"lathe/internal/testkit/realmodels"
 	"lathe/internal/tool/markdown"
 )
 
@@ -25,12 +26,9 @@ func resultsOf(t *testing.T, folder string) *evaluate.Report {
 	return r
 }
 
-// TestLab runs the commands of docs/lab.md on real models and pictures, and holds the page to what it says of the results.
-func TestLab(t *testing.T) {
-	models := os.Getenv("LATHE_MODELS")
-	if models == "" {
-		t.Skip("LATHE_MODELS names no folder of models")
-	}
+// TestConformanceLab runs the commands of docs/lab.md on real models and pictures, and holds the page to what it says of the results.
+func TestConformanceLab(t *testing.T) {
+	models := realmodels.Folder(t)
 	page, err := os.ReadFile(repository + "/docs/lab.md")
 	if err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 
 	"lathe/internal/frontend/onnx"
 	"lathe/internal/tensor"
+	"lathe/internal/testkit/realmodels"
 	"lathe/internal/tool/npz"
 	"lathe/internal/types"
 )
@@ -19,7 +20,7 @@ import (
 // TestConformanceCommandLine does by hand, with the commands that a user types, what the lists say: every 25th case of them,
 // or those that LATHE_CASES selects.
 func TestConformanceCommandLine(t *testing.T) {
-	root := filepath.Join(modelsFolder(t), "onnx_backend")
+	root := realmodels.Folder(t, "onnx_backend")
 	bin := filepath.Join(t.TempDir(), "lathe")
 	if out, err := exec.Command("go", "build", "-o", bin, "lathe/cmd/lathe").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

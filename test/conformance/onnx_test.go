@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"lathe/internal/testkit/realmodels"
 )
 
 var update = flag.Bool("update", false, "append the cases that have become right to the list")
@@ -25,7 +27,7 @@ var levels = []int{0, 3, 4}
 // level; every other must end in an error that says what is not supported. LATHE_CASES, a regular expression, selects
 // cases; LATHE_CASES_OUT names a file for the outcome of each.
 func TestConformanceONNXCases(t *testing.T) {
-	root := filepath.Join(modelsFolder(t), "onnx_backend")
+	root := realmodels.Folder(t, "onnx_backend")
 	only := regexp.MustCompile(os.Getenv("LATHE_CASES"))
 	names := caseNames(t, root, only)
 	results := runAll(root, names)
@@ -76,17 +78,6 @@ func TestConformanceONNXCases(t *testing.T) {
 		}
 	}
 	grow(t, grown)
-}
-
-func modelsFolder(t *testing.T) string {
-	dir := os.Getenv("LATHE_MODELS")
-	if dir == "" {
-		t.Skip("LATHE_MODELS is unset: no folder of models to compile")
-	}
-	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
-		t.Fatalf("LATHE_MODELS=%s is not a folder", dir)
-	}
-	return dir
 }
 
 func caseNames(t *testing.T, root string, only *regexp.Regexp) []string {

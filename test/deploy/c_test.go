@@ -17,6 +17,7 @@ import (
 	"lathe"
 	"lathe/internal/bundle"
 	"lathe/internal/tensor"
+	"lathe/internal/testkit/realmodels"
 	"lathe/internal/types"
 	"lathe/runtime"
 )
@@ -224,10 +225,7 @@ func TestCModel(t *testing.T) {
 func TestDeployCModels(t *testing.T) {
 	long(t)
 	program := buildRuntime(t, "run.c")
-	models := os.Getenv("LATHE_MODELS")
-	if models == "" {
-		t.Skip("LATHE_MODELS is not set")
-	}
+	models := realmodels.Folder(t)
 	files, err := filepath.Glob(filepath.Join(models, "onnx", "*", "*.onnx"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no models in %s: %v", models, err)

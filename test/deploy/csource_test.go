@@ -16,6 +16,7 @@ import (
 
 	"lathe"
 	"lathe/internal/testkit/cctest"
+	"lathe/internal/testkit/realmodels"
 	"lathe/runtime"
 )
 
@@ -346,10 +347,7 @@ func TestDeploySourceFreestanding(t *testing.T) {
 
 // sourceModels are the real models that are tested as C source: those of up to 6 MB, which is 25 MB of source.
 func sourceModels(t *testing.T) []string {
-	dir := os.Getenv("LATHE_MODELS")
-	if dir == "" {
-		t.Skip("LATHE_MODELS names no folder of models")
-	}
+	dir := realmodels.Folder(t)
 	files, err := filepath.Glob(filepath.Join(dir, "onnx", "*", "*.onnx"))
 	if err != nil {
 		t.Fatal(err)

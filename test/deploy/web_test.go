@@ -14,6 +14,8 @@ import (
 
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+
+	"lathe/internal/testkit/realmodels"
 )
 
 // site is a copy of the example page with a network compiled into it by its makefile.
@@ -169,10 +171,7 @@ func TestDeployWeb(t *testing.T) {
 // Any network that classifies pictures takes the place of the demo's: the page gives the classes that 'lathe run' gives.
 func TestDeployWebImageNet(t *testing.T) {
 	long(t)
-	models := os.Getenv("LATHE_MODELS")
-	if models == "" {
-		t.Skip("LATHE_MODELS is not set")
-	}
+	models := realmodels.Folder(t)
 	model, picture, labels := models+"/onnx/squeezenet1.1/squeezenet1.1-rebuilt.onnx", models+"/images/cat.png", models+"/images/labels/imagenet_synset.txt"
 	page := site(t, "MODEL="+model, "LABELS="+labels, "SAMPLE="+picture, "PREPROCESS=imagenet", "FILTER=bilinear")
 	server := httptest.NewServer(http.FileServer(http.Dir(page)))

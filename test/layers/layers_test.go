@@ -68,6 +68,7 @@ const rules = `
 	bundle < /runtime
 	types, tensor, bundle, target < testkit/crosstest
 	cpu, target, toolchain < testkit/targettest
+	types, tensor, tool/npz, graph, frontend, compile, testkit/targettest, verify < testkit/modeltest
 	bundle, target < tool/explain
 	types, tensor, expr, te, op, ops, graph, compose, pipeline, pass, choice, lower, sched, impl, impl/algorithms, loop, looppass < compile
 	plan, codegen/llvm, codegen/c, toolchain, bundle, target, tool/explain, fault, tool/spelling < compile

@@ -6,14 +6,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"lathe/internal/testkit/realmodels"
 )
 
-// TestRealFiles reads all of the HDF5 files under $LATHE_MODELS, of Keras and Caffe.
-func TestRealFiles(t *testing.T) {
-	root := os.Getenv("LATHE_MODELS")
-	if root == "" {
-		t.Skip("LATHE_MODELS is not set")
-	}
+// TestConformanceFiles reads all of the HDF5 files under $LATHE_MODELS, of Keras and Caffe.
+func TestConformanceFiles(t *testing.T) {
+	root := realmodels.Folder(t)
 	files := 0
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(path, ".h5") && !strings.HasSuffix(path, ".hdf5") {

@@ -10,6 +10,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"lathe/internal/testkit/realmodels"
 )
 
 // text prints a value in one line, to some depth: values can contain themselves.
@@ -177,12 +179,9 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// TestRealFiles reads the pickles in PyTorch's archives under $LATHE_MODELS.
-func TestRealFiles(t *testing.T) {
-	root := os.Getenv("LATHE_MODELS")
-	if root == "" {
-		t.Skip("LATHE_MODELS is not set")
-	}
+// TestConformanceFiles reads the pickles in PyTorch's archives under $LATHE_MODELS.
+func TestConformanceFiles(t *testing.T) {
+	root := realmodels.Folder(t)
 	files, err := filepath.Glob(filepath.Join(root, "torch", "*", "*.pt*"))
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"lathe/internal/testkit/realmodels"
 )
 
 // text prints a message in one form.
@@ -120,12 +122,9 @@ func printed(m *Message) string {
 	return b.String()
 }
 
-// TestRealFiles reads the prototxt and pbtxt files under $LATHE_MODELS.
-func TestRealFiles(t *testing.T) {
-	root := os.Getenv("LATHE_MODELS")
-	if root == "" {
-		t.Skip("LATHE_MODELS is not set")
-	}
+// TestConformanceFiles reads the prototxt and pbtxt files under $LATHE_MODELS.
+func TestConformanceFiles(t *testing.T) {
+	root := realmodels.Folder(t)
 	files, err := filepath.Glob(filepath.Join(root, "caffe", "*", "*.prototxt"))
 	if err != nil || len(files) < 6 {
 		t.Fatal(files, err)

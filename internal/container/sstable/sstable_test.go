@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"lathe/internal/testkit/realmodels"
 )
 
 // block writes entries with keys that share their beginnings, and a restart every few.
@@ -119,12 +121,9 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// TestRealFiles reads the indices of checkpoints under $LATHE_MODELS.
-func TestRealFiles(t *testing.T) {
-	root := os.Getenv("LATHE_MODELS")
-	if root == "" {
-		t.Skip("LATHE_MODELS is not set")
-	}
+// TestConformanceFiles reads the indices of checkpoints under $LATHE_MODELS.
+func TestConformanceFiles(t *testing.T) {
+	root := realmodels.Folder(t)
 	files := 0
 	err := filepath.WalkDir(filepath.Join(root, "tensorflow"), func(path string, d fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(path) != ".index" {

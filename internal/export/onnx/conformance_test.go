@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"io/fs"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"lathe/internal/op"
 	"lathe/internal/ops"
 	"lathe/internal/tensor"
+	"lathe/internal/testkit/realmodels"
 )
 
 // shapesOf gives models the shapes without which they cannot be imported.
@@ -26,10 +26,7 @@ var shapesOf = map[string]map[string][]int{
 // TestConformanceRoundTrip imports every model, writes it and imports it again: that gives the same graph, with the same
 // names of values. Models that are not imported do not count.
 func TestConformanceRoundTrip(t *testing.T) {
-	root := os.Getenv("LATHE_MODELS")
-	if root == "" {
-		t.Skip("LATHE_MODELS is not set")
-	}
+	root := realmodels.Folder(t)
 	imported := 0
 	for _, folder := range []string{"onnx", "onnx_backend"} {
 		err := filepath.WalkDir(filepath.Join(root, folder), func(path string, d fs.DirEntry, err error) error {

@@ -16,6 +16,7 @@ import (
 
 	"lathe/internal/tensor"
 	"lathe/internal/testkit/evaltest"
+	"lathe/internal/testkit/realmodels"
 )
 
 // supportedList names ONNX's own cases that import and compute right, one in a line. It may only grow: set
@@ -41,7 +42,7 @@ func readSupported(t *testing.T) map[string]string {
 // TestConformanceImportCases runs every case of ONNX's backend tests on the oracle. Those listed must be right; every
 // other must end in an error that says what is not supported.
 func TestConformanceImportCases(t *testing.T) {
-	root := filepath.Join(modelsFolder(t), "onnx_backend")
+	root := realmodels.Folder(t, "onnx_backend")
 	supported := readSupported(t)
 	seen, grown := map[string]bool{}, []string{}
 	for _, group := range []string{"node", "simple", "pytorch-converted", "pytorch-operator"} {

@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"lathe/internal/testkit/realmodels"
 )
 
 // notImported lists models that have something Lathe does not support, with a part of the message.
@@ -17,7 +19,7 @@ var shapesOf = map[string]map[string][]int{
 
 // TestConformanceImportModels imports whole networks.
 func TestConformanceImportModels(t *testing.T) {
-	root := modelsFolder(t)
+	root := realmodels.Folder(t)
 	for _, folder := range []string{"onnx", "zoo", "onnx_backend/light"} {
 		for _, path := range filesUnder(t, filepath.Join(root, folder), ".onnx") {
 			name := strings.TrimPrefix(path, root+"/")

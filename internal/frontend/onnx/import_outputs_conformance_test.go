@@ -10,6 +10,7 @@ import (
 
 	"lathe/internal/graph/grapheval"
 	"lathe/internal/tensor"
+	"lathe/internal/testkit/realmodels"
 	"lathe/internal/tool/npz"
 	"lathe/internal/types"
 )
@@ -46,7 +47,7 @@ var networkCases = []struct {
 
 // TestConformanceImportOutputs runs whole networks on the oracle.
 func TestConformanceImportOutputs(t *testing.T) {
-	root := modelsFolder(t)
+	root := realmodels.Folder(t)
 	for _, n := range networkCases {
 		t.Run(n.model, func(t *testing.T) {
 			arrays, err := npz.ReadFile(filepath.Join(root, n.io))

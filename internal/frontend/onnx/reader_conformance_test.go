@@ -9,19 +9,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-)
 
-// modelsFolder returns the folder of real models, which is too large for this repository.
-func modelsFolder(t *testing.T) string {
-	dir := os.Getenv("LATHE_MODELS")
-	if dir == "" {
-		t.Skip("LATHE_MODELS is unset: no folder of real models to read")
-	}
-	if _, err := os.Stat(filepath.Join(dir, "onnx_backend")); err != nil {
-		t.Fatalf("LATHE_MODELS: %v", err)
-	}
-	return dir
-}
+	"lathe/internal/testkit/realmodels"
+)
 
 // filesUnder lists the files with that ending below a folder.
 func filesUnder(t *testing.T, dir, ext string) []string {
@@ -71,7 +61,7 @@ func withWeights(t *testing.T, path string) string {
 
 // TestConformanceModels reads every model, without exception.
 func TestConformanceModels(t *testing.T) {
-	dir := modelsFolder(t)
+	dir := realmodels.Folder(t)
 	files := filesUnder(t, dir, ".onnx")
 	if len(files) < 1700 {
 		t.Errorf("%d models, want at least 1700", len(files))
@@ -101,7 +91,7 @@ func TestConformanceModels(t *testing.T) {
 // TestConformanceTensors reads every tensor file. Those whose value the model declares to be a sequence or an optional
 // must say so, and no others; the dims of the rest must agree with what the model declares.
 func TestConformanceTensors(t *testing.T) {
-	dir := modelsFolder(t)
+	dir := realmodels.Folder(t)
 	var files []string // other formats have files of that name too
 	for _, folder := range []string{"onnx", "onnx_backend"} {
 		files = append(files, filesUnder(t, filepath.Join(dir, folder), ".pb")...)

@@ -6,11 +6,12 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"math"
-	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
+
+	"lathe/internal/testkit/realmodels"
 )
 
 func floats(v ...float32) []byte {
@@ -179,10 +180,7 @@ func TestWriteErrors(t *testing.T) {
 
 // Files that numpy wrote, with inputs and outputs of real models.
 func TestConformanceNumpyFiles(t *testing.T) {
-	models := os.Getenv("LATHE_MODELS")
-	if models == "" {
-		t.Skip("LATHE_MODELS is not set: no files of numpy to read")
-	}
+	models := realmodels.Folder(t)
 	files, err := filepath.Glob(filepath.Join(models, "reference_outputs", "*.npz"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no reference_outputs/*.npz in LATHE_MODELS=%s", models)

@@ -4,28 +4,20 @@ package formats
 
 import (
 	"encoding/json"
-	"fmt"
-	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
-	"lathe/internal/compile"
 	"lathe/internal/frontend"
 	"lathe/internal/frontend/formats"
-	"lathe/internal/graph"
-	"lathe/internal/target"
 	"lathe/internal/tensor"
-	"lathe/internal/tool/npz"
-	"lathe/internal/toolchain"
-	"lathe/internal/types"
-	"lathe/internal/verify"
+	"lathe/internal/testkit/modeltest"
+	"lathe/internal/testkit/realmodels"
 )
 
-// relative bounds the L2 distance from the expected outputs.
-const relative = 1e-4
+// tolerance bounds the distance from the expected outputs.
+var tolerance = modeltest.Distance{Relative: 1e-4}
 
 // named lists the formats whose folder is tested, with the number of models in it.
 var named = []struct {
@@ -38,6 +30,9 @@ var named = []struct {
 	{"darknet", 7},
 }
 
+// asExpected makes outputs of a format comparable where what was expected is not what the network gives.
+var asExpected = map[string]func(*tensor.Tensor) *tensor.Tensor{"darknet": likely}
+
 type testCase struct {
 	Model    string
 	Weights  []string
@@ -45,11 +40,7 @@ type testCase struct {
 }
 
 func cases(t *testing.T, format string) (dir string, list []testCase) {
-	root := os.Getenv("LATHE_MODELS")
-	if root == "" {
-		t.Skip("LATHE_MODELS is unset: no folder of models to compile")
-	}
-	dir = filepath.Join(root, format)
+	dir = realmodels.Folder(t, format)
 	data, err := os.ReadFile(filepath.Join(dir, "cases.json"))
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +70,7 @@ func TestConformanceFormats(t *testing.T) {
 						withoutWeights(t, found, path)
 					}
 					for _, e := range c.Expected {
-						in, out := arrays(t, filepath.Join(dir, e))
+						in, out := modeltest.Read(t, filepath.Join(dir, e))
 						compareOutputs(t, found, path, in, out)
 					}
 				})
@@ -88,36 +79,25 @@ func TestConformanceFormats(t *testing.T) {
 	}
 }
 
-func compareOutputs(t *testing.T, f *frontend.Format, path string, given, want []array) {
+func compareOutputs(t *testing.T, f *frontend.Format, path string, given, want modeltest.Arrays) {
 	t.Helper()
 	m, err := f.Read(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	shapes := map[string][]int{}
-	for i, in := range m.Graph.Inputs {
-		shapes[in.Name] = find(t, given, in.Name, i).Shape
-	}
-	g, err := frontend.Import(m, frontend.Options{Shapes: shapes})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var in []*tensor.Tensor
-	for i, v := range g.Inputs {
-		in = append(in, find(t, given, v.Name, i))
-	}
+	g := modeltest.Import(t, m, given)
+	names := modeltest.Names(g.Outputs)
+	expected := want.Of(t, names)
 	for _, level := range []int{0, 3} {
-		out := run(t, g, level, in)
-		for i, v := range g.Outputs {
-			got, want := out[i], find(t, want, v.Name, i)
-			if f.Name == "darknet" {
-				got = likely(got)
+		for i, got := range modeltest.Run(t, g, level, given.Of(t, modeltest.Names(g.Inputs))) {
+			if as := asExpected[f.Name]; as != nil {
+				got = as(got)
 			}
-			far, err := distance(got, want)
-			t.Logf("-O%d %s: %.2g", level, v.Name, far)
-			if err != nil || !(far <= relative) {
-				t.Errorf("-O%d %s: relative distance %.3g (%v)", level, v.Name, far, err)
+			far, err := modeltest.Compare(got, expected[i], tolerance)
+			t.Logf("-O%d %s: %s", level, names[i], far)
+			if err != nil {
+				t.Errorf("-O%d %s: %v", level, names[i], err)
 			}
 		}
 	}
@@ -131,75 +111,6 @@ func withoutWeights(t *testing.T, f *frontend.Format, path string) {
 	}
 }
 
-func host(t *testing.T) *target.Target {
-	spec, err := target.Parse("llvm")
-	if err != nil {
-		t.Fatal(err)
-	}
-	this, err := spec.Resolve(toolchain.Host)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return this
-}
-
-func run(t *testing.T, g *graph.Graph, level int, in []*tensor.Tensor) []*tensor.Tensor {
-	t.Helper()
-	res, err := compile.Compile(t.Context(), g.Clone(), compile.Options{Target: host(t), Level: level, Workers: 2})
-	if err != nil {
-		t.Fatalf("-O%d: %v", level, err)
-	}
-	out, err := verify.Execute(res, in, 1)
-	if err != nil {
-		t.Fatalf("-O%d: %v", level, err)
-	}
-	return out
-}
-
-type array struct {
-	name string
-	*tensor.Tensor
-}
-
-// find is the array of a name, or the one in its place: evaluators have names of their own.
-func find(t *testing.T, list []array, name string, i int) *tensor.Tensor {
-	t.Helper()
-	at := slices.IndexFunc(list, func(a array) bool { return a.name == name })
-	if at < 0 && i < len(list) {
-		at = i
-	}
-	if at < 0 {
-		t.Fatalf("no array for %q", name)
-	}
-	return list[at].Tensor
-}
-
-// arrays reads an archive of arrays named in:NAME and out:NAME.
-func arrays(t *testing.T, file string) (in, out []array) {
-	t.Helper()
-	list, err := npz.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, a := range list {
-		d, err := types.ParseDType(a.DType)
-		if err != nil {
-			t.Fatal(err)
-		}
-		x, err := tensor.Wrap(d, a.Shape, a.Data)
-		if err != nil {
-			t.Fatal(err)
-		}
-		role, name, _ := strings.Cut(strings.ReplaceAll(a.Name, "|", "/"), ":")
-		if role == "in" {
-			in = append(in, array{name, x})
-		} else {
-			out = append(out, array{name, x})
-		}
-	}
-	return in, out
-}
-
 // likely are boxes whose classes of 0.2 or less are 0, which is how OpenCV gives them.
 func likely(boxes *tensor.Tensor) *tensor.Tensor {
 	const coordinates = 5
@@ -210,17 +121,4 @@ func likely(boxes *tensor.Tensor) *tensor.Tensor {
 		}
 	}
 	return out
-}
-
-// distance is the relative L2 distance.
-func distance(got, want *tensor.Tensor) (float64, error) {
-	if got.DType != want.DType || !slices.Equal(got.Shape, want.Shape) {
-		return math.NaN(), fmt.Errorf("%s instead of %s", got.Type(), want.Type())
-	}
-	var difference, size float64
-	for i := range want.Len() {
-		d := got.Float(i) - want.Float(i)
-		difference, size = difference+d*d, size+want.Float(i)*want.Float(i)
-	}
-	return math.Sqrt(difference / max(size, 1e-30)), nil
 }

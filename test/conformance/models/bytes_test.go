@@ -6,12 +6,14 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"lathe/internal/testkit/realmodels"
 )
 
 // TestConformancePackageBytes compiles networks of several kinds with different numbers of compiler threads, each from a
 // fresh import: the packages must be the same to the byte.
 func TestConformancePackageBytes(t *testing.T) {
-	root := modelsFolder(t)
+	root := realmodels.Folder(t)
 	for _, model := range []string{
 		"onnx/squeezenet1.1/squeezenet1.1-rebuilt.onnx",
 		"onnx/mobilenetv2_qdq_imagenet/model.onnx",

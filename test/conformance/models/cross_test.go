@@ -14,7 +14,7 @@ import (
 	"lathe/internal/target"
 	"lathe/internal/tensor"
 	"lathe/internal/testkit/crosstest"
-	"lathe/internal/types"
+	"lathe/internal/testkit/realmodels"
 	"lathe/runtime"
 )
 
@@ -45,7 +45,7 @@ func TestDeployCrossNetworks(t *testing.T) {
 	if os.Getenv("LATHE_DEPLOY") == "" {
 		t.Skip("takes minutes: 'make deploytest' runs it")
 	}
-	root := modelsFolder(t)
+	root := realmodels.Folder(t)
 	var targets []*crossTarget
 	programs := map[target.Arch]*crosstest.Program{}
 	for _, text := range crossTargets {
@@ -164,17 +164,4 @@ func saved(t *testing.T, file string, shapes map[string][]int, tgt, pack string)
 		t.Fatal(err)
 	}
 	return pack
-}
-
-func wrapped(t *testing.T, x runtime.Tensor) *tensor.Tensor {
-	t.Helper()
-	d, err := types.ParseDType(x.DType)
-	if err != nil {
-		t.Fatal(err)
-	}
-	y, err := tensor.Wrap(d, x.Shape, x.Data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return y
 }

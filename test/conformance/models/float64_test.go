@@ -1,23 +1,18 @@
 package models
 
 import (
-	"context"
-	"math"
 	"path/filepath"
 	"slices"
 	"testing"
 
-	"lathe/internal/compile"
 	"lathe/internal/frontend/onnx"
 	"lathe/internal/graph"
 	"lathe/internal/graph/grapheval"
 	"lathe/internal/ops"
-	"lathe/internal/target"
 	"lathe/internal/tensor"
-	"lathe/internal/tool/npz"
-	"lathe/internal/toolchain"
+	"lathe/internal/testkit/modeltest"
+	"lathe/internal/testkit/realmodels"
 	"lathe/internal/types"
-	"lathe/internal/verify"
 )
 
 // preciseModels have outputs that ONNX Runtime computed, and operators whose errors add up: a state that is carried on,
@@ -33,24 +28,12 @@ var asPrecise = map[int]float64{0: 2.5, 3: 1}
 // TestConformanceFloat64 evaluates models in float64: compiled outputs are about as close to that as those of ONNX
 // Runtime, at -O0, where every node is computed by itself, and with all optimisations.
 func TestConformanceFloat64(t *testing.T) {
-	root := modelsFolder(t)
+	root := realmodels.Folder(t)
 	for _, c := range preciseModels {
 		t.Run(c.model, func(t *testing.T) {
-			arrays := map[string]*tensor.Tensor{}
-			list, err := npz.ReadFile(filepath.Join(root, c.data))
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, a := range list {
-				d, err := types.ParseDType(a.DType)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if arrays[a.Name], err = tensor.Wrap(d, a.Shape, a.Data); err != nil {
-					t.Fatal(err)
-				}
-			}
-			g, in := importedFor(t, filepath.Join(root, c.model), arrays)
+			given, theirs := modeltest.Read(t, filepath.Join(root, c.data))
+			file := filepath.Join(root, c.model)
+			g, in := importedFor(t, file, given)
 			widenGraph(t, g)
 			var wide []*tensor.Tensor
 			for _, x := range in {
@@ -60,25 +43,15 @@ func TestConformanceFloat64(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			g, in = importedFor(t, file, given)
+			names := modeltest.Names(g.Outputs)
+			answers := theirs.Of(t, names)
 			for _, level := range []int{0, 3} {
-				g, in := importedFor(t, filepath.Join(root, c.model), arrays)
-				names := make([]string, len(g.Outputs))
-				for i, v := range g.Outputs {
-					names[i] = v.Name
-				}
-				res, err := compile.Compile(context.Background(), g, compile.Options{Target: thisMachine(t), Level: level, Workers: 2})
-				if err != nil {
-					t.Fatal(err)
-				}
-				got, err := verify.Execute(res, in, 1)
-				if err != nil {
-					t.Fatal(err)
-				}
-				for i, name := range names {
-					ours, theirs := offTruth(truth[i], got[i]), offTruth(truth[i], arrays["out:"+name])
-					t.Logf("-O%d: %s is %.2e from float64, ONNX Runtime's %.2e", level, name, ours, theirs)
-					if ours > asPrecise[level]*theirs {
-						t.Errorf("-O%d: %s is %.2e from float64, ONNX Runtime's only %.2e", level, name, ours, theirs)
+				for i, got := range modeltest.Run(t, g, level, in) {
+					ours, theirs := modeltest.Relative(got, truth[i]), modeltest.Relative(answers[i], truth[i])
+					t.Logf("-O%d: %s is %.2e from float64, ONNX Runtime's %.2e", level, names[i], ours, theirs)
+					if !(ours <= asPrecise[level]*theirs) {
+						t.Errorf("-O%d: %s is %.2e from float64, ONNX Runtime's only %.2e", level, names[i], ours, theirs)
 					}
 				}
 			}
@@ -86,8 +59,8 @@ func TestConformanceFloat64(t *testing.T) {
 	}
 }
 
-// importedFor imports a model for inputs named in:NAME.
-func importedFor(t *testing.T, file string, arrays map[string]*tensor.Tensor) (*graph.Graph, []*tensor.Tensor) {
+// importedFor imports a model for arrays, numbers among them as constants, and returns what the graph's inputs get.
+func importedFor(t *testing.T, file string, given modeltest.Arrays) (*graph.Graph, []*tensor.Tensor) {
 	t.Helper()
 	m, err := onnx.ReadFile(file)
 	if err != nil {
@@ -95,26 +68,18 @@ func importedFor(t *testing.T, file string, arrays map[string]*tensor.Tensor) (*
 	}
 	t.Cleanup(func() { m.Close() })
 	o := onnx.Options{Shapes: map[string][]int{}, Values: map[string]*tensor.Tensor{}}
-	for _, v := range m.Graph.RealInputs() {
-		x := arrays["in:"+v.Name]
-		if x == nil {
-			t.Fatalf("no values for input %q", v.Name)
-		}
+	for _, x := range given {
 		if len(x.Shape) == 0 {
-			o.Values[v.Name] = x
+			o.Values[x.Name] = x.Tensor
 		} else {
-			o.Shapes[v.Name] = x.Shape
+			o.Shapes[x.Name] = x.Shape
 		}
 	}
 	g, err := onnx.Import(m, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var in []*tensor.Tensor
-	for _, v := range g.Inputs {
-		in = append(in, arrays["in:"+v.Name])
-	}
-	return g, in
+	return g, given.Of(t, modeltest.Names(g.Inputs))
 }
 
 // widenGraph makes all float32 values of a graph float64.
@@ -160,27 +125,4 @@ func widened(x *tensor.Tensor) *tensor.Tensor {
 		y.SetFloat(i, x.Float(i))
 	}
 	return y
-}
-
-// offTruth is the relative L2 distance of got from the truth.
-func offTruth(truth, got *tensor.Tensor) float64 {
-	var num, den float64
-	for i := range truth.Len() {
-		d := truth.Float(i) - got.Float(i)
-		num, den = num+d*d, den+truth.Float(i)*truth.Float(i)
-	}
-	return math.Sqrt(num / den)
-}
-
-func thisMachine(t *testing.T) *target.Target {
-	t.Helper()
-	spec, err := target.Parse("llvm")
-	if err != nil {
-		t.Fatal(err)
-	}
-	tgt, err := spec.Resolve(toolchain.Host)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tgt
 }

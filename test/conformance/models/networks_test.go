@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
-	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +14,10 @@ import (
 	"time"
 
 	"lathe"
+	"lathe/internal/tensor"
+	"lathe/internal/testkit/modeltest"
+	"lathe/internal/testkit/realmodels"
+	"lathe/internal/types"
 	"lathe/runtime"
 )
 
@@ -36,7 +39,7 @@ const childLimit = 15 * time.Minute
 
 // TestConformanceNetworks compiles, runs and compares every network. Each figure is in the log.
 func TestConformanceNetworks(t *testing.T) {
-	root := modelsFolder(t)
+	root := realmodels.Folder(t)
 	if name := os.Getenv(childMark); name != "" {
 		i := slices.IndexFunc(networks, func(n network) bool { return n.model == name })
 		if i < 0 {
@@ -105,7 +108,7 @@ func (n *network) check(t *testing.T, root string) {
 
 // TestConformanceTableIsWhole finds model files that nobody compares.
 func TestConformanceTableIsWhole(t *testing.T) {
-	root := modelsFolder(t)
+	root := realmodels.Folder(t)
 	for _, folder := range []string{"onnx", "onnx_backend/light", "zoo"} {
 		err := filepath.WalkDir(filepath.Join(root, folder), func(path string, _ fs.DirEntry, err error) error {
 			if err != nil || !strings.HasSuffix(path, ".onnx") {
@@ -121,17 +124,6 @@ func TestConformanceTableIsWhole(t *testing.T) {
 			t.Error(err)
 		}
 	}
-}
-
-func modelsFolder(t *testing.T) string {
-	dir := os.Getenv("LATHE_MODELS")
-	if dir == "" {
-		t.Skip("LATHE_MODELS is unset: no folder of models to compile")
-	}
-	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
-		t.Fatalf("LATHE_MODELS=%s is not a folder", dir)
-	}
-	return dir
 }
 
 // file returns where the model is, with its weights.
@@ -232,59 +224,43 @@ func firstDifference(a, b [][]runtime.Tensor) string {
 // compare logs how far an output is from the expected one, and complains when it is too far.
 func (n *network) compare(t *testing.T, what string, got, want runtime.Tensor) {
 	t.Helper()
-	if got.DType != want.DType || !slices.Equal(got.Shape, want.Shape) {
-		t.Errorf("%s is %s%v instead of %s%v", what, got.DType, got.Shape, want.DType, want.Shape)
-		return
-	}
-	if !strings.HasPrefix(want.DType, "float") {
-		if !bytes.Equal(got.Data, want.Data) {
-			t.Errorf("%s: integers differ", what)
-		}
-		return
-	}
-	x, err := got.Numbers()
-	if err != nil {
-		t.Fatal(err)
-	}
-	y, err := want.Numbers()
-	if err != nil {
-		t.Fatal(err)
-	}
-	tolerance := floatTolerance
+	x, y := wrapped(t, got), wrapped(t, want)
+	most := modeltest.Distance{Relative: floatTolerance}
 	if n.quantised {
-		tolerance = quantisedTolerance
+		most.Relative = quantisedTolerance
 	}
-	d := distance(x, y)
-	t.Logf("%s: relative L2 %.2e", what, d)
-	if !(d <= tolerance) {
-		t.Errorf("%s: relative L2 %.2e, more than %.0e", what, d, tolerance)
+	far, err := modeltest.Compare(x, y, most)
+	t.Logf("%s: %s", what, far)
+	if err != nil {
+		t.Errorf("%s: %v", what, err)
+		return
 	}
 	// Where two expected values are equal, either is the top one.
-	if n.quantised && !n.rows && y[top(x)] != y[top(y)] {
+	if n.quantised && !n.rows && y.DType.IsFloat() && y.Float(top(x)) != y.Float(top(y)) {
 		t.Errorf("%s: the top one is %d instead of %d", what, top(x), top(y))
 	}
 }
 
-// distance is the relative L2 distance; NaN if either has NaN.
-func distance(got, want []float64) float64 {
-	var diff, norm float64
-	for i, w := range want {
-		diff += (got[i] - w) * (got[i] - w)
-		norm += w * w
-	}
-	if diff == 0 {
-		return 0
-	}
-	return math.Sqrt(diff / norm)
-}
-
 // top is the place of the greatest value.
-func top(v []float64) int {
+func top(x *tensor.Tensor) int {
 	best := 0
-	for i, x := range v {
-		if x > v[best] {
+	for i := range x.Len() {
+		if x.Float(i) > x.Float(best) {
 			best = i
 		}
 	}
 	return best
+}
+
+func wrapped(t *testing.T, x runtime.Tensor) *tensor.Tensor {
+	t.Helper()
+	d, err := types.ParseDType(x.DType)
+	if err != nil {
+		t.Fatal(err)
+	}
+	y, err := tensor.Wrap(d, x.Shape, x.Data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return y
 }

@@ -10,11 +10,13 @@ import (
 
 	"lathe/internal/graph"
 	"lathe/internal/tensor"
+	"lathe/internal/testkit/modeltest"
+	"lathe/internal/testkit/realmodels"
 )
 
 // TestConformanceOperators: files with one operator each, with the inputs and outputs of their authors as bytes.
 func TestConformanceOperators(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(folder(t), "ops/glow/*.tflite"))
+	files, err := filepath.Glob(filepath.Join(realmodels.Folder(t, "tflite"), "ops/glow/*.tflite"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no operators: %v", err)
 	}
@@ -35,14 +37,14 @@ func TestConformanceOperators(t *testing.T) {
 					t.Fatal(err)
 				}
 				return x
-			}, 0, 1e-5)
+			}, modeltest.Distance{Relative: 1e-5})
 		})
 	}
 }
 
 // TestConformanceInt16: operators on 16 bits are equal to TensorFlow Lite Micro's reference.
 func TestConformanceInt16(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(folder(t), "ops/int16/*/*.tflite"))
+	files, err := filepath.Glob(filepath.Join(realmodels.Folder(t, "tflite"), "ops/int16/*/*.tflite"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no operators: %v", err)
 	}
@@ -71,23 +73,22 @@ func TestConformanceInt16(t *testing.T) {
 					x.SetInt(k, int64(n))
 				}
 				return x
-			}, 0, 0)
+			}, modeltest.Distance{})
 		})
 	}
 }
 
 // check runs a graph on what read gives for its inputs and compares with what it gives for its outputs.
-func check(t *testing.T, g *graph.Graph, read func(role string, i int, v *graph.Value) *tensor.Tensor, steps int, relative float64) {
+func check(t *testing.T, g *graph.Graph, read func(role string, i int, v *graph.Value) *tensor.Tensor, most modeltest.Distance) {
 	t.Helper()
 	var in []*tensor.Tensor
 	for i, v := range g.Inputs {
 		in = append(in, read("input", i, v))
 	}
 	for _, level := range levels {
-		for i, got := range run(t, g, level, in) {
-			s, r, err := compare(got, read("output", i, g.Outputs[i]))
-			if err != nil || s > steps || r > relative {
-				t.Errorf("-O%d: output %d: %d steps off, relative distance %.2g: %v", level, i, s, r, err)
+		for i, got := range modeltest.Run(t, g, level, in) {
+			if _, err := modeltest.Compare(got, read("output", i, g.Outputs[i]), most); err != nil {
+				t.Errorf("-O%d: output %d: %v", level, i, err)
 			}
 		}
 	}
