@@ -97,6 +97,9 @@ func load(ctx context.Context, path string, o LoadOptions) (*Model, error) {
 		return nil, err
 	}
 	m := &Model{file: path, opts: o, source: bundle.Source{File: filepath.Base(path), SHA256: sum}}
+	if format == nil && o.Weights != "" {
+		return nil, fmt.Errorf("%s: a graph holds its weights: give none", path)
+	}
 	if format == nil {
 		m.first, m.after, err = compile.ReadGraph(path)
 		if err == nil && len(o.Shapes)+len(o.Sizes)+len(o.Fix) > 0 {
@@ -104,7 +107,7 @@ func load(ctx context.Context, path string, o LoadOptions) (*Model, error) {
 		}
 		return m, err
 	}
-	if m.read, err = format.Read(path); err != nil {
+	if m.read, err = format.Open(path, o.weights()); err != nil {
 		return nil, err
 	}
 	notes := func(text string) {
@@ -119,6 +122,14 @@ func load(ctx context.Context, path string, o LoadOptions) (*Model, error) {
 	}
 	m.err = excerpt.Error(err)
 	return m, nil
+}
+
+// weights says where the weights are.
+func (o *LoadOptions) weights() frontend.Weights {
+	if o.Weights == RandomWeights {
+		return frontend.Weights{MadeUp: true}
+	}
+	return frontend.Weights{Path: o.Weights}
 }
 
 // formatOf is the format that is asked for, or that the file is of; nil is the compiler's own.

@@ -12,6 +12,9 @@ import (
 // LoadOptions controls Load.
 type LoadOptions struct {
 	Format string // tvmc's name of the model format; "" = by the file
+	// Weights names the file or folder of weights of a model that keeps them outside of its own file; "" = found beside it.
+	// RandomWeights makes values up, by which a network without weights can be compiled, run and timed.
+	Weights string
 	// Shapes gives inputs by name a shape, and Sizes the names in the shapes that the file declares ("batch", "seq+1") a
 	// size. Equal names are equal sizes; what neither gives and nothing says otherwise is 1.
 	Shapes map[string][]int
@@ -24,6 +27,9 @@ type LoadOptions struct {
 	LoopBound int
 	Notes     func(string) // told what the user should know; may be nil
 }
+
+// RandomWeights is a value of LoadOptions.Weights. A file of that name is "./random".
+const RandomWeights = "random"
 
 // CompileOptions controls Compile. The zero value compiles as 'lathe compile' does without flags: for this machine, at -O3,
 // into a package.

@@ -21,10 +21,11 @@ const mostLoopBound = 1 << 20
 
 // modelFlags say how to read a model.
 type modelFlags struct {
-	format string
-	shapes inputShapes
-	fix    fixes
-	bound  int
+	format  string
+	weights string
+	shapes  inputShapes
+	fix     fixes
+	bound   int
 }
 
 func (f *modelFlags) define(cmd *cobra.Command) {
@@ -32,7 +33,8 @@ func (f *modelFlags) define(cmd *cobra.Command) {
 	cli.ParsedVar(fs, &f.shapes, "input-shapes", "SHAPES", parseShapes, `shapes of inputs: "data:[1,3,224,224] mask:[1,128]", or sizes of the names in them: "batch=2 seq=12" (default: the model's, sizes it leaves open 1)`)
 	fs.Var(&f.fix, "fix", "make an input a constant, as `INPUT=VALUE`: a number (for every element), lists like [1,2,3], or a file of numpy (.npy, .npz) or ONNX (.pb); may be repeated")
 	cli.NumberVar(fs, &f.bound, "loop-bound", "", 0, 0, mostLoopBound, "greatest `number` of iterations of a loop that stacks results and whose end depends on data (default: the model's, or 1024)")
-	cli.MarkOurs(cmd, "fix", "loop-bound")
+	fs.StringVar(&f.weights, "weights", "", "`file` or folder of the weights of a model that keeps them outside of its own file (default: found beside it); "+lathe.RandomWeights+" makes values up: a network without weights can be compiled, run and timed")
+	cli.MarkOurs(cmd, "fix", "loop-bound", "weights")
 	cli.ChoiceVar(fs, &f.format, "model-format", "", lathe.ModelFormats(), "format of the model file, one of "+strings.Join(lathe.ModelFormats(), " ")+" (default: by the file)")
 }
 
@@ -46,7 +48,7 @@ func (f *modelFlags) load(ctx context.Context, path string, notes func(string)) 
 	case !st.Mode().IsRegular():
 		return nil, fmt.Errorf("input file %q is a device or a pipe; models are mapped into memory and must be files", path)
 	}
-	return lathe.LoadContext(ctx, path, lathe.LoadOptions{Format: f.format, Shapes: f.shapes.shapes, Sizes: f.shapes.sizes, Fix: f.fix.values, LoopBound: f.bound, Notes: notes})
+	return lathe.LoadContext(ctx, path, lathe.LoadOptions{Format: f.format, Weights: f.weights, Shapes: f.shapes.shapes, Sizes: f.shapes.sizes, Fix: f.fix.values, LoopBound: f.bound, Notes: notes})
 }
 
 // refused is the error about a model that does not compile, with what may help where sizes that nobody gave are the reason.

@@ -11,6 +11,8 @@ type Format struct {
 	// Read maps and decodes the model in a file, with the files that belong to it. It checks form: whether Lathe has the operators
 	// is told by Import. The caller owes the model a Close.
 	Read func(path string) (*Model, error)
+	// ReadWith is Read of a format that keeps weights in other files; it has this in place of Read.
+	ReadWith func(path string, w Weights) (*Model, error)
 }
 
 // HeadSize is how many bytes of a file Identify gets.

@@ -105,6 +105,34 @@ func TestSmall(t *testing.T) {
 	}
 }
 
+// Without weights, blobs are made up, of the shapes that layers need.
+func TestMadeUp(t *testing.T) {
+	m, err := Read([]byte(strings.Replace(net, `layer { name: "loss"`, madeUp+`layer { name: "loss"`, 1)), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := frontend.Import(m, frontend.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := grapheval.Eval(g, []*tensor.Tensor{tensor.Of([]int{1, 3, 1, 1}, []float32{1, 0, -1})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range out {
+		if v := x.Float(0); v == 0 || math.IsNaN(v) {
+			t.Errorf("%v", v)
+		}
+	}
+}
+
+// madeUp are the other layers that have blobs.
+const madeUp = `layer { name: "up" type: "Deconvolution" bottom: "data" top: "up" convolution_param { num_output: 6 kernel_size: 2 group: 3 } }
+layer { name: "down" type: "ConvolutionDepthwise" bottom: "up" top: "down" convolution_param { num_output: 6 kernel_size: 2 bias_term: false } }
+layer { name: "slope" type: "PReLU" bottom: "down" top: "slope" }
+layer { name: "shift" type: "Bias" bottom: "slope" top: "shift" bias_param { axis: 1 num_axes: -1 } }
+`
+
 func TestErrors(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
 		{`"InnerProduct"`, `"InnerProducts"`, "1 unsupported operator: InnerProducts"},

@@ -23,9 +23,12 @@ func relu6(c *call) *graph.Value {
 }
 
 func prelu(c *call) *graph.Value {
-	c.Ignore("channel_shared")
 	c.WantRank(0, 2)
-	slope := c.vector(0)
+	channels := c.Shape(0)[1]
+	if c.Bool("channel_shared", false) {
+		channels = 1
+	}
+	slope := c.vector(0, channels)
 	if slope.Type.Elements() > 1 {
 		slope = c.along(slope, c.X(0), 1)
 	}
@@ -59,7 +62,8 @@ func batchNorm(c *call) *graph.Value {
 	if !c.Bool("use_global_stats", true) {
 		compose.Fail("with the statistics of the batch is not supported")
 	}
-	x, factor := c.X(0), c.vector(2)
+	c.WantRank(0, 2)
+	x, factor, channels := c.X(0), c.vector(2, 1), c.Shape(0)[1]
 	if factor.Const == nil || factor.Const.Len() != 1 {
 		compose.Fail("blob 2 is %s", factor.Type)
 	}
@@ -67,17 +71,26 @@ func batchNorm(c *call) *graph.Value {
 	if f := factor.Const.Float(0); f != 0 {
 		by = 1 / f
 	}
-	mean, variance := c.Do(ops.Multiply, c.vector(0), compose.Like(x, by)), c.Do(ops.Multiply, c.vector(1), compose.Like(x, by))
+	mean, variance := c.Do(ops.Multiply, c.vector(0, channels), compose.Like(x, by)), c.Do(ops.Multiply, c.vector(1, channels), compose.Like(x, by))
 	n := mean.Type.Elements()
 	return c.Apply(ops.BatchNorm, ops.BatchNormAttrs{Axis: 1, Epsilon: c.Float("eps", 1e-5)}, x, c.Full(x.Type.DType, 1, n), c.Full(x.Type.DType, 0, n), mean, variance)
 }
 
+// factors is the first axis of x that a blob goes along, and the blob's shape: as many axes as num_axes says, -1 being all.
+func (c *call) factors(x *graph.Value) (axis int, shape []int) {
+	axis = frontend.Axis(c.Int("axis", 1), x.Type.Rank())
+	n := c.Int("num_axes", 1)
+	if n < 0 || axis+n > x.Type.Rank() {
+		n = x.Type.Rank() - axis
+	}
+	return axis, x.Type.Shape[axis : axis+n]
+}
+
 // scale multiplies by a blob, or by its second bottom, from an axis on.
 func scale(c *call) *graph.Value {
-	c.Ignore("num_axes")
 	x, next := c.X(0), 0
-	axis := frontend.Axis(c.Int("axis", 1), x.Type.Rank())
-	by := func() *graph.Value { next++; return c.along(c.blob(next-1), x, axis) }
+	axis, shape := c.factors(x)
+	by := func() *graph.Value { next++; return c.along(c.blob(next-1, shape...), x, axis) }
 	var y *graph.Value
 	if c.data > 1 {
 		y = c.Do(ops.Multiply, x, c.along(c.X(1), x, axis))
@@ -91,13 +104,12 @@ func scale(c *call) *graph.Value {
 }
 
 func bias(c *call) *graph.Value {
-	c.Ignore("num_axes")
 	x := c.X(0)
-	axis := frontend.Axis(c.Int("axis", 1), x.Type.Rank())
+	axis, shape := c.factors(x)
 	if c.data > 1 {
 		return c.Do(ops.Add, x, c.along(c.X(1), x, axis))
 	}
-	return c.Do(ops.Add, x, c.along(c.blob(0), x, axis))
+	return c.Do(ops.Add, x, c.along(c.blob(0, shape...), x, axis))
 }
 
 func softmax(c *call) *graph.Value {

@@ -3,7 +3,6 @@ package caffe
 
 import (
 	"bytes"
-	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -16,7 +15,9 @@ import (
 var Format = frontend.Format{
 	Name: "caffe", Doc: "Caffe networks (.prototxt) with the .caffemodel or .caffemodel.h5 beside them", Extensions: []string{".prototxt"},
 	Identify: func(head []byte, _ string) bool { return begins.Match(bytes.TrimPrefix(head, []byte("\ufeff"))) },
-	Read:     func(path string) (*frontend.Model, error) { return frontend.ReadWithWeights(path, weightsOf, Read) },
+	ReadWith: func(path string, w frontend.Weights) (*frontend.Model, error) {
+		return frontend.ReadWithWeights(path, w, weightsOf, Read)
+	},
 }
 
 // begins is how a network in text begins: comments, and one of its fields.
@@ -48,7 +49,7 @@ func weightsOf(path string) (string, error) {
 	case len(all) == 1:
 		return filepath.Join(dir, all[0]), nil
 	case len(all) == 0:
-		return "", fmt.Errorf("its weights are missing: there is no file %s.caffemodel beside it", stem)
+		return "", frontend.NoWeights("there is no file %s.caffemodel beside it", stem)
 	}
-	return "", fmt.Errorf("which of %d .caffemodel files beside it holds its weights is not clear: name one of them %s.caffemodel", len(all), stem)
+	return "", frontend.NoWeights("which of %d .caffemodel files beside it holds them is not clear, as none is named %s.caffemodel", len(all), stem)
 }

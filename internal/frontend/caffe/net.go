@@ -15,7 +15,8 @@ import (
 // attributes are those of a layer's parameter message, and how many of a node's operands are data, in front of blobs.
 type attributes struct {
 	frontend.Values
-	data int
+	data   int
+	madeUp bool // there are no blobs: see blob
 }
 
 // A layer is one of the network's.
@@ -26,15 +27,17 @@ type layer struct {
 	inputShapes  [][]int
 }
 
-// Read makes a model of a network and its weights, which it keeps.
+// Read makes a model of a network and its weights, which it keeps; nil for weights that are missing.
 func Read(text, weights []byte) (*frontend.Model, error) {
 	net, err := prototext.Parse(text)
 	if err != nil {
 		return nil, fmt.Errorf("caffe: %w", err)
 	}
-	blobs, err := blobsOf(weights)
-	if err != nil {
-		return nil, fmt.Errorf("caffe: %w", err)
+	var blobs map[string][]*tensor.Tensor
+	if weights != nil {
+		if blobs, err = blobsOf(weights); err != nil {
+			return nil, fmt.Errorf("caffe: %w", err)
+		}
 	}
 	m := &frontend.Model{Format: "caffe", Table: table, Files: func() []string { return nil }, Close: func() error { return nil }, About: frontend.About{Producer: "caffe"}}
 	if m.Graph, err = graphOf(net, blobs); err != nil {
@@ -102,7 +105,7 @@ func graphOf(net *prototext.Message, blobs map[string][]*tensor.Tensor) (*fronte
 			delete(unread, v)
 			n.In = append(n.In, v)
 		}
-		n.Attrs = attributes{l.attrs, len(n.In)}
+		n.Attrs = attributes{l.attrs, len(n.In), blobs == nil}
 		for k, t := range blobs[l.name] {
 			name := fmt.Sprintf("%s/%d", l.name, k)
 			g.Params = append(g.Params, frontend.Constant(name, t))

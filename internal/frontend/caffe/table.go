@@ -1,6 +1,7 @@
 package caffe
 
 import (
+	"fmt"
 	"slices"
 
 	"lathe/internal/compose"
@@ -51,8 +52,11 @@ func newTable(rows []row) *frontend.Table {
 // Rows lists the supported layers by name.
 func Rows() []frontend.Supported { return table.Rows() }
 
-// blob is weight i, which has to be there.
-func (c *call) blob(i int) *graph.Value {
+// blob is weight i, which has to be there; where the network has no weights, one is made up, of a shape.
+func (c *call) blob(i int, shape ...int) *graph.Value {
+	if c.madeUp {
+		return c.MadeUp(fmt.Sprintf("%s/%d", c.Node.Name, i), shape...)
+	}
 	if c.data+i >= len(c.In) {
 		compose.Fail("the weights have %d blobs for it, number %d is needed", len(c.In)-c.data, i)
 	}
@@ -76,16 +80,26 @@ func (c *call) pair(name, high, wide string, absent int) []int {
 }
 
 // window reads a convolution, whose data have four axes.
-func (c *call) window() (compose.Window, *graph.Value) {
+func (c *call) window(transposed bool) (compose.Window, *graph.Value, int) {
 	c.Ignore("num_output", "axis", "force_nd_im2col")
 	if c.Rank(0) != 4 {
 		compose.Fail("data %s; four axes are supported", c.X(0).Type)
 	}
-	w := c.blob(0)
+	kernel := c.pair("kernel_size", "kernel_h", "kernel_w", 0)
+	from, to, groups := c.Shape(0)[1], c.Int("num_output", 0), c.Int("group", 1)
+	if c.Node.Op != "Convolution" && !transposed {
+		groups = from
+	}
+	if groups < 1 {
+		compose.Fail("%d groups", groups)
+	}
+	if transposed {
+		from, to = to, from
+	}
+	w := c.blob(0, to, from/groups, kernel[0], kernel[1])
 	if w.Type.Rank() != 4 {
 		compose.Fail("weights %s for data of four axes", w.Type)
 	}
-	kernel := c.pair("kernel_size", "kernel_h", "kernel_w", 0)
 	if !slices.Equal(kernel, w.Type.Shape[2:]) {
 		compose.Fail("a kernel of %v, but weights %s", kernel, w.Type)
 	}
@@ -97,36 +111,32 @@ func (c *call) window() (compose.Window, *graph.Value) {
 	case 1:
 		dilation = []int{dilation[0], dilation[0]}
 	}
-	return compose.Window{In: c.Shape(0)[2:], Kernel: kernel, Strides: c.pair("stride", "stride_h", "stride_w", 1), Dilation: dilation, Padding: slices.Concat(pad, pad)}, w
+	return compose.Window{In: c.Shape(0)[2:], Kernel: kernel, Strides: c.pair("stride", "stride_h", "stride_w", 1), Dilation: dilation, Padding: slices.Concat(pad, pad)}, w, groups
 }
 
 // operands are data, weights and, unless bias_term is false, the bias, as a vector.
 func (c *call) operands(w *graph.Value) values {
 	in := values{c.X(0), w}
 	if c.Bool("bias_term", true) {
-		in = append(in, c.vector(1))
+		in = append(in, c.vector(1, c.Int("num_output", 0)))
 	}
 	return in
 }
 
-// vector is blob i with one axis: old files have extents of 1 in front.
-func (c *call) vector(i int) *graph.Value {
-	b := c.blob(i)
+// vector is blob i, of n elements, with one axis: old files have extents of 1 in front.
+func (c *call) vector(i, n int) *graph.Value {
+	b := c.blob(i, n)
 	return c.Reshape(b, b.Type.Elements())
 }
 
 func conv(c *call) *graph.Value {
-	w, kernel := c.window()
-	groups := c.Int("group", 1)
-	if c.Node.Op != "Convolution" {
-		groups = c.Shape(0)[1]
-	}
+	w, kernel, groups := c.window(false)
 	return c.Apply(ops.Conv2d, ops.ConvAttrs{Strides: w.Strides, Padding: w.Padding, Dilation: w.Dilation, Groups: groups}, c.operands(kernel)...)
 }
 
 func deconvolution(c *call) *graph.Value {
-	w, kernel := c.window()
-	return c.Apply(ops.Conv2dTranspose, ops.ConvTransposeAttrs{Strides: w.Strides, Padding: w.Padding, OutputPadding: []int{0, 0}, Dilation: w.Dilation, Groups: c.Int("group", 1)}, c.operands(kernel)...)
+	w, kernel, groups := c.window(true)
+	return c.Apply(ops.Conv2dTranspose, ops.ConvTransposeAttrs{Strides: w.Strides, Padding: w.Padding, OutputPadding: []int{0, 0}, Dilation: w.Dilation, Groups: groups}, c.operands(kernel)...)
 }
 
 // pool rounds the number of windows up, without one that begins beyond the input and the padding before it; averages are of the
@@ -152,10 +162,10 @@ func pool(c *call) *graph.Value {
 }
 
 func innerProduct(c *call) *graph.Value {
-	x, w := c.X(0), c.blob(0)
+	x, outputs := c.X(0), c.Int("num_output", 0)
 	axis := frontend.Axis(c.Int("axis", 1), x.Type.Rank())
 	rows, columns := types.Count(x.Type.Shape[:axis]), types.Count(x.Type.Shape[axis:])
-	outputs := c.Int("num_output", 0)
+	w := c.blob(0, outputs, columns)
 	if outputs < 1 || columns < 1 || w.Type.Elements() != outputs*columns {
 		compose.Fail("weights %s for %d inputs and %d outputs", w.Type, columns, outputs)
 	}
@@ -166,7 +176,7 @@ func innerProduct(c *call) *graph.Value {
 		y = c.Do(ops.Dense, y, c.Reshape(w, outputs, columns))
 	}
 	if c.Bool("bias_term", true) {
-		y = c.Do(ops.Add, y, c.vector(1))
+		y = c.Do(ops.Add, y, c.vector(1, outputs))
 	}
 	return c.Reshape(y, append(slices.Clone(x.Type.Shape[:axis]), outputs)...)
 }

@@ -18,7 +18,9 @@ import (
 var Format = frontend.Format{
 	Name: "darknet", Doc: "Darknet networks (.cfg) with the .weights of their name beside them", Extensions: []string{".cfg"},
 	Identify: func(head []byte, _ string) bool { return begins.Match(bytes.TrimPrefix(head, []byte("\ufeff"))) },
-	Read:     func(path string) (*frontend.Model, error) { return frontend.ReadWithWeights(path, weightsFile, Read) },
+	ReadWith: func(path string, w frontend.Weights) (*frontend.Model, error) {
+		return frontend.ReadWithWeights(path, w, weightsFile, Read)
+	},
 }
 
 var begins = regexp.MustCompile(`^(\s*([#;][^\n]*\n)?)*\[(net|network)\]`)
@@ -27,7 +29,7 @@ var begins = regexp.MustCompile(`^(\s*([#;][^\n]*\n)?)*\[(net|network)\]`)
 func weightsFile(path string) (string, error) {
 	file := strings.TrimSuffix(path, filepath.Ext(path)) + ".weights"
 	if _, err := os.Stat(file); err != nil {
-		return "", fmt.Errorf("its weights are missing: there is no file %s beside it", filepath.Base(file))
+		return "", frontend.NoWeights("there is no file %s beside it", filepath.Base(file))
 	}
 	return file, nil
 }

@@ -100,6 +100,32 @@ func TestYolo(t *testing.T) {
 	}
 }
 
+// YOLOv2's head has anchors in cells, and classes whose probabilities sum up to 1.
+func TestRegion(t *testing.T) {
+	head := "[net]\nwidth=2\nheight=1\nchannels=7\n[region]\nclasses=2\nanchors=3,4\nnum=1\ncoords=4\nsoftmax=1\nthresh=.6\n"
+	m, err := Read([]byte(head), weightsWith())
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := frontend.Import(m, frontend.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := tensor.Of([]int{1, 7, 1, 2}, make([]float32, 14))
+	for i, v := range []float64{0, 0, math.Log(2), 0, 0, math.Log(3), 0} {
+		x.SetFloat(2*i+1, v) // the second cell
+	}
+	out, err := grapheval.Eval(g, []*tensor.Tensor{x})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []float64{1.5 / 2, 0.5, 2 * 3. / 2, 4, 0.5, 0.5 * 0.75, 0.5 * 0.25} {
+		if got := out[0].Float(7 + i); math.Abs(got-want) > 1e-6 {
+			t.Errorf("element %d is %v instead of %v", i, got, want)
+		}
+	}
+}
+
 func TestErrors(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
 		{"[maxpool]", "[maxpools]", "1 unsupported operator: maxpools"},
@@ -128,6 +154,29 @@ func TestErrors(t *testing.T) {
 		if _, err := Read([]byte(small), good[:n]); err == nil {
 			t.Errorf("%d bytes of %d are enough", n, len(good))
 		}
+	}
+}
+
+// Without weights, values are made up: the same each time.
+func TestMadeUp(t *testing.T) {
+	var results [2]float64
+	for i := range results {
+		m, err := Read([]byte(small), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := frontend.Import(m, frontend.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := grapheval.Eval(g, []*tensor.Tensor{tensor.Of([]int{1, 1, 1, 2}, []float32{3, 5})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		results[i] = out[0].Float(0)
+	}
+	if results[0] != results[1] || results[0] == 0 || math.IsNaN(results[0]) {
+		t.Errorf("%v", results)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"lathe/internal/types"
 )
 
-// Read makes a model of a configuration and its weights, which it keeps.
+// Read makes a model of a configuration and its weights, which it keeps; nil for weights that are missing.
 func Read(text, weights []byte) (*frontend.Model, error) {
 	sections, err := parse(text)
 	if err != nil {
@@ -41,13 +41,8 @@ type shape struct{ c, h, w int }
 const maxExtent = 1 << 20
 
 func (b *builder) network(sections []section) error {
-	// Three numbers of a version, and how many pictures were seen: of 32 bits before version 0.2.
-	if len(b.weights) < 16 {
-		return errors.New("the .weights file is cut short, or none")
-	}
-	b.at = 16
-	if 10*binary.LittleEndian.Uint32(b.weights)+binary.LittleEndian.Uint32(b.weights[4:]) >= 2 {
-		b.at = 20
+	if err := b.skipHead(); err != nil {
+		return err
 	}
 	net := options{sections[0].attrs}
 	b.net = shape{net.int("channels", 3), net.int("height", 0), net.int("width", 0)}
@@ -79,6 +74,21 @@ func (b *builder) network(sections []section) error {
 	}
 	if b.at != len(b.weights) {
 		return fmt.Errorf("the .weights file has %d bytes, of which the layers take %d: it is of another network", len(b.weights), b.at)
+	}
+	return nil
+}
+
+// skipHead steps over three numbers of a version, and how many pictures were seen: of 32 bits before version 0.2.
+func (b *builder) skipHead() error {
+	if b.weights == nil {
+		return nil
+	}
+	if len(b.weights) < 16 {
+		return errors.New("the .weights file is cut short, or none")
+	}
+	b.at = 16
+	if 10*binary.LittleEndian.Uint32(b.weights)+binary.LittleEndian.Uint32(b.weights[4:]) >= 2 {
+		b.at = 20
 	}
 	return nil
 }
@@ -181,6 +191,10 @@ func (b *builder) take(n *frontend.Node, normalize, connected bool, outputs int,
 		t := types.Of(types.F32, s...)
 		if err := t.Check(); err != nil {
 			return err
+		}
+		if b.weights == nil {
+			b.g.Params = append(b.g.Params, frontend.MadeUp(n.Name+"/"+part, s...))
+			continue
 		}
 		if t.Bytes() > len(b.weights)-b.at {
 			return fmt.Errorf("the .weights file ends within its %s: cut short, or of another network", part)

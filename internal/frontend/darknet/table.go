@@ -13,7 +13,7 @@ import (
 // table lists every layer that is converted.
 var table = newTable(map[string]func(c *frontend.Call) *graph.Value{
 	"convolutional": convolutional, "connected": connected, "maxpool": maxPool, "avgpool": avgPool, "upsample": upsample, "route": route, "shortcut": shortcut,
-	"softmax": softmax, "yolo": yolo, "dropout": same, "cost": same, "activation": func(c *frontend.Call) *graph.Value { return activated(c, c.X(0)) },
+	"softmax": softmax, "yolo": yolo, "region": region, "dropout": same, "cost": same, "activation": func(c *frontend.Call) *graph.Value { return activated(c, c.X(0)) },
 })
 
 func newTable(rows map[string]func(c *frontend.Call) *graph.Value) *frontend.Table {

@@ -8,11 +8,19 @@ import (
 	"lathe/internal/tensor"
 )
 
-// yolo gives boxes as rows, of each picture by row and column of the map and by anchor: center and extents in units of the picture, objectness, and for each
-// class its probability times objectness (Redmon and Farhadi, YOLOv3, 2018; scale_x_y as in YOLOv4).
+// A head turns a map into boxes as rows, of each picture by row and column of the map and by anchor: center and extents in units of the
+// picture, objectness, and for each class its probability times objectness.
+type head struct {
+	classes int
+	anchors []float64 // extents, in units of the picture
+	scale   float64   // of centers, about the middle of a cell
+	softmax bool      // the probabilities of classes sum up to 1
+}
+
+// yolo is the head of YOLOv3 (Redmon and Farhadi, 2018) with scale_x_y of YOLOv4; anchors are in pixels of the network's input.
 func yolo(c *frontend.Call) *graph.Value {
 	c.Ignore("num")
-	x, classes, anchors, mask := c.X(0), c.Int("classes", 20), c.Floats("anchors"), c.Ints("mask")
+	anchors, mask := c.Floats("anchors"), c.Ints("mask")
 	if c.Bool("new_coords", false) {
 		compose.Fail("new_coords is not supported")
 	}
@@ -21,37 +29,64 @@ func yolo(c *frontend.Call) *graph.Value {
 			mask = append(mask, k)
 		}
 	}
-	s := x.Type.Shape
-	n, width := len(mask), 5+classes
-	if n == 0 || classes < 1 || s[1] != n*width {
-		compose.Fail("%d channels for %d anchors and %d classes", s[1], n, classes)
-	}
-	batch, h, w := s[0], s[2], s[3]
-	columns, rows, sizes := tensor.Of([]int{1, 1, w, 1, 1}, make([]float32, w)), tensor.Of([]int{1, h, 1, 1, 1}, make([]float32, h)), tensor.Of([]int{1, 1, 1, n, 2}, make([]float32, 2*n))
-	for k := range w {
-		columns.SetFloat(k, float64(k))
-	}
-	for k := range h {
-		rows.SetFloat(k, float64(k))
-	}
-	for i, k := range mask {
+	h := head{classes: c.Int("classes", 20), scale: c.Float("scale_x_y", 1)}
+	for _, k := range mask {
 		if k < 0 || 2*k+1 >= len(anchors) {
 			compose.Fail("mask %v of %d anchors", mask, len(anchors)/2)
 		}
-		sizes.SetFloat(2*i, anchors[2*k]/c.Float("net_width", 1))
-		sizes.SetFloat(2*i+1, anchors[2*k+1]/c.Float("net_height", 1))
+		h.anchors = append(h.anchors, anchors[2*k]/c.Float("net_width", 1), anchors[2*k+1]/c.Float("net_height", 1))
 	}
-	y := c.Transpose(c.Reshape(x, batch, n, width, h, w), 0, 3, 4, 1, 2)
-	scale := c.Float("scale_x_y", 1)
-	center := func(at int, grid *tensor.Tensor, extent int) *graph.Value {
-		p := c.Scaled(c.Do(ops.Sigmoid, c.Slice(y, 4, at, at+1)), scale)
-		if scale != 1 {
-			p = c.Do(ops.Subtract, p, compose.Like(p, (scale-1)/2))
+	return h.boxes(c)
+}
+
+// region is the head of YOLOv2 (Redmon and Farhadi, "YOLO9000", 2016); anchors are in cells of the map.
+func region(c *frontend.Call) *graph.Value {
+	c.Ignore("num")
+	if c.Has("tree") || c.Int("coords", 4) != 4 || c.Bool("background", false) {
+		compose.Fail("trees of classes, backgrounds and other than four coordinates are not supported")
+	}
+	h := head{classes: c.Int("classes", 20), scale: 1, softmax: c.Bool("softmax", false)}
+	s := c.Shape(0)
+	for k, a := range c.Floats("anchors") {
+		h.anchors = append(h.anchors, a/float64(s[3-k%2]))
+	}
+	return h.boxes(c)
+}
+
+func (h head) boxes(c *frontend.Call) *graph.Value {
+	x := c.X(0)
+	s := x.Type.Shape
+	n, width := len(h.anchors)/2, 5+h.classes
+	if n == 0 || len(h.anchors)%2 != 0 || h.classes < 1 || s[1] != n*width {
+		compose.Fail("%d channels for %d anchors and %d classes", s[1], n, h.classes)
+	}
+	batch, height, across := s[0], s[2], s[3]
+	columns, rows := tensor.Of([]int{1, 1, across, 1, 1}, make([]float32, across)), tensor.Of([]int{1, height, 1, 1, 1}, make([]float32, height))
+	sizes := tensor.Of([]int{1, 1, 1, n, 2}, make([]float32, 2*n))
+	for i, a := range h.anchors {
+		sizes.SetFloat(i, a)
+	}
+	for _, grid := range []*tensor.Tensor{columns, rows} {
+		for k := range grid.Len() {
+			grid.SetFloat(k, float64(k))
 		}
-		return c.Scaled(c.Do(ops.Add, p, compose.Const(grid)), 1/float64(extent))
+	}
+	y := c.Transpose(c.Reshape(x, batch, n, width, height, across), 0, 3, 4, 1, 2)
+	center := func(at int, grid *tensor.Tensor) *graph.Value {
+		p := c.Scaled(c.Do(ops.Sigmoid, c.Slice(y, 4, at, at+1)), h.scale)
+		if h.scale != 1 {
+			p = c.Do(ops.Subtract, p, compose.Like(p, (h.scale-1)/2))
+		}
+		return c.Scaled(c.Do(ops.Add, p, compose.Const(grid)), 1/float64(grid.Len()))
 	}
 	extents := c.Do(ops.Multiply, c.Do(ops.Exp, c.Slice(y, 4, 2, 4)), compose.Const(sizes))
 	object := c.Do(ops.Sigmoid, c.Slice(y, 4, 4, 5))
-	class := c.Do(ops.Multiply, c.Do(ops.Sigmoid, c.Slice(y, 4, 5, width)), object)
-	return c.Reshape(c.Concat(4, center(0, columns, w), center(1, rows, h), extents, object, class), batch*h*w*n, width)
+	class := c.Slice(y, 4, 5, width)
+	if h.softmax {
+		class = c.Apply(ops.Softmax, ops.SoftmaxAttrs{Axis: 4}, class)
+	} else {
+		class = c.Do(ops.Sigmoid, class)
+	}
+	class = c.Do(ops.Multiply, class, object)
+	return c.Reshape(c.Concat(4, center(0, columns), center(1, rows), extents, object, class), batch*height*across*n, width)
 }

@@ -31,48 +31,51 @@ func (c *call) channelsFirst(n int) {
 	c.OneOf("layout", "NCHW", []string{"NCW", "NCHW", "NCDHW"}[n-1])
 }
 
-// window reads the attributes of a convolution, with the kernel of its weight.
-func (c *call) window() compose.Window {
+// window reads the attributes of a convolution, with its data, weight and, unless no_bias says that there is none, bias.
+func (c *call) window(transposed, noBias bool) (compose.Window, values) {
 	c.WantRank(0, 3)
 	n := c.Rank(0) - 2
-	if c.Rank(1) != n+2 {
-		compose.Fail("data %s and weight %s differ in rank", c.X(0).Type, c.X(1).Type)
+	from, to, groups := c.Shape(0)[1], c.Int("num_filter", 1), c.Int("num_group", 1)
+	if groups < 1 {
+		compose.Fail("%d groups", groups)
+	}
+	shape := []int{to, from / groups}
+	if transposed {
+		shape = []int{from, to / groups}
+	}
+	in := values{c.X(0), c.weight(1, append(shape, c.Ints("kernel")...)...)}
+	if in[1].Type.Rank() != n+2 {
+		compose.Fail("data %s and weight %s differ in rank", c.X(0).Type, in[1].Type)
+	}
+	if !c.Bool("no_bias", noBias) {
+		in = append(in, c.weight(2, to))
 	}
 	if c.Has("layout") {
 		c.channelsFirst(n)
 	}
-	kernel := c.Shape(1)[2:]
+	kernel := in[1].Type.Shape[2:]
 	if k := c.Ints("kernel"); !slices.Equal(k, kernel) {
 		compose.Fail("kernel %v, but the weight's is %v", k, kernel)
 	}
 	pad := c.IntsOr("pad", n, 0)
-	return compose.Window{In: c.Shape(0)[2:], Kernel: kernel, Strides: c.IntsOr("stride", n, 1), Dilation: c.IntsOr("dilate", n, 1), Padding: slices.Concat(pad, pad)}
-}
-
-// operands are data and weight, and the bias unless no_bias says that there is none.
-func (c *call) operands(noBias bool) values {
-	in := values{c.X(0), c.X(1)}
-	if !c.Bool("no_bias", noBias) {
-		in = append(in, c.X(2))
-	}
-	return in
+	return compose.Window{In: c.Shape(0)[2:], Kernel: kernel, Strides: c.IntsOr("stride", n, 1), Dilation: c.IntsOr("dilate", n, 1), Padding: slices.Concat(pad, pad)}, in
 }
 
 func conv(c *call) *graph.Value {
-	w := c.window()
+	w, in := c.window(false, false)
 	return c.Apply(byRank(len(w.In), ops.Conv1d, ops.Conv2d, ops.Conv3d),
-		ops.ConvAttrs{Strides: w.Strides, Padding: w.Padding, Dilation: w.Dilation, Groups: c.Int("num_group", 1)}, c.operands(false)...)
+		ops.ConvAttrs{Strides: w.Strides, Padding: w.Padding, Dilation: w.Dilation, Groups: c.Int("num_group", 1)}, in...)
 }
 
 // deconvolution takes its padding from target_shape where that is given.
 func deconvolution(c *call) *graph.Value {
-	w := c.window()
+	w, in := c.window(true, true)
 	extra := c.IntsOr("adj", len(w.In), 0)
 	if target := c.Ints("target_shape"); len(target) == len(w.In) && slices.Max(target) > 0 {
 		w.Padding, extra = w.Transposed(target, extra, false)
 	}
 	return c.Apply(byRank(len(w.In), ops.Conv1dTranspose, ops.Conv2dTranspose, ops.Conv3dTranspose), ops.ConvTransposeAttrs{
-		Strides: w.Strides, Padding: w.Padding, OutputPadding: extra, Dilation: w.Dilation, Groups: c.Int("num_group", 1)}, c.operands(true)...)
+		Strides: w.Strides, Padding: w.Padding, OutputPadding: extra, Dilation: w.Dilation, Groups: c.Int("num_group", 1)}, in...)
 }
 
 // pool is maximum, average or sum. The convention full rounds the number of windows up, also where the last one starts
@@ -114,15 +117,14 @@ func pool(c *call) *graph.Value {
 }
 
 func fullyConnected(c *call) *graph.Value {
-	in := c.operands(false)
-	x := in[0]
+	c.WantRank(0, 1)
+	x, n := c.X(0), c.Int("num_hidden", 1)
 	if c.Bool("flatten", true) {
-		c.WantRank(0, 1)
 		x = c.Reshape(x, x.Type.Shape[0], types.Count(x.Type.Shape[1:]))
 	}
-	y := c.Do(ops.Dense, x, in[1])
-	if len(in) > 2 {
-		y = c.Do(ops.Add, y, in[2])
+	y := c.Do(ops.Dense, x, c.weight(1, n, x.Type.Shape[x.Type.Rank()-1]))
+	if !c.Bool("no_bias", false) {
+		y = c.Do(ops.Add, y, c.weight(2, n))
 	}
 	return y
 }
@@ -130,14 +132,16 @@ func fullyConnected(c *call) *graph.Value {
 // batchNorm has an epsilon of 1e-3 unless it says otherwise, and a gamma of 1 unless fix_gamma is false.
 func batchNorm(c *call) *graph.Value {
 	c.Ignore("use_global_stats", "output_mean_var")
-	x, gamma := c.X(0), c.X(1)
+	c.WantRank(0, 2)
+	x, n := c.X(0), c.Shape(0)[1]
+	gamma := c.weight(1, n)
 	if c.Bool("fix_gamma", true) {
 		gamma = c.Full(gamma.Type.DType, 1, gamma.Type.Shape...)
 	}
 	if frontend.Axis(c.Int("axis", 1), max(x.Type.Rank(), 2)) != 1 {
 		compose.Fail("along axis %d is not supported; axis 1 is", c.Int("axis", 1))
 	}
-	return c.Apply(ops.BatchNorm, ops.BatchNormAttrs{Axis: 1, Epsilon: c.Float("eps", 1e-3)}, x, gamma, c.X(2), c.X(3), c.X(4))
+	return c.Apply(ops.BatchNorm, ops.BatchNormAttrs{Axis: 1, Epsilon: c.Float("eps", 1e-3)}, x, gamma, c.weight(2, n), c.weight(3, n), c.weight(4, n))
 }
 
 func activation(c *call) *graph.Value {
@@ -155,7 +159,8 @@ func leakyRelu(c *call) *graph.Value {
 	lower, upper := c.Float("lower_bound", 0.125), c.Float("upper_bound", 0.334)
 	switch kind := c.OneOf("act_type", "leaky", "leaky", "prelu", "elu", "selu", "gelu", "rrelu"); kind {
 	case "prelu":
-		gamma := c.X(1)
+		c.WantRank(0, 2)
+		gamma := c.weight(1, c.Shape(0)[1])
 		if n := gamma.Type.Elements(); n > 1 && x.Type.Rank() > 2 {
 			gamma = c.Reshape(gamma, append([]int{n}, slices.Repeat([]int{1}, x.Type.Rank()-2)...)...)
 		}
@@ -219,7 +224,8 @@ func l2Normalization(c *call) *graph.Value {
 }
 
 func instanceNorm(c *call) *graph.Value {
-	return c.Apply(ops.InstanceNorm, ops.InstanceNormAttrs{Epsilon: c.Float("eps", 1e-3)}, c.X(0), c.X(1), c.X(2))
+	c.WantRank(0, 2)
+	return c.Apply(ops.InstanceNorm, ops.InstanceNormAttrs{Epsilon: c.Float("eps", 1e-3)}, c.X(0), c.weight(1, c.Shape(0)[1]), c.weight(2, c.Shape(0)[1]))
 }
 
 func layerNorm(c *call) *graph.Value {
@@ -228,12 +234,12 @@ func layerNorm(c *call) *graph.Value {
 	if axis != c.Rank(0)-1 {
 		compose.Fail("along axis %d of %s is not supported; the last one is", axis, c.X(0).Type)
 	}
-	return c.Apply(ops.LayerNorm, ops.LayerNormAttrs{Axis: axis, Epsilon: c.Float("eps", 1e-5)}, c.X(0), c.X(1), c.X(2))
+	return c.Apply(ops.LayerNorm, ops.LayerNormAttrs{Axis: axis, Epsilon: c.Float("eps", 1e-5)}, c.X(0), c.weight(1, c.Shape(0)[axis]), c.weight(2, c.Shape(0)[axis]))
 }
 
 func embedding(c *call) *graph.Value {
-	c.Ignore("input_dim", "output_dim", "dtype", "sparse_grad")
-	return c.Apply(ops.Take, ops.TakeAttrs{}, c.X(1), c.Cast(c.X(0), types.I32))
+	c.Ignore("dtype", "sparse_grad")
+	return c.Apply(ops.Take, ops.TakeAttrs{}, c.weight(1, c.Int("input_dim", 1), c.Int("output_dim", 1)), c.Cast(c.X(0), types.I32))
 }
 
 func upSampling(c *call) *graph.Value {

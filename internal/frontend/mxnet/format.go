@@ -3,7 +3,6 @@ package mxnet
 
 import (
 	"bytes"
-	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -20,7 +19,9 @@ var Format = frontend.Format{
 		head = bytes.TrimLeft(head, " \t\r\n")
 		return bytes.HasPrefix(head, []byte("{")) && bytes.Contains(head, []byte(`"nodes"`)) && bytes.Contains(head, []byte(`"op"`))
 	},
-	Read: func(path string) (*frontend.Model, error) { return frontend.ReadWithWeights(path, paramsOf, Read) },
+	ReadWith: func(path string, w frontend.Weights) (*frontend.Model, error) {
+		return frontend.ReadWithWeights(path, w, paramsOf, Read)
+	},
 }
 
 var numbered = regexp.MustCompile(`^-[0-9]+\.params$`)
@@ -39,7 +40,7 @@ func paramsOf(path string) (string, error) {
 		}
 	}
 	if len(found) == 0 {
-		return "", fmt.Errorf("its weights are missing: there is no file %s-NNNN.params beside it", prefix)
+		return "", frontend.NoWeights("there is no file %s-NNNN.params beside it", prefix)
 	}
 	return filepath.Join(dir, slices.Max(found)), nil
 }

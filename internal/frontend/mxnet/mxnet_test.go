@@ -86,7 +86,7 @@ func TestSmall(t *testing.T) {
 	if !Format.Identify([]byte(small), path) {
 		t.Error("not recognised")
 	}
-	m, err := Format.Read(path)
+	m, err := Format.Open(path, frontend.Weights{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,8 +114,17 @@ func TestSmall(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "net-0002.params")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Format.Read(path); err == nil || !strings.Contains(err.Error(), "net-NNNN.params") {
+	if m, err := Format.Open(path, frontend.Weights{}); err != nil || m.Err == nil || !strings.Contains(m.Err.Error(), "net-NNNN.params") {
 		t.Error(err)
+	}
+	if m, err = Format.Open(path, frontend.Weights{MadeUp: true}); err != nil {
+		t.Fatal(err)
+	}
+	if len(m.Graph.Inputs) != 1 {
+		t.Errorf("inputs %v", m.Graph.Inputs)
+	}
+	if g, err = frontend.Import(m, frontend.Options{Shapes: map[string][]int{g.Inputs[0].Name: g.Inputs[0].Type.Shape}}); err != nil {
+		t.Fatal(err)
 	}
 }
 

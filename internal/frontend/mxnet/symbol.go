@@ -29,7 +29,7 @@ type node struct {
 
 const maxSymbol = 64 << 20
 
-// Read makes a model of a symbol and its weights, of which it keeps params.
+// Read makes a model of a symbol and its weights, of which it keeps params; nil for weights that are missing.
 func Read(text, params []byte) (*frontend.Model, error) {
 	if len(text) > maxSymbol {
 		return nil, fmt.Errorf("mxnet: a symbol of %d bytes; up to %d are read", len(text), maxSymbol)
@@ -38,9 +38,12 @@ func Read(text, params []byte) (*frontend.Model, error) {
 	if err := json.Unmarshal(text, &s); err != nil {
 		return nil, fmt.Errorf("mxnet: the symbol: %w", err)
 	}
-	arrays, err := readParams(params)
-	if err != nil {
-		return nil, fmt.Errorf("mxnet: the weights: %w", err)
+	var arrays map[string]*tensor.Tensor
+	var err error
+	if params != nil {
+		if arrays, err = readParams(params); err != nil {
+			return nil, fmt.Errorf("mxnet: the weights: %w", err)
+		}
 	}
 	m := &frontend.Model{Format: "mxnet", Table: table, Files: func() []string { return nil }, Close: func() error { return nil }, About: frontend.About{Producer: s.producer()}}
 	if m.Graph, err = s.graph(arrays); err != nil {
@@ -60,10 +63,10 @@ func (s *symbol) producer() string {
 }
 
 // graph makes the neutral graph. Variables are weights, or inputs where there are no weights of their name; labels, which only
-// losses read, are neither.
+// losses read, are neither. Without any weights, variables that are only read where layers have them have no value: see call.weight.
 func (s *symbol) graph(arrays map[string]*tensor.Tensor) (*frontend.Graph, error) {
 	g := &frontend.Graph{Name: "mxnet"}
-	results, read := make([]int, len(s.Nodes)), map[int]bool{}
+	results, data := make([]int, len(s.Nodes)), map[int]bool{}
 	refer := func(ref []int, before int) error {
 		if len(ref) < 2 || ref[0] < 0 || ref[0] >= before || ref[1] < 0 || ref[1] > 1<<10 {
 			return fmt.Errorf("a reference %v, which is to none of the nodes before", ref)
@@ -79,11 +82,11 @@ func (s *symbol) graph(arrays map[string]*tensor.Tensor) (*frontend.Graph, error
 		if losses[n.Op] && len(n.Inputs) > 1 {
 			n.Inputs = n.Inputs[:1]
 		}
-		for _, ref := range n.Inputs {
+		for k, ref := range n.Inputs {
 			if err := refer(ref, i); err != nil {
 				return nil, fmt.Errorf("node %q: %w", n.Name, err)
 			}
-			read[ref[0]] = true
+			data[ref[0]] = data[ref[0]] || k == 0 || !weighted[n.Op] || arrays != nil
 		}
 	}
 	if len(s.Heads) == 0 {
@@ -93,7 +96,7 @@ func (s *symbol) graph(arrays map[string]*tensor.Tensor) (*frontend.Graph, error
 		if err := refer(ref, len(s.Nodes)); err != nil {
 			return nil, fmt.Errorf("heads: %w", err)
 		}
-		read[ref[0]] = true
+		data[ref[0]] = true
 		g.Outputs = append(g.Outputs, frontend.Info{Name: s.value(ref), Spelt: "?"})
 	}
 	defined := map[string]bool{}
@@ -110,7 +113,7 @@ func (s *symbol) graph(arrays map[string]*tensor.Tensor) (*frontend.Graph, error
 		switch t := arrays[n.Name]; {
 		case n.Op == "null" && t != nil:
 			g.Params = append(g.Params, frontend.Constant(n.Name, t))
-		case n.Op == "null" && read[i]:
+		case n.Op == "null" && data[i]:
 			g.Inputs = append(g.Inputs, inputOf(n))
 		case n.Op != "null":
 			x := &frontend.Node{Op: n.Op, Name: n.Name, Attrs: attrs}
@@ -121,6 +124,8 @@ func (s *symbol) graph(arrays map[string]*tensor.Tensor) (*frontend.Graph, error
 				for _, aux := range []string{n.Name + "_moving_mean", n.Name + "_moving_var"} {
 					if arrays[aux] != nil && !defined[aux] {
 						g.Params = append(g.Params, frontend.Constant(aux, arrays[aux]))
+					}
+					if arrays[aux] != nil || arrays == nil {
 						x.In = append(x.In, aux)
 					}
 				}
@@ -207,7 +212,7 @@ func (n *node) values() (frontend.Values, error) {
 }
 
 var idle = map[string]bool{"workspace": true, "cudnn_tune": true, "cudnn_off": true, "ctx_group": true, "lr_mult": true, "wd_mult": true, "weight_lr_mult": true,
-	"bias_lr_mult": true, "force_mirroring": true, "momentum": true, "num_filter": true, "num_hidden": true, "p": true, "num_args": true, "grad_scale": true,
+	"bias_lr_mult": true, "force_mirroring": true, "momentum": true, "p": true, "num_args": true, "grad_scale": true,
 	"cudnn_algo_verbose": true, "min_calib_range": true, "max_calib_range": true, "mirror_stage": true, "tag": true}
 
 // parse reads the text of an attribute as Python prints values: numbers, True and False, None, tuples; else it is a word.

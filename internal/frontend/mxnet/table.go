@@ -23,6 +23,18 @@ type row struct {
 // losses are operators whose operands behind the first are labels; without training they are functions of the first.
 var losses = map[string]bool{"SoftmaxOutput": true, "Softmax": true, "LinearRegressionOutput": true, "LogisticRegressionOutput": true, "MAERegressionOutput": true, "SVMOutput": true}
 
+// weighted are operators whose operands behind the first are weights.
+var weighted = map[string]bool{"Convolution": true, "Convolution_v1": true, "Deconvolution": true, "FullyConnected": true, "BatchNorm": true, "BatchNorm_v1": true,
+	"LeakyReLU": true, "InstanceNorm": true, "LayerNorm": true, "Embedding": true}
+
+// weight is operand i; where the symbol has no weights, one is made up, of a shape.
+func (c *call) weight(i int, shape ...int) *graph.Value {
+	if i < len(c.Node.In) && !c.Present(i) {
+		return c.MadeUp(c.Node.In[i], shape...)
+	}
+	return c.X(i)
+}
+
 // table lists every operator that is converted.
 var table = newTable(slices.Concat(nnRows, elementwiseRows, moveRows))
 
