@@ -4,6 +4,7 @@ package formats
 
 import (
 	"encoding/json"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -140,7 +141,7 @@ func runs(t *testing.T, m *frontend.Model, level int) {
 	for _, v := range g.Inputs {
 		in = append(in, tensor.NewOf(v.Type))
 	}
-	for i, x := range run(t, g, level, in) {
+	for i, x := range modeltest.Run(t, g, level, in) {
 		for k := range x.Len() {
 			if v := x.Float(k); math.IsNaN(v) || math.IsInf(v, 0) {
 				t.Fatalf("output %d: element %d is %v", i, k, v)
