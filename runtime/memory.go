@@ -98,12 +98,10 @@ func newMemory(info *Info, params []bundle.Param, workers int, oversubscribed bo
 		m.pointer(ctx.Team, m.team)
 		m.pointer(ctx.Parts, m.parts)
 		if !oversubscribed {
-			m.u32(ctx.Spin, firstSpin)
+			m.u32(ctx.Spin, pausesOf(stepPatience))
 		}
-		m.u64(ctx.User, uint64(m.address(ctx.Spin)))
-		cb := teamCallbacks()
-		m.u64(ctx.Wait, uint64(cb.wait))
-		m.u64(ctx.Wake, uint64(cb.wake))
+		m.u64(ctx.Wait, uint64(crewCode().wait))
+		m.u64(ctx.Wake, uint64(crewCode().wake))
 	}
 	for i, r := range m.inputs {
 		m.pointer(m.inTable.off+8*i, r)
@@ -168,8 +166,13 @@ func (m *memory) done() *atomic.Uint64 {
 }
 
 // begin sets a worker's count of the chunks behind it, before it calls the library.
-func (m *memory) begin(worker int, base uint64) {
-	m.u64(m.parts.off+bundle.PartSize*worker+bundle.PartBase, base)
+func (m *memory) begin(worker int, base uint64) { m.u64(m.partBase(worker), base) }
+
+// base is the address of a worker's count of the chunks behind it.
+func (m *memory) base(worker int) uintptr { return m.address(m.partBase(worker)) }
+
+func (m *memory) partBase(worker int) int {
+	return m.parts.off + bundle.PartSize*worker + bundle.PartBase
 }
 
 func (m *memory) status() int32 { return int32(binary.LittleEndian.Uint32(m.b[ctx.Status:])) }

@@ -1,31 +1,33 @@
 package runtime
 
 import (
-	"sync/atomic"
+	"sync"
 	"time"
+
+	"github.com/ebitengine/purego"
 )
 
-// Pauses that a worker spends between two steps before it sleeps. One takes 10 to 50 ns. Others do in the meantime what a
-// sleeper would have done; but in a virtual machine waking takes as long as a step, so that one who sleeps at every step hardly
-// ever works. Where others use the CPUs, who is waited for may need the CPU of the one who waits.
+// How long a worker looks before it sleeps: for a step that others finish, and for another run. Who sleeps frees its CPU for others, and
+// waking costs 10 to 150 µs where each has a CPU of its own; where a machine wakes threads on the CPU of who wakes them, milliseconds.
+// Callers that run a model in a loop come back within the time for another run, and an idle process pays it once.
 const (
-	firstSpin = 4000
-	leastSpin = 500
-	mostSpin  = 8000
+	stepPatience = time.Millisecond
+	idlePatience = 50 * time.Microsecond
 )
 
-// A sleep shorter than soon would have been none with a little more patience; in one longer than late somebody had lost a CPU.
-const (
-	soon = 200 * time.Microsecond
-	late = time.Millisecond
-)
-
-// slept changes the number of pauses by how long a sleep was. Any worker may call it; 0 pauses stay 0.
-func slept(pauses *atomic.Uint32, sleep time.Duration) {
-	switch n := pauses.Load(); {
-	case sleep < soon:
-		pauses.Store(min(2*n, mostSpin))
-	case sleep > late && n > leastSpin:
-		pauses.Store(max(n/2, leastSpin))
-	}
+// pausesOf is how many pauses of this CPU take so long; one takes 5 to 60 ns.
+func pausesOf(t time.Duration) uint32 {
+	return uint32(float64(t) / pause())
 }
+
+// pause is the time of a pause in nanoseconds: the least of some tries, for others may take the CPU meanwhile.
+var pause = sync.OnceValue(func() float64 {
+	const tries, pauses = 5, 200
+	least := time.Duration(1<<63 - 1)
+	for range tries {
+		start := time.Now()
+		purego.SyscallN(crewCode().pauses, pauses)
+		least = min(least, time.Since(start))
+	}
+	return max(float64(least)/pauses, 1)
+})

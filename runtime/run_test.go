@@ -95,7 +95,7 @@ func TestProfile(t *testing.T) {
 		t.Fatal(err)
 	}
 	times := p.Steps
-	if runs := m.pool.job.Load() / 2; runs != 1+3+3*4 {
+	if runs := m.pool.crew.job.Load() / 2; runs != 1+3+3*4 {
 		t.Errorf("%d runs: a first one, 3 whole ones and 3 of each step", runs)
 	}
 	if len(p.Runs) != 3 || p.Run() <= 0 || p.Sum() <= 0 {

@@ -132,7 +132,6 @@ func (v *Variant) call(f func()) error {
 		return err
 	}
 	own := &memory{b: v.b}
-	copy(v.b[ctx.Spin:ctx.Spin+4], v.m.mem.b[ctx.Spin:]) // how long it pays to spin, which runs find out
 	own.u32(ctx.Status, 0)
 	defer v.m.lib.running()()
 	f()

@@ -881,16 +881,10 @@ static int exchange_if(uint32_t *word, uint32_t from, uint32_t to) {
 }
 static uint32_t add(uint32_t *word, uint32_t n) { return __atomic_add_fetch(word, n, __ATOMIC_SEQ_CST); }
 
-/* Pauses that a worker spends between two steps before it sleeps: as many as its sleeps show to be right. One takes 10 to 50 ns.
- * Others do in the meantime what a sleeper would have done; but in a virtual machine waking takes as long as a step, so that one
- * who sleeps at every step hardly ever works. Where others use the CPUs, who is waited for may need the CPU of the one who
- * waits. A sleep shorter than SOON_NS would have been none with a little more patience; in one longer than LATE_NS somebody had
- * lost a CPU. */
-enum { FIRST_SPIN = 4000, LEAST_SPIN = 500, MOST_SPIN = 8000, SOON_NS = 200000, LATE_NS = 1000000 };
-
-/* How long a thread looks for new work before it sleeps. Waking a sleeper costs 3 to 11 us; callers that run a model in a
- * loop come back within this time, and an idle process pays it once. */
-enum { IDLE_SPIN_NS = 50000 };
+/* How long a worker looks before it sleeps: for a step that others finish, and for another run. Who sleeps frees its CPU for others, and
+ * waking costs 10 to 150 us where each has a CPU of its own; where a machine wakes threads on the CPU of who wakes them,
+ * milliseconds. Callers that run a model in a loop come back within the time for another run, and an idle process pays it once. */
+enum { STEP_PATIENCE_NS = 1000000, IDLE_PATIENCE_NS = 50000 };
 
 /* A crew is the workers of a model. The caller's thread is worker 0, whose call of the library returns when all is done; the others
  * are started by the first run, sleep between runs and end when the model is closed. Nobody waits for them: one that comes
@@ -979,18 +973,22 @@ static uint32_t sleep_until_job(crew *c, uint32_t seen) {
   return job;
 }
 
-static void on_wait(void *user, uint32_t *addr, uint32_t seen) {
-  crew *c = user;
-  uint32_t *spin = &c->ctx->spin, n = load(spin);
-  uint64_t from = now(), sleep;
-  wait_word(c, addr, seen);
-  sleep = now() - from;
-  if (sleep < SOON_NS) {
-    store(spin, 2 * n < MOST_SPIN ? 2 * n : MOST_SPIN);
-  } else if (sleep > LATE_NS && n > LEAST_SPIN) {
-    store(spin, n / 2 > LEAST_SPIN ? n / 2 : LEAST_SPIN);
+/* step_pauses is how many pauses of this CPU are the patience for a step; one takes 5 to 60 ns. The least of some tries counts, for
+ * others may take the CPU meanwhile. */
+static uint32_t step_pauses(void) {
+  enum { TRIES = 5, PAUSES = 200 };
+  uint64_t least = UINT64_MAX;
+  for (int k = 0; k < TRIES; k++) {
+    uint64_t start = now(), took;
+    for (int i = 0; i < PAUSES; i++) pause_cpu();
+    took = now() - start;
+    if (took < least) least = took;
   }
+  if (least < PAUSES) least = PAUSES;
+  return (uint32_t)((uint64_t)STEP_PATIENCE_NS * PAUSES / least);
 }
+
+static void on_wait(void *user, uint32_t *addr, uint32_t seen) { wait_word(user, addr, seen); }
 
 static void on_wake(void *user, uint32_t *addr) { wake_word(user, addr); }
 
@@ -1278,8 +1276,8 @@ static lathe_status make_model(const lathe_library *l, const char *name, struct 
   status = bind_params(name, l, params, bytes, base + p.copy, m->ctx.params);
 #ifndef LATHE_NO_THREADS
   m->crew = (crew){.run = l->run, .ctx = &m->ctx, .workers = workers, .members = (member *)(void *)(base + p.members)};
-  m->crew.spin_ns = crowded ? 0 : IDLE_SPIN_NS;
-  m->ctx.spin = crowded ? 0 : FIRST_SPIN;
+  m->crew.spin_ns = crowded ? 0 : IDLE_PATIENCE_NS;
+  m->ctx.spin = crowded ? 0 : step_pauses();
   m->ctx.wait = on_wait;
   m->ctx.wake = on_wake;
   m->ctx.user = &m->crew;
