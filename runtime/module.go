@@ -124,7 +124,7 @@ func newModule(lib *library, o options) (*Module, error) {
 	}
 	m := &Module{info: info, lib: lib, opts: o, mem: mem, set: make([]bool, len(info.Inputs))}
 	if workers > 1 {
-		m.pool = newPool(lib.entry, mem, workers, oversubscribed, info.Steps)
+		m.pool = newPool(lib.entry, mem, workers, oversubscribed)
 	}
 	return m, nil
 }

@@ -3,11 +3,10 @@ package runtime
 import (
 	goruntime "runtime"
 	"sync"
+	"time"
 	"unsafe"
 
 	"github.com/ebitengine/purego"
-
-	"lathe/internal/bundle"
 )
 
 // pool runs the library's entry point on several threads. The caller's thread is worker 0, whose call returns when all is done;
@@ -20,15 +19,15 @@ type pool struct {
 	workers int
 	started bool
 	exited  sync.WaitGroup
-	pace    pace
+	rested  time.Time // when a run let Go's scheduler in last
 	crew    *crew
 }
 
 // A callee is a run function and the context to call it with.
 type callee struct{ entry, context uintptr }
 
-func newPool(entry uintptr, mem *memory, workers int, oversubscribed bool, steps []bundle.Step) *pool {
-	p := &pool{own: &callee{entry, mem.context()}, mem: mem, workers: workers, pace: paceOf(steps), crew: new(crew)}
+func newPool(entry uintptr, mem *memory, workers int, oversubscribed bool) *pool {
+	p := &pool{own: &callee{entry, mem.context()}, mem: mem, workers: workers, crew: new(crew)}
 	if !oversubscribed {
 		p.crew.pauses = pausesOf(idlePatience)
 	}
@@ -46,10 +45,19 @@ func (p *pool) runOf(c *callee, first, last int) {
 	base := p.mem.done().Load()
 	p.crew.begin(c, first, last, base)
 	p.mem.begin(0, base)
-	p.pace.run(first, last, func(from, to int) {
-		purego.SyscallN(c.entry, c.context, 0, uintptr(p.workers), uintptr(from), uintptr(to))
-	})
+	p.rest()
+	purego.SyscallN(c.entry, c.context, 0, uintptr(p.workers), uintptr(first), uintptr(last))
 	p.crew.job.Add(1)
+}
+
+// rest shows Go's monitor from time to time that the goroutine is not stuck. A goroutine that was not scheduled for 10 ms loses its
+// processor in every call of foreign code, however short that is, and whenever the monitor takes one it wakes every 20 µs for some
+// milliseconds: who works on that CPU loses it, and all workers wait.
+func (p *pool) rest() {
+	if now := time.Now(); now.Sub(p.rested) > 4*time.Millisecond {
+		goruntime.Gosched()
+		p.rested = now
+	}
 }
 
 func (p *pool) start() {
