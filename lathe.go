@@ -24,6 +24,7 @@ import (
 	"lathe/internal/compile"
 	"lathe/internal/cpu"
 	"lathe/internal/fault"
+	"lathe/internal/host"
 	"lathe/internal/target"
 	"lathe/internal/tool/excerpt"
 	"lathe/internal/tool/version"
@@ -59,7 +60,7 @@ func Compile(ctx context.Context, m *Model, o CompileOptions) (*Package, error) 
 		}
 		// It is no part of the package, which other machines may run.
 		memory := res.Memory(opts.Workers)
-		if err := runtime.CheckMemory("a run", memory.Run, memory.String()); err != nil {
+		if err := host.CheckMemory("a run", memory.Run, memory.String()); err != nil {
 			o.Notes(err.Error())
 		}
 	}

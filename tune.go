@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"lathe/internal/compile"
+	"lathe/internal/host"
 	"lathe/internal/measure"
 	"lathe/internal/records"
 	"lathe/internal/tool/excerpt"
@@ -302,7 +303,7 @@ func tuned(ctx context.Context, m *Model, o TuneOptions) (r *TuneResult, err err
 	}
 	run := tune.Options{
 		Tuner: o.Tuner, Trials: o.Trials, EarlyStopping: o.EarlyStopping, Time: o.Time, Seed: cmp.Or(o.Seed, 1), Repeat: o.Repeat, MinSample: o.MinRepeat,
-		Progress: o.Progress, By: records.By{Lathe: version.Number, LLVM: toolchain.Version(), Rules: compile.Rules, Machine: runtime.CPUName()},
+		Progress: o.Progress, By: records.By{Lathe: version.Number, LLVM: toolchain.Version(), Rules: compile.Rules, Machine: host.CPUName()},
 	}
 	if err := o.earlier(&run); err != nil {
 		return nil, err

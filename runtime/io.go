@@ -2,12 +2,9 @@ package runtime
 
 import (
 	"fmt"
-	goruntime "runtime"
 	"slices"
 	"strings"
-	"unsafe"
 
-	"lathe/internal/bundle"
 	"lathe/internal/tool/spelling"
 )
 
@@ -33,14 +30,9 @@ func (m *Module) SetInputIndex(i int, t Tensor) error {
 		return fmt.Errorf("input %q: %w", want.Name, err)
 	}
 	defer m.leave()
-	own := m.mem.inputs[i]
-	if len(t.Data) != own.size {
-		return fmt.Errorf("input %q: %s%s takes %s, the data has %d", want.Name, t.DType, shapeText(t.Shape), spelling.Count(own.size, "byte"), len(t.Data))
+	if err := m.code.SetInput(i, t.Data); err != nil {
+		return fmt.Errorf("input %q: %w", want.Name, err)
 	}
-	m.mem.bindings[i].release()
-	m.mem.pointer(m.mem.inTable.off+8*i, own)
-	copy(m.mem.bytes(own), t.Data)
-	m.set[i] = true
 	return nil
 }
 
@@ -52,46 +44,14 @@ func (m *Module) BindInput(name string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	want := m.info.Inputs[i]
-	size, err := bundle.DTypeSize(want.DType)
-	if err != nil {
-		return fmt.Errorf("input %q: %w", name, err)
-	}
 	if err := m.enter(); err != nil {
 		return fmt.Errorf("input %q: %w", name, err)
 	}
 	defer m.leave()
-	own := m.mem.inputs[i]
-	if len(data) != own.size {
-		return fmt.Errorf("input %q: %s%s takes %s, the data has %d", name, want.DType, shapeText(want.Shape), spelling.Count(own.size, "byte"), len(data))
+	if err := m.code.BindInput(i, data); err != nil {
+		return fmt.Errorf("input %q: %w", name, err)
 	}
-	if len(data) > 0 {
-		addr := uintptr(unsafe.Pointer(unsafe.SliceData(data)))
-		if addr%uintptr(size) != 0 {
-			return fmt.Errorf("input %q: the data is not aligned to its %d-byte elements", name, size)
-		}
-		m.mem.bindings[i].bind(data)
-		m.mem.u64(m.mem.inTable.off+8*i, uint64(addr))
-	}
-	m.set[i] = true
 	return nil
-}
-
-// binding keeps a caller's slice where it is.
-type binding struct {
-	data []byte
-	pin  goruntime.Pinner
-}
-
-func (b *binding) bind(data []byte) {
-	b.release()
-	b.data = data
-	b.pin.Pin(unsafe.SliceData(data))
-}
-
-func (b *binding) release() {
-	b.pin.Unpin()
-	b.data = nil
 }
 
 // Output returns output i of the last run. Its Data is a view of the module's memory: the next run overwrites it and
@@ -105,25 +65,11 @@ func (m *Module) Output(i int) (Tensor, error) {
 		return Tensor{}, fmt.Errorf("output %q: %w", info.Name, err)
 	}
 	defer m.leave()
-	if !m.ran {
-		return Tensor{}, fmt.Errorf("output %q: the model has not run yet", info.Name)
-	}
-	shape := slices.Clone(info.Shape)
-	for d, s := range info.Symbols {
-		if s < 0 {
-			continue
-		}
-		n := m.mem.symbol(s)
-		if n < 0 || n > int64(shape[d]) {
-			return Tensor{}, fmt.Errorf("output %q: dimension %d is %d, outside 0..%d", info.Name, d, n, shape[d])
-		}
-		shape[d] = int(n)
-	}
-	size, err := bundle.ByteSize(info.DType, shape)
+	shape, data, err := m.code.Output(i)
 	if err != nil {
 		return Tensor{}, fmt.Errorf("output %q: %w", info.Name, err)
 	}
-	return Tensor{DType: info.DType, Shape: shape, Data: m.mem.bytes(m.mem.outputs[i])[:size:size]}, nil
+	return Tensor{DType: info.DType, Shape: shape, Data: data}, nil
 }
 
 func (m *Module) inputIndex(name string) (int, error) {

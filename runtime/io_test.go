@@ -1,10 +1,13 @@
 package runtime
 
 import (
+	"encoding/binary"
 	"errors"
 	goruntime "runtime"
 	"slices"
 	"testing"
+
+	"lathe/internal/bundle"
 )
 
 func TestInputErrors(t *testing.T) {
@@ -106,8 +109,12 @@ func TestSymbolOutOfRange(t *testing.T) {
 	if err := m.Run(); err != nil {
 		t.Fatal(err)
 	}
+	symbol, err := m.code.MemoryAt(bundle.Place{Kind: bundle.InSymbols, Bytes: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, n := range []int64{fixtureN + 1, -1, 1 << 62} {
-		m.mem.u64(m.mem.symbols.off, uint64(n))
+		binary.NativeEndian.PutUint64(symbol, uint64(n))
 		_, err := m.Output(1)
 		wantError(t, err, `"positive"`, "outside 0..1024")
 	}

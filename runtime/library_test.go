@@ -8,8 +8,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/ebitengine/purego"
-
 	"lathe/internal/bundle"
 )
 
@@ -108,24 +106,6 @@ func TestWithCheck(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.Close()
-}
-
-// TestLoadFromTemp loads code the way that is left when memory files are forbidden.
-func TestLoadFromTemp(t *testing.T) {
-	library, _ := fixtureLibraries(t)
-	dir := t.TempDir()
-	t.Setenv("TMPDIR", dir)
-	_, handle, err := loadFromTemp(code{library: library})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer purego.Dlclose(handle)
-	if _, err := purego.Dlsym(handle, "lathe_fixture_run"); err != nil {
-		t.Error(err)
-	}
-	if left, _ := os.ReadDir(dir); len(left) != 0 {
-		t.Errorf("%s stays behind", left[0].Name())
-	}
 }
 
 // TestForms runs the package as a tar, as a triple and as a directory.

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"lathe/internal/bundle"
+	"lathe/internal/executor"
 )
 
 // Info is what a package says of itself, lathe.json:
@@ -58,13 +59,7 @@ var (
 // that meets another one in progress returns ErrBusy.
 type Module struct {
 	info  *Info
-	lib   *library
-	opts  options
-	mem   *memory
-	pool  *pool // nil for one worker
-	more  []*Variant
-	set   []bool
-	ran   bool
+	code  *executor.Module
 	state atomic.Int32
 }
 
@@ -78,55 +73,28 @@ const (
 // Option changes how Open sets up a module.
 type Option func(*options)
 
-type options struct {
-	workers int
-	check   bool
-}
+type options executor.Options
 
 // WithWorkers sets the number of threads a run uses, instead of LATHE_NUM_THREADS, TVM_NUM_THREADS or what the machine
 // allows. Small models use one thread whatever is asked for. Results do not depend on the number.
-func WithWorkers(n int) Option { return func(o *options) { o.workers = n } }
+func WithWorkers(n int) Option { return func(o *options) { o.Workers = n } }
 
 // WithCheck has Open compare all weights with the digest that was written with them, and refuse a damaged package or one
 // without digests. Open alone does so for weights of up to 4 MiB, and for the code in any case.
-func WithCheck() Option { return func(o *options) { o.check = true } }
+func WithCheck() Option { return func(o *options) { o.Check = true } }
 
 // Open maps the package at path, checks that this machine can run it and loads its library. The path is a tar, the
 // triple beside NAME.so, NAME.so with the other files inside, or an unpacked directory.
 func Open(path string, opts ...Option) (*Module, error) {
-	var o options
-	o.workers = fromMachine
+	o := options{Workers: executor.FromMachine}
 	for _, f := range opts {
 		f(&o)
 	}
-	lib, err := openLibrary(path, o.check)
+	code, err := executor.Open(path, executor.Options(o))
 	if err != nil {
 		return nil, err
 	}
-	m, err := newModule(lib, o)
-	if err != nil {
-		lib.release()
-		return nil, fmt.Errorf("package %s: %w", path, err)
-	}
-	return m, nil
-}
-
-// newModule takes over the caller's reference to lib when it succeeds.
-func newModule(lib *library, o options) (*Module, error) {
-	info := lib.pkg.Manifest
-	workers, oversubscribed, err := workerCount(o.workers, info.MaxWorkers)
-	if err != nil {
-		return nil, err
-	}
-	mem, err := newMemory(info, lib.pkg.Params, workers, oversubscribed)
-	if err != nil {
-		return nil, err
-	}
-	m := &Module{info: info, lib: lib, opts: o, mem: mem, set: make([]bool, len(info.Inputs))}
-	if workers > 1 {
-		m.pool = newPool(lib.entry, mem, workers, oversubscribed)
-	}
-	return m, nil
+	return &Module{info: code.Info(), code: code}, nil
 }
 
 // Clone returns a module that shares the package and its weights with m and has its own inputs, outputs, work space and
@@ -136,13 +104,11 @@ func (m *Module) Clone() (*Module, error) {
 		return nil, fmt.Errorf("clone: %w", err)
 	}
 	defer m.leave()
-	m.lib.refs.Add(1)
-	c, err := newModule(m.lib, m.opts)
+	code, err := m.code.Clone()
 	if err != nil {
-		m.lib.release()
 		return nil, fmt.Errorf("clone: %w", err)
 	}
-	return c, nil
+	return &Module{info: m.info, code: code}, nil
 }
 
 // Close stops the threads and releases the memory; tensors that Output returned must not be used any more. Closing twice
@@ -154,14 +120,7 @@ func (m *Module) Close() error {
 		}
 		return fmt.Errorf("close: %w", ErrBusy)
 	}
-	if m.pool != nil {
-		m.pool.close()
-	}
-	var err error
-	for _, v := range m.more {
-		err = errors.Join(err, v.unload())
-	}
-	return errors.Join(err, m.mem.release(), m.lib.release())
+	return m.code.Close()
 }
 
 // Info returns the package's manifest, which the caller must not change.
@@ -174,12 +133,21 @@ func (m *Module) Inputs() []TensorInfo { return slices.Clone(m.info.Inputs) }
 func (m *Module) Outputs() []TensorInfo { return slices.Clone(m.info.Outputs) }
 
 // Workers returns the number of threads a run uses.
-func (m *Module) Workers() int {
-	if m.pool == nil {
-		return 1
-	}
-	return m.pool.workers
-}
+func (m *Module) Workers() int { return m.code.Workers() }
+
+// Memory is what a run of a package takes:
+//
+//	Run       int64 // all but the weights
+//	Workspace int64 // what steps leave each other
+//	Scratch   int64 // of all workers
+//	Inputs    int64
+//	Outputs   int64
+//	Workers   int
+//	Weights   int64 // read where the package lies: the system takes them back when memory is short; 0 where that is not known
+type Memory = bundle.Memory
+
+// Memory returns what a run of m takes with its number of workers.
+func (m *Module) Memory() Memory { return m.code.Memory() }
 
 // enter claims the module for one method call; leave gives it back.
 func (m *Module) enter() error {

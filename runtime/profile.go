@@ -60,11 +60,12 @@ func (m *Module) Profile(repeat int) (*Profile, error) {
 		return nil, fmt.Errorf("profile: %w", err)
 	}
 	defer m.leave()
-	if err := m.ready(); err != nil {
-		return nil, err
-	}
-	steps := m.info.Steps
-	if err := m.call(0, len(steps), nil); err != nil {
+	return profile(m.info.Steps, repeat, m.code.Run, m.code.RunLaps)
+}
+
+// profile is Profile of what runs all steps, as a whole and with laps.
+func profile(steps []Step, repeat int, whole func() error, byStep func(lap func(step int)) error) (*Profile, error) {
+	if err := whole(); err != nil {
 		return nil, err
 	}
 	p := &Profile{Runs: make([]time.Duration, repeat), Steps: make([]StepTime, len(steps))}
@@ -72,11 +73,11 @@ func (m *Module) Profile(repeat int) (*Profile, error) {
 	laps := make([]time.Time, len(steps)+1)
 	for r := range repeat {
 		start := time.Now()
-		if err := m.call(0, len(steps), nil); err != nil {
+		if err := whole(); err != nil {
 			return nil, err
 		}
 		p.Runs[r] = time.Since(start)
-		if err := m.call(0, len(steps), func(step int) { laps[step+1] = time.Now() }); err != nil {
+		if err := byStep(func(step int) { laps[step+1] = time.Now() }); err != nil {
 			return nil, err
 		}
 		for i := range steps {

@@ -1,13 +1,6 @@
 package runtime
 
-import (
-	"fmt"
-	goruntime "runtime"
-
-	"github.com/ebitengine/purego"
-
-	"lathe/internal/bundle"
-)
+import "fmt"
 
 // Run computes the outputs from the inputs. Every input must have been set once.
 func (m *Module) Run() error { return m.RunSteps(0, len(m.info.Steps)) }
@@ -15,53 +8,9 @@ func (m *Module) Run() error { return m.RunSteps(0, len(m.info.Steps)) }
 // RunSteps runs the steps [first, last) of Info().Steps only. Steps read what earlier ones left in the work space, so
 // this is meaningful after a run, in order: for profiling and debugging.
 func (m *Module) RunSteps(first, last int) error {
-	if first < 0 || last < first || last > len(m.info.Steps) {
-		return fmt.Errorf("run: steps [%d,%d) of a model with %d", first, last, len(m.info.Steps))
-	}
 	if err := m.enter(); err != nil {
 		return fmt.Errorf("run: %w", err)
 	}
 	defer m.leave()
-	if err := m.ready(); err != nil {
-		return err
-	}
-	return m.call(first, last, nil)
-}
-
-func (m *Module) ready() error {
-	for i, set := range m.set {
-		if !set {
-			return fmt.Errorf("run: input %q was never set", m.info.Inputs[i].Name)
-		}
-	}
-	return nil
-}
-
-// call runs steps with all workers and returns the status that the generated code left. With a lap the steps are called one
-// by one, and lap when each is finished, after one call with first-1.
-func (m *Module) call(first, last int, lap func(step int)) error {
-	m.mem.u32(ctx.Status, 0)
-	defer m.lib.running()()
-	run := func(first, last int) {
-		purego.SyscallN(m.lib.entry, m.mem.context(), 0, 1, uintptr(first), uintptr(last))
-	}
-	if m.pool != nil {
-		run = m.pool.run
-	}
-	if lap == nil {
-		run(first, last)
-	} else {
-		goruntime.LockOSThread()
-		defer goruntime.UnlockOSThread()
-		lap(first - 1)
-		for step := first; step < last; step++ {
-			run(step, step+1)
-			lap(step)
-		}
-	}
-	m.ran = true
-	if s := m.mem.status(); s != 0 {
-		return fmt.Errorf("run: the model reports status %d: %s", s, bundle.StatusText(s))
-	}
-	return nil
+	return m.code.RunSteps(first, last)
 }

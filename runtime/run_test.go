@@ -95,9 +95,6 @@ func TestProfile(t *testing.T) {
 		t.Fatal(err)
 	}
 	times := p.Steps
-	if runs := m.pool.crew.job.Load() / 2; runs != 1+3+3*4 {
-		t.Errorf("%d runs: a first one, 3 whole ones and 3 of each step", runs)
-	}
 	if len(p.Runs) != 3 || p.Run() <= 0 || p.Sum() <= 0 {
 		t.Errorf("runs %v, sum %v", p.Runs, p.Sum())
 	}
@@ -115,6 +112,28 @@ func TestProfile(t *testing.T) {
 	checkFixture(t, m, x)
 	_, err = m.Profile(0)
 	wantError(t, err, "0 runs")
+}
+
+// TestProfileTakesTurns: a first run, then whole ones and ones by step in turns; and an error ends a profile.
+func TestProfileTakesTurns(t *testing.T) {
+	order, failing := "", errors.New("it fails")
+	whole := func() error { order += "w"; return nil }
+	byStep := func(lap func(int)) error {
+		order += "s"
+		for step := range 3 {
+			lap(step - 1)
+		}
+		if len(order) > 7 {
+			return failing
+		}
+		return nil
+	}
+	if p, err := profile(make([]Step, 2), 3, whole, byStep); err != nil || order != "wwswsws" || len(p.Runs) != 3 || len(p.Steps) != 2 {
+		t.Errorf("%s: %+v, %v", order, p, err)
+	}
+	if _, err := profile(make([]Step, 2), 3, whole, byStep); !errors.Is(err, failing) || order != "wwswswswws" {
+		t.Errorf("%s: %v", order, err)
+	}
 }
 
 func TestMedian(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 
 	"lathe/internal/bundle"
 	"lathe/internal/dataset"
+	"lathe/internal/host"
 	"lathe/internal/tool/picture"
 	"lathe/runtime"
 )
@@ -148,5 +149,5 @@ func (r *runner) profile(j *Job, outcomes []outcome) (*runtime.Profile, error) {
 
 // machine is what the variants ran on.
 func machine() Machine {
-	return Machine{CPU: runtime.CPUName(), Cores: runtime.CPUs(), System: goruntime.GOOS + "/" + goruntime.GOARCH}
+	return Machine{CPU: host.CPUName(), Cores: runtime.CPUs(), System: goruntime.GOOS + "/" + goruntime.GOARCH}
 }

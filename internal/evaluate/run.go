@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"lathe/internal/dataset"
+	"lathe/internal/host"
 	"lathe/internal/tensor"
 	"lathe/internal/types"
 	"lathe/runtime"
@@ -54,7 +55,7 @@ func (j *Job) open(v *Variant) (*runner, error) {
 // fit finds the output that holds the scores of classes, and opens the records.
 func (j *Job) fit(r *runner) error {
 	memory := r.module.Memory()
-	if err := runtime.CheckMemory("the run", memory.Run+memory.Inputs, memory.String()); err != nil {
+	if err := host.CheckMemory("the run", memory.Run+memory.Inputs, memory.String()); err != nil {
 		return err
 	}
 	for _, in := range r.module.Inputs() {
@@ -90,7 +91,7 @@ func (j *Job) fit(r *runner) error {
 	if err != nil {
 		return err
 	}
-	key := sha256.Sum256(fmt.Appendf(nil, "%s %s %+v %+v %s %d %s", sum, set.Digest(), j.Settings, j.Raw, j.Scores, r.module.Workers(), runtime.CPUName()))
+	key := sha256.Sum256(fmt.Appendf(nil, "%s %s %+v %+v %s %d %s", sum, set.Digest(), j.Settings, j.Raw, j.Scores, r.module.Workers(), host.CPUName()))
 	r.records, err = openRecords(filepath.Join(j.Results, recordFolder, r.Name+".bin"), hex.EncodeToString(key[:16]), n)
 	return err
 }

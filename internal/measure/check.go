@@ -3,6 +3,7 @@ package measure
 import (
 	"bytes"
 	"fmt"
+	"lathe/internal/executor"
 	"math"
 	"slices"
 	"time"
@@ -10,7 +11,6 @@ import (
 	"lathe/internal/bundle"
 	"lathe/internal/tensor"
 	"lathe/internal/types"
-	"lathe/runtime"
 )
 
 const (
@@ -62,7 +62,7 @@ func (r *Runner) check(e *entrant) (Check, error) {
 			}
 		}
 	}
-	run := func(v *runtime.Variant) (time.Duration, error) {
+	run := func(v *executor.Variant) (time.Duration, error) {
 		prepare()
 		return r.sample(v, 0)
 	}
@@ -78,7 +78,7 @@ func (r *Runner) check(e *entrant) (Check, error) {
 	if c.Wrong == "" {
 		least := [2]time.Duration{math.MaxInt64, math.MaxInt64}
 		for range warm {
-			for k, v := range []*runtime.Variant{r.own[e.Task], e.variant} {
+			for k, v := range []*executor.Variant{r.own[e.Task], e.variant} {
 				if s.InPlace {
 					prepare()
 				}

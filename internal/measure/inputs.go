@@ -1,27 +1,26 @@
 package measure
 
 import (
+	"lathe/internal/executor"
 	"math/rand/v2"
 
 	"lathe/internal/tensor"
 	"lathe/internal/types"
-	"lathe/runtime"
 )
 
 // fill sets all inputs of a network, in every run to the same: floats from -1 to 1, bytes below 128, zeros for other integers, which may
 // be indices.
-func fill(m *runtime.Module) error {
-	for i, info := range m.Inputs() {
+func fill(m *executor.Module) error {
+	for i, info := range m.Info().Inputs {
 		size, err := info.ByteSize()
 		if err != nil {
 			return err
 		}
-		x := runtime.Tensor{DType: info.DType, Shape: info.Shape, Data: make([]byte, size)}
 		d, err := types.ParseDType(info.DType)
 		if err != nil {
 			return err
 		}
-		v, r := &tensor.Tensor{DType: d, Shape: x.Shape, Data: x.Data}, rand.New(rand.NewPCG(0, uint64(i)))
+		v, r := &tensor.Tensor{DType: d, Shape: info.Shape, Data: make([]byte, size)}, rand.New(rand.NewPCG(0, uint64(i)))
 		for k := range v.Len() {
 			switch {
 			case d == types.I8 || d == types.U8:
@@ -32,7 +31,7 @@ func fill(m *runtime.Module) error {
 				v.SetFloat(k, 2*r.Float64()-1)
 			}
 		}
-		if err := m.SetInputIndex(i, x); err != nil {
+		if err := m.SetInput(i, v.Data); err != nil {
 			return err
 		}
 	}

@@ -6,11 +6,11 @@ package measure
 import (
 	"errors"
 	"fmt"
+	"lathe/internal/executor"
 	"slices"
 	"time"
 
 	"lathe/internal/bundle"
-	"lathe/runtime"
 )
 
 // A Host is the network in which candidates are measured.
@@ -23,8 +23,8 @@ type Host struct {
 // A Task is steps of the network that run equal code.
 type Task struct {
 	Steps     []Step
-	Own       runtime.VariantInfo // the network's own kernel as a variant
-	Tolerance float64             // of float32 results, relative L2
+	Own       executor.VariantInfo // the network's own kernel as a variant
+	Tolerance float64              // of float32 results, relative L2
 }
 
 // A Step is one of them. Its number in the task is that in variants.
@@ -39,7 +39,7 @@ type Step struct {
 type Candidate struct {
 	ID   int // a number by which it is asked for again
 	Task int
-	Code runtime.VariantInfo
+	Code executor.VariantInfo
 }
 
 // A Check is what the first runs of a candidate say.
@@ -64,11 +64,11 @@ type Pairs struct {
 
 // A Runner has the network open. Its methods may not be called at once.
 type Runner struct {
-	module  *runtime.Module
+	module  *executor.Module
 	workers int  // of use
 	all     bool // they are measured together, by wall clock; else one's part by the processor time of its thread
 	host    Host
-	own     []*runtime.Variant
+	own     []*executor.Variant
 	loaded  map[int]*entrant
 	at      map[int][2]int // by step of the package: its task, and its number there
 	last    int            // the last step of a task
@@ -77,7 +77,7 @@ type Runner struct {
 // An entrant is a candidate that is loaded.
 type entrant struct {
 	Candidate
-	variant *runtime.Variant
+	variant *executor.Variant
 }
 
 // Open opens the network. With all, a sample is a step by all workers, which meet at its end; else it is the first worker's part of it, by a
@@ -94,7 +94,7 @@ func Open(h Host, all bool) (*Runner, error) {
 	if all {
 		workers = h.Workers
 	}
-	if r.module, err = runtime.Open(h.Package, runtime.WithWorkers(workers)); err != nil {
+	if r.module, err = executor.Open(h.Package, executor.Options{Workers: workers}); err != nil {
 		return nil, err
 	}
 	r.workers = max(1, h.Workers)
@@ -109,7 +109,7 @@ func Open(h Host, all bool) (*Runner, error) {
 
 // usual is how many workers a package uses on this machine.
 func usual(path string) (int, error) {
-	m, err := runtime.Open(path)
+	m, err := executor.Open(path, executor.Options{})
 	if err != nil {
 		return 0, err
 	}
@@ -158,7 +158,7 @@ func (r *Runner) Load(c Candidate) error {
 }
 
 // sample runs a step by a variant and takes its time. In the end all of the step is done.
-func (r *Runner) sample(v *runtime.Variant, step int) (time.Duration, error) {
+func (r *Runner) sample(v *executor.Variant, step int) (time.Duration, error) {
 	if r.all {
 		return v.Run(step)
 	}

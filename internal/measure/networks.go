@@ -2,20 +2,19 @@ package measure
 
 import (
 	"errors"
+	"lathe/internal/executor"
 	"time"
-
-	"lathe/runtime"
 )
 
 // Networks races two packages of one network by whole runs, which take turns as in A B B A behind two of each that do not count. Times are
 // in microseconds, pair by pair.
 func Networks(paths [2]string, workers, pairs int) (times [2][]float64, err error) {
-	var modules [2]*runtime.Module
+	var modules [2]*executor.Module
 	for i, path := range paths {
-		if modules[i], err = runtime.Open(path, runtime.WithWorkers(workers)); err != nil {
+		if modules[i], err = executor.Open(path, executor.Options{Workers: workers}); err != nil {
 			return times, err
 		}
-		defer func(m *runtime.Module) { err = errors.Join(err, m.Close()) }(modules[i])
+		defer func(m *executor.Module) { err = errors.Join(err, m.Close()) }(modules[i])
 		if err := fill(modules[i]); err != nil {
 			return times, err
 		}

@@ -2,10 +2,9 @@ package measure
 
 import (
 	"fmt"
+	"lathe/internal/executor"
 	"slices"
 	"time"
-
-	"lathe/runtime"
 )
 
 // Race runs the network until every candidate of the list has its pairs. Each pass gives a sample at every step of a task that has some
@@ -18,7 +17,7 @@ func (r *Runner) Race(list []Want, windows bool) ([]Pairs, error) {
 	q := &queue{tasks: map[int][]*want{}, turns: map[int]*turn{}}
 	wants := make([]*want, len(list))
 	for i, w := range list {
-		task, code := w.ID, (*runtime.Variant)(nil)
+		task, code := w.ID, (*executor.Variant)(nil)
 		if !w.Host {
 			e := r.loaded[w.ID]
 			if e == nil {
@@ -65,7 +64,7 @@ func (r *Runner) window(list []*want, step, task, number int) (ran bool, err err
 	for _, w := range list {
 		share[w] = (w.left + len(steps) - number - 1) / (len(steps) - number)
 	}
-	run := func(v *runtime.Variant) (us float64) {
+	run := func(v *executor.Variant) (us float64) {
 		if err == nil && ran { // the first comes along in a run
 			err = r.module.RunSteps(steps[number].Window, step)
 		}
@@ -112,7 +111,7 @@ func (w *want) add(us, host float64) {
 // A want is a candidate with the pairs that it has, and how many nobody has begun.
 type want struct {
 	Pairs
-	code *runtime.Variant
+	code *executor.Variant
 	left int
 }
 
@@ -174,7 +173,7 @@ type turn struct {
 func (t *turn) host() bool { return (t.pairs%2 == 1) == (t.runs == 0) }
 
 // code is what the next run is of.
-func (t *turn) code(own *runtime.Variant, host bool) *runtime.Variant {
+func (t *turn) code(own *executor.Variant, host bool) *executor.Variant {
 	if host {
 		return own
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"lathe/internal/executor"
 	"os"
 	"path/filepath"
 	"time"
@@ -15,7 +16,6 @@ import (
 	"lathe/internal/choice"
 	"lathe/internal/compile"
 	"lathe/internal/records"
-	"lathe/runtime"
 )
 
 // A question is what a builder is asked. One of its fields is set.
@@ -53,7 +53,7 @@ type answer struct {
 
 // A candidate is one that was built, or the fault by which it was not.
 type candidate struct {
-	Code    runtime.VariantInfo
+	Code    executor.VariantInfo
 	Taken   choice.Point
 	Asked   []choice.Decision
 	Digest  string
@@ -112,7 +112,7 @@ func (b *builder) build(q build) (candidate, error) {
 		return candidate{}, err
 	}
 	return candidate{
-		Code:  runtime.VariantInfo{Path: path, Run: c.RunSymbol, Part: c.PartSymbol, Scratch: c.Scratch},
+		Code:  executor.VariantInfo{Path: path, Run: c.RunSymbol, Part: c.PartSymbol, Scratch: c.Scratch},
 		Taken: c.Taken, Asked: c.Asked, Digest: c.Digest, Size: c.Code, Cycles: c.Cycles, Spills: c.Spills, Took: took,
 	}, nil
 }

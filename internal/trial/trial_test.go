@@ -3,6 +3,7 @@ package trial
 import (
 	"context"
 	"fmt"
+	"lathe/internal/executor"
 	"maps"
 	"os"
 	"path/filepath"
@@ -18,7 +19,6 @@ import (
 	"lathe/internal/target"
 	"lathe/internal/toolchain"
 	"lathe/internal/tune"
-	"lathe/runtime"
 )
 
 // TestMain lets the test program be the children.
@@ -153,7 +153,7 @@ func TestContained(t *testing.T) {
 	} {
 		path := filepath.Join(t.TempDir(), "bad.so")
 		bad(t, path, code.Run, code.Part, c.body)
-		f.codes[path] = candidate{Code: runtime.VariantInfo{Path: path, Run: code.Run, Part: code.Part, Scratch: 64}}
+		f.codes[path] = candidate{Code: executor.VariantInfo{Path: path, Run: code.Run, Part: code.Part, Scratch: 64}}
 		list, want = append(list, tune.Built{Candidate: tune.Candidate{Task: 0}, Object: path}), append(want, c.fault)
 	}
 	list, want = append(list, own[1]), append(want, records.None)

@@ -6,7 +6,7 @@ import (
 	"lathe/internal/compile"
 	"lathe/internal/graph"
 	"lathe/internal/graph/grapheval"
-	"lathe/runtime"
+	"lathe/internal/host"
 )
 
 // referenceFits refuses a graph whose reference evaluation takes more memory than there is.
@@ -16,11 +16,11 @@ func referenceFits(g *graph.Graph) error {
 	if at != nil {
 		where = fmt.Sprintf("most at node %s %v", at.Op.Name, at.Origin)
 	}
-	return runtime.CheckMemory("the reference evaluation", bytes, where)
+	return host.CheckMemory("the reference evaluation", bytes, where)
 }
 
 // runFits refuses a module whose run takes more memory than there is; the caller holds its inputs, and copies of its outputs.
 func runFits(r *compile.Result, workers int) error {
 	memory := r.Memory(workers)
-	return runtime.CheckMemory("the run", memory.Run+memory.Outputs, memory.String()+", and a copy of the outputs")
+	return host.CheckMemory("the run", memory.Run+memory.Outputs, memory.String()+", and a copy of the outputs")
 }

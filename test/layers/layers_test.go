@@ -61,7 +61,11 @@ const rules = `
 	tool/excerpt < tool/table, tool/webpage, tool/explain, tool/profile, tool/tuning, frontend/..., tool/cli, tool/cli/run
 	tool/table < tool/explain, tool/profile, tool/cli
 	tool/spelling < choice, op, ops, graph, graph/grapheval, compose, target, toolchain, frontend, frontend/..., bundle, tool/npz, tool/picture, tool/explain, tool/profile, /runtime
-	cpu < testkit/cputest, target, toolchain, /runtime
+	cpu < testkit/cputest, target, toolchain, host, executor
+	bundle, cpu < host
+	bundle, host, tool/spelling < executor
+	executor, host < /runtime
+	host < evaluate, verify, tool/cli/run
 	target < toolchain
 	tool/atomicfile < bundle, tool/cli
 	tool/readjson < target, bundle, tool/cli/run
@@ -86,11 +90,11 @@ const rules = `
 	choice < records
 	choice, records, tool/spelling, tune/trees < tune
 	records, tune, tool/spelling, tool/webpage < tool/tuning
-	bundle, cpu, tensor, types, /runtime, choice < measure
+	bundle, cpu, tensor, types, executor, choice < measure
 	records < compile
 	fault, tool/spelling < child
 	child < measure, trial
-	bundle, choice, compile, records, tune, measure, /runtime < trial
+	bundle, choice, compile, records, tune, measure, executor < trial
 
 	types, tensor, export/onnx < /bench/model
 	types, tensor, /bench/model < /bench/zoo
@@ -209,7 +213,7 @@ func TestPolicy(t *testing.T) {
 		{"tensor", "types", true}, {"types", "tensor", false}, {"graph", "ops", false}, {"te", "arith", false}, {"arith", "loop", false},
 		{"isa", "types", false}, {"isa/x86", "isa/arm", false}, {"impl", "isa/x86", false}, {"codegen/llvm", "isa/arm", false}, {"/runtime", "isa/x86", false},
 		{"loop", "loop/interp", false}, {"/runtime", "bundle", true}, {"/runtime", "types", false}, {"bundle", "types", false},
-		{"/runtime", "graph", false}, {"/rpc", "bundle", false}, {"tune", "/rpc", false}, {"tune", "measure", false}, {"measure", "compile", false}, {"measure", "tune", false}, {"trial", "compile", true}, {"frontend/onnx", "frontend/tflite", false},
+		{"/runtime", "graph", false}, {"/runtime", "executor", true}, {"executor", "/runtime", false}, {"executor", "types", false}, {"measure", "/runtime", false}, {"/rpc", "bundle", false}, {"tune", "/rpc", false}, {"tune", "measure", false}, {"measure", "compile", false}, {"measure", "tune", false}, {"trial", "compile", true}, {"frontend/onnx", "frontend/tflite", false},
 		{"frontend/keras", "container/hdf5", true}, {"container/hdf5", "container/pickle", false}, {"container/hdf5", "tensor", false}, {"/runtime", "container/hdf5", false},
 		{"frontend/onnx", "pass", false}, {"pass", "frontend/onnx", false}, {"codegen/llvm", "toolchain", false},
 		{"codegen/llvm", "codegen/c", false}, {"sched", "lower", false}, {"looppass", "sched", false}, {"compile", "sched", true},

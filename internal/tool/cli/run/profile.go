@@ -4,6 +4,7 @@ import (
 	"io"
 	"time"
 
+	"lathe/internal/host"
 	"lathe/internal/tool/cli"
 	"lathe/internal/tool/profile"
 	"lathe/runtime"
@@ -35,7 +36,7 @@ func (c *command) profile(m *runtime.Module, title string) ([]float64, error) {
 		c.Note("the machine's peak is unknown: " + err.Error())
 	}
 	r := profile.New(title, m.Info(), m.Workers(), p, peaks)
-	r.CPU, r.Date = runtime.CPUName(), time.Now()
+	r.CPU, r.Date = host.CPUName(), time.Now()
 	c.report.Profile = r.Data()
 	c.printProfile = func() error { return c.writeProfile(r) }
 	times := make([]float64, c.repeat)

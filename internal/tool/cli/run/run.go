@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"lathe/internal/host"
 	"lathe/internal/tool/cli"
 	"lathe/internal/tool/cli/preprocess"
 	"lathe/internal/tool/npz"
@@ -223,7 +224,7 @@ func (c *command) run(ctx context.Context, path string) error {
 
 // memoryFits refuses a run that takes more memory than there is. Inputs are filled outside of the module, and outputs copied.
 func memoryFits(m runtime.Memory) error {
-	return runtime.CheckMemory("the run", m.Run+m.Inputs+m.Outputs, m.String()+", and a copy of inputs and outputs")
+	return host.CheckMemory("the run", m.Run+m.Inputs+m.Outputs, m.String()+", and a copy of inputs and outputs")
 }
 
 // measure runs the model repeat times number times and returns the average of each number in seconds.

@@ -1,4 +1,4 @@
-package runtime
+package executor
 
 import (
 	"errors"
@@ -32,15 +32,11 @@ type VariantInfo struct {
 
 // OpenVariant loads a variant.
 func (m *Module) OpenVariant(info VariantInfo) (*Variant, error) {
-	if err := m.enter(); err != nil {
-		return nil, fmt.Errorf("variant: %w", err)
-	}
-	defer m.leave()
 	v := &Variant{m: m}
 	if err := v.load(info); err != nil {
 		return nil, errors.Join(fmt.Errorf("variant %s: %w", info.Path, err), v.unload())
 	}
-	m.more = append(m.more, v)
+	m.variants = append(m.variants, v)
 	return v, nil
 }
 
@@ -124,10 +120,6 @@ func (v *Variant) Part(step, first, last, workers int) (took time.Duration, err 
 
 // call runs f as a run of the module.
 func (v *Variant) call(f func()) error {
-	if err := v.m.enter(); err != nil {
-		return fmt.Errorf("variant: %w", err)
-	}
-	defer v.m.leave()
 	if err := v.m.ready(); err != nil {
 		return err
 	}

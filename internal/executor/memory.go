@@ -1,4 +1,4 @@
-package runtime
+package executor
 
 import (
 	"encoding/binary"
@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"lathe/internal/bundle"
+	"lathe/internal/host"
 	"lathe/internal/tool/spelling"
 )
 
@@ -44,7 +45,7 @@ func (l *layout) take(size int) region {
 	return r
 }
 
-func (l *layout) tensors(ts []TensorInfo) ([]region, error) {
+func (l *layout) tensors(ts []bundle.TensorInfo) ([]region, error) {
 	rs := make([]region, len(ts))
 	for i, t := range ts {
 		n, err := t.ByteSize()
@@ -56,7 +57,7 @@ func (l *layout) tensors(ts []TensorInfo) ([]region, error) {
 	return rs, nil
 }
 
-func newMemory(info *Info, params []bundle.Param, workers int, oversubscribed bool) (*memory, error) {
+func newMemory(info *bundle.Manifest, params []bundle.Param, workers int, oversubscribed bool) (*memory, error) {
 	var l layout
 	var err error
 	m := &memory{bindings: make([]binding, len(info.Inputs))}
@@ -80,7 +81,7 @@ func newMemory(info *Info, params []bundle.Param, workers int, oversubscribed bo
 	scratch := l.take(stride * workers)
 	m.workspace = l.take(info.Workspace)
 	if m.b, err = unix.Mmap(-1, 0, l.end, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS); err != nil {
-		if err := CheckMemory("the run", info.Memory(workers).Run, info.Memory(workers).String()); err != nil {
+		if err := host.CheckMemory("the run", info.Memory(workers).Run, info.Memory(workers).String()); err != nil {
 			return nil, fmt.Errorf("no memory for the model: %w", err)
 		}
 		return nil, fmt.Errorf("no memory for the model: %s for tensors, work space and scratch: %w", spelling.Count(l.end, "byte"), err)

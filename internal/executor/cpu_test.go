@@ -1,4 +1,4 @@
-package runtime
+package executor
 
 import (
 	"strings"
@@ -76,4 +76,17 @@ func TestCheckCPU(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantError(t, checkCPU([]string{"avx2"}, without), `-mcpu=x86-64"`)
+}
+
+// wantError checks that err mentions all parts.
+func wantError(t *testing.T, err error, parts ...string) {
+	t.Helper()
+	if err == nil {
+		t.Fatalf("no error, want one about %q", parts)
+	}
+	for _, p := range parts {
+		if !strings.Contains(err.Error(), p) {
+			t.Errorf("error %q does not mention %q", err, p)
+		}
+	}
 }

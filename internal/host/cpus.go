@@ -1,4 +1,5 @@
-package runtime
+// Package host tells what a process may use of the machine that it runs on.
+package host
 
 import (
 	"bytes"
@@ -15,57 +16,6 @@ import (
 
 	"lathe/internal/cpu"
 )
-
-// fromMachine asks workerCount for the default.
-const fromMachine = 0
-
-// limitWorkers bounds what a user may ask for.
-const limitWorkers = 1024
-
-// workerVariables override the default; the second is TVM's.
-var workerVariables = []string{"LATHE_NUM_THREADS", "TVM_NUM_THREADS"}
-
-// workerCount returns the number of workers for a model that allows limit (0 = any), and whether they are more than the
-// CPUs they may run on, so that spinning would keep a worker from its CPU.
-func workerCount(asked, limit int) (n int, oversubscribed bool, err error) {
-	if asked < 0 || asked > limitWorkers {
-		return 0, false, fmt.Errorf("%d workers: must be from 1 to %d", asked, limitWorkers)
-	}
-	n = asked
-	if n == fromMachine {
-		if n, err = workersFromEnv(os.LookupEnv); err != nil {
-			return 0, false, err
-		}
-	}
-	if limit == 1 {
-		return 1, false, nil
-	}
-	root := os.DirFS("/")
-	free := CPUs()
-	if n == fromMachine {
-		n = min(free, physicalCores(root, allowedCPUs()))
-	}
-	if limit > 0 {
-		n = min(n, limit)
-	}
-	return n, n > free, nil
-}
-
-// workersFromEnv reads the variables; without one it returns fromMachine.
-func workersFromEnv(lookup func(string) (string, bool)) (int, error) {
-	for _, name := range workerVariables {
-		text, ok := lookup(name)
-		if !ok || text == "" {
-			continue
-		}
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 || n > limitWorkers {
-			return 0, fmt.Errorf("environment variable %s=%q: must be a number from 1 to %d", name, text, limitWorkers)
-		}
-		return n, nil
-	}
-	return fromMachine, nil
-}
 
 // allowedCPUs lists the CPUs this process may run on. When the kernel does not tell, it is what Go counts.
 func allowedCPUs() []int {
@@ -188,8 +138,11 @@ func quotient(quota, period string) int {
 	return int((q-1)/p + 1)
 }
 
+// Cores is how many workers gain from a processor of their own: the CPUs that this process may use, of each core one.
+func Cores() int { return min(CPUs(), physicalCores(os.DirFS("/"), allowedCPUs())) }
+
 // CPUs is the number of CPUs that this process may use: what affinity, control groups and GOMAXPROCS leave of the machine's.
-// More workers than that take turns.
+// More threads than that take turns.
 func CPUs() int {
 	return min(len(allowedCPUs()), cpuQuota(os.DirFS("/")), goruntime.GOMAXPROCS(0))
 }

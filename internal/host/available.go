@@ -1,4 +1,4 @@
-package runtime
+package host
 
 import (
 	"fmt"
@@ -12,17 +12,6 @@ import (
 
 	"lathe/internal/bundle"
 )
-
-// Memory is what a run of a package takes:
-//
-//	Run       int64 // all but the weights
-//	Workspace int64 // what steps leave each other
-//	Scratch   int64 // of all workers
-//	Inputs    int64
-//	Outputs   int64
-//	Workers   int
-//	Weights   int64 // read where the package lies: the system takes them back when memory is short; 0 where that is not known
-type Memory = bundle.Memory
 
 // AvailableMemory returns how many bytes this process can take, and who says so: what the kernel has left or can free, or what
 // a control group leaves where that is less. Without /proc it is all of the machine's memory.
@@ -96,6 +85,3 @@ func CheckMemory(what string, bytes int64, detail string) error {
 	return fmt.Errorf("%s needs %s of memory (%s), and %s are available (%s): give the model smaller shapes or a smaller batch, or take a machine with more",
 		what, bundle.SizeText(bytes), detail, bundle.SizeText(available), source)
 }
-
-// Memory returns what a run of m takes with its number of workers.
-func (m *Module) Memory() Memory { return m.lib.pkg.Memory(m.Workers()) }

@@ -1,4 +1,4 @@
-package runtime
+package executor
 
 import (
 	"bufio"
@@ -58,9 +58,7 @@ func (f *Fault) Error() string {
 	return fmt.Sprintf("%s: the package's code faulted (%s)%s: the file may be damaged%s", f.Package, name, where, also)
 }
 
-// OnFault has report be called when a package's code faults, instead of the dump of all goroutines with which Go ends the
-// process. The thread that faulted never goes on, nor do runs of its module: report is for the last words of a program, which it
-// ends. It is for commands: handlers of signals are the whole process's. A fault in Go code stays Go's.
+// OnFault has report be called when a package's code faults: see runtime.OnFault.
 func OnFault(report func(*Fault)) error {
 	faults.Lock()
 	defer faults.Unlock()
