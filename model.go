@@ -43,7 +43,6 @@ var unread = []struct {
 }{
 	{"pb", []string{".pb"}},
 	{"pytorch", []string{".pth", ".pt", ".zip"}},
-	{"paddle", []string{".pdmodel"}},
 	{"relay", []string{".relay"}},
 }
 

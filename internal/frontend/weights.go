@@ -10,7 +10,6 @@ import (
 
 	"lathe/internal/compose"
 	"lathe/internal/graph"
-	"lathe/internal/tensor"
 	"lathe/internal/types"
 )
 
@@ -99,13 +98,13 @@ func ReadWithWeights(path string, w Weights, find func(path string) (string, err
 	return m, nil
 }
 
-// MadeUp is a param of float32 for weights that are missing. Values depend on its name and shape alone, and keep the scale of what goes
+// MadeUp is a param for weights that are missing. Floats depend on its name and shape alone, and keep the scale of what goes
 // through a network: those of two and more axes have the variance 2/n of He et al., "Delving Deep into Rectifiers" (2015), n
-// being the elements behind the first axis. Vectors are within [0.5, 1.5): they may be variances or scales.
-func MadeUp(name string, shape ...int) Param {
-	t := types.Of(types.F32, slices.Clone(shape)...)
+// being the elements behind the first axis. Vectors are within [0.5, 1.5): they may be variances or scales. Integers are 0.
+func MadeUp(name string, t types.Tensor) Param {
+	t.Shape = slices.Clone(t.Shape)
 	p := Param{Name: name, Value: func(b *compose.Builder) (v *graph.Value, err error) {
-		err = compose.Try(func() { v = madeUp(b, name, t.Shape) })
+		err = compose.Try(func() { v = madeUp(b, name, t) })
 		return v, err
 	}}
 	if t.Check() == nil {
@@ -114,21 +113,25 @@ func MadeUp(name string, shape ...int) Param {
 	return p
 }
 
-// MadeUp is a value like that of the param.
-func (c *Call) MadeUp(name string, shape ...int) *graph.Value { return madeUp(c.Builder, name, shape) }
+// MadeUp is a value of float32 like that of the param.
+func (c *Call) MadeUp(name string, shape ...int) *graph.Value {
+	return madeUp(c.Builder, name, types.Of(types.F32, shape...))
+}
 
-func madeUp(b *compose.Builder, name string, shape []int) *graph.Value {
-	x := b.Zeros(types.F32, shape...)
+func madeUp(b *compose.Builder, name string, t types.Tensor) *graph.Value {
+	x := b.Zeros(t.DType, t.Shape...)
+	if !t.DType.IsFloat() {
+		return compose.Const(x)
+	}
 	h := fnv.New64a()
-	fmt.Fprint(h, name, shape)
+	fmt.Fprint(h, name, t.Shape)
 	r := rand.New(rand.NewPCG(h.Sum64(), 0))
 	center, half := 1.0, 0.5
-	if len(shape) > 1 {
-		center, half = 0, math.Sqrt(6/float64(max(1, types.Count(shape[1:]))))
+	if len(t.Shape) > 1 {
+		center, half = 0, math.Sqrt(6/float64(max(1, types.Count(t.Shape[1:]))))
 	}
-	values := tensor.As[float32](x)
-	for i := range values {
-		values[i] = float32(center + half*(2*r.Float64()-1))
+	for i := range x.Len() {
+		x.SetFloat(i, center+half*(2*r.Float64()-1))
 	}
 	return compose.Const(x)
 }

@@ -193,7 +193,7 @@ func (b *builder) take(n *frontend.Node, normalize, connected bool, outputs int,
 			return err
 		}
 		if b.weights == nil {
-			b.g.Params = append(b.g.Params, frontend.MadeUp(n.Name+"/"+part, s...))
+			b.g.Params = append(b.g.Params, frontend.MadeUp(n.Name+"/"+part, t))
 			continue
 		}
 		if t.Bytes() > len(b.weights)-b.at {

@@ -29,6 +29,7 @@ var named = []struct {
 	{"mxnet", 3},
 	{"caffe", 7},
 	{"darknet", 7},
+	{"paddle", 1},
 }
 
 // asExpected makes outputs of a format comparable where what was expected is not what the network gives.
