@@ -14,11 +14,12 @@ import (
 	"lathe/internal/frontend/mxnet"
 	"lathe/internal/frontend/onnx"
 	"lathe/internal/frontend/paddle"
+	"lathe/internal/frontend/tensorflow"
 	"lathe/internal/frontend/tflite"
 )
 
 // Table lists the formats, in the order in which they are asked whether a file is theirs.
-var Table = []*frontend.Format{&onnx.Format, &keras.Format, &tflite.Format, &mxnet.Format, &caffe.Format, &darknet.Format, &paddle.Format}
+var Table = []*frontend.Format{&onnx.Format, &keras.Format, &tflite.Format, &mxnet.Format, &caffe.Format, &darknet.Format, &paddle.Format, &tensorflow.Format}
 
 // Named is the format of a name, or nil.
 func Named(name string) *frontend.Format {

@@ -30,6 +30,7 @@ var named = []struct {
 	{"caffe", 7},
 	{"darknet", 7},
 	{"paddle", 1},
+	{"pb", 16},
 }
 
 // asExpected makes outputs of a format comparable where what was expected is not what the network gives.
@@ -42,7 +43,11 @@ type testCase struct {
 }
 
 func cases(t *testing.T, format string) (dir string, list []testCase) {
-	dir = realmodels.Folder(t, format)
+	folder := format
+	if format == "pb" { // as tvmc names it
+		folder = "tensorflow"
+	}
+	dir = realmodels.Folder(t, folder)
 	data, err := os.ReadFile(filepath.Join(dir, "cases.json"))
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,222 @@
+package tensorflow
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"lathe/internal/frontend"
+	"lathe/internal/tensor"
+	"lathe/internal/types"
+)
+
+// attributes are those of a node (attr_value.proto), and the bodies that they name.
+type attributes struct {
+	node   *node
+	bodies map[string]*frontend.Graph
+}
+
+// silent are attributes that say what operands and results say as well, or how TensorFlow runs a node.
+var silent = map[string]bool{
+	"T": true, "T1": true, "T2": true, "U": true, "N": true, "Tidx": true, "Tshape": true, "Tpaddings": true, "Tperm": true, "Tdim": true, "Tlen": true,
+	"Index": true, "Tindices": true, "Tparams": true, "Taxis": true, "Tblock_shape": true, "Tcrops": true, "Tmultiples": true, "Tsize": true, "TI": true, "TL": true,
+	"Tin": true, "Tout": true, "Tcond": true, "SrcT": true, "Tsplits": true, "Tseg": true, "Tnumsegments": true, "Tseq": true, "Tlabels": true,
+	"Tout_type": true, "Tout_shape": true, "T_threshold": true, "Tsegmentids": true, "Tfilter": true, "Tinput": true, "Tbias": true, "Ta": true, "Tb": true, "index_type": true,
+	"Tcomplex": true, "Treal": true, "Targmax": true, "Tlr": true, "Tv": true, "K": true, "Ts": true,
+	"data_type": true, "key_dtype": true, "element_dtype": true, "output_shapes": true, "container": true, "shared_name": true, "validate_indices": true, "use_cudnn_on_gpu": true,
+	"config": true, "config_proto": true, "executor_type": true, "parallel_iterations": true, "message": true, "summarize": true, "read_only_resource_inputs": true,
+	"use_locking": true, "clear_after_read": true, "identical_element_shapes": true, "tensor_array_name": true, "dynamic_size": true, "allowed_devices": true, "debug_name": true,
+	"validate_shape": true, "grad_a": true, "grad_b": true, "grad_x": true, "grad_y": true, "swap_memory": true, "max_iterations": true,
+}
+
+func (a attributes) Names() []string {
+	var list []string
+	for _, x := range a.node.attrs {
+		if !silent[x.name] && !strings.HasPrefix(x.name, "_") {
+			list = append(list, x.name)
+		}
+	}
+	for _, name := range bodyAttrs {
+		if a.bodies[name] != nil && !slices.Contains(list, name) {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+// value finds the field of the AttrValue that has one of the kind.
+func (a attributes) value(name string, num int32, kind string) (field, error) {
+	var found field
+	err := each(a.node.attr(name), func(x field) error {
+		if int32(x.num) == num {
+			found = x
+		}
+		return nil
+	})
+	if err == nil && found.num == 0 {
+		err = fmt.Errorf("attribute %q is not %s", name, kind)
+	}
+	return found, err
+}
+
+// items calls f with the fields of a number in the ListValue of the attribute.
+func (a attributes) items(name string, num int32, f func(x field) error) error {
+	list, err := a.value(name, 1, "a list")
+	if err != nil {
+		return err
+	}
+	return each(list.data, func(x field) error {
+		if int32(x.num) == num {
+			return f(x)
+		}
+		return nil
+	})
+}
+
+func (a attributes) Int(name string) (int64, error) {
+	x, err := a.value(name, 3, "an integer")
+	return int64(x.bits), err
+}
+
+func (a attributes) Ints(name string) (list []int64, err error) {
+	list = []int64{}
+	err = a.items(name, 3, func(x field) error {
+		return x.varints(func(v uint64) error {
+			list = append(list, int64(v))
+			return nil
+		})
+	})
+	return list, err
+}
+
+func (a attributes) Float(name string) (float64, error) {
+	x, err := a.value(name, 4, "a number")
+	return float64(math.Float32frombits(uint32(x.bits))), err
+}
+
+func (a attributes) Floats(name string) (list []float64, err error) {
+	list = []float64{}
+	err = a.items(name, 4, func(x field) error {
+		return x.fixed(4, func(bits uint64) error {
+			list = append(list, float64(math.Float32frombits(uint32(bits))))
+			return nil
+		})
+	})
+	return list, err
+}
+
+func (a attributes) Bool(name string) (bool, error) {
+	x, err := a.value(name, 5, "true or false")
+	return x.bits != 0, err
+}
+
+func (a attributes) Str(name string) (string, error) {
+	x, err := a.value(name, 2, "a text")
+	return string(x.data), err
+}
+
+func (a attributes) Strs(name string) (list []string, err error) {
+	err = a.items(name, 2, func(x field) error {
+		list = append(list, string(x.data))
+		return nil
+	})
+	return list, err
+}
+
+func (a attributes) DType(name string) (types.DType, error) {
+	x, err := a.value(name, 6, "a type")
+	if err != nil {
+		return types.Invalid, err
+	}
+	return dataType(x.bits).dtype()
+}
+
+func (a attributes) Tensor(name string) (*tensor.Tensor, error) {
+	return nil, fmt.Errorf("attribute %q is a tensor, which is not supported", name)
+}
+
+// Graph is the body that a function makes of the attribute.
+func (a attributes) Graph(name string) (*frontend.Graph, error) {
+	if g := a.bodies[name]; g != nil {
+		return g, nil
+	}
+	return nil, fmt.Errorf("attribute %q is no function of the file", name)
+}
+
+// function is the name of the one that an attribute is.
+func (n *node) function(name string) string {
+	x, err := attributes{node: n}.value(name, 10, "a function")
+	if err != nil {
+		return ""
+	}
+	return nameOf(x.data)
+}
+
+// nameOf is field 1 of a message, a text.
+func nameOf(msg []byte) (name string) {
+	err := each(msg, func(x field) error {
+		if x.num == 1 {
+			name = string(x.data)
+		}
+		return nil
+	})
+	if err != nil {
+		return ""
+	}
+	return name
+}
+
+// A shape is a TensorShapeProto: nil extents where even the rank is unknown, -1 for an unknown extent.
+type shape struct {
+	known bool
+	dims  []int64
+}
+
+const maxRank = 32
+
+func readShape(msg []byte) (s shape, err error) {
+	s.known = true
+	err = each(msg, func(x field) error {
+		switch x.num {
+		case 2:
+			d := int64(0)
+			if err := each(x.data, func(x field) error {
+				if x.num == 1 {
+					d = int64(x.bits)
+				}
+				return nil
+			}); err != nil {
+				return err
+			}
+			if s.dims = append(s.dims, d); len(s.dims) > maxRank {
+				return fmt.Errorf("a shape of more than %d axes", maxRank)
+			}
+		case 3:
+			s.known = s.known && x.bits == 0
+		}
+		return nil
+	})
+	return s, err
+}
+
+// shape is an attribute, unknown where it is absent.
+func (n *node) shape(name string) (shape, error) {
+	if n.attr(name) == nil {
+		return shape{}, nil
+	}
+	x, err := attributes{node: n}.value(name, 7, "a shape")
+	if err != nil {
+		return shape{}, err
+	}
+	return readShape(x.data)
+}
+
+// dataType is an attribute, 0 where it is absent.
+func (n *node) dataType(name string) dataType {
+	x, err := attributes{node: n}.value(name, 6, "a type")
+	if err != nil {
+		return 0
+	}
+	return dataType(x.bits)
+}

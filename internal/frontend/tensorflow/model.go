@@ -1,0 +1,162 @@
+package tensorflow
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"lathe/internal/frontend"
+)
+
+// Read makes a model of a frozen GraphDef in binary or text form. Constants point into data.
+func Read(data []byte) (*frontend.Model, error) {
+	data, err := binaryForm(data, graphSchema)
+	if err != nil {
+		return nil, err
+	}
+	g, err := readGraph(data)
+	if err != nil {
+		return nil, fmt.Errorf("tensorflow: %w", err)
+	}
+	m, err := newBuilder(g).model(nil)
+	if err != nil {
+		return nil, fmt.Errorf("tensorflow: %w", err)
+	}
+	m.About.Form = "TensorFlow GraphDef"
+	return m, nil
+}
+
+// model makes the model of the graph, with the inputs and outputs of a signature or, without one, those that are found.
+func (b *builder) model(s *signature) (*frontend.Model, error) {
+	if len(b.nodes) == 0 {
+		return nil, fmt.Errorf("a graph without nodes")
+	}
+	l, err := b.newLevel(b.nodes)
+	if err != nil {
+		return nil, err
+	}
+	m := &frontend.Model{Format: "tensorflow", Table: Table, Files: func() []string { return nil }, Close: func() error { return nil }}
+	m.About.Producer = fmt.Sprintf("graphs of version %d", b.producer)
+	var outputs []ref
+	var ends []end
+	if s != nil {
+		ends, err = s.apply(l)
+	} else {
+		outputs = l.found()
+		if len(outputs) == 0 {
+			err = fmt.Errorf("no node is an output of a network")
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range ends {
+		outputs = append(outputs, e.from)
+	}
+	inputs, given, err := l.inputs(outputs)
+	if err != nil {
+		return nil, err
+	}
+	if s != nil {
+		s.describe(inputs)
+	}
+	if m.Graph, err = l.graph("tensorflow", inputs, given, outputs); err != nil {
+		return nil, err
+	}
+	m.Notes = l.notes
+	for i, e := range ends { // outputs have the names of the signature
+		m.Graph.Nodes = append(m.Graph.Nodes, &frontend.Node{Op: "Identity", Name: e.name, In: []string{m.Graph.Outputs[i].Name}, Out: []string{e.name}, Attrs: attributes{node: &node{}}})
+		m.Graph.Outputs[i] = frontend.Info{Name: e.name, Spelt: "?"}
+	}
+	return m, nil
+}
+
+// inputs are the placeholders that outputs need, and the results of what feeds a network from files or microphones.
+func (l *level) inputs(outputs []ref) (list []frontend.Info, given []ref, err error) {
+	feeds := func(v *vertex) bool {
+		return sources[v.op] != nil || v.isOp("Placeholder", "PlaceholderV2") || l.named[v.name] != ""
+	}
+	need := l.needed(outputs, feeds)
+	for _, v := range l.order {
+		if !need[v] || !feeds(v) || v.training() {
+			continue
+		}
+		for k := range v.results {
+			in, err := l.input(v, k)
+			if err != nil {
+				return nil, nil, fmt.Errorf("node %q: %w", v.name, err)
+			}
+			list, given = append(list, in), append(given, ref{v.name, k})
+		}
+		if f := sources[v.op]; f != nil {
+			l.notes = append(l.notes, fmt.Sprintf("%s %q is not part of the network: its result is an input", v.op, v.name))
+		}
+	}
+	return list, given, nil
+}
+
+// input is the type of result k of a vertex, as far as the file says it.
+func (l *level) input(v *vertex, k int) (frontend.Info, error) {
+	typ, s := v.dataType("dtype"), shape{}
+	var err error
+	if f := sources[v.op]; f != nil {
+		typ, s, err = f(l, v, k)
+	} else if s, err = v.shape("shape"); err == nil && s.known && len(s.dims) == 0 && l.producer <= lastShapeless {
+		s.known = false
+	}
+	if err == nil && !s.known {
+		if list, err := v.outputShapes(); err == nil && k < len(list) {
+			s = list[k]
+		}
+	}
+	in := frontend.Info{Name: l.value(ref{v.name, k})}
+	describe(&in, typ, s)
+	return in, err
+}
+
+// lastShapeless is the last version of graphs whose placeholders have the shape of a scalar where it is unknown (array_ops.cc).
+const lastShapeless = 21
+
+// describe sets the type of an input.
+func describe(in *frontend.Info, typ dataType, s shape) {
+	in.DType, in.Err = typ.dtype()
+	in.Ranked, in.Dims = s.known, nil
+	in.Spelt = typ.String()
+	for _, d := range s.dims {
+		if d < 0 || d > math.MaxInt32 {
+			d = -1
+		}
+		in.Dims = append(in.Dims, frontend.Dim{Value: d})
+	}
+	if s.known {
+		in.Spelt += fmt.Sprint(s.dims)
+	}
+}
+
+// outputShapes are the shapes that the exporter noted.
+func (n *node) outputShapes() (list []shape, err error) {
+	err = attributes{node: n}.items("_output_shapes", 7, func(x field) error {
+		s, err := readShape(x.data)
+		list = append(list, s)
+		return err
+	})
+	return list, err
+}
+
+// learning are names of placeholders that say whether a network learns.
+var learning = []string{"keras_learning_phase", "learning_phase", "is_training", "phase_train", "training", "is_train"}
+
+// training reports whether a vertex is a truth value that says whether the network learns. It does not.
+func (v *vertex) training() bool {
+	name := v.name[lastSlash(v.name):]
+	return v.isOp("Placeholder", "PlaceholderV2") && v.dataType("dtype") == 10 && slices.Contains(learning, name)
+}
+
+func lastSlash(name string) int {
+	for i := len(name) - 1; i >= 0; i-- {
+		if name[i] == '/' {
+			return i + 1
+		}
+	}
+	return 0
+}

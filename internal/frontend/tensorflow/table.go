@@ -1,0 +1,100 @@
+package tensorflow
+
+import (
+	"slices"
+
+	"lathe/internal/compose"
+	"lathe/internal/frontend"
+	"lathe/internal/graph"
+	"lathe/internal/types"
+)
+
+// A row says what an operator becomes.
+type row struct {
+	op      string
+	convert func(c *call) values
+}
+
+// values are what a row returns: the node's results, in order.
+type values = []*graph.Value
+
+// A call is one node being converted.
+type call struct{ *frontend.Call }
+
+// Table is every operator that is converted; each family stands with its functions.
+var Table = newTable(slices.Concat(unaryRows, binaryRows, convRows, poolRows, normRows, moveRows, joinRows, sliceRows, makeRows, indexRows, segmentRows, reduceRows, resizeRows, detectRows, quantRows, recurrentRows, controlRows, listRows))
+
+func newTable(rows []row) *frontend.Table {
+	list := make([]frontend.Row, len(rows))
+	for i, r := range rows {
+		list[i] = frontend.Row{Op: r.op, Convert: func(c *frontend.Call) []*graph.Value { return r.convert(&call{c}) }}
+	}
+	return frontend.NewTable(list, takesDynamic, "If")
+}
+
+// Rows lists the supported operators by name.
+func Rows() []frontend.Supported { return Table.Rows() }
+
+// takesDynamic lists the operators that are converted without a look at extents.
+var takesDynamic = []string{"Identity", "IdentityN", "StopGradient", "PartitionedCall", "Abs", "Add", "AddV2", "Cast", "Exp", "Gather", "GatherV2", "GatherNd", "Log", "Mul", "Neg", "Sigmoid", "Sqrt", "Sub", "Tanh", "Transpose"}
+
+// one makes a row of a function with one result.
+func one(f func(c *call) *graph.Value) func(c *call) values {
+	return func(c *call) values { return values{f(c)} }
+}
+
+// with is the call with other operands.
+func (c *call) with(in ...*graph.Value) *call { return &call{c.With(in...)} }
+
+// channelsLast is where an operator on images has its channels.
+func (c *call) channelsLast() bool {
+	switch c.OneOf("data_format", "NHWC", "NHWC", "NCHW", "NDHWC", "NCDHW", "NWC", "NCW") {
+	case "NHWC", "NDHWC", "NWC":
+		return true
+	}
+	return false
+}
+
+// toFirst moves the channels of x, its last axis, to where operators have them.
+func (c *call) toFirst(x *graph.Value) *graph.Value {
+	axes := []int{0, x.Type.Rank() - 1}
+	for k := 1; k < x.Type.Rank()-1; k++ {
+		axes = append(axes, k)
+	}
+	return c.Transpose(x, axes...)
+}
+
+// toLast is the inverse of toFirst.
+func (c *call) toLast(x *graph.Value) *graph.Value {
+	axes := []int{0}
+	for k := 2; k < x.Type.Rank(); k++ {
+		axes = append(axes, k)
+	}
+	return c.Transpose(x, append(axes, 1)...)
+}
+
+// overChannels applies f, which has channels as the second axis, to x.
+func (c *call) overChannels(x *graph.Value, f func(x *graph.Value) *graph.Value) *graph.Value {
+	if x.Type.Rank() < 2 {
+		compose.Fail("%q is %s: there are no channels", x.Name, x.Type)
+	}
+	if !c.channelsLast() {
+		return f(x)
+	}
+	return c.toLast(f(c.toFirst(x)))
+}
+
+// typeOf is a type that an attribute says.
+func (c *call) typeOf(name string, absent types.DType) types.DType { return c.DType(name, absent) }
+
+// unique are axes in order, each once; a scalar is one axis.
+func unique(list []int, rank int) []int {
+	var out []int
+	for _, a := range list {
+		if a = frontend.Axis(a, rank); !slices.Contains(out, a) {
+			out = append(out, a)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
