@@ -128,6 +128,9 @@ func (l *level) found() []ref {
 		for _, x := range v.data {
 			read[x.node] = read[x.node] || !v.trains()
 		}
+		for _, name := range v.control { // it runs before v, for what it does
+			read[name] = read[name] || v.op != "NoOp"
+		}
 	}
 	var out []ref
 	for _, v := range l.order {

@@ -40,7 +40,8 @@ var unaryRows = []row{
 	{"OnesLike", one(like(1))}, {"ZerosLike", one(like(0))},
 
 	{"Identity", identity}, {"IdentityN", identity}, {"StopGradient", identity}, {"PreventGradient", identity}, {"CheckNumerics", identity}, {"CheckNumericsV2", identity}, {"Snapshot", identity},
-	{"ReadVariableOp", identity}, {"PlaceholderWithDefault", identity}, {"EnsureShape", identity}, {"DebugGradientIdentity", identity}, {"DebugIdentity", identity}, {"Copy", identity}, {"DeepCopy", identity}, {"OptimizationBarrier", identity}, {"Print", identity}, {"PrintV2", identity},
+	{"ReadVariableOp", identity}, {"PlaceholderWithDefault", identity}, {"EnsureShape", identity}, {"DebugGradientIdentity", identity}, {"DebugIdentity", identity}, {"Copy", identity}, {"DeepCopy", identity}, {"OptimizationBarrier", identity}, {"Print", identity},
+	{"Dropout", one(func(c *call) *graph.Value { return c.X(0) })},
 }
 
 // identity leaves its operands as they are, lists too.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"lathe/internal/frontend"
 )
@@ -143,20 +144,11 @@ func (n *node) outputShapes() (list []shape, err error) {
 	return list, err
 }
 
-// learning are names of placeholders that say whether a network learns.
-var learning = []string{"keras_learning_phase", "learning_phase", "is_training", "phase_train", "training", "is_train"}
+// learning are names, without case and underscores, of placeholders that say whether a network learns.
+var learning = []string{"keraslearningphase", "learningphase", "istraining", "phasetrain", "training", "istrain", "train"}
 
 // training reports whether a vertex is a truth value that says whether the network learns. It does not.
 func (v *vertex) training() bool {
-	name := v.name[lastSlash(v.name):]
-	return v.isOp("Placeholder", "PlaceholderV2") && v.dataType("dtype") == 10 && slices.Contains(learning, name)
-}
-
-func lastSlash(name string) int {
-	for i := len(name) - 1; i >= 0; i-- {
-		if name[i] == '/' {
-			return i + 1
-		}
-	}
-	return 0
+	name := strings.ToLower(strings.ReplaceAll(v.name[strings.LastIndexByte(v.name, '/')+1:], "_", ""))
+	return v.isOp("Placeholder", "PlaceholderV2") && v.dataType("dtype") == typeBool && slices.Contains(learning, name)
 }

@@ -11,6 +11,7 @@ var sources = map[string]func(l *level, v *vertex, k int) (dataType, shape, erro
 const (
 	typeFloat dataType = 1
 	typeByte  dataType = 4
+	typeBool  dataType = 10
 )
 
 // number is an integer attribute, or what holds where it is absent.

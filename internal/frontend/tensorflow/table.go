@@ -22,7 +22,7 @@ type values = []*graph.Value
 type call struct{ *frontend.Call }
 
 // Table is every operator that is converted; each family stands with its functions.
-var Table = newTable(slices.Concat(unaryRows, binaryRows, convRows, poolRows, normRows, moveRows, joinRows, sliceRows, makeRows, indexRows, segmentRows, reduceRows, resizeRows, detectRows, quantRows, recurrentRows, controlRows, listRows))
+var Table = newTable(slices.Concat(widened(binaryRows), widened(convRows), widened(joinRows), unaryRows, poolRows, normRows, moveRows, sliceRows, makeRows, indexRows, segmentRows, reduceRows, resizeRows, detectRows, quantRows, recurrentRows, controlRows, listRows))
 
 func newTable(rows []row) *frontend.Table {
 	list := make([]frontend.Row, len(rows))
@@ -30,6 +30,30 @@ func newTable(rows []row) *frontend.Table {
 		list[i] = frontend.Row{Op: r.op, Convert: func(c *frontend.Call) []*graph.Value { return r.convert(&call{c}) }}
 	}
 	return frontend.NewTable(list, takesDynamic, "If")
+}
+
+// widened are rows of operators whose operands of floats are of one type. Tools that keep constants in 16 bits leave the graph around them
+// as it is: such operands are brought to the widest type.
+func widened(rows []row) []row {
+	out := slices.Clone(rows)
+	for i, r := range out {
+		out[i].convert = func(c *call) values {
+			widest := types.Invalid
+			for _, v := range c.In {
+				if v != nil && v.Type.DType.IsFloat() && v.Type.DType.Size() > widest.Size() {
+					widest = v.Type.DType
+				}
+			}
+			in := slices.Clone(c.In)
+			for k, v := range in {
+				if v != nil && v.Type.DType.IsFloat() && v.Type.DType.Size() < widest.Size() {
+					in[k] = c.Cast(v, widest)
+				}
+			}
+			return r.convert(c.with(in...))
+		}
+	}
+	return out
 }
 
 // Rows lists the supported operators by name.
