@@ -116,6 +116,12 @@ func (c *Call) selected(condition, a, b *graph.Value, i int) *graph.Value {
 	return c.Do(ops.Where, condition, a, b)
 }
 
+// Attempt adds what f adds, or nothing where that fails.
+func (c *Call) Attempt(f func()) error { return c.attempt(f) }
+
+// Outer is the value of a name that a body of the node may read from around it, nil where there is none.
+func (c *Call) Outer(name string) *graph.Value { return c.env.lookup(name) }
+
 // attempt adds what f adds, or nothing where that fails.
 func (c *Call) attempt(f func()) error {
 	g, before, left, origin, told, depth := c.Graph, len(c.Graph.Nodes), c.nodes, c.Origin, len(c.told), c.depth

@@ -2,7 +2,6 @@ package tensorflow
 
 import (
 	"lathe/internal/compose"
-	"lathe/internal/frontend"
 	"lathe/internal/graph"
 	"lathe/internal/ops"
 	"lathe/internal/types"
@@ -27,20 +26,4 @@ func (c *call) truth(v *graph.Value) *graph.Value {
 		return c.Do(ops.NotEqual, v, compose.Like(v, 0))
 	}
 	return compose.Number(types.Bool, float64(min(v.Type.Elements(), 1)))
-}
-
-func while(c *call) values {
-	condition, body := c.Body("cond"), c.Body("body")
-	goes := func(carried values) *graph.Value {
-		out := c.Inline(condition, carried)
-		if len(out) != 1 {
-			compose.Fail("the condition gives %d results", len(out))
-		}
-		return c.truth(out[0])
-	}
-	carried := c.In
-	return c.RunLoop(frontend.Loop{Condition: goes(carried), Carried: carried, Body: func(in []*graph.Value) []*graph.Value {
-		out := c.Inline(body, in[2:])
-		return append(values{goes(out)}, out...)
-	}})
 }
