@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -41,7 +42,6 @@ var unread = []struct {
 	name string
 	ext  []string
 }{
-	{"pb", []string{".pb"}},
 	{"pytorch", []string{".pth", ".pt", ".zip"}},
 	{"relay", []string{".relay"}},
 }
@@ -154,26 +154,47 @@ func formatOf(path, asked string) (*frontend.Format, error) {
 	return formats.Table[0], nil
 }
 
+// hashFile is the SHA-256 of a file, or of the names and bytes of all files in a folder.
 func hashFile(ctx context.Context, path string) (string, error) {
-	f, err := os.Open(path)
+	h := sha256.New()
+	err := filepath.WalkDir(path, func(file string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		if file != path {
+			name, err := filepath.Rel(path, file)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(h, "%s\x00", filepath.ToSlash(name))
+		}
+		return copyFile(ctx, h, file)
+	})
 	if err != nil {
 		return "", err
 	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// copyFile writes the bytes of a file to w.
+func copyFile(ctx context.Context, w io.Writer, path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
 	defer f.Close()
-	h := sha256.New()
 	for {
-		n, err := io.CopyN(h, f, 64<<20)
+		n, err := io.CopyN(w, f, 64<<20)
 		if err == nil {
 			err = ctx.Err()
 		}
 		if n < 64<<20 && err == io.EOF {
-			break
+			return nil
 		}
 		if err != nil {
-			return "", err
+			return err
 		}
 	}
-	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
 func (m *Model) importGraph(ctx context.Context, notes func(string)) (*graph.Graph, error) {

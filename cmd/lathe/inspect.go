@@ -79,7 +79,8 @@ func (a *app) inspectCommand() *cobra.Command {
 func isPackage(path string) bool {
 	st, err := os.Stat(path)
 	if err == nil && st.IsDir() {
-		return true
+		f, err := formats.Of(path)
+		return err != nil || f == nil // else a SavedModel of TensorFlow
 	}
 	if err == nil && st.Mode().IsRegular() && bundle.Recognises(path) {
 		return true

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -43,8 +42,9 @@ func (f *modelFlags) load(ctx context.Context, path string, notes func(string)) 
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("input file %q %s", path, absent(path, err))
+	case st.IsDir() && f.format == "" && isPackage(path):
+		return nil, fmt.Errorf("input file %q is a directory: name the model file in it", path)
 	case st.IsDir():
-		return nil, fmt.Errorf("input file %q is a directory%s", path, savedModel(path))
 	case !st.Mode().IsRegular():
 		return nil, fmt.Errorf("input file %q is a device or a pipe; models are mapped into memory and must be files", path)
 	}
@@ -75,12 +75,4 @@ func absent(path string, err error) string {
 		return "doesn't exist"
 	}
 	return "cannot be read: " + cli.Cause(err).Error()
-}
-
-// savedModel names the folder that TensorFlow writes.
-func savedModel(path string) string {
-	if _, err := os.Stat(filepath.Join(path, "saved_model.pb")); err == nil {
-		return ", a SavedModel of TensorFlow: convert the model to ONNX"
-	}
-	return ": name the model file in it"
 }

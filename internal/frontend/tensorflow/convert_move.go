@@ -12,6 +12,10 @@ import (
 )
 
 var moveRows = []row{
+	{"Flatten", one(func(c *call) *graph.Value { // of text graphs that are written for other tools
+		c.WantRank(0, 1)
+		return c.Reshape(c.X(0), c.Shape(0)[0], c.X(0).Type.Elements()/max(c.Shape(0)[0], 1))
+	})},
 	{"Reshape", one(reshape)}, {"Squeeze", one(squeeze)}, {"ExpandDims", one(expandDims)}, {"Transpose", one(transpose)}, {"ConjugateTranspose", one(transpose)}, {"InvertPermutation", one(invertPermutation)},
 	{"Pad", one(pad)}, {"PadV2", one(pad)}, {"MirrorPad", one(mirrorPad)}, {"Tile", one(tile)}, {"BroadcastTo", one(broadcastTo)},
 	{"ReverseV2", one(reverse)}, {"Reverse", one(reverse)}, {"ReverseSequence", one(reverseSequence)}, {"Roll", one(roll)},

@@ -110,6 +110,9 @@ func (l *level) input(v *vertex, k int) (frontend.Info, error) {
 			s = list[k]
 		}
 	}
+	if typ == 0 { // of text graphs that are written for other tools
+		typ = typeFloat
+	}
 	in := frontend.Info{Name: l.value(ref{v.name, k})}
 	describe(&in, typ, s)
 	return in, err

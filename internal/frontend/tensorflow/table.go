@@ -60,7 +60,11 @@ func widened(rows []row) []row {
 func Rows() []frontend.Supported { return Table.Rows() }
 
 // takesDynamic lists the operators that are converted without a look at extents.
-var takesDynamic = []string{"Identity", "IdentityN", "StopGradient", "PartitionedCall", "Abs", "Add", "AddV2", "Cast", "Exp", "Gather", "GatherV2", "GatherNd", "Log", "Mul", "Neg", "Sigmoid", "Sqrt", "Sub", "Tanh", "Transpose"}
+var takesDynamic = []string{
+	"Abs", "Add", "AddV2", "Cast", "Ceil", "Div", "Equal", "Exp", "ExpandDims", "Floor", "Gather", "GatherNd", "GatherV2", "Greater", "GreaterEqual", "Identity", "IdentityN", "Less", "LessEqual",
+	"Log", "LogicalAnd", "LogicalNot", "LogicalOr", "Maximum", "Minimum", "Mul", "Neg", "NotEqual", "PartitionedCall", "RealDiv", "Relu", "Round", "SelectV2", "Sigmoid", "Sqrt", "Square", "Squeeze",
+	"StopGradient", "StridedSlice", "Sub", "Tanh", "Transpose",
+}
 
 // one makes a row of a function with one result.
 func one(f func(c *call) *graph.Value) func(c *call) values {

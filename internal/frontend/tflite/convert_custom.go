@@ -101,41 +101,9 @@ func (d *detector) decode(boxes, anchors *graph.Value, scale [4]float64) (corner
 	return corners
 }
 
-// suppressed selects boxes for each row of scores [rows, n], one after the other: the first with the best score, which no further box overlaps. It
-// gives places and scores [count, rows]; a score of -Inf says that there is none.
+// suppressed selects boxes for each row of scores [rows, n].
 func (d *detector) suppressed(corners [4]*graph.Value, scores *graph.Value, count int) (places, best *graph.Value) {
-	n := scores.Type.Shape[1]
-	none := compose.Like(scores, math.Inf(-1))
-	scores = d.Do(ops.Where, d.Do(ops.GreaterEqual, scores, compose.Like(scores, float64(float32(d.score)))), scores, none)
-	var lines [4]*graph.Value
-	for k, v := range corners {
-		lines[k] = d.ExpandDims(v, 0)
-	}
-	area := func(c [4]*graph.Value) *graph.Value {
-		return d.Do(ops.Multiply, d.Do(ops.Subtract, c[2], c[0]), d.Do(ops.Subtract, c[3], c[1]))
-	}
-	areas := area(lines)
-	zero := compose.Like(areas, 0)
-	out := d.Iterate(graph.LoopAttrs{Trips: count, Carried: 1}, values{scores}, func(in []*graph.Value) []*graph.Value {
-		left := in[0]
-		at, score := d.Apply(ops.ArgMax, ops.ArgAttrs{Axis: 1}, left), d.Reduce(ops.Max, left, false, 1)
-		var chosen [4]*graph.Value
-		for k, v := range corners {
-			chosen[k] = d.ExpandDims(d.Apply(ops.Take, ops.TakeAttrs{}, v, at), 1)
-		}
-		side := func(k int) *graph.Value {
-			low, high := d.Do(ops.Maximum, lines[k], chosen[k]), d.Do(ops.Minimum, lines[2+k], chosen[2+k])
-			return d.Do(ops.Maximum, d.Do(ops.Subtract, high, low), zero)
-		}
-		both := d.Do(ops.Multiply, side(0), side(1))
-		own := area(chosen)
-		ratio := d.Do(ops.Divide, both, d.Do(ops.Subtract, d.Do(ops.Add, areas, own), both))
-		real := d.Do(ops.LogicalAnd, d.Do(ops.Greater, areas, zero), d.Do(ops.Greater, own, zero))
-		over := d.Do(ops.LogicalAnd, real, d.Do(ops.Greater, ratio, compose.Like(ratio, float64(float32(d.overlap)))))
-		itself := d.Do(ops.Equal, d.ExpandDims(d.Arange(n), 0), d.ExpandDims(at, 1))
-		return values{d.Do(ops.Where, d.Do(ops.LogicalOr, over, itself), none, left), at, score}
-	})
-	return out[1], out[2]
+	return d.Suppress(compose.Suppression{Corners: corners, Scores: scores, Count: count, Overlap: d.overlap, Least: d.score})
 }
 
 // byClass selects boxes for each class, and of all the best.

@@ -1,0 +1,67 @@
+package compose
+
+import (
+	"math"
+
+	"lathe/internal/graph"
+	"lathe/internal/ops"
+)
+
+// A Suppression selects boxes that do not overlap, by score.
+type Suppression struct {
+	// Corners are the least and the greatest y and x of the boxes: y1, x1, y2, x2, each [n] for all rows of scores or [rows, n].
+	Corners [4]*graph.Value
+	Scores  *graph.Value // [rows, n]
+	Count   int          // boxes of each row, at most
+	Overlap float64      // boxes whose intersection over union with one that is selected is above are out
+	Least   float64      // boxes whose score is below are out
+	Above   bool         // those with a score of Least are out as well
+}
+
+// Suppress selects boxes for each row, one after the other: the first with the best score, which no further box overlaps. It gives
+// places and scores [count, rows]; a score of -Inf says that there is none.
+func (b *Builder) Suppress(s Suppression) (places, best *graph.Value) {
+	scores := s.Scores
+	n := scores.Type.Shape[1]
+	none := Like(scores, math.Inf(-1))
+	enough := ops.GreaterEqual
+	if s.Above {
+		enough = ops.Greater
+	}
+	scores = b.Do(ops.Where, b.Do(enough, scores, Like(scores, float64(float32(s.Least)))), scores, none)
+	var lines [4]*graph.Value
+	for k, v := range s.Corners {
+		if lines[k] = v; v.Type.Rank() == 1 {
+			lines[k] = b.ExpandDims(v, 0)
+		}
+	}
+	area := func(c [4]*graph.Value) *graph.Value {
+		return b.Do(ops.Multiply, b.Do(ops.Subtract, c[2], c[0]), b.Do(ops.Subtract, c[3], c[1]))
+	}
+	areas := area(lines)
+	zero := Like(areas, 0)
+	out := b.Iterate(graph.LoopAttrs{Trips: s.Count, Carried: 1}, []*graph.Value{scores}, func(in []*graph.Value) []*graph.Value {
+		left := in[0]
+		at, score := b.Apply(ops.ArgMax, ops.ArgAttrs{Axis: 1}, left), b.Reduce(ops.Max, left, false, 1)
+		var chosen [4]*graph.Value
+		for k, v := range s.Corners {
+			if v.Type.Rank() == 1 {
+				chosen[k] = b.ExpandDims(b.Apply(ops.Take, ops.TakeAttrs{}, v, at), 1)
+			} else {
+				chosen[k] = b.Apply(ops.Gather, ops.GatherAttrs{Axis: 1}, v, b.ExpandDims(at, 1))
+			}
+		}
+		side := func(k int) *graph.Value {
+			low, high := b.Do(ops.Maximum, lines[k], chosen[k]), b.Do(ops.Minimum, lines[2+k], chosen[2+k])
+			return b.Do(ops.Maximum, b.Do(ops.Subtract, high, low), zero)
+		}
+		both := b.Do(ops.Multiply, side(0), side(1))
+		own := area(chosen)
+		ratio := b.Do(ops.Divide, both, b.Do(ops.Subtract, b.Do(ops.Add, areas, own), both))
+		real := b.Do(ops.LogicalAnd, b.Do(ops.Greater, areas, zero), b.Do(ops.Greater, own, zero))
+		over := b.Do(ops.LogicalAnd, real, b.Do(ops.Greater, ratio, Like(ratio, float64(float32(s.Overlap)))))
+		itself := b.Do(ops.Equal, b.ExpandDims(b.Arange(n), 0), b.ExpandDims(at, 1))
+		return []*graph.Value{b.Do(ops.Where, b.Do(ops.LogicalOr, over, itself), none, left), at, score}
+	})
+	return out[1], out[2]
+}
