@@ -9,9 +9,12 @@ import (
 
 // A Recurrent describes a recurrent layer in ONNX's form: X is [steps, batch, inputs], W [directions, gates*hidden,
 // inputs], R [directions, gates*hidden, hidden], B [directions, 2*gates*hidden], Lens [batch], H and C [directions, batch,
-// hidden] and P [directions, 3*hidden]; all but X, W and R may be nil.
+// hidden] and P [directions, 3*hidden]; all but X, W and R may be nil. Mask, bool [steps, batch], is instead of Lens where any steps
+// may be skipped: the states stay what they were, and an output is that of the step before.
 type Recurrent struct {
 	X, W, R, B, Lens, H, C, P *graph.Value
+
+	Mask *graph.Value
 
 	Reverse     []bool         // for each direction
 	Activations [][]Activation // for each direction: f, g and, for LSTM, h
@@ -79,6 +82,10 @@ func (r *Recurrent) check(gates, functions int) {
 	want("R", r.R, directions, gates*hidden, hidden)
 	want("B", r.B, directions, 2*gates*hidden)
 	want("sequence_lens", r.Lens, batch)
+	want("the mask", r.Mask, r.X.Type.Shape[0], batch)
+	if r.Mask != nil && r.Lens != nil {
+		Fail("a mask and lengths of sequences exclude each other")
+	}
 	want("initial_h", r.H, directions, batch, hidden)
 	want("initial_c", r.C, directions, batch, hidden)
 	want("P", r.P, directions, 3*hidden)
@@ -124,9 +131,18 @@ func (d *direction) steps(x, h, c *graph.Value, reverse bool, next step) (y, las
 		in = append(in, d.Arange(a.Trips))
 		a.Sequences++
 	}
+	if d.Mask != nil {
+		in = append(in, d.Mask)
+		a.Sequences++
+	}
 	body := func(in []*graph.Value) []*graph.Value {
 		h, c := next(d, in[2], in[0], in[1])
-		if d.Lens == nil {
+		switch {
+		case d.Mask != nil:
+			valid := d.ExpandDims(in[3], 1)
+			h, c = d.Do(ops.Where, valid, h, in[0]), d.Do(ops.Where, valid, c, in[1])
+			return []*graph.Value{h, c, h}
+		case d.Lens == nil:
 			return []*graph.Value{h, c, h}
 		}
 		valid := d.ExpandDims(d.Do(ops.Greater, d.Lens, d.Apply(ops.Cast, ops.CastAttrs{DType: d.Lens.Type.DType}, in[3])), 1)
