@@ -16,8 +16,9 @@ type layer struct {
 
 // application is one application of a layer.
 type application struct {
-	args   []any          // references and numbers by position
-	kwargs map[string]any // by name
+	args       []any          // references and literals by position
+	kwargs     map[string]any // by name
+	structured bool           // args are those of the call, each of its own; else a list of values is not told from several arguments
 }
 
 // A reference names a result: of a layer, the number of its call, and of the call's results.
@@ -63,7 +64,16 @@ func parseLayer(v any) (*layer, error) {
 	if l.class == "" || l.config == nil {
 		return nil, fmt.Errorf("layer %q has no class or no configuration", l.name)
 	}
-	upgrade(l)
+	module, _ := m["module"].(string)
+	function, _ := l.config["function"].(string)
+	switch {
+	case l.class == "TFOpLambda" || l.class == "SlicingOpLambda":
+		l.class = tensorflowFunction + function
+	case strings.HasPrefix(module, "keras.src.ops.") || strings.HasPrefix(module, "keras.ops"):
+		l.class = kerasFunction + l.class
+	default:
+		upgrade(l)
+	}
 	calls, _ := m["inbound_nodes"].([]any)
 	for _, c := range calls {
 		one, err := parseCall(c)
@@ -85,17 +95,23 @@ func parseCall(v any) (application, error) {
 			return application{}, errors.New("a call without args")
 		}
 		kwargs, _ := v["kwargs"].(map[string]any)
-		return application{args, kwargs}, nil
+		return application{args, kwargs, true}, nil
 	case []any:
 		if len(v) > 0 {
 			if _, ok := v[0].(string); ok {
 				v = []any{v}
 			}
 		}
-		c := application{args: v}
+		c := application{}
 		for _, x := range v {
 			entry, ok := x.([]any)
-			if _, isRef := asReference(x); !ok || !isRef {
+			_, isRef := asReference(x)
+			switch {
+			case ok && len(entry) > 2 && entry[0] == "_CONSTANT_VALUE":
+				c.args = append(c.args, entry[2])
+			case ok && isRef:
+				c.args = append(c.args, x)
+			default:
 				return c, fmt.Errorf("%.80v where a reference [layer, call, result] should be", x)
 			}
 			if len(entry) > 3 {
@@ -140,9 +156,57 @@ func references(v any) []reference {
 		for _, x := range v {
 			list = append(list, references(x)...)
 		}
+	case map[string]any: // outputs by name, or a tuple
+		for _, key := range sortedKeys(v) {
+			list = append(list, references(v[key])...)
+		}
 	}
 	return list
 }
+
+// literal is a value of a configuration without what says of which class it is: of tuples, arrays and names of types.
+func literal(v any) any {
+	m, ok := v.(map[string]any)
+	if !ok {
+		return v
+	}
+	switch m["class_name"] {
+	case "__tuple__", "DTypePolicy":
+		if list, ok := m["items"]; ok {
+			return list
+		}
+		if config, ok := m["config"].(map[string]any); ok && m["class_name"] == "DTypePolicy" {
+			return config["name"]
+		}
+		return m["config"]
+	case "__numpy__", "__tensor__":
+		config, _ := m["config"].(map[string]any)
+		return config["value"]
+	}
+	return v
+}
+
+// isFunction reports whether a layer is a function of tensors: an operation of Keras 3, or one of TensorFlow in a model of Keras 2.
+func (l *layer) isFunction() bool {
+	return strings.HasPrefix(l.class, kerasFunction) || strings.HasPrefix(l.class, tensorflowFunction)
+}
+
+// idle reports whether an option does not matter for what the layer computes. Functions have arguments under names that layers have for other things.
+func (l *layer) idle(option string) bool {
+	switch {
+	case !l.isFunction():
+		return idle(option)
+	case option == "dtype":
+		return strings.HasPrefix(l.class, tensorflowFunction) // of the layer around the function
+	}
+	return option == "name" || option == "trainable" || option == "function"
+}
+
+// What functions are called by, with their name behind it.
+const (
+	kerasFunction      = "ops."
+	tensorflowFunction = "tf."
+)
 
 // upgrade spells a layer of Keras 1 as Keras 2 does.
 func upgrade(l *layer) {
@@ -170,11 +234,6 @@ func upgrade(l *layer) {
 			l.config["data_format"] = "channels_first"
 		}
 	}
-	if a, ok := l.config["activation"].(map[string]any); ok { // an object with a class or a registered function
-		if text, ok := a["config"].(string); ok {
-			l.config["activation"] = text
-		}
-	}
 }
 
 // idle reports whether an option of a layer does not matter for what it computes once it is trained.
@@ -185,8 +244,8 @@ func idle(option string) bool {
 		}
 	}
 	switch option {
-	case "name", "trainable", "dtype", "batch_input_shape", "batch_shape", "input_dtype", "sparse", "ragged", "seed", "momentum", "filters", "units", "implementation",
-		"unroll", "dropout", "recurrent_dropout", "rate", "noise_shape", "kernel_size", "depth_multiplier", "renorm", "fused", "synchronized",
+	case "name", "trainable", "dtype", "batch_input_shape", "batch_shape", "input_dtype", "sparse", "ragged", "seed", "momentum", "filters", "units",
+		"unroll", "dropout", "recurrent_dropout", "rate", "noise_shape", "depth_multiplier", "renorm", "fused", "synchronized",
 		"virtual_batch_size", "input_dim", "output_dim", "input_length", "nb_filter", "nb_row", "nb_col", "filter_length", "init", "W_constraint", "b_constraint",
 		"dropout_W", "dropout_U", "autocast", "quantization_config", "lora_rank", "cache", "sparse_", "optional", "build_config", "zero_output_for_mask",
 		"use_cudnn", "flash_attention", "dynamic":

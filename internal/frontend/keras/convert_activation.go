@@ -8,6 +8,7 @@ import (
 	"lathe/internal/graph"
 	"lathe/internal/op"
 	"lathe/internal/ops"
+	"lathe/internal/types"
 )
 
 var activationRows = []row{
@@ -15,7 +16,7 @@ var activationRows = []row{
 	{"ReLU", one(relu)}, {"LeakyReLU", one(leakyRelu)}, {"PReLU", one(prelu)}, {"ELU", one(elu)}, {"ThresholdedReLU", one(thresholdedRelu)},
 	{"Softmax", one(softmax)},
 	{"Dropout", same}, {"SpatialDropout1D", same}, {"SpatialDropout2D", same}, {"SpatialDropout3D", same}, {"AlphaDropout", same},
-	{"GaussianDropout", same}, {"GaussianNoise", same}, {"ActivityRegularization", same}, {"InputLayer", same},
+	{"GaussianDropout", same}, {"GaussianNoise", same}, {"ActivityRegularization", same}, {"InputLayer", same}, {"Identity", same},
 }
 
 // same is what only matters in training.
@@ -40,8 +41,21 @@ var activations = map[string]func(c *call, x *graph.Value) *graph.Value{
 	"swish":       func(c *call, x *graph.Value) *graph.Value { return c.Swish(x, 1) },
 	"silu":        func(c *call, x *graph.Value) *graph.Value { return c.Swish(x, 1) },
 	"gelu":        func(c *call, x *graph.Value) *graph.Value { return c.Gelu(x) },
-	"elu":         func(c *call, x *graph.Value) *graph.Value { return c.Apply(ops.Elu, ops.AlphaAttrs{Alpha: 1}, x) },
-	"selu":        func(c *call, x *graph.Value) *graph.Value { return c.selu(x) },
+	"celu":        func(c *call, x *graph.Value) *graph.Value { return c.Apply(ops.Celu, ops.AlphaAttrs{Alpha: 1}, x) },
+	"squareplus":  squareplus,
+	"hard_tanh":   func(c *call, x *graph.Value) *graph.Value { return c.clip(x, -1, 1) },
+	"log_sigmoid": func(c *call, x *graph.Value) *graph.Value { return c.logSigmoid(x) },
+	"tanh_shrink": func(c *call, x *graph.Value) *graph.Value { return c.Do(ops.Subtract, x, c.Do(ops.Tanh, x)) },
+	"hard_shrink": func(c *call, x *graph.Value) *graph.Value { return c.shrink(x, 0.5, 0) },
+	"soft_shrink": func(c *call, x *graph.Value) *graph.Value { return c.shrink(x, 0.5, 0.5) },
+	"threshold":   func(c *call, x *graph.Value) *graph.Value { return c.Do(ops.Relu, x) },
+	"glu":         func(c *call, x *graph.Value) *graph.Value { return c.glu(x, -1) },
+	"sparse_plus": sparsePlus,
+	"sparse_sigmoid": func(c *call, x *graph.Value) *graph.Value {
+		return c.clip(c.Do(ops.Add, c.Scaled(x, 0.5), compose.Like(x, 0.5)), 0, 1)
+	},
+	"elu":  func(c *call, x *graph.Value) *graph.Value { return c.Apply(ops.Elu, ops.AlphaAttrs{Alpha: 1}, x) },
+	"selu": func(c *call, x *graph.Value) *graph.Value { return c.selu(x) },
 	"leaky_relu": func(c *call, x *graph.Value) *graph.Value {
 		return c.Apply(ops.LeakyRelu, ops.AlphaAttrs{Alpha: 0.2}, x)
 	},
@@ -59,14 +73,74 @@ func (c *call) activated(x *graph.Value) *graph.Value {
 	return c.function("activation", "linear")(c, x)
 }
 
-// function is the function that an option names.
+// function is the function that an option names, or describes as a layer or a function with options of its own.
 func (c *call) function(option, absent string) func(c *call, x *graph.Value) *graph.Value {
+	if m, ok := c.Values[option].(map[string]any); ok {
+		c.Ignore(option)
+		return described(m)
+	}
 	name := c.Str(option, absent)
 	f, ok := activations[strings.ToLower(name)]
 	if !ok {
 		compose.Fail("activation %q is not supported", name)
 	}
 	return f
+}
+
+// described is an activation that is a layer, {class_name: LeakyReLU, config}, or a function, {class_name: function, config: name}.
+func described(m map[string]any) func(c *call, x *graph.Value) *graph.Value {
+	class, _ := m["class_name"].(string)
+	if text, ok := m["config"].(string); ok {
+		class = text
+	}
+	name := strings.ToLower(snake(class))
+	if f, ok := activations[name]; ok && m["config"] == nil || ok && class == m["config"] {
+		return f
+	}
+	layers := map[string]func(c *call) *graph.Value{"ReLU": relu, "LeakyReLU": leakyRelu, "ELU": elu, "ThresholdedReLU": thresholdedRelu, "Softmax": softmax}
+	config, ok := m["config"].(map[string]any)
+	if !ok || layers[class] == nil {
+		compose.Fail("activation %.60q is not supported", class)
+	}
+	return func(c *call, x *graph.Value) *graph.Value {
+		inner := &call{c.With(x), plain(1).with(config)}
+		node := *c.Node
+		node.Op, node.Attrs = class, inner.attributes
+		inner.Node = &node
+		return layers[class](inner)
+	}
+}
+
+func (c *call) logSigmoid(x *graph.Value) *graph.Value {
+	return c.Do(ops.Negative, c.Do(ops.Softplus, c.Do(ops.Negative, x)))
+}
+
+// shrink is 0 within a threshold, and x less bias towards 0 beyond it.
+func (c *call) shrink(x *graph.Value, threshold, bias float64) *graph.Value {
+	return c.Apply(ops.Shrink, ops.ShrinkAttrs{Lambda: threshold, Bias: bias}, x)
+}
+
+// glu multiplies one half of an axis with the sigmoid of the other.
+func (c *call) glu(x *graph.Value, axis int) *graph.Value {
+	axis = frontend.Axis(axis, x.Type.Rank())
+	n := x.Type.Shape[axis]
+	if n%2 != 0 {
+		compose.Fail("halves of an extent of %d", n)
+	}
+	halves := c.Split(x, axis, n/2, n/2)
+	return c.Do(ops.Multiply, halves[0], c.Do(ops.Sigmoid, halves[1]))
+}
+
+// squareplus is (x + sqrt(x^2 + 4)) / 2.
+func squareplus(c *call, x *graph.Value) *graph.Value {
+	root := c.Do(ops.Sqrt, c.Do(ops.Add, c.Do(ops.Multiply, x, x), compose.Like(x, 4)))
+	return c.Scaled(c.Do(ops.Add, x, root), 0.5)
+}
+
+// sparsePlus is 0 up to -1, x from 1 on, and (x+1)^2/4 between.
+func sparsePlus(c *call, x *graph.Value) *graph.Value {
+	y := c.Do(ops.Add, c.clip(x, -1, 1), compose.Like(x, 1))
+	return c.Do(ops.Maximum, c.Scaled(c.Do(ops.Multiply, y, y), 0.25), x)
 }
 
 func (c *call) clip(x *graph.Value, lo, hi float64) *graph.Value {
@@ -132,7 +206,25 @@ func thresholdedRelu(c *call) *graph.Value {
 	return c.Apply(ops.ThresholdedRelu, ops.AlphaAttrs{Alpha: c.Float("theta", 1)}, c.X(0))
 }
 
+// softmax is along one axis or over several together; what a mask of the data's shape leaves out has no part.
 func softmax(c *call) *graph.Value {
 	x := c.X(0)
-	return c.Apply(ops.Softmax, ops.SoftmaxAttrs{Axis: frontend.Axis(c.Int("axis", -1), x.Type.Rank())}, x)
+	if m := c.mask(0); m != nil {
+		x = c.Do(ops.Add, x, c.forbidden(m, x.Type.DType))
+	}
+	axes := frontend.Axes(c.IntsOr("axis", max(1, len(c.Ints("axis"))), -1), x.Type.Rank())
+	if len(axes) == 1 {
+		return c.Apply(ops.Softmax, ops.SoftmaxAttrs{Axis: axes[0]}, x)
+	}
+	e := c.Do(ops.Exp, c.Do(ops.Subtract, x, c.Reduce(ops.Max, x, true, axes...)))
+	return c.Do(ops.Divide, e, c.Reduce(ops.Sum, e, true, axes...))
+}
+
+// forbidden is 0 where a mask is true and a number below all scores elsewhere, as Keras has it.
+func (c *call) forbidden(mask *graph.Value, d types.DType) *graph.Value {
+	low := -1e9
+	if d == types.F16 {
+		low = -65504
+	}
+	return c.Do(ops.Where, mask, compose.Number(d, 0), compose.Number(d, low))
 }

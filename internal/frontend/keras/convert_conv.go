@@ -23,6 +23,7 @@ func byRank(n int, defs ...*op.Def) *op.Def {
 
 // window reads the options of a convolution or pooling of x, whose channels come second.
 func (c *call) window(x *graph.Value, kernel []int) compose.Window {
+	c.Ignore("kernel_size", "implementation")
 	in := x.Type.Shape[2:]
 	n := len(in)
 	w := compose.Window{In: in, Kernel: kernel, Strides: c.extents("strides", n, 1), Dilation: c.extents("dilation_rate", n, 1)}
@@ -97,7 +98,7 @@ func separable(c *call) *graph.Value {
 
 // convTranspose has the extents with which TensorFlow's gradient of a convolution gives the input's back.
 func convTranspose(c *call) *graph.Value {
-	c.Ignore("groups")
+	c.Ignore("groups", "kernel_size")
 	kernel := c.kernelOf(0, 1, 0)
 	return c.activated(c.overChannels(c.X(0), func(x *graph.Value) *graph.Value {
 		n := len(x.Type.Shape) - 2

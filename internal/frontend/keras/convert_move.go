@@ -20,8 +20,6 @@ var moveRows = []row{
 	{"Flatten", one(flatten)}, {"Reshape", one(reshape)}, {"Permute", one(permute)}, {"RepeatVector", one(repeatVector)},
 	{"ZeroPadding1D", one(zeroPadding)}, {"ZeroPadding2D", one(zeroPadding)}, {"ZeroPadding3D", one(zeroPadding)},
 	{"Cropping1D", one(cropping)}, {"Cropping2D", one(cropping)}, {"Cropping3D", one(cropping)},
-	{"UpSampling1D", one(upSampling)}, {"UpSampling2D", one(upSampling)}, {"UpSampling3D", one(upSampling)},
-	{"Resizing", one(resizing)}, {"Rescaling", one(rescaling)},
 	{foldSteps, one(fold0)}, {unfoldSteps, one(unfold0)},
 }
 
@@ -101,57 +99,6 @@ func cropping(c *call) *graph.Value {
 		x = c.Slice(x, from+k, before[k], end)
 	}
 	return x
-}
-
-// resampled changes spatial extents, nearest or bilinear, with half pixels.
-func (c *call) resampled(x *graph.Value, from int, sizes []int, method string) *graph.Value {
-	a := ops.ResizeAttrs{Method: "linear", CoordinateTransformationMode: "half_pixel"}
-	if method == "nearest" {
-		a.Method, a.NearestMode = "nearest", "round_prefer_floor"
-	}
-	spec := compose.ResizeSpec{Sizes: sizes, Attrs: a}
-	for k := range sizes {
-		spec.Axes = append(spec.Axes, from+k)
-	}
-	return c.Resize(x, spec)
-}
-
-func upSampling(c *call) *graph.Value {
-	x := c.X(0)
-	from, n := c.spatial(x)
-	size := c.extents("size", n, 2)
-	if c.Has("length") {
-		size = c.extents("length", n, 2)
-	}
-	method := c.OneOf("interpolation", "nearest", "nearest", "bilinear")
-	if method == "nearest" {
-		for k, f := range size {
-			if f > 1 {
-				x = c.Apply(ops.Repeat, ops.RepeatAttrs{Axis: from + k, Repeats: f}, x)
-			}
-		}
-		return x
-	}
-	sizes := make([]int, n)
-	for k, f := range size {
-		sizes[k] = x.Type.Shape[from+k] * f
-	}
-	return c.resampled(x, from, sizes, method)
-}
-
-func resizing(c *call) *graph.Value {
-	if c.Bool("crop_to_aspect_ratio", false) || c.Bool("pad_to_aspect_ratio", false) || c.Bool("antialias", false) {
-		compose.Fail("with an aspect ratio that is kept, or with antialiasing, it is not supported")
-	}
-	c.Ignore("fill_mode", "fill_value")
-	x := c.X(0)
-	from, _ := c.spatial(x)
-	return c.resampled(x, from, []int{c.Int("height", 0), c.Int("width", 0)}, c.OneOf("interpolation", "bilinear", "nearest", "bilinear"))
-}
-
-func rescaling(c *call) *graph.Value {
-	x := c.X(0)
-	return c.Do(ops.Add, c.Scaled(x, c.Float("scale", 1)), compose.Like(x, c.Float("offset", 0)))
 }
 
 func fold0(c *call) *graph.Value {

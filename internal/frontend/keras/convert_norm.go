@@ -1,6 +1,8 @@
 package keras
 
 import (
+	"slices"
+
 	"lathe/internal/compose"
 	"lathe/internal/frontend"
 	"lathe/internal/graph"
@@ -9,6 +11,7 @@ import (
 
 var normRows = []row{
 	{"BatchNormalization", one(batchNorm)}, {"LayerNormalization", one(layerNorm)}, {"Normalization", one(normalization)}, {"UnitNormalization", one(unitNorm)},
+	{"GroupNormalization", one(groupNorm)}, {"RMSNormalization", one(rmsNorm)},
 }
 
 // batchNorm has gamma only with scale and beta only with center, and always mean and variance.
@@ -39,38 +42,127 @@ func batchNorm(c *call) *graph.Value {
 	case axis == x.Type.Rank()-1:
 		return c.toLast(norm(c.toFirst(x)))
 	}
-	compose.Fail("along axis %d of %s is not supported", axis, x.Type)
-	return nil
+	order := through(0, x.Type.Rank()) // the axis and the second one change places
+	order[1], order[axis] = axis, 1
+	return c.Transpose(norm(c.Transpose(x, order...)), order...)
+}
+
+// scaleAndShift are the weights of a normalization over axes, which broadcast to x: gamma with scale and beta with center.
+func (c *call) scaleAndShift(x *graph.Value, axes []int) (gamma, beta *graph.Value) {
+	shape := slices.Repeat([]int{1}, x.Type.Rank())
+	for _, a := range axes {
+		shape[a] = x.Type.Shape[a]
+	}
+	next := 0
+	take := func(option string) *graph.Value {
+		if !c.Bool(option, true) {
+			return nil
+		}
+		next++
+		return c.Reshape(c.weight(next-1), shape...)
+	}
+	return take("scale"), take("center")
+}
+
+// affine is gamma*x + beta, of those that there are.
+func (c *call) affine(x, gamma, beta *graph.Value) *graph.Value {
+	if gamma != nil {
+		x = c.Do(ops.Multiply, x, gamma)
+	}
+	if beta != nil {
+		x = c.Do(ops.Add, x, beta)
+	}
+	return x
 }
 
 func layerNorm(c *call) *graph.Value {
 	x := c.X(0)
 	axes := frontend.Axes(c.IntsOr("axis", max(1, len(c.Ints("axis"))), -1), x.Type.Rank())
-	if axes[len(axes)-1] != x.Type.Rank()-1 || axes[len(axes)-1]-axes[0] != len(axes)-1 {
-		compose.Fail("along axes %v of %s is not supported; the last ones are", axes, x.Type)
+	epsilon := c.Float("epsilon", 1e-3)
+	if c.Bool("rms_scaling", false) { // deviation without the mean's part in the numerator
+		mean, inverse := c.Standardization(x, epsilon, axes...)
+		_ = mean
+		gamma, _ := c.scaleAndShift(x, axes)
+		c.Ignore("center")
+		return c.affine(c.Do(ops.Multiply, x, inverse), gamma, nil)
 	}
-	next := 0
-	take := func(option string, absent float64) *graph.Value {
-		if !c.Bool(option, true) {
+	gamma, beta := c.scaleAndShift(x, axes)
+	if axes[len(axes)-1] != x.Type.Rank()-1 || axes[len(axes)-1]-axes[0] != len(axes)-1 {
+		mean, inverse := c.Standardization(x, epsilon, axes...)
+		return c.affine(c.Do(ops.Multiply, c.Do(ops.Subtract, x, mean), inverse), gamma, beta)
+	}
+	last := func(v *graph.Value, absent float64) *graph.Value {
+		if v == nil {
 			return c.Full(x.Type.DType, absent, x.Type.Shape[axes[0]:]...)
 		}
-		next++
-		return c.weight(next - 1)
+		return c.Reshape(v, x.Type.Shape[axes[0]:]...)
 	}
-	gamma, beta := take("scale", 1), take("center", 0)
-	return c.Apply(ops.LayerNorm, ops.LayerNormAttrs{Axis: axes[0], Epsilon: c.Float("epsilon", 1e-3)}, x, gamma, beta)
+	return c.Apply(ops.LayerNorm, ops.LayerNormAttrs{Axis: axes[0], Epsilon: epsilon}, x, last(gamma, 1), last(beta, 0))
 }
 
-// normalization is (x - mean) / max(deviation, 1e-7), of given numbers or of those found by adapt.
+// groupNorm standardizes groups of channels; -1 is a group for each.
+func groupNorm(c *call) *graph.Value {
+	x := c.X(0)
+	axis := frontend.Axis(c.Int("axis", -1), x.Type.Rank())
+	if axis == 0 {
+		compose.Fail("along the batch")
+	}
+	channels, groups := x.Type.Shape[axis], c.Int("groups", 32)
+	if groups == -1 {
+		groups = channels
+	}
+	if groups < 1 || channels%groups != 0 {
+		compose.Fail("%d groups of %d channels", groups, channels)
+	}
+	gamma, beta := c.scaleAndShift(x, []int{axis})
+	vector := func(v *graph.Value, absent float64) *graph.Value {
+		if v == nil {
+			return c.Full(x.Type.DType, absent, channels)
+		}
+		return c.Reshape(v, channels)
+	}
+	order := append([]int{0, axis}, slices.DeleteFunc(through(1, x.Type.Rank()), func(k int) bool { return k == axis })...)
+	back := make([]int, len(order))
+	for to, from := range order {
+		back[from] = to
+	}
+	y := c.Apply(ops.GroupNorm, ops.GroupNormAttrs{Groups: groups, Epsilon: c.Float("epsilon", 1e-3)}, c.Transpose(x, order...), vector(gamma, 1), vector(beta, 0))
+	return c.Transpose(y, back...)
+}
+
+// rmsNorm divides by the root of the mean square along an axis or several.
+func rmsNorm(c *call) *graph.Value {
+	x := c.X(0)
+	axes := frontend.Axes(c.IntsOr("axis", max(1, len(c.Ints("axis"))), -1), x.Type.Rank())
+	gamma, _ := c.scaleAndShift(x, axes)
+	square := c.Reduce(ops.Mean, c.Do(ops.Multiply, x, x), true, axes...)
+	return c.affine(c.Do(ops.Multiply, x, c.Do(ops.Rsqrt, c.Do(ops.Add, square, compose.Like(x, c.Float("epsilon", 1e-6))))), gamma, nil)
+}
+
+// normalization is (x - mean) / max(deviation, 1e-7), or its inverse, of numbers among its options or of those found by adapt.
 func normalization(c *call) *graph.Value {
 	x := c.X(0)
-	c.Ignore("axis", "invert")
-	if c.Has("invert") && c.Bool("invert", false) || c.Has("mean") {
-		compose.Fail("inverted, or with numbers among its options, it is not supported")
+	axes := frontend.Axes(c.IntsOr("axis", len(c.Ints("axis")), -1), x.Type.Rank())
+	shape := slices.Repeat([]int{1}, x.Type.Rank())
+	for _, a := range axes {
+		shape[a] = x.Type.Shape[a]
 	}
-	c.Ignore("mean", "variance")
-	deviation := c.Do(ops.Maximum, c.Sqrt(c.weight(1)), compose.Like(x, 1e-7))
-	return c.Do(ops.Divide, c.Do(ops.Subtract, x, c.weight(0)), deviation)
+	number := func(option string, at int) *graph.Value {
+		c.Ignore(option)
+		if c.Has(option) {
+			t := c.array(c.Values[option], x.Type.DType)
+			if t.Type.Elements() == 1 {
+				return c.Scalar(t)
+			}
+			return c.Reshape(t, shape...)
+		}
+		return c.Reshape(c.weight(at), shape...)
+	}
+	mean, deviation := number("mean", 0), c.Do(ops.Maximum, c.Sqrt(number("variance", 1)), compose.Like(x, 1e-7))
+	if c.Bool("invert", false) {
+		return c.Do(ops.Add, mean, c.Do(ops.Multiply, x, deviation))
+	}
+	return c.Do(ops.Divide, c.Do(ops.Subtract, x, mean), deviation)
 }
 
 func unitNorm(c *call) *graph.Value {

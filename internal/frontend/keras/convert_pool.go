@@ -1,6 +1,7 @@
 package keras
 
 import (
+	"lathe/internal/compose"
 	"lathe/internal/graph"
 	"lathe/internal/op"
 	"lathe/internal/ops"
@@ -9,8 +10,10 @@ import (
 var poolRows = []row{
 	{"MaxPooling1D", one(maxPool)}, {"MaxPooling2D", one(maxPool)}, {"MaxPooling3D", one(maxPool)},
 	{"AveragePooling1D", one(averagePool)}, {"AveragePooling2D", one(averagePool)}, {"AveragePooling3D", one(averagePool)},
-	{"GlobalAveragePooling1D", one(global(ops.Mean))}, {"GlobalAveragePooling2D", one(global(ops.Mean))}, {"GlobalAveragePooling3D", one(global(ops.Mean))},
+	{"GlobalAveragePooling1D", one(globalAverage1D)}, {"GlobalAveragePooling2D", one(global(ops.Mean))}, {"GlobalAveragePooling3D", one(global(ops.Mean))},
 	{"GlobalMaxPooling1D", one(global(ops.Max))}, {"GlobalMaxPooling2D", one(global(ops.Max))}, {"GlobalMaxPooling3D", one(global(ops.Max))},
+	{"AdaptiveAveragePooling1D", one(adaptive(ops.Mean))}, {"AdaptiveAveragePooling2D", one(adaptive(ops.Mean))}, {"AdaptiveAveragePooling3D", one(adaptive(ops.Mean))},
+	{"AdaptiveMaxPooling1D", one(adaptive(ops.Max))}, {"AdaptiveMaxPooling2D", one(adaptive(ops.Max))}, {"AdaptiveMaxPooling3D", one(adaptive(ops.Max))},
 }
 
 // pool reads the options of a pooling, whose strides are the window's extents where they are not given.
@@ -54,5 +57,43 @@ func global(d *op.Def) func(c *call) *graph.Value {
 			axes = append(axes, from+k)
 		}
 		return c.Reduce(d, x, c.Bool("keepdims", false), axes...)
+	}
+}
+
+// globalAverage1D is the mean of the steps that count.
+func globalAverage1D(c *call) *graph.Value {
+	m := c.mask(0)
+	if m == nil {
+		return global(ops.Mean)(c)
+	}
+	c.WantRank(0, 3)
+	x := c.X(0)
+	steps, features := 1, 2
+	if !c.channelsLast() {
+		steps, features = 2, 1
+	}
+	m = c.ExpandDims(c.Cast(m, x.Type.DType), features)
+	keep := c.Bool("keepdims", false)
+	return c.Do(ops.Divide, c.Reduce(ops.Sum, c.Do(ops.Multiply, x, m), keep, steps), c.Reduce(ops.Sum, m, keep, steps))
+}
+
+// adaptive divides each spatial axis into output_size windows, which overlap where the extent is no multiple: window i reaches from
+// floor(i*in/out) to ceil((i+1)*in/out).
+func adaptive(d *op.Def) func(c *call) *graph.Value {
+	return func(c *call) *graph.Value {
+		x := c.X(0)
+		from, n := c.spatial(x)
+		for k, out := range c.extents("output_size", n, 1) {
+			in := x.Type.Shape[from+k]
+			if out < 1 || out > in {
+				compose.Fail("output_size %d of %d", out, in)
+			}
+			parts := make(values, out)
+			for i := range parts {
+				parts[i] = c.Reduce(d, c.Slice(x, from+k, i*in/out, ((i+1)*in+out-1)/out), true, from+k)
+			}
+			x = c.Concat(from+k, parts...)
+		}
+		return x
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"lathe/internal/compose"
 	"lathe/internal/frontend"
 	"lathe/internal/graph"
+	"lathe/internal/ops"
+	"lathe/internal/types"
 )
 
 // A row says what a layer becomes.
@@ -17,14 +19,15 @@ type row struct {
 // values are what a row returns: the layer's results, in order.
 type values = []*graph.Value
 
-// A call is one application of a layer. Its operands are data and, behind them, weights.
+// A call is one application of a layer. Its operands are data and, behind them, masks and weights.
 type call struct {
 	*frontend.Call
 	attributes
 }
 
 // table lists every layer that is converted; each family stands with its functions.
-var table = newTable(slices.Concat(activationRows, convRows, poolRows, denseRows, normRows, mergeRows, moveRows, recurrentRows, attentionRows))
+var table = newTable(slices.Concat(activationRows, convRows, localRows, poolRows, denseRows, normRows, mergeRows, moveRows, resampleRows,
+	recurrentRows, convRecurrentRows, attentionRows, maskRows, preprocessRows, functionRows()))
 
 func newTable(rows []row) *frontend.Table {
 	list := make([]frontend.Row, len(rows))
@@ -58,14 +61,22 @@ func (c *call) inputs() values {
 }
 
 // weights is the number of arrays that the layer has.
-func (c *call) weights() int { return len(c.In) - c.data }
+func (c *call) weights() int { return len(c.In) - c.data - len(c.masks) }
 
 // weight is an array of the layer, in the type of its data.
 func (c *call) weight(i int) *graph.Value {
 	if i >= c.weights() {
 		compose.Fail("the file has %d arrays of weights for it, number %d is needed", c.weights(), i)
 	}
-	return c.Cast(c.X(c.data+i), c.X(0).Type.DType)
+	return c.Cast(c.X(len(c.In)-c.weights()+i), c.X(0).Type.DType)
+}
+
+// truth is x as bool.
+func (c *call) truth(x *graph.Value) *graph.Value {
+	if x.Type.DType == types.Bool {
+		return x
+	}
+	return c.Do(ops.NotEqual, x, compose.Like(x, 0))
 }
 
 // channelsLast is where the layer has its channels; it is asked once.
@@ -124,7 +135,7 @@ func (c *call) pairs(name string, n int) (before, after []int) {
 		return int(f)
 	}
 	list, ok := c.Values[name].([]any)
-	if !ok {
+	if !ok || len(list) == 0 {
 		list = slices.Repeat([]any{c.Values[name]}, n)
 	} else if _, nested := list[0].([]any); n == 1 && len(list) == 2 && !nested {
 		list = []any{c.Values[name]}

@@ -22,6 +22,8 @@ type store interface {
 	layers(of []*layer) ([]store, error)
 	// part is the store of what a layer wraps: a layer, a cell, a direction, a projection.
 	part(name string) (store, error)
+	// cells are the stores of a stack of cells, of which each has so many arrays.
+	cells(of []*layer, counts []int) ([]store, error)
 	// arrays are the layer's own.
 	arrays() ([]*hdf5.Object, error)
 }
@@ -76,6 +78,16 @@ func (s *listed) part(name string) (store, error) {
 	return s, nil
 }
 
+// cells takes the list apart.
+func (s *listed) cells(of []*layer, counts []int) ([]store, error) {
+	out, names := make([]store, len(of)), s.names
+	for i, n := range counts {
+		n = min(n, len(names))
+		out[i], names = &listed{names: names[:n], top: s.top}, names[n:]
+	}
+	return out, nil
+}
+
 func (s *listed) arrays() ([]*hdf5.Object, error) {
 	out := make([]*hdf5.Object, len(s.names))
 	for i, name := range s.names {
@@ -109,6 +121,22 @@ func (s *counted) layers(of []*layer) ([]store, error) {
 			return nil, err
 		}
 	}
+	return numbered(group, of)
+}
+
+func (s *counted) cells(of []*layer, _ []int) ([]store, error) {
+	if s.group == nil {
+		return numbered(nil, of)
+	}
+	group, err := s.group.Find("cells")
+	if err != nil {
+		return nil, err
+	}
+	return numbered(group, of)
+}
+
+// numbered are the members of a group by class and number; group may be nil.
+func numbered(group *hdf5.Object, of []*layer) ([]store, error) {
 	out, uses := make([]store, len(of)), map[string]int{}
 	for i, l := range of {
 		name := snake(l.class)

@@ -1,0 +1,334 @@
+package keras
+
+import (
+	"slices"
+
+	"lathe/internal/compose"
+	"lathe/internal/frontend"
+	"lathe/internal/graph"
+	"lathe/internal/ops"
+	"lathe/internal/types"
+)
+
+// moveFunctions rearrange elements.
+var moveFunctions = []function{
+	{"Reshape x newshape=shape", "reshape tensor=x shape; compat.v1.reshape tensor=x shape", func(c *call) *graph.Value {
+		x := c.x("x")
+		shape, open := c.Ints("shape"), -1
+		for k, d := range shape {
+			switch {
+			case d == -1 && open < 0:
+				open = k
+			case d < 0:
+				compose.Fail("shape %v", shape)
+			}
+		}
+		if open >= 0 {
+			shape[open] = 1
+			shape[open] = x.Type.Elements() / max(types.Count(shape), 1)
+		}
+		return c.Reshape(x, shape...)
+	}},
+	{"Transpose x axes", "transpose a=x perm=axes; compat.v1.transpose a=x perm=axes", func(c *call) *graph.Value {
+		x, axes := c.x("x"), c.Ints("axes")
+		if len(axes) == 0 {
+			axes = through(0, x.Type.Rank())
+			slices.Reverse(axes)
+		}
+		return c.Transpose(x, axes...)
+	}},
+	{"Moveaxis x source destination", "", func(c *call) *graph.Value {
+		x, from, to := c.x("x"), c.Ints("source"), c.Ints("destination")
+		rank := x.Type.Rank()
+		if len(from) != len(to) || len(frontend.Axes(from, rank)) != len(frontend.Axes(to, rank)) {
+			compose.Fail("axes %v to %v", from, to)
+		}
+		order := slices.Repeat([]int{-1}, rank)
+		var rest []int
+		for k := range rank {
+			if !slices.ContainsFunc(from, func(a int) bool { return frontend.Axis(a, rank) == k }) {
+				rest = append(rest, k)
+			}
+		}
+		for i := range from {
+			order[frontend.Axis(to[i], rank)] = frontend.Axis(from[i], rank)
+		}
+		for k := range order {
+			if order[k] < 0 {
+				order[k], rest = rest[0], rest[1:]
+			}
+		}
+		return c.Transpose(x, order...)
+	}},
+	{"Swapaxes x axis1 axis2", "", func(c *call) *graph.Value {
+		x := c.x("x")
+		order := through(0, x.Type.Rank())
+		a, b := frontend.Axis(c.Int("axis1", 0), len(order)), frontend.Axis(c.Int("axis2", 0), len(order))
+		order[a], order[b] = b, a
+		return c.Transpose(x, order...)
+	}},
+	{"ExpandDims x axis", "expand_dims input=x axis; expand_dims_v2 input=x axis", func(c *call) *graph.Value {
+		x := c.x("x")
+		axes := c.IntsOr("axis", max(1, len(c.Ints("axis"))), -1)
+		return c.ExpandDims(x, frontend.Axes(axes, x.Type.Rank()+len(axes))...)
+	}},
+	{"Squeeze x axis", "squeeze input=x axis; compat.v1.squeeze input=x axis; squeeze_v2 input=x axis", func(c *call) *graph.Value {
+		x, axes := c.x("x"), c.axes("axis")
+		var shape []int
+		for k, d := range x.Type.Shape {
+			if d != 1 || len(axes) > 0 && !slices.Contains(axes, k) {
+				shape = append(shape, d)
+			}
+		}
+		return c.Reshape(x, shape...)
+	}},
+	{"Concatenate xs*=xs axis", "concat values*=xs axis", func(c *call) *graph.Value {
+		in := c.list("xs")
+		return c.Concat(frontend.Axis(c.Int("axis", -1), in[0].Type.Rank()), in...)
+	}},
+	{"Stack x*=xs axis", "stack values*=xs axis", func(c *call) *graph.Value {
+		in := c.list("xs")
+		return c.Stack(frontend.Axis(c.Int("axis", 0), in[0].Type.Rank()+1), in...)
+	}},
+	{"Tile x repeats", "tile input=x multiples=repeats", func(c *call) *graph.Value {
+		x, n := c.x("x"), c.Ints("repeats")
+		for len(n) < x.Type.Rank() {
+			n = append([]int{1}, n...)
+		}
+		for len(n) > x.Type.Rank() {
+			x = c.ExpandDims(x, 0)
+		}
+		return c.Apply(ops.Tile, ops.TileAttrs{Reps: n}, x)
+	}},
+	{"Repeat x repeats axis", "repeat input=x repeats axis", func(c *call) *graph.Value {
+		x := c.x("x")
+		if !c.Has("axis") {
+			x = c.Reshape(x, x.Type.Elements())
+		}
+		return c.Apply(ops.Repeat, ops.RepeatAttrs{Axis: frontend.Axis(c.Int("axis", 0), x.Type.Rank()), Repeats: c.Int("repeats", 1)}, x)
+	}},
+	{"Flip x axis", "reverse tensor=x axis", func(c *call) *graph.Value {
+		axes := c.axes("axis")
+		if len(axes) == 0 {
+			axes = through(0, c.x("x").Type.Rank())
+		}
+		return c.Apply(ops.Reverse, ops.ReverseAttrs{Axes: axes}, c.x("x"))
+	}},
+	{"Roll x shift axis", "roll input=x shift axis", func(c *call) *graph.Value {
+		x, shift, axes := c.x("x"), c.Ints("shift"), c.Ints("axis")
+		if len(shift) != len(axes) {
+			compose.Fail("shift %v along axes %v", shift, axes)
+		}
+		for i, a := range axes {
+			a = frontend.Axis(a, x.Type.Rank())
+			n := x.Type.Shape[a]
+			if n == 0 {
+				continue
+			}
+			if s := ((shift[i] % n) + n) % n; s > 0 {
+				x = c.Concat(a, c.Slice(x, a, n-s, n), c.Slice(x, a, 0, n-s))
+			}
+		}
+		return x
+	}},
+	{"Pad x pad_width mode constant_values", "pad tensor=x paddings=pad_width mode constant_values; compat.v1.pad tensor=x paddings=pad_width mode; pad_v2 tensor=x paddings=pad_width mode constant_values", padFunction},
+	{"BroadcastTo x shape", "broadcast_to input=x shape", func(c *call) *graph.Value {
+		x, shape := c.x("x"), c.Ints("shape")
+		for i, d := range shape {
+			if k := i - (len(shape) - x.Type.Rank()); d == -1 && k >= 0 {
+				shape[i] = x.Type.Shape[k]
+			}
+		}
+		return c.BroadcastTo(x, shape...)
+	}},
+	{"Take x indices axis", "gather params=x indices validate_indices axis batch_dims; gather_v2 params=x indices validate_indices axis batch_dims; compat.v1.gather params=x indices validate_indices axis", func(c *call) *graph.Value {
+		x, i := c.x("x"), c.indices("indices")
+		c.Ignore("validate_indices")
+		if c.Int("batch_dims", 0) != 0 {
+			compose.Fail("batch_dims is not supported")
+		}
+		if !c.Has("axis") && c.Node.Op == kerasFunction+"Take" {
+			x = c.Reshape(x, x.Type.Elements())
+		}
+		return c.Apply(ops.Take, ops.TakeAttrs{Axis: frontend.Axis(c.Int("axis", 0), x.Type.Rank())}, x, i)
+	}},
+	{"TakeAlongAxis x indices axis", "", func(c *call) *graph.Value {
+		x := c.x("x")
+		return c.Apply(ops.Gather, ops.GatherAttrs{Axis: frontend.Axis(c.Int("axis", -1), x.Type.Rank())}, x, c.indices("indices"))
+	}},
+	{"ZerosLike x", "zeros_like input=x; zeros_like_v2 input=x", func(c *call) *graph.Value { return c.Full(c.x("x").Type.DType, 0, c.x("x").Type.Shape...) }},
+	{"OnesLike x", "ones_like input=x; ones_like_v2 input=x", func(c *call) *graph.Value { return c.Full(c.x("x").Type.DType, 1, c.x("x").Type.Shape...) }},
+	{"GetItem x key", "__operators__.getitem tensor=x slice_spec=key", getItem},
+}
+
+// indices are an argument's numbers, which may be literals.
+func (c *call) indices(name string) *graph.Value {
+	if a, ok := c.named[name]; ok {
+		x := c.X(a.first)
+		if !x.Type.DType.IsInt() {
+			x = c.Cast(x, types.I32)
+		}
+		return x
+	}
+	c.Ignore(name)
+	return c.array(c.Values[name], types.I64)
+}
+
+func padFunction(c *call) *graph.Value {
+	x := c.x("x")
+	modes := map[string]string{"constant": "constant", "CONSTANT": "constant", "reflect": "reflect", "REFLECT": "reflect", "edge": "edge"}
+	a := ops.PadAttrs{Mode: modes[c.OneOf("mode", "constant", "constant", "CONSTANT", "reflect", "REFLECT", "edge")], Value: c.Float("constant_values", 0)}
+	if n := listOf(c.Values["pad_width"]); len(n) == 1 && x.Type.Rank() > 1 { // one pair counts for all axes
+		c.Values["pad_width"] = slices.Repeat(n, x.Type.Rank())
+	}
+	a.PadBefore, a.PadAfter = c.pairs("pad_width", x.Type.Rank())
+	return c.Apply(ops.Pad, a, x)
+}
+
+// getItem takes elements, ranges, and new axes, as Python's brackets do: numbers, {start, stop, step}, null, and an ellipsis.
+func getItem(c *call) *graph.Value {
+	x := c.x("x")
+	c.Ignore("key")
+	key, ok := literal(c.Values["key"]).([]any)
+	if !ok {
+		key = []any{c.Values["key"]}
+	}
+	part := func(v any) (m map[string]any, ranged bool) {
+		m, _ = v.(map[string]any)
+		if config, ok := m["config"].(map[string]any); ok && m["class_name"] == "__slice__" {
+			m = config
+		}
+		_, start := m["start"]
+		_, stop := m["stop"]
+		return m, start || stop
+	}
+	ellipsis := func(v any) bool {
+		m, ok := v.(map[string]any)
+		return v == "..." || v == "Ellipsis" || ok && m["class_name"] == "__ellipsis__"
+	}
+	taken := 0
+	for _, v := range key {
+		if v != nil && !ellipsis(v) {
+			taken++
+		}
+	}
+	if taken > x.Type.Rank() {
+		compose.Fail("%d subscripts of %s", taken, x.Type)
+	}
+	axis := 0
+	for _, v := range key {
+		m, ranged := part(v)
+		f, number := v.(float64)
+		switch {
+		case ellipsis(v):
+			axis += x.Type.Rank() - axis - taken
+			continue
+		case v == nil:
+			x = c.ExpandDims(x, axis)
+			axis++
+			continue
+		case number:
+			n := x.Type.Shape[axis]
+			i := int(f)
+			if i < 0 {
+				i += n
+			}
+			if i < 0 || i >= n || f != float64(int(f)) {
+				compose.Fail("element %v of %d", f, n)
+			}
+			x = c.At(x, axis, i)
+		case ranged:
+			x = c.ranged(x, axis, m)
+			axis++
+		default:
+			compose.Fail("a subscript %.60v is not supported", v)
+		}
+		taken--
+	}
+	return x
+}
+
+// ranged takes a range of an axis by Python's rules.
+func (c *call) ranged(x *graph.Value, axis int, m map[string]any) *graph.Value {
+	n := x.Type.Shape[axis]
+	number := func(name string, absent int) int {
+		switch v := m[name].(type) {
+		case nil:
+			return absent
+		case float64:
+			return int(v)
+		}
+		compose.Fail("a bound %.40v is not supported", m[name])
+		return 0
+	}
+	step := number("step", 1)
+	if step == 0 {
+		compose.Fail("a step of 0")
+	}
+	if step < 0 {
+		if m["start"] != nil || m["stop"] != nil {
+			compose.Fail("a range that goes backwards between bounds is not supported")
+		}
+		x = c.Apply(ops.Reverse, ops.ReverseAttrs{Axes: []int{axis}}, x)
+		step = -step
+	}
+	clamp := func(i int) int {
+		if i < 0 {
+			i += n
+		}
+		return max(0, min(i, n))
+	}
+	x = c.Slice(x, axis, clamp(number("start", 0)), max(clamp(number("stop", n)), clamp(number("start", 0))))
+	if step > 1 && x.Type.Shape[axis] > 0 {
+		x = c.Every(x, axis, step)
+	}
+	return x
+}
+
+// splitFunction cuts an axis into equal parts, at places (keras.ops), or into parts of given sizes (tf).
+func splitFunction(c *call) values {
+	c.rename([]string{"value=x", "num_or_size_splits=indices_or_sections"})
+	x := c.x("x")
+	axis := frontend.Axis(c.Int("axis", 0), x.Type.Rank())
+	n, list := x.Type.Shape[axis], c.Ints("indices_or_sections")
+	c.Ignore("name", "num")
+	var sizes []int
+	switch _, many := c.Values["indices_or_sections"].([]any); {
+	case !many:
+		if len(list) != 1 || list[0] < 1 || n%list[0] != 0 {
+			compose.Fail("%v parts of %d", list, n)
+		}
+		sizes = slices.Repeat([]int{n / list[0]}, list[0])
+	case c.Node.Op == kerasFunction+"Split":
+		from := 0
+		for _, at := range append(list, n) {
+			at = max(from, min(at, n))
+			sizes, from = append(sizes, at-from), at
+		}
+	default:
+		sizes = list
+		open := slices.Index(sizes, -1)
+		if open >= 0 {
+			sizes[open] = 0
+			sizes[open] = n
+			for k, s := range sizes {
+				if k != open {
+					sizes[open] -= s
+				}
+			}
+		}
+	}
+	return c.Split(x, axis, sizes...)
+}
+
+func unstackFunction(c *call) values {
+	c.rename([]string{"value=x"})
+	c.Ignore("num", "name")
+	x := c.x("x")
+	axis := frontend.Axis(c.Int("axis", 0), x.Type.Rank())
+	out := make(values, x.Type.Shape[axis])
+	for i := range out {
+		out[i] = c.At(x, axis, i)
+	}
+	return out
+}
