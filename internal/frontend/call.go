@@ -27,6 +27,11 @@ func (c *Call) With(in ...*graph.Value) *Call {
 	return &Call{importer: c.importer, Node: c.Node, In: in, env: c.env, read: c.read}
 }
 
+// As is the call as one of another node, for operators that a node has among its attributes. Attributes that it does not ask for are no error.
+func (c *Call) As(n *Node) *Call {
+	return &Call{importer: c.importer, Node: n, In: c.In, env: c.env, read: c.read}
+}
+
 // Present reports whether operand i is given.
 func (c *Call) Present(i int) bool { return i < len(c.In) && c.In[i] != nil }
 

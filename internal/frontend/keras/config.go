@@ -247,7 +247,7 @@ func idle(option string) bool {
 	case "name", "trainable", "dtype", "batch_input_shape", "batch_shape", "input_dtype", "sparse", "ragged", "seed", "momentum", "filters", "units",
 		"unroll", "dropout", "recurrent_dropout", "rate", "noise_shape", "depth_multiplier", "renorm", "fused", "synchronized",
 		"virtual_batch_size", "input_dim", "output_dim", "input_length", "nb_filter", "nb_row", "nb_col", "filter_length", "init", "W_constraint", "b_constraint",
-		"dropout_W", "dropout_U", "autocast", "quantization_config", "lora_rank", "cache", "sparse_", "optional", "build_config", "zero_output_for_mask",
+		"dropout_W", "dropout_U", "autocast", "quantization_config", "lora_rank", "cache", "sparse_", "optional", "build_config",
 		"use_cudnn", "flash_attention", "dynamic":
 		return true
 	}

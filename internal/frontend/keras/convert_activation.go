@@ -103,11 +103,9 @@ func described(m map[string]any) func(c *call, x *graph.Value) *graph.Value {
 		compose.Fail("activation %.60q is not supported", class)
 	}
 	return func(c *call, x *graph.Value) *graph.Value {
-		inner := &call{c.With(x), plain(1).with(config)}
-		node := *c.Node
-		node.Op, node.Attrs = class, inner.attributes
-		inner.Node = &node
-		return layers[class](inner)
+		a := plain(1).with(config)
+		node := &frontend.Node{Op: class, Name: c.Node.Name, Version: c.Node.Version, In: c.Node.In[:1], Attrs: a}
+		return layers[class](&call{c.With(x).As(node), a})
 	}
 }
 

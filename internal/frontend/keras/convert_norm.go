@@ -54,8 +54,9 @@ func (c *call) scaleAndShift(x *graph.Value, axes []int) (gamma, beta *graph.Val
 		shape[a] = x.Type.Shape[a]
 	}
 	next := 0
+	rms := c.Node.Op == "RMSNormalization" || c.Bool("rms_scaling", false) // there is nothing to shift
 	take := func(option string) *graph.Value {
-		if !c.Bool(option, true) {
+		if !c.Bool(option, true) || rms && option == "center" {
 			return nil
 		}
 		next++
@@ -80,10 +81,8 @@ func layerNorm(c *call) *graph.Value {
 	axes := frontend.Axes(c.IntsOr("axis", max(1, len(c.Ints("axis"))), -1), x.Type.Rank())
 	epsilon := c.Float("epsilon", 1e-3)
 	if c.Bool("rms_scaling", false) { // deviation without the mean's part in the numerator
-		mean, inverse := c.Standardization(x, epsilon, axes...)
-		_ = mean
+		_, inverse := c.Standardization(x, epsilon, axes...)
 		gamma, _ := c.scaleAndShift(x, axes)
-		c.Ignore("center")
 		return c.affine(c.Do(ops.Multiply, x, inverse), gamma, nil)
 	}
 	gamma, beta := c.scaleAndShift(x, axes)
