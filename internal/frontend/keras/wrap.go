@@ -27,6 +27,7 @@ func (n *network) unwrap(node *frontend.Node, a attributes, l *layer, s store) e
 		if err != nil {
 			return err
 		}
+		delete(a.Values, "power_iterations")
 		node.Op, node.Attrs = inner.class, a.with(inner.config)
 		return n.unwrap(node, node.Attrs.(attributes), inner, part)
 	case "RNN":
