@@ -52,6 +52,7 @@ type ModelTensor struct {
 	Shape    []int    `json:"shape,omitzero"`    // as it is compiled; nil when the model cannot be imported
 	Fixed    bool     `json:"fixed,omitempty"`   // an input that LoadOptions.Fix makes a constant
 	ByData   []bool   `json:"by_data,omitempty"` // axes whose size the data decide, at most that of Shape; nil when there is none
+	runtime.Meaning
 }
 
 // ModelSize is a size that inputs leave open under a name.
@@ -190,7 +191,7 @@ func (m *Model) describe(info *ModelInfo) {
 }
 
 func declaredTensor(v frontend.Info, shapes *frontend.Shapes) ModelTensor {
-	t := ModelTensor{Name: v.Name, DType: v.Spelt, Declared: append([]string{}, shapes.Text(v)...)}
+	t := ModelTensor{Name: v.Name, DType: v.Spelt, Declared: append([]string{}, shapes.Text(v)...), Meaning: runtime.Meaning(v.Meaning)}
 	if !v.Ranked {
 		t.Declared = []string{"..."}
 	}

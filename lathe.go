@@ -47,6 +47,7 @@ func Compile(ctx context.Context, m *Model, o CompileOptions) (*Package, error) 
 		return nil, err
 	}
 	opts.Source, opts.After = m.source, m.after
+	opts.Inputs, opts.Outputs = m.meanings()
 	if opts.Tuned, err = o.tuned(m); err != nil {
 		return nil, excerpt.Error(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -109,6 +110,7 @@ func load(ctx context.Context, path string, o LoadOptions) (*Model, error) {
 	if m.read, err = format.Open(path, o.weights()); err != nil {
 		return nil, err
 	}
+	m.opts = o.named(m.read.Graph.Inputs)
 	notes := func(text string) {
 		m.notes = append(m.notes, text)
 		if o.Notes != nil {
@@ -152,6 +154,25 @@ func formatOf(path, asked string) (*frontend.Format, error) {
 		}
 	}
 	return formats.Table[0], nil
+}
+
+// named gives inputs that options know by another name of theirs their own.
+func (o LoadOptions) named(inputs []frontend.Info) LoadOptions {
+	o.Shapes, o.Fix = maps.Clone(o.Shapes), maps.Clone(o.Fix)
+	for _, in := range inputs {
+		for _, name := range in.Aliases {
+			own := slices.ContainsFunc(inputs, func(v frontend.Info) bool { return v.Name == name })
+			if shape, ok := o.Shapes[name]; ok && !own {
+				delete(o.Shapes, name)
+				o.Shapes[in.Name] = shape
+			}
+			if value, ok := o.Fix[name]; ok && !own {
+				delete(o.Fix, name)
+				o.Fix[in.Name] = value
+			}
+		}
+	}
+	return o
 }
 
 // hashFile is the SHA-256 of a file, or of the names and bytes of all files in a folder.
@@ -359,6 +380,21 @@ func sortedCounts(counts map[string]int, reasons map[string]string) []OpCount {
 	}
 	slices.SortFunc(list, func(a, b OpCount) int { return strings.Compare(a.Name, b.Name) })
 	return list
+}
+
+// meanings are what the file says of the numbers of inputs and outputs, by name.
+func (m *Model) meanings() (inputs, outputs map[string]bundle.Meaning) {
+	if m.read == nil {
+		return nil, nil
+	}
+	said := func(list []frontend.Info) map[string]bundle.Meaning {
+		by := map[string]bundle.Meaning{}
+		for _, v := range list {
+			by[v.Name] = bundle.Meaning(v.Meaning)
+		}
+		return by
+	}
+	return said(m.read.Graph.Inputs), said(m.read.Graph.Outputs)
 }
 
 // Parameters counts the model's constant tensors and their elements.

@@ -151,6 +151,7 @@ func openNetwork(network []byte) (*compile.Session, error) {
 		return nil, err
 	}
 	opts.Source, opts.After = m.source, m.after
+	opts.Inputs, opts.Outputs = m.meanings()
 	return compile.OpenSession(context.Background(), g, opts)
 }
 

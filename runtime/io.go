@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"lathe/internal/bundle"
 	"lathe/internal/tool/spelling"
 )
 
@@ -73,11 +74,11 @@ func (m *Module) Output(i int) (Tensor, error) {
 }
 
 func (m *Module) inputIndex(name string) (int, error) {
+	if i := bundle.Named(m.info.Inputs, name); i >= 0 {
+		return i, nil
+	}
 	names := make([]string, len(m.info.Inputs))
 	for i, t := range m.info.Inputs {
-		if t.Name == name {
-			return i, nil
-		}
 		names[i] = fmt.Sprintf("%q", t.Name)
 	}
 	return 0, fmt.Errorf("unknown input %q: the model expects %s", name, strings.Join(names, ", "))

@@ -45,9 +45,20 @@ type Info = bundle.Manifest
 //	DType   string // element type by numpy's name: float32, int8, bool ...
 //	Shape   []int
 //	Symbols []int  // nil, or for each dimension -1, or a number where Shape is an upper bound
+//	Meaning struct {  // embedded: what the model's file says of the numbers
+//		Scale   float64   // integers q stand for Scale (q - Zero); 0: for themselves
+//		Zero    int
+//		Aliases []string  // other names, by which SetInput and BindInput know it too
+//		Labels  []string  // names of the classes along the last axis longer than 1
+//		Mean    []float64 // pixels p from 0 to 255 become (p - Mean) / Std, one number or one for each channel
+//		Std     []float64
+//	}
 //
 // Output tells the actual extents. The method ByteSize returns the bytes of the tensor at its largest.
 type TensorInfo = bundle.TensorInfo
+
+// Meaning is what a TensorInfo says of the numbers of a tensor.
+type Meaning = bundle.Meaning
 
 // Errors that methods of a Module wrap.
 var (

@@ -139,6 +139,18 @@ func tensorCells(t lathe.ModelTensor) []any {
 	if t.ByData != nil {
 		cells[len(cells)-1] = fmt.Sprint(cells[len(cells)-1], ", the data decide")
 	}
+	if t.Scale != 0 {
+		cells = append(cells, fmt.Sprintf("%.6g (q - %d)", t.Scale, t.Zero))
+	}
+	if t.Std != nil {
+		cells = append(cells, fmt.Sprintf("(pixel - %v) / %v", t.Mean, t.Std))
+	}
+	if t.Aliases != nil {
+		cells = append(cells, "or "+strings.Join(t.Aliases, ", "))
+	}
+	if t.Labels != nil {
+		cells = append(cells, spelling.Count(len(t.Labels), "label"))
+	}
 	return cells
 }
 

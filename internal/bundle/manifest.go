@@ -115,6 +115,7 @@ type TensorInfo struct {
 	DType   string `json:"dtype"`
 	Shape   []int  `json:"shape"`
 	Symbols []int  `json:"symbols,omitempty"` // per dim: index of the symbol that holds its actual extent, or -1
+	Meaning
 }
 
 // ByteSize returns the bytes of the tensor at its largest.
@@ -257,6 +258,9 @@ func (m *Manifest) checkTensors(role string, ts []TensorInfo, symbols bool) erro
 		}
 		if total += n; total > maxBytes {
 			return fmt.Errorf("%ss are larger than any memory together", role)
+		}
+		if err := t.Meaning.check(); err != nil {
+			return fmt.Errorf("%s %q: %w", role, t.Name, err)
 		}
 		if len(t.Symbols) != 0 && (!symbols || len(t.Symbols) != len(t.Shape)) {
 			return fmt.Errorf("%s %q: %s for %s", role, t.Name, spelling.Count(len(t.Symbols), "symbol"), spelling.Count(len(t.Shape), "dimension"))

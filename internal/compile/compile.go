@@ -39,8 +39,10 @@ type Options struct {
 	Workers  int      // goroutines that compile; the result does not depend on it
 	Version  string   // of the compiler, for the manifest
 	Source   bundle.Source
-	Format   string // name of one of Formats; "" = by the target
-	Weights  Weights
+	// Inputs and Outputs are what the model says of their numbers, by name.
+	Inputs, Outputs map[string]bundle.Meaning
+	Format          string // name of one of Formats; "" = by the target
+	Weights         Weights
 	// Denormals is resolved for the target; a package says in its options which it is.
 	Denormals Denormals
 	Runtime   []bundle.Text // files of the runtime that are part of a static library's archive

@@ -78,14 +78,14 @@ func manifest(j *job, n *network, p *program, mem *plan.Plan) *bundle.Manifest {
 		m.Steps = append(m.Steps, s.describe())
 	}
 	m.MaxWorkers = usefulWorkers(m, j.Target, mem.Meetings())
-	info := func(v *graph.Value) bundle.TensorInfo {
-		return bundle.TensorInfo{Name: v.Name, DType: v.Type.DType.String(), Shape: v.Type.Shape}
+	info := func(v *graph.Value, said map[string]bundle.Meaning) bundle.TensorInfo {
+		return bundle.TensorInfo{Name: v.Name, DType: v.Type.DType.String(), Shape: v.Type.Shape, Meaning: said[v.Name]}
 	}
 	for _, v := range n.graph.Inputs {
-		m.Inputs = append(m.Inputs, info(v))
+		m.Inputs = append(m.Inputs, info(v, j.Inputs))
 	}
 	for i, v := range n.outputs() {
-		out := info(v)
+		out := info(v, j.Outputs)
 		out.Symbols = n.symbols[i]
 		m.Outputs = append(m.Outputs, out)
 	}

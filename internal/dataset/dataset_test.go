@@ -225,7 +225,9 @@ func TestFill(t *testing.T) {
 		{"picture", Value{Picture: grey}, Input{DType: "float32", Shape: []int{1, 1, 1, 2}}, plain, f32(255, 51)},
 		{"picture, bytes", Value{Picture: grey}, Input{DType: "int8", Shape: []int{1, 1, 1, 2}}, unit, []byte{127, 0xb3}},
 		// 1/0.5 - 3 is -1, 0.2/0.5 is 0.4, which is 0.
-		{"picture, quantised", Value{Picture: grey}, Input{DType: "int8", Shape: []int{1, 1, 1, 2}, Scale: 0.5, Zero: -3}, unit, []byte{0xff, 0xfd}},
+		{"picture, quantised", Value{Picture: grey}, Input{DType: "int8", Shape: []int{1, 1, 1, 2}, Scale: 0.5, Zero: -3}, chosen(unit), []byte{0xff, 0xfd}},
+		{"picture, quantised, nothing chosen", Value{Picture: grey}, Input{DType: "int8", Shape: []int{1, 1, 1, 2}, Scale: 0.5, Zero: -3}, unit, []byte{127, 0xb3}},
+		{"picture, normalised by the model", Value{Picture: grey}, Input{DType: "float32", Shape: []int{1, 1, 1, 2}, Mean: []float64{51}, Std: []float64{2}}, unit, f32(102, 0)},
 		{"array as it is", array("int8", []int{2}, 1, 2), Input{DType: "int8", Shape: []int{1, 2}}, plain, []byte{1, 2}},
 		{"whole numbers", array("uint8", []int{2}, 1, 200), Input{DType: "float32", Shape: []int{2}}, plain, f32(1, 200)},
 		{"whole numbers of a scale", array("int8", []int{2}, 1, 0xff), Input{DType: "float32", Shape: []int{2}, Raw: Raw{Scale: 0.5, Zero: 3}}, plain, f32(-1, -2)},
@@ -315,4 +317,9 @@ func FuzzPets(f *testing.F) {
 			}
 		}
 	})
+}
+
+func chosen(s picture.Settings) picture.Settings {
+	s.Chosen = true
+	return s
 }

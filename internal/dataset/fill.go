@@ -20,9 +20,10 @@ type Input struct {
 	DType string
 	Shape []int
 	// Scale and Zero of an integer input say what its numbers are: Scale (q - Zero); Scale is 0 where that is not known.
-	Scale float64
-	Zero  int
-	Raw   Raw
+	Scale     float64
+	Zero      int
+	Mean, Std []float64 // how the model's file says pixels become values; nil where it does not
+	Raw       Raw
 }
 
 // Raw says what whole numbers of a sample are that becomes a float input: Scale (q - Zero), 0 for the numbers themselves.
@@ -53,8 +54,7 @@ func ParseRaw(text string) (Raw, error) {
 	return r, nil
 }
 
-// Fill makes the bytes of an input of a sample. Pictures take the settings; where the scale of an integer input is known they
-// are normalised first and then quantised.
+// Fill makes the bytes of an input of a sample. Pictures take the settings.
 func (v Value) Fill(in Input, s picture.Settings) ([]byte, error) {
 	if v.Picture != nil {
 		return fillPicture(v, in, s)
@@ -76,20 +76,14 @@ func (v Value) names() []string {
 }
 
 func fillPicture(v Value, in Input, s picture.Settings) ([]byte, error) {
-	to := picture.Input{DType: in.DType, Shape: in.Shape}
-	if in.Scale != 0 {
-		to.DType = "float32"
-	}
-	r, err := s.Prepare(v.Picture, to)
+	r, err := s.Prepare(v.Picture, picture.Input{DType: in.DType, Shape: in.Shape, Scale: in.Scale, Zero: in.Zero, Mean: in.Mean, Std: in.Std})
 	switch {
 	case err != nil && len(v.Arrays) == 1: // bytes that only look like a picture
 		return fillArray(v.Arrays[0], in)
 	case err != nil:
 		return nil, err
-	case in.Scale == 0:
-		return r.Data, nil
 	}
-	return fillArray(npz.Array{DType: "float32", Shape: in.Shape, Data: r.Data}, in)
+	return r.Data, nil
 }
 
 func fillArray(a npz.Array, in Input) ([]byte, error) {
@@ -145,10 +139,5 @@ func quantise(x, out *tensor.Tensor, in Input) ([]byte, error) {
 	if !out.DType.IsInt() {
 		return nil, errors.New("floats cannot become " + in.DType)
 	}
-	low, high := out.DType.IntRange()
-	for i := range x.Len() {
-		q := math.RoundToEven(x.Float(i)/in.Scale) + float64(in.Zero)
-		out.SetInt(i, int64(min(max(q, float64(low)), float64(high))))
-	}
-	return out.Data, nil
+	return x.Quantize(out.DType, in.Scale, in.Zero).Data, nil
 }

@@ -8,9 +8,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
+	"lathe/internal/bundle"
 	"lathe/internal/dataset"
 	"lathe/internal/host"
 	"lathe/internal/tensor"
@@ -30,6 +30,8 @@ type runner struct {
 	output  int  // that holds the scores
 	hard    bool // it is the class itself
 	integer bool // scores are integers, whose scale is not known
+	scale   float64
+	zero    int // of integer scores; scale is 0 where it is not known
 	classes int
 	records *records
 }
@@ -62,7 +64,11 @@ func (j *Job) fit(r *runner) error {
 		r.input = append(r.input, j.input(in))
 	}
 	outputs := r.module.Outputs()
-	r.output = slices.IndexFunc(outputs, func(o runtime.TensorInfo) bool { return j.Scores == "" || o.Name == j.Scores })
+	if j.Scores != "" {
+		r.output = bundle.Named(outputs, j.Scores)
+	} else if len(outputs) == 0 {
+		r.output = -1
+	}
 	if r.output < 0 {
 		return fmt.Errorf("there is no output %q", j.Scores)
 	}
@@ -77,8 +83,9 @@ func (j *Job) fit(r *runner) error {
 	for _, x := range set.Samples {
 		most = max(most, x.Class+1)
 	}
-	r.integer = !d.IsFloat()
-	if r.hard = n == 1 && d.IsInt(); r.hard {
+	r.scale, r.zero = out.Scale, out.Zero
+	r.integer = !d.IsFloat() && out.Scale == 0
+	if r.hard = n == 1 && d.IsInt() && out.Scale == 0; r.hard {
 		n = most
 	}
 	if r.classes = n; n < 2 || n > maxScores {
@@ -98,7 +105,7 @@ func (j *Job) fit(r *runner) error {
 
 // input is what a sample becomes for an input of a package.
 func (j *Job) input(in runtime.TensorInfo) dataset.Input {
-	return dataset.Input{Name: in.Name, DType: in.DType, Shape: in.Shape, Raw: j.Raw}
+	return dataset.Input{Name: in.Name, DType: in.DType, Shape: in.Shape, Scale: in.Scale, Zero: in.Zero, Mean: in.Mean, Std: in.Std, Raw: j.Raw}
 }
 
 // maxScores bounds the classes of a network.
@@ -227,6 +234,9 @@ func (r *runner) scores() ([]float32, error) {
 	}
 	if v.Len() != r.classes {
 		return nil, fmt.Errorf("the output has %d scores instead of %d", v.Len(), r.classes)
+	}
+	if r.scale != 0 {
+		v = v.Dequantize(r.scale, r.zero)
 	}
 	for i := range scores {
 		scores[i] = float32(v.Float(i))

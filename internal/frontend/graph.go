@@ -28,6 +28,16 @@ type Info struct {
 	Kind   string      // what the value is instead of a tensor, or ""
 	Ranked bool        // the file gives a shape, Dims, which may be that of a scalar
 	Dims   []Dim
+	Meaning
+}
+
+// A Meaning is what a file says of the numbers of an input or output, for those who make and read them.
+type Meaning struct {
+	Scale     float64 // integers q stand for Scale (q - Zero); 0: for themselves
+	Zero      int
+	Aliases   []string  // other names of the value
+	Labels    []string  // names of the classes along the last axis longer than 1
+	Mean, Std []float64 // pixels p from 0 to 255 become (p - Mean) / Std, one number or one for each channel
 }
 
 // A Dim is a known extent, or a named or nameless unknown one.

@@ -27,8 +27,9 @@ func Read(data []byte) (*frontend.Model, error) {
 	}
 	n := &neutralizer{model: m, graphs: map[int]*frontend.Graph{}}
 	g := n.graph(0)
+	m.say(g)
 	return &frontend.Model{
-		Format: "tflite", Graph: g, Table: Table, About: frontend.About{Form: fmt.Sprintf("TensorFlow Lite %d", m.version), Producer: strings.TrimSuffix(m.description, " Converted.")},
+		Format: "tflite", Graph: g, Notes: m.notes, Table: Table, About: frontend.About{Form: fmt.Sprintf("TensorFlow Lite %d", m.version), Producer: strings.TrimSuffix(m.description, " Converted.")},
 		Files: func() []string { return nil }, Close: func() error { return nil },
 	}, nil
 }

@@ -19,6 +19,8 @@ type model struct {
 	graphs      []*subgraph
 	signatures  []signature
 	data        []byte
+	meta        metadata
+	notes       []string // trouble that does not keep the model from running
 }
 
 // A signature gives names to the inputs and outputs of a graph, which are aliases of those of the tensors.
@@ -147,6 +149,7 @@ func (d *decoder) model(t table) {
 	for _, s := range t.tables(7, 200) {
 		m.signatures = append(m.signatures, signature{key: s.str(2), inputs: d.names(s.tables(0, 48)), outputs: d.names(s.tables(1, 48)), graph: s.u32At(4)})
 	}
+	d.metadata(t)
 	if d.err == nil {
 		d.err = m.check()
 	}

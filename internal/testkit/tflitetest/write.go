@@ -2,8 +2,11 @@
 package tflitetest
 
 import (
+	"archive/zip"
+	"bytes"
 	"encoding/binary"
 	"fmt"
+	"io"
 	"maps"
 	"math"
 	"slices"
@@ -23,6 +26,7 @@ type Tensor struct {
 	Zero     []int64
 	Axis     int32
 	Variable bool
+	Sparsity Table
 }
 
 // An Operator applies a builtin operator by its number, or a custom one by its name.
@@ -45,8 +49,18 @@ type Graph struct {
 // customCode is the number of operators that have a name instead.
 const customCode = 32
 
+// A Beside is what a file has beside its graphs.
+type Beside struct {
+	Signatures []Table
+	Metadata   Table             // the root of TFLite's metadata
+	Members    map[string]string // of a zip archive behind the flatbuffer
+}
+
 // Model is a file of graphs, the first of which is what runs.
-func Model(graphs ...Graph) []byte {
+func Model(graphs ...Graph) []byte { return Beside{}.Model(graphs...) }
+
+// Model is a file of graphs with more beside them.
+func (o Beside) Model(graphs ...Graph) []byte {
 	var codes, buffers, list []Table
 	buffers = append(buffers, Table{}) // the empty one
 	for _, g := range graphs {
@@ -62,6 +76,9 @@ func Model(graphs ...Graph) []byte {
 			}
 			if t.Variable {
 				x[5] = true
+			}
+			if t.Sparsity != nil {
+				x[6] = t.Sparsity
 			}
 			tensors = append(tensors, x)
 		}
@@ -85,12 +102,41 @@ func Model(graphs ...Graph) []byte {
 		}
 		list = append(list, Table{0: tensors, 1: g.Inputs, 2: g.Outputs, 3: operators})
 	}
-	return File(Table{0: uint32(3), 1: codes, 2: list, 4: buffers})
+	root := Table{0: uint32(3), 1: codes, 2: list}
+	if o.Signatures != nil {
+		root[7] = o.Signatures
+	}
+	if o.Metadata != nil {
+		root[6] = []Table{{0: "TFLITE_METADATA", 1: uint32(len(buffers))}}
+		buffers = append(buffers, Table{0: flatbuffer("M001", o.Metadata)})
+	}
+	root[4] = buffers
+	b := File(root)
+	if o.Members == nil {
+		return b
+	}
+	var tail bytes.Buffer
+	z := zip.NewWriter(&tail)
+	for _, name := range slices.Sorted(maps.Keys(o.Members)) {
+		m, err := z.Create(name)
+		if err == nil {
+			_, err = io.WriteString(m, o.Members[name])
+		}
+		if err != nil {
+			panic("tflitetest: " + err.Error())
+		}
+	}
+	if err := z.Close(); err != nil {
+		panic("tflitetest: " + err.Error())
+	}
+	return append(b, tail.Bytes()...)
 }
 
-// File is a flatbuffer with a root table.
-func File(root Table) []byte {
-	w := &writer{b: append(make([]byte, 4), "TFL3"...)}
+// File is a flatbuffer of a model with a root table.
+func File(root Table) []byte { return flatbuffer("TFL3", root) }
+
+func flatbuffer(mark string, root Table) []byte {
+	w := &writer{b: append(make([]byte, 4), mark...)}
 	at := w.table(root)
 	binary.LittleEndian.PutUint32(w.b, uint32(at))
 	return w.b

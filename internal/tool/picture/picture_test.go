@@ -68,7 +68,7 @@ func TestResizePoint(t *testing.T) {
 		{3, []float32{1.6667, 15, 28.3333}},
 	} {
 		s := raw(func(s *Settings) { s.Filter, s.Resize = Point, Resize{Exact: Size{c.w, 1}} })
-		r, err := s.Prepare(img, Input{"float32", []int{1, 3, 1, c.w}})
+		r, err := s.Prepare(img, Input{DType: "float32", Shape: []int{1, 3, 1, c.w}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,7 +80,7 @@ func TestResizePoint(t *testing.T) {
 // the centre of the left half, cut at the edge.
 func TestResizeBilinearAverages(t *testing.T) {
 	s := raw(func(s *Settings) { s.Resize = Resize{Exact: Size{2, 1}} })
-	r, err := s.Prepare(ramp(8, 1), Input{"float32", []int{3, 1, 2}})
+	r, err := s.Prepare(ramp(8, 1), Input{DType: "float32", Shape: []int{3, 1, 2}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,13 +104,13 @@ func TestPlacement(t *testing.T) {
 		want   []float32
 		layout Layout
 	}{
-		{"NCHW", func(*Settings) {}, Input{"float32", []int{1, 3, 1, 2}}, []float32{20, 30, 40, 40, 7, 7}, NCHW},
-		{"NHWC", func(*Settings) {}, Input{"float32", []int{1, 1, 2, 3}}, []float32{20, 40, 7, 30, 40, 7}, NHWC},
-		{"BGR", func(s *Settings) { s.Color = BGR }, Input{"float32", []int{1, 1, 2, 3}}, []float32{7, 40, 20, 7, 40, 30}, NHWC},
-		{"gray", func(*Settings) {}, Input{"float32", []int{1, 1, 1, 2}}, []float32{30.258, 33.248}, NCHW},
+		{"NCHW", func(*Settings) {}, Input{DType: "float32", Shape: []int{1, 3, 1, 2}}, []float32{20, 30, 40, 40, 7, 7}, NCHW},
+		{"NHWC", func(*Settings) {}, Input{DType: "float32", Shape: []int{1, 1, 2, 3}}, []float32{20, 40, 7, 30, 40, 7}, NHWC},
+		{"BGR", func(s *Settings) { s.Color = BGR }, Input{DType: "float32", Shape: []int{1, 1, 2, 3}}, []float32{7, 40, 20, 7, 40, 30}, NHWC},
+		{"gray", func(*Settings) {}, Input{DType: "float32", Shape: []int{1, 1, 1, 2}}, []float32{30.258, 33.248}, NCHW},
 		{"mean and deviation stay with their channel", func(s *Settings) {
 			s.Color, s.Mean, s.Std = BGR, [3]float64{20, 30, 7}, [3]float64{5, 10, 1}
-		}, Input{"float32", []int{1, 2, 3}}, []float32{0, 1, 0, 0, 1, 2}, NHWC},
+		}, Input{DType: "float32", Shape: []int{1, 2, 3}}, []float32{0, 1, 0, 0, 1, 2}, NHWC},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := raw(func(s *Settings) { s.Resize = Resize{None: true}; c.change(s) })
@@ -139,7 +139,7 @@ func TestIntegers(t *testing.T) {
 	} {
 		s := raw(none)
 		s.Normalize = c.normalize
-		r, err := s.Prepare(ramp(1, 1), Input{c.dtype, []int{1, 1, 1, 3}})
+		r, err := s.Prepare(ramp(1, 1), Input{DType: c.dtype, Shape: []int{1, 1, 1, 3}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -180,7 +180,7 @@ func TestImagenetNumbers(t *testing.T) {
 		t.Fatal("no preset imagenet")
 	}
 	img := image.NewGray(image.Rect(0, 0, 10, 10)) // black
-	r, err := s.Prepare(img, Input{"float32", []int{1, 3, 8, 8}})
+	r, err := s.Prepare(img, Input{DType: "float32", Shape: []int{1, 3, 8, 8}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +208,7 @@ func TestDecode(t *testing.T) {
 		}
 	}
 	s := raw(func(s *Settings) { s.Resize = Resize{None: true} })
-	want, err := s.Prepare(img, Input{"float32", []int{1, 3, 4, 6}})
+	want, err := s.Prepare(img, Input{DType: "float32", Shape: []int{1, 3, 4, 6}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,7 +223,7 @@ func TestDecode(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
-		r, err := s.Prepare(decoded, Input{"float32", []int{1, 3, 4, 6}})
+		r, err := s.Prepare(decoded, Input{DType: "float32", Shape: []int{1, 3, 4, 6}})
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -268,14 +268,14 @@ func TestErrors(t *testing.T) {
 		in   Input
 		want string
 	}{
-		{raw(func(*Settings) {}), Input{"float32", []int{2, 3, 4, 4}}, "batch of 1"},
-		{raw(func(*Settings) {}), Input{"float32", []int{1, 1000}}, "not that of a picture"},
-		{raw(func(*Settings) {}), Input{"float32", []int{1, 4, 4, 4}}, "no axis of 1 or 3 channels"},
-		{raw(func(s *Settings) { s.Layout = NHWC }), Input{"float32", []int{1, 3, 4, 4}}, "for layout NHWC"},
-		{raw(func(s *Settings) { s.Resize = square }), Input{"float32", []int{1, 3, 4, 4}}, "smaller than the crop"},
-		{raw(func(s *Settings) { s.Crop = Size{2, 2} }), Input{"float32", []int{1, 3, 4, 4}}, "does not fit the input"},
-		{raw(func(s *Settings) { s.Color = Gray }), Input{"float32", []int{1, 3, 4, 4}}, "colour gray"},
-		{raw(func(*Settings) {}), Input{"int64", []int{1, 3, 4, 4}}, "int64"},
+		{raw(func(*Settings) {}), Input{DType: "float32", Shape: []int{2, 3, 4, 4}}, "batch of 1"},
+		{raw(func(*Settings) {}), Input{DType: "float32", Shape: []int{1, 1000}}, "not that of a picture"},
+		{raw(func(*Settings) {}), Input{DType: "float32", Shape: []int{1, 4, 4, 4}}, "no axis of 1 or 3 channels"},
+		{raw(func(s *Settings) { s.Layout = NHWC }), Input{DType: "float32", Shape: []int{1, 3, 4, 4}}, "for layout NHWC"},
+		{raw(func(s *Settings) { s.Resize = square }), Input{DType: "float32", Shape: []int{1, 3, 4, 4}}, "smaller than the crop"},
+		{raw(func(s *Settings) { s.Crop = Size{2, 2} }), Input{DType: "float32", Shape: []int{1, 3, 4, 4}}, "does not fit the input"},
+		{raw(func(s *Settings) { s.Color = Gray }), Input{DType: "float32", Shape: []int{1, 3, 4, 4}}, "colour gray"},
+		{raw(func(*Settings) {}), Input{DType: "int64", Shape: []int{1, 3, 4, 4}}, "int64"},
 	} {
 		if _, err := c.s.Prepare(ramp(8, 8), c.in); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("got %v, want %s", err, c.want)
@@ -322,7 +322,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		s, _ := FindPreset("imagenet")
 		s.Filter = Nearest
-		if r, err := s.Prepare(img, Input{"uint8", []int{1, 3, 8, 8}}); err == nil && len(r.Data) != 3*8*8 {
+		if r, err := s.Prepare(img, Input{DType: "uint8", Shape: []int{1, 3, 8, 8}}); err == nil && len(r.Data) != 3*8*8 {
 			t.Errorf("%d bytes", len(r.Data))
 		}
 	})

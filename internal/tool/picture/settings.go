@@ -21,6 +21,9 @@ type Settings struct {
 	// Normalize applies Scale, Mean and Std to integer inputs too and rounds; without it they take the pixels as they
 	// are, int8 minus 128.
 	Normalize bool
+	// Chosen says that the user asked for Scale, Mean and Std, which then hold for inputs that say themselves how they are normalised, and for
+	// integer inputs whose numbers have a scale. Without it these take the pixels as other integer inputs do.
+	Chosen bool
 }
 
 // Size is in pixels.

@@ -14,6 +14,24 @@ import (
 type Input struct {
 	DType string // float32, float64, uint8 or int8
 	Shape []int  // (1, C, H, W) or (1, H, W, C), or without the leading 1
+	// Integers q stand for Scale (q - Zero); a Scale of 0 is not known.
+	Scale float64
+	Zero  int
+	// Mean and Std are how the model's file says pixels from 0 to 255 become values, one number or one for each channel; nil where it does not.
+	// They hold unless the settings are chosen.
+	Mean, Std []float64
+}
+
+// settings are s, or what the input asks for where s is not chosen.
+func (in Input) settings(s Settings) Settings {
+	if s.Chosen || len(in.Std) == 0 || len(in.Std) != len(in.Mean) {
+		return s
+	}
+	s.Scale, s.Chosen = 1, true
+	for k := range s.Mean {
+		s.Mean[k], s.Std[k] = in.Mean[min(k, len(in.Mean)-1)], in.Std[min(k, len(in.Std)-1)]
+	}
+	return s
 }
 
 // Result is a picture as a tensor, with what happened on the way.
@@ -26,6 +44,8 @@ type Result struct {
 	Resized, Final          Size
 	FinalChannels           int
 	Normalized              bool // false where an integer input took the pixels as they are
+	Scale                   float64
+	Mean, Std               [3]float64 // as they were applied, in the order R, G, B
 	Low, High, MeanOfTensor float64
 }
 
@@ -64,6 +84,7 @@ const maxResized = 1 << 26
 
 // Prepare makes the tensor. The crop must have the input's height and width.
 func (s Settings) Prepare(img image.Image, in Input) (*Result, error) {
+	s = in.settings(s)
 	layout, want, c, err := in.axes(s.Layout)
 	if err != nil {
 		return nil, err
@@ -83,7 +104,7 @@ func (s Settings) Prepare(img image.Image, in Input) (*Result, error) {
 		return nil, fmt.Errorf("colour gray, and the input has 3 channels")
 	}
 	r := &Result{Layout: layout, Color: color, Channels: channels(img), Final: crop, FinalChannels: c,
-		Original: Size{img.Bounds().Dx(), img.Bounds().Dy()}}
+		Original: Size{img.Bounds().Dx(), img.Bounds().Dy()}, Scale: s.Scale, Mean: s.Mean, Std: s.Std}
 	r.Resized = s.Resize.size(r.Original, crop)
 	if r.Resized.W < crop.W || r.Resized.H < crop.H {
 		return nil, fmt.Errorf("%dx%d after resizing is smaller than the crop of %dx%d", r.Resized.W, r.Resized.H, crop.W, crop.H)
@@ -92,9 +113,15 @@ func (s Settings) Prepare(img image.Image, in Input) (*Result, error) {
 		return nil, fmt.Errorf("%dx%d would become %dx%d, which is too large", r.Original.W, r.Original.H, r.Resized.W, r.Resized.H)
 	}
 	values := s.values(s.resized(img, r.Resized), r)
-	r.Normalized = s.Normalize || in.DType == "float32" || in.DType == "float64"
+	quantize := s.Chosen && in.Scale != 0
+	r.Normalized = s.Normalize || quantize || in.DType == "float32" || in.DType == "float64"
 	if r.Normalized {
 		s.normalize(values, r)
+	}
+	if quantize {
+		for i := range values {
+			values[i] = values[i]/in.Scale + float64(in.Zero)
+		}
 	}
 	return r, r.store(values, in.DType)
 }

@@ -109,5 +109,6 @@ func (f *Flags) Settings() picture.Settings {
 			c.apply()
 		}
 	}
+	s.Chosen = s.Normalize || f.changed("preprocess")
 	return s
 }

@@ -3,6 +3,7 @@ package run
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"lathe/internal/tensor"
 	"lathe/internal/tool/npz"
@@ -45,12 +46,15 @@ func (s *inputSet) put(name string, t runtime.Tensor) {
 }
 
 func (s *inputSet) find(name string) (runtime.TensorInfo, bool) {
-	for _, t := range s.module.Inputs() {
-		if t.Name == name {
-			return t, true
-		}
+	inputs := s.module.Inputs()
+	i := slices.IndexFunc(inputs, func(t runtime.TensorInfo) bool { return t.Name == name })
+	if i < 0 {
+		i = slices.IndexFunc(inputs, func(t runtime.TensorInfo) bool { return t.Called(name) })
 	}
-	return runtime.TensorInfo{}, false
+	if i < 0 {
+		return runtime.TensorInfo{}, false
+	}
+	return inputs[i], true
 }
 
 // fromArrays takes the arrays of an .npz file. An array without a name belongs to the only input.
@@ -65,14 +69,20 @@ func (s *inputSet) fromArrays(arrays []npz.Array) error {
 		}
 		t := runtime.Tensor{DType: a.DType, Shape: a.Shape, Data: a.Data}
 		if t.DType != want.DType {
-			converted, err := convert(t, want.DType)
+			how := "converted"
+			converted, err := quantized(t, want)
+			if converted == nil && err == nil {
+				converted, err = convert(t, want.DType)
+			} else {
+				how = fmt.Sprintf("rounded to steps of %.6g", want.Scale)
+			}
 			if err != nil {
 				return fmt.Errorf("input %q: %w", a.Name, err)
 			}
-			s.note(fmt.Sprintf("input %q is %s and the model expects %s: converted", a.Name, t.DType, want.DType))
-			t = converted
+			s.note(fmt.Sprintf("input %q is %s and the model expects %s: %s", a.Name, t.DType, want.DType, how))
+			t = *converted
 		}
-		s.put(a.Name, t)
+		s.put(want.Name, t)
 	}
 	return nil
 }
@@ -136,20 +146,44 @@ func filled(info runtime.TensorInfo, mode string, r *rand.Rand) runtime.Tensor {
 	return t
 }
 
-// convert returns t with another element type. Floats are rounded; everything else must keep its value.
-func convert(t runtime.Tensor, dtype string) (runtime.Tensor, error) {
+// quantized is floats as the integers of an input whose numbers have a scale; nil where they are something else.
+func quantized(t runtime.Tensor, want runtime.TensorInfo) (*runtime.Tensor, error) {
 	from, err := types.ParseDType(t.DType)
 	if err != nil {
-		return t, err
+		return nil, err
+	}
+	to, err := types.ParseDType(want.DType)
+	if err != nil || want.Scale == 0 || !from.IsFloat() || !to.IsInt() {
+		return nil, err
+	}
+	q := (&tensor.Tensor{DType: from, Shape: t.Shape, Data: t.Data}).Quantize(to, want.Scale, want.Zero)
+	return &runtime.Tensor{DType: want.DType, Shape: t.Shape, Data: q.Data}, nil
+}
+
+// dequantized is integers whose numbers have a scale as what they stand for; nil where they are something else.
+func dequantized(t runtime.Tensor, info runtime.TensorInfo) *runtime.Tensor {
+	from, err := types.ParseDType(t.DType)
+	if err != nil || info.Scale == 0 || !from.IsInt() {
+		return nil
+	}
+	x := (&tensor.Tensor{DType: from, Shape: t.Shape, Data: t.Data}).Dequantize(info.Scale, info.Zero)
+	return &runtime.Tensor{DType: x.DType.String(), Shape: t.Shape, Data: x.Data}
+}
+
+// convert returns t with another element type. Floats are rounded; everything else must keep its value.
+func convert(t runtime.Tensor, dtype string) (*runtime.Tensor, error) {
+	from, err := types.ParseDType(t.DType)
+	if err != nil {
+		return nil, err
 	}
 	to, err := types.ParseDType(dtype)
 	if err != nil {
-		return t, err
+		return nil, err
 	}
 	in := &tensor.Tensor{DType: from, Shape: t.Shape, Data: t.Data}
 	out, lost := in.Convert(to)
 	if lost >= 0 {
-		return t, fmt.Errorf("the array is %s and the model expects %s, which cannot hold the value %v at position %d", t.DType, dtype, in.Float(lost), lost)
+		return nil, fmt.Errorf("the array is %s and the model expects %s, which cannot hold the value %v at position %d", t.DType, dtype, in.Float(lost), lost)
 	}
-	return runtime.Tensor{DType: dtype, Shape: t.Shape, Data: out.Data}, nil
+	return &runtime.Tensor{DType: dtype, Shape: t.Shape, Data: out.Data}, nil
 }

@@ -45,13 +45,12 @@ func (f *pictureFlags) into(set *inputSet, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	s := f.settings.Settings()
-	r, err := s.Prepare(img, picture.Input{DType: input.DType, Shape: input.Shape})
+	r, err := f.settings.Settings().Prepare(img, picture.Input{DType: input.DType, Shape: input.Shape, Scale: input.Scale, Zero: input.Zero, Mean: input.Mean, Std: input.Std})
 	if err != nil {
 		return fmt.Errorf("picture %s for input %q: %w", path, input.Name, err)
 	}
 	set.put(input.Name, runtime.Tensor{DType: input.DType, Shape: input.Shape, Data: r.Data})
-	printPicture(w, s, r)
+	printPicture(w, r)
 	return nil
 }
 
@@ -87,7 +86,7 @@ func fileExists(path string) bool {
 }
 
 // printPicture prints the lines of the C++ runner that users of TVM know.
-func printPicture(w io.Writer, s picture.Settings, r *picture.Result) {
+func printPicture(w io.Writer, r *picture.Result) {
 	fmt.Fprintf(w, "Original image: %dx%dx%d\n", r.Original.W, r.Original.H, r.Channels)
 	fmt.Fprintf(w, "Resized to: %dx%d\n", r.Resized.W, r.Resized.H)
 	fmt.Fprintf(w, "Final image size: %dx%dx%d\n", r.Final.W, r.Final.H, r.FinalChannels)
@@ -95,14 +94,14 @@ func printPicture(w io.Writer, s picture.Settings, r *picture.Result) {
 	switch {
 	case !r.Normalized:
 		fmt.Fprintln(w, "Pixel scaling: none (integer input)")
-	case s.Scale == 1.0/255:
+	case r.Scale == 1.0/255:
 		fmt.Fprintln(w, "Pixel scaling: 0.0 to 1.0 (PyTorch-style)")
 	default:
-		fmt.Fprintf(w, "Pixel scaling: 0 to %.6g\n", 255*s.Scale)
+		fmt.Fprintf(w, "Pixel scaling: 0 to %.6g\n", 255*r.Scale)
 	}
 	if r.Normalized {
-		fmt.Fprintf(w, "Mean (R,G,B): [%g, %g, %g]\n", s.Mean[0], s.Mean[1], s.Mean[2])
-		fmt.Fprintf(w, "Std (R,G,B):  [%g, %g, %g]\n", s.Std[0], s.Std[1], s.Std[2])
+		fmt.Fprintf(w, "Mean (R,G,B): [%g, %g, %g]\n", r.Mean[0], r.Mean[1], r.Mean[2])
+		fmt.Fprintf(w, "Std (R,G,B):  [%g, %g, %g]\n", r.Std[0], r.Std[1], r.Std[2])
 	}
 	fmt.Fprintf(w, "Input tensor range: [%.6g, %.6g], mean: %.6g\n", r.Low, r.High, r.MeanOfTensor)
 }

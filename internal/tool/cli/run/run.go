@@ -48,6 +48,7 @@ type command struct {
 	threads        int
 	picture        pictureFlags
 	labels         string
+	dequantize     bool
 	fillChosen     bool // --fill-mode was given
 	repeatChosen   bool // --repeat was
 	asJSON         bool
@@ -111,10 +112,11 @@ A picture becomes the input by a preset, which --resize, --crop, --mean, --std, 
 	cli.NumberVar(fs, &f.threads, "threads", "", 0, 1, 1024, "threads (default: $LATHE_NUM_THREADS, $TVM_NUM_THREADS or the cores this process may use)")
 	cli.ChoiceVar(fs, &f.device, "device", "cpu", devices, "device to run on: cpu")
 	f.picture.define(cmd)
-	fs.StringVar(&f.labels, "labels", "", "`file` with the names of classes for --print-top (default 5 then): one per line, a synset list, JSON or a Python dictionary")
+	fs.StringVar(&f.labels, "labels", "", "`file` with the names of classes for --print-top (default 5 then): one per line, a synset list, JSON or a Python dictionary (default: the model's own)")
 	fs.BoolVar(&f.check, "check", false, "compare all weights with their digest first (the code, and weights of up to 4 MiB, always are)")
 	cli.JSONVar(cmd, &f.asJSON)
-	cli.MarkOurs(cmd, "threads", "labels", "check")
+	fs.BoolVar(&f.dequantize, "dequantize", false, "give integer outputs of a quantised network as the numbers they stand for, in float32")
+	cli.MarkOurs(cmd, "threads", "labels", "check", "dequantize")
 	cli.AddUnusable(cmd, unusableRun)
 	return cmd
 }
@@ -274,9 +276,12 @@ func (c *command) results(path string, m *runtime.Module, labels []string) error
 		if len(outputs) == 0 {
 			return fmt.Errorf("--print-top: the model has no outputs")
 		}
-		s, err := scoresOf(outputs[0])
+		s, err := scoresOf(outputs[0], m.Outputs()[0])
 		if err != nil {
 			return fmt.Errorf("--print-top: %w", err)
+		}
+		if own := m.Outputs()[0].Labels; labels == nil && len(own) == len(s.values) {
+			labels = own
 		}
 		if err := fitLabels(c.labels, labels, len(s.values)); err != nil {
 			return err
@@ -314,10 +319,17 @@ func (c *command) readOutputs(m *runtime.Module) ([]npz.Array, error) {
 		}
 		t = t.Clone()
 		if t.DType == "bfloat16" {
-			if t, err = convert(t, "float32"); err != nil {
+			converted, err := convert(t, "float32")
+			if err != nil {
 				return nil, fmt.Errorf("output %q: %w", info.Name, err)
 			}
+			t = *converted
 			c.Note(fmt.Sprintf("output %q is bfloat16, which numpy lacks: given as float32", info.Name))
+		}
+		if c.dequantize {
+			if real := dequantized(t, info); real != nil {
+				t, info.DType = *real, real.DType
+			}
 		}
 		nan := countNaN(t)
 		if nan > 0 {

@@ -8,6 +8,7 @@ import (
 
 	"lathe/internal/testkit/golden"
 	"lathe/internal/tool/npz"
+	"lathe/runtime"
 )
 
 // The block that tvmc's documentation shows, with its centring.
@@ -67,7 +68,7 @@ func TestTop(t *testing.T) {
 	if p, already := (&scores{values: []float64{1000, 1000}}).probabilities(); already || p[0] != 0.5 {
 		t.Errorf("%v, %t", p, already)
 	}
-	if _, err := scoresOf(npz.Array{DType: "float32", Shape: []int{1, 0}}); err == nil {
+	if _, err := scoresOf(npz.Array{DType: "float32", Shape: []int{1, 0}}, runtime.TensorInfo{}); err == nil {
 		t.Error("an empty output gives no error")
 	}
 }

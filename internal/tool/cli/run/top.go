@@ -12,6 +12,7 @@ import (
 	"lathe/internal/tool/excerpt"
 	"lathe/internal/tool/npz"
 	"lathe/internal/types"
+	"lathe/runtime"
 )
 
 // scores are the values of the classes in the first row of an output.
@@ -19,6 +20,10 @@ type scores struct {
 	shape   []int
 	integer bool // the output's element type is
 	values  []float64
+	// Integers q stand for scale (q - zero); scale is 0 where they stand for themselves, or values are no integers.
+	scale float64
+	zero  int
+	step  float64 // between values that are next to each other, 0 where that is not known
 }
 
 // classes is the last extent that is not 1.
@@ -33,7 +38,7 @@ func classes(shape []int) int {
 
 // scoresOf takes the first row along the last axis that is not 1: outputs of networks that end with pooling have the
 // shape 1x1000x1x1.
-func scoresOf(a npz.Array) (*scores, error) {
+func scoresOf(a npz.Array, info runtime.TensorInfo) (*scores, error) {
 	d, err := types.ParseDType(a.DType)
 	if err != nil {
 		return nil, err
@@ -43,7 +48,10 @@ func scoresOf(a npz.Array) (*scores, error) {
 	if n == 0 || t.Len() == 0 {
 		return nil, fmt.Errorf("the output %s%s is empty", a.DType, cli.ShapeText(a.Shape))
 	}
-	s := &scores{shape: a.Shape, integer: d.IsInt()}
+	s := &scores{shape: a.Shape, integer: d.IsInt(), step: info.Scale}
+	if s.integer {
+		s.scale, s.zero = info.Scale, info.Zero
+	}
 	for i := range n {
 		s.values = append(s.values, t.Float(i))
 	}
@@ -60,21 +68,35 @@ func (s *scores) top(n int) []int {
 	return order[:min(n, len(order))]
 }
 
-// probabilities returns the values if they already are probabilities, else their softmax.
+// real is what the values stand for.
+func (s *scores) real() []float64 {
+	if s.scale == 0 {
+		return s.values
+	}
+	real := make([]float64, len(s.values))
+	for i, q := range s.values {
+		real[i] = s.scale * (q - float64(s.zero))
+	}
+	return real
+}
+
+// probabilities returns what the values stand for if those already are probabilities, else their softmax. Values in steps miss the sum of 1
+// by half a step each.
 func (s *scores) probabilities() (p []float64, already bool) {
 	sum, greatest := 0.0, math.Inf(-1)
 	already = true
-	for _, v := range s.values {
+	values := s.real()
+	for _, v := range values {
 		sum += v
 		greatest = max(greatest, v)
 		already = already && v >= 0 && v <= 1
 	}
-	if already && math.Abs(sum-1) < 1e-3 {
-		return s.values, true
+	if already && math.Abs(sum-1) < 1e-3+0.5*s.step*float64(len(values)) {
+		return values, true
 	}
-	p = make([]float64, len(s.values))
+	p = make([]float64, len(values))
 	sum = 0
-	for i, v := range s.values {
+	for i, v := range values {
 		p[i] = math.Exp(v - greatest)
 		sum += p[i]
 	}
@@ -90,16 +112,16 @@ func (s *scores) print(w io.Writer, title string, n int, labels []string) {
 	for _, d := range s.shape {
 		fmt.Fprintf(w, "%d ", d)
 	}
-	mean := 0.0
-	for _, v := range s.values {
-		mean += v / float64(len(s.values))
+	mean, values := 0.0, s.real()
+	for _, v := range values {
+		mean += v / float64(len(values))
 	}
 	p, already := s.probabilities()
 	what := "Logits"
 	if already {
 		what = "Probabilities"
 	}
-	fmt.Fprintf(w, "\n%s range: [%.6g, %.6g], mean: %.6g\n", what, slices.Min(s.values), slices.Max(s.values), mean)
+	fmt.Fprintf(w, "\n%s range: [%.6g, %.6g], mean: %.6g\n", what, slices.Min(values), slices.Max(values), mean)
 	name := func(i int) string {
 		if i < len(labels) {
 			return excerpt.Line(labels[i])

@@ -1,0 +1,173 @@
+package tflite
+
+import (
+	"archive/zip"
+	"bytes"
+	"io"
+	"slices"
+	"strings"
+
+	"lathe/internal/frontend"
+)
+
+// A metadata is what TensorFlow Lite's metadata (metadata_schema.fbs) say of the first graph, for those who make inputs and read outputs. The
+// files that they name are members of a zip archive behind the flatbuffer.
+type metadata struct {
+	inputs, outputs []tensorMetadata
+}
+
+type tensorMetadata struct {
+	mean, std []float64
+	labels    []string
+}
+
+const (
+	metadataName  = "TFLITE_METADATA"
+	metadataMagic = "M001"
+
+	axisLabels     = 2 // TENSOR_AXIS_LABELS, of the classes along an axis
+	normalization  = 1 // the union's tag of NormalizationOptions
+	maxLabelsBytes = 4 << 20
+)
+
+// metadata reads the metadata of a model. Trouble with them is a note: the model runs without.
+func (d *decoder) metadata(model table) {
+	for _, m := range model.tables(6, 48) {
+		b := m.u32At(1)
+		if m.str(0) != metadataName || b >= len(d.buffers) {
+			continue
+		}
+		data := d.buffers[b]
+		if len(data) < 8 || string(data[4:8]) != metadataMagic {
+			d.file.notes = append(d.file.notes, "the model's metadata are not of the form M001, and are left out")
+			continue
+		}
+		inner := newBuffer(data)
+		var meta metadata
+		if graphs := inner.root().tables(3, 0); len(graphs) > 0 {
+			meta.inputs, meta.outputs = d.described(graphs[0].tables(2, 200)), d.described(graphs[0].tables(3, 200))
+		}
+		if inner.err != nil {
+			d.file.notes = append(d.file.notes, "the model's metadata are left out: "+inner.err.Error())
+			continue
+		}
+		d.file.meta = meta
+	}
+}
+
+func (d *decoder) described(list []table) []tensorMetadata {
+	out := make([]tensorMetadata, len(list))
+	for i, t := range list {
+		for _, unit := range t.tables(4, 0) {
+			if unit.u8(0) == normalization {
+				options := unit.child(1)
+				out[i].mean, out[i].std = doubles(options.floats(0)), doubles(options.floats(1))
+			}
+		}
+		for _, f := range t.tables(6, 0) {
+			if f.i8(2, 0) == axisLabels && out[i].labels == nil {
+				out[i].labels = d.labels(f.str(0))
+			}
+		}
+	}
+	return out
+}
+
+func doubles(list []float32) []float64 {
+	out := make([]float64, len(list))
+	for i, f := range list {
+		out[i] = float64(f)
+	}
+	return out
+}
+
+// labels are the lines of a member of the archive behind the model; nil where it is not there.
+func (d *decoder) labels(name string) []string {
+	files, err := zip.NewReader(bytes.NewReader(d.file.data), int64(len(d.file.data)))
+	if err != nil {
+		return nil
+	}
+	at := slices.IndexFunc(files.File, func(f *zip.File) bool { return f.Name == name })
+	if at < 0 || files.File[at].UncompressedSize64 > maxLabelsBytes {
+		return nil
+	}
+	r, err := files.File[at].Open()
+	if err != nil {
+		return nil
+	}
+	defer r.Close()
+	text, err := io.ReadAll(io.LimitReader(r, maxLabelsBytes))
+	if err != nil || !d.take(2*len(text)+16*bytes.Count(text, []byte{'\n'})) {
+		return nil
+	}
+	lines := strings.Split(strings.TrimRight(string(text), "\r\n \t"), "\n")
+	for i := range lines {
+		lines[i] = strings.TrimSpace(lines[i])
+	}
+	return lines
+}
+
+// meaning is what the file says of the numbers of input or output i of the first graph.
+func (x *tensorInfo) meaning(said []tensorMetadata, i int, aliases []string) frontend.Meaning {
+	var m frontend.Meaning
+	if x.quantized() && len(x.quant.scale) == 1 && x.quant.scale[0] > 0 {
+		m.Scale, m.Zero = float64(x.quant.scale[0]), x.zero()
+	}
+	m.Aliases = aliases
+	if i >= len(said) {
+		return m
+	}
+	classes := 1
+	for _, n := range slices.Backward(x.shape) {
+		if classes = n; n != 1 {
+			break
+		}
+	}
+	if len(said[i].labels) == classes {
+		m.Labels = said[i].labels
+	}
+	if s := said[i]; len(s.mean) == len(s.std) && !slices.Contains(s.std, 0) && x.pixels() {
+		m.Mean, m.Std = s.mean, s.std
+	}
+	return m
+}
+
+// pixels reports whether the shape can be that of an image.
+func (x *tensorInfo) pixels() bool {
+	n := len(x.shape)
+	return n == 4 && (x.shape[n-1] == 1 || x.shape[n-1] == 3)
+}
+
+// aliases are the names that signatures give to tensors of the first graph, by index, beside their own.
+func (m *model) aliases(of func(signature) map[string]int) map[*tensorInfo][]string {
+	list := map[*tensorInfo][]string{}
+	for _, s := range m.signatures {
+		if s.graph != 0 {
+			continue
+		}
+		for name, i := range of(s) {
+			if i >= len(m.graphs[0].tensors) {
+				continue
+			}
+			if x := m.graphs[0].tensors[i]; name != x.name && name != "" && !slices.Contains(list[x], name) {
+				list[x] = append(list[x], name)
+			}
+		}
+	}
+	for _, names := range list {
+		slices.Sort(names)
+	}
+	return list
+}
+
+// say adds to inputs and outputs of the first graph what the file says of their numbers.
+func (m *model) say(g *frontend.Graph) {
+	inputs := m.aliases(func(s signature) map[string]int { return s.inputs })
+	for i, x := range m.graphs[0].inputs {
+		g.Inputs[i].Meaning = x.meaning(m.meta.inputs, i, inputs[x])
+	}
+	outputs := m.aliases(func(s signature) map[string]int { return s.outputs })
+	for i, x := range m.graphs[0].outputs {
+		g.Outputs[i].Meaning = x.meaning(m.meta.outputs, i, outputs[x])
+	}
+}
