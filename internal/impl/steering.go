@@ -16,12 +16,13 @@ const (
 	lineCycles   = 0.2   // cycles: of a step for each cache line it reads, whose way from L2 is not hidden altogether. Fitted.
 	directShare  = 0.88  // share: of the peak, that convolutions by their definition reach. Measured: 85 to 95 %.
 
-	ReductionUnroll = 4   // steps: of a reduction between two tests of its loop. Chosen.
-	longBody        = 64  // products: of a loop's body, above which more steps gain nothing. Measured: as fast, and half the code.
-	tileWork        = 512 // operations: that a tile unrolls at one step. Chosen: it bounds code, of which every border has a copy.
-	longestChain    = 192 // products: of float32, added one behind the other by default. Chosen: errors of sums grow with it, see RATIONALE.
-	mostTogether    = 4   // rows: that are looked up together. Chosen: from then on their loads take the time.
-	rolledFrom      = 5   // vectors: of a tile, from which on exponentials are rolled. Chosen: what they need pushes more out of registers.
+	ReductionUnroll = 4       // steps: of a reduction between two tests of its loop. Chosen.
+	longBody        = 64      // products: of a loop's body, above which more steps gain nothing. Measured: as fast, and half the code.
+	tileWork        = 512     // operations: that a tile unrolls at one step. Chosen: it bounds code, of which every border has a copy.
+	longestChain    = 192     // products: of float32, added one behind the other by default. Chosen: errors of sums grow with it, see RATIONALE.
+	mostTogether    = 4       // rows: that are looked up together. Chosen: from then on their loads take the time.
+	aheadBytes      = 8 << 10 // bytes: of a stream, ahead of which it is asked for. Measured: 4 to 64 KB are as fast, and a tenth to a fifth faster than none; 1 MB is slower than none.
+	rolledFrom      = 5       // vectors: of a tile, from which on exponentials are rolled. Chosen: what they need pushes more out of registers.
 
 	Pieces       = 12     // pieces: of work, that keep any small number of workers about evenly busy. Chosen: 2, 3, 4 and 6 divide it.
 	ParallelWork = 20_000 // operations: scalar ones, from which on a second worker is worth meeting. Fitted.

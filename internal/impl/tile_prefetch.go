@@ -3,51 +3,105 @@ package impl
 import (
 	"slices"
 
+	"lathe/internal/choice"
 	"lathe/internal/expr"
 	"lathe/internal/loop"
 	"lathe/internal/sched"
 )
 
-// prefetchPanel has the tiles of one panel of weights ask for the next panel, in slices as small as can be: many lines at
-// once fill the miss buffers. Weights are read once per run of a network and so come from memory; a panel that arrives
-// while the one before is in use costs no time. The cache must hold two panels; a longer one is a stream, which the
-// hardware fetches ahead at a distance that stays in the cache.
+// The values of the decision on weights to ask for.
+const (
+	prefetchOff = iota
+	prefetchNext
+	prefetchAhead
+)
+
+// prefetchPanel has tiles ask for weights, which are read once per run of a network and so come from memory. Where several tiles
+// use a panel, they ask for the next one, in slices as small as can be: many lines at once fill the miss buffers, and a panel that arrives
+// while the one before is in use costs no time. The cache must hold two panels. A panel that one tile reads is a stream: what it
+// reads a little later is asked for, since what arrives long before its use keeps less of memory's rate.
 func (k *kernel) prefetchPanel(t *tiling, vecTiles string) {
-	acc := t.acc
 	if vecTiles == "" || k.s.Extent(vecTiles) < 2 {
 		return
 	}
-	b, around := k.find(acc)
-	from := -1
-	for i, f := range around {
-		if f.Var.Name == vecTiles {
-			from = i
-		}
-	}
+	b, around := k.find(t.acc)
+	from := slices.IndexFunc(around, func(f *loop.For) bool { return f.Var.Name == vecTiles })
 	if from < 0 {
 		return
 	}
-	if !k.DecideIf(t.decision("prefetch_panel"), true) {
+	at := ""
+	for _, f := range around[from+1:] {
+		if _, ok := expr.IntOf(f.Extent); !ok || f.Kind != loop.Serial {
+			break
+		}
+		at = f.Var.Name
+	}
+	way := k.decide(t.decision("prefetch_panel"), k.prefetchWay(t, around[from:], at), choice.Texts("off", "on", "ahead"))
+	if at == "" || way == prefetchOff {
 		return
 	}
-	v := around[from].Var
-	for _, a := range k.accesses(acc) {
-		stride, linear := a.stride(v)
-		if a.store || !linear || stride <= 0 || int(stride)*a.buf.DType.Size() > Working(k.core.L2) {
-			continue
-		}
-		at := ""
-		for _, f := range around[from+1:] {
-			if _, ok := expr.IntOf(f.Extent); !ok || f.Kind != loop.Serial {
-				break
+	for _, a := range k.panels(t.acc, around[from].Var) {
+		k.try(func() bool {
+			if way == prefetchNext {
+				return k.s.Prefetch(b.Name, a.buf.Name, vecTiles, at) == nil
 			}
-			at = f.Var.Name
-		}
-		if at == "" {
-			continue
-		}
-		k.try(func() bool { return k.s.Prefetch(b.Name, a.buf.Name, vecTiles, at) == nil })
+			return k.s.PrefetchAhead(b.Name, a.buf.Name, at, k.ahead(b.Name, a, at)) == nil
+		})
 	}
+}
+
+// panels lists the loads of an accumulation that follow the loop over panels.
+func (k *kernel) panels(acc string, v *expr.Var) (list []access) {
+	for _, a := range k.accesses(acc) {
+		if stride, linear := a.stride(v); !a.store && linear && stride > 0 {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+// prefetchWay is how tiles best ask for panels, the loop over which is the first of those around the accumulation.
+func (k *kernel) prefetchWay(t *tiling, around []*loop.For, at string) int {
+	for _, a := range k.panels(t.acc, around[0].Var) {
+		stride, _ := a.at.Coef(around[0].Var)
+		if k.ahead(t.acc, a, at) > 0 && (int(stride)*a.buf.DType.Size() > Working(k.core.L2) || !k.repeats(a, around[1:], at)) {
+			return prefetchAhead
+		}
+	}
+	return prefetchNext
+}
+
+// repeats reports whether some loop up to at has the access read again what it has read.
+func (k *kernel) repeats(a access, around []*loop.For, at string) bool {
+	for _, f := range around {
+		if n, linear := a.stride(f.Var); !linear || n == 0 && k.s.Extent(f.Var.Name) > 1 {
+			return true
+		}
+		if f.Var.Name == at {
+			break
+		}
+	}
+	return false
+}
+
+// ahead is the number of iterations of a loop around the block in which the access reads so much that memory is as fast as it can be;
+// 0 where iterations do not follow each other in memory.
+func (k *kernel) ahead(block string, a access, at string) int {
+	_, around := k.find(block)
+	i := slices.IndexFunc(around, func(f *loop.For) bool { return f.Var.Name == at })
+	if i < 0 {
+		return 0
+	}
+	read := int(a.each)
+	for _, f := range around[i+1:] {
+		if n, _ := a.stride(f.Var); n != 0 {
+			read *= k.s.Extent(f.Var.Name)
+		}
+	}
+	if next, inside := a.at.Coef(around[i].Var); inside || int(next) < read {
+		return 0
+	}
+	return max(1, aheadBytes/(read*a.buf.DType.Size()))
 }
 
 // prefetchEpilogue has a tile ask for the operands of its epilogue, such as a residual, and for the lines it stores to,

@@ -27,6 +27,9 @@ func (s *Schedule) CutReduction(block, at string, scope loop.Scope) error {
 	if i < 0 || nest[i].Kind != loop.Serial || !ReducesOver(b, nest[i]) {
 		return refuse("%q is no serial reduction loop around it", at)
 	}
+	if err := insideVector(nest[:i]); err != nil {
+		return refuse("%v", err)
+	}
 	init, _, err := s.block(block + "_init")
 	update, isOp := b.Body.Value.(*expr.Binary)
 	if err != nil || b.Init != nil || init.Body.To != b.Body.To || !isOp {

@@ -45,6 +45,8 @@ var primitives = []Primitive{
 		run: func(s *Schedule, t Step) error { return s.Parallel(t.On) }},
 	{Name: "prefetch", On: BlockName, Args: []Name{BufferName, LoopName, LoopName}, Doc: "asks, during one iteration of the first loop, for what the next reads of the buffer, some at each iteration of the second",
 		run: func(s *Schedule, t Step) error { return s.Prefetch(t.On, t.Args[0], t.Args[1], t.Args[2]) }},
+	{Name: "prefetch_ahead", On: BlockName, Args: []Name{BufferName, LoopName}, Count: true, Doc: "asks, in each iteration of the loop, for what the block reads of the buffer N iterations later",
+		run: func(s *Schedule, t Step) error { return s.PrefetchAhead(t.On, t.Args[0], t.Args[1], t.N) }},
 	{Name: "prefetch_tile", On: BlockName, Args: []Name{BufferName, LoopName, LoopName}, Doc: "asks for what the block accesses of the buffer in this iteration of the first loop, during the second, which comes before it",
 		run: func(s *Schedule, t Step) error { return s.PrefetchTile(t.On, t.Args[0], t.Args[1], t.Args[2]) }},
 	{Name: "reorder", On: LoopName, Args: []Name{LoopName}, Many: true, Doc: "puts loops of one perfect nest into the order given",

@@ -18,7 +18,7 @@ import (
 // that verifies and gives the same result, for one worker and for several; the trace applied to the unscheduled kernel
 // gives the same function again.
 func TestRandom(t *testing.T) {
-	samples := uint64(80)
+	samples := uint64(120)
 	if testing.Short() {
 		samples = 15
 	}
@@ -100,6 +100,9 @@ func randomStep(r *rand.Rand, k *lower.Kernel, s *sched.Schedule) sched.Step {
 	p := all[r.IntN(len(all))]
 	for p.Name == "cache_read" { // where a tile is computed in part, the copy would read what nobody wrote
 		p = all[r.IntN(len(all))]
+	}
+	if n := len(s.Trace); n > 0 && s.Trace[n-1].Op == "decompose_reduction" && r.IntN(3) == 0 { // what can be cut is rare otherwise
+		return sched.Step{Op: "cut_reduction", On: s.Trace[n-1].On, Args: []string{s.Trace[n-1].Args[0], "worker"}}
 	}
 	step := sched.Step{Op: p.Name, On: name(p.On)}
 	if p.On == sched.BlockName {

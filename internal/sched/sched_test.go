@@ -84,9 +84,9 @@ func steps(text string) []sched.Step {
 	for line := range strings.SplitSeq(strings.TrimSpace(text), ";") {
 		w := strings.Fields(line)
 		s := sched.Step{Op: w[0], On: w[1], Args: w[2:]}
-		if s.Op == "split" {
-			fmt.Sscan(w[2], &s.N)
-			s.Args = nil
+		if last := len(s.Args) - 1; s.Op == "split" || s.Op == "prefetch_ahead" {
+			fmt.Sscan(s.Args[last], &s.N)
+			s.Args = s.Args[:last]
 		}
 		list = append(list, s)
 	}
@@ -111,6 +111,7 @@ var goldens = []struct{ name, before, steps string }{
 	{"prefetch", panels, "prefetch y q j k"},
 	{"prefetch_then_fuse", panels, "prefetch y q j i; fuse j i; parallel j.i"},
 	{"prefetch_split_reduction", panels, "split k 2; unroll k.i; vector l; prefetch y q j k.o"},
+	{"prefetch_ahead", panels, "prefetch_ahead y q k 2"},
 	{"prefetch_tile", staged, "split j 4; reorder j.o i; compute_at acc j.o worker; prefetch_tile y y j.o k"},
 	{"prefetch_operand", staged, "split j 4; reorder j.o i; compute_at acc j.o worker; prefetch_tile y v j.o k"},
 	{"cut_reduction", staged, "split j 4; unroll i; vector j.i; reorder j.o i; compute_at acc j.o reg; reorder k acc_a.t; split k 3; decompose_reduction acc k.o; cut_reduction acc k.o worker"},
@@ -240,6 +241,9 @@ var illegal = []struct{ name, before, done, step, want string }{
 	{"prefetch_overlap", `func f(x: float32[9], y: float32[8]) { for i in 0..8 { for k in 0..2 {
   block y(a: 8 = i, r: reduce 2 = k) { init y[a] = 0.0 y[a] = (y[a] + x[(a + r)]) } } } }`, "", "prefetch y x i k", "one iteration of i reads 2 elements, the next begins 1 on"},
 	{"prefetch_vector", panels, "decompose_reduction y k; vector l", "prefetch y q j l", "inside vector loop l"},
+	{"prefetch_ahead_nowhere", panels, "", "prefetch_ahead y q z 1", `loop "z" around it`},
+	{"prefetch_ahead_invariant", panels, "", "prefetch_ahead y p l 1", "its index does not follow l"},
+	{"prefetch_ahead_scratch", staged, "compute_at acc i worker", "prefetch_ahead y acc j 1", "worker buffer acc"},
 	{"prefetch_tile_elsewhere", staged, "", "prefetch_tile y v i acc_i", `loop "i" is not around it and around "acc_i"`},
 	{"prefetch_tile_unrolled", staged, "split j 4; reorder j.o i; compute_at acc j.o worker; unroll k", "prefetch_tile y v j.o k", "k is no serial loop"},
 	{"prefetch_tile_unread", staged, "compute_at acc i worker", "prefetch_tile y p i k", "it accesses p 0 times"},
@@ -256,6 +260,7 @@ var illegal = []struct{ name, before, done, step, want string }{
 	{"prefetch_scratch", staged, "", "prefetch y acc i j", "worker buffer acc"},
 	{"prefetch_tile_vector", panels, "decompose_reduction y k; vector i", "prefetch_tile y q j k", "inside vector loop i"},
 	{"cut_unknown", staged, "compute_at acc i worker; decompose_reduction acc k", "cut_reduction acc acc_b.t worker", "is no serial reduction loop around it"},
+	{"cut_vector", staged, "decompose_reduction acc acc_i; vector acc_j", "cut_reduction acc k worker", "inside vector loop acc_j"},
 	{"cut_whole", staged, "compute_at acc i worker", "cut_reduction acc k worker", "its initialisation is not decomposed"},
 	{"cut_apart", matmul, "decompose_reduction y k", "cut_reduction y k worker", "below the allocation"},
 	{"rfactor_unknown", matmul, "decompose_reduction y k", "rfactor y z k", "must be a reduction loop around it"},

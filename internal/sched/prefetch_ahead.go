@@ -1,0 +1,60 @@
+package sched
+
+import (
+	"fmt"
+
+	"lathe/internal/loop"
+)
+
+// PrefetchAhead asks, in every iteration of loop at, for what a block reads of the buffer n iterations later, which may lie behind
+// the last of them.
+//
+//	for k in 0..8 { for l in 0..16 { ... W[k*16 + l] ... } }, of W, at k, 4  →  for k { prefetch W at (k+4)*16 lines 1; ... }
+func (s *Schedule) PrefetchAhead(block, buffer, at string, n int) error {
+	b, nest, err := s.block(block)
+	if err != nil {
+		return err
+	}
+	to := position(nest, at)
+	if to < 0 || n < 1 {
+		return fmt.Errorf("prefetch_ahead %s: %d iterations of loop %q around it cannot be skipped", block, n, at)
+	}
+	if err := insideVector(nest[:to+1]); err != nil {
+		return fmt.Errorf("prefetch_ahead %s: %w", block, err)
+	}
+	if loop.Divided(nest[to].Body) {
+		return fmt.Errorf("prefetch_ahead %s: %w", block, errDivided)
+	}
+	buf, flat, err := element(b, nest, buffer)
+	if err != nil {
+		return fmt.Errorf("prefetch_ahead %s: %w", block, err)
+	}
+	each, inside := flat.Coef(nest[to].Var)
+	if inside || each == 0 {
+		return fmt.Errorf("prefetch_ahead %s, %s: its index does not follow %s", block, buffer, at)
+	}
+	run, offsets, err := runs(flat, nest[to+1:])
+	if err != nil {
+		return fmt.Errorf("prefetch_ahead %s, %s: %w", block, buffer, err)
+	}
+	perLine := loop.LineBytes / buf.DType.Size()
+	lines := (run + perLine - 1) / perLine
+	if buf.Scope != loop.Global || lines*len(offsets) > loop.MaxPrefetch {
+		return fmt.Errorf("prefetch_ahead %s: %d runs of %d lines a turn of %s buffer %s", block, len(offsets), lines, buf.Scope, buffer)
+	}
+	for _, f := range nest[to+1:] {
+		flat = flat.Without(f.Var)
+	}
+	flat.Const += int64(n) * each
+	list := make([]loop.Stmt, len(offsets), len(offsets)+1)
+	ranges := rangesAt(nest[:to+1])
+	for i, o := range offsets {
+		l := flat
+		l.Const += o
+		list[i] = &loop.Prefetch{From: buf, At: ranges.Simplify(l.Expr()), Lines: lines}
+	}
+	f := nest[to]
+	s.replace(f, &loop.For{Var: f.Var, Min: f.Min, Extent: f.Extent, Kind: f.Kind, Body: &loop.Seq{List: append(list, flatten(f.Body)...)}})
+	s.log("prefetch_ahead", block, n, buffer, at)
+	return nil
+}
