@@ -27,8 +27,8 @@ type lowered struct {
 }
 
 // lowerGroup makes the kernels of a group: one by loops of its own where there is such an implementation, else one per
-// result from tensor expressions.
-func lowerGroup(n *graph.Node, t *target.Target) ([]*lowered, error) {
+// result from tensor expressions. resident says that operands are in L2 already.
+func lowerGroup(n *graph.Node, t *target.Target, resident bool) ([]*lowered, error) {
 	if len(n.Sub) != 1 {
 		return nil, nodeError(n, n.Op.Name, errors.New("the operator is not supported by the compiler yet"))
 	}
@@ -48,6 +48,7 @@ func lowerGroup(n *graph.Node, t *target.Target) ([]*lowered, error) {
 			continue
 		}
 		k := &lowered{Kernel: lower.Lower("kernel", c.stages[o], lower.Options{Value: scalarConst(c.values)}), outs: []int{i}}
+		k.Resident = resident
 		k.ask = func(c choice.Chooser) (*impl.Plan, error) { return algorithms.Table.Choose(k.Kernel, t, c) }
 		for _, p := range k.Params[:len(k.Params)-1] {
 			k.in = append(k.in, c.values[p.Name])

@@ -8,6 +8,7 @@ import (
 
 	"lathe/internal/choice"
 	"lathe/internal/graph"
+	"lathe/internal/impl"
 	"lathe/internal/plan"
 	"lathe/internal/tool/spelling"
 )
@@ -128,9 +129,13 @@ func lowerGroups(j *job, g *graph.Graph, owned map[*graph.Value]bool) ([]*kernel
 	l := &loweredGroups{of: map[*graph.Node]*equalGroups{}, keys: map[*graph.Node]string{}, consts: map[*graph.Node][]*graph.Value{}, names: map[string]int{}}
 	classes := map[string]*equalGroups{}
 	var distinct []*equalGroups
+	stay := map[*graph.Node]bool{}
+	residents(g, j.Target.L2, false, stay)
 	for i, n := range groupsIn(g) {
 		var key string
-		key, l.consts[n] = groupKey(n, owned)
+		if key, l.consts[n] = groupKey(n, owned); stay[n] {
+			key += ";resident"
+		}
 		if l.keys[n] = key; len(j.Choices) > 0 || len(n.Sub) != 1 {
 			key = fmt.Sprint(i)
 		}
@@ -143,7 +148,7 @@ func lowerGroups(j *job, g *graph.Graph, owned map[*graph.Value]bool) ([]*kernel
 	err := inParallel(j.ctx, j.Workers, len(distinct), func(i int) error {
 		e := distinct[i]
 		return j.working(e.first, "lower", func() (err error) {
-			e.kernels, err = lowerGroup(e.first, j.Target)
+			e.kernels, err = lowerGroup(e.first, j.Target, stay[e.first])
 			return err
 		})
 	}, func() {})
@@ -164,6 +169,33 @@ func groupsIn(g *graph.Graph) (list []*graph.Node) {
 		}
 	}
 	return list
+}
+
+// residents adds the groups in bodies of loops that together read no more than stays in a cache until the next iteration. A network itself
+// runs once in a while, and finds nothing there.
+func residents(g *graph.Graph, cache int, within bool, stay map[*graph.Node]bool) {
+	for _, n := range g.Nodes {
+		if within && !n.IsRegion() {
+			stay[n] = true
+		}
+		for _, body := range n.Bodies() {
+			residents(body, cache, within || n.Op == graph.Loop && touched(body) <= impl.Working(cache), stay)
+		}
+	}
+}
+
+// touched is how many bytes the groups of a graph read and write, those in regions included.
+func touched(g *graph.Graph) (bytes int) {
+	for _, n := range groupsIn(g) {
+		consts := []*graph.Value{}
+		if len(n.Sub) == 1 {
+			_, consts = graph.HashWithConsts(n.Sub[0], graph.ByType)
+		}
+		for _, v := range slices.Concat(n.In, n.Out, consts) {
+			bytes += v.Type.Bytes()
+		}
+	}
+	return bytes
 }
 
 // equalGroups have equal kernels.

@@ -138,6 +138,9 @@ func TestRules(t *testing.T) {
 		{"gemv_long", func(n int) *te.Stage {
 			return inPanels(4, of(t, ops.Dense, op.None{}, "", f32("", 1, 12288), f32(types.Layout(fmt.Sprintf("AB%da", 4*n)), 1024, 12288)))
 		}},
+		{"gemv_odd", func(n int) *te.Stage {
+			return inPanels(1, of(t, ops.Dense, op.None{}, "", f32("", 1, 100), f32(types.Layout(fmt.Sprintf("AB%da", n)), 25*n, 100)))
+		}},
 		{"gemv_plain", func(int) *te.Stage { return of(t, ops.Dense, op.None{}, "", f32("", 1, 2048), f32("", 1024, 2048)) }},
 		{"softmax", func(int) *te.Stage { return of(t, ops.Softmax, ops.SoftmaxAttrs{Axis: 1}, "", f32("", 128, 197)) }},
 		{"softmax_row", func(int) *te.Stage { return of(t, ops.Softmax, ops.SoftmaxAttrs{Axis: 1}, "", f32("", 1, 1000)) }},

@@ -60,8 +60,12 @@ func (k *kernel) panels(acc string, v *expr.Var) (list []access) {
 	return list
 }
 
-// prefetchWay is how tiles best ask for panels, the loop over which is the first of those around the accumulation.
+// prefetchWay is how tiles best ask for panels, the loop over which is the first of those around the accumulation. To ask for what is
+// in L2 takes as much of its rate as to read it.
 func (k *kernel) prefetchWay(t *tiling, around []*loop.For, at string) int {
+	if k.Resident {
+		return prefetchOff
+	}
 	for _, a := range k.panels(t.acc, around[0].Var) {
 		stride, _ := a.at.Coef(around[0].Var)
 		if k.ahead(t.acc, a, at) > 0 && (int(stride)*a.buf.DType.Size() > Working(k.core.L2) || !k.repeats(a, around[1:], at)) {
@@ -92,16 +96,20 @@ func (k *kernel) ahead(block string, a access, at string) int {
 	if i < 0 {
 		return 0
 	}
-	read := int(a.each)
-	for _, f := range around[i+1:] {
-		if n, _ := a.stride(f.Var); n != 0 {
-			read *= k.s.Extent(f.Var.Name)
+	read, run := a.each, a.each // elements of an iteration, and those of them that are neighbours
+	for _, f := range slices.Backward(around[i+1:]) {
+		n, _ := a.at.Coef(f.Var)
+		if n != 0 {
+			read *= int64(k.s.Extent(f.Var.Name))
+		}
+		if n == run {
+			run *= int64(k.s.Extent(f.Var.Name))
 		}
 	}
-	if next, inside := a.at.Coef(around[i].Var); inside || int(next) < read {
+	if next, inside := a.at.Coef(around[i].Var); inside || next < run {
 		return 0
 	}
-	return max(1, aheadBytes/(read*a.buf.DType.Size()))
+	return max(1, aheadBytes/(int(read)*a.buf.DType.Size()))
 }
 
 // prefetchEpilogue has a tile ask for the operands of its epilogue, such as a residual, and for the lines it stores to,

@@ -66,11 +66,15 @@ func (c core) tiles(lines, rows, vecs, regs, forced int, broadcast bool, reuse f
 // elsewhere, so that long pieces cost least, as long as each of four workers has a tile. others is the number of such products.
 func (c core) vectorTiles(vecs, regs int, others float64) (list []costedTile, best int) {
 	for v := 1; v <= min(vecs, 16) && v+2 <= regs; v++ {
-		if vecs%v != 0 || v > 4 && (v%4 != 0 || float64(vecs/v)*others < 4) {
+		if v > 4 && float64(vecs/v)*others < 4 {
 			continue
 		}
-		list = append(list, costedTile{Tile{1, 1, v}, (c.step(1, v, asTheyLie) + pieceCycles) * float64(vecs/v)})
-		if list[len(list)-1].cost < list[best].cost {
+		cost := (c.step(1, v, asTheyLie) + pieceCycles) * float64(vecs/v)
+		if rest := vecs % v; rest > 0 {
+			cost = (cost + c.step(1, rest, asTheyLie) + pieceCycles) * tailCost
+		}
+		list = append(list, costedTile{Tile{1, 1, v}, cost})
+		if cost < list[best].cost {
 			best = len(list) - 1
 		}
 	}

@@ -30,6 +30,8 @@ type Kernel struct {
 	// of their blocks.
 	Stages []*te.Stage
 	Blocks []string
+	// Resident says that what it reads is in L2 already, from where it ran last. Lower leaves it false.
+	Resident bool
 }
 
 // Lower makes the kernel that computes out. Each materialised stage is a nest of loops with one block named after the
