@@ -60,7 +60,7 @@ func BenchmarkOpen(b *testing.B) {
 func TestOpenMapsWeights(t *testing.T) {
 	path := writeFixture(t, large)
 	before := mapped(t)
-	m, err := Open(path)
+	m, err := Open(path, WithMappedWeights())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,6 +68,27 @@ func TestOpenMapsWeights(t *testing.T) {
 	if grown := mapped(t) - before; grown > 20<<10 {
 		t.Errorf("opening 100 MB brings %d KB of files into memory", grown)
 	}
+}
+
+// TestWeightsAreShared: a clone reads the weights that Open brought into memory, and runs after the first module is closed.
+func TestWeightsAreShared(t *testing.T) {
+	m, err := Open(writeFixture(t, large))
+	if err != nil {
+		t.Fatal(err)
+	}
+	clone, err := m.Clone()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer clone.Close()
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	x := setFixture(t, clone, 1, 0)
+	if err := clone.Run(); err != nil {
+		t.Fatal(err)
+	}
+	checkFixture(t, clone, x)
 }
 
 // mapped is how much of mapped files this process has in memory, in KB.

@@ -94,6 +94,11 @@ func WithWorkers(n int) Option { return func(o *options) { o.Workers = n } }
 // without digests. Open alone does so for weights of up to 4 MiB, and for the code in any case.
 func WithCheck() Option { return func(o *options) { o.Check = true } }
 
+// WithMappedWeights leaves weights in the file, mapped: opening reads none, and processes share what runs bring into memory. For
+// programs that run a model once, or have little memory. Without it Open reads weights of more than 8 MB into huge pages where
+// the system has some, which makes runs up to a tenth faster.
+func WithMappedWeights() Option { return func(o *options) { o.Mapped = true } }
+
 // Open maps the package at path, checks that this machine can run it and loads its library. The path is a tar, the
 // triple beside NAME.so, NAME.so with the other files inside, or an unpacked directory.
 func Open(path string, opts ...Option) (*Module, error) {

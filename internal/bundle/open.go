@@ -88,6 +88,13 @@ func (p *Package) Close() error {
 	return err
 }
 
+// Forget tells the system that what was read of the mapped files will not be read again soon: it takes the pages back.
+func (p *Package) Forget() {
+	for _, m := range p.maps {
+		_ = unix.Madvise(m, unix.MADV_DONTNEED) // advice: otherwise they stay
+	}
+}
+
 // Graph parses mod.json. The runtime does without it, so Open leaves it alone.
 func (p *Package) Graph() (*GraphJSON, error) {
 	g, err := ParseGraph(p.graph)

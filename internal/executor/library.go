@@ -19,30 +19,38 @@ import (
 
 // library is a package whose code is loaded. Modules share it; the last release unloads it.
 type library struct {
-	pkg    *bundle.Package
-	entry  uintptr // lathe_<module>_run
-	handle uintptr
-	file   *os.File
-	refs   atomic.Int32
-	calls  atomic.Int32 // runs in progress
+	pkg     *bundle.Package
+	params  []bundle.Param // the package's, or copies in weights
+	weights []byte         // a mapping; nil where the package's are used as they lie in the file
+	entry   uintptr        // lathe_<module>_run
+	handle  uintptr
+	file    *os.File
+	refs    atomic.Int32
+	calls   atomic.Int32 // runs in progress
 }
 
-func openLibrary(path string, check bool) (*library, error) {
+func openLibrary(path string, o Options) (*library, error) {
 	pkg, err := bundle.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	if check {
+	if o.Check {
 		if err := pkg.Check(); err != nil {
 			pkg.Close()
 			return nil, err
 		}
 	}
-	l := &library{pkg: pkg}
+	l := &library{pkg: pkg, params: pkg.Params}
 	l.refs.Store(1)
 	if err := l.load(); err != nil {
 		l.release()
 		return nil, fmt.Errorf("package %s: %w", path, err)
+	}
+	if !o.Mapped {
+		if err := l.resident(); err != nil {
+			l.release()
+			return nil, fmt.Errorf("package %s: %w", path, err)
+		}
 	}
 	l.watch()
 	return l, nil
@@ -102,6 +110,9 @@ func (l *library) release() error {
 	}
 	if l.file != nil {
 		l.file.Close()
+	}
+	if l.weights != nil {
+		err = errors.Join(err, unix.Munmap(l.weights))
 	}
 	return errors.Join(err, l.pkg.Close())
 }

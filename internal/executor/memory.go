@@ -80,7 +80,7 @@ func newMemory(info *bundle.Manifest, params []bundle.Param, workers int, oversu
 	stride := (info.Scratch + 2*cacheLine - 1) &^ (2*cacheLine - 1)
 	scratch := l.take(stride * workers)
 	m.workspace = l.take(info.Workspace)
-	if m.b, err = unix.Mmap(-1, 0, l.end, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS); err != nil {
+	if m.b, err = hugeMemory(l.end); err != nil {
 		if err := host.CheckMemory("the run", info.Memory(workers).Run, info.Memory(workers).String()); err != nil {
 			return nil, fmt.Errorf("no memory for the model: %w", err)
 		}

@@ -28,12 +28,15 @@ type Options struct {
 	Workers int
 	// Check compares all weights with their digest, and refuses packages without one.
 	Check bool
+	// Mapped leaves weights in the file, of which runs bring into memory what they read, for all processes at once. Otherwise large
+	// ones are read into memory of the process, in huge pages, which makes runs faster.
+	Mapped bool
 }
 
 // Open maps the package at path, checks that this machine can run it and loads its library. The path is a tar, the triple
 // beside NAME.so, NAME.so with the other files inside, or an unpacked directory.
 func Open(path string, o Options) (*Module, error) {
-	lib, err := openLibrary(path, o.Check)
+	lib, err := openLibrary(path, o)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +55,7 @@ func newModule(lib *library, o Options) (*Module, error) {
 	if err != nil {
 		return nil, err
 	}
-	mem, err := newMemory(info, lib.pkg.Params, workers, oversubscribed)
+	mem, err := newMemory(info, lib.params, workers, oversubscribed)
 	if err != nil {
 		return nil, err
 	}

@@ -28,7 +28,7 @@ func Execute(r *compile.Result, inputs []*tensor.Tensor, workers int) ([]*tensor
 		return nil, err
 	}
 	defer f.Close()
-	m, err := runtime.Open(atomicfile.ProcPath(f), runtime.WithWorkers(workers))
+	m, err := runtime.Open(atomicfile.ProcPath(f), runtime.WithWorkers(workers), runtime.WithMappedWeights())
 	if err != nil {
 		return nil, err
 	}

@@ -143,6 +143,9 @@ func (c *command) open(path string) (*runtime.Module, error) {
 	if cpus := runtime.CPUs(); c.threads > cpus {
 		c.Note(fmt.Sprintf("--threads %d: this machine has %s; more threads take turns", c.threads, spelling.Count(cpus, "core")))
 	}
+	if !c.printTime && c.profileTo == "" {
+		options = append(options, runtime.WithMappedWeights()) // one run
+	}
 	if c.check {
 		options = append(options, runtime.WithCheck())
 	}
