@@ -74,6 +74,36 @@ func broadcastOffset(shape, at []int) int {
 	return n
 }
 
+// eachBroadcast calls f for runs of elements of a result of shape out, in row-major order: n elements from k on are those of operands of shapes
+// a and b from i and j on, of which each goes on by one (step 1) or stays (step 0).
+func eachBroadcast(out, a, b []int, f func(i, stepA, j, stepB, k, n int)) {
+	extent := func(s []int, axis int) int {
+		if axis -= len(out) - len(s); axis < 0 {
+			return 1
+		}
+		return s[axis]
+	}
+	// The last axes are one as long as each operand has all of them or none.
+	axis, n, stepA, stepB := len(out), 1, 0, 0
+	for axis > 0 {
+		d := out[axis-1]
+		nextA, nextB := min(extent(a, axis-1)-1, 1), min(extent(b, axis-1)-1, 1)
+		if d != 1 {
+			if n != 1 && (nextA != stepA || nextB != stepB) {
+				break
+			}
+			stepA, stepB = nextA, nextB
+		}
+		axis, n = axis-1, n*d
+	}
+	at, k := make([]int, len(out)), 0
+	eachIndex(out[:axis], func(outer []int) {
+		copy(at, outer)
+		f(broadcastOffset(a, at), stepA, broadcastOffset(b, at), stepB, k, n)
+		k += n
+	})
+}
+
 // broadcastIndex is broadcastOffset for tensor expressions: the index into a tensor of the given shape for element i of
 // a result of shape out. An axis that is not stretched keeps its variable.
 func broadcastIndex(shape, out []int, i []expr.Expr) []expr.Expr {

@@ -202,12 +202,13 @@ func binary(b binaryRow) *op.Def {
 		},
 		Eval: func(_ op.None, in, out []*tensor.Tensor) error {
 			x, y, z := in[0], in[1], out[0]
-			eachIndex(z.Shape, func(at []int) {
-				i, j, k := broadcastOffset(x.Shape, at), broadcastOffset(y.Shape, at), offsetOf(z.Shape, at)
-				if x.DType.IsFloat() {
-					z.SetFloat(k, b.float(x.Float(i), y.Float(j)))
-				} else {
-					z.SetInt(k, b.integer(x.DType, x.Int(i), y.Int(j)))
+			eachBroadcast(z.Shape, x.Shape, y.Shape, func(i, stepX, j, stepY, k, n int) {
+				for end := k + n; k < end; i, j, k = i+stepX, j+stepY, k+1 {
+					if x.DType.IsFloat() {
+						z.SetFloat(k, b.float(x.Float(i), y.Float(j)))
+					} else {
+						z.SetInt(k, b.integer(x.DType, x.Int(i), y.Int(j)))
+					}
 				}
 			})
 			return nil
