@@ -29,7 +29,7 @@ func TestDocumentedFields(t *testing.T) {
 	for _, d := range pkg.Types {
 		docs[d.Name] = d.Doc
 	}
-	for name, v := range map[string]any{"Info": Info{}, "TensorInfo": TensorInfo{}, "Step": Step{}} {
+	for name, v := range map[string]any{"Info": Info{}, "TensorInfo": TensorInfo{}, "Step": Step{}, "Memory": Memory{}} {
 		var check func(r reflect.Type)
 		check = func(r reflect.Type) {
 			for f := range r.NumField() {

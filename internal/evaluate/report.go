@@ -1,7 +1,6 @@
 package evaluate
 
 import (
-	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -40,12 +39,6 @@ type DataReport struct {
 	Bad      []BadSample `json:"bad,omitempty"` // that are left out
 }
 
-// BadSample is one that is no input of a variant.
-type BadSample struct {
-	Name  string `json:"name"`
-	Error string `json:"error"`
-}
-
 // VariantReport is what is known of a variant.
 type VariantReport struct {
 	Name     string             `json:"name"`
@@ -77,16 +70,6 @@ type Quality struct {
 	Top5     *metrics.Interval `json:"top5,omitempty"` // where there are more than five classes, and scores
 	Means    metrics.Means     `json:"means"`
 	Classes  []metrics.Class   `json:"classes"`
-}
-
-// Comparison is how a variant differs from the baseline.
-type Comparison struct {
-	Agreement metrics.Interval `json:"agreement"` // samples with the same class
-	Lost      int              `json:"lost"`      // that the baseline alone has right
-	Won       int              `json:"won"`       // that this one alone has right
-	P         float64          `json:"mcnemar_p"`
-	SQNR      *float64         `json:"sqnr_db,omitempty"` // of the scores; null and absent where it is infinite or unknown
-	Equal     bool             `json:"equal"`             // all scores have the same bits
 }
 
 // Sizes are in bytes.
@@ -225,118 +208,6 @@ func auc(rows []prediction, class int) float64 {
 		}
 	}
 	return metrics.AUC(scores, positive)
-}
-
-// compare sets every variant against the baseline, on the samples that both have.
-func (r *Report) compare() {
-	var base *VariantReport
-	for _, v := range r.Variants {
-		if v.Name == r.Baseline && v.Samples > 0 {
-			base = v
-		}
-	}
-	for _, v := range r.Variants {
-		if base == nil || v == base || v.Samples == 0 {
-			continue
-		}
-		if v.Times != nil && base.Times != nil && v.Times.Median > 0 {
-			v.Speedup = base.Times.Median / v.Times.Median
-		}
-		of := make(map[string]*prediction, len(base.rows))
-		for i := range base.rows {
-			of[base.rows[i].file] = &base.rows[i]
-		}
-		v.Against = v.against(of, base.integer || v.integer)
-	}
-}
-
-func (v *VariantReport) against(base map[string]*prediction, integer bool) *Comparison {
-	c := &Comparison{Equal: true}
-	var energy metrics.Energies
-	same, both, scored := 0, 0, true
-	for _, p := range v.rows {
-		b := base[p.file]
-		if b == nil {
-			continue
-		}
-		both++
-		if p.predicted == b.predicted {
-			same++
-		}
-		if p.label >= 0 && p.predicted != b.predicted {
-			if b.predicted == b.label {
-				c.Lost++
-			}
-			if p.predicted == p.label {
-				c.Won++
-			}
-		}
-		if scored = scored && len(b.scores) > 0 && len(b.scores) == len(p.scores); scored {
-			energy.Add(b.scores, p.scores)
-		}
-	}
-	c.Agreement, c.P = metrics.Wilson(same, both), metrics.McNemar(c.Lost, c.Won)
-	c.Equal = scored && energy.Noise == 0
-	if db := energy.SQNR(); scored && !integer && !math.IsInf(db, 0) && !math.IsNaN(db) {
-		c.SQNR = &db
-	}
-	return c
-}
-
-// badSamples names the samples that are no inputs of a variant. It is an error if none was one.
-func (j *Job) badSamples(r *Report, bad map[int]bool) error {
-	most := 0
-	for _, v := range r.Variants {
-		most = max(most, len(v.classes))
-	}
-	for c := range most {
-		r.Data.Classes = append(r.Data.Classes, j.Set.ClassName(c))
-	}
-	first := error(nil)
-	for i, x := range j.Set.Samples {
-		if !bad[i] {
-			continue
-		}
-		err := j.whyBad(i)
-		if err == nil {
-			err = errors.New("it could not be read before; remove the folder of results and try again")
-		}
-		if first == nil {
-			first = err
-		}
-		r.Data.Bad = append(r.Data.Bad, BadSample{x.Name, err.Error()})
-	}
-	for _, v := range r.Variants {
-		if v.Error == "" && v.Samples == 0 && len(v.outcomes) > 0 {
-			return first
-		}
-	}
-	return nil
-}
-
-// whyBad reads a bad sample again.
-func (j *Job) whyBad(i int) error {
-	value, err := j.Set.Read(i)
-	if err != nil {
-		return err
-	}
-	for _, v := range j.Variants {
-		if v.Err != nil {
-			continue
-		}
-		p, err := bundle.Open(v.Package)
-		if err != nil {
-			continue
-		}
-		inputs := p.Manifest.Inputs
-		p.Close()
-		for _, in := range inputs {
-			if _, err := value.Fill(j.input(in), j.Settings); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 // sizes of a variant's files.
