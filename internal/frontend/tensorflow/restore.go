@@ -12,7 +12,7 @@ import (
 
 // restore finds the values of variables in a checkpoint. Which tensor a variable gets, the nodes say that TensorFlow would run: a result of
 // RestoreV2 is assigned to it, in the graph, or in a function that gets the variable as an argument.
-func (b *builder) restore(f *files, prefix, node string) error {
+func (b *builder) restore(f *files, prefix string) error {
 	index, err := f.open(prefix + ".index")
 	if err != nil {
 		if _, stat := os.Stat(filepath.Join(f.dir, prefix+".index")); errors.Is(stat, fs.ErrNotExist) {
@@ -31,6 +31,11 @@ func (b *builder) restore(f *files, prefix, node string) error {
 	if err != nil {
 		return err
 	}
+	return b.assign(ck)
+}
+
+// assign gives variables the tensors of a checkpoint.
+func (b *builder) assign(ck *bundle) (err error) {
 	r := &restorer{builder: b, keys: map[string]string{}}
 	if err := r.run(b.nodes, nil, nil, 0); err != nil {
 		return err

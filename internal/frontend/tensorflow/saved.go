@@ -15,7 +15,6 @@ type metaGraph struct {
 	graph      []byte
 	version    string // of TensorFlow
 	tags       []string
-	restore    string // node that reads the checkpoint
 	signatures []*signature
 }
 
@@ -92,13 +91,6 @@ func readMetaGraph(msg []byte) (*metaGraph, error) {
 			})
 		case 2:
 			m.graph = x.data
-		case 3:
-			return each(x.data, func(x field) error {
-				if x.num == 3 {
-					m.restore = string(x.data)
-				}
-				return nil
-			})
 		case 5:
 			var key string
 			var value []byte
@@ -145,7 +137,7 @@ func (m *metaGraph) model(f *files, prefix string) (*frontend.Model, error) {
 		return nil, err
 	}
 	b := newBuilder(g)
-	if err := b.restore(f, prefix, m.restore); err != nil {
+	if err := b.restore(f, prefix); err != nil {
 		return nil, err
 	}
 	s, names := m.signature()

@@ -101,7 +101,7 @@ func savedSchema() schema {
 }
 
 // inText is how a file of TensorFlow in text begins.
-var inText = regexp.MustCompile(`^(\s*(#[^\n]*\n)?)*(node\s*:?\s*\{|versions\s*:?\s*\{|library\s*:?\s*\{|meta_graphs\s*:?\s*\{|meta_info_def\s*:?\s*\{|saved_model_schema_version\s*:)`)
+var inText = regexp.MustCompile(`^(\s*(#[^\n]*\n)?)*(node\s*:?\s*\{|versions\s*:?\s*\{|library\s*:?\s*\{|meta_graphs\s*:?\s*\{|(meta_info|graph|saver|signature)_def\s*:?\s*\{|saved_model_schema_version\s*:)`)
 
 // binaryForm is a message in binary form, where it is in text.
 func binaryForm(data []byte, of func() schema) ([]byte, error) {
