@@ -22,6 +22,7 @@ import (
 	"lathe/internal/frontend/keras"
 	"lathe/internal/frontend/mxnet"
 	"lathe/internal/frontend/onnx"
+	"lathe/internal/frontend/tensorflow"
 	"lathe/internal/frontend/tflite"
 	"lathe/internal/impl/algorithms"
 	"lathe/internal/looppass"
@@ -305,7 +306,7 @@ Not supported: strings and hash tables, random numbers, StableHLO operators, res
 
 // formatsPage lists the layers and operators of the formats that have no page of their own.
 func formatsPage(b *bytes.Buffer) {
-	b.WriteString("# Keras, MXNet, Caffe and Darknet\n\nModels of these formats are read as they are, without their frameworks: `lathe compile net.h5`. A file is known by what it holds;\n" +
+	b.WriteString("# Keras, TensorFlow, MXNet, Caffe and Darknet\n\nModels of these formats are read as they are, without their frameworks: `lathe compile net.h5`. A file is known by what it holds;\n" +
 		"`--model-format` overrides that. Code in a file, such as that of a Lambda layer, is never run. Inputs keep the names and the order of axes of the\n" +
 		"file. What a table does not list is refused by name, and so is an option of a layer that is not supported; `lathe inspect MODEL` tells\n" +
 		"before a compilation. Where a file has no shape for an input, `--input-shapes` gives it.\n")
@@ -317,6 +318,13 @@ func formatsPage(b *bytes.Buffer) {
 			"layers that are called several times. Files with weights only, and models that are classes of their own, are refused.",
 			"Compared with expected outputs: MobileNet v1, mini-XCEPTION, ResNet-8 and a dense network of Keras 2.0 to 2.8. Keras 3's archives, recurrent layers and models within models " +
 				"are tested with a small model that was written by hand and evaluated by numpy; Keras 1's names of layers and options are translated and were tried with no file.", keras.Rows()},
+		{"TensorFlow", "Frozen graphs (`.pb`, `.pbtxt`), SavedModel folders with their variables, and `NAME.meta` with the checkpoint `NAME.index` beside it; a folder is searched for the one model in it. " +
+			"Inputs and outputs have the names of the signature `serving_default`, or of the only one; of a graph without signatures placeholders are inputs, and outputs what no node reads. " +
+			"Decoders of files and sounds are not part of the network: their result is an input. Variables get what the nodes that restore them say. Loops and conditions of " +
+			"TensorFlow 1 (`Switch`, `Merge`, `Enter`) become the same loops and branches as `While` and `If`; arrays and lists of tensors are tensors. What only trains is left out, and a placeholder that says whether " +
+			"the network learns is false. Not supported: strings, tables, complex numbers, sparse tensors, random numbers that differ from run to run.",
+			"Compared with expected outputs: keyword networks (dense, convolutional, LSTM and GRU as loops of TensorFlow 1, a WaveNet with dilations), two super-resolution networks, a LeNet, an LSTM, " +
+				"five SavedModels of TensorFlow 1.11 to 2.x, and 73 graphs of a few layers.", tensorflow.Rows()},
 		{"MXNet", "`PREFIX-symbol.json` is the model; of the files `PREFIX-NNNN.params` beside it, the one with the greatest number has the weights.",
 			"Compared with expected outputs: ResNet-20, MTCNN's first network, a LeNet of MXNet 0.9 to 2.0.", mxnet.Rows()},
 		{"Caffe", "`NAME.prototxt` is the model, in the form of `layer` or `layers`; layers of the test phase count. The weights are `NAME.caffemodel` or `NAME.caffemodel.h5` beside it, " +

@@ -22,7 +22,7 @@ type values = []*graph.Value
 type call struct{ *frontend.Call }
 
 // Table is every operator that is converted; each family stands with its functions.
-var Table = newTable(slices.Concat(widened(binaryRows), widened(convRows), widened(joinRows), unaryRows, poolRows, normRows, moveRows, sliceRows, makeRows, indexRows, segmentRows, reduceRows, resizeRows, detectRows, quantRows, recurrentRows, controlRows, listRows))
+var Table = newTable(slices.Concat(widened(binaryRows), widened(convRows), widened(joinRows), unaryRows, poolRows, normRows, moveRows, blockRows, sliceRows, makeRows, indexRows, segmentRows, reduceRows, resizeRows, detectRows, quantRows, recurrentRows, controlRows, listRows))
 
 func newTable(rows []row) *frontend.Table {
 	list := make([]frontend.Row, len(rows))
