@@ -18,10 +18,12 @@ import (
 	"lathe"
 	"lathe/internal/frontend"
 	"lathe/internal/frontend/caffe"
+	"lathe/internal/frontend/coreml"
 	"lathe/internal/frontend/darknet"
 	"lathe/internal/frontend/keras"
 	"lathe/internal/frontend/mxnet"
 	"lathe/internal/frontend/onnx"
+	"lathe/internal/frontend/paddle"
 	"lathe/internal/frontend/tensorflow"
 	"lathe/internal/frontend/tflite"
 	"lathe/internal/impl/algorithms"
@@ -306,10 +308,12 @@ Not supported: strings and hash tables, random numbers, StableHLO operators, res
 
 // formatsPage lists the layers and operators of the formats that have no page of their own.
 func formatsPage(b *bytes.Buffer) {
-	b.WriteString("# Keras, TensorFlow, MXNet, Caffe and Darknet\n\nModels of these formats are read as they are, without their frameworks: `lathe compile net.h5`. A file is known by what it holds;\n" +
+	b.WriteString("# Keras, TensorFlow, MXNet, Caffe, Darknet, Paddle and Core ML\n\nModels of these formats are read as they are, without their frameworks: `lathe compile net.h5`. A file is known by what it holds;\n" +
 		"`--model-format` overrides that. Code in a file, such as that of a Lambda layer, is never run. Inputs keep the names and the order of axes of the\n" +
 		"file. What a table does not list is refused by name, and so is an option of a layer that is not supported; `lathe inspect MODEL` tells\n" +
-		"before a compilation. Where a file has no shape for an input, `--input-shapes` gives it.\n")
+		"before a compilation. Where a file has no shape for an input, `--input-shapes` gives it.\n\n" +
+		"Weights in a file of their own are found by the rules below, or named: `--weights FILE`. A network without any can be inspected, and with\n" +
+		"`--weights random` compiled, run and timed: values are made up, seeded by their names and of a scale that keeps results finite.\n")
 	for _, f := range []struct {
 		title, what, tried string
 		rows               []frontend.Supported
@@ -332,7 +336,13 @@ func formatsPage(b *bytes.Buffer) {
 			"Compared with expected outputs: LeNet, two networks of MTCNN, UltraFace, a super-resolution network and a CIFAR-10 network with weights in HDF5.", caffe.Rows()},
 		{"Darknet", "`NAME.cfg` is the model and `NAME.weights` beside it has the weights. A `yolo` layer gives boxes as rows: center and extents in units of the picture, objectness, " +
 			"and for each class its probability times objectness.",
-			"Compared with expected outputs: YOLO-fastest 1.1.", darknet.Rows()},
+			"Compared with expected outputs: YOLO-fastest 1.1. AlexNet, DenseNet-201, YOLOv2-tiny and others, of which there is a `.cfg` only, run with values that are made up.", darknet.Rows()},
+		{"Paddle", "Programs of PaddlePaddle: `NAME.pdmodel`, `NAME.json` of version 3, or a folder with `__model__`. Parameters are `NAME.pdiparams` beside it, `__params__`, or a file for each in the folder. " +
+			"Blocks within blocks (`while`, `conditional_block`) and quantisation are refused.",
+			"Compared with expected outputs: a network of Paddle 2.0. Programs in JSON, folders and operators are tested with small programs that the tests write.", paddle.Rows()},
+		{"Core ML", "`.mlmodel` files that hold a neural network, a classifier or a regressor, with weights of 32, 16, or 1 to 8 bits. Pictures are inputs [batch, channels, height, width] of 0 to 255, " +
+			"which the model scales itself. Probabilities of classes are an output, their names are not. ML programs, pipelines and control flow are refused.",
+			"One real network, a classifier of drawings, compiles and runs; layers are tested with small models that the tests write.", coreml.Rows()},
 	} {
 		fmt.Fprintf(b, "\n## %s\n\n%s\n\n%s\n\n%d layers and operators:", f.title, f.what, f.tried, len(f.rows))
 		for i, r := range f.rows {

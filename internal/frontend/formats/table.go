@@ -9,6 +9,7 @@ import (
 
 	"lathe/internal/frontend"
 	"lathe/internal/frontend/caffe"
+	"lathe/internal/frontend/coreml"
 	"lathe/internal/frontend/darknet"
 	"lathe/internal/frontend/keras"
 	"lathe/internal/frontend/mxnet"
@@ -19,7 +20,7 @@ import (
 )
 
 // Table lists the formats, in the order in which they are asked whether a file is theirs.
-var Table = []*frontend.Format{&onnx.Format, &keras.Format, &tflite.Format, &mxnet.Format, &caffe.Format, &darknet.Format, &paddle.Format, &tensorflow.Format}
+var Table = []*frontend.Format{&onnx.Format, &keras.Format, &tflite.Format, &mxnet.Format, &caffe.Format, &darknet.Format, &paddle.Format, &tensorflow.Format, &coreml.Format}
 
 // Named is the format of a name, or nil.
 func Named(name string) *frontend.Format {

@@ -156,10 +156,32 @@ func identifyProtobuf(b []byte) string {
 			return "it is a single tensor (TensorProto)"
 		}
 		if k > 0 && second == 2 && typ == protowire.BytesType {
+			if isDescription(b[n+m+k:]) {
+				return "it is a Core ML model (.mlmodel)"
+			}
 			return identifySavedModel(b[n+m+k:])
 		}
 	}
 	return identifyNoise(b)
+}
+
+// isDescription reports whether a field of Core ML's models begins here, which is a message that begins with one where a ModelProto has
+// the name of its producer.
+func isDescription(b []byte) bool {
+	_, n := protowire.ConsumeVarint(b)
+	if n < 0 {
+		return false
+	}
+	num, typ, k := protowire.ConsumeTag(b[n:])
+	if k < 0 || num != 1 || typ != protowire.BytesType {
+		return false
+	}
+	_, m := protowire.ConsumeVarint(b[n+k:])
+	if m < 0 {
+		return false
+	}
+	num, typ, k = protowire.ConsumeTag(b[n+k+m:])
+	return k > 0 && num == 1 && typ == protowire.BytesType
 }
 
 // graphField is the number of ModelProto's field graph, by far the longest part of a model.

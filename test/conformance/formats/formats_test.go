@@ -31,6 +31,7 @@ var named = []struct {
 	{"darknet", 7},
 	{"paddle", 1},
 	{"pb", 16},
+	{"coreml", 1},
 }
 
 // asExpected makes outputs of a format comparable where what was expected is not what the network gives.
@@ -110,7 +111,7 @@ func compareOutputs(t *testing.T, f *frontend.Format, path string, given, want m
 	}
 }
 
-// withoutWeights: a network alone can be looked at, is refused by the name of what is missing, and runs with values that are made up.
+// withoutWeights: a network alone runs where its weights are in it. Else it can be looked at, is refused by the name of what is missing, and runs with values that are made up.
 func withoutWeights(t *testing.T, f *frontend.Format, path string) {
 	t.Helper()
 	if notRead[filepath.Base(path)] != "" {
@@ -123,6 +124,11 @@ func withoutWeights(t *testing.T, f *frontend.Format, path string) {
 	m, err := f.Open(path, frontend.Weights{})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if f.ReadWith == nil { // they are in the file
+		runs(t, m, 0)
+		runs(t, m, 3)
+		return
 	}
 	if _, err := frontend.Import(m, frontend.Options{}); err == nil || !strings.Contains(err.Error(), "its weights are missing: there is no file") {
 		t.Errorf("error %v", err)
