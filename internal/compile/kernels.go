@@ -258,7 +258,7 @@ func groupKey(n *graph.Node, owned map[*graph.Value]bool) (key string, consts []
 	if len(n.Sub) != 1 {
 		return "", nil
 	}
-	hash, consts := graph.HashWithConsts(n.Sub[0], graph.ByType)
+	hash, consts := graph.HashWithConsts(n.Sub[0], graph.ByType, impl.Settled...)
 	var b strings.Builder
 	b.WriteString(hash)
 	for _, c := range consts {

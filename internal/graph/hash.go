@@ -3,7 +3,11 @@ package graph
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
+	"slices"
 	"strconv"
+
+	"lathe/internal/choice"
 )
 
 // A ConstKey says what counts of a constant in a hash.
@@ -23,9 +27,10 @@ func Hash(g *Graph, by ConstKey) string {
 }
 
 // HashWithConsts is Hash with the constants of g in the order in which it finds them: those of graphs with equal hashes
-// stand for each other, as inputs and outputs do by their places.
-func HashWithConsts(g *Graph, by ConstKey) (hash string, consts []*Value) {
-	h := hasher{by: by, consts: map[any]int{}, contents: NewConsts()}
+// stand for each other, as inputs and outputs do by their places. settled are decisions that do not count: what they led to is in
+// the types.
+func HashWithConsts(g *Graph, by ConstKey, settled ...string) (hash string, consts []*Value) {
+	h := hasher{by: by, settled: settled, consts: map[any]int{}, contents: NewConsts()}
 	h.graph(g)
 	sum := sha256.Sum256(h.out)
 	return hex.EncodeToString(sum[:16]), h.found
@@ -36,6 +41,7 @@ func HashWithConsts(g *Graph, by ConstKey) (hash string, consts []*Value) {
 type hasher struct {
 	out      []byte
 	by       ConstKey
+	settled  []string
 	consts   map[any]int // number by value, or by content hash
 	found    []*Value    // by number
 	contents *Consts
@@ -82,7 +88,7 @@ func (h *hasher) graph(g *Graph) {
 func (h *hasher) node(n *Node, values map[*Value]int) {
 	h.quote(n.Op.Name)
 	h.out = appendAttrs(h.out, n.Attrs)
-	h.out = appendImpl(h.out, Impl{Name: n.Impl.Name, Point: n.Impl.Point})
+	h.out = appendImpl(h.out, Impl{Name: n.Impl.Name, Point: h.unsettled(n.Impl.Point)})
 	for _, v := range n.In {
 		h.use(v, values)
 	}
@@ -97,6 +103,18 @@ func (h *hasher) node(n *Node, values map[*Value]int) {
 		h.text("}")
 	}
 	h.text(";")
+}
+
+// unsettled are the decisions that count.
+func (h *hasher) unsettled(p choice.Point) choice.Point {
+	if !slices.ContainsFunc(h.settled, func(name string) bool { return p[name] != "" }) {
+		return p
+	}
+	left := maps.Clone(p)
+	for _, name := range h.settled {
+		delete(left, name)
+	}
+	return left
 }
 
 func (h *hasher) use(v *Value, values map[*Value]int) {

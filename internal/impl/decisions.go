@@ -34,6 +34,10 @@ var nodeDecisions = []DecisionInfo{
 	{"pack", "ChooseImplementations, PackOperands", "whether a product packs its right operand, whose columns lie as rows: constant ones of fewer columns than a vector has lanes, and computed ones when it runs", ""},
 }
 
+// Settled are decisions on nodes that kernels do not see: what they led to is in the types of values. A kernel is the same in networks
+// that came to it by one or without.
+var Settled = []string{"axes"}
+
 // decisions lists what is decided for a kernel. Of a kernel with several blocks of a kind each has its own decision,
 // NAME(BLOCK).
 var decisions = []DecisionInfo{

@@ -54,6 +54,17 @@ func TestGolden(t *testing.T) {
 		{"batch_norm", "SimplifyInference", `graph main(%x: float32[1,2,3,3]) {
 			@g = float32[2]{1, 2} @b = float32[2]{0, 1} @m = float32[2]{0.5, -0.5} @v = float32[2]{1, 4}
 			%y = nn.batch_norm(%x, @g, @b, @m, @v) {axis=1, epsilon=0.00001} origin "BatchNormalization_0" return %y }`},
+		{"explicit_padding", "FoldExplicitPadding", `graph main(%x: float32[1,2,5,5], %z: float32[1,2,5,5]) {
+			@w = float32[2,2,3,3]{1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9}
+			%0 = nn.pad(%x) {pad_before=[0,0,1,2], pad_after=[0,0,1,0], mode="constant", value=0}
+			%1 = nn.conv2d(%0, @w) {strides=[2,2], padding=[0,1,0,1], dilation=[1,1], groups=1}
+			%2 = nn.relu(%x) %3 = nn.pad(%2) {pad_before=[0,0,1,1], pad_after=[0,0,1,1], mode="constant", value=0}
+			%4 = nn.max_pool2d(%3) {pool_size=[3,3], strides=[2,2], padding=[0,0,0,0], dilation=[1,1], ceil_mode=false}
+			%5 = nn.pad(%z) {pad_before=[0,0,1,1], pad_after=[0,0,1,1], mode="constant", value=0}
+			%6 = nn.max_pool2d(%5) {pool_size=[3,3], strides=[2,2], padding=[0,0,0,0], dilation=[1,1], ceil_mode=false}
+			%7 = nn.avg_pool2d(%5) {pool_size=[3,3], strides=[2,2], padding=[0,0,0,0], dilation=[1,1], ceil_mode=false, count_include_pad=false}
+			%8 = nn.avg_pool2d(%5) {pool_size=[3,3], strides=[2,2], padding=[1,1,1,1], dilation=[1,1], ceil_mode=false, count_include_pad=false}
+			return %1, %4, %6, %7, %8 }`},
 		{"keys_transposed", "PackOperands", `graph main(%q: float32[2,3,1,16], %k: float32[2,3,40,16], %h: float32[2,40,3,16], %t: float32[2,3,40,16]) {
 			%0 = transpose(%k) {axes=[0,1,3,2]} %y = nn.matmul(%q, %0) {transpose_a=false, transpose_b=false}
 			%1 = transpose(%h) {axes=[0,2,3,1]} %z = nn.matmul(%q, %1) {transpose_a=false, transpose_b=false}

@@ -46,6 +46,7 @@ func (c *Context) ended() error {
 var Table = everywhere([]pipeline.Pass[*Context]{
 	{Name: "SelectBranches", Level: 2, Run: selectBranches, Doc: "computes both branches of an if and selects, where that is cheaper than to run one"},
 	{Name: "ConvertLayout", Level: 3, Run: convertLayout, Doc: "computes channels-last models in the order of axes of their convolutions"},
+	{Name: "FoldExplicitPadding", Level: 2, Run: foldExplicitPadding, Doc: "makes padding in front of convolutions and poolings an attribute of them"},
 	{Name: "DecomposeConvTranspose", Level: 2, Run: decomposeConvTranspose, Doc: "computes transposed convolutions by ordinary ones, phase by phase"},
 	{Name: "FakeQuantizationToInteger", Level: 0, Run: fakeQuantizationToInteger, Doc: "computes layers between dequantize and quantize nodes on the integers themselves"},
 	{Name: "QnnLegalize", Level: 1, Run: qnnLegalize, Doc: "brings integer products into the form of dot products: uint8 data, int8 weights, no zero points"},
@@ -108,6 +109,9 @@ var Order = []pipeline.Order{
 	{Before: "SelectBranches", After: "ConvertLayout", Why: "what is selected joins the nodes around"},
 	{Before: "ConvertLayout", After: "FakeQuantizationToInteger", Why: "transposes between quantised layers would hide that these follow each other"},
 	{Before: "ConvertLayout", After: "DecomposeConvTranspose", Why: "channels of phases are joined where the channels are"},
+	{Before: "ConvertLayout", After: "FoldExplicitPadding", Why: "transposes between a padding and its convolution would hide that they follow each other"},
+	{Before: "FoldExplicitPadding", After: "ChooseImplementations", Why: "it decides by the windows that convolutions have in the end"},
+	{Before: "FoldExplicitPadding", After: "SeparateWindows", Why: "poolings have all their padding"},
 	{Before: "DecomposeConvTranspose", After: "FakeQuantizationToInteger", Why: "integer convolutions are ordinary ones"},
 	{Before: "DecomposeConvTranspose", After: "FoldConstant", Why: "weights of phases are made by nodes to fold"},
 	{Before: "FakeQuantizationToInteger", After: "FoldConstant", Why: "folding hides that weights are dequantized integers"},
