@@ -264,7 +264,7 @@ func tflitePage(b *bytes.Buffer) {
 	custom := slices.IndexFunc(rows, func(r frontend.Supported) bool { return r.Domain != "" })
 	fmt.Fprintf(b, "# TensorFlow Lite\n\n    lathe compile -o net.tar net.tflite\n\nFiles are known by what they hold. Names, shapes and the order of axes are those of the file: an image has its\n"+
 		"channels last. Sizes that the file leaves open are given with `--input-shapes` and else 1, with a note. Weights may be float32, float16,\n"+
-		"int8 per tensor or per channel, uint8, int4, and sparse. Variables start each run at their first value.\n\n"+
+		"int8 per tensor or per channel, uint8, int4, and sparse.\n\n"+
 		"The %d operators that are converted, beside %d custom ones; what else a model applies is listed at once.\n\n", custom, len(rows)-custom)
 	list := func(rows []frontend.Supported) {
 		for i, r := range rows {
@@ -302,7 +302,27 @@ Other operators on 8 bits, and all on 16, have TensorFlow Lite's own fixed-point
 is computed in float32 between its scales. Operators with 8-bit weights and float32 data (dynamic range quantisation) quantise
 their data in the run, each batch entry or row by its own range.
 
-Not supported: strings and hash tables, random numbers, StableHLO operators, resources, soft suppression of boxes, states that are kept from run to run.
+` + "`lathe run`" + ` takes floats for an integer input, in ` + "`--inputs`" + ` or by ` + "`--image` with `--preprocess`" + `, and rounds them to its scale; a picture without a preset
+gives its values as they are, or as the file's metadata say. ` + "`--dequantize`" + ` gives what outputs stand for, ` + "`--print-top`" + ` names classes by the labels in the file.
+Names that signatures give to inputs and outputs are other names of them. All this is in ` + "`lathe.json`" + `: scale, zero point, aliases, labels, mean and std.
+
+| flag | what it changes |
+| --- | --- |
+`)
+	for _, o := range tflite.Format.Options {
+		fmt.Fprintf(b, "| `--%s` | %s |\n", o.Name, o.Doc)
+	}
+	b.WriteString(`
+With the reference arithmetic convolutions, products, sums, means and rescaling take gemmlowp's factors, leaky ReLU one for each sign, and bilinear
+resizing 10 bits of weight; functions of one element and softmax stay tables.
+
+## States
+
+Recurrent operators keep states in variables, and others read and assign them (CALL_ONCE, VAR_HANDLE, READ_VARIABLE, ASSIGN_VARIABLE). A run starts at
+their first values: what a graph that runs once assigns, else 0. With ` + "`--state io`" + ` the program keeps them: each is an input NAME and an output
+NAME:next, which goes into NAME of the next run. First values are then the program's to give; of an integer state 0 is its zero point.
+
+Not supported: strings and hash tables, random numbers, StableHLO operators, variables in bodies of control flow.
 `)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -110,6 +111,9 @@ func load(ctx context.Context, path string, o LoadOptions) (*Model, error) {
 	if m.read, err = format.Open(path, o.weights()); err != nil {
 		return nil, err
 	}
+	if err := o.set(format, m.read); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), m.read.Close())
+	}
 	m.opts = o.named(m.read.Graph.Inputs)
 	notes := func(text string) {
 		m.notes = append(m.notes, text)
@@ -154,6 +158,33 @@ func formatOf(path, asked string) (*frontend.Format, error) {
 		}
 	}
 	return formats.Table[0], nil
+}
+
+// FormatOptions lists the choices that models of some formats leave to the user.
+func FormatOptions() []FormatOption {
+	var list []FormatOption
+	for _, f := range formats.Table {
+		for _, o := range f.Options {
+			list = append(list, FormatOption{o.Name, o.Doc, f.Name, o.Values})
+		}
+	}
+	return list
+}
+
+// set gives a model the options of its format.
+func (o LoadOptions) set(format *frontend.Format, m *frontend.Model) error {
+	for _, name := range slices.Sorted(maps.Keys(o.FormatOptions)) {
+		value := o.FormatOptions[name]
+		i := slices.IndexFunc(format.Options, func(f frontend.Option) bool { return f.Name == name })
+		switch {
+		case i < 0:
+			return fmt.Errorf("option %s is not for models of the format %s (leave it out)", name, format.Name)
+		case !slices.Contains(format.Options[i].Values, value):
+			return fmt.Errorf("option %s: %q is none of %s", name, value, strings.Join(format.Options[i].Values, ", "))
+		}
+		m.Set(name, value)
+	}
+	return nil
 }
 
 // named gives inputs that options know by another name of theirs their own.

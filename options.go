@@ -25,7 +25,16 @@ type LoadOptions struct {
 	// LoopBound is how many slices the stacked results of a loop have at most whose end depends on data; 0: as the model says, or
 	// 1024. A run that needs more ends with an error.
 	LoopBound int
-	Notes     func(string) // told what the user should know; may be nil
+	// FormatOptions are choices that models of one format leave to the user, by their names in FormatOptions(). Models of other formats refuse them.
+	FormatOptions map[string]string
+	Notes         func(string) // told what the user should know; may be nil
+}
+
+// FormatOption is a choice that models of one format leave to the user.
+type FormatOption struct {
+	Name, Doc string
+	Format    string   // the format's name
+	Values    []string // the first holds where none is given
 }
 
 // RandomWeights is a value of LoadOptions.Weights. A file of that name is "./random".

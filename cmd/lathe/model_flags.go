@@ -25,6 +25,9 @@ type modelFlags struct {
 	shapes  inputShapes
 	fix     fixes
 	bound   int
+	// options are those of formats, by name.
+	options map[string]*string
+	changed func(string) bool
 }
 
 func (f *modelFlags) define(cmd *cobra.Command) {
@@ -34,6 +37,12 @@ func (f *modelFlags) define(cmd *cobra.Command) {
 	cli.NumberVar(fs, &f.bound, "loop-bound", "", 0, 0, mostLoopBound, "greatest `number` of iterations of a loop that stacks results and whose end depends on data (default: the model's, or 1024)")
 	fs.StringVar(&f.weights, "weights", "", "`file` or folder of the weights of a model that keeps them outside of its own file (default: found beside it); "+lathe.RandomWeights+" makes values up: a network without weights can be compiled, run and timed")
 	cli.MarkOurs(cmd, "fix", "loop-bound", "weights")
+	f.options, f.changed = map[string]*string{}, fs.Changed
+	for _, o := range lathe.FormatOptions() {
+		f.options[o.Name] = new(string)
+		cli.ChoiceVar(fs, f.options[o.Name], o.Name, o.Values[0], o.Values, o.Doc)
+		cli.MarkOurs(cmd, o.Name)
+	}
 	cli.ChoiceVar(fs, &f.format, "model-format", "", lathe.ModelFormats(), "format of the model file, one of "+strings.Join(lathe.ModelFormats(), " ")+" (default: by the file)")
 }
 
@@ -48,7 +57,13 @@ func (f *modelFlags) load(ctx context.Context, path string, notes func(string)) 
 	case !st.Mode().IsRegular():
 		return nil, fmt.Errorf("input file %q is a device or a pipe; models are mapped into memory and must be files", path)
 	}
-	return lathe.LoadContext(ctx, path, lathe.LoadOptions{Format: f.format, Weights: f.weights, Shapes: f.shapes.shapes, Sizes: f.shapes.sizes, Fix: f.fix.values, LoopBound: f.bound, Notes: notes})
+	given := map[string]string{}
+	for name, value := range f.options {
+		if f.changed(name) {
+			given[name] = *value
+		}
+	}
+	return lathe.LoadContext(ctx, path, lathe.LoadOptions{FormatOptions: given, Format: f.format, Weights: f.weights, Shapes: f.shapes.shapes, Sizes: f.shapes.sizes, Fix: f.fix.values, LoopBound: f.bound, Notes: notes})
 }
 
 // refused is the error about a model that does not compile, with what may help where sizes that nobody gave are the reason.

@@ -16,6 +16,8 @@ type Suppression struct {
 	Overlap float64      // boxes whose intersection over union with one that is selected is above are out
 	Least   float64      // boxes whose score is below are out
 	Above   bool         // those with a score of Least are out as well
+	Reached bool         // those with an overlap of Overlap are out as well
+	Sigma   float64      // where positive, scores of boxes that stay decay by exp(-overlap²/(2 Sigma)) (soft suppression, arXiv:1704.04503)
 }
 
 // Suppress selects boxes for each row, one after the other: the first with the best score, which no further box overlaps. It gives
@@ -24,11 +26,17 @@ func (b *Builder) Suppress(s Suppression) (places, best *graph.Value) {
 	scores := s.Scores
 	n := scores.Type.Shape[1]
 	none := Like(scores, math.Inf(-1))
-	enough := ops.GreaterEqual
+	enough, drops := ops.GreaterEqual, ops.Greater
 	if s.Above {
 		enough = ops.Greater
 	}
-	scores = b.Do(ops.Where, b.Do(enough, scores, Like(scores, float64(float32(s.Least)))), scores, none)
+	if s.Reached {
+		drops = ops.GreaterEqual
+	}
+	candidates := func(v *graph.Value) *graph.Value {
+		return b.Do(ops.Where, b.Do(enough, v, Like(v, float64(float32(s.Least)))), v, none)
+	}
+	scores = candidates(scores)
 	var lines [4]*graph.Value
 	for k, v := range s.Corners {
 		if lines[k] = v; v.Type.Rank() == 1 {
@@ -59,8 +67,12 @@ func (b *Builder) Suppress(s Suppression) (places, best *graph.Value) {
 		own := area(chosen)
 		ratio := b.Do(ops.Divide, both, b.Do(ops.Subtract, b.Do(ops.Add, areas, own), both))
 		real := b.Do(ops.LogicalAnd, b.Do(ops.Greater, areas, zero), b.Do(ops.Greater, own, zero))
-		over := b.Do(ops.LogicalAnd, real, b.Do(ops.Greater, ratio, Like(ratio, float64(float32(s.Overlap)))))
+		over := b.Do(ops.LogicalAnd, real, b.Do(drops, ratio, Like(ratio, float64(float32(s.Overlap)))))
 		itself := b.Do(ops.Equal, b.ExpandDims(b.Arange(n), 0), b.ExpandDims(at, 1))
+		if s.Sigma > 0 {
+			decay := b.Do(ops.Exp, b.Do(ops.Multiply, b.Do(ops.Multiply, ratio, ratio), Like(ratio, -0.5/s.Sigma)))
+			left = candidates(b.Do(ops.Multiply, left, b.Do(ops.Where, real, decay, Like(ratio, 1))))
+		}
 		return []*graph.Value{b.Do(ops.Where, b.Do(ops.LogicalOr, over, itself), none, left), at, score}
 	})
 	return out[1], out[2]

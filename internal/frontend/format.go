@@ -13,6 +13,14 @@ type Format struct {
 	Read func(path string) (*Model, error)
 	// ReadWith is Read of a format that keeps weights in other files; it has this in place of Read.
 	ReadWith func(path string, w Weights) (*Model, error)
+	// Options are what models of this format leave to the user; Model.Set gives them.
+	Options []Option
+}
+
+// An Option is a choice that models of one format leave to the user.
+type Option struct {
+	Name, Doc string   // as a flag has them
+	Values    []string // the first holds where none is given
 }
 
 // HeadSize is how many bytes of a file Identify gets.
@@ -28,6 +36,8 @@ type Model struct {
 	Err    error           // why it cannot be imported though its form is right, or nil
 	Files  func() []string // files read so far beside its own
 	Close  func() error
+	// Set gives an option of the format one of its values, before Import; nil where the format has none.
+	Set func(option, value string)
 }
 
 // About is what a file says about itself.

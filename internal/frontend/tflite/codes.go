@@ -89,6 +89,7 @@ var optionTexts = map[string]string{
 	"RNN":                          "fused_activation_function i8, asymmetric_quantize_inputs bool",
 	"UNIDIRECTIONAL_SEQUENCE_RNN":  "time_major bool, fused_activation_function i8, asymmetric_quantize_inputs bool",
 	"LSTM":                         "fused_activation_function i8, cell_clip f32, proj_clip f32, kernel_type i8",
+	"BIDIRECTIONAL_SEQUENCE_RNN":   "time_major bool, fused_activation_function i8, merge_outputs bool, asymmetric_quantize_inputs bool",
 	"UNIDIRECTIONAL_SEQUENCE_LSTM": "fused_activation_function i8, cell_clip f32, proj_clip f32, time_major bool, asymmetric_quantize_inputs bool, diagonal_recurrent_tensors bool",
 	"BIDIRECTIONAL_SEQUENCE_LSTM":  "fused_activation_function i8, cell_clip f32, proj_clip f32, merge_outputs bool, time_major bool 1, asymmetric_quantize_inputs bool",
 }

@@ -14,45 +14,6 @@ var customRows = []row{
 	{"TFLite_Detection_PostProcess", real(detection)}, {"Convolution2DTransposeBias", one(biasedTransposed)},
 }
 
-var suppressionRows = []row{{"NON_MAX_SUPPRESSION_V4", suppression}, {"NON_MAX_SUPPRESSION_V5", suppression}}
-
-// suppression selects boxes [n, 4] by scores [n]: places, with V5 scores, and their number, with zeros behind it.
-func suppression(c *call) values {
-	boxes, scores := c.X(0), c.X(1)
-	if boxes.Type.Rank() != 2 || boxes.Type.Shape[1] != 4 || scores.Type.Rank() != 1 || scores.Type.Shape[0] != boxes.Type.Shape[0] || boxes.Type.Shape[0] < 1 {
-		compose.Fail("boxes %s with scores %s", boxes.Type, scores.Type)
-	}
-	d := detector{call: c, most: c.KnownInt(2, "the number of boxes"), overlap: c.KnownFloat(3, "the threshold of overlap"), score: c.KnownFloat(4, "the threshold of scores")}
-	soft := c.Node.Op == "NON_MAX_SUPPRESSION_V5"
-	if soft && c.KnownFloat(5, "sigma") != 0 {
-		compose.Fail("soft suppression is not supported")
-	}
-	if d.most < 1 || d.most > 1<<12 {
-		compose.Fail("%d boxes", d.most)
-	}
-	var corners [4]*graph.Value
-	for k := range 2 {
-		a, b := c.At(boxes, 1, k), c.At(boxes, 1, 2+k)
-		corners[k], corners[2+k] = c.Do(ops.Minimum, a, b), c.Do(ops.Maximum, a, b)
-	}
-	place, score := d.suppressed(corners, c.ExpandDims(scores, 0), d.most)
-	place, score = c.At(place, 1, 0), c.At(score, 1, 0)
-	there := c.Do(ops.Greater, score, compose.Like(score, math.Inf(-1)))
-	number := c.Reduce(ops.Sum, c.Cast(there, types.I32), false, 0)
-	place = c.Cast(c.Do(ops.Where, there, place, compose.Like(place, 0)), types.I32)
-	if soft {
-		return values{place, c.Do(ops.Where, there, score, compose.Like(score, 0)), number}
-	}
-	return values{place, number}
-}
-
-// A detector holds the options of the detection head.
-type detector struct {
-	*call
-	most, classes, each int // detections in all, classes, and detections of each class
-	score, overlap      float64
-}
-
 // detection decodes boxes [1, n, 4] relative to anchors [n, 4], y, x, height and width, and keeps those with the best scores [1, n, background + classes]
 // that do not overlap: by their best class, or class by class. The results are corners, classes, scores and the number, with zeros behind it.
 func detection(c *call) values {
@@ -99,11 +60,6 @@ func (d *detector) decode(boxes, anchors *graph.Value, scale [4]float64) (corner
 		corners[k], corners[2+k] = d.Do(ops.Subtract, centre, half), d.Do(ops.Add, centre, half)
 	}
 	return corners
-}
-
-// suppressed selects boxes for each row of scores [rows, n].
-func (d *detector) suppressed(corners [4]*graph.Value, scores *graph.Value, count int) (places, best *graph.Value) {
-	return d.Suppress(compose.Suppression{Corners: corners, Scores: scores, Count: count, Overlap: d.overlap, Least: d.score})
 }
 
 // byClass selects boxes for each class, and of all the best.

@@ -155,7 +155,7 @@ func bitcast(c *call) *graph.Value {
 
 // leakyRelu multiplies by one of two multipliers with 16 bits.
 func leakyRelu(c *call) values {
-	if from, to := c.from(0), c.to(0); from.quantized() && to.quantized() && from.elem.bytes() == 2 {
+	if from, to := c.from(0), c.to(0); from.quantized() && to.quantized() && (from.elem.bytes() == 2 || c.options().reference) {
 		return values{c.leaky16(c.X(0), from, to, c.Float("alpha", 0))}
 	}
 	return unary(func(c *call) *graph.Value {

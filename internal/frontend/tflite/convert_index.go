@@ -17,7 +17,7 @@ const boolType = types.Bool
 var indexRows = []row{
 	{"GATHER", moved(one(gather))}, {"GATHER_ND", moved(one(gatherND))}, {"EMBEDDING_LOOKUP", one(embeddingLookup)}, {"ONE_HOT", one(oneHot)},
 	{"SCATTER_ND", one(scatterND)}, {"TOPK_V2", topK}, {"ARG_MAX", one(argExtreme(ops.ArgMax))}, {"ARG_MIN", one(argExtreme(ops.ArgMin))},
-	{"WHERE", one(where)}, {"MATRIX_DIAG", one(matrixDiag)}, {"BUCKETIZE", one(bucketize)}, {"SEGMENT_SUM", one(segments(ops.Sum, zero))},
+	{"WHERE", one(where)}, {"UNIQUE", unique}, {"MATRIX_DIAG", one(matrixDiag)}, {"BUCKETIZE", one(bucketize)}, {"SEGMENT_SUM", one(segments(ops.Sum, zero))},
 	{"UNSORTED_SEGMENT_SUM", one(segments(ops.Sum, zero))}, {"UNSORTED_SEGMENT_PROD", one(segments(ops.Prod, func(types.DType) float64 { return 1 }))},
 	{"UNSORTED_SEGMENT_MAX", one(segments(ops.Max, least))}, {"UNSORTED_SEGMENT_MIN", one(segments(ops.Min, most))},
 	{"MATRIX_SET_DIAG", one(matrixSetDiag)}, {"SPARSE_TO_DENSE", one(sparseToDense)},
@@ -113,6 +113,26 @@ func argExtreme(d *op.Def) func(c *call) *graph.Value {
 
 // where lists the coordinates of what is true.
 func where(c *call) *graph.Value { return c.Do(ops.ArgWhere, c.X(0)) }
+
+// maxUnique bounds the vector of which all pairs are compared.
+const maxUnique = 1 << 12
+
+// unique is the different elements of a vector in the order in which they come first, and the place of each element among them.
+func unique(c *call) values {
+	x := c.X(0)
+	if x.Type.Rank() != 1 || x.Type.Shape[0] < 1 || x.Type.Shape[0] > maxUnique {
+		compose.Fail("%s: vectors of 1 to %d elements are supported", x.Type, maxUnique)
+	}
+	d, err := elemType(c.Int("idx_out_type", schema[c.Node.Op]["idx_out_type"].absent)).dtype()
+	if err != nil {
+		compose.Fail("%w", err)
+	}
+	same := c.Do(ops.Equal, c.ExpandDims(x, 1), c.ExpandDims(x, 0))
+	first := c.Apply(ops.ArgMax, ops.ArgAttrs{Axis: 0}, c.Cast(same, types.I32)) // the row of the first one
+	news := c.Do(ops.Equal, first, c.Cast(c.Arange(x.Type.Shape[0]), first.Type.DType))
+	count := c.Apply(ops.CumSum, ops.CumulativeAttrs{Exclusive: true}, c.Cast(news, d))
+	return values{c.Apply(ops.Compress, ops.CompressAttrs{}, x, news), c.Apply(ops.Take, ops.TakeAttrs{}, count, first)}
+}
 
 // matrixDiag puts vectors on the diagonals of matrices.
 func matrixDiag(c *call) *graph.Value {

@@ -7,7 +7,6 @@ import (
 	"lathe/internal/frontend"
 	"lathe/internal/graph"
 	"lathe/internal/ops"
-	"lathe/internal/tensor"
 	"lathe/internal/tool/spelling"
 	"lathe/internal/types"
 )
@@ -17,9 +16,6 @@ var moveRows = []row{
 	{"TRANSPOSE", moved(one(transpose))}, {"CONCATENATION", one(concatenation)}, {"PACK", one(pack)}, {"UNPACK", moved(unpack)},
 	{"SPLIT", split}, {"SPLIT_V", moved(splitV)}, {"PAD", moved(one(pad))}, {"PADV2", moved(one(pad))}, {"MIRROR_PAD", moved(one(mirrorPad))},
 	{"TILE", moved(one(tile))}, {"BROADCAST_TO", moved(one(broadcastTo))}, {"REVERSE_V2", moved(one(reverse))}, {"REVERSE_SEQUENCE", moved(one(reverseSequence))},
-	{"SPACE_TO_DEPTH", moved(one(spaceToDepth))}, {"DEPTH_TO_SPACE", moved(one(depthToSpace))},
-	{"SPACE_TO_BATCH_ND", moved(one(spaceToBatch))}, {"BATCH_TO_SPACE_ND", moved(one(batchToSpace))},
-	{"SHAPE", one(shape)}, {"RANK", one(rank)}, {"FILL", one(fill)}, {"RANGE", one(rangeOf)}, {"BROADCAST_ARGS", one(broadcastArgs)},
 	{"DENSIFY", one(func(c *call) *graph.Value { return c.X(0) })},
 }
 
@@ -222,158 +218,4 @@ func reverseSequence(c *call) *graph.Value {
 	rank := c.Rank(0)
 	return c.Apply(ops.ReverseSequence, ops.ReverseSequenceAttrs{SeqAxis: frontend.Axis(c.Int("seq_dim", 0), rank), BatchAxis: frontend.Axis(c.Int("batch_dim", 0), rank)},
 		c.X(0), c.Cast(c.X(1), types.I64))
-}
-
-func spaceToDepth(c *call) *graph.Value {
-	return c.last(c.Apply(ops.SpaceToDepth, ops.DepthSpaceAttrs{BlockSize: c.Int("block_size", 0), Mode: "DCR"}, c.first(c.X(0))))
-}
-
-func depthToSpace(c *call) *graph.Value {
-	return c.last(c.Apply(ops.DepthToSpace, ops.DepthSpaceAttrs{BlockSize: c.Int("block_size", 0), Mode: "DCR"}, c.first(c.X(0))))
-}
-
-// blocks reads the block shape and the [axes, 2] paddings or crops.
-func (c *call) blocks(what string) (block, before, after []int) {
-	block = c.KnownInts(1, "the block shape")
-	list := c.KnownInts(2, what)
-	if len(list) != 2*len(block) || c.Rank(0) < 1+len(block) {
-		compose.Fail("block %v and %s %v of %s", block, what, list, c.X(0).Type)
-	}
-	for k, n := range block {
-		if n < 1 || list[2*k] < 0 || list[2*k+1] < 0 {
-			compose.Fail("block %v and %s %v", block, what, list)
-		}
-		before, after = append(before, list[2*k]), append(after, list[2*k+1])
-	}
-	return block, before, after
-}
-
-// spaceToBatch pads and moves the elements of each block to different batch entries.
-func spaceToBatch(c *call) *graph.Value {
-	block, before, after := c.blocks("the paddings")
-	x, m := c.X(0), len(block)
-	rest := x.Type.Rank() - 1 - m
-	a := ops.PadAttrs{PadBefore: append(append([]int{0}, before...), make([]int, rest)...), PadAfter: append(append([]int{0}, after...), make([]int, rest)...), Mode: "constant"}
-	if from := c.from(0); from.quantized() {
-		a.Value = float64(from.zero())
-	}
-	x = c.Apply(ops.Pad, a, x)
-	batch, shape := x.Type.Shape[0], []int{x.Type.Shape[0]}
-	var outer, inner []int
-	final := []int{batch}
-	for k, n := range block {
-		extent := x.Type.Shape[1+k]
-		if extent%n != 0 {
-			compose.Fail("axis of %d in blocks of %d", extent, n)
-		}
-		shape = append(shape, extent/n, n)
-		outer, inner = append(outer, 1+2*k), append(inner, 2+2*k)
-		final[0] *= n
-		final = append(final, extent/n)
-	}
-	tail := x.Type.Shape[1+m:]
-	axes := append(append(inner, 0), outer...)
-	for k := range tail {
-		axes = append(axes, 1+2*m+k)
-	}
-	y := c.Transpose(c.Reshape(x, append(shape, tail...)...), axes...)
-	return c.Reshape(y, append(final, tail...)...)
-}
-
-// batchToSpace is the inverse, and crops.
-func batchToSpace(c *call) *graph.Value {
-	block, before, after := c.blocks("the crops")
-	x, m, all := c.X(0), len(block), 1
-	for _, n := range block {
-		all *= n
-	}
-	if x.Type.Shape[0]%all != 0 {
-		compose.Fail("a batch of %d in blocks of %v", x.Type.Shape[0], block)
-	}
-	batch, tail := x.Type.Shape[0]/all, x.Type.Shape[1+m:]
-	shape := append(append(slices.Clone(block), batch), x.Type.Shape[1:]...)
-	axes, final := []int{m}, []int{batch}
-	for k, n := range block {
-		axes = append(axes, m+1+k, k)
-		final = append(final, x.Type.Shape[1+k]*n)
-	}
-	for k := range tail {
-		axes = append(axes, 2*m+1+k)
-	}
-	y := c.Reshape(c.Transpose(c.Reshape(x, shape...), axes...), append(final, tail...)...)
-	for k := range block {
-		end := y.Type.Shape[1+k] - after[k]
-		if before[k] > end {
-			compose.Fail("crops of %d and %d of %d", before[k], after[k], y.Type.Shape[1+k])
-		}
-		y = c.Slice(y, 1+k, before[k], end)
-	}
-	return y
-}
-
-func shape(c *call) *graph.Value {
-	c.Ignore("out_type")
-	return c.Cast(compose.Ints(c.Shape(0)...), c.resultType())
-}
-
-// resultType is the element type that the file gives result 0.
-func (c *call) resultType() types.DType {
-	d, err := c.to(0).elem.dtype()
-	if err != nil {
-		compose.Fail("%w", err)
-	}
-	return d
-}
-
-func rank(c *call) *graph.Value { return compose.Number(types.I32, float64(c.Rank(0))) }
-
-func fill(c *call) *graph.Value {
-	shape, value := c.KnownInts(0, "the shape"), c.Scalar(c.X(1))
-	if v := value.Value(); v != nil {
-		return c.Filled(v, shape...)
-	}
-	return c.BroadcastTo(value, shape...)
-}
-
-func rangeOf(c *call) *graph.Value {
-	start, limit, delta := c.Known(0, "the start"), c.Known(1, "the limit"), c.Known(2, "the step")
-	if start.Len() != 1 || limit.Len() != 1 || delta.Len() != 1 {
-		compose.Fail("start, limit and step are numbers")
-	}
-	step := delta.Float(0)
-	n := (limit.Float(0) - start.Float(0)) / step
-	if !(n <= types.MaxElements) || step == 0 {
-		compose.Fail("a range of %v numbers", n)
-	}
-	t := c.Zeros(start.DType, max(int(ceil(n)), 0))
-	for i := range t.Len() {
-		if t.DType.IsInt() {
-			t.SetInt(i, start.Int(0)+int64(i)*delta.Int(0))
-		} else {
-			t.SetFloat(i, start.Float(0)+float64(i)*step)
-		}
-	}
-	return compose.Const(t)
-}
-
-func broadcastArgs(c *call) *graph.Value {
-	a, b := c.KnownInts(0, "a shape"), c.KnownInts(1, "a shape")
-	for len(a) < len(b) {
-		a = append([]int{1}, a...)
-	}
-	for len(b) < len(a) {
-		b = append([]int{1}, b...)
-	}
-	t := tensor.New(c.resultType(), len(a))
-	for i := range a {
-		if a[i] != b[i] && a[i] != 1 && b[i] != 1 {
-			compose.Fail("shapes %v and %v", a, b)
-		}
-		n := max(a[i], b[i])
-		if a[i] == 0 || b[i] == 0 {
-			n = 0
-		}
-		t.SetInt(i, int64(n))
-	}
-	return compose.Const(t)
 }

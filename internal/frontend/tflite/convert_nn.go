@@ -1,8 +1,6 @@
 package tflite
 
 import (
-	"encoding/binary"
-
 	"lathe/internal/compose"
 	"lathe/internal/graph"
 	"lathe/internal/ops"
@@ -11,7 +9,7 @@ import (
 
 var nnRows = []row{
 	{"CONV_2D", one(conv2d)}, {"DEPTHWISE_CONV_2D", one(depthwiseConv2d)}, {"TRANSPOSE_CONV", one(transposeConv)},
-	{"CONV_3D", real(one(conv3d))}, {"FULLY_CONNECTED", one(fullyConnected)}, {"BATCH_MATMUL", one(batchMatmul)},
+	{"CONV_3D", real(one(conv3d))}, {"CONV_3D_TRANSPOSE", real(one(conv3dTransposed))}, {"FULLY_CONNECTED", one(fullyConnected)}, {"BATCH_MATMUL", one(batchMatmul)},
 	{"SOFTMAX", one(softmax)}, {"LOG_SOFTMAX", real(one(logSoftmax))},
 	{"L2_NORMALIZATION", real(one(l2Normalization))}, {"LOCAL_RESPONSE_NORMALIZATION", one(localResponse)},
 }
@@ -86,6 +84,8 @@ func (c *call) convolution(w *graph.Value, groups, axis int) *graph.Value {
 	switch from, weight := c.from(0), c.from(1); {
 	case from.quantized():
 		return c.last(c.quantizedConv(ops.QnnConv2d, a, x, w, axis))
+	case weight.quantized() && c.options().floats:
+		w = c.realWeight(w, weight, axis)
 	case weight.quantized():
 		return c.hybridConv(a, w)
 	}
@@ -113,90 +113,27 @@ func (c *call) plain(w *graph.Value) *graph.Value {
 	return w
 }
 
-// transposeConv has the operands output shape, weight [O, H, W, I], data and perhaps bias.
-func transposeConv(c *call) *graph.Value {
-	c.WantRank(1, 4)
-	shape := c.to(0).shape // as the file computed it, where the operand is an input
-	if c.X(0).Value() != nil {
-		shape = c.KnownInts(0, "the output shape")
-	}
-	if len(shape) != 4 {
-		compose.Fail("the output shape is %v, not of an image", shape)
-	}
-	inner := c.with(append(values{c.X(2), c.X(1)}, c.In[min(3, len(c.In)):]...)...)
-	op := *c.op
-	op.in = append([]*tensorInfo{c.op.in[2], c.op.in[1]}, c.op.in[min(3, len(c.op.in)):]...)
-	inner.op = &op
-	return inner.transposed(shape[1:3], []int{c.Int("stride_h", 0), c.Int("stride_w", 0)}, c.Int("padding", 0))
-}
-
-// biasedTransposed is MediaPipe's: data, weights, bias, and padding (1 SAME, 2 VALID), stride_w and stride_h as int32.
-func biasedTransposed(c *call) *graph.Value {
-	raw := c.op.customOptions
-	c.WantRank(0, 4)
-	c.WantRank(1, 4)
-	if len(raw) < 12 {
-		compose.Fail("options of %d bytes", len(raw))
-	}
-	number := func(i int) int { return int(int32(binary.LittleEndian.Uint32(raw[4*i:]))) }
-	padding, strides := number(0)-1, []int{number(2), number(1)}
-	out := make([]int, 2)
-	for k := range out {
-		if strides[k] < 1 || strides[k] > 1<<10 {
-			compose.Fail("strides %v", strides)
-		}
-		out[k] = c.Shape(0)[1+k] * strides[k]
-		if padding == 1 {
-			out[k] = (c.Shape(0)[1+k]-1)*strides[k] + c.Shape(1)[1+k]
-		}
-	}
-	return c.transposed(out, strides, padding)
-}
-
-// transposed is a transposed convolution of operand 0 by the weight [O, H, W, I] that gives an image of the extents out.
-func (c *call) transposed(out, strides []int, padding int) *graph.Value {
-	x := c.first(c.X(0))
-	kernel := c.Shape(1)[1:3]
-	forward := compose.Window{In: out, Kernel: kernel, Strides: strides, Dilation: []int{1, 1}}
-	pads := padded(forward, padding)
-	extra := make([]int, 2)
-	for k, n := range x.Type.Shape[2:] {
-		extra[k] = out[k] - ((n-1)*forward.Strides[k] + kernel[k] - pads[k] - pads[2+k])
-		if extra[k] < 0 { // the last elements are dropped
-			pads[2+k] -= extra[k]
-			extra[k] = 0
-		}
-	}
-	a := ops.ConvTransposeAttrs{Strides: forward.Strides, Padding: pads, OutputPadding: extra, Dilation: forward.Dilation, Groups: 1}
-	if c.from(0).quantized() {
-		return c.last(c.quantizedTransposed(a, x))
-	}
-	w := c.X(1)
-	if c.from(1).quantized() {
-		w = c.dequantized(w, c.from(1))
-	}
-	in := values{x, c.Transpose(c.plain(w), 3, 0, 1, 2)} // I, O, H, W
-	if bias := c.bias(); bias != nil {
-		in = append(in, bias)
-	}
-	return c.last(c.activated(c.Apply(ops.Conv2dTranspose, a, in...)))
-}
-
 // conv3d is on volumes [N, D, H, W, C], by a filter [D, H, W, I, O].
 func conv3d(c *call) *graph.Value {
 	c.WantRank(0, 5)
 	c.WantRank(1, 5)
 	x, w := c.Transpose(c.X(0), 0, 4, 1, 2, 3), c.Transpose(c.X(1), 4, 3, 0, 1, 2)
-	win := compose.Window{In: x.Type.Shape[2:], Kernel: w.Type.Shape[2:],
-		Strides:  []int{c.Int("stride_d", 0), c.Int("stride_h", 0), c.Int("stride_w", 0)},
-		Dilation: []int{c.Int("dilation_d_factor", 1), c.Int("dilation_h_factor", 1), c.Int("dilation_w_factor", 1)}}
-	win.Padding = padded(win, c.Int("padding", 0))
+	win := c.window3d(x.Type.Shape[2:], w.Type.Shape[2:])
 	in := values{x, c.plain(w)}
 	if bias := c.bias(); bias != nil {
 		in = append(in, bias)
 	}
 	y := c.Apply(ops.Conv3d, ops.ConvAttrs{Strides: win.Strides, Padding: win.Padding, Dilation: win.Dilation, Groups: 1}, in...)
 	return c.Transpose(c.activated(y), 0, 2, 3, 4, 1)
+}
+
+// window3d reads strides, dilation and padding of an operator on volumes.
+func (c *call) window3d(in, kernel []int) window {
+	w := compose.Window{In: in, Kernel: kernel,
+		Strides:  []int{c.Int("stride_d", 0), c.Int("stride_h", 0), c.Int("stride_w", 0)},
+		Dilation: []int{c.Int("dilation_d_factor", 1), c.Int("dilation_h_factor", 1), c.Int("dilation_w_factor", 1)}}
+	w.Padding = padded(w, c.Int("padding", 0))
+	return window{w}
 }
 
 // fullyConnected multiplies rows of data by a weight [out, in].
@@ -217,10 +154,11 @@ func fullyConnected(c *call) *graph.Value {
 	switch {
 	case c.from(0).quantized():
 		y = c.quantizedDense(x)
-	case c.from(1).quantized():
+	case c.from(1).quantized() && !c.options().floats:
 		y = c.hybridDense(x)
 	default:
-		y = c.Do(ops.Dense, x, c.plain(c.X(1)))
+		c.Ignore("asymmetric_quantize_inputs")
+		y = c.Do(ops.Dense, x, c.realOperand(1))
 		if bias := c.bias(); bias != nil {
 			y = c.Do(ops.Add, y, bias)
 		}

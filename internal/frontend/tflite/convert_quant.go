@@ -47,7 +47,7 @@ func sum(d *opDef, sign int) func(c *call) *graph.Value {
 		x, y := c.shifted(c.X(0), a), c.shifted(c.X(1), b)
 		r, s := a.scale()/to.scale(), b.scale()/to.scale()
 		least, most := float32(1.0/1024), float32(256)
-		if to.elem.bytes() == 2 || max(r, s) < least || max(r, s) >= most || min(r, s) < least {
+		if to.elem.bytes() == 2 || c.options().reference || max(r, s) < least || max(r, s) >= most || min(r, s) < least {
 			return c.sumFixed(d, x, y, a, b, to)
 		}
 		_, e := math.Frexp(float64(max(r, s))) // max in [2^(e-1), 2^e)
@@ -79,7 +79,7 @@ func multiply(c *call) *graph.Value {
 		return real(one(func(c *call) *graph.Value { return c.activated(c.Do(ops.Multiply, c.X(0), c.X(1))) }))(c)[0]
 	}
 	product := c.Do(ops.Multiply, c.shifted(c.X(0), a), c.shifted(c.X(1), b))
-	if to.elem.bytes() == 2 {
+	if to.elem.bytes() == 2 || c.options().reference {
 		return c.narrowed(c.MultiplyFixed(product, 0, compose.FixedPointOf(float64(a.scale())*float64(b.scale())/float64(to.scale()))), to)
 	}
 	y := c.Requantize(product, vector([]float32{a.scale() * b.scale()}), compose.Const(tensor.Scalar(to.scale())), to.zeros(to.dtype()), 0)

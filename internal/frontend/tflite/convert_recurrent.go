@@ -8,11 +8,11 @@ import (
 )
 
 var recurrentRows = []row{
-	{"UNIDIRECTIONAL_SEQUENCE_LSTM", one(sequenceLSTM)}, {"LSTM", one(stepLSTM)},
-	{"UNIDIRECTIONAL_SEQUENCE_RNN", one(sequenceRNN)}, {"RNN", one(stepRNN)}, {"SVDF", one(svdf)},
+	{"UNIDIRECTIONAL_SEQUENCE_LSTM", sequenceLSTM}, {"LSTM", stepLSTM}, {"BIDIRECTIONAL_SEQUENCE_LSTM", bidirectionalLSTM},
+	{"UNIDIRECTIONAL_SEQUENCE_RNN", sequenceRNN}, {"RNN", stepRNN}, {"BIDIRECTIONAL_SEQUENCE_RNN", bidirectionalRNN}, {"SVDF", svdf},
 }
 
-// Variables, which hold states between calls, start each run at their first value.
+// Rows give the next values of states behind their results; see updated.
 
 // product is rows of x by the transpose of the weight that is operand i, by integers where the weight has 8 bits.
 func (c *call) product(x *graph.Value, i int) *graph.Value {
@@ -20,7 +20,12 @@ func (c *call) product(x *graph.Value, i int) *graph.Value {
 	if w.Type.Rank() != 2 || x.Type.Rank() != 2 || x.Type.Shape[1] != w.Type.Shape[1] {
 		compose.Fail("%s by the weight %s", x.Type, w.Type)
 	}
-	if c.op.in[i].quantized() {
+	switch {
+	case !c.op.in[i].quantized():
+	case c.options().floats:
+		c.Ignore("asymmetric_quantize_inputs")
+		return c.Do(ops.Dense, x, c.dequantized(w, c.op.in[i]))
+	default:
 		return c.hybridProduct(x, w, c.op.in[i], c.Bool("asymmetric_quantize_inputs", false))
 	}
 	return c.Do(ops.Dense, x, c.plain(w))
@@ -28,7 +33,7 @@ func (c *call) product(x *graph.Value, i int) *graph.Value {
 
 // sequence brings operand 0 to [steps, batch, inputs] and says whether it was that.
 func (c *call) sequence() (x *graph.Value, timeMajor bool) {
-	x, timeMajor = c.X(0), c.Bool("time_major", false)
+	x, timeMajor = c.X(0), c.Bool("time_major", schema[c.Node.Op]["time_major"].absent != 0)
 	if x.Type.Rank() != 3 {
 		compose.Fail("a sequence %s", x.Type)
 	}
@@ -48,7 +53,7 @@ const (
 	lstmState, lstmCell, lstmNorm                    = 18, 19, 20
 )
 
-func sequenceLSTM(c *call) *graph.Value {
+func sequenceLSTM(c *call) values {
 	x, timeMajor := c.sequence()
 	if c.Bool("diagonal_recurrent_tensors", false) {
 		compose.Fail("diagonal recurrent tensors are not supported")
@@ -68,20 +73,29 @@ func sequenceLSTM(c *call) *graph.Value {
 		h, cell := l.step(in[0], in[1], in[2:])
 		return values{h, cell, h}
 	})
+	return values{c.major(out[2], timeMajor), out[0], out[1]}
+}
+
+// major brings a sequence of results [steps, batch, units] to the order of the operator.
+func (c *call) major(y *graph.Value, timeMajor bool) *graph.Value {
 	if timeMajor {
-		return out[2]
+		return y
 	}
-	return c.Transpose(out[2], 1, 0, 2)
+	return c.Transpose(y, 1, 0, 2)
 }
 
 // stepLSTM is one step.
-func stepLSTM(c *call) *graph.Value {
-	if k := c.Int("kernel_type", 0); k != 0 {
+func stepLSTM(c *call) values {
+	switch k := c.Int("kernel_type", 0); k {
+	case 0:
+	case basicKernel:
+		return c.basicLSTM()
+	default:
 		compose.Fail("LSTM kernels of type %d are not supported", k)
 	}
 	l := c.floatLSTM()
-	h, _ := l.step(c.X(lstmState), c.X(lstmCell), l.before(c.X(0)))
-	return h
+	h, cell := l.step(c.X(lstmState), c.X(lstmCell), l.before(c.X(0)))
+	return values{h, h, cell}
 }
 
 // An lstm computes what gates get of the data, for all steps, and a step from that and the states.
@@ -158,9 +172,12 @@ func (c *call) rnn(xW, h *graph.Value) *graph.Value {
 	return c.activation(sum, c.Int("fused_activation_function", 0))
 }
 
-func stepRNN(c *call) *graph.Value { return c.rnn(c.product(c.X(0), 1), c.X(4)) }
+func stepRNN(c *call) values {
+	h := c.rnn(c.product(c.X(0), 1), c.X(4))
+	return values{h, h}
+}
 
-func sequenceRNN(c *call) *graph.Value {
+func sequenceRNN(c *call) values {
 	x, timeMajor := c.sequence()
 	steps, batch := x.Type.Shape[0], x.Type.Shape[1]
 	xW := c.product(c.Reshape(x, steps*batch, x.Type.Shape[2]), 1)
@@ -169,14 +186,11 @@ func sequenceRNN(c *call) *graph.Value {
 		h := c.rnn(in[1], in[0])
 		return values{h, h}
 	})
-	if timeMajor {
-		return out[1]
-	}
-	return c.Transpose(out[1], 1, 0, 2)
+	return values{c.major(out[1], timeMajor), out[0]}
 }
 
 // svdf filters the data, x W for each filter, and then the last results of each filter in time; units add up filters, rank each.
-func svdf(c *call) *graph.Value {
+func svdf(c *call) values {
 	x, rank := c.X(0), c.Int("rank", 0)
 	filters, inputs, memory := c.Shape(1)[0], c.Shape(1)[1], c.Shape(2)[1]
 	if x.Type.Rank() != 2 || x.Type.Shape[1] != inputs || rank < 1 || filters%rank != 0 || c.Shape(2)[0] != filters {
@@ -192,12 +206,14 @@ func svdf(c *call) *graph.Value {
 		y := c.Reduce(ops.Sum, c.Do(ops.Multiply, held, weight), false, 2)
 		return c.Reduce(ops.Sum, c.Reshape(y, batch, units, rank), false, 2)
 	}
+	next := func(held *graph.Value) *graph.Value { return c.Reshape(held, c.Shape(4)...) }
 	if !c.from(0).quantized() {
-		y := joined(remember(c.product(x, 1)), c.realOperand(2))
+		held := remember(c.product(x, 1))
+		y := joined(held, c.realOperand(2))
 		if c.Present(3) {
 			y = c.Do(ops.Add, y, c.X(3))
 		}
-		return c.activation(y, number)
+		return values{c.activation(y, number), next(held)}
 	}
 	c.Ignore("asymmetric_quantize_inputs")
 	from, feature, time, held, to := c.from(0), c.from(1), c.from(2), c.from(4), c.to(0)
@@ -206,11 +222,13 @@ func svdf(c *call) *graph.Value {
 	sums = c.MultiplyFixed(sums, 0, compose.FixedPointOf(float64(from.scale())*float64(feature.scale())/float64(held.scale())))
 	lo, hi := held.dtype().IntRange()
 	sums = c.Apply(ops.Clip, ops.ClipAttrs{Min: float64(lo), Max: float64(hi), HasMin: true, HasMax: true}, sums)
-	y := joined(c.Cast(remember(c.Cast(sums, held.dtype())), types.I32), c.Cast(c.X(2), types.I32))
+	kept := remember(c.Cast(sums, held.dtype()))
+	y := joined(c.Cast(kept, types.I32), c.Cast(c.X(2), types.I32))
 	if c.Present(3) {
 		y = c.Do(ops.Add, y, c.X(3))
 	}
-	return c.narrowed(c.MultiplyFixed(y, 0, compose.FixedPointOf(float64(held.scale())*float64(time.scale())/float64(to.scale()))), to)
+	y = c.narrowed(c.MultiplyFixed(y, 0, compose.FixedPointOf(float64(held.scale())*float64(time.scale())/float64(to.scale()))), to)
+	return values{y, next(kept)}
 }
 
 // realOperand is operand i as real numbers.

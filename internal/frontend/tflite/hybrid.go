@@ -90,3 +90,11 @@ func (c *call) hybridProduct(x, w *graph.Value, weight *tensorInfo, oneSided boo
 	}
 	return c.Do(ops.Multiply, y, s)
 }
+
+// realWeight is a weight [O, ...] in float32, whose output channels are the given axis in the file.
+func (c *call) realWeight(w *graph.Value, weight *tensorInfo, axis int) *graph.Value {
+	if len(weight.quant.scale) > 1 && weight.quant.axis != axis {
+		compose.Fail("scales along axis %d of the weight, whose channels are axis %d", weight.quant.axis, axis)
+	}
+	return c.Apply(ops.Dequantize, ops.DequantizeAttrs{Axis: 0}, w, weight.scales(), weight.zeros(w.Type.DType))
+}

@@ -17,6 +17,7 @@ var Format = frontend.Format{
 	Name: "tflite", Doc: "TensorFlow Lite", Extensions: []string{".tflite"},
 	Identify: func(head []byte, path string) bool { return len(head) >= 8 && string(head[4:8]) == magic },
 	Read:     func(path string) (*frontend.Model, error) { return frontend.ReadMapped(path, Read) },
+	Options:  formatOptions,
 }
 
 // Read decodes a model held in memory, which must stay unchanged while the model is in use.
@@ -25,19 +26,40 @@ func Read(data []byte) (*frontend.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &neutralizer{model: m, graphs: map[int]*frontend.Graph{}}
-	g := n.graph(0)
-	m.say(g)
-	return &frontend.Model{
-		Format: "tflite", Graph: g, Notes: m.notes, Table: Table, About: frontend.About{Form: fmt.Sprintf("TensorFlow Lite %d", m.version), Producer: strings.TrimSuffix(m.description, " Converted.")},
+	var o options
+	model := &frontend.Model{
+		Format: "tflite", Graph: m.neutral(&o), Notes: m.notes, Table: Table, About: frontend.About{Form: fmt.Sprintf("TensorFlow Lite %d", m.version), Producer: strings.TrimSuffix(m.description, " Converted.")},
 		Files: func() []string { return nil }, Close: func() error { return nil },
-	}, nil
+	}
+	model.Set = func(option, value string) {
+		o.set(option, value)
+		model.Graph = m.neutral(&o)
+	}
+	return model, nil
+}
+
+// neutral is the model in the form of all formats.
+func (m *model) neutral(o *options) *frontend.Graph {
+	n := &neutralizer{model: m, options: o, graphs: map[int]*frontend.Graph{}}
+	g := n.main()
+	m.say(g)
+	return g
 }
 
 // A neutralizer makes the form of all formats of a model.
 type neutralizer struct {
 	*model
-	graphs map[int]*frontend.Graph // by the index of the sub-graph
+	options *options
+	graphs  map[int]*frontend.Graph // by the index of the sub-graph
+}
+
+// main is the first graph, whose variables hold states.
+func (n *neutralizer) main() *frontend.Graph {
+	g := n.graph(0)
+	s := newStates(n, n.model.graphs[0])
+	g.Nodes = s.follow(g.Nodes, n.model.graphs[0])
+	s.join(g)
+	return g
 }
 
 func (n *neutralizer) graph(i int) *frontend.Graph {
@@ -47,14 +69,7 @@ func (n *neutralizer) graph(i int) *frontend.Graph {
 	g := n.model.graphs[i]
 	nodes := make([]*frontend.Node, len(g.operators))
 	for k, o := range g.operators {
-		var bodies []*frontend.Graph
-		for _, b := range o.bodies() {
-			bodies = append(bodies, n.graph(b))
-		}
-		nodes[k] = &frontend.Node{Op: o.name, Version: 1, In: namesOf(o.in), Out: namesOf(o.out), Attrs: attributes{o, n.graphs}, Sub: bodies}
-		if o.custom {
-			nodes[k].Domain = customDomain
-		}
+		nodes[k] = n.node(o)
 	}
 	var params []frontend.Param
 	inputs := map[*tensorInfo]bool{}
@@ -76,6 +91,19 @@ func (n *neutralizer) graph(i int) *frontend.Graph {
 	return n.graphs[i]
 }
 
+// node is an operator in the form of all formats.
+func (n *neutralizer) node(o *operator) *frontend.Node {
+	var bodies []*frontend.Graph
+	for _, b := range o.bodies() {
+		bodies = append(bodies, n.graph(b))
+	}
+	node := &frontend.Node{Op: o.name, Version: 1, In: namesOf(o.in), Out: namesOf(o.out), Attrs: attributes{o, n.graphs, n.options}, Sub: bodies}
+	if o.custom {
+		node.Domain = customDomain
+	}
+	return node
+}
+
 // customDomain is the domain of operators that a file only names.
 const customDomain = "custom"
 
@@ -92,18 +120,23 @@ func namesOf(list []*tensorInfo) []string {
 func infos(list []*tensorInfo) []frontend.Info {
 	out := make([]frontend.Info, len(list))
 	for i, x := range list {
-		v := frontend.Info{Name: x.name, Spelt: x.elem.String(), Ranked: true}
-		v.DType, v.Err = x.elem.dtype()
-		shape := x.shape
-		if len(x.signature) == len(x.shape) {
-			shape = x.signature
-		}
-		for _, n := range shape {
-			v.Dims = append(v.Dims, frontend.Dim{Value: int64(max(n, -1))})
-		}
-		out[i] = v
+		out[i] = x.info(x.name)
 	}
 	return out
+}
+
+// info is what the file says about a value of the tensor's type.
+func (x *tensorInfo) info(name string) frontend.Info {
+	v := frontend.Info{Name: name, Spelt: x.elem.String(), Ranked: true}
+	v.DType, v.Err = x.elem.dtype()
+	shape := x.shape
+	if len(x.signature) == len(x.shape) {
+		shape = x.signature
+	}
+	for _, n := range shape {
+		v.Dims = append(v.Dims, frontend.Dim{Value: int64(max(n, -1))})
+	}
+	return v
 }
 
 // constant is a tensor of the file as a value.

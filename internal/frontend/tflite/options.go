@@ -48,8 +48,9 @@ var order = func() map[string][]string {
 
 // attributes are an operator's options. Those whose value is the schema's default count as absent.
 type attributes struct {
-	op     *operator
-	graphs map[int]*frontend.Graph
+	op      *operator
+	graphs  map[int]*frontend.Graph
+	options *options // of the model
 }
 
 func (a attributes) field(name string) option { return schema[a.op.name][name] }

@@ -75,7 +75,7 @@ func (c *call) quantize(v *graph.Value, x *tensorInfo) *graph.Value {
 // rescaled brings integers to another scale, zero point and type. XNNPACK does so with 8 bits behind the point, between equal types of 8 bits.
 func (c *call) rescaled(v *graph.Value, from, to *tensorInfo) *graph.Value {
 	ratio := from.scale() / to.scale()
-	if from.elem != to.elem || from.elem.bytes() != 1 || ratio < 1.0/256 || ratio > 128 {
+	if c.options().reference || from.elem != to.elem || from.elem.bytes() != 1 || ratio < 1.0/256 || ratio > 128 {
 		return c.rescaledFixed(v, from, to)
 	}
 	y := c.shifted(v, from)

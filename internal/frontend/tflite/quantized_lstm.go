@@ -84,3 +84,35 @@ func (c *call) integerLSTM() lstm {
 	}
 	return lstm{before, step}
 }
+
+// integerBasicLSTM has data, outputs and weights of 8 bits; gates have 3 bits before the point and 12 behind it, the state 4 and 11, and what comes of
+// sigmoid and tanh 15 behind it. Outputs are in steps of 1/128 about 128.
+func (c *call) integerBasicLSTM() values {
+	const gatePoint, statePoint, unitPoint, outputPoint = 12, 11, 15, 7
+	data, weight := c.from(basicData), c.from(basicWeight)
+	if !data.sameScale(c.from(basicOutput)) || c.from(basicState).elem != elemInt16 {
+		compose.Fail("an integer LSTM whose data and outputs have different scales, or whose state is not int16, is not supported")
+	}
+	both := c.Concat(1, c.X(basicData), c.X(basicOutput))
+	w := c.permuted(c.X(basicWeight), 1, 0)
+	sums := c.Do(ops.Add, c.Do(ops.QnnMatmul, both, data.zeros(both.Type.DType), w, weight.zeros(w.Type.DType)), c.X(basicBias))
+	within16 := func(x *graph.Value) *graph.Value {
+		return c.Apply(ops.Clip, ops.ClipAttrs{Min: math.MinInt16, Max: math.MaxInt16, HasMin: true, HasMax: true}, x)
+	}
+	gates := within16(c.MultiplyFixed(sums, 0, compose.FixedPointOf(float64(data.scale())*float64(weight.scale())*(1<<gatePoint))))
+	n := gates.Type.Shape[1] / four
+	function := func(d *opDef, x *graph.Value, point int) *graph.Value {
+		y := c.Do(d, c.Do(ops.Multiply, c.Cast(x, types.F32), compose.Number(types.F32, math.Ldexp(1, -point))))
+		return within16(c.Cast(c.Do(ops.Round, c.Do(ops.Multiply, y, compose.Like(y, 1<<unitPoint))), types.I32))
+	}
+	gate := func(k int, d *opDef) *graph.Value { return function(d, c.Slice(gates, 1, k*n, (k+1)*n), gatePoint) }
+	divided := func(x *graph.Value, n int) *graph.Value {
+		return c.RoundingShift(x, compose.Like(x, float64(n)), compose.Like(x, float64(int(1)<<n-1)))
+	}
+	added := divided(c.Do(ops.Multiply, gate(0, ops.Sigmoid), gate(1, ops.Tanh)), unitPoint)
+	kept := divided(c.Do(ops.Multiply, gate(2, ops.Sigmoid), c.Cast(c.X(basicState), types.I32)), unitPoint)
+	state := within16(c.Do(ops.Add, divided(added, unitPoint-statePoint), kept))
+	y := divided(c.Do(ops.Multiply, gate(3, ops.Sigmoid), function(ops.Tanh, state, statePoint)), unitPoint)
+	y = c.Do(ops.Add, divided(y, unitPoint-outputPoint), compose.Like(y, float64(data.zero())))
+	return values{c.saturated(y, data.dtype()), c.Cast(state, types.I16), both, c.Cast(gates, types.I16)}
+}

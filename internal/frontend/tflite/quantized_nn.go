@@ -32,8 +32,20 @@ func (c *call) requantized(sums *graph.Value, axis int) *graph.Value {
 	if !to.quantized() {
 		compose.Fail("quantised operands with a result that is not")
 	}
+	if c.options().reference {
+		return c.narrowed(c.MultiplyFixed(sums, axis, c.factors()...), to)
+	}
 	y := c.Requantize(sums, vector(products(c.from(0), c.from(1))), compose.Const(tensor.Scalar(to.scale())), to.zeros(to.dtype()), axis)
 	return c.clamped(y, to)
+}
+
+// factors bring sums of products of operands 0 and 1 to the scale of the result, in fixed point.
+func (c *call) factors() []compose.FixedPoint {
+	var list []compose.FixedPoint
+	for _, s := range c.from(1).quant.scale {
+		list = append(list, compose.FixedPointOf(float64(c.from(0).scale())*float64(s)/float64(c.to(0).scale())))
+	}
+	return list
 }
 
 // along gives a vector the shape in which it goes along an axis.
@@ -72,6 +84,9 @@ func (c *call) quantizedMatmul(a, b *graph.Value, adjointA, adjointB bool) *grap
 	c.Ignore("asymmetric_quantize_inputs")
 	x, y, to := c.from(0), c.from(1), c.to(0)
 	sums := c.Do(ops.QnnMatmul, a, x.zeros(a.Type.DType), b, y.zeros(b.Type.DType))
+	if c.options().reference {
+		return c.narrowed(c.MultiplyFixed(sums, 0, c.factors()...), to)
+	}
 	return c.Requantize(sums, vector(products(x, y)), compose.Const(tensor.Scalar(to.scale())), to.zeros(to.dtype()), 0)
 }
 
@@ -82,7 +97,7 @@ func (c *call) quantizedTransposed(a ops.ConvTransposeAttrs, x *graph.Value) *gr
 	w := c.permuted(c.reversed(c.X(1), 1, 2), 0, 3, 1, 2)
 	pads := make([]int, 4)
 	for k, s := range a.Strides {
-		x = c.spread(x, 2+k, s, from.zero())
+		x = c.spread(x, 2+k, s, float64(from.zero()))
 		pads[k] = kernel[k] - 1 - a.Padding[k]
 		pads[2+k] = kernel[k] - 1 - a.Padding[2+k] + a.OutputPadding[k]
 	}
@@ -94,8 +109,8 @@ func (c *call) quantizedTransposed(a ops.ConvTransposeAttrs, x *graph.Value) *gr
 	return c.quantizedConv(ops.QnnConv2d, ops.ConvAttrs{Strides: []int{1, 1}, Padding: pads, Dilation: []int{1, 1}, Groups: 1}, x, w, 0)
 }
 
-// spread puts step-1 times the zero point between the elements of an axis.
-func (c *call) spread(x *graph.Value, axis, step, zero int) *graph.Value {
+// spread puts step-1 times a value between the elements of an axis.
+func (c *call) spread(x *graph.Value, axis, step int, between float64) *graph.Value {
 	n := x.Type.Shape[axis]
 	if step == 1 || n < 2 {
 		return x
@@ -103,7 +118,7 @@ func (c *call) spread(x *graph.Value, axis, step, zero int) *graph.Value {
 	shape := slices.Clone(x.Type.Shape)
 	after := make([]int, len(shape)+1)
 	after[axis+1] = step - 1
-	x = c.Apply(ops.Pad, ops.PadAttrs{PadBefore: make([]int, len(after)), PadAfter: after, Mode: "constant", Value: float64(zero)}, c.ExpandDims(x, axis+1))
+	x = c.Apply(ops.Pad, ops.PadAttrs{PadBefore: make([]int, len(after)), PadAfter: after, Mode: "constant", Value: between}, c.ExpandDims(x, axis+1))
 	shape[axis] = n * step
 	return c.Slice(c.Reshape(x, shape...), axis, 0, (n-1)*step+1)
 }
@@ -160,7 +175,7 @@ func (c *call) quantizedMean(x *graph.Value, from, to *tensorInfo, axes []int, k
 		n *= x.Type.Shape[k]
 	}
 	sums := c.Reduce(ops.Sum, c.Cast(x, types.I32), keep, axes...)
-	if x.Type.Rank() == 4 && slices.Equal(axes, []int{1, 2}) && from.elem.bytes() == 1 {
+	if x.Type.Rank() == 4 && slices.Equal(axes, []int{1, 2}) && from.elem.bytes() == 1 && !c.options().reference {
 		a := ops.RequantizeAttrs{OutDType: to.dtype(), Rounding: ops.HalfEven}
 		scale := from.scale() / (to.scale() * float32(n))
 		return c.Apply(ops.Requantize, a, sums, compose.Const(tensor.Scalar(scale)), compose.Like(sums, float64(n*from.zero())), compose.Const(tensor.Scalar(float32(1))), to.zeros(to.dtype()))
@@ -190,37 +205,4 @@ func (c *call) quantizedSoftmax(x *graph.Value, from, to *tensorInfo, beta float
 	e := c.Apply(ops.Take, ops.TakeAttrs{}, compose.Const(table), below)
 	y := c.Do(ops.Divide, e, c.Reduce(ops.Sum, e, true, last))
 	return c.quantize(y, to)
-}
-
-// quantizedBilinear blends in 11 bits along each axis: lines first, then columns.
-func (c *call) quantizedBilinear(x *graph.Value, sizes []int, align, half bool) *graph.Value {
-	const one = 1 << 11
-	for _, k := range []int{1, 0} {
-		axis, in, out := 1+k, x.Type.Shape[1+k], sizes[k]
-		if in == 0 {
-			compose.Fail("no pixels in %s", x.Type)
-		}
-		scale := float32(in) / float32(out)
-		if align && out > 1 {
-			scale = float32(in-1) / float32(out-1)
-		}
-		lower, upper := make([]int, out), make([]int, out)
-		weight := tensor.New(types.I32, append([]int{out}, slices.Repeat([]int{1}, 3-axis)...)...)
-		for i := range out {
-			at := float32(i) * scale
-			if half {
-				at = (float32(i)+0.5)*scale - 0.5
-			}
-			at = min(max(at, 0), float32(in-1))
-			lower[i] = int(at)
-			upper[i] = min(lower[i]+1, in-1)
-			weight.SetInt(i, int64(roundEven(float64((at-float32(lower[i]))*one))))
-		}
-		a := c.Cast(c.Apply(ops.Take, ops.TakeAttrs{Axis: axis}, x, compose.Ints(lower...)), types.I32)
-		b := c.Cast(c.Apply(ops.Take, ops.TakeAttrs{Axis: axis}, x, compose.Ints(upper...)), types.I32)
-		w := compose.Const(weight)
-		x = c.Do(ops.Add, c.Do(ops.Multiply, a, c.Do(ops.Subtract, compose.Number(types.I32, one), w)), c.Do(ops.Multiply, b, w))
-	}
-	rounded := c.Do(ops.Add, x, compose.Like(x, 1<<21))
-	return c.Cast(c.Do(ops.RightShift, rounded, compose.Like(x, 22)), c.to(0).dtype())
 }

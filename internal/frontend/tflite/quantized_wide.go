@@ -29,11 +29,7 @@ func (c *call) wide(x *graph.Value, axis int, sums func(part *graph.Value) *grap
 	if bias := c.bias(); bias != nil {
 		y = c.Do(ops.Add, y, c.along(c.Cast(bias, types.I64), y.Type.Rank(), axis))
 	}
-	var factors []compose.FixedPoint
-	for _, s := range c.from(1).quant.scale {
-		factors = append(factors, compose.FixedPointOf(float64(c.from(0).scale())*float64(s)/float64(to.scale())))
-	}
-	return c.narrowed(c.MultiplyFixedWide(y, axis, factors...), to)
+	return c.narrowed(c.MultiplyFixedWide(y, axis, c.factors()...), to)
 }
 
 // rescaledFixed is the rescaling of TensorFlow Lite's own kernels.

@@ -81,6 +81,7 @@ var elemTypes = [...]struct {
 
 const (
 	elemInt32     elemType = 2
+	elemInt16     elemType = 7
 	elemComplex64 elemType = 8
 	elemInt4      elemType = 17 // two in a byte, the first in the low half; int8 in the graph
 )

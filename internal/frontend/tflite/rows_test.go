@@ -43,7 +43,7 @@ func TestRows(t *testing.T) {
 		}
 	}
 	for _, r := range Table.Rows() {
-		if !used[r.Op] && r.Domain == "" && !slices.Contains([]string{"IF", "WHILE"}, r.Op) {
+		if !used[r.Op] && r.Domain == "" && !slices.Contains([]string{"IF", "WHILE", "CALL_ONCE", "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE"}, r.Op) {
 			t.Errorf("%s has no line in %s", r.Op, rowsFile)
 		}
 	}

@@ -25,7 +25,7 @@ type call struct {
 }
 
 // Table is every operator that is converted; each family stands with its functions.
-var Table = newTable(slices.Concat(unaryRows, binaryRows, nnRows, poolRows, moveRows, sliceRows, indexRows, reduceRows, resizeRows, quantRows, recurrentRows, controlRows, signalRows, suppressionRows),
+var Table = newTable(slices.Concat(unaryRows, binaryRows, nnRows, poolRows, moveRows, blockRows, shapeRows, sliceRows, indexRows, reduceRows, resizeRows, quantRows, recurrentRows, controlRows, signalRows, suppressionRows, stateRows),
 	customRows)
 
 func newTable(builtin, custom []row) *frontend.Table {

@@ -1,0 +1,35 @@
+package tflite
+
+import "lathe/internal/frontend"
+
+// options are what the user chooses for a model.
+type options struct {
+	reference bool // 8 bits are computed as TensorFlow Lite's reference kernels do, and TensorFlow Lite Micro
+	floats    bool // 8-bit weights with float32 data are float32 weights
+	states    bool // variables are inputs and outputs
+}
+
+const (
+	arithmeticOption = "tflite-arithmetic"
+	hybridOption     = "hybrid"
+	stateOption      = "state"
+)
+
+var formatOptions = []frontend.Option{
+	{Name: arithmeticOption, Doc: "arithmetic of 8-bit TensorFlow Lite models: xnnpack, or reference, the fixed-point one of the reference kernels and of TensorFlow Lite Micro", Values: []string{"xnnpack", "reference"}},
+	{Name: hybridOption, Doc: "how TensorFlow Lite layers with 8-bit weights and float32 data are computed: integer (data is quantised in the run) or float (weights are dequantised)", Values: []string{"integer", "float"}},
+	{Name: stateOption, Doc: "variables of TensorFlow Lite models: reset (they start each run at their first value) or io (each is an input NAME and an output NAME:next)", Values: []string{"reset", "io"}},
+}
+
+func (o *options) set(option, value string) {
+	switch option {
+	case arithmeticOption:
+		o.reference = value == "reference"
+	case hybridOption:
+		o.floats = value == "float"
+	case stateOption:
+		o.states = value == "io"
+	}
+}
+
+func (c *call) options() *options { return c.Node.Attrs.(attributes).options }
