@@ -53,15 +53,6 @@ type neutralizer struct {
 	graphs  map[int]*frontend.Graph // by the index of the sub-graph
 }
 
-// main is the first graph, whose variables hold states.
-func (n *neutralizer) main() *frontend.Graph {
-	g := n.graph(0)
-	s := newStates(n, n.model.graphs[0])
-	g.Nodes = s.follow(g.Nodes, n.model.graphs[0])
-	s.join(g)
-	return g
-}
-
 func (n *neutralizer) graph(i int) *frontend.Graph {
 	if n.graphs[i] != nil {
 		return n.graphs[i]

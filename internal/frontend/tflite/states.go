@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
-	"lathe/internal/compose"
 	"lathe/internal/frontend"
-	"lathe/internal/graph"
 )
 
 // Variables of the main graph hold states. Operators that keep one in a variable tensor give its next value behind their other results, and
@@ -37,6 +35,15 @@ type states struct {
 	order     []*state
 	inlined   []frontend.Param // of graphs that run once
 	first     []frontend.Param // values at which resources start that nothing is assigned to
+}
+
+// main is the first graph, whose variables hold states.
+func (n *neutralizer) main() *frontend.Graph {
+	g := n.graph(0)
+	s := newStates(n, n.model.graphs[0])
+	g.Nodes = s.follow(g.Nodes, n.model.graphs[0])
+	s.join(g)
+	return g
 }
 
 func newStates(n *neutralizer, g *subgraph) *states {
@@ -212,20 +219,4 @@ func (s *states) exchange(g *frontend.Graph, v *state) {
 	read := &operator{name: "READ_VARIABLE"}
 	g.Nodes = append(g.Nodes, &frontend.Node{Op: read.name, Version: 1, In: []string{v.now}, Out: []string{out.Name}, Attrs: attributes{read, s.n.graphs, s.n.options}})
 	g.Outputs = append(g.Outputs, out)
-}
-
-// stateRows are the operators on resources, whose handles states has taken away.
-var stateRows = []row{
-	{"CALL_ONCE", none}, {"VAR_HANDLE", one(variable)}, {"READ_VARIABLE", one(variable)}, {"ASSIGN_VARIABLE", one(variable)},
-}
-
-func none(*call) values { return nil }
-
-// variable is the value that is read or assigned.
-func variable(c *call) *graph.Value {
-	c.Ignore("container", "shared_name")
-	if len(c.In) != 1 || c.In[0] == nil {
-		compose.Fail("a variable in the body of control flow, or of no graph, is not supported")
-	}
-	return c.In[0]
 }
