@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,6 +14,9 @@ import (
 	"lathe/internal/testkit/modeltest"
 	"lathe/internal/testkit/realmodels"
 )
+
+// withoutOutputs are the operators whose authors give no outputs: they are compiled and run.
+var withoutOutputs = []string{"tflite_detection_post_processing_fast"}
 
 // TestConformanceOperators: files with one operator each, with the inputs and outputs of their authors as bytes.
 func TestConformanceOperators(t *testing.T) {
@@ -24,8 +28,9 @@ func TestConformanceOperators(t *testing.T) {
 		stem := strings.TrimSuffix(file, ".tflite")
 		t.Run(filepath.Base(stem), func(t *testing.T) {
 			g := imported(t, file, nil)
-			if _, err := os.Stat(stem + ".out0"); err != nil {
-				t.Skip("there is nothing to compare with")
+			if slices.Contains(withoutOutputs, filepath.Base(stem)) {
+				runs(t, g)
+				return
 			}
 			check(t, g, func(role string, i int, v *graph.Value) *tensor.Tensor {
 				data, err := os.ReadFile(fmt.Sprintf("%s.%s%d", stem, map[string]string{"input": "inp", "output": "out"}[role], i))
@@ -75,6 +80,22 @@ func TestConformanceInt16(t *testing.T) {
 				return x
 			}, modeltest.Distance{})
 		})
+	}
+}
+
+// runs compiles a graph and runs it on zeros.
+func runs(t *testing.T, g *graph.Graph) {
+	t.Helper()
+	var in []*tensor.Tensor
+	for _, v := range g.Inputs {
+		in = append(in, tensor.NewOf(v.Type))
+	}
+	for _, level := range levels {
+		for i, out := range run(t, g, level, in) {
+			if got, want := out.Type(), g.Outputs[i].Type; got.DType != want.DType || !slices.Equal(got.Shape, want.Shape) {
+				t.Errorf("-O%d: output %d is %s, not %s", level, i, got, want)
+			}
+		}
 	}
 }
 
