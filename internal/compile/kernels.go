@@ -179,7 +179,7 @@ func residents(g *graph.Graph, cache int, within bool, stay map[*graph.Node]bool
 			stay[n] = true
 		}
 		for _, body := range n.Bodies() {
-			residents(body, cache, within || n.Op == graph.Loop && touched(body) <= impl.Working(cache), stay)
+			residents(body, cache, within || n.Op == graph.Loop && touched(body) <= impl.Crowded(cache), stay)
 		}
 	}
 }

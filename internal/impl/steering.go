@@ -45,5 +45,5 @@ const (
 // Working is the part of a cache that data may fill that are worked on repeatedly: half, for what streams through takes the rest.
 func Working(cache int) int { return cache / 2 }
 
-// crowded is the part that they may fill beside little that streams through, or that is counted apart.
-func crowded(cache int) int { return cache * 7 / 8 }
+// Crowded is the part that they may fill beside little that streams through, or that is counted apart.
+func Crowded(cache int) int { return cache * 7 / 8 }

@@ -111,7 +111,7 @@ func (k *kernel) tilePair(t tiling) (shared []string, err error) {
 	if err := k.splitVectors(&t); err != nil {
 		return nil, err
 	}
-	axes := k.rowAxes(t.out, t.acc, t.below, t.lane, t.vecLoop)
+	axes, together := k.rowAxes(t.out, t.acc, t.below, t.lane, t.vecLoop)
 	broadcast := k.broadcasts(t.out, t.acc, t.lane)
 	lines, rows, vecs := 1, 1, 1
 	if len(axes) > 0 {
@@ -129,8 +129,8 @@ func (k *kernel) tilePair(t tiling) (shared []string, err error) {
 	}
 	regs := k.worked(k.core.registers(dot), t.acc)
 	list, best := k.core.tiles(lines, rows, vecs, regs, t.forced, broadcast, reuse)
-	if lines*rows == 1 && broadcast && t.forced == 0 {
-		list, best = k.core.vectorTiles(vecs, regs, k.iterations(t.out)/float64(vecs*k.s.Extent(t.lane)))
+	if broadcast && t.forced == 0 && (lines*rows == 1 || !together && t.below == "") {
+		list, best = k.core.apartTiles(rows, vecs, regs, k.iterations(t.out)/float64(rows*vecs*k.s.Extent(t.lane)))
 	}
 	if len(axes) == 0 && !broadcast { // independent accumulators hide the latency
 		list, best = nil, min(vecs, 4)-1

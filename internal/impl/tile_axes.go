@@ -125,10 +125,9 @@ func (k *kernel) outerPart(out, acc, lane string, candidates []string) string {
 }
 
 // rowAxes lists the axes of tile rows, innermost first: the loops that some load of vectors does not depend on, so that
-// a vector is used once per row; when there is none, the innermost other loop.
-func (k *kernel) rowAxes(out, acc, below, lane, vecLoop string) []string {
+// a vector is used once per row, together by all; when there is none, the innermost other loop.
+func (k *kernel) rowAxes(out, acc, below, lane, vecLoop string) (axes []string, together bool) {
 	lanes := k.depends(out, acc, lane)
-	var axes []string
 	fallback := ""
 	for _, n := range slices.Backward(k.inside(out, below)) {
 		if k.s.Axis(n) == k.s.Axis(lane) || n == vecLoop || k.s.Extent(n) < 2 {
@@ -146,7 +145,7 @@ func (k *kernel) rowAxes(out, acc, below, lane, vecLoop string) []string {
 		}
 	}
 	if len(axes) == 0 && fallback != "" {
-		return []string{fallback}
+		return []string{fallback}, false
 	}
-	return axes
+	return axes, len(axes) > 0
 }

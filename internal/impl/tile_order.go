@@ -79,7 +79,7 @@ func orderOperands(weights, pixels, panels, most, cache int) (least, inside, out
 	budget := Working(cache)
 	least, outside = 1, weights+again(pixels, panels, budget)
 	if pixels > budget {
-		strip := min(budget, crowded(cache)-2*weights/panels)
+		strip := min(budget, Crowded(cache)-2*weights/panels)
 		if strip*most < pixels {
 			return 1, again(pixels, panels, budget) + again(weights, most, budget), outside
 		}

@@ -62,20 +62,38 @@ func (c core) tiles(lines, rows, vecs, regs, forced int, broadcast bool, reuse f
 	return list, best
 }
 
-// vectorTiles are tiles of one row whose other operand is a matrix as it lies: every step reads a piece of memory that begins
-// elsewhere, so that long pieces cost least, as long as each of four workers has a tile. others is the number of such products.
-func (c core) vectorTiles(vecs, regs int, others float64) (list []costedTile, best int) {
-	for v := 1; v <= min(vecs, 16) && v+2 <= regs; v++ {
-		if v > 4 && float64(vecs/v)*others < 4 {
-			continue
-		}
-		cost := (c.step(1, v, asTheyLie) + pieceCycles) * float64(vecs/v)
-		if rest := vecs % v; rest > 0 {
-			cost = (cost + c.step(1, rest, asTheyLie) + pieceCycles) * tailCost
-		}
-		list = append(list, costedTile{Tile{1, 1, v}, cost})
-		if cost < list[best].cost {
-			best = len(list) - 1
+// apartTiles are tiles whose rows share no operand of vectors, which is a matrix as it lies: every step reads a piece of memory for each
+// row, which begins elsewhere, so that long pieces cost least, as long as each of four workers has a tile. others is the number of such
+// products.
+func (c core) apartTiles(rows, vecs, regs int, others float64) (list []costedTile, best int) {
+	step := func(r, v int) float64 {
+		n := float64(r * v)
+		loads := (n + float64(r)) / (asTheyLie.loads * float64(c.Loads))
+		return max(n/float64(c.Units), latencySlack*float64(c.Latency), loads) + asTheyLie.line*(n+float64(r)/16) + pieceCycles*float64(r)
+	}
+	for v := 1; v <= min(vecs, 16); v++ {
+		for r := 1; r <= rows && r <= mostRows && r*v+v+1 <= regs; r++ {
+			if v > 4 && float64(vecs/v*(rows/r))*others < 4 {
+				continue
+			}
+			across := func(r int) float64 {
+				cost := step(r, v) * float64(vecs/v)
+				if rest := vecs % v; rest > 0 {
+					cost += step(r, rest)
+				}
+				return cost
+			}
+			cost := across(r) * float64(rows/r)
+			if rest := rows % r; rest > 0 {
+				cost += across(rest)
+			}
+			if vecs%v > 0 || rows%r > 0 {
+				cost *= tailCost
+			}
+			list = append(list, costedTile{Tile{1, r, v}, cost})
+			if cost < list[best].cost {
+				best = len(list) - 1
+			}
 		}
 	}
 	return list, best

@@ -60,3 +60,25 @@ func TestTiles(t *testing.T) {
 	}
 	golden.Check(t, "tiles", []byte(b.String()))
 }
+
+// TestApartTiles: rows that share nothing, and any number of vectors, a prime one included, hide latency; a tile fits the registers.
+func TestApartTiles(t *testing.T) {
+	for rows := 1; rows <= 40; rows++ {
+		for vecs := 1; vecs <= 70; vecs++ {
+			for _, regs := range []int{16, 32} {
+				list, best := usual.apartTiles(rows, vecs, regs, 1)
+				tile := list[best]
+				switch {
+				case tile.Rows < 1 || tile.Vecs < 1 || tile.Rows > rows || tile.Vecs > vecs:
+					t.Errorf("%d rows, %d vectors: %s", rows, vecs, tile)
+				case tile.Rows*tile.Vecs+tile.Vecs+1 > regs:
+					t.Errorf("%d rows, %d vectors: %s does not fit %d registers", rows, vecs, tile, regs)
+				case tile.Rows*tile.Vecs < min(rows*vecs, 3):
+					t.Errorf("%d rows, %d vectors, %d registers: %s leaves the pipeline idle", rows, vecs, regs, tile)
+				case vecs >= 16 && tile.Vecs < 4:
+					t.Errorf("%d rows, %d vectors, %d registers: %s reads short pieces", rows, vecs, regs, tile)
+				}
+			}
+		}
+	}
+}
