@@ -1,6 +1,8 @@
 package pass
 
 import (
+	"encoding/binary"
+	"math"
 	"slices"
 
 	"lathe/internal/graph"
@@ -8,6 +10,7 @@ import (
 	"lathe/internal/op"
 	"lathe/internal/ops"
 	"lathe/internal/tensor"
+	"lathe/internal/types"
 )
 
 // foldScaleAxis moves a per-channel scale after a convolution into its weights and bias:
@@ -75,8 +78,28 @@ func perChannel(t *tensor.Tensor, shape []int) *tensor.Tensor {
 
 func multiplied(v *graph.Value, by *tensor.Tensor) *graph.Value {
 	out := tensor.New(v.Const.DType, v.Const.Shape...)
-	if err := ops.Multiply.Eval(op.None{}, []*tensor.Tensor{v.Const, by}, []*tensor.Tensor{out}); err != nil {
-		panic(err)
+	if !scaled(out, v.Const, by) {
+		if err := ops.Multiply.Eval(op.None{}, []*tensor.Tensor{v.Const, by}, []*tensor.Tensor{out}); err != nil {
+			panic(err)
+		}
 	}
 	return graph.NewConst(v.Name, out)
+}
+
+// scaled writes x times by, which varies along the first axis of x only, to out, and reports whether it could: the definition of the
+// operator finds the place of each of many millions of elements anew.
+func scaled(out, x, by *tensor.Tensor) bool {
+	if x.DType != types.F32 || by.DType != types.F32 || len(x.Shape) == 0 || len(by.Shape) != len(x.Shape) || by.Shape[0] != x.Shape[0] || by.Len() != x.Shape[0] {
+		return false
+	}
+	each := 4 * types.Count(x.Shape[1:])
+	for c := range by.Len() {
+		scale := float32(by.Float(c))
+		from, to := x.Data[c*each:(c+1)*each], out.Data[c*each:(c+1)*each]
+		for i := 0; i < each; i += 4 {
+			v := math.Float32frombits(binary.LittleEndian.Uint32(from[i:]))
+			binary.LittleEndian.PutUint32(to[i:], math.Float32bits(v*scale))
+		}
+	}
+	return true
 }

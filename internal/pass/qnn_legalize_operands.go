@@ -20,33 +20,52 @@ type weights struct {
 
 // withoutZero is w less its zero point, as far as int8 holds that.
 func withoutZero(w, wz *tensor.Tensor, axis int) weights {
-	r := weights{Tensor: tensor.New(types.I8, w.Shape...), sums: make([]int32, w.Shape[axis])}
-	each := types.Count(w.Shape[axis+1:])
-	channel := func(i int) int { return i / each % len(r.sums) }
-	zero := func(c int) int64 { return wz.Int(min(c, wz.Len()-1)) }
-	fits := true
-	for i := range w.Len() {
-		v := w.Int(i) - zero(channel(i))
-		fits = fits && v >= -128 && v <= 127
-		r.sums[channel(i)] += int32(v)
+	channels, each := w.Shape[axis], types.Count(w.Shape[axis+1:])
+	r := weights{Tensor: tensor.New(types.I8, w.Shape...), sums: make([]int32, channels)}
+	values, middle := byteValues(w.DType)
+	zeros := make([]int32, channels)
+	for c := range zeros {
+		zeros[c] = int32(wz.Int(min(c, wz.Len()-1)))
 	}
-	middle := int64(0) // of the type's range
-	if w.DType == types.U8 {
-		middle = 128
+	fits := true
+	for at := 0; at < len(w.Data); { // networks have many millions of weights
+		for c := range channels {
+			sum, zero := int32(0), zeros[c]
+			for _, b := range w.Data[at : at+each] {
+				v := values[b] - zero
+				fits = fits && v >= -128 && v <= 127
+				sum += v
+			}
+			r.sums[c] += sum
+			at += each
+		}
 	}
 	if !fits {
-		r.left = make([]int32, len(r.sums))
-		for c := range r.left {
-			r.left[c] = int32(zero(c) - middle)
+		r.left = make([]int32, channels)
+		for c, zero := range zeros {
+			r.left[c], zeros[c] = zero-middle, middle
 		}
 	}
-	for i := range w.Len() {
-		if fits {
-			middle = zero(channel(i))
+	for at := 0; at < len(w.Data); {
+		for _, zero := range zeros {
+			to := r.Data[at : at+each]
+			for i, b := range w.Data[at : at+each] {
+				to[i] = byte(values[b] - zero)
+			}
+			at += each
 		}
-		r.SetInt(i, w.Int(i)-middle)
 	}
 	return r
+}
+
+// byteValues are the numbers that bytes of a type stand for, and the middle of their range.
+func byteValues(t types.DType) (values [256]int32, middle int32) {
+	for b := range values {
+		if values[b] = int32(int8(b)); t == types.U8 {
+			values[b], middle = int32(b), 128
+		}
+	}
+	return values, middle
 }
 
 // shifted is x, of the other type of bytes, as the numbers of type t that stand for the same.
