@@ -22,7 +22,7 @@ func foldExplicitPadding(c *Context) error {
 		}
 		p := n.In[0].Def
 		a := p.Attrs.(ops.PadAttrs)
-		if a.Mode != "constant" || min(slices.Min(a.PadBefore), slices.Min(a.PadAfter)) < 0 || slices.Max(a.PadBefore[:2])+slices.Max(a.PadAfter[:2]) > 0 {
+		if a.Mode != "constant" || len(a.PadBefore) < 3 || min(slices.Min(a.PadBefore), slices.Min(a.PadAfter)) < 0 || slices.Max(a.PadBefore[:2])+slices.Max(a.PadAfter[:2]) > 0 {
 			return
 		}
 		var attrs any

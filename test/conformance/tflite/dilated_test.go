@@ -9,6 +9,8 @@ import (
 	"lathe/internal/compose"
 	"lathe/internal/frontend/tflite"
 	"lathe/internal/tensor"
+	"lathe/internal/testkit/modeltest"
+	"lathe/internal/testkit/realmodels"
 )
 
 // TestConformanceDilated: a file whose convolution is dilated by 6 between blocks that go to the batch and come back, with paddings that it computes
@@ -16,7 +18,7 @@ import (
 // cannot be its outputs.
 func TestConformanceDilated(t *testing.T) {
 	const size, dilation, inputs, outputs = 9, 6, 3, 16
-	file := filepath.Join(folder(t), "tflite_support/dilated_conv.tflite")
+	file := filepath.Join(realmodels.Folder(t, "tflite"), "tflite_support/dilated_conv.tflite")
 	data, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -42,9 +44,9 @@ func TestConformanceDilated(t *testing.T) {
 	for i := range x.Len() {
 		x.SetFloat(i, math.Sin(float64(i)))
 	}
-	g := imported(t, file, set{{m.Graph.Inputs[0].Name, x}})
+	g := modeltest.Import(t, m, modeltest.Arrays{{Name: m.Graph.Inputs[0].Name, Tensor: x}})
 	for _, level := range levels {
-		y := run(t, g, level, []*tensor.Tensor{x})[0]
+		y := modeltest.Run(t, g, level, []*tensor.Tensor{x})[0]
 		for i := range y.Len() {
 			row, column, o := i/outputs/size, i/outputs%size, i%outputs
 			want := bias.Float(o) + inner.Float(o)
