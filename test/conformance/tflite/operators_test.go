@@ -91,7 +91,7 @@ func runs(t *testing.T, g *graph.Graph) {
 		in = append(in, tensor.NewOf(v.Type))
 	}
 	for _, level := range levels {
-		for i, out := range run(t, g, level, in) {
+		for i, out := range modeltest.Run(t, g, level, in) {
 			if got, want := out.Type(), g.Outputs[i].Type; got.DType != want.DType || !slices.Equal(got.Shape, want.Shape) {
 				t.Errorf("-O%d: output %d is %s, not %s", level, i, got, want)
 			}
