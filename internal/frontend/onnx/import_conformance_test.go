@@ -9,18 +9,17 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sort"
 	"strings"
 	"testing"
 	"time"
 
 	"lathe/internal/tensor"
 	"lathe/internal/testkit/evaltest"
+	"lathe/internal/testkit/golden"
 	"lathe/internal/testkit/realmodels"
 )
 
-// supportedList names ONNX's own cases that import and compute right, one in a line. It may only grow: set
-// LATHE_UPDATE_SUPPORTED to append what has become right. A line "name fixed: a, b" is a case whose inputs a and b, which
+// supportedList names ONNX's own cases that import and compute right, one in a line; -update appends what has become right. A line "name fixed: a, b" is a case whose inputs a and b, which
 // decide shapes, are fixed to the values of its data set, since the model computes shapes from them.
 const supportedList = "testdata/supported.txt"
 
@@ -80,28 +79,7 @@ func TestConformanceImportCases(t *testing.T) {
 			t.Errorf("%s is listed but there is no such case", name)
 		}
 	}
-	grow(t, grown)
-}
-
-// grow appends to the list, or complains that it is short.
-func grow(t *testing.T, lines []string) {
-	if len(lines) == 0 {
-		return
-	}
-	if os.Getenv("LATHE_UPDATE_SUPPORTED") == "" {
-		t.Errorf("%d cases are right but not in %s (LATHE_UPDATE_SUPPORTED=1 appends them): %v", len(lines), supportedList, lines[:min(len(lines), 10)])
-		return
-	}
-	old, err := os.ReadFile(supportedList)
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := append(strings.Split(strings.TrimSpace(string(old)), "\n"), lines...)
-	all = slices.DeleteFunc(all, func(s string) bool { return s == "" })
-	sort.Strings(all)
-	if err := os.WriteFile(supportedList, []byte(strings.Join(all, "\n")+"\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	golden.Grow(t, supportedList, grown)
 }
 
 func isUnsupported(err error) bool {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -38,6 +39,31 @@ func File(t testing.TB, file string, got []byte) {
 	}
 	if !bytes.Equal(got, want) {
 		t.Errorf("%s differs at %s (go test -update accepts it)\n--- got\n%s", file, difference(got, want), got)
+	}
+}
+
+// Grow appends lines to a sorted list in a file, of what a test has found to be right; without -update it is an error that the list is
+// short. Nothing is ever taken out.
+func Grow(t testing.TB, file string, lines []string) {
+	t.Helper()
+	if len(lines) == 0 {
+		return
+	}
+	if !*update {
+		t.Errorf("%d lines are missing in %s (go test -update appends them): %q", len(lines), file, lines[:min(len(lines), 10)])
+		return
+	}
+	old, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := slices.Concat(slices.Collect(strings.Lines(string(old))), lines)
+	for i, line := range all {
+		all[i] = strings.TrimSuffix(line, "\n")
+	}
+	slices.Sort(all)
+	if err := os.WriteFile(file, []byte(strings.Join(all, "\n")+"\n"), 0o666); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -1,6 +1,10 @@
 package golden
 
-import "testing"
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
 
 func TestDifference(t *testing.T) {
 	for _, c := range []struct{ got, want, text string }{
@@ -35,5 +39,33 @@ func TestCheck(t *testing.T) {
 	Check(f, "sample", []byte("one\nthree\n"))
 	if !f.failed {
 		t.Error("other bytes were accepted")
+	}
+}
+
+// TestGrow: a list that is short is an error, and is completed in order with -update.
+func TestGrow(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "list.txt")
+	if err := os.WriteFile(file, []byte("b\nd\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	defer func(old bool) { *update = old }(*update)
+	for _, c := range []struct {
+		update bool
+		lines  []string
+		failed bool
+		want   string
+	}{
+		{false, nil, false, "b\nd\n"}, {false, []string{"c"}, true, "b\nd\n"}, {true, []string{"c", "a"}, false, "a\nb\nc\nd\n"}, {true, nil, false, "a\nb\nc\nd\n"},
+	} {
+		*update = c.update
+		f := &fake{TB: t}
+		Grow(f, file, c.lines)
+		got, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.failed != c.failed || string(got) != c.want {
+			t.Errorf("with %q: failed is %t, the list %q", c.lines, f.failed, got)
+		}
 	}
 }
