@@ -67,12 +67,21 @@ func (c *Call) Branch(condition *graph.Value, yes, no string, inputs []*graph.Va
 		c.Becomes("takes %s, always", no)
 		return c.Inline(bodies[1], inputs)
 	}
+	inline := func(sub *Graph) func() []*graph.Value {
+		return func() []*graph.Value { return c.Inline(sub, inputs) }
+	}
+	return c.Either(condition, inline(bodies[0]), inline(bodies[1]))
+}
+
+// Either runs what yes adds where a condition, one truth value that depends on data, holds, and what no adds elsewhere, or computes both and
+// selects where their results differ in type.
+func (c *Call) Either(condition *graph.Value, yes, no func() []*graph.Value) []*graph.Value {
 	condition = c.Scalar(condition)
-	if out, err := c.branches(condition, bodies, inputs); err == nil {
+	if out, err := c.branches(condition, yes, no); err == nil {
 		return out
 	}
 	c.Becomes("computes both branches and selects")
-	a, b := c.Inline(bodies[0], inputs), c.Inline(bodies[1], inputs)
+	a, b := yes(), no()
 	if len(a) != len(b) {
 		compose.Fail("its branches have %d and %s", len(a), spelling.Count(len(b), "output"))
 	}
@@ -84,16 +93,13 @@ func (c *Call) Branch(condition *graph.Value, yes, no string, inputs []*graph.Va
 }
 
 // branches keeps both bodies, of which a run takes one. It fails where their results differ in type, and where extents depend on data.
-func (c *Call) branches(condition *graph.Value, bodies [2]*Graph, inputs []*graph.Value) (out []*graph.Value, err error) {
+func (c *Call) branches(condition *graph.Value, yes, no func() []*graph.Value) (out []*graph.Value, err error) {
 	if c.unroll {
 		return nil, errors.New("regions are not kept")
 	}
 	g := c.Graph
 	err = c.attempt(func() {
-		inline := func(sub *Graph) func() []*graph.Value {
-			return func() []*graph.Value { return c.tensors(c.Inline(sub, inputs)) }
-		}
-		out = c.If(condition, inline(bodies[0]), inline(bodies[1]))
+		out = c.If(condition, func() []*graph.Value { return c.tensors(yes()) }, func() []*graph.Value { return c.tensors(no()) })
 		c.checkRegion(g.Nodes[len(g.Nodes)-1])
 	})
 	if err == nil {

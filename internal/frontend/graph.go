@@ -17,17 +17,24 @@ type Graph struct {
 	Params          []Param
 	Nodes           []*Node
 	Values          []Info // what the file says about other values: a hint
+	// Program computes the outputs of a model that is code: what its operators are is known when it runs. Nodes then only list what
+	// it may apply, and Outputs what is known of the results.
+	Program func(c *Call) []Output
 }
 
 // An Info gives a value's name and what the file says about its type.
 type Info struct {
-	Name   string
-	Spelt  string      // the type as the file has it, for messages and lists
-	DType  types.DType // of the elements; types.Invalid where the file does not say
-	Err    error       // why the type is not one that graphs have, or nil
-	Kind   string      // what the value is instead of a tensor, or ""
-	Ranked bool        // the file gives a shape, Dims, which may be that of a scalar
-	Dims   []Dim
+	Name  string
+	Spelt string      // the type as the file has it, for messages and lists
+	DType types.DType // of the elements; types.Invalid where the file does not say
+	// Assumed: the file says no element type, and the program decides whether DType is right. See TypeError.
+	Assumed bool
+	// Optional: an input of a program that has a value of its own, and is one only where a shape or a value is given.
+	Optional bool
+	Err      error  // why the type is not one that graphs have, or nil
+	Kind     string // what the value is instead of a tensor, or ""
+	Ranked   bool   // the file gives a shape, Dims, which may be that of a scalar
+	Dims     []Dim
 	Meaning
 }
 
@@ -128,6 +135,7 @@ func (g *Graph) needs() (nodes []bool, names map[string]bool) {
 	}
 	nodes = make([]bool, len(g.Nodes))
 	for i := len(g.Nodes) - 1; i >= 0; i-- {
+		nodes[i] = g.Program != nil
 		for _, o := range g.Nodes[i].Out {
 			nodes[i] = nodes[i] || o != "" && names[o]
 		}

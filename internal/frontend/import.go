@@ -2,6 +2,7 @@ package frontend
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -41,17 +42,27 @@ func importModel(m *Model, o Options) (*graph.Graph, error) {
 	for _, note := range m.Notes {
 		o.Notes(note)
 	}
-	if u := m.Table.unsupported(m.Graph, false); len(u) > 0 {
-		return nil, &UnsupportedError{u}
+	if m.Graph.Program == nil {
+		if u := m.Table.unsupported(m.Graph, false); len(u) > 0 {
+			return nil, &UnsupportedError{u}
+		}
 	}
 	shapes, err := ShapesOf(m.Graph, o)
 	if err != nil {
 		return nil, err
 	}
-	if o.Values, err = convertValues(o.Values, shapes); err != nil {
+	given := o.Values
+	if o.Values, err = convertValues(given, shapes); err != nil {
 		return nil, err
 	}
 	imp, err := converted(m, o, shapes, false)
+	for e, ok := errors.AsType[*TypeError](err); ok && shapes.retyped(e); e, ok = errors.AsType[*TypeError](err) {
+		if o.Values, err = convertValues(given, shapes); err != nil {
+			return nil, err
+		}
+		o.Notes(e.Error())
+		imp, err = converted(m, o, shapes, false)
+	}
 	if err != nil && imp.regions > 0 { // what comes behind a loop may ask for values that only its iterations, one by one, show
 		if again, failed := converted(m, o, shapes, true); failed == nil {
 			imp, err = again, nil
@@ -86,11 +97,12 @@ func converted(m *Model, o Options, shapes *Shapes, unroll bool) (*importer, err
 		Builder: compose.NewBuilder(m.Graph.Name), table: m.Table, opts: o, shapes: shapes, unroll: unroll, nodes: maxNodes,
 		lists: map[*graph.Value][]*graph.Value{}, taken: map[string]bool{}, uses: map[string]int{},
 	}
-	if err := imp.graph(m.Graph); err != nil {
+	outputs, err := imp.graph(m.Graph)
+	if err != nil {
 		return imp, err
 	}
 	imp.Graph.DeadCode()
-	if err := imp.checkExtents(m.Graph.Outputs); err != nil {
+	if err := imp.checkExtents(outputs); err != nil {
 		return imp, err
 	}
 	return imp, graph.Verify(imp.Graph)
@@ -144,23 +156,26 @@ func (e *env) lookup(name string) *graph.Value {
 	return nil
 }
 
-// graph imports the main graph.
-func (imp *importer) graph(g *Graph) error {
+// graph imports the main graph and returns what the model says about its outputs.
+func (imp *importer) graph(g *Graph) ([]Info, error) {
 	e := &env{values: map[string]*graph.Value{}}
 	if err := imp.inputs(e); err != nil {
-		return err
+		return nil, err
+	}
+	if g.Program != nil {
+		return imp.program(g, e)
 	}
 	if err := imp.body(g, e); err != nil {
-		return err
+		return nil, err
 	}
 	for _, o := range g.Outputs {
 		v := e.lookup(o.Name)
 		if err := imp.checkOutput(o, v); err != nil {
-			return err
+			return nil, err
 		}
 		imp.Graph.Outputs = append(imp.Graph.Outputs, imp.output(o.Name, v))
 	}
-	return nil
+	return g.Outputs, nil
 }
 
 func (imp *importer) checkOutput(o Info, v *graph.Value) error {

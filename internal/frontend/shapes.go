@@ -42,7 +42,13 @@ const notGiven = "not given, so 1"
 // ShapesOf finds the shapes of the inputs from what the model declares and the options give. Equal names are equal sizes,
 // over all inputs; what is neither given nor follows is 1.
 func ShapesOf(g *Graph, o Options) (*Shapes, error) {
-	s := &Shapes{real: g.Inputs, inputs: map[string][]int{}}
+	s := &Shapes{inputs: map[string][]int{}}
+	for _, in := range g.Inputs {
+		_, shaped := o.Shapes[in.Name]
+		if _, fixed := o.Values[in.Name]; shaped || fixed || !in.Optional {
+			s.real = append(s.real, in)
+		}
+	}
 	if err := checkNames(s.real, o); err != nil {
 		return nil, err
 	}

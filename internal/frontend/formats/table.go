@@ -17,10 +17,11 @@ import (
 	"lathe/internal/frontend/paddle"
 	"lathe/internal/frontend/tensorflow"
 	"lathe/internal/frontend/tflite"
+	"lathe/internal/frontend/torch"
 )
 
 // Table lists the formats, in the order in which they are asked whether a file is theirs.
-var Table = []*frontend.Format{&onnx.Format, &keras.Format, &tflite.Format, &mxnet.Format, &caffe.Format, &darknet.Format, &paddle.Format, &tensorflow.Format, &coreml.Format}
+var Table = []*frontend.Format{&onnx.Format, &keras.Format, &tflite.Format, &mxnet.Format, &caffe.Format, &darknet.Format, &paddle.Format, &tensorflow.Format, &coreml.Format, &torch.Format}
 
 // Named is the format of a name, or nil.
 func Named(name string) *frontend.Format {

@@ -1,0 +1,206 @@
+package torch
+
+import (
+	"math"
+
+	"lathe/internal/graph"
+	"lathe/internal/op"
+	"lathe/internal/ops"
+	"lathe/internal/types"
+)
+
+// binary makes a row of an operator of two tensors or numbers of one element type.
+func binary(names string, d *op.Def) row {
+	return sig(names, "self other", func(c *call) any {
+		x, y := c.both("self", "other")
+		return c.number(c.Do(d, x, y), "self", "other")
+	})
+}
+
+// number is a result of numbers alone, which is a number.
+func (c *call) number(v *graph.Value, names ...string) any {
+	for _, name := range names {
+		if t, ok := c.args[name].(*tensor); ok && !t.number {
+			return v
+		}
+	}
+	return c.scalarOf(v)
+}
+
+// compare makes a row of a comparison.
+func compare(names string, d *op.Def) row { return binary(names, d) }
+
+// logical makes a row of an operator on truth values.
+func logical(names string, d *op.Def) row {
+	return sig(names, "self other", func(c *call) any {
+		return c.number(c.Do(d, c.operand(c.args["self"], types.Bool), c.operand(c.args["other"], types.Bool)), "self", "other")
+	})
+}
+
+// bitwise makes a row of an operator on bits, which on bools is the logical one.
+func bitwise(names string, d, onBool *op.Def) row {
+	return sig(names, "self other", func(c *call) any {
+		x, y := c.both("self", "other")
+		if x.Type.DType.IsFloat() {
+			c.retype(x, types.Bool, "takes its bits")
+			c.retype(y, types.Bool, "takes its bits")
+			fail("bits of %s", x.Type)
+		}
+		if x.Type.DType == types.Bool && onBool != nil {
+			return c.number(c.Do(onBool, x, y), "self", "other")
+		}
+		return c.number(c.Do(d, x, y), "self", "other")
+	})
+}
+
+var binaryRows = []row{
+	sig("add", "self other alpha:n", sum(ops.Add)), sig("sub subtract", "self other alpha:n", sum(ops.Subtract)),
+	sig("rsub", "self other alpha:n", func(c *call) any {
+		c.args["self"], c.args["other"] = c.args["other"], c.args["self"]
+		return sum(ops.Subtract)(c)
+	}),
+	binary("mul multiply", ops.Multiply), binary("maximum", ops.Maximum), binary("minimum", ops.Minimum), binary("fmod", ops.Mod), binary("remainder", ops.FloorMod),
+	sig("max", "self:T other:T", func(c *call) any { x, y := c.both("self", "other"); return c.Do(ops.Maximum, x, y) }),
+	sig("min", "self:T other:T", func(c *call) any { x, y := c.both("self", "other"); return c.Do(ops.Minimum, x, y) }),
+	sig("div divide", "self other rounding_mode:s", divide), sig("true_divide", "self other", divide),
+	sig("floor_divide floordiv", "self other", floorDivide),
+	sig("pow", "self exponent", power), sig("float_power", "self exponent", power), sig("square", "self", func(c *call) any { return c.Do(ops.Multiply, c.x("self"), c.x("self")) }),
+	sig("atan2 arctan2", "self other", func(c *call) any { x, y := c.both("self", "other"); return c.Do(ops.Atan2, c.real(x), c.real(y)) }),
+	compare("eq __is__", ops.Equal), compare("ne not_equal __isnot__", ops.NotEqual), compare("lt less", ops.Less), compare("le less_equal", ops.LessEqual),
+	compare("gt greater", ops.Greater), compare("ge greater_equal", ops.GreaterEqual),
+	logical("logical_and", ops.LogicalAnd), logical("logical_or", ops.LogicalOr), logical("logical_xor", ops.LogicalXor),
+	bitwise("bitwise_and __and__ __iand__ and", ops.BitwiseAnd, ops.LogicalAnd), bitwise("bitwise_or __or__ __ior__ or", ops.BitwiseOr, ops.LogicalOr),
+	bitwise("bitwise_xor __xor__ __ixor__", ops.BitwiseXor, ops.LogicalXor), bitwise("bitwise_left_shift __lshift__", ops.LeftShift, nil), bitwise("bitwise_right_shift __rshift__", ops.RightShift, nil),
+	sig("where", "condition self other", where),
+	sig("masked_fill", "self mask value", func(c *call) any {
+		x := c.x("self")
+		return c.Do(ops.Where, c.mask("mask"), c.operand(c.args["value"], x.Type.DType), x)
+	}),
+	sig("lerp", "self end weight", func(c *call) any {
+		x, y := c.both("self", "end")
+		return c.Do(ops.Add, x, c.Do(ops.Multiply, c.operand(c.args["weight"], x.Type.DType), c.Do(ops.Subtract, y, x)))
+	}),
+	sig("addcmul", "self tensor1 tensor2 value:n", accumulate(ops.Multiply)), sig("addcdiv", "self tensor1 tensor2 value:n", accumulate(ops.Divide)),
+	sig("xlogy", "self other", func(c *call) any {
+		x, y := c.both("self", "other")
+		zero := c.Do(ops.Equal, x, like(x, 0))
+		return c.Do(ops.Where, zero, like(x, 0), c.Do(ops.Multiply, x, c.Do(ops.Log, y)))
+	}),
+	sig("hypot", "self other", func(c *call) any {
+		x, y := c.both("self", "other")
+		return c.Do(ops.Sqrt, c.Do(ops.Add, c.Do(ops.Multiply, x, x), c.Do(ops.Multiply, y, y)))
+	}),
+	sig("isclose", "self other rtol:n atol:n equal_nan:b", func(c *call) any {
+		x, y := c.both("self", "other")
+		bound := c.Do(ops.Add, c.Scaled(c.Do(ops.Abs, y), c.num("rtol", 1e-5)), like(x, c.num("atol", 1e-8)))
+		return c.Do(ops.LessEqual, c.Do(ops.Abs, c.Do(ops.Subtract, x, y)), bound)
+	}),
+	sig("dist", "self other p:n", func(c *call) any {
+		x, y := c.both("self", "other")
+		return c.LpNorm(c.Do(ops.Subtract, x, y), c.num("p", 2), false)
+	}),
+	sig("mse_loss", "self target reduction:i", func(c *call) any {
+		d := c.Do(ops.Subtract, c.x("self"), c.x("target"))
+		return c.loss(c.Do(ops.Multiply, d, d))
+	}),
+	sig("l1_loss", "self target reduction:i", func(c *call) any { return c.loss(c.Do(ops.Abs, c.Do(ops.Subtract, c.x("self"), c.x("target")))) }),
+}
+
+// loss is the average, the sum, or nothing of the kind.
+func (c *call) loss(x *graph.Value) any {
+	switch c.int("reduction", 1) {
+	case 1:
+		return c.Reduce(ops.Mean, x, false)
+	case 2:
+		return c.Reduce(ops.Sum, x, false)
+	}
+	return x
+}
+
+// sum is self + alpha * other, or their difference.
+func sum(d *op.Def) func(c *call) any {
+	return func(c *call) any {
+		x, y := c.both("self", "other")
+		if alpha := c.num("alpha", 1); alpha != 1 {
+			y = c.Do(ops.Multiply, y, like(y, alpha))
+		}
+		if x.Type.DType == types.Bool { // addition of truth values is or
+			x, y = c.Cast(x, types.I64), c.Cast(y, types.I64)
+			return c.number(c.Cast(c.Do(d, x, y), types.Bool), "self", "other")
+		}
+		return c.number(c.Do(d, x, y), "self", "other")
+	}
+}
+
+// accumulate is self + value * tensor1 (* or /) tensor2.
+func accumulate(d *op.Def) func(c *call) any {
+	return func(c *call) any {
+		x := c.x("self")
+		y := c.Do(d, c.Cast(c.x("tensor1"), x.Type.DType), c.Cast(c.x("tensor2"), x.Type.DType))
+		return c.Do(ops.Add, x, c.Scaled(y, c.num("value", 1)))
+	}
+}
+
+// divide is the quotient, of integers as floats, or rounded.
+func divide(c *call) any {
+	x, y := c.both("self", "other")
+	switch mode := c.str("rounding_mode", ""); {
+	case mode == "floor":
+		return c.number(c.Do(ops.FloorDivide, x, y), "self", "other")
+	case mode == "trunc" && x.Type.DType.IsFloat():
+		return c.Do(ops.Trunc, c.Do(ops.Divide, x, y))
+	case mode == "trunc":
+		return c.number(c.Do(ops.Divide, x, y), "self", "other")
+	case mode != "":
+		fail("rounding_mode %q is not supported", mode)
+	}
+	if c.code != nil && c.code.version < 4 && !x.Type.DType.IsFloat() { // version 4: the quotient of integers is a float
+		return c.number(c.Do(ops.Divide, x, y), "self", "other")
+	}
+	return c.number(c.Do(ops.Divide, c.real(x), c.real(y)), "self", "other")
+}
+
+// floorDivide rounds down; it truncated before version 10 of the operators.
+func floorDivide(c *call) any {
+	x, y := c.both("self", "other")
+	if c.code == nil || c.code.version >= 10 || c.name == "floordiv" {
+		return c.number(c.Do(ops.FloorDivide, x, y), "self", "other")
+	}
+	v := c.Do(ops.Divide, x, y)
+	if v.Type.DType.IsFloat() {
+		v = c.Do(ops.Trunc, v)
+	}
+	return c.number(v, "self", "other")
+}
+
+// power computes common exponents by products.
+func power(c *call) any {
+	x, y := c.both("self", "exponent")
+	if n, ok := number(c.args["exponent"]); ok {
+		switch {
+		case n == 1:
+			return x
+		case n == 2:
+			return c.Do(ops.Multiply, x, x)
+		case n == 3:
+			return c.Do(ops.Multiply, c.Do(ops.Multiply, x, x), x)
+		case n == 0.5:
+			return c.Do(ops.Sqrt, c.real(x))
+		case n == -0.5:
+			return c.Do(ops.Rsqrt, c.real(x))
+		case n == -1 && x.Type.DType.IsFloat():
+			return c.Do(ops.Reciprocal, x)
+		case n == math.Trunc(n) && n > 0 && !x.Type.DType.IsFloat():
+			return c.number(c.Cast(c.Do(ops.Power, c.Cast(x, types.F64), c.Cast(y, types.F64)), x.Type.DType), "self", "exponent")
+		}
+	}
+	return c.number(c.Do(ops.Power, c.real(x), c.real(y)), "self", "exponent")
+}
+
+// mask is an argument as truth values.
+func (c *call) mask(name string) *graph.Value { return c.Cast(c.x(name), types.Bool) }
+
+func where(c *call) any {
+	d := c.common(c.args["self"], c.args["other"])
+	return c.number(c.Do(ops.Where, c.mask("condition"), c.operand(c.args["self"], d), c.operand(c.args["other"], d)), "condition", "self", "other")
+}

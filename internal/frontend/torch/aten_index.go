@@ -1,0 +1,374 @@
+package torch
+
+import (
+	"slices"
+
+	"lathe/internal/compose"
+	"lathe/internal/graph"
+	"lathe/internal/op"
+	"lathe/internal/ops"
+	hosttensor "lathe/internal/tensor"
+	"lathe/internal/types"
+)
+
+var indexRows = []row{
+	sig("embedding", "weight indices padding_idx:i scale_grad_by_freq:b sparse:b", func(c *call) any {
+		return c.Apply(ops.Take, ops.TakeAttrs{Axis: 0}, c.x("weight"), c.indices("indices"))
+	}),
+	sig("embedding_bag", "weight indices offsets scale_grad_by_freq:b mode:i sparse:b per_sample_weights include_last_offset:b padding_idx", embeddingBag),
+	sig("index_select", "self dim:i index", func(c *call) any {
+		x := c.x("self")
+		at := c.indices("index")
+		if at.Type.Rank() == 0 {
+			at = c.Reshape(at, 1)
+		}
+		return c.Apply(ops.Take, ops.TakeAttrs{Axis: c.axis("dim", 0, x.Type.Rank())}, x, at)
+	}),
+	sig("take", "self index", func(c *call) any {
+		x := c.x("self")
+		return c.Apply(ops.Take, ops.TakeAttrs{Axis: 0}, c.Reshape(x, x.Type.Elements()), c.indices("index"))
+	}),
+	sig("gather", "self dim:i index sparse_grad:b", func(c *call) any {
+		x, at := c.x("self"), c.indices("index")
+		a := c.axis("dim", 0, x.Type.Rank())
+		for k := range x.Type.Rank() { // axes that index has less of
+			if k != a && k < at.Type.Rank() {
+				x = c.Slice(x, k, 0, min(at.Type.Shape[k], x.Type.Shape[k]))
+			}
+		}
+		return c.Apply(ops.Gather, ops.GatherAttrs{Axis: a}, x, at)
+	}),
+	sig("take_along_dim", "self indices dim:i", func(c *call) any {
+		x, at := c.x("self"), c.indices("indices")
+		a := c.axis("dim", 0, x.Type.Rank())
+		xs, is := slices.Clone(x.Type.Shape), slices.Clone(at.Type.Shape)
+		n, m := xs[a], is[a]
+		xs[a], is[a] = 1, 1
+		both := broadcastShape(xs, is)
+		xs, is = slices.Clone(both), slices.Clone(both)
+		xs[a], is[a] = n, m
+		return c.Apply(ops.Gather, ops.GatherAttrs{Axis: a}, c.BroadcastTo(x, xs...), c.BroadcastTo(at, is...))
+	}),
+	sig("scatter", "self dim:i index src:T", func(c *call) any { return c.scatter("src", "") }), sig("scatter", "self dim:i index value:n", func(c *call) any { return c.scatter("value", "") }),
+	sig("scatter", "self dim:i index src:T reduce:s", scatterReduced("src")), sig("scatter", "self dim:i index value:n reduce:s", scatterReduced("value")),
+	sig("scatter_add", "self dim:i index src", func(c *call) any { return c.scatter("src", "add") }),
+	sig("scatter_reduce", "self dim:i index src reduce:s include_self:b", scatterReduced("src")),
+	sig("index_add", "self dim:i index source alpha:n", func(c *call) any { return c.indexed("source", "add") }),
+	sig("index_copy", "self dim:i index source", func(c *call) any { return c.indexed("source", "") }),
+	sig("index_fill", "self dim:i index value", func(c *call) any { return c.indexed("value", "") }),
+	sig("index _unsafe_index", "self:T indices", func(c *call) any { return c.picked(c.x("self"), c.places()) }),
+	sig("index_put _unsafe_index_put", "self:T indices values accumulate:b unsafe:b", indexPut), sig("_index_put_impl", "self:T indices values accumulate:b unsafe:b", indexPut),
+	sig("masked_select", "self mask", func(c *call) any {
+		x := c.x("self")
+		mask := c.mask("mask")
+		shape := broadcastShape(x.Type.Shape, mask.Type.Shape)
+		return c.picked(c.BroadcastTo(x, shape...), []*graph.Value{c.BroadcastTo(mask, shape...)})
+	}),
+	sig("masked_scatter", "self mask source", func(c *call) any {
+		x := c.x("self")
+		mask := c.BroadcastTo(c.mask("mask"), x.Type.Shape...)
+		n := x.Type.Elements()
+		order := c.Apply(ops.CumSum, ops.CumulativeAttrs{Exclusive: true}, c.Cast(c.Reshape(mask, n), types.I64))
+		source := c.x("source")
+		return c.Do(ops.Where, mask, c.Reshape(c.Apply(ops.Take, ops.TakeAttrs{}, c.Reshape(source, source.Type.Elements()), order), x.Type.Shape...), x)
+	}),
+	sig("nonzero", "self", func(c *call) any { return c.Results(ops.ArgWhere, op.None{}, c.x("self"))[0] }),
+	sig("select_scatter", "self src dim:i index:i", func(c *call) any {
+		t := c.copyOf(c.t("self"))
+		a := c.axis("dim", 0, c.rank(t))
+		c.replace(c.selected(t, a, c.index(c.args["index"], c.shape(t)[a])), c.t("src"))
+		return t
+	}),
+	sig("slice_scatter", "self src dim:i start end step", func(c *call) any {
+		t := c.copyOf(c.t("self"))
+		a := c.axis("dim", 0, c.rank(t))
+		begin, end, step := c.cut(c.args["start"], c.args["end"], c.args["step"], c.shape(t)[a])
+		c.replace(c.sliced(t, a, begin, end, step), c.t("src"))
+		return t
+	}),
+	sig("bucketize", "self boundaries out_int32:b right:b", func(c *call) any { return c.bucket(c.x("boundaries"), c.x("self")) }),
+	sig("searchsorted", "sorted_sequence self out_int32:b right:b side sorter", func(c *call) any { return c.bucket(c.x("sorted_sequence"), c.x("self")) }),
+	sig("one_hot", "self num_classes:i", func(c *call) any {
+		if c.int("num_classes", -1) < 0 {
+			fail("a number of classes that depends on data is not supported")
+		}
+		at := c.indices("self")
+		return c.Apply(ops.OneHot, ops.OneHotAttrs{Depth: c.int("num_classes", 0), Axis: at.Type.Rank()}, at, whole(1), whole(0))
+	}),
+}
+
+// spread is a source of scatter as a tensor of index's shape.
+func (c *call) spread(name string, x, at *graph.Value) *graph.Value {
+	v := c.operand(c.args[name], x.Type.DType)
+	for k, n := range at.Type.Shape {
+		if v.Type.Rank() == at.Type.Rank() && v.Type.Shape[k] > n {
+			v = c.Slice(v, k, 0, n)
+		}
+	}
+	return c.BroadcastTo(v, at.Type.Shape...)
+}
+
+func (c *call) scatter(source, reduction string) any {
+	x, at := c.x("self"), c.indices("index")
+	a := ops.ScatterElementsAttrs{Axis: c.axis("dim", 0, x.Type.Rank()), Reduction: reduction}
+	return c.Apply(ops.ScatterElements, a, x, at, c.spread(source, x, at))
+}
+
+func scatterReduced(source string) func(c *call) any {
+	return func(c *call) any {
+		reduction := map[string]string{"add": "add", "sum": "add", "multiply": "mul", "prod": "mul", "amax": "max", "amin": "min"}[c.str("reduce", "")]
+		if reduction == "" || !c.bool("include_self", true) {
+			fail("reduce %q is not supported", c.str("reduce", ""))
+		}
+		return c.scatter(source, reduction)
+	}
+}
+
+// indexed writes slices of an axis.
+func (c *call) indexed(source, reduction string) any {
+	x, at := c.x("self"), c.indices("index")
+	a := c.axis("dim", 0, x.Type.Rank())
+	shape := slices.Clone(x.Type.Shape)
+	shape[a] = at.Type.Elements()
+	v := c.BroadcastTo(c.operand(c.args[source], x.Type.DType), shape...)
+	if alpha := c.num("alpha", 1); alpha != 1 {
+		v = c.Scaled(v, alpha)
+	}
+	wide := slices.Repeat([]int{1}, len(shape))
+	wide[a] = shape[a]
+	at = c.BroadcastTo(c.Reshape(at, wide...), shape...)
+	return c.Apply(ops.ScatterElements, ops.ScatterElementsAttrs{Axis: a, Reduction: reduction}, x, at, v)
+}
+
+// places are the indices of an advanced index, nil for axes that stay.
+func (c *call) places() []*graph.Value {
+	parts, _ := items(c.args["indices"])
+	out := make([]*graph.Value, len(parts))
+	for i, p := range parts {
+		switch t := p.(type) {
+		case nil:
+		case *tensor:
+			if out[i] = c.get(t); out[i].Type.DType != types.Bool && out[i].Type.DType != types.U8 {
+				out[i] = c.asIndices(out[i])
+			}
+		case int64:
+			out[i] = whole(t)
+		default:
+			fail("an index that is %s", kind(p))
+		}
+	}
+	return out
+}
+
+// picked is x[places]: indices broadcast to one another, and their axes replace those that they index; where these are not neighbours, in
+// front of all others. A mask counts as the indices of its true elements.
+func (m *machine) picked(x *graph.Value, at []*graph.Value) *graph.Value {
+	at = m.unmasked(x, at)
+	var axes []int
+	var shape []int
+	for k, v := range at {
+		if v != nil {
+			axes = append(axes, k)
+			shape = broadcastShape(shape, v.Type.Shape)
+		}
+	}
+	switch len(axes) {
+	case 0:
+		return x
+	case 1:
+		return m.Apply(ops.Take, ops.TakeAttrs{Axis: axes[0]}, x, at[axes[0]])
+	}
+	order := slices.Clone(axes)
+	for k := range x.Type.Rank() {
+		if !slices.Contains(axes, k) {
+			order = append(order, k)
+		}
+	}
+	y := m.Apply(ops.GatherND, ops.GatherNDAttrs{}, m.Transpose(x, order...), m.coordinates(x, at, axes, shape))
+	if axes[len(axes)-1]-axes[0] != len(axes)-1 || axes[0] == 0 {
+		return y
+	}
+	var back []int // the axes of the indices behind those before the first indexed one
+	for k := range axes[0] {
+		back = append(back, len(shape)+k)
+	}
+	for k := range shape {
+		back = append(back, k)
+	}
+	for k := len(shape) + axes[0]; k < y.Type.Rank(); k++ {
+		back = append(back, k)
+	}
+	return m.Transpose(y, back...)
+}
+
+// coordinates joins indices along a new last axis, those from the end counted from the front.
+func (m *machine) coordinates(x *graph.Value, at []*graph.Value, axes, shape []int) *graph.Value {
+	parts := make([]*graph.Value, len(axes))
+	for i, k := range axes {
+		v := at[k]
+		n := x.Type.Shape[k]
+		v = m.Do(ops.Where, m.Do(ops.Less, v, like(v, 0)), m.Do(ops.Add, v, like(v, float64(n))), v)
+		parts[i] = m.BroadcastTo(v, shape...)
+	}
+	return m.Stack(len(shape), parts...)
+}
+
+// unmasked gives masks as indices.
+func (m *machine) unmasked(x *graph.Value, at []*graph.Value) []*graph.Value {
+	var out []*graph.Value
+	for _, v := range at {
+		if v == nil || v.Type.DType != types.Bool && v.Type.DType != types.U8 {
+			out = append(out, v)
+			continue
+		}
+		if len(out)+v.Type.Rank() > x.Type.Rank() {
+			fail("a mask %s of %s", v.Type, x.Type)
+		}
+		if t := hostValue(v); t != nil {
+			for _, list := range trueAt(t) {
+				out = append(out, compose.Ints(list...))
+			}
+			continue
+		}
+		rows := m.Results(ops.ArgWhere, op.None{}, v)[0]
+		for k := range v.Type.Rank() {
+			out = append(out, m.At(rows, 1, k))
+		}
+	}
+	return out
+}
+
+// hostValue is the value of a constant of any size, or nil.
+func hostValue(v *graph.Value) *hosttensor.Tensor {
+	if v.Const != nil {
+		return v.Const
+	}
+	return v.Value()
+}
+
+// trueAt lists the coordinates of what is not 0, axis by axis.
+func trueAt(t *hosttensor.Tensor) [][]int {
+	out := make([][]int, len(t.Shape))
+	for i := range t.Len() {
+		if t.Int(i) == 0 {
+			continue
+		}
+		rest := i
+		for k := len(t.Shape) - 1; k >= 0; k-- {
+			out[k] = append(out[k], rest%t.Shape[k])
+			rest /= t.Shape[k]
+		}
+	}
+	return out
+}
+
+// indexPut writes x[places].
+func indexPut(c *call) any {
+	x, at := c.x("self"), c.places()
+	v := c.operand(c.args["values"], x.Type.DType)
+	reduction := ""
+	if c.bool("accumulate", false) {
+		reduction = "add"
+	}
+	if len(at) == 1 && at[0] != nil && at[0].Type.DType == types.Bool && v.Type.Elements() == 1 && reduction == "" {
+		mask := at[0]
+		for mask.Type.Rank() < x.Type.Rank() {
+			mask = c.ExpandDims(mask, mask.Type.Rank())
+		}
+		return c.Do(ops.Where, mask, c.Reshape(v), x)
+	}
+	at = c.unmasked(x, at)
+	var axes, shape []int
+	for k, p := range at {
+		if p != nil {
+			axes = append(axes, k)
+			shape = broadcastShape(shape, p.Type.Shape)
+		}
+	}
+	if len(axes) == 0 {
+		return c.BroadcastTo(v, x.Type.Shape...)
+	}
+	order, rest := slices.Clone(axes), []int{}
+	for k := range x.Type.Rank() {
+		if !slices.Contains(axes, k) {
+			order, rest = append(order, k), append(rest, x.Type.Shape[k])
+		}
+	}
+	first := axes[0]
+	if axes[len(axes)-1]-axes[0] != len(axes)-1 {
+		first = 0
+	}
+	// Values have the indices' axes where x[places] has them; the operator wants them first.
+	var before []int
+	for k := range first {
+		before = append(before, x.Type.Shape[k])
+	}
+	v = c.BroadcastTo(v, slices.Concat(before, shape, rest[min(first, len(rest)):])...)
+	var front []int
+	for k := range shape {
+		front = append(front, first+k)
+	}
+	for k := range v.Type.Rank() {
+		if k < first || k >= first+len(shape) {
+			front = append(front, k)
+		}
+	}
+	y := c.Apply(ops.ScatterND, ops.ScatterNDAttrs{Reduction: reduction}, c.Transpose(x, order...), c.coordinates(x, at, axes, shape), c.Transpose(v, front...))
+	back := make([]int, len(order))
+	for k, from := range order {
+		back[from] = k
+	}
+	return c.Transpose(y, back...)
+}
+
+// bucket is how many boundaries lie below each element, or not above it with right.
+func (c *call) bucket(boundaries, x *graph.Value) any {
+	if boundaries.Type.Rank() != 1 {
+		fail("boundaries %s", boundaries.Type)
+	}
+	d := promoteTypes(boundaries.Type.DType, x.Type.DType)
+	below := ops.Less
+	if c.bool("right", false) || c.str("side", "left") == "right" {
+		below = ops.LessEqual
+	}
+	over := c.Do(below, c.Cast(boundaries, d), c.ExpandDims(c.Cast(x, d), x.Type.Rank()))
+	y := c.Reduce(ops.Sum, c.Cast(over, types.I64), false, x.Type.Rank())
+	if c.bool("out_int32", false) {
+		return c.Cast(y, types.I32)
+	}
+	return y
+}
+
+// embeddingBag reduces rows of a weight: of the rows of a matrix of indices, or from offset to offset where these are known.
+func embeddingBag(c *call) any {
+	at := c.indices("indices")
+	mode := c.int("mode", 0)
+	if mode < 0 || mode > 2 || c.given("per_sample_weights") && mode != 0 {
+		fail("mode %d is not supported", mode)
+	}
+	reduce := func(x *graph.Value) *graph.Value {
+		switch mode {
+		case 0:
+			return c.Reduce(ops.Sum, x, false, x.Type.Rank()-2)
+		case 1:
+			return c.Reduce(ops.Mean, x, false, x.Type.Rank()-2)
+		}
+		return c.Reduce(ops.Max, x, false, x.Type.Rank()-2)
+	}
+	rows := c.Apply(ops.Take, ops.TakeAttrs{Axis: 0}, c.x("weight"), at)
+	if w := c.opt("per_sample_weights"); w != nil {
+		rows = c.Do(ops.Multiply, rows, c.ExpandDims(w, w.Type.Rank()))
+	}
+	if at.Type.Rank() == 2 {
+		return tuple{c.fresh(reduce(rows)), nil, nil, nil}
+	}
+	offsets := c.ints("offsets")
+	if !c.bool("include_last_offset", false) {
+		offsets = append(offsets, at.Type.Shape[0])
+	}
+	var bags []*graph.Value
+	for i := range len(offsets) - 1 {
+		bags = append(bags, reduce(c.Slice(rows, 0, offsets[i], offsets[i+1])))
+	}
+	return tuple{c.fresh(c.Stack(0, bags...)), nil, nil, nil}
+}

@@ -1,0 +1,310 @@
+package torch
+
+import (
+	"slices"
+
+	"lathe/internal/compose"
+	"lathe/internal/frontend"
+	"lathe/internal/graph"
+	"lathe/internal/ops"
+	"lathe/internal/types"
+)
+
+// What moves elements to new places.
+var moveRows = []row{
+	sig("cat concat concatenate", "tensors:L dim:i", func(c *call) any { return c.joined(false) }),
+	sig("stack", "tensors:L dim:i", func(c *call) any { return c.joined(true) }),
+	sig("hstack", "tensors:L", func(c *call) any { return c.stackedAlong(1) }), sig("vstack row_stack", "tensors:L", func(c *call) any { return c.stackedAlong(0) }),
+	sig("repeat", "self repeats:I", func(c *call) any {
+		x, reps := c.x("self"), c.ints2("repeats")
+		for x.Type.Rank() < len(reps) {
+			x = c.ExpandDims(x, 0)
+		}
+		return c.Apply(ops.Tile, ops.TileAttrs{Reps: reps}, x)
+	}),
+	sig("tile", "self dims:I", func(c *call) any {
+		x, reps := c.x("self"), c.ints2("dims")
+		for x.Type.Rank() < len(reps) {
+			x = c.ExpandDims(x, 0)
+		}
+		for len(reps) < x.Type.Rank() {
+			reps = slices.Insert(reps, 0, 1)
+		}
+		return c.Apply(ops.Tile, ops.TileAttrs{Reps: reps}, x)
+	}),
+	sig("repeat_interleave", "self:T repeats dim:i output_size", func(c *call) any {
+		x := c.x("self")
+		a := 0
+		if !c.given("dim") {
+			x = c.Reshape(x, x.Type.Elements())
+		} else {
+			a = c.axis("dim", 0, x.Type.Rank())
+		}
+		reps := c.ints("repeats")
+		if len(reps) == 1 {
+			return c.Apply(ops.Repeat, ops.RepeatAttrs{Axis: a, Repeats: reps[0]}, x)
+		}
+		var at []int
+		for i, n := range reps {
+			at = append(at, slices.Repeat([]int{i}, n)...)
+		}
+		return c.Apply(ops.Take, ops.TakeAttrs{Axis: a}, x, compose.Ints(at...))
+	}),
+	sig("flip", "self dims:I", func(c *call) any {
+		return c.Apply(ops.Reverse, ops.ReverseAttrs{Axes: c.axes("dims", c.rank(c.t("self")))}, c.x("self"))
+	}),
+	sig("fliplr", "self", func(c *call) any { return c.Apply(ops.Reverse, ops.ReverseAttrs{Axes: []int{1}}, c.x("self")) }),
+	sig("flipud", "self", func(c *call) any { return c.Apply(ops.Reverse, ops.ReverseAttrs{Axes: []int{0}}, c.x("self")) }),
+	sig("roll", "self shifts:I dims:I", roll),
+	sig("rot90", "self k:i dims:I", rot90),
+	sig("constant_pad_nd", "self pad:I value:n", func(c *call) any { return c.padded(c.x("self"), c.ints2("pad"), "constant", c.num("value", 0)) }),
+	sig("pad", "self pad:I mode:s value:n", func(c *call) any {
+		mode := map[string]string{"constant": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}[c.str("mode", "constant")]
+		return c.padded(c.x("self"), c.ints2("pad"), mode, c.num("value", 0))
+	}),
+	sig("reflection_pad1d reflection_pad2d reflection_pad3d", "self padding:I", func(c *call) any { return c.padded(c.x("self"), c.ints2("padding"), "reflect", 0) }),
+	sig("replication_pad1d replication_pad2d replication_pad3d", "self padding:I", func(c *call) any { return c.padded(c.x("self"), c.ints2("padding"), "edge", 0) }),
+	sig("_pad_circular", "self pad:I", func(c *call) any { return c.padded(c.x("self"), c.ints2("pad"), "wrap", 0) }),
+	sig("tril", "self diagonal:i", func(c *call) any { return c.Apply(ops.Trilu, ops.TriluAttrs{K: c.int("diagonal", 0)}, c.x("self")) }),
+	sig("triu", "self diagonal:i", func(c *call) any {
+		return c.Apply(ops.Trilu, ops.TriluAttrs{Upper: true, K: c.int("diagonal", 0)}, c.x("self"))
+	}),
+	sig("pixel_shuffle", "self upscale_factor:i", func(c *call) any {
+		return c.images(func(x *graph.Value) *graph.Value {
+			return c.Apply(ops.DepthToSpace, ops.DepthSpaceAttrs{BlockSize: c.int("upscale_factor", 1), Mode: "CRD"}, x)
+		})
+	}),
+	sig("pixel_unshuffle", "self downscale_factor:i", func(c *call) any {
+		return c.images(func(x *graph.Value) *graph.Value {
+			return c.Apply(ops.SpaceToDepth, ops.DepthSpaceAttrs{BlockSize: c.int("downscale_factor", 1), Mode: "CRD"}, x)
+		})
+	}),
+	sig("channel_shuffle", "self groups:i", func(c *call) any {
+		x, g := c.x("self"), c.int("groups", 1)
+		s := x.Type.Shape
+		if len(s) < 3 || g < 1 || s[1]%g != 0 {
+			fail("channels of %s in %d groups", x.Type, g)
+		}
+		y := c.Reshape(x, slices.Concat([]int{s[0], g, s[1] / g}, s[2:])...)
+		order := []int{0, 2, 1}
+		for k := 3; k < y.Type.Rank(); k++ {
+			order = append(order, k)
+		}
+		return c.Reshape(c.Transpose(y, order...), s...)
+	}),
+	sig("im2col", "self kernel_size:I dilation:I padding:I stride:I", im2col),
+	sig("col2im", "self output_size:I kernel_size:I dilation:I padding:I stride:I", func(c *call) any {
+		pad := c.perAxis("padding", 2, 0)
+		return c.Apply(ops.Col2Im, ops.Col2ImAttrs{ImageShape: c.perAxis("output_size", 2, 0), BlockShape: c.perAxis("kernel_size", 2, 1), Strides: c.perAxis("stride", 2, 1),
+			Padding: slices.Concat(pad, pad), Dilation: c.perAxis("dilation", 2, 1)}, c.x("self"))
+	}),
+	sig("broadcast_tensors", "tensors:L", func(c *call) any {
+		var shape []int
+		for _, t := range c.tensors("tensors") {
+			shape = broadcastShape(shape, c.shape(t))
+		}
+		var out []value
+		for _, t := range c.tensors("tensors") {
+			out = append(out, c.broadcast(t, shape))
+		}
+		return c.newList(out)
+	}),
+	sig("copy", "self src non_blocking:b", func(c *call) any { return c.operandOf("src") }),
+}
+
+// operandOf is an argument, whatever the element type of self is: what takes it in place converts it.
+func (c *call) operandOf(name string) any {
+	t := c.copyOf(c.t(name))
+	return t
+}
+
+// joined joins tensors along an axis, or a new one.
+func (c *call) joined(stack bool) any {
+	list := c.tensors("tensors")
+	if len(list) == 0 {
+		fail("no tensors to join")
+	}
+	var d types.DType
+	var parts []*graph.Value
+	for _, t := range list {
+		d = promoteTypes(d, c.get(t).Type.DType)
+	}
+	rank := 0
+	for _, t := range list {
+		rank = max(rank, c.rank(t))
+	}
+	for _, t := range list {
+		if c.rank(t) == 1 && c.shape(t)[0] == 0 && rank > 1 && !stack { // an old way to write nothing
+			continue
+		}
+		parts = append(parts, c.Cast(c.get(t), d))
+	}
+	var y *graph.Value
+	if stack {
+		y = c.Stack(frontend.Axis(c.int("dim", 0), rank+1), parts...)
+	} else {
+		y = c.Concat(c.axis("dim", 0, rank), parts...)
+	}
+	out := c.fresh(y)
+	out.complex = list[0].complex
+	return out
+}
+
+// stackedAlong joins tensors along axis 0 or 1, vectors as rows or as they are.
+func (c *call) stackedAlong(axis int) any {
+	parts := c.values("tensors")
+	for i, x := range parts {
+		if axis == 0 && x.Type.Rank() < 2 {
+			parts[i] = c.Reshape(x, 1, x.Type.Elements())
+		}
+		if axis == 1 && x.Type.Rank() < 2 {
+			parts[i] = c.Reshape(x, x.Type.Elements())
+		}
+	}
+	return c.Concat(min(axis, parts[0].Type.Rank()-1), parts...)
+}
+
+// images applies f to tensors of four axes; leading axes are joined to one.
+func (c *call) images(f func(x *graph.Value) *graph.Value) any {
+	x := c.x("self")
+	s := x.Type.Shape
+	if len(s) < 3 {
+		fail("images %s", x.Type)
+	}
+	lead := s[:len(s)-3]
+	y := f(c.Reshape(x, append([]int{types.Count(lead)}, s[len(s)-3:]...)...))
+	return c.Reshape(y, append(slices.Clone(lead), y.Type.Shape[1:]...)...)
+}
+
+// padded grows the last axes; pad has two numbers for each, the last axis first.
+func (c *call) padded(x *graph.Value, pad []int, mode string, v float64) *graph.Value {
+	rank := x.Type.Rank()
+	if len(pad)%2 != 0 || len(pad)/2 > rank || mode == "" {
+		fail("padding %v of %s in a mode that is not supported", pad, x.Type)
+	}
+	a := ops.PadAttrs{PadBefore: make([]int, rank), PadAfter: make([]int, rank), Mode: mode, Value: v}
+	none := true
+	for i := range len(pad) / 2 {
+		a.PadBefore[rank-1-i], a.PadAfter[rank-1-i] = pad[2*i], pad[2*i+1]
+		none = none && pad[2*i] == 0 && pad[2*i+1] == 0
+	}
+	if none {
+		return x
+	}
+	return c.Apply(ops.Pad, a, x)
+}
+
+// roll moves elements along axes, those that fall off coming in at the other end.
+func roll(c *call) any {
+	x := c.x("self")
+	shifts, shape := c.ints2("shifts"), x.Type.Shape
+	axes := c.ints("dims")
+	if len(axes) == 0 {
+		x, axes = c.Reshape(x, x.Type.Elements()), []int{0}
+	}
+	for i, s := range shifts {
+		a := frontend.Axis(axes[i], x.Type.Rank())
+		n := x.Type.Shape[a]
+		if n == 0 {
+			continue
+		}
+		if s = ((s % n) + n) % n; s > 0 {
+			x = c.Concat(a, c.Slice(x, a, n-s, n), c.Slice(x, a, 0, n-s))
+		}
+	}
+	return c.Reshape(x, shape...)
+}
+
+// rot90 turns the plane of two axes by quarters.
+func rot90(c *call) any {
+	x, k, dims := c.x("self"), ((c.int("k", 1)%4)+4)%4, []int{0, 1}
+	if c.given("dims") {
+		dims = c.ints("dims")
+	}
+	a, b := frontend.Axis(dims[0], x.Type.Rank()), frontend.Axis(dims[1], x.Type.Rank())
+	order := make([]int, x.Type.Rank())
+	for i := range order {
+		order[i] = i
+	}
+	order[a], order[b] = b, a
+	switch k {
+	case 1:
+		return c.Transpose(c.Apply(ops.Reverse, ops.ReverseAttrs{Axes: []int{b}}, x), order...)
+	case 2:
+		return c.Apply(ops.Reverse, ops.ReverseAttrs{Axes: frontend.Axes([]int{a, b}, x.Type.Rank())}, x)
+	case 3:
+		return c.Transpose(c.Apply(ops.Reverse, ops.ReverseAttrs{Axes: []int{a}}, x), order...)
+	}
+	return x
+}
+
+// broadcastShape is the shape that two shapes broadcast to.
+func broadcastShape(a, b []int) []int {
+	if len(a) < len(b) {
+		a, b = b, a
+	}
+	out := slices.Clone(a)
+	for i := range b {
+		k := len(a) - len(b) + i
+		if out[k] == 1 {
+			out[k] = b[i]
+		} else if b[i] != 1 && b[i] != out[k] {
+			fail("shapes %v and %v do not broadcast", a, b)
+		}
+	}
+	return out
+}
+
+// windowsOf gives windows of an axis, whose elements lie along a new last axis.
+func windowsOf(c *call) any {
+	x := c.x("self")
+	a, size, step := c.axis("dimension", 0, x.Type.Rank()), c.int("size", 1), c.int("step", 1)
+	n := x.Type.Shape[a]
+	if size < 0 || size > n || step < 1 {
+		fail("windows of %d elements, every %d, of an axis of %d", size, step, n)
+	}
+	count := (n-size)/step + 1
+	at := c.Zeros(types.I64, count, size)
+	for i := range count {
+		for j := range size {
+			at.SetInt(i*size+j, int64(i*step+j))
+		}
+	}
+	y := c.Apply(ops.Take, ops.TakeAttrs{Axis: a}, x, compose.Const(at))
+	order := make([]int, 0, y.Type.Rank())
+	for k := range y.Type.Rank() {
+		if k != a+1 {
+			order = append(order, k)
+		}
+	}
+	return c.Transpose(y, append(order, a+1)...)
+}
+
+// im2col gives the windows of images [N, C, H, W] as columns [N, C*kernel, windows].
+func im2col(c *call) any {
+	x := c.x("self")
+	kernel, dilation, pad, stride := c.perAxis("kernel_size", 2, 1), c.perAxis("dilation", 2, 1), c.perAxis("padding", 2, 0), c.perAxis("stride", 2, 1)
+	if x.Type.Rank() != 4 {
+		fail("images %s", x.Type)
+	}
+	x = c.padded(x, []int{pad[1], pad[1], pad[0], pad[0]}, "constant", 0)
+	channels := x.Type.Shape[1]
+	windows := 1
+	for k := range 2 {
+		axis := 2 + 2*k
+		n := (x.Type.Shape[axis]-(kernel[k]-1)*dilation[k]-1)/stride[k] + 1
+		if n < 1 {
+			fail("windows of %v in %s", kernel, x.Type)
+		}
+		at := c.Zeros(types.I64, kernel[k], n)
+		for i := range kernel[k] {
+			for j := range n {
+				at.SetInt(i*n+j, int64(i*dilation[k]+j*stride[k]))
+			}
+		}
+		x = c.Apply(ops.Take, ops.TakeAttrs{Axis: axis}, x, compose.Const(at))
+		windows *= n
+	}
+	y := c.Transpose(x, 0, 1, 2, 4, 3, 5)
+	return c.Reshape(y, x.Type.Shape[0], channels*kernel[0]*kernel[1], windows)
+}

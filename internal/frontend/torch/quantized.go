@@ -1,0 +1,358 @@
+package torch
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"lathe/internal/compose"
+	"lathe/internal/graph"
+	"lathe/internal/op"
+	"lathe/internal/ops"
+	hosttensor "lathe/internal/tensor"
+	"lathe/internal/types"
+)
+
+// keepsIntegers reports whether an operator takes quantised tensors as they are: those on them, and views.
+func keepsIntegers(name string) bool {
+	return strings.HasPrefix(name, "quantized.") || integerViews[name]
+}
+
+var integerViews = map[string]bool{"dequantize": true, "int_repr": true, "q_scale": true, "q_zero_point": true, "quantize_per_tensor": true, "view": true, "reshape": true, "_unsafe_view": true, "flatten": true,
+	"unflatten": true, "squeeze": true, "unsqueeze": true, "permute": true, "transpose": true, "t": true, "slice": true, "select": true, "narrow": true, "chunk": true, "split": true, "split_with_sizes": true,
+	"unbind": true, "detach": true, "alias": true, "contiguous": true, "clone": true, "expand": true, "expand_as": true, "view_as": true, "dropout": true, "movedim": true, "cpu": true, "ravel": true}
+
+// steady are the operators that commute with a scale: they work on the integers less their zero, in float32, and only round.
+var steady = map[string]bool{"relu": true, "max_pool1d": true, "max_pool2d": true, "max_pool3d": true, "avg_pool1d": true, "avg_pool2d": true, "avg_pool3d": true, "adaptive_avg_pool1d": true,
+	"adaptive_avg_pool2d": true, "adaptive_avg_pool3d": true, "_adaptive_avg_pool2d": true, "adaptive_max_pool2d": true, "mean": true, "upsample_nearest1d": true, "upsample_nearest2d": true,
+	"upsample_nearest3d": true, "upsample_bilinear2d": true, "flip": true, "max": true, "min": true, "amax": true, "amin": true, "leaky_relu": true, "reflection_pad2d": true, "replication_pad2d": true,
+	"channel_shuffle": true, "pixel_shuffle": true, "repeat": true, "index_select": true, "index": true}
+
+// own are the parameters of results that are always the same, for 8 bits without sign.
+var own = map[string]quant{"sigmoid": {scales: []float64{1.0 / 256}, zeros: []int64{0}}, "hardsigmoid": {scales: []float64{1.0 / 256}, zeros: []int64{0}},
+	"tanh": {scales: []float64{2.0 / 256}, zeros: []int64{128}}}
+
+// throughReal applies an operator to the real numbers of quantised tensors; its results have the parameters of the first.
+func (m *machine) throughReal(r *row, c *call, first *tensor) value {
+	q := first.quant
+	if q.axis >= 0 {
+		fail("of tensors that are quantised by channel it is not supported")
+	}
+	d := m.get(first).Type.DType
+	scale := q.scales[0]
+	alone := true
+	for _, p := range r.params {
+		for _, t := range tensorsIn(c.args[p.name]) {
+			alone = alone && t == first
+		}
+	}
+	if steady[c.name] && alone {
+		scale = 1
+	}
+	real := func(t *tensor) *tensor {
+		if t.quant == nil {
+			return t
+		}
+		out := *t.quant
+		if scale == 1 && t == first {
+			out.scales = []float64{1}
+		}
+		return m.fresh(m.realOf(m.get(t), &out))
+	}
+	for name, v := range c.args {
+		switch x := v.(type) {
+		case *tensor:
+			c.args[name] = real(x)
+		case tuple, *list:
+			parts, _ := items(x)
+			if len(tensorsIn(x)) == len(parts) {
+				out := make(tuple, len(parts))
+				for i, p := range parts {
+					out[i] = real(p.(*tensor))
+				}
+				c.args[name] = out
+			}
+		}
+	}
+	zero := q.zeros[0]
+	outScale := q.scales[0]
+	if fixed, ok := own[c.name]; ok && d == types.U8 {
+		scale, outScale, zero = fixed.scales[0], fixed.scales[0], fixed.zeros[0]
+	}
+	return m.requantizedAll(m.wrap(r.convert(c)), scale, outScale, zero, d)
+}
+
+// requantizedAll quantises the tensors of floats in a result by a scale; outScale is what their integers then stand for.
+func (m *machine) requantizedAll(v value, scale, outScale float64, zero int64, d types.DType) value {
+	switch x := v.(type) {
+	case *tensor:
+		if !m.get(x).Type.DType.IsFloat() {
+			return x
+		}
+		out := m.quantized(m.get(x), scale, zero, d)
+		out.quant = &quant{scales: []float64{outScale}, zeros: []int64{zero}, axis: -1}
+		return out
+	case tuple:
+		out := make(tuple, len(x))
+		for i, p := range x {
+			out[i] = m.requantizedAll(p, scale, outScale, zero, d)
+		}
+		return out
+	}
+	return v
+}
+
+// floatOf is a float32 constant without axes.
+func floatOf(v float64) *graph.Value { return compose.Number(types.F32, v) }
+
+// zeroOf is a zero point of an element type.
+func zeroOf(d types.DType, v int64) *graph.Value { return compose.Number(d, float64(v)) }
+
+// quantized is round(x * (1/scale)) + zero, the reciprocal and the product in float32.
+func (m *machine) quantized(x *graph.Value, scale float64, zero int64, d types.DType) *tensor {
+	x = m.Cast(x, types.F32)
+	if scale != 1 {
+		x = m.Do(ops.Multiply, x, floatOf(float64(1/float32(scale))))
+	}
+	lo, hi := d.IntRange()
+	if zero < lo || zero > hi {
+		fail("the zero point %d of %s", zero, d)
+	}
+	if d == types.I32 {
+		y := m.Cast(m.Do(ops.Round, x), d)
+		if zero != 0 {
+			y = m.Do(ops.Add, y, zeroOf(d, zero))
+		}
+		return m.withQuant(y, scale, zero)
+	}
+	return m.withQuant(m.Quantize(x, floatOf(1), zeroOf(d, zero)), scale, zero)
+}
+
+func (m *machine) withQuant(v *graph.Value, scale float64, zero int64) *tensor {
+	t := m.fresh(v)
+	t.quant = &quant{scales: []float64{scale}, zeros: []int64{zero}, axis: -1}
+	return t
+}
+
+// dequantized gives the real numbers of a tensor.
+func (m *machine) dequantized(t *tensor) *graph.Value {
+	if t.quant == nil {
+		return m.get(t)
+	}
+	return m.realOf(m.get(t), t.quant)
+}
+
+func (m *machine) realOf(v *graph.Value, q *quant) *graph.Value {
+	scale, zero := m.parameters(q, v.Type.DType)
+	return m.Apply(ops.Dequantize, ops.DequantizeAttrs{Axis: max(q.axis, 0)}, v, scale, zero)
+}
+
+// parameters are scale and zero point as constants: numbers, or vectors with an element for each index of the axis.
+func (m *machine) parameters(q *quant, d types.DType) (scale, zero *graph.Value) {
+	if q.axis < 0 {
+		return floatOf(q.scales[0]), zeroOf(d, q.zeros[0])
+	}
+	s, z := hosttensor.New(types.F32, len(q.scales)), hosttensor.New(d, len(q.zeros))
+	for i := range q.scales {
+		s.SetFloat(i, q.scales[i])
+		z.SetInt(i, q.zeros[i])
+	}
+	return compose.Const(s), compose.Const(z)
+}
+
+func quantizePerChannel(c *call) any {
+	q := &quant{axis: c.axis("axis", 0, c.rank(c.t("self")))}
+	for _, v := range c.known(c.t("scales"), "scales") {
+		f, _ := number(v)
+		q.scales = append(q.scales, f)
+	}
+	for _, v := range c.known(c.t("zero_points"), "zero_points") {
+		q.zeros = append(q.zeros, int64(c.whole(v, "zero_points")))
+	}
+	scale, zero := c.parameters(q, c.dtype("dtype", types.I8))
+	t := c.fresh(c.Apply(ops.Quantize, ops.QuantizeAttrs{Axis: q.axis, OutDType: zero.Type.DType, Rounding: ops.HalfEven}, c.x("self"), scale, zero))
+	t.quant = q
+	return t
+}
+
+// fakeQuantize rounds to the numbers that integers of a range stand for.
+func fakeQuantize(c *call) any {
+	x := c.x("self")
+	scale, zero := c.Cast(c.x("scale"), types.F32), c.Cast(c.x("zero_point"), types.F32)
+	if c.given("axis") {
+		shape := slices.Repeat([]int{1}, x.Type.Rank())
+		shape[c.axis("axis", 0, x.Type.Rank())] = scale.Type.Elements()
+		scale, zero = c.Reshape(scale, shape...), c.Reshape(zero, shape...)
+	}
+	y := c.Do(ops.Add, c.Do(ops.Round, c.Do(ops.Multiply, x, c.Do(ops.Reciprocal, scale))), zero)
+	y = c.bounded(y, c.num("quant_min", 0), c.num("quant_max", 255))
+	return c.Do(ops.Multiply, c.Do(ops.Subtract, y, zero), scale)
+}
+
+// relued is x, or what of it is positive where the operator's name says so.
+func (c *call) relued(x *graph.Value) *graph.Value {
+	if strings.Contains(c.name, "_relu") && !strings.Contains(c.name, "leaky_relu") {
+		return c.Do(ops.Relu, x)
+	}
+	return x
+}
+
+// sums gives integer sums as a tensor with the operator's scale and zero: the bias is added in steps of the sums, then they are multiplied
+// by (input scale * weight scale) * (1 / output scale), all in float32.
+func (c *call) sums(acc *graph.Value, x *tensor, p *packed, axis int) *tensor {
+	in := float32(x.quant.scales[0])
+	scale, zero := c.num("output_scale", 1), int64(c.int("output_zero_point", 0))
+	q := p.weight.quant
+	factors := hosttensor.New(types.F32, len(q.scales))
+	if p.bias != nil {
+		acc = c.Do(ops.Add, acc, c.steps(p, in, acc.Type.Rank(), axis))
+	}
+	for i, s := range q.scales {
+		factors.SetFloat(i, float64(float32(s)*in*(1/float32(scale))))
+	}
+	if len(q.scales) == 1 {
+		factors = factors.Reshape()
+	}
+	d := c.get(x).Type.DType
+	y := c.Requantize(acc, compose.Const(factors), floatOf(1), zeroOf(d, zero), axis)
+	if strings.Contains(c.name, "_relu") {
+		y = c.Do(ops.Maximum, y, zeroOf(d, zero))
+	}
+	return c.withQuant(y, scale, zero)
+}
+
+// steps is the bias in steps of the sums.
+func (c *call) steps(p *packed, in float32, rank, axis int) *graph.Value {
+	b := hostValue(p.bias)
+	if b == nil {
+		fail("a bias that depends on data is not supported")
+	}
+	shape := slices.Repeat([]int{1}, rank)
+	shape[axis] = b.Len()
+	out := hosttensor.New(types.I32, shape...)
+	for i := range b.Len() {
+		s := float32(p.weight.quant.scales[min(i, len(p.weight.quant.scales)-1)]) * in
+		out.SetFloat(i, min(max(math.RoundToEven(float64(float32(b.Float(i))/s)), math.MinInt32), math.MaxInt32))
+	}
+	return compose.Const(out)
+}
+
+// checked tests that data and weight are quantised as integer kernels want it.
+func (c *call) checked(x *tensor, p *packed) {
+	if x.quant == nil || x.quant.axis >= 0 || p.weight.quant == nil {
+		fail("data or weights that are not quantised")
+	}
+}
+
+func quantizedConv(c *call) any {
+	x, p := c.t("qx"), c.packed("packed")
+	c.checked(x, p)
+	n := c.rank(p.weight) - 2
+	scale, zero := c.num("output_scale", 1), int64(c.int("output_zero_point", 0))
+	if p.transposed {
+		w := c.realOf(p.weight.v, p.weight.quant)
+		return c.quantized(c.relued(c.convolvePacked(p, c.dequantized(x), w)), scale, zero, c.get(x).Type.DType)
+	}
+	weight := c.get(p.weight)
+	_, xz := c.parameters(x.quant, c.get(x).Type.DType)
+	_, wz := c.parameters(p.weight.quant, weight.Type.DType)
+	acc := c.Apply(byRank(n, ops.QnnConv1d, ops.QnnConv2d, ops.QnnConv3d), p.conv(n), c.get(x), xz, weight, wz)
+	return c.sums(acc, x, p, 1)
+}
+
+func quantizedLinear(c *call) any {
+	x, p := c.t("X"), c.packed("W_prepack")
+	c.checked(x, p)
+	_, xz := c.parameters(x.quant, c.get(x).Type.DType)
+	acc := c.product(c.get(x), xz, p)
+	return c.sums(acc, x, p, acc.Type.Rank()-1)
+}
+
+// product is the integer product of data with the transpose of a weight.
+func (c *call) product(x, xz *graph.Value, p *packed) *graph.Value {
+	w := c.get(p.weight)
+	_, wz := c.parameters(p.weight.quant, w.Type.DType)
+	return c.Do(ops.QnnMatmul, x, xz, c.Transpose(w, 1, 0), wz)
+}
+
+// dynamicLinear quantises data by its range, which includes 0, to 8 bits, and gives floats.
+func dynamicLinear(c *call) any {
+	p := c.packed("W_prepack")
+	x := c.x("X")
+	if p.weight.quant == nil {
+		return c.relued(c.plus(c.dense(x, c.Cast(p.weight.v, types.F32)), p.bias))
+	}
+	shape := x.Type.Shape
+	if x.Type.Rank() < 2 {
+		x = c.Reshape(x, 1, x.Type.Elements())
+	}
+	y, scale, zero := c.dynamicallyQuantized(x)
+	acc := c.Cast(c.product(y, zero, p), types.F32)
+	ws, _ := c.parameters(p.weight.quant, types.I8)
+	out := c.plus(c.Do(ops.Multiply, acc, c.Do(ops.Multiply, scale, ws)), p.bias)
+	return c.relued(c.Reshape(out, append(slices.Clone(shape[:max(len(shape)-1, 0)]), out.Type.Shape[out.Type.Rank()-1])...))
+}
+
+// dynamicallyQuantized quantises x by its own range to uint8: round(x * (1/scale)) + zero.
+func (c *call) dynamicallyQuantized(x *graph.Value) (y, scale, zero *graph.Value) {
+	top := c.Do(ops.Maximum, c.Reduce(ops.Max, x, false), like(x, 0))
+	bottom := c.Do(ops.Minimum, c.Reduce(ops.Min, x, false), like(x, 0))
+	scale = c.Do(ops.Divide, c.Do(ops.Subtract, top, bottom), like(x, 255))
+	scale = c.Do(ops.Where, c.Do(ops.Equal, scale, like(x, 0)), like(x, 0.1), scale)
+	zero = c.bounded(c.Do(ops.Round, c.Do(ops.Divide, c.Do(ops.Negative, bottom), scale)), 0, 255)
+	zero = c.Cast(zero, types.U8)
+	return c.Quantize(c.Do(ops.Multiply, x, c.Do(ops.Reciprocal, scale)), floatOf(1), zero), scale, zero
+}
+
+// arithmeticOf makes a row of an operator of two quantised tensors.
+func arithmeticOf(names string, d *op.Def) row {
+	return sig(names, "qa qb scale:n zero_point:i", func(c *call) any {
+		a, b := c.t("qa"), c.t("qb")
+		if a.quant == nil || b.quant == nil {
+			fail("operands that are not quantised")
+		}
+		y := c.relued(c.Do(d, c.dequantized(a), c.dequantized(b)))
+		return c.quantized(y, c.num("scale", a.quant.scales[0]), int64(c.int("zero_point", int(a.quant.zeros[0]))), c.get(a).Type.DType)
+	})
+}
+
+// withScalar combines with a number; the range of the result follows from that of the operand.
+func withScalar(d *op.Def) func(c *call) any {
+	return func(c *call) any {
+		t := c.t("self")
+		if t.quant == nil {
+			fail("an operand that is not quantised")
+		}
+		n := c.num("other", 0)
+		q := t.quant
+		lo, hi := c.get(t).Type.DType.IntRange()
+		scale, zero := q.scales[0], q.zeros[0]
+		if d == ops.Add {
+			low, high := scale*float64(lo-zero)+n, scale*float64(hi-zero)+n
+			low, high = min(low, 0), max(high, 0)
+			if moved := zero - int64(math.RoundToEven(n/scale)); moved >= lo && moved <= hi {
+				zero = moved
+			} else {
+				scale = (high - low) / float64(hi-lo)
+				zero = min(max(lo-int64(math.RoundToEven(low/scale)), lo), hi)
+			}
+		} else if n == 0 {
+			scale, zero = 1, 0
+		} else {
+			scale *= math.Abs(n)
+			if n < 0 {
+				zero = hi + lo - zero
+			}
+		}
+		y := c.relued(c.Do(d, c.dequantized(t), floatOf(n)))
+		return c.quantized(y, scale, zero, c.get(t).Type.DType)
+	}
+}
+
+// realFunction makes a row of a function of the real numbers of qx.
+func realFunction(names, params string, f func(c *call, x *graph.Value) *graph.Value) row {
+	return sig(names, params, func(c *call) any {
+		t := c.t("qx")
+		return c.quantized(f(c, c.dequantized(t)), c.num("output_scale", 1), int64(c.int("output_zero_point", 0)), c.get(t).Type.DType)
+	})
+}

@@ -1,0 +1,267 @@
+package torch
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"lathe/internal/container/pickle"
+	"lathe/internal/frontend"
+	"lathe/internal/graph"
+	"lathe/internal/types"
+)
+
+// readScript makes a model of an archive of TorchScript.
+func readScript(a *archive) (*frontend.Model, error) {
+	c, err := readCode(a)
+	if err != nil {
+		return nil, err
+	}
+	root, ok := c.model.Func.(pickle.Global)
+	if !ok {
+		return nil, fmt.Errorf("data.pkl holds an object that no class makes")
+	}
+	k := c.class(root.String())
+	if k == nil {
+		return nil, fmt.Errorf("the code of the model's class %s is not in the archive", root)
+	}
+	forward := k.methods["forward"]
+	if forward == nil {
+		return nil, fmt.Errorf("the model's class %s has no method forward: it was saved without a program", root)
+	}
+	var inputs []frontend.Info
+	for i, p := range forward.params {
+		if i > 0 { // behind self
+			inputs = append(inputs, inputsOf(p)...)
+		}
+	}
+	var applied []*frontend.Node
+	for _, u := range c.uses() {
+		for range u.count {
+			applied = append(applied, &frontend.Node{Op: u.name, Name: u.first, Attrs: frontend.Values{}})
+		}
+	}
+	g := &frontend.Graph{Name: "torch", Inputs: inputs, Outputs: declaredOutputs(forward.gives), Nodes: applied, Params: c.parameters(),
+		Program: func(call *frontend.Call) []frontend.Output { return c.run(call, forward) }}
+	return &frontend.Model{Graph: g, About: frontend.About{Form: fmt.Sprintf("TorchScript %d", c.version), Producer: "pytorch"}}, nil
+}
+
+// inputsOf are the inputs that an argument of forward stands for: one for each element of a tuple. Tensors are float32 until the program
+// takes them for something else.
+func inputsOf(p parameter) []frontend.Info {
+	name, optional := p.name, p.absent != nil
+	of := p.of
+	if at, ok := of.(*indexExpr); ok && dotted(at.of) == "Optional" {
+		of = at.at
+	}
+	in := frontend.Info{Name: name, Optional: optional}
+	switch kind := dotted(of); kind {
+	case "Tensor", "":
+		if at, ok := of.(*indexExpr); ok {
+			if t, ok := at.at.(*tupleExpr); ok && dotted(at.of) == "Tuple" {
+				var all []frontend.Info
+				for i, x := range t.items {
+					all = append(all, inputsOf(parameter{fmt.Sprintf("%s.%d", name, i), x, p.absent})...)
+				}
+				return all
+			}
+			if dotted(at.of) == "List" && dotted(at.at) == "Tensor" {
+				return inputsOf(parameter{name + ".0", at.at, p.absent})
+			}
+			in.Kind = "a " + dotted(at.of)
+			break
+		}
+		in.DType, in.Assumed, in.Spelt = types.F32, true, "Tensor"
+	case "int", "float", "bool":
+		in.DType, in.Ranked, in.Spelt = map[string]types.DType{"int": types.I64, "float": types.F64, "bool": types.Bool}[kind], true, kind
+	default:
+		in.Kind = "a " + kind
+	}
+	return []frontend.Info{in}
+}
+
+// declaredOutputs are those that the type of forward's result tells of.
+func declaredOutputs(gives expression) []frontend.Info {
+	n := 1
+	if at, ok := gives.(*indexExpr); ok && dotted(at.of) == "Tuple" {
+		if t, ok := at.at.(*tupleExpr); ok {
+			n = len(t.items)
+		}
+	}
+	var list []frontend.Info
+	for i := range n {
+		list = append(list, frontend.Info{Name: outputName(i), Spelt: "Tensor"})
+	}
+	return list
+}
+
+func outputName(i int) string { return fmt.Sprintf("output%d", i) }
+
+// run interprets the method forward.
+func (c *code) run(call *frontend.Call, forward *function) (outputs []frontend.Output) {
+	m := &machine{Call: call, code: c, table: newTable(), uses: c.uses}
+	consts := map[string]*graph.Value{}
+	m.constants = &loader{machine: m, folder: "constants", made: map[any]value{}, consts: consts}
+	m.guard(func() {
+		model := &loader{machine: m, folder: "data", made: map[any]value{}, consts: consts}
+		self, ok := model.load(c.model, "").(*object)
+		if !ok {
+			fail("data.pkl holds no module")
+		}
+		saved := map[string]value{}
+		for k, v := range self.attrs {
+			saved[k] = v
+		}
+		var args []value
+		var names []string
+		for i, p := range forward.params {
+			if i == 0 {
+				continue
+			}
+			if v, ok := m.argument(p); ok {
+				args, names = append(args, v), append(names, p.name)
+			}
+		}
+		m.place.path = ""
+		result := m.call(forward, self, args, names)
+		m.state(self, saved)
+		m.outputs(result, &outputs, "", 0)
+		if len(outputs) == 0 {
+			fail("forward gives no tensor")
+		}
+	})
+	return outputs
+}
+
+// argument is what forward gets for a parameter; ok is false where its default counts.
+func (m *machine) argument(p parameter) (value, bool) {
+	infos := inputsOf(p)
+	var parts tuple
+	for _, in := range infos {
+		v := m.Value(in.Name)
+		switch {
+		case v == nil && p.absent != nil:
+			return nil, false
+		case v == nil:
+			fail("argument %s has no value", in.Name)
+		case in.Ranked: // a number
+			parts = append(parts, m.scalarOf(v))
+		default:
+			parts = append(parts, m.fresh(v))
+		}
+	}
+	if at, ok := p.of.(*indexExpr); ok {
+		switch dotted(at.of) {
+		case "Tuple":
+			return parts, true
+		case "List":
+			return m.newList(parts), true
+		}
+	}
+	return parts[0], true
+}
+
+// outputs lists the tensors of a result: by number, by the key of a dictionary.
+func (m *machine) outputs(v value, out *[]frontend.Output, name string, depth int) {
+	if depth > 20 {
+		fail("results are nested too deep")
+	}
+	add := func(g *graph.Value) {
+		if name == "" {
+			name = outputName(len(*out))
+		}
+		for slices.ContainsFunc(*out, func(o frontend.Output) bool { return o.Name == name }) {
+			name += "_"
+		}
+		*out = append(*out, frontend.Output{Name: name, Value: g})
+	}
+	switch x := v.(type) {
+	case *tensor:
+		if x.quant != nil {
+			add(m.dequantized(x))
+			return
+		}
+		add(m.get(x))
+	case bool, int64, float64:
+		add(literal(x))
+	case *dict:
+		for i, k := range x.keys {
+			m.outputs(x.values[i], out, join(name, text(k, 1)), depth+1)
+		}
+	case nil, string:
+	case *object:
+		fail("forward gives %s, which is not supported as a result", kind(v))
+	default:
+		parts, ok := items(v)
+		if !ok {
+			fail("forward gives %s, which is not supported as a result", kind(v))
+		}
+		for _, p := range parts {
+			m.outputs(p, out, "", depth+1)
+		}
+	}
+}
+
+// state notes attributes that a run changes: they start at their saved value in each.
+func (m *machine) state(self *object, saved map[string]value) {
+	var names []string
+	for name, v := range self.attrs {
+		if _, ok := v.(*tensor); ok && saved[name] != v {
+			names = append(names, name)
+		}
+	}
+	if len(names) > 0 {
+		slices.Sort(names)
+		m.Note("what the model keeps from run to run (%s) starts at its saved value in each", strings.Join(names, ", "))
+	}
+}
+
+// parameters lists the tensors of the model, for lists.
+func (c *code) parameters() []frontend.Param {
+	var list []frontend.Param
+	seen := map[any]bool{}
+	var visit func(v any, path string, depth int)
+	visit = func(v any, path string, depth int) {
+		if depth > maxObjects {
+			return
+		}
+		switch x := v.(type) {
+		case pickle.Tuple:
+			for i, y := range x {
+				visit(y, fmt.Sprintf("%s.%d", path, i), depth+1)
+			}
+		case *pickle.List:
+			if !seen[x] {
+				seen[x] = true
+				for i, y := range x.Items {
+					visit(y, fmt.Sprintf("%s.%d", path, i), depth+1)
+				}
+			}
+		case *pickle.Dict:
+			if !seen[x] {
+				seen[x] = true
+				for i, k := range x.Keys {
+					visit(x.Values[i], join(path, fmt.Sprint(k)), depth+1)
+				}
+			}
+		case *pickle.Object:
+			if seen[x] {
+				return
+			}
+			seen[x] = true
+			if isTensor(x) {
+				if t, err := storedTensor(x, func(key string) ([]byte, error) { return c.archive.read("data/" + key) }); err == nil {
+					n := types.Count(t.shape)
+					list = append(list, frontend.Param{Name: path, Elements: int64(n), Bytes: int64(n * t.dtype.Size())})
+				}
+				return
+			}
+			for _, y := range x.Args {
+				visit(y, path, depth+1)
+			}
+			visit(x.State, path, depth+1)
+		}
+	}
+	visit(c.model, "", 0)
+	return list
+}
