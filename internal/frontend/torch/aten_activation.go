@@ -62,11 +62,11 @@ var activationRows = []row{
 		half := c.Split(x, a, n/2, n/2)
 		return c.Do(ops.Multiply, half[0], c.Do(ops.Sigmoid, half[1]))
 	}),
-	sig("softmax special_softmax", "self dim:i dtype", func(c *call) any { return c.softmax(false) }),
+	sig("softmax special_softmax", "self dim:i dtype:i", func(c *call) any { return c.softmax(false) }),
 	sig("_softmax", "self dim:i half_to_float:b", func(c *call) any { return c.softmax(false) }),
-	sig("log_softmax special_log_softmax", "self dim:i dtype", func(c *call) any { return c.softmax(true) }),
+	sig("log_softmax special_log_softmax", "self dim:i dtype:i", func(c *call) any { return c.softmax(true) }),
 	sig("_log_softmax", "self dim:i half_to_float:b", func(c *call) any { return c.softmax(true) }),
-	sig("softmin", "self dim:i dtype", func(c *call) any {
+	sig("softmin", "self dim:i dtype:i", func(c *call) any {
 		x := c.float("self")
 		return c.Apply(ops.Softmax, ops.SoftmaxAttrs{Axis: c.axis("dim", -1, x.Type.Rank())}, c.Do(ops.Negative, x))
 	}),

@@ -9,8 +9,8 @@ import (
 	"lathe/internal/types"
 )
 
-// binary makes a row of an operator of two tensors or numbers of one element type.
-func binary(names string, d *op.Def) row {
+// binaryRow makes a row of an operator of two tensors or numbers of one element type.
+func binaryRow(names string, d *op.Def) row {
 	return sig(names, "self other", func(c *call) any {
 		x, y := c.both("self", "other")
 		return c.number(c.Do(d, x, y), "self", "other")
@@ -28,7 +28,7 @@ func (c *call) number(v *graph.Value, names ...string) any {
 }
 
 // compare makes a row of a comparison.
-func compare(names string, d *op.Def) row { return binary(names, d) }
+func compare(names string, d *op.Def) row { return binaryRow(names, d) }
 
 // logical makes a row of an operator on truth values.
 func logical(names string, d *op.Def) row {
@@ -59,9 +59,9 @@ var binaryRows = []row{
 		c.args["self"], c.args["other"] = c.args["other"], c.args["self"]
 		return sum(ops.Subtract)(c)
 	}),
-	binary("mul multiply", ops.Multiply), binary("maximum", ops.Maximum), binary("minimum", ops.Minimum), binary("fmod", ops.Mod), binary("remainder", ops.FloorMod),
-	sig("max", "self:T other:T", func(c *call) any { x, y := c.both("self", "other"); return c.Do(ops.Maximum, x, y) }),
-	sig("min", "self:T other:T", func(c *call) any { x, y := c.both("self", "other"); return c.Do(ops.Minimum, x, y) }),
+	binaryRow("mul multiply", ops.Multiply), binaryRow("maximum", ops.Maximum), binaryRow("minimum", ops.Minimum), binaryRow("fmod", ops.Mod), binaryRow("remainder", ops.FloorMod),
+	sig("max", "self:T other:T!", func(c *call) any { x, y := c.both("self", "other"); return c.Do(ops.Maximum, x, y) }),
+	sig("min", "self:T other:T!", func(c *call) any { x, y := c.both("self", "other"); return c.Do(ops.Minimum, x, y) }),
 	sig("div divide", "self other rounding_mode:s", divide), sig("true_divide", "self other", divide),
 	sig("floor_divide floordiv", "self other", floorDivide),
 	sig("pow", "self exponent", power), sig("float_power", "self exponent", power), sig("square", "self", func(c *call) any { return c.Do(ops.Multiply, c.x("self"), c.x("self")) }),

@@ -1,6 +1,8 @@
 package torch
 
 import (
+	"slices"
+
 	"lathe/internal/frontend"
 	"lathe/internal/graph"
 	"lathe/internal/ops"
@@ -10,7 +12,7 @@ import (
 // Conversions of element types. Where a tensor lies does not matter.
 var castRows = []row{
 	sig("to", "self:T dtype:i non_blocking:b copy:b memory_format", to), sig("to", "self:T device:s dtype:i non_blocking:b copy:b memory_format", to),
-	sig("to", "self:T other:T non_blocking:b copy:b memory_format", to), sig("to", "self:T device dtype non_blocking copy memory_format", to),
+	sig("to", "self:T other:T non_blocking:b copy:b memory_format", to), sig("to", "self:T device dtype:i non_blocking copy memory_format", to),
 	sig("to", "self:T dtype layout device pin_memory non_blocking copy memory_format", to),
 	sig("_to_copy", "self dtype", to), sig("type_as", "self other", to), sig("_autocast_to_reduced_precision _autocast_to_full_precision", "self cuda cpu type1 type2", func(c *call) any { return c.t("self") }),
 	converted("float _cast_Float", types.F32), converted("double _cast_Double", types.F64), converted("half _cast_Half", types.F16), converted("bfloat16", types.BF16),
@@ -57,7 +59,7 @@ var sortRows = []row{
 	sig("argsort", "self dim:i descending:b", func(c *call) any { return c.ordered(-1, c.bool("descending", false))[1] }), sig("argsort", "self stable dim:i descending:b", func(c *call) any { return c.ordered(-1, c.bool("descending", false))[1] }),
 	sig("msort", "self", func(c *call) any { c.args["dim"] = int64(0); return c.ordered(-1, false)[0] }),
 	sig("kthvalue", "self k:i dim:i keepdim:b", func(c *call) any { return c.nth(c.int("k", 1)-1, c.bool("keepdim", false)) }),
-	sig("median nanmedian", "self dim:i keepdim:b", func(c *call) any {
+	sig("median nanmedian", "self dim:i! keepdim:b", func(c *call) any {
 		x := c.x("self")
 		return c.nth((x.Type.Shape[c.axis("dim", -1, x.Type.Rank())]-1)/2, c.bool("keepdim", false))
 	}),
@@ -93,6 +95,7 @@ func (c *call) nth(n int, keep bool) []*graph.Value {
 		return all
 	}
 	a := c.axis("dim", -1, all[0].Type.Rank())
+	all = slices.Clone(all) // those of a node
 	for i, v := range all {
 		all[i] = c.Slice(v, a, n, n+1)
 		if !keep {

@@ -196,13 +196,6 @@ func meshgrid(c *call) any {
 		own := slices.Repeat([]int{1}, len(shape))
 		own[k] = shape[k]
 		y := c.BroadcastTo(c.Reshape(x, own...), shape...)
-		if swap {
-			order := []int{1, 0}
-			for k := 2; k < len(shape); k++ {
-				order = append(order, k)
-			}
-			y = c.Transpose(y, order...)
-		}
 		out = append(out, c.fresh(y))
 	}
 	if swap {

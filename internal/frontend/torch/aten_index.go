@@ -49,13 +49,13 @@ var indexRows = []row{
 		xs[a], is[a] = n, m
 		return c.Apply(ops.Gather, ops.GatherAttrs{Axis: a}, c.BroadcastTo(x, xs...), c.BroadcastTo(at, is...))
 	}),
-	sig("scatter", "self dim:i index src:T", func(c *call) any { return c.scatter("src", "") }), sig("scatter", "self dim:i index value:n", func(c *call) any { return c.scatter("value", "") }),
+	sig("scatter", "self dim:i index src:T", func(c *call) any { return c.scatter("src", "none") }), sig("scatter", "self dim:i index value:n", func(c *call) any { return c.scatter("value", "none") }),
 	sig("scatter", "self dim:i index src:T reduce:s", scatterReduced("src")), sig("scatter", "self dim:i index value:n reduce:s", scatterReduced("value")),
 	sig("scatter_add", "self dim:i index src", func(c *call) any { return c.scatter("src", "add") }),
 	sig("scatter_reduce", "self dim:i index src reduce:s include_self:b", scatterReduced("src")),
 	sig("index_add", "self dim:i index source alpha:n", func(c *call) any { return c.indexed("source", "add") }),
-	sig("index_copy", "self dim:i index source", func(c *call) any { return c.indexed("source", "") }),
-	sig("index_fill", "self dim:i index value", func(c *call) any { return c.indexed("value", "") }),
+	sig("index_copy", "self dim:i index source", func(c *call) any { return c.indexed("source", "none") }),
+	sig("index_fill", "self dim:i index value", func(c *call) any { return c.indexed("value", "none") }),
 	sig("index _unsafe_index", "self:T indices", func(c *call) any { return c.picked(c.x("self"), c.places()) }),
 	sig("index_put _unsafe_index_put", "self:T indices values accumulate:b unsafe:b", indexPut), sig("_index_put_impl", "self:T indices values accumulate:b unsafe:b", indexPut),
 	sig("masked_select", "self mask", func(c *call) any {
@@ -266,11 +266,11 @@ func trueAt(t *hosttensor.Tensor) [][]int {
 func indexPut(c *call) any {
 	x, at := c.x("self"), c.places()
 	v := c.operand(c.args["values"], x.Type.DType)
-	reduction := ""
+	reduction := "none"
 	if c.bool("accumulate", false) {
 		reduction = "add"
 	}
-	if len(at) == 1 && at[0] != nil && at[0].Type.DType == types.Bool && v.Type.Elements() == 1 && reduction == "" {
+	if len(at) == 1 && at[0] != nil && at[0].Type.DType == types.Bool && v.Type.Elements() == 1 && reduction == "none" {
 		mask := at[0]
 		for mask.Type.Rank() < x.Type.Rank() {
 			mask = c.ExpandDims(mask, mask.Type.Rank())

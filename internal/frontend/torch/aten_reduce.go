@@ -93,7 +93,7 @@ func reduction(names string, f func(c *call, x *graph.Value, keep bool, axes []i
 		}
 		return y
 	}
-	return []row{sig(names, "self dtype", convert), sig(names, "self dim:I keepdim:b dtype", convert)}
+	return []row{sig(names, "self dim:I keepdim:b dtype", convert)}
 }
 
 // some are the axes of an argument; nil for all.

@@ -19,16 +19,19 @@ type row struct {
 // A param is a parameter of an operator. kind says which values it takes: T a tensor, L a list of tensors, i an int, I ints, n a number, b a
 // bool, s a text; 0 any. None, which stands for an absent one, is always taken.
 type param struct {
-	name string
-	kind byte
+	name   string
+	kind   byte
+	needed bool // it tells the overload from others
+	named  bool // it is given by name only
 }
 
-// sig makes a row. params are names with their kinds: "self:T dim:i keepdim".
+// sig makes a row. params are names with their kinds: "self:T dim:i keepdim other:T!", where ! is what has to be given. An element type
+// without a kind is given by name only.
 func sig(names, params string, convert func(c *call) any) row {
 	r := row{names: names, convert: convert}
 	for _, p := range strings.Fields(params) {
 		name, kind, _ := strings.Cut(p, ":")
-		r.params = append(r.params, param{name, (kind + "\x00")[0]})
+		r.params = append(r.params, param{name, (kind + "\x00")[0], strings.HasSuffix(kind, "!"), p == "dtype"})
 	}
 	return r
 }
@@ -106,7 +109,7 @@ func (r *row) bind(args []value, names []string) (bound map[string]value, ok boo
 	}
 	bound = map[string]value{}
 	for i, v := range args[:plain] {
-		if !r.params[i].fits(v) {
+		if r.params[i].named || !r.params[i].fits(v) {
 			return nil, false
 		}
 		bound[r.params[i].name] = v
@@ -116,10 +119,15 @@ func (r *row) bind(args []value, names []string) (bound map[string]value, ok boo
 		if at < 0 && ignored[name] {
 			continue
 		}
-		if at < 0 || !r.params[at].fits(args[plain+i]) {
+		if at < plain || !r.params[at].fits(args[plain+i]) {
 			return nil, false
 		}
 		bound[name] = args[plain+i]
+	}
+	for _, p := range r.params {
+		if p.needed && bound[p.name] == nil {
+			return nil, false
+		}
 	}
 	return bound, true
 }
