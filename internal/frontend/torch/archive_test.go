@@ -128,7 +128,6 @@ func pickled(v any) ([]byte, [][]byte) {
 
 // zipped is an archive of members.
 func zipped(t testing.TB, members map[string][]byte, method uint16) []byte {
-	t.Helper()
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
 	var names []string

@@ -42,6 +42,9 @@ type subgraph struct {
 	scope scope
 }
 
+// graphOperators take graphs as arguments.
+var graphOperators = []string{"higher_order.wrap_with_set_grad_enabled", "higher_order.wrap_with_autocast", "higher_order.cond"}
+
 // target applies an operator, or runs the graphs that are its arguments.
 func (m *machine) target(name string, args []value, names []string, depth int) value {
 	switch name {
@@ -55,19 +58,16 @@ func (m *machine) target(name string, args []value, names []string, depth int) v
 	case "higher_order.cond":
 		return m.cond(args, depth)
 	}
-	if m.table.rows[name] == nil && m.table.builtins[name] != nil {
-		return m.operator(name, args, nil)
+	if f := m.table.builtins[name]; f != nil { // their arguments have no names
+		if v, ok := f(m, args); ok {
+			return v
+		}
 	}
 	return m.operator(name, args, names)
 }
 
 // body runs a graph on arguments; its results are a tuple.
 func (m *machine) body(g *subgraph, args []value, depth int) value {
-	if len(args) == 1 {
-		if parts, ok := items(args[0]); ok && len(g.graph.Inputs) != 1 {
-			args = parts
-		}
-	}
 	if len(args) < len(g.graph.Inputs) {
 		fail("a graph of %d inputs gets %d", len(g.graph.Inputs), len(args))
 	}
@@ -93,16 +93,17 @@ func (m *machine) cond(args []value, depth int) value {
 	if !ok1 || !ok2 {
 		fail("its branches are no graphs")
 	}
+	operands := m.unpack(args[3])
 	holds, known := m.truth(args[0])
 	if known && holds {
-		return m.body(yes, args[3:], depth)
+		return m.body(yes, operands, depth)
 	} else if known {
-		return m.body(no, args[3:], depth)
+		return m.body(no, operands, depth)
 	}
 	var build func(next func() *graph.Value) value
 	way := func(g *subgraph) func() []*graph.Value {
 		return func() (out []*graph.Value) {
-			m.inRegion(func() { build = m.flatten(m.body(g, args[3:], depth), &out, 0) })
+			m.inRegion(func() { build = m.flatten(m.body(g, operands, depth), &out, 0) })
 			return out
 		}
 	}

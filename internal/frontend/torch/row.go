@@ -55,7 +55,7 @@ func newTable() *table {
 
 // supports reports whether an operator is one of the table.
 func (t *table) supports(name string) bool {
-	if t.rows[name] != nil || t.builtins[name] != nil {
+	if t.rows[name] != nil || t.builtins[name] != nil || slices.Contains(graphOperators, name) {
 		return true
 	}
 	plain, ok := strings.CutSuffix(name, "_")
@@ -302,6 +302,9 @@ func listed() []frontend.Row {
 		if t.rows[name] == nil {
 			list = append(list, frontend.Row{Op: name})
 		}
+	}
+	for _, name := range graphOperators {
+		list = append(list, frontend.Row{Op: name})
 	}
 	return list
 }
