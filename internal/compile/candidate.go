@@ -54,18 +54,20 @@ func (s *Session) build(t *task, point choice.Point) (*Candidate, error) {
 		code.steps = append(code.steps, &own)
 	}
 	code.write(s.job, f)
+	run := s.runOf(code)
+	code.text += run.Steps[0].Data() // of all: they have the kernel in common
 	if err := code.translate(s.job); err != nil {
 		return nil, err
 	}
 	c := &Candidate{
-		RunSymbol: s.job.symbol("run"), PartSymbol: s.job.symbol("part"), Scratch: f.code.Scratch,
+		RunSymbol: run.Symbol, PartSymbol: s.job.symbol("part"), Scratch: f.code.Scratch,
 		Taken: maps.Clone(f.plan.Taken), Asked: f.plan.Asked, Code: len(code.object), Cycles: code.cost(),
 		Digest: digest(fmt.Sprintf("%t %s", f.plan.AsWritten(), f.text())),
 	}
 	if moved, all := code.moves(); all > 0 {
 		c.Spills = moved / all
 	}
-	if c.Library, err = s.link(code, c); err != nil {
+	if c.Library, err = s.link(code, run, c); err != nil {
 		return nil, err
 	}
 	return c, nil
@@ -82,12 +84,20 @@ func (f *function) by(j *job, chooser choice.Chooser) (*function, error) {
 	return emitted(j, &c)
 }
 
-// link makes the library of a candidate: its kernel, and functions that call it as the network's steps do.
-func (s *Session) link(t *translation, c *Candidate) ([]byte, error) {
-	run := &llvm.Run{Symbol: c.RunSymbol, Target: s.job.Target, FlushDenormals: s.job.Denormals == DenormalsFlush}
+// runOf is a run function that calls a candidate's kernel as the network's steps do. Its text does not depend on the kernel, so that it is
+// compiled once.
+func (s *Session) runOf(t *translation) *llvm.Run {
+	run := &llvm.Run{Symbol: s.job.symbol("run"), Target: s.job.Target, FlushDenormals: s.job.Denormals == DenormalsFlush}
 	for _, st := range t.steps {
-		run.Steps = append(run.Steps, st.call(s.job, s.mem))
+		call := st.call(s.job, s.mem)
+		call.Counts = call.Kernel + "_counts"
+		run.Steps = append(run.Steps, call)
 	}
+	return run
+}
+
+// link makes the library of a candidate: its kernel, and functions that call it.
+func (s *Session) link(t *translation, run *llvm.Run, c *Candidate) ([]byte, error) {
 	all := &code{machine: s.machine, objects: []toolchain.Object{t.object}}
 	for _, text := range append(run.Texts(), run.Part(c.PartSymbol)) {
 		o, ok := s.objects[text]

@@ -38,10 +38,13 @@ type Task struct {
 type TaskStep struct {
 	Index   int // among the manifest's steps
 	Results []bundle.Place
-	InPlace bool // what it writes lies where it reads
-	// Window is the step from which on all up to this one can be run again, and touch so much memory that this one finds its constants
-	// where it does in a run.
+	InPlace []bundle.Place // operands that it writes over
+	// Window is the step from which on all up to this one touch so much memory that this one finds its constants where it does in a run.
+	// They can be run again with Kept, which some of them write over, as it was before.
 	Window int
+	Kept   []bundle.Place
+	// Recent are operands that a core has in its cache when the step begins, the latest last.
+	Recent []bundle.Place
 }
 
 type task struct {
@@ -86,13 +89,15 @@ func (s *Session) findTasks() {
 }
 
 func (s *Session) taskStep(i int, st *step) TaskStep {
-	at := TaskStep{Index: i, Window: s.window(i)}
+	at := TaskStep{Index: i, Recent: s.recent(i)}
+	at.Window, at.Kept = s.window(i)
 	for _, v := range st.Out {
 		at.Results = append(at.Results, s.placeOf(v))
 	}
 	for _, v := range st.In {
-		from := s.placeOf(v)
-		at.InPlace = at.InPlace || slices.ContainsFunc(at.Results, from.Overlaps)
+		if from := s.placeOf(v); slices.ContainsFunc(at.Results, from.Overlaps) {
+			at.InPlace = append(at.InPlace, from)
+		}
 	}
 	return at
 }
@@ -114,6 +119,9 @@ func (s *Session) Tasks() []Task {
 	}
 	return list
 }
+
+// Evict is how many bytes a core reads to forget what its cache holds.
+func (s *Session) Evict() int { return 2 * s.job.Target.L2 }
 
 // Package compiles the network with points for some of the tasks, by their numbers. The bytes are those that Compile writes by the
 // same points in Options.Choices, under the names of the tasks' kernels.

@@ -5,56 +5,83 @@ import (
 	"lathe/internal/graph"
 )
 
-// longestWindow bounds the search for windows, whose time grows with the cube of it.
+// longestWindow bounds the search for windows.
 const longestWindow = 64
 
-// window is the last step from which on the steps up to i can be run again and again, and touch as many bytes before it as bring the caches
-// into the state of a run: twice what L2 holds, or L3 where not all of the network is there. The whole network always can.
-func (s *Session) window(i int) int {
-	t := s.job.Target
-	need, all := 2*t.L2, s.mem.Bytes()
-	if l3 := t.L3 * t.NumCores; all > l3 {
+// window is the last step from which on the steps up to i touch as many bytes before it as bring the caches into the state of a run:
+// twice what L2 holds, or L3 where not all of the network is there. kept is what they write over and read before: with it as it was
+// they can be run again and again. The whole network always can.
+func (s *Session) window(i int) (from int, kept []bundle.Place) {
+	need := s.Evict()
+	if l3, all := s.job.Target.L3*s.job.Target.NumCores, s.mem.Bytes(); all > l3 {
 		need = max(need, 2*l3)
 	}
 	touched := 0
-	for from := i - 1; from >= max(0, i-longestWindow); from-- {
+	for from := i - 1; from >= max(0, i-longestWindow) && s.program.steps[from].bodies == nil; from-- {
+		if touched += s.touches(from); touched >= need {
+			return from, s.overwritten(from, i)
+		}
+	}
+	return 0, nil
+}
+
+func (s *Session) touches(step int) (bytes int) {
+	for _, v := range s.program.steps[step].Values() {
+		bytes += v.Type.Bytes()
+	}
+	return bytes
+}
+
+// overwritten are the places that the steps of [from, to] read as they were before, and write over.
+func (s *Session) overwritten(from, to int) (list []bundle.Place) {
+	var written []bundle.Place
+	for _, st := range s.program.steps[from : to+1] {
+		for _, v := range st.Out {
+			written = append(written, s.placeOf(v))
+		}
+	}
+	inside, seen := map[*graph.Value]bool{}, map[*graph.Value]bool{}
+	for _, st := range s.program.steps[from : to+1] {
+		for _, v := range st.In {
+			if inside[v] || seen[v] || v.IsConst() {
+				continue
+			}
+			seen[v] = true
+			at := s.placeOf(v)
+			for _, p := range written {
+				if at.Overlaps(p) {
+					list = append(list, at)
+					break
+				}
+			}
+		}
+		for _, v := range st.Out {
+			inside[v] = true
+		}
+	}
+	return list
+}
+
+// recent are the operands of step i that earlier steps have left in a core's cache: those that were written or read while no more bytes
+// were touched than it holds. The latest is the last.
+func (s *Session) recent(i int) (list []bundle.Place) {
+	wanted := map[*graph.Value]bool{}
+	for _, v := range s.program.steps[i].In {
+		wanted[v] = true
+	}
+	touched := 0
+	for from := i - 1; from >= 0 && touched < s.job.Target.L2; from-- {
 		st := s.program.steps[from]
 		if st.bodies != nil {
 			break
 		}
 		for _, v := range st.Values() {
-			touched += v.Type.Bytes()
-		}
-		if touched >= need && s.repeatable(from, i) {
-			return from
-		}
-	}
-	return 0
-}
-
-// repeatable reports whether no step of [from, to] writes over what one of them reads that was there before.
-func (s *Session) repeatable(from, to int) bool {
-	written := map[*graph.Value]bool{}
-	var before []bundle.Place
-	for _, st := range s.program.steps[from : to+1] {
-		for _, v := range st.In {
-			if !written[v] && !v.IsConst() {
-				before = append(before, s.placeOf(v))
+			if at := s.placeOf(v); wanted[v] && at.Kind == bundle.InWorkspace {
+				list = append([]bundle.Place{at}, list...)
+				delete(wanted, v)
 			}
 		}
-		for _, v := range st.Out {
-			written[v] = true
-		}
+		touched += s.touches(from)
 	}
-	for _, st := range s.program.steps[from : to+1] {
-		for _, v := range st.Out {
-			at := s.placeOf(v)
-			for _, p := range before {
-				if at.Overlaps(p) {
-					return false
-				}
-			}
-		}
-	}
-	return true
+	return list
 }

@@ -2,11 +2,11 @@ package measure
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"lathe/internal/executor"
 	"math"
 	"slices"
-	"time"
 
 	"lathe/internal/bundle"
 	"lathe/internal/tensor"
@@ -14,85 +14,102 @@ import (
 )
 
 const (
-	warm  = 3       // runs on warm caches, of candidate and host each
+	warm  = 3       // runs on warm caches
 	guard = 1 << 20 // bytes of the workspace before and behind a result that a kernel must leave alone
 )
 
-// Check runs candidates that were loaded for the first time: each at the first step of its task, behind the host's kernel, with whose
-// result its own is compared. What it writes is filled with ones before, which are NaN, or, where it writes in place, restored; what lies
-// around it must stay.
-func (r *Runner) Check(ids []int) ([]Check, error) {
-	list := make([]Check, len(ids))
-	err := r.pass(func(_, task, number int) (bool, error) {
-		ran := false
-		for i, id := range ids {
-			e := r.loaded[id]
-			if e == nil {
-				return false, fmt.Errorf("candidate %d was not loaded", id)
-			}
-			if e.Task != task || number != 0 {
-				continue
-			}
-			ran = true
-			var err error
-			if list[i], err = r.check(e); err != nil {
-				return false, err
-			}
-		}
-		return ran, nil
-	})
-	return list, err
+// An expectation is what the network's own kernel does at a stand.
+type expectation struct {
+	around *surroundings
+	before [][]byte // memory before the step
+	want   [][]byte // and behind it
+	us     float64  // the least of its runs on warm caches
 }
 
-// check leaves the host's result behind.
-func (r *Runner) check(e *entrant) (Check, error) {
-	c := Check{ID: e.ID}
-	t := r.host.Tasks[e.Task]
-	s := t.Steps[0]
-	around, err := r.around(s.Results)
+// Check runs a candidate that was loaded for the first time, at a step of its task, and compares its result with that of the host's kernel.
+// What it writes is filled with ones before, which are NaN, or, where it writes in place, restored; what lies around it must stay.
+func (r *Runner) Check(at Position, id int) (Check, error) {
+	c := Check{ID: id}
+	e := r.loaded[id]
+	if e == nil || e.Task != at.Task {
+		return c, fmt.Errorf("candidate %d of task %d was not loaded", id, at.Task)
+	}
+	s, err := r.stand(at)
 	if err != nil {
 		return c, err
 	}
-	before := around.save()
-	prepare := func() {
-		around.restore(before)
-		if !s.InPlace {
-			for _, b := range around.results {
-				fillBytes(b, 0xff)
-			}
-		}
-	}
-	run := func(v *executor.Variant) (time.Duration, error) {
-		prepare()
-		return r.sample(v, 0)
-	}
-	if _, err := run(r.own[e.Task]); err != nil {
+	if err := r.expect(s); err != nil {
 		return c, err
 	}
-	want := around.save()
-	if _, err := run(e.variant); err != nil {
+	h := s.hope
+	if err := r.whole(s, e.variant); err != nil {
 		c.Wrong = err.Error()
 	} else {
-		c.Wrong = around.compare(want, s.Results, t.Tolerance)
+		c.Wrong = h.around.compare(h.want, s.at.Results, r.host.Tasks[at.Task].Tolerance)
 	}
 	if c.Wrong == "" {
-		least := [2]time.Duration{math.MaxInt64, math.MaxInt64}
-		for range warm {
-			for k, v := range []*executor.Variant{r.own[e.Task], e.variant} {
-				if s.InPlace {
-					prepare()
-				}
-				took, err := r.sample(v, 0)
-				if err != nil {
-					return c, err
-				}
-				least[k] = min(least[k], took)
-			}
+		if c.Time, err = r.quickest(s, e.variant); err != nil {
+			return c, err
 		}
-		c.Host, c.Time = micro(least[0]), micro(least[1])
+		c.Host = h.us
 	}
-	around.restore(want)
+	h.around.restore(h.before)
 	return c, nil
+}
+
+// expect runs the host's kernel at a stand, once.
+func (r *Runner) expect(s *stand) (err error) {
+	if s.hope != nil {
+		return nil
+	}
+	h := &expectation{}
+	if h.around, err = r.around(s.at.Results); err != nil {
+		return err
+	}
+	h.before = h.around.save()
+	s.hope = h
+	if err = r.whole(s, r.own[s.Task]); err == nil {
+		h.want = h.around.save()
+		h.us, err = r.quickest(s, r.own[s.Task])
+	}
+	h.around.restore(h.before)
+	return err
+}
+
+// whole runs all of the step.
+func (r *Runner) whole(s *stand, v *executor.Variant) error {
+	s.hope.prepare(s)
+	_, err := r.run(v, s.Step)
+	if err == nil && !r.all && r.workers > 1 {
+		_, err = v.Part(s.Step, 1, r.workers, r.workers)
+	}
+	return err
+}
+
+// prepare makes memory ready for a run whose result is looked at.
+func (h *expectation) prepare(s *stand) {
+	h.around.restore(h.before)
+	if len(s.at.InPlace) == 0 {
+		for _, b := range h.around.results {
+			fillBytes(b, 0xff)
+		}
+	}
+}
+
+// quickest is the least time of some runs on warm caches, microseconds.
+func (r *Runner) quickest(s *stand, v *executor.Variant) (float64, error) {
+	least := math.Inf(1)
+	for range warm {
+		if len(s.at.InPlace) > 0 {
+			s.hope.around.restore(s.hope.before)
+		}
+		took, err := r.run(v, s.Step)
+		if err != nil {
+			return 0, err
+		}
+		least = min(least, micro(took))
+	}
+	return least, nil
 }
 
 // surroundings are the memory that a step writes, with some of what lies around it.
@@ -168,11 +185,29 @@ func differ(want, got []byte, dtype string, tolerance float64) string {
 	if t, ok := tolerances[d]; ok {
 		tolerance = t
 	}
+	if distance := differing(d, want, got); !(distance <= tolerance) {
+		return fmt.Sprintf("the relative L2 distance from the network's own is %.2g", distance)
+	}
+	return ""
+}
+
+// differing is the relative L2 distance of floats.
+func differing(d types.DType, want, got []byte) float64 {
+	if d == types.F32 {
+		return distance(len(want)/4, func(i int) (x, y float64) {
+			return float64(math.Float32frombits(binary.LittleEndian.Uint32(want[4*i:]))), float64(math.Float32frombits(binary.LittleEndian.Uint32(got[4*i:])))
+		})
+	}
 	n := len(want) * 8 / d.Bits()
 	a, b := &tensor.Tensor{DType: d, Shape: []int{n}, Data: want}, &tensor.Tensor{DType: d, Shape: []int{n}, Data: got}
+	return distance(n, func(i int) (x, y float64) { return a.Float(i), b.Float(i) })
+}
+
+// distance is that of n pairs, of which those that are not finite on both sides alike have none.
+func distance(n int, at func(i int) (x, y float64)) float64 {
 	num, den := 0.0, 0.0
 	for i := range n {
-		x, y := a.Float(i), b.Float(i)
+		x, y := at(i)
 		if x-x == 0 { // finite
 			den += x * x
 		}
@@ -180,14 +215,15 @@ func differ(want, got []byte, dtype string, tolerance float64) string {
 			num += (x - y) * (x - y)
 		}
 	}
-	if d := math.Sqrt(num / max(den, 1e-30)); !(d <= tolerance) {
-		return fmt.Sprintf("the relative L2 distance from the network's own is %.2g", d)
-	}
-	return ""
+	return math.Sqrt(num / max(den, 1e-30))
 }
 
 func fillBytes(b []byte, v byte) {
-	for i := range b {
-		b[i] = v
+	if len(b) == 0 {
+		return
+	}
+	b[0] = v
+	for n := 1; n < len(b); n *= 2 {
+		copy(b[n:], b[:n])
 	}
 }

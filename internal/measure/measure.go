@@ -17,6 +17,7 @@ import (
 type Host struct {
 	Package string // path
 	Workers int    // of use; 0: as the machine allows
+	Evict   int    // bytes that a core reads to forget what its cache holds
 	Tasks   []Task
 }
 
@@ -31,8 +32,10 @@ type Task struct {
 type Step struct {
 	Index   int // of the package
 	Results []bundle.Place
-	InPlace bool // what it writes lies where it reads
-	Window  int  // the step from which on all up to this one can be run again, with caches as in a run
+	InPlace []bundle.Place // operands that it writes over
+	Window  int            // the step from which on all up to this one can be run again, with caches as in a run
+	Kept    []bundle.Place // where that needs what lies there as it was before
+	Recent  []bundle.Place // operands that a core has in its cache when the step begins, the latest last
 }
 
 // A Candidate is other code of a task.
@@ -56,7 +59,7 @@ type Want struct {
 	Host  bool // the task's own kernel stands for the candidate
 }
 
-// Pairs are times of a candidate and of the host's kernel at the same step in neighbouring passes, microseconds.
+// Pairs are times of a candidate and of the host's kernel at the same step in neighbouring runs, microseconds.
 type Pairs struct {
 	ID          int
 	Times, Host []float64
@@ -70,8 +73,10 @@ type Runner struct {
 	host    Host
 	own     []*executor.Variant
 	loaded  map[int]*entrant
-	at      map[int][2]int // by step of the package: its task, and its number there
-	last    int            // the last step of a task
+	done    int    // steps of the package that have run
+	here    *stand // nil: the network is at no task's step
+	evict   []byte // what is read to empty the cache
+	read    int    // what came of that: nobody may leave it out
 }
 
 // An entrant is a candidate that is loaded.
@@ -83,7 +88,7 @@ type entrant struct {
 // Open opens the network. With all, a sample is a step by all workers, which meet at its end; else it is the first worker's part of it, by a
 // thread that is bound to its processor.
 func Open(h Host, all bool) (*Runner, error) {
-	r := &Runner{host: h, all: all, loaded: map[int]*entrant{}, at: map[int][2]int{}}
+	r := &Runner{host: h, all: all, loaded: map[int]*entrant{}, evict: make([]byte, h.Evict)}
 	var err error
 	if h.Workers == 0 {
 		if h.Workers, err = usual(h.Package); err != nil {
@@ -101,7 +106,8 @@ func Open(h Host, all bool) (*Runner, error) {
 	if limit := r.module.Info().MaxWorkers; limit > 0 {
 		r.workers = min(r.workers, limit)
 	}
-	if err := r.prepare(); err != nil {
+	fillBytes(r.evict, 1) // pages that nobody wrote are all the same memory
+	if err := r.ready(); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
 	return r, nil
@@ -116,23 +122,21 @@ func usual(path string) (int, error) {
 	return m.Workers(), m.Close()
 }
 
-// prepare fills the inputs, loads the network's own kernels and runs it once.
-func (r *Runner) prepare() error {
+// ready fills the inputs, loads the network's own kernels and runs it once.
+func (r *Runner) ready() error {
 	if err := fill(r.module); err != nil {
 		return err
 	}
-	for i, t := range r.host.Tasks {
+	for _, t := range r.host.Tasks {
 		v, err := r.module.OpenVariant(t.Own)
 		if err != nil {
 			return err
 		}
 		r.own = append(r.own, v)
-		for k, s := range t.Steps {
+		for _, s := range t.Steps {
 			if s.Index < 0 || s.Index >= len(r.module.Info().Steps) {
 				return fmt.Errorf("step %d of a package of %d", s.Index, len(r.module.Info().Steps))
 			}
-			r.at[s.Index] = [2]int{i, k}
-			r.last = max(r.last, s.Index)
 		}
 	}
 	return r.module.Run()
@@ -157,61 +161,36 @@ func (r *Runner) Load(c Candidate) error {
 	return nil
 }
 
-// sample runs a step by a variant and takes its time. In the end all of the step is done.
-func (r *Runner) sample(v *executor.Variant, step int) (time.Duration, error) {
-	if r.all {
-		return v.Run(step)
-	}
-	took, err := v.Part(step, 0, 1, r.workers)
-	if err == nil && r.workers > 1 {
-		_, err = v.Part(step, 1, r.workers, r.workers)
-	}
-	return took, err
-}
-
-// pass runs the network once up to the last step of a task. visit is called for steps of tasks, and runs them where it returns true.
-func (r *Runner) pass(visit func(step, task, number int) (bool, error)) error {
-	done := 0
-	for step := 0; step <= r.last; step++ {
-		at, ok := r.at[step]
-		if !ok {
-			continue
-		}
-		if err := r.upTo(&done, step); err != nil {
-			return err
-		}
-		ran, err := visit(step, at[0], at[1])
-		if err != nil {
-			return err
-		}
-		if ran {
-			done = step + 1
-		}
-	}
-	return r.upTo(&done, r.last+1)
-}
-
-// upTo runs the package's own steps from done up to one.
-func (r *Runner) upTo(done *int, step int) error {
-	if *done >= step {
-		return nil
-	}
-	from := *done
-	*done = step
-	return r.module.RunSteps(from, step)
-}
-
-// Profile is the median time of one call of each task's own kernel, microseconds.
+// Profile is the median time of one call of each task's own kernel, microseconds, in runs of the whole network.
 func (r *Runner) Profile(passes int) ([]float64, error) {
+	type place struct{ step, task, number int }
+	var order []place
+	for i, t := range r.host.Tasks {
+		for k, s := range t.Steps {
+			order = append(order, place{s.Index, i, k})
+		}
+	}
+	slices.SortFunc(order, func(a, b place) int { return a.step - b.step })
+	if err := r.leave(); err != nil {
+		return nil, err
+	}
 	times := make([][]float64, len(r.own))
 	for range passes {
-		err := r.pass(func(_, task, number int) (bool, error) {
-			took, err := r.sample(r.own[task], number)
-			times[task] = append(times[task], micro(took))
-			return true, err
-		})
-		if err != nil {
-			return nil, err
+		for _, p := range order {
+			if err := r.upTo(p.step); err != nil {
+				return nil, err
+			}
+			took, err := r.run(r.own[p.task], p.number)
+			if err != nil {
+				return nil, err
+			}
+			if !r.all && r.workers > 1 {
+				if _, err := r.own[p.task].Part(p.number, 1, r.workers, r.workers); err != nil {
+					return nil, err
+				}
+			}
+			r.done = p.step + 1
+			times[p.task] = append(times[p.task], micro(took))
 		}
 	}
 	list := make([]float64, len(times))

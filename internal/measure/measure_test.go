@@ -2,6 +2,7 @@ package measure
 
 import (
 	"encoding/binary"
+	"errors"
 	"math"
 	"strings"
 	"testing"
@@ -9,37 +10,36 @@ import (
 	"lathe/internal/bundle"
 )
 
-// TestTurns: at a step host and candidate take turns as in A B B A, candidates of a task in turns, and each has its pairs in the end.
+// TestTurns: the host's kernel runs beside every candidate, in every other round in the other order, and each has its pairs in the end.
 func TestTurns(t *testing.T) {
-	a, b := &want{left: 3}, &want{left: 2}
-	q := &queue{tasks: map[int][]*want{7: {a, b}}, turns: map[int]*turn{}}
+	a, b, c := &want{left: 3}, &want{left: 2}, &want{left: 1}
+	names := map[*want]string{nil: "H", a: "a", b: "b", c: "c"}
 	var order strings.Builder
-	for clock := 1.0; q.open(); clock++ {
-		turn := q.turn(40, 7)
-		if turn.of == nil {
-			t.Fatal("pairs are missing, and no step takes them")
-		}
-		own := turn.host()
-		switch {
-		case own:
-			order.WriteString("H")
-		case turn.of == a:
-			order.WriteString("a")
-		default:
-			order.WriteString("b")
-		}
-		turn.take(clock, own)
+	clock := 0.0
+	err := race([]*want{a, b, c}, func(w *want) (float64, error) {
+		order.WriteString(names[w])
+		clock++
+		return clock, nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
-	if got, want := order.String(), "HabHHabHHa"; got != want {
+	if got, want := order.String(), "HabHcHbaHHa"; got != want {
 		t.Errorf("runs are %s, want %s", got, want)
 	}
-	if len(a.Times) != 3 || len(a.Host) != 3 || len(b.Times) != 2 || len(b.Host) != 2 {
-		t.Errorf("pairs: %v %v", a.Pairs, b.Pairs)
-	}
-	for i := range a.Times {
-		if math.Abs(a.Times[i]-a.Host[i]) != 1 {
-			t.Errorf("pair %d is not of neighbours: %v and %v", i, a.Times[i], a.Host[i])
+	for w, n := range map[*want]int{a: 3, b: 2, c: 1} {
+		if len(w.Times) != n || len(w.Host) != n {
+			t.Errorf("pairs: %v", w.Pairs)
 		}
+		for i := range w.Times {
+			if math.Abs(w.Times[i]-w.Host[i]) != 1 {
+				t.Errorf("pair %d is not of neighbours: %v and %v", i, w.Times[i], w.Host[i])
+			}
+		}
+	}
+	failed := errors.New("x")
+	if err := race([]*want{{left: 1}}, func(*want) (float64, error) { return 0, failed }); err != failed {
+		t.Error(err)
 	}
 }
 

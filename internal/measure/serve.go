@@ -15,10 +15,10 @@ import (
 type Question struct {
 	Open     *Host
 	All      bool // with Open: all workers, by wall clock
-	Load     []Candidate
-	Race     []Want
-	Windows  bool // with Race: only some steps are run again before each sample, not all of the network
-	Profile  int  // passes
+	At       Position
+	Load     []Candidate // at At, to whose task they belong
+	Race     []Want      // at At
+	Profile  int         // passes
 	Networks *Duel
 }
 
@@ -57,9 +57,9 @@ func Serve(in io.Reader, out io.Writer) error {
 		case r == nil:
 			err = errors.New("no network is open")
 		case q.Load != nil:
-			a.Checks, err = r.enter(q.Load)
+			a.Checks, err = r.enter(q.At, q.Load)
 		case q.Race != nil:
-			a.Pairs, err = r.Race(q.Race, q.Windows)
+			a.Pairs, err = r.Race(q.At, q.Race)
 		case q.Profile > 0:
 			a.Times, err = r.Profile(q.Profile)
 		}
@@ -67,16 +67,19 @@ func Serve(in io.Reader, out io.Writer) error {
 	})
 }
 
-// enter loads candidates and checks them.
-func (r *Runner) enter(list []Candidate) ([]Check, error) {
-	var ids []int
-	for _, c := range list {
+// enter loads candidates and checks them at a position.
+func (r *Runner) enter(at Position, list []Candidate) ([]Check, error) {
+	checks := make([]Check, len(list))
+	for i, c := range list {
 		if err := r.Load(c); err != nil {
 			return nil, err
 		}
-		ids = append(ids, c.ID)
+		var err error
+		if checks[i], err = r.Check(at, c.ID); err != nil {
+			return nil, err
+		}
 	}
-	return r.Check(ids)
+	return checks, nil
 }
 
 // bind keeps the thread where it is: caches stay its own. Where the system does not let it, it may move.

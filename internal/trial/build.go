@@ -46,6 +46,7 @@ type packing struct {
 // An answer is what comes back, by the question.
 type answer struct {
 	Tasks  []compile.Task
+	Evict  int
 	Relief map[int]choice.Point
 	Info   *bundle.Manifest
 	Built  candidate
@@ -76,7 +77,7 @@ func ServeBuilds(in io.Reader, out io.Writer, open func(network []byte) (*compil
 				return a, err
 			}
 			b.session.Relieve(q.Open.Relief)
-			a.Tasks = b.session.Tasks()
+			a.Tasks, a.Evict = b.session.Tasks(), b.session.Evict()
 		case b.session == nil:
 			err = errors.New("no network is open")
 		case q.Build != nil:

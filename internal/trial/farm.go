@@ -54,8 +54,8 @@ type Farm struct {
 	digests  []string // of the tasks' own code
 
 	mu     sync.Mutex
-	codes  map[string]candidate    // by library
-	takens map[string]choice.Point // by task and point
+	codes  map[string]candidate  // by library
+	done   map[string]tune.Built // what was built, by task and point
 	parts  *measurer
 	all    *measurer
 	ids    int
@@ -73,7 +73,7 @@ type station struct {
 
 // Open starts builders and has the network compiled as the rules have it.
 func Open(ctx context.Context, o Options) (f *Farm, err error) {
-	f = &Farm{Options: o, codes: map[string]candidate{}, takens: map[string]choice.Point{}}
+	f = &Farm{Options: o, codes: map[string]candidate{}, done: map[string]tune.Built{}}
 	if f.folder, err = os.MkdirTemp("", "lathe-tune-"); err != nil {
 		return nil, err
 	}
@@ -88,9 +88,11 @@ func Open(ctx context.Context, o Options) (f *Farm, err error) {
 	f.opening = opening{Network: o.Network, Folder: f.folder}
 	first := &station{prefix: "a"}
 	f.builders = []*station{first}
-	if f.tasks, err = f.seat(ctx, first); err != nil {
+	opened, err := f.seat(ctx, first)
+	if err != nil {
 		return nil, err
 	}
+	f.tasks, f.host.Evict = opened.Tasks, opened.Evict
 	f.host.Package = filepath.Join(f.folder, "host.tar")
 	a, err := first.process.Ask(ctx, question{Pack: &packing{Path: f.host.Package}}, openLimit)
 	if err != nil {
@@ -160,20 +162,20 @@ func (f *Farm) Close() {
 }
 
 // seat starts a builder at a station.
-func (f *Farm) seat(ctx context.Context, s *station) ([]compile.Task, error) {
+func (f *Farm) seat(ctx context.Context, s *station) (answer, error) {
 	p, err := child.Start[question, answer](child.Command{Path: f.Program, Args: f.Builder})
 	if err != nil {
-		return nil, err
+		return answer{}, err
 	}
 	o := f.opening
 	o.Prefix = fmt.Sprintf("%s-%d-", s.prefix, time.Now().UnixNano())
 	a, err := p.Ask(ctx, question{Open: &o}, openLimit)
 	if err != nil {
 		p.Close()
-		return nil, err
+		return answer{}, err
 	}
 	s.process, s.uses, s.limit = p, 0, p.Resident()+builderGrowth
-	return a.Tasks, nil
+	return a, nil
 }
 
 // Build compiles candidates, on as many builders as there are.
@@ -201,7 +203,15 @@ func (f *Farm) Build(ctx context.Context, list []tune.Candidate) ([]tune.Built, 
 
 // build compiles one candidate. A builder that ends over it is replaced for the next one.
 func (f *Farm) build(ctx context.Context, s *station, c tune.Candidate) (tune.Built, error) {
-	b := tune.Built{Candidate: c}
+	id := identity(c)
+	f.mu.Lock()
+	b, again := f.done[id]
+	b.Same = again && f.same(c.Task, f.codes[b.Object]) // not yet known when the host's own was built
+	f.mu.Unlock()
+	if again {
+		return b, nil
+	}
+	b = tune.Built{Candidate: c}
 	if s.process == nil {
 		if _, err := f.seat(ctx, s); err != nil {
 			return b, err
@@ -231,13 +241,18 @@ func (f *Farm) build(ctx context.Context, s *station, c tune.Candidate) (tune.Bu
 	got := a.Built
 	b.Taken, b.Asked, b.Cycles, b.Spills, b.Code = got.Taken, got.Asked, got.Cycles, got.Spills, got.Size
 	b.Object, b.Fault, b.Message, b.Took = got.Code.Path, got.Fault, got.Message, got.Took
-	b.Same = c.Task < len(f.digests) && got.Digest == f.digests[c.Task]
+	b.Same = f.same(c.Task, got)
 	if b.Fault == records.None {
 		f.mu.Lock()
-		f.codes[b.Object], f.takens[identity(c)] = got, got.Taken
+		f.codes[b.Object], f.done[id] = got, b
 		f.mu.Unlock()
 	}
 	return b, nil
+}
+
+// same reports the code of the network itself.
+func (f *Farm) same(task int, c candidate) bool {
+	return task < len(f.digests) && c.Digest == f.digests[task]
 }
 
 // limit is the time for an answer about n candidates.
@@ -251,16 +266,14 @@ func (f *Farm) whole(ctx context.Context, points map[int]choice.Point) (map[int]
 	all := map[int]choice.Point{}
 	for i, p := range points {
 		c := tune.Candidate{Task: i, Point: p}
-		if f.takens[identity(c)] == nil {
-			built, err := f.Build(ctx, []tune.Candidate{c})
-			if err != nil {
-				return nil, err
-			}
-			if built[0].Fault != records.None {
-				return nil, fmt.Errorf("kernel %s: %s", f.tasks[i].Kernels[0], built[0].Message)
-			}
+		built, err := f.Build(ctx, []tune.Candidate{c})
+		if err != nil {
+			return nil, err
 		}
-		all[i] = f.takens[identity(c)]
+		if built[0].Fault != records.None {
+			return nil, fmt.Errorf("kernel %s: %s", f.tasks[i].Kernels[0], built[0].Message)
+		}
+		all[i] = built[0].Taken
 	}
 	return all, nil
 }

@@ -1,11 +1,14 @@
 package trial
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"lathe/internal/child"
@@ -21,6 +24,7 @@ type measurer struct {
 	all     bool
 	loaded  int
 	workers int
+	at      int // steps of the package that have run, about
 }
 
 // measurer is the process for one worker's part, or for all workers; it is started where there is none.
@@ -47,7 +51,7 @@ func (f *Farm) measurer(ctx context.Context, all bool) (*measurer, error) {
 		p.Close()
 		return nil, fmt.Errorf("measuring the network: %w", err)
 	}
-	m.process, m.loaded, m.workers = p, 0, a.Workers
+	m.process, m.loaded, m.workers, m.at = p, 0, a.Workers, 0
 	return m, nil
 }
 
@@ -92,22 +96,54 @@ type racer struct {
 	id     int
 }
 
-// Race races candidates. One that ends the measurer, or keeps it silent, takes its batch down, which is split to find it.
+// Race races candidates, those of a task together, in the order in which the network comes to their steps. One that ends the measurer, or
+// keeps it silent, takes those beside it down, which are split to find it.
 func (f *Farm) Race(ctx context.Context, list []tune.Built, stop tune.Stop) ([]tune.Samples, error) {
 	out := make([]tune.Samples, len(list))
-	racers := make([]*racer, len(list))
+	groups := map[int][]*racer{}
 	for i, b := range list {
 		out[i].Task = b.Task
-		racers[i] = &racer{Samples: &out[i], object: b.Object}
+		groups[b.Task] = append(groups[b.Task], &racer{Samples: &out[i], object: b.Object})
 	}
-	return out, f.race(ctx, racers, stop)
+	m, err := f.measurer(ctx, stop.Workers > 1)
+	if err != nil {
+		return nil, err
+	}
+	window := windowed(stop)
+	ahead := func(task int) int {
+		steps := f.host.Tasks[task].Steps
+		at := steps[m.next(steps, window)].Index - m.at
+		if at < 0 {
+			at += len(f.info.Steps)
+		}
+		return at
+	}
+	order := slices.Collect(maps.Keys(groups))
+	slices.SortFunc(order, func(a, b int) int { return cmp.Or(ahead(a)-ahead(b), a-b) })
+	for _, task := range order {
+		if err := f.race(ctx, groups[task], stop); err != nil {
+			return out, err
+		}
+	}
+	return out, nil
 }
 
-// race is Race for some of the candidates.
-func (f *Farm) race(ctx context.Context, list []*racer, stop tune.Stop) error {
-	if len(list) == 0 {
-		return nil
+// windowed is how samples are taken. What a search forgoes is little, and one worker has one core to empty; all else is measured behind the steps
+// that are there in a run.
+func windowed(stop tune.Stop) bool { return stop.Accept > 0 || stop.Workers > 1 }
+
+// next is the number of the step of a task to which the network comes next.
+func (m *measurer) next(steps []measure.Step, window bool) int {
+	for i, s := range steps {
+		if s.Index >= m.at && (!window || s.Window >= m.at) {
+			return i
+		}
 	}
+	return 0
+}
+
+// race is Race for some of the candidates of a task.
+func (f *Farm) race(ctx context.Context, list []*racer, stop tune.Stop) error {
 	for _, r := range list {
 		r.Times, r.Host = nil, nil
 	}
@@ -144,16 +180,24 @@ func (f *Farm) race(ctx context.Context, list []*racer, stop tune.Stop) error {
 	return nil
 }
 
-// run races in one process.
+// run races in one process. Looks of a proof are at one step of the task after the other.
 func (f *Farm) run(ctx context.Context, m *measurer, list []*racer, stop tune.Stop) error {
+	task := list[0].Task
+	steps := f.host.Tasks[task].Steps
+	at := measure.Position{Task: task, Window: windowed(stop)}
+	move := func() {
+		at.Step = m.next(steps, at.Window)
+		m.at = steps[at.Step].Index + 1
+	}
+	move()
 	var load []measure.Candidate
 	for _, r := range list {
 		f.ids++
 		r.id = f.ids
-		load = append(load, measure.Candidate{ID: r.id, Task: r.Task, Code: f.codes[r.object].Code})
+		load = append(load, measure.Candidate{ID: r.id, Task: task, Code: f.codes[r.object].Code})
 	}
 	m.loaded += len(load)
-	a, err := m.process.Ask(ctx, measure.Question{Load: load}, f.limit(len(load)))
+	a, err := m.process.Ask(ctx, measure.Question{At: at, Load: load}, f.limit(len(load)))
 	if err != nil {
 		return err
 	}
@@ -174,7 +218,7 @@ func (f *Farm) run(ctx context.Context, m *measurer, list []*racer, stop tune.St
 		for _, r := range racing {
 			wants = append(wants, measure.Want{ID: r.id, Pairs: max(1, stop.Next(len(r.Times))-len(r.Times))})
 		}
-		a, err := m.process.Ask(ctx, measure.Question{Race: wants, Windows: stop.Accept == 0}, f.limit(len(racing))*3)
+		a, err := m.process.Ask(ctx, measure.Question{At: at, Race: wants}, f.limit(len(racing))*3)
 		if err != nil {
 			return err
 		}
@@ -188,7 +232,9 @@ func (f *Farm) run(ctx context.Context, m *measurer, list []*racer, stop tune.St
 				stay = append(stay, r)
 			}
 		}
-		racing = stay
+		if racing = stay; stop.Accept > 0 {
+			move()
+		}
 	}
 	return nil
 }
@@ -202,25 +248,24 @@ func sum(list []float64) (s float64) {
 
 func micro(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
-// Noise races the tasks' own kernels against themselves.
+// Noise races the tasks' own kernels against themselves, as candidates race while searching, for a time but each once.
 func (f *Farm) Noise(ctx context.Context, d time.Duration) ([]float64, error) {
 	m, err := f.measurer(ctx, false)
 	if err != nil {
 		return nil, err
 	}
-	var wants []measure.Want
-	for i := range f.tasks {
-		wants = append(wants, measure.Want{ID: i, Pairs: 1, Host: true})
-	}
+	const pairs = 3
 	var ratios []float64
 	for end := time.Now().Add(d); len(ratios) == 0 || time.Now().Before(end); {
-		a, err := m.process.Ask(ctx, measure.Question{Race: wants}, openLimit)
-		if err != nil {
-			m.process = nil
-			return nil, err
-		}
-		for _, p := range a.Pairs {
-			ratios = append(ratios, tune.Ratios(p.Times, p.Host)...)
+		for i := range f.tasks {
+			a, err := m.process.Ask(ctx, measure.Question{At: measure.Position{Task: i}, Race: []measure.Want{{ID: i, Pairs: pairs, Host: true}}}, openLimit)
+			if err != nil {
+				m.process = nil
+				return nil, err
+			}
+			for _, p := range a.Pairs {
+				ratios = append(ratios, tune.Ratios(p.Times, p.Host)...)
+			}
 		}
 	}
 	return ratios, nil

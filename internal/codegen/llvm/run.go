@@ -21,13 +21,15 @@ type Run struct {
 
 // A Step is a call of a kernel, or a loop of steps.
 type Step struct {
-	Kernel    string // symbol
-	Args      []Place
-	Barrier   bool // what it touches is finished before it: workers meet
-	Serial    bool // one worker does all of it
-	Joined    bool // the one that did the serial step before it
-	Chunks    int  // of a step that is divided: for each worker so many, but no more than iterations
-	Extent    int  // iterations
+	Kernel  string // symbol
+	Args    []Place
+	Barrier bool // what it touches is finished before it: workers meet
+	Serial  bool // one worker does all of it
+	Joined  bool // the one that did the serial step before it
+	Chunks  int  // of a step that is divided: for each worker so many, but no more than iterations
+	Extent  int  // iterations
+	// Counts is a symbol that holds Chunks and Extent, where the text is to be the same for all kernels: Step.Data defines it.
+	Counts    string
 	Loop      *Loop
 	Else      *Loop // nil, or what runs in place of Loop where the byte at Condition is zero
 	Condition Place
@@ -161,6 +163,9 @@ func (r *Run) declare(b *strings.Builder, name string, steps []Step, of units) {
 			}
 		case !seen[s.Kernel]:
 			seen[s.Kernel] = true
+			if s.Counts != "" {
+				fmt.Fprintf(b, "@%s = external hidden constant [2 x i32]\n", s.Counts)
+			}
 			fmt.Fprintf(b, "declare hidden void @%s(%sptr, i64, i64)\n", s.Kernel, strings.Repeat("ptr, ", len(s.Args)))
 		}
 	}

@@ -38,7 +38,7 @@ func (r *Run) partOf(b *strings.Builder, i int, s Step) {
 		b.WriteString("  br label %out\n")
 		return
 	}
-	fmt.Fprintf(b, "  %%m%[1]d = mul i32 %%workers, %[2]d\n  %%few%[1]d = icmp ult i32 %%m%[1]d, %[3]d\n  %%n%[1]d = select i1 %%few%[1]d, i32 %%m%[1]d, i32 %[3]d\n", i, max(s.Chunks, 1), min(max(s.Extent, 1), mostChunks))
+	s.count(b, i)
 	for _, end := range []struct{ name, part string }{{"from", "%part"}, {"to", "%behind"}} {
 		fmt.Fprintf(b, "  %%%[1]s%[2]d.a = mul i32 %[3]s, %%n%[2]d\n  %%%[1]s%[2]d.b = add i32 %%%[1]s%[2]d.a, %%round\n", end.name, i, end.part)
 		fmt.Fprintf(b, "  %%%[1]s%[2]d.c = udiv i32 %%%[1]s%[2]d.b, %%workers\n  %%%[1]s%[2]d = zext i32 %%%[1]s%[2]d.c to i64\n", end.name, i)

@@ -101,8 +101,8 @@ func (r *Run) divided(b *strings.Builder, i int, s Step, name string) {
 		r.call(b, i, s, "0", "1")
 		fmt.Fprintf(b, "  br label %%s%d\n", next)
 	default:
-		most := min(max(s.Extent, 1), mostChunks)
-		fmt.Fprintf(b, "  br label %%begin%[1]d\nbegin%[1]d:\n  %%m%[1]d = mul i32 %%workers, %[2]d\n  %%few%[1]d = icmp ult i32 %%m%[1]d, %[3]d\n  %%n%[1]d = select i1 %%few%[1]d, i32 %%m%[1]d, i32 %[3]d\n", i, max(s.Chunks, 1), most)
+		fmt.Fprintf(b, "  br label %%begin%[1]d\nbegin%[1]d:\n", i)
+		s.count(b, i)
 		fmt.Fprintf(b, "  %%chunks%[1]d = zext i32 %%n%[1]d to i64\n  br i1 %%alone, label %%run%[1]d, label %%all%[1]d\nall%[1]d:\n", i)
 		if s.Barrier {
 			b.WriteString(meet("1"))
@@ -114,6 +114,21 @@ func (r *Run) divided(b *strings.Builder, i int, s Step, name string) {
 		r.call(b, i, s, fmt.Sprintf("%%chunk%d", i), fmt.Sprintf("%%of%d", i))
 		fmt.Fprintf(b, "  br i1 %%alone, label %%s%[2]d, label %%next%[1]d\n", i, next)
 	}
+}
+
+// count writes into how many chunks step i is cut: so many for each worker, but no more than iterations.
+func (s Step) count(b *strings.Builder, i int) {
+	chunks, most := fmt.Sprint(max(s.Chunks, 1)), fmt.Sprint(min(max(s.Extent, 1), mostChunks))
+	if s.Counts != "" {
+		chunks, most = fmt.Sprintf("%%each%d", i), fmt.Sprintf("%%most%d", i)
+		fmt.Fprintf(b, "  %[1]s = load i32, ptr @%[3]s\n  %[2]s.p = getelementptr i32, ptr @%[3]s, i64 1\n  %[2]s = load i32, ptr %[2]s.p\n", chunks, most, s.Counts)
+	}
+	fmt.Fprintf(b, "  %%m%[1]d = mul i32 %%workers, %[2]s\n  %%few%[1]d = icmp ult i32 %%m%[1]d, %[3]s\n  %%n%[1]d = select i1 %%few%[1]d, i32 %%m%[1]d, i32 %[3]s\n", i, chunks, most)
+}
+
+// Data defines what Counts names.
+func (s Step) Data() string {
+	return fmt.Sprintf("@%s = hidden constant [2 x i32] [i32 %d, i32 %d]\n", s.Counts, max(s.Chunks, 1), min(max(s.Extent, 1), mostChunks))
 }
 
 // call calls the kernel of step i for one of so many chunks.

@@ -1,0 +1,138 @@
+package measure
+
+import (
+	"bytes"
+	"fmt"
+	"time"
+
+	"lathe/internal/executor"
+)
+
+// A Position is a step of a task, at which candidates take its place.
+type Position struct {
+	Task, Step int
+	// Window has the steps before it run again before each sample. Otherwise the core's cache is emptied, and given the operands that it
+	// holds in a run, which takes less time and leaves other traces: it is no proof.
+	Window bool
+}
+
+// A stand is the network run up to a position: its step is yet to be run.
+type stand struct {
+	Position
+	at     Step
+	kept   []kept   // what is written over and read before
+	recent [][]byte // operands that the cache holds in a run
+	hope   *expectation
+}
+
+// kept is memory as it was.
+type kept struct{ at, was []byte }
+
+func (k kept) restore() { copy(k.at, k.was) }
+
+// stand takes the network to a position. Where it is there, it stays.
+func (r *Runner) stand(p Position) (s *stand, err error) {
+	if r.here != nil && r.here.Position == p {
+		return r.here, nil
+	}
+	if p.Task < 0 || p.Task >= len(r.own) || p.Step < 0 || p.Step >= len(r.host.Tasks[p.Task].Steps) {
+		return nil, fmt.Errorf("step %d of task %d of %d", p.Step, p.Task, len(r.own))
+	}
+	if err := r.leave(); err != nil {
+		return nil, err
+	}
+	s = &stand{Position: p, at: r.host.Tasks[p.Task].Steps[p.Step]}
+	from, places := s.at.Index, s.at.InPlace
+	if p.Window {
+		from, places = s.at.Window, s.at.Kept
+	}
+	if err := r.upTo(from); err != nil {
+		return nil, err
+	}
+	for _, at := range places {
+		b, err := r.module.MemoryAt(at)
+		if err != nil {
+			return nil, err
+		}
+		s.kept = append(s.kept, kept{b, bytes.Clone(b)})
+	}
+	if err := r.upTo(s.at.Index); err != nil {
+		return nil, err
+	}
+	for _, at := range s.at.Recent {
+		b, err := r.module.MemoryAt(at)
+		if err != nil {
+			return nil, err
+		}
+		s.recent = append(s.recent, b)
+	}
+	r.here = s
+	return s, nil
+}
+
+// leave puts back what the step has written over.
+func (r *Runner) leave() (err error) {
+	if s := r.here; s != nil && len(s.at.InPlace) > 0 {
+		err = r.prepare(s)
+	}
+	r.here = nil
+	return err
+}
+
+// prepare makes memory what it is when the step begins.
+func (r *Runner) prepare(s *stand) error {
+	for _, k := range s.kept {
+		k.restore()
+	}
+	if s.Window {
+		return r.module.RunSteps(s.at.Window, s.at.Index)
+	}
+	return nil
+}
+
+// upTo runs the package's own steps up to one, from the first again where that has run.
+func (r *Runner) upTo(step int) error {
+	if r.done > step {
+		r.done = 0
+	}
+	from := r.done
+	r.done = 0 // if it fails
+	if from < step {
+		if err := r.module.RunSteps(from, step); err != nil {
+			return err
+		}
+	}
+	r.done = step
+	return nil
+}
+
+// sample runs the step by a variant, with caches as in a run, and takes its time. One worker's part leaves the step undone.
+func (r *Runner) sample(s *stand, v *executor.Variant) (time.Duration, error) {
+	if err := r.prepare(s); err != nil {
+		return 0, err
+	}
+	if !s.Window {
+		r.read += touch(r.evict)
+		for _, b := range s.recent {
+			r.read += touch(b)
+		}
+	}
+	return r.run(v, s.Step)
+}
+
+// run runs a step by a variant as it is measured: by all workers, or one worker's part of it.
+func (r *Runner) run(v *executor.Variant, number int) (time.Duration, error) {
+	if r.all {
+		return v.Run(number)
+	}
+	return v.Part(number, 0, 1, r.workers)
+}
+
+// touch reads a byte of each cache line.
+func touch(b []byte) (sum int) {
+	const line = 64
+	for i := 0; i < len(b); i += line {
+		sum += int(b[i])
+	}
+	return sum
+}
