@@ -246,7 +246,7 @@ func (a *app) printTuning(r *lathe.TuneResult, output string) error {
 		if !t.Accepted {
 			state += " (withdrawn)"
 		}
-		w.Row(strconv.Itoa(t.Index), fmt.Sprintf("%.1f", us), fmt.Sprintf("%.1f", us*t.Confirm.Median), fmt.Sprintf("%.3f", t.Confirm.Gain()),
+		w.Row(strconv.Itoa(t.Index), fmt.Sprintf("%.1f", us), fmt.Sprintf("%.1f", us*t.Confirm.Ratio), fmt.Sprintf("%.3f", t.Confirm.Gain()),
 			fmt.Sprintf("%.3f-%.3f", 1/t.Confirm.High, 1/t.Confirm.Low), strconv.Itoa(len(t.Trials)), state, t.Name)
 	}
 	if kept > 0 || slices.ContainsFunc(r.Found, func(t lathe.TuneFound) bool { return t.Won }) {
@@ -254,8 +254,12 @@ func (a *app) printTuning(r *lathe.TuneResult, output string) error {
 			return err
 		}
 	}
-	fmt.Fprintf(a.Out, "%d trials in %.1f s (%.0f ms each: %.0f to build, %.0f to race), %d faults; %s\n", r.Trials, r.Took.Seconds(),
-		1e3*(r.Built+r.Raced).Seconds()/float64(max(1, r.Trials-r.Resumed)), 1e3*r.Built.Seconds()/float64(max(1, r.Trials-r.Resumed)), 1e3*r.Raced.Seconds()/float64(max(1, r.Trials-r.Resumed)), r.Faults, r.Ended)
+	fmt.Fprintf(a.Out, "%d trials in %.1f s, %d faults; %s\n", r.Trials, r.Took.Seconds(), r.Faults, r.Ended)
+	if n := r.Trials - r.Resumed; n > 0 {
+		search := r.Stages["search"] + r.Stages["division"]
+		fmt.Fprintf(a.Out, "search %.1f s (%.0f ms a trial: %.0f to build), confirmation %.1f s, verdict %.1f s\n", search.Seconds(), 1e3*search.Seconds()/float64(n), 1e3*r.Built.Seconds()/float64(n),
+			r.Stages["confirm"].Seconds(), r.Stages["network"].Seconds())
+	}
 	if r.Spread > 0.05 {
 		a.Note(fmt.Sprintf("equal kernels differed by %.0f %%: other programs run on this machine; tuning takes longer and finds less", 100*r.Spread))
 	}

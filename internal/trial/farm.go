@@ -59,8 +59,10 @@ type Farm struct {
 	parts  *measurer
 	all    *measurer
 	ids    int
-	packed int
-	last   [2][]float64 // times of the last verdict
+	tuned  string               // the package of the last verdict
+	points map[int]choice.Point // that it is of
+	opened int                  // pairs of packages
+	last   [2][]float64         // times of the last verdict
 }
 
 // A station is where a builder sits.

@@ -228,7 +228,7 @@ func (f *Farm) run(ctx context.Context, m *measurer, list []*racer, stop tune.St
 			r.Times, r.Host = append(r.Times, p.Times...), append(r.Host, p.Host...)
 			enough := f.Pairs > 0 && stop.Accept == 0 && stop.Next(len(r.Times)) > max(f.Pairs, stop.Least)
 			short := sum(r.Times) < micro(stop.MinSample)
-			if next := stop.Next(len(r.Times)); next > 0 && (short || !enough && !stop.Leaves(r.Task, tune.Ratios(r.Times, r.Host))) {
+			if next := stop.Next(len(r.Times)); next > 0 && (short || !enough && !stop.Leaves(r.Task, r.Times, r.Host)) {
 				stay = append(stay, r)
 			}
 		}
@@ -273,17 +273,15 @@ func (f *Farm) Noise(ctx context.Context, d time.Duration) ([]float64, error) {
 
 // Networks races packages, in a process for each opening.
 func (f *Farm) Networks(ctx context.Context, points map[int]choice.Point, opens, pairs int) (tuned, host []float64, err error) {
-	f.packed++
-	path := filepath.Join(f.folder, fmt.Sprintf("tuned%d.tar", f.packed))
-	if _, err := f.Pack(ctx, points, path); err != nil {
+	path, err := f.packed(ctx, points)
+	if err != nil {
 		return nil, nil, err
 	}
-	defer os.Remove(path)
-	for i := range opens {
-		duel := measure.Duel{Packages: [2]string{path, f.host.Package}, Workers: f.Workers, Pairs: pairs}
-		if i%2 == 1 { // who is opened first may lie better
-			duel.Packages = [2]string{f.host.Package, path}
-		}
+	for range opens {
+		first := f.opened % 2 // who is opened first may lie better
+		f.opened++
+		duel := measure.Duel{Workers: f.Workers, Pairs: pairs}
+		duel.Packages[first], duel.Packages[1-first] = path, f.host.Package
 		p, err := child.Start[measure.Question, measure.Answer](child.Command{Path: f.Program, Args: f.Measurer})
 		if err != nil {
 			return nil, nil, err
@@ -293,10 +291,27 @@ func (f *Farm) Networks(ctx context.Context, points map[int]choice.Point, opens,
 		if err != nil {
 			return nil, nil, fmt.Errorf("racing whole networks: %w", err)
 		}
-		tuned, host = append(tuned, a.Duel[i%2]...), append(host, a.Duel[1-i%2]...)
+		tuned, host = append(tuned, a.Duel[first]...), append(host, a.Duel[1-first]...)
 	}
 	f.last = [2][]float64{tuned, host}
 	return tuned, host, nil
+}
+
+// packed is the package with points, which stays until there is another.
+func (f *Farm) packed(ctx context.Context, points map[int]choice.Point) (string, error) {
+	if f.tuned != "" && maps.EqualFunc(points, f.points, maps.Equal[choice.Point, choice.Point]) {
+		return f.tuned, nil
+	}
+	if f.tuned != "" {
+		os.Remove(f.tuned)
+	}
+	f.tuned, f.points = "", points
+	path := filepath.Join(f.folder, "tuned.tar")
+	if _, err := f.Pack(ctx, points, path); err != nil {
+		return "", err
+	}
+	f.tuned = path
+	return path, nil
 }
 
 // Runs are times of whole runs by the last verdict, with points and without, microseconds. Where there was none, they are of the network without

@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// An Estimate is the median of ratios with bounds that contain it with some confidence.
+// An Estimate is of a ratio of times, with bounds.
 type Estimate struct {
-	Median, Low, High float64
-	Pairs             int
+	Ratio, Low, High float64
+	Pairs            int
 }
 
 // Gain is the ratio as a speed: 1.25 where the time is 0.8 of the host's.
-func (e Estimate) Gain() float64 { return 1 / e.Median }
+func (e Estimate) Gain() float64 { return 1 / e.Ratio }
 
 // Ratios are the quotients of neighbouring passes, candidate by host. What is no positive number is left out: a clock that stood
 // still says nothing.

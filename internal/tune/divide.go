@@ -44,7 +44,7 @@ func (r *run) divide() error {
 		if t.High < best[t.Task] {
 			best[t.Task], s.division = t.High, t
 		}
-		r.say(Progress{Stage: Dividing, Task: s.Task, Done: len(s.trials), Planned: len(s.trials)})
+		r.say(Progress{Stage: Dividing, Task: s.Task, Current: s.rate(t.Ratio), Best: s.rate(s.ratio()), Done: len(s.trials), Planned: len(s.trials)})
 	})
 }
 

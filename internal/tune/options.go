@@ -88,9 +88,10 @@ type Result struct {
 	Resumed int // of them, those of earlier runs
 	Faults  int
 	Took    time.Duration
-	Built   time.Duration // of it, building
-	Raced   time.Duration // of it, racing
-	Ended   string        // why the search ended, in words
+	Stages  map[Stage]time.Duration // of it, in each
+	Built   time.Duration           // of it, building
+	Raced   time.Duration           // of it, racing
+	Ended   string                  // why the search ended, in words
 }
 
 // Points are those that are accepted, by task.

@@ -31,7 +31,7 @@ func (r *run) prove() error {
 				if t.won && (s.winner == nil || s.winner.Workers < stop.Workers || t.High < s.winner.High) {
 					s.winner = t
 				}
-				r.say(Progress{Stage: Proving, Task: s.Task, Current: s.rate(t.Median), Best: s.rate(s.ratio()), Done: len(s.trials), Planned: len(s.trials)})
+				r.say(Progress{Stage: Proving, Task: s.Task, Current: s.rate(t.Ratio), Best: s.rate(s.ratio()), Done: len(s.trials), Planned: len(s.trials)})
 			}
 		}
 		if workers == r.Workers {
@@ -45,13 +45,13 @@ func (r *run) prove() error {
 func (s *search) finalists(workers int) []Candidate {
 	var list []Candidate
 	if workers > 1 {
-		if s.division != nil && s.division.Median < 1/Worthwhile {
+		if s.division != nil && s.division.Ratio < 1/Worthwhile {
 			list = append(list, s.division.Candidate)
 		}
 		return list
 	}
 	for _, t := range s.best[:min(len(s.best), finalists)] {
-		if t.Median < 1/Worthwhile {
+		if t.Ratio < 1/Worthwhile {
 			list = append(list, t.Candidate)
 		}
 	}
@@ -80,7 +80,7 @@ func (r *run) judge() error {
 		accepted[c.Task] = i < stay
 		rec := r.record(r.of(c.Task).winner, Samples{}, records.Network)
 		rec.Accepted = i < stay
-		rec.Verdict = &records.Bounds{Ratio: round(verdict.Median), Low: round(verdict.Low), High: round(verdict.High)}
+		rec.Verdict = &records.Bounds{Ratio: round(verdict.Ratio), Low: round(verdict.Low), High: round(verdict.High)}
 		if err := r.write(rec); err != nil {
 			return err
 		}

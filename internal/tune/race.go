@@ -47,18 +47,18 @@ func (s Stop) Next(have int) int {
 	return 0
 }
 
-// Leaves reports whether a candidate of a task leaves the race with these ratios. It is to be asked at the looks that Next names
+// Leaves reports whether a candidate of a task leaves the race with these pairs. It is to be asked at the looks that Next names
 // only: the confidence of what is decided counts them.
-func (s Stop) Leaves(task int, ratios []float64) bool {
-	if s.Next(len(ratios)) == 0 {
+func (s Stop) Leaves(task int, times, host []float64) bool {
+	if s.Next(len(times)) == 0 {
 		return true
 	}
-	e := Estimated(ratios, s.Bound)
 	if s.Accept > 0 {
+		e := Estimated(Ratios(times, host), s.Bound)
 		return e.High < s.Accept || e.Low > s.Accept
 	}
 	best, ok := s.Best[task]
-	return ok && e.Low > best
+	return ok && Quiet(times, host).Low > best
 }
 
 // accepted is what a confirmation decides, by the samples of the last look that was reached.

@@ -62,12 +62,12 @@ func (n *noise) pairs(ratio float64, count int) (times, host []float64) {
 }
 
 // race takes samples until the candidate leaves.
-func (n *noise) race(s Stop, ratio float64) (ratios []float64) {
+func (n *noise) race(s Stop, ratio float64) (times, host []float64) {
 	for {
-		times, host := n.pairs(ratio, s.Next(len(ratios))-len(ratios))
-		ratios = append(ratios, Ratios(times, host)...)
-		if s.Leaves(0, ratios) {
-			return ratios
+		t, h := n.pairs(ratio, s.Next(len(times))-len(times))
+		times, host = append(times, t...), append(host, h...)
+		if s.Leaves(0, times, host) {
+			return times, host
 		}
 	}
 }
@@ -79,7 +79,7 @@ func TestSlowerIsNotConfirmed(t *testing.T) {
 			accepted, tries := 0, 4000
 			for range tries {
 				s := confirming()
-				if s.accepted(n.race(s, ratio)) {
+				if s.accepted(Ratios(n.race(s, ratio))) {
 					accepted++
 				}
 			}
@@ -90,7 +90,7 @@ func TestSlowerIsNotConfirmed(t *testing.T) {
 		accepted, tries := 0, 500
 		for range tries {
 			s := confirming()
-			if s.accepted(n.race(s, 0.85)) {
+			if s.accepted(Ratios(n.race(s, 0.85))) {
 				accepted++
 			}
 		}
@@ -107,10 +107,11 @@ func TestSearchRaces(t *testing.T) {
 	s := searching(map[int]float64{0: 0.9})
 	lost, pairs := 0, 0
 	for range 1000 {
-		if len(n.race(s, 0.85)) < 25 {
+		if times, _ := n.race(s, 0.85); len(times) < 25 {
 			lost++
 		}
-		pairs += len(n.race(s, 1.2))
+		times, _ := n.race(s, 1.2)
+		pairs += len(times)
 	}
 	if lost > 50 || pairs > 9000 {
 		t.Errorf("%d of 1000 better candidates are lost; worse ones take %d pairs each", lost, pairs/1000)
@@ -130,7 +131,7 @@ func TestEstimated(t *testing.T) {
 		for i, p := range rand.New(rand.NewPCG(5, 6)).Perm(c.n) {
 			samples[i] = float64(p + 1)
 		}
-		if e := Estimated(samples, c.confidence); e.Low != c.low || e.High != c.high || e.Median != float64(c.n+1)/2 {
+		if e := Estimated(samples, c.confidence); e.Low != c.low || e.High != c.high || e.Ratio != float64(c.n+1)/2 {
 			t.Errorf("%d samples, confidence %g: %+v, want %g to %g", c.n, c.confidence, e, c.low, c.high)
 		}
 	}
@@ -176,8 +177,51 @@ func TestLooks(t *testing.T) {
 		t.Errorf("at least 7 pairs: the first look is at %d", n)
 	}
 	s.Least = 100
-	if n := s.Next(0); n != 100 || s.Next(100) != 0 || !s.Leaves(0, make([]float64, 100)) {
+	if n := s.Next(0); n != 100 || s.Next(100) != 0 || !s.Leaves(0, make([]float64, 100), make([]float64, 100)) {
 		t.Errorf("at least 100 pairs: the first look is at %d", n)
+	}
+}
+
+// TestSignedRank compares with tables, and with the sum of probabilities of all signs.
+func TestSignedRank(t *testing.T) {
+	for _, c := range []struct {
+		ratios []float64
+		p      float64
+	}{
+		{nil, 1}, {[]float64{0.5}, 0.5}, {[]float64{2}, 1}, {[]float64{0.9, 0.8, 0.7, 0.6}, 1. / 16}, {[]float64{0.9, 0.8, 1.01, 0.6}, 2. / 16},
+		// Conover, table A12: of 9 pairs a sum of ranks of at most 8 has the probability 0.0488, of 2 0.0059.
+		{[]float64{0.5, 0.6, 0.7, 0.8, 1.18, 0.9, 1.1, 0.95, 0.99}, 25. / 512},
+		{[]float64{0.5, 0.6, 0.7, 0.8, 0.81, 0.9, 0.94, 1.04, 0.99}, 3. / 512},
+	} {
+		if p := signedRank(c.ratios); math.Abs(p-c.p) > 1e-12 {
+			t.Errorf("%v: %g, want %g", c.ratios, p, c.p)
+		}
+	}
+}
+
+// TestQuiet: the least times tell a difference through disturbances that hide it from the median, and bounds hold the ratio.
+func TestQuiet(t *testing.T) {
+	r := rand.New(rand.NewPCG(13, 14))
+	n := &noise{Rand: r, spread: 0.003, tail: 0.5, level: 1}
+	off, worse := 0, 0
+	for range 1000 {
+		times, host := n.pairs(0.95, 9)
+		e := Quiet(times, host)
+		if math.Abs(e.Ratio/0.95-1) > 0.02 {
+			off++
+		}
+		if m := Estimated(Ratios(times, host), 0.9); math.Abs(m.Ratio/0.95-1) > 0.02 {
+			worse++
+		}
+		if e.Low > e.Ratio || e.Ratio > e.High {
+			t.Fatalf("%+v", e)
+		}
+	}
+	if off > 150 || worse < 2*off {
+		t.Errorf("%d of 1000 are off by 2 %%, of medians %d", off, worse)
+	}
+	if e := Quiet(nil, nil); e.Low != 0 || !math.IsInf(e.High, 1) {
+		t.Errorf("without samples: %+v", e)
 	}
 }
 

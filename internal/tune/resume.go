@@ -166,7 +166,7 @@ func (r *run) record(t *Trial, s Samples, stage records.Stage) records.Record {
 		rec.Rule = of.root.told()
 	}
 	if t.ok() {
-		rec.Ratio, rec.Low, rec.High = round(t.Median), round(t.Low), round(t.High)
+		rec.Ratio, rec.Low, rec.High = round(t.Ratio), round(t.Low), round(t.High)
 	}
 	if t.Workers > 1 {
 		rec.Raced = t.Workers

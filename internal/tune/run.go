@@ -56,10 +56,16 @@ func Run(ctx context.Context, tasks []Task, b Builder, m Measurer, o Options) (R
 			r.Host += s.Weight()
 		}
 	}
-	for _, step := range []func() error{r.listen, r.roots, r.resume, r.search, r.divide, r.prove, r.judge} {
-		if err := step(); err != nil {
+	r.result.Stages = map[Stage]time.Duration{}
+	for _, step := range []struct {
+		Stage
+		do func() error
+	}{{Noise, r.listen}, {Searching, r.roots}, {Searching, r.resume}, {Searching, r.search}, {Dividing, r.divide}, {Proving, r.prove}, {Judging, r.judge}} {
+		from := time.Now()
+		if err := step.do(); err != nil {
 			return r.result, err
 		}
+		r.result.Stages[step.Stage] += time.Since(from)
 	}
 	r.result.Took = time.Since(r.begun)
 	return r.result, nil
@@ -255,7 +261,9 @@ func (r *run) measure(built []Built, stop Stop, stage records.Stage) ([]*Trial, 
 		case b.Fault == records.None:
 			s, samples = samples[0], samples[1:]
 			t.Fault, t.Message = s.Fault, s.Message
-			t.Estimate = Estimated(Ratios(s.Times, s.Host), searchBounds)
+			if t.Estimate = Quiet(s.Times, s.Host); stage == records.Confirm {
+				t.Estimate = Estimated(Ratios(s.Times, s.Host), searchBounds)
+			}
 		}
 		if stage == records.Search {
 			r.new++
@@ -292,7 +300,7 @@ func (r *run) take(t *Trial) {
 		p.Planned = max(p.Done, r.Trials/len(r.tasks))
 	}
 	if t.ok() {
-		p.Current = s.rate(t.Median)
+		p.Current = s.rate(t.Ratio)
 	}
 	r.say(p)
 }

@@ -143,7 +143,7 @@ func (m *machine) Race(ctx context.Context, list []Built, stop Stop) ([]Samples,
 			continue
 		}
 		ratio := m.ratio(b)
-		if s.Times, s.Host = m.noise.pairs(ratio, 3); stop.Out > 0 && Estimated(Ratios(s.Times, s.Host), 0.9).Median > stop.Out {
+		if s.Times, s.Host = m.noise.pairs(ratio, 3); stop.Out > 0 && Estimated(Ratios(s.Times, s.Host), 0.9).Ratio > stop.Out {
 			continue
 		}
 		s.Times, s.Host = nil, nil
@@ -152,7 +152,7 @@ func (m *machine) Race(ctx context.Context, list []Built, stop Stop) ([]Samples,
 			t, h := m.noise.pairs(ratio, n)
 			m.pairs += n
 			s.Times, s.Host = append(s.Times, t...), append(s.Host, h...)
-			if stop.Leaves(b.Task, Ratios(s.Times, s.Host)) {
+			if stop.Leaves(b.Task, s.Times, s.Host) {
 				break
 			}
 		}

@@ -37,7 +37,7 @@ func (t *Trial) ratio() float64 {
 	if !t.ok() {
 		return failed
 	}
-	return t.Median
+	return t.Ratio
 }
 
 // told is what compiling a point told, for records and the model.
@@ -76,7 +76,7 @@ func (s *search) ratio() float64 {
 	if len(s.best) == 0 {
 		return 1
 	}
-	return min(1, s.best[0].Median)
+	return min(1, s.best[0].Ratio)
 }
 
 // promises is the time in a run that further trials are expected to gain, microseconds.

@@ -145,7 +145,7 @@ func inTurn(list []move) []choice.Point {
 func (s *search) centres() []*Built {
 	var list []*Built
 	for _, t := range s.best[:min(descents, len(s.best))] {
-		if t.Median < 1 && len(t.Asked) > 0 {
+		if t.Ratio < 1 && len(t.Asked) > 0 {
 			list = append(list, &t.Built)
 		}
 	}

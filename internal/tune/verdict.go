@@ -9,13 +9,18 @@ import (
 )
 
 // Whole networks differ from one opening to the next by where their memory lies, so that an opening is one sample, however many runs it
-// has. A look at openings accepts when no more than so many of them were not faster. What is not faster is accepted with
-// at most the probability of so few heads: 0.39 % at 8 openings, 0.17 at 13, 0.12 at 17, together less than 1 %.
-var openings = []struct{ opens, slower int }{{8, 0}, {13, 1}, {17, 2}}
+// has. After so many openings there is a look at them: the network is accepted when equal ones would speak as much for the points with
+// at most the probability sure, which makes less than 1 % of all looks together, and given up when they would with more than doubtful.
+var openings = []int{9, 13, 18, 26, 36}
+
+const (
+	sure     = 0.00199
+	doubtful = 0.3
+)
 
 // Pairs of runs of an opening: as many as take a time that evens out what else the machine does, within bounds.
 const (
-	openTime  = 400 * time.Millisecond
+	openTime  = 800 * time.Millisecond
 	leastOpen = 9
 	mostOpen  = 51
 )
@@ -27,19 +32,19 @@ func pairsFor(host time.Duration) int {
 
 // A Verdict is of a whole network with points against the one without.
 type Verdict struct {
-	Estimate         // of the medians of openings
+	Estimate         // of openings
 	Tuned    float64 // median of whole runs, microseconds
 	Host     float64
 	Accepted bool
-	Opens    []float64 // median ratio of each opening
+	Opens    []float64 // ratio of each opening, by its quietest runs
 }
 
 // judge races the network with these points against the one without.
 func judge(ctx context.Context, m Measurer, points map[int]choice.Point, openPairs int) (Verdict, error) {
 	var v Verdict
 	var tuned, host []float64
-	for i, look := range openings {
-		n := look.opens - len(v.Opens)
+	for _, look := range openings {
+		n := look - len(v.Opens)
 		t, h, err := m.Networks(ctx, points, n, openPairs)
 		if err != nil {
 			return v, err
@@ -50,23 +55,19 @@ func judge(ctx context.Context, m Measurer, points map[int]choice.Point, openPai
 		tuned, host = append(tuned, t...), append(host, h...)
 		for k := range n {
 			from, to := k*openPairs, (k+1)*openPairs
-			v.Opens = append(v.Opens, Estimated(Ratios(t[from:to], h[from:to]), searchBounds).Median)
+			v.Opens = append(v.Opens, Quiet(t[from:to], h[from:to]).Ratio)
 		}
-		slower := 0
-		for _, r := range v.Opens {
-			if r >= 1 {
-				slower++
-			}
-		}
-		v.Accepted = slower <= look.slower
-		if v.Accepted || slower > openings[len(openings)-1].slower || i == len(openings)-1 {
+		p := signedRank(v.Opens)
+		if v.Accepted = p <= sure; v.Accepted || p > doubtful {
 			break
 		}
 	}
 	v.Estimate = Estimated(v.Opens, searchBounds)
-	v.Tuned, v.Host = Estimated(tuned, searchBounds).Median, Estimated(host, searchBounds).Median
+	v.Tuned, v.Host = middle(tuned), middle(host)
 	return v, nil
 }
+
+func middle(times []float64) float64 { return Estimated(times, searchBounds).Ratio }
 
 // withdraw judges points, the most certain first, and leaves out the less certain half of them until the network with the
 // rest is faster, or none is left. It returns how many of them stay, and the last verdict.

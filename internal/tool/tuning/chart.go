@@ -58,16 +58,16 @@ func (r Row) Samples() template.HTML {
 			fmt.Fprintf(&b, `<rect class="s1" x="%.1f" y="%d" width="3" height="3"><title>trial %d: %s</title></rect>`, x-1.5, height-below, t.Index, quoted(t.Message))
 			continue
 		}
-		if t.Workers <= 1 && t.Median < best {
-			line += fmt.Sprintf("H%.1fV%.1f", x, y(t.Median))
-			best = t.Median
+		if t.Workers <= 1 && t.Ratio < best {
+			line += fmt.Sprintf("H%.1fV%.1f", x, y(t.Ratio))
+			best = t.Ratio
 		}
 		class := "s0"
 		if t.Workers > 1 {
 			class = "s3"
 		}
 		fmt.Fprintf(&b, `<line x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f" stroke="var(--light)"/><circle class="%s" cx="%.1f" cy="%.1f" r="2.5"><title>trial %d: %.3f (%.3f to %.3f), %s</title></circle>`,
-			x, x, y(t.High), y(t.Low), class, x, y(t.Median), t.Index, t.Median, t.Low, t.High, quoted(text(t)))
+			x, x, y(t.High), y(t.Low), class, x, y(t.Ratio), t.Index, t.Ratio, t.Low, t.High, quoted(text(t)))
 	}
 	fmt.Fprintf(&b, `<path d="%sH%d" fill="none" stroke="var(--third)" stroke-width="1.5"/></svg>`, line, width-right)
 	return template.HTML(b.String())
@@ -123,7 +123,7 @@ func (r Row) Points() template.HTML {
 		}
 	}
 	slices.SortStableFunc(trials, func(a, b *tune.Trial) int {
-		if a.Median > b.Median {
+		if a.Ratio > b.Ratio {
 			return -1
 		}
 		return 1
@@ -144,7 +144,7 @@ func (r Row) Points() template.HTML {
 	}
 	for i, t := range trials {
 		stroke, wide, opacity := "var(--second)", 1.0, 0.25
-		if t.Median < 0.99 {
+		if t.Ratio < 0.99 {
 			stroke, opacity = "var(--third)", 0.5
 		}
 		if i == len(trials)-1 {
@@ -156,9 +156,9 @@ func (r Row) Points() template.HTML {
 				path = append(path, fmt.Sprintf("%.1f,%.1f", x(k), v))
 			}
 		}
-		path = append(path, fmt.Sprintf("%.1f,%.1f", x(len(list)), y(t.Median)))
+		path = append(path, fmt.Sprintf("%.1f,%.1f", x(len(list)), y(t.Ratio)))
 		fmt.Fprintf(&b, `<polyline points="%s" fill="none" stroke="%s" stroke-width="%.1f" opacity="%.2f"><title>%.3f: %s</title></polyline>`,
-			strings.Join(path, " "), stroke, wide, opacity, t.Median, quoted(text(t)))
+			strings.Join(path, " "), stroke, wide, opacity, t.Ratio, quoted(text(t)))
 	}
 	for k, a := range list {
 		fmt.Fprintf(&b, `<line class="axis" x1="%.1f" x2="%.1f" y1="%d" y2="%d"/><text class="small" x="%.1f" y="%d" text-anchor="middle">%s</text>`, x(k), x(k), above, height-below, x(k), 10+10*(k%2), quoted(a.name))

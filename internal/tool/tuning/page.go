@@ -75,7 +75,7 @@ func times(e tune.Estimate) string {
 	if e.Pairs == 0 || e.Low <= 0 {
 		return ""
 	}
-	return fmt.Sprintf("%.3f (%.3f to %.3f)", 1/e.Median, 1/e.High, 1/e.Low)
+	return fmt.Sprintf("%.3f (%.3f to %.3f)", 1/e.Ratio, 1/e.High, 1/e.Low)
 }
 
 // Gain is the confirmation as times as fast.
@@ -94,7 +94,7 @@ func (r Row) ratio() float64 {
 	if !r.Found.Accepted {
 		return 1
 	}
-	return r.Confirm.Median
+	return r.Confirm.Ratio
 }
 
 // Tuned is the time of a call with what is accepted.

@@ -71,7 +71,7 @@ func (m *machine) Race(_ context.Context, list []tune.Built, stop tune.Stop) ([]
 				m.passes++
 				s.Times, s.Host = append(s.Times, 100*ratio(b)*(1+0.02*math.Sin(float64(m.passes)))), append(s.Host, 100)
 			}
-			if stop.Leaves(b.Task, tune.Ratios(s.Times, s.Host)) {
+			if stop.Leaves(b.Task, s.Times, s.Host) {
 				break
 			}
 		}
