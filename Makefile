@@ -5,6 +5,8 @@ SEED ?= 1
 CASES ?= 0
 SOURCES ?=
 RECORDS ?=
+SEEDS ?= 1
+TRIALS ?= 1000
 MODEL ?=
 SWEEP ?=
 THREADS ?= 1 2
@@ -37,7 +39,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 BINARY ?= lathe
 
-.PHONY: help demo test deps build install lint fuzz fuzznets golden deploytest conformance bench sweepdiff benchtable measure prior release lathe-run clean
+.PHONY: help demo test deps build install lint fuzz fuzznets golden deploytest conformance bench sweepdiff benchtable measure tunebench prior release lathe-run clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -114,6 +116,9 @@ benchtable: ## print results of bench as a table in Markdown: RESULTS=bench/resu
 
 measure: deps ## measure compile time, memory, first run and idling: MODEL=, THREADS=, REPEAT=
 	@bench/bench.sh none -measure -models '$(MODEL)' -threads '$(THREADS)' -repeat '$(REPEAT)'
+
+tunebench: deps ## tune networks and compare with the untuned ones in fresh processes: MODEL= (default: those of the README), SEEDS=, TRIALS=
+	@bench/bench.sh none tune -models '$(MODEL)' -seeds '$(SEEDS)' -trials '$(TRIALS)'
 
 prior: ## train what the tuner knows before the first trial: RECORDS="FILES of lathe tune"
 	go run ./internal/tune/prior $(RECORDS)

@@ -19,6 +19,7 @@ import (
 	"strconv"
 	"strings"
 
+	"lathe"
 	"lathe/bench/zoo"
 )
 
@@ -38,9 +39,16 @@ type settings struct {
 // commands are what a first argument chooses instead of a comparison of networks.
 var commands = map[string]func(args []string) error{
 	compileCommand: compileChild, tableCommand: printTable, sweepCommand: runSweep, measureCommand: measureChild, zooCommand: writeZoo,
+	tuneCommand: tuneAll, timesCommand: timesChild,
 }
 
 func main() {
+	if child, err := lathe.TuneChild(); child {
+		if err != nil {
+			os.Exit(1)
+		}
+		return
+	}
 	if err := run(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)

@@ -68,7 +68,12 @@ func (r *run) judge() error {
 	}
 	certainty := func(c Candidate) float64 { return r.of(c.Task).winner.High }
 	slices.SortStableFunc(order, func(a, b Candidate) int { return cmp.Compare(certainty(a), certainty(b)) })
-	stay, verdict, err := withdraw(r.ctx, r.measurer, order, pairsFor(r.Host), func(n int, v Verdict) {
+	var gains []float64
+	for _, c := range order {
+		s := r.of(c.Task)
+		gains = append(gains, (1-s.winner.Ratio)*micro(s.Weight())/max(1, micro(r.Host)))
+	}
+	stay, verdict, err := withdraw(r.ctx, r.measurer, order, gains, pairsFor(r.Host), func(n int, v Verdict) {
 		r.say(Progress{Stage: Judging, Verdict: &v, Points: n})
 	})
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"lathe/internal/choice"
@@ -284,6 +285,7 @@ func TestWithdraw(t *testing.T) {
 		}
 		return m
 	}
+	gains := slices.Repeat([]float64{0.03}, len(order))
 	spoilt := all(0.97)
 	spoilt[6] = 1.4
 	for _, c := range []struct {
@@ -292,12 +294,17 @@ func TestWithdraw(t *testing.T) {
 		stay   int
 	}{{"all good", all(0.97), 8}, {"none good", all(1.02), 0}, {"an uncertain one is bad", spoilt, 4}} {
 		m := &networks{noise: n, ratios: c.ratios}
-		stay, v, err := withdraw(t.Context(), m, order, leastOpen, func(int, Verdict) {})
+		stay, v, err := withdraw(t.Context(), m, order, gains, leastOpen, func(int, Verdict) {})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if stay != c.stay || v.Accepted != (stay > 0) {
 			t.Errorf("%s: %d stay, accepted is %v", c.name, stay, v.Accepted)
 		}
+	}
+	rounds := 0
+	few := slices.Repeat([]float64{1e-4}, len(order))
+	if _, _, err := withdraw(t.Context(), &networks{noise: n, ratios: all(1.001)}, order, few, leastOpen, func(int, Verdict) { rounds++ }); err != nil || rounds != 1 {
+		t.Errorf("what promises nothing that openings could tell is judged %d times: %v", rounds, err)
 	}
 }

@@ -3,6 +3,7 @@ package tune
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	"lathe/internal/choice"
@@ -70,13 +71,18 @@ func judge(ctx context.Context, m Measurer, points map[int]choice.Point, openPai
 func middle(times []float64) float64 { return Estimated(times, searchBounds).Ratio }
 
 // withdraw judges points, the most certain first, and leaves out the less certain half of them until the network with the
-// rest is faster, or none is left. It returns how many of them stay, and the last verdict.
-func withdraw(ctx context.Context, m Measurer, order []Candidate, pairs int, said func(n int, v Verdict)) (int, Verdict, error) {
+// rest is faster, or what the rest promises could not be told from how openings differ. gains are what they promise, as shares of the network's
+// time. It returns how many of them stay, and the last verdict.
+func withdraw(ctx context.Context, m Measurer, order []Candidate, gains []float64, pairs int, said func(n int, v Verdict)) (int, Verdict, error) {
 	var v Verdict
 	for n := len(order); n > 0; n /= 2 {
-		points := map[int]choice.Point{}
-		for _, c := range order[:n] {
+		points, promised := map[int]choice.Point{}, 0.0
+		for i, c := range order[:n] {
 			points[c.Task] = c.Point
+			promised += gains[i]
+		}
+		if v.Opens != nil && promised < v.resolution() {
+			break
 		}
 		var err error
 		if v, err = judge(ctx, m, points, pairs); err != nil {
@@ -88,4 +94,17 @@ func withdraw(ctx context.Context, m Measurer, order []Candidate, pairs int, sai
 		}
 	}
 	return 0, v, nil
+}
+
+// resolution is about the least gain of which as many openings as there may be are sure, when they differ as these do: three standard errors, as
+// sure is that many of a normal distribution.
+func (v *Verdict) resolution() float64 {
+	mean, square := 0.0, 0.0
+	for _, r := range v.Opens {
+		mean += math.Log(r) / float64(len(v.Opens))
+	}
+	for _, r := range v.Opens {
+		square += (math.Log(r) - mean) * (math.Log(r) - mean)
+	}
+	return 3 * math.Sqrt(square/float64(max(1, len(v.Opens)-1))/float64(openings[len(openings)-1]))
 }

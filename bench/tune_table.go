@@ -1,0 +1,141 @@
+package main
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"lathe/internal/evaluate/metrics"
+	"lathe/internal/tool/webpage"
+	"lathe/internal/tune"
+	"lathe/runtime"
+)
+
+//go:embed tune.html
+var tuneContent string
+
+var tuneTemplate = webpage.New(tuneContent, nil)
+
+// A tuneReport is what tuning networks came to.
+type tuneReport struct {
+	Time   time.Time `json:"time"`
+	CPU    string    `json:"cpu"`
+	CPUs   int       `json:"cpus"`
+	Target string    `json:"target"`
+	Trials int       `json:"trials"` // at most
+	Pairs  int       `json:"pairs"`
+	Rows   []tuneRow `json:"rows"`
+}
+
+// A tuneRow is a network with a seed. Times are in ms, of all processes.
+type tuneRow struct {
+	Model    string    `json:"model"`
+	Seed     int       `json:"seed"`
+	Threads  int       `json:"threads"`
+	Seconds  float64   `json:"seconds"` // of tuning
+	Trials   int       `json:"trials"`
+	TrialMs  float64   `json:"trial_ms"`
+	Spread   float64   `json:"spread"` // of equal kernels
+	Accepted int       `json:"accepted"`
+	Same     bool      `json:"same"` // both packages are the same file
+	Untuned  []float64 `json:"untuned"`
+	Tuned    []float64 `json:"tuned"`
+	Ratios   []float64 `json:"ratios"` // by how much the tuned process of a pair is as fast, by their quietest runs
+}
+
+func newTuneReport(s *tuneSettings) *tuneReport {
+	return &tuneReport{Time: time.Now().UTC().Truncate(time.Second), CPU: runtime.CPUName(), CPUs: runtime.CPUs(), Target: s.target, Trials: s.trials, Pairs: s.pairs}
+}
+
+// Gain is the median of the pairs' ratios with bounds, the upper one of which holds with 95 %.
+func (r tuneRow) Gain() tune.Estimate { return tune.Estimated(r.Ratios, 0.9) }
+
+// Slower reports that the tuned package is surely slower.
+func (r tuneRow) Slower() bool { return !r.Same && r.Gain().High < 1 }
+
+// Broken reports that nothing was accepted, and that the package is another all the same.
+func (r tuneRow) Broken() bool { return r.Accepted == 0 && !r.Same }
+
+// Lines are the two rows of the table.
+func (r tuneRow) Lines() []tuneLine {
+	return []tuneLine{{r.Model, metrics.Summarise(r.Untuned)}, {r.Model + " - OPTIMIZED", metrics.Summarise(r.Tuned)}}
+}
+
+// A tuneLine is of one package.
+type tuneLine struct {
+	Name string
+	*metrics.Times
+}
+
+func (r tuneRow) String() string {
+	g := r.Gain()
+	text := fmt.Sprintf("%-20s seed %d: %.3f times as fast (%.3f-%.3f), %d kernels changed; %d trials in %.0f s, %.0f ms each", r.Model, r.Seed, g.Ratio, g.Low, g.High,
+		r.Accepted, r.Trials, r.Seconds, r.TrialMs)
+	switch {
+	case r.Slower():
+		text += "; SLOWER"
+	case r.Broken():
+		text += "; ANOTHER PACKAGE"
+	}
+	return text
+}
+
+// markdown writes the table.
+func (r *tuneReport) markdown(w io.Writer) {
+	fmt.Fprintf(w, "%s, %d processors; at most %d trials, %d pairs of fresh processes.\n\n", r.CPU, r.CPUs, r.Trials, r.Pairs)
+	fmt.Fprintln(w, "| model | mean (ms) | median (ms) | max (ms) | min (ms) | std (ms) |\n| --- | ---: | ---: | ---: | ---: | ---: |")
+	for _, row := range r.Rows {
+		for _, l := range row.Lines() {
+			fmt.Fprintf(w, "| %s | %.2f | %.2f | %.2f | %.2f | %.2f |\n", l.Name, l.Mean, l.Median, l.Max, l.Min, l.Std)
+		}
+	}
+	fmt.Fprintln(w, "\n| model | seed | times as fast | kernels changed | trials | seconds | ms a trial |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
+	for _, row := range r.Rows {
+		g := row.Gain()
+		fmt.Fprintf(w, "| %s | %d | %.3f (%.3f-%.3f) | %d | %d | %.0f | %.0f |\n", row.Model, row.Seed, g.Ratio, g.Low, g.High, row.Accepted, row.Trials, row.Seconds, row.TrialMs)
+	}
+}
+
+// write saves the report in all forms, and fails where a tuned package is slower.
+func (r *tuneReport) write(folder string) error {
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		return err
+	}
+	base := filepath.Join(folder, "tune-"+r.Time.Format("20060102-150405"))
+	text, err := json.MarshalIndent(r, "", " ")
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(base+".json", append(text, '\n'), 0o666); err != nil {
+		return err
+	}
+	for ext, write := range map[string]func(io.Writer) error{
+		".md":   func(w io.Writer) error { r.markdown(w); return nil },
+		".html": func(w io.Writer) error { return tuneTemplate.Write(w, "Untuned and tuned", r) },
+	} {
+		f, err := os.Create(base + ext)
+		if err != nil {
+			return err
+		}
+		if err := write(f); err != nil {
+			f.Close()
+			return err
+		}
+		if err := f.Close(); err != nil {
+			return err
+		}
+	}
+	fmt.Println()
+	r.markdown(os.Stdout)
+	fmt.Println("\n" + base + ".html")
+	for _, row := range r.Rows {
+		if row.Slower() || row.Broken() {
+			return fmt.Errorf("%s, seed %d: the tuned package is slower, or another without a reason", row.Model, row.Seed)
+		}
+	}
+	return nil
+}
