@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"time"
 
+	"lathe/internal/choice"
 	"lathe/internal/compile"
 	"lathe/internal/host"
 	"lathe/internal/measure"
@@ -54,6 +55,8 @@ type TuneOptions struct {
 	Workers       int                   // threads that the package will use; 0 = as the machine allows
 	Select        func(t TuneTask) bool // tasks to tune; nil = all
 
+	Assembly bool // the result has the assembly of kernels that won their race, beside what the rules make
+
 	Progress func(TuneProgress)
 	Notes    func(string)
 	// Program is the program that is started for children, which calls TuneChild; "" is this one.
@@ -76,6 +79,8 @@ type TuneResult struct {
 	Workers int        // that the package uses
 	// Runs are times of whole runs, milliseconds: with what the last verdict was of, none where there was none, and without.
 	Runs, HostRuns []float64
+	// Assembly are texts by task: as the rules make the kernel, and as it won its race.
+	Assembly map[int][2]string
 }
 
 // Tuners lists the names of tuners, the default first.
@@ -331,6 +336,11 @@ func tuned(ctx context.Context, m *Model, o TuneOptions) (r *TuneResult, err err
 	if r.Result, err = tune.Run(ctx, r.Tasks, t.farm, t.farm, run); err != nil {
 		return nil, err
 	}
+	if o.Assembly {
+		if r.Assembly, err = t.assembly(ctx, r.Found); err != nil {
+			return nil, err
+		}
+	}
 	tuned, host, err := t.farm.Runs(ctx)
 	for i := range host {
 		host[i] /= 1000
@@ -340,6 +350,25 @@ func tuned(ctx context.Context, m *Model, o TuneOptions) (r *TuneResult, err err
 	}
 	r.Runs, r.HostRuns = tuned, host
 	return r, err
+}
+
+// assembly are the texts of kernels that won.
+func (t *tuning) assembly(ctx context.Context, found []TuneFound) (map[int][2]string, error) {
+	texts := map[int][2]string{}
+	for _, f := range found {
+		if !f.Won {
+			continue
+		}
+		var both [2]string
+		for i, p := range []choice.Point{{}, f.Point} {
+			var err error
+			if both[i], err = t.farm.Assembly(ctx, tune.Candidate{Task: f.Index, Point: p}); err != nil {
+				return nil, err
+			}
+		}
+		texts[f.Index] = both
+	}
+	return texts, nil
 }
 
 // earlier reads what is known from earlier runs.

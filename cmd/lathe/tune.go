@@ -27,8 +27,8 @@ var unusableTune = []cli.UnusableFlag{
 	{Name: "rpc-tracker", Harmless: []string{""}, Why: "a model is tuned on the machine that will run it; run lathe tune there"},
 	{Name: "rpc-key", Harmless: []string{""}, Why: "a model is tuned on the machine that will run it; run lathe tune there"},
 	{Name: "enable-autoscheduler", IsSwitch: true, Why: "decisions on the graph are not tuned yet; leave the flag out"},
-	{Name: "include-simple-tasks", IsSwitch: true, Harmless: []string{"1"}},
-	{Name: "log-estimated-latency", IsSwitch: true},
+	{Name: "include-simple-tasks", IsSwitch: true, Harmless: []string{"1"}},  // all kernels are tasks
+	{Name: "log-estimated-latency", IsSwitch: true, Harmless: []string{"1"}}, // progress has it
 	{Name: "cache-line-bytes", Why: "the target says it; leave the flag out"},
 	{Name: "num-cores", Why: `the target says it: --target "llvm -num-cores=N"`},
 	{Name: "vector-unit-bytes", Why: `the target says it: --target "llvm -mattr=..."`},
@@ -132,7 +132,7 @@ func (a *app) tune(ctx context.Context, f *tuneFlags, path string) error {
 		Target: named.Target, OptLevel: named.OptLevel, DisabledPasses: named.DisabledPasses, DesiredLayout: named.DesiredLayout, DesiredLayoutOps: named.DesiredLayoutOps, Denormals: named.Denormals,
 		Output: f.output, Records: f.records, Replay: f.replay, Tuner: f.tuner, Trials: f.trials, EarlyStopping: f.early, Number: f.number, Repeat: f.repeat,
 		MinRepeat: time.Duration(f.minRepeat) * time.Millisecond, Timeout: time.Duration(f.timeout) * time.Second, Time: f.time, Seed: uint64(f.seed),
-		Parallel: f.builders(), Workers: f.workers, Notes: a.Note, Progress: show.show,
+		Parallel: f.builders(), Workers: f.workers, Notes: a.Note, Progress: show.show, Assembly: f.report != "",
 	}
 	if listing {
 		tasks, err := lathe.TuneTasks(ctx, model, o)
@@ -159,7 +159,7 @@ func (a *app) tune(ctx context.Context, f *tuneFlags, path string) error {
 
 // tuningReport is a page of what a tuning found.
 func tuningReport(r *lathe.TuneResult, path, target string) *tuning.Report {
-	page := &tuning.Report{Title: filepath.Base(path), Head: []string{"target " + cmp.Or(target, "llvm, this machine"), host.CPUName() + ", " + time.Now().Format("2 January 2006")}, Result: &r.Result}
+	page := &tuning.Report{Title: filepath.Base(path), Head: []string{"target " + cmp.Or(target, "llvm, this machine"), runtime.CPUName() + ", " + time.Now().Format("2 January 2006")}, Result: &r.Result, Assembly: r.Assembly}
 	for _, t := range r.Tasks {
 		page.Host += t.Weight()
 	}

@@ -42,10 +42,26 @@ func (s *Session) Build(i int, point choice.Point) (c *Candidate, err error) {
 	return c, err
 }
 
-func (s *Session) build(t *task, point choice.Point) (*Candidate, error) {
+// Assembly is the kernel of task i by a point as text.
+func (s *Session) Assembly(i int, point choice.Point) (text string, err error) {
+	all := choice.Point{}
+	maps.Copy(all, s.relief[i])
+	maps.Copy(all, point)
+	err = fault.Guard(func() error {
+		code, _, err := s.code(s.tasks[i], all)
+		if err == nil {
+			text, err = code.machine.Assembly(code.text, passes)
+		}
+		return err
+	})
+	return text, err
+}
+
+// code is the kernel of a task by a point, to be translated.
+func (s *Session) code(t *task, point choice.Point) (*translation, *function, error) {
 	f, err := t.steps[0].function.by(s.job, choice.Preferred(point))
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrPoint, err)
+		return nil, nil, fmt.Errorf("%w: %w", ErrPoint, err)
 	}
 	code := &translation{machine: s.machine}
 	for _, st := range t.steps {
@@ -54,6 +70,14 @@ func (s *Session) build(t *task, point choice.Point) (*Candidate, error) {
 		code.steps = append(code.steps, &own)
 	}
 	code.write(s.job, f)
+	return code, f, nil
+}
+
+func (s *Session) build(t *task, point choice.Point) (*Candidate, error) {
+	code, f, err := s.code(t, point)
+	if err != nil {
+		return nil, err
+	}
 	run := s.runOf(code)
 	code.text += run.Steps[0].Data() // of all: they have the kernel in common
 	if err := code.translate(s.job); err != nil {

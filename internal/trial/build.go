@@ -22,6 +22,7 @@ import (
 type question struct {
 	Open  *opening
 	Build *build
+	Text  *build // its assembly
 	Pack  *packing
 }
 
@@ -50,6 +51,7 @@ type answer struct {
 	Relief map[int]choice.Point
 	Info   *bundle.Manifest
 	Built  candidate
+	Text   string
 }
 
 // A candidate is one that was built, or the fault by which it was not.
@@ -82,6 +84,8 @@ func ServeBuilds(in io.Reader, out io.Writer, open func(network []byte) (*compil
 			err = errors.New("no network is open")
 		case q.Build != nil:
 			a.Built, err = b.build(*q.Build)
+		case q.Text != nil:
+			a.Text, err = b.session.Assembly(q.Text.Task, q.Text.Point)
 		case q.Pack != nil:
 			a.Info, a.Relief, err = b.pack(*q.Pack)
 		}

@@ -263,6 +263,21 @@ func (f *Farm) limit(n int) time.Duration { return leastLimit + time.Duration(n)
 // identity is a text that equal candidates share.
 func identity(c tune.Candidate) string { return fmt.Sprint(c.Task, map[string]string(c.Point)) } // fmt sorts keys
 
+// Assembly is the kernel of a task by a point as text.
+func (f *Farm) Assembly(ctx context.Context, c tune.Candidate) (string, error) {
+	s := f.builders[0]
+	if s.process == nil {
+		if _, err := f.seat(ctx, s); err != nil {
+			return "", err
+		}
+	}
+	a, err := s.process.Ask(ctx, question{Text: &build{c.Task, c.Point}}, f.limit(1))
+	if _, died := errors.AsType[*child.Death](err); died || ctx.Err() != nil {
+		s.process = nil
+	}
+	return a.Text, err
+}
+
 // whole are points with all of what was decided by them, as they must be given to a compiler that relieves kernels.
 func (f *Farm) whole(ctx context.Context, points map[int]choice.Point) (map[int]choice.Point, error) {
 	all := map[int]choice.Point{}

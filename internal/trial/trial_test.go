@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -96,6 +97,12 @@ func TestFarm(t *testing.T) {
 	built, err := f.Build(t.Context(), list)
 	if err != nil {
 		t.Fatal(err)
+	}
+	for i, c := range []tune.Candidate{{Task: list[0].Task}, list[0]} {
+		text, err := f.Assembly(t.Context(), c)
+		if err != nil || !strings.Contains(text, "ret") {
+			t.Errorf("assembly %d: %v: %.100s", i, err, text)
+		}
 	}
 	for _, stop := range []tune.Stop{rule, {Pairs: []int{3}, Bound: 0.9, Workers: 2}, {Pairs: []int{3}, Bound: 0.9, Workers: 1, Accept: 0.99}} {
 		samples, err := f.Race(t.Context(), built, stop)

@@ -129,11 +129,14 @@ func (m *model) learn(tasks []*search) {
 	if len(list) < fewExamples {
 		return
 	}
-	m.own = fit(list, m.prior)
+	m.own = fit(list, m.prior, refit)
 }
 
+// refit is of a model that is fitted again behind every batch: half the trees of a prior, for half its time.
+var refit = trees.Options{Rounds: 75, Rate: 0.2}
+
 // fit learns what a prior does not explain.
-func fit(list []example, prior *trees.Model) *trees.Model {
+func fit(list []example, prior *trees.Model, o trees.Options) *trees.Model {
 	x, y, weight := make([][]float64, len(list)), make([]float64, len(list)), make([]float64, len(list))
 	for i, e := range list {
 		x[i], y[i], weight[i] = e.x, e.y, e.weight
@@ -141,5 +144,5 @@ func fit(list []example, prior *trees.Model) *trees.Model {
 			y[i] -= prior.Predict(e.x)
 		}
 	}
-	return trees.Fit(x, y, weight, trees.Options{})
+	return trees.Fit(x, y, weight, o)
 }

@@ -78,7 +78,7 @@ func TrainPrior(list []records.Record) (*Prior, error) {
 	}
 	slices.Sort(p.Machines)
 	p.Machines, p.Examples, p.Names = slices.Compact(p.Machines), len(examples), words.names()
-	p.Model = *fit(examples, nil)
+	p.Model = *fit(examples, nil, trees.Options{})
 	return p, nil
 }
 

@@ -11,12 +11,13 @@ import (
 
 // Whole networks differ from one opening to the next by where their memory lies, so that an opening is one sample, however many runs it
 // has. After so many openings there is a look at them: the network is accepted when equal ones would speak as much for the points with
-// at most the probability sure, which makes less than 1 % of all looks together, and given up when they would with more than doubtful.
-var openings = []int{9, 13, 18, 26, 36}
+// at most the probability sure, and given up when they would with more than doubtful. All looks together err in less than 1 % of networks,
+// since they have openings in common.
+var openings = []int{9, 13, 18, 26, 36, 50}
 
 const (
-	sure     = 0.00199
-	doubtful = 0.3
+	sure     = 1. / 512 // the least that nine openings can say
+	doubtful = 0.4
 )
 
 // Pairs of runs of an opening: as many as take a time that evens out what else the machine does, within bounds.

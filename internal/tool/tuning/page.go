@@ -27,6 +27,7 @@ type Report struct {
 	Head  []string // target, machine, command
 	Host  time.Duration
 	*tune.Result
+	Assembly map[int][2]string // by task: as the rules make the kernel, and as it won
 }
 
 // HTML writes the report as a page of one file.
@@ -158,6 +159,14 @@ func (r Row) Why() []string {
 		list = append(list, fmt.Sprintf("code: %d → %d bytes", a, b))
 	}
 	return list
+}
+
+// Assembly are the kernel as the rules make it, and as it won; nil where neither is known.
+func (r Row) Assembly() []string {
+	if both, ok := r.report.Assembly[r.Index]; ok {
+		return both[:]
+	}
+	return nil
 }
 
 // Faulty is the number of trials without a time.

@@ -106,7 +106,8 @@ func report(t *testing.T) *Report {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Report{Title: "net.onnx " + evil, Head: []string{"target llvm -mcpu=znver5, 1 thread"}, Host: 2600 * time.Microsecond, Result: &res}
+	return &Report{Title: "net.onnx " + evil, Head: []string{"target llvm -mcpu=znver5, 1 thread"}, Host: 2600 * time.Microsecond, Result: &res,
+		Assembly: map[int][2]string{0: {"vfmadd231ps " + evil, "vfmadd213ps"}}}
 }
 
 // TestPage looks for what the page has to tell, and that names are text.
@@ -119,7 +120,7 @@ func TestPage(t *testing.T) {
 	got := b.String()
 	for _, want := range []string{
 		"as fast as untuned", "2 of 3", "kernels changed", "steps: 2 → <b>8</b>", "by the rules", "code: 4000 →", "<polyline", "samples over trials",
-		"Equal kernels differ much", "without a time", "/layer1/Conv", "moves to and from the stack",
+		"Equal kernels differ much", "without a time", "/layer1/Conv", "moves to and from the stack", "vfmadd231ps", "vfmadd213ps",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the page lacks %q", want)
