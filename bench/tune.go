@@ -49,9 +49,12 @@ func tuneAll(args []string) error {
 			}
 			r.Rows = append(r.Rows, *row)
 			fmt.Println(row)
+			if err := r.write(s.results); err != nil { // what is interrupted keeps its rows
+				return err
+			}
 		}
 	}
-	return r.write(s.results)
+	return r.tell(s.results)
 }
 
 func readTuneFlags(args []string) (*tuneSettings, error) {

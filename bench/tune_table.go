@@ -100,12 +100,17 @@ func (r *tuneReport) markdown(w io.Writer) {
 	}
 }
 
-// write saves the report in all forms, and fails where a tuned package is slower.
+// base is where files of the report lie, without what their names end in.
+func (r *tuneReport) base(folder string) string {
+	return filepath.Join(folder, "tune-"+r.Time.Format("20060102-150405"))
+}
+
+// write saves the report in all forms.
 func (r *tuneReport) write(folder string) error {
 	if err := os.MkdirAll(folder, 0o777); err != nil {
 		return err
 	}
-	base := filepath.Join(folder, "tune-"+r.Time.Format("20060102-150405"))
+	base := r.base(folder)
 	text, err := json.MarshalIndent(r, "", " ")
 	if err != nil {
 		return err
@@ -129,9 +134,14 @@ func (r *tuneReport) write(folder string) error {
 			return err
 		}
 	}
+	return nil
+}
+
+// tell prints the table, and fails where a tuned package is slower.
+func (r *tuneReport) tell(folder string) error {
 	fmt.Println()
 	r.markdown(os.Stdout)
-	fmt.Println("\n" + base + ".html")
+	fmt.Println("\n" + r.base(folder) + ".html")
 	for _, row := range r.Rows {
 		if row.Slower() || row.Broken() {
 			return fmt.Errorf("%s, seed %d: the tuned package is slower, or another without a reason", row.Model, row.Seed)

@@ -30,7 +30,11 @@ func TestTuneReport(t *testing.T) {
 	if err := tuneTemplate.Write(&page, "x", r); err != nil || !strings.Contains(page.String(), "good - OPTIMIZED") {
 		t.Errorf("page: %v", err)
 	}
-	if err := r.write(t.TempDir()); err == nil || !strings.Contains(err.Error(), "bad, seed 2") {
+	folder := t.TempDir()
+	if err := r.write(folder); err != nil {
+		t.Error(err)
+	}
+	if err := r.tell(folder); err == nil || !strings.Contains(err.Error(), "bad, seed 2") {
 		t.Errorf("a slower package: %v", err)
 	}
 }
