@@ -155,9 +155,13 @@ func (c *comparison) measure(r *row, model, pack string) error {
 	sides := []*side{{session: lathe}}
 	r.Peers = make([]rival, len(c.peers))
 	at := map[*side]*rival{}
+	twin, err := c.twin(model)
+	if err != nil {
+		return err
+	}
 	for i, p := range c.peers {
 		r.Peers[i].Name = p.name()
-		s, err := p.open(model, r.Threads, inputs, lathe.Module)
+		s, err := p.open(twin, r.Threads, inputs, lathe.Module)
 		if errors.Is(err, errUnsupported) {
 			r.Peers[i].Missing = err.Error()
 			continue

@@ -39,7 +39,7 @@ type settings struct {
 // commands are what a first argument chooses instead of a comparison of networks.
 var commands = map[string]func(args []string) error{
 	compileCommand: compileChild, tableCommand: printTable, sweepCommand: runSweep, measureCommand: measureChild, zooCommand: writeZoo,
-	tuneCommand: tuneAll, timesCommand: timesChild,
+	convertCommand: convertModel, tuneCommand: tuneAll, timesCommand: timesChild,
 }
 
 func main() {

@@ -37,11 +37,27 @@ func (c *call) wide(d types.DType) {
 func quantize(c *call) {
 	a := c.n.Attrs.(ops.QuantizeAttrs)
 	attrs := c.granularity(a.Axis, a.BlockSize)
-	if c.wide(a.OutDType); len(c.n.In) < 3 && a.OutDType != types.U8 {
-		c.need(21)
-		attrs = append(attrs, Attr{"output_dtype", ElemType(a.OutDType)})
+	c.wide(a.OutDType)
+	c.opOf("QuantizeLinear", c.scaled(a.OutDType), attrs...)
+}
+
+// scaled are the operands of a node with scales and zero points of type d, which ONNX wants to have one shape. A zero point is left out where it is the
+// uint8 0 that ONNX takes it for.
+func (c *call) scaled(d types.DType) []string {
+	in := []string{c.in(0), c.in(1)}
+	zero := tensor.New(d, c.shape(1)...)
+	switch {
+	case len(c.n.In) < 3 && d == types.U8:
+		return in
+	case len(c.n.In) < 3:
+	case c.n.In[2].Const != nil && c.n.In[2].Type.Elements() == 1 && zero.Len() != 1:
+		for i := range zero.Len() {
+			zero.SetInt(i, c.n.In[2].Const.Int(0))
+		}
+	default:
+		return append(in, c.in(2))
 	}
-	c.op("QuantizeLinear", attrs...)
+	return append(in, c.constant(zero))
 }
 
 func dequantize(c *call) {
@@ -49,7 +65,12 @@ func dequantize(c *call) {
 	if c.dtype(0) != types.I32 {
 		c.wide(c.dtype(0))
 	}
-	c.op("DequantizeLinear", c.granularity(a.Axis, a.BlockSize)...)
+	attrs := c.granularity(a.Axis, a.BlockSize)
+	if len(c.n.In) < 3 {
+		c.op("DequantizeLinear", attrs...)
+		return
+	}
+	c.opOf("DequantizeLinear", c.scaled(c.dtype(0)), attrs...)
 }
 
 func qnnConv(c *call) {

@@ -5,6 +5,7 @@ import "lathe/internal/frontend"
 // options are what the user chooses for a model.
 type options struct {
 	reference bool // 8 bits are computed as TensorFlow Lite's reference kernels do, and TensorFlow Lite Micro
+	real      bool // 8 bits are computed as real numbers between their scales
 	floats    bool // 8-bit weights with float32 data are float32 weights
 	states    bool // variables are inputs and outputs
 }
@@ -16,7 +17,7 @@ const (
 )
 
 var formatOptions = []frontend.Option{
-	{Name: arithmeticOption, Doc: "arithmetic of 8-bit TensorFlow Lite models: xnnpack, or reference, the fixed-point one of the reference kernels and of TensorFlow Lite Micro", Values: []string{"xnnpack", "reference"}},
+	{Name: arithmeticOption, Doc: "arithmetic of 8-bit TensorFlow Lite models: xnnpack; reference, the fixed-point one of the reference kernels and of TensorFlow Lite Micro; or qdq, real numbers between their scales, as ONNX has them", Values: []string{"xnnpack", "reference", "qdq"}},
 	{Name: hybridOption, Doc: "how TensorFlow Lite layers with 8-bit weights and float32 data are computed: integer (data is quantised in the run) or float (weights are dequantised)", Values: []string{"integer", "float"}},
 	{Name: stateOption, Doc: "variables of TensorFlow Lite models: reset (they start each run at their first value) or io (each is an input NAME and an output NAME:next)", Values: []string{"reset", "io"}},
 }
@@ -24,7 +25,7 @@ var formatOptions = []frontend.Option{
 func (o *options) set(option, value string) {
 	switch option {
 	case arithmeticOption:
-		o.reference = value == "reference"
+		o.reference, o.real = value == "reference", value == "qdq"
 	case hybridOption:
 		o.floats = value == "float"
 	case stateOption:

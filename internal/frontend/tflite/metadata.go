@@ -45,7 +45,9 @@ func (d *decoder) metadata(model table) {
 		inner := newBuffer(data)
 		var meta metadata
 		if graphs := inner.root().tables(3, 0); len(graphs) > 0 {
-			meta.inputs, meta.outputs = d.described(graphs[0].tables(2, 200)), d.described(graphs[0].tables(3, 200))
+			files := newMembers(d.data)
+			room := min(d.room, roomPerByte*len(d.data)/maxMembers)
+			meta.inputs, meta.outputs = described(graphs[0].tables(2, 200), files, room), described(graphs[0].tables(3, 200), files, room)
 		}
 		if inner.err != nil {
 			d.file.notes = append(d.file.notes, "the model's metadata are left out: "+inner.err.Error())
@@ -55,7 +57,7 @@ func (d *decoder) metadata(model table) {
 	}
 }
 
-func (d *decoder) described(list []table) []tensorMetadata {
+func described(list []table, files *members, room int) []tensorMetadata {
 	out := make([]tensorMetadata, len(list))
 	for i, t := range list {
 		for _, unit := range t.tables(4, 0) {
@@ -66,7 +68,7 @@ func (d *decoder) described(list []table) []tensorMetadata {
 		}
 		for _, f := range t.tables(6, 0) {
 			if f.i8(2, 0) == axisLabels && out[i].labels == nil {
-				out[i].labels = d.labels(f.str(0))
+				out[i].labels = files.lines(f.str(0), room)
 			}
 		}
 	}
@@ -81,29 +83,48 @@ func doubles(list []float32) []float64 {
 	return out
 }
 
-// labels are the lines of a member of the archive behind the model; nil where it is not there.
-func (d *decoder) labels(name string) []string {
-	files, err := zip.NewReader(bytes.NewReader(d.file.data), int64(len(d.file.data)))
-	if err != nil {
+// members is the archive behind a model, of which a few files are read, each once.
+type members struct {
+	files []*zip.File
+	read  map[string][]string
+}
+
+// maxMembers bounds the files that are read, and maxLabelsBytes the size of one, which is at most roomPerByte times that of the model, too: a small
+// archive can hold much.
+const maxMembers = 4
+
+func newMembers(data []byte) *members {
+	m := &members{read: map[string][]string{}}
+	if r, err := zip.NewReader(bytes.NewReader(data), int64(len(data))); err == nil {
+		m.files = r.File
+	}
+	return m
+}
+
+// lines are those of a member; nil where it is not there, or cannot be read.
+func (m *members) lines(name string, room int) []string {
+	if lines, done := m.read[name]; done || len(m.read) == maxMembers {
+		return lines
+	}
+	m.read[name] = nil
+	at := slices.IndexFunc(m.files, func(f *zip.File) bool { return f.Name == name })
+	if at < 0 || m.files[at].UncompressedSize64 > uint64(min(room, maxLabelsBytes)) {
 		return nil
 	}
-	at := slices.IndexFunc(files.File, func(f *zip.File) bool { return f.Name == name })
-	if at < 0 || files.File[at].UncompressedSize64 > maxLabelsBytes {
-		return nil
-	}
-	r, err := files.File[at].Open()
+	r, err := m.files[at].Open()
 	if err != nil {
 		return nil
 	}
 	defer r.Close()
-	text, err := io.ReadAll(io.LimitReader(r, maxLabelsBytes))
-	if err != nil || !d.take(2*len(text)+16*bytes.Count(text, []byte{'\n'})) {
+	text := make([]byte, m.files[at].UncompressedSize64)
+	if _, err := io.ReadFull(r, text); err != nil || 16*bytes.Count(text, []byte{'\n'}) > room {
 		return nil
 	}
 	lines := strings.Split(strings.TrimRight(string(text), "\r\n \t"), "\n")
 	for i := range lines {
 		lines[i] = strings.TrimSpace(lines[i])
 	}
+	m.read[name] = lines
 	return lines
 }
 

@@ -8,8 +8,8 @@ import (
 	"lathe/internal/testkit/tflitetest"
 )
 
-// described is a network of one function with all that a file can say of its input and output.
-func described(metadata tflitetest.Table) []byte {
+// describedFile is a network of one function with all that a file can say of its input and output.
+func describedFile(metadata tflitetest.Table) []byte {
 	in := tflitetest.Tensor{Name: "in", Type: 9, Shape: []int32{1, 1, 1, 3}, Scale: []float32{0.5}, Zero: []int64{3}}
 	out := tflitetest.Tensor{Name: "out", Type: 9, Shape: []int32{1, 1, 1, 3}, Scale: []float32{0.25}, Zero: []int64{-1}}
 	return tflitetest.Beside{
@@ -28,7 +28,7 @@ func metadataOf(labels string, kind int8) tflitetest.Table {
 
 // TestMeaning: scales, names of signatures, normalisation and labels are those of the file.
 func TestMeaning(t *testing.T) {
-	m, err := Read(described(metadataOf("labels.txt", axisLabels)))
+	m, err := Read(describedFile(metadataOf("labels.txt", axisLabels)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,12 +45,12 @@ func TestMeaning(t *testing.T) {
 // TestMeaningMissing: files that are not there, or are something else, are no labels, and the model is read.
 func TestMeaningMissing(t *testing.T) {
 	for _, meta := range []tflitetest.Table{nil, {}, metadataOf("other.txt", axisLabels), metadataOf("labels.txt", axisLabels+1)} {
-		m, err := Read(described(meta))
+		m, err := Read(describedFile(meta))
 		if err != nil || m.Graph.Outputs[0].Labels != nil {
 			t.Errorf("%v: %v, %v", meta, m, err)
 		}
 	}
-	damaged := described(metadataOf("labels.txt", axisLabels))
+	damaged := describedFile(metadataOf("labels.txt", axisLabels))
 	at := len(damaged)
 	for i := range damaged[:at-3] {
 		if string(damaged[i:i+4]) == metadataMagic {

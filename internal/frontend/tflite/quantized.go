@@ -205,6 +205,9 @@ func vector(list []float32) *graph.Value {
 // permuted is transpose, of integer weights as a constant of their own: what makes dot products of integer products looks at weights before
 // constants are folded.
 func (c *call) permuted(w *graph.Value, axes ...int) *graph.Value {
+	if d := c.permutedDequantized(w, axes); d != nil {
+		return d
+	}
 	if w.Const == nil || w.Type.DType.Size() != 1 || len(axes) != w.Type.Rank() {
 		return c.Transpose(w, axes...)
 	}

@@ -32,6 +32,9 @@ func newTable(builtin, custom []row) *frontend.Table {
 	var list []frontend.Row
 	add := func(domain string, rows []row) {
 		for _, r := range rows {
+			if domain == "" && slices.Contains(integers, r.op) {
+				r.convert = between(r.convert)
+			}
 			list = append(list, frontend.Row{Op: r.op, Domain: domain, Since: 1, Convert: func(c *frontend.Call) []*graph.Value {
 				return r.convert(&call{c, c.Node.Attrs.(attributes).op})
 			}})
