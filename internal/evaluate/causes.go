@@ -146,8 +146,8 @@ func (e *evidence) count(text string, fits func(k kernel) bool) []Cause {
 		}
 		c.Count++
 		c.Share += k.share
-		if len(c.Nodes) < 3 && !slices.Contains(c.Nodes, k.label()) {
-			c.Nodes = append(c.Nodes, k.label())
+		if name := brief(k.label()); len(c.Nodes) < 3 && !slices.Contains(c.Nodes, name) {
+			c.Nodes = append(c.Nodes, name)
 		}
 	}
 	if c.Count == 0 {
@@ -162,6 +162,19 @@ func (k kernel) label() string {
 		return k.Nodes[0]
 	}
 	return k.Name
+}
+
+// brief is a node's name without those of the nodes that a converter has joined to it, which TensorFlow Lite's puts before it.
+func brief(label string) string {
+	op, name, ok := strings.Cut(label, ":")
+	if !ok {
+		op, name = "", label
+	}
+	name = name[strings.LastIndexByte(name, ';')+1:]
+	if !ok {
+		return name
+	}
+	return op + ":" + name
 }
 
 func isConv(op string) bool {
@@ -269,28 +282,6 @@ func missingFeatures(e *evidence) []Cause {
 		list = append(slices.Clone(list[:5]), fmt.Sprintf("and %d more", len(list)-5))
 	}
 	return e.count("the target lacks what this machine has: "+strings.Join(list, " "), func(k kernel) bool { return k.FLOPs > 0 })
-}
-
-// quantised reports whether a kernel reads or writes values by a scale.
-func (k kernel) quantised() bool {
-	return slices.ContainsFunc(k.Ops, func(op string) bool { return strings.HasPrefix(op, "qnn.") })
-}
-
-// floatLayers finds sums of products of floats in a network that is quantised.
-func floatLayers(e *evidence) []Cause {
-	if !slices.ContainsFunc(e.kernels, kernel.quantised) {
-		return nil
-	}
-	why := "its operands and result are not all quantised"
-	if slices.Contains(strings.Split(e.Options["disabled-pass"], ","), "FakeQuantizationToInteger") {
-		why = "FakeQuantizationToInteger is disabled"
-	}
-	return e.count("layers of a quantised network compute with floats: "+why, func(k kernel) bool {
-		product := slices.ContainsFunc(k.Ops, func(op string) bool {
-			return isConv(op) || strings.HasPrefix(op, "nn.dense") || strings.HasPrefix(op, "nn.matmul") || strings.HasPrefix(op, "nn.batch_matmul")
-		})
-		return product && strings.HasPrefix(k.Multiply, "float")
-	})
 }
 
 func memoryBound(e *evidence) []Cause {

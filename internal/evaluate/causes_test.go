@@ -13,6 +13,13 @@ func step(node, limit, rule string, ops ...string) kernel {
 	return kernel{bundle.Step{Nodes: []string{node}, Ops: ops, Rule: rule, FLOPs: 10, Multiply: "float32", Reads: []string{"float32[1,8,4,4]:ABCD8b"}, Writes: []string{"float32[1,8,4,4]:ABCD8b"}}, limit, 0.25}
 }
 
+// reading is a convolution of dequantised values of the types, whose node a converter has joined with another one.
+func reading(types ...string) kernel {
+	k := step("CONV_2D:a;b", "compute", "tile", "qnn.dequantize", "nn.conv2d")
+	k.Reads = types
+	return k
+}
+
 // Each cause by itself, and nothing where there is none.
 func TestCauses(t *testing.T) {
 	plain := step("/conv", "compute", "tile", "nn.conv2d")
@@ -50,7 +57,9 @@ func TestCauses(t *testing.T) {
 		{"disabled", options("disabled-pass", "FuseOps,ConvertLayout"), nil, []kernel{move}, nil, []string{"W03", "W04 ConvertLayout is disabled"}},
 		{"features", options(), nil, []kernel{plain}, []string{"avx2", "fma"}, []string{"W05 the target lacks what this machine has: avx2 fma: 1, 25.0 % of the time (/conv)"}},
 		{"many features", options(), nil, []kernel{plain}, []string{"a", "b", "c", "d", "e", "f", "g"}, []string{"W05 the target lacks what this machine has: a b c d e and 2 more: 1"}},
-		{"float among integers", options(), nil, []kernel{int8, plain}, nil, []string{"W06 layers of a quantised network compute with floats: its operands and result are not all quantised: 1, 25.0 % of the time (/conv)"}},
+		{"float among integers", options(), nil, []kernel{int8, plain}, nil, []string{"W06 layers of a quantised network compute with floats: its data are floats (quantise what it reads): 1, 25.0 % of the time (/conv)"}},
+		{"float weights", options(), nil, []kernel{int8, reading("int8[1,8,4,4]:ABCD8b", "const float32[8,8,3,3]:ABCD8a")}, nil, []string{"W06 layers of a quantised network compute with floats: its weights are floats (quantise them, too): 1, 25.0 % of the time (CONV_2D:b)"}},
+		{"float result", options(), nil, []kernel{int8, reading("int8[1,8,4,4]:ABCD8b", "const int8[8,8,3,3]:ABCD8a", "const float32[8]")}, nil, []string{"W06 layers of a quantised network compute with floats: its result is no integer of a scale (quantise it): 1"}},
 		{"not on integers", options("disabled-pass", "FakeQuantizationToInteger"), nil, []kernel{step("/c", "compute", "tile", "qnn.dequantize", "nn.conv2d")}, nil, []string{"W06 layers of a quantised network compute with floats: FakeQuantizationToInteger is disabled"}},
 		{"memory", options(), nil, []kernel{step("/add", "memory", "pointwise", "add"), step("/mul", "memory", "pointwise", "multiply")}, nil, []string{"W07 moving data takes longer than computing with it: 2, 50.0 % of the time (/add, /mul)"}},
 		{"unscheduled", options(), nil, []kernel{step("/x", "compute", "serial", "x")}, nil, []string{"W08 kernels have no schedule and no vectors: 1, 25.0 % of the time (/x)"}},
