@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"lathe/internal/evaluate/metrics"
+	"lathe/internal/host"
 	"lathe/internal/tool/webpage"
 	"lathe/internal/tune"
-	"lathe/runtime"
 )
 
 //go:embed tune.html
@@ -48,7 +48,7 @@ type tuneRow struct {
 }
 
 func newTuneReport(s *tuneSettings) *tuneReport {
-	return &tuneReport{Time: time.Now().UTC().Truncate(time.Second), CPU: runtime.CPUName(), CPUs: runtime.CPUs(), Target: s.target, Trials: s.trials, Pairs: s.pairs}
+	return &tuneReport{Time: time.Now().UTC().Truncate(time.Second), CPU: host.CPUName(), CPUs: host.CPUs(), Target: s.target, Trials: s.trials, Pairs: s.pairs}
 }
 
 // Gain is the median of the pairs' ratios with bounds, the upper one of which holds with 95 %.

@@ -159,7 +159,7 @@ func (a *app) tune(ctx context.Context, f *tuneFlags, path string) error {
 
 // tuningReport is a page of what a tuning found.
 func tuningReport(r *lathe.TuneResult, path, target string) *tuning.Report {
-	page := &tuning.Report{Title: filepath.Base(path), Head: []string{"target " + cmp.Or(target, "llvm, this machine"), runtime.CPUName() + ", " + time.Now().Format("2 January 2006")}, Result: &r.Result, Assembly: r.Assembly}
+	page := &tuning.Report{Title: filepath.Base(path), Head: []string{"target " + cmp.Or(target, "llvm, this machine"), host.CPUName() + ", " + time.Now().Format("2 January 2006")}, Result: &r.Result, Assembly: r.Assembly}
 	for _, t := range r.Tasks {
 		page.Host += t.Weight()
 	}
