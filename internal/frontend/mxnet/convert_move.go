@@ -15,6 +15,8 @@ var moveRows = []row{
 	{"Flatten", flatten}, {"flatten", flatten}, {"Reshape", reshape}, {"reshape", reshape}, {"Concat", concat}, {"concat", concat}, {"transpose", transpose}, {"SwapAxis", swapAxis},
 	{"expand_dims", expandDims}, {"squeeze", squeeze}, {"slice_axis", sliceAxis}, {"Pad", pad}, {"pad", pad},
 	{"mean", reduce(ops.Mean)}, {"sum", reduce(ops.Sum)}, {"sum_axis", reduce(ops.Sum)}, {"max", reduce(ops.Max)}, {"min", reduce(ops.Min)}, {"batch_dot", batchDot}, {"dot", dot},
+	{"max_axis", reduce(ops.Max)}, {"min_axis", reduce(ops.Min)}, {"prod", reduce(ops.Prod)}, {"_np_sum", reduce(ops.Sum)}, {"_npi_mean", reduce(ops.Mean)}, {"_np_max", reduce(ops.Max)}, {"_np_min", reduce(ops.Min)}, {"_np_prod", reduce(ops.Prod)},
+	{"_np_reshape", reshape}, {"_npx_reshape", reshape}, {"_np_transpose", transpose}, {"_npi_concatenate", concat}, {"_np_squeeze", squeeze}, {"_npi_expand_dims", expandDims}, {"norm", norm},
 }
 
 func flatten(c *call) *graph.Value {
@@ -25,15 +27,22 @@ func flatten(c *call) *graph.Value {
 // reshape has codes for extents: 0 as before, -1 what is left, -2 all that follow, -3 two as one, -4 one as the next two.
 func reshape(c *call) *graph.Value {
 	x := c.X(0)
-	if c.Bool("reverse", false) {
-		compose.Fail("reverse is not supported")
-	}
+	backwards := c.Bool("reverse", false)
 	codes := c.Ints("shape")
-	if len(codes) == 0 {
-		codes = c.Ints("target_shape")
+	for _, other := range []string{"target_shape", "newshape"} {
+		if v := c.Ints(other); len(codes) == 0 {
+			codes = v
+		}
 	}
-	c.Ignore("target_shape", "keep_highest")
-	in, at, open := x.Type.Shape, 0, -1
+	c.Ignore("keep_highest", "order")
+	in, at, open := slices.Clone(x.Type.Shape), 0, -1
+	if backwards { // extents are matched from the last one on
+		slices.Reverse(in)
+		slices.Reverse(codes)
+		if slices.Min(append([]int{0}, codes...)) < -1 {
+			compose.Fail("shape %v in reverse is not supported", codes)
+		}
+	}
 	var out []int
 	next := func() int {
 		if at >= len(in) {
@@ -80,11 +89,18 @@ func reshape(c *call) *graph.Value {
 	if rest := types.Count(out); open >= 0 && rest > 0 {
 		out[open] = types.Count(in) / rest
 	}
+	if backwards {
+		slices.Reverse(out)
+	}
 	return c.Reshape(x, out...)
 }
 
 func concat(c *call) *graph.Value {
-	return c.Concat(frontend.Axis(c.Int("dim", 1), c.Rank(0)), c.All()...)
+	axis := 1
+	if c.Node.Op == "_npi_concatenate" {
+		axis = 0
+	}
+	return c.Concat(frontend.Axis(c.Int("dim", c.Int("axis", axis)), c.Rank(0)), c.All()...)
 }
 
 func transpose(c *call) *graph.Value {
@@ -155,27 +171,69 @@ func pad(c *call) *graph.Value {
 
 func reduce(d *op.Def) func(c *call) *graph.Value {
 	return func(c *call) *graph.Value {
-		if c.Bool("exclude", false) {
-			compose.Fail("exclude is not supported")
-		}
-		return c.Reduce(d, c.X(0), c.Bool("keepdims", false), frontend.Axes(c.Ints("axis"), c.Rank(0))...)
+		c.Ignore("dtype", "initial")
+		return c.Reduce(d, c.X(0), c.Bool("keepdims", false), c.reduced()...)
 	}
+}
+
+// reduced are the axes of a reduction; with exclude, all others. None means all.
+func (c *call) reduced() []int {
+	axes := frontend.Axes(c.Ints("axis"), c.Rank(0))
+	if !c.Bool("exclude", false) {
+		return axes
+	}
+	var others []int
+	for k := range c.Rank(0) {
+		if !slices.Contains(axes, k) {
+			others = append(others, k)
+		}
+	}
+	if len(others) == 0 {
+		compose.Fail("no axis is left")
+	}
+	return others
+}
+
+func norm(c *call) *graph.Value {
+	c.Ignore("out_dtype")
+	return c.LpNorm(c.X(0), c.Float("ord", 2), c.Bool("keepdims", false), c.reduced()...)
 }
 
 func batchDot(c *call) *graph.Value {
 	return c.Apply(ops.Matmul, ops.MatmulAttrs{TransposeA: c.Bool("transpose_a", false), TransposeB: c.Bool("transpose_b", false)}, c.X(0), c.X(1))
 }
 
+// dot sums over the last axis of one and the first of the other, which transpose_a and transpose_b change.
 func dot(c *call) *graph.Value {
-	if c.Rank(0) != 2 || c.Rank(1) != 2 {
-		compose.Fail("of %s and %s is not supported; matrices are", c.X(0).Type, c.X(1).Type)
+	c.Ignore("forward_stype")
+	x, y := c.X(0), c.X(1)
+	if x.Type.Rank() < 1 || y.Type.Rank() < 1 {
+		compose.Fail("of %s and %s", x.Type, y.Type)
 	}
-	return batchDot(c)
+	p, q := x.Type.Shape, y.Type.Shape
+	n := q[0]
+	if c.Bool("transpose_b", false) {
+		n = q[len(q)-1]
+	}
+	if n < 1 || x.Type.Elements()%n != 0 {
+		compose.Fail("of %s and %s", x.Type, y.Type)
+	}
+	var rest []int
+	if c.Bool("transpose_a", false) {
+		x, rest = c.Transpose(c.Reshape(x, p[0], types.Count(p[1:])), 1, 0), slices.Clone(p[1:])
+	} else {
+		x, rest = c.Reshape(x, types.Count(p[:len(p)-1]), p[len(p)-1]), slices.Clone(p[:len(p)-1])
+	}
+	if c.Bool("transpose_b", false) {
+		y, rest = c.Transpose(c.Reshape(y, types.Count(q[:len(q)-1]), q[len(q)-1]), 1, 0), append(rest, q[:len(q)-1]...)
+	} else {
+		y, rest = c.Reshape(y, q[0], types.Count(q[1:])), append(rest, q[1:]...)
+	}
+	return c.Reshape(c.Matmul(x, y), rest...)
 }
 
 // sliceChannel cuts an axis into equal parts.
-func sliceChannel(f *frontend.Call) []*graph.Value {
-	c := &call{f}
+func sliceChannel(c *call) values {
 	n, axis := c.Int("num_outputs", 1), frontend.Axis(c.Int("axis", 1), c.Rank(0))
 	size := c.Shape(0)[axis]
 	if n < 1 || size%n != 0 {

@@ -14,7 +14,7 @@ import (
 var nnRows = []row{
 	{"Convolution", conv}, {"Convolution_v1", conv}, {"Deconvolution", deconvolution}, {"Pooling", pool}, {"Pooling_v1", pool}, {"FullyConnected", fullyConnected},
 	{"BatchNorm", batchNorm}, {"BatchNorm_v1", batchNorm}, {"Activation", activation}, {"LeakyReLU", leakyRelu},
-	{"softmax", softmax(ops.Softmax)}, {"log_softmax", softmax(ops.LogSoftmax)}, {"SoftmaxActivation", softmaxActivation}, {"SoftmaxOutput", softmaxOutput}, {"Softmax", softmaxOutput},
+	{"softmax", softmax(ops.Softmax)}, {"softmin", softmax(ops.Softmax)}, {"GroupNorm", groupNorm}, {"log_softmax", softmax(ops.LogSoftmax)}, {"SoftmaxActivation", softmaxActivation}, {"SoftmaxOutput", softmaxOutput}, {"Softmax", softmaxOutput},
 	{"LRN", lrn}, {"L2Normalization", l2Normalization}, {"InstanceNorm", instanceNorm}, {"LayerNorm", layerNorm}, {"Embedding", embedding}, {"UpSampling", upSampling},
 }
 
@@ -180,11 +180,15 @@ func leakyRelu(c *call) *graph.Value {
 
 func softmax(d *op.Def) func(c *call) *graph.Value {
 	return func(c *call) *graph.Value {
-		c.Ignore("use_length", "dtype")
-		if c.Float("temperature", 1) != 1 || len(c.In) > 1 {
-			compose.Fail("with a temperature or lengths it is not supported")
+		c.Ignore("dtype")
+		if c.Bool("use_length", false) {
+			compose.Fail("with lengths it is not supported")
 		}
-		return c.Apply(d, ops.SoftmaxAttrs{Axis: frontend.Axis(c.Int("axis", -1), c.Rank(0))}, c.X(0))
+		x := c.Scaled(c.X(0), 1/c.Float("temperature", 1))
+		if c.Node.Op == "softmin" {
+			x = c.Do(ops.Negative, x)
+		}
+		return c.Apply(d, ops.SoftmaxAttrs{Axis: frontend.Axis(c.Int("axis", -1), c.Rank(0))}, x)
 	}
 }
 
@@ -235,6 +239,22 @@ func layerNorm(c *call) *graph.Value {
 		compose.Fail("along axis %d of %s is not supported; the last one is", axis, c.X(0).Type)
 	}
 	return c.Apply(ops.LayerNorm, ops.LayerNormAttrs{Axis: axis, Epsilon: c.Float("eps", 1e-5)}, c.X(0), c.weight(1, c.Shape(0)[axis]), c.weight(2, c.Shape(0)[axis]))
+}
+
+// groupNorm has one gamma and beta for each group.
+func groupNorm(c *call) *graph.Value {
+	c.Ignore("output_mean_var")
+	x, groups := c.X(0), c.Int("num_groups", 1)
+	if x.Type.Rank() < 3 || groups < 1 || x.Type.Shape[1]%groups != 0 {
+		compose.Fail("%d groups of %s", groups, x.Type)
+	}
+	each := func(v *graph.Value) *graph.Value {
+		if v.Type.Elements() == x.Type.Shape[1] {
+			return c.Reshape(v, x.Type.Shape[1])
+		}
+		return c.Apply(ops.Repeat, ops.RepeatAttrs{Axis: 0, Repeats: x.Type.Shape[1] / groups}, c.Reshape(v, v.Type.Elements()))
+	}
+	return c.Apply(ops.GroupNorm, ops.GroupNormAttrs{Groups: groups, Epsilon: c.Float("eps", 1e-5)}, x, each(c.X(1)), each(c.X(2)))
 }
 
 func embedding(c *call) *graph.Value {
