@@ -52,8 +52,21 @@ func power(c *call) *graph.Value {
 }
 
 func lrn(c *call) *graph.Value {
-	c.OneOf("norm_region", "ACROSS_CHANNELS", "ACROSS_CHANNELS")
+	if c.OneOf("norm_region", "ACROSS_CHANNELS", "ACROSS_CHANNELS", "WITHIN_CHANNEL") == "WITHIN_CHANNEL" {
+		return c.lrnWithin()
+	}
 	return c.Apply(ops.LRN, ops.LRNAttrs{Size: c.Int("local_size", 5), Axis: 1, Alpha: c.Float("alpha", 1), Beta: c.Float("beta", 0.75), Bias: c.Float("k", 1)}, c.X(0))
+}
+
+// lrnWithin divides by (1 + alpha*mean of the squares around a place)^beta; the mean is over the window within input and padding.
+func (c *call) lrnWithin() *graph.Value {
+	c.WantRank(0, 4)
+	x, size := c.X(0), c.Int("local_size", 5)
+	c.Ignore("k")
+	pad := (size - 1) / 2
+	mean := c.Apply(ops.AvgPool2d, ops.AvgPoolAttrs{PoolSize: []int{size, size}, Strides: []int{1, 1}, Padding: slices.Repeat([]int{pad}, 4), Dilation: []int{1, 1}, CountIncludePad: true}, c.Do(ops.Multiply, x, x))
+	y := c.Do(ops.Add, c.Scaled(mean, c.Float("alpha", 1)), compose.Like(x, 1))
+	return c.Do(ops.Multiply, x, c.Do(ops.Power, y, compose.Like(x, -c.Float("beta", 0.75))))
 }
 
 // batchNorm standardizes only; mean and variance are to be divided by blob 2, where 0 makes them 0.
@@ -172,14 +185,23 @@ func flatten(c *call) *graph.Value {
 // reshape copies an extent for 0 and finds the one of -1.
 func reshape(c *call) *graph.Value {
 	x := c.X(0)
-	if c.Int("axis", 0) != 0 || c.Int("num_axes", -1) != -1 {
-		compose.Fail("of some axes only is not supported")
+	axis, n := c.Int("axis", 0), c.Int("num_axes", -1)
+	if axis < 0 {
+		axis += x.Type.Rank() + 1
 	}
+	if n == -1 {
+		n = x.Type.Rank() - axis
+	}
+	if axis < 0 || n < 0 || axis+n > x.Type.Rank() {
+		compose.Fail("%d axes from %d on of %s", n, axis, x.Type)
+	}
+	s := x.Type.Shape
+	inner := s[axis : axis+n]
 	shape, open := slices.Clone(c.Ints("shape")), -1
 	for k, d := range shape {
 		switch {
-		case d == 0 && k < x.Type.Rank():
-			shape[k] = x.Type.Shape[k]
+		case d == 0 && k < n:
+			shape[k] = inner[k]
 		case d == -1 && open < 0:
 			open, shape[k] = k, 1
 		case d < 1:
@@ -187,9 +209,9 @@ func reshape(c *call) *graph.Value {
 		}
 	}
 	if open >= 0 {
-		shape[open] = types.Count(x.Type.Shape) / max(types.Count(shape), 1)
+		shape[open] = types.Count(inner) / max(types.Count(shape), 1)
 	}
-	return c.Reshape(x, shape...)
+	return c.Reshape(x, slices.Concat(s[:axis], shape, s[axis+n:])...)
 }
 
 func permute(c *call) *graph.Value {

@@ -224,6 +224,13 @@ func layerOf(m *prototext.Message) (l layer, err error) {
 						l.add("shape", scalar(d))
 					}
 				}
+			case p.Name == "nms_param": // its fields have names of their own
+				for _, q := range p.Message.Fields {
+					if q.Message == nil {
+						l.add(q.Name, scalar(q))
+					}
+				}
+			case p.Name == "save_output_param": // where results would be written
 			default:
 				l.attrs[p.Name] = map[string]any{} // refused by name
 			}
@@ -275,24 +282,6 @@ func inTest(m *prototext.Message) bool {
 		}
 	}
 	return false
-}
-
-// old are the types of the first form of layers whose names are no words in capitals.
-var old = map[string]string{"INNER_PRODUCT": "InnerProduct", "RELU": "ReLU", "PRELU": "PReLU", "TANH": "TanH", "LRN": "LRN", "MVN": "MVN", "ABSVAL": "AbsVal", "BNLL": "BNLL",
-	"SOFTMAX_LOSS": "SoftmaxWithLoss", "HDF5_DATA": "HDF5Data", "HDF5_OUTPUT": "HDF5Output"}
-
-// camel is the name of a type of the first form: CONVOLUTION is Convolution.
-func camel(kind string) string {
-	if name, ok := old[kind]; ok {
-		return name
-	}
-	var b strings.Builder
-	for part := range strings.SplitSeq(kind, "_") {
-		if part != "" {
-			b.WriteString(part[:1] + strings.ToLower(part[1:]))
-		}
-	}
-	return b.String()
 }
 
 func texts(m *prototext.Message, name string) (list []string) {

@@ -34,12 +34,12 @@ func apply(d *op.Def) func(c *call) values {
 }
 
 // table lists every layer that is converted.
-var table = newTable([]row{
+var table = newTable(slices.Concat(reshapingRows, detectionRows, []row{
 	{"Convolution", one(conv)}, {"ConvolutionDepthwise", one(conv)}, {"DepthwiseConvolution", one(conv)}, {"Deconvolution", one(deconvolution)}, {"Pooling", one(pool)}, {"InnerProduct", one(innerProduct)},
 	{"ReLU", one(relu)}, {"PReLU", one(prelu)}, {"ELU", one(elu)}, {"Sigmoid", apply(ops.Sigmoid)}, {"TanH", apply(ops.Tanh)}, {"AbsVal", apply(ops.Abs)}, {"BNLL", apply(ops.Softplus)}, {"ReLU6", one(relu6)},
 	{"Power", one(power)}, {"LRN", one(lrn)}, {"BatchNorm", one(batchNorm)}, {"Scale", one(scale)}, {"Bias", one(bias)}, {"Softmax", one(softmax)}, {"Eltwise", one(eltwise)},
 	{"Concat", one(concat)}, {"Slice", slice}, {"Split", split}, {"Flatten", one(flatten)}, {"Reshape", one(reshape)}, {"Permute", one(permute)}, {"Crop", one(crop)}, {"Dropout", one(dropout)},
-})
+}))
 
 func newTable(rows []row) *frontend.Table {
 	list := make([]frontend.Row, len(rows))
