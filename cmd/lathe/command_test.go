@@ -16,7 +16,7 @@ import (
 )
 
 func TestHelp(t *testing.T) {
-	for _, c := range []string{"", "compile", "run", "tune", "inspect", "verify", "evaluate", "sources", "targets", "passes", "ops", "version"} {
+	for _, c := range []string{"", "compile", "run", "tune", "inspect", "import", "verify", "evaluate", "sources", "targets", "passes", "ops", "version"} {
 		t.Run(c, func(t *testing.T) {
 			args := append(strings.Fields(c), "--help")
 			out, errs, code := latheCommand(t, args...)
@@ -54,7 +54,7 @@ func TestMistakes(t *testing.T) {
 		"run --rpc-key k absent.tar", "run --repeat 0 absent.tar", "run --threads many absent.tar", "run --preprocess x --image y absent.tar",
 		"run --std 0 --image y absent.tar", "run --mean 1 absent.tar", "run --number 3 absent.tar", "version please", "completion", "completion tcsh", "run -o top.json absent.tar",
 		"evaluate model.onnx", "evaluate --data absent model.onnx", "evaluate --data . model.onnx", "evaluate --data . --fraction 2 model.onnx", "evaluate --data . --raw 1 model.onnx",
-		"evaluate --data . --grid opt-level model.onnx", "evaluate --data . --preprocess unti model.onnx",
+		"evaluate --data . --grid opt-level model.onnx", "evaluate --data . --preprocess unti model.onnx", "import model.onnx", "import -o net.tar model.onnx", "import -o model.onnx model.onnx", "import --weights w.bin -o net.onnx model.onnx",
 	}
 	var b strings.Builder
 	t.Run("in a folder with a model", func(t *testing.T) {

@@ -3,15 +3,19 @@
 package formats
 
 import (
+	"bytes"
 	"encoding/json"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	export "lathe/internal/export/onnx"
 	"lathe/internal/frontend"
 	"lathe/internal/frontend/formats"
+	"lathe/internal/graph"
 	"lathe/internal/tensor"
 	"lathe/internal/testkit/modeltest"
 	"lathe/internal/testkit/realmodels"
@@ -97,18 +101,48 @@ func compareOutputs(t *testing.T, f *frontend.Format, path string, given, want m
 	g := modeltest.Import(t, m, given)
 	names := modeltest.Names(g.Outputs)
 	expected := want.Of(t, names)
-	for _, level := range []int{0, 3} {
+	compare := func(g *graph.Graph, as string, level int) {
 		for i, got := range modeltest.Run(t, g, level, given.Of(t, modeltest.Names(g.Inputs))) {
-			if as := asExpected[f.Name]; as != nil {
-				got = as(got)
+			if alike := asExpected[f.Name]; alike != nil {
+				got = alike(got)
 			}
 			far, err := modeltest.Compare(got, expected[i], tolerance)
-			t.Logf("-O%d %s: %s", level, names[i], far)
+			t.Logf("%s -O%d %s: %s", as, level, names[i], far)
 			if err != nil {
-				t.Errorf("-O%d %s: %v", level, names[i], err)
+				t.Errorf("%s -O%d %s: %v", as, level, names[i], err)
 			}
 		}
 	}
+	compare(g, f.Name, 0)
+	compare(g, f.Name, 3)
+	if again := throughONNX(t, g); !slices.Equal(modeltest.Names(again.Outputs), names) || !slices.Equal(modeltest.Names(again.Inputs), modeltest.Names(g.Inputs)) {
+		t.Errorf("as ONNX it has the inputs %v and outputs %v", modeltest.Names(again.Inputs), modeltest.Names(again.Outputs))
+	} else {
+		compare(again, "as ONNX", 3)
+	}
+}
+
+// throughONNX is what becomes of a graph that is written as ONNX for other tools.
+func throughONNX(t *testing.T, g *graph.Graph) *graph.Graph {
+	t.Helper()
+	var b bytes.Buffer
+	if err := export.Write(&b, g, export.Options{Standard: true}); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "model.onnx")
+	if err := os.WriteFile(path, b.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	m, err := formats.Named("onnx").Open(path, frontend.Weights{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { m.Close() })
+	again, err := frontend.Import(m, frontend.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return again
 }
 
 // withoutWeights: a network alone runs where its weights are in it. Else it can be looked at, is refused by the name of what is missing, and runs with values that are made up.
