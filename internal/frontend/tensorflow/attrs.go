@@ -2,6 +2,7 @@ package tensorflow
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -37,8 +38,8 @@ func (a attributes) Names() []string {
 			list = append(list, x.name)
 		}
 	}
-	for _, name := range bodyAttrs {
-		if a.bodies[name] != nil && !slices.Contains(list, name) {
+	for _, name := range slices.Sorted(maps.Keys(a.bodies)) {
+		if !slices.Contains(list, name) {
 			list = append(list, name)
 		}
 	}

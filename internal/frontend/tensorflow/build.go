@@ -22,14 +22,17 @@ func newBuilder(g *graphDef) *builder {
 	return &builder{graphDef: g, values: map[string]*constant{}, bodyOf: map[string]*frontend.Graph{}, sizes: map[string]int{}, building: map[string]bool{}}
 }
 
-// bodyAttrs are the attributes that name functions which a node runs, in the order of the node's bodies.
+// bodyAttrs are the attributes that name functions which a node runs.
 var bodyAttrs = []string{"f", "then_branch", "else_branch", "cond", "body"}
 
 // callers are operators that run functions, and what they are called in the table.
 var callers = map[string]string{
 	"PartitionedCall": "PartitionedCall", "StatefulPartitionedCall": "PartitionedCall", "TPUPartitionedCall": "PartitionedCall",
-	"If": "If", "StatelessIf": "If", "While": "While", "StatelessWhile": "While",
+	"If": "If", "StatelessIf": "If", "While": "While", "StatelessWhile": "While", "Case": "Case", "StatelessCase": "Case",
 }
+
+// branchOf is the body of branch i of a Case.
+func branchOf(i int) string { return fmt.Sprintf("branches:%d", i) }
 
 // maxExpanded bounds the nodes of functions, each counted where it is called: few functions can call each other very often.
 const maxExpanded = 1 << 20
@@ -52,7 +55,14 @@ func (b *builder) bodies(n *node) (op string, bodies map[string]*frontend.Graph,
 			}
 		}
 	}
-	return op, bodies, nil
+	if op == "Case" {
+		err = attributes{node: n}.items("branches", 9, func(x field) error {
+			g, err := b.body(nameOf(x.data))
+			bodies[branchOf(len(bodies))] = g
+			return err
+		})
+	}
+	return op, bodies, err
 }
 
 // body is the graph of a function.

@@ -173,7 +173,14 @@ func matMul(c *call) *graph.Value {
 	if a.Type.Rank() != 2 || b.Type.Rank() != 2 {
 		compose.Fail("%s by %s", a.Type, b.Type)
 	}
-	return c.product(a, b, c.Bool("transpose_a", false), c.Bool("transpose_b", false))
+	ta, tb := c.Bool("transpose_a", false), c.Bool("transpose_b", false)
+	if b.Value() == nil || ta {
+		return c.product(a, b, ta, tb)
+	}
+	if !tb { // the weight of a dense layer is [out, in]
+		b = c.Transpose(b, 1, 0)
+	}
+	return c.Do(ops.Dense, a, b)
 }
 
 func batchMatMul(c *call) *graph.Value {
@@ -216,22 +223,9 @@ func dilation2D(c *call) *graph.Value {
 	}
 	lowest := least(x.Type.DType)
 	x = c.Apply(ops.Pad, ops.PadAttrs{PadBefore: []int{0, win.Padding[0], win.Padding[1], 0}, PadAfter: []int{0, win.Padding[2], win.Padding[3], 0}, Mode: "constant", Value: lowest}, x)
-	var y *graph.Value
-	for i := range win.Kernel[0] {
-		for j := range win.Kernel[1] {
-			part := x
-			for k, at := range []int{i, j} {
-				n := (part.Type.Shape[1+k] - ((win.Kernel[k]-1)*win.Dilation[k] + 1)) / win.Strides[k]
-				from := at * win.Dilation[k]
-				part = c.Every(c.Slice(part, 1+k, from, from+n*win.Strides[k]+1), 1+k, win.Strides[k])
-			}
-			part = c.Do(ops.Add, part, c.At(c.At(w, 0, i), 0, j))
-			if y == nil {
-				y = part
-			} else {
-				y = c.Do(ops.Maximum, y, part)
-			}
-		}
+	sums := c.windows(x, win)
+	for at, part := range sums {
+		sums[at] = c.Do(ops.Add, part, c.At(c.At(w, 0, at/win.Kernel[1]), 0, at%win.Kernel[1]))
 	}
-	return y
+	return c.Fold(ops.Maximum, sums...)
 }

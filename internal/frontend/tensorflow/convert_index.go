@@ -20,6 +20,8 @@ var indexRows = []row{
 	{"TopK", topK}, {"TopKV2", topK}, {"InTopK", one(inTopK)}, {"InTopKV2", one(inTopK)}, {"Where", one(func(c *call) *graph.Value { return c.Do(ops.ArgWhere, c.X(0)) })},
 	{"SparseToDense", one(sparseToDense)}, {"Bucketize", one(bucketize)}, {"Searchsorted", one(searchSorted)}, {"UpperBound", one(searchSorted)}, {"LowerBound", one(searchSorted)},
 	{"MatrixDiag", one(matrixDiag)}, {"Diag", one(diag)}, {"MatrixDiagPart", one(matrixDiagPart)}, {"DiagPart", one(matrixDiagPart)}, {"MatrixSetDiag", one(matrixSetDiag)}, {"MatrixBandPart", one(matrixBandPart)},
+	{"MatrixDiagV2", one(mainDiagonal(1, matrixDiag))}, {"MatrixDiagV3", one(mainDiagonal(1, matrixDiag))}, {"MatrixDiagPartV2", one(mainDiagonal(1, matrixDiagPart))},
+	{"MatrixDiagPartV3", one(mainDiagonal(1, matrixDiagPart))}, {"MatrixSetDiagV2", one(mainDiagonal(2, matrixSetDiag))}, {"MatrixSetDiagV3", one(mainDiagonal(2, matrixSetDiag))},
 }
 
 // gather looks up slices along operand 2; the first batch_dims axes of both operands go together.
@@ -230,6 +232,27 @@ func matrixSetDiag(c *call) *graph.Value {
 		d = c.Apply(ops.Pad, a, d)
 	}
 	return c.Do(ops.Where, c.diagonal(rows, columns), c.ExpandDims(d, rank-1), x)
+}
+
+// mainDiagonal is f where operand i says that the main diagonal is meant, of matrices that are no greater than it.
+func mainDiagonal(i int, f func(c *call) *graph.Value) func(c *call) *graph.Value {
+	return func(c *call) *graph.Value {
+		c.Ignore("align") // of several diagonals
+		for _, k := range c.KnownInts(i, "the diagonal") {
+			if k != 0 {
+				compose.Fail("diagonal %d is not supported; the main one is", k)
+			}
+		}
+		if c.Node.Op == "MatrixDiagV2" || c.Node.Op == "MatrixDiagV3" {
+			n := c.Shape(0)[max(c.Rank(0)-1, 0)]
+			for at, what := range []string{"the rows", "the columns"} {
+				if v := c.KnownInt(2+at, what); v != -1 && v != n {
+					compose.Fail("%s of a diagonal of %d are %d, which is not supported", what, n, v)
+				}
+			}
+		}
+		return f(c.with(c.In[:i]...))
+	}
 }
 
 // matrixBandPart keeps so many diagonals below and above the main one; negative numbers keep all.

@@ -11,7 +11,8 @@ import (
 
 var makeRows = []row{
 	{"Shape", one(shapeOf)}, {"ShapeN", shapes}, {"Rank", one(func(c *call) *graph.Value { return compose.Number(types.I32, float64(c.Rank(0))) })}, {"Size", one(size)},
-	{"Fill", one(fill)}, {"Range", one(rangeOf)}, {"LinSpace", one(linSpace)}, {"BroadcastArgs", one(broadcastArgs)}, {"Empty", one(empty)},
+	{"Fill", one(fill)}, {"Range", one(rangeOf)}, {"LinSpace", one(linSpace)}, {"BroadcastArgs", one(broadcastArgs)}, {"Empty", one(empty)}, {"VariableShape", one(shapeOf)},
+	{"VarIsInitializedOp", one(initialized)}, {"IsVariableInitialized", one(initialized)},
 	{"RandomUniform", one(uniform)}, {"RandomStandardNormal", one(normal)}, {"TruncatedNormal", one(normal)}, {"RandomUniformInt", one(uniformInt)},
 	{"StatelessRandomUniform", one(uniform)}, {"StatelessRandomUniformV2", one(uniform)}, {"StatelessRandomNormal", one(normal)}, {"StatelessRandomNormalV2", one(normal)},
 }
@@ -21,6 +22,9 @@ func (c *call) shapeValue(i int) *graph.Value {
 }
 
 func shapeOf(c *call) *graph.Value { return c.shapeValue(0) }
+
+// initialized: variables are constants, which have values.
+func initialized(*call) *graph.Value { return compose.Number(types.Bool, 1) }
 
 func shapes(c *call) values {
 	var out values

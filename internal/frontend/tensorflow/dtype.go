@@ -22,7 +22,12 @@ var dataTypes = map[dataType]types.DType{
 	11: types.I8, 12: types.U8, 13: types.I32, 14: types.BF16, 15: types.I16, 16: types.U16, 17: types.U16, 19: types.F16, 22: types.U32, 23: types.U64,
 }
 
-var dataTypeNames = map[dataType]string{typeString: "string", 8: "complex64", 18: "complex128", typeResource: "resource", typeVariant: "variant"}
+const typeComplex64, typeComplex128 dataType = 8, 18
+
+// complex reports whether elements have a real and an imaginary part.
+func (d dataType) complex() bool { return d.base() == typeComplex64 || d.base() == typeComplex128 }
+
+var dataTypeNames = map[dataType]string{typeString: "string", typeComplex64: "complex64", typeComplex128: "complex128", typeResource: "resource", typeVariant: "variant"}
 
 // base is the type itself where it is a reference to one.
 func (d dataType) base() dataType {

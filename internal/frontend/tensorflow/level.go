@@ -142,6 +142,11 @@ func (l *level) needed(outputs []ref, stop func(v *vertex) bool) map[*vertex]boo
 // graph makes the driver's graph of the values that outputs depend on, of which the inputs are given.
 func (l *level) graph(name string, inputs []frontend.Info, given []ref, outputs []ref) (*frontend.Graph, error) {
 	r := &region{level: l, g: &frontend.Graph{Name: name, Inputs: inputs}, done: map[string]int{}, inside: func(*vertex) bool { return true }}
+	for _, x := range outputs {
+		if v := l.vertices[x.node]; v != nil {
+			v.results = max(v.results, x.at+1)
+		}
+	}
 	stops := map[string]bool{}
 	for _, x := range given {
 		r.done[x.String()] = finished

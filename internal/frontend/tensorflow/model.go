@@ -114,6 +114,11 @@ func (l *level) input(v *vertex, k int) (frontend.Info, error) {
 		typ = typeFloat
 	}
 	in := frontend.Info{Name: l.value(ref{v.name, k})}
+	for _, alias := range []string{v.name, fmt.Sprintf("%s:%d", v.name, k)} { // as TensorFlow writes it
+		if alias != in.Name && (k == 0 || alias != v.name) {
+			in.Aliases = append(in.Aliases, alias)
+		}
+	}
 	describe(&in, typ, s)
 	return in, err
 }

@@ -2,6 +2,8 @@ package tensorflow
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"lathe/internal/frontend"
 	"lathe/internal/tensor"
@@ -100,10 +102,8 @@ func (r *region) add(v *vertex) error {
 	if n.Op, a.bodies, err = r.bodies(v.node); err != nil {
 		return fmt.Errorf("node %q: %w", v.name, err)
 	}
-	for _, name := range bodyAttrs {
-		if g := a.bodies[name]; g != nil {
-			n.Sub = append(n.Sub, g)
-		}
+	for _, name := range slices.Sorted(maps.Keys(a.bodies)) {
+		n.Sub = append(n.Sub, a.bodies[name])
 	}
 	n.Attrs = a
 	r.g.Nodes = append(r.g.Nodes, n)

@@ -22,12 +22,17 @@ type values = []*graph.Value
 type call struct{ *frontend.Call }
 
 // Table is every operator that is converted; each family stands with its functions.
-var Table = newTable(slices.Concat(widened(binaryRows), widened(convRows), widened(joinRows), unaryRows, poolRows, normRows, moveRows, blockRows, sliceRows, makeRows, indexRows, segmentRows, reduceRows, resizeRows, detectRows, quantRows, recurrentRows, controlRows, listRows))
+var Table = newTable(slices.Concat(widened(binaryRows), widened(convRows), widened(joinRows), widened(fusedRows), unaryRows, poolRows, normRows, moveRows, blockRows, sliceRows, makeRows, indexRows, segmentRows, reduceRows, resizeRows, detectRows, quantRows, recurrentRows, signalRows, controlRows, listRows))
 
 func newTable(rows []row) *frontend.Table {
 	list := make([]frontend.Row, len(rows))
 	for i, r := range rows {
-		list[i] = frontend.Row{Op: r.op, Convert: func(c *frontend.Call) []*graph.Value { return r.convert(&call{c}) }}
+		list[i] = frontend.Row{Op: r.op, Convert: func(c *frontend.Call) []*graph.Value {
+			if t := c.Node.Attrs.(attributes).node.dataType("T"); t.complex() && !takesComplex[r.op] {
+				compose.Fail("elements of %s are not supported here", t)
+			}
+			return r.convert(&call{c})
+		}}
 	}
 	return frontend.NewTable(list, takesDynamic, "If")
 }
