@@ -38,11 +38,15 @@ func quantize(c *call) {
 	a := c.n.Attrs.(ops.QuantizeAttrs)
 	attrs := c.granularity(a.Axis, a.BlockSize)
 	c.wide(a.OutDType)
+	if len(c.n.In) < 3 && a.OutDType.Size() > 1 {
+		c.opOf("QuantizeLinear", []string{c.in(0), c.in(1)}, append(attrs, Attr{"output_dtype", ElemType(a.OutDType)})...)
+		return
+	}
 	c.opOf("QuantizeLinear", c.scaled(a.OutDType), attrs...)
 }
 
 // scaled are the operands of a node with scales and zero points of type d, which ONNX wants to have one shape. A zero point is left out where it is the
-// uint8 0 that ONNX takes it for.
+// uint8 0 that ONNX takes it for. (Operator sets from 21 on, which wide integers need, can say the type without one.)
 func (c *call) scaled(d types.DType) []string {
 	in := []string{c.in(0), c.in(1)}
 	zero := tensor.New(d, c.shape(1)...)
