@@ -174,13 +174,24 @@ func matMul(c *call) *graph.Value {
 		compose.Fail("%s by %s", a.Type, b.Type)
 	}
 	ta, tb := c.Bool("transpose_a", false), c.Bool("transpose_b", false)
-	if b.Value() == nil || ta {
-		return c.product(a, b, ta, tb)
+	if w := c.denseWeight(b, tb); w != nil && !ta {
+		return c.Do(ops.Dense, a, w)
 	}
-	if !tb { // the weight of a dense layer is [out, in]
-		b = c.Transpose(b, 1, 0)
+	return c.product(a, b, ta, tb)
+}
+
+// denseWeight is a constant right operand as the weight [out, in] of a dense layer, or nil.
+func (c *call) denseWeight(b *graph.Value, transposed bool) *graph.Value {
+	n := b.Def
+	switch {
+	case b.Value() != nil && transposed:
+		return b
+	case b.Value() != nil:
+		return c.Transpose(b, 1, 0)
+	case !transposed && n != nil && n.Op == ops.Transpose && n.In[0].Value() != nil && n.Attrs.(ops.TransposeAttrs).Axes[0] == 1:
+		return n.In[0]
 	}
-	return c.Do(ops.Dense, a, b)
+	return nil
 }
 
 func batchMatMul(c *call) *graph.Value {

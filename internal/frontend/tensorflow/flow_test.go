@@ -110,3 +110,20 @@ func TestWhile(t *testing.T) {
 	same(t, got, "sum", 36, 42)
 	same(t, got, "all", 36, 42, 35, 40, 32, 36, 27, 30, 20, 22, 11, 12)
 }
+
+// TestChoiceInLoop: a branch within a loop, by a predicate of what is carried, one side of which reads only a constant.
+func TestChoiceInLoop(t *testing.T) {
+	frame := `frame_name: s: "loop"`
+	g := imported(t, text(input("x", 1), ints("zero", nil, 0), ints("one", nil, 1), ints("limit", nil, 7), floats("most", nil, 9), ints("axis", []int{1}, 0),
+		def("i0", "Enter", "zero", frame), def("s0", "Enter", "x", frame), def("most0", "Enter", "most", frame, "is_constant: b: true"),
+		def("axis0", "Enter", "axis", frame, "is_constant: b: true"), def("one0", "Enter", "one", frame, "is_constant: b: true"), def("limit0", "Enter", "limit", frame, "is_constant: b: true"),
+		def("i", "Merge", "i0 i9"), def("s", "Merge", "s0 s9"), def("less", "Less", "i limit0"), def("goes", "LoopCond", "less"),
+		def("iS", "Switch", "i goes"), def("sS", "Switch", "s goes"), def("next", "AddV2", "iS:1 one0"),
+		def("total", "Sum", "sS:1 axis0"), def("small", "Less", "total most0"), def("p", "Identity", "small"), def("pS", "Switch", "small small"), def("f", "Identity", "pS"),
+		def("vS", "Switch", "sS:1 p"), def("double", "AddV2", "vS:1 vS:1"), floats("three", []int{1}, 3)+` input: "^f"`, def("m", "Merge", "three double"),
+		def("i9", "NextIteration", "next"), def("s9", "NextIteration", "m"), def("out", "Exit", "sS"), def("y", "Identity", "out")), frontend.Options{})
+	if loops(g) != 1 {
+		t.Errorf("%d loops", loops(g))
+	}
+	same(t, results(t, g, numbers([]int{1}, 1)), "y", 12) // 1 2 4 8 16 3 6 12
+}
