@@ -26,6 +26,7 @@ import (
 	"lathe/internal/frontend/paddle"
 	"lathe/internal/frontend/tensorflow"
 	"lathe/internal/frontend/tflite"
+	"lathe/internal/frontend/torch"
 	"lathe/internal/impl/algorithms"
 	"lathe/internal/looppass"
 	"lathe/internal/ops"
@@ -328,7 +329,7 @@ Not supported: strings and hash tables, random numbers, StableHLO operators, var
 
 // formatsPage lists the layers and operators of the formats that have no page of their own.
 func formatsPage(b *bytes.Buffer) {
-	b.WriteString("# Keras, TensorFlow, MXNet, Caffe, Darknet, Paddle and Core ML\n\nModels of these formats are read as they are, without their frameworks: `lathe compile net.h5`. A file is known by what it holds;\n" +
+	b.WriteString("# Keras, TensorFlow, PyTorch, MXNet, Caffe, Darknet, Paddle and Core ML\n\nModels of these formats are read as they are, without their frameworks: `lathe compile net.h5`. A file is known by what it holds;\n" +
 		"`--model-format` overrides that. Code in a file, such as that of a Lambda layer, is never run. Inputs keep the names and the order of axes of the\n" +
 		"file. What a table does not list is refused by name, and so is an option of a layer that is not supported; `lathe inspect MODEL` tells\n" +
 		"before a compilation. Where a file has no shape for an input, `--input-shapes` gives it.\n\n" +
@@ -350,6 +351,13 @@ func formatsPage(b *bytes.Buffer) {
 			"the network learns is false. Not supported: strings, tables, complex numbers, sparse tensors, random numbers that differ from run to run.",
 			"Compared with expected outputs: keyword networks (dense, convolutional, LSTM and GRU as loops of TensorFlow 1, a WaveNet with dilations), two super-resolution networks, a LeNet, an LSTM, " +
 				"five SavedModels of TensorFlow 1.11 to 2.x, and 73 graphs of a few layers.", tensorflow.Rows()},
+		{"PyTorch", "Archives of TorchScript (`torch.jit.save`), traced or scripted, and `.pt2` files of `torch.export.save`, in both of their forms. The code of TorchScript is interpreted while " +
+			"the model is imported, with the shapes of `--input-shapes`: sizes, lists, dictionaries, loops and conditions are computed then, in-place operators and views mean what they mean in PyTorch, and what depends " +
+			"on data becomes a branch or a loop of the program. Inputs are named as the arguments of `forward`, the elements of tuples `NAME.0` and so on; they are float32, or integers where the program takes them for indices. " +
+			"`--fix sr=16000` gives a number. An argument with a default is an input only where a shape or a value is given for it. State that a model keeps starts at its saved value in each run. " +
+			"Files with weights only (state dictionaries) are refused, with what to do. An operator in place, such as `relu_`, is that without its underscore.",
+			"Compared with expected outputs: a LeNet of TorchScript 1, a vision transformer, two voice detectors (STFT, LSTM, attention, dynamic quantisation), a quantised MobileNetV2, a linear layer of torch.export. " +
+				"The operators are tested on small programs whose results were worked out by hand.", torch.Rows()},
 		{"MXNet", "`PREFIX-symbol.json` is the model; of the files `PREFIX-NNNN.params` beside it, the one with the greatest number has the weights.",
 			"Compared with expected outputs: ResNet-20, MTCNN's first network, a LeNet of MXNet 0.9 to 2.0.", mxnet.Rows()},
 		{"Caffe", "`NAME.prototxt` is the model, in the form of `layer` or `layers`; layers of the test phase count. The weights are `NAME.caffemodel` or `NAME.caffemodel.h5` beside it, " +
