@@ -24,6 +24,7 @@ const maxObjects = 500
 
 // load makes a value. path is that of attributes from the model.
 func (l *loader) load(v any, path string) value {
+	l.step()
 	if l.depth++; l.depth > maxObjects {
 		fail("the model's objects are nested more than %d deep", maxObjects)
 	}

@@ -161,12 +161,18 @@ func (m *machine) argument(p parameter) (value, bool) {
 	return parts[0], true
 }
 
+// maxOutputs bounds the outputs of a program.
+const maxOutputs = 1 << 10
+
 // outputs lists the tensors of a result: by number, by the key of a dictionary.
 func (m *machine) outputs(v value, out *[]frontend.Output, name string, depth int) {
 	if depth > 20 {
 		fail("results are nested too deep")
 	}
 	add := func(g *graph.Value) {
+		if len(*out) == maxOutputs {
+			fail("forward gives more than %d tensors, which is not supported", maxOutputs)
+		}
 		if name == "" {
 			name = outputName(len(*out))
 		}
@@ -219,10 +225,10 @@ func (m *machine) state(self *object, saved map[string]value) {
 // parameters lists the tensors of the model, for lists.
 func (c *code) parameters() []frontend.Param {
 	var list []frontend.Param
-	seen := map[any]bool{}
+	seen, left := map[any]bool{}, maxSteps // tuples can hold each other many times over
 	var visit func(v any, path string, depth int)
 	visit = func(v any, path string, depth int) {
-		if depth > maxObjects {
+		if left--; depth > maxObjects || left < 0 {
 			return
 		}
 		switch x := v.(type) {

@@ -70,15 +70,26 @@ func (d *dict) set(k, v value) {
 	d.keys, d.values = append(d.keys, k), append(d.values, v)
 }
 
+// maxCompared bounds how many values are compared to tell whether two are equal: tuples can hold each other many times over.
+const maxCompared = 1 << 20
+
 // same reports whether two values are equal; tensors and objects are where they are the same one.
 func same(a, b value) bool {
+	left := maxCompared
+	return equalValues(a, b, &left)
+}
+
+func equalValues(a, b value, left *int) bool {
+	if *left--; *left < 0 {
+		fail("values of more than %d parts are compared", maxCompared)
+	}
 	switch x := a.(type) {
 	case tuple:
 		y, ok := b.(tuple)
-		return ok && sameItems(x, y)
+		return ok && sameItems(x, y, left)
 	case *list:
 		y, ok := b.(*list)
-		return ok && (x == y || sameItems(x.items, y.items))
+		return ok && (x == y || sameItems(x.items, y.items, left))
 	case int64, float64, bool:
 		p, ok1 := number(a)
 		q, ok2 := number(b)
@@ -90,9 +101,9 @@ func same(a, b value) bool {
 	return a == b
 }
 
-func sameItems(x, y []value) bool {
+func sameItems(x, y []value, left *int) bool {
 	for i := range x {
-		if i >= len(y) || !same(x[i], y[i]) {
+		if i >= len(y) || !equalValues(x[i], y[i], left) {
 			return false
 		}
 	}
@@ -173,10 +184,14 @@ func text(v value, depth int) string {
 	if depth == 0 {
 		return "..."
 	}
+	const shown = 20
 	all := func(list []value) string {
-		parts := make([]string, len(list))
-		for i, x := range list {
-			parts[i] = text(x, depth-1)
+		parts := make([]string, min(len(list), shown))
+		for i := range parts {
+			parts[i] = text(list[i], depth-1)
+		}
+		if len(list) > shown {
+			parts = append(parts, "...")
 		}
 		return strings.Join(parts, ", ")
 	}
