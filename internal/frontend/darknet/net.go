@@ -4,10 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"slices"
 
 	"lathe/internal/frontend"
-	"lathe/internal/tensor"
 	"lathe/internal/types"
 )
 
@@ -32,6 +30,7 @@ type builder struct {
 	at      int     // in weights
 	layers  []shape // of results
 	net     shape
+	steps   int // of sequences; 0: the network is of pictures
 }
 
 // A shape is that of an image: channels, height, width.
@@ -46,11 +45,17 @@ func (b *builder) network(sections []section) error {
 	}
 	net := options{sections[0].attrs}
 	b.net = shape{net.int("channels", 3), net.int("height", 0), net.int("width", 0)}
+	if n := net.int("inputs", 0); n > 0 && b.net.h == 0 && b.net.w == 0 { // rows, one for each step
+		b.net, b.steps = shape{n, 1, 1}, max(1, net.int("time_steps", 1))
+	}
 	if b.net.c < 1 || b.net.h < 1 || b.net.w < 1 || max(b.net.c, b.net.h, b.net.w) > maxExtent {
 		return errors.New("[net] gives no channels, height and width")
 	}
 	b.g.Inputs = []frontend.Info{{Name: "data", DType: types.F32, Spelt: "float32", Ranked: true,
 		Dims: []frontend.Dim{{Value: 1}, {Value: int64(b.net.c)}, {Value: int64(b.net.h)}, {Value: int64(b.net.w)}}}}
+	if b.steps > 0 {
+		b.g.Inputs[0].Dims[0].Value = int64(b.steps)
+	}
 	before, in := "data", b.net
 	for i, s := range sections[1:] {
 		n := &frontend.Node{Op: s.kind, Name: fmt.Sprintf("%s_%d", s.kind, i), In: []string{before}}
@@ -133,17 +138,20 @@ func (b *builder) layer(n *frontend.Node, i int, s section, in shape) (shape, er
 	case "route":
 		return b.route(n, o, i)
 	case "shortcut":
-		from, err := b.refer(i, o.ints("from"))
-		if err != nil {
-			return in, err
+		return b.shortcut(n, o, i, in)
+	case "scale_channels", "sam":
+		return b.scaled(n, o, i, in)
+	case "reorg", "reorg3d":
+		stride := o.int("stride", 1)
+		if square := stride * stride; stride < 1 || stride > 64 || in.h%stride != 0 || in.w%stride != 0 || in.c%square != 0 || o.int("reverse", 0) != 0 {
+			return in, fmt.Errorf("stride %d, or reverse", stride)
+		} else {
+			return shape{in.c * square, in.h / stride, in.w / stride}, nil
 		}
-		for _, k := range from {
-			if b.layers[k] != in {
-				return in, errors.New("layers of other shapes are not supported")
-			}
-			n.In = append(n.In, b.name(k))
-		}
-		return in, nil
+	case "batchnorm":
+		return in, b.vectors(n, in.c, "biases", "scales", "means", "variances")
+	case "rnn", "gru", "lstm":
+		return b.recurrent(n, o, s.kind, in)
 	case "yolo":
 		attrs["net_width"], attrs["net_height"] = float64(b.net.w), float64(b.net.h)
 	}
@@ -164,52 +172,6 @@ func (b *builder) convolutional(n *frontend.Node, o options, in shape) (shape, e
 		return in, err
 	}
 	return shape{filters, (in.h+2*pad-size)/stride + 1, (in.w+2*pad-size)/stride + 1}, nil
-}
-
-// take reads the weights of a layer of so many outputs: biases; scales, means and variances where it normalizes; and the
-// weights themselves, which connected layers have in second place. Operands of the node are weights, biases, scales, means, variances.
-func (b *builder) take(n *frontend.Node, normalize, connected bool, outputs int, dims ...int) error {
-	params := []string{"weights", "biases"}
-	vectors := []string{"scales", "means", "variances"}
-	order := []string{"biases"}
-	switch {
-	case connected && normalize:
-		order = slices.Concat(order, []string{"weights"}, vectors)
-	case normalize:
-		order = slices.Concat(order, vectors, []string{"weights"})
-	default:
-		order = append(order, "weights")
-	}
-	if normalize {
-		params = append(params, vectors...)
-	}
-	for _, part := range order {
-		s := []int{outputs}
-		if part == "weights" {
-			s = dims
-		}
-		t := types.Of(types.F32, s...)
-		if err := t.Check(); err != nil {
-			return err
-		}
-		if b.weights == nil {
-			b.g.Params = append(b.g.Params, frontend.MadeUp(n.Name+"/"+part, t))
-			continue
-		}
-		if t.Bytes() > len(b.weights)-b.at {
-			return fmt.Errorf("the .weights file ends within its %s: cut short, or of another network", part)
-		}
-		x, err := tensor.Wrap(t.DType, s, b.weights[b.at:b.at+t.Bytes()])
-		if err != nil {
-			return err
-		}
-		b.at += t.Bytes()
-		b.g.Params = append(b.g.Params, frontend.Constant(n.Name+"/"+part, x))
-	}
-	for _, part := range params {
-		n.In = append(n.In, n.Name+"/"+part)
-	}
-	return nil
 }
 
 // refer resolves numbers of layers, which count from layer i back where they are negative.
@@ -250,32 +212,4 @@ func (b *builder) route(n *frontend.Node, o options, i int) (shape, error) {
 		n.In = append(n.In, b.name(k))
 	}
 	return out, nil
-}
-
-// options read keys that shapes depend on.
-type options struct{ frontend.Values }
-
-func (o options) int(name string, absent int) int {
-	if o.Values[name] == nil {
-		return absent
-	}
-	v, err := o.Int(name)
-	if err != nil || v > maxExtent || v < -maxExtent {
-		return -1 // out of what any layer allows
-	}
-	return int(v)
-}
-
-func (o options) ints(name string) (list []int) {
-	if o.Values[name] == nil {
-		return nil
-	}
-	v, err := o.Ints(name)
-	if err != nil {
-		return nil
-	}
-	for _, x := range v {
-		list = append(list, int(max(min(x, maxExtent), -maxExtent)))
-	}
-	return list
 }

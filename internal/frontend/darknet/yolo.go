@@ -15,21 +15,20 @@ type head struct {
 	anchors []float64 // extents, in units of the picture
 	scale   float64   // of centers, about the middle of a cell
 	softmax bool      // the probabilities of classes sum up to 1
+	// The map holds activated numbers, and extents are (2x)^2 times anchors (Scaled-YOLOv4, new_coords).
+	activated bool
 }
 
 // yolo is the head of YOLOv3 (Redmon and Farhadi, 2018) with scale_x_y of YOLOv4; anchors are in pixels of the network's input.
 func yolo(c *frontend.Call) *graph.Value {
 	c.Ignore("num")
 	anchors, mask := c.Floats("anchors"), c.Ints("mask")
-	if c.Bool("new_coords", false) {
-		compose.Fail("new_coords is not supported")
-	}
 	if mask == nil {
 		for k := range len(anchors) / 2 {
 			mask = append(mask, k)
 		}
 	}
-	h := head{classes: c.Int("classes", 20), scale: c.Float("scale_x_y", 1)}
+	h := head{classes: c.Int("classes", 20), scale: c.Float("scale_x_y", 1), activated: c.Bool("new_coords", false)}
 	for _, k := range mask {
 		if k < 0 || 2*k+1 >= len(anchors) {
 			compose.Fail("mask %v of %d anchors", mask, len(anchors)/2)
@@ -72,20 +71,32 @@ func (h head) boxes(c *frontend.Call) *graph.Value {
 		}
 	}
 	y := c.Transpose(c.Reshape(x, batch, n, width, height, across), 0, 3, 4, 1, 2)
+	sigmoid := func(x *graph.Value) *graph.Value {
+		if h.activated {
+			return x
+		}
+		return c.Do(ops.Sigmoid, x)
+	}
 	center := func(at int, grid *tensor.Tensor) *graph.Value {
-		p := c.Scaled(c.Do(ops.Sigmoid, c.Slice(y, 4, at, at+1)), h.scale)
+		p := c.Scaled(sigmoid(c.Slice(y, 4, at, at+1)), h.scale)
 		if h.scale != 1 {
 			p = c.Do(ops.Subtract, p, compose.Like(p, (h.scale-1)/2))
 		}
 		return c.Scaled(c.Do(ops.Add, p, compose.Const(grid)), 1/float64(grid.Len()))
 	}
-	extents := c.Do(ops.Multiply, c.Do(ops.Exp, c.Slice(y, 4, 2, 4)), compose.Const(sizes))
-	object := c.Do(ops.Sigmoid, c.Slice(y, 4, 4, 5))
+	growth := c.Slice(y, 4, 2, 4)
+	if h.activated {
+		growth = c.Scaled(c.Do(ops.Multiply, growth, growth), 4)
+	} else {
+		growth = c.Do(ops.Exp, growth)
+	}
+	extents := c.Do(ops.Multiply, growth, compose.Const(sizes))
+	object := sigmoid(c.Slice(y, 4, 4, 5))
 	class := c.Slice(y, 4, 5, width)
 	if h.softmax {
 		class = c.Apply(ops.Softmax, ops.SoftmaxAttrs{Axis: 4}, class)
 	} else {
-		class = c.Do(ops.Sigmoid, class)
+		class = sigmoid(class)
 	}
 	class = c.Do(ops.Multiply, class, object)
 	return c.Reshape(c.Concat(4, center(0, columns), center(1, rows), extents, object, class), batch*height*across*n, width)
