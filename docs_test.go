@@ -343,7 +343,7 @@ func formatsPage(b *bytes.Buffer) {
 		{"Keras", "`.h5` files of Keras 1 and 2 hold configuration and weights, and `.keras` archives those of Keras 3. Sequential and functional models, models within models, " +
 			"layers that are called several times. Files with weights only, and models that are classes of their own, are refused.",
 			"Compared with expected outputs: MobileNet v1, mini-XCEPTION, ResNet-8 and a dense network of Keras 2.0 to 2.8. Keras 3's archives, recurrent layers and models within models " +
-				"are tested with a small model that was written by hand and evaluated by numpy; Keras 1's names of layers and options are translated and were tried with no file.", keras.Rows()},
+				"are tested with small models that were written by hand, against evaluations by numpy and in tests; Keras 1's names of layers and options are translated and were tried with no file.", keras.Rows()},
 		{"TensorFlow", "Frozen graphs (`.pb`, `.pbtxt`), SavedModel folders with their variables, and `NAME.meta` with the checkpoint `NAME.index` beside it; a folder is searched for the one model in it. " +
 			"Inputs and outputs have the names of the signature `serving_default`, or of the only one; of a graph without signatures placeholders are inputs, and outputs what no node reads. " +
 			"Decoders of files and sounds are not part of the network: their result is an input. Variables get what the nodes that restore them say. Loops and conditions of " +
