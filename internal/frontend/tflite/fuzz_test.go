@@ -101,3 +101,23 @@ func TestDamaged(t *testing.T) {
 		}
 	}
 }
+
+// TestLying puts offsets and counts that cannot be into every place of a file: what lies far outside, 4 GB, nothing, and a table that is its own list of
+// fields. Reading ends, in memory that the file's size bounds.
+func TestLying(t *testing.T) {
+	for _, file := range seeds() {
+		for at := 0; at+4 <= len(file); at += 2 {
+			for _, lie := range [][]byte{{0xff, 0xff, 0xff, 0xff}, {0, 0, 0, 0x80}, {0, 0, 0, 0}, {4, 0, 0, 0}} {
+				b := append([]byte{}, file...)
+				copy(b[at:], lie)
+				var before, after runtime.MemStats
+				runtime.ReadMemStats(&before)
+				Read(b) //nolint:errcheck // some lies do no harm
+				runtime.ReadMemStats(&after)
+				if used := after.TotalAlloc - before.TotalAlloc; used > uint64(64*len(b)+1<<18) {
+					t.Fatalf("% x at %d: %d bytes take %d", lie, at, len(b), used)
+				}
+			}
+		}
+	}
+}
