@@ -272,7 +272,10 @@ func mul(c *call) *graph.Value {
 	if m < 1 || m >= len(sx) || n < 1 || n >= len(sy) {
 		compose.Fail("%s by %s with %d and %d axes of rows", x.Type, y.Type, m, n)
 	}
-	z := c.Matmul(c.Reshape(x, types.Count(sx[:m]), types.Count(sx[m:])), c.Reshape(y, types.Count(sy[:n]), types.Count(sy[n:])))
+	if len(sy) != 2 {
+		y = c.Reshape(y, types.Count(sy[:n]), types.Count(sy[n:]))
+	}
+	z := c.Product(c.Reshape(x, types.Count(sx[:m]), types.Count(sx[m:])), y)
 	return c.Reshape(z, slices.Concat(sx[:m], sy[n:])...)
 }
 
@@ -306,7 +309,7 @@ func fc(c *call) *graph.Value {
 		compose.Fail("%s by %s with %d axes of rows", x.Type, w.Type, m)
 	}
 	c.Ignore("padding_weights", "ALL_KERNELS_MUST_COMPUTE_RUNTIME_SHAPE")
-	y := c.Matmul(c.Reshape(x, types.Count(s[:m]), types.Count(s[m:])), w)
+	y := c.Product(c.Reshape(x, types.Count(s[:m]), types.Count(s[m:])), w)
 	if bias := c.optional("Bias"); bias != nil {
 		y = c.Do(ops.Add, y, c.Reshape(bias, bias.Type.Elements()))
 	}
