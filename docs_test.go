@@ -335,7 +335,7 @@ func formatsPage(b *bytes.Buffer) {
 		"before a compilation. Where a file has no shape for an input, `--input-shapes` gives it.\n\n" +
 		"Weights in a file of their own are found by the rules below, or named: `--weights FILE`. A network without any can be inspected, and with\n" +
 		"`--weights random` compiled, run and timed: values are made up, seeded by their names and of a scale that keeps results finite.\n\n" +
-		"`lathe import MODEL -o model.onnx` writes any model that Lathe reads as ONNX, with its names, weights and the shapes that it is read for, for other tools.\n")
+		"`lathe import MODEL -o net.onnx` writes any model that Lathe reads as ONNX, with its names, weights and the shapes that it is read for, for other tools.\n")
 	for _, f := range []struct {
 		title, what, tried string
 		rows               []frontend.Supported
