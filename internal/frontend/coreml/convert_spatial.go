@@ -7,7 +7,6 @@ import (
 	"lathe/internal/graph"
 	"lathe/internal/op"
 	"lathe/internal/ops"
-	"lathe/internal/types"
 )
 
 // Fields of padding, shared by layers.
@@ -19,19 +18,8 @@ const (
 var spatialRows = []row{
 	{100, "convolution", "outputChannels:1 kernelChannels:2 nGroups:10 kernelSize:20s stride:30s dilationFactor:40s " + paddings + " isDeconvolution:60 hasBias:70 weights:90w bias:91w outputShape:100s", one(convolution)},
 	{120, "pooling", "type:1 kernelSize:10s stride:20s valid:30{amounts:1{" + border + "}} same:31{mode:1} includeLastPixel:32{amounts:10s} excludePadding:50 global:60", one(pooling)},
-	{140, "innerProduct", "inputChannels:1 outputChannels:2 hasBias:10 weights:20w bias:21w", one(innerProduct)},
-	{150, "embedding", "inputDim:1 outputChannels:2 hasBias:10 weights:20w bias:21w", one(embedding)},
-	{1040, "embeddingND", "inputDim:1 outputChannels:2 hasBias:3 weights:20w bias:21w", one(embeddingND)},
-	{160, "batchnorm", "channels:1 computeMeanVar:5 instanceNormalization:6 epsilon:10f gamma:15w beta:16w mean:17w variance:18w", one(batchnorm)},
-	{165, "mvn", "acrossChannels:1 normalizeVariance:2 epsilon:3f", one(mvn)}, {170, "l2normalize", "epsilon:1f", one(l2normalize)},
-	{175, "softmax", "", one(func(c *call) *graph.Value {
-		return c.Apply(ops.Softmax, ops.SoftmaxAttrs{Axis: c.axis("axis", -3)}, c.X(0))
-	})},
-	{950, "softmaxND", "axis:1", one(func(c *call) *graph.Value {
-		return c.Apply(ops.Softmax, ops.SoftmaxAttrs{Axis: c.axis("axis", 0)}, c.X(0))
-	})},
-	{180, "lrn", "alpha:1f beta:2f localSize:3 k:4f", one(lrn)}, {1350, "layerNormalization", "normalizedShape:1s eps:2f gamma:3w beta:4w", one(layerNormalization)},
-	{190, "crop", "amounts:1{" + border + "} offset:5s", one(crop)}, {200, "padding", "constant:1{value:1f} reflection:2{} replication:3{} amounts:10{" + border + "}", one(padding)},
+	{190, "crop", "amounts:1{" + border + "} offset:5s", one(crop)},
+	{200, "padding", "constant:1{value:1f} reflection:2{} replication:3{} amounts:10{" + border + "}", one(padding)},
 	{210, "upsample", "scalingFactor:1s mode:5", one(upsample)}, {211, "resizeBilinear", "targetSize:1s mode:2{method:1}", one(resizeBilinear)},
 	{345, "reorganizeData", "mode:1 blockSize:2", one(reorganizeData)},
 }
@@ -156,120 +144,6 @@ func pooling(c *call) *graph.Value {
 		return back(c.Apply(ops.AvgPool2d, ops.AvgPoolAttrs{PoolSize: w.Kernel, Strides: w.Strides, Padding: w.Padding, Dilation: w.Dilation, CeilMode: ceil, CountIncludePad: include}, x))
 	}
 	return back(c.Apply(ops.LpPool, ops.LpPoolAttrs{PoolSize: w.Kernel, Strides: w.Strides, Padding: w.Padding, Dilation: w.Dilation, CeilMode: ceil, P: 2}, x))
-}
-
-// innerProduct takes the last three axes as one where there are four or more, which keep extents of 1.
-func innerProduct(c *call) *graph.Value {
-	x := c.X(0)
-	in, out := c.Int("inputChannels", 0), c.Int("outputChannels", 0)
-	s := x.Type.Shape
-	lead, tail := s, []int(nil)
-	if len(s) > 3 {
-		lead, tail = s[:len(s)-3], []int{1, 1}
-	} else if len(s) > 0 {
-		lead = s[:len(s)-1]
-	}
-	if in < 1 || types.Count(s[len(lead):]) != in {
-		compose.Fail("%s by a matrix of %d columns", x.Type, in)
-	}
-	y := c.Do(ops.Dense, c.Reshape(x, types.Count(lead), in), c.weight("weights", out, in))
-	if c.Bool("hasBias", false) {
-		y = c.Do(ops.Add, y, c.weight("bias", out))
-	}
-	return c.Reshape(y, slices.Concat(lead, []int{out}, tail)...)
-}
-
-// lookup gives the columns of a matrix [outputChannels, inputDim] at places, along a new last axis.
-func (c *call) lookup(places *graph.Value) *graph.Value {
-	n, out := c.Int("inputDim", 0), c.Int("outputChannels", 0)
-	y := c.Apply(ops.Take, ops.TakeAttrs{}, c.Transpose(c.weight("weights", out, n), 1, 0), c.Cast(places, types.I32))
-	if c.Bool("hasBias", false) {
-		y = c.Do(ops.Add, y, c.weight("bias", out))
-	}
-	return y
-}
-
-func embedding(c *call) *graph.Value {
-	x := c.X(0)
-	s := x.Type.Shape
-	r := len(s)
-	if r < 4 || types.Count(s[r-3:]) != 1 {
-		compose.Fail("of %s: the last three axes must be 1", x.Type)
-	}
-	y := c.lookup(c.Reshape(x, s[:r-3]...))
-	return c.Reshape(y, append(slices.Clone(y.Type.Shape), 1, 1)...)
-}
-
-func embeddingND(c *call) *graph.Value {
-	x := c.X(0)
-	r := x.Type.Rank()
-	if r < 1 || x.Type.Shape[r-1] != 1 {
-		compose.Fail("of %s: the last axis must be 1", x.Type)
-	}
-	return c.lookup(c.Squeeze(x, r-1))
-}
-
-// positive is a float that stands for another where it is 0 or absent.
-func (c *call) positive(name string, absent float64) float64 {
-	if v := c.Float(name, 0); v != 0 {
-		return v
-	}
-	return absent
-}
-
-func batchnorm(c *call) *graph.Value {
-	x, back := c.images(c.X(0))
-	n, epsilon := x.Type.Shape[1], c.positive("epsilon", 1e-5)
-	c.Ignore("channels")
-	gamma, beta := c.weight("gamma", n), c.weight("beta", n)
-	of, instance := c.Bool("computeMeanVar", false), c.Bool("instanceNormalization", false)
-	switch {
-	case of && instance:
-		return back(c.Apply(ops.InstanceNorm, ops.InstanceNormAttrs{Epsilon: epsilon}, x, gamma, beta))
-	case of:
-		mean, variance := c.BatchStatistics(x)
-		return back(c.Apply(ops.BatchNorm, ops.BatchNormAttrs{Axis: 1, Epsilon: epsilon}, x, gamma, beta, mean, variance))
-	}
-	return back(c.Apply(ops.BatchNorm, ops.BatchNormAttrs{Axis: 1, Epsilon: epsilon}, x, gamma, beta, c.weight("mean", n), c.weight("variance", n)))
-}
-
-// mvn subtracts the mean of height and width, or of channels too, and divides by the deviation.
-func mvn(c *call) *graph.Value {
-	x, back := c.images(c.X(0))
-	axes := []int{2, 3}
-	if c.Bool("acrossChannels", false) {
-		axes = []int{1, 2, 3}
-	}
-	epsilon := c.positive("epsilon", 1e-6)
-	mean, inverse := c.Standardization(x, epsilon, axes...)
-	y := c.Do(ops.Subtract, x, mean)
-	if c.Bool("normalizeVariance", false) {
-		y = c.Do(ops.Multiply, y, inverse)
-	}
-	return back(y)
-}
-
-func l2normalize(c *call) *graph.Value {
-	x, back := c.images(c.X(0))
-	sum := c.Do(ops.Add, c.SumSquare(x, true, 1, 2, 3), compose.Like(x, c.positive("epsilon", 1e-6)))
-	return back(c.Do(ops.Divide, x, c.Do(ops.Sqrt, sum)))
-}
-
-func lrn(c *call) *graph.Value {
-	x, back := c.images(c.X(0))
-	return back(c.Apply(ops.LRN, ops.LRNAttrs{Size: c.Int("localSize", 0), Axis: 1, Alpha: c.Float("alpha", 0), Beta: c.Float("beta", 0), Bias: c.positive("k", 1)}, x))
-}
-
-// layerNormalization takes the last axes, of a given shape, as one.
-func layerNormalization(c *call) *graph.Value {
-	x, shape := c.X(0), c.Ints("normalizedShape")
-	s := x.Type.Shape
-	from, n := len(s)-len(shape), types.Count(shape)
-	if from < 0 || len(shape) == 0 || !slices.Equal(s[from:], shape) {
-		compose.Fail("of %s over %v", x.Type, shape)
-	}
-	y := c.Apply(ops.LayerNorm, ops.LayerNormAttrs{Axis: from, Epsilon: c.Float("eps", 0)}, c.Reshape(x, append(slices.Clone(s[:from]), n)...), c.weight("gamma", n), c.weight("beta", n))
-	return c.Reshape(y, s...)
 }
 
 // crop takes away edges, or leaves the extents of a second operand from an offset on.

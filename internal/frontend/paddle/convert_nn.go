@@ -11,12 +11,9 @@ import (
 )
 
 var nnRows = []row{
-	{"conv2d", one(conv)}, {"depthwise_conv2d", one(conv)}, {"conv3d", one(conv)}, {"conv2d_transpose", one(convTranspose)}, {"depthwise_conv2d_transpose", one(convTranspose)}, {"conv3d_transpose", one(convTranspose)},
-	{"pool2d", one(pool)}, {"pool3d", one(pool)}, {"max_pool2d_with_index", one(pool)}, {"batch_norm", one(batchNorm)}, {"sync_batch_norm", one(batchNorm)}, {"inplace_abn", one(batchNorm)},
-	{"layer_norm", one(layerNorm)}, {"group_norm", one(groupNorm)}, {"instance_norm", one(instanceNorm)}, {"lrn", one(lrn)}, {"norm", one(l2Norm)}, {"affine_channel", one(affineChannel)},
-	{"mul", one(mul)}, {"matmul", one(matmul)}, {"matmul_v2", one(matmul)}, {"bmm", one(matmul)}, {"mv", one(func(c *call) *graph.Value { return c.NumpyMatmul(c.x(), c.operand("Vec")) })}, {"dot", one(dot)}, {"fc", one(fc)},
-	{"einsum", one(func(c *call) *graph.Value { return c.Einsum(c.Str("equation", ""), c.operands("Operands")...) })},
-	{"dropout", one(dropout)}, {"unfold", one(unfold)},
+	{"conv2d", one(conv)}, {"depthwise_conv2d", one(conv)}, {"conv3d", one(conv)}, {"conv2d_transpose", one(convTranspose)},
+	{"depthwise_conv2d_transpose", one(convTranspose)}, {"conv3d_transpose", one(convTranspose)}, {"pool2d", one(pool)}, {"pool3d", one(pool)},
+	{"max_pool2d_with_index", one(pool)}, {"dropout", one(dropout)}, {"unfold", one(unfold)},
 }
 
 // byRank picks the operator for a number of spatial axes.
@@ -195,129 +192,6 @@ func (c *call) adaptivePool(x *graph.Value, kind string, out []int) *graph.Value
 
 // maxWindows bounds the windows of an axis that are computed one by one.
 const maxWindows = 1 << 10
-
-func batchNorm(c *call) *graph.Value {
-	c.Ignore("use_global_stats", "activation", "alpha")
-	if f := c.Str("activation", ""); c.Node.Op == "inplace_abn" && f != "" && f != "identity" {
-		compose.Fail("with the activation %s is not supported", f)
-	}
-	x, back := c.channelsFirst(c.x(), "data_layout")
-	return back(c.Apply(ops.BatchNorm, ops.BatchNormAttrs{Axis: 1, Epsilon: c.Float("epsilon", 1e-5)}, x, c.operand("Scale"), c.operand("Bias"), c.operand("Mean"), c.operand("Variance")))
-}
-
-// layerNorm takes the axes from begin_norm_axis on as one.
-func layerNorm(c *call) *graph.Value {
-	x := c.x()
-	axis := c.axis("begin_norm_axis", 1)
-	s := x.Type.Shape
-	n := types.Count(s[axis:])
-	flat := c.Reshape(x, append(slices.Clone(s[:axis]), n)...)
-	in := values{flat}
-	for i, slot := range []string{"Scale", "Bias"} {
-		v := c.optional(slot)
-		if v == nil {
-			v = c.Full(x.Type.DType, float64(1-i), n)
-		}
-		in = append(in, c.Reshape(v, n))
-	}
-	return c.Reshape(c.Apply(ops.LayerNorm, ops.LayerNormAttrs{Axis: axis, Epsilon: c.Float("epsilon", 1e-5)}, in...), s...)
-}
-
-// affine are scale and bias of n channels, 1 and 0 where they are absent.
-func (c *call) affine(x *graph.Value) values {
-	n := x.Type.Shape[1]
-	in := values{x, c.optional("Scale"), c.optional("Bias")}
-	for i, v := range in[1:] {
-		if v == nil {
-			in[1+i] = c.Full(x.Type.DType, float64(1-i), n)
-		}
-	}
-	return in
-}
-
-func groupNorm(c *call) *graph.Value {
-	x, back := c.channelsFirst(c.x(), "data_layout")
-	return back(c.Apply(ops.GroupNorm, ops.GroupNormAttrs{Groups: c.Int("groups", 1), Epsilon: c.Float("epsilon", 1e-5)}, c.affine(x)...))
-}
-
-func instanceNorm(c *call) *graph.Value {
-	c.WantRankOf(c.x(), 3)
-	return c.Apply(ops.InstanceNorm, ops.InstanceNormAttrs{Epsilon: c.Float("epsilon", 1e-5)}, c.affine(c.x())...)
-}
-
-// lrn has an alpha that is not divided by the number of channels.
-func lrn(c *call) *graph.Value {
-	x, back := c.channelsFirst(c.x(), "data_format")
-	n := c.Int("n", 5)
-	return back(c.Apply(ops.LRN, ops.LRNAttrs{Size: n, Axis: 1, Alpha: c.Float("alpha", 1e-4) * float64(n), Beta: c.Float("beta", 0.75), Bias: c.Float("k", 2)}, x))
-}
-
-// l2Norm is x / sqrt(sum(x^2) + epsilon) along an axis.
-func l2Norm(c *call) *graph.Value {
-	x := c.x()
-	sum := c.SumSquare(x, true, c.axis("axis", -1))
-	return c.Do(ops.Divide, x, c.Do(ops.Sqrt, c.Do(ops.Add, sum, compose.Like(x, c.Float("epsilon", 1e-10)))))
-}
-
-func affineChannel(c *call) *graph.Value {
-	x, back := c.channelsFirst(c.x(), "data_layout")
-	return back(c.Do(ops.Add, c.Do(ops.Multiply, x, c.along(c.operand("Scale"), x, 1)), c.along(c.operand("Bias"), x, 1)))
-}
-
-// mul multiplies matrices that operands become by joining axes.
-func mul(c *call) *graph.Value {
-	x, y := c.x(), c.operand("Y")
-	m, n := c.Int("x_num_col_dims", 1), c.Int("y_num_col_dims", 1)
-	sx, sy := x.Type.Shape, y.Type.Shape
-	if m < 1 || m >= len(sx) || n < 1 || n >= len(sy) {
-		compose.Fail("%s by %s with %d and %d axes of rows", x.Type, y.Type, m, n)
-	}
-	if len(sy) != 2 {
-		y = c.Reshape(y, types.Count(sy[:n]), types.Count(sy[n:]))
-	}
-	z := c.Product(c.Reshape(x, types.Count(sx[:m]), types.Count(sx[m:])), y)
-	return c.Reshape(z, slices.Concat(sx[:m], sy[n:])...)
-}
-
-func matmul(c *call) *graph.Value {
-	x, y := c.x(), c.operand("Y")
-	turned := func(v *graph.Value, names ...string) *graph.Value {
-		for _, name := range names {
-			if r := v.Type.Rank(); c.Bool(name, false) && r > 1 {
-				axes := append(compose.LastAxes(v, 0)[:r-2], r-1, r-2)
-				return c.Transpose(v, axes...)
-			}
-		}
-		return v
-	}
-	x, y = turned(x, "transpose_X", "trans_x"), turned(y, "transpose_Y", "trans_y")
-	return c.Scaled(c.NumpyMatmul(x, y), c.Float("alpha", 1))
-}
-
-// dot is the sum of products along the last axis.
-func dot(c *call) *graph.Value {
-	z := c.Do(ops.Multiply, c.x(), c.operand("Y"))
-	c.WantRankOf(z, 1)
-	return c.Reduce(ops.Sum, z, z.Type.Rank() == 1, z.Type.Rank()-1)
-}
-
-func fc(c *call) *graph.Value {
-	x, w := c.operand("Input"), c.operand("W")
-	m := c.Int("in_num_col_dims", 1)
-	s := x.Type.Shape
-	if m < 1 || m >= len(s) || w.Type.Rank() != 2 {
-		compose.Fail("%s by %s with %d axes of rows", x.Type, w.Type, m)
-	}
-	c.Ignore("padding_weights", "ALL_KERNELS_MUST_COMPUTE_RUNTIME_SHAPE")
-	y := c.Product(c.Reshape(x, types.Count(s[:m]), types.Count(s[m:])), w)
-	if bias := c.optional("Bias"); bias != nil {
-		y = c.Do(ops.Add, y, c.Reshape(bias, bias.Type.Elements()))
-	}
-	if c.OneOf("activation_type", "", "", "relu") == "relu" {
-		y = c.Do(ops.Relu, y)
-	}
-	return c.Reshape(y, append(slices.Clone(s[:m]), w.Type.Shape[1])...)
-}
 
 // dropout scales where training did not.
 func dropout(c *call) *graph.Value {

@@ -28,7 +28,7 @@ func one(f func(c *call) *graph.Value) func(c *call) values {
 }
 
 // table lists every operator that is converted.
-var table = newTable(slices.Concat(nnRows, elementwiseRows, activationRows, reduceRows, moveRows, indexRows, makeRows, resizeRows, recurrentRows))
+var table = newTable(slices.Concat(nnRows, normRows, matmulRows, elementwiseRows, activationRows, reduceRows, shapeRows, moveRows, indexRows, makeRows, resizeRows, recurrentRows))
 
 func newTable(rows []row) *frontend.Table {
 	list := make([]frontend.Row, len(rows))
