@@ -1,7 +1,6 @@
 package mxnet
 
 import (
-	"math"
 	"slices"
 
 	"lathe/internal/compose"
@@ -12,26 +11,20 @@ import (
 	"lathe/internal/types"
 )
 
-// indexRows choose, repeat or make elements.
+// indexRows choose or repeat elements.
 var indexRows = []row{
-	{"slice", sliceRange}, {"crop", sliceRange}, {"slice_like", sliceLike}, {"Crop", crop}, {"broadcast_to", broadcastTo}, {"_npi_broadcast_to", broadcastTo}, {"broadcast_axis", broadcastAxis}, {"broadcast_axes", broadcastAxis},
-	{"broadcast_like", func(c *call) *graph.Value {
+	{"slice", sliceRange}, {"crop", sliceRange}, {"slice_like", sliceLike}, {"Crop", crop}, {"broadcast_to", broadcastTo}, {"_npi_broadcast_to", broadcastTo},
+	{"broadcast_axis", broadcastAxis}, {"broadcast_axes", broadcastAxis}, {"broadcast_like", func(c *call) *graph.Value {
 		c.Ignore("lhs_axes", "rhs_axes")
 		if c.Has("lhs_axes") || c.Has("rhs_axes") {
 			compose.Fail("along some axes it is not supported")
 		}
 		return c.BroadcastTo(c.X(0), c.Shape(1)...)
 	}},
-	{"tile", tile}, {"_npi_tile", tile}, {"repeat", repeat}, {"reverse", reverse}, {"flip", reverse}, {"stack", stack}, {"_npi_stack", stack}, {"take", take}, {"_npi_take", take}, {"batch_take", batchTake}, {"pick", pick}, {"gather_nd", gatherND},
-	{"one_hot", oneHot}, {"_npx_one_hot", oneHot}, {"argmax", argExtreme(ops.ArgMax)}, {"argmin", argExtreme(ops.ArgMin)}, {"_npi_argmax", argExtreme(ops.ArgMax)}, {"_npi_argmin", argExtreme(ops.ArgMin)},
-	{"argmax_channel", func(c *call) *graph.Value {
-		return c.Cast(c.Apply(ops.ArgMax, ops.ArgAttrs{Axis: 1}, c.X(0)), c.X(0).Type.DType)
-	}},
-	{"sort", func(c *call) *graph.Value { return c.sorted()[0] }}, {"argsort", func(c *call) *graph.Value { return c.Cast(c.sorted()[1], c.DType("dtype", types.F32)) }},
-	{"zeros_like", like(0)}, {"ones_like", like(1)}, {"_zeros", filled(0)}, {"_ones", filled(1)}, {"_npi_zeros", filled(0)}, {"_npi_ones", filled(1)}, {"_full", func(c *call) *graph.Value { return filled(c.Float("value", 0))(c) }},
-	{"_arange", arange}, {"_npi_arange", arange}, {"_contrib_arange_like", arangeLike}, {"shape_array", func(c *call) *graph.Value { return compose.Ints(c.Shape(0)...) }},
-	{"size_array", func(c *call) *graph.Value { return compose.Ints(c.X(0).Type.Elements()) }},
-	{"reshape_like", func(c *call) *graph.Value {
+	{"tile", tile}, {"_npi_tile", tile}, {"repeat", repeat}, {"reverse", reverse}, {"flip", reverse}, {"stack", stack}, {"_npi_stack", stack}, {"take", take},
+	{"_npi_take", take}, {"batch_take", batchTake}, {"pick", pick}, {"gather_nd", gatherND},
+	{"shape_array", func(c *call) *graph.Value { return compose.Ints(c.Shape(0)...) }},
+	{"size_array", func(c *call) *graph.Value { return compose.Ints(c.X(0).Type.Elements()) }}, {"reshape_like", func(c *call) *graph.Value {
 		if len(c.Ints("lhs_begin"))+len(c.Ints("lhs_end"))+len(c.Ints("rhs_begin"))+len(c.Ints("rhs_end")) > 0 {
 			compose.Fail("of some axes it is not supported")
 		}
@@ -42,7 +35,7 @@ var indexRows = []row{
 		c.Ignore("cudnn_off")
 		return c.Apply(ops.GridSample, ops.GridSampleAttrs{Method: "linear", PaddingMode: "zeros", AlignCorners: true}, c.X(0), c.Transpose(c.X(1), 0, 2, 3, 1))
 	}},
-	{"_contrib_interleaved_matmul_selfatt_qk", selfAttentionScores}, {"_contrib_interleaved_matmul_selfatt_valatt", selfAttentionValues}, {"_rnn_param_concat", rnnParams},
+	{"_rnn_param_concat", rnnParams},
 }
 
 // sliceRange takes [begin, end) by step of the first axes, None for a bound being the axis's own.
@@ -237,111 +230,6 @@ func gatherND(c *call) *graph.Value {
 	return c.Apply(ops.GatherND, ops.GatherNDAttrs{}, c.X(0), c.Transpose(i, append(axes, 0)...))
 }
 
-func oneHot(c *call) *graph.Value {
-	d := c.DType("dtype", types.F32)
-	return c.Apply(ops.OneHot, ops.OneHotAttrs{Depth: c.Int("depth", 0), Axis: c.Rank(0)}, c.Cast(c.X(0), types.I64), compose.Number(d, c.Float("on_value", 1)), compose.Number(d, c.Float("off_value", 0)))
-}
-
-// argExtreme is a place as a number of the data's type, of all elements where there is no axis; numpy's is an integer.
-func argExtreme(d *op.Def) func(c *call) *graph.Value {
-	return func(c *call) *graph.Value {
-		x, to := c.X(0), c.X(0).Type.DType
-		if c.Node.Op[:4] == "_npi" {
-			to = types.I64
-		}
-		if !c.Has("axis") {
-			x = c.Reshape(x, x.Type.Elements())
-		}
-		return c.Cast(c.Apply(d, ops.ArgAttrs{Axis: frontend.Axis(c.Int("axis", 0), x.Type.Rank()), KeepDims: c.Bool("keepdims", false)}, x), to)
-	}
-}
-
-// sorted are all elements of an axis in order, and their places.
-func (c *call) sorted() values {
-	axis := frontend.Axis(c.Int("axis", -1), c.Rank(0))
-	return c.Results(ops.TopK, ops.TopKAttrs{K: c.Shape(0)[axis], Axis: axis, Largest: !c.Bool("is_ascend", true)}, c.X(0))
-}
-
-// topK gives places, values, both, or a mask of the elements that are among the k greatest of an axis.
-func topK(c *call) values {
-	axis := frontend.Axis(c.Int("axis", -1), c.Rank(0))
-	k := c.Int("k", 1)
-	if k < 1 {
-		k = c.Shape(0)[axis]
-	}
-	out := c.Results(ops.TopK, ops.TopKAttrs{K: k, Axis: axis, Largest: !c.Bool("is_ascend", false)}, c.X(0))
-	places := c.Cast(out[1], c.DType("dtype", types.F32))
-	switch c.OneOf("ret_typ", "indices", "indices", "value", "both", "mask") {
-	case "value":
-		return values{out[0]}
-	case "both":
-		return values{out[0], places}
-	case "mask":
-		d := c.X(0).Type.DType
-		hot := c.Apply(ops.OneHot, ops.OneHotAttrs{Depth: c.Shape(0)[axis], Axis: axis + 1}, out[1], compose.Number(d, 1), compose.Number(d, 0))
-		return values{c.Reduce(ops.Max, hot, false, axis)}
-	}
-	return values{places}
-}
-
-func like(v float64) func(c *call) *graph.Value {
-	return func(c *call) *graph.Value {
-		c.Ignore("dtype")
-		return c.Full(c.X(0).Type.DType, v, c.Shape(0)...)
-	}
-}
-
-func filled(v float64) func(c *call) *graph.Value {
-	return func(c *call) *graph.Value {
-		c.Ignore("ctx")
-		return c.Full(c.DType("dtype", types.F32), v, c.Ints("shape")...)
-	}
-}
-
-func arange(c *call) *graph.Value {
-	c.Ignore("ctx", "infer_range")
-	start, step, each := c.Float("start", 0), c.Float("step", 1), c.Int("repeat", 1)
-	stop := c.Float("stop", start)
-	if !c.Has("stop") {
-		start, stop = 0, start
-	}
-	const most = 1 << 24
-	if step == 0 || each < 1 || (stop-start)/step > most || each > most {
-		compose.Fail("numbers from %v to %v by %v", start, stop, step)
-	}
-	var list []float64
-	for v := start; step > 0 && v < stop || step < 0 && v > stop; v = start + step*float64(len(list)/each) {
-		list = append(list, slices.Repeat([]float64{v}, each)...)
-	}
-	return c.series(c.DType("dtype", types.F32), list)
-}
-
-func (c *call) series(d types.DType, list []float64) *graph.Value {
-	t := c.Zeros(d, len(list))
-	for i, v := range list {
-		t.SetFloat(i, v)
-	}
-	return compose.Const(t)
-}
-
-// arangeLike counts along an axis of the operand, or in all of its shape.
-func arangeLike(c *call) *graph.Value {
-	c.Ignore("ctx")
-	start, step := c.Float("start", 0), c.Float("step", 1)
-	if c.Int("repeat", 1) != 1 {
-		compose.Fail("repeat %d is not supported", c.Int("repeat", 1))
-	}
-	shape := c.Shape(0)
-	if c.Has("axis") {
-		shape = []int{shape[frontend.Axis(c.Int("axis", 0), len(shape))]}
-	}
-	list := make([]float64, min(types.Count(shape), 1<<24))
-	for i := range list {
-		list[i] = start + step*float64(i)
-	}
-	return c.Reshape(c.series(c.X(0).Type.DType, list), shape...)
-}
-
 func block(d *op.Def) func(c *call) *graph.Value {
 	return func(c *call) *graph.Value {
 		return c.Apply(d, ops.DepthSpaceAttrs{BlockSize: c.Int("block_size", 0), Mode: "DCR"}, c.X(0))
@@ -353,31 +241,6 @@ func gemm2(c *call) *graph.Value {
 		compose.Fail("axis %d is not supported", c.Int("axis", -2))
 	}
 	return c.Scaled(batchDot(c), c.Float("alpha", 1))
-}
-
-// interleaved cuts projections [words, batch, heads * 3 * width] into those of query, key and value, [batch*heads, words, width].
-func (c *call) interleaved(i int) values {
-	heads, s := c.Int("heads", 1), c.Shape(i)
-	if len(s) != 3 || heads < 1 || s[2]%(3*heads) != 0 {
-		compose.Fail("projections %s of %d heads", c.X(i).Type, heads)
-	}
-	width := s[2] / (3 * heads)
-	x := c.Transpose(c.Reshape(c.X(i), s[0], s[1]*heads, 3, width), 2, 1, 0, 3)
-	return values{c.At(x, 0, 0), c.At(x, 0, 1), c.At(x, 0, 2)}
-}
-
-// selfAttentionScores are the scaled products of queries and keys.
-func selfAttentionScores(c *call) *graph.Value {
-	p := c.interleaved(0)
-	q := c.Apply(ops.Multiply, op.None{}, p[0], compose.Like(p[0], 1/math.Sqrt(float64(p[0].Type.Shape[2]))))
-	return c.Apply(ops.Matmul, ops.MatmulAttrs{TransposeB: true}, q, p[1])
-}
-
-// selfAttentionValues are the values weighted by probabilities: [words, batch, heads*width].
-func selfAttentionValues(c *call) *graph.Value {
-	v, s := c.interleaved(0)[2], c.Shape(0)
-	y := c.Matmul(c.X(1), v)
-	return c.Reshape(c.Transpose(y, 1, 0, 2), s[0], s[1], s[2]/3)
 }
 
 // rnnParams joins the parameters of a fused recurrent layer as one vector.

@@ -2,7 +2,6 @@ package torch
 
 import (
 	"math"
-	"strconv"
 	"strings"
 
 	"lathe/internal/types"
@@ -14,7 +13,7 @@ type builtinFunc = func(m *machine, args []value) (value, bool)
 // its arguments says so, and a row of the same name is looked for.
 func newBuiltins() map[string]builtinFunc {
 	b := map[string]builtinFunc{}
-	for _, part := range []map[string]builtinFunc{numberFunctions(), listFunctions(), textFunctions(), tensorQuestions()} {
+	for _, part := range []map[string]builtinFunc{numberFunctions(), listFunctions(), dictFunctions(), textFunctions(), tensorQuestions()} {
 		for names, f := range part {
 			for name := range strings.FieldsSeq(names) {
 				b[name] = f
@@ -269,151 +268,5 @@ func extreme(better func(a, b float64) bool) builtinFunc {
 			}
 		}
 		return best, len(all) > 0
-	}
-}
-
-// parseNumber is a text as a number.
-func parseNumber(s string, d types.DType) value {
-	if d == types.I64 {
-		if n, err := strconv.ParseInt(strings.TrimSpace(s), 10, 64); err == nil {
-			return n
-		}
-	} else if f, err := strconv.ParseFloat(strings.TrimSpace(s), 64); err == nil {
-		return f
-	}
-	fail("%s is no number", quoted(s))
-	return nil
-}
-
-// textFunctions are those of texts.
-func textFunctions() map[string]builtinFunc {
-	of := func(f func(s string) value) builtinFunc {
-		return func(_ *machine, args []value) (value, bool) {
-			s, ok := args[0].(string)
-			if !ok || len(args) != 1 {
-				return nil, false
-			}
-			return f(s), true
-		}
-	}
-	with := func(f func(s, t string) value) builtinFunc {
-		return func(_ *machine, args []value) (value, bool) {
-			if len(args) != 2 {
-				return nil, false
-			}
-			s, ok1 := args[0].(string)
-			t, ok2 := args[1].(string)
-			if !ok1 || !ok2 {
-				return nil, false
-			}
-			return f(s, t), true
-		}
-	}
-	return map[string]builtinFunc{
-		"format": func(_ *machine, args []value) (value, bool) {
-			s, ok := args[0].(string)
-			for _, a := range args[1:] {
-				s = strings.Replace(s, "{}", text(a, 4), 1)
-			}
-			return s, ok && len(s) < 1<<20
-		},
-		"lower": of(func(s string) value { return strings.ToLower(s) }), "upper": of(func(s string) value { return strings.ToUpper(s) }),
-		"startswith": with(func(s, t string) value { return strings.HasPrefix(s, t) }), "endswith": with(func(s, t string) value { return strings.HasSuffix(s, t) }),
-		"find": with(func(s, t string) value { return int64(strings.Index(s, t)) }),
-		"join": func(_ *machine, args []value) (value, bool) {
-			sep, ok := args[0].(string)
-			if !ok || len(args) != 2 {
-				return nil, false
-			}
-			parts, _ := items(args[1])
-			var all []string
-			for _, p := range parts {
-				all = append(all, text(p, 2))
-			}
-			return strings.Join(all, sep), true
-		},
-		"prim.RaiseException": func(_ *machine, args []value) (value, bool) {
-			message := ""
-			if len(args) > 0 {
-				message = text(args[0], 3)
-			}
-			panicRaised(message)
-			return nil, true
-		},
-	}
-}
-
-// tensorQuestions ask what a tensor is.
-func tensorQuestions() map[string]builtinFunc {
-	of := func(f func(m *machine, t *tensor) value) builtinFunc {
-		return func(m *machine, args []value) (value, bool) {
-			if len(args) == 0 {
-				return nil, false
-			}
-			t, ok := args[0].(*tensor)
-			if !ok {
-				return nil, false
-			}
-			return f(m, t), true
-		}
-	}
-	constant := func(v value) builtinFunc { return func(*machine, []value) (value, bool) { return v, true } }
-	return map[string]builtinFunc{
-		"size prim.shape shape sym_size": func(m *machine, args []value) (value, bool) {
-			t, ok := args[0].(*tensor)
-			if !ok {
-				return nil, false
-			}
-			shape := m.shape(t)
-			if len(args) == 1 {
-				return ints(shape), true
-			}
-			k := m.whole(args[1], "dim")
-			if k < 0 {
-				k += len(shape)
-			}
-			if k < 0 || k >= len(shape) {
-				fail("axis %d of a tensor of rank %d", k, len(shape))
-			}
-			return int64(shape[k]), true
-		},
-		"dim ndimension prim.ndim ndim": of(func(m *machine, t *tensor) value { return int64(m.rank(t)) }),
-		"numel sym_numel":               of(func(m *machine, t *tensor) value { return int64(types.Count(m.shape(t))) }),
-		"stride sym_stride": func(m *machine, args []value) (value, bool) {
-			t, ok := args[0].(*tensor)
-			if !ok {
-				return nil, false
-			}
-			shape := m.shape(t)
-			strides, next := make([]int, len(shape)), 1
-			for k := len(shape) - 1; k >= 0; k-- {
-				strides[k] = next
-				next *= shape[k]
-			}
-			if len(args) == 1 {
-				return ints(strides), true
-			}
-			k := m.whole(args[1], "dim")
-			if k < 0 {
-				k += len(shape)
-			}
-			if k < 0 || k >= len(shape) {
-				fail("axis %d of a tensor of rank %d", k, len(shape))
-			}
-			return int64(strides[k]), true
-		},
-		"prim.dtype dtype":               of(func(m *machine, t *tensor) value { return typeOf(t, m) }),
-		"is_floating_point":              of(func(m *machine, t *tensor) value { return m.get(t).Type.DType.IsFloat() && !t.complex }),
-		"is_complex":                     of(func(_ *machine, t *tensor) value { return t.complex }),
-		"is_contiguous":                  of(func(_ *machine, t *tensor) value { return !t.strided }),
-		"is_nonzero":                     of(func(m *machine, t *tensor) value { return m.toNumber(t, types.Bool) }),
-		"prim.is_quantized is_quantized": of(func(_ *machine, t *tensor) value { return t.quant != nil }),
-		"prim.device device prim.unchecked_device get_device": func(_ *machine, args []value) (value, bool) { return "cpu", true },
-		"prim.layout layout storage_offset":                   constant(int64(0)),
-		"prim.is_cuda is_cuda prim.requires_grad requires_grad prim.is_mkldnn prim.is_sparse prim.is_xpu prim.is_mps prim.is_nested prim.is_meta prim.is_vulkan is_grad_enabled is_autocast_enabled is_autocast_cpu_enabled _get_tracing_state is_scripting is_tracing prim.is_leaf": constant(false),
-		"set_grad_enabled warn manual_seed _assert _assert_async prim.Print print grad __exit__ no_grad _functional_assert_async sym_constrain_range sym_constrain_range_for_size _assert_scalar _assert_tensor_metadata":                                                            constant(nil),
-		"prim.unchecked_unwrap_optional _unwrap_optional prim.data prim.grad data": func(_ *machine, args []value) (value, bool) { return args[0], len(args) > 0 },
-		"prim.unchecked_cast": func(_ *machine, args []value) (value, bool) { return args[len(args)-1], true },
-		"finfo_min":           constant(-math.MaxFloat32),
 	}
 }
