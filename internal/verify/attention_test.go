@@ -40,6 +40,7 @@ func attentionText(batch, heads, words, width int, transposed bool, mask string)
 
 // TestAttention compiles attention of all sorts of sizes for vectors of all widths: it is one kernel, and right.
 func TestAttention(t *testing.T) {
+	t.Parallel()
 	for _, m := range []struct{ bits, registers int }{{512, 32}, {256, 16}, {128, 32}, {128, 16}} {
 		tgt := targettest.Registers(t, m.bits, m.registers)
 		for _, c := range []struct {
@@ -76,6 +77,7 @@ func TestAttention(t *testing.T) {
 
 // TestAttentionExtremes: scores of any size, masked keys, and rows that are masked throughout or hold NaN, which stay NaN.
 func TestAttentionExtremes(t *testing.T) {
+	t.Parallel()
 	text := attentionText(1, 2, 19, 8, false, "float32[19,19]")
 	for name, fill := range map[string]func(x, mask *tensor.Tensor){
 		"large": func(x, mask *tensor.Tensor) {

@@ -19,6 +19,7 @@ import (
 
 // TestBaselineRounding: processors without an instruction for it round as the others do, special values included.
 func TestBaselineRounding(t *testing.T) {
+	t.Parallel()
 	values := []float64{0, math.Copysign(0, -1), 0.3, -0.3, 0.5, -0.5, 0.7, -0.7, 1, 1.5, -1.5, 2.5, -2.5, 8388607.5, -8388607.5, 8388609, 3e9, -1e30,
 		math.Inf(1), math.Inf(-1), math.NaN()}
 	for _, dtype := range []string{"float32", "float64"} {

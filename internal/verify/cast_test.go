@@ -46,6 +46,7 @@ func extremes(t types.DType) *tensor.Tensor {
 // TestCastPairs: what a model converts to another type and back has that type's rounding, at every -O level and wherever
 // the conversion stands: between pointwise nodes, in a sum, of every element.
 func TestCastPairs(t *testing.T) {
+	t.Parallel()
 	tgt := targettest.Resolve(t, "llvm")
 	for _, from := range types.DTypes() {
 		x := extremes(from)

@@ -93,6 +93,7 @@ func newImageNetwork(t *testing.T, last, quantized bool) *graph.Graph {
 // TestChannelsLastCostsNothing: a network written channels last becomes the kernels of the same network channels first;
 // a transpose of the input is part of the kernel that reads it.
 func TestChannelsLastCostsNothing(t *testing.T) {
+	t.Parallel()
 	for name, quantized := range map[string]bool{"float": false, "quantized": true} {
 		t.Run(name, func(t *testing.T) {
 			var kernels [2][]string

@@ -17,6 +17,7 @@ import (
 // TestStatisticsBehindConvolutions: softmax along every axis of small maps behind a depthwise convolution, whose elements
 // lie in vectors or not, for vectors of three widths.
 func TestStatisticsBehindConvolutions(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 9))
 	for _, tgt := range []string{"llvm", "llvm -mcpu=x86-64-v3", "llvm -mcpu=x86-64-v2"} {
 		o := compile.Options{Target: targettest.Resolve(t, tgt), Level: 3, Workers: 2}

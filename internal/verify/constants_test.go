@@ -16,6 +16,7 @@ import (
 // TestConstantsAlone compiles operators whose operands are all constants, reshaped, at -O0, where nothing is folded: their
 // kernels read no value of the model.
 func TestConstantsAlone(t *testing.T) {
+	t.Parallel()
 	o := compile.Options{Target: targettest.Runnable(t, "llvm"), Workers: 2}
 	for _, d := range ops.All {
 		if d.Sample == nil || !implemented(d) {

@@ -91,6 +91,7 @@ func (c transposedCase) graph(r *rand.Rand, constant bool) (*graph.Graph, error)
 // TestTransposedConvolutions: random ones compute what the definition says, as written and as convolutions of their phases, for
 // vectors of three widths and none.
 func TestTransposedConvolutions(t *testing.T) {
+	t.Parallel()
 	cases := 40
 	if testing.Short() {
 		cases = 8
@@ -130,6 +131,7 @@ func TestTransposedConvolutions(t *testing.T) {
 // TestTransposedConvolutionRules: products of transposed convolutions with constant weights are computed in tiles, of about as
 // many operations as the definition has.
 func TestTransposedConvolutionRules(t *testing.T) {
+	t.Parallel()
 	o := compile.Options{Target: targettest.Runnable(t, "llvm -mcpu=x86-64-v3"), Level: 3}
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 17))

@@ -145,6 +145,7 @@ func callSource(t *testing.T, lib *cctest.Library, m *bundle.Manifest, in []*ten
 
 // TestSourceOperators compiles random uses of every operator to C and compares with the oracle.
 func TestSourceOperators(t *testing.T) {
+	t.Parallel()
 	samples := 3
 	if testing.Short() {
 		samples = 1
@@ -202,6 +203,7 @@ func TestSourceOperators(t *testing.T) {
 
 // TestSourceDeterministic: the number of compiler threads does not change the files.
 func TestSourceDeterministic(t *testing.T) {
+	t.Parallel()
 	var want string
 	for _, workers := range []int{1, 2, 5} {
 		g := graphtest.New(rand.New(rand.NewPCG(3, 4)))
@@ -226,6 +228,7 @@ func TestSourceDeterministic(t *testing.T) {
 
 // TestFormats: a target without a format has its own, and a format that is for another target is refused with what to do.
 func TestFormats(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ target, format, want string }{
 		{"c", "", "module.c"},
 		{"c", "c", "module.c"},
@@ -254,6 +257,7 @@ func TestFormats(t *testing.T) {
 
 // TestSourceNetworks compiles random small networks to C, without optimisation and with all, and compares with the oracle.
 func TestSourceNetworks(t *testing.T) {
+	t.Parallel()
 	samples := uint64(12)
 	if testing.Short() {
 		samples = 3

@@ -15,6 +15,7 @@ import (
 // TestRunning sums and multiplies along any axis of tensors whose rows beside each other are several vectors, a part of one, or one
 // element.
 func TestRunning(t *testing.T) {
+	t.Parallel()
 	samples := uint64(40)
 	if testing.Short() {
 		samples = 10

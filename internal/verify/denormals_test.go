@@ -94,6 +94,7 @@ func near(want, got *tensor.Tensor, slack float64) error {
 // TestDenormals computes every operator on denormal operands. What flushes them computes as if they were zero, and its results
 // differ by the least normal number at most; what keeps them has the reference's results.
 func TestDenormals(t *testing.T) {
+	t.Parallel()
 	seeds := uint64(2) // denormals alone, and among other numbers
 	if testing.Short() {
 		seeds = 1
@@ -174,6 +175,7 @@ func testDenormals(t *testing.T, d *op.Def, o compile.Options, seed uint64, run 
 // TestDenormalModes multiplies denormals by 3 on every worker: flush makes zeros of them, keep does not, and the package says
 // which it was.
 func TestDenormalModes(t *testing.T) {
+	t.Parallel()
 	const n = 1 << 16
 	small := float32(1e-40)
 	for mode, want := range map[compile.Denormals]float64{compile.DenormalsByTarget: 0, compile.DenormalsFlush: 0, compile.DenormalsKeep: float64(3 * small)} {

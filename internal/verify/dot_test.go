@@ -104,6 +104,7 @@ func quantizedLayers() []quantizedLayer {
 // TestQuantizedLayers runs quantised layers as integers on targets with different dot products, with channels in blocks and
 // last, and compares them with the model's float32.
 func TestQuantizedLayers(t *testing.T) {
+	t.Parallel()
 	last := []string{"NHWC"}
 	for i, l := range quantizedLayers() {
 		t.Run(fmt.Sprintf("%+v", l), func(t *testing.T) {
@@ -170,6 +171,7 @@ func (l quantizedLayer) test(t *testing.T, seed uint64, name string, o compile.O
 
 // TestDotInstructions: where a processor has an instruction for dots of its data, the inner loops use it.
 func TestDotInstructions(t *testing.T) {
+	t.Parallel()
 	for name, instruction := range map[string]string{
 		"llvm -mcpu=znver4": "vpdpbusd",
 		"llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a76":    "sdot",

@@ -34,6 +34,7 @@ func apply(t *testing.T, g *graph.Graph, d *op.Def, attrs any, in ...*graph.Valu
 // TestDynamicOutput checks that an output has its actual shape, dense though the extent is not that of the outermost
 // axis, for none, some and all of the elements, and that the extent may be an output too.
 func TestDynamicOutput(t *testing.T) {
+	t.Parallel()
 	for _, x := range [][]float32{{0, 0, 0, 0, 0, 0}, {0, 5, 0, 7, 0, 8}, {1, 2, 3, 4, 5, 6}} {
 		g, at, count := coordinates(t)
 		g.Outputs = []*graph.Value{at, count}
@@ -57,6 +58,7 @@ func TestDynamicOutput(t *testing.T) {
 
 // TestDynamicReader checks that what would mix elements with what lies beyond the actual extent is refused.
 func TestDynamicReader(t *testing.T) {
+	t.Parallel()
 	g, at, _ := coordinates(t)
 	sum := apply(t, g, ops.Sum, ops.ReduceAttrs{Axis: []int{1}}, at)
 	sum.Origin = []string{"total"}

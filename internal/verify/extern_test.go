@@ -50,6 +50,7 @@ func compareWithEval(t *testing.T, d *op.Def, attrs any, workers int, in ...*ten
 // TestTopKOrder compares the order of ties, zeros of both signs, infinities and NaN for every element type, in rows along
 // each axis and for every k.
 func TestTopKOrder(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
 	special := []float64{0, math.Copysign(0, -1), 1, -1, math.Inf(1), math.Inf(-1), math.NaN(), -math.MaxFloat64, math.MaxFloat64, 5e-324}
 	for _, d := range types.DTypes() {
@@ -69,6 +70,7 @@ func TestTopKOrder(t *testing.T) {
 
 // TestTopKLong selects few of many elements, and sorts many.
 func TestTopKLong(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, c := range []struct{ rows, n, k int }{{1, 100000, 5}, {1, 10000, 10000}, {64, 1000, 100}} {
 		x := tensor.New(types.F32, c.rows, c.n)
@@ -82,6 +84,7 @@ func TestTopKLong(t *testing.T) {
 // TestNMSOrder selects among many boxes with equal scores, some of them at the threshold, and NaN, with and without a threshold,
 // for few results and for all.
 func TestNMSOrder(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(5, 6))
 	for _, n := range []int{1, 2, 37, 600} {
 		for _, a := range []ops.NMSAttrs{{MaxOutput: 5, IOUThreshold: 0.3, ScoreThreshold: 0.5, UseScore: true}, {MaxOutput: n, IOUThreshold: 0.6}, {MaxOutput: n, IOUThreshold: 0.1, ScoreThreshold: 0.9, UseScore: true, CenterPoint: true}} {
@@ -115,6 +118,7 @@ func wild(r *rand.Rand, n int, shape ...int) *tensor.Tensor {
 
 // TestScatter covers the divided and the serial forms, with repeated updates and indices that are nowhere.
 func TestScatter(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(5, 6))
 	for i, reduction := range []string{"none", "add", "mul", "max", "min"} {
 		for _, d := range []types.DType{types.F32, []types.DType{types.Bool, types.F16, types.I8, types.U64, types.BF16}[i]} {
@@ -131,6 +135,7 @@ func TestScatter(t *testing.T) {
 }
 
 func TestMaxUnpoolAnyIndex(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(7, 8))
 	for _, d := range types.DTypes() {
 		x := random(r, types.Of(d, 2, 3, 5))
@@ -140,6 +145,7 @@ func TestMaxUnpoolAnyIndex(t *testing.T) {
 
 // TestCumulative compares columns that fill vectors, and long rows, with a plain loop.
 func TestCumulative(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(9, 10))
 	for _, d := range []types.DType{types.F32, types.F64, types.F16, types.I8, types.U64} {
 		for i, shape := range [][]int{{3, 5, 70}, {2, 6, 16}, {1, 7, 200}, {40, 300, 1}} {
@@ -153,6 +159,7 @@ func TestCumulative(t *testing.T) {
 // TestRegions gives the region operators regions inside, across and far outside of the feature map, turned round, and
 // such that are no numbers.
 func TestRegions(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(11, 12))
 	edges := []float64{math.NaN(), math.Inf(1), math.Inf(-1), 1e30, -1e30, 0, -1, 40}
 	for _, d := range []types.DType{types.F32, types.F64, types.BF16} {
@@ -182,6 +189,7 @@ func TestRegions(t *testing.T) {
 
 // TestTopKRows selects from rows that lie beside each other in vectors, parts of one, or alone, few and many elements with ties.
 func TestTopKRows(t *testing.T) {
+	t.Parallel()
 	samples := uint64(60)
 	if testing.Short() {
 		samples = 15

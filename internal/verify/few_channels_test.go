@@ -16,6 +16,7 @@ import (
 // TestFewChannels: a convolution to less channels than a vector has, which reads those of another convolution, is computed in
 // tiles for vectors of every width.
 func TestFewChannels(t *testing.T) {
+	t.Parallel()
 	for _, cpu := range []string{"x86-64-v2", "x86-64-v3", "x86-64-v4"} {
 		for _, channels := range []int{1, 2, 3} {
 			g := &graph.Graph{Name: "main"}

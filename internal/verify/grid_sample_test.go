@@ -13,6 +13,7 @@ import (
 
 // TestGridSample samples images of few and of many channels, which lie in blocks then, whole and not.
 func TestGridSample(t *testing.T) {
+	t.Parallel()
 	samples := uint64(24)
 	if testing.Short() {
 		samples = 6

@@ -88,6 +88,7 @@ func ones(n int) []int { return slices.Repeat([]int{1}, n) }
 // TestGroupedConvolutions: convolutions in groups of all widths, on vectors of three widths, compute what they stand for, and
 // none is left to a rule for other reductions or to none.
 func TestGroupedConvolutions(t *testing.T) {
+	t.Parallel()
 	cases := uint64(60)
 	if testing.Short() {
 		cases = 6

@@ -19,6 +19,7 @@ import (
 // weights of both types with any zero point: random shapes, to the byte, on targets with different dot products. No product is left to
 // a rule that computes elements one by one.
 func TestComputedZeroPoints(t *testing.T) {
+	t.Parallel()
 	samples := uint64(14)
 	if testing.Short() {
 		samples = 5

@@ -15,6 +15,7 @@ import (
 // TestLarge runs networks that take the ways of large ones: several functions of steps, joins in steps, groups that end
 // where their code would grow out of proportion.
 func TestLarge(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"relu chain", "reshape chain", "slice and pad chain", "concatenation of many", "concatenation of inputs", "sum of inputs", "one chain, many outputs"} {
 		i := slices.IndexFunc(graphtest.Families, func(f graphtest.Family) bool { return f.Name == name })
 		for _, level := range []int{0, 3} {

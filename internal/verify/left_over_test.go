@@ -92,6 +92,7 @@ func drawn(r *rand.Rand) workload {
 // TestNothingIsLeftOver: no large product is left to a rule that takes what is left, and no large reduction to one that computes its
 // elements one by one, on any CPU with vectors, whether or not something pointwise follows.
 func TestNothingIsLeftOver(t *testing.T) {
+	t.Parallel()
 	cpus := []string{"sapphirerapids", "x86-64-v3", "cortex-a76 -mtriple=aarch64-linux-gnu", "sifive-x280 -mtriple=riscv64-linux-gnu"}
 	list, samples := known, 40
 	if testing.Short() {

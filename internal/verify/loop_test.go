@@ -19,6 +19,7 @@ import (
 // TestLoops compiles random networks with loops: the reference's outputs, and one binary the same bytes for every number of
 // workers.
 func TestLoops(t *testing.T) {
+	t.Parallel()
 	samples := uint64(120)
 	if testing.Short() {
 		samples = 24
@@ -40,6 +41,7 @@ func TestLoops(t *testing.T) {
 
 // TestLoopsAsSource is TestLoops for C source.
 func TestLoopsAsSource(t *testing.T) {
+	t.Parallel()
 	samples := uint64(40)
 	if testing.Short() {
 		samples = 10
@@ -70,6 +72,7 @@ func TestLoopsAsSource(t *testing.T) {
 
 // TestLongBodies: a body of more kernels than one function holds, a loop among them.
 func TestLongBodies(t *testing.T) {
+	t.Parallel()
 	typ := types.Of(types.F32, 5)
 	inner := &graph.Graph{Name: "inner"}
 	v := inner.Input("", typ)
@@ -122,6 +125,7 @@ func chain(t *testing.T, g *graph.Graph, v *graph.Value, length int) []*graph.Va
 
 // TestOperatorsInLoops: every node of a body has rows, each once.
 func TestOperatorsInLoops(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(6) {
 		g := graphtest.Loops(rand.New(rand.NewPCG(seed, 67)))
 		want := 0

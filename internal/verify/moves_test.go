@@ -18,6 +18,7 @@ import (
 // TestMoves moves elements to places that bend, repeat or turn around along the innermost axis: borders that are reflected and
 // repeated, whole tensors that are, slices backwards and by steps. Rows are several vectors of any width long.
 func TestMoves(t *testing.T) {
+	t.Parallel()
 	samples := uint64(40)
 	if testing.Short() {
 		samples = 10

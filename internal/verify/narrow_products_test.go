@@ -18,6 +18,7 @@ import (
 // TestNarrowProducts multiplies by constant weights with fewer columns than a vector has lanes, as classifiers of a few classes do:
 // of many rows, sums are lanes of packed weights; of a single row, or for a single column, vectors along the sum.
 func TestNarrowProducts(t *testing.T) {
+	t.Parallel()
 	for _, tgt := range []string{"llvm -mcpu=x86-64-v4", "llvm", "llvm -mcpu=x86-64-v3", "llvm -mcpu=x86-64-v2"} {
 		target := targettest.Runnable(t, tgt)
 		for seed := range uint64(8) {

@@ -26,6 +26,7 @@ const networkTolerance = 1e-4
 // TestNetworks compiles random small networks at every level and, at the highest, with each optional pass disabled. All
 // give the oracle's outputs, and one binary the same bytes for every number of workers.
 func TestNetworks(t *testing.T) {
+	t.Parallel()
 	samples := uint64(24)
 	if testing.Short() {
 		samples = 6
@@ -78,6 +79,7 @@ func TestNetworks(t *testing.T) {
 
 // TestDecided: whatever is decided otherwise for the nodes of a network, its outputs are the oracle's.
 func TestDecided(t *testing.T) {
+	t.Parallel()
 	samples := uint64(60)
 	if testing.Short() {
 		samples = 8
@@ -183,6 +185,7 @@ func outputsWithin(allowed float64, res *compile.Result, in, want []*tensor.Tens
 
 // TestDeterministic: the same graph and options give the same library, whatever the number of compiling goroutines.
 func TestDeterministic(t *testing.T) {
+	t.Parallel()
 	var libs [][]byte
 	for _, workers := range []int{1, 4} {
 		for range 2 {

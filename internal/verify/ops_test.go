@@ -51,6 +51,7 @@ func implemented(d *op.Def) bool { return algorithms.Table.HasExtern(d) || d.Com
 
 // TestOperators compiles random uses of every operator and compares with the oracle.
 func TestOperators(t *testing.T) {
+	t.Parallel()
 	samples := 6
 	if testing.Short() {
 		samples = 2

@@ -14,6 +14,7 @@ import (
 
 // TestPlaces looks elements of rows up at places that are the same for all of them: computed from lanes, or read from memory.
 func TestPlaces(t *testing.T) {
+	t.Parallel()
 	samples := uint64(30)
 	if testing.Short() {
 		samples = 8

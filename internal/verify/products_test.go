@@ -19,6 +19,7 @@ import (
 // and without batches, for vectors of three widths. Products of many rows are in registers, and so are vectors times matrices
 // whose rows lie along the result.
 func TestComputedProducts(t *testing.T) {
+	t.Parallel()
 	samples := uint64(16)
 	if testing.Short() {
 		samples = 5

@@ -20,6 +20,7 @@ import (
 // TestFewResults folds random shapes to one element or a few, alone and between elementwise nodes, for vectors of three
 // widths and any number of workers. No reduction is left as it was lowered, and large ones are divided.
 func TestFewResults(t *testing.T) {
+	t.Parallel()
 	samples := uint64(16)
 	if testing.Short() {
 		samples = 5
@@ -77,6 +78,7 @@ func fewResults(t *testing.T, r *rand.Rand, d *op.Def, a ops.ReduceAttrs, shape 
 
 // TestArgMaxOfColumns: extremes along an axis that is not the last are those of columns in lanes, ties and NaN included.
 func TestArgMaxOfColumns(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 53))
 	for _, tgt := range []string{"llvm", "llvm -mcpu=x86-64-v3", "llvm -mcpu=x86-64-v2"} {
 		for _, level := range []int{0, 3} {

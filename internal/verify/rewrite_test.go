@@ -11,6 +11,7 @@ import (
 
 // TestRewrites: graphs at the edge of what passes rewrite keep their results, shapes included.
 func TestRewrites(t *testing.T) {
+	t.Parallel()
 	for name, text := range map[string]string{
 		"a constant that is an output and is read": `graph main(%x: float32[2,3]) {
 @a = float32[3]{1,2,3}

@@ -19,6 +19,7 @@ import (
 // TestRows folds rows of any length, of which a vector or an accumulator has only a part at the end, for vectors of every width.
 // A NaN or an infinity anywhere in a row shows in its result, and in no other.
 func TestRows(t *testing.T) {
+	t.Parallel()
 	samples := uint64(24)
 	if testing.Short() {
 		samples = 6

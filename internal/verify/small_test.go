@@ -20,6 +20,7 @@ import (
 // TestSmall compiles every operator where it has scalars, axes of no and of one element, on inputs and on computed
 // values, at several -O levels: results are the oracle's.
 func TestSmall(t *testing.T) {
+	t.Parallel()
 	count, levels := 2, []int{0, 1, 3}
 	if testing.Short() {
 		count, levels = 1, []int{1, 3}
@@ -40,6 +41,7 @@ func TestSmall(t *testing.T) {
 
 // TestBehindConvolutions compiles every operator that takes images behind convolutions, which choose blocked layouts.
 func TestBehindConvolutions(t *testing.T) {
+	t.Parallel()
 	count := 2
 	if testing.Short() {
 		count = 1

@@ -21,6 +21,7 @@ import (
 // them, on all architectures. LLVM keeps a load too many alive here and there, with 16 registers in borders above all; a tile that does not fit
 // spills for every other multiply-add.
 func TestInnerLoopsDoNotSpill(t *testing.T) {
+	t.Parallel()
 	type layer struct{ in, out, kernel, stride, size int }
 	for cpu, most := range map[string]int{ // percent of the multiply-adds
 		"znver5": 5, "core-avx2": 25, "cortex-a76 -mtriple=aarch64-linux-gnu": 5, "cortex-a53 -mtriple=aarch64-linux-gnu": 5,
@@ -60,6 +61,7 @@ func TestInnerLoopsDoNotSpill(t *testing.T) {
 
 // The rows of a long product's data are further apart than one address reaches.
 func TestProductsDoNotSpill(t *testing.T) {
+	t.Parallel()
 	for _, cpu := range []string{"znver5", "core-avx2", "cortex-a76 -mtriple=aarch64-linux-gnu", "cortex-a53 -mtriple=aarch64-linux-gnu"} {
 		tgt := targettest.Resolve(t, "llvm -mcpu="+cpu)
 		for _, depth := range []int{256, 768, 3072} {
@@ -86,6 +88,7 @@ func TestProductsDoNotSpill(t *testing.T) {
 // TestOddProductsDoNotSpill: the last vector of a product's columns may be a part of one, which takes no more registers than a
 // whole one.
 func TestOddProductsDoNotSpill(t *testing.T) {
+	t.Parallel()
 	for cpu, most := range map[string]int{"znver5": 20, "core-avx2": 25, "cortex-a76 -mtriple=aarch64-linux-gnu": 30} { // percent
 		tgt := targettest.Resolve(t, "llvm -mcpu="+cpu)
 		lanes := tgt.VectorBits / 32

@@ -34,6 +34,7 @@ type stripCase struct {
 // so small that there are many strips, where this machine or the schedules of another choose strips. The bits do not depend
 // on the number of workers.
 func TestStrips(t *testing.T) {
+	t.Parallel()
 	for _, c := range stripCases() {
 		for _, tgt := range targettest.Executed(t) {
 			small := *tgt
@@ -48,6 +49,7 @@ func TestStrips(t *testing.T) {
 // TestStripsAreChosen: processors with 512-bit vectors compute all of the cases by strips, those with narrower ones, which
 // take longer for what is computed twice, where nothing is.
 func TestStripsAreChosen(t *testing.T) {
+	t.Parallel()
 	for name, always := range map[string]bool{"znver5": true, "sapphirerapids": true, "haswell": false, "x86-64": false} {
 		tgt := targettest.Resolve(t, "llvm -mtriple=x86_64-linux-gnu -mcpu="+name)
 		tgt.L2 = smallL2
@@ -76,6 +78,7 @@ func stripCases() []stripCase {
 
 // TestStripsDoNotSpill: the first layers of common networks keep their accumulators in registers.
 func TestStripsDoNotSpill(t *testing.T) {
+	t.Parallel()
 	tgt := targettest.Resolve(t, "llvm -mcpu=znver5")
 	for _, c := range []stripCase{
 		{1, 3, 32, 224, 224, 3, 2, ops.Relu, false, false, 3, 1, []int{1, 1, 1, 1}},

@@ -17,6 +17,7 @@ import (
 )
 
 func TestVerify(t *testing.T) {
+	t.Parallel()
 	o := compile.Options{Target: targettest.Resolve(t, "llvm"), Level: 3, Workers: 2}
 	g := digits(t)
 	rows, err := Network(context.Background(), g, o)
@@ -36,6 +37,7 @@ func TestVerify(t *testing.T) {
 
 // TestVerifyOperatorsOfCompiledGraph: what is laid out or fused has no operators to compare one by one.
 func TestVerifyOperatorsOfCompiledGraph(t *testing.T) {
+	t.Parallel()
 	o := compile.Options{Target: targettest.Resolve(t, "llvm"), Level: 3, Workers: 1}
 	g := &graph.Graph{Name: "main"}
 	n, err := g.Apply(ops.Add, op.None{}, g.Input("x", types.Of(types.F32, 1, 8)), g.Input("y", types.Of(types.F32, 1, 8)))
@@ -52,6 +54,7 @@ func TestVerifyOperatorsOfCompiledGraph(t *testing.T) {
 
 // TestVerifyFindsFaults compares with the reference evaluation of another operator than the compiled one.
 func TestVerifyFindsFaults(t *testing.T) {
+	t.Parallel()
 	wrong := *ops.Add
 	wrong.Compute = ops.Subtract.Compute
 	missing := *ops.Add
@@ -79,6 +82,7 @@ func TestVerifyFindsFaults(t *testing.T) {
 }
 
 func TestDifference(t *testing.T) {
+	t.Parallel()
 	inf, nan := float32(math.Inf(1)), float32(math.NaN())
 	of := func(v ...float32) *tensor.Tensor { return tensor.Of([]int{len(v)}, v) }
 	for _, c := range []struct {
@@ -105,6 +109,7 @@ func TestDifference(t *testing.T) {
 
 // TestEmptyOutput: an output without elements has no kernel, and a place in the package all the same.
 func TestEmptyOutput(t *testing.T) {
+	t.Parallel()
 	g := &graph.Graph{Name: "main"}
 	n, err := g.Apply(ops.Add, op.None{}, g.Input("x", types.Of(types.F32, 0, 3)), g.Input("y", types.Of(types.F32, 0, 3)))
 	if err != nil {

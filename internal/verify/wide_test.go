@@ -19,6 +19,7 @@ import (
 
 // TestOtherVectors runs every operator under the schedules of machines with wider, narrower and more registers.
 func TestOtherVectors(t *testing.T) {
+	t.Parallel()
 	samples := uint64(2)
 	if testing.Short() {
 		samples = 1
@@ -43,6 +44,7 @@ func TestOtherVectors(t *testing.T) {
 // TestWorkers runs operators that are large enough to be divided with 1, 2 and 3 workers: the bytes are the same, and
 // right.
 func TestWorkers(t *testing.T) {
+	t.Parallel()
 	f := func(shape ...int) types.Tensor { return types.Of(types.F32, shape...) }
 	conv := func(groups int) ops.ConvAttrs {
 		return ops.ConvAttrs{Strides: []int{1, 1}, Padding: []int{1, 1, 1, 1}, Dilation: []int{1, 1}, Groups: groups}

@@ -19,6 +19,7 @@ import (
 // TestStridedWindows pools plain data, and convolves them by channel, over random windows with strides along the contiguous
 // axis: they are computed in tiles, for vectors of every width, whatever the extents and the border.
 func TestStridedWindows(t *testing.T) {
+	t.Parallel()
 	samples := uint64(24)
 	if testing.Short() {
 		samples = 6

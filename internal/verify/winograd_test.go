@@ -38,6 +38,7 @@ func (c winogradCase) conv() ops.ConvAttrs {
 // evaluation: for whole and partial tiles and groups of tiles, paddings, images and vectors. The bits do not depend on
 // the number of workers.
 func TestWinograd(t *testing.T) {
+	t.Parallel()
 	for _, c := range []winogradCase{
 		{false, 4, 1, 32, 64, 20, 24, []int{1, 1, 1, 1}},
 		{false, 4, 2, 16, 32, 13, 9, []int{1, 1, 1, 1}},
@@ -127,6 +128,7 @@ func testWinograd(t *testing.T, c winogradCase, tgt *target.Target) {
 // TestWinogradResults: what follows in the kernel may end in any type, as a quantize or a cast does. By tensor expressions every
 // element would transform its tiles again.
 func TestWinogradResults(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 35))
 	x, w := types.Of(types.F32, 1, 32, 21, 19), random(r, types.Of(types.F32, 32, 32, 3, 3))
 	a := ops.ConvAttrs{Strides: []int{1, 1}, Padding: []int{1, 1, 1, 1}, Dilation: []int{1, 1}, Groups: 1}
@@ -167,6 +169,7 @@ func TestWinogradResults(t *testing.T) {
 
 // TestReadersOfWinogradConvDivideAlike: a worker pools the lines that it made itself.
 func TestReadersOfWinogradConvDivideAlike(t *testing.T) {
+	t.Parallel()
 	g := &graph.Graph{Name: "main"}
 	w := random(rand.New(rand.NewPCG(1, 34)), types.Of(types.F32, 64, 64, 3, 3))
 	a := ops.ConvAttrs{Strides: []int{1, 1}, Padding: []int{1, 1, 1, 1}, Dilation: []int{1, 1}, Groups: 1}
