@@ -141,21 +141,6 @@ func (imp *importer) note(text string) {
 	imp.told = append(imp.told, func() { imp.opts.Notes(text) })
 }
 
-// An env maps the names of one model graph to values; names it does not have are those of the graph around it.
-type env struct {
-	around *env
-	values map[string]*graph.Value
-}
-
-func (e *env) lookup(name string) *graph.Value {
-	for ; e != nil; e = e.around {
-		if v, ok := e.values[name]; ok {
-			return v
-		}
-	}
-	return nil
-}
-
 // graph imports the main graph and returns what the model says about its outputs.
 func (imp *importer) graph(g *Graph) ([]Info, error) {
 	e := &env{values: map[string]*graph.Value{}}
@@ -237,28 +222,6 @@ func (imp *importer) body(g *Graph, e *env) error {
 		}
 	}
 	return nil
-}
-
-// bind gives a value its name in the model. In the graph it keeps the first name it gets; where another value has that
-// name, as in unrolled loops, a number follows.
-func (imp *importer) bind(e *env, name string, v *graph.Value) {
-	if name == "" {
-		return
-	}
-	e.values[name] = v
-	if v.Name == "" && !imp.isList(v) {
-		v.Name = imp.fresh(name)
-	}
-}
-
-func (imp *importer) fresh(name string) string {
-	got := name
-	for imp.taken[got] {
-		imp.uses[name]++
-		got = fmt.Sprintf("%s:%d", name, imp.uses[name])
-	}
-	imp.taken[got] = true
-	return got
 }
 
 // convert applies the row of the table for n.
