@@ -118,7 +118,7 @@ var nnFunctions = []function{
 			d = ops.DepthToSpace
 		}
 		c.OneOf("data_format", "NHWC", "NHWC")
-		return c.toLast(c.Apply(d, ops.DepthSpaceAttrs{BlockSize: c.Int("block_size", 0), Mode: "DCR"}, c.toFirst(c.x("x"))))
+		return c.ChannelsLast(c.Apply(d, ops.DepthSpaceAttrs{BlockSize: c.Int("block_size", 0), Mode: "DCR"}, c.ChannelsFirst(c.x("x"))))
 	}},
 }
 

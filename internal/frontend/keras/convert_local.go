@@ -24,7 +24,7 @@ func locallyConnected(c *call) *graph.Value {
 	kernel := c.extents("kernel_size", n, 1)
 	strides := c.extents("strides", n, 1)
 	if !last { // the places of the data are those of channels-last; only the order within a window differs
-		x = c.toLast(x)
+		x = c.ChannelsLast(x)
 	}
 	s := x.Type.Shape
 	channels, places := s[n+1], make([]int, n)
@@ -64,7 +64,7 @@ func locallyConnected(c *call) *graph.Value {
 	y := c.Transpose(c.Matmul(c.Transpose(windows, 1, 0, 2), w), 1, 0, 2)
 	y = c.Reshape(y, slices.Concat([]int{s[0]}, places, []int{w.Type.Shape[2]})...)
 	if !last {
-		y = c.toFirst(y)
+		y = c.ChannelsFirst(y)
 	}
 	if c.Bool("use_bias", true) {
 		y = c.Do(ops.Add, y, c.weight(1))

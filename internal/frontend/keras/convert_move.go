@@ -26,7 +26,7 @@ var moveRows = []row{
 func flatten(c *call) *graph.Value {
 	x := c.X(0)
 	if x.Type.Rank() > 2 && !c.channelsLast() {
-		x = c.toLast(x)
+		x = c.ChannelsLast(x)
 	} else {
 		c.Ignore("data_format")
 	}

@@ -40,7 +40,7 @@ func batchNorm(c *call) *graph.Value {
 	case axis == 1:
 		return norm(x)
 	case axis == x.Type.Rank()-1:
-		return c.toLast(norm(c.toFirst(x)))
+		return c.ChannelsLast(norm(c.ChannelsFirst(x)))
 	}
 	order := through(0, x.Type.Rank()) // the axis and the second one change places
 	order[1], order[axis] = axis, 1

@@ -21,13 +21,13 @@ func convLSTM(c *call) values {
 	last := c.channelsLast()
 	first := func(x *graph.Value) *graph.Value {
 		if last {
-			return c.toFirst(x)
+			return c.ChannelsFirst(x)
 		}
 		return x
 	}
 	back := func(x *graph.Value) *graph.Value {
 		if last {
-			return c.toLast(x)
+			return c.ChannelsLast(x)
 		}
 		return x
 	}

@@ -84,30 +84,12 @@ func (c *call) channelsLast() bool {
 	return c.OneOf("data_format", "channels_last", "channels_last", "channels_first") == "channels_last"
 }
 
-// toFirst moves the channels of x, its last axis, to where operators have them.
-func (c *call) toFirst(x *graph.Value) *graph.Value {
-	axes := []int{0, x.Type.Rank() - 1}
-	for k := 1; k < x.Type.Rank()-1; k++ {
-		axes = append(axes, k)
-	}
-	return c.Transpose(x, axes...)
-}
-
-// toLast is the inverse of toFirst.
-func (c *call) toLast(x *graph.Value) *graph.Value {
-	axes := []int{0}
-	for k := 2; k < x.Type.Rank(); k++ {
-		axes = append(axes, k)
-	}
-	return c.Transpose(x, append(axes, 1)...)
-}
-
 // overChannels applies f, which has channels as the second axis, to x.
 func (c *call) overChannels(x *graph.Value, f func(x *graph.Value) *graph.Value) *graph.Value {
 	if !c.channelsLast() {
 		return f(x)
 	}
-	return c.toLast(f(c.toFirst(x)))
+	return c.ChannelsLast(f(c.ChannelsFirst(x)))
 }
 
 // extents is an option with n numbers, or one for all of n.

@@ -56,7 +56,7 @@ func globalNorm(c *call) *graph.Value {
 	if x.Type.Rank() < 2 {
 		compose.Fail("operand %s", x.Type)
 	}
-	return c.toLast(c.Apply(ops.BatchNorm, ops.BatchNormAttrs{Axis: 1, Epsilon: epsilon}, c.toFirst(x), gamma, c.X(3), c.X(1), c.X(2)))
+	return c.ChannelsLast(c.Apply(ops.BatchNorm, ops.BatchNormAttrs{Axis: 1, Epsilon: epsilon}, c.ChannelsFirst(x), gamma, c.X(3), c.X(1), c.X(2)))
 }
 
 // localResponse does not divide alpha by the number of channels in the window.

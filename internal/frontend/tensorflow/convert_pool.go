@@ -65,7 +65,7 @@ func maxPoolIndices(c *call) values {
 		if batched {
 			index = c.Do(ops.Add, index, c.Do(ops.Multiply, div(plane, s[1]), number(s[1]*s[2]*s[3])))
 		}
-		index = c.Cast(c.toLast(index), d)
+		index = c.Cast(c.ChannelsLast(index), d)
 		return out[0]
 	})
 	return values{y, index}

@@ -46,7 +46,7 @@ func (c *call) resized(x *graph.Value, sizes []int, method, coordinates string) 
 			a.CubicCoeffA, a.ExcludeOutside = -0.5, true
 		}
 	}
-	return c.toLast(c.Resize(c.toFirst(x), compose.ResizeSpec{Axes: []int{2, 3}, Sizes: sizes, Attrs: a}))
+	return c.ChannelsLast(c.Resize(c.ChannelsFirst(x), compose.ResizeSpec{Axes: []int{2, 3}, Sizes: sizes, Attrs: a}))
 }
 
 // floats is operand 0, in float32 where it has integers.

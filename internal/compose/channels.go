@@ -1,0 +1,21 @@
+package compose
+
+import "lathe/internal/graph"
+
+// ChannelsFirst moves the channels of x, its last axis, behind the batch, where the operators of images have them.
+func (b *Builder) ChannelsFirst(x *graph.Value) *graph.Value {
+	axes := []int{0, x.Type.Rank() - 1}
+	for k := 1; k < x.Type.Rank()-1; k++ {
+		axes = append(axes, k)
+	}
+	return b.Transpose(x, axes...)
+}
+
+// ChannelsLast is the inverse of ChannelsFirst.
+func (b *Builder) ChannelsLast(x *graph.Value) *graph.Value {
+	axes := []int{0}
+	for k := 2; k < x.Type.Rank(); k++ {
+		axes = append(axes, k)
+	}
+	return b.Transpose(x, append(axes, 1)...)
+}
