@@ -3,7 +3,9 @@ package lathe
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 
@@ -79,13 +81,31 @@ func Inspect(ctx context.Context, m *Model) (info *ModelInfo, err error) {
 	return info, nil
 }
 
+// sizeOf is the number of bytes of files and of all files in folders, each counted once.
+func sizeOf(paths []string) int64 {
+	sizes := map[string]int64{}
+	for _, path := range paths {
+		filepath.WalkDir(path, func(file string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			st, err := os.Stat(file)
+			if err == nil {
+				sizes[filepath.Clean(file)] = st.Size()
+			}
+			return err
+		})
+	}
+	var sum int64
+	for _, n := range sizes {
+		sum += n
+	}
+	return sum
+}
+
 func inspect(ctx context.Context, m *Model) (*ModelInfo, error) {
 	info := &ModelInfo{File: m.file, Inputs: []ModelTensor{}, Outputs: []ModelTensor{}, Notes: m.notes, Control: m.control}
-	for _, f := range m.Files() {
-		if st, err := os.Stat(f); err == nil {
-			info.Bytes += st.Size()
-		}
-	}
+	info.Bytes = sizeOf(m.Files())
 	info.Tensors, info.Parameters = m.Parameters()
 	info.Operators = m.Operators()
 	if m.read != nil {

@@ -44,7 +44,6 @@ var unread = []struct {
 	name string
 	ext  []string
 }{
-	{"pytorch", []string{".pth", ".pt", ".zip"}},
 	{"relay", []string{".relay"}},
 }
 
@@ -157,7 +156,7 @@ func formatOf(path, asked string) (*frontend.Format, error) {
 			return nil, fmt.Errorf("%s: model format %s is not supported yet: convert the model to ONNX", path, f.name)
 		}
 	}
-	return formats.Table[0], nil
+	return nil, formats.Unknown(path)
 }
 
 // FormatOptions lists the choices that models of some formats leave to the user.

@@ -23,7 +23,8 @@ var signatures = []struct {
 }
 
 // modelExtensions are files that go to the compiler, not to the runtime.
-var modelExtensions = []string{".onnx", ".tflite", ".pb", ".h5", ".keras", ".pth", ".pt", ".pdmodel", ".relay"}
+var modelExtensions = []string{".onnx", ".tflite", ".pb", ".pbtxt", ".meta", ".h5", ".hdf5", ".keras", ".pth", ".pt", ".pt2", ".ts", ".jit",
+	".torchscript", ".prototxt", ".cfg", ".pdmodel", ".mlmodel", ".relay"}
 
 // identify says what a file is by its first bytes, or "" when it is none of the usual mistakes.
 func identify(b []byte) string {

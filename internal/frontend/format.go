@@ -5,8 +5,8 @@ type Format struct {
 	Name       string   // as --model-format has it
 	Doc        string   // what it is, for lists
 	Extensions []string // that its files usually have
-	// Identify reports whether a file is of the format, by its first bytes, up to HeadSize of them, and its path. A file that no format knows
-	// is read as the first of the table, whose reader says what it is instead.
+	Companions []string // endings of files that hold weights and no network
+	// Identify reports whether a file is of the format, by its first bytes, up to HeadSize of them, and its path.
 	Identify func(head []byte, path string) bool
 	// Read maps and decodes the model in a file, with the files that belong to it. It checks form: whether Lathe has the operators
 	// is told by Import. The caller owes the model a Close.

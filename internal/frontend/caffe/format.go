@@ -13,7 +13,7 @@ import (
 
 // Format is Caffe.
 var Format = frontend.Format{
-	Name: "caffe", Doc: "Caffe networks (.prototxt) with the .caffemodel or .caffemodel.h5 beside them", Extensions: []string{".prototxt"},
+	Name: "caffe", Doc: "Caffe networks (.prototxt) with the .caffemodel or .caffemodel.h5 beside them", Extensions: []string{".prototxt"}, Companions: []string{".caffemodel", ".caffemodel.h5"},
 	Identify: func(head []byte, _ string) bool { return begins.Match(bytes.TrimPrefix(head, []byte("\ufeff"))) },
 	ReadWith: func(path string, w frontend.Weights) (*frontend.Model, error) {
 		return frontend.ReadWithWeights(path, w, weightsOf, Read)

@@ -16,7 +16,7 @@ import (
 
 // Format is Darknet.
 var Format = frontend.Format{
-	Name: "darknet", Doc: "Darknet networks (.cfg) with the .weights of their name beside them", Extensions: []string{".cfg"},
+	Name: "darknet", Doc: "Darknet networks (.cfg) with the .weights of their name beside them", Extensions: []string{".cfg"}, Companions: []string{".weights"},
 	Identify: func(head []byte, _ string) bool { return begins.Match(bytes.TrimPrefix(head, []byte("\ufeff"))) },
 	ReadWith: func(path string, w frontend.Weights) (*frontend.Model, error) {
 		return frontend.ReadWithWeights(path, w, weightsFile, Read)

@@ -14,7 +14,7 @@ import (
 
 // Format is MXNet.
 var Format = frontend.Format{
-	Name: "mxnet", Doc: "MXNet symbols (PREFIX-symbol.json) with the newest PREFIX-NNNN.params beside them", Extensions: []string{".json"},
+	Name: "mxnet", Doc: "MXNet symbols (PREFIX-symbol.json) with the newest PREFIX-NNNN.params beside them", Extensions: []string{".json"}, Companions: []string{".params"},
 	Identify: func(head []byte, _ string) bool {
 		head = bytes.TrimLeft(head, " \t\r\n")
 		return bytes.HasPrefix(head, []byte("{")) && bytes.Contains(head, []byte(`"nodes"`)) && bytes.Contains(head, []byte(`"op"`))

@@ -181,7 +181,7 @@ func mapPath(path string) ([]byte, error) {
 		return nil, frontend.Cause(err)
 	}
 	if info.IsDir() {
-		return nil, errors.New(describeFolder(path))
+		return nil, errors.New(DescribeFolder(path))
 	}
 	return frontend.Map(path)
 }

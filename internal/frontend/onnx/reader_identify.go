@@ -41,6 +41,9 @@ var signatures = []struct {
 	{0, "\x80\x05", "it is a Python pickle; export the model to ONNX"},
 }
 
+// Diagnose says what a file that begins with head is, as a clause, or "" where it may be a model.
+func Diagnose(head []byte) string { return identify(head) }
+
 // identify says what a file is by its first bytes, or "" if it may be an ONNX model.
 func identify(b []byte) string {
 	if what := identifyForeign(b); what != "" {
@@ -240,8 +243,8 @@ func identifySavedModel(rest []byte) string {
 	return ""
 }
 
-// describeFolder says what a folder given in place of a model file is.
-func describeFolder(path string) string {
+// DescribeFolder says what a folder given in place of a model file is.
+func DescribeFolder(path string) string {
 	for _, mark := range []struct{ file, what string }{
 		{"saved_model.pb", "it is a folder with a TensorFlow SavedModel, not an ONNX model"},
 		{"model.onnx", "it is a folder; the model is the file model.onnx in it"},

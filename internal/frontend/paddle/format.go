@@ -17,7 +17,7 @@ import (
 
 // Format is PaddlePaddle.
 var Format = frontend.Format{
-	Name: "paddle", Doc: "PaddlePaddle programs (.pdmodel, .json, or a folder with __model__) with the .pdiparams of their name beside them", Extensions: []string{".pdmodel", ".json"},
+	Name: "paddle", Doc: "PaddlePaddle programs (.pdmodel, .json, or a folder with __model__) with the .pdiparams of their name beside them", Extensions: []string{".pdmodel", ".json"}, Companions: []string{".pdiparams"},
 	Identify: identify,
 	ReadWith: open,
 }

@@ -17,7 +17,7 @@ import (
 
 // Format is TensorFlow.
 var Format = frontend.Format{
-	Name: "pb", Doc: "TensorFlow frozen graphs (.pb, .pbtxt), SavedModel folders, and .meta with the checkpoint beside it", Extensions: []string{".pb", ".pbtxt", ".meta"},
+	Name: "pb", Doc: "TensorFlow frozen graphs (.pb, .pbtxt), SavedModel folders, and .meta with the checkpoint beside it", Extensions: []string{".pb", ".pbtxt", ".meta"}, Companions: []string{".index", ".data-00000-of-00001"},
 	Identify: identify,
 	Read:     readPath,
 }

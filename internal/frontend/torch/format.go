@@ -27,6 +27,9 @@ var (
 
 func isZip(head []byte) bool { return bytes.HasPrefix(head, []byte("PK\x03\x04")) }
 
+// isPickle reports whether a file begins as pickles of protocol 2 and later do.
+func isPickle(head []byte) bool { return len(head) > 1 && head[0] == 0x80 && head[1] <= 5 }
+
 // isArchive reports whether an archive begins with what PyTorch writes first.
 func isArchive(head []byte) bool {
 	for _, name := range []string{"/data.pkl", "/constants.pkl", "/code/", "/version", "/archive_format", "/byteorder", ".data/serialization_id", "serialized_exported_program.json", "/data/", "/models/", "model.json"} {
@@ -52,8 +55,12 @@ func Read(data []byte) (*frontend.Model, error) {
 }
 
 func read(data []byte) (*frontend.Model, error) {
-	if !isZip(data) {
+	switch {
+	case isZip(data):
+	case isPickle(data):
 		return nil, errStates
+	default:
+		return nil, errors.New("it is neither an archive nor a pickle: no file of PyTorch, or damaged")
 	}
 	a, err := openArchive(data)
 	if err != nil {
