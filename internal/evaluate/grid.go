@@ -48,8 +48,8 @@ type Axis struct {
 // maxVariants bounds the combinations of a grid.
 const maxVariants = 1000
 
-// ParseGrid reads axes "name=value,value; name=value". A value that holds a comma or a semicolon is put between double quotes;
-// an empty value leaves the flag out.
+// ParseGrid reads axes "name=value,value; name=value". A value that holds a comma or a semicolon is put between double quotes,
+// but for those within brackets, as shapes have them; an empty value leaves the flag out.
 func ParseGrid(text string) ([]Axis, error) {
 	var axes []Axis
 	combinations := 1
@@ -91,14 +91,16 @@ func ParseGrid(text string) ([]Axis, error) {
 	return axes, nil
 }
 
-// cutQuoted splits a text at a separator, but not between double quotes.
+// cutQuoted splits a text at a separator, but not between double quotes or within brackets that are closed.
 func cutQuoted(text string, at rune) (parts []string, err error) {
-	quoted, from := false, 0
+	quoted, from, closing := false, 0, 0
 	for i, r := range text {
 		switch {
 		case r == '"':
 			quoted = !quoted
-		case r == at && !quoted:
+		case r == '[' && !quoted && closing <= i:
+			closing = i + max(0, strings.IndexByte(text[i:], ']'))
+		case r == at && !quoted && i >= closing:
 			parts = append(parts, text[from:i])
 			from = i + 1
 		}

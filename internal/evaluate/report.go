@@ -1,6 +1,7 @@
 package evaluate
 
 import (
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -228,20 +229,16 @@ func sizes(v *Variant) (*Sizes, error) {
 	return s, nil
 }
 
-// fileSize is that of a file, or of the files in a folder.
+// fileSize is that of a file, or of all files in a folder.
 func fileSize(path string) (size int64) {
-	st, err := os.Stat(path)
-	if err != nil {
-		return 0
-	}
-	if !st.IsDir() {
-		return st.Size()
-	}
-	entries, _ := os.ReadDir(path)
-	for _, e := range entries {
-		if !e.IsDir() {
-			size += fileSize(filepath.Join(path, e.Name()))
+	filepath.WalkDir(path, func(file string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
 		}
-	}
+		if st, err := os.Stat(file); err == nil {
+			size += st.Size()
+		}
+		return nil
+	})
 	return size
 }

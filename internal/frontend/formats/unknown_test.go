@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"lathe/internal/frontend"
 )
 
 // TestUnknown writes what no format knows under every name that a format has for its files and for its weights: the error
@@ -57,5 +59,17 @@ func TestUnknown(t *testing.T) {
 	}
 	if err := Unknown(filepath.Join(dir, "none")); err == nil || !strings.Contains(err.Error(), "none") {
 		t.Error(err)
+	}
+}
+
+// TestOwnWeights gives weights to formats that keep them in the model's own file.
+func TestOwnWeights(t *testing.T) {
+	for _, f := range Table {
+		if f.ReadWith != nil {
+			continue
+		}
+		if _, err := f.Open("net", frontend.Weights{Path: "w.bin"}); err == nil || !strings.Contains(err.Error(), "files of the format "+f.Name+" hold their own") {
+			t.Errorf("%s: %v", f.Name, err)
+		}
 	}
 }
