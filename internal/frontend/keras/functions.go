@@ -124,9 +124,3 @@ func (c *call) pair(a, b string) (x, y *graph.Value) {
 	}
 	return x, y
 }
-
-// has reports whether an argument is given.
-func (c *call) has(name string) bool {
-	_, named := c.named[name]
-	return named || c.Has(name)
-}

@@ -2,7 +2,6 @@ package tensorflow
 
 import (
 	"fmt"
-	"math"
 
 	"lathe/internal/compose"
 	"lathe/internal/frontend"
@@ -133,18 +132,4 @@ func (c *constant) fill(t *tensor.Tensor) error {
 		at += copy(t.Data[at:], t.Data[(i-1)*size:at])
 	}
 	return nil
-}
-
-// number is the only element, for a small constant that decides something while reading.
-func (c *constant) number() (float64, bool) {
-	if c == nil || c.err != nil || c.elements() != 1 || c.dtype.Size() == 0 {
-		return math.NaN(), false
-	}
-	t := tensor.New(c.dtype, c.shape...)
-	if len(c.content) == len(t.Data) {
-		copy(t.Data, c.content)
-	} else if len(c.content) > 0 || c.fill(t) != nil {
-		return math.NaN(), false
-	}
-	return t.Float(0), true
 }

@@ -85,7 +85,9 @@ func (c *call) cut(x *graph.Value) cut {
 				begin, end = c.KnownInts(1, "the beginning"), c.KnownInts(2, "the end")
 			}
 		}
-		begin, end = make([]int, n), make([]int, n)
+		if begin == nil {
+			begin, end = make([]int, n), make([]int, n)
+		}
 	} else {
 		begin = c.KnownInts(1, "the beginning")
 		end = begin

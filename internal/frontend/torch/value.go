@@ -31,7 +31,6 @@ type (
 		class *class
 		path  string
 		attrs map[string]value
-		state value // what __setstate__ is to be given
 		born  int
 	}
 	// A method is a function with the object that it is called on.
