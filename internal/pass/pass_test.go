@@ -54,6 +54,15 @@ func TestGolden(t *testing.T) {
 		{"batch_norm", "SimplifyInference", `graph main(%x: float32[1,2,3,3]) {
 			@g = float32[2]{1, 2} @b = float32[2]{0, 1} @m = float32[2]{0.5, -0.5} @v = float32[2]{1, 4}
 			%y = nn.batch_norm(%x, @g, @b, @m, @v) {axis=1, epsilon=0.00001} origin "BatchNormalization_0" return %y }`},
+		{"shifted_once", "QnnLegalize", `graph main(%x: float32[1,1,2,2], %y: float32[1,1,2,2]) {
+			@s = float32[]{0.1} @z = int8[]{3} @w = int8[1,1,1,1]{2} @wz = int8[]{0}
+			%0 = qnn.quantize(%x, @s, @z) {axis=0, block_size=0, out_dtype=int8, rounding="half_even"}
+			%k = qnn.quantize(%y, @s, @z) {axis=0, block_size=0, out_dtype=int8, rounding="half_even"}
+			%1 = qnn.conv2d(%0, @z, @w, @wz) {strides=[1,1], padding=[0,0,0,0], dilation=[1,1], groups=1}
+			%2 = qnn.conv2d(%0, @z, @w, @wz) {strides=[2,2], padding=[0,0,0,0], dilation=[1,1], groups=1}
+			%3 = cast(%0) {dtype=int32} %4 = add(%1, %3)
+			%5 = qnn.conv2d(%k, @z, @w, @wz) {strides=[1,1], padding=[0,0,0,0], dilation=[1,1], groups=1} %6 = abs(%k)
+			return %4, %2, %5, %6 }`},
 		{"explicit_padding", "FoldExplicitPadding", `graph main(%x: float32[1,2,5,5], %z: float32[1,2,5,5]) {
 			@w = float32[2,2,3,3]{1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9}
 			%0 = nn.pad(%x) {pad_before=[0,0,1,2], pad_after=[0,0,1,0], mode="constant", value=0}

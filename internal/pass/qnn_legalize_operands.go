@@ -86,6 +86,45 @@ func shifted(r *rewrite.Rewriter, x *graph.Value, t types.DType) *graph.Value {
 	return r.Apply(ops.Add, op.None{}, u, graph.NewConst("", half))
 }
 
+// shifts are maps that were shifted, which all layers read that want them so.
+type shifts map[*graph.Value]*graph.Value
+
+// of is x shifted for n. Where what else reads x are such layers, or widens it, that reads the shifted numbers too and takes the shift
+// back: x itself is stored nowhere then, as where a convolution and the sum behind it read one map.
+func (s shifts) of(r *rewrite.Rewriter, n *graph.Node, x *graph.Value, t types.DType) *graph.Value {
+	if x.Def == nil {
+		return shifted(r, x, t)
+	}
+	if y := s[x]; y != nil {
+		return y
+	}
+	var wide []*graph.Node
+	for _, u := range r.Users(x) {
+		switch product := u.Op == ops.QnnMatmul || slices.Contains(ops.QnnConv[1:], u.Op); {
+		case product && u.In[0] == x:
+		case u.Op == ops.Cast && u.Out[0].Type.DType.IsInt() && u.Out[0].Type.DType.Size() > 1:
+			wide = append(wide, u)
+		default:
+			return shifted(r, x, t) // x is stored all the same
+		}
+	}
+	r.Behind(x.Def)
+	r.From(n)
+	y := shifted(r, x, t)
+	s[x] = y
+	for _, u := range wide {
+		if r.IsOutput(x) {
+			break
+		}
+		back := tensor.New(u.Out[0].Type.DType)
+		back.SetInt(0, -shift(t))
+		r.From(u)
+		r.Replace(u.Out[0], r.Apply(ops.Add, op.None{}, r.Apply(ops.Cast, u.Attrs, y), graph.NewConst("", back)))
+	}
+	r.Before(n)
+	return y
+}
+
 // padded makes the padding of a convolution explicit, with the given value; what is left is the attributes without it.
 func padded(r *rewrite.Rewriter, x *graph.Value, a ops.ConvAttrs, value *graph.Value) (*graph.Value, ops.ConvAttrs) {
 	rank := len(a.Padding) / 2
