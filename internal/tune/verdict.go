@@ -11,12 +11,11 @@ import (
 
 // Whole networks differ from one opening to the next by where their memory lies, so that an opening is one sample, however many runs it
 // has. After so many openings there is a look at them: the network is accepted when equal ones would speak as much for the points with
-// at most the probability sure, and given up when they would with more than doubtful. All looks together err in less than 1 % of networks,
-// since they have openings in common.
-var openings = []int{9, 13, 18, 26, 36, 50}
+// at most the probability sure, and given up when they would with more than doubtful. All looks together err in less than 1 % of networks.
+var openings = []int{10, 14, 19, 26, 36, 50}
 
 const (
-	sure     = 1. / 512 // the least that nine openings can say
+	sure     = 1. / 1024 // the least that ten openings can say, and for each of six looks less than a sixth of 1 %
 	doubtful = 0.4
 )
 
