@@ -87,7 +87,7 @@ func conv(n *Node, a *NodeAsker) (name, why string) {
 		return Grouped, ""
 	}
 	lines, rows := n.image(n.In[1])
-	a.panel(n.Lanes, lines, rows, out/c.Groups, false)
+	a.panel(n.Lanes, output{lines: lines, rows: rows}, out/c.Groups, false)
 	return n.algorithm(a)
 }
 
@@ -132,7 +132,7 @@ func dotConv(n *Node, a *NodeAsker) (name, why string) {
 		return Grouped, ""
 	}
 	_, rows := n.image(n.In[2])
-	a.panel(n.Lanes, 1, rows, out/c.Groups, true)
+	a.panel(n.Lanes, output{lines: 1, rows: rows}, out/c.Groups, true)
 	return Direct, ""
 }
 
@@ -167,7 +167,7 @@ func (n *Node) packed(a *NodeAsker, w types.Tensor, constant bool, columns int, 
 	if narrow := w.Shape[columns] < n.Lanes; narrow && (dot || columns != 0 || !a.packs(rows, w.Shape[0], w.Shape[1], 0)) {
 		return ""
 	}
-	a.panel(n.Lanes, 1, rows, w.Shape[columns], dot)
+	a.panel(n.Lanes, output{lines: 1, rows: rows, apart: w.Shape[1-columns] * n.In[0].DType.Size()}, w.Shape[columns], dot)
 	return Packed
 }
 
@@ -187,9 +187,11 @@ func ConvImage(a ops.ConvAttrs, data, w, out types.Tensor) (lines, rows int) {
 	return 1, y[len(y)-1]
 }
 
-// panel asks for the vectors, of so many lanes, of a panel of weights, by the best tile that each number has.
-func (a *NodeAsker) panel(lanes, lines, rows, columns int, dot bool) {
-	list, best := a.tiles(lines, rows, (columns+lanes-1)/lanes, a.registers(dot), 0, true, reuse)
+// panel asks for the vectors, of so many lanes, of a panel of weights, by the best tile that each number has for rows of an output
+// by columns.
+func (a *NodeAsker) panel(lanes int, o output, columns int, dot bool) {
+	o.vecs = (columns + lanes - 1) / lanes
+	list, best := a.tiles(o, a.registers(dot), 0, true, reuse)
 	var widths []costedTile
 	def := 0
 	for _, t := range list {

@@ -113,9 +113,10 @@ func (k *kernel) tilePair(t tiling) (shared []string, err error) {
 	}
 	axes, together := k.rowAxes(t.out, t.acc, t.below, t.lane, t.vecLoop)
 	broadcast := k.broadcasts(t.out, t.acc, t.lane)
-	lines, rows, vecs := 1, 1, 1
+	lines, rows, vecs, apart := 1, 1, 1, 0
 	if len(axes) > 0 {
 		rows = k.s.Extent(axes[0])
+		apart = k.rowsApart(t.acc, axes[0], t.lane)
 	}
 	if len(axes) > 1 && t.below == "" { // inside a strip, lines beyond the border are left out one by one
 		lines = k.s.Extent(axes[1])
@@ -128,7 +129,7 @@ func (k *kernel) tilePair(t tiling) (shared []string, err error) {
 		reuse = dotReuse
 	}
 	regs := k.worked(k.core.registers(dot), t.acc)
-	list, best := k.core.tiles(lines, rows, vecs, regs, t.forced, broadcast, reuse)
+	list, best := k.core.tiles(output{lines: lines, rows: rows, vecs: vecs, apart: apart}, regs, t.forced, broadcast, reuse)
 	if broadcast && t.forced == 0 && (lines*rows == 1 || !together && t.below == "") {
 		list, best = k.core.apartTiles(rows, vecs, regs, k.iterations(t.out)/float64(rows*vecs*k.s.Extent(t.lane)))
 	}

@@ -18,13 +18,20 @@ type costedTile struct {
 	cost float64
 }
 
-// tiles lists the tiles that fit so many registers, and which of them costs least, for an output of lines of rows, such as an
-// image of pixels, by vecs vectors. Short lines are taken whole and several at once. broadcast tells whether one operand is
+// An output is what tiles divide: lines of rows, such as an image of pixels, by vecs vectors.
+type output struct {
+	lines, rows, vecs int
+	apart             int // bytes from a row of the operand that the vectors of a row share to its next; 0: they are near
+}
+
+// tiles lists the tiles that fit so many registers, and which of them costs least, for an output.
+// Short lines are taken whole and several at once. broadcast tells whether one operand is
 // shared by the vectors of a row (a product); without it vectors are not tiled. A packed operand may force the number of
 // vectors; 0 leaves it free among the divisors of vecs.
-func (c core) tiles(lines, rows, vecs, regs, forced int, broadcast bool, reuse float64) (list []costedTile, best int) {
+func (c core) tiles(o output, regs, forced int, broadcast bool, reuse float64) (list []costedTile, best int) {
+	lines, rows, vecs := o.lines, o.rows, o.vecs
 	consider := func(t Tile) {
-		step := func(n int) float64 { return c.step(n, t.Vecs, asTheyLie) }
+		step := func(n int) float64 { return c.step(n, t.Vecs, asTheyLie) + c.evicted(n, t.Vecs, o.apart) }
 		n := t.Lines * t.Rows
 		cost := step(n)*float64(rows/t.Rows) + step(t.Lines*(rows%t.Rows))
 		cost *= float64(lines / t.Lines)

@@ -23,7 +23,7 @@ func TestChooseTile(t *testing.T) {
 					}
 					for _, broadcast := range []bool{true, false} {
 						at := fmt.Sprintf("%d rows, %d vectors, %d registers, forced %d, broadcast %v", rows, vecs, regs, forced, broadcast)
-						list, best := usual.tiles(1, rows, vecs, regs, forced, broadcast, reuse)
+						list, best := usual.tiles(output{lines: 1, rows: rows, vecs: vecs}, regs, forced, broadcast, reuse)
 						tile := list[best]
 						switch {
 						case tile.Rows < 1 || tile.Vecs < 1 || tile.Rows > rows:
@@ -51,7 +51,7 @@ func TestTiles(t *testing.T) {
 		for _, vecs := range []int{1, 2, 3, 4, 8, 16} {
 			fmt.Fprintf(&b, "%4d rows %2d vectors:", rows, vecs)
 			for _, regs := range []int{32, 16} {
-				list, best := usual.tiles(1, rows, vecs, regs, 0, true, reuse)
+				list, best := usual.tiles(output{lines: 1, rows: rows, vecs: vecs}, regs, 0, true, reuse)
 				tile := list[best]
 				fmt.Fprintf(&b, "  %2d x %d of %d registers", tile.Rows, tile.Vecs, regs)
 			}

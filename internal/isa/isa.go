@@ -28,6 +28,9 @@ type ISA struct {
 	// The loads of a loop's body all happen before its arithmetic, whatever the order of the code, or those of dot products do.
 	LoadsFirst, DotLoadsFirst bool
 
+	// SetSpan is the distance in bytes at which lines of memory fall into the same set of L1: its size through its ways. 0: unknown.
+	SetSpan int
+
 	PointerBits int // of an address; 0: 64
 	Object      ObjectFormat
 	OneWorker   bool // one worker runs all of a network

@@ -31,6 +31,9 @@ func (e *emitter) load(x *expr.Load) value {
 		}
 		return e.perLane(func() value { return e.load(x) })
 	case !p.ok:
+		if v, ok := e.patterned(b, l); ok {
+			return v
+		}
 		return e.perLane(func() value { return e.load(x) })
 	case p.coef == 0:
 		if e.mask != "" { // no lane may need it: the address may then be outside the buffer

@@ -3,9 +3,11 @@ package llvm
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 	"strings"
 
 	"lathe/internal/arith"
+	"lathe/internal/expr"
 	"lathe/internal/loop"
 	"lathe/internal/types"
 )
@@ -29,9 +31,52 @@ func (e *emitter) strided(b *loop.Buffer, p place, at arith.Linear) (value, bool
 	if end := low + n*step - 1; end > high && span.Hi+int64(end-high) < int64(types.Count(b.Shape)) {
 		high = end
 	}
-	have := high - low + 1
+	places := make([]int, n)
+	for i := range places {
+		places[i] = i * step
+		if p.coef < 0 {
+			places[i] = (n - 1 - i) * step
+		}
+	}
+	return e.gather(b, p, low, high, places), true
+}
+
+// patterned loads a vector whose lanes are constant distances apart, near each other and in any order, as those of an enlarged
+// image are, which are each several times the same: contiguous vectors from the lowest to the highest, of which it takes the lanes.
+func (e *emitter) patterned(b *loop.Buffer, at arith.Linear) (value, bool) {
+	if e.vec == nil || e.mask != "" || !e.vecBase.known {
+		return value{}, false
+	}
+	whole := at.Expr()
+	lane := func(i int) arith.Linear {
+		x := &expr.Int{V: e.vecBase.i + int64(i), Type: e.vec.Type}
+		return arith.LinearOf(e.ranges.Simplify(expr.Subst(whole, map[*expr.Var]expr.Expr{e.vec: x})))
+	}
+	first := lane(0)
+	places := make([]int, e.lanes)
+	for i := range places {
+		d := lane(i).Sub(first)
+		if len(d.Terms) > 0 || d.Const != int64(int(d.Const)) {
+			return value{}, false
+		}
+		places[i] = int(d.Const)
+	}
+	low, high := slices.Min(places), slices.Max(places)
+	if high-low >= 2*e.lanes || high == low {
+		return value{}, false
+	}
+	p := e.place(first)
+	if !p.ok || p.coef != 0 {
+		return value{}, false
+	}
+	return e.gather(b, p, low, high, places), true
+}
+
+// gather loads the elements from low to high, counted from p, as contiguous vectors, and makes a vector of those at the places.
+func (e *emitter) gather(b *loop.Buffer, p place, low, high int, places []int) value {
+	n, have := len(places), high-low+1
 	width := 1 << bits.Len(uint(n-1)) // of a contiguous load
-	if width > have {
+	for width > have {
 		width /= 2
 	}
 	var chunks []chunk
@@ -43,14 +88,7 @@ func (e *emitter) strided(b *loop.Buffer, p place, at arith.Linear) (value, bool
 		c.v = value{t: b.DType, lanes: width, s: e.temp("load %s, ptr %s, align %d", memType(b.DType, width), ptr, align)}
 		chunks = append(chunks, c)
 	}
-	places := make([]int, n)
-	for i := range places {
-		places[i] = i * step
-		if p.coef < 0 {
-			places[i] = (n - 1 - i) * step
-		}
-	}
-	return e.widen(value{t: b.DType, lanes: n, s: e.pick(memType(b.DType, width), memType(b.DType, 0), width, chunks, places)}), true
+	return e.widen(value{t: b.DType, lanes: n, s: e.pick(memType(b.DType, width), memType(b.DType, 0), width, chunks, places)})
 }
 
 // A chunk is a vector of consecutive elements, the first of which is at.

@@ -43,6 +43,44 @@ func TestStridedLoads(t *testing.T) {
 			}
 		}
 	}
+	checkConfined(t, funcs, uses, r)
+}
+
+// TestPatternedLoads reads elements again and again, or in another order, near each other: the same is asked of them.
+func TestPatternedLoads(t *testing.T) {
+	var funcs []*loop.Func
+	var uses []string
+	r := rand.New(rand.NewPCG(5, 11))
+	for _, typ := range []string{"float32", "uint8", "int64", "float16", "bool"} {
+		for _, lanes := range []int{2, 3, 4, 7, 8, 13, 16} {
+			for _, by := range []int{2, 3, 4, 5} {
+				vectors, before, after := 1+r.IntN(3), r.IntN(2)*r.IntN(9), r.IntN(2)*r.IntN(9)
+				for _, p := range []struct {
+					index string
+					of    func(i int) int
+				}{
+					{fmt.Sprintf("floordiv(v, %d)", by), func(i int) int { return i / by }},
+					{fmt.Sprintf("floormod(v, %d)", by), func(i int) int { return i % by }},
+					{fmt.Sprintf("((floormod(v, %[1]d) * 3) + floordiv(v, %[1]d))", by), func(i int) int { return i%by*3 + i/by }},
+					{fmt.Sprintf("(%d - floordiv((v + 1), %d))", lanes/by, by), func(i int) int { return lanes/by - (i+1)/by }},
+					{fmt.Sprintf("((floordiv(v, %[1]d) * %[1]d) + (%[2]d - floormod(v, %[1]d)))", by, by-1), func(i int) int { return i/by*by + by - 1 - i%by }},
+				} {
+					high := 0
+					for i := range lanes {
+						high = max(high, p.of(i))
+					}
+					funcs = append(funcs, parse(t, fmt.Sprintf(`func kernel(x: %[1]s[%[2]d], y: %[1]s[%[3]d]) { for o in 0..%[4]d { vector v in 0..%[5]d { y[((o * %[5]d) + v)] = x[((%[6]d + (o * %[7]d)) + %[8]s)] } } }`,
+						typ, before+vectors*(high+1)+after, vectors*lanes, vectors, lanes, before, high+1, p.index)))
+					uses = append(uses, fmt.Sprintf("%s, %d lanes, %s", typ, lanes, p.index))
+				}
+			}
+		}
+	}
+	checkConfined(t, funcs, uses, r)
+}
+
+// checkConfined compares kernels of x and y with the interpreter, where no more can be read than x.
+func checkConfined(t *testing.T, funcs []*loop.Func, uses []string, r *rand.Rand) {
 	code := load(t, funcs)
 	for i, f := range funcs {
 		x, y := tensor.New(f.Params[0].DType, f.Params[0].Shape...), tensor.New(f.Params[1].DType, f.Params[1].Shape...)

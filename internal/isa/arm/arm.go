@@ -31,7 +31,8 @@ var ISA = isa.ISA{
 		}
 		return v
 	},
-	Spare: 2, SpareUnfused: 3,
+	SetSpan: 8 << 10, // 32 KiB in four ways
+	Spare:   2, SpareUnfused: 3,
 	LoadsFirst:  true,
 	PointerBits: 32,
 	Instructions: isa.Instructions{

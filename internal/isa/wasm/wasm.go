@@ -26,6 +26,7 @@ var ISA = isa.ISA{
 	},
 	TwoSteps:    true,
 	Spare:       5,
+	SetSpan:     4 << 10, // of most machines that run it
 	LoadsFirst:  true,
 	PointerBits: 32,
 	Object:      isa.Wasm,

@@ -64,6 +64,7 @@ var ISA = isa.ISA{
 		v.Dot = has("avx512vnni") && (v.Bits == 512 || has("avx512vl")) || has("avxvnni") && v.Bits == 256
 		return v
 	},
+	SetSpan:  4 << 10, // a page: the set is found while the address is translated
 	TwoSteps: true,
 	Instructions: isa.Instructions{
 		LosesNaN: true,
