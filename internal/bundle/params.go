@@ -12,12 +12,32 @@ import (
 )
 
 // Param is one constant of a model. Data is dense, row-major, little-endian; a reader's Data lies in the mapped file and
-// must not be written.
+// must not be written. A constant to be written may have Write in its place, which makes the bytes each time they are asked for, so that
+// they never are in memory all at once.
 type Param struct {
 	Name  string
 	DType string
 	Shape []int
 	Data  []byte
+	Write func(io.Writer) error
+}
+
+// Size is the number of bytes of the data.
+func (p *Param) Size() int {
+	if p.Write == nil {
+		return len(p.Data)
+	}
+	n, _ := ByteSize(p.DType, p.Shape)
+	return n
+}
+
+// writeTo writes the data.
+func (p *Param) writeTo(w io.Writer) error {
+	if p.Write != nil {
+		return p.Write(w)
+	}
+	_, err := w.Write(p.Data)
+	return err
 }
 
 // Magic numbers of TVM's parameter blob.
@@ -50,7 +70,7 @@ func namesSize(params []Param) int {
 func ParamsSize(params []Param) int {
 	off := namesSize(params)
 	for _, p := range params {
-		off += tensorHeader(1) + padSize(off, len(p.Shape)) + tensorHeader(len(p.Shape)) + len(p.Data)
+		off += tensorHeader(1) + padSize(off, len(p.Shape)) + tensorHeader(len(p.Shape)) + p.Size()
 	}
 	return off
 }
@@ -61,7 +81,7 @@ func ParamOffsets(params []Param) []int {
 	off := namesSize(params)
 	for i, p := range params {
 		offsets[i] = off + tensorHeader(1) + padSize(off, len(p.Shape)) + tensorHeader(len(p.Shape))
-		off = offsets[i] + len(p.Data)
+		off = offsets[i] + p.Size()
 	}
 	return offsets
 }
@@ -91,9 +111,13 @@ func WriteParams(w io.Writer, params []Param) error {
 	var zeros [Alignment]byte
 	for _, q := range params {
 		n := padSize(p.off, len(q.Shape))
-		p.tensor(dtype{code: 1, bits: 8}, []int{n}, zeros[:n])
+		p.header(dtype{code: 1, bits: 8}, []int{n}, n)
+		p.bytes(zeros[:n])
 		d, _ := dtypeByName(q.DType)
-		p.tensor(d, q.Shape, q.Data)
+		p.header(d, q.Shape, q.Size())
+		if err := p.data(q); err != nil {
+			return err
+		}
 	}
 	return p.w.Flush()
 }
@@ -112,8 +136,8 @@ func checkParams(params []Param) error {
 		if err != nil {
 			return fmt.Errorf("parameter %q: %w", p.Name, err)
 		}
-		if n != len(p.Data) {
-			return fmt.Errorf("parameter %q: %s%v takes %s, not %d", p.Name, p.DType, p.Shape, spelling.Count(n, "byte"), len(p.Data))
+		if n != p.Size() {
+			return fmt.Errorf("parameter %q: %s%v takes %s, not %d", p.Name, p.DType, p.Shape, spelling.Count(n, "byte"), p.Size())
 		}
 	}
 	return distinct("parameter", names)
@@ -137,7 +161,21 @@ func (p *paramsWriter) text(s string) {
 	p.bytes([]byte(s))
 }
 
-func (p *paramsWriter) tensor(d dtype, shape []int, data []byte) {
+// data writes the data of a parameter, which must be as many as its header says.
+func (p *paramsWriter) data(q Param) error {
+	var c counter
+	if err := q.writeTo(io.MultiWriter(p.w, &c)); err != nil {
+		return err
+	}
+	p.off += c.n
+	if c.n != q.Size() {
+		return fmt.Errorf("%s: parameter %q: %s were written, not %d", ParamsName, q.Name, spelling.Count(c.n, "byte"), q.Size())
+	}
+	return nil
+}
+
+// header writes what precedes the data of a tensor.
+func (p *paramsWriter) header(d dtype, shape []int, size int) {
 	le := binary.LittleEndian
 	b := le.AppendUint64(nil, tensorMagic)
 	b = le.AppendUint64(b, 0)
@@ -149,7 +187,5 @@ func (p *paramsWriter) tensor(d dtype, shape []int, data []byte) {
 	for _, n := range shape {
 		b = le.AppendUint64(b, uint64(n))
 	}
-	b = le.AppendUint64(b, uint64(len(data)))
-	p.bytes(b)
-	p.bytes(data)
+	p.bytes(le.AppendUint64(b, uint64(size)))
 }

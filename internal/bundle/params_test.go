@@ -3,8 +3,10 @@ package bundle
 import (
 	"bytes"
 	"encoding/binary"
+	"io"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"unsafe"
 )
@@ -70,7 +72,7 @@ func TestTVMParams(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Param{{"w", "float32", []int{2}, []byte{1, 2, 3, 4, 5, 6, 7, 8}}}
+	want := []Param{{Name: "w", DType: "float32", Shape: []int{2}, Data: []byte{1, 2, 3, 4, 5, 6, 7, 8}}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v", got)
 	}
@@ -125,10 +127,10 @@ func TestParamsLies(t *testing.T) {
 
 func TestWriteParamsErrors(t *testing.T) {
 	for want, params := range map[string][]Param{
-		"takes 4 bytes, not 3":       {{"x", "float32", []int{1}, []byte{1, 2, 3}}},
-		`unknown element type "f32"`: {{"x", "f32", []int{1}, []byte{1, 2, 3, 4}}},
-		"occurs twice":               {{"x", "int8", nil, []byte{1}}, {"x", "int8", nil, []byte{1}}},
-		"reserved for padding":       {{"__pad.0", "int8", nil, []byte{1}}},
+		"takes 4 bytes, not 3":       {{Name: "x", DType: "float32", Shape: []int{1}, Data: []byte{1, 2, 3}}},
+		`unknown element type "f32"`: {{Name: "x", DType: "f32", Shape: []int{1}, Data: []byte{1, 2, 3, 4}}},
+		"occurs twice":               {{Name: "x", DType: "int8", Shape: nil, Data: []byte{1}}, {Name: "x", DType: "int8", Shape: nil, Data: []byte{1}}},
+		"reserved for padding":       {{Name: "__pad.0", DType: "int8", Shape: nil, Data: []byte{1}}},
 	} {
 		wantError(t, WriteParams(new(bytes.Buffer), params), want)
 	}
@@ -166,4 +168,14 @@ func FuzzParams(f *testing.F) {
 			t.Errorf("%+v is read back as %+v, %v", params, again, err)
 		}
 	})
+}
+
+// TestParamSizes: a constant that writes other than its header says is an error, whichever way.
+func TestParamSizes(t *testing.T) {
+	for _, n := range []int{7, 9} {
+		p := []Param{{Name: "w", DType: "float32", Shape: []int{2}, Write: func(w io.Writer) error { _, err := w.Write(make([]byte, n)); return err }}}
+		if err := WriteParams(io.Discard, p); err == nil || !strings.Contains(err.Error(), "8") {
+			t.Errorf("%d bytes for 8: %v", n, err)
+		}
+	}
 }

@@ -35,7 +35,7 @@ func (m *Manifest) Memory(workers int) Memory {
 func (p *Package) Memory(workers int) Memory {
 	memory := p.Manifest.Memory(workers)
 	for _, c := range p.Params {
-		memory.Weights += int64(len(c.Data))
+		memory.Weights += int64(c.Size())
 	}
 	return memory
 }

@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"bytes"
 	_ "embed"
 	"encoding/binary"
 	"encoding/json"
@@ -50,7 +51,7 @@ func LayOutWasm(m *Manifest, params []Param) (*WasmMemory, error) {
 	l.tables = place(wasmPointer * (len(m.Inputs) + len(m.Outputs) + len(params)))
 	l.Symbols = place(8 * m.Symbols)
 	for _, p := range params {
-		l.params = append(l.params, place(len(p.Data)))
+		l.params = append(l.params, place(p.Size()))
 	}
 	for _, side := range []struct {
 		tensors []TensorInfo
@@ -176,8 +177,12 @@ func (c *Contents) wasmPieces() ([][]byte, error) {
 	segment := [][]byte{l.context(c.Manifest)}
 	at := l.Context + len(segment[0])
 	for i, p := range c.Params {
-		segment = append(segment, make([]byte, l.params[i]-at), p.Data)
-		at = l.params[i] + len(p.Data)
+		var data bytes.Buffer
+		if err := p.writeTo(&data); err != nil {
+			return nil, err
+		}
+		segment = append(segment, make([]byte, l.params[i]-at), data.Bytes())
+		at = l.params[i] + data.Len()
 	}
 	const i32Const, end = 0x41, 0x0b
 	head := append([]byte{0, i32Const}, signedVarint(int64(int32(uint32(l.Context))))...)

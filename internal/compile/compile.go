@@ -149,7 +149,7 @@ func Check(ctx context.Context, g *graph.Graph, o Options) (bundle.Memory, error
 func (r *Result) Memory(workers int) bundle.Memory {
 	memory := r.Contents.Manifest.Memory(workers)
 	for _, p := range r.Contents.Params {
-		memory.Weights += int64(len(p.Data))
+		memory.Weights += int64(p.Size())
 	}
 	return memory
 }

@@ -90,7 +90,7 @@ func TestDumps(t *testing.T) {
 			t.Errorf("%s compiles to another library", filepath.Base(path))
 		}
 		for i, p := range got.Contents.Params {
-			if !bytes.Equal(p.Data, want.Contents.Params[i].Data) {
+			if !bytes.Equal(dataOf(t, p), dataOf(t, want.Contents.Params[i])) {
 				t.Errorf("%s: parameter %s differs", filepath.Base(path), p.Name)
 			}
 		}

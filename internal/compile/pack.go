@@ -2,6 +2,7 @@ package compile
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,15 +20,10 @@ func pack(j *job, n *network, p *program, mem *plan.Plan) (*bundle.Contents, err
 	}
 	params := make([]bundle.Param, len(mem.Constants))
 	for i, v := range mem.Constants {
-		params[i] = bundle.Param{Name: uniqueName(names, v.Name, "p"+strconv.Itoa(i)), DType: v.Type.DType.String(), Shape: v.Type.Dims()}
-	}
-	err := inParallel(j.ctx, j.Workers, len(params), func(i int) error {
-		v := mem.Constants[i]
-		params[i].Data = packed(v.Const, v.Type.Layout)
-		return nil
-	}, func() {})
-	if err != nil {
-		return nil, err
+		params[i] = bundle.Param{
+			Name: uniqueName(names, v.Name, "p"+strconv.Itoa(i)), DType: v.Type.DType.String(), Shape: v.Type.Dims(),
+			Write: func(w io.Writer) error { return writePacked(w, v.Const, v.Type.Layout, j.Workers) },
+		}
 	}
 	m := manifest(j, n, p, mem)
 	for _, q := range params {

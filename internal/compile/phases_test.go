@@ -239,12 +239,21 @@ func TestPack(t *testing.T) {
 	if m.Workspace != 64 || m.Scratch != 128 || m.FLOPs != 2 || len(m.Steps) != 1 || m.Steps[0].Rule != "hand" || !slices.Equal(m.Params, []string{"w"}) {
 		t.Errorf("manifest %+v", m)
 	}
-	if want := []byte{0, 0, 0x80, 0x3f, 0, 0, 0, 0x40}; len(c.Params) != 1 || !bytes.Equal(c.Params[0].Data, want) {
+	if want := []byte{0, 0, 0x80, 0x3f, 0, 0, 0, 0x40}; len(c.Params) != 1 || !bytes.Equal(dataOf(t, c.Params[0]), want) {
 		t.Errorf("weights %v", c.Params)
 	}
 	if c.Graph.Nodes[2].Call.FuncName != "lathe_m_sum" {
 		t.Errorf("kernel %+v in mod.json", c.Graph.Nodes[2])
 	}
+}
+
+// dataOf is what would be written of a constant.
+func dataOf(t *testing.T, p bundle.Param) []byte {
+	var b bytes.Buffer
+	if err := p.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
 }
 
 func TestGenerate(t *testing.T) {

@@ -1,6 +1,8 @@
 package compile
 
 import (
+	"io"
+	"sync"
 	"unsafe"
 
 	"lathe/internal/loop"
@@ -8,23 +10,80 @@ import (
 	"lathe/internal/types"
 )
 
+// pieceBytes is about how much of a constant is packed at once: little enough to stay in caches until it is written.
+const pieceBytes = 1 << 20
+
 // packed brings a tensor into a layout; lanes beyond the logical extent are zero.
 func packed(t *tensor.Tensor, l types.Layout) []byte {
 	if l == "" {
 		return t.Data
 	}
-	out := tensor.Bytes(types.Count(l.Dims(t.Shape)) * t.DType.Size())
+	p := newPacking(t, l)
+	out := tensor.Bytes(p.outer * p.each)
+	p.fill(out, 0, p.outer)
+	return out
+}
+
+// writePacked writes what packed returns, piece by piece: large weights are twice in no memory. Pieces are made by so many workers at once.
+func writePacked(w io.Writer, t *tensor.Tensor, l types.Layout, workers int) error {
+	if l == "" {
+		_, err := w.Write(t.Data)
+		return err
+	}
+	p := newPacking(t, l)
+	if p.outer*p.each == 0 {
+		return nil
+	}
+	step := max(1, pieceBytes/p.each)
+	workers = min(max(1, workers), (p.outer+step-1)/step)
+	pieces := make([][]byte, workers)
+	for from := 0; from < p.outer; {
+		var wg sync.WaitGroup
+		for i := range pieces {
+			n := min(step, p.outer-from)
+			if cap(pieces[i]) < n*p.each {
+				pieces[i] = tensor.Bytes(n * p.each)
+			}
+			piece, at := pieces[i][:n*p.each], from
+			pieces[i] = piece
+			wg.Go(func() { p.fill(piece, at, at+n) })
+			from += n
+		}
+		wg.Wait()
+		for _, b := range pieces {
+			if _, err := w.Write(b); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// A packing is a tensor on its way into a layout: outer iterations of the layout's first loop, which make so many bytes each.
+type packing struct {
+	t           *tensor.Tensor
+	l           types.Layout
+	outer, each int
+}
+
+func newPacking(t *tensor.Tensor, l types.Layout) packing {
+	dims := l.Dims(t.Shape)
+	return packing{t, l, dims[0], types.Count(dims[1:]) * t.DType.Size()}
+}
+
+// fill packs the iterations [from, to) of the first loop.
+func (p packing) fill(out []byte, from, to int) {
+	t := p.t
 	switch t.DType.Size() {
 	case 1:
-		reorder(t, l, elements[uint8](t.Data), elements[uint8](out))
+		reorder(t, p.l, elements[uint8](t.Data), elements[uint8](out), from, to)
 	case 2:
-		reorder(t, l, elements[uint16](t.Data), elements[uint16](out))
+		reorder(t, p.l, elements[uint16](t.Data), elements[uint16](out), from, to)
 	case 4:
-		reorder(t, l, elements[uint32](t.Data), elements[uint32](out))
+		reorder(t, p.l, elements[uint32](t.Data), elements[uint32](out), from, to)
 	case 8:
-		reorder(t, l, elements[uint64](t.Data), elements[uint64](out))
+		reorder(t, p.l, elements[uint64](t.Data), elements[uint64](out), from, to)
 	}
-	return out
 }
 
 // elements views bytes as elements; unaligned ones, as a model file may hold them, are copied.
@@ -43,12 +102,13 @@ func elements[T uint8 | uint16 | uint32 | uint64](b []byte) []T {
 	return unsafe.Slice((*T)(p), len(b)/size)
 }
 
-func reorder[T uint8 | uint16 | uint32 | uint64](t *tensor.Tensor, l types.Layout, src, dst []T) {
+// reorder fills dst with the iterations [first, last) of the layout's first loop. What lies beyond an extent is zero.
+func reorder[T uint8 | uint16 | uint32 | uint64](t *tensor.Tensor, l types.Layout, src, dst []T, first, last int) {
 	parts, dims, strides := l.Parts(len(t.Shape)), l.Dims(t.Shape), loop.RowMajor(t.Shape)
 	at := make([]int, len(t.Shape)) // logical index of the outer loops so far
 	pos := 0
-	var walk func(level, from int)
-	walk = func(level, from int) {
+	var walk func(level, from, first, last int)
+	walk = func(level, from, first, last int) {
 		p := parts[level]
 		step, base := 1, at[p.Axis]
 		if p.Block > 0 && !p.Inner {
@@ -56,26 +116,25 @@ func reorder[T uint8 | uint16 | uint32 | uint64](t *tensor.Tensor, l types.Layou
 		}
 		stride := step * strides[p.Axis]
 		if level < len(parts)-1 {
-			for i := range dims[level] {
+			for i := first; i < last; i++ {
 				at[p.Axis] = base + i*step
-				walk(level+1, from+i*stride)
+				walk(level+1, from+i*stride, 0, dims[level+1])
 			}
 			at[p.Axis] = base
 			return
 		}
-		n := dims[level]
-		if left := (t.Shape[p.Axis] - base + step - 1) / step; left < n {
-			n = max(left, 0)
-		}
+		inside := min(last, max(first, (t.Shape[p.Axis]-base+step-1)/step))
 		for axis, x := range at {
 			if x >= t.Shape[axis] {
-				n = 0
+				inside = first
 			}
 		}
-		for i := range n {
-			dst[pos+i] = src[from+i*stride]
+		row := dst[pos : pos+last-first]
+		for i := range inside - first {
+			row[i] = src[from+(first+i)*stride]
 		}
-		pos += dims[level]
+		clear(row[inside-first:])
+		pos += len(row)
 	}
-	walk(0, 0)
+	walk(0, 0, first, last)
 }

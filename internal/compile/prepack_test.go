@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"bytes"
 	"math/rand/v2"
 	"testing"
 
@@ -16,7 +17,7 @@ func TestPacked(t *testing.T) {
 		layout types.Layout
 	}{
 		{[]int{5, 7, 3, 2}, "ABCD4b3a"}, {[]int{8, 16, 1, 1}, "ABCD8b16a"}, {[]int{10, 9}, "BA4b"}, {[]int{3, 5}, "AB2a"},
-		{[]int{2, 3, 4}, "ACB"}, {[]int{0, 4}, "AB4a"}, {[]int{1}, "A8a"},
+		{[]int{2, 3, 4}, "ACB"}, {[]int{0, 4}, "AB4a"}, {[]int{1}, "A8a"}, {[]int{1001, 300}, "AB16a"}, {[]int{70, 3, 3000}, "ACB"},
 	} {
 		for _, d := range []types.DType{types.I8, types.F16, types.F32, types.F64} {
 			x := tensor.New(d, tc.shape...)
@@ -24,6 +25,10 @@ func TestPacked(t *testing.T) {
 				x.Data[i] = byte(1 + r.IntN(255))
 			}
 			got := packed(x, tc.layout)
+			var pieces bytes.Buffer
+			if err := writePacked(&pieces, x, tc.layout, 2); err != nil || !bytes.Equal(pieces.Bytes(), got) {
+				t.Fatalf("%v %s %s: in pieces %v, %v, want %v", tc.shape, tc.layout, d, pieces.Bytes(), err, got)
+			}
 			dims, parts := tc.layout.Dims(tc.shape), tc.layout.Parts(len(tc.shape))
 			at := make([]int, len(dims))
 			for pos := range types.Count(dims) {

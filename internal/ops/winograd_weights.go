@@ -1,24 +1,53 @@
 package ops
 
-import "lathe/internal/tensor"
+import (
+	"lathe/internal/tensor"
+	"lathe/internal/types"
+)
+
+// weightsAtOnce is how many kernels are transformed before any is stored: as many float32 as a cache line holds, for the same
+// place of one and the next kernel are side by side, and different places far apart.
+const weightsAtOnce = 16
 
 // Weights transforms kernels lo to hi of weight, [O, C, 3, 3], to u, [k, O, C]: every kernel g becomes G g Gᵀ. A network has many
-// millions of weights: nothing is allocated, and ranges apart from each other may be transformed at the same time.
+// millions of weights: nothing is allocated for each, and ranges apart from each other may be transformed at the same time.
 func (w *Winograd) Weights(u, weight *tensor.Tensor, lo, hi int) {
 	const taps = winogradTaps
 	kernels := weight.Len() / (taps * taps)
-	for i := lo; i < hi; i++ {
-		var g [taps][taps]float64
-		for k := range taps * taps {
-			g[k/taps][k%taps] = weight.Float(i*taps*taps + k)
-		}
-		for r, row := range w.G {
-			var half [taps]float64
-			for c := range half {
-				half[c] = row[0]*g[0][c] + row[1]*g[1][c] + row[2]*g[2][c]
+	var values, result []float32
+	if weight.DType == types.F32 && u.DType == types.F32 {
+		values, result = tensor.As[float32](weight), tensor.As[float32](u)
+	}
+	block := make([][weightsAtOnce]float64, w.Alpha*w.Alpha)
+	for from := lo; from < hi; from += weightsAtOnce {
+		n := min(weightsAtOnce, hi-from)
+		for i := range n {
+			var g [taps][taps]float64
+			for k := range taps * taps {
+				at := (from+i)*taps*taps + k
+				if values != nil {
+					g[k/taps][k%taps] = float64(values[at])
+				} else {
+					g[k/taps][k%taps] = weight.Float(at)
+				}
 			}
-			for c, col := range w.G {
-				u.SetFloat((r*w.Alpha+c)*kernels+i, half[0]*col[0]+half[1]*col[1]+half[2]*col[2])
+			for r, row := range w.G {
+				var half [taps]float64
+				for c := range half {
+					half[c] = row[0]*g[0][c] + row[1]*g[1][c] + row[2]*g[2][c]
+				}
+				for c, col := range w.G {
+					block[r*w.Alpha+c][i] = half[0]*col[0] + half[1]*col[1] + half[2]*col[2]
+				}
+			}
+		}
+		for k := range block {
+			for i, v := range block[k][:n] {
+				if result != nil {
+					result[k*kernels+from+i] = float32(v)
+				} else {
+					u.SetFloat(k*kernels+from+i, v)
+				}
 			}
 		}
 	}

@@ -32,7 +32,7 @@ func Descriptor(c *bundle.Contents, t *target.Target, embedded, shared bool) (st
 	}
 	var rows []string
 	for i, p := range params {
-		rows = append(rows, fmt.Sprintf("%%param { i32 %[1]d, %[2]s %[3]d, %[2]s %[4]d }", d.offset(p.Name), d.size, len(p.Data), offsets[i]))
+		rows = append(rows, fmt.Sprintf("%%param { i32 %[1]d, %[2]s %[3]d, %[2]s %[4]d }", d.offset(p.Name), d.size, p.Size(), offsets[i]))
 	}
 	paramTable := d.array("params", "%param", rows)
 	rows = nil
