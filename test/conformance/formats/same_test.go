@@ -120,9 +120,6 @@ func TestConformanceSampLeNet(t *testing.T) {
 	for _, file := range []string{"mxnet/samplenet/samplenet-symbol.json", "tensorflow/samplenet/samplenet.pb"} {
 		t.Run(file, func(t *testing.T) {
 			path := filepath.Join(realmodels.Folder(t), file)
-			if f, err := formats.Of(path); err != nil || f == nil {
-				t.Skipf("no format reads it (%v)", err)
-			}
 			g := imported(t, path, shape)
 			in := x
 			if s := g.Inputs[0].Type.Shape; s[len(s)-1] == shape[1] {
