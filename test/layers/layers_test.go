@@ -37,6 +37,7 @@ const rules = `
 	dim < frontend
 	container/... < frontend/...
 	frontend < frontend/...
+	frontend/tfops < frontend/tensorflow, frontend/tflite
 	frontend/... < frontend/formats
 	types, tensor, export/onnx < testkit/onnxtest
 
@@ -213,7 +214,7 @@ func TestPolicy(t *testing.T) {
 		{"tensor", "types", true}, {"types", "tensor", false}, {"graph", "ops", false}, {"te", "arith", false}, {"arith", "loop", false},
 		{"isa", "types", false}, {"isa/x86", "isa/arm", false}, {"impl", "isa/x86", false}, {"codegen/llvm", "isa/arm", false}, {"/runtime", "isa/x86", false},
 		{"loop", "loop/interp", false}, {"/runtime", "bundle", true}, {"/runtime", "types", false}, {"bundle", "types", false},
-		{"/runtime", "graph", false}, {"/runtime", "executor", true}, {"executor", "/runtime", false}, {"executor", "types", false}, {"measure", "/runtime", false}, {"/rpc", "bundle", false}, {"tune", "/rpc", false}, {"tune", "measure", false}, {"measure", "compile", false}, {"measure", "tune", false}, {"trial", "compile", true}, {"frontend/onnx", "frontend/tflite", false},
+		{"/runtime", "graph", false}, {"/runtime", "executor", true}, {"executor", "/runtime", false}, {"executor", "types", false}, {"measure", "/runtime", false}, {"/rpc", "bundle", false}, {"tune", "/rpc", false}, {"tune", "measure", false}, {"measure", "compile", false}, {"measure", "tune", false}, {"trial", "compile", true}, {"frontend/onnx", "frontend/tflite", false}, {"frontend/tflite", "frontend/tfops", true}, {"frontend/keras", "frontend/tfops", false}, {"frontend/tflite", "frontend/tensorflow", false},
 		{"frontend/keras", "container/hdf5", true}, {"container/hdf5", "container/pickle", false}, {"container/hdf5", "tensor", false}, {"/runtime", "container/hdf5", false},
 		{"frontend/onnx", "pass", false}, {"pass", "frontend/onnx", false}, {"codegen/llvm", "toolchain", false},
 		{"codegen/llvm", "codegen/c", false}, {"sched", "lower", false}, {"looppass", "sched", false}, {"compile", "sched", true},
