@@ -90,3 +90,28 @@ func (s ResizeSpec) scale(shape []int, a *ops.ResizeAttrs) {
 		}
 	}
 }
+
+// Nearest is x with n elements along an axis, taken as TensorFlow takes them: element floor(i*scale), with half floor((i+1/2)*scale), with
+// align the nearest one to i*scale, half away from zero, where scale brings the last to the last.
+func (b *Builder) Nearest(x *graph.Value, axis, n int, align, half bool) *graph.Value {
+	in := x.Type.Shape[axis]
+	if in < 1 || n < 1 {
+		Fail("%d elements of %d", n, in)
+	}
+	scale := float32(in) / float32(n)
+	if align && n > 1 {
+		scale = float32(in-1) / float32(n-1)
+	}
+	places := make([]int, n)
+	for i := range places {
+		at := float32(i) * scale
+		switch {
+		case align:
+			at = float32(math.Round(float64(at)))
+		case half:
+			at = (float32(i) + 0.5) * scale
+		}
+		places[i] = min(int(at), in-1)
+	}
+	return b.Apply(ops.Take, ops.TakeAttrs{Axis: axis}, x, Ints(places...))
+}

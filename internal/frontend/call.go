@@ -151,12 +151,18 @@ func Axis(a, rank int) int {
 	return a
 }
 
-// Axes resolves several axes and sorts them.
-func Axes(list []int, rank int) []int {
+// EachAxis resolves several axes, which may be the same.
+func EachAxis(list []int, rank int) []int {
 	out := make([]int, len(list))
 	for i, a := range list {
 		out[i] = Axis(a, rank)
 	}
+	return out
+}
+
+// Axes resolves several axes, which have to be different, and sorts them.
+func Axes(list []int, rank int) []int {
+	out := EachAxis(list, rank)
 	slices.Sort(out)
 	if len(slices.Compact(slices.Clone(out))) != len(out) {
 		compose.Fail("an axis stands twice in %v", list)

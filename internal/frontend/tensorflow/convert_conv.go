@@ -1,6 +1,7 @@
 package tensorflow
 
 import (
+	"lathe/internal/frontend/tfops"
 	"slices"
 
 	"lathe/internal/compose"
@@ -214,11 +215,11 @@ func resizePadConv(c *call) *graph.Value {
 	if c.Bool("resize_align_corners", false) {
 		mode = "align_corners"
 	}
-	return c.paddedConv(c.resized(c.X(0), c.sizes(1), "linear", mode), 2)
+	return c.paddedConv(c.resized(c.X(0), tfops.Sizes(c.Call, 1), "linear", mode), 2)
 }
 
 func (c *call) paddedConv(x *graph.Value, i int) *graph.Value {
-	padded := c.mirrored(c.with(x, c.X(i)), c.OneOf("mode", "REFLECT", "REFLECT", "SYMMETRIC"))
+	padded := tfops.MirrorPad(c.With(x, c.X(i)), c.OneOf("mode", "REFLECT", "REFLECT", "SYMMETRIC") == "SYMMETRIC")
 	return conv(c.with(padded, c.X(i+1)))
 }
 
@@ -232,7 +233,7 @@ func dilation2D(c *call) *graph.Value {
 	if win.Kernel[0]*win.Kernel[1] > 1<<10 {
 		compose.Fail("a filter %s", w.Type)
 	}
-	lowest := least(x.Type.DType)
+	lowest := compose.Least(x.Type.DType)
 	x = c.Apply(ops.Pad, ops.PadAttrs{PadBefore: []int{0, win.Padding[0], win.Padding[1], 0}, PadAfter: []int{0, win.Padding[2], win.Padding[3], 0}, Mode: "constant", Value: lowest}, x)
 	sums := c.windows(x, win)
 	for at, part := range sums {

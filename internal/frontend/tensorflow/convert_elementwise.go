@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"lathe/internal/compose"
+	"lathe/internal/frontend/tfops"
 	"lathe/internal/graph"
 	"lathe/internal/op"
 	"lathe/internal/ops"
@@ -36,7 +37,7 @@ var unaryRows = []row{
 	{"IsInf", one(func(c *call) *graph.Value {
 		return c.Apply(ops.IsInf, ops.IsInfAttrs{DetectPositive: true, DetectNegative: true}, c.X(0))
 	})},
-	{"IsFinite", one(isFinite)}, {"Cast", one(cast)}, {"Bitcast", one(bitcast)},
+	{"IsFinite", one(isFinite)}, {"Cast", one(cast)}, {"Bitcast", one(func(c *call) *graph.Value { return tfops.Bitcast(c.Call, c.X(0), c.typeOf("type", types.Invalid)) })},
 	{"OnesLike", one(like(1))}, {"ZerosLike", one(like(0))},
 
 	{"Identity", identity}, {"RefIdentity", identity}, {"IdentityN", identity}, {"StopGradient", identity}, {"PreventGradient", identity}, {"CheckNumerics", identity}, {"CheckNumericsV2", identity}, {"Snapshot", identity},
@@ -77,15 +78,6 @@ func cast(c *call) *graph.Value {
 	return c.Cast(c.X(0), c.typeOf("DstT", types.Invalid))
 }
 
-// bitcast between types of one width and kind is the value itself.
-func bitcast(c *call) *graph.Value {
-	x, d := c.X(0), c.typeOf("type", types.Invalid)
-	if from := x.Type.DType; from.IsFloat() != d.IsFloat() || from.Size() != d.Size() || from == types.Bool || d == types.Bool {
-		compose.Fail("the bits of %s as %s are not supported", x.Type.DType, d)
-	}
-	return c.Cast(x, d)
-}
-
 func like(v float64) func(c *call) *graph.Value {
 	return func(c *call) *graph.Value { return c.Full(c.X(0).Type.DType, v, c.Shape(0)...) }
 }
@@ -98,14 +90,11 @@ var binaryRows = []row{
 	{"Equal", compare(ops.Equal)}, {"NotEqual", compare(ops.NotEqual)}, {"ApproximateEqual", one(approximateEqual)},
 	{"LogicalAnd", do2(ops.LogicalAnd)}, {"LogicalOr", do2(ops.LogicalOr)}, {"LogicalXor", do2(ops.LogicalXor)},
 	{"BitwiseAnd", do2(ops.BitwiseAnd)}, {"BitwiseOr", do2(ops.BitwiseOr)}, {"BitwiseXor", do2(ops.BitwiseXor)}, {"LeftShift", do2(ops.LeftShift)}, {"RightShift", do2(ops.RightShift)},
-	{"SquaredDifference", one(func(c *call) *graph.Value {
-		d := c.Do(ops.Subtract, c.X(0), c.X(1))
-		return c.Do(ops.Multiply, d, d)
-	})},
+	{"SquaredDifference", shared(tfops.SquaredDifference)},
 	{"DivNoNan", guarded(1, ops.Divide)}, {"MulNoNan", guarded(1, ops.Multiply)},
 	{"Xdivy", guarded(0, ops.Divide)}, {"Xlogy", one(xlogy(ops.Log))}, {"Xlog1py", one(xlogy(ops.Log1p))},
 	{"AddN", one(func(c *call) *graph.Value { return c.Fold(ops.Add, c.All()...) })}, {"AccumulateNV2", one(func(c *call) *graph.Value { c.Ignore("shape"); return c.Fold(ops.Add, c.All()...) })},
-	{"BiasAdd", one(biasAdd)}, {"BiasAddV1", one(biasAdd)}, {"Select", one(selects)}, {"SelectV2", one(func(c *call) *graph.Value { return c.Do(ops.Where, c.X(0), c.X(1), c.X(2)) })},
+	{"BiasAdd", one(biasAdd)}, {"BiasAddV1", one(biasAdd)}, {"Select", one(func(c *call) *graph.Value { return c.Do(ops.Where, tfops.Rows(c.Call, c.X(0), c.X(1)), c.X(1), c.X(2)) })}, {"SelectV2", one(func(c *call) *graph.Value { return c.Do(ops.Where, c.X(0), c.X(1), c.X(2)) })},
 	{"ClipByValue", one(func(c *call) *graph.Value { return c.Do(ops.Maximum, c.Do(ops.Minimum, c.X(0), c.X(2)), c.X(1)) })},
 	{"FakeQuantWithMinMaxArgs", one(fakeQuantArgs)}, {"FakeQuantWithMinMaxVars", one(fakeQuantVars)}, {"FakeQuantWithMinMaxVarsPerChannel", one(fakeQuantVars)},
 }
@@ -170,19 +159,6 @@ func biasAdd(c *call) *graph.Value {
 		axes[k] = 1 + k
 	}
 	return c.sum(x, c.ExpandDims(b, axes...))
-}
-
-// selects is where; a condition that is a vector chooses rows.
-func selects(c *call) *graph.Value {
-	condition, x := c.X(0), c.X(1)
-	if condition.Type.Rank() == 1 && x.Type.Rank() > 1 {
-		axes := make([]int, x.Type.Rank()-1)
-		for i := range axes {
-			axes[i] = i + 1
-		}
-		condition = c.ExpandDims(condition, axes...)
-	}
-	return c.Do(ops.Where, condition, x, c.X(2))
 }
 
 func fakeQuantArgs(c *call) *graph.Value {

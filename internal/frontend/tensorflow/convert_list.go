@@ -1,6 +1,7 @@
 package tensorflow
 
 import (
+	"lathe/internal/frontend/tfops"
 	"slices"
 
 	"lathe/internal/compose"
@@ -136,7 +137,7 @@ func (c *call) elements(l *graph.Value) values {
 		return e
 	}
 	c.length(l)
-	return c.unpacked(l, 0)
+	return tfops.Elements(c.Call, l, 0)
 }
 
 // dense is a list as one tensor. Elements that are missing are zeros like the others.
@@ -180,7 +181,7 @@ func (c *call) written(l, at, item *graph.Value) *graph.Value {
 	if t := at.Value(); t != nil && (loose || c.length(l) <= frontend.MaxIterations) {
 		i := int(t.Int(0))
 		if !loose {
-			e = c.unpacked(l, 0)
+			e = tfops.Elements(c.Call, l, 0)
 		}
 		for i >= len(e) && i < maxResults { // a TensorArray of dynamic size grows
 			e = append(slices.Clone(e), nil)

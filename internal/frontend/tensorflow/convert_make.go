@@ -5,13 +5,14 @@ import (
 	"math/rand/v2"
 
 	"lathe/internal/compose"
+	"lathe/internal/frontend/tfops"
 	"lathe/internal/graph"
 	"lathe/internal/types"
 )
 
 var makeRows = []row{
-	{"Shape", one(shapeOf)}, {"ShapeN", shapes}, {"Rank", one(func(c *call) *graph.Value { return compose.Number(types.I32, float64(c.Rank(0))) })}, {"Size", one(size)},
-	{"Fill", one(fill)}, {"Range", one(rangeOf)}, {"LinSpace", one(linSpace)}, {"BroadcastArgs", one(broadcastArgs)}, {"Empty", one(empty)}, {"VariableShape", one(shapeOf)},
+	{"Shape", one(shapeOf)}, {"ShapeN", shapes}, {"Rank", shared(tfops.Rank)}, {"Size", one(size)},
+	{"Fill", shared(tfops.Fill)}, {"Range", shared(tfops.Range)}, {"LinSpace", one(linSpace)}, {"BroadcastArgs", shared(tfops.BroadcastArgs)}, {"Empty", one(empty)}, {"VariableShape", one(shapeOf)},
 	{"VarIsInitializedOp", one(initialized)}, {"IsVariableInitialized", one(initialized)},
 	{"RandomUniform", one(uniform)}, {"RandomStandardNormal", one(normal)}, {"TruncatedNormal", one(normal)}, {"RandomUniformInt", one(uniformInt)},
 	{"StatelessRandomUniform", one(uniform)}, {"StatelessRandomUniformV2", one(uniform)}, {"StatelessRandomNormal", one(normal)}, {"StatelessRandomNormalV2", one(normal)},
@@ -38,38 +39,9 @@ func size(c *call) *graph.Value {
 	return compose.Number(c.typeOf("out_type", types.I32), float64(c.X(0).Type.Elements()))
 }
 
-func fill(c *call) *graph.Value {
-	shape, value := c.KnownInts(0, "the shape"), c.Scalar(c.X(1))
-	if v := value.Value(); v != nil {
-		return c.Filled(v, shape...)
-	}
-	return c.BroadcastTo(value, shape...)
-}
-
 func empty(c *call) *graph.Value {
 	c.Ignore("init")
 	return c.Full(c.typeOf("dtype", types.Invalid), 0, c.KnownInts(0, "the shape")...)
-}
-
-func rangeOf(c *call) *graph.Value {
-	start, limit, delta := c.Known(0, "the start"), c.Known(1, "the limit"), c.Known(2, "the step")
-	if start.Len() != 1 || limit.Len() != 1 || delta.Len() != 1 {
-		compose.Fail("start, limit and step are numbers")
-	}
-	step := delta.Float(0)
-	n := (limit.Float(0) - start.Float(0)) / step
-	if !(n <= types.MaxElements) || step == 0 {
-		compose.Fail("a range of %v numbers", n)
-	}
-	t := c.Zeros(start.DType, max(int(math.Ceil(n)), 0))
-	for i := range t.Len() {
-		if t.DType.IsInt() {
-			t.SetInt(i, start.Int(0)+int64(i)*delta.Int(0))
-		} else {
-			t.SetFloat(i, start.Float(0)+float64(i)*step)
-		}
-	}
-	return compose.Const(t)
 }
 
 func linSpace(c *call) *graph.Value {
@@ -82,26 +54,6 @@ func linSpace(c *call) *graph.Value {
 		t.SetFloat(i, start+(stop-start)*float64(i)/float64(max(n-1, 1)))
 	}
 	return compose.Const(t)
-}
-
-func broadcastArgs(c *call) *graph.Value {
-	a, b := c.KnownInts(0, "a shape"), c.KnownInts(1, "a shape")
-	for len(a) < len(b) {
-		a = append([]int{1}, a...)
-	}
-	for len(b) < len(a) {
-		b = append([]int{1}, b...)
-	}
-	out := make([]int, len(a))
-	for i := range a {
-		if a[i] != b[i] && a[i] != 1 && b[i] != 1 {
-			compose.Fail("shapes %v and %v", a, b)
-		}
-		if out[i] = a[i]; a[i] == 1 {
-			out[i] = b[i]
-		}
-	}
-	return c.Cast(compose.Ints(out...), c.X(0).Type.DType)
 }
 
 // Random numbers are drawn when a model is imported, from the seeds that it gives, and are the same in every run.

@@ -3,6 +3,7 @@ package tensorflow
 import (
 	"lathe/internal/compose"
 	"lathe/internal/frontend"
+	"lathe/internal/frontend/tfops"
 	"lathe/internal/graph"
 	"lathe/internal/op"
 	"lathe/internal/ops"
@@ -10,31 +11,14 @@ import (
 )
 
 var reduceRows = []row{
-	{"Sum", one(reduction(ops.Sum))}, {"Mean", one(mean)}, {"Prod", one(reduction(ops.Prod))}, {"Max", one(reduction(ops.Max))}, {"Min", one(reduction(ops.Min))},
-	{"Any", one(reduction(ops.Any))}, {"All", one(reduction(ops.AllOf))}, {"EuclideanNorm", one(euclideanNorm)},
-	{"ArgMax", one(argExtreme(ops.ArgMax))}, {"ArgMin", one(argExtreme(ops.ArgMin))}, {"Cumsum", one(cumulative(ops.CumSum))}, {"Cumprod", one(cumulative(ops.CumProd))},
-}
-
-// reduced are the axes of operand 1, and whether they are kept.
-func (c *call) reduced() (axes []int, keep bool) {
-	keep = c.Bool("keep_dims", false) || c.Bool("keepdims", false)
-	return unique(c.KnownInts(1, "the axes"), c.Rank(0)), keep
-}
-
-// reduction is along axes; none leave the operand as it is.
-func reduction(d *op.Def) func(c *call) *graph.Value {
-	return func(c *call) *graph.Value {
-		axes, keep := c.reduced()
-		if len(axes) == 0 {
-			return c.X(0)
-		}
-		return c.Reduce(d, c.X(0), keep, axes...)
-	}
+	{"Sum", shared(tfops.Reduce(ops.Sum))}, {"Mean", one(mean)}, {"Prod", shared(tfops.Reduce(ops.Prod))}, {"Max", shared(tfops.Reduce(ops.Max))}, {"Min", shared(tfops.Reduce(ops.Min))},
+	{"Any", shared(tfops.Reduce(ops.Any))}, {"All", shared(tfops.Reduce(ops.AllOf))}, {"EuclideanNorm", one(euclideanNorm)},
+	{"ArgMax", one(argExtreme(ops.ArgMax))}, {"ArgMin", one(argExtreme(ops.ArgMin))}, {"Cumsum", shared(tfops.Cumulative(ops.CumSum))}, {"Cumprod", shared(tfops.Cumulative(ops.CumProd))},
 }
 
 // mean of integers is cut off.
 func mean(c *call) *graph.Value {
-	axes, keep := c.reduced()
+	axes, keep := tfops.Reduced(c.Call)
 	x := c.X(0)
 	if len(axes) == 0 {
 		return x
@@ -51,7 +35,7 @@ func mean(c *call) *graph.Value {
 }
 
 func euclideanNorm(c *call) *graph.Value {
-	axes, keep := c.reduced()
+	axes, keep := tfops.Reduced(c.Call)
 	x := c.X(0)
 	if len(axes) == 0 {
 		return c.Do(ops.Abs, x)
@@ -67,11 +51,5 @@ func argExtreme(d *op.Def) func(c *call) *graph.Value {
 			axis = c.KnownInt(1, "the axis")
 		}
 		return c.Cast(c.Apply(d, ops.ArgAttrs{Axis: frontend.Axis(axis, c.Rank(0))}, c.X(0)), c.typeOf("output_type", types.I64))
-	}
-}
-
-func cumulative(d *op.Def) func(c *call) *graph.Value {
-	return func(c *call) *graph.Value {
-		return c.Apply(d, ops.CumulativeAttrs{Axis: frontend.Axis(c.KnownInt(1, "the axis"), c.Rank(0)), Exclusive: c.Bool("exclusive", false), Reverse: c.Bool("reverse", false)}, c.X(0))
 	}
 }

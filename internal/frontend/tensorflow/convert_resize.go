@@ -4,37 +4,15 @@ import (
 	"math"
 
 	"lathe/internal/compose"
+	"lathe/internal/frontend/tfops"
 	"lathe/internal/graph"
 	"lathe/internal/ops"
 	"lathe/internal/types"
 )
 
 var resizeRows = []row{
-	{"ResizeBilinear", one(resizeBilinear)}, {"ResizeNearestNeighbor", one(resizeNearest)}, {"ResizeBicubic", one(resizeBicubic)}, {"ResizeArea", one(resizeArea)},
+	{"ResizeBilinear", one(resizeBilinear)}, {"ResizeNearestNeighbor", shared(tfops.ResizeNearest)}, {"ResizeBicubic", one(resizeBicubic)}, {"ResizeArea", one(resizeArea)},
 	{"AdjustContrastv2", one(adjustContrast)}, {"RGBToHSV", one(rgbToHSV)},
-}
-
-// sizes are height and width, of operand i.
-func (c *call) sizes(i int) []int {
-	sizes := c.KnownInts(i, "the size")
-	if len(sizes) != 2 || c.Rank(0) != 4 || sizes[0] < 1 || sizes[1] < 1 || c.Shape(0)[1] < 1 || c.Shape(0)[2] < 1 {
-		compose.Fail("size %v of %s", sizes, c.X(0).Type)
-	}
-	return sizes
-}
-
-// coordinates is how places in the result and in the operand belong together.
-func (c *call) coordinates() string {
-	align, half := c.Bool("align_corners", false), c.Bool("half_pixel_centers", false)
-	switch {
-	case align && half:
-		compose.Fail("align_corners and half_pixel_centers exclude each other")
-	case align:
-		return "align_corners"
-	case half:
-		return "half_pixel"
-	}
-	return "asymmetric"
 }
 
 // resized is x [batch, height, width, channels] with other sizes.
@@ -58,43 +36,16 @@ func (c *call) floats() *graph.Value {
 }
 
 func resizeBilinear(c *call) *graph.Value {
-	return c.Cast(c.resized(c.floats(), c.sizes(1), "linear", c.coordinates()), types.F32)
+	return c.Cast(c.resized(c.floats(), tfops.Sizes(c.Call, 1), "linear", tfops.Coordinates(c.Call)), types.F32)
 }
 
 func resizeBicubic(c *call) *graph.Value {
-	return c.Cast(c.resized(c.floats(), c.sizes(1), "cubic", c.coordinates()), types.F32)
-}
-
-// resizeNearest takes element floor(i*scale), floor((i+1/2)*scale), or with align_corners the nearest one, half away from zero.
-func resizeNearest(c *call) *graph.Value {
-	sizes, mode := c.sizes(1), c.coordinates()
-	x := c.X(0)
-	for k, out := range sizes {
-		in := x.Type.Shape[1+k]
-		scale := float32(in) / float32(out)
-		if mode == "align_corners" && out > 1 {
-			scale = float32(in-1) / float32(out-1)
-		}
-		places := make([]int, out)
-		for i := range places {
-			switch mode {
-			case "align_corners":
-				places[i] = int(math.Round(float64(float32(i) * scale)))
-			case "half_pixel":
-				places[i] = int((float32(i) + 0.5) * scale)
-			default:
-				places[i] = int(float32(i) * scale)
-			}
-			places[i] = min(places[i], in-1)
-		}
-		x = c.Apply(ops.Take, ops.TakeAttrs{Axis: 1 + k}, x, compose.Ints(places...))
-	}
-	return x
+	return c.Cast(c.resized(c.floats(), tfops.Sizes(c.Call, 1), "cubic", tfops.Coordinates(c.Call)), types.F32)
 }
 
 // resizeArea gives the means of the areas that pixels cover: a product with a matrix of weights along each axis.
 func resizeArea(c *call) *graph.Value {
-	sizes, align := c.sizes(1), c.Bool("align_corners", false)
+	sizes, align := tfops.Sizes(c.Call, 1), c.Bool("align_corners", false)
 	x := c.floats()
 	for k, out := range sizes {
 		in := x.Type.Shape[1+k]

@@ -4,57 +4,17 @@ import (
 	"slices"
 
 	"lathe/internal/compose"
-	"lathe/internal/frontend"
-	"lathe/internal/graph"
-	"lathe/internal/op"
+	"lathe/internal/frontend/tfops"
 	"lathe/internal/ops"
 	"lathe/internal/types"
 )
 
 var segmentRows = []row{
-	{"SegmentSum", one(segments(ops.Sum, nothing))}, {"SegmentMean", one(segments(ops.Mean, nothing))}, {"SegmentProd", one(segments(ops.Prod, unity))},
-	{"SegmentMax", one(segments(ops.Max, nothing))}, {"SegmentMin", one(segments(ops.Min, nothing))},
-	{"UnsortedSegmentSum", one(segments(ops.Sum, nothing))}, {"UnsortedSegmentProd", one(segments(ops.Prod, unity))},
-	{"UnsortedSegmentMax", one(segments(ops.Max, least))}, {"UnsortedSegmentMin", one(segments(ops.Min, most))},
+	{"SegmentSum", shared(tfops.Segments(ops.Sum, tfops.Zero))}, {"SegmentMean", shared(tfops.Segments(ops.Mean, tfops.Zero))}, {"SegmentProd", shared(tfops.Segments(ops.Prod, tfops.One))},
+	{"SegmentMax", shared(tfops.Segments(ops.Max, tfops.Zero))}, {"SegmentMin", shared(tfops.Segments(ops.Min, tfops.Zero))},
+	{"UnsortedSegmentSum", shared(tfops.Segments(ops.Sum, tfops.Zero))}, {"UnsortedSegmentProd", shared(tfops.Segments(ops.Prod, tfops.One))},
+	{"UnsortedSegmentMax", shared(tfops.Segments(ops.Max, compose.Least))}, {"UnsortedSegmentMin", shared(tfops.Segments(ops.Min, compose.Most))},
 	{"Unique", unique1}, {"ListDiff", listDiff}, {"SetDiff1D", listDiff},
-}
-
-func nothing(types.DType) float64 { return 0 }
-func unity(types.DType) float64   { return 1 }
-
-// segments joins the rows of each segment, whose numbers are known; operand 2, where there is one, says how many there are. Rows with negative
-// numbers are left out.
-func segments(d *op.Def, empty func(types.DType) float64) func(c *call) *graph.Value {
-	return func(c *call) *graph.Value {
-		x, ids := c.X(0), c.KnownInts(1, "the segments")
-		rank := c.Rank(1)
-		if rank > x.Type.Rank() || !slices.Equal(x.Type.Shape[:rank], c.Shape(1)) || len(ids) == 0 || len(ids) > frontend.MaxIterations {
-			compose.Fail("%d segment numbers of %s", len(ids), x.Type)
-		}
-		x = c.Reshape(x, append([]int{len(ids)}, x.Type.Shape[rank:]...)...)
-		n := slices.Max(ids) + 1
-		if c.Present(2) {
-			n = c.KnownInt(2, "the number of segments")
-		}
-		if n < 1 || n > frontend.MaxIterations || n < slices.Max(ids)+1 {
-			compose.Fail("%d segments, the last number being %d", n, slices.Max(ids))
-		}
-		parts := make(values, n)
-		for k := range parts {
-			var rows []int
-			for i, id := range ids {
-				if id == k {
-					rows = append(rows, i)
-				}
-			}
-			if len(rows) == 0 {
-				parts[k] = c.Full(x.Type.DType, empty(x.Type.DType), x.Type.Shape[1:]...)
-				continue
-			}
-			parts[k] = c.Reduce(d, c.Apply(ops.Take, ops.TakeAttrs{}, x, compose.Ints(rows...)), false, 0)
-		}
-		return c.Stack(0, parts...)
-	}
 }
 
 // unique1 lists the different elements of a known vector in the order of their first, and which of them each element is.

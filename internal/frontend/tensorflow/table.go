@@ -102,14 +102,12 @@ func (c *call) overChannels(x *graph.Value, f func(x *graph.Value) *graph.Value)
 // typeOf is a type that an attribute says.
 func (c *call) typeOf(name string, absent types.DType) types.DType { return c.DType(name, absent) }
 
-// unique are axes in order, each once; a scalar is one axis.
-func unique(list []int, rank int) []int {
-	var out []int
-	for _, a := range list {
-		if a = frontend.Axis(a, rank); !slices.Contains(out, a) {
-			out = append(out, a)
-		}
-	}
-	slices.Sort(out)
-	return out
+// shared makes a row of a function that TensorFlow Lite has as well, with one result.
+func shared(f func(c *frontend.Call) *graph.Value) func(c *call) values {
+	return func(c *call) values { return values{f(c.Call)} }
+}
+
+// sharedAll makes one of a function with several.
+func sharedAll(f func(c *frontend.Call) []*graph.Value) func(c *call) values {
+	return func(c *call) values { return f(c.Call) }
 }

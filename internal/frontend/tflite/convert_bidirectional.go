@@ -59,7 +59,7 @@ func (c *call) bidirectional(layer func(*call) values, forward, backward []int, 
 			compose.Fail("the sequence is missing, or is none")
 		}
 		if turned {
-			in[0] = c.reversed(in[0], time)
+			in[0] = c.Reverse(in[0], time)
 		}
 		inner := c.with(in...)
 		op := *c.op
@@ -67,7 +67,7 @@ func (c *call) bidirectional(layer func(*call) values, forward, backward []int, 
 		inner.op = &op
 		out := layer(inner)
 		if turned {
-			out[0] = c.reversed(out[0], time)
+			out[0] = c.Reverse(out[0], time)
 		}
 		return out
 	}

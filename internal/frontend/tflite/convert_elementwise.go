@@ -2,10 +2,10 @@ package tflite
 
 import (
 	"lathe/internal/compose"
+	"lathe/internal/frontend/tfops"
 	"lathe/internal/graph"
 	"lathe/internal/op"
 	"lathe/internal/ops"
-	"lathe/internal/types"
 )
 
 // unaryRows are functions of one element. Of 8 bits they are a table of 256 entries.
@@ -18,7 +18,7 @@ var unaryRows = []row{
 	{"ELU", unary(func(c *call) *graph.Value { return c.Apply(ops.Elu, ops.AlphaAttrs{Alpha: 1}, c.X(0)) })},
 	{"GELU", unary(gelu)}, {"LEAKY_RELU", leakyRelu},
 	{"RELU", unary(apply(ops.Relu))}, {"RELU6", unary(clip(0, 6))}, {"RELU_N1_TO_1", unary(clip(-1, 1))}, {"RELU_0_TO_1", unary(clip(0, 1))},
-	{"FAKE_QUANT", one(fakeQuant)}, {"LOGICAL_NOT", one(apply(ops.LogicalNot))}, {"CAST", one(cast)}, {"BITCAST", one(bitcast)},
+	{"FAKE_QUANT", one(fakeQuant)}, {"LOGICAL_NOT", one(apply(ops.LogicalNot))}, {"CAST", one(cast)}, {"BITCAST", one(func(c *call) *graph.Value { return tfops.Bitcast(c.Call, c.X(0), c.resultType()) })},
 	{"ZEROS_LIKE", one(func(c *call) *graph.Value { return c.Full(c.X(0).Type.DType, 0, c.Shape(0)...) })},
 }
 
@@ -27,7 +27,7 @@ var binaryRows = []row{
 	{"DIV", real(one(func(c *call) *graph.Value { return c.activated(c.Do(ops.Divide, c.X(0), c.X(1))) }))},
 	{"FLOOR_DIV", one(apply2(ops.FloorDivide))}, {"FLOOR_MOD", one(apply2(ops.FloorMod))},
 	{"POW", real(one(apply2(ops.Power)))}, {"ATAN2", real(one(apply2(ops.Atan2)))}, {"PRELU", real(one(apply2(ops.Prelu)))},
-	{"SQUARED_DIFFERENCE", real(one(squaredDifference))},
+	{"SQUARED_DIFFERENCE", real(shared(tfops.SquaredDifference))},
 	{"MAXIMUM", extreme(ops.Maximum)}, {"MINIMUM", extreme(ops.Minimum)},
 	{"EQUAL", compare(ops.Equal)}, {"NOT_EQUAL", compare(ops.NotEqual)}, {"LESS", compare(ops.Less)}, {"LESS_EQUAL", compare(ops.LessEqual)},
 	{"GREATER", compare(ops.Greater)}, {"GREATER_EQUAL", compare(ops.GreaterEqual)},
@@ -69,11 +69,6 @@ func gelu(c *call) *graph.Value {
 	return c.Gelu(c.X(0))
 }
 
-func squaredDifference(c *call) *graph.Value {
-	d := c.Do(ops.Subtract, c.X(0), c.X(1))
-	return c.Do(ops.Multiply, d, d)
-}
-
 // extreme compares integers of one scale as they are.
 func extreme(d *op.Def) func(c *call) values {
 	plain := real(one(apply2(d)))
@@ -98,12 +93,8 @@ func compare(d *op.Def) func(c *call) values {
 // selects is where; with SELECT the condition may be a vector that chooses rows.
 func selects(c *call) values {
 	condition, x, y := c.X(0), c.X(1), c.X(2)
-	if c.Node.Op == "SELECT" && condition.Type.Rank() == 1 && x.Type.Rank() > 1 {
-		axes := make([]int, x.Type.Rank()-1)
-		for i := range axes {
-			axes[i] = i + 1
-		}
-		condition = c.ExpandDims(condition, axes...)
+	if c.Node.Op == "SELECT" {
+		condition = tfops.Rows(c.Call, condition, x)
 	}
 	to := c.to(0)
 	bring := func(v *graph.Value, i int) *graph.Value {
@@ -136,21 +127,7 @@ func fakeQuant(c *call) *graph.Value {
 
 func cast(c *call) *graph.Value {
 	c.Ignore("in_data_type", "out_data_type")
-	d, err := c.to(0).elem.dtype()
-	if err != nil {
-		compose.Fail("%w", err)
-	}
-	return c.Cast(c.X(0), d)
-}
-
-// bitcast between types of one width and kind is the value itself.
-func bitcast(c *call) *graph.Value {
-	d, err := c.to(0).elem.dtype()
-	x := c.X(0)
-	if from := x.Type.DType; err != nil || from.IsFloat() != d.IsFloat() || from.Size() != d.Size() || from == types.Bool || d == types.Bool {
-		compose.Fail("the bits of %s as %s are not supported", x.Type.DType, c.to(0).elem)
-	}
-	return c.Cast(x, d)
+	return c.Cast(c.X(0), c.resultType())
 }
 
 // leakyRelu multiplies by one of two multipliers with 16 bits.

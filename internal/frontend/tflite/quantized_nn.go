@@ -94,7 +94,7 @@ func (c *call) quantizedMatmul(a, b *graph.Value, adjointA, adjointB bool) *grap
 func (c *call) quantizedTransposed(a ops.ConvTransposeAttrs, x *graph.Value) *graph.Value {
 	from := c.from(0)
 	kernel := c.Shape(1)[1:3]
-	w := c.permuted(c.reversed(c.X(1), 1, 2), 0, 3, 1, 2)
+	w := c.permuted(c.Reverse(c.X(1), 1, 2), 0, 3, 1, 2)
 	pads := make([]int, 4)
 	for k, s := range a.Strides {
 		x = c.spread(x, 2+k, s, float64(from.zero()))

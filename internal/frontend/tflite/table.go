@@ -137,3 +137,13 @@ func (c *call) activation(x *graph.Value, number int) *graph.Value {
 	compose.Fail("activation function %d is not supported", number)
 	return nil
 }
+
+// shared makes a row of a function that TensorFlow has as well, with one result.
+func shared(f func(c *frontend.Call) *graph.Value) func(c *call) values {
+	return func(c *call) values { return values{f(c.Call)} }
+}
+
+// sharedAll makes one of a function with several.
+func sharedAll(f func(c *frontend.Call) []*graph.Value) func(c *call) values {
+	return func(c *call) values { return f(c.Call) }
+}
