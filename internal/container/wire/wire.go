@@ -30,7 +30,9 @@ func Each(msg []byte, f func(Field) error) error {
 		field := Field{Number: int(num)}
 		switch typ {
 		case protowire.BytesType:
-			if field.Data, n = protowire.ConsumeBytes(msg); n >= 0 && field.Data == nil {
+			var data []byte
+			data, n = protowire.ConsumeBytes(msg)
+			if field.Data = data[:len(data):len(data)]; field.Data == nil {
 				field.Data = []byte{}
 			}
 		case protowire.VarintType:
@@ -70,43 +72,63 @@ func (f Field) Float() float64 { return float64(math.Float32frombits(uint32(f.Bi
 // Double is the field as a float of 64 bits.
 func (f Field) Double() float64 { return math.Float64frombits(f.Bits) }
 
-// Ints are the numbers of a repeated field: one, or all of them packed.
-func (f Field) Ints() ([]int64, error) {
+// Varints calls f with the numbers of a repeated field, which stand alone or packed.
+func (f Field) Varints(visit func(v uint64) error) error {
 	if f.Data == nil {
-		return []int64{f.Int()}, nil
+		return visit(f.Bits)
 	}
-	var list []int64
 	for data := f.Data; len(data) > 0; {
 		v, n := protowire.ConsumeVarint(data)
 		if n < 0 {
-			return nil, ErrDamaged
+			return ErrDamaged
 		}
-		list, data = append(list, int64(v)), data[n:]
+		if err := visit(v); err != nil {
+			return err
+		}
+		data = data[n:]
 	}
-	return list, nil
+	return nil
 }
 
-// Floats are the floats of a repeated field of size bytes each, 4 or 8: one, or all of them packed.
-func (f Field) Floats(size int) ([]float64, error) {
+// Fixed calls f with the elements, of size bytes, of a repeated field, which stand alone or packed.
+func (f Field) Fixed(size int, visit func(bits uint64) error) error {
 	if f.Data == nil {
-		if size == 8 {
-			return []float64{f.Double()}, nil
-		}
-		return []float64{f.Float()}, nil
+		return visit(f.Bits)
 	}
 	if len(f.Data)%size != 0 {
-		return nil, fmt.Errorf("floats of %d bytes in %d", size, len(f.Data))
+		return fmt.Errorf("elements of %d bytes in %d", size, len(f.Data))
 	}
-	var list []float64
 	for data := f.Data; len(data) > 0; data = data[size:] {
-		var v uint64
-		if size == 8 {
-			v, _ = protowire.ConsumeFixed64(data)
-			list = append(list, math.Float64frombits(v))
-		} else {
-			w, _ := protowire.ConsumeFixed32(data)
-			list = append(list, float64(math.Float32frombits(w)))
+		var bits uint64
+		for k := size - 1; k >= 0; k-- {
+			bits = bits<<8 | uint64(data[k])
+		}
+		if err := visit(bits); err != nil {
+			return err
 		}
 	}
-	return list, nil
+	return nil
+}
+
+// Ints are the numbers of a repeated field.
+func (f Field) Ints() (list []int64, err error) {
+	err = f.Varints(func(v uint64) error {
+		list = append(list, int64(v))
+		return nil
+	})
+	return list, err
+}
+
+// Floats are the floats of a repeated field of size bytes each, 4 or 8.
+func (f Field) Floats(size int) (list []float64, err error) {
+	err = f.Fixed(size, func(bits uint64) error {
+		x := Field{Bits: bits}
+		if size == 8 {
+			list = append(list, x.Double())
+		} else {
+			list = append(list, x.Float())
+		}
+		return nil
+	})
+	return list, err
 }

@@ -8,47 +8,10 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"lathe/internal/container/hdf5"
+	"lathe/internal/container/wire"
 	"lathe/internal/tensor"
 	"lathe/internal/types"
 )
-
-// errWire is of bytes that are no protobuf message.
-var errWire = errors.New("the .caffemodel is damaged, cut short, or none")
-
-// each calls f with the fields of a message: the bytes of those that have a length, the bits of others.
-func each(msg []byte, f func(num protowire.Number, data []byte, bits uint64) error) error {
-	for len(msg) > 0 {
-		num, typ, n := protowire.ConsumeTag(msg)
-		if n < 0 {
-			return errWire
-		}
-		msg = msg[n:]
-		var data []byte
-		var bits uint64
-		switch typ {
-		case protowire.BytesType:
-			data, n = protowire.ConsumeBytes(msg)
-		case protowire.VarintType:
-			bits, n = protowire.ConsumeVarint(msg)
-		case protowire.Fixed32Type:
-			var v uint32
-			v, n = protowire.ConsumeFixed32(msg)
-			bits = uint64(v)
-		case protowire.Fixed64Type:
-			bits, n = protowire.ConsumeFixed64(msg)
-		default:
-			n = protowire.ConsumeFieldValue(num, typ, msg)
-		}
-		if n < 0 {
-			return errWire
-		}
-		if err := f(num, data, bits); err != nil {
-			return err
-		}
-		msg = msg[n:]
-	}
-	return nil
-}
 
 // blobsOf reads the weights of each layer by its name: of a .caffemodel or, in HDF5, a .caffemodel.h5.
 func blobsOf(data []byte) (map[string][]*tensor.Tensor, error) {
@@ -56,9 +19,9 @@ func blobsOf(data []byte) (map[string][]*tensor.Tensor, error) {
 		return blobsOfHDF5(data)
 	}
 	blobs := map[string][]*tensor.Tensor{}
-	err := each(data, func(num protowire.Number, layer []byte, _ uint64) error {
-		nameField, blobField := protowire.Number(1), protowire.Number(7) // of LayerParameter
-		switch num {
+	err := wire.Each(data, func(layer wire.Field) error {
+		nameField, blobField := 1, 7 // of LayerParameter
+		switch layer.Number {
 		case 100:
 		case 2: // V1LayerParameter
 			nameField, blobField = 4, 6
@@ -66,12 +29,12 @@ func blobsOf(data []byte) (map[string][]*tensor.Tensor, error) {
 			return nil
 		}
 		name, list := "", []*tensor.Tensor(nil)
-		err := each(layer, func(num protowire.Number, data []byte, _ uint64) error {
-			switch num {
+		err := wire.Each(layer.Data, func(f wire.Field) error {
+			switch f.Number {
 			case nameField:
-				name = string(data)
+				name = f.Text()
 			case blobField:
-				t, err := blob(data)
+				t, err := blob(f.Data)
 				if err != nil {
 					return fmt.Errorf("blob %d: %w", len(list), err)
 				}
@@ -96,40 +59,33 @@ func blob(msg []byte) (*tensor.Tensor, error) {
 	var shape []int
 	var packed, singles []byte
 	isOld, double := false, false
-	err := each(msg, func(num protowire.Number, data []byte, bits uint64) error {
-		switch num {
+	err := wire.Each(msg, func(f wire.Field) error {
+		switch f.Number {
 		case 1, 2, 3, 4:
-			isOld, old[num-1] = true, int(int32(bits))
+			isOld, old[f.Number-1] = true, int(int32(f.Bits))
 		case 5, 8:
-			if num == 8 {
+			if f.Number == 8 {
 				double = true
 			}
 			switch {
-			case data == nil && double:
-				singles = protowire.AppendFixed64(singles, bits)
-			case data == nil:
-				singles = protowire.AppendFixed32(singles, uint32(bits))
+			case f.Data == nil && double:
+				singles = protowire.AppendFixed64(singles, f.Bits)
+			case f.Data == nil:
+				singles = protowire.AppendFixed32(singles, uint32(f.Bits))
 			case packed != nil:
 				return errors.New("values in several pieces are not supported")
 			default:
-				packed = data
+				packed = f.Data
 			}
 		case 7:
-			return each(data, func(num protowire.Number, data []byte, bits uint64) error {
-				if num != 1 {
+			return wire.Each(f.Data, func(f wire.Field) error {
+				if f.Number != 1 {
 					return nil
 				}
-				if data == nil {
-					shape = append(shape, int(bits))
-				}
-				for len(data) > 0 {
-					v, n := protowire.ConsumeVarint(data)
-					if n < 0 {
-						return errWire
-					}
-					shape, data = append(shape, int(v)), data[n:]
-				}
-				return nil
+				return f.Varints(func(v uint64) error {
+					shape = append(shape, int(v))
+					return nil
+				})
 			})
 		}
 		return nil

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"lathe/internal/container/wire"
 	"lathe/internal/frontend"
 	"lathe/internal/tensor"
 	"lathe/internal/types"
@@ -51,28 +52,28 @@ func (a attributes) Names() []string {
 }
 
 // value finds the field of the AttrValue that has one of the kind.
-func (a attributes) value(name string, num int32, kind string) (field, error) {
-	var found field
-	err := each(a.node.attr(name), func(x field) error {
-		if int32(x.num) == num {
+func (a attributes) value(name string, num int, kind string) (wire.Field, error) {
+	var found wire.Field
+	err := wire.Each(a.node.attr(name), func(x wire.Field) error {
+		if x.Number == num {
 			found = x
 		}
 		return nil
 	})
-	if err == nil && found.num == 0 {
+	if err == nil && found.Number == 0 {
 		err = fmt.Errorf("attribute %q is not %s", name, kind)
 	}
 	return found, err
 }
 
 // items calls f with the fields of a number in the ListValue of the attribute.
-func (a attributes) items(name string, num int32, f func(x field) error) error {
+func (a attributes) items(name string, num int, f func(x wire.Field) error) error {
 	list, err := a.value(name, 1, "a list")
 	if err != nil {
 		return err
 	}
-	return each(list.data, func(x field) error {
-		if int32(x.num) == num {
+	return wire.Each(list.Data, func(x wire.Field) error {
+		if x.Number == num {
 			return f(x)
 		}
 		return nil
@@ -81,13 +82,13 @@ func (a attributes) items(name string, num int32, f func(x field) error) error {
 
 func (a attributes) Int(name string) (int64, error) {
 	x, err := a.value(name, 3, "an integer")
-	return int64(x.bits), err
+	return int64(x.Bits), err
 }
 
 func (a attributes) Ints(name string) (list []int64, err error) {
 	list = []int64{}
-	err = a.items(name, 3, func(x field) error {
-		return x.varints(func(v uint64) error {
+	err = a.items(name, 3, func(x wire.Field) error {
+		return x.Varints(func(v uint64) error {
 			list = append(list, int64(v))
 			return nil
 		})
@@ -97,13 +98,13 @@ func (a attributes) Ints(name string) (list []int64, err error) {
 
 func (a attributes) Float(name string) (float64, error) {
 	x, err := a.value(name, 4, "a number")
-	return float64(math.Float32frombits(uint32(x.bits))), err
+	return float64(math.Float32frombits(uint32(x.Bits))), err
 }
 
 func (a attributes) Floats(name string) (list []float64, err error) {
 	list = []float64{}
-	err = a.items(name, 4, func(x field) error {
-		return x.fixed(4, func(bits uint64) error {
+	err = a.items(name, 4, func(x wire.Field) error {
+		return x.Fixed(4, func(bits uint64) error {
 			list = append(list, float64(math.Float32frombits(uint32(bits))))
 			return nil
 		})
@@ -113,17 +114,17 @@ func (a attributes) Floats(name string) (list []float64, err error) {
 
 func (a attributes) Bool(name string) (bool, error) {
 	x, err := a.value(name, 5, "true or false")
-	return x.bits != 0, err
+	return x.Bits != 0, err
 }
 
 func (a attributes) Str(name string) (string, error) {
 	x, err := a.value(name, 2, "a text")
-	return string(x.data), err
+	return string(x.Data), err
 }
 
 func (a attributes) Strs(name string) (list []string, err error) {
-	err = a.items(name, 2, func(x field) error {
-		list = append(list, string(x.data))
+	err = a.items(name, 2, func(x wire.Field) error {
+		list = append(list, string(x.Data))
 		return nil
 	})
 	return list, err
@@ -134,7 +135,7 @@ func (a attributes) DType(name string) (types.DType, error) {
 	if err != nil {
 		return types.Invalid, err
 	}
-	return dataType(x.bits).dtype()
+	return dataType(x.Bits).dtype()
 }
 
 func (a attributes) Tensor(name string) (*tensor.Tensor, error) {
@@ -155,14 +156,14 @@ func (n *node) function(name string) string {
 	if err != nil {
 		return ""
 	}
-	return nameOf(x.data)
+	return nameOf(x.Data)
 }
 
 // nameOf is field 1 of a message, a text.
 func nameOf(msg []byte) (name string) {
-	err := each(msg, func(x field) error {
-		if x.num == 1 {
-			name = string(x.data)
+	err := wire.Each(msg, func(x wire.Field) error {
+		if x.Number == 1 {
+			name = string(x.Data)
 		}
 		return nil
 	})
@@ -182,13 +183,13 @@ const maxRank = 32
 
 func readShape(msg []byte) (s shape, err error) {
 	s.known = true
-	err = each(msg, func(x field) error {
-		switch x.num {
+	err = wire.Each(msg, func(x wire.Field) error {
+		switch x.Number {
 		case 2:
 			d := int64(0)
-			if err := each(x.data, func(x field) error {
-				if x.num == 1 {
-					d = int64(x.bits)
+			if err := wire.Each(x.Data, func(x wire.Field) error {
+				if x.Number == 1 {
+					d = int64(x.Bits)
 				}
 				return nil
 			}); err != nil {
@@ -198,7 +199,7 @@ func readShape(msg []byte) (s shape, err error) {
 				return fmt.Errorf("a shape of more than %d axes", maxRank)
 			}
 		case 3:
-			s.known = s.known && x.bits == 0
+			s.known = s.known && x.Bits == 0
 		}
 		return nil
 	})
@@ -214,7 +215,7 @@ func (n *node) shape(name string) (shape, error) {
 	if err != nil {
 		return shape{}, err
 	}
-	return readShape(x.data)
+	return readShape(x.Data)
 }
 
 // dataType is an attribute, 0 where it is absent.
@@ -223,5 +224,5 @@ func (n *node) dataType(name string) dataType {
 	if err != nil {
 		return 0
 	}
-	return dataType(x.bits)
+	return dataType(x.Bits)
 }

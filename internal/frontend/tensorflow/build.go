@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"lathe/internal/container/wire"
 	"lathe/internal/frontend"
 )
 
@@ -56,8 +57,8 @@ func (b *builder) bodies(n *node) (op string, bodies map[string]*frontend.Graph,
 		}
 	}
 	if op == "Case" {
-		err = attributes{node: n}.items("branches", 9, func(x field) error {
-			g, err := b.body(nameOf(x.data))
+		err = attributes{node: n}.items("branches", 9, func(x wire.Field) error {
+			g, err := b.body(nameOf(x.Data))
 			bodies[branchOf(len(bodies))] = g
 			return err
 		})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"lathe/internal/container/sstable"
+	"lathe/internal/container/wire"
 	"lathe/internal/types"
 )
 
@@ -57,12 +58,12 @@ func readBundle(index []byte, open func(shard, shards int) ([]byte, error)) (*bu
 // shardsOf reads the number of files from a BundleHeaderProto.
 func shardsOf(msg []byte) (n int, err error) {
 	n = 1
-	err = each(msg, func(x field) error {
-		switch x.num {
+	err = wire.Each(msg, func(x wire.Field) error {
+		switch x.Number {
 		case 1:
-			n = int(min(x.bits, maxShards+1))
+			n = int(min(x.Bits, maxShards+1))
 		case 2:
-			if x.bits != 0 {
+			if x.Bits != 0 {
 				return errors.New("checkpoint: its bytes are of a big-endian machine, which is not supported")
 			}
 		}
@@ -76,18 +77,18 @@ func shardsOf(msg []byte) (n int, err error) {
 
 func readEntry(msg []byte) (e bundleEntry, err error) {
 	e.shape.known = true
-	err = each(msg, func(x field) (err error) {
-		switch x.num {
+	err = wire.Each(msg, func(x wire.Field) (err error) {
+		switch x.Number {
 		case 1:
-			e.typ = dataType(x.bits)
+			e.typ = dataType(x.Bits)
 		case 2:
-			e.shape, err = readShape(x.data)
+			e.shape, err = readShape(x.Data)
 		case 3:
-			e.shard = int(min(x.bits, maxShards))
+			e.shard = int(min(x.Bits, maxShards))
 		case 4:
-			e.offset = x.bits
+			e.offset = x.Bits
 		case 5:
-			e.size = x.bits
+			e.size = x.Bits
 		case 7:
 			e.sliced = true
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"lathe/internal/compose"
+	"lathe/internal/container/wire"
 	"lathe/internal/frontend"
 	"lathe/internal/graph"
 	"lathe/internal/tensor"
@@ -18,35 +19,35 @@ type constant struct {
 	err     error
 	shape   []int
 	content []byte
-	listed  []field // of elements
+	listed  []wire.Field // of elements
 	strings [][]byte
 }
 
 // elementField is the field that lists elements of a type.
-var elementField = map[types.DType]int32{
+var elementField = map[types.DType]int{
 	types.F32: 5, types.F64: 6, types.I32: 7, types.I16: 7, types.I8: 7, types.U8: 7, types.U16: 7, types.I64: 10, types.Bool: 11,
 	types.F16: 13, types.BF16: 13, types.U32: 16, types.U64: 17,
 }
 
 func readConstant(msg []byte) (*constant, error) {
 	c := &constant{}
-	err := each(msg, func(x field) error {
-		switch x.num {
+	err := wire.Each(msg, func(x wire.Field) error {
+		switch x.Number {
 		case 1:
-			c.typ = dataType(x.bits)
+			c.typ = dataType(x.Bits)
 		case 2:
-			s, err := readShape(x.data)
+			s, err := readShape(x.Data)
 			if err != nil {
 				return err
 			}
 			c.shape, err = extents(s)
 			return err
 		case 4:
-			c.content = x.data
+			c.content = x.Data
 		case 5, 6, 7, 10, 11, 13, 16, 17:
 			c.listed = append(c.listed, x)
 		case 8:
-			c.strings = append(c.strings, x.data)
+			c.strings = append(c.strings, x.Data)
 		}
 		return nil
 	})
@@ -109,17 +110,17 @@ func (c *constant) fill(t *tensor.Tensor) error {
 		return nil
 	}
 	for _, x := range c.listed {
-		if int32(x.num) != elementField[c.dtype] {
+		if x.Number != elementField[c.dtype] {
 			continue
 		}
 		var err error
 		switch c.dtype {
 		case types.F32, types.F64:
-			err = x.fixed(size, set)
+			err = x.Fixed(size, set)
 		case types.Bool:
-			err = x.varints(func(v uint64) error { return set(min(v, 1)) })
+			err = x.Varints(func(v uint64) error { return set(min(v, 1)) })
 		default:
-			err = x.varints(set)
+			err = x.Varints(set)
 		}
 		if err != nil {
 			return err

@@ -34,7 +34,7 @@ type stack struct {
 }
 
 func while(c *call) values {
-	w := &whileLoop{call: c, condition: wire(c.Body("cond")), body: wire(c.Body("body")), carried: c.In, trips: -1}
+	w := &whileLoop{call: c, condition: wired(c.Body("cond")), body: wired(c.Body("body")), carried: c.In, trips: -1}
 	n := len(w.carried)
 	if len(w.condition.Outputs) != 1 || len(w.body.Outputs) != n || len(w.body.Inputs) != n || len(w.condition.Inputs) != n {
 		compose.Fail("the body gives %d results of %d, the condition %d", len(w.body.Outputs), n, len(w.condition.Outputs))

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"lathe/internal/container/wire"
 	"lathe/internal/frontend"
 )
 
@@ -34,11 +35,11 @@ func FuzzSaved(f *testing.F) {
 		if err != nil {
 			return
 		}
-		each(binary, func(x field) error {
-			if x.num != 2 {
+		wire.Each(binary, func(x wire.Field) error {
+			if x.Number != 2 {
 				return nil
 			}
-			meta, err := readMetaGraph(x.data)
+			meta, err := readMetaGraph(x.Data)
 			if err != nil {
 				return err
 			}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"lathe/internal/container/wire"
 	"lathe/internal/tool/spelling"
 )
 
@@ -58,10 +59,10 @@ const maxNodes = 1 << 18
 func readGraph(data []byte) (*graphDef, error) {
 	g := &graphDef{functions: map[string]*function{}}
 	count := 0
-	err := each(data, func(x field) error {
-		switch x.num {
+	err := wire.Each(data, func(x wire.Field) error {
+		switch x.Number {
 		case 1:
-			n, err := readNode(x.data)
+			n, err := readNode(x.Data)
 			if err != nil {
 				return err
 			}
@@ -70,20 +71,20 @@ func readGraph(data []byte) (*graphDef, error) {
 			}
 			g.nodes = append(g.nodes, n)
 		case 2:
-			return each(x.data, func(x field) error {
-				if x.num != 1 {
+			return wire.Each(x.Data, func(x wire.Field) error {
+				if x.Number != 1 {
 					return nil
 				}
-				f, err := readFunction(x.data, &count)
+				f, err := readFunction(x.Data, &count)
 				if err == nil {
 					g.functions[f.name] = f
 				}
 				return err
 			})
 		case 4:
-			return each(x.data, func(x field) error {
-				if x.num == 1 {
-					g.producer = int(int32(x.bits))
+			return wire.Each(x.Data, func(x wire.Field) error {
+				if x.Number == 1 {
+					g.producer = int(int32(x.Bits))
 				}
 				return nil
 			})
@@ -95,22 +96,22 @@ func readGraph(data []byte) (*graphDef, error) {
 
 func readNode(msg []byte) (*node, error) {
 	n := &node{}
-	err := each(msg, func(x field) error {
-		switch x.num {
+	err := wire.Each(msg, func(x wire.Field) error {
+		switch x.Number {
 		case 1:
-			n.name = string(x.data)
+			n.name = string(x.Data)
 		case 2:
-			n.op = string(x.data)
+			n.op = string(x.Data)
 		case 3:
-			n.in = append(n.in, string(x.data))
+			n.in = append(n.in, string(x.Data))
 		case 5:
 			a := attr{}
-			err := each(x.data, func(x field) error {
-				switch x.num {
+			err := wire.Each(x.Data, func(x wire.Field) error {
+				switch x.Number {
 				case 1:
-					a.name = string(x.data)
+					a.name = string(x.Data)
 				case 2:
-					a.value = x.data
+					a.value = x.Data
 				}
 				return nil
 			})
@@ -127,12 +128,12 @@ func readNode(msg []byte) (*node, error) {
 
 func readFunction(msg []byte, count *int) (*function, error) {
 	f := &function{ret: map[string]string{}}
-	err := each(msg, func(x field) error {
-		switch x.num {
+	err := wire.Each(msg, func(x wire.Field) error {
+		switch x.Number {
 		case 1:
-			return f.signature(x.data)
+			return f.signature(x.Data)
 		case 3:
-			n, err := readNode(x.data)
+			n, err := readNode(x.Data)
 			if *count++; *count > maxNodes {
 				return fmt.Errorf("more than %s", spelling.Count(maxNodes, "node"))
 			}
@@ -140,12 +141,12 @@ func readFunction(msg []byte, count *int) (*function, error) {
 			return err
 		case 4:
 			var key, value string
-			err := each(x.data, func(x field) error {
-				switch x.num {
+			err := wire.Each(x.Data, func(x wire.Field) error {
+				switch x.Number {
 				case 1:
-					key = string(x.data)
+					key = string(x.Data)
 				case 2:
-					value = string(x.data)
+					value = string(x.Data)
 				}
 				return nil
 			})
@@ -162,22 +163,22 @@ func readFunction(msg []byte, count *int) (*function, error) {
 
 // signature reads an OpDef.
 func (f *function) signature(msg []byte) error {
-	return each(msg, func(x field) error {
-		switch x.num {
+	return wire.Each(msg, func(x wire.Field) error {
+		switch x.Number {
 		case 1:
-			f.name = string(x.data)
+			f.name = string(x.Data)
 		case 2, 3:
 			a := argument{}
-			err := each(x.data, func(x field) error {
-				switch x.num {
+			err := wire.Each(x.Data, func(x wire.Field) error {
+				switch x.Number {
 				case 1:
-					a.name = string(x.data)
+					a.name = string(x.Data)
 				case 3:
-					a.typ = dataType(x.bits)
+					a.typ = dataType(x.Bits)
 				}
 				return nil
 			})
-			if x.num == 2 {
+			if x.Number == 2 {
 				f.args = append(f.args, a)
 			} else {
 				f.rets = append(f.rets, a)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"lathe/internal/container/wire"
 	"lathe/internal/frontend"
 )
 
@@ -144,8 +145,8 @@ func describe(in *frontend.Info, typ dataType, s shape) {
 
 // outputShapes are the shapes that the exporter noted.
 func (n *node) outputShapes() (list []shape, err error) {
-	err = attributes{node: n}.items("_output_shapes", 7, func(x field) error {
-		s, err := readShape(x.data)
+	err = attributes{node: n}.items("_output_shapes", 7, func(x wire.Field) error {
+		s, err := readShape(x.Data)
 		list = append(list, s)
 		return err
 	})

@@ -132,7 +132,7 @@ func (r *region) param(v *vertex) (p frontend.Param, ok bool, err error) {
 		if err != nil {
 			return p, true, fmt.Errorf("constant %q: %w", v.name, err)
 		}
-		c, err := readConstant(x.data)
+		c, err := readConstant(x.Data)
 		if err != nil {
 			return p, true, fmt.Errorf("constant %q: %w", v.name, err)
 		}

@@ -171,7 +171,7 @@ func (r *restorer) key(by map[string]*node, bound map[string]string, text string
 	if err != nil {
 		return ""
 	}
-	c, err := readConstant(x.data)
+	c, err := readConstant(x.Data)
 	if err != nil || i >= len(c.strings) {
 		return ""
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"lathe/internal/container/wire"
 	"lathe/internal/frontend"
 )
 
@@ -31,11 +32,11 @@ func readSaved(f *files, data []byte) (*frontend.Model, error) {
 		return nil, err
 	}
 	var metas []*metaGraph
-	err = each(data, func(x field) error {
-		if x.num != 2 {
+	err = wire.Each(data, func(x wire.Field) error {
+		if x.Number != 2 {
 			return nil
 		}
-		m, err := readMetaGraph(x.data)
+		m, err := readMetaGraph(x.Data)
 		metas = append(metas, m)
 		return err
 	})
@@ -77,29 +78,29 @@ func readMeta(f *files, prefix string, data []byte) (*frontend.Model, error) {
 
 func readMetaGraph(msg []byte) (*metaGraph, error) {
 	m := &metaGraph{}
-	err := each(msg, func(x field) error {
-		switch x.num {
+	err := wire.Each(msg, func(x wire.Field) error {
+		switch x.Number {
 		case 1:
-			return each(x.data, func(x field) error {
-				switch x.num {
+			return wire.Each(x.Data, func(x wire.Field) error {
+				switch x.Number {
 				case 4:
-					m.tags = append(m.tags, string(x.data))
+					m.tags = append(m.tags, string(x.Data))
 				case 5:
-					m.version = string(x.data)
+					m.version = string(x.Data)
 				}
 				return nil
 			})
 		case 2:
-			m.graph = x.data
+			m.graph = x.Data
 		case 5:
 			var key string
 			var value []byte
-			err := each(x.data, func(x field) error {
-				switch x.num {
+			err := wire.Each(x.Data, func(x wire.Field) error {
+				switch x.Number {
 				case 1:
-					key = string(x.data)
+					key = string(x.Data)
 				case 2:
-					value = x.data
+					value = x.Data
 				}
 				return nil
 			})

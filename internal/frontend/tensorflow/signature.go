@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"lathe/internal/container/wire"
 	"lathe/internal/frontend"
 )
 
@@ -25,12 +26,12 @@ type end struct {
 
 func readSignature(name string, msg []byte) (*signature, error) {
 	s := &signature{name: name}
-	err := each(msg, func(x field) error {
-		if x.num != 1 && x.num != 2 {
+	err := wire.Each(msg, func(x wire.Field) error {
+		if x.Number != 1 && x.Number != 2 {
 			return nil
 		}
-		e, err := readEnd(x.data)
-		if x.num == 1 {
+		e, err := readEnd(x.Data)
+		if x.Number == 1 {
 			s.inputs = append(s.inputs, e)
 		} else {
 			s.outputs = append(s.outputs, e)
@@ -44,19 +45,19 @@ func readSignature(name string, msg []byte) (*signature, error) {
 }
 
 func readEnd(msg []byte) (e end, err error) {
-	err = each(msg, func(x field) error {
-		switch x.num {
+	err = wire.Each(msg, func(x wire.Field) error {
+		switch x.Number {
 		case 1:
-			e.name = string(x.data)
+			e.name = string(x.Data)
 		case 2:
-			return each(x.data, func(x field) (err error) {
-				switch x.num {
+			return wire.Each(x.Data, func(x wire.Field) (err error) {
+				switch x.Number {
 				case 1:
-					e.tensor = string(x.data)
+					e.tensor = string(x.Data)
 				case 2:
-					e.typ = dataType(x.bits)
+					e.typ = dataType(x.Bits)
 				case 3:
-					e.shape, err = readShape(x.data)
+					e.shape, err = readShape(x.Data)
 				}
 				return err
 			})

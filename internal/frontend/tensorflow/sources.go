@@ -1,5 +1,7 @@
 package tensorflow
 
+import "lathe/internal/container/wire"
+
 // sources are operators that feed a network from files, microphones and pipelines. Their results are inputs, of which each function gives type and shape.
 var sources = map[string]func(l *level, v *vertex, k int) (dataType, shape, error){
 	"Mfcc": coefficients, "AudioSpectrogram": spectrogram, "DecodeWav": samples,
@@ -94,8 +96,8 @@ func listed(_ *level, v *vertex, k int) (typ dataType, s shape, err error) {
 	a := attributes{node: v.node}
 	for _, name := range []string{"output_types", "component_types", "Tdense"} {
 		i := 0
-		_ = a.items(name, 6, func(x field) error { // another name may have them
-			return x.varints(func(bits uint64) error {
+		_ = a.items(name, 6, func(x wire.Field) error { // another name may have them
+			return x.Varints(func(bits uint64) error {
 				if i == k {
 					typ = dataType(bits)
 				}
@@ -109,9 +111,9 @@ func listed(_ *level, v *vertex, k int) (typ dataType, s shape, err error) {
 		if v.attr(name) == nil {
 			continue
 		}
-		err = a.items(name, 7, func(x field) error {
+		err = a.items(name, 7, func(x wire.Field) error {
 			if i++; i == k+1 {
-				s, err = readShape(x.data)
+				s, err = readShape(x.Data)
 			}
 			return err
 		})

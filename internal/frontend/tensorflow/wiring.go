@@ -14,7 +14,7 @@ type wiring struct {
 	inputs map[string]int
 }
 
-func wire(g *frontend.Graph) *wiring {
+func wired(g *frontend.Graph) *wiring {
 	w := &wiring{Graph: g, makers: map[string]*frontend.Node{}, params: map[string]bool{}, inputs: map[string]int{}}
 	for _, n := range g.Nodes {
 		for _, o := range n.Out {
@@ -67,7 +67,7 @@ func (w *wiring) needs(name string) (free []string) {
 		case n != nil:
 			todo = append(todo, n.In...)
 			for _, sub := range n.Sub {
-				inner := wire(sub)
+				inner := wired(sub)
 				for _, o := range sub.Outputs {
 					for _, f := range inner.needs(o.Name) {
 						if inner.input(f) < 0 {
@@ -97,7 +97,7 @@ func (w *wiring) readers(name string) int {
 			}
 		}
 		for _, sub := range m.Sub {
-			if slices.ContainsFunc(wire(sub).free(), func(x string) bool { return w.origin(x) == name }) {
+			if slices.ContainsFunc(wired(sub).free(), func(x string) bool { return w.origin(x) == name }) {
 				n++
 			}
 		}
