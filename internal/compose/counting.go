@@ -58,7 +58,7 @@ func BroadcastShape(p, q []int) []int {
 			b = q[k]
 		}
 		if a != b && a != 1 && b != 1 {
-			Fail("shapes %v and %v", p, q)
+			Fail("shapes %v and %v do not broadcast", p, q)
 		}
 		if out[i] = a; a == 1 {
 			out[i] = b

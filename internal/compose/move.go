@@ -89,8 +89,14 @@ func (b *Builder) Mirror(x *graph.Value, before, after []int) *graph.Value {
 	return x
 }
 
+// maxParts bounds how many values one is cut into.
+const maxParts = 1 << 16
+
 // Unstack are the elements of an axis, without it.
 func (b *Builder) Unstack(x *graph.Value, axis int) []*graph.Value {
+	if n := x.Type.Shape[axis]; n > maxParts {
+		Fail("%d elements of %s are not supported; %d are", n, x.Type, maxParts)
+	}
 	out := slices.Clone(b.Split(x, axis, slices.Repeat([]int{1}, x.Type.Shape[axis])...))
 	for i, p := range out {
 		out[i] = b.Squeeze(p, axis)
@@ -100,8 +106,7 @@ func (b *Builder) Unstack(x *graph.Value, axis int) []*graph.Value {
 
 // SplitEven is x in n equal parts of an axis.
 func (b *Builder) SplitEven(x *graph.Value, axis, n int) []*graph.Value {
-	const most = 1 << 16
-	if n < 1 || n > most || x.Type.Shape[axis]%n != 0 {
+	if n < 1 || n > maxParts || x.Type.Shape[axis]%n != 0 {
 		Fail("axis %d of %s in %d parts", axis, x.Type, n)
 	}
 	return b.Split(x, axis, slices.Repeat([]int{x.Type.Shape[axis] / n}, n)...)

@@ -197,20 +197,7 @@ func reshape(c *call) *graph.Value {
 	}
 	s := x.Type.Shape
 	inner := s[axis : axis+n]
-	shape, open := slices.Clone(c.Ints("shape")), -1
-	for k, d := range shape {
-		switch {
-		case d == 0 && k < n:
-			shape[k] = inner[k]
-		case d == -1 && open < 0:
-			open, shape[k] = k, 1
-		case d < 1:
-			compose.Fail("shape %v for %s", shape, x.Type)
-		}
-	}
-	if open >= 0 {
-		shape[open] = types.Count(inner) / max(types.Count(shape), 1)
-	}
+	shape := compose.ShapeFor(types.Count(inner), c.Ints("shape"), inner)
 	return c.Reshape(x, slices.Concat(s[:axis], shape, s[axis+n:])...)
 }
 

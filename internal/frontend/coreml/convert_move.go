@@ -85,21 +85,7 @@ func reshape(c *call) *graph.Value {
 
 // settle copies extents for 0 and finds the one of -1.
 func (c *call) settle(x *graph.Value, target []int) []int {
-	s, open := slices.Clone(target), -1
-	for k, d := range s {
-		switch {
-		case d == 0 && k < x.Type.Rank():
-			s[k] = x.Type.Shape[k]
-		case d == -1 && open < 0:
-			open, s[k] = k, 1
-		case d < 0:
-			compose.Fail("targetShape %v for %s", target, x.Type)
-		}
-	}
-	if rest := types.Count(s); open >= 0 && rest > 0 {
-		s[open] = x.Type.Elements() / rest
-	}
-	return s
+	return compose.ShapeFor(x.Type.Elements(), target, x.Type.Shape)
 }
 
 func reshapeStatic(c *call) *graph.Value {
@@ -210,20 +196,5 @@ func flattenTo2D(c *call) *graph.Value {
 
 func rangeStatic(c *call) *graph.Value {
 	from, to, step := c.Float("start", 0), c.Float("end", 0), c.Float("step", 0)
-	if step == 0 {
-		compose.Fail("a step of 0")
-	}
-	count := (to - from) / step
-	if !(count < 1<<24) {
-		compose.Fail("a sequence from %v to %v by %v", from, to, step)
-	}
-	n := int(max(0, count))
-	if float64(n) < count {
-		n++
-	}
-	t := c.Zeros(types.F32, n)
-	for i := range n {
-		t.SetFloat(i, from+float64(i)*step)
-	}
-	return compose.Const(t)
+	return c.Range(types.F32, from, to, step)
 }

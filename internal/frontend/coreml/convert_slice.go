@@ -1,12 +1,9 @@
 package coreml
 
 import (
-	"slices"
-
 	"lathe/internal/compose"
 	"lathe/internal/frontend"
 	"lathe/internal/graph"
-	"lathe/internal/ops"
 )
 
 var sliceRows = []row{
@@ -26,12 +23,8 @@ func splitND(c *call) values {
 }
 
 func (c *call) parts(axis, n int, sizes []int) values {
-	all := c.Shape(0)[axis]
 	if len(sizes) == 0 {
-		if n < 1 || n > 1<<16 || all%n != 0 {
-			compose.Fail("%d parts of %d", n, all)
-		}
-		sizes = slices.Repeat([]int{all / n}, n)
+		return c.SplitEven(c.X(0), axis, n)
 	}
 	return c.Split(c.X(0), axis, sizes...)
 }
@@ -45,36 +38,7 @@ func slice(c *call) *graph.Value {
 
 // section is the elements of an axis from begin to end by a step; a mask stands for the end of the axis in that direction.
 func (c *call) section(x *graph.Value, axis, begin, end, step int, maskBegin, maskEnd bool) *graph.Value {
-	r, n := x.Type.Rank(), x.Type.Shape[axis]
-	clamp := func(v, least, greatest int) int {
-		if v < 0 {
-			v += n
-		}
-		return min(max(v, least), greatest)
-	}
-	a := ops.StridedSliceAttrs{Begin: make([]int, r), End: slices.Clone(x.Type.Shape), Strides: slices.Repeat([]int{1}, r)}
-	if a.Strides[axis] = step; step == 0 {
-		compose.Fail("a stride of 0")
-	}
-	if step > 0 {
-		a.Begin[axis], a.End[axis] = clamp(begin, 0, n), clamp(end, 0, n)
-		if maskBegin {
-			a.Begin[axis] = 0
-		}
-		if maskEnd {
-			a.End[axis] = n
-		}
-		a.End[axis] = max(a.End[axis], a.Begin[axis])
-	} else {
-		a.Begin[axis], a.End[axis] = clamp(begin, -1, n-1), clamp(end, -1, n-1)
-		if maskBegin {
-			a.Begin[axis] = n - 1
-		}
-		if maskEnd {
-			a.End[axis] = -1
-		}
-	}
-	return c.Apply(ops.StridedSlice, a, x)
+	return c.Ranges(x, []int{axis}, []compose.Range{{Begin: begin, End: end, Step: step, NoBegin: maskBegin, NoEnd: maskEnd}})
 }
 
 func sliceStatic(c *call) *graph.Value {
@@ -109,5 +73,5 @@ func reverse(c *call) *graph.Value {
 			axes = append(axes, k)
 		}
 	}
-	return c.Apply(ops.Reverse, ops.ReverseAttrs{Axes: axes}, c.X(0))
+	return c.Reverse(c.X(0), axes...)
 }

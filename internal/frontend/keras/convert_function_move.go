@@ -14,20 +14,7 @@ import (
 var moveFunctions = []function{
 	{"Reshape x newshape=shape", "reshape tensor=x shape; compat.v1.reshape tensor=x shape", func(c *call) *graph.Value {
 		x := c.x("x")
-		shape, open := c.Ints("shape"), -1
-		for k, d := range shape {
-			switch {
-			case d == -1 && open < 0:
-				open = k
-			case d < 0:
-				compose.Fail("shape %v", shape)
-			}
-		}
-		if open >= 0 {
-			shape[open] = 1
-			shape[open] = x.Type.Elements() / max(types.Count(shape), 1)
-		}
-		return c.Reshape(x, shape...)
+		return c.Reshape(x, compose.ShapeFor(x.Type.Elements(), c.Ints("shape"), nil)...)
 	}},
 	{"Transpose x axes", "transpose a=x perm=axes; compat.v1.transpose a=x perm=axes", func(c *call) *graph.Value {
 		x, axes := c.x("x"), c.Ints("axes")
@@ -112,24 +99,11 @@ var moveFunctions = []function{
 		if len(axes) == 0 {
 			axes = through(0, c.x("x").Type.Rank())
 		}
-		return c.Apply(ops.Reverse, ops.ReverseAttrs{Axes: axes}, c.x("x"))
+		return c.Reverse(c.x("x"), axes...)
 	}},
 	{"Roll x shift axis", "roll input=x shift axis", func(c *call) *graph.Value {
 		x, shift, axes := c.x("x"), c.Ints("shift"), c.Ints("axis")
-		if len(shift) != len(axes) {
-			compose.Fail("shift %v along axes %v", shift, axes)
-		}
-		for i, a := range axes {
-			a = frontend.Axis(a, x.Type.Rank())
-			n := x.Type.Shape[a]
-			if n == 0 {
-				continue
-			}
-			if s := ((shift[i] % n) + n) % n; s > 0 {
-				x = c.Concat(a, c.Slice(x, a, n-s, n), c.Slice(x, a, 0, n-s))
-			}
-		}
-		return x
+		return c.Roll(x, shift, frontend.EachAxis(axes, x.Type.Rank()))
 	}},
 	{"Pad x pad_width mode constant_values", "pad tensor=x paddings=pad_width mode constant_values; compat.v1.pad tensor=x paddings=pad_width mode; pad_v2 tensor=x paddings=pad_width mode constant_values", padFunction},
 	{"BroadcastTo x shape", "broadcast_to input=x shape", func(c *call) *graph.Value {

@@ -1,12 +1,9 @@
 package keras
 
 import (
-	"slices"
-
 	"lathe/internal/compose"
 	"lathe/internal/frontend"
 	"lathe/internal/graph"
-	"lathe/internal/ops"
 )
 
 // getItem takes elements, ranges, and new axes, as Python's brackets do: numbers, {start, stop, step}, null, and an ellipsis.
@@ -52,15 +49,10 @@ func getItem(c *call) *graph.Value {
 			axis++
 			continue
 		case number:
-			n := x.Type.Shape[axis]
-			i := int(f)
-			if i < 0 {
-				i += n
+			if f != float64(int(f)) {
+				compose.Fail("element %v", f)
 			}
-			if i < 0 || i >= n || f != float64(int(f)) {
-				compose.Fail("element %v of %d", f, n)
-			}
-			x = c.At(x, axis, i)
+			x = c.At(x, axis, compose.Element(int(f), x.Type.Shape[axis]))
 		case ranged:
 			x = c.ranged(x, axis, m)
 			axis++
@@ -74,39 +66,22 @@ func getItem(c *call) *graph.Value {
 
 // ranged takes a range of an axis by Python's rules.
 func (c *call) ranged(x *graph.Value, axis int, m map[string]any) *graph.Value {
-	n := x.Type.Shape[axis]
-	number := func(name string, absent int) int {
-		switch v := m[name].(type) {
+	r := compose.Range{Step: 1}
+	for _, b := range []struct {
+		name   string
+		to     *int
+		absent *bool
+	}{{"start", &r.Begin, &r.NoBegin}, {"stop", &r.End, &r.NoEnd}, {"step", &r.Step, new(bool)}} {
+		switch v := m[b.name].(type) {
 		case nil:
-			return absent
+			*b.absent = true
 		case float64:
-			return int(v)
+			*b.to = int(v)
+		default:
+			compose.Fail("a bound %.40v is not supported", v)
 		}
-		compose.Fail("a bound %.40v is not supported", m[name])
-		return 0
 	}
-	step := number("step", 1)
-	if step == 0 {
-		compose.Fail("a step of 0")
-	}
-	if step < 0 {
-		if m["start"] != nil || m["stop"] != nil {
-			compose.Fail("a range that goes backwards between bounds is not supported")
-		}
-		x = c.Apply(ops.Reverse, ops.ReverseAttrs{Axes: []int{axis}}, x)
-		step = -step
-	}
-	clamp := func(i int) int {
-		if i < 0 {
-			i += n
-		}
-		return max(0, min(i, n))
-	}
-	x = c.Slice(x, axis, clamp(number("start", 0)), max(clamp(number("stop", n)), clamp(number("start", 0))))
-	if step > 1 && x.Type.Shape[axis] > 0 {
-		x = c.Every(x, axis, step)
-	}
-	return x
+	return c.Ranges(x, []int{axis}, []compose.Range{r})
 }
 
 // splitFunction cuts an axis into equal parts, at places (keras.ops), or into parts of given sizes (tf).
@@ -119,10 +94,10 @@ func splitFunction(c *call) values {
 	var sizes []int
 	switch _, many := c.Values["indices_or_sections"].([]any); {
 	case !many:
-		if len(list) != 1 || list[0] < 1 || n%list[0] != 0 {
-			compose.Fail("%v parts of %d", list, n)
+		if len(list) != 1 {
+			compose.Fail("%v parts", list)
 		}
-		sizes = slices.Repeat([]int{n / list[0]}, list[0])
+		return c.SplitEven(x, axis, list[0])
 	case c.Node.Op == kerasFunction+"Split":
 		from := 0
 		for _, at := range append(list, n) {
@@ -131,18 +106,8 @@ func splitFunction(c *call) values {
 		}
 	default:
 		sizes = list
-		open := slices.Index(sizes, -1)
-		if open >= 0 {
-			sizes[open] = 0
-			sizes[open] = n
-			for k, s := range sizes {
-				if k != open {
-					sizes[open] -= s
-				}
-			}
-		}
 	}
-	return c.Split(x, axis, sizes...)
+	return c.SplitSizes(x, axis, sizes)
 }
 
 func unstackFunction(c *call) values {
@@ -150,9 +115,5 @@ func unstackFunction(c *call) values {
 	c.Ignore("num", "name")
 	x := c.x("x")
 	axis := frontend.Axis(c.Int("axis", 0), x.Type.Rank())
-	out := make(values, x.Type.Shape[axis])
-	for i := range out {
-		out[i] = c.At(x, axis, i)
-	}
-	return out
+	return c.Unstack(x, axis)
 }

@@ -1,8 +1,6 @@
 package keras
 
 import (
-	"slices"
-
 	"lathe/internal/compose"
 	"lathe/internal/frontend"
 	"lathe/internal/graph"
@@ -36,23 +34,8 @@ func flatten(c *call) *graph.Value {
 // reshape keeps the batch; one extent of -1 is what is left.
 func reshape(c *call) *graph.Value {
 	x := c.X(0)
-	target := slices.Clone(c.Ints("target_shape"))
-	rest := types.Count(x.Type.Shape[1:])
-	open := -1
-	for i, d := range target {
-		switch {
-		case d == -1 && open < 0:
-			open = i
-		case d < 1 || rest%d != 0:
-			compose.Fail("target_shape %v for %s", target, x.Type)
-		default:
-			rest /= d
-		}
-	}
-	if open >= 0 {
-		target[open] = rest
-	}
-	return c.Reshape(x, append([]int{x.Type.Shape[0]}, target...)...)
+	inner := compose.ShapeFor(types.Count(x.Type.Shape[1:]), c.Ints("target_shape"), nil)
+	return c.Reshape(x, append([]int{x.Type.Shape[0]}, inner...)...)
 }
 
 func permute(c *call) *graph.Value {

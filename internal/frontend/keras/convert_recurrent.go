@@ -190,7 +190,7 @@ func (c *call) steps(r recurrence) *graph.Value {
 		return out
 	}
 	if r.reverse && !aligned {
-		y = c.Apply(ops.Reverse, ops.ReverseAttrs{Axes: []int{0}}, y)
+		y = c.Reverse(y, 0)
 	}
 	if c.Bool("time_major", false) {
 		return y

@@ -55,43 +55,30 @@ func sliceRange(c *call) *graph.Value {
 	if len(begin) != len(end) || len(begin) > len(s) || len(step) > len(s) {
 		compose.Fail("from %v to %v of %s", begin, end, x.Type)
 	}
-	number := func(list []any, k, absent int) int {
+	number := func(list []any, k int) (n int, absent bool) {
 		if k >= len(list) || list[k] == "None" || list[k] == nil {
-			return absent
+			return 0, true
 		}
 		f, ok := list[k].(float64)
 		if !ok || f != float64(int(f)) {
 			compose.Fail("bound %.40v", list[k])
 		}
-		return int(f)
+		return int(f), false
 	}
+	var ranges []compose.Range
 	for k := range begin {
-		n := s[k]
-		by := number(step, k, 1)
-		if by == 0 {
-			by = 1
+		var r compose.Range
+		r.Begin, r.NoBegin = number(begin, k)
+		r.End, r.NoEnd = number(end, k)
+		if r.Step, _ = number(step, k); r.Step == 0 {
+			r.Step = 1
 		}
-		clamp := func(i int) int {
-			if i < 0 {
-				i += n
-			}
-			return max(0, min(i, n))
+		if _, _, _, count := r.Of(s[k]); count == 0 {
+			compose.Fail("nothing from %v to %v of %s", begin, end, x.Type)
 		}
-		if by < 0 {
-			if number(begin, k, n) != n || number(end, k, n) != n {
-				compose.Fail("a step of %d between bounds is not supported", by)
-			}
-			x, by = c.Apply(ops.Reverse, ops.ReverseAttrs{Axes: []int{k}}, x), -by
-		}
-		from, to := clamp(number(begin, k, 0)), clamp(number(end, k, n))
-		if from >= to {
-			compose.Fail("elements %d to %d of %d", from, to, n)
-		}
-		if x = c.Slice(x, k, from, to); by > 1 {
-			x = c.Every(x, k, by)
-		}
+		ranges = append(ranges, r)
 	}
-	return x
+	return c.Ranges(x, compose.LastAxes(x, 0)[:len(ranges)], ranges)
 }
 
 func sliceLike(c *call) *graph.Value {
@@ -172,7 +159,7 @@ func repeat(c *call) *graph.Value {
 }
 
 func reverse(c *call) *graph.Value {
-	return c.Apply(ops.Reverse, ops.ReverseAttrs{Axes: frontend.Axes(c.Ints("axis"), c.Rank(0))}, c.X(0))
+	return c.Reverse(c.X(0), frontend.Axes(c.Ints("axis"), c.Rank(0))...)
 }
 
 func stack(c *call) *graph.Value {

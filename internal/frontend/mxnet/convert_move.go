@@ -234,12 +234,8 @@ func dot(c *call) *graph.Value {
 
 // sliceChannel cuts an axis into equal parts.
 func sliceChannel(c *call) values {
-	n, axis := c.Int("num_outputs", 1), frontend.Axis(c.Int("axis", 1), c.Rank(0))
-	size := c.Shape(0)[axis]
-	if n < 1 || size%n != 0 {
-		compose.Fail("%d parts of %d", n, size)
-	}
-	out := c.Split(c.X(0), axis, slices.Repeat([]int{size / n}, n)...)
+	axis := frontend.Axis(c.Int("axis", 1), c.Rank(0))
+	out := slices.Clone(c.SplitEven(c.X(0), axis, c.Int("num_outputs", 1)))
 	if c.Bool("squeeze_axis", false) {
 		for i, x := range out {
 			out[i] = c.Squeeze(x, axis)

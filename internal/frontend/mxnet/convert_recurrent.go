@@ -185,7 +185,7 @@ func sequenceReverse(c *call) *graph.Value {
 		compose.Fail("along axis %d", c.Int("axis", 0))
 	}
 	if lens == nil {
-		return c.Apply(ops.Reverse, ops.ReverseAttrs{Axes: []int{0}}, x)
+		return c.Reverse(x, 0)
 	}
 	return c.Apply(ops.ReverseSequence, ops.ReverseSequenceAttrs{SeqAxis: 0, BatchAxis: 1}, x, lens)
 }

@@ -1,8 +1,6 @@
 package onnx
 
 import (
-	"math"
-
 	"lathe/internal/compose"
 	"lathe/internal/graph"
 	"lathe/internal/tensor"
@@ -120,23 +118,7 @@ func rangeOf(c *call) *graph.Value {
 	if start.Len() != 1 || limit.Len() != 1 || delta.Len() != 1 || limit.DType != d || delta.DType != d || d == types.Bool {
 		compose.Fail("start %s, limit %s and delta %s are not numbers of one type", start.Type(), limit.Type(), delta.Type())
 	}
-	if delta.Float(0) == 0 {
-		compose.Fail("delta is 0")
-	}
-	n := math.Ceil((limit.Float(0) - start.Float(0)) / delta.Float(0))
-	if !(n < types.MaxElements) {
-		compose.Fail("the range has too many elements")
-	}
-	count := max(int(n), 0)
-	t := c.Zeros(d, count)
-	for i := range count {
-		if d.IsFloat() {
-			t.SetFloat(i, start.Float(0)+float64(i)*delta.Float(0))
-		} else {
-			t.SetInt(i, start.Int(0)+int64(i)*delta.Int(0))
-		}
-	}
-	return compose.Const(t)
+	return c.RangeOf(start, limit, delta)
 }
 
 func eyeLike(c *call) *graph.Value {

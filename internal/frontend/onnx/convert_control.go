@@ -7,7 +7,6 @@ import (
 	"lathe/internal/compose"
 	"lathe/internal/frontend"
 	"lathe/internal/graph"
-	"lathe/internal/ops"
 	"lathe/internal/tool/spelling"
 )
 
@@ -192,5 +191,5 @@ func (c *call) ordered(x *graph.Value, reverse bool) *graph.Value {
 	if !reverse {
 		return x
 	}
-	return c.Apply(ops.Reverse, ops.ReverseAttrs{Axes: []int{0}}, x)
+	return c.Reverse(x, 0)
 }

@@ -98,18 +98,11 @@ func (c *call) sequence(d types.DType, from, step float64, n int) *graph.Value {
 	if n < 0 || n > 1<<24 {
 		compose.Fail("a sequence of %d", n)
 	}
-	t := c.Zeros(d, n)
-	for i := range n {
-		t.SetFloat(i, from+float64(i)*step)
-	}
-	return compose.Const(t)
+	return c.Series(d, from, step, n)
 }
 
 func arange(c *call) *graph.Value {
 	from, to, step := c.real("start", 0, "Start"), c.real("end", 0, "End"), c.real("step", 1, "Step")
-	if step == 0 {
-		compose.Fail("a step of 0")
-	}
 	d := types.I64
 	if start := c.optional("Start"); start != nil {
 		d = start.Type.DType
@@ -117,15 +110,7 @@ func arange(c *call) *graph.Value {
 	if c.Has("dtype") {
 		d = c.Call.DType("dtype", d)
 	}
-	n := (to - from) / step
-	if n > 1<<24 {
-		compose.Fail("a sequence from %v to %v by %v", from, to, step)
-	}
-	count := int(n)
-	if float64(count) < n {
-		count++
-	}
-	return c.sequence(d, from, step, max(0, count))
+	return c.Range(d, from, to, step)
 }
 
 func linspace(c *call) *graph.Value {

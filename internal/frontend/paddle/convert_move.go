@@ -36,26 +36,12 @@ func concat(c *call) *graph.Value {
 func split(c *call) values {
 	x := c.x()
 	axis := frontend.Axis(c.number("axis", 0, "AxisTensor"), x.Type.Rank())
-	n, parts := x.Type.Shape[axis], c.Int("num", 0)
+	c.Ignore("num")
 	sizes := c.numbers("sections", "SectionsTensorList", "SectionsTensor")
 	if len(sizes) == 0 {
-		if parts < 1 || parts > 1<<16 || n%parts != 0 {
-			compose.Fail("%d parts of %d", parts, n)
-		}
-		sizes = slices.Repeat([]int{n / parts}, parts)
+		return c.SplitEven(x, axis, c.Int("num", 0))
 	}
-	open, rest := -1, n
-	for k, s := range sizes {
-		if s == -1 && open < 0 {
-			open = k
-			continue
-		}
-		rest -= s
-	}
-	if open >= 0 {
-		sizes[open] = rest
-	}
-	return c.Split(x, axis, sizes...)
+	return c.SplitSizes(x, axis, sizes)
 }
 
 func stack(c *call) *graph.Value {
@@ -70,11 +56,7 @@ func unstack(c *call) values {
 	if n > 1<<16 || n != c.n() {
 		compose.Fail("%d results of %s", c.n(), x.Type)
 	}
-	out := make(values, n)
-	for i := range out {
-		out[i] = c.At(x, axis, i)
-	}
-	return out
+	return c.Unstack(x, axis)
 }
 
 // slice clamps begins and ends, and drops the axes that decrease_axis names.
@@ -90,27 +72,11 @@ func slice(c *call) *graph.Value {
 	if len(begins) != len(axes) || len(ends) != len(axes) || len(strides) != len(axes) {
 		compose.Fail("axes %v from %v to %v by %v", axes, begins, ends, strides)
 	}
-	a := ops.StridedSliceAttrs{Begin: make([]int, r), End: slices.Clone(x.Type.Shape), Strides: slices.Repeat([]int{1}, r)}
-	for i, k := range axes {
-		k = frontend.Axis(k, r)
-		n, step := x.Type.Shape[k], strides[i]
-		if step == 0 {
-			compose.Fail("strides %v", strides)
-		}
-		at := func(v, least, greatest int) int {
-			if v < 0 {
-				v += n
-			}
-			return min(max(v, least), greatest)
-		}
-		if step > 0 {
-			a.Begin[k], a.End[k], a.Strides[k] = at(begins[i], 0, n), at(ends[i], 0, n), step
-			a.End[k] = max(a.End[k], a.Begin[k])
-		} else {
-			a.Begin[k], a.End[k], a.Strides[k] = at(begins[i], -1, n-1), at(ends[i], -1, n-1), step
-		}
+	ranges := make([]compose.Range, len(axes))
+	for i := range axes {
+		ranges[i] = compose.Range{Begin: begins[i], End: ends[i], Step: strides[i]}
 	}
-	y := c.Apply(ops.StridedSlice, a, x)
+	y := c.Ranges(x, frontend.EachAxis(axes, r), ranges)
 	var shape []int
 	drop := frontend.Axes(c.Ints("decrease_axis"), r)
 	for k, d := range y.Type.Shape {
@@ -167,7 +133,7 @@ func expandAs(c *call) *graph.Value {
 }
 
 func flip(c *call) *graph.Value {
-	return c.Apply(ops.Reverse, ops.ReverseAttrs{Axes: frontend.Axes(c.Ints("axis"), c.x().Type.Rank())}, c.x())
+	return c.Reverse(c.x(), frontend.Axes(c.Ints("axis"), c.x().Type.Rank())...)
 }
 
 // roll turns axes, or all elements as one axis.
@@ -178,19 +144,7 @@ func roll(c *call) *graph.Value {
 	if flat {
 		x, axes = c.Reshape(x, x.Type.Elements()), []int{0}
 	}
-	if len(shifts) != len(axes) {
-		compose.Fail("shifts %v of axes %v", shifts, axes)
-	}
-	for i, a := range axes {
-		a = frontend.Axis(a, x.Type.Rank())
-		n := x.Type.Shape[a]
-		if n == 0 {
-			continue
-		}
-		if by := ((shifts[i] % n) + n) % n; by != 0 {
-			x = c.Concat(a, c.Slice(x, a, n-by, n), c.Slice(x, a, 0, n-by))
-		}
-	}
+	x = c.Roll(x, shifts, frontend.EachAxis(axes, x.Type.Rank()))
 	if flat {
 		x = c.Reshape(x, c.x().Type.Shape...)
 	}

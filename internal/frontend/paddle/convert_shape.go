@@ -21,21 +21,7 @@ func reshape(c *call) *graph.Value {
 }
 
 func (c *call) shapeFor(x *graph.Value, given []int) []int {
-	shape, open := slices.Clone(given), -1
-	for k, d := range shape {
-		switch {
-		case d == 0 && k < x.Type.Rank():
-			shape[k] = x.Type.Shape[k]
-		case d == -1 && open < 0:
-			open, shape[k] = k, 1
-		case d < 0:
-			compose.Fail("shape %v for %s", given, x.Type)
-		}
-	}
-	if rest := types.Count(shape); open >= 0 && rest > 0 {
-		shape[open] = x.Type.Elements() / rest
-	}
-	return shape
+	return compose.ShapeFor(x.Type.Elements(), given, x.Type.Shape)
 }
 
 // flattenTwo joins the axes before and those from one on.

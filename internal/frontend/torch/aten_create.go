@@ -91,15 +91,10 @@ func arange(c *call) any {
 			d = types.F32
 		}
 	}
-	n := math.Ceil((end - start) / step)
-	if !(n >= 0) || n > types.MaxElements {
+	if step == 0 || (end-start)/step < 0 {
 		fail("a range from %v to %v by %v", start, end, step)
 	}
-	t := c.Zeros(c.dtype("dtype", d), int(n))
-	for i := range t.Len() {
-		t.SetFloat(i, start+float64(i)*step)
-	}
-	return compose.Const(t)
+	return c.Range(c.dtype("dtype", d), start, end, step)
 }
 
 func eye(c *call) any {

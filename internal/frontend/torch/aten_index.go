@@ -3,6 +3,7 @@ package torch
 import (
 	"slices"
 
+	"lathe/internal/compose"
 	"lathe/internal/graph"
 	"lathe/internal/op"
 	"lathe/internal/ops"
@@ -42,7 +43,7 @@ var indexRows = []row{
 		xs, is := slices.Clone(x.Type.Shape), slices.Clone(at.Type.Shape)
 		n, m := xs[a], is[a]
 		xs[a], is[a] = 1, 1
-		both := broadcastShape(xs, is)
+		both := compose.BroadcastShape(xs, is)
 		xs, is = slices.Clone(both), slices.Clone(both)
 		xs[a], is[a] = n, m
 		return c.Apply(ops.Gather, ops.GatherAttrs{Axis: a}, c.BroadcastTo(x, xs...), c.BroadcastTo(at, is...))
@@ -59,7 +60,7 @@ var indexRows = []row{
 	sig("masked_select", "self mask", func(c *call) any {
 		x := c.x("self")
 		mask := c.mask("mask")
-		shape := broadcastShape(x.Type.Shape, mask.Type.Shape)
+		shape := compose.BroadcastShape(x.Type.Shape, mask.Type.Shape)
 		return c.picked(c.BroadcastTo(x, shape...), []*graph.Value{c.BroadcastTo(mask, shape...)})
 	}),
 	sig("masked_scatter", "self mask source", func(c *call) any {

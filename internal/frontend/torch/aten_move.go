@@ -51,10 +51,10 @@ var moveRows = []row{
 		return c.Apply(ops.Take, ops.TakeAttrs{Axis: a}, x, compose.Ints(at...))
 	}),
 	sig("flip", "self dims:I", func(c *call) any {
-		return c.Apply(ops.Reverse, ops.ReverseAttrs{Axes: c.axes("dims", c.rank(c.t("self")))}, c.x("self"))
+		return c.Reverse(c.x("self"), c.axes("dims", c.rank(c.t("self")))...)
 	}),
-	sig("fliplr", "self", func(c *call) any { return c.Apply(ops.Reverse, ops.ReverseAttrs{Axes: []int{1}}, c.x("self")) }),
-	sig("flipud", "self", func(c *call) any { return c.Apply(ops.Reverse, ops.ReverseAttrs{Axes: []int{0}}, c.x("self")) }),
+	sig("fliplr", "self", func(c *call) any { return c.Reverse(c.x("self"), 1) }),
+	sig("flipud", "self", func(c *call) any { return c.Reverse(c.x("self"), 0) }),
 	sig("roll", "self shifts:I dims:I", roll),
 	sig("rot90", "self k:i dims:I", rot90),
 	sig("constant_pad_nd", "self pad:I value:n", func(c *call) any { return c.padded(c.x("self"), c.ints2("pad"), "constant", c.num("value", 0)) }),
@@ -101,7 +101,7 @@ var moveRows = []row{
 	sig("broadcast_tensors", "tensors:L", func(c *call) any {
 		var shape []int
 		for _, t := range c.tensors("tensors") {
-			shape = broadcastShape(shape, c.shape(t))
+			shape = compose.BroadcastShape(shape, c.shape(t))
 		}
 		var out []value
 		for _, t := range c.tensors("tensors") {
@@ -202,17 +202,7 @@ func roll(c *call) any {
 	if len(axes) == 0 {
 		x, axes = c.Reshape(x, x.Type.Elements()), []int{0}
 	}
-	for i, s := range shifts {
-		a := frontend.Axis(axes[i], x.Type.Rank())
-		n := x.Type.Shape[a]
-		if n == 0 {
-			continue
-		}
-		if s = ((s % n) + n) % n; s > 0 {
-			x = c.Concat(a, c.Slice(x, a, n-s, n), c.Slice(x, a, 0, n-s))
-		}
-	}
-	return c.Reshape(x, shape...)
+	return c.Reshape(c.Roll(x, shifts, frontend.EachAxis(axes, x.Type.Rank())), shape...)
 }
 
 // rot90 turns the plane of two axes by quarters.
@@ -229,28 +219,11 @@ func rot90(c *call) any {
 	order[a], order[b] = b, a
 	switch k {
 	case 1:
-		return c.Transpose(c.Apply(ops.Reverse, ops.ReverseAttrs{Axes: []int{b}}, x), order...)
+		return c.Transpose(c.Reverse(x, b), order...)
 	case 2:
-		return c.Apply(ops.Reverse, ops.ReverseAttrs{Axes: frontend.Axes([]int{a, b}, x.Type.Rank())}, x)
+		return c.Reverse(x, frontend.Axes([]int{a, b}, x.Type.Rank())...)
 	case 3:
-		return c.Transpose(c.Apply(ops.Reverse, ops.ReverseAttrs{Axes: []int{a}}, x), order...)
+		return c.Transpose(c.Reverse(x, a), order...)
 	}
 	return x
-}
-
-// broadcastShape is the shape that two shapes broadcast to.
-func broadcastShape(a, b []int) []int {
-	if len(a) < len(b) {
-		a, b = b, a
-	}
-	out := slices.Clone(a)
-	for i := range b {
-		k := len(a) - len(b) + i
-		if out[k] == 1 {
-			out[k] = b[i]
-		} else if b[i] != 1 && b[i] != out[k] {
-			fail("shapes %v and %v do not broadcast", a, b)
-		}
-	}
-	return out
 }

@@ -40,7 +40,7 @@ func (m *machine) picked(x *graph.Value, at []*graph.Value) *graph.Value {
 	for k, v := range at {
 		if v != nil {
 			axes = append(axes, k)
-			shape = broadcastShape(shape, v.Type.Shape)
+			shape = compose.BroadcastShape(shape, v.Type.Shape)
 		}
 	}
 	switch len(axes) {
@@ -153,7 +153,7 @@ func indexPut(c *call) any {
 	for k, p := range at {
 		if p != nil {
 			axes = append(axes, k)
-			shape = broadcastShape(shape, p.Type.Shape)
+			shape = compose.BroadcastShape(shape, p.Type.Shape)
 		}
 	}
 	if len(axes) == 0 {

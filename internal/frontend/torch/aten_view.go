@@ -3,6 +3,7 @@ package torch
 import (
 	"slices"
 
+	"lathe/internal/compose"
 	"lathe/internal/frontend"
 	"lathe/internal/graph"
 	"lathe/internal/ops"
@@ -168,24 +169,8 @@ func (c *call) ints2(name string) []int {
 // filledIn is a shape for n elements, in which one extent may be -1.
 func (c *call) filledIn(shape []int, n int) []int {
 	shape = slices.Clone(shape)
-	open, product := -1, 1
-	for k, e := range shape {
-		switch {
-		case e == -1 && open < 0:
-			open = k
-		case e < 0:
-			fail("the shape %v", shape)
-		default:
-			product *= e
-		}
-	}
-	if open >= 0 {
-		if product == 0 || n%product != 0 {
-			fail("the shape %v for %d elements", shape, n)
-		}
-		shape[open] = n / product
-	} else if product != n {
-		fail("the shape %v for %d elements", shape, n)
+	if shape = compose.ShapeFor(n, shape, nil); types.Count(shape) != n {
+		fail("shape %v for %d elements", shape, n)
 	}
 	return shape
 }

@@ -147,7 +147,7 @@ func TestErrors(t *testing.T) {
 	x := floats([]float32{1, 2, 3, 4, 5, 6}, 2, 3)
 	for _, c := range []struct{ body, want string }{
 		{"y = torch.nonsense(x)\nz = torch.nonsense(torch.cholesky(y))\nreturn z", `2 unsupported operators: torch.nonsense (2 nodes, first "code/__torch__.py:6"), torch.cholesky (1 node`},
-		{"return torch.view(x, [4, -1])", "torch.view (code/__torch__.py:6): the shape [4 -1] for 6 elements"},
+		{"return torch.view(x, [4, -1])", "torch.view (code/__torch__.py:6): shape [4 -1] for 6 elements"},
 		{"ops.prim.RaiseException(\"wrong size\")\nreturn x", "the code raises an exception: wrong size"},
 		{"return torch.view(x, [int(torch.sum(x)), -1])", "argument size depends on input data, which is not supported (--fix x=VALUE"},
 		{"_0 = True\ni = 0\nwhile _0:\n  i = torch.add(i, 1)\nreturn x", "more than 1000000 steps"},
