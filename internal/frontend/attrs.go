@@ -123,3 +123,17 @@ func (c *Call) OneOf(name, absent string, allowed ...string) string {
 	}
 	return s
 }
+
+// PerAxis is v as n numbers: one stands for all, none for absent ones. what names it in messages.
+func PerAxis(v []int, n, absent int, what string) []int {
+	switch len(v) {
+	case 0:
+		return slices.Repeat([]int{absent}, n)
+	case 1:
+		return slices.Repeat(v, n)
+	case n:
+		return v
+	}
+	compose.Fail("%s is %v for %d axes", what, v, n)
+	return nil
+}

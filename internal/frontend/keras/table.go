@@ -1,6 +1,7 @@
 package keras
 
 import (
+	"fmt"
 	"slices"
 
 	"lathe/internal/compose"
@@ -94,16 +95,7 @@ func (c *call) overChannels(x *graph.Value, f func(x *graph.Value) *graph.Value)
 
 // extents is an option with n numbers, or one for all of n.
 func (c *call) extents(name string, n, absent int) []int {
-	v := c.Ints(name)
-	switch {
-	case len(v) == 0:
-		return slices.Repeat([]int{absent}, n)
-	case len(v) == 1:
-		return slices.Repeat(v, n)
-	case len(v) != n:
-		compose.Fail("option %q is %v for %d axes", name, v, n)
-	}
-	return v
+	return frontend.PerAxis(c.Ints(name), n, absent, fmt.Sprintf("option %q", name))
 }
 
 // pairs is an option with two numbers for each of n axes, before and after; one number counts for both.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"lathe/internal/container/cursor"
 	"lathe/internal/frontend"
 	"lathe/internal/tensor"
 	"lathe/internal/types"
@@ -181,8 +182,8 @@ func imports(program, params []byte) {
 func TestDTypes(t *testing.T) {
 	for number, d := range dtypes {
 		x := tensor.New(d, 2)
-		c := &cursor{rest: parameterBytes(x)}
-		y, err := c.tensor()
+		c := &cursor.Cursor{Rest: parameterBytes(x)}
+		y, err := tensorOf(c)
 		if err != nil || !y.Type().Equal(types.Of(d, 2)) {
 			t.Errorf("%d: %v (%v)", number, y, err)
 		}

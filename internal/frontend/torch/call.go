@@ -1,8 +1,6 @@
 package torch
 
 import (
-	"slices"
-
 	"lathe/internal/compose"
 	"lathe/internal/frontend"
 	"lathe/internal/graph"
@@ -153,16 +151,7 @@ func (c *call) ints(name string) []int {
 
 // perAxis are n whole numbers: one stands for all, none for absent ones.
 func (c *call) perAxis(name string, n, absent int) []int {
-	v := c.ints(name)
-	switch {
-	case len(v) == 0:
-		return slices.Repeat([]int{absent}, n)
-	case len(v) == 1:
-		return slices.Repeat(v, n)
-	case len(v) != n:
-		fail("argument %s has %d elements instead of %d", name, len(v), n)
-	}
-	return v
+	return frontend.PerAxis(c.ints(name), n, absent, "argument "+name)
 }
 
 func (c *call) bool(name string, absent bool) bool {
