@@ -87,3 +87,54 @@ func perAxis(name string, values []int, rank int) error {
 	}
 	return nil
 }
+
+// strided fills out, in row-major order, with elements of in that lie steps[k] elements apart along axis k: constants of a hundred megabytes
+// are transposed when a model is compiled.
+func strided(out, in *tensor.Tensor, steps []int) {
+	size, last := out.DType.Size(), len(out.Shape)-1
+	if last < 0 {
+		copy(out.Data, in.Data)
+		return
+	}
+	row, step := out.Shape[last]*size, steps[last]*size
+	part := row
+	if step != size { // so that what one line of the cache holds is read while it is there
+		part = 16 * size
+	}
+	for begin := 0; begin < row; begin += part {
+		to, n := out.Data[begin:], min(part, row-begin)
+		eachIndex(out.Shape[:last], func(at []int) {
+			from := begin / size * step
+			for k, i := range at {
+				from += i * steps[k] * size
+			}
+			if step == size {
+				copy(to[:n], in.Data[from:])
+			} else {
+				gather(to[:n], in.Data, from, step, size)
+			}
+			to = to[min(row, len(to)):]
+		})
+	}
+}
+
+// gather copies elements of size bytes that lie step bytes apart.
+func gather(to, in []byte, from, step, size int) {
+	switch size {
+	case 1:
+		for i := range to {
+			to[i] = in[from]
+			from += step
+		}
+	case 4:
+		for ; len(to) > 0; to = to[4:] {
+			*(*[4]byte)(to) = [4]byte(in[from : from+4])
+			from += step
+		}
+	default:
+		for ; len(to) > 0; to = to[size:] {
+			copy(to[:size], in[from:])
+			from += step
+		}
+	}
+}

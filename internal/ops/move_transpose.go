@@ -36,13 +36,15 @@ var Transpose = op.Define(op.Spec[TransposeAttrs]{
 		return []types.Tensor{types.Of(in[0].DType, shape...)}, nil
 	},
 	Eval: func(a TransposeAttrs, in, out []*tensor.Tensor) error {
-		from := make([]int, len(a.Axes))
-		rearrange(out[0], in[0], func(at []int) []int {
-			for k, ax := range a.Axes {
-				from[ax] = at[k]
-			}
-			return from
-		})
+		steps := make([]int, len(a.Axes))
+		for k, n := len(steps)-1, 1; k >= 0; k-- {
+			steps[k], n = n, n*in[0].Shape[k]
+		}
+		read := make([]int, len(a.Axes))
+		for k, ax := range a.Axes {
+			read[k] = steps[ax]
+		}
+		strided(out[0], in[0], read)
 		return nil
 	},
 	Compute: func(a TransposeAttrs, in []*te.Stage, out []types.Tensor) []*te.Stage {
