@@ -13,15 +13,6 @@ func (b *Builder) Scaled(x *graph.Value, f float64) *graph.Value {
 	return b.Do(ops.Multiply, x, Like(x, f))
 }
 
-// Product multiplies the last axis of x by w, [in, out]. A constant w is the weight [out, in] of a dense layer, as other formats have it, so
-// that a network has the same kernels whatever format it comes from.
-func (b *Builder) Product(x, w *graph.Value) *graph.Value {
-	if x.Type.Rank() == 2 && w.Type.Rank() == 2 && w.Value() != nil {
-		return b.Do(ops.Dense, x, b.Transpose(w, 1, 0))
-	}
-	return b.Matmul(x, w)
-}
-
 // NumpyMatmul multiplies as numpy's matmul: a vector on the left is a row, one on the right a column, and the axis that
 // makes it a matrix is not in the result.
 func (b *Builder) NumpyMatmul(x, y *graph.Value) *graph.Value {

@@ -74,6 +74,19 @@ func TestGolden(t *testing.T) {
 			%7 = nn.avg_pool2d(%5) {pool_size=[3,3], strides=[2,2], padding=[0,0,0,0], dilation=[1,1], ceil_mode=false, count_include_pad=false}
 			%8 = nn.avg_pool2d(%5) {pool_size=[3,3], strides=[2,2], padding=[1,1,1,1], dilation=[1,1], ceil_mode=false, count_include_pad=false}
 			return %1, %4, %6, %7, %8 }`},
+		{"bias", "FoldBias", `graph main(%x: float32[1,2,3,3]) {
+			@w = float32[2,2,1,1]{1, 2, 3, 4} @b = float32[2,1,1]{1, -1} @row = float32[3]{1, 2, 3}
+			%0 = nn.conv2d(%x, @w) {strides=[1,1], padding=[0,0,0,0], dilation=[1,1], groups=1} origin "Conv_0" %1 = add(@b, %0) origin "Add_0"
+			%2 = nn.conv2d_transpose(%1, @w) {strides=[2,2], padding=[0,0,0,0], output_padding=[0,0], dilation=[1,1], groups=1} %3 = add(%2, @b)
+			%4 = nn.conv2d(%x, @w) {strides=[1,1], padding=[0,0,0,0], dilation=[1,1], groups=1} %5 = add(%4, @row)
+			%6 = nn.conv2d(%1, @w) {strides=[1,1], padding=[0,0,0,0], dilation=[1,1], groups=1} %7 = add(%6, @b) %8 = nn.relu(%6)
+			return %3, %5, %7, %8 }`},
+		{"constant_matrices", "SimplifyExpr", `graph main(%x: float32[2,3,2], %y: float32[2,2]) {
+			@w = float32[2,3]{1, 2, 3, 4, 5, 6} @one = float32[1]{1} @three = float32[1,1,1,1]{1}
+			%0 = nn.matmul(%x, @w) {transpose_a=false, transpose_b=false} %1 = nn.matmul(%0, @w) {transpose_a=false, transpose_b=true}
+			%2 = nn.matmul(%x, %y) {transpose_a=false, transpose_b=false} %3 = nn.matmul(%y, @w) {transpose_a=true, transpose_b=false}
+			%4 = multiply(@one, %1) %5 = abs(%4) %6 = multiply(%5, @three) %7 = multiply(%2, @one)
+			return %2, %3, %5, %6, %7 }`},
 		{"keys_transposed", "PackOperands", `graph main(%q: float32[2,3,1,16], %k: float32[2,3,40,16], %h: float32[2,40,3,16], %t: float32[2,3,40,16]) {
 			%0 = transpose(%k) {axes=[0,1,3,2]} %y = nn.matmul(%q, %0) {transpose_a=false, transpose_b=false}
 			%1 = transpose(%h) {axes=[0,2,3,1]} %z = nn.matmul(%q, %1) {transpose_a=false, transpose_b=false}

@@ -8,9 +8,9 @@ import (
 )
 
 // simplifyExpr removes nodes that hand on their operand, such as a reshape, cast, transpose or slice to what it has
-// already, moves reshapes out of the way, joins slices, and writes small powers and some divisions as products, which cost less.
+// already, moves reshapes out of the way, joins slices, and writes small powers and some divisions as products, which cost less. Products with constant matrices become dense layers.
 func simplifyExpr(c *Context) error {
-	return rewrite.Walk(c.Graph, simplifyPower, simplifyDivision, simplifyReshape, simplifySlice, removeIdentity)
+	return rewrite.Walk(c.Graph, simplifyPower, simplifyFactor, simplifyDivision, simplifyMatmul, simplifyReshape, simplifySlice, removeIdentity)
 }
 
 // removeIdentity removes a node that hands on its operand. No other rule removes a node for having no effect.

@@ -22,7 +22,7 @@ var (
 
 // dense multiplies the last axis.
 func dense(c *call) *graph.Value {
-	y := c.Product(c.X(0), c.weight(0))
+	y := c.Matmul(c.X(0), c.weight(0))
 	if c.Bool("use_bias", true) {
 		y = c.Do(ops.Add, y, c.weight(1))
 	}

@@ -26,7 +26,7 @@ func mul(c *call) *graph.Value {
 	if len(sy) != 2 {
 		y = c.Reshape(y, types.Count(sy[:n]), types.Count(sy[n:]))
 	}
-	z := c.Product(c.Reshape(x, types.Count(sx[:m]), types.Count(sx[m:])), y)
+	z := c.Matmul(c.Reshape(x, types.Count(sx[:m]), types.Count(sx[m:])), y)
 	return c.Reshape(z, slices.Concat(sx[:m], sy[n:])...)
 }
 
@@ -60,7 +60,7 @@ func fc(c *call) *graph.Value {
 		compose.Fail("%s by %s with %d axes of rows", x.Type, w.Type, m)
 	}
 	c.Ignore("padding_weights", "ALL_KERNELS_MUST_COMPUTE_RUNTIME_SHAPE")
-	y := c.Product(c.Reshape(x, types.Count(s[:m]), types.Count(s[m:])), w)
+	y := c.Matmul(c.Reshape(x, types.Count(s[:m]), types.Count(s[m:])), w)
 	if bias := c.optional("Bias"); bias != nil {
 		y = c.Do(ops.Add, y, c.Reshape(bias, bias.Type.Elements()))
 	}

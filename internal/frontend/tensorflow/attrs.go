@@ -17,11 +17,7 @@ import (
 type attributes struct {
 	node   *node
 	bodies map[string]*frontend.Graph
-	reads  []int // how often what an operand is is read
 }
-
-// sole reports whether nothing else reads operand i.
-func (a attributes) sole(i int) bool { return i < len(a.reads) && a.reads[i] == 1 }
 
 // silent are attributes that say what operands and results say as well, or how TensorFlow runs a node.
 var silent = map[string]bool{

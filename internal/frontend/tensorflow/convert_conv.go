@@ -174,25 +174,7 @@ func matMul(c *call) *graph.Value {
 	if a.Type.Rank() != 2 || b.Type.Rank() != 2 {
 		compose.Fail("%s by %s", a.Type, b.Type)
 	}
-	ta, tb := c.Bool("transpose_a", false), c.Bool("transpose_b", false)
-	if w := c.denseWeight(b, tb); w != nil && !ta {
-		return c.Do(ops.Dense, a, w)
-	}
-	return c.product(a, b, ta, tb)
-}
-
-// denseWeight is a constant right operand as the weight [out, in] of a dense layer, or nil.
-func (c *call) denseWeight(b *graph.Value, transposed bool) *graph.Value {
-	n := b.Def
-	switch {
-	case b.Value() != nil && transposed:
-		return b
-	case b.Value() != nil:
-		return c.Transpose(b, 1, 0)
-	case !transposed && n != nil && n.Op == ops.Transpose && n.In[0].Value() != nil && n.Attrs.(ops.TransposeAttrs).Axes[0] == 1:
-		return n.In[0]
-	}
-	return nil
+	return c.product(a, b, c.Bool("transpose_a", false), c.Bool("transpose_b", false))
 }
 
 func batchMatMul(c *call) *graph.Value {

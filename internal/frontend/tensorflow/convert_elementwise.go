@@ -84,7 +84,7 @@ func like(v float64) func(c *call) *graph.Value {
 
 // binaryRows are functions of two elements or three; operands broadcast.
 var binaryRows = []row{
-	{"Add", one(add)}, {"AddV2", one(add)}, {"Sub", do2(ops.Subtract)}, {"Mul", one(multiply)}, {"RealDiv", do2(ops.Divide)}, {"Div", do2(ops.Divide)}, {"TruncateDiv", do2(ops.Divide)},
+	{"Add", do2(ops.Add)}, {"AddV2", do2(ops.Add)}, {"Sub", do2(ops.Subtract)}, {"Mul", do2(ops.Multiply)}, {"RealDiv", do2(ops.Divide)}, {"Div", do2(ops.Divide)}, {"TruncateDiv", do2(ops.Divide)},
 	{"FloorDiv", do2(ops.FloorDivide)}, {"FloorMod", do2(ops.FloorMod)}, {"Mod", do2(ops.Mod)}, {"TruncateMod", do2(ops.Mod)}, {"Maximum", do2(ops.Maximum)}, {"Minimum", do2(ops.Minimum)},
 	{"Pow", do2(ops.Power)}, {"Atan2", do2(ops.Atan2)}, {"Less", do2(ops.Less)}, {"LessEqual", do2(ops.LessEqual)}, {"Greater", do2(ops.Greater)}, {"GreaterEqual", do2(ops.GreaterEqual)},
 	{"Equal", compare(ops.Equal)}, {"NotEqual", compare(ops.NotEqual)}, {"ApproximateEqual", one(approximateEqual)},
@@ -97,26 +97,6 @@ var binaryRows = []row{
 	{"BiasAdd", one(biasAdd)}, {"BiasAddV1", one(biasAdd)}, {"Select", one(func(c *call) *graph.Value { return c.Do(ops.Where, tfops.Rows(c.Call, c.X(0), c.X(1)), c.X(1), c.X(2)) })}, {"SelectV2", one(func(c *call) *graph.Value { return c.Do(ops.Where, c.X(0), c.X(1), c.X(2)) })},
 	{"ClipByValue", one(func(c *call) *graph.Value { return c.Do(ops.Maximum, c.Do(ops.Minimum, c.X(0), c.X(2)), c.X(1)) })},
 	{"FakeQuantWithMinMaxArgs", one(fakeQuantArgs)}, {"FakeQuantWithMinMaxVars", one(fakeQuantVars)}, {"FakeQuantWithMinMaxVarsPerChannel", one(fakeQuantVars)},
-}
-
-func add(c *call) *graph.Value { return c.sum(c.X(0), c.X(1)) }
-
-// multiply leaves out factors of 1, which converters of other formats write.
-func multiply(c *call) *graph.Value {
-	x, y := c.X(0), c.X(1)
-	switch {
-	case isOne(x) && y.Type.Rank() >= x.Type.Rank():
-		return y
-	case isOne(y) && x.Type.Rank() >= y.Type.Rank():
-		return x
-	}
-	return c.Do(ops.Multiply, x, y)
-}
-
-// isOne reports whether v is a constant of one element, which is 1.
-func isOne(v *graph.Value) bool {
-	t := v.Value()
-	return t != nil && t.Len() == 1 && t.DType.IsFloat() && t.Float(0) == 1
 }
 
 // compare is of shapes that broadcast; others are unequal where the node says so.
@@ -152,13 +132,13 @@ func xlogy(log *op.Def) func(c *call) *graph.Value {
 func biasAdd(c *call) *graph.Value {
 	x, b := c.X(0), c.X(1)
 	if c.channelsLast() || x.Type.Rank() < 3 {
-		return c.sum(x, b)
+		return c.Do(ops.Add, x, b)
 	}
 	axes := make([]int, x.Type.Rank()-2)
 	for k := range axes {
 		axes[k] = 1 + k
 	}
-	return c.sum(x, c.ExpandDims(b, axes...))
+	return c.Do(ops.Add, x, c.ExpandDims(b, axes...))
 }
 
 func fakeQuantArgs(c *call) *graph.Value {

@@ -19,7 +19,6 @@ type level struct {
 	named    map[string]string // names that inputs have for the user
 	need     map[*vertex]bool  // vertices that outputs depend on
 	chosen   map[ref]map[*vertex]int
-	reads    map[ref]int // how often each value is read
 	notes    []string
 }
 
@@ -38,7 +37,7 @@ type vertex struct {
 
 // newLevel parses the inputs of nodes.
 func (b *builder) newLevel(nodes []*node) (*level, error) {
-	l := &level{builder: b, vertices: map[string]*vertex{}, frames: map[string]*frame{}, reads: map[ref]int{}}
+	l := &level{builder: b, vertices: map[string]*vertex{}, frames: map[string]*frame{}}
 	for i, n := range nodes {
 		if l.vertices[n.name] != nil {
 			return nil, fmt.Errorf("two nodes have the name %q", n.name)
@@ -71,7 +70,6 @@ func (l *level) refer(text string) (ref, error) {
 		}
 		return ""
 	})
-	l.reads[r]++
 	if v := l.vertices[r.node]; v != nil && err == nil {
 		v.results = max(v.results, r.at+1)
 	}
@@ -145,7 +143,6 @@ func (l *level) needed(outputs []ref, stop func(v *vertex) bool) map[*vertex]boo
 func (l *level) graph(name string, inputs []frontend.Info, given []ref, outputs []ref) (*frontend.Graph, error) {
 	r := &region{level: l, g: &frontend.Graph{Name: name, Inputs: inputs}, done: map[string]int{}, inside: func(*vertex) bool { return true }}
 	for _, x := range outputs {
-		l.reads[x]++
 		if v := l.vertices[x.node]; v != nil {
 			v.results = max(v.results, x.at+1)
 		}

@@ -89,7 +89,6 @@ func (r *region) add(v *vertex) error {
 	n := &frontend.Node{Op: v.op, Name: v.name}
 	a := attributes{node: v.node}
 	for _, x := range v.data {
-		a.reads = append(a.reads, r.reads[x])
 		x, err := r.operandOf(x)
 		if err != nil {
 			return err
