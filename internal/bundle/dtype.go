@@ -32,6 +32,8 @@ var dtypes = []dtype{
 	{"float8_e4m3fnuz", 11, 8},
 	{"float8_e5m2", 12, 8},
 	{"float8_e5m2fnuz", 13, 8},
+	{"int4", 0, 4}, // two a byte, the first in the low bits
+	{"uint4", 1, 4},
 }
 
 func (d dtype) size() int { return (int(d.bits) + 7) / 8 }
@@ -54,7 +56,7 @@ func dtypeByCode(code, width uint8, lanes uint16) (dtype, error) {
 	return dtype{}, fmt.Errorf("unsupported element type (DLPack code %d, %d bits, %d lanes)", code, width, lanes)
 }
 
-// DTypeSize returns the bytes one element of the named type takes.
+// DTypeSize returns the bytes one element of the named type takes by itself; two of 4 bits share one in a tensor.
 func DTypeSize(name string) (int, error) {
 	d, err := dtypeByName(name)
 	if err != nil {
@@ -78,11 +80,11 @@ const maxBytes = 1 << 46
 
 // ByteSize returns the bytes a dense tensor of the type and shape takes. Negative dims, and sizes beyond 64 TiB, are errors.
 func ByteSize(dtype string, shape []int) (int, error) {
-	n, err := DTypeSize(dtype)
+	t, err := dtypeByName(dtype)
 	if err != nil {
 		return 0, err
 	}
-	size, empty := uint64(n), false
+	size, empty := uint64(t.size()), false
 	for _, d := range shape {
 		if d < 0 || d > maxBytes {
 			return 0, fmt.Errorf("shape %v has an impossible dimension %d", shape, d)
@@ -99,6 +101,9 @@ func ByteSize(dtype string, shape []int) (int, error) {
 	}
 	if empty {
 		return 0, nil
+	}
+	if t.bits == 4 {
+		size = (size + 1) / 2
 	}
 	return int(size), nil
 }

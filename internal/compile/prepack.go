@@ -18,6 +18,9 @@ func packed(t *tensor.Tensor, l types.Layout) []byte {
 	if l == "" {
 		return t.Data
 	}
+	if t.DType.IsNibble() {
+		return packedNibbles(t, l)
+	}
 	p := newPacking(t, l)
 	out := tensor.Bytes(p.outer * p.each)
 	p.fill(out, 0, p.outer)
@@ -28,6 +31,10 @@ func packed(t *tensor.Tensor, l types.Layout) []byte {
 func writePacked(w io.Writer, t *tensor.Tensor, l types.Layout, workers int) error {
 	if l == "" {
 		_, err := w.Write(t.Data)
+		return err
+	}
+	if t.DType.IsNibble() {
+		_, err := w.Write(packedNibbles(t, l))
 		return err
 	}
 	p := newPacking(t, l)
@@ -84,6 +91,22 @@ func (p packing) fill(out []byte, from, to int) {
 	case 8:
 		reorder(t, p.l, elements[uint64](t.Data), elements[uint64](out), from, to)
 	}
+}
+
+// packedNibbles is packed for elements of 4 bits: each has a byte of its own while they are arranged.
+func packedNibbles(t *tensor.Tensor, l types.Layout) []byte {
+	single := make([]byte, t.Len())
+	for i := range single {
+		single[i] = t.Data[i/2] >> (4 * (i % 2)) & 15
+	}
+	dims := l.Dims(t.Shape)
+	wide := make([]byte, types.Count(dims))
+	reorder(t, l, single, wide, 0, dims[0])
+	out := tensor.Bytes(t.DType.Bytes(len(wide)))
+	for i, x := range wide {
+		out[i/2] |= x << (4 * (i % 2))
+	}
+	return out
 }
 
 // elements views bytes as elements; unaligned ones, as a model file may hold them, are copied.

@@ -119,6 +119,12 @@ func (b *Builder) Filled(value *tensor.Tensor, shape ...int) *graph.Value {
 		return b.Apply(ops.BroadcastTo, ops.BroadcastToAttrs{Shape: slices.Clone(shape)}, Const(&one))
 	}
 	t := b.Zeros(value.DType, shape...)
+	if t.DType.IsNibble() {
+		for i := range t.Len() {
+			t.SetInt(i, value.Int(0))
+		}
+		return Const(t)
+	}
 	for n := copy(t.Data, value.Data); n < len(t.Data) && n > 0; {
 		n += copy(t.Data[n:], t.Data[:n])
 	}

@@ -168,7 +168,7 @@ const inlineLimit = 8
 // payload does not.
 func literal(t *tensor.Tensor) (string, bool) {
 	n := t.Type().Elements()
-	if n > inlineLimit || len(t.Data) != n*t.DType.Size() {
+	if n > inlineLimit || len(t.Data) != t.Type().Bytes() {
 		return "", false
 	}
 	words := make([]string, n)

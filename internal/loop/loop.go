@@ -44,7 +44,7 @@ func (b *Buffer) Label() string     { return b.Name }
 func (b *Buffer) Elem() types.DType { return b.DType }
 
 // Bytes is the extent of b in memory.
-func (b *Buffer) Bytes() int { return types.Count(b.Shape) * b.DType.Size() }
+func (b *Buffer) Bytes() int { return b.DType.Bytes(types.Count(b.Shape)) }
 
 // RowMajor returns the strides, in elements, of a dense tensor.
 func RowMajor(shape []int) []int {

@@ -86,7 +86,7 @@ func (v *verifier) function(f *Func) error {
 
 // buffer checks the declaration of b and puts it in scope.
 func (v *verifier) buffer(b *Buffer) error {
-	if b.DType < types.Bool || b.DType > types.F64 {
+	if b.DType < types.Bool || b.DType > types.U4 {
 		return errors.New("no element type")
 	}
 	if v.bound[b] {
@@ -319,6 +319,9 @@ func (v *verifier) computation(b *Block) error {
 func (v *verifier) access(s *Store) error {
 	if err := v.inScope(s.To, s.Index); err != nil {
 		return err
+	}
+	if s.To.DType.IsNibble() {
+		return fmt.Errorf("store to %s, of which two elements share a byte", s.To.Name)
 	}
 	for _, x := range s.Index {
 		if err := v.typed(x, types.I64, "index"); err != nil {

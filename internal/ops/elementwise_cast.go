@@ -19,7 +19,7 @@ var Cast = op.Define(op.Spec[CastAttrs]{
 	Name: "cast", Doc: "cast is x converted to another element type by value.",
 	Args: []string{"x"}, Fusion: op.Elementwise, Layout: op.Same,
 	Infer: func(a CastAttrs, in []op.Arg) ([]types.Tensor, error) {
-		if a.DType < types.Bool || a.DType > types.F64 {
+		if a.DType < types.Bool || a.DType > types.U4 {
 			return nil, fmt.Errorf("dtype %d is no element type", a.DType)
 		}
 		return []types.Tensor{types.Of(a.DType, in[0].Shape...)}, nil
@@ -33,6 +33,9 @@ var Cast = op.Define(op.Spec[CastAttrs]{
 	},
 	Compute: func(a CastAttrs, in []*te.Stage, out []types.Tensor) []*te.Stage {
 		return []*te.Stage{te.Compute("cast", out[0], func(i []expr.Expr) expr.Expr {
+			if a.DType.IsNibble() {
+				return nibbleOf(a.DType, in[0].At(i...))
+			}
 			// The rounding to a 16-bit float is part of the value: a kernel that keeps the result in a register has it too.
 			return expr.CastTo(a.DType.Compute(), expr.CastTo(a.DType, in[0].At(i...)))
 		})}
@@ -43,6 +46,17 @@ var Cast = op.Define(op.Spec[CastAttrs]{
 		return CastAttrs{d.of(anything)}, []types.Tensor{types.Of(d.of(anything), d.shape(0, 3)...)}
 	},
 })
+
+// nibbleOf is x as an integer of 4 bits, in int32.
+func nibbleOf(t types.DType, x expr.Expr) expr.Expr {
+	lo, hi := t.IntRange()
+	number := func(v int64) expr.Expr { return expr.Const(types.I32, float64(v)) }
+	if x.DType().IsFloat() {
+		return expr.Max(expr.Min(expr.CastTo(types.I32, x), number(hi)), number(lo))
+	}
+	x = expr.Bin(expr.OpFloorMod, expr.Sub(expr.CastTo(types.I32, x), number(lo)), number(16))
+	return expr.Add(x, number(lo))
+}
 
 // convert stores element i of x in y. Integers go to F32 and the 16-bit floats in one rounding to F32.
 func convert(y, x *tensor.Tensor, i int) {

@@ -12,6 +12,10 @@ import (
 
 // setElement copies element j of in, bit for bit, to element i of out, which has the same element type.
 func setElement(out *tensor.Tensor, i int, in *tensor.Tensor, j int) {
+	if out.DType.IsNibble() {
+		out.SetInt(i, in.Int(j))
+		return
+	}
 	n := out.DType.Size()
 	copy(out.Data[i*n:(i+1)*n], in.Data[j*n:])
 }

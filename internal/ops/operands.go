@@ -56,7 +56,7 @@ func sameDType(k kind, names []string, in []op.Arg) error {
 
 // narrow lists the types whose values float32 holds: the weights of a product of float32 may have them, each is widened where
 // it is read.
-var narrow = []types.DType{types.I8, types.U8, types.F16, types.BF16, types.I16, types.U16}
+var narrow = []types.DType{types.I4, types.U4, types.I8, types.U8, types.F16, types.BF16, types.I16, types.U16}
 
 // withNarrowWeight checks that data and weight have one type of numbers, or the weight a narrow one.
 func withNarrowWeight(names []string, in []op.Arg) error {

@@ -3,6 +3,7 @@ package ops
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"lathe/internal/expr"
 	"lathe/internal/op"
@@ -64,7 +65,7 @@ var perChannel = granularity{axis: 0}
 
 // zeroPoint checks a quantised operand and its zero point: one number or, where each is not nil, of that shape.
 func zeroPoint(name string, t, zero types.Tensor, each []int) error {
-	if t.DType.IsFloat() || t.DType == types.Bool || t.DType.Size() > 2 {
+	if !slices.Contains(quantized, t.DType) {
 		return fmt.Errorf("%s is %s, not one of %v", name, t.DType, quantized)
 	}
 	if zero.DType != t.DType {

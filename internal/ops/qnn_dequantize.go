@@ -28,8 +28,8 @@ var Dequantize = op.Define(op.Spec[DequantizeAttrs]{
 
 	Infer: func(a DequantizeAttrs, in []op.Arg) ([]types.Tensor, error) {
 		data, scale := in[0], in[1]
-		if data.DType != types.I32 && !slices.Contains(quantized, data.DType) {
-			return nil, fmt.Errorf("data is %s, not int32 or one of %v", data.DType, quantized)
+		if data.DType != types.I32 && !slices.Contains(quantizedConst, data.DType) {
+			return nil, fmt.Errorf("data is %s, not int32 or one of %v", data.DType, quantizedConst)
 		}
 		if scale.DType.Compute() != types.F32 {
 			return nil, fmt.Errorf("scale is %s, not float32 or narrower", scale.DType)
@@ -77,7 +77,7 @@ var Dequantize = op.Define(op.Spec[DequantizeAttrs]{
 		d := draw{r}
 		shape := d.shape(1, 4)
 		g, p := d.granularity(shape)
-		dt := d.dtype(append([]types.DType{types.I32}, quantized...)...)
+		dt := d.dtype(append([]types.DType{types.I32}, quantizedConst...)...)
 		scale := d.dtype(types.F32, types.F32, types.F16, types.BF16)
 		in := []types.Tensor{types.Of(dt, shape...), types.Of(scale, p...), types.Of(dt, p...)}
 		return DequantizeAttrs{g.axis, g.block}, in[:d.between(2, 3)]

@@ -88,3 +88,6 @@ func (d draw) granularity(shape []int) (granularity, []int) {
 
 // quantized lists the element types of quantised activations and weights.
 var quantized = []types.DType{types.I8, types.U8, types.I16, types.U16}
+
+// quantizedConst lists those that quantised constants may have as well: 4 bits are read, and not computed with.
+var quantizedConst = append(slices.Clone(quantized), types.I4, types.U4)

@@ -36,8 +36,8 @@ var Quantize = op.Define(op.Spec[QuantizeAttrs]{
 		if data.DType.Compute() != types.F32 || scale.DType.Compute() != types.F32 {
 			return nil, fmt.Errorf("data %s and scale %s are not both float32 or narrower", data, scale)
 		}
-		if !slices.Contains(quantized, a.OutDType) {
-			return nil, fmt.Errorf("out_dtype %s is not one of %v", a.OutDType, quantized)
+		if !slices.Contains(quantizedConst, a.OutDType) {
+			return nil, fmt.Errorf("out_dtype %s is not one of %v", a.OutDType, quantizedConst)
 		}
 		if err := checkRounding(a.Rounding); err != nil {
 			return nil, err

@@ -44,6 +44,7 @@ func (c *Context) ended() error {
 
 // Table is the pipeline, in the order it runs. Every pass runs on the bodies of loops and branches too, each a graph by itself.
 var Table = everywhere([]pipeline.Pass[*Context]{
+	{Name: "LegalizeInt4", Level: 0, Required: true, Run: legalizeInt4, Doc: "computes integers of 4 bits in 8: constants and inputs alone take half a byte"},
 	{Name: "SelectBranches", Level: 2, Run: selectBranches, Doc: "computes both branches of an if and selects, where that is cheaper than to run one"},
 	{Name: "ConvertLayout", Level: 3, Run: convertLayout, Doc: "computes channels-last models in the order of axes of their convolutions"},
 	{Name: "FoldExplicitPadding", Level: 2, Run: foldExplicitPadding, Doc: "makes padding in front of convolutions and poolings an attribute of them"},
@@ -107,6 +108,7 @@ func (c *Context) everywhere(run func(*Context) error) error {
 
 // Order holds the reasons for the table's order.
 var Order = []pipeline.Order{
+	{Before: "LegalizeInt4", After: "FakeQuantizationToInteger", Why: "products of integers are of bytes"},
 	{Before: "SelectBranches", After: "ConvertLayout", Why: "what is selected joins the nodes around"},
 	{Before: "ConvertLayout", After: "FakeQuantizationToInteger", Why: "transposes between quantised layers would hide that these follow each other"},
 	{Before: "ConvertLayout", After: "DecomposeConvTranspose", Why: "channels of phases are joined where the channels are"},

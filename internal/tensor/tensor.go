@@ -1,5 +1,6 @@
 // Package tensor holds dense host tensors: constants, test data and the values of the reference evaluator.
-// Elements lie in plain row-major order, little-endian, whatever layout the compiled program uses.
+// Elements lie in plain row-major order, little-endian, whatever layout the compiled program uses; those of 4 bits two a byte, the
+// first in the low bits.
 package tensor
 
 import (
@@ -20,7 +21,7 @@ type Tensor struct {
 
 // New returns a tensor of zeros.
 func New(d types.DType, shape ...int) *Tensor {
-	return &Tensor{d, shape, Bytes(types.Count(shape) * d.Size())}
+	return &Tensor{d, shape, Bytes(d.Bytes(types.Count(shape)))}
 }
 
 // NewOf returns a tensor of zeros of the logical type t.
@@ -28,7 +29,7 @@ func NewOf(t types.Tensor) *Tensor { return New(t.DType, t.Shape...) }
 
 // Wrap returns a tensor over existing bytes, whose number must fit.
 func Wrap(d types.DType, shape []int, data []byte) (*Tensor, error) {
-	if want := types.Count(shape) * d.Size(); want != len(data) {
+	if want := d.Bytes(types.Count(shape)); want != len(data) {
 		return nil, fmt.Errorf("%s needs %d bytes, not %d", types.Of(d, shape...), want, len(data))
 	}
 	return &Tensor{d, shape, data}, nil
@@ -48,7 +49,7 @@ type Element interface {
 // As views the elements as a slice of T, whose size must be the element's.
 func As[T Element](t *Tensor) []T {
 	var z T
-	if int(unsafe.Sizeof(z)) != t.DType.Size() {
+	if int(unsafe.Sizeof(z)) != t.DType.Size() || t.DType.IsNibble() {
 		panic(fmt.Sprintf("tensor: %s viewed as %T", t.DType, z))
 	}
 	if len(t.Data) == 0 {
@@ -132,6 +133,10 @@ func (t *Tensor) Int(i int) int64 {
 		return int64(binary.LittleEndian.Uint32(d[4*i:]))
 	case types.I64, types.U64:
 		return int64(binary.LittleEndian.Uint64(d[8*i:]))
+	case types.I4:
+		return int64(int8(d[i/2]<<(4-4*(i%2))) >> 4)
+	case types.U4:
+		return int64(d[i/2] >> (4 * (i % 2)) & 15)
 	}
 	return int64(t.Float(i))
 }
@@ -168,6 +173,11 @@ func (t *Tensor) SetFloat(i int, v float64) {
 func (t *Tensor) SetInt(i int, v int64) {
 	switch d := t.Data; t.DType.Size() {
 	case 1:
+		if t.DType.IsNibble() {
+			shift := 4 * (i % 2)
+			d[i/2] = d[i/2]&^(15<<shift) | byte(v&15)<<shift
+			return
+		}
 		if t.DType == types.Bool && v != 0 {
 			v = 1
 		}

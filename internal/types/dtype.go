@@ -4,7 +4,8 @@ package types
 
 import "fmt"
 
-// A DType is an element type. F16 and BF16 are storage types: arithmetic on them happens in F32.
+// A DType is an element type. F16 and BF16 are storage types: arithmetic on them happens in F32. So are I4 and U4, of which two
+// share a byte, the first in its low bits, and whose arithmetic happens in I32.
 type DType uint8
 
 const (
@@ -22,42 +23,54 @@ const (
 	BF16
 	F32
 	F64
+	I4
+	U4
 )
 
 var dtypes = [...]struct {
 	name string
-	size int
+	bits int // in memory
 }{
 	Invalid: {"invalid", 0},
-	Bool:    {"bool", 1},
-	I8:      {"int8", 1}, I16: {"int16", 2}, I32: {"int32", 4}, I64: {"int64", 8},
-	U8: {"uint8", 1}, U16: {"uint16", 2}, U32: {"uint32", 4}, U64: {"uint64", 8},
-	F16: {"float16", 2}, BF16: {"bfloat16", 2}, F32: {"float32", 4}, F64: {"float64", 8},
+	Bool:    {"bool", 8},
+	I8:      {"int8", 8}, I16: {"int16", 16}, I32: {"int32", 32}, I64: {"int64", 64},
+	U8: {"uint8", 8}, U16: {"uint16", 16}, U32: {"uint32", 32}, U64: {"uint64", 64},
+	F16: {"float16", 16}, BF16: {"bfloat16", 16}, F32: {"float32", 32}, F64: {"float64", 64},
+	I4: {"int4", 4}, U4: {"uint4", 4},
 }
 
 // String returns the name numpy and TVM use, such as "float32".
 func (d DType) String() string { return dtypes[d].name }
 
-// Size is the number of bytes of one element.
-func (d DType) Size() int { return dtypes[d].size }
+// Size is the number of bytes of one element; 1 for types of 4 bits, of which Bytes counts several.
+func (d DType) Size() int { return (dtypes[d].bits + 7) / 8 }
+
+// Bytes is the number of bytes that n elements take, one after the other.
+func (d DType) Bytes(n int) int { return (n*dtypes[d].bits + 7) / 8 }
 
 // Bits is the width of the value range: 1 for Bool.
 func (d DType) Bits() int {
 	if d == Bool {
 		return 1
 	}
-	return 8 * d.Size()
+	return dtypes[d].bits
 }
 
-func (d DType) IsFloat() bool    { return d >= F16 }
-func (d DType) IsSigned() bool   { return d >= I8 && d <= I64 }
-func (d DType) IsUnsigned() bool { return d >= U8 && d <= U64 }
-func (d DType) IsInt() bool      { return d >= I8 && d <= U64 }
+func (d DType) IsFloat() bool    { return d >= F16 && d <= F64 }
+func (d DType) IsSigned() bool   { return d >= I8 && d <= I64 || d == I4 }
+func (d DType) IsUnsigned() bool { return d >= U8 && d <= U64 || d == U4 }
+func (d DType) IsInt() bool      { return d >= I8 && d <= U64 || d.IsNibble() }
 
-// Compute is the type arithmetic on d happens in: F32 for the 16-bit floats, d itself otherwise.
+// IsNibble reports whether elements take 4 bits. Such tensors are constants and inputs: they are read and never written.
+func (d DType) IsNibble() bool { return d == I4 || d == U4 }
+
+// Compute is the type arithmetic on d happens in: F32 for the 16-bit floats, I32 for integers of 4 bits, d itself otherwise.
 func (d DType) Compute() DType {
-	if d == F16 || d == BF16 {
+	switch d {
+	case F16, BF16:
 		return F32
+	case I4, U4:
+		return I32
 	}
 	return d
 }
@@ -77,10 +90,10 @@ func (d DType) IntRange() (lo, hi int64) {
 	panic("types: IntRange of " + d.String())
 }
 
-// DTypes lists the valid element types in their order.
+// DTypes lists the element types of whole bytes in their order: those that are computed with, or written.
 func DTypes() []DType {
 	all := make([]DType, 0, len(dtypes)-1)
-	for d := Bool; int(d) < len(dtypes); d++ {
+	for d := Bool; d <= F64; d++ {
 		all = append(all, d)
 	}
 	return all
@@ -88,7 +101,7 @@ func DTypes() []DType {
 
 // ParseDType reads a name as String prints it.
 func ParseDType(s string) (DType, error) {
-	for _, d := range DTypes() {
+	for d := Bool; int(d) < len(dtypes); d++ {
 		if d.String() == s {
 			return d, nil
 		}

@@ -95,7 +95,7 @@ func (t Tensor) Elements() int { return Count(t.Shape) }
 func (t Tensor) Dims() []int { return t.Layout.Dims(t.Shape) }
 
 // Bytes is the physical size, padding lanes included.
-func (t Tensor) Bytes() int { return Count(t.Dims()) * t.DType.Size() }
+func (t Tensor) Bytes() int { return t.DType.Bytes(Count(t.Dims())) }
 
 // Equal compares element type, shape and layout.
 func (t Tensor) Equal(u Tensor) bool {

@@ -58,6 +58,9 @@ func (e *emitter) load(x *expr.Load) value {
 
 // element is the value of an element of a buffer.
 func (e *emitter) element(b *loop.Buffer, flat expr.Expr) value {
+	if b.DType.IsNibble() {
+		return e.nibble(b, flat)
+	}
 	v := e.place(b, flat)
 	if buf := e.bufs[b]; buf.elements != nil {
 		buf.read[v.s] = true
@@ -67,6 +70,17 @@ func (e *emitter) element(b *loop.Buffer, flat expr.Expr) value {
 		return infix(v, "!=", integer(0, types.I32), equality)
 	case types.F16, types.BF16:
 		return function(e.call("f32_of_"+short[b.DType]), v)
+	}
+	return v
+}
+
+// nibble is an element of 4 bits: the first of two is in the low bits of their byte.
+func (e *emitter) nibble(b *loop.Buffer, flat expr.Expr) value {
+	at := e.place(b, e.simple(expr.Bin(expr.OpFloorDiv, flat, expr.Index(2))))
+	digit := e.offset(b, e.simple(expr.Mul(expr.Bin(expr.OpFloorMod, flat, expr.Index(2)), expr.Index(4))))
+	v := infix(infix(at, ">>", digit, shift), "&", integer(15, types.I32), bitwise)
+	if b.DType == types.I4 {
+		v = infix(infix(v, "^", integer(8, types.I32), bitwise), "-", integer(8, types.I32), sum)
 	}
 	return v
 }

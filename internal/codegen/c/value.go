@@ -76,11 +76,12 @@ var short = map[types.DType]string{
 	types.U64: "u64", types.F16: "f16", types.BF16: "bf16", types.F32: "f32", types.F64: "f64",
 }
 
-// typeNames are the C types that elements of memory have. 16-bit floats are their bits.
+// typeNames are the C types that elements of memory have. 16-bit floats are their bits, integers of 4 bits the bytes of two.
 var typeNames = map[types.DType]string{
 	types.Bool: "uint8_t", types.I8: "int8_t", types.I16: "int16_t", types.I32: "int32_t", types.I64: "int64_t",
 	types.U8: "uint8_t", types.U16: "uint16_t", types.U32: "uint32_t", types.U64: "uint64_t",
 	types.F16: "uint16_t", types.BF16: "uint16_t", types.F32: "float", types.F64: "double",
+	types.I4: "uint8_t", types.U4: "uint8_t",
 }
 
 func memType(t types.DType) string { return typeNames[t] }

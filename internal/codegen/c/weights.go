@@ -92,6 +92,9 @@ func (w *Weight) elements(b *bufio.Writer, t types.DType) {
 
 // appendElement writes the first element of data as a constant of C.
 func appendElement(b []byte, t types.DType, data []byte, hex bool) []byte {
+	if t.IsNibble() {
+		t = types.U8
+	}
 	var u uint64
 	switch t.Size() {
 	case 1:

@@ -25,6 +25,10 @@ func (e *emitter) load(x *expr.Load) value {
 	}
 	p := e.place(l)
 	switch {
+	case b.DType.IsNibble() && p.inDigits():
+		return e.nibbles(b, p)
+	case b.DType.IsNibble():
+		return e.perLane(func() value { return e.load(x) })
 	case p.ok && p.coef != 0 && p.coef != 1:
 		if v, ok := e.strided(b, p, l); ok {
 			return v
@@ -145,7 +149,12 @@ func (e *emitter) prefetch(s *loop.Prefetch) {
 	if s.Write {
 		write = 1
 	}
-	ptr, _ := e.address(s.From, e.place(arith.LinearOf(e.ranges.Simplify(s.At))))
+	p, t := e.place(arith.LinearOf(e.ranges.Simplify(s.At))), s.From.DType
+	if t.IsNibble() {
+		p, _ = e.split(p, 2)
+		t = types.U8
+	}
+	ptr, _ := e.addressAs(t, s.From, p)
 	for i := range s.Lines {
 		line := e.temp("getelementptr i8, ptr %s, i64 %d", ptr, i*loop.LineBytes)
 		e.line("call void @llvm.prefetch.p0(ptr %s, i32 %d, i32 %d, i32 %d)", line, write, toL2, data)

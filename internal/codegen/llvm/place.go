@@ -84,14 +84,22 @@ func (e *emitter) place(l arith.Linear) place {
 
 // address emits the pointer to the place's lane 0 and returns its alignment in bytes.
 func (e *emitter) address(b *loop.Buffer, p place) (string, int) {
-	size := b.DType.Size()
+	if b.DType.IsNibble() {
+		fail("%s: elements of 4 bits have no address", b.Name)
+	}
+	return e.addressAs(b.DType, b, p)
+}
+
+// addressAs is the address of a place counted in elements of type t, whatever the buffer's are.
+func (e *emitter) addressAs(t types.DType, b *loop.Buffer, p place) (string, int) {
+	size := t.Size()
 	align := max(b.Align, size)
 	if b.Scope == loop.Worker {
 		align = scratchAlign
 	}
 	ptr := e.bufs[b].ptr
-	typ := llvmTypes[b.DType]
-	if b.DType == types.Bool {
+	typ := llvmTypes[t]
+	if t == types.Bool {
 		typ = "i8"
 	}
 	var sum value

@@ -72,6 +72,7 @@ func Dims(shape ...int) []Dim {
 var elemTypes = map[types.DType]int{
 	types.F32: 1, types.U8: 2, types.I8: 3, types.U16: 4, types.I16: 5, types.I32: 6, types.I64: 7, types.Bool: 9,
 	types.F16: 10, types.F64: 11, types.U32: 12, types.U64: 13, types.BF16: 16,
+	types.U4: 21, types.I4: 22,
 }
 
 // ElemType is the number by which ONNX knows an element type.

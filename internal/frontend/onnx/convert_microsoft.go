@@ -18,6 +18,7 @@ var microsoftRows = []row{
 	{"SimplifiedLayerNormalization", "", 1, one(rmsNorm)},
 	{"SkipLayerNormalization", microsoft, 1, skipLayerNorm}, {"SkipSimplifiedLayerNormalization", microsoft, 1, skipRMSNorm},
 	{"EmbedLayerNormalization", microsoft, 1, embedLayerNorm}, {"Attention", microsoft, 1, one(microsoftAttention)},
+	{"MatMulNBits", microsoft, 1, one(matMulNBits)},
 }
 
 // activated applies the function that attribute activation names; parameters come by the attributes named.

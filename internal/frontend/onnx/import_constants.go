@@ -16,6 +16,7 @@ func dtypeFor(d DType) (types.DType, error) {
 		Float: types.F32, Double: types.F64, Float16: types.F16, BFloat16: types.BF16, Bool: types.Bool,
 		Int8: types.I8, Int16: types.I16, Int32: types.I32, Int64: types.I64,
 		Uint8: types.U8, Uint16: types.U16, Uint32: types.U32, Uint64: types.U64,
+		Int4: types.I4, Uint4: types.U4,
 	}[d]
 	if !ok {
 		return 0, fmt.Errorf("element type %s is not supported", d)

@@ -2,7 +2,6 @@ package grapheval
 
 import (
 	"lathe/internal/graph"
-	"lathe/internal/types"
 )
 
 // Peak returns the most bytes that the tensors of an evaluation of g take at once, inputs and outputs included and constants not,
@@ -43,5 +42,5 @@ func Peak(g *graph.Graph) (bytes int64, at *graph.Node) {
 }
 
 func size(v *graph.Value) int64 {
-	return int64(types.Count(v.Type.Dims())) * int64(v.Type.DType.Size())
+	return int64(v.Type.Bytes())
 }

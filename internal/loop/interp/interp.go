@@ -117,7 +117,7 @@ func (m *machine) bindParams(f *loop.Func, args []*tensor.Tensor) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", b.Name, err)
 		}
-		if len(a.Data) < n*b.DType.Size() {
+		if len(a.Data) < b.DType.Bytes(n) {
 			return fmt.Errorf("%s spans %d elements, its argument has %d", b.Name, n, len(a.Data)/b.DType.Size())
 		}
 		m.memory[b] = newMemory(b, a.Data, nil)

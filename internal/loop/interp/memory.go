@@ -38,6 +38,10 @@ func newMemory(b *loop.Buffer, data []byte, written []bool) *memory {
 		m.get = func(i int) uint64 { return uint64(int8(data[i])) }
 	case types.U8:
 		m.get = func(i int) uint64 { return uint64(data[i]) }
+	case types.I4:
+		m.get = func(i int) uint64 { return uint64(int8(data[i/2]<<(4-4*(i%2))) >> 4) }
+	case types.U4:
+		m.get = func(i int) uint64 { return uint64(data[i/2] >> (4 * (i % 2)) & 15) }
 	case types.I16:
 		m.get = func(i int) uint64 { return uint64(int16(le.Uint16(data[2*i:]))) }
 	case types.U16:
