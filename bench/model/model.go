@@ -122,6 +122,16 @@ func (b *Builder) Ops(op string, results int, in []Value, attrs ...Attr) []Value
 	return out
 }
 
+// Microsoft adds a node of an operator of ONNX Runtime's own domain, with one result.
+func (b *Builder) Microsoft(op string, in []Value, attrs ...Attr) Value {
+	y := b.Op(op, in, attrs...)
+	b.graph.Nodes[len(b.graph.Nodes)-1].Domain = microsoft
+	return y
+}
+
+// microsoft is the domain of ONNX Runtime's operators.
+const microsoft = "com.microsoft"
+
 // Output makes values outputs of type float32.
 func (b *Builder) Output(values ...Value) { b.OutputOf(types.F32, values...) }
 

@@ -81,3 +81,15 @@ func (b *Builder) ProductDynamic(x Value, scale float64, in, out int) Value {
 	sums := b.Do("MatMulInteger", q[0], w, q[2], b.Constant(tensor.Scalar(int8(0))))
 	return b.Do("Mul", b.Op("Cast", []Value{sums}, At("to", 1)), b.Do("Mul", q[1], b.Number(float32(scale))))
 }
+
+// NBits is the product of x and weights of 4 or 8 bits [out, in] in blocks along the sum, as ONNX Runtime's MatMulNBits has them. zeros says
+// whether blocks have zero points.
+func (b *Builder) NBits(x Value, bits, block, in, out int, zeros bool) Value {
+	blocks := (in + block - 1) / block
+	operands := []Value{x, b.Constant(b.Bytes(types.U8, out, blocks, block*bits/8)), b.Constant(b.Uniform(0.001, 0.002, out*blocks))}
+	if zeros {
+		operands = append(operands, b.Constant(b.Bytes(types.U8, out*((blocks*bits+7)/8))))
+	}
+	b.Parameters += in * out
+	return b.Microsoft("MatMulNBits", operands, At("K", in), At("N", out), At("bits", bits), At("block_size", block))
+}

@@ -17,6 +17,11 @@ import (
 func (b *Builder) Save(dir, name string, external bool) (string, error) {
 	path := filepath.Join(dir, name+".onnx")
 	m := onnx.Model{Producer: "lathe-bench", Opsets: map[string]int{"": Opset}, Graph: b.graph}
+	for _, n := range b.graph.Nodes {
+		if n.Domain != "" {
+			m.Opsets[n.Domain] = 1
+		}
+	}
 	var beside *onnx.External
 	if external {
 		f, err := os.Create(filepath.Join(dir, name+".weights"))

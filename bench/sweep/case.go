@@ -63,6 +63,7 @@ var Families = []Family{
 	{Name: "transpose", Cases: transpose},
 	{Name: "move", Cases: move},
 	{Name: "index", Cases: index},
+	{Name: "nbits", Cases: nBitsCases},
 	{Name: "int8", Cases: int8Cases, Kind: quantised},
 	{Name: "fp16", Cases: fp16, Kind: float16},
 }

@@ -83,6 +83,25 @@ var int8Cases = []Case{
 	}),
 }
 
+// nBits is a product of block-quantised weights.
+func nBits(m, bits, block, in, out int, zeros bool) Case {
+	note := ""
+	if zeros {
+		note = "_zeros"
+	}
+	return row(fmt.Sprintf("w%d_%d_%dx%dx%d%s", bits, block, m, in, out, note), func(b *model.Builder) model.Value {
+		return b.NBits(b.Input(m, in), bits, block, in, out, zeros)
+	})
+}
+
+// nBitsCases are the shapes of decoders: a word, a few, and a prompt.
+var nBitsCases = []Case{
+	nBits(1, 4, 32, 4096, 4096, false), nBits(1, 4, 32, 4096, 4096, true), nBits(1, 4, 32, 2048, 5632, false), nBits(1, 4, 32, 5632, 2048, false),
+	nBits(1, 4, 128, 4096, 11008, false), nBits(1, 4, 64, 2048, 2048, true), nBits(1, 4, 16, 1024, 1024, false), nBits(1, 8, 32, 4096, 4096, false),
+	nBits(1, 4, 32, 2048, 32000, false), nBits(4, 4, 32, 2048, 2048, false), nBits(16, 4, 32, 2048, 2048, false), nBits(128, 4, 32, 2048, 2048, false),
+	nBits(128, 4, 32, 2048, 2048, true), nBits(512, 4, 128, 1024, 4096, false), nBits(128, 8, 32, 1024, 1024, true), nBits(3, 4, 32, 100, 77, true),
+}
+
 // half is a case on an input of float16.
 func half(name string, in shape, f func(b *model.Builder, x model.Value) model.Value) Case {
 	return Case{name, func(b *model.Builder) { b.OutputOf(types.F16, f(b, b.InputOf(b.Half(1, in...)))) }}
