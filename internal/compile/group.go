@@ -11,6 +11,7 @@ import (
 	"lathe/internal/impl"
 	"lathe/internal/impl/algorithms"
 	"lathe/internal/lower"
+	"lathe/internal/ops"
 	"lathe/internal/target"
 	"lathe/internal/te"
 	"lathe/internal/types"
@@ -125,6 +126,9 @@ func panels(m *graph.Node) (count int) {
 		}
 		largest := 1
 		for _, p := range v.Type.Layout.Parts(v.Type.Rank()) {
+			if v.Type.DType.IsNibble() && p.Axis != ops.ColumnsOf(m.Attrs) {
+				continue // words of weights
+			}
 			if p.Inner && p.Block >= largest {
 				largest, count = p.Block, (v.Type.Shape[p.Axis]+p.Block-1)/p.Block
 			}

@@ -12,6 +12,9 @@ import (
 // DotWidth is the number of neighbouring elements of both operands that a dot product takes.
 const DotWidth = expr.DotWidth
 
+// NibbleWord is the number of weights of 4 bits of one column that lie next to each other, a word of a vector's lane.
+const NibbleWord = loop.NibbleLanes
+
 // dots asks whether the products of 8-bit integers that a reduction adds become dot products of four, where both operands hold
 // the four next to each other or, with lanes in the other, apart. A rule then schedules what is left of the reduction.
 //

@@ -16,7 +16,7 @@ func WeightsDecision(t *target.Target, rows, columns, depth int, narrow types.DT
 	each := tiles[best].Rows
 	vectors := float64(columns*depth) / float64(lanes)
 	passes := float64((rows + each - 1) / each)
-	wide, less := c.weights(float64(4*columns*depth), all), c.weights(float64(narrow.Size()*columns*depth), all)
+	wide, less := c.weights(float64(4*columns*depth), all), c.weights(float64(narrow.Bytes(columns*depth)), all)
 	return choice.Least("weights", choice.Value{Text: "wide", Cost: wide}, choice.Value{Text: "narrow", Cost: less + passes*vectors*c.widen(narrow, widening)})
 }
 

@@ -51,7 +51,7 @@ func (w Way) String() string { return w.Text }
 var nodes = map[*op.Def]func(*Node, *NodeAsker) (name, why string){
 	ops.Conv1d: conv, ops.Conv2d: conv, ops.Conv3d: conv,
 	ops.QnnConv1d: dotConv, ops.QnnConv2d: dotConv, ops.QnnConv3d: dotConv,
-	ops.Dense: matrix, ops.Matmul: matrix, ops.QnnMatmul: dotMatrix,
+	ops.Dense: matrix, ops.Matmul: matrix, ops.MatmulNBits: matrixNBits, ops.QnnMatmul: dotMatrix,
 }
 
 // Decides reports whether there is anything to decide for nodes of an operator.
@@ -146,6 +146,15 @@ func matrix(n *Node, a *NodeAsker) (name, why string) {
 		return "", ""
 	}
 	return n.packed(a, n.In[1], n.Const(1), ops.ColumnsOf(n.Attrs), false), ""
+}
+
+// matrixNBits decides for products with weights in blocks, whose scales lie in panels of the same columns.
+func matrixNBits(n *Node, a *NodeAsker) (name, why string) {
+	constant := true
+	for i := range n.In[1:] {
+		constant = constant && n.Const(i+1)
+	}
+	return n.packed(a, n.In[1], constant, 0, false), ""
 }
 
 // dotMatrix decides for products of bytes with a constant matrix, which dot products take by several rows.

@@ -75,6 +75,9 @@ func (k *kernel) vectorAxis(lane, outer, acc string, lanes, forced, panel int) b
 
 // inLanes reports whether an access with a stride is one of a vector's lanes: a load may skip some elements between them.
 func (a access) inLanes(stride int64) bool {
+	if a.buf.DType.IsNibble() && stride > 1 && !a.store {
+		return stride == loop.NibbleLanes
+	}
 	return stride == 0 || stride == 1 || !a.store && a.each == 1 && -loop.MaxStride <= stride && stride <= loop.MaxStride
 }
 

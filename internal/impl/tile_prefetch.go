@@ -68,7 +68,7 @@ func (k *kernel) prefetchWay(t *tiling, around []*loop.For, at string) int {
 	}
 	for _, a := range k.panels(t.acc, around[0].Var) {
 		stride, _ := a.at.Coef(around[0].Var)
-		if k.ahead(t.acc, a, at) > 0 && (int(stride)*a.buf.DType.Size() > Working(k.core.L2) || !k.repeats(a, around[1:], at)) {
+		if k.ahead(t.acc, a, at) > 0 && (a.buf.DType.Bytes(int(stride)) > Working(k.core.L2) || !k.repeats(a, around[1:], at)) {
 			return prefetchAhead
 		}
 	}
@@ -109,7 +109,7 @@ func (k *kernel) ahead(block string, a access, at string) int {
 	if next, inside := a.at.Coef(around[i].Var); inside || next < run {
 		return 0
 	}
-	return max(1, aheadBytes/(int(read)*a.buf.DType.Size()))
+	return max(1, aheadBytes/a.buf.DType.Bytes(int(read)))
 }
 
 // prefetchEpilogue has a tile ask for the operands of its epilogue, such as a residual, and for the lines it stores to,

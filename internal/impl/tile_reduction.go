@@ -6,6 +6,7 @@ import (
 
 	"lathe/internal/choice"
 	"lathe/internal/expr"
+	"lathe/internal/loop"
 )
 
 // scheduleAcc orders the accumulation: reductions outside, rows and vectors unrolled, lanes innermost. Vectors stand
@@ -25,7 +26,8 @@ func (k *kernel) scheduleAcc(t *tiling, at, vecAxis string, lanes int) (err erro
 		}
 		ss = append(ss[:last:last], o, i)
 	}
-	if rs, t.partLoop, err = k.decideParts(t, k.decideReductions(t, rs)); err != nil {
+	scaled := false
+	if rs, t.partLoop, scaled, err = k.decideParts(t, k.decideReductions(t, rs)); err != nil {
 		return err
 	}
 	if err := k.s.Reorder(append(slices.Clone(rs), ss...)...); err != nil {
@@ -49,6 +51,28 @@ func (k *kernel) scheduleAcc(t *tiling, at, vecAxis string, lanes int) (err erro
 		return err
 	}
 	last := rs[len(rs)-1]
+	if k.digits(acc, last) {
+		err = k.s.Unroll(last)
+	} else {
+		err = k.unrollReduction(t, ss, last)
+	}
+	if err != nil {
+		return err
+	}
+	return k.cutSum(acc, t.partLoop, scaled)
+}
+
+// digits reports whether a reduction loop goes over the elements of 4 bits of one word, so that each iteration takes its own.
+func (k *kernel) digits(acc, name string) bool {
+	return k.s.Extent(name) == loop.NibbleLanes && slices.ContainsFunc(k.accesses(acc), func(a access) bool {
+		n, ok := a.stride(k.variable(acc, name))
+		return ok && n == 1 && a.buf.DType.IsNibble()
+	})
+}
+
+// unrollReduction asks how many steps of the innermost reduction loop are unrolled. ss are the loops of the tile.
+func (k *kernel) unrollReduction(t *tiling, ss []string, last string) error {
+	acc := t.acc
 	first := k.core.loadsFirst(k.hasDot(acc))
 	n, def := k.s.Extent(last), 1
 	heavy := k.worked(k.core.registers(false), acc) < k.core.registers(false)
@@ -63,10 +87,7 @@ func (k *kernel) scheduleAcc(t *tiling, at, vecAxis string, lanes int) (err erro
 	if heavy {
 		most = 1
 	}
-	if err := k.UnrollSteps(t.decision("steps"), last, def, most); err != nil {
-		return err
-	}
-	return k.cutSum(acc, t.partLoop)
+	return k.UnrollSteps(t.decision("steps"), last, def, most)
 }
 
 // vectorsOf is the number of vectors of a tile, whose loops are given with the lanes innermost.
@@ -171,31 +192,40 @@ func (k *kernel) orderReductions(acc string, rs []string) []string {
 	return rs
 }
 
-// splitBlockedReductions splits each reduction loop by the block in which its operand is laid out, so that quotients
-// and remainders of the loop variable disappear from the addresses.
+// splitBlockedReductions splits each reduction loop by the blocks in which its operands are laid out, larger ones first, so that
+// quotients and remainders of the loop variable disappear from the addresses.
 func (k *kernel) splitBlockedReductions(acc string) {
 	b, around := k.find(acc)
 	for _, f := range around {
-		block := int64(0)
+		var blocks []int
 		for _, it := range b.Iters {
 			if !it.Reduce || it.Binding != expr.Expr(f.Var) {
 				continue
 			}
 			expr.Walk(b.Body.Value, func(e expr.Expr) bool {
 				if x, ok := e.(*expr.Binary); ok && (x.Op == expr.OpFloorDiv || x.Op == expr.OpFloorMod) && counts(x.A, it.Var) {
-					if c, ok := expr.IntOf(x.B); ok {
-						block = c
+					if c, ok := expr.IntOf(x.B); ok && c > 1 {
+						blocks = append(blocks, int(c))
 					}
 				}
 				return true
 			})
 		}
-		n, _ := expr.IntOf(f.Extent)
-		if block > 1 && n > block {
-			if _, _, err := k.s.Split(f.Var.Name, int(block)); err != nil {
+		slices.SortFunc(blocks, func(a, b int) int { return b - a })
+		name, extent := f.Var.Name, 0
+		if n, ok := expr.IntOf(f.Extent); ok {
+			extent = int(n)
+		}
+		for _, block := range slices.Compact(blocks) {
+			if block >= extent || extent != k.s.Extent(name) && extent%block != 0 {
+				continue
+			}
+			_, inner, err := k.s.Split(name, block)
+			if err != nil {
 				k.fail(err)
 				return
 			}
+			name, extent = inner, block
 		}
 	}
 }

@@ -46,6 +46,14 @@ func (b *Buffer) Elem() types.DType { return b.DType }
 // Bytes is the extent of b in memory.
 func (b *Buffer) Bytes() int { return b.DType.Bytes(types.Count(b.Shape)) }
 
+// PerLine is the number of elements in a cache line.
+func (b *Buffer) PerLine() int {
+	if b.DType.IsNibble() {
+		return 2 * LineBytes
+	}
+	return LineBytes / b.DType.Size()
+}
+
 // RowMajor returns the strides, in elements, of a dense tensor.
 func RowMajor(shape []int) []int {
 	s := make([]int, len(shape))
@@ -115,6 +123,9 @@ const (
 	// MaxStride is the largest distance between the elements of a vector's lanes at which code loads whole vectors and picks them
 	// out. It loads a vector for each element of the distance, so that from here on every lane loads its own as cheaply.
 	MaxStride = 4
+	// NibbleLanes is the distance of a vector's lanes of elements of 4 bits at which they are the same digit of neighbouring words of 32
+	// bits: one load serves as many vectors.
+	NibbleLanes = 8
 )
 
 // A Let binds Var within Body.

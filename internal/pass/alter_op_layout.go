@@ -152,6 +152,8 @@ func (l *layouts) node(n *graph.Node) {
 		} else {
 			l.packMatrix(n, 1, 0)
 		}
+	case "nn.matmul_nbits":
+		l.packBlocks(n)
 	case "concatenate":
 		l.concat(n)
 	case "image.grid_sample":
@@ -279,7 +281,27 @@ func plainAxes(rank int) string {
 // packMatrix packs a constant matrix operand with output axis n and reduction axis k into panels of a few vectors.
 func (l *layouts) packMatrix(node *graph.Node, n, k int) {
 	if node.Impl.Name == impl.Packed {
-		l.Want(node, 1, types.Layout(fmt.Sprintf("%c%c%d%c", 'A'+n, 'A'+k, l.panel(node), 'a'+n)))
+		layout := fmt.Sprintf("%c%c%d%c", 'A'+n, 'A'+k, l.panel(node), 'a'+n)
+		if node.In[1].Type.DType.IsNibble() {
+			layout += fmt.Sprintf("%d%c", impl.NibbleWord, 'a'+k)
+		}
+		l.Want(node, 1, types.Layout(layout))
+	}
+}
+
+// packBlocks packs weights that are quantised in blocks, their scales and zero points into panels of a few vectors of columns. Weights of 4
+// bits lie eight of a column together, a word of each lane.
+func (l *layouts) packBlocks(n *graph.Node) {
+	if n.Impl.Name != impl.Packed {
+		return
+	}
+	columns := types.Layout(fmt.Sprintf("AB%da", l.panel(n)))
+	for i, v := range n.In[1:] {
+		layout := columns
+		if v.Type.DType.IsNibble() {
+			layout += types.Layout(fmt.Sprintf("%db", impl.NibbleWord))
+		}
+		l.Want(n, i+1, layout)
 	}
 }
 

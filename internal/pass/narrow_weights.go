@@ -21,12 +21,20 @@ func narrowWeights(c *Context) error {
 		all += len(v.Const.Data)
 	}
 	return rewrite.Walk(c.Graph, func(r *rewrite.Rewriter, n *graph.Node) {
+		if n.Op == ops.MatmulNBits {
+			centre(r, n)
+			return
+		}
 		if n.Op != ops.Dense && n.Op != ops.Matmul || n.Out[0].Type.DType != types.F32 || c.Target == nil || c.Target.Lanes(32) < 2 {
 			return
 		}
 		columns := ops.ColumnsOf(n.Attrs)
 		w, ok := weightOf(n.In[1], columns)
-		if !ok || n.Out[0].Type.Elements() == 0 {
+		if !ok {
+			c.narrowBlocks(r, n, all)
+			return
+		}
+		if n.Out[0].Type.Elements() == 0 {
 			return
 		}
 		shape := n.In[1].Type.Shape
@@ -143,8 +151,8 @@ func withoutZeroPoint(data, zero *tensor.Tensor, a ops.DequantizeAttrs) (t *tens
 	if !used {
 		return data, true
 	}
-	for _, d := range []types.DType{types.I8, types.U8, types.I16, types.U16} {
-		if lo, hi := d.IntRange(); lo <= least && most <= hi {
+	for _, d := range []types.DType{types.I4, types.I8, types.U8, types.I16, types.U16} {
+		if lo, hi := d.IntRange(); lo <= least && most <= hi && (data.DType.IsNibble() || !d.IsNibble()) {
 			t = tensor.New(d, data.Shape...)
 			for i, x := range list {
 				t.SetInt(i, int64(x))

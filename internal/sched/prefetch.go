@@ -41,7 +41,7 @@ func (s *Schedule) Prefetch(block, buffer, next, at string) error {
 	if err != nil {
 		return fmt.Errorf("prefetch %s, %s: %w", block, buffer, err)
 	}
-	perLine := loop.LineBytes / buf.DType.Size()
+	perLine := buf.PerLine()
 	var turn expr.Expr = expr.Index(0) // counts iterations of at within one of next
 	turns := 1
 	for _, f := range nest[from+1 : to+1] {

@@ -37,7 +37,7 @@ func (s *Schedule) PrefetchAhead(block, buffer, at string, n int) error {
 	if err != nil {
 		return fmt.Errorf("prefetch_ahead %s, %s: %w", block, buffer, err)
 	}
-	perLine := loop.LineBytes / buf.DType.Size()
+	perLine := buf.PerLine()
 	lines := (run + perLine - 1) / perLine
 	if buf.Scope != loop.Global || lines*len(offsets) > loop.MaxPrefetch {
 		return fmt.Errorf("prefetch_ahead %s: %d runs of %d lines a turn of %s buffer %s", block, len(offsets), lines, buf.Scope, buffer)

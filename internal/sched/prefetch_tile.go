@@ -47,7 +47,7 @@ func (s *Schedule) PrefetchTile(block, buffer, tile, at string) error {
 	if err != nil {
 		return fmt.Errorf("prefetch_tile %s, %s: %w", block, buffer, err)
 	}
-	perLine := loop.LineBytes / buf.DType.Size()
+	perLine := buf.PerLine()
 	lines := ((run+perLine-1)/perLine + int(turns) - 1) / int(turns)
 	if buf.Scope != loop.Global || lines*len(offsets) > loop.MaxPrefetch {
 		return fmt.Errorf("prefetch_tile %s: %d runs of %d lines a turn of %s buffer %s", block, len(offsets), lines, buf.Scope, buffer)

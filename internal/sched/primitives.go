@@ -39,6 +39,8 @@ var primitives = []Primitive{
 	{Name: "cut_reduction", On: BlockName, Args: []Name{LoopName, ScopeName}, Doc: "folds what the loop holds apart, and adds the parts to a total in scratch", run: cutReduction},
 	{Name: "decompose_reduction", On: BlockName, Args: []Name{LoopName}, Doc: "takes the block's initialisation out into a nest of its own, just before the loop",
 		run: func(s *Schedule, t Step) error { return s.DecomposeReduction(t.On, t.Args[0]) }},
+	{Name: "factor_reduction", On: BlockName, Doc: "multiplies the parts of a cut sum by the factors that no iteration of a part changes, instead of its terms",
+		run: func(s *Schedule, t Step) error { return s.FactorReduction(t.On) }},
 	{Name: "fuse", On: LoopName, Args: []Name{LoopName}, Doc: "for i { for j { ... } } → for i.j { ... }",
 		run: func(s *Schedule, t Step) error { _, err := s.Fuse(t.On, t.Args[0]); return err }},
 	{Name: loop.Parallel.String(), On: LoopName, Doc: "divides the iterations among the workers",

@@ -58,9 +58,51 @@ func TestRandom(t *testing.T) {
 		return // not every primitive is tried
 	}
 	for _, p := range sched.Primitives() {
-		if n := taken[p.Name]; n < 3 && p.Name != "tensorize" && p.Name != "cache_read" {
+		if n := taken[p.Name]; n < 3 && p.Name != "tensorize" && p.Name != "cache_read" && p.Name != "factor_reduction" {
 			t.Errorf("%s was applied %d times only: the random steps do not test it", p.Name, n)
 		}
+	}
+}
+
+// TestFactorReduction takes the scales of random sums in blocks out of these, which random steps reach too rarely.
+func TestFactorReduction(t *testing.T) {
+	done := 0
+	for seed := range uint64(200) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		c := tetest.New(r, "blocks")
+		k := c.Lower()
+		if len(k.Blocks) != 2 {
+			continue
+		}
+		s := sched.New(&loop.Func{Name: k.Func.Name, Params: k.Func.Params, Body: k.Func.Body})
+		acc := k.Blocks[0]
+		of := func() []string { return s.Loops(acc) }
+		if err := s.ComputeAt(acc, s.Loops(k.Blocks[1])[0], loop.Worker); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		last := of()[len(of())-1]
+		outer, _, err := s.Split(last, []int{2, 8, 16, 3}[r.IntN(4)])
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		first := of()[1] // inside the loop of the result
+		steps := []sched.Step{{Op: "reorder", On: outer, Args: []string{first}}, {Op: "decompose_reduction", On: acc, Args: []string{outer}},
+			{Op: "cut_reduction", On: acc, Args: []string{outer, "worker"}}}
+		if first == outer {
+			steps = steps[1:]
+		}
+		if s.Apply(steps) == nil && s.FactorReduction(acc) == nil { // a sum of one part is not cut
+			done++
+		}
+		if err := loop.Verify(s.Func); err != nil {
+			t.Fatalf("seed %d: %v\n%s", seed, err, s.Func)
+		}
+		if err := c.Check(k, s.Func, 1); err != nil {
+			t.Fatalf("seed %d: %v\n%s\n%s", seed, err, s, s.Func)
+		}
+	}
+	if done < 20 {
+		t.Errorf("factors were taken out of %d sums only", done)
 	}
 }
 

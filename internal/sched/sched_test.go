@@ -41,6 +41,15 @@ const (
   for i in 0..4 { for j in 0..8 {
     block y(a: 4 = i, b: 8 = j) { y[a, b] = max((acc[a, b] + v[b]), 0.0) } } } }`
 
+	// scaled is staged with a factor for three terms of a sum.
+	scaled = `func f(p: float32[4,6], q: float32[6,8], s: float32[2,8], y: float32[4,8]) {
+  alloc acc: float32[4,8] worker
+  for acc_i in 0..4 { for acc_j in 0..8 { for k in 0..6 {
+    block acc(a: 4 = acc_i, b: 8 = acc_j, r: reduce 6 = k) { init acc[a, b] = 0.0
+      acc[a, b] = (acc[a, b] + ((p[a, r] * q[r, b]) * s[floordiv(r, 3), b])) } } } }
+  for i in 0..4 { for j in 0..8 {
+    block y(a: 4 = i, b: 8 = j) { y[a, b] = max(acc[a, b], 0.0) } } } }`
+
 	// window reads three neighbours of an intermediate, guarded at both ends.
 	window = `func f(x: float32[16], y: float32[16]) {
   alloc t: float32[16] worker
@@ -115,6 +124,7 @@ var goldens = []struct{ name, before, steps string }{
 	{"prefetch_tile", staged, "split j 4; reorder j.o i; compute_at acc j.o worker; prefetch_tile y y j.o k"},
 	{"prefetch_operand", staged, "split j 4; reorder j.o i; compute_at acc j.o worker; prefetch_tile y v j.o k"},
 	{"cut_reduction", staged, "split j 4; unroll i; vector j.i; reorder j.o i; compute_at acc j.o reg; reorder k acc_a.t; split k 3; decompose_reduction acc k.o; cut_reduction acc k.o worker"},
+	{"factor_reduction", scaled, "split j 4; unroll i; vector j.i; reorder j.o i; compute_at acc j.o reg; reorder k acc_a.t; split k 3; decompose_reduction acc k.o; cut_reduction acc k.o worker; factor_reduction acc"},
 	{"rfactor", matmul, "split k 2; decompose_reduction y k.o; rfactor y k.o k.i; vector k.i; vector k.i.z; vector k.i.f"},
 	{"decompose_reduction", matmul, "reorder k j; decompose_reduction y k"},
 	{"decompose_reduction_tail", matmul, "split j 3; split k 4; reorder k.o j.i k.i; decompose_reduction y k.o"},
@@ -263,6 +273,8 @@ var illegal = []struct{ name, before, done, step, want string }{
 	{"cut_vector", staged, "decompose_reduction acc acc_i; vector acc_j", "cut_reduction acc k worker", "inside vector loop acc_j"},
 	{"cut_whole", staged, "compute_at acc i worker", "cut_reduction acc k worker", "its initialisation is not decomposed"},
 	{"cut_apart", matmul, "decompose_reduction y k", "cut_reduction y k worker", "below the allocation"},
+	{"factor_whole", scaled, "compute_at acc i worker; decompose_reduction acc k", "factor_reduction acc", "its reduction is not cut"},
+	{"factor_inside", scaled, "compute_at acc i worker; reorder k acc_b.t; split k 2; decompose_reduction acc k.o; cut_reduction acc k.o worker", "factor_reduction acc", "no factor stays the same within a part"},
 	{"rfactor_unknown", matmul, "decompose_reduction y k", "rfactor y z k", "must be a reduction loop around it"},
 	{"rfactor_outwards", matmul, "split k 3; decompose_reduction y k.o", "rfactor y k.i k.o", "must be a reduction loop around it"},
 	{"rfactor_whole", matmul, "", "rfactor y k k", "its initialisation decomposed"},

@@ -66,7 +66,7 @@ func (e *emitter) share(f *loop.For) {
 	e.shared = shared{map[string]string{}, map[string]string{}}
 	visit(func(b *loop.Buffer, flat expr.Expr, element bool) {
 		key, rest := e.base(b, flat)
-		if v := e.expr(rest); len(indices[key]) > 1 && e.shared.indices[key] == "" && v.prec != atom {
+		if v := e.expr(rest); len(indices[key]) > 1 && !b.DType.IsNibble() && e.shared.indices[key] == "" && v.prec != atom {
 			e.shared.indices[key] = e.variable(e.bufs[b].name+"_at", types.I64, v).s
 		}
 		if key := e.text(b, flat); element && values[key] > 1 && e.shared.values[key] == "" {

@@ -9,19 +9,15 @@ import (
 	"lathe/internal/types"
 )
 
-// nibbleWord is the distance, in elements of 4 bits, of lanes that are the same digit of neighbouring words of 32 bits: the block of the
-// innermost axis of packed weights. Lanes of 2 and 4 are digits of bytes and of words of 16 bits.
-const nibbleWord = 8
-
 // inDigits reports whether lanes of elements of 4 bits at a place are loaded at once.
 func (p place) inDigits() bool {
-	return p.ok && (p.coef == 0 || p.coef == 2 || p.coef == 4 || p.coef == nibbleWord)
+	return p.ok && (p.coef == 0 || p.coef == 2 || p.coef == 4 || p.coef == loop.NibbleLanes)
 }
 
 // nibbles loads elements of 4 bits as int32, a scalar or a vector. Lanes that are the same digit of neighbouring words are one
 // contiguous load, a shift and a mask; all others are loaded one by one.
 func (e *emitter) nibbles(b *loop.Buffer, p place) value {
-	digit := int64(nibbleWord)
+	digit := int64(loop.NibbleLanes)
 	typ := types.U32
 	switch p.coef {
 	case 0:
@@ -29,7 +25,7 @@ func (e *emitter) nibbles(b *loop.Buffer, p place) value {
 			return e.ifAny(func() value { return e.nibbleAt(b, p) })
 		}
 		return e.nibbleAt(b, p)
-	case nibbleWord:
+	case loop.NibbleLanes:
 	case 4:
 		digit, typ = p.coef, types.U16
 	case 2:

@@ -202,6 +202,9 @@ func (b *applying) convolved(t types.Tensor) *graph.Value {
 
 // same is v computed by a node that no pass knows to have no effect.
 func (b *applying) same(v *graph.Value) *graph.Value {
+	if v.Type.DType.IsNibble() { // constants and inputs alone are read as such
+		return v
+	}
 	if v.Type.DType == types.Bool {
 		return b.node(ops.LogicalOr, op.None{}, v, v)
 	}

@@ -18,6 +18,7 @@ type family struct {
 
 var families = []family{
 	{"matmul", (*draw).matmul},
+	{"blocks", (*draw).blocks},
 	{"conv", (*draw).conv},
 	{"depthwise", (*draw).depthwise},
 	{"pool", (*draw).pool},
@@ -72,8 +73,14 @@ func (d *draw) values(t types.Tensor) *tensor.Tensor {
 	v := tensor.NewOf(t)
 	for i := range v.Len() {
 		n := int64(d.IntN(9) - 4)
+		if t.DType == types.I4 {
+			n = int64(d.IntN(16) - 8)
+		}
 		if !t.DType.IsFloat() && !t.DType.IsSigned() {
 			n = int64(d.IntN(5))
+		}
+		if t.DType == types.U4 {
+			n = int64(d.IntN(16))
 		}
 		v.SetInt(i, n)
 	}
@@ -138,6 +145,24 @@ func (d *draw) conv() *te.Stage {
 	})
 	y.Tag = te.Convolution
 	return y
+}
+
+// blocks is a[m, k] times the transpose of (w[n, k] - z) * s, where blocks of w along k share z and s.
+func (d *draw) blocks() *te.Stage {
+	m, n, k, size := d.between(1, 4), d.between(1, 20), d.between(1, 40), pick(d, 2, 8, 16, 16, 32)
+	w := d.input(pick(d, types.I4, types.U4, types.U4, types.I8), n, k)
+	w.Type.Layout = pick(d, "", "AB8a8b", "AB16a8b", "BA16a8b", types.Layout("AB8a"))
+	count := (k + size - 1) / size
+	a, s, z := d.input(types.F32, m, k), d.input(types.F32, n, count), d.input(pick(d, types.U8, types.U4), n, count)
+	zeros := d.coin(2)
+	return te.Fold("blocks", types.Of(types.F32, m, n), te.Sum, []int{k}, func(i, r []expr.Expr) expr.Expr {
+		block := []expr.Expr{i[1], expr.Bin(expr.OpFloorDiv, r[0], expr.Index(size))}
+		number := expr.CastTo(types.I32, w.At(i[1], r[0]))
+		if zeros {
+			number = expr.Sub(number, expr.CastTo(types.I32, z.At(block...)))
+		}
+		return expr.Mul(expr.Mul(a.At(i[0], r[0]), expr.CastTo(types.F32, number)), s.At(block...))
+	})
 }
 
 func (d *draw) depthwise() *te.Stage {

@@ -164,6 +164,10 @@ func Pack(t *tensor.Tensor, l types.Layout) *tensor.Tensor {
 			inside = inside && x < t.Shape[k]
 		}
 		if inside {
+			if t.DType.IsNibble() {
+				out.SetInt(i, t.Int(from))
+				continue
+			}
 			copy(out.Data[i*size:(i+1)*size], t.Data[from*size:])
 		}
 	}
