@@ -86,6 +86,8 @@ const rules = `
 	tool/version, tool/cli, tool/cli/run, tool/profile < /cmd/lathe-run
 	/runtime < /rpc
 	types, tensor, tool/npz, tool/picture, tool/spelling < dataset
+	types, tensor < quant/calibrate
+	types, tensor, op, ops, graph, graph/rewrite, pass, pipeline, target, quant/calibrate < quant
 	types, tensor, cpu, bundle, dataset, evaluate/metrics, evaluate/heatmap, /runtime < evaluate
 	tool/npz, tool/picture, tool/spelling, tool/readjson, tool/excerpt, tool/table, tool/atomicfile, tool/explain, tool/webpage < evaluate
 	choice < records
@@ -218,7 +220,7 @@ func TestPolicy(t *testing.T) {
 		{"frontend/keras", "container/hdf5", true}, {"container/hdf5", "container/pickle", false}, {"container/hdf5", "tensor", false}, {"/runtime", "container/hdf5", false},
 		{"frontend/onnx", "pass", false}, {"pass", "frontend/onnx", false}, {"codegen/llvm", "toolchain", false},
 		{"codegen/llvm", "codegen/c", false}, {"sched", "lower", false}, {"looppass", "sched", false}, {"compile", "sched", true},
-		{"compile", "/runtime", false}, {"evaluate", "compile", false}, {"dataset", "/runtime", false}, {"evaluate/metrics", "evaluate/heatmap", false}, {"compile", "verify", false}, {"compile", "frontend/onnx", false}, {"plan", "compile", false}, {"verify", "compile", true},
+		{"compile", "/runtime", false}, {"evaluate", "compile", false}, {"dataset", "/runtime", false}, {"quant", "pass", true}, {"quant", "compile", false}, {"quant", "/runtime", false}, {"quant/calibrate", "graph", false}, {"pass", "quant", false}, {"evaluate/metrics", "evaluate/heatmap", false}, {"compile", "verify", false}, {"compile", "frontend/onnx", false}, {"plan", "compile", false}, {"verify", "compile", true},
 		{"impl/winograd", "impl", true}, {"impl/winograd", "impl/strips", false}, {"impl", "impl/winograd", false},
 		{"impl/algorithms", "impl/winograd", true}, {"pass", "impl/winograd", true}, {"impl/winograd", "pass", false}, {"compile", "impl/winograd", false},
 		{"/cmd/lathe", "compile", true}, {"/cmd/lathe-run", "compile", false}, {"tool/cli/run", "toolchain", false}, {"/", "compile", true}, {"pass", "compile", false}, {"testkit/golden", "types", false},
