@@ -37,6 +37,8 @@ type Model struct {
 	// What the import of Load said.
 	notes   []string
 	control []ControlFlow
+	// What is known of the numbers of a graph that was made of another model.
+	said struct{ inputs, outputs map[string]bundle.Meaning }
 }
 
 // unread lists the formats that tvmc has names for and Lathe does not read, with the extensions they are guessed by.
@@ -415,7 +417,7 @@ func sortedCounts(counts map[string]int, reasons map[string]string) []OpCount {
 // meanings are what the file says of the numbers of inputs and outputs, by name.
 func (m *Model) meanings() (inputs, outputs map[string]bundle.Meaning) {
 	if m.read == nil {
-		return nil, nil
+		return m.said.inputs, m.said.outputs
 	}
 	said := func(list []frontend.Info) map[string]bundle.Meaning {
 		by := map[string]bundle.Meaning{}

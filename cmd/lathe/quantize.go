@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"lathe"
+	"lathe/internal/dataset"
+	"lathe/internal/tool/cli"
+	"lathe/internal/tool/cli/preprocess"
+)
+
+// quantizeModes are the values of quantize --mode.
+var quantizeModes = []string{"static"}
+
+// quantizeFlags are the values of quantize's flags.
+type quantizeFlags struct {
+	model         modelFlags
+	target        targetFlags
+	mode          string
+	calibration   string
+	size          int
+	calibrateMode string
+	percentile    float64
+	globalScale   float64
+	activations   string
+	reduceRange   bool
+	correct       bool
+	raw           dataset.Raw
+	pictures      preprocess.Flags
+	threads       int
+	output        string
+	command       string
+}
+
+func (a *app) quantizeCommand() *cobra.Command {
+	f := &quantizeFlags{}
+	cmd := &cobra.Command{
+		Use:   "quantize FILE",
+		Short: "make a float network one of 8-bit integers, smaller and faster, by samples of what it will see",
+		Long: `Make a float network one of 8-bit integers: its convolutions, dense layers and matrix products compute on integers whose
+scales are those that samples show. The result is an ONNX file with QuantizeLinear and DequantizeLinear nodes, which other
+engines read too, or a package.
+
+  lathe quantize --calibration pictures -o digits-int8.onnx digits.onnx
+  lathe quantize --calibration pictures --preprocess imagenet -o resnet18-int8.tar resnet18.onnx
+
+Samples are a data set of any form that evaluate takes; classes are not needed. Pictures become inputs by a preset, which
+--resize, --crop, --mean, --std, --scale, --color, --layout and --filter change:` + preprocess.Presets(),
+		Args: cli.OneFile("model file"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.command = cmd.CommandPath()
+			return a.quantize(cmd.Context(), f, args[0])
+		},
+	}
+	fs := cmd.Flags()
+	fs.SortFlags = false
+	f.target.define(cmd)
+	f.model.define(cmd)
+	cli.OutputVarP(fs, &f.output, "output", "o", "", []string{".onnx", ".tar"}, "`file` to write: an ONNX file NAME.onnx, or a package NAME.tar")
+	cli.ChoiceVar(fs, &f.mode, "mode", quantizeModes[0], quantizeModes, "what is quantised: static is weights and activations by 8 bits")
+	fs.StringVar(&f.calibration, "calibration", "", "samples to calibrate with: a data set at this `path`")
+	cli.NumberVar(fs, &f.size, "calibration-size", "", 128, 1, 1<<20, "number of samples that are used, spread over the data set")
+	cli.ChoiceVar(fs, &f.calibrateMode, "calibrate-mode", lathe.CalibrateModes()[0], lathe.CalibrateModes(), "how ranges are chosen: "+strings.Join(lathe.CalibrateModes(), ", ")+"; auto takes what the network's outputs lose the least by")
+	fs.Float64Var(&f.percentile, "percentile", 99.99, "`share` of the numbers in the range of --calibrate-mode percentile, in percent")
+	fs.Float64Var(&f.globalScale, "global-scale", 8, "`bound` of all ranges of --calibrate-mode global_scale")
+	cli.ChoiceVar(fs, &f.activations, "activations", "uint8", []string{"uint8", "int8"}, "type of what layers hand to each other; int8 is symmetric, for engines that take no other")
+	fs.BoolVar(&f.reduceRange, "reduce-range", false, "7 bits instead of 8, for engines whose 16-bit sums saturate (AVX2 without VNNI in others than lathe)")
+	fs.BoolVar(&f.correct, "correct", true, "change weights and biases so that the outputs lose less by rounding")
+	cli.ParsedVar(fs, &f.raw, "raw", "SCALE,ZERO", dataset.ParseRaw, "what whole numbers of samples are for a float input, SCALE (q - ZERO); behind them ,uint8 for raw files of unsigned bytes")
+	f.pictures.Define(cmd, "pictures")
+	cli.NumberVar(fs, &f.threads, "threads", "", 0, 1, 1024, "threads to compile and to run with (default: what the machine allows)")
+	return cmd
+}
+
+func (a *app) quantize(ctx context.Context, f *quantizeFlags, path string) error {
+	switch {
+	case f.output == "":
+		return cli.Usagef(f.command, "flag --output is needed: the ONNX file or package to write")
+	case f.calibration == "":
+		return cli.Usagef(f.command, "flag --calibration is needed: samples of what the network will see")
+	}
+	if err := f.pictures.Check(f.command); err != nil {
+		return err
+	}
+	if err := cli.NotOver(f.output, path, f.calibration); err != nil {
+		return err
+	}
+	if err := cli.WritablePlain(f.output); err != nil {
+		return err
+	}
+	bar := a.progress()
+	defer bar.clear()
+	notes := func(text string) {
+		bar.clear()
+		a.Note(text)
+	}
+	begin := time.Now()
+	m, err := f.model.load(ctx, path, notes)
+	if err != nil {
+		return err
+	}
+	if err := cli.NotOver(f.output, m.Files()...); err != nil {
+		return err
+	}
+	if err := m.Err(); err != nil {
+		return refused(path, err)
+	}
+	q, r, err := lathe.Quantize(ctx, m, lathe.QuantizeOptions{
+		Calibration: f.calibration, Size: f.size, Pictures: f.pictures.Settings(), Raw: f.raw,
+		CalibrateMode: f.calibrateMode, Percentile: f.percentile, GlobalScale: f.globalScale, Activations: f.activations,
+		ReduceRange: f.reduceRange, NoCorrection: !f.correct, Workers: f.threads, Progress: bar.show, Notes: notes,
+	})
+	if err != nil {
+		return refused(path, err)
+	}
+	if err := f.save(ctx, q, bar); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	bar.clear()
+	a.Log("quantised into %s in %v", f.output, time.Since(begin).Round(time.Millisecond))
+	_, err = fmt.Fprintf(a.Out, "%d layers, %d points, %.1f dB at the outputs, %d trials\n", len(r.Layers), len(r.Points), r.SQNR, r.Trials)
+	return err
+}
+
+// save writes the quantised network in the form that the name says.
+func (f *quantizeFlags) save(ctx context.Context, q *lathe.Model, bar *progress) error {
+	if cli.Extension(f.output) == ".onnx" {
+		return q.SaveONNX(ctx, f.output)
+	}
+	target, err := f.target.resolve()
+	if err != nil {
+		return err
+	}
+	pkg, err := lathe.Compile(ctx, q, lathe.CompileOptions{Target: target, Output: f.output, Progress: bar.show})
+	if err != nil {
+		return err
+	}
+	return pkg.SaveContext(ctx, f.output)
+}

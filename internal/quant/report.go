@@ -1,0 +1,47 @@
+package quant
+
+// A Report tells what was quantised, how, and what it costs.
+type Report struct {
+	Layers []LayerReport `json:"layers"`
+	Points []PointReport `json:"points"`
+	SQNR   float64       `json:"sqnr_db"` // at the outputs, of the simulation
+	Trials int           `json:"trials"`  // runs of the simulation on the samples of a trial
+}
+
+// LayerReport is a product of the network.
+type LayerReport struct {
+	Name     string `json:"name"`
+	Operator string `json:"operator"`
+	Bits     int    `json:"bits"` // of the weights: 8, or 32 where the layer stays float
+	Why      string `json:"why,omitempty"`
+}
+
+// PointReport is a value that is kept as integers.
+type PointReport struct {
+	Name    string  `json:"name"`
+	Mode    string  `json:"mode"`
+	Min     float64 `json:"min"`
+	Max     float64 `json:"max"`
+	Scale   float64 `json:"scale"`
+	Zero    int     `json:"zero_point"`
+	Clipped float64 `json:"clipped"` // share of the numbers beyond the range
+}
+
+func (s *static) report(c *choices) *Report {
+	r := &Report{Trials: s.runs, SQNR: c.sqnr}
+	for _, l := range s.all {
+		row := LayerReport{Name: l.name(), Operator: l.node.Op.Name, Bits: 8, Why: l.why}
+		if l.why != "" {
+			row.Bits = 32
+		}
+		r.Layers = append(r.Layers, row)
+	}
+	for i, p := range s.points {
+		row := PointReport{Name: p.value.Name, Mode: c.modes[p.set], Min: c.ranges[i].Min, Max: c.ranges[i].Max, Scale: float64(c.params[i].Scale), Zero: c.params[i].Zero}
+		if p.stats != nil {
+			row.Clipped = p.stats.Clipped(c.ranges[i])
+		}
+		r.Points = append(r.Points, row)
+	}
+	return r
+}

@@ -1,0 +1,165 @@
+package lathe
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"lathe/internal/bundle"
+	"lathe/internal/compile"
+	"lathe/internal/dataset"
+	"lathe/internal/fault"
+	"lathe/internal/graph"
+	"lathe/internal/quant"
+	"lathe/internal/tensor"
+	"lathe/internal/tool/atomicfile"
+	"lathe/internal/tool/excerpt"
+	"lathe/internal/tool/picture"
+	"lathe/internal/types"
+	"lathe/runtime"
+)
+
+// QuantizeOptions controls Quantize.
+type QuantizeOptions struct {
+	// Calibration names samples as the network will see them: a data set in any form that 'lathe evaluate' takes. Classes are not needed.
+	Calibration string
+	Size        int              // samples that are used, spread evenly over the set; 0 = 128
+	Pictures    picture.Settings // how pictures become inputs
+	Raw         dataset.Raw      // what whole numbers of samples are
+
+	CalibrateMode string  // one of CalibrateModes; "" = auto
+	Percentile    float64 // of mode percentile; 0 = 99.99
+	GlobalScale   float64 // of mode global_scale; 0 = 8
+	Activations   string  // uint8 or int8; "" = uint8
+	ReduceRange   bool    // 7 bits, for engines whose 16-bit sums saturate
+	NoCorrection  bool    // leave weights and biases as they are
+
+	Target   string // as in CompileOptions: what simulations are compiled for, which must be this machine's
+	Workers  int    // compiler threads, and threads of runs; results do not depend on it. 0 = what the machine allows
+	Progress func(phase string, done, total int)
+	Notes    func(string)
+}
+
+// QuantizeReport tells what was quantised.
+type QuantizeReport = quant.Report
+
+// CalibrateModes lists the ways to choose the ranges of integers, the default first.
+func CalibrateModes() []string { return quant.CalibrateModes }
+
+// Quantize makes a network of integers of a float network: its convolutions, dense layers and matrix products compute on 8-bit
+// integers whose scales are those that samples show. The model that it returns can be compiled, and saved as ONNX; m stays as it is.
+func Quantize(ctx context.Context, m *Model, o QuantizeOptions) (q *Model, r *QuantizeReport, err error) {
+	err = fault.Guard(func() (err error) { q, r, err = quantized(ctx, m, o); return err })
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, nil, ctx.Err()
+		}
+		return nil, nil, excerpt.Error(err)
+	}
+	return q, r, nil
+}
+
+func quantized(ctx context.Context, m *Model, o QuantizeOptions) (*Model, *QuantizeReport, error) {
+	compiling, err := CompileOptions{Target: o.Target, Workers: o.Workers}.resolve()
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := runsHere(compiling.Target); err != nil {
+		return nil, nil, err
+	}
+	g, err := m.graph()
+	if err != nil {
+		return nil, nil, err
+	}
+	samples, err := m.samples(o)
+	if err != nil {
+		return nil, nil, err
+	}
+	if o.CalibrateMode == "" {
+		o.CalibrateMode = quant.CalibrateModes[0]
+	}
+	if o.Percentile == 0 {
+		o.Percentile = 99.99
+	}
+	if o.GlobalScale == 0 {
+		o.GlobalScale = 8
+	}
+	activations := types.U8
+	switch o.Activations {
+	case "", "uint8":
+	case "int8":
+		activations = types.I8
+	default:
+		return nil, nil, fmt.Errorf("activations of type %q: there are uint8 and int8", o.Activations)
+	}
+	res, err := quant.Static(ctx, g, quant.Options{
+		Target: compiling.Target, Workers: compiling.Workers, Samples: samples, Mode: o.CalibrateMode, Percentile: o.Percentile, GlobalScale: o.GlobalScale,
+		Activations: activations, ReduceRange: o.ReduceRange, Correct: !o.NoCorrection, Progress: o.Progress, Notes: o.Notes,
+		Build: func(ctx context.Context, g *graph.Graph) (quant.Executable, error) { return openGraph(ctx, g, compiling, o.Workers) },
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	q := &Model{file: m.file, opts: LoadOptions{Notes: m.opts.Notes}, source: m.source, first: res.Graph}
+	q.said.inputs, q.said.outputs = m.meanings()
+	return q, &res.Report, nil
+}
+
+// openGraph compiles a graph and opens it, in memory or a file without a name.
+func openGraph(ctx context.Context, g *graph.Graph, o compile.Options, workers int) (quant.Executable, error) {
+	res, err := compile.Compile(ctx, g, o)
+	if err != nil {
+		return nil, err
+	}
+	f, err := bundle.WriteUnnamed(&res.Contents)
+	if err != nil {
+		return nil, err
+	}
+	var options []runtime.Option
+	if workers > 0 {
+		options = append(options, runtime.WithWorkers(workers))
+	}
+	module, err := runtime.Open(atomicfile.ProcPath(f), options...)
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return &executable{module, f}, nil
+}
+
+// An executable is an open package without a name.
+type executable struct {
+	*runtime.Module
+	file *os.File
+}
+
+func (e *executable) SetInput(i int, t *tensor.Tensor) error {
+	return e.SetInputIndex(i, runtime.Tensor{DType: t.DType.String(), Shape: t.Shape, Data: t.Data})
+}
+
+func (e *executable) Run() ([]*tensor.Tensor, error) {
+	if err := e.Module.Run(); err != nil {
+		return nil, err
+	}
+	list := make([]*tensor.Tensor, len(e.Outputs()))
+	for i := range list {
+		t, err := e.Output(i)
+		if err != nil {
+			return nil, err
+		}
+		d, err := types.ParseDType(t.DType)
+		if err != nil {
+			return nil, err
+		}
+		list[i] = &tensor.Tensor{DType: d, Shape: t.Shape, Data: t.Data}
+	}
+	return list, nil
+}
+
+func (e *executable) Close() error {
+	err := e.Module.Close()
+	if closed := e.file.Close(); err == nil {
+		err = closed
+	}
+	return err
+}
