@@ -1,7 +1,9 @@
 package quant
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"lathe/internal/quant/calibrate"
 	"lathe/internal/tensor"
@@ -80,6 +82,107 @@ func (s *static) rounded(c *choices) *choices {
 		d.simulated[i] = quantiseWeights(c.weights[i], nil, l.axis, 1, s.mostWeight).floats(l.axis)
 	}
 	return &d
+}
+
+// autoModes are tried by the mode auto, the most careful first: of equals the first is taken.
+var autoModes = []string{"minmax", "percentile 99.999", "percentile 99.99", "mse"}
+
+// worstSets is the number of sets of points whose ranges the mode auto tries again, each by itself.
+const worstSets = 5
+
+// choose calibrates, and decides.
+func (s *static) choose() (*choices, error) {
+	base := s.off()
+	if err := s.calibrate(base); err != nil {
+		return nil, err
+	}
+	base = s.rounded(base)
+	c, err := s.chooseRanges(base)
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// tried is c with what the outputs make of it.
+func (s *static) tried(c *choices, phase string) (*choices, error) {
+	s.progress(phase, s.runs, 0)
+	var err error
+	c.sqnr, err = s.sqnr(c, nil)
+	return c, err
+}
+
+// chooseRanges chooses ranges by the mode asked for. Auto takes the mode with the best ratio at the outputs, then tries others
+// for the sets that lose the most by themselves.
+func (s *static) chooseRanges(base *choices) (*choices, error) {
+	if s.Mode != "auto" {
+		return s.tried(s.with(base, func(int) string { return s.Mode }), "measuring")
+	}
+	var best *choices
+	for _, mode := range autoModes {
+		c, err := s.tried(s.with(base, func(int) string { return mode }), "choosing ranges")
+		if err != nil {
+			return nil, err
+		}
+		if best == nil || c.sqnr > best.sqnr {
+			best = c
+		}
+	}
+	for _, set := range s.worst(best) {
+		for _, mode := range autoModes {
+			if mode == best.modes[set] {
+				continue
+			}
+			modes := best.modes
+			c, err := s.tried(s.with(base, func(k int) string {
+				if k == set {
+					return mode
+				}
+				return modes[k]
+			}), "choosing ranges")
+			if err != nil {
+				return nil, err
+			}
+			if c.sqnr > best.sqnr {
+				best = c
+			}
+		}
+	}
+	return best, nil
+}
+
+// worst are the sets whose own numbers lose the most by their ranges, the worst first.
+func (s *static) worst(c *choices) []int {
+	share := make([]float64, s.sets)
+	for i, p := range s.points {
+		if p.source {
+			share[p.set] = math.Max(share[p.set], noiseShare(&p.stats.Histogram, c.ranges[i], float64(c.params[i].Scale)))
+		}
+	}
+	list := make([]int, s.sets)
+	for k := range list {
+		list[k] = k
+	}
+	slices.SortStableFunc(list, func(a, b int) int { return cmp.Compare(share[b], share[a]) })
+	return list[:min(len(list), worstSets)]
+}
+
+// noiseShare is the squared error of numbers that are rounded to steps of a range, as a share of their squares, by their histogram.
+func noiseShare(h *calibrate.Histogram, r calibrate.Range, step float64) float64 {
+	signal, noise := 0.0, 0.0
+	for i, n := range h.Counts {
+		c := h.Centre(i)
+		signal += float64(n) * c * c
+		switch {
+		case c > r.Max:
+			noise += float64(n) * (c - r.Max) * (c - r.Max)
+		case c < r.Min:
+			noise += float64(n) * (r.Min - c) * (r.Min - c)
+		default:
+			noise += float64(n) * step * step / 12
+		}
+	}
+	return noise / math.Max(signal, math.SmallestNonzeroFloat64)
 }
 
 // ratio is 10 log10 of signal to noise, at most 200 dB.

@@ -123,18 +123,6 @@ func (s *static) annotate() error {
 	return nil
 }
 
-// choose calibrates, and decides.
-func (s *static) choose() (*choices, error) {
-	base := s.off()
-	if err := s.calibrate(base); err != nil {
-		return nil, err
-	}
-	c := s.rounded(s.with(base, func(int) string { return "minmax" }))
-	var err error
-	c.sqnr, err = s.sqnr(c, nil)
-	return c, err
-}
-
 // calibrate learns the numbers of the points in the float network that choices leave.
 func (s *static) calibrate(c *choices) error {
 	if err := s.sim.set(c); err != nil {
