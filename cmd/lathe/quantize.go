@@ -123,7 +123,7 @@ func (a *app) quantize(ctx context.Context, f *quantizeFlags, path string) error
 	}
 	bar.clear()
 	a.Log("quantised into %s in %v", f.output, time.Since(begin).Round(time.Millisecond))
-	_, err = fmt.Fprintf(a.Out, "%d layers, %d points, %.1f dB at the outputs, %d trials\n", len(r.Layers), len(r.Points), r.SQNR, r.Trials)
+	_, err = fmt.Fprintf(a.Out, "%d layers, %d points, %.1f dB at the outputs, %d trials, equalised %g, corrected %v\n", len(r.Layers), len(r.Points), r.SQNR, r.Trials, r.Equalized, r.Corrected)
 	return err
 }
 

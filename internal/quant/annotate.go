@@ -6,7 +6,6 @@ import (
 
 	"lathe/internal/graph"
 	"lathe/internal/ops"
-	"lathe/internal/quant/calibrate"
 	"lathe/internal/tensor"
 	"lathe/internal/types"
 )
@@ -114,8 +113,6 @@ func (l *layer) findBias(users map[*graph.Value][]*graph.Node, g *graph.Graph) {
 type point struct {
 	value  *graph.Value
 	source bool // it is no result of a move: its numbers are its own
-	stats  *calibrate.Statistics
-	set    int // of points that share a scale
 }
 
 // points lists the values that are quantised when the given layers are, in the order of the graph.
@@ -199,58 +196,4 @@ func (a *annotation) layerBefore(v *graph.Value) *graph.Node {
 		return nil
 	}
 	return v.Def
-}
-
-// share puts points that share a scale into sets, and returns the number of sets. A move's result shares its operand's. An operand
-// of a concatenation keeps a scale of its own where that is finer by more than half and something else reads it too: nobody
-// else would gain by it, for what is joined has one scale.
-func share(list []*point, users map[*graph.Value][]*graph.Node) int {
-	at := map[*graph.Value]*point{}
-	parent := make([]int, len(list))
-	for i, p := range list {
-		at[p.value] = p
-		p.set, parent[i] = i, i
-	}
-	var root func(i int) int
-	root = func(i int) int {
-		if parent[i] != i {
-			parent[i] = root(parent[i])
-		}
-		return parent[i]
-	}
-	whole := map[*graph.Value]calibrate.Range{}
-	for i, p := range list {
-		if p.source {
-			if p.stats != nil {
-				whole[p.value] = calibrate.MinMax(&p.stats.Histogram, 0, false)
-			}
-			continue
-		}
-		operands := moved(p.value.Def)
-		var r calibrate.Range
-		for _, v := range operands {
-			r = r.Union(whole[v])
-		}
-		whole[p.value] = r
-		for _, v := range operands {
-			o := at[v]
-			if o == nil {
-				continue
-			}
-			if own := whole[v]; len(operands) > 1 && len(users[v]) > 1 && own.Max-own.Min < (r.Max-r.Min)/2 {
-				continue
-			}
-			parent[root(o.set)] = root(i)
-		}
-	}
-	number := map[int]int{}
-	for i, p := range list {
-		k, ok := number[root(i)]
-		if !ok {
-			k = len(number)
-			number[root(i)] = k
-		}
-		p.set = k
-	}
-	return len(number)
 }

@@ -12,19 +12,22 @@ import (
 
 // choices are all that a quantised network leaves open.
 type choices struct {
+	cal       *calibration
 	params    []Params          // by point; a scale of 0 leaves it float, in the simulation
 	ranges    []calibrate.Range // by point
 	modes     []string          // by set: how its range was chosen
 	weights   []*tensor.Tensor  // by layer, before they are quantised
 	biases    []*tensor.Tensor  // by layer
 	simulated []*tensor.Tensor  // by layer: weights as they are when quantised; nil: float
+	strength  float64           // of equalisation; 0: none
+	corrected bool              // biases
 	sqnr      float64           // at the outputs, in dB; of the simulation
 }
 
 // off leaves all of a network float.
 func (s *static) off() *choices {
 	c := &choices{
-		params: make([]Params, len(s.points)), ranges: make([]calibrate.Range, len(s.points)), modes: make([]string, s.sets),
+		params:    make([]Params, len(s.points)),
 		simulated: make([]*tensor.Tensor, len(s.layers)),
 	}
 	for _, l := range s.layers {
@@ -38,43 +41,43 @@ func (s *static) off() *choices {
 	return c
 }
 
+// float is c with nothing rounded.
+func (s *static) float(c *choices) *choices {
+	d := *c
+	d.params, d.simulated = make([]Params, len(s.points)), make([]*tensor.Tensor, len(s.layers))
+	return &d
+}
+
 // with is c with the ranges that a rule chooses for each set of points, of its members' own numbers, and the scales of these.
 func (s *static) with(c *choices, mode func(set int) string) *choices {
 	d := *c
-	d.params, d.ranges, d.modes = make([]Params, len(s.points)), make([]calibrate.Range, len(s.points)), make([]string, s.sets)
-	ranges := make([]calibrate.Range, s.sets)
+	d.params, d.ranges, d.modes = make([]Params, len(s.points)), make([]calibrate.Range, len(s.points)), make([]string, c.cal.sets)
+	ranges := make([]calibrate.Range, c.cal.sets)
 	for i, p := range s.points {
-		if p.source {
-			m := mode(p.set)
-			d.modes[p.set] = m
-			ranges[p.set] = ranges[p.set].Union(s.rangeOf(i, m))
+		if k := c.cal.set[i]; p.source {
+			d.modes[k] = mode(k)
+			ranges[k] = ranges[k].Union(s.rangeOf(c.cal, i, d.modes[k]))
 		}
 	}
-	for i, p := range s.points {
-		d.ranges[i] = ranges[p.set]
-		d.params[i] = s.numbers.params(ranges[p.set])
+	for i := range s.points {
+		d.ranges[i] = ranges[c.cal.set[i]]
+		d.params[i] = s.numbers.params(d.ranges[i])
 	}
 	return &d
 }
 
 // rangeOf is the range of a point by a mode, which is weighed once.
-func (s *static) rangeOf(i int, mode string) calibrate.Range {
-	p := s.points[i]
-	key := rangeKey{p, mode}
-	r, ok := s.ranges[key]
+func (s *static) rangeOf(k *calibration, point int, mode string) calibrate.Range {
+	key := rangeKey{point, mode}
+	r, ok := k.ranges[key]
 	if !ok {
-		r = s.rule(mode)(&p.stats.Histogram, s.numbers.steps(), s.numbers.symmetric)
-		s.ranges[key] = r
+		r = s.rule(mode)(&k.stats[point].Histogram, s.numbers.steps(), s.numbers.symmetric)
+		k.ranges[key] = r
 	}
 	return r
 }
 
-type rangeKey struct {
-	point *point
-	mode  string
-}
-
-// quantised is c with the weights of all layers rounded.
+// rounded is c with the weights of all layers rounded.
 func (s *static) rounded(c *choices) *choices {
 	d := *c
 	d.simulated = make([]*tensor.Tensor, len(s.layers))
@@ -93,15 +96,27 @@ const worstSets = 5
 // choose calibrates, and decides.
 func (s *static) choose() (*choices, error) {
 	base := s.off()
-	if err := s.calibrate(base); err != nil {
+	s.trial = s.newTrial()
+	var err error
+	if base.cal, err = s.calibrate(base, true); err != nil {
 		return nil, err
 	}
-	base = s.rounded(base)
-	c, err := s.chooseRanges(base)
+	c, err := s.chooseMode(s.rounded(base), autoModes)
 	if err != nil {
 		return nil, err
 	}
-	return c, nil
+	if s.Correct {
+		if c, err = s.equalize(c, base); err != nil {
+			return nil, err
+		}
+		if c, err = s.correctBiases(c); err != nil {
+			return nil, err
+		}
+	}
+	if s.Mode != "auto" {
+		return c, nil
+	}
+	return s.singly(c)
 }
 
 // tried is c with what the outputs make of it.
@@ -112,14 +127,13 @@ func (s *static) tried(c *choices, phase string) (*choices, error) {
 	return c, err
 }
 
-// chooseRanges chooses ranges by the mode asked for. Auto takes the mode with the best ratio at the outputs, then tries others
-// for the sets that lose the most by themselves.
-func (s *static) chooseRanges(base *choices) (*choices, error) {
+// chooseMode takes the mode asked for, or of the given ones that with the best ratio at the outputs.
+func (s *static) chooseMode(base *choices, modes []string) (*choices, error) {
 	if s.Mode != "auto" {
 		return s.tried(s.with(base, func(int) string { return s.Mode }), "measuring")
 	}
 	var best *choices
-	for _, mode := range autoModes {
+	for _, mode := range modes {
 		c, err := s.tried(s.with(base, func(int) string { return mode }), "choosing ranges")
 		if err != nil {
 			return nil, err
@@ -128,13 +142,18 @@ func (s *static) chooseRanges(base *choices) (*choices, error) {
 			best = c
 		}
 	}
+	return best, nil
+}
+
+// singly tries other modes for the sets that lose the most, each by itself.
+func (s *static) singly(best *choices) (*choices, error) {
 	for _, set := range s.worst(best) {
 		for _, mode := range autoModes {
-			if mode == best.modes[set] {
+			modes := best.modes
+			if mode == modes[set] {
 				continue
 			}
-			modes := best.modes
-			c, err := s.tried(s.with(base, func(k int) string {
+			c, err := s.tried(s.with(best, func(k int) string {
 				if k == set {
 					return mode
 				}
@@ -153,13 +172,13 @@ func (s *static) chooseRanges(base *choices) (*choices, error) {
 
 // worst are the sets whose own numbers lose the most by their ranges, the worst first.
 func (s *static) worst(c *choices) []int {
-	share := make([]float64, s.sets)
+	share := make([]float64, c.cal.sets)
 	for i, p := range s.points {
 		if p.source {
-			share[p.set] = math.Max(share[p.set], noiseShare(&p.stats.Histogram, c.ranges[i], float64(c.params[i].Scale)))
+			share[c.cal.set[i]] = math.Max(share[c.cal.set[i]], noiseShare(&c.cal.stats[i].Histogram, c.ranges[i], float64(c.params[i].Scale)))
 		}
 	}
-	list := make([]int, s.sets)
+	list := make([]int, c.cal.sets)
 	for k := range list {
 		list[k] = k
 	}

@@ -2,10 +2,12 @@ package quant
 
 // A Report tells what was quantised, how, and what it costs.
 type Report struct {
-	Layers []LayerReport `json:"layers"`
-	Points []PointReport `json:"points"`
-	SQNR   float64       `json:"sqnr_db"` // at the outputs, of the simulation
-	Trials int           `json:"trials"`  // runs of the simulation on the samples of a trial
+	Layers    []LayerReport `json:"layers"`
+	Points    []PointReport `json:"points"`
+	SQNR      float64       `json:"sqnr_db"`   // at the outputs, of the simulation
+	Equalized float64       `json:"equalized"` // strength of the equalisation of channels; 0: none
+	Corrected bool          `json:"bias_corrected"`
+	Trials    int           `json:"trials"` // runs of the simulation on the samples of a trial
 }
 
 // LayerReport is a product of the network.
@@ -28,7 +30,7 @@ type PointReport struct {
 }
 
 func (s *static) report(c *choices) *Report {
-	r := &Report{Trials: s.runs, SQNR: c.sqnr}
+	r := &Report{Trials: s.runs, SQNR: c.sqnr, Equalized: c.strength, Corrected: c.corrected}
 	for _, l := range s.all {
 		row := LayerReport{Name: l.name(), Operator: l.node.Op.Name, Bits: 8, Why: l.why}
 		if l.why != "" {
@@ -37,9 +39,9 @@ func (s *static) report(c *choices) *Report {
 		r.Layers = append(r.Layers, row)
 	}
 	for i, p := range s.points {
-		row := PointReport{Name: p.value.Name, Mode: c.modes[p.set], Min: c.ranges[i].Min, Max: c.ranges[i].Max, Scale: float64(c.params[i].Scale), Zero: c.params[i].Zero}
-		if p.stats != nil {
-			row.Clipped = p.stats.Clipped(c.ranges[i])
+		row := PointReport{Name: p.value.Name, Mode: c.modes[c.cal.set[i]], Min: c.ranges[i].Min, Max: c.ranges[i].Max, Scale: float64(c.params[i].Scale), Zero: c.params[i].Zero}
+		if p.source {
+			row.Clipped = c.cal.stats[i].Clipped(c.ranges[i])
 		}
 		r.Points = append(r.Points, row)
 	}

@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
 	"lathe/internal/graph"
 	"lathe/internal/quant/calibrate"
 	"lathe/internal/target"
-	"lathe/internal/tensor"
 	"lathe/internal/types"
 )
 
@@ -50,18 +48,16 @@ type static struct {
 	all        []*layer
 	layers     []*layer // that are quantised
 	points     []*point
-	sets       int
 	numbers    numbers
 	mostWeight int
 	sim        *simulation
-	ranges     map[rangeKey]calibrate.Range
 	trial      *trialSamples
 	runs       int // of the simulation on all trial samples
 }
 
 // Static quantises g, which it changes: its layers with constant weights compute on integers whose scales are those that samples show.
 func Static(ctx context.Context, g *graph.Graph, o Options) (*Result, error) {
-	s := &static{Options: o, ctx: ctx, graph: g, ranges: map[rangeKey]calibrate.Range{}, mostWeight: 127}
+	s := &static{Options: o, ctx: ctx, graph: g, mostWeight: 127}
 	s.numbers = activations(o.Activations, o.ReduceRange)
 	if o.ReduceRange {
 		s.mostWeight = 63
@@ -123,41 +119,6 @@ func (s *static) annotate() error {
 	return nil
 }
 
-// calibrate learns the numbers of the points in the float network that choices leave.
-func (s *static) calibrate(c *choices) error {
-	if err := s.sim.set(c); err != nil {
-		return err
-	}
-	var taps []calibrate.Tap
-	var of []*point
-	for i, p := range s.points {
-		if k := s.sim.source[i]; k >= 0 {
-			axis := 1
-			if len(p.value.Type.Shape) < 3 {
-				axis = len(p.value.Type.Shape) - 1
-			}
-			taps, of = append(taps, calibrate.Tap{Result: k, Axis: axis}), append(of, p)
-		}
-	}
-	s.trial = s.newTrial()
-	stats, err := calibrate.Collect(s.ctx, s.sim.runner(), s.Samples, taps, func(i int, results []*tensor.Tensor) error {
-		s.progress("calibrating", i+1, s.Samples.Len())
-		return s.trial.reference(i, results)
-	})
-	if err != nil {
-		return err
-	}
-	for i, st := range stats {
-		of[i].stats = st
-		if st.Unfit > 0 {
-			return fmt.Errorf("value %q: %d numbers of the samples are infinite or no numbers (look at the samples and how they become inputs)", of[i].value.Name, st.Unfit)
-		}
-	}
-	clear(s.ranges)
-	s.sets = share(s.points, s.graph.Users())
-	return nil
-}
-
 // rule is the rule of a mode.
 func (s *static) rule(mode string) calibrate.Rule {
 	switch name, p, _ := strings.Cut(mode, " "); name {
@@ -175,101 +136,4 @@ func (s *static) rule(mode string) calibrate.Rule {
 		return calibrate.Global(s.GlobalScale)
 	}
 	return calibrate.MinMax
-}
-
-// trialSamples are those that choices are tried on, with what the float network makes of them.
-type trialSamples struct {
-	every   int // of the samples that are calibrated with, one in so many
-	count   int
-	inputs  int
-	outputs []int // float outputs of the network
-	want    [][][]float32
-	signal  []float64
-}
-
-// mostTrialWork is the number of multiply-adds of a trial, about, that says on how many samples it runs; leastTrial and mostTrial bound it.
-const (
-	mostTrialWork = 1 << 36
-	leastTrial    = 16
-	mostTrial     = 128
-)
-
-func (s *static) newTrial() *trialSamples {
-	work := 0.0
-	for _, l := range s.all {
-		work += l.node.Work()
-	}
-	n := int(math.Min(math.Max(mostTrialWork/math.Max(work, 1), leastTrial), mostTrial))
-	n = min(n, s.Samples.Len())
-	t := &trialSamples{every: s.Samples.Len() / n, count: n}
-	for i, v := range s.graph.Outputs {
-		if v.Type.DType == types.F32 {
-			t.outputs = append(t.outputs, i)
-		}
-	}
-	t.want, t.signal = make([][][]float32, n), make([]float64, len(t.outputs))
-	return t
-}
-
-// reference keeps what the float network gives for sample i.
-func (t *trialSamples) reference(i int, results []*tensor.Tensor) error {
-	if i%t.every != 0 || i/t.every >= t.count {
-		return nil
-	}
-	for k, o := range t.outputs {
-		v := slices.Clone(tensor.As[float32](results[o]))
-		t.want[i/t.every] = append(t.want[i/t.every], v)
-		for _, x := range v {
-			t.signal[k] += float64(x) * float64(x)
-		}
-	}
-	return nil
-}
-
-// sqnr runs choices on the trial samples and returns the ratio of signal to noise at the outputs, in dB: of several outputs the mean
-// of the shares of noise counts. seen, which may be nil, gets the results of each sample.
-func (s *static) sqnr(c *choices, seen func(results []*tensor.Tensor)) (float64, error) {
-	if err := s.sim.set(c); err != nil {
-		return 0, err
-	}
-	s.runs++
-	noise := make([]float64, len(s.trial.outputs))
-	run := s.sim.runner()
-	for i := range s.trial.count {
-		if err := s.ctx.Err(); err != nil {
-			return 0, err
-		}
-		in, err := s.Samples.At(i * s.trial.every)
-		if err != nil {
-			return 0, err
-		}
-		results, err := run.Run(in)
-		if err != nil {
-			return 0, err
-		}
-		for k, o := range s.trial.outputs {
-			noise[k] += distance(tensor.As[float32](results[o]), s.trial.want[i][k])
-		}
-		if seen != nil {
-			seen(results)
-		}
-	}
-	share := 0.0
-	for k, e := range noise {
-		share += e / math.Max(s.trial.signal[k], math.SmallestNonzeroFloat64) / float64(len(noise))
-	}
-	return ratio(1, share), nil
-}
-
-// distance is the sum of squared differences.
-func distance(a, b []float32) float64 {
-	sum := 0.0
-	for i, x := range a {
-		d := float64(x) - float64(b[i])
-		sum += d * d
-	}
-	if sum != sum {
-		return math.Inf(1)
-	}
-	return sum
 }
