@@ -22,47 +22,59 @@ type rangeKey struct {
 	mode  string
 }
 
-// calibrate learns the numbers of the points in the float network with the weights and biases of choices, of all samples or of those of a
-// trial.
-func (s *static) calibrate(c *choices, all bool) (*calibration, error) {
-	if err := s.sim.set(s.float(c)); err != nil {
-		return nil, err
+// calibrate runs all samples through the float network and learns what the points of each of the given choices get, whose channels are
+// divided by numbers of their own. The first time it keeps the network's outputs, for trials.
+func (s *static) calibrate(net *simulation, variants ...*choices) error {
+	first := s.off()
+	if err := net.set(first.params, first.biases); err != nil {
+		return err
 	}
-	k := &calibration{stats: make([]*calibrate.Statistics, len(s.points)), ranges: map[rangeKey]calibrate.Range{}, means: s.noMeans()}
 	var taps []calibrate.Tap
-	var of []int
-	for i, p := range s.points {
-		if place := s.sim.source[i]; place >= 0 {
-			taps, of = append(taps, calibrate.Tap{Result: place, Axis: channelAxis(p.value)}), append(of, i)
+	for _, c := range variants {
+		c.cal = &calibration{stats: make([]*calibrate.Statistics, len(s.points)), ranges: map[rangeKey]calibrate.Range{}, means: s.noMeans()}
+		for i, p := range s.points {
+			if place := net.source[i]; place >= 0 {
+				t := calibrate.Tap{Result: place, Axis: channelAxis(p.value)}
+				if c.divide != nil {
+					t.Divide = c.divide.points[i]
+				}
+				taps = append(taps, t)
+			}
 		}
 	}
-	var samples calibrate.Samples = s.trial
-	if all {
-		samples = s.Samples
-	}
-	stats, err := calibrate.Collect(s.ctx, s.sim.runner(), samples, taps, func(i int, results []*tensor.Tensor) error {
-		if !all {
-			s.addMeans(k.means, results)
-			return nil
-		}
-		s.progress("calibrating", i+1, samples.Len())
+	stats, err := calibrate.Collect(s.ctx, net.runner(), s.Samples, taps, func(i int, results []*tensor.Tensor) error {
+		s.progress("calibrating", i+1, s.Samples.Len())
 		if at := s.trial.index(i); at >= 0 {
-			s.addMeans(k.means, results)
+			for _, c := range variants {
+				s.addMeans(c.cal.means, results)
+			}
 			s.trial.reference(at, results)
 		}
 		return nil
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	for i, st := range stats {
-		k.stats[of[i]] = st
-		if st.Unfit > 0 {
-			return nil, fmt.Errorf("value %q: %d numbers of the samples are infinite or no numbers (look at the samples and how they become inputs)", s.points[of[i]].value.Name, st.Unfit)
+	for _, c := range variants {
+		for i := range s.points {
+			if net.source[i] < 0 {
+				continue
+			}
+			c.cal.stats[i], stats = stats[0], stats[1:]
+			if n := c.cal.stats[i].Unfit; n > 0 {
+				return fmt.Errorf("value %q: %d numbers of the samples are infinite or no numbers (look at the samples and how they become inputs)", s.points[i].value.Name, n)
+			}
 		}
+		for i, list := range c.cal.means {
+			for k := range list {
+				if c.divide != nil {
+					list[k] /= c.divide.layers[i][k]
+				}
+			}
+		}
+		c.cal.set, c.cal.sets = share(s.points, c.cal.stats, s.graph.Users())
 	}
-	k.set, k.sets = share(s.points, k.stats, s.graph.Users())
-	return k, nil
+	return nil
 }
 
 // channelAxis is the axis of a value that counts channels.

@@ -18,7 +18,8 @@ type choices struct {
 	modes     []string          // by set: how its range was chosen
 	weights   []*tensor.Tensor  // by layer, before they are quantised
 	biases    []*tensor.Tensor  // by layer
-	simulated []*tensor.Tensor  // by layer: weights as they are when quantised; nil: float
+	divide    *divisors         // of the channels; nil: none
+	sim       *simulation       // with the weights rounded
 	strength  float64           // of equalisation; 0: none
 	corrected bool              // biases
 	sqnr      float64           // at the outputs, in dB; of the simulation
@@ -27,8 +28,7 @@ type choices struct {
 // off leaves all of a network float.
 func (s *static) off() *choices {
 	c := &choices{
-		params:    make([]Params, len(s.points)),
-		simulated: make([]*tensor.Tensor, len(s.layers)),
+		params: make([]Params, len(s.points)),
 	}
 	for _, l := range s.layers {
 		c.weights = append(c.weights, l.weight)
@@ -39,13 +39,6 @@ func (s *static) off() *choices {
 		c.biases = append(c.biases, b)
 	}
 	return c
-}
-
-// float is c with nothing rounded.
-func (s *static) float(c *choices) *choices {
-	d := *c
-	d.params, d.simulated = make([]Params, len(s.points)), make([]*tensor.Tensor, len(s.layers))
-	return &d
 }
 
 // with is c with the ranges that a rule chooses for each set of points, of its members' own numbers, and the scales of these.
@@ -77,14 +70,15 @@ func (s *static) rangeOf(k *calibration, point int, mode string) calibrate.Range
 	return r
 }
 
-// rounded is c with the weights of all layers rounded.
-func (s *static) rounded(c *choices) *choices {
-	d := *c
-	d.simulated = make([]*tensor.Tensor, len(s.layers))
+// open compiles the simulation with the weights of c rounded.
+func (s *static) open(c *choices) (err error) {
+	list := make([]*tensor.Tensor, len(s.layers))
 	for i, l := range s.layers {
-		d.simulated[i] = quantiseWeights(c.weights[i], nil, l.axis, 1, s.mostWeight).floats(l.axis)
+		list[i] = quantiseWeights(c.weights[i], nil, l.axis, 1, s.mostWeight).floats(l.axis)
 	}
-	return &d
+	s.progress("compiling the simulation", 0, 0)
+	c.sim, err = s.simulate(list)
+	return err
 }
 
 // autoModes are tried by the mode auto, the most careful first: of equals the first is taken.
@@ -95,28 +89,30 @@ const worstSets = 5
 
 // choose calibrates, and decides.
 func (s *static) choose() (*choices, error) {
-	base := s.off()
-	s.trial = s.newTrial()
-	var err error
-	if base.cal, err = s.calibrate(base, true); err != nil {
-		return nil, err
-	}
-	c, err := s.chooseMode(s.rounded(base), autoModes)
+	own := s.off()
+	s.progress("compiling the simulation", 0, 0)
+	net, err := s.simulate(own.weights)
 	if err != nil {
 		return nil, err
 	}
-	if s.Correct {
-		if c, err = s.equalize(c, base); err != nil {
-			return nil, err
-		}
-		if c, err = s.correctBiases(c); err != nil {
-			return nil, err
+	defer net.Close()
+	s.trial = s.newTrial()
+	if err := s.calibrate(net, own); err != nil {
+		return nil, err
+	}
+	if err := s.open(own); err != nil {
+		return nil, err
+	}
+	c, err := s.chooseMode(own, autoModes)
+	if err == nil && s.Correct {
+		if c, err = s.equalize(net, c, own); err == nil {
+			c, err = s.correctBiases(c)
 		}
 	}
-	if s.Mode != "auto" {
-		return c, nil
+	if err == nil && s.Mode == "auto" {
+		c, err = s.singly(c)
 	}
-	return s.singly(c)
+	return c, err
 }
 
 // tried is c with what the outputs make of it.

@@ -2,7 +2,6 @@ package quant
 
 import (
 	"math"
-	"slices"
 
 	"lathe/internal/tensor"
 	"lathe/internal/types"
@@ -45,6 +44,9 @@ func (s *static) equalized(c *choices, classes *channelClasses, a float64) *choi
 	return s.scaled(c, classes, scale)
 }
 
+// divisors are what channels of points and of the sums of layers are divided by.
+type divisors struct{ points, layers [][]float64 }
+
 // scaled is c with the rows of weights divided, and the columns multiplied, by the numbers of classes; 1 where there is none.
 func (s *static) scaled(c *choices, classes *channelClasses, scale map[int]float64) *choices {
 	of := func(class int) float64 {
@@ -54,13 +56,20 @@ func (s *static) scaled(c *choices, classes *channelClasses, scale map[int]float
 		return 1
 	}
 	d := *c
-	d.weights, d.biases, d.cal, d.simulated = make([]*tensor.Tensor, len(s.layers)), make([]*tensor.Tensor, len(s.layers)), nil, make([]*tensor.Tensor, len(s.layers))
+	d.weights, d.biases, d.cal, d.sim = make([]*tensor.Tensor, len(s.layers)), make([]*tensor.Tensor, len(s.layers)), nil, nil
+	d.divide = &divisors{make([][]float64, len(s.points)), make([][]float64, len(s.layers))}
+	for i, p := range s.points {
+		for k := range channels(p.value) {
+			d.divide.points[i] = append(d.divide.points[i], of(classes.class(p.value, k)))
+		}
+	}
 	for i, l := range s.layers {
 		w, b := tensor.New(types.F32, l.weight.Shape...), tensor.New(types.F32, l.weight.Shape[l.axis])
 		copy(w.Data, c.weights[i].Data)
 		d.weights[i], d.biases[i] = w, b
 		numbers := tensor.As[float32](w)
 		out := make([]float64, b.Len())
+		d.divide.layers[i] = out
 		for k := range out {
 			out[k] = of(classes.class(l.sum(), k))
 			b.SetFloat(k, c.biases[i].Float(k)/out[k])
@@ -107,44 +116,36 @@ func (s *static) eachReader(layer int, f func(channel int, weights []float32)) {
 // strengths are the a that are tried.
 var strengths = []float64{0.5, 0.75, 1, 0.25}
 
-// equalize tries to equalise channels, and returns the best choices, calibrated anew, or the given ones where nothing gains. own are
-// the choices with the network's own weights.
-func (s *static) equalize(best, own *choices) (*choices, error) {
+// equalize tries to equalise channels, and returns the best choices, or the given ones where nothing gains. own are the choices with the
+// network's own weights.
+func (s *static) equalize(net *simulation, best, own *choices) (*choices, error) {
 	classes := classesOf(s.graph, s.layers)
-	given, found := best, (*choices)(nil)
-	modes := autoModes[:1]
-	if m := best.modes; len(m) > 0 && slices.Contains(autoModes[1:], m[0]) {
-		modes = append(slices.Clone(modes), m[0])
-	}
+	var variants []*choices
 	for _, a := range strengths {
 		d := s.equalized(own, classes, a)
 		if d == nil {
-			return given, nil
-		}
-		var err error
-		if d.cal, err = s.calibrate(d, false); err != nil {
-			return nil, err
-		}
-		if d, err = s.chooseMode(s.rounded(d), modes); err != nil {
-			return nil, err
+			return best, nil
 		}
 		d.strength = a
-		if d.sqnr > best.sqnr {
-			best, found = d, d
-		}
+		variants = append(variants, d)
 	}
-	if found == nil {
-		return given, nil
-	}
-	// With the ranges of all samples.
-	var err error
-	d := *found
-	if d.cal, err = s.calibrate(&d, true); err != nil {
+	if err := s.calibrate(net, variants...); err != nil {
 		return nil, err
 	}
-	final, err := s.chooseMode(&d, autoModes)
-	if err != nil || final.sqnr > given.sqnr {
-		return final, err
+	for _, d := range variants {
+		if err := s.open(d); err != nil {
+			return nil, err
+		}
+		d, err := s.chooseMode(d, autoModes)
+		if err != nil {
+			return nil, err
+		}
+		if d.sqnr > best.sqnr {
+			best, d = d, best
+		}
+		if err := d.sim.Close(); err != nil {
+			return nil, err
+		}
 	}
-	return given, nil
+	return best, nil
 }

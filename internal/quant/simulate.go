@@ -24,15 +24,13 @@ type Executable interface {
 	Close() error
 }
 
-// A simulation is the network in floats, compiled once, whose points are rounded to scales and zero points that are inputs, and whose layers'
-// weights and biases are inputs: every choice of them is tried by runs of the same code. Results are the network's outputs, the sources
-// among the points before they are rounded, and the mean of each layer's sums per channel.
+// A simulation is the network in floats, compiled with certain weights, whose points are rounded to scales and zero points that are inputs,
+// as the biases of its layers are: every choice of these is tried by runs of the same code. Results are the network's outputs, the
+// sources among the points before they are rounded, and the mean of each layer's sums per channel.
 type simulation struct {
 	Executable
-	inputs, outputs int // of the network
-	points          []*point
-	layers          []*layer // that are quantised
-	source          []int    // of each point: its place among the results; -1 for none
+	inputs int   // of the network
+	source []int // of each point: its place among the results; -1 for none
 }
 
 // simulatedQuantize is TVM's operator of this name, as arithmetic:
@@ -47,15 +45,16 @@ func simulatedQuantize(r *rewrite.Rewriter, x, scale, zero *graph.Value, n numbe
 	return r.Apply(ops.Where, op.None{}, off, x, q)
 }
 
-// simulate compiles the simulation of g.
-func simulate(ctx context.Context, g *graph.Graph, list []*point, quantised []*layer, n numbers, build Builder) (*simulation, error) {
-	s := &simulation{inputs: len(g.Inputs), outputs: len(g.Outputs), points: list, layers: quantised}
+// simulate compiles the simulation of the network whose layers have the given weights.
+func (q *static) simulate(weights []*tensor.Tensor) (*simulation, error) {
+	g, list, quantised := q.graph, q.points, q.layers
+	s := &simulation{inputs: len(g.Inputs)}
 	to := map[*graph.Value]*graph.Value{}
 	c := cloned(g, to)
 	r := rewrite.New(c)
 	sums := make([]*graph.Value, len(quantised))
 	for i, l := range quantised {
-		sums[i] = s.openLayer(r, c, to, l, i)
+		sums[i] = openLayer(r, c, to, l, weights[i])
 	}
 	for _, p := range list {
 		v := to[p.value]
@@ -66,7 +65,7 @@ func simulate(ctx context.Context, g *graph.Graph, list []*point, quantised []*l
 		} else {
 			r.Behind(v.Def)
 		}
-		y := simulatedQuantize(r, v, scale, zero, n)
+		y := simulatedQuantize(r, v, scale, zero, q.numbers)
 		for _, u := range readers {
 			for k, x := range u.In {
 				if x == v {
@@ -105,18 +104,18 @@ func simulate(ctx context.Context, g *graph.Graph, list []*point, quantised []*l
 		return nil, fmt.Errorf("simulation: %w", err)
 	}
 	var err error
-	if s.Executable, err = build(ctx, c); err != nil {
+	if s.Executable, err = q.Build(q.ctx, c); err != nil {
 		return nil, fmt.Errorf("simulation: %w", err)
 	}
 	return s, nil
 }
 
-// openLayer makes the weights and the bias of a layer inputs of the simulation, and returns its sums. A layer without a bias gets one.
-func (s *simulation) openLayer(r *rewrite.Rewriter, c *graph.Graph, to map[*graph.Value]*graph.Value, l *layer, i int) *graph.Value {
+// openLayer gives a layer of the simulation its weights, makes its bias an input, and returns its sums. A layer without a bias gets one.
+func openLayer(r *rewrite.Rewriter, c *graph.Graph, to map[*graph.Value]*graph.Value, l *layer, w *tensor.Tensor) *graph.Value {
 	sum := to[l.node.Out[0]]
 	n := sum.Def
-	weight := c.Input(fmt.Sprintf("weight of layer %d", i), n.In[1].Type)
-	bias := c.Input(fmt.Sprintf("bias of layer %d", i), types.Of(types.F32, sum.Type.Shape[l.along]))
+	weight := graph.NewConst(n.In[1].Name, w)
+	bias := c.Input("bias of "+l.node.Out[0].Name, types.Of(types.F32, sum.Type.Shape[l.along]))
 	switch {
 	case isConv(n):
 		r.Change(n, n.Op, n.Attrs, n.In[0], weight, bias)
@@ -160,24 +159,16 @@ func cloned(g *graph.Graph, to map[*graph.Value]*graph.Value) *graph.Graph {
 	return c
 }
 
-// set makes choices the inputs of the simulation.
-func (s *simulation) set(c *choices) error {
+// set makes scales, zero points and biases the inputs of the simulation.
+func (s *simulation) set(params []Params, biases []*tensor.Tensor) error {
 	at := s.inputs
 	put := func(t *tensor.Tensor) error { at++; return s.SetInput(at-1, t) }
-	for i := range s.layers {
-		w := c.simulated[i]
-		if w == nil {
-			w = c.weights[i]
-		}
-		if err := put(w); err != nil {
-			return err
-		}
-		if err := put(c.biases[i]); err != nil {
+	for _, b := range biases {
+		if err := put(b); err != nil {
 			return err
 		}
 	}
-	for i := range s.points {
-		p := c.params[i]
+	for _, p := range params {
 		if err := put(tensor.Scalar(p.Scale)); err != nil {
 			return err
 		}

@@ -50,7 +50,6 @@ type static struct {
 	points     []*point
 	numbers    numbers
 	mostWeight int
-	sim        *simulation
 	trial      *trialSamples
 	runs       int // of the simulation on all trial samples
 }
@@ -72,16 +71,11 @@ func Static(ctx context.Context, g *graph.Graph, o Options) (*Result, error) {
 	if err := s.annotate(); err != nil {
 		return nil, err
 	}
-	s.progress("compiling the simulation", 0, 0)
-	var err error
-	if s.sim, err = simulate(ctx, g, s.points, s.layers, s.numbers, o.Build); err != nil {
-		return nil, err
-	}
-	defer s.sim.Close()
 	c, err := s.choose()
 	if err != nil {
 		return nil, err
 	}
+	defer c.sim.Close()
 	if err := realize(g, s.points, s.layers, c, s.numbers, s.mostWeight); err != nil {
 		return nil, err
 	}

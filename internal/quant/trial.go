@@ -21,8 +21,8 @@ type trialSamples struct {
 
 // mostTrialWork is the number of multiply-adds of a trial, about, that says on how many samples it runs; leastTrial and mostTrial bound it.
 const (
-	mostTrialWork = 1 << 36
-	leastTrial    = 16
+	mostTrialWork = 1 << 35
+	leastTrial    = 8
 	mostTrial     = 128
 )
 
@@ -74,12 +74,12 @@ func (t *trialSamples) reference(i int, results []*tensor.Tensor) {
 // sqnr runs choices on the trial samples and returns the ratio of signal to noise at the outputs, in dB: of several outputs the mean
 // of the shares of noise counts. seen, which may be nil, gets the results of each sample.
 func (s *static) sqnr(c *choices, seen func(results []*tensor.Tensor)) (float64, error) {
-	if err := s.sim.set(c); err != nil {
+	if err := c.sim.set(c.params, c.biases); err != nil {
 		return 0, err
 	}
 	s.runs++
 	noise := make([]float64, len(s.trial.outputs))
-	run := s.sim.runner()
+	run := c.sim.runner()
 	for i := range s.trial.count {
 		if err := s.ctx.Err(); err != nil {
 			return 0, err

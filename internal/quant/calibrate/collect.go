@@ -30,6 +30,8 @@ func (c Channel) Mean() float64 { return c.Sum / float64(max(c.Count, 1)) }
 type Tap struct {
 	Result int
 	Axis   int
+	// Divide, where there is some, has a number for each channel, by which the channel's numbers are divided first.
+	Divide []float64
 }
 
 // Samples are what is fed to a network.
@@ -69,7 +71,7 @@ func Collect(ctx context.Context, run Runner, samples Samples, taps []Tap, seen 
 			if results[t.Result].DType != types.F32 {
 				return nil, fmt.Errorf("calibration: result %d is %s and not float32", t.Result, results[t.Result].DType)
 			}
-			wait.Go(func() { list[k].add(results[t.Result], t.Axis) })
+			wait.Go(func() { list[k].add(results[t.Result], t) })
 		}
 		wait.Wait()
 		if seen != nil {
@@ -81,22 +83,38 @@ func Collect(ctx context.Context, run Runner, samples Samples, taps []Tap, seen 
 	return list, nil
 }
 
-func (s *Statistics) add(t *tensor.Tensor, axis int) {
+func (s *Statistics) add(t *tensor.Tensor, tap Tap) {
 	numbers := tensor.As[float32](t)
-	s.Histogram.Add(numbers)
-	if axis < 0 || axis >= len(t.Shape) {
+	if tap.Axis < 0 || tap.Axis >= len(t.Shape) {
+		s.Histogram.Add(numbers)
 		return
 	}
-	n, inner := t.Shape[axis], types.Count(t.Shape[axis+1:])
+	n, inner := t.Shape[tap.Axis], types.Count(t.Shape[tap.Axis+1:])
 	if s.Channels == nil {
 		s.Channels = make([]Channel, n)
 		for i := range s.Channels {
 			s.Channels[i].Min, s.Channels[i].Max = math.Inf(1), math.Inf(-1)
 		}
 	}
+	if tap.Divide != nil {
+		numbers = divided(numbers, inner, tap.Divide)
+	}
+	s.Histogram.Add(numbers)
 	for at := 0; at < len(numbers); at += inner {
 		s.Channels[at/inner%n].add(numbers[at : at+inner])
 	}
+}
+
+// divided are numbers over those of their channels, which change every inner numbers.
+func divided(numbers []float32, inner int, by []float64) []float32 {
+	list := make([]float32, len(numbers))
+	for at := 0; at < len(numbers); at += inner {
+		f := float32(1 / by[at/inner%len(by)])
+		for i := at; i < at+inner; i++ {
+			list[i] = numbers[i] * f
+		}
+	}
+	return list
 }
 
 func (c *Channel) add(numbers []float32) {
