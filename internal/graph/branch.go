@@ -19,7 +19,7 @@ var If = &op.Def{
 }
 
 // IsRegion reports whether the sub-graphs of n are bodies: graphs by themselves, which run when and as often as n says.
-func (n *Node) IsRegion() bool { return n.Op == Loop || n.Op == If }
+func (n *Node) IsRegion() bool { return n.Op == Loop || n.Op == If || n.Op == External }
 
 // Bodies are the sub-graphs of a region.
 func (n *Node) Bodies() []*Graph {

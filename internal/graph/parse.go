@@ -256,7 +256,7 @@ func (p *parser) call(n *Node, scope map[string]*Value) {
 		return
 	}
 	d, known := p.lookup(name)
-	for _, s := range []*op.Def{Group, Loop, If} {
+	for _, s := range []*op.Def{Group, Loop, If, External, Composite} {
 		if name == s.Name {
 			d, known = s, true
 		}

@@ -15,6 +15,8 @@ func structural(name string) func(n *Node) error {
 		return (*Node).checkLoop
 	case "if":
 		return (*Node).checkIf
+	case "external", "composite":
+		return (*Node).checkExternal
 	}
 	return nil
 }

@@ -13,6 +13,11 @@ import (
 // together, and the steps of their evaluation, are bounded in proportion to the constants of the model; what goes beyond
 // is left to run time.
 func foldConstant(c *Context) error {
+	return foldConstantBut(c, func(*graph.Node) bool { return false })
+}
+
+// foldConstantBut is foldConstant for all nodes but those to spare.
+func foldConstantBut(c *Context, spare func(n *graph.Node) bool) error {
 	f := &folding{work: leastFoldWork, bytes: leastFoldBytes}
 	for _, v := range c.Graph.Constants() {
 		f.work += float64(len(v.Const.Data)) * foldWorkPerByte
@@ -20,10 +25,12 @@ func foldConstant(c *Context) error {
 	}
 	err := rewrite.Walk(c.Graph, func(r *rewrite.Rewriter, n *graph.Node) {
 		r.Fail(c.ended())
-		r.Fail(f.node(r, n))
+		if !spare(n) {
+			r.Fail(f.node(r, n))
+		}
 	})
 	for _, n := range c.Graph.Nodes {
-		if n.IsRegion() {
+		if n.Op == graph.Loop || n.Op == graph.If { // operands of other regions stay those that were given to an external code generator
 			n.CaptureConstants()
 		}
 	}

@@ -5,6 +5,7 @@ package pass
 import (
 	"context"
 
+	"lathe/internal/byoc"
 	"lathe/internal/choice"
 	"lathe/internal/graph"
 	"lathe/internal/impl/attention"
@@ -30,6 +31,15 @@ type Context struct {
 	Chooser func(node string) choice.Chooser
 	Asked   map[string][]choice.Decision
 	names   map[string]bool // of nodes for which something was decided
+	// Codegens are the external code generators, those that come first in the target first. Module is part of the symbols of their regions;
+	// "": default.
+	Codegens []byoc.Chosen
+	Module   string
+	// Refused says why generators do not take nodes, Regions and Offloads what InlineComposites found.
+	Refused  map[*graph.Node][]Refusal
+	Regions  []Region
+	Offloads []Offload
+	nested   bool // the graph is the body of a node
 	// Ctx ends long sweeps; nil: nothing does.
 	Ctx context.Context
 }
@@ -49,6 +59,12 @@ var Table = everywhere([]pipeline.Pass[*Context]{
 	{Name: "ConvertLayout", Level: 3, Run: convertLayout, Doc: "computes channels-last models in the order of axes of their convolutions"},
 	{Name: "FoldExplicitPadding", Level: 2, Run: foldExplicitPadding, Doc: "makes padding in front of convolutions and poolings an attribute of them"},
 	{Name: "FoldBias", Level: 2, Run: foldBias, Doc: "makes sums behind convolutions, of a number for each channel, their bias"},
+	{Name: "PrerequisiteOptimize", Level: 0, Required: true, Run: prerequisiteOptimize, Doc: "folds batch normalisation and constants, where external code generators look for patterns"},
+	{Name: "MergeComposite", Level: 0, Required: true, Run: mergeComposite, Doc: "makes one node of those that an external code generator takes for one"},
+	{Name: "AnnotateTarget", Level: 0, Required: true, Run: annotateTarget, Doc: "makes a region of every node that an external code generator takes"},
+	{Name: "MergeCompilerRegions", Level: 0, Required: true, Run: mergeCompilerRegions, Doc: "joins regions of one external code generator"},
+	{Name: "PartitionGraph", Level: 0, Required: true, Run: partitionGraph, Doc: "names the regions of external code generators, and opens those that do not pay"},
+	{Name: "InlineComposites", Level: 0, Required: true, Run: inlineComposites, Doc: "opens composites, so that regions have kernels of our own too"},
 	{Name: "DecomposeConvTranspose", Level: 2, Run: decomposeConvTranspose, Doc: "computes transposed convolutions by ordinary ones, phase by phase"},
 	{Name: "FakeQuantizationToInteger", Level: 0, Run: fakeQuantizationToInteger, Doc: "computes layers between dequantize and quantize nodes on the integers themselves"},
 	{Name: "QnnLegalize", Level: 1, Run: qnnLegalize, Doc: "brings integer products into the form of dot products: uint8 data, int8 weights, no zero points"},
@@ -97,7 +113,7 @@ func (c *Context) everywhere(run func(*Context) error) error {
 	for _, n := range c.Graph.Nodes {
 		for _, b := range n.Bodies() {
 			body := *c
-			body.Graph = b
+			body.Graph, body.nested = b, true
 			if err := body.everywhere(run); err != nil {
 				return err
 			}
@@ -113,9 +129,19 @@ var Order = []pipeline.Order{
 	{Before: "ConvertLayout", After: "FakeQuantizationToInteger", Why: "transposes between quantised layers would hide that these follow each other"},
 	{Before: "ConvertLayout", After: "DecomposeConvTranspose", Why: "channels of phases are joined where the channels are"},
 	{Before: "ConvertLayout", After: "FoldExplicitPadding", Why: "transposes between a padding and its convolution would hide that they follow each other"},
+	{Before: "ConvertLayout", After: "PrerequisiteOptimize", Why: "transposes between nodes would hide that they follow each other"},
+	{Before: "FoldExplicitPadding", After: "PrerequisiteOptimize", Why: "padding is an attribute in patterns"},
+	{Before: "PrerequisiteOptimize", After: "MergeComposite", Why: "batch normalisation is part of convolutions in patterns"},
+	{Before: "MergeComposite", After: "AnnotateTarget", Why: "a composite is taken as a whole"},
+	{Before: "AnnotateTarget", After: "MergeCompilerRegions", Why: "it makes the regions"},
+	{Before: "MergeCompilerRegions", After: "PartitionGraph", Why: "whether a region pays shows when it is whole"},
+	{Before: "PartitionGraph", After: "InlineComposites", Why: "generators compile composites"},
+	{Before: "InlineComposites", After: "DecomposeConvTranspose", Why: "transposed convolutions in composites are decomposed too"},
+	{Before: "InlineComposites", After: "FakeQuantizationToInteger", Why: "generators read quantised networks as float ones between quantize and dequantize"},
 	{Before: "FoldExplicitPadding", After: "ChooseImplementations", Why: "it decides by the windows that convolutions have in the end"},
 	{Before: "FoldExplicitPadding", After: "SeparateWindows", Why: "poolings have all their padding"},
 	{Before: "ConvertLayout", After: "FoldBias", Why: "transposes between a convolution and its sum would hide that they follow each other"},
+	{Before: "FoldBias", After: "PrerequisiteOptimize", Why: "the sum behind a convolution is its bias in patterns"},
 	{Before: "FoldBias", After: "DecomposeConvTranspose", Why: "phases of a transposed convolution have its bias, and a sum behind them would read what they joined"},
 	{Before: "FoldBias", After: "FakeQuantizationToInteger", Why: "it takes the bias of a layer with the layer"},
 	{Before: "DecomposeConvTranspose", After: "FakeQuantizationToInteger", Why: "integer convolutions are ordinary ones"},

@@ -35,7 +35,13 @@ type Bound struct {
 // loop plans the body of step s. Of carried values there are two: the result, and one in the body's piece. Iterations write
 // them in turns, such that the last writes the result, where it is known which that is.
 func (p *Plan) loop(s Step, live *pieces, rule Pieces) *Loop {
-	attrs, body := s.Node.Attrs.(graph.LoopAttrs), s.Bodies[0]
+	attrs, ok := s.Node.Attrs.(graph.LoopAttrs)
+	body := s.Bodies[0]
+	if !ok { // a region of an external code generator
+		l := p.once(s, body, s.In, rule)
+		l.Offset = live.fit(l.size)
+		return l
+	}
 	l := &Loop{Trips: attrs.Trips, Serial: s.Serial, Body: newPlan(body.Boundary, body.Steps, body.Aliases, rule, p.Constants), few: attrs.Few()}
 	l.size = l.Body.Workspace
 	spare := make([]Place, attrs.Carried)
@@ -92,6 +98,19 @@ func (p *Plan) fixed(v *graph.Value) Bound {
 	return Bound{First: at, Even: at, Odd: at}
 }
 
+// once plans a body that runs once, in whose place the operands and results are the given ones.
+func (p *Plan) once(s Step, body *Body, operands []*graph.Value, rule Pieces) *Loop {
+	l := &Loop{Trips: 1, few: 1, Serial: s.Serial, Body: newPlan(body.Boundary, body.Steps, body.Aliases, rule, p.Constants)}
+	l.size = l.Body.Workspace
+	for _, v := range operands {
+		l.Inputs = append(l.Inputs, p.fixed(v))
+	}
+	for _, v := range s.Out {
+		l.Outputs = append(l.Outputs, p.fixed(v))
+	}
+	return l
+}
+
 // Branches say where the values of two bodies lie, of which the first runs where the byte at Condition is not zero. Either is a loop
 // of one iteration. They lie in the same piece of the workspace.
 type Branches struct {
@@ -103,15 +122,8 @@ type Branches struct {
 func (p *Plan) branches(s Step, live *pieces, rule Pieces) *Branches {
 	b, size := &Branches{Condition: p.Places[s.In[0]], Serial: s.Serial}, 0
 	for k, body := range s.Bodies {
-		l := &Loop{Trips: 1, few: 1, Serial: s.Serial, Body: newPlan(body.Boundary, body.Steps, body.Aliases, rule, p.Constants)}
-		l.size = l.Body.Workspace
+		l := p.once(s, body, s.In[1:], rule)
 		size = max(size, l.size)
-		for _, v := range s.In[1:] {
-			l.Inputs = append(l.Inputs, p.fixed(v))
-		}
-		for _, v := range s.Out {
-			l.Outputs = append(l.Outputs, p.fixed(v))
-		}
 		b.Ways[k] = l
 	}
 	for _, l := range b.Ways {

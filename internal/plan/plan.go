@@ -9,7 +9,7 @@ import (
 	"lathe/internal/graph"
 )
 
-// A Step is a kernel as planning sees it, or a region: a loop, or two branches.
+// A Step is a kernel as planning sees it, or a region: a loop, two branches, or what an external code generator may compute.
 type Step struct {
 	Node   *graph.Node    // the group that it computes a result of
 	In     []*graph.Value // operands, in the order of the kernel's parameters; constants included

@@ -110,8 +110,8 @@ var deviceKinds = []string{
 	"stackvm", "ext_dev", "hybrid", "composite", "test",
 }
 
-// codegens are TVM's external code generators.
-var codegens = []string{"compute-library", "bnns", "vitis-ai", "clml", "mrvl", "cmsis-nn", "ethos-n", "ethos-u"}
+// Codegens are TVM's external code generators.
+var Codegens = []string{"dnnl", "compute-library", "bnns", "vitis-ai", "clml", "mrvl", "cmsis-nn", "ethos-n", "ethos-u"}
 
 // Kinds lists the kinds and external code generators of targets, those of Supported first.
-func Kinds() []string { return slices.Concat(Supported(), deviceKinds, codegens) }
+func Kinds() []string { return slices.Concat(Supported(), deviceKinds, Codegens) }

@@ -12,14 +12,16 @@ import (
 type Spec struct {
 	Kind    string
 	Options []Option // in the order of writing
+	// Generators are the external code generators before the target, in the order of writing. Their options are not checked.
+	Generators []Generator
 }
 
 // Option is one -name=value of a target. Lists are joined with commas, switches are "1" or "0".
 type Option struct{ Name, Value string }
 
 // Parse reads a target: a plain string such as "llvm -mcpu=core-avx2 -mattr=+avx2,+fma", inline JSON such as
-// {"kind":"llvm","mcpu":"core-avx2"}, or the name of a preset. Targets for other machines than CPUs, and external code
-// generators before the last comma, are recognised and refused.
+// {"kind":"llvm","mcpu":"core-avx2"}, or the name of a preset. External code generators may stand before it, separated by commas:
+// "dnnl -select=all, llvm". Targets for other machines than CPUs are recognised and refused.
 func Parse(text string) (*Spec, error) {
 	s, err := parse(strings.TrimSpace(text))
 	if err != nil {
@@ -50,7 +52,7 @@ func parse(text string) (*Spec, error) {
 	return single(specs)
 }
 
-// single reduces a list of targets to the one that can be compiled for.
+// single makes one target of a list: the last one, with the external code generators before it.
 func single(specs []*Spec) (*Spec, error) {
 	var seen []string
 	for _, s := range specs {
@@ -58,20 +60,31 @@ func single(specs []*Spec) (*Spec, error) {
 			return nil, fmt.Errorf("%s is given twice", s.Kind)
 		}
 		seen = append(seen, s.Kind)
-	}
-	for _, s := range specs {
-		if err := s.supported(); err != nil {
-			return nil, err
+		if slices.Contains(deviceKinds, s.Kind) {
+			return nil, s.supported()
 		}
 	}
-	return specs[0], nil
+	last := specs[len(specs)-1]
+	if err := last.supported(); err != nil {
+		return nil, err
+	}
+	for _, s := range specs[:len(specs)-1] {
+		if Options(s.Kind) != nil {
+			return nil, fmt.Errorf("%s is no external code generator: only the last of several targets may be one that code is compiled for", s.Kind)
+		}
+		if !generatorName.MatchString(s.Kind) {
+			return nil, fmt.Errorf("%q cannot be the name of an external code generator", s.Kind)
+		}
+		last.Generators = append(last.Generators, Generator{s.Kind, s.Options})
+	}
+	return last, nil
 }
 
 // supported refuses kinds that are unknown, or known and do not work yet.
 func (s *Spec) supported() error {
 	switch {
-	case slices.Contains(codegens, s.Kind):
-		return fmt.Errorf("external code generator %s is not supported yet; use llvm", s.Kind)
+	case slices.Contains(Codegens, s.Kind):
+		return fmt.Errorf("%s is an external code generator, and what it does not take needs a target: write \"%s, llvm\"", s.Kind, s.Kind)
 	case slices.Contains(deviceKinds, s.Kind):
 		return fmt.Errorf("target kind %s is not supported yet; use llvm", s.Kind)
 	case Options(s.Kind) == nil:
@@ -96,7 +109,8 @@ func isGPU(kind string) bool {
 	return false
 }
 
-// parseWords reads a kind and its options. The options of kinds that are refused anyway are not looked at.
+// parseWords reads a kind and its options. The options of kinds that are refused anyway are not looked at, and those of external code
+// generators are not checked.
 func parseWords(words []string) (*Spec, error) {
 	kind := words[0]
 	if p, ok := preset(kind); ok {
@@ -111,8 +125,8 @@ func parseWords(words []string) (*Spec, error) {
 		return nil, fmt.Errorf("starts with the option %s; a target starts with its kind: write \"llvm %s\"", kind, strings.Join(words, " "))
 	}
 	s := &Spec{Kind: kind}
-	if Options(kind) == nil {
-		return s, s.supported()
+	if slices.Contains(deviceKinds, kind) {
+		return s, nil
 	}
 	for _, w := range words[1:] {
 		name, value, hasValue := strings.Cut(strings.TrimLeft(w, "-"), "=")
@@ -149,6 +163,14 @@ func (s *Spec) Set(name, value string) error {
 
 func (s *Spec) add(name, value string, hasValue bool) error {
 	options := Options(s.Kind)
+	if options == nil {
+		return s.addGiven(name, value, hasValue)
+	}
+	return s.addChecked(options, name, value, hasValue)
+}
+
+// addChecked adds an option of a table.
+func (s *Spec) addChecked(options []OptionInfo, name, value string, hasValue bool) error {
 	i := slices.IndexFunc(options, func(k OptionInfo) bool { return k.Name == name })
 	if i < 0 {
 		if name == "march" || name == "mtune" {
@@ -208,11 +230,10 @@ func (s *Spec) value(name string) string {
 // String returns the target as a plain string that Parse reads.
 func (s *Spec) String() string {
 	var b strings.Builder
-	b.WriteString(s.Kind)
-	for _, o := range s.Options {
-		b.WriteString(" -" + o.Name + "=" + quote(o.Value))
+	for _, g := range s.Generators {
+		b.WriteString(g.String() + ", ")
 	}
-	return b.String()
+	return b.String() + Generator{s.Kind, s.Options}.String()
 }
 
 // quote protects blanks and a comma at the end, which would separate targets.

@@ -38,6 +38,8 @@ type Target struct {
 	OptLevel int // LLVM's code generation level 1 to 3; 0 = the toolchain's default
 	// Remarks are option=value pairs that are recorded and change nothing: keys, device, model.
 	Remarks []string
+	// Generators are the external code generators that take parts of a network.
+	Generators []Generator
 }
 
 // Has reports whether code may use the feature.
@@ -58,6 +60,9 @@ func (t *Target) Downloaded() bool { return t.ISA().Object == isa.Wasm }
 // String returns the target in canonical form: parsed and resolved on any host it gives the same Target.
 func (t *Target) String() string {
 	var b strings.Builder
+	for _, g := range t.Generators {
+		b.WriteString(g.String() + ", ")
+	}
 	b.WriteString(t.Kind)
 	if !t.IsSource() {
 		fmt.Fprintf(&b, " -mtriple=%s -mcpu=%s", t.Triple, t.CPU)
@@ -93,6 +98,7 @@ func (s *Spec) Resolve(host func() (Host, error)) (*Target, error) {
 	if err != nil {
 		return nil, fmt.Errorf("target %q: %w", s, err)
 	}
+	t.Generators = s.Generators
 	return t, nil
 }
 

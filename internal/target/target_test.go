@@ -67,6 +67,8 @@ func TestResolve(t *testing.T) {
 			"llvm -mtriple=x86_64-pc-linux-gnu -mcpu=haswell -mattr=+avx512f,-fma -num-cores=2 -keys=cpu", 256, 16, false, "avx2", "fma avx512f"},
 		{`{"tag":"aws/cpu/c5.large"}`, "llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512 -num-cores=1", 512, 32, true, "", ""},
 		{"llvm -mtriple=aarch64-linux-gnu -memory-rate=12000 -fma-units=4 -fma-latency=2 -load-units=3 -l2-rate=32 -l3-rate=8", "llvm -mtriple=aarch64-linux-gnu -mcpu=generic -fma-units=4 -fma-latency=2 -load-units=3 -l2-rate=32 -memory-rate=12000 -num-cores=4", 128, 32, true, "", ""},
+		{"dnnl -select=all -fast, a.b-c, llvm -mtriple=riscv64-linux-gnu", "dnnl -select=all -fast, a.b-c, llvm -mtriple=riscv64-linux-gnu -mcpu=generic-rv64 -num-cores=4", 128, 8, true, "d", "v"},
+		{`[{"kind":"vitis-ai","dpu":"a, b","fast":true}, "c"]`, `vitis-ai -dpu="a, b" -fast=1, c`, 0, 16, false, "", ""},
 		{"c", "c", 0, 16, false, "", "neon"},
 		{"c -model=stm32f4 -mcpu=cortex-m4 -device=micro", "c -model=stm32f4 -mcpu=cortex-m4 -device=micro", 0, 16, false, "", ""},
 		{`{"kind":"c","keys":["arm_cpu","cpu"],"mcpu":"cortex-m7"}`, "c -keys=arm_cpu,cpu -mcpu=cortex-m7", 0, 16, false, "", ""},
@@ -154,7 +156,14 @@ func TestErrors(t *testing.T) {
 		{"cuda", "target kind cuda is not supported yet"},
 		{"cuda -arch=sm_80, llvm", "target kind cuda is not supported yet"},
 		{"llvm, cuda", "target kind cuda is not supported yet"},
-		{"compute-library, llvm", "external code generator compute-library is not supported yet"},
+		{"compute-library", "write \"compute-library, llvm\""},
+		{"llvm -mcpu=haswell, dnnl", `write "dnnl, llvm"`},
+		{"llvm, c", "llvm is no external code generator"},
+		{"a/b, llvm", "cannot be the name"},
+		{"dnnl -x=, llvm", "option -x has no value"},
+		{"dnnl -x=1 -x, llvm", "option -x is given twice"},
+		{"dnnl x, llvm", `stray word "x"`},
+		{"dnnl, dnnl, llvm", "dnnl is given twice"},
 		{"nvidia/geforce-rtx-3090", "is a GPU, and GPUs are not supported yet ('lathe targets'"},
 		{"pixel2", `unknown target kind "pixel2" ('lathe targets' lists`},
 		{"llvm -march=skylake", "unknown option -march of llvm; did you mean -mcpu=skylake?"},
@@ -227,6 +236,27 @@ func TestSet(t *testing.T) {
 	}
 	if want := "llvm -mcpu=znver3 -mattr=+fma,+avx2"; s.String() != want {
 		t.Errorf("got %s, want %s", s, want)
+	}
+}
+
+// TestGenerators: options of external code generators are checked by the tables of these, and flags may replace them.
+func TestGenerators(t *testing.T) {
+	s, err := Parse("dnnl -select=all -fast, llvm -mcpu=haswell")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !s.SetGenerator("dnnl", "select", "faster") || s.SetGenerator("bnns", "select", "faster") {
+		t.Error("options are set for generators that there are")
+	}
+	table := []OptionInfo{{Name: "select", Type: Text}, {Name: "fast", Type: Switch}}
+	got, err := CheckOptions("dnnl", table, s.Generators[0].Options)
+	if want := []Option{{"fast", "1"}, {"select", "faster"}}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("%v, %v instead of %v", got, err, want)
+	}
+	for given, want := range map[Option]string{{"selct", "all"}: "did you mean select", {"select", ""}: "has no value", {"fast", "2"}: "must be 0 or 1"} {
+		if _, err := CheckOptions("dnnl", table, []Option{given}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v instead of %s", given, err, want)
+		}
 	}
 }
 

@@ -47,7 +47,10 @@ const rules = `
 	types, expr, te, arith, loop, loop/build, tensor, op, ops, graph, target, lower, sched, choice < impl
 	types, expr, arith, loop, loop/build, tensor, op, ops, graph, graph/rewrite, target, lower, sched, choice, impl < impl/...
 	impl/... < impl/algorithms, pass
-	types, tensor, target, op, ops, graph, graph/rewrite, compose, impl, pipeline, choice < pass
+	types, tensor, op, ops, graph, target, tool/spelling < byoc
+	types, tensor, op, ops, graph, graph/rewrite, target, byoc, tool/spelling < byoc/...
+	byoc/... < byoc/codegens
+	types, tensor, target, op, ops, graph, graph/rewrite, compose, impl, pipeline, choice, byoc < pass
 	graph, target, pass < testkit/passtest
 	types, expr, arith, loop, target, pipeline < looppass
 	types, expr, arith, loop, intrin, target < codegen/...
@@ -222,6 +225,7 @@ func TestPolicy(t *testing.T) {
 		{"codegen/llvm", "codegen/c", false}, {"sched", "lower", false}, {"looppass", "sched", false}, {"compile", "sched", true},
 		{"compile", "/runtime", false}, {"evaluate", "compile", false}, {"dataset", "/runtime", false}, {"quant", "pass", true}, {"quant", "compile", false}, {"quant", "/runtime", false}, {"quant/calibrate", "graph", false}, {"pass", "quant", false}, {"evaluate/metrics", "evaluate/heatmap", false}, {"compile", "verify", false}, {"compile", "frontend/onnx", false}, {"plan", "compile", false}, {"verify", "compile", true},
 		{"impl/winograd", "impl", true}, {"impl/winograd", "impl/strips", false}, {"impl", "impl/winograd", false},
+		{"pass", "byoc", true}, {"pass", "byoc/dnnl", false}, {"byoc", "pass", false}, {"byoc/dnnl", "byoc/dpu", false}, {"byoc/codegens", "byoc/dnnl", true}, {"/runtime", "byoc", false},
 		{"impl/algorithms", "impl/winograd", true}, {"pass", "impl/winograd", true}, {"impl/winograd", "pass", false}, {"compile", "impl/winograd", false},
 		{"/cmd/lathe", "compile", true}, {"/cmd/lathe-run", "compile", false}, {"tool/cli/run", "toolchain", false}, {"/", "compile", true}, {"pass", "compile", false}, {"testkit/golden", "types", false},
 	} {

@@ -12,7 +12,7 @@ import (
 )
 
 // Eval computes g's outputs from its inputs, both in their order in g. Inputs must have the types g gives them.
-// Groups, loops and branches run their sub-graphs; other nodes with sub-graphs are an error.
+// Groups, composites, loops, branches and regions run their sub-graphs; other nodes with sub-graphs are an error.
 func Eval(g *graph.Graph, inputs []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	return Watch(g, inputs, func(*graph.Node, []*tensor.Tensor, []*tensor.Tensor) error { return nil })
 }
@@ -81,8 +81,14 @@ func (e *evaluation) node(n *graph.Node) error {
 		out[i] = tensor.NewOf(v.Type)
 	}
 	switch {
-	case n.Op == graph.Group:
+	case n.Op == graph.Group, n.Op == graph.Composite:
 		results, err := Eval(n.Sub[0], in)
+		if err != nil {
+			return err
+		}
+		out = results
+	case n.Op == graph.External:
+		results, err := Watch(n.Sub[0], in, e.see)
 		if err != nil {
 			return err
 		}

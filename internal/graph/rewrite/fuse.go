@@ -39,12 +39,14 @@ type fusion struct {
 	sub    graph.Graph
 	in     []*graph.Value
 	inside map[*graph.Value]*graph.Value // what a value is called in the group
+	// regions among the nodes are opened
+	regions bool
 }
 
-// take moves n into the group.
+// take moves n, or what is in it, into the group.
 func (f *fusion) take(n *graph.Node) {
 	members, results := []*graph.Node{n}, n.Out
-	if n.Op == graph.Group {
+	if n.Op == graph.Group || f.regions && n.Op == graph.External {
 		for i, v := range n.In {
 			f.inside[n.Sub[0].Inputs[i]] = f.enter(v)
 		}

@@ -1,0 +1,97 @@
+// Package byoc lets code generators other than the compiler's own take parts of a network: "bring your own code generator", TVM's name
+// for it. A Codegen says which nodes it takes and compiles regions of them; the passes MergeComposite, AnnotateTarget,
+// MergeCompilerRegions and PartitionGraph make the regions. Package codegens has the list of those that are built in.
+package byoc
+
+import (
+	"context"
+
+	"lathe/internal/graph"
+	"lathe/internal/target"
+)
+
+// A Codegen is an external code generator. Its functions may be called at once and must not keep or change what they get.
+type Codegen struct {
+	Name    string // as in --target "NAME, llvm" and in composites
+	Doc     string
+	Options []target.OptionInfo
+	Aliases []Alias
+
+	// Fits refuses a target that regions cannot be generated for; nil: none.
+	Fits func(t *target.Target, o Options) error
+	// Patterns are the composites, those to try first first; nil: none.
+	Patterns func(o Options) []Pattern
+	// Supports says why the generator does not take a node that is in no composite, and nil where it does.
+	Supports func(n *graph.Node, o Options) error
+	// Layout is the layout in which the generator wants the activations of operators, by Relay's name of an operator in TVM's letters
+	// ("nn.conv2d": "NHWC"); nil: any.
+	Layout func(o Options) map[string]string
+	// Pays says why the generator does not take a region all of which it supports, and nil where it does; a nil function takes all.
+	Pays func(r Region, o Options) error
+	// Compile generates the region's code. The result depends on nothing else. Errors name the node.
+	Compile func(ctx context.Context, r Region, o Options) (Module, error)
+}
+
+// An Alias is another name of a generator, with options that it stands for: dpuczdx8g-zcu104 is vitis-ai with an architecture.
+type Alias struct {
+	Name    string
+	Options Options
+}
+
+// Options are the options of a generator as they were given, in the order of writing. What is not given has the generator's default.
+type Options []target.Option
+
+// Value is the value of an option, "" where it was not given. Switches are "1" or "0".
+func (o Options) Value(name string) string {
+	for _, v := range o {
+		if v.Name == name {
+			return v.Value
+		}
+	}
+	return ""
+}
+
+// A Region is what a generator compiles: a network of ordinary operators and of composites, with plain layouts. Its inputs and
+// outputs are the operands of a call, in order; all constants are inside.
+type Region struct {
+	Symbol string         // unique in the package: tvmgen_default_NAME_main_0
+	Graph  *graph.Graph   // the generator's own
+	Target *target.Target // of the package: the machine around the generator's
+}
+
+// Kind is what a generator generates.
+type Kind string
+
+// Kinds of modules.
+const (
+	// Blob is loaded by a run-time module of the name Module.Runtime, which runs the region.
+	Blob Kind = "blob"
+	// Object is a relocatable object for the package's target; it defines Region.Symbol, void(const void *const *in, void *const *out,
+	// int32 worker, int32 workers), which computes the region or a worker's part of it, needs no other symbol and has no writable data.
+	Object Kind = "object"
+	// IR is LLVM's assembly language; what it defines is as in Object.
+	IR Kind = "ir"
+	// C is a C function of that name, for target c.
+	C Kind = "c"
+)
+
+// Kinds lists them.
+var Kinds = []Kind{Blob, Object, IR, C}
+
+// A Module is a compiled region.
+type Module struct {
+	Kind    Kind
+	Bytes   []byte
+	Runtime string // of a Blob: which run-time module loads it
+	// Owned names the constants of the region's graph whose bytes are in the module. Others are operands of each call, behind the
+	// region's inputs, in the order of graph.Constants.
+	Owned  []string
+	Cycles int64    // expected of a run; 0: unknown
+	Notes  []string // what users should know
+}
+
+// A Chosen is a generator with the options that were given.
+type Chosen struct {
+	*Codegen
+	Given Options
+}

@@ -1,0 +1,7 @@
+// Package codegens lists the external code generators that are built in.
+package codegens
+
+import "lathe/internal/byoc"
+
+// Table is the list.
+var Table = byoc.List{}

@@ -1,0 +1,59 @@
+package pass
+
+import (
+	"errors"
+
+	"lathe/internal/byoc"
+	"lathe/internal/compose"
+	"lathe/internal/graph"
+	"lathe/internal/graph/rewrite"
+)
+
+// annotateTarget makes a region of every node that an external code generator takes: of the first one that does.
+//
+//	nn.softmax(x)   →   external(x) {compiler="dnnl"}
+func annotateTarget(c *Context) error {
+	if c.nested || len(c.Codegens) == 0 {
+		return nil
+	}
+	return rewrite.Walk(c.Graph, func(r *rewrite.Rewriter, n *graph.Node) {
+		for _, gen := range c.Codegens {
+			if err := c.takes(gen, n); err != nil {
+				c.refuse(n, gen.Name, "", err)
+				continue
+			}
+			delete(c.Refused, n)
+			r.Enclose(graph.External, graph.ExternalAttrs{Compiler: gen.Name}, n)
+			return
+		}
+	})
+}
+
+var (
+	errControlFlow = errors.New("loops and branches are not taken")
+	errOpenExtent  = errors.New("an extent depends on data")
+	errOthers      = errors.New("it is part of a composite of another generator")
+	errNoElements  = errors.New("a tensor has no elements")
+)
+
+// takes says why a generator does not take n.
+func (c *Context) takes(gen byoc.Chosen, n *graph.Node) error {
+	switch of := compositeOf(n); {
+	case of == gen.Name:
+		return nil
+	case of != "":
+		return errOthers
+	case n.IsRegion():
+		return errControlFlow
+	case len(compose.DynamicResults(n)) > 0:
+		return errOpenExtent
+	}
+	for _, list := range [][]*graph.Value{n.In, n.Out} {
+		for _, v := range list {
+			if v.Type.Elements() == 0 {
+				return errNoElements
+			}
+		}
+	}
+	return gen.Supports(n, gen.Given)
+}
