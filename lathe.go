@@ -20,6 +20,7 @@ import (
 	"strconv"
 	"strings"
 
+	"lathe/internal/byoc/codegens"
 	"lathe/internal/choice"
 	"lathe/internal/compile"
 	"lathe/internal/cpu"
@@ -58,6 +59,9 @@ func Compile(ctx context.Context, m *Model, o CompileOptions) (*Package, error) 
 	if o.Notes != nil {
 		if res.Tuned != nil {
 			o.tellTuned(res.Tuned)
+		}
+		for _, note := range res.Notes {
+			o.Notes(note)
 		}
 		// It is no part of the package, which other machines may run.
 		memory := res.Memory(opts.Workers)
@@ -128,8 +132,12 @@ func (o CompileOptions) resolve() (compile.Options, error) {
 	if workers <= 0 {
 		workers = goruntime.GOMAXPROCS(0)
 	}
+	gens, err := codegens.Table.Choose(t)
+	if err != nil {
+		return compile.Options{}, err
+	}
 	return compile.Options{
-		Target: t, Level: level, Disabled: o.DisabledPasses, Module: o.ModuleName, Format: o.Format, Weights: compile.Weights(o.Weights), Denormals: compile.Denormals(o.Denormals), Runtime: runtimeSources(), Workers: workers, Version: version.Number,
+		Target: t, Codegens: gens, Level: level, Disabled: o.DisabledPasses, Module: o.ModuleName, Format: o.Format, Weights: compile.Weights(o.Weights), Denormals: compile.Denormals(o.Denormals), Runtime: runtimeSources(), Workers: workers, Version: version.Number,
 		Layouts: o.DesiredLayout, LayoutOps: o.DesiredLayoutOps, Choices: choices, Code: o.DumpCode, PrintBefore: o.PrintIRBefore, PrintAfter: o.PrintIRAfter, IR: o.IROut,
 		Times: o.PrintPassTimes, Progress: o.Progress, Debug: debug,
 	}, nil

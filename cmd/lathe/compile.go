@@ -44,7 +44,6 @@ var unusableCompile = []cli.UnusableFlag{
 	{Name: "cross-compiler", Harmless: []string{""}, Why: "Lathe links for every target by itself; leave the flag out"},
 	{Name: "cross-compiler-options", Harmless: []string{""}, Why: "Lathe links for every target by itself; leave the flag out"},
 	{Name: "pass-config"},
-	{Name: "dump-offloads", Harmless: []string{""}},
 	{Name: "executor", Harmless: []string{"graph"}},
 	{Name: "executor-aot-link-params"},
 	{Name: "executor-aot-unpacked-api"},
@@ -80,6 +79,7 @@ type compileFlags struct {
 	choices       map[string]map[string]string
 	records       []string
 	dumpCode      string
+	dumpOffloads  string
 	printTimes    bool
 	printBefore   string
 	printAfter    string
@@ -133,6 +133,7 @@ func (f *compileFlags) define(cmd *cobra.Command) {
 	cli.MarkOurs(cmd, "choices")
 	fs.StringArrayVar(&f.records, "tuning-records", nil, "`file` of records of lathe tune: kernels are compiled by those that a verdict accepted; may be repeated")
 	fs.StringVar(&f.dumpCode, "dump-code", "", "write code beside the package, as PACKAGE.FORMAT, for these `formats`: relay, tir, ll, asm, separated by commas")
+	cli.OutputVarP(fs, &f.dumpOffloads, "dump-offloads", "", "", nil, "tell which operators external code generators take, and why not the others: a `file`, or - for standard output")
 	fs.BoolVar(&f.printTimes, "print-pass-times", false, "print how long each pass takes")
 	fs.StringVar(&f.printBefore, "print-ir-before", "", "print the program before these `passes`, separated by commas")
 	fs.StringVar(&f.printAfter, "print-ir-after", "", "print the program after these `passes`, separated by commas")
@@ -198,6 +199,12 @@ func (a *app) compile(ctx context.Context, f *compileFlags, path string) error {
 			return fmt.Errorf("--dump-code %s: the compiler gave no such code", format)
 		}
 		if err := cli.WriteFile(f.output+"."+format, func(w io.Writer) error { _, err := io.WriteString(w, code); return err }); err != nil {
+			return err
+		}
+	}
+	if f.dumpOffloads != "" {
+		bar.clear()
+		if err := a.dumpOffloads(pkg, f.dumpOffloads); err != nil {
 			return err
 		}
 	}
@@ -268,7 +275,7 @@ func (f *compileFlags) writable() error {
 
 // notOver refuses to write any file of the output, those beside it included, over one that the command reads.
 func (f *compileFlags) notOver(read ...string) error {
-	for _, file := range slices.Concat([]string{f.explain}, f.written(), f.dumps()) {
+	for _, file := range slices.Concat([]string{f.explain, f.dumpOffloads}, f.written(), f.dumps()) {
 		if err := cli.NotOver(file, read...); err != nil {
 			return err
 		}

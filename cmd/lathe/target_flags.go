@@ -3,11 +3,13 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"lathe/internal/byoc/codegens"
 	"lathe/internal/target"
 	"lathe/internal/tool/spelling"
 )
@@ -27,10 +29,15 @@ type kindOption struct {
 func (f *targetFlags) define(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	f.flags = fs
-	fs.StringVar(&f.text, "target", "llvm", "`target` to compile for: \"llvm -mcpu=NAME -mtriple=TRIPLE -mattr=+A,-B\", \"c\" for C source, inline JSON or a file of either (default llvm, this machine)")
+	fs.StringVar(&f.text, "target", "llvm", "`target` to compile for: \"llvm -mcpu=NAME -mtriple=TRIPLE -mattr=+A,-B\", \"c\" for C source, external code generators and a target: \"dnnl, llvm\", inline JSON or a file of either (default llvm, this machine)")
 	for _, kind := range target.Supported() {
 		for _, o := range target.Options(kind) {
 			f.options = append(f.options, kindOption{kind, target.Option{Name: o.Name}})
+		}
+	}
+	for _, gen := range codegens.Table {
+		for _, o := range gen.Options {
+			f.options = append(f.options, kindOption{gen.Name, target.Option{Name: o.Name}})
 		}
 	}
 	for i := range f.options {
@@ -38,6 +45,14 @@ func (f *targetFlags) define(cmd *cobra.Command) {
 		fs.StringVar(&o.Value, o.flag(), "", "the target's option -"+o.Name)
 		fs.Lookup(o.flag()).Hidden = true
 	}
+}
+
+// needs is a target that has the option.
+func (o kindOption) needs() string {
+	if slices.Contains(target.Supported(), o.kind) {
+		return o.kind
+	}
+	return `"` + o.kind + `, llvm"`
 }
 
 func (o kindOption) flag() string { return "target-" + o.kind + "-" + o.Name }
@@ -78,8 +93,11 @@ func (f *targetFlags) resolve() (string, error) {
 		if o.Value == "" {
 			continue
 		}
+		if spec.SetGenerator(o.kind, o.Name, o.Value) {
+			continue
+		}
 		if o.kind != spec.Kind {
-			return "", fmt.Errorf("flag --%s: the target is of kind %s (the flag needs --target %s)", o.flag(), spec.Kind, o.kind)
+			return "", fmt.Errorf("flag --%s: the target is of kind %s (the flag needs --target %s)", o.flag(), spec.Kind, o.needs())
 		}
 		if err := spec.Set(o.Name, o.Value); err != nil {
 			return "", fmt.Errorf("flag --%s: %w", o.flag(), err)

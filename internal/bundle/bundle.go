@@ -22,8 +22,9 @@ var members = []string{LibraryName, GraphName, ParamsName, ManifestName}
 
 // Versions that this build writes and reads.
 const (
-	FormatVersion = 1 // of lathe.json
-	ABIVersion    = 2 // of the exported run function and its context
+	FormatVersion         = 1 // of lathe.json
+	ExternalFormatVersion = 2 // with regions of external code generators
+	ABIVersion            = 2 // of the exported run function and its context
 )
 
 // Alignment in bytes of every tensor inside mod.params, so that generated code loads whole vectors from the mapping.
@@ -36,6 +37,7 @@ type Contents struct {
 	Library  []byte          // mod.so, an ELF shared object
 	Params   []Param         // constants, in the order of the pointers the library receives
 	Files    []File          // what there is instead in a format that is no package, see WriteFiles
+	External [][]byte        // the members of the manifest's external regions
 	Complete bool            // the library holds the other members: NAME.so is written alone; objects hold the weights
 	Objects  [][]byte        // of a static library, which has no Library
 	Runtime  []Text          // that stand beside a static library

@@ -30,7 +30,8 @@ type Manifest struct {
 	Outputs    []TensorInfo      `json:"outputs"`
 	Params     []string          `json:"params"` // order of the pointers in the run context
 	Notes      []string          `json:"notes,omitempty"`
-	Digests    map[string]string `json:"digests,omitempty"` // of members beside the library, see digest.go
+	External   []External        `json:"external,omitempty"` // regions of external code generators, in the order of their steps
+	Digests    map[string]string `json:"digests,omitempty"`  // of members beside the library, see digest.go
 }
 
 // Target is what the library was compiled for.
@@ -178,9 +179,9 @@ func ParseManifest(b []byte) (*Manifest, error) {
 	if err := readjson.Into(b, &v); err != nil {
 		return nil, fmt.Errorf("%s: %w", ManifestName, err)
 	}
-	if v.Format != FormatVersion {
+	if v.Format != FormatVersion && v.Format != ExternalFormatVersion {
 		return nil, fmt.Errorf("%s: package format %d, written by lathe %s; this build reads format %d: recompile the model",
-			ManifestName, v.Format, quoteVersion(v.Lathe), FormatVersion)
+			ManifestName, v.Format, quoteVersion(v.Lathe), ExternalFormatVersion)
 	}
 	if v.ABI != ABIVersion {
 		return nil, fmt.Errorf("%s: ABI %d, written by lathe %s; this build calls ABI %d: recompile the model",
@@ -212,9 +213,17 @@ const (
 	maxRank    = 64
 )
 
+// formatVersion is the version that m is written in: readers that know no regions of external code generators refuse packages with some.
+func (m *Manifest) formatVersion() int {
+	if len(m.External) > 0 {
+		return ExternalFormatVersion
+	}
+	return FormatVersion
+}
+
 func (m *Manifest) check() error {
-	if m.Format != FormatVersion || m.ABI != ABIVersion {
-		return fmt.Errorf("format %d, ABI %d instead of %d, %d", m.Format, m.ABI, FormatVersion, ABIVersion)
+	if format := m.formatVersion(); m.Format != format || m.ABI != ABIVersion {
+		return fmt.Errorf("format %d, ABI %d instead of %d, %d", m.Format, m.ABI, format, ABIVersion)
 	}
 	if !moduleName.MatchString(m.Module) {
 		return fmt.Errorf("module name %q is not an identifier", m.Module)
@@ -233,6 +242,9 @@ func (m *Manifest) check() error {
 		}
 	}
 	if err := checkSteps(m.Steps); err != nil {
+		return err
+	}
+	if err := m.checkExternal(); err != nil {
 		return err
 	}
 	if err := m.checkTensors("input", m.Inputs, false); err != nil {

@@ -38,7 +38,7 @@ func TestManifestErrors(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
 		{text, "", "there is no JSON"},
 		{text, "[]", "an object is wanted, there is a list"},
-		{`"format": 1`, `"format": 2`, "package format 2, written by lathe 0.1.0; this build reads format 1"},
+		{`"format": 1`, `"format": 3`, "package format 3, written by lathe 0.1.0; this build reads format 2"},
 		{`"abi": 2`, `"abi": 1`, "ABI 1, written by lathe 0.1.0; this build calls ABI 2"},
 		{`"format": 1`, `"format": "1"`, "format: a whole number of 64 bits is wanted, there is a string"},
 		{`"module": "default"`, `"module": "a b"`, `module name "a b"`},
@@ -68,6 +68,9 @@ func TestManifestErrors(t *testing.T) {
 
 func FuzzManifest(f *testing.F) {
 	f.Add(mustManifest(f))
+	if b, err := withExternal().Manifest.Marshal(); err == nil {
+		f.Add(b)
+	}
 	f.Add([]byte(`{"format": 1, "abi": 1, "module": "m"}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		m, err := ParseManifest(b)

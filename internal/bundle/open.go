@@ -18,8 +18,9 @@ type Package struct {
 	Path     string
 	Manifest *Manifest
 	Library  []byte
-	Params   []Param // in the manifest's order
-	weights  [2]int  // where they lie in Library; [0,0) where they do not
+	Params   []Param  // in the manifest's order
+	External [][]byte // the members of the manifest's external regions
+	weights  [2]int   // where they lie in Library; [0,0) where they do not
 	graph    []byte
 	members  map[string][]byte
 	wasm     []byte // the module, where it is one
@@ -144,7 +145,7 @@ func (p *Package) mapTriple(stem string) (map[string][]byte, error) {
 	if _, err := os.Stat(filepath.Join(dir, ManifestName)); err == nil && base+".so" == LibraryName {
 		return p.mapMembers(func(member string) string { return filepath.Join(dir, member) })
 	}
-	return p.mapMembers(func(member string) string { return stem + tripleSuffix[member] })
+	return p.mapMembers(func(member string) string { return stem + suffixOf(member) })
 }
 
 // mapMembers maps those members that exist; parse reports the missing ones.
@@ -232,6 +233,9 @@ func (p *Package) parse(found map[string][]byte) error {
 	}
 	p.Library, p.graph, p.members = found[LibraryName], found[GraphName], found
 	if _, err := LibraryArch(p.Library); err != nil {
+		return err
+	}
+	if err := p.external(); err != nil {
 		return err
 	}
 	if !sealed && len(p.Manifest.Digests) > 0 {

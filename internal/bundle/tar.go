@@ -35,8 +35,9 @@ func (w tarWriter) member(name string, size int, write func(io.Writer) error) er
 	return nil
 }
 
-// maxTarMembers bounds the work spent on an archive that is not ours: a package has four.
-const maxTarMembers = 64
+// maxTarMembers bounds the work spent on an archive that is not ours: a package has four, and one for each region of an
+// external code generator.
+const maxTarMembers = 4096
 
 // parseTar finds the members of an archive. The values are parts of b: archive/tar reads the headers, and its position
 // in b after a header is where the member's data starts.

@@ -65,10 +65,14 @@ func (c *Contents) parts() ([]part, error) {
 	if err != nil {
 		return nil, err
 	}
+	external, err := c.externalParts()
+	if err != nil {
+		return nil, err
+	}
 	if c.Complete {
 		return []part{library, texts[0], texts[1]}, nil
 	}
-	return []part{library, texts[0], c.paramsPart(), texts[1]}, nil
+	return append([]part{library, texts[0], c.paramsPart(), texts[1]}, external...), nil
 }
 
 // libraryPart is the library with its seal.
@@ -165,7 +169,7 @@ func writeMembers(to io.Writer, parts []part) error {
 func writeTriple(ctx context.Context, stem string, parts []part) error {
 	var files []*atomicfile.File
 	for _, p := range parts {
-		f, err := atomicfile.Create(ctx, stem+tripleSuffix[p.name])
+		f, err := atomicfile.Create(ctx, stem+suffixOf(p.name))
 		if err != nil {
 			return err
 		}
@@ -181,6 +185,14 @@ func writeTriple(ctx context.Context, stem string, parts []part) error {
 		}
 	}
 	return nil
+}
+
+// suffixOf is what any member is called beside the library.
+func suffixOf(member string) string {
+	if isExternal(member) {
+		return besideLibrary(member)
+	}
+	return tripleSuffix[member]
 }
 
 // tripleSuffix is what a member is called beside the library.

@@ -23,9 +23,11 @@ import (
 	"time"
 
 	"lathe/internal/bundle"
+	"lathe/internal/byoc"
 	"lathe/internal/choice"
 	"lathe/internal/fault"
 	"lathe/internal/graph"
+	"lathe/internal/pass"
 	"lathe/internal/plan"
 	"lathe/internal/target"
 )
@@ -49,6 +51,9 @@ type Options struct {
 
 	Layouts   []string // desired layouts of convolutions; empty: chosen
 	LayoutOps []string // convolutions that they are for; empty: all
+
+	// Codegens are external code generators, which take parts of the network: the first first.
+	Codegens []byoc.Chosen
 
 	// Choices are decisions by the name of the node or kernel that they are for; others are taken by default.
 	Choices map[string]choice.Point
@@ -79,7 +84,9 @@ var CodeFormats = []string{"relay", "tir", "ll", "asm"}
 type Result struct {
 	Contents bundle.Contents
 	Code     map[string]string
-	Tuned    *TunedReport // nil without records
+	Tuned    *TunedReport   // nil without records
+	Offloads []pass.Offload // who computes which node, where there are external code generators
+	Notes    []string       // what external code generators tell
 	format   *Format
 }
 
@@ -110,7 +117,7 @@ func Compile(ctx context.Context, g *graph.Graph, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	res := &Result{Contents: *contents, Code: map[string]string{}, Tuned: j.Tuned.report(p), format: j.format}
+	res := &Result{Contents: *contents, Code: map[string]string{}, Tuned: j.Tuned.report(p), Offloads: n.offloads, Notes: n.notes(), format: j.format}
 	for form, text := range map[string]func() (string, error){
 		"relay": func() (string, error) { return n.graph.String(), nil },
 		"tir":   func() (string, error) { return p.loops(), nil },
@@ -223,7 +230,8 @@ func newJob(ctx context.Context, o Options) (*job, error) {
 	if format.inside && o.Weights == WeightsBeside {
 		return nil, fmt.Errorf("output format %s has its weights inside: leave out --embed-params=false", format.Name)
 	}
-	return &job{o, ctx, format}, nil
+	j := &job{o, ctx, format}
+	return j, j.takesGenerators()
 }
 
 // codeExists refuses forms of code that the target does not have.

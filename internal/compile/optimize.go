@@ -20,6 +20,10 @@ type network struct {
 	symbols [][]int                      // by output of the model: the symbol that holds an axis' extent, -1 for none; nil: all are static
 	flops   float64                      // of the model as it was given
 	asked   map[string][]choice.Decision // by the name of a node
+	// found are the regions of external code generators, regions those of them that are left, by symbol, and offloads who computes what.
+	found    []pass.Region
+	regions  map[string]external
+	offloads []pass.Offload
 }
 
 // outputs are the model's, without the extents that stand behind them.
@@ -40,7 +44,7 @@ func optimize(j *job, g *graph.Graph) (*network, error) {
 	dump := &graphDump{Debug: &j.Debug, consts: graph.NewConsts()}
 	dumped := dump.graph("input", g)
 	stopped := false
-	c := &pass.Context{Graph: g, Target: j.Target, Level: j.Level, Workers: j.Workers, Layouts: j.Layouts, LayoutOps: j.LayoutOps, Disabled: j.Disabled, Ctx: j.ctx}
+	c := &pass.Context{Graph: g, Target: j.Target, Level: j.Level, Workers: j.Workers, Layouts: j.Layouts, LayoutOps: j.LayoutOps, Codegens: j.Codegens, Module: j.Module, Disabled: j.Disabled, Ctx: j.ctx}
 	c.Chooser = func(node string) choice.Chooser { return j.Choices[node] }
 	err = pipeline.Run(j.graphPipeline(), c, pipeline.Options[*pass.Context]{
 		Level:    j.Level,
@@ -69,8 +73,9 @@ func optimize(j *job, g *graph.Graph) (*network, error) {
 	if stopped {
 		return nil, j.Debug.stopped()
 	}
-	n.asked = c.Asked
-	return n, nil
+	n.asked, n.found, n.offloads = c.Asked, c.Regions, c.Offloads
+	n.regions, err = generateRegions(j, g, c.Regions)
+	return n, err
 }
 
 // graphPipeline is the part of the table that is still to run.

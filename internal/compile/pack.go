@@ -29,7 +29,11 @@ func pack(j *job, n *network, p *program, mem *plan.Plan) (*bundle.Contents, err
 	for _, q := range params {
 		m.Params = append(m.Params, q.Name)
 	}
-	return &bundle.Contents{Params: params, Graph: graphJSON(j, n, p, params, mem.Constants), Manifest: m}, nil
+	contents := &bundle.Contents{Params: params, Graph: graphJSON(j, n, p, params, mem.Constants), Manifest: m}
+	if m.External, contents.External = n.externals(p, mem); m.External != nil {
+		m.Format = bundle.ExternalFormatVersion
+	}
+	return contents, nil
 }
 
 // loops is the kernels' loop IR.

@@ -92,22 +92,23 @@ func (s *Session) taskStep(i int, st *step) TaskStep {
 	at := TaskStep{Index: i, Recent: s.recent(i)}
 	at.Window, at.Kept = s.window(i)
 	for _, v := range st.Out {
-		at.Results = append(at.Results, s.placeOf(v))
+		at.Results = append(at.Results, contextPlace(v, s.mem))
 	}
 	for _, v := range st.In {
-		if from := s.placeOf(v); slices.ContainsFunc(at.Results, from.Overlaps) {
+		if from := contextPlace(v, s.mem); slices.ContainsFunc(at.Results, from.Overlaps) {
 			at.InPlace = append(at.InPlace, from)
 		}
 	}
 	return at
 }
 
-func (s *Session) placeOf(v *graph.Value) bundle.Place {
+// contextPlace is where a value lies in a run context.
+func contextPlace(v *graph.Value, mem *plan.Plan) bundle.Place {
 	kinds := [...]bundle.PlaceKind{
 		plan.Workspace: bundle.InWorkspace, plan.Input: bundle.InInput, plan.Output: bundle.InOutput,
 		plan.Constant: bundle.InParam, plan.Symbol: bundle.InSymbols,
 	}
-	at := s.mem.Places[v]
+	at := mem.Places[v]
 	return bundle.Place{Kind: kinds[at.Kind], Index: at.Index, Offset: at.Offset, Bytes: v.Type.Bytes(), DType: v.Type.DType.String()}
 }
 

@@ -37,7 +37,7 @@ func (s *Session) overwritten(from, to int) (list []bundle.Place) {
 	var written []bundle.Place
 	for _, st := range s.program.steps[from : to+1] {
 		for _, v := range st.Out {
-			written = append(written, s.placeOf(v))
+			written = append(written, contextPlace(v, s.mem))
 		}
 	}
 	inside, seen := map[*graph.Value]bool{}, map[*graph.Value]bool{}
@@ -47,7 +47,7 @@ func (s *Session) overwritten(from, to int) (list []bundle.Place) {
 				continue
 			}
 			seen[v] = true
-			at := s.placeOf(v)
+			at := contextPlace(v, s.mem)
 			for _, p := range written {
 				if at.Overlaps(p) {
 					list = append(list, at)
@@ -76,7 +76,7 @@ func (s *Session) recent(i int) (list []bundle.Place) {
 			break
 		}
 		for _, v := range st.Values() {
-			if at := s.placeOf(v); wanted[v] && at.Kind == bundle.InWorkspace {
+			if at := contextPlace(v, s.mem); wanted[v] && at.Kind == bundle.InWorkspace {
 				list = append([]bundle.Place{at}, list...)
 				delete(wanted, v)
 			}

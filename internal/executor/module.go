@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"lathe/internal/bundle"
+	"lathe/runtime/external"
 )
 
 // Module is an open package with the memory for one run at a time. Of its methods, and those of its variants, no two may be
@@ -18,6 +19,8 @@ type Module struct {
 	mem      *memory
 	pool     *pool // nil for one worker
 	variants []*Variant
+	regions  []*openRegion // in the order of their steps
+	notes    []string
 	set      []bool
 	ran      bool
 }
@@ -31,6 +34,8 @@ type Options struct {
 	// Mapped leaves weights in the file, of which runs bring into memory what they read, for all processes at once. Otherwise large
 	// ones are read into memory of the process, in huge pages, which makes runs faster.
 	Mapped bool
+	// External are run-time modules for regions of external code generators, before those that are built in.
+	External []external.Runtime
 }
 
 // Open maps the package at path, checks that this machine can run it and loads its library. The path is a tar, the triple
@@ -63,6 +68,10 @@ func newModule(lib *library, o Options) (*Module, error) {
 	if workers > 1 {
 		m.pool = newPool(lib.entry, mem, workers, oversubscribed)
 	}
+	if err := m.openRegions(); err != nil {
+		m.stop()
+		return nil, err
+	}
 	return m, nil
 }
 
@@ -80,14 +89,19 @@ func (m *Module) Clone() (*Module, error) {
 
 // Close stops the threads and releases the memory, what Output returned included. It is called once.
 func (m *Module) Close() error {
+	return errors.Join(m.stop(), m.lib.release())
+}
+
+// stop ends the threads and gives the memory back.
+func (m *Module) stop() error {
 	if m.pool != nil {
 		m.pool.close()
 	}
-	var err error
+	err := m.closeRegions()
 	for _, v := range m.variants {
 		err = errors.Join(err, v.unload())
 	}
-	return errors.Join(err, m.mem.release(), m.lib.release())
+	return errors.Join(err, m.mem.release())
 }
 
 // Info returns the package's manifest, which the caller must not change; it lasts beyond Close.

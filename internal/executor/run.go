@@ -53,13 +53,17 @@ func (m *Module) call(first, last int, lap func(step int)) error {
 		run = m.pool.run
 	}
 	if lap == nil {
-		run(first, last)
+		if err := m.steps(first, last, run); err != nil {
+			return err
+		}
 	} else {
 		goruntime.LockOSThread()
 		defer goruntime.UnlockOSThread()
 		lap(first - 1)
 		for step := first; step < last; step++ {
-			run(step, step+1)
+			if err := m.steps(step, step+1, run); err != nil {
+				return err
+			}
 			lap(step)
 		}
 	}

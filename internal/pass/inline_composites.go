@@ -55,6 +55,7 @@ type Offload struct {
 	Nodes     []string // of the model
 	Generator string   // "" : the compiler's own kernels
 	Composite string   // that it is a part of, "" for none
+	Number    int      // of the composite, from 1 on; 0 for none
 	Symbol    string   // of the region
 	Refusals  []Refusal
 }
@@ -65,6 +66,9 @@ func (c *Context) offload(n *graph.Node, of Offload) []Offload {
 		of.Composite = a.Composite
 		if of.Generator == "" { // refused as a whole
 			of.Composite = ""
+		} else {
+			of.Number = c.composites + 1
+			c.composites++
 		}
 		var list []Offload
 		for _, m := range n.Sub[0].Nodes {
@@ -76,7 +80,7 @@ func (c *Context) offload(n *graph.Node, of Offload) []Offload {
 		}
 		return list
 	}
-	one := Offload{Operator: n.Op.Name, Nodes: n.Origin, Generator: of.Generator, Composite: of.Composite, Symbol: of.Symbol}
+	one := Offload{Operator: n.Op.Name, Nodes: n.Origin, Generator: of.Generator, Composite: of.Composite, Number: of.Number, Symbol: of.Symbol}
 	if of.Generator == "" {
 		one.Refusals = c.Refused[n]
 	}

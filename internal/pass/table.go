@@ -36,10 +36,11 @@ type Context struct {
 	Codegens []byoc.Chosen
 	Module   string
 	// Refused says why generators do not take nodes, Regions and Offloads what InlineComposites found.
-	Refused  map[*graph.Node][]Refusal
-	Regions  []Region
-	Offloads []Offload
-	nested   bool // the graph is the body of a node
+	Refused    map[*graph.Node][]Refusal
+	Regions    []Region
+	Offloads   []Offload
+	composites int  // among Offloads
+	nested     bool // the graph is the body of a node
 	// Ctx ends long sweeps; nil: nothing does.
 	Ctx context.Context
 }

@@ -15,6 +15,11 @@ import (
 // outputs in order; inputs must have the model's types. Networks too small for several workers get as many as are asked for
 // all the same: results do not depend on it.
 func Execute(r *compile.Result, inputs []*tensor.Tensor, workers int) ([]*tensor.Tensor, error) {
+	return executeWith(r, inputs, workers)
+}
+
+// executeWith is Execute with further options of the runtime.
+func executeWith(r *compile.Result, inputs []*tensor.Tensor, workers int, options ...runtime.Option) ([]*tensor.Tensor, error) {
 	if err := runFits(r, workers); err != nil {
 		return nil, err
 	}
@@ -28,7 +33,7 @@ func Execute(r *compile.Result, inputs []*tensor.Tensor, workers int) ([]*tensor
 		return nil, err
 	}
 	defer f.Close()
-	m, err := runtime.Open(atomicfile.ProcPath(f), runtime.WithWorkers(workers), runtime.WithMappedWeights())
+	m, err := runtime.Open(atomicfile.ProcPath(f), append([]runtime.Option{runtime.WithWorkers(workers), runtime.WithMappedWeights()}, options...)...)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,123 @@
+package compile
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"lathe/internal/bundle"
+	"lathe/internal/byoc"
+	"lathe/internal/fault"
+	"lathe/internal/graph"
+	"lathe/internal/pass"
+	"lathe/internal/plan"
+)
+
+// An external is a region of the network with what an external code generator has made of it.
+type external struct {
+	pass.Region
+	module byoc.Module
+}
+
+// takesGenerators refuses external code generators where nothing could call what they generate.
+func (j *job) takesGenerators() error {
+	if len(j.Codegens) == 0 {
+		return nil
+	}
+	if j.format.Name != Formats[0].Name {
+		return fmt.Errorf("external code generator %s: what it generates is called by the runtime of packages, and output format %s is none (leave %s out of the target)",
+			j.Codegens[0].Name, j.format.Name, j.Codegens[0].Name)
+	}
+	if j.Weights == WeightsInside {
+		return fmt.Errorf("external code generator %s: what it generates lies beside the library, which has all inside with --embed-params (leave it out)", j.Codegens[0].Name)
+	}
+	return nil
+}
+
+// generateRegions has the generators compile the regions that are left of those that passes have found.
+func generateRegions(j *job, g *graph.Graph, found []pass.Region) (map[string]external, error) {
+	left := map[string]bool{}
+	for _, n := range g.Nodes {
+		if a, ok := n.Attrs.(graph.ExternalAttrs); ok {
+			left[a.Symbol] = true
+		}
+	}
+	regions := map[string]external{}
+	for i, r := range found {
+		if !left[r.Symbol] {
+			continue
+		}
+		k := slices.IndexFunc(j.Codegens, func(c byoc.Chosen) bool { return c.Name == r.Generator })
+		var m byoc.Module
+		err := fault.Guard(func() (err error) {
+			j.begin("region")
+			m, err = j.Codegens[k].Compile(j.ctx, r.Region, j.Codegens[k].Given)
+			return err
+		})
+		if err == nil {
+			err = acceptable(m)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("external code generator %s: region %s: %w", r.Generator, r.Symbol, err)
+		}
+		regions[r.Symbol] = external{r, m}
+		j.progress("regions", i+1, len(found))
+	}
+	return regions, nil
+}
+
+// acceptable refuses modules that packages cannot hold.
+func acceptable(m byoc.Module) error {
+	switch {
+	case m.Kind != byoc.Blob:
+		return fmt.Errorf("a module of kind %q, where packages hold those of kind %q", m.Kind, byoc.Blob)
+	case m.Runtime == "":
+		return errors.New("a module without the name of the run-time module that loads it")
+	case len(m.Bytes) == 0:
+		return errors.New("a module without bytes")
+	}
+	return nil
+}
+
+// externals describes the regions that are steps of p, with the members of the package that they have.
+func (n *network) externals(p *program, mem *plan.Plan) (regions []bundle.External, members [][]byte) {
+	for i, s := range p.steps {
+		a, ok := s.Node.Attrs.(graph.ExternalAttrs)
+		if !ok {
+			continue
+		}
+		e := n.regions[a.Symbol]
+		r := bundle.External{
+			Symbol: a.Symbol, Generator: a.Compiler, Runtime: e.module.Runtime, ABI: bundle.ExternalABI,
+			Member: bundle.ExternalMember(len(regions), e.module.Runtime), SHA256: bundle.ExternalDigest(e.module.Bytes),
+			Fallback: [2]int{i, i + 1}, Cycles: e.module.Cycles, Nodes: s.Node.Origin,
+		}
+		for _, v := range s.In {
+			r.Inputs = append(r.Inputs, operandAt(v, mem))
+		}
+		for _, v := range s.Out {
+			r.Outputs = append(r.Outputs, operandAt(v, mem))
+		}
+		regions, members = append(regions, r), append(members, e.module.Bytes)
+	}
+	return regions, members
+}
+
+func operandAt(v *graph.Value, mem *plan.Plan) bundle.Operand {
+	at := contextPlace(v, mem)
+	return bundle.Operand{Memory: bundle.MemoryNames[at.Kind], Index: at.Index, Offset: at.Offset, DType: at.DType, Shape: v.Type.Dims()}
+}
+
+// notes are what generators tell users, each once.
+func (n *network) notes() (list []string) {
+	for _, r := range n.found {
+		for _, text := range n.regions[r.Symbol].module.Notes {
+			text = r.Generator + ": " + strings.TrimSpace(text)
+			if !slices.Contains(list, text) {
+				list = append(list, text)
+			}
+		}
+	}
+	return list
+}

@@ -1,0 +1,6 @@
+package executor
+
+import "lathe/runtime/external"
+
+// builtIn are the run-time modules that need no library of their own form.
+var builtIn = []external.Runtime{}
