@@ -1,6 +1,9 @@
 package executor
 
-import "lathe/runtime/external"
+import (
+	"lathe/runtime/dnnl"
+	"lathe/runtime/external"
+)
 
 // builtIn are the run-time modules that need no library of their own form.
-var builtIn = []external.Runtime{}
+var builtIn = []external.Runtime{dnnl.Runtime}

@@ -1,7 +1,10 @@
 // Package codegens lists the external code generators that are built in.
 package codegens
 
-import "lathe/internal/byoc"
+import (
+	"lathe/internal/byoc"
+	"lathe/internal/byoc/dnnl"
+)
 
 // Table is the list.
-var Table = byoc.List{}
+var Table = byoc.List{&dnnl.Codegen}
