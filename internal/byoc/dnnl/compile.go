@@ -93,7 +93,7 @@ func (w *writer) node(n *graph.Node) error {
 	if err != nil {
 		return err
 	}
-	for _, v := range n.In {
+	for _, v := range operandsOf(n) {
 		s.Operands = append(s.Operands, w.tensor(v))
 	}
 	if s.Kind == "avg_pool" && result.Type.Rank() != n.In[0].Type.Rank() { // a mean whose axes are not kept

@@ -64,7 +64,7 @@ var posts = []string{"nn.relu", "clip", "sigmoid", "tanh"}
 
 // patterns are products with what follows them, as TVM has them for oneDNN.
 func patterns(byoc.Options) []byoc.Pattern {
-	conv := byoc.OneOf([]string{"nn.conv1d", "nn.conv2d", "nn.conv3d"}, byoc.Any(), byoc.Const())
+	conv := byoc.OneOf([]string{"nn.conv1d", "nn.conv2d", "nn.conv3d"}, byoc.Any(), byoc.Any())
 	biased := byoc.Either(byoc.Op("add", conv, byoc.Const()), conv)
 	dense := byoc.OneOf([]string{"nn.dense", "nn.matmul"}, byoc.Any(), byoc.Any())
 	list := []byoc.Pattern{

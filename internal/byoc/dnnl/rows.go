@@ -39,9 +39,6 @@ func halves(padding []int) (before, after []int64) {
 
 func convolution(n *graph.Node) (dnnl.Step, error) {
 	a := n.Attrs.(ops.ConvAttrs)
-	if !n.In[1].IsConst() {
-		return dnnl.Step{}, errors.New("weights that are computed")
-	}
 	s := dnnl.Step{Kind: "convolution", Strides: integers(a.Strides), Dilation: integers(a.Dilation), Groups: int64(a.Groups), Bias: len(n.In) > 2}
 	s.Before, s.After = halves(a.Padding)
 	return s, nil
@@ -143,10 +140,19 @@ func function(name string) func(n *graph.Node) (dnnl.Step, error) {
 	}
 }
 
+// operandsOf are the operands of a node in the order in which a step takes them: what broadcasts stands second.
+func operandsOf(n *graph.Node) []*graph.Value {
+	if slices.Contains([]string{"add", "multiply", "maximum", "minimum"}, n.Op.Name) && !slices.Equal(n.In[0].Type.Shape, n.Out[0].Type.Shape) {
+		return []*graph.Value{n.In[1], n.In[0]}
+	}
+	return n.In
+}
+
 // binary is a function of two tensors, of which the second may broadcast into the first.
 func binary(name string) func(n *graph.Node) (dnnl.Step, error) {
 	return func(n *graph.Node) (dnnl.Step, error) {
-		x, y, z := n.In[0].Type, n.In[1].Type, n.Out[0].Type
+		in := operandsOf(n)
+		x, y, z := in[0].Type, in[1].Type, n.Out[0].Type
 		if !slices.Equal(x.Shape, z.Shape) || y.Rank() > x.Rank() {
 			return dnnl.Step{}, errors.New("the first operand broadcasts")
 		}
