@@ -25,6 +25,7 @@ var ofArchitectures = map[string]string{
 	"internal/bundle/elf.go":     "has names of ELF's machines, of more than code is made for",
 	"internal/compile/format.go": "names the target that a format has when none is named",
 	"internal/testkit/passtest":  "has a machine for tests",
+	"internal/testkit/amxtest":   "executes instructions of one on processors that lack them",
 	"bench":                      "describes the machine of a measurement",
 }
 

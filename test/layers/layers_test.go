@@ -78,6 +78,7 @@ const rules = `
 	tool/readjson < target, bundle, tool/cli/run
 	bundle < /runtime
 	types, tensor, bundle, target < testkit/crosstest
+	testkit/cctest < testkit/amxtest
 	cpu, target, toolchain < testkit/targettest
 	types, tensor, tool/npz, graph, frontend, compile, testkit/targettest, verify < testkit/modeltest
 	bundle, target < tool/explain
