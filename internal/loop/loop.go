@@ -19,7 +19,7 @@ type Func struct {
 
 // A Buffer is a rectangular piece of memory, dense and row-major: element (i...) lies at the sum of i*Strides() elements from its base.
 // A buffer in Reg scope has no address: after unrolling each of its indices is constant, with at most one vector axis,
-// the last, of stride 1.
+// the last, of stride 1. One in Tiles scope has none either, and only MatrixOps use it.
 type Buffer struct {
 	Name  string
 	DType types.DType
@@ -36,9 +36,10 @@ const (
 	Global Scope = iota // shared by all workers: parameters and the workspace
 	Worker              // scratch of one worker, static size
 	Reg                 // vector registers
+	Tiles               // registers of matrices: the last two axes are one of them
 )
 
-func (s Scope) String() string { return [...]string{"global", "worker", "reg"}[s] }
+func (s Scope) String() string { return [...]string{"global", "worker", "reg", "tiles"}[s] }
 
 func (b *Buffer) Label() string     { return b.Name }
 func (b *Buffer) Elem() types.DType { return b.DType }
@@ -90,9 +91,10 @@ const (
 	Parallel      // iterations are divided among workers in contiguous runs; they write disjoint elements
 	Vector        // constant extent; all iterations at once, one lane each
 	Unrolled      // constant extent; the body is emitted once per iteration
+	Matrix        // one of a nest that is an operation on tiles, see MatrixOp
 )
 
-func (k Kind) String() string { return [...]string{"for", "parallel", "vector", "unroll"}[k] }
+func (k Kind) String() string { return [...]string{"for", "parallel", "vector", "unroll", "matrix"}[k] }
 
 // An If runs Then where Cond holds and Else, which may be nil, elsewhere.
 type If struct {

@@ -98,7 +98,7 @@ func (p *parser) buffer() *Buffer {
 	if p.Accept("align") {
 		b.Align = p.Int()
 	}
-	for s := Global; s <= Reg; s++ {
+	for s := Global; s <= Tiles; s++ {
 		if p.Accept(s.String()) {
 			b.Scope = s
 			break
@@ -144,7 +144,7 @@ func (p *parser) rest() Stmt {
 }
 
 func (p *parser) stmt() Stmt {
-	for k := Serial; k <= Unrolled; k++ {
+	for k := Serial; k <= Matrix; k++ {
 		if p.Accept(k.String()) {
 			return p.loop(k)
 		}

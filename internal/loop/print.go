@@ -45,8 +45,8 @@ func StmtString(s Stmt) string {
 
 // keywords cannot be names of variables and buffers in text.
 var keywords = []string{
-	"func", "for", "parallel", "vector", "unroll", "in", "if", "else", "let", "alloc", "block", "prefetch", "where", "init",
-	"reduce", "align", "global", "worker", "reg", "nan", "inf",
+	"func", "for", "parallel", "vector", "unroll", "matrix", "in", "if", "else", "let", "alloc", "block", "prefetch", "where", "init",
+	"reduce", "align", "global", "worker", "reg", "tiles", "nan", "inf",
 }
 
 type printer struct {

@@ -31,6 +31,8 @@ const NoBlocks Check = 1
 //     depend on the lane. A store in one depends on the lane in its index, or is a reduction X = X op v with op one of
 //   - * min max & |.
 //   - Unrolled loops have constant extents.
+//   - A matrix loop is the outermost of a MatrixOp, outside of vector loops, or inside it. The tile is constant after unrolling, and
+//     buffers of Tiles scope are used in no other way.
 //   - A Prefetch names global memory, 1 to 64 lines of it, and stands outside vector loops.
 //   - Indices of Reg buffers are made of constants, variables of unrolled loops and, in the last axis of several elements with coefficient
 //     1, the variable of the vector loop.
@@ -61,6 +63,7 @@ type verifier struct {
 	bound    map[any]bool // loop variables, let variables and buffers ever bound
 	vec      *expr.Var    // variable of the enclosing vector loop
 	vecFixed bool         // its first value is constant after unrolling
+	matrix   bool         // in a matrix loop
 	serial   bool         // below something that no parallel loop may stand in
 	shared   bool         // in a serial loop that every worker runs, outside of parallel loops
 	parallel *For         // outermost enclosing parallel loop
@@ -256,6 +259,14 @@ func (v *verifier) loop(f *For) error {
 			return at(f, errors.New("an unrolled loop needs a constant extent"))
 		}
 		b.unroll = v.constant(f.Min)
+	case Matrix:
+		if !v.matrix {
+			if err := v.matrixOp(f); err != nil {
+				return at(f, err)
+			}
+			v.matrix = true
+			defer func() { v.matrix = false }()
+		}
 	case Serial:
 	default:
 		return at(f, fmt.Errorf("no kind of loop: %d", f.Kind))

@@ -16,11 +16,31 @@ func (v *verifier) inScope(b *Buffer, index []expr.Expr) error {
 	if len(index) != len(b.Shape) {
 		return fmt.Errorf("%d indices for %s of rank %d", len(index), b.Name, len(b.Shape))
 	}
+	if b.Scope == Tiles && !v.matrix {
+		return fmt.Errorf("tiles %s are used outside of matrix loops", b.Name)
+	}
 	if v.around[b] {
 		if user, used := v.user[b]; used && user != v.parallel {
 			return fmt.Errorf("%s buffer %s is used inside a parallel loop and outside of it: %w", b.Scope, b.Name, ErrDivision)
 		}
 		v.user[b] = v.parallel
+	}
+	return nil
+}
+
+// matrixOp checks the nest of matrix loops that f is the outermost of.
+func (v *verifier) matrixOp(f *For) error {
+	op, err := MatrixOpOf(f)
+	if err != nil {
+		return err
+	}
+	if v.vec != nil {
+		return errors.New("matrix loops inside a vector loop")
+	}
+	for _, x := range op.At {
+		if !v.constant(x) {
+			return fmt.Errorf("index %s of tiles %s is not constant after unrolling", expr.String(x), op.Tile.Name)
+		}
 	}
 	return nil
 }

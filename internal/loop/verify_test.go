@@ -9,7 +9,7 @@ import (
 )
 
 // params are in scope of the bodies below.
-const params = "func f(x: float32[8,8], y: float32[8,8], n: int64[4], b: bool[8]) {\n"
+const params = "func f(x: float32[8,8], y: float32[8,8], n: int64[4], b: bool[8], u: uint8[16,8], w: int8[2,16,4], z: int32[8,2]) {\n"
 
 func TestVerifyText(t *testing.T) {
 	for _, c := range []struct{ body, want string }{
@@ -55,6 +55,18 @@ func TestVerifyText(t *testing.T) {
 		{"alloc r: float32[8] reg y[0, 0] = r[n[0]]", "index n[0] of register buffer r"},
 		{"for i in 0..8 { block s(k: 8 = i) where (k < 4) { init y[k, 0] = 0.0 y[k, 0] = x[k, 0] } }", "a block after lower_blocks"},
 		{"for i in 0..8 { prefetch x at ((i * 8) + 64) lines 64 }", ""},
+		{"alloc t: int32[2,16,16] tiles { unroll i in 0..2 { matrix m in 0..3 { matrix o in 0..16 { t[i, m, o] = 0:int32 } } } }", ""},
+		{"alloc t: int32[16,16] tiles { matrix m in 0..16 { matrix o in 0..16 { matrix k in 0..2 { t[m, o] = (t[m, o] + dot4(u[m, (k * 4)], 1, w[k, o, 0], 2)) } } } }", ""},
+		{"alloc t: int32[16,16] tiles { matrix m in 0..8 { matrix o in 0..2 { z[m, o] = t[m, o] } } }", ""},
+		{"alloc t: int32[16,16] tiles t[0, 0] = 0:int32", "tiles t are used outside of matrix loops"},
+		{"alloc t: int32[16,16] tiles for m in 0..16 { matrix o in 0..16 { t[m, o] = 0:int32 } }", "matrix loops are two or three"},
+		{"alloc t: int32[16,16] tiles matrix m in 0..16 { matrix o in 0..16 { t[o, m] = 0:int32 } }", "last indices of t are not m and o"},
+		{"alloc t: int32[16,16] tiles matrix m in 0..17 { matrix o in 0..16 { t[m, o] = 0:int32 } }", "last indices of t are not m and o"},
+		{"alloc t: int32[16,16] tiles matrix m in 0..n[0] { matrix o in 0..16 { t[m, o] = 0:int32 } }", "no matrix loop from 0 of a constant extent"},
+		{"alloc t: int32[16,16] tiles matrix m in 0..16 { matrix o in 0..16 { t[m, o] = 1:int32 } }", "all of t becomes another number than 0"},
+		{"alloc t: int32[16,16] tiles matrix m in 0..16 { matrix o in 0..16 { matrix k in 0..2 { t[m, o] = (t[m, o] + int32(u[m, k])) } } }", "no dot product"},
+		{"alloc t: int32[2,16,16] tiles for i in 0..2 { matrix m in 0..16 { matrix o in 0..16 { t[i, m, o] = 0:int32 } } }", "index i of tiles t is not constant"},
+		{"matrix m in 0..8 { matrix o in 0..8 { y[m, o] = x[m, o] } }", "what is stored to y is no tile"},
 		{"prefetch x at 0 lines 0", "prefetch of 0 lines; 1 to 64"},
 		{"prefetch x at 0 lines 65", "prefetch of 65 lines; 1 to 64"},
 		{"alloc t: float32[8] worker prefetch t at 0 lines 1", "prefetch of t, which has scope worker"},

@@ -96,7 +96,7 @@ func simplifiedLoop(s *loop.For, r arith.Ranges, facts arith.Facts) loop.Stmt {
 		if c <= 0 {
 			return nil
 		}
-		if c == 1 && s.Kind != loop.Parallel {
+		if c == 1 && s.Kind != loop.Parallel && s.Kind != loop.Matrix {
 			body := loop.Subst(s.Body, map[*expr.Var]expr.Expr{s.Var: lo})
 			return simplified(body, r, facts)
 		}

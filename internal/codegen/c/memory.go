@@ -128,8 +128,8 @@ func (e *emitter) step(s *loop.Store) (v value, op string, ok bool) {
 func (e *emitter) alloc(s *loop.Alloc) {
 	b := s.Buffer
 	switch b.Scope {
-	case loop.Worker:
-		if types.Count(b.Shape) <= maxVariables && !e.indexed(b, s.Body) {
+	case loop.Worker, loop.Tiles:
+		if b.Scope == loop.Worker && types.Count(b.Shape) <= maxVariables && !e.indexed(b, s.Body) {
 			e.registers(b, s.Body)
 			return
 		}
