@@ -13,7 +13,25 @@ type Instructions struct {
 	NamesFMA bool   // LLVM takes two instructions for a product and a sum unless the fused one is asked for by name
 	// Dots and Pairs are the instructions for products of bytes and of int16. What has no row is emulated, with the same results.
 	Dots, Pairs []Dot
+	Tiles       *Tiles    // registers of matrices; nil: none
 	Routines    []Routine // functions that LLVM calls where a processor lacks an instruction
+}
+
+// Tiles are registers that hold a matrix each, and the products of those. How many rows and bytes of a row of them count is configured for
+// all at once, which makes them zero.
+type Tiles struct {
+	Feature        string // with which there are products of bytes
+	Registers      int
+	Rows, RowBytes int // of a register, at most
+	// Configuration is what Configure reads: rows and bytes of a row of each register.
+	Configuration func(shapes [][2]int) []byte
+	// LLVM's intrinsics. Registers are named by number.
+	Configure, Release, Zero, Load, Store string
+	// Products add to each 32-bit element of a tile the products of the groups of four bytes in a row of the second and a column of the
+	// third operand, whose rows hold such groups; Features and Lanes do not count.
+	Products []Dot
+
+	ProductCycles, LoadCycles int // from the beginning of a product to that of the next, and of a load
 }
 
 // A FloatControl is a register that says how a thread computes with floats.

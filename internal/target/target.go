@@ -48,6 +48,14 @@ func (t *Target) Has(feature string) bool {
 	return ok
 }
 
+// Tiles are the registers of matrices whose products code may use, nil where there are none.
+func (t *Target) Tiles() *isa.Tiles {
+	if set := t.ISA().Instructions.Tiles; set != nil && t.Has(set.Feature) {
+		return set
+	}
+	return nil
+}
+
 // Lanes returns how many elements of the given width in bits a vector register holds, at least 1.
 func (t *Target) Lanes(bits int) int { return max(1, t.VectorBits/bits) }
 

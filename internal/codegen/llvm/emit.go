@@ -55,7 +55,9 @@ func Emit(f *loop.Func, o Options) (k Kernel, err error) {
 	}
 	params = append(params, "ptr %scratch", "i64 %worker", "i64 %workers")
 	e.label("body")
+	e.beginTiles(f.Body)
 	e.workers(f.Body)
+	e.endTiles()
 	e.line("ret void")
 
 	var b strings.Builder
@@ -138,6 +140,7 @@ type emitter struct {
 	loops      bool // some loop has metadata
 	divided    bool // inside a parallel loop
 	contract   bool // products need not be rounded before they are added
+	tiles      tiles
 
 	scratch, scratchMax int
 }
@@ -172,6 +175,7 @@ func (e *emitter) newLabel(name string) string {
 func (e *emitter) label(l string) {
 	fmt.Fprintf(&e.out, "%s:\n", l)
 	e.block = l
+	e.tiles.forget()
 }
 
 func (e *emitter) declare(d string) {
@@ -221,6 +225,12 @@ func (e *emitter) alloc(s *loop.Alloc, body func()) {
 	case loop.Reg:
 		e.bufs[b] = &buffer{lanes: laneCount(s.Body, b), slots: map[int]string{}}
 		body()
+	case loop.Tiles:
+		if e.tiles.set != nil {
+			e.tileRegion(s, body)
+			return
+		}
+		fallthrough
 	case loop.Worker:
 		at := e.scratch
 		e.scratch += (b.Bytes() + scratchSlack + scratchAlign - 1) / scratchAlign * scratchAlign
@@ -286,11 +296,18 @@ func (e *emitter) loop(f *loop.For) {
 	span := e.ranges.Of(f.Min).Add(e.ranges.Of(f.Extent))
 	e.ranges[f.Var] = arith.Interval{Lo: e.ranges.Of(f.Min).Lo, Hi: span.Hi - 1}
 	switch f.Kind {
+	case loop.Matrix:
+		if e.tiles.set == nil {
+			e.counted(f, lo, n, e.stmt)
+			return
+		}
+		e.matrixOp(f)
 	case loop.Unrolled:
 		if !lo.known || !n.known {
 			fail("unrolled loop over %s: its bounds are not constant", f.Var.Name)
 		}
 		if e.foldedVectors(f, lo, n) || e.transposed(f, lo, n) {
+			e.tiles.forget()
 			return
 		}
 		for i := lo.i; i < lo.i+n.i; i++ {

@@ -86,6 +86,7 @@ func (e *emitter) ifAny(f func() value) value {
 }
 
 func (e *emitter) store(s *loop.Store) {
+	e.tiles.forget()
 	b := s.To
 	buf := e.bufs[b]
 	if buf == nil {

@@ -15,6 +15,7 @@ import (
 
 	"lathe/internal/codegen/llvm"
 	"lathe/internal/loop"
+	"lathe/internal/target"
 	"lathe/internal/tensor"
 	"lathe/internal/toolchain"
 )
@@ -31,7 +32,13 @@ func load(t *testing.T, funcs []*loop.Func) *library {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := toolchain.Open(toolchain.For(here))
+	return loadFor(t, here, funcs, llvm.Options{VectorBits: 256})
+}
+
+// loadFor is load for another target, whose code this process can execute.
+func loadFor(t *testing.T, tgt *target.Target, funcs []*loop.Func, o llvm.Options) *library {
+	t.Helper()
+	m, err := toolchain.Open(toolchain.For(tgt))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +46,8 @@ func load(t *testing.T, funcs []*loop.Func) *library {
 	texts, names := make([]string, len(funcs)), make([]string, len(funcs))
 	for i, f := range funcs {
 		names[i] = fmt.Sprintf("k%d", i)
-		k, err := llvm.Emit(f, llvm.Options{Symbol: names[i], VectorBits: 256})
+		o.Symbol = names[i]
+		k, err := llvm.Emit(f, o)
 		if err != nil {
 			t.Fatalf("%v\n%s", err, f)
 		}

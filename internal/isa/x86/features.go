@@ -79,8 +79,8 @@ var Features = isa.Table{
 		{Name: "avx512vp2intersect", Needs: "avx512f", Word: leaf7D, Bit: 8, State: zmm},
 		{Name: "amx-bf16", Needs: "amx-tile", Word: leaf7D, Bit: 22, State: tile},
 		{Name: "avx512fp16", Needs: "avx512bw", Word: leaf7D, Bit: 23, State: zmm, Code: true},
-		{Name: "amx-tile", Word: leaf7D, Bit: 24, State: tile},
-		{Name: "amx-int8", Needs: "amx-tile", Word: leaf7D, Bit: 25, State: tile},
+		{Name: "amx-tile", Word: leaf7D, Bit: 24, State: tile, Code: true},
+		{Name: "amx-int8", Needs: "amx-tile", Word: leaf7D, Bit: 25, State: tile, Code: true},
 
 		{Name: "sha512", Needs: "avx2", Word: leaf71A, Bit: 0, State: ymm},
 		{Name: "sm3", Needs: "avx", Word: leaf71A, Bit: 1, State: ymm},
