@@ -14,7 +14,7 @@ type Algorithm struct {
 	Externs map[*op.Def]Extern                          // kernels of operators
 	Anchors map[*op.Def]func(Anchor) (*Plan, error)     // kernels of groups around operators; nil for layouts that are not served
 	Layouts map[*op.Def]func(Layouts, int, *graph.Node) // gives layouts to nodes on blocks of so many channels
-	Ways    func(*Node, Core) (ways []Way, why string)  // to compute a convolution; why there are none, for people
+	Ways    func(*Node, Core) (ways []Way, why string)  // to compute a convolution or a product of bytes; why there are none, for people
 	Tag     func(choice.Point) string                   // role of the stage of a node for which this was decided, or ""
 
 	NodeDecisions, Decisions []DecisionInfo // what is asked for nodes, and for kernels

@@ -83,6 +83,9 @@ func (a Anchor) block() (b *loop.Block) {
 	return b
 }
 
+// Stores reports whether the group's result is stored plainly and has the given shape.
+func (a Anchor) Stores(shape []int) bool { return slices.Equal(a.block().Body.To.Shape, shape) }
+
 // Finish stores the element of the group's result at a physical index whose value after the anchor is v.
 func (a Anchor) Finish(v expr.Expr, index ...expr.Expr) loop.Stmt {
 	b := a.block()

@@ -21,6 +21,7 @@ const (
 	Grouped   = "grouped"   // a convolution in groups whose channels do not fill vectors: GroupedConv
 	Depthwise = "depthwise" // a convolution of one input channel for each output channel, on channels in vectors
 	Packed    = "packed"    // a product whose right operand lies in panels
+	Matrix    = "matrix"    // a product of bytes by registers of matrices
 )
 
 // A Node is an operator of a graph, of which is to be decided what shows outside of its kernel: the algorithm, and how its
@@ -31,12 +32,13 @@ type Node struct {
 	In       []types.Tensor // logical types
 	Out      types.Tensor
 	Const    func(i int) bool // operand i is a constant
+	Zero     func(i int) bool // and all of it is 0
 	Lanes    int              // channels of a block
 	Given    bool             // layouts are given: blocks need not be vectors
 	Disabled []string         // passes that do not run
 }
 
-// A Way is how a convolution may be computed.
+// A Way is how a convolution, or a product of bytes, may be computed.
 type Way struct {
 	Text   string // among the values of the decision
 	Cost   float64
@@ -95,7 +97,12 @@ func conv(n *Node, a *NodeAsker) (name, why string) {
 func (n *Node) algorithm(a *NodeAsker) (name, why string) {
 	macs := float64(n.Out.Elements()) * float64(types.Count(n.In[1].Shape[1:]))
 	cost := macs/float64(a.Units*a.lanes(4))/directShare + a.Fetched(float64(n.In[1].Bytes()))
-	list, best := []Way{{"direct", cost, Direct, func(*NodeAsker) {}}}, 0
+	return n.among(a, Way{"direct", cost, Direct, func(*NodeAsker) {}})
+}
+
+// among asks whether n is computed by a way, or in one of those that algorithms offer.
+func (n *Node) among(a *NodeAsker, direct Way) (name, why string) {
+	list, best := []Way{direct}, 0
 	for _, x := range a.algorithms {
 		if x.Ways == nil {
 			continue
@@ -104,7 +111,8 @@ func (n *Node) algorithm(a *NodeAsker) (name, why string) {
 		list, why = append(list, ways...), cmp.Or(why, none)
 	}
 	if len(list) == 1 {
-		return Direct, why
+		direct.Decide(a)
+		return direct.Name, why
 	}
 	var costs []string
 	for i, w := range list {
@@ -163,7 +171,18 @@ func dotMatrix(n *Node, a *NodeAsker) (name, why string) {
 	if n.In[0].DType.Size() > 1 || len(w.Shape) != 2 || w.Shape[0]%DotWidth != 0 {
 		return "", ""
 	}
-	return n.packed(a, w, n.Const(2), 1, true), ""
+	macs := float64(n.Out.Elements()) * float64(w.Shape[0])
+	direct := Way{"direct", n.dotCycles(a, macs, w), "", func(*NodeAsker) {}}
+	name, why = n.among(a, direct)
+	if name == "" {
+		name = n.packed(a, w, n.Const(2), 1, true)
+	}
+	return name, why
+}
+
+// dotCycles are those of products of bytes by dot products, four multiply-adds of a lane at once.
+func (n *Node) dotCycles(a *NodeAsker, macs float64, w types.Tensor) float64 {
+	return macs/float64(DotWidth*a.Units*a.lanes(4))/directShare + a.Fetched(float64(w.Bytes()))
 }
 
 // packed asks for the panels of a constant matrix w whose axis columns becomes vectors. Fewer columns than a vector has lanes are
@@ -221,6 +240,11 @@ func (a *NodeAsker) panel(lanes int, o output, columns int, dot bool) {
 		values[i] = choice.Value{Text: strconv.Itoa(w.Vecs), Cost: w.cost}
 	}
 	a.decide("panel", def, values)
+}
+
+// DotPanels is the layout of a matrix of bytes, rows by columns, in panels of so many columns for dot products.
+func DotPanels(columns int) types.Layout {
+	return types.Layout(fmt.Sprintf("BA%db%da", columns, DotWidth))
 }
 
 // PanelOf is the number of vectors of a panel that p names, 0 if it names none.

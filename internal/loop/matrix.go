@@ -83,7 +83,10 @@ func MatrixOpOf(f *For) (*MatrixOp, error) {
 func (op *MatrixOp) tile(from expr.Source, index []expr.Expr) bool {
 	b, ok := from.(*Buffer)
 	last := len(index) - 2
-	if !ok || b.Scope != Tiles || last < 0 || index[last] != expr.Expr(op.M) || index[last+1] != expr.Expr(op.N) {
+	counts := func(x expr.Expr, v *expr.Var, extent int) bool {
+		return x == expr.Expr(v) || extent == 1 && expr.IsInt(x, 0)
+	}
+	if !ok || b.Scope != Tiles || last < 0 || !counts(index[last], op.M, op.Rows) || !counts(index[last+1], op.N, op.Columns) {
 		return false
 	}
 	op.Tile, op.At = b, index[:last]

@@ -53,7 +53,15 @@ func (l *layouts) blockedDotConv(n *graph.Node, panel int) {
 
 // dotMatrix packs the constant operand of an integer matrix product into panels of a few vectors of columns by four rows.
 func (l *layouts) dotMatrix(n *graph.Node) {
-	if n.Impl.Name == impl.Packed {
-		l.Want(n, 2, types.Layout(fmt.Sprintf("BA%db%da", l.panel(n), impl.DotWidth)))
+	switch n.Impl.Name {
+	case impl.Packed:
+		l.Want(n, 2, impl.DotPanels(l.panel(n)))
+	case impl.Matrix:
+		l.Want(n, 2, impl.DotPanels(l.tilePanel(n)))
 	}
+}
+
+// tilePanel is the number of elements of the panels of tiles that were chosen for a node's weights.
+func (l *layouts) tilePanel(n *graph.Node) int {
+	return max(1, impl.PanelOf(n.Impl.Point)) * l.Target.Tiles().RowBytes / 4
 }

@@ -205,7 +205,7 @@ func (e *emitter) matrixOp(f *loop.For) {
 	}
 	for v, n := range map[*expr.Var]int{op.M: op.Rows, op.N: op.Columns, op.K: op.Depth} {
 		if v != nil {
-			e.ranges[v] = arith.Span(max(n, 2)) // of one value, it would not be seen in an index
+			e.ranges[v] = arith.Span(n)
 		}
 	}
 	tile := fmt.Sprint(e.tileNumber(op))
@@ -294,7 +294,7 @@ func (e *emitter) matrix(b *loop.Buffer, index []expr.Expr, row, column *expr.Va
 	l := e.flat(b, index)
 	rows, inRow := l.Coef(row)
 	columns, inColumn := l.Coef(column)
-	if inRow || inColumn || columns != apart {
+	if inRow || inColumn || columns != apart && !e.ranges.Of(column).Single() {
 		fail("%s is no matrix along %s and %s", b.Name, row.Name, column.Name)
 	}
 	l = l.Without(row).Without(column)

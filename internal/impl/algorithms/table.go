@@ -5,6 +5,7 @@ import (
 	"lathe/internal/impl"
 	"lathe/internal/impl/attention"
 	"lathe/internal/impl/extern"
+	"lathe/internal/impl/matrix"
 	"lathe/internal/impl/strips"
 	"lathe/internal/impl/winograd"
 )
@@ -20,5 +21,6 @@ var Table = impl.Algorithms{
 	impl.Pointwise,
 	impl.Serial,
 	winograd.Algorithm,
+	matrix.Algorithm,
 	extern.Algorithm,
 }

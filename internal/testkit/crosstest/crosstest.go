@@ -24,7 +24,8 @@ var source []byte
 // A Program is the runner built for an architecture.
 type Program struct {
 	isa.Emulator
-	path string
+	path    string
+	preload string // a library that the program loads; "": none
 }
 
 // Build builds the program for an architecture in dir, which must stay while it is used.
@@ -32,15 +33,27 @@ func Build(a *isa.ISA, dir string) (*Program, error) {
 	if err := Missing(a); err != nil {
 		return nil, err
 	}
-	p := &Program{a.Emulator, filepath.Join(dir, "runner-"+string(a.Arch))}
+	p := &Program{Emulator: a.Emulator, path: filepath.Join(dir, "runner-"+string(a.Arch))}
+	return p, p.build()
+}
+
+// BuildHere builds the program for this machine, as a process of its own that loads a library first: one that executes instructions which
+// the machine lacks.
+func BuildHere(compiler, preload, dir string) (*Program, error) {
+	p := &Program{path: filepath.Join(dir, "runner"), preload: preload}
+	p.Compiler = compiler
+	return p, p.build()
+}
+
+func (p *Program) build() error {
 	if err := os.WriteFile(p.path+".c", source, 0o666); err != nil {
-		return nil, err
+		return err
 	}
 	build := exec.Command(p.Compiler, "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread", "-o", p.path, p.path+".c", "-ldl")
 	if text, err := build.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("%s: %w\n%s", p.Compiler, err, text)
+		return fmt.Errorf("%s: %w\n%s", p.Compiler, err, text)
 	}
-	return p, nil
+	return nil
 }
 
 // A Runner is a process of another architecture that loads libraries and runs them, one after the other. It is not safe
@@ -63,7 +76,12 @@ func (p *Program) On(t *target.Target, dir string) *Runner {
 }
 
 func (r *Runner) start() error {
-	r.process = exec.Command(r.Emulator.Program, "-cpu", r.processor, "-L", r.Sysroot, r.path)
+	if r.Emulator.Program == "" {
+		r.process = exec.Command(r.path)
+		r.process.Env = append(os.Environ(), "LD_PRELOAD="+r.preload)
+	} else {
+		r.process = exec.Command(r.Emulator.Program, "-cpu", r.processor, "-L", r.Sysroot, r.path)
+	}
 	r.said = &strings.Builder{}
 	r.process.Stderr = r.said
 	var err error

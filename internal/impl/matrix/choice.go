@@ -1,0 +1,119 @@
+package matrix
+
+import (
+	"slices"
+
+	"lathe/internal/expr"
+	"lathe/internal/impl"
+	"lathe/internal/ops"
+)
+
+// A shape is a product of rows of data by columns of weights, of which each sum has taps runs of depth elements that lie together.
+type shape struct{ rows, columns, taps, depth int }
+
+// shapeOf describes n if registers of matrices may compute it: its operands lie as products of them need, or can.
+func shapeOf(n *impl.Node) (s shape, ok bool) {
+	if n.Op != ops.QnnMatmul || !n.Const(2) || !n.Zero(1) || !n.Zero(3) {
+		return s, false
+	}
+	x, w := n.In[0].Shape, n.In[2].Shape
+	if len(w) != 2 || n.In[0].DType.Size() > 1 || n.In[2].DType.Size() > 1 {
+		return s, false
+	}
+	s = shape{rows: n.Out.Elements() / max(1, w[1]), columns: w[1], taps: 1, depth: x[len(x)-1]}
+	return s, s.rows > 0 && s.columns > 0
+}
+
+// step is how many dot products of a run a tile takes at once: the most that divide it, at most so many; 0 where none do.
+func step(depth, most int) int {
+	if depth%expr.DotWidth != 0 {
+		return 0
+	}
+	groups := depth / expr.DotWidth
+	for d := min(most, groups); d > 0; d-- {
+		if groups%d == 0 {
+			return d
+		}
+	}
+	return 0
+}
+
+// ways offers products of matrices for n.
+func ways(n *impl.Node, c impl.Core) ([]impl.Way, string) {
+	set := c.Tiles()
+	if set == nil || n.Given {
+		return nil, ""
+	}
+	s, ok := shapeOf(n)
+	if !ok || step(s.depth, set.RowBytes/expr.DotWidth) == 0 {
+		return nil, ""
+	}
+	panels := panelsFor(s.columns, set.RowBytes/4)
+	best := 0
+	for i, p := range panels {
+		if s.cycles(p, c) < s.cycles(panels[best], c) {
+			best = i
+		}
+	}
+	return []impl.Way{{Text: impl.Matrix, Cost: s.cycles(panels[best], c), Name: impl.Matrix, Decide: func(a *impl.NodeAsker) {
+		impl.DecideOne(a, "panel", best, panels, func(p int) float64 { return s.cycles(p, c) })
+	}}}, ""
+}
+
+// panelsFor are the tiles that a panel of weights may have side by side.
+func panelsFor(columns, lanes int) []int {
+	return slices.DeleteFunc([]int{1, 2}, func(p int) bool { return p > 1 && p*lanes > (columns+lanes-1)/lanes*lanes })
+}
+
+// cycles are those of a product by panels of so many tiles: of each step the longest of products, loads, and what comes from L2, as all are
+// under way together, and the time in which sums go through scratch to what is computed of them. Data come from L2 for each panel, unless
+// L1 holds all of them, and a panel does for each block, unless L1 holds that.
+func (s shape) cycles(panel int, c impl.Core) float64 {
+	set := c.Tiles()
+	lanes, most := set.RowBytes/4, set.RowBytes/expr.DotWidth
+	depth := step(s.depth, most)
+	steps := float64(s.taps * (s.depth / expr.DotWidth / depth))
+	panels := (s.columns + panel*lanes - 1) / (panel * lanes)
+	far := func(bytes int) float64 {
+		if bytes <= impl.Working(c.L1) {
+			return 0
+		}
+		return float64(set.Rows*set.RowBytes) / float64(c.L2Rate)
+	}
+	sum := s.taps * s.depth
+	dataLoad, weightLoad := far(s.rows*s.depth), far(panel*lanes*sum)
+	total := 0.0
+	add := func(rows []int, times int) {
+		tiles := float64(len(rows) * panel)
+		loads := float64(len(rows) + panel)
+		one := steps * max(tiles*float64(set.ProductCycles), loads*float64(set.LoadCycles), float64(len(rows))*dataLoad+float64(panel)*weightLoad)
+		for _, r := range rows {
+			one += float64(panel*r) * sumCycles
+		}
+		total += one * float64(times)
+	}
+	whole, rest := cut(s.rows, set.Rows, rowTiles(panel))
+	add(slices.Repeat([]int{set.Rows}, rowTiles(panel)), whole)
+	if len(rest) > 0 {
+		add(rest, 1)
+	}
+	return total*float64(panels) + c.Fetched(float64(s.columns*sum))
+}
+
+// rowTiles is how many tiles of rows are computed together with a panel of so many: as many sums as hide the latency of a product, and
+// registers for their operands.
+func rowTiles(panel int) int {
+	if panel == 1 {
+		return 4
+	}
+	return 2
+}
+
+// cut divides rows into blocks of so many whole tiles, and the rows of tiles that are left.
+func cut(rows, tile, together int) (whole int, rest []int) {
+	whole = rows / (tile * together)
+	for left := rows % (tile * together); left > 0; left -= tile {
+		rest = append(rest, min(left, tile))
+	}
+	return whole, rest
+}

@@ -1,0 +1,103 @@
+package matrix
+
+import (
+	"fmt"
+	"slices"
+
+	"lathe/internal/expr"
+	"lathe/internal/impl"
+	"lathe/internal/loop"
+	"lathe/internal/loop/build"
+	"lathe/internal/types"
+)
+
+// dense multiplies rows of data by a constant matrix, which lies in panels for dot products: [columns/panel][depth/4][panel][4]. A piece of
+// work is a panel and a block of rows; those that L2 holds meet one panel after the other.
+//
+//	parallel (blocks of rows, panels) { rows }
+func dense(a impl.Anchor) (*impl.Plan, error) {
+	set := a.Target.Tiles()
+	if set == nil || a.Point["algorithm"] != impl.Matrix {
+		return nil, nil
+	}
+	x, w, y := a.In[0], a.In[2], a.Out[0]
+	p := &product{Anchor: a, tileRows: set.Rows, lanes: set.RowBytes / 4, panel: impl.PanelOf(a.Point), columns: w.Shape[1]}
+	depth := w.Shape[0]
+	p.depth = step(depth, set.RowBytes/expr.DotWidth)
+	if p.panel == 0 || p.depth == 0 || x.Layout != "" || y.Layout != "" || w.Layout != impl.DotPanels(p.panel*p.lanes) || !a.Stores(y.Shape) {
+		return nil, nil
+	}
+	total := y.Elements() / p.columns
+	data := build.Param("data", x.DType, total, depth)
+	weight := build.Param("weight", w.DType, w.Dims()...)
+	p.reduce = func(body func(step []expr.Expr) loop.Stmt) loop.Stmt {
+		return build.Each("s", expr.Index(depth/expr.DotWidth/p.depth), func(s expr.Expr) loop.Stmt { return body([]expr.Expr{s}) })
+	}
+	group := func(k expr.Expr, step []expr.Expr) expr.Expr {
+		return expr.Add(expr.Mul(step[0], expr.Index(p.depth)), k)
+	}
+	p.data = func(row, k expr.Expr, step []expr.Expr) operand {
+		return operand{data, []expr.Expr{row, expr.Mul(group(k, step), expr.Index(expr.DotWidth))}, 1}
+	}
+	p.weight = func(panel, column, k expr.Expr, step []expr.Expr) operand {
+		return operand{weight, []expr.Expr{panel, group(k, step), column, expr.Index(0)}, 3}
+	}
+	p.result = func(row expr.Expr, body func(place func(column expr.Expr) []expr.Expr) loop.Stmt) loop.Stmt {
+		return body(func(column expr.Expr) []expr.Expr { return append(split(row, y.Shape[:len(y.Shape)-1]), column) })
+	}
+	panels := weight.Shape[0]
+	blocks, size := p.decideBlocks(total, depth, panels)
+	body := impl.Divided("part", blocks*panels, func(part expr.Expr) loop.Stmt {
+		return build.Bind("panel", expr.Bin(expr.OpFloorMod, part, expr.Index(panels)), func(panel expr.Expr) loop.Stmt {
+			if blocks == 1 {
+				return p.rows(panel, expr.Index(0), total)
+			}
+			return build.Bind("first", expr.Mul(expr.Bin(expr.OpFloorDiv, part, expr.Index(panels)), expr.Index(size)), func(first expr.Expr) loop.Stmt {
+				if total%size == 0 {
+					return p.rows(panel, first, size)
+				}
+				return &loop.If{Cond: expr.LE(first, expr.Index(total-size)), Then: p.rows(panel, first, size), Else: p.rows(panel, expr.Index(total-total%size), total%size)}
+			})
+		})
+	})
+	home := p.columns
+	if blocks > 1 {
+		home = impl.Scattered
+	}
+	operands := []*loop.Buffer{data, zeroOf("data_zero", a.In[1]), weight, zeroOf("weight_zero", a.In[3])}
+	what := fmt.Sprintf("tiles of %d x %d, %d x %d of them, steps of %d", p.tileRows, p.lanes, rowTiles(p.panel), p.panel, p.depth*expr.DotWidth)
+	work := 2 * float64(total) * float64(p.columns) * float64(depth)
+	return a.Plan(impl.Matrix, what, a.Function(body, operands...), work, home), nil
+}
+
+// zeroOf is the parameter of a zero point, which is 0.
+func zeroOf(name string, t types.Tensor) *loop.Buffer { return build.Param(name, t.DType, t.Dims()...) }
+
+// split is the place of an element of a plain tensor by its number.
+func split(at expr.Expr, shape []int) []expr.Expr {
+	var index []expr.Expr
+	for i := len(shape) - 1; i > 0; i-- {
+		n := expr.Index(shape[i])
+		if types.Count(shape[:i]) == 1 {
+			index = append(index, at)
+			at = expr.Index(0)
+			continue
+		}
+		index = append(index, expr.Bin(expr.OpFloorMod, at, n))
+		at = expr.Bin(expr.OpFloorDiv, at, n)
+	}
+	index = append(index, at)
+	slices.Reverse(index)
+	return index
+}
+
+// decideBlocks asks into how many blocks rows of so many bytes are cut, and gives the rows of a block: whole ones of the product's.
+func (p *product) decideBlocks(rows, bytes, panels int) (blocks, size int) {
+	each := p.tileRows * rowTiles(p.panel)
+	most := (rows + each - 1) / each
+	least := (rows*bytes + impl.Working(p.Target.L2) - 1) / impl.Working(p.Target.L2)
+	blocks = min(most, max(1, least, (impl.Pieces+panels-1)/panels))
+	blocks = p.DecideAmong("blocks", blocks, nil, impl.UpTo(most)...)
+	size = (most + blocks - 1) / blocks * each
+	return (rows + size - 1) / size, min(size, rows)
+}

@@ -1,0 +1,18 @@
+// Package matrix computes products of bytes by registers of matrices, where the target has them: a tile of 32-bit sums takes the products
+// of 16 rows of data and 16 columns of weights with one instruction for each 64 elements that are summed.
+package matrix
+
+import (
+	"lathe/internal/impl"
+	"lathe/internal/op"
+	"lathe/internal/ops"
+)
+
+// Algorithm offers itself for products by constant weights, and makes the kernels of groups around them.
+var Algorithm = impl.Algorithm{
+	Ways:    ways,
+	Anchors: map[*op.Def]func(impl.Anchor) (*impl.Plan, error){ops.QnnMatmul: dense},
+	Decisions: []impl.DecisionInfo{
+		{Name: "blocks", Owner: "matrix", Doc: "into how many pieces the rows of a product are cut, each of which meets all panels of weights", Prefer: "the fewest that fit L2 and keep workers evenly busy"},
+	},
+}

@@ -1,0 +1,123 @@
+package verify
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"lathe/internal/choice"
+	"lathe/internal/compile"
+	"lathe/internal/cpu"
+	"lathe/internal/graph"
+	"lathe/internal/impl"
+	"lathe/internal/op"
+	"lathe/internal/ops"
+	"lathe/internal/target"
+	"lathe/internal/tensor"
+	"lathe/internal/testkit/amxtest"
+	"lathe/internal/testkit/cctest"
+	"lathe/internal/testkit/crosstest"
+	"lathe/internal/testkit/targettest"
+	"lathe/internal/types"
+)
+
+// matrixTargets have registers of matrices, and else no more than this machine.
+func matrixTargets(t *testing.T) (list []*target.Target) {
+	t.Helper()
+	m, err := cpu.This()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const v3, v4 = "llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v3 -mattr=", "llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v4 -mattr=+avx512vnni,"
+	for _, name := range []string{v3, v4} {
+		if tgt := targettest.Resolve(t, name+"+sse2"); m.Arch == tgt.Arch && m.Missing(tgt.Features) == nil {
+			list = append(list, targettest.Resolve(t, name+"+amx-int8"))
+		}
+	}
+	if list == nil {
+		t.Skip("this machine lacks AVX2")
+	}
+	return list
+}
+
+// onMatrices executes modules for a target in a process that emulates the instructions of matrices.
+func onMatrices(t *testing.T, tgt *target.Target) execute {
+	t.Helper()
+	p, err := crosstest.BuildHere(cctest.Compiler(t), amxtest.Build(t), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := p.On(tgt, t.TempDir())
+	t.Cleanup(func() { r.Close() })
+	return func(res *compile.Result, in []*tensor.Tensor, workers int) ([]*tensor.Tensor, error) {
+		res.Contents.Manifest.MaxWorkers = 0
+		return r.Run(&res.Contents, in, workers)
+	}
+}
+
+// TestMatrixProducts multiplies bytes of random shapes by registers of matrices, with what follows in the same kernel, to the bit.
+func TestMatrixProducts(t *testing.T) {
+	t.Parallel()
+	samples := uint64(24)
+	if testing.Short() {
+		samples = 8
+	}
+	for _, tgt := range matrixTargets(t) {
+		run := onMatrices(t, tgt)
+		for seed := range samples {
+			r := rand.New(rand.NewPCG(seed, 71))
+			m, k, n := 1+r.IntN(100), 4*(1+r.IntN(90)), 1+r.IntN(100)
+			shape := [][]int{{m, k}, {1, m, k}, {2, m, k}, {2, 3, 1 + m/6, k}}[r.IntN(4)]
+			panel := fmt.Sprint(1 + r.IntN(2))
+			if n <= 16 {
+				panel = "1"
+			}
+			name := fmt.Sprintf("%s, seed %d: %v by %d, panel %s", tgt, seed, shape, n, panel)
+			g := &graph.Graph{Name: "main"}
+			apply := func(d *op.Def, attrs any, in ...*graph.Value) *graph.Value {
+				node, err := g.Apply(d, attrs, in...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				node.Origin = []string{d.Name}
+				return node.Out[0]
+			}
+			zero := func(d types.DType) *graph.Value { return graph.NewConst("", tensor.New(d)) }
+			x := g.Input("x", types.Of(types.U8, shape...))
+			y := apply(ops.QnnMatmul, op.None{}, x, zero(types.U8), graph.NewConst("w", allBytes(r, types.Of(types.I8, k, n))), zero(types.I8))
+			bias := tensor.New(types.I32, n)
+			for i := range n {
+				bias.SetInt(i, int64(r.IntN(2001)-1000))
+			}
+			y = apply(ops.Add, op.None{}, y, graph.NewConst("b", bias))
+			if r.IntN(2) == 0 {
+				y = apply(ops.Add, op.None{}, y, g.Input("z", y.Type))
+			}
+			y.Name = "y"
+			g.Outputs = []*graph.Value{y}
+			in := []*tensor.Tensor{allBytes(r, x.Type)}
+			for _, v := range g.Inputs[1:] {
+				z := tensor.NewOf(v.Type)
+				for i := range z.Len() {
+					z.SetInt(i, int64(r.IntN(1<<20)))
+				}
+				in = append(in, z)
+			}
+			o := compile.Options{Target: tgt, Level: 3, Workers: 2, Choices: map[string]choice.Point{ops.QnnMatmul.Name: {"algorithm": impl.Matrix, "panel": panel}}}
+			res, want := withReference(t, g, in, o)
+			if rules := rulesOf(res, ops.QnnMatmul); !slices.Equal(rules, []string{impl.Matrix}) {
+				t.Errorf("%s: rules %v", name, rules)
+			}
+			for _, workers := range []int{1, 3} {
+				got, err := run(res, in, workers)
+				if err != nil {
+					t.Fatalf("%s: %v", name, err)
+				}
+				if diff, err := difference(want[0], got[0]); err != nil || diff != 0 {
+					t.Errorf("%s, %d workers: it differs by %v: %v", name, workers, diff, err)
+				}
+			}
+		}
+	}
+}
