@@ -682,6 +682,29 @@ static const char *advice(const cpu_answer *m) {
 #endif
 }
 
+/* permit asks the system for the registers that features need and that it gives to no process unasked; 0 when it refuses. What it gave
+ * once, all threads of the process have. */
+static int permit(const char *features) {
+#if defined(__x86_64__) && defined(__linux__)
+  enum { ARCH_PRCTL = 158, REQUEST_PERMISSION = 0x1023, TILE_DATA = 18 };
+  for (const char *p = features; *p; p += *p == ' ') {
+    size_t n = 0;
+    while (p[n] && p[n] != ' ') n++;
+    for (int i = 0; i < COUNT(cpu_features); i++) {
+      const cpu_feature *f = &cpu_features[i];
+      if (!(f->state >> TILE_DATA & 1) || length(f->name) != n || memcmp(f->name, p, n) != 0) continue;
+      long result;
+      __asm__ volatile("syscall" : "=a"(result) : "a"((long)ARCH_PRCTL), "D"((long)REQUEST_PERMISSION), "S"((long)TILE_DATA) : "rcx", "r11", "memory");
+      return result == 0;
+    }
+    p += n;
+  }
+#else
+  (void)features;
+#endif
+  return 1;
+}
+
 /* check_cpu refuses code that would end in an illegal instruction. Where the machine cannot be asked (without an operating
  * system) the code is taken at its word. */
 static lathe_status check_cpu(const char *name, const lathe_library *l) {
@@ -689,7 +712,10 @@ static lathe_status check_cpu(const char *name, const lathe_library *l) {
   if (!l->features[0] || !read_machine(&m)) return LATHE_OK;
   char list[256];
   text missing = {list, list + sizeof list - 1, 0};
-  if (has_all(l->features, &m, &missing)) return LATHE_OK;
+  if (has_all(l->features, &m, &missing)) {
+    if (permit(l->features)) return LATHE_OK;
+    return fail(LATHE_ERROR_TARGET, name, "needs registers for amx-tile, which the system does not give to this process; recompile with -mattr=-amx-tile in the target");
+  }
   finish(&missing);
   return fail(LATHE_ERROR_TARGET, name, "needs the CPU features%s, which this CPU does not have; recompile %s", list, advice(&m));
 }

@@ -1,5 +1,13 @@
 package cpu
 
+import (
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"lathe/internal/isa/x86"
+)
+
 func cpuid(leaf, sub uint32) (a, b, c, d uint32)
 
 // xgetbv reads XCR0. It is an illegal instruction where CPUID does not announce it.
@@ -13,6 +21,13 @@ func ask() *Machine {
 	var xcr0 uint64
 	if ask(1, 0)[2]>>27&1 != 0 {
 		xcr0 = xgetbv()
+	}
+	if asked := xcr0 & x86.Features.OnRequest; asked != 0 {
+		var supported uint64 // a sandbox may show registers that its system does not know to give
+		_, _, errno := unix.RawSyscall(unix.SYS_ARCH_PRCTL, getSupported, uintptr(unsafe.Pointer(&supported)), 0)
+		if errno != 0 || supported&asked != asked {
+			xcr0 &^= asked
+		}
 	}
 	return FromCPUID(ask, xcr0)
 }

@@ -51,8 +51,8 @@ func TestCheckCPU(t *testing.T) {
 		{"xeon-amx-virtual-model-167", "graniterapids", nil},
 		{"graniterapids", "sapphirerapids", nil},
 		{"haswell-ep", "x86-64-v4", []string{"features avx512bw avx512cd avx512dq avx512f avx512vl,", "(Intel(R) Xeon(R) CPU E5-2630 v3 @ 2.40GHz)", `--target "llvm -mcpu=x86-64-v3"`}},
-		{"zen4-genoa", "sapphirerapids", []string{"features avx512fp16 avxvnni,", `-mcpu=x86-64-v4"`}},
-		{"xeon-virtual-model-207", "emeraldrapids", []string{"features avx512bf16 avx512fp16 avxvnni,"}},
+		{"zen4-genoa", "sapphirerapids", []string{"features amx-int8 amx-tile avx512fp16 avxvnni,", `-mcpu=x86-64-v4"`}},
+		{"xeon-virtual-model-207", "emeraldrapids", []string{"features amx-int8 amx-tile avx512bf16 avx512fp16 avxvnni,"}},
 	} {
 		tgt, err := target.OfCPU(target.X86, c.cpu)
 		if err != nil {

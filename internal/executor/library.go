@@ -71,6 +71,9 @@ func (l *library) load() error {
 	if err == nil {
 		err = checkCPU(m.Target.Features, here)
 	}
+	if err == nil {
+		err = here.Permit(m.Target.Features)
+	}
 	if err != nil {
 		return err
 	}

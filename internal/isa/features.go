@@ -28,6 +28,8 @@ type Table struct {
 	Tuning []string
 	// Levels are CPUs that stand for no machine but for what many have, the lowest first; none where only Generic does.
 	Levels []Level
+	// OnRequest are the bits of XCR0 of registers that Linux lets a process use only after it asked.
+	OnRequest uint64
 }
 
 // A Level is LLVM's name of a CPU and what code may contain on it beyond the next lower one.

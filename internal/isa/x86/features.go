@@ -27,6 +27,8 @@ const (
 	ymm  = 0x6
 	zmm  = 0xe6
 	tile = 0x60000
+
+	tileData = 0x40000
 )
 
 // Features is what x86-64 has. Rows without code are sets that LLVM uses for functions of their own only (cryptography, matrices), that a
@@ -102,6 +104,7 @@ var Features = isa.Table{
 		{Name: "fma4", Needs: "avx sse4a", Word: extendedC, Bit: 16, State: ymm},
 		{Name: "tbm", Word: extendedC, Bit: 21},
 	},
+	OnRequest: tileData,
 	// Those of the x86-64 ABI.
 	Levels: []isa.Level{
 		{Name: "x86-64"},
