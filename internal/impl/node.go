@@ -140,8 +140,8 @@ func dotConv(n *Node, a *NodeAsker) (name, why string) {
 		return Grouped, ""
 	}
 	_, rows := n.image(n.In[2])
-	a.panel(n.Lanes, output{lines: 1, rows: rows}, out/c.Groups, true)
-	return Direct, ""
+	macs := float64(n.Out.Elements()) * float64(types.Count(n.In[2].Shape[1:]))
+	return n.among(a, Way{"direct", n.dotCycles(a, macs, n.In[2]), Direct, func(a *NodeAsker) { a.panel(n.Lanes, output{lines: 1, rows: rows}, out/c.Groups, true) }})
 }
 
 func (n *Node) isDepthwise(weight types.Tensor) bool {
@@ -245,6 +245,12 @@ func (a *NodeAsker) panel(lanes int, o output, columns int, dot bool) {
 // DotPanels is the layout of a matrix of bytes, rows by columns, in panels of so many columns for dot products.
 func DotPanels(columns int) types.Layout {
 	return types.Layout(fmt.Sprintf("BA%db%da", columns, DotWidth))
+}
+
+// DotFilters is the layout of the filters of a convolution of bytes in panels of so many output channels for dot products.
+func DotFilters(rank, channels int) types.Layout {
+	axes := "ABCDE"[:rank]
+	return types.Layout(fmt.Sprintf("%s%s%s%da%db", axes[:1], axes[2:], axes[1:2], channels, DotWidth))
 }
 
 // PanelOf is the number of vectors of a panel that p names, 0 if it names none.

@@ -102,15 +102,34 @@ func (l *layouts) activationsFor(n *graph.Node) activations {
 		if l.asks(n) {
 			return l.asked
 		}
+		if l.bytesLast() && !slices.Contains(ops.Conv[1:], n.Op) {
+			return l.free.withLast()
+		}
 		return l.free
 	}
 	if len(n.In) > 0 {
 		x := n.In[0].Type
-		if len(x.Shape) > 2 && x.Layout != "" && x.Layout == l.free.channelLayout(len(x.Shape)) {
+		if len(x.Shape) < 3 || x.Layout == "" {
+			return l.asked
+		}
+		if x.Layout == l.free.channelLayout(len(x.Shape)) {
 			return l.free
+		}
+		if last := l.free.withLast(); l.bytesLast() && x.Layout == last.channelLayout(len(x.Shape)) {
+			return last
 		}
 	}
 	return l.asked
+}
+
+// bytesLast reports whether channels of bytes go last where nothing else was asked for: registers of matrices take as rows what pixels have
+// behind each other.
+func (l *layouts) bytesLast() bool { return l.Target.Tiles() != nil && len(l.Layouts) == 0 }
+
+// withLast are the activations with channels last.
+func (a activations) withLast() activations {
+	a.last = true
+	return a
 }
 
 type transform struct {

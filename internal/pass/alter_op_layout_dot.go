@@ -20,6 +20,8 @@ func (l *layouts) dotConv(n *graph.Node) {
 		l.Want(n, 2, types.Layout(fmt.Sprintf("%s%da", plainAxes(rank), l.lanes)))
 	case impl.Direct:
 		l.blockedDotConv(n, l.panel(n))
+	case impl.Matrix:
+		l.blockedDotConv(n, l.tilePanel(n))
 	case impl.Grouped:
 		a := n.Attrs.(ops.ConvAttrs)
 		lanes := impl.GroupLanes(a.Groups, n.Out[0].Type.Shape[1], l.lanes)
@@ -47,8 +49,7 @@ func (l *layouts) blockedDotConv(n *graph.Node, panel int) {
 	} else {
 		l.Want(n, 0, types.ChannelBlocks(rank, (in+impl.DotWidth-1)/impl.DotWidth*impl.DotWidth))
 	}
-	axes := plainAxes(rank)
-	l.Want(n, 2, types.Layout(fmt.Sprintf("%s%s%s%da%db", axes[:1], axes[2:], axes[1:2], panel, impl.DotWidth)))
+	l.Want(n, 2, impl.DotFilters(rank, panel))
 }
 
 // dotMatrix packs the constant operand of an integer matrix product into panels of a few vectors of columns by four rows.

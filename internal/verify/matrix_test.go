@@ -121,3 +121,23 @@ func TestMatrixProducts(t *testing.T) {
 		}
 	}
 }
+
+// TestMatrixLayers is TestQuantizedLayers by registers of matrices, with a few convolutions more: what is left over of lines and channels,
+// strides, and several pieces of data.
+func TestMatrixLayers(t *testing.T) {
+	t.Parallel()
+	u, s := types.U8, types.I8
+	layers := append(quantizedLayers(),
+		quantizedLayer{64, 64, 14, 3, 1, 1, 1, u, s, 0, 0},
+		quantizedLayer{128, 96, 9, 1, 1, 0, 1, u, s, 7, 0},
+		quantizedLayer{64, 128, 11, 1, 2, 0, 1, u, s, 0, 0},
+		quantizedLayer{3, 64, 40, 7, 2, 3, 1, u, s, 0, 0},
+		quantizedLayer{100, 40, 8, 3, 2, 1, 1, s, s, 3, 0},
+	)
+	for _, tgt := range matrixTargets(t) {
+		run := onMatrices(t, tgt)
+		for i, l := range layers {
+			l.test(t, uint64(i), fmt.Sprintf("%s %+v", tgt, l), compile.Options{Target: tgt}, run)
+		}
+	}
+}

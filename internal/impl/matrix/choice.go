@@ -6,22 +6,35 @@ import (
 	"lathe/internal/expr"
 	"lathe/internal/impl"
 	"lathe/internal/ops"
+	"lathe/internal/types"
 )
 
-// A shape is a product of rows of data by columns of weights, of which each sum has taps runs of depth elements that lie together.
-type shape struct{ rows, columns, taps, depth int }
+// A shape is a product of rows of data by columns of weights, of which each sum has taps runs of depth elements that lie together. copied is
+// the bytes of data that are copied before they are multiplied.
+type shape struct{ rows, columns, taps, depth, copied int }
 
 // shapeOf describes n if registers of matrices may compute it: its operands lie as products of them need, or can.
 func shapeOf(n *impl.Node) (s shape, ok bool) {
-	if n.Op != ops.QnnMatmul || !n.Const(2) || !n.Zero(1) || !n.Zero(3) {
+	if n.Op != ops.QnnMatmul && n.Op != ops.QnnConv2d || !n.Const(2) || !n.Zero(1) || !n.Zero(3) {
 		return s, false
 	}
-	x, w := n.In[0].Shape, n.In[2].Shape
-	if len(w) != 2 || n.In[0].DType.Size() > 1 || n.In[2].DType.Size() > 1 {
+	x, w, y := n.In[0].Shape, n.In[2].Shape, n.Out.Shape
+	if n.In[0].DType.Size() > 1 || n.In[2].DType.Size() > 1 || n.Out.Elements() == 0 {
 		return s, false
 	}
-	s = shape{rows: n.Out.Elements() / max(1, w[1]), columns: w[1], taps: 1, depth: x[len(x)-1]}
-	return s, s.rows > 0 && s.columns > 0
+	if n.Op == ops.QnnMatmul {
+		return shape{rows: n.Out.Elements() / y[len(y)-1], columns: y[len(y)-1], taps: 1, depth: x[len(x)-1]}, len(w) == 2
+	}
+	a := n.Attrs.(ops.ConvAttrs)
+	if a.Groups != 1 || types.Count(w) == 0 {
+		return s, false
+	}
+	g := gridOf(a, x, w, y)
+	s = shape{rows: g.images * g.rowsOf(g.height), columns: w[0], taps: g.taps[0] * g.taps[1], depth: g.run}
+	if !g.inPlace() {
+		s.copied = g.images * g.bytes(g.height)
+	}
+	return s, true
 }
 
 // step is how many dot products of a run a tile takes at once: the most that divide it, at most so many; 0 where none do.
@@ -97,7 +110,7 @@ func (s shape) cycles(panel int, c impl.Core) float64 {
 	if len(rest) > 0 {
 		add(rest, 1)
 	}
-	return total*float64(panels) + c.Fetched(float64(s.columns*sum))
+	return total*float64(panels) + float64(s.copied)/copyRate + c.Fetched(float64(s.columns*sum))
 }
 
 // rowTiles is how many tiles of rows are computed together with a panel of so many: as many sums as hide the latency of a product, and

@@ -85,7 +85,7 @@ func (l layer) test(t *testing.T, r anyOf, result types.Layout) {
 	if err := l.Eval(l.attrs, values, []*tensor.Tensor{want}); err != nil {
 		t.Fatal(err)
 	}
-	for range 3 {
+	for range 2 {
 		p := l.plan(t, out[0].With(result), r)
 		f := p.Schedule.Func
 		if err := loop.Verify(f); err != nil {
@@ -138,16 +138,16 @@ func physical(x *tensor.Tensor, layout types.Layout, f func(at, to int)) {
 
 // TestPoints: whatever is decided, products are those of the definition, for any number of rows, columns and elements of a sum.
 func TestPoints(t *testing.T) {
-	samples := uint64(30)
+	samples := uint64(16)
 	if testing.Short() {
 		samples = 8
 	}
 	asked := map[string]int{}
 	for seed := range samples {
 		r := anyOf{rand.New(rand.NewPCG(seed, 3)), asked}
-		m, k, n := 1+r.IntN(150), 4*(1+r.IntN(40)), 1+r.IntN(70)
+		m, k, n := 1+r.IntN(100), 4*(1+r.IntN(20)), 1+r.IntN(70)
 		if seed%8 == 7 {
-			k = 2048 // more than L2 holds of many rows
+			m, k, n = 90, 2048, 10 // more than L2 holds of many rows
 		}
 		panel := 1
 		if n > 16 {
@@ -157,6 +157,32 @@ func TestPoints(t *testing.T) {
 			types.Of(types.U8, [][]int{{m, k}, {1, m, k}, {3, 1 + m/3, k}}[r.IntN(3)]...), types.Of(types.U8),
 			types.Of(types.I8, k, n).With(impl.DotPanels(16 * panel)), types.Of(types.I8),
 		}, choice.Point{"algorithm": impl.Matrix, "panel": fmt.Sprint(panel)}}.test(t, r, "")
+	}
+	for seed := range samples {
+		r := anyOf{rand.New(rand.NewPCG(seed, 4)), asked}
+		c, o, kernel := 1+r.IntN(10), 1+r.IntN(40), []int{1 + r.IntN(3), 1 + r.IntN(4)}
+		if r.IntN(2) == 0 {
+			c = 4 * (1 + r.IntN(12))
+		}
+		a := ops.ConvAttrs{Strides: []int{1 + r.IntN(3), 1 + r.IntN(3)}, Padding: []int{r.IntN(2), r.IntN(3), r.IntN(2), r.IntN(3)}, Dilation: []int{1 + r.IntN(2), 1 + r.IntN(2)}, Groups: 1}
+		switch r.IntN(3) {
+		case 0:
+			a.Padding = make([]int, 4)
+		case 1:
+			a.Strides, a.Padding = []int{1, 1}, make([]int, 4)
+		}
+		data := types.Layout("ACDB")
+		if c%4 != 0 {
+			data = types.ChannelBlocks(4, (c+3)/4*4)
+		}
+		panel := 1
+		if o > 16 {
+			panel += r.IntN(2)
+		}
+		layer{ops.QnnConv2d, a, []types.Tensor{
+			types.Of(types.U8, 1+r.IntN(2), c, 5+r.IntN(5), 7+r.IntN(9)).With(data), types.Of(types.U8),
+			types.Of(types.I8, o, c, kernel[0], kernel[1]).With(impl.DotFilters(4, 16*panel)), types.Of(types.I8),
+		}, choice.Point{"algorithm": impl.Matrix, "panel": fmt.Sprint(panel)}}.test(t, r, "ACDB")
 	}
 	for _, d := range matrix.Algorithm.Decisions {
 		if asked[d.Name] == 0 {

@@ -1,0 +1,281 @@
+package matrix
+
+import (
+	"fmt"
+
+	"lathe/internal/expr"
+	"lathe/internal/impl"
+	"lathe/internal/loop"
+	"lathe/internal/loop/build"
+	"lathe/internal/ops"
+	"lathe/internal/types"
+)
+
+// A grid is how the pixels of a convolution's result become rows of a product. Lines of data have all bytes that a pixel needs of them
+// behind each other, so that a pixel is a row that begins step bytes after that of the one before. All lines are of pitch rows, which makes
+// one run of rows of several lines; of the last rows of a line, beyond its pixels, the sums are not used.
+type grid struct {
+	images, height, width int // of the result
+	channels              int // of the data, in whole groups
+	in                    [2]int
+	strides, dilation     [2]int
+	padding               [2]int // before
+	kernel                [2]int
+	taps                  [2]int // runs of bytes that a pixel needs: lines, and runs of a line
+	run                   int    // bytes of a run
+	pitch                 int    // rows of a line
+}
+
+// gridOf describes a convolution without groups of data [N, C, H, W].
+func gridOf(a ops.ConvAttrs, x, w, y []int) grid {
+	pair := func(v []int) [2]int { return [2]int{v[0], v[1]} }
+	g := grid{images: y[0], height: y[2], width: y[3], channels: groups(x[1]) * expr.DotWidth, in: pair(x[2:]),
+		strides: pair(a.Strides), dilation: pair(a.Dilation), padding: pair(a.Padding), kernel: pair(w[2:])}
+	g.taps, g.run = g.kernel, g.channels
+	if g.dilation[1] == 1 { // neighbours are one run
+		g.taps[1], g.run = 1, g.channels*g.kernel[1]
+	}
+	reach := (g.width-1)*g.strides[1] + (g.kernel[1]-1)*g.dilation[1] + 1
+	g.pitch = (reach + g.strides[1] - 1) / g.strides[1]
+	if g.strides[1] == 1 && a.Padding[1] == 0 && g.pitch <= g.in[1] {
+		g.pitch = g.in[1] // the data themselves may be lines
+	}
+	return g
+}
+
+// groups is the number of groups of elements that hold n.
+func groups(n int) int { return (n + expr.DotWidth - 1) / expr.DotWidth }
+
+// inPlace reports whether the data lie in such lines as they are.
+func (g grid) inPlace() bool {
+	return g.strides == [2]int{1, 1} && g.padding == [2]int{} && g.pitch == g.in[1] && g.height+(g.kernel[0]-1)*g.dilation[0] <= g.in[0]
+}
+
+// rowsOf is the number of rows of so many lines of the result.
+func (g grid) rowsOf(lines int) int { return (lines-1)*g.pitch + g.width }
+
+// phases is the number of lines of data between those of neighbouring lines of the result, at most as many as are needed. Lines of scratch
+// lie in such phases, in which those that neighbouring lines need are neighbours too.
+func (g grid) phases() int { return min(g.strides[0], (g.kernel[0]-1)*g.dilation[0]+1) }
+
+// lines is the number of lines of data of a phase that so many lines of the result need.
+func (g grid) lines(n int) int { return n + (g.kernel[0]-1)*g.dilation[0]/g.strides[0] }
+
+// bytes are those of the lines of data that so many lines of the result need, in scratch. A run may reach behind the last line.
+func (g grid) bytes(lines int) int {
+	return g.phases() * g.lines(lines) * g.pitch * g.strides[1] * g.channels
+}
+
+// stripLines is how many lines of the result have their data in scratch by default: those of which L2 holds the data beside weights.
+func (g grid) stripLines(l2 int) int {
+	n := g.height
+	for n > 1 && g.bytes(n) > impl.Working(l2)/2 {
+		n = (n + 1) / 2
+	}
+	return n
+}
+
+// conv convolves data whose channels are the last axis by constant weights, which lie in panels for dot products. A piece of work is a
+// strip of lines and some panels; where data do not lie as rows, it copies the lines that it needs to scratch, with borders of zeros.
+//
+//	parallel (images, strips, parts of panels) { scratch = lines; for panel { rows } }
+func conv(a impl.Anchor) (*impl.Plan, error) {
+	set := a.Target.Tiles()
+	if set == nil || a.Point["algorithm"] != impl.Matrix {
+		return nil, nil
+	}
+	x, w, y := a.In[0], a.In[2], a.Out[0]
+	attrs := a.Attrs.(ops.ConvAttrs)
+	g := gridOf(attrs, x.Shape, w.Shape, y.Shape)
+	p := &product{Anchor: a, tileRows: set.Rows, lanes: set.RowBytes / 4, panel: impl.PanelOf(a.Point), columns: w.Shape[0]}
+	p.depth = step(g.run, set.RowBytes/expr.DotWidth)
+	oneBlock := types.ChannelBlocks(4, g.channels)
+	if p.panel == 0 || p.depth == 0 || x.Layout != oneBlock && (x.Layout != channelsLast || x.Shape[1] != g.channels) || y.Layout != channelsLast ||
+		w.Layout != impl.DotFilters(4, p.panel*p.lanes) || attrs.Groups != 1 || !a.Stores(y.Dims()) {
+		return nil, nil
+	}
+	c := &convolution{product: p, grid: g, data: build.Param("data", x.DType, g.images, g.in[0], g.in[1]*g.channels)}
+	if g.inPlace() {
+		c.data.Shape = []int{g.images, g.in[0] * g.in[1] * g.channels}
+	}
+	weight := build.Param("weight", w.DType, w.Dims()[0], g.taps[0], g.taps[1], g.run/expr.DotWidth, p.panel*p.lanes, expr.DotWidth)
+	p.weight = func(panel, column, k expr.Expr, step []expr.Expr) operand {
+		return operand{weight, []expr.Expr{panel, step[0], step[1], expr.Add(expr.Mul(step[2], expr.Index(p.depth)), k), column, expr.Index(0)}, 5}
+	}
+	p.reduce = func(body func(step []expr.Expr) loop.Stmt) loop.Stmt {
+		return build.Each("ky", expr.Index(g.taps[0]), func(ky expr.Expr) loop.Stmt {
+			return build.Each("kx", expr.Index(g.taps[1]), func(kx expr.Expr) loop.Stmt {
+				return build.Each("s", expr.Index(g.run/expr.DotWidth/p.depth), func(s expr.Expr) loop.Stmt { return body([]expr.Expr{ky, kx, s}) })
+			})
+		})
+	}
+	c.panels = weight.Shape[0]
+	c.decide()
+	operands := []*loop.Buffer{c.data, zeroOf("data_zero", a.In[1]), weight, zeroOf("weight_zero", a.In[3])}
+	where := "in place"
+	if !g.inPlace() {
+		where = "copied to lines"
+	}
+	what := fmt.Sprintf("tiles of %d x %d, %d x %d of them, steps of %d, data %s", p.tileRows, p.lanes, rowTiles(p.panel), p.panel, p.depth*expr.DotWidth, where)
+	work := 2 * float64(y.Elements()) * float64(types.Count(w.Shape[1:]))
+	home := impl.Scattered
+	if c.parts == 1 && g.images == 1 {
+		home = g.width * g.height * p.columns
+	}
+	return a.Plan(impl.Matrix, what, a.Function(c.pieces(), operands...), work, home), nil
+}
+
+// channelsLast is the layout of images whose channels are the last axis.
+const channelsLast = types.Layout("ACDB")
+
+// A convolution is a product whose rows are pixels.
+type convolution struct {
+	*product
+	grid
+	data   *loop.Buffer // [images, lines, bytes of a line], or in place [images, bytes]
+	panels int
+	strip  int // lines of the result in a piece of work
+	parts  int // pieces of work that share a strip, with some panels each
+}
+
+// decide asks for strips, and for parts of panels where there are too few strips for workers.
+func (c *convolution) decide() {
+	strip := c.height
+	if !c.inPlace() {
+		strip = c.stripLines(c.Target.L2)
+	} else if bytes := c.in[0] * c.in[1] * c.channels; bytes > impl.Working(c.Target.L2) {
+		strip = max(1, c.height*impl.Working(c.Target.L2)/bytes)
+	}
+	strips := c.DecideAmong("blocks", (c.height+strip-1)/strip, nil, impl.UpTo(c.height)...)
+	c.strip = (c.height + strips - 1) / strips
+	strips = (c.height + c.strip - 1) / c.strip
+	pieces := c.images * strips
+	c.parts = c.DecideAmong("panel_parts", min(c.panels, (impl.Pieces+pieces-1)/pieces), nil, impl.UpTo(c.panels)...)
+}
+
+// pieces is the loop over all pieces of work.
+func (c *convolution) pieces() loop.Stmt {
+	strips := (c.height + c.strip - 1) / c.strip
+	div := func(a expr.Expr, n int) expr.Expr { return expr.Bin(expr.OpFloorDiv, a, expr.Index(n)) }
+	mod := func(a expr.Expr, n int) expr.Expr { return expr.Bin(expr.OpFloorMod, a, expr.Index(n)) }
+	return impl.Divided("part", c.images*strips*c.parts, func(part expr.Expr) loop.Stmt {
+		return build.Bind("image", div(part, strips*c.parts), func(image expr.Expr) loop.Stmt {
+			return build.Bind("line", expr.Mul(mod(div(part, c.parts), strips), expr.Index(c.strip)), func(line expr.Expr) loop.Stmt {
+				return build.Bind("group", mod(part, c.parts), func(group expr.Expr) loop.Stmt {
+					last := c.height - (strips-1)*c.strip
+					if last == c.strip {
+						return c.piece(image, line, group, c.strip)
+					}
+					return &loop.If{Cond: expr.LE(line, expr.Index(c.height-c.strip)), Then: c.piece(image, line, group, c.strip), Else: c.piece(image, line, group, last)}
+				})
+			})
+		})
+	})
+}
+
+// piece computes so many lines of an image, from line on, of one of the parts of panels.
+func (c *convolution) piece(image, line, group expr.Expr, lines int) loop.Stmt {
+	p := *c.product
+	from := func(ky expr.Expr) expr.Expr { return expr.Mul(ky, expr.Index(c.dilation[0])) }
+	inLine := func(k expr.Expr, step []expr.Expr) expr.Expr {
+		at := expr.Add(expr.Mul(step[2], expr.Index(p.depth)), k)
+		return expr.Add(expr.Mul(at, expr.Index(expr.DotWidth)), expr.Mul(step[1], expr.Index(c.dilation[1]*c.channels)))
+	}
+	var scratch *loop.Buffer
+	if c.inPlace() {
+		p.data = func(row, k expr.Expr, step []expr.Expr) operand {
+			first := expr.Add(expr.Mul(expr.Add(line, from(step[0])), expr.Index(c.pitch)), row)
+			return operand{c.data, []expr.Expr{image, expr.Add(expr.Mul(first, expr.Index(c.channels)), inLine(k, step))}, 1}
+		}
+	} else {
+		pixel := c.strides[1] * c.channels // bytes from a pixel of the result to the next
+		scratch = build.Scratch("lines", c.data.DType, c.phases(), c.lines(lines)*c.pitch*pixel)
+		p.data = func(row, k expr.Expr, step []expr.Expr) operand {
+			y := from(step[0])
+			phase, at := expr.Expr(expr.Index(0)), y
+			if c.strides[0] > 1 {
+				phase, at = expr.Bin(expr.OpFloorMod, y, expr.Index(c.strides[0])), expr.Bin(expr.OpFloorDiv, y, expr.Index(c.strides[0]))
+			}
+			first := expr.Add(expr.Mul(at, expr.Index(c.pitch)), row)
+			return operand{scratch, []expr.Expr{phase, expr.Add(expr.Mul(first, expr.Index(pixel)), inLine(k, step))}, 1}
+		}
+	}
+	p.result = func(row expr.Expr, body func(place func(column expr.Expr) []expr.Expr) loop.Stmt) loop.Stmt {
+		return build.Bind("y", expr.Bin(expr.OpFloorDiv, row, expr.Index(c.pitch)), func(y expr.Expr) loop.Stmt {
+			return build.Bind("x", expr.Bin(expr.OpFloorMod, row, expr.Index(c.pitch)), func(x expr.Expr) loop.Stmt {
+				pixel := body(func(column expr.Expr) []expr.Expr { return []expr.Expr{image, expr.Add(line, y), x, column} })
+				if c.pitch == c.width {
+					return pixel
+				}
+				return build.When(expr.LT(x, expr.Index(c.width)), pixel)
+			})
+		})
+	}
+	all := c.groupPanels(group, func(panel expr.Expr) loop.Stmt { return p.rows(panel, expr.Index(0), c.rowsOf(lines)) })
+	if scratch == nil {
+		return all
+	}
+	return build.With(build.Do(c.fill(scratch, image, line, lines), all), scratch)
+}
+
+// groupPanels is the loop over the panels of a part.
+func (c *convolution) groupPanels(group expr.Expr, body func(panel expr.Expr) loop.Stmt) loop.Stmt {
+	each := (c.panels + c.parts - 1) / c.parts
+	n := expr.Expr(expr.Index(each))
+	first := expr.Mul(group, expr.Index(each))
+	if c.panels%each != 0 || each*c.parts > c.panels {
+		n = expr.Max(expr.Min(n, expr.Sub(expr.Index(c.panels), first)), expr.Index(0))
+	}
+	return build.Each("i", n, func(i expr.Expr) loop.Stmt {
+		return build.Bind("panel", expr.Add(first, i), func(panel expr.Expr) loop.Stmt { return body(panel) })
+	})
+}
+
+// fill copies the lines of data that so many lines of the result need, from line on, to scratch. What lies outside of the image is zero.
+func (c *convolution) fill(to *loop.Buffer, image, line expr.Expr, lines int) loop.Stmt {
+	pixels := c.pitch * c.strides[1]
+	width := pixels * c.channels
+	phases, n := to.Shape[0], to.Shape[1]/width
+	inside := min(pixels-c.padding[1], c.in[1]) // pixels of a line that are data
+	zeros := func(phase, l expr.Expr, first, count int) loop.Stmt {
+		if count <= 0 {
+			return &loop.Seq{}
+		}
+		return run(count*c.channels, func(i expr.Expr) loop.Stmt {
+			return build.Set(to, expr.Const(c.data.DType.Compute(), 0), phase, expr.Add(expr.Mul(l, expr.Index(width)), expr.Add(expr.Index(first*c.channels), i)))
+		})
+	}
+	return build.Each("phase", expr.Index(phases), func(phase expr.Expr) loop.Stmt {
+		return build.Each("l", expr.Index(n), func(l expr.Expr) loop.Stmt {
+			at := expr.Add(expr.Mul(expr.Add(line, l), expr.Index(c.strides[0])), expr.Sub(phase, expr.Index(c.padding[0])))
+			return build.Bind("at", at, func(at expr.Expr) loop.Stmt {
+				data := build.Do(
+					zeros(phase, l, 0, c.padding[1]),
+					run(max(0, inside)*c.channels, func(i expr.Expr) loop.Stmt {
+						return build.Set(to, build.Get(c.data, image, at, i), phase, expr.Add(expr.Mul(l, expr.Index(width)), expr.Add(expr.Index(c.padding[1]*c.channels), i)))
+					}),
+					zeros(phase, l, c.padding[1]+inside, pixels-c.padding[1]-inside),
+				)
+				within := expr.And(expr.GE(at, expr.Index(0)), expr.LT(at, expr.Index(c.in[0])))
+				return &loop.If{Cond: within, Then: data, Else: zeros(phase, l, 0, pixels)}
+			})
+		})
+	})
+}
+
+// run is a loop over so many neighbouring bytes, in cache lines and a rest.
+func run(n int, body func(i expr.Expr) loop.Stmt) loop.Stmt {
+	vector := func(first expr.Expr, lanes int) loop.Stmt {
+		return build.Loop(loop.Vector, "b", expr.Index(0), expr.Index(lanes), func(b expr.Expr) loop.Stmt { return body(expr.Add(first, b)) })
+	}
+	var list []loop.Stmt
+	if n >= loop.LineBytes {
+		list = append(list, build.Each("v", expr.Index(n/loop.LineBytes), func(v expr.Expr) loop.Stmt {
+			return vector(expr.Mul(v, expr.Index(loop.LineBytes)), loop.LineBytes)
+		}))
+	}
+	if rest := n % loop.LineBytes; rest > 0 {
+		list = append(list, vector(expr.Index(n-rest), rest))
+	}
+	return build.Do(list...)
+}
