@@ -13,7 +13,7 @@ import (
 )
 
 // QuantizeAttrs are the attributes of qnn.quantize. Axis and BlockSize say which elements share a scale: with BlockSize 0
-// those of one index of Axis, else runs of BlockSize along Axis; a scale of one element serves all. Rounding is HalfEven.
+// those of one index of Axis, else runs of BlockSize along Axis; a scale of one element serves all. Rounding is HalfEven or HalfUp.
 type QuantizeAttrs struct {
 	Axis, BlockSize int
 	OutDType        types.DType
@@ -63,7 +63,7 @@ var Quantize = op.Define(op.Spec[QuantizeAttrs]{
 				zero = in[2].Int(a.shared().offset(in[2], at))
 			}
 			x := float32(in[0].Float(i)) / float32(in[1].Float(a.shared().offset(in[1], at)))
-			out[0].SetInt(i, saturate(a.OutDType, x, zero))
+			out[0].SetInt(i, saturate(a.OutDType, a.Rounding, x, zero))
 		})
 		return nil
 	},
@@ -73,7 +73,7 @@ var Quantize = op.Define(op.Spec[QuantizeAttrs]{
 			if len(in) > 2 {
 				zero = a.shared().at(in[2], i)
 			}
-			return saturateExpr(a.OutDType, expr.Div(in[0].At(i...), a.shared().at(in[1], i)), zero)
+			return saturateExpr(a.OutDType, a.Rounding, expr.Div(in[0].At(i...), a.shared().at(in[1], i)), zero)
 		})}
 	},
 	Axes: func(a QuantizeAttrs, in []types.Tensor) *op.Axes {
@@ -87,7 +87,7 @@ var Quantize = op.Define(op.Spec[QuantizeAttrs]{
 		shape := d.shape(1, 4)
 		g, p := d.granularity(shape)
 		dt := d.dtype(types.F32, types.F32, types.F16, types.BF16)
-		a := QuantizeAttrs{g.axis, g.block, d.dtype(quantized...), HalfEven}
+		a := QuantizeAttrs{g.axis, g.block, d.dtype(quantized...), roundings[r.IntN(len(roundings))]}
 		in := []types.Tensor{types.Of(dt, shape...), types.Of(dt, p...), types.Of(a.OutDType, p...)}
 		return a, in[:d.between(2, 3)]
 	},

@@ -13,7 +13,7 @@ import (
 )
 
 // RequantizeAttrs are the attributes of qnn.requantize. Scales and zero points are single numbers or have one entry per
-// index of Axis. Rounding is HalfEven.
+// index of Axis. Rounding is HalfEven or HalfUp.
 type RequantizeAttrs struct {
 	Axis     int
 	OutDType types.DType
@@ -58,7 +58,7 @@ var Requantize = op.Define(op.Spec[RequantizeAttrs]{
 			param := func(k int) int { return a.shared().offset(in[k], at) }
 			x := int32(in[0].Int(i)) - int32(in[2].Int(param(2)))
 			scale := float32(in[1].Float(param(1))) / float32(in[3].Float(param(3)))
-			out[0].SetInt(i, saturate(a.OutDType, float32(x)*scale, in[4].Int(param(4))))
+			out[0].SetInt(i, saturate(a.OutDType, a.Rounding, float32(x)*scale, in[4].Int(param(4))))
 		})
 		return nil
 	},
@@ -66,14 +66,14 @@ var Requantize = op.Define(op.Spec[RequantizeAttrs]{
 		return []*te.Stage{te.Compute("requantize", out[0], func(i []expr.Expr) expr.Expr {
 			param := func(k int) expr.Expr { return a.shared().at(in[k], i) }
 			x := expr.CastTo(types.F32, shifted(in[0].At(i...), param(2)))
-			return saturateExpr(a.OutDType, expr.Mul(x, expr.Div(param(1), param(3))), param(4))
+			return saturateExpr(a.OutDType, a.Rounding, expr.Mul(x, expr.Div(param(1), param(3))), param(4))
 		})}
 	},
 	Axes: alongAxis(func(a *RequantizeAttrs) *int { return &a.Axis }),
 	Sample: func(r *rand.Rand) (RequantizeAttrs, []types.Tensor) {
 		d := draw{r}
 		shape := d.shape(1, 4)
-		a := RequantizeAttrs{d.IntN(len(shape)), d.dtype(quantized...), HalfEven}
+		a := RequantizeAttrs{d.IntN(len(shape)), d.dtype(quantized...), roundings[r.IntN(len(roundings))]}
 		dt := d.dtype(append([]types.DType{types.I32, types.I32, types.I32}, quantized...)...)
 		per := func(t types.DType) types.Tensor {
 			return types.Of(t, [][]int{nil, {1}, {shape[a.Axis]}}[r.IntN(3)]...)

@@ -36,3 +36,27 @@ func TestQnnConvPadsWithTheZeroPoint(t *testing.T) {
 	got := eval(t, QnnConv2d, a, x, tensor.Scalar[uint8](1), w, tensor.Scalar[uint8](0))
 	want[int32](t, got[0], 1, 3, 5, 3, 5, 12, 16, 9, 11, 24, 28, 15, 7, 15, 17, 9)
 }
+
+// TestHalfUp pins ties upward, where x + 1/2 itself would round to the next integer, and infinities; and that a requantize by a
+// power of two is a shift of integers.
+func TestHalfUp(t *testing.T) {
+	below := math.Nextafter32(0.5, 0)
+	x := row[float32](0.5, 1.5, -0.5, -1.5, below, -below, -1e-9, 300, float32(math.Inf(-1)), float32(math.NaN()))
+	a := QuantizeAttrs{OutDType: types.I8, Rounding: HalfUp}
+	want[int8](t, eval(t, Quantize, a, x, tensor.Scalar[float32](1))[0], 1, 2, 0, -1, 0, 0, 0, 127, -128, 0)
+	for shift := range 17 {
+		var sums []int32
+		var shifted []int8
+		for _, near := range []int32{0, 1, -1, 127, -128, -129, 128, 1 << 20, -1 << 20} {
+			for d := int32(-2); d <= 2; d++ {
+				s := near<<min(shift, 10) + 1<<shift>>1 + d
+				sums = append(sums, s)
+				shifted = append(shifted, int8(max(-128, min(127, (int64(s)+1<<shift>>1)>>shift))))
+			}
+		}
+		a := RequantizeAttrs{OutDType: types.I8, Rounding: HalfUp}
+		got := eval(t, Requantize, a, row(sums...), tensor.Scalar(float32(math.Ldexp(1, -shift))), tensor.Scalar[int32](0),
+			tensor.Scalar[float32](1), tensor.Scalar[int8](0))
+		want(t, got[0], shifted...)
+	}
+}

@@ -38,6 +38,14 @@ func quantize(c *call) {
 	a := c.n.Attrs.(ops.QuantizeAttrs)
 	attrs := c.granularity(a.Axis, a.BlockSize)
 	c.wide(a.OutDType)
+	if a.Rounding != ops.HalfEven { // ONNX's operator knows no other: it gets integers, in steps of 1
+		steps := c.step("DequantizeLinear", []string{c.do("Expand", c.number(types.I8, 1), c.intList(c.shape(0)...)), c.in(1)}, attrs...)
+		in := c.scaled(a.OutDType)
+		in[0] = c.rounded(a.Rounding, c.do("Div", c.cast(c.in(0), types.F32), c.cast(steps, types.F32)))
+		in[1] = c.do("Expand", c.number(types.F32, 1), c.intList(c.shape(1)...))
+		c.opOf("QuantizeLinear", in, attrs...)
+		return
+	}
 	if len(c.n.In) < 3 && a.OutDType.Size() > 1 {
 		c.opOf("QuantizeLinear", []string{c.in(0), c.in(1)}, append(attrs, Attr{"output_dtype", ElemType(a.OutDType)})...)
 		return
@@ -116,28 +124,44 @@ func requantize(c *call) {
 		q.write(c)
 		return
 	}
-	along := func(i int) string { // a parameter, with axes behind where it has an entry for each index of an axis
-		p := c.n.In[i].Type
-		if p.Elements() == 1 {
-			return c.reshape(c.in(i))
-		}
-		shape := slices.Repeat([]int{1}, c.rank(0)-a.Axis)
-		shape[0] = p.Elements()
-		return c.reshape(c.in(i), shape...)
-	}
 	i32 := func(x string) string {
 		if c.dtype(0) == types.I32 {
 			return x
 		}
 		return c.cast(x, types.I32)
 	}
-	difference := c.do("Sub", i32(c.in(0)), i32(along(2)))
-	scale := c.do("Div", along(1), along(3))
-	x := c.do("Round", c.do("Mul", c.cast(difference, types.F32), scale))
-	x = c.do("Add", x, c.cast(along(4), types.F32))
-	lo, hi := a.OutDType.IntRange()
+	difference := c.do("Sub", i32(c.in(0)), i32(c.along(2, a.Axis)))
+	scale := c.do("Div", c.along(1, a.Axis), c.along(3, a.Axis))
+	x := c.rounded(a.Rounding, c.do("Mul", c.cast(difference, types.F32), scale))
+	c.saturate(c.do("Add", x, c.cast(c.along(4, a.Axis), types.F32)), a.OutDType)
+}
+
+// along is operand i, a scale or zero point, with axes behind where it has an entry for each index of an axis.
+func (c *call) along(i, axis int) string {
+	p := c.n.In[i].Type
+	if p.Elements() == 1 {
+		return c.reshape(c.in(i))
+	}
+	shape := slices.Repeat([]int{1}, c.rank(0)-axis)
+	shape[0] = p.Elements()
+	return c.reshape(c.in(i), shape...)
+}
+
+// rounded is a float32 value rounded to integers as a quantisation says.
+func (c *call) rounded(rounding, x string) string {
+	if rounding == ops.HalfEven {
+		return c.do("Round", x)
+	}
+	floor := c.do("Floor", x)
+	up := c.do("Less", c.do("Sub", x, floor), c.number(types.F32, 0.5))
+	return c.do("Add", floor, c.cast(c.do("Not", up), types.F32))
+}
+
+// saturate gives the node's result: a float32 value of integers, clamped to the range of a type.
+func (c *call) saturate(x string, d types.DType) {
+	lo, hi := d.IntRange()
 	x = c.do("Clip", x, c.number(types.F32, float64(lo)), c.number(types.F32, float64(hi)))
-	c.opOf("Cast", []string{x}, Attr{"to", ElemType(a.OutDType)})
+	c.opOf("Cast", []string{x}, Attr{"to", ElemType(d)})
 }
 
 // A quantized is what becomes one quantised operator of ONNX together with the requantize behind it.
@@ -167,7 +191,7 @@ func quantizedBefore(n *graph.Node, users map[*graph.Value][]*graph.Node) *quant
 		}
 		q.bias, q.sum = q.sum, only(q.sum.In[0])
 	}
-	if q.sum == nil || !isZero(n.In[2]) || n.In[3].Type.Rank() != 0 || n.In[4].Type.Rank() != 0 {
+	if q.sum == nil || a.Rounding != ops.HalfEven || !isZero(n.In[2]) || n.In[3].Type.Rank() != 0 || n.In[4].Type.Rank() != 0 {
 		return nil
 	}
 	last := n.In[0].Type.Rank() - 1
