@@ -100,6 +100,18 @@ func strided(out, in *tensor.Tensor, steps []int) {
 		copy(out.Data, in.Data)
 		return
 	}
+	if out.DType.IsNibble() {
+		i := 0
+		eachIndex(out.Shape, func(at []int) {
+			from := 0
+			for k, n := range at {
+				from += n * steps[k]
+			}
+			setElement(out, i, in, from)
+			i++
+		})
+		return
+	}
 	row, step := out.Shape[last]*size, steps[last]*size
 	part := row
 	if step != size { // so that what one line of the cache holds is read while it is there
