@@ -12,5 +12,6 @@ require (
 
 require (
 	github.com/ebitengine/purego v0.11.3 // indirect
+	golang.org/x/image v0.47.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
 )
