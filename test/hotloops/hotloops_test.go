@@ -1,4 +1,4 @@
-// Package hotloops tests that the loops in which layers of networks spend their time keep values in registers.
+// Package hotloops tests that the loops in which layers of networks spend their time keep values in registers, and ports busy.
 package hotloops
 
 import (
