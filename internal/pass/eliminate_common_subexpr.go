@@ -9,14 +9,22 @@ import (
 	"lathe/internal/graph/rewrite"
 )
 
-// eliminateCommonSubexpr replaces a node by an earlier one with the same operator, attributes and operands.
+// sameConstant bounds the bytes of constants that are compared.
+const sameConstant = 1 << 12
+
+// eliminateCommonSubexpr replaces a node by an earlier one with the same operator, attributes and operands. Small constants are the same where their
+// types and bytes are, since passes and importers write numbers wherever they need them.
 func eliminateCommonSubexpr(c *Context) error {
-	ids := map[*graph.Value]int{}
+	ids := map[any]int{}
 	id := func(v *graph.Value) int {
-		if _, ok := ids[v]; !ok {
-			ids[v] = len(ids)
+		var key any = v
+		if v.IsConst() && len(v.Const.Data) <= sameConstant {
+			key = v.Type.String() + string(v.Const.Data)
 		}
-		return ids[v]
+		if _, ok := ids[key]; !ok {
+			ids[key] = len(ids)
+		}
+		return ids[key]
 	}
 	seen := map[string]*graph.Node{}
 	return rewrite.Walk(c.Graph, func(r *rewrite.Rewriter, n *graph.Node) {

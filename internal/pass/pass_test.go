@@ -157,7 +157,9 @@ func TestGolden(t *testing.T) {
 		{"fold", "FoldConstant", `graph main(%x: float32[2]) {
 			@a = float32[2]{1, 2} %0 = exp(@a) %1 = negative(%0) %y = add(%x, %1) return %y }`},
 		{"common", "EliminateCommonSubexpr", `graph main(%x: float32[4]) {
-			%0 = tanh(%x) origin "Tanh_0" %1 = tanh(%x) origin "Tanh_1" %2 = exp(%0) %3 = exp(%1) %4 = sigmoid(%1) %5 = add(%2, %3) %y = add(%5, %4) return %y }`},
+			@p = float32[]{3} @q = float32[]{3} @r = float32[1]{3}
+			%0 = tanh(%x) origin "Tanh_0" %1 = tanh(%x) origin "Tanh_1" %2 = exp(%0) %3 = exp(%1) %4 = sigmoid(%1) %5 = add(%2, %3) %y = add(%5, %4)
+			%6 = subtract(%x, @p) %7 = subtract(%x, @q) %8 = subtract(%x, @r) %9 = multiply(%6, %7) %z = multiply(%9, %8) return %y, %z }`},
 		{"not_common", "EliminateCommonSubexpr", `graph main(%x: float32[4,4]) {
 			%0 = nn.softmax(%x) {axis=0} %1 = nn.softmax(%x) {axis=1} %2 = subtract(%0, %1) %3 = subtract(%1, %0) %y = multiply(%2, %3) return %y }`},
 		{"scale", "FoldScaleAxis", `graph main(%x: float32[1,1,4,4]) {

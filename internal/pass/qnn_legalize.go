@@ -28,16 +28,16 @@ func dotData(t *target.Target) types.DType {
 // Padding then holds zx. Where zx is computed, it is multiplied and subtracted behind the sum; where int8 does not hold w - zw,
 // a product has w - 128 for weights, and what is left of zw times the sum of a row of x, or of a window, is subtracted too.
 func qnnLegalize(c *Context) error {
-	data, s := dotData(c.Target), shifts{}
+	data := dotData(c.Target)
 	return rewrite.Walk(c.Graph, func(r *rewrite.Rewriter, n *graph.Node) {
-		if y := legal(r, n, data, s); y != nil {
+		if y := legal(r, n, data); y != nil {
 			r.Replace(n.Out[0], y)
 		}
 	})
 }
 
 // legal is the result of n computed in that form; nil where n stays as it is.
-func legal(r *rewrite.Rewriter, n *graph.Node, data types.DType, s shifts) *graph.Value {
+func legal(r *rewrite.Rewriter, n *graph.Node, data types.DType) *graph.Value {
 	conv := slices.Contains(ops.QnnConv[1:], n.Op)
 	if !conv && n.Op != ops.QnnMatmul {
 		return nil
@@ -58,7 +58,7 @@ func legal(r *rewrite.Rewriter, n *graph.Node, data types.DType, s shifts) *grap
 		return nil // as many sums of windows as products
 	}
 	if x.Type.DType != data {
-		x, zero = s.of(r, n, x, data), shifted(r, zero, data)
+		x, zero = shiftedMap(r, n, x, data), shifted(r, zero, data)
 	}
 	attrs := n.Attrs
 	if conv && !isNumber(zero, 0) {

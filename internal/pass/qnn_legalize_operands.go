@@ -86,17 +86,11 @@ func shifted(r *rewrite.Rewriter, x *graph.Value, t types.DType) *graph.Value {
 	return r.Apply(ops.Add, op.None{}, u, graph.NewConst("", half))
 }
 
-// shifts are maps that were shifted, which all layers read that want them so.
-type shifts map[*graph.Value]*graph.Value
-
-// of is x shifted for n. Where what else reads x are such layers, or widens it, that reads the shifted numbers too and takes the shift
+// shiftedMap is x shifted for n. Where what else reads x are such layers, or widens it, that reads the shifted numbers too and takes the shift
 // back: x itself is stored nowhere then, as where a convolution and the sum behind it read one map.
-func (s shifts) of(r *rewrite.Rewriter, n *graph.Node, x *graph.Value, t types.DType) *graph.Value {
+func shiftedMap(r *rewrite.Rewriter, n *graph.Node, x *graph.Value, t types.DType) *graph.Value {
 	if x.Def == nil {
 		return shifted(r, x, t)
-	}
-	if y := s[x]; y != nil {
-		return y
 	}
 	var wide []*graph.Node
 	for _, u := range r.Users(x) {
@@ -111,7 +105,6 @@ func (s shifts) of(r *rewrite.Rewriter, n *graph.Node, x *graph.Value, t types.D
 	r.Behind(x.Def)
 	r.From(n)
 	y := shifted(r, x, t)
-	s[x] = y
 	for _, u := range wide {
 		if r.IsOutput(x) {
 			break
