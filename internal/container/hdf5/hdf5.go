@@ -81,11 +81,16 @@ func (f *File) superblock(data []byte) error {
 	if c.err == nil && (!validSize(f.offset) || !validSize(f.length)) {
 		return fmt.Errorf("addresses of %d and lengths of %d bytes", f.offset, f.length)
 	}
-	c.skip(3 * f.offset) // base, extension or free space, end
+	base := c.address()
+	c.skip(f.offset) // extension or free space
+	end := c.address()
 	if version < 2 {
 		c.skip(2 * f.offset) // driver, name of the root group
 	}
 	f.root = c.address()
+	if c.err == nil && end != undefined && end >= base && end-base > uint64(len(data)) {
+		return fmt.Errorf("the file has %d bytes of %d: cut short", len(data), end-base)
+	}
 	return c.err
 }
 
