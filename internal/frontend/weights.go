@@ -62,7 +62,7 @@ func (w Weights) without(m *Model, missing *NoWeightsError) {
 
 // ReadWithWeights reads a model that is a text at path with weights in another file, which w names or find finds. The weights stay mapped
 // until the model is closed; of the text nothing may be kept. read gets nil for weights that are missing, for which it makes up
-// params; the model can be looked at then, and imported only where w says so.
+// params; the model can be looked at then, and imported only where w says so. An error is about the file that is at fault.
 func ReadWithWeights(path string, w Weights, find func(path string) (string, error), read func(text, weights []byte) (*Model, error)) (*Model, error) {
 	text, err := Map(path)
 	if err != nil {
@@ -84,13 +84,16 @@ func ReadWithWeights(path string, w Weights, find func(path string) (string, err
 	}
 	weights, err := Map(file)
 	if err != nil {
-		return nil, fmt.Errorf("read %s: its weights: %s: %w", path, file, err)
+		return nil, fmt.Errorf("read %s, the weights of %s: %w", file, path, err)
 	}
 	if weights == nil {
 		weights = []byte{}
 	}
 	m, err := read(text, weights)
 	if err != nil {
+		if _, alone := read(text, nil); alone == nil {
+			path = fmt.Sprintf("%s, the weights of %s", file, path)
+		}
 		return nil, fmt.Errorf("read %s: %w", path, errors.Join(err, Unmap(weights)))
 	}
 	m.Files = func() []string { return []string{file} }

@@ -185,3 +185,30 @@ func FuzzSymbol(f *testing.F) {
 		}
 	})
 }
+
+// TestWrongWeights: an error about the weights names their file, one about the symbol that.
+func TestWrongWeights(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	symbol, broken, garbage := file("net-symbol.json", small), file("broken-symbol.json", small[:100]), file("garbage", "garbage")
+	other := file("other", string(params([]string{"arg:fc_weight"}, array(magicV2, []int{2, 3}, make([]float32, 6)))))
+	for _, c := range []struct{ model, weights, want string }{
+		{symbol, garbage, "read " + garbage + ", the weights of " + symbol + ": mxnet: the weights: it "},
+		{symbol, other, "read " + other + ", the weights of " + symbol + `: mxnet: the weights have no array "fc_bias"`},
+		{symbol, filepath.Join(dir, "none"), "read " + filepath.Join(dir, "none") + ", the weights of "},
+		{broken, garbage, "read " + broken + ": mxnet: the symbol"},
+	} {
+		if m, err := Format.Open(c.model, frontend.Weights{Path: c.weights}); err == nil {
+			m.Close()
+			t.Errorf("%s with %s is read", c.model, c.weights)
+		} else if !strings.HasPrefix(err.Error(), c.want) {
+			t.Errorf("%v\nwant %s", err, c.want)
+		}
+	}
+}

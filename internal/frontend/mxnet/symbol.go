@@ -63,10 +63,10 @@ func (s *symbol) producer() string {
 }
 
 // graph makes the neutral graph. Variables are weights, or inputs where there are no weights of their name; labels, which only
-// losses read, are neither. Without any weights, variables that are only read where layers have them have no value: see call.weight.
+// losses read, are neither. Variables that are only read where layers have weights have no value where there are none at all: see call.weight.
 func (s *symbol) graph(arrays map[string]*tensor.Tensor) (*frontend.Graph, error) {
 	g := &frontend.Graph{Name: "mxnet"}
-	results, data := make([]int, len(s.Nodes)), map[int]bool{}
+	results, data, read := make([]int, len(s.Nodes)), map[int]bool{}, map[int]bool{} // data: read by something else than a layer as its weight
 	refer := func(ref []int, before int) error {
 		if len(ref) < 2 || ref[0] < 0 || ref[0] >= before || ref[1] < 0 || ref[1] > 1<<10 {
 			return fmt.Errorf("a reference %v, which is to none of the nodes before", ref)
@@ -86,7 +86,8 @@ func (s *symbol) graph(arrays map[string]*tensor.Tensor) (*frontend.Graph, error
 			if err := refer(ref, i); err != nil {
 				return nil, fmt.Errorf("node %q: %w", n.Name, err)
 			}
-			data[ref[0]] = data[ref[0]] || k == 0 || !weighted[n.Op] || arrays != nil
+			read[ref[0]] = true
+			data[ref[0]] = data[ref[0]] || k == 0 || !weighted[n.Op]
 		}
 	}
 	if len(s.Heads) == 0 {
@@ -115,6 +116,8 @@ func (s *symbol) graph(arrays map[string]*tensor.Tensor) (*frontend.Graph, error
 			g.Params = append(g.Params, frontend.Constant(n.Name, t))
 		case n.Op == "null" && data[i]:
 			g.Inputs = append(g.Inputs, inputOf(n))
+		case n.Op == "null" && arrays != nil && read[i]:
+			return nil, fmt.Errorf("the weights have no array %q, which a layer needs", n.Name)
 		case n.Op != "null":
 			x := &frontend.Node{Op: n.Op, Name: n.Name, Attrs: attrs}
 			for _, ref := range n.Inputs {

@@ -50,7 +50,7 @@ func open(path string, w frontend.Weights) (*frontend.Model, error) {
 	}
 	single, folder, err := paramsOf(path, w)
 	if err != nil {
-		return nil, fmt.Errorf("read %s: its weights: %w", path, err)
+		return nil, fmt.Errorf("read %s, the weights of %s: %w", w.Path, path, err)
 	}
 	if folder == "" {
 		return frontend.ReadWithWeights(path, w, func(string) (string, error) {
@@ -111,7 +111,7 @@ func readFolder(path, folder string) (*frontend.Model, error) {
 		file := filepath.Join(folder, name)
 		data, err := frontend.Map(file)
 		if err != nil {
-			return nil, errors.Join(fmt.Errorf("read %s: its weights: %s: %w", path, file, err), f.close())
+			return nil, errors.Join(fmt.Errorf("read %s, the weights of %s: %w", file, path, err), f.close())
 		}
 		f.files[name] = data
 		f.paths = append(f.paths, file)
