@@ -77,7 +77,7 @@ func blocksOf(v *graph.Value, columns int) (in []*tensor.Tensor, block int) {
 			t = repeated(t, n.In[1].Type.Shape)
 		}
 		if columns == 1 {
-			t = swapped(t)
+			t = t.Transpose()
 		}
 		in = append(in, t)
 	}
@@ -91,22 +91,6 @@ func repeated(t *tensor.Tensor, shape []int) *tensor.Tensor {
 		all.SetInt(i, t.Int(0))
 	}
 	return all
-}
-
-// swapped is the transpose of a matrix.
-func swapped(t *tensor.Tensor) *tensor.Tensor {
-	rows, columns := t.Shape[0], t.Shape[1]
-	out := tensor.New(t.DType, columns, rows)
-	for i := range columns {
-		for j := range rows {
-			if t.DType.IsFloat() {
-				out.SetFloat(i*rows+j, t.Float(j*columns+i))
-			} else {
-				out.SetInt(i*rows+j, t.Int(j*columns+i))
-			}
-		}
-	}
-	return out
 }
 
 // centre brings the zero points of nn.matmul_nbits into the form that kernels read fastest: none where numbers can have another sign instead,

@@ -12,7 +12,7 @@ import (
 )
 
 var quantRows = append([]row{
-	{ops.Quantize, quantize}, {ops.Dequantize, dequantize}, {ops.Requantize, requantize}, {ops.QnnMatmul, qnnMatmul},
+	{ops.Quantize, quantize}, {ops.Dequantize, dequantize}, {ops.Requantize, requantize}, {ops.QnnMatmul, qnnMatmul}, {ops.MatmulNBits, matmulNBits},
 }, rows(family{[]*op.Def{ops.QnnConv1d, ops.QnnConv2d, ops.QnnConv3d}, qnnConv})...)
 
 // granularity is the axis and size of blocks of scales, where there are several.
@@ -27,9 +27,9 @@ func (c *call) granularity(axis, block int) []Attr {
 	return []Attr{{"axis", axis}, {"block_size", block}}
 }
 
-// wide raises the version of the operator set for quantised integers of 16 bits.
+// wide raises the version of the operator set for quantised integers of 16 or of 4 bits.
 func (c *call) wide(d types.DType) {
-	if d.Size() > 1 {
+	if d.Size() > 1 || d.IsNibble() {
 		c.need(21)
 	}
 }
@@ -46,7 +46,7 @@ func quantize(c *call) {
 		c.opOf("QuantizeLinear", in, attrs...)
 		return
 	}
-	if len(c.n.In) < 3 && a.OutDType.Size() > 1 {
+	if len(c.n.In) < 3 && (a.OutDType.Size() > 1 || a.OutDType.IsNibble()) {
 		c.opOf("QuantizeLinear", []string{c.in(0), c.in(1)}, append(attrs, Attr{"output_dtype", ElemType(a.OutDType)})...)
 		return
 	}

@@ -294,3 +294,55 @@ func TestTooLarge(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// TestMatmulNBits writes constant weights in blocks in both forms; each computes the same when it is imported, and stays the operator that it is.
+func TestMatmulNBits(t *testing.T) {
+	packed := 0
+	for seed := range uint64(120) {
+		r := rand.New(rand.NewPCG(seed, 8))
+		attrs, in := ops.MatmulNBits.Sample(r)
+		g := &graph.Graph{Name: "main"}
+		args := []*graph.Value{g.Input("x", in[0])}
+		for i, ty := range in[1:] {
+			args = append(args, graph.NewConst(fmt.Sprintf("c%d", i), random(r, ty)))
+		}
+		n, err := g.Apply(ops.MatmulNBits, attrs, args...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n.Out[0].Name = "y"
+		g.Outputs = []*graph.Value{n.Out[0]}
+		x := []*tensor.Tensor{random(r, in[0])}
+		want, err := grapheval.Eval(g, x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range []Options{{}, {QDQ: true}, {Standard: true}} {
+			var file bytes.Buffer
+			if err := Write(&file, g, o); err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+			microsoft := bytes.Contains(file.Bytes(), []byte("com.microsoft"))
+			if microsoft && o != (Options{}) {
+				t.Errorf("seed %d, %+v: an operator of com.microsoft\n%s", seed, o, g)
+			}
+			if microsoft {
+				packed++
+			}
+			back := decode(t, file.Bytes())
+			got, err := grapheval.Eval(back, x)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := differ(got[0], want[0]); err != nil {
+				t.Errorf("seed %d, %+v: %v\n%s\n%s", seed, o, err, g, back)
+			}
+			if graph.Hash(decode(t, encode(t, back)), graph.ByValue) != graph.Hash(back, graph.ByValue) {
+				t.Errorf("seed %d, %+v: an imported graph does not come back:\n%s", seed, o, back)
+			}
+		}
+	}
+	if packed < 20 {
+		t.Errorf("%d files have a MatMulNBits", packed)
+	}
+}
