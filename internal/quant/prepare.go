@@ -32,9 +32,7 @@ func prepare(ctx context.Context, g *graph.Graph, t *target.Target, workers int)
 			return fmt.Errorf("node %q (%s): the network is quantised already (compile it as it is)", n.Origin, n.Op.Name)
 		}
 	}
-	table := slices.DeleteFunc(slices.Clone(pass.Table), func(p pipeline.Pass[*pass.Context]) bool { return !slices.Contains(prerequisites, p.Name) })
-	c := &pass.Context{Graph: g, Target: t, Level: 3, Workers: workers, Ctx: ctx}
-	if err := pipeline.Run(table, c, pipeline.Options[*pass.Context]{Level: 3, Context: ctx, Verify: pass.Verify}); err != nil {
+	if err := simplify(ctx, g, t, workers, prerequisites...); err != nil {
 		return err
 	}
 	if err := rewrite.Walk(g, biasOperand); err != nil {
@@ -42,6 +40,13 @@ func prepare(ctx context.Context, g *graph.Graph, t *target.Target, workers int)
 	}
 	nameValues(g)
 	return nil
+}
+
+// simplify runs the passes of the given names on g.
+func simplify(ctx context.Context, g *graph.Graph, t *target.Target, workers int, passes ...string) error {
+	table := slices.DeleteFunc(slices.Clone(pass.Table), func(p pipeline.Pass[*pass.Context]) bool { return !slices.Contains(passes, p.Name) })
+	c := &pass.Context{Graph: g, Target: t, Level: 3, Workers: workers, Ctx: ctx}
+	return pipeline.Run(table, c, pipeline.Options[*pass.Context]{Level: 3, Context: ctx, Verify: pass.Verify})
 }
 
 // biasOperand makes a constant per channel that is added to a convolution its bias.

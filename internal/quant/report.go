@@ -14,8 +14,10 @@ type Report struct {
 type LayerReport struct {
 	Name     string `json:"name"`
 	Operator string `json:"operator"`
-	Bits     int    `json:"bits"` // of the weights: 8, or 32 where the layer stays float
+	Bits     int    `json:"bits"` // of the weights: 4 or 8, or 32 where the layer stays float
 	Why      string `json:"why,omitempty"`
+	// SQNR of the quantised weights, in dB, where these alone are quantised, or data by the range of each run.
+	SQNR float64 `json:"weights_sqnr_db,omitempty"`
 }
 
 // PointReport is a value that is kept as integers.
