@@ -108,17 +108,35 @@ func (c *channelClasses) tie(a, b *graph.Value) {
 
 // layer fixes what a layer reads or makes along another axis than that of its channels.
 func (c *channelClasses) layer(l *layer) {
-	data, out := l.node.In[0], l.node.Out[0]
-	axis := len(data.Type.Shape) - 1
-	if isConv(l.node) {
-		axis = 1
-	}
-	if channelAxis(data) != axis {
+	if data := l.node.In[0]; channelAxis(data) != l.dataAxis() {
 		c.fix(data)
 	}
-	if channelAxis(out) != l.along {
+	if out := l.node.Out[0]; channelAxis(out) != l.along {
 		c.fix(out)
 	}
+}
+
+// dataAxis is the axis of a layer's data that its weights' columns read.
+func (l *layer) dataAxis() int {
+	if isConv(l.node) {
+		return 1
+	}
+	return len(l.node.In[0].Type.Shape) - 1
+}
+
+// read is the class of channel i of a layer's data, and made that of its sums.
+func (c *channelClasses) read(l *layer, i int) int {
+	if v := l.node.In[0]; channelAxis(v) == l.dataAxis() {
+		return c.class(v, i)
+	}
+	return fixed
+}
+
+func (c *channelClasses) made(l *layer, i int) int {
+	if v := l.sum(); channelAxis(v) == l.along {
+		return c.class(v, i)
+	}
+	return fixed
 }
 
 // homogeneous are operators f of one operand with f(sx) = s f(x) for s > 0, whose channels are their operand's.

@@ -28,7 +28,7 @@ func (s *static) equalized(c *choices, classes *channelClasses, a float64) *choi
 	for i, l := range s.layers {
 		s.eachReader(i, func(channel int, weights []float32) {
 			for _, v := range weights {
-				raise(w, classes.class(l.node.In[0], channel), math.Abs(float64(v)))
+				raise(w, classes.read(l, channel), math.Abs(float64(v)))
 			}
 		})
 	}
@@ -71,11 +71,11 @@ func (s *static) scaled(c *choices, classes *channelClasses, scale map[int]float
 		out := make([]float64, b.Len())
 		d.divide.layers[i] = out
 		for k := range out {
-			out[k] = of(classes.class(l.sum(), k))
+			out[k] = of(classes.made(l, k))
 			b.SetFloat(k, c.biases[i].Float(k)/out[k])
 		}
 		s.eachColumn(i, func(channel, row, at, n int) {
-			f := of(classes.class(l.node.In[0], channel)) / out[row]
+			f := of(classes.read(l, channel)) / out[row]
 			for k := at; k < at+n; k++ {
 				numbers[k] = float32(float64(numbers[k]) * f)
 			}

@@ -25,9 +25,9 @@ const (
 
 func (c class) String() string { return [...]string{"float", "product", "move", "between"}[c] }
 
-// classes is the table of points: every operator of package ops stands in it once. The moves are those that
+// table is the table of points: every operator of package ops stands in it once. The moves are those that
 // FakeQuantizationToInteger takes scales through.
-var classes = byClass(map[class][]*op.Def{
+var table = [...][]*op.Def{
 	product: {ops.Conv1d, ops.Conv2d, ops.Conv3d, ops.Dense, ops.Matmul},
 	move: {
 		ops.MaxPool1d, ops.MaxPool2d, ops.MaxPool3d, ops.Reshape, ops.Transpose, ops.StridedSlice, ops.Concatenate, ops.DepthToSpaceND,
@@ -53,17 +53,18 @@ var classes = byClass(map[class][]*op.Def{
 		ops.RoiAlign, ops.RoiPool, ops.ArgWhere, ops.Compress, ops.DynamicPack, ops.AllClassNMS,
 		ops.MatmulNBits, ops.Quantize, ops.Dequantize, ops.Requantize, ops.QnnConv1d, ops.QnnConv2d, ops.QnnConv3d, ops.QnnMatmul,
 	},
-})
+}
 
-func byClass(table map[class][]*op.Def) map[*op.Def]class {
+// classes is the table by operator.
+var classes = func() map[*op.Def]class {
 	by := map[*op.Def]class{}
 	for c, list := range table {
 		for _, d := range list {
-			by[d] = c
+			by[d] = class(c)
 		}
 	}
 	return by
-}
+}()
 
 // isMove reports whether a node moves or compares elements, all of which are computed.
 func isMove(n *graph.Node) bool {

@@ -23,15 +23,19 @@ func realize(g *graph.Graph, list []*point, quantised []*layer, c *choices, n nu
 	for i, p := range list {
 		at[p.value] = c.params[i]
 	}
+	data := make([]Params, len(quantised))
 	for i, l := range quantised {
 		p, ok := at[l.node.In[0]]
 		if !ok {
 			return fmt.Errorf("layer %q: its data are no point", l.name())
 		}
-		realizeLayer(r, l, c.weights[i], c.biases[i], p, weights)
+		data[i] = p
 	}
 	for _, p := range list {
 		realizePoint(r, g, p.value, at[p.value], n)
+	}
+	for i, l := range quantised {
+		realizeLayer(r, l, c.weights[i], c.biases[i], data[i], weights)
 	}
 	return r.Finish()
 }

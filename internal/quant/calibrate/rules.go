@@ -47,14 +47,15 @@ func Percentile(p float64) Rule {
 	}
 }
 
-// candidates are ranges that shrink MinMax's evenly, the widest first.
+// candidates are what bounds on the magnitude leave of MinMax's range, the widest first.
 func candidates(h *Histogram) []Range {
-	const shrinks = 100
+	const bounds = 100
 	whole := MinMax(h, 0, false)
+	greatest := math.Max(-whole.Min, whole.Max)
 	var list []Range
-	for i := range shrinks * 9 / 10 {
-		f := 1 - float64(i)/shrinks
-		list = append(list, Range{whole.Min * f, whole.Max * f})
+	for i := range bounds {
+		m := greatest * (1 - float64(i)/bounds)
+		list = append(list, Range{math.Max(whole.Min, -m), math.Min(whole.Max, m)})
 	}
 	return list
 }
@@ -67,8 +68,8 @@ func (r Range) step(steps int, symmetric bool) float64 {
 	return (r.Max - r.Min) / float64(steps)
 }
 
-// MSE is the range with the least mean squared error: what lies outside errs by its distance, what lies inside by a step's uniform
-// error, step²/12.
+// MSE is the range with the least mean squared error: what lies outside errs by its distance, what becomes 0 by itself, and the rest by a
+// step's uniform error, step²/12.
 func MSE(h *Histogram, steps int, symmetric bool) Range {
 	best, least := MinMax(h, steps, symmetric), math.Inf(1)
 	for _, r := range candidates(h) {
@@ -88,6 +89,8 @@ func MSE(h *Histogram, steps int, symmetric bool) Range {
 				e += float64(n) * (c - high) * (c - high)
 			case c < low:
 				e += float64(n) * (low - c) * (low - c)
+			case math.Abs(c) < s/2:
+				e += float64(n) * c * c
 			default:
 				e += float64(n) * s * s / 12
 			}
