@@ -13,6 +13,9 @@ import (
 // defaultSamples is the number of samples to calibrate with.
 const defaultSamples = 128
 
+// defaultPreset is how pictures become inputs where nothing says it.
+const defaultPreset = "unit"
+
 // mostCached bounds the bytes of samples that are kept in memory as inputs.
 const mostCached = 1 << 28
 
@@ -34,6 +37,9 @@ func (m *Model) samples(o QuantizeOptions) (*samples, error) {
 	set, err := dataset.Open(o.Calibration, dataset.Options{})
 	if err != nil {
 		return nil, err
+	}
+	if o.Pictures == (picture.Settings{}) {
+		o.Pictures, _ = picture.FindPreset(defaultPreset)
 	}
 	n := o.Size
 	if n <= 0 {

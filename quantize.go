@@ -24,7 +24,7 @@ type QuantizeOptions struct {
 	// Calibration names samples as the network will see them: a data set in any form that 'lathe evaluate' takes. Classes are not needed.
 	Calibration string
 	Size        int              // samples that are used, spread evenly over the set; 0 = 128
-	Pictures    picture.Settings // how pictures become inputs
+	Pictures    picture.Settings // how pictures become inputs; the zero value is the preset unit
 	Raw         dataset.Raw      // what whole numbers of samples are
 
 	CalibrateMode string  // one of CalibrateModes; "" = auto
@@ -95,7 +95,9 @@ func quantized(ctx context.Context, m *Model, o QuantizeOptions) (*Model, *Quant
 	res, err := quant.Static(ctx, g, quant.Options{
 		Target: compiling.Target, Workers: compiling.Workers, Samples: samples, Mode: o.CalibrateMode, Percentile: o.Percentile, GlobalScale: o.GlobalScale,
 		Activations: activations, ReduceRange: o.ReduceRange, Correct: !o.NoCorrection, Progress: o.Progress, Notes: o.Notes,
-		Build: func(ctx context.Context, g *graph.Graph) (quant.Executable, error) { return openGraph(ctx, g, compiling, o.Workers) },
+		Build: func(ctx context.Context, g *graph.Graph) (quant.Executable, error) {
+			return openGraph(ctx, g, compiling, o.Workers)
+		},
 	})
 	if err != nil {
 		return nil, nil, err

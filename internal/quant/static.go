@@ -64,6 +64,9 @@ func Static(ctx context.Context, g *graph.Graph, o Options) (*Result, error) {
 	if o.Samples.Len() == 0 {
 		return nil, errors.New("there are no samples to calibrate with")
 	}
+	if !slices.Contains(CalibrateModes, o.Mode) {
+		return nil, fmt.Errorf("calibrate mode %q: there are %s", o.Mode, strings.Join(CalibrateModes, ", "))
+	}
 	s.progress("preparing", 0, 0)
 	if err := prepare(ctx, g, o.Target, o.Workers); err != nil {
 		return nil, err
