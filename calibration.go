@@ -29,23 +29,21 @@ type samples struct {
 	room     int
 }
 
-// samples opens the samples that a quantisation calibrates with.
-func (m *Model) samples(o QuantizeOptions) (*samples, error) {
-	if o.Calibration == "" {
+// samples opens n samples of a data set, spread evenly over it; 0: all of them.
+func (m *Model) samples(path, labels string, n int, o QuantizeOptions) (*samples, error) {
+	if path == "" {
 		return nil, errors.New("no samples to calibrate with are named")
 	}
-	set, err := dataset.Open(o.Calibration, dataset.Options{})
+	set, err := dataset.Open(path, dataset.Options{Labels: labels, Offset: o.LabelOffset})
 	if err != nil {
 		return nil, err
 	}
 	if o.Pictures == (picture.Settings{}) {
 		o.Pictures, _ = picture.FindPreset(defaultPreset)
 	}
-	n := o.Size
-	if n <= 0 {
-		n = defaultSamples
+	if n <= 0 || n > len(set.Samples) {
+		n = len(set.Samples)
 	}
-	n = min(n, len(set.Samples))
 	s := &samples{set: set, settings: o.Pictures, cache: make([][]*tensor.Tensor, n), room: mostCached}
 	for i := range n {
 		s.at = append(s.at, i*len(set.Samples)/n)
@@ -59,6 +57,15 @@ func (m *Model) samples(o QuantizeOptions) (*samples, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// classes are those of the samples, -1 where one is not known.
+func (s *samples) classes() []int {
+	var list []int
+	for _, i := range s.at {
+		list = append(list, s.set.Samples[i].Class)
+	}
+	return list
 }
 
 // Len is the number of samples.

@@ -33,6 +33,18 @@ type QuantizeOptions struct {
 	Activations   string  // uint8 or int8; "" = uint8
 	ReduceRange   bool    // 7 bits, for engines whose 16-bit sums saturate
 	NoCorrection  bool    // leave weights and biases as they are
+	// Skip names layers that stay float: a node of the model, op=NAME for all of an operator (nn.conv2d), first, last.
+	Skip []string
+
+	// Evaluation names the samples that budgets are judged on; "" = those of Calibration.
+	Evaluation   string
+	Labels       string  // file of the classes of Evaluation, where its form has none
+	LabelOffset  int     // is added to labels that are numbers
+	MaxDrop      float64 // points of accuracy that may be lost; 0 = any
+	MinAgreement float64 // percent of the samples whose greatest output stays where it is; 0 = any
+	// Measure times layers on this machine as floats and as integers, and leaves those float that are slower as integers. What is written then
+	// depends on the machine and the moment.
+	Measure bool
 
 	Target   string // as in CompileOptions: what simulations are compiled for, which must be this machine's
 	Workers  int    // compiler threads, and threads of runs; results do not depend on it. 0 = what the machine allows
@@ -71,7 +83,10 @@ func quantized(ctx context.Context, m *Model, o QuantizeOptions) (*Model, *Quant
 	if err != nil {
 		return nil, nil, err
 	}
-	samples, err := m.samples(o)
+	if o.Size <= 0 {
+		o.Size = defaultSamples
+	}
+	samples, err := m.samples(o.Calibration, "", o.Size, o)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -92,13 +107,31 @@ func quantized(ctx context.Context, m *Model, o QuantizeOptions) (*Model, *Quant
 	default:
 		return nil, nil, fmt.Errorf("activations of type %q: there are uint8 and int8", o.Activations)
 	}
-	res, err := quant.Static(ctx, g, quant.Options{
+	options := quant.Options{
 		Target: compiling.Target, Workers: compiling.Workers, Samples: samples, Mode: o.CalibrateMode, Percentile: o.Percentile, GlobalScale: o.GlobalScale,
 		Activations: activations, ReduceRange: o.ReduceRange, Correct: !o.NoCorrection, Progress: o.Progress, Notes: o.Notes,
 		Build: func(ctx context.Context, g *graph.Graph) (quant.Executable, error) {
 			return openGraph(ctx, g, compiling, o.Workers)
 		},
-	})
+		Skip: o.Skip, Budget: quant.Budget{MaxDrop: o.MaxDrop, MinAgreement: o.MinAgreement},
+	}
+	if o.Evaluation != "" {
+		judged, err := m.samples(o.Evaluation, o.Labels, 0, o)
+		if err != nil {
+			return nil, nil, err
+		}
+		options.Evaluation, options.Classes = judged, judged.classes()
+	}
+	if o.Measure {
+		in, err := samples.At(0)
+		if err != nil {
+			return nil, nil, err
+		}
+		options.Slow = func(ctx context.Context, float, integer *graph.Graph) (map[string]string, error) {
+			return slowLayers(ctx, float, integer, in, compiling, o.Workers)
+		}
+	}
+	res, err := quant.Static(ctx, g, options)
 	if err != nil {
 		return nil, nil, err
 	}

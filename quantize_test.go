@@ -111,7 +111,7 @@ func TestQuantize(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	samples, err := m.samples(QuantizeOptions{Calibration: demoSamples, Pictures: demoPictures()})
+	samples, err := m.samples(demoSamples, "", 0, QuantizeOptions{Pictures: demoPictures()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -32,6 +34,13 @@ type quantizeFlags struct {
 	correct       bool
 	raw           dataset.Raw
 	pictures      preprocess.Flags
+	skip          []string
+	evaluation    string
+	labels        string
+	labelOffset   int
+	maxDrop       float64
+	minAgreement  float64
+	measure       bool
 	threads       int
 	output        string
 	command       string
@@ -71,10 +80,26 @@ Samples are a data set of any form that evaluate takes; classes are not needed. 
 	cli.ChoiceVar(fs, &f.activations, "activations", "uint8", []string{"uint8", "int8"}, "type of what layers hand to each other; int8 is symmetric, for engines that take no other")
 	fs.BoolVar(&f.reduceRange, "reduce-range", false, "7 bits instead of 8, for engines whose 16-bit sums saturate (AVX2 without VNNI in others than lathe)")
 	fs.BoolVar(&f.correct, "correct", true, "change weights and biases so that the outputs lose less by rounding")
+	fs.StringArrayVar(&f.skip, "skip", nil, "`layer` that stays float: a node of the model, op=NAME for all of an operator, first or last; may be repeated")
+	fs.StringVar(&f.evaluation, "evaluation", "", "samples to judge the result by: a data set at this `path` (default: those of --calibration, where a budget is given)")
+	fs.StringVar(&f.labels, "labels", "", "`file` of the classes of --evaluation, where the data set has none: lines \"file,label\" or a label each, or an array in .npy")
+	cli.NumberVar(fs, &f.labelOffset, "label-offset", "", 0, -1<<16, 1<<16, "added to labels that are numbers: -1 where they begin at 1")
+	cli.ParsedVar(fs, &f.maxDrop, "max-drop", "POINTS", parsePercent, "accuracy that may be lost on --evaluation, in points: layers stay float until no more is lost")
+	cli.ParsedVar(fs, &f.minAgreement, "min-agreement", "PERCENT", parsePercent, "samples that must keep their class, which needs no labels: layers stay float until as many do")
+	fs.BoolVar(&f.measure, "measure", false, "time layers on this machine and leave those float that are slower as integers; what is written then depends on the machine")
 	cli.ParsedVar(fs, &f.raw, "raw", "SCALE,ZERO", dataset.ParseRaw, "what whole numbers of samples are for a float input, SCALE (q - ZERO); behind them ,uint8 for raw files of unsigned bytes")
 	f.pictures.Define(cmd, "pictures")
 	cli.NumberVar(fs, &f.threads, "threads", "", 0, 1, 1024, "threads to compile and to run with (default: what the machine allows)")
 	return cmd
+}
+
+// parsePercent reads a number above 0 and at most 100.
+func parsePercent(text string) (float64, error) {
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(v > 0 && v <= 100) {
+		return 0, errors.New("must be a number above 0 and at most 100")
+	}
+	return v, nil
 }
 
 func (a *app) quantize(ctx context.Context, f *quantizeFlags, path string) error {
@@ -113,7 +138,8 @@ func (a *app) quantize(ctx context.Context, f *quantizeFlags, path string) error
 	q, r, err := lathe.Quantize(ctx, m, lathe.QuantizeOptions{
 		Calibration: f.calibration, Size: f.size, Pictures: f.pictures.Settings(), Raw: f.raw,
 		CalibrateMode: f.calibrateMode, Percentile: f.percentile, GlobalScale: f.globalScale, Activations: f.activations,
-		ReduceRange: f.reduceRange, NoCorrection: !f.correct, Workers: f.threads, Progress: bar.show, Notes: notes,
+		ReduceRange: f.reduceRange, NoCorrection: !f.correct, Skip: f.skip,
+		Evaluation: f.evaluation, Labels: f.labels, LabelOffset: f.labelOffset, MaxDrop: f.maxDrop, MinAgreement: f.minAgreement, Measure: f.measure, Workers: f.threads, Progress: bar.show, Notes: notes,
 	})
 	if err != nil {
 		return refused(path, err)

@@ -20,6 +20,7 @@ type layer struct {
 	axis  int         // of the weights: output channels
 	along int         // of the result: output channels
 	add   *graph.Node // that adds the bias of a dense layer; nil where it has none, or is a convolution
+	gain  float64     // dB that the outputs gain when it alone is float; 0 where nobody asked
 	why   string      // it stays float; empty where it is quantised
 	// Weight and bias as they are in the graph; bias is nil where there is none.
 	weight, bias *tensor.Tensor

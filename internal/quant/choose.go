@@ -20,6 +20,8 @@ type choices struct {
 	biases    []*tensor.Tensor  // by layer
 	divide    *divisors         // of the channels; nil: none
 	sim       *simulation       // with the weights rounded
+	off       []bool            // by layer: it stays float
+	judged    *Judgement        // nil: by nobody
 	strength  float64           // of equalisation; 0: none
 	corrected bool              // biases
 	sqnr      float64           // at the outputs, in dB; of the simulation
@@ -28,7 +30,7 @@ type choices struct {
 // off leaves all of a network float.
 func (s *static) off() *choices {
 	c := &choices{
-		params: make([]Params, len(s.points)),
+		params: make([]Params, len(s.points)), off: make([]bool, len(s.layers)),
 	}
 	for _, l := range s.layers {
 		c.weights = append(c.weights, l.weight)
@@ -111,6 +113,9 @@ func (s *static) choose() (*choices, error) {
 	}
 	if err == nil && s.Mode == "auto" {
 		c, err = s.singly(c)
+	}
+	if err == nil {
+		err = s.fit(net, c)
 	}
 	return c, err
 }

@@ -12,30 +12,32 @@ import (
 	"lathe/internal/types"
 )
 
-// realize makes g, which it changes, the network that choices describe: a pair of quantize and dequantize behind every point, and
-// dequantized integers for the weights and biases of layers. Outputs and what is no point stay float.
-func realize(g *graph.Graph, list []*point, quantised []*layer, c *choices, n numbers, weights int) error {
-	if len(g.Nodes) == 0 {
-		return nil
-	}
+// realize makes g, a copy of the network whose values to has, what choices describe: a pair of quantize and dequantize behind every
+// point, and dequantized integers for the weights and biases of layers. Outputs and what is no point stay float.
+func (s *static) realize(g *graph.Graph, to map[*graph.Value]*graph.Value, c *choices) error {
 	r := rewrite.New(g)
 	at := map[*graph.Value]Params{}
-	for i, p := range list {
-		at[p.value] = c.params[i]
+	for i, p := range s.points {
+		if c.params[i].Scale != 0 {
+			at[p.value] = c.params[i]
+		}
 	}
-	data := make([]Params, len(quantised))
-	for i, l := range quantised {
-		p, ok := at[l.node.In[0]]
-		if !ok {
+	for _, p := range s.points {
+		if params, ok := at[p.value]; ok {
+			realizePoint(r, g, to[p.value], params, s.numbers)
+		}
+	}
+	for i, l := range s.layers {
+		copied := *l
+		copied.node = to[l.node.Out[0]].Def
+		if l.add != nil {
+			copied.add = to[l.add.Out[0]].Def
+		}
+		data, ok := at[l.node.In[0]]
+		if !ok && !c.off[i] {
 			return fmt.Errorf("layer %q: its data are no point", l.name())
 		}
-		data[i] = p
-	}
-	for _, p := range list {
-		realizePoint(r, g, p.value, at[p.value], n)
-	}
-	for i, l := range quantised {
-		realizeLayer(r, l, c.weights[i], c.biases[i], data[i], weights)
+		realizeLayer(r, &copied, c.weights[i], c.biases[i], data, s.mostWeight, c.off[i])
 	}
 	return r.Finish()
 }
@@ -73,8 +75,9 @@ func replaceReaders(r *rewrite.Rewriter, readers []*graph.Node, v, y *graph.Valu
 }
 
 // realizeLayer makes the operands of a layer integers that are dequantized. The bias of a convolution is one of int32; that of other
-// layers, which is an addition of its own, stays float in the kernel's registers.
-func realizeLayer(r *rewrite.Rewriter, l *layer, weight, bias *tensor.Tensor, data Params, most int) {
+// layers, which is an addition of its own, stays float in the kernel's registers. A layer that is off stays float with the weights and
+// the bias that it has by now.
+func realizeLayer(r *rewrite.Rewriter, l *layer, weight, bias *tensor.Tensor, data Params, most int, off bool) {
 	n := l.node
 	if l.bias == nil && allZero(bias) {
 		bias = nil
@@ -83,6 +86,18 @@ func realizeLayer(r *rewrite.Rewriter, l *layer, weight, bias *tensor.Tensor, da
 	if !isConv(n) {
 		inside = nil
 	}
+	if off {
+		in := []*graph.Value{n.In[0], graph.NewConst(n.In[1].Name, weight)}
+		if inside != nil {
+			in = append(in, graph.NewConst(biasName(n), inside))
+			bias = nil
+		}
+		r.Change(n, n.Op, n.Attrs, in...)
+		if !isConv(n) {
+			realizeSum(r, l, bias)
+		}
+		return
+	}
 	q := quantiseWeights(weight, inside, l.axis, data.Scale, most)
 	r.Before(n)
 	name := n.In[1].Name
@@ -90,10 +105,7 @@ func realizeLayer(r *rewrite.Rewriter, l *layer, weight, bias *tensor.Tensor, da
 	w := r.Apply(ops.Dequantize, ops.DequantizeAttrs{Axis: l.axis}, graph.NewConst(name, q.weight), scale, zeros(types.I8, name+"_zero_point", len(q.scale)))
 	w.Name = name + "_dequantized"
 	if inside != nil {
-		name := n.Out[0].Name + "_bias"
-		if len(n.In) == 3 && n.In[2].Name != "" {
-			name = n.In[2].Name
-		}
+		name := biasName(n)
 		b := r.Apply(ops.Dequantize, ops.DequantizeAttrs{}, graph.NewConst(name, q.bias), graph.NewConst(name+"_scale", tensor.Of([]int{len(q.biasScale)}, q.biasScale)), zeros(types.I32, name+"_zero_point", len(q.biasScale)))
 		b.Name = name + "_dequantized"
 		r.Change(n, n.Op, n.Attrs, n.In[0], w, b)
@@ -104,6 +116,19 @@ func realizeLayer(r *rewrite.Rewriter, l *layer, weight, bias *tensor.Tensor, da
 		return
 	}
 	r.SetOperand(n, 1, w)
+	realizeSum(r, l, bias)
+}
+
+// biasName is what the bias of a convolution is called.
+func biasName(n *graph.Node) string {
+	if len(n.In) == 3 && n.In[2].Name != "" {
+		return n.In[2].Name
+	}
+	return n.Out[0].Name + "_bias"
+}
+
+// realizeSum gives a dense layer its bias; nil for none.
+func realizeSum(r *rewrite.Rewriter, l *layer, bias *tensor.Tensor) {
 	switch {
 	case bias == nil:
 	case l.add != nil:
@@ -113,9 +138,9 @@ func realizeLayer(r *rewrite.Rewriter, l *layer, weight, bias *tensor.Tensor, da
 			}
 		}
 	default:
-		v := n.Out[0]
+		v := l.node.Out[0]
 		readers := slices.Clone(r.Users(v))
-		r.Behind(n)
+		r.Behind(l.node)
 		y := r.Apply(ops.Add, op.None{}, v, graph.NewConst(v.Name+"_bias", bias))
 		replaceReaders(r, readers, v, y)
 		if r.IsOutput(v) {

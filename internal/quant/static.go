@@ -25,10 +25,17 @@ type Options struct {
 	GlobalScale float64 // of mode global_scale
 	// Activations is the type of points, uint8 or int8.
 	Activations types.DType
-	ReduceRange bool // 7 bits
-	Correct     bool // weights and biases for what rounding does to results
-	Progress    func(phase string, done, total int)
-	Notes       func(string)
+	ReduceRange bool     // 7 bits
+	Correct     bool     // weights and biases for what rounding does to results
+	Skip        []string // layers that stay float: nodes of the model, op=NAME, first, last
+	// Evaluation is what a budget is judged on; nil: Samples. Classes are those of its samples, where they are known.
+	Evaluation calibrate.Samples
+	Classes    []int
+	Budget     Budget
+	// Slow lists layers, by name, that are slower as integers: it gets the float network and the quantised one. nil: nothing is timed.
+	Slow     func(ctx context.Context, float, integer *graph.Graph) (map[string]string, error)
+	Progress func(phase string, done, total int)
+	Notes    func(string)
 }
 
 // CalibrateModes are the ways to choose ranges: auto tries several and takes what the network's outputs lose the least by.
@@ -79,13 +86,44 @@ func Static(ctx context.Context, g *graph.Graph, o Options) (*Result, error) {
 		return nil, err
 	}
 	defer c.sim.Close()
-	if err := realize(g, s.points, s.layers, c, s.numbers, s.mostWeight); err != nil {
+	q, err := s.realized(c)
+	if err != nil {
 		return nil, err
 	}
-	if err := graph.Verify(g); err != nil {
+	if s.Slow != nil {
+		if q, err = s.withoutSlow(c, q); err != nil {
+			return nil, err
+		}
+	}
+	return &Result{q, *s.report(c)}, nil
+}
+
+// realized is the network that choices describe.
+func (s *static) realized(c *choices) (*graph.Graph, error) {
+	to := map[*graph.Value]*graph.Value{}
+	g := cloned(s.graph, to)
+	if err := s.realize(g, to, c); err != nil {
 		return nil, err
 	}
-	return &Result{g, *s.report(c)}, nil
+	return g, graph.Verify(g)
+}
+
+// withoutSlow returns layers to float that are slower as integers, once: what is left of them is timed by nobody.
+func (s *static) withoutSlow(c *choices, q *graph.Graph) (*graph.Graph, error) {
+	s.progress("timing layers", 0, 0)
+	slow, err := s.Slow(s.ctx, s.graph.Clone(), q.Clone())
+	if err != nil || len(slow) == 0 {
+		return q, err
+	}
+	for i, l := range s.layers {
+		if why := slow[l.name()]; why != "" && !c.off[i] {
+			c.off[i], l.why = true, why
+		}
+	}
+	if err := s.remeasure(c); err != nil {
+		return nil, err
+	}
+	return s.realized(c)
 }
 
 func (s *static) progress(phase string, done, total int) {
@@ -97,6 +135,9 @@ func (s *static) progress(phase string, done, total int) {
 // annotate finds the layers and the points.
 func (s *static) annotate() error {
 	s.all = layers(s.graph)
+	if err := skip(s.all, s.Skip); err != nil {
+		return err
+	}
 	for _, l := range s.all {
 		if l.why == "" {
 			s.layers = append(s.layers, l)

@@ -65,7 +65,7 @@ const rules = `
 	fault < toolchain, compose, frontend, frontend/..., impl/..., pass, pipeline
 	tool/excerpt < tool/table, tool/webpage, tool/explain, tool/profile, tool/tuning, frontend/..., tool/cli, tool/cli/run
 	tool/table < tool/explain, tool/profile, tool/cli
-	tool/spelling < choice, op, ops, graph, graph/grapheval, compose, target, toolchain, frontend, frontend/..., bundle, tool/npz, tool/picture, tool/explain, tool/profile, /runtime
+	tool/spelling < quant, choice, op, ops, graph, graph/grapheval, compose, target, toolchain, frontend, frontend/..., bundle, tool/npz, tool/picture, tool/explain, tool/profile, /runtime
 	cpu < testkit/cputest, target, toolchain, host, executor
 	bundle, cpu < host
 	bundle, host, tool/spelling < executor
