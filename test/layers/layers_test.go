@@ -95,6 +95,7 @@ const rules = `
 	types, tensor, tool/npz, tool/picture, tool/spelling < dataset
 	types, tensor < quant/calibrate
 	types, tensor, op, ops, graph, graph/rewrite, compose, pass, pipeline, target, quant/calibrate < quant
+	quant, evaluate/metrics, tool/spelling, tool/table, tool/webpage < tool/quantizing
 	types, tensor, cpu, bundle, dataset, evaluate/metrics, evaluate/heatmap, /runtime < evaluate
 	tool/npz, tool/picture, tool/spelling, tool/readjson, tool/excerpt, tool/table, tool/atomicfile, tool/explain, tool/webpage < evaluate
 	choice < records
