@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -14,6 +16,7 @@ import (
 	"lathe/internal/dataset"
 	"lathe/internal/tool/cli"
 	"lathe/internal/tool/cli/preprocess"
+	"lathe/internal/tool/quantizing"
 )
 
 // quantizeModes are the values of quantize --mode.
@@ -42,6 +45,8 @@ type quantizeFlags struct {
 	minAgreement  float64
 	measure       bool
 	threads       int
+	report        string
+	asJSON        bool
 	output        string
 	command       string
 }
@@ -90,6 +95,8 @@ Samples are a data set of any form that evaluate takes; classes are not needed. 
 	cli.ParsedVar(fs, &f.raw, "raw", "SCALE,ZERO", dataset.ParseRaw, "what whole numbers of samples are for a float input, SCALE (q - ZERO); behind them ,uint8 for raw files of unsigned bytes")
 	f.pictures.Define(cmd, "pictures")
 	cli.NumberVar(fs, &f.threads, "threads", "", 0, 1, 1024, "threads to compile and to run with (default: what the machine allows)")
+	cli.OutputVarP(fs, &f.report, "report", "", "", []string{".html", ".json", ".txt"}, "`file` that tells of every layer and value: .html, .json or .txt")
+	cli.JSONVar(cmd, &f.asJSON)
 	return cmd
 }
 
@@ -113,6 +120,9 @@ func (a *app) quantize(ctx context.Context, f *quantizeFlags, path string) error
 		return err
 	}
 	if err := cli.NotOver(f.output, path, f.calibration); err != nil {
+		return err
+	}
+	if err := cli.NotOver(f.report, path, f.calibration, f.output); err != nil {
 		return err
 	}
 	if err := cli.WritablePlain(f.output); err != nil {
@@ -149,8 +159,30 @@ func (a *app) quantize(ctx context.Context, f *quantizeFlags, path string) error
 	}
 	bar.clear()
 	a.Log("quantised into %s in %v", f.output, time.Since(begin).Round(time.Millisecond))
-	_, err = fmt.Fprintf(a.Out, "%d layers, %d points, %.1f dB at the outputs, %d trials, equalised %g, corrected %v\n", len(r.Layers), len(r.Points), r.SQNR, r.Trials, r.Equalized, r.Corrected)
-	return err
+	report := &quantizing.Report{Title: filepath.Base(path), Head: []string{"Written to " + f.output, "Samples of " + f.calibration + ", ranges by " + f.calibrateMode}, Report: r}
+	if err := f.writeReport(report); err != nil {
+		return err
+	}
+	if f.asJSON {
+		return cli.JSON(a.Out, r)
+	}
+	return report.Text(a.Out, false)
+}
+
+// writeReport writes the report that a file was named for, in the form that its name says.
+func (f *quantizeFlags) writeReport(r *quantizing.Report) error {
+	if f.report == "" {
+		return nil
+	}
+	return cli.WriteFile(f.report, func(w io.Writer) error {
+		switch cli.Extension(f.report) {
+		case ".html":
+			return r.HTML(w)
+		case ".json":
+			return cli.JSON(w, r.Report)
+		}
+		return r.Text(w, true)
+	})
 }
 
 // save writes the quantised network in the form that the name says.

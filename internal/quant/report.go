@@ -1,25 +1,44 @@
 package quant
 
+import (
+	"lathe/internal/graph"
+	"lathe/internal/tensor"
+)
+
 // A Report tells what was quantised, how, and what it costs.
 type Report struct {
-	Layers    []LayerReport `json:"layers"`
-	Points    []PointReport `json:"points"`
-	SQNR      float64       `json:"sqnr_db"`   // at the outputs, of the simulation
-	Equalized float64       `json:"equalized"` // strength of the equalisation of channels; 0: none
-	Corrected bool          `json:"bias_corrected"`
-	Judged    *Judgement    `json:"judged,omitempty"`
-	Trials    int           `json:"trials"` // runs of the simulation on the samples of a trial
+	Samples      int           `json:"samples"`       // that ranges were learnt from
+	TrialSamples int           `json:"trial_samples"` // of these, on which choices were tried
+	Trials       int           `json:"trials"`        // choices that were tried
+	SQNR         float64       `json:"sqnr_db"`       // signal to noise at the outputs on the samples of trials, of the simulation; 200 at most
+	Equalized    float64       `json:"equalized"`     // strength of the equalisation of channels; 0: none
+	Corrected    bool          `json:"biases_corrected"`
+	FloatBytes   int           `json:"float_bytes"` // of the constants before
+	Bytes        int           `json:"bytes"`       // and behind
+	Judged       *Judgement    `json:"judged,omitempty"`
+	Layers       []LayerReport `json:"layers"`
+	Points       []PointReport `json:"points"`
+}
+
+// Quantised is the number of layers that compute on integers.
+func (r *Report) Quantised() int {
+	n := 0
+	for _, l := range r.Layers {
+		if l.Bits < 32 {
+			n++
+		}
+	}
+	return n
 }
 
 // LayerReport is a product of the network.
 type LayerReport struct {
 	Name     string  `json:"name"`
 	Operator string  `json:"operator"`
-	Bits     int     `json:"bits"`              // of the weights: 4 or 8, or 32 where the layer stays float
-	Gain     float64 `json:"gain_db,omitempty"` // of the ratio at the outputs when it alone is float, where layers were compared
-	Why      string  `json:"why,omitempty"`
-	// SQNR of the quantised weights, in dB, where these alone are quantised, or data by the range of each run.
-	SQNR float64 `json:"weights_sqnr_db,omitempty"`
+	Bits     int     `json:"bits"`              // of the weights: 4, 7 or 8, or 32 where the layer stays float
+	SQNR     float64 `json:"sqnr_db,omitempty"` // signal to noise of the rounded weights by themselves
+	Gain     float64 `json:"gain_db,omitempty"` // what the outputs gain when it alone is float, where layers were compared
+	Why      string  `json:"why,omitempty"`     // it stays float
 }
 
 // PointReport is a value that is kept as integers.
@@ -30,15 +49,24 @@ type PointReport struct {
 	Max     float64 `json:"max"`
 	Scale   float64 `json:"scale"`
 	Zero    int     `json:"zero_point"`
-	Clipped float64 `json:"clipped"` // share of the numbers beyond the range
+	Clipped float64 `json:"clipped"` // share of the samples' numbers beyond the range
+	// SQNR is the ratio of signal to noise of the value by itself, by its histogram; 0 for what moves carry on.
+	SQNR float64 `json:"sqnr_db,omitempty"`
 }
 
-func (s *static) report(c *choices) *Report {
-	r := &Report{Trials: s.runs, SQNR: c.sqnr, Equalized: c.strength, Corrected: c.corrected, Judged: c.judged}
+func (s *static) report(c *choices, q *graph.Graph, before int) *Report {
+	r := &Report{
+		Samples: s.Samples.Len(), TrialSamples: s.trial.count, Trials: s.runs, SQNR: c.sqnr, Equalized: c.strength, Corrected: c.corrected,
+		FloatBytes: before, Bytes: constantBytes(q), Judged: c.judged,
+	}
+	at := map[*layer]int{}
+	for i, l := range s.layers {
+		at[l] = i
+	}
 	for _, l := range s.all {
-		row := LayerReport{Name: l.name(), Operator: l.node.Op.Name, Bits: 8, Gain: l.gain, Why: l.why}
-		if l.why != "" {
-			row.Bits = 32
+		row := LayerReport{Name: l.name(), Operator: l.node.Op.Name, Bits: 32, Gain: l.gain, Why: l.why}
+		if l.why == "" {
+			row.Bits, row.SQNR = bits(s.mostWeight), weightRatio(c.weights[at[l]], l.axis, s.mostWeight)
 		}
 		r.Layers = append(r.Layers, row)
 	}
@@ -48,9 +76,39 @@ func (s *static) report(c *choices) *Report {
 		}
 		row := PointReport{Name: p.value.Name, Mode: c.modes[c.cal.set[i]], Min: c.ranges[i].Min, Max: c.ranges[i].Max, Scale: float64(c.params[i].Scale), Zero: c.params[i].Zero}
 		if p.source {
-			row.Clipped = c.cal.stats[i].Clipped(c.ranges[i])
+			h := &c.cal.stats[i].Histogram
+			row.Clipped, row.SQNR = h.Clipped(c.ranges[i]), ratio(1, noiseShare(h, c.ranges[i], row.Scale))
 		}
 		r.Points = append(r.Points, row)
 	}
 	return r
+}
+
+// bits is the number of bits of weights in [-most, most].
+func bits(most int) int {
+	n := 1
+	for ; most > 0; most /= 2 {
+		n++
+	}
+	return n
+}
+
+// constantBytes is the size of a graph's constants.
+func constantBytes(g *graph.Graph) int {
+	n := 0
+	for _, c := range g.Constants() {
+		n += len(c.Const.Data)
+	}
+	return n
+}
+
+// weightRatio is the ratio of signal to noise of rounded weights.
+func weightRatio(w *tensor.Tensor, axis, most int) float64 {
+	rounded := quantiseWeights(w, nil, axis, 1, most).floats(axis)
+	numbers := tensor.As[float32](w)
+	signal := 0.0
+	for _, x := range numbers {
+		signal += float64(x) * float64(x)
+	}
+	return ratio(signal, distance(numbers, tensor.As[float32](rounded)))
 }

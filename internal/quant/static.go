@@ -75,6 +75,7 @@ func Static(ctx context.Context, g *graph.Graph, o Options) (*Result, error) {
 		return nil, fmt.Errorf("calibrate mode %q: there are %s", o.Mode, strings.Join(CalibrateModes, ", "))
 	}
 	s.progress("preparing", 0, 0)
+	before := constantBytes(g)
 	if err := prepare(ctx, g, o.Target, o.Workers); err != nil {
 		return nil, err
 	}
@@ -95,7 +96,7 @@ func Static(ctx context.Context, g *graph.Graph, o Options) (*Result, error) {
 			return nil, err
 		}
 	}
-	return &Result{q, *s.report(c)}, nil
+	return &Result{q, *s.report(c, q, before)}, nil
 }
 
 // realized is the network that choices describe.
