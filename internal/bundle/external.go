@@ -28,8 +28,10 @@ type External struct {
 	Fallback  [2]int    `json:"fallback"` // the steps [first,last)
 	Inputs    []Operand `json:"inputs"`
 	Outputs   []Operand `json:"outputs"`
-	Cycles    int64     `json:"cycles,omitempty"` // that the generator expects of a run
-	Nodes     []string  `json:"nodes"`            // of the model
+	// WhenFaster says that the fallback runs where it takes less time, which is found out when the package is opened.
+	WhenFaster bool     `json:"when_faster,omitempty"`
+	Cycles     int64    `json:"cycles,omitempty"` // that the generator expects of a run
+	Nodes      []string `json:"nodes"`            // of the model
 }
 
 // An Operand is where a tensor of a region lies, dense and in row-major order.

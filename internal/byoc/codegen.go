@@ -78,16 +78,16 @@ const (
 // Kinds lists them.
 var Kinds = []Kind{Blob, Object, IR, C}
 
-// A Module is a compiled region.
+// A Module is a compiled region. All constants of the region are in it.
 type Module struct {
 	Kind    Kind
 	Bytes   []byte
 	Runtime string // of a Blob: which run-time module loads it
-	// Owned names the constants of the region's graph whose bytes are in the module. Others are operands of each call, behind the
-	// region's inputs, in the order of graph.Constants.
-	Owned  []string
-	Cycles int64    // expected of a run; 0: unknown
-	Notes  []string // what users should know
+	// WhenFaster says that the region is run by the module only where that takes less time than the steps of the compiler's own, which
+	// the runtime finds out when it opens the package: for libraries that compute on the same cores.
+	WhenFaster bool
+	Cycles     int64    // expected of a run; 0: unknown
+	Notes      []string // what users should know
 }
 
 // A Chosen is a generator with the options that were given.

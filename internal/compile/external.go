@@ -91,7 +91,7 @@ func (n *network) externals(p *program, mem *plan.Plan) (regions []bundle.Extern
 		r := bundle.External{
 			Symbol: a.Symbol, Generator: a.Compiler, Runtime: e.module.Runtime, ABI: bundle.ExternalABI,
 			Member: bundle.ExternalMember(len(regions), e.module.Runtime), SHA256: bundle.ExternalDigest(e.module.Bytes),
-			Fallback: [2]int{i, i + 1}, Cycles: e.module.Cycles, Nodes: s.Node.Origin,
+			Fallback: [2]int{i, i + 1}, WhenFaster: e.module.WhenFaster, Cycles: e.module.Cycles, Nodes: s.Node.Origin,
 		}
 		for _, v := range s.In {
 			r.Inputs = append(r.Inputs, operandAt(v, mem))

@@ -41,19 +41,22 @@ func (m *Module) ready() error {
 	return nil
 }
 
+// runLibrary calls the library for the steps [first, last), with all workers.
+func (m *Module) runLibrary(first, last int) {
+	if m.pool != nil {
+		m.pool.run(first, last)
+		return
+	}
+	purego.SyscallN(m.lib.entry, m.mem.context(), 0, 1, uintptr(first), uintptr(last))
+}
+
 // call runs steps with all workers and returns the status that the generated code left. With a lap the steps are called one
 // by one, and lap when each is finished, after one call with first-1.
 func (m *Module) call(first, last int, lap func(step int)) error {
 	m.mem.u32(ctx.Status, 0)
 	defer m.lib.running()()
-	run := func(first, last int) {
-		purego.SyscallN(m.lib.entry, m.mem.context(), 0, 1, uintptr(first), uintptr(last))
-	}
-	if m.pool != nil {
-		run = m.pool.run
-	}
 	if lap == nil {
-		if err := m.steps(first, last, run); err != nil {
+		if err := m.steps(first, last); err != nil {
 			return err
 		}
 	} else {
@@ -61,7 +64,7 @@ func (m *Module) call(first, last int, lap func(step int)) error {
 		defer goruntime.UnlockOSThread()
 		lap(first - 1)
 		for step := first; step < last; step++ {
-			if err := m.steps(step, step+1, run); err != nil {
+			if err := m.steps(step, step+1); err != nil {
 				return err
 			}
 			lap(step)

@@ -19,7 +19,7 @@ type writer struct {
 
 // compile writes the region as a program. Its constants are in the module, in the order that the model has them: which one the
 // library likes best is known on the machine that opens the package.
-func compile(ctx context.Context, r byoc.Region, _ byoc.Options) (byoc.Module, error) {
+func compile(ctx context.Context, r byoc.Region, o byoc.Options) (byoc.Module, error) {
 	w := &writer{tensors: map[*graph.Value]int{}}
 	for _, v := range r.Graph.Inputs {
 		w.program.Inputs = append(w.program.Inputs, w.tensor(v))
@@ -42,7 +42,7 @@ func compile(ctx context.Context, r byoc.Region, _ byoc.Options) (byoc.Module, e
 	if _, err := dnnl.Parse(b); err != nil { // what would not open is an error here
 		return byoc.Module{}, err
 	}
-	return byoc.Module{Kind: byoc.Blob, Bytes: b, Runtime: dnnl.Name}, nil
+	return byoc.Module{Kind: byoc.Blob, Bytes: b, Runtime: dnnl.Name, WhenFaster: o.Value("select") != "all"}, nil
 }
 
 // tensor is the number of a value.

@@ -155,7 +155,13 @@ func (c *command) open(path string) (*runtime.Module, error) {
 	}); err != nil {
 		c.Log("%v", err)
 	}
-	return runtime.Open(path, options...)
+	m, err := runtime.Open(path, options...)
+	if err == nil {
+		for _, note := range m.Notes() {
+			c.Note(note)
+		}
+	}
+	return m, err
 }
 
 func (c *command) run(ctx context.Context, path string) error {
