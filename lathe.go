@@ -21,6 +21,7 @@ import (
 	"strings"
 
 	"lathe/internal/byoc/codegens"
+	"lathe/internal/byoc/plugin"
 	"lathe/internal/choice"
 	"lathe/internal/compile"
 	"lathe/internal/cpu"
@@ -132,7 +133,7 @@ func (o CompileOptions) resolve() (compile.Options, error) {
 	if workers <= 0 {
 		workers = goruntime.GOMAXPROCS(0)
 	}
-	gens, err := codegens.Table.Choose(t)
+	gens, err := codegens.Table.Choose(t, plugin.Find)
 	if err != nil {
 		return compile.Options{}, err
 	}

@@ -16,6 +16,9 @@ import (
 // ExternalABI is the version of include/lathe_external.h that modules are called by.
 const ExternalABI = 1
 
+// NativeRuntime is the run-time module of regions that are machine code.
+const NativeRuntime = "native"
+
 // An External is a region of the network that an external code generator has compiled: a module that the runtime loads, and the steps
 // that compute the same where it cannot.
 type External struct {

@@ -19,6 +19,8 @@ type Codegen struct {
 
 	// Fits refuses a target that regions cannot be generated for; nil: none.
 	Fits func(t *target.Target, o Options) error
+	// Claim says at once what the generator takes of a network, in place of Patterns and Supports; nil: these say it.
+	Claim func(ctx context.Context, g *graph.Graph, o Options) (Claims, error)
 	// Patterns are the composites, those to try first first; nil: none.
 	Patterns func(o Options) []Pattern
 	// Supports says why the generator does not take a node that is in no composite, and nil where it does.
@@ -30,6 +32,18 @@ type Codegen struct {
 	Pays func(r Region, o Options) error
 	// Compile generates the region's code. The result depends on nothing else. Errors name the node.
 	Compile func(ctx context.Context, r Region, o Options) (Module, error)
+}
+
+// Claims say what a generator takes of a network, and why it does not take other nodes.
+type Claims struct {
+	Taken   []Composite
+	Refused map[*graph.Node]string
+}
+
+// A Composite is nodes that a generator takes for one, or, without a name, nodes that it takes one by one.
+type Composite struct {
+	Name    string
+	Members []*graph.Node
 }
 
 // An Alias is another name of a generator, with options that it stands for: dpuczdx8g-zcu104 is vitis-ai with an architecture.

@@ -38,11 +38,12 @@ func (l List) Names() (names []string) {
 	return names
 }
 
-// Choose finds the generators of a target and checks their options. Their order stays.
-func (l List) Choose(t *target.Target) ([]Chosen, error) {
+// Choose finds the generators of a target and checks their options. Their order stays. elsewhere, which may be nil, finds those that are not
+// in the list; its result is nil where there is none.
+func (l List) Choose(t *target.Target, elsewhere func(name string) (*Codegen, error)) ([]Chosen, error) {
 	var chosen []Chosen
 	for _, g := range t.Generators {
-		c, err := l.choose(g, t)
+		c, err := l.choose(g, t, elsewhere)
 		if err != nil {
 			return nil, fmt.Errorf("target %q: %w", t, err)
 		}
@@ -54,8 +55,14 @@ func (l List) Choose(t *target.Target) ([]Chosen, error) {
 	return chosen, nil
 }
 
-func (l List) choose(g target.Generator, t *target.Target) (Chosen, error) {
+func (l List) choose(g target.Generator, t *target.Target, elsewhere func(name string) (*Codegen, error)) (Chosen, error) {
 	c, given := l.lookup(g.Name)
+	if c == nil && elsewhere != nil {
+		var err error
+		if c, err = elsewhere(g.Name); err != nil {
+			return Chosen{}, err
+		}
+	}
 	if c == nil {
 		return Chosen{}, l.unknown(g.Name)
 	}

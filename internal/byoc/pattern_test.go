@@ -89,7 +89,7 @@ func TestChoose(t *testing.T) {
 		}
 		to := &target.Target{Kind: spec.Kind, Generators: spec.Generators}
 		var got []string
-		chosen, err := list.Choose(to)
+		chosen, err := list.Choose(to, nil)
 		for _, g := range chosen {
 			got = append(got, fmt.Sprint(g.Name, []target.Option(g.Given)))
 		}

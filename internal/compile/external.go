@@ -12,6 +12,7 @@ import (
 	"lathe/internal/graph"
 	"lathe/internal/pass"
 	"lathe/internal/plan"
+	"lathe/internal/toolchain"
 )
 
 // An external is a region of the network with what an external code generator has made of it.
@@ -56,7 +57,7 @@ func generateRegions(j *job, g *graph.Graph, found []pass.Region) (map[string]ex
 			return err
 		})
 		if err == nil {
-			err = acceptable(m)
+			m, err = packable(j, r.Symbol, m)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("external code generator %s: region %s: %w", r.Generator, r.Symbol, err)
@@ -67,18 +68,40 @@ func generateRegions(j *job, g *graph.Graph, found []pass.Region) (map[string]ex
 	return regions, nil
 }
 
-// acceptable refuses modules that packages cannot hold.
-func acceptable(m byoc.Module) error {
-	switch {
-	case m.Kind != byoc.Blob:
-		return fmt.Errorf("a module of kind %q, where packages hold those of kind %q", m.Kind, byoc.Blob)
-	case m.Runtime == "":
-		return errors.New("a module without the name of the run-time module that loads it")
-	case len(m.Bytes) == 0:
-		return errors.New("a module without bytes")
+// packable is a module as packages hold it: machine code becomes a library with one function.
+func packable(j *job, symbol string, m byoc.Module) (byoc.Module, error) {
+	if len(m.Bytes) == 0 {
+		return m, errors.New("a module without bytes")
 	}
-	return nil
+	object := toolchain.Object(m.Bytes)
+	switch m.Kind {
+	case byoc.Blob:
+		if m.Runtime == "" {
+			return m, errors.New("a module without the name of the run-time module that loads it")
+		}
+		return m, nil
+	case byoc.IR:
+		machine, err := toolchain.Open(toolchain.For(j.Target))
+		if err != nil {
+			return m, err
+		}
+		if object, err = machine.Compile(string(m.Bytes), irPasses); err != nil {
+			return m, fmt.Errorf("LLVM: %w", err)
+		}
+	case byoc.Object:
+	default:
+		return m, fmt.Errorf("a module of kind %q: packages hold %s, %s and %s", m.Kind, byoc.Blob, byoc.Object, byoc.IR)
+	}
+	library, err := toolchain.Link([]toolchain.Object{object}, toolchain.LinkOptions{Soname: "region.so", Triple: j.Target.Triple, Exports: []string{symbol}})
+	if err != nil {
+		return m, err
+	}
+	m.Kind, m.Bytes, m.Runtime = byoc.Blob, library, bundle.NativeRuntime
+	return m, nil
 }
+
+// irPasses are for text of other programs, whose loops nobody has scheduled.
+const irPasses = "default<O2>"
 
 // externals describes the regions that are steps of p, with the members of the package that they have.
 func (n *network) externals(p *program, mem *plan.Plan) (regions []bundle.External, members [][]byte) {

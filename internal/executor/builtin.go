@@ -6,4 +6,4 @@ import (
 )
 
 // builtIn are the run-time modules that need no library of their own form.
-var builtIn = []external.Runtime{dnnl.Runtime}
+var builtIn = []external.Runtime{dnnl.Runtime, native}

@@ -2,6 +2,7 @@ package pass
 
 import (
 	"errors"
+	"slices"
 
 	"lathe/internal/byoc"
 	"lathe/internal/compose"
@@ -33,6 +34,7 @@ var (
 	errControlFlow = errors.New("loops and branches are not taken")
 	errOpenExtent  = errors.New("an extent depends on data")
 	errOthers      = errors.New("it is part of a composite of another generator")
+	errUnclaimed   = errors.New("the generator does not take it")
 	errNoElements  = errors.New("a tensor has no elements")
 )
 
@@ -55,5 +57,16 @@ func (c *Context) takes(gen byoc.Chosen, n *graph.Node) error {
 			}
 		}
 	}
-	return gen.Supports(n, gen.Given)
+	if gen.Claim == nil {
+		return gen.Supports(n, gen.Given)
+	}
+	if slices.Contains(c.claimed[n], gen.Name) {
+		return nil
+	}
+	for _, r := range c.Refused[n] {
+		if r.Generator == gen.Name {
+			return errors.New(r.Reason)
+		}
+	}
+	return errUnclaimed
 }

@@ -1,6 +1,9 @@
 package pass
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -18,6 +21,12 @@ func mergeComposite(c *Context) error {
 		return nil
 	}
 	for _, gen := range c.Codegens {
+		if gen.Claim != nil {
+			if err := c.mergeClaims(gen); err != nil {
+				return fmt.Errorf("external code generator %s: %w", gen.Name, err)
+			}
+			continue
+		}
 		if gen.Patterns == nil {
 			continue
 		}
@@ -25,6 +34,61 @@ func mergeComposite(c *Context) error {
 			if err := c.mergePattern(gen.Name, p); err != nil {
 				return err
 			}
+		}
+	}
+	return nil
+}
+
+// mergeClaims asks a generator what it takes at once, and makes its composites.
+func (c *Context) mergeClaims(gen byoc.Chosen) error {
+	ctx := c.Ctx
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	claims, err := gen.Claim(ctx, c.Graph, gen.Given)
+	if err != nil {
+		return err
+	}
+	for n, why := range claims.Refused {
+		c.refuse(n, gen.Name, "", errors.New(why))
+	}
+	if c.claimed == nil {
+		c.claimed = map[*graph.Node][]string{}
+	}
+	users := c.Graph.Users()
+	r := rewrite.New(c.Graph)
+	for _, t := range claims.Taken {
+		if t.Name == "" {
+			for _, n := range t.Members {
+				c.claimed[n] = append(c.claimed[n], gen.Name)
+			}
+			continue
+		}
+		if err := composable(t.Members, users, c.Graph.Outputs); err != nil {
+			return fmt.Errorf("composite %s: %w", t.Name, err)
+		}
+		r.Enclose(graph.Composite, graph.CompositeAttrs{Composite: gen.Name + "." + t.Name}, t.Members...)
+	}
+	return r.Finish()
+}
+
+// composable refuses nodes that are no composite: of which more than one has readers elsewhere, or that hold others already. What one node
+// alone hands on is convex.
+func composable(nodes []*graph.Node, users map[*graph.Value][]*graph.Node, outputs []*graph.Value) error {
+	var last *graph.Node
+	for _, n := range nodes {
+		if len(n.Sub) > 0 {
+			return fmt.Errorf("node %q is a composite or a region already", n.Origin)
+		}
+		for _, o := range n.Out {
+			read := slices.ContainsFunc(users[o], func(m *graph.Node) bool { return !slices.Contains(nodes, m) })
+			if !read && !slices.Contains(outputs, o) {
+				continue
+			}
+			if last != nil && last != n {
+				return fmt.Errorf("others read the results of both %q and %q", last.Origin, n.Origin)
+			}
+			last = n
 		}
 	}
 	return nil

@@ -39,8 +39,9 @@ type Context struct {
 	Refused    map[*graph.Node][]Refusal
 	Regions    []Region
 	Offloads   []Offload
-	composites int  // among Offloads
-	nested     bool // the graph is the body of a node
+	composites int                      // among Offloads
+	nested     bool                     // the graph is the body of a node
+	claimed    map[*graph.Node][]string // generators that take a node as it is
 	// Ctx ends long sweeps; nil: nothing does.
 	Ctx context.Context
 }

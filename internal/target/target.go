@@ -71,6 +71,12 @@ func (t *Target) String() string {
 	for _, g := range t.Generators {
 		b.WriteString(g.String() + ", ")
 	}
+	return b.String() + t.Bare()
+}
+
+// Bare is String without external code generators.
+func (t *Target) Bare() string {
+	var b strings.Builder
 	b.WriteString(t.Kind)
 	if !t.IsSource() {
 		fmt.Fprintf(&b, " -mtriple=%s -mcpu=%s", t.Triple, t.CPU)

@@ -50,6 +50,7 @@ const rules = `
 	types, tensor, op, ops, graph, target, tool/spelling < byoc
 	types, tensor, op, ops, graph, graph/rewrite, target, byoc, tool/spelling < byoc/...
 	isa, /runtime/dnnl < byoc/dnnl
+	export/onnx < byoc/plugin
 	byoc/... < byoc/codegens
 	types, tensor, target, op, ops, graph, graph/rewrite, compose, impl, pipeline, choice, byoc < pass
 	graph, target, pass < testkit/passtest

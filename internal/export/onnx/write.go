@@ -142,7 +142,7 @@ func (w *writer) body(g *graph.Graph) error {
 		}
 		write := w.node
 		switch n.Op {
-		case graph.Group:
+		case graph.Group, graph.Composite, graph.External:
 			write = w.group
 		case graph.Loop:
 			write = w.loop
