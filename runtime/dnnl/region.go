@@ -88,7 +88,12 @@ func (r *region) do(f func()) {
 	<-done
 }
 
-func (r *region) start(workers int) error {
+func (r *region) start(workers int) (err error) {
+	defer func() {
+		if r := recover(); r != nil { // shapes that fit no primitive
+			err = fmt.Errorf("its program: %v", r)
+		}
+	}()
 	r.threads(workers)
 	if err := check(call(r.api.streamCreate, uintptr(unsafe.Pointer(&r.stream)), r.api.engine, 1)); err != nil {
 		return fmt.Errorf("a stream: %w", err)

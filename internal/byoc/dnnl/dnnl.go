@@ -88,6 +88,9 @@ func float32s(n *graph.Node) error {
 			if v.Type.DType != types.F32 {
 				return fmt.Errorf("a tensor of %s; float32 is supported", v.Type.DType)
 			}
+			if v.Type.Elements() == 0 {
+				return errors.New("a tensor has no elements")
+			}
 			if r := v.Type.Rank(); r > 6 {
 				return fmt.Errorf("a tensor of %d dimensions", r)
 			}

@@ -17,7 +17,7 @@ var rows = map[string]func(n *graph.Node) (dnnl.Step, error){
 	"nn.max_pool1d": maxPool, "nn.max_pool2d": maxPool, "nn.max_pool3d": maxPool,
 	"nn.avg_pool1d": avgPool, "nn.avg_pool2d": avgPool, "nn.avg_pool3d": avgPool, "mean": mean,
 	"nn.softmax": softmax("softmax"), "nn.log_softmax": softmax("log_softmax"),
-	"nn.relu": function("relu"), "sigmoid": function("logistic"), "tanh": function("tanh"), "exp": function("exp"), "log": function("log"), "sqrt": function("sqrt"), "abs": function("abs"),
+	"nn.relu": function("relu"), "sigmoid": function("logistic"), "tanh": function("tanh"), "exp": function("exp"), "sqrt": function("sqrt"), "abs": function("abs"),
 	"clip": function("clip"), "nn.leaky_relu": function("relu"),
 	"add": binary("add"), "multiply": binary("mul"), "subtract": binary("sub"), "divide": binary("div"), "maximum": binary("max"), "minimum": binary("min"),
 	"reshape": reshape, "concatenate": concatenate,
@@ -82,6 +82,9 @@ func window(n *graph.Node, s dnnl.Step, kernel, strides, padding, dilation []int
 		if n.Out[0].Type.Rank() == n.In[0].Type.Rank() {
 			out = n.Out[0].Type.Shape[i+2]
 		}
+		if kernel[i] == 1 {
+			s.Dilation[i] = 1 // oneDNN holds it against the extent even so
+		}
 		reach := (out-1)*strides[i] + (kernel[i]-1)*dilation[i] + 1
 		s.After[i] = max(s.After[i], int64(reach-in)-s.Before[i])
 		if s.Before[i] >= s.Kernel[i] || s.After[i] >= s.Kernel[i] {
@@ -111,10 +114,11 @@ func mean(n *graph.Node) (dnnl.Step, error) {
 
 func softmax(kind string) func(n *graph.Node) (dnnl.Step, error) {
 	return func(n *graph.Node) (dnnl.Step, error) {
-		if n.In[0].Type.Rank() == 0 {
-			return dnnl.Step{}, errors.New("a single number")
+		axis := n.Attrs.(ops.SoftmaxAttrs).Axis
+		if shape := n.In[0].Type.Shape; len(shape) == 0 || shape[axis] == 1 {
+			return dnnl.Step{}, errors.New("an axis of one element, whose logarithm oneDNN does not give as 0")
 		}
-		return dnnl.Step{Kind: kind, Axis: n.Attrs.(ops.SoftmaxAttrs).Axis}, nil
+		return dnnl.Step{Kind: kind, Axis: axis}, nil
 	}
 }
 
