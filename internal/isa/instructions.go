@@ -32,6 +32,7 @@ type Tiles struct {
 	Products []Dot
 
 	ProductCycles, LoadCycles int // from the beginning of a product to that of the next, and of a load
+	Latency                   int // cycles from one product to the next that adds to the same tile
 }
 
 // A FloatControl is a register that says how a thread computes with floats.

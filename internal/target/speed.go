@@ -3,9 +3,10 @@ package target
 // Speed is about what one core of a target does at best, in operations and bytes per nanosecond. It follows
 // from the target alone, whatever the machine at hand.
 type Speed struct {
-	Float32 float64 `json:"float32_gflop_per_s"` // multiply-adds of float32 vectors, each counted as two operations
-	Int8    float64 `json:"int8_gop_per_s"`      // the same of sums of products of bytes
-	L2      float64 `json:"l2_gb_per_s"`         // reading what is in the core's L2
+	Float32 float64 `json:"float32_gflop_per_s"`       // multiply-adds of float32 vectors, each counted as two operations
+	Int8    float64 `json:"int8_gop_per_s"`            // the same of sums of products of bytes
+	Tiles   float64 `json:"tiles_gop_per_s,omitempty"` // the same by registers of matrices; 0 where there are none
+	L2      float64 `json:"l2_gb_per_s"`               // reading what is in the core's L2
 	L3      float64 `json:"l3_gb_per_s"`
 	Memory  float64 `json:"memory_gb_per_s"`
 	Meet    float64 `json:"meet_ns"` // what a meeting of workers costs a run, in ns
@@ -30,6 +31,9 @@ func (t *Target) Speed() Speed {
 	s.Int8, s.Meet = s.Float32, meetCycles/clock
 	if t.HasDot {
 		s.Int8 = 4 * s.Float32
+	}
+	if set := t.Tiles(); set != nil {
+		s.Tiles = clock * 2 * float64(set.Rows*set.RowBytes*set.RowBytes/4) / float64(set.ProductCycles)
 	}
 	return s
 }

@@ -3,7 +3,9 @@ package verify
 import (
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"lathe/internal/choice"
@@ -138,6 +140,41 @@ func TestMatrixLayers(t *testing.T) {
 		run := onMatrices(t, tgt)
 		for i, l := range layers {
 			l.test(t, uint64(i), fmt.Sprintf("%s %+v", tgt, l), compile.Options{Target: tgt}, run)
+		}
+	}
+}
+
+// TestMatrixLoops reads the code: the sums of a block stay in their registers, and four products of its inner loop need at most five loads,
+// which take half the time that products do.
+func TestMatrixLoops(t *testing.T) {
+	t.Parallel()
+	for i, l := range []quantizedLayer{
+		{256, 64, 16, 1, 1, 0, 1, types.U8, types.I8, 0, 0},
+		{64, 64, 32, 3, 1, 1, 1, types.U8, types.I8, 0, 0},
+		{512, 512, 8, 3, 1, 1, 1, types.U8, types.I8, 0, 0},
+		{64, 128, 32, 3, 2, 1, 1, types.U8, types.I8, 0, 0},
+	} {
+		g := l.graph(t, rand.New(rand.NewPCG(uint64(i), 7)))
+		res, err := compile.Compile(t.Context(), g, compile.Options{Target: targettest.Resolve(t, "llvm -mtriple=x86_64-linux-gnu -mcpu=sapphirerapids"), Level: 3, Workers: 1, Code: []string{"asm"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		blocks := 0
+		for _, block := range regexp.MustCompile(`(?m)^\.LBB`).Split(res.Code["asm"], -1) {
+			loads, products := strings.Count(block, "tileloadd"), strings.Count(block, "tdpbusd")
+			if products < 4 {
+				continue // rows that are left over
+			}
+			blocks++
+			if 4*loads > 5*products {
+				t.Errorf("%+v: %d loads for %d products:\n%s", l, loads, products, block)
+			}
+			if strings.Contains(block, "tilestored") && strings.Index(block, "tilestored") < strings.LastIndex(block, "tdpbusd") || strings.Contains(block, "tilezero") && strings.LastIndex(block, "tilezero") > strings.Index(block, "tdpbusd") {
+				t.Errorf("%+v: sums leave their registers between products:\n%s", l, block)
+			}
+		}
+		if blocks == 0 {
+			t.Errorf("%+v: no products of tiles", l)
 		}
 	}
 }

@@ -9,9 +9,10 @@ import (
 	"lathe/internal/types"
 )
 
-// A shape is a product of rows of data by columns of weights, of which each sum has taps runs of depth elements that lie together. copied is
-// the bytes of data that are copied before they are multiplied.
-type shape struct{ rows, columns, taps, depth, copied int }
+// A shape is a product of rows of data by columns of weights, of which each sum has taps runs of depth elements that lie together. Rows
+// have bytes in common where distinct, the bytes of data that there are, is less than theirs. copied is the bytes of data that are copied before
+// they are multiplied.
+type shape struct{ rows, columns, taps, depth, distinct, copied int }
 
 // shapeOf describes n if registers of matrices may compute it: its operands lie as products of them need, or can.
 func shapeOf(n *impl.Node) (s shape, ok bool) {
@@ -23,18 +24,13 @@ func shapeOf(n *impl.Node) (s shape, ok bool) {
 		return s, false
 	}
 	if n.Op == ops.QnnMatmul {
-		return shape{rows: n.Out.Elements() / y[len(y)-1], columns: y[len(y)-1], taps: 1, depth: x[len(x)-1]}, len(w) == 2
+		return shape{rows: n.Out.Elements() / y[len(y)-1], columns: y[len(y)-1], taps: 1, depth: x[len(x)-1], distinct: n.In[0].Elements()}, len(w) == 2
 	}
 	a := n.Attrs.(ops.ConvAttrs)
 	if a.Groups != 1 || types.Count(w) == 0 {
 		return s, false
 	}
-	g := gridOf(a, x, w, y)
-	s = shape{rows: g.images * g.rowsOf(g.height), columns: w[0], taps: g.taps[0] * g.taps[1], depth: g.run}
-	if !g.inPlace() {
-		s.copied = g.images * g.bytes(g.height)
-	}
-	return s, true
+	return gridOf(a, x, w, y).shape(w[0]), true
 }
 
 // step is how many dot products of a run a tile takes at once: the most that divide it, at most so many; 0 where none do.
@@ -64,12 +60,12 @@ func ways(n *impl.Node, c impl.Core) ([]impl.Way, string) {
 	panels := panelsFor(s.columns, set.RowBytes/4)
 	best := 0
 	for i, p := range panels {
-		if s.cycles(p, c) < s.cycles(panels[best], c) {
+		if s.whole(p, c) < s.whole(panels[best], c) {
 			best = i
 		}
 	}
-	return []impl.Way{{Text: impl.Matrix, Cost: s.cycles(panels[best], c), Name: impl.Matrix, Decide: func(a *impl.NodeAsker) {
-		impl.DecideOne(a, "panel", best, panels, func(p int) float64 { return s.cycles(p, c) })
+	return []impl.Way{{Text: impl.Matrix, Cost: s.whole(panels[best], c), Name: impl.Matrix, Decide: func(a *impl.NodeAsker) {
+		impl.DecideOne(a, "panel", best, panels, func(p int) float64 { return s.whole(p, c) })
 	}}}, ""
 }
 
@@ -78,9 +74,17 @@ func panelsFor(columns, lanes int) []int {
 	return slices.DeleteFunc([]int{1, 2}, func(p int) bool { return p > 1 && p*lanes > (columns+lanes-1)/lanes*lanes })
 }
 
-// cycles are those of a product by panels of so many tiles: of each step the longest of products, loads, and what comes from L2, as all are
-// under way together, and the time in which sums go through scratch to what is computed of them. Data come from L2 for each panel, unless
-// L1 holds all of them, and a panel does for each block, unless L1 holds that.
+// whole is the time of a product by panels of so many tiles, with weights that come from memory.
+func (s shape) whole(panel int, c impl.Core) float64 {
+	return s.cycles(panel, c) + c.Fetched(float64(s.weights()))
+}
+
+// weights are the bytes of the constant operand.
+func (s shape) weights() int { return s.columns * s.taps * s.depth }
+
+// cycles are those of a product by panels of so many tiles whose operands are in caches: of each step the longest of products, their
+// latency, loads, and what comes from L2, as all are under way together, and the time in which sums go through scratch to what is computed
+// of them. Data come from L2 for each panel, unless L1 holds all of them, and a panel does for each block, unless L1 holds that.
 func (s shape) cycles(panel int, c impl.Core) float64 {
 	set := c.Tiles()
 	lanes, most := set.RowBytes/4, set.RowBytes/expr.DotWidth
@@ -94,12 +98,13 @@ func (s shape) cycles(panel int, c impl.Core) float64 {
 		return float64(set.Rows*set.RowBytes) / float64(c.L2Rate)
 	}
 	sum := s.taps * s.depth
-	dataLoad, weightLoad := far(s.rows*s.depth), far(panel*lanes*sum)
+	dataLoad, weightLoad := far(s.distinct), far(panel*lanes*sum)
+	dataLoad *= min(1, float64(s.distinct)/float64(s.rows*sum))
 	total := 0.0
 	add := func(rows []int, times int) {
 		tiles := float64(len(rows) * panel)
 		loads := float64(len(rows) + panel)
-		one := steps * max(tiles*float64(set.ProductCycles), loads*float64(set.LoadCycles), float64(len(rows))*dataLoad+float64(panel)*weightLoad)
+		one := steps * max(tiles*float64(set.ProductCycles), float64(set.Latency), loads*float64(set.LoadCycles), float64(len(rows))*dataLoad+float64(panel)*weightLoad)
 		for _, r := range rows {
 			one += float64(panel*r) * sumCycles
 		}
@@ -110,7 +115,7 @@ func (s shape) cycles(panel int, c impl.Core) float64 {
 	if len(rest) > 0 {
 		add(rest, 1)
 	}
-	return total*float64(panels) + float64(s.copied)/copyRate + c.Fetched(float64(s.columns*sum))
+	return total*float64(panels) + float64(s.copied)/copyRate
 }
 
 // rowTiles is how many tiles of rows are computed together with a panel of so many: as many sums as hide the latency of a product, and

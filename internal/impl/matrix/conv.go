@@ -66,13 +66,21 @@ func (g grid) bytes(lines int) int {
 	return g.phases() * g.lines(lines) * g.pitch * g.strides[1] * g.channels
 }
 
-// stripLines is how many lines of the result have their data in scratch by default: those of which L2 holds the data beside weights.
-func (g grid) stripLines(l2 int) int {
-	n := g.height
-	for n > 1 && g.bytes(n) > impl.Working(l2)/2 {
-		n = (n + 1) / 2
+// shape is the product that computes all images, to so many channels.
+func (g grid) shape(channels int) shape {
+	s := g.strip(g.height, channels)
+	s.rows, s.distinct, s.copied = g.images*s.rows, g.images*s.distinct, g.images*s.copied
+	return s
+}
+
+// strip is the product that computes so many lines of an image.
+func (g grid) strip(lines, channels int) shape {
+	data := g.bytes(lines)
+	s := shape{rows: g.rowsOf(lines), columns: channels, taps: g.taps[0] * g.taps[1], depth: g.run, distinct: data}
+	if !g.inPlace() {
+		s.copied = data
 	}
-	return n
+	return s
 }
 
 // conv convolves data whose channels are the last axis by constant weights, which lie in panels for dot products. A piece of work is a
@@ -138,20 +146,40 @@ type convolution struct {
 	parts  int // pieces of work that share a strip, with some panels each
 }
 
-// decide asks for strips, and for parts of panels where there are too few strips for workers.
+// decide asks for strips, and among how many pieces the panels of a strip are divided: as many as keep workers busy together.
 func (c *convolution) decide() {
-	strip := c.height
-	if !c.inPlace() {
-		strip = c.stripLines(c.Target.L2)
-	} else if bytes := c.in[0] * c.in[1] * c.channels; bytes > impl.Working(c.Target.L2) {
-		strip = max(1, c.height*impl.Working(c.Target.L2)/bytes)
+	strips := impl.UpTo(c.height)
+	parts := func(strips int) int {
+		return min(c.panels, max(1, (impl.Pieces+c.images*strips-1)/(c.images*strips)))
 	}
-	strips := c.DecideAmong("blocks", (c.height+strip-1)/strip, nil, impl.UpTo(c.height)...)
-	c.strip = (c.height + strips - 1) / strips
-	strips = (c.height + c.strip - 1) / c.strip
-	pieces := c.images * strips
-	c.parts = c.DecideAmong("panel_parts", min(c.panels, (impl.Pieces+pieces-1)/pieces), nil, impl.UpTo(c.panels)...)
+	cost := func(strips int) float64 {
+		lines, n := (c.height+strips-1)/strips, parts(strips)
+		one := c.grid.strip(lines, c.columns)
+		copies := float64(one.copied) / copyRate * float64(n)
+		if one.copied > impl.Working(c.Target.L2)/2 {
+			copies += c.core().Shared(2 * float64(one.copied) * float64(n)) // they leave L2 before they are read
+		}
+		one.copied = 0
+		again := 0.0 // strips after the first find weights in L3 where L2 does not hold them
+		if one.weights() > impl.Working(c.Target.L2) {
+			again = c.core().Shared(float64(one.weights()))
+		}
+		idle := max(1, float64(impl.Pieces)/float64(c.images*strips*n)) // of workers that get nothing
+		return float64(c.images*strips) * (copies + again + one.cycles(c.panel, c.core())) * idle
+	}
+	best := 0
+	for i, n := range strips {
+		if cost(n) < cost(strips[best]) {
+			best = i
+		}
+	}
+	n := c.DecideAmong("line_strips", strips[best], cost, strips...)
+	c.strip = (c.height + n - 1) / n
+	n = (c.height + c.strip - 1) / c.strip
+	c.parts = c.DecideAmong("panel_parts", parts(n), nil, impl.UpTo(c.panels)...)
 }
+
+func (c *convolution) core() impl.Core { return impl.Core{Target: c.Target} }
 
 // pieces is the loop over all pieces of work.
 func (c *convolution) pieces() loop.Stmt {

@@ -31,7 +31,7 @@ const (
 	tileData = 0x40000
 )
 
-// Features is what x86-64 has. Rows without code are sets that LLVM uses for functions of their own only (cryptography, matrices), that a
+// Features is what x86-64 has. Rows without code are sets that LLVM uses for functions of their own only (cryptography), that a
 // system uses, or that only processors of one maker have for what others do otherwise; code never contains them, so that it
 // runs where a virtual machine hides them.
 var Features = isa.Table{

@@ -19,7 +19,7 @@ var tiles = isa.Tiles{
 		{A: "int8", B: "int8", Name: "x86.tdpbssd"},
 		{A: "uint8", B: "uint8", Name: "x86.tdpbuud"},
 	},
-	ProductCycles: 16, LoadCycles: 8,
+	ProductCycles: 16, LoadCycles: 8, Latency: 52,
 }
 
 // configuration is the operand of LDTILECFG for palette 1.

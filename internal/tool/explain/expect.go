@@ -55,7 +55,9 @@ func (e *expectation) of(s bundle.Step) (ms float64, limit string) {
 	case "":
 		peak /= 2 // one operation where a multiply-add is two
 	case "int8", "uint8":
-		peak = e.core.Int8
+		if peak = e.core.Int8; s.Rule == "matrix" {
+			peak = max(peak, e.core.Tiles)
+		}
 	case "float64", "int64":
 		peak /= 2
 	}
