@@ -110,10 +110,15 @@ func conv(a impl.Anchor) (*impl.Plan, error) {
 	p.weight = func(panel, column, k expr.Expr, step []expr.Expr) operand {
 		return operand{weight, []expr.Expr{panel, step[0], step[1], expr.Add(expr.Mul(step[2], expr.Index(p.depth)), k), column, expr.Index(0)}, 5}
 	}
+	each := g.run / expr.DotWidth / p.depth
+	p.steps, p.weights = g.taps[0]*g.taps[1]*each, weight
+	p.number = func(step []expr.Expr) expr.Expr {
+		return expr.Add(expr.Mul(expr.Add(expr.Mul(step[0], expr.Index(g.taps[1])), step[1]), expr.Index(each)), step[2])
+	}
 	p.reduce = func(body func(step []expr.Expr) loop.Stmt) loop.Stmt {
 		return build.Each("ky", expr.Index(g.taps[0]), func(ky expr.Expr) loop.Stmt {
 			return build.Each("kx", expr.Index(g.taps[1]), func(kx expr.Expr) loop.Stmt {
-				return build.Each("s", expr.Index(g.run/expr.DotWidth/p.depth), func(s expr.Expr) loop.Stmt { return body([]expr.Expr{ky, kx, s}) })
+				return build.Each("s", expr.Index(each), func(s expr.Expr) loop.Stmt { return body([]expr.Expr{ky, kx, s}) })
 			})
 		})
 	}

@@ -33,6 +33,8 @@ func dense(a impl.Anchor) (*impl.Plan, error) {
 	p.reduce = func(body func(step []expr.Expr) loop.Stmt) loop.Stmt {
 		return build.Each("s", expr.Index(depth/expr.DotWidth/p.depth), func(s expr.Expr) loop.Stmt { return body([]expr.Expr{s}) })
 	}
+	p.steps, p.weights = depth/expr.DotWidth/p.depth, weight
+	p.number = func(step []expr.Expr) expr.Expr { return step[0] }
 	group := func(k expr.Expr, step []expr.Expr) expr.Expr {
 		return expr.Add(expr.Mul(step[0], expr.Index(p.depth)), k)
 	}

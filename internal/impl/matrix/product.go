@@ -19,17 +19,19 @@ import (
 //	}
 type product struct {
 	impl.Anchor
-	tileRows int // rows, and lanes of a row, of a tile
-	lanes    int
-	panel    int // tiles side by side in a panel of weights
-	depth    int // dot products of a step
-	columns  int // of the result
-	// reduce is the loops over all steps.
-	reduce func(body func(step []expr.Expr) loop.Stmt) loop.Stmt
+	tileRows, lanes int // of a tile
+	panel           int // tiles side by side in a panel of weights
+	columns         int // of the result
+	depth, steps    int // dot products of a step, and steps of a sum
+
+	reduce func(body func(step []expr.Expr) loop.Stmt) loop.Stmt // the loops over all steps
+	number func(step []expr.Expr) expr.Expr                      // of a step among them
+
+	weights *loop.Buffer // panels one after the other
 	// data is the k-th group of bytes of a row at a step, weight that of a column of a panel.
 	data   func(row, k expr.Expr, step []expr.Expr) operand
 	weight func(panel, column, k expr.Expr, step []expr.Expr) operand
-	// result stores the element of the result in a row and a column whose sum is given; the row need not be one of the result's.
+	// result runs body where a row is one of the result's, with the index of an element of the result in that row.
 	result func(row expr.Expr, body func(place func(column expr.Expr) []expr.Expr) loop.Stmt) loop.Stmt
 }
 
@@ -44,6 +46,13 @@ type operand struct {
 func (p *product) rows(panel, first expr.Expr, n int) loop.Stmt {
 	whole, rest := cut(n, p.tileRows, rowTiles(p.panel))
 	size := p.tileRows * rowTiles(p.panel)
+	blocks := whole
+	if len(rest) > 0 {
+		blocks++
+	}
+	fetch := func(b expr.Expr) func(step []expr.Expr) loop.Stmt {
+		return func(step []expr.Expr) loop.Stmt { return p.prefetch(panel, b, blocks, step) }
+	}
 	var list []loop.Stmt
 	if whole > 0 {
 		full := make([]int, rowTiles(p.panel))
@@ -51,13 +60,22 @@ func (p *product) rows(panel, first expr.Expr, n int) loop.Stmt {
 			full[i] = p.tileRows
 		}
 		list = append(list, build.Each("block", expr.Index(whole), func(b expr.Expr) loop.Stmt {
-			return build.Bind("row", expr.Add(first, expr.Mul(b, expr.Index(size))), func(row expr.Expr) loop.Stmt { return p.block(panel, row, full) })
+			return build.Bind("row", expr.Add(first, expr.Mul(b, expr.Index(size))), func(row expr.Expr) loop.Stmt { return p.block(panel, row, full, fetch(b)) })
 		}))
 	}
 	if len(rest) > 0 {
-		list = append(list, p.block(panel, expr.Add(first, expr.Index(whole*size)), rest))
+		list = append(list, p.block(panel, expr.Add(first, expr.Index(whole*size)), rest, fetch(expr.Index(whole))))
 	}
 	return build.Do(list...)
+}
+
+// prefetch asks during a step of one of so many blocks for its share of the next panel: a network's weights come from beyond L2.
+func (p *product) prefetch(panel, block expr.Expr, blocks int, step []expr.Expr) loop.Stmt {
+	bytes := p.weights.Strides()[0]
+	lines := (bytes/loop.LineBytes + blocks*p.steps - 1) / (blocks * p.steps)
+	share := expr.Add(expr.Mul(block, expr.Index(p.steps)), p.number(step))
+	at := expr.Add(expr.Mul(expr.Add(panel, expr.Index(1)), expr.Index(bytes)), expr.Mul(share, expr.Index(lines*loop.LineBytes)))
+	return &loop.Prefetch{From: p.weights, At: at, Lines: min(lines, loop.MaxPrefetch)}
 }
 
 // A tileRow is the tiles of a panel for some rows of a block.
@@ -67,8 +85,8 @@ type tileRow struct {
 	first, rows int // of the block
 }
 
-// block computes tiles of the given rows, from first on.
-func (p *product) block(panel, first expr.Expr, rows []int) loop.Stmt {
+// block computes tiles of the given rows, from first on. Each step begins with what fetch makes of it.
+func (p *product) block(panel, first expr.Expr, rows []int, fetch func(step []expr.Expr) loop.Stmt) loop.Stmt {
 	var list []tileRow
 	var accs []*loop.Buffer
 	total := 0
@@ -98,14 +116,14 @@ func (p *product) block(panel, first expr.Expr, rows []int) loop.Stmt {
 			})
 		}),
 		p.reduce(func(step []expr.Expr) loop.Stmt {
-			return tiles(func(t tileRow, v int) loop.Stmt {
+			return build.Do(fetch(step), tiles(func(t tileRow, v int) loop.Stmt {
 				return p.nest(t, p.depth, func(m, n, k expr.Expr) loop.Stmt {
 					x := p.data(expr.Add(expr.Add(first, expr.Index(t.first)), m), k, step)
 					w := p.weight(panel, expr.Add(expr.Index(v*p.lanes), n), k, step)
 					dot := &expr.Dot{A: &expr.Load{From: x.from, Index: x.index}, AxisA: x.axis, B: &expr.Load{From: w.from, Index: w.index}, AxisB: w.axis}
 					return build.Set(t.acc, expr.Add(build.Get(t.acc, t.index(v, m, n)...), dot), t.index(v, m, n)...)
 				})
-			})
+			}))
 		}),
 		tiles(func(t tileRow, v int) loop.Stmt {
 			return p.nest(t, 0, func(m, n, _ expr.Expr) loop.Stmt {
