@@ -5,6 +5,7 @@ import (
 
 	"lathe/internal/graph"
 	"lathe/internal/ops"
+	"lathe/internal/tool/spelling"
 	"lathe/internal/types"
 )
 
@@ -25,7 +26,7 @@ func ShapeFor(n int, target, copied []int) []int {
 	if open >= 0 {
 		rest := types.Count(shape)
 		if rest == 0 || n%rest != 0 {
-			Fail("shape %v for %d elements", target, n)
+			Fail("shape %v for %s", target, spelling.Count(n, "element"))
 		}
 		shape[open] = n / rest
 	}
@@ -95,7 +96,7 @@ const maxParts = 1 << 16
 // Unstack are the elements of an axis, without it.
 func (b *Builder) Unstack(x *graph.Value, axis int) []*graph.Value {
 	if n := x.Type.Shape[axis]; n > maxParts {
-		Fail("%d elements of %s are not supported; %d are", n, x.Type, maxParts)
+		Fail("%s of %s are not supported; %d are", spelling.Count(n, "element"), x.Type, maxParts)
 	}
 	out := slices.Clone(b.Split(x, axis, slices.Repeat([]int{1}, x.Type.Shape[axis])...))
 	for i, p := range out {
@@ -107,7 +108,7 @@ func (b *Builder) Unstack(x *graph.Value, axis int) []*graph.Value {
 // SplitEven is x in n equal parts of an axis.
 func (b *Builder) SplitEven(x *graph.Value, axis, n int) []*graph.Value {
 	if n < 1 || n > maxParts || x.Type.Shape[axis]%n != 0 {
-		Fail("axis %d of %s in %d parts", axis, x.Type, n)
+		Fail("axis %d of %s in %s", axis, x.Type, spelling.Count(n, "part"))
 	}
 	return b.Split(x, axis, slices.Repeat([]int{x.Type.Shape[axis] / n}, n)...)
 }

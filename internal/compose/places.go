@@ -7,6 +7,7 @@ import (
 	"lathe/internal/graph"
 	"lathe/internal/op"
 	"lathe/internal/ops"
+	"lathe/internal/tool/spelling"
 	"lathe/internal/types"
 )
 
@@ -93,7 +94,7 @@ const maxSegments = 1024
 // without rows are empty.
 func (b *Builder) Segments(d *op.Def, x *graph.Value, ids []int, n int, empty float64) *graph.Value {
 	if len(ids) != x.Type.Shape[0] || len(ids) == 0 || len(ids) > maxSegments {
-		Fail("%d segment numbers of %s", len(ids), x.Type)
+		Fail("%s of %s", spelling.Count(len(ids), "segment number"), x.Type)
 	}
 	if n < 1 || n > maxSegments || n < slices.Max(ids)+1 {
 		Fail("%d segments, the last number being %d", n, slices.Max(ids))

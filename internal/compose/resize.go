@@ -96,7 +96,7 @@ func (s ResizeSpec) scale(shape []int, a *ops.ResizeAttrs) {
 func (b *Builder) Nearest(x *graph.Value, axis, n int, align, half bool) *graph.Value {
 	in := x.Type.Shape[axis]
 	if in < 1 || n < 1 {
-		Fail("%d elements of %d", n, in)
+		Fail("%s of %d", spelling.Count(n, "element"), in)
 	}
 	scale := float32(in) / float32(n)
 	if align && n > 1 {

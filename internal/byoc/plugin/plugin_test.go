@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -80,7 +81,10 @@ func testProgram(t *testing.T, mode string) program {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), FileName("test"))
-	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+modeVariable+"='"+mode+"' exec '"+self+"'\n"), 0o755); err != nil {
+	syscall.ForkLock.RLock() // a process that is started meanwhile would hold the file open, which Linux then does not start
+	err = os.WriteFile(path, []byte("#!/bin/sh\n"+modeVariable+"='"+mode+"' exec '"+self+"'\n"), 0o755)
+	syscall.ForkLock.RUnlock()
+	if err != nil {
 		t.Fatal(err)
 	}
 	return program{path, 10 * time.Second, 10 * time.Second}

@@ -5,6 +5,7 @@ import (
 	"lathe/internal/graph"
 	"lathe/internal/ops"
 	"lathe/internal/tensor"
+	"lathe/internal/tool/spelling"
 	"lathe/internal/types"
 )
 
@@ -55,7 +56,7 @@ func (p nBits) constant(i int, what string, rows, columns int) *tensor.Tensor {
 	}
 	d := p.numbers()
 	if want := rows * d.Bytes(columns); v.DType != types.U8 || v.Len() != want {
-		compose.Fail("%s is %s, not %d bytes", what, v.Type(), want)
+		compose.Fail("%s is %s, not %s", what, v.Type(), spelling.Count(want, "byte"))
 	}
 	return &tensor.Tensor{DType: d, Shape: []int{rows, columns}, Data: v.Data}
 }
