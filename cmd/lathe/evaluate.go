@@ -37,6 +37,7 @@ type evaluateFlags struct {
 	results               string
 	threads               int
 	lab, asJSON           bool
+	model                 modelFlags // for all models
 	command               string
 }
 
@@ -75,6 +76,7 @@ confusion matrix. What is done is kept there: the same command goes on where it 
 	fs.Uint64Var(&f.seed, "seed", 12345, "`number` that chooses the part")
 	cli.ParsedVar(fs, &f.raw, "raw", "SCALE,ZERO", dataset.ParseRaw, "what whole numbers of samples are for a float input, SCALE (q - ZERO); behind them ,uint8 for raw files of unsigned bytes")
 	f.pictures.Define(cmd, "pictures")
+	f.model.define(cmd)
 	cli.ParsedVar(fs, &f.grid, "grid", "AXES", evaluate.ParseGrid, "flags of compile to try all combinations of: \"opt-level=1,3; target=llvm,llvm -mcpu=x86-64-v3\"; \"threads=1,2\" too")
 	fs.StringVar(&f.config, "config", "", "JSON `file` of variants: {\"experiments\": [{\"name\": \"NAME\", \"model\": \"FILE\", \"opt-level\": 3}]}")
 	fs.StringArrayVar(&f.predictions, "predictions", nil, "compare with what another engine predicted, as `NAME=FILE`: .csv with file and predicted, or scores in .npy; may be repeated")

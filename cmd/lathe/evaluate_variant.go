@@ -33,7 +33,7 @@ type variants struct {
 // compile compiles an experiment, or takes the package that it is. That it does not compile is the variant's error, for others go
 // on; malformed options are the command's.
 func (s *variants) compile(ctx context.Context, e evaluate.Experiment) (*evaluate.Variant, error) {
-	v := &evaluate.Variant{Name: e.Name, Model: e.Model, Options: e.Options, Package: e.Model, Threads: s.threads}
+	v := &evaluate.Variant{Name: e.Name, Model: e.Model, Options: s.with(e), Package: e.Model, Threads: s.threads}
 	c, err := s.flags(e, v)
 	if err != nil || isPackage(e.Model) {
 		return v, err
@@ -46,6 +46,7 @@ func (s *variants) compile(ctx context.Context, e evaluate.Experiment) (*evaluat
 	if err != nil {
 		return nil, err
 	}
+	v.Source = m.Files()
 	v.Package = filepath.Join(s.results, evaluate.PackageFolder, e.Name+".tar")
 	o.Output = v.Package
 	pkg, err := lathe.Compile(ctx, m, o)
@@ -86,6 +87,9 @@ func (s *variants) flags(e evaluate.Experiment, v *evaluate.Variant) (*compileFl
 	cmd := &cobra.Command{}
 	c.define(cmd)
 	fs := cmd.Flags()
+	if err := s.model.give(&c.model, fs); err != nil {
+		return nil, err
+	}
 	for _, o := range e.Options {
 		flag := fs.Lookup(o.Name)
 		switch {
@@ -118,10 +122,24 @@ func (s *variants) flags(e evaluate.Experiment, v *evaluate.Variant) (*compileFl
 // variedFlags lists the options that a variant can have.
 func variedFlags(cmd *cobra.Command) []string {
 	names := []string{threadsOption}
-	for _, name := range []string{"opt-level", "target", "desired-layout", "desired-layout-ops", "disabled-pass", "denormals", "choices", "tuning-records", "input-shapes", "fix", "loop-bound", "model-format", "tflite-arithmetic", "hybrid", "state"} {
+	for _, name := range []string{"opt-level", "target", "desired-layout", "desired-layout-ops", "disabled-pass", "denormals", "choices", "tuning-records", "input-shapes", "fix", "loop-bound", "weights", "model-format", "tflite-arithmetic", "hybrid", "state"} {
 		if cmd.Flags().Lookup(name) != nil {
 			names = append(names, name)
 		}
 	}
 	return names
+}
+
+// with is what an experiment says, and behind it the flags for all models that it does not set itself.
+func (s *variants) with(e evaluate.Experiment) evaluate.Options {
+	if isPackage(e.Model) {
+		return e.Options
+	}
+	all := slices.Clone(e.Options)
+	for _, o := range s.model.given() {
+		if e.Options.Value(o.Name) == "" {
+			all = append(all, o)
+		}
+	}
+	return all
 }

@@ -5,12 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"lathe"
+	"lathe/internal/evaluate"
 	"lathe/internal/frontend"
 	"lathe/internal/tool/cli"
 )
@@ -28,6 +32,7 @@ type modelFlags struct {
 	// options are those of formats, by name.
 	options map[string]*string
 	changed func(string) bool
+	text    func(string) string // of a flag
 }
 
 func (f *modelFlags) define(cmd *cobra.Command) {
@@ -38,6 +43,7 @@ func (f *modelFlags) define(cmd *cobra.Command) {
 	fs.StringVar(&f.weights, "weights", "", "`file` or folder of the weights of a model that keeps them outside of its own file (default: found beside it); "+lathe.RandomWeights+" makes values up: a network without weights can be compiled, run and timed")
 	cli.MarkOurs(cmd, "fix", "loop-bound", "weights")
 	f.options, f.changed = map[string]*string{}, fs.Changed
+	f.text = func(name string) string { return fs.Lookup(name).Value.String() }
 	for _, o := range lathe.FormatOptions() {
 		f.options[o.Name] = new(string)
 		cli.ChoiceVar(fs, f.options[o.Name], o.Name, o.Values[0], o.Values, o.Doc)
@@ -90,4 +96,38 @@ func absent(path string, err error) string {
 		return "doesn't exist"
 	}
 	return "cannot be read: " + cli.Cause(err).Error()
+}
+
+// give sets to, whose flags are fs's, to what f was given; what fs is given behind it counts instead.
+func (f *modelFlags) give(to *modelFlags, fs *pflag.FlagSet) error {
+	to.shapes, to.fix, to.bound, to.weights, to.format = f.shapes, fixes{maps.Clone(f.fix.values), slices.Clone(f.fix.files), slices.Clone(f.fix.typed)}, f.bound, f.weights, f.format
+	for name, value := range f.options {
+		if !f.changed(name) {
+			continue
+		}
+		if err := fs.Set(name, *value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// given are the flags that were given, as they were typed.
+func (f *modelFlags) given() (list evaluate.Options) {
+	add := func(name string, values ...string) {
+		for _, v := range values {
+			list = append(list, evaluate.Option{Name: name, Value: v})
+		}
+	}
+	add("fix", f.fix.typed...)
+	names := []string{"input-shapes", "loop-bound", "weights", "model-format"}
+	for _, o := range lathe.FormatOptions() {
+		names = append(names, o.Name)
+	}
+	for _, name := range names {
+		if f.changed(name) {
+			add(name, f.text(name))
+		}
+	}
+	return list
 }

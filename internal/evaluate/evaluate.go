@@ -23,7 +23,8 @@ import (
 // A Variant is one package to evaluate.
 type Variant struct {
 	Name    string
-	Model   string // file that it was compiled from, or the package itself
+	Model   string   // file that it was compiled from, or the package itself
+	Source  []string // files of the model, its companions among them; nil where there is none
 	Options Options
 	Package string
 	Threads int // 0: as the runtime takes

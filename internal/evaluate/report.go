@@ -223,22 +223,23 @@ func sizes(v *Variant) (*Sizes, error) {
 	for _, c := range p.Params {
 		s.Weights += int64(len(c.Data))
 	}
-	if v.Model != v.Package {
-		s.Source = fileSize(v.Model)
-	}
+	s.Source = fileSize(v.Source...)
 	return s, nil
 }
 
-// fileSize is that of a file, or of all files in a folder.
-func fileSize(path string) (size int64) {
-	filepath.WalkDir(path, func(file string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		if st, err := os.Stat(file); err == nil {
-			size += st.Size()
-		}
-		return nil
-	})
+// fileSize is that of files, and of all that folders hold, each once.
+func fileSize(paths ...string) (size int64) {
+	seen := map[string]bool{}
+	for _, path := range paths {
+		filepath.WalkDir(path, func(file string, d fs.DirEntry, err error) error {
+			if file = filepath.Clean(file); err != nil || d.IsDir() || seen[file] {
+				return err
+			}
+			if st, err := os.Stat(file); err == nil {
+				size, seen[file] = size+st.Size(), true
+			}
+			return nil
+		})
+	}
 	return size
 }
