@@ -16,7 +16,7 @@ import (
 // A protobuf message holds at most 2 GB. mostInside leaves room for what is no weight.
 const mostInside = 2<<30 - 64<<20
 
-// SaveONNX writes the model as an ONNX file of standard operators, for other tools: with the names of its inputs, outputs and values, and
+// SaveONNX writes the model as an ONNX file of standard operators (but for weights in blocks, see QuantizeOptions.Int4Form), for other tools: with the names of its inputs, outputs and values, and
 // with the shapes that it was loaded for. Weights beyond what one file can hold are in PATH.data. Nothing half-written is left behind.
 func (m *Model) SaveONNX(ctx context.Context, path string) error {
 	err := fault.Guard(func() error { return m.saveONNX(ctx, path) })
@@ -31,7 +31,7 @@ func (m *Model) saveONNX(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	o := onnx.Options{Producer: "lathe " + version.Number, Standard: true}
+	o := onnx.Options{Producer: "lathe " + version.Number, Standard: true, QDQ: !m.matmulNBits}
 	weights := 0
 	for _, c := range g.Constants() {
 		weights += len(c.Const.Data)

@@ -38,7 +38,8 @@ type Model struct {
 	notes   []string
 	control []ControlFlow
 	// What is known of the numbers of a graph that was made of another model.
-	said struct{ inputs, outputs map[string]bundle.Meaning }
+	said        struct{ inputs, outputs map[string]bundle.Meaning }
+	matmulNBits bool // SaveONNX writes weights in blocks as MatMulNBits
 }
 
 // unread lists the formats that tvmc has names for and Lathe does not read, with the extensions they are guessed by.

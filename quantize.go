@@ -1,9 +1,12 @@
 package lathe
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 
 	"lathe/internal/bundle"
 	"lathe/internal/compile"
@@ -21,6 +24,16 @@ import (
 
 // QuantizeOptions controls Quantize.
 type QuantizeOptions struct {
+	// Mode is what becomes integers: one of QuantizeModes; "" = static. The others need no samples, and read none of the options for them.
+	Mode string
+
+	// Of mode weight-only.
+	Bits       int    // of a weight, 4 or 8; 0 = 8
+	Block      int    // weights along a sum that share a scale, a power of two from 16 on; 0 = 32
+	ZeroPoints bool   // blocks have zero points
+	Least      int    // weights of a layer that is taken; 0 = 65536
+	Int4Form   string // how SaveONNX writes them, one of Int4Forms; "" = qdq
+
 	// Calibration names samples as the network will see them: a data set in any form that 'lathe evaluate' takes. Classes are not needed.
 	Calibration string
 	Size        int              // samples that are used, spread evenly over the set; 0 = 128
@@ -55,6 +68,14 @@ type QuantizeOptions struct {
 // QuantizeReport tells what was quantised.
 type QuantizeReport = quant.Report
 
+// QuantizeModes lists what Quantize can make integers, the default first: weights and activations by samples, weights and activations by the range
+// that these have in a run, weights alone.
+func QuantizeModes() []string { return []string{"static", "dynamic", "weight-only"} }
+
+// Int4Forms lists how SaveONNX can write weights in blocks, the default first: DequantizeLinear with block_size, of ai.onnx 21, in front of a product,
+// or ONNX Runtime's com.microsoft MatMulNBits.
+func Int4Forms() []string { return []string{"qdq", "matmulnbits"} }
+
 // CalibrateModes lists the ways to choose the ranges of integers, the default first.
 func CalibrateModes() []string { return quant.CalibrateModes }
 
@@ -82,6 +103,15 @@ func quantized(ctx context.Context, m *Model, o QuantizeOptions) (*Model, *Quant
 	g, err := m.graph()
 	if err != nil {
 		return nil, nil, err
+	}
+	switch o.Mode {
+	case "", "static":
+	case "dynamic":
+		return m.integers(quant.Dynamic(ctx, g, quant.DynamicOptions{Target: compiling.Target, Workers: compiling.Workers, Progress: o.Progress}))
+	case "weight-only":
+		return m.weightOnly(ctx, g, o, compiling)
+	default:
+		return nil, nil, fmt.Errorf("mode %q: there are %s", o.Mode, strings.Join(QuantizeModes(), ", "))
 	}
 	if o.Size <= 0 {
 		o.Size = defaultSamples
@@ -131,7 +161,24 @@ func quantized(ctx context.Context, m *Model, o QuantizeOptions) (*Model, *Quant
 			return slowLayers(ctx, float, integer, in, compiling, o.Workers)
 		}
 	}
-	res, err := quant.Static(ctx, g, options)
+	return m.integers(quant.Static(ctx, g, options))
+}
+
+func (m *Model) weightOnly(ctx context.Context, g *graph.Graph, o QuantizeOptions, compiling compile.Options) (*Model, *QuantizeReport, error) {
+	if o.Int4Form != "" && !slices.Contains(Int4Forms(), o.Int4Form) {
+		return nil, nil, fmt.Errorf("form %q of weights in blocks: there are %s", o.Int4Form, strings.Join(Int4Forms(), ", "))
+	}
+	q, r, err := m.integers(quant.WeightOnly(ctx, g, quant.WeightOnlyOptions{
+		Target: compiling.Target, Workers: compiling.Workers, Bits: cmp.Or(o.Bits, 8), Block: cmp.Or(o.Block, 32), ZeroPoints: o.ZeroPoints, Least: o.Least, Progress: o.Progress,
+	}))
+	if err == nil {
+		q.matmulNBits = o.Int4Form == "matmulnbits"
+	}
+	return q, r, err
+}
+
+// integers is the model of a quantised network.
+func (m *Model) integers(res *quant.Result, err error) (*Model, *QuantizeReport, error) {
 	if err != nil {
 		return nil, nil, err
 	}

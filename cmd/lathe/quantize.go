@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,9 +21,6 @@ import (
 	"lathe/internal/tool/quantizing"
 )
 
-// quantizeModes are the values of quantize --mode.
-var quantizeModes = []string{"static"}
-
 // quantizeFlags are the values of quantize's flags.
 type quantizeFlags struct {
 	model         modelFlags
@@ -33,6 +32,11 @@ type quantizeFlags struct {
 	percentile    float64
 	globalScale   float64
 	activations   string
+	bits          string
+	block         int
+	zeroPoints    bool
+	least         int
+	int4Form      string
 	reduceRange   bool
 	correct       bool
 	raw           dataset.Raw
@@ -51,6 +55,13 @@ type quantizeFlags struct {
 	command       string
 }
 
+// modeFlags are flags that have a meaning in one mode only.
+var modeFlags = map[string]string{
+	"bits": "weight-only", "block": "weight-only", "zero-points": "weight-only", "least-weights": "weight-only", "int4-form": "weight-only",
+	"calibration": "static", "calibration-size": "static", "calibrate-mode": "static", "percentile": "static", "global-scale": "static",
+	"activations": "static", "reduce-range": "static", "correct": "static",
+}
+
 func (a *app) quantizeCommand() *cobra.Command {
 	f := &quantizeFlags{}
 	cmd := &cobra.Command{
@@ -62,12 +73,18 @@ engines read too, or a package.
 
   lathe quantize --calibration pictures -o digits-int8.onnx digits.onnx
   lathe quantize --calibration pictures --preprocess imagenet -o resnet18-int8.tar resnet18.onnx
+  lathe quantize --mode weight-only --bits 4 --block 32 -o gpt2-int4.onnx gpt2.onnx
 
 Samples are a data set of any form that evaluate takes; classes are not needed. Pictures become inputs by a preset, which
 --resize, --crop, --mean, --std, --scale, --color, --layout and --filter change:` + preprocess.Presets(),
 		Args: cli.OneFile("model file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.command = cmd.CommandPath()
+			for _, name := range slices.Sorted(maps.Keys(modeFlags)) {
+				if mode := modeFlags[name]; cmd.Flags().Changed(name) && f.mode != mode {
+					return cli.Usagef(f.command, "flag --%s is for --mode %s", name, mode)
+				}
+			}
 			return a.quantize(cmd.Context(), f, args[0])
 		},
 	}
@@ -76,13 +93,18 @@ Samples are a data set of any form that evaluate takes; classes are not needed. 
 	f.target.define(cmd)
 	f.model.define(cmd)
 	cli.OutputVarP(fs, &f.output, "output", "o", "", []string{".onnx", ".tar"}, "`file` to write: an ONNX file NAME.onnx, or a package NAME.tar")
-	cli.ChoiceVar(fs, &f.mode, "mode", quantizeModes[0], quantizeModes, "what is quantised: static is weights and activations by 8 bits")
+	cli.ChoiceVar(fs, &f.mode, "mode", lathe.QuantizeModes()[0], lathe.QuantizeModes(), "what is quantised: static is weights and activations, by samples; dynamic the same of dense layers and matrix products, by the range of each run; weight-only the weights of these")
 	fs.StringVar(&f.calibration, "calibration", "", "samples to calibrate with: a data set at this `path`")
 	cli.NumberVar(fs, &f.size, "calibration-size", "", 128, 1, 1<<20, "number of samples that are used, spread over the data set")
 	cli.ChoiceVar(fs, &f.calibrateMode, "calibrate-mode", lathe.CalibrateModes()[0], lathe.CalibrateModes(), "how ranges are chosen: "+strings.Join(lathe.CalibrateModes(), ", ")+"; auto takes what the network's outputs lose the least by")
 	fs.Float64Var(&f.percentile, "percentile", 99.99, "`share` of the numbers in the range of --calibrate-mode percentile, in percent")
 	fs.Float64Var(&f.globalScale, "global-scale", 8, "`bound` of all ranges of --calibrate-mode global_scale")
 	cli.ChoiceVar(fs, &f.activations, "activations", "uint8", []string{"uint8", "int8"}, "type of what layers hand to each other; int8 is symmetric, for engines that take no other")
+	cli.ChoiceVar(fs, &f.bits, "bits", "8", []string{"8", "4"}, "bits of a weight of --mode weight-only")
+	cli.NumberVar(fs, &f.block, "block", "", 32, 16, 1<<20, "weights along a sum that share a scale in --mode weight-only, a power of two")
+	fs.BoolVar(&f.zeroPoints, "zero-points", false, "zero points for blocks of --mode weight-only: a little larger, and closer")
+	cli.NumberVar(fs, &f.least, "least-weights", "", 1<<16, 1, 1<<40, "weights from which on --mode weight-only takes a layer")
+	cli.ChoiceVar(fs, &f.int4Form, "int4-form", lathe.Int4Forms()[0], lathe.Int4Forms(), "how an ONNX file has weights in blocks: qdq is DequantizeLinear with block_size in front of MatMul, matmulnbits ONNX Runtime's operator")
 	fs.BoolVar(&f.reduceRange, "reduce-range", false, "7 bits instead of 8, for engines whose 16-bit sums saturate (AVX2 without VNNI in others than lathe)")
 	fs.BoolVar(&f.correct, "correct", true, "change weights and biases so that the outputs lose less by rounding")
 	fs.StringArrayVar(&f.skip, "skip", nil, "`layer` that stays float: a node of the model, op=NAME for all of an operator, first or last; may be repeated")
@@ -113,7 +135,7 @@ func (a *app) quantize(ctx context.Context, f *quantizeFlags, path string) error
 	switch {
 	case f.output == "":
 		return cli.Usagef(f.command, "flag --output is needed: the ONNX file or package to write")
-	case f.calibration == "":
+	case f.calibration == "" && f.mode == "static":
 		return cli.Usagef(f.command, "flag --calibration is needed: samples of what the network will see")
 	}
 	if err := f.pictures.Check(f.command); err != nil {
@@ -145,7 +167,9 @@ func (a *app) quantize(ctx context.Context, f *quantizeFlags, path string) error
 	if err := m.Err(); err != nil {
 		return refused(path, err)
 	}
+	bits, _ := strconv.Atoi(f.bits)
 	q, r, err := lathe.Quantize(ctx, m, lathe.QuantizeOptions{
+		Mode: f.mode, Bits: bits, Block: f.block, ZeroPoints: f.zeroPoints, Least: f.least, Int4Form: f.int4Form,
 		Calibration: f.calibration, Size: f.size, Pictures: f.pictures.Settings(), Raw: f.raw,
 		CalibrateMode: f.calibrateMode, Percentile: f.percentile, GlobalScale: f.globalScale, Activations: f.activations,
 		ReduceRange: f.reduceRange, NoCorrection: !f.correct, Skip: f.skip,
@@ -166,6 +190,10 @@ func (a *app) quantize(ctx context.Context, f *quantizeFlags, path string) error
 	if f.asJSON {
 		return cli.JSON(a.Out, r)
 	}
+	if f.mode != "static" {
+		_, err = fmt.Fprintln(a.Out, weightsText(r))
+		return err
+	}
 	return report.Text(a.Out, false)
 }
 
@@ -183,6 +211,21 @@ func (f *quantizeFlags) writeReport(r *quantizing.Report) error {
 		}
 		return r.Text(w, true)
 	})
+}
+
+// weightsText says how many layers have integers for weights, and which of these lost most.
+func weightsText(r *lathe.QuantizeReport) string {
+	taken, worst := 0, -1
+	for i, l := range r.Layers {
+		if l.Bits == 32 {
+			continue
+		}
+		if taken++; worst < 0 || l.SQNR < r.Layers[worst].SQNR {
+			worst = i
+		}
+	}
+	l := r.Layers[worst] // a network without such a layer is refused
+	return fmt.Sprintf("%d of %d layers, weights of %d bits, %.1f dB or more (%s)", taken, len(r.Layers), l.Bits, l.SQNR, l.Name)
 }
 
 // save writes the quantised network in the form that the name says.

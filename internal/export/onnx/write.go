@@ -19,7 +19,7 @@ type Options struct {
 	Producer string    // name of the program, in the file
 	Opset    int       // least version of ai.onnx; the file's is this or the oldest, from 18 on, that has all operators
 	Standard bool      // only operators of ai.onnx; a product with transposed operands is com.microsoft's FusedMatMul elsewhere
-	QDQ      bool      // weights that are quantised in blocks are written as DequantizeLinear; Standard asks for that, else they are com.microsoft's MatMulNBits where that can have them
+	QDQ      bool      // weights in blocks are DequantizeLinear in front of a product; else com.microsoft's MatMulNBits where that can have them
 	External *External // takes large weights, which a file of more than 2 GB needs; nil: they are in the file
 }
 

@@ -9,7 +9,7 @@ import (
 // matmulNBits writes weights that are quantised in blocks as ONNX Runtime's MatMulNBits, or as DequantizeLinear in front of MatMul.
 func matmulNBits(c *call) {
 	a := c.n.Attrs.(ops.MatmulNBitsAttrs)
-	if !c.options.Standard && !c.options.QDQ {
+	if !c.options.QDQ {
 		if in, bits := packedBlocks(c, a.BlockSize); in != nil {
 			w := c.shape(1)
 			c.opOf("com.microsoft.MatMulNBits", in, Attr{"K", w[1]}, Attr{"N", w[0]}, Attr{"bits", bits}, Attr{"block_size", a.BlockSize})
@@ -99,9 +99,11 @@ func (c *call) dequantizedBlocks(block int) string {
 		constant = constant && v.Value() != nil
 	}
 	for i, v := range in {
-		name := c.in(i + 1)
+		name := ""
 		if constant {
 			name = c.constant(v.Value().Transpose())
+		} else {
+			name = c.in(i + 1)
 		}
 		if i == 1 && v.Type.DType != types.F32 {
 			name = c.cast(name, types.F32)

@@ -317,7 +317,7 @@ func TestMatmulNBits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, o := range []Options{{}, {QDQ: true}, {Standard: true}} {
+		for _, o := range []Options{{}, {QDQ: true}, {QDQ: true, Standard: true}} {
 			var file bytes.Buffer
 			if err := Write(&file, g, o); err != nil {
 				t.Fatalf("seed %d: %v", seed, err)
