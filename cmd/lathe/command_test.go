@@ -16,7 +16,7 @@ import (
 )
 
 func TestHelp(t *testing.T) {
-	for _, c := range []string{"", "compile", "run", "tune", "inspect", "import", "verify", "evaluate", "sources", "targets", "passes", "ops", "version"} {
+	for _, c := range []string{"", "compile", "run", "tune", "inspect", "import", "verify", "evaluate", "quantize", "sources", "targets", "passes", "ops", "version"} {
 		t.Run(c, func(t *testing.T) {
 			args := append(strings.Fields(c), "--help")
 			out, errs, code := latheCommand(t, args...)
@@ -54,6 +54,10 @@ func TestMistakes(t *testing.T) {
 		"run --rpc-key k absent.tar", "run --repeat 0 absent.tar", "run --threads many absent.tar", "run --preprocess x --image y absent.tar",
 		"run --std 0 --image y absent.tar", "run --mean 1 absent.tar", "run --number 3 absent.tar", "version please", "completion", "completion tcsh", "run -o top.json absent.tar",
 		"evaluate model.onnx", "evaluate --data absent model.onnx", "evaluate --data . model.onnx", "evaluate --data . --fraction 2 model.onnx", "evaluate --data . --raw 1 model.onnx",
+		"quantize model.onnx", "quantize -o q.onnx model.onnx", "quantize --calibration . model.onnx", "quantize --calibration . -o q.so model.onnx", "quantize --calibration . -o model.onnx model.onnx",
+		"quantize --calibration . --calibrate-mode entropy -o q.onnx model.onnx", "quantize --calibration . --mode int4 -o q.onnx model.onnx", "quantize --calibration . --max-drop 0 -o q.onnx model.onnx",
+		"quantize --calibration . --max-drop x -o q.onnx model.onnx", "quantize --calibration . --max-drop 1 -o q.onnx model.onnx", "quantize --calibration . --percentile 0 -o q.onnx model.onnx", "quantize --calibration . --labels l.csv -o q.onnx model.onnx",
+		"quantize --calibration . --activations float16 -o q.onnx model.onnx", "quantize --calibration . --report r.pdf -o q.onnx model.onnx",
 		"evaluate --data . --grid opt-level model.onnx", "evaluate --data . --preprocess unti model.onnx", "import model.onnx", "import -o net.tar model.onnx", "import -o model.onnx model.onnx", "import --weights w.bin -o net.onnx model.onnx",
 	}
 	var b strings.Builder

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -97,8 +98,9 @@ Samples are a data set of any form that evaluate takes; classes are not needed. 
 	fs.StringVar(&f.calibration, "calibration", "", "samples to calibrate with: a data set at this `path`")
 	cli.NumberVar(fs, &f.size, "calibration-size", "", 128, 1, 1<<20, "number of samples that are used, spread over the data set")
 	cli.ChoiceVar(fs, &f.calibrateMode, "calibrate-mode", lathe.CalibrateModes()[0], lathe.CalibrateModes(), "how ranges are chosen: "+strings.Join(lathe.CalibrateModes(), ", ")+"; auto takes what the network's outputs lose the least by")
-	fs.Float64Var(&f.percentile, "percentile", 99.99, "`share` of the numbers in the range of --calibrate-mode percentile, in percent")
-	fs.Float64Var(&f.globalScale, "global-scale", 8, "`bound` of all ranges of --calibrate-mode global_scale")
+	f.percentile, f.globalScale = 99.99, 8
+	cli.ParsedVar(fs, &f.percentile, "percentile", "PERCENT", parsePercent, "share of the numbers in the range of --calibrate-mode percentile (default 99.99)")
+	cli.ParsedVar(fs, &f.globalScale, "global-scale", "BOUND", parseBound, "bound of all ranges of --calibrate-mode global_scale (default 8)")
 	cli.ChoiceVar(fs, &f.activations, "activations", "uint8", []string{"uint8", "int8"}, "type of what layers hand to each other; int8 is symmetric, for engines that take no other")
 	cli.ChoiceVar(fs, &f.bits, "bits", "8", []string{"8", "4"}, "bits of a weight of --mode weight-only")
 	cli.NumberVar(fs, &f.block, "block", "", 32, 16, 1<<20, "weights along a sum that share a scale in --mode weight-only, a power of two")
@@ -131,12 +133,23 @@ func parsePercent(text string) (float64, error) {
 	return v, nil
 }
 
+// parseBound reads a finite number above 0.
+func parseBound(text string) (float64, error) {
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(v > 0 && v <= math.MaxFloat32) {
+		return 0, errors.New("must be a number above 0")
+	}
+	return v, nil
+}
+
 func (a *app) quantize(ctx context.Context, f *quantizeFlags, path string) error {
 	switch {
 	case f.output == "":
 		return cli.Usagef(f.command, "flag --output is needed: the ONNX file or package to write")
 	case f.calibration == "" && f.mode == "static":
 		return cli.Usagef(f.command, "flag --calibration is needed: samples of what the network will see")
+	case f.evaluation == "" && (f.maxDrop > 0 || f.labels != ""):
+		return cli.Usagef(f.command, "flag --evaluation is needed: samples whose class is known (--min-agreement needs none)")
 	}
 	if err := f.pictures.Check(f.command); err != nil {
 		return err

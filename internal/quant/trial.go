@@ -21,7 +21,7 @@ type trialSamples struct {
 
 // mostTrialWork is the number of multiply-adds of a trial, about, that says on how many samples it runs; leastTrial and mostTrial bound it.
 const (
-	mostTrialWork = 1 << 35
+	mostTrialWork = 1 << 34
 	leastTrial    = 8
 	mostTrial     = 128
 )
