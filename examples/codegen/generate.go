@@ -22,7 +22,7 @@ func (m *model) refuses(n node) string {
 	}
 	for _, in := range n.inputs {
 		of, ok := m.shapes[in]
-		if !ok || !slices.Equal(of, shape) && !(m.constants[in] != nil && len(m.constants[in]) == 1) {
+		if !ok || !slices.Equal(of, shape) && len(m.constants[in]) != 1 {
 			return "an operand has another shape than the result"
 		}
 	}

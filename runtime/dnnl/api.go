@@ -32,9 +32,11 @@ type api struct {
 
 // version is dnnl_version_t.
 type version struct {
-	major, minor, patch int32
-	hash                *byte
-	cpu, gpu            uint32
+	major int32
+	_     [2]int32 // minor, patch
+	_     *byte    // hash
+	cpu   uint32
+	_     uint32 // gpu
 }
 
 // Constants of dnnl_types.h.
