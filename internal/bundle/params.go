@@ -31,8 +31,8 @@ func (p *Param) Size() int {
 	return n
 }
 
-// writeTo writes the data.
-func (p *Param) writeTo(w io.Writer) error {
+// Fill writes the data to w.
+func (p *Param) Fill(w io.Writer) error {
 	if p.Write != nil {
 		return p.Write(w)
 	}
@@ -164,7 +164,7 @@ func (p *paramsWriter) text(s string) {
 // data writes the data of a parameter, which must be as many as its header says.
 func (p *paramsWriter) data(q Param) error {
 	var c counter
-	if err := q.writeTo(io.MultiWriter(p.w, &c)); err != nil {
+	if err := q.Fill(io.MultiWriter(p.w, &c)); err != nil {
 		return err
 	}
 	p.off += c.n

@@ -178,7 +178,7 @@ func (c *Contents) wasmPieces() ([][]byte, error) {
 	at := l.Context + len(segment[0])
 	for i, p := range c.Params {
 		var data bytes.Buffer
-		if err := p.writeTo(&data); err != nil {
+		if err := p.Fill(&data); err != nil {
 			return nil, err
 		}
 		segment = append(segment, make([]byte, l.params[i]-at), data.Bytes())

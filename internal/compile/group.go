@@ -50,6 +50,7 @@ func lowerGroup(n *graph.Node, t *target.Target, resident bool) ([]*lowered, err
 		}
 		k := &lowered{Kernel: lower.Lower("kernel", c.stages[o], lower.Options{Value: scalarConst(c.values)}), outs: []int{i}}
 		k.Resident = resident
+		bound(k.Kernel, t, c.values)
 		k.ask = func(c choice.Chooser) (*impl.Plan, error) { return algorithms.Table.Choose(k.Kernel, t, c) }
 		for _, p := range k.Params[:len(k.Params)-1] {
 			k.in = append(k.in, c.values[p.Name])

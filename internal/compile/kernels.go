@@ -133,7 +133,9 @@ func lowerGroups(j *job, g *graph.Graph, owned map[*graph.Value]bool) ([]*kernel
 	residents(g, j.Target.L2, false, stay)
 	for i, n := range groupsIn(g) {
 		var key string
-		if key, l.consts[n] = groupKey(n, owned); stay[n] {
+		key, l.consts[n] = groupKey(n, owned)
+		key += sevenBitKey(j.Target, l.consts[n])
+		if stay[n] {
 			key += ";resident"
 		}
 		if l.keys[n] = key; len(j.Choices) > 0 || len(n.Sub) != 1 {

@@ -11,7 +11,8 @@ type Instructions struct {
 	Rounds   string // feature with which there are instructions that round to an integer, or a short sequence; "": always
 	LosesNaN bool   // the instructions for a maximum and a minimum give an operand where the other is NaN
 	NamesFMA bool   // LLVM takes two instructions for a product and a sum unless the fused one is asked for by name
-	// Dots and Pairs are the instructions for products of bytes and of int16. What has no row is emulated, with the same results.
+	// Dots and Pairs are the instructions for products of bytes and of int16. What has no row is emulated, with the same results. Pairs of
+	// bytes add two products to an int16, which saturates: they are for operands whose products do not reach so far.
 	Dots, Pairs []Dot
 	Tiles       *Tiles    // registers of matrices; nil: none
 	Routines    []Routine // functions that LLVM calls where a processor lacks an instruction

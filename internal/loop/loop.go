@@ -27,6 +27,8 @@ type Buffer struct {
 	Scope Scope
 	// Align is the alignment of the base in bytes; 0 means that of the element type.
 	Align int
+	// Most is what the magnitude of an integer in it does not exceed; 0 means that of the element type.
+	Most int
 }
 
 // A Scope says where a buffer lives.

@@ -98,6 +98,9 @@ func (p *parser) buffer() *Buffer {
 	if p.Accept("align") {
 		b.Align = p.Int()
 	}
+	if p.Accept("most") {
+		b.Most = p.Int()
+	}
 	for s := Global; s <= Tiles; s++ {
 		if p.Accept(s.String()) {
 			b.Scope = s

@@ -103,6 +103,9 @@ func (v *verifier) buffer(b *Buffer) error {
 	if b.Align < 0 || b.Align&(b.Align-1) != 0 {
 		return fmt.Errorf("alignment %d is no power of two", b.Align)
 	}
+	if b.Most < 0 || b.Most > 0 && b.DType.IsFloat() {
+		return fmt.Errorf("most %d of %s", b.Most, b.DType)
+	}
 	v.bound[b], v.buffers[b] = true, true
 	return nil
 }

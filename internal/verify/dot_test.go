@@ -26,6 +26,7 @@ type quantizedLayer struct {
 	C, O, H, Kernel, Stride, Pad, Groups int
 	Data, Weight                         types.DType
 	DataZero, WeightZero                 int64
+	Most                                 int // magnitude of most weights, of which neighbours have one sign; 0: any up to 100
 }
 
 func (l quantizedLayer) graph(t *testing.T, r *rand.Rand) *graph.Graph {
@@ -54,6 +55,12 @@ func (l quantizedLayer) graph(t *testing.T, r *rand.Rand) *graph.Graph {
 	w := tensor.New(l.Weight, wshape...)
 	for i := range w.Len() {
 		w.SetInt(i, l.WeightZero+int64(r.IntN(201))-100)
+		if l.Most > 0 {
+			w.SetInt(i, int64(r.IntN(l.Most)))
+		}
+		if l.Most > 0 && r.IntN(8) > 0 {
+			w.SetInt(i, int64(l.Most-i/2%2*2*l.Most))
+		}
 	}
 	wscales := make([]float32, l.O)
 	for i := range wscales {
@@ -77,7 +84,11 @@ func (l quantizedLayer) graph(t *testing.T, r *rand.Rand) *graph.Graph {
 		y = apply(ops.Add, op.None{}, apply(ops.Dense, op.None{}, dx, dw), b)
 	}
 	y = apply(ops.Relu, op.None{}, y)
-	y = apply(ops.Quantize, ops.QuantizeAttrs{OutDType: l.Data, Rounding: ops.HalfEven}, y, scale(2), zero(l.Data, l.DataZero))
+	out := float32(2)
+	if l.Most > 0 {
+		out = 64
+	}
+	y = apply(ops.Quantize, ops.QuantizeAttrs{OutDType: l.Data, Rounding: ops.HalfEven}, y, scale(out), zero(l.Data, l.DataZero))
 	y.Name = "y"
 	g.Outputs = []*graph.Value{y}
 	return g
@@ -87,18 +98,23 @@ func (l quantizedLayer) graph(t *testing.T, r *rand.Rand) *graph.Graph {
 func quantizedLayers() []quantizedLayer {
 	u, s := types.U8, types.I8
 	return []quantizedLayer{
-		{16, 16, 5, 1, 1, 0, 1, u, s, 0, 0},
-		{3, 32, 9, 3, 2, 1, 1, u, s, 100, 0},
-		{24, 40, 6, 1, 1, 0, 1, u, s, 3, 0},
-		{32, 16, 6, 3, 1, 1, 1, s, s, -7, 0},
-		{64, 35, 7, 3, 2, 1, 1, u, u, 0, 128},
-		{38, 32, 6, 3, 1, 1, 1, u, s, 5, 0},
-		{48, 48, 7, 3, 1, 1, 48, u, s, 0, 0},
-		{20, 20, 7, 5, 2, 2, 20, u, s, 9, 0},
-		{32, 64, 6, 3, 1, 1, 2, u, s, 0, 0},
-		{6, 10, 5, 3, 1, 1, 1, u, s, 0, 0},
-		{64, 50, 0, 0, 0, 0, 1, u, s, 12, 0},
-		{37, 33, 0, 0, 0, 0, 1, s, u, 0, 120},
+		{16, 16, 5, 1, 1, 0, 1, u, s, 0, 0, 0},
+		{3, 32, 9, 3, 2, 1, 1, u, s, 100, 0, 0},
+		{24, 40, 6, 1, 1, 0, 1, u, s, 3, 0, 0},
+		{32, 16, 6, 3, 1, 1, 1, s, s, -7, 0, 0},
+		{64, 35, 7, 3, 2, 1, 1, u, u, 0, 128, 0},
+		{38, 32, 6, 3, 1, 1, 1, u, s, 5, 0, 0},
+		{48, 48, 7, 3, 1, 1, 48, u, s, 0, 0, 0},
+		{20, 20, 7, 5, 2, 2, 20, u, s, 9, 0, 0},
+		{32, 64, 6, 3, 1, 1, 2, u, s, 0, 0, 0},
+		{6, 10, 5, 3, 1, 1, 1, u, s, 0, 0, 0},
+		{64, 50, 0, 0, 0, 0, 1, u, s, 12, 0, 0},
+		{37, 33, 0, 0, 0, 0, 1, s, u, 0, 120, 0},
+		{64, 48, 6, 3, 1, 1, 1, u, s, 120, 0, 64},
+		{64, 50, 0, 0, 0, 0, 1, u, s, 120, 0, 64},
+		{32, 64, 6, 3, 1, 1, 2, u, s, 120, 0, 64},
+		{3, 32, 9, 3, 2, 1, 1, u, s, 120, 0, 64},
+		{64, 48, 6, 1, 1, 0, 1, u, s, 120, 0, 65},
 	}
 }
 
@@ -189,6 +205,21 @@ func TestDotInstructions(t *testing.T) {
 			if !strings.Contains(res.Code["asm"], "\t"+instruction) {
 				t.Errorf("%s: %+v has no %s", name, l, instruction)
 			}
+		}
+	}
+}
+
+// TestSevenBits: without an instruction for dots, those whose weights have 7 bits take the one that adds pairs of products to 16 bits, and
+// no others: it saturates.
+func TestSevenBits(t *testing.T) {
+	t.Parallel()
+	for _, l := range quantizedLayers() {
+		res, err := compile.Compile(context.Background(), l.graph(t, rand.New(rand.NewPCG(1, 7))), compile.Options{Target: targettest.Resolve(t, "llvm -mcpu=core-avx2"), Level: 3, Workers: 1, Code: []string{"asm"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := strings.Contains(res.Code["asm"], "vpmaddubsw"), l.Most == 64; got != want {
+			t.Errorf("%+v: vpmaddubsw %v, want %v", l, got, want)
 		}
 	}
 }

@@ -130,11 +130,11 @@ func TestMatrixLayers(t *testing.T) {
 	t.Parallel()
 	u, s := types.U8, types.I8
 	layers := append(quantizedLayers(),
-		quantizedLayer{64, 64, 14, 3, 1, 1, 1, u, s, 0, 0},
-		quantizedLayer{128, 96, 9, 1, 1, 0, 1, u, s, 7, 0},
-		quantizedLayer{64, 128, 11, 1, 2, 0, 1, u, s, 0, 0},
-		quantizedLayer{3, 64, 40, 7, 2, 3, 1, u, s, 0, 0},
-		quantizedLayer{100, 40, 8, 3, 2, 1, 1, s, s, 3, 0},
+		quantizedLayer{64, 64, 14, 3, 1, 1, 1, u, s, 0, 0, 0},
+		quantizedLayer{128, 96, 9, 1, 1, 0, 1, u, s, 7, 0, 0},
+		quantizedLayer{64, 128, 11, 1, 2, 0, 1, u, s, 0, 0, 0},
+		quantizedLayer{3, 64, 40, 7, 2, 3, 1, u, s, 0, 0, 0},
+		quantizedLayer{100, 40, 8, 3, 2, 1, 1, s, s, 3, 0, 0},
 	)
 	for _, tgt := range matrixTargets(t) {
 		run := onMatrices(t, tgt)
@@ -149,10 +149,10 @@ func TestMatrixLayers(t *testing.T) {
 func TestMatrixLoops(t *testing.T) {
 	t.Parallel()
 	for i, l := range []quantizedLayer{
-		{256, 64, 16, 1, 1, 0, 1, types.U8, types.I8, 0, 0},
-		{64, 64, 32, 3, 1, 1, 1, types.U8, types.I8, 0, 0},
-		{512, 512, 8, 3, 1, 1, 1, types.U8, types.I8, 0, 0},
-		{64, 128, 32, 3, 2, 1, 1, types.U8, types.I8, 0, 0},
+		{256, 64, 16, 1, 1, 0, 1, types.U8, types.I8, 0, 0, 0},
+		{64, 64, 32, 3, 1, 1, 1, types.U8, types.I8, 0, 0, 0},
+		{512, 512, 8, 3, 1, 1, 1, types.U8, types.I8, 0, 0, 0},
+		{64, 128, 32, 3, 2, 1, 1, types.U8, types.I8, 0, 0, 0},
 	} {
 		g := l.graph(t, rand.New(rand.NewPCG(uint64(i), 7)))
 		res, err := compile.Compile(t.Context(), g, compile.Options{Target: targettest.Resolve(t, "llvm -mtriple=x86_64-linux-gnu -mcpu=sapphirerapids"), Level: 3, Workers: 1, Code: []string{"asm"}})

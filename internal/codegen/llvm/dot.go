@@ -33,7 +33,7 @@ func (e *emitter) dot(d *expr.Dot, acc value) value {
 		a, okA := e.dotOperand(d.A, d.AxisA)
 		b, okB := e.dotOperand(d.B, d.AxisB)
 		if okA && okB {
-			return e.dotVector(e.splat(acc, e.lanes), a, b, d.A.From.Elem(), d.B.From.Elem())
+			return e.dotVector(e.splat(acc, e.lanes), operand{a, d.A.From.(*loop.Buffer)}, operand{b, d.B.From.(*loop.Buffer)})
 		}
 	}
 	if e.vec != nil {
@@ -116,11 +116,18 @@ func sequence(n int, at func(i int) int) string {
 	return strings.Join(list, ", ")
 }
 
-// dotVector adds the products of the bytes of a and b, which have the given types, to acc.
-func (e *emitter) dotVector(acc, a, b value, ta, tb types.DType) value {
-	if ta == types.I8 && tb == types.U8 {
-		a, b, ta, tb = b, a, tb, ta
+// An operand of dot products are four bytes of a buffer in each lane.
+type operand struct {
+	value
+	of *loop.Buffer
+}
+
+// dotVector adds the products of the bytes of x and y to acc.
+func (e *emitter) dotVector(acc value, x, y operand) value {
+	if x.of.DType == types.I8 && y.of.DType == types.U8 {
+		x, y = y, x
 	}
+	a, b, ta, tb := x.value, y.value, x.of.DType, y.of.DType
 	if name := e.instruction(e.target.ISA().Instructions.Dots, ta, tb, e.lanes); name != "" {
 		bytes := func(v value) value {
 			r := value{t: types.I8, lanes: expr.DotWidth * e.lanes}
@@ -128,6 +135,9 @@ func (e *emitter) dotVector(acc, a, b value, ta, tb types.DType) value {
 			return r
 		}
 		return e.callTo(types.I32, "", name, acc, bytes(a), bytes(b))
+	}
+	if sum, ok := e.pairsOfBytes(acc, x, y); ok {
+		return sum
 	}
 	for odd := range 2 {
 		x, y := e.everySecond(a, ta, odd), e.everySecond(b, tb, odd)
@@ -143,6 +153,33 @@ func (e *emitter) dotVector(acc, a, b value, ta, tb types.DType) value {
 		}
 	}
 	return acc
+}
+
+// pairsOfBytes adds the products by an instruction that adds two of them to an int16, where the bounds of x and y show that none saturates.
+func (e *emitter) pairsOfBytes(acc value, x, y operand) (value, bool) {
+	const most = 1<<15 - 1
+	if y.of.Most == 0 || 2*255*y.of.Most > most {
+		return value{}, false
+	}
+	pairs := e.instruction(e.target.ISA().Instructions.Pairs, x.of.DType, y.of.DType, e.lanes)
+	wide := e.instruction(e.target.ISA().Instructions.Pairs, types.I16, types.I16, e.lanes)
+	if pairs == "" || wide == "" {
+		return value{}, false
+	}
+	bytes := func(v value) value {
+		r := value{t: types.I8, lanes: expr.DotWidth * e.lanes}
+		r.s = e.temp("bitcast %s to %s", v, r.typ())
+		return r
+	}
+	short := value{t: types.I16, lanes: 2 * e.lanes}
+	sum := value{t: types.I32, lanes: e.lanes}
+	call := func(to value, name string, a, b value) value {
+		e.declare(fmt.Sprintf("%s @llvm.%s(%s, %s)", to.typ(), name, a.typ(), b.typ()))
+		to.s = e.temp("call %s @llvm.%s(%s, %s)", to.typ(), name, a, b)
+		return to
+	}
+	short = call(short, pairs, bytes(x.value), bytes(y.value))
+	return e.arith("add", acc, call(sum, wide, short, e.splat(constInt(1, types.I16), short.lanes))), true
 }
 
 // everySecond is the even or the odd bytes of v, widened to int16.

@@ -93,6 +93,9 @@ var ISA = isa.ISA{
 			{A: "int16", B: "int16", Features: []string{"avx512bw"}, Lanes: 16, Name: "x86.avx512.pmaddw.d.512"},
 			{A: "int16", B: "int16", Features: []string{"avx2"}, Lanes: 8, Name: "x86.avx2.pmadd.wd"},
 			{A: "int16", B: "int16", Features: []string{""}, Lanes: 4, Name: "x86.sse2.pmadd.wd"},
+			{A: "uint8", B: "int8", Features: []string{"avx512bw"}, Lanes: 16, Name: "x86.avx512.pmaddubs.w.512"},
+			{A: "uint8", B: "int8", Features: []string{"avx2"}, Lanes: 8, Name: "x86.avx2.pmadd.ub.sw"},
+			{A: "uint8", B: "int8", Features: []string{"ssse3"}, Lanes: 4, Name: "x86.ssse3.pmadd.ub.sw.128"},
 		},
 	},
 }

@@ -2,6 +2,7 @@ package crosstest
 
 import (
 	"bufio"
+	"bytes"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -214,7 +215,11 @@ func layOut(c *bundle.Contents, inputs []*tensor.Tensor) (*file, []int, error) {
 	offsets(outs)
 	at = nil
 	for _, p := range c.Params {
-		at = append(at, f.add(p.Data, bundle.Alignment))
+		var data bytes.Buffer
+		if err := p.Fill(&data); err != nil {
+			return nil, nil, err
+		}
+		at = append(at, f.add(data.Bytes(), bundle.Alignment))
 	}
 	offsets(at)
 	f.symbols = f.add(make([]byte, 8*c.Manifest.Symbols+64), bundle.Alignment)
