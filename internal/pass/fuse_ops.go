@@ -20,7 +20,7 @@ import (
 //	conv2d → add → relu             becomes   group { conv2d; add; relu }
 //	conv2d → {sigmoid →} multiply   becomes   group { conv2d; sigmoid; multiply }
 func fuseOps(c *Context) error {
-	f := &fusion{Rewriter: rewrite.New(c.Graph), decide: c.decide, group: map[*graph.Node]*members{}, place: map[*graph.Node]int{}, apart: map[*graph.Node]bool{}}
+	f := &fusion{Rewriter: rewrite.New(c.Graph), decide: c.decide, group: map[*graph.Node]*members{}, place: map[*graph.Node]int{}, apart: map[*graph.Node]bool{}, wide: map[*graph.Node]bool{}}
 	for i, n := range c.Graph.Nodes {
 		f.place[n] = i
 	}
@@ -70,24 +70,48 @@ type fusion struct {
 	group map[*graph.Node]*members
 	place map[*graph.Node]int  // position in the graph
 	apart map[*graph.Node]bool // of which it was decided that no reader takes it
+	wide  map[*graph.Node]bool // integers that were made larger for their readers, see widens
 
 	decide func(*graph.Node, choice.Decision) (string, error)
 }
 
 // widens reports whether n makes larger elements of its operand's for readers that can do so themselves, and that it goes
-// into their groups, so that memory holds the small ones, which is asked.
+// into their groups, so that memory holds the small ones, which is asked. What else has one operand that is not constant, and is of
+// elements that were made larger, goes with them.
 func (f *fusion) widens(n *graph.Node) bool {
-	if n.Op != ops.Dequantize || n.In[0].Type.DType.Size() >= n.Out[0].Type.DType.Size() || f.IsOutput(n.Out[0]) {
-		return false
-	}
-	if slices.ContainsFunc(f.Users(n.Out[0]), func(r *graph.Node) bool {
+	x := n.In
+	if f.IsOutput(n.Out[0]) || slices.ContainsFunc(f.Users(n.Out[0]), func(r *graph.Node) bool {
 		return r.Op.Fusion < op.Elementwise || r.Op.Fusion > op.CommReduce || r.Op == ops.Concatenate
 	}) {
 		return false
 	}
+	if integers := n.Op == ops.Cast && x[0].Type.DType.IsInt() && n.Out[0].Type.DType.IsInt(); n.Op != ops.Dequantize && (!integers || f.Reader(n.Out[0]) == nil) ||
+		x[0].Type.DType.Size() >= n.Out[0].Type.DType.Size() {
+		return f.staysWide(n)
+	}
 	taken, err := f.decide(n, choice.Whether("inline", true))
 	f.Fail(err)
+	f.wide[n] = taken == "on" && n.Op == ops.Cast
 	return taken == "on"
+}
+
+// staysWide reports whether n computes on integers that were made larger for it, and hands as large ones to one reader.
+func (f *fusion) staysWide(n *graph.Node) bool {
+	if n.Op.Fusion != op.Elementwise && n.Op.Fusion != op.Broadcast || f.Reader(n.Out[0]) == nil {
+		return false
+	}
+	var x *graph.Node
+	for _, v := range n.In {
+		if v.IsConst() {
+			continue
+		}
+		if x != nil || !f.wide[v.Def] || v.Type.DType.Size() > n.Out[0].Type.DType.Size() || !sameShape(v.Def, n) {
+			return false
+		}
+		x = v.Def
+	}
+	f.wide[n] = x != nil
+	return f.wide[n]
 }
 
 // grow takes one more group into m, the one of the graph's latest node so far, where that is legal and useful.

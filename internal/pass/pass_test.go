@@ -290,6 +290,13 @@ func TestGolden(t *testing.T) {
 			%0 = exp(%x) %1 = transpose(%0) {axes=[1,0]} %y = add(%0, %1) return %y }`},
 		{"output_in_the_middle", "FuseOps", `graph main(%x: float32[4]) {
 			%z = exp(%x) %y = tanh(%z) return %y, %z }`},
+		{"narrow_between_anchors", "FuseOps", `graph main(%f: float32[1,1,2,2]) {
+			@z = uint8[]{0} @w = int8[1,1,1,1]{2} @wz = int8[]{0} @a = int32[]{3} @b = int32[]{7}
+			%x = cast(%f) {dtype=uint8} %0 = qnn.conv2d(%x, @z, @w, @wz) {strides=[1,1], padding=[0,0,0,0], dilation=[1,1], groups=1} %1 = cast(%0) {dtype=int8}
+			%2 = cast(%1) {dtype=int32} %3 = subtract(%2, @a) %4 = multiply(%3, @b)
+			%5 = qnn.conv2d(%x, @z, @w, @wz) {strides=[1,1], padding=[0,0,0,0], dilation=[1,1], groups=1} %6 = cast(%5) {dtype=int8}
+			%7 = cast(%6) {dtype=int32} %8 = subtract(%7, @a) %9 = multiply(%8, @b)
+			%10 = add(%4, %9) %11 = right_shift(%10, @a) %y = cast(%11) {dtype=int8} return %y }`},
 		{"two_anchors", "FuseOps", `graph main(%x: float32[2,2]) {
 			%0 = nn.matmul(%x, %x) {transpose_a=false, transpose_b=false} %1 = nn.matmul(%x, %0) {transpose_a=false, transpose_b=true}
 			%y = add(%0, %1) return %y }`},
