@@ -30,7 +30,7 @@ var nodeDecisions = []DecisionInfo{
 	{"fuse", "FuseOps", "whether a node is computed in the kernel of what reads it", "`on`, but `off` where either is a concatenation"},
 	{"axes", "ConvertLayout", "the order of axes of a region of nodes that treat all alike, named by its first: `kept`, or one with which fewer bytes are transposed", "the order that saves most bytes"},
 	{"all_channels", "AbsorbChannelMoves", "whether a depthwise convolution, of whose channels some are read, computes all, or looks up those", "`on` where vectors of all are no more than channels that are read"},
-	{"inline", "FuseOps", "whether a dequantisation is computed by all that read it, so that memory holds the narrow elements", "on"},
+	{"inline", "FuseOps", "whether a dequantisation, or integers made wider for one reader, are computed by what reads them, so that memory holds the narrow elements", "on"},
 	{"pack", "ChooseImplementations, PackOperands", "whether a product packs its right operand, whose columns lie as rows: constant ones of fewer columns than a vector has lanes, and computed ones when it runs", ""},
 }
 
