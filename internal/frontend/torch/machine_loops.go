@@ -2,12 +2,17 @@ package torch
 
 import "maps"
 
-// each runs the body of a for loop for each item, or as a loop of the graph where data decide how often.
+// each runs the body of a for loop for each item, or as a loop of the graph where data decide how often, and where it is long and its
+// iterations differ by tensors only.
 func (m *machine) each(f *frame, s *forStmt) {
 	if call, ok := s.sequence.(*callExpr); ok && len(call.args) == 1 {
 		if n, ok := call.function.(*nameExpr); ok && n.name == "range" {
-			if t, ok := m.eval(f, call.args[0]).(*tensor); ok && m.get(t).Value() == nil {
+			n := m.eval(f, call.args[0])
+			if t, ok := n.(*tensor); ok && m.get(t).Value() == nil {
 				m.count(f, s, m.get(t))
+				return
+			}
+			if trips, ok := n.(int64); ok && m.repeat(f, s, int(min(trips, 1<<30))) {
 				return
 			}
 		}

@@ -190,8 +190,61 @@ func (m *machine) count(f *frame, s *forStmt, trips *graph.Value) {
 		func() *graph.Value { return literal(true) })
 }
 
-// loop makes a loop of the graph that carries the variables which its body assigns.
+// repeat runs a for loop over a known range as a loop of the graph, and reports whether it could: not where numbers are carried, which
+// decide shapes behind it, nor where lists grow or code needs to know the iteration.
+func (m *machine) repeat(f *frame, s *forStmt, trips int) bool {
+	if !m.Loops(trips) {
+		return false
+	}
+	for _, name := range assigned(nil, s.body) {
+		if v, ok := f.vars[name]; ok && holdsNumbers(v, 0) {
+			return false
+		}
+	}
+	where, region, steps := m.place, m.region, m.steps
+	restore := f.snapshot()
+	l := frontend.Loop{}
+	bind := m.carrying(f, s.body, &l, func(i *graph.Value) { m.assign(f, s.target, m.scalarOf(i)) }, func() *graph.Value { return literal(true) })
+	n := len(l.Carried)
+	out, ok := m.Region(graph.LoopAttrs{Trips: trips, Carried: n, Sequences: 1}, append(slices.Clone(l.Carried), m.Arange(trips)), func(in []*graph.Value) []*graph.Value {
+		return l.Body(append([]*graph.Value{in[n], literal(true)}, in[:n]...))[1:]
+	})
+	m.place, m.region = where, region
+	if !ok {
+		m.steps, f.done = steps, false
+		restore()
+		return false
+	}
+	bind(out)
+	return true
+}
+
+// holdsNumbers reports whether a value is a number, or a list or tuple with one.
+func holdsNumbers(v value, depth int) bool {
+	switch x := v.(type) {
+	case *tensor:
+		return x.number
+	case nil:
+		return false
+	case tuple:
+		return depth > 20 || slices.ContainsFunc(x, func(v value) bool { return holdsNumbers(v, depth+1) })
+	case *list:
+		return depth > 20 || slices.ContainsFunc(x.items, func(v value) bool { return holdsNumbers(v, depth+1) })
+	}
+	return true
+}
+
+// loop runs a loop of the graph that carries the variables which its body assigns.
 func (m *machine) loop(f *frame, body []statement, l frontend.Loop, first func(i *graph.Value), again func() *graph.Value) {
+	where, region := m.place, m.region
+	bind := m.carrying(f, body, &l, first, again)
+	results := m.RunLoop(l)
+	m.region, m.place = region, where
+	bind(results)
+}
+
+// carrying gives a loop its body and what it carries: the variables which the statements assign. What it returns takes their last values.
+func (m *machine) carrying(f *frame, body []statement, l *frontend.Loop, first func(i *graph.Value), again func() *graph.Value) (bind func(in []*graph.Value)) {
 	where, region := m.place, m.region
 	var names []string
 	for _, name := range assigned(nil, body) {
@@ -204,7 +257,7 @@ func (m *machine) loop(f *frame, body []statement, l frontend.Loop, first func(i
 		form = append(form, f.vars[name])
 	}
 	build := m.flatten(form, &l.Carried, 0)
-	bind := func(in []*graph.Value) {
+	bind = func(in []*graph.Value) {
 		next := func() *graph.Value {
 			v := in[0]
 			in = in[1:]
@@ -243,9 +296,7 @@ func (m *machine) loop(f *frame, body []statement, l frontend.Loop, first func(i
 		}
 		return out
 	}
-	results := m.RunLoop(l)
-	m.region, m.place = region, where
-	bind(results)
+	return bind
 }
 
 // known is the value of a tensor that decides a shape or the like.

@@ -38,6 +38,9 @@ func (m *machine) get(t *tensor) *graph.Value {
 		return t.v
 	}
 	base := m.get(t.base)
+	if t.seen != t.base.changes && t.born < m.region {
+		return t.read(base) // a value of the region, which is none outside
+	}
 	if t.seen != t.base.changes {
 		t.v, t.seen = t.read(base), t.base.changes
 		t.changes++
