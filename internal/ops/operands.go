@@ -11,23 +11,24 @@ import (
 
 // A kind is a set of element types an operand may have. Order matters to samples only: the first is the most frequent.
 type kind struct {
-	name  string
-	types []types.DType
+	name    string
+	types   []types.DType
+	nibbles bool // integers of 4 bits too, which samples do not draw: they are computed in 8
 }
 
 var (
-	floats   = kind{"a floating-point type", []types.DType{types.F32, types.F64, types.F16, types.BF16}}
-	integers = kind{"an integer type", []types.DType{
+	floats   = kind{name: "a floating-point type", types: []types.DType{types.F32, types.F64, types.F16, types.BF16}}
+	integers = kind{name: "an integer type", types: []types.DType{
 		types.I32, types.I64, types.I8, types.U8, types.I16, types.U16, types.U32, types.U64}}
-	numbers   = kind{"a number type", slices.Concat(floats.types, integers.types)}
-	booleans  = kind{"bool", []types.DType{types.Bool}}
-	bitFields = kind{"an integer type or bool", slices.Concat(integers.types, booleans.types)}
-	anything  = kind{"any type", slices.Concat(numbers.types, booleans.types)}
+	numbers   = kind{name: "a number type", types: slices.Concat(floats.types, integers.types)}
+	booleans  = kind{name: "bool", types: []types.DType{types.Bool}}
+	bitFields = kind{name: "an integer type or bool", types: slices.Concat(integers.types, booleans.types)}
+	anything  = kind{name: "any type", types: slices.Concat(numbers.types, booleans.types), nibbles: true}
 )
 
 // check reports an operand of a type that is not in k.
 func (k kind) check(operand string, d types.DType) error {
-	if !slices.Contains(k.types, d) {
+	if !slices.Contains(k.types, d) && !(k.nibbles && d.IsNibble()) {
 		return fmt.Errorf("%s is %s; it must be %s", operand, d, k.name)
 	}
 	return nil

@@ -154,7 +154,7 @@ var WinogradProduct = op.Define(op.Spec[WinogradProductAttrs]{
 		if err != nil {
 			return nil, err
 		}
-		if err := sameDType(kind{"float32", []types.DType{types.F32}}, []string{"data", "weight"}, in); err != nil {
+		if err := sameDType(kind{name: "float32", types: []types.DType{types.F32}}, []string{"data", "weight"}, in); err != nil {
 			return nil, err
 		}
 		v, u := in[0], in[1]

@@ -50,12 +50,12 @@ func legalizeInt4(c *Context) error {
 		case ops.QuantizeAttrs:
 			if t := a.OutDType; t.IsNibble() {
 				a.OutDType = ofBytes(t)
-				r.Replace(n.Out[0], clipped(r, r.Apply(n.Op, a, in...), t))
+				r.Change(n, ops.Clip, rangeOf(t), r.Apply(n.Op, a, in...))
 				return
 			}
 		case ops.CastAttrs:
-			if t := a.DType; t.IsNibble() {
-				r.Replace(n.Out[0], castTo4(r, n.In[0], t))
+			if a.DType.IsNibble() {
+				castTo4(r, n, a.DType)
 				return
 			}
 		}
@@ -81,26 +81,25 @@ func ofBytes(t types.DType) types.DType {
 	return types.U8
 }
 
-// clipped is v within the range of t.
-func clipped(r *rewrite.Rewriter, v *graph.Value, t types.DType) *graph.Value {
+// rangeOf limits numbers to those of t.
+func rangeOf(t types.DType) ops.ClipAttrs {
 	lo, hi := t.IntRange()
-	return r.Apply(ops.Clip, ops.ClipAttrs{HasMin: true, Min: float64(lo), HasMax: true, Max: float64(hi)}, v)
+	return ops.ClipAttrs{HasMin: true, Min: float64(lo), HasMax: true, Max: float64(hi)}
 }
 
-// castTo4 is v as integers of t in 8 bits: of floats the nearest within the range, of integers the low bits.
-func castTo4(r *rewrite.Rewriter, v *graph.Value, t types.DType) *graph.Value {
-	from := v.Type.DType
-	v = r.Apply(ops.Cast, ops.CastAttrs{DType: ofBytes(t)}, v)
-	if from.IsFloat() {
-		return clipped(r, v, t)
+// castTo4 makes n, a cast to t, give 8 bits: of floats the nearest number within the range of t, of integers the low bits.
+func castTo4(r *rewrite.Rewriter, n *graph.Node, t types.DType) {
+	from, wide := n.In[0].Type.DType, ops.CastAttrs{DType: ofBytes(t)}
+	switch {
+	case from == types.Bool || from == t:
+		r.Change(n, ops.Cast, wide, n.In[0])
+	case from.IsFloat():
+		r.Change(n, ops.Clip, rangeOf(t), r.Apply(ops.Cast, wide, n.In[0]))
+	default:
+		four := graph.NewConst("", tensor.NewOf(types.Of(wide.DType)))
+		four.Const.SetInt(0, 4)
+		r.Change(n, ops.RightShift, op.None{}, r.Apply(ops.LeftShift, op.None{}, r.Apply(ops.Cast, wide, n.In[0]), four), four)
 	}
-	if from == types.Bool {
-		return v
-	}
-	four := graph.NewConst("", tensor.NewOf(types.Of(v.Type.DType)))
-	four.Const.SetInt(0, 4)
-	v = r.Apply(ops.LeftShift, op.None{}, v, four)
-	return r.Apply(ops.RightShift, op.None{}, v, four)
 }
 
 // values are the tensors of constant operands.

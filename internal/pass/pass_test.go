@@ -54,6 +54,12 @@ func TestGolden(t *testing.T) {
 		{"batch_norm", "SimplifyInference", `graph main(%x: float32[1,2,3,3]) {
 			@g = float32[2]{1, 2} @b = float32[2]{0, 1} @m = float32[2]{0.5, -0.5} @v = float32[2]{1, 4}
 			%y = nn.batch_norm(%x, @g, @b, @m, @v) {axis=1, epsilon=0.00001} origin "BatchNormalization_0" return %y }`},
+		{"int4", "LegalizeInt4", `graph main(%x: float32[4]) {
+			@s = float32[]{0.5} @z = int4[]{1} @w = int4[2,3]{1, 2, 3, -4, -5, -6} @t = float32[2]{1, 2}
+			%0 = qnn.quantize(%x, @s, @z) {axis=0, block_size=0, out_dtype=int4, rounding="half_even"}
+			%1 = reshape(%0) {new_shape=[2,2]} %2 = qnn.dequantize(%1, @s, @z) {axis=0, block_size=0}
+			%i = cast(%x) {dtype=int32} %3 = cast(%i) {dtype=uint4} %4 = cast(%3) {dtype=float32}
+			%5 = transpose(@w) {axes=[1,0]} %6 = qnn.dequantize(%5, @t) {axis=1, block_size=0} return %2, %4, %6 }`},
 		{"shifted_once", "QnnLegalize", `graph main(%x: float32[1,1,2,2], %y: float32[1,1,2,2]) {
 			@s = float32[]{0.1} @z = int8[]{3} @w = int8[1,1,1,1]{2} @wz = int8[]{0}
 			%0 = qnn.quantize(%x, @s, @z) {axis=0, block_size=0, out_dtype=int8, rounding="half_even"}

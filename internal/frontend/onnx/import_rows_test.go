@@ -104,6 +104,7 @@ var shortNames = map[string]struct {
 }{
 	"f32": {Float, types.F32}, "f64": {Double, types.F64}, "f16": {Float16, types.F16}, "i8": {Int8, types.I8}, "u8": {Uint8, types.U8},
 	"i32": {Int32, types.I32}, "i64": {Int64, types.I64}, "b": {Bool, types.Bool}, "u32": {Uint32, types.U32},
+	"i4": {Int4, types.I4}, "u4": {Uint4, types.U4},
 }
 
 func shortType(t types.Tensor) string {
@@ -279,4 +280,27 @@ func inputOf(name string, x *tensor.Tensor) ValueInfo {
 		v.Dims = append(v.Dims, Dim{Value: int64(n)})
 	}
 	return v
+}
+
+// TestMatMulNBitsRefuses: what MatMulNBits cannot be, in one line each.
+func TestMatMulNBitsRefuses(t *testing.T) {
+	sixteen := "u8{" + strings.TrimSuffix(strings.Repeat("0,", 8), ",") + "}"
+	for _, c := range []struct{ operands, want string }{
+		{sixteen + " f32{1} _ i32{0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0} K=16 N=1 block_size=16", "g_idx is not supported"},
+		{sixteen + " f32{1} K=16 N=1 bits=2 block_size=16", "weights of 2 bits"},
+		{sixteen + " f32{1} K=16 N=1 block_size=24", "block_size 24"},
+		{sixteen + " f32{1} K=16 N=2 block_size=16", "not 16 bytes"},
+		{sixteen + " f32{1} K=0 N=2 block_size=16", "K 0 and N 2"},
+		{sixteen + " f32{1} K=4611686018427387904 N=4611686018427387904 block_size=16", "are no matrix"},
+		{sixteen + " f32{1} K=1099511627776 N=1 block_size=16", "bytes"},
+		{sixteen + " f32{1} K=16 N=1 block_size=4611686018427387904", ""},
+		{sixteen + " f32{1} u8{1,2} K=16 N=1 block_size=16", "not 1 bytes"},
+		{sixteen + " f32{1,2} K=16 N=1 block_size=16", ""},
+		{"u8[8] f32{1} K=16 N=1 block_size=16", "B is computed"},
+	} {
+		row := parseRow(t, "com.microsoft.MatMulNBits@1 f32[1,16] "+c.operands+" -> f32[1,1]")
+		if _, err := Import(row.model, Options{}); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want %q", c.operands, err, c.want)
+		}
+	}
 }
