@@ -34,13 +34,16 @@ extern "C" {
 /* Alignment in bytes of weights, work space and scratch. */
 #define LATHE_ALIGNMENT 64
 
-/* Element types: DLPack's type code times 256, plus the width in bits. An element takes (bits + 7) / 8 bytes. */
+/* Element types: DLPack's type code times 256, plus the width in bits. An element takes (bits + 7) / 8 bytes; two of 4 bits share one, the first
+ * in the low bits. */
 enum {
+  LATHE_INT4 = 0x004,
   LATHE_INT8 = 0x008,
   LATHE_INT16 = 0x010,
   LATHE_INT32 = 0x020,
   LATHE_INT64 = 0x040,
   LATHE_BOOL = 0x101, /* a byte, 0 or 1 */
+  LATHE_UINT4 = 0x104,
   LATHE_UINT8 = 0x108,
   LATHE_UINT16 = 0x110,
   LATHE_UINT32 = 0x120,

@@ -31,6 +31,8 @@ func (t Tensor) Numbers() ([]float64, error) {
 		return convert[uint32](t)
 	case "uint64":
 		return convert[uint64](t)
+	case "int4", "uint4":
+		return t.nibbles()
 	case "bool":
 		return convert[uint8](Tensor{DType: "uint8", Shape: t.Shape, Data: t.Data})
 	}
@@ -40,6 +42,28 @@ func (t Tensor) Numbers() ([]float64, error) {
 		}
 	}
 	return nil, fmt.Errorf("tensor of %q cannot be converted to numbers", t.DType)
+}
+
+// nibbles are the elements of 4 bits, of which two share a byte, the first in the low bits.
+func (t Tensor) nibbles() ([]float64, error) {
+	n := 1
+	for _, d := range t.Shape {
+		n *= d
+	}
+	if want, err := bundle.ByteSize(t.DType, t.Shape); err != nil || want != len(t.Data) {
+		return nil, fmt.Errorf("tensor of %s %v has %s", t.DType, t.Shape, spelling.Count(len(t.Data), "byte"))
+	}
+	numbers := make([]float64, n)
+	for i := range numbers {
+		x := t.Data[i/2] >> (4 * (i % 2)) & 15
+		if t.DType == "int4" {
+			x = (x ^ 8) - 8
+			numbers[i] = float64(int8(x))
+			continue
+		}
+		numbers[i] = float64(x)
+	}
+	return numbers, nil
 }
 
 func convert[T float32 | float64 | int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64](t Tensor) ([]float64, error) {

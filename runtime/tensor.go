@@ -10,7 +10,7 @@ import (
 )
 
 // Tensor is a dense, row-major tensor. DType is a name as numpy and TVM have it: float32, float16, bfloat16, float64,
-// int8 to int64, uint8 to uint64, bool (one byte, 0 or 1). Data has the elements in the machine's byte order.
+// int8 to int64, uint8 to uint64, bool (one byte, 0 or 1), int4 and uint4 (two share a byte, the first in the low bits). Data has the elements in the machine's byte order.
 type Tensor struct {
 	DType string
 	Shape []int

@@ -74,6 +74,15 @@ func TestNumbers(t *testing.T) {
 			t.Errorf("%s: %v, %v; want NaN", dtype, got, err)
 		}
 	}
+	for dtype, want := range map[string][]float64{"int4": {-8, 7, -1}, "uint4": {8, 7, 15}} {
+		got, err := Tensor{DType: dtype, Shape: []int{3}, Data: []byte{0x78, 0x0f}}.Numbers()
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %v, %v; want %v", dtype, got, err, want)
+		}
+		if _, err := (Tensor{DType: dtype, Shape: []int{5}, Data: []byte{0x78, 0x0f}}).Numbers(); err == nil {
+			t.Errorf("%s: two bytes are five numbers", dtype)
+		}
+	}
 	_, err := Tensor{DType: "string"}.Numbers()
 	wantError(t, err, `"string"`)
 }

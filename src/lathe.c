@@ -218,11 +218,13 @@ const char *lathe_dtype_name(int32_t dtype) {
     int32_t dtype;
     const char *name;
   } names[] = {
+      {LATHE_INT4, "int4"},
       {LATHE_INT8, "int8"},
       {LATHE_INT16, "int16"},
       {LATHE_INT32, "int32"},
       {LATHE_INT64, "int64"},
       {LATHE_BOOL, "bool"},
+      {LATHE_UINT4, "uint4"},
       {LATHE_UINT8, "uint8"},
       {LATHE_UINT16, "uint16"},
       {LATHE_UINT32, "uint32"},

@@ -4,7 +4,7 @@
 
 export type DType =
   | 'float32' | 'float64' | 'float16' | 'bfloat16' | 'bool'
-  | 'int8' | 'int16' | 'int32' | 'int64' | 'uint8' | 'uint16' | 'uint32' | 'uint64';
+  | 'int4' | 'uint4' | 'int8' | 'int16' | 'int32' | 'int64' | 'uint8' | 'uint16' | 'uint32' | 'uint64';
 
 export type Data =
   | Float32Array | Float64Array | Int8Array | Int16Array | Int32Array | BigInt64Array

@@ -14,7 +14,7 @@
 const arrays = {
   float32: Float32Array, float64: Float64Array, int8: Int8Array, uint8: Uint8Array, bool: Uint8Array, int16: Int16Array,
   uint16: Uint16Array, int32: Int32Array, uint32: Uint32Array, int64: BigInt64Array, uint64: BigUint64Array,
-  float16: Uint16Array, bfloat16: Uint16Array,
+  float16: Uint16Array, bfloat16: Uint16Array, int4: Uint8Array, uint4: Uint8Array,
 };
 
 // load compiles and instantiates a network. Each call gives one with a memory of its own; load(net.module) makes another
@@ -108,7 +108,7 @@ class Network {
     if (value === undefined) throw new TypeError(`lathe: input "${t.name}" is missing`);
     const data = ArrayBuffer.isView(value) ? value : value?.data;
     const kind = ArrayBuffer.isView(data) ? data[Symbol.toStringTag] : typeof data;
-    const to = new arrays[t.dtype](this.#memory, address, count(t.shape));
+    const to = new arrays[t.dtype](this.#memory, address, room(t));
     const short = t.dtype === 'float16' || t.dtype === 'bfloat16';
     const wanted = short ? ['Float32Array', 'Uint16Array'] : [arrays[t.dtype].name];
     if (!wanted.includes(kind) && !(kind === 'Uint8ClampedArray' && wanted[0] === 'Uint8Array')) {
@@ -134,6 +134,8 @@ class Network {
   }
 }
 
+// room is the number of elements of an input's array: bytes of two for integers of 4 bits, the first in the low bits.
+const room = (t) => (/int4$/.test(t.dtype) ? (count(t.shape) + 1) >> 1 : count(t.shape));
 const count = (shape) => shape.reduce((a, b) => a * b, 1);
 const bits = (f) => new Uint32Array(f.buffer, f.byteOffset, f.length);
 

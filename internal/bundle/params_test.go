@@ -147,6 +147,11 @@ func TestByteSize(t *testing.T) {
 			t.Errorf("%v: %d, %v", c.shape, n, err)
 		}
 	}
+	for _, c := range []struct{ n, want int }{{0, 0}, {1, 1}, {2, 1}, {5, 3}} { // two share a byte
+		if n, err := ByteSize("int4", []int{c.n}); n != c.want || err != nil {
+			t.Errorf("%d int4: %d bytes, %v", c.n, n, err)
+		}
+	}
 	for _, shape := range [][]int{{-1}, {1 << 32, 1 << 32}, {1 << 62, 4}, {0, -5}, {1 << 45, 1 << 45, 1 << 45, 0}} {
 		if n, err := ByteSize("float32", shape); err == nil {
 			t.Errorf("%v: %d bytes", shape, n)

@@ -105,7 +105,7 @@ func (c *Contents) header() []byte {
 		line("#define %s%sS %d", upper, list.what, len(list.ts))
 		for i, t := range list.ts {
 			bytes, _ := t.ByteSize() // staticParts has checked the manifest
-			size, _ := DTypeSize(t.DType)
+			elements, _ := ByteSize("uint8", t.Shape)
 			dims := make([]string, len(t.Shape))
 			for k, d := range t.Shape {
 				dims[k] = fmt.Sprint(d)
@@ -122,7 +122,7 @@ func (c *Contents) header() []byte {
 			if len(t.Shape) > 0 {
 				line("#define %s_SHAPE {%s}", name, strings.Join(dims, ", "))
 			}
-			line("#define %s_ELEMENTS %d", name, bytes/size)
+			line("#define %s_ELEMENTS %d", name, elements)
 			line("#define %s_BYTES %d", name, bytes)
 		}
 		line("")

@@ -130,7 +130,7 @@ func TestCContext(t *testing.T) {
 	}
 	fmt.Fprintf(&b, "_Static_assert(sizeof(lathe_team) == %d && sizeof(lathe_part) == %d, \"team\");\n", bundle.TeamSize, bundle.PartSize)
 	fmt.Fprintf(&b, "_Static_assert(LATHE_ABI == %d && LATHE_ALIGNMENT == %d, \"constants\");\n", bundle.ABIVersion, bundle.Alignment)
-	for _, name := range []string{"int8", "int16", "int32", "int64", "bool", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64", "bfloat16",
+	for _, name := range []string{"int8", "int16", "int32", "int64", "bool", "int4", "uint4", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64", "bfloat16",
 		"float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz"} {
 		code, err := bundle.DTypeCode(name)
 		if err != nil {
