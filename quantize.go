@@ -24,8 +24,7 @@ import (
 
 // QuantizeOptions controls Quantize.
 type QuantizeOptions struct {
-	// Mode is what becomes integers: one of QuantizeModes; "" = static. The others need no samples, and read none of the options for them.
-	Mode string
+	Mode string // one of QuantizeModes; "" = the first
 
 	// Of mode weight-only.
 	Bits       int    // of a weight, 4 or 8; 0 = 8
@@ -46,6 +45,9 @@ type QuantizeOptions struct {
 	Activations   string  // uint8 or int8; "" = uint8
 	ReduceRange   bool    // 7 bits, for engines whose 16-bit sums saturate
 	NoCorrection  bool    // leave weights and biases as they are
+	// QConfig are settings of TVM's relay.quantize.qconfig, NAME=VALUE. With any of them the others have TVM's defaults, instead of CalibrateMode,
+	// GlobalScale and corrections.
+	QConfig []string
 	// Skip names layers that stay float: a node of the model, op=NAME for all of an operator (nn.conv2d), first, last.
 	Skip []string
 
@@ -68,9 +70,11 @@ type QuantizeOptions struct {
 // QuantizeReport tells what was quantised.
 type QuantizeReport = quant.Report
 
-// QuantizeModes lists what Quantize can make integers, the default first: weights and activations by samples, weights and activations by the range
-// that these have in a run, weights alone.
-func QuantizeModes() []string { return []string{"static", "dynamic", "weight-only"} }
+// A QuantizeMode is a way to quantise a network; Samples tells that it learns from samples.
+type QuantizeMode = quant.Mode
+
+// QuantizeModes lists the ways to quantise a network, the default first.
+func QuantizeModes() []QuantizeMode { return quant.Modes }
 
 // Int4Forms lists how SaveONNX can write weights in blocks, the default first: DequantizeLinear with block_size, of ai.onnx 21, in front of a product,
 // or ONNX Runtime's com.microsoft MatMulNBits.
@@ -104,87 +108,76 @@ func quantized(ctx context.Context, m *Model, o QuantizeOptions) (*Model, *Quant
 	if err != nil {
 		return nil, nil, err
 	}
-	switch o.Mode {
-	case "", "static":
-	case "dynamic":
-		return m.integers(quant.Dynamic(ctx, g, quant.DynamicOptions{Target: compiling.Target, Workers: compiling.Workers, Progress: o.Progress}))
-	case "weight-only":
-		return m.weightOnly(ctx, g, o, compiling)
-	default:
-		return nil, nil, fmt.Errorf("mode %q: there are %s", o.Mode, strings.Join(QuantizeModes(), ", "))
+	if o.Int4Form != "" && !slices.Contains(Int4Forms(), o.Int4Form) {
+		return nil, nil, fmt.Errorf("form %q of weights in blocks: there are %s", o.Int4Form, strings.Join(Int4Forms(), ", "))
 	}
-	if o.Size <= 0 {
-		o.Size = defaultSamples
+	mode := slices.IndexFunc(quant.Modes, func(k quant.Mode) bool { return k.Name == cmp.Or(o.Mode, quant.Modes[0].Name) })
+	if mode < 0 {
+		return nil, nil, fmt.Errorf("there is no mode %q to quantise in", o.Mode)
 	}
-	samples, err := m.samples(o.Calibration, "", o.Size, o)
+	options, err := m.quantizeOptions(o, compiling, quant.Modes[mode].Samples)
 	if err != nil {
 		return nil, nil, err
 	}
-	if o.CalibrateMode == "" {
-		o.CalibrateMode = quant.CalibrateModes[0]
+	res, err := quant.Modes[mode].Run(ctx, g, options)
+	if err != nil {
+		return nil, nil, err
 	}
-	if o.Percentile == 0 {
-		o.Percentile = 99.99
-	}
-	if o.GlobalScale == 0 {
-		o.GlobalScale = 8
-	}
-	activations := types.U8
-	switch o.Activations {
-	case "", "uint8":
-	case "int8":
-		activations = types.I8
-	default:
-		return nil, nil, fmt.Errorf("activations of type %q: there are uint8 and int8", o.Activations)
-	}
+	q := &Model{file: m.file, opts: LoadOptions{Notes: m.opts.Notes}, source: m.source, first: res.Graph}
+	q.said.inputs, q.said.outputs = m.meanings()
+	q.matmulNBits = o.Int4Form == "matmulnbits"
+	return q, &res.Report, nil
+}
+
+// quantizeOptions are those of package quant. Samples are opened where the mode learns from some.
+func (m *Model) quantizeOptions(o QuantizeOptions, compiling compile.Options, learns bool) (quant.Options, error) {
 	options := quant.Options{
-		Target: compiling.Target, Workers: compiling.Workers, Samples: samples, Mode: o.CalibrateMode, Percentile: o.Percentile, GlobalScale: o.GlobalScale,
-		Activations: activations, ReduceRange: o.ReduceRange, Correct: !o.NoCorrection, Progress: o.Progress, Notes: o.Notes,
+		Target: compiling.Target, Workers: compiling.Workers, CalibrateMode: cmp.Or(o.CalibrateMode, quant.CalibrateModes[0]),
+		Percentile: cmp.Or(o.Percentile, 99.99), GlobalScale: cmp.Or(o.GlobalScale, 8), Activations: types.U8,
+		ReduceRange: o.ReduceRange, Correct: !o.NoCorrection, Progress: o.Progress, Notes: o.Notes,
+		Blocks: quant.Blocks{Bits: cmp.Or(o.Bits, 8), Size: cmp.Or(o.Block, 32), ZeroPoints: o.ZeroPoints, Least: o.Least},
 		Build: func(ctx context.Context, g *graph.Graph) (quant.Executable, error) {
 			return openGraph(ctx, g, compiling, o.Workers)
 		},
 		Skip: o.Skip, Budget: quant.Budget{MaxDrop: o.MaxDrop, MinAgreement: o.MinAgreement},
 	}
+	switch o.Activations {
+	case "", "uint8":
+	case "int8":
+		options.Activations = types.I8
+	default:
+		return options, fmt.Errorf("activations of type %q: there are uint8 and int8", o.Activations)
+	}
+	if len(o.QConfig) > 0 {
+		if err := options.SetQConfig(o.QConfig); err != nil {
+			return options, err
+		}
+	}
+	if !learns {
+		return options, nil
+	}
+	samples, err := m.samples(o.Calibration, "", cmp.Or(o.Size, defaultSamples), o)
+	if err != nil {
+		return options, err
+	}
+	options.Samples = samples
 	if o.Evaluation != "" {
 		judged, err := m.samples(o.Evaluation, o.Labels, 0, o)
 		if err != nil {
-			return nil, nil, err
+			return options, err
 		}
 		options.Evaluation, options.Classes = judged, judged.classes()
 	}
 	if o.Measure {
 		in, err := samples.At(0)
 		if err != nil {
-			return nil, nil, err
+			return options, err
 		}
 		options.Slow = func(ctx context.Context, float, integer *graph.Graph) (map[string]string, error) {
 			return slowLayers(ctx, float, integer, in, compiling, o.Workers)
 		}
 	}
-	return m.integers(quant.Static(ctx, g, options))
-}
-
-func (m *Model) weightOnly(ctx context.Context, g *graph.Graph, o QuantizeOptions, compiling compile.Options) (*Model, *QuantizeReport, error) {
-	if o.Int4Form != "" && !slices.Contains(Int4Forms(), o.Int4Form) {
-		return nil, nil, fmt.Errorf("form %q of weights in blocks: there are %s", o.Int4Form, strings.Join(Int4Forms(), ", "))
-	}
-	q, r, err := m.integers(quant.WeightOnly(ctx, g, quant.WeightOnlyOptions{
-		Target: compiling.Target, Workers: compiling.Workers, Bits: cmp.Or(o.Bits, 8), Block: cmp.Or(o.Block, 32), ZeroPoints: o.ZeroPoints, Least: o.Least, Progress: o.Progress,
-	}))
-	if err == nil {
-		q.matmulNBits = o.Int4Form == "matmulnbits"
-	}
-	return q, r, err
-}
-
-// integers is the model of a quantised network.
-func (m *Model) integers(res *quant.Result, err error) (*Model, *QuantizeReport, error) {
-	if err != nil {
-		return nil, nil, err
-	}
-	q := &Model{file: m.file, opts: LoadOptions{Notes: m.opts.Notes}, source: m.source, first: res.Graph}
-	q.said.inputs, q.said.outputs = m.meanings()
-	return q, &res.Report, nil
+	return options, nil
 }
 
 // openGraph compiles a graph and opens it, in memory or a file without a name.

@@ -42,6 +42,7 @@ type quantizeFlags struct {
 	correct       bool
 	raw           dataset.Raw
 	pictures      preprocess.Flags
+	qconfig       []string
 	skip          []string
 	evaluation    string
 	labels        string
@@ -60,7 +61,7 @@ type quantizeFlags struct {
 var modeFlags = map[string]string{
 	"bits": "weight-only", "block": "weight-only", "zero-points": "weight-only", "least-weights": "weight-only", "int4-form": "weight-only",
 	"calibration": "static", "calibration-size": "static", "calibrate-mode": "static", "percentile": "static", "global-scale": "static",
-	"activations": "static", "reduce-range": "static", "correct": "static",
+	"activations": "static", "reduce-range": "static", "correct": "static", "qconfig": "static",
 }
 
 func (a *app) quantizeCommand() *cobra.Command {
@@ -94,7 +95,11 @@ Samples are a data set of any form that evaluate takes; classes are not needed. 
 	f.target.define(cmd)
 	f.model.define(cmd)
 	cli.OutputVarP(fs, &f.output, "output", "o", "", []string{".onnx", ".tar"}, "`file` to write: an ONNX file NAME.onnx, or a package NAME.tar")
-	cli.ChoiceVar(fs, &f.mode, "mode", lathe.QuantizeModes()[0], lathe.QuantizeModes(), "what is quantised: static is weights and activations, by samples; dynamic the same of dense layers and matrix products, by the range of each run; weight-only the weights of these")
+	var names, docs []string
+	for _, m := range lathe.QuantizeModes() {
+		names, docs = append(names, m.Name), append(docs, m.Name+" ("+m.Doc+")")
+	}
+	cli.ChoiceVar(fs, &f.mode, "mode", names[0], names, "what is quantised: "+strings.Join(docs, ", "))
 	fs.StringVar(&f.calibration, "calibration", "", "samples to calibrate with: a data set at this `path`")
 	cli.NumberVar(fs, &f.size, "calibration-size", "", 128, 1, 1<<20, "number of samples that are used, spread over the data set")
 	cli.ChoiceVar(fs, &f.calibrateMode, "calibrate-mode", lathe.CalibrateModes()[0], lathe.CalibrateModes(), "how ranges are chosen: "+strings.Join(lathe.CalibrateModes(), ", ")+"; auto takes what the network's outputs lose the least by")
@@ -109,6 +114,7 @@ Samples are a data set of any form that evaluate takes; classes are not needed. 
 	cli.ChoiceVar(fs, &f.int4Form, "int4-form", lathe.Int4Forms()[0], lathe.Int4Forms(), "how an ONNX file has weights in blocks: qdq is DequantizeLinear with block_size in front of MatMul, matmulnbits ONNX Runtime's operator")
 	fs.BoolVar(&f.reduceRange, "reduce-range", false, "7 bits instead of 8, for engines whose 16-bit sums saturate (AVX2 without VNNI in others than lathe)")
 	fs.BoolVar(&f.correct, "correct", true, "change weights and biases so that the outputs lose less by rounding")
+	fs.StringArrayVar(&f.qconfig, "qconfig", nil, "`setting` of TVM's relay.quantize.qconfig, NAME=VALUE, such as skip_conv_layers=[0]: others have TVM's defaults then, global_scale of 8 without corrections; may be repeated")
 	fs.StringArrayVar(&f.skip, "skip", nil, "`layer` that stays float: a node of the model, op=NAME for all of an operator, first or last; may be repeated")
 	fs.StringVar(&f.evaluation, "evaluation", "", "samples to judge the result by: a data set at this `path` (default: those of --calibration, where a budget is given)")
 	fs.StringVar(&f.labels, "labels", "", "`file` of the classes of --evaluation, where the data set has none: lines \"file,label\" or a label each, or an array in .npy")
@@ -142,11 +148,16 @@ func parseBound(text string) (float64, error) {
 	return v, nil
 }
 
+// learns reports whether the mode learns from samples.
+func (f *quantizeFlags) learns() bool {
+	return slices.ContainsFunc(lathe.QuantizeModes(), func(m lathe.QuantizeMode) bool { return m.Name == f.mode && m.Samples })
+}
+
 func (a *app) quantize(ctx context.Context, f *quantizeFlags, path string) error {
 	switch {
 	case f.output == "":
 		return cli.Usagef(f.command, "flag --output is needed: the ONNX file or package to write")
-	case f.calibration == "" && f.mode == "static":
+	case f.calibration == "" && f.learns():
 		return cli.Usagef(f.command, "flag --calibration is needed: samples of what the network will see")
 	case f.evaluation == "" && (f.maxDrop > 0 || f.labels != ""):
 		return cli.Usagef(f.command, "flag --evaluation is needed: samples whose class is known (--min-agreement needs none)")
@@ -185,7 +196,7 @@ func (a *app) quantize(ctx context.Context, f *quantizeFlags, path string) error
 		Mode: f.mode, Bits: bits, Block: f.block, ZeroPoints: f.zeroPoints, Least: f.least, Int4Form: f.int4Form,
 		Calibration: f.calibration, Size: f.size, Pictures: f.pictures.Settings(), Raw: f.raw,
 		CalibrateMode: f.calibrateMode, Percentile: f.percentile, GlobalScale: f.globalScale, Activations: f.activations,
-		ReduceRange: f.reduceRange, NoCorrection: !f.correct, Skip: f.skip,
+		ReduceRange: f.reduceRange, NoCorrection: !f.correct, QConfig: f.qconfig, Skip: f.skip,
 		Evaluation: f.evaluation, Labels: f.labels, LabelOffset: f.labelOffset, MaxDrop: f.maxDrop, MinAgreement: f.minAgreement, Measure: f.measure, Workers: f.threads, Progress: bar.show, Notes: notes,
 	})
 	if err != nil {
@@ -203,7 +214,7 @@ func (a *app) quantize(ctx context.Context, f *quantizeFlags, path string) error
 	if f.asJSON {
 		return cli.JSON(a.Out, r)
 	}
-	if f.mode != "static" {
+	if !f.learns() {
 		_, err = fmt.Fprintln(a.Out, weightsText(r))
 		return err
 	}

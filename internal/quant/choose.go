@@ -111,7 +111,7 @@ func (s *static) choose() (*choices, error) {
 			c, err = s.correctBiases(c)
 		}
 	}
-	if err == nil && s.Mode == "auto" {
+	if err == nil && s.CalibrateMode == "auto" {
 		c, err = s.singly(c)
 	}
 	if err == nil {
@@ -130,8 +130,8 @@ func (s *static) tried(c *choices, phase string) (*choices, error) {
 
 // chooseMode takes the mode asked for, or of the given ones that with the best ratio at the outputs.
 func (s *static) chooseMode(base *choices, modes []string) (*choices, error) {
-	if s.Mode != "auto" {
-		return s.tried(s.with(base, func(int) string { return s.Mode }), "measuring")
+	if s.CalibrateMode != "auto" {
+		return s.tried(s.with(base, func(int) string { return s.CalibrateMode }), "measuring")
 	}
 	var best *choices
 	for _, mode := range modes {

@@ -46,7 +46,7 @@ func samplesOf(r *rand.Rand, g *graph.Graph, n int) list {
 }
 
 func options(l list) Options {
-	return Options{Build: reference, Samples: l, Mode: "auto", Percentile: 99.99, GlobalScale: 8, Activations: types.U8, Correct: true}
+	return Options{Build: reference, Samples: l, CalibrateMode: "auto", Percentile: 99.99, GlobalScale: 8, Activations: types.U8, Correct: true}
 }
 
 // TestTable: every operator stands in the table of points once.
@@ -77,7 +77,7 @@ func TestRandomNetworks(t *testing.T) {
 		float := g.Clone()
 		samples := samplesOf(r, g, 4)
 		o := options(samples)
-		o.Mode = CalibrateModes[int(seed)%len(CalibrateModes)]
+		o.CalibrateMode = CalibrateModes[int(seed)%len(CalibrateModes)]
 		o.ReduceRange = seed%5 == 0
 		if seed%4 == 0 {
 			o.Skip = []string{"first"}
@@ -144,7 +144,7 @@ func TestBound(t *testing.T) {
 		float := g.Clone()
 		samples := samplesOf(r, g, 3)
 		o := options(samples)
-		o.Mode, o.Correct = "minmax", false
+		o.CalibrateMode, o.Correct = "minmax", false
 		res, err := Static(t.Context(), g, o)
 		if err != nil {
 			t.Fatal(err)
@@ -340,7 +340,7 @@ func TestBudget(t *testing.T) {
 		float := g.Clone()
 		samples := samplesOf(r, g, 12)
 		o := options(samples)
-		o.Mode, o.GlobalScale, o.Correct, o.Budget.MinAgreement = "global_scale", 40, false, 90
+		o.CalibrateMode, o.GlobalScale, o.Correct, o.Budget.MinAgreement = "global_scale", 40, false, 90
 		res, err := Static(t.Context(), g, o)
 		if err != nil {
 			continue
@@ -383,4 +383,24 @@ func greatestOf(t *tensor.Tensor) int {
 		}
 	}
 	return best
+}
+
+// TestQConfig: TVM's names set what they mean, with TVM's defaults, and what is not done is refused with a reason.
+func TestQConfig(t *testing.T) {
+	o := options(nil)
+	if err := o.SetQConfig(nil); err != nil || o.CalibrateMode != "global_scale" || o.GlobalScale != 8 || !slices.Equal(o.SkipConvolutions, []int{0}) || !o.SkipDense || o.Correct {
+		t.Errorf("defaults: %+v, %v", o, err)
+	}
+	if err := o.SetQConfig([]string{"nbit_weight=8", "calibrate_mode=kl_divergence", "global_scale=4", "skip_conv_layers=[1, 3]", "skip_dense_layer=False", "dtype_input=int8"}); err != nil ||
+		o.CalibrateMode != "kl_divergence" || o.GlobalScale != 4 || !slices.Equal(o.SkipConvolutions, []int{1, 3}) || o.SkipDense || o.Activations != types.I8 {
+		t.Errorf("%+v, %v", o, err)
+	}
+	for text, want := range map[string]string{
+		"nbit_weight=4": "only 8 is supported", "weight_scale=power2": "only max is supported", "global_scal=8": "did you mean global_scale", "rounding": "must be NAME=VALUE",
+		"calibrate_mode=entropy": "must be one of", "skip_conv_layers=a": "list of numbers", "global_scale=-1": "above 0", "dtype_input=int4": "must be one of", "skip_dense_layer=x": "invalid syntax",
+	} {
+		if err := o.SetQConfig([]string{text}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v does not say %q", text, err, want)
+		}
+	}
 }

@@ -21,6 +21,9 @@ type numbers struct {
 	low, high int  // that are used
 }
 
+// activationTypes are those that points may have, the default first.
+var activationTypes = []types.DType{types.U8, types.I8}
+
 // activations are the integers of points: uint8, whose zero point is 0 behind relu, or int8 about 0.
 func activations(t types.DType, reduce bool) numbers {
 	n := numbers{dtype: t, low: 0, high: 255}

@@ -45,3 +45,18 @@ func skip(list []*layer, wanted []string) error {
 	}
 	return nil
 }
+
+// skipKinds makes convolutions of certain numbers stay float, and all dense layers and products where dense says so.
+func skipKinds(list []*layer, convolutions []int, dense bool) {
+	n := 0
+	for _, l := range list {
+		skipped := dense
+		if isConv(l.node) {
+			skipped = slices.Contains(convolutions, n)
+			n++
+		}
+		if skipped && l.why == "" {
+			l.why = "it was asked to stay float"
+		}
+	}
+}

@@ -19,23 +19,35 @@ type Options struct {
 	Workers int            // goroutines; the result does not depend on it
 	Build   Builder
 	Samples calibrate.Samples
-	// Mode chooses the range of points: one of CalibrateModes.
-	Mode        string
-	Percentile  float64 // of mode percentile
-	GlobalScale float64 // of mode global_scale
+	// CalibrateMode chooses the range of points: one of CalibrateModes.
+	CalibrateMode string
+	Percentile    float64 // of mode percentile
+	GlobalScale   float64 // of mode global_scale
 	// Activations is the type of points, uint8 or int8.
 	Activations types.DType
 	ReduceRange bool     // 7 bits
 	Correct     bool     // weights and biases for what rounding does to results
 	Skip        []string // layers that stay float: nodes of the model, op=NAME, first, last
+	// SkipConvolutions are numbers of convolutions that stay float, in their order, and SkipDense says it of all dense layers and products.
+	SkipConvolutions []int
+	SkipDense        bool
 	// Evaluation is what a budget is judged on; nil: Samples. Classes are those of its samples, where they are known.
 	Evaluation calibrate.Samples
 	Classes    []int
 	Budget     Budget
 	// Slow lists layers, by name, that are slower as integers: it gets the float network and the quantised one. nil: nothing is timed.
 	Slow     func(ctx context.Context, float, integer *graph.Graph) (map[string]string, error)
+	Blocks   Blocks // of mode weight-only
 	Progress func(phase string, done, total int)
 	Notes    func(string)
+}
+
+// Blocks are what weights by themselves are quantised in.
+type Blocks struct {
+	Bits       int  // of a weight, 4 or 8
+	Size       int  // weights along a sum that share a scale, a power of two from 16 on
+	ZeroPoints bool // blocks have zero points
+	Least      int  // weights of a layer that is taken; 0: LeastWeights
 }
 
 // CalibrateModes are the ways to choose ranges: auto tries several and takes what the network's outputs lose the least by.
@@ -71,8 +83,8 @@ func Static(ctx context.Context, g *graph.Graph, o Options) (*Result, error) {
 	if o.Samples.Len() == 0 {
 		return nil, errors.New("there are no samples to calibrate with")
 	}
-	if !slices.Contains(CalibrateModes, o.Mode) {
-		return nil, fmt.Errorf("calibrate mode %q: there are %s", o.Mode, strings.Join(CalibrateModes, ", "))
+	if !slices.Contains(CalibrateModes, o.CalibrateMode) {
+		return nil, fmt.Errorf("calibrate mode %q: there are %s", o.CalibrateMode, strings.Join(CalibrateModes, ", "))
 	}
 	s.progress("preparing", 0, 0)
 	before := constantBytes(g)
@@ -136,6 +148,7 @@ func (s *static) progress(phase string, done, total int) {
 // annotate finds the layers and the points.
 func (s *static) annotate() error {
 	s.all = layers(s.graph)
+	skipKinds(s.all, s.SkipConvolutions, s.SkipDense)
 	if err := skip(s.all, s.Skip); err != nil {
 		return err
 	}
