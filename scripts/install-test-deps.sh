@@ -9,6 +9,7 @@ packages=(
 	qemu-user-static
 	clang gcc-arm-none-eabi # C source
 	cmake libstb-dev valgrind # examples/cpp
+	libdnnl2                  # external code generators
 	nodejs chromium           # WebAssembly and examples/web
 )
 
