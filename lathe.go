@@ -20,6 +20,7 @@ import (
 	"strconv"
 	"strings"
 
+	"lathe/internal/byoc"
 	"lathe/internal/byoc/codegens"
 	"lathe/internal/byoc/plugin"
 	"lathe/internal/choice"
@@ -133,7 +134,12 @@ func (o CompileOptions) resolve() (compile.Options, error) {
 	if workers <= 0 {
 		workers = goruntime.GOMAXPROCS(0)
 	}
-	gens, err := codegens.Table.Choose(t, plugin.Find)
+	gens, err := codegens.Table.Choose(t, func(name string) (*byoc.Codegen, error) {
+		if c, err := plugin.Among(o.Codegens, name); c != nil || err != nil {
+			return c, err
+		}
+		return plugin.Find(name)
+	})
 	if err != nil {
 		return compile.Options{}, err
 	}

@@ -67,6 +67,9 @@ type CompileOptions struct {
 	Progress         func(phase string, done, total int)
 	Notes            func(string)
 
+	// Codegens are external code generators that are part of this program, which Target may name before the target: "mine, llvm".
+	Codegens []Codegen
+
 	// Choices are decisions by the name of the node or kernel that they are for (docs/decisions.md); others are taken by default.
 	Choices map[string]map[string]string
 	// Records are files that Tune wrote. Kernels for which there is a record that a verdict accepted, on a machine of the target's class, are

@@ -1,7 +1,6 @@
 package plugin
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -13,7 +12,6 @@ import (
 	"strings"
 
 	"lathe/internal/byoc"
-	"lathe/internal/export/onnx"
 	"lathe/internal/graph"
 	"lathe/internal/target"
 )
@@ -109,8 +107,17 @@ func inFolder(f func(dir string) error) error {
 	return f(dir)
 }
 
-// write writes g as ONNX. The name of a node in the file begins with the node's number.
+// write writes g as ONNX.
 func write(path string, g *graph.Graph) error {
+	b, err := file(g)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, b, 0o600)
+}
+
+// named is g with names of nodes that begin with their numbers.
+func named(g *graph.Graph) *graph.Graph {
 	g = g.Clone()
 	for i, n := range g.Nodes {
 		origin := n.Op.Name
@@ -119,11 +126,7 @@ func write(path string, g *graph.Graph) error {
 		}
 		n.Origin = []string{fmt.Sprintf("%d %s", i, origin)}
 	}
-	var b bytes.Buffer
-	if err := onnx.Write(&b, g, onnx.Options{Producer: "lathe"}); err != nil {
-		return err
-	}
-	return os.WriteFile(path, b.Bytes(), 0o600)
+	return g
 }
 
 // numbered is the node that a node of the file belongs to.
@@ -236,17 +239,25 @@ func (g *generator) compile(ctx context.Context, r byoc.Region, o byoc.Options) 
 	return m, err
 }
 
+func checkModule(kind byoc.Kind, runtime string, cycles int64) error {
+	switch {
+	case !slices.Contains(byoc.Kinds, kind):
+		return fmt.Errorf("a module of kind %q", line(string(kind)))
+	case kind == byoc.Blob && !runtimeName.MatchString(runtime):
+		return fmt.Errorf("a run-time module cannot be called %q", line(runtime))
+	case cycles < 0:
+		return fmt.Errorf("%d cycles", cycles)
+	}
+	return nil
+}
+
 // module checks an answer and reads the file that it names.
 func (a *compiled) module(dir string) (m byoc.Module, err error) {
-	switch {
-	case !slices.Contains(byoc.Kinds, byoc.Kind(a.Kind)):
-		return m, fmt.Errorf("a module of kind %q", line(a.Kind))
-	case byoc.Kind(a.Kind) == byoc.Blob && !runtimeName.MatchString(a.Runtime):
-		return m, fmt.Errorf("a run-time module cannot be called %q", line(a.Runtime))
-	case a.File == "" || a.File != filepath.Base(a.File) || a.File == "." || a.File == "..":
+	if err := checkModule(byoc.Kind(a.Kind), a.Runtime, a.Cycles); err != nil {
+		return m, err
+	}
+	if a.File == "" || a.File != filepath.Base(a.File) || a.File == "." || a.File == ".." {
 		return m, fmt.Errorf("%q is no file of the folder", line(a.File))
-	case a.Cycles < 0:
-		return m, fmt.Errorf("%d cycles", a.Cycles)
 	}
 	path := filepath.Join(dir, a.File)
 	st, err := os.Lstat(path)
