@@ -150,6 +150,9 @@ func (a *app) inspectPackage(path string, steps, asJSON bool) error {
 	w.Rowf("work space", "%s, and %s for each worker", bundle.SizeText(int64(m.Workspace)), bundle.SizeText(int64(m.Scratch)))
 	w.Row("memory", memoryLine(memory))
 	w.Row("kernels", m.Kernels())
+	for i, e := range m.External {
+		w.Rowf("region", "%s: %s for %s, %s", e.Symbol, spelling.Count(len(e.Nodes), "node"), e.Generator, bundle.SizeText(int64(len(p.External[i]))))
+	}
 	for _, n := range m.Notes {
 		w.Row("note", n)
 	}

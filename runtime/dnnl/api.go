@@ -32,11 +32,9 @@ type api struct {
 
 // version is dnnl_version_t.
 type version struct {
-	major int32
-	_     [2]int32 // minor, patch
-	_     *byte    // hash
-	cpu   uint32
-	_     uint32 // gpu
+	major, minor, _ int32
+	_               *byte
+	cpu, _          uint32
 }
 
 // Constants of dnnl_types.h.
@@ -112,8 +110,8 @@ func (a *api) load(handle uintptr) error {
 	purego.RegisterLibFunc(&a.eltwise, handle, "dnnl_eltwise_forward_desc_init")
 	purego.RegisterLibFunc(&a.version, handle, "dnnl_version")
 	v := a.version()
-	if v == nil || v.major != 2 {
-		return errors.New("oneDNN is not of version 2, whose functions are called")
+	if v == nil || v.major != 2 || v.minor < 6 {
+		return errors.New("oneDNN is not of version 2.6 or a later 2.x, whose functions are called")
 	}
 	if v.cpu == openMP {
 		a.setThreads, _ = purego.Dlsym(purego.RTLD_DEFAULT, "omp_set_num_threads") // without it the environment says how many

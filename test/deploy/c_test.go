@@ -221,6 +221,17 @@ func TestCModel(t *testing.T) {
 	}
 }
 
+// TestCExternal: the C runtime opens packages with regions of external code generators, and computes them by the package's own steps.
+func TestCExternal(t *testing.T) {
+	program := buildRuntime(t, "run.c")
+	t.Setenv(runtime.ExternalVariable, "off")
+	for _, name := range []string{"digits.tar", "digits.so"} {
+		path := filepath.Join(t.TempDir(), name)
+		compileDemo(t, "dnnl -select=all, llvm", path, lathe.CompileOptions{})
+		compareC(t, program, path)
+	}
+}
+
 // TestDeployCModels compares real networks, and runs two of them under valgrind, which knows AVX2.
 func TestDeployCModels(t *testing.T) {
 	long(t)
