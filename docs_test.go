@@ -95,7 +95,8 @@ func targetsPage(b *bytes.Buffer) {
 	b.WriteString("\nCPUs have LLVM's names, `--target \"llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a76\"`, and imply these features, which `-mattr`\n" +
 		"changes: those that code may contain, and so what a package for the CPU needs. `--target llvm` is this machine, by its name or by a\n" +
 		"level (`x86-64-v4`) and its features.\n\n" +
-		"*Fused* is a multiply-add in one instruction, *dots* the sum of four products of bytes.\n\n" +
+		"*Fused* is a multiply-add in one instruction, *dots* the sum of four products of bytes,\n" +
+		"*matrices* are registers for products of matrices of bytes.\n\n" +
 		"| CPU | architecture | vectors | features |\n| --- | --- | --- | --- |\n")
 	for _, arch := range target.Arches() {
 		for _, cpu := range target.CPUs(arch) {
@@ -182,7 +183,7 @@ func steeringPage(b *bytes.Buffer) {
 	b.WriteString("# Steering\n\nWhat the compiler weighs decisions with and is no fact of a target, by package: the numbers of `steering.go`. *Counted* are instructions\n" +
 		"and registers; *measured* is the thing itself; *fitted* is what puts ways that were measured into the order of their times; *chosen* is\n" +
 		"the rest. Facts of targets, which `lathe machine` measures, are in [targets](targets.md), and what is decided in [decisions](decisions.md).\n")
-	for _, owner := range []string{"impl", "impl/attention", "impl/extern", "impl/strips", "impl/winograd", "compile"} {
+	for _, owner := range []string{"impl", "impl/attention", "impl/extern", "impl/matrix", "impl/strips", "impl/winograd", "compile"} {
 		f, err := parser.ParseFile(token.NewFileSet(), "internal/"+owner+"/steering.go", nil, parser.ParseComments)
 		if err != nil {
 			fmt.Fprintln(b, err)
@@ -218,7 +219,7 @@ func decisionsPage(b *bytes.Buffer) {
 	}
 	b.WriteString("\n## Kernels\n\nWhere a kernel has several blocks of a kind, each has its own decision, `DECISION(BLOCK)`. `serial` keeps a kernel as it was\n" +
 		"lowered. Kernels that are loops of their own have no `rule`: `extern` is what an operator that tensor expressions cannot say has instead\n" +
-		"of a schedule, `winograd` what a node's `algorithm` leads to. Nothing is divided among workers of target `c`.\n\n" +
+		"of a schedule, `winograd` and `matrix` what a node's `algorithm` leads to. Nothing is divided among workers of target `c`.\n\n" +
 		"| decision | asked by rule | what is decided | default |\n| --- | --- | --- | --- |\n")
 	for _, d := range algorithms.Table.Decisions() {
 		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", d.Name, d.Owner, cell(d.Doc), cmp.Or(d.Prefer, "least cycles"))

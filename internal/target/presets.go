@@ -98,5 +98,8 @@ func (t *Target) Vectors() string {
 	if t.HasDot {
 		s += ", dots"
 	}
+	if t.Tiles() != nil {
+		s += ", matrices"
+	}
 	return s
 }
