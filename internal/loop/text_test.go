@@ -100,6 +100,36 @@ func TestPrintNames(t *testing.T) {
 	}
 }
 
+// TestPrintMatrix: matrix loops and tiles are read as they are printed.
+func TestPrintMatrix(t *testing.T) {
+	const want = `func f(x: uint8[16,64] align 64, w: int8[16,16,4] align 64, y: int32[16,16]) {
+  alloc acc: int32[1,16,16] tiles
+  matrix m in 0..16 {
+    matrix n in 0..16 {
+      matrix k in 0..16 {
+        acc[0, m, n] = (acc[0, m, n] + dot4(x[m, (k * 4)], 1, w[k, n, 0], 2))
+      }
+    }
+  }
+  matrix m in 0..16 {
+    matrix n in 0..16 {
+      y[m, n] = acc[0, m, n]
+    }
+  }
+}
+`
+	f, err := Parse(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Verify(f); err != nil {
+		t.Error(err)
+	}
+	if got := f.String(); got != want {
+		t.Errorf("got\n%s", got)
+	}
+}
+
 func TestPrintUnbound(t *testing.T) {
 	b := &Buffer{Name: "y", DType: types.I64, Shape: []int{2}}
 	f := &Func{Name: "f", Body: &Store{b, []expr.Expr{expr.Index(0)}, expr.NewVar("n")}}

@@ -32,6 +32,11 @@ var kernels = []struct{ name, text string }{
       acc[i, j] = (acc[i, j] + (x[k, i] * w[k, ((o * 2) + j)])) } } }
     unroll i in 0..3 { unroll j in 0..2 {
       y[i, ((o * 2) + j)] = max((acc[i, j] + b[((o * 2) + j)]), 0.0) } } } }`},
+	{"matrix", `func matrix_product(x: uint8[4,8], w: int8[2,3,4], y: int32[4,3]) {
+  alloc acc: int32[1,4,3] tiles
+  matrix m in 0..4 { matrix n in 0..3 { acc[0, m, n] = 0:int32 } }
+  matrix m in 0..4 { matrix n in 0..3 { matrix k in 0..2 { acc[0, m, n] = (acc[0, m, n] + dot4(x[m, (k * 4)], 1, w[k, n, 0], 2)) } } }
+  matrix m in 0..4 { matrix n in 0..3 { y[m, n] = acc[0, m, n] } } }`},
 	{"vectors", `func vectors(x: float32[4,16] align 64, y: float32[16]) {
   alloc acc: float32[16] reg
   unroll j in 0..2 { vector v in 0..8 { acc[((j * 8) + v)] = 0.0 } }
