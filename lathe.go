@@ -45,6 +45,9 @@ func Compile(ctx context.Context, m *Model, o CompileOptions) (*Package, error) 
 	if err != nil {
 		return nil, err
 	}
+	if err := m.informCodegens(ctx, &o, &opts); err != nil {
+		return nil, excerpt.Error(err)
+	}
 	g, err := m.graph()
 	if err != nil {
 		return nil, err

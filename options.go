@@ -69,6 +69,8 @@ type CompileOptions struct {
 
 	// Codegens are external code generators that are part of this program, which Target may name before the target: "mine, llvm".
 	Codegens []Codegen
+	// Calibration is for external code generators that need one, such as those of DPUs.
+	Calibration Calibration
 
 	// Choices are decisions by the name of the node or kernel that they are for (docs/decisions.md); others are taken by default.
 	Choices map[string]map[string]string

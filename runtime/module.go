@@ -36,6 +36,7 @@ import (
 //	Outputs     []TensorInfo
 //	Params      []string          // names of the constants in order
 //	Notes       []string          // what the compiler told
+//	Taps        []Tap             // what the last outputs are, which a calibration sees and Module.Outputs leaves out
 //	Digests     map[string]string // of members beside the library
 type Info = bundle.Manifest
 
@@ -146,7 +147,7 @@ func (m *Module) Info() *Info { return m.info }
 func (m *Module) Inputs() []TensorInfo { return slices.Clone(m.info.Inputs) }
 
 // Outputs returns the model's outputs in order. The caller must not change their shapes.
-func (m *Module) Outputs() []TensorInfo { return slices.Clone(m.info.Outputs) }
+func (m *Module) Outputs() []TensorInfo { return slices.Clone(m.info.ModelOutputs()) }
 
 // Workers returns the number of threads a run uses.
 func (m *Module) Workers() int { return m.code.Workers() }

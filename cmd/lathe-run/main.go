@@ -24,7 +24,7 @@ func execute(ctx context.Context, a *cli.App, args []string) int {
 }
 
 func command(a *cli.App) *cobra.Command {
-	cmd := run.Command(a, name, unknownPeaks)
+	cmd := run.Command(a, name, unknownPeaks, nil)
 	cmd.Flags().Bool("version", false, "print the version and exit")
 	cmd.Flags().Lookup("version").DefValue = ""
 	a.Finish(cmd)

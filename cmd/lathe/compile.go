@@ -43,7 +43,6 @@ var unusableCompile = []cli.UnusableFlag{
 	{Name: "mixed-precision-acc-type"},
 	{Name: "cross-compiler", Harmless: []string{""}, Why: "Lathe links for every target by itself; leave the flag out"},
 	{Name: "cross-compiler-options", Harmless: []string{""}, Why: "Lathe links for every target by itself; leave the flag out"},
-	{Name: "pass-config"},
 	{Name: "executor", Harmless: []string{"graph"}},
 	{Name: "executor-aot-link-params"},
 	{Name: "executor-aot-unpacked-api"},
@@ -70,6 +69,7 @@ type compileFlags struct {
 	command       string // for errors
 	model         modelFlags
 	target        targetFlags
+	calibration   calibrationFlags
 	output        string
 	format        string
 	optLevel      int
@@ -107,10 +107,15 @@ func (a *app) compileCommand() *cobra.Command {
 				return err
 			}
 			f.command = cmd.CommandPath()
+			if err := f.calibration.check(f.command); err != nil {
+				return err
+			}
 			return a.compile(cmd.Context(), f, args[0])
 		},
 	}
 	f.define(cmd)
+	f.calibration.define(cmd)
+	cmd.Flags().StringArrayVar(&f.target.passConfig, "pass-config", nil, "`KEY=VALUE` by TVM's names; there are "+vitisConfig+"*")
 	cli.AddUnusable(cmd, unusableCompile)
 	return cmd
 }
@@ -122,7 +127,7 @@ func (f *compileFlags) define(cmd *cobra.Command) {
 	f.target.define(cmd)
 	f.model.define(cmd)
 	cli.OutputVarP(fs, &f.output, "output", "o", "", nil, "`file` to write: a package NAME.tar, or NAME.so with NAME.json and NAME.params beside it; NAME.c and NAME.wasm choose these forms (default "+outputNames()+")")
-	cli.ChoiceVarP(fs, &f.format, "output-format", "f", "", formatNames(), "`form` of the output: "+formatDocs())
+	cli.ChoiceVarP(fs, &f.format, "output-format", "f", "", append(formatNames(), regionFormNames()...), "`form` of the output: "+formatDocs()+"; for external code generators "+regionFormDocs())
 	cli.NumberVar(fs, &f.optLevel, "opt-level", "O", 3, 0, 4, "optimisation level, 0 to 4; 4 is for approximate functions, of which there are none yet")
 	fs.StringVar(&f.disabledPass, "disabled-pass", "", "`passes` to leave out, separated by commas ('lathe passes' lists them)")
 	fs.StringArrayVar(&f.desiredLayout, "desired-layout", nil, "`layout` of convolutions, such as NHWC or NHWC:OHWI (default: chosen for the target)")
@@ -157,6 +162,9 @@ func (a *app) compile(ctx context.Context, f *compileFlags, path string) error {
 	if err != nil {
 		return err
 	}
+	if regionFormOf(f.format) >= 0 {
+		return a.exportRegions(ctx, f, path, o)
+	}
 	if o, err = o.Resolved(); err != nil {
 		if bad, ok := errors.AsType[*lathe.OutputError](err); ok {
 			return cli.Usagef(f.command, "%w", bad)
@@ -174,7 +182,7 @@ func (a *app) compile(ctx context.Context, f *compileFlags, path string) error {
 	if err := f.writable(); err != nil {
 		return err
 	}
-	o.Notes, o.Progress = notes, bar.show
+	o.Notes, o.Progress, o.Calibration = notes, bar.show, f.calibration.options()
 	begin := time.Now()
 	start := begin
 	model, err := f.model.load(ctx, path, notes)

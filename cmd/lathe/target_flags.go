@@ -19,6 +19,8 @@ type targetFlags struct {
 	flags   *pflag.FlagSet
 	text    string
 	options []kindOption // in the tables' order
+	// passConfig is --pass-config, of the commands that have it.
+	passConfig []string
 }
 
 type kindOption struct {
@@ -59,7 +61,7 @@ func (o kindOption) flag() string { return "target-" + o.kind + "-" + o.Name }
 
 // named is resolve, but "" where no flag says anything.
 func (f *targetFlags) named() (string, error) {
-	set := f.flags != nil && f.flags.Changed("target")
+	set := f.flags != nil && f.flags.Changed("target") || len(f.passConfig) > 0
 	for _, o := range f.options {
 		set = set || o.Value != ""
 	}
@@ -93,7 +95,7 @@ func (f *targetFlags) resolve() (string, error) {
 		if o.Value == "" {
 			continue
 		}
-		if spec.SetGenerator(o.kind, o.Name, o.Value) {
+		if setGenerator(spec, o.kind, o.Name, o.Value) {
 			continue
 		}
 		if o.kind != spec.Kind {
@@ -102,6 +104,9 @@ func (f *targetFlags) resolve() (string, error) {
 		if err := spec.Set(o.Name, o.Value); err != nil {
 			return "", fmt.Errorf("flag --%s: %w", o.flag(), err)
 		}
+	}
+	if err := applyPassConfig(spec, f.passConfig); err != nil {
+		return "", err
 	}
 	return spec.String(), nil
 }

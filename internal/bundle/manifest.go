@@ -30,9 +30,19 @@ type Manifest struct {
 	Outputs    []TensorInfo      `json:"outputs"`
 	Params     []string          `json:"params"` // order of the pointers in the run context
 	Notes      []string          `json:"notes,omitempty"`
+	Taps       []Tap             `json:"taps,omitempty"`     // what the last outputs are, behind the model's
 	External   []External        `json:"external,omitempty"` // regions of external code generators, in the order of their steps
 	Digests    map[string]string `json:"digests,omitempty"`  // of members beside the library, see digest.go
 }
+
+// A Tap is a tensor of a region that a calibration must see: an output behind those of the model.
+type Tap struct {
+	Region string `json:"region"` // hash of the region
+	Tensor string `json:"tensor"` // name of the model's value
+}
+
+// ModelOutputs are the outputs without taps.
+func (m *Manifest) ModelOutputs() []TensorInfo { return m.Outputs[:len(m.Outputs)-len(m.Taps)] }
 
 // Target is what the library was compiled for.
 type Target struct {
@@ -240,6 +250,9 @@ func (m *Manifest) check() error {
 		if f.val < 0 || f.val > f.max {
 			return fmt.Errorf("%s is %d, outside 0..%d", f.key, f.val, f.max)
 		}
+	}
+	if len(m.Taps) > len(m.Outputs) {
+		return fmt.Errorf("%d taps among %d outputs", len(m.Taps), len(m.Outputs))
 	}
 	if err := checkSteps(m.Steps); err != nil {
 		return err

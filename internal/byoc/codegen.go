@@ -30,6 +30,9 @@ type Codegen struct {
 	Layout func(o Options) map[string]string
 	// Pays says why the generator does not take a region all of which it supports, and nil where it does; a nil function takes all.
 	Pays func(r Region, o Options) error
+	// Emulate gives nodes that the compiler's own kernels compute in a region's place, for devices that are emulated; nil: none is, and
+	// Compile generates code.
+	Emulate func(r Region, o Options) (Emulation, error)
 	// Compile generates the region's code. The result depends on nothing else. Errors name the node.
 	Compile func(ctx context.Context, r Region, o Options) (Module, error)
 }
@@ -71,6 +74,36 @@ type Region struct {
 	Symbol string         // unique in the package: tvmgen_default_NAME_main_0
 	Graph  *graph.Graph   // the generator's own
 	Target *target.Target // of the package: the machine around the generator's
+	// Calibration is what an earlier calibration of the network found, in the generator's form; nil: there was none.
+	Calibration []byte
+	Form        Form
+}
+
+// Form is what an emulation is for.
+type Form string
+
+// Forms of emulations.
+const (
+	Run    Form = ""       // to run
+	QDQ    Form = "qdq"    // to hand on to tools of the device as a graph of pairs of quantize and dequantize
+	XModel Form = "xmodel" // to hand on to the device's compiler, in its own form
+)
+
+// A Tap is a value of an emulation's graph and its name, which is unique in the region.
+type Tap struct {
+	Name  string
+	Value *graph.Value
+}
+
+// An Emulation stands for a region of a device that this machine does not have.
+type Emulation struct {
+	// Graph computes, with the region's inputs, its outputs as the device does, or as the region does that lacks a calibration for that.
+	Graph  *graph.Graph
+	Hash   string   // of the region: what a calibration goes by
+	Taps   []Tap    // what one must see; nil where there was one
+	Cycles int64    // expected of the device for a run; 0: unknown
+	Notes  []string // what users should know
+	File   []byte   // of Form XModel
 }
 
 // Kind is what a generator generates.

@@ -54,6 +54,8 @@ type Options struct {
 
 	// Codegens are external code generators, which take parts of the network: the first first.
 	Codegens []byoc.Chosen
+	// Calibration is what external code generators that calibrate have found; nil: nothing.
+	Calibration []byte
 
 	// Choices are decisions by the name of the node or kernel that they are for; others are taken by default.
 	Choices map[string]choice.Point

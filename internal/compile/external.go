@@ -23,7 +23,7 @@ type external struct {
 
 // takesGenerators refuses external code generators where nothing could call what they generate.
 func (j *job) takesGenerators() error {
-	if len(j.Codegens) == 0 {
+	if !slices.ContainsFunc(j.Codegens, func(c byoc.Chosen) bool { return c.Emulate == nil }) { // emulations are kernels as others are
 		return nil
 	}
 	if j.format.Name != Formats[0].Name {
@@ -141,6 +141,9 @@ func (n *network) notes() (list []string) {
 				list = append(list, text)
 			}
 		}
+	}
+	for _, e := range n.emulated {
+		list = append(list, e.Notes...)
 	}
 	return list
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"lathe/internal/bundle"
 	"lathe/internal/choice"
 	"lathe/internal/graph"
 	"lathe/internal/op"
@@ -24,6 +25,9 @@ type network struct {
 	found    []pass.Region
 	regions  map[string]external
 	offloads []pass.Offload
+	// emulated are the regions that kernels of our own emulate, taps what the last outputs are.
+	emulated []pass.Emulated
+	taps     []bundle.Tap
 }
 
 // outputs are the model's, without the extents that stand behind them.
@@ -45,6 +49,7 @@ func optimize(j *job, g *graph.Graph) (*network, error) {
 	dumped := dump.graph("input", g)
 	stopped := false
 	c := &pass.Context{Graph: g, Target: j.Target, Level: j.Level, Workers: j.Workers, Layouts: j.Layouts, LayoutOps: j.LayoutOps, Codegens: j.Codegens, Module: j.Module, Disabled: j.Disabled, Ctx: j.ctx}
+	c.Calibration, c.Outputs = j.Calibration, len(symbols)
 	c.Chooser = func(node string) choice.Chooser { return j.Choices[node] }
 	err = pipeline.Run(j.graphPipeline(), c, pipeline.Options[*pass.Context]{
 		Level:    j.Level,
@@ -73,7 +78,12 @@ func optimize(j *job, g *graph.Graph) (*network, error) {
 	if stopped {
 		return nil, j.Debug.stopped()
 	}
-	n.asked, n.found, n.offloads = c.Asked, c.Regions, c.Offloads
+	n.asked, n.found, n.offloads, n.emulated = c.Asked, c.Regions, c.Offloads, c.Emulations
+	for _, e := range n.emulated {
+		for _, t := range e.Taps {
+			n.taps, n.symbols = append(n.taps, bundle.Tap{Region: e.Hash, Tensor: t.Name}), append(n.symbols, nil)
+		}
+	}
 	n.regions, err = generateRegions(j, g, c.Regions)
 	return n, err
 }

@@ -89,6 +89,7 @@ func manifest(j *job, n *network, p *program, mem *plan.Plan) *bundle.Manifest {
 		out.Symbols = n.symbols[i]
 		m.Outputs = append(m.Outputs, out)
 	}
+	m.Taps, m.Notes = n.taps, n.notes()
 	m.Symbols = len(n.graph.Outputs) - len(n.outputs())
 	return m
 }

@@ -58,7 +58,7 @@ func (c *Context) codegen(name string) byoc.Chosen {
 
 // region is a region as its generator gets it.
 func (c *Context) region(n *graph.Node, a graph.ExternalAttrs) byoc.Region {
-	return byoc.Region{Symbol: a.Symbol, Graph: n.Sub[0].Clone(), Target: c.Target}
+	return byoc.Region{Symbol: a.Symbol, Graph: n.Sub[0].Clone(), Target: c.Target, Calibration: c.Calibration, Form: c.Form}
 }
 
 // symbolPart is a name as it can stand in a symbol.

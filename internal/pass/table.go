@@ -39,9 +39,15 @@ type Context struct {
 	Refused    map[*graph.Node][]Refusal
 	Regions    []Region
 	Offloads   []Offload
-	composites int                      // among Offloads
-	nested     bool                     // the graph is the body of a node
-	claimed    map[*graph.Node][]string // generators that take a node as it is
+	composites int // among Offloads
+	// Calibration is what generators that calibrate have found, in their form; nil: nothing. Outputs is the number of the model's own,
+	// behind which EmulateRegions puts what a calibration must see; 0: all. Emulations are what it found.
+	Calibration []byte
+	Form        byoc.Form
+	Outputs     int
+	Emulations  []Emulated
+	nested      bool                     // the graph is the body of a node
+	claimed     map[*graph.Node][]string // generators that take a node as it is
 	// Ctx ends long sweeps; nil: nothing does.
 	Ctx context.Context
 }
@@ -67,6 +73,7 @@ var Table = everywhere([]pipeline.Pass[*Context]{
 	{Name: "MergeCompilerRegions", Level: 0, Required: true, Run: mergeCompilerRegions, Doc: "joins regions of one external code generator"},
 	{Name: "PartitionGraph", Level: 0, Required: true, Run: partitionGraph, Doc: "names the regions of external code generators, and opens those that do not pay"},
 	{Name: "InlineComposites", Level: 0, Required: true, Run: inlineComposites, Doc: "opens composites, so that regions have kernels of our own too"},
+	{Name: "EmulateRegions", Level: 0, Required: true, Run: emulateRegions, Doc: "computes regions of devices that are emulated as the device would, or as they are while they are calibrated"},
 	{Name: "DecomposeConvTranspose", Level: 2, Run: decomposeConvTranspose, Doc: "computes transposed convolutions by ordinary ones, phase by phase"},
 	{Name: "FakeQuantizationToInteger", Level: 0, Run: fakeQuantizationToInteger, Doc: "computes layers between dequantize and quantize nodes on the integers themselves"},
 	{Name: "QnnLegalize", Level: 1, Run: qnnLegalize, Doc: "brings integer products into the form of dot products: uint8 data, int8 weights, no zero points"},
@@ -138,6 +145,8 @@ var Order = []pipeline.Order{
 	{Before: "AnnotateTarget", After: "MergeCompilerRegions", Why: "it makes the regions"},
 	{Before: "MergeCompilerRegions", After: "PartitionGraph", Why: "whether a region pays shows when it is whole"},
 	{Before: "PartitionGraph", After: "InlineComposites", Why: "generators compile composites"},
+	{Before: "InlineComposites", After: "EmulateRegions", Why: "what generators take is noted while regions are whole"},
+	{Before: "EmulateRegions", After: "FakeQuantizationToInteger", Why: "emulations are quantised networks too"},
 	{Before: "InlineComposites", After: "DecomposeConvTranspose", Why: "transposed convolutions in composites are decomposed too"},
 	{Before: "InlineComposites", After: "FakeQuantizationToInteger", Why: "generators read quantised networks as float ones between quantize and dequantize"},
 	{Before: "FoldExplicitPadding", After: "ChooseImplementations", Why: "it decides by the windows that convolutions have in the end"},

@@ -35,7 +35,7 @@ func latheRun(t *testing.T, pkg, picture, labels, preset string) string {
 	var out, errs bytes.Buffer
 	a := &cli.App{Name: "lathe", Out: &out, Err: &errs}
 	code := a.Run(t.Context(), func() *cobra.Command {
-		c := run.Command(a, "lathe run", func(_ int, work func() error) (profile.Peaks, error) { return profile.Peaks{}, work() })
+		c := run.Command(a, "lathe run", func(_ int, work func() error) (profile.Peaks, error) { return profile.Peaks{}, work() }, nil)
 		a.Finish(c)
 		return c
 	}, []string{"--image", picture, "--preprocess", preset, "--labels", labels, pkg})

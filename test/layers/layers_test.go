@@ -85,6 +85,11 @@ const rules = `
 	bundle, target < tool/explain
 	types, tensor, expr, te, op, ops, graph, compose, pipeline, pass, choice, lower, sched, impl, impl/algorithms, loop, looppass < compile
 	byoc, plan, codegen/llvm, codegen/c, toolchain, bundle, target, tool/explain, fault, tool/spelling < compile
+	compose, export/xir, byoc/dpu/positions < byoc/dpu
+	types, tensor < quant/calibrate
+	quant/calibrate < byoc/dpu/positions
+	types, tensor, byoc/dpu/positions, tool/atomicfile, /runtime < tool/calibration
+	byoc/dpu/positions, dataset, tool/calibration < tool/cli/run
 	types, tensor, ops, graph, graph/grapheval, compose, fault, tool/atomicfile, bundle, compile, /runtime < verify
 	target, toolchain < tool/machine
 	/runtime, tool/webpage < tool/profile
@@ -231,7 +236,7 @@ func TestPolicy(t *testing.T) {
 		{"codegen/llvm", "codegen/c", false}, {"sched", "lower", false}, {"looppass", "sched", false}, {"compile", "sched", true},
 		{"compile", "/runtime", false}, {"evaluate", "compile", false}, {"dataset", "/runtime", false}, {"quant", "pass", true}, {"quant", "compile", false}, {"quant", "/runtime", false}, {"quant/calibrate", "graph", false}, {"pass", "quant", false}, {"evaluate/metrics", "evaluate/heatmap", false}, {"compile", "verify", false}, {"compile", "frontend/onnx", false}, {"plan", "compile", false}, {"verify", "compile", true},
 		{"impl/winograd", "impl", true}, {"impl/winograd", "impl/strips", false}, {"impl", "impl/winograd", false},
-		{"pass", "byoc", true}, {"compile", "byoc", true}, {"compile", "byoc/dnnl", false}, {"pass", "byoc/dnnl", false}, {"byoc", "pass", false}, {"byoc/dnnl", "byoc/dpu", false}, {"byoc/codegens", "byoc/dnnl", true}, {"/runtime", "byoc", false},
+		{"pass", "byoc", true}, {"compile", "byoc", true}, {"compile", "byoc/dnnl", false}, {"pass", "byoc/dnnl", false}, {"byoc", "pass", false}, {"byoc/dnnl", "byoc/dpu", false}, {"byoc/codegens", "byoc/dnnl", true}, {"byoc/dpu", "pass", false}, {"tool/cli/run", "byoc/dpu", false}, {"tool/calibration", "graph", false}, {"/runtime", "byoc", false},
 		{"impl/algorithms", "impl/winograd", true}, {"pass", "impl/winograd", true}, {"impl/winograd", "pass", false}, {"compile", "impl/winograd", false},
 		{"/cmd/lathe", "compile", true}, {"/cmd/lathe-run", "compile", false}, {"tool/cli/run", "toolchain", false}, {"/", "compile", true}, {"pass", "compile", false}, {"testkit/golden", "types", false},
 	} {

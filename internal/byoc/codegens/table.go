@@ -4,7 +4,8 @@ package codegens
 import (
 	"lathe/internal/byoc"
 	"lathe/internal/byoc/dnnl"
+	"lathe/internal/byoc/dpu"
 )
 
 // Table is the list.
-var Table = byoc.List{&dnnl.Codegen}
+var Table = byoc.List{&dnnl.Codegen, dpu.Codegen}

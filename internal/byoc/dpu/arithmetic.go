@@ -15,20 +15,6 @@ func shiftRight(x int64, n int) int64 {
 
 func clamp8(x int64) int8 { return int8(max(math.MinInt8, min(math.MaxInt8, x))) }
 
-// toFixed is x at position p.
-func toFixed(x float32, p int) int8 {
-	v := math.Floor(math.Ldexp(float64(x), p) + 0.5)
-	switch {
-	case v != v:
-		return 0
-	case v <= math.MinInt8:
-		return math.MinInt8
-	case v >= math.MaxInt8:
-		return math.MaxInt8
-	}
-	return int8(v)
-}
-
 // leakyFactor / 2^leakyShift is the slope of a leaky relu below zero.
 const leakyFactor, leakyShift = 26, 8
 

@@ -23,7 +23,7 @@ func (f *Fixed) Emulate(name string) (*graph.Graph, error) {
 		}
 		for i := range f.Layers {
 			b.Origin = []string{f.Layers[i].Name}
-			e.maps[f.Layers[i].Out] = e.layer(i)
+			e.maps[f.Layers[i].To] = e.layer(i)
 		}
 		for _, o := range f.Outputs {
 			y := b.Apply(ops.Dequantize, ops.DequantizeAttrs{}, e.maps[o.Tensor], power(-f.Positions[o.Tensor]), zero8())
@@ -49,8 +49,8 @@ func zero8() *graph.Value { return compose.Const(tensor.Scalar[int8](0)) }
 func power(p int) *graph.Value { return compose.Const(tensor.Scalar(float32(math.Ldexp(1, p)))) }
 
 func (e *emulator) layer(i int) *graph.Value {
-	l, out := &e.Layers[i], e.Positions[e.Layers[i].Out]
-	x, position := e.maps[l.In[0]], e.Positions[l.In[0]]
+	l, out := &e.Layers[i], e.Positions[e.Layers[i].To]
+	x, position := e.maps[l.From[0]], e.Positions[l.From[0]]
 	wide := func(t int) *graph.Value { return e.Cast(e.maps[t], types.I32) }
 	switch l.Kind {
 	case Conv, Depthwise:
@@ -65,11 +65,11 @@ func (e *emulator) layer(i int) *graph.Value {
 		return e.result(l, e.Do(ops.Multiply, sum, compose.Number(types.I32, float64(factor))), shift, out)
 	case Add:
 		least := position
-		for _, t := range l.In {
+		for _, t := range l.From {
 			least = min(least, e.Positions[t])
 		}
 		var terms []*graph.Value
-		for _, t := range l.In {
+		for _, t := range l.From {
 			d, apart := ops.LeftShift, alignBits-(e.Positions[t]-least)
 			if apart < 0 {
 				d, apart = ops.RightShift, -apart
@@ -78,18 +78,18 @@ func (e *emulator) layer(i int) *graph.Value {
 		}
 		return e.result(l, e.Fold(ops.Add, terms...), alignBits+least-out, out)
 	case Multiply:
-		return e.result(l, e.Do(ops.Multiply, wide(l.In[0]), wide(l.In[1])), position+e.Positions[l.In[1]]-out, out)
+		return e.result(l, e.Do(ops.Multiply, wide(l.From[0]), wide(l.From[1])), position+e.Positions[l.From[1]]-out, out)
 	case Concat:
 		var parts []*graph.Value
-		for _, t := range l.In {
+		for _, t := range l.From {
 			parts = append(parts, e.maps[t])
 		}
 		return e.Concat(1, parts...)
 	case Upsample:
-		s := e.Tensors[l.Out].Shape
+		s := e.Tensors[l.To].Shape
 		return e.Apply(ops.Resize, ops.ResizeAttrs{Sizes: s[:], Method: "nearest", CoordinateTransformationMode: "asymmetric", NearestMode: "floor"}, x)
 	case Activate:
-		return e.result(l, wide(l.In[0]), 0, out)
+		return e.result(l, wide(l.From[0]), 0, out)
 	}
 	return e.result(l, e.hardSigmoid(x, position), hardShift+position+hardBits(position)-out, out)
 }

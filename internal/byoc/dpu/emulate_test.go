@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"lathe/internal/byoc/dpu/positions"
 	"lathe/internal/compile"
 	"lathe/internal/graph"
 	"lathe/internal/graph/grapheval"
@@ -174,8 +175,8 @@ func region(t testing.TB, r *rand.Rand, arch *Arch) *graph.Graph {
 	return m.g
 }
 
-// positions observes a region in the model's floats, and moves some positions so that shifts leave their ranges.
-func positions(t testing.TB, r *rand.Rand, n *Network, g *graph.Graph, inputs []*tensor.Tensor) []int {
+// observed observes a region in the model's floats, and moves some positions so that shifts leave their ranges.
+func observed(t testing.TB, r *rand.Rand, n *Network, g *graph.Graph, inputs []*tensor.Tensor) []int {
 	seen := map[string]*tensor.Tensor{}
 	for i, x := range g.Inputs {
 		seen[x.Name] = inputs[i]
@@ -191,7 +192,7 @@ func positions(t testing.TB, r *rand.Rand, n *Network, g *graph.Graph, inputs []
 		if seen[m.Name] == nil {
 			t.Fatalf("no value %q in the model", m.Name)
 		}
-		p[i] = bestOf(floats(seen[m.Name]))
+		p[i] = positions.Of(floats(seen[m.Name]))
 		if r.IntN(8) == 0 {
 			p[i] += r.IntN(13) - 6
 		}
@@ -224,7 +225,7 @@ func TestEmulatorIsTheArithmetic(t *testing.T) {
 			}
 			inputs, flat = append(inputs, x), append(flat, floats(x))
 		}
-		f, err := n.Fix(positions(t, r, n, g, inputs))
+		f, err := n.Fix(observed(t, r, n, g, inputs))
 		if err != nil {
 			t.Fatalf("%d: %v", seed, err)
 		}

@@ -16,11 +16,11 @@ func (n *Network) Estimate() Estimate {
 	var e Estimate
 	for i := range n.Layers {
 		l := &n.Layers[i]
-		out := n.Tensors[l.Out].Shape
+		out := n.Tensors[l.To].Shape
 		e.Cycles += n.Arch.cycles(l, out)
 		e.Ops += l.ops(out)
-		e.Bytes += int64(len(l.Weights)+len(l.Bias)) + n.moved(l.Out)
-		for _, t := range l.In {
+		e.Bytes += int64(len(l.Weights)+len(l.Bias)) + n.moved(l.To)
+		for _, t := range l.From {
 			e.Bytes += n.moved(t)
 		}
 	}
@@ -49,7 +49,7 @@ func (a *Arch) cycles(l *Layer, out [4]int) int64 {
 		}
 		return int64(out[2]*ceil(out[3], a.PixelParallel)) * int64(l.Kernel[0]*columns*ceil(l.OutChannels, a.ChannelParallel))
 	}
-	return int64(out[2]*ceil(out[3], a.ALUPixels)) * int64(max(taps, len(l.In))*ceil(out[1], a.ChannelParallel))
+	return int64(out[2]*ceil(out[3], a.ALUPixels)) * int64(max(taps, len(l.From))*ceil(out[1], a.ChannelParallel))
 }
 
 func (l *Layer) ops(out [4]int) int64 {

@@ -22,13 +22,13 @@ func (s sketch) tensor(c, h, w int) int {
 func (s sketch) layer(kind Kind, out, kernel, stride, pad int, in ...int) int {
 	x := s.Tensors[in[0]].Shape
 	extent := func(n int) int { return (n+2*pad-kernel)/stride + 1 }
-	l := Layer{Kind: kind, In: in, Kernel: [2]int{kernel, kernel}, Stride: [2]int{stride, stride}, InChannels: x[1], OutChannels: out}
+	l := Layer{Kind: kind, From: in, Kernel: [2]int{kernel, kernel}, Stride: [2]int{stride, stride}, InChannels: x[1], OutChannels: out}
 	if kind == Conv {
 		l.Weights, l.Bias = make([]float32, out*x[1]*kernel*kernel), make([]float32, out)
 	}
-	l.Out = s.tensor(out, extent(x[2]), extent(x[3]))
+	l.To = s.tensor(out, extent(x[2]), extent(x[3]))
 	s.Layers = append(s.Layers, l)
-	return l.Out
+	return l.To
 }
 
 func (s sketch) conv(x, out, kernel, stride, pad int) int {

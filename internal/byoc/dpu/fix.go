@@ -2,7 +2,8 @@ package dpu
 
 import (
 	"fmt"
-	"math"
+
+	"lathe/internal/byoc/dpu/positions"
 )
 
 // A Fixed is a network in the engine's integers.
@@ -30,10 +31,10 @@ const (
 
 // Fix gives every tensor its position, those of a class the least of them, and moves what exceeds the engine's shifts: results of sums and
 // products of maps, then weights and biases. It quantises weights and biases.
-func (n *Network) Fix(positions []int) (*Fixed, error) {
+func (n *Network) Fix(wanted []int) (*Fixed, error) {
 	f := &Fixed{Network: n, Positions: make([]int, len(n.Tensors)), Params: make([]Param, len(n.Layers))}
 	class := n.classes()
-	for i, p := range positions {
+	for i, p := range wanted {
 		c := class[i]
 		if f.Positions[c] = min(f.Positions[c], p); i == c {
 			f.Positions[c] = p
@@ -68,17 +69,17 @@ func (f *Fixed) repair(class []int) error {
 			switch l.Kind {
 			case Add:
 				least := f.least(l, class)
-				for _, t := range l.In {
+				for _, t := range l.From {
 					set(t, least, least+maxAlign)
 				}
-				set(l.Out, least-maxAlign, least+maxAlign)
+				set(l.To, least-maxAlign, least+maxAlign)
 			case Multiply:
-				sum := f.Positions[class[l.In[0]]] + f.Positions[class[l.In[1]]]
-				set(l.Out, sum-maxProduct, sum-minProduct)
+				sum := f.Positions[class[l.From[0]]] + f.Positions[class[l.From[1]]]
+				set(l.To, sum-maxProduct, sum-minProduct)
 			case HardSigmoid:
-				set(l.In[0], hardLeast, hardMost)
-				top := hardShift + f.Positions[class[l.In[0]]]
-				set(l.Out, top-maxHard, top)
+				set(l.From[0], hardLeast, hardMost)
+				top := hardShift + f.Positions[class[l.From[0]]]
+				set(l.To, top-maxHard, top)
 			}
 		}
 		if !moved {
@@ -89,8 +90,8 @@ func (f *Fixed) repair(class []int) error {
 }
 
 func (f *Fixed) least(l *Layer, class []int) int {
-	least := f.Positions[class[l.In[0]]]
-	for _, t := range l.In {
+	least := f.Positions[class[l.From[0]]]
+	for _, t := range l.From {
 		least = min(least, f.Positions[class[t]])
 	}
 	return least
@@ -98,97 +99,22 @@ func (f *Fixed) least(l *Layer, class []int) int {
 
 // params quantises a layer's weights and bias at the positions nearest to the best that the shifts allow.
 func (f *Fixed) params(l *Layer) Param {
-	in, out := f.Positions[l.In[0]], f.Positions[l.Out]
+	in, out := f.Positions[l.From[0]], f.Positions[l.To]
 	var p Param
-	p.WeightPos = max(out-in, min(out-in+maxCut, bestOf(l.Weights)))
+	p.WeightPos = max(out-in, min(out-in+maxCut, positions.Of(l.Weights)))
 	cut := in + p.WeightPos - out
-	p.Weights = fixedAll(l.Weights, p.WeightPos)
+	p.Weights = positions.Fixed(l.Weights, p.WeightPos)
 	if l.Bias != nil {
 		sum := in + p.WeightPos
-		p.BiasPos = max(sum-maxCut, min(sum-min(0, cut-maxCut), bestOf(l.Bias)))
-		p.Bias = fixedAll(l.Bias, p.BiasPos)
+		p.BiasPos = max(sum-maxCut, min(sum-min(0, cut-maxCut), positions.Of(l.Bias)))
+		p.Bias = positions.Fixed(l.Bias, p.BiasPos)
 	}
 	return p
-}
-
-func fixedAll(v []float32, p int) []int8 {
-	q := make([]int8, len(v))
-	for i, x := range v {
-		q[i] = toFixed(x, p)
-	}
-	return q
 }
 
 // cut is the shift from a convolution's sum to its result, bias that from its bias to the sum; a negative one moves the sum instead.
 func (f *Fixed) shifts(i int) (cut, bias int) {
 	l, p := &f.Layers[i], &f.Params[i]
-	sum := f.Positions[l.In[0]] + p.WeightPos
-	return sum - f.Positions[l.Out], sum - p.BiasPos
-}
-
-// noOverflow is the greatest position at which values from lo to hi are not clamped.
-func noOverflow(lo, hi float64) int {
-	size := max(lo/(math.MinInt8-0.5), hi/(math.MaxInt8+0.5))
-	if !(size > 0) {
-		return 0 // zeros fit anywhere
-	}
-	return int(max(-64, min(64, math.Floor(-math.Log2(size)))))
-}
-
-// Tried is how many positions, from the greatest without clamping on, are candidates.
-const Tried = 5
-
-// bestOf is the position with the least squared error of values.
-func bestOf(v []float32) int {
-	lo, hi := 0.0, 0.0
-	for _, x := range v {
-		lo, hi = min(lo, float64(x)), max(hi, float64(x))
-	}
-	return best(lo, hi, func(p int) (sum float64) {
-		for _, x := range v {
-			d := float64(x) - math.Ldexp(float64(toFixed(x, p)), -p)
-			sum += d * d
-		}
-		return sum
-	})
-}
-
-// best is the candidate of least error, the lesser of equals.
-func best(lo, hi float64, squared func(p int) float64) int {
-	first := noOverflow(lo, hi)
-	at, least := first, math.Inf(1)
-	for p := first; p < first+Tried; p++ {
-		if e := squared(p); e < least {
-			at, least = p, e
-		}
-	}
-	return at
-}
-
-// A Histogram counts values of a tensor in equal bins over [-Range, Range).
-type Histogram struct {
-	Range    float64
-	Bins     []int64
-	Min, Max float64
-}
-
-// perBin is in how many parts a bin is looked at: quantisation steps may be as narrow as a bin.
-const perBin = 4
-
-// Position is the position of least squared error of what was counted.
-func (h *Histogram) Position() int {
-	width := 2 * h.Range / float64(len(h.Bins))
-	return best(min(h.Min, 0), max(h.Max, 0), func(p int) (sum float64) {
-		for i, count := range h.Bins {
-			if count == 0 {
-				continue
-			}
-			for k := range perBin {
-				x := -h.Range + width*(float64(i)+(float64(k)+0.5)/perBin)
-				d := x - math.Ldexp(float64(toFixed(float32(x), p)), -p)
-				sum += d * d / perBin * float64(count)
-			}
-		}
-		return sum
-	})
+	sum := f.Positions[l.From[0]] + p.WeightPos
+	return sum - f.Positions[l.To], sum - p.BiasPos
 }

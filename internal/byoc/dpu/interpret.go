@@ -3,6 +3,8 @@ package dpu
 import (
 	"fmt"
 	"math"
+
+	"lathe/internal/byoc/dpu/positions"
 )
 
 // Run computes a network slowly and obviously, value by value as the definitions are published: what the compiled form is compared
@@ -16,7 +18,7 @@ func (f *Fixed) Run(inputs [][]float32) ([][]float32, error) {
 		if len(inputs[i]) != f.Tensors[at].elements() {
 			return nil, fmt.Errorf("input %d has %d elements instead of %d", i, len(inputs[i]), f.Tensors[at].elements())
 		}
-		maps[at] = fixedAll(inputs[i], f.Positions[at])
+		maps[at] = positions.Fixed(inputs[i], f.Positions[at])
 	}
 	for i := range f.Layers {
 		f.layer(i, maps)
@@ -33,8 +35,8 @@ func (f *Fixed) Run(inputs [][]float32) ([][]float32, error) {
 // layer computes a layer's result from those before it.
 func (f *Fixed) layer(i int, maps [][]int8) {
 	l := &f.Layers[i]
-	shape := f.Tensors[l.Out].Shape
-	out := make([]int8, 0, f.Tensors[l.Out].elements())
+	shape := f.Tensors[l.To].Shape
+	out := make([]int8, 0, f.Tensors[l.To].elements())
 	for n := range shape[0] {
 		for c := range shape[1] {
 			for y := range shape[2] {
@@ -44,13 +46,13 @@ func (f *Fixed) layer(i int, maps [][]int8) {
 			}
 		}
 	}
-	maps[l.Out] = out
+	maps[l.To] = out
 }
 
 // element is one value of a layer's result.
 func (f *Fixed) element(i int, maps [][]int8, n, c, y, x int) int8 {
 	l := &f.Layers[i]
-	in, position, out := l.In[0], f.Positions[l.In[0]], f.Positions[l.Out]
+	in, position, out := l.From[0], f.Positions[l.From[0]], f.Positions[l.To]
 	read := func(t, c, y, x int) (v int64, inside bool) {
 		s := f.Tensors[t].Shape
 		if y < 0 || x < 0 || y >= s[2] || x >= s[3] {
@@ -102,20 +104,20 @@ func (f *Fixed) element(i int, maps [][]int8, n, c, y, x int) int8 {
 		sum, bits = sum*int64(factor), shift
 	case Add:
 		least := position
-		for _, t := range l.In {
+		for _, t := range l.From {
 			least = min(least, f.Positions[t])
 		}
-		for _, t := range l.In {
+		for _, t := range l.From {
 			v, _ := read(t, c, y, x)
 			sum += aligned(v, f.Positions[t]-least)
 		}
 		bits = alignBits + least - out
 	case Multiply:
 		a, _ := read(in, c, y, x)
-		b, _ := read(l.In[1], c, y, x)
-		sum, bits = a*b, position+f.Positions[l.In[1]]-out
+		b, _ := read(l.From[1], c, y, x)
+		sum, bits = a*b, position+f.Positions[l.From[1]]-out
 	case Concat:
-		for _, t := range l.In {
+		for _, t := range l.From {
 			if c < f.Tensors[t].Shape[1] {
 				v, _ := read(t, c, y, x)
 				return int8(v)

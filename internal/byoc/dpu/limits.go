@@ -86,8 +86,8 @@ func (a *Arch) check(l *Layer) error {
 			return fmt.Errorf("%s has no hard sigmoid", a.Name)
 		}
 	case Concat:
-		if len(l.In) > maxConcat {
-			return fmt.Errorf("%s are joined, %d can be", spelling.Count(len(l.In), "map"), maxConcat)
+		if len(l.From) > maxConcat {
+			return fmt.Errorf("%s are joined, %d can be", spelling.Count(len(l.From), "map"), maxConcat)
 		}
 	}
 	return a.checkActivation(l.Act)

@@ -1,6 +1,8 @@
 package dpu
 
-import "lathe/internal/types"
+import (
+	"lathe/internal/types"
+)
 
 // A Kind is what a layer computes.
 type Kind string
@@ -32,8 +34,8 @@ const (
 type Layer struct {
 	Kind                     Kind
 	Name                     string // of the model's node
-	In                       []int  // places in Network.Tensors
-	Out                      int
+	From                     []int  // places in Network.Tensors
+	To                       int
 	Kernel, Stride, Dilation [2]int
 	Pad                      [4]int // top, left, bottom, right
 	InChannels, OutChannels  int
@@ -92,8 +94,8 @@ func (n *Network) classes() []int {
 	}
 	for i := range n.Layers {
 		if l := &n.Layers[i]; l.keeps() {
-			for _, in := range l.In {
-				a, b := find(in), find(l.Out)
+			for _, in := range l.From {
+				a, b := find(in), find(l.To)
 				class[max(a, b)] = min(a, b)
 			}
 		}

@@ -137,7 +137,7 @@ func (r *reader) add(n *graph.Node, l Layer) error {
 	if err != nil {
 		return err
 	}
-	l.Out, l.Name = out, nameOf(n)
+	l.To, l.Name = out, nameOf(n)
 	if err := r.arch.check(&l); err != nil {
 		return err
 	}
@@ -160,9 +160,9 @@ func (r *reader) behind(v *graph.Value) *Layer {
 
 // joins makes n's result that of the layer before.
 func (r *reader) joins(l *Layer, n *graph.Node) {
-	r.place[n.Out[0]] = l.Out
+	r.place[n.Out[0]] = l.To
 	if name := n.Out[0].Name; name != "" {
-		r.net.Tensors[l.Out].Name = name
+		r.net.Tensors[l.To].Name = name
 	}
 }
 
@@ -227,7 +227,7 @@ func (r *reader) plain(n *graph.Node, l Layer) error {
 		if l.Kind != Concat && !slices.Equal(v.Type.Shape, n.Out[0].Type.Shape) {
 			return fmt.Errorf("operands of shapes %v and %v; the engine takes equal ones", n.In[0].Type.Shape, n.In[len(n.In)-1].Type.Shape)
 		}
-		l.In = append(l.In, at)
+		l.From = append(l.From, at)
 	}
 	return r.add(n, l)
 }
@@ -243,7 +243,7 @@ func (r *reader) conv(n *graph.Node) error {
 	if err != nil {
 		return err
 	}
-	l := Layer{Kind: Conv, In: []int{in}, Kernel: pair(w.Shape[2:]), Stride: pair(a.Strides), Dilation: pair(a.Dilation), Pad: [4]int(a.Padding),
+	l := Layer{Kind: Conv, From: []int{in}, Kernel: pair(w.Shape[2:]), Stride: pair(a.Strides), Dilation: pair(a.Dilation), Pad: [4]int(a.Padding),
 		InChannels: n.In[0].Type.Shape[1], OutChannels: w.Shape[0], Weights: floats(w)}
 	switch {
 	case a.Groups == 1:
@@ -278,7 +278,7 @@ func (r *reader) pool(n *graph.Node, kind Kind, kernel, stride, pad, dilation []
 	if err != nil {
 		return err
 	}
-	l := Layer{Kind: kind, In: []int{in}, Kernel: pair(kernel), Stride: pair(stride), Dilation: [2]int{1, 1}, Pad: [4]int(pad)}
+	l := Layer{Kind: kind, From: []int{in}, Kernel: pair(kernel), Stride: pair(stride), Dilation: [2]int{1, 1}, Pad: [4]int(pad)}
 	l.InChannels, l.OutChannels = n.In[0].Type.Shape[1], n.In[0].Type.Shape[1]
 	for k := range len(n.Out[0].Type.Shape) - 2 { // windows that ceil mode adds overrun the padding; a mean without axes left has none
 		over := (n.Out[0].Type.Shape[2+k]-1)*stride[k] + kernel[k] - n.In[0].Type.Shape[2+k] - pad[k]
@@ -433,7 +433,7 @@ func (r *reader) scale(n *graph.Node, data int, scale, shift []float64) error {
 		if err != nil {
 			return err
 		}
-		one := Layer{Kind: Depthwise, In: []int{in}, Kernel: [2]int{1, 1}, Stride: [2]int{1, 1}, Dilation: [2]int{1, 1}, InChannels: len(scale), OutChannels: len(scale)}
+		one := Layer{Kind: Depthwise, From: []int{in}, Kernel: [2]int{1, 1}, Stride: [2]int{1, 1}, Dilation: [2]int{1, 1}, InChannels: len(scale), OutChannels: len(scale)}
 		for c := range scale {
 			one.Weights, one.Bias = append(one.Weights, float32(scale[c])), append(one.Bias, float32(shift[c]))
 		}
@@ -463,7 +463,7 @@ func (r *reader) upsample(n *graph.Node) error {
 	if err != nil {
 		return err
 	}
-	l.In = []int{at}
+	l.From = []int{at}
 	// Any mode repeats pixels where each result reads the one that a division gives: asked of the operator itself.
 	for k := range 2 {
 		line := tensor.New(types.F32, 1, 1, 1, 1)

@@ -27,9 +27,9 @@ func (f *pictureFlags) define(cmd *cobra.Command) {
 	f.settings.Define(cmd, "the picture")
 }
 
-// check refuses settings without a picture and unknown presets.
-func (f *pictureFlags) check(cmd *cobra.Command) error {
-	if name := f.settings.Given(); f.path == "" && name != "" {
+// check refuses settings without a picture, or samples that may be pictures, and unknown presets.
+func (f *pictureFlags) check(cmd *cobra.Command, data string) error {
+	if name := f.settings.Given(); f.path == "" && data == "" && name != "" {
 		return cli.Usagef(cmd.CommandPath(), "flag --%s needs --image", name)
 	}
 	return f.settings.Check(cmd.CommandPath())

@@ -36,6 +36,8 @@ var unusableRun = []cli.UnusableFlag{
 type command struct {
 	*cli.App
 	peaks          Peaks
+	recompile      Recompile // nil: there is no compiler
+	data           string    // samples to calibrate with
 	device, fill   string
 	inputs         []string
 	outputs        string
@@ -58,8 +60,8 @@ type command struct {
 }
 
 // Command returns the command that is typed as path: the last word of it is the command's name.
-func Command(a *cli.App, path string, peaks Peaks) *cobra.Command {
-	f := &command{App: a, peaks: peaks}
+func Command(a *cli.App, path string, peaks Peaks, recompile Recompile) *cobra.Command {
+	f := &command{App: a, peaks: peaks, recompile: recompile}
 	cmd := &cobra.Command{
 		Use:   path[strings.LastIndexByte(path, ' ')+1:] + " FILE",
 		Short: "run a package",
@@ -77,7 +79,7 @@ A picture becomes the input by a preset, which --resize, --crop, --mean, --std, 
 			if f.device != "cpu" {
 				return &cli.UnsupportedError{What: "flag --device " + f.device}
 			}
-			if err := f.picture.check(cmd); err != nil {
+			if err := f.picture.check(cmd, f.data); err != nil {
 				return err
 			}
 			for _, name := range []string{"repeat", "number", "end-to-end"} {
@@ -112,11 +114,12 @@ A picture becomes the input by a preset, which --resize, --crop, --mean, --std, 
 	cli.NumberVar(fs, &f.threads, "threads", "", 0, 1, 1024, "threads (default: $LATHE_NUM_THREADS, $TVM_NUM_THREADS or the cores this process may use)")
 	cli.ChoiceVar(fs, &f.device, "device", "cpu", devices, "device to run on: cpu")
 	f.picture.define(cmd)
+	fs.StringVar(&f.data, "data", "", "samples to calibrate a package with that is compiled for a DPU and not calibrated: a data set at this `path`; $PX_QUANT_SIZE of them (128), and what is found goes to $PX_BUILD_DIR")
 	fs.StringVar(&f.labels, "labels", "", "`file` with the names of classes for --print-top (default 5 then): one per line, a synset list, JSON or a Python dictionary (default: the model's own)")
 	fs.BoolVar(&f.check, "check", false, "compare all weights with their digest first (the code, and weights of up to 4 MiB, always are)")
 	cli.JSONVar(cmd, &f.asJSON)
 	fs.BoolVar(&f.dequantize, "dequantize", false, "give integer outputs of a quantised network as the numbers they stand for, in float32")
-	cli.MarkOurs(cmd, "threads", "labels", "check", "dequantize")
+	cli.MarkOurs(cmd, "threads", "labels", "check", "dequantize", "data")
 	cli.AddUnusable(cmd, unusableRun)
 	return cmd
 }
@@ -136,18 +139,8 @@ func packageFiles(path string) []string {
 
 // open opens the package at path as the flags say. A fault in its code ends the process with a message.
 func (c *command) open(path string) (*runtime.Module, error) {
-	var options []runtime.Option
-	if c.threads > 0 {
-		options = append(options, runtime.WithWorkers(c.threads))
-	}
 	if cpus := runtime.CPUs(); c.threads > cpus {
 		c.Note(fmt.Sprintf("--threads %d: this machine has %s; more threads take turns", c.threads, spelling.Count(cpus, "core")))
-	}
-	if !c.printTime && c.profileTo == "" {
-		options = append(options, runtime.WithMappedWeights()) // one run
-	}
-	if c.check {
-		options = append(options, runtime.WithCheck())
 	}
 	if err := runtime.OnFault(func(f *runtime.Fault) {
 		fmt.Fprintf(c.Err, "%s: %v\n", c.Name, f)
@@ -155,13 +148,27 @@ func (c *command) open(path string) (*runtime.Module, error) {
 	}); err != nil {
 		c.Log("%v", err)
 	}
-	m, err := runtime.Open(path, options...)
+	m, err := runtime.Open(path, c.options()...)
 	if err == nil {
 		for _, note := range m.Notes() {
 			c.Note(note)
 		}
 	}
 	return m, err
+}
+
+// options are those that the flags say.
+func (c *command) options() (options []runtime.Option) {
+	if c.threads > 0 {
+		options = append(options, runtime.WithWorkers(c.threads))
+	}
+	if !c.printTime && c.profileTo == "" {
+		options = append(options, runtime.WithMappedWeights()) // one run
+	}
+	if c.check {
+		options = append(options, runtime.WithCheck())
+	}
+	return options
 }
 
 func (c *command) run(ctx context.Context, path string) error {
@@ -182,7 +189,12 @@ func (c *command) run(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	defer m.Close()
+	defer func() { m.Close() }()
+	next, err := c.calibrated(ctx, path, m)
+	if err != nil {
+		return err
+	}
+	m = next
 	c.Log("%s: compiled for %s, %s", path, m.Info().Target.String, spelling.Count(m.Workers(), "thread"))
 	if err := c.fit(labels, m); err != nil {
 		return err
