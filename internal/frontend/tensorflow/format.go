@@ -19,7 +19,7 @@ import (
 var Format = frontend.Format{
 	Name: "pb", Doc: "TensorFlow frozen graphs (.pb, .pbtxt), SavedModel folders, and .meta with the checkpoint beside it", Extensions: []string{".pb", ".pbtxt", ".meta"}, Companions: []string{".index", ".data-00000-of-00001"},
 	Identify: identify,
-	Read:     readPath,
+	ReadWith: readPath,
 }
 
 // identify knows a folder by the files in it, a SavedModel and a meta graph by their names as well, since they begin with little.
@@ -67,8 +67,11 @@ func beginsWithNode(head []byte) bool {
 	return len(name) > 0 && bytes.IndexByte(name, 0) < 0 && word.Match(op)
 }
 
-// readPath reads the model in a file or folder.
-func readPath(path string) (*frontend.Model, error) {
+// readPath reads the model in a file or folder, with the checkpoint that w names, if any.
+func readPath(path string, w frontend.Weights) (*frontend.Model, error) {
+	if w.MadeUp {
+		return nil, fmt.Errorf("read %s: values of variables cannot be made up: a graph does not say their shapes everywhere (--weights names a checkpoint)", path)
+	}
 	st, err := os.Stat(path)
 	if err == nil && st.IsDir() {
 		path, err = inFolder(path)
@@ -76,7 +79,7 @@ func readPath(path string) (*frontend.Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, frontend.Cause(err))
 	}
-	f := &files{dir: filepath.Dir(path)}
+	f := &files{dir: filepath.Dir(path), checkpoint: shard.ReplaceAllString(strings.TrimSuffix(w.Path, ".index"), "")}
 	data, err := f.open(filepath.Base(path))
 	var m *frontend.Model
 	if err == nil {
@@ -91,6 +94,9 @@ func readPath(path string) (*frontend.Model, error) {
 	return m, nil
 }
 
+// shard is how the name of a file with values of a checkpoint ends.
+var shard = regexp.MustCompile(`\.data-\d{5}-of-\d{5}$`)
+
 // read makes the model of a file by its name and content.
 func read(f *files, name string, data []byte) (*frontend.Model, error) {
 	switch {
@@ -99,7 +105,7 @@ func read(f *files, name string, data []byte) (*frontend.Model, error) {
 	case strings.HasSuffix(name, ".meta"):
 		return readMeta(f, strings.TrimSuffix(name, ".meta"), data)
 	}
-	return Read(data)
+	return readGraphs(f, data)
 }
 
 // kinds are files that are models, in the order in which a folder is searched for them. A file of the last kind has a checkpoint beside it.

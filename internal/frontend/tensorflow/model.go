@@ -11,7 +11,10 @@ import (
 )
 
 // Read makes a model of a frozen GraphDef in binary or text form. Constants point into data.
-func Read(data []byte) (*frontend.Model, error) {
+func Read(data []byte) (*frontend.Model, error) { return readGraphs(&files{}, data) }
+
+// readGraphs is Read with the values of variables, should there be some, in a checkpoint that f names.
+func readGraphs(f *files, data []byte) (*frontend.Model, error) {
 	data, err := binaryForm(data, graphSchema)
 	if err != nil {
 		return nil, err
@@ -20,7 +23,13 @@ func Read(data []byte) (*frontend.Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("tensorflow: %w", err)
 	}
-	m, err := newBuilder(g).model(nil)
+	b := newBuilder(g)
+	if f.checkpoint != "" {
+		if err := b.restore(f, ""); err != nil {
+			return nil, fmt.Errorf("tensorflow: %w", err)
+		}
+	}
+	m, err := b.model(nil)
 	if err != nil {
 		return nil, fmt.Errorf("tensorflow: %w", err)
 	}

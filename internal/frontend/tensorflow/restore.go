@@ -8,21 +8,27 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"lathe/internal/frontend"
 )
 
 // restore finds the values of variables in a checkpoint. Which tensor a variable gets, the nodes say that TensorFlow would run: a result of
 // RestoreV2 is assigned to it, in the graph, or in a function that gets the variable as an argument.
 func (b *builder) restore(f *files, prefix string) error {
-	index, err := f.open(prefix + ".index")
+	open := f.open
+	if f.checkpoint != "" {
+		open, prefix = f.take, f.checkpoint
+	}
+	index, err := open(prefix + ".index")
 	if err != nil {
-		if _, stat := os.Stat(filepath.Join(f.dir, prefix+".index")); errors.Is(stat, fs.ErrNotExist) {
+		if _, stat := os.Stat(filepath.Join(f.dir, prefix+".index")); f.checkpoint == "" && errors.Is(stat, fs.ErrNotExist) {
 			return nil // a network without variables; a variable says that its value is missing
 		}
-		return fmt.Errorf("checkpoint %s.index: %w", prefix, err)
+		return fmt.Errorf("checkpoint %s.index: %w", prefix, frontend.Cause(err))
 	}
 	ck, err := readBundle(index, func(shard, shards int) ([]byte, error) {
 		name := fmt.Sprintf("%s.data-%05d-of-%05d", prefix, shard, shards)
-		data, err := f.open(name)
+		data, err := open(name)
 		if err != nil {
 			return nil, fmt.Errorf("its weights are missing: file %s: %w", name, err)
 		}

@@ -115,12 +115,12 @@ func TestSavedModel(t *testing.T) {
 		if !Format.Identify(nil, dir) || !Format.Identify(content[:min(len(content), frontend.HeadSize)], filepath.Join(dir, name)) {
 			t.Errorf("%s is not recognised", name)
 		}
-		m, err := Format.Read(dir)
+		m, err := Format.Open(dir, frontend.Weights{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer m.Close()
-		if got := strings.Join(m.Files(), " "); got != "variables/variables.index variables/variables.data-00000-of-00001" {
+		if got := strings.ReplaceAll(strings.Join(m.Files(), " "), dir+"/", ""); got != "variables/variables.index variables/variables.data-00000-of-00001" {
 			t.Errorf("files %q", got)
 		}
 		g, err := frontend.Import(m, frontend.Options{})
@@ -148,7 +148,7 @@ func TestSavedModelRefused(t *testing.T) {
 		"none":          {map[string][]byte{"a.txt": nil}, "holds no model of TensorFlow"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m, err := Format.Read(folder(t, c.files))
+			m, err := Format.Open(folder(t, c.files), frontend.Weights{})
 			if err == nil {
 				m.Close()
 			}
@@ -172,7 +172,7 @@ const metaText = `graph_def {
 func TestMetaGraph(t *testing.T) {
 	index, data := checkpoint([]string{"weight"}, [][]float32{{5, 7}})
 	dir := folder(t, map[string][]byte{"model-100.meta": []byte(metaText), "model-100.index": index, "model-100.data-00000-of-00001": data, "checkpoint": nil})
-	m, err := Format.Read(filepath.Join(dir, "model-100.meta"))
+	m, err := Format.Open(filepath.Join(dir, "model-100.meta"), frontend.Weights{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,4 +182,30 @@ func TestMetaGraph(t *testing.T) {
 		t.Fatal(err)
 	}
 	same(t, results(t, g, numbers([]int{2}, 1, 2)), "y", 5, 14)
+}
+
+// TestCheckpointElsewhere: --weights names a checkpoint for a meta graph, and for a graph that is not frozen; one that is not there is the file at fault.
+func TestCheckpointElsewhere(t *testing.T) {
+	index, data := checkpoint([]string{"weight", "w"}, [][]float32{{5, 7}, {5, 7}})
+	plain := strings.Replace(strings.SplitN(metaText, "    node { name: \"save/names\"", 2)[0], "graph_def {", "", 1) + "versions { producer: 27 }"
+	dir := folder(t, map[string][]byte{"model.meta": []byte(metaText), "graph.pbtxt": []byte(plain), "other/ckpt.index": index, "other/ckpt.data-00000-of-00001": data})
+	for _, model := range []string{"model.meta", "graph.pbtxt"} {
+		for _, weights := range []string{"ckpt", "ckpt.index", "ckpt.data-00000-of-00001"} {
+			m, err := Format.Open(filepath.Join(dir, model), frontend.Weights{Path: filepath.Join(dir, "other", weights)})
+			if err != nil {
+				t.Errorf("%s with %s: %v", model, weights, err)
+				continue
+			}
+			defer m.Close()
+			g, err := frontend.Import(m, frontend.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			same(t, results(t, g, numbers([]int{2}, 1, 2)), "y", 5, 14)
+		}
+		_, err := Format.Open(filepath.Join(dir, model), frontend.Weights{Path: filepath.Join(dir, "none")})
+		if err == nil || !strings.Contains(err.Error(), "checkpoint "+filepath.Join(dir, "none")+".index: no such file") {
+			t.Errorf("%s: %v", model, err)
+		}
+	}
 }

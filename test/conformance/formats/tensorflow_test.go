@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"lathe/internal/frontend"
 	"lathe/internal/frontend/tensorflow"
 	"lathe/internal/tensor"
 	"lathe/internal/testkit/modeltest"
@@ -33,7 +34,7 @@ func TestConformanceTensorFlowLayers(t *testing.T) {
 }
 
 func layerGraph(t *testing.T, stem string) {
-	m, err := tensorflow.Format.Read(stem + "_net.pb")
+	m, err := tensorflow.Format.Open(stem+"_net.pb", frontend.Weights{})
 	if err != nil {
 		t.Fatal(err)
 	}
