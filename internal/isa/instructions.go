@@ -7,10 +7,12 @@ type Instructions struct {
 	Float *FloatControl // nil: floats are computed in one way only
 	// Half reports whether there are instructions that convert vectors between float16 and float32; nil: always. LLVM calls a
 	// library without, which a package has not.
-	Half     func(has func(feature string) bool) bool
-	Rounds   string // feature with which there are instructions that round to an integer, or a short sequence; "": always
-	LosesNaN bool   // the instructions for a maximum and a minimum give an operand where the other is NaN
-	NamesFMA bool   // LLVM takes two instructions for a product and a sum unless the fused one is asked for by name
+	Half   func(has func(feature string) bool) bool
+	Rounds string // feature with which there are instructions that round to an integer, or a short sequence; "": always
+	// Ternary is the feature with which one instruction gives any function of the bits of three vectors; "": there is none.
+	Ternary  string
+	LosesNaN bool // the instructions for a maximum and a minimum give an operand where the other is NaN
+	NamesFMA bool // LLVM takes two instructions for a product and a sum unless the fused one is asked for by name
 	// Dots and Pairs are the instructions for products of bytes and of int16. What has no row is emulated, with the same results. Pairs of
 	// bytes add two products to an int16, which saturates: they are for operands whose products do not reach so far.
 	Dots, Pairs []Dot

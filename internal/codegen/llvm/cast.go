@@ -23,6 +23,8 @@ func (e *emitter) cast(to types.DType, a value) value {
 		return value{t: to, lanes: a.lanes, s: e.temp("fcmp une %s, %s", a, e.splat(constFloat(0, from), a.lanes).s)}
 	case to == types.Bool:
 		return e.compare(expr.OpNE, a, e.splat(constInt(0, from), a.lanes))
+	case a.digit != nil && to == types.F32:
+		return e.digitAsFloat(a.digit)
 	case from == types.BF16:
 		return e.widenBF16(a, to)
 	case to == types.BF16:

@@ -81,9 +81,41 @@ func (e *emitter) split(p place, elements int64) (word place, shift value) {
 	return word, e.cast(types.U32, e.arith("mul", low, constInt(4, types.I64)))
 }
 
+// A digit is an element of type t in words, whose lowest bit is at shift.
+type digit struct {
+	t     types.DType
+	word  value
+	shift int64
+}
+
+// digitAsFloat is the element as float32. Where one instruction masks the digit and gives it the exponent of 16, the digit in the highest bits of the
+// mantissa, a subtraction makes it the number: conversions have fewer units than both.
+func (e *emitter) digitAsFloat(d *digit) value {
+	const place, exponent = 19, 0x41800000 // 16 + digit
+	at := value{t: types.U32, lanes: d.word.lanes}
+	if up := place - d.shift; up >= 0 {
+		at = e.arith("shl", d.word, constInt(up, types.U32))
+	} else {
+		at = e.arith("lshr", d.word, constInt(-up, types.U32))
+	}
+	bits, less := int64(exponent), 16.0
+	if d.t == types.I4 { // with the other sign bit it is 8 more
+		bits, less = exponent^8<<place, 24
+	}
+	at = e.arith("xor", e.arith("and", at, constInt(15<<place, types.U32)), constInt(bits, types.U32))
+	f := value{t: types.F32, lanes: at.lanes}
+	f.s = e.temp("bitcast %s to %s", at, f.typ())
+	r := value{t: types.F32, lanes: at.lanes}
+	r.s = e.temp("fsub %s, %s", f, e.splat(constFloat(less, types.F32), at.lanes).s)
+	return r
+}
+
 // digit is the element of type t whose lowest bit is at shift in words.
 func (e *emitter) digit(t types.DType, word, shift value) value {
 	r := value{t: types.I32, lanes: word.lanes}
+	if has := e.target.ISA().Instructions.Ternary; word.lanes > 0 && shift.known && has != "" && e.target.Has(has) {
+		r.digit = &digit{t, word, shift.i}
+	}
 	if t == types.U4 {
 		if !shift.known || shift.i != 0 {
 			word.s = e.temp("lshr %s, %s", word, e.splat(shift, word.lanes).s)

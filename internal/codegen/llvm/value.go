@@ -13,8 +13,9 @@ type value struct {
 	t     types.DType
 	lanes int
 	s     string
-	known bool  // an integer constant
-	i     int64 // its value
+	known bool   // an integer constant
+	i     int64  // its value
+	digit *digit // the value is an element of 4 bits; nil: not known to be
 }
 
 func constInt(v int64, t types.DType) value {

@@ -81,9 +81,10 @@ var ISA = isa.ISA{
 			Declare: "declare void @llvm.x86.sse.stmxcsr(ptr)\ndeclare void @llvm.x86.sse.ldmxcsr(ptr)\n",
 			Flush:   0x9fc0, Keep: 0x1f80,
 		},
-		Half:   func(has func(string) bool) bool { return has("f16c") },
-		Tiles:  &tiles,
-		Rounds: "sse4.1",
+		Half:    func(has func(string) bool) bool { return has("f16c") },
+		Ternary: "avx512f",
+		Tiles:   &tiles,
+		Rounds:  "sse4.1",
 		Dots: []isa.Dot{
 			{A: "uint8", B: "int8", Features: []string{"avx512vnni"}, Lanes: 16, Name: "x86.avx512.vpdpbusd.512"},
 			{A: "uint8", B: "int8", Features: []string{"avxvnni", "avx512vnni avx512vl"}, Lanes: 8, Name: "x86.avx512.vpdpbusd.256"},
