@@ -146,8 +146,11 @@ var homogeneous = slices.Concat([]*op.Def{ops.Relu, ops.LeakyRelu, ops.Abs, ops.
 func (c *channelClasses) node(n *graph.Node) {
 	out := n.Out[0]
 	switch {
-	case slices.Contains(homogeneous, n.Op):
+	case slices.Contains(homogeneous, n.Op) && channels(n.In[0]) == channels(out) && len(n.In[0].Type.Shape) == len(out.Type.Shape):
 		c.tie(out, n.In[0])
+		for _, v := range n.In[1:] { // slopes
+			c.fix(v)
+		}
 		return
 	case n.Op == ops.Mean:
 		a := n.Attrs.(ops.ReduceAttrs)

@@ -7,6 +7,10 @@ import (
 	"lathe/internal/types"
 )
 
+// mostFiner is how much finer the steps of a channel may become than they would be by the value's own range: what other samples do with a
+// channel that these hardly reach is not known, and would be clipped.
+const mostFiner = 256
+
 // equalized is c, whose weights are the network's own, with classes of channels divided by s = |x|^a / |w|^(1-a): |x| is the greatest
 // magnitude of the class in points, |w| that of the weights that read it. With a = 1 all channels of a value have one range
 // (Nagel et al., Data-free quantization through weight equalization and bias correction, 2019), with less of it weights
@@ -20,8 +24,10 @@ func (s *static) equalized(c *choices, classes *channelClasses, a float64) *choi
 	}
 	for i, p := range s.points {
 		if p.source {
+			h := &c.cal.stats[i].Histogram
+			least := math.Max(-h.Min, h.Max) / mostFiner
 			for k, ch := range c.cal.stats[i].Channels {
-				raise(x, classes.class(p.value, k), math.Max(-ch.Min, ch.Max))
+				raise(x, classes.class(p.value, k), math.Max(math.Max(-ch.Min, ch.Max), least))
 			}
 		}
 	}
