@@ -165,6 +165,30 @@ func TestQuantizeWorkers(t *testing.T) {
 	}
 }
 
+// TestQuantizeMeasure: whatever a clock finds, a layer that stays float says why, and the network computes the same classes.
+func TestQuantizeMeasure(t *testing.T) {
+	m, q, r := quantizedDemo(t, QuantizeOptions{Measure: true, CalibrateMode: "minmax", Size: 36})
+	for _, l := range r.Layers {
+		if (l.Bits == 32) != strings.Contains(l.Why, "us as integers") {
+			t.Errorf("layer %s has %d bits: %q", l.Name, l.Bits, l.Why)
+		}
+	}
+	samples, err := m.samples(demoSamples, "", 36, QuantizeOptions{Pictures: demoPictures()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	float, integer := opened(t, m), opened(t, q)
+	for i := range samples.Len() {
+		in, err := samples.At(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if greatest(float.Run(in)[0]) != greatest(integer.Run(in)[0]) {
+			t.Errorf("sample %d has another class", i)
+		}
+	}
+}
+
 // TestQuantizeErrors: what cannot be done is an error that says so, and an ended context ends it.
 func TestQuantizeErrors(t *testing.T) {
 	m, err := Load(demoNetwork, LoadOptions{})

@@ -23,8 +23,6 @@ const (
 	between
 )
 
-func (c class) String() string { return [...]string{"float", "product", "move", "between"}[c] }
-
 // table is the table of points: every operator of package ops stands in it once. The moves are those that
 // FakeQuantizationToInteger takes scales through.
 var table = [...][]*op.Def{

@@ -3,10 +3,7 @@
 // how graphs are run.
 package calibrate
 
-import (
-	"math"
-	"slices"
-)
+import "math"
 
 // Bins is the number of bins of a histogram, over negative and positive numbers together.
 const Bins = 2048
@@ -91,34 +88,6 @@ func (h *Histogram) reach(magnitude float64) {
 		}
 		h.Counts, h.Limit = merged, 2*h.Limit
 	}
-}
-
-// Merge adds what another histogram has counted.
-func (h *Histogram) Merge(o *Histogram) {
-	if o.Total == 0 && o.Unfit == 0 {
-		return
-	}
-	if h.Counts == nil {
-		h.Counts = make([]int64, Bins)
-	}
-	if o.Limit > h.Limit {
-		h.reach(math.Nextafter(o.Limit, 0))
-	}
-	other := Histogram{Limit: o.Limit, Counts: slices.Clone(o.Counts)}
-	if h.Limit > 0 && o.Limit > 0 {
-		other.reach(math.Nextafter(h.Limit, 0))
-	}
-	for i, n := range other.Counts {
-		h.Counts[i] += n
-	}
-	switch {
-	case o.Total == 0:
-	case h.Total == 0:
-		h.Min, h.Max = o.Min, o.Max
-	default:
-		h.Min, h.Max = math.Min(h.Min, o.Min), math.Max(h.Max, o.Max)
-	}
-	h.Zeros, h.Total, h.Unfit = h.Zeros+o.Zeros, h.Total+o.Total, h.Unfit+o.Unfit
 }
 
 // Width is that of a bin.
