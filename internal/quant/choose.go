@@ -97,7 +97,6 @@ func (s *static) choose() (*choices, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer net.Close()
 	s.trial = s.newTrial()
 	if err := s.calibrate(net, own); err != nil {
 		return nil, err

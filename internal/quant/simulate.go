@@ -107,6 +107,7 @@ func (q *static) simulate(weights []*tensor.Tensor) (*simulation, error) {
 	if s.Executable, err = q.Build(q.ctx, c); err != nil {
 		return nil, fmt.Errorf("simulation: %w", err)
 	}
+	q.opened = append(q.opened, s)
 	return s, nil
 }
 

@@ -70,6 +70,7 @@ type static struct {
 	numbers    numbers
 	mostWeight int
 	trial      *trialSamples
+	opened     []*simulation
 	runs       int // of the simulation on all trial samples
 }
 
@@ -94,11 +95,11 @@ func Static(ctx context.Context, g *graph.Graph, o Options) (*Result, error) {
 	if err := s.annotate(); err != nil {
 		return nil, err
 	}
+	defer s.close()
 	c, err := s.choose()
 	if err != nil {
 		return nil, err
 	}
-	defer c.sim.Close()
 	q, err := s.realized(c)
 	if err != nil {
 		return nil, err
@@ -137,6 +138,13 @@ func (s *static) withoutSlow(c *choices, q *graph.Graph) (*graph.Graph, error) {
 		return nil, err
 	}
 	return s.realized(c)
+}
+
+// close closes the simulations, of which some are closed before.
+func (s *static) close() {
+	for _, sim := range s.opened {
+		sim.Close()
+	}
 }
 
 func (s *static) progress(phase string, done, total int) {
