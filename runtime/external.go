@@ -10,11 +10,16 @@ import (
 
 // External is what a package says of a region that an external code generator has compiled:
 //
-//	Symbol    string   // unique in the package
-//	Generator string   // its name in the target
-//	Runtime   string   // of the run-time module that loads it
-//	Fallback  [2]int   // the steps [first,last) that compute the same without it
-//	Nodes     []string // of the model
+//	Symbol          string    // unique in the package
+//	Generator       string    // its name in the target
+//	Runtime         string    // of the run-time module that loads it
+//	ABI             int       // of include/lathe_external.h
+//	Member, SHA256  string    // of the package, and of its bytes
+//	Fallback        [2]int    // the steps [first,last) that compute the same without it
+//	WhenFaster      bool      // the fallback runs where it takes less time, which Open finds out
+//	Inputs, Outputs []Operand // where they lie, with DType and Shape
+//	Cycles          int64     // that the generator expects of a run; 0: unknown
+//	Nodes           []string  // of the model
 type External = bundle.External
 
 // ExternalVariable is the environment variable that says whether regions are run by the modules of external code generators: off, not at

@@ -38,6 +38,7 @@ import (
 //	Notes       []string          // what the compiler told
 //	Taps        []Tap             // what the last outputs are, which a calibration sees and Module.Outputs leaves out
 //	Digests     map[string]string // of members beside the library
+//	External    []External        // regions of external code generators, in the order of their steps
 type Info = bundle.Manifest
 
 // TensorInfo describes an input or output:
