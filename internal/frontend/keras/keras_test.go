@@ -137,3 +137,14 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// TestNoGroup: the layers of a model within the model, for which the file has no group, have no arrays.
+func TestNoGroup(t *testing.T) {
+	stores, err := (&listed{}).layers([]*layer{{name: "dense"}})
+	if err != nil || len(stores) != 1 {
+		t.Fatal(stores, err)
+	}
+	if arrays, err := stores[0].arrays(); err != nil || len(arrays) != 0 {
+		t.Errorf("%v %v", arrays, err)
+	}
+}

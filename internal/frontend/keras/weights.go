@@ -50,6 +50,9 @@ func (s *listed) layers(of []*layer) ([]store, error) {
 			out[i] = in
 			continue
 		}
+		if s.group == nil { // of a model within the model that has no group itself
+			continue
+		}
 		group, err := s.group.Find(l.name)
 		if err != nil || group == nil {
 			if err != nil {
