@@ -30,6 +30,12 @@ func Loop(n *graph.Node, in, out []*tensor.Tensor, eval func(body *graph.Graph, 
 		}
 		copy(args, results[:a.Carried])
 		for k := a.Carried; k < len(results); k++ {
+			if out[k].DType.IsNibble() {
+				for i := range results[k].Len() {
+					out[k].SetInt(t*results[k].Len()+i, results[k].Int(i))
+				}
+				continue
+			}
 			copy(slice(out[k], body.Outputs[k], t).Data, results[k].Data)
 		}
 	}
@@ -57,8 +63,15 @@ func Taken(condition *tensor.Tensor) int {
 // Holds reports whether a truth value is true.
 func Holds(t *tensor.Tensor) bool { return t.Int(0) != 0 }
 
-// slice is element t of x's outermost axis, in place.
+// slice is element t of x's outermost axis, in place where it begins with a byte.
 func slice(x *tensor.Tensor, as *graph.Value, t int) *tensor.Tensor {
+	if x.DType.IsNibble() {
+		y := tensor.NewOf(as.Type)
+		for i := range y.Len() {
+			y.SetInt(i, x.Int(t*y.Len()+i))
+		}
+		return y
+	}
 	bytes := as.Type.Bytes()
 	return &tensor.Tensor{DType: x.DType, Shape: as.Type.Shape, Data: x.Data[t*bytes : (t+1)*bytes]}
 }
