@@ -67,7 +67,7 @@ func mentioned(span string) string {
 	if program(span) != "lathe" || len(fields) < 2 {
 		return ""
 	}
-	file := map[string]string{"compile": "model.onnx", "verify": "model.onnx", "inspect": "digits.tar", "run": "digits.tar", "evaluate": "digits.tar"}[fields[1]]
+	file := map[string]string{"compile": "model.onnx", "verify": "model.onnx", "inspect": "digits.tar", "run": "digits.tar", "evaluate": "digits.tar", "quantize": "model.onnx"}[fields[1]]
 	named := slices.ContainsFunc(fields, func(f string) bool {
 		return f == "..." || f == "--help" || f == "MODEL" || f == "PACKAGE" || strings.HasSuffix(f, ".onnx") || strings.HasPrefix(f, "net.") || f == "NAME.wasm" || f == file
 	})

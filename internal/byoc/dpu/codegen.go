@@ -107,7 +107,7 @@ func emulate(r byoc.Region, o byoc.Options) (byoc.Emulation, error) {
 		return byoc.Emulation{}, errors.New("it is not calibrated: --calibration SAMPLES does that")
 	}
 	if r.Calibration == nil {
-		values := []*graph.Value{}
+		var values []*graph.Value
 		if e.Graph, values, err = n.Float(r.Graph.Name); err != nil {
 			return byoc.Emulation{}, err
 		}

@@ -165,10 +165,9 @@ func region(t testing.TB, r *rand.Rand, arch *Arch) *graph.Graph {
 	if r.IntN(2) == 0 {
 		m.g.Outputs = append(m.g.Outputs, m.apply(ops.Mean, ops.ReduceAttrs{Axis: []int{2, 3}, KeepDims: r.IntN(2) == 0}, last))
 	}
-	used := m.g.Users()
 	m.g.DeadCode()
 	for i := len(m.g.Inputs) - 1; i > 0; i-- {
-		if used = m.g.Users(); len(used[m.g.Inputs[i]]) == 0 {
+		if used := m.g.Users(); len(used[m.g.Inputs[i]]) == 0 {
 			m.g.Inputs = m.g.Inputs[:i]
 		}
 	}
