@@ -51,6 +51,7 @@ func (s *variants) compile(ctx context.Context, e evaluate.Experiment) (*evaluat
 	o.Output = v.Package
 	pkg, err := lathe.Compile(ctx, m, o)
 	if err == nil {
+		v.Refusals = refusals(pkg)
 		err = pkg.SaveContext(ctx, v.Package)
 	}
 	if err == nil && len(o.DesiredLayout) > 0 {
@@ -61,6 +62,16 @@ func (s *variants) compile(ctx context.Context, e evaluate.Experiment) (*evaluat
 	}
 	v.Err = err
 	return v, nil
+}
+
+// refusals are what external code generators did not take of a network.
+func refusals(pkg *lathe.Package) (list []evaluate.Refusal) {
+	for _, o := range pkg.Offloads() {
+		for _, r := range o.Refusals {
+			list = append(list, evaluate.Refusal{Generator: r.Generator, Operator: o.Operator, Reason: r.Reason, Nodes: o.Nodes})
+		}
+	}
+	return list
 }
 
 // withoutLayout is the manifest of a model that is compiled in the layouts that the compiler chooses.

@@ -39,6 +39,7 @@ func (c Cause) String() string {
 type evidence struct {
 	*bundle.Manifest
 	free    *bundle.Manifest // without the desired layout
+	refused []Refusal
 	kernels []kernel
 	levels  map[string]int // of optimisation, from which on passes run
 	missing []string       // features of this machine that the target lacks
@@ -51,8 +52,7 @@ type kernel struct {
 	share float64
 }
 
-// finders are the causes in the order of their codes. W09 is for regions that external code generators refuse, of which there are
-// none yet.
+// finders are the causes in the order of their codes.
 var finders = []struct {
 	code, doc string
 	find      func(e *evidence) []Cause
@@ -65,6 +65,7 @@ var finders = []struct {
 	{"W06", "a layer between quantised values computes with floats", floatLayers},
 	{"W07", "kernels wait for memory", memoryBound},
 	{"W08", "kernels have no schedule, and compute one element at a time", unscheduled},
+	{"W09", "an external code generator does not take an operator", refused},
 }
 
 // explain looks for causes in a variant.
@@ -73,7 +74,7 @@ func (j *Job) explain(v *VariantReport, r *runner) error {
 	if err != nil {
 		return err
 	}
-	e := &evidence{Manifest: r.module.Info(), free: r.Free, levels: j.Levels}
+	e := &evidence{Manifest: r.module.Info(), free: r.Free, refused: r.Refusals, levels: j.Levels}
 	if err := e.weigh(p, r.module.Workers()); err != nil {
 		return err
 	}

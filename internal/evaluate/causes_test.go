@@ -83,3 +83,17 @@ func TestCodes(t *testing.T) {
 		}
 	}
 }
+
+// What external code generators refuse is a cause for each operator and reason, with the kernels that compute it.
+func TestRefused(t *testing.T) {
+	conv, other, sum := step("/conv", "compute", "tile", "nn.conv2d"), step("/conv2", "compute", "tile", "nn.conv2d"), step("/sum", "compute", "pointwise", "add")
+	e := &evidence{Manifest: &bundle.Manifest{}, kernels: []kernel{conv, other, sum}, refused: []Refusal{
+		{"dpu", "nn.conv2d", "kernel 17x17 is larger than 16", []string{"/conv"}}, {"dpu", "nn.conv2d", "kernel 17x17 is larger than 16", []string{"/conv2"}},
+		{"dpu", "nn.conv2d", "dilation", []string{"/folded"}},
+	}}
+	got := refused(e)
+	want := "dpu does not take nn.conv2d: kernel 17x17 is larger than 16"
+	if len(got) != 1 || got[0].Text != want || got[0].Count != 2 || got[0].Share != conv.share+other.share {
+		t.Errorf("%+v", got)
+	}
+}

@@ -30,7 +30,15 @@ type Variant struct {
 	Threads int // 0: as the runtime takes
 	// Free is the manifest of the same model and options without a desired layout; nil where none was asked for.
 	Free *bundle.Manifest
-	Err  error // why there is no package
+	// Refusals are what external code generators did not take.
+	Refusals []Refusal
+	Err      error // why there is no package
+}
+
+// A Refusal is why an external code generator does not take an operator, of some nodes of the model.
+type Refusal struct {
+	Generator, Operator, Reason string
+	Nodes                       []string
 }
 
 // A Job is an evaluation.
