@@ -252,7 +252,7 @@ func (m *Manifest) check() error {
 		}
 	}
 	if len(m.Taps) > len(m.Outputs) {
-		return fmt.Errorf("%d taps among %d outputs", len(m.Taps), len(m.Outputs))
+		return fmt.Errorf("%s among %s", spelling.Count(len(m.Taps), "tap"), spelling.Count(len(m.Outputs), "output"))
 	}
 	if err := checkSteps(m.Steps); err != nil {
 		return err

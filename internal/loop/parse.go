@@ -98,7 +98,7 @@ func (p *parser) buffer() *Buffer {
 	if p.Accept("align") {
 		b.Align = p.Int()
 	}
-	if p.Accept("most") {
+	if p.Accept("atmost") {
 		b.Most = p.Int()
 	}
 	for s := Global; s <= Tiles; s++ {

@@ -46,7 +46,7 @@ func StmtString(s Stmt) string {
 // keywords cannot be names of variables and buffers in text.
 var keywords = []string{
 	"func", "for", "parallel", "vector", "unroll", "matrix", "in", "if", "else", "let", "alloc", "block", "prefetch", "where", "init",
-	"reduce", "align", "most", "global", "worker", "reg", "tiles", "nan", "inf",
+	"reduce", "align", "atmost", "global", "worker", "reg", "tiles", "nan", "inf",
 }
 
 type printer struct {
@@ -108,7 +108,7 @@ func (p *printer) bindBuffer(b *Buffer) string {
 		s += fmt.Sprintf(" align %d", b.Align)
 	}
 	if b.Most != 0 {
-		s += fmt.Sprintf(" most %d", b.Most)
+		s += fmt.Sprintf(" atmost %d", b.Most)
 	}
 	return s
 }

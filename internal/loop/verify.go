@@ -104,7 +104,7 @@ func (v *verifier) buffer(b *Buffer) error {
 		return fmt.Errorf("alignment %d is no power of two", b.Align)
 	}
 	if b.Most < 0 || b.Most > 0 && b.DType.IsFloat() {
-		return fmt.Errorf("most %d of %s", b.Most, b.DType)
+		return fmt.Errorf("atmost %d of %s", b.Most, b.DType)
 	}
 	v.bound[b], v.buffers[b] = true, true
 	return nil

@@ -294,7 +294,7 @@ func TestMatMulNBitsRefuses(t *testing.T) {
 		{sixteen + " f32{1} K=4611686018427387904 N=4611686018427387904 block_size=16", "are no matrix"},
 		{sixteen + " f32{1} K=1099511627776 N=1 block_size=16", "bytes"},
 		{sixteen + " f32{1} K=16 N=1 block_size=4611686018427387904", ""},
-		{sixteen + " f32{1} u8{1,2} K=16 N=1 block_size=16", "not 1 bytes"},
+		{sixteen + " f32{1} u8{1,2} K=16 N=1 block_size=16", "not 1 byte"},
 		{sixteen + " f32{1,2} K=16 N=1 block_size=16", ""},
 		{"u8[8] f32{1} K=16 N=1 block_size=16", "B is computed"},
 	} {
