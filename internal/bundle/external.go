@@ -47,7 +47,7 @@ type Operand struct {
 }
 
 // MemoryNames are the values of Operand.Memory, by PlaceKind.
-var MemoryNames = [...]string{InWorkspace: "workspace", InInput: "input", InOutput: "output", InParam: "param"}
+var MemoryNames = [...]string{InWorkspace: "workspace", InInput: "input", InOutput: "output", InParam: "param", InSymbols: "symbols"}
 
 // ExternalMember is the name of the member of region i.
 func ExternalMember(i int, runtime string) string { return fmt.Sprintf("ext/%03d_%s.bin", i, runtime) }
@@ -128,6 +128,12 @@ func (m *Manifest) checkOperand(o Operand, i int, written bool) error {
 	case "param":
 		if written || o.Index < 0 || o.Index >= len(m.Params) {
 			return fmt.Errorf("operand %d: constant %d of %d", i, o.Index, len(m.Params))
+		}
+		return nil
+	}
+	if o.Memory == MemoryNames[InSymbols] {
+		if o.Index < 0 || o.Index >= m.Symbols || size != 8 {
+			return fmt.Errorf("operand %d: %s in extent %d of %d", i, spelling.Count(size, "byte"), o.Index, m.Symbols)
 		}
 		return nil
 	}

@@ -97,7 +97,7 @@ func TestExternalErrors(t *testing.T) {
 	if _, err := m.Marshal(); err == nil || !strings.Contains(err.Error(), "format 2") {
 		t.Errorf("a package without regions of the format with some: %v", err)
 	}
-	if names := MemoryNames[:]; !slices.Equal(names, []string{"workspace", "input", "output", "param"}) {
+	if names := MemoryNames[:]; !slices.Equal(names, []string{"workspace", "input", "output", "param", "symbols"}) {
 		t.Error(names)
 	}
 }

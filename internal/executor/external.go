@@ -153,6 +153,8 @@ func (m *Module) tensorAt(o bundle.Operand) external.Tensor {
 			t.Data, t.Bytes = unsafe.Pointer(unsafe.SliceData(data)), min(t.Bytes, len(data))
 		}
 		return t
+	case bundle.MemoryNames[bundle.InSymbols]:
+		r.off = m.mem.symbols.off + 8*o.Index
 	}
 	if r.size > 0 {
 		t.Data = unsafe.Pointer(&m.mem.b[r.off])

@@ -47,13 +47,10 @@ var Cast = op.Define(op.Spec[CastAttrs]{
 	},
 })
 
-// nibbleOf is x as an integer of 4 bits, in int32.
+// nibbleOf is x as an integer of 4 bits, in int32: the low bits of a float's integer, as ONNX's Cast has it, too.
 func nibbleOf(t types.DType, x expr.Expr) expr.Expr {
-	lo, hi := t.IntRange()
+	lo, _ := t.IntRange()
 	number := func(v int64) expr.Expr { return expr.Const(types.I32, float64(v)) }
-	if x.DType().IsFloat() {
-		return expr.Max(expr.Min(expr.CastTo(types.I32, x), number(hi)), number(lo))
-	}
 	x = expr.Bin(expr.OpFloorMod, expr.Sub(expr.CastTo(types.I32, x), number(lo)), number(16))
 	return expr.Add(x, number(lo))
 }
@@ -63,6 +60,10 @@ func convert(y, x *tensor.Tensor, i int) {
 	switch {
 	case x.DType.IsFloat() && y.DType == types.Bool:
 		y.SetInt(i, int64(oneIf(x.Float(i) != 0)))
+	case x.DType.IsFloat() && y.DType.IsNibble():
+		whole := tensor.New(types.I32)
+		whole.SetFloat(0, x.Float(i))
+		y.SetInt(i, whole.Int(0))
 	case x.DType.IsFloat():
 		y.SetFloat(i, x.Float(i))
 	case y.DType.Compute() != types.F32:

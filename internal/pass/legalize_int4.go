@@ -20,7 +20,7 @@ import (
 func legalizeInt4(c *Context) error {
 	for _, o := range c.Graph.Outputs {
 		if o.Type.DType.IsNibble() {
-			return fmt.Errorf("the output %q is %s, of which two share a byte: results have 8 bits or more (cast it to %s)", o.Name, o.Type.DType, ofBytes(o.Type.DType))
+			return fmt.Errorf("the output %q is %s, which is not supported: two share a byte, and results have 8 bits or more (cast it to %s)", o.Name, o.Type.DType, ofBytes(o.Type.DType))
 		}
 	}
 	return rewrite.Walk(c.Graph, func(r *rewrite.Rewriter, n *graph.Node) {
@@ -87,14 +87,21 @@ func rangeOf(t types.DType) ops.ClipAttrs {
 	return ops.ClipAttrs{HasMin: true, Min: float64(lo), HasMax: true, Max: float64(hi)}
 }
 
-// castTo4 makes n, a cast to t, give 8 bits: of floats the nearest number within the range of t, of integers the low bits.
+// castTo4 makes n, a cast to t, give 8 bits: the low bits of integers, and of what floats are as int32.
 func castTo4(r *rewrite.Rewriter, n *graph.Node, t types.DType) {
 	from, wide := n.In[0].Type.DType, ops.CastAttrs{DType: ofBytes(t)}
 	switch {
 	case from == types.Bool || from == t:
 		r.Change(n, ops.Cast, wide, n.In[0])
 	case from.IsFloat():
-		r.Change(n, ops.Clip, rangeOf(t), r.Apply(ops.Cast, wide, n.In[0]))
+		number := func(v int64) *graph.Value {
+			c := tensor.New(types.I32)
+			c.SetInt(0, v)
+			return graph.NewConst("", c)
+		}
+		lo, _ := t.IntRange()
+		x := r.Apply(ops.Subtract, op.None{}, r.Apply(ops.Cast, ops.CastAttrs{DType: types.I32}, n.In[0]), number(lo))
+		r.Change(n, ops.Cast, wide, r.Apply(ops.Add, op.None{}, r.Apply(ops.FloorMod, op.None{}, x, number(16)), number(lo)))
 	default:
 		four := graph.NewConst("", tensor.NewOf(types.Of(wide.DType)))
 		four.Const.SetInt(0, 4)
