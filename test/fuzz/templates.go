@@ -16,7 +16,7 @@ func at(name string, v any) export.Attr { return export.Attr{Name: name, Value: 
 // templates are the uses of ONNX's operators, those of networks more often.
 var templates = slices.Concat(repeat(6, convLayer), repeat(3, convTranspose), repeat(3, pooling), repeat(4, elementwise), repeat(3, broadcasting),
 	repeat(3, gemm), repeat(3, matmul), repeat(3, softmax), repeat(3, norm), repeat(4, reduction), repeat(6, moving), repeat(3, indexing), repeat(2, resizing),
-	repeat(4, quantizedLayer), repeat(2, qlinear), repeat(2, recurrent), repeat(2, attention), repeat(2, microsoft), repeat(2, shapeArithmetic),
+	repeat(4, quantizedLayer), repeat(2, qlinear), repeat(2, recurrent), repeat(2, attention), repeat(2, microsoft), repeat(2, matMulNBits), repeat(2, shapeArithmetic),
 	[]template{casts, casts, einsum, dynamicExtent, loss, signal, variadic, clip, quantizeDynamic})
 
 func repeat(n int, t template) []template { return slices.Repeat([]template{t}, n) }

@@ -236,3 +236,15 @@ func attention(b *builder) []string {
 	p := b.one("Softmax", []string{scores}, at("axis", -1))
 	return []string{b.one("MatMul", []string{p, b.value(types.F32, batch, heads, k, h)})}
 }
+
+// matMulNBits is a product by weights of 4 or 8 bits in blocks, as language models are exported with.
+func matMulNBits(b *builder) []string {
+	bits, block := []int{4, 8}[b.IntN(2)], []int{16, 32, 64}[b.IntN(3)]
+	k, n := b.between(1, 100), b.between(1, 40)
+	blocks := (k + block - 1) / block
+	in := []string{b.value(types.F32, b.between(1, 5), k), b.bytes(types.U8, n, blocks, block*bits/8), b.weight(types.F32, n*blocks)}
+	if b.IntN(2) == 0 {
+		in = append(in, b.bytes(types.U8, n*((blocks*bits+7)/8)))
+	}
+	return []string{b.one("com.microsoft.MatMulNBits", in, at("K", k), at("N", n), at("bits", bits), at("block_size", block))}
+}
