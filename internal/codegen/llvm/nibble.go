@@ -92,7 +92,7 @@ type digit struct {
 // mantissa, a subtraction makes it the number: conversions have fewer units than both.
 func (e *emitter) digitAsFloat(d *digit) value {
 	const place, exponent = 19, 0x41800000 // 16 + digit
-	at := value{t: types.U32, lanes: d.word.lanes}
+	var at value
 	if up := place - d.shift; up >= 0 {
 		at = e.arith("shl", d.word, constInt(up, types.U32))
 	} else {
