@@ -8,6 +8,7 @@ const arrays = {
   float32: Float32Array, float64: Float64Array, int8: Int8Array, uint8: Uint8Array, bool: Uint8Array, int16: Int16Array,
   uint16: Uint16Array, int32: Int32Array, uint32: Uint32Array, int64: BigInt64Array, uint64: BigUint64Array,
   float16: Float32Array, bfloat16: Float32Array,
+  int4: Uint8Array, uint4: Uint8Array,
 };
 
 const answers = [];
