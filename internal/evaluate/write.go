@@ -2,7 +2,6 @@ package evaluate
 
 import (
 	"bytes"
-	"context"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -45,23 +44,11 @@ func (r *Report) Write(dir string) error {
 		if err := f.write(&b); err != nil {
 			return fmt.Errorf("%s: %w", f.name, err)
 		}
-		if err := save(filepath.Join(dir, f.name), b.Bytes()); err != nil {
+		if err := atomicfile.Write(filepath.Join(dir, f.name), b.Bytes()); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func save(path string, b []byte) error {
-	f, err := atomicfile.Create(context.Background(), path)
-	if err != nil {
-		return err
-	}
-	defer f.Discard()
-	if _, err := f.Write(b); err != nil {
-		return err
-	}
-	return f.Commit()
 }
 
 // JSON writes the report for programs.

@@ -2,7 +2,6 @@ package calibration
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -102,23 +101,11 @@ func Store(table []byte, file, folder string) error {
 		if path == "" {
 			continue
 		}
-		if err := write(path, table); err != nil {
+		if err := atomicfile.Write(path, table); err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 	}
 	return nil
-}
-
-func write(path string, b []byte) error {
-	f, err := atomicfile.Create(context.Background(), path)
-	if err != nil {
-		return err
-	}
-	defer f.Discard()
-	if _, err := f.Write(b); err != nil {
-		return err
-	}
-	return f.Commit()
 }
 
 // Finished opens the package that a folder has for a module with regions to calibrate. The error is fs.ErrNotExist where there is none, or

@@ -23,9 +23,13 @@ func TestDeployMatrixNetworks(t *testing.T) {
 	if os.Getenv("LATHE_DEPLOY") == "" {
 		t.Skip("takes minutes: 'make deploytest' runs it")
 	}
-	files, err := filepath.Glob(filepath.Join(os.Getenv("LATHE_ZOO"), "*_int8.onnx"))
-	if err != nil || os.Getenv("LATHE_ZOO") == "" || len(files) == 0 {
-		t.Skip("LATHE_ZOO has no quantised networks; scripts/fill-zoo.sh makes them")
+	zoo := os.Getenv("LATHE_ZOO")
+	if zoo == "" {
+		t.Skip("LATHE_ZOO names no folder of networks")
+	}
+	files, err := filepath.Glob(filepath.Join(zoo, "*_int8.onnx"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("LATHE_ZOO=%s has no quantised networks (scripts/fill-zoo.sh makes them): %v", zoo, err)
 	}
 	const dots = "llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v4 -mattr=+avx512vnni"
 	spec, err := target.Parse(dots)
