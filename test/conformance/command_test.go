@@ -112,14 +112,13 @@ func byHand(bin, dir, work string, fixed []string) error {
 	return nil
 }
 
-// numpys is t as numpy can hold it: numpy has no bfloat16, which lathe run takes and gives as float32.
+// numpys is t as numpy can hold it: numpy has no bfloat16 and no integers of 4 bits, which lathe run takes and gives as
+// float32, int8 and uint8.
 func numpys(t *tensor.Tensor) *tensor.Tensor {
-	if t.DType != types.BF16 {
+	wider, lacks := map[types.DType]types.DType{types.BF16: types.F32, types.I4: types.I8, types.U4: types.U8}[t.DType]
+	if !lacks {
 		return t
 	}
-	wide := tensor.New(types.F32, t.Shape...)
-	for i := range t.Len() {
-		wide.SetFloat(i, t.Float(i))
-	}
+	wide, _ := t.Convert(wider)
 	return wide
 }

@@ -330,7 +330,10 @@ func (c *command) results(path string, m *runtime.Module, labels []string) error
 	return nil
 }
 
-// outputs copies the outputs, under tvmc's names. Types that numpy lacks become float32.
+// numpyLacks has element types that numpy has none for, and the type that holds all their values.
+var numpyLacks = map[string]string{"bfloat16": "float32", "int4": "int8", "uint4": "uint8"}
+
+// readOutputs copies the outputs, under tvmc's names. Types that numpy lacks become wider ones.
 func (c *command) readOutputs(m *runtime.Module) ([]npz.Array, error) {
 	var arrays []npz.Array
 	for i, info := range m.Outputs() {
@@ -339,13 +342,13 @@ func (c *command) readOutputs(m *runtime.Module) ([]npz.Array, error) {
 			return nil, err
 		}
 		t = t.Clone()
-		if t.DType == "bfloat16" {
-			converted, err := convert(t, "float32")
+		if wide, lacks := numpyLacks[t.DType]; lacks {
+			converted, err := convert(t, wide)
 			if err != nil {
 				return nil, fmt.Errorf("output %q: %w", info.Name, err)
 			}
+			c.Note(fmt.Sprintf("output %q is %s, which numpy lacks: given as %s", info.Name, t.DType, wide))
 			t = *converted
-			c.Note(fmt.Sprintf("output %q is bfloat16, which numpy lacks: given as float32", info.Name))
 		}
 		if c.dequantize {
 			if real := dequantized(t, info); real != nil {
