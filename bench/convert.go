@@ -79,7 +79,7 @@ func converted(path string) ([]byte, error) {
 		return nil, err
 	}
 	var b bytes.Buffer
-	err = onnx.Write(&b, g, onnx.Options{Producer: "lathe bench", Opset: 21})
+	err = onnx.Write(&b, g, onnx.Options{Producer: "lathe bench"})
 	return b.Bytes(), err
 }
 

@@ -24,10 +24,10 @@ var elementwiseRows = []row{
 
 	{ops.Add, as("Add")}, {ops.Atan2, atan2}, {ops.BitwiseAnd, bitwise("And")}, {ops.BitwiseOr, bitwise("Or")}, {ops.BitwiseXor, bitwise("Xor")},
 	{ops.Divide, as("Div")}, {ops.Equal, as("Equal")}, {ops.FloorDivide, floorDivide}, {ops.FloorMod, floorMod}, {ops.Greater, as("Greater")},
-	{ops.GreaterEqual, as("GreaterOrEqual")}, {ops.LeftShift, shift("LEFT")}, {ops.Less, as("Less")}, {ops.LessEqual, as("LessOrEqual")},
+	{ops.GreaterEqual, as("GreaterOrEqual")}, {ops.LeftShift, leftShift}, {ops.Less, as("Less")}, {ops.LessEqual, as("LessOrEqual")},
 	{ops.LogicalAnd, as("And")}, {ops.LogicalOr, as("Or")}, {ops.LogicalXor, as("Xor")}, {ops.Maximum, as("Max")}, {ops.Minimum, as("Min")},
 	{ops.Mod, func(c *call) { c.op("Mod", Attr{"fmod", 1}) }}, {ops.Multiply, as("Mul")}, {ops.NotEqual, notEqual}, {ops.Power, as("Pow")},
-	{ops.RightShift, shift("RIGHT")}, {ops.Subtract, as("Sub")}, {ops.Prelu, prelu}, {ops.Where, as("Where")},
+	{ops.RightShift, rightShift}, {ops.Subtract, as("Sub")}, {ops.Prelu, prelu}, {ops.Where, as("Where")},
 }
 
 // as writes an operator that ONNX has under another name, without attributes.
@@ -145,9 +145,34 @@ func floorMod(c *call) {
 	c.result("Where", c.do("And", other, c.do("Not", c.do("Equal", m, zero))), c.do("Add", m, b), m)
 }
 
-// shift is written for signed integers too, which ONNX's text leaves out.
-func shift(direction string) func(c *call) {
-	return func(c *call) { c.op("BitShift", Attr{"direction", direction}) }
+// unsignedOf are the integers as whose bits ONNX shifts signed ones, of which it knows no shift.
+var unsignedOf = map[types.DType]types.DType{types.I8: types.U8, types.I16: types.U16, types.I32: types.U32, types.I64: types.U64}
+
+// leftShift and rightShift shift bits. A negative number is shifted right as its complement, so that the sign stays.
+func leftShift(c *call) {
+	attr := Attr{"direction", "LEFT"}
+	u, signed := unsignedOf[c.dtype(0)]
+	if !signed {
+		c.op("BitShift", attr)
+		return
+	}
+	c.opOf("Cast", []string{c.step("BitShift", []string{c.cast(c.in(0), u), c.cast(c.in(1), u)}, attr)}, Attr{"to", ElemType(c.dtype(0))})
+}
+
+func rightShift(c *call) {
+	attr := Attr{"direction", "RIGHT"}
+	d := c.dtype(0)
+	u, signed := unsignedOf[d]
+	if !signed {
+		c.op("BitShift", attr)
+		return
+	}
+	x, by := c.in(0), c.cast(c.in(1), u)
+	negative := c.do("Less", x, c.like(0))
+	x = c.do("Where", negative, c.do("BitwiseNot", x), x)
+	x = c.cast(c.step("BitShift", []string{c.cast(x, u), by}, attr), d)
+	negative = c.do("And", negative, c.do("Less", by, c.number(u, float64(d.Bits()))))
+	c.result("Where", negative, c.do("BitwiseNot", x), x)
 }
 
 func notEqual(c *call) { c.result("Not", c.do("Equal", c.in(0), c.in(1))) }
