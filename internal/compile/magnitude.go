@@ -6,25 +6,15 @@ import (
 
 	"lathe/internal/graph"
 	"lathe/internal/lower"
+	"lathe/internal/pass"
 	"lathe/internal/target"
 	"lathe/internal/types"
 )
 
-// mostOfSeven is the greatest magnitude of weights of 7 bits, as quantising with a reduced range makes them.
-const mostOfSeven = 64
-
 // sevenBits reports whether v holds weights of 7 bits, and the target has use for that: instructions that add two products of bytes to a
 // number of 16 bits, which it saturates, where those are all that it has. 255 times 64, twice, stays below 2^15.
 func sevenBits(t *target.Target, v *graph.Value) bool {
-	if t.HasDot || v.Const == nil || v.Type.DType != types.I8 || len(v.Type.Shape) < 2 {
-		return false
-	}
-	for _, x := range v.Const.Data {
-		if int8(x) > mostOfSeven || int8(x) < -mostOfSeven {
-			return false
-		}
-	}
-	return true
+	return !t.HasDot && v.Const != nil && v.Type.DType == types.I8 && len(v.Type.Shape) >= 2 && pass.SevenBits(v.Const)
 }
 
 // sevenBitKey is equal for constants of which the same have 7 bits.
@@ -42,7 +32,7 @@ func sevenBitKey(t *target.Target, consts []*graph.Value) string {
 func bound(k *lower.Kernel, t *target.Target, values map[string]*graph.Value) {
 	for i, p := range k.Params[:len(k.Params)-1] {
 		if sevenBits(t, values[p.Name]) {
-			k.Func.Params[i].Most = mostOfSeven
+			k.Func.Params[i].Most = pass.MostOfSeven
 		}
 	}
 }

@@ -6,20 +6,35 @@ import (
 	"lathe/internal/types"
 )
 
-// DotWidth is the number of products that a Dot adds.
+// DotWidth is the number of products that a Dot of bytes adds.
 const DotWidth = 4
 
-// A Dot is the sum of four products of 8-bit integers, in int32, which holds it exactly: element j of a run is the
-// load with j added to one index,
+// WidthOfDot is the number of products that a Dot of elements of two types adds: four of bytes, two of bytes by int16. There are no
+// dots of other types: 0.
+func WidthOfDot(a, b types.DType) int {
+	bytes := func(t types.DType) bool { return t == types.I8 || t == types.U8 }
+	switch {
+	case bytes(a) && bytes(b):
+		return DotWidth
+	case bytes(a) && b == types.I16, a == types.I16 && bytes(b):
+		return DotWidth / 2
+	}
+	return 0
+}
+
+// A Dot is the sum of products of integers of 8 or 16 bits, in int32, which holds it exactly: element j of a run is the load with j added to one index,
 //
-//	sum over j in 0..4 of i32(A[..., a + j, ...]) * i32(B[..., b + j, ...])
+//	sum over j in 0..Width of i32(A[..., a + j, ...]) * i32(B[..., b + j, ...])
 //
-// where a is A's index of AxisA and b is B's of AxisB. It prints as dot4(A[...], AxisA, B[...], AxisB). Processors have it
+// where a is A's index of AxisA and b is B's of AxisB. It prints as dot4(A[...], AxisA, B[...], AxisB), or dot2. Processors have it
 // as one instruction, which no tree of scalar operators names.
 type Dot struct {
 	A, B         *Load
 	AxisA, AxisB int
 }
+
+// Width is the number of products, 0 in a Dot that Check refuses.
+func (d *Dot) Width() int { return WidthOfDot(d.A.From.Elem(), d.B.From.Elem()) }
 
 // Term returns the loads of product j.
 func (d *Dot) Term(j int) (a, b *Load) {
@@ -39,14 +54,14 @@ func (l *Load) ahead(axis, j int) *Load {
 func (d *Dot) check() error {
 	for i, l := range []*Load{d.A, d.B} {
 		if l == nil || l.From == nil {
-			return fmt.Errorf("dot4 of nothing")
-		}
-		if t := l.From.Elem(); t != types.I8 && t != types.U8 {
-			return fmt.Errorf("dot4 of %s %s", t, l.From.Label())
+			return fmt.Errorf("dot of nothing")
 		}
 		if axis := [2]int{d.AxisA, d.AxisB}[i]; axis < 0 || axis >= len(l.Index) {
-			return fmt.Errorf("dot4 along axis %d of %s", axis, l.From.Label())
+			return fmt.Errorf("dot along axis %d of %s", axis, l.From.Label())
 		}
+	}
+	if d.Width() == 0 {
+		return fmt.Errorf("dot of %s %s and %s %s", d.A.From.Elem(), d.A.From.Label(), d.B.From.Elem(), d.B.From.Label())
 	}
 	return nil
 }
@@ -57,7 +72,7 @@ func dot(x []Expr) *Dot {
 	b, okB := x[2].(*Load)
 	axisA, intA := IntOf(x[1])
 	axisB, intB := IntOf(x[3])
-	if !okA || !okB || !intA || !intB {
+	if !okA || !okB || !intA || !intB || a.From == nil || b.From == nil {
 		return nil
 	}
 	return &Dot{a, b, int(axisA), int(axisB)}

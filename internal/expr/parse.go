@@ -178,12 +178,12 @@ func (p *Parser) call(at Token, name string) Expr {
 			return &Select{x[0], x[1], x[2]}
 		}
 		return nil
-	case "dot4":
+	case "dot4", "dot2":
 		if x := p.args(at, 4); x != nil {
-			if d := dot(x); d != nil {
+			if d := dot(x); d != nil && name == "dot"+strconv.Itoa(d.Width()) {
 				return d
 			}
-			p.FailAt(at, "dot4 takes a load, an axis, a load, an axis")
+			p.FailAt(at, "%s takes a load, an axis, a load, an axis", name)
 		}
 		return nil
 	}

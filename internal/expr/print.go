@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -74,7 +75,7 @@ func Print(b *strings.Builder, e Expr, name func(*Var) string) {
 		Print(b, e.Body, name)
 		b.WriteByte(')')
 	case *Dot:
-		b.WriteString("dot4(")
+		fmt.Fprintf(b, "dot%d(", e.Width())
 		list(e.A, Index(e.AxisA), e.B, Index(e.AxisB))
 		b.WriteByte(')')
 	}

@@ -25,13 +25,13 @@ var (
 )
 
 // Fits reports whether so many accumulators, rows of vectors, fit the registers with the operands of a product.
-func (c core) Fits(rows, vecs int) bool { return fits(rows, vecs, c.registers(false)) }
+func (c core) Fits(rows, vecs int) bool { return fits(rows, vecs, c.registers(0)) }
 
 func fits(rows, vecs, regs int) bool { return rows <= mostRows && rows*vecs+vecs+1 <= regs }
 
 // Reusing is a cost less what so many accumulators save by reusing what they load: of equal costs, that of larger tiles.
 func (c core) Reusing(cost float64, accumulators int) float64 {
-	return cost * (1 - reuse*float64(accumulators)/float64(c.registers(false)))
+	return cost * (1 - reuse*float64(accumulators)/float64(c.registers(0)))
 }
 
 // PackedStep is the time of a step whose operands both lie in the order of reading.
@@ -53,8 +53,9 @@ func (c core) fold(vecs int) float64 {
 	return max(n/float64(c.Units), latencySlack*float64(c.Latency), n/(asTheyLie.loads*float64(c.Loads)))
 }
 
-// registers is the number of vector registers that a tile may count on. Scalars by the four are all counted.
-func (c core) registers(dot bool) int {
+// registers is the number of vector registers that a tile may count on where sums add dot products of so many, 0: none. Scalars by the
+// four are all counted.
+func (c core) registers(dot int) int {
 	n := c.VectorRegs
 	if n >= 16 {
 		n -= c.ISA().Spare
@@ -62,8 +63,11 @@ func (c core) registers(dot bool) int {
 			n -= c.ISA().SpareUnfused
 		}
 	}
-	if dot && !c.HasDot {
+	switch {
+	case dot == DotWidth && !c.HasDot:
 		n -= dotSpare
+	case dot > 0 && dot < DotWidth:
+		n -= pairSpare
 	}
 	return n
 }

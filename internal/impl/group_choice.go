@@ -42,13 +42,13 @@ func (g GroupedConv) ByChannels(t *target.Target, lanes int, ask func(choice.Dec
 }
 
 func (g GroupedConv) channels(c core, lanes int) float64 {
-	list, best := c.tiles(output{lines: g.Lines, rows: g.Rows, vecs: 1}, c.registers(false), 0, true, reuse)
+	list, best := c.tiles(output{lines: g.Lines, rows: g.Rows, vecs: 1}, c.registers(0), 0, true, reuse)
 	return list[best].cost * float64(g.Groups*g.PerGroup/lanes*g.Steps) * c.passes(lanes)
 }
 
 func (g GroupedConv) pixels(c core) float64 {
 	lanes := c.lanes(4)
-	list, best := c.tiles(output{lines: 1, rows: g.PerGroup, vecs: (g.Rows + lanes - 1) / lanes}, c.registers(false), 0, true, reuse)
+	list, best := c.tiles(output{lines: 1, rows: g.PerGroup, vecs: (g.Rows + lanes - 1) / lanes}, c.registers(0), 0, true, reuse)
 	return list[best].cost * float64(g.Lines*g.Groups*g.Steps) * c.passes(lanes)
 }
 

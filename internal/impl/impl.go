@@ -139,18 +139,18 @@ func (k *kernel) accessesIn(block string, r arith.Ranges) []access {
 		}
 		list = append(list, access{buf, arith.LinearOf(r.Simplify(flat)), store, each})
 	}
-	grouped := map[*expr.Load]bool{}
+	grouped := map[*expr.Load]int{}
 	expr.Walk(b.Body.Value, func(e expr.Expr) bool {
 		if d, ok := e.(*expr.Dot); ok {
-			grouped[d.A], grouped[d.B] = true, true
+			grouped[d.A], grouped[d.B] = d.Width(), d.Width()
 		}
 		return true
 	})
 	expr.Loads(b.Body.Value, func(l *expr.Load) {
 		buf := l.From.(*loop.Buffer)
 		switch {
-		case grouped[l]:
-			add(buf, l.Index, false, expr.DotWidth)
+		case grouped[l] > 0:
+			add(buf, l.Index, false, int64(grouped[l]))
 		case buf != b.Body.To:
 			add(buf, l.Index, false, 1)
 		}

@@ -36,7 +36,7 @@ func (k *kernel) DecidePieces(name string, n, others int) int {
 
 // DecideRows asks how many of n rows of a product, of so many vectors each, a tile has that is computed in so many steps.
 func (k *kernel) DecideRows(name string, n, vecs int, steps float64) int {
-	list, best := k.core.tiles(output{lines: 1, rows: n, vecs: vecs}, k.core.registers(false), vecs, true, reuse)
+	list, best := k.core.tiles(output{lines: 1, rows: n, vecs: vecs}, k.core.registers(0), vecs, true, reuse)
 	values := make([]choice.Value, len(list))
 	for i, t := range list {
 		values[i] = choice.Value{Text: strconv.Itoa(t.Rows), Cost: t.cost * steps}

@@ -12,7 +12,7 @@ import (
 func WeightsDecision(t *target.Target, rows, columns, depth int, narrow types.DType, all int) choice.Decision {
 	c := core{t}
 	lanes := c.lanes(4)
-	tiles, best := c.tiles(output{lines: 1, rows: rows, vecs: (columns + lanes - 1) / lanes}, c.registers(false), 0, true, reuse)
+	tiles, best := c.tiles(output{lines: 1, rows: rows, vecs: (columns + lanes - 1) / lanes}, c.registers(0), 0, true, reuse)
 	each := tiles[best].Rows
 	vectors := float64(columns*depth) / float64(lanes)
 	passes := float64((rows + each - 1) / each)

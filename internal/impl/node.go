@@ -89,7 +89,7 @@ func conv(n *Node, a *NodeAsker) (name, why string) {
 		return Grouped, ""
 	}
 	lines, rows := n.image(n.In[1])
-	a.panel(n.Lanes, output{lines: lines, rows: rows}, out/c.Groups, false)
+	a.panel(n.Lanes, output{lines: lines, rows: rows}, out/c.Groups, 0)
 	return n.algorithm(a)
 }
 
@@ -126,22 +126,26 @@ func (n *Node) among(a *NodeAsker, direct Way) (name, why string) {
 	return w.Name, "thousands of cycles: " + strings.Join(costs, ", ")
 }
 
-// dotConv decides for convolutions of bytes.
+// dotWidth is the number of products of data and weights that a dot product adds.
+func (n *Node) dotWidth() int { return DotWidthOf(n.In[0].DType, n.In[2].DType) }
+
+// dotConv decides for convolutions of bytes, or of int16 by bytes.
 func dotConv(n *Node, a *NodeAsker) (name, why string) {
 	c := n.Attrs.(ops.ConvAttrs)
 	in, out := n.In[0].Shape[1], n.Out.Shape[1]
+	width := n.dotWidth()
 	switch {
-	case n.In[0].DType.Size() > 1 || out < n.Lanes && c.Groups == 1:
+	case width == 0 || out < n.Lanes && c.Groups == 1:
 		return "", ""
 	case out >= n.Lanes && n.isDepthwise(n.In[2]):
 		return Depthwise, ""
-	case c.Groups > 1 && (GroupLanes(c.Groups, out, n.Lanes) < n.Lanes || in/c.Groups%DotWidth != 0):
+	case c.Groups > 1 && (GroupLanes(c.Groups, out, n.Lanes) < n.Lanes || in/c.Groups%width != 0):
 		a.decide("panel", 0, choice.Texts("1"))
 		return Grouped, ""
 	}
 	_, rows := n.image(n.In[2])
 	macs := float64(n.Out.Elements()) * float64(types.Count(n.In[2].Shape[1:]))
-	return n.among(a, Way{"direct", n.dotCycles(a, macs, n.In[2]), Direct, func(a *NodeAsker) { a.panel(n.Lanes, output{lines: 1, rows: rows}, out/c.Groups, true) }})
+	return n.among(a, Way{"direct", n.dotCycles(a, macs, n.In[2]), Direct, func(a *NodeAsker) { a.panel(n.Lanes, output{lines: 1, rows: rows}, out/c.Groups, width) }})
 }
 
 func (n *Node) isDepthwise(weight types.Tensor) bool {
@@ -153,7 +157,7 @@ func matrix(n *Node, a *NodeAsker) (name, why string) {
 	if n.Out.DType.Compute() != types.F32 {
 		return "", ""
 	}
-	return n.packed(a, n.In[1], n.Const(1), ops.ColumnsOf(n.Attrs), false), ""
+	return n.packed(a, n.In[1], n.Const(1), ops.ColumnsOf(n.Attrs), 0), ""
 }
 
 // matrixNBits decides for products with weights in blocks, whose scales lie in panels of the same columns.
@@ -162,37 +166,41 @@ func matrixNBits(n *Node, a *NodeAsker) (name, why string) {
 	for i := range n.In[1:] {
 		constant = constant && n.Const(i+1)
 	}
-	return n.packed(a, n.In[1], constant, 0, false), ""
+	return n.packed(a, n.In[1], constant, 0, 0), ""
 }
 
-// dotMatrix decides for products of bytes with a constant matrix, which dot products take by several rows.
+// dotMatrix decides for products of bytes, or of int16, with a constant matrix of bytes, which dot products take by several rows.
 func dotMatrix(n *Node, a *NodeAsker) (name, why string) {
-	w := n.In[2]
-	if n.In[0].DType.Size() > 1 || len(w.Shape) != 2 || w.Shape[0]%DotWidth != 0 {
+	w, width := n.In[2], n.dotWidth()
+	if width == 0 || len(w.Shape) != 2 || w.Shape[0]%width != 0 {
 		return "", ""
 	}
 	macs := float64(n.Out.Elements()) * float64(w.Shape[0])
 	direct := Way{"direct", n.dotCycles(a, macs, w), "", func(*NodeAsker) {}}
 	name, why = n.among(a, direct)
 	if name == "" {
-		name = n.packed(a, w, n.Const(2), 1, true)
+		name = n.packed(a, w, n.Const(2), 1, width)
 	}
 	return name, why
 }
 
-// dotCycles are those of products of bytes by dot products, four multiply-adds of a lane at once.
+// dotCycles are those of dot products: four multiply-adds of a lane at once, or two by one instruction that another adds to the sum.
 func (n *Node) dotCycles(a *NodeAsker, macs float64, w types.Tensor) float64 {
-	return macs/float64(DotWidth*a.Units*a.lanes(4))/directShare + a.Fetched(float64(w.Bytes()))
+	each := n.dotWidth()
+	if each < DotWidth {
+		each /= 2
+	}
+	return macs/float64(each*a.Units*a.lanes(4))/directShare + a.Fetched(float64(w.Bytes()))
 }
 
 // packed asks for the panels of a constant matrix w whose axis columns becomes vectors. Fewer columns than a vector has lanes are
 // packed where that pays: as they lie, columns that are no rows are read in vectors already.
-func (n *Node) packed(a *NodeAsker, w types.Tensor, constant bool, columns int, dot bool) (name string) {
+func (n *Node) packed(a *NodeAsker, w types.Tensor, constant bool, columns, dot int) (name string) {
 	if !constant || len(w.Shape) != 2 {
 		return ""
 	}
 	rows := types.Count(n.Out.Shape[:len(n.Out.Shape)-1])
-	if narrow := w.Shape[columns] < n.Lanes; narrow && (dot || columns != 0 || !a.packs(rows, w.Shape[0], w.Shape[1], 0)) {
+	if narrow := w.Shape[columns] < n.Lanes; narrow && (dot > 0 || columns != 0 || !a.packs(rows, w.Shape[0], w.Shape[1], 0)) {
 		return ""
 	}
 	a.panel(n.Lanes, output{lines: 1, rows: rows, apart: w.Shape[1-columns] * n.In[0].DType.Size()}, w.Shape[columns], dot)
@@ -217,7 +225,7 @@ func ConvImage(a ops.ConvAttrs, data, w, out types.Tensor) (lines, rows int) {
 
 // panel asks for the vectors, of so many lanes, of a panel of weights, by the best tile that each number has for rows of an output
 // by columns.
-func (a *NodeAsker) panel(lanes int, o output, columns int, dot bool) {
+func (a *NodeAsker) panel(lanes int, o output, columns, dot int) {
 	o.vecs = (columns + lanes - 1) / lanes
 	list, best := a.tiles(o, a.registers(dot), 0, true, reuse)
 	var widths []costedTile
@@ -242,15 +250,15 @@ func (a *NodeAsker) panel(lanes int, o output, columns int, dot bool) {
 	a.decide("panel", def, values)
 }
 
-// DotPanels is the layout of a matrix of bytes, rows by columns, in panels of so many columns for dot products.
-func DotPanels(columns int) types.Layout {
-	return types.Layout(fmt.Sprintf("BA%db%da", columns, DotWidth))
+// DotPanels is the layout of a matrix of bytes, rows by columns, in panels of so many columns for dot products of some width.
+func DotPanels(columns, width int) types.Layout {
+	return types.Layout(fmt.Sprintf("BA%db%da", columns, width))
 }
 
-// DotFilters is the layout of the filters of a convolution of bytes in panels of so many output channels for dot products.
-func DotFilters(rank, channels int) types.Layout {
+// DotFilters is the layout of the filters of a convolution in panels of so many output channels for dot products of some width.
+func DotFilters(rank, channels, width int) types.Layout {
 	axes := "ABCDE"[:rank]
-	return types.Layout(fmt.Sprintf("%s%s%s%da%db", axes[:1], axes[2:], axes[1:2], channels, DotWidth))
+	return types.Layout(fmt.Sprintf("%s%s%s%da%db", axes[:1], axes[2:], axes[1:2], channels, width))
 }
 
 // PanelOf is the number of vectors of a panel that p names, 0 if it names none.

@@ -14,7 +14,7 @@ func DecidePack(t *target.Target, rows, columns, depth int, log *choice.Log) (pa
 	if lanes < 2 || columns < lanes || !a.packs(rows, columns, depth, packCycles*float64(columns*depth)) {
 		return 0, a.err
 	}
-	a.panel(lanes, output{lines: 1, rows: rows, apart: 4 * depth}, columns, false)
+	a.panel(lanes, output{lines: 1, rows: rows, apart: 4 * depth}, columns, 0)
 	return PanelOf(log.Taken), a.err
 }
 
@@ -23,7 +23,7 @@ func DecidePack(t *target.Target, rows, columns, depth int, log *choice.Log) (pa
 // vectors along depth, whose lanes are joined in the end, and reads both operands anew.
 func (a *NodeAsker) packs(rows, columns, depth int, packing float64) bool {
 	lanes := a.lanes(4)
-	tiles, best := a.tiles(output{lines: 1, rows: rows, vecs: (columns + lanes - 1) / lanes, apart: 4 * depth}, a.registers(false), 0, true, reuse)
+	tiles, best := a.tiles(output{lines: 1, rows: rows, vecs: (columns + lanes - 1) / lanes, apart: 4 * depth}, a.registers(0), 0, true, reuse)
 	joins := 0.0 // lanes of a sum are joined in steps, each a shuffle beside an addition that waits for the last
 	for n := lanes; n > 1; n /= 2 {
 		joins += float64(a.Latency)

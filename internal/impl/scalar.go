@@ -98,7 +98,7 @@ func (k *kernel) scalarTile(out, acc string) scalarTile {
 	t := scalarTile{rowSize: 1, columnSize: 1}
 	b, _ := k.find(acc)
 	most := 4
-	if b.Body.To.DType.Compute() == types.F32 && k.core.registers(false) >= 12 {
+	if b.Body.To.DType.Compute() == types.F32 && k.core.registers(0) >= 12 {
 		most = 8
 	}
 	var axes []string

@@ -10,6 +10,7 @@ const (
 	tailCost     = 1.01  // times: the cost of a tile with a tail, which is code of its own. Chosen: it decides between equals.
 	reuse        = 0.001 // share: of its cost, that a tile of all registers saves by reusing what it loads. Chosen: it decides between equals.
 	dotReuse     = 0.05  // share: the same of bytes, whose panels stay in L2 and are read fewer times by more rows. Fitted: it is worth a tail.
+	pairSpare    = 1     // registers: for a sum of two products, which another instruction adds. Counted.
 	dotSpare     = 4     // registers: for even and odd bytes of both operands, where no instruction makes dot products. Counted.
 	pieceCycles  = 8.0   // cycles: of a step that reads memory which does not follow the last piece, so that prefetching starts anew. Fitted: vectors times matrices take long pieces.
 	servedLoads  = 0.9   // share: of the core's loads that operands get as they lie, for some conflict. Fitted.

@@ -124,9 +124,9 @@ func (k *kernel) tilePair(t tiling) (shared []string, err error) {
 	if t.vecLoop != "" {
 		vecs = k.s.Extent(t.vecLoop)
 	}
-	dot, reuse := k.hasDot(t.acc), reuse
-	if dot {
-		reuse = dotReuse
+	dot, reuse := 0, reuse
+	if d := k.dotOf(t.acc); d != nil {
+		dot, reuse = d.Width(), dotReuse
 	}
 	regs := k.worked(k.core.registers(dot), t.acc)
 	list, best := k.core.tiles(output{lines: lines, rows: rows, vecs: vecs, apart: apart}, regs, t.forced, broadcast, reuse)

@@ -73,9 +73,9 @@ func (k *kernel) digits(acc, name string) bool {
 // unrollReduction asks how many steps of the innermost reduction loop are unrolled. ss are the loops of the tile.
 func (k *kernel) unrollReduction(t *tiling, ss []string, last string) error {
 	acc := t.acc
-	first := k.core.loadsFirst(k.hasDot(acc))
+	first := k.core.loadsFirst(k.dotOf(acc) != nil)
 	n, def := k.s.Extent(last), 1
-	heavy := k.worked(k.core.registers(false), acc) < k.core.registers(false)
+	heavy := k.worked(k.core.registers(0), acc) < k.core.registers(0)
 	if n > 2 && !k.looksUp(acc) && !first && !heavy {
 		if n%ReductionUnroll == 0 && len(ss) > 0 && !k.apart(acc, ss) && ReductionUnroll*k.vectorsOf(ss) <= longBody {
 			def = ReductionUnroll

@@ -73,7 +73,7 @@ func MatrixOpOf(f *For) (*MatrixOp, error) {
 	if ok {
 		op.Product, ok = sum.B.(*expr.Dot)
 	}
-	if !ok || !IsReduction(store) || sum.Op != expr.OpAdd {
+	if !ok || !IsReduction(store) || sum.Op != expr.OpAdd || op.Product.Width() != expr.DotWidth {
 		return nil, fmt.Errorf("what is added to %s is no dot product", store.To.Name)
 	}
 	return op, nil

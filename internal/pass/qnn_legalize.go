@@ -20,24 +20,35 @@ func dotData(t *target.Target) types.DType {
 	return types.U8
 }
 
+// productData is the type of the data of a product by weights. Where no instruction makes dot products of bytes, but one adds two products
+// of int16, that takes data of int16 as they lie, and bytes only after they have been parted, in every kernel again and again. Weights of
+// 7 bits have an instruction that adds products of bytes to an int16. A depthwise convolution adds no neighbours.
+func productData(t *target.Target, weight weights, depthwise bool) types.DType {
+	pairs := func(a, b types.DType) bool { return t.PairProduct(a.String(), b.String(), t.Lanes(32)) != "" }
+	if t == nil || t.HasDot || depthwise || !pairs(types.I16, types.I16) || pairs(types.U8, types.I8) && SevenBits(weight.Tensor) {
+		return dotData(t)
+	}
+	return types.I16
+}
+
 // qnnLegalize brings integer convolutions and matrix products with constant weights into the form that dot products
-// compute: data of type dotData, weights int8, and no zero points.
+// compute: data of type productData, weights int8, and no zero points.
 //
 //	sum over k of (x - zx) * (w - zw)  →  sum of x*(w - zw), less zx times the sum of w - zw, which is a constant
 //
 // Padding then holds zx. Where zx is computed, it is multiplied and subtracted behind the sum; where int8 does not hold w - zw,
-// a product has w - 128 for weights, and what is left of zw times the sum of a row of x, or of a window, is subtracted too.
+// a product has w - 128 for weights, and what is left of zw times the sum of a row of x, or of a window, is subtracted too. Data of
+// int16 hold x - zx.
 func qnnLegalize(c *Context) error {
-	data := dotData(c.Target)
 	return rewrite.Walk(c.Graph, func(r *rewrite.Rewriter, n *graph.Node) {
-		if y := legal(r, n, data); y != nil {
+		if y := legal(r, n, c.Target); y != nil {
 			r.Replace(n.Out[0], y)
 		}
 	})
 }
 
 // legal is the result of n computed in that form; nil where n stays as it is.
-func legal(r *rewrite.Rewriter, n *graph.Node, data types.DType) *graph.Value {
+func legal(r *rewrite.Rewriter, n *graph.Node, t *target.Target) *graph.Value {
 	conv := slices.Contains(ops.QnnConv[1:], n.Op)
 	if !conv && n.Op != ops.QnnMatmul {
 		return nil
@@ -46,18 +57,22 @@ func legal(r *rewrite.Rewriter, n *graph.Node, data types.DType) *graph.Value {
 	if w == nil || wz == nil || w.DType.Size() > 1 || x.Type.DType.Size() > 1 || !conv && len(w.Shape) != 2 {
 		return nil
 	}
-	if isNumber(zero, 0) && x.Type.DType == data && w.DType == types.I8 && wz.Len() == 1 && wz.Int(0) == 0 {
-		return nil
-	}
 	axis := 0 // of the weights' output channels
 	if !conv {
 		axis = 1
 	}
 	weight := withoutZero(w, wz, axis)
+	data := productData(t, weight, conv && w.Shape[1] == 1 && n.Attrs.(ops.ConvAttrs).Groups > 1)
+	if isNumber(zero, 0) && x.Type.DType == data && w.DType == types.I8 && wz.Len() == 1 && wz.Int(0) == 0 {
+		return nil
+	}
 	if conv && weight.left != nil && n.Attrs.(ops.ConvAttrs).Groups != 1 {
 		return nil // as many sums of windows as products
 	}
-	if x.Type.DType != data {
+	switch {
+	case data == types.I16:
+		x, zero = widenedMap(r, n, x, zero), graph.NewConst("", tensor.New(data))
+	case x.Type.DType != data:
 		x, zero = shiftedMap(r, n, x, data), shifted(r, zero, data)
 	}
 	attrs := n.Attrs

@@ -86,11 +86,52 @@ func shifted(r *rewrite.Rewriter, x *graph.Value, t types.DType) *graph.Value {
 	return r.Apply(ops.Add, op.None{}, u, graph.NewConst("", half))
 }
 
-// shiftedMap is x shifted for n. Where what else reads x are such layers, or widens it, that reads the shifted numbers too and takes the shift
-// back: x itself is stored nowhere then, as where a convolution and the sum behind it read one map.
+// MostOfSeven is the greatest magnitude of weights of 7 bits, as quantising with a reduced range makes them.
+const MostOfSeven = 64
+
+// SevenBits reports whether all weights, which are int8, have 7 bits.
+func SevenBits(w *tensor.Tensor) bool {
+	for _, x := range w.Data {
+		if int8(x) > MostOfSeven || int8(x) < -MostOfSeven {
+			return false
+		}
+	}
+	return true
+}
+
+// lessZero is x less its zero point, as int16.
+func lessZero(r *rewrite.Rewriter, x, zero *graph.Value) *graph.Value {
+	wide := func(v *graph.Value) *graph.Value {
+		if c := v.Value(); c != nil {
+			w, _ := c.Convert(types.I16)
+			return graph.NewConst("", w)
+		}
+		return r.Apply(ops.Cast, ops.CastAttrs{DType: types.I16}, v)
+	}
+	if isNumber(zero, 0) {
+		return wide(x)
+	}
+	return r.Apply(ops.Subtract, op.None{}, wide(x), wide(zero))
+}
+
+// widenedMap is x widened for n, and shiftedMap x shifted.
+func widenedMap(r *rewrite.Rewriter, n *graph.Node, x, zero *graph.Value) *graph.Value {
+	z := zero.Value()
+	if z == nil || z.Len() > 1 {
+		return lessZero(r, x, zero)
+	}
+	return otherMap(r, n, x, func() *graph.Value { return lessZero(r, x, zero) }, z.Int(0))
+}
+
 func shiftedMap(r *rewrite.Rewriter, n *graph.Node, x *graph.Value, t types.DType) *graph.Value {
+	return otherMap(r, n, x, func() *graph.Value { return shifted(r, x, t) }, -shift(t))
+}
+
+// otherMap is x for n in the form that other gives, its numbers less back. Where what else reads x are such layers, or widens it, that reads the
+// other numbers too and adds back: x itself is stored nowhere then, as where a convolution and the sum behind it read one map.
+func otherMap(r *rewrite.Rewriter, n *graph.Node, x *graph.Value, other func() *graph.Value, back int64) *graph.Value {
 	if x.Def == nil {
-		return shifted(r, x, t)
+		return other()
 	}
 	var wide []*graph.Node
 	for _, u := range r.Users(x) {
@@ -99,20 +140,24 @@ func shiftedMap(r *rewrite.Rewriter, n *graph.Node, x *graph.Value, t types.DTyp
 		case u.Op == ops.Cast && u.Out[0].Type.DType.IsInt() && u.Out[0].Type.DType.Size() > 1:
 			wide = append(wide, u)
 		default:
-			return shifted(r, x, t) // x is stored all the same
+			return other() // x is stored all the same
 		}
 	}
 	r.Behind(x.Def)
 	r.From(n)
-	y := shifted(r, x, t)
+	y := other()
 	for _, u := range wide {
 		if r.IsOutput(x) {
 			break
 		}
-		back := tensor.New(u.Out[0].Type.DType)
-		back.SetInt(0, -shift(t))
 		r.From(u)
-		r.Replace(u.Out[0], r.Apply(ops.Add, op.None{}, r.Apply(ops.Cast, u.Attrs, y), graph.NewConst("", back)))
+		v := r.Apply(ops.Cast, u.Attrs, y)
+		if back != 0 {
+			number := tensor.New(u.Out[0].Type.DType)
+			number.SetInt(0, back)
+			v = r.Apply(ops.Add, op.None{}, v, graph.NewConst("", number))
+		}
+		r.Replace(u.Out[0], v)
 	}
 	r.Before(n)
 	return y

@@ -209,6 +209,26 @@ func TestDotInstructions(t *testing.T) {
 	}
 }
 
+// TestPairsOfInt16: where an instruction adds two products of int16 and none adds four of bytes, data lie in memory as int16, so that no
+// loop parts bytes.
+func TestPairsOfInt16(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"llvm -mcpu=core-avx2", "llvm -mcpu=skylake-avx512", "llvm -mcpu=x86-64"} {
+		for _, l := range quantizedLayers() {
+			if l.Most == 64 || l.C == l.Groups {
+				continue
+			}
+			res, err := compile.Compile(context.Background(), l.graph(t, rand.New(rand.NewPCG(1, 7))), compile.Options{Target: targettest.Resolve(t, name), Level: 3, Workers: 1, Code: []string{"tir"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if l.Groups == 1 && l.C%2 == 0 && l.O >= 16 && !strings.Contains(res.Code["tir"], "dot2(") || strings.Contains(res.Code["tir"], "dot4(") {
+				t.Errorf("%s: %+v has no dots of int16, or dots of bytes", name, l)
+			}
+		}
+	}
+}
+
 // TestSevenBits: without an instruction for dots, those whose weights have 7 bits take the one that adds pairs of products to 16 bits, and
 // no others: it saturates.
 func TestSevenBits(t *testing.T) {

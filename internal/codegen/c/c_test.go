@@ -70,6 +70,8 @@ var kernels = []struct{ name, text string }{
     for w in 0..8 { y[i, w] = (t[(7 - w)] * t[w]) } } }`},
 	{"prefetch", `func prefetch(x: float32[4,32] align 64, y: float32[4]) {
   for i in 0..4 { prefetch x at ((i * 32) + 32) lines 2 prefetch y at (i + 1) lines 1 write y[i] = (x[i, 0] + x[i, 31]) } }`},
+	{"dot_pairs", `func dot_pairs(x: int16[2,4], w: int8[2,8,2], y: int32[2,8]) {
+  for i in 0..2 { for v in 0..8 { for k in 0..2 { y[i, v] = (y[i, v] + dot2(x[i, (k * 2)], 1, w[k, v, 0], 2)) } } } }`},
 	{"dot", `func dot(x: uint8[2,8], w: int8[2,8,4], y: int32[2,8]) {
   for i in 0..2 { for v in 0..8 { y[i, v] = 7:int32
     for k in 0..2 { y[i, v] = (y[i, v] + dot4(x[i, (k * 4)], 1, w[k, v, 0], 2)) } } } }`},

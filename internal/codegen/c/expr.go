@@ -134,10 +134,10 @@ func (e *emitter) logical(x *expr.Binary) value {
 	return value{s: operand(a) + " " + op + " " + operand(b), prec: prec}
 }
 
-// dot writes the four products of a dot product.
+// dot writes the products of a dot product.
 func (e *emitter) dot(d *expr.Dot) value {
 	var terms []string
-	for j := range expr.DotWidth {
+	for j := range d.Width() {
 		a, b := d.Term(j)
 		terms = append(terms, fmt.Sprintf("(int32_t)%s * (int32_t)%s", e.load(a).in(prefix), e.load(b).in(prefix)))
 	}

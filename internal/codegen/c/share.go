@@ -158,7 +158,7 @@ func accesses(x expr.Expr, always bool, visit func(l *expr.Load, always bool)) {
 	case *expr.Let:
 		always = false
 	case *expr.Dot:
-		for j := range expr.DotWidth {
+		for j := range x.Width() {
 			a, b := x.Term(j)
 			accesses(a, always, visit)
 			accesses(b, always, visit)

@@ -37,8 +37,11 @@ func (e *emitter) span(x expr.Expr) arith.Interval {
 			}
 		}
 	case *expr.Dot:
-		const least, most = -expr.DotWidth * 255 * 128, expr.DotWidth * 255 * 255
-		return arith.Interval{Lo: least, Hi: most}
+		if x.Width() < expr.DotWidth {
+			const most = expr.DotWidth / 2 * 255 << 15
+			return arith.Interval{Lo: -most, Hi: most}
+		}
+		return arith.Interval{Lo: -expr.DotWidth * 255 * 128, Hi: expr.DotWidth * 255 * 255}
 	}
 	return whole
 }

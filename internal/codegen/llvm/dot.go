@@ -6,30 +6,19 @@ import (
 
 	"lathe/internal/arith"
 	"lathe/internal/expr"
-	"lathe/internal/isa"
 	"lathe/internal/loop"
 	"lathe/internal/types"
 )
 
-// instruction finds the row for types and a number of lanes, or "".
-func (e *emitter) instruction(rows []isa.Dot, a, b types.DType, lanes int) string {
-	for _, r := range rows {
-		for _, set := range r.Features {
-			has := r.A == a.String() && r.B == b.String() && r.Lanes == lanes
-			for f := range strings.FieldsSeq(set) {
-				has = has && e.target.Has(f)
-			}
-			if has {
-				return r.Name
-			}
-		}
-	}
-	return ""
-}
-
 // dot adds d to acc, which may be a constant. The operands of a vector of dots are vectors of 32-bit lanes of four bytes.
 func (e *emitter) dot(d *expr.Dot, acc value) value {
-	if e.vec != nil {
+	if d.Width() == 2 && e.vec != nil {
+		a, okA := e.pairOperand(d.A, d.AxisA)
+		b, okB := e.pairOperand(d.B, d.AxisB)
+		if okA && okB {
+			return e.dotOfPairs(e.splat(acc, e.lanes), a, b)
+		}
+	} else if e.vec != nil {
 		a, okA := e.dotOperand(d.A, d.AxisA)
 		b, okB := e.dotOperand(d.B, d.AxisB)
 		if okA && okB {
@@ -39,7 +28,7 @@ func (e *emitter) dot(d *expr.Dot, acc value) value {
 	if e.vec != nil {
 		return e.arith("add", acc, e.perLane(func() value { return e.dot(d, constInt(0, types.I32)) }))
 	}
-	for j := range expr.DotWidth {
+	for j := range d.Width() {
 		a, b := d.Term(j)
 		p := e.arith("mul", e.cast(types.I32, e.load(a)), e.cast(types.I32, e.load(b)))
 		acc = e.arith("add", acc, p)
@@ -128,7 +117,7 @@ func (e *emitter) dotVector(acc value, x, y operand) value {
 		x, y = y, x
 	}
 	a, b, ta, tb := x.value, y.value, x.of.DType, y.of.DType
-	if name := e.instruction(e.target.ISA().Instructions.Dots, ta, tb, e.lanes); name != "" {
+	if name := e.target.DotProduct(ta.String(), tb.String(), e.lanes); name != "" {
 		bytes := func(v value) value {
 			r := value{t: types.I8, lanes: expr.DotWidth * e.lanes}
 			r.s = e.temp("bitcast %s to %s", v, r.typ())
@@ -140,17 +129,7 @@ func (e *emitter) dotVector(acc value, x, y operand) value {
 		return sum
 	}
 	for odd := range 2 {
-		x, y := e.everySecond(a, ta, odd), e.everySecond(b, tb, odd)
-		if name := e.instruction(e.target.ISA().Instructions.Pairs, types.I16, types.I16, e.lanes); name != "" {
-			sum := value{t: types.I32, lanes: e.lanes}
-			e.declare(fmt.Sprintf("%s @llvm.%s(%s, %s)", sum.typ(), name, x.typ(), y.typ()))
-			sum.s = e.temp("call %s @llvm.%s(%s, %s)", sum.typ(), name, x, y)
-			acc = e.arith("add", acc, sum)
-			continue
-		}
-		for high := range 2 {
-			acc = e.arith("add", acc, e.arith("mul", e.half(x, high), e.half(y, high)))
-		}
+		acc = e.dotOfPairs(acc, e.everySecond(a, ta, odd), e.everySecond(b, tb, odd))
 	}
 	return acc
 }
@@ -161,8 +140,8 @@ func (e *emitter) pairsOfBytes(acc value, x, y operand) (value, bool) {
 	if y.of.Most == 0 || 2*255*y.of.Most > most {
 		return value{}, false
 	}
-	pairs := e.instruction(e.target.ISA().Instructions.Pairs, x.of.DType, y.of.DType, e.lanes)
-	wide := e.instruction(e.target.ISA().Instructions.Pairs, types.I16, types.I16, e.lanes)
+	pairs := e.target.PairProduct(x.of.DType.String(), y.of.DType.String(), e.lanes)
+	wide := e.target.PairProduct(types.I16.String(), types.I16.String(), e.lanes)
 	if pairs == "" || wide == "" {
 		return value{}, false
 	}
@@ -200,15 +179,4 @@ func (e *emitter) everySecond(v value, t types.DType, odd int) value {
 		return shift("lshr", short)
 	}
 	return shift("ashr", short)
-}
-
-// half is the low or the high int16 of each 32-bit lane, widened to int32.
-func (e *emitter) half(v value, high int) value {
-	wide := value{t: types.I32, lanes: v.lanes / 2}
-	wide.s = e.temp("bitcast %s to %s", v, wide.typ())
-	sixteen := e.splat(constInt(16, types.I32), wide.lanes)
-	if high == 0 {
-		wide.s = e.temp("shl %s, %s", wide, sixteen.s)
-	}
-	return value{t: types.I32, lanes: wide.lanes, s: e.temp("ashr %s, %s", wide, sixteen.s)}
 }

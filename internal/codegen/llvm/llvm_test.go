@@ -117,6 +117,18 @@ var kernels = []struct{ name, text string }{
   for i in 0..3 { vector v in 0..8 { y[i, v] = dot4(x[i, v], 0, w[v, 0], 1) } } }`},
 	{"dot_scalar", `func dot_scalar(x: int8[7], w: int8[4], y: int32[4]) {
   for i in 0..4 { y[i] = dot4(x[i], 0, w[0], 0) } }`},
+	{"dot_pairs", `func dot_pairs(x: int16[2,8], w: int8[4,8,2], y: int32[2,8]) {
+  for i in 0..2 { alloc acc: int32[8] reg
+    vector v in 0..8 { acc[v] = 7:int32 }
+    for k in 0..4 { vector v in 0..8 { acc[v] = (acc[v] + dot2(x[i, (k * 2)], 1, w[k, v, 0], 2)) } }
+    vector v in 0..8 { y[i, v] = acc[v] } } }`},
+	{"dot_pairs_masked", `func dot_pairs_masked(x: uint8[2], w: int16[11,2], u: int8[11,2], s: int16[2], y: int32[11]) {
+  for o in 0..2 { vector v in 0..8 { if (((o * 8) + v) < 11) {
+    y[((o * 8) + v)] = (dot2(x[0], 0, w[((o * 8) + v), 0], 1) + dot2(s[0], 0, u[((o * 8) + v), 0], 1)) } } } }`},
+	{"dot_pairs_interleaved", `func dot_pairs_interleaved(x: int16[4,8], w: uint8[8,2], y: int32[3,8]) {
+  for i in 0..3 { vector v in 0..8 { y[i, v] = dot2(x[i, v], 0, w[v, 0], 1) } } }`},
+	{"dot_pairs_scalar", `func dot_pairs_scalar(x: int16[5], w: int8[2], y: int32[4]) {
+  for i in 0..4 { y[i] = dot2(x[i], 0, w[0], 0) } }`},
 	{"requantize", `func requantize(x: int32[8], s: float32[8], y: uint8[8]) {
   vector v in 0..8 { y[v] = uint8((round((float32(x[v]) * s[v])) + 3.0)) } }`},
 	{"requantize_float", `func requantize_float(x: int32[8], s: float32[8], y: float32[8]) {

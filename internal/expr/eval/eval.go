@@ -166,13 +166,13 @@ func (c *Compiler) let(e *expr.Let) (Code, error) {
 	}, nil
 }
 
-// dot adds the products of the loads, which are of 8-bit integers.
+// dot adds the products of the loads, which are of integers.
 func (c *Compiler) dot(d *expr.Dot) (Code, error) {
 	if err := expr.Check(d); err != nil {
 		return nil, err
 	}
 	var loads []expr.Expr
-	for j := range expr.DotWidth {
+	for j := range d.Width() {
 		a, b := d.Term(j)
 		loads = append(loads, a, b)
 	}

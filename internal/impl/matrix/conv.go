@@ -27,7 +27,7 @@ func conv(a impl.Anchor) (*impl.Plan, error) {
 	p.depth = step(g.run, set.RowBytes/expr.DotWidth)
 	oneBlock := types.ChannelBlocks(4, g.channels)
 	if p.panel == 0 || p.depth == 0 || x.Layout != oneBlock && (x.Layout != channelsLast || x.Shape[1] != g.channels) || y.Layout != channelsLast ||
-		w.Layout != impl.DotFilters(4, p.panel*p.lanes) || attrs.Groups != 1 || !a.Stores(y.Dims()) {
+		w.Layout != impl.DotFilters(4, p.panel*p.lanes, impl.DotWidth) || attrs.Groups != 1 || !a.Stores(y.Dims()) {
 		return nil, nil
 	}
 	c := &convolution{product: p, grid: g, data: build.Param("data", x.DType, g.images, g.in[0], g.in[1]*g.channels)}

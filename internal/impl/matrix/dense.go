@@ -24,7 +24,7 @@ func dense(a impl.Anchor) (*impl.Plan, error) {
 	p := &product{Anchor: a, tileRows: set.Rows, lanes: set.RowBytes / 4, panel: impl.PanelOf(a.Point), columns: w.Shape[1]}
 	depth := w.Shape[0]
 	p.depth = step(depth, set.RowBytes/expr.DotWidth)
-	if p.panel == 0 || p.depth == 0 || x.Layout != "" || y.Layout != "" || w.Layout != impl.DotPanels(p.panel*p.lanes) || !a.Stores(y.Shape) {
+	if p.panel == 0 || p.depth == 0 || x.Layout != "" || y.Layout != "" || w.Layout != impl.DotPanels(p.panel*p.lanes, impl.DotWidth) || !a.Stores(y.Shape) {
 		return nil, nil
 	}
 	total := y.Elements() / p.columns

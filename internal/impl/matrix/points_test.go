@@ -155,7 +155,7 @@ func TestPoints(t *testing.T) {
 		}
 		layer{ops.QnnMatmul, op.None{}, []types.Tensor{
 			types.Of(types.U8, [][]int{{m, k}, {1, m, k}, {3, 1 + m/3, k}}[r.IntN(3)]...), types.Of(types.U8),
-			types.Of(types.I8, k, n).With(impl.DotPanels(16 * panel)), types.Of(types.I8),
+			types.Of(types.I8, k, n).With(impl.DotPanels(16*panel, impl.DotWidth)), types.Of(types.I8),
 		}, choice.Point{"algorithm": impl.Matrix, "panel": fmt.Sprint(panel)}}.test(t, r, "")
 	}
 	for seed := range samples {
@@ -181,7 +181,7 @@ func TestPoints(t *testing.T) {
 		}
 		layer{ops.QnnConv2d, a, []types.Tensor{
 			types.Of(types.U8, 1+r.IntN(2), c, 5+r.IntN(5), 7+r.IntN(9)).With(data), types.Of(types.U8),
-			types.Of(types.I8, o, c, kernel[0], kernel[1]).With(impl.DotFilters(4, 16*panel)), types.Of(types.I8),
+			types.Of(types.I8, o, c, kernel[0], kernel[1]).With(impl.DotFilters(4, 16*panel, impl.DotWidth)), types.Of(types.I8),
 		}, choice.Point{"algorithm": impl.Matrix, "panel": fmt.Sprint(panel)}}.test(t, r, "ACDB")
 	}
 	for _, d := range matrix.Algorithm.Decisions {
