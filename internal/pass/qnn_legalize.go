@@ -22,10 +22,11 @@ func dotData(t *target.Target) types.DType {
 
 // productData is the type of the data of a product by weights. Where no instruction makes dot products of bytes, but one adds two products
 // of int16, that takes data of int16 as they lie, and bytes only after they have been parted, in every kernel again and again. Weights of
-// 7 bits have an instruction that adds products of bytes to an int16. A depthwise convolution adds no neighbours.
+// 7 bits have an instruction that adds products of bytes to an int16. Registers of matrices take bytes. A depthwise convolution adds no
+// neighbours.
 func productData(t *target.Target, weight weights, depthwise bool) types.DType {
 	pairs := func(a, b types.DType) bool { return t.PairProduct(a.String(), b.String(), t.Lanes(32)) != "" }
-	if t == nil || t.HasDot || depthwise || !pairs(types.I16, types.I16) || pairs(types.U8, types.I8) && SevenBits(weight.Tensor) {
+	if t == nil || t.HasDot || t.Tiles() != nil || depthwise || !pairs(types.I16, types.I16) || pairs(types.U8, types.I8) && SevenBits(weight.Tensor) {
 		return dotData(t)
 	}
 	return types.I16
