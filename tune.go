@@ -44,7 +44,7 @@ type TuneOptions struct {
 	Replay        string   // a file of records whose points are tried, and no others
 	Tuner         string   // a name from Tuners; "" = the first
 	Trials        int      // over all tasks; 0 = as many as promise something
-	EarlyStopping int      // trials of a task without gain, behind which it is left; 0 = none
+	EarlyStopping int      // trials of a task without gain, behind which it is left, and no sooner; 0 = tuning ends when no task promises 1 % of the network
 	Number        int      // runs of a trial while searching, Repeat times, at most; 0 = as many as decide
 	Repeat        int
 	MinRepeat     time.Duration // of measured runs of a trial, at least

@@ -83,7 +83,7 @@ written into a file of records as they happen; interrupted, tune goes on with th
 	fs.StringVar(&f.tasks, "tasks", "all", "`tasks` to tune: all, numbers as 0,2 or 3-5 or -3 or 4-, names of nodes or kernels; list prints them")
 	cli.ChoiceVar(fs, &f.tuner, "tuner", lathe.Tuners()[0], lathe.Tuners(), "how points are proposed, one of "+strings.Join(lathe.Tuners(), " "))
 	cli.NumberVar(fs, &f.trials, "trials", "", 1000, 1, 10_000_000, "`number` of trials over all tasks, at most: tuning ends when no task promises 1 % of the network")
-	cli.NumberVar(fs, &f.early, "early-stopping", "", 0, 0, 10_000_000, "leave a task after a `number` of trials without gain (default: as many as trials)")
+	cli.NumberVar(fs, &f.early, "early-stopping", "", 0, 0, 10_000_000, "leave a task after a `number` of trials without gain, and no sooner (default: by what tasks promise)")
 	cli.NumberVar(fs, &f.timeout, "timeout", "", 10, 1, 86_400, "`seconds` that a trial may take, to be compiled and to be run")
 	cli.NumberVar(fs, &f.number, "number", "", 10, 1, 1000, "runs of a trial that are measured, each beside one of the network's own kernel, at most `number` x repeat: fewer where the race is decided")
 	cli.NumberVar(fs, &f.repeat, "repeat", "", 1, 1, 1000, "the least `number` of runs of a trial, and how often --number counts")

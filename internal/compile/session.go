@@ -43,6 +43,9 @@ type TaskStep struct {
 	// They can be run again with Kept, which some of them write over, as it was before.
 	Window int
 	Kept   []bundle.Place
+	// Near and NearKept are the same for a window after which the cores' own caches hold what they do in a run, and L3 may hold more.
+	Near     int
+	NearKept []bundle.Place
 	// Recent are operands that a core has in its cache when the step begins, the latest last.
 	Recent []bundle.Place
 }
@@ -90,7 +93,8 @@ func (s *Session) findTasks() {
 
 func (s *Session) taskStep(i int, st *step) TaskStep {
 	at := TaskStep{Index: i, Recent: s.recent(i)}
-	at.Window, at.Kept = s.window(i)
+	at.Window, at.Kept = s.window(i, s.inRun())
+	at.Near, at.NearKept = s.window(i, s.emptying())
 	for _, v := range st.Out {
 		at.Results = append(at.Results, contextPlace(v, s.mem))
 	}

@@ -8,14 +8,21 @@ import (
 // longestWindow bounds the search for windows.
 const longestWindow = 64
 
-// window is the last step from which on the steps up to i touch as many bytes before it as bring the caches into the state of a run:
-// twice what L2 holds, or L3 where not all of the network is there. kept is what they write over and read before: with it as it was
-// they can be run again and again. The whole network always can.
-func (s *Session) window(i int) (from int, kept []bundle.Place) {
-	need := s.Evict()
+// inRun is how many bytes the steps before one touch that bring the caches into the state of a run: twice what L2 holds, or L3 where not
+// all of the network is there.
+func (s *Session) inRun() int {
 	if l3, all := s.job.Target.L3*s.job.Target.NumCores, s.mem.Bytes(); all > l3 {
-		need = max(need, 2*l3)
+		return max(s.Evict(), 2*l3)
 	}
+	return s.Evict()
+}
+
+// emptying is how many bytes they touch that leave nothing in the L2 of any core, whatever L3 holds.
+func (s *Session) emptying() int { return min(s.Evict()*s.job.Target.NumCores, s.inRun()) }
+
+// window is the last step from which on the steps up to i touch so many bytes before it. kept is what they write over and read before: with
+// it as it was they can be run again and again. The whole network always can.
+func (s *Session) window(i, need int) (from int, kept []bundle.Place) {
 	touched := 0
 	for from := i - 1; from >= max(0, i-longestWindow) && s.program.steps[from].bodies == nil; from-- {
 		if touched += s.touches(from); touched >= need {

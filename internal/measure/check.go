@@ -72,7 +72,7 @@ func (r *Runner) expect(s *stand) (err error) {
 	if h.around, err = r.around(s.at.Results); err != nil {
 		return err
 	}
-	h.before = h.around.save()
+	h.before = h.around.save(&r.before)
 	s.hope = h
 	defer h.around.restore(h.before)
 	h.prepare(s)
@@ -83,7 +83,7 @@ func (r *Runner) expect(s *stand) (err error) {
 	if err = r.rest(s, own); err != nil {
 		return err
 	}
-	h.want = h.around.save()
+	h.want = h.around.save(&r.want)
 	h.us, err = r.quickest(s, own)
 	return err
 }
@@ -148,10 +148,14 @@ func (r *Runner) around(results []bundle.Place) (*surroundings, error) {
 	return a, nil
 }
 
-func (a *surroundings) save() [][]byte {
-	list := make([][]byte, len(a.wide))
+// save copies the memory to what is there already, as far as that is large enough.
+func (a *surroundings) save(to *[][]byte) [][]byte {
+	for len(*to) < len(a.wide) {
+		*to = append(*to, nil)
+	}
+	list := (*to)[:len(a.wide)]
 	for i, b := range a.wide {
-		list[i] = bytes.Clone(b)
+		list[i] = append(list[i][:0], b...)
 	}
 	return list
 }

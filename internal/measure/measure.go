@@ -35,7 +35,11 @@ type Step struct {
 	InPlace []bundle.Place // operands that it writes over
 	Window  int            // the step from which on all up to this one can be run again, with caches as in a run
 	Kept    []bundle.Place // where that needs what lies there as it was before
-	Recent  []bundle.Place // operands that a core has in its cache when the step begins, the latest last
+
+	// Near and NearKept are the same for the step from which on the cores' own caches come to be as in a run: L3 may hold more.
+	Near     int
+	NearKept []bundle.Place
+	Recent   []bundle.Place // operands that a core has in its cache when the step begins, the latest last
 }
 
 // A Candidate is other code of a task.
@@ -73,8 +77,10 @@ type Runner struct {
 	host    Host
 	own     []*executor.Variant
 	loaded  map[int]*entrant
-	done    int    // steps of the package that have run
-	here    *stand // nil: the network is at no task's step
+	done    int      // steps of the package that have run
+	here    *stand   // nil: the network is at no task's step
+	before  [][]byte // memory of here's expectation
+	want    [][]byte
 	evict   []byte // what is read to empty the cache
 	read    int    // what came of that: nobody may leave it out
 }

@@ -80,7 +80,7 @@ func TestAround(t *testing.T) {
 	memory := make([]byte, 64)
 	a := &surroundings{wide: [][]byte{memory}, results: [][]byte{memory[16:32]}, inside: []int{16}}
 	at := []bundle.Place{{Bytes: 16, DType: "float32"}}
-	want := a.save()
+	want := a.save(new([][]byte))
 	if text := a.compare(want, at, 1e-5); text != "" {
 		t.Error(text)
 	}

@@ -5,21 +5,45 @@ import (
 	"fmt"
 	"time"
 
+	"lathe/internal/bundle"
 	"lathe/internal/executor"
 )
 
 // A Position is a step of a task, at which candidates take its place.
 type Position struct {
 	Task, Step int
-	// Window has the steps before it run again before each sample. Otherwise the core's cache is emptied, and given the operands that it
-	// holds in a run, which takes less time and leaves other traces: it is no proof.
-	Window bool
+	Behind     Behind
+}
+
+// Behind is what a sample is taken behind.
+type Behind int
+
+const (
+	// Emptied caches, of the one core that measures, which is given the operands that it holds in a run. It takes the least time, leaves other
+	// traces than a run does, and is no proof.
+	Emptied Behind = iota
+	// Near has the steps run again from Step.Near on: for all cores what Emptied is for one.
+	Near
+	// Windowed has the steps run again from Step.Window on, behind which all is as in a run.
+	Windowed
+)
+
+// From is the step that is run first, and what it needs as it was before.
+func (s *Step) From(b Behind) (int, []bundle.Place) {
+	switch b {
+	case Windowed:
+		return s.Window, s.Kept
+	case Near:
+		return s.Near, s.NearKept
+	}
+	return s.Index, s.InPlace
 }
 
 // A stand is the network run up to a position: its step is yet to be run.
 type stand struct {
 	Position
 	at     Step
+	from   int      // the step that is run first for a sample
 	kept   []kept   // what is written over and read before
 	recent [][]byte // operands that the cache holds in a run
 	hope   *expectation
@@ -42,11 +66,9 @@ func (r *Runner) stand(p Position) (s *stand, err error) {
 		return nil, err
 	}
 	s = &stand{Position: p, at: r.host.Tasks[p.Task].Steps[p.Step]}
-	from, places := s.at.Index, s.at.InPlace
-	if p.Window {
-		from, places = s.at.Window, s.at.Kept
-	}
-	if err := r.upTo(from); err != nil {
+	var places []bundle.Place
+	s.from, places = s.at.From(p.Behind)
+	if err := r.upTo(s.from); err != nil {
 		return nil, err
 	}
 	for _, at := range places {
@@ -84,8 +106,8 @@ func (r *Runner) prepare(s *stand) error {
 	for _, k := range s.kept {
 		k.restore()
 	}
-	if s.Window {
-		return r.module.RunSteps(s.at.Window, s.at.Index)
+	if s.from < s.at.Index {
+		return r.module.RunSteps(s.from, s.at.Index)
 	}
 	return nil
 }
@@ -111,7 +133,7 @@ func (r *Runner) sample(s *stand, v *executor.Variant) (time.Duration, error) {
 	if err := r.prepare(s); err != nil {
 		return 0, err
 	}
-	if !s.Window {
+	if s.Behind == Emptied {
 		r.read += touch(r.evict)
 		for _, b := range s.recent {
 			r.read += touch(b)

@@ -109,10 +109,10 @@ func (f *Farm) Race(ctx context.Context, list []tune.Built, stop tune.Stop) ([]t
 	if err != nil {
 		return nil, err
 	}
-	window := windowed(stop)
+	behind := behind(stop)
 	ahead := func(task int) int {
 		steps := f.host.Tasks[task].Steps
-		at := steps[m.next(steps, window)].Index - m.at
+		at := steps[m.next(steps, behind)].Index - m.at
 		if at < 0 {
 			at += len(f.info.Steps)
 		}
@@ -128,14 +128,22 @@ func (f *Farm) Race(ctx context.Context, list []tune.Built, stop tune.Stop) ([]t
 	return out, nil
 }
 
-// windowed is how samples are taken. What a search forgoes is little, and one worker has one core to empty; all else is measured behind the steps
-// that are there in a run.
-func windowed(stop tune.Stop) bool { return stop.Accept > 0 || stop.Workers > 1 }
+// behind is how samples are taken: proofs behind the steps that are there in a run, and a search behind what empties the caches of the cores that
+// take part, for what it forgoes is little.
+func behind(stop tune.Stop) measure.Behind {
+	switch {
+	case stop.Accept > 0:
+		return measure.Windowed
+	case stop.Workers > 1:
+		return measure.Near
+	}
+	return measure.Emptied
+}
 
 // next is the number of the step of a task to which the network comes next.
-func (m *measurer) next(steps []measure.Step, window bool) int {
+func (m *measurer) next(steps []measure.Step, behind measure.Behind) int {
 	for i, s := range steps {
-		if s.Index >= m.at && (!window || s.Window >= m.at) {
+		if from, _ := s.From(behind); from >= m.at {
 			return i
 		}
 	}
@@ -184,9 +192,9 @@ func (f *Farm) race(ctx context.Context, list []*racer, stop tune.Stop) error {
 func (f *Farm) run(ctx context.Context, m *measurer, list []*racer, stop tune.Stop) error {
 	task := list[0].Task
 	steps := f.host.Tasks[task].Steps
-	at := measure.Position{Task: task, Window: windowed(stop)}
+	at := measure.Position{Task: task, Behind: behind(stop)}
 	move := func() {
-		at.Step = m.next(steps, at.Window)
+		at.Step = m.next(steps, at.Behind)
 		m.at = steps[at.Step].Index + 1
 	}
 	move()

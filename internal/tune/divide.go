@@ -66,7 +66,8 @@ func (r *run) together(list []Candidate, best map[int]float64, each func(*Trial)
 			s.trials = append(s.trials, t)
 			if t.ok() {
 				each(t)
-			} else {
+			}
+			if t.Fault != records.None {
 				r.result.Faults++
 			}
 		}

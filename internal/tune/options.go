@@ -11,7 +11,7 @@ import (
 type Options struct {
 	Tuner         string
 	Trials        int           // over all tasks; 0: as many as promise something
-	EarlyStopping int           // trials of a task without gain, behind which it is left; 0: none
+	EarlyStopping int           // trials of a task without gain, behind which it is left, and no sooner; 0: the search ends when all tasks promise too little
 	Time          time.Duration // of search, confirmation and verdict, about; 0: any
 	Seed          uint64
 	Workers       int           // of use; more than one: the division among them is tuned, too

@@ -7,6 +7,7 @@ const (
 	Worthwhile   = 1.01  // gain above which a candidate is accepted
 	searchBounds = 0.9   // confidence of the bounds while searching: what leaves wrongly is lost, what stays wrongly is raced again
 	firstOut     = 1.3   // time over the host's of the first runs, from which on a candidate does not race
+	hopeless     = 8.0   // cycles over the host's that the compiler expects, above which a candidate is not run: its model errs by less than a half of that
 	slip         = 0.008 // of candidates that are not worthwhile, those that may be accepted: less than 1 % with all looks together
 )
 
@@ -16,7 +17,7 @@ var (
 	confirmPairs = []int{25, 41, 61, 81}
 )
 
-// searching is the stopping rule of the search: a candidate leaves when it is slower than its task's best, whose ratio is best.
+// searching is the stopping rule of the search: a candidate leaves when it gains nothing that counts over its task's best, whose ratio is best.
 func searching(best map[int]float64) Stop {
 	return Stop{Pairs: searchPairs, Out: firstOut, Bound: searchBounds, Number: 1, Workers: 1, Best: best}
 }
@@ -58,7 +59,7 @@ func (s Stop) Leaves(task int, times, host []float64) bool {
 		return e.High < s.Accept || e.Low > s.Accept
 	}
 	best, ok := s.Best[task]
-	return ok && Quiet(times, host).Low > best
+	return ok && Quiet(times, host).Low > progress*best
 }
 
 // accepted is what a confirmation decides, by the samples of the last look that was reached.

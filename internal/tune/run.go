@@ -176,27 +176,28 @@ func (r *run) ends(budget int) string {
 		return "the trials were used up"
 	case r.Time > 0 && time.Since(r.begun) > time.Duration(forSearch*float64(r.Time)):
 		return "the time was used up"
-	case r.result.Trials > 0 && sum < enough*micro(r.Host):
+	case sum == 0 && r.result.Trials > 0, r.EarlyStopping == 0 && r.result.Trials > 0 && sum < enough*micro(r.Host):
 		return "no task promised enough"
 	}
 	return ""
 }
 
-// propose divides a batch among tasks by what they promise, as seats of a parliament are by d'Hondt, since one pass of the network gives a
-// sample of every task.
+// propose divides a batch among tasks by what they promise, as seats of a parliament are by d'Hondt, several at a time.
 func (r *run) propose(n int) []Candidate {
 	seats := make([]int, len(r.tasks))
-	for range n {
+	for left := n; left > 0; {
 		best, at := 0.0, -1
 		for i, s := range r.tasks {
-			if p := s.promises() / float64(seats[i]+1); p > best {
+			if p := s.promises() / float64(seats[i]/r.tuner.beside+1); p > best {
 				best, at = p, i
 			}
 		}
 		if at < 0 {
 			break
 		}
-		seats[at]++
+		more := min(r.tuner.beside, left)
+		seats[at] += more
+		left -= more
 	}
 	var list []Candidate
 	for i, s := range r.tasks {
@@ -240,7 +241,7 @@ func (r *run) try(list []Candidate) error {
 func (r *run) measure(built []Built, stop Stop, stage records.Stage) ([]*Trial, error) {
 	var racing []Built
 	for _, b := range built {
-		if b.Fault == records.None && !b.Same {
+		if r.races(&b) {
 			racing = append(racing, b)
 		}
 	}
@@ -258,7 +259,7 @@ func (r *run) measure(built []Built, stop Stop, stage records.Stage) ([]*Trial, 
 		switch {
 		case b.Same:
 			t.Estimate = Estimate{1, 1, 1, 1} // it is the host's code
-		case b.Fault == records.None:
+		case r.races(&b):
 			s, samples = samples[0], samples[1:]
 			t.Fault, t.Message = s.Fault, s.Message
 			if t.Estimate = Quiet(s.Times, s.Host); stage == records.Confirm {
@@ -281,11 +282,20 @@ func (r *run) measure(built []Built, stop Stop, stage records.Stage) ([]*Trial, 
 	return trials, nil
 }
 
+// races reports a candidate that is run: other code than the host's, of which the compiler does not expect that it takes many times as long.
+func (r *run) races(b *Built) bool {
+	if b.Fault != records.None || b.Same {
+		return false
+	}
+	root := r.of(b.Task).root
+	return root == nil || !(root.Cycles > 0) || b.Cycles <= hopeless*root.Cycles
+}
+
 // take adds a trial to its task and passes a gain on to its neighbours.
 func (r *run) take(t *Trial) {
 	s := r.of(t.Task)
 	s.add(t)
-	if !t.ok() {
+	if t.Fault != records.None {
 		r.result.Faults++
 	}
 	if s.since == 0 {

@@ -273,6 +273,36 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// TestHopeless: what the compiler expects to take many times as long as the rules' kernel is a trial, and is not run.
+func TestHopeless(t *testing.T) {
+	m, k := newMachine(7, "quiet"), &kept{}
+	m.cycles = func(p choice.Point) float64 {
+		if strings.HasSuffix(p["tile"], "x 3") {
+			return 1000 * (hopeless + 1)
+		}
+		return 1000 * hopeless
+	}
+	res, err := Run(t.Context(), simulated(8), m, m, options(k))
+	if err != nil {
+		t.Fatal(err)
+	}
+	skipped, faults := 0, 0
+	for _, r := range k.stage(records.Search) {
+		if r.Fault != records.None {
+			faults++
+			continue
+		}
+		if not := strings.HasSuffix(r.Built.Taken["tile"], "x 3"); not != (len(r.Times) == 0) || not && r.Ratio != 0 {
+			t.Errorf("%v has the times %v and the ratio %g", r.Built.Taken, r.Times, r.Ratio)
+		} else if not {
+			skipped++
+		}
+	}
+	if skipped == 0 || res.Faults != faults || !res.Verdict.Accepted {
+		t.Errorf("%d were not run, %d faults instead of %d, verdict %v", skipped, res.Faults, faults, res.Verdict.Accepted)
+	}
+}
+
 // TestDivision: with several workers their division is tuned as well, and confirmed by all of them.
 func TestDivision(t *testing.T) {
 	m, k := newMachine(8, "quiet"), &kept{}
@@ -308,6 +338,10 @@ func TestLimits(t *testing.T) {
 	res, err := Run(t.Context(), simulated(8), m, m, o)
 	if err != nil || res.Trials == 0 || res.Ended == "" {
 		t.Errorf("%d trials, ended as %q, %v", res.Trials, res.Ended, err)
+	}
+	o.Tuner, o.EarlyStopping, o.Trials = "random", 10_000, 640
+	if res, err := Run(t.Context(), simulated(8), m, m, o); err != nil || res.Trials != 640 {
+		t.Errorf("without an early end: %d trials, ended as %q, %v", res.Trials, res.Ended, err)
 	}
 	o.Time = time.Nanosecond
 	if res, err := Run(t.Context(), simulated(8), m, m, o); err != nil || res.Ended != "the time was used up" {

@@ -21,6 +21,7 @@ type machine struct {
 	lie     float64 // times by which the rules' costs are wrong in the logarithm: 1 tells the opposite of the truth
 	context float64 // time of any tuned kernel in the network over what races tell
 	crash   func(p choice.Point) records.Fault
+	cycles  func(p choice.Point) float64 // that the compiler expects; nil: as many of all
 
 	sync.Mutex
 	builds, races int
@@ -117,6 +118,9 @@ func (m *machine) Build(ctx context.Context, list []Candidate) ([]Built, error) 
 		}
 		out[i].Asked, out[i].Taken = log.Asked, log.Taken
 		out[i].Cycles, out[i].Code, out[i].Same = 1000, 4096, len(c.Point) == 0
+		if m.cycles != nil && len(c.Point) > 0 {
+			out[i].Cycles = m.cycles(log.Taken)
+		}
 		if m.crash != nil {
 			out[i].Fault = m.crash(log.Taken)
 		}

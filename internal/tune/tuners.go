@@ -19,15 +19,16 @@ type Tuner struct {
 
 	spaces bool // it moves on from every point, not from the best only
 	learns bool // it asks the model
+	beside int  // points of a task in a batch: they share the way to its step and the host's runs, and know nothing of each other
 }
 
 // Tuners is the list of tuners, the default first. tvmc's variants of xgb differ in what its model sees; here they are one.
 var Tuners = []Tuner{
-	{"xgb", "what a model of boosted trees expects most of, and moves from the best", ranked, false, true},
-	{"ga", "crossings and mutations of the best", genetic, false, false},
-	{"random", "points at random", random, false, false},
-	{"gridsearch", "all points, those with the fewest changes of the rules' decisions first", grid, true, false},
-	{"droplet", "coordinate descent from the best", droplet, false, false},
+	{"xgb", "what a model of boosted trees expects most of, and moves from the best", ranked, false, true, 4},
+	{"ga", "crossings and mutations of the best", genetic, false, false, 4},
+	{"random", "points at random", random, false, false, 4},
+	{"gridsearch", "all points, those with the fewest changes of the rules' decisions first", grid, true, false, 4},
+	{"droplet", "coordinate descent from the best", droplet, false, false, 2},
 }
 
 // xgbVariants are other names of xgb.
