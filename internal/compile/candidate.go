@@ -66,7 +66,7 @@ func (s *Session) code(t *task, point choice.Point) (*translation, *function, er
 	code := &translation{machine: s.machine}
 	for _, st := range t.steps {
 		own := *st
-		own.function = f
+		own.function, own.callee = f, t.steps[0].callee // where steps are divided otherwise, their own code is, too
 		code.steps = append(code.steps, &own)
 	}
 	code.write(s.job, f)

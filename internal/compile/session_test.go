@@ -7,7 +7,10 @@ import (
 	"testing"
 
 	"lathe/internal/choice"
+	"lathe/internal/graph"
+	"lathe/internal/ops"
 	"lathe/internal/testkit/targettest"
+	"lathe/internal/types"
 )
 
 // TestSession: the package of a session is Compile's; a candidate that is built by a point is the code that Compile makes of it, also
@@ -91,4 +94,27 @@ func compileDigits(t *testing.T, o Options) *Result {
 		t.Fatal(err)
 	}
 	return r
+}
+
+// TestSessionOfOtherCode: steps that compute the same are one task, also where the network runs other code for some of them.
+func TestSessionOfOtherCode(t *testing.T) {
+	g := &graph.Graph{Name: "main"}
+	v := g.Input("x", types.Of(types.F32, 64, 512))
+	for range 4 {
+		v = apply(t, g, ops.Softmax, ops.SoftmaxAttrs{Axis: 1}, v).Out[0]
+	}
+	v.Name = "y"
+	g.Outputs = []*graph.Value{v}
+	o := Options{Target: targettest.Resolve(t, "llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v3"), Level: 3, Workers: 2, Choices: map[string]choice.Point{"fused_nn_softmax_2": {"accumulators(softmax_max)": "2"}}}
+	s, err := OpenSession(t.Context(), g, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(s.tasks, func(t *task) bool { return len(t.steps) == 2 && t.steps[0].callee != t.steps[1].callee })
+	if i < 0 {
+		t.Fatalf("the test wants two steps with other code as one task: %+v", s.Tasks())
+	}
+	if _, err := s.Build(i, nil); err != nil {
+		t.Error(err)
+	}
 }
