@@ -40,6 +40,8 @@ const rules = `
 	frontend/tfops < frontend/tensorflow, frontend/tflite
 	frontend/... < frontend/formats
 	types, tensor, export/onnx < testkit/onnxtest
+	testkit/hdf5test < testkit/kerastest
+	testkit/kerastest, testkit/onnxtest < testkit/resnettest
 
 	types, expr, te, arith, loop < lower
 	types, expr, tensor, te, te/teinterp, loop, loop/interp, lower < testkit/tetest
@@ -114,7 +116,7 @@ const rules = `
 	bundle, choice, compile, records, tune, measure, executor < trial
 
 	types, tensor, export/onnx < /bench/model
-	types, tensor, /bench/model < /bench/zoo
+	types, tensor, /bench/model, testkit/resnettest < /bench/zoo
 	types, tensor, /bench/model, /bench/zoo < /bench/sweep
 `
 

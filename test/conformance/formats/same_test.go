@@ -1,6 +1,7 @@
 package formats
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"lathe/internal/tensor"
 	"lathe/internal/testkit/modeltest"
 	"lathe/internal/testkit/realmodels"
+	"lathe/internal/testkit/resnettest"
 	"lathe/internal/testkit/targettest"
 	"lathe/internal/types"
 )
@@ -88,6 +90,16 @@ func imported(t *testing.T, path string, shape []int) *graph.Graph {
 	return g
 }
 
+// written is the path of a file of a name.
+func written(t *testing.T, name string, data []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, data, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 // samples is an input in the range of pictures.
 func samples(shape ...int) *tensor.Tensor {
 	x := tensor.New(types.F32, shape...)
@@ -150,9 +162,9 @@ func top(x *tensor.Tensor) int {
 // TestResNet50: a network of channels-last layers, with padding apart, becomes the kernels of its like in ONNX.
 func TestResNet50(t *testing.T) {
 	const side, width, classes = 96, 32, 100
-	onnxFile, kerasFile := resnet50(t, side, width, classes)
+	onnxFile, kerasFile := resnettest.Files(side, width, classes)
 	x := samples(1, 3, side, side)
-	a, b := imported(t, onnxFile, nil), imported(t, kerasFile, nil)
+	a, b := imported(t, written(t, "resnet50.onnx", onnxFile), nil), imported(t, written(t, "resnet50.h5", kerasFile), nil)
 	want := modeltest.Run(t, a, 3, []*tensor.Tensor{x})[0]
 	got := modeltest.Run(t, b, 3, []*tensor.Tensor{toLast(x)})[0]
 	if far, err := modeltest.Compare(got, want, same); err != nil {

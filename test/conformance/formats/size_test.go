@@ -16,7 +16,7 @@ import (
 
 	"lathe/internal/frontend"
 	"lathe/internal/frontend/formats"
-	"lathe/internal/testkit/hdf5test"
+	"lathe/internal/testkit/kerastest"
 )
 
 // A dense network of 100 MiB: layers without bias, from width to width.
@@ -49,17 +49,13 @@ var large = []struct {
 	open  string
 }{
 	{"keras", func([]byte) map[string][]byte {
-		w := &writer{groups: hdf5test.New()}
-		w.layers = append(w.layers, fmt.Sprintf(`{"class_name": "InputLayer", "name": "x", "config": {"name": "x", "batch_input_shape": [1, %d], "dtype": "float32"}, "inbound_nodes": []}`, width))
-		from, names := "x", []string{"x"}
+		m, from := kerastest.New("x", 1, width), "x"
 		for i := range layers {
 			name := fmt.Sprintf("d%d", i)
-			w.keras("Dense", name, fmt.Sprintf(`, "units": %d, "activation": "linear", "use_bias": false`, width), []string{from}, []int{width, width}, weight)
-			from, names = name, append(names, name)
+			m.Layer("Dense", name, fmt.Sprintf(`"units": %d, "activation": "linear", "use_bias": false`, width), []string{from}, kerastest.Array{Shape: []int{width, width}, Data: weight})
+			from = name
 		}
-		w.groups.Texts("model_config", fmt.Sprintf(`{"class_name": "Functional", "config": {"name": "m", "layers": [%s], "input_layers": [["x", 0, 0]], "output_layers": [["%s", 0, 0]]}}`, strings.Join(w.layers, ", "), from))
-		w.groups.At("model_weights").Texts("layer_names", names...)
-		return map[string][]byte{"m.h5": hdf5test.File(w.groups)}
+		return map[string][]byte{"m.h5": m.File(from)}
 	}, "m.h5"},
 	{"pb", func(w []byte) map[string][]byte {
 		var g []byte
