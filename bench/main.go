@@ -16,6 +16,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -153,12 +154,17 @@ func findModels(names []string, folder string) ([]string, error) {
 	var files []string
 	for _, name := range names {
 		file := name
-		if !strings.Contains(name, string(filepath.Separator)) && !strings.HasSuffix(name, ".onnx") {
+		network, isKeras := strings.CutSuffix(name, ".h5")
+		switch {
+		case strings.Contains(name, string(filepath.Separator)) || strings.HasSuffix(name, ".onnx"):
+		case isKeras:
+			file = filepath.Join(folder, name)
+		default:
 			file = filepath.Join(folder, name+".onnx")
 		}
 		_, err := os.Stat(file)
-		if _, built := zoo.Find(name); built && errors.Is(err, fs.ErrNotExist) {
-			err = zoo.Write(folder, []string{name})
+		if slices.Contains(zoo.Names(), network) && errors.Is(err, fs.ErrNotExist) {
+			err = zoo.Write(folder, []string{network})
 		}
 		if err != nil {
 			return nil, fmt.Errorf("network %s: %w", name, err)

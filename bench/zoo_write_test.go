@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"lathe/bench/zoo"
 	"lathe/runtime"
 )
 
@@ -27,6 +28,9 @@ func TestBuiltNetwork(t *testing.T) {
 	values, err := inputs[0].Float32s()
 	if err != nil || !slices.Equal(inputs[0].Shape, []int{1, 100, 1, 1}) || slices.Min(values) >= 0 || slices.Max(values) <= 0 {
 		t.Errorf("input %v %v: %v", inputs[0].Shape, values, err)
+	}
+	if files, err := findModels([]string{zoo.Twins, zoo.Twins + ".h5"}, dir); err != nil || !slices.Equal(files, []string{dir + "/resnet50_keras.onnx", dir + "/resnet50_keras.h5"}) {
+		t.Errorf("%v: %v", files, err)
 	}
 	if _, err := findModels([]string{"nonet"}, dir); err == nil {
 		t.Error("a network that nobody knows is found")

@@ -54,11 +54,15 @@ func Write(dir string, names []string) error {
 		return err
 	}
 	if len(names) == 0 {
-		for _, n := range Networks {
-			names = append(names, n.Name)
-		}
+		names = Names()
 	}
 	for _, name := range names {
+		if name == Twins {
+			if err := writeTwins(dir); err != nil {
+				return err
+			}
+			continue
+		}
 		n, ok := Find(name)
 		if !ok {
 			return fmt.Errorf("no network is built here as %q (there are %s)", name, strings.Join(Names(), ", "))
@@ -77,5 +81,5 @@ func Names() (list []string) {
 	for _, n := range Networks {
 		list = append(list, n.Name)
 	}
-	return list
+	return append(list, Twins)
 }
