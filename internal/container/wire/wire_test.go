@@ -55,3 +55,47 @@ func FuzzEach(f *testing.F) {
 		})
 	})
 }
+
+func TestRead(t *testing.T) {
+	field := func(b []byte, number int, data []byte) []byte {
+		return protowire.AppendBytes(protowire.AppendTag(b, protowire.Number(number), protowire.BytesType), data)
+	}
+	pair := field(field(nil, 1, []byte("key")), 2, []byte("value"))
+	msg := field(field(field(field(message(), 8, []byte("x")), 8, []byte("y")), 9, pair), 10, message())
+	var number int32
+	var text, within string
+	var texts []string
+	var data []byte
+	var list []int64
+	var floats []float64
+	var lengths []int
+	var truth bool
+	pairs := map[string]string{}
+	err := Read(msg, Fields{
+		1: Int(&number), 2: Text(&text), 3: Ints(&list), 4: Floats(&floats), 5: Bool(&truth), 7: Bytes(&data), 8: Texts(&texts), 9: Pairs(pairs),
+		10: func(f Field) error {
+			length := func(msg []byte) (int, error) { return len(msg), nil }
+			if err := Message(Fields{2: Text(&within), 3: Messages(&lengths, length)})(f); err != nil {
+				return err
+			}
+			return With(func(msg []byte) error { return Read(msg, Fields{3: Ints(&list)}) })(f)
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if number != -1 || text != "abc" || within != "abc" || !truth || data == nil || pairs["key"] != "value" {
+		t.Errorf("%v %q %q %v %v %v", number, text, within, truth, data, pairs)
+	}
+	if !slices.Equal(texts, []string{"x", "y"}) || !slices.Equal(list, []int64{1, 128, 1, 128}) || !slices.Equal(floats, []float64{1.5}) || !slices.Equal(lengths, []int{3}) {
+		t.Errorf("%v %v %v %v", texts, list, floats, lengths)
+	}
+	for _, fields := range []Fields{{2: Floats(&floats)}, {2: Message(Fields{})}, {2: Messages(&lengths, func([]byte) (int, error) { return 0, ErrDamaged })}} {
+		if err := Read(msg, fields); err == nil {
+			t.Errorf("text is read as %v", fields)
+		}
+	}
+	if len(lengths) != 1 {
+		t.Errorf("a message that cannot be read is in the list: %v", lengths)
+	}
+}

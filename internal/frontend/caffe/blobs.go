@@ -29,19 +29,13 @@ func blobsOf(data []byte) (map[string][]*tensor.Tensor, error) {
 			return nil
 		}
 		name, list := "", []*tensor.Tensor(nil)
-		err := wire.Each(layer.Data, func(f wire.Field) error {
-			switch f.Number {
-			case nameField:
-				name = f.Text()
-			case blobField:
-				t, err := blob(f.Data)
-				if err != nil {
-					return fmt.Errorf("blob %d: %w", len(list), err)
-				}
-				list = append(list, t)
+		err := wire.Read(layer.Data, wire.Fields{nameField: wire.Text(&name), blobField: wire.Messages(&list, func(msg []byte) (*tensor.Tensor, error) {
+			t, err := blob(msg)
+			if err != nil {
+				err = fmt.Errorf("blob %d: %w", len(list), err)
 			}
-			return nil
-		})
+			return t, err
+		})})
 		if err != nil {
 			return fmt.Errorf("layer %q: %w", name, err)
 		}

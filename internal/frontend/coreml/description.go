@@ -24,123 +24,87 @@ type feature struct {
 
 // Types of features, and orders of colours.
 const (
-	integer, double, text, image, array, dictionary = 1, 2, 3, 4, 5, 6
-	rgb, bgr                                        = 20, 30
+	integer, double, text, image, array, dictionary, sequence, state = 1, 2, 3, 4, 5, 6, 7, 8
+	rgb, bgr                                                         = 20, 30
 )
 
 func (d *description) read(msg []byte) error {
-	return wire.Each(msg, func(f wire.Field) error {
-		switch f.Number {
-		case 1, 10:
-			x, err := featureOf(f.Data)
-			if err != nil {
-				return fmt.Errorf("feature %q: %w", x.name, err)
-			}
-			if f.Number == 1 {
-				d.inputs = append(d.inputs, x)
-			} else {
-				d.outputs = append(d.outputs, x)
-			}
-		case 12:
-			d.probabilities = f.Text()
-		}
-		return nil
-	})
+	return wire.Read(msg, wire.Fields{1: wire.Messages(&d.inputs, featureOf), 10: wire.Messages(&d.outputs, featureOf), 12: wire.Text(&d.probabilities)})
 }
 
+// featureOf reads a FeatureDescription.
 func featureOf(msg []byte) (x feature, err error) {
 	x.dtype = types.F32
-	err = wire.Each(msg, func(f wire.Field) error {
-		switch f.Number {
-		case 1:
-			x.name = f.Text()
-		case 3:
-			return wire.Each(f.Data, func(f wire.Field) error {
-				if f.Number >= integer && f.Number <= 8 {
-					x.kind = f.Number
-				}
-				switch f.Number {
-				case integer, double:
-					x.shape = []int{1}
-				case image:
-					return x.picture(f.Data)
-				case array:
-					return x.array(f.Data)
-				}
-				return nil
-			})
-		}
-		return nil
-	})
+	err = wire.Read(msg, wire.Fields{1: wire.Text(&x.name), 3: wire.With(x.typed)})
+	if err != nil {
+		err = fmt.Errorf("feature %q: %w", x.name, err)
+	}
 	return x, err
 }
 
-func (x *feature) picture(msg []byte) error {
-	x.shape = []int{3, 0, 0}
-	return wire.Each(msg, func(f wire.Field) error {
-		switch f.Number {
-		case 1, 2:
-			x.shape[3-f.Number] = int(min(f.Bits, types.MaxElements))
-		case 3:
-			if x.colors = int(f.Bits); x.colors != rgb && x.colors != bgr {
-				x.shape[0] = 1
-			}
+// typed reads a FeatureType, of which one field says which it is.
+func (x *feature) typed(msg []byte) error {
+	is := func(kind int, read func(msg []byte) error) wire.Reader {
+		return func(f wire.Field) error {
+			x.kind = kind
+			return read(f.Data)
 		}
-		return nil
-	})
+	}
+	number := func([]byte) error { x.shape = []int{1}; return nil }
+	other := func([]byte) error { return nil }
+	fields := wire.Fields{integer: is(integer, number), double: is(double, number), image: is(image, x.picture), array: is(array, x.array)}
+	for _, kind := range []int{text, dictionary, sequence, state} {
+		fields[kind] = is(kind, other)
+	}
+	return wire.Read(msg, fields)
+}
+
+func (x *feature) picture(msg []byte) error {
+	var width, height uint64
+	err := wire.Read(msg, wire.Fields{1: wire.Int(&width), 2: wire.Int(&height), 3: wire.Int(&x.colors)})
+	x.shape = []int{3, int(min(height, types.MaxElements)), int(min(width, types.MaxElements))}
+	if x.colors != 0 && x.colors != rgb && x.colors != bgr {
+		x.shape[0] = 1
+	}
+	return err
 }
 
 // array has its shape or, without, the first or the least of those that are allowed.
 func (x *feature) array(msg []byte) error {
-	var first, least []int
-	err := wire.Each(msg, func(f wire.Field) error {
-		switch f.Number {
-		case 1:
-			return appendDims(&x.shape, f)
-		case 2:
-			if f.Int() == 0x20000|32 {
-				x.dtype = types.I32
-			}
-		case 21, 31:
-			return wire.Each(f.Data, func(part wire.Field) error {
-				if f.Number == 31 { // a range of sizes
-					low := 0
-					err := wire.Each(part.Data, func(s wire.Field) error {
-						if s.Number == 1 {
-							low = int(min(s.Bits, types.MaxElements))
-						}
-						return nil
-					})
-					least = append(least, max(1, low))
-					return err
-				}
-				if first != nil {
-					return nil
-				}
-				first = []int{}
-				return wire.Each(part.Data, func(s wire.Field) error { return appendDims(&first, s) })
-			})
-		}
-		return nil
+	var own, least []int64
+	var allowed [][]int64
+	kind := 0
+	err := wire.Read(msg, wire.Fields{
+		1: wire.Ints(&own), 2: wire.Int(&kind),
+		21: wire.Message(wire.Fields{1: wire.Messages(&allowed, func(msg []byte) (dims []int64, err error) {
+			err = wire.Read(msg, wire.Fields{1: wire.Ints(&dims)})
+			return dims, err
+		})}),
+		31: wire.Message(wire.Fields{1: wire.Messages(&least, func(msg []byte) (low int64, err error) {
+			err = wire.Read(msg, wire.Fields{1: wire.Int(&low)})
+			return max(1, low), err
+		})}),
 	})
-	if x.shape == nil {
-		x.shape = first
+	if err != nil {
+		return err
 	}
-	if x.shape == nil {
-		x.shape = least
+	if kind == 0x20000|32 {
+		x.dtype = types.I32
 	}
-	return err
-}
-
-func appendDims(to *[]int, f wire.Field) error {
-	v, err := f.Ints()
-	for _, d := range v {
+	switch {
+	case own != nil:
+	case allowed != nil:
+		own = allowed[0]
+	default:
+		own = least
+	}
+	for _, d := range own {
 		if d < 0 || d > types.MaxElements {
 			return fmt.Errorf("an extent of %d", d)
 		}
-		*to = append(*to, int(d))
+		x.shape = append(x.shape, int(d))
 	}
-	return err
+	return nil
 }
 
 func numbers(shape []int) []any {
@@ -155,8 +119,8 @@ func numbers(shape []int) []any {
 func (x feature) info(exact bool) frontend.Info {
 	info := frontend.Info{Name: x.name, DType: x.dtype, Spelt: x.dtype.String(), Ranked: x.shape != nil}
 	switch x.kind {
-	case text, dictionary, 7, 8:
-		info.Kind = map[int]string{text: "a string", dictionary: "a dictionary", 7: "a sequence", 8: "a state"}[x.kind]
+	case text, dictionary, sequence, state:
+		info.Kind = map[int]string{text: "a string", dictionary: "a dictionary", sequence: "a sequence", state: "a state"}[x.kind]
 	case image:
 		info.Dims = append(info.Dims, frontend.Dim{Value: -1, Param: "batch"})
 	}

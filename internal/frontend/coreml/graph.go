@@ -23,41 +23,30 @@ type preprocessing struct {
 	mean    *weight
 }
 
-var preprocessings = map[int]schema{
-	10: parseSchema("channelScale:10f blueBias:20f greenBias:21f redBias:22f grayBias:30f"),
-	11: parseSchema("meanImage:1w"),
-}
+var scaler = parseSchema("channelScale:10f blueBias:20f greenBias:21f redBias:22f grayBias:30f")
 
 func netIn(msg []byte) (n netOf, err error) {
-	err = wire.Each(msg, func(f wire.Field) error {
-		switch f.Number {
-		case 1:
-			n.layers = append(n.layers, f.Data)
-		case 2:
-			p := preprocessing{attrs: frontend.Values{}}
-			err := wire.Each(f.Data, func(f wire.Field) error {
-				switch f.Number {
-				case 1:
-					p.feature = f.Text()
-				case 10:
-					return preprocessings[10].decode(f.Data, "", p.attrs, nil)
-				case 11: // the image is a field like that of weights
-					w, err := weightOf(f.Data)
-					p.mean = &w
-					return err
-				}
-				return nil
-			})
-			n.scalers = append(n.scalers, p)
-			return err
-		case 5:
-			n.exact = f.Bits == 1
-		case 200:
-			n.probabilities = f.Text()
-		}
-		return nil
+	arrays := 0
+	err = wire.Read(msg, wire.Fields{
+		1: wire.Messages(&n.layers, func(msg []byte) ([]byte, error) { return msg, nil }),
+		2: wire.Messages(&n.scalers, preprocessingOf), 5: wire.Int(&arrays), 200: wire.Text(&n.probabilities),
 	})
+	n.exact = arrays == 1
 	return n, err
+}
+
+func preprocessingOf(msg []byte) (p preprocessing, err error) {
+	p.attrs = frontend.Values{}
+	err = wire.Read(msg, wire.Fields{
+		1:  wire.Text(&p.feature),
+		10: wire.With(func(msg []byte) error { return scaler.decode(msg, "", p.attrs, nil) }),
+		11: wire.With(func(msg []byte) error { // the image is a field like that of weights
+			w, err := weightOf(msg)
+			p.mean = &w
+			return err
+		}),
+	})
+	return p, err
 }
 
 // attributes are those of a layer, and where in its operands each of its weights is.

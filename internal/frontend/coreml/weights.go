@@ -22,52 +22,23 @@ type weight struct {
 }
 
 func weightOf(msg []byte) (w weight, err error) {
-	err = wire.Each(msg, func(f wire.Field) (err error) {
-		switch f.Number {
-		case 1:
+	err = wire.Read(msg, wire.Fields{
+		1: func(f wire.Field) error {
 			if w.f32 != nil || f.Data == nil {
 				return errors.New("floats in several pieces are not supported")
 			}
 			w.f32 = f.Data
-		case 2:
-			w.f16 = f.Data
-		case 30:
-			w.raw = f.Data
-		case 31:
-			return errors.New("weights of int8 for quantised data are not supported")
-		case 40:
-			return w.quantization(f.Data)
-		}
-		return nil
+			return nil
+		},
+		2: wire.Bytes(&w.f16), 30: wire.Bytes(&w.raw),
+		31: func(wire.Field) error { return errors.New("weights of int8 for quantised data are not supported") },
+		40: wire.Message(wire.Fields{ // QuantizationParams
+			1:   wire.Int(&w.bits),
+			101: wire.Message(wire.Fields{1: wire.Floats(&w.scale), 2: wire.Floats(&w.bias)}),
+			102: wire.Message(wire.Fields{1: wire.Floats(&w.table)}),
+		}),
 	})
 	return w, err
-}
-
-func (w *weight) quantization(msg []byte) error {
-	return wire.Each(msg, func(f wire.Field) error {
-		switch f.Number {
-		case 1:
-			w.bits = int(min(f.Bits, 1<<10))
-		case 101:
-			return wire.Each(f.Data, func(f wire.Field) error {
-				list, err := f.Floats(4)
-				switch f.Number {
-				case 1:
-					w.scale = append(w.scale, list...)
-				case 2:
-					w.bias = append(w.bias, list...)
-				}
-				return err
-			})
-		case 102:
-			return wire.Each(f.Data, func(f wire.Field) error {
-				list, err := f.Floats(4)
-				w.table = append(w.table, list...)
-				return err
-			})
-		}
-		return nil
-	})
 }
 
 // elements is how many values there are; of packed ones this is the most that fit.

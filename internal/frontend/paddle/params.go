@@ -45,33 +45,24 @@ func tensorOf(c *cursor.Cursor) (*tensor.Tensor, error) {
 
 // description reads a TensorDesc, whose open extents are -1.
 func description(msg []byte) (t types.Tensor, err error) {
-	t.Shape = []int{}
-	err = wire.Each(msg, func(f wire.Field) error {
-		switch f.Number {
-		case 1:
-			d, ok := dtypes[f.Int()]
-			if !ok {
-				return fmt.Errorf("element type %d is not supported", f.Int())
-			}
-			t.DType = d
-		case 2:
-			dims, err := f.Ints()
-			if err != nil {
-				return err
-			}
-			for _, d := range dims {
-				if d < -1 || d > types.MaxElements {
-					return fmt.Errorf("an extent of %d", d)
-				}
-				t.Shape = append(t.Shape, int(d))
-			}
-		}
-		return nil
-	})
-	if err == nil && t.DType == types.Invalid {
-		err = errors.New("a tensor without element type")
+	number, dims := int64(-1), []int64{}
+	if err = wire.Read(msg, wire.Fields{1: wire.Int(&number), 2: wire.Ints(&dims)}); err != nil {
+		return t, err
 	}
-	return t, err
+	if number < 0 {
+		return t, errors.New("a tensor without element type")
+	}
+	if t.DType = dtypes[number]; t.DType == types.Invalid {
+		return t, fmt.Errorf("element type %d is not supported", number)
+	}
+	t.Shape = make([]int, len(dims))
+	for i, d := range dims {
+		if d < -1 || d > types.MaxElements {
+			return t, fmt.Errorf("an extent of %d", d)
+		}
+		t.Shape[i] = int(d)
+	}
+	return t, nil
 }
 
 // readParams reads parameters that lie one behind the other in the order of names.

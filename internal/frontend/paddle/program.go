@@ -63,105 +63,76 @@ func (p *program) parameters() []string {
 // readMessage reads a ProgramDesc. Only its first block counts; operations that run others are refused by name.
 func readMessage(msg []byte) (*program, error) {
 	p := &program{vars: map[string]variable{}, producer: "paddle"}
-	blocks := 0
-	err := wire.Each(msg, func(f wire.Field) error {
-		switch {
-		case f.Number == 1 && blocks == 0:
-			blocks++
-			return p.block(f.Data)
-		case f.Number == 4:
-			return wire.Each(f.Data, func(f wire.Field) error {
-				if v := f.Int(); f.Number == 1 && v > 0 {
-					p.producer = fmt.Sprintf("paddle %d.%d.%d", v/1_000_000, v/1000%1000, v%1000)
-				}
-				return nil
-			})
-		}
-		return nil
+	var blocks [][]byte
+	version := 0
+	err := wire.Read(msg, wire.Fields{
+		1: wire.Messages(&blocks, func(msg []byte) ([]byte, error) { return msg, nil }),
+		4: wire.Message(wire.Fields{1: wire.Int(&version)}),
 	})
-	if err == nil && blocks == 0 {
-		err = errors.New("the program has no block: cut short, or no program")
+	if err != nil {
+		return nil, err
 	}
-	return p, err
+	if len(blocks) == 0 {
+		return nil, errors.New("the program has no block: cut short, or no program")
+	}
+	if version > 0 {
+		p.producer = fmt.Sprintf("paddle %d.%d.%d", version/1_000_000, version/1000%1000, version%1000)
+	}
+	return p, p.block(blocks[0])
 }
 
-// Kinds of variables (VarType.Type).
-const (
-	denseTensor = 7
-	feedList    = 9
-	fetchList   = 10
-)
-
+// block reads a BlockDesc.
 func (p *program) block(msg []byte) error {
-	fetched := map[int64]port{}
-	fed := map[int64]string{}
-	err := wire.Each(msg, func(f wire.Field) error {
-		switch f.Number {
-		case 3:
-			return p.variable(f.Data)
-		case 4:
-			op, err := operationOf(f.Data)
-			if err != nil {
-				return fmt.Errorf("operator %q: %w", op.kind, err)
-			}
-			column := int64(0)
-			if op.attrs["col"] != nil {
-				if column, err = op.attrs.Int("col"); err != nil {
-					return err
-				}
-			}
-			switch op.kind {
-			case "feed":
-				if out := find(op.out, "Out"); len(out) == 1 {
-					fed[column] = out[0]
-				}
-			case "fetch":
-				if in := find(op.in, "X"); len(in) == 1 {
-					fetched[column] = port{in[0], in[0]}
-				}
-			default:
-				p.ops = append(p.ops, op)
+	var list []operation
+	if err := wire.Read(msg, wire.Fields{3: wire.With(p.variable), 4: wire.Messages(&list, operationOf)}); err != nil {
+		return err
+	}
+	fed, fetched := map[int64]string{}, map[int64]string{}
+	for _, op := range list {
+		columns, slots := fed, op.out
+		switch op.kind {
+		case "feed":
+		case "fetch":
+			columns, slots = fetched, op.in
+		default:
+			p.ops = append(p.ops, op)
+			continue
+		}
+		column := int64(0)
+		if op.attrs["col"] != nil {
+			var err error
+			if column, err = op.attrs.Int("col"); err != nil {
+				return err
 			}
 		}
-		return nil
-	})
+		if value := find(slots, map[string]string{"feed": "Out", "fetch": "X"}[op.kind]); len(value) == 1 {
+			columns[column] = value[0]
+		}
+	}
 	for _, column := range slices.Sorted(maps.Keys(fed)) {
 		p.inputs = append(p.inputs, fed[column])
 	}
 	for _, column := range slices.Sorted(maps.Keys(fetched)) {
-		p.outputs = append(p.outputs, fetched[column])
+		p.outputs = append(p.outputs, port{fetched[column], fetched[column]})
 	}
-	return err
+	return nil
 }
 
+// denseTensor is the kind of variables that are tensors (VarType.Type).
+const denseTensor = 7
+
+// variable reads a VarDesc.
 func (p *program) variable(msg []byte) error {
-	name, kind, persistable := "", int64(denseTensor), false
+	name, kind, persistable := "", denseTensor, false
 	v := variable{}
-	err := wire.Each(msg, func(f wire.Field) error {
-		switch f.Number {
-		case 1:
-			name = f.Text()
-		case 2:
-			return wire.Each(f.Data, func(f wire.Field) error {
-				switch f.Number {
-				case 1:
-					kind = f.Int()
-				case 3:
-					return wire.Each(f.Data, func(f wire.Field) (err error) {
-						if f.Number == 1 {
-							v.Tensor, err = description(f.Data)
-							v.typed = err == nil
-							return nil // of a value; a parameter needs it
-						}
-						return nil
-					})
-				}
-				return nil
-			})
-		case 3:
-			persistable = f.Bool()
-		}
-		return nil
+	err := wire.Read(msg, wire.Fields{
+		1: wire.Text(&name),
+		2: wire.Message(wire.Fields{1: wire.Int(&kind), 3: wire.Message(wire.Fields{1: wire.With(func(msg []byte) (err error) {
+			v.Tensor, err = description(msg)
+			v.typed = err == nil
+			return nil // of a value; a parameter needs it
+		})})}),
+		3: wire.Bool(&persistable),
 	})
 	if err != nil {
 		return fmt.Errorf("variable %q: %w", name, err)
@@ -171,75 +142,44 @@ func (p *program) variable(msg []byte) error {
 	return nil
 }
 
-func operationOf(msg []byte) (operation, error) {
-	op := operation{attrs: frontend.Values{}}
-	err := wire.Each(msg, func(f wire.Field) error {
-		switch f.Number {
-		case 1, 2:
-			s := slot{}
-			err := wire.Each(f.Data, func(f wire.Field) error {
-				if f.Number == 1 {
-					s.name = f.Text()
-				} else if f.Number == 2 {
-					s.args = append(s.args, f.Text())
-				}
-				return nil
-			})
-			if err != nil {
-				return err
-			}
-			if f.Number == 1 {
-				op.in = append(op.in, s)
-			} else {
-				op.out = append(op.out, s)
-			}
-		case 3:
-			op.kind = f.Text()
-		case 4:
-			return op.attribute(f.Data)
-		}
-		return nil
-	})
+// operationOf reads an OpDesc.
+func operationOf(msg []byte) (op operation, err error) {
+	op.attrs = frontend.Values{}
+	err = wire.Read(msg, wire.Fields{1: wire.Messages(&op.in, slotOf), 2: wire.Messages(&op.out, slotOf), 3: wire.Text(&op.kind), 4: wire.With(op.attribute)})
+	if err != nil {
+		err = fmt.Errorf("operator %q: %w", op.kind, err)
+	}
 	return op, err
 }
 
-// attribute reads an attribute by the kind of its value; a block is the number of one.
+func slotOf(msg []byte) (s slot, err error) {
+	err = wire.Read(msg, wire.Fields{1: wire.Text(&s.name), 2: wire.Texts(&s.args)})
+	return s, err
+}
+
+// attribute reads an attribute, whose value is in the field of its type; a block is the number of one.
 func (op *operation) attribute(msg []byte) error {
-	name, kind := "", int64(0)
-	var single any
-	list := []any{}
-	err := wire.Each(msg, func(f wire.Field) error {
-		switch f.Number {
-		case 1:
-			name = f.Text()
-		case 2:
-			kind = f.Int()
-		case 3, 12, 13:
-			single = whole(f.Int())
-		case 4:
-			single = f.Float()
-		case 19:
-			single = f.Double()
-		case 5:
-			single = f.Text()
-		case 10:
-			single = f.Bool()
-		case 8:
-			list = append(list, f.Text())
-		case 6, 11, 15:
-			v, err := f.Ints()
-			for _, x := range v {
-				list = append(list, whole(x))
-			}
-			return err
-		case 7, 16:
-			v, err := f.Floats(map[int]int{7: 4, 16: 8}[f.Number])
+	name, kind, single, list := "", 0, any(nil), []any{}
+	number := func(f wire.Field) error { single = whole(f.Int()); return nil }
+	numbers := func(f wire.Field) error {
+		return f.Varints(func(v uint64) error { list = append(list, whole(int64(v))); return nil })
+	}
+	floats := func(size int) wire.Reader {
+		return func(f wire.Field) error {
+			v, err := f.Floats(size)
 			for _, x := range v {
 				list = append(list, x)
 			}
 			return err
 		}
-		return nil
+	}
+	err := wire.Read(msg, wire.Fields{
+		1: wire.Text(&name), 2: wire.Int(&kind), 3: number, 12: number, 13: number, 6: numbers, 11: numbers, 15: numbers, 7: floats(4), 16: floats(8),
+		4:  func(f wire.Field) error { single = f.Float(); return nil },
+		19: func(f wire.Field) error { single = f.Double(); return nil },
+		5:  func(f wire.Field) error { single = f.Text(); return nil },
+		10: func(f wire.Field) error { single = f.Bool(); return nil },
+		8:  func(f wire.Field) error { list = append(list, f.Text()); return nil },
 	})
 	if err != nil {
 		return fmt.Errorf("attribute %q: %w", name, err)

@@ -157,13 +157,7 @@ func (n *node) function(name string) string {
 
 // nameOf is field 1 of a message, a text.
 func nameOf(msg []byte) (name string) {
-	err := wire.Each(msg, func(x wire.Field) error {
-		if x.Number == 1 {
-			name = string(x.Data)
-		}
-		return nil
-	})
-	if err != nil {
+	if err := wire.Read(msg, wire.Fields{1: wire.Text(&name)}); err != nil {
 		return ""
 	}
 	return name
@@ -178,28 +172,25 @@ type shape struct {
 const maxRank = 32
 
 func readShape(msg []byte) (s shape, err error) {
-	s.known = true
-	err = wire.Each(msg, func(x wire.Field) error {
-		switch x.Number {
-		case 2:
-			d := int64(0)
-			if err := wire.Each(x.Data, func(x wire.Field) error {
-				if x.Number == 1 {
-					d = int64(x.Bits)
-				}
-				return nil
-			}); err != nil {
-				return err
-			}
-			if s.dims = append(s.dims, d); len(s.dims) > maxRank {
-				return fmt.Errorf("a shape of more than %d axes", maxRank)
-			}
-		case 3:
-			s.known = s.known && x.Bits == 0
-		}
-		return nil
-	})
+	err = s.read(msg)
 	return s, err
+}
+
+func (s *shape) read(msg []byte) error {
+	unknown := false
+	*s = shape{}
+	err := wire.Read(msg, wire.Fields{
+		2: wire.Messages(&s.dims, func(msg []byte) (d int64, err error) {
+			if len(s.dims) >= maxRank {
+				return 0, fmt.Errorf("a shape of more than %d axes", maxRank)
+			}
+			err = wire.Read(msg, wire.Fields{1: wire.Int(&d)})
+			return d, err
+		}),
+		3: wire.Bool(&unknown),
+	})
+	s.known = !unknown
+	return err
 }
 
 // shape is an attribute, unknown where it is absent.

@@ -20,7 +20,7 @@ type bundle struct {
 type bundleEntry struct {
 	typ          dataType
 	shape        shape
-	shard        int
+	shard        uint64
 	offset, size uint64
 	sliced       bool
 }
@@ -56,43 +56,25 @@ func readBundle(index []byte, open func(shard, shards int) ([]byte, error)) (*bu
 }
 
 // shardsOf reads the number of files from a BundleHeaderProto.
-func shardsOf(msg []byte) (n int, err error) {
-	n = 1
-	err = wire.Each(msg, func(x wire.Field) error {
-		switch x.Number {
-		case 1:
-			n = int(min(x.Bits, maxShards+1))
-		case 2:
-			if x.Bits != 0 {
-				return errors.New("checkpoint: its bytes are of a big-endian machine, which is not supported")
-			}
-		}
-		return nil
-	})
-	if err == nil && (n < 1 || n > maxShards) {
-		err = fmt.Errorf("checkpoint: %d files", n)
+func shardsOf(msg []byte) (int, error) {
+	count, endian := uint64(1), 0
+	if err := wire.Read(msg, wire.Fields{1: wire.Int(&count), 2: wire.Int(&endian)}); err != nil {
+		return 0, err
 	}
-	return n, err
+	if endian != 0 {
+		return 0, errors.New("checkpoint: its bytes are of a big-endian machine, which is not supported")
+	}
+	if count < 1 || count > maxShards {
+		return 0, fmt.Errorf("checkpoint: %d files", count)
+	}
+	return int(count), nil
 }
 
 func readEntry(msg []byte) (e bundleEntry, err error) {
 	e.shape.known = true
-	err = wire.Each(msg, func(x wire.Field) (err error) {
-		switch x.Number {
-		case 1:
-			e.typ = dataType(x.Bits)
-		case 2:
-			e.shape, err = readShape(x.Data)
-		case 3:
-			e.shard = int(min(x.Bits, maxShards))
-		case 4:
-			e.offset = x.Bits
-		case 5:
-			e.size = x.Bits
-		case 7:
-			e.sliced = true
-		}
-		return err
+	err = wire.Read(msg, wire.Fields{
+		1: wire.Int(&e.typ), 2: wire.With(e.shape.read), 3: wire.Int(&e.shard), 4: wire.Int(&e.offset), 5: wire.Int(&e.size),
+		7: func(wire.Field) error { e.sliced = true; return nil },
 	})
 	return e, err
 }
@@ -105,7 +87,7 @@ func (b *bundle) tensor(name string) (*constant, error) {
 		return nil, fmt.Errorf("checkpoint: there is no %.200q", name)
 	case e.sliced:
 		return nil, fmt.Errorf("checkpoint: %.200q is kept in slices, which is not supported", name)
-	case e.shard >= len(b.shards):
+	case e.shard >= uint64(len(b.shards)):
 		return nil, fmt.Errorf("checkpoint: %.200q is in file %d of %d", name, e.shard, len(b.shards))
 	}
 	c := &constant{typ: e.typ}
@@ -117,7 +99,7 @@ func (b *bundle) tensor(name string) (*constant, error) {
 		return nil, fmt.Errorf("checkpoint: %.200q: %w", name, err)
 	}
 	if b.shards[e.shard] == nil {
-		if b.shards[e.shard], err = b.open(e.shard, len(b.shards)); err != nil {
+		if b.shards[e.shard], err = b.open(int(e.shard), len(b.shards)); err != nil {
 			return nil, err
 		}
 	}

@@ -37,10 +37,9 @@ func readConstant(msg []byte) (*constant, error) {
 			c.typ = dataType(x.Bits)
 		case 2:
 			s, err := readShape(x.Data)
-			if err != nil {
-				return err
+			if err == nil {
+				c.shape, err = extents(s)
 			}
-			c.shape, err = extents(s)
 			return err
 		case 4:
 			c.content = x.Data

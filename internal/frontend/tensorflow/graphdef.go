@@ -55,105 +55,52 @@ type graphDef struct {
 // maxNodes bounds the nodes of a file: a small one can hold very many.
 const maxNodes = 1 << 18
 
+// A graphReader decodes a graph and counts its nodes.
+type graphReader struct{ nodes int }
+
 // readGraph decodes a GraphDef. Attributes and constants point into data.
 func readGraph(data []byte) (*graphDef, error) {
-	g := &graphDef{functions: map[string]*function{}}
-	count := 0
-	err := wire.Each(data, func(x wire.Field) error {
-		switch x.Number {
-		case 1:
-			n, err := readNode(x.Data)
-			if err != nil {
-				return err
-			}
-			if count++; count > maxNodes {
-				return fmt.Errorf("more than %s", spelling.Count(maxNodes, "node"))
-			}
-			g.nodes = append(g.nodes, n)
-		case 2:
-			return wire.Each(x.Data, func(x wire.Field) error {
-				if x.Number != 1 {
-					return nil
-				}
-				f, err := readFunction(x.Data, &count)
-				if err == nil {
-					g.functions[f.name] = f
-				}
-				return err
-			})
-		case 4:
-			return wire.Each(x.Data, func(x wire.Field) error {
-				if x.Number == 1 {
-					g.producer = int(int32(x.Bits))
-				}
-				return nil
-			})
-		}
-		return nil
+	g, r := &graphDef{functions: map[string]*function{}}, &graphReader{}
+	producer := int32(0)
+	err := wire.Read(data, wire.Fields{
+		1: wire.Messages(&g.nodes, r.node),
+		2: wire.Message(wire.Fields{1: wire.With(func(msg []byte) error {
+			f, err := r.function(msg)
+			g.functions[f.name] = f
+			return err
+		})}),
+		4: wire.Message(wire.Fields{1: wire.Int(&producer)}),
 	})
+	g.producer = int(producer)
 	return g, err
 }
 
-func readNode(msg []byte) (*node, error) {
+func (r *graphReader) node(msg []byte) (*node, error) {
 	n := &node{}
-	err := wire.Each(msg, func(x wire.Field) error {
-		switch x.Number {
-		case 1:
-			n.name = string(x.Data)
-		case 2:
-			n.op = string(x.Data)
-		case 3:
-			n.in = append(n.in, string(x.Data))
-		case 5:
-			a := attr{}
-			err := wire.Each(x.Data, func(x wire.Field) error {
-				switch x.Number {
-				case 1:
-					a.name = string(x.Data)
-				case 2:
-					a.value = x.Data
-				}
-				return nil
-			})
-			n.attrs = append(n.attrs, a)
-			return err
-		}
-		return nil
+	err := wire.Read(msg, wire.Fields{
+		1: wire.Text(&n.name), 2: wire.Text(&n.op), 3: wire.Texts(&n.in),
+		5: wire.Messages(&n.attrs, func(msg []byte) (a attr, err error) {
+			err = wire.Read(msg, wire.Fields{1: wire.Text(&a.name), 2: wire.Bytes(&a.value)})
+			return a, err
+		}),
 	})
-	if err == nil && (n.name == "" || n.op == "") {
+	r.nodes++
+	switch {
+	case err != nil:
+	case n.name == "" || n.op == "":
 		err = errors.New("a node without a name or an operator: it is no graph of TensorFlow")
+	case r.nodes > maxNodes:
+		err = fmt.Errorf("more than %s", spelling.Count(maxNodes, "node"))
 	}
 	return n, err
 }
 
-func readFunction(msg []byte, count *int) (*function, error) {
+func (r *graphReader) function(msg []byte) (*function, error) {
 	f := &function{ret: map[string]string{}}
-	err := wire.Each(msg, func(x wire.Field) error {
-		switch x.Number {
-		case 1:
-			return f.signature(x.Data)
-		case 3:
-			n, err := readNode(x.Data)
-			if *count++; *count > maxNodes {
-				return fmt.Errorf("more than %s", spelling.Count(maxNodes, "node"))
-			}
-			f.nodes = append(f.nodes, n)
-			return err
-		case 4:
-			var key, value string
-			err := wire.Each(x.Data, func(x wire.Field) error {
-				switch x.Number {
-				case 1:
-					key = string(x.Data)
-				case 2:
-					value = string(x.Data)
-				}
-				return nil
-			})
-			f.ret[key] = value
-			return err
-		}
-		return nil
+	err := wire.Read(msg, wire.Fields{
+		1: wire.Message(wire.Fields{1: wire.Text(&f.name), 2: wire.Messages(&f.args, readArgument), 3: wire.Messages(&f.rets, readArgument)}), // OpDef
+		3: wire.Messages(&f.nodes, r.node),
+		4: wire.Pairs(f.ret),
 	})
 	if err == nil && f.name == "" {
 		err = errors.New("a function without a name")
@@ -161,30 +108,7 @@ func readFunction(msg []byte, count *int) (*function, error) {
 	return f, err
 }
 
-// signature reads an OpDef.
-func (f *function) signature(msg []byte) error {
-	return wire.Each(msg, func(x wire.Field) error {
-		switch x.Number {
-		case 1:
-			f.name = string(x.Data)
-		case 2, 3:
-			a := argument{}
-			err := wire.Each(x.Data, func(x wire.Field) error {
-				switch x.Number {
-				case 1:
-					a.name = string(x.Data)
-				case 3:
-					a.typ = dataType(x.Bits)
-				}
-				return nil
-			})
-			if x.Number == 2 {
-				f.args = append(f.args, a)
-			} else {
-				f.rets = append(f.rets, a)
-			}
-			return err
-		}
-		return nil
-	})
+func readArgument(msg []byte) (a argument, err error) {
+	err = wire.Read(msg, wire.Fields{1: wire.Text(&a.name), 3: wire.Int(&a.typ)})
+	return a, err
 }

@@ -32,15 +32,7 @@ func readSaved(f *files, data []byte) (*frontend.Model, error) {
 		return nil, err
 	}
 	var metas []*metaGraph
-	err = wire.Each(data, func(x wire.Field) error {
-		if x.Number != 2 {
-			return nil
-		}
-		m, err := readMetaGraph(x.Data)
-		metas = append(metas, m)
-		return err
-	})
-	if err != nil {
+	if err = wire.Read(data, wire.Fields{2: wire.Messages(&metas, readMetaGraph)}); err != nil {
 		return nil, fmt.Errorf("tensorflow: %w", err)
 	}
 	if len(metas) == 0 {
@@ -78,40 +70,17 @@ func readMeta(f *files, prefix string, data []byte) (*frontend.Model, error) {
 
 func readMetaGraph(msg []byte) (*metaGraph, error) {
 	m := &metaGraph{}
-	err := wire.Each(msg, func(x wire.Field) error {
-		switch x.Number {
-		case 1:
-			return wire.Each(x.Data, func(x wire.Field) error {
-				switch x.Number {
-				case 4:
-					m.tags = append(m.tags, string(x.Data))
-				case 5:
-					m.version = string(x.Data)
-				}
-				return nil
-			})
-		case 2:
-			m.graph = x.Data
-		case 5:
+	err := wire.Read(msg, wire.Fields{
+		1: wire.Message(wire.Fields{4: wire.Texts(&m.tags), 5: wire.Text(&m.version)}),
+		2: wire.Bytes(&m.graph),
+		5: wire.Messages(&m.signatures, func(msg []byte) (*signature, error) {
 			var key string
 			var value []byte
-			err := wire.Each(x.Data, func(x wire.Field) error {
-				switch x.Number {
-				case 1:
-					key = string(x.Data)
-				case 2:
-					value = x.Data
-				}
-				return nil
-			})
-			if err != nil {
-				return err
+			if err := wire.Read(msg, wire.Fields{1: wire.Text(&key), 2: wire.Bytes(&value)}); err != nil {
+				return nil, err
 			}
-			s, err := readSignature(key, value)
-			m.signatures = append(m.signatures, s)
-			return err
-		}
-		return nil
+			return readSignature(key, value)
+		}),
 	})
 	slices.SortFunc(m.signatures, func(a, b *signature) int { return strings.Compare(a.name, b.name) })
 	return m, err

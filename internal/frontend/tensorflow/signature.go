@@ -26,18 +26,7 @@ type end struct {
 
 func readSignature(name string, msg []byte) (*signature, error) {
 	s := &signature{name: name}
-	err := wire.Each(msg, func(x wire.Field) error {
-		if x.Number != 1 && x.Number != 2 {
-			return nil
-		}
-		e, err := readEnd(x.Data)
-		if x.Number == 1 {
-			s.inputs = append(s.inputs, e)
-		} else {
-			s.outputs = append(s.outputs, e)
-		}
-		return err
-	})
+	err := wire.Read(msg, wire.Fields{1: wire.Messages(&s.inputs, readEnd), 2: wire.Messages(&s.outputs, readEnd)})
 	byName := func(a, b end) int { return cmp.Compare(a.name, b.name) }
 	slices.SortFunc(s.inputs, byName)
 	slices.SortFunc(s.outputs, byName)
@@ -45,25 +34,7 @@ func readSignature(name string, msg []byte) (*signature, error) {
 }
 
 func readEnd(msg []byte) (e end, err error) {
-	err = wire.Each(msg, func(x wire.Field) error {
-		switch x.Number {
-		case 1:
-			e.name = string(x.Data)
-		case 2:
-			return wire.Each(x.Data, func(x wire.Field) (err error) {
-				switch x.Number {
-				case 1:
-					e.tensor = string(x.Data)
-				case 2:
-					e.typ = dataType(x.Bits)
-				case 3:
-					e.shape, err = readShape(x.Data)
-				}
-				return err
-			})
-		}
-		return nil
-	})
+	err = wire.Read(msg, wire.Fields{1: wire.Text(&e.name), 2: wire.Message(wire.Fields{1: wire.Text(&e.tensor), 2: wire.Int(&e.typ), 3: wire.With(e.shape.read)})})
 	return e, err
 }
 
