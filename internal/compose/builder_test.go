@@ -10,6 +10,7 @@ import (
 	"lathe/internal/fault"
 	"lathe/internal/graph"
 	"lathe/internal/graph/grapheval"
+	"lathe/internal/op"
 	"lathe/internal/ops"
 	"lathe/internal/tensor"
 	"lathe/internal/types"
@@ -192,5 +193,31 @@ func TestProductTypes(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+func TestAdaptivePool(t *testing.T) {
+	x := tensor.Of([]int{1, 5}, []float32{1, 2, 3, 4, 10})
+	pooled := func(d *op.Def, out int) func(b *Builder, x *graph.Value) *graph.Value {
+		return func(b *Builder, x *graph.Value) *graph.Value { return b.AdaptivePool(d, x, 1, out) }
+	}
+	wantValues(t, compute(t, x, pooled(ops.Max, 2)), []int{1, 2}, 3, 10) // windows of 3 that share the middle
+	wantValues(t, compute(t, x, pooled(ops.Mean, 1)), []int{1, 1}, 4)
+	wantValues(t, compute(t, x, pooled(ops.Mean, 5)), []int{1, 5}, 1, 2, 3, 4, 10)
+	wantValues(t, compute(t, x, pooled(ops.Max, 10)), []int{1, 10}, 1, 1, 2, 2, 3, 3, 4, 4, 10, 10)
+	if err := Try(func() { NewBuilder("").AdaptivePool(ops.Max, Const(x), 1, 0) }); err == nil {
+		t.Error("no windows at all")
+	}
+}
+
+func TestCheckCeil(t *testing.T) {
+	w := Window{In: []int{5}, Kernel: []int{2}, Strides: []int{2}, Padding: []int{0, 0}}
+	if err := Try(func() { w.CheckCeil("") }); err != nil { // the last of 3 windows begins at 4
+		t.Error(err)
+	}
+	w.Padding = []int{0, 1}
+	w.Strides, w.Kernel = []int{3}, []int{1}
+	if err := Try(func() { w.CheckCeil("ceil") }); err == nil { // 0, 3, and 6 behind all 5
+		t.Error("a window beyond the data")
 	}
 }

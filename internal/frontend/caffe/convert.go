@@ -64,7 +64,8 @@ func (c *call) lrnWithin() *graph.Value {
 	x, size := c.X(0), c.Int("local_size", 5)
 	c.Ignore("k")
 	pad := (size - 1) / 2
-	mean := c.Apply(ops.AvgPool2d, ops.AvgPoolAttrs{PoolSize: []int{size, size}, Strides: []int{1, 1}, Padding: slices.Repeat([]int{pad}, 4), Dilation: []int{1, 1}, CountIncludePad: true}, c.Do(ops.Multiply, x, x))
+	w := compose.Window{In: x.Type.Shape[2:], Kernel: []int{size, size}, Strides: []int{1, 1}, Padding: slices.Repeat([]int{pad}, 4), Dilation: []int{1, 1}}
+	mean := c.AvgPool(c.Do(ops.Multiply, x, x), w, false, true)
 	y := c.Do(ops.Add, c.Scaled(mean, c.Float("alpha", 1)), compose.Like(x, 1))
 	return c.Do(ops.Multiply, x, c.Do(ops.Power, y, compose.Like(x, -c.Float("beta", 0.75))))
 }

@@ -163,18 +163,18 @@ func spp(c *call) *graph.Value {
 	var parts values
 	for level := range height {
 		bins := 1 << level
-		a := ops.PoolAttrs{Dilation: []int{1, 1}, CeilMode: true}
+		w := compose.Window{In: x.Type.Shape[2:], Dilation: []int{1, 1}}
 		var pads []int
-		for _, in := range x.Type.Shape[2:] {
+		for _, in := range w.In {
 			size := (in + bins - 1) / bins
-			a.PoolSize, pads = append(a.PoolSize, size), append(pads, (size*bins-in+1)/2)
+			w.Kernel, pads = append(w.Kernel, size), append(pads, (size*bins-in+1)/2)
 		}
-		a.Strides, a.Padding = slices.Clone(a.PoolSize), slices.Concat(pads, pads)
+		w.Strides, w.Padding = w.Kernel, slices.Concat(pads, pads)
 		var y *graph.Value
 		if kind == "MAX" {
-			y = c.Apply(ops.MaxPool2d, a, x)
+			y = c.MaxPool(x, w, true)
 		} else {
-			y = c.Apply(ops.AvgPool2d, ops.AvgPoolAttrs{PoolSize: a.PoolSize, Strides: a.Strides, Padding: a.Padding, Dilation: a.Dilation, CeilMode: true, CountIncludePad: true}, x)
+			y = c.AvgPool(x, w, true, true)
 		}
 		parts = append(parts, c.Reshape(y, y.Type.Shape[0], types.Count(y.Type.Shape[1:])))
 	}

@@ -131,12 +131,12 @@ func (c *call) vector(i, n int) *graph.Value {
 
 func conv(c *call) *graph.Value {
 	w, kernel, groups := c.window(false)
-	return c.Apply(ops.Conv2d, ops.ConvAttrs{Strides: w.Strides, Padding: w.Padding, Dilation: w.Dilation, Groups: groups}, c.operands(kernel)...)
+	return c.Conv(w, groups, c.operands(kernel)...)
 }
 
 func deconvolution(c *call) *graph.Value {
 	w, kernel, groups := c.window(true)
-	return c.Apply(ops.Conv2dTranspose, ops.ConvTransposeAttrs{Strides: w.Strides, Padding: w.Padding, OutputPadding: []int{0, 0}, Dilation: w.Dilation, Groups: groups}, c.operands(kernel)...)
+	return c.ConvTranspose(w, []int{0, 0}, groups, c.operands(kernel)...)
 }
 
 // pool rounds the number of windows up, without one that begins beyond the input and the padding before it; averages are of the
@@ -153,12 +153,12 @@ func pool(c *call) *graph.Value {
 	}
 	pad := c.pair("pad", "pad_h", "pad_w", 0)
 	ceil := c.OneOf("round_mode", "CEIL", "CEIL", "FLOOR") == "CEIL" && c.Bool("ceil_mode", true)
-	a := ops.PoolAttrs{PoolSize: c.pair("kernel_size", "kernel_h", "kernel_w", 0), Strides: c.pair("stride", "stride_h", "stride_w", 1),
-		Padding: slices.Concat(pad, pad), Dilation: []int{1, 1}, CeilMode: ceil}
+	w := compose.Window{In: x.Type.Shape[2:], Kernel: c.pair("kernel_size", "kernel_h", "kernel_w", 0), Strides: c.pair("stride", "stride_h", "stride_w", 1),
+		Padding: slices.Concat(pad, pad), Dilation: []int{1, 1}}
 	if kind == "MAX" {
-		return c.Apply(ops.MaxPool2d, a, x)
+		return c.MaxPool(x, w, ceil)
 	}
-	return c.Apply(ops.AvgPool2d, ops.AvgPoolAttrs{PoolSize: a.PoolSize, Strides: a.Strides, Padding: a.Padding, Dilation: a.Dilation, CeilMode: ceil, CountIncludePad: true}, x)
+	return c.AvgPool(x, w, ceil, true)
 }
 
 func innerProduct(c *call) *graph.Value {

@@ -62,28 +62,21 @@ func convolution(c *call) *graph.Value {
 	groups, out, in := max(1, c.Int("nGroups", 1)), c.Int("outputChannels", 0), c.Int("kernelChannels", 0)
 	kernel := c.pair("kernelSize", 3)
 	w := compose.Window{In: x.Type.Shape[2:], Kernel: kernel, Strides: c.pair("stride", 1), Dilation: c.pair("dilationFactor", 1)}
-	bias := c.Bool("hasBias", false)
-	var y *graph.Value
+	var bias *graph.Value
+	if c.Bool("hasBias", false) {
+		bias = c.weight("bias", out)
+	}
 	if c.Bool("isDeconvolution", false) {
 		w.Dilation = []int{1, 1}
-		y = c.deconvolution(x, w, groups, in, out)
-	} else {
-		c.Ignore("outputShape")
-		c.pads(&w)
-		operands := values{x, c.weight("weights", out, in, kernel[0], kernel[1])}
-		if bias {
-			operands = append(operands, c.weight("bias", out))
-		}
-		return back(c.Apply(ops.Conv2d, ops.ConvAttrs{Strides: w.Strides, Padding: w.Padding, Dilation: w.Dilation, Groups: groups}, operands...))
+		return back(c.deconvolution(x, w, groups, in, out, bias))
 	}
-	if bias {
-		y = c.Do(ops.Add, y, c.weight("bias", out, 1, 1))
-	}
-	return back(y)
+	c.Ignore("outputShape")
+	c.pads(&w)
+	return back(c.Conv(w, groups, x, c.weight("weights", out, in, kernel[0], kernel[1]), bias))
 }
 
 // deconvolution has its padding from the shape of its result, where that is given; padding of the kind same makes a result of stride times the data.
-func (c *call) deconvolution(x *graph.Value, w compose.Window, groups, in, out int) *graph.Value {
+func (c *call) deconvolution(x *graph.Value, w compose.Window, groups, in, out int, bias *graph.Value) *graph.Value {
 	if out%groups != 0 {
 		compose.Fail("%d channels in %d groups", out, groups)
 	}
@@ -105,7 +98,7 @@ func (c *call) deconvolution(x *graph.Value, w compose.Window, groups, in, out i
 	default:
 		c.pads(&w)
 	}
-	return c.Apply(ops.Conv2dTranspose, ops.ConvTransposeAttrs{Strides: w.Strides, Padding: w.Padding, OutputPadding: extra, Dilation: w.Dilation, Groups: groups}, x, kernel)
+	return c.ConvTranspose(w, extra, groups, x, kernel, bias)
 }
 
 // pooling with includeLastPixel rounds the number of windows up, without one that begins beyond the data and the padding before it.
@@ -139,9 +132,9 @@ func pooling(c *call) *graph.Value {
 	}
 	switch kind {
 	case 0:
-		return back(c.Apply(ops.MaxPool2d, ops.PoolAttrs{PoolSize: w.Kernel, Strides: w.Strides, Padding: w.Padding, Dilation: w.Dilation, CeilMode: ceil}, x))
+		return back(c.MaxPool(x, w, ceil))
 	case 1:
-		return back(c.Apply(ops.AvgPool2d, ops.AvgPoolAttrs{PoolSize: w.Kernel, Strides: w.Strides, Padding: w.Padding, Dilation: w.Dilation, CeilMode: ceil, CountIncludePad: include}, x))
+		return back(c.AvgPool(x, w, ceil, include))
 	}
 	return back(c.Apply(ops.LpPool, ops.LpPoolAttrs{PoolSize: w.Kernel, Strides: w.Strides, Padding: w.Padding, Dilation: w.Dilation, CeilMode: ceil, P: 2}, x))
 }

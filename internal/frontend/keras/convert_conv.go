@@ -3,22 +3,12 @@ package keras
 import (
 	"lathe/internal/compose"
 	"lathe/internal/graph"
-	"lathe/internal/op"
-	"lathe/internal/ops"
 )
 
 var convRows = []row{
 	{"Conv1D", one(conv)}, {"Conv2D", one(conv)}, {"Conv3D", one(conv)}, {"DepthwiseConv1D", one(depthwise)}, {"DepthwiseConv2D", one(depthwise)},
 	{"SeparableConv1D", one(separable)}, {"SeparableConv2D", one(separable)},
 	{"Conv1DTranspose", one(convTranspose)}, {"Conv2DTranspose", one(convTranspose)}, {"Conv3DTranspose", one(convTranspose)},
-}
-
-// byRank picks the operator for a number of spatial axes.
-func byRank(n int, defs ...*op.Def) *op.Def {
-	if n < 1 || n > len(defs) {
-		compose.Fail("%d spatial axes: 1 to %d are supported", n, len(defs))
-	}
-	return defs[n-1]
 }
 
 // window reads the options of a convolution or pooling of x, whose channels come second.
@@ -39,28 +29,26 @@ func (c *call) window(x *graph.Value, kernel []int) compose.Window {
 	return w
 }
 
-// kernelOf is weight i with its n spatial axes moved behind two others, which it names in the order wanted.
+// kernelOf is weight i with its spatial axes, as many as data have, moved behind two others, which it names in the order wanted.
 func (c *call) kernelOf(i, first, second int) *graph.Value {
+	return c.spatialKernel(i, c.Rank(0)-2, first, second)
+}
+
+func (c *call) spatialKernel(i, n, first, second int) *graph.Value {
 	k := c.weight(i)
-	n := k.Type.Rank() - 2
-	if n < 1 || n != c.Rank(0)-2 {
-		compose.Fail("a kernel %s for data %s", k.Type, c.X(0).Type)
+	if n < 1 || n != k.Type.Rank()-2 {
+		compose.Fail("a kernel %s for %d spatial axes", k.Type, n)
 	}
-	axes := []int{n + first, n + second}
-	for a := range n {
-		axes = append(axes, a)
-	}
-	return c.Transpose(k, axes...)
+	return c.Transpose(k, append([]int{n + first, n + second}, through(0, n)...)...)
 }
 
 // convolve is a convolution of x, channels second, by a kernel [out, in/groups, ...], with the bias in weight number bias where the layer has one.
 func (c *call) convolve(x, kernel *graph.Value, w compose.Window, groups, bias int) *graph.Value {
-	in := values{x, kernel}
+	var b *graph.Value
 	if c.Bool("use_bias", true) && bias > 0 {
-		in = append(in, c.weight(bias))
+		b = c.weight(bias)
 	}
-	return c.Apply(byRank(len(w.In), ops.Conv1d, ops.Conv2d, ops.Conv3d),
-		ops.ConvAttrs{Strides: w.Strides, Padding: w.Padding, Dilation: w.Dilation, Groups: groups}, in...)
+	return c.Conv(w, groups, x, kernel, b)
 }
 
 func conv(c *call) *graph.Value {
@@ -119,12 +107,12 @@ func convTranspose(c *call) *graph.Value {
 				out[k] = in*w.Strides[k] + max(span-w.Strides[k], 0)
 			}
 		}
-		padding, extra := w.Transposed(out, make([]int, n), true)
-		operands := values{x, kernel}
+		var bias *graph.Value
 		if c.Bool("use_bias", true) {
-			operands = append(operands, c.weight(1))
+			bias = c.weight(1)
 		}
-		return c.Apply(byRank(n, ops.Conv1dTranspose, ops.Conv2dTranspose, ops.Conv3dTranspose), ops.ConvTransposeAttrs{
-			Strides: w.Strides, Padding: padding, OutputPadding: extra, Dilation: w.Dilation, Groups: 1}, operands...)
+		var extra []int
+		w.Padding, extra = w.Transposed(out, make([]int, n), true)
+		return c.ConvTranspose(w, extra, 1, x, kernel, bias)
 	}))
 }

@@ -17,7 +17,7 @@ var poolRows = []row{
 }
 
 // pool reads the options of a pooling, whose strides are the window's extents where they are not given.
-func (c *call) pool(x *graph.Value) ops.PoolAttrs {
+func (c *call) pool(x *graph.Value) compose.Window {
 	n := x.Type.Rank() - 2
 	kernel := c.extents("pool_size", n, 2)
 	w := c.window(x, kernel)
@@ -27,21 +27,19 @@ func (c *call) pool(x *graph.Value) ops.PoolAttrs {
 			w.Padding = w.Same(true)
 		}
 	}
-	return ops.PoolAttrs{PoolSize: kernel, Strides: w.Strides, Padding: w.Padding, Dilation: w.Dilation}
+	return w
 }
 
 func maxPool(c *call) *graph.Value {
 	return c.overChannels(c.X(0), func(x *graph.Value) *graph.Value {
-		return c.Apply(byRank(x.Type.Rank()-2, ops.MaxPool1d, ops.MaxPool2d, ops.MaxPool3d), c.pool(x), x)
+		return c.MaxPool(x, c.pool(x), false)
 	})
 }
 
 // averagePool divides by the number of elements that lie within the input.
 func averagePool(c *call) *graph.Value {
 	return c.overChannels(c.X(0), func(x *graph.Value) *graph.Value {
-		a := c.pool(x)
-		return c.Apply(byRank(x.Type.Rank()-2, ops.AvgPool1d, ops.AvgPool2d, ops.AvgPool3d),
-			ops.AvgPoolAttrs{PoolSize: a.PoolSize, Strides: a.Strides, Padding: a.Padding, Dilation: a.Dilation}, x)
+		return c.AvgPool(x, c.pool(x), false, false)
 	})
 }
 
@@ -52,11 +50,7 @@ func global(d *op.Def) func(c *call) *graph.Value {
 		if c.channelsLast() {
 			from = 1
 		}
-		var axes []int
-		for k := range x.Type.Rank() - 2 {
-			axes = append(axes, from+k)
-		}
-		return c.Reduce(d, x, c.Bool("keepdims", false), axes...)
+		return c.Reduce(d, x, c.Bool("keepdims", false), through(from, from+x.Type.Rank()-2)...)
 	}
 }
 
@@ -77,22 +71,13 @@ func globalAverage1D(c *call) *graph.Value {
 	return c.Do(ops.Divide, c.Reduce(ops.Sum, c.Do(ops.Multiply, x, m), keep, steps), c.Reduce(ops.Sum, m, keep, steps))
 }
 
-// adaptive divides each spatial axis into output_size windows, which overlap where the extent is no multiple: window i reaches from
-// floor(i*in/out) to ceil((i+1)*in/out).
+// adaptive divides each spatial axis into output_size windows.
 func adaptive(d *op.Def) func(c *call) *graph.Value {
 	return func(c *call) *graph.Value {
 		x := c.X(0)
 		from, n := c.spatial(x)
 		for k, out := range c.extents("output_size", n, 1) {
-			in := x.Type.Shape[from+k]
-			if out < 1 || out > in {
-				compose.Fail("output_size %d of %d", out, in)
-			}
-			parts := make(values, out)
-			for i := range parts {
-				parts[i] = c.Reduce(d, c.Slice(x, from+k, i*in/out, ((i+1)*in+out-1)/out), true, from+k)
-			}
-			x = c.Concat(from+k, parts...)
+			x = c.AdaptivePool(d, x, from+k, out)
 		}
 		return x
 	}

@@ -6,7 +6,6 @@ import (
 	"lathe/internal/compose"
 	"lathe/internal/graph"
 	"lathe/internal/ops"
-	"lathe/internal/types"
 )
 
 var convRecurrentRows = []row{{"ConvLSTM1D", convLSTM}, {"ConvLSTM2D", convLSTM}, {"ConvLSTM3D", convLSTM}}
@@ -38,15 +37,9 @@ func convLSTM(c *call) values {
 	// The input's part of all steps at once, with steps in front.
 	order := append([]int{1, 0}, compose.LastAxes(x, 2)...)
 	x = first(c.Reshape(c.Transpose(x, order...), append([]int{steps * batch}, s[2:]...)...))
-	kernel, recurrent := c.spatialKernel(0, n), c.spatialKernel(1, n)
+	kernel, recurrent := c.spatialKernel(0, n, 1, 0), c.spatialKernel(1, n, 1, 0)
 	units := recurrent.Type.Shape[1]
-	w := c.window(x, kernel.Type.Shape[2:])
-	conv := byRank(n, ops.Conv1d, ops.Conv2d, ops.Conv3d)
-	in := values{x, kernel}
-	if c.Bool("use_bias", true) {
-		in = append(in, c.weight(2))
-	}
-	x = c.Apply(conv, ops.ConvAttrs{Strides: w.Strides, Padding: w.Padding, Dilation: w.Dilation, Groups: 1}, in...)
+	x = c.convolve(x, kernel, c.window(x, kernel.Type.Shape[2:]), 1, 2)
 	places := x.Type.Shape[2:]
 	x = c.Reshape(x, append([]int{steps, batch}, x.Type.Shape[1:]...)...)
 
@@ -71,7 +64,7 @@ func convLSTM(c *call) values {
 	}
 	out := c.Iterate(a, operands, func(in []*graph.Value) []*graph.Value {
 		b := c.Builder
-		sum := c.Do(ops.Add, in[2], c.Apply(conv, ops.ConvAttrs{Strides: ones, Padding: again.Padding, Dilation: ones, Groups: 1}, in[0], recurrent))
+		sum := c.Do(ops.Add, in[2], c.Conv(again, 1, in[0], recurrent))
 		g := c.Split(sum, 1, units, units, units, units)
 		cell := c.Do(ops.Add, c.Do(ops.Multiply, gate(b, g[1]), in[1]), c.Do(ops.Multiply, gate(b, g[0]), activation(b, g[2])))
 		h := c.Do(ops.Multiply, gate(b, g[3]), activation(b, cell))
@@ -88,17 +81,4 @@ func convLSTM(c *call) values {
 		list = append(list, h, cell)
 	}
 	return list
-}
-
-// spatialKernel is weight i, [...spatial, in, out], as [out, in, ...spatial].
-func (c *call) spatialKernel(i, spatial int) *graph.Value {
-	k := c.weight(i)
-	if k.Type.Rank() != spatial+2 || types.Count(k.Type.Shape) < 1 {
-		compose.Fail("a kernel %s for %d spatial axes", k.Type, spatial)
-	}
-	axes := []int{spatial + 1, spatial}
-	for a := range spatial {
-		axes = append(axes, a)
-	}
-	return c.Transpose(k, axes...)
 }

@@ -1,6 +1,8 @@
 package mxnet
 
 import (
+	"slices"
+
 	"math"
 
 	"lathe/internal/compose"
@@ -165,23 +167,18 @@ func roiAlign(c *call) *graph.Value {
 		c.X(0), c.Slice(rois, 1, 1, 5), c.Cast(c.At(rois, 1, 0), types.I64))
 }
 
-// adaptiveAverage divides both axes into output_size windows, from floor(i*in/out) to ceil((i+1)*in/out).
+// adaptiveAverage divides both axes into output_size windows.
 func adaptiveAverage(c *call) *graph.Value {
 	c.WantRank(0, 4)
 	x, size := c.X(0), c.Ints("output_size")
 	if len(size) < 2 {
-		size = []int{c.IntsOr("output_size", max(1, len(size)), 1)[0], c.IntsOr("output_size", max(1, len(size)), 1)[0]}
+		size = slices.Repeat(c.IntsOr("output_size", max(1, len(size)), 1), 2)
+	}
+	if len(size) != 2 {
+		compose.Fail("output_size %v", size)
 	}
 	for k, out := range size {
-		in := x.Type.Shape[2+k]
-		if out < 1 || out > 1<<12 || in < 1 {
-			compose.Fail("output_size %v for %s", size, x.Type)
-		}
-		parts := make(values, out)
-		for i := range parts {
-			parts[i] = c.Reduce(ops.Mean, c.Slice(x, 2+k, i*in/out, ((i+1)*in+out-1)/out), true, 2+k)
-		}
-		x = c.Concat(2+k, parts...)
+		x = c.AdaptivePool(ops.Mean, x, 2+k, out)
 	}
 	return x
 }

@@ -18,14 +18,6 @@ var nnRows = []row{
 	{"LRN", lrn}, {"L2Normalization", l2Normalization}, {"InstanceNorm", instanceNorm}, {"LayerNorm", layerNorm}, {"Embedding", embedding}, {"UpSampling", upSampling},
 }
 
-// byRank picks the operator for a number of spatial axes.
-func byRank(n int, defs ...*op.Def) *op.Def {
-	if n < 1 || n > len(defs) {
-		compose.Fail("%d spatial axes: 1 to %d are supported", n, len(defs))
-	}
-	return defs[n-1]
-}
-
 // channelsFirst refuses other layouts.
 func (c *call) channelsFirst(n int) {
 	c.OneOf("layout", "NCHW", []string{"NCW", "NCHW", "NCDHW"}[n-1])
@@ -63,8 +55,7 @@ func (c *call) window(transposed, noBias bool) (compose.Window, values) {
 
 func conv(c *call) *graph.Value {
 	w, in := c.window(false, false)
-	return c.Apply(byRank(len(w.In), ops.Conv1d, ops.Conv2d, ops.Conv3d),
-		ops.ConvAttrs{Strides: w.Strides, Padding: w.Padding, Dilation: w.Dilation, Groups: c.Int("num_group", 1)}, in...)
+	return c.Conv(w, c.Int("num_group", 1), in...)
 }
 
 // deconvolution takes its padding from target_shape where that is given.
@@ -74,8 +65,7 @@ func deconvolution(c *call) *graph.Value {
 	if target := c.Ints("target_shape"); len(target) == len(w.In) && slices.Max(target) > 0 {
 		w.Padding, extra = w.Transposed(target, extra, false)
 	}
-	return c.Apply(byRank(len(w.In), ops.Conv1dTranspose, ops.Conv2dTranspose, ops.Conv3dTranspose), ops.ConvTransposeAttrs{
-		Strides: w.Strides, Padding: w.Padding, OutputPadding: extra, Dilation: w.Dilation, Groups: c.Int("num_group", 1)}, in...)
+	return c.ConvTranspose(w, extra, c.Int("num_group", 1), in...)
 }
 
 // pool is maximum, average or sum. The convention full rounds the number of windows up, also where the last one starts
@@ -92,26 +82,23 @@ func pool(c *call) *graph.Value {
 		c.Ignore("kernel", "pad", "stride", "pooling_convention", "count_include_pad")
 		return c.Reduce(map[string]*op.Def{"max": ops.Max, "avg": ops.Mean, "sum": ops.Sum}[kind], x, true, compose.LastAxes(x, 2)...)
 	}
-	kernel, strides, pad := c.IntsOr("kernel", n, 1), c.IntsOr("stride", n, 1), c.IntsOr("pad", n, 0)
+	pad := c.IntsOr("pad", n, 0)
+	w := compose.Window{In: x.Type.Shape[2:], Kernel: c.IntsOr("kernel", n, 1), Strides: c.IntsOr("stride", n, 1), Dilation: slices.Repeat([]int{1}, n), Padding: slices.Concat(pad, pad)}
 	full := c.OneOf("pooling_convention", "valid", "valid", "full") == "full"
-	for k, in := range x.Type.Shape[2:] {
-		if s := strides[k]; s < 1 || full && (in+2*pad[k]-kernel[k]+s-1)/s*s >= in+pad[k] {
-			compose.Fail("pooling_convention full makes a window that lies beyond the input, which is not supported")
-		}
+	if full {
+		w.CheckCeil("pooling_convention full")
 	}
-	a := ops.PoolAttrs{PoolSize: kernel, Strides: strides, Padding: slices.Concat(pad, pad), Dilation: slices.Repeat([]int{1}, n), CeilMode: full}
 	if kind == "max" {
 		c.Ignore("count_include_pad")
-		return c.Apply(byRank(n, ops.MaxPool1d, ops.MaxPool2d, ops.MaxPool3d), a, x)
+		return c.MaxPool(x, w, full)
 	}
 	include := c.Bool("count_include_pad", true)
-	y := c.Apply(byRank(n, ops.AvgPool1d, ops.AvgPool2d, ops.AvgPool3d),
-		ops.AvgPoolAttrs{PoolSize: kernel, Strides: strides, Padding: a.Padding, Dilation: a.Dilation, CeilMode: full, CountIncludePad: include}, x)
+	y := c.AvgPool(x, w, full, include)
 	if kind == "sum" {
 		if full || !include && slices.Max(pad) > 0 {
 			compose.Fail("pool_type sum with windows that are cut is not supported")
 		}
-		return c.Scaled(y, float64(types.Count(kernel)))
+		return c.Scaled(y, float64(types.Count(w.Kernel)))
 	}
 	return y
 }

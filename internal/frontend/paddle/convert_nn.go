@@ -16,14 +16,6 @@ var nnRows = []row{
 	{"max_pool2d_with_index", one(pool)}, {"dropout", one(dropout)}, {"unfold", one(unfold)},
 }
 
-// byRank picks the operator for a number of spatial axes.
-func byRank(n int, defs ...*op.Def) *op.Def {
-	if n < 1 || n > len(defs) || defs[n-1] == nil {
-		compose.Fail("%d spatial axes are not supported", n)
-	}
-	return defs[n-1]
-}
-
 // channelsFirst brings data to channels first, and gives what brings a result back.
 func (c *call) channelsFirst(x *graph.Value, attr string) (*graph.Value, func(*graph.Value) *graph.Value) {
 	c.WantRankOf(x, 2)
@@ -90,12 +82,7 @@ func (c *call) window(x, filter *graph.Value) compose.Window {
 func conv(c *call) *graph.Value {
 	x, back := c.channelsFirst(c.operand("Input"), "data_format")
 	w := c.window(x, c.operand("Filter"))
-	in := values{x, c.operand("Filter")}
-	if bias := c.optional("Bias"); bias != nil {
-		in = append(in, c.Reshape(bias, bias.Type.Elements()))
-	}
-	groups := c.Int("groups", 1)
-	y := c.Apply(byRank(len(w.In), ops.Conv1d, ops.Conv2d, ops.Conv3d), ops.ConvAttrs{Strides: w.Strides, Padding: w.Padding, Dilation: w.Dilation, Groups: groups}, in...)
+	y := c.Conv(w, c.Int("groups", 1), x, c.operand("Filter"), c.bias())
 	if rest := c.optional("ResidualData"); rest != nil {
 		y = c.Do(ops.Add, y, rest)
 	}
@@ -114,12 +101,15 @@ func convTranspose(c *call) *graph.Value {
 			extra[k] = out - ((w.In[k]-1)*w.Strides[k] - w.Padding[k] - w.Padding[n+k] + (w.Kernel[k]-1)*w.Dilation[k] + 1)
 		}
 	}
-	y := c.Apply(byRank(n, ops.Conv1dTranspose, ops.Conv2dTranspose, ops.Conv3dTranspose),
-		ops.ConvTransposeAttrs{Strides: w.Strides, Padding: w.Padding, OutputPadding: extra, Dilation: w.Dilation, Groups: c.Int("groups", 1)}, x, filter)
+	return back(c.ConvTranspose(w, extra, c.Int("groups", 1), x, filter, c.bias()))
+}
+
+// bias is a vector, or nil.
+func (c *call) bias() *graph.Value {
 	if bias := c.optional("Bias"); bias != nil {
-		y = c.Do(ops.Add, y, c.along(c.Reshape(bias, bias.Type.Elements()), y, 1))
+		return c.Reshape(bias, bias.Type.Elements())
 	}
-	return back(y)
+	return nil
 }
 
 // pool is maximum or average; adaptive pooling has a result of given extents.
@@ -135,62 +125,39 @@ func pool(c *call) *graph.Value {
 	if len(kernel) == 1 {
 		kernel = slices.Repeat(kernel, n)
 	}
+	d := map[string]*op.Def{"max": ops.Max, "avg": ops.Mean}[kind]
 	global, adaptive := c.Bool("global_pooling", false), c.Bool("adaptive", false)
 	if adaptive && len(kernel) == n && !slices.ContainsFunc(kernel, func(k int) bool { return k != 1 }) {
 		global = true
 	}
 	if global {
 		c.Ignore("strides", "paddings", "padding_algorithm", "ceil_mode", "exclusive")
-		return back(c.Reduce(map[string]*op.Def{"max": ops.Max, "avg": ops.Mean}[kind], x, true, compose.LastAxes(x, 2)...))
+		return back(c.Reduce(d, x, true, compose.LastAxes(x, 2)...))
 	}
 	if len(kernel) != n {
 		compose.Fail("ksize %v for %d spatial axes", kernel, n)
 	}
 	if adaptive {
 		c.Ignore("strides", "paddings", "padding_algorithm", "ceil_mode", "exclusive")
-		return back(c.adaptivePool(x, kind, kernel))
+		for k, out := range kernel {
+			x = c.AdaptivePool(d, x, 2+k, out)
+		}
+		return back(x)
 	}
 	w := compose.Window{In: x.Type.Shape[2:], Kernel: kernel, Strides: c.IntsOr("strides", n, 1), Dilation: slices.Repeat([]int{1}, n)}
 	c.padding(&w)
 	ceil := c.Bool("ceil_mode", false)
-	for k, in := range w.In {
-		s := w.Strides[k]
-		if s < 1 || ceil && (in+w.Padding[k]+w.Padding[n+k]-kernel[k]+s-1)/s*s >= in+w.Padding[k] {
-			compose.Fail("ceil_mode makes a window that lies beyond the input, which is not supported")
-		}
+	if ceil {
+		w.CheckCeil("ceil_mode")
 	}
 	if kind == "max" {
 		c.Ignore("exclusive")
-		return back(c.Apply(byRank(n, ops.MaxPool1d, ops.MaxPool2d, ops.MaxPool3d), ops.PoolAttrs{PoolSize: kernel, Strides: w.Strides, Padding: w.Padding, Dilation: w.Dilation, CeilMode: ceil}, x))
+		return back(c.MaxPool(x, w, ceil))
 	}
-	return back(c.Apply(byRank(n, ops.AvgPool1d, ops.AvgPool2d, ops.AvgPool3d), ops.AvgPoolAttrs{
-		PoolSize: kernel, Strides: w.Strides, Padding: w.Padding, Dilation: w.Dilation, CeilMode: ceil, CountIncludePad: !c.Bool("exclusive", true)}, x))
+	return back(c.AvgPool(x, w, ceil, !c.Bool("exclusive", true)))
 }
 
-// adaptivePool gives a result of given extents, axis by axis: window i is from floor(i*in/out) to ceil((i+1)*in/out).
-func (c *call) adaptivePool(x *graph.Value, kind string, out []int) *graph.Value {
-	d := map[string]*op.Def{"max": ops.Max, "avg": ops.Mean}[kind]
-	for k, n := range out {
-		axis, in := 2+k, x.Type.Shape[2+k]
-		switch {
-		case n < 1 || n > maxWindows:
-			compose.Fail("a result of %v", out)
-		case n == in:
-		case in%n == 0:
-			s := x.Type.Shape
-			x = c.Reduce(d, c.Reshape(x, slices.Concat(s[:axis], []int{n, in / n}, s[axis+1:])...), false, axis+1)
-		default:
-			parts := make(values, n)
-			for i := range parts {
-				parts[i] = c.Reduce(d, c.Slice(x, axis, i*in/n, ((i+1)*in+n-1)/n), true, axis)
-			}
-			x = c.Concat(axis, parts...)
-		}
-	}
-	return x
-}
-
-// maxWindows bounds the windows of an axis that are computed one by one.
+// maxWindows bounds the elements of a window, each of which becomes a channel.
 const maxWindows = 1 << 10
 
 // dropout scales where training did not.
@@ -227,6 +194,6 @@ func unfold(c *call) *graph.Value {
 		one.SetFloat(i*area+i, 1)
 	}
 	kernel := c.Apply(ops.Tile, ops.TileAttrs{Reps: []int{s[1], 1, 1, 1}}, compose.Const(one))
-	y := c.Apply(ops.Conv2d, ops.ConvAttrs{Strides: w.Strides, Padding: w.Padding, Dilation: w.Dilation, Groups: s[1]}, x, kernel)
+	y := c.Conv(w, s[1], x, kernel)
 	return c.Reshape(y, s[0], s[1]*area, types.Count(y.Type.Shape[2:]))
 }

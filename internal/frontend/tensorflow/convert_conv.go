@@ -6,9 +6,7 @@ import (
 
 	"lathe/internal/compose"
 	"lathe/internal/graph"
-	"lathe/internal/op"
 	"lathe/internal/ops"
-	"lathe/internal/tool/spelling"
 )
 
 var convRows = []row{
@@ -64,28 +62,18 @@ func (c *call) padded(w compose.Window) compose.Window {
 	return w
 }
 
-// byRank picks the operator for a number of spatial axes.
-func byRank(n int, two, three *op.Def) *op.Def {
-	switch n {
-	case 2:
-		return two
-	case 3:
-		return three
+// filterFirst is a filter [spatial..., a, b] as [b, a, spatial...].
+func (c *call) filterFirst(w *graph.Value) *graph.Value {
+	n := w.Type.Rank() - 2
+	if n < 0 {
+		compose.Fail("a filter %s", w.Type)
 	}
-	compose.Fail("%s are not supported; 2 and 3 are", spelling.Count(n, "spatial axis"))
-	return nil
+	return c.Transpose(w, append([]int{n + 1, n}, compose.LastAxes(w, 0)[:n]...)...)
 }
 
 // conv has a filter [spatial..., in, out].
 func conv(c *call) *graph.Value {
-	w := c.X(1)
-	n := w.Type.Rank() - 2
-	def := byRank(n, ops.Conv2d, ops.Conv3d)
-	axes := []int{n + 1, n}
-	for k := range n {
-		axes = append(axes, k)
-	}
-	return c.convolution(def, c.Transpose(w, axes...), 0)
+	return c.convolution(c.filterFirst(c.X(1)), 0)
 }
 
 // depthwiseConv has a filter [height, width, channels, multiplier]; result c*multiplier+m reads channel c.
@@ -95,11 +83,11 @@ func depthwiseConv(c *call) *graph.Value {
 		compose.Fail("a filter %s", w.Type)
 	}
 	s := w.Type.Shape
-	return c.convolution(ops.Conv2d, c.Reshape(c.Transpose(w, 2, 3, 0, 1), s[2]*s[3], 1, s[0], s[1]), s[2])
+	return c.convolution(c.Reshape(c.Transpose(w, 2, 3, 0, 1), s[2]*s[3], 1, s[0], s[1]), s[2])
 }
 
 // convolution of operand 0 by weights [out, in, spatial...]; 0 groups are as many as fit.
-func (c *call) convolution(def *op.Def, w *graph.Value, groups int) *graph.Value {
+func (c *call) convolution(w *graph.Value, groups int) *graph.Value {
 	n := w.Type.Rank() - 2
 	if c.Rank(0) != n+2 {
 		compose.Fail("operand %s by a filter %s", c.X(0).Type, c.X(1).Type)
@@ -113,19 +101,13 @@ func (c *call) convolution(def *op.Def, w *graph.Value, groups int) *graph.Value
 			compose.Fail("%d channels by a filter %s", channels, c.X(1).Type)
 		}
 		win := c.padded(compose.Window{In: x.Type.Shape[2:], Kernel: w.Type.Shape[2:], Strides: c.spatial("strides", n), Dilation: c.spatial("dilations", n)})
-		return c.Apply(def, ops.ConvAttrs{Strides: win.Strides, Padding: win.Padding, Dilation: win.Dilation, Groups: groups}, x, w)
+		return c.Conv(win, groups, x, w)
 	})
 }
 
 // convTranspose has the operands output shape, filter [spatial..., out, in] and data: the gradient of a convolution.
 func convTranspose(c *call) *graph.Value {
-	w := c.X(1)
-	n := w.Type.Rank() - 2
-	axes := []int{n + 1, n}
-	for k := range n {
-		axes = append(axes, k)
-	}
-	return c.transposed(byRank(n, ops.Conv2dTranspose, ops.Conv3dTranspose), c.Transpose(w, axes...), 1)
+	return c.transposed(c.filterFirst(c.X(1)), 1)
 }
 
 func depthwiseTranspose(c *call) *graph.Value {
@@ -133,11 +115,11 @@ func depthwiseTranspose(c *call) *graph.Value {
 	if len(s) != 4 {
 		compose.Fail("a filter %s", c.X(1).Type)
 	}
-	return c.transposed(ops.Conv2dTranspose, c.Reshape(c.Transpose(c.X(1), 2, 3, 0, 1), s[2]*s[3], 1, s[0], s[1]), s[2])
+	return c.transposed(c.Reshape(c.Transpose(c.X(1), 2, 3, 0, 1), s[2]*s[3], 1, s[0], s[1]), s[2])
 }
 
 // transposed is a transposed convolution of operand 2 by weights [in, out/groups, spatial...].
-func (c *call) transposed(def *op.Def, w *graph.Value, groups int) *graph.Value {
+func (c *call) transposed(w *graph.Value, groups int) *graph.Value {
 	n := w.Type.Rank() - 2
 	shape := c.KnownInts(0, "the output shape")
 	if len(shape) == n { // spatial extents only
@@ -155,7 +137,7 @@ func (c *call) transposed(def *op.Def, w *graph.Value, groups int) *graph.Value 
 	}
 	return c.overChannels(c.X(2), func(x *graph.Value) *graph.Value {
 		forward := c.padded(compose.Window{In: out, Kernel: w.Type.Shape[2:], Strides: c.spatial("strides", n), Dilation: c.spatial("dilations", n)})
-		pads, extra := slices.Clone(forward.Padding), make([]int, n)
+		pads, extra := forward.Padding, make([]int, n)
 		for k, in := range x.Type.Shape[2:] {
 			span := (forward.Kernel[k]-1)*forward.Dilation[k] + 1
 			extra[k] = out[k] - ((in-1)*forward.Strides[k] + span - pads[k] - pads[n+k])
@@ -164,7 +146,7 @@ func (c *call) transposed(def *op.Def, w *graph.Value, groups int) *graph.Value 
 				extra[k] = 0
 			}
 		}
-		return c.Apply(def, ops.ConvTransposeAttrs{Strides: forward.Strides, Padding: pads, OutputPadding: extra, Dilation: forward.Dilation, Groups: groups}, x, w)
+		return c.ConvTranspose(forward, extra, groups, x, w)
 	})
 }
 

@@ -38,14 +38,14 @@ func (c *call) pooled(f func(x *graph.Value, w compose.Window) *graph.Value) *gr
 
 func maxPool(c *call) *graph.Value {
 	return c.pooled(func(x *graph.Value, w compose.Window) *graph.Value {
-		return c.Apply(byRank(len(w.In), ops.MaxPool2d, ops.MaxPool3d), ops.PoolAttrs{PoolSize: w.Kernel, Strides: w.Strides, Padding: w.Padding, Dilation: w.Dilation}, x)
+		return c.MaxPool(x, w, false)
 	})
 }
 
 // avgPool divides by the number of elements inside.
 func avgPool(c *call) *graph.Value {
 	return c.pooled(func(x *graph.Value, w compose.Window) *graph.Value {
-		return c.Apply(byRank(len(w.In), ops.AvgPool2d, ops.AvgPool3d), ops.AvgPoolAttrs{PoolSize: w.Kernel, Strides: w.Strides, Padding: w.Padding, Dilation: w.Dilation}, x)
+		return c.AvgPool(x, w, false, false)
 	})
 }
 
