@@ -60,9 +60,9 @@ deps: ## install LLVM 22 and lld 22 if they are missing (apt)
 build: ## build ./lathe
 	go build -o lathe ./cmd/lathe
 
-install: $(BINARY) ## install lathe, lathe.h, lathe.hpp, lathe.c and completions: PREFIX=/usr/local, DESTDIR=, BINARY=build/lathe
+install: $(BINARY) ## install lathe, lathe.c and its headers, and completions: PREFIX=/usr/local, DESTDIR=, BINARY=build/lathe
 	install -Dm755 $(BINARY) $(DESTDIR)$(PREFIX)/bin/lathe
-	install -Dm644 -t $(DESTDIR)$(PREFIX)/include include/lathe.h include/lathe.hpp
+	install -Dm644 -t $(DESTDIR)$(PREFIX)/include include/lathe.h include/lathe.hpp include/lathe_external.h
 	install -Dm644 -t $(DESTDIR)$(PREFIX)/share/lathe src/lathe.c
 	install -Dm644 -t $(DESTDIR)$(PREFIX)/share/doc/lathe LICENSE CHANGELOG.md
 	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions $(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d

@@ -14,7 +14,7 @@ import (
 
 // sources is the runtime for C and C++, which goes beside every static library.
 //
-//go:embed include/lathe.h include/lathe.hpp src/lathe.c
+//go:embed include/lathe.h include/lathe.hpp include/lathe_external.h src/lathe.c
 var sources embed.FS
 
 // runtimeSources lists the files of the C runtime by name.
@@ -34,7 +34,7 @@ func runtimeSources() []bundle.Text {
 	return files
 }
 
-// WriteRuntimeSources writes the runtime for C and C++, lathe.h, lathe.hpp and lathe.c, into a folder, which it makes where
+// WriteRuntimeSources writes the runtime for C and C++, lathe.h, lathe.hpp, lathe_external.h and lathe.c, into a folder, which it makes where
 // there is none.
 func WriteRuntimeSources(folder string) error {
 	if err := os.MkdirAll(folder, 0o777); err != nil {

@@ -129,6 +129,38 @@ typedef struct lathe_step_info {
   uint32_t nodes;
 } lathe_step_info;
 
+/* Where an operand of a region lies, dense and in row-major order. */
+typedef struct lathe_operand {
+  const int64_t *shape; /* rank extents */
+  size_t bytes;
+  size_t offset;  /* in the work space */
+  int32_t memory; /* LATHE_IN_WORKSPACE ... */
+  int32_t index;  /* of the input, output, constant or symbol */
+  int32_t rank;
+  int32_t dtype;
+} lathe_operand;
+
+/* Values of lathe_operand.memory. */
+enum { LATHE_IN_WORKSPACE, LATHE_IN_INPUT, LATHE_IN_OUTPUT, LATHE_IN_PARAM, LATHE_IN_SYMBOLS };
+
+/* A region of the network that an external code generator has compiled: a member of the package that a run-time module loads
+ * (lathe_external.h), and the steps that compute the same without it. */
+typedef struct lathe_region {
+  const char *symbol;  /* its name, unique in the package */
+  const char *runtime; /* the run-time module: "native" is a library with one function of the region's name */
+  const char *member;  /* of the package: ext/000_NAME.bin; beside NAME.so NAME.000_NAME.bin */
+  const lathe_operand *inputs, *outputs;
+  size_t bytes;    /* of the member */
+  uint32_t digest; /* CRC-32C of the member */
+  uint32_t flags;  /* LATHE_WHEN_FASTER */
+  int32_t abi;     /* LATHE_EXTERNAL_ABI of the module */
+  int32_t input_count, output_count;
+  int32_t first, last; /* the steps [first, last) */
+} lathe_region;
+
+/* The module runs only where it takes less time than the steps, which is found out when the package is opened. */
+#define LATHE_WHEN_FASTER 1u
+
 /* The descriptor: all that a caller has to know about a compiled model. Every library defines one, in read-only memory, as
  * lathe_MODULE_library; a shared object has it as lathe_library too, so that dlsym finds it. */
 typedef struct lathe_library {
@@ -158,6 +190,9 @@ typedef struct lathe_library {
   /* What follows is there when size says so: older compilers wrote less. */
   uint32_t flags;         /* LATHE_SEALED, LATHE_PARAMS_DIGEST */
   uint32_t params_digest; /* CRC-32C of mod.params, beside the library or linked in */
+  const lathe_region *regions; /* in the order of their steps */
+  int32_t region_count;
+  int32_t reserved;
 } lathe_library;
 
 /* Flags of a descriptor: the file of the library ends with a digest of it; params_digest is one. */
@@ -243,6 +278,12 @@ const lathe_library *lathe_model_library(const lathe_model *model);
 
 /* The threads of a run. */
 int32_t lathe_workers(const lathe_model *model);
+
+/* The number of regions of external code generators (lathe_model_library(model)->regions), and why the package's own steps compute one
+ * of them, in one line; NULL: its run-time module does. The environment variable LATHE_EXTERNAL says off for no modules, and require
+ * for an error where one cannot be opened. */
+int32_t lathe_region_count(const lathe_model *model);
+const char *lathe_region_note(const lathe_model *model, int32_t index);
 
 /* Inputs and outputs have indices from 0 on, in the model's order. */
 int32_t lathe_input_count(const lathe_model *model);

@@ -130,6 +130,12 @@ class Model {
   std::int32_t input_index(const std::string &name) const { return found(lathe_input_index(model_, name.c_str())); }
   std::int32_t output_index(const std::string &name) const { return found(lathe_output_index(model_, name.c_str())); }
   int workers() const { return lathe_workers(model_); }
+  std::int32_t region_count() const { return lathe_region_count(model_); }
+  // Why the package's own steps compute a region of an external code generator; empty where its run-time module does.
+  std::string region_note(std::int32_t index) const {
+    const char *note = lathe_region_note(model_, index);
+    return note == nullptr ? std::string() : note;
+  }
   const lathe_library &library() const { return *lathe_model_library(model_); }
   lathe_model *get() const noexcept { return model_; }
 

@@ -5,11 +5,14 @@
  *
  *   -DLATHE_NO_THREADS   one worker; no pthreads.
  *   -DLATHE_NO_FILES     no lathe_open: libraries are linked in (lathe_open_library); no dlopen, no mmap.
+ *   -DLATHE_NO_EXTERNAL  no run-time modules of external code generators: the packages' own steps compute all. LATHE_NO_FILES
+ *                        implies it, as does a machine without an operating system.
  *   -DLATHE_NO_FUTEX     workers sleep on a condition variable, as on systems other than Linux.
  *   -ffreestanding       both of the first, no allocation (lathe_options.memory) and no clock: for microcontrollers. memcpy,
  *                        memset and memcmp must exist, as GCC asks of every program.
  *
- * The order of this file: messages, digests, parameters, CPU features, threads, models, opening. */
+ * The order of this file: messages, digests, parameters, CPU features, threads, models, runs, opening,
+ * regions. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -42,6 +45,12 @@ int memcmp(const void *a, const void *b, size_t n);
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#else
+#define LATHE_NO_EXTERNAL
+#endif
+
+#ifndef LATHE_NO_EXTERNAL
+#include "lathe_external.h"
 #endif
 
 #ifndef LATHE_NO_THREADS
@@ -66,7 +75,7 @@ int memcmp(const void *a, const void *b, size_t n);
 
 _Static_assert(sizeof(lathe_ctx) == (sizeof(void *) == 8 ? 120 : 68), "lathe_ctx is laid out as compiled code expects");
 _Static_assert(sizeof(lathe_team) == 640 && sizeof(lathe_part) == 128, "laid out as compiled code expects");
-_Static_assert(sizeof(lathe_library) == 10 * 4 + 15 * sizeof(void *), "lathe_library is laid out as the compiler writes it");
+_Static_assert(sizeof(lathe_library) == 12 * 4 + 16 * sizeof(void *), "lathe_library is laid out as the compiler writes it");
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 
@@ -286,6 +295,11 @@ static uint32_t crc32c(uint32_t sum, const unsigned char *b, size_t n) {
 /* flags_of gives the descriptor's flags; those of older compilers have none. */
 static uint32_t flags_of(const lathe_library *l) {
   return l->size >= offsetof(lathe_library, params_digest) + sizeof l->params_digest ? l->flags : 0;
+}
+
+/* region_count gives the number of regions; descriptors of older compilers have none. */
+static int32_t region_count(const lathe_library *l) {
+  return l->size >= offsetof(lathe_library, region_count) + sizeof l->region_count ? l->region_count : 0;
 }
 
 /* check_weights compares weights, of which params are those that lie beside the library, with their digest if there is one. */
@@ -1114,6 +1128,11 @@ struct package;
 static void retain(struct package *p);
 static void release(struct package *p);
 
+/* Regions of external code generators, as a model runs them. */
+struct open_region;
+static lathe_status open_regions(lathe_model *m);
+static void close_regions(lathe_model *m);
+
 struct lathe_model {
   uint32_t user; /* IDLE, or the process one of whose threads is in a call */
   const lathe_library *library;
@@ -1129,6 +1148,7 @@ struct lathe_model {
   void **own;           /* the model's own memory of inputs, then of outputs; NULL with LATHE_NO_BUFFERS */
   void *block;          /* of the system, with this structure in it; NULL: the caller's */
   size_t block_bytes;
+  struct open_region *regions; /* of a package, by region; NULL: all are computed by the package's own steps */
   lathe_ctx ctx;
 #ifndef LATHE_NO_THREADS
   crew crew;
@@ -1222,6 +1242,16 @@ static void release_block(void *block, size_t bytes) {
 #endif
 }
 
+/* end_model ends what a model has beside its memory, and gives that back. */
+static void end_model(lathe_model *m) {
+  close_regions(m);
+#ifndef LATHE_NO_THREADS
+  crew *c = &m->crew;
+  if (c->started && c->owner == getpid()) stop_crew(c, c->workers - 1);
+#endif
+  if (m->block) release_block(m->block, m->block_bytes); /* with the model in it */
+}
+
 static const lathe_options default_options;
 
 static lathe_status check_library(const char *name, const lathe_library *l) {
@@ -1312,13 +1342,11 @@ static lathe_status make_model(const lathe_library *l, const char *name, struct 
 #else
   (void)crowded;
 #endif
-  if (status != LATHE_OK) {
-    if (block) release_block(block, block_bytes);
-    return status;
-  }
   m->package = package;
-  *model = m;
-  return LATHE_OK;
+  if (status == LATHE_OK && package && region_count(l) > 0) status = open_regions(m);
+  if (status == LATHE_OK) *model = m;
+  else end_model(m);
+  return status;
 }
 
 lathe_status lathe_open_library(const lathe_library *library, const void *params, size_t params_bytes,
@@ -1408,12 +1436,8 @@ lathe_status lathe_close(lathe_model *model) {
   if (!model) return LATHE_OK;
   lathe_status status = enter(model);
   if (status != LATHE_OK) return status;
-#ifndef LATHE_NO_THREADS
-  crew *c = &model->crew;
-  if (c->started && c->owner == getpid()) stop_crew(c, c->workers - 1);
-#endif
   struct package *package = model->package;
-  if (model->block) release_block(model->block, model->block_bytes); /* with the model in it */
+  end_model(model);
   release(package);
   return LATHE_OK;
 }
@@ -1636,12 +1660,32 @@ static lathe_status check_ready(const lathe_model *m) {
 static uint64_t now(void);
 #endif
 
-static lathe_status run_range(lathe_model *m, int32_t first, int32_t last) {
+/* run_library runs steps of the package's own. */
+static lathe_status run_library(lathe_model *m, int32_t first, int32_t last) {
 #ifndef LATHE_NO_THREADS
   if (m->workers > 1) return run_crew(m->name, &m->crew, first, last);
 #endif
   m->library->run(&m->ctx, 0, 1, first, last);
   return LATHE_OK;
+}
+
+static lathe_status run_region(lathe_model *m, struct open_region *r);
+static struct open_region *next_region(lathe_model *m, struct open_region *r);
+static const lathe_region *region_of(const struct open_region *r);
+
+/* run_range runs steps, each region that is whole among them by its module. A call of the library ends in front of a region and begins
+ * behind it, so that all workers have met. */
+static lathe_status run_range(lathe_model *m, int32_t first, int32_t last) {
+  lathe_status status = LATHE_OK;
+  for (struct open_region *r = next_region(m, NULL); r && status == LATHE_OK; r = next_region(m, r)) {
+    int32_t from = region_of(r)->first, to = region_of(r)->last;
+    if (from < first || to > last) continue;
+    if (first < from) status = run_library(m, first, from);
+    if (status == LATHE_OK && m->ctx.status != 0) return LATHE_OK; /* which the caller tells */
+    if (status == LATHE_OK) status = run_region(m, r);
+    first = to;
+  }
+  return status == LATHE_OK && first < last ? run_library(m, first, last) : status;
 }
 
 /* run_steps writes the nanoseconds of each step to times, which may be NULL. */
@@ -1732,6 +1776,8 @@ typedef struct package {
   int sealed;   /* the library's file had its digest, which is right */
   mapping file; /* the tar or the file of parameters, which holds */
   mapping params;
+  mapping *members; /* of regions; NULL: there are none */
+  int mapped;       /* each is a mapping of its own */
   char name[];
 } package;
 
@@ -1741,6 +1787,9 @@ static void retain(package *p) {
 
 static void release(package *p) {
   if (!p || add(&p->users, (uint32_t)-1) > 0) return;
+  for (int32_t i = 0; p->members && p->mapped && i < region_count(p->library); i++)
+    if (p->members[i].at) munmap((void *)(uintptr_t)p->members[i].at, p->members[i].bytes);
+  free(p->members);
   if (p->handle) dlclose(p->handle);
   if (p->fd >= 0) close(p->fd);
   if (p->file.at) munmap((void *)(uintptr_t)p->file.at, p->file.bytes);
@@ -1804,6 +1853,14 @@ static lathe_status check_elf(const char *name, mapping m) {
     if (little(h, 4) == 1 && !within(off, bytes, m.bytes))
       return fail(LATHE_ERROR_PACKAGE, name, "the library is truncated: a segment ends beyond the file; copy it again");
   }
+  return LATHE_OK;
+}
+
+/* check_described checks that a library is for this machine and has a descriptor. */
+static lathe_status check_described(const char *name, mapping m) {
+  lathe_status status = check_elf(name, m);
+  if (status != LATHE_OK) return status;
+  const unsigned char *b = m.at;
   static const char symbol[] = "\0lathe_library";
   for (size_t i = 0; i + sizeof symbol <= m.bytes; i++) {
     const unsigned char *zero = memchr(b + i, 0, m.bytes - sizeof symbol + 1 - i);
@@ -1842,40 +1899,47 @@ static int write_all(int fd, const unsigned char *at, size_t bytes) {
 }
 
 /* load_temporary is for systems without memory files or /proc. The file has no name any more once it is loaded. */
-static void load_temporary(package *p, mapping m) {
+static void *load_temporary(mapping m) {
   char path[512];
   const char *folder = getenv("TMPDIR");
   int n = snprintf(path, sizeof path, "%s/lathe-XXXXXX", folder && *folder ? folder : "/tmp");
   int fd = n > 0 && (size_t)n < sizeof path ? mkstemp(path) : -1;
-  if (fd < 0) return;
-  if (write_all(fd, m.at, m.bytes)) p->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (fd < 0) return NULL;
+  void *handle = write_all(fd, m.at, m.bytes) ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
   close(fd);
   unlink(path);
+  return handle;
 }
 
-/* load_code hands a complete library, once it has its digest, to the dynamic linker, by the number of an open file: of its own file, or of one in
- * memory for a part of a tar. The linker takes a path it knows for the library it knows: the file stays open as long as
- * the code is loaded, so that no other gets the same number. No code runs yet. */
-static lathe_status load_code(package *p, mapping m) {
-  int ready = p->fd >= 0;
-  lathe_status status = check_seal(p, m);
-  if (status != LATHE_OK) return status;
+/* load_library hands a library to the dynamic linker, by the number of an open file: *fd, its own file, or one in memory where that is
+ * -1. The linker takes a path it knows for the library it knows: the file stays open as long as the code is loaded, so that no other
+ * gets the same number. NULL where that fails, with the cause. No code runs yet. */
+static void *load_library(mapping m, int *fd, const char **cause) {
+  int ready = *fd >= 0;
+  void *handle = NULL;
 #ifdef SYS_memfd_create
   if (!ready) {
-    p->fd = (int)syscall(SYS_memfd_create, "lathe-library", 1u /* close on exec */);
-    ready = p->fd >= 0 && write_all(p->fd, m.at, m.bytes);
+    *fd = (int)syscall(SYS_memfd_create, "lathe-library", 1u /* close on exec */);
+    ready = *fd >= 0 && write_all(*fd, m.at, m.bytes);
   }
 #endif
   if (ready) {
     char path[64];
-    snprintf(path, sizeof path, "/proc/self/fd/%d", p->fd);
-    p->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", *fd);
+    handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   }
-  if (!p->handle) load_temporary(p, m);
-  if (!p->handle) {
-    const char *cause = dlerror();
-    return fail(LATHE_ERROR_FILE, p->name, "the library cannot be loaded: %s", cause ? cause : "no folder for temporary files");
-  }
+  if (!handle) handle = load_temporary(m);
+  if (!handle && !(*cause = dlerror())) *cause = "no folder for temporary files";
+  return handle;
+}
+
+/* load_code loads a complete library, once it has its digest. */
+static lathe_status load_code(package *p, mapping m) {
+  const char *cause = NULL;
+  lathe_status status = check_seal(p, m);
+  if (status != LATHE_OK) return status;
+  p->handle = load_library(m, &p->fd, &cause);
+  if (!p->handle) return fail(LATHE_ERROR_FILE, p->name, "the library cannot be loaded: %s", cause);
   p->library = dlsym(p->handle, "lathe_library");
   if (!p->library) return fail(LATHE_ERROR_PACKAGE, p->name, "the library is not one of lathe compile (no lathe_library inside): recompile the model");
   status = check_library(p->name, p->library);
@@ -1887,7 +1951,7 @@ static lathe_status load_code(package *p, mapping m) {
 /* needs_params tells whether a loaded library's weights are elsewhere. */
 static int needs_params(const lathe_library *l) { return !l->weights && l->param_count > 0; }
 
-enum { BLOCK = 512, MOST_MEMBERS = 64 };
+enum { BLOCK = 512, MOST_MEMBERS = 4096 };
 
 /* tar_number reads a number of a tar header: octal digits, or eight big-endian bytes after one with the highest bit. */
 static uint64_t tar_number(const unsigned char *field, int n) {
@@ -1956,6 +2020,62 @@ static lathe_status read_tar(const char *name, mapping m, tar_member *wanted, in
   return LATHE_OK;
 }
 
+/* A path is built in a buffer of this size; longer ones the system does not take either. */
+enum { PATH_BYTES = 4096 + 128 };
+
+static int exists(const char *path) {
+  struct stat st;
+  return stat(path, &st) == 0;
+}
+
+#ifdef LATHE_NO_EXTERNAL
+
+static lathe_status tar_regions(package *p) {
+  (void)p;
+  return LATHE_OK;
+}
+
+static lathe_status file_regions(package *p, const char *prefix, size_t n, int beside) {
+  (void)p, (void)prefix, (void)n, (void)beside;
+  return LATHE_OK;
+}
+
+#else
+
+/* tar_regions finds the members of regions in a tar. One that is not there leaves its region to the package's own steps. */
+static lathe_status tar_regions(package *p) {
+  int32_t count = region_count(p->library);
+  if (count == 0) return LATHE_OK;
+  tar_member *wanted = calloc((size_t)count, sizeof *wanted);
+  p->members = calloc((size_t)count, sizeof *p->members);
+  lathe_status status = LATHE_OK;
+  if (!wanted || !p->members) status = fail(LATHE_ERROR_MEMORY, p->name, "no memory for its parts");
+  for (int32_t i = 0; status == LATHE_OK && i < count; i++) wanted[i].name = p->library->regions[i].member;
+  if (status == LATHE_OK) status = read_tar(p->name, p->file, wanted, count);
+  for (int32_t i = 0; status == LATHE_OK && i < count; i++) p->members[i] = wanted[i].content;
+  free(wanted);
+  return status;
+}
+
+/* file_regions maps the members of regions whose files begin with the first n bytes of prefix: those of a folder, or, with beside,
+ * NAME.000_dnnl.bin where the library is NAME.so. */
+static lathe_status file_regions(package *p, const char *prefix, size_t n, int beside) {
+  int32_t count = region_count(p->library);
+  lathe_status status = LATHE_OK;
+  if (count == 0) return LATHE_OK;
+  p->mapped = 1;
+  if (!(p->members = calloc((size_t)count, sizeof *p->members))) return fail(LATHE_ERROR_MEMORY, p->name, "no memory for its parts");
+  for (int32_t i = 0; status == LATHE_OK && i < count; i++) {
+    const char *file = p->library->regions[i].member, *slash = strrchr(file, '/');
+    char path[PATH_BYTES];
+    snprintf(path, sizeof path, "%.*s%s%s", (int)n, prefix, beside ? "." : "/", beside && slash ? slash + 1 : file);
+    if (exists(path)) status = map_file(p->name, path, &p->members[i], NULL);
+  }
+  return status;
+}
+
+#endif
+
 /* open_tar maps a tar and loads its library. */
 static lathe_status open_tar(package *p) {
   tar_member members[] = {{"mod.so", {0}}, {"mod.params", {0}}, {"lathe.json", {0}}};
@@ -1964,30 +2084,23 @@ static lathe_status open_tar(package *p) {
   if (!members[2].content.at)
     return fail(LATHE_ERROR_PACKAGE, p->name, "no lathe.json inside: this is no package of lathe compile; one of Apache TVM needs TVM's runtime");
   if (!members[0].content.at) return fail(LATHE_ERROR_PACKAGE, p->name, "mod.so is missing in the tar");
-  status = check_elf(p->name, members[0].content);
+  status = check_described(p->name, members[0].content);
   if (status == LATHE_OK) status = load_code(p, members[0].content);
   if (status != LATHE_OK) return status;
   p->params = members[1].content;
   if (needs_params(p->library) && !p->params.at) return fail(LATHE_ERROR_PACKAGE, p->name, "mod.params is missing in the tar");
-  return LATHE_OK;
+  return tar_regions(p);
 }
 
-/* A path is built in a buffer of this size; longer ones the system does not take either. */
-enum { PATH_BYTES = 4096 + 32 };
-
-static int exists(const char *path) {
-  struct stat st;
-  return stat(path, &st) == 0;
-}
-
-/* open_library loads a library from its own file and maps the parameters beside it, stem.params, where it needs them. */
-static lathe_status open_library(package *p, const char *path, const char *params) {
+/* open_library loads a library from its own file and maps what it needs beside it: the parameters, and the members of regions. */
+static lathe_status open_library(package *p, const char *path, const char *params, const char *prefix, size_t n, int beside) {
   mapping m;
   lathe_status status = map_file(p->name, path, &m, &p->fd);
   if (status != LATHE_OK) return status;
-  status = check_elf(p->name, m);
+  status = check_described(p->name, m);
   if (status == LATHE_OK) status = load_code(p, m);
   unmap(&m);
+  if (status == LATHE_OK) status = file_regions(p, prefix, n, beside);
   if (status != LATHE_OK || !needs_params(p->library)) return status;
   if (!exists(params)) return fail(LATHE_ERROR_FILE, p->name, "%s is missing: it holds the weights", params);
   status = map_file(p->name, params, &p->file, NULL);
@@ -2000,7 +2113,7 @@ static lathe_status open_stem(package *p, const char *path, size_t n) {
   char library[PATH_BYTES], params[PATH_BYTES];
   snprintf(library, sizeof library, "%.*s.so", (int)n, path);
   snprintf(params, sizeof params, "%.*s.params", (int)n, path);
-  return open_library(p, library, params);
+  return open_library(p, library, params, path, n, 1);
 }
 
 /* stem_of removes a suffix; 0 when path ends in another way. */
@@ -2038,7 +2151,7 @@ static lathe_status open_package(package *p) {
   const char *path = p->name;
   char other[PATH_BYTES], params[PATH_BYTES];
   struct stat st;
-  if (length(path) > PATH_BYTES - 32) return fail(LATHE_ERROR_FILE, NULL, "the path has %b: it is too long", length(path));
+  if (length(path) > PATH_BYTES - 128) return fail(LATHE_ERROR_FILE, NULL, "the path has %b: it is too long", length(path));
   if (stat(path, &st) != 0) {
     int error = errno;
     snprintf(other, sizeof other, "%s.so", path);
@@ -2049,7 +2162,7 @@ static lathe_status open_package(package *p) {
     snprintf(other, sizeof other, "%s/mod.so", path);
     snprintf(params, sizeof params, "%s/mod.params", path);
     if (!exists(other)) return fail(LATHE_ERROR_FILE, path, "the folder has no mod.so: it is not an unpacked package");
-    return open_library(p, other, params);
+    return open_library(p, other, params, path, length(path), 0);
   }
   for (int i = 0; i < COUNT(beside); i++) {
     size_t n = stem_of(path, beside[i]);
@@ -2064,8 +2177,9 @@ static lathe_status open_package(package *p) {
   size_t n = stem_of(path, ".so");
   snprintf(other, sizeof other, "%s.so", path);
   if (n == 0 && exists(other)) return open_stem(p, path, length(path)); /* a program may be called as its model is */
-  snprintf(params, sizeof params, "%.*s.params", (int)(n ? n : length(path)), path);
-  return open_library(p, path, params);
+  if (n == 0) n = length(path);
+  snprintf(params, sizeof params, "%.*s.params", (int)n, path);
+  return open_library(p, path, params, path, n, 1);
 }
 
 /* Weights up to this size are compared with their digest on opening, which otherwise does not read them. */
@@ -2093,6 +2207,300 @@ lathe_status lathe_open(const char *path, const lathe_options *options, lathe_mo
   lathe_close(*model);
   *model = NULL;
   return status;
+}
+
+#endif
+
+/* ---- Regions of external code generators ------------------------------------------------------------------------- */
+
+int32_t lathe_region_count(const lathe_model *model) { return model ? region_count(model->library) : 0; }
+
+#ifdef LATHE_NO_EXTERNAL
+
+static lathe_status open_regions(lathe_model *m) {
+  (void)m;
+  return LATHE_OK;
+}
+
+static void close_regions(lathe_model *m) { (void)m; }
+
+static struct open_region *next_region(lathe_model *m, struct open_region *r) {
+  (void)m, (void)r;
+  return NULL;
+}
+
+static const lathe_region *region_of(const struct open_region *r) {
+  (void)r;
+  return NULL;
+}
+
+static lathe_status run_region(lathe_model *m, struct open_region *r) {
+  (void)m, (void)r;
+  return LATHE_OK;
+}
+
+const char *lathe_region_note(const lathe_model *model, int32_t index) {
+  return index >= 0 && index < lathe_region_count(model) ? "this build of the runtime opens no modules of external code generators" : NULL;
+}
+
+#else
+
+/* What the run-time module of a generator exports; NATIVE is machine code without them. */
+static const char native[] = "native";
+
+typedef void native_function(const void *const *in, void *const *out, int32_t worker, int32_t workers);
+
+typedef struct external_calls {
+  uint32_t (*abi)(void);
+  void (*open)(const lathe_external_info *info, lathe_external **module);
+  int32_t (*run)(lathe_external *module, const lathe_external_tensor *inputs, const lathe_external_tensor *outputs, int32_t workers);
+  void (*close)(lathe_external *module);
+  const char *(*last_error)(void);
+} external_calls;
+
+/* A region of a model. Neither code nor module: the package's own steps compute it, for the reason in note. */
+typedef struct open_region {
+  const lathe_region *region;
+  external_calls calls;
+  lathe_external *module;
+  native_function *code;
+  void *handle; /* of code, and the open file it lies in */
+  int fd;
+  lathe_external_info info;
+  lathe_external_tensor *tensors; /* of a run: inputs, then outputs */
+  lathe_external_tensor *bare;    /* the same without data */
+  void **data;                    /* their addresses */
+  char *note;
+} open_region;
+
+static const lathe_region *region_of(const open_region *r) { return r->region; }
+
+/* next_region returns the region behind r, or behind none the first, that a module computes; NULL: there is none. */
+static open_region *next_region(lathe_model *m, open_region *r) {
+  if (!m->regions) return NULL;
+  for (r = r ? r + 1 : m->regions; r < m->regions + region_count(m->library); r++)
+    if (r->module || r->code) return r;
+  return NULL;
+}
+
+const char *lathe_region_note(const lathe_model *model, int32_t index) {
+  if (index < 0 || index >= lathe_region_count(model)) return NULL;
+  return model->regions ? model->regions[index].note : "the library was opened without the package around it";
+}
+
+static void *operand_data(const lathe_model *m, const lathe_operand *o) {
+  switch (o->memory) {
+    case LATHE_IN_INPUT: return m->ctx.inputs[o->index];
+    case LATHE_IN_OUTPUT: return m->ctx.outputs[o->index];
+    case LATHE_IN_PARAM: return m->ctx.params[o->index];
+    case LATHE_IN_SYMBOLS: return &m->ctx.symbols[o->index];
+    default: return (char *)m->ctx.workspace + o->offset;
+  }
+}
+
+/* say fails with a message that names the region; the cause is of other programs, and becomes one line. */
+static lathe_status say(lathe_status status, const lathe_model *m, const lathe_region *g, const char *cause) {
+  char line[256];
+  size_t n = 0;
+  for (const char *s = cause ? cause : "the module does not say why"; *s && n < sizeof line - 1; s++) line[n++] = (unsigned char)*s < ' ' ? ' ' : *s;
+  line[n] = 0;
+  return fail(status, m->name, "external region %s (%s): %s", g->symbol, g->runtime, line);
+}
+
+static lathe_status run_region(lathe_model *m, open_region *r) {
+  const lathe_region *g = r->region;
+  int32_t count = g->input_count + g->output_count;
+  for (int32_t i = 0; i < count; i++)
+    r->data[i] = r->tensors[i].data = operand_data(m, i < g->input_count ? &g->inputs[i] : &g->outputs[i - g->input_count]);
+  if (r->code) {
+    r->code((const void *const *)r->data, r->data + g->input_count, 0, 1);
+    return LATHE_OK;
+  }
+  int32_t status = r->calls.run(r->module, r->tensors, r->tensors + g->input_count, m->workers);
+  if (status == 0) return LATHE_OK;
+  char cause[256];
+  const char *why = r->calls.last_error();
+  snprintf(cause, sizeof cause, "status %d: %s", (int)status, why ? why : "the module does not say why");
+  return say(LATHE_ERROR_RUN, m, g, cause);
+}
+
+/* symbol_of is dlsym for functions, whose addresses C does not convert. */
+static int symbol_of(void *handle, const char *name, void *function) {
+  void *at = dlsym(handle, name);
+  memcpy(function, &at, sizeof at);
+  return at != NULL;
+}
+
+/* open_native loads machine code. */
+static lathe_status open_native(lathe_model *m, open_region *r, mapping blob) {
+  const char *cause = NULL;
+  lathe_status status = check_elf(m->name, blob);
+  if (status != LATHE_OK) return status;
+  if (!(r->handle = load_library(blob, &r->fd, &cause))) return say(LATHE_ERROR_PACKAGE, m, r->region, cause);
+  if (!symbol_of(r->handle, r->region->symbol, &r->code)) return say(LATHE_ERROR_PACKAGE, m, r->region, "its code does not export the region");
+  return LATHE_OK;
+}
+
+/* find_calls loads the library of a run-time module from a folder of LATHE_EXTERNAL_PATH, and from nowhere else. It stays loaded as long
+ * as the process lives. */
+static lathe_status find_calls(lathe_model *m, open_region *r) {
+  const char *folders = getenv("LATHE_EXTERNAL_PATH"), *runtime = r->region->runtime;
+  char path[PATH_BYTES], cause[256];
+  void *handle = NULL;
+  for (const char *p = folders; p && *p && !handle; p += *p == ':') {
+    size_t n = strcspn(p, ":");
+    int k = snprintf(path, sizeof path, "%.*s/liblathe_ext_%s.so", (int)n, p, runtime);
+    if (n > 0 && *p == '/' && !strchr(runtime, '/') && k > 0 && (size_t)k < sizeof path && exists(path) &&
+        !(handle = dlopen(path, RTLD_NOW | RTLD_LOCAL)))
+      return say(LATHE_ERROR_FILE, m, r->region, dlerror());
+    p += n;
+  }
+  if (!handle) {
+    snprintf(cause, sizeof cause, "there is no liblathe_ext_%s.so in %s (LATHE_EXTERNAL_PATH)", runtime, folders && *folders ? folders : "any folder");
+    return say(LATHE_ERROR_FILE, m, r->region, cause);
+  }
+  const struct {
+    const char *name;
+    void *function;
+  } exports[] = {
+      {"lathe_external_abi", &r->calls.abi},
+      {"lathe_external_open", &r->calls.open},
+      {"lathe_external_run", &r->calls.run},
+      {"lathe_external_close", &r->calls.close},
+      {"lathe_external_last_error", &r->calls.last_error},
+  };
+  for (int i = 0; i < COUNT(exports); i++) {
+    if (symbol_of(handle, exports[i].name, exports[i].function)) continue;
+    snprintf(cause, sizeof cause, "%.180s does not export %s", path, exports[i].name);
+    return say(LATHE_ERROR_FILE, m, r->region, cause);
+  }
+  if (r->calls.abi() == LATHE_EXTERNAL_ABI) return LATHE_OK;
+  snprintf(cause, sizeof cause, "%.160s is made for version %u of lathe_external.h, and this runtime calls version %d", path, (unsigned)r->calls.abi(), LATHE_EXTERNAL_ABI);
+  return say(LATHE_ERROR_VERSION, m, r->region, cause);
+}
+
+static lathe_status open_module(lathe_model *m, open_region *r, mapping blob) {
+  const lathe_region *g = r->region;
+  if (g->abi != LATHE_EXTERNAL_ABI) return say(LATHE_ERROR_VERSION, m, g, "compiled for another version of lathe_external.h: recompile the model");
+  if (!blob.at) return say(LATHE_ERROR_FILE, m, g, "its file is missing in the package, or beside the library");
+  size_t count = (size_t)g->input_count + (size_t)g->output_count;
+  r->tensors = calloc(count, sizeof *r->tensors);
+  r->bare = calloc(count, sizeof *r->bare);
+  r->data = calloc(count, sizeof *r->data);
+  if (!r->tensors || !r->bare || !r->data) return fail(LATHE_ERROR_MEMORY, m->name, "no memory for external region %s", g->symbol);
+  for (size_t i = 0; i < count; i++) {
+    const lathe_operand *o = i < (size_t)g->input_count ? &g->inputs[i] : &g->outputs[i - (size_t)g->input_count];
+    r->bare[i] = r->tensors[i] = (lathe_external_tensor){.shape = o->shape, .bytes = o->bytes, .dtype = lathe_dtype_name(o->dtype), .rank = o->rank};
+  }
+  if (equal(g->runtime, native)) return open_native(m, r, blob);
+  lathe_status status = find_calls(m, r);
+  if (status != LATHE_OK) return status;
+  r->info = (lathe_external_info){
+      .size = sizeof r->info,
+      .workers = m->workers,
+      .blob = blob.at,
+      .bytes = blob.bytes,
+      .symbol = g->symbol,
+      .inputs = r->bare,
+      .outputs = r->bare + g->input_count,
+      .num_inputs = g->input_count,
+      .num_outputs = g->output_count,
+  };
+  r->calls.open(&r->info, &r->module);
+  return r->module ? LATHE_OK : say(LATHE_ERROR_PACKAGE, m, g, r->calls.last_error());
+}
+
+static void close_module(open_region *r) {
+  if (r->module) r->calls.close(r->module);
+  if (r->handle) dlclose(r->handle);
+  if (r->fd >= 0) close(r->fd);
+  r->module = NULL, r->code = NULL, r->handle = NULL, r->fd = -1;
+}
+
+/* race says in an error that the package's own steps compute a region in less time than its module does, on the zeros of fresh
+ * memory. Each way is timed some times, after a run that is not counted. */
+static lathe_status race(lathe_model *m, open_region *r) {
+  enum { RACES = 3 };
+  uint64_t best[2] = {UINT64_MAX, UINT64_MAX};
+  lathe_status status = LATHE_OK;
+  for (int i = 0; i <= RACES; i++)
+    for (int way = 0; way < 2 && status == LATHE_OK; way++) {
+      uint64_t start = now(), took;
+      status = way == 0 ? run_region(m, r) : run_library(m, r->region->first, r->region->last);
+      took = now() - start;
+      if (i > 0 && took < best[way]) best[way] = took;
+    }
+  memset(m->ctx.workspace, 0, m->library->workspace);
+  m->ctx.status = 0;
+  if (status != LATHE_OK || best[0] <= best[1]) return status;
+  char cause[128];
+  snprintf(cause, sizeof cause, "it takes %llu us, and the package's own steps %llu us", (unsigned long long)best[0] / 1000, (unsigned long long)best[1] / 1000);
+  return say(LATHE_ERROR_STATE, m, r->region, cause);
+}
+
+/* lend gives a model whose inputs and outputs are the caller's memory for them, until take_back; NULL: there is none. */
+static char *lend(lathe_model *m) {
+  const lathe_library *l = m->library;
+  plan p = {0};
+  for (int32_t i = 0; i < l->input_count; i++) place(&p, l->inputs[i].bytes);
+  for (int32_t i = 0; i < l->output_count; i++) place(&p, l->outputs[i].bytes);
+  char *base = p.overflow ? NULL : calloc(1, p.total + 1);
+  p.total = 0;
+  for (int32_t i = 0; base && i < l->input_count; i++) m->ctx.inputs[i] = base + place(&p, l->inputs[i].bytes);
+  for (int32_t i = 0; base && i < l->output_count; i++) m->ctx.outputs[i] = base + place(&p, l->outputs[i].bytes);
+  return base;
+}
+
+static void take_back(lathe_model *m, char *lent) {
+  for (int32_t i = 0; lent && i < m->library->input_count; i++) m->ctx.inputs[i] = NULL;
+  for (int32_t i = 0; lent && i < m->library->output_count; i++) m->ctx.outputs[i] = NULL;
+  free(lent);
+}
+
+static lathe_status open_regions(lathe_model *m) {
+  const char *mode = getenv("LATHE_EXTERNAL");
+  int off = mode && equal(mode, "off"), require = mode && equal(mode, "require");
+  if (mode && *mode && !off && !require && !equal(mode, "auto"))
+    return fail(LATHE_ERROR_ARGUMENT, m->name, "environment variable LATHE_EXTERNAL=%q: must be off, require or auto", mode);
+  const package *p = m->package;
+  int32_t count = region_count(m->library);
+  char before[sizeof last_error];
+  memcpy(before, last_error, sizeof before);
+  lathe_status status = LATHE_OK;
+  if (!(m->regions = calloc((size_t)count, sizeof *m->regions))) return fail(LATHE_ERROR_MEMORY, m->name, "no memory for external regions");
+  for (int32_t i = 0; i < count; i++) m->regions[i].region = &m->library->regions[i], m->regions[i].fd = -1;
+  for (int32_t i = 0; i < count && status == LATHE_OK; i++) {
+    open_region *r = &m->regions[i];
+    mapping blob = p->members[i];
+    if (blob.at && (blob.bytes != r->region->bytes || crc32c(0, blob.at, blob.bytes) != r->region->digest))
+      return fail(LATHE_ERROR_PACKAGE, m->name, "%s is damaged: its bytes do not have the digest that was written with them; copy the package again", r->region->member);
+    if (off) {
+      r->note = strdup("LATHE_EXTERNAL=off");
+      continue;
+    }
+    status = open_module(m, r, blob);
+    if (status == LATHE_OK && !require && r->region->flags & LATHE_WHEN_FASTER) {
+      char *lent = m->options.flags & LATHE_NO_BUFFERS ? lend(m) : NULL;
+      status = race(m, r);
+      take_back(m, lent);
+    }
+    if (status == LATHE_OK) continue;
+    close_module(r);
+    if (require || !(r->note = strdup(last_error))) break;
+    status = LATHE_OK;
+  }
+  if (status == LATHE_OK) memcpy(last_error, before, sizeof before);
+  return status;
+}
+
+static void close_regions(lathe_model *m) {
+  for (int32_t i = 0; m->regions && i < region_count(m->library); i++) {
+    open_region *r = &m->regions[i];
+    close_module(r);
+    free(r->tensors), free(r->bare), free(r->data), free(r->note);
+  }
+  free(m->regions);
+  m->regions = NULL;
 }
 
 #endif

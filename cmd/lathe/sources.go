@@ -17,9 +17,9 @@ func (a *app) sourcesCommand() *cobra.Command {
 	var folder string
 	cmd := &cobra.Command{
 		Use:   "sources",
-		Short: "write the runtime for C and C++: lathe.h, lathe.hpp and lathe.c",
-		Long: `Write the source files with which programs in C and C++ run packages, or link a compiled model: lathe.h, lathe.hpp
-and lathe.c. docs/deploy-c.md shows their use.
+		Short: "write the runtime for C and C++: lathe.c and its headers",
+		Long: `Write the source files with which programs in C and C++ run packages, or link a compiled model: lathe.h, lathe.hpp,
+lathe_external.h and lathe.c. docs/deploy-c.md shows their use.
 
   lathe sources -o lathe-c
   cc -Ilathe-c program.c lathe-c/lathe.c -ldl -lpthread`,

@@ -14,7 +14,7 @@ func TestSources(t *testing.T) {
 	if _, errs, code := latheCommand(t, "sources", "-o", dir); code != cli.ExitOK || errs != "" {
 		t.Fatalf("exit code %d, %s", code, errs)
 	}
-	for _, file := range []string{"include/lathe.h", "include/lathe.hpp", "src/lathe.c"} {
+	for _, file := range []string{"include/lathe.h", "include/lathe.hpp", "include/lathe_external.h", "src/lathe.c"} {
 		want, err := os.ReadFile(filepath.Join("..", "..", file))
 		if err != nil {
 			t.Fatal(err)

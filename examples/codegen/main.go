@@ -1,5 +1,6 @@
 // Lathe-codegen-arith is an external code generator: it computes chains of arithmetic on float32 tensors of one shape in one loop, which it
-// writes as LLVM's assembly language. docs/codegen.md says what the lines are that it reads and writes.
+// writes as LLVM's assembly language, or, with -form=program, as what the run-time module of module/arith.c reads. docs/codegen.md says what the
+// lines are that it reads and writes.
 package main
 
 import (
@@ -12,6 +13,7 @@ import (
 
 type request struct {
 	Request, Graph, Symbol, Folder string
+	Options                        map[string]string
 }
 
 type claim struct {
@@ -47,7 +49,8 @@ func main() {
 
 func answerTo(q request) (any, error) {
 	if q.Request == "hello" {
-		return map[string]any{"protocol": 1, "name": "arith", "doc": "chains of arithmetic, as LLVM text"}, nil
+		form := map[string]string{"name": "form", "type": "text", "doc": "ir or program"}
+		return map[string]any{"protocol": 1, "name": "arith", "doc": "chains of arithmetic, as LLVM text", "options": []any{form}}, nil
 	}
 	m, err := readModel(q.Graph)
 	if err != nil {
@@ -65,12 +68,27 @@ func answerTo(q request) (any, error) {
 		}
 		return map[string]any{"claims": claims, "refused": refused}, nil
 	case "compile":
+		return m.compile(q)
+	}
+	return nil, fmt.Errorf("there is no request %q", q.Request)
+}
+
+// compile writes the region into a file of the folder.
+func (m *model) compile(q request) (any, error) {
+	switch form := q.Options["form"]; form {
+	case "", "ir":
 		text, err := m.generate(q.Symbol)
 		if err != nil {
 			return nil, err
 		}
-		const file = "region.ll"
-		return map[string]string{"kind": "ir", "file": file}, os.WriteFile(filepath.Join(q.Folder, file), []byte(text), 0o600)
+		return map[string]string{"kind": "ir", "file": "region.ll"}, os.WriteFile(filepath.Join(q.Folder, "region.ll"), []byte(text), 0o600)
+	case "program":
+		b, err := m.program()
+		if err != nil {
+			return nil, err
+		}
+		return map[string]string{"kind": "blob", "file": "region.bin", "runtime": "arith"}, os.WriteFile(filepath.Join(q.Folder, "region.bin"), b, 0o600)
+	default:
+		return nil, fmt.Errorf("there is no form %q", form)
 	}
-	return nil, fmt.Errorf("there is no request %q", q.Request)
 }

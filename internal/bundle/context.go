@@ -62,12 +62,14 @@ func ContextOf(pointer int) Context {
 	return c
 }
 
-// DescriptorSize is the size of lathe_library on a machine whose pointers have the given number of bytes: ten numbers of
-// four bytes, fifteen pointers and sizes.
-func DescriptorSize(pointer int) int { return 10*4 + 15*pointer }
+// DescriptorSize is the size of lathe_library on a machine whose pointers have the given number of bytes: twelve numbers
+// of four bytes, sixteen pointers and sizes.
+func DescriptorSize(pointer int) int { return 12*4 + 16*pointer }
 
 // Flags of the descriptor.
 const (
 	FlagSealed       = 1 // the library's file ends with a seal, see digest.go
 	FlagParamsDigest = 2 // the descriptor holds the digest of mod.params
+
+	FlagWhenFaster = 1 // of a region: External.WhenFaster
 )

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io/fs"
 	"path"
 	"regexp"
@@ -160,6 +161,9 @@ func ExternalDigest(b []byte) string {
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:])
 }
+
+// MemberDigest is the CRC-32C of a member, as the descriptor of a library holds it.
+func MemberDigest(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
 
 // besideLibrary is what the member of a region is called beside NAME.so: NAME.000_dnnl.bin.
 func besideLibrary(member string) string { return "." + path.Base(member) }

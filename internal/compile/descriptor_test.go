@@ -319,6 +319,9 @@ func checkDescriptor(t *testing.T, l *loaded, m *bundle.Manifest, params []int) 
 	equal("run", uint64(d.word()), l.symbol(m.RunSymbol()))
 	equal("flags", d.i32(), bundle.FlagSealed|bundle.FlagParamsDigest)
 	equal("params_digest", fmt.Sprintf("crc32c:%08x", uint32(d.i32())), m.Digests[bundle.ParamsName])
+	equal("regions", d.word(), 0)
+	equal("number of regions", d.i32(), 0)
+	equal("reserved", d.i32(), 0)
 	equal("bytes of the descriptor", int(d.at-at), bundle.DescriptorSize(l.pointer))
 
 	for _, table := range []struct {

@@ -3,6 +3,7 @@ package llvm
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"lathe/internal/bundle"
@@ -17,7 +18,7 @@ func Descriptor(c *bundle.Contents, t *target.Target, embedded, shared bool) (st
 	m, params := c.Manifest, c.Params
 	d := &descriptor{size: fmt.Sprintf("i%d", t.PointerBits()), offsets: map[string]int{}}
 	fmt.Fprintf(&d.text, "%%tensor = type { ptr, ptr, ptr, %[1]s, i32, i32 }\n%%param = type { i32, %[1]s, %[1]s }\n%%step = type { i32, i32 }\n"+
-		"%%library = type { i32, i32, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, i32, i32, i32, i32, i32, i32, %[1]s, %[1]s, ptr, %[1]s, ptr, i32, i32 }\n", d.size)
+		"%%library = type { i32, i32, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, i32, i32, i32, i32, i32, i32, %[1]s, %[1]s, ptr, %[1]s, ptr, i32, i32, ptr, i32, i32 }\n", d.size)
 	inputs, err := d.tensors("inputs", m.Inputs)
 	if err != nil {
 		return "", err
@@ -40,6 +41,10 @@ func Descriptor(c *bundle.Contents, t *target.Target, embedded, shared bool) (st
 		rows = append(rows, fmt.Sprintf("%%step { i32 %d, i32 %d }", d.offset(s.Name), d.offset(strings.Join(s.Nodes, "\n"))))
 	}
 	stepTable := d.array("steps", "%step", rows)
+	regions, err := d.regions(c)
+	if err != nil {
+		return "", err
+	}
 	image := "null"
 	if embedded {
 		image = "@" + m.WeightsSymbol()
@@ -61,7 +66,7 @@ func Descriptor(c *bundle.Contents, t *target.Target, embedded, shared bool) (st
 	if err != nil {
 		return "", err
 	}
-	fmt.Fprintf(&d.text, ", i32 %d, i32 %d }\n", flags, int32(digest))
+	fmt.Fprintf(&d.text, ", i32 %d, i32 %d, ptr %s, i32 %d, i32 0 }\n", flags, int32(digest), regions, len(m.External))
 	if shared {
 		fmt.Fprintf(&d.text, "@%s = alias %%library, ptr @%s\n", bundle.LibraryAlias, name)
 	}
@@ -152,4 +157,51 @@ func integers(typ string, values []int) []string {
 		list = append(list, fmt.Sprintf("%s %d", typ, v))
 	}
 	return list
+}
+
+// regions writes the regions of external code generators, and returns their table.
+func (d *descriptor) regions(c *bundle.Contents) (string, error) {
+	if len(c.Manifest.External) == 0 {
+		return "null", nil
+	}
+	fmt.Fprintf(&d.text, "%%operand = type { ptr, %[1]s, %[1]s, i32, i32, i32, i32 }\n"+
+		"%%region = type { ptr, ptr, ptr, ptr, ptr, %[1]s, i32, i32, i32, i32, i32, i32, i32 }\n", d.size)
+	var rows []string
+	for i, e := range c.Manifest.External {
+		inputs, err := d.operands(fmt.Sprintf("regions.%d.inputs", i), e.Inputs)
+		if err != nil {
+			return "", err
+		}
+		outputs, err := d.operands(fmt.Sprintf("regions.%d.outputs", i), e.Outputs)
+		if err != nil {
+			return "", err
+		}
+		flags := 0
+		if e.WhenFaster {
+			flags |= bundle.FlagWhenFaster
+		}
+		rows = append(rows, fmt.Sprintf("%%region { ptr %s, ptr %s, ptr %s, ptr %s, ptr %s, %s %d, i32 %d, i32 %d, i32 %d, i32 %d, i32 %d, i32 %d, i32 %d }",
+			d.string(e.Symbol), d.string(e.Runtime), d.string(e.Member), inputs, outputs, d.size, len(c.External[i]), int32(bundle.MemberDigest(c.External[i])), flags, e.ABI,
+			len(e.Inputs), len(e.Outputs), e.Fallback[0], e.Fallback[1]))
+	}
+	return d.array("regions", "%region", rows), nil
+}
+
+func (d *descriptor) operands(name string, list []bundle.Operand) (string, error) {
+	var rows []string
+	for i, o := range list {
+		code, err := bundle.DTypeCode(o.DType)
+		if err != nil {
+			return "", err
+		}
+		bytes, err := bundle.ByteSize(o.DType, o.Shape)
+		if err != nil {
+			return "", err
+		}
+		memory := slices.Index(bundle.MemoryNames[:], o.Memory)
+		shape := d.array(fmt.Sprintf("%s.%d.shape", name, i), "i64", integers("i64", o.Shape))
+		rows = append(rows, fmt.Sprintf("%%operand { ptr %[1]s, %[2]s %[3]d, %[2]s %[4]d, i32 %[5]d, i32 %[6]d, i32 %[7]d, i32 %[8]d }",
+			shape, d.size, bytes, o.Offset, memory, o.Index, len(o.Shape), code))
+	}
+	return d.array(name, "%operand", rows), nil
 }

@@ -1,6 +1,7 @@
 // Runs a package with the C runtime: run [-w WORKERS] [-t RUNS] PACKAGE [INPUT]... where each INPUT is a file with the bytes of
 // an input, in order; missing ones are zeros. Writes every output to standard output: a line with its name, type and shape, then its
-// bytes. With -t it prints the median time of that many runs instead.
+// bytes. With -t it prints the median time of that many runs instead. Why the package's own steps compute regions of external code
+// generators goes to standard error.
 #define _POSIX_C_SOURCE 200809L
 #include <inttypes.h>
 #include <stdio.h>
@@ -52,6 +53,8 @@ int main(int argc, char **argv) {
   if (optind >= argc) return 2;
   lathe_model *m;
   check(lathe_open(argv[optind++], &o, &m));
+  for (int32_t i = 0; i < lathe_region_count(m); i++)
+    if (lathe_region_note(m, i)) fprintf(stderr, "note: %s\n", lathe_region_note(m, i));
   for (int32_t i = 0; i < lathe_input_count(m); i++) {
     const lathe_tensor_info *info = lathe_input_info(m, i);
     void *data = lathe_input_data(m, i);
