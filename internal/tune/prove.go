@@ -3,6 +3,7 @@ package tune
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"lathe/internal/choice"
 	"lathe/internal/records"
@@ -58,6 +59,9 @@ func (s *search) finalists(workers int) []Candidate {
 	return list
 }
 
+// late reports that the time for the tuning is over.
+func (r *run) late() bool { return r.Time > 0 && time.Since(r.begun) > r.Time }
+
 // judge races the whole network with the winners, and keeps those with which it is faster.
 func (r *run) judge() error {
 	var order []Candidate
@@ -73,7 +77,7 @@ func (r *run) judge() error {
 		s := r.of(c.Task)
 		gains = append(gains, (1-s.winner.Ratio)*micro(s.Weight())/max(1, micro(r.Host)))
 	}
-	stay, verdict, err := withdraw(r.ctx, r.measurer, order, gains, pairsFor(r.Host), func(n int, v Verdict) {
+	stay, verdict, err := withdraw(r.ctx, r.measurer, order, gains, pairsFor(r.Host), r.late, func(n int, v Verdict) {
 		r.say(Progress{Stage: Judging, Verdict: &v, Points: n})
 	})
 	if err != nil {

@@ -40,26 +40,37 @@ type Verdict struct {
 	Opens    []float64 // ratio of each opening, by its quietest runs
 }
 
-// judge races the network with these points against the one without.
-func judge(ctx context.Context, m Measurer, points map[int]choice.Point, openPairs int) (Verdict, error) {
+// A hearing says how a verdict is reached.
+type hearing struct {
+	pairs    int         // of an opening
+	promised float64     // gain that the points promise, as a share of the network's time
+	late     func() bool // there is no time for more than the first look
+}
+
+// judge races the network with these points against the one without. It ends before the last look where that would hardly tell what is promised, or
+// what was seen.
+func judge(ctx context.Context, m Measurer, points map[int]choice.Point, h hearing) (Verdict, error) {
 	var v Verdict
 	var tuned, host []float64
 	for _, look := range openings {
 		n := look - len(v.Opens)
-		t, h, err := m.Networks(ctx, points, n, openPairs)
+		with, without, err := m.Networks(ctx, points, n, h.pairs)
 		if err != nil {
 			return v, err
 		}
-		if len(t) != n*openPairs || len(h) != len(t) {
-			return v, fmt.Errorf("%d and %d times of networks were measured instead of %d each", len(t), len(h), n*openPairs)
+		if len(with) != n*h.pairs || len(without) != len(with) {
+			return v, fmt.Errorf("%d and %d times of networks were measured instead of %d each", len(with), len(without), n*h.pairs)
 		}
-		tuned, host = append(tuned, t...), append(host, h...)
+		tuned, host = append(tuned, with...), append(host, without...)
 		for k := range n {
-			from, to := k*openPairs, (k+1)*openPairs
-			v.Opens = append(v.Opens, Quiet(t[from:to], h[from:to]).Ratio)
+			from, to := k*h.pairs, (k+1)*h.pairs
+			v.Opens = append(v.Opens, Quiet(with[from:to], without[from:to]).Ratio)
 		}
 		p := signedRank(v.Opens)
-		if v.Accepted = p <= sure; v.Accepted || p > doubtful {
+		if v.Accepted = p <= sure; v.Accepted || p > doubtful || h.late() {
+			break
+		}
+		if mean, least := v.resolution(); max(h.promised, -mean) < least {
 			break
 		}
 	}
@@ -73,19 +84,19 @@ func middle(times []float64) float64 { return Estimated(times, searchBounds).Rat
 // withdraw judges points, the most certain first, and leaves out the less certain half of them until the network with the
 // rest is faster, or what the rest promises could not be told from how openings differ. gains are what they promise, as shares of the network's
 // time. It returns how many of them stay, and the last verdict.
-func withdraw(ctx context.Context, m Measurer, order []Candidate, gains []float64, pairs int, said func(n int, v Verdict)) (int, Verdict, error) {
+func withdraw(ctx context.Context, m Measurer, order []Candidate, gains []float64, pairs int, late func() bool, said func(n int, v Verdict)) (int, Verdict, error) {
 	var v Verdict
 	for n := len(order); n > 0; n /= 2 {
-		points, promised := map[int]choice.Point{}, 0.0
+		points, h := map[int]choice.Point{}, hearing{pairs: pairs, late: late}
 		for i, c := range order[:n] {
 			points[c.Task] = c.Point
-			promised += gains[i]
+			h.promised += gains[i]
 		}
-		if v.Opens != nil && promised < v.resolution() {
+		if _, least := v.resolution(); v.Opens != nil && (h.promised < least || late()) {
 			break
 		}
 		var err error
-		if v, err = judge(ctx, m, points, pairs); err != nil {
+		if v, err = judge(ctx, m, points, h); err != nil {
 			return 0, v, err
 		}
 		said(n, v)
@@ -96,15 +107,15 @@ func withdraw(ctx context.Context, m Measurer, order []Candidate, gains []float6
 	return 0, v, nil
 }
 
-// resolution is about the least gain of which as many openings as there may be are sure, when they differ as these do: three standard errors, as
-// sure is that many of a normal distribution.
-func (v *Verdict) resolution() float64 {
-	mean, square := 0.0, 0.0
+// resolution is the mean logarithm of the openings, and about the least gain of which as many openings as there may be are sure, when they differ
+// as these do: three standard errors, as sure is that many of a normal distribution.
+func (v *Verdict) resolution() (mean, least float64) {
+	square := 0.0
 	for _, r := range v.Opens {
 		mean += math.Log(r) / float64(len(v.Opens))
 	}
 	for _, r := range v.Opens {
 		square += (math.Log(r) - mean) * (math.Log(r) - mean)
 	}
-	return 3 * math.Sqrt(square/float64(max(1, len(v.Opens)-1))/float64(openings[len(openings)-1]))
+	return mean, 3 * math.Sqrt(square/float64(max(1, len(v.Opens)-1))/float64(openings[len(openings)-1]))
 }
