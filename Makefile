@@ -100,6 +100,7 @@ conformance: ## compare with the expected outputs of real models in LATHE_MODELS
 	@test -d "$$LATHE_MODELS" || { echo "conformance: LATHE_MODELS=$$LATHE_MODELS is not a folder" >&2; exit 1; }
 	@go test -list Conformance ./... | grep -q '^Test' || { echo "conformance: no test is named so: nothing was compared" >&2; exit 1; }
 	go test -run Conformance -timeout 60m ./...
+	go -C bench test -run Conformance -timeout 60m ./...
 
 bench: deps ## compare with peers: MODEL= (default: all), THREADS=, BATCH=, REPEAT=, PEER=onnxruntime, torch or none; SWEEP=1, a family or a regular expression: single operators
 ifneq ($(SWEEP),)

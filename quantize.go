@@ -4,22 +4,17 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
-	"lathe/internal/bundle"
 	"lathe/internal/compile"
 	"lathe/internal/dataset"
 	"lathe/internal/fault"
 	"lathe/internal/graph"
 	"lathe/internal/quant"
-	"lathe/internal/tensor"
-	"lathe/internal/tool/atomicfile"
 	"lathe/internal/tool/excerpt"
 	"lathe/internal/tool/picture"
 	"lathe/internal/types"
-	"lathe/runtime"
 )
 
 // QuantizeOptions controls Quantize.
@@ -57,9 +52,10 @@ type QuantizeOptions struct {
 	LabelOffset  int     // is added to labels that are numbers
 	MaxDrop      float64 // points of accuracy that may be lost; 0 = any
 	MinAgreement float64 // percent of the samples whose greatest output stays where it is; 0 = any
-	// Measure times layers on this machine as floats and as integers, and leaves those float that are slower as integers. What is written then
-	// depends on the machine and the moment.
+	// Measure leaves layers float that are slower as integers on this machine, so that the network is not slower than the float one, or refuses. What
+	// is written then depends on the machine and the moment.
 	Measure bool
+	Compare bool // the report tells what the outputs gain by each layer as floats, which takes a trial for each
 
 	Target   string // as in CompileOptions: what simulations are compiled for, which must be this machine's
 	Workers  int    // compiler threads, and threads of runs; results do not depend on it. 0 = what the machine allows
@@ -139,7 +135,7 @@ func (m *Model) quantizeOptions(o QuantizeOptions, compiling compile.Options, le
 		Build: func(ctx context.Context, g *graph.Graph) (quant.Executable, error) {
 			return openGraph(ctx, g, compiling, o.Workers)
 		},
-		Skip: o.Skip, Budget: quant.Budget{MaxDrop: o.MaxDrop, MinAgreement: o.MinAgreement},
+		Skip: o.Skip, Measure: o.Measure, Compare: o.Compare, Budget: quant.Budget{MaxDrop: o.MaxDrop, MinAgreement: o.MinAgreement},
 	}
 	switch o.Activations {
 	case "", "uint8":
@@ -168,73 +164,5 @@ func (m *Model) quantizeOptions(o QuantizeOptions, compiling compile.Options, le
 		}
 		options.Evaluation, options.Classes = judged, judged.classes()
 	}
-	if o.Measure {
-		in, err := samples.At(0)
-		if err != nil {
-			return options, err
-		}
-		options.Slow = func(ctx context.Context, float, integer *graph.Graph) (map[string]string, error) {
-			return slowLayers(ctx, float, integer, in, compiling, o.Workers)
-		}
-	}
 	return options, nil
-}
-
-// openGraph compiles a graph and opens it, in memory or a file without a name.
-func openGraph(ctx context.Context, g *graph.Graph, o compile.Options, workers int) (quant.Executable, error) {
-	res, err := compile.Compile(ctx, g, o)
-	if err != nil {
-		return nil, err
-	}
-	f, err := bundle.WriteUnnamed(&res.Contents)
-	if err != nil {
-		return nil, err
-	}
-	var options []runtime.Option
-	if workers > 0 {
-		options = append(options, runtime.WithWorkers(workers))
-	}
-	module, err := runtime.Open(atomicfile.ProcPath(f), options...)
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	return &executable{module, f}, nil
-}
-
-// An executable is an open package without a name.
-type executable struct {
-	*runtime.Module
-	file *os.File
-}
-
-func (e *executable) SetInput(i int, t *tensor.Tensor) error {
-	return e.SetInputIndex(i, runtime.Tensor{DType: t.DType.String(), Shape: t.Shape, Data: t.Data})
-}
-
-func (e *executable) Run() ([]*tensor.Tensor, error) {
-	if err := e.Module.Run(); err != nil {
-		return nil, err
-	}
-	list := make([]*tensor.Tensor, len(e.Outputs()))
-	for i := range list {
-		t, err := e.Output(i)
-		if err != nil {
-			return nil, err
-		}
-		d, err := types.ParseDType(t.DType)
-		if err != nil {
-			return nil, err
-		}
-		list[i] = &tensor.Tensor{DType: d, Shape: t.Shape, Data: t.Data}
-	}
-	return list, nil
-}
-
-func (e *executable) Close() error {
-	err := e.Module.Close()
-	if closed := e.file.Close(); err == nil {
-		err = closed
-	}
-	return err
 }

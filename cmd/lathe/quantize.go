@@ -61,7 +61,8 @@ type quantizeFlags struct {
 var modeFlags = map[string]string{
 	"bits": "weight-only", "block": "weight-only", "zero-points": "weight-only", "least-weights": "weight-only", "int4-form": "weight-only",
 	"calibration": "static", "calibration-size": "static", "calibrate-mode": "static", "percentile": "static", "global-scale": "static",
-	"activations": "static", "reduce-range": "static", "correct": "static", "qconfig": "static",
+	"activations": "static", "reduce-range": "static", "correct": "static", "qconfig": "static", "skip": "static", "evaluation": "static",
+	"labels": "static", "label-offset": "static", "max-drop": "static", "min-agreement": "static", "measure": "static", "raw": "static",
 }
 
 func (a *app) quantizeCommand() *cobra.Command {
@@ -121,7 +122,7 @@ Samples are a data set of any form that evaluate takes; classes are not needed. 
 	cli.NumberVar(fs, &f.labelOffset, "label-offset", "", 0, -1<<16, 1<<16, "added to labels that are numbers: -1 where they begin at 1")
 	cli.ParsedVar(fs, &f.maxDrop, "max-drop", "POINTS", parsePercent, "accuracy that may be lost on --evaluation, in points: layers stay float until no more is lost")
 	cli.ParsedVar(fs, &f.minAgreement, "min-agreement", "PERCENT", parsePercent, "samples that must keep their class, which needs no labels: layers stay float until as many do")
-	fs.BoolVar(&f.measure, "measure", false, "time layers on this machine and leave those float that are slower as integers; what is written then depends on the machine")
+	fs.BoolVar(&f.measure, "measure", false, "leave layers float that are slower as integers on this machine, until the network is no slower than the float one; what is written then depends on the machine")
 	cli.ParsedVar(fs, &f.raw, "raw", "SCALE,ZERO", dataset.ParseRaw, "what whole numbers of samples are for a float input, SCALE (q - ZERO); behind them ,uint8 for raw files of unsigned bytes")
 	f.pictures.Define(cmd, "pictures")
 	cli.NumberVar(fs, &f.threads, "threads", "", 0, 1, 1024, "threads to compile and to run with (default: what the machine allows)")
@@ -197,7 +198,7 @@ func (a *app) quantize(ctx context.Context, f *quantizeFlags, path string) error
 		Calibration: f.calibration, Size: f.size, Pictures: f.pictures.Settings(), Raw: f.raw,
 		CalibrateMode: f.calibrateMode, Percentile: f.percentile, GlobalScale: f.globalScale, Activations: f.activations,
 		ReduceRange: f.reduceRange, NoCorrection: !f.correct, QConfig: f.qconfig, Skip: f.skip,
-		Evaluation: f.evaluation, Labels: f.labels, LabelOffset: f.labelOffset, MaxDrop: f.maxDrop, MinAgreement: f.minAgreement, Measure: f.measure, Workers: f.threads, Progress: bar.show, Notes: notes,
+		Evaluation: f.evaluation, Labels: f.labels, LabelOffset: f.labelOffset, MaxDrop: f.maxDrop, MinAgreement: f.minAgreement, Measure: f.measure, Compare: f.report != "", Workers: f.threads, Progress: bar.show, Notes: notes,
 	})
 	if err != nil {
 		return refused(path, err)

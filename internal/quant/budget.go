@@ -58,18 +58,16 @@ func (s *static) openJudge(net *simulation) (*judge, error) {
 	if s.Budget.MaxDrop > 0 && (len(j.classes) != j.Len() || slices.Contains(j.classes, -1)) {
 		return nil, fmt.Errorf("how much accuracy is lost needs samples whose class is known (give some as the evaluation, or ask for agreement)")
 	}
-	none := s.off()
-	var err error
-	j.float, err = s.greatest(net, none, j)
+	run, err := net.with(s.off())
+	if err != nil {
+		return nil, err
+	}
+	j.float, err = s.greatest(run, j)
 	return j, err
 }
 
 // greatest is the place of the greatest output, by sample.
-func (s *static) greatest(sim *simulation, c *choices, j *judge) ([]int, error) {
-	if err := sim.set(c.params, c.biases); err != nil {
-		return nil, err
-	}
-	run := sim.runner()
+func (s *static) greatest(run calibrate.Runner, j *judge) ([]int, error) {
 	var list []int
 	for i := range j.Len() {
 		if err := s.ctx.Err(); err != nil {
@@ -95,9 +93,9 @@ func (s *static) greatest(sim *simulation, c *choices, j *judge) ([]int, error) 
 	return list, nil
 }
 
-// judgement runs choices on the samples of the evaluation.
-func (s *static) judgement(j *judge, c *choices) (*Judgement, error) {
-	list, err := s.greatest(c.sim, c, j)
+// judgement runs a network on the samples of the evaluation.
+func (s *static) judgement(j *judge, run calibrate.Runner) (*Judgement, error) {
+	list, err := s.greatest(run, j)
 	if err != nil {
 		return nil, err
 	}
@@ -118,38 +116,58 @@ func (s *static) judgement(j *judge, c *choices) (*Judgement, error) {
 	return r, nil
 }
 
-// fit judges choices where an evaluation or a budget is asked for, and returns layers to float until the budget is kept.
+// overBudget is the reason of layers that a budget returns to float.
+const overBudget = "the budget is kept without it only"
+
+// overBudget is the error where none keeps it.
+func (s *static) overBudget(c *choices) error {
+	return fmt.Errorf("the budget cannot be kept by any layer as integers (agreement was %.1f %%; more samples, or a larger budget)", c.judged.Agreement())
+}
+
+// fit judges choices where an evaluation or a budget is asked for, and returns layers to float until the budget is kept by the simulation.
 func (s *static) fit(net *simulation, c *choices) error {
-	if s.Evaluation == nil && s.Budget == (Budget{}) {
+	var err error
+	if s.Compare {
+		if s.order, err = s.sensitivity(c); err != nil {
+			return err
+		}
+	}
+	budget := s.Budget != (Budget{})
+	if s.Evaluation == nil && !budget {
 		return nil
 	}
-	j, err := s.openJudge(net)
-	if err != nil {
+	if s.judge, err = s.openJudge(net); err != nil {
 		return err
 	}
-	s.tellResolution(j.Len())
-	if c.judged, err = s.judgement(j, c); err != nil || s.Budget.within(c.judged) {
-		return err
-	}
-	order, err := s.sensitivity(c)
-	if err != nil {
-		return err
+	s.tellResolution(s.judge.Len())
+	if !budget {
+		return nil // the network is judged when it stands
 	}
 	full := c.params
 	try := func(off []bool) (bool, error) {
 		s.leave(c, full, off)
-		var err error
-		c.judged, err = s.judgement(j, c)
+		run, err := c.sim.with(c)
+		if err == nil {
+			c.judged, err = s.judgement(s.judge, run)
+		}
 		return err == nil && s.Budget.within(c.judged), err
+	}
+	if ok, err := try(make([]bool, len(s.layers))); ok || err != nil {
+		return err
+	}
+	if s.order == nil {
+		if s.order, err = s.sensitivity(c); err != nil {
+			return err
+		}
 	}
 	first := func(n int) []bool {
 		off := make([]bool, len(s.layers))
-		for _, k := range order[:n] {
+		for _, k := range s.order[:n] {
 			off[k] = true
 		}
 		return off
 	}
-	low, high := 0, len(order) // low is out of budget, high within: nothing is lost by a float network
+	low, high := 0, len(s.order) // low is out of budget, high within: nothing is lost by a float network
 	for high-low > 1 {
 		middle := (low + high) / 2
 		ok, err := try(first(middle))
@@ -162,8 +180,11 @@ func (s *static) fit(net *simulation, c *choices) error {
 			low = middle
 		}
 	}
+	if high == len(s.order) {
+		return s.overBudget(c)
+	}
 	off := first(high)
-	for _, k := range order[:max(high-1, 0)] { // what need not have returned
+	for _, k := range s.order[:max(high-1, 0)] { // what need not have returned
 		off[k] = false
 		ok, err := try(off)
 		if err != nil {
@@ -171,18 +192,13 @@ func (s *static) fit(net *simulation, c *choices) error {
 		}
 		off[k] = !ok
 	}
-	if _, err := try(off); err != nil {
-		return err
-	}
+	s.leave(c, full, off)
 	for k, out := range off {
 		if out {
-			s.layers[k].why = "the budget is kept without it only"
+			s.layers[k].why = overBudget
 		}
 	}
-	if high == len(order) {
-		return fmt.Errorf("the budget cannot be kept by any layer as integers (agreement was %.1f %%; more samples, or a larger budget)", c.judged.Agreement())
-	}
-	return s.remeasure(c)
+	return nil
 }
 
 // leave makes layers of c float: points that no other layer needs are off.
@@ -205,14 +221,6 @@ func (s *static) leave(c *choices, full []Params, off []bool) {
 	}
 }
 
-// remeasure is the ratio at the outputs after layers returned to float. (Their weights stay rounded in the simulation: the network is better.)
-func (s *static) remeasure(c *choices) error {
-	s.leave(c, c.params, c.off)
-	var err error
-	c.sqnr, err = s.sqnr(c, nil)
-	return err
-}
-
 // sensitivity lists the layers by what the outputs gain when one alone returns to float, over the arithmetic that becomes float; the most
 // first.
 func (s *static) sensitivity(c *choices) ([]int, error) {
@@ -220,7 +228,7 @@ func (s *static) sensitivity(c *choices) ([]int, error) {
 	noise := func(db float64) float64 { return math.Pow(10, -db/10) }
 	for i, l := range s.layers {
 		d := *c
-		off := make([]bool, len(s.layers))
+		off := slices.Clone(c.off)
 		off[i] = true
 		s.leave(&d, full, off)
 		s.progress("finding sensitive layers", i, len(s.layers))

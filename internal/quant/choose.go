@@ -24,7 +24,8 @@ type choices struct {
 	judged    *Judgement        // nil: by nobody
 	strength  float64           // of equalisation; 0: none
 	corrected bool              // biases
-	sqnr      float64           // at the outputs, in dB; of the simulation
+	sqnr      float64           // at the outputs, in dB; of the simulation, in the end of the network itself
+	times     *times            // nil: without a clock
 }
 
 // off leaves all of a network float.

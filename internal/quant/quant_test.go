@@ -366,7 +366,7 @@ func TestBudget(t *testing.T) {
 				same++
 			}
 		}
-		if same < res.Judged.Same-1 { // one sample may be decided by a weight that the simulation rounds
+		if same != res.Judged.Same {
 			t.Errorf("seed %d: %d samples agree instead of %d", seed, same, res.Judged.Same)
 		}
 	}
@@ -402,57 +402,5 @@ func TestQConfig(t *testing.T) {
 		if err := o.SetQConfig([]string{text}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v does not say %q", text, err, want)
 		}
-	}
-}
-
-// TestSlow: layers that the clock finds slower as integers are float in the network, with the reason in the report, and it computes what it
-// computed.
-func TestSlow(t *testing.T) {
-	left := 0
-	for seed := range uint64(40) {
-		r := rand.New(rand.NewPCG(seed, 78))
-		g := graphtest.New(r)
-		float := g.Clone()
-		samples := samplesOf(r, g, 3)
-		o := options(samples)
-		name := ""
-		o.Slow = func(_ context.Context, float, integer *graph.Graph) (map[string]string, error) {
-			for _, n := range integer.Nodes {
-				if name == "" && classes[n.Op] == product && n.In[0].Def != nil && n.In[0].Def.Op == ops.Dequantize {
-					name = n.Origin[0]
-				}
-			}
-			return map[string]string{name: "it is slower"}, nil
-		}
-		res, err := Static(t.Context(), g, o)
-		if err != nil {
-			continue
-		}
-		for _, l := range res.Layers {
-			if l.Why == "it is slower" && l.Bits == 32 && l.Name == name {
-				left++
-			}
-		}
-		for _, n := range res.Graph.Nodes {
-			if classes[n.Op] == product && len(n.Origin) > 0 && n.Origin[0] == name && n.In[1].Def != nil && n.In[1].Def.Op == ops.Dequantize {
-				t.Errorf("seed %d: %s has integer weights\n%s", seed, name, res.Graph)
-			}
-		}
-		want, err := grapheval.Eval(float, samples[0])
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := grapheval.Eval(res.Graph, samples[0])
-		if err != nil {
-			t.Fatalf("seed %d: %v", seed, err)
-		}
-		for k, w := range want {
-			if len(got[k].Data) != len(w.Data) {
-				t.Errorf("seed %d: output %d has another size", seed, k)
-			}
-		}
-	}
-	if left < 10 {
-		t.Errorf("only %d layers are float", left)
 	}
 }

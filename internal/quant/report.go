@@ -10,11 +10,13 @@ type Report struct {
 	Samples      int           `json:"samples"`       // that ranges were learnt from
 	TrialSamples int           `json:"trial_samples"` // of these, on which choices were tried
 	Trials       int           `json:"trials"`        // choices that were tried
-	SQNR         float64       `json:"sqnr_db"`       // signal to noise at the outputs on the samples of trials, of the simulation; 200 at most
+	SQNR         float64       `json:"sqnr_db"`       // signal to noise at the outputs on the samples of trials, of the network itself; 200 at most
 	Equalized    float64       `json:"equalized"`     // strength of the equalisation of channels; 0: none
 	Corrected    bool          `json:"biases_corrected"`
-	FloatBytes   int           `json:"float_bytes"` // of the constants before
-	Bytes        int           `json:"bytes"`       // and behind
+	FloatBytes   int           `json:"float_bytes"`        // of the constants before
+	Bytes        int           `json:"bytes"`              // and behind
+	FloatMs      float64       `json:"float_ms,omitempty"` // of a run on the machine that quantised, a median; 0: not timed
+	Ms           float64       `json:"ms,omitempty"`       // of the quantised network, in turns with the other
 	Judged       *Judgement    `json:"judged,omitempty"`
 	Layers       []LayerReport `json:"layers"`
 	Points       []PointReport `json:"points"`
@@ -38,7 +40,11 @@ type LayerReport struct {
 	Bits     int     `json:"bits"`              // of the weights: 4, 7 or 8, or 32 where the layer stays float
 	SQNR     float64 `json:"sqnr_db,omitempty"` // signal to noise of the rounded weights by themselves
 	Gain     float64 `json:"gain_db,omitempty"` // what the outputs gain when it alone is float, where layers were compared
-	Why      string  `json:"why,omitempty"`     // it stays float
+	// FloatMs and Ms are the least times of the kernels that compute the layer in either network; layers that share kernels have the same. 0: not timed.
+	FloatMs float64 `json:"float_ms,omitempty"`
+	Ms      float64 `json:"ms,omitempty"`
+	Reads   string  `json:"reads,omitempty"` // the value that it reads as integers
+	Why     string  `json:"why,omitempty"`   // it stays float
 }
 
 // PointReport is a value that is kept as integers.
@@ -59,6 +65,9 @@ func (s *static) report(c *choices, q *graph.Graph, before int) *Report {
 		Samples: s.Samples.Len(), TrialSamples: s.trial.count, Trials: s.runs, SQNR: c.sqnr, Equalized: c.strength, Corrected: c.corrected,
 		FloatBytes: before, Bytes: constantBytes(q), Judged: c.judged,
 	}
+	if c.times != nil {
+		r.FloatMs, r.Ms = c.times.float.Seconds()*1e3, c.times.integer.Seconds()*1e3
+	}
 	at := map[*layer]int{}
 	for i, l := range s.layers {
 		at[l] = i
@@ -67,6 +76,11 @@ func (s *static) report(c *choices, q *graph.Graph, before int) *Report {
 		row := LayerReport{Name: l.name(), Operator: l.node.Op.Name, Bits: 32, Gain: l.gain, Why: l.why}
 		if l.why == "" {
 			row.Bits, row.SQNR = bits(s.mostWeight), weightRatio(c.weights[at[l]], l.axis, s.mostWeight)
+			row.Reads = l.node.In[0].Name
+		}
+		if c.times != nil {
+			t := c.times.layers[l.name()]
+			row.FloatMs, row.Ms = t.float.Seconds()*1e3, t.integer.Seconds()*1e3
 		}
 		r.Layers = append(r.Layers, row)
 	}

@@ -180,6 +180,14 @@ func (s *simulation) set(params []Params, biases []*tensor.Tensor) error {
 	return nil
 }
 
+// with makes the simulation of choices a runner of samples.
+func (s *simulation) with(c *choices) (calibrate.Runner, error) {
+	if err := s.set(c.params, c.biases); err != nil {
+		return nil, err
+	}
+	return s.runner(), nil
+}
+
 // runner makes the simulation a runner of samples.
 func (s *simulation) runner() calibrate.Runner { return sampleRunner{s.Executable, s.inputs} }
 

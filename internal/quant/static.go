@@ -35,8 +35,9 @@ type Options struct {
 	Evaluation calibrate.Samples
 	Classes    []int
 	Budget     Budget
-	// Slow lists layers, by name, that are slower as integers: it gets the float network and the quantised one. nil: nothing is timed.
-	Slow     func(ctx context.Context, float, integer *graph.Graph) (map[string]string, error)
+	// Measure returns layers to float by the times of executables, which must be Clocked: what is written then depends on the machine and the moment.
+	Measure  bool
+	Compare  bool   // the report tells what the outputs gain by each layer as floats
 	Blocks   Blocks // of mode weight-only
 	Progress func(phase string, done, total int)
 	Notes    func(string)
@@ -70,8 +71,11 @@ type static struct {
 	numbers    numbers
 	mostWeight int
 	trial      *trialSamples
-	opened     []*simulation
-	runs       int // of the simulation on all trial samples
+	opened     []Executable
+	float      Clocked // the float network; nil without a clock
+	judge      *judge  // nil where nobody asks
+	order      []int   // layers, those first whose return to float gains most; nil before that is known
+	runs       int     // of the simulation on all trial samples
 }
 
 // Static quantises g, which it changes: its layers with constant weights compute on integers whose scales are those that samples show.
@@ -100,50 +104,20 @@ func Static(ctx context.Context, g *graph.Graph, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	q, err := s.realized(c)
+	w, err := s.finish(c)
 	if err != nil {
 		return nil, err
 	}
-	if s.Slow != nil {
-		if q, err = s.withoutSlow(c, q); err != nil {
-			return nil, err
-		}
+	if t := c.times; t != nil && !s.Measure && t.share() > slowerShare && s.Notes != nil {
+		s.Notes(fmt.Sprintf("the network takes %.3g ms as integers and %.3g ms as floats on this machine: --measure returns layers to float that lose", 1e3*t.integer.Seconds(), 1e3*t.float.Seconds()))
 	}
-	return &Result{q, *s.report(c, q, before)}, nil
+	return &Result{w.graph, *s.report(c, w.graph, before)}, nil
 }
 
-// realized is the network that choices describe.
-func (s *static) realized(c *choices) (*graph.Graph, error) {
-	to := map[*graph.Value]*graph.Value{}
-	g := cloned(s.graph, to)
-	if err := s.realize(g, to, c); err != nil {
-		return nil, err
-	}
-	return g, graph.Verify(g)
-}
-
-// withoutSlow returns layers to float that are slower as integers, once: what is left of them is timed by nobody.
-func (s *static) withoutSlow(c *choices, q *graph.Graph) (*graph.Graph, error) {
-	s.progress("timing layers", 0, 0)
-	slow, err := s.Slow(s.ctx, s.graph.Clone(), q.Clone())
-	if err != nil || len(slow) == 0 {
-		return q, err
-	}
-	for i, l := range s.layers {
-		if why := slow[l.name()]; why != "" && !c.off[i] {
-			c.off[i], l.why = true, why
-		}
-	}
-	if err := s.remeasure(c); err != nil {
-		return nil, err
-	}
-	return s.realized(c)
-}
-
-// close closes the simulations, of which some are closed before.
+// close closes what was compiled, of which some is closed before.
 func (s *static) close() {
-	for _, sim := range s.opened {
-		sim.Close()
+	for _, e := range s.opened {
+		e.Close()
 	}
 }
 

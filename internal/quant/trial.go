@@ -74,12 +74,17 @@ func (t *trialSamples) reference(i int, results []*tensor.Tensor) {
 // sqnr runs choices on the trial samples and returns the ratio of signal to noise at the outputs, in dB: of several outputs the mean
 // of the shares of noise counts. seen, which may be nil, gets the results of each sample.
 func (s *static) sqnr(c *choices, seen func(results []*tensor.Tensor)) (float64, error) {
-	if err := c.sim.set(c.params, c.biases); err != nil {
+	run, err := c.sim.with(c)
+	if err != nil {
 		return 0, err
 	}
 	s.runs++
+	return s.outputRatio(run, seen)
+}
+
+// outputRatio is the ratio of a network.
+func (s *static) outputRatio(run calibrate.Runner, seen func(results []*tensor.Tensor)) (float64, error) {
 	noise := make([]float64, len(s.trial.outputs))
-	run := c.sim.runner()
 	for i := range s.trial.count {
 		if err := s.ctx.Err(); err != nil {
 			return 0, err

@@ -17,7 +17,7 @@ import (
 //go:embed page.html
 var content string
 
-var page = webpage.New(content, template.FuncMap{"percent": percent, "general": general})
+var page = webpage.New(content, template.FuncMap{"percent": percent, "general": general, "millis": millis})
 
 // A Report is what is shown.
 type Report struct {
@@ -40,6 +40,9 @@ func (r *Report) Summary() [][2]string {
 		{"ranges", fmt.Sprintf("of %s", spelling.Count(r.Samples, "sample"))},
 		{"corrections", r.corrections()},
 		{"constants", fmt.Sprintf("%d bytes instead of %d (%.1f %%)", r.Bytes, r.FloatBytes, 100*float64(r.Bytes)/float64(max(r.FloatBytes, 1)))},
+	}
+	if r.Ms > 0 {
+		lines = append(lines, [2]string{"time", fmt.Sprintf("%.3g ms instead of %.3g (medians on this machine)", r.Ms, r.FloatMs)})
 	}
 	if j := r.Judged; j != nil {
 		lines = append(lines, [2]string{"same class", shareText(j.Same, j.Samples)})
@@ -92,9 +95,9 @@ func (r *Report) Text(w io.Writer, all bool) error {
 func (r *Report) layerTable(w io.Writer) error {
 	t := table.New(w)
 	t.Row()
-	t.Row("LAYER", "OPERATOR", "BITS", "WEIGHTS DB", "GAIN DB", "")
+	t.Row("LAYER", "OPERATOR", "BITS", "WEIGHTS DB", "GAIN DB", "MS", "FLOAT MS", "READS", "")
 	for _, l := range r.Layers {
-		t.Row(l.Name, l.Operator, l.Bits, decibels(l.SQNR), decibels(l.Gain), l.Why)
+		t.Row(l.Name, l.Operator, l.Bits, decibels(l.SQNR), decibels(l.Gain), millis(l.Ms), millis(l.FloatMs), l.Reads, l.Why)
 	}
 	return t.Flush()
 }
@@ -114,4 +117,11 @@ func decibels(x float64) string {
 		return ""
 	}
 	return fmt.Sprintf("%.1f", x)
+}
+
+func millis(x float64) string {
+	if x == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.3f", x)
 }
