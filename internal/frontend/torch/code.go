@@ -2,6 +2,7 @@ package torch
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -124,61 +125,24 @@ type use struct {
 func (c *code) uses() []use {
 	var list []use
 	place := map[string]int{}
-	note := func(name, where string) {
-		at, ok := place[name]
-		if !ok {
-			at = len(list)
-			place[name] = at
-			list = append(list, use{name: name, first: where})
-		}
-		list[at].count++
-	}
-	names := make([]string, 0, len(c.units))
-	for name := range c.units {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		u := c.units[name]
-		visit := func(x expression, line int) {
-			call, ok := x.(*callExpr)
+	for _, file := range slices.Sorted(maps.Keys(c.units)) {
+		u := c.units[file]
+		for _, call := range u.calls {
+			name, ok := strings.CutPrefix(call.name, "torch.")
 			if !ok {
-				return
+				if name, ok = strings.CutPrefix(call.name, "ops."); !ok {
+					continue
+				}
+				name = strings.TrimPrefix(name, "aten.")
 			}
-			full := dotted(call.function)
-			if op, ok := strings.CutPrefix(full, "torch."); ok {
-				note(op, fmt.Sprintf("%s:%d", u.path, call.line))
-			} else if op, ok := strings.CutPrefix(full, "ops."); ok {
-				note(strings.TrimPrefix(op, "aten."), fmt.Sprintf("%s:%d", u.path, call.line))
+			at, ok := place[name]
+			if !ok {
+				at = len(list)
+				place[name] = at
+				list = append(list, use{name: name, first: fmt.Sprintf("%s:%d", u.path, call.line)})
 			}
-		}
-		for _, fn := range u.all() {
-			walk(fn.body, visit)
+			list[at].count++
 		}
 	}
-	return list
-}
-
-// all lists the functions and methods of a file by name.
-func (u *unit) all() []*function {
-	var list []*function
-	for _, fn := range u.functions {
-		list = append(list, fn)
-	}
-	for _, c := range u.classes {
-		for _, fn := range c.methods {
-			list = append(list, fn)
-		}
-	}
-	slices.SortFunc(list, func(a, b *function) int {
-		x, y := a.name, b.name
-		if a.inClass != nil {
-			x = a.inClass.name + "." + x
-		}
-		if b.inClass != nil {
-			y = b.inClass.name + "." + y
-		}
-		return strings.Compare(x, y)
-	})
 	return list
 }

@@ -1,30 +1,18 @@
 package torch
 
-import (
-	"errors"
-	"fmt"
-	"strconv"
-)
+import "strconv"
 
 // expression reads a conditional expression or what binds tighter.
-func (p *parser) expression() (expression, error) {
-	if p.depth++; p.depth > maxNesting {
-		return nil, errors.New("expressions are nested too deep")
-	}
-	defer func() { p.depth-- }()
-	x, err := p.operators(0)
-	if err != nil || !p.accept("if") {
-		return x, err
-	}
-	condition, err := p.operators(0)
-	if err != nil {
-		return nil, err
-	}
-	if err := p.want("else"); err != nil {
-		return nil, err
-	}
-	no, err := p.expression()
-	return &condExpr{condition, x, no}, err
+func (p *parser) expression() expression {
+	return p.nested(func() expression {
+		x := p.operators(0)
+		if !p.accept("if") {
+			return x
+		}
+		condition := p.operators(0)
+		p.want("else")
+		return &condExpr{condition, x, p.expression()}
+	})
 }
 
 // levels are the operators by how tight they bind, the loosest first, with the function that each is.
@@ -36,233 +24,170 @@ var levels = []map[string]string{
 }
 
 // operators reads operators of a level and tighter ones.
-func (p *parser) operators(level int) (expression, error) {
+func (p *parser) operators(level int) expression {
 	if level == len(levels) {
 		return p.unary()
 	}
-	if level == 2 && p.is("not") {
-		line := p.take().line
-		x, err := p.operators(2)
-		return &opExpr{"__not__", []expression{x}, line}, err
+	if line := p.next().line; level == 2 && p.accept("not") {
+		return &opExpr{"__not__", []expression{p.nested(func() expression { return p.operators(2) })}, line}
 	}
-	x, err := p.operators(level + 1)
-	for err == nil {
+	x := p.operators(level + 1)
+	for {
 		t := p.next()
 		name, ok := levels[level][t.text]
 		if !ok || t.kind == textToken {
-			break
+			return x
 		}
 		p.take()
 		if name == "__is__" && p.accept("not") {
 			name = "__isnot__"
 		}
-		var y expression
-		if y, err = p.operators(level + 1); err == nil {
-			x = &opExpr{name, []expression{x, y}, t.line}
-		}
+		x = &opExpr{name, []expression{x, p.operators(level + 1)}, t.line}
 	}
-	return x, err
 }
 
 // unary reads signs, and powers.
-func (p *parser) unary() (expression, error) {
-	t := p.next()
+func (p *parser) unary() expression {
+	line := p.next().line
 	if p.accept("-") {
-		if p.depth++; p.depth > maxNesting {
-			return nil, errors.New("expressions are nested too deep")
-		}
-		defer func() { p.depth-- }()
-		x, err := p.unary()
-		if c, ok := x.(*constExpr); ok && err == nil {
+		x := p.nested(p.unary)
+		if c, ok := x.(*constExpr); ok {
 			switch v := c.value.(type) {
 			case int64:
-				return &constExpr{-v}, nil
+				return &constExpr{-v}
 			case float64:
-				return &constExpr{-v}, nil
+				return &constExpr{-v}
 			}
 		}
-		return &opExpr{"neg", []expression{x}, t.line}, err
+		return &opExpr{"neg", []expression{x}, line}
 	}
-	x, err := p.postfix()
-	if err == nil && p.accept("**") {
-		y, err := p.unary()
-		return &opExpr{"pow", []expression{x, y}, t.line}, err
+	x := p.postfix()
+	if p.accept("**") {
+		return &opExpr{"pow", []expression{x, p.nested(p.unary)}, line}
 	}
-	return x, err
+	return x
 }
 
 // postfix reads calls, attributes and indices behind an atom.
-func (p *parser) postfix() (expression, error) {
-	x, err := p.atom()
-	for err == nil {
+func (p *parser) postfix() expression {
+	x := p.atom()
+	for {
 		line := p.next().line
 		switch {
-		case p.next().kind == textToken:
-			return x, nil
 		case p.accept("."):
-			var name string
-			name, err = p.name()
-			x = &attrExpr{x, name}
+			x = &attrExpr{x, p.ident()}
 		case p.accept("("):
-			call := &callExpr{function: x, line: line}
-			x, err = call, p.arguments(call)
+			x = p.arguments(x, line)
 		case p.accept("["):
-			var at expression
-			at, err = p.index()
-			x = &indexExpr{x, at}
+			x = &indexExpr{x, p.index()}
 		default:
-			return x, nil
+			return x
 		}
 	}
-	return nil, err
 }
 
 // arguments reads those of a call, behind its bracket.
-func (p *parser) arguments(call *callExpr) error {
+func (p *parser) arguments(function expression, line int) expression {
+	call := &callExpr{function: function, line: line}
+	if name := dotted(function); name != "" {
+		p.unit.calls = append(p.unit.calls, namedCall{name, line})
+	}
 	for !p.accept(")") {
-		if len(p.tokens) > 1 && p.next().kind == nameToken && p.tokens[1].kind == signToken && p.tokens[1].text == "=" {
+		if p.next().kind == nameToken && p.tokens[1].kind == signToken && p.tokens[1].text == "=" {
 			call.names = append(call.names, p.take().text)
 			p.take()
 		} else if call.names != nil {
-			return errors.New("an argument without a name behind one with a name")
+			p.fail("an argument without a name behind one with a name")
 		}
-		x, err := p.expression()
-		if err != nil {
-			return err
-		}
-		call.args = append(call.args, x)
-		if !p.accept(",") && !p.is(")") {
-			return fmt.Errorf("%q within arguments", p.next().text)
-		}
+		call.args = append(call.args, p.expression())
+		p.comma(")", "arguments")
 	}
-	return nil
+	return call
 }
 
 // index reads what stands in the square brackets behind a value.
-func (p *parser) index() (expression, error) {
+func (p *parser) index() expression {
 	var parts [3]expression
-	n := 0
-	for ; n < 3 && !p.is("]"); n++ {
-		if !p.is(":") {
-			x, err := p.expression()
-			if err != nil {
-				return nil, err
+	colons := 0
+	for !p.accept("]") {
+		switch {
+		case p.accept(":"):
+			if colons++; colons > 2 {
+				p.fail("a slice of more than three parts")
 			}
-			parts[n] = x
-			if n == 0 && p.is(",") { // a tuple, as in Dict[str, int]
-				items, err := p.items(",", "]", x)
-				return &tupleExpr{items}, err
-			}
-		}
-		if !p.accept(":") {
-			n++
-			break
-		} else if p.is("]") {
-			n++
+		case parts[colons] != nil && colons == 0 && p.accept(","): // a tuple, as in Dict[str, int]
+			return &tupleExpr{append([]expression{parts[0]}, p.items("]")...)}
+		case parts[colons] != nil:
+			p.fail("%q within an index", p.next().text)
+		default:
+			parts[colons] = p.expression()
 		}
 	}
-	if err := p.want("]"); err != nil {
-		return nil, err
+	if colons == 0 && parts[0] != nil {
+		return parts[0]
 	}
-	if n == 1 && parts[0] != nil {
-		return parts[0], nil
-	}
-	return &sliceExpr{parts[0], parts[1], parts[2]}, nil
+	return &sliceExpr{parts[0], parts[1], parts[2]}
 }
 
-// items reads a list up to its closing bracket; first are items that are read.
-func (p *parser) items(sep, closing string, first ...expression) ([]expression, error) {
-	if len(first) > 0 {
-		p.take()
-	}
+// items reads a list up to its closing bracket.
+func (p *parser) items(closing string) (list []expression) {
 	for !p.accept(closing) {
-		x, err := p.expression()
-		if err != nil {
-			return nil, err
-		}
-		first = append(first, x)
-		if !p.accept(sep) && !p.is(closing) {
-			return nil, fmt.Errorf("%q within a list", p.next().text)
-		}
+		list = append(list, p.expression())
+		p.comma(closing, "a list")
 	}
-	return first, nil
+	return list
 }
 
 // words are names with a value of their own.
 var words = map[string]value{"None": nil, "True": true, "False": false}
 
 // atom reads a literal, a name, or what stands in brackets.
-func (p *parser) atom() (expression, error) {
-	switch t := p.take(); t.kind {
+func (p *parser) atom() expression {
+	t := p.take()
+	switch t.kind {
 	case nameToken:
 		if v, ok := words[t.text]; ok {
-			return &constExpr{v}, nil
+			return &constExpr{v}
 		}
-		return &nameExpr{t.text}, nil
+		return &nameExpr{t.text}
 	case intToken:
-		v, err := strconv.ParseUint(t.text, 10, 64)
-		return &constExpr{int64(v)}, err // 1<<63 is only ever negated
+		v, err := strconv.ParseUint(t.text, 0, 64)
+		if err != nil {
+			failAt(t.line, "the integer %.40s", t.text)
+		}
+		return &constExpr{int64(v)} // 1<<63 is only ever negated
 	case floatToken:
-		v, err := strconv.ParseFloat(t.text, 64)
-		if errors.Is(err, strconv.ErrRange) {
-			err = nil
-		}
-		return &constExpr{v}, err
+		v, _ := strconv.ParseFloat(t.text, 64) // infinite where it is out of range
+		return &constExpr{v}
 	case textToken:
-		text := t.text
 		for p.next().kind == textToken {
-			text += p.take().text
+			t.text += p.take().text
 		}
-		return &constExpr{text}, nil
-	case signToken:
-		switch t.text {
-		case "(":
-			return p.parenthesis()
-		case "[":
-			items, err := p.items(",", "]")
-			return &listExpr{items}, err
-		case "{":
-			return p.dict()
-		}
-		return nil, fmt.Errorf("%q where a value has to be", t.text)
+		return &constExpr{t.text}
 	}
-	return nil, errors.New("the line ends where a value has to be")
-}
-
-// parenthesis is a value or a tuple.
-func (p *parser) parenthesis() (expression, error) {
-	if p.accept(")") {
-		return &tupleExpr{}, nil
-	}
-	x, err := p.expression()
-	if err != nil || p.accept(")") {
-		return x, err
-	}
-	if !p.is(",") {
-		return nil, fmt.Errorf("%q within brackets", p.next().text)
-	}
-	items, err := p.items(",", ")", x)
-	return &tupleExpr{items}, err
-}
-
-func (p *parser) dict() (expression, error) {
-	d := &dictExpr{}
-	for !p.accept("}") {
-		k, err := p.expression()
-		if err != nil {
-			return nil, err
+	switch {
+	case t.text == "(" && t.kind == signToken:
+		if p.accept(")") {
+			return &tupleExpr{}
 		}
-		if err := p.want(":"); err != nil {
-			return nil, err
+		x := p.expression()
+		if p.accept(",") {
+			return &tupleExpr{append([]expression{x}, p.items(")")...)}
 		}
-		v, err := p.expression()
-		if err != nil {
-			return nil, err
+		p.want(")")
+		return x
+	case t.text == "[":
+		return &listExpr{p.items("]")}
+	case t.text == "{":
+		d := &dictExpr{}
+		for !p.accept("}") {
+			d.keys = append(d.keys, p.expression())
+			p.want(":")
+			d.values = append(d.values, p.expression())
+			p.comma("}", "a dictionary")
 		}
-		d.keys, d.values = append(d.keys, k), append(d.values, v)
-		if !p.accept(",") && !p.is("}") {
-			return nil, fmt.Errorf("%q within a dictionary", p.next().text)
-		}
+		return d
 	}
-	return d, nil
+	failAt(t.line, "%q where a value has to be", t.text)
+	return nil
 }

@@ -1,159 +1,173 @@
 package torch
 
 import (
-	"errors"
 	"fmt"
+
+	"lathe/internal/compose"
 )
 
-// parse reads one file of code. name is its qualified name, such as __torch__.torch.nn.
+// maxNesting bounds how deep expressions and conditions nest.
+const maxNesting = 500
+
+// A parser reads tokens. It fails, as fail does, at the first that does not fit.
+type parser struct {
+	tokens []token
+	depth  int
+	unit   *unit
+	name   string // of the file, such as __torch__.torch.nn
+}
+
+// parse reads one file of code.
 func parse(src, path, name string) (*unit, error) {
-	tokens, err := lex(src)
+	u := &unit{path: path, classes: map[string]*class{}, functions: map[string]*function{}}
+	err := compose.Try(func() {
+		p := &parser{tokens: lex(src), unit: u, name: name}
+		for p.next().kind != endToken {
+			p.top()
+		}
+	})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	p := &parser{tokens: tokens}
-	u := &unit{path: path, classes: map[string]*class{}, functions: map[string]*function{}}
-	for p.next().kind != endToken {
-		if err := p.top(u, name); err != nil {
-			return nil, fmt.Errorf("%s: line %d: %w", path, p.next().line, err)
-		}
 	}
 	return u, nil
 }
 
+func (p *parser) fail(format string, args ...any) { failAt(p.next().line, format, args...) }
+
+func (p *parser) next() token { return p.tokens[0] }
+
+func (p *parser) take() token {
+	t := p.tokens[0]
+	if len(p.tokens) > 1 {
+		p.tokens = p.tokens[1:]
+	}
+	return t
+}
+
+// is reports whether the next token is a sign or word.
+func (p *parser) is(text string) bool {
+	t := p.next()
+	return (t.kind == signToken || t.kind == nameToken) && t.text == text
+}
+
+// accept takes the next token where it is a sign or word.
+func (p *parser) accept(text string) bool {
+	if p.is(text) {
+		p.take()
+		return true
+	}
+	return false
+}
+
+func (p *parser) want(text string) {
+	if !p.accept(text) {
+		p.fail("%q where %q has to be", p.next().text, text)
+	}
+}
+
+// ident takes a name.
+func (p *parser) ident() string {
+	if t := p.next(); t.kind != nameToken {
+		p.fail("%q where a name has to be", t.text)
+	}
+	return p.take().text
+}
+
+func (p *parser) newline() {
+	if t := p.take(); t.kind != newlineToken {
+		failAt(t.line, "%q behind a statement", t.text)
+	}
+}
+
+// nested runs f one level deeper.
+func (p *parser) nested(f func() expression) expression {
+	if p.depth++; p.depth > maxNesting {
+		p.fail("expressions are nested too deep")
+	}
+	defer func() { p.depth-- }()
+	return f()
+}
+
 // top reads a definition of a file.
-func (p *parser) top(u *unit, name string) error {
+func (p *parser) top() {
 	switch {
 	case p.is("import") || p.is("from"):
 		for p.next().kind != newlineToken && p.next().kind != endToken {
 			p.take()
 		}
-		return p.newline()
-	case p.is("def"):
-		f, err := p.function(u, nil)
-		if err == nil {
-			u.functions[f.name] = f
-		}
-		return err
-	case p.is("class"):
-		c, err := p.class(u, name)
-		if err == nil {
-			u.classes[c.name[len(name)+1:]] = c
-		}
-		return err
+		p.newline()
+	case p.accept("def"):
+		f := p.function()
+		p.unit.functions[f.name] = f
+	case p.accept("class"):
+		p.class()
+	default:
+		p.statement() // such as op_version_set = 1
 	}
-	_, err := p.statement() // such as op_version_set = 1
-	return err
-}
-
-func (p *parser) newline() error {
-	if t := p.next(); t.kind != newlineToken {
-		return fmt.Errorf("%q behind a statement", t.text)
-	}
-	p.take()
-	return nil
 }
 
 // block reads the indented lines behind a colon, each by one.
-func (p *parser) block(one func() error) error {
-	if err := p.want(":"); err != nil {
-		return err
+func (p *parser) block(one func()) {
+	p.want(":")
+	p.newline()
+	if p.take().kind != indentToken {
+		p.fail("a block without lines")
 	}
-	if err := p.newline(); err != nil {
-		return err
+	for p.next().kind != dedentToken && p.next().kind != endToken {
+		one()
 	}
-	if p.next().kind != indentToken {
-		return errors.New("a block without lines")
+	if p.next().kind == dedentToken {
+		p.take()
 	}
-	p.take()
-	for p.next().kind != dedentToken {
-		if p.next().kind == endToken {
-			return nil
-		}
-		if err := one(); err != nil {
-			return err
-		}
-	}
-	p.take()
-	return nil
 }
 
 // statements reads a block of statements.
-func (p *parser) statements() (list []statement, err error) {
-	err = p.block(func() error {
-		s, err := p.statement()
-		if err == nil && s != nil {
+func (p *parser) statements() (list []statement) {
+	p.block(func() {
+		if s := p.statement(); s != nil {
 			list = append(list, s)
 		}
-		return err
 	})
-	return list, err
+	return list
 }
 
-func (p *parser) class(u *unit, prefix string) (*class, error) {
-	p.take()
-	name, err := p.name()
-	if err != nil {
-		return nil, err
-	}
-	c := &class{name: prefix + "." + name, attrs: map[string]expression{}, constants: map[string]expression{}, methods: map[string]*function{}, unit: u}
+func (p *parser) class() {
+	name := p.ident()
+	c := &class{name: p.name + "." + name, attrs: map[string]expression{}, constants: map[string]expression{}, methods: map[string]*function{}}
+	p.unit.classes[name] = c
 	if p.accept("(") {
-		items, err := p.items(",", ")")
-		if err != nil {
-			return nil, err
-		}
-		for _, b := range items {
-			if n, ok := b.(*nameExpr); ok {
-				c.bases = append(c.bases, n.name)
-			}
+		for _, b := range p.items(")") {
+			c.tuple = c.tuple || dotted(b) == "NamedTuple"
 		}
 	}
-	return c, p.block(func() error { return p.member(c) })
+	p.block(func() { p.member(c) })
 }
 
 // member reads a line of a class: a method, or an attribute with its type, its value, or both.
-func (p *parser) member(c *class) error {
-	if p.is("def") {
-		f, err := p.function(c.unit, c)
-		if err == nil {
-			c.methods[f.name] = f
-		}
-		return err
+func (p *parser) member(c *class) {
+	switch {
+	case p.accept("def"):
+		f := p.function()
+		c.methods[f.name] = f
+		return
+	case p.accept("pass"):
+		p.newline()
+		return
 	}
-	if p.accept("pass") {
-		return p.newline()
-	}
-	target, err := p.expression()
-	if err != nil {
-		return err
-	}
-	name := ""
-	if n, ok := target.(*nameExpr); ok {
-		name = n.name
-	}
+	target := p.expression()
+	name := dotted(target)
 	if p.accept(":") {
-		of, err := p.expression()
-		if err != nil {
-			return err
-		}
-		c.declare(name, of)
+		c.declare(name, p.expression())
 	}
 	if p.accept("=") {
-		v, err := p.expression()
-		if err != nil {
-			return err
-		}
-		if at, ok := target.(*indexExpr); ok { // __annotations__["0"] = T
-			if k, ok := at.at.(*constExpr); ok {
-				if text, ok := k.value.(string); ok {
-					c.declare(text, v)
-				}
-			}
-		} else {
+		v := p.expression()
+		if at, ok := target.(*indexExpr); !ok {
 			c.constants[name] = v
+		} else if k, ok := at.at.(*constExpr); ok { // __annotations__["0"] = T
+			c.declare(fmt.Sprint(k.value), v)
 		}
 	}
-	return p.newline()
+	p.newline()
 }
 
 func (c *class) declare(name string, of expression) {
@@ -163,47 +177,129 @@ func (c *class) declare(name string, of expression) {
 	c.attrs[name] = of
 }
 
-func (p *parser) function(u *unit, c *class) (*function, error) {
-	p.take()
-	name, err := p.name()
-	if err != nil {
-		return nil, err
-	}
-	f := &function{name: name, file: u.path, unit: u, inClass: c}
-	if err := p.want("("); err != nil {
-		return nil, err
-	}
+func (p *parser) function() *function {
+	f := &function{name: p.ident(), file: p.unit.path}
+	p.want("(")
 	for !p.accept(")") {
 		if p.accept("*") { // only by name from here on
-			if err := p.want(","); err != nil {
-				return nil, err
-			}
+			p.want(",")
 			continue
 		}
-		var a parameter
-		if a.name, err = p.name(); err != nil {
-			return nil, err
-		}
+		a := parameter{name: p.ident()}
 		if p.accept(":") {
-			if a.of, err = p.expression(); err != nil {
-				return nil, err
-			}
+			a.of = p.expression()
 		}
 		if p.accept("=") {
-			if a.absent, err = p.expression(); err != nil {
-				return nil, err
-			}
+			a.absent = p.expression()
 		}
 		f.params = append(f.params, a)
-		if !p.accept(",") && !p.is(")") {
-			return nil, fmt.Errorf("%q within parameters", p.next().text)
-		}
+		p.comma(")", "parameters")
 	}
 	if p.accept("->") {
-		if f.gives, err = p.expression(); err != nil {
-			return nil, err
-		}
+		f.gives = p.expression()
 	}
-	f.body, err = p.statements()
-	return f, err
+	f.body = p.statements()
+	return f
+}
+
+// comma takes what separates the parts of a list, which the last one can do without.
+func (p *parser) comma(closing, within string) {
+	if !p.accept(",") && !p.is(closing) {
+		p.fail("%q within %s", p.next().text, within)
+	}
+}
+
+// statement reads one statement; nil for pass.
+func (p *parser) statement() statement {
+	line := p.next().line
+	switch {
+	case p.accept("if"):
+		return p.conditional(line)
+	case p.accept("for"):
+		s := &forStmt{line: line, target: p.names()}
+		p.want("in")
+		s.sequence, s.body = p.expression(), p.statements()
+		return s
+	case p.accept("while"):
+		return &whileStmt{p.expression(), p.statements(), line}
+	case p.accept("with"):
+		s := &withStmt{value: p.expression(), line: line}
+		if p.accept("as") {
+			s.target = p.expression()
+		}
+		s.body = p.statements()
+		return s
+	}
+	s := p.simple(line)
+	p.newline()
+	return s
+}
+
+// simple reads a statement of one line, but for the line's end; nil for pass.
+func (p *parser) simple(line int) statement {
+	switch {
+	case p.accept("pass"):
+		return nil
+	case p.accept("return"):
+		s := &returnStmt{line: line}
+		if p.next().kind != newlineToken {
+			s.value = p.tuple()
+		}
+		return s
+	case p.accept("raise"):
+		return &raiseStmt{p.expression(), line}
+	}
+	return p.assignment(line)
+}
+
+// tuple reads an expression, or several with commas between them.
+func (p *parser) tuple() expression {
+	items := []expression{p.expression()}
+	if !p.is(",") {
+		return items[0]
+	}
+	for p.accept(",") && p.next().kind != newlineToken && !p.is("=") && !p.is(":") {
+		items = append(items, p.expression())
+	}
+	return &tupleExpr{items}
+}
+
+// names reads the names that a loop gives its items.
+func (p *parser) names() expression {
+	items := []expression{&nameExpr{p.ident()}}
+	for p.accept(",") {
+		items = append(items, &nameExpr{p.ident()})
+	}
+	if len(items) == 1 {
+		return items[0]
+	}
+	return &tupleExpr{items}
+}
+
+// assignment reads an expression, or values given to names.
+func (p *parser) assignment(line int) statement {
+	x := p.tuple()
+	if p.accept(":") { // a type, which says nothing more
+		p.expression()
+	}
+	if !p.is("=") {
+		return &exprStmt{x, line}
+	}
+	s := &assignStmt{line: line}
+	for p.accept("=") {
+		s.targets = append(s.targets, x)
+		x = p.tuple()
+	}
+	s.value = x
+	return s
+}
+
+func (p *parser) conditional(line int) statement {
+	s := &ifStmt{condition: p.expression(), yes: p.statements(), line: line}
+	if next := p.next(); p.accept("elif") {
+		s.no = []statement{p.nested(func() expression { return p.conditional(next.line) })}
+	} else if p.accept("else") {
+		s.no = p.statements()
+	}
+	return s
 }

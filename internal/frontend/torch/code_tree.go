@@ -54,24 +54,21 @@ type parameter struct {
 
 // A function is what def defines, at the top of a file or in a class.
 type function struct {
-	name    string
-	params  []parameter
-	gives   expression // the type of what it returns, or nil
-	body    []statement
-	file    string
-	unit    *unit
-	inClass *class
+	name   string
+	params []parameter
+	gives  expression // the type of what it returns, or nil
+	body   []statement
+	file   string
 }
 
 // A class is a module, a tuple with names, or an enumeration.
 type class struct {
 	name      string // qualified
-	bases     []string
+	tuple     bool     // it is a tuple with names
 	order     []string // attributes as declared
 	attrs     map[string]expression
 	constants map[string]expression
 	methods   map[string]*function
-	unit      *unit
 }
 
 // A unit is one file of code.
@@ -79,6 +76,13 @@ type unit struct {
 	path      string
 	classes   map[string]*class
 	functions map[string]*function
+	calls     []namedCall
+}
+
+// A namedCall is a call of what has a dotted name.
+type namedCall struct {
+	name string
+	line int
 }
 
 // An expression is one of the types below. Types of values are written as expressions too.

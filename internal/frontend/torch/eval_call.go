@@ -50,10 +50,8 @@ func (m *machine) apply(f *frame, x *callExpr) value {
 
 // construct makes an instance of a class.
 func (m *machine) construct(c *class, args []value, names []string) value {
-	for _, base := range c.bases {
-		if base == "NamedTuple" {
-			return &named{tuple(args), c}
-		}
+	if c.tuple {
+		return &named{tuple(args), c}
 	}
 	m.births++
 	o := &object{class: c, attrs: map[string]value{}, born: m.births}

@@ -210,12 +210,8 @@ func FuzzCode(f *testing.F) {
 	f.Add(layered)
 	f.Add("import __torch__.a\nop_version_set = 1\nclass A(NamedTuple):\n  a : int\ndef f(x: Dict[str, List[int]], *, y=None) -> Tuple[()]:\n  with x as y:\n    a, (b, c), = -1., \"\\x41\\101\\n\", {\"k\": [1, 2][0:1:]}\n  return a if not b and c or d else e ** -2 // f\n")
 	f.Fuzz(func(t *testing.T, src string) {
-		u, err := parse(src, "code/a.py", "a")
-		if err != nil {
-			return
-		}
-		for _, fn := range u.all() {
-			walk(fn.body, func(expression, int) {})
+		if u, err := parse(src, "code/a.py", "a"); err == nil {
+			(&code{units: map[string]*unit{"a": u}}).uses()
 		}
 	})
 }
