@@ -54,11 +54,12 @@ func program(command string) string {
 	return word
 }
 
-var ours = []string{"lathe", "make", "tar", "mkdir", "ls", "cp"}
+// tried are programs whose commands are run.
+var tried = []string{"lathe", "make", "cc", "tar", "mkdir", "ls", "cp"}
 
 func isCommand(line string) bool {
 	_, other := notRun[program(line)]
-	return other || slices.Contains(ours, program(line))
+	return other || slices.Contains(tried, program(line))
 }
 
 // mentioned completes a command within a text, which need not name its file; "" is no more than a name.
@@ -118,6 +119,14 @@ func stage(t *testing.T) (dir string, env []string) {
 		write(t, filepath.Join(dir, name), b)
 	}
 	if err := os.CopyFS(dir, os.DirFS(repository+"/examples/shapes")); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"include", "examples/codegen/module"} {
+		if err := os.CopyFS(filepath.Join(dir, name), os.DirFS(filepath.Join(repository, name))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, "build"), 0o777); err != nil {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(dir, "choices.json"), []byte("{}"))
