@@ -62,8 +62,9 @@ build: ## build ./lathe
 
 install: $(BINARY) ## install lathe, lathe.c and its headers, and completions: PREFIX=/usr/local, DESTDIR=, BINARY=build/lathe
 	install -Dm755 $(BINARY) $(DESTDIR)$(PREFIX)/bin/lathe
-	install -Dm644 -t $(DESTDIR)$(PREFIX)/include include/lathe.h include/lathe.hpp include/lathe_external.h
-	install -Dm644 -t $(DESTDIR)$(PREFIX)/share/lathe src/lathe.c
+	$(abspath $(BINARY)) sources -o build/lathe-c
+	install -Dm644 -t $(DESTDIR)$(PREFIX)/include build/lathe-c/lathe.h build/lathe-c/lathe.hpp build/lathe-c/lathe_external.h
+	install -Dm644 -t $(DESTDIR)$(PREFIX)/share/lathe build/lathe-c/lathe.c
 	install -Dm644 -t $(DESTDIR)$(PREFIX)/share/doc/lathe LICENSE CHANGELOG.md
 	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions $(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
 	$(abspath $(BINARY)) completion bash >$(DESTDIR)$(PREFIX)/share/bash-completion/completions/lathe

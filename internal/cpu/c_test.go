@@ -20,7 +20,7 @@ import (
 
 //go:generate go test . -run TestCTables -update
 
-const runtime = "../../src/lathe.c"
+const runtime = "../../src/lathe/machine.c"
 
 // TestCTables holds the tables in the C runtime to these; -update writes them.
 func TestCTables(t *testing.T) {

@@ -63,7 +63,7 @@ type function struct {
 
 // A class is a module, a tuple with names, or an enumeration.
 type class struct {
-	name      string // qualified
+	name      string   // qualified
 	tuple     bool     // it is a tuple with names
 	order     []string // attributes as declared
 	attrs     map[string]expression
