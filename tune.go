@@ -38,6 +38,8 @@ type TuneOptions struct {
 	// DesiredLayoutOps are the operators that DesiredLayout is for, as in CompileOptions.
 	DesiredLayoutOps []string
 	Denormals        Denormals
+	// Choices are decisions that are not looked for, as in CompileOptions.
+	Choices map[string]map[string]string
 
 	Output        string   // the file of records, which trials are appended to; what it has of this model is taken up again
 	Records       []string // further files of records, of Lathe or TVM: starting points
@@ -54,6 +56,8 @@ type TuneOptions struct {
 	Parallel      int                   // compilers at once; 0 = as many as the machine has room for
 	Workers       int                   // threads that the package will use; 0 = as the machine allows
 	Select        func(t TuneTask) bool // tasks to tune; nil = all
+	// SearchOnly ends behind the search: the records are starting points, and nothing is proved.
+	SearchOnly bool
 
 	Assembly bool // the result has the assembly of kernels that won their race, beside what the rules make
 
@@ -61,26 +65,6 @@ type TuneOptions struct {
 	Notes    func(string)
 	// Program is the program that is started for children, which calls TuneChild; "" is this one.
 	Program string
-}
-
-// TuneTask is a kernel of a model with all steps that compute the same.
-type TuneTask = tune.Task
-
-// TuneFound is what a tuning found for a task.
-type TuneFound = tune.Found
-
-// TuneProgress is told while tuning.
-type TuneProgress = tune.Progress
-
-// TuneResult is what a tuning ends with.
-type TuneResult struct {
-	tune.Result
-	Tasks   []TuneTask // those that were tuned
-	Workers int        // that the package uses
-	// Runs are times of whole runs, milliseconds: with what the last verdict was of, none where there was none, and without.
-	Runs, HostRuns []float64
-	// Assembly are texts by task: as the rules make the kernel, and as it won its race.
-	Assembly map[int][2]string
 }
 
 // Tuners lists the names of tuners, the default first.
@@ -122,19 +106,20 @@ type networkSpec struct {
 	Layouts   []string
 	LayoutOps []string
 	Denormals Denormals
+	Choices   map[string]map[string]string
 }
 
 // specOf says how m was read and is compiled.
 func specOf(m *Model, o CompileOptions) networkSpec {
 	return networkSpec{
 		m.file, m.opts.Format, m.opts.Shapes, m.opts.Sizes, m.opts.Fix, m.opts.LoopBound,
-		o.Target, o.OptLevel, o.DisabledPasses, o.DesiredLayout, o.DesiredLayoutOps, o.Denormals,
+		o.Target, o.OptLevel, o.DisabledPasses, o.DesiredLayout, o.DesiredLayoutOps, o.Denormals, o.Choices,
 	}
 }
 
 // options are those of the compiler.
 func (s *networkSpec) options() CompileOptions {
-	return CompileOptions{Target: s.Target, OptLevel: s.Level, DisabledPasses: s.Disabled, DesiredLayout: s.Layouts, DesiredLayoutOps: s.LayoutOps, Denormals: s.Denormals, Workers: 1}
+	return CompileOptions{Target: s.Target, OptLevel: s.Level, DisabledPasses: s.Disabled, DesiredLayout: s.Layouts, DesiredLayoutOps: s.LayoutOps, Denormals: s.Denormals, Choices: s.Choices, Workers: 1}
 }
 
 // openNetwork is a builder's work on a networkSpec.
@@ -166,6 +151,9 @@ func networkKey(m *Model, o CompileOptions) string {
 	level, _ := o.OptLevel.number()
 	fmt.Fprintf(h, "%s\n%v\n%v\n%d\n%v\n", m.source.SHA256, m.opts.Shapes, m.opts.Sizes, m.opts.LoopBound, m.opts.Fix)
 	fmt.Fprintf(h, "%d\n%q\n%q\n%q\n%s\n", level, o.DisabledPasses, o.DesiredLayout, o.DesiredLayoutOps, o.Denormals)
+	if len(o.Choices) > 0 {
+		fmt.Fprintf(h, "%v\n", o.Choices)
+	}
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
@@ -216,7 +204,7 @@ type tuning struct {
 // openTuning has the model compiled, and its kernels timed.
 func openTuning(ctx context.Context, m *Model, o TuneOptions) (t *tuning, err error) {
 	t = &tuning{TuneOptions: o}
-	t.compiling, err = CompileOptions{Target: o.Target, OptLevel: o.OptLevel, DisabledPasses: o.DisabledPasses, DesiredLayout: o.DesiredLayout, DesiredLayoutOps: o.DesiredLayoutOps, Denormals: o.Denormals}.Resolved()
+	t.compiling, err = CompileOptions{Target: o.Target, OptLevel: o.OptLevel, DisabledPasses: o.DisabledPasses, DesiredLayout: o.DesiredLayout, DesiredLayoutOps: o.DesiredLayoutOps, Denormals: o.Denormals, Choices: o.Choices}.Resolved()
 	if err != nil {
 		return nil, err
 	}
@@ -289,7 +277,11 @@ func TuneTasks(ctx context.Context, m *Model, o TuneOptions) ([]TuneTask, error)
 		return nil, excerpt.Error(err)
 	}
 	defer t.farm.Close()
-	return t.tasks, nil
+	var list []TuneTask
+	for i := range t.tasks {
+		list = append(list, publicTask(&t.tasks[i]))
+	}
+	return list, nil
 }
 
 // Tune looks for better decisions than the compiler takes by itself, on this machine, which must be the one that will run the
@@ -309,7 +301,11 @@ func tuned(ctx context.Context, m *Model, o TuneOptions) (r *TuneResult, err err
 	}
 	run := tune.Options{
 		Tuner: o.Tuner, Trials: o.Trials, EarlyStopping: o.EarlyStopping, Time: o.Time, Seed: cmp.Or(o.Seed, 1), Repeat: o.Repeat, MinSample: o.MinRepeat,
-		Progress: o.Progress, By: records.By{Lathe: version.Number, LLVM: toolchain.Version(), Rules: compile.Rules, Machine: host.CPUName()},
+		SearchOnly: o.SearchOnly,
+		By:         records.By{Lathe: version.Number, LLVM: toolchain.Version(), Rules: compile.Rules, Machine: host.CPUName()},
+	}
+	if o.Progress != nil {
+		run.Progress = func(p tune.Progress) { o.Progress(publicProgress(p)) }
 	}
 	if err := o.earlier(&run); err != nil {
 		return nil, err
@@ -321,10 +317,12 @@ func tuned(ctx context.Context, m *Model, o TuneOptions) (r *TuneResult, err err
 	defer t.farm.Close()
 	run.Network, run.Workers, run.Lanes = networkKey(m, t.compiling), t.workers, t.lanes
 	r = &TuneResult{Workers: t.workers}
-	for _, task := range t.tasks {
+	var selected []tune.Task
+	for i := range t.tasks {
+		task := publicTask(&t.tasks[i])
 		run.Host += task.Weight()
 		if o.Select == nil || o.Select(task) {
-			r.Tasks = append(r.Tasks, task)
+			r.Tasks, selected = append(r.Tasks, task), append(selected, t.tasks[i])
 		}
 	}
 	w, err := records.Append(o.Output)
@@ -333,13 +331,18 @@ func tuned(ctx context.Context, m *Model, o TuneOptions) (r *TuneResult, err err
 	}
 	defer func() { err = errors.Join(err, w.Close()) }()
 	run.Sink = w.Write
-	if r.Result, err = tune.Run(ctx, r.Tasks, t.farm, t.farm, run); err != nil {
+	found, err := tune.Run(ctx, selected, t.farm, t.farm, run)
+	if err != nil {
 		return nil, err
 	}
+	r.take(found)
 	if o.Assembly {
-		if r.Assembly, err = t.assembly(ctx, r.Found); err != nil {
+		if r.assembly, err = t.assembly(ctx, r.Found); err != nil {
 			return nil, err
 		}
+	}
+	if o.SearchOnly {
+		return r, nil
 	}
 	tuned, host, err := t.farm.Runs(ctx)
 	for i := range host {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -136,7 +137,7 @@ func TestRecords(t *testing.T) {
 	}
 	compiled := func(accepted bool, change choice.Point, edit func(*records.Record)) ([]byte, string) {
 		rec := records.Record{
-			Version: records.Version, Key: of.Key, Point: change, Stage: records.Network, Accepted: accepted, Ratio: 0.9, Low: 0.8, High: 0.95, Network: "other",
+			Version: records.Version, Key: records.Key(of.Record), Point: change, Stage: records.Network, Accepted: accepted, Ratio: 0.9, Low: 0.8, High: 0.95, Network: "other",
 			Time: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), By: records.By{Rules: compile.Rules},
 		}
 		edit(&rec)
@@ -186,4 +187,44 @@ func TestRecords(t *testing.T) {
 	if _, err := lathe.Compile(t.Context(), digitsModel(t), lathe.CompileOptions{Records: []string{log}}); err == nil || !strings.Contains(err.Error(), "AutoTVM") {
 		t.Errorf("a log of AutoTVM: %v", err)
 	}
+}
+
+// TestPublicTuning: what a program of a user sees of a tuning are types that it can name.
+func TestPublicTuning(t *testing.T) {
+	seen := map[reflect.Type]bool{}
+	var walk func(of string, typ reflect.Type)
+	walk = func(of string, typ reflect.Type) {
+		if seen[typ] {
+			return
+		}
+		seen[typ] = true
+		if strings.Contains(typ.PkgPath(), "/internal/") {
+			t.Errorf("%s is of type %s", of, typ)
+		}
+		switch typ.Kind() {
+		case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
+			walk(of, typ.Elem())
+			if typ.Kind() == reflect.Map {
+				walk(of, typ.Key())
+			}
+		case reflect.Func:
+			for i := range typ.NumIn() {
+				walk(of, typ.In(i))
+			}
+			for i := range typ.NumOut() {
+				walk(of, typ.Out(i))
+			}
+		case reflect.Struct:
+			for i := range typ.NumField() {
+				if f := typ.Field(i); f.IsExported() {
+					walk(of+"."+f.Name, f.Type)
+				}
+			}
+		}
+		for m := range typ.Methods() {
+			walk(of+"."+m.Name, m.Type)
+		}
+	}
+	walk("Tune", reflect.TypeOf(lathe.Tune))
+	walk("TuneTasks", reflect.TypeOf(lathe.TuneTasks))
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -17,7 +18,6 @@ import (
 	"lathe/internal/tool/cli"
 	"lathe/internal/tool/cli/run"
 	"lathe/internal/tool/spelling"
-	"lathe/internal/tool/tuning"
 	"lathe/runtime"
 )
 
@@ -141,29 +141,19 @@ func (a *app) tune(ctx context.Context, f *tuneFlags, path string) error {
 		}
 		return a.printTasks(tasks)
 	}
-	if selected != nil {
-		o.Select = func(t lathe.TuneTask) bool { return selected(t) }
-	}
+	o.Select = selected
 	r, err := lathe.Tune(ctx, model, o)
 	show.clear()
 	if err != nil {
 		return refused(path, err)
 	}
 	if f.report != "" {
-		if err := cli.WriteFile(f.report, tuningReport(r, path, named.Target).HTML); err != nil {
+		head := []string{"target " + cmp.Or(named.Target, "llvm, this machine"), host.CPUName() + ", " + time.Now().Format("2 January 2006")}
+		if err := cli.WriteFile(f.report, func(w io.Writer) error { return r.WriteHTML(w, filepath.Base(path), head...) }); err != nil {
 			return err
 		}
 	}
 	return a.printTuning(r, f.output)
-}
-
-// tuningReport is a page of what a tuning found.
-func tuningReport(r *lathe.TuneResult, path, target string) *tuning.Report {
-	page := &tuning.Report{Title: filepath.Base(path), Head: []string{"target " + cmp.Or(target, "llvm, this machine"), host.CPUName() + ", " + time.Now().Format("2 January 2006")}, Result: &r.Result, Assembly: r.Assembly}
-	for _, t := range r.Tasks {
-		page.Host += t.Weight()
-	}
-	return page
 }
 
 // builders are compilers at once: from four processors on one is kept for measuring.
@@ -238,8 +228,8 @@ func (a *app) printTuning(r *lathe.TuneResult, output string) error {
 			kept++
 		}
 		var changes []string
-		for _, c := range t.Changed() {
-			changes = append(changes, c.Name+" "+c.To)
+		for _, c := range t.Changed {
+			changes = append(changes, c.Decision+" "+c.To)
 		}
 		us := float64(t.Time) / 1e3
 		state := strings.Join(changes, ", ")
@@ -247,7 +237,7 @@ func (a *app) printTuning(r *lathe.TuneResult, output string) error {
 			state += " (withdrawn)"
 		}
 		w.Row(strconv.Itoa(t.Index), fmt.Sprintf("%.1f", us), fmt.Sprintf("%.1f", us*t.Confirm.Ratio), fmt.Sprintf("%.3f", t.Confirm.Gain()),
-			fmt.Sprintf("%.3f-%.3f", 1/t.Confirm.High, 1/t.Confirm.Low), strconv.Itoa(len(t.Trials)), state, t.Name)
+			fmt.Sprintf("%.3f-%.3f", 1/t.Confirm.High, 1/t.Confirm.Low), strconv.Itoa(t.Trials), state, t.Name)
 	}
 	if kept > 0 || slices.ContainsFunc(r.Found, func(t lathe.TuneFound) bool { return t.Won }) {
 		if err := w.Flush(); err != nil {

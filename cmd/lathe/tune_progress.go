@@ -47,7 +47,7 @@ func (p *tuneProgress) show(s lathe.TuneProgress) {
 	if p.bar.w == nil {
 		return
 	}
-	line := string(s.Stage)
+	line := s.Stage
 	if s.Task != nil {
 		line = p.line(s.Task.Index) + fmt.Sprintf(" | %d/%d | %.2f -> %.2f ms", s.Trials, s.Budget, ms(s.Host), ms(s.Expected))
 	}

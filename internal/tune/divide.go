@@ -27,7 +27,7 @@ func (r *run) divide() error {
 		}
 		best[s.Index] = 1
 		from := s.centres()[0]
-		points := s.try(n, inTurn(moves(from, divides))...)
+		points := s.try(n, inTurn(moves(from, Divides))...)
 		if len(points) > 0 && from != s.root {
 			bases = append(bases, Candidate{s.Index, from.Point})
 		}

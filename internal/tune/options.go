@@ -28,6 +28,8 @@ type Options struct {
 	Starts  map[int][]choice.Point // further starting points, by task
 	Replay  []records.Record       // their points are tried, in order, and no others
 
+	SearchOnly bool // nothing is divided, proved and judged behind the search
+
 	// Each trial goes to Sink when it is done, whose error ends the tuning, and what is going on to Progress. Both may be nil.
 	Sink     func(records.Record) error
 	Progress func(Progress)

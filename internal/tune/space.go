@@ -130,8 +130,8 @@ func identity(p choice.Point) string {
 // share, by which the others are measured.
 var dividing = []string{"workers", "division", "chunks", "pieces"}
 
-// divides reports a decision on the division among workers, of whatever block.
-func divides(name string) bool {
+// Divides reports a decision on the division among workers, of whatever block.
+func Divides(name string) bool {
 	name, _, _ = strings.Cut(name, "(")
 	return slices.Contains(dividing, name)
 }
