@@ -3,6 +3,7 @@ package main
 import (
 	"lathe"
 	"lathe/internal/bundle"
+	"lathe/internal/byoc/codegens"
 	"lathe/internal/target"
 	"lathe/internal/tool/cli"
 	"lathe/internal/tool/machine"
@@ -29,8 +30,14 @@ type (
 		Doc             string   `json:"doc"`
 	}
 	targetsJSON struct {
-		Presets []presetJSON `json:"presets"`
-		CPUs    []cpuJSON    `json:"cpus"`
+		Presets    []presetJSON    `json:"presets"`
+		Generators []generatorJSON `json:"generators"`
+		CPUs       []cpuJSON       `json:"cpus"`
+	}
+	generatorJSON struct {
+		Name   string `json:"name"`
+		Target string `json:"target"` // that an alias stands for, else the name
+		Doc    string `json:"doc"`
 	}
 	presetJSON struct {
 		Name   string `json:"name"`
@@ -90,11 +97,27 @@ func opData(ops []lathe.OpInfo) []opJSON {
 	return list
 }
 
+// generatorData lists the external code generators that are built in, their other names behind each.
+func generatorData() (list []generatorJSON) {
+	for _, g := range codegens.Table {
+		list = append(list, generatorJSON{g.Name, g.Name, g.Doc})
+		for _, a := range g.Aliases {
+			to := g.Name
+			for _, o := range a.Options {
+				to += " -" + o.Name + "=" + o.Value
+			}
+			list = append(list, generatorJSON{a.Name, to, ""})
+		}
+	}
+	return list
+}
+
 func targetData() (*targetsJSON, error) {
 	d := new(targetsJSON)
 	for _, p := range target.Presets() {
 		d.Presets = append(d.Presets, presetJSON{p.Name, p.Target, p.Doc})
 	}
+	d.Generators = generatorData()
 	for _, arch := range target.Arches() {
 		for _, cpu := range target.CPUs(arch) {
 			t, err := target.OfCPU(arch, cpu)

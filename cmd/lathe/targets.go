@@ -13,10 +13,12 @@ func (a *app) targetsCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "targets",
-		Short: "list the targets that have names, and the CPUs with what the compiler uses of them",
-		Long: `List the targets that have names, and the CPUs with what the compiler uses of them. Both are for --target:
+		Short: "list the targets that have names, external code generators, and the CPUs with what the compiler uses of them",
+		Long: `List the targets that have names, the external code generators that are built in (docs/codegen.md), and the CPUs with what the compiler uses
+of them. All are for --target:
 
   lathe targets
+  lathe compile --target "dnnl, llvm" -o net.tar net.onnx
   lathe compile --target raspberry-pi-4 -o net.tar net.onnx
   lathe compile --target "llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a76" -o net.tar net.onnx`,
 		Args: cli.NoArguments,
@@ -32,6 +34,11 @@ func (a *app) targetsCommand() *cobra.Command {
 			w.Row("PRESET", "TARGET", "WHAT IT IS")
 			for _, p := range target.Presets() {
 				w.Row(p.Name, p.Target, p.Doc)
+			}
+			w.Row()
+			w.Row("CODE GENERATOR", "STANDS FOR", "WHAT IT IS")
+			for _, g := range generatorData() {
+				w.Row(g.Name, g.Target, g.Doc)
 			}
 			w.Row()
 			w.Row("CPU", "ARCHITECTURE", "VECTORS", "FEATURES")

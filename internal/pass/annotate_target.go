@@ -31,7 +31,7 @@ func annotateTarget(c *Context) error {
 }
 
 var (
-	errControlFlow = errors.New("loops and branches are not taken")
+	errControlFlow = errors.New("loops, branches and what they run are not taken")
 	errOpenExtent  = errors.New("an extent depends on data")
 	errOthers      = errors.New("it is part of a composite of another generator")
 	errUnclaimed   = errors.New("the generator does not take it")

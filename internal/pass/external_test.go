@@ -136,6 +136,29 @@ func TestPays(t *testing.T) {
 	}
 }
 
+// TestExternalInside: what a branch runs is listed as the CPU's, with the reason.
+func TestExternalInside(t *testing.T) {
+	g, err := graph.Parse(`graph main(%c: bool[], %x: float32[8]) {
+	%0 = tanh(%x)
+	%y: float32[8] = if(%c, %0) origin "if"
+	graph yes(%x1: float32[8]) { %0 = tanh(%x1) return %0 }
+	graph no(%x2: float32[8]) { %0 = exp(%x2) return %0 }
+	return %y }`, ops.Lookup, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := throughExternal(t, g, "InlineComposites", taker("one", "tanh"))
+	var said []string
+	for _, o := range c.Offloads {
+		said = append(said, fmt.Sprintf("%s %s %v", o.Operator, o.Generator, o.Refusals))
+	}
+	const why = "[{one loops, branches and what they run are not taken}]"
+	want := []string{"tanh one []", "if  " + why, "tanh  " + why, "exp  " + why}
+	if !slices.Equal(said, want) {
+		t.Errorf("%q", said)
+	}
+}
+
 // TestExternalRandom: whatever generators take, the graph is right after every pass, computes the same, and no two regions that
 // could be one are left apart. Without generators nothing changes.
 func TestExternalRandom(t *testing.T) {

@@ -84,5 +84,26 @@ func (c *Context) offload(n *graph.Node, of Offload) []Offload {
 	if of.Generator == "" {
 		one.Refusals = c.Refused[n]
 	}
-	return []Offload{one}
+	list := []Offload{one}
+	for _, body := range n.Bodies() {
+		for _, m := range body.Nodes {
+			list = append(list, c.inside(m)...)
+		}
+	}
+	return list
+}
+
+// inside tells of n, a node of a body, and of those in its own bodies: no generator is asked for them.
+func (c *Context) inside(n *graph.Node) []Offload {
+	one := Offload{Operator: n.Op.Name, Nodes: n.Origin}
+	for _, gen := range c.Codegens {
+		one.Refusals = append(one.Refusals, Refusal{gen.Name, errControlFlow.Error()})
+	}
+	list := []Offload{one}
+	for _, body := range n.Sub {
+		for _, m := range body.Nodes {
+			list = append(list, c.inside(m)...)
+		}
+	}
+	return list
 }
