@@ -20,7 +20,7 @@ type CodegenClaim = plugin.Claim
 
 // CodegenModule is what a generator makes of a region:
 //
-//	Kind       string // blob, object or ir
+//	Kind       string // blob, object or ir; c for target c
 //	Bytes      []byte
 //	Runtime    string // of a blob: the name of the run-time module that loads it
 //	WhenFaster bool   // it runs only where that takes less time than the package's own steps

@@ -147,7 +147,7 @@ func (o CompileOptions) resolve() (compile.Options, error) {
 		return compile.Options{}, err
 	}
 	return compile.Options{
-		Target: t, Codegens: gens, Level: level, Disabled: o.DisabledPasses, Module: o.ModuleName, Format: o.Format, Weights: compile.Weights(o.Weights), Denormals: compile.Denormals(o.Denormals), Runtime: runtimeSources(), Workers: workers, Version: version.Number,
+		Target: t, Codegens: gens, NoFallback: o.NoExternalFallback, Level: level, Disabled: o.DisabledPasses, Module: o.ModuleName, Format: o.Format, Weights: compile.Weights(o.Weights), Denormals: compile.Denormals(o.Denormals), Runtime: runtimeSources(), Workers: workers, Version: version.Number,
 		Layouts: o.DesiredLayout, LayoutOps: o.DesiredLayoutOps, Choices: choices, Code: o.DumpCode, PrintBefore: o.PrintIRBefore, PrintAfter: o.PrintIRAfter, IR: o.IROut,
 		Times: o.PrintPassTimes, Progress: o.Progress, Debug: debug,
 	}, nil

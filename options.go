@@ -69,6 +69,8 @@ type CompileOptions struct {
 
 	// Codegens are external code generators that are part of this program, which Target may name before the target: "mine, llvm".
 	Codegens []Codegen
+	// NoExternalFallback leaves out what would compute the regions of external code generators where their modules cannot be opened, with its weights.
+	NoExternalFallback bool
 	// Calibration is for external code generators that need one, such as those of DPUs.
 	Calibration Calibration
 

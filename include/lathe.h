@@ -152,14 +152,16 @@ typedef struct lathe_region {
   const lathe_operand *inputs, *outputs;
   size_t bytes;    /* of the member */
   uint32_t digest; /* CRC-32C of the member */
-  uint32_t flags;  /* LATHE_WHEN_FASTER */
+  uint32_t flags;  /* LATHE_WHEN_FASTER, LATHE_NO_FALLBACK */
   int32_t abi;     /* LATHE_EXTERNAL_ABI of the module */
   int32_t input_count, output_count;
   int32_t first, last; /* the steps [first, last) */
 } lathe_region;
 
-/* The module runs only where it takes less time than the steps, which is found out when the package is opened. */
+/* The module runs only where it takes less time than the steps, which is found out when the package is opened. The steps compute nothing:
+ * they were left out. */
 #define LATHE_WHEN_FASTER 1u
+#define LATHE_NO_FALLBACK 2u
 
 /* The descriptor: all that a caller has to know about a compiled model. Every library defines one, in read-only memory, as
  * lathe_MODULE_library; a shared object has it as lathe_library too, so that dlsym finds it. */

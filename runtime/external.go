@@ -16,6 +16,7 @@ import (
 //	ABI             int       // of include/lathe_external.h
 //	Member, SHA256  string    // of the package, and of its bytes
 //	Fallback        [2]int    // the steps [first,last) that compute the same without it
+//	NoFallback      bool      // these steps compute nothing: without the module the package does not open
 //	WhenFaster      bool      // the fallback runs where it takes less time, which Open finds out
 //	Inputs, Outputs []Operand // where they lie, with DType and Shape
 //	Cycles          int64     // that the generator expects of a run; 0: unknown

@@ -87,6 +87,7 @@ type compileFlags struct {
 	explain       string
 	weights       lathe.Weights
 	denormals     string
+	noFallback    bool
 	note          func(string)
 }
 
@@ -139,6 +140,8 @@ func (f *compileFlags) define(cmd *cobra.Command) {
 	fs.StringArrayVar(&f.records, "tuning-records", nil, "`file` of records of lathe tune: kernels are compiled by those that a verdict accepted; may be repeated")
 	fs.StringVar(&f.dumpCode, "dump-code", "", "write code beside the package, as PACKAGE.FORMAT, for these `formats`: relay, tir, ll, asm, separated by commas")
 	cli.OutputVarP(fs, &f.dumpOffloads, "dump-offloads", "", "", nil, "tell which operators external code generators take, and why not the others: a `file`, or - for standard output")
+	cli.ParsedVar(fs, &f.noFallback, "external-fallback", "BOOL", parseFallback, "keep steps that compute what external code generators take, for where their modules cannot be opened (default true; =false leaves them and their weights out)")
+	fs.Lookup("external-fallback").NoOptDefVal = "true"
 	fs.BoolVar(&f.printTimes, "print-pass-times", false, "print how long each pass takes")
 	fs.StringVar(&f.printBefore, "print-ir-before", "", "print the program before these `passes`, separated by commas")
 	fs.StringVar(&f.printAfter, "print-ir-after", "", "print the program after these `passes`, separated by commas")
@@ -148,7 +151,7 @@ func (f *compileFlags) define(cmd *cobra.Command) {
 	fs.Lookup("embed-params").NoOptDefVal = "true"
 	cli.FileOrOutputVar(cmd, &f.explain, "explain", explainForms, "tell what was chosen for each kernel, why, and what time to expect; with `=FILE` there: .txt or .json")
 	cli.ChoiceVar(fs, &f.denormals, "denormals", "", lathe.DenormalModes(), "floats below the smallest normal number, 1.2e-38 for float32: flush takes them as zero, keep computes with them, 20 times as slowly (default: flush where the target can)")
-	cli.MarkOurs(cmd, "explain", "embed-params", "denormals")
+	cli.MarkOurs(cmd, "explain", "embed-params", "denormals", "external-fallback")
 }
 
 func (a *app) compile(ctx context.Context, f *compileFlags, path string) error {

@@ -20,7 +20,7 @@ import (
 func (f *compileFlags) options(out io.Writer) (lathe.CompileOptions, error) {
 	o := lathe.CompileOptions{
 		OptLevel: lathe.OptLevel(strconv.Itoa(f.optLevel)), ModuleName: f.moduleName, Format: f.format, Output: f.output, Weights: f.weights,
-		Denormals: lathe.Denormals(f.denormals), DesiredLayout: f.desiredLayout, DesiredLayoutOps: f.layoutOps, Choices: f.choices, Records: f.tuningRecords(), IROut: out,
+		Denormals: lathe.Denormals(f.denormals), NoExternalFallback: f.noFallback, DesiredLayout: f.desiredLayout, DesiredLayoutOps: f.layoutOps, Choices: f.choices, Records: f.tuningRecords(), IROut: out,
 	}
 	var err error
 	if o.Target, err = f.target.named(); err != nil {
@@ -112,6 +112,15 @@ func parseWeights(text string) (lathe.Weights, error) {
 		return lathe.WeightsInside, nil
 	}
 	return lathe.WeightsBeside, nil
+}
+
+// parseFallback reads whether there are steps in place of modules, and returns whether there are none.
+func parseFallback(text string) (bool, error) {
+	keep, err := strconv.ParseBool(text)
+	if err != nil {
+		return false, errors.New("must be true or false")
+	}
+	return !keep, nil
 }
 
 func notInSymbol(r rune) bool {

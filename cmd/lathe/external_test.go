@@ -117,6 +117,79 @@ func TestExample(t *testing.T) {
 	if second, err := os.ReadFile(pkg); err != nil || !bytes.Equal(first, second) {
 		t.Error("the same network becomes another package")
 	}
+	for _, c := range []struct{ target, to, want string }{
+		{"arith, llvm", "net.a.tar", "output format tar is none (leave arith out of the target)"},
+		{"arith, wasm32", "net.wasm", "output format wasm is none (leave arith out of the target)"},
+		{"arith -form=c, llvm", "net.tar", `a module of kind "c": C source is for target c`},
+		{"arith -form=ir, c", "net.c", `a module of kind "ir": target c takes C source alone, kind c`},
+		{"arith -form=program, c", "net.c", `a module of kind "blob": target c takes C source alone, kind c`},
+	} {
+		args := []string{"compile", "--target", c.target, "-o", filepath.Join(dir, c.to)}
+		if c.to == "net.a.tar" {
+			args = append(args, "-f", "tar")
+		}
+		if _, errs, code := latheCommand(t, append(args, demo)...); code == cli.ExitOK || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
+			t.Errorf("%s to %s: exit code %d, %s", c.target, c.to, code, errs)
+		}
+	}
+}
+
+// TestNoFallback: without steps of the package's own its weights are those of the module alone, the module computes the same, and without
+// it nothing runs.
+func TestNoFallback(t *testing.T) {
+	if err := dnnl.Available(); err != nil {
+		t.Skip(err)
+	}
+	dir := t.TempDir()
+	compiled := func(name string, args ...string) string {
+		pkg := filepath.Join(dir, name)
+		if _, errs, code := latheCommand(t, append(append([]string{"compile", "--target", "dnnl -select=all, llvm", "-o", pkg}, args...), demo)...); code != cli.ExitOK {
+			t.Fatal(errs)
+		}
+		return pkg
+	}
+	whole, alone := compiled("whole.tar"), compiled("alone.tar", "--external-fallback=false")
+	want, _ := outputOf(t, whole, "require")
+	for _, mode := range []string{"", "require"} {
+		if got, notes := outputOf(t, alone, mode); got == nil || !bytes.Equal(got, want) {
+			t.Errorf("%s: %x instead of %x: %s", mode, got, want, notes)
+		}
+	}
+	weights := func(pkg string) (bytes, external int) {
+		p, err := bundle.Open(pkg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+		for _, q := range p.Params {
+			bytes += len(q.Data)
+		}
+		for _, b := range p.External {
+			external += len(b)
+		}
+		return bytes, external
+	}
+	all, blob := weights(whole)
+	if left, same := weights(alone); all-left < blob*9/10 || same != blob {
+		t.Errorf("%d bytes of weights, and %d without those of a module of %d", all, left, blob)
+	}
+	const off = "LATHE_EXTERNAL=off, and the package has no steps of its own for it (--external-fallback=false)"
+	if data, errs := outputOf(t, alone, "off"); data != nil || !strings.Contains(errs, off) || strings.Count(errs, "\n") != 1 {
+		t.Errorf("%x %s", data, errs)
+	}
+	if out, errs, code := latheCommand(t, "inspect", alone); code != cli.ExitOK || !strings.Contains(out, ", and nothing in its place") {
+		t.Errorf("%s%s", out, errs)
+	}
+	beside := compiled("beside.so", "--external-fallback=false")
+	if err := os.Remove(strings.TrimSuffix(beside, ".so") + ".lathe.json"); err != nil {
+		t.Fatal(err)
+	}
+	if data, errs := outputOf(t, beside, ""); data != nil || !strings.Contains(errs, "lathe.json is missing") || strings.Count(errs, "\n") != 1 {
+		t.Errorf("%x %s", data, errs)
+	}
+	if _, errs, code := latheCommand(t, "compile", "--external-fallback=false", "-o", filepath.Join(dir, "x.tar"), demo); code == cli.ExitOK || !strings.Contains(errs, "has no generator (leave the flag out)") {
+		t.Error(errs)
+	}
 }
 
 // TestMissingLibrary: where there is no oneDNN, run says so and the CPU computes; LATHE_EXTERNAL=require makes that an error.

@@ -151,7 +151,11 @@ func (a *app) inspectPackage(path string, steps, asJSON bool) error {
 	w.Row("memory", memoryLine(memory))
 	w.Row("kernels", m.Kernels())
 	for i, e := range m.External {
-		w.Rowf("region", "%s: %s for %s, %s", e.Symbol, spelling.Count(len(e.Nodes), "node"), e.Generator, bundle.SizeText(int64(len(p.External[i]))))
+		alone := ""
+		if e.NoFallback {
+			alone = ", and nothing in its place"
+		}
+		w.Rowf("region", "%s: %s for %s, %s%s", e.Symbol, spelling.Count(len(e.Nodes), "node"), e.Generator, bundle.SizeText(int64(len(p.External[i]))), alone)
 	}
 	for _, n := range m.Notes {
 		w.Row("note", n)

@@ -1,6 +1,6 @@
 // Lathe-codegen-arith is an external code generator: it computes chains of arithmetic on float32 tensors of one shape in one loop, which it
-// writes as LLVM's assembly language, or, with -form=program, as what the run-time module of module/arith.c reads. docs/codegen.md says what the
-// lines are that it reads and writes.
+// writes as LLVM's assembly language, for target c as C, or, with -form=program, as what the run-time module of module/arith.c reads.
+// docs/codegen.md says what the lines are that it reads and writes.
 package main
 
 import (
@@ -12,8 +12,8 @@ import (
 )
 
 type request struct {
-	Request, Graph, Symbol, Folder string
-	Options                        map[string]string
+	Request, Graph, Symbol, Folder, Target string
+	Options                                map[string]string
 }
 
 type claim struct {
@@ -49,7 +49,7 @@ func main() {
 
 func answerTo(q request) (any, error) {
 	if q.Request == "hello" {
-		form := map[string]string{"name": "form", "type": "text", "doc": "ir or program"}
+		form := map[string]string{"name": "form", "type": "text", "doc": "ir, program, or, for target c, c"}
 		return map[string]any{"protocol": 1, "name": "arith", "doc": "chains of arithmetic, as LLVM text", "options": []any{form}}, nil
 	}
 	m, err := readModel(q.Graph)
@@ -75,8 +75,15 @@ func answerTo(q request) (any, error) {
 
 // compile writes the region into a file of the folder.
 func (m *model) compile(q request) (any, error) {
-	switch form := q.Options["form"]; form {
-	case "", "ir":
+	form := q.Options["form"]
+	if form == "" {
+		form = "ir"
+		if q.Target == "c" {
+			form = "c"
+		}
+	}
+	switch form {
+	case "ir":
 		text, err := m.generate(q.Symbol)
 		if err != nil {
 			return nil, err
@@ -88,6 +95,12 @@ func (m *model) compile(q request) (any, error) {
 			return nil, err
 		}
 		return map[string]string{"kind": "blob", "file": "region.bin", "runtime": "arith"}, os.WriteFile(filepath.Join(q.Folder, "region.bin"), b, 0o600)
+	case "c":
+		text, err := m.source(q.Symbol)
+		if err != nil {
+			return nil, err
+		}
+		return map[string]string{"kind": "c", "file": "region.c"}, os.WriteFile(filepath.Join(q.Folder, "region.c"), []byte(text), 0o600)
 	default:
 		return nil, fmt.Errorf("there is no form %q", form)
 	}

@@ -71,5 +71,7 @@ const (
 	FlagSealed       = 1 // the library's file ends with a seal, see digest.go
 	FlagParamsDigest = 2 // the descriptor holds the digest of mod.params
 
-	FlagWhenFaster = 1 // of a region: External.WhenFaster
+	// Flags of a region: External.WhenFaster and External.NoFallback.
+	FlagWhenFaster = 1
+	FlagNoFallback = 2
 )

@@ -24,6 +24,9 @@ func describedBy(lib []byte) (*Manifest, error) {
 	if m.ABI != ABIVersion {
 		return nil, fmt.Errorf("%s: ABI %d, written by lathe %s; this build calls ABI %d: recompile the model", LibraryName, m.ABI, quoteVersion(m.Lathe), ABIVersion)
 	}
+	if d.needsModules {
+		return nil, fmt.Errorf("%s is missing, and what the library lacks (--external-fallback=false) is in files that it names", ManifestName)
+	}
 	if err := m.check(); err != nil {
 		return nil, fmt.Errorf("%s: %w", LibraryName, err)
 	}
@@ -44,6 +47,8 @@ type libraryImage struct {
 	moved    map[uint64]uint64 // pointers, by their place, where the file does not hold them
 	bad      bool
 	strings  int // bytes of strings that were read: they may overlap
+
+	needsModules bool // a region cannot be computed without its module
 }
 
 // loadDescriptor finds the descriptor; nil where there is none.
@@ -158,6 +163,21 @@ func (r *descriptorReader) tensors(at uint64, count int) (list []TensorInfo) {
 	return list
 }
 
+// regions notes whether one of them needs its module, which only lathe.json leads to.
+func (r *descriptorReader) regions(at uint64, count int) {
+	r.rows(at, count, func(r *descriptorReader) {
+		for range 6 { // symbol, runtime, member, inputs, outputs, bytes
+			r.size()
+		}
+		r.i32() // digest
+		r.needsModules = r.needsModules || r.i32()&FlagNoFallback != 0
+		for range 5 { // version, numbers of operands, steps
+			r.i32()
+		}
+		r.at = (r.at + r.pointer - 1) / r.pointer * r.pointer
+	})
+}
+
 // manifest reads the whole descriptor.
 func (r *descriptorReader) manifest() *Manifest {
 	m := &Manifest{Format: FormatVersion, ABI: r.i32()}
@@ -183,6 +203,9 @@ func (r *descriptorReader) manifest() *Manifest {
 		if flags, digest := r.i32(), uint32(r.i32()); flags&FlagParamsDigest != 0 {
 			m.Digests = map[string]string{ParamsName: digestText(digest)}
 		}
+	}
+	if r.at+r.pointer+8 <= end {
+		r.regions(r.address(), r.i32())
 	}
 	m.Inputs, m.Outputs = r.tensors(inputs, inputCount), r.tensors(outputs, outputCount)
 	r.rows(params, paramCount, func(r *descriptorReader) {

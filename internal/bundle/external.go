@@ -32,6 +32,8 @@ type External struct {
 	Fallback  [2]int    `json:"fallback"` // the steps [first,last)
 	Inputs    []Operand `json:"inputs"`
 	Outputs   []Operand `json:"outputs"`
+	// NoFallback says that these steps compute nothing: the package runs only where the module does.
+	NoFallback bool `json:"no_fallback,omitempty"`
 	// WhenFaster says that the fallback runs where it takes less time, which is found out when the package is opened.
 	WhenFaster bool     `json:"when_faster,omitempty"`
 	Cycles     int64    `json:"cycles,omitempty"` // that the generator expects of a run

@@ -118,7 +118,7 @@ const (
 	Object Kind = "object"
 	// IR is LLVM's assembly language; what it defines is as in Object.
 	IR Kind = "ir"
-	// C is a C function of that name, for target c.
+	// C is C11 that defines that function, and nothing else that is not static and does not begin with its name, for target c.
 	C Kind = "c"
 )
 

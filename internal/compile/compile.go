@@ -54,6 +54,8 @@ type Options struct {
 
 	// Codegens are external code generators, which take parts of the network: the first first.
 	Codegens []byoc.Chosen
+	// NoFallback leaves out steps, and their weights, that compute what modules of external code generators do.
+	NoFallback bool
 	// Calibration is what external code generators that calibrate have found; nil: nothing.
 	Calibration []byte
 

@@ -57,7 +57,7 @@ func sourceFile(j *job, n *network, p *program, mem *plan.Plan) (*csource.File, 
 	if err != nil {
 		return nil, err
 	}
-	w := &sourceWriter{File: f, index: map[string]int{}, workspace: mem.Workspace}
+	w := &sourceWriter{File: f, index: map[string]int{}, workspace: mem.Workspace, regions: n.regions}
 	f.Calls = w.calls(p, mem, 0)
 	f.Workspace = mem.Workspace + w.scratch
 	f.Head = []string{
@@ -75,12 +75,17 @@ type sourceWriter struct {
 	index          map[string]int // of kernels, by name
 	workspace      int            // behind which scratch lies
 	scratch, stack int            // bytes
+	regions        map[string]external
 }
 
 // calls are the steps of p, whose workspace begins at base.
 func (w *sourceWriter) calls(p *program, mem *plan.Plan, base int) (list []csource.Call) {
 	for k, s := range p.steps {
 		nodes := strings.Join(s.Node.Origin, ", ")
+		if hollow(s.Node) {
+			list = append(list, w.region(s, mem, base, nodes))
+			continue
+		}
 		if s.bodies != nil {
 			call := csource.Call{Comment: nodes}
 			if b := mem.Branches[k]; b != nil {
@@ -110,6 +115,22 @@ func (w *sourceWriter) calls(p *program, mem *plan.Plan, base int) (list []csour
 		list = append(list, call)
 	}
 	return list
+}
+
+// region is the call of what an external code generator wrote.
+func (w *sourceWriter) region(s *step, mem *plan.Plan, base int, nodes string) csource.Call {
+	a := s.Node.Attrs.(graph.ExternalAttrs)
+	r := &csource.Region{Symbol: a.Symbol, Comment: "by external code generator " + a.Compiler + ": " + nodes, Text: string(w.regions[a.Symbol].module.Bytes)}
+	w.Regions = append(w.Regions, *r)
+	places := func(values []*graph.Value, read bool) (list []csource.Place) {
+		for _, v := range values {
+			at := sourcePlace(mem.Places[v], base)
+			at.DType, at.Const = v.Type.DType, read
+			list = append(list, at)
+		}
+		return list
+	}
+	return csource.Call{Region: r, In: places(s.In, true), Out: places(s.Out, false), Comment: nodes}
 }
 
 // loop is a body of a region, in a workspace that begins at base.

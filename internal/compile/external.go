@@ -1,10 +1,12 @@
 package compile
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"lathe/internal/bundle"
 	"lathe/internal/byoc"
@@ -24,7 +26,13 @@ type external struct {
 // takesGenerators refuses external code generators where nothing could call what they generate.
 func (j *job) takesGenerators() error {
 	if !slices.ContainsFunc(j.Codegens, func(c byoc.Chosen) bool { return c.Emulate == nil }) { // emulations are kernels as others are
+		if j.NoFallback {
+			return fmt.Errorf("steps that external code generators could do without are left out by --external-fallback=false, and target %q has no generator (leave the flag out)", j.Target)
+		}
 		return nil
+	}
+	if j.Target.IsSource() {
+		return nil // the generators write C
 	}
 	if j.format.Name != Formats[0].Name {
 		return fmt.Errorf("external code generator %s: what it generates is called by the runtime of packages, and output format %s is none (leave %s out of the target)",
@@ -62,16 +70,42 @@ func generateRegions(j *job, g *graph.Graph, found []pass.Region) (map[string]ex
 		if err != nil {
 			return nil, fmt.Errorf("external code generator %s: region %s: %w", r.Generator, r.Symbol, err)
 		}
+		if j.NoFallback {
+			m.WhenFaster = false // there is nothing to be faster than
+		}
 		regions[r.Symbol] = external{r, m}
 		j.progress("regions", i+1, len(found))
 	}
+	if j.NoFallback || j.Target.IsSource() {
+		dropFallback(g)
+	}
 	return regions, nil
+}
+
+// hollow reports whether a node is a region without steps of its own.
+func hollow(n *graph.Node) bool { return n.Op == graph.External && len(n.Sub[0].Nodes) == 0 }
+
+// dropFallback leaves nothing in the regions that the package's own steps could compute. Their operands and results stay, and have places.
+func dropFallback(g *graph.Graph) {
+	for _, n := range g.Nodes {
+		if n.Op == graph.External {
+			body := *n.Sub[0]
+			body.Nodes = nil
+			n.Sub[0] = &body
+		}
+	}
 }
 
 // packable is a module as packages hold it: machine code becomes a library with one function.
 func packable(j *job, symbol string, m byoc.Module) (byoc.Module, error) {
 	if len(m.Bytes) == 0 {
 		return m, errors.New("a module without bytes")
+	}
+	if source := j.Target.IsSource(); source != (m.Kind == byoc.C) {
+		return m, fmt.Errorf("a module of kind %q: %s", m.Kind, map[bool]string{true: "target c takes C source alone, kind c", false: "C source is for target c"}[source])
+	}
+	if m.Kind == byoc.C {
+		return m, checkSource(symbol, m.Bytes)
 	}
 	object := toolchain.Object(m.Bytes)
 	switch m.Kind {
@@ -100,6 +134,17 @@ func packable(j *job, symbol string, m byoc.Module) (byoc.Module, error) {
 	return m, nil
 }
 
+// checkSource refuses bytes that are no text with a function of that name. What C compilers make of it they say.
+func checkSource(symbol string, text []byte) error {
+	switch {
+	case !utf8.Valid(text) || bytes.IndexByte(text, 0) >= 0:
+		return errors.New("C source that is no text")
+	case !bytes.Contains(text, []byte(symbol+"(")):
+		return errors.New("C source without a function of the region's name")
+	}
+	return nil
+}
+
 // irPasses are for text of other programs, whose loops nobody has scheduled.
 const irPasses = "default<O2>"
 
@@ -114,7 +159,7 @@ func (n *network) externals(p *program, mem *plan.Plan) (regions []bundle.Extern
 		r := bundle.External{
 			Symbol: a.Symbol, Generator: a.Compiler, Runtime: e.module.Runtime, ABI: bundle.ExternalABI,
 			Member: bundle.ExternalMember(len(regions), e.module.Runtime), SHA256: bundle.ExternalDigest(e.module.Bytes),
-			Fallback: [2]int{i, i + 1}, WhenFaster: e.module.WhenFaster, Cycles: e.module.Cycles, Nodes: s.Node.Origin,
+			Fallback: [2]int{i, i + 1}, NoFallback: hollow(s.Node), WhenFaster: e.module.WhenFaster, Cycles: e.module.Cycles, Nodes: s.Node.Origin,
 		}
 		for _, v := range s.In {
 			r.Inputs = append(r.Inputs, operandAt(v, mem))

@@ -116,7 +116,7 @@ func newProgram(b plan.Boundary, kernels []*kernel, rule plan.Pieces) *program {
 	}
 	p.aliases = plan.FindAliases(b, planned(p.all), rule)
 	for i, s := range p.all {
-		if !p.aliases.Nothing[i] && (s.bodies == nil || slices.ContainsFunc(s.bodies, func(b *program) bool { return len(b.steps) > 0 })) {
+		if !p.aliases.Nothing[i] && (s.bodies == nil || hollow(s.Node) || slices.ContainsFunc(s.bodies, func(b *program) bool { return len(b.steps) > 0 })) {
 			p.steps = append(p.steps, s)
 		}
 	}

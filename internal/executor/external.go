@@ -32,6 +32,11 @@ func (m *Module) openRegions() error {
 	case mode != "" && mode != "off" && mode != "require" && mode != "auto":
 		return fmt.Errorf("environment variable %s=%q: must be off, require or auto", ExternalVariable, mode)
 	case mode == "off":
+		for _, e := range list {
+			if e.NoFallback {
+				return fmt.Errorf("external region %s (%s): %s=off, and the package has no steps of its own for it (--external-fallback=false)", e.Symbol, e.Runtime, ExternalVariable)
+			}
+		}
 		return nil
 	}
 	said := map[string]bool{}
@@ -47,7 +52,7 @@ func (m *Module) openRegions() error {
 			m.regions = append(m.regions, r)
 			continue
 		}
-		if mode == "require" {
+		if mode == "require" || e.NoFallback {
 			return fmt.Errorf("external region %s (%s): %w", e.Symbol, e.Runtime, err)
 		}
 		if note := fmt.Sprintf("%s: %v; the CPU computes what it was to", e.Runtime, err); !said[note] {

@@ -261,6 +261,9 @@ static lathe_status open_regions(lathe_model *m) {
     mapping blob = p->members[i];
     if (blob.at && (blob.bytes != r->region->bytes || crc32c(0, blob.at, blob.bytes) != r->region->digest))
       return fail(LATHE_ERROR_PACKAGE, m->name, "%s is damaged: its bytes do not have the digest that was written with them; copy the package again", r->region->member);
+    int alone = r->region->flags & LATHE_NO_FALLBACK;
+    if (off && alone)
+      return say(LATHE_ERROR_ARGUMENT, m, r->region, "LATHE_EXTERNAL=off, and the package has no steps of its own for it (--external-fallback=false)");
     if (off) {
       r->note = strdup("LATHE_EXTERNAL=off");
       continue;
@@ -273,7 +276,7 @@ static lathe_status open_regions(lathe_model *m) {
     }
     if (status == LATHE_OK) continue;
     close_module(r);
-    if (require || !(r->note = strdup(last_error))) break;
+    if (require || alone || !(r->note = strdup(last_error))) break;
     status = LATHE_OK;
   }
   if (status == LATHE_OK) memcpy(last_error, before, sizeof before);

@@ -53,10 +53,16 @@ var symbolParameter = regexp.MustCompile(`int64_t \*\w+`)
 
 func sourceOf(t *testing.T, model string) *sourceProgram {
 	t.Helper()
+	return sourceFor(t, model, "c")
+}
+
+// sourceFor is for target c and external code generators before it.
+func sourceFor(t *testing.T, model, target string) *sourceProgram {
+	t.Helper()
 	p := &sourceProgram{dir: t.TempDir()}
 	m := loadShaped(t, model)
 	p.inputs, p.outputs = m.Inputs(), m.Outputs()
-	c, err := lathe.Compile(t.Context(), m, lathe.CompileOptions{Target: "c"})
+	c, err := lathe.Compile(t.Context(), m, lathe.CompileOptions{Target: target})
 	if err != nil {
 		t.Fatal(err)
 	}

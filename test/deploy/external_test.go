@@ -61,6 +61,37 @@ func TestCExternal(t *testing.T) {
 	}
 }
 
+// TestCExternalAlone: without steps of the package's own, its modules compute the same.
+func TestCExternalAlone(t *testing.T) {
+	program := buildRuntime(t, "run.c")
+	buildGenerator(t)
+	t.Setenv(external.PathVariable, buildModule(t, exampleModule))
+	path := filepath.Join(t.TempDir(), "digits.tar")
+	compileDemo(t, "arith -form=program, llvm", path, lathe.CompileOptions{})
+	want := output(t, exec.Command(program, path))
+	compileDemo(t, "arith -form=program, llvm", path, lathe.CompileOptions{NoExternalFallback: true})
+	if got := output(t, exec.Command(program, path)); got != want {
+		t.Error("other outputs without steps in its place")
+	}
+	compareC(t, program, path)
+}
+
+// TestSourceExternal: a region that a generator writes in C is a function of the source file, computes the same, and compiles without a
+// warning.
+func TestSourceExternal(t *testing.T) {
+	tool(t, "cc")
+	buildGenerator(t)
+	own, taken := sourceOf(t, demo), sourceFor(t, demo, "arith, c")
+	if text := string(readFile(t, filepath.Join(taken.dir, "net.c"))); !strings.Contains(text, "// by external code generator arith: ") || !strings.Contains(text, "tvmgen_default_arith_main_0(in, out, 0, 1);") {
+		t.Error("no region in the source file")
+	}
+	in := own.randomInputs(t)
+	want := own.run(t, in, own.build(t, "cc", "-O2"))
+	if got := taken.run(t, in, taken.build(t, "cc", "-O2")); !bytes.Equal(got, want) {
+		t.Errorf("relative distance %g", distance(floats(got), floats(want)))
+	}
+}
+
 // TestCExternalUnpacked: a package that was unpacked into a folder has its modules in it.
 func TestCExternalUnpacked(t *testing.T) {
 	program := buildRuntime(t, "run.c")
@@ -103,7 +134,9 @@ func TestCExternalFailures(t *testing.T) {
 		note    string // where the package's own steps take over
 		fails   string // where they do not
 		require bool
+		alone   bool // compiled without steps of its own
 	}{
+		{folders: empty, member: kept, fails: region + "there is no liblathe_ext_arith.so in ", alone: true},
 		{folders: "", member: kept, note: region + "there is no liblathe_ext_arith.so in any folder (LATHE_EXTERNAL_PATH)"},
 		{folders: empty + "::relative", member: kept, note: region + "there is no liblathe_ext_arith.so in " + empty},
 		{folders: empty, member: kept, fails: region + "there is no liblathe_ext_arith.so in ", require: true},
@@ -114,6 +147,11 @@ func TestCExternalFailures(t *testing.T) {
 		{folders: failing, member: nil, note: region + "its file is missing"},
 		{folders: failing, member: kept[:len(kept)-4], fails: "ext/000_arith.bin is damaged"},
 	} {
+		path, member := path, member
+		if c.alone {
+			path, member = filepath.Join(dir, "alone.so"), filepath.Join(dir, "alone.000_arith.bin")
+			compileDemo(t, "arith -form=program, llvm", path, lathe.CompileOptions{NoExternalFallback: true})
+		}
 		if c.member == nil {
 			if err := os.Remove(member); err != nil {
 				t.Fatal(err)
@@ -132,6 +170,11 @@ func TestCExternalFailures(t *testing.T) {
 		if want := c.note + c.fails; (err == nil) != (c.fails == "") || !strings.Contains(said.String(), want) || strings.Count(said.String(), "\n") != 1 {
 			t.Errorf("%+v: %v, %q", c, err, said.String())
 		}
+	}
+	alone := exec.Command(program, filepath.Join(dir, "alone.so"))
+	alone.Env = append(os.Environ(), runtime.ExternalVariable+"=off")
+	if out, err := alone.CombinedOutput(); err == nil || !strings.Contains(string(out), "and the package has no steps of its own for it") {
+		t.Errorf("%v: %s", err, out)
 	}
 	wrong := exec.Command(program, path)
 	wrong.Env = append(os.Environ(), runtime.ExternalVariable+"=maybe")

@@ -86,7 +86,7 @@ type claims struct {
 // compiled is the answer to compile.
 type compiled struct {
 	failure
-	Kind       string   `json:"kind"`    // blob, object or ir
+	Kind       string   `json:"kind"`    // blob, object, ir or c
 	File       string   `json:"file"`    // in the folder
 	Runtime    string   `json:"runtime"` // of a blob
 	WhenFaster bool     `json:"when_faster"`

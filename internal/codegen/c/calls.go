@@ -52,6 +52,10 @@ func (e *entryWriter) calls(list []Call, n fileNames, indent string) {
 			e.loop(c.Loop, n, indent)
 			continue
 		}
+		if c.Region != nil {
+			e.region(c, n, indent)
+			continue
+		}
 		var args []string
 		for _, p := range c.Args {
 			args = append(args, e.place(n, p))
@@ -61,6 +65,26 @@ func (e *entryWriter) calls(list []Call, n fileNames, indent string) {
 		}
 		e.line(indent, "%s(%s);", n.kernels[c.Kernel], strings.Join(args, ", "))
 	}
+}
+
+// region writes the call of a function of an external code generator.
+func (e *entryWriter) region(c Call, n fileNames, indent string) {
+	e.line(indent, "{")
+	for _, list := range []struct {
+		declared string
+		places   []Place
+	}{{"const void *const in[] = {%s};", c.In}, {"void *const out[] = {%s};", c.Out}} {
+		var args []string
+		for _, p := range list.places {
+			args = append(args, e.place(n, p))
+		}
+		if args == nil {
+			args = []string{"0"}
+		}
+		e.line(indent+"  ", list.declared, strings.Join(args, ", "))
+	}
+	e.line(indent+"  ", "%s(in, out, 0, 1);", c.Region.Symbol)
+	e.line(indent, "}")
 }
 
 func (e *entryWriter) line(indent, format string, args ...any) {
@@ -153,7 +177,7 @@ func (e *entryWriter) from(b Bound, reads bool, n fileNames, i string) string {
 // read notes the inputs and outputs that calls are given.
 func read(calls []Call, used map[Place]bool) {
 	for _, c := range calls {
-		places := c.Args
+		places := slices.Concat(c.Args, c.In, c.Out)
 		if c.Else != nil {
 			places = append(places, c.Condition)
 		}

@@ -21,6 +21,7 @@ type File struct {
 	Symbols   []string // names of the extents that depend on data
 	Weights   []Weight
 	Kernels   []Kernel
+	Regions   []Region
 	Calls     []Call
 	Workspace int // bytes
 }
@@ -49,9 +50,20 @@ type Kernel struct {
 	Function
 }
 
+// A Region is a function that an external code generator wrote, in C, with what it needs:
+//
+//	void Symbol(const void *const *in, void *const *out, int32_t worker, int32_t workers);
+type Region struct {
+	Symbol  string
+	Comment string
+	Text    string
+}
+
 // A Call is a step of the network: a kernel, its operands, and where in the workspace its scratch begins; or a loop.
 type Call struct {
 	Kernel    int
+	Region    *Region // nil, or what is called in place of a kernel, with In and Out
+	In, Out   []Place
 	Comment   string
 	Args      []Place
 	Scratch   int
@@ -100,6 +112,9 @@ func (f *File) names() fileNames {
 	}
 	for name := range expansions {
 		s.taken[name] = true
+	}
+	for _, r := range f.Regions {
+		s.taken[r.Symbol], s.taken["in"], s.taken["out"] = true, true, true // where they are called
 	}
 	for _, k := range f.Kernels {
 		n.kernels = append(n.kernels, s.fresh(k.Name))

@@ -33,6 +33,11 @@ func (f *File) Write(w io.Writer) error {
 		head, body, _ := strings.Cut(strings.Replace(k.Text, SymbolMark, n.kernels[i], 1), "\n")
 		b.WriteString(broken(head, 4) + "\n" + body)
 	}
+	for _, r := range f.Regions {
+		b.WriteByte('\n')
+		comment(b, []string{r.Comment})
+		b.WriteString(strings.TrimRight(r.Text, "\n") + "\n")
+	}
 	f.entry(b, n)
 	return b.Flush()
 }

@@ -180,6 +180,9 @@ func (d *descriptor) regions(c *bundle.Contents) (string, error) {
 		if e.WhenFaster {
 			flags |= bundle.FlagWhenFaster
 		}
+		if e.NoFallback {
+			flags |= bundle.FlagNoFallback
+		}
 		rows = append(rows, fmt.Sprintf("%%region { ptr %s, ptr %s, ptr %s, ptr %s, ptr %s, %s %d, i32 %d, i32 %d, i32 %d, i32 %d, i32 %d, i32 %d, i32 %d }",
 			d.string(e.Symbol), d.string(e.Runtime), d.string(e.Member), inputs, outputs, d.size, len(c.External[i]), int32(bundle.MemberDigest(c.External[i])), flags, e.ABI,
 			len(e.Inputs), len(e.Outputs), e.Fallback[0], e.Fallback[1]))
