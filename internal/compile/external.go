@@ -77,24 +77,13 @@ func generateRegions(j *job, g *graph.Graph, found []pass.Region) (map[string]ex
 		j.progress("regions", i+1, len(found))
 	}
 	if j.NoFallback || j.Target.IsSource() {
-		dropFallback(g)
+		pass.DropFallback(g)
 	}
 	return regions, nil
 }
 
 // hollow reports whether a node is a region without steps of its own.
 func hollow(n *graph.Node) bool { return n.Op == graph.External && len(n.Sub[0].Nodes) == 0 }
-
-// dropFallback leaves nothing in the regions that the package's own steps could compute. Their operands and results stay, and have places.
-func dropFallback(g *graph.Graph) {
-	for _, n := range g.Nodes {
-		if n.Op == graph.External {
-			body := *n.Sub[0]
-			body.Nodes = nil
-			n.Sub[0] = &body
-		}
-	}
-}
 
 // packable is a module as packages hold it: machine code becomes a library with one function.
 func packable(j *job, symbol string, m byoc.Module) (byoc.Module, error) {
