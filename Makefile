@@ -8,6 +8,9 @@ RECORDS ?=
 SEEDS ?= 1
 TRIALS ?= 1000
 MODEL ?=
+TIME ?=
+# Networks of tuneproof.
+PROOF := resnet18 mobilenet_v2 squeezenet1_1 efficientnet_b0 ../examples/demo/digits.onnx
 SWEEP ?=
 THREADS ?= 1 2
 REPEAT ?= 7
@@ -39,7 +42,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 BINARY ?= lathe
 
-.PHONY: help demo test deps build install lint fuzz fuzznets golden deploytest conformance bench sweepdiff benchtable measure tunebench prior release lathe-run clean
+.PHONY: help demo test deps build install lint fuzz fuzznets golden deploytest conformance bench sweepdiff benchtable measure tunebench tuneproof prior release lathe-run clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -119,8 +122,11 @@ benchtable: ## print results of bench as a table in Markdown: RESULTS=bench/resu
 measure: deps ## measure compile time, memory, first run and idling: MODEL=, THREADS=, REPEAT=
 	@bench/bench.sh none -measure -models '$(MODEL)' -threads '$(THREADS)' -repeat '$(REPEAT)'
 
-tunebench: deps ## tune networks and compare with the untuned ones in fresh processes: MODEL= (default: those of the README), SEEDS=, TRIALS=
-	@bench/bench.sh none tune -models '$(MODEL)' -seeds '$(SEEDS)' -trials '$(TRIALS)'
+tunebench: deps ## tune networks and compare with the untuned ones in fresh processes: MODEL= (default: those of the README), SEEDS=, TRIALS=, TIME= of each (2m)
+	@bench/bench.sh none tune -models '$(MODEL)' -seeds '$(SEEDS)' -trials '$(TRIALS)' $(if $(TIME),-time '$(TIME)')
+
+tuneproof: deps ## prove that tuning makes nothing slower while a core is half busy: MODEL= (default: five networks, two seeds each), SEEDS=, TIME= of each
+	@bench/bench.sh none tune -models '$(or $(MODEL),$(PROOF))' -seeds '$(if $(filter file,$(origin SEEDS)),1 2,$(SEEDS))' -time '$(or $(TIME),1m)' -busy 0.5
 
 prior: ## train what the tuner knows before the first trial: RECORDS="FILES of lathe tune"
 	go run ./internal/tune/prior $(RECORDS)

@@ -42,7 +42,7 @@ func inputsOf(model string, batch int, infos []runtime.TensorInfo) ([]runtime.Te
 }
 
 func inputFile(model, input string) string {
-	return strings.TrimSuffix(model, ".onnx") + "." + input + ".npy"
+	return strings.TrimSuffix(model, filepath.Ext(model)) + "." + input + ".npy"
 }
 
 // globInputs lists the files of inputs beside a model.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"lathe"
+	"lathe/bench/zoo"
 	"lathe/internal/tune"
 )
 
@@ -21,9 +22,11 @@ type tuneSettings struct {
 	models  []string
 	seeds   []int
 	trials  int
-	pairs   int // processes of each package
-	runs    int // timed runs of a process
-	workers int // 0: as many as packages use
+	time    time.Duration // of a tuning, about; 0: any
+	busy    float64       // of a processor, that other work takes meanwhile
+	pairs   int           // processes of each package
+	runs    int           // timed runs of a process
+	workers int           // 0: as many as packages use
 	target  string
 	results string
 }
@@ -41,6 +44,11 @@ func tuneAll(args []string) error {
 	}
 	defer os.RemoveAll(work)
 	r := newTuneReport(s)
+	rest, err := keepBusy(context.Background(), s.busy)
+	if err != nil {
+		return err
+	}
+	defer rest()
 	for _, model := range s.models {
 		for _, seed := range s.seeds {
 			row, err := s.tune(context.Background(), model, seed, work)
@@ -62,18 +70,20 @@ func readTuneFlags(args []string) (*tuneSettings, error) {
 	f := flag.NewFlagSet("bench tune", flag.ExitOnError)
 	models := f.String("models", "", "networks: names in the zoo or files (default: those of the table in the README)")
 	seeds := f.String("seeds", "1", "seeds of the search")
-	folder := f.String("zoo", defaultZoo(), "folder of networks with weights")
+	folder := f.String("zoo", defaultZoo(), "folder of networks with weights, as scripts/fill-zoo.sh fills it")
 	f.IntVar(&s.trials, "trials", 1000, "trials over all kernels, at most")
+	f.DurationVar(&s.time, "time", 0, "time of a tuning, about (default: as the search needs)")
+	f.Float64Var(&s.busy, "busy", 0, "part of a processor that a load takes meanwhile, from 0 to 1")
 	f.IntVar(&s.pairs, "pairs", 9, "pairs of fresh processes")
-	f.IntVar(&s.runs, "repeat", 30, "timed runs of a process")
+	f.IntVar(&s.runs, "repeat", 30, "timed runs of a process, at least")
 	f.IntVar(&s.workers, "threads", 0, "threads (default: as packages use)")
 	f.StringVar(&s.target, "target", "llvm", "target")
 	f.StringVar(&s.results, "results", "results", "folder for the results as JSON, Markdown and a page")
 	if err := f.Parse(args); err != nil {
 		return nil, err
 	}
-	if f.NArg() > 0 || s.pairs < 1 || s.runs < 1 || s.trials < 1 {
-		return nil, fmt.Errorf("usage: bench tune [flags], with positive numbers")
+	if f.NArg() > 0 || s.pairs < 1 || s.runs < 1 || s.trials < 1 || s.time < 0 || !(s.busy >= 0 && s.busy <= 1) {
+		return nil, fmt.Errorf("usage: bench tune [flags], with positive numbers and -busy from 0 to 1")
 	}
 	var err error
 	if s.seeds, err = numbers("seeds", *seeds); err != nil {
@@ -88,7 +98,7 @@ func readTuneFlags(args []string) (*tuneSettings, error) {
 }
 
 // tunedNetworks are those of the table.
-var tunedNetworks = []string{"alexnet", "light_inception_v2", "resnet18", "resnet50", "resnet101", "densenet121", "googlenet"}
+var tunedNetworks = []string{"alexnet", "light_inception_v2", "resnet18", "resnet50", "resnet101", "densenet121", "googlenet", zoo.Twins + ".h5"}
 
 // tune makes a row.
 func (s *tuneSettings) tune(ctx context.Context, model string, seed int, work string) (*tuneRow, error) {
@@ -98,7 +108,7 @@ func (s *tuneSettings) tune(ctx context.Context, model string, seed int, work st
 	}
 	output := filepath.Join(work, fmt.Sprintf("%s-%d.json", modelName(model), seed))
 	start := time.Now()
-	found, err := lathe.Tune(ctx, m, lathe.TuneOptions{Target: s.target, Output: output, Trials: s.trials, Number: 10, Seed: uint64(seed), Workers: s.workers})
+	found, err := lathe.Tune(ctx, m, lathe.TuneOptions{Target: s.target, Output: output, Trials: s.trials, Time: s.time, Number: 10, Seed: uint64(seed), Workers: s.workers})
 	if err != nil {
 		return nil, err
 	}

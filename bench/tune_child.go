@@ -23,6 +23,13 @@ func runTimes(ctx context.Context, times *[]float64, pack, model string, workers
 	return runChild(ctx, times, self, timesCommand, pack, model, strconv.Itoa(workers), strconv.Itoa(runs))
 }
 
+// leastTimed is the time that runs of a process take at least, so that those of a small network are not all within one disturbance, and mostTimed
+// how many there are at most.
+const (
+	leastTimed = 300 * time.Millisecond
+	mostTimed  = 1000
+)
+
 // timesChild is the child of runTimes. The first runs do not count.
 func timesChild(args []string) error {
 	if len(args) != 4 {
@@ -56,7 +63,7 @@ func timesChild(args []string) error {
 	}
 	const before = 3
 	var times []float64
-	for k := range before + runs {
+	for k, begun := 0, time.Now(); k < before+runs || k < mostTimed && time.Since(begun) < leastTimed; k++ {
 		start := time.Now()
 		if err := m.Run(); err != nil {
 			return err

@@ -27,6 +27,8 @@ type tuneReport struct {
 	CPUs   int       `json:"cpus"`
 	Target string    `json:"target"`
 	Trials int       `json:"trials"` // at most
+	Limit  string    `json:"limit,omitempty"`
+	Busy   float64   `json:"busy"` // part of a processor that other work took
 	Pairs  int       `json:"pairs"`
 	Rows   []tuneRow `json:"rows"`
 }
@@ -48,7 +50,23 @@ type tuneRow struct {
 }
 
 func newTuneReport(s *tuneSettings) *tuneReport {
-	return &tuneReport{Time: time.Now().UTC().Truncate(time.Second), CPU: host.CPUName(), CPUs: host.CPUs(), Target: s.target, Trials: s.trials, Pairs: s.pairs}
+	r := &tuneReport{Time: time.Now().UTC().Truncate(time.Second), CPU: host.CPUName(), CPUs: host.CPUs(), Target: s.target, Trials: s.trials, Busy: s.busy, Pairs: s.pairs}
+	if s.time > 0 {
+		r.Limit = s.time.String()
+	}
+	return r
+}
+
+// Bounds says in words what each tuning was allowed, and how it was judged.
+func (r *tuneReport) Bounds() string {
+	text := fmt.Sprintf("At most %d trials", r.Trials)
+	if r.Limit != "" {
+		text += " and about " + r.Limit + " of each tuning"
+	}
+	if r.Busy > 0 {
+		text += fmt.Sprintf("; meanwhile a load took %.0f %% of a processor", 100*r.Busy)
+	}
+	return text + fmt.Sprintf(". Times are of whole runs in %d pairs of fresh processes that took turns.", r.Pairs)
 }
 
 // Gain is the median of the pairs' ratios with bounds, the upper one of which holds with 95 %.
@@ -59,6 +77,14 @@ func (r tuneRow) Slower() bool { return !r.Same && r.Gain().High < 1 }
 
 // Broken reports that nothing was accepted, and that the package is another all the same.
 func (r tuneRow) Broken() bool { return r.Accepted == 0 && !r.Same }
+
+// Changed is how many kernels changed, in words where the package is the untuned one.
+func (r tuneRow) Changed() string {
+	if r.Same {
+		return "none: the same package, byte for byte"
+	}
+	return fmt.Sprint(r.Accepted)
+}
 
 // Lines are the two rows of the table.
 func (r tuneRow) Lines() []tuneLine {
@@ -86,17 +112,17 @@ func (r tuneRow) String() string {
 
 // markdown writes the table.
 func (r *tuneReport) markdown(w io.Writer) {
-	fmt.Fprintf(w, "%s, %d processors; at most %d trials, %d pairs of fresh processes.\n\n", r.CPU, r.CPUs, r.Trials, r.Pairs)
+	fmt.Fprintf(w, "%s, %d processors, target %s. %s\n\n", r.CPU, r.CPUs, r.Target, r.Bounds())
 	fmt.Fprintln(w, "| model | mean (ms) | median (ms) | max (ms) | min (ms) | std (ms) |\n| --- | ---: | ---: | ---: | ---: | ---: |")
 	for _, row := range r.Rows {
 		for _, l := range row.Lines() {
 			fmt.Fprintf(w, "| %s | %.2f | %.2f | %.2f | %.2f | %.2f |\n", l.Name, l.Mean, l.Median, l.Max, l.Min, l.Std)
 		}
 	}
-	fmt.Fprintln(w, "\n| model | seed | times as fast | kernels changed | trials | seconds | ms a trial |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
+	fmt.Fprintln(w, "\n| model | seed | times as fast (bounds of 95 % each) | kernels changed | trials | seconds | ms a trial |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
 	for _, row := range r.Rows {
 		g := row.Gain()
-		fmt.Fprintf(w, "| %s | %d | %.3f (%.3f-%.3f) | %d | %d | %.0f | %.0f |\n", row.Model, row.Seed, g.Ratio, g.Low, g.High, row.Accepted, row.Trials, row.Seconds, row.TrialMs)
+		fmt.Fprintf(w, "| %s | %d | %.3f (%.3f-%.3f) | %s | %d | %.0f | %.0f |\n", row.Model, row.Seed, g.Ratio, g.Low, g.High, row.Changed(), row.Trials, row.Seconds, row.TrialMs)
 	}
 }
 

@@ -53,8 +53,8 @@ func Write(dir string, names []string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	if len(names) == 0 {
-		names = Names()
+	if len(names) == 0 { // the twins are another network's, which counts once
+		names = slices.DeleteFunc(Names(), func(n string) bool { return n == Twins })
 	}
 	for _, name := range names {
 		if name == Twins {
