@@ -2,7 +2,6 @@ package sched
 
 import (
 	"fmt"
-	"slices"
 
 	"lathe/internal/arith"
 	"lathe/internal/expr"
@@ -66,10 +65,12 @@ func (s *Schedule) checkComputeAt(p *loop.Block, nest []*loop.For, f *loop.For, 
 		if g == f {
 			return fmt.Errorf("it is inside loop %s already", f.Var.Name)
 		}
-		spatial := slices.ContainsFunc(p.Iters, func(it loop.Iter) bool { return !it.Reduce && expr.Uses(it.Binding, g.Var) })
-		if spatial && ReducesOver(p, g) {
+		if countsBoth(p, g) {
 			return fmt.Errorf("loop %s counts a reduction and a spatial axis", g.Var.Name)
 		}
+	}
+	if to := s.changing(p); to != nil {
+		return fmt.Errorf("it reads %s, which is stored to again", to.Name)
 	}
 	var err error
 	loop.Walk(s.Func.Body, func(t loop.Stmt) bool {
@@ -79,6 +80,16 @@ func (s *Schedule) checkComputeAt(p *loop.Block, nest []*loop.For, f *loop.For, 
 		return err == nil
 	})
 	return err
+}
+
+// changing is a result that p reads, nil where there is none: what is kept in a result changes when that is stored.
+func (s *Schedule) changing(p *loop.Block) (to *loop.Buffer) {
+	expr.Loads(p.Body.Value, func(l *expr.Load) {
+		if b := l.From.(*loop.Buffer); b != p.Body.To && b.Scope == loop.Global && s.writers(b) > 0 {
+			to = b
+		}
+	})
+	return to
 }
 
 func flatten(t loop.Stmt) []loop.Stmt {

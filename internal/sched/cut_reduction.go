@@ -30,6 +30,11 @@ func (s *Schedule) CutReduction(block, at string, scope loop.Scope) error {
 	if err := insideVector(nest[:i]); err != nil {
 		return refuse("%v", err)
 	}
+	for _, f := range nest { // the parts would be added once for each reduction step
+		if countsBoth(b, f) {
+			return refuse("loop %s counts a reduction and a spatial axis", f.Var.Name)
+		}
+	}
 	init, _, err := s.block(block + "_init")
 	update, isOp := b.Body.Value.(*expr.Binary)
 	if err != nil || b.Init != nil || init.Body.To != b.Body.To || !isOp {

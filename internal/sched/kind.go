@@ -3,6 +3,7 @@ package sched
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"lathe/internal/expr"
 	"lathe/internal/loop"
@@ -127,7 +128,29 @@ func (s *Schedule) checkParallel(f *loop.For) error {
 		}
 		return bad == nil
 	})
+	if to := s.storedOutside(f); to != nil && bad == nil {
+		return fmt.Errorf("%s is stored outside it too", to.Name)
+	}
 	return bad
+}
+
+// storedOutside is a result that both f and something beside it store to, nil where there is none.
+func (s *Schedule) storedOutside(f *loop.For) (to *loop.Buffer) {
+	inside := map[*loop.Block]bool{}
+	stored := map[*loop.Buffer]bool{}
+	loop.Walk(f.Body, func(t loop.Stmt) bool {
+		if b, ok := t.(*loop.Block); ok {
+			inside[b], stored[b.Body.To] = true, true
+		}
+		return true
+	})
+	loop.Walk(s.Func.Body, func(t loop.Stmt) bool {
+		if b, ok := t.(*loop.Block); ok && !inside[b] && stored[b.Body.To] {
+			to = b.Body.To
+		}
+		return to == nil
+	})
+	return to
 }
 
 // insideVector refuses what cannot stand inside a vector loop: the loops around it are given.
@@ -159,4 +182,10 @@ func ReducesOver(b *loop.Block, f *loop.For) bool {
 		}
 	}
 	return false
+}
+
+// countsBoth reports whether a reduction variable of b and a spatial one depend on f.
+func countsBoth(b *loop.Block, f *loop.For) bool {
+	spatial := slices.ContainsFunc(b.Iters, func(it loop.Iter) bool { return !it.Reduce && expr.Uses(it.Binding, f.Var) })
+	return spatial && ReducesOver(b, f)
 }

@@ -36,6 +36,8 @@ func Primitives() []Primitive { return primitives }
 var primitives = []Primitive{
 	{Name: "cache_read", On: BlockName, Args: []Name{BlockName, ScopeName}, Doc: "copies what the block reads of another block's registers to scratch, and reads it there", run: cacheRead},
 	{Name: "compute_at", On: BlockName, Args: []Name{LoopName, ScopeName}, Doc: "computes what one iteration of the loop needs of the block inside it, in scratch", run: computeAt},
+	{Name: "compute_with", On: LoopName, Args: []Name{LoopName}, Doc: "for i { A(i) } for j { B(j) } → for j { A(j) B(j) }, where B(j) reads of what A computes just A(j)",
+		run: func(s *Schedule, t Step) error { return s.ComputeWith(t.On, t.Args[0]) }},
 	{Name: "cut_reduction", On: BlockName, Args: []Name{LoopName, ScopeName}, Doc: "folds what the loop holds apart, and adds the parts to a total in scratch", run: cutReduction},
 	{Name: "decompose_reduction", On: BlockName, Args: []Name{LoopName}, Doc: "takes the block's initialisation out into a nest of its own, just before the loop",
 		run: func(s *Schedule, t Step) error { return s.DecomposeReduction(t.On, t.Args[0]) }},
@@ -43,6 +45,8 @@ var primitives = []Primitive{
 		run: func(s *Schedule, t Step) error { return s.FactorReduction(t.On) }},
 	{Name: "fuse", On: LoopName, Args: []Name{LoopName}, Doc: "for i { for j { ... } } → for i.j { ... }",
 		run: func(s *Schedule, t Step) error { _, err := s.Fuse(t.On, t.Args[0]); return err }},
+	{Name: "in_place", On: BlockName, Doc: "keeps what the block computes in the elements of the result that are made from it, in place of scratch",
+		run: func(s *Schedule, t Step) error { return s.InPlace(t.On) }},
 	{Name: loop.Parallel.String(), On: LoopName, Doc: "divides the iterations among the workers",
 		run: func(s *Schedule, t Step) error { return s.Parallel(t.On) }},
 	{Name: "prefetch", On: BlockName, Args: []Name{BufferName, LoopName, LoopName}, Doc: "asks, during one iteration of the first loop, for what the next reads of the buffer, some at each iteration of the second",

@@ -143,8 +143,15 @@ func randomStep(r *rand.Rand, k *lower.Kernel, s *sched.Schedule) sched.Step {
 	for p.Name == "cache_read" { // where a tile is computed in part, the copy would read what nobody wrote
 		p = all[r.IntN(len(all))]
 	}
-	if n := len(s.Trace); n > 0 && s.Trace[n-1].Op == "decompose_reduction" && r.IntN(3) == 0 { // what can be cut is rare otherwise
-		return sched.Step{Op: "cut_reduction", On: s.Trace[n-1].On, Args: []string{s.Trace[n-1].Args[0], "worker"}}
+	if n := len(s.Trace); n > 0 && s.Trace[n-1].Op == "decompose_reduction" && r.IntN(3) > 0 { // what can be cut or has parts is rare otherwise
+		last := s.Trace[n-1]
+		if inside := s.Loops(last.On); r.IntN(4) == 0 && len(inside) > 0 {
+			return sched.Step{Op: "rfactor", On: last.On, Args: []string{last.Args[0], inside[len(inside)-1]}}
+		}
+		return sched.Step{Op: "cut_reduction", On: last.On, Args: []string{last.Args[0], "worker"}}
+	}
+	if n := len(s.Trace); n > 0 && s.Trace[n-1].Op == "compute_at" && r.IntN(2) == 0 { // what is placed can be joined with its reader
+		p = all[slices.IndexFunc(all, func(p sched.Primitive) bool { return p.Name == "compute_with" })]
 	}
 	step := sched.Step{Op: p.Name, On: name(p.On)}
 	if p.On == sched.BlockName {
@@ -152,6 +159,18 @@ func randomStep(r *rand.Rand, k *lower.Kernel, s *sched.Schedule) sched.Step {
 	}
 	for _, a := range p.Args {
 		step.Args = append(step.Args, name(a))
+	}
+	if i := r.IntN(len(blocks)); p.Name == "compute_at" && i > 0 { // the loop is that of a later block
+		if later := s.Loops(blocks[i]); len(later) > 0 {
+			return sched.Step{Op: p.Name, On: blocks[r.IntN(i)], Args: []string{later[r.IntN(len(later))], "worker"}}
+		}
+	}
+	if n := len(s.Trace); p.Name == "compute_with" && n > 0 { // few loops can be joined: those of neighbours
+		first := max(0, slices.Index(blocks[:len(blocks)-1], s.Trace[n-1].On)) // of a block that was placed just before, if one was
+		if own, next := s.Loops(blocks[first]), s.Loops(blocks[min(first+1, len(blocks)-1)]); len(own) > 0 && len(next) > 0 {
+			depth := r.IntN(min(len(own), len(next)))
+			return sched.Step{Op: p.Name, On: own[depth], Args: []string{next[depth]}}
+		}
 	}
 	for p.Many && r.IntN(2) == 0 {
 		step.Args = append(step.Args, name(p.Args[len(p.Args)-1]))

@@ -24,6 +24,9 @@ func (s *Schedule) RFactor(block, at, inner string) (loops []string, err error) 
 	if from < 0 || to < from || b.Init != nil {
 		return nil, fmt.Errorf("rfactor %s: %q must be a reduction loop around it, %q be it or one inside, and its initialisation decomposed", block, at, inner)
 	}
+	if only, _ := onlyBlock(nest[from]); only != b {
+		return nil, fmt.Errorf("rfactor %s: loop %s holds more than the block", block, at)
+	}
 	if err := insideVector(nest[:from]); err != nil {
 		return nil, fmt.Errorf("rfactor %s: %w", block, err)
 	}

@@ -68,6 +68,16 @@ const (
   for i in 0..4 { for j in 0..5 {
     block y(a: 4 = i, b: 5 = j) { y[a, b] = ((x[a, b] - most[a]) * total[a]) } } } }`
 
+	// softened has an intermediate as large as the result, which a sum and the result read.
+	softened = `func f(x: float32[4,5], y: float32[4,5]) {
+  alloc e: float32[4,5] worker
+  alloc total: float32[4] worker
+  for e_i in 0..4 { for e_j in 0..5 { block e(a: 4 = e_i, b: 5 = e_j) { e[a, b] = (x[a, b] * x[a, b]) } } }
+  for total_i in 0..4 { for total_r in 0..5 {
+    block total(a: 4 = total_i, r: reduce 5 = total_r) { init total[a] = 0.0 total[a] = (total[a] + e[a, r]) } } }
+  for i in 0..4 { for j in 0..5 {
+    block y(a: 4 = i, b: 5 = j) { y[a, b] = (e[a, b] * total[a]) } } } }`
+
 	// indirect reads an intermediate at an index that a let computes.
 	indirect = `func f(x: float32[8], y: float32[8]) {
   alloc t: float32[8] worker
@@ -136,6 +146,10 @@ var goldens = []struct{ name, before, steps string }{
 	{"compute_at_tail", window, "split i 5; compute_at t i.o worker"},
 	{"compute_at_chain", chain, "compute_at total i worker; compute_at most i worker"},
 	{"compute_at_indirect", indirect, "compute_at t i worker"},
+	{"compute_with", softened, "compute_at total i worker; decompose_reduction total total_r; compute_at e i worker; compute_with e_b.t total_r"},
+	{"compute_with_vectors", softened, "compute_at total i reg; decompose_reduction total total_r; split total_r 2; rfactor total total_r.o total_r.i; vector total_r.i; vector total_r.i.z; vector total_r.i.f; compute_at e i worker; split e_b.t 2; vector e_b.t.i; compute_with e_b.t.o total_r.o"},
+	{"in_place", softened, "compute_at total i worker; compute_at e i worker; in_place e"},
+	{"in_place_tile", softened, "split i 3; compute_at total i.o worker; compute_at e i.o worker; in_place e"},
 }
 
 // TestGolden pins what the primitives do; the result computes the same.
@@ -271,6 +285,7 @@ var illegal = []struct{ name, before, done, step, want string }{
 	{"prefetch_tile_vector", panels, "decompose_reduction y k; vector i", "prefetch_tile y q j k", "inside vector loop i"},
 	{"cut_unknown", staged, "compute_at acc i worker; decompose_reduction acc k", "cut_reduction acc acc_b.t worker", "is no serial reduction loop around it"},
 	{"cut_vector", staged, "decompose_reduction acc acc_i; vector acc_j", "cut_reduction acc k worker", "inside vector loop acc_j"},
+	{"cut_fused", staged, "fuse acc_j k; decompose_reduction acc acc_j.k", "cut_reduction acc acc_j.k worker", "loop acc_j.k counts a reduction and a spatial axis"},
 	{"cut_whole", staged, "compute_at acc i worker", "cut_reduction acc k worker", "its initialisation is not decomposed"},
 	{"cut_apart", matmul, "decompose_reduction y k", "cut_reduction y k worker", "below the allocation"},
 	{"factor_whole", scaled, "compute_at acc i worker; decompose_reduction acc k", "factor_reduction acc", "its reduction is not cut"},
@@ -296,6 +311,36 @@ var illegal = []struct{ name, before, done, step, want string }{
 	{"compute_at_below_vector", staged, "vector i", "compute_at acc j reg", "inside a vector loop"},
 	{"compute_at_decomposed", staged, "decompose_reduction acc k", "compute_at acc i worker", "acc_init also writes"},
 	{"compute_at_fused", staged, "fuse acc_j k", "compute_at acc i worker", "loop acc_j.k counts a reduction and a spatial axis"},
+	{"compute_at_in_place", softened, "in_place e", "compute_at total i worker", "it reads y, which is stored to again"},
+	{"compute_with_unknown", softened, "", "compute_with z total_r", `no loop "z"`},
+	{"compute_with_unknown_second", softened, "", "compute_with e_i z", `no loop "z"`},
+	{"compute_with_inside", softened, "", "compute_with e_j total_r", "not in the same loops"},
+	{"compute_with_lengths", softened, "split total_i 2", "compute_with e_i total_i.o", "only serial loops of as many iterations"},
+	{"compute_with_kinds", softened, "vector e_i", "compute_with e_i total_i", "only serial loops"},
+	{"compute_with_order", softened, "", "compute_with i e_i", "e_i comes first"},
+	{"compute_with_reduction", softened, "", "compute_with total_i i", "the first holds more than a block, or a reduction"},
+	{"compute_with_between", softened, "", "compute_with e_i i", "e is read between them"},
+	{"compute_with_shape", softened, "split total_r 2", "compute_with e_i total_i", "e is in 2 loops, and total in 3"},
+	{"compute_with_inner", softened, "split e_j 4", "compute_with e_j.o total_r", "not in the same loops"},
+	{"compute_with_elsewhere", window, "", "compute_with t_i i", "y reads t elsewhere"},
+	{"compute_with_sum", softened, "compute_at total i worker; decompose_reduction total total_r; compute_at e i worker; compute_with e_b.t total_r", "compute_with total_r j", "the first holds more than a block, or a reduction"},
+	{"in_place_unknown", softened, "", "in_place z", `no block "z"`},
+	{"in_place_result", softened, "", "in_place y", "it does not compute scratch"},
+	{"in_place_smaller", softened, "", "in_place total", "y is no result of its type"},
+	{"in_place_twice", softened, "in_place e", "in_place e", "it does not compute scratch"},
+	{"in_place_window", window, "", "in_place t", "y does not read all of t"},
+	{"in_place_part", `func f(x: float32[8], y: float32[4]) {
+  alloc t: float32[8] worker
+  for t_i in 0..8 { block t(a: 8 = t_i) { t[a] = (x[a] * 2.0) } }
+  for i in 0..4 { block y(a: 4 = i) { y[a] = t[a] } } }`, "", "in_place t", "y does not read all of t"},
+	{"in_place_turned", `func f(x: float32[4,4], y: float32[4,4]) {
+  alloc t: float32[4,4] worker
+  for t_i in 0..4 { for t_j in 0..4 { block t(a: 4 = t_i, b: 4 = t_j) { t[a, b] = (x[a, b] * 2.0) } } }
+  for i in 0..4 { for j in 0..4 { block y(a: 4 = i, b: 4 = j) { y[a, b] = t[b, a] } } } }`, "", "in_place t", "y reads other elements than it stores"},
+	{"in_place_type", `func f(x: float32[4], y: int32[4]) {
+  alloc t: float32[4] worker
+  for t_i in 0..4 { block t(a: 4 = t_i) { t[a] = (x[a] * 2.0) } }
+  for i in 0..4 { block y(a: 4 = i) { y[a] = int32(t[a]) } } }`, "", "in_place t", "y is no result of its type"},
 	{"compute_at_scope", staged, "", "compute_at acc i global", "no scope of scratch"},
 	{"unknown", staged, "", "transmogrify acc", `no schedule primitive "transmogrify"`},
 	{"arguments", staged, "", "compute_at acc", "0 arguments instead of 2"},

@@ -25,6 +25,7 @@ var families = []family{
 	{"reduce", (*draw).reduce},
 	{"rows", (*draw).rows},
 	{"attention", (*draw).attention},
+	{"softmax", (*draw).softmax},
 	{"gather", (*draw).gather},
 	{"move", (*draw).move},
 	{"places", (*draw).places},
@@ -231,6 +232,30 @@ func (d *draw) rows() *te.Stage {
 	})
 	return te.Compute("rows", types.Of(t, m, n), func(i []expr.Expr) expr.Expr {
 		return expr.Mul(expr.Sub(x.At(i...), most.At(i[0], expr.Index(0))), total.At(i[0], expr.Index(0)))
+	})
+}
+
+// softmax has a stage as large as the result, e = (x - max) / 2, which is summed and then multiplied by its sum. Its axis may be any.
+func (d *draw) softmax() *te.Stage {
+	t := types.F32
+	shape := []int{d.between(1, 7), d.between(1, 150)}
+	axis := 1
+	if d.coin(3) {
+		shape, axis = []int{d.between(1, 3), d.between(1, 20), d.between(1, 20)}, d.between(0, 2)
+	}
+	lines := slices.Clone(shape)
+	lines[axis] = 1
+	x := d.input(t, shape...)
+	at := func(i []expr.Expr, k expr.Expr) []expr.Expr {
+		return slices.Concat(i[:axis], []expr.Expr{k}, i[axis+1:])
+	}
+	most := te.Fold("most", types.Of(t, lines...), te.Max, shape[axis:axis+1], func(i, r []expr.Expr) expr.Expr { return x.At(at(i, r[0])...) })
+	e := te.Compute("e", types.Of(t, shape...), func(i []expr.Expr) expr.Expr {
+		return expr.Div(expr.Sub(x.At(i...), most.At(at(i, expr.Index(0))...)), num(t, 2))
+	})
+	total := te.Fold("total", types.Of(t, lines...), te.Sum, shape[axis:axis+1], func(i, r []expr.Expr) expr.Expr { return e.At(at(i, r[0])...) })
+	return te.Compute("softmax", types.Of(t, shape...), func(i []expr.Expr) expr.Expr {
+		return expr.Mul(e.At(i...), total.At(at(i, expr.Index(0))...))
 	})
 }
 
