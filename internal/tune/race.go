@@ -14,6 +14,7 @@ const (
 // Pairs after which samples are looked at.
 var (
 	searchPairs  = []int{3, 5, 9, 15, 25}
+	confirmGate  = 9 // of a confirmation, where it can only be given up
 	confirmPairs = []int{25, 41, 61, 81}
 )
 
@@ -23,10 +24,11 @@ func searching(best map[int]float64) Stop {
 }
 
 // confirming is the rule of a confirmation: it ends as soon as a bound says that the candidate is worthwhile, or that it is not.
-// Each look may err in an equal part of slip.
+// Each look may err in an equal part of slip. Most finalists were lucky: at a gate before the looks those leave whose median is not worthwhile, which
+// accepts none.
 func confirming() Stop {
 	each := slip / float64(len(confirmPairs))
-	return Stop{Pairs: confirmPairs, Bound: 1 - 2*each, Number: 1, Workers: 1, Accept: 1 / Worthwhile}
+	return Stop{Pairs: slices.Concat([]int{confirmGate}, confirmPairs), Gate: confirmGate, Bound: 1 - 2*each, Number: 1, Workers: 1, Accept: 1 / Worthwhile}
 }
 
 // looks are the numbers of pairs after which samples are looked at.
@@ -56,6 +58,9 @@ func (s Stop) Leaves(task int, times, host []float64) bool {
 	}
 	if s.Accept > 0 {
 		e := Estimated(Ratios(times, host), s.Bound)
+		if len(times) <= s.Gate {
+			return e.Ratio > s.Accept
+		}
 		return e.High < s.Accept || e.Low > s.Accept
 	}
 	best, ok := s.Best[task]
@@ -65,7 +70,7 @@ func (s Stop) Leaves(task int, times, host []float64) bool {
 // accepted is what a confirmation decides, by the samples of the last look that was reached.
 func (s Stop) accepted(ratios []float64) bool {
 	for _, n := range slices.Backward(s.looks()) {
-		if n <= len(ratios) {
+		if n > s.Gate && n <= len(ratios) {
 			return Estimated(ratios[:n], s.Bound).High < s.Accept
 		}
 	}

@@ -102,6 +102,30 @@ func TestSlowerIsNotConfirmed(t *testing.T) {
 	}
 }
 
+// TestGate: most of what is not worthwhile leaves a confirmation at its gate, and nothing is accepted there.
+func TestGate(t *testing.T) {
+	s := confirming()
+	n := noises(rand.New(rand.NewPCG(13, 14)))["quiet"]
+	for _, c := range []struct {
+		ratio       float64
+		least, most int // of those that leave at the gate
+	}{{1, 150, 200}, {0.9, 0, 2}} {
+		left := 0
+		for range 200 {
+			if times, _ := n.race(s, c.ratio); len(times) <= confirmGate {
+				left++
+			}
+		}
+		if left < c.least || left > c.most {
+			t.Errorf("%d of 200 candidates with %g times the host's time leave at the gate", left, c.ratio)
+		}
+	}
+	times, host := slices.Repeat([]float64{0.5}, confirmGate), slices.Repeat([]float64{1}, confirmGate)
+	if s.accepted(Ratios(times, host)) || s.Leaves(0, times, host) {
+		t.Error("a candidate is accepted at the gate")
+	}
+}
+
 // A race of the search seldom loses what is better than the best, and ends early for what is much worse.
 func TestSearchRaces(t *testing.T) {
 	n := noises(rand.New(rand.NewPCG(3, 4)))["tails"]

@@ -75,6 +75,7 @@ type Stop struct {
 	Least     int             // pairs before anything is decided
 	Best      map[int]float64 // by task, the ratio of its best so far: a candidate leaves when its lower bound is above
 	Accept    float64         // of a confirmation, the ratio that the upper bound must be below: a race ends when that is decided; 0: a search
+	Gate      int             // of a confirmation, pairs up to which it can be given up only
 	MinSample time.Duration
 	Number    int // runs of a sample
 	Workers   int // 1: one pinned worker's share, by thread CPU time; more: all of them by wall clock
