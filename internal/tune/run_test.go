@@ -351,3 +351,19 @@ func TestLimits(t *testing.T) {
 		t.Errorf("no tasks: %v", err)
 	}
 }
+
+// TestSearchOnly: a search by itself uses all of its trials for searching, and neither confirms nor judges.
+func TestSearchOnly(t *testing.T) {
+	m, k := newMachine(8, "quiet"), &kept{}
+	o := options(k)
+	o.Workers, o.SearchOnly, o.Trials, o.EarlyStopping = 2, true, 40, 1000
+	res, err := Run(t.Context(), simulated(2), m, m, o)
+	if err != nil || res.Trials != 40 || len(res.Found) != 2 || res.Verdict.Accepted {
+		t.Errorf("%d trials, %d found, verdict %v, %v", res.Trials, len(res.Found), res.Verdict.Accepted, err)
+	}
+	for _, r := range k.list {
+		if r.Stage != records.Search || r.Raced > 1 || r.Accepted {
+			t.Errorf("trial %d is of stage %s with %d workers, accepted %v", r.By.Trial, r.Stage, r.Raced, r.Accepted)
+		}
+	}
+}
