@@ -13,15 +13,32 @@ import (
 	"lathe/internal/types"
 )
 
+// blobs are the weights of a network.
+type blobs struct {
+	network string // its name, where the file has it
+	of      map[string][]*tensor.Tensor
+}
+
+// another is what is said of weights that do not fit.
+func (b *blobs) another() string {
+	if b.network == "" {
+		return "they are of another network"
+	}
+	return fmt.Sprintf("they are of another network or version, %q", b.network)
+}
+
 // blobsOf reads the weights of each layer by its name: of a .caffemodel or, in HDF5, a .caffemodel.h5.
-func blobsOf(data []byte) (map[string][]*tensor.Tensor, error) {
+func blobsOf(data []byte) (*blobs, error) {
 	if _, ok := hdf5.Find(data); ok {
 		return blobsOfHDF5(data)
 	}
-	blobs := map[string][]*tensor.Tensor{}
+	b := &blobs{of: map[string][]*tensor.Tensor{}}
 	err := wire.Each(data, func(layer wire.Field) error {
 		nameField, blobField := 1, 7 // of LayerParameter
 		switch layer.Number {
+		case 1:
+			b.network = string(layer.Data)
+			return nil
 		case 100:
 		case 2: // V1LayerParameter
 			nameField, blobField = 4, 6
@@ -40,11 +57,11 @@ func blobsOf(data []byte) (map[string][]*tensor.Tensor, error) {
 			return fmt.Errorf("layer %q: %w", name, err)
 		}
 		if len(list) > 0 {
-			blobs[name] = list
+			b.of[name] = list
 		}
 		return nil
 	})
-	return blobs, err
+	return b, err
 }
 
 // blob reads a BlobProto: four extents of the old form or a list, and floats, which are a view of the file where they are packed in one piece.
@@ -119,7 +136,7 @@ func narrow(x *tensor.Tensor) *tensor.Tensor {
 }
 
 // blobsOfHDF5 reads /data/LAYER/0, 1 and so on.
-func blobsOfHDF5(data []byte) (map[string][]*tensor.Tensor, error) {
+func blobsOfHDF5(data []byte) (*blobs, error) {
 	f, err := hdf5.Open(data)
 	if err != nil {
 		return nil, err
@@ -136,7 +153,7 @@ func blobsOfHDF5(data []byte) (map[string][]*tensor.Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	blobs := map[string][]*tensor.Tensor{}
+	b := &blobs{of: map[string][]*tensor.Tensor{}}
 	for _, name := range names {
 		for i := 0; ; i++ {
 			o, err := layers.Find(fmt.Sprintf("%s/%d", name, i))
@@ -168,8 +185,8 @@ func blobsOfHDF5(data []byte) (map[string][]*tensor.Tensor, error) {
 			if d == types.F64 {
 				x = narrow(x)
 			}
-			blobs[name] = append(blobs[name], x)
+			b.of[name] = append(b.of[name], x)
 		}
 	}
-	return blobs, nil
+	return b, nil
 }

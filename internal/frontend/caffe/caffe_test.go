@@ -137,10 +137,10 @@ func TestErrors(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
 		{`"InnerProduct"`, `"InnerProducts"`, "1 unsupported operator: InnerProducts"},
 		{`bottom: "norm"`, `bottom: "none"`, `layer "gamma": bottom "none"`},
-		{`num_output: 2`, `num_output: 3`, "3 outputs"},
+		{`num_output: 2`, `num_output: 3`, `blob 0 of layer "ip" is`},
 		{`eps: 0`, `eps: 0 wave: 1`, `attribute "wave"`},
 		{`name: "gamma"`, `name: "norm"`, "two layers"},
-		{`name: "ip"`, `name: "ipp"`, "number 0 is needed"},
+		{`name: "ip"`, `name: "ipp"`, `the weights have 0 blobs for layer "ipp", number 0 is needed: they are of another network`},
 		{`type: "ReLU"`, ``, "it has no type"},
 		{`relu_param {`, `relu_param {{`, "line 5"},
 	} {

@@ -6,15 +6,14 @@ import (
 
 	"lathe/internal/container/prototext"
 	"lathe/internal/frontend"
-	"lathe/internal/tensor"
 	"lathe/internal/types"
 )
 
 // attributes are those of a layer's parameter message, and how many of a node's operands are data, in front of blobs.
 type attributes struct {
 	frontend.Values
-	data   int
-	madeUp bool // there are no blobs: see blob
+	data    int
+	weights *blobs // of the whole network; nil: they are made up
 }
 
 // Read makes a model of a network and its weights, which it keeps; nil for weights that are missing.
@@ -23,14 +22,14 @@ func Read(text, weights []byte) (*frontend.Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("caffe: %w", err)
 	}
-	var blobs map[string][]*tensor.Tensor
+	var b *blobs
 	if weights != nil {
-		if blobs, err = blobsOf(weights); err != nil {
+		if b, err = blobsOf(weights); err != nil {
 			return nil, fmt.Errorf("caffe: %w", err)
 		}
 	}
 	m := &frontend.Model{Format: "caffe", Table: table, Files: func() []string { return nil }, Close: func() error { return nil }, About: frontend.About{Producer: "caffe"}}
-	if m.Graph, err = graphOf(net, blobs); err != nil {
+	if m.Graph, err = graphOf(net, b); err != nil {
 		return nil, fmt.Errorf("caffe: %w", err)
 	}
 	return m, nil
@@ -45,7 +44,7 @@ var (
 
 // graphOf makes the neutral graph of a network in its test phase. A top that a layer computes in place is a value of its own; the last
 // one has the top's name. Tops that nobody reads are the outputs.
-func graphOf(net *prototext.Message, blobs map[string][]*tensor.Tensor) (*frontend.Graph, error) {
+func graphOf(net *prototext.Message, weights *blobs) (*frontend.Graph, error) {
 	g := &frontend.Graph{Name: "caffe"}
 	if f := net.Get("name"); f != nil && f.Text != "" {
 		g.Name = f.Text
@@ -95,11 +94,13 @@ func graphOf(net *prototext.Message, blobs map[string][]*tensor.Tensor) (*fronte
 			delete(unread, v)
 			n.In = append(n.In, v)
 		}
-		n.Attrs = attributes{l.attrs, len(n.In), blobs == nil}
-		for k, t := range blobs[l.name] {
-			name := fmt.Sprintf("%s/%d", l.name, k)
-			g.Params = append(g.Params, frontend.Constant(name, t))
-			n.In = append(n.In, name)
+		n.Attrs = attributes{l.attrs, len(n.In), weights}
+		if weights != nil {
+			for k, t := range weights.of[l.name] {
+				name := fmt.Sprintf("%s/%d", l.name, k)
+				g.Params = append(g.Params, frontend.Constant(name, t))
+				n.In = append(n.In, name)
+			}
 		}
 		for _, top := range l.tops {
 			n.Out = append(n.Out, define(l, i, top))

@@ -9,6 +9,7 @@ import (
 	"lathe/internal/graph"
 	"lathe/internal/op"
 	"lathe/internal/ops"
+	"lathe/internal/tool/spelling"
 	"lathe/internal/types"
 )
 
@@ -52,15 +53,19 @@ func newTable(rows []row) *frontend.Table {
 // Rows lists the supported layers by name.
 func Rows() []frontend.Supported { return table.Rows() }
 
-// blob is weight i, which has to be there; where the network has no weights, one is made up, of a shape.
+// blob is weight i, which has to be there and have the elements of a shape, where that is known; where the network has no weights, it is made up.
 func (c *call) blob(i int, shape ...int) *graph.Value {
-	if c.madeUp {
+	if c.weights == nil {
 		return c.MadeUp(fmt.Sprintf("%s/%d", c.Node.Name, i), shape...)
 	}
 	if c.data+i >= len(c.In) {
-		compose.Fail("the weights have %d blobs for it, number %d is needed", len(c.In)-c.data, i)
+		compose.Fail("the weights have %s for layer %q, number %d is needed: %s", spelling.Count(len(c.In)-c.data, "blob"), c.Node.Name, i, c.weights.another())
 	}
-	return c.X(c.data + i)
+	b := c.X(c.data + i)
+	if n := types.Count(shape); n > 0 && n != b.Type.Elements() {
+		compose.Fail("blob %d of layer %q is %s in the weights, where it needs %v: %s", i, c.Node.Name, b.Type, shape, c.weights.another())
+	}
+	return b
 }
 
 // pair is an attribute of height and width: one number, one for each axis, or one under a name for each.
