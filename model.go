@@ -103,6 +103,9 @@ func load(ctx context.Context, path string, o LoadOptions) (*Model, error) {
 	if format == nil && o.Weights != "" {
 		return nil, fmt.Errorf("%s: a graph holds its weights: give none", path)
 	}
+	if format == nil && len(o.Inputs)+len(o.Outputs) > 0 {
+		return nil, fmt.Errorf("%s: a graph has fixed inputs and outputs; name others when the model it comes from is compiled", path)
+	}
 	if format == nil {
 		m.first, m.after, err = compile.ReadGraph(path)
 		if err == nil && len(o.Shapes)+len(o.Sizes)+len(o.Fix) > 0 {
@@ -114,6 +117,9 @@ func load(ctx context.Context, path string, o LoadOptions) (*Model, error) {
 		return nil, err
 	}
 	if err := o.set(format, m.read); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), m.read.Close())
+	}
+	if err := m.cut(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), m.read.Close())
 	}
 	m.opts = o.named(m.read.Graph.Inputs)
@@ -129,6 +135,17 @@ func load(ctx context.Context, path string, o LoadOptions) (*Model, error) {
 	}
 	m.err = excerpt.Error(err)
 	return m, nil
+}
+
+// cut gives the model other inputs and outputs, where the options name some.
+func (m *Model) cut(ctx context.Context) error {
+	o := m.opts.named(m.read.Graph.Inputs)
+	imp, err := o.importing(nil)
+	if err != nil {
+		return err
+	}
+	imp.Context = ctx
+	return fault.Guard(func() error { return m.read.Cut(o.Inputs, o.Outputs, imp) })
 }
 
 // weights says where the weights are.

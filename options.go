@@ -22,6 +22,9 @@ type LoadOptions struct {
 	// Fix makes inputs constants. A tensor of rank 0 fills the input; elements are converted where that keeps their value,
 	// floats being rounded.
 	Fix map[string]runtime.Tensor
+	// Inputs and Outputs are values of the model that become its inputs and outputs, by the names of values or of nodes, NODE:K being result K of one;
+	// none: the model's own. Inputs that the outputs still need stay. A program of PyTorch has no such names.
+	Inputs, Outputs []string
 	// LoopBound is how many slices the stacked results of a loop have at most whose end depends on data; 0: as the model says, or
 	// 1024. A run that needs more ends with an error.
 	LoopBound int

@@ -133,7 +133,7 @@ func (s *variants) flags(e evaluate.Experiment, v *evaluate.Variant) (*compileFl
 // variedFlags lists the options that a variant can have.
 func variedFlags(cmd *cobra.Command) []string {
 	names := []string{threadsOption}
-	for _, name := range []string{"opt-level", "target", "desired-layout", "desired-layout-ops", "disabled-pass", "denormals", "choices", "tuning-records", "input-shapes", "fix", "loop-bound", "weights", "model-format", "tflite-arithmetic", "hybrid", "state"} {
+	for _, name := range []string{"opt-level", "target", "desired-layout", "desired-layout-ops", "disabled-pass", "denormals", "choices", "tuning-records", "input-shapes", "fix", "loop-bound", "inputs", "outputs", "weights", "model-format", "tflite-arithmetic", "hybrid", "state"} {
 		if cmd.Flags().Lookup(name) != nil {
 			names = append(names, name)
 		}

@@ -29,6 +29,8 @@ type modelFlags struct {
 	shapes  inputShapes
 	fix     fixes
 	bound   int
+	inputs  string
+	outputs string
 	// options are those of formats, by name.
 	options map[string]*string
 	changed func(string) bool
@@ -40,8 +42,10 @@ func (f *modelFlags) define(cmd *cobra.Command) {
 	cli.ParsedVar(fs, &f.shapes, "input-shapes", "SHAPES", parseShapes, `shapes of inputs: "data:[1,3,224,224] mask:[1,128]", or sizes of the names in them: "batch=2 seq=12" (default: the model's, sizes it leaves open 1)`)
 	fs.Var(&f.fix, "fix", "make an input a constant, as `INPUT=VALUE`: a number (for every element), lists like [1,2,3], or a file of numpy (.npy, .npz) or ONNX (.pb); may be repeated")
 	cli.NumberVar(fs, &f.bound, "loop-bound", "", 0, 0, mostLoopBound, "greatest `number` of iterations of a loop that stacks results and whose end depends on data (default: the model's, or 1024)")
+	fs.StringVar(&f.inputs, "inputs", "", "`names` of values or nodes that become the model's inputs, separated by commas: what comes before them is left out (default: the model's)")
+	fs.StringVar(&f.outputs, "outputs", "", "`names` of values or nodes that become the model's outputs, separated by commas (default: the model's)")
 	fs.StringVar(&f.weights, "weights", "", "`file` or folder of the weights of a model that keeps them outside of its own file (default: found beside it); "+lathe.RandomWeights+" makes values up: a network without weights can be compiled, run and timed")
-	cli.MarkOurs(cmd, "fix", "loop-bound", "weights")
+	cli.MarkOurs(cmd, "fix", "loop-bound", "inputs", "outputs", "weights")
 	f.options, f.changed = map[string]*string{}, fs.Changed
 	f.text = func(name string) string { return fs.Lookup(name).Value.String() }
 	for _, o := range lathe.FormatOptions() {
@@ -69,7 +73,12 @@ func (f *modelFlags) load(ctx context.Context, path string, notes func(string)) 
 			given[name] = *value
 		}
 	}
-	return lathe.LoadContext(ctx, path, lathe.LoadOptions{FormatOptions: given, Format: f.format, Weights: f.weights, Shapes: f.shapes.shapes, Sizes: f.shapes.sizes, Fix: f.fix.values, LoopBound: f.bound, Notes: notes})
+	return lathe.LoadContext(ctx, path, lathe.LoadOptions{FormatOptions: given, Format: f.format, Weights: f.weights, Shapes: f.shapes.shapes, Sizes: f.shapes.sizes, Fix: f.fix.values, LoopBound: f.bound, Inputs: names(f.inputs), Outputs: names(f.outputs), Notes: notes})
+}
+
+// names are those of a list with commas.
+func names(list string) []string {
+	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
 // refused is the error about a model that does not compile, with what may help where sizes that nobody gave are the reason.
@@ -101,6 +110,7 @@ func absent(path string, err error) string {
 // give sets to, whose flags are fs's, to what f was given; what fs is given behind it counts instead.
 func (f *modelFlags) give(to *modelFlags, fs *pflag.FlagSet) error {
 	to.shapes, to.fix, to.bound, to.weights, to.format = f.shapes, fixes{maps.Clone(f.fix.values), slices.Clone(f.fix.files), slices.Clone(f.fix.typed)}, f.bound, f.weights, f.format
+	to.inputs, to.outputs = f.inputs, f.outputs
 	for name, value := range f.options {
 		if !f.changed(name) {
 			continue
@@ -120,7 +130,7 @@ func (f *modelFlags) given() (list evaluate.Options) {
 		}
 	}
 	add("fix", f.fix.typed...)
-	names := []string{"input-shapes", "loop-bound", "weights", "model-format"}
+	names := []string{"input-shapes", "loop-bound", "inputs", "outputs", "weights", "model-format"}
 	for _, o := range lathe.FormatOptions() {
 		names = append(names, o.Name)
 	}

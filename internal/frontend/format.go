@@ -38,6 +38,9 @@ type Model struct {
 	Close  func() error
 	// Set gives an option of the format one of its values, before Import; nil where the format has none.
 	Set func(option, value string)
+	// Reach makes Graph that of other outputs, by names of the file; of a format whose Graph leaves out what the model's own outputs do not need, else
+	// nil. What Err says of the model's own outputs does not hold for others.
+	Reach func(outputs []string) error
 }
 
 // About is what a file says about itself.

@@ -35,6 +35,7 @@ type Info struct {
 	Kind     string // what the value is instead of a tensor, or ""
 	Ranked   bool   // the file gives a shape, Dims, which may be that of a scalar
 	Dims     []Dim
+	Note     string // for the user, where it is an input of what is imported
 	Meaning
 }
 

@@ -42,6 +42,11 @@ func importModel(m *Model, o Options) (*graph.Graph, error) {
 	for _, note := range m.Notes {
 		o.Notes(note)
 	}
+	for _, in := range m.Graph.Inputs {
+		if in.Note != "" {
+			o.Notes(in.Note)
+		}
+	}
 	if m.Graph.Program == nil {
 		if u := m.Table.unsupported(m.Graph, false); len(u) > 0 {
 			return nil, &UnsupportedError{u}

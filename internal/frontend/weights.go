@@ -51,8 +51,8 @@ func (w Weights) locate(path string, find func(path string) (string, error)) (st
 	return find(path)
 }
 
-// without makes m, whose weights are missing, a model that tells so when it is imported or, where they are to be made up, notes it.
-func (w Weights) without(m *Model, missing *NoWeightsError) {
+// Without makes m, whose weights are missing, a model that tells so when it is imported or, where they are to be made up, notes it.
+func (w Weights) Without(m *Model, missing *NoWeightsError) {
 	if !w.MadeUp {
 		m.Err = missing
 		return
@@ -76,7 +76,7 @@ func ReadWithWeights(path string, w Weights, find func(path string) (string, err
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %w", path, err)
 		}
-		w.without(m, missing)
+		w.Without(m, missing)
 		return m, nil
 	}
 	if err != nil {

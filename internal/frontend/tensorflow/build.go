@@ -3,17 +3,22 @@ package tensorflow
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
 	"lathe/internal/container/wire"
 	"lathe/internal/frontend"
+	"lathe/internal/types"
 )
 
 // A builder makes the driver's graphs of a file.
 type builder struct {
 	*graphDef
 	values   map[string]*constant       // of variables, by the names of their nodes
+	weights  frontend.Weights           // what was asked for
+	missing  *frontend.NoWeightsError   // why there is no checkpoint, or nil
+	guessed  bool                       // some values of variables are made up
 	bodyOf   map[string]*frontend.Graph // of functions
 	sizes    map[string]int             // nodes of a function, those it calls counted
 	building map[string]bool
@@ -174,10 +179,25 @@ func (v *vertex) trains() bool {
 	return strings.HasPrefix(v.name, "gradients/") || strings.HasPrefix(v.name, "save/") || strings.Contains(v.name, "/gradients/")
 }
 
-// variable is the value of a variable, which a checkpoint holds.
+// variable is the value of a variable, which a checkpoint holds. Where there is none, it is made up.
 func (b *builder) variable(n *node, name string) (frontend.Param, error) {
 	if c := b.values[n.name]; c != nil {
 		return c.param(name), nil
 	}
-	return frontend.Param{}, fmt.Errorf("variable %q has no value: the checkpoint with the weights is missing, or has none for it", n.name)
+	if b.missing == nil {
+		return frontend.Param{}, fmt.Errorf("variable %q has no value: the checkpoint has none for it", n.name)
+	}
+	s, err := n.shape("shape")
+	if err != nil {
+		return frontend.Param{}, err
+	}
+	typ := types.Tensor{Shape: []int{}}
+	if typ.DType, err = n.dataType("dtype").dtype(); err != nil || !s.known || slices.ContainsFunc(s.dims, func(d int64) bool { return d < 0 || d > math.MaxInt32 }) {
+		return frontend.Param{}, fmt.Errorf("variable %q has no value, since the checkpoint is missing (--weights names one), and the graph does not say of which type and shape one could be made up", n.name)
+	}
+	for _, d := range s.dims {
+		typ.Shape = append(typ.Shape, int(d))
+	}
+	b.guessed = true
+	return frontend.MadeUp(name, typ), nil
 }

@@ -11,6 +11,7 @@ import (
 // files are those of a model, mapped until it is closed.
 type files struct {
 	dir        string
+	weights    frontend.Weights
 	checkpoint string   // path of one to take instead of that of the model, without what its files end with; or ""
 	names      []string // paths
 	mapped     [][]byte

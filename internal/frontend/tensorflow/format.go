@@ -69,9 +69,6 @@ func beginsWithNode(head []byte) bool {
 
 // readPath reads the model in a file or folder, with the checkpoint that w names, if any.
 func readPath(path string, w frontend.Weights) (*frontend.Model, error) {
-	if w.MadeUp {
-		return nil, fmt.Errorf("read %s: values of variables cannot be made up: a graph does not say their shapes everywhere (--weights names a checkpoint)", path)
-	}
 	st, err := os.Stat(path)
 	if err == nil && st.IsDir() {
 		path, err = inFolder(path)
@@ -79,7 +76,7 @@ func readPath(path string, w frontend.Weights) (*frontend.Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, frontend.Cause(err))
 	}
-	f := &files{dir: filepath.Dir(path), checkpoint: shard.ReplaceAllString(strings.TrimSuffix(w.Path, ".index"), "")}
+	f := &files{dir: filepath.Dir(path), weights: w, checkpoint: shard.ReplaceAllString(strings.TrimSuffix(w.Path, ".index"), "")}
 	data, err := f.open(filepath.Base(path))
 	var m *frontend.Model
 	if err == nil {

@@ -19,7 +19,6 @@ type level struct {
 	named    map[string]string // names that inputs have for the user
 	need     map[*vertex]bool  // vertices that outputs depend on
 	chosen   map[ref]map[*vertex]int
-	notes    []string
 }
 
 // A vertex is a node whose inputs are parsed.

@@ -1,13 +1,16 @@
 package tensorflow
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
 
 	"lathe/internal/container/wire"
 	"lathe/internal/frontend"
+	"lathe/internal/tool/spelling"
 )
 
 // Read makes a model of a frozen GraphDef in binary or text form. Constants point into data.
@@ -24,10 +27,8 @@ func readGraphs(f *files, data []byte) (*frontend.Model, error) {
 		return nil, fmt.Errorf("tensorflow: %w", err)
 	}
 	b := newBuilder(g)
-	if f.checkpoint != "" {
-		if err := b.restore(f, ""); err != nil {
-			return nil, fmt.Errorf("tensorflow: %w", err)
-		}
+	if err := b.restore(f, ""); err != nil {
+		return nil, fmt.Errorf("tensorflow: %w", err)
 	}
 	m, err := b.model(nil)
 	if err != nil {
@@ -42,27 +43,43 @@ func (b *builder) model(s *signature) (*frontend.Model, error) {
 	if len(b.nodes) == 0 {
 		return nil, fmt.Errorf("a graph without nodes")
 	}
+	m := &frontend.Model{Format: "tensorflow", Table: Table, Files: func() []string { return nil }, Close: func() error { return nil }}
+	m.About.Producer = fmt.Sprintf("graphs of version %d", b.producer)
+	m.Reach = func(outputs []string) error {
+		g, err := b.network(s, outputs)
+		if err != nil {
+			return err
+		}
+		m.Graph, m.Err = g, nil
+		if b.guessed {
+			b.weights.Without(m, b.missing)
+		}
+		return nil
+	}
+	if err := m.Reach(nil); err != nil { // other outputs may do
+		m.Graph, m.Err = &frontend.Graph{Name: "tensorflow"}, err
+	} else if b.weights.MadeUp && !b.guessed {
+		return nil, errors.New("weights are to be made up, but the network has no variables: the graph holds them")
+	}
+	return m, nil
+}
+
+// network is the graph of some values, NODE or NODE:K or the names that a signature has for its outputs; nil: the outputs of a signature, or those
+// that are found.
+func (b *builder) network(s *signature, names []string) (*frontend.Graph, error) {
 	l, err := b.newLevel(b.nodes)
 	if err != nil {
 		return nil, err
 	}
-	m := &frontend.Model{Format: "tensorflow", Table: Table, Files: func() []string { return nil }, Close: func() error { return nil }}
-	m.About.Producer = fmt.Sprintf("graphs of version %d", b.producer)
-	var outputs []ref
 	var ends []end
 	if s != nil {
-		ends, err = s.apply(l)
-	} else {
-		outputs = l.found()
-		if len(outputs) == 0 {
-			err = fmt.Errorf("no node is an output of a network")
+		if ends, err = s.apply(l); err != nil {
+			return nil, err
 		}
 	}
+	outputs, ends, err := l.wanted(names, ends)
 	if err != nil {
 		return nil, err
-	}
-	for _, e := range ends {
-		outputs = append(outputs, e.from)
 	}
 	inputs, given, err := l.inputs(outputs)
 	if err != nil {
@@ -71,15 +88,44 @@ func (b *builder) model(s *signature) (*frontend.Model, error) {
 	if s != nil {
 		s.describe(inputs)
 	}
-	if m.Graph, err = l.graph("tensorflow", inputs, given, outputs); err != nil {
+	g, err := l.graph("tensorflow", inputs, given, outputs)
+	if err != nil {
 		return nil, err
 	}
-	m.Notes = l.notes
 	for i, e := range ends { // outputs have the names of the signature
-		m.Graph.Nodes = append(m.Graph.Nodes, &frontend.Node{Op: "Identity", Name: e.name, In: []string{m.Graph.Outputs[i].Name}, Out: []string{e.name}, Attrs: attributes{node: &node{}}})
-		m.Graph.Outputs[i] = frontend.Info{Name: e.name, Spelt: "?"}
+		g.Nodes = append(g.Nodes, &frontend.Node{Op: "Identity", Name: e.name, In: []string{g.Outputs[i].Name}, Out: []string{e.name}, Attrs: attributes{node: &node{}}})
+		g.Outputs[i] = frontend.Info{Name: e.name, Spelt: "?"}
 	}
-	return m, nil
+	return g, nil
+}
+
+// wanted are the values that have some names, first those of the ends among them; without names, all ends or what is found.
+func (l *level) wanted(names []string, ends []end) (outputs []ref, asked []end, err error) {
+	if names == nil && ends == nil {
+		if outputs = l.found(); len(outputs) == 0 {
+			err = fmt.Errorf("no node is an output of a network (--outputs names some)")
+		}
+		return outputs, nil, err
+	}
+	for _, e := range ends {
+		if names == nil || slices.Contains(names, e.name) {
+			outputs, asked = append(outputs, e.from), append(asked, e)
+		}
+	}
+	for _, name := range names {
+		if slices.ContainsFunc(asked, func(e end) bool { return e.name == name }) {
+			continue
+		}
+		r, err := l.refer(name)
+		if err != nil {
+			return nil, nil, err
+		}
+		if l.vertices[r.node] == nil {
+			return nil, nil, fmt.Errorf("the graph has no node %q%s", r.node, spelling.Hint(r.node, slices.Sorted(maps.Keys(l.vertices))))
+		}
+		outputs = append(outputs, r)
+	}
+	return outputs, asked, nil
 }
 
 // inputs are the placeholders that outputs need, and the results of what feeds a network from files or microphones.
@@ -97,10 +143,10 @@ func (l *level) inputs(outputs []ref) (list []frontend.Info, given []ref, err er
 			if err != nil {
 				return nil, nil, fmt.Errorf("node %q: %w", v.name, err)
 			}
+			if sources[v.op] != nil {
+				in.Note = fmt.Sprintf("%s %q is not part of the network: its result is an input", v.op, v.name)
+			}
 			list, given = append(list, in), append(given, ref{v.name, k})
-		}
-		if f := sources[v.op]; f != nil {
-			l.notes = append(l.notes, fmt.Sprintf("%s %q is not part of the network: its result is an input", v.op, v.name))
 		}
 	}
 	return list, given, nil

@@ -15,14 +15,20 @@ import (
 // restore finds the values of variables in a checkpoint. Which tensor a variable gets, the nodes say that TensorFlow would run: a result of
 // RestoreV2 is assigned to it, in the graph, or in a function that gets the variable as an argument.
 func (b *builder) restore(f *files, prefix string) error {
+	b.weights = f.weights
 	open := f.open
 	if f.checkpoint != "" {
 		open, prefix = f.take, f.checkpoint
 	}
+	if prefix == "" || f.weights.MadeUp {
+		b.missing = &frontend.NoWeightsError{Rule: "the graph has variables, and a file of a graph has no checkpoint beside it"}
+		return nil
+	}
 	index, err := open(prefix + ".index")
 	if err != nil {
 		if _, stat := os.Stat(filepath.Join(f.dir, prefix+".index")); f.checkpoint == "" && errors.Is(stat, fs.ErrNotExist) {
-			return nil // a network without variables; a variable says that its value is missing
+			b.missing = &frontend.NoWeightsError{Rule: fmt.Sprintf("there is no file %s.index, where the checkpoint is looked for", prefix)}
+			return nil // as far as is known, a network without variables
 		}
 		return fmt.Errorf("checkpoint %s.index: %w", prefix, frontend.Cause(err))
 	}

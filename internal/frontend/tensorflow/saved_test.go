@@ -66,7 +66,7 @@ func checkpoint(names []string, values [][]float32) (index, data []byte) {
 const savedText = `saved_model_schema_version: 1 meta_graphs {
   meta_info_def { tags: "serve" tensorflow_version: "2.9.1" }
   graph_def {
-    node { name: "scale" op: "VarHandleOp" } node { name: "offset" op: "VarHandleOp" }
+    node { name: "scale" op: "VarHandleOp" attr { key: "dtype" value { type: DT_FLOAT } } attr { key: "shape" value { shape { dim { size: 2 } } } } } node { name: "offset" op: "VarHandleOp" attr { key: "dtype" value { type: DT_FLOAT } } attr { key: "shape" value { shape { dim { size: 2 } } } } }
     node { name: "serving_default_x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } attr { key: "shape" value { shape { dim { size: -1 } dim { size: 2 } } } } }
     node { name: "saver_filename" op: "Placeholder" attr { key: "dtype" value { type: DT_STRING } } }
     node { name: "call" op: "StatefulPartitionedCall" input: "serving_default_x" input: "scale" input: "offset" attr { key: "f" value { func { name: "serve" } } } }
@@ -140,7 +140,7 @@ func TestSavedModelRefused(t *testing.T) {
 		files map[string][]byte
 		want  string
 	}{
-		"no checkpoint": {map[string][]byte{"saved_model.pbtxt": []byte(savedText)}, "variable \"scale\" has no value: the checkpoint"},
+		"no checkpoint": {map[string][]byte{"saved_model.pbtxt": []byte(savedText)}, "its weights are missing: there is no file variables/variables.index"},
 		"no data":       {map[string][]byte{"saved_model.pbtxt": []byte(savedText), "variables/variables.index": index}, "its weights are missing: file variables/variables.data-00000-of-00001"},
 		"cut data":      {map[string][]byte{"saved_model.pbtxt": []byte(savedText), "variables/variables.index": index, "variables/variables.data-00000-of-00001": data[:12]}, "8 bytes at 8 of a file of 12"},
 		"other index":   {map[string][]byte{"saved_model.pbtxt": []byte(savedText), "variables/variables.index": one, "variables/variables.data-00000-of-00001": data}, `there is no "variables/1"`},
@@ -150,12 +150,44 @@ func TestSavedModelRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m, err := Format.Open(folder(t, c.files), frontend.Weights{})
 			if err == nil {
+				_, err = frontend.Import(m, frontend.Options{})
 				m.Close()
 			}
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("error %v, want %q", err, c.want)
 			}
 		})
+	}
+}
+
+// TestMadeUp: variables without a checkpoint have values by the shapes that the graph says; of a graph without variables there is nothing to make up.
+func TestMadeUp(t *testing.T) {
+	made := func(files map[string][]byte) ([]float64, error) {
+		m, err := Format.Open(folder(t, files), frontend.Weights{MadeUp: true})
+		if err != nil {
+			return nil, err
+		}
+		defer m.Close()
+		g, err := frontend.Import(m, frontend.Options{})
+		if err != nil {
+			return nil, err
+		}
+		return results(t, g, numbers([]int{1, 2}, 1, 1))["product"], nil
+	}
+	saved := []byte(savedText)
+	v, err := made(map[string][]byte{"saved_model.pbtxt": saved})
+	if err != nil || v[0] == v[1] || min(v[0], v[1]) < 0.5 || max(v[0], v[1]) >= 1.5 {
+		t.Errorf("%v, %v", v, err)
+	}
+	index, data := checkpoint([]string{"variables/0", "variables/1"}, [][]float32{{10, 20}, {2, 3}})
+	if w, err := made(map[string][]byte{"saved_model.pbtxt": saved, "variables/variables.index": index, "variables/variables.data-00000-of-00001": data}); err != nil || !slices.Equal(v, w) {
+		t.Errorf("with a checkpoint %v, %v, without %v", w, err, v)
+	}
+	if _, err := made(map[string][]byte{"saved_model.pbtxt": []byte(strings.ReplaceAll(savedText, "shape { dim { size: 2 } }", "shape { dim { size: -1 } }"))}); err == nil || !strings.Contains(err.Error(), `variable "scale" has no value`) {
+		t.Errorf("a variable of an unknown shape: %v", err)
+	}
+	if _, err := made(map[string][]byte{"graph.pbtxt": []byte(text(input("x", 2), def("y", "Neg", "x")))}); err == nil || !strings.Contains(err.Error(), "no variables") {
+		t.Errorf("a graph without variables: %v", err)
 	}
 }
 
