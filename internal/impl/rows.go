@@ -42,12 +42,18 @@ func rows(k *kernel) error {
 		if err := k.vectorReduction(block, at); err != nil {
 			return err
 		}
+		if group == "" && at != "" && k.withReduction(block, at) {
+			continue
+		}
 		if inner := k.s.Loops(block); group == "" || k.loopOf(block, group) != inner[len(inner)-1] {
 			k.vectorPart(block, at)
 		}
 	}
 	if at == "" {
 		return nil
+	}
+	for _, block := range k.Blocks[:len(k.Blocks)-1] {
+		k.inPlace(block)
 	}
 	if rest := loops[row+1:]; len(rest) > 0 {
 		inner := rest[len(rest)-1]

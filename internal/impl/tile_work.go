@@ -9,8 +9,13 @@ import (
 // is a hundred of them, which hide their own.
 func (k *kernel) worked(regs int, block string) int {
 	b, _ := k.find(block)
-	n := 1
-	expr.Walk(b.Body.Value, func(e expr.Expr) bool {
+	return min(regs, max(4, tileWork/(1+operations(b.Body.Value))))
+}
+
+// operations is about how many instructions compute a value from what it loads.
+func operations(value expr.Expr) int {
+	n := 0
+	expr.Walk(value, func(e expr.Expr) bool {
 		switch e := e.(type) {
 		case *expr.Load:
 			return false
@@ -29,5 +34,5 @@ func (k *kernel) worked(regs int, block string) int {
 		}
 		return true
 	})
-	return min(regs, max(4, tileWork/n))
+	return n
 }
