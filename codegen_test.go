@@ -112,3 +112,46 @@ func TestCodegen(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestCodegenMistakes: what a generator gets wrong is one line that names it, and nothing is compiled.
+func TestCodegenMistakes(t *testing.T) {
+	m, err := lathe.Load(filepath.Join("examples", "demo", "digits.onnx"), lathe.LoadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const symbol = "tvmgen_default_mine_main_0"
+	const head, tail = "define void @" + symbol + "(ptr %in, ptr %out, i32 %w, i32 %ws) {\n", "ret void\n}\n"
+	for _, c := range []struct {
+		module lathe.CodegenModule
+		err    error
+		want   string
+	}{
+		{lathe.CodegenModule{Kind: "blob", Runtime: "mine"}, nil, "a module without bytes"},
+		{lathe.CodegenModule{Kind: "blob", Bytes: []byte("x")}, nil, `a run-time module cannot be called ""`},
+		{lathe.CodegenModule{Kind: "blob", Bytes: []byte("x"), Runtime: "../x"}, nil, `a run-time module cannot be called "../x"`},
+		{lathe.CodegenModule{Kind: "magic", Bytes: []byte("x")}, nil, `a module of kind "magic"`},
+		{lathe.CodegenModule{Kind: "c", Bytes: []byte("x")}, nil, "C source is for target c"},
+		{lathe.CodegenModule{Kind: "object", Bytes: []byte("not ELF")}, nil, "it is no relocatable ELF object"},
+		{lathe.CodegenModule{Kind: "object", Bytes: []byte("GROUP ( /etc/passwd )")}, nil, "it is no relocatable ELF object"},
+		{lathe.CodegenModule{Kind: "ir", Bytes: []byte("not LLVM")}, nil, "LLVM: "},
+		{lathe.CodegenModule{Kind: "ir", Bytes: []byte(strings.Replace(head, symbol, "other", 1) + tail)}, nil, symbol},
+		{lathe.CodegenModule{Kind: "ir", Bytes: []byte("declare void @puts()\n" + head + "call void @puts()\n" + tail)}, nil, "undefined symbol: puts"},
+		{lathe.CodegenModule{Kind: "ir", Bytes: []byte("@state = internal global i32 0\n" + head + "store volatile i32 1, ptr @state\n" + tail)}, nil, `it has writable data, in section ".bss"`},
+		{lathe.CodegenModule{}, errors.New("no licence"), "no licence"},
+	} {
+		mine := lathe.Codegen{
+			Name: "mine",
+			Claim: func(_ context.Context, model []byte, _ map[string]string) ([]lathe.CodegenClaim, map[string]string, error) {
+				i := strings.Index(string(model), " /residual/Relu")
+				return []lathe.CodegenClaim{{Nodes: []string{strings.TrimLeft(string(model[i-2:i]), "\x00\n\"\x02\x12\x1a\x22") + " /residual/Relu"}}}, nil, nil
+			},
+			Compile: func(context.Context, []byte, string, string, map[string]string) (lathe.CodegenModule, error) {
+				return c.module, c.err
+			},
+		}
+		_, err := lathe.Compile(t.Context(), m, lathe.CompileOptions{Target: "mine, llvm", Codegens: []lathe.Codegen{mine}})
+		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "external code generator mine: region "+symbol+": ") || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%+v: %v instead of %s", c.module, err, c.want)
+		}
+	}
+}

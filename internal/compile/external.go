@@ -2,6 +2,7 @@ package compile
 
 import (
 	"bytes"
+	"debug/elf"
 	"errors"
 	"fmt"
 	"slices"
@@ -115,12 +116,30 @@ func packable(j *job, symbol string, m byoc.Module) (byoc.Module, error) {
 	default:
 		return m, fmt.Errorf("a module of kind %q: packages hold %s, %s and %s", m.Kind, byoc.Blob, byoc.Object, byoc.IR)
 	}
+	if err := checkObject(object); err != nil {
+		return m, err
+	}
 	library, err := toolchain.Link([]toolchain.Object{object}, toolchain.LinkOptions{Soname: "region.so", Triple: j.Target.Triple, Exports: []string{symbol}})
 	if err != nil {
 		return m, err
 	}
 	m.Kind, m.Bytes, m.Runtime = byoc.Blob, library, bundle.NativeRuntime
 	return m, nil
+}
+
+// checkObject refuses what is no relocatable object, which a linker would take for a script of its own, and objects with data that calls at
+// once would share.
+func checkObject(object []byte) error {
+	f, err := elf.NewFile(bytes.NewReader(object))
+	if err != nil || f.Type != elf.ET_REL {
+		return errors.New("it is no relocatable ELF object")
+	}
+	for _, s := range f.Sections {
+		if s.Flags&(elf.SHF_ALLOC|elf.SHF_WRITE) == elf.SHF_ALLOC|elf.SHF_WRITE && s.Size > 0 && !strings.HasPrefix(s.Name, ".data.rel.ro") {
+			return fmt.Errorf("it has writable data, in section %.80q", s.Name)
+		}
+	}
+	return nil
 }
 
 // checkSource refuses bytes that are no text with a function of that name. What C compilers make of it they say.

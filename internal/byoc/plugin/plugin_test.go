@@ -64,6 +64,10 @@ func generate(mode string) {
 					os.Exit(1)
 				}
 			}
+		case "huge":
+			os.WriteFile(filepath.Join(q.Folder, "huge"), nil, 0o600)
+			os.Truncate(filepath.Join(q.Folder, "huge"), mostBytes+1) // without a block on the disk
+			fmt.Println(`{"kind":"blob","file":"huge","runtime":"test"}`)
 		case "link":
 			os.Symlink("/etc/passwd", filepath.Join(q.Folder, "link"))
 			fmt.Println(`{"kind":"blob","file":"link","runtime":"test"}`)
@@ -160,6 +164,9 @@ func TestBadPrograms(t *testing.T) {
 		{`compile {"kind":"blob","file":"out.bin","runtime":"test","cycles":-1}`, `-1 cycles`},
 		{`compile {"error":{"node":"1 tanh","cause":"too\nlarge"}}`, `node "1 tanh": too large`},
 		{`compile link`, `link is no file with`},
+		{`compile huge`, `huge is no file with 1 byte to 4 GiB`},
+		{`compile hang`, `no answer to "compile" within`},
+		{`compile flood`, `longer than 64 MiB`},
 		{`compile die`, `it ended without an answer to "compile": licences`},
 	} {
 		t.Run(c.mode, func(t *testing.T) {
