@@ -80,6 +80,18 @@ func (c core) loadsFirst(dot bool) bool {
 // Flops is the time of multiply-adds of float32, counted as two each.
 func (c core) Flops(n float64) float64 { return n / (c.Speed().Float32 * 1000 / float64(c.Clock)) }
 
+// Arranged is the time to arrange so many elements anew when the network runs.
+func (c core) Arranged(elements float64) float64 { return packCycles * elements }
+
+// Starts is the time of so many kernels besides their work.
+func (c core) Starts(kernels int) float64 { return kernelStart * float64(kernels) }
+
+// TileRows is how many of n rows of a product, of so many vectors each, a tile has by default.
+func (c core) TileRows(n, vecs int) int {
+	list, best := c.tiles(output{lines: 1, rows: n, vecs: vecs}, c.registers(0), vecs, true, reuse)
+	return list[best].Rows
+}
+
 // meeting is the time that workers take to meet.
 func (c core) meeting() float64 { return c.Speed().Meet * float64(c.Clock) / 1000 }
 

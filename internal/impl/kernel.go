@@ -29,9 +29,11 @@ func (k *kernel) Contiguous(block, name string) bool {
 	return k.unitStride(block, k.variable(block, name))
 }
 
-// DecidePieces asks into how many pieces n tiles are cut, for workers that have so many other things each.
-func (k *kernel) DecidePieces(name string, n, others int) int {
-	return k.DecideAmong(name, strips(n, 1, others), nil, UpTo(n)...)
+// DecidePieces asks into how many pieces the n tiles of each of so many others are cut. begin are the cycles of what a piece begins with, tile
+// those of a tile.
+func (k *kernel) DecidePieces(name string, n, others int, begin, tile float64) int {
+	best, _ := k.core.Pieces(n, others, begin, tile)
+	return k.DecideAmong(name, best, func(count int) float64 { return k.core.pieces(n, others, count, begin, tile) }, UpTo(n)...)
 }
 
 // DecideRows asks how many of n rows of a product, of so many vectors each, a tile has that is computed in so many steps.

@@ -11,3 +11,26 @@ func PartsPay(t *target.Target, bytes, each int) bool {
 
 // EnoughParts reports whether so many pieces of work keep workers about evenly busy.
 func EnoughParts(n int) bool { return n >= Pieces }
+
+// Pieces is into how many pieces the n tiles of each of so many others are best cut, and the cycles of all workers then, of which there
+// are one, two or four. begin are the cycles of what a piece begins with, tile those of a tile.
+func (c core) Pieces(n, others int, begin, tile float64) (count int, cycles float64) {
+	count, cycles = 1, c.pieces(n, others, 1, begin, tile)
+	for p := 2; p <= n; p++ {
+		if t := c.pieces(n, others, p, begin, tile); t < cycles {
+			count, cycles = p, t
+		}
+	}
+	return count, cycles
+}
+
+// pieces are the cycles of one, two and four workers, of which all wait for the last piece, in the mean of the three.
+func (c core) pieces(n, others, count int, begin, tile float64) float64 {
+	each := (n + count - 1) / count
+	all := others * ((n + each - 1) / each)
+	cycles := 0.0
+	for _, workers := range []int{1, 2, 4} {
+		cycles += float64((all+workers-1)/workers*workers) * (begin + float64(each)*tile) / 3
+	}
+	return cycles
+}

@@ -198,7 +198,7 @@ var Order = []pipeline.Order{
 
 func rewriteWinograd(c *Context) error { return winograd.Rewrite(c.Graph, c.Workers) }
 
-func fuseAttention(c *Context) error { return attention.Fuse(c.Graph, c.decide) }
+func fuseAttention(c *Context) error { return attention.Fuse(c.Graph, c.Target, c.decide) }
 
 func fuseStrips(c *Context) error { return strips.Fuse(c.Graph, c.Target, c.decide) }
 

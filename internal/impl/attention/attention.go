@@ -4,12 +4,12 @@ package attention
 import (
 	"slices"
 
-	"lathe/internal/choice"
 	"lathe/internal/graph"
 	"lathe/internal/graph/rewrite"
 	"lathe/internal/impl"
 	"lathe/internal/op"
 	"lathe/internal/ops"
+	"lathe/internal/target"
 	"lathe/internal/types"
 )
 
@@ -17,12 +17,12 @@ import (
 var Algorithm = impl.Algorithm{
 	Rule: &impl.Rule{Name: "attention", Applies: applies, Apply: schedule},
 	NodeDecisions: []impl.DecisionInfo{
-		{Name: "attention", Owner: "FuseAttention", Doc: "whether softmax(Q K) V, named by its second product, is one kernel that keeps no scores in memory", Prefer: "`on` from 4 queries on"},
+		{Name: "attention", Owner: "FuseAttention", Doc: "whether softmax(Q K) V, named by its second product, is one kernel that keeps no scores in memory", Prefer: "least cycles, but `off` with fewer than 4 queries"},
 	},
 	Decisions: []impl.DecisionInfo{
 		{Name: "rows", Owner: "attention", Doc: "rows of scores that are computed at a time"},
 		{Name: "vectors", Owner: "attention", Doc: "vectors of the tiles of both products", Prefer: "2 that divide the columns"},
-		{Name: "pieces", Owner: "attention", Doc: "into how many pieces workers divide the rows of a head", Prefer: "the fewest that keep workers evenly busy"},
+		{Name: "pieces", Owner: "attention", Doc: "into how many pieces workers divide the rows of a head"},
 	},
 }
 
@@ -33,13 +33,13 @@ var Algorithm = impl.Algorithm{
 //
 // The views through which Q, K and V are read (slices, reshapes, transposes) and a transpose of the result that keeps its
 // last axis become part of the group.
-func Fuse(g *graph.Graph, ask impl.Ask) error {
+func Fuse(g *graph.Graph, t *target.Target, ask impl.Ask) error {
 	return rewrite.Walk(g, func(r *rewrite.Rewriter, n *graph.Node) {
 		a, ok := match(r, n)
 		if !ok {
 			return
 		}
-		taken, err := ask(n, choice.Whether("attention", a.pays))
+		taken, err := ask(n, a.size.decision(t))
 		if r.Fail(err); err != nil || taken == "off" {
 			return
 		}
@@ -60,7 +60,7 @@ type attention struct {
 	softmax *graph.Node
 	product *graph.Node // with V
 	last    *graph.Node // product, or the transpose of its result
-	pays    bool        // to make a kernel of it
+	size    size
 }
 
 // match recognises the product that ends an attention.
@@ -76,13 +76,11 @@ func match(r *rewrite.Rewriter, n *graph.Node) (*attention, bool) {
 	if !chain(r, a, a.softmax.In[0]) {
 		return nil, false
 	}
-	shape := a.scores.Out[0].Type.Shape
-	rows, keys := shape[len(shape)-2], shape[len(shape)-1]
-	width := max(reduced(a.scores), n.Out[0].Type.Shape[n.Out[0].Type.Rank()-1])
-	if rows < 2 || keys < 2 || width < 2 || keys*width > maxKeys {
+	a.size = sizeOf(a.scores, n)
+	width := max(a.size.width, a.size.columns)
+	if a.size.queries < 2 || a.size.keys < 2 || width < 2 || a.size.keys*width > maxKeys {
 		return nil, false
 	}
-	a.pays = rows >= minQueries
 	if t := r.Reader(n.Out[0]); t != nil && t.Op == ops.Transpose {
 		axes := t.Attrs.(ops.TransposeAttrs).Axes
 		if last := len(axes) - 1; axes[last] == last {
@@ -96,15 +94,6 @@ func match(r *rewrite.Rewriter, n *graph.Node) (*attention, bool) {
 func isProduct(n *graph.Node) bool {
 	return n.Op == ops.Matmul && !n.In[0].IsConst() && !n.In[1].IsConst() && n.Out[0].Type.IsPlain(types.F32) &&
 		n.In[0].Type.Layout == "" && n.In[1].Type.Layout == ""
-}
-
-// reduced is the extent over which a product sums.
-func reduced(n *graph.Node) int {
-	s := n.In[0].Type.Shape
-	if n.Attrs.(ops.MatmulAttrs).TransposeA {
-		return s[len(s)-2]
-	}
-	return s[len(s)-1]
 }
 
 // inner is the node that computes v for a single reader, or nil.

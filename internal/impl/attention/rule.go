@@ -93,6 +93,9 @@ func (a *kernel) axes() bool {
 	return false
 }
 
+// tileVectors are those of a tile of either product, where its columns have as many.
+const tileVectors = 2
+
 func (a *kernel) schedule() error {
 	lanes := a.Core().Lanes(32)
 	n, width := a.s.Extent(a.row), a.s.Extent(a.column)
@@ -100,8 +103,8 @@ func (a *kernel) schedule() error {
 	if width%(2*lanes) == 0 {
 		vecs = a.DecideAmong("vectors", 2, nil, 1)
 	}
-	steps := a.Flops() / float64(2*n*2*lanes) // of both products, for vectors two by two
-	rows := a.DecideRows("rows", n, 2, steps)
+	steps := a.Flops() / float64(2*n*tileVectors*lanes) // of both products
+	rows := a.DecideRows("rows", n, tileVectors, steps)
 	rowLoop, row, err := a.s.Split(a.row, rows)
 	if err != nil {
 		return err
@@ -128,7 +131,8 @@ func (a *kernel) schedule() error {
 	return a.Parallelize(outer)
 }
 
-// pieces are the loops to divide among workers: over heads and, where these are few, over pieces of the blocks of rows.
+// pieces are the loops to divide among workers: over heads and, where these are few, over pieces of the blocks of rows, each of which
+// arranges keys and values for itself.
 func (a *kernel) pieces(rowLoop string) (outer []string, inner string, err error) {
 	heads, n := 1, a.s.Extent(rowLoop)
 	for _, h := range a.outer {
@@ -137,7 +141,13 @@ func (a *kernel) pieces(rowLoop string) (outer []string, inner string, err error
 	if len(a.outer) > 0 && (impl.EnoughParts(heads) || n < 2) {
 		return a.outer, rowLoop, nil
 	}
-	count := a.DecidePieces("pieces", n, heads)
+	arranged := 0.0
+	for _, s := range a.Stages {
+		if s.Tag == lower.Keys || s.Tag == lower.Values {
+			arranged += float64(s.Type.Elements()) / float64(heads)
+		}
+	}
+	count := a.DecidePieces("pieces", n, heads, a.Core().Arranged(arranged), a.Core().Flops(a.Flops()/float64(heads*n)))
 	piece, inner, err := a.s.Split(rowLoop, (n+count-1)/count)
 	return append(slices.Clone(a.outer), piece), inner, err
 }
