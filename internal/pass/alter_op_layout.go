@@ -189,6 +189,8 @@ func (l *layouts) node(n *graph.Node) {
 		switch {
 		case n.Op.Layout == op.Channels, n.Op == ops.Pad:
 			l.channels(n)
+		case n.Op.Fusion == op.CommReduce:
+			l.reduce(n)
 		case n.Op.Layout != op.Plain && n.Op.Fusion >= op.Elementwise && n.Op.Fusion <= op.Broadcast:
 			l.same(n)
 		}

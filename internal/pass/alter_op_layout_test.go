@@ -124,6 +124,11 @@ func TestAlterOpLayout(t *testing.T) {
 			@a = float32[16,16,1,1] @at = uint16[3]{3, 0, 2} @z = float32[]{0}
 			%0 = nn.conv2d(%x, @a) ` + conv(1, 0, 1) + ` %1 = take(%0, @at) {axis=1} %2 = sum(%0) {axis=[2,3], keep_dims=true} %3 = sigmoid(%2) %4 = multiply(%0, %3)
 			%5 = strided_slice(%4) {begin=[0,0,0,0], end=[1,16,4,4], strides=[1,1,1,1]} return %1, %5 }`, nil},
+		{"folded_lines", `graph main(%x: float32[1,16,8,8]) {
+			@a = float32[16,16,1,1] @b = float32[16,16,3]
+			%0 = nn.conv2d(%x, @a) ` + conv(1, 0, 1) + ` %1 = max(%0) {axis=[2], keep_dims=false} %2 = mean(%0) {axis=[3], keep_dims=true} %3 = sigmoid(%2)
+			%4 = multiply(%0, %3) %5 = nn.conv1d(%1, @b) {strides=[1], padding=[1,1], dilation=[1], groups=1} %6 = sum(%0) {axis=[1], keep_dims=true}
+			%7 = max(%0) {axis=[2,3], keep_dims=false} return %4, %5, %6, %7 }`, nil},
 		{"scaled_weights", `graph main(%x: float32[1,16,8,8], %s: float32[16,1,1,1]) {
 			@a = float32[16,16,1,1] %w = multiply(@a, %s) %y = nn.conv2d(%x, %w) ` + conv(1, 0, 1) + ` return %y }`, nil},
 		{"lines_and_volumes", `graph main(%x: float32[1,16,32], %v: float32[1,16,4,4,4]) {
