@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"lathe/internal/records"
 	"lathe/internal/tool/excerpt"
 	"lathe/internal/tune"
 )
@@ -55,7 +56,11 @@ func (r Row) Samples() template.HTML {
 	for i, t := range r.Trials {
 		x := left + (float64(i)+0.5)*float64(width-left-right)/float64(len(r.Trials))
 		if t.Pairs == 0 {
-			fmt.Fprintf(&b, `<rect class="s1" x="%.1f" y="%d" width="3" height="3"><title>trial %d: %s</title></rect>`, x-1.5, height-below, t.Index, quoted(t.Message))
+			message := t.Message
+			if t.Fault == records.None {
+				message = "not run: LLVM expects many times the cycles"
+			}
+			fmt.Fprintf(&b, `<rect class="s1" x="%.1f" y="%d" width="3" height="3"><title>trial %d: %s</title></rect>`, x-1.5, height-below, t.Index, quoted(message))
 			continue
 		}
 		if t.Workers <= 1 && t.Ratio < best {

@@ -8,6 +8,7 @@ import (
 	"html/template"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"lathe/internal/records"
@@ -56,6 +57,41 @@ func (r *Report) Rest() []Row {
 	return rows
 }
 
+// Winners are the tasks whose points won their races, those first that stay, then those that save most.
+func (r *Report) Winners() []Row {
+	rows := slices.DeleteFunc(r.Rows(), func(r Row) bool { return !r.Won })
+	slices.SortStableFunc(rows, func(a, b Row) int {
+		if a.Found.Accepted != b.Found.Accepted {
+			if a.Found.Accepted {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(b.Saved(), a.Saved())
+	})
+	return rows
+}
+
+// mostNamed are kernels that LeftWords names.
+const mostNamed = 3
+
+// LeftWords say in a sentence how much time of a run is above the roofline, and where most of it is; "" where that is not known.
+func (r *Report) LeftWords() string {
+	rest, left := r.Rest(), time.Duration(0)
+	for _, row := range rest {
+		left += row.Left()
+	}
+	if r.Host <= 0 || left <= 0 {
+		return ""
+	}
+	var names []string
+	most := time.Duration(0)
+	for _, row := range rest[:min(mostNamed, len(rest))] {
+		names, most = append(names, row.Name), most+row.Left()
+	}
+	return fmt.Sprintf("%.0f of %.0f µs of a run are above the roofline; %.0f %% of that in %s.", micro(left), micro(r.Host), 100*float64(most)/float64(left), strings.Join(names, ", "))
+}
+
 // Accepted is the number of tasks whose points stay.
 func (r *Report) Accepted() int { return len(r.Points()) }
 
@@ -79,16 +115,32 @@ func times(e tune.Estimate) string {
 	return fmt.Sprintf("%.3f (%.3f to %.3f)", 1/e.Ratio, 1/e.High, 1/e.Low)
 }
 
-// Gain is the confirmation as times as fast.
-func (r Row) Gain() string {
-	if !r.Won {
-		return ""
-	}
-	return times(r.Confirm)
-}
+// Bounds are those of how many times as fast fresh runs say that a winner is.
+func (r Row) Bounds() string { return fmt.Sprintf("%.3f to %.3f", 1/r.Confirm.High, 1/r.Confirm.Low) }
 
-// GainValue sorts.
-func (r Row) GainValue() float64 { return 1 / r.ratio() }
+// GainValue is how many times as fast it is.
+func (r Row) GainValue() float64 { return 1 / r.Confirm.Ratio }
+
+// TunedAlone is the time of a call by what won, whether the network has it or not.
+func (r Row) TunedAlone() time.Duration { return time.Duration(float64(r.Time) * r.Confirm.Ratio) }
+
+// Saved is what that saves of a run, in percent.
+func (r Row) Saved() float64 { return r.Share() * (1 - r.Confirm.Ratio) }
+
+// mostNodes are nodes that Where names.
+const mostNodes = 3
+
+// Where names nodes of the model, and says how often the kernel runs.
+func (r Row) Where() string {
+	text := strings.Join(r.Nodes[:min(mostNodes, len(r.Nodes))], ", ")
+	if more := len(r.Nodes) - mostNodes; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	if n := len(r.Steps); n > 1 {
+		text += "; " + spelling.Count(n, "call")
+	}
+	return text
+}
 
 // ratio is the time with what is accepted over the host's.
 func (r Row) ratio() float64 {
@@ -140,7 +192,28 @@ func (r Row) Standing() string {
 	case r.Host == nil:
 		return "cannot be built apart"
 	}
-	return "by the rules"
+	return r.tried()
+}
+
+// tried is what the trials of a kernel say that is as the rules have it.
+func (r Row) tried() string {
+	best, n := 1.0, 0
+	for _, t := range r.Trials {
+		if t.Pairs > 0 {
+			n++
+			best = min(best, t.Ratio)
+		}
+	}
+	switch gain := 1 / best; {
+	case n == 0:
+		return "by the rules: nothing else was measured"
+	case gain < 1.0005:
+		return "by the rules: nothing measured was faster"
+	case gain < tune.Worthwhile:
+		return fmt.Sprintf("by the rules: the best was %.3f times as fast, less than counts", gain)
+	default:
+		return fmt.Sprintf("by the rules: the best seemed %.3f times as fast, which fresh runs did not confirm", gain)
+	}
 }
 
 // Why is what compiling tells of both: moves to and from the stack, instructions, cycles that the rules expect.
@@ -153,7 +226,11 @@ func (r Row) Why() []string {
 		list = append(list, fmt.Sprintf("moves to and from the stack: %.1f → %.1f %% of the inner loops' instructions", a, b))
 	}
 	if a, b := r.Host.Cycles, r.Built.Cycles; a > 0 && b > 0 && a != b {
-		list = append(list, fmt.Sprintf("cycles that the rules expect: %.0f → %.0f", a, b))
+		text := fmt.Sprintf("cycles that the model expects: %.0f → %.0f", a, b)
+		if b > a {
+			text += ", which the machine does not bear out"
+		}
+		list = append(list, text)
 	}
 	if a, b := r.Host.Code, r.Built.Code; a != b {
 		list = append(list, fmt.Sprintf("code: %d → %d bytes", a, b))
