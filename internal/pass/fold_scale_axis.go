@@ -16,7 +16,7 @@ import (
 // foldScaleAxis moves a per-channel scale after a convolution into its weights and bias:
 // multiply(conv(x, w, b), s) becomes conv(x, w*s, b*s). A scale before a convolution goes into its weights too.
 func foldScaleAxis(c *Context) error {
-	return rewrite.Walk(c.Graph, foldScaleForward, foldScaleBackward)
+	return rewrite.Walk(c.Graph, func(r *rewrite.Rewriter, n *graph.Node) { foldScaleForward(r, n, c.ConstantWeights) }, foldScaleBackward)
 }
 
 func foldScaleBackward(r *rewrite.Rewriter, n *graph.Node) {

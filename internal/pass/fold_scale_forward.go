@@ -11,12 +11,13 @@ import (
 )
 
 // foldScaleForward multiplies a scale of the channels that a convolution reads into its weights instead, where that
-// touches less memory. A scale that the network computes, as in squeeze-and-excitation, scales the weights at run time.
+// touches less memory. A scale that the network computes, as in squeeze-and-excitation, scales the weights at run time, unless
+// these are to stay constants.
 //
 //	conv(multiply(x, s), w)   →   conv(x, multiply(w, s))
-func foldScaleForward(r *rewrite.Rewriter, n *graph.Node) {
+func foldScaleForward(r *rewrite.Rewriter, n *graph.Node, constant bool) {
 	x, s := scaledInput(r, n)
-	if s == nil {
+	if s == nil || constant && !s.IsConst() {
 		return
 	}
 	r.From(n.In[0].Def)

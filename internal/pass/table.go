@@ -22,6 +22,8 @@ type Context struct {
 	Level  int
 	// Workers is the number of goroutines of passes that compute much; 0: one.
 	Workers int
+	// ConstantWeights leaves scales that the network computes in front of convolutions: weights that these scale are computed too.
+	ConstantWeights bool
 	// Layouts are the layouts asked for the activations of convolutions, in TVM's letters; empty: chosen.
 	Layouts []string
 	// LayoutOps are the convolutions that the layouts are for; others take what is chosen. Empty: all.

@@ -77,7 +77,7 @@ func (s *static) rangeOf(k *calibration, point int, mode string) calibrate.Range
 func (s *static) open(c *choices) (err error) {
 	list := make([]*tensor.Tensor, len(s.layers))
 	for i, l := range s.layers {
-		list[i] = quantiseWeights(c.weights[i], nil, l.axis, 1, s.mostWeight).floats(l.axis)
+		list[i] = quantiseWeights(c.weights[i], nil, l.axis, 1, s.weights).floats(l.axis)
 	}
 	s.progress("compiling the simulation", 0, 0)
 	c.sim, err = s.simulate(list)

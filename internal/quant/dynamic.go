@@ -75,7 +75,7 @@ type dynamicData struct{ integers, scale, zero *graph.Value }
 // dynamicLayer replaces a layer by a product of integers, and returns how far its weights are from the quantised ones, in dB.
 func dynamicLayer(r *rewrite.Rewriter, g *graph.Graph, l *layer, done map[*graph.Value]dynamicData) float64 {
 	n, x := l.node, l.node.In[0]
-	q := quantiseWeights(l.weight, nil, l.axis, 1, 127)
+	q := quantiseWeights(l.weight, nil, l.axis, 1, weightNumbers{most: 127})
 	var signal, noise float64
 	for i, y := range tensor.As[float32](q.floats(l.axis)) {
 		w := l.weight.Float(i)

@@ -45,7 +45,7 @@ func prepare(ctx context.Context, g *graph.Graph, t *target.Target, workers int)
 // simplify runs the passes of the given names on g.
 func simplify(ctx context.Context, g *graph.Graph, t *target.Target, workers int, passes ...string) error {
 	table := slices.DeleteFunc(slices.Clone(pass.Table), func(p pipeline.Pass[*pass.Context]) bool { return !slices.Contains(passes, p.Name) })
-	c := &pass.Context{Graph: g, Target: t, Level: 3, Workers: workers, Ctx: ctx}
+	c := &pass.Context{Graph: g, Target: t, Level: 3, Workers: workers, ConstantWeights: true, Ctx: ctx}
 	return pipeline.Run(table, c, pipeline.Options[*pass.Context]{Level: 3, Context: ctx, Verify: pass.Verify})
 }
 

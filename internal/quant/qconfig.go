@@ -41,7 +41,13 @@ var settings = []setting{
 		o.GlobalScale = f
 		return nil
 	}},
-	{name: "weight_scale", only: []string{"max"}, why: "weights have a scale for each output channel, by their greatest magnitude"},
+	{name: "weight_scale", apply: func(o *Options, v string) error {
+		if v != "max" && v != "power2" {
+			return fmt.Errorf("must be max or power2")
+		}
+		o.PowerOfTwoWeights = v == "power2"
+		return nil
+	}},
 	{name: "skip_conv_layers", apply: func(o *Options, v string) error { return o.skipConvolutions(v) }},
 	{name: "skip_dense_layer", apply: func(o *Options, v string) error {
 		skip, err := strconv.ParseBool(v)
@@ -54,9 +60,10 @@ var settings = []setting{
 }
 
 // SetQConfig sets options as TVM's qconfig(name=value, ...) does: what is not given has TVM's default (calibrate_mode global_scale,
-// global_scale 8, skip_conv_layers [0], skip_dense_layer true), and nothing is corrected, for TVM corrects nothing.
+// global_scale 8, weight_scale power2, skip_conv_layers [0], skip_dense_layer true), and nothing is corrected, for TVM corrects nothing.
 func (o *Options) SetQConfig(given []string) error {
-	o.CalibrateMode, o.GlobalScale, o.SkipConvolutions, o.SkipDense, o.Correct = "global_scale", 8, []int{0}, true, false
+	o.CalibrateMode, o.GlobalScale, o.PowerOfTwoWeights = "global_scale", 8, true
+	o.SkipConvolutions, o.SkipDense, o.Correct = []int{0}, true, false
 	var names []string
 	for _, s := range settings {
 		names = append(names, s.name)

@@ -78,7 +78,7 @@ func TestRandomNetworks(t *testing.T) {
 		samples := samplesOf(r, g, 4)
 		o := options(samples)
 		o.CalibrateMode = CalibrateModes[int(seed)%len(CalibrateModes)]
-		o.ReduceRange = seed%5 == 0
+		o.ReduceRange, o.PowerOfTwoWeights = seed%5 == 0, seed%7 == 0
 		if seed%4 == 0 {
 			o.Skip = []string{"first"}
 		}
@@ -149,7 +149,7 @@ func TestBound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		q := quantiseWeights(w, nil, 0, 1, 127)
+		q := quantiseWeights(w, nil, 0, 1, weightNumbers{most: 127})
 		for _, in := range samples {
 			want, _ := grapheval.Eval(float, in)
 			got, err := grapheval.Eval(res.Graph, in)
@@ -179,7 +179,7 @@ func TestClasses(t *testing.T) {
 		if err := prepare(t.Context(), g, nil, 1); err != nil {
 			continue
 		}
-		s := &static{Options: options(nil), ctx: t.Context(), graph: g, numbers: activations(types.U8, false), mostWeight: 127}
+		s := &static{Options: options(nil), ctx: t.Context(), graph: g, numbers: activations(types.U8, false), weights: weightNumbers{most: 127}}
 		if s.annotate() != nil {
 			continue
 		}
@@ -284,8 +284,23 @@ func TestWeights(t *testing.T) {
 			b.SetFloat(i, r.NormFloat64()*math.Ldexp(1, r.IntN(60)-30))
 		}
 		data := float32(math.Ldexp(1+r.Float64(), r.IntN(20)-15))
-		q := quantiseWeights(w, b, axis, data, 127)
+		n := weightNumbers{[]int{127, 63}[r.IntN(2)], r.IntN(2) == 0}
+		q := quantiseWeights(w, b, axis, data, n)
 		back := q.floats(axis)
+		for c, s := range q.scale {
+			if fraction, _ := math.Frexp(float64(s)); n.power2 && fraction != 0.5 {
+				t.Fatalf("seed %d: the scale of channel %d is %g, no power of two", seed, c, s)
+			}
+			greatest := 0.0
+			for i := range w.Len() {
+				if i/types.Count(shape[axis+1:])%shape[axis] == c {
+					greatest = math.Max(greatest, math.Abs(w.Float(i)))
+				}
+			}
+			if half := float64(s) / 2; n.power2 && half*float64(n.most) >= greatest && half*float64(data)*mostBias >= math.Abs(b.Float(c)) {
+				t.Fatalf("seed %d: the scale of channel %d is %g, and half of it would do", seed, c, s)
+			}
+		}
 		for i := range w.Len() {
 			c := i / types.Count(shape[axis+1:]) % shape[axis]
 			if off := math.Abs(w.Float(i) - back.Float(i)); off > float64(q.scale[c])*0.5001 {
@@ -388,15 +403,15 @@ func greatestOf(t *tensor.Tensor) int {
 // TestQConfig: TVM's names set what they mean, with TVM's defaults, and what is not done is refused with a reason.
 func TestQConfig(t *testing.T) {
 	o := options(nil)
-	if err := o.SetQConfig(nil); err != nil || o.CalibrateMode != "global_scale" || o.GlobalScale != 8 || !slices.Equal(o.SkipConvolutions, []int{0}) || !o.SkipDense || o.Correct {
+	if err := o.SetQConfig(nil); err != nil || o.CalibrateMode != "global_scale" || o.GlobalScale != 8 || !o.PowerOfTwoWeights || !slices.Equal(o.SkipConvolutions, []int{0}) || !o.SkipDense || o.Correct {
 		t.Errorf("defaults: %+v, %v", o, err)
 	}
-	if err := o.SetQConfig([]string{"nbit_weight=8", "calibrate_mode=kl_divergence", "global_scale=4", "skip_conv_layers=[1, 3]", "skip_dense_layer=False", "dtype_input=int8"}); err != nil ||
+	if err := o.SetQConfig([]string{"nbit_weight=8", "calibrate_mode=kl_divergence", "global_scale=4", "skip_conv_layers=[1, 3]", "skip_dense_layer=False", "dtype_input=int8", "weight_scale=max"}); err != nil || o.PowerOfTwoWeights ||
 		o.CalibrateMode != "kl_divergence" || o.GlobalScale != 4 || !slices.Equal(o.SkipConvolutions, []int{1, 3}) || o.SkipDense || o.Activations != types.I8 {
 		t.Errorf("%+v, %v", o, err)
 	}
 	for text, want := range map[string]string{
-		"nbit_weight=4": "only 8 is supported", "weight_scale=power2": "only max is supported", "global_scal=8": "did you mean global_scale", "rounding": "must be NAME=VALUE",
+		"nbit_weight=4": "only 8 is supported", "weight_scale=mean": "must be max or power2", "global_scal=8": "did you mean global_scale", "rounding": "must be NAME=VALUE",
 		"calibrate_mode=entropy": "must be one of", "skip_conv_layers=a": "list of numbers", "global_scale=-1": "above 0", "dtype_input=int4": "must be one of", "skip_dense_layer=x": "invalid syntax",
 	} {
 		if err := o.SetQConfig([]string{text}); err == nil || !strings.Contains(err.Error(), want) {

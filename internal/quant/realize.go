@@ -37,7 +37,7 @@ func (s *static) realize(g *graph.Graph, to map[*graph.Value]*graph.Value, c *ch
 		if !ok && !c.off[i] {
 			return fmt.Errorf("layer %q: its data are no point", l.name())
 		}
-		realizeLayer(r, &copied, c.weights[i], c.biases[i], data, s.mostWeight, c.off[i])
+		realizeLayer(r, &copied, c.weights[i], c.biases[i], data, s.weights, c.off[i])
 	}
 	return r.Finish()
 }
@@ -77,7 +77,7 @@ func replaceReaders(r *rewrite.Rewriter, readers []*graph.Node, v, y *graph.Valu
 // realizeLayer makes the operands of a layer integers that are dequantized. The bias of a convolution is one of int32; that of other
 // layers, which is an addition of its own, stays float in the kernel's registers. A layer that is off stays float with the weights and
 // the bias that it has by now.
-func realizeLayer(r *rewrite.Rewriter, l *layer, weight, bias *tensor.Tensor, data Params, most int, off bool) {
+func realizeLayer(r *rewrite.Rewriter, l *layer, weight, bias *tensor.Tensor, data Params, numbers weightNumbers, off bool) {
 	n := l.node
 	if l.bias == nil && allZero(bias) {
 		bias = nil
@@ -98,7 +98,7 @@ func realizeLayer(r *rewrite.Rewriter, l *layer, weight, bias *tensor.Tensor, da
 		}
 		return
 	}
-	q := quantiseWeights(weight, inside, l.axis, data.Scale, most)
+	q := quantiseWeights(weight, inside, l.axis, data.Scale, numbers)
 	r.Before(n)
 	name := n.In[1].Name
 	scale := graph.NewConst(name+"_scale", tensor.Of([]int{len(q.scale)}, q.scale))
@@ -106,7 +106,7 @@ func realizeLayer(r *rewrite.Rewriter, l *layer, weight, bias *tensor.Tensor, da
 	w.Name = name + "_dequantized"
 	if inside != nil {
 		name := biasName(n)
-		b := r.Apply(ops.Dequantize, ops.DequantizeAttrs{}, graph.NewConst(name, q.bias), graph.NewConst(name+"_scale", tensor.Of([]int{len(q.biasScale)}, q.biasScale)), zeros(types.I32, name+"_zero_point", len(q.biasScale)))
+		b := r.Apply(ops.Dequantize, ops.DequantizeAttrs{}, graph.NewConst(name, q.bias), graph.NewConst(name+"_scale", tensor.Of([]int{len(q.biasScale)}, q.biasScale)))
 		b.Name = name + "_dequantized"
 		r.Change(n, n.Op, n.Attrs, n.In[0], w, b)
 		return

@@ -75,7 +75,7 @@ func (s *static) report(c *choices, q *graph.Graph, before int) *Report {
 	for _, l := range s.all {
 		row := LayerReport{Name: l.name(), Operator: l.node.Op.Name, Bits: 32, Gain: l.gain, Why: l.why}
 		if l.why == "" {
-			row.Bits, row.SQNR = bits(s.mostWeight), weightRatio(c.weights[at[l]], l.axis, s.mostWeight)
+			row.Bits, row.SQNR = bits(s.weights.most), weightRatio(c.weights[at[l]], l.axis, s.weights)
 			row.Reads = l.node.In[0].Name
 		}
 		if c.times != nil {
@@ -117,8 +117,8 @@ func constantBytes(g *graph.Graph) int {
 }
 
 // weightRatio is the ratio of signal to noise of rounded weights.
-func weightRatio(w *tensor.Tensor, axis, most int) float64 {
-	rounded := quantiseWeights(w, nil, axis, 1, most).floats(axis)
+func weightRatio(w *tensor.Tensor, axis int, n weightNumbers) float64 {
+	rounded := quantiseWeights(w, nil, axis, 1, n).floats(axis)
 	numbers := tensor.As[float32](w)
 	signal := 0.0
 	for _, x := range numbers {

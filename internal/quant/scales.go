@@ -62,7 +62,24 @@ func (n numbers) params(r calibrate.Range) Params {
 // mostBias is the greatest bias in steps that int32 sums leave room for.
 const mostBias = 1 << 30
 
-// quantisedWeights are weights in [-most, most] with a scale per channel of an axis, and a bias in steps of the data's scale times these.
+// weightNumbers are the integers of weights, from -most to most, and what their scales may be.
+type weightNumbers struct {
+	most   int
+	power2 bool // scales are powers of two, so that shifts multiply by them
+}
+
+// scale is the least that is at least s and may be one; s is above 0.
+func (n weightNumbers) scale(s float64) float32 {
+	s = math.Max(s, 0x1p-100)
+	if n.power2 {
+		if fraction, exponent := math.Frexp(s); fraction > 0.5 {
+			s = math.Ldexp(1, exponent)
+		}
+	}
+	return float32(s)
+}
+
+// quantisedWeights are weights with a scale per channel of an axis, and a bias in steps of the data's scale times these.
 // Where a bias has more steps than int32 has room for, that channel's scale grows.
 type quantisedWeights struct {
 	weight *tensor.Tensor // int8
@@ -73,7 +90,7 @@ type quantisedWeights struct {
 }
 
 // quantiseWeights rounds to nearest, ties to even.
-func quantiseWeights(w, bias *tensor.Tensor, axis int, data float32, most int) *quantisedWeights {
+func quantiseWeights(w, bias *tensor.Tensor, axis int, data float32, n weightNumbers) *quantisedWeights {
 	channels := w.Shape[axis]
 	q := &quantisedWeights{weight: tensor.New(types.I8, w.Shape...), scale: make([]float32, channels)}
 	inner := types.Count(w.Shape[axis+1:])
@@ -84,7 +101,7 @@ func quantiseWeights(w, bias *tensor.Tensor, axis int, data float32, most int) *
 		greatest[c] = math.Max(greatest[c], math.Abs(float64(x)))
 	}
 	for c := range q.scale {
-		s := greatest[c] / float64(most)
+		s := greatest[c] / float64(n.most)
 		if bias != nil {
 			b := math.Abs(bias.Float(c)) / float64(data)
 			s = math.Max(s, b/mostBias)
@@ -95,10 +112,10 @@ func quantiseWeights(w, bias *tensor.Tensor, axis int, data float32, most int) *
 		if s == 0 {
 			s = 1
 		}
-		q.scale[c] = float32(math.Max(s, 0x1p-100))
+		q.scale[c] = n.scale(s)
 	}
 	for i, x := range from {
-		to[i] = int8(math.Max(math.Min(math.RoundToEven(float64(x)/float64(q.scale[i/inner%channels])), float64(most)), -float64(most)))
+		to[i] = int8(math.Max(math.Min(math.RoundToEven(float64(x)/float64(q.scale[i/inner%channels])), float64(n.most)), -float64(n.most)))
 	}
 	if bias != nil {
 		q.bias, q.biasScale = tensor.New(types.I32, channels), make([]float32, channels)

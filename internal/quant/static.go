@@ -24,10 +24,11 @@ type Options struct {
 	Percentile    float64 // of mode percentile
 	GlobalScale   float64 // of mode global_scale
 	// Activations is the type of points, uint8 or int8.
-	Activations types.DType
-	ReduceRange bool     // 7 bits
-	Correct     bool     // weights and biases for what rounding does to results
-	Skip        []string // layers that stay float: nodes of the model, op=NAME, first, last
+	Activations       types.DType
+	ReduceRange       bool     // 7 bits
+	PowerOfTwoWeights bool     // scales of weights are powers of two
+	Correct           bool     // weights and biases for what rounding does to results
+	Skip              []string // layers that stay float: nodes of the model, op=NAME, first, last
 	// SkipConvolutions are numbers of convolutions that stay float, in their order, and SkipDense says it of all dense layers and products.
 	SkipConvolutions []int
 	SkipDense        bool
@@ -63,27 +64,27 @@ type Result struct {
 // static is a static quantisation on its way.
 type static struct {
 	Options
-	ctx        context.Context
-	graph      *graph.Graph // prepared
-	all        []*layer
-	layers     []*layer // that are quantised
-	points     []*point
-	numbers    numbers
-	mostWeight int
-	trial      *trialSamples
-	opened     []Executable
-	float      Clocked // the float network; nil without a clock
-	judge      *judge  // nil where nobody asks
-	order      []int   // layers, those first whose return to float gains most; nil before that is known
-	runs       int     // of the simulation on all trial samples
+	ctx     context.Context
+	graph   *graph.Graph // prepared
+	all     []*layer
+	layers  []*layer // that are quantised
+	points  []*point
+	numbers numbers
+	weights weightNumbers
+	trial   *trialSamples
+	opened  []Executable
+	float   Clocked // the float network; nil without a clock
+	judge   *judge  // nil where nobody asks
+	order   []int   // layers, those first whose return to float gains most; nil before that is known
+	runs    int     // of the simulation on all trial samples
 }
 
 // Static quantises g, which it changes: its layers with constant weights compute on integers whose scales are those that samples show.
 func Static(ctx context.Context, g *graph.Graph, o Options) (*Result, error) {
-	s := &static{Options: o, ctx: ctx, graph: g, mostWeight: 127}
+	s := &static{Options: o, ctx: ctx, graph: g, weights: weightNumbers{127, o.PowerOfTwoWeights}}
 	s.numbers = activations(o.Activations, o.ReduceRange)
 	if o.ReduceRange {
-		s.mostWeight = 63
+		s.weights.most = 63
 	}
 	if o.Samples.Len() == 0 {
 		return nil, errors.New("there are no samples to calibrate with")
