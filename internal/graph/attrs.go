@@ -296,3 +296,34 @@ func (p *parser) scalar(v reflect.Value) {
 		p.failAt(at, "%w", err)
 	}
 }
+
+// SetAttr sets an attribute by its name in text, such as pad_before. attrs points to the struct; v is an int64, a float64, a bool, a string, or a
+// []any of these.
+func SetAttr(attrs any, name string, v any) error {
+	f := fieldNamed(reflect.ValueOf(attrs).Elem(), name)
+	if !f.IsValid() {
+		return fmt.Errorf("no attribute %q", name)
+	}
+	if err := setAttr(f, v); err != nil {
+		return fmt.Errorf("attribute %s: %w", name, err)
+	}
+	return nil
+}
+
+func setAttr(f reflect.Value, v any) error {
+	if list, ok := v.([]any); ok && f.Kind() == reflect.Slice {
+		f.Set(reflect.MakeSlice(f.Type(), len(list), len(list)))
+		for i, x := range list {
+			if err := setAttr(f.Index(i), x); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	r := reflect.ValueOf(v)
+	if fits := v != nil && (r.Kind() == f.Kind() || r.CanInt() && (f.CanInt() || f.CanFloat()) || r.CanFloat() && f.CanFloat()); !fits {
+		return fmt.Errorf("%v is no %s", v, f.Type())
+	}
+	f.Set(r.Convert(f.Type()))
+	return nil
+}

@@ -55,66 +55,16 @@ func bitwise(names string, d, onBool *op.Def) row {
 
 var binaryRows = []row{
 	sig("add", "self other alpha:n", sum(ops.Add)), sig("sub subtract", "self other alpha:n", sum(ops.Subtract)),
-	sig("rsub", "self other alpha:n", func(c *call) any {
-		c.args["self"], c.args["other"] = c.args["other"], c.args["self"]
-		return sum(ops.Subtract)(c)
-	}),
 	binaryRow("mul multiply", ops.Multiply), binaryRow("maximum", ops.Maximum), binaryRow("minimum", ops.Minimum), binaryRow("fmod", ops.Mod), binaryRow("remainder", ops.FloorMod),
-	sig("max", "self:T other:T!", func(c *call) any { x, y := c.both("self", "other"); return c.Do(ops.Maximum, x, y) }),
-	sig("min", "self:T other:T!", func(c *call) any { x, y := c.both("self", "other"); return c.Do(ops.Minimum, x, y) }),
 	sig("div divide", "self other rounding_mode:s", divide), sig("true_divide", "self other", divide),
 	sig("floor_divide floordiv", "self other", floorDivide),
-	sig("pow", "self exponent", power), sig("float_power", "self exponent", power), sig("square", "self", func(c *call) any { return c.Do(ops.Multiply, c.x("self"), c.x("self")) }),
-	sig("atan2 arctan2", "self other", func(c *call) any { x, y := c.both("self", "other"); return c.Do(ops.Atan2, c.real(x), c.real(y)) }),
+	sig("pow", "self exponent", power), sig("float_power", "self exponent", power),
 	compare("eq __is__", ops.Equal), compare("ne not_equal __isnot__", ops.NotEqual), compare("lt less", ops.Less), compare("le less_equal", ops.LessEqual),
 	compare("gt greater", ops.Greater), compare("ge greater_equal", ops.GreaterEqual),
 	logical("logical_and", ops.LogicalAnd), logical("logical_or", ops.LogicalOr), logical("logical_xor", ops.LogicalXor),
 	bitwise("bitwise_and __and__ __iand__ and", ops.BitwiseAnd, ops.LogicalAnd), bitwise("bitwise_or __or__ __ior__ or", ops.BitwiseOr, ops.LogicalOr),
 	bitwise("bitwise_xor __xor__ __ixor__", ops.BitwiseXor, ops.LogicalXor), bitwise("bitwise_left_shift __lshift__", ops.LeftShift, nil), bitwise("bitwise_right_shift __rshift__", ops.RightShift, nil),
 	sig("where", "condition self other", where),
-	sig("masked_fill", "self mask value", func(c *call) any {
-		x := c.x("self")
-		return c.Do(ops.Where, c.mask("mask"), c.operand(c.args["value"], x.Type.DType), x)
-	}),
-	sig("lerp", "self end weight", func(c *call) any {
-		x, y := c.both("self", "end")
-		return c.Do(ops.Add, x, c.Do(ops.Multiply, c.operand(c.args["weight"], x.Type.DType), c.Do(ops.Subtract, y, x)))
-	}),
-	sig("addcmul", "self tensor1 tensor2 value:n", accumulate(ops.Multiply)), sig("addcdiv", "self tensor1 tensor2 value:n", accumulate(ops.Divide)),
-	sig("xlogy", "self other", func(c *call) any {
-		x, y := c.both("self", "other")
-		zero := c.Do(ops.Equal, x, like(x, 0))
-		return c.Do(ops.Where, zero, like(x, 0), c.Do(ops.Multiply, x, c.Do(ops.Log, y)))
-	}),
-	sig("hypot", "self other", func(c *call) any {
-		x, y := c.both("self", "other")
-		return c.Do(ops.Sqrt, c.Do(ops.Add, c.Do(ops.Multiply, x, x), c.Do(ops.Multiply, y, y)))
-	}),
-	sig("isclose", "self other rtol:n atol:n equal_nan:b", func(c *call) any {
-		x, y := c.both("self", "other")
-		bound := c.Do(ops.Add, c.Scaled(c.Do(ops.Abs, y), c.num("rtol", 1e-5)), like(x, c.num("atol", 1e-8)))
-		return c.Do(ops.LessEqual, c.Do(ops.Abs, c.Do(ops.Subtract, x, y)), bound)
-	}),
-	sig("dist", "self other p:n", func(c *call) any {
-		x, y := c.both("self", "other")
-		return c.LpNorm(c.Do(ops.Subtract, x, y), c.num("p", 2), false)
-	}),
-	sig("mse_loss", "self target reduction:i", func(c *call) any {
-		d := c.Do(ops.Subtract, c.x("self"), c.x("target"))
-		return c.loss(c.Do(ops.Multiply, d, d))
-	}),
-	sig("l1_loss", "self target reduction:i", func(c *call) any { return c.loss(c.Do(ops.Abs, c.Do(ops.Subtract, c.x("self"), c.x("target")))) }),
-}
-
-// loss is the average, the sum, or nothing of the kind.
-func (c *call) loss(x *graph.Value) any {
-	switch c.int("reduction", 1) {
-	case 1:
-		return c.Reduce(ops.Mean, x, false)
-	case 2:
-		return c.Reduce(ops.Sum, x, false)
-	}
-	return x
 }
 
 // sum is self + alpha * other, or their difference.
@@ -129,15 +79,6 @@ func sum(d *op.Def) func(c *call) any {
 			return c.number(c.Cast(c.Do(d, x, y), types.Bool), "self", "other")
 		}
 		return c.number(c.Do(d, x, y), "self", "other")
-	}
-}
-
-// accumulate is self + value * tensor1 (* or /) tensor2.
-func accumulate(d *op.Def) func(c *call) any {
-	return func(c *call) any {
-		x := c.x("self")
-		y := c.Do(d, c.Cast(c.x("tensor1"), x.Type.DType), c.Cast(c.x("tensor2"), x.Type.DType))
-		return c.Do(ops.Add, x, c.Scaled(y, c.num("value", 1)))
 	}
 }
 

@@ -104,3 +104,11 @@ func (c *call) nth(n int, keep bool) []*graph.Value {
 	}
 	return all
 }
+
+// summed is x in the element type of its sums.
+func (m *machine) summed(x *graph.Value) *graph.Value {
+	if x.Type.DType.IsFloat() {
+		return x
+	}
+	return m.Cast(x, types.I64)
+}

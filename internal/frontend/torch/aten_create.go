@@ -50,15 +50,6 @@ var createRows = []row{
 	sig("tril_indices", "row:i col:i offset:i dtype", func(c *call) any { return c.triangle(func(i, j, k int) bool { return j <= i+k }) }),
 	sig("triu_indices", "row:i col:i offset:i dtype", func(c *call) any { return c.triangle(func(i, j, k int) bool { return j >= i+k }) }),
 	sig("meshgrid", "tensors:L indexing:s", meshgrid),
-	sig("cartesian_prod", "tensors:L", func(c *call) any {
-		c.args["indexing"] = "ij"
-		var parts []*graph.Value
-		for _, v := range meshgrid(c).(*list).items {
-			g := c.get(v.(*tensor))
-			parts = append(parts, c.Reshape(g, g.Type.Elements()))
-		}
-		return c.Stack(1, parts...)
-	}),
 	sig("hann_window", "window_length:i periodic:b dtype", window(0.5, -0.5, 0)), sig("hann_window", "window_length:i dtype", window(0.5, -0.5, 0)),
 	sig("hamming_window", "window_length:i periodic:b dtype", window(0.54, -0.46, 0)), sig("hamming_window", "window_length:i dtype", window(0.54, -0.46, 0)),
 	sig("blackman_window", "window_length:i periodic:b dtype", window(0.42, -0.5, 0.08)), sig("blackman_window", "window_length:i dtype", window(0.42, -0.5, 0.08)),

@@ -11,22 +11,6 @@ import (
 )
 
 var indexRows = []row{
-	sig("embedding", "weight indices padding_idx:i scale_grad_by_freq:b sparse:b", func(c *call) any {
-		return c.Apply(ops.Take, ops.TakeAttrs{Axis: 0}, c.x("weight"), c.indices("indices"))
-	}),
-	sig("embedding_bag", "weight indices offsets scale_grad_by_freq:b mode:i sparse:b per_sample_weights include_last_offset:b padding_idx", embeddingBag),
-	sig("index_select", "self dim:i index", func(c *call) any {
-		x := c.x("self")
-		at := c.indices("index")
-		if at.Type.Rank() == 0 {
-			at = c.Reshape(at, 1)
-		}
-		return c.Apply(ops.Take, ops.TakeAttrs{Axis: c.axis("dim", 0, x.Type.Rank())}, x, at)
-	}),
-	sig("take", "self index", func(c *call) any {
-		x := c.x("self")
-		return c.Apply(ops.Take, ops.TakeAttrs{Axis: 0}, c.Reshape(x, x.Type.Elements()), c.indices("index"))
-	}),
 	sig("gather", "self dim:i index sparse_grad:b", func(c *call) any {
 		x, at := c.x("self"), c.indices("index")
 		a := c.axis("dim", 0, x.Type.Rank())
@@ -63,37 +47,9 @@ var indexRows = []row{
 		shape := compose.BroadcastShape(x.Type.Shape, mask.Type.Shape)
 		return c.picked(c.BroadcastTo(x, shape...), []*graph.Value{c.BroadcastTo(mask, shape...)})
 	}),
-	sig("masked_scatter", "self mask source", func(c *call) any {
-		x := c.x("self")
-		mask := c.BroadcastTo(c.mask("mask"), x.Type.Shape...)
-		n := x.Type.Elements()
-		order := c.Apply(ops.CumSum, ops.CumulativeAttrs{Exclusive: true}, c.Cast(c.Reshape(mask, n), types.I64))
-		source := c.x("source")
-		return c.Do(ops.Where, mask, c.Reshape(c.Apply(ops.Take, ops.TakeAttrs{}, c.Reshape(source, source.Type.Elements()), order), x.Type.Shape...), x)
-	}),
 	sig("nonzero", "self", func(c *call) any { return c.Results(ops.ArgWhere, op.None{}, c.x("self"))[0] }),
-	sig("select_scatter", "self src dim:i index:i", func(c *call) any {
-		t := c.copyOf(c.t("self"))
-		a := c.axis("dim", 0, c.rank(t))
-		c.replace(c.selected(t, a, c.index(c.args["index"], c.shape(t)[a])), c.t("src"))
-		return t
-	}),
-	sig("slice_scatter", "self src dim:i start end step", func(c *call) any {
-		t := c.copyOf(c.t("self"))
-		a := c.axis("dim", 0, c.rank(t))
-		begin, end, step := c.cut(c.args["start"], c.args["end"], c.args["step"], c.shape(t)[a])
-		c.replace(c.sliced(t, a, begin, end, step), c.t("src"))
-		return t
-	}),
 	sig("bucketize", "self boundaries out_int32:b right:b", func(c *call) any { return c.bucket(c.x("boundaries"), c.x("self")) }),
 	sig("searchsorted", "sorted_sequence self out_int32:b right:b side sorter", func(c *call) any { return c.bucket(c.x("sorted_sequence"), c.x("self")) }),
-	sig("one_hot", "self num_classes:i", func(c *call) any {
-		if c.int("num_classes", -1) < 0 {
-			fail("a number of classes that depends on data is not supported")
-		}
-		at := c.indices("self")
-		return c.Apply(ops.OneHot, ops.OneHotAttrs{Depth: c.int("num_classes", 0), Axis: at.Type.Rank()}, at, whole(1), whole(0))
-	}),
 }
 
 // spread is a source of scatter as a tensor of index's shape.
@@ -155,38 +111,4 @@ func (c *call) bucket(boundaries, x *graph.Value) any {
 		return c.Cast(y, types.I32)
 	}
 	return y
-}
-
-// embeddingBag reduces rows of a weight: of the rows of a matrix of indices, or from offset to offset where these are known.
-func embeddingBag(c *call) any {
-	at := c.indices("indices")
-	mode := c.int("mode", 0)
-	if mode < 0 || mode > 2 || c.given("per_sample_weights") && mode != 0 {
-		fail("mode %d is not supported", mode)
-	}
-	reduce := func(x *graph.Value) *graph.Value {
-		switch mode {
-		case 0:
-			return c.Reduce(ops.Sum, x, false, x.Type.Rank()-2)
-		case 1:
-			return c.Reduce(ops.Mean, x, false, x.Type.Rank()-2)
-		}
-		return c.Reduce(ops.Max, x, false, x.Type.Rank()-2)
-	}
-	rows := c.Apply(ops.Take, ops.TakeAttrs{Axis: 0}, c.x("weight"), at)
-	if w := c.opt("per_sample_weights"); w != nil {
-		rows = c.Do(ops.Multiply, rows, c.ExpandDims(w, w.Type.Rank()))
-	}
-	if at.Type.Rank() == 2 {
-		return tuple{c.fresh(reduce(rows)), nil, nil, nil}
-	}
-	offsets := c.ints("offsets")
-	if !c.bool("include_last_offset", false) {
-		offsets = append(offsets, at.Type.Shape[0])
-	}
-	var bags []*graph.Value
-	for i := range len(offsets) - 1 {
-		bags = append(bags, reduce(c.Slice(rows, 0, offsets[i], offsets[i+1])))
-	}
-	return tuple{c.fresh(c.Stack(0, bags...)), nil, nil, nil}
 }

@@ -1,7 +1,6 @@
 package torch
 
 import (
-	"math"
 
 	"lathe/internal/graph"
 	"lathe/internal/ops"
@@ -15,7 +14,7 @@ var quantizedRows = []row{
 		return c.quantized(c.x("self"), c.num("scale", 1), int64(c.int("zero_point", 0)), c.dtype("dtype", types.U8))
 	}),
 	sig("quantize_per_channel", "self scales zero_points axis:i dtype:i", quantizePerChannel),
-	sig("dequantize", "self", func(c *call) any { return c.dequantized(c.t("self")) }), sig("dequantize", "tensors:L", func(c *call) any {
+	sig("dequantize", "self:T", func(c *call) any { return c.dequantized(c.t("self")) }), sig("dequantize", "tensors:L", func(c *call) any {
 		var out []value
 		for _, t := range c.tensors("tensors") {
 			out = append(out, c.fresh(c.dequantized(t)))
@@ -24,7 +23,6 @@ var quantizedRows = []row{
 	}),
 	sig("int_repr", "self", func(c *call) any { return c.x("self") }),
 	sig("q_scale", "self", func(c *call) any { return c.t("self").quant.scales[0] }), sig("q_zero_point", "self", func(c *call) any { return c.t("self").quant.zeros[0] }),
-	sig("fake_quantize_per_tensor_affine", "self scale zero_point quant_min:i quant_max:i", fakeQuantize), sig("fake_quantize_per_channel_affine", "self scale zero_point axis:i quant_min:i quant_max:i", fakeQuantize),
 	sig("quantized.conv1d quantized.conv2d quantized.conv3d quantized.conv1d_relu quantized.conv2d_relu quantized.conv3d_relu", "qx packed output_scale:n output_zero_point:i", quantizedConv),
 	sig("quantized.conv2d quantized.conv2d_relu", "qx packed stride:I padding:I dilation:I groups:i output_scale:n output_zero_point:i", func(c *call) any {
 		p := *c.packed("packed")
@@ -39,56 +37,7 @@ var quantizedRows = []row{
 		p := c.packed("W_prepack")
 		return c.relued(c.plus(c.dense(c.x("X"), c.Cast(p.weight.v, types.F32)), p.bias))
 	}),
-	arithmeticOf("quantized.add quantized.add_relu quantized.add_out", ops.Add), arithmeticOf("quantized.mul quantized.mul_relu quantized.mul_out", ops.Multiply),
 	sig("quantized.add_scalar quantized.add_scalar_relu", "self other:n", withScalar(ops.Add)), sig("quantized.mul_scalar quantized.mul_scalar_relu", "self other:n", withScalar(ops.Multiply)),
-	sig("quantized.cat quantized.cat_relu", "tensors:L dim:i scale:n zero_point:i", func(c *call) any {
-		var parts []*graph.Value
-		for _, t := range c.tensors("tensors") {
-			parts = append(parts, c.relued(c.dequantized(t)))
-		}
-		first := c.tensors("tensors")[0]
-		scale, zero := c.num("scale", first.quant.scales[0]), int64(c.int("zero_point", int(first.quant.zeros[0])))
-		return c.quantized(c.Concat(c.axis("dim", 0, parts[0].Type.Rank()), parts...), scale, zero, c.get(first).Type.DType)
-	}),
-	sig("quantized.batch_norm quantized.batch_norm1d quantized.batch_norm2d quantized.batch_norm3d quantized.batch_norm_relu quantized.batch_norm1d_relu quantized.batch_norm2d_relu quantized.batch_norm3d_relu",
-		"qx weight bias mean var eps:n output_scale:n output_zero_point:i", func(c *call) any {
-			t := c.t("qx")
-			c.args["running_mean"], c.args["running_var"], c.args["input"] = c.args["mean"], c.args["var"], c.fresh(c.dequantized(t))
-			return c.quantized(c.relued(c.batchNorm("input", false)), c.num("output_scale", 1), int64(c.int("output_zero_point", 0)), c.get(t).Type.DType)
-		}),
-	realFunction("quantized.hardswish", "qx output_scale:n output_zero_point:i", func(c *call, x *graph.Value) *graph.Value { return c.Do(ops.HardSwish, x) }),
-	realFunction("quantized.sigmoid", "qx output_scale:n output_zero_point:i", func(c *call, x *graph.Value) *graph.Value { return c.Do(ops.Sigmoid, x) }),
-	realFunction("quantized.leaky_relu", "qx negative_slope:n inplace:b output_scale:n output_zero_point:i", func(c *call, x *graph.Value) *graph.Value {
-		return c.Apply(ops.LeakyRelu, ops.AlphaAttrs{Alpha: c.num("negative_slope", 0.01)}, x)
-	}),
-	realFunction("quantized.elu quantized.celu", "qx output_scale:n output_zero_point:i alpha:n", func(c *call, x *graph.Value) *graph.Value {
-		return c.Apply(ops.Elu, ops.AlphaAttrs{Alpha: c.num("alpha", 1)}, x)
-	}),
-	realFunction("quantized.softmax", "qx dim:i output_scale:n output_zero_point:i", func(c *call, x *graph.Value) *graph.Value {
-		return c.Apply(ops.Softmax, ops.SoftmaxAttrs{Axis: c.axis("dim", -1, x.Type.Rank())}, x)
-	}),
-	realFunction("quantized.layer_norm", "qx normalized_shape:I weight bias eps:n output_scale:n output_zero_point:i", func(c *call, x *graph.Value) *graph.Value {
-		c.args["input"] = c.fresh(x)
-		return c.layerNorm()
-	}),
-	realFunction("quantized.instance_norm", "qx weight bias eps:n output_scale:n output_zero_point:i", func(c *call, x *graph.Value) *graph.Value {
-		return c.Apply(ops.InstanceNorm, ops.InstanceNormAttrs{Epsilon: c.num("eps", 1e-5)}, x, c.channelwise("weight", 1, x), c.channelwise("bias", 0, x))
-	}),
-	realFunction("quantized.prelu", "qx weight output_scale:n output_zero_point:i", func(c *call, x *graph.Value) *graph.Value {
-		c.args["self"] = c.fresh(x)
-		return prelu(c).(*graph.Value)
-	}),
-	sig("quantized.matmul", "qa qb output_scale:n output_zero_point:i", func(c *call) any {
-		return c.quantized(c.NumpyMatmul(c.dequantized(c.t("qa")), c.dequantized(c.t("qb"))), c.num("output_scale", 1), int64(c.int("output_zero_point", 0)), c.x("qa").Type.DType)
-	}),
-	sig("quantized.relu6 quantized.relu", "self", func(c *call) any {
-		high := math.Inf(1)
-		if c.name == "quantized.relu6" {
-			high = 6
-		}
-		t := c.t("self")
-		return c.quantized(c.bounded(c.dequantized(t), 0, high), t.quant.scales[0], t.quant.zeros[0], c.get(t).Type.DType)
-	}),
 	sig("quantized.linear_prepack quantized.linear_prepack_fp16", "W B", func(c *call) any { return &packed{weight: c.t("W"), bias: c.opt("B"), groups: 1} }),
 	sig("quantized.conv1d_prepack quantized.conv2d_prepack quantized.conv3d_prepack quantized.conv_prepack", "weight bias stride:I padding:I dilation:I groups:i", func(c *call) any { return c.prepack(false) }),
 	sig("quantized.conv_transpose1d_prepack quantized.conv_transpose2d_prepack quantized.conv_transpose3d_prepack", "weight bias stride:I padding:I output_padding:I dilation:I groups:i", func(c *call) any { return c.prepack(true) }),

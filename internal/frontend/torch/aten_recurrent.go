@@ -16,8 +16,6 @@ var recurrentRows = []row{
 	sig("lstm", "input hx:L"+layerParams, func(c *call) any { return c.recurrent("lstm") }),
 	sig("gru", "input hx:T"+layerParams, func(c *call) any { return c.recurrent("gru") }),
 	sig("rnn_tanh", "input hx:T"+layerParams, func(c *call) any { return c.recurrent("rnn_tanh") }), sig("rnn_relu", "input hx:T"+layerParams, func(c *call) any { return c.recurrent("rnn_relu") }),
-	sig("lstm_cell", "input hx:L w_ih w_hh b_ih b_hh", lstmCell), sig("gru_cell", "input hx w_ih w_hh b_ih b_hh", gruCell),
-	sig("rnn_tanh_cell", "input hx w_ih w_hh b_ih b_hh", rnnCell(ops.Tanh)), sig("rnn_relu_cell", "input hx w_ih w_hh b_ih b_hh", rnnCell(ops.Relu)),
 }
 
 // gateOrder is where the gates that compose wants lie in torch's weights: input, output, forget, cell of i, f, g, o, and update, reset, new of r, z, n.
@@ -180,40 +178,4 @@ func activationsOf(kind string) []compose.Activation {
 		return []compose.Activation{of(ops.Relu)}
 	}
 	return []compose.Activation{of(ops.Tanh)}
-}
-
-// cellGates are the products of input and state with their weights.
-func (c *call) cellGates(h *graph.Value) (x, y *graph.Value) {
-	return c.plusBias(c.dense(c.x("input"), c.x("w_ih")), "b_ih"), c.plusBias(c.dense(h, c.x("w_hh")), "b_hh")
-}
-
-// blocks cuts the last axis into n parts.
-func (m *machine) blocks(x *graph.Value, n int) []*graph.Value {
-	last := x.Type.Rank() - 1
-	return m.Split(x, last, slices.Repeat([]int{x.Type.Shape[last] / n}, n)...)
-}
-
-func lstmCell(c *call) any {
-	states := c.values("hx")
-	x, y := c.cellGates(states[0])
-	g := c.blocks(c.Do(ops.Add, x, y), 4)
-	i, f, candidate, o := c.Do(ops.Sigmoid, g[0]), c.Do(ops.Sigmoid, g[1]), c.Do(ops.Tanh, g[2]), c.Do(ops.Sigmoid, g[3])
-	cell := c.Do(ops.Add, c.Do(ops.Multiply, f, states[1]), c.Do(ops.Multiply, i, candidate))
-	return []*graph.Value{c.Do(ops.Multiply, o, c.Do(ops.Tanh, cell)), cell}
-}
-
-func gruCell(c *call) any {
-	h := c.x("hx")
-	x, y := c.cellGates(h)
-	p, q := c.blocks(x, 3), c.blocks(y, 3)
-	r, z := c.Do(ops.Sigmoid, c.Do(ops.Add, p[0], q[0])), c.Do(ops.Sigmoid, c.Do(ops.Add, p[1], q[1]))
-	n := c.Do(ops.Tanh, c.Do(ops.Add, p[2], c.Do(ops.Multiply, r, q[2])))
-	return c.Do(ops.Add, c.Do(ops.Multiply, c.Do(ops.Subtract, like(z, 1), z), n), c.Do(ops.Multiply, z, h))
-}
-
-func rnnCell(d *op.Def) func(c *call) any {
-	return func(c *call) any {
-		x, y := c.cellGates(c.x("hx"))
-		return c.Do(d, c.Do(ops.Add, x, y))
-	}
 }

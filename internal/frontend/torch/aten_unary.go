@@ -42,41 +42,16 @@ var unaryRows = []row{
 	keeping("neg negative", ops.Negative), keeping("sign sgn", ops.Sign), keeping("bitwise_not", ops.BitwiseNot),
 	rounding("floor", ops.Floor), rounding("ceil", ops.Ceil), rounding("trunc fix", ops.Trunc),
 	sig("round", "self", func(c *call) any { return c.Do(ops.Round, c.x("self")) }),
-	sig("round", "self decimals:i", func(c *call) any {
-		f := math.Pow10(c.int("decimals", 0))
-		return c.Do(ops.Divide, c.Do(ops.Round, c.Scaled(c.x("self"), f)), like(c.x("self"), f))
-	}),
 	sig("abs absolute", "self", func(c *call) any {
 		if c.t("self").complex {
 			return c.magnitude(c.x("self"))
 		}
 		return c.Do(ops.Abs, c.x("self"))
 	}),
-	formula("frac", func(c *call, x *graph.Value) *graph.Value { return c.Do(ops.Subtract, x, c.Do(ops.Trunc, x)) }),
-	formula("exp2", func(c *call, x *graph.Value) *graph.Value { return c.Do(ops.Exp, c.Scaled(x, math.Ln2)) }),
-	formula("log2", func(c *call, x *graph.Value) *graph.Value { return c.Scaled(c.Do(ops.Log, x), 1/math.Ln2) }),
-	formula("log10", func(c *call, x *graph.Value) *graph.Value { return c.Scaled(c.Do(ops.Log, x), 1/math.Ln10) }),
-	formula("erfc", func(c *call, x *graph.Value) *graph.Value { return c.Do(ops.Subtract, like(x, 1), c.Do(ops.Erf, x)) }),
-	formula("logit", func(c *call, x *graph.Value) *graph.Value {
-		return c.Do(ops.Log, c.Do(ops.Divide, x, c.Do(ops.Subtract, like(x, 1), x)))
-	}),
-	formula("rad2deg", func(c *call, x *graph.Value) *graph.Value { return c.Scaled(x, 180/math.Pi) }),
-	formula("deg2rad", func(c *call, x *graph.Value) *graph.Value { return c.Scaled(x, math.Pi/180) }),
-	sig("isinf", "self", func(c *call) any {
-		return c.Apply(ops.IsInf, ops.IsInfAttrs{DetectPositive: true, DetectNegative: true}, c.float("self"))
-	}),
-	sig("isfinite", "self", func(c *call) any {
-		x := c.float("self")
-		return c.Do(ops.Less, c.Do(ops.Abs, x), like(x, math.Inf(1)))
-	}),
-	sig("isposinf", "self", func(c *call) any { return c.Apply(ops.IsInf, ops.IsInfAttrs{DetectPositive: true}, c.float("self")) }),
-	sig("isneginf", "self", func(c *call) any { return c.Apply(ops.IsInf, ops.IsInfAttrs{DetectNegative: true}, c.float("self")) }),
 	sig("nan_to_num", "self nan:n posinf:n neginf:n", nanToNum),
 	sig("logical_not __not__", "self", func(c *call) any { return c.number(c.Do(ops.LogicalNot, c.Cast(c.x("self"), types.Bool)), "self") }),
 	sig("clamp clip", "self:T min:n max:n", clamp), sig("clamp clip", "self:T min max", clampBy),
 	sig("clamp_min", "self:T min:n", clamp), sig("clamp_max", "self:T max:n", clamp), sig("clamp_min", "self:T min", clampBy), sig("clamp_max", "self:T max", clampBy),
-	sig("hardtanh", "self min_val:n max_val:n", func(c *call) any { return c.bounded(c.x("self"), c.num("min_val", -1), c.num("max_val", 1)) }),
-	sig("relu6", "self", func(c *call) any { return c.bounded(c.x("self"), 0, 6) }),
 	sig("fill", "self value", func(c *call) any { return c.filled(c.args["value"]) }),
 	sig("zero", "self", func(c *call) any { return c.filled(int64(0)) }),
 }

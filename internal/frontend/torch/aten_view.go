@@ -26,7 +26,6 @@ var viewRows = []row{
 		}
 		return c.alias(c.t("self"))
 	}),
-	sig("view_as reshape_as", "self other", func(c *call) any { return c.reshaped(c.t("self"), c.shape(c.t("other"))) }),
 	sig("flatten", "self start_dim:i end_dim:i", func(c *call) any {
 		t := c.t("self")
 		s := c.shape(t)
@@ -39,7 +38,6 @@ var viewRows = []row{
 		}
 		return c.reshaped(t, slices.Concat(s[:a], []int{types.Count(s[a : b+1])}, s[b+1:]))
 	}),
-	sig("ravel", "self", func(c *call) any { return c.reshaped(c.t("self"), []int{types.Count(c.shape(c.t("self")))}) }),
 	sig("unflatten", "self dim:i sizes:I", func(c *call) any {
 		t := c.t("self")
 		s := c.shape(t)
@@ -84,7 +82,6 @@ var viewRows = []row{
 	sig("mT adjoint prim.mT", "self", func(c *call) any { t := c.t("self"); return c.swapped(t, c.rank(t)-2, c.rank(t)-1) }),
 	sig("movedim moveaxis", "self source:I destination:I", moveAxes),
 	sig("expand broadcast_to", "self size:I implicit:b", func(c *call) any { return c.broadcast(c.t("self"), c.ints2("size")) }),
-	sig("expand_as", "self other", func(c *call) any { return c.broadcast(c.t("self"), c.shape(c.t("other"))) }),
 	sig("slice", "self:T dim:i start end step", func(c *call) any {
 		t := c.t("self")
 		a := c.axis("dim", 0, c.rank(t))
@@ -111,31 +108,11 @@ var viewRows = []row{
 		}
 		return c.sliced(t, a, start, start+c.int("length", 0), 1)
 	}),
-	sig("chunk unsafe_chunk", "self chunks:i dim:i", func(c *call) any {
-		t := c.t("self")
-		a := c.axis("dim", 0, c.rank(t))
-		n := c.shape(t)[a]
-		return c.cutAll(t, a, (n+max(c.int("chunks", 1), 1)-1)/max(c.int("chunks", 1), 1))
-	}),
 	sig("split unsafe_split", "self split_size:i dim:i", func(c *call) any {
 		t := c.t("self")
 		return c.cutAll(t, c.axis("dim", 0, c.rank(t)), c.int("split_size", 1))
 	}),
 	sig("split split_with_sizes unsafe_split_with_sizes", "self split_sizes:I dim:i", splitSizes), sig("split", "self split_size:I dim:i", splitSizes),
-	sig("tensor_split", "self sections:i dim:i", func(c *call) any {
-		t := c.t("self")
-		a, parts := c.axis("dim", 0, c.rank(t)), max(c.int("sections", 1), 1)
-		n := c.shape(t)[a]
-		var sizes []int
-		for i := range parts {
-			size := n / parts
-			if i < n%parts {
-				size++
-			}
-			sizes = append(sizes, size)
-		}
-		return c.parts(t, a, sizes)
-	}),
 	sig("unbind", "self dim:i", func(c *call) any { t := c.t("self"); return c.newList(c.unbind(t, c.axis("dim", 0, c.rank(t)))) }),
 	sig("detach alias lift lift_fresh cpu cuda requires_grad_ view_as_real resolve_conj resolve_neg detach_ retain_grad set_data", "self", func(c *call) any {
 		t := c.alias(c.t("self"))

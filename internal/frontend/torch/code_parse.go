@@ -2,6 +2,7 @@ package torch
 
 import (
 	"fmt"
+	"strings"
 
 	"lathe/internal/compose"
 )
@@ -97,18 +98,26 @@ func (p *parser) top() {
 		}
 		p.newline()
 	case p.accept("def"):
-		f := p.function()
+		f := p.function("")
 		p.unit.functions[f.name] = f
 	case p.accept("class"):
 		p.class()
 	default:
-		p.statement() // such as op_version_set = 1
+		if s, ok := p.statement().(*assignStmt); ok { // such as op_version_set = 1
+			for _, to := range s.targets {
+				p.unit.alias("", dotted(to), dotted(s.value))
+			}
+		}
 	}
 }
 
-// block reads the indented lines behind a colon, each by one.
+// block reads the indented lines behind a colon, each by one, or what stands on the same line.
 func (p *parser) block(one func()) {
 	p.want(":")
+	if p.next().kind != newlineToken {
+		one()
+		return
+	}
 	p.newline()
 	if p.take().kind != indentToken {
 		p.fail("a block without lines")
@@ -145,9 +154,10 @@ func (p *parser) class() {
 
 // member reads a line of a class: a method, or an attribute with its type, its value, or both.
 func (p *parser) member(c *class) {
+	space := strings.TrimPrefix(c.name, p.name+".")
 	switch {
 	case p.accept("def"):
-		f := p.function()
+		f := p.function(space)
 		c.methods[f.name] = f
 		return
 	case p.accept("pass"):
@@ -159,10 +169,16 @@ func (p *parser) member(c *class) {
 	if p.accept(":") {
 		c.declare(name, p.expression())
 	}
-	if p.accept("=") {
+	names := []string{name}
+	for p.accept("=") {
 		v := p.expression()
-		if at, ok := target.(*indexExpr); !ok {
-			c.constants[name] = v
+		if p.is("=") {
+			names = append(names, dotted(v))
+		} else if at, ok := target.(*indexExpr); !ok {
+			for _, n := range names {
+				c.constants[n] = v
+				p.unit.alias(space, n, dotted(v))
+			}
 		} else if k, ok := at.at.(*constExpr); ok { // __annotations__["0"] = T
 			c.declare(fmt.Sprint(k.value), v)
 		}
@@ -177,15 +193,28 @@ func (c *class) declare(name string, of expression) {
 	c.attrs[name] = of
 }
 
-func (p *parser) function() *function {
+// alias gives another name to the definitions of a function in a class, or outside of any.
+func (u *unit) alias(space, name, function string) {
+	for i, d := range u.defined {
+		if d.space == space && d.function.name == function {
+			u.defined[i].others = append(d.others, name)
+		}
+	}
+}
+
+// function reads what stands behind def. space is the class that it is in.
+func (p *parser) function(space string) *function {
 	f := &function{name: p.ident(), file: p.unit.path}
+	p.unit.defined = append(p.unit.defined, definition{space: space, function: f})
+	named := false
 	p.want("(")
 	for !p.accept(")") {
 		if p.accept("*") { // only by name from here on
 			p.want(",")
+			named = true
 			continue
 		}
-		a := parameter{name: p.ident()}
+		a := parameter{name: p.ident(), named: named}
 		if p.accept(":") {
 			a.of = p.expression()
 		}

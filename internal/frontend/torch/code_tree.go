@@ -1,5 +1,7 @@
 package torch
 
+import "strings"
+
 // A statement is one of the types below.
 type statement any
 
@@ -50,6 +52,7 @@ type parameter struct {
 	name   string
 	of     expression // its type, or nil
 	absent expression
+	named  bool // given by name only
 }
 
 // A function is what def defines, at the top of a file or in a class.
@@ -77,6 +80,23 @@ type unit struct {
 	classes   map[string]*class
 	functions map[string]*function
 	calls     []namedCall
+	defined   []definition
+}
+
+// A definition is a function with its other names, which assignments behind it give. space is the class that it is in, or "".
+type definition struct {
+	space    string
+	function *function
+	others   []string
+}
+
+// names are all names of a function, separated by spaces.
+func (d definition) names() string {
+	all := append([]string{d.function.name}, d.others...)
+	if d.space == "" {
+		return strings.Join(all, " ")
+	}
+	return d.space + "." + strings.Join(all, " "+d.space+".")
 }
 
 // A namedCall is a call of what has a dotted name.

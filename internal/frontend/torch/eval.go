@@ -95,7 +95,7 @@ func (m *machine) name(f *frame, name string) value {
 		return v
 	}
 	switch {
-	case packages[name]:
+	case packages[name] || m.decomposing > 0 && (name == "relay" || name == "lathe"):
 		return reference{name}
 	case name == "inf":
 		return math.Inf(1)
@@ -120,6 +120,9 @@ func (m *machine) attribute(x value, name string) value {
 		}
 		fail("%s has no attribute %q", kind(x), name)
 	case reference:
+		if m.decomposing > 0 {
+			return reference{o.path + "." + name}
+		}
 		return m.code.resolve(m, o.path+"."+name)
 	case *class:
 		if fn := o.methods[name]; fn != nil {

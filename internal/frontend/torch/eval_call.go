@@ -23,7 +23,7 @@ func (m *machine) apply(f *frame, x *callExpr) value {
 	}
 	fn := m.eval(f, x.function)
 	args := m.evalAll(f, x.args)
-	m.place.line = x.line
+	m.at(x.line)
 	switch fn := fn.(type) {
 	case method:
 		return m.call(fn.function, fn.self, args, x.names)
@@ -32,6 +32,12 @@ func (m *machine) apply(f *frame, x *callExpr) value {
 	case *class:
 		return m.construct(fn, args, x.names)
 	case reference:
+		if name, ok := strings.CutPrefix(fn.path, "relay."); ok {
+			return m.relay(name, args, x.names)
+		}
+		if name, ok := strings.CutPrefix(fn.path, "lathe."); ok {
+			return m.decompositionFunction(name, args)
+		}
 		name, ok := strings.CutPrefix(fn.path, "torch.")
 		if !ok {
 			name = strings.TrimPrefix(strings.TrimPrefix(fn.path, "ops."), "aten.")
@@ -90,7 +96,7 @@ func (m *machine) form(f *frame, name string, x *callExpr) value {
 		return text(arg(0), 5)
 	}
 	args := m.evalAll(f, x.args)
-	m.place.line = x.line
+	m.at(x.line)
 	return m.operator(name, args, x.names)
 }
 

@@ -65,6 +65,9 @@ func (m *machine) cut(from, to, step value, n int) (begin, end, by int) {
 // item is x[at].
 func (m *machine) item(x, at value) value {
 	if s, ok := at.(*span); ok {
+		if _, ok := x.(*tensor); ok {
+			return m.operator("slice", []value{x, int64(0), s.from, s.to, s.step}, nil)
+		}
 		return m.operator("slice", []value{x, s.from, s.to, s.step}, nil)
 	}
 	switch c := x.(type) {

@@ -22,6 +22,8 @@ type machine struct {
 	births    int // of tensors, lists and objects
 	region    int // what was born before it is outside of the code that the data decide about
 	place     place
+	// decomposing counts the decompositions that run within each other: what they do is done by the operator of the code.
+	decomposing int
 }
 
 // A place is where the code is that runs.
@@ -55,6 +57,13 @@ type frame struct {
 	// What a return statement gave.
 	result value
 	done   bool
+}
+
+// at notes the line that runs.
+func (m *machine) at(line int) {
+	if m.decomposing == 0 {
+		m.place.line = line
+	}
 }
 
 func (m *machine) step() {
@@ -140,16 +149,16 @@ func (m *machine) run(f *frame, body []statement) {
 func (m *machine) execute(f *frame, s statement) {
 	switch s := s.(type) {
 	case *assignStmt:
-		m.place.line = s.line
+		m.at(s.line)
 		v := m.eval(f, s.value)
 		for _, target := range s.targets {
 			m.assign(f, target, v)
 		}
 	case *exprStmt:
-		m.place.line = s.line
+		m.at(s.line)
 		m.eval(f, s.value)
 	case *ifStmt:
-		m.place.line = s.line
+		m.at(s.line)
 		condition := m.eval(f, s.condition)
 		yes, known := m.truth(condition)
 		switch {
@@ -161,25 +170,25 @@ func (m *machine) execute(f *frame, s statement) {
 			m.run(f, s.no)
 		}
 	case *forStmt:
-		m.place.line = s.line
+		m.at(s.line)
 		m.each(f, s)
 	case *whileStmt:
 		m.while(f, s)
 	case *withStmt:
-		m.place.line = s.line
+		m.at(s.line)
 		v := m.eval(f, s.value)
 		if s.target != nil {
 			m.assign(f, s.target, v)
 		}
 		m.run(f, s.body)
 	case *returnStmt:
-		m.place.line = s.line
+		m.at(s.line)
 		if s.value != nil {
 			f.result = m.eval(f, s.value)
 		}
 		f.done = true
 	case *raiseStmt:
-		m.place.line = s.line
+		m.at(s.line)
 		panicRaised(text(m.eval(f, s.value), 3))
 	}
 }

@@ -38,7 +38,7 @@ func (m *machine) each(f *frame, s *forStmt) {
 func (m *machine) while(f *frame, s *whileStmt) {
 	for !f.done {
 		m.step()
-		m.place.line = s.line
+		m.at(s.line)
 		v := m.eval(f, s.condition)
 		yes, known := m.truth(v)
 		if !known {

@@ -2,7 +2,6 @@ package torch
 
 import (
 	"math"
-	"slices"
 	"strings"
 
 	"lathe/internal/compose"
@@ -175,32 +174,6 @@ func quantizePerChannel(c *call) any {
 	return t
 }
 
-// fakeQuantize rounds to the numbers that integers of a range stand for.
-func fakeQuantize(c *call) any {
-	x := c.x("self")
-	scale, zero := c.Cast(c.x("scale"), types.F32), c.Cast(c.x("zero_point"), types.F32)
-	if c.given("axis") {
-		shape := slices.Repeat([]int{1}, x.Type.Rank())
-		shape[c.axis("axis", 0, x.Type.Rank())] = scale.Type.Elements()
-		scale, zero = c.Reshape(scale, shape...), c.Reshape(zero, shape...)
-	}
-	y := c.Do(ops.Add, c.Do(ops.Round, c.Do(ops.Multiply, x, c.Do(ops.Reciprocal, scale))), zero)
-	y = c.bounded(y, c.num("quant_min", 0), c.num("quant_max", 255))
-	return c.Do(ops.Multiply, c.Do(ops.Subtract, y, zero), scale)
-}
-
-// arithmeticOf makes a row of an operator of two quantised tensors.
-func arithmeticOf(names string, d *op.Def) row {
-	return sig(names, "qa qb scale:n zero_point:i", func(c *call) any {
-		a, b := c.t("qa"), c.t("qb")
-		if a.quant == nil || b.quant == nil {
-			fail("operands that are not quantised")
-		}
-		y := c.relued(c.Do(d, c.dequantized(a), c.dequantized(b)))
-		return c.quantized(y, c.num("scale", a.quant.scales[0]), int64(c.int("zero_point", int(a.quant.zeros[0]))), c.get(a).Type.DType)
-	})
-}
-
 // withScalar combines with a number; the range of the result follows from that of the operand.
 func withScalar(d *op.Def) func(c *call) any {
 	return func(c *call) any {
@@ -232,12 +205,4 @@ func withScalar(d *op.Def) func(c *call) any {
 		y := c.relued(c.Do(d, c.dequantized(t), floatOf(n)))
 		return c.quantized(y, scale, zero, c.get(t).Type.DType)
 	}
-}
-
-// realFunction makes a row of a function of the real numbers of qx.
-func realFunction(names, params string, f func(c *call, x *graph.Value) *graph.Value) row {
-	return sig(names, params, func(c *call) any {
-		t := c.t("qx")
-		return c.quantized(f(c, c.dequantized(t)), c.num("output_scale", 1), int64(c.int("output_zero_point", 0)), c.get(t).Type.DType)
-	})
 }

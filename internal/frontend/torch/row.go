@@ -99,7 +99,7 @@ func (r *row) bind(args []value, names []string) (bound map[string]value, ok boo
 		bound[name] = args[plain+i]
 	}
 	for _, p := range r.params {
-		if p.needed && bound[p.name] == nil {
+		if _, ok := bound[p.name]; p.needed && !ok {
 			return nil, false
 		}
 	}
@@ -111,7 +111,9 @@ var ignored = map[string]bool{"layout": true, "device": true, "pin_memory": true
 
 // operator applies an operator to its arguments in order, those behind by name.
 func (m *machine) operator(name string, args []value, names []string) value {
-	m.place.op = "torch." + name
+	if m.decomposing == 0 {
+		m.place.op, m.Origin = "torch."+name, []string{m.origin(name)}
+	}
 	if len(names) == 0 {
 		if f := m.table.builtins[name]; f != nil {
 			if v, ok := f(m, args); ok {
@@ -135,7 +137,6 @@ func (m *machine) operator(name string, args []value, names []string) value {
 		fail("%w", m.unsupported(name))
 	}
 	m.Spend()
-	m.Origin = []string{m.origin(name)}
 	for i := range rows {
 		bound, ok := rows[i].bind(args, names)
 		if !ok {

@@ -61,12 +61,12 @@ func inputsOf(p parameter) []frontend.Info {
 			if t, ok := at.at.(*tupleExpr); ok && dotted(at.of) == "Tuple" {
 				var all []frontend.Info
 				for i, x := range t.items {
-					all = append(all, inputsOf(parameter{fmt.Sprintf("%s.%d", name, i), x, p.absent})...)
+					all = append(all, inputsOf(parameter{name: fmt.Sprintf("%s.%d", name, i), of: x, absent: p.absent})...)
 				}
 				return all
 			}
 			if dotted(at.of) == "List" && dotted(at.at) == "Tensor" {
-				return inputsOf(parameter{name + ".0", at.at, p.absent})
+				return inputsOf(parameter{name: name + ".0", of: at.at, absent: p.absent})
 			}
 			in.Kind = "a " + dotted(at.of)
 			break

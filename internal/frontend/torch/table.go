@@ -15,8 +15,8 @@ type table struct {
 
 func newTable() *table {
 	t := &table{builtins: newBuiltins(), rows: map[string][]row{}}
-	for _, r := range slices.Concat(binaryRows, unaryRows, activationRows, reduceRows, viewRows, moveRows, indexRows, createRows, convolutionRows, poolRows,
-		normRows, linearRows, resizeRows, recurrentRows, signalRows, quantizedRows, castRows, sortRows, visionRows) {
+	for _, r := range slices.Concat(binaryRows, unaryRows, activationRows, viewRows, moveRows, indexRows, createRows, convolutionRows, poolRows,
+		normRows, linearRows, resizeRows, recurrentRows, signalRows, quantizedRows, castRows, sortRows, visionRows, decomposedRows()) {
 		for name := range strings.FieldsSeq(r.names) {
 			t.rows[name] = append(t.rows[name], r)
 		}
@@ -38,6 +38,9 @@ func listed() []frontend.Row {
 	var list []frontend.Row
 	t := newTable()
 	for name := range t.rows {
+		if strings.HasPrefix(name, "lathe.") { // of decompositions alone
+			continue
+		}
 		list = append(list, frontend.Row{Op: name})
 	}
 	for name := range t.builtins {
