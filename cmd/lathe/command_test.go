@@ -16,7 +16,7 @@ import (
 )
 
 func TestHelp(t *testing.T) {
-	for _, c := range []string{"", "compile", "run", "tune", "inspect", "import", "verify", "evaluate", "quantize", "sources", "targets", "passes", "ops", "version"} {
+	for _, c := range []string{"", "compile", "run", "tune", "records", "inspect", "import", "verify", "evaluate", "quantize", "sources", "targets", "passes", "ops", "version"} {
 		t.Run(c, func(t *testing.T) {
 			args := append(strings.Fields(c), "--help")
 			out, errs, code := latheCommand(t, args...)
@@ -59,6 +59,7 @@ func TestMistakes(t *testing.T) {
 		"quantize --calibration . --max-drop x -o q.onnx model.onnx", "quantize --calibration . --max-drop 1 -o q.onnx model.onnx", "quantize --calibration . --percentile 0 -o q.onnx model.onnx", "quantize --calibration . --labels l.csv -o q.onnx model.onnx",
 		"quantize --calibration . --activations float16 -o q.onnx model.onnx", "quantize --calibration . --report r.pdf -o q.onnx model.onnx",
 		"evaluate --data . --grid opt-level model.onnx", "evaluate --data . --preprocess unti model.onnx", "import model.onnx", "import -o net.tar model.onnx", "import -o model.onnx model.onnx", "import --weights w.bin -o net.onnx model.onnx",
+		"records", "records --diff a.json", "records --diff -o x a.json b.json", "records --prune a.json", "records absent.json", "records model.onnx",
 	}
 	var b strings.Builder
 	t.Run("in a folder with a model", func(t *testing.T) {

@@ -73,7 +73,7 @@ func mentioned(span string) string {
 		return f == "..." || f == "--help" || f == "MODEL" || f == "PACKAGE" || strings.HasSuffix(f, ".onnx") || strings.HasPrefix(f, "net.") || f == "NAME.wasm" || f == file
 	})
 	switch {
-	case fields[1] == "tune", file != "" && len(fields) == 2:
+	case fields[1] == "tune", fields[1] == "records", file != "" && len(fields) == 2:
 		return ""
 	case fields[len(fields)-1] == "--image":
 		return span + " sample.png " + file

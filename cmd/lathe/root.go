@@ -13,7 +13,7 @@ import (
 // commands is the table of subcommands; each has a file of its own.
 func (a *app) commands() []*cobra.Command {
 	return []*cobra.Command{
-		a.compileCommand(), run.Command(a.App, "lathe run", measurePeaks, recompile), a.tuneCommand(), a.inspectCommand(), a.importCommand(), a.quantizeCommand(), a.verifyCommand(), a.evaluateCommand(),
+		a.compileCommand(), run.Command(a.App, "lathe run", measurePeaks, recompile), a.tuneCommand(), a.recordsCommand(), a.inspectCommand(), a.importCommand(), a.quantizeCommand(), a.verifyCommand(), a.evaluateCommand(),
 		a.sourcesCommand(), a.targetsCommand(), a.machineCommand(), a.passesCommand(), a.opsCommand(), a.versionCommand(),
 	}
 }
