@@ -51,6 +51,9 @@ var sizes = []struct {
 
 const largest = 7 // the row of B4096
 
+// sizePrefix stands before the name of a size.
+const sizePrefix = "DPUCZDX8G-"
+
 // Archs are the configurations that have a name: those of TVM's Vitis AI flow, of further boards and families.
 var Archs = []Arch{
 	{Name: "DPUCADX8G", PixelParallel: 6, ChannelParallel: 16, ALUPixels: 6, Cores: 1, MHz: 700, DDR: 77e9, Limits: &alveoLimits,
@@ -95,13 +98,27 @@ func Lookup(name string) (*Arch, error) {
 		}
 	}
 	for row, s := range sizes {
-		if strings.EqualFold("DPUCZDX8G-"+s.name, name) {
+		if strings.EqualFold(sizePrefix+s.name, name) {
 			a := zynq(name, row, 1, 300, 19.2e9, "one core")
 			return &a, nil
 		}
 	}
 	return nil, fmt.Errorf("unknown DPU %q%s; there are %s, DPUCZDX8G-B512 to -B4096, and fingerprints such as 0x101000016010407",
 		name, spelling.Hint(name, Names()), strings.Join(Names(), ", "))
+}
+
+// largestFingerprint is that of B4096 as AMD's boards have it.
+const largestFingerprint = "0x101000016010407"
+
+// fingerprint is what arch.json of the configuration has; "" where it is not known.
+func (a *Arch) fingerprint() string {
+	switch {
+	case strings.HasPrefix(a.Name, "0x"):
+		return a.Name
+	case a.Configuration == sizes[largest].name:
+		return largestFingerprint
+	}
+	return ""
 }
 
 // families are the engines by bits 56 to 63 of a fingerprint.

@@ -23,7 +23,10 @@ var Codegen = &byoc.Codegen{
 		{Name: "load_runtime_module", Type: target.Text, Doc: "file with the positions that a calibration found"},
 		{Name: "export_runtime_module", Type: target.Text, Doc: "file to write the positions to that a calibration finds"},
 		{Name: "build_dir", Type: target.Text, Doc: "folder for what a calibration finds, as PX_BUILD_DIR"},
+		{Name: "compile", Type: target.Switch, Doc: "1 has AMD's vai_c_xir compile what -f xmodel writes, by the program lathe-codegen-vitis-ai"},
+		{Name: "arch", Type: target.Text, Doc: "the board's arch.json, for -compile"},
 		{Name: "equalize", Type: target.Switch, Doc: "0 leaves the weights of channels in the proportions that the model has"},
+		{Name: "include_bias_corr", Type: target.Switch, Doc: "1 corrects biases by what rounding the weights adds to the means of channels"},
 		{Name: "work_dir", Type: target.Text, Doc: "recorded, without effect"},
 	},
 	Aliases: aliases(),
@@ -43,11 +46,15 @@ var Codegen = &byoc.Codegen{
 }
 
 // FileOptions are the options that name files and folders.
-var FileOptions = []string{"load_runtime_module", "export_runtime_module", "build_dir", "work_dir"}
+var FileOptions = []string{"load_runtime_module", "export_runtime_module", "build_dir", "work_dir", "arch"}
 
 // aliases are the DPUs' names as generators of their own.
 func aliases() (list []byoc.Alias) {
-	for _, name := range Names() {
+	names := Names()
+	for _, s := range sizes {
+		names = append(names, sizePrefix+s.name)
+	}
+	for _, name := range names {
 		list = append(list, byoc.Alias{Name: name, Options: byoc.Options{{Name: "dpu", Value: name}}})
 	}
 	return list
@@ -121,9 +128,15 @@ func emulate(r byoc.Region, o byoc.Options) (byoc.Emulation, error) {
 	if err != nil {
 		return byoc.Emulation{}, err
 	}
-	wanted, err := table.Of(e.Hash, names)
+	known, err := table.Of(e.Hash, names)
 	if err != nil {
 		return byoc.Emulation{}, err
+	}
+	wanted := make([]int, len(known))
+	for i, t := range known {
+		if wanted[i] = t.Position; o.Value("include_bias_corr") == "1" && len(t.Means) == n.Tensors[i].Shape[1] {
+			n.Tensors[i].Means = t.Means
+		}
 	}
 	f, err := n.Fix(wanted)
 	if err != nil {
@@ -140,6 +153,18 @@ func emulate(r byoc.Region, o byoc.Options) (byoc.Emulation, error) {
 	}
 	e.Notes = []string{fmt.Sprintf("%s in 8-bit integers, calibrated with %s", about, spelling.Count(table.Samples, "sample")), cost}
 	return e, err
+}
+
+// CompilerOptions are what the vendor's compiler is told of a device, and whether -compile asks for it.
+func CompilerOptions(o byoc.Options) (told map[string]string, wanted bool, err error) {
+	if o.Value("compile") != "1" {
+		return nil, false, nil
+	}
+	a, err := archOf(o)
+	if err != nil {
+		return nil, false, err
+	}
+	return map[string]string{"dpu": a.Name, "arch": o.Value("arch"), "fingerprint": a.fingerprint()}, true, nil
 }
 
 // title is what people call the configuration.

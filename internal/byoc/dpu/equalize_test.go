@@ -70,7 +70,7 @@ func weightsOf(n *Network) (list []float32) {
 
 // TestEqualizeRanges: between two convolutions with relu, channels of very different sizes get one range on both sides.
 func TestEqualizeRanges(t *testing.T) {
-	n := &Network{Tensors: []Tensor{{"x", [4]int{1, 1, 1, 1}}, {"y", [4]int{1, 2, 1, 1}}, {"z", [4]int{1, 1, 1, 1}}}, Inputs: []int{0}, Outputs: []Output{{Tensor: 2}},
+	n := &Network{Tensors: []Tensor{{"x", [4]int{1, 1, 1, 1}, nil}, {"y", [4]int{1, 2, 1, 1}, nil}, {"z", [4]int{1, 1, 1, 1}, nil}}, Inputs: []int{0}, Outputs: []Output{{Tensor: 2}},
 		Layers: []Layer{
 			{Kind: Conv, From: []int{0}, To: 1, Kernel: [2]int{1, 1}, InChannels: 1, OutChannels: 2, Weights: []float32{100, 0.01}, Bias: []float32{1, 2}, Act: Relu},
 			{Kind: Conv, From: []int{1}, To: 2, Kernel: [2]int{1, 1}, InChannels: 2, OutChannels: 1, Weights: []float32{0.04, -4}},

@@ -124,7 +124,7 @@ func TestXModelConvolution(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := &Network{Arch: arch, Tensors: []Tensor{{"x", [4]int{1, 2, 5, 7}}, {"y", [4]int{1, 1, 2, 6}}}, Inputs: []int{0}, Layers: []Layer{{Kind: Conv, Name: "c", From: []int{0}, To: 1,
+	n := &Network{Arch: arch, Tensors: []Tensor{{"x", [4]int{1, 2, 5, 7}, nil}, {"y", [4]int{1, 1, 2, 6}, nil}}, Inputs: []int{0}, Layers: []Layer{{Kind: Conv, Name: "c", From: []int{0}, To: 1,
 		Kernel: [2]int{2, 3}, Stride: [2]int{4, 1}, Dilation: [2]int{1, 1}, Pad: [4]int{1, 0, 0, 1}, InChannels: 2, OutChannels: 1, Weights: []float32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}}}}
 	f, err := n.Fix([]int{3, 3})
 	if err != nil {

@@ -2,6 +2,8 @@ package dpu
 
 import (
 	"fmt"
+	"math"
+	"slices"
 
 	"lathe/internal/byoc/dpu/positions"
 )
@@ -106,10 +108,39 @@ func (f *Fixed) params(l *Layer) Param {
 	p.Weights = positions.Fixed(l.Weights, p.WeightPos)
 	if l.Bias != nil {
 		sum := in + p.WeightPos
-		p.BiasPos = max(sum-maxCut, min(sum-min(0, cut-maxCut), positions.Of(l.Bias)))
-		p.Bias = positions.Fixed(l.Bias, p.BiasPos)
+		bias := l.corrected(p, f.Tensors[l.From[0]].Means)
+		p.BiasPos = max(sum-maxCut, min(sum-min(0, cut-maxCut), positions.Of(bias)))
+		p.Bias = positions.Fixed(bias, p.BiasPos)
 	}
 	return p
+}
+
+// corrected is the layer's bias less what rounding the weights adds to the mean of each output channel, by the means of what the layer
+// reads (Nagel et al., "Data-Free Quantization through Weight Equalization and Bias Correction", 2019, section 4.2). Padding is taken for
+// data.
+func (l *Layer) corrected(p Param, means []float32) []float32 {
+	if means == nil {
+		return l.Bias
+	}
+	taps := l.Kernel[0] * l.Kernel[1]
+	bias, inner := slices.Clone(l.Bias), len(l.Weights)/len(l.Bias)/taps
+	for c := range bias {
+		var off float64
+		for i := range inner {
+			var lost float64
+			for k := range taps {
+				at := (c*inner+i)*taps + k
+				lost += math.Ldexp(float64(p.Weights[at]), -p.WeightPos) - float64(l.Weights[at])
+			}
+			from := i
+			if l.Kind == Depthwise {
+				from = c
+			}
+			off += lost * float64(means[from])
+		}
+		bias[c] -= float32(off)
+	}
+	return bias
 }
 
 // cut is the shift from a convolution's sum to its result, bias that from its bias to the sum; a negative one moves the sum instead.

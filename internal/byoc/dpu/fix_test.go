@@ -1,6 +1,7 @@
 package dpu
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 )
@@ -58,6 +59,51 @@ func TestFixKeepsShifts(t *testing.T) {
 			case l.keeps():
 				in("a kept position", first-out, 0, 0)
 			}
+		}
+	}
+}
+
+// TestBiasCorrection: with the means of what it reads, a layer's results have the means that the model gives them, to half a step of the
+// bias; without, rounded weights move them.
+func TestBiasCorrection(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 2))
+	for _, kind := range []Kind{Conv, Depthwise} {
+		l := Layer{Kind: kind, From: []int{0}, To: 1, Kernel: [2]int{1, 3}, InChannels: 8, OutChannels: 8, Bias: make([]float32, 8)}
+		inner := l.InChannels
+		if kind == Depthwise {
+			inner = 1
+		}
+		for range l.OutChannels * inner * 3 {
+			l.Weights = append(l.Weights, float32(r.NormFloat64()))
+		}
+		means := make([]float32, l.InChannels)
+		for i := range means {
+			means[i], l.Bias[i] = 1+r.Float32(), r.Float32()
+		}
+		n := &Network{Tensors: []Tensor{{Shape: [4]int{1, 8, 1, 3}}, {Shape: [4]int{1, 8, 1, 1}}}, Layers: []Layer{l}, Inputs: []int{0}}
+		worst := func(known []float32) (steps float64) {
+			n.Tensors[0].Means = known
+			f, err := n.Fix([]int{6, 3})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := f.Params[0]
+			for c := range l.Bias {
+				off := math.Ldexp(float64(p.Bias[c]), -p.BiasPos) - float64(l.Bias[c])
+				for i := range 3 * inner {
+					from := i / 3
+					if kind == Depthwise {
+						from = c
+					}
+					at := 3*inner*c + i
+					off += (math.Ldexp(float64(p.Weights[at]), -p.WeightPos) - float64(l.Weights[at])) * float64(means[from])
+				}
+				steps = max(steps, math.Abs(math.Ldexp(off, p.BiasPos)))
+			}
+			return steps
+		}
+		if with, without := worst(means), worst(nil); with > 0.51 || without < 0.7 {
+			t.Errorf("%s: means are %.2f steps off, and %.2f without a correction", kind, with, without)
 		}
 	}
 }

@@ -60,6 +60,7 @@ func (l *Layer) keeps() bool {
 type Tensor struct {
 	Name  string // of the model's value
 	Shape [4]int
+	Means []float32 // of channels while the network was calibrated; nil: not known
 }
 
 func (t Tensor) elements() int { return t.Shape[0] * t.Shape[1] * t.Shape[2] * t.Shape[3] }

@@ -22,10 +22,11 @@ type Region struct {
 	Tensors []Tensor `json:"tensors"`
 }
 
-// A Tensor has its position.
+// A Tensor has its position, and the means of its channels.
 type Tensor struct {
-	Name     string `json:"name"` // of the model's value
-	Position int    `json:"position"`
+	Name     string    `json:"name"` // of the model's value
+	Position int       `json:"position"`
+	Means    []float32 `json:"means,omitempty"` // nothing: they are not known
 }
 
 // Version is that of the tables that are written and read.
@@ -73,17 +74,17 @@ func Decode(b []byte) (*Table, error) {
 	return t, nil
 }
 
-// Of gives the positions of a region's tensors, in the order of names. A table of another model is refused.
-func (t *Table) Of(hash string, names []string) ([]int, error) {
+// Of gives what is known of a region's tensors, in the order of names. A table of another model is refused.
+func (t *Table) Of(hash string, names []string) ([]Tensor, error) {
 	for _, r := range t.Regions {
 		if r.Hash != hash {
 			continue
 		}
-		found := map[string]int{}
+		found := map[string]Tensor{}
 		for _, v := range r.Tensors {
-			found[v.Name] = v.Position
+			found[v.Name] = v
 		}
-		list := make([]int, len(names))
+		list := make([]Tensor, len(names))
 		for i, name := range names {
 			p, ok := found[name]
 			if !ok {

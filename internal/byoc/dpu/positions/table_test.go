@@ -7,7 +7,7 @@ import (
 )
 
 func TestTable(t *testing.T) {
-	table := &Table{Version: Version, Samples: 128, Regions: []Region{{"other", nil}, {"hash", []Tensor{{"a", 5}, {"b", -3}}}}}
+	table := &Table{Version: Version, Samples: 128, Regions: []Region{{"other", nil}, {"hash", []Tensor{{"a", 5, nil}, {"b", -3, []float32{0.5, 2}}}}}}
 	b, err := table.Encode()
 	if err != nil {
 		t.Fatal(err)
@@ -15,7 +15,7 @@ func TestTable(t *testing.T) {
 	if table, err = Decode(b); err != nil {
 		t.Fatal(err)
 	}
-	if p, err := table.Of("hash", []string{"b", "a"}); err != nil || !slices.Equal(p, []int{-3, 5}) {
+	if p, err := table.Of("hash", []string{"b", "a"}); err != nil || p[0].Position != -3 || p[1].Position != 5 || !slices.Equal(p[0].Means, []float32{0.5, 2}) || p[1].Means != nil {
 		t.Error(p, err)
 	}
 	if _, err := table.Of("gone", nil); err == nil || !strings.Contains(err.Error(), "another model") {
