@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"lathe/internal/byoc"
+	"lathe/internal/byoc/dpu"
+	"lathe/internal/byoc/plugin"
 	"lathe/internal/compile"
 	"lathe/internal/fault"
 	"lathe/internal/graph"
@@ -63,10 +66,44 @@ func (m *Model) exportRegions(ctx context.Context, o CompileOptions, form Region
 			}
 		}
 	}
+	if err := compileRegions(ctx, found, form, &opts, o.Progress); err != nil {
+		return nil, err
+	}
 	if form == QDQ {
 		return []string{path}, m.derived(g).SaveONNX(ctx, path)
 	}
 	return writeRegions(ctx, found, path)
+}
+
+// compileRegions has the device's own compiler compile the files of regions, where the target's options say so.
+func compileRegions(ctx context.Context, found []pass.Emulated, form RegionForm, opts *compile.Options, progress func(phase string, done, total int)) error {
+	for i := range found {
+		e := &found[i]
+		k := slices.IndexFunc(opts.Codegens, func(c byoc.Chosen) bool { return c.Name == e.Generator })
+		told, wanted, err := vendorCompiler(opts.Codegens[k], form)
+		if err != nil || !wanted {
+			return err
+		}
+		if e.File, err = plugin.Translate(ctx, e.Generator, ".xmodel", e.File, e.Symbol, told); err != nil {
+			return fmt.Errorf("region %s: %w", e.Symbol, err)
+		}
+		if progress != nil {
+			progress("regions", i+1, len(found))
+		}
+	}
+	return nil
+}
+
+// vendorCompiler is what a device's own compiler is told, and whether it is wanted. It is refused where a form has no use for it.
+func vendorCompiler(c byoc.Chosen, form RegionForm) (told map[string]string, wanted bool, err error) {
+	if c.Emulate == nil {
+		return nil, false, nil
+	}
+	told, wanted, err = dpu.CompilerOptions(c.Given)
+	if err == nil && wanted && form != XModel {
+		err = fmt.Errorf("external code generator %s: -compile=1 is for -f %s alone", c.Name, XModel)
+	}
+	return told, wanted, err
 }
 
 // derived is a model of a graph that was made of m's.

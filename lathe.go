@@ -45,6 +45,11 @@ func Compile(ctx context.Context, m *Model, o CompileOptions) (*Package, error) 
 	if err != nil {
 		return nil, err
 	}
+	for _, c := range opts.Codegens {
+		if _, _, err := vendorCompiler(c, byoc.Run); err != nil {
+			return nil, err
+		}
+	}
 	if err := m.informCodegens(ctx, &o, &opts); err != nil {
 		return nil, excerpt.Error(err)
 	}

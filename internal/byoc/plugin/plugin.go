@@ -217,17 +217,41 @@ const mostBytes = 4 << 30
 
 // compile has the program generate a region.
 func (g *generator) compile(ctx context.Context, r byoc.Region, o byoc.Options) (m byoc.Module, err error) {
+	b, err := file(r.Graph)
+	if err != nil {
+		return m, err
+	}
+	q := request{Symbol: r.Symbol, Options: options(o)}
+	if r.Target != nil {
+		q.Target = r.Target.Bare()
+	}
+	return g.generate(ctx, "region.onnx", b, q)
+}
+
+// Translate has the program of a generator compile a region that is not a network of ONNX but a file of the extension ext, in a form of the
+// generator's own.
+func Translate(ctx context.Context, name, ext string, region []byte, symbol string, options map[string]string) ([]byte, error) {
+	path := locate(name)
+	if path == "" {
+		return nil, fmt.Errorf("there is no program %s beside lathe, in a folder of %s or in PATH", FileName(name), FoldersVariable)
+	}
+	g := &generator{program{path, helloLimit, workLimit}, name}
+	m, err := g.generate(ctx, "region"+ext, region, request{Symbol: symbol, Options: options})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", FileName(name), err)
+	}
+	return m.Bytes, nil
+}
+
+// generate has the program compile a region that is written to a file of that name.
+func (g *generator) generate(ctx context.Context, name string, region []byte, q request) (m byoc.Module, err error) {
 	err = inFolder(func(dir string) error {
-		path := filepath.Join(dir, "region.onnx")
-		if err := write(path, r.Graph); err != nil {
+		q.Request, q.Graph, q.Folder = "compile", filepath.Join(dir, name), dir
+		if err := os.WriteFile(q.Graph, region, 0o600); err != nil {
 			return err
 		}
 		var a compiled
-		q := &request{Request: "compile", Graph: path, Symbol: r.Symbol, Folder: dir, Options: options(o)}
-		if r.Target != nil {
-			q.Target = r.Target.Bare()
-		}
-		if err := g.ask(ctx, &hello{}, q, &a); err != nil {
+		if err := g.ask(ctx, &hello{}, &q, &a); err != nil {
 			return err
 		}
 		if err := a.err(); err != nil {
