@@ -1,7 +1,6 @@
 package torch
 
 import (
-
 	"lathe/internal/graph"
 	"lathe/internal/ops"
 	"lathe/internal/types"

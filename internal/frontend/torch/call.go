@@ -219,3 +219,24 @@ func (m *machine) retype(x *graph.Value, d types.DType, reason string) {
 		fail("%w", &frontend.TypeError{Inputs: names, DType: d, Reason: m.place.op + " " + reason})
 	}
 }
+
+// known is the value of a tensor that decides a shape or the like.
+func (m *machine) known(t *tensor, what string) []value {
+	v := m.get(t)
+	k := v.Value()
+	if k == nil {
+		fail("%s depends on input data, which is not supported%s", what, m.FixHint(v))
+	}
+	var out []value
+	for i := range k.Len() {
+		switch {
+		case k.DType.IsFloat():
+			out = append(out, k.Float(i))
+		case k.DType == types.Bool:
+			out = append(out, k.Int(i) != 0)
+		default:
+			out = append(out, k.Int(i))
+		}
+	}
+	return out
+}

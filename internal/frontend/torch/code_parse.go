@@ -16,13 +16,18 @@ type parser struct {
 	depth  int
 	unit   *unit
 	name   string // of the file, such as __torch__.torch.nn
+	// defines says that definitions are listed.
+	defines bool
 }
 
 // parse reads one file of code.
-func parse(src, path, name string) (*unit, error) {
+func parse(src, path, name string) (*unit, error) { return parseUnit(src, path, name, false) }
+
+// parseUnit reads one file of code. With defines, which takes time with each pair of a function and an alias, it lists definitions.
+func parseUnit(src, path, name string, defines bool) (*unit, error) {
 	u := &unit{path: path, classes: map[string]*class{}, functions: map[string]*function{}}
 	err := compose.Try(func() {
-		p := &parser{tokens: lex(src), unit: u, name: name}
+		p := &parser{tokens: lex(src), unit: u, name: name, defines: defines}
 		for p.next().kind != endToken {
 			p.top()
 		}
@@ -205,7 +210,9 @@ func (u *unit) alias(space, name, function string) {
 // function reads what stands behind def. space is the class that it is in.
 func (p *parser) function(space string) *function {
 	f := &function{name: p.ident(), file: p.unit.path}
-	p.unit.defined = append(p.unit.defined, definition{space: space, function: f})
+	if p.defines {
+		p.unit.defined = append(p.unit.defined, definition{space: space, function: f})
+	}
 	named := false
 	p.want("(")
 	for !p.accept(")") {

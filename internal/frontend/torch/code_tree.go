@@ -80,7 +80,7 @@ type unit struct {
 	classes   map[string]*class
 	functions map[string]*function
 	calls     []namedCall
-	defined   []definition
+	defined   []definition // of decompositions only
 }
 
 // A definition is a function with its other names, which assignments behind it give. space is the class that it is in, or "".

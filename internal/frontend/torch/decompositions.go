@@ -28,7 +28,7 @@ var decomposedRows = sync.OnceValue(func() (rows []row) {
 	for _, f := range files {
 		name := path.Join("decompositions", f.Name())
 		src, _ := decompositions.ReadFile(name)
-		u, failed := parse(string(src), name, strings.TrimSuffix(f.Name(), ".py"))
+		u, failed := parseUnit(string(src), name, strings.TrimSuffix(f.Name(), ".py"), true)
 		if failed != nil {
 			err = failed
 			break

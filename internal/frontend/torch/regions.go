@@ -298,24 +298,3 @@ func (m *machine) carrying(f *frame, body []statement, l *frontend.Loop, first f
 	}
 	return bind
 }
-
-// known is the value of a tensor that decides a shape or the like.
-func (m *machine) known(t *tensor, what string) []value {
-	v := m.get(t)
-	k := v.Value()
-	if k == nil {
-		fail("%s depends on input data, which is not supported%s", what, m.FixHint(v))
-	}
-	var out []value
-	for i := range k.Len() {
-		switch {
-		case k.DType.IsFloat():
-			out = append(out, k.Float(i))
-		case k.DType == types.Bool:
-			out = append(out, k.Int(i) != 0)
-		default:
-			out = append(out, k.Int(i))
-		}
-	}
-	return out
-}
