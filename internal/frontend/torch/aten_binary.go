@@ -27,9 +27,6 @@ func (c *call) number(v *graph.Value, names ...string) any {
 	return c.scalarOf(v)
 }
 
-// compare makes a row of a comparison.
-func compare(names string, d *op.Def) row { return binaryRow(names, d) }
-
 // logical makes a row of an operator on truth values.
 func logical(names string, d *op.Def) row {
 	return sig(names, "self other", func(c *call) any {
@@ -59,8 +56,8 @@ var binaryRows = []row{
 	sig("div divide", "self other rounding_mode:s", divide), sig("true_divide", "self other", divide),
 	sig("floor_divide floordiv", "self other", floorDivide),
 	sig("pow", "self exponent", power), sig("float_power", "self exponent", power),
-	compare("eq __is__", ops.Equal), compare("ne not_equal __isnot__", ops.NotEqual), compare("lt less", ops.Less), compare("le less_equal", ops.LessEqual),
-	compare("gt greater", ops.Greater), compare("ge greater_equal", ops.GreaterEqual),
+	binaryRow("eq __is__", ops.Equal), binaryRow("ne not_equal __isnot__", ops.NotEqual), binaryRow("lt less", ops.Less), binaryRow("le less_equal", ops.LessEqual),
+	binaryRow("gt greater", ops.Greater), binaryRow("ge greater_equal", ops.GreaterEqual),
 	logical("logical_and", ops.LogicalAnd), logical("logical_or", ops.LogicalOr), logical("logical_xor", ops.LogicalXor),
 	bitwise("bitwise_and __and__ __iand__ and", ops.BitwiseAnd, ops.LogicalAnd), bitwise("bitwise_or __or__ __ior__ or", ops.BitwiseOr, ops.LogicalOr),
 	bitwise("bitwise_xor __xor__ __ixor__", ops.BitwiseXor, ops.LogicalXor), bitwise("bitwise_left_shift __lshift__", ops.LeftShift, nil), bitwise("bitwise_right_shift __rshift__", ops.RightShift, nil),

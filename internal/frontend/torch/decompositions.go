@@ -3,11 +3,9 @@ package torch
 import (
 	"embed"
 	"path"
-	"slices"
 	"strings"
 	"sync"
 
-	"lathe/internal/frontend"
 	"lathe/internal/graph"
 	"lathe/internal/op"
 	"lathe/internal/ops"
@@ -141,16 +139,14 @@ func (m *machine) attributeOf(v value) any {
 
 // decompositionFunctions are what decompositions have besides operators.
 var decompositionFunctions = map[string]func(c *call) any{
-	"axis(dim, x)":       func(c *call) any { return int64(c.axis("dim", 0, c.rank(c.t("x")))) },
-	"new_axis(dim, x)":   func(c *call) any { return int64(frontend.Axis(c.int("dim", 0), c.rank(c.t("x"))+1)) },
-	"axes(dims, x)":      func(c *call) any { return ints(c.axes("dims", c.rank(c.t("x")))) },
-	"each_axis(dims, x)": func(c *call) any { return ints(frontend.EachAxis(c.ints("dims"), c.rank(c.t("x")))) },
-	"real(x)":            func(c *call) any { return c.float("x") },
-	"indices(x)":         func(c *call) any { return c.indices("x") },
-	"summed(x)":          func(c *call) any { return c.summed(c.x("x")) },
-	"cast(x, to)":        func(c *call) any { return c.Cast(c.x("x"), c.dtype("to", c.x("x").Type.DType)) },
-	"like(x, y)":         func(c *call) any { return c.operand(c.args["x"], c.x("y").Type.DType) },
-	"promoted(x, y)":     func(c *call) any { x, y := c.both("x", "y"); return []*graph.Value{x, y} },
+	"axis(dim, x)":   func(c *call) any { return int64(c.axis("dim", 0, c.rank(c.t("x")))) },
+	"axes(dims, x)":  func(c *call) any { return ints(c.axes("dims", c.rank(c.t("x")))) },
+	"real(x)":        func(c *call) any { return c.float("x") },
+	"indices(x)":     func(c *call) any { return c.indices("x") },
+	"summed(x)":      func(c *call) any { return c.summed(c.x("x")) },
+	"cast(x, to)":    func(c *call) any { return c.Cast(c.x("x"), c.dtype("to", c.x("x").Type.DType)) },
+	"like(x, y)":     func(c *call) any { return c.operand(c.args["x"], c.x("y").Type.DType) },
+	"promoted(x, y)": func(c *call) any { x, y := c.both("x", "y"); return []*graph.Value{x, y} },
 	"some(dims, x)": func(c *call) any {
 		if list := c.ints("dims"); len(list) > 0 && c.rank(c.t("x")) > 0 {
 			return ints(c.axes("dims", c.rank(c.t("x"))))
@@ -170,7 +166,6 @@ var decompositionFunctions = map[string]func(c *call) any{
 	},
 	"log_sum_exp(x, keepdim, axes)": func(c *call) any { return c.LogSumExp(c.x("x"), c.bool("keepdim", false), c.ints("axes")...) },
 	"per_axis(list, n, absent)":     func(c *call) any { return ints(c.perAxis("list", c.int("n", 1), c.int("absent", 0))) },
-	"same_shape(x, shape)":          func(c *call) any { return slices.Equal(c.shape(c.t("x")), c.ints("shape")) },
 	"note(text)":                    func(c *call) any { c.Note("%s in %s %s", c.place.op, c.place.path, c.str("text", "")); return nil },
 	"refuse(text)":                  func(c *call) any { fail("%s", c.str("text", "")); return nil },
 }
