@@ -120,7 +120,7 @@ func (p *parser) top() {
 func (p *parser) block(one func()) {
 	p.want(":")
 	if p.next().kind != newlineToken {
-		one()
+		p.nested(func() expression { one(); return nil })
 		return
 	}
 	p.newline()

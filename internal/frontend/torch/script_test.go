@@ -189,6 +189,7 @@ func TestDamaged(t *testing.T) {
 		{"machine code", zipped(t, map[string][]byte{"net/archive_format": []byte("pt2"), "net/data/aotinductor/x.so": nil}, zip.Store), "AOTInductor"},
 		{"syntax", zipped(t, with("net/code/__torch__.py", "class M(Module):\n  def forward(self, x) -> Tensor:\n    return (x\n"), zip.Store), "code/__torch__.py: line"},
 		{"deep", zipped(t, with("net/code/__torch__.py", "x = "+strings.Repeat("(", 1000)+strings.Repeat(")", 1000)), zip.Store), "nested too deep"},
+		{"blocks", zipped(t, with("net/code/__torch__.py", strings.Repeat("if x: ", 1000)+"pass"), zip.Store), "nested too deep"},
 		{"class", zipped(t, with("net/code/__torch__.py", "class N(Module):\n  pass\n"), zip.Store), "class __torch__.M is not in the archive"},
 		{"order", zipped(t, with("net/byteorder", "big"), zip.Store), "big-endian"},
 		{"bomb", zipped(t, bomb, zip.Deflate), "damaged or made to harm"},
