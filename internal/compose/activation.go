@@ -32,6 +32,31 @@ func (b *Builder) Swish(x *graph.Value, alpha float64) *graph.Value {
 	return b.Do(ops.Multiply, x, b.Do(ops.Sigmoid, s))
 }
 
+// Clipped bounds x on both sides.
+func (b *Builder) Clipped(x *graph.Value, least, greatest float64) *graph.Value {
+	return b.Apply(ops.Clip, ops.ClipAttrs{Min: least, Max: greatest, HasMin: true, HasMax: true}, x)
+}
+
+// Selu is scaled elu, with the constants of Klambauer et al., "Self-Normalizing Neural Networks" (2017).
+func (b *Builder) Selu(x *graph.Value) *graph.Value {
+	return b.Apply(ops.Selu, ops.SeluAttrs{Alpha: 1.6732632423543772, Gamma: 1.0507009873554805}, x)
+}
+
+// LogSigmoid is the logarithm of sigmoid, without overflow.
+func (b *Builder) LogSigmoid(x *graph.Value) *graph.Value {
+	return b.Do(ops.Negative, b.Do(ops.Softplus, b.Do(ops.Negative, x)))
+}
+
+// Glu multiplies one half of an axis with the sigmoid of the other (Dauphin et al., "Language Modeling with Gated Convolutional Networks", 2017).
+func (b *Builder) Glu(x *graph.Value, axis int) *graph.Value {
+	n := x.Type.Shape[axis]
+	if n%2 != 0 {
+		Fail("halves of an extent of %d", n)
+	}
+	halves := b.Split(x, axis, n/2, n/2)
+	return b.Do(ops.Multiply, halves[0], b.Do(ops.Sigmoid, halves[1]))
+}
+
 // Prelu scales negative elements by a slope that broadcasts to x, for integers too.
 func (b *Builder) Prelu(x, slope *graph.Value) *graph.Value {
 	if x.Type.DType.IsFloat() {

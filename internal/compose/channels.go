@@ -11,6 +11,17 @@ func (b *Builder) ChannelsFirst(x *graph.Value) *graph.Value {
 	return b.Transpose(x, axes...)
 }
 
+// OverChannels applies f, which has channels as the second axis, to x, whose channels are its last axis or, unless last, its second.
+func (b *Builder) OverChannels(x *graph.Value, last bool, f func(x *graph.Value) *graph.Value) *graph.Value {
+	if x.Type.Rank() < 2 {
+		Fail("%q is %s: there are no channels", x.Name, x.Type)
+	}
+	if !last {
+		return f(x)
+	}
+	return b.ChannelsLast(f(b.ChannelsFirst(x)))
+}
+
 // ChannelsLast is the inverse of ChannelsFirst.
 func (b *Builder) ChannelsLast(x *graph.Value) *graph.Value {
 	axes := []int{0}

@@ -24,7 +24,7 @@ var elementwiseRows = slices.Concat([]row{
 	})},
 	{270, "dot", "cosineSimilarity:1", one(dot)},
 	{660, "clip", "min:1f max:2f", one(func(c *call) *graph.Value {
-		return c.Apply(ops.Clip, ops.ClipAttrs{Min: c.Float("min", 0), Max: c.Float("max", 0), HasMin: true, HasMax: true}, c.X(0))
+		return c.Clipped(c.X(0), c.Float("min", 0), c.Float("max", 0))
 	})},
 	{700, "exp2", "", one(func(c *call) *graph.Value { return c.Do(ops.Exp, c.Scaled(c.X(0), 0.6931471805599453)) })},
 	{795, "gelu", "mode:1", one(gelu)}, {850, "logicalNot", "", one(func(c *call) *graph.Value { return c.number(c.Do(ops.LogicalNot, c.truth(0))) })},

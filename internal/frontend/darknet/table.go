@@ -45,8 +45,7 @@ func activationOf(c *frontend.Call) string {
 func activation(c *frontend.Call, name string, x *graph.Value) *graph.Value {
 	switch name {
 	case "selu":
-		const alpha, scale = 1.6732632423543772, 1.0507009873554805
-		return c.Scaled(c.Apply(ops.Elu, ops.AlphaAttrs{Alpha: alpha}, x), scale)
+		return c.Selu(x)
 	case "gelu":
 		return c.GeluTanh(x)
 	case "relie":
@@ -56,7 +55,7 @@ func activation(c *frontend.Call, name string, x *graph.Value) *graph.Value {
 	case "loggy": // 2 sigmoid(x) - 1
 		return c.Do(ops.Subtract, c.Scaled(c.Do(ops.Sigmoid, x), 2), compose.Like(x, 1))
 	case "plse": // piecewise: x/8 + 1/2 within -4 and 4, 1/100 of it beyond
-		inner := c.Do(ops.Minimum, c.Do(ops.Maximum, x, compose.Like(x, -4)), compose.Like(x, 4))
+		inner := c.Clipped(x, -4, 4)
 		outer := c.Scaled(c.Do(ops.Subtract, x, inner), 0.01)
 		return c.Do(ops.Add, c.Do(ops.Add, c.Scaled(inner, 0.125), compose.Like(x, 0.5)), outer)
 	case "lhtan": // x within 0 and 1, 1/1000 of it beyond
@@ -79,7 +78,7 @@ func activation(c *frontend.Call, name string, x *graph.Value) *graph.Value {
 	case "swish":
 		return c.Swish(x, 1)
 	case "hardtan":
-		return c.Do(ops.Minimum, c.Do(ops.Maximum, x, compose.Like(x, -1)), compose.Like(x, 1))
+		return c.Clipped(x, -1, 1)
 	}
 	return x
 }

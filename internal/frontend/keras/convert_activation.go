@@ -29,7 +29,7 @@ func same(c *call) values {
 var activations = map[string]func(c *call, x *graph.Value) *graph.Value{
 	"linear":      func(c *call, x *graph.Value) *graph.Value { return x },
 	"relu":        apply(ops.Relu),
-	"relu6":       func(c *call, x *graph.Value) *graph.Value { return c.clip(x, 0, 6) },
+	"relu6":       func(c *call, x *graph.Value) *graph.Value { return c.Clipped(x, 0, 6) },
 	"sigmoid":     apply(ops.Sigmoid),
 	"tanh":        apply(ops.Tanh),
 	"softplus":    apply(ops.Softplus),
@@ -43,19 +43,19 @@ var activations = map[string]func(c *call, x *graph.Value) *graph.Value{
 	"gelu":        func(c *call, x *graph.Value) *graph.Value { return c.Gelu(x) },
 	"celu":        func(c *call, x *graph.Value) *graph.Value { return c.Apply(ops.Celu, ops.AlphaAttrs{Alpha: 1}, x) },
 	"squareplus":  squareplus,
-	"hard_tanh":   func(c *call, x *graph.Value) *graph.Value { return c.clip(x, -1, 1) },
-	"log_sigmoid": func(c *call, x *graph.Value) *graph.Value { return c.logSigmoid(x) },
+	"hard_tanh":   func(c *call, x *graph.Value) *graph.Value { return c.Clipped(x, -1, 1) },
+	"log_sigmoid": func(c *call, x *graph.Value) *graph.Value { return c.LogSigmoid(x) },
 	"tanh_shrink": func(c *call, x *graph.Value) *graph.Value { return c.Do(ops.Subtract, x, c.Do(ops.Tanh, x)) },
 	"hard_shrink": func(c *call, x *graph.Value) *graph.Value { return c.shrink(x, 0.5, 0) },
 	"soft_shrink": func(c *call, x *graph.Value) *graph.Value { return c.shrink(x, 0.5, 0.5) },
 	"threshold":   func(c *call, x *graph.Value) *graph.Value { return c.Do(ops.Relu, x) },
-	"glu":         func(c *call, x *graph.Value) *graph.Value { return c.glu(x, -1) },
+	"glu":         func(c *call, x *graph.Value) *graph.Value { return c.Glu(x, x.Type.Rank()-1) },
 	"sparse_plus": sparsePlus,
 	"sparse_sigmoid": func(c *call, x *graph.Value) *graph.Value {
-		return c.clip(c.Do(ops.Add, c.Scaled(x, 0.5), compose.Like(x, 0.5)), 0, 1)
+		return c.Clipped(c.Do(ops.Add, c.Scaled(x, 0.5), compose.Like(x, 0.5)), 0, 1)
 	},
 	"elu":  func(c *call, x *graph.Value) *graph.Value { return c.Apply(ops.Elu, ops.AlphaAttrs{Alpha: 1}, x) },
-	"selu": func(c *call, x *graph.Value) *graph.Value { return c.selu(x) },
+	"selu": func(c *call, x *graph.Value) *graph.Value { return c.Selu(x) },
 	"leaky_relu": func(c *call, x *graph.Value) *graph.Value {
 		return c.Apply(ops.LeakyRelu, ops.AlphaAttrs{Alpha: 0.2}, x)
 	},
@@ -109,24 +109,9 @@ func described(m map[string]any) func(c *call, x *graph.Value) *graph.Value {
 	}
 }
 
-func (c *call) logSigmoid(x *graph.Value) *graph.Value {
-	return c.Do(ops.Negative, c.Do(ops.Softplus, c.Do(ops.Negative, x)))
-}
-
 // shrink is 0 within a threshold, and x less bias towards 0 beyond it.
 func (c *call) shrink(x *graph.Value, threshold, bias float64) *graph.Value {
 	return c.Apply(ops.Shrink, ops.ShrinkAttrs{Lambda: threshold, Bias: bias}, x)
-}
-
-// glu multiplies one half of an axis with the sigmoid of the other.
-func (c *call) glu(x *graph.Value, axis int) *graph.Value {
-	axis = frontend.Axis(axis, x.Type.Rank())
-	n := x.Type.Shape[axis]
-	if n%2 != 0 {
-		compose.Fail("halves of an extent of %d", n)
-	}
-	halves := c.Split(x, axis, n/2, n/2)
-	return c.Do(ops.Multiply, halves[0], c.Do(ops.Sigmoid, halves[1]))
 }
 
 // squareplus is (x + sqrt(x^2 + 4)) / 2.
@@ -137,18 +122,8 @@ func squareplus(c *call, x *graph.Value) *graph.Value {
 
 // sparsePlus is 0 up to -1, x from 1 on, and (x+1)^2/4 between.
 func sparsePlus(c *call, x *graph.Value) *graph.Value {
-	y := c.Do(ops.Add, c.clip(x, -1, 1), compose.Like(x, 1))
+	y := c.Do(ops.Add, c.Clipped(x, -1, 1), compose.Like(x, 1))
 	return c.Do(ops.Maximum, c.Scaled(c.Do(ops.Multiply, y, y), 0.25), x)
-}
-
-func (c *call) clip(x *graph.Value, lo, hi float64) *graph.Value {
-	return c.Do(ops.Minimum, c.Do(ops.Maximum, x, compose.Like(x, lo)), compose.Like(x, hi))
-}
-
-// selu is scaled elu, with the constants of Klambauer et al., 2017.
-func (c *call) selu(x *graph.Value) *graph.Value {
-	const alpha, scale = 1.6732632423543772, 1.0507009873554805
-	return c.Scaled(c.Apply(ops.Elu, ops.AlphaAttrs{Alpha: alpha}, x), scale)
 }
 
 // hardSigmoid is x/5 + 1/2 before Keras 3 and x/6 + 1/2 from then on, within 0 and 1.

@@ -98,7 +98,9 @@ var nnFunctions = []function{
 		}
 		return c.Gelu(c.x("x"))
 	}},
-	{"Glu x axis", "", func(c *call) *graph.Value { return c.glu(c.x("x"), c.Int("axis", -1)) }},
+	{"Glu x axis", "", func(c *call) *graph.Value {
+		return c.Glu(c.x("x"), frontend.Axis(c.Int("axis", -1), c.x("x").Type.Rank()))
+	}},
 	{"Softmax x axis", "nn.softmax logits=x axis", normalized(ops.Softmax)}, {"LogSoftmax x axis", "nn.log_softmax logits=x axis", normalized(ops.LogSoftmax)},
 	{"", "nn.bias_add value=x bias", func(c *call) *graph.Value { return c.Do(ops.Add, c.x("x"), c.x("bias")) }},
 	{"OneHot x num_classes axis", "one_hot indices=x depth=num_classes on_value off_value axis", oneHot},

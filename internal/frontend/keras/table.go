@@ -87,10 +87,7 @@ func (c *call) channelsLast() bool {
 
 // overChannels applies f, which has channels as the second axis, to x.
 func (c *call) overChannels(x *graph.Value, f func(x *graph.Value) *graph.Value) *graph.Value {
-	if !c.channelsLast() {
-		return f(x)
-	}
-	return c.ChannelsLast(f(c.ChannelsFirst(x)))
+	return c.OverChannels(x, c.channelsLast(), f)
 }
 
 // extents is an option with n numbers, or one for all of n.

@@ -135,7 +135,7 @@ func activation(c *call) *graph.Value {
 	kinds := map[string]*op.Def{"relu": ops.Relu, "sigmoid": ops.Sigmoid, "tanh": ops.Tanh, "softrelu": ops.Softplus, "softsign": ops.Softsign, "mish": ops.Mish}
 	kind := c.OneOf("act_type", "", "relu", "sigmoid", "tanh", "softrelu", "softsign", "mish", "log_sigmoid")
 	if kind == "log_sigmoid" {
-		return c.Log(c.Do(ops.Sigmoid, c.X(0)))
+		return c.LogSigmoid(c.X(0))
 	}
 	return c.Do(kinds[kind], c.X(0))
 }
@@ -155,8 +155,7 @@ func leakyRelu(c *call) *graph.Value {
 	case "elu":
 		return c.Apply(ops.Elu, ops.AlphaAttrs{Alpha: slope}, x)
 	case "selu":
-		const alpha, scale = 1.6732632423543772, 1.0507009873554805
-		return c.Scaled(c.Apply(ops.Elu, ops.AlphaAttrs{Alpha: alpha}, x), scale)
+		return c.Selu(x)
 	case "gelu":
 		return c.Gelu(x)
 	case "rrelu":

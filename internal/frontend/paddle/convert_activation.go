@@ -8,8 +8,8 @@ import (
 
 var activationRows = []row{
 	unary("relu", ops.Relu), unary("sigmoid", ops.Sigmoid), unary("tanh", ops.Tanh), unary("softsign", ops.Softsign),
-	{"relu6", one(func(c *call) *graph.Value { return c.between(c.x(), 0, c.Float("threshold", 6)) })},
-	{"brelu", one(func(c *call) *graph.Value { return c.between(c.x(), c.Float("t_min", 0), c.Float("t_max", 24)) })},
+	{"relu6", one(func(c *call) *graph.Value { return c.Clipped(c.x(), 0, c.Float("threshold", 6)) })},
+	{"brelu", one(func(c *call) *graph.Value { return c.Clipped(c.x(), c.Float("t_min", 0), c.Float("t_max", 24)) })},
 	{"silu", one(func(c *call) *graph.Value { return c.Swish(c.x(), 1) })}, {"swish", one(func(c *call) *graph.Value { return c.Swish(c.x(), c.Float("beta", 1)) })},
 	{"mish", one(func(c *call) *graph.Value { c.Ignore("threshold"); return c.Do(ops.Mish, c.x()) })},
 	{"gelu", one(gelu)}, {"hard_sigmoid", one(hardSigmoid)}, {"hard_swish", one(hardSwish)}, {"softplus", one(softplus)}, {"prelu", one(prelu)},
@@ -23,9 +23,7 @@ var activationRows = []row{
 	{"selu", one(func(c *call) *graph.Value {
 		return c.Apply(ops.Selu, ops.SeluAttrs{Alpha: c.Float("alpha", 1.6732632423543772), Gamma: c.Float("scale", 1.0507009873554805)}, c.x())
 	})},
-	{"logsigmoid", one(func(c *call) *graph.Value {
-		return c.Do(ops.Negative, c.Do(ops.Softplus, c.Do(ops.Negative, c.x())))
-	})},
+	{"logsigmoid", one(func(c *call) *graph.Value { return c.LogSigmoid(c.x()) })},
 	{"tanh_shrink", one(func(c *call) *graph.Value { return c.Do(ops.Subtract, c.x(), c.Do(ops.Tanh, c.x())) })},
 	{"hard_shrink", one(func(c *call) *graph.Value {
 		return c.Apply(ops.Shrink, ops.ShrinkAttrs{Lambda: c.Float("threshold", 0.5)}, c.x())
@@ -52,10 +50,6 @@ var activationRows = []row{
 	{"maxout", one(maxout)},
 }
 
-func (c *call) between(x *graph.Value, least, greatest float64) *graph.Value {
-	return c.Apply(ops.Clip, ops.ClipAttrs{Min: least, Max: greatest, HasMin: true, HasMax: true}, x)
-}
-
 func gelu(c *call) *graph.Value {
 	if c.Bool("approximate", false) {
 		return c.GeluTanh(c.x())
@@ -73,7 +67,7 @@ func hardSwish(c *call) *graph.Value {
 	if threshold == 6 && by == 6 && offset == 3 {
 		return c.Do(ops.HardSwish, x)
 	}
-	return c.Scaled(c.Do(ops.Multiply, x, c.between(c.Do(ops.Add, x, compose.Like(x, offset)), 0, threshold)), 1/by)
+	return c.Scaled(c.Do(ops.Multiply, x, c.Clipped(c.Do(ops.Add, x, compose.Like(x, offset)), 0, threshold)), 1/by)
 }
 
 // softplus is log(1 + exp(beta x)) / beta; beyond the threshold of beta x, x is as good.

@@ -234,7 +234,7 @@ func clip(c *call) *graph.Value {
 	least, greatest := c.optional("Min"), c.optional("Max")
 	known := func(v *graph.Value) bool { return v == nil || v.Value() != nil }
 	if known(least) && known(greatest) {
-		return c.Apply(ops.Clip, ops.ClipAttrs{Min: c.real("min", 0, "Min"), Max: c.real("max", 0, "Max"), HasMin: true, HasMax: true}, c.x())
+		return c.Clipped(c.x(), c.real("min", 0, "Min"), c.real("max", 0, "Max"))
 	}
 	c.Ignore("min", "max")
 	y := c.x()

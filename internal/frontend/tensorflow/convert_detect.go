@@ -136,7 +136,7 @@ func (c *call) best(of [4]*graph.Value, place, best *graph.Value, classes, count
 		}
 		v = c.Apply(ops.Take, ops.TakeAttrs{}, v, index)
 		if clip {
-			v = c.Apply(ops.Clip, ops.ClipAttrs{Max: 1, HasMin: true, HasMax: true}, v)
+			v = c.Clipped(v, 0, 1)
 		}
 		columns = append(columns, kept(v))
 	}
@@ -166,7 +166,7 @@ func cropAndResize(c *call) *graph.Value {
 		}
 		inside[k] = c.Do(ops.LogicalAnd, c.Do(ops.GreaterEqual, at, compose.Like(at, 0)), c.Do(ops.LessEqual, at, last))
 		whole := func(v *graph.Value) *graph.Value {
-			return c.Cast(c.Apply(ops.Clip, ops.ClipAttrs{Max: float64(x.Type.Shape[1+k] - 1), HasMin: true, HasMax: true}, v), types.I64)
+			return c.Cast(c.Clipped(v, 0, float64(x.Type.Shape[1+k]-1)), types.I64)
 		}
 		floor := c.Do(ops.Floor, at)
 		low[k], high[k], part[k] = whole(floor), whole(c.Do(ops.Ceil, at)), c.Do(ops.Subtract, at, floor)

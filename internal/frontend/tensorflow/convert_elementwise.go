@@ -23,13 +23,9 @@ var unaryRows = []row{
 		y := c.Do(ops.Erf, c.X(0))
 		return c.Do(ops.Subtract, compose.Like(y, 1), y)
 	})},
-	{"Relu6", one(func(c *call) *graph.Value {
-		return c.Apply(ops.Clip, ops.ClipAttrs{Max: 6, HasMin: true, HasMax: true}, c.X(0))
-	})},
+	{"Relu6", one(func(c *call) *graph.Value { return c.Clipped(c.X(0), 0, 6) })},
 	{"Elu", one(func(c *call) *graph.Value { return c.Apply(ops.Elu, ops.AlphaAttrs{Alpha: 1}, c.X(0)) })},
-	{"Selu", one(func(c *call) *graph.Value {
-		return c.Apply(ops.Selu, ops.SeluAttrs{Alpha: 1.6732632423543772, Gamma: 1.0507009873554805}, c.X(0))
-	})},
+	{"Selu", one(func(c *call) *graph.Value { return c.Selu(c.X(0)) })},
 	{"LeakyRelu", one(func(c *call) *graph.Value {
 		return c.Apply(ops.LeakyRelu, ops.AlphaAttrs{Alpha: c.Float("alpha", float64(float32(0.2)))}, c.X(0))
 	})},

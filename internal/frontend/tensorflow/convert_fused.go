@@ -36,7 +36,7 @@ func fused(f func(c *call) *graph.Value) func(c *call) values {
 			case "Relu":
 				y = c.Do(ops.Relu, y)
 			case "Relu6":
-				y = c.Apply(ops.Clip, ops.ClipAttrs{Max: 6, HasMin: true, HasMax: true}, y)
+				y = c.Clipped(y, 0, 6)
 			case "Elu":
 				y = c.Apply(ops.Elu, ops.AlphaAttrs{Alpha: 1}, y)
 			case "LeakyRelu":

@@ -65,7 +65,7 @@ func (l *lstm) step(gates, before, h *graph.Value) values {
 	f = l.Do(ops.Sigmoid, peep(1, f, before))
 	cs := l.Do(ops.Add, l.Do(ops.Multiply, ci, i), l.Do(ops.Multiply, before, f))
 	if l.clip > 0 {
-		cs = l.Apply(ops.Clip, ops.ClipAttrs{Min: -l.clip, Max: l.clip, HasMin: true, HasMax: true}, cs)
+		cs = l.Clipped(cs, -l.clip, l.clip)
 	}
 	o := l.Do(ops.Sigmoid, peep(2, part(3), cs))
 	co := l.Do(ops.Tanh, cs)

@@ -90,13 +90,7 @@ func (c *call) channelsLast() bool {
 
 // overChannels applies f, which has channels as the second axis, to x.
 func (c *call) overChannels(x *graph.Value, f func(x *graph.Value) *graph.Value) *graph.Value {
-	if x.Type.Rank() < 2 {
-		compose.Fail("%q is %s: there are no channels", x.Name, x.Type)
-	}
-	if !c.channelsLast() {
-		return f(x)
-	}
-	return c.ChannelsLast(f(c.ChannelsFirst(x)))
+	return c.OverChannels(x, c.channelsLast(), f)
 }
 
 // typeOf is a type that an attribute says.
