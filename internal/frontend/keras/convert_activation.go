@@ -17,6 +17,7 @@ var activationRows = []row{
 	{"Softmax", one(softmax)},
 	{"Dropout", same}, {"SpatialDropout1D", same}, {"SpatialDropout2D", same}, {"SpatialDropout3D", same}, {"AlphaDropout", same},
 	{"GaussianDropout", same}, {"GaussianNoise", same}, {"ActivityRegularization", same}, {"InputLayer", same}, {"Identity", same},
+	{"StochasticDepth", same}, {"FixedDropout", same}, // of keras.applications' ConvNeXt, and of EfficientNets before it had them
 }
 
 // same is what only matters in training.

@@ -11,7 +11,7 @@ import (
 
 var normRows = []row{
 	{"BatchNormalization", one(batchNorm)}, {"LayerNormalization", one(layerNorm)}, {"Normalization", one(normalization)}, {"UnitNormalization", one(unitNorm)},
-	{"GroupNormalization", one(groupNorm)}, {"RMSNormalization", one(rmsNorm)},
+	{"GroupNormalization", one(groupNorm)}, {"RMSNormalization", one(rmsNorm)}, {"LayerScale", one(layerScale)},
 }
 
 // batchNorm has gamma only with scale and beta only with center, and always mean and variance.
@@ -167,4 +167,10 @@ func normalization(c *call) *graph.Value {
 func unitNorm(c *call) *graph.Value {
 	x := c.X(0)
 	return c.Apply(ops.L2Normalize, ops.L2NormalizeAttrs{Axis: frontend.Axes(c.IntsOr("axis", max(1, len(c.Ints("axis"))), -1), x.Type.Rank()), Epsilon: 1e-12}, x)
+}
+
+// layerScale multiplies channels, the last axis, by weights: a layer of ConvNeXt in keras.applications.
+func layerScale(c *call) *graph.Value {
+	c.Ignore("init_values", "projection_dim")
+	return c.Do(ops.Multiply, c.X(0), c.weight(0))
 }
