@@ -49,7 +49,7 @@ type hearing struct {
 
 // judge races the network with these points against the one without. It ends before the last look where that would hardly tell what is promised, or
 // what was seen.
-func judge(ctx context.Context, m Measurer, points map[int]choice.Point, h hearing) (Verdict, error) {
+func judge(ctx context.Context, m NetworkRacer, points map[int]choice.Point, h hearing) (Verdict, error) {
 	var v Verdict
 	var tuned, host []float64
 	for _, look := range openings {
@@ -84,7 +84,7 @@ func middle(times []float64) float64 { return Estimated(times, searchBounds).Rat
 // withdraw judges points, the most certain first, and leaves out the less certain half of them until the network with the
 // rest is faster, or what the rest promises could not be told from how openings differ. gains are what they promise, as shares of the network's
 // time. It returns how many of them stay, and the last verdict.
-func withdraw(ctx context.Context, m Measurer, order []Candidate, gains []float64, pairs int, late func() bool, said func(n int, v Verdict)) (int, Verdict, error) {
+func withdraw(ctx context.Context, m NetworkRacer, order []Candidate, gains []float64, pairs int, late func() bool, said func(n int, v Verdict)) (int, Verdict, error) {
 	var v Verdict
 	for n := len(order); n > 0; n /= 2 {
 		points, h := map[int]choice.Point{}, hearing{pairs: pairs, late: late}
