@@ -56,6 +56,8 @@ type TuneOptions struct {
 	Parallel      int                   // compilers at once; 0 = as many as the machine has room for
 	Workers       int                   // threads that the package will use; 0 = as the machine allows
 	Select        func(t TuneTask) bool // tasks to tune; nil = all
+	// Graph has decisions on the graph tuned first, with a quarter of trials and time: algorithms of convolutions, packing, what is fused.
+	Graph bool
 	// SearchOnly ends behind the search: the records are starting points, and nothing is proved.
 	SearchOnly bool
 
@@ -107,13 +109,14 @@ type networkSpec struct {
 	LayoutOps []string
 	Denormals Denormals
 	Choices   map[string]map[string]string
+	Graph     map[string]map[string]string // decisions on the graph that were found
 }
 
 // specOf says how m was read and is compiled.
-func specOf(m *Model, o CompileOptions) networkSpec {
+func specOf(m *Model, o CompileOptions, graph graphPoint) networkSpec {
 	return networkSpec{
 		m.file, m.opts.Format, m.opts.Shapes, m.opts.Sizes, m.opts.Fix, m.opts.LoopBound,
-		o.Target, o.OptLevel, o.DisabledPasses, o.DesiredLayout, o.DesiredLayoutOps, o.Denormals, o.Choices,
+		o.Target, o.OptLevel, o.DisabledPasses, o.DesiredLayout, o.DesiredLayoutOps, o.Denormals, o.Choices, graph,
 	}
 }
 
@@ -142,17 +145,21 @@ func openNetwork(network []byte) (*compile.Session, error) {
 	}
 	opts.Source, opts.After = m.source, m.after
 	opts.Inputs, opts.Outputs = m.meanings()
+	opts.Tuned.Graph = graphPoint(s.Graph).points()
 	return compile.OpenSession(context.Background(), g, opts)
 }
 
-// networkKey is the digest by which records know a model with its options.
-func networkKey(m *Model, o CompileOptions) string {
+// networkKey is the digest by which records know a model with its options, and decisions on its graph that were found.
+func networkKey(m *Model, o CompileOptions, graph graphPoint) string {
 	h := sha256.New()
 	level, _ := o.OptLevel.number()
 	fmt.Fprintf(h, "%s\n%v\n%v\n%d\n%v\n", m.source.SHA256, m.opts.Shapes, m.opts.Sizes, m.opts.LoopBound, m.opts.Fix)
 	fmt.Fprintf(h, "%d\n%q\n%q\n%q\n%s\n", level, o.DisabledPasses, o.DesiredLayout, o.DesiredLayoutOps, o.Denormals)
 	if len(o.Choices) > 0 {
 		fmt.Fprintf(h, "%v\n", o.Choices)
+	}
+	if len(graph) > 0 {
+		fmt.Fprintf(h, "graph %v\n", graph)
 	}
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
@@ -173,7 +180,12 @@ func (o CompileOptions) tuned(m *Model) (compile.Tuned, error) {
 	if err != nil {
 		return compile.Tuned{}, err
 	}
-	return compile.Tuned{Book: records.NewBook(c.Records), Network: networkKey(m, resolved)}, nil
+	book := records.NewBook(c.Records)
+	graph, err := graphOf(m, resolved, book)
+	if err != nil {
+		return compile.Tuned{}, err
+	}
+	return compile.Tuned{Book: book, Network: networkKey(m, resolved, graph), Graph: graph.points()}, nil
 }
 
 // tellTuned says how many kernels have a record.
@@ -185,6 +197,9 @@ func (o CompileOptions) tellTuned(r *compile.TunedReport) {
 	if n := r.Kernels - r.Taken; n > 0 {
 		text += fmt.Sprintf("; for %d there is none that counts for this target", n)
 	}
+	if r.Graph > 0 {
+		text += fmt.Sprintf("; %s on the graph by records", spelling.Count(r.Graph, "decision"))
+	}
 	o.Notes(text)
 	for _, line := range r.Unfit {
 		o.Notes("tuning records: " + line + ": the rules decide on it")
@@ -195,19 +210,28 @@ func (o CompileOptions) tellTuned(r *compile.TunedReport) {
 type tuning struct {
 	TuneOptions
 	compiling CompileOptions
+	graph     graphPoint // that was found
 	farm      *trial.Farm
 	tasks     []tune.Task
 	workers   int
 	lanes     int // float32 elements of a vector
 }
 
-// openTuning has the model compiled, and its kernels timed.
-func openTuning(ctx context.Context, m *Model, o TuneOptions) (t *tuning, err error) {
-	t = &tuning{TuneOptions: o}
-	t.compiling, err = CompileOptions{Target: o.Target, OptLevel: o.OptLevel, DisabledPasses: o.DisabledPasses, DesiredLayout: o.DesiredLayout, DesiredLayoutOps: o.DesiredLayoutOps, Denormals: o.Denormals, Choices: o.Choices}.Resolved()
-	if err != nil {
-		return nil, err
-	}
+// resolved are the options of the compiler.
+func (o *TuneOptions) resolved() (CompileOptions, error) {
+	return CompileOptions{Target: o.Target, OptLevel: o.OptLevel, DisabledPasses: o.DisabledPasses, DesiredLayout: o.DesiredLayout, DesiredLayoutOps: o.DesiredLayoutOps, Denormals: o.Denormals, Choices: o.Choices}.Resolved()
+}
+
+// network is m, as builders read it, with decisions on its graph.
+func (t *tuning) network(m *Model, graph graphPoint) ([]byte, error) {
+	var b bytes.Buffer
+	err := gob.NewEncoder(&b).Encode(specOf(m, t.compiling, graph))
+	return b.Bytes(), err
+}
+
+// openTuning has the model compiled with decisions on its graph that were found, and its kernels timed.
+func openTuning(ctx context.Context, m *Model, o TuneOptions, compiling CompileOptions, graph graphPoint) (t *tuning, err error) {
+	t = &tuning{TuneOptions: o, compiling: compiling, graph: graph}
 	opts, err := t.compiling.resolve()
 	if err != nil {
 		return nil, err
@@ -224,12 +248,12 @@ func openTuning(ctx context.Context, m *Model, o TuneOptions) (t *tuning, err er
 			return nil, err
 		}
 	}
-	var network bytes.Buffer
-	if err := gob.NewEncoder(&network).Encode(specOf(m, t.compiling)); err != nil {
+	network, err := t.network(m, graph)
+	if err != nil {
 		return nil, err
 	}
 	t.farm, err = trial.Open(ctx, trial.Options{
-		Network: network.Bytes(), Program: program, Builder: []string{buildChild}, Measurer: []string{measureChild},
+		Network: network, Program: program, Builder: []string{buildChild}, Measurer: []string{measureChild},
 		Builders: o.Parallel, Workers: o.Workers, Timeout: cmp.Or(o.Timeout, 10*time.Second), Pairs: o.Number * max(1, o.Repeat),
 	})
 	if err != nil {
@@ -240,6 +264,22 @@ func openTuning(ctx context.Context, m *Model, o TuneOptions) (t *tuning, err er
 		return nil, err
 	}
 	return t, nil
+}
+
+// openTuned is openTuning with what records have accepted on the graph.
+func openTuned(ctx context.Context, m *Model, o TuneOptions, list []records.Record) (*tuning, error) {
+	compiling, err := o.resolved()
+	if err != nil {
+		return nil, err
+	}
+	if m.err != nil {
+		return nil, m.err
+	}
+	graph, err := graphOf(m, compiling, records.NewBook(list))
+	if err != nil {
+		return nil, err
+	}
+	return openTuning(ctx, m, o, compiling, graph)
 }
 
 // list makes the tasks.
@@ -272,7 +312,11 @@ func (t *tuning) list(ctx context.Context, opts compile.Options) error {
 
 // TuneTasks lists the kernels of a model that can be tuned, with their times on this machine.
 func TuneTasks(ctx context.Context, m *Model, o TuneOptions) ([]TuneTask, error) {
-	t, err := openTuning(ctx, m, o)
+	var run tune.Options
+	if err := o.earlier(&run); err != nil {
+		return nil, excerpt.Error(err)
+	}
+	t, err := openTuned(ctx, m, o, run.Records)
 	if err != nil {
 		return nil, excerpt.Error(err)
 	}
@@ -310,13 +354,26 @@ func tuned(ctx context.Context, m *Model, o TuneOptions) (r *TuneResult, err err
 	if err := o.earlier(&run); err != nil {
 		return nil, err
 	}
-	t, err := openTuning(ctx, m, o)
+	w, err := records.Append(o.Output)
 	if err != nil {
 		return nil, err
 	}
-	defer t.farm.Close()
-	run.Network, run.Workers, run.Lanes = networkKey(m, t.compiling), t.workers, t.lanes
-	r = &TuneResult{Workers: t.workers}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	run.Sink = w.Write
+	t, err := openTuned(ctx, m, o, run.Records)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { t.farm.Close() }()
+	r = &TuneResult{}
+	if o.Graph && o.Replay == "" {
+		run.Trials, run.Time = run.Trials-run.Trials/graphShare, run.Time-run.Time/graphShare
+		if t, r.Graph, err = t.withGraph(ctx, m, &run); err != nil {
+			return nil, err
+		}
+	}
+	run.Network, run.Workers, run.Lanes = networkKey(m, t.compiling, t.graph), t.workers, t.lanes
+	r.Workers = t.workers
 	var selected []tune.Task
 	for i := range t.tasks {
 		task := publicTask(&t.tasks[i])
@@ -325,12 +382,6 @@ func tuned(ctx context.Context, m *Model, o TuneOptions) (r *TuneResult, err err
 			r.Tasks, selected = append(r.Tasks, task), append(selected, t.tasks[i])
 		}
 	}
-	w, err := records.Append(o.Output)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, w.Close()) }()
-	run.Sink = w.Write
 	found, err := tune.Run(ctx, selected, t.farm, t.farm, run)
 	if err != nil {
 		return nil, err

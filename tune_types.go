@@ -75,6 +75,7 @@ type TuneResult struct {
 	Tasks   []TuneTask  // those that were tuned
 	Found   []TuneFound // in the order of tasks
 	Verdict TuneVerdict // of all that is accepted; where nothing is, the last that was withdrawn, or none
+	Graph   *TuneGraph  // decisions on the graph; nil without TuneOptions.Graph
 	Workers int         // that the package uses
 	Trials  int
 	Resumed int // of them, those of earlier runs
@@ -116,7 +117,7 @@ func (r *TuneResult) WriteHTML(w io.Writer, title string, head ...string) error 
 
 // TuneProgress is told after each trial, confirmation and verdict.
 type TuneProgress struct {
-	Stage   string    // noise, search, division, confirm, network
+	Stage   string    // graph, noise, search, division, confirm, network
 	Task    *TuneTask // that the last trial was of; nil: none
 	Current float64   // GFLOP/s of the trial; 0: it has no time
 	Best    float64   // GFLOP/s of the task's best

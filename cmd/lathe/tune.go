@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -26,7 +27,6 @@ var unusableTune = []cli.UnusableFlag{
 	{Name: "target-host", Harmless: []string{""}},
 	{Name: "rpc-tracker", Harmless: []string{""}, Why: "a model is tuned on the machine that will run it; run lathe tune there"},
 	{Name: "rpc-key", Harmless: []string{""}, Why: "a model is tuned on the machine that will run it; run lathe tune there"},
-	{Name: "enable-autoscheduler", IsSwitch: true, Why: "decisions on the graph are not tuned yet; leave the flag out"},
 	{Name: "include-simple-tasks", IsSwitch: true, Harmless: []string{"1"}},  // all kernels are tasks
 	{Name: "log-estimated-latency", IsSwitch: true, Harmless: []string{"1"}}, // progress has it
 	{Name: "cache-line-bytes", Why: "the target says it; leave the flag out"},
@@ -52,6 +52,7 @@ type tuneFlags struct {
 	timeout, minRepeat, seed, workers       int
 	records                                 []string
 	replay, report                          string
+	graph, autoscheduler                    bool
 	time                                    time.Duration
 }
 
@@ -100,9 +101,11 @@ written into a file of records as they happen; interrupted, tune goes on with th
 	fs.DurationVar(&f.time, "time", 0, "`time` that tuning may take, about, such as 10m")
 	cli.NumberVar(fs, &f.seed, "seed", "", 1, 1, 1<<31, "of random proposals")
 	cli.NumberVar(fs, &f.workers, "workers", "", 0, 0, 1024, "threads that the package will use (default: as run)")
+	fs.BoolVar(&f.graph, "graph", false, "tune decisions on the graph first, with a quarter of trials and time: algorithms of convolutions, packing of weights, what is fused")
+	fs.BoolVar(&f.autoscheduler, "enable-autoscheduler", false, "as --graph")
 	cli.OutputVarP(fs, &f.report, "report", "", "", []string{".html"}, "`file` of a page that tells what changed, why, and what is left")
 	fs.StringVar(&f.replay, "replay", "", "try the points of a `file` of records, in order, and no others")
-	cli.MarkOurs(cmd, "opt-level", "disabled-pass", "denormals", "time", "seed", "workers", "report", "replay")
+	cli.MarkOurs(cmd, "opt-level", "disabled-pass", "denormals", "time", "seed", "workers", "graph", "report", "replay")
 	cli.AddUnusable(cmd, unusableTune)
 	return cmd
 }
@@ -133,6 +136,7 @@ func (a *app) tune(ctx context.Context, f *tuneFlags, path string) error {
 		Output: f.output, Records: f.records, Replay: f.replay, Tuner: f.tuner, Trials: f.trials, EarlyStopping: f.early, Number: f.number, Repeat: f.repeat,
 		MinRepeat: time.Duration(f.minRepeat) * time.Millisecond, Timeout: time.Duration(f.timeout) * time.Second, Time: f.time, Seed: uint64(f.seed),
 		Parallel: f.builders(), Workers: f.workers, Notes: a.Note, Progress: show.show, Assembly: f.report != "",
+		Graph: f.graph || f.autoscheduler,
 	}
 	if listing {
 		tasks, err := lathe.TuneTasks(ctx, model, o)
@@ -250,6 +254,9 @@ func (a *app) printTuning(r *lathe.TuneResult, output string) error {
 		fmt.Fprintf(a.Out, "search %.1f s (%.0f ms a trial: %.0f to build), confirmation %.1f s, verdict %.1f s\n", search.Seconds(), 1e3*search.Seconds()/float64(n), 1e3*r.Built.Seconds()/float64(n),
 			r.Stages["confirm"].Seconds(), r.Stages["network"].Seconds())
 	}
+	if r.Graph != nil {
+		a.printGraph(r.Graph)
+	}
 	if r.Spread > 0.05 {
 		a.Note(fmt.Sprintf("equal kernels differed by %.0f %%: other programs run on this machine; tuning takes longer and finds less", 100*r.Spread))
 	}
@@ -267,10 +274,32 @@ func (a *app) printTuning(r *lathe.TuneResult, output string) error {
 			fmt.Fprintf(a.Out, "\n%s\n%s\n", title, run.TimeTable(times))
 		}
 	}
-	block("untuned", r.HostRuns)
+	untuned, tuned := "untuned", "tuned"
+	if r.Graph != nil && r.Graph.Accepted {
+		untuned, tuned = "tuned: graph", "tuned: graph and kernels"
+	}
+	block(untuned, r.HostRuns)
 	if kept > 0 {
-		block("tuned", r.Runs)
+		block(tuned, r.Runs)
 	}
 	a.Log("records are in %s", output)
 	return nil
+}
+
+// printGraph prints what was found for decisions on the graph.
+func (a *app) printGraph(g *lathe.TuneGraph) {
+	of := spelling.Count(g.Tried, "network") + " tried"
+	if g.Earlier {
+		of = "by earlier records"
+	}
+	if !g.Accepted {
+		fmt.Fprintf(a.Out, "graph: nothing is surely faster than what the compiler decides, %s\n", of)
+		return
+	}
+	fmt.Fprintf(a.Out, "graph: with these decisions the network is %.3f times as fast (%.3f-%.3f), %s\n", g.Verdict.Gain(), 1/g.Verdict.High, 1/g.Verdict.Low, of)
+	for _, node := range slices.Sorted(maps.Keys(g.Choices)) {
+		for _, name := range slices.Sorted(maps.Keys(g.Choices[node])) {
+			fmt.Fprintf(a.Out, "  %s: %s %s\n", node, name, g.Choices[node][name])
+		}
+	}
 }

@@ -31,7 +31,7 @@ func (a *app) tuneProgress() *tuneProgress {
 }
 
 func (p *tuneProgress) show(s lathe.TuneProgress) {
-	if s.Stage != "search" && s.Stage != "noise" && s.Stage != "division" {
+	if s.Stage != "graph" && s.Stage != "search" && s.Stage != "noise" && s.Stage != "division" {
 		p.end()
 	}
 	if s.Task != nil {
@@ -48,6 +48,9 @@ func (p *tuneProgress) show(s lathe.TuneProgress) {
 		return
 	}
 	line := s.Stage
+	if s.Stage == "graph" {
+		line = fmt.Sprintf("graph | %d/%d networks", s.Trials, s.Budget)
+	}
 	if s.Task != nil {
 		line = p.line(s.Task.Index) + fmt.Sprintf(" | %d/%d | %.2f -> %.2f ms", s.Trials, s.Budget, ms(s.Host), ms(s.Expected))
 	}

@@ -61,7 +61,7 @@ type Options struct {
 
 	// Choices are decisions by the name of the node or kernel that they are for; others are taken by default.
 	Choices map[string]choice.Point
-	// Tuned decides on kernels for which Choices has nothing.
+	// Tuned decides on nodes and kernels for which Choices has nothing.
 	Tuned Tuned
 
 	Code        []string // forms to keep as text: relay, tir, ll, asm
@@ -121,7 +121,7 @@ func Compile(ctx context.Context, g *graph.Graph, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	res := &Result{Contents: *contents, Code: map[string]string{}, Tuned: j.Tuned.report(p), Offloads: n.offloads, Notes: n.notes(), format: j.format}
+	res := &Result{Contents: *contents, Code: map[string]string{}, Tuned: j.Tuned.report(n, p), Offloads: n.offloads, Notes: n.notes(), format: j.format}
 	for form, text := range map[string]func() (string, error){
 		"relay": func() (string, error) { return n.graph.String(), nil },
 		"tir":   func() (string, error) { return p.loops(), nil },

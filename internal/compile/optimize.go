@@ -50,7 +50,7 @@ func optimize(j *job, g *graph.Graph) (*network, error) {
 	stopped := false
 	c := &pass.Context{Graph: g, Target: j.Target, Level: j.Level, Workers: j.Workers, Layouts: j.Layouts, LayoutOps: j.LayoutOps, Codegens: j.Codegens, Module: j.Module, Disabled: j.Disabled, Ctx: j.ctx}
 	c.Calibration, c.Outputs = j.Calibration, len(symbols)
-	c.Chooser = func(node string) choice.Chooser { return j.Choices[node] }
+	c.Chooser = j.chooser
 	err = pipeline.Run(j.graphPipeline(), c, pipeline.Options[*pass.Context]{
 		Level:    j.Level,
 		Disabled: j.Disabled,

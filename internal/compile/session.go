@@ -125,6 +125,9 @@ func (s *Session) Tasks() []Task {
 	return list
 }
 
+// Asked are the decisions on the graph, by the name of a node.
+func (s *Session) Asked() map[string][]choice.Decision { return s.network.asked }
+
 // Evict is how many bytes a core reads to forget what its cache holds.
 func (s *Session) Evict() int { return 2 * s.job.Target.L2 }
 

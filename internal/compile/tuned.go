@@ -8,12 +8,38 @@ import (
 	"lathe/internal/choice"
 	"lathe/internal/impl"
 	"lathe/internal/records"
+	"lathe/internal/target"
 )
 
 // Tuned are records of tuning by which kernels are compiled, where there are some, and what came of them.
 type Tuned struct {
 	Book    *records.Book // nil: none
 	Network string        // digest by which its records know the network
+	// Graph are decisions on nodes, by their names, for which Options.Choices has none. What a node cannot have is taken by default.
+	Graph map[string]choice.Point
+}
+
+// GraphKey is by what records know the decisions on the graph of a network, without the number of workers.
+func GraphKey(network string, t *target.Target) records.Key {
+	return records.Key{Kernel: digest(fmt.Sprintf("graph; rules %d; %s", Rules, network)), Target: targetKey(t), Class: classKey(t)}
+}
+
+// chooser decides on a node: by hand, then by a record.
+func (j *job) chooser(node string) choice.Chooser {
+	return nodeChooser{j.Choices[node], choice.Preferred(j.Tuned.Graph[node])}
+}
+
+type nodeChooser struct {
+	hand   choice.Point
+	record choice.Preferred
+}
+
+// Choose implements choice.Chooser.
+func (c nodeChooser) Choose(d choice.Decision) (int, error) {
+	if _, ok := c.hand[d.Name]; ok {
+		return c.hand.Choose(d)
+	}
+	return c.record.Choose(d)
 }
 
 // A TunedReport says how much of a network records decided.
@@ -21,7 +47,8 @@ type TunedReport struct {
 	Kernels int      // that could have records: those of regions have none
 	Taken   int      // of them, those compiled by a record
 	Others  int      // of these, those whose record is of another network's verdict
-	Unfit   []string // records that no longer fit, each as a line; the rules decide then
+	Graph   int      // decisions on nodes that were taken by a record
+	Unfit   []string // what no longer fits, each as a line; the rules decide then
 }
 
 // find gives kernels the points of their records: those outside of regions, for whose kernels nothing is tuned.
@@ -68,12 +95,31 @@ func (k *kernel) fitsRecord(p *impl.Plan) error {
 	return nil
 }
 
-// report sums up what became of the records of p's kernels.
-func (t *Tuned) report(p *program) *TunedReport {
+// reportGraph sums up what became of decisions on nodes.
+func (t *Tuned) reportGraph(n *network, r *TunedReport) {
+	for _, node := range slices.Sorted(maps.Keys(t.Graph)) {
+		p := t.Graph[node]
+		for _, name := range slices.Sorted(maps.Keys(p)) {
+			i := slices.IndexFunc(n.asked[node], func(d choice.Decision) bool { return d.Name == name })
+			switch {
+			case i < 0:
+				r.Unfit = append(r.Unfit, fmt.Sprintf("node %q: there is no decision %q", node, name))
+			case !slices.ContainsFunc(n.asked[node][i].Values, func(v choice.Value) bool { return v.Text == p[name] }):
+				r.Unfit = append(r.Unfit, fmt.Sprintf("node %q: decision %s has no value %q here", node, name, p[name]))
+			default:
+				r.Graph++
+			}
+		}
+	}
+}
+
+// report sums up what became of the records of p's kernels and n's nodes.
+func (t *Tuned) report(n *network, p *program) *TunedReport {
 	if t.Book == nil {
 		return nil
 	}
 	r := &TunedReport{}
+	t.reportGraph(n, r)
 	for _, s := range p.steps {
 		if s.bodies != nil {
 			continue

@@ -47,6 +47,7 @@ type packing struct {
 // An answer is what comes back, by the question.
 type answer struct {
 	Tasks  []compile.Task
+	Asked  map[string][]choice.Decision // on the graph, by node
 	Evict  int
 	Relief map[int]choice.Point
 	Info   *bundle.Manifest
@@ -79,7 +80,7 @@ func ServeBuilds(in io.Reader, out io.Writer, open func(network []byte) (*compil
 				return a, err
 			}
 			b.session.Relieve(q.Open.Relief)
-			a.Tasks, a.Evict = b.session.Tasks(), b.session.Evict()
+			a.Tasks, a.Asked, a.Evict = b.session.Tasks(), b.session.Asked(), b.session.Evict()
 		case b.session == nil:
 			err = errors.New("no network is open")
 		case q.Build != nil:

@@ -49,6 +49,7 @@ type Farm struct {
 	opening  opening
 	builders []*station
 	tasks    []compile.Task
+	asked    map[string][]choice.Decision
 	info     *bundle.Manifest
 	host     measure.Host
 	digests  []string // of the tasks' own code
@@ -94,7 +95,7 @@ func Open(ctx context.Context, o Options) (f *Farm, err error) {
 	if err != nil {
 		return nil, err
 	}
-	f.tasks, f.host.Evict = opened.Tasks, opened.Evict
+	f.tasks, f.asked, f.host.Evict = opened.Tasks, opened.Asked, opened.Evict
 	f.host.Package = filepath.Join(f.folder, "host.tar")
 	a, err := first.process.Ask(ctx, question{Pack: &packing{Path: f.host.Package}}, openLimit)
 	if err != nil {
@@ -147,6 +148,9 @@ func (f *Farm) Info() *bundle.Manifest { return f.info }
 
 // Kernels lists the tasks.
 func (f *Farm) Kernels() []compile.Task { return f.tasks }
+
+// Asked are the decisions on the graph, by the name of a node.
+func (f *Farm) Asked() map[string][]choice.Decision { return f.asked }
 
 // Close ends the children and removes what they wrote.
 func (f *Farm) Close() {

@@ -285,6 +285,14 @@ func (f *Farm) Networks(ctx context.Context, points map[int]choice.Point, opens,
 	if err != nil {
 		return nil, nil, err
 	}
+	if tuned, host, err = f.duel(ctx, path, opens, pairs); err == nil {
+		f.last = [2][]float64{tuned, host}
+	}
+	return tuned, host, err
+}
+
+// duel races a package against the network's own.
+func (f *Farm) duel(ctx context.Context, path string, opens, pairs int) (tuned, host []float64, err error) {
 	for range opens {
 		first := f.opened % 2 // who is opened first may lie better
 		f.opened++
@@ -301,7 +309,6 @@ func (f *Farm) Networks(ctx context.Context, points map[int]choice.Point, opens,
 		}
 		tuned, host = append(tuned, a.Duel[first]...), append(host, a.Duel[1-first]...)
 	}
-	f.last = [2][]float64{tuned, host}
 	return tuned, host, nil
 }
 
