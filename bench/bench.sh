@@ -9,6 +9,7 @@
 #     bench/bench.sh none sweep show RESULTS.json
 #     bench/bench.sh none zoo [-o DIR] [NAME ...]
 #     bench/bench.sh none tune [-models NAMES] [-seeds NUMBERS] [-trials N] [-time 1m] [-busy 0.5] [-pairs N] [-repeat N]
+#     bench/bench.sh none quality [-models NAMES] [-random N] [-trials N] [-seed N] [-wrong]
 # Files are named as seen from this folder. ONNX Runtime is installed from npm beside this script, once. PyTorch is Debian's
 # python3-torch with python3-onnx: with "torch" it is installed by apt if it is missing; without a list of peers it takes part
 # where it is there.
@@ -68,7 +69,7 @@ if [[ ${1-} == fuzz ]]; then
 	exec .bin/fuzz -library "$(onnxruntime)" "$@"
 fi
 case ${1-} in
-table | zoo | tune) exec .bin/bench "$@" ;;
+table | zoo | tune | quality) exec .bin/bench "$@" ;;
 sweep)
 	shift
 	[[ ${1-} != diff && ${1-} != show ]] || exec .bin/bench sweep "$@"

@@ -40,7 +40,7 @@ type settings struct {
 // commands are what a first argument chooses instead of a comparison of networks.
 var commands = map[string]func(args []string) error{
 	compileCommand: compileChild, tableCommand: printTable, sweepCommand: runSweep, measureCommand: measureChild, zooCommand: writeZoo,
-	convertCommand: convertModel, tuneCommand: tuneAll, timesCommand: timesChild,
+	convertCommand: convertModel, tuneCommand: tuneAll, qualityCommand: qualityAll, timesCommand: timesChild,
 }
 
 func main() {
