@@ -256,7 +256,8 @@ func sum(list []float64) (s float64) {
 
 func micro(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
-// Noise races the tasks' own kernels against themselves, as candidates race while searching, for a time but each once.
+// Noise races the tasks' own kernels against themselves, as candidates race while searching, for a time but each once. A ratio is of all of
+// them together: long kernels count as in a run, and what a clock's resolution does to short ones does not.
 func (f *Farm) Noise(ctx context.Context, d time.Duration) ([]float64, error) {
 	m, err := f.measurer(ctx, false)
 	if err != nil {
@@ -265,6 +266,7 @@ func (f *Farm) Noise(ctx context.Context, d time.Duration) ([]float64, error) {
 	const pairs = 3
 	var ratios []float64
 	for end := time.Now().Add(d); len(ratios) == 0 || time.Now().Before(end); {
+		var times, host [pairs]float64
 		for i := range f.tasks {
 			a, err := m.process.Ask(ctx, measure.Question{At: measure.Position{Task: i}, Race: []measure.Want{{ID: i, Pairs: pairs, Host: true}}}, openLimit)
 			if err != nil {
@@ -272,9 +274,12 @@ func (f *Farm) Noise(ctx context.Context, d time.Duration) ([]float64, error) {
 				return nil, err
 			}
 			for _, p := range a.Pairs {
-				ratios = append(ratios, tune.Ratios(p.Times, p.Host)...)
+				for k := range min(pairs, len(p.Times), len(p.Host)) {
+					times[k], host[k] = times[k]+p.Times[k], host[k]+p.Host[k]
+				}
 			}
 		}
+		ratios = append(ratios, tune.Ratios(times[:], host[:])...)
 	}
 	return ratios, nil
 }

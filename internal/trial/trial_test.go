@@ -128,7 +128,7 @@ func TestFarm(t *testing.T) {
 	if err != nil || len(tuned) != 6 || len(host) != 6 {
 		t.Errorf("%v %v %v", tuned, host, err)
 	}
-	if ratios, err := f.Noise(t.Context(), time.Millisecond); err != nil || len(ratios) < len(f.Kernels()) {
+	if ratios, err := f.Noise(t.Context(), time.Millisecond); err != nil || len(ratios) < 3 {
 		t.Errorf("%v %v", ratios, err)
 	}
 	if built, err := f.Build(t.Context(), []tune.Candidate{{Task: 0, Point: choice.Point{"rule": "none of this name"}}}); err != nil || built[0].Fault != records.None {

@@ -85,7 +85,7 @@ type Stop struct {
 type Measurer interface {
 	// Race returns samples in the order of list.
 	Race(ctx context.Context, list []Built, stop Stop) ([]Samples, error)
-	// Noise races the host against itself for a time and returns ratios of pairs.
+	// Noise races the host's kernels against themselves for a time and returns ratios of pairs, each of all kernels.
 	Noise(ctx context.Context, d time.Duration) ([]float64, error)
 	// Networks races the package with these points against the one without, both opened anew opens times: pairs of times of whole
 	// runs with the workers of use, microseconds.
