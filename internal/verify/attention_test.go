@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"lathe/internal/choice"
 	"lathe/internal/compile"
 	"lathe/internal/graph"
 	"lathe/internal/ops"
-	"lathe/internal/target"
 	"lathe/internal/tensor"
 	"lathe/internal/testkit/graphtest"
 	"lathe/internal/testkit/targettest"
@@ -34,11 +34,11 @@ func attentionText(batch, heads, words, width int, transposed bool, mask string)
 			@scale = float32[]{0.3}
 			`, batch, words, 3*all, mask) + cut("q", 0, "0,2,1,3") + cut("k", 1, keys) + cut("v", 2, "0,2,1,3") +
 		fmt.Sprintf(`%%s0 = nn.matmul(%%q, %%k) {transpose_a=false, transpose_b=%t} %%s1 = multiply(%%s0, @scale) %%s = add(%%s1, %%mask)
-			%%w = nn.softmax(%%s) {axis=3} %%y0 = nn.matmul(%%w, %%v) {transpose_a=false, transpose_b=false}
+			%%w = nn.softmax(%%s) {axis=3} %%y0 = nn.matmul(%%w, %%v) {transpose_a=false, transpose_b=false} origin "product"
 			%%y1 = transpose(%%y0) {axes=[0,2,1,3]} %%y = reshape(%%y1) {new_shape=[%d,%d,%d]} return %%y }`, transposed, batch, words, all)
 }
 
-// TestAttention compiles attention of all sorts of sizes for vectors of all widths: it is one kernel, and right.
+// TestAttention compiles attention of all sorts of sizes for vectors of all widths: where that is decided it is one kernel, and right.
 func TestAttention(t *testing.T) {
 	t.Parallel()
 	for _, m := range []struct{ bits, registers int }{{512, 32}, {256, 16}, {128, 32}, {128, 16}} {
@@ -57,7 +57,7 @@ func TestAttention(t *testing.T) {
 		} {
 			t.Run(fmt.Sprintf("%dx%d/%+v", m.registers, m.bits, c), func(t *testing.T) {
 				text := attentionText(c.batch, c.heads, c.words, c.width, c.transposed, c.mask)
-				res, in, want := compileAndEval(t, text, tgt, func(i int, x *tensor.Tensor) {})
+				res, in, want := compileAndEval(t, text, compile.Options{Target: tgt, Choices: map[string]choice.Point{"product": {"attention": "on"}}}, func(i int, x *tensor.Tensor) {})
 				if err := sameOutputs(res, in, want, 1, 2, 7); err != nil {
 					t.Error(err)
 				}
@@ -102,7 +102,7 @@ func TestAttentionExtremes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var last *tensor.Tensor
-			res, in, want := compileAndEval(t, text, targettest.Resolve(t, "llvm"), func(i int, x *tensor.Tensor) {
+			res, in, want := compileAndEval(t, text, compile.Options{Target: targettest.Resolve(t, "llvm")}, func(i int, x *tensor.Tensor) {
 				if i == 1 {
 					fill(last, x)
 				}
@@ -122,8 +122,8 @@ func TestAttentionExtremes(t *testing.T) {
 	}
 }
 
-// compileAndEval compiles a graph for random operands, which change may change, and evaluates it.
-func compileAndEval(t *testing.T, text string, tgt *target.Target, change func(int, *tensor.Tensor)) (*compile.Result, []*tensor.Tensor, []*tensor.Tensor) {
+// compileAndEval compiles a graph at -O3 for random operands, which change may change, and evaluates it.
+func compileAndEval(t *testing.T, text string, o compile.Options, change func(int, *tensor.Tensor)) (*compile.Result, []*tensor.Tensor, []*tensor.Tensor) {
 	t.Helper()
 	g, err := graph.Parse(text, ops.Lookup, nil)
 	if err != nil {
@@ -135,6 +135,7 @@ func compileAndEval(t *testing.T, text string, tgt *target.Target, change func(i
 			change(i, x)
 		}
 	}
-	res, want := withReference(t, g, in, compile.Options{Level: 3, Target: tgt, Workers: 2})
+	o.Level, o.Workers = 3, 2
+	res, want := withReference(t, g, in, o)
 	return res, in, want
 }

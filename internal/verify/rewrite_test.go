@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"lathe/internal/compile"
 	"slices"
 	"strings"
 	"testing"
@@ -42,7 +43,7 @@ return %y, %f
 }`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			res, in, want := compileAndEval(t, text, targettest.Resolve(t, "llvm"), func(int, *tensor.Tensor) {})
+			res, in, want := compileAndEval(t, text, compile.Options{Target: targettest.Resolve(t, "llvm")}, func(int, *tensor.Tensor) {})
 			if err := sameOutputs(res, in, want, 1, 2); err != nil {
 				t.Error(err)
 			}
