@@ -61,8 +61,9 @@ func (g graphPoint) record() choice.Point {
 func graphPointOf(p choice.Point) graphPoint {
 	g := graphPoint{}
 	for key, value := range p {
-		name, node, ok := strings.Cut(key, "(")
-		if node, ok = strings.CutSuffix(node, ")"); !ok {
+		name, rest, _ := strings.Cut(key, "(")
+		node, ok := strings.CutSuffix(rest, ")")
+		if !ok {
 			continue
 		}
 		if g[node] == nil {

@@ -146,9 +146,9 @@ func checkObject(object []byte) error {
 func checkSource(symbol string, text []byte) error {
 	switch {
 	case !utf8.Valid(text) || bytes.IndexByte(text, 0) >= 0:
-		return errors.New("C source that is no text")
+		return errors.New("the C source is no text")
 	case !bytes.Contains(text, []byte(symbol+"(")):
-		return errors.New("C source without a function of the region's name")
+		return errors.New("the C source has no function of the region's name")
 	}
 	return nil
 }
