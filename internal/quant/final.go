@@ -33,7 +33,9 @@ func (s *static) finish(c *choices) (*written, error) {
 		if err = s.examine(c, w); err != nil || s.judge == nil || s.Budget.within(c.judged) {
 			break
 		}
-		w, err = s.without(c)
+		if err = w.Close(); err == nil { // one network at a time takes memory
+			w, err = s.without(c)
+		}
 	}
 	if err == nil && s.Measure && c.times != nil && c.times.share() > 1 { // by what the budget returned to float
 		err = errSlower
@@ -178,8 +180,9 @@ func (s *static) faster(c *choices, w *written) (*written, error) {
 			t := c.times.layers[s.layers[k].name()]
 			s.layers[k].why = fmt.Sprintf("its kernels take %.1f us as integers and %.1f us as floats", micros(t.integer), micros(t.float))
 		}
+		err = w.Close()
 		*c, w = d, v
-		return true, nil
+		return true, err
 	}
 	queue := [][]int{s.slower(c, slowerShare)}
 	for len(queue) > 0 && races < mostRaces {

@@ -38,7 +38,7 @@ func attentionText(batch, heads, words, width int, transposed bool, mask string)
 			%%y1 = transpose(%%y0) {axes=[0,2,1,3]} %%y = reshape(%%y1) {new_shape=[%d,%d,%d]} return %%y }`, transposed, batch, words, all)
 }
 
-// TestAttention compiles attention of all sorts of sizes for vectors of all widths: where that is decided it is one kernel, and right.
+// TestAttention compiles attention of all sorts of sizes for vectors of all widths. It is right as costs decide, and where one kernel is decided it is one.
 func TestAttention(t *testing.T) {
 	t.Parallel()
 	for _, m := range []struct{ bits, registers int }{{512, 32}, {256, 16}, {128, 32}, {128, 16}} {
@@ -57,7 +57,12 @@ func TestAttention(t *testing.T) {
 		} {
 			t.Run(fmt.Sprintf("%dx%d/%+v", m.registers, m.bits, c), func(t *testing.T) {
 				text := attentionText(c.batch, c.heads, c.words, c.width, c.transposed, c.mask)
-				res, in, want := compileAndEval(t, text, compile.Options{Target: tgt, Choices: map[string]choice.Point{"product": {"attention": "on"}}}, func(i int, x *tensor.Tensor) {})
+				as := func(i int, x *tensor.Tensor) {}
+				res, in, want := compileAndEval(t, text, compile.Options{Target: tgt}, as)
+				if err := sameOutputs(res, in, want, 1, 2, 7); err != nil {
+					t.Errorf("as costs decide: %v", err)
+				}
+				res, in, want = compileAndEval(t, text, compile.Options{Target: tgt, Choices: map[string]choice.Point{"product": {"attention": "on"}}}, as)
 				if err := sameOutputs(res, in, want, 1, 2, 7); err != nil {
 					t.Error(err)
 				}
