@@ -109,6 +109,12 @@ func TestGolden(t *testing.T) {
 			for i in 0..11 { vector j in 0..4 { y[((i * 4) + j)] = x[max(min(max((((i * 4) + j) - 3), ((3 - (i * 4)) - j)), ((81 - (i * 4)) - j)), 0)] } } }`},
 		{"joined_lanes", "LoopPartition", `func f(x: float32[24], z: float32[20], w: float32[20], y: float32[64]) {
 			for i in 0..16 { vector j in 0..4 { y[((i * 4) + j)] = select((((i * 4) + j) < 24), x[((i * 4) + j)], select((floordiv(((i * 4) + j), 2) < 22), z[(((i * 4) + j) - 24)], w[(((i * 4) + j) - 44)])) } } }`},
+		{"joined_parts", "LoopPartition", `func f(x: float32[2,24], z: float32[2,40], y: float32[2,64]) {
+			parallel p in 0..32 { let q: int64 = floordiv(p, 16) let i: int64 = floormod(p, 16)
+				vector j in 0..4 { y[q, ((i * 4) + j)] = select((((i * 4) + j) < 24), x[q, ((i * 4) + j)], z[q, (((i * 4) + j) - 24)]) } } }`},
+		{"joined_parts_within", "LoopPartition", `func f(x: float32[2,26], z: float32[2,38], y: float32[2,64]) {
+			parallel p in 0..32 { let q: int64 = floordiv(p, 16) let i: int64 = floormod(p, 16)
+				vector j in 0..4 { y[q, ((i * 4) + j)] = select((((i * 4) + j) < 26), x[q, ((i * 4) + j)], z[q, (((i * 4) + j) - 26)]) } } }`},
 		{"choices", "HoistChoices", `func f(x: float32[8,8], z: float32[8], y: float32[8,8]) {
 			parallel p in 0..8 { for i in 0..2 { vector j in 0..4 {
 				y[p, ((i * 4) + j)] = select(((p < 3) & (((i * 4) + j) > 2)), x[p, ((i * 4) + j)], select((p > 5), z[((i * 4) + j)], 1.0)) } } } }`},

@@ -9,6 +9,9 @@ import (
 // maxBorder is the number of border iterations that get code of their own rather than a loop.
 const maxBorder = 2
 
+// maxStretches bounds the copies of a part's body for ranges in which its lanes choose one thing.
+const maxStretches = 4
+
 // partition splits serial loops whose bodies test conditions inside unrolled or vector loops: head, interior and tail
 // become separate loops, and the interior's conditions are true for all its iterations. A part of a parallel loop's
 // variable gets a case for each border value, and one for the interior.

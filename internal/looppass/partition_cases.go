@@ -32,7 +32,12 @@ func byCase(body loop.Stmt, v *expr.Var, all arith.Interval, r arith.Ranges) loo
 	}
 	in := interior(body, v, all, r)
 	switch {
-	case in == all, in.Lo <= in.Hi && (in.Lo-all.Lo > maxBorder || all.Hi-in.Hi > maxBorder), in.Lo > in.Hi && all.Hi-all.Lo >= 2*maxBorder:
+	case in.Lo <= in.Hi && (in.Lo-all.Lo > maxBorder || all.Hi-in.Hi > maxBorder):
+		if parts, ok := stretches(body, v, all, r, maxStretches); ok {
+			return byStretch(body, v, parts, r)
+		}
+		return uncut
+	case in == all, in.Lo > in.Hi && all.Hi-all.Lo >= 2*maxBorder:
 		return uncut
 	}
 	var list []choice
@@ -53,7 +58,50 @@ func byCase(body loop.Stmt, v *expr.Var, all arith.Interval, r arith.Ranges) loo
 		}
 		list = append(list, choice{expr.EQ(v, expr.Index(int(x))), iteration(body, v, x, r)})
 	}
-	chosen := list[len(list)-1].body // the last case needs no test: it is the only value left
+	return chain(list)
+}
+
+// stretches cuts the range of v where what lanes choose turns: within a stretch they choose nothing. It reports whether there are
+// at most so many, and more than one.
+func stretches(body loop.Stmt, v *expr.Var, all arith.Interval, r arith.Ranges, most int) (list []arith.Interval, ok bool) {
+	open := []arith.Interval{all} // what is not cut, the last first
+	for len(open) > 0 {
+		part := open[len(open)-1]
+		open = open[:len(open)-1]
+		in := straight(body, v, part, r)
+		if in.Lo > in.Hi || len(list)+len(open) >= most {
+			return nil, false
+		}
+		if in == part {
+			list = append(list, part)
+			continue
+		}
+		if in.Hi < part.Hi {
+			open = append(open, arith.Interval{Lo: in.Hi + 1, Hi: part.Hi})
+		}
+		open = append(open, in)
+		if in.Lo > part.Lo {
+			open = append(open, arith.Interval{Lo: part.Lo, Hi: in.Lo - 1})
+		}
+	}
+	return list, len(list) > 1
+}
+
+// byStretch is body as a choice between stretches of v, which follow each other.
+//
+//	let x = floormod(p, n) { vector t { y[x, t] = select(x < m, a[x, t], b[x-m, t]) } }
+//	→  let x = floormod(p, n) { if x < m { vector t { y[x, t] = a[x, t] } } else { vector t { y[x, t] = b[x-m, t] } } }
+func byStretch(body loop.Stmt, v *expr.Var, parts []arith.Interval, r arith.Ranges) loop.Stmt {
+	list := make([]choice, len(parts))
+	for i, p := range parts {
+		list[i] = choice{expr.LT(v, expr.Index(int(p.Hi)+1)), loop.Fresh(partitioned(settled(body, v, p, r), r.With(v, p)))}
+	}
+	return chain(list)
+}
+
+// chain is the first of the choices whose condition holds. The last needs no test: it is what is left.
+func chain(list []choice) loop.Stmt {
+	chosen := list[len(list)-1].body
 	for _, c := range slices.Backward(list[:len(list)-1]) {
 		chosen = &loop.If{Cond: c.cond, Then: c.body, Else: chosen}
 	}

@@ -20,8 +20,8 @@ func allClassNMS(c impl.Call) (*impl.Plan, error) {
 		NMSAttrs: a, most: most, found: newTally(), taken: newTally(),
 		boxes: build.Param("boxes", types.F32, in[0].Shape...), scores: build.Param("scores", types.F32, in[1].Shape...),
 		y: build.Param("y", types.I64, out[0].Elements()), chosen: build.Scratch("chosen", types.F32, 4, (most+lanes-1)/lanes*lanes), lanes: lanes,
-		heap: heap{build.Scratch("keys", types.I32, n, 1), build.Scratch("places", types.I64, n, 1), n, expr.Index(0)},
 	}
+	w.heap, w.entries = newHeap(types.I32, n, 1, n)
 	count := build.Param("count", types.I64)
 	body := build.Each("b", expr.Index(batches), func(b expr.Expr) loop.Stmt {
 		return build.Each("c", expr.Index(classes), func(c expr.Expr) loop.Stmt { return w.class(b, c) })
@@ -43,6 +43,7 @@ type suppression struct {
 	chosen           *loop.Buffer // sides of the boxes taken, and of empty boxes up to whole vectors
 	lanes            int          // boxes that one is compared with at a time
 	heap             heap
+	entries          []*loop.Buffer // of the heap
 }
 
 // class takes boxes of a class from a heap of those that are good enough, the best one first, until there are enough. Keys
@@ -51,7 +52,9 @@ func (w *suppression) class(b, c expr.Expr) loop.Stmt {
 	good, last := newTally(), expr.Index(w.heap.k-1)
 	consider := build.Each("f", expr.Index(w.heap.k), func(i expr.Expr) loop.Stmt {
 		return build.Bind("score", build.Get(w.scores, b, c, i), func(score expr.Expr) loop.Stmt {
-			put := good.next(func(n expr.Expr) loop.Stmt { return w.heap.put(n, orderedKey(score, false), expr.Sub(last, i)) })
+			put := good.next(func(n expr.Expr) loop.Stmt {
+				return w.heap.put(n, w.heap.of(orderedKey(score, false), expr.Sub(last, i)))
+			})
 			if w.UseScore {
 				return build.When(expr.Bin(expr.OpGT, score, f32(w.ScoreThreshold)), put)
 			}
@@ -69,7 +72,7 @@ func (w *suppression) class(b, c expr.Expr) loop.Stmt {
 		return build.Do(w.heap.build(size), w.taken.within(build.Each("i", size, func(i expr.Expr) loop.Stmt {
 			return take(expr.Sub(expr.Sub(size, expr.Index(1)), i))
 		}), func(expr.Expr) loop.Stmt { return build.Do() }))
-	}), w.heap.keys, w.heap.places, w.chosen)
+	}), append(w.entries, w.chosen)...)
 }
 
 // candidate takes a box if it is free of the k boxes taken.

@@ -63,15 +63,19 @@ func (s selection) rows(o, first expr.Expr, wide int) loop.Stmt {
 	at := func(c expr.Expr) expr.Expr { return expr.Add(first, c) }
 	key := func(j, c expr.Expr) expr.Expr { return orderedKey(build.Get(s.data, o, j, at(c)), s.Largest) }
 	t := key(expr.Index(0), expr.Index(0)).DType()
-	keys, places := build.Scratch("keys", t, s.K, wide), build.Scratch("places", types.I64, s.K, wide)
-	of := func(c expr.Expr) heap { return heap{keys: keys, places: places, k: s.K, row: c} }
+	heaps, buffers := newHeap(t, s.K, wide, s.n)
+	of := func(c expr.Expr) heap {
+		h := heaps
+		h.row = c
+		return h
+	}
 	each := func(name string, f func(c expr.Expr) loop.Stmt) loop.Stmt {
 		return build.Each(name, expr.Index(wide), f)
 	}
 	start := each("c", func(c expr.Expr) loop.Stmt {
 		h := of(c)
 		return build.Do(
-			build.Each("f", expr.Index(s.K), func(j expr.Expr) loop.Stmt { return h.put(j, key(j, c), j) }),
+			build.Each("f", expr.Index(s.K), func(j expr.Expr) loop.Stmt { return h.put(j, h.of(key(j, c), j)) }),
 			h.build(expr.Index(s.K)),
 		)
 	})
@@ -79,7 +83,7 @@ func (s selection) rows(o, first expr.Expr, wide int) loop.Stmt {
 		h := of(c)
 		return build.Bind("key", key(j, c), func(key expr.Expr) loop.Stmt {
 			return build.Bind("worst", h.key(expr.Index(0)), func(worst expr.Expr) loop.Stmt {
-				return build.When(expr.LT(worst, key), h.sink(expr.Index(0), expr.Index(s.K), key, j))
+				return build.When(expr.LT(worst, key), h.sink(expr.Index(0), expr.Index(s.K), h.of(key, j)))
 			})
 		})
 	}
@@ -97,7 +101,7 @@ func (s selection) rows(o, first expr.Expr, wide int) loop.Stmt {
 	} else {
 		scan = s.alone(key, of(expr.Index(0)), consider)
 	}
-	return build.With(build.Do(start, scan, end), places, keys)
+	return build.With(build.Do(start, scan, end), buffers...)
 }
 
 // alone scans one row: where the best element of a block is no better than the worst of the heap, none is.
