@@ -3,6 +3,7 @@ package verify
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"lathe/internal/compile"
@@ -10,6 +11,7 @@ import (
 	"lathe/internal/graph/grapheval"
 	"lathe/internal/op"
 	"lathe/internal/ops"
+	"lathe/internal/target"
 	"lathe/internal/tensor"
 	"lathe/internal/testkit/targettest"
 	"lathe/internal/types"
@@ -35,20 +37,57 @@ func TestMoves(t *testing.T) {
 					t.Fatal(err)
 				}
 				n.Out[0].Name, g.Outputs = "y", []*graph.Value{n.Out[0]}
-				x := []*tensor.Tensor{random(r, in)}
-				want, err := grapheval.Eval(g, x)
-				if err != nil {
-					t.Fatal(err)
-				}
-				got, err := run(t, g, compile.Options{Target: tgt, Level: 3, Workers: 2}, 2, x)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if diff, err := difference(want[0], got[0]); err != nil || diff != 0 {
-					t.Errorf("differs by %g: %v", diff, err)
-				}
+				moved(t, g, tgt, []*tensor.Tensor{random(r, in)})
 			})
 		}
+	}
+}
+
+// TestJoins joins tensors of one to several vectors along every axis: parts that are whole vectors, and others.
+func TestJoins(t *testing.T) {
+	t.Parallel()
+	samples := uint64(30)
+	if testing.Short() {
+		samples = 8
+	}
+	for _, tgt := range targettest.Executed(t) {
+		for seed := range samples {
+			r := rand.New(rand.NewPCG(seed, 103))
+			dtype := []types.DType{types.F32, types.F32, types.F16, types.U8, types.I64}[r.IntN(5)]
+			shape, axis, unit := []int{1 + r.IntN(3), 1 + r.IntN(9), 1 + r.IntN(70)}, r.IntN(3), 1+15*r.IntN(2)
+			t.Run(fmt.Sprintf("%d vectors of %d bits/%d: %s %v axis %d", tgt.VectorRegs, tgt.VectorBits, seed, dtype, shape, axis), func(t *testing.T) {
+				g := &graph.Graph{Name: "main"}
+				var in []*graph.Value
+				var x []*tensor.Tensor
+				for k := range 2 + r.IntN(4) {
+					shape[axis] = unit * (1 + r.IntN(7))
+					of := types.Of(dtype, slices.Clone(shape)...)
+					in, x = append(in, g.Input(fmt.Sprint("x", k), of)), append(x, random(r, of))
+				}
+				n, err := g.Apply(ops.Concatenate, ops.ConcatenateAttrs{Axis: axis}, in...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				n.Out[0].Name, g.Outputs = "y", []*graph.Value{n.Out[0]}
+				moved(t, g, tgt, x)
+			})
+		}
+	}
+}
+
+// moved compares what a graph gives of x with its evaluation: the same elements.
+func moved(t *testing.T, g *graph.Graph, tgt *target.Target, x []*tensor.Tensor) {
+	t.Helper()
+	want, err := grapheval.Eval(g, x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := run(t, g, compile.Options{Target: tgt, Level: 3, Workers: 2}, 2, x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff, err := difference(want[0], got[0]); err != nil || diff != 0 {
+		t.Errorf("differs by %g: %v", diff, err)
 	}
 }
 
