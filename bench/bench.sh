@@ -4,6 +4,7 @@
 #     bench/bench.sh none table RESULTS.json
 #     bench/bench.sh onnxruntime fuzz [-seed N] [-cases N] [-time 1h] ...
 #     bench/bench.sh onnxruntime sweep [-select FAMILY-OR-REGEXP] [-threads N] [-o RESULTS.json]
+#     bench/bench.sh onnxruntime sweep -random N [-seed N] [-select ...] [-threads N]
 #     bench/bench.sh none sweep -models DIR [-select FAMILY-OR-REGEXP]
 #     bench/bench.sh none sweep diff OLD.json NEW.json
 #     bench/bench.sh none sweep show RESULTS.json

@@ -56,6 +56,8 @@ func runSweep(args []string) error {
 	s := new(sweeper)
 	f := flag.NewFlagSet(sweepCommand, flag.ExitOnError)
 	text := f.String("select", "", "cases: a family, or a regular expression (default: all)")
+	random := f.Int("random", 0, "so many cases drawn at random, instead of those of the table")
+	seed := f.Uint64("seed", 1, "what -random draws from")
 	peers := f.String("peers", "", "onnxruntime=LIBRARY")
 	models := f.String("models", "", "folder to write the models of the cases to, instead of measuring them")
 	file := f.String("o", "", "file for the report as JSON (default: in the folder of results, by time)")
@@ -66,7 +68,11 @@ func runSweep(args []string) error {
 	if err := f.Parse(args); err != nil {
 		return err
 	}
-	families, err := sweep.Select(*text)
+	all := sweep.Families
+	if *random > 0 {
+		all = sweep.Random(*seed, *random)
+	}
+	families, err := sweep.Select(all, *text)
 	if err != nil {
 		return err
 	}

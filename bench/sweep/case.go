@@ -71,9 +71,9 @@ var Families = []Family{
 // FullName is the name of a case among all.
 func (f Family) FullName(c Case) string { return f.Name + "/" + c.Name }
 
-// Select returns the families with the cases that text chooses: "1" or nothing all, a family's name its cases, anything
+// Select returns those of all families with the cases that text chooses: "1" or nothing all, a family's name its cases, anything
 // else is a regular expression that full names match somewhere.
-func Select(text string) ([]Family, error) {
+func Select(all []Family, text string) ([]Family, error) {
 	fits := func(string) bool { return true }
 	if text != "" && text != "1" {
 		pattern, err := regexp.Compile(text)
@@ -81,14 +81,14 @@ func Select(text string) ([]Family, error) {
 			return nil, fmt.Errorf("sweep: %w", err)
 		}
 		fits = pattern.MatchString
-		for _, f := range Families {
+		for _, f := range all {
 			if f.Name == text {
 				fits = func(name string) bool { return strings.HasPrefix(name, text+"/") }
 			}
 		}
 	}
 	var list []Family
-	for _, f := range Families {
+	for _, f := range all {
 		chosen := f
 		chosen.Cases = nil
 		for _, c := range f.Cases {

@@ -3,6 +3,7 @@ package sweep
 import (
 	"bytes"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -95,7 +96,7 @@ func TestSelect(t *testing.T) {
 		{"alexnet|^rnn/gru", func(name string) bool { return strings.Contains(name, "alexnet") || strings.HasPrefix(name, "rnn/gru") }},
 	} {
 		got := map[string]bool{}
-		list, err := Select(c.text)
+		list, err := Select(Families, c.text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -113,8 +114,39 @@ func TestSelect(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"(", "no such case"} {
-		if _, err := Select(text); err == nil {
+		if _, err := Select(Families, text); err == nil {
 			t.Errorf("%q is taken", text)
+		}
+	}
+}
+
+// TestRandom: the same seed draws the same cases, all of which build, with names of their own.
+func TestRandom(t *testing.T) {
+	names := func(seed uint64) (list []string) {
+		for _, f := range Random(seed, 200) {
+			for _, c := range f.Cases {
+				list = append(list, f.FullName(c))
+			}
+		}
+		return list
+	}
+	first := names(7)
+	seen := map[string]bool{}
+	for _, n := range first {
+		if seen[n] || strings.Count(n, "/") != 1 || strings.Contains(n, " ") {
+			t.Errorf("%s: a name that two cases have, or with a blank or two slashes", n)
+		}
+		seen[n] = true
+	}
+	if len(first) != 200 || !slices.Equal(first, names(7)) || slices.Equal(first, names(8)) {
+		t.Errorf("%d cases, the same again: %t, of another seed: %t", len(first), slices.Equal(first, names(7)), slices.Equal(first, names(8)))
+	}
+	dir := t.TempDir()
+	for _, f := range Random(7, len(generators)) {
+		b := model.New(f.Name)
+		f.Cases[0].Build(b)
+		if _, err := b.Save(dir, f.Name, false); err != nil {
+			t.Errorf("%s: %v", f.FullName(f.Cases[0]), err)
 		}
 	}
 }
