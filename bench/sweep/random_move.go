@@ -127,7 +127,7 @@ func (d dice) move() Case {
 }
 
 func (d dice) index() Case {
-	s := d.shape(1+d.IntN(3), mostElements/2)
+	s := d.shape(2+d.IntN(2), mostElements/2)
 	axis := d.IntN(len(s))
 	switch kind := pick(d, "topk", "argmax", "gather", "cumsum", "gatherelements", "onehot"); kind {
 	case "topk":
