@@ -124,17 +124,38 @@ func (k *kernel) prefetchEpilogue(t *tiling, tile string) {
 	if i < 0 {
 		return
 	}
-	if !k.DecideIf(t.decision("prefetch_epilogue"), true) {
-		return
-	}
-	at := around[i].Var.Name
-	asked := map[*loop.Buffer]bool{a.Body.To: true}
-	ask := func(buf *loop.Buffer) {
-		if !asked[buf] && buf.Bytes() >= b.Body.To.Bytes() {
-			asked[buf] = true
-			k.try(func() bool { return k.s.PrefetchTile(out, buf.Name, tile, at) == nil })
+	asked := []*loop.Buffer{}
+	add := func(buf *loop.Buffer) {
+		if buf != a.Body.To && !slices.Contains(asked, buf) && buf.Bytes() >= b.Body.To.Bytes() {
+			asked = append(asked, buf)
 		}
 	}
-	expr.Loads(b.Body.Value, func(l *expr.Load) { ask(l.From.(*loop.Buffer)) })
-	ask(b.Body.To)
+	expr.Loads(b.Body.Value, func(l *expr.Load) { add(l.From.(*loop.Buffer)) })
+	add(b.Body.To)
+	if !k.DecideIf(t.decision("prefetch_epilogue"), k.overlapped(t, tile, asked)) {
+		return
+	}
+	for _, buf := range asked {
+		k.try(func() bool { return k.s.PrefetchTile(out, buf.Name, tile, around[i].Var.Name) == nil })
+	}
+}
+
+// overlapped reports whether the sums of a tile take as long as the lines of its epilogue do from memory. Where they take less, memory
+// sets the pace, and what is asked for ahead keeps back what the sums read.
+func (k *kernel) overlapped(t *tiling, tile string, asked []*loop.Buffer) bool {
+	elements, bytes := 1, 0
+	for _, n := range k.inside(t.out, tile) {
+		elements *= k.s.Extent(n)
+	}
+	for _, buf := range asked {
+		if buf.Bytes() > Working(k.core.L2) {
+			bytes += elements * buf.DType.Size()
+		}
+	}
+	sums := float64(elements) / float64(t.lanes*k.core.Units)
+	reduce, _ := k.reducing(t.acc, tile)
+	for _, n := range reduce {
+		sums *= float64(k.s.Extent(n))
+	}
+	return sums >= k.core.Fetched(float64(bytes))
 }
