@@ -85,6 +85,43 @@ func TestProductsDoNotSpill(t *testing.T) {
 	}
 }
 
+// TestWindowsDoNotSpill: of windows over borders, taps are code of their own, which read what those before have read. Depthwise
+// convolutions of all window sizes load that again, and keep their accumulators in registers.
+func TestWindowsDoNotSpill(t *testing.T) {
+	t.Parallel()
+	samples := uint64(10)
+	if testing.Short() {
+		samples = 3
+	}
+	for cpu, most := range map[string]int{ // percent of the multiply-adds
+		"znver4": 5, "core-avx2": 25, "cortex-a76 -mtriple=aarch64-linux-gnu": 10, "spacemit-x60 -mtriple=riscv64-linux-gnu": 10,
+	} {
+		tgt := targettest.Resolve(t, "llvm -mcpu="+cpu)
+		for seed := range samples {
+			r := rand.New(rand.NewPCG(seed, 23))
+			kernel, size, channels := 5+2*r.IntN(4), 14+r.IntN(60), 32*(1+r.IntN(3))
+			t.Run(fmt.Sprintf("%s/%d_channels_by_%dx%d_on_%d", tgt.CPU, channels, kernel, kernel, size), func(t *testing.T) {
+				p := kernel / 2
+				a := ops.ConvAttrs{Strides: []int{1, 1}, Padding: []int{p, p, p, p}, Dilation: []int{1, 1}, Groups: channels}
+				w := random(r, types.Of(types.F32, channels, 1, kernel, kernel))
+				g := &graph.Graph{Name: "main"}
+				n, err := g.Apply(ops.Conv2d, a, g.Input("x", types.Of(types.F32, 1, channels, size, size)), graph.NewConst("w", w))
+				if err != nil {
+					t.Fatal(err)
+				}
+				g.Outputs = append(g.Outputs, n.Out...)
+				res, err := compile.Compile(context.Background(), g, compile.Options{Target: tgt, Level: 3, Workers: 2, Code: []string{"asm"}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if adds, spills := innerLoops(res.Code["asm"]); adds == 0 || spills*100 > adds*most {
+					t.Errorf("%d spills and reloads for %d multiply-adds", spills, adds)
+				}
+			})
+		}
+	}
+}
+
 // TestOddProductsDoNotSpill: the last vector of a product's columns may be a part of one, which takes no more registers than a
 // whole one.
 func TestOddProductsDoNotSpill(t *testing.T) {

@@ -141,6 +141,7 @@ type emitter struct {
 	divided    bool // inside a parallel loop
 	contract   bool // products need not be rounded before they are added
 	tiles      tiles
+	loaded     loaded
 
 	scratch, scratchMax int
 }
@@ -150,6 +151,7 @@ type buffer struct {
 	ptr   string
 	lanes int            // register buffers: lanes of a slot; 0: scalars
 	slots map[int]string // register buffers: first element → slot
+	dtype types.DType    // register buffers: of an element
 }
 
 func (e *emitter) line(format string, args ...any) {
@@ -176,6 +178,7 @@ func (e *emitter) label(l string) {
 	fmt.Fprintf(&e.out, "%s:\n", l)
 	e.block = l
 	e.tiles.forget()
+	e.loaded.forget()
 }
 
 func (e *emitter) declare(d string) {
@@ -223,8 +226,11 @@ func (e *emitter) alloc(s *loop.Alloc, body func()) {
 	b := s.Buffer
 	switch b.Scope {
 	case loop.Reg:
-		e.bufs[b] = &buffer{lanes: laneCount(s.Body, b), slots: map[int]string{}}
+		buf := &buffer{lanes: laneCount(s.Body, b), slots: map[int]string{}, dtype: b.DType}
+		e.bufs[b] = buf
+		e.loaded.kept = append(e.loaded.kept, buf)
 		body()
+		e.loaded.kept = e.loaded.kept[:len(e.loaded.kept)-1]
 	case loop.Tiles:
 		if e.tiles.set != nil {
 			e.tileRegion(s, body)

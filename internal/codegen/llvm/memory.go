@@ -23,6 +23,7 @@ func (e *emitter) load(x *expr.Load) value {
 	if b.Scope == loop.Reg {
 		return e.loadReg(b, buf, l)
 	}
+	e.again(b, l)
 	p := e.place(l)
 	switch {
 	case b.DType.IsNibble() && p.inDigits():
@@ -91,6 +92,9 @@ func (e *emitter) store(s *loop.Store) {
 	buf := e.bufs[b]
 	if buf == nil {
 		fail("buffer %s is not in scope", b.Name)
+	}
+	if b.Scope != loop.Reg {
+		e.loaded.forget()
 	}
 	l := e.flat(b, s.Index)
 	if e.vec != nil {
