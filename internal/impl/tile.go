@@ -129,6 +129,9 @@ func (k *kernel) tilePair(t tiling) (shared []string, err error) {
 		dot, reuse = d.Width(), dotReuse
 	}
 	regs := k.worked(k.core.registers(dot), t.acc)
+	if taps := k.slid(t.acc, t.below, axes); taps <= regs/2 {
+		regs -= taps
+	}
 	list, best := k.core.tiles(output{lines: lines, rows: rows, vecs: vecs, apart: apart}, regs, t.forced, broadcast, reuse)
 	if broadcast && t.forced == 0 && (lines*rows == 1 || !together && t.below == "") {
 		list, best = k.core.apartTiles(rows, vecs, regs, k.iterations(t.out)/float64(rows*vecs*k.s.Extent(t.lane)))

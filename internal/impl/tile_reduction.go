@@ -30,9 +30,15 @@ func (k *kernel) scheduleAcc(t *tiling, at, vecAxis string, lanes int) (err erro
 	if rs, t.partLoop, scaled, err = k.decideParts(t, k.decideReductions(t, rs)); err != nil {
 		return err
 	}
+	reduces := len(rs) > 0
+	if i := k.decideSlide(t, rs, ss); i >= 0 {
+		ss = slices.Insert(slices.Clone(ss), len(ss)-1, rs[i])
+		rs = slices.Delete(slices.Clone(rs), i, i+1)
+	}
 	if err := k.s.Reorder(append(slices.Clone(rs), ss...)...); err != nil {
 		return err
 	}
+	first := append(slices.Clone(rs), ss...)[0]
 	for j, n := range ss {
 		var err error
 		if j == len(ss)-1 && k.laneStrides(acc, k.variable(acc, n)) {
@@ -44,10 +50,10 @@ func (k *kernel) scheduleAcc(t *tiling, at, vecAxis string, lanes int) (err erro
 			return err
 		}
 	}
-	if len(rs) == 0 {
+	if !reduces {
 		return nil
 	}
-	if err := k.s.DecomposeReduction(acc, rs[0]); err != nil {
+	if err := k.s.DecomposeReduction(acc, first); err != nil || len(rs) == 0 {
 		return err
 	}
 	last := rs[len(rs)-1]

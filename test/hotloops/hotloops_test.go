@@ -41,7 +41,6 @@ var exceptions = map[string]exception{
 	"cortex-a76/3x3":       {6, 6, transforms},
 	"cortex-a7/3x3":        {12, 13, transforms},
 	"x86-64-v4/grouped":    {3.5, 3.5, "in any other order LLVM moves more"},
-	"znver5/conv3d":        {17, 17, "a tile of 7 x 2 moves nothing, and costs more by LLVM's model of the CPU: it loads more"},
 	"cortex-a7/depthwise":  {4.5, 4.5, "taps and data of a row of seven fill all registers"},
 	"cortex-a7/3x3_stride": {1, 8, addresses},
 	"cortex-a7/dilated":    {1, 7, addresses},
