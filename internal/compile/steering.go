@@ -4,7 +4,7 @@ package compile
 const (
 	spillShare = 0.02    // share: of the instructions in innermost loops, from which on those that move values to and from the stack are worth another schedule. Chosen.
 	payment    = 0.05    // share: of the network's instructions that moves are, for the share of its code that is compiled again. Chosen: it bounds time to compile.
-	muchCode   = 4 << 20 // bytes: of a network's code, below which its parts are compiled again as cheaply as of so much. Chosen.
+	muchCode   = 2 << 20 // bytes: of a network's code, below which its parts are compiled again as cheaply as of so much. Chosen.
 	fixedShare = 0.2     // share: of moves, that goes away where no tile can be smaller. Fitted.
 	moveCycles = 1.0     // cycles: of a move beside what the CPU's model counts, for values come back late. Fitted.
 	loopCycles = 1.0     // cycles: of an iteration beside it, for a jump that is taken. Counted.

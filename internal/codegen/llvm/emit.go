@@ -8,6 +8,7 @@ package llvm
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"lathe/internal/arith"
@@ -142,6 +143,7 @@ type emitter struct {
 	contract   bool // products need not be rounded before they are added
 	tiles      tiles
 	loaded     loaded
+	numbers    numbering
 
 	scratch, scratchMax int
 }
@@ -160,12 +162,25 @@ func (e *emitter) line(format string, args ...any) {
 	e.out.WriteByte('\n')
 }
 
-// temp emits an instruction with a result and returns its name.
+// effect emits an instruction that may write to memory.
+func (e *emitter) effect(format string, args ...any) {
+	e.line(format, args...)
+	e.numbers.stored()
+}
+
+// temp emits an instruction with a result, unless the block has it already, and returns the result's name.
 func (e *emitter) temp(format string, args ...any) string {
+	text := fmt.Sprintf(format, args...)
+	table := e.numbers.of(text)
+	if t, ok := table[text]; ok {
+		return t
+	}
 	e.n++
-	t := fmt.Sprintf("%%%d", e.n)
-	t = "%t" + t[1:]
-	e.line("%s = "+format, append([]any{t}, args...)...)
+	t := "%t" + strconv.Itoa(e.n)
+	e.out.WriteString("  " + t + " = " + text + "\n")
+	if table != nil {
+		table[text] = t
+	}
 	return t
 }
 
@@ -177,6 +192,7 @@ func (e *emitter) newLabel(name string) string {
 func (e *emitter) label(l string) {
 	fmt.Fprintf(&e.out, "%s:\n", l)
 	e.block = l
+	e.numbers.begin()
 	e.tiles.forget()
 	e.loaded.forget()
 }

@@ -32,6 +32,10 @@ var kernels = []struct{ name, text string }{
   for o in 0..2 { vector v in 0..8 { if (((o * 8) + v) < 13) { y[((o * 8) + v)] = (x[((o * 8) + v)] * 2.0) } } } }`},
 	{"masked_select", `func masked_select(x: float32[8], y: float32[8]) {
   vector v in 0..8 { y[v] = select(((v - 3) >= 0), x[(v - 3)], -1.0) } }`},
+	{"stored_between", `func stored_between(x: float32[2], y: float32[5]) {
+  parallel i in 0..1 {
+    alloc t: float32[1] worker { t[0] = x[0] y[0] = t[0] t[0] = x[1] y[1] = t[0] y[2] = t[0] }
+    alloc r: float32[1] reg { r[0] = x[0] y[3] = r[0] if (x[1] > x[0]) { r[0] = x[1] } y[4] = r[0] } } }`},
 	{"gather", `func gather(x: float32[7], at: int32[8], y: float32[8]) {
   vector v in 0..8 { y[v] = x[max(min(int64(at[v]), 6), 0)] } }`},
 	{"strided_store", `func strided_store(x: float32[4], y: float32[8]) {

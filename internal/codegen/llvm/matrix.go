@@ -63,7 +63,7 @@ func (e *emitter) tileCall(name, types string, operands ...string) {
 		list = append(list, t+" "+operands[i])
 	}
 	e.declare(fmt.Sprintf("void @llvm.%s(%s)", name, strings.Join(strings.Fields(types), ", ")))
-	e.line("call void @llvm.%s(%s)", name, strings.Join(list, ", "))
+	e.effect("call void @llvm.%s(%s)", name, strings.Join(list, ", "))
 }
 
 // tileOf is the rows and columns of a tile of a buffer, and how many it has.

@@ -121,18 +121,18 @@ func (e *emitter) store(s *loop.Store) {
 	ptr, align := e.address(b, p)
 	mt := memType(b.DType, raw.lanes)
 	if e.mask == "" {
-		e.line("store %s %s, ptr %s, align %d", mt, raw.s, ptr, align)
+		e.effect("store %s %s, ptr %s, align %d", mt, raw.s, ptr, align)
 		return
 	}
 	if i, ok := e.single(); ok {
 		lane := e.temp("extractelement %s %s, i64 %d", mt, raw.s, i)
 		at := e.temp("getelementptr i8, ptr %s, i64 %d", ptr, i*b.DType.Size())
-		e.line("store %s %s, ptr %s, align %d", memType(b.DType, 0), lane, at, b.DType.Size())
+		e.effect("store %s %s, ptr %s, align %d", memType(b.DType, 0), lane, at, b.DType.Size())
 		return
 	}
 	name := fmt.Sprintf("llvm.masked.store.v%d%s.p0", e.lanes, memSuffix(b.DType))
 	e.declare(fmt.Sprintf("void @%s(%s, ptr, <%d x i1>)", name, mt, e.lanes))
-	e.line("call void @%s(%s %s, ptr align %d %s, <%d x i1> %s)", name, mt, raw.s, align, ptr, e.lanes, e.mask)
+	e.effect("call void @%s(%s %s, ptr align %d %s, <%d x i1> %s)", name, mt, raw.s, align, ptr, e.lanes, e.mask)
 }
 
 // wholeVector adds lanes to a vector that is stored at the end of scratch, where there is space, up to a power of two: one
@@ -162,7 +162,7 @@ func (e *emitter) prefetch(s *loop.Prefetch) {
 	ptr, _ := e.addressAs(t, s.From, p)
 	for i := range s.Lines {
 		line := e.temp("getelementptr i8, ptr %s, i64 %d", ptr, i*loop.LineBytes)
-		e.line("call void @llvm.prefetch.p0(ptr %s, i32 %d, i32 %d, i32 %d)", line, write, toL2, data)
+		e.effect("call void @llvm.prefetch.p0(ptr %s, i32 %d, i32 %d, i32 %d)", line, write, toL2, data)
 	}
 }
 

@@ -49,14 +49,18 @@ func (e *emitter) slot(b *loop.Buffer, buf *buffer, at int) string {
 }
 
 func (e *emitter) readSlot(b *loop.Buffer, buf *buffer, at int) value {
-	raw := value{t: b.DType, lanes: buf.lanes}
-	raw.s = e.temp("load %s, ptr %s", memType(b.DType, buf.lanes), e.slot(b, buf, at))
+	raw, slot := value{t: b.DType, lanes: buf.lanes}, e.slot(b, buf, at)
+	if e.numbers.slots[slot] == "" {
+		e.numbers.slots[slot] = e.temp("load %s, ptr %s", memType(b.DType, buf.lanes), slot)
+	}
+	raw.s = e.numbers.slots[slot]
 	return e.widen(raw)
 }
 
 func (e *emitter) writeSlot(b *loop.Buffer, buf *buffer, at int, v value) {
-	raw := e.narrow(b.DType, v)
-	e.line("store %s %s, ptr %s", memType(b.DType, buf.lanes), raw.s, e.slot(b, buf, at))
+	raw, slot := e.narrow(b.DType, v), e.slot(b, buf, at)
+	e.line("store %s %s, ptr %s", memType(b.DType, buf.lanes), raw.s, slot)
+	e.numbers.slots[slot] = raw.s
 }
 
 // whole reports whether an access covers exactly one slot.

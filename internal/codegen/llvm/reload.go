@@ -60,6 +60,7 @@ func (e *emitter) again(b *loop.Buffer, l arith.Linear) {
 	k.place = string(place)
 	if at, before := e.loaded.at[k]; before && e.loaded.n-at+e.keptRegisters() >= e.target.VectorRegs {
 		e.line(`fence syncscope("singlethread") seq_cst`)
+		e.numbers.stored()
 		e.loaded.forget()
 	}
 	if e.loaded.at == nil {
