@@ -103,6 +103,16 @@ func TestGolden(t *testing.T) {
 		{"part_borders", "LoopPartition", `func f(x: float32[30], y: float32[16]) {
 			parallel p in 0..4 { let i: int64 = floormod(p, 4)
 				for k in 0..3 { unroll j in 0..4 { if (((((i * 4) + j) + k) >= 1) & ((((i * 4) + j) + k) < 17)) { y[((i * 4) + j)] = (y[((i * 4) + j)] + x[((((i * 4) + j) + k) - 1)]) } } } } }`},
+		{"joint", "JoinSplits", `func f(x: float32[70], y: float32[64]) {
+			parallel p in 0..4 { let q: int64 = floormod(p, 4) for i in 0..4 { prefetch x at ((q * 16) + (i * 4)) lines 1
+				unroll j in 0..4 { if (((((q * 16) + (i * 4)) + j) - 3) >= 0) { y[(((q * 16) + (i * 4)) + j)] = x[((((q * 16) + (i * 4)) + j) - 3)] } } } } }`},
+		{"joint_mostly_border", "JoinSplits", `func f(x: float32[70], y: float32[64]) {
+			parallel p in 0..4 { for i in 0..4 { unroll j in 0..4 { if (((((p * 16) + (i * 4)) + j) - 30) >= 0) { y[(((p * 16) + (i * 4)) + j)] = x[((((p * 16) + (i * 4)) + j) - 30)] } } } } }`},
+		{"joint_of_taps", "JoinSplits", `func f(x: float32[70], y: float32[64]) {
+			for i in 0..16 { for k in 0..3 { unroll j in 0..4 { if (((((i * 4) + k) + j) - 1) >= 0) { y[((i * 4) + j)] = (y[((i * 4) + j)] + x[((((i * 4) + k) + j) - 1)]) } } } } }`},
+		{"joint_borders", "LoopPartition", `func f(x: float32[70], y: float32[64]) {
+			parallel p in 0..4 { for i in 0..4 { let q: int64 = ((p * 4) + i)
+				unroll j in 0..4 { if (((((q * 4) + j) - 5) >= 0) & (((q * 4) + j) < 43)) { y[((q * 4) + j)] = x[(((q * 4) + j) - 5)] } } } } }`},
 		{"wide_border", "LoopPartition", `func f(x: float32[64], y: float32[64]) {
 			for i in 0..16 { vector j in 0..4 { if ((((i * 4) + j) - 20) >= 0) { y[((i * 4) + j)] = x[(((i * 4) + j) - 20)] } } } }`},
 		{"reflected_lanes", "LoopPartition", `func f(x: float32[40], y: float32[46]) {
@@ -273,6 +283,56 @@ func TestInteriorHasNoTest(t *testing.T) {
 	})
 	if interiors == 0 {
 		t.Error("there is no interior loop")
+	}
+}
+
+// TestInteriorIsOne: a line whose tiles two loops count has code for its interior once, and for each border tile.
+func TestInteriorIsOne(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 11))
+	for range 20 {
+		taps, dilation, inside := 3+r.IntN(4), 1+r.IntN(3), 3+r.IntN(4)
+		tiles := inside * (4 + r.IntN(4))
+		n := 8*tiles - r.IntN(8)
+		pad := (taps - 1) * dilation / 2
+		x := te.Input("x", types.Of(types.F32, 8, n))
+		w := te.Input("w", types.Of(types.F32, taps, 8))
+		conv := te.Fold("conv", types.Of(types.F32, n, 8), te.Sum, []int{8, taps}, func(i, r []expr.Expr) expr.Expr {
+			at := expr.Sub(expr.Add(i[0], expr.Mul(r[1], expr.Index(dilation))), expr.Index(pad))
+			return expr.If(expr.And(expr.GE(at, expr.Index(0)), expr.LT(at, expr.Index(n))), expr.Mul(x.At(r[0], at), w.At(r[1], i[1])), expr.Const(types.F32, 0))
+		})
+		c := tetest.Of(r, "conv", conv)
+		k := c.Lower()
+		s := sched.New(&loop.Func{Name: k.Func.Name, Params: k.Func.Params, Body: k.Func.Body})
+		block := k.Blocks[0]
+		nest := s.Loops(block)
+		line, tile, _ := s.Split(nest[0], 8)
+		part, line, _ := s.Split(line, inside)
+		s.Reorder(part, line, nest[2], nest[3], tile, nest[1])
+		s.Unroll(tile)
+		s.Vectorize(nest[1])
+		s.DecomposeReduction(block, nest[2])
+		f := s.Func
+		for _, p := range looppass.Table {
+			run(t, p.Name, f)
+		}
+		if err := c.Check(k, f, 2); err != nil {
+			t.Fatal(err)
+		}
+		before := (pad + 7) / 8
+		behind := tiles - 1 - (n-8-(taps-1)*dilation+pad)/8
+		initial := 0
+		loop.Walk(f.Body, func(s loop.Stmt) bool {
+			st, ok := s.(*loop.Store)
+			if ok {
+				if _, zero := st.Value.(*expr.Float); zero {
+					initial++
+				}
+			}
+			return true
+		})
+		if want := 1 + before + behind; initial != want {
+			t.Errorf("%d places, %d taps, dilation %d, %d tiles inside: %d copies, want %d\n%s", n, taps, dilation, inside, initial, want, f)
+		}
 	}
 }
 

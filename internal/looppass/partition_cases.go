@@ -14,49 +14,57 @@ import (
 //	let x = floormod(p, n) { unroll t { if 4*x+t < w { S } } }
 //	→  let x = floormod(p, n) { if x < n-1 { unroll t { S } } else { S at x=n-1, guarded } }
 func cases(t *loop.Let, r arith.Ranges) loop.Stmt {
-	return &loop.Let{Var: t.Var, Value: t.Value, Body: byCase(t.Body, t.Var, r.Of(t.Value), r)}
+	joint := len(arith.LinearOf(t.Value).Terms) > 1
+	return &loop.Let{Var: t.Var, Value: t.Value, Body: byCase(t.Body, t.Var, r.Of(t.Value), r, joint)}
 }
 
 // dividedCases does the same for the variable of a parallel loop, which stays one loop.
 func dividedCases(f *loop.For, r arith.Ranges) loop.Stmt {
 	all := r.Of(f.Min).Add(r.Of(f.Extent))
 	all = arith.Interval{Lo: r.Of(f.Min).Lo, Hi: all.Hi - 1}
-	return &loop.For{Var: f.Var, Min: f.Min, Extent: f.Extent, Kind: f.Kind, Body: byCase(f.Body, f.Var, all, r)}
+	return &loop.For{Var: f.Var, Min: f.Min, Extent: f.Extent, Kind: f.Kind, Body: byCase(f.Body, f.Var, all, r, false)}
 }
 
-// byCase is body, in which v is anything in all, as a choice between v's interior and its border values.
-func byCase(body loop.Stmt, v *expr.Var, all arith.Interval, r arith.Ranges) loop.Stmt {
+// byCase is body, in which v is anything in all, as a choice between v's interior and its border values. A joint index, which stands for
+// two variables, has as many border values of its own as both; a border that is wider is a case that tests its conditions.
+func byCase(body loop.Stmt, v *expr.Var, all arith.Interval, r arith.Ranges, joint bool) loop.Stmt {
 	uncut := partitioned(body, r.With(v, all))
 	if v.DType() != types.I64 || all.Lo <= -arith.Inf || all.Hi >= arith.Inf {
 		return uncut
 	}
 	in := interior(body, v, all, r)
-	switch {
-	case in.Lo <= in.Hi && (in.Lo-all.Lo > maxBorder || all.Hi-in.Hi > maxBorder):
-		if parts, ok := stretches(body, v, all, r, maxStretches); ok {
-			return byStretch(body, v, parts, r)
-		}
+	low, high := arith.Interval{Lo: all.Lo, Hi: in.Lo - 1}, arith.Interval{Lo: in.Hi + 1, Hi: all.Hi}
+	if in.Lo > in.Hi {
+		low, high, joint = all, arith.Interval{Hi: -1}, false
+	}
+	most := int64(maxBorder) // values of a border with code of their own
+	if joint || in.Lo > in.Hi {
+		most = 2 * maxBorder
+	}
+	wide := func(b arith.Interval) bool { return b.Hi-b.Lo >= most }
+	if in == all {
 		return uncut
-	case in == all, in.Lo > in.Hi && all.Hi-all.Lo >= 2*maxBorder:
+	}
+	if !joint && (wide(low) || wide(high)) {
+		if in.Lo <= in.Hi {
+			if parts, ok := stretches(body, v, all, r, maxStretches); ok {
+				return byStretch(body, v, parts, r)
+			}
+		}
 		return uncut
 	}
 	var list []choice
 	if in.Lo <= in.Hi {
-		var inside expr.Expr
-		if in.Lo > all.Lo {
-			inside = expr.AllOf(inside, expr.GE(v, expr.Index(int(in.Lo))))
-		}
-		if in.Hi < all.Hi {
-			inside = expr.AllOf(inside, expr.LT(v, expr.Index(int(in.Hi)+1)))
-		}
-		list = append(list, choice{inside, partitioned(settled(body, v, in, r), r.With(v, in))})
+		list = append(list, choice{expr.AllOf(atLeast(v, in.Lo, all), atMost(v, in.Hi, all)), partitioned(settled(body, v, in, r), r.With(v, in))})
 	}
-	for x := all.Lo; x <= all.Hi; x++ {
-		if x == in.Lo && in.Lo <= in.Hi {
-			x = in.Hi // however many values lie between borders
+	for _, b := range []arith.Interval{low, high} {
+		if wide(b) {
+			list = append(list, choice{expr.AllOf(atLeast(v, b.Lo, all), atMost(v, b.Hi, all)), loop.Fresh(partitioned(settled(body, v, b, r), r.With(v, b)))})
 			continue
 		}
-		list = append(list, choice{expr.EQ(v, expr.Index(int(x))), iteration(body, v, x, r)})
+		for x := b.Lo; x <= b.Hi; x++ {
+			list = append(list, choice{expr.EQ(v, expr.Index(int(x))), iteration(body, v, x, r)})
+		}
 	}
 	return chain(list)
 }
@@ -106,6 +114,22 @@ func chain(list []choice) loop.Stmt {
 		chosen = &loop.If{Cond: c.cond, Then: c.body, Else: chosen}
 	}
 	return chosen
+}
+
+// atLeast tests that v, which is in all, is lo or more; nil where it always is.
+func atLeast(v *expr.Var, lo int64, all arith.Interval) expr.Expr {
+	if lo <= all.Lo {
+		return nil
+	}
+	return expr.GE(v, expr.Index(int(lo)))
+}
+
+// atMost tests that v, which is in all, is hi or less; nil where it always is.
+func atMost(v *expr.Var, hi int64, all arith.Interval) expr.Expr {
+	if hi >= all.Hi {
+		return nil
+	}
+	return expr.LT(v, expr.Index(int(hi)+1))
 }
 
 // A choice is a case of a chain of conditions.
