@@ -294,16 +294,18 @@ func (t *tuning) list(ctx context.Context, opts compile.Options) error {
 	}
 	t.lanes = opts.Target.Lanes(32)
 	peaks := explain.Each(t.farm.Info(), opts.Target, t.workers)
+	steps := t.farm.Info().ByName()
 	for i, k := range t.farm.Kernels() {
-		own := t.farm.Info().Steps[k.Steps[0].Index]
+		own := steps[k.Kernels[0]]
 		task := tune.Task{
 			Index: i, Name: k.Kernels[0], Key: k.Key, Ops: own.Ops, FLOPs: float64(own.FLOPs), Bytes: float64(own.Bytes), Time: times[i],
-			Peak: time.Duration(peaks[k.Steps[0].Index] * float64(time.Millisecond)), Default: own.Point, Shapes: slices.Concat(own.Reads, own.Writes),
+			Peak: time.Duration(peaks[k.Kernels[0]] * float64(time.Millisecond)), Default: own.Point, Shapes: slices.Concat(own.Reads, own.Writes),
 		}
 		task.Workers = t.workers
-		for _, s := range k.Steps {
-			task.Steps = append(task.Steps, s.Index)
-			task.Nodes = append(task.Nodes, t.farm.Info().Steps[s.Index].Nodes...)
+		for n, s := range k.Steps {
+			task.Steps, task.Calls = append(task.Steps, s.Top), task.Calls+s.Calls
+			task.Nodes = append(task.Nodes, steps[k.Kernels[n]].Nodes...)
+			task.Inside = task.Inside || t.farm.Info().Steps[s.Top].Trips > 0
 		}
 		t.tasks = append(t.tasks, task)
 	}

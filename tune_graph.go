@@ -98,11 +98,12 @@ func graphOf(m *Model, resolved CompileOptions, book *records.Book) (graphPoint,
 
 // graphDecisions are the decisions on nodes whose kernels take time: those of equal nodes with equal kernels are one.
 func (t *tuning) graphDecisions() []tune.GraphDecision {
-	info, asked := t.farm.Info(), t.farm.Asked()
+	asked := t.farm.Asked()
 	of := map[string]*tune.Task{}
-	for i := range t.tasks {
-		for _, s := range t.tasks[i].Steps {
-			for node := range info.Steps[s].Graph {
+	steps := t.farm.Info().ByName()
+	for i, k := range t.farm.Kernels() {
+		for _, name := range k.Kernels {
+			for node := range steps[name].Graph {
 				if of[node] == nil {
 					of[node] = &t.tasks[i]
 				}

@@ -17,7 +17,8 @@ type TuneTask struct {
 	Ops     []string // operators by Relay's names
 	Nodes   []string // nodes of the model
 	Shapes  []string // types of the operands and the result
-	Steps   []int    // of the package that run it, by number
+	Steps   []int    // of the package that run it, or in which it runs, by number
+	Calls   int      // in a run; in loops whose iterations depend on data, and in branches, in as many iterations as are known
 	FLOPs   float64  // of one call
 	Bytes   float64  // read and written at least, of one call
 	Time    time.Duration
@@ -27,7 +28,7 @@ type TuneTask struct {
 }
 
 // Weight is the task's time in a run.
-func (t TuneTask) Weight() time.Duration { return t.Time * time.Duration(len(t.Steps)) }
+func (t TuneTask) Weight() time.Duration { return t.Time * time.Duration(t.Calls) }
 
 // TuneKey says by what records know a kernel, whatever network it is in.
 type TuneKey struct {
@@ -137,7 +138,7 @@ type TuneProgress struct {
 // publicTask is t for users.
 func publicTask(t *tune.Task) TuneTask {
 	return TuneTask{
-		Index: t.Index, Name: t.Name, Ops: t.Ops, Nodes: t.Nodes, Shapes: t.Shapes, Steps: t.Steps, FLOPs: t.FLOPs, Bytes: t.Bytes, Time: t.Time, Peak: t.Peak,
+		Index: t.Index, Name: t.Name, Ops: t.Ops, Nodes: t.Nodes, Shapes: t.Shapes, Steps: t.Steps, Calls: t.Calls, FLOPs: t.FLOPs, Bytes: t.Bytes, Time: t.Time, Peak: t.Peak,
 		Default: maps.Clone(t.Default), Record: TuneKey(t.Key),
 	}
 }

@@ -205,13 +205,13 @@ func (a *app) printTasks(tasks []lathe.TuneTask) error {
 		total += t.Weight()
 	}
 	w := a.Table()
-	w.Row("TASK", "STEPS", "MS", "SHARE", "HEADROOM", "KERNEL", "NODES", "SHAPES")
+	w.Row("TASK", "CALLS", "MS", "SHARE", "HEADROOM", "KERNEL", "NODES", "SHAPES")
 	for _, t := range tasks {
 		headroom := "-"
 		if t.Peak > 0 {
 			headroom = fmt.Sprintf("%.1f", max(1, float64(t.Time)/float64(t.Peak)))
 		}
-		w.Row(strconv.Itoa(t.Index), strconv.Itoa(len(t.Steps)), fmt.Sprintf("%.3f", ms(t.Weight())), fmt.Sprintf("%.1f %%", 100*float64(t.Weight())/float64(max(total, 1))),
+		w.Row(strconv.Itoa(t.Index), strconv.Itoa(t.Calls), fmt.Sprintf("%.3f", ms(t.Weight())), fmt.Sprintf("%.1f %%", 100*float64(t.Weight())/float64(max(total, 1))),
 			headroom, t.Name, strings.Join(t.Nodes, " "), strings.Join(t.Shapes, " "))
 	}
 	return w.Flush()

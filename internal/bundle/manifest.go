@@ -107,6 +107,17 @@ func (m *Manifest) Kernels() (n int) {
 	return n
 }
 
+// ByName are the kernels of m, those in loops included.
+func (m *Manifest) ByName() map[string]Step {
+	kernels := map[string]Step{}
+	walkSteps(m.Steps, func(s Step) {
+		if s.Trips == 0 {
+			kernels[s.Name] = s
+		}
+	})
+	return kernels
+}
+
 // Has reports whether the step, or one of its body, is the kernel of a name.
 func (s Step) Has(kernel func(name string) bool) (has bool) {
 	walkSteps([]Step{s}, func(s Step) { has = has || kernel(s.Name) })

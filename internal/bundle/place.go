@@ -4,7 +4,7 @@ package bundle
 type Place struct {
 	Kind   PlaceKind
 	Index  int // of the input, output, constant or symbol
-	Offset int // in the workspace
+	Offset int // bytes from the start of the workspace, or of what the index names
 	Bytes  int
 	DType  string // numpy's name of the elements
 }
@@ -26,5 +26,5 @@ func (p Place) Overlaps(q Place) bool {
 	if p.Kind != q.Kind || p.Index != q.Index {
 		return false
 	}
-	return p.Kind != InWorkspace || p.Offset < q.Offset+q.Bytes && q.Offset < p.Offset+p.Bytes
+	return p.Offset < q.Offset+q.Bytes && q.Offset < p.Offset+p.Bytes
 }

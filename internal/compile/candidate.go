@@ -65,7 +65,7 @@ func (s *Session) code(t *task, point choice.Point) (*translation, *function, er
 	}
 	code := &translation{machine: s.machine}
 	for _, st := range t.steps {
-		own := *st
+		own := *st.step
 		own.function, own.callee = f, t.steps[0].callee // where steps are divided otherwise, their own code is, too
 		code.steps = append(code.steps, &own)
 	}
@@ -78,7 +78,7 @@ func (s *Session) build(t *task, point choice.Point) (*Candidate, error) {
 	if err != nil {
 		return nil, err
 	}
-	run := s.runOf(code)
+	run := s.runOf(t, code)
 	code.text += run.Steps[0].Data() // of all: they have the kernel in common
 	if err := code.translate(s.job); err != nil {
 		return nil, err
@@ -91,10 +91,8 @@ func (s *Session) build(t *task, point choice.Point) (*Candidate, error) {
 	if moved, all := code.moves(); all > 0 {
 		c.Spills = moved / all
 	}
-	if c.Library, err = s.link(code, run, c); err != nil {
-		return nil, err
-	}
-	return c, nil
+	c.Library, err = s.link([]toolchain.Object{code.object}, append(run.Texts(), run.Part(c.PartSymbol)), c.RunSymbol, c.PartSymbol)
+	return c, err
 }
 
 // by is f's class by other decisions.
@@ -110,20 +108,20 @@ func (f *function) by(j *job, chooser choice.Chooser) (*function, error) {
 
 // runOf is a run function that calls a candidate's kernel as the network's steps do. Its text does not depend on the kernel, so that it is
 // compiled once.
-func (s *Session) runOf(t *translation) *llvm.Run {
+func (s *Session) runOf(t *task, code *translation) *llvm.Run {
 	run := &llvm.Run{Symbol: s.job.symbol("run"), Target: s.job.Target, FlushDenormals: s.job.Denormals == DenormalsFlush}
-	for _, st := range t.steps {
-		call := st.call(s.job, s.mem)
+	for i, st := range code.steps {
+		call := st.call(s.job, t.steps[i].mem, t.steps[i].frame)
 		call.Counts = call.Kernel + "_counts"
 		run.Steps = append(run.Steps, call)
 	}
 	return run
 }
 
-// link makes the library of a candidate: its kernel, and functions that call it.
-func (s *Session) link(t *translation, run *llvm.Run, c *Candidate) ([]byte, error) {
-	all := &code{machine: s.machine, objects: []toolchain.Object{t.object}}
-	for _, text := range append(run.Texts(), run.Part(c.PartSymbol)) {
+// link makes a library of kernels and of texts that call them, which are compiled once.
+func (s *Session) link(kernels []toolchain.Object, texts []string, exports ...string) ([]byte, error) {
+	all := &code{machine: s.machine, objects: kernels}
+	for _, text := range texts {
 		o, ok := s.objects[text]
 		if !ok {
 			var err error
@@ -139,5 +137,5 @@ func (s *Session) link(t *translation, run *llvm.Run, c *Candidate) ([]byte, err
 			return nil, err
 		}
 	}
-	return toolchain.Link(all.objects, toolchain.LinkOptions{Triple: s.job.Target.Triple, Exports: []string{c.RunSymbol, c.PartSymbol}})
+	return toolchain.Link(all.objects, toolchain.LinkOptions{Triple: s.job.Target.Triple, Exports: exports})
 }

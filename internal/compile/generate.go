@@ -185,53 +185,51 @@ func entry(j *job, p *program, mem *plan.Plan) *llvm.Run {
 // calls are the steps of p where mem has placed them.
 func calls(j *job, p *program, mem *plan.Plan) (list []llvm.Step) {
 	for i, s := range p.steps {
-		if s.bodies != nil {
-			region := llvm.Step{Barrier: mem.Barriers[i], Joined: mem.Joined[i], Serial: s.Serial}
-			if b := mem.Branches[i]; b != nil {
-				region.Condition = placeOf(b.Condition)
-				region.Loop, region.Else = loopOf(j, s.bodies[0], b.Ways[0]), loopOf(j, s.bodies[1], b.Ways[1])
-			} else {
-				region.Loop = loopOf(j, s.bodies[0], mem.Loops[i])
-			}
-			list = append(list, region)
-			continue
-		}
-		call := s.call(j, mem)
+		call := s.at(j, i, mem, nil)
 		call.Barrier, call.Joined = mem.Barriers[i], mem.Joined[i]
 		list = append(list, call)
 	}
 	return list
 }
 
+// at is the call of s, which is step i of what mem has placed, in a frame.
+func (s *step) at(j *job, i int, mem *plan.Plan, f *frame) llvm.Step {
+	if s.bodies == nil {
+		return s.call(j, mem, f)
+	}
+	region := llvm.Step{Serial: s.Serial}
+	if b := mem.Branches[i]; b != nil {
+		region.Condition = f.place(b.Condition)
+		region.Loop, region.Else = f.loop(j, s.bodies[0], b.Ways[0]), f.loop(j, s.bodies[1], b.Ways[1])
+	} else {
+		region.Loop = f.loop(j, s.bodies[0], mem.Loops[i])
+	}
+	return region
+}
+
 // call is the call of a kernel where mem has placed its operands.
-func (s *step) call(j *job, mem *plan.Plan) llvm.Step {
+func (s *step) call(j *job, mem *plan.Plan, f *frame) llvm.Step {
 	call := llvm.Step{Kernel: j.symbol(s.callee), Serial: s.serial, Chunks: s.plan.Chunks, Extent: s.extent}
 	for _, v := range s.Values() {
-		call.Args = append(call.Args, placeOf(mem.Places[v]))
+		call.Args = append(call.Args, f.place(mem.Places[v]))
 	}
 	return call
 }
 
-func loopOf(j *job, body *program, at *plan.Loop) *llvm.Loop {
+// loop is a loop whose operands lie in f.
+func (f *frame) loop(j *job, body *program, at *plan.Loop) *llvm.Loop {
 	bounds := func(list []plan.Bound) (b []llvm.Bound) {
 		for _, p := range list {
-			b = append(b, llvm.Bound{First: placeOf(p.First), Even: placeOf(p.Even), Odd: placeOf(p.Odd), Offset: p.Offset, Step: p.Step})
+			b = append(b, llvm.Bound{First: f.place(p.First), Even: f.place(p.Even), Odd: f.place(p.Odd), Offset: p.Offset, Step: p.Step})
 		}
 		return b
 	}
-	l := &llvm.Loop{Trips: at.Trips, Inputs: bounds(at.Inputs), Outputs: bounds(at.Outputs), Workspace: at.Offset, Steps: calls(j, body, at.Body)}
+	l := &llvm.Loop{Trips: at.Trips, Inputs: bounds(at.Inputs), Outputs: bounds(at.Outputs), Workspace: f.base() + at.Offset, Steps: calls(j, body, at.Body)}
 	if w := at.While; w != nil {
-		l.While = &llvm.While{Bytes: w.Bytes, Strict: w.Strict, Count: placeOf(w.Count)}
+		l.While = &llvm.While{Bytes: w.Bytes, Strict: w.Strict, Count: f.place(w.Count)}
 		for _, p := range w.Results {
-			l.While.Results = append(l.While.Results, placeOf(p))
+			l.While.Results = append(l.While.Results, f.place(p))
 		}
 	}
 	return l
-}
-
-func placeOf(at plan.Place) llvm.Place {
-	kinds := [...]llvm.PlaceKind{
-		plan.Workspace: llvm.Workspace, plan.Input: llvm.Input, plan.Output: llvm.Output, plan.Constant: llvm.Param, plan.Symbol: llvm.Symbol,
-	}
-	return llvm.Place{Kind: kinds[at.Kind], Index: at.Index + at.Offset}
 }

@@ -43,10 +43,21 @@ type step struct {
 }
 
 // kernels are the steps of p that are no regions, those of regions included.
-func (p *program) kernels() (list []*step) {
+func (p *program) kernels() []*step { return p.kernelsBut(func(*step) bool { return false }) }
+
+// tunable are those that are not in regions of external code generators.
+func (p *program) tunable() []*step {
+	return p.kernelsBut(func(s *step) bool { return s.Node.Op == graph.External })
+}
+
+// kernelsBut are the kernels but those in regions that are left out.
+func (p *program) kernelsBut(out func(region *step) bool) (list []*step) {
 	for _, s := range p.steps {
+		if s.bodies != nil && out(s) {
+			continue
+		}
 		for _, b := range s.bodies {
-			list = append(list, b.kernels()...)
+			list = append(list, b.kernelsBut(out)...)
 		}
 		if s.bodies == nil {
 			list = append(list, s)

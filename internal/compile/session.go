@@ -6,6 +6,7 @@ import (
 
 	"lathe/internal/bundle"
 	"lathe/internal/choice"
+	"lathe/internal/codegen/llvm"
 	"lathe/internal/graph"
 	"lathe/internal/plan"
 	"lathe/internal/records"
@@ -19,14 +20,15 @@ type Session struct {
 	network *network
 	program *program
 	mem     *plan.Plan
+	walk    walk
 	machine *toolchain.Machine
 	tasks   []*task
 	relief  map[int]choice.Point
 	objects map[string]toolchain.Object // of run functions, by text
 }
 
-// A Task is a kernel of the network with all steps that compute the same: what a point is for. Kernels inside of loops and branches
-// are none.
+// A Task is a kernel of the network with all steps that compute the same: what a point is for. Kernels of regions that external code
+// generators may compute are none.
 type Task struct {
 	Key     records.Key // without the number of workers
 	Kernels []string    // names
@@ -34,9 +36,11 @@ type Task struct {
 	Step    bundle.Step // of the first
 }
 
-// A TaskStep is a top-level step of the network's run function that a task computes.
+// A TaskStep is a step that a task computes, in a loop of one iteration.
 type TaskStep struct {
-	Index   int // among the manifest's steps
+	Index   int // in the walk through the network
+	Top     int // among the manifest's steps: itself, or the region that it is in
+	Calls   int // in a run; of loops that end by what they compute, and of branches, in as many iterations as are known
 	Results []bundle.Place
 	InPlace []bundle.Place // operands that it writes over
 	// Window is the step from which on all up to this one touch so much memory that this one finds its constants where it does in a run.
@@ -52,7 +56,7 @@ type TaskStep struct {
 
 type task struct {
 	Task
-	steps []*step
+	steps []*walked
 }
 
 // OpenSession takes g, which it changes, to its plan of memory.
@@ -68,6 +72,7 @@ func OpenSession(ctx context.Context, g *graph.Graph, o Options) (*Session, erro
 	if s.machine, err = toolchain.Open(toolchain.For(j.Target)); err != nil {
 		return nil, err
 	}
+	s.walk = walkOf(s.program, s.mem)
 	s.findTasks()
 	return s, nil
 }
@@ -75,8 +80,8 @@ func OpenSession(ctx context.Context, g *graph.Graph, o Options) (*Session, erro
 // findTasks groups the steps by what they compute, in their order.
 func (s *Session) findTasks() {
 	of := map[string]*task{}
-	for i, st := range s.program.steps {
-		if st.bodies != nil {
+	for i, st := range s.walk {
+		if st.calls == 0 {
 			continue
 		}
 		t := of[st.key]
@@ -87,33 +92,21 @@ func (s *Session) findTasks() {
 		}
 		t.steps = append(t.steps, st)
 		t.Kernels = append(t.Kernels, st.name)
-		t.Steps = append(t.Steps, s.taskStep(i, st))
+		t.Steps = append(t.Steps, s.taskStep(i))
 	}
 }
 
-func (s *Session) taskStep(i int, st *step) TaskStep {
-	at := TaskStep{Index: i, Recent: s.recent(i)}
+func (s *Session) taskStep(i int) TaskStep {
+	st := s.walk[i]
+	at := TaskStep{Index: i, Top: st.top, Calls: st.calls, Recent: s.recent(i), Results: st.places(st.Out)}
 	at.Window, at.Kept = s.window(i, s.inRun())
 	at.Near, at.NearKept = s.window(i, s.emptying())
-	for _, v := range st.Out {
-		at.Results = append(at.Results, contextPlace(v, s.mem))
-	}
-	for _, v := range st.In {
-		if from := contextPlace(v, s.mem); slices.ContainsFunc(at.Results, from.Overlaps) {
+	for _, from := range st.places(st.In) {
+		if slices.ContainsFunc(at.Results, from.Overlaps) {
 			at.InPlace = append(at.InPlace, from)
 		}
 	}
 	return at
-}
-
-// contextPlace is where a value lies in a run context.
-func contextPlace(v *graph.Value, mem *plan.Plan) bundle.Place {
-	kinds := [...]bundle.PlaceKind{
-		plan.Workspace: bundle.InWorkspace, plan.Input: bundle.InInput, plan.Output: bundle.InOutput,
-		plan.Constant: bundle.InParam, plan.Symbol: bundle.InSymbols,
-	}
-	at := mem.Places[v]
-	return bundle.Place{Kind: kinds[at.Kind], Index: at.Index, Offset: at.Offset, Bytes: v.Type.Bytes(), DType: v.Type.DType.String()}
 }
 
 // Tasks lists the tasks in the order of their first steps.
@@ -133,10 +126,68 @@ func (s *Session) Evict() int { return 2 * s.job.Target.L2 }
 
 // Package compiles the network with points for some of the tasks, by their numbers. The bytes are those that Compile writes by the
 // same points in Options.Choices, under the names of the tasks' kernels.
-//
-// Kernels whose loops spill get other schedules than by the rules: relief, by tasks without a point, says which decisions were taken
-// otherwise.
-func (s *Session) Package(points map[int]choice.Point) (r *Result, relief map[int]choice.Point, err error) {
+func (s *Session) Package(points map[int]choice.Point) (*Result, error) {
+	j := s.by(points)
+	p, mem, err := s.planned(j)
+	if err != nil {
+		return nil, err
+	}
+	contents, _, err := j.format.finish(j, s.network, p, mem)
+	if err != nil {
+		return nil, err
+	}
+	return &Result{Contents: *contents, format: j.format}, nil
+}
+
+// A Host is the network without points, in which candidates are measured.
+type Host struct {
+	*Result
+	// Relief says by tasks which decisions were taken otherwise than by the rules, since loops spilled.
+	Relief map[int]choice.Point
+	// Walk is a library that exports WalkSymbol, which is called as the package's run function and whose steps are those of the walk; nil: the
+	// network has no regions, and its own steps are the walk.
+	Walk       []byte
+	WalkSymbol string
+	Scratch    int // of the walk, bytes for each worker
+	Steps      int // of the walk
+}
+
+// Host compiles the network without points.
+func (s *Session) Host() (*Host, error) {
+	j := s.by(nil)
+	p, mem, err := s.planned(j)
+	if err != nil {
+		return nil, err
+	}
+	contents, code, err := j.format.finish(j, s.network, p, mem)
+	if err != nil {
+		return nil, err
+	}
+	of := map[string]*step{}
+	for _, k := range p.kernels() {
+		of[k.name] = k
+	}
+	h := &Host{Result: &Result{Contents: *contents, format: j.format}, Relief: map[int]choice.Point{}, Steps: len(s.walk), Scratch: contents.Manifest.Scratch}
+	for i, t := range s.tasks {
+		if relief := of[t.Kernels[0]].relief; relief != nil {
+			h.Relief[i] = relief
+		}
+	}
+	if len(s.walk) == len(p.steps) {
+		return h, nil
+	}
+	run := &llvm.Run{Symbol: j.symbol("walk"), Target: j.Target, FlushDenormals: j.Denormals == DenormalsFlush, Steps: walkOf(p, mem).calls(j)}
+	var kernels []toolchain.Object
+	for _, t := range code.kernels {
+		kernels = append(kernels, t.object)
+	}
+	h.WalkSymbol = run.Symbol
+	h.Walk, err = s.link(kernels, run.Texts(), run.Symbol)
+	return h, err
+}
+
+// by is the session's job with points.
+func (s *Session) by(points map[int]choice.Point) *job {
 	j := *s.job
 	j.Choices = map[string]choice.Point{}
 	for i, p := range points {
@@ -144,26 +195,18 @@ func (s *Session) Package(points map[int]choice.Point) (r *Result, relief map[in
 			j.Choices[name] = p
 		}
 	}
-	p, err := phase(&j, "kernels", func() (*program, error) { return build(&j, s.network) })
-	if err != nil {
-		return nil, nil, err
-	}
-	mem, err := phase(&j, "memory", func() (*plan.Plan, error) { return place(&j, s.network, p) })
-	if err != nil {
-		return nil, nil, err
-	}
-	contents, _, err := j.format.finish(&j, s.network, p, mem)
-	if err != nil {
-		return nil, nil, err
-	}
-	relief = map[int]choice.Point{}
-	for i, t := range s.tasks {
-		if f := p.steps[t.Steps[0].Index].function; points[i] == nil && f.relief != nil {
-			relief[i] = f.relief
-		}
-	}
-	return &Result{Contents: *contents, format: j.format}, relief, nil
+	return &j
 }
 
-// Relieve makes what Package told of the network without points the base of what Build is given.
+// planned takes the network to a plan of memory anew.
+func (s *Session) planned(j *job) (*program, *plan.Plan, error) {
+	p, err := phase(j, "kernels", func() (*program, error) { return build(j, s.network) })
+	if err != nil {
+		return nil, nil, err
+	}
+	mem, err := phase(j, "memory", func() (*plan.Plan, error) { return place(j, s.network, p) })
+	return p, mem, err
+}
+
+// Relieve makes what Host told of the network the base of what Build is given.
 func (s *Session) Relieve(relief map[int]choice.Point) { s.relief = relief }

@@ -22,14 +22,14 @@ func TestSession(t *testing.T) {
 		t.Fatal(err)
 	}
 	plain := compileDigits(t, o)
-	host, relief, err := s.Package(nil)
+	host, err := s.Host()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(host.Contents.Library, plain.Contents.Library) {
 		t.Error("a session without points makes another library than Compile")
 	}
-	s.Relieve(relief)
+	s.Relieve(host.Relief)
 	points, given := map[int]choice.Point{}, map[string]choice.Point{}
 	for i, task := range s.Tasks() {
 		def, err := s.Build(i, host.Contents.Manifest.Steps[task.Steps[0].Index].Point)
@@ -67,7 +67,7 @@ func TestSession(t *testing.T) {
 		}
 	}
 	o.Choices = given
-	tuned, _, err := s.Package(points)
+	tuned, err := s.Package(points)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestSession(t *testing.T) {
 			t.Errorf("%s: %v was given, and %v taken", task.Kernels[0], points[i], got)
 		}
 	}
-	if again, _, err := s.Package(nil); err != nil || !bytes.Equal(again.Contents.Library, plain.Contents.Library) {
+	if again, err := s.Package(nil); err != nil || !bytes.Equal(again.Contents.Library, plain.Contents.Library) {
 		t.Errorf("the session's package is another after the others (%v)", err)
 	}
 }

@@ -44,20 +44,20 @@ func (c nodeChooser) Choose(d choice.Decision) (int, error) {
 
 // A TunedReport says how much of a network records decided.
 type TunedReport struct {
-	Kernels int      // that could have records: those of regions have none
+	Kernels int      // that could have records: those of regions of external code generators have none
 	Taken   int      // of them, those compiled by a record
 	Others  int      // of these, those whose record is of another network's verdict
 	Graph   int      // decisions on nodes that were taken by a record
 	Unfit   []string // what no longer fits, each as a line; the rules decide then
 }
 
-// find gives kernels the points of their records: those outside of regions, for whose kernels nothing is tuned.
+// find gives kernels the points of their records.
 func (t *Tuned) find(j *job, p *program) {
 	if t.Book == nil {
 		return
 	}
-	for _, s := range p.steps {
-		if s.bodies != nil || j.Choices[s.name] != nil {
+	for _, s := range p.tunable() {
+		if j.Choices[s.name] != nil {
 			continue
 		}
 		r, ok := t.Book.Best(recordKey(s.kernel, j.Target), t.Network)
@@ -120,10 +120,7 @@ func (t *Tuned) report(n *network, p *program) *TunedReport {
 	}
 	r := &TunedReport{}
 	t.reportGraph(n, r)
-	for _, s := range p.steps {
-		if s.bodies != nil {
-			continue
-		}
+	for _, s := range p.tunable() {
 		r.Kernels++
 		if s.unfit != "" {
 			r.Unfit = append(r.Unfit, s.unfit)

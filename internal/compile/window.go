@@ -1,8 +1,9 @@
 package compile
 
 import (
+	"slices"
+
 	"lathe/internal/bundle"
-	"lathe/internal/graph"
 )
 
 // longestWindow bounds the search for windows.
@@ -20,12 +21,13 @@ func (s *Session) inRun() int {
 // emptying is how many bytes they touch that leave nothing in the L2 of any core, whatever L3 holds.
 func (s *Session) emptying() int { return min(s.Evict()*s.job.Target.NumCores, s.inRun()) }
 
-// window is the last step from which on the steps up to i touch so many bytes before it. kept is what they write over and read before: with
-// it as it was they can be run again and again. The whole network always can.
+// window is the last step from which on the steps up to i touch so many bytes before it, or as many steps as an iteration of a loop has,
+// which no cache tells from all those before. kept is what they write over and read before: with it as it was they can be run again and
+// again. The whole network always can.
 func (s *Session) window(i, need int) (from int, kept []bundle.Place) {
 	touched := 0
-	for from := i - 1; from >= max(0, i-longestWindow) && s.program.steps[from].bodies == nil; from-- {
-		if touched += s.touches(from); touched >= need {
+	for from := i - 1; from >= max(0, i-longestWindow) && s.walk[from].bodies == nil; from-- {
+		if touched += s.touches(from); touched >= need || i-from == s.walk[i].cycle {
 			return from, s.overwritten(from, i)
 		}
 	}
@@ -33,7 +35,7 @@ func (s *Session) window(i, need int) (from int, kept []bundle.Place) {
 }
 
 func (s *Session) touches(step int) (bytes int) {
-	for _, v := range s.program.steps[step].Values() {
+	for _, v := range s.walk[step].Values() {
 		bytes += v.Type.Bytes()
 	}
 	return bytes
@@ -42,28 +44,22 @@ func (s *Session) touches(step int) (bytes int) {
 // overwritten are the places that the steps of [from, to] read as they were before, and write over.
 func (s *Session) overwritten(from, to int) (list []bundle.Place) {
 	var written []bundle.Place
-	for _, st := range s.program.steps[from : to+1] {
-		for _, v := range st.Out {
-			written = append(written, contextPlace(v, s.mem))
-		}
+	for _, st := range s.walk[from : to+1] {
+		written = append(written, st.places(st.Out)...)
 	}
-	inside, seen := map[*graph.Value]bool{}, map[*graph.Value]bool{}
-	for _, st := range s.program.steps[from : to+1] {
-		for _, v := range st.In {
-			if inside[v] || seen[v] || v.IsConst() {
+	seen := map[bundle.Place]bool{}
+	for _, st := range s.walk[from : to+1] {
+		for _, at := range st.places(st.In) {
+			if seen[at] || at.Kind == bundle.InParam {
 				continue
 			}
-			seen[v] = true
-			at := contextPlace(v, s.mem)
-			for _, p := range written {
-				if at.Overlaps(p) {
-					list = append(list, at)
-					break
-				}
+			seen[at] = true
+			if slices.ContainsFunc(written, at.Overlaps) {
+				list = append(list, at)
 			}
 		}
-		for _, v := range st.Out {
-			inside[v] = true
+		for _, at := range st.places(st.Out) {
+			seen[at] = true
 		}
 	}
 	return list
@@ -72,20 +68,20 @@ func (s *Session) overwritten(from, to int) (list []bundle.Place) {
 // recent are the operands of step i that earlier steps have left in a core's cache: those that were written or read while no more bytes
 // were touched than it holds. The latest is the last.
 func (s *Session) recent(i int) (list []bundle.Place) {
-	wanted := map[*graph.Value]bool{}
-	for _, v := range s.program.steps[i].In {
-		wanted[v] = true
+	wanted := map[bundle.Place]bool{}
+	for _, at := range s.walk[i].places(s.walk[i].In) {
+		wanted[at] = at.Kind == bundle.InWorkspace || at.Kind == bundle.InParam
 	}
 	touched := 0
 	for from := i - 1; from >= 0 && touched < s.job.Target.L2; from-- {
-		st := s.program.steps[from]
+		st := s.walk[from]
 		if st.bodies != nil {
 			break
 		}
-		for _, v := range st.Values() {
-			if at := contextPlace(v, s.mem); wanted[v] && at.Kind == bundle.InWorkspace {
+		for _, at := range st.places(st.Values()) {
+			if wanted[at] {
 				list = append([]bundle.Place{at}, list...)
-				delete(wanted, v)
+				delete(wanted, at)
 			}
 		}
 		touched += s.touches(from)

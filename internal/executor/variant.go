@@ -26,7 +26,7 @@ type Variant struct {
 // VariantInfo says what a library of a variant is.
 type VariantInfo struct {
 	Path      string // of a shared object
-	Run, Part string // symbols: called as the package's run function is, and for a worker's part of a step
+	Run, Part string // symbols: called as the package's run function is, and for a worker's part of a step; "": there are no parts
 	Scratch   int    // bytes for each worker
 }
 
@@ -47,8 +47,10 @@ func (v *Variant) load(info VariantInfo) (err error) {
 	if v.run, err = purego.Dlsym(v.handle, info.Run); err != nil {
 		return err
 	}
-	if v.part, err = purego.Dlsym(v.handle, info.Part); err != nil {
-		return err
+	if info.Part != "" {
+		if v.part, err = purego.Dlsym(v.handle, info.Part); err != nil {
+			return err
+		}
 	}
 	return v.place(info.Scratch)
 }
@@ -89,14 +91,14 @@ func (v *Variant) unload() error {
 	return err
 }
 
-// Run runs a step of the variant with all workers and returns the time that it took.
-func (v *Variant) Run(step int) (took time.Duration, err error) {
+// Run runs the steps [first, last) of the variant with all workers and returns the time that it took.
+func (v *Variant) Run(first, last int) (took time.Duration, err error) {
 	err = v.call(func() {
 		start := time.Now()
 		if v.m.pool != nil {
-			v.m.pool.runOf(v.callee, step, step+1)
+			v.m.pool.runOf(v.callee, first, last)
 		} else {
-			purego.SyscallN(v.run, v.callee.context, 0, 1, uintptr(step), uintptr(step+1))
+			purego.SyscallN(v.run, v.callee.context, 0, 1, uintptr(first), uintptr(last))
 		}
 		took = time.Since(start)
 	})
@@ -142,8 +144,8 @@ func threadTime() time.Duration {
 	return time.Duration(t.Nano())
 }
 
-// MemoryAt returns the memory of the module's run context at a place that a step writes, for who runs steps one by one: what lies there
-// changes with every run.
+// MemoryAt returns the memory of the module's run context at a place that a step writes, or of a constant, which must not be written, for who
+// runs steps one by one: what lies there changes with every run.
 func (m *Module) MemoryAt(at bundle.Place) ([]byte, error) {
 	r := region{size: at.Bytes}
 	switch {
@@ -151,8 +153,10 @@ func (m *Module) MemoryAt(at bundle.Place) ([]byte, error) {
 		return nil, fmt.Errorf("a place of %d bytes at %d", at.Bytes, at.Offset)
 	case at.Kind == bundle.InWorkspace && at.Offset+at.Bytes <= m.mem.workspace.size:
 		r.off = m.mem.workspace.off + at.Offset
-	case at.Kind == bundle.InOutput && at.Index < len(m.mem.outputs) && at.Bytes <= m.mem.outputs[at.Index].size:
-		r.off = m.mem.outputs[at.Index].off
+	case at.Kind == bundle.InOutput && at.Index < len(m.mem.outputs) && at.Offset+at.Bytes <= m.mem.outputs[at.Index].size:
+		r.off = m.mem.outputs[at.Index].off + at.Offset
+	case at.Kind == bundle.InParam && at.Index < len(m.lib.params) && at.Offset+at.Bytes <= len(m.lib.params[at.Index].Data):
+		return m.lib.params[at.Index].Data[at.Offset : at.Offset+at.Bytes : at.Offset+at.Bytes], nil
 	case at.Kind == bundle.InSymbols && 8*at.Index+at.Bytes <= m.mem.symbols.size:
 		r.off = m.mem.symbols.off + 8*at.Index
 	default:

@@ -15,9 +15,11 @@ import (
 
 // A Host is the network in which candidates are measured.
 type Host struct {
-	Package string // path
-	Workers int    // of use; 0: as the machine allows
-	Evict   int    // bytes that a core reads to forget what its cache holds
+	Package string               // path
+	Workers int                  // of use; 0: as the machine allows
+	Evict   int                  // bytes that a core reads to forget what its cache holds
+	Walk    executor.VariantInfo // that runs its steps, those of bodies of loops and branches among them, one by one; no path: the package's own do
+	Steps   int                  // of the walk
 	Tasks   []Task
 }
 
@@ -30,7 +32,9 @@ type Task struct {
 
 // A Step is one of them. Its number in the task is that in variants.
 type Step struct {
-	Index   int // of the package
+	Index   int // in the walk
+	Top     int // of the package: itself, or what it is inside of
+	Calls   int // in a run of the package
 	Results []bundle.Place
 	InPlace []bundle.Place // operands that it writes over
 	Window  int            // the step from which on all up to this one can be run again, with caches as in a run
@@ -75,9 +79,10 @@ type Runner struct {
 	workers int  // of use
 	all     bool // they are measured together, by wall clock; else one's part by the processor time of its thread
 	host    Host
+	walk    *executor.Variant // nil: the package's own steps
 	own     []*executor.Variant
 	loaded  map[int]*entrant
-	done    int      // steps of the package that have run
+	done    int      // steps of the walk that have run
 	here    *stand   // nil: the network is at no task's step
 	before  [][]byte // memory of here's expectation
 	want    [][]byte
@@ -133,6 +138,12 @@ func (r *Runner) ready() error {
 	if err := fill(r.module); err != nil {
 		return err
 	}
+	if r.host.Walk.Path != "" {
+		var err error
+		if r.walk, err = r.module.OpenVariant(r.host.Walk); err != nil {
+			return err
+		}
+	}
 	for _, t := range r.host.Tasks {
 		v, err := r.module.OpenVariant(t.Own)
 		if err != nil {
@@ -140,8 +151,8 @@ func (r *Runner) ready() error {
 		}
 		r.own = append(r.own, v)
 		for _, s := range t.Steps {
-			if s.Index < 0 || s.Index >= len(r.module.Info().Steps) {
-				return fmt.Errorf("step %d of a package of %d", s.Index, len(r.module.Info().Steps))
+			if s.Index < 0 || s.Index >= r.host.Steps {
+				return fmt.Errorf("step %d of a walk of %d", s.Index, r.host.Steps)
 			}
 		}
 	}

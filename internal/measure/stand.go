@@ -107,12 +107,12 @@ func (r *Runner) prepare(s *stand) error {
 		k.restore()
 	}
 	if s.from < s.at.Index {
-		return r.module.RunSteps(s.from, s.at.Index)
+		return r.steps(s.from, s.at.Index)
 	}
 	return nil
 }
 
-// upTo runs the package's own steps up to one, from the first again where that has run.
+// upTo runs the walk's own steps up to one, from the first again where that has run.
 func (r *Runner) upTo(step int) error {
 	if r.done > step {
 		r.done = 0
@@ -120,12 +120,21 @@ func (r *Runner) upTo(step int) error {
 	from := r.done
 	r.done = 0 // if it fails
 	if from < step {
-		if err := r.module.RunSteps(from, step); err != nil {
+		if err := r.steps(from, step); err != nil {
 			return err
 		}
 	}
 	r.done = step
 	return nil
+}
+
+// steps runs the steps [from, to) of the walk.
+func (r *Runner) steps(from, to int) error {
+	if r.walk == nil {
+		return r.module.RunSteps(from, to)
+	}
+	_, err := r.walk.Run(from, to)
+	return err
 }
 
 // sample runs the step by a variant, with caches as in a run, and takes its time. One worker's part leaves the step undone.
@@ -145,7 +154,7 @@ func (r *Runner) sample(s *stand, v *executor.Variant) (time.Duration, error) {
 // run runs a step by a variant as it is measured: by all workers, or one worker's part of it.
 func (r *Runner) run(v *executor.Variant, number int) (time.Duration, error) {
 	if r.all {
-		return v.Run(number)
+		return v.Run(number, number+1)
 	}
 	return v.Part(number, 0, 1, r.workers)
 }

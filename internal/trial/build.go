@@ -42,17 +42,25 @@ type build struct {
 type packing struct {
 	Points map[int]choice.Point
 	Path   string
+	Walk   string // path for the library of the walk: it is the host, without points; "": it is not
+}
+
+// A host is what is known of the network without points.
+type host struct {
+	Relief map[int]choice.Point
+	Walk   executor.VariantInfo
+	Steps  int
 }
 
 // An answer is what comes back, by the question.
 type answer struct {
-	Tasks  []compile.Task
-	Asked  map[string][]choice.Decision // on the graph, by node
-	Evict  int
-	Relief map[int]choice.Point
-	Info   *bundle.Manifest
-	Built  candidate
-	Text   string
+	Tasks []compile.Task
+	Asked map[string][]choice.Decision // on the graph, by node
+	Evict int
+	Host  *host
+	Info  *bundle.Manifest
+	Built candidate
+	Text  string
 }
 
 // A candidate is one that was built, or the fault by which it was not.
@@ -88,7 +96,7 @@ func ServeBuilds(in io.Reader, out io.Writer, open func(network []byte) (*compil
 		case q.Text != nil:
 			a.Text, err = b.session.Assembly(q.Text.Task, q.Text.Point)
 		case q.Pack != nil:
-			a.Info, a.Relief, err = b.pack(*q.Pack)
+			a.Info, a.Host, err = b.pack(*q.Pack)
 		}
 		return a, err
 	})
@@ -123,13 +131,28 @@ func (b *builder) build(q build) (candidate, error) {
 	}, nil
 }
 
-func (b *builder) pack(q packing) (*bundle.Manifest, map[int]choice.Point, error) {
-	r, relief, err := b.session.Package(q.Points)
+func (b *builder) pack(q packing) (*bundle.Manifest, *host, error) {
+	if q.Walk != "" {
+		return b.packHost(q)
+	}
+	r, err := b.session.Package(q.Points)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := bundle.Write(q.Path, &r.Contents); err != nil {
+	return r.Contents.Manifest, nil, bundle.Write(q.Path, &r.Contents)
+}
+
+func (b *builder) packHost(q packing) (*bundle.Manifest, *host, error) {
+	r, err := b.session.Host()
+	if err != nil {
 		return nil, nil, err
 	}
-	return r.Contents.Manifest, relief, nil
+	h := &host{Relief: r.Relief, Steps: r.Steps}
+	if r.Walk != nil {
+		h.Walk = executor.VariantInfo{Path: q.Walk, Run: r.WalkSymbol, Scratch: r.Scratch}
+		if err := os.WriteFile(q.Walk, r.Walk, 0o700); err != nil {
+			return nil, nil, err
+		}
+	}
+	return r.Contents.Manifest, h, bundle.Write(q.Path, &r.Contents)
 }

@@ -97,11 +97,11 @@ func Open(ctx context.Context, o Options) (f *Farm, err error) {
 	}
 	f.tasks, f.asked, f.host.Evict = opened.Tasks, opened.Asked, opened.Evict
 	f.host.Package = filepath.Join(f.folder, "host.tar")
-	a, err := first.process.Ask(ctx, question{Pack: &packing{Path: f.host.Package}}, openLimit)
+	a, err := first.process.Ask(ctx, question{Pack: &packing{Path: f.host.Package, Walk: filepath.Join(f.folder, "walk.so")}}, openLimit)
 	if err != nil {
 		return nil, err
 	}
-	f.info, f.opening.Relief = a.Info, a.Relief
+	f.info, f.opening.Relief, f.host.Walk, f.host.Steps = a.Info, a.Host.Relief, a.Host.Walk, a.Host.Steps
 	first.process.Close() // it does not know of relief, and has grown
 	for i := range f.Builders - 1 {
 		f.builders = append(f.builders, &station{prefix: string(rune('b'+i%25)) + fmt.Sprint(i)})
@@ -310,6 +310,6 @@ func (f *Farm) Pack(ctx context.Context, points map[int]choice.Point, path strin
 		return nil, err
 	}
 	defer s.process.Close()
-	a, err := s.process.Ask(ctx, question{Pack: &packing{all, path}}, openLimit)
+	a, err := s.process.Ask(ctx, question{Pack: &packing{Points: all, Path: path}}, openLimit)
 	return a.Info, err
 }

@@ -24,7 +24,7 @@ type measurer struct {
 	all     bool
 	loaded  int
 	workers int
-	at      int // steps of the package that have run, about
+	at      int // steps of the walk that have run, about
 }
 
 // measurer is the process for one worker's part, or for all workers; it is started where there is none.
@@ -114,7 +114,7 @@ func (f *Farm) Race(ctx context.Context, list []tune.Built, stop tune.Stop) ([]t
 		steps := f.host.Tasks[task].Steps
 		at := steps[m.next(steps, behind)].Index - m.at
 		if at < 0 {
-			at += len(f.info.Steps)
+			at += f.host.Steps
 		}
 		return at
 	}

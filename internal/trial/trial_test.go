@@ -14,7 +14,6 @@ import (
 
 	"lathe/internal/choice"
 	"lathe/internal/compile"
-	"lathe/internal/frontend/onnx"
 	"lathe/internal/measure"
 	"lathe/internal/records"
 	"lathe/internal/target"
@@ -38,11 +37,7 @@ func TestMain(m *testing.M) {
 }
 
 func network(path []byte) (*compile.Session, error) {
-	m, err := onnx.ReadFile(string(path))
-	if err != nil {
-		return nil, err
-	}
-	g, err := onnx.Import(m, onnx.Options{})
+	g, err := networkNamed(string(path))
 	if err != nil {
 		return nil, err
 	}
@@ -59,15 +54,7 @@ func network(path []byte) (*compile.Session, error) {
 
 func open(t *testing.T) *Farm {
 	t.Helper()
-	f, err := Open(t.Context(), Options{
-		Network: []byte("../../examples/demo/digits.onnx"), Program: os.Args[0], Builder: []string{"build"}, Measurer: []string{"measure"},
-		Builders: 2, Workers: 2, Timeout: time.Second,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(f.Close)
-	return f
+	return openNamed(t, "../../examples/demo/digits.onnx")
 }
 
 var rule = tune.Stop{Pairs: []int{3, 5}, Bound: 0.9, Number: 1, Workers: 1}

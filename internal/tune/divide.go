@@ -22,7 +22,7 @@ func (r *run) divide() error {
 	best := map[int]float64{}
 	var bases, others []Candidate
 	for _, s := range order {
-		if s.root == nil || s.Loop {
+		if s.root == nil || s.Inside {
 			continue
 		}
 		best[s.Index] = 1

@@ -195,7 +195,7 @@ func simulated(n int) []Task {
 	for i := range list {
 		anchor := fmt.Sprint("anchor", i/2)
 		list[i] = Task{
-			Index: i, Name: fmt.Sprint("kernel", i), Ops: []string{"nn.conv2d"}, Steps: make([]int, 1+i%2), FLOPs: 1e8, Bytes: 1e6,
+			Index: i, Name: fmt.Sprint("kernel", i), Ops: []string{"nn.conv2d"}, Calls: 1 + i%2, FLOPs: 1e8, Bytes: 1e6,
 			Key:  records.Key{Kernel: fmt.Sprint("key", i), Anchor: anchor, Target: "x86_64", Class: "c", Workers: 1},
 			Time: time.Duration(500+100*i) * time.Microsecond, Peak: 250 * time.Microsecond,
 			Shapes: []string{fmt.Sprintf("float32[1,%d,56,56]", 16<<(i%3))},

@@ -19,8 +19,9 @@ type Task struct {
 	Ops     []string // operators by Relay's names
 	Nodes   []string // nodes of the model
 	Shapes  []string // types of the operands and the result
-	Steps   []int    // top-level steps of the host that run it
-	Loop    bool     // a step inside a loop
+	Steps   []int    // steps of the host that run it, or in which it runs
+	Calls   int      // in a run
+	Inside  bool     // of one of them: a loop or branches
 	FLOPs   float64  // of one call
 	Bytes   float64  // read and written at least, of one call
 	Time    time.Duration
@@ -29,7 +30,7 @@ type Task struct {
 }
 
 // Weight is the task's time in a run.
-func (t *Task) Weight() time.Duration { return t.Time * time.Duration(len(t.Steps)) }
+func (t *Task) Weight() time.Duration { return t.Time * time.Duration(t.Calls) }
 
 // A Candidate is a point of a task.
 type Candidate struct {

@@ -35,10 +35,11 @@ type Step struct {
 	Condition Place
 }
 
-// A Place is where the run context has an operand: at an offset in bytes of the workspace, or under an index.
+// A Place is where the run context has an operand: at an offset in bytes of the workspace, or so many bytes behind what is under an index.
 type Place struct {
-	Kind  PlaceKind
-	Index int
+	Kind   PlaceKind
+	Index  int
+	Offset int // of what lies under an index
 }
 
 // PlaceKind is a table of the run context, or its workspace.
@@ -181,7 +182,14 @@ func (p Place) pointer(b *strings.Builder, name, frame string) string {
 		fmt.Fprintf(b, "  %s = getelementptr i64, ptr %%symbols, i64 %d\n", name, p.Index)
 	default:
 		table := map[PlaceKind]string{Input: "inputs" + frame, Output: "outputs" + frame, Param: "params"}[p.Kind]
-		fmt.Fprintf(b, "  %s.p = getelementptr ptr, ptr %%%s, i64 %d\n  %s = load ptr, ptr %s.p\n", name, table, p.Index, name, name)
+		to := name
+		if p.Offset != 0 {
+			to += ".base"
+		}
+		fmt.Fprintf(b, "  %s.p = getelementptr ptr, ptr %%%s, i64 %d\n  %s = load ptr, ptr %s.p\n", name, table, p.Index, to, name)
+		if p.Offset != 0 {
+			fmt.Fprintf(b, "  %s = getelementptr i8, ptr %s, i64 %d\n", name, to, p.Offset)
+		}
 	}
 	return name
 }

@@ -101,11 +101,19 @@ func (e *expectation) bandwidth(bytes int64, workers int) float64 {
 	return e.core.Memory
 }
 
-// Each is the time in ms that every step of a manifest takes at least by the model of a target.
-func Each(m *bundle.Manifest, t *target.Target, workers int) []float64 {
-	e, list := newExpectation(m, t, workers), make([]float64, len(m.Steps))
-	for i, s := range m.Steps {
-		list[i], _ = e.of(s)
+// Each is the time in ms that one call of every kernel of a manifest takes at least by the model of a target, by name.
+func Each(m *bundle.Manifest, t *target.Target, workers int) map[string]float64 {
+	times := map[string]float64{}
+	newExpectation(m, t, workers).each(m.Steps, times)
+	return times
+}
+
+func (e *expectation) each(steps []bundle.Step, times map[string]float64) {
+	for _, s := range steps {
+		if s.Trips > 0 {
+			e.inside(s).each(s.Body, times)
+			continue
+		}
+		times[s.Name], _ = e.of(s)
 	}
-	return list
 }

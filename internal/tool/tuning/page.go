@@ -136,7 +136,7 @@ func (r Row) Where() string {
 	if more := len(r.Nodes) - mostNodes; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
-	if n := len(r.Steps); n > 1 {
+	if n := r.Calls; n > 1 {
 		text += "; " + spelling.Count(n, "call")
 	}
 	return text
@@ -179,7 +179,7 @@ func peak(best, took time.Duration) float64 {
 
 // Left is the time in a run above the roofline.
 func (r Row) Left() time.Duration {
-	return max(0, r.Tuned()-r.Found.Task.Peak) * time.Duration(len(r.Steps))
+	return max(0, r.Tuned()-r.Found.Task.Peak) * time.Duration(r.Calls)
 }
 
 // Standing is how far the best has come, in words.

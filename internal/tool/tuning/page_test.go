@@ -95,7 +95,7 @@ func report(t *testing.T) *Report {
 	var tasks []tune.Task
 	for i := range 3 {
 		tasks = append(tasks, tune.Task{
-			Index: i, Name: fmt.Sprint("fused_nn_conv2d_nn_relu_", i), Nodes: []string{fmt.Sprint("/layer", i, "/Conv"), evil}, Steps: make([]int, i+1), FLOPs: 1e8, Bytes: 1e6,
+			Index: i, Name: fmt.Sprint("fused_nn_conv2d_nn_relu_", i), Nodes: []string{fmt.Sprint("/layer", i, "/Conv"), evil}, Calls: i + 1, FLOPs: 1e8, Bytes: 1e6,
 			Time: time.Duration(300+100*i) * time.Microsecond, Peak: 200 * time.Microsecond, Ops: []string{"nn.conv2d"},
 			Shapes: []string{"float32[1,64,56,56]:ABCD16b", "const float32[64,64,3,3]:ABCD16b32a", "float32[1,64,56,56]:ABCD16b"},
 			Key:    records.Key{Kernel: fmt.Sprint(i), Target: "x86_64"},
