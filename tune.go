@@ -342,11 +342,12 @@ func Tune(ctx context.Context, m *Model, o TuneOptions) (*TuneResult, error) {
 }
 
 func tuned(ctx context.Context, m *Model, o TuneOptions) (r *TuneResult, err error) {
+	begun := time.Now()
 	if o.Output == "" {
 		return nil, errors.New("tune: no file for records is named")
 	}
 	run := tune.Options{
-		Tuner: o.Tuner, Trials: o.Trials, EarlyStopping: o.EarlyStopping, Time: o.Time, Seed: cmp.Or(o.Seed, 1), Repeat: o.Repeat, MinSample: o.MinRepeat,
+		Tuner: o.Tuner, Trials: o.Trials, EarlyStopping: o.EarlyStopping, Time: o.Time, Begun: begun, Seed: cmp.Or(o.Seed, 1), Repeat: o.Repeat, MinSample: o.MinRepeat,
 		SearchOnly: o.SearchOnly,
 		By:         records.By{Lathe: version.Number, LLVM: toolchain.Version(), Rules: compile.Rules, Machine: host.CPUName()},
 	}
@@ -369,11 +370,12 @@ func tuned(ctx context.Context, m *Model, o TuneOptions) (r *TuneResult, err err
 	defer func() { t.farm.Close() }()
 	r = &TuneResult{}
 	if o.Graph && o.Replay == "" {
-		run.Trials, run.Time = run.Trials-run.Trials/graphShare, run.Time-run.Time/graphShare
+		run.Trials -= run.Trials / graphShare
 		if t, r.Graph, err = t.withGraph(ctx, m, &run); err != nil {
 			return nil, err
 		}
 	}
+	run.Packing, run.Opening = t.farm.Costs()
 	run.Network, run.Workers, run.Lanes = networkKey(m, t.compiling, t.graph), t.workers, t.lanes
 	r.Workers = t.workers
 	var selected []tune.Task

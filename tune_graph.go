@@ -160,6 +160,7 @@ func (t *tuning) decideGraph(ctx context.Context, m *Model, by records.By, sink 
 	g := &TuneGraph{}
 	var failed error
 	o := tune.GraphOptions{Most: mostGraphs, Time: t.Time / graphShare}
+	o.Packing, o.Opening = t.farm.Costs()
 	if t.Trials > 0 {
 		o.Most = min(o.Most, max(1, t.Trials/graphShare))
 	}

@@ -54,16 +54,17 @@ type Farm struct {
 	host     measure.Host
 	digests  []string // of the tasks' own code
 
-	mu     sync.Mutex
-	codes  map[string]candidate  // by library
-	done   map[string]tune.Built // what was built, by task and point
-	parts  *measurer
-	all    *measurer
-	ids    int
-	tuned  string               // the package of the last verdict
-	points map[int]choice.Point // that it is of
-	opened int                  // pairs of packages
-	last   [2][]float64         // times of the last verdict
+	mu                  sync.Mutex
+	codes               map[string]candidate  // by library
+	done                map[string]tune.Built // what was built, by task and point
+	parts               *measurer
+	all                 *measurer
+	ids                 int
+	tuned               string               // the package of the last verdict
+	points              map[int]choice.Point // that it is of
+	opened              int                  // pairs of packages
+	compiling, starting time.Duration        // how long it took to compile the network, and to open it
+	last                [2][]float64         // times of the last verdict
 }
 
 // A station is where a builder sits.
@@ -89,7 +90,7 @@ func Open(ctx context.Context, o Options) (f *Farm, err error) {
 		f.Builders = goruntime.GOMAXPROCS(0)
 	}
 	f.opening = opening{Network: o.Network, Folder: f.folder}
-	first := &station{prefix: "a"}
+	first, from := &station{prefix: "a"}, time.Now()
 	f.builders = []*station{first}
 	opened, err := f.seat(ctx, first)
 	if err != nil {
@@ -101,6 +102,7 @@ func Open(ctx context.Context, o Options) (f *Farm, err error) {
 	if err != nil {
 		return nil, err
 	}
+	f.compiling = time.Since(from)
 	f.info, f.opening.Relief, f.host.Walk, f.host.Steps = a.Info, a.Host.Relief, a.Host.Walk, a.Host.Steps
 	first.process.Close() // it does not know of relief, and has grown
 	for i := range f.Builders - 1 {
@@ -151,6 +153,9 @@ func (f *Farm) Kernels() []compile.Task { return f.tasks }
 
 // Asked are the decisions on the graph, by the name of a node.
 func (f *Farm) Asked() map[string][]choice.Decision { return f.asked }
+
+// Costs are about the times that a package of the network takes to be made, and that opening two of them takes.
+func (f *Farm) Costs() (packing, opening time.Duration) { return f.compiling, 2 * f.starting }
 
 // Close ends the children and removes what they wrote.
 func (f *Farm) Close() {

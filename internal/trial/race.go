@@ -42,6 +42,7 @@ func (f *Farm) measurer(ctx context.Context, all bool) (*measurer, error) {
 		return m, nil
 	}
 	m.end()
+	from := time.Now()
 	p, err := child.Start[measure.Question, measure.Answer](child.Command{Path: f.Program, Args: f.Measurer})
 	if err != nil {
 		return nil, err
@@ -51,6 +52,7 @@ func (f *Farm) measurer(ctx context.Context, all bool) (*measurer, error) {
 		p.Close()
 		return nil, fmt.Errorf("measuring the network: %w", err)
 	}
+	f.starting = time.Since(from)
 	m.process, m.loaded, m.workers, m.at = p, 0, a.Workers, 0
 	return m, nil
 }
@@ -236,7 +238,7 @@ func (f *Farm) run(ctx context.Context, m *measurer, list []*racer, stop tune.St
 			r.Times, r.Host = append(r.Times, p.Times...), append(r.Host, p.Host...)
 			enough := f.Pairs > 0 && stop.Accept == 0 && stop.Next(len(r.Times)) > max(f.Pairs, stop.Least)
 			short := sum(r.Times) < micro(stop.MinSample)
-			if next := stop.Next(len(r.Times)); next > 0 && (short || !enough && !stop.Leaves(r.Task, r.Times, r.Host)) {
+			if next := stop.Next(len(r.Times)); next > 0 && !stop.Over() && (short || !enough && !stop.Leaves(r.Task, r.Times, r.Host)) {
 				stay = append(stay, r)
 			}
 		}

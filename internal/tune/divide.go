@@ -51,6 +51,9 @@ func (r *run) divide() error {
 // together races candidates with all workers and hands on those that have a time.
 func (r *run) together(list []Candidate, best map[int]float64, each func(*Trial)) error {
 	for part := range slices.Chunk(list, batch) {
+		if r.clock.over(forDividing) {
+			return nil
+		}
 		built, err := r.build(part)
 		if err != nil {
 			return err

@@ -27,7 +27,9 @@ type NetworkRacer interface {
 type GraphOptions struct {
 	Host time.Duration // of a run as the compiler decides
 	Most int           // networks that are tried
-	Time time.Duration // of trying them; 0: any
+	Time time.Duration // of all, about; 0: any
+	// Packing and Opening are as in Options.
+	Packing, Opening time.Duration
 	// Tried is told of each network that was tried and Judged of each verdict, on so many decisions. Both may be nil.
 	Tried  func(t GraphTrial, done, planned int)
 	Judged func(n int, v Verdict)
@@ -60,12 +62,13 @@ const (
 // decision go into one network, which is judged as that of a tuning is.
 func Graph(ctx context.Context, list []GraphDecision, m NetworkRacer, o GraphOptions) (GraphResult, error) {
 	var r GraphResult
-	begun, pairs := time.Now(), pairsFor(o.Host)
+	clock := clock{begun: time.Now(), limit: o.Time, host: o.Host, packing: o.Packing, opening: o.Opening}
+	pairs := clock.pairs()
 	proposals := graphProposals(list)
 	proposals = proposals[:min(len(proposals), o.Most)]
 	best := map[int]GraphTrial{}
 	for i, c := range proposals {
-		if o.Time > 0 && time.Since(begun) > o.Time {
+		if i > 0 && clock.over(1) {
 			break
 		}
 		t := GraphTrial{Decision: c.Task, Value: c.Point[list[c.Task].Name]}
@@ -93,7 +96,7 @@ func Graph(ctx context.Context, list []GraphDecision, m NetworkRacer, o GraphOpt
 		gains = append(gains, 1-t.Ratio)
 	}
 	said, last := o.Judged, 0
-	stay, verdict, err := withdraw(ctx, m, order, gains, pairs, func() bool { return false }, func(n int, v Verdict) {
+	stay, verdict, err := withdraw(ctx, m, order, gains, pairs, clock.left, func(n int, v Verdict) {
 		if last = n; said != nil {
 			said(n, v)
 		}

@@ -12,7 +12,10 @@ type Options struct {
 	Tuner         string
 	Trials        int           // over all tasks; 0: as many as promise something
 	EarlyStopping int           // trials of a task without gain, behind which it is left, and no sooner; 0: the search ends when all tasks promise too little
-	Time          time.Duration // of search, confirmation and verdict, about; 0: any
+	Time          time.Duration // of all from Begun on to the first look of the verdict, about; 0: any
+	Begun         time.Time     // zero: when Run is called
+	Packing       time.Duration // that the package takes which the verdict opens; it counts for Time
+	Opening       time.Duration // that opening both networks takes without their runs; likewise
 	Seed          uint64
 	Workers       int           // of use; more than one: the division among them is tuned, too
 	Network       string        // digest of the model with its options

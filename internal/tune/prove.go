@@ -3,7 +3,6 @@ package tune
 import (
 	"cmp"
 	"slices"
-	"time"
 
 	"lathe/internal/choice"
 	"lathe/internal/records"
@@ -16,13 +15,21 @@ func (r *run) prove() error {
 		for _, s := range r.tasks {
 			list = append(list, s.finalists(workers)...)
 		}
-		for part := range slices.Chunk(list, batch) {
+		r.byPromise(list)
+		n := batch
+		if r.Time > 0 {
+			n = fewProofs
+		}
+		for part := range slices.Chunk(list, n) {
+			if r.clock.over(1) {
+				return nil
+			}
 			built, err := r.build(part)
 			if err != nil {
 				return err
 			}
 			stop := confirming()
-			stop.Workers = max(1, workers)
+			stop.Workers, stop.Until = max(1, workers), r.clock.until(1)
 			trials, err := r.measure(built, stop, records.Confirm)
 			if err != nil {
 				return err
@@ -42,6 +49,20 @@ func (r *run) prove() error {
 	return nil
 }
 
+// byPromise puts those first of which the network gains most.
+func (r *run) byPromise(list []Candidate) {
+	gain := func(c Candidate) float64 {
+		s, ratio := r.of(c.Task), 1.0
+		for _, t := range append(s.best[:min(len(s.best), finalists):finalists], s.division) {
+			if t != nil && identity(t.Point) == identity(c.Point) {
+				ratio = t.Ratio
+			}
+		}
+		return (1 - ratio) * micro(s.Weight())
+	}
+	slices.SortStableFunc(list, func(a, b Candidate) int { return cmp.Compare(gain(b), gain(a)) })
+}
+
 // finalists are the best of the search that may be worthwhile: by one worker's share, or the division among workers.
 func (s *search) finalists(workers int) []Candidate {
 	var list []Candidate
@@ -59,9 +80,6 @@ func (s *search) finalists(workers int) []Candidate {
 	return list
 }
 
-// late reports that the time for the tuning is over.
-func (r *run) late() bool { return r.Time > 0 && time.Since(r.begun) > r.Time }
-
 // judge races the whole network with the winners, and keeps those with which it is faster.
 func (r *run) judge() error {
 	var order []Candidate
@@ -77,7 +95,7 @@ func (r *run) judge() error {
 		s := r.of(c.Task)
 		gains = append(gains, (1-s.winner.Ratio)*micro(s.Weight())/max(1, micro(r.Host)))
 	}
-	stay, verdict, err := withdraw(r.ctx, r.measurer, order, gains, pairsFor(r.Host), r.late, func(n int, v Verdict) {
+	stay, verdict, err := withdraw(r.ctx, r.measurer, order, gains, r.clock.pairs(), r.clock.left, func(n int, v Verdict) {
 		r.say(Progress{Stage: Judging, Verdict: &v, Points: n})
 	})
 	if err != nil {

@@ -8,6 +8,7 @@ const (
 	searchBounds = 0.9   // confidence of the bounds while searching: what leaves wrongly is lost, what stays wrongly is raced again
 	firstOut     = 1.3   // time over the host's of the first runs, from which on a candidate does not race
 	hopeless     = 8.0   // cycles over the host's that the compiler expects, above which a candidate is not run: its model errs by less than a half of that
+	fewProofs    = 4     // candidates that are proved together where time is short
 	slip         = 0.008 // of candidates that are not worthwhile, those that may be accepted: less than 1 % with all looks together
 )
 
@@ -30,6 +31,9 @@ func confirming() Stop {
 	each := slip / float64(len(confirmPairs))
 	return Stop{Pairs: slices.Concat([]int{confirmGate}, confirmPairs), Gate: confirmGate, Bound: 1 - 2*each, Number: 1, Workers: 1, Accept: 1 / Worthwhile}
 }
+
+// Over reports that the race has no time any more.
+func (s Stop) Over() bool { return past(s.Until) }
 
 // looks are the numbers of pairs after which samples are looked at.
 func (s Stop) looks() []int {

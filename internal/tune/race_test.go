@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"lathe/internal/choice"
 )
@@ -272,7 +273,7 @@ func (m *networks) Networks(_ context.Context, points map[int]choice.Point, open
 	return tuned, host, nil
 }
 
-func never() bool { return false }
+func ever() time.Duration { return math.MaxInt64 }
 
 // TestOpenings: a verdict has the openings that it needs, and no more of them where they can tell nothing, or time is up.
 func TestOpenings(t *testing.T) {
@@ -280,21 +281,21 @@ func TestOpenings(t *testing.T) {
 	for _, c := range []struct {
 		name            string
 		ratio, promised float64
-		late            bool
+		left            func() time.Duration
 		accepted        int // at least
 		most            int // openings on average
 	}{
-		{"a large gain", 0.9, 0.1, false, tries, 14},
-		{"a gain that openings tell", 0.985, 0.015, false, tries * 3 / 4, 40},
-		{"a gain that was not promised", 0.985, 0, false, tries / 2, 40},
-		{"nothing", 1, 0.05, false, 0, 25},
-		{"a promise too small to be told", 0.999, 0.001, false, 0, 15},
-		{"no time", 0.99, 0.01, true, 0, 10},
+		{"a large gain", 0.9, 0.1, ever, tries, 14},
+		{"a gain that openings tell", 0.985, 0.015, ever, tries * 3 / 4, 40},
+		{"a gain that was not promised", 0.985, 0, ever, tries / 2, 40},
+		{"nothing", 1, 0.05, ever, 0, 25},
+		{"a promise too small to be told", 0.999, 0.001, ever, 0, 15},
+		{"no time", 0.99, 0.01, func() time.Duration { return 0 }, 0, 10},
 	} {
 		noise := noises(rand.New(rand.NewPCG(5, 6)))["quiet"]
 		opens, accepted := 0, 0
 		for range tries {
-			h := hearing{leastOpen, c.promised, func() bool { return c.late }}
+			h := hearing{leastOpen, c.promised, c.left}
 			v, err := judge(t.Context(), &networks{noise: noise, ratios: map[int]float64{0: c.ratio}}, map[int]choice.Point{0: nil}, h)
 			if err != nil {
 				t.Fatal(err)
@@ -319,7 +320,7 @@ func TestVerdict(t *testing.T) {
 		}{{1, 0, 0.01}, {1.01, 0, 0.005}, {0.93, 0.95, 1}} {
 			accepted, tries := 0, 3000
 			for range tries {
-				v, err := judge(t.Context(), &networks{noise: n, ratios: map[int]float64{0: c.ratio}}, map[int]choice.Point{0: nil}, hearing{leastOpen, 1 - c.ratio, never})
+				v, err := judge(t.Context(), &networks{noise: n, ratios: map[int]float64{0: c.ratio}}, map[int]choice.Point{0: nil}, hearing{leastOpen, 1 - c.ratio, ever})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -356,7 +357,7 @@ func TestWithdraw(t *testing.T) {
 		stay   int
 	}{{"all good", all(0.97), 8}, {"none good", all(1.02), 0}, {"an uncertain one is bad", spoilt, 4}} {
 		m := &networks{noise: n, ratios: c.ratios}
-		stay, v, err := withdraw(t.Context(), m, order, gains, leastOpen, never, func(int, Verdict) {})
+		stay, v, err := withdraw(t.Context(), m, order, gains, leastOpen, ever, func(int, Verdict) {})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -366,7 +367,7 @@ func TestWithdraw(t *testing.T) {
 	}
 	rounds := 0
 	few := slices.Repeat([]float64{1e-4}, len(order))
-	if _, _, err := withdraw(t.Context(), &networks{noise: n, ratios: all(1.001)}, order, few, leastOpen, never, func(int, Verdict) { rounds++ }); err != nil || rounds != 1 {
+	if _, _, err := withdraw(t.Context(), &networks{noise: n, ratios: all(1.001)}, order, few, leastOpen, ever, func(int, Verdict) { rounds++ }); err != nil || rounds != 1 {
 		t.Errorf("what promises nothing that openings could tell is judged %d times: %v", rounds, err)
 	}
 }

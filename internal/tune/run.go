@@ -15,7 +15,6 @@ import (
 const (
 	batch     = 16   // candidates that are built and raced together
 	enough    = 0.01 // of the network's time, below which all tasks together promise too little to go on
-	forSearch = 0.8  // share of the time that the search may take
 	forDivide = 0.1  // share of the trials for divisions among workers
 	longest   = 20   // tasks whose division is tuned
 	finalists = 2    // of a task that are confirmed
@@ -33,6 +32,7 @@ type run struct {
 	tasks    []*search
 	result   Result
 	begun    time.Time
+	clock    clock
 	new      int // trials of this run
 }
 
@@ -55,6 +55,10 @@ func Run(ctx context.Context, tasks []Task, b Builder, m Measurer, o Options) (R
 		for _, s := range r.tasks {
 			r.Host += s.Weight()
 		}
+	}
+	r.clock = clock{begun: r.Begun, limit: r.Time, host: r.Host, packing: r.Packing, opening: r.Opening}
+	if r.Begun.IsZero() {
+		r.clock.begun = r.begun
 	}
 	r.result.Stages = map[Stage]time.Duration{}
 	for _, step := range []struct {
@@ -182,7 +186,7 @@ func (r *run) ends(budget int) string {
 	switch {
 	case r.Trials > 0 && r.result.Trials >= budget:
 		return "the trials were used up"
-	case r.Time > 0 && time.Since(r.begun) > time.Duration(forSearch*float64(r.Time)):
+	case r.clock.over(forSearch):
 		return "the time was used up"
 	case sum == 0 && r.result.Trials > 0, r.EarlyStopping == 0 && r.result.Trials > 0 && sum < enough*micro(r.Host):
 		return "no task promised enough"
@@ -348,7 +352,7 @@ func (r *run) say(p Progress) {
 		p.Left = p.Took / time.Duration(r.new) * time.Duration(max(0, r.Trials-r.result.Trials))
 	}
 	if r.Time > 0 {
-		if left := max(0, r.Time-p.Took); p.Left == 0 || left < p.Left {
+		if left := max(0, r.clock.left()); p.Left == 0 || left < p.Left {
 			p.Left = left
 		}
 	}

@@ -26,6 +26,7 @@ type machine struct {
 	sync.Mutex
 	builds, races int
 	pairs         int
+	passed        func(pairs int) // is told of pairs that were raced
 }
 
 var tiles = func() (list []string) {
@@ -156,7 +157,7 @@ func (m *machine) Race(ctx context.Context, list []Built, stop Stop) ([]Samples,
 			t, h := m.noise.pairs(ratio, n)
 			m.pairs += n
 			s.Times, s.Host = append(s.Times, t...), append(s.Host, h...)
-			if stop.Leaves(b.Task, s.Times, s.Host) {
+			if m.passed(n); stop.Over() || stop.Leaves(b.Task, s.Times, s.Host) {
 				break
 			}
 		}
@@ -205,7 +206,7 @@ func simulated(n int) []Task {
 }
 
 func newMachine(seed uint64, kind string) *machine {
-	return &machine{noise: noises(rand.New(rand.NewPCG(seed, 99)))[kind]}
+	return &machine{noise: noises(rand.New(rand.NewPCG(seed, 99)))[kind], passed: func(int) {}}
 }
 
 // best is the least time of a task's points over the rules', by trying all.

@@ -78,8 +78,9 @@ type Stop struct {
 	Accept    float64         // of a confirmation, the ratio that the upper bound must be below: a race ends when that is decided; 0: a search
 	Gate      int             // of a confirmation, pairs up to which it can be given up only
 	MinSample time.Duration
-	Number    int // runs of a sample
-	Workers   int // 1: one pinned worker's share, by thread CPU time; more: all of them by wall clock
+	Until     time.Time // a race ends at the next look behind it, decided or not; zero: any
+	Number    int       // runs of a sample
+	Workers   int       // 1: one pinned worker's share, by thread CPU time; more: all of them by wall clock
 }
 
 // A Measurer races candidates against the host's kernels in the host network, caches and weights as in use.

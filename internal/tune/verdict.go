@@ -42,9 +42,9 @@ type Verdict struct {
 
 // A hearing says how a verdict is reached.
 type hearing struct {
-	pairs    int         // of an opening
-	promised float64     // gain that the points promise, as a share of the network's time
-	late     func() bool // there is no time for more than the first look
+	pairs    int                  // of an opening
+	promised float64              // gain that the points promise, as a share of the network's time
+	left     func() time.Duration // in which looks behind the first must end
 }
 
 // judge races the network with these points against the one without. It ends before the last look where that would hardly tell what is promised, or
@@ -52,8 +52,13 @@ type hearing struct {
 func judge(ctx context.Context, m NetworkRacer, points map[int]choice.Point, h hearing) (Verdict, error) {
 	var v Verdict
 	var tuned, host []float64
+	var opening time.Duration
 	for _, look := range openings {
 		n := look - len(v.Opens)
+		if len(v.Opens) > 0 && h.left() < time.Duration(n)*opening {
+			break
+		}
+		from := time.Now()
 		with, without, err := m.Networks(ctx, points, n, h.pairs)
 		if err != nil {
 			return v, err
@@ -61,13 +66,14 @@ func judge(ctx context.Context, m NetworkRacer, points map[int]choice.Point, h h
 		if len(with) != n*h.pairs || len(without) != len(with) {
 			return v, fmt.Errorf("%d and %d times of networks were measured instead of %d each", len(with), len(without), n*h.pairs)
 		}
+		opening = time.Since(from) / time.Duration(n)
 		tuned, host = append(tuned, with...), append(host, without...)
 		for k := range n {
 			from, to := k*h.pairs, (k+1)*h.pairs
 			v.Opens = append(v.Opens, Quiet(with[from:to], without[from:to]).Ratio)
 		}
 		p := signedRank(v.Opens)
-		if v.Accepted = p <= sure; v.Accepted || p > doubtful || h.late() {
+		if v.Accepted = p <= sure; v.Accepted || p > doubtful {
 			break
 		}
 		if mean, least := v.resolution(); max(h.promised, -mean) < least {
@@ -84,21 +90,24 @@ func middle(times []float64) float64 { return Estimated(times, searchBounds).Rat
 // withdraw judges points, the most certain first, and leaves out the less certain half of them until the network with the
 // rest is faster, or what the rest promises could not be told from how openings differ. gains are what they promise, as shares of the network's
 // time. It returns how many of them stay, and the last verdict.
-func withdraw(ctx context.Context, m NetworkRacer, order []Candidate, gains []float64, pairs int, late func() bool, said func(n int, v Verdict)) (int, Verdict, error) {
+func withdraw(ctx context.Context, m NetworkRacer, order []Candidate, gains []float64, pairs int, left func() time.Duration, said func(n int, v Verdict)) (int, Verdict, error) {
 	var v Verdict
+	var first time.Duration // a hearing takes at least
 	for n := len(order); n > 0; n /= 2 {
-		points, h := map[int]choice.Point{}, hearing{pairs: pairs, late: late}
+		points, h := map[int]choice.Point{}, hearing{pairs: pairs, left: left}
 		for i, c := range order[:n] {
 			points[c.Task] = c.Point
 			h.promised += gains[i]
 		}
-		if _, least := v.resolution(); v.Opens != nil && (h.promised < least || late()) {
+		if _, least := v.resolution(); v.Opens != nil && (h.promised < least || left() < first) {
 			break
 		}
+		from := time.Now()
 		var err error
 		if v, err = judge(ctx, m, points, h); err != nil {
 			return 0, v, err
 		}
+		first = time.Since(from) * time.Duration(openings[0]) / time.Duration(len(v.Opens))
 		said(n, v)
 		if v.Accepted {
 			return n, v, nil
