@@ -19,6 +19,7 @@ const beforePairs = 2
 // A clock divides the time of a tuning among its stages: what the first look of the verdict takes is kept from the beginning on.
 type clock struct {
 	begun            time.Time
+	started          time.Time     // the first of the stages
 	limit            time.Duration // 0: any
 	host             time.Duration // of a run of the network
 	packing, opening time.Duration // of the package that the verdict opens, and of an opening of both without its runs
@@ -51,8 +52,8 @@ func (c *clock) until(part float64) time.Time {
 	if c.limit <= 0 {
 		return time.Time{}
 	}
-	rest := max(c.limit-c.verdict(c.pairs()), share(leastRest, c.limit))
-	return c.begun.Add(share(part, rest))
+	rest := max(c.limit-c.verdict(c.pairs())-c.started.Sub(c.begun), share(leastRest, c.limit))
+	return c.started.Add(share(part, rest))
 }
 
 // over reports whether a stage with such a share has had its time.

@@ -62,7 +62,8 @@ const (
 // decision go into one network, which is judged as that of a tuning is.
 func Graph(ctx context.Context, list []GraphDecision, m NetworkRacer, o GraphOptions) (GraphResult, error) {
 	var r GraphResult
-	clock := clock{begun: time.Now(), limit: o.Time, host: o.Host, packing: o.Packing, opening: o.Opening}
+	now := time.Now()
+	clock := clock{begun: now, started: now, limit: o.Time, host: o.Host, packing: o.Packing, opening: o.Opening}
 	pairs := clock.pairs()
 	proposals := graphProposals(list)
 	proposals = proposals[:min(len(proposals), o.Most)]

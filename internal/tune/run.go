@@ -56,7 +56,7 @@ func Run(ctx context.Context, tasks []Task, b Builder, m Measurer, o Options) (R
 			r.Host += s.Weight()
 		}
 	}
-	r.clock = clock{begun: r.Begun, limit: r.Time, host: r.Host, packing: r.Packing, opening: r.Opening}
+	r.clock = clock{begun: r.Begun, started: r.begun, limit: r.Time, host: r.Host, packing: r.Packing, opening: r.Opening}
 	if r.Begun.IsZero() {
 		r.clock.begun = r.begun
 	}
