@@ -12,7 +12,7 @@ import (
 )
 
 var nnRows = []row{
-	{"Convolution", conv}, {"Convolution_v1", conv}, {"Deconvolution", deconvolution}, {"Pooling", pool}, {"Pooling_v1", pool}, {"FullyConnected", fullyConnected},
+	{"Convolution", conv}, {"Convolution_v1", conv}, {"_contrib_DeformableConvolution", deformable(false)}, {"_contrib_ModulatedDeformableConvolution", deformable(true)}, {"Deconvolution", deconvolution}, {"Pooling", pool}, {"Pooling_v1", pool}, {"FullyConnected", fullyConnected},
 	{"BatchNorm", batchNorm}, {"BatchNorm_v1", batchNorm}, {"Activation", activation}, {"LeakyReLU", leakyRelu},
 	{"softmax", softmax(ops.Softmax)}, {"softmin", softmax(ops.Softmax)}, {"GroupNorm", groupNorm}, {"log_softmax", softmax(ops.LogSoftmax)}, {"SoftmaxActivation", softmaxActivation}, {"SoftmaxOutput", softmaxOutput}, {"Softmax", softmaxOutput},
 	{"LRN", lrn}, {"L2Normalization", l2Normalization}, {"InstanceNorm", instanceNorm}, {"LayerNorm", layerNorm}, {"Embedding", embedding}, {"UpSampling", upSampling},
@@ -23,8 +23,8 @@ func (c *call) channelsFirst(n int) {
 	c.OneOf("layout", "NCHW", []string{"NCW", "NCHW", "NCDHW"}[n-1])
 }
 
-// window reads the attributes of a convolution, with its data, weight and, unless no_bias says that there is none, bias.
-func (c *call) window(transposed, noBias bool) (compose.Window, values) {
+// window reads the attributes of a convolution, with its data, its weight, which is operand at, and, unless no_bias says that there is none, the bias behind it.
+func (c *call) window(transposed, noBias bool, at int) (compose.Window, values) {
 	c.WantRank(0, 3)
 	n := c.Rank(0) - 2
 	from, to, groups := c.Shape(0)[1], c.Int("num_filter", 1), c.Int("num_group", 1)
@@ -35,12 +35,12 @@ func (c *call) window(transposed, noBias bool) (compose.Window, values) {
 	if transposed {
 		shape = []int{from, to / groups}
 	}
-	in := values{c.X(0), c.weight(1, append(shape, c.Ints("kernel")...)...)}
+	in := values{c.X(0), c.weight(at, append(shape, c.Ints("kernel")...)...)}
 	if in[1].Type.Rank() != n+2 {
 		compose.Fail("data %s and weight %s differ in rank", c.X(0).Type, in[1].Type)
 	}
 	if !c.Bool("no_bias", noBias) {
-		in = append(in, c.weight(2, to))
+		in = append(in, c.weight(at+1, to))
 	}
 	if c.Has("layout") {
 		c.channelsFirst(n)
@@ -54,13 +54,28 @@ func (c *call) window(transposed, noBias bool) (compose.Window, values) {
 }
 
 func conv(c *call) *graph.Value {
-	w, in := c.window(false, false)
+	w, in := c.window(false, false, 1)
 	return c.Conv(w, c.Int("num_group", 1), in...)
+}
+
+// deformable has offsets behind the data, and with a mask that; taps beyond the edges differ between the two.
+func deformable(masked bool) func(c *call) *graph.Value {
+	return func(c *call) *graph.Value {
+		c.Ignore("workspace", "im2col_step", "num_deformable_group") // as many as the offsets have channels for
+		at := 2
+		var mask *graph.Value
+		if masked {
+			mask, at = c.X(2), 3
+		}
+		w, in := c.window(false, false, at)
+		d := compose.Deformable{Window: w, Groups: c.Int("num_group", 1), Offset: c.X(1), Mask: mask, Edges: !masked}
+		return c.DeformableConv(d, in[0], in[1], append(in, nil)[2])
+	}
 }
 
 // deconvolution takes its padding from target_shape where that is given.
 func deconvolution(c *call) *graph.Value {
-	w, in := c.window(true, true)
+	w, in := c.window(true, true, 1)
 	extra := c.IntsOr("adj", len(w.In), 0)
 	if target := c.Ints("target_shape"); len(target) == len(w.In) && slices.Max(target) > 0 {
 		w.Padding, extra = w.Transposed(target, extra, false)

@@ -112,6 +112,8 @@ func TestRows(t *testing.T) {
 		{"GroupNorm", `"num_groups": "2", "eps": "0"`, []*tensor.Tensor{of([]int{1, 4, 1}, 1, 3, 10, 30), of([]int{2}, 1, 2), of([]int{2}, 0, 5)}, []float64{-1, 1, 3, 7}},
 		{"_contrib_AdaptiveAvgPooling2D", `"output_size": "(1, 2)"`, []*tensor.Tensor{of([]int{1, 1, 1, 3}, 1, 3, 8)}, []float64{2, 5.5}},
 		{"_contrib_BilinearResize2D", `"height": "1", "width": "3"`, []*tensor.Tensor{of([]int{1, 1, 1, 2}, 1, 3)}, []float64{1, 2, 3}},
+		{"_contrib_DeformableConvolution", `"kernel": "(1, 1)", "num_filter": "1", "no_bias": "True"`, []*tensor.Tensor{of([]int{1, 1, 1, 2}, 1, 3), of([]int{1, 2, 1, 2}, 0, 0, 0.5, 0.5), of([]int{1, 1, 1, 1}, 2)}, []float64{4, 6}},
+		{"_contrib_ModulatedDeformableConvolution", `"kernel": "(1, 1)", "num_filter": "1"`, []*tensor.Tensor{of([]int{1, 1, 1, 2}, 1, 3), of([]int{1, 2, 1, 2}, 0, 0, 0.5, 0.5), of([]int{1, 1, 1, 2}, 1, 0.5), of([]int{1, 1, 1, 1}, 2), of([]int{1}, 1)}, []float64{5, 2.5}},
 		{"MultiBoxPrior", `"sizes": "(0.5,)", "ratios": "(1, 4)"`, []*tensor.Tensor{of([]int{1, 1, 1, 1}, 0)}, []float64{0.25, 0.25, 0.75, 0.75, 0, 0.375, 1, 0.625}},
 		{"_contrib_interleaved_matmul_selfatt_qk", `"heads": "1"`, []*tensor.Tensor{of([]int{2, 1, 3}, 1, 2, 3, 4, 5, 6)}, []float64{2, 5, 8, 20}},
 		{"_contrib_interleaved_matmul_selfatt_valatt", `"heads": "1"`, []*tensor.Tensor{of([]int{2, 1, 3}, 1, 2, 3, 4, 5, 6), of([]int{1, 2, 2}, 1, 0, 0.5, 0.5)}, []float64{3, 4.5}},

@@ -11,7 +11,7 @@ import (
 
 var imageRows = []row{
 	{"Upsample", "", 1, one(upsample)}, {"Resize", "", 10, one(resizeByFloor)}, {"Resize", "", 11, one(resize)},
-	{"GridSample", "", 16, one(gridSample)}, {"AffineGrid", "", 20, one(affineGrid)},
+	{"GridSample", "", 16, one(gridSample)}, {"AffineGrid", "", 20, one(affineGrid)}, {"DeformConv", "", 19, one(deformConv)},
 }
 
 // upsample has its scales in attributes before opset 9.
@@ -99,4 +99,13 @@ func affineGrid(c *call) *graph.Value {
 		compose.Fail("size %v; it must be N, C and the spatial axes", size)
 	}
 	return c.Apply(ops.AffineGrid, ops.AffineGridAttrs{Sizes: slices.Clone(size[2:]), AlignCorners: c.Bool("align_corners", false)}, c.X(0))
+}
+
+// deformConv is a convolution whose taps operand 2 moves, with a bias and a mask.
+func deformConv(c *call) *graph.Value {
+	c.WantRank(0, 4)
+	c.sameRank()
+	c.Ignore("offset_group") // as the channels of the offsets say
+	d := compose.Deformable{Window: c.window(c.Shape(0)[2:], c.kernelShape(c.Shape(1)[2:])), Groups: c.Int("group", 1), Offset: c.X(2), Mask: c.Opt(4)}
+	return c.DeformableConv(d, c.X(0), c.X(1), c.Opt(3))
 }

@@ -13,7 +13,7 @@ import (
 var nnRows = []row{
 	{"conv2d", one(conv)}, {"depthwise_conv2d", one(conv)}, {"conv3d", one(conv)}, {"conv2d_transpose", one(convTranspose)},
 	{"depthwise_conv2d_transpose", one(convTranspose)}, {"conv3d_transpose", one(convTranspose)}, {"pool2d", one(pool)}, {"pool3d", one(pool)},
-	{"max_pool2d_with_index", one(pool)}, {"dropout", one(dropout)}, {"unfold", one(unfold)},
+	{"max_pool2d_with_index", one(pool)}, {"dropout", one(dropout)}, {"deformable_conv", one(deformable)}, {"deformable_conv_v1", one(deformable)}, {"unfold", one(unfold)},
 }
 
 // channelsFirst brings data to channels first, and gives what brings a result back.
@@ -87,6 +87,13 @@ func conv(c *call) *graph.Value {
 		y = c.Do(ops.Add, y, rest)
 	}
 	return back(y)
+}
+
+func deformable(c *call) *graph.Value {
+	c.Ignore("deformable_groups", "im2col_step") // as many as the offsets have channels for
+	x, filter := c.operand("Input"), c.operand("Filter")
+	d := compose.Deformable{Window: c.window(x, filter), Groups: c.Int("groups", 1), Offset: c.operand("Offset"), Mask: c.optional("Mask")}
+	return c.DeformableConv(d, x, filter, nil)
 }
 
 // convTranspose has its result's extents from output_size, where that is given.

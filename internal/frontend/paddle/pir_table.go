@@ -22,7 +22,8 @@ var (
 var pirTable = map[string]pirRow{
 	"conv2d": {op: "conv2d", in: inputConv}, "depthwise_conv2d": {op: "depthwise_conv2d", in: inputConv}, "conv3d": {op: "conv3d", in: inputConv},
 	"conv2d_transpose": {op: "conv2d_transpose", in: inputConv}, "depthwise_conv2d_transpose": {op: "depthwise_conv2d_transpose", in: inputConv}, "conv3d_transpose": {op: "conv3d_transpose", in: inputConv},
-	"pool2d": {op: "pool2d", in: []string{"X", "KSize"}}, "pool3d": {op: "pool3d", in: x, renamed: map[string]string{"kernel_size": "ksize"}},
+	"deformable_conv": {op: "deformable_conv", in: []string{"Input", "Offset", "Filter", "Mask"}},
+	"pool2d":          {op: "pool2d", in: []string{"X", "KSize"}}, "pool3d": {op: "pool3d", in: x, renamed: map[string]string{"kernel_size": "ksize"}},
 	"max_pool2d_with_index": {op: "max_pool2d_with_index", in: x, renamed: map[string]string{"kernel_size": "ksize"}},
 	"batch_norm":            {op: "batch_norm", in: []string{"X", "Mean", "Variance", "Scale", "Bias"}, renamed: map[string]string{"data_format": "data_layout"}},
 	"layer_norm":            {op: "layer_norm", in: normed}, "instance_norm": {op: "instance_norm", in: normed},

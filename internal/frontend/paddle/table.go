@@ -45,6 +45,7 @@ func Rows() []frontend.Supported { return table.Rows() }
 // gradient, have no value.
 var results = map[string][]string{
 	"conv2d": {"Output"}, "depthwise_conv2d": {"Output"}, "conv3d": {"Output"}, "conv2d_transpose": {"Output"}, "depthwise_conv2d_transpose": {"Output"}, "conv3d_transpose": {"Output"},
+	"deformable_conv": {"Output"}, "deformable_conv_v1": {"Output"},
 	"batch_norm": {"Y"}, "sync_batch_norm": {"Y"}, "inplace_abn": {"Y"}, "layer_norm": {"Y"}, "group_norm": {"Y"}, "instance_norm": {"Y"}, "stack": {"Y"}, "unstack": {"Y"}, "unfold": {"Y"},
 	"top_k": {"Out", "Indices"}, "top_k_v2": {"Out", "Indices"}, "argsort": {"Out", "Indices"}, "grid_sampler": {"Output"}, "affine_grid": {"Output"}, "rnn": {"Out", "State"},
 	"yolo_box": {"Boxes", "Scores"},

@@ -1,6 +1,9 @@
 package torch
 
 import (
+	"slices"
+
+	"lathe/internal/compose"
 	"lathe/internal/ops"
 	"lathe/internal/types"
 )
@@ -23,5 +26,18 @@ var visionRows = []row{
 	sig("torchvision.roi_pool", "input rois spatial_scale:n pooled_height:i pooled_width:i", func(c *call) any {
 		y := c.Apply(ops.RoiPool, ops.RoiPoolAttrs{PooledSize: []int{c.int("pooled_height", 1), c.int("pooled_width", 1)}, SpatialScale: c.num("spatial_scale", 1)}, c.x("input"), c.x("rois"))
 		return tuple{c.fresh(y), nil}
+	}),
+	sig("torchvision.deform_conv2d", "input weight offset mask bias stride_h:i stride_w:i pad_h:i pad_w:i dilation_h:i dilation_w:i groups:i offset_groups:i use_mask:b", func(c *call) any {
+		pair := func(name string, absent int) []int { return []int{c.int(name+"_h", absent), c.int(name+"_w", absent)} }
+		x, w, pad := c.x("input"), c.x("weight"), pair("pad", 0)
+		if x.Type.Rank() != 4 || w.Type.Rank() != 4 {
+			fail("data %s with weights %s", x.Type, w.Type)
+		}
+		d := compose.Deformable{Groups: c.int("groups", 1), Offset: c.x("offset"),
+			Window: compose.Window{In: x.Type.Shape[2:], Kernel: w.Type.Shape[2:], Strides: pair("stride", 1), Dilation: pair("dilation", 1), Padding: slices.Concat(pad, pad)}}
+		if c.bool("use_mask", false) {
+			d.Mask = c.x("mask")
+		}
+		return c.DeformableConv(d, x, w, c.opt("bias"))
 	}),
 }

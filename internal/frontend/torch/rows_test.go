@@ -58,6 +58,8 @@ func TestRows(t *testing.T) {
 		{"return torch.add(torch.to(torch.gt(x, 0), 4), 1)", []int{2, 3}, []float64{2, 1, 2, 2, 2, 1}},
 		{"return torch.add(x, torch.mul(torch.tensor(2), 0.5))", []int{2, 3}, []float64{2, -1, 4, 5, 6, -5}},
 		{"return torch.addcmul(x, x, x, value=2)", []int{2, 3}, []float64{3, 6, 21, 36, 55, 66}},
+		{"o = torch.cat([torch.zeros([1, 1, 2, 3]), torch.ones([1, 1, 2, 3])], 1)\nw = torch.full([1, 1, 1, 1], 2.)\nreturn ops.torchvision.deform_conv2d(torch.view(x, [1, 1, 2, 3]), w, o, w, torch.zeros([1]), 1, 1, 0, 0, 1, 1, 1, 1, False)",
+			[]int{1, 1, 2, 3}, []float64{-4, 6, 0, 10, -12, 0}},
 		// Activations.
 		{"return torch.leaky_relu(x, 0.5)", []int{2, 3}, []float64{1, -1, 3, 4, 5, -3}},
 		{"return torch.hardsigmoid(x)", []int{2, 3}, []float64{4. / 6, 1. / 6, 1, 1, 1, 0}},
