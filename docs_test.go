@@ -368,7 +368,7 @@ func formatsPage(b *bytes.Buffer) {
 			"and for each class its probability times objectness.",
 			"Compared with expected outputs: YOLO-fastest 1.1. AlexNet, DenseNet-201, YOLOv2-tiny and others, of which there is a `.cfg` only, run with values that are made up.", darknet.Rows()},
 		{"Paddle", "Programs of PaddlePaddle: `NAME.pdmodel`, `NAME.json` of version 3, or a folder with `__model__`. Parameters are `NAME.pdiparams` beside it, `__params__`, or a file for each in the folder. " +
-			"Blocks within blocks (`while`, `conditional_block`) and quantisation are refused.",
+			"Programs quantised by PaddleSlim (`quantize_linear`, `dequantize_linear`) keep their integers. Blocks within blocks (`while`, `conditional_block`) are refused.",
 			"Compared with expected outputs: a network of Paddle 2.0. Programs in JSON, folders and operators are tested with small programs that the tests write.", paddle.Rows()},
 		{"Core ML", "`.mlmodel` files that hold a neural network, a classifier or a regressor, with weights of 32, 16, or 1 to 8 bits. Pictures are inputs [batch, channels, height, width] of 0 to 255, " +
 			"which the model scales itself. Probabilities of classes are an output, their names are not. ML programs, pipelines and control flow are refused.",

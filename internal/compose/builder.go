@@ -165,6 +165,15 @@ func Ints(v ...int) *graph.Value {
 	return Const(t)
 }
 
+// Floats is a one-dimensional float32 constant.
+func Floats(v ...float64) *graph.Value {
+	t := tensor.New(types.F32, len(v))
+	for i, x := range v {
+		t.SetFloat(i, x)
+	}
+	return Const(t)
+}
+
 // Cast converts x to another element type.
 func (b *Builder) Cast(x *graph.Value, d types.DType) *graph.Value {
 	if x.Type.DType == d {

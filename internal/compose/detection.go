@@ -13,7 +13,6 @@ type OrderedSuppression struct {
 	Keep      *graph.Value // bool [rows, n]: boxes that take part
 	Threshold float64      // of the intersection over the union
 	Equal     bool         // an overlap of just the threshold is too much
-	Offset    float64      // added to extents: 1 where corners are places of pixels
 }
 
 // SuppressInOrder tells which boxes are kept: bool [rows, n].
@@ -25,9 +24,6 @@ func (b *Builder) SuppressInOrder(s OrderedSuppression) *graph.Value {
 	}
 	extent := func(lo, hi *graph.Value) *graph.Value {
 		d := b.Do(ops.Subtract, hi, lo)
-		if s.Offset != 0 {
-			d = b.Do(ops.Add, d, Like(d, s.Offset))
-		}
 		return b.Do(ops.Maximum, d, Like(d, 0))
 	}
 	areas := b.Do(ops.Multiply, extent(corners[0], corners[2]), extent(corners[1], corners[3]))

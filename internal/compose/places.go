@@ -62,11 +62,7 @@ func (b *Builder) Scattered(shape []int, places, values, elsewhere *graph.Value)
 
 // Bucketize is how many of the boundaries are not above each number.
 func (b *Builder) Bucketize(x *graph.Value, boundaries []float64) *graph.Value {
-	t := b.Zeros(types.F32, len(boundaries))
-	for i, f := range boundaries {
-		t.SetFloat(i, f)
-	}
-	above := b.Do(ops.GreaterEqual, b.ExpandDims(b.Cast(x, types.F32), x.Type.Rank()), Const(t))
+	above := b.Do(ops.GreaterEqual, b.ExpandDims(b.Cast(x, types.F32), x.Type.Rank()), Floats(boundaries...))
 	return b.Reduce(ops.Sum, b.Cast(above, types.I32), false, x.Type.Rank())
 }
 

@@ -17,6 +17,7 @@ type Suppression struct {
 	Least   float64      // boxes whose score is below are out
 	Above   bool         // those with a score of Least are out as well
 	Reached bool         // those with an overlap of Overlap are out as well
+	Offset  float64      // added to extents that are not negative: 1 where corners are places of pixels
 	Sigma   float64      // where positive, scores of boxes that stay decay by exp(-overlap²/(2 Sigma)) (soft suppression, arXiv:1704.04503)
 }
 
@@ -43,11 +44,6 @@ func (b *Builder) Suppress(s Suppression) (places, best *graph.Value) {
 			lines[k] = b.ExpandDims(v, 0)
 		}
 	}
-	area := func(c [4]*graph.Value) *graph.Value {
-		return b.Do(ops.Multiply, b.Do(ops.Subtract, c[2], c[0]), b.Do(ops.Subtract, c[3], c[1]))
-	}
-	areas := area(lines)
-	zero := Like(areas, 0)
 	out := b.Iterate(graph.LoopAttrs{Trips: s.Count, Carried: 1}, []*graph.Value{scores}, func(in []*graph.Value) []*graph.Value {
 		left := in[0]
 		at, score := b.Apply(ops.ArgMax, ops.ArgAttrs{Axis: 1}, left), b.Reduce(ops.Max, left, false, 1)
@@ -59,14 +55,7 @@ func (b *Builder) Suppress(s Suppression) (places, best *graph.Value) {
 				chosen[k] = b.Apply(ops.Gather, ops.GatherAttrs{Axis: 1}, v, b.ExpandDims(at, 1))
 			}
 		}
-		side := func(k int) *graph.Value {
-			low, high := b.Do(ops.Maximum, lines[k], chosen[k]), b.Do(ops.Minimum, lines[2+k], chosen[2+k])
-			return b.Do(ops.Maximum, b.Do(ops.Subtract, high, low), zero)
-		}
-		both := b.Do(ops.Multiply, side(0), side(1))
-		own := area(chosen)
-		ratio := b.Do(ops.Divide, both, b.Do(ops.Subtract, b.Do(ops.Add, areas, own), both))
-		real := b.Do(ops.LogicalAnd, b.Do(ops.Greater, areas, zero), b.Do(ops.Greater, own, zero))
+		ratio, real := b.overlap(lines, chosen, s.Offset)
 		over := b.Do(ops.LogicalAnd, real, b.Do(drops, ratio, Like(ratio, float64(float32(s.Overlap)))))
 		itself := b.Do(ops.Equal, b.ExpandDims(b.Arange(n), 0), b.ExpandDims(at, 1))
 		if s.Sigma > 0 {
@@ -76,4 +65,27 @@ func (b *Builder) Suppress(s Suppression) (places, best *graph.Value) {
 		return []*graph.Value{b.Do(ops.Where, b.Do(ops.LogicalOr, over, itself), none, left), at, score}
 	})
 	return out[1], out[2]
+}
+
+// overlap is the intersection over the union of boxes that are y1, x1, y2 and x2 each, and whether both have an area. Offset is that of Suppression.
+func (b *Builder) overlap(a, c [4]*graph.Value, offset float64) (ratio, real *graph.Value) {
+	zero := Like(a[0], 0)
+	extent := func(low, high *graph.Value) *graph.Value {
+		d := b.Do(ops.Subtract, high, low)
+		if offset == 0 {
+			return b.Do(ops.Maximum, d, zero)
+		}
+		return b.Do(ops.Where, b.Do(ops.GreaterEqual, d, zero), b.Do(ops.Add, d, Like(d, offset)), zero)
+	}
+	area := func(c [4]*graph.Value) *graph.Value {
+		return b.Do(ops.Multiply, extent(c[0], c[2]), extent(c[1], c[3]))
+	}
+	var shared [4]*graph.Value
+	for k := range 2 {
+		shared[k], shared[2+k] = b.Do(ops.Maximum, a[k], c[k]), b.Do(ops.Minimum, a[2+k], c[2+k])
+	}
+	both, first, second := area(shared), area(a), area(c)
+	ratio = b.Do(ops.Divide, both, b.Do(ops.Subtract, b.Do(ops.Add, first, second), both))
+	real = b.Do(ops.LogicalAnd, b.Do(ops.Greater, first, zero), b.Do(ops.Greater, second, zero))
+	return b.Do(ops.Where, real, ratio, zero), real
 }

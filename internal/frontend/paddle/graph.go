@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"lathe/internal/frontend"
@@ -93,7 +94,7 @@ func (p *program) finish(arrays map[string]*tensor.Tensor) (*frontend.Model, err
 		n := &frontend.Node{Op: op.kind}
 		a := attributes{frontend.Values{}, map[string][]int{}}
 		for name, v := range op.attrs {
-			if !idle(name, v) {
+			if !idle(name, v) || slices.Contains(meant[op.kind], name) {
 				a.Values[name] = v
 			}
 		}
@@ -144,6 +145,15 @@ func (v variable) info(name string) frontend.Info {
 	}
 	return info
 }
+
+// meant are attributes that are idle with other operators.
+var meant = map[string][]string{
+	"multiclass_nms": nmsThresholds, "multiclass_nms2": nmsThresholds, "multiclass_nms3": nmsThresholds, "matrix_nms": nmsThresholds,
+	"quantize_linear": quantization, "dequantize_linear": quantization, "fake_quantize_dequantize_moving_average_abs_max": quantization,
+	"fake_quantize_dequantize_abs_max": quantization, "fake_channel_wise_quantize_dequantize_abs_max": quantization,
+}
+
+var nmsThresholds, quantization = []string{"score_threshold", "nms_threshold", "post_threshold"}, []string{"bit_length", "round_type"}
 
 // idle tells about attributes that say where and by which library an operator runs, what training or quantisation left, and fusions that
 // did not take place.

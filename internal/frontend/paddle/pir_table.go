@@ -71,6 +71,9 @@ var pirTable = map[string]pirRow{
 	"channel_shuffle": {op: "shuffle_channel", in: x, renamed: map[string]string{"groups": "group", "data_format": ""}}, "unfold": {op: "unfold", in: x},
 	"grid_sample": {op: "grid_sampler", in: []string{"X", "Grid"}}, "affine_grid": {op: "affine_grid", in: []string{"Theta", "OutputShape"}}, "affine_channel": {op: "affine_channel", in: normed},
 	"roi_align": {op: "roi_align", in: []string{"X", "ROIs", "RoisNum"}}, "yolo_box": {op: "yolo_box", in: []string{"X", "ImgSize"}},
+	"multiclass_nms3": {op: "multiclass_nms3", in: []string{"BBoxes", "Scores", "RoisNum"}}, "matrix_nms": {op: "matrix_nms", in: []string{"BBoxes", "Scores"}},
+	"prior_box": {op: "prior_box", in: []string{"Input", "Image"}}, "box_coder": {op: "box_coder", in: []string{"PriorBox", "PriorBoxVar", "TargetBox"}},
+	"quantize_linear": {op: "quantize_linear", in: []string{"X", "Scale", "ZeroPoint"}}, "dequantize_linear": {op: "dequantize_linear", in: []string{"X", "Scale", "ZeroPoint"}},
 	"rnn":          {op: "rnn", in: []string{"Input", "PreState", "WeightList", "SequenceLength", "DropoutState"}, out: []string{"Out", "DropoutState", "State", "Reserve"}},
 	"assign_value": {op: "assign_value", in: []string{"Output"}},
 }

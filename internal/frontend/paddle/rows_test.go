@@ -124,7 +124,25 @@ var rowTests = []struct {
 	{"rnn", []slot{{"Input", []string{"x"}}, {"PreState", []string{"H"}}, {"WeightList", []string{"W", "R", "B", "D"}}}, operands{"x": f32([]int{1, 1, 1}, 1), "H": f32([]int{1, 1, 1}, 1),
 		"W": f32([]int{3, 1}, 0, 1, 1), "R": f32([]int{3, 1}, 0, 0, 2), "B": f32([]int{3}, 0, 0, 0), "D": f32([]int{3}, 0, 0, 0)}, attrs{"mode": "GRU", "num_layers": 1}, s("Out", "y"), []int{1, 1, 1},
 		[]float64{1/(1+math.Exp(-1)) + (1-1/(1+math.Exp(-1)))*math.Tanh(2)}},
+	{"prior_box", s("Input", "x", "Image", "z"), operands{"x": counting(1, 1, 1, 1), "z": counting(1, 1, 4, 4)}, attrs{"min_sizes": []float64{2}, "max_sizes": []float64{8}, "aspect_ratios": []float64{2}, "flip": true, "variances": []float64{0.1, 0.1, 0.2, 0.2}},
+		s("Boxes", "b", "Variances", "v"), []int{1, 1, 4, 4}, []float64{0.25, 0.25, 0.75, 0.75, 0.1464466, 0.3232233, 0.8535534, 0.6767767, 0.3232233, 0.1464466, 0.6767767, 0.8535534, 0, 0, 1, 1}},
+	{"box_coder", s("PriorBox", "p", "TargetBox", "t"), operands{"p": f32([]int{1, 4}, 0, 0, 2, 4), "t": f32([]int{1, 1, 4}, 1, 0, 0, 0)}, attrs{"code_type": "decode_center_size", "variance": []float64{0.1, 0.1, 0.2, 0.2}}, s("OutputBox", "y"), []int{1, 1, 4}, []float64{0.2, 0, 2.2, 4}},
+	{"box_coder", s("PriorBox", "p", "PriorBoxVar", "V", "TargetBox", "t"), operands{"p": f32([]int{1, 4}, 0, 0, 1, 3), "V": f32([]int{1, 4}, 0.1, 0.1, 0.2, 0.2), "t": f32([]int{1, 1, 4}, 1, 0, 0, 0)}, attrs{"code_type": "decode_center_size", "box_normalized": false, "axis": 1}, s("OutputBox", "y"), []int{1, 1, 4}, []float64{0.2, 0, 1.2, 3}},
+	{"multiclass_nms3", s("BBoxes", "b", "Scores", "s"), operands{"b": threeBoxes, "s": f32([]int{1, 2, 3}, 0.9, 0.8, 0.7, 0.1, 0.6, 0.2)}, attrs{"background_label": -1, "score_threshold": 0.15, "nms_threshold": 0.5, "nms_top_k": 3, "keep_top_k": 3, "nms_eta": 1.0, "normalized": true},
+		s("Out", "y", "Index", "i", "NmsRoisNum", "n"), []int{3, 6}, []float64{0, 0.9, 0, 0, 10, 10, 0, 0.7, 20, 20, 30, 30, 1, 0.6, 0, 0, 10, 9}},
+	{"multiclass_nms3", s("BBoxes", "b", "Scores", "s"), operands{"b": threeBoxes, "s": f32([]int{1, 2, 3}, 0.9, 0.8, 0.7, 0.1, 0.6, 0.2)}, attrs{"background_label": 0, "score_threshold": 0.15, "nms_threshold": 0.5, "nms_top_k": 1, "keep_top_k": 3, "nms_eta": 1.0, "normalized": true},
+		s("Out", "y", "Index", "i", "NmsRoisNum", "n"), []int{2, 6}, []float64{1, 0.6, 0, 0, 10, 9, 0, 0, 0, 0, 0, 0}},
+	{"matrix_nms", s("BBoxes", "b", "Scores", "s"), operands{"b": threeBoxes, "s": f32([]int{1, 1, 3}, 0.9, 0.8, 0.7)}, attrs{"background_label": -1, "score_threshold": 0.15, "post_threshold": 0.05, "nms_top_k": 3, "keep_top_k": 3, "use_gaussian": false, "normalized": true},
+		s("Out", "y", "Index", "i", "RoisNum", "n"), []int{3, 6}, []float64{0, 0.9, 0, 0, 10, 10, 0, 0.7, 20, 20, 30, 30, 0, 0.08, 0, 0, 10, 9}},
+	{"quantize_linear", s("X", "x", "Scale", "S"), operands{"x": f32([]int{3}, 0.5, -2, 0.004), "S": f32([]int{1}, 1.27)}, attrs{"bit_length": 8, "quant_axis": -1}, s("Y", "y"), []int{3}, []float64{50, -128, 0}},
+	{"quantize_linear", s("X", "x", "Scale", "S"), operands{"x": f32([]int{2, 2}, 0.5, -2, 0.004, 2.5), "S": f32([]int{2}, 1.27, 127)}, attrs{"bit_length": 8, "quant_axis": 1, "round_type": 1}, s("Y", "y"), []int{2, 2}, []float64{50, -2, 0, 3}},
+	{"dequantize_linear", s("X", "X", "Scale", "S"), operands{"X": f32([]int{2, 1}, 50, -2), "S": f32([]int{2}, 1.27, 127)}, attrs{"bit_length": 8, "quant_axis": 0}, s("Y", "y"), []int{2, 1}, []float64{0.5, -2}},
+	{"fake_quantize_dequantize_abs_max", s("X", "x"), operands{"x": f32([]int{3}, 127, 1.4, -0.6)}, attrs{"bit_length": 8}, s("Out", "y"), []int{3}, []float64{127, 1, -1}},
+	{"fake_channel_wise_quantize_dequantize_abs_max", s("X", "x"), operands{"x": f32([]int{2, 2}, 127, 1.4, 1.27, 0.004)}, attrs{"bit_length": 8, "quant_axis": 0}, s("Out", "y"), []int{2, 2}, []float64{127, 1, 1.27, 0}},
 }
+
+// threeBoxes are two that share nine tenths, and one apart.
+var threeBoxes = f32([]int{1, 3, 4}, 0, 0, 10, 10, 0, 0, 10, 9, 20, 20, 30, 30)
 
 func TestRows(t *testing.T) {
 	for i, c := range rowTests {

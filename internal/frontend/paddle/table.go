@@ -28,14 +28,17 @@ func one(f func(c *call) *graph.Value) func(c *call) values {
 }
 
 // table lists every operator that is converted.
-var table = newTable(slices.Concat(nnRows, normRows, matmulRows, elementwiseRows, activationRows, reduceRows, shapeRows, moveRows, indexRows, makeRows, resizeRows, recurrentRows))
+var table = newTable(slices.Concat(nnRows, normRows, matmulRows, elementwiseRows, activationRows, reduceRows, shapeRows, moveRows, indexRows, makeRows, resizeRows, recurrentRows, detectionRows, quantRows))
+
+// takesDynamic are operators that may read rows whose number depends on data.
+var takesDynamic = []string{"scale", "assign", "cast", "memcpy", "share_data", "gather", "elementwise_add", "elementwise_sub", "elementwise_mul", "elementwise_div"}
 
 func newTable(rows []row) *frontend.Table {
 	list := make([]frontend.Row, len(rows))
 	for i, r := range rows {
 		list[i] = frontend.Row{Op: r.op, Convert: func(c *frontend.Call) []*graph.Value { return r.convert(&call{c, c.Node.Attrs.(attributes)}) }}
 	}
-	return frontend.NewTable(list, nil, "")
+	return frontend.NewTable(list, takesDynamic, "")
 }
 
 // Rows lists the supported operators by name.
@@ -48,7 +51,8 @@ var results = map[string][]string{
 	"deformable_conv": {"Output"}, "deformable_conv_v1": {"Output"},
 	"batch_norm": {"Y"}, "sync_batch_norm": {"Y"}, "inplace_abn": {"Y"}, "layer_norm": {"Y"}, "group_norm": {"Y"}, "instance_norm": {"Y"}, "stack": {"Y"}, "unstack": {"Y"}, "unfold": {"Y"},
 	"top_k": {"Out", "Indices"}, "top_k_v2": {"Out", "Indices"}, "argsort": {"Out", "Indices"}, "grid_sampler": {"Output"}, "affine_grid": {"Output"}, "rnn": {"Out", "State"},
-	"yolo_box": {"Boxes", "Scores"},
+	"yolo_box": {"Boxes", "Scores"}, "prior_box": {"Boxes", "Variances"}, "box_coder": {"OutputBox"}, "multiclass_nms": {"Out"}, "multiclass_nms2": {"Out", "Index"},
+	"multiclass_nms3": {"Out", "Index", "NmsRoisNum"}, "matrix_nms": {"Out", "Index", "RoisNum"}, "quantize_linear": {"Y"}, "dequantize_linear": {"Y"},
 }
 
 func resultsOf(op string) []string {
@@ -198,6 +202,10 @@ func round(c *call) *graph.Value {
 	if c.Int("decimals", 0) != 0 {
 		compose.Fail("decimals are not supported")
 	}
+	return c.rounded(x)
+}
+
+func (c *call) rounded(x *graph.Value) *graph.Value {
 	up := c.Do(ops.Floor, c.Do(ops.Add, c.Do(ops.Abs, x), compose.Like(x, 0.5)))
 	return c.Do(ops.Multiply, up, c.Do(ops.Sign, x))
 }
