@@ -20,6 +20,33 @@ func random(r *rand.Rand, shape ...int) *tensor.Tensor {
 	return t
 }
 
+// evaluated are the results of a composition.
+func evaluated(t *testing.T, f func(b *Builder, in []*graph.Value) []*graph.Value, data ...*tensor.Tensor) []*tensor.Tensor {
+	t.Helper()
+	b := NewBuilder("test")
+	var in []*graph.Value
+	for _, v := range data {
+		in = append(in, b.Graph.Input("", v.Type()))
+	}
+	if err := Try(func() { b.Graph.Outputs = f(b, in) }); err != nil {
+		t.Fatal(err)
+	}
+	out, err := grapheval.Eval(b.Graph, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// at is an element.
+func at(x *tensor.Tensor, place ...int) float64 {
+	i := 0
+	for k, p := range place {
+		i = i*x.Shape[k] + p
+	}
+	return x.Float(i)
+}
+
 // A deformable convolution is its definition, tap by tap, in float64.
 func TestDeformable(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
@@ -36,28 +63,10 @@ func TestDeformable(t *testing.T) {
 		offset.SetFloat(0, 1) // and some meet an element
 		offset.SetFloat(oh*ow, 0)
 
-		b := NewBuilder("test")
-		var in []*graph.Value
-		for _, v := range []*tensor.Tensor{x, kernel, bias, offset, mask} {
-			in = append(in, b.Graph.Input("", v.Type()))
-		}
-		if err := Try(func() {
+		got := evaluated(t, func(b *Builder, in []*graph.Value) []*graph.Value {
 			d := Deformable{Window: win, Groups: groups, Offset: in[3], Mask: in[4], Edges: edges}
-			b.Graph.Outputs = []*graph.Value{b.DeformableConv(d, in[0], in[1], in[2])}
-		}); err != nil {
-			t.Fatal(err)
-		}
-		got, err := grapheval.Eval(b.Graph, []*tensor.Tensor{x, kernel, bias, offset, mask})
-		if err != nil {
-			t.Fatal(err)
-		}
-		at := func(x *tensor.Tensor, place ...int) float64 {
-			i := 0
-			for k, p := range place {
-				i = i*x.Shape[k] + p
-			}
-			return x.Float(i)
-		}
+			return []*graph.Value{b.DeformableConv(d, in[0], in[1], in[2])}
+		}, x, kernel, bias, offset, mask)
 		sample := func(n, c int, y, x64 float64) (sum float64) {
 			if edges && (y < 0 || x64 < 0 || y >= h || x64 >= w) {
 				return 0

@@ -115,6 +115,11 @@ func layerOf(m *prototext.Message) (l layer, err error) {
 			}
 		}
 	}
+	if name, ok := l.attrs["layer"].(string); l.kind == "Python" && ok {
+		if l.kind = "Python layer " + name; name == "ProposalLayer" {
+			l.kind = "Proposal"
+		}
+	}
 	return l, nil
 }
 

@@ -93,11 +93,69 @@ func TestRows(t *testing.T) {
 		{"Reshape", `reshape_param { axis: 1 num_axes: 2 shape { dim: -1 } }`, nil, []*tensor.Tensor{x}, []float64{1, -2, 3, 4}},
 		{"LRN", `lrn_param { norm_region: WITHIN_CHANNEL local_size: 1 alpha: 2 beta: 1 }`, nil, []*tensor.Tensor{of([]int{1, 1, 1, 1}, 2)}, []float64{2. / 9}},
 		{"Reorg", `reorg_param { stride: 2 reverse: true }`, nil, []*tensor.Tensor{of([]int{1, 4, 1, 1}, 1, 2, 3, 4)}, []float64{1, 2, 3, 4}},
+		{"Proposal", `proposal_param { feat_stride: 4 base_size: 4 ratio: 1 scale: 1 min_size: 1 post_nms_topn: 2 }`, nil, []*tensor.Tensor{of([]int{1, 2, 1, 1}, 0.2, 0.8), of([]int{1, 4, 1, 1}, 0, 0, 0, 0), of([]int{1, 3}, 10, 10, 1)}, []float64{0, 0, 0, 4, 4, 0, 0, 0, 4, 4}},
+		{"PSROIPooling", `psroi_pooling_param { spatial_scale: 1 output_dim: 1 group_size: 2 }`, nil, []*tensor.Tensor{of([]int{1, 4, 2, 2}, 1, 0, 0, 0, 0, 2, 0, 0, 0, 0, 3, 0, 0, 0, 0, 4), of([]int{1, 5}, 0, 0, 0, 1, 1)}, []float64{1, 2, 3, 4}},
 		{"PriorBox", `prior_box_param { min_size: 10 max_size: 40 aspect_ratio: 4 flip: true clip: false variance: 0.1 variance: 0.1 variance: 0.2 variance: 0.2 step: 0 offset: 0.5 }`, nil,
 			[]*tensor.Tensor{of([]int{1, 1, 1, 1}, 0), tensor.New(x.DType, 1, 3, 100, 100)},
 			[]float64{0.45, 0.45, 0.55, 0.55, 0.4, 0.4, 0.6, 0.6, 0.4, 0.475, 0.6, 0.525, 0.475, 0.4, 0.525, 0.6, 0.1, 0.1, 0.2, 0.2, 0.1, 0.1, 0.2, 0.2, 0.1, 0.1, 0.2, 0.2, 0.1, 0.1, 0.2, 0.2}},
 	} {
 		check(t, c.kind+" "+c.text, applied(t, c.kind, c.text, c.blobs, c.in...), c.want...)
+	}
+}
+
+// Sequences that begin where an indicator is 0, with data for all steps and without.
+func TestRecurrent(t *testing.T) {
+	sigmoid := func(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
+	weights := func(v ...float32) []byte { return blobMessage(false, true, []int{len(v), 1}, v) }
+	bias := func(v ...float32) []byte { return blobMessage(false, true, []int{len(v)}, v) }
+	x, steady := []float64{1, -2, 0.5, 3, -1, 2}, 0.25
+	on := []float64{0, 1, 1, 0, 1, 1}
+	data, indicators := of([]int{6, 1, 1}, 1, -2, 0.5, 3, -1, 2), of([]int{6, 1}, 0, 1, 1, 0, 1, 1)
+	for _, static := range []bool{false, true} {
+		in, extra := []*tensor.Tensor{data, indicators}, 0.0
+		lstm, rnn := [][]byte{weights(1, 0.5, -1, 2), bias(0, 0.1, 0.2, 0.3)}, [][]byte{weights(2), bias(0.5)}
+		if static {
+			in, extra = append(in, of([]int{1, 1}, float32(steady))), steady
+			lstm, rnn = append(lstm, weights(1, 1, 1, 1)), append(rnn, weights(1))
+		}
+		lstm, rnn = append(lstm, weights(0.3, -0.4, 0.5, 0.6)), append(rnn, weights(-0.7), weights(0.8), bias(0.1))
+		h, cell, s := 0.0, 0.0, 0.0
+		var wantLSTM, wantRNN []float64
+		for k, v := range x {
+			h, cell, s = h*on[k], cell*on[k], s*on[k]
+			i, f, o, g := sigmoid(v+extra+0.3*h), sigmoid(0.5*v+0.1+extra-0.4*h), sigmoid(-v+0.2+extra+0.5*h), math.Tanh(2*v+0.3+extra+0.6*h)
+			cell = f*cell + i*g
+			h = o * math.Tanh(cell)
+			s = math.Tanh(-0.7*s + 2*v + 0.5 + extra)
+			wantLSTM, wantRNN = append(wantLSTM, h), append(wantRNN, math.Tanh(0.8*s+0.1))
+		}
+		check(t, "LSTM", applied(t, "LSTM", `recurrent_param { num_output: 1 }`, lstm, in...), wantLSTM...)
+		check(t, "RNN", applied(t, "RNN", `recurrent_param { num_output: 1 }`, rnn, in...), wantRNN...)
+	}
+}
+
+// The layer of py-faster-rcnn is Proposal; other code is named.
+func TestPythonLayers(t *testing.T) {
+	net := `layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 1 dim: 18 dim: 2 dim: 3 } } } layer { name: "d" type: "Input" top: "d" input_param { shape { dim: 1 dim: 36 dim: 2 dim: 3 } } }
+		layer { name: "i" type: "Input" top: "i" input_param { shape { dim: 1 dim: 3 } } }
+		layer { name: "rois" type: "Python" bottom: "x" bottom: "d" bottom: "i" top: "rois" python_param { module: 'rpn.proposal_layer' layer: 'ProposalLayer' param_str: "'feat_stride': 16" } }`
+	m, err := Read([]byte(net), layerMessage(false, "l"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := frontend.Import(m, frontend.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := g.Outputs[0].Type.Shape; got[0] != 300 || got[1] != 5 {
+		t.Error(got)
+	}
+	m, err = Read([]byte(strings.ReplaceAll(net, "'ProposalLayer'", "'Other'")), layerMessage(false, "l"))
+	if err == nil {
+		_, err = frontend.Import(m, frontend.Options{})
+	}
+	if err == nil || !strings.Contains(err.Error(), "Python layer Other (1 node") {
+		t.Error(err)
 	}
 }
 

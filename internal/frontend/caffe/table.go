@@ -35,7 +35,7 @@ func apply(d *op.Def) func(c *call) values {
 }
 
 // table lists every layer that is converted.
-var table = newTable(slices.Concat(reshapingRows, detectionRows, []row{
+var table = newTable(slices.Concat(reshapingRows, detectionRows, regionRows, recurrentRows, []row{
 	{"Convolution", one(conv)}, {"ConvolutionDepthwise", one(conv)}, {"DepthwiseConvolution", one(conv)}, {"Deconvolution", one(deconvolution)}, {"Pooling", one(pool)}, {"InnerProduct", one(innerProduct)},
 	{"ReLU", one(relu)}, {"PReLU", one(prelu)}, {"ELU", one(elu)}, {"Sigmoid", apply(ops.Sigmoid)}, {"TanH", apply(ops.Tanh)}, {"AbsVal", apply(ops.Abs)}, {"BNLL", apply(ops.Softplus)}, {"ReLU6", one(relu6)},
 	{"Power", one(power)}, {"LRN", one(lrn)}, {"BatchNorm", one(batchNorm)}, {"Scale", one(scale)}, {"Bias", one(bias)}, {"Softmax", one(softmax)}, {"Eltwise", one(eltwise)},

@@ -13,6 +13,7 @@ import (
 var listRows = []listRow{
 	{"RNN", rnn}, {"SliceChannel", sliceChannel}, {"split", sliceChannel}, {"_split_v2", splitV2}, {"topk", topK}, {"amp_multicast", multicast},
 	{"MultiBoxDetection", one(multiBoxDetection)}, {"_contrib_MultiBoxDetection", one(multiBoxDetection)}, {"_contrib_box_nms", one(boxNMS)}, {"_contrib_box_non_maximum_suppression", one(boxNMS)},
+	{"_contrib_Proposal", proposal}, {"_contrib_MultiProposal", proposal},
 }
 
 // one makes a row of a function with one result.

@@ -33,7 +33,7 @@ func (c *call) weight(i int, shape ...int) *graph.Value {
 }
 
 // table lists every operator that is converted.
-var table = newTable(slices.Concat(nnRows, elementwiseRows(), moveRows, indexRows, orderRows, makeRows, attentionRows, sequenceRows, detectionRows), listRows)
+var table = newTable(slices.Concat(nnRows, elementwiseRows(), moveRows, indexRows, orderRows, makeRows, attentionRows, sequenceRows, detectionRows, regionRows), listRows)
 
 // A listRow is a row of an operator with several results.
 type listRow struct {
