@@ -42,9 +42,9 @@ func roiAlign(c impl.Call) (*impl.Plan, error) {
 		first := expr.Mul(block, expr.Index(shared))
 		n := expr.Min(expr.Index(shared), expr.Sub(expr.Index(channels), first))
 		return build.With(build.Do(rows.tabulate(r), cols.tabulate(r), w.image(r, func(image expr.Expr) loop.Stmt {
-			return build.Loop(loop.Serial, "c", first, n, func(c expr.Expr) loop.Stmt {
+			return w.groups(first, n, shared, func(c expr.Expr, together int) loop.Stmt {
 				return build.Each("py", expr.Index(a.PooledSize[0]), func(py expr.Expr) loop.Stmt {
-					return build.Each("px", expr.Index(a.PooledSize[1]), func(px expr.Expr) loop.Stmt { return w.pool(r, image, c, py, px, rows, cols) })
+					return build.Each("px", expr.Index(a.PooledSize[1]), func(px expr.Expr) loop.Stmt { return w.pool(r, image, c, together, py, px, rows, cols) })
 				})
 			})
 		})), append(rows.buffers(), cols.buffers()...)...)
@@ -56,6 +56,19 @@ type roiAligner struct {
 	ops.RoiAlignAttrs
 	t                    types.DType
 	data, rois, batch, y *loop.Buffer
+}
+
+// groups goes through n channels, of at most so many, from first on: several are pooled together as long as there are as many, and then one by one.
+func (w *roiAligner) groups(first, n expr.Expr, most int, body func(c expr.Expr, together int) loop.Stmt) loop.Stmt {
+	each := expr.Index(roiTogether)
+	whole := build.Each("group", expr.Bin(expr.OpFloorDiv, n, each), func(g expr.Expr) loop.Stmt {
+		return body(expr.Add(first, expr.Mul(g, each)), roiTogether)
+	})
+	if most%roiTogether == 0 && w.data.Shape[1]%roiTogether == 0 {
+		return whole
+	}
+	rest := expr.Bin(expr.OpFloorMod, n, each)
+	return build.Do(whole, build.Loop(loop.Serial, "c", expr.Add(first, expr.Sub(n, rest)), rest, func(c expr.Expr) loop.Stmt { return body(c, 1) }))
 }
 
 // image binds the image of a region: negative indices count from the end, others are clamped.
@@ -174,16 +187,23 @@ func (x *roiAxis) each(b expr.Expr, body func(lo, hi, wlo, whi expr.Expr) loop.S
 	})
 }
 
-// pool writes one element of the result: the average of bilinear samples, or the greatest of their weighted corners.
-// Samples outside the feature map count as 0.
-func (w *roiAligner) pool(r, image, c, py, px expr.Expr, rows, cols *roiAxis) loop.Stmt {
-	result := build.Register("pooled", w.t, 1)
+// pool writes one element of the result for each of so many channels from c on: the average of bilinear samples, or the greatest of their
+// weighted corners. Samples outside the feature map count as 0.
+func (w *roiAligner) pool(r, image, c expr.Expr, together int, py, px expr.Expr, rows, cols *roiAxis) loop.Stmt {
+	result := build.Register("pooled", w.t, together)
 	fold, first := expr.OpAdd, 0.0
 	if w.Mode == "max" {
 		fold, first = expr.OpMax, math.Inf(-1)
 	}
+	each := func(body func(k expr.Expr) loop.Stmt) loop.Stmt {
+		return build.Loop(loop.Unrolled, "k", expr.Index(0), expr.Index(together), body)
+	}
 	take := func(wy, wx, y, x expr.Expr) loop.Stmt {
-		return build.Set(result, expr.Bin(fold, build.Get(result, expr.Index(0)), expr.Mul(expr.Mul(wy, wx), build.Get(w.data, image, c, y, x))), expr.Index(0))
+		return build.Bind("weight", expr.Mul(wy, wx), func(weight expr.Expr) loop.Stmt {
+			return each(func(k expr.Expr) loop.Stmt {
+				return build.Set(result, expr.Bin(fold, build.Get(result, k), expr.Mul(weight, build.Get(w.data, image, expr.Add(c, k), y, x))), k)
+			})
+		})
 	}
 	sample := rows.each(py, func(y0, y1, wy0, wy1 expr.Expr) loop.Stmt {
 		return cols.each(px, func(x0, x1, wx0, wx1 expr.Expr) loop.Stmt {
@@ -192,17 +212,19 @@ func (w *roiAligner) pool(r, image, c, py, px expr.Expr, rows, cols *roiAxis) lo
 	})
 	total := expr.Mul(build.Get(rows.total, expr.Index(0)), build.Get(cols.total, expr.Index(0)))
 	return build.With(build.Do(
-		build.Set(result, expr.Const(w.t, first), expr.Index(0)),
+		each(func(k expr.Expr) loop.Stmt { return build.Set(result, expr.Const(w.t, first), k) }),
 		sample,
 		build.Bind("total", total, func(total expr.Expr) loop.Stmt {
-			value := build.Get(result, expr.Index(0))
-			if w.Mode == "avg" {
-				value = expr.Div(value, expr.CastTo(w.t, total))
-			} else {
-				n := expr.Mul(build.Get(rows.inside, py), build.Get(cols.inside, px))
-				value = expr.If(expr.LT(n, total), expr.Max(value, expr.Const(w.t, 0)), value)
-			}
-			return build.Set(w.y, expr.If(expr.EQ(total, expr.Index(0)), expr.Const(w.t, 0), value), r, c, py, px)
+			return each(func(k expr.Expr) loop.Stmt {
+				value := build.Get(result, k)
+				if w.Mode == "avg" {
+					value = expr.Div(value, expr.CastTo(w.t, total))
+				} else {
+					n := expr.Mul(build.Get(rows.inside, py), build.Get(cols.inside, px))
+					value = expr.If(expr.LT(n, total), expr.Max(value, expr.Const(w.t, 0)), value)
+				}
+				return build.Set(w.y, expr.If(expr.EQ(total, expr.Index(0)), expr.Const(w.t, 0), value), r, expr.Add(c, k), py, px)
+			})
 		}),
 	), result)
 }
