@@ -11,7 +11,8 @@ type GroupedConv struct {
 	Groups, PerGroup int  // groups of output channels
 	Steps            int  // products of a sum
 	Lines, Rows      int  // pixels of the result, over all images
-	Adjacent         bool // neighbours of a line read neighbours of a line
+	Stride           int  // of a line: where it is more than 1, vectors of pixels compute every place, and others than the result's are left out
+	Result           int  // bytes of the result
 	Blocked          bool // data, and what reads the result, is in blocks of channels: else it is plain
 	Moved            int  // bytes that come into another layout where the way asks for it, data and result
 }
@@ -28,8 +29,8 @@ func GroupLanes(groups, channels, block int) int {
 
 // ByChannels asks for lanes of so many channels or of pixels, where both ways give vectors.
 func (g GroupedConv) ByChannels(t *target.Target, lanes int, ask func(choice.Decision) (string, error)) (bool, error) {
-	if lanes == 1 || !g.Adjacent {
-		return lanes > 1, nil
+	if lanes == 1 {
+		return false, nil
 	}
 	channels, pixels := g.channels(core{t}, lanes), g.pixels(core{t})
 	if moved := (core{t}).Shared(2 * float64(g.Moved)); g.Blocked {
@@ -48,8 +49,12 @@ func (g GroupedConv) channels(c core, lanes int) float64 {
 
 func (g GroupedConv) pixels(c core) float64 {
 	lanes := c.lanes(4)
-	list, best := c.tiles(output{lines: 1, rows: g.PerGroup, vecs: (g.Rows + lanes - 1) / lanes}, c.registers(0), 0, true, reuse)
-	return list[best].cost * float64(g.Lines*g.Groups*g.Steps) * c.passes(lanes)
+	list, best := c.tiles(output{lines: 1, rows: g.PerGroup, vecs: (g.Rows*g.Stride + lanes - 1) / lanes}, c.registers(0), 0, true, reuse)
+	cost := list[best].cost * float64(g.Lines*g.Groups*g.Steps) * c.passes(lanes)
+	if g.Stride > 1 {
+		cost += c.Shared(float64(2 * g.Stride * g.Result))
+	}
+	return cost
 }
 
 // passes is how many times a vector of so many lanes of four bytes goes through the datapath.

@@ -8,9 +8,10 @@ import (
 )
 
 // TestGroupedConv: channels are lanes where a half of a vector of them is or lines are short, pixels where few channels are and
-// lines are long. What lies in a layout stays there at equal cost, and strided pixels are no lanes.
+// lines are long. What lies in a layout stays there at equal cost, and strided pixels
+// are lanes where the channels that one vector holds are few.
 func TestGroupedConv(t *testing.T) {
-	base := impl.GroupedConv{Groups: 16, PerGroup: 4, Steps: 36, Lines: 56, Rows: 56, Adjacent: true, Moved: 2 * 4 * 64 * 56 * 56}
+	base := impl.GroupedConv{Groups: 16, PerGroup: 4, Steps: 36, Lines: 56, Rows: 56, Stride: 1, Result: 4 * 64 * 56 * 56, Moved: 2 * 4 * 64 * 56 * 56}
 	with := func(f func(*impl.GroupedConv)) impl.GroupedConv {
 		g := base
 		f(&g)
@@ -23,8 +24,9 @@ func TestGroupedConv(t *testing.T) {
 		want  bool
 	}{
 		{"plain data", base, 4, false},
-		{"no lanes", with(func(g *impl.GroupedConv) { g.Adjacent = false }), 1, false},
-		{"strided", with(func(g *impl.GroupedConv) { g.Adjacent = false }), 4, true},
+		{"no lanes", with(func(g *impl.GroupedConv) { g.Stride = 2 }), 1, false},
+		{"strided", with(func(g *impl.GroupedConv) { g.Stride, g.PerGroup = 2, 8 }), 8, true},
+		{"strided, two lanes", with(func(g *impl.GroupedConv) { g.Stride, g.PerGroup, g.Steps = 2, 34, 175 }), 2, false},
 		{"short lines", with(func(g *impl.GroupedConv) { g.Blocked, g.PerGroup, g.Lines, g.Rows = true, 8, 7, 7 }), 8, true},
 		{"dear to move", with(func(g *impl.GroupedConv) { g.Blocked, g.Steps = true, 1 }), 4, true},
 		{"cheap to move", with(func(g *impl.GroupedConv) { g.Blocked, g.Steps = true, 1000 }), 4, false},

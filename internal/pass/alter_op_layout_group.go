@@ -16,13 +16,13 @@ func (l *layouts) byChannels(n *graph.Node, lanes int) bool {
 	a := n.Attrs.(ops.ConvAttrs)
 	x, w, y := n.In[0].Type, n.In[1].Type, n.Out[0].Type
 	_, rows := impl.ConvImage(a, x, w, y)
-	adjacent := a.Strides[len(a.Strides)-1] == 1
-	if l.last || y.Shape[1] < l.lanes && adjacent {
+	stride := a.Strides[len(a.Strides)-1]
+	if l.last || y.Shape[1] < l.lanes && stride == 1 {
 		return false
 	}
 	g := impl.GroupedConv{
 		Groups: a.Groups, PerGroup: y.Shape[1] / a.Groups, Steps: types.Count(w.Shape[1:]),
-		Lines: y.Shape[0] * types.Count(y.Shape[2:]) / rows, Rows: rows, Adjacent: adjacent,
+		Lines: y.Shape[0] * types.Count(y.Shape[2:]) / rows, Rows: rows, Stride: stride, Result: y.Bytes(),
 		Blocked: x.Layout != "", Moved: x.Bytes() + y.Bytes(),
 	}
 	by, err := g.ByChannels(l.Target, lanes, func(d choice.Decision) (string, error) { return l.decide(n, d) })
