@@ -245,7 +245,14 @@ func (e *emitter) alloc(s *loop.Alloc, body func()) {
 		buf := &buffer{lanes: laneCount(s.Body, b), slots: map[int]string{}, dtype: b.DType}
 		e.bufs[b] = buf
 		e.loaded.kept = append(e.loaded.kept, buf)
+		before := e.out.String()
+		e.out.Reset()
 		body()
+		code := e.out.String()
+		e.out.Reset()
+		e.out.WriteString(before)
+		e.beginSlots(buf)
+		e.out.WriteString(code)
 		e.loaded.kept = e.loaded.kept[:len(e.loaded.kept)-1]
 	case loop.Tiles:
 		if e.tiles.set != nil {

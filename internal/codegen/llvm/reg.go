@@ -2,6 +2,8 @@ package llvm
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"lathe/internal/arith"
@@ -46,6 +48,14 @@ func (e *emitter) slot(b *loop.Buffer, buf *buffer, at int) string {
 	fmt.Fprintf(&e.slots, "  %s = alloca %s\n", s, memType(b.DType, buf.lanes))
 	buf.slots[at] = s
 	return s
+}
+
+// beginSlots says that the slots of a buffer hold nothing where its scope begins. Where a loop around the scope runs again, values of the run
+// before would stay in registers for it, and accumulators of other tiles be kept on the stack.
+func (e *emitter) beginSlots(buf *buffer) {
+	for _, at := range slices.Sorted(maps.Keys(buf.slots)) {
+		e.line("store %s poison, ptr %s", memType(buf.dtype, buf.lanes), buf.slots[at])
+	}
 }
 
 func (e *emitter) readSlot(b *loop.Buffer, buf *buffer, at int) value {
