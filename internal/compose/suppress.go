@@ -12,6 +12,7 @@ type Suppression struct {
 	// Corners are the least and the greatest y and x of the boxes: y1, x1, y2, x2, each [n] for all rows of scores or [rows, n].
 	Corners [4]*graph.Value
 	Scores  *graph.Value // [rows, n]
+	Labels  *graph.Value // [rows, n], of boxes that suppress each other where they are equal; nil: all do
 	Count   int          // boxes of each row, at most
 	Overlap float64      // boxes whose intersection over union with one that is selected is above are out
 	Least   float64      // boxes whose score is below are out
@@ -57,6 +58,10 @@ func (b *Builder) Suppress(s Suppression) (places, best *graph.Value) {
 		}
 		ratio, real := b.overlap(lines, chosen, s.Offset)
 		over := b.Do(ops.LogicalAnd, real, b.Do(drops, ratio, Like(ratio, float64(float32(s.Overlap)))))
+		if s.Labels != nil {
+			own := b.Apply(ops.Gather, ops.GatherAttrs{Axis: 1}, s.Labels, b.ExpandDims(at, 1))
+			over = b.Do(ops.LogicalAnd, over, b.Do(ops.Equal, s.Labels, own))
+		}
 		itself := b.Do(ops.Equal, b.ExpandDims(b.Arange(n), 0), b.ExpandDims(at, 1))
 		if s.Sigma > 0 {
 			decay := b.Do(ops.Exp, b.Do(ops.Multiply, b.Do(ops.Multiply, ratio, ratio), Like(ratio, -0.5/s.Sigma)))

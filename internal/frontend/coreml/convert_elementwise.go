@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"lathe/internal/compose"
+	"lathe/internal/frontend"
 	"lathe/internal/graph"
 	"lathe/internal/op"
 	"lathe/internal/ops"
@@ -15,6 +16,14 @@ const activations = "linear:5{alpha:1f beta:2f} relu:10{} leaky:15{alpha:1f} thr
 	"sigmoid:40{} hard:41{alpha:1f beta:2f} elu:50{alpha:1f} softsign:60{} softplus:70{} parametricSoftplus:71{alpha:1w beta:2w}"
 
 var elementwiseRows = slices.Concat([]row{
+	{1460, "clampedReLU", "alpha:1f beta:2f", one(func(c *call) *graph.Value {
+		y := c.Apply(ops.LeakyRelu, ops.AlphaAttrs{Alpha: c.Float("alpha", 0)}, c.X(0))
+		return c.Do(ops.Minimum, y, compose.Like(y, c.Float("beta", 0)))
+	})},
+	{1450, "oneHot", "oneHotVectorSize:1 axis:2 onValue:3f offValue:4f", one(func(c *call) *graph.Value {
+		axis := frontend.Axis(c.Int("axis", 0), c.Rank(0)+1)
+		return c.Apply(ops.OneHot, ops.OneHotAttrs{Depth: c.Int("oneHotVectorSize", 0), Axis: axis}, c.Cast(c.X(0), types.I64), compose.Number(types.F32, c.Float("onValue", 0)), compose.Number(types.F32, c.Float("offValue", 0)))
+	})},
 	{130, "activation", activations, one(func(c *call) *graph.Value { return c.activated(c.X(0), "") })},
 	{220, "unary", "type:1 alpha:2f epsilon:3f shift:4f scale:5f", one(unary)},
 	{245, "scale", "shapeScale:1s scale:2w hasBias:3 shapeBias:4s bias:5w", one(scale)}, {250, "bias", "shape:1s bias:2w", one(bias)},

@@ -12,6 +12,13 @@ import (
 
 var reduceRows = slices.Concat([]row{
 	{280, "reduce", "mode:1 epsilon:2f axis:3", one(reduce)},
+	{1455, "cumSum", "axis:1 excludeFinalSum:2 reverse:3", one(func(c *call) *graph.Value {
+		return c.Apply(ops.CumSum, ops.CumulativeAttrs{Axis: c.axis("axis", 0), Exclusive: c.Bool("excludeFinalSum", false), Reverse: c.Bool("reverse", false)}, c.X(0))
+	})},
+	{1461, "argSort", "axis:1 descending:2", one(func(c *call) *graph.Value {
+		axis := c.axis("axis", 0)
+		return c.number(c.Results(ops.TopK, ops.TopKAttrs{K: c.Shape(0)[axis], Axis: axis, Largest: c.Bool("descending", false)}, c.X(0))[1])
+	})},
 	{1015, "topK", "axis:1 k:2 bottom:3", topK}, {1020, "argMin", "axis:1 removeDim:2", one(arg(ops.ArgMin))}, {1025, "argMax", "axis:1 removeDim:2", one(arg(ops.ArgMax))},
 }, reductions())
 

@@ -38,7 +38,7 @@ type row struct {
 }
 
 // layers lists every kind of layer that is converted, by number.
-var layers = byNumber(slices.Concat(spatialRows, denseRows, normRows, elementwiseRows, moveRows, sliceRows, reduceRows, recurrentRows))
+var layers = byNumber(slices.Concat(spatialRows, denseRows, normRows, elementwiseRows, moveRows, sliceRows, reduceRows, recurrentRows, volumeRows, detectionRows))
 
 func byNumber(rows []row) map[int]*layer {
 	m := map[int]*layer{}
