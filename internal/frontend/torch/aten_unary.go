@@ -40,8 +40,7 @@ var unaryRows = []row{
 	unary("sinh", ops.Sinh), unary("cosh", ops.Cosh), unary("asinh arcsinh", ops.Asinh), unary("acosh arccosh", ops.Acosh), unary("atanh arctanh", ops.Atanh),
 	unary("reciprocal", ops.Reciprocal), unary("isnan", ops.IsNaN),
 	keeping("neg negative", ops.Negative), keeping("sign sgn", ops.Sign), keeping("bitwise_not", ops.BitwiseNot),
-	rounding("floor", ops.Floor), rounding("ceil", ops.Ceil), rounding("trunc fix", ops.Trunc),
-	sig("round", "self", func(c *call) any { return c.Do(ops.Round, c.x("self")) }),
+	rounding("floor", ops.Floor), rounding("ceil", ops.Ceil), rounding("trunc fix", ops.Trunc), rounding("round", ops.Round),
 	sig("abs absolute", "self", func(c *call) any {
 		if c.t("self").complex {
 			return c.magnitude(c.x("self"))

@@ -53,7 +53,7 @@ func (p param) fits(v value) bool {
 		return ok || isTensor && t.number
 	case 'I':
 		_, ok := v.(int64)
-		return ok || isList && (len(parts) == 0 || !isTensorList(parts))
+		return ok || isList && !slices.ContainsFunc(parts, isArray)
 	case 'n':
 		_, ok := number(v)
 		return ok || isTensor && t.number
@@ -67,12 +67,15 @@ func (p param) fits(v value) bool {
 	return true
 }
 
-// isTensorList reports whether some part of a list is a tensor and no number.
+// isArray reports whether a part of a list is a tensor and no number.
+func isArray(v value) bool {
+	t, ok := v.(*tensor)
+	return ok && !t.number
+}
+
+// isTensorList reports whether some part of a list is a tensor, or one that is left out.
 func isTensorList(parts []value) bool {
-	return slices.ContainsFunc(parts, func(v value) bool {
-		t, ok := v.(*tensor)
-		return ok && !t.number || v == nil
-	})
+	return slices.ContainsFunc(parts, func(v value) bool { return isArray(v) || v == nil })
 }
 
 // bind gives the arguments of an application by the parameters' names; ok is false where they do not fit.

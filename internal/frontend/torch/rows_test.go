@@ -60,6 +60,9 @@ func TestRows(t *testing.T) {
 		{"return torch.addcmul(x, x, x, value=2)", []int{2, 3}, []float64{3, 6, 21, 36, 55, 66}},
 		{"o = torch.cat([torch.zeros([1, 1, 2, 3]), torch.ones([1, 1, 2, 3])], 1)\nw = torch.full([1, 1, 1, 1], 2.)\nreturn ops.torchvision.deform_conv2d(torch.view(x, [1, 1, 2, 3]), w, o, w, torch.zeros([1]), 1, 1, 0, 0, 1, 1, 1, 1, False)",
 			[]int{1, 1, 2, 3}, []float64{-4, 6, 0, 10, -12, 0}},
+		{"return torch.adaptive_avg_pool2d(torch.view(x, [1, 1, 2, 3]), [1, None])", []int{1, 1, 1, 3}, []float64{2.5, 1.5, -1.5}},
+		{"return torch.round(torch.to(x, 4))", []int{2, 3}, []float64{1, -2, 3, 4, 5, -6}},
+		{"return torch.mul(x, torch.round(2.5))", []int{2, 3}, []float64{2, -4, 6, 8, 10, -12}},
 		// Activations.
 		{"return torch.leaky_relu(x, 0.5)", []int{2, 3}, []float64{1, -1, 3, 4, 5, -3}},
 		{"return torch.hardsigmoid(x)", []int{2, 3}, []float64{4. / 6, 1. / 6, 1, 1, 1, 0}},

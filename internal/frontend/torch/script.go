@@ -32,7 +32,7 @@ func readScript(a *archive) (*frontend.Model, error) {
 	var inputs []frontend.Info
 	for i, p := range forward.params {
 		if i > 0 { // behind self
-			inputs = append(inputs, inputsOf(p)...)
+			inputs = append(inputs, inputsOf(p, usesOf(forward, p.name))...)
 		}
 	}
 	var applied []*frontend.Node
@@ -44,40 +44,6 @@ func readScript(a *archive) (*frontend.Model, error) {
 	g := &frontend.Graph{Name: "torch", Inputs: inputs, Outputs: declaredOutputs(forward.gives), Nodes: applied, Params: c.parameters(),
 		Program: func(call *frontend.Call) []frontend.Output { return c.run(call, forward) }}
 	return &frontend.Model{Graph: g, About: frontend.About{Form: fmt.Sprintf("TorchScript %d", c.version), Producer: "pytorch"}}, nil
-}
-
-// inputsOf are the inputs that an argument of forward stands for: one for each element of a tuple. Tensors are float32 until the program
-// takes them for something else.
-func inputsOf(p parameter) []frontend.Info {
-	name, optional := p.name, p.absent != nil
-	of := p.of
-	if at, ok := of.(*indexExpr); ok && dotted(at.of) == "Optional" {
-		of = at.at
-	}
-	in := frontend.Info{Name: name, Optional: optional}
-	switch kind := dotted(of); kind {
-	case "Tensor", "":
-		if at, ok := of.(*indexExpr); ok {
-			if t, ok := at.at.(*tupleExpr); ok && dotted(at.of) == "Tuple" {
-				var all []frontend.Info
-				for i, x := range t.items {
-					all = append(all, inputsOf(parameter{name: fmt.Sprintf("%s.%d", name, i), of: x, absent: p.absent})...)
-				}
-				return all
-			}
-			if dotted(at.of) == "List" && dotted(at.at) == "Tensor" {
-				return inputsOf(parameter{name: name + ".0", of: at.at, absent: p.absent})
-			}
-			in.Kind = "a " + dotted(at.of)
-			break
-		}
-		in.DType, in.Assumed, in.Spelt = types.F32, true, "Tensor"
-	case "int", "float", "bool":
-		in.DType, in.Ranked, in.Spelt = map[string]types.DType{"int": types.I64, "float": types.F64, "bool": types.Bool}[kind], true, kind
-	default:
-		in.Kind = "a " + kind
-	}
-	return []frontend.Info{in}
 }
 
 // declaredOutputs are those that the type of forward's result tells of.
@@ -118,7 +84,7 @@ func (c *code) run(call *frontend.Call, forward *function) (outputs []frontend.O
 			if i == 0 {
 				continue
 			}
-			if v, ok := m.argument(p); ok {
+			if v, ok := m.argument(p, usesOf(forward, p.name)); ok {
 				args, names = append(args, v), append(names, p.name)
 			}
 		}
@@ -131,34 +97,6 @@ func (c *code) run(call *frontend.Call, forward *function) (outputs []frontend.O
 		}
 	})
 	return outputs
-}
-
-// argument is what forward gets for a parameter; ok is false where its default counts.
-func (m *machine) argument(p parameter) (value, bool) {
-	infos := inputsOf(p)
-	var parts tuple
-	for _, in := range infos {
-		v := m.Value(in.Name)
-		switch {
-		case v == nil && p.absent != nil:
-			return nil, false
-		case v == nil:
-			fail("argument %s has no value", in.Name)
-		case in.Ranked: // a number
-			parts = append(parts, m.scalarOf(v))
-		default:
-			parts = append(parts, m.fresh(v))
-		}
-	}
-	if at, ok := p.of.(*indexExpr); ok {
-		switch dotted(at.of) {
-		case "Tuple":
-			return parts, true
-		case "List":
-			return m.newList(parts), true
-		}
-	}
-	return parts[0], true
 }
 
 // maxOutputs bounds the outputs of a program.

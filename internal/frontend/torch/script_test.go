@@ -134,6 +134,22 @@ func TestInputs(t *testing.T) {
 	if err != nil || out[0].Float(1) != 16 {
 		t.Errorf("with the optional input: %v %v", out, err)
 	}
+	// Lists and dictionaries.
+	for _, c := range []struct{ body, params string }{
+		{"return torch.sub((xs)[0], (xs)[1])", "xs: List[Tensor]"},
+		{"return torch.sub((xs)[\"b\"], (xs)[\"a\"])", "xs: Dict[str, Tensor]"},
+		{"y = torch.mul((xs)[0], 2)\nfor i in range(torch.len(xs)):\n  y = torch.sub(y, xs[i])\nreturn y", "xs: List[Tensor]"},
+	} {
+		shapes := map[string][]int{"xs.0": {2}, "xs.1": {2}}
+		if strings.Contains(c.params, "Dict") {
+			shapes = map[string][]int{"xs.a": {2}, "xs.b": {2}}
+		}
+		data := zipped(t, scriptMembers(module(c.body, c.params, "Tensor"), map[string]any{}), zip.Store)
+		out, err := imported(data, frontend.Options{Shapes: shapes}, floats([]float32{5, 7}, 2), floats([]float32{1, 2}, 2))
+		if err != nil || out[0].Float(0) != 4 || out[0].Float(1) != 5 {
+			t.Errorf("%s: %v %v", c.params, out, err)
+		}
+	}
 	// What is taken for an index is an integer.
 	code = module("return torch.embedding(self.w, torch.add(ids, 1))", "ids: Tensor", "Tensor")
 	data = zipped(t, scriptMembers(code, map[string]any{"w": floats([]float32{1, 2, 3}, 3, 1)}), zip.Store)
