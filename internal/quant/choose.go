@@ -23,6 +23,7 @@ type choices struct {
 	off       []bool            // by layer: it stays float
 	judged    *Judgement        // nil: by nobody
 	strength  float64           // of equalisation; 0: none
+	rounding  rounding          // of weights
 	corrected bool              // biases
 	sqnr      float64           // at the outputs, in dB; of the simulation, in the end of the network itself
 	times     *times            // nil: without a clock
@@ -77,7 +78,7 @@ func (s *static) rangeOf(k *calibration, point int, mode string) calibrate.Range
 func (s *static) open(c *choices) (err error) {
 	list := make([]*tensor.Tensor, len(s.layers))
 	for i, l := range s.layers {
-		list[i] = quantiseWeights(c.weights[i], nil, l.axis, 1, s.weights).floats(l.axis)
+		list[i] = s.rounded(c, i, nil, 1).floats(l.axis)
 	}
 	s.progress("compiling the simulation", 0, 0)
 	c.sim, err = s.simulate(list)
@@ -93,6 +94,9 @@ const worstSets = 5
 // choose calibrates, and decides.
 func (s *static) choose() (*choices, error) {
 	own := s.off()
+	if s.Correct {
+		own.rounding = keepSums
+	}
 	s.progress("compiling the simulation", 0, 0)
 	net, err := s.simulate(own.weights)
 	if err != nil {
@@ -108,11 +112,14 @@ func (s *static) choose() (*choices, error) {
 	c, err := s.chooseMode(own, autoModes)
 	if err == nil && s.Correct {
 		if c, err = s.equalize(net, c, own); err == nil {
-			c, err = s.correctBiases(c)
+			c, err = s.round(c)
 		}
 	}
 	if err == nil && s.CalibrateMode == "auto" {
 		c, err = s.singly(c)
+	}
+	if err == nil && s.Correct {
+		c, err = s.correctBiases(c)
 	}
 	if err == nil {
 		err = s.fit(net, c)

@@ -93,7 +93,8 @@ func TestRandomNetworks(t *testing.T) {
 			continue
 		}
 		done++
-		signal, noise := make([]float64, len(g.Outputs)), make([]float64, len(g.Outputs))
+		judged := outputs(float)
+		signal, noise := make([]float64, len(judged)), make([]float64, len(judged))
 		for _, in := range samples {
 			want, err := grapheval.Eval(float, in)
 			if err != nil {
@@ -103,12 +104,10 @@ func TestRandomNetworks(t *testing.T) {
 			if err != nil {
 				t.Fatalf("seed %d: %v\n%s", seed, err, res.Graph)
 			}
-			for k := range want {
-				for i := range want[k].Len() {
-					w, g := want[k].Float(i), got[k].Float(i)
-					signal[k] += w * w
-					noise[k] += (w - g) * (w - g)
-				}
+			for k, o := range judged {
+				w := o.numbers(want)
+				noise[k] += distance(w, o.numbers(got))
+				signal[k] += distance(w, make([]float32, len(w)))
 			}
 		}
 		share := 0.0
@@ -284,7 +283,7 @@ func TestWeights(t *testing.T) {
 			b.SetFloat(i, r.NormFloat64()*math.Ldexp(1, r.IntN(60)-30))
 		}
 		data := float32(math.Ldexp(1+r.Float64(), r.IntN(20)-15))
-		n := weightNumbers{[]int{127, 63}[r.IntN(2)], r.IntN(2) == 0}
+		n := weightNumbers{most: []int{127, 63}[r.IntN(2)], power2: r.IntN(2) == 0}
 		q := quantiseWeights(w, b, axis, data, n)
 		back := q.floats(axis)
 		for c, s := range q.scale {

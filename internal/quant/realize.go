@@ -37,7 +37,12 @@ func (s *static) realize(g *graph.Graph, to map[*graph.Value]*graph.Value, c *ch
 		if !ok && !c.off[i] {
 			return fmt.Errorf("layer %q: its data are no point", l.name())
 		}
-		realizeLayer(r, &copied, c.weights[i], c.biases[i], data, s.weights, c.off[i])
+		if c.off[i] {
+			leaveLayer(r, &copied, c.weights[i], c.biases[i])
+			continue
+		}
+		inside, behind := biasesOf(&copied, c.biases[i])
+		realizeLayer(r, &copied, s.rounded(c, i, inside, data.Scale), behind)
 	}
 	return r.Finish()
 }
@@ -74,37 +79,40 @@ func replaceReaders(r *rewrite.Rewriter, readers []*graph.Node, v, y *graph.Valu
 	}
 }
 
-// realizeLayer makes the operands of a layer integers that are dequantized. The bias of a convolution is one of int32; that of other
-// layers, which is an addition of its own, stays float in the kernel's registers. A layer that is off stays float with the weights and
-// the bias that it has by now.
-func realizeLayer(r *rewrite.Rewriter, l *layer, weight, bias *tensor.Tensor, data Params, numbers weightNumbers, off bool) {
+// biasesOf divides a layer's bias into that of a convolution, which is an operand, and that of other layers, which is an addition of its
+// own; nil for none.
+func biasesOf(l *layer, bias *tensor.Tensor) (inside, behind *tensor.Tensor) {
+	switch {
+	case l.bias == nil && allZero(bias):
+		return nil, nil
+	case isConv(l.node):
+		return bias, nil
+	}
+	return nil, bias
+}
+
+// leaveLayer gives a layer that stays float the weights and the bias that it has by now.
+func leaveLayer(r *rewrite.Rewriter, l *layer, weight, bias *tensor.Tensor) {
 	n := l.node
-	if l.bias == nil && allZero(bias) {
-		bias = nil
+	inside, behind := biasesOf(l, bias)
+	in := []*graph.Value{n.In[0], graph.NewConst(n.In[1].Name, weight)}
+	if inside != nil {
+		in = append(in, graph.NewConst(biasName(n), inside))
 	}
-	inside := bias
-	if !isConv(n) {
-		inside = nil
-	}
-	if off {
-		in := []*graph.Value{n.In[0], graph.NewConst(n.In[1].Name, weight)}
-		if inside != nil {
-			in = append(in, graph.NewConst(biasName(n), inside))
-			bias = nil
-		}
-		r.Change(n, n.Op, n.Attrs, in...)
-		if !isConv(n) {
-			realizeSum(r, l, bias)
-		}
-		return
-	}
-	q := quantiseWeights(weight, inside, l.axis, data.Scale, numbers)
+	r.Change(n, n.Op, n.Attrs, in...)
+	realizeSum(r, l, behind)
+}
+
+// realizeLayer makes the operands of a layer integers that are dequantized. The bias of a convolution is one of int32; that of other
+// layers, which is behind them, stays float in the kernel's registers.
+func realizeLayer(r *rewrite.Rewriter, l *layer, q *quantisedWeights, behind *tensor.Tensor) {
+	n := l.node
 	r.Before(n)
 	name := n.In[1].Name
 	scale := graph.NewConst(name+"_scale", tensor.Of([]int{len(q.scale)}, q.scale))
 	w := r.Apply(ops.Dequantize, ops.DequantizeAttrs{Axis: l.axis}, graph.NewConst(name, q.weight), scale, zeros(types.I8, name+"_zero_point", len(q.scale)))
 	w.Name = name + "_dequantized"
-	if inside != nil {
+	if q.bias != nil {
 		name := biasName(n)
 		b := r.Apply(ops.Dequantize, ops.DequantizeAttrs{}, graph.NewConst(name, q.bias), graph.NewConst(name+"_scale", tensor.Of([]int{len(q.biasScale)}, q.biasScale)))
 		b.Name = name + "_dequantized"
@@ -116,7 +124,7 @@ func realizeLayer(r *rewrite.Rewriter, l *layer, weight, bias *tensor.Tensor, da
 		return
 	}
 	r.SetOperand(n, 1, w)
-	realizeSum(r, l, bias)
+	realizeSum(r, l, behind)
 }
 
 // biasName is what the bias of a convolution is called.

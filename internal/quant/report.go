@@ -1,25 +1,34 @@
 package quant
 
 import (
+	"slices"
+
 	"lathe/internal/graph"
 	"lathe/internal/tensor"
+	"lathe/internal/types"
 )
 
 // A Report tells what was quantised, how, and what it costs.
 type Report struct {
-	Samples      int           `json:"samples"`       // that ranges were learnt from
-	TrialSamples int           `json:"trial_samples"` // of these, on which choices were tried
-	Trials       int           `json:"trials"`        // choices that were tried
-	SQNR         float64       `json:"sqnr_db"`       // signal to noise at the outputs on the samples of trials, of the network itself; 200 at most
-	Equalized    float64       `json:"equalized"`     // strength of the equalisation of channels; 0: none
-	Corrected    bool          `json:"biases_corrected"`
-	FloatBytes   int           `json:"float_bytes"`        // of the constants before
-	Bytes        int           `json:"bytes"`              // and behind
-	FloatMs      float64       `json:"float_ms,omitempty"` // of a run on the machine that quantised, a median; 0: not timed
-	Ms           float64       `json:"ms,omitempty"`       // of the quantised network, in turns with the other
-	Judged       *Judgement    `json:"judged,omitempty"`
-	Layers       []LayerReport `json:"layers"`
-	Points       []PointReport `json:"points"`
+	Samples      int     `json:"samples"`       // that ranges were learnt from
+	TrialSamples int     `json:"trial_samples"` // of these, on which choices were tried
+	Trials       int     `json:"trials"`        // choices that were tried
+	SQNR         float64 `json:"sqnr_db"`       // signal to noise at the outputs on the samples of trials, of the network itself; 200 at most
+	// BeforeSoftmax says that SQNR is that of what the network's last softmax reads, about its mean.
+	BeforeSoftmax bool    `json:"before_softmax,omitempty"`
+	Equalized     float64 `json:"equalized"` // strength of the equalisation of channels; 0: none
+	Corrected     bool    `json:"biases_corrected"`
+	Rounding      string  `json:"rounding,omitempty"` // what is kept when weights are rounded; empty: each is rounded to nearest
+	FloatBytes    int     `json:"float_bytes"`        // of the constants before
+	Bytes         int     `json:"bytes"`              // and behind
+	// FloatWeightBytes and WeightBytes are of the weights of the layers that compute on integers, scales and zero points included.
+	FloatWeightBytes int           `json:"float_weight_bytes"`
+	WeightBytes      int           `json:"weight_bytes"`
+	FloatMs          float64       `json:"float_ms,omitempty"` // of a run on the machine that quantised, a median; 0: not timed
+	Ms               float64       `json:"ms,omitempty"`       // of the quantised network, in turns with the other
+	Judged           *Judgement    `json:"judged,omitempty"`
+	Layers           []LayerReport `json:"layers"`
+	Points           []PointReport `json:"points"`
 }
 
 // Quantised is the number of layers that compute on integers.
@@ -63,8 +72,9 @@ type PointReport struct {
 func (s *static) report(c *choices, q *graph.Graph, before int) *Report {
 	r := &Report{
 		Samples: s.Samples.Len(), TrialSamples: s.trial.count, Trials: s.runs, SQNR: c.sqnr, Equalized: c.strength, Corrected: c.corrected,
-		FloatBytes: before, Bytes: constantBytes(q), Judged: c.judged,
+		Rounding: c.rounding.String(), FloatBytes: before, Bytes: constantBytes(q), Judged: c.judged,
 	}
+	r.BeforeSoftmax = slices.ContainsFunc(s.trial.outputs, func(o output) bool { return o.softmax })
 	if c.times != nil {
 		r.FloatMs, r.Ms = c.times.float.Seconds()*1e3, c.times.integer.Seconds()*1e3
 	}
@@ -75,8 +85,10 @@ func (s *static) report(c *choices, q *graph.Graph, before int) *Report {
 	for _, l := range s.all {
 		row := LayerReport{Name: l.name(), Operator: l.node.Op.Name, Bits: 32, Gain: l.gain, Why: l.why}
 		if l.why == "" {
-			row.Bits, row.SQNR = bits(s.weights.most), weightRatio(c.weights[at[l]], l.axis, s.weights)
+			row.Bits, row.SQNR = bits(s.weights.most), weightRatio(c.weights[at[l]], s.rounded(c, at[l], nil, 1).floats(l.axis))
 			row.Reads = l.node.In[0].Name
+			r.FloatWeightBytes += len(l.weight.Data)
+			r.WeightBytes += l.weight.Len() + l.weight.Shape[l.axis]*(types.F32.Size()+types.I8.Size())
 		}
 		if c.times != nil {
 			t := c.times.layers[l.name()]
@@ -117,8 +129,7 @@ func constantBytes(g *graph.Graph) int {
 }
 
 // weightRatio is the ratio of signal to noise of rounded weights.
-func weightRatio(w *tensor.Tensor, axis int, n weightNumbers) float64 {
-	rounded := quantiseWeights(w, nil, axis, 1, n).floats(axis)
+func weightRatio(w, rounded *tensor.Tensor) float64 {
 	numbers := tensor.As[float32](w)
 	signal := 0.0
 	for _, x := range numbers {

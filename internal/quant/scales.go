@@ -64,8 +64,9 @@ const mostBias = 1 << 30
 
 // weightNumbers are the integers of weights, from -most to most, and what their scales may be.
 type weightNumbers struct {
-	most   int
-	power2 bool // scales are powers of two, so that shifts multiply by them
+	most     int
+	power2   bool // scales are powers of two, so that shifts multiply by them
+	rounding rounding
 }
 
 // scale is the least that is at least s and may be one; s is above 0.
@@ -89,7 +90,7 @@ type quantisedWeights struct {
 	biasScale []float32
 }
 
-// quantiseWeights rounds to nearest, ties to even.
+// quantiseWeights rounds to nearest, ties to even, but for what the rounding asks.
 func quantiseWeights(w, bias *tensor.Tensor, axis int, data float32, n weightNumbers) *quantisedWeights {
 	channels := w.Shape[axis]
 	q := &quantisedWeights{weight: tensor.New(types.I8, w.Shape...), scale: make([]float32, channels)}
@@ -117,6 +118,7 @@ func quantiseWeights(w, bias *tensor.Tensor, axis int, data float32, n weightNum
 	for i, x := range from {
 		to[i] = int8(math.Max(math.Min(math.RoundToEven(float64(x)/float64(q.scale[i/inner%channels])), float64(n.most)), -float64(n.most)))
 	}
+	n.rounding.keep(to, from, w.Shape, axis, q.scale, n.most)
 	if bias != nil {
 		q.bias, q.biasScale = tensor.New(types.I32, channels), make([]float32, channels)
 		for c := range channels {

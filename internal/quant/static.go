@@ -81,7 +81,7 @@ type static struct {
 
 // Static quantises g, which it changes: its layers with constant weights compute on integers whose scales are those that samples show.
 func Static(ctx context.Context, g *graph.Graph, o Options) (*Result, error) {
-	s := &static{Options: o, ctx: ctx, graph: g, weights: weightNumbers{127, o.PowerOfTwoWeights}}
+	s := &static{Options: o, ctx: ctx, graph: g, weights: weightNumbers{most: 127, power2: o.PowerOfTwoWeights}}
 	s.numbers = activations(o.Activations, o.ReduceRange)
 	if o.ReduceRange {
 		s.weights.most = 63

@@ -6,7 +6,6 @@ import (
 
 	"lathe/internal/quant/calibrate"
 	"lathe/internal/tensor"
-	"lathe/internal/types"
 )
 
 // trialSamples are those that choices are tried on, with what the float network makes of them.
@@ -14,7 +13,7 @@ type trialSamples struct {
 	calibrate.Samples     // that are calibrated with
 	every             int // one in so many of them
 	count             int
-	outputs           []int // float outputs of the network
+	outputs           []output
 	want              [][][]float32
 	signal            []float64
 }
@@ -33,12 +32,7 @@ func (s *static) newTrial() *trialSamples {
 	}
 	n := int(math.Min(math.Max(mostTrialWork/math.Max(work, 1), leastTrial), mostTrial))
 	n = min(n, s.Samples.Len())
-	t := &trialSamples{Samples: s.Samples, every: s.Samples.Len() / n, count: n}
-	for i, v := range s.graph.Outputs {
-		if v.Type.DType == types.F32 {
-			t.outputs = append(t.outputs, i)
-		}
-	}
+	t := &trialSamples{Samples: s.Samples, every: s.Samples.Len() / n, count: n, outputs: outputs(s.graph)}
 	t.want, t.signal = make([][][]float32, n), make([]float64, len(t.outputs))
 	return t
 }
@@ -63,7 +57,7 @@ func (t *trialSamples) reference(i int, results []*tensor.Tensor) {
 		return
 	}
 	for k, o := range t.outputs {
-		v := slices.Clone(tensor.As[float32](results[o]))
+		v := slices.Clone(o.numbers(results))
 		t.want[i] = append(t.want[i], v)
 		for _, x := range v {
 			t.signal[k] += float64(x) * float64(x)
@@ -98,7 +92,7 @@ func (s *static) outputRatio(run calibrate.Runner, seen func(results []*tensor.T
 			return 0, err
 		}
 		for k, o := range s.trial.outputs {
-			noise[k] += distance(tensor.As[float32](results[o]), s.trial.want[i][k])
+			noise[k] += distance(o.numbers(results), s.trial.want[i][k])
 		}
 		if seen != nil {
 			seen(results)

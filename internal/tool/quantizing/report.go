@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"strings"
 
 	"lathe/internal/evaluate/metrics"
 	"lathe/internal/quant"
@@ -36,10 +37,11 @@ func (r *Report) HTML(w io.Writer) error { return page.Write(w, "Quantisation of
 func (r *Report) Summary() [][2]string {
 	lines := [][2]string{
 		{"layers", fmt.Sprintf("%d of %d on integers, %s between them", r.Quantised(), len(r.Layers), spelling.Count(len(r.Points), "value"))},
-		{"outputs", fmt.Sprintf("%.1f dB signal to noise on %s (%s tried)", r.SQNR, spelling.Count(r.TrialSamples, "sample"), spelling.Count(r.Trials, "choice"))},
+		{"outputs", fmt.Sprintf("%.1f dB signal to noise%s on %s (%s tried)", r.SQNR, r.where(), spelling.Count(r.TrialSamples, "sample"), spelling.Count(r.Trials, "choice"))},
 		{"ranges", fmt.Sprintf("of %s", spelling.Count(r.Samples, "sample"))},
 		{"corrections", r.corrections()},
-		{"constants", fmt.Sprintf("%d bytes instead of %d (%.1f %%)", r.Bytes, r.FloatBytes, 100*float64(r.Bytes)/float64(max(r.FloatBytes, 1)))},
+		{"weights", bytesText(r.WeightBytes, r.FloatWeightBytes) + ", with their scales"},
+		{"constants", bytesText(r.Bytes, r.FloatBytes) + ", with biases"},
 	}
 	if r.Ms > 0 {
 		lines = append(lines, [2]string{"time", fmt.Sprintf("%.3g ms instead of %.3g (medians on this machine)", r.Ms, r.FloatMs)})
@@ -54,6 +56,18 @@ func (r *Report) Summary() [][2]string {
 	return lines
 }
 
+// where says in front of what the outputs are compared.
+func (r *Report) where() string {
+	if r.BeforeSoftmax {
+		return " in front of the softmax"
+	}
+	return ""
+}
+
+func bytesText(n, instead int) string {
+	return fmt.Sprintf("%d bytes instead of %d (%.1f %%)", n, instead, 100*float64(n)/float64(max(instead, 1)))
+}
+
 // shareText is a share of samples with its 95 % interval.
 func shareText(k, n int) string {
 	i := metrics.Wilson(k, n)
@@ -61,15 +75,20 @@ func shareText(k, n int) string {
 }
 
 func (r *Report) corrections() string {
-	switch {
-	case r.Equalized > 0 && r.Corrected:
-		return fmt.Sprintf("channels equalised (strength %g), biases corrected", r.Equalized)
-	case r.Equalized > 0:
-		return fmt.Sprintf("channels equalised (strength %g)", r.Equalized)
-	case r.Corrected:
-		return "biases corrected"
+	var list []string
+	if r.Equalized > 0 {
+		list = append(list, fmt.Sprintf("channels equalised (strength %g)", r.Equalized))
 	}
-	return "none"
+	if r.Rounding != "" {
+		list = append(list, "weights rounded to "+r.Rounding)
+	}
+	if r.Corrected {
+		list = append(list, "biases corrected")
+	}
+	if list == nil {
+		return "none"
+	}
+	return strings.Join(list, ", ")
 }
 
 // Text writes the report for a terminal: the summary, layers that stay float, and with all also every layer and every value.
