@@ -28,7 +28,7 @@ type lowered struct {
 }
 
 // lowerGroup makes the kernels of a group: one by loops of its own where there is such an implementation, else one per
-// result from tensor expressions. resident says that operands are in L2 already.
+// result from tensor expressions. resident says that operands are in a cache already.
 func lowerGroup(n *graph.Node, t *target.Target, resident bool) ([]*lowered, error) {
 	if len(n.Sub) != 1 {
 		return nil, nodeError(n, n.Op.Name, errors.New("the operator is not supported by the compiler yet"))

@@ -141,7 +141,7 @@ func lowerGroups(j *job, g *graph.Graph, owned map[*graph.Value]bool) ([]*kernel
 	classes := map[string]*equalGroups{}
 	var distinct []*equalGroups
 	stay := map[*graph.Node]bool{}
-	residents(g, j.Target.L2, false, stay)
+	residents(g, max(j.Target.L2, j.Target.L3), false, stay)
 	for i, n := range groupsIn(g) {
 		var key string
 		key, l.consts[n] = groupKey(n, owned)

@@ -13,7 +13,7 @@ import (
 )
 
 // TestResident compiles a product of one row as a network and as the body of a loop, of growing size: a loop asks for no weights that
-// its last iteration has left in L2, a network for all of them.
+// its last iteration has left in L2 or in its share of L3, a network for all of them.
 func TestResident(t *testing.T) {
 	o := Options{Target: targettest.Resolve(t, "llvm -mcpu=x86-64-v3"), Level: 3, Module: "default"}
 	product := func(g *graph.Graph, x *graph.Value, width int) *graph.Value {
@@ -26,7 +26,7 @@ func TestResident(t *testing.T) {
 	for _, c := range []struct {
 		trips, width int
 		want         string
-	}{{1, 128, "ahead"}, {8, 128, "off"}, {8, 1024, "ahead"}} {
+	}{{1, 128, "ahead"}, {8, 128, "off"}, {1, 448, "ahead"}, {8, 448, "off"}, {8, 1024, "ahead"}} {
 		row := types.Of(types.F32, 1, c.width)
 		g := &graph.Graph{Name: "main"}
 		y := g.Input("x", row)

@@ -61,7 +61,7 @@ func (k *kernel) panels(acc string, v *expr.Var) (list []access) {
 }
 
 // prefetchWay is how tiles best ask for panels, the loop over which is the first of those around the accumulation. To ask for what is
-// in L2 takes as much of its rate as to read it.
+// in a cache takes as much of its rate as to read it.
 func (k *kernel) prefetchWay(t *tiling, around []*loop.For, at string) int {
 	if k.Resident {
 		return prefetchOff

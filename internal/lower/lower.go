@@ -30,7 +30,7 @@ type Kernel struct {
 	// of their blocks.
 	Stages []*te.Stage
 	Blocks []string
-	// Resident says that what it reads is in L2 already, from where it ran last. Lower leaves it false.
+	// Resident says that what it reads is in L2 or L3 already, from where it ran last. Lower leaves it false.
 	Resident bool
 }
 
