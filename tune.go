@@ -12,6 +12,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"lathe/internal/choice"
@@ -444,6 +445,10 @@ func (o *TuneOptions) earlier(run *tune.Options) error {
 		if n := c.Damaged + c.Newer; n > 0 && o.Notes != nil {
 			o.Notes("records: " + strconv.Itoa(n) + " lines are cut, or of versions that are not known here, and are passed over")
 		}
+	}
+	if names := records.PassedOver(run.Foreign); len(names) > 0 && o.Notes != nil {
+		const most = 8
+		o.Notes("records: of logs of TVM tiles are starting points; " + strings.Join(names[:min(most, len(names))], ", ") + " are no decisions here, and are passed over")
 	}
 	if o.Replay != "" {
 		c, err := records.ReadFiles(o.Replay)

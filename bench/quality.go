@@ -189,7 +189,7 @@ func (s *qualitySettings) network(ctx context.Context, kernels []searched) ([]qu
 	}
 	var second []records.Record
 	for i := range rows {
-		second = append(second, rows[i].choose(met)...)
+		second = append(second, rows[i].choose(met, s.wrong)...)
 	}
 	if met, err = h.meet(ctx, "last", second, s.pairs, resolved.Target); err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -41,24 +42,26 @@ func newQualityReport(s *qualitySettings) *qualityReport {
 	return &qualityReport{Time: time.Now().UTC().Truncate(time.Second), CPU: host.CPUName(), Random: s.random, Trials: s.trials, Wrong: s.wrong}
 }
 
-// choose keeps of both sides what was fastest when they met first.
-func (r *qualityRow) choose(met []records.Record) []records.Record {
-	r.tuned, r.other = r.fastest(met, r.tuned), r.fastest(met, r.other)
+// choose keeps of both sides what was fastest when they met first. As a tuning confirms, the rules' own stays where nothing was faster than it;
+// with facts that are wrong the rules' own is no side, and what is slower than it counts as that.
+func (r *qualityRow) choose(met []records.Record, wrong bool) []records.Record {
+	r.tuned, r.other = r.fastest(met, r.tuned, wrong), r.fastest(met, r.other, wrong)
 	return slices.Concat(r.tuned, r.other)
 }
 
-// fastest is the fastest of a side, none where nothing is faster than the rules'.
-func (r *qualityRow) fastest(met, side []records.Record) []records.Record {
+// fastest is the fastest of a side; unless it may be slow, none where the rules' own is faster.
+func (r *qualityRow) fastest(met, side []records.Record, slow bool) []records.Record {
 	var own []records.Record
 	for _, m := range met {
-		if m.Kernel == r.key && slices.ContainsFunc(side, func(s records.Record) bool { return same(s, m) }) {
+		if m.Kernel == r.key && m.Fault == records.None && slices.ContainsFunc(side, func(s records.Record) bool { return same(s, m) }) {
 			own = append(own, m)
 		}
 	}
-	if len(side) == 1 { // it has no rival
-		return own
+	if !slow {
+		return best(own, 1)
 	}
-	return best(own, 1)
+	slices.SortStableFunc(own, func(a, b records.Record) int { return cmp.Compare(a.Ratio, b.Ratio) })
+	return own[:min(1, len(own))]
 }
 
 // compare compares what met last. Who has no point has the rules'.

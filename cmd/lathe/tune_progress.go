@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"slices"
 	"time"
 
 	"lathe"
@@ -14,15 +13,15 @@ import (
 type tuneProgress struct {
 	out   io.Writer
 	bar   *progress
-	tasks map[int]*taskProgress
-	order []int // tasks as they came
+	tasks map[int]*taskProgress // by number, from 1
+	of    int                   // tasks that are tuned
+	took  time.Duration
 	ended bool
 }
 
 type taskProgress struct {
 	current, best float64
 	done, planned int
-	number, of    int // of the tasks that are tuned, from 1
 	took          time.Duration
 }
 
@@ -34,15 +33,9 @@ func (p *tuneProgress) show(s lathe.TuneProgress) {
 	if s.Stage != "graph" && s.Stage != "search" && s.Stage != "noise" && s.Stage != "division" {
 		p.end()
 	}
-	if s.Task != nil {
-		t := p.tasks[s.Task.Index]
-		if t == nil {
-			t = &taskProgress{}
-			p.tasks[s.Task.Index] = t
-			p.order = append(p.order, s.Task.Index)
-		}
-		t.current, t.best, t.done, t.planned, t.took = s.Current, s.Best, s.Done, s.Planned, s.Took
-		t.number, t.of = s.Number, s.Tasks
+	p.of, p.took = max(p.of, s.Tasks), max(p.took, s.Took)
+	if s.Task != nil && !p.ended {
+		p.tasks[s.Number] = &taskProgress{s.Current, s.Best, s.Done, s.Planned, s.Took}
 	}
 	if p.bar.w == nil {
 		return
@@ -52,7 +45,7 @@ func (p *tuneProgress) show(s lathe.TuneProgress) {
 		line = fmt.Sprintf("graph | %d/%d networks", s.Trials, s.Budget)
 	}
 	if s.Task != nil {
-		line = p.line(s.Task.Index) + fmt.Sprintf(" | %d/%d | %.2f -> %.2f ms", s.Trials, s.Budget, ms(s.Host), ms(s.Expected))
+		line = p.line(s.Number) + fmt.Sprintf(" | %d/%d | %.2f -> %.2f ms", s.Trials, s.Budget, ms(s.Host), ms(s.Expected))
 	}
 	if s.Left > 0 {
 		line += fmt.Sprintf(", %v left", s.Left.Round(time.Second))
@@ -63,18 +56,21 @@ func (p *tuneProgress) show(s lathe.TuneProgress) {
 // line is tvmc's, which counts the tasks that are tuned from 1.
 func (p *tuneProgress) line(task int) string {
 	t := p.tasks[task]
-	return fmt.Sprintf("[Task %2d/%2d]  Current/Best: %7.2f/%7.2f GFLOPS | Progress: (%d/%d) | %.2f s", t.number, t.of, t.current, t.best, t.done, t.planned, t.took.Seconds())
+	if t == nil {
+		t = &taskProgress{took: p.took}
+	}
+	return fmt.Sprintf("[Task %2d/%2d]  Current/Best: %7.2f/%7.2f GFLOPS | Progress: (%d/%d) | %.2f s", task, p.of, t.current, t.best, t.done, t.planned, t.took.Seconds())
 }
 
-// end prints the lines of all tasks once.
+// end prints the lines of all tasks once: also of those of which nothing was tried, since they promised too little or all was known.
 func (p *tuneProgress) end() {
 	if p.ended {
 		return
 	}
 	p.ended = true
 	p.bar.clear()
-	for _, i := range slices.Sorted(slices.Values(p.order)) {
-		fmt.Fprintln(p.out, p.line(i)+" Done.")
+	for i := range p.of {
+		fmt.Fprintln(p.out, p.line(i+1)+" Done.")
 	}
 }
 

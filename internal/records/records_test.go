@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -162,10 +163,13 @@ func TestTVM(t *testing.T) {
 	}
 	shapes := [][]int{{1, 64, 56, 56}, {64, 64, 3, 3}}
 	want := []Start{
-		{Writer: "AutoTVM 0.2", Task: "conv2d_NCHWc.x86", Shapes: shapes, Rows: 14, Channels: 32, Steps: 8, Seconds: 0.00064},
-		{Writer: "AutoTVM 0.1", Task: "topi_x86_conv2d_NCHWc", Shapes: shapes, Rows: 7, Channels: 16, Steps: 16, Seconds: 0.0012},
+		{Writer: "AutoTVM 0.2", Task: "conv2d_NCHWc.x86", Shapes: shapes, Rows: 14, Channels: 32, Steps: 8, Seconds: 0.00064, Passed: []string{"unroll_kw"}},
+		{Writer: "AutoTVM 0.1", Task: "topi_x86_conv2d_NCHWc", Shapes: shapes, Rows: 7, Channels: 16, Steps: 16, Seconds: 0.0012, Passed: []string{"unroll_kw"}},
 		{Writer: "Ansor v0.6", Task: "d09dc1a6bb90d59c91b68989ad3492ff", Shapes: [][]int{{1, 56, 56, 64}, {3, 3, 64, 64}, {1, 1, 1, 64}, {1, 56, 56, 64}},
 			Rows: 7, Channels: 32, Steps: 1, Seconds: 0.0007},
+	}
+	if got := PassedOver(c.Starts); !slices.Equal(got, []string{"unroll_kw"}) {
+		t.Errorf("passed over: %v", got)
 	}
 	if !reflect.DeepEqual(c.Starts, want) || len(c.Records) != 0 || c.Damaged != 0 {
 		t.Errorf("got %+v", c)

@@ -21,6 +21,7 @@ type Start struct {
 	Channels int     // innermost tile of output channels, elements
 	Steps    int     // innermost tile of the reduction
 	Seconds  float64
+	Passed   []string // names of what the log says beside, which is no decision here
 }
 
 // Limits of lines of TVM: operands of a task, axes, steps of a schedule.
@@ -161,12 +162,19 @@ var (
 	stepEntities    = []string{"tile_ic", "tile_ci", "tile_k"}
 )
 
-// entities takes the innermost factor of each split that is known.
+// entities takes the innermost factor of each split that is known, and the names of those that are not.
 func (s *Start) entities(list []json.RawMessage) {
 	for _, e := range list[:min(len(list), mostOperands)] {
 		var name, kind string
 		var factors []int
-		if tuple(e, &name, &kind, &factors) != nil || kind != "sp" || len(factors) == 0 || factors[len(factors)-1] < 1 {
+		if tuple(e, &name, &kind) != nil {
+			continue
+		}
+		if kind != "sp" {
+			s.Passed = append(s.Passed, name)
+			continue
+		}
+		if tuple(e, nil, nil, &factors) != nil || len(factors) == 0 || factors[len(factors)-1] < 1 {
 			continue
 		}
 		inner := factors[len(factors)-1]
@@ -177,8 +185,21 @@ func (s *Start) entities(list []json.RawMessage) {
 			s.Channels = inner
 		case slices.Contains(stepEntities, name):
 			s.Steps = inner
+		default:
+			s.Passed = append(s.Passed, name)
 		}
 	}
+}
+
+// PassedOver are the names of what starts say that is no decision here, each once.
+func PassedOver(list []Start) []string {
+	names := map[string]bool{}
+	for _, s := range list {
+		for _, name := range s.Passed {
+			names[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
 }
 
 // result reads [[seconds, ...], error, ...]. A trial that failed has no time.
