@@ -3,6 +3,7 @@ package lathe
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -19,10 +20,20 @@ import (
 // TuneGraph is what was found for decisions on the graph, before there are kernels.
 type TuneGraph struct {
 	Tried    int                          // networks with one decision taken otherwise
+	Resumed  int                          // of them, those that an earlier run had tried
+	Trials   []TuneGraphTrial             // in their order; none where records have the verdict
 	Choices  map[string]map[string]string // decisions by node: what the verdict is of
 	Verdict  TuneVerdict                  // against the network as the compiler decides
 	Earlier  bool                         // it stands in records, and nothing was tried
 	Accepted bool                         // the kernels were tuned with it
+}
+
+// TuneGraphTrial is a network with one decision on the graph taken otherwise.
+type TuneGraphTrial struct {
+	Nodes                 []string // equal ones, which decide alike
+	Decision, From, Value string
+	TuneEstimate                 // of its time over that of the network as the compiler decides
+	Fault                 string // why there is no time; "": there is
 }
 
 // mostGraphs are networks that are tried for decisions on the graph.
@@ -131,7 +142,8 @@ func (t *tuning) graphDecisions() []tune.GraphDecision {
 }
 
 // decideGraph tries other decisions on the graph, and writes what was found.
-func (t *tuning) decideGraph(ctx context.Context, m *Model, by records.By, sink func(records.Record) error) (*TuneGraph, error) {
+func (t *tuning) decideGraph(ctx context.Context, m *Model, run *tune.Options) (*TuneGraph, error) {
+	by, sink := run.By, run.Sink
 	key, network, err := graphKey(m, t.compiling)
 	if err != nil {
 		return nil, err
@@ -172,13 +184,34 @@ func (t *tuning) decideGraph(ctx context.Context, m *Model, by records.By, sink 
 			t.Progress(p)
 		}
 	}
+	known := map[string]tune.Estimate{}
+	for _, r := range run.Records {
+		if r.Kernel == key.Kernel && r.Target == key.Target && r.Class == key.Class && r.Network == network && r.Stage == records.Search && r.Raced == t.workers &&
+			r.By.Rules == by.Rules && r.Fault == records.None && r.Ratio > 0 {
+			known[fmt.Sprint(r.Point)] = tune.Estimate{Ratio: r.Ratio, Low: r.Low, High: r.High, Pairs: 1}
+		}
+	}
+	o.Known = func(c tune.Candidate) (tune.Estimate, bool) {
+		e, ok := known[fmt.Sprint(given(map[int]choice.Point{c.Task: c.Point}).record())]
+		return e, ok
+	}
 	o.Tried = func(tried tune.GraphTrial, done, planned int) {
 		g.Tried++
-		rec := record(map[int]choice.Point{tried.Decision: {list[tried.Decision].Name: tried.Value}}, tried.Estimate)
-		if tried.Err != nil {
-			rec.Fault = records.CompileHost
+		d := list[tried.Decision]
+		told := TuneGraphTrial{Nodes: d.Nodes, Decision: d.Name, From: d.Values[d.Default].Text, Value: tried.Value, TuneEstimate: publicEstimate(tried.Estimate)}
+		if tried.Known {
+			g.Resumed++
+		} else {
+			rec := record(map[int]choice.Point{tried.Decision: {d.Name: tried.Value}}, tried.Estimate)
+			if tried.Err != nil {
+				rec.Fault, told.Fault = records.CompileHost, tried.Err.Error()
+				if _, wrong := errors.AsType[*tune.WrongError](tried.Err); wrong {
+					rec.Fault = records.WrongAnswer
+				}
+			}
+			failed = cmp.Or(failed, sink(rec))
 		}
-		failed = cmp.Or(failed, sink(rec))
+		g.Trials = append(g.Trials, told)
 		progress(TuneProgress{Trials: done, Budget: planned})
 	}
 	o.Judged = func(n int, v tune.Verdict) {
@@ -205,7 +238,7 @@ func (t *tuning) decideGraph(ctx context.Context, m *Model, by records.By, sink 
 func (t *tuning) withGraph(ctx context.Context, m *Model, run *tune.Options) (*tuning, *TuneGraph, error) {
 	g, err := t.graphEarlier(m, t.compiling, run.Records)
 	if g == nil && err == nil {
-		g, err = t.decideGraph(ctx, m, run.By, run.Sink)
+		g, err = t.decideGraph(ctx, m, run)
 	}
 	if err != nil || g.Earlier || !g.Accepted {
 		return t, g, err

@@ -53,6 +53,7 @@ type TuneVerdict struct {
 	TuneEstimate
 	Tuned, Untuned time.Duration // median of whole runs
 	Accepted       bool
+	Wrong          string // how the outputs of both differ, so that the tuned one is refused; "": they do not
 }
 
 // TuneChange is a decision that was taken otherwise than by the compiler itself. From is empty where it was not asked before, and To where it
@@ -109,11 +110,28 @@ func (r *TuneResult) Points() map[int]map[string]string {
 // WriteHTML writes a page that tells what changed, why, and what is left. Below its title stand the lines of head. With TuneOptions.Assembly
 // it has the code of kernels that won.
 func (r *TuneResult) WriteHTML(w io.Writer, title string, head ...string) error {
-	page := &report.Report{Title: title, Head: head, Result: &r.found, Assembly: r.assembly}
+	page := &report.Report{Title: title, Head: head, Result: &r.found, Assembly: r.assembly, Graph: r.graphPage()}
 	for _, t := range r.Tasks {
 		page.Host += t.Weight()
 	}
 	return page.HTML(w)
+}
+
+// graphPage is what the page tells of decisions on the graph; nil: they were not looked for.
+func (r *TuneResult) graphPage() *report.Graph {
+	if r.Graph == nil {
+		return nil
+	}
+	g := &report.Graph{Accepted: r.Graph.Accepted, Earlier: r.Graph.Earlier, Verdict: tune.Estimate(r.Graph.Verdict.TuneEstimate)}
+	for _, node := range slices.Sorted(maps.Keys(r.Graph.Choices)) {
+		for _, name := range slices.Sorted(maps.Keys(r.Graph.Choices[node])) {
+			g.Decided = append(g.Decided, report.GraphDecision{Node: node, Decision: name, Value: r.Graph.Choices[node][name]})
+		}
+	}
+	for _, t := range r.Graph.Trials {
+		g.Trials = append(g.Trials, report.GraphTrial{Nodes: t.Nodes, Decision: t.Decision, From: t.From, Value: t.Value, Ratio: t.Ratio, Fault: t.Fault})
+	}
+	return g
 }
 
 // TuneProgress is told after each trial, confirmation and verdict.
@@ -147,7 +165,7 @@ func publicEstimate(e tune.Estimate) TuneEstimate { return TuneEstimate(e) }
 
 func publicVerdict(v *tune.Verdict) TuneVerdict {
 	us := func(t float64) time.Duration { return time.Duration(t * float64(time.Microsecond)) }
-	return TuneVerdict{publicEstimate(v.Estimate), us(v.Tuned), us(v.Host), v.Accepted}
+	return TuneVerdict{publicEstimate(v.Estimate), us(v.Tuned), us(v.Host), v.Accepted, v.Wrong}
 }
 
 func publicProgress(p tune.Progress) TuneProgress {

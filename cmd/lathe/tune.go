@@ -260,6 +260,9 @@ func (a *app) printTuning(r *lathe.TuneResult, output string) error {
 	if r.Spread > 0.05 {
 		a.Note(fmt.Sprintf("equal kernels differed by %.0f %%: other programs run on this machine; tuning takes longer and finds less", 100*r.Spread))
 	}
+	if r.Verdict.Wrong != "" {
+		a.Note("tuned kernels were refused, since with them the network computes something else: " + r.Verdict.Wrong)
+	}
 	switch {
 	case kept > 0:
 		fmt.Fprintf(a.Out, "verdict: with %d tuned kernels the network is %.3f times as fast (%.3f-%.3f), on %s\n", kept, r.Verdict.Gain(), 1/r.Verdict.High, 1/r.Verdict.Low, spelling.Count(r.Workers, "thread"))
@@ -289,8 +292,14 @@ func (a *app) printTuning(r *lathe.TuneResult, output string) error {
 // printGraph prints what was found for decisions on the graph.
 func (a *app) printGraph(g *lathe.TuneGraph) {
 	of := spelling.Count(g.Tried, "network") + " tried"
+	if g.Resumed > 0 {
+		of += fmt.Sprintf(", %d of them by an earlier run", g.Resumed)
+	}
 	if g.Earlier {
 		of = "by earlier records"
+	}
+	if g.Verdict.Wrong != "" {
+		a.Note("decisions on the graph were refused, since with them the network computes something else: " + g.Verdict.Wrong)
 	}
 	if !g.Accepted {
 		fmt.Fprintf(a.Out, "graph: nothing is surely faster than what the compiler decides, %s\n", of)

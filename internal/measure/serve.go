@@ -36,6 +36,7 @@ type Answer struct {
 	Pairs   []Pairs
 	Times   []float64
 	Duel    [2][]float64
+	Differs string // of a duel: how the outputs differ; "": they do not
 }
 
 // Serve answers questions until they end.
@@ -53,7 +54,7 @@ func Serve(in io.Reader, out io.Writer) error {
 			}
 			a.Workers = r.Workers()
 		case q.Networks != nil:
-			a.Duel, err = Networks(q.Networks.Packages, q.Networks.Workers, q.Networks.Pairs)
+			a.Duel, a.Differs, err = Networks(q.Networks.Packages, q.Networks.Workers, q.Networks.Pairs)
 		case r == nil:
 			err = errors.New("no network is open")
 		case q.Load != nil:

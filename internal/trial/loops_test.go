@@ -2,6 +2,7 @@ package trial
 
 import (
 	"bytes"
+	"errors"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -158,6 +159,18 @@ func TestIterations(t *testing.T) {
 	for _, name := range []string{"two:", "back:"} {
 		f := openNamed(t, name)
 		sameOutputs(t, name, f, f.host.Steps-1)
+	}
+}
+
+// TestDifferent: packages whose outputs differ do not race.
+func TestDifferent(t *testing.T) {
+	f, other := openNamed(t, "two:"), openNamed(t, "back:")
+	if _, _, err := f.duel(t.Context(), f.host.Package, 1, 1); err != nil {
+		t.Error(err)
+	}
+	_, _, err := f.duel(t.Context(), other.host.Package, 1, 1)
+	if wrong, ok := errors.AsType[*tune.WrongError](err); !ok || !strings.Contains(wrong.What, "relative L2") {
+		t.Errorf("another network: %v", err)
 	}
 }
 

@@ -314,6 +314,9 @@ func (f *Farm) duel(ctx context.Context, path string, opens, pairs int) (tuned, 
 		if err != nil {
 			return nil, nil, fmt.Errorf("racing whole networks: %w", err)
 		}
+		if a.Differs != "" {
+			return nil, nil, &tune.WrongError{What: a.Differs}
+		}
 		tuned, host = append(tuned, a.Duel[first]...), append(host, a.Duel[1-first]...)
 	}
 	return tuned, host, nil

@@ -30,6 +30,8 @@ type GraphOptions struct {
 	Time time.Duration // of all, about; 0: any
 	// Packing and Opening are as in Options.
 	Packing, Opening time.Duration
+	// Known are trials of an earlier run that was interrupted, which are not repeated; nil: none.
+	Known func(c Candidate) (Estimate, bool)
 	// Tried is told of each network that was tried and Judged of each verdict, on so many decisions. Both may be nil.
 	Tried  func(t GraphTrial, done, planned int)
 	Judged func(n int, v Verdict)
@@ -41,6 +43,7 @@ type GraphTrial struct {
 	Value    string
 	Estimate       // of its time over that of the network as the compiler decides
 	Err      error // why there is no time
+	Known    bool  // by an earlier run
 }
 
 // A GraphResult is what is decided otherwise.
@@ -73,14 +76,23 @@ func Graph(ctx context.Context, list []GraphDecision, m NetworkRacer, o GraphOpt
 			break
 		}
 		t := GraphTrial{Decision: c.Task, Value: c.Point[list[c.Task].Name]}
-		tuned, host, err := m.Networks(ctx, map[int]choice.Point{c.Task: c.Point}, graphOpens, pairs)
+		var tuned, host []float64
+		var err error
+		if o.Known != nil {
+			t.Estimate, t.Known = o.Known(c)
+		}
+		if !t.Known {
+			tuned, host, err = m.Networks(ctx, map[int]choice.Point{c.Task: c.Point}, graphOpens, pairs)
+		}
 		switch {
 		case ctx.Err() != nil:
 			return r, ctx.Err()
 		case err != nil:
 			t.Err = err
 		default:
-			t.Estimate = Quiet(tuned, host)
+			if !t.Known {
+				t.Estimate = Quiet(tuned, host)
+			}
 			if b, ok := best[c.Task]; t.Ratio < 1 && (!ok || t.Ratio < b.Ratio) {
 				best[c.Task] = t
 			}

@@ -90,3 +90,21 @@ func TestGraph(t *testing.T) {
 		t.Errorf("without decisions: %+v, %v", r, err)
 	}
 }
+
+// TestGraphKnown: trials of an earlier run are not repeated, and their values are judged on fresh openings all the same.
+func TestGraphKnown(t *testing.T) {
+	list := []GraphDecision{{Decision: choice.Decision{Name: "algorithm", Values: costly(100, 90, 95)}, Nodes: []string{"x"}, Weight: 10 * time.Millisecond}}
+	g := &graphs{Rand: rand.New(rand.NewPCG(1, 2)), factors: map[string]float64{"b": 0.8, "c": 1.5}}
+	asked := 0
+	o := GraphOptions{Host: 20 * time.Millisecond, Most: 4, Known: func(c Candidate) (Estimate, bool) {
+		asked++
+		return Estimate{Ratio: 0.8, Low: 0.79, High: 0.81, Pairs: 1}, c.Point["algorithm"] == "b"
+	}}
+	r, err := Graph(t.Context(), list, g, o)
+	if err != nil || asked != 2 || len(r.Trials) != 2 || !r.Trials[0].Known || r.Trials[1].Known || g.raced[0][0]["algorithm"] != "c" {
+		t.Errorf("%+v, raced %v, %v", r.Trials, g.raced, err)
+	}
+	if !r.Accepted || r.Judged[0]["algorithm"] != "b" || len(g.raced) < 2 {
+		t.Errorf("%+v, raced %v", r, g.raced)
+	}
+}

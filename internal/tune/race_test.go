@@ -256,6 +256,7 @@ type networks struct {
 	Measurer
 	*noise
 	ratios map[int]float64 // of the network, by task whose point is in it
+	wrong  map[int]bool    // tasks whose point computes something else
 	calls  int
 }
 
@@ -263,7 +264,9 @@ func (m *networks) Networks(_ context.Context, points map[int]choice.Point, open
 	m.calls++
 	ratio := 1.0
 	for task := range points {
-		ratio *= m.ratios[task]
+		if ratio *= m.ratios[task]; m.wrong[task] {
+			return nil, nil, &WrongError{"output 0"}
+		}
 	}
 	for range opens {
 		place := math.Exp(0.015 * m.NormFloat64())
@@ -369,5 +372,21 @@ func TestWithdraw(t *testing.T) {
 	few := slices.Repeat([]float64{1e-4}, len(order))
 	if _, _, err := withdraw(t.Context(), &networks{noise: n, ratios: all(1.001)}, order, few, leastOpen, ever, func(int, Verdict) { rounds++ }); err != nil || rounds != 1 {
 		t.Errorf("what promises nothing that openings could tell is judged %d times: %v", rounds, err)
+	}
+}
+
+// TestWrong: points with which the network computes something else are never accepted, however fast, and the others are.
+func TestWrong(t *testing.T) {
+	order := []Candidate{{Task: 0}, {Task: 1}, {Task: 2}, {Task: 3}}
+	gains := []float64{0.1, 0.1, 0.1, 0.1}
+	for _, c := range []struct {
+		wrong map[int]bool
+		stay  int
+	}{{map[int]bool{3: true}, 2}, {map[int]bool{1: true}, 1}, {map[int]bool{0: true}, 0}, {nil, 4}} {
+		m := &networks{noise: noises(rand.New(rand.NewPCG(3, 4)))["quiet"], ratios: map[int]float64{0: 0.9, 1: 0.9, 2: 0.9, 3: 0.9}, wrong: c.wrong}
+		stay, v, err := withdraw(t.Context(), m, order, gains, leastOpen, ever, func(int, Verdict) {})
+		if err != nil || stay != c.stay || v.Accepted != (stay > 0) || (v.Wrong != "") != (stay == 0) {
+			t.Errorf("wrong are %v: %d stay, want %d; %+v %v", c.wrong, stay, c.stay, v, err)
+		}
 	}
 }

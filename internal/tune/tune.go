@@ -90,6 +90,13 @@ type Measurer interface {
 	// Noise races the host's kernels against themselves for a time and returns ratios of pairs, each of all kernels.
 	Noise(ctx context.Context, d time.Duration) ([]float64, error)
 	// Networks races the package with these points against the one without, both opened anew opens times: pairs of times of whole
-	// runs with the workers of use, microseconds.
+	// runs with the workers of use, microseconds. Where they compute something else, the error is a WrongError.
 	Networks(ctx context.Context, points map[int]choice.Point, opens, pairs int) (tuned, host []float64, err error)
+}
+
+// A WrongError says that a network with points computes something else than the one without.
+type WrongError struct{ What string }
+
+func (e *WrongError) Error() string {
+	return "with other decisions the network computes something else: " + e.What
 }

@@ -2,6 +2,7 @@ package tune
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -38,6 +39,7 @@ type Verdict struct {
 	Host     float64
 	Accepted bool
 	Opens    []float64 // ratio of each opening, by its quietest runs
+	Wrong    string    // how the outputs of both differ, which refuses the one with points; "": they do not
 }
 
 // A hearing says how a verdict is reached.
@@ -47,7 +49,7 @@ type hearing struct {
 	left     func() time.Duration // in which looks behind the first must end
 }
 
-// judge races the network with these points against the one without. It ends before the last look where that would hardly tell what is promised, or
+// judge races the network with these points against the one without, which must compute the same. It ends before the last look where that would hardly tell what is promised, or
 // what was seen.
 func judge(ctx context.Context, m NetworkRacer, points map[int]choice.Point, h hearing) (Verdict, error) {
 	var v Verdict
@@ -60,6 +62,10 @@ func judge(ctx context.Context, m NetworkRacer, points map[int]choice.Point, h h
 		}
 		from := time.Now()
 		with, without, err := m.Networks(ctx, points, n, h.pairs)
+		if wrong, ok := errors.AsType[*WrongError](err); ok {
+			v.Accepted, v.Wrong = false, wrong.What
+			break
+		}
 		if err != nil {
 			return v, err
 		}
@@ -99,7 +105,7 @@ func withdraw(ctx context.Context, m NetworkRacer, order []Candidate, gains []fl
 			points[c.Task] = c.Point
 			h.promised += gains[i]
 		}
-		if _, least := v.resolution(); v.Opens != nil && (h.promised < least || left() < first) {
+		if _, least := v.resolution(); v.Opens != nil && v.Wrong == "" && (h.promised < least || left() < first) {
 			break
 		}
 		from := time.Now()
@@ -107,7 +113,7 @@ func withdraw(ctx context.Context, m NetworkRacer, order []Candidate, gains []fl
 		if v, err = judge(ctx, m, points, h); err != nil {
 			return 0, v, err
 		}
-		first = time.Since(from) * time.Duration(openings[0]) / time.Duration(len(v.Opens))
+		first = time.Since(from) * time.Duration(openings[0]) / time.Duration(max(1, len(v.Opens)))
 		said(n, v)
 		if v.Accepted {
 			return n, v, nil

@@ -29,6 +29,7 @@ type Report struct {
 	Host  time.Duration
 	*tune.Result
 	Assembly map[int][2]string // by task: as the rules make the kernel, and as it won
+	Graph    *Graph            // decisions on the graph; nil: they were not looked for
 }
 
 // HTML writes the report as a page of one file.
