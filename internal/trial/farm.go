@@ -76,31 +76,35 @@ type station struct {
 }
 
 // Open starts builders and has the network compiled as the rules have it.
-func Open(ctx context.Context, o Options) (f *Farm, err error) {
-	f = &Farm{Options: o, codes: map[string]candidate{}, done: map[string]tune.Built{}}
+func Open(ctx context.Context, o Options) (*Farm, error) {
+	f := &Farm{Options: o, codes: map[string]candidate{}, done: map[string]tune.Built{}}
+	var err error
 	if f.folder, err = os.MkdirTemp("", "lathe-tune-"); err != nil {
 		return nil, err
 	}
-	defer func() {
-		if err != nil {
-			f.Close()
-		}
-	}()
+	if err := f.open(ctx); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func (f *Farm) open(ctx context.Context) error {
 	if f.Builders <= 0 {
 		f.Builders = goruntime.GOMAXPROCS(0)
 	}
-	f.opening = opening{Network: o.Network, Folder: f.folder}
+	f.opening = opening{Network: f.Network, Folder: f.folder}
 	first, from := &station{prefix: "a"}, time.Now()
 	f.builders = []*station{first}
 	opened, err := f.seat(ctx, first)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	f.tasks, f.asked, f.host.Evict = opened.Tasks, opened.Asked, opened.Evict
 	f.host.Package = filepath.Join(f.folder, "host.tar")
 	a, err := first.process.Ask(ctx, question{Pack: &packing{Path: f.host.Package, Walk: filepath.Join(f.folder, "walk.so")}}, openLimit)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	f.compiling = time.Since(from)
 	f.info, f.opening.Relief, f.host.Walk, f.host.Steps = a.Info, a.Host.Relief, a.Host.Walk, a.Host.Steps
@@ -109,7 +113,7 @@ func Open(ctx context.Context, o Options) (f *Farm, err error) {
 		f.builders = append(f.builders, &station{prefix: string(rune('b'+i%25)) + fmt.Sprint(i)})
 	}
 	first.process = nil
-	return f, f.own(ctx)
+	return f.own(ctx)
 }
 
 // own builds the tasks' own kernels as variants.

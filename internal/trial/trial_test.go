@@ -123,6 +123,18 @@ func TestFarm(t *testing.T) {
 	}
 }
 
+// TestNotOpened: a network that cannot be read or compiled is an error, and leaves nothing behind.
+func TestNotOpened(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	f, err := Open(t.Context(), Options{Network: []byte("there is no such file"), Program: os.Args[0], Builder: []string{"build"}, Measurer: []string{"measure"}})
+	if f != nil || err == nil || !strings.Contains(err.Error(), "no such file") {
+		t.Errorf("%v, %v", f, err)
+	}
+	if left, _ := os.ReadDir(os.TempDir()); len(left) > 0 {
+		t.Errorf("%v is left", left)
+	}
+}
+
 // TestContained: candidates that crash, hang, write behind their scratch or compute something else are found among others, which
 // race on, and say why.
 func TestContained(t *testing.T) {
