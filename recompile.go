@@ -40,7 +40,7 @@ func Recompile(ctx context.Context, path string, info *runtime.Info, table []byt
 		return Compile(ctx, m, CompileOptions{
 			Target: info.Target.String, OptLevel: OptLevel(info.Options["opt-level"]), DisabledPasses: list("disabled-pass"), ModuleName: info.Module,
 			DesiredLayout: list("desired-layout"), DesiredLayoutOps: list("desired-layout-ops"), Denormals: Denormals(info.Options["denormals"]),
-			Calibration: Calibration{Table: table},
+			NoExternalFallback: info.Options["external-fallback"] == "false", Calibration: Calibration{Table: table},
 		})
 	}
 	return nil, fmt.Errorf("the model %s that it was compiled from lies neither beside it nor in the working directory, or has changed", info.Source.File)

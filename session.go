@@ -22,6 +22,7 @@ type Session struct {
 	size   int
 	folder string
 	own    bool // the folder is the session's
+	float  bool // the calibration came to nothing
 }
 
 // NewSession opens the package at path. What a calibration finds goes into the folder PX_BUILD_DIR, or into one that Close removes; where
@@ -62,9 +63,10 @@ func (s *Session) Module() (*runtime.Module, error) {
 }
 
 // Calibrated reports whether the next run is one in integers, or there is nothing to calibrate.
-func (s *Session) Calibrated() bool { return s.watch == nil }
+func (s *Session) Calibrated() bool { return s.watch == nil && !s.float }
 
-// Run runs Module. The run that ends the calibration takes as long as compiling besides.
+// Run runs Module. The run that ends the calibration takes as long as compiling besides. Where what was found cannot be written, or the package not
+// be compiled with it, that run returns the error, with the outputs in place, and the runs behind it go on in float32.
 func (s *Session) Run() error {
 	m, err := s.Module()
 	if err != nil {
@@ -79,6 +81,15 @@ func (s *Session) Run() error {
 	if s.watch.Samples() < s.size {
 		return nil
 	}
+	if err := s.calibrated(); err != nil {
+		s.watch, s.float = nil, true
+		return err
+	}
+	return nil
+}
+
+// calibrated compiles the package again with what the runs have shown.
+func (s *Session) calibrated() error {
 	table, err := s.watch.Table().Encode()
 	if err != nil {
 		return err

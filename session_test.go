@@ -14,7 +14,7 @@ import (
 
 // TestSession runs a package for a DPU: in float32 for as many runs as PX_QUANT_SIZE says, in integers from then on and in the next session,
 // with the same bits for any number of threads. A folder with the table of another model is refused, and so is one that cannot be
-// written, or a model that has changed.
+// written, or a model that has changed: of that, one run tells, and the next goes on in float32.
 func TestSession(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("PX_QUANT_SIZE", "3")
@@ -140,6 +140,12 @@ func TestSession(t *testing.T) {
 		}
 		if err := s.Run(); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", folder, err)
+		}
+		if y, err := m.Output(0); err != nil || !bytes.Equal(y.Data, float) {
+			t.Errorf("%s: the run that found no room has other outputs: %v", folder, err)
+		}
+		if again := run(s, first); !bytes.Equal(again, float) || s.Calibrated() {
+			t.Errorf("%s: the next run is not one in float32", folder)
 		}
 	}
 }

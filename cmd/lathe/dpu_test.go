@@ -143,7 +143,8 @@ func TestVendorCompiler(t *testing.T) {
 	}
 }
 
-// TestFullFolder: where PX_BUILD_DIR cannot hold the package that a calibration makes, one line says so and nothing half-written is left.
+// TestFullFolder: where PX_BUILD_DIR cannot hold the package that a calibration makes, one line says so and nothing half-written is left; a run that
+// brings no samples goes on in float32.
 // Files may not be larger than 64 KiB, as on a disk with so much left.
 func TestFullFolder(t *testing.T) {
 	dir := t.TempDir()
@@ -154,16 +155,25 @@ func TestFullFolder(t *testing.T) {
 	if _, errs, code := latheCommand(t, "compile", "--target", "DPUCZDX8G-zcu104, llvm", "-o", pkg, filepath.Join(dir, "digits.onnx")); code != cli.ExitOK {
 		t.Fatal(errs)
 	}
-	run := exec.Command("sh", "-c", `ulimit -f 128 && exec "$0" -test.run 'TestSignalChild$'`, os.Args[0])
-	run.Env = append(os.Environ(), childVariable+"=command", childVariable+"_READY="+filepath.Join(dir, "ready"), "PX_QUANT_SIZE=4", "PX_BUILD_DIR="+build,
-		childVariable+"_ARGS="+strings.Join([]string{"run", "--data", filepath.Join(dir, "glyphs"), pkg}, "\n"))
-	var errs strings.Builder
-	run.Stderr = &errs
-	if err := run.Run(); err == nil || !strings.Contains(errs.String(), "file too large") || strings.Count(errs.String(), "\n") != 1 {
-		t.Errorf("%v: %s", err, errs.String())
-	}
-	if left := golden.Names(t, build); left != "positions.json" {
-		t.Errorf("there are %q", left)
+	for _, c := range []struct {
+		args []string
+		goes bool // on, in float32
+	}{
+		{[]string{"run", "--data", filepath.Join(dir, "glyphs"), pkg}, false},
+		{[]string{"run", pkg}, true},
+	} {
+		run := exec.Command("sh", "-c", `ulimit -f 128 && exec "$0" -test.run 'TestSignalChild$'`, os.Args[0])
+		run.Env = append(os.Environ(), childVariable+"=command", childVariable+"_READY="+filepath.Join(dir, "ready"), "PX_QUANT_SIZE=4", "PX_BUILD_DIR="+build,
+			childVariable+"_ARGS="+strings.Join(c.args, "\n"))
+		var errs strings.Builder
+		run.Stderr = &errs
+		err := run.Run()
+		if (err == nil) != c.goes || !strings.Contains(errs.String(), "file too large") || strings.Contains(errs.String(), "computes in float32") != c.goes || strings.Count(errs.String(), "\n") != 1 {
+			t.Errorf("%v: %v: %s", c.args, err, errs.String())
+		}
+		if left := golden.Names(t, build); left != "positions.json" {
+			t.Errorf("%v: there are %q", c.args, left)
+		}
 	}
 }
 

@@ -71,6 +71,9 @@ func manifest(j *job, n *network, p *program, mem *plan.Plan) *bundle.Manifest {
 	if len(j.LayoutOps) > 0 {
 		m.Options["desired-layout-ops"] = strings.Join(j.LayoutOps, ",")
 	}
+	if j.NoFallback {
+		m.Options["external-fallback"] = "false"
+	}
 	for _, s := range p.kernels() {
 		m.Scratch = max(m.Scratch, s.code.Scratch)
 	}

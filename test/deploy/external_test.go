@@ -76,6 +76,28 @@ func TestCExternalAlone(t *testing.T) {
 	compareC(t, program, path)
 }
 
+// TestRecompileAlone: a package without steps of its own for its regions is compiled again without them, and others with them.
+func TestRecompileAlone(t *testing.T) {
+	buildGenerator(t)
+	for _, alone := range []bool{false, true} {
+		m, err := lathe.Load(demo, lathe.LoadOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := lathe.Compile(t.Context(), m, lathe.CompileOptions{Target: "arith, llvm", NoExternalFallback: alone})
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := lathe.Recompile(t.Context(), demo, p.Info(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if list := again.Info().External; len(list) == 0 || list[0].NoFallback != alone {
+			t.Errorf("without steps: %v, and compiled again %+v", alone, list)
+		}
+	}
+}
+
 // TestSourceExternal: a region that a generator writes in C is a function of the source file, computes the same, and compiles without a
 // warning.
 func TestSourceExternal(t *testing.T) {

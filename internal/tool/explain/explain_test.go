@@ -68,6 +68,21 @@ func TestLoop(t *testing.T) {
 	golden.Check(t, "loop", b.Bytes())
 }
 
+// TestElsewhere: of a region that the package has no steps for, nothing is expected.
+func TestElsewhere(t *testing.T) {
+	m := manifest()
+	m.Steps = []bundle.Step{{Name: "fused_external", Nodes: []string{"/conv"}, Rule: "external", Trips: 1, Reads: []string{"float32[1,4]"}, Writes: []string{"float32[1,4]"}}}
+	r, err := Explain(m, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := r.Text(&b); err != nil {
+		t.Fatal(err)
+	}
+	golden.Check(t, "elsewhere", b.Bytes())
+}
+
 func TestExpected(t *testing.T) {
 	one, err := Explain(manifest(), 1)
 	if err != nil {

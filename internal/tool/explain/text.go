@@ -53,7 +53,13 @@ func (k *Kernel) text(w io.Writer, indent, number string) {
 	}
 	line("nodes", k.Nodes...)
 	ops := k.Ops
-	if k.Trips > 0 {
+	// A region of an external code generator that the package has no steps for.
+	elsewhere := k.Trips > 0 && len(k.Body) == 0
+	switch {
+	case elsewhere:
+		line("computes", "nothing: its module does")
+		ops = nil
+	case k.Trips > 0:
 		line("computes", spelling.Count(k.Trips, "iteration")+" of "+spelling.Count(len(k.Body), "kernel"))
 		ops = nil
 	}
@@ -72,6 +78,9 @@ func (k *Kernel) text(w io.Writer, indent, number string) {
 	workers := "all workers"
 	if k.Workers > 0 {
 		workers = spelling.Count(k.Workers, "worker")
+	}
+	if elsewhere {
+		return
 	}
 	line("work", fmt.Sprintf("%.2f MFLOP%s", mega(k.FLOPs), prefixed(" on products of ", k.Multiply)), fmt.Sprintf("%.3f MB", mega(k.Bytes)), workers)
 	line("expected", fmt.Sprintf("%.4f ms by %s", k.Ms, k.Limit))
