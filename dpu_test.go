@@ -1,12 +1,14 @@
 package lathe_test
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -139,7 +141,7 @@ func pictures(t *testing.T, path string, n, size int) runtime.Tensor {
 }
 
 // TestDPUResNet18 takes a ResNet-18 of MXNet to the DPU of a ZCU104: all but the head is one region; calibrated on this machine, the
-// package computes nearly what the network does, also from the table, and without a table what the network does.
+// package computes nearly what the network does, also from the table, and without a table what the network does; built for the board with the table, it computes the same there.
 func TestDPUResNet18(t *testing.T) {
 	t.Parallel()
 	const size = 64
@@ -214,6 +216,46 @@ func TestDPUResNet18(t *testing.T) {
 	if !slices.Equal(run("again.tar"), got) {
 		t.Error("the table gives another package")
 	}
+	lib := compile("deploy_lib.so", "DPUCZDX8G-zcu104 -load_runtime_module="+table+", llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a53", lathe.Calibration{})
+	if info := lib.Info(); len(info.Taps) > 0 || !strings.HasPrefix(info.Target.Triple, "aarch64") {
+		t.Errorf("for the board: %s, with %d tensors to watch", info.Target.Triple, len(info.Taps))
+	}
+	if d := distance(onBoard(t, dir, "deploy_lib.so", input), got); d > 1e-5 { // the head is in float32
+		t.Errorf("the board's distance from this machine is %g", d)
+	}
+}
+
+// onBoard runs a package for AArch64 by lathe-run in an emulator, and returns its first output.
+func onBoard(t *testing.T, dir, name string, input runtime.Tensor) []float32 {
+	qemu, err := exec.LookPath("qemu-aarch64-static")
+	if err != nil {
+		t.Skipf("the board's part is left out: %v", err)
+	}
+	program, in, out := filepath.Join(dir, "lathe-run"), filepath.Join(dir, "in.npz"), filepath.Join(dir, "out.npz")
+	build := exec.Command("go", "build", "-o", program, "./cmd/lathe-run")
+	build.Env = append(os.Environ(), "GOOS=linux", "GOARCH=arm64", "CGO_ENABLED=0")
+	if text, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	var b bytes.Buffer
+	if err := npz.Write(&b, []npz.Array{{Name: "data", DType: input.DType, Shape: input.Shape, Data: input.Data}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(in, b.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := exec.Command(qemu, "-L", "/usr/aarch64-linux-gnu", program, "--inputs", in, "--outputs", out, filepath.Join(dir, name)).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	list, err := npz.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := make([]float32, len(list[0].Data)/4)
+	for i := range v {
+		v[i] = math.Float32frombits(binary.LittleEndian.Uint32(list[0].Data[4*i:]))
+	}
+	return v
 }
 
 // distance is that of x from y, relative to y.
