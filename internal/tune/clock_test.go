@@ -12,8 +12,8 @@ import (
 // A slowMachine takes time for what it does.
 type slowMachine struct {
 	*machine
-	build, pair, packing, opening, run time.Duration
-	openings                           int
+	build, packing, opening, run time.Duration
+	openings                     int
 }
 
 func (m *slowMachine) Build(ctx context.Context, list []Candidate) ([]Built, error) {
