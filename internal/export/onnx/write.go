@@ -253,13 +253,22 @@ func (w *writer) fresh(base string) string {
 	return s
 }
 
-// emit appends a node. Its name is origin, with a number behind where it is not the first of that name.
-func (w *writer) emit(origin, op string, in, out []string, attrs ...Attr) {
+// nodeName is origin, with a number behind where a node has that name already: other engines refuse two of one.
+func (w *writer) nodeName(origin string) string {
 	name := origin
-	if k := w.nodeNames[origin]; origin != "" && k > 0 {
+	for k := w.nodeNames[origin]; name != "" && w.nodeNames[name] > 0; k++ {
 		name = fmt.Sprintf("%s_%d", origin, k)
 	}
 	w.nodeNames[origin]++
+	if name != origin {
+		w.nodeNames[name]++
+	}
+	return name
+}
+
+// emit appends a node, named by its origin.
+func (w *writer) emit(origin, op string, in, out []string, attrs ...Attr) {
+	name := w.nodeName(origin)
 	for len(in) > 0 && in[len(in)-1] == "" {
 		in = in[:len(in)-1]
 	}

@@ -346,3 +346,18 @@ func TestMatmulNBits(t *testing.T) {
 		t.Errorf("%d files have a MatMulNBits", packed)
 	}
 }
+
+// TestNodeNames: names of nodes are all different, also where a number makes one that another node has.
+func TestNodeNames(t *testing.T) {
+	for _, origins := range [][]string{{"t", "t", "t_1", "t"}, {"t_1", "t", "t", "t_1"}, {"t", "t_1", "t_2", "t", "t", "t_1"}, {"", "", "t"}} {
+		w := &writer{nodeNames: map[string]int{}}
+		seen := map[string]bool{}
+		for _, o := range origins {
+			n := w.nodeName(o)
+			if n != "" && seen[n] || !strings.HasPrefix(n, o) {
+				t.Errorf("%v: %q is named %q", origins, o, n)
+			}
+			seen[n] = true
+		}
+	}
+}
