@@ -178,6 +178,10 @@ func (w *writer) absorb(n *graph.Node) {
 				w.absorbed[v.Def] = true
 			}
 		}
+	case ops.Dense:
+		if d := w.dequantisedWeights(n); d != nil {
+			w.absorbed[d] = true
+		}
 	case ops.QnnMatmul:
 		if zero := n.In[1]; len(w.users[zero]) == 1 && rowList(zero) != nil {
 			w.absorbed[zero.Def] = true

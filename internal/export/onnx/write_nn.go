@@ -1,7 +1,10 @@
 package onnx
 
 import (
+	"slices"
+
 	"lathe/internal/compose"
+	"lathe/internal/graph"
 	"lathe/internal/op"
 	"lathe/internal/ops"
 )
@@ -87,7 +90,37 @@ func dense(c *call) {
 		c.opOf("Gemm", c.factors(), Attr{"transB", 1})
 		return
 	}
+	if d := c.dequantisedWeights(c.n); d != nil {
+		dequantize(&call{c.writer, turned(d)})
+		c.opOf("MatMul", c.factors())
+		return
+	}
 	c.product(false, true)
+}
+
+// dequantisedWeights is the node that makes the weights of a dense of rows in more than two axes of integers, where it makes nothing else: nil
+// if there is none. Engines know a product of integers by weights that are dequantised and not transposed behind that.
+func (w *writer) dequantisedWeights(n *graph.Node) *graph.Node {
+	d := n.In[1].Def
+	if !w.options.Standard || len(n.In[0].Type.Shape) == 2 || d == nil || d.Op != ops.Dequantize || len(w.users[n.In[1]]) != 1 || n.In[1].Type.DType != n.In[0].Type.DType {
+		return nil
+	}
+	if x := d.In[0]; !x.IsConst() || len(x.Type.Shape) != 2 || d.Attrs.(ops.DequantizeAttrs).BlockSize != 0 {
+		return nil
+	}
+	return d
+}
+
+// turned is the node for the transposed weights.
+func turned(d *graph.Node) *graph.Node {
+	n, a := *d, d.Attrs.(ops.DequantizeAttrs)
+	if a.Axis < 0 {
+		a.Axis += 2
+	}
+	a.Axis = 1 - a.Axis
+	n.Attrs, n.In = a, slices.Clone(d.In)
+	n.In[0] = graph.NewConst(d.In[0].Name, d.In[0].Const.Transpose())
+	return &n
 }
 
 // matmul is a Gemm where that has no other meaning than a transposed first operand.

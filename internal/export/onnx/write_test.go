@@ -361,3 +361,44 @@ func TestNodeNames(t *testing.T) {
 		}
 	}
 }
+
+// TestDequantisedWeights: weights of integers of a dense over more than one axis of rows are written transposed, so that nothing stands
+// between what dequantises them and the product; they come back as what they were.
+func TestDequantisedWeights(t *testing.T) {
+	for _, scales := range []int{1, 5} {
+		g := &graph.Graph{Name: "main"}
+		x := g.Input("x", types.Of(types.F32, 2, 3, 4))
+		integers, scale := tensor.New(types.I8, 5, 4), tensor.New(types.F32, scales)
+		for i := range integers.Len() {
+			integers.SetInt(i, int64(i*7%31-15))
+		}
+		for i := range scale.Len() {
+			scale.SetFloat(i, 0.25*float64(i+1))
+		}
+		w, err := g.Apply(ops.Dequantize, ops.DequantizeAttrs{Axis: 0}, graph.NewConst("w", integers), graph.NewConst("s", scale))
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := g.Apply(ops.Dense, op.None{}, x, w.Out[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.Outputs = append(g.Outputs, n.Out...)
+		m, err := Convert(g, Options{Standard: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, n := range m.Graph.Nodes {
+			names = append(names, n.Op)
+		}
+		if want := []string{"DequantizeLinear", "MatMul"}; !slices.Equal(names, want) {
+			t.Errorf("%d scales: nodes %v, want %v", scales, names, want)
+		}
+		for _, c := range m.Graph.Initializers {
+			if c.Tensor.DType == types.I8 && c.Tensor.Len() == 20 && !slices.Equal(c.Tensor.Shape, []int{4, 5}) {
+				t.Errorf("%d scales: weights are %v", scales, c.Tensor.Shape)
+			}
+		}
+	}
+}
