@@ -1,8 +1,6 @@
 package onnx
 
 import (
-	"slices"
-
 	"lathe/internal/compose"
 	"lathe/internal/graph"
 	"lathe/internal/op"
@@ -91,8 +89,7 @@ func dense(c *call) {
 		return
 	}
 	if d := c.dequantisedWeights(c.n); d != nil {
-		dequantize(&call{c.writer, turned(d)})
-		c.opOf("MatMul", c.factors())
+		c.opOf("MatMul", []string{c.in(0), (&call{c.writer, d}).dequantizedTransposed()})
 		return
 	}
 	c.product(false, true)
@@ -109,18 +106,6 @@ func (w *writer) dequantisedWeights(n *graph.Node) *graph.Node {
 		return nil
 	}
 	return d
-}
-
-// turned is the node for the transposed weights.
-func turned(d *graph.Node) *graph.Node {
-	n, a := *d, d.Attrs.(ops.DequantizeAttrs)
-	if a.Axis < 0 {
-		a.Axis += 2
-	}
-	a.Axis = 1 - a.Axis
-	n.Attrs, n.In = a, slices.Clone(d.In)
-	n.In[0] = graph.NewConst(d.In[0].Name, d.In[0].Const.Transpose())
-	return &n
 }
 
 // matmul is a Gemm where that has no other meaning than a transposed first operand.

@@ -40,8 +40,7 @@ func quantize(c *call) {
 	c.wide(a.OutDType)
 	if a.Rounding != ops.HalfEven { // ONNX's operator knows no other: it gets integers, in steps of 1
 		steps := c.step("DequantizeLinear", []string{c.do("Expand", c.number(types.I8, 1), c.intList(c.shape(0)...)), c.in(1)}, attrs...)
-		in := c.scaled(a.OutDType)
-		in[0] = c.rounded(a.Rounding, c.do("Div", c.cast(c.in(0), types.F32), c.cast(steps, types.F32)))
+		in := c.scaled(c.rounded(a.Rounding, c.do("Div", c.cast(c.in(0), types.F32), c.cast(steps, types.F32))), a.OutDType)
 		in[1] = c.do("Expand", c.number(types.F32, 1), c.intList(c.shape(1)...))
 		c.opOf("QuantizeLinear", in, attrs...)
 		return
@@ -50,13 +49,13 @@ func quantize(c *call) {
 		c.opOf("QuantizeLinear", []string{c.in(0), c.in(1)}, append(attrs, Attr{"output_dtype", ElemType(a.OutDType)})...)
 		return
 	}
-	c.opOf("QuantizeLinear", c.scaled(a.OutDType), attrs...)
+	c.opOf("QuantizeLinear", c.scaled(c.in(0), a.OutDType), attrs...)
 }
 
-// scaled are the operands of a node with scales and zero points of type d, which ONNX wants to have one shape. A zero point is left out where it is the
+// scaled are x and the operands of a node with scales and zero points of type d, which ONNX wants to have one shape. A zero point is left out where it is the
 // uint8 0 that ONNX takes it for. (Operator sets from 21 on, which wide integers need, can say the type without one.)
-func (c *call) scaled(d types.DType) []string {
-	in := []string{c.in(0), c.in(1)}
+func (c *call) scaled(x string, d types.DType) []string {
+	in := []string{x, c.in(1)}
 	zero := tensor.New(d, c.shape(1)...)
 	switch {
 	case len(c.n.In) < 3 && d == types.U8:
@@ -74,15 +73,29 @@ func (c *call) scaled(d types.DType) []string {
 
 func dequantize(c *call) {
 	a := c.n.Attrs.(ops.DequantizeAttrs)
+	c.opOf("DequantizeLinear", c.dequantized(c.in(0)), c.granularity(a.Axis, a.BlockSize)...)
+}
+
+// dequantized are the operands of DequantizeLinear of the integers x.
+func (c *call) dequantized(x string) []string {
 	if c.dtype(0) != types.I32 {
 		c.wide(c.dtype(0))
 	}
-	attrs := c.granularity(a.Axis, a.BlockSize)
 	if len(c.n.In) < 3 {
-		c.op("DequantizeLinear", attrs...)
-		return
+		return []string{x, c.in(1)}
 	}
-	c.opOf("DequantizeLinear", c.scaled(c.dtype(0)), attrs...)
+	return c.scaled(x, c.dtype(0))
+}
+
+// dequantizedTransposed is the transposed result of a dequantize of a constant matrix whose scales stand for no blocks: its integers are
+// written transposed.
+func (c *call) dequantizedTransposed() string {
+	axis := c.n.Attrs.(ops.DequantizeAttrs).Axis
+	if axis < 0 {
+		axis += 2
+	}
+	weights := c.name(graph.NewConst(c.n.In[0].Name, c.n.In[0].Const.Transpose()))
+	return c.step("DequantizeLinear", c.dequantized(weights), c.granularity(1-axis, 0)...)
 }
 
 func qnnConv(c *call) {
