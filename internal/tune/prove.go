@@ -53,7 +53,7 @@ func (r *run) prove() error {
 func (r *run) byPromise(list []Candidate) {
 	gain := func(c Candidate) float64 {
 		s, ratio := r.of(c.Task), 1.0
-		for _, t := range append(s.best[:min(len(s.best), finalists):finalists], s.division) {
+		for _, t := range append(slices.Clip(s.best[:min(len(s.best), finalists)]), s.division) {
 			if t != nil && identity(t.Point) == identity(c.Point) {
 				ratio = t.Ratio
 			}
