@@ -42,7 +42,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 BINARY ?= lathe
 
-.PHONY: help demo test deps build install lint fuzz fuzznets golden deploytest conformance bench sweepdiff benchtable measure tunebench tuneproof prior release lathe-run clean
+.PHONY: help demo test thorough deps build install lint fuzz fuzznets golden deploytest conformance bench sweepdiff benchtable measure tunebench tuneproof prior release lathe-run clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -53,9 +53,12 @@ demo: deps build ## compile a small network for this machine and run it on a pic
 	./lathe compile $(DEMO_FLAGS) -o build/demo.tar examples/demo/digits.onnx
 	./lathe run $(DEMO_RUN_FLAGS) build/demo.tar
 
-test: deps ## run go vet and all tests that need no models
+test: deps ## run go vet and all tests that need no models, those that draw samples with few of them (under 10 minutes)
 	go vet ./...
-	go test -timeout 30m ./...
+	go test -short -timeout 30m ./...
+
+thorough: deps ## the same tests with all samples
+	go test -timeout 60m ./...
 
 deps: ## install LLVM 22 and lld 22 if they are missing (apt)
 	@scripts/install-deps.sh
