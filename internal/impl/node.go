@@ -169,13 +169,14 @@ func matrixNBits(n *Node, a *NodeAsker) (name, why string) {
 	return n.packed(a, n.In[1], constant, 0, 0), ""
 }
 
-// dotMatrix decides for products of bytes, or of int16, with a constant matrix of bytes, which dot products take by several rows.
+// dotMatrix decides for products of bytes, or of int16, with a constant matrix of bytes, which dot products take by several rows. Rows of
+// data that do not fill the last dot product are copied to rows that do.
 func dotMatrix(n *Node, a *NodeAsker) (name, why string) {
 	w, width := n.In[2], n.dotWidth()
-	if width == 0 || len(w.Shape) != 2 || w.Shape[0]%width != 0 {
+	if width == 0 || len(w.Shape) != 2 || w.Shape[0]%width != 0 && !n.Const(2) {
 		return "", ""
 	}
-	macs := float64(n.Out.Elements()) * float64(w.Shape[0])
+	macs := float64(n.Out.Elements()) * float64((w.Shape[0]+width-1)/width*width)
 	direct := Way{"direct", n.dotCycles(a, macs, w), "", func(*NodeAsker) {}}
 	name, why = n.among(a, direct)
 	if name == "" {
@@ -253,6 +254,11 @@ func (a *NodeAsker) panel(lanes int, o output, columns, dot int) {
 // DotPanels is the layout of a matrix of bytes, rows by columns, in panels of so many columns for dot products of some width.
 func DotPanels(columns, width int) types.Layout {
 	return types.Layout(fmt.Sprintf("BA%db%da", columns, width))
+}
+
+// DotRows is the layout of data of some rank whose last axis dot products of some width take: its rows are filled up with zeros.
+func DotRows(rank, width int) types.Layout {
+	return types.AxisBlocks(rank, rank-1, width)
 }
 
 // DotFilters is the layout of the filters of a convolution in panels of so many output channels for dot products of some width.

@@ -55,11 +55,16 @@ func (l *layouts) blockedDotConv(n *graph.Node, panel int) {
 // dotWidth is the number of products of data and weights that a dot product of n adds.
 func dotWidth(n *graph.Node) int { return impl.DotWidthOf(n.In[0].Type.DType, n.In[2].Type.DType) }
 
-// dotMatrix packs the constant operand of an integer matrix product into panels of a few vectors of columns by the rows of a dot product.
+// dotMatrix packs the constant operand of an integer matrix product into panels of a few vectors of columns by the rows of a dot product,
+// and fills rows of data up to whole dot products.
 func (l *layouts) dotMatrix(n *graph.Node) {
 	switch n.Impl.Name {
 	case impl.Packed:
-		l.Want(n, 2, impl.DotPanels(l.panel(n), dotWidth(n)))
+		width := dotWidth(n)
+		l.Want(n, 2, impl.DotPanels(l.panel(n), width))
+		if x := n.In[0].Type.Shape; x[len(x)-1]%width != 0 {
+			l.Want(n, 0, impl.DotRows(len(x), width))
+		}
 	case impl.Matrix:
 		l.Want(n, 2, impl.DotPanels(l.tilePanel(n), dotWidth(n)))
 	}

@@ -176,10 +176,13 @@ func (l Layout) Named(logical string) string {
 }
 
 // ChannelBlocks is the layout with axis 1 in blocks: NCHW8c for rank 4.
-func ChannelBlocks(rank, block int) Layout {
+func ChannelBlocks(rank, block int) Layout { return AxisBlocks(rank, 1, block) }
+
+// AxisBlocks is the layout with one axis in blocks, which are the innermost part.
+func AxisBlocks(rank, axis, block int) Layout {
 	s := ""
 	for i := range rank {
 		s += string(rune('A' + i))
 	}
-	return Layout(fmt.Sprintf("%s%db", s, block))
+	return Layout(fmt.Sprintf("%s%d%c", s, block, 'a'+axis))
 }

@@ -94,6 +94,9 @@ func (l quantizedLayer) graph(t *testing.T, r *rand.Rand) *graph.Graph {
 	return g
 }
 
+// quantizedTypes are those of data and weights.
+var quantizedTypes = []types.DType{types.U8, types.I8}
+
 // quantizedLayers are convolutions and dense layers of all types of data and weights, with and without zero points.
 func quantizedLayers() []quantizedLayer {
 	u, s := types.U8, types.I8
@@ -222,9 +225,33 @@ func TestPairsOfInt16(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if l.Groups == 1 && l.C%2 == 0 && l.O >= 16 && !strings.Contains(res.Code["tir"], "dot2(") || strings.Contains(res.Code["tir"], "dot4(") {
+			if l.Groups == 1 && l.O >= 16 && !strings.Contains(res.Code["tir"], "dot2(") || strings.Contains(res.Code["tir"], "dot4(") {
 				t.Errorf("%s: %+v has no dots of int16, or dots of bytes", name, l)
 			}
+		}
+	}
+}
+
+// TestDepthsOfDots: dense layers of any depth are sums of dot products, to the byte, on targets with each kind of them.
+func TestDepthsOfDots(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(5, 7))
+	for _, c := range []int{1, 2, 3, 5, 6, 7, 13, 30, 63, 1 + r.IntN(250), 1 + r.IntN(250)} {
+		l := quantizedLayer{C: c, O: 32 + r.IntN(60), Groups: 1, Data: quantizedTypes[r.IntN(2)], Weight: quantizedTypes[r.IntN(2)], DataZero: int64(r.IntN(100))}
+		if l.Weight == types.U8 {
+			l.WeightZero = 128
+		}
+		for name, width := range map[string]int{"llvm -mcpu=znver4": 4, "llvm -mcpu=core-avx2": 2, "llvm -mcpu=x86-64": 2, "llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a76": 4} {
+			res, err := compile.Compile(context.Background(), l.graph(t, rand.New(rand.NewPCG(1, 7))), compile.Options{Target: targettest.Resolve(t, name), Level: 3, Workers: 1, Code: []string{"tir"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(res.Code["tir"], fmt.Sprintf("dot%d(", width)) {
+				t.Errorf("%s: %+v has no dots", name, l)
+			}
+		}
+		for _, name := range []string{"llvm", "llvm -mcpu=core-avx2", "llvm -mcpu=x86-64"} {
+			l.test(t, uint64(c), name, compile.Options{Target: targettest.Runnable(t, name)}, Execute)
 		}
 	}
 }
