@@ -176,7 +176,7 @@ func dotMatrix(n *Node, a *NodeAsker) (name, why string) {
 	if width == 0 || len(w.Shape) != 2 || w.Shape[0]%width != 0 && !n.Const(2) {
 		return "", ""
 	}
-	macs := float64(n.Out.Elements()) * float64((w.Shape[0]+width-1)/width*width)
+	macs := float64(n.Out.Elements()) * float64(DotDepth(w.Shape[0], width))
 	direct := Way{"direct", n.dotCycles(a, macs, w), "", func(*NodeAsker) {}}
 	name, why = n.among(a, direct)
 	if name == "" {
@@ -256,10 +256,18 @@ func DotPanels(columns, width int) types.Layout {
 	return types.Layout(fmt.Sprintf("BA%db%da", columns, width))
 }
 
-// DotRows is the layout of data of some rank whose last axis dot products of some width take: its rows are filled up with zeros.
-func DotRows(rank, width int) types.Layout {
-	return types.AxisBlocks(rank, rank-1, width)
+// DotRows is the layout of data whose rows, along the last axis, are filled up with zeros to whole dot products of some width; plain where
+// they are that.
+func DotRows(shape []int, width int) types.Layout {
+	last := len(shape) - 1
+	if shape[last]%width == 0 {
+		return ""
+	}
+	return types.AxisBlocks(len(shape), last, width)
 }
+
+// DotDepth is the number of products in whole dot products of some width that sums of k products take.
+func DotDepth(k, width int) int { return (k + width - 1) / width * width }
 
 // DotFilters is the layout of the filters of a convolution in panels of so many output channels for dot products of some width.
 func DotFilters(rank, channels, width int) types.Layout {

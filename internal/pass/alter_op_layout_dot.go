@@ -60,13 +60,14 @@ func dotWidth(n *graph.Node) int { return impl.DotWidthOf(n.In[0].Type.DType, n.
 func (l *layouts) dotMatrix(n *graph.Node) {
 	switch n.Impl.Name {
 	case impl.Packed:
-		width := dotWidth(n)
-		l.Want(n, 2, impl.DotPanels(l.panel(n), width))
-		if x := n.In[0].Type.Shape; x[len(x)-1]%width != 0 {
-			l.Want(n, 0, impl.DotRows(len(x), width))
-		}
+		l.Want(n, 2, impl.DotPanels(l.panel(n), dotWidth(n)))
 	case impl.Matrix:
 		l.Want(n, 2, impl.DotPanels(l.tilePanel(n), dotWidth(n)))
+	default:
+		return
+	}
+	if rows := impl.DotRows(n.In[0].Type.Shape, dotWidth(n)); rows != "" {
+		l.Want(n, 0, rows)
 	}
 }
 

@@ -24,7 +24,7 @@ func shapeOf(n *impl.Node) (s shape, ok bool) {
 		return s, false
 	}
 	if n.Op == ops.QnnMatmul {
-		return shape{rows: n.Out.Elements() / y[len(y)-1], columns: y[len(y)-1], taps: 1, depth: x[len(x)-1], distinct: n.In[0].Elements()}, len(w) == 2
+		return shape{rows: n.Out.Elements() / y[len(y)-1], columns: y[len(y)-1], taps: 1, depth: impl.DotDepth(x[len(x)-1], expr.DotWidth), distinct: n.In[0].Elements()}, len(w) == 2
 	}
 	a := n.Attrs.(ops.ConvAttrs)
 	if a.Groups != 1 || types.Count(w) == 0 {

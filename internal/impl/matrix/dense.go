@@ -11,7 +11,7 @@ import (
 	"lathe/internal/types"
 )
 
-// dense multiplies rows of data by a constant matrix, which lies in panels for dot products: [columns/panel][depth/4][panel][4]. A piece of
+// dense multiplies rows of data by a constant matrix, which lies in panels for dot products: [columns/panel][depth/4][panel][4]. Rows of both are filled up to whole ones with zeros. A piece of
 // work is a panel and a block of rows; those that L2 holds meet one panel after the other.
 //
 //	parallel (blocks of rows, panels) { rows }
@@ -22,9 +22,9 @@ func dense(a impl.Anchor) (*impl.Plan, error) {
 	}
 	x, w, y := a.In[0], a.In[2], a.Out[0]
 	p := &product{Anchor: a, tileRows: set.Rows, lanes: set.RowBytes / 4, panel: impl.PanelOf(a.Point), columns: w.Shape[1]}
-	depth := w.Shape[0]
+	depth := impl.DotDepth(w.Shape[0], expr.DotWidth)
 	p.depth = step(depth, set.RowBytes/expr.DotWidth)
-	if p.panel == 0 || p.depth == 0 || x.Layout != "" || y.Layout != "" || w.Layout != impl.DotPanels(p.panel*p.lanes, impl.DotWidth) || !a.Stores(y.Shape) {
+	if p.panel == 0 || p.depth == 0 || x.Layout != impl.DotRows(x.Shape, impl.DotWidth) || y.Layout != "" || w.Layout != impl.DotPanels(p.panel*p.lanes, impl.DotWidth) || !a.Stores(y.Shape) {
 		return nil, nil
 	}
 	total := y.Elements() / p.columns

@@ -145,16 +145,20 @@ func TestPoints(t *testing.T) {
 	asked := map[string]int{}
 	for seed := range samples {
 		r := anyOf{rand.New(rand.NewPCG(seed, 3)), asked}
-		m, k, n := 1+r.IntN(100), 4*(1+r.IntN(20)), 1+r.IntN(70)
+		m, k, n := 1+r.IntN(100), 1+r.IntN(80), 1+r.IntN(70)
+		if r.IntN(2) == 0 {
+			k = impl.DotDepth(k, impl.DotWidth)
+		}
 		if seed%8 == 7 {
 			m, k, n = 90, 2048, 10 // more than L2 holds of many rows
 		}
+		data := types.Of(types.U8, [][]int{{m, k}, {1, m, k}, {3, 1 + m/3, k}}[r.IntN(3)]...)
 		panel := 1
 		if n > 16 {
 			panel += r.IntN(2)
 		}
 		layer{ops.QnnMatmul, op.None{}, []types.Tensor{
-			types.Of(types.U8, [][]int{{m, k}, {1, m, k}, {3, 1 + m/3, k}}[r.IntN(3)]...), types.Of(types.U8),
+			data.With(impl.DotRows(data.Shape, impl.DotWidth)), types.Of(types.U8),
 			types.Of(types.I8, k, n).With(impl.DotPanels(16*panel, impl.DotWidth)), types.Of(types.I8),
 		}, choice.Point{"algorithm": impl.Matrix, "panel": fmt.Sprint(panel)}}.test(t, r, "")
 	}
