@@ -195,16 +195,16 @@ func (n *Node) dotCycles(a *NodeAsker, macs float64, w types.Tensor) float64 {
 }
 
 // packed asks for the panels of a constant matrix w whose axis columns becomes vectors. Fewer columns than a vector has lanes are
-// packed where that pays: as they lie, columns that are no rows are read in vectors already.
+// packed where that pays: as they lie, columns that are no rows are read in vectors already, and a single one is read along its sum.
 func (n *Node) packed(a *NodeAsker, w types.Tensor, constant bool, columns, dot int) (name string) {
 	if !constant || len(w.Shape) != 2 {
 		return ""
 	}
 	rows := types.Count(n.Out.Shape[:len(n.Out.Shape)-1])
-	if narrow := w.Shape[columns] < n.Lanes; narrow && (dot > 0 || columns != 0 || !a.packs(rows, w.Shape[0], w.Shape[1], 0)) {
+	if narrow := w.Shape[columns] < n.Lanes; narrow && (dot > 0 || columns != 0 || w.Shape[0] == 1 || !a.packs(rows, w.Shape[0], w.Shape[1], 0)) {
 		return ""
 	}
-	a.panel(n.Lanes, output{lines: 1, rows: rows, apart: w.Shape[1-columns] * n.In[0].DType.Size()}, w.Shape[columns], dot)
+	a.panel(n.Lanes, output{lines: 1, rows: rows, panels: true, apart: w.Shape[1-columns] * n.In[0].DType.Size()}, w.Shape[columns], dot)
 	return Packed
 }
 

@@ -14,7 +14,7 @@ func DecidePack(t *target.Target, rows, columns, depth int, log *choice.Log) (pa
 	if lanes < 2 || columns < lanes || !a.packs(rows, columns, depth, packCycles*float64(columns*depth)) {
 		return 0, a.err
 	}
-	a.panel(lanes, output{lines: 1, rows: rows, apart: 4 * depth}, columns, 0)
+	a.panel(lanes, output{lines: 1, rows: rows, panels: true, apart: 4 * depth}, columns, 0)
 	return PanelOf(log.Taken), a.err
 }
 

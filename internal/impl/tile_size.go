@@ -21,13 +21,14 @@ type costedTile struct {
 // An output is what tiles divide: lines of rows, such as an image of pixels, by vecs vectors.
 type output struct {
 	lines, rows, vecs int
-	apart             int // bytes from a row of the operand that the vectors of a row share to its next; 0: they are near
+	panels            bool // vectors lie in panels, of which the last need not be full
+	apart             int  // bytes from a row of the operand that the vectors of a row share to its next; 0: they are near
 }
 
 // tiles lists the tiles that fit so many registers, and which of them costs least, for an output.
 // Short lines are taken whole and several at once. broadcast tells whether one operand is
 // shared by the vectors of a row (a product); without it vectors are not tiled. A packed operand may force the number of
-// vectors; 0 leaves it free among the divisors of vecs.
+// vectors; 0 leaves it free among the divisors of vecs, or for panels among all.
 func (c core) tiles(o output, regs, forced int, broadcast bool, reuse float64) (list []costedTile, best int) {
 	lines, rows, vecs := o.lines, o.rows, o.vecs
 	consider := func(t Tile) {
@@ -39,6 +40,9 @@ func (c core) tiles(o output, regs, forced int, broadcast bool, reuse float64) (
 			cost += step(rest * rows)
 		}
 		cost *= float64(vecs / t.Vecs)
+		if rest := vecs % t.Vecs; rest > 0 {
+			cost *= float64(vecs/t.Vecs+1) / float64(vecs/t.Vecs) * tailCost
+		}
 		// Equal costs: fewer tails, then larger tiles, which reuse more.
 		cost *= 1 - reuse*float64(n*t.Vecs)/float64(regs)
 		if rows%t.Rows != 0 || lines%t.Lines != 0 {
@@ -53,7 +57,7 @@ func (c core) tiles(o output, regs, forced int, broadcast bool, reuse float64) (
 		if forced > 0 && v != forced {
 			continue
 		}
-		if v > 1 && forced == 0 && (!broadcast || vecs%v != 0) {
+		if v > 1 && forced == 0 && (!broadcast || vecs%v != 0 && !o.panels) {
 			continue
 		}
 		for r := 1; r <= rows && fits(r, v, regs); r++ {

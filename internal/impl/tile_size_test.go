@@ -44,6 +44,23 @@ func TestChooseTile(t *testing.T) {
 	}
 }
 
+// TestPanels: few rows by any number of vectors, a prime one included, have panels that hide latency and are not much larger than
+// what they hold.
+func TestPanels(t *testing.T) {
+	for rows := 1; rows <= 3; rows++ {
+		for vecs := 1; vecs <= 90; vecs++ {
+			for _, regs := range []int{16, 32} {
+				list, best := usual.tiles(output{lines: 1, rows: rows, vecs: vecs, panels: true}, regs, 0, true, reuse)
+				tile := list[best]
+				panels := (vecs + tile.Vecs - 1) / tile.Vecs
+				if tile.Rows != rows || rows*tile.Vecs < min(rows*vecs, 3*min(rows, 2)) || panels*tile.Vecs-vecs >= tile.Vecs || panels > (vecs+3)/4+(vecs+11)/12 {
+					t.Errorf("%d rows, %d vectors, %d registers: %s", rows, vecs, regs, tile)
+				}
+			}
+		}
+	}
+}
+
 // TestTiles pins tiles of shapes in use: rows of pixels or of matrices, vectors of channels.
 func TestTiles(t *testing.T) {
 	var b strings.Builder

@@ -17,6 +17,11 @@ import (
 //
 //	nn.dense(x, w[n, k])         →   nn.dense(x, layout_transform(w) [n/32, k, 32])
 //	nn.matmul(x, transpose(w))   →   nn.matmul(x, w) {transpose_b=true}
+//
+// Where rows of the left operand lie as columns then, neither the sum nor a row of the result runs along both operands: the left one is
+// transposed, whose elements are fewer than the products by the columns' number.
+//
+//	nn.matmul(x[k, m], w[n, k]) {transpose_a=true, transpose_b=true}   →   nn.matmul(transpose(x), w) {transpose_b=true}
 func packOperands(c *Context) error {
 	made := map[transform]*graph.Value{}
 	return rewrite.Walk(c.Graph, func(r *rewrite.Rewriter, n *graph.Node) {
@@ -37,7 +42,11 @@ func packOperands(c *Context) error {
 			panel, err = impl.DecidePack(c.Target, rows, columns, depth, log)
 			return err
 		})
-		if r.Fail(err); panel == 0 || err != nil {
+		if r.Fail(err); err != nil {
+			return
+		}
+		if panel == 0 {
+			alongSums(r, n)
 			return
 		}
 		n.Impl.Name = impl.Packed
@@ -54,6 +63,23 @@ func packOperands(c *Context) error {
 		made[transform{w, to}] = packed
 		r.SetOperand(n, 1, packed)
 	})
+}
+
+// alongSums makes a product of columns that lie as rows read its left operand in rows too. A single row or column runs along memory either way.
+func alongSums(r *rewrite.Rewriter, n *graph.Node) {
+	a, ok := n.Attrs.(ops.MatmulAttrs)
+	x, y := n.In[0], n.Out[0].Type.Shape
+	last := len(x.Type.Shape) - 1
+	if !ok || !a.TransposeA || x.IsConst() || x.Type.Layout != "" || y[len(y)-1] == 1 || y[len(y)-2] == 1 {
+		return
+	}
+	axes := make([]int, last+1)
+	for i := range axes {
+		axes[i] = i
+	}
+	axes[last-1], axes[last] = last, last-1
+	a.TransposeA = false
+	r.Change(n, n.Op, a, r.Apply(ops.Transpose, ops.TransposeAttrs{Axes: axes}, x), n.In[1])
 }
 
 // withoutTranspose makes a product read what its right operand is the transpose of, if nothing else reads that.

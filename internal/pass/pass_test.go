@@ -98,6 +98,10 @@ func TestGolden(t *testing.T) {
 			%1 = transpose(%h) {axes=[0,2,3,1]} %z = nn.matmul(%q, %1) {transpose_a=false, transpose_b=false}
 			%2 = transpose(%t) {axes=[0,1,3,2]} %u = nn.matmul(%q, %2) {transpose_a=false, transpose_b=false} %v = abs(%2)
 			return %y, %z, %u, %v }`},
+		{"columns_as_rows", "PackOperands", `graph main(%x: float32[90,2], %w: float32[300,90], %b: float32[3,90,2], %v: float32[90,1], %c: float32[1,90]) {
+			%y = nn.matmul(%x, %w) {transpose_a=true, transpose_b=true} %z = nn.matmul(%b, %w) {transpose_a=true, transpose_b=true}
+			%u = nn.matmul(%v, %w) {transpose_a=true, transpose_b=true} %t = nn.matmul(%x, %c) {transpose_a=true, transpose_b=true}
+			return %y, %z, %u, %t }`},
 		{"split_sum", "SplitReductions", `graph main(%x: float32[8,4,20000]) {
 			%0 = abs(%x) %y = sum(%0) {axis=[], keep_dims=false} %z = max(%x) {axis=[0,2], keep_dims=true} %m = mean(%x) {axis=[2], keep_dims=false}
 			return %y, %z, %m }`},
