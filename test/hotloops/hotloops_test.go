@@ -46,7 +46,7 @@ var exceptions = map[string]exception{
 	"cortex-a7/dilated":            {1, 7, addresses},
 	"cortex-a7/grouped":            {1, 9, addresses},
 	"cortex-a7/conv3d":             {1, 11, addresses},
-	"cortex-a7/dense_of_odd_sizes": {1, 11, addresses},
+	"cortex-a7/dense_of_odd_sizes": {1, 11.5, addresses},
 }
 
 var cpus = []string{
