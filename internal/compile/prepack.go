@@ -42,28 +42,46 @@ func writePacked(w io.Writer, t *tensor.Tensor, l types.Layout, workers int) err
 		return nil
 	}
 	step := max(1, pieceBytes/p.each)
-	workers = min(max(1, workers), (p.outer+step-1)/step)
-	pieces := make([][]byte, workers)
-	for from := 0; from < p.outer; {
-		var wg sync.WaitGroup
-		for i := range pieces {
-			n := min(step, p.outer-from)
-			if cap(pieces[i]) < n*p.each {
-				pieces[i] = tensor.Bytes(n * p.each)
-			}
-			piece, at := pieces[i][:n*p.each], from
-			pieces[i] = piece
-			wg.Go(func() { p.fill(piece, at, at+n) })
-			from += n
+	ring := make([]piece, 2*max(1, workers))
+	defer func() {
+		for i := range ring {
+			ring[i].filled.Wait()
 		}
-		wg.Wait()
-		for _, b := range pieces {
-			if _, err := w.Write(b); err != nil {
-				return err
-			}
-		}
+	}()
+	from := 0
+	for i := range ring {
+		from = ring[i].begin(p, from, step)
 	}
-	return nil
+	for i := 0; ; i++ {
+		b := &ring[i%len(ring)]
+		if b.filled.Wait(); len(b.data) == 0 {
+			return nil
+		}
+		if _, err := w.Write(b.data); err != nil {
+			return err
+		}
+		from = b.begin(p, from, step)
+	}
+}
+
+// A piece is a part of a constant that is being packed.
+type piece struct {
+	data   []byte
+	filled sync.WaitGroup
+}
+
+// begin starts to pack so many iterations, or those that are left, beginning with iteration from, and returns where the next piece begins.
+func (b *piece) begin(p packing, from, step int) (to int) {
+	to = min(from+step, p.outer)
+	if size := (to - from) * p.each; cap(b.data) < size {
+		b.data = tensor.Bytes(size)
+	} else {
+		b.data = b.data[:size]
+	}
+	if from < to {
+		b.filled.Go(func() { p.fill(b.data, from, to) })
+	}
+	return to
 }
 
 // A packing is a tensor on its way into a layout: outer iterations of the layout's first loop, which make so many bytes each.

@@ -9,6 +9,9 @@ import (
 // place of one and the next kernel are side by side, and different places far apart.
 const weightsAtOnce = 16
 
+// mostAlpha is the greatest Winograd.Alpha.
+const mostAlpha = 8
+
 // Weights transforms kernels lo to hi of weight, [O, C, 3, 3], to u, [k, O, C]: every kernel g becomes G g Gᵀ. A network has many
 // millions of weights: nothing is allocated for each, and ranges apart from each other may be transformed at the same time.
 func (w *Winograd) Weights(u, weight *tensor.Tensor, lo, hi int) {
@@ -18,7 +21,12 @@ func (w *Winograd) Weights(u, weight *tensor.Tensor, lo, hi int) {
 	if weight.DType == types.F32 && u.DType == types.F32 {
 		values, result = tensor.As[float32](weight), tensor.As[float32](u)
 	}
-	block := make([][weightsAtOnce]float64, w.Alpha*w.Alpha)
+	var matrix [mostAlpha][taps]float64
+	for r, row := range w.G {
+		matrix[r] = [taps]float64(row)
+	}
+	var rows [mostAlpha * mostAlpha][weightsAtOnce]float64
+	block := rows[:w.Alpha*w.Alpha]
 	for from := lo; from < hi; from += weightsAtOnce {
 		n := min(weightsAtOnce, hi-from)
 		for i := range n {
@@ -31,13 +39,14 @@ func (w *Winograd) Weights(u, weight *tensor.Tensor, lo, hi int) {
 					g[k/taps][k%taps] = weight.Float(at)
 				}
 			}
-			for r, row := range w.G {
-				var half [taps]float64
-				for c := range half {
-					half[c] = row[0]*g[0][c] + row[1]*g[1][c] + row[2]*g[2][c]
-				}
-				for c, col := range w.G {
-					block[r*w.Alpha+c][i] = half[0]*col[0] + half[1]*col[1] + half[2]*col[2]
+			for r := range w.Alpha {
+				row := &matrix[r]
+				x := row[0]*g[0][0] + row[1]*g[1][0] + row[2]*g[2][0]
+				y := row[0]*g[0][1] + row[1]*g[1][1] + row[2]*g[2][1]
+				z := row[0]*g[0][2] + row[1]*g[1][2] + row[2]*g[2][2]
+				for c := range w.Alpha {
+					col := &matrix[c]
+					block[r*w.Alpha+c][i] = x*col[0] + y*col[1] + z*col[2]
 				}
 			}
 		}
