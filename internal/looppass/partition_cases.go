@@ -69,30 +69,36 @@ func byCase(body loop.Stmt, v *expr.Var, all arith.Interval, r arith.Ranges, joi
 	return chain(list)
 }
 
-// stretches cuts the range of v where what lanes choose turns: within a stretch they choose nothing. It reports whether there are
-// at most so many, and more than one.
+// stretches cuts the range of v where what lanes choose turns: within a stretch they choose nothing, or it is a single value of v. There are at most
+// so many of several values, and as many single ones; what is left by then is a stretch as it is. It reports whether anything is cut.
 func stretches(body loop.Stmt, v *expr.Var, all arith.Interval, r arith.Ranges, most int) (list []arith.Interval, ok bool) {
 	open := []arith.Interval{all} // what is not cut, the last first
+	singles, longer := 0, 0
 	for len(open) > 0 {
+		if singles > most || longer == most {
+			return append(list, arith.Interval{Lo: open[len(open)-1].Lo, Hi: all.Hi}), longer > 0
+		}
 		part := open[len(open)-1]
 		open = open[:len(open)-1]
 		in := straight(body, v, part, r)
-		if in.Lo > in.Hi || len(list)+len(open) >= most {
-			return nil, false
-		}
-		if in == part {
-			list = append(list, part)
+		switch {
+		case in != part && in.Lo <= in.Hi:
+			if in.Hi < part.Hi {
+				open = append(open, arith.Interval{Lo: in.Hi + 1, Hi: part.Hi})
+			}
+			open = append(open, in)
+			if in.Lo > part.Lo {
+				open = append(open, arith.Interval{Lo: part.Lo, Hi: in.Lo - 1})
+			}
 			continue
+		case part.Lo == part.Hi:
+			singles++
+		default:
+			longer++
 		}
-		if in.Hi < part.Hi {
-			open = append(open, arith.Interval{Lo: in.Hi + 1, Hi: part.Hi})
-		}
-		open = append(open, in)
-		if in.Lo > part.Lo {
-			open = append(open, arith.Interval{Lo: part.Lo, Hi: in.Lo - 1})
-		}
+		list = append(list, part)
 	}
-	return list, len(list) > 1
+	return list, longer > 0 && len(list) > 1
 }
 
 // byStretch is body as a choice between stretches of v, which follow each other.
