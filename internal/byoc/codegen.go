@@ -28,6 +28,9 @@ type Codegen struct {
 	// Layout is the layout in which the generator wants the activations of operators, by Relay's name of an operator in TVM's letters
 	// ("nn.conv2d": "NHWC"); nil: any.
 	Layout func(o Options) map[string]string
+	// Whole reports whether the generator wants all nodes of a kernel of the compiler's own or none: a region that cuts one makes the steps slower
+	// that stand in its place where it is not run; nil: it takes any.
+	Whole func(o Options) bool
 	// Pays says why the generator does not take a region all of which it supports, and nil where it does; a nil function takes all.
 	Pays func(r Region, o Options) error
 	// Emulate gives nodes that the compiler's own kernels compute in a region's place, for devices that are emulated; nil: none is, and

@@ -3,6 +3,7 @@ package compile
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"lathe/internal/bundle"
@@ -51,6 +52,7 @@ func optimize(j *job, g *graph.Graph) (*network, error) {
 	c := &pass.Context{Graph: g, Target: j.Target, Level: j.Level, Workers: j.Workers, Layouts: j.Layouts, LayoutOps: j.LayoutOps, Codegens: j.Codegens, Module: j.Module, Disabled: j.Disabled, Ctx: j.ctx}
 	c.Calibration, c.Outputs = j.Calibration, len(symbols)
 	c.Chooser = j.chooser
+	c.Kernels = func(g *graph.Graph) ([][]string, error) { return j.ownKernels(*c, g) }
 	err = pipeline.Run(j.graphPipeline(), c, pipeline.Options[*pass.Context]{
 		Level:    j.Level,
 		Disabled: j.Disabled,
@@ -86,6 +88,21 @@ func optimize(j *job, g *graph.Graph) (*network, error) {
 	}
 	n.regions, err = generateRegions(j, g, c.Regions)
 	return n, err
+}
+
+// ownKernels runs the passes behind those of external code generators on g: the model's nodes that each kernel computes without generators. Winograd's
+// algorithm, which takes long to transform weights for, joins nothing and does not run.
+func (j *job) ownKernels(c pass.Context, g *graph.Graph) (kernels [][]string, err error) {
+	table := pass.Table[1+slices.IndexFunc(pass.Table, func(p pipeline.Pass[*pass.Context]) bool { return p.Name == "EmulateRegions" }):]
+	disabled := append(slices.Clone(j.Disabled), "Winograd")
+	c.Graph, c.Codegens, c.Asked, c.Disabled, c.Kernels = g, nil, nil, disabled, nil
+	if err := pipeline.Run(table, &c, pipeline.Options[*pass.Context]{Level: j.Level, Disabled: disabled, Context: j.ctx, Verify: pass.Verify}); err != nil {
+		return nil, err
+	}
+	for _, n := range g.Nodes {
+		kernels = append(kernels, n.Origin)
+	}
+	return kernels, nil
 }
 
 // graphPipeline is the part of the table that is still to run.

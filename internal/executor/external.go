@@ -92,14 +92,16 @@ func (m *Module) openRegion(e *bundle.External, blob []byte) (*openRegion, error
 const races = 3
 
 // race says in an error that the package's own steps compute a region in less time than its module does, on the zeros of fresh memory. Other
-// regions are not run meanwhile.
+// regions are not run meanwhile. Behind either way the own steps run once more, as others do in a network: a library may keep cores
+// busy when it has returned.
 func (m *Module) race(r *openRegion) error {
 	best := [2]time.Duration{1 << 62, 1 << 62}
+	own := func() error { m.runLibrary(r.Fallback[0], r.Fallback[1]); return nil }
 	m.mem.u32(ctx.Status, 0)
 	for i := range 1 + races {
-		for way, run := range [2]func() error{func() error { return r.run(m) }, func() error { m.runLibrary(r.Fallback[0], r.Fallback[1]); return nil }} {
+		for way, run := range [2]func() error{func() error { return r.run(m) }, own} {
 			start := time.Now()
-			if err := run(); err != nil {
+			if err := errors.Join(run(), own()); err != nil {
 				return err
 			}
 			if i > 0 {
@@ -109,7 +111,8 @@ func (m *Module) race(r *openRegion) error {
 	}
 	clear(m.mem.bytes(m.mem.workspace))
 	if best[1] < best[0] {
-		return fmt.Errorf("region %s takes %v, and the package's own steps %v", r.Symbol, best[0].Round(time.Microsecond), best[1].Round(time.Microsecond))
+		steps := best[1] / 2
+		return fmt.Errorf("region %s takes %v, and the package's own steps %v", r.Symbol, (best[0] - steps).Round(time.Microsecond), steps.Round(time.Microsecond))
 	}
 	return nil
 }

@@ -17,6 +17,9 @@ func annotateTarget(c *Context) error {
 	if c.nested || len(c.Codegens) == 0 {
 		return nil
 	}
+	if err := c.leaveCutKernels(); err != nil {
+		return err
+	}
 	return rewrite.Walk(c.Graph, func(r *rewrite.Rewriter, n *graph.Node) {
 		for _, gen := range c.Codegens {
 			if err := c.takes(gen, n); err != nil {
@@ -35,11 +38,15 @@ var (
 	errOpenExtent  = errors.New("an extent depends on data")
 	errOthers      = errors.New("it is part of a composite of another generator")
 	errUnclaimed   = errors.New("the generator does not take it")
+	errCut         = errors.New("a kernel of the compiler's own computes it together with nodes that are not taken")
 	errNoElements  = errors.New("a tensor has no elements")
 )
 
 // takes says why a generator does not take n.
 func (c *Context) takes(gen byoc.Chosen, n *graph.Node) error {
+	if slices.Contains(c.cut[n], gen.Name) {
+		return errCut
+	}
 	switch of := compositeOf(n); {
 	case of == gen.Name:
 		return nil

@@ -5,7 +5,6 @@ import (
 
 	"lathe/internal/byoc"
 	"lathe/internal/graph"
-	"lathe/internal/graph/rewrite"
 )
 
 // inlineComposites puts the nodes of composites in their place, so that the compiler's own kernels can compute what they say. Before,
@@ -17,15 +16,7 @@ func inlineComposites(c *Context) error {
 	if !slices.ContainsFunc(c.Graph.Nodes, func(n *graph.Node) bool { return n.Op == graph.Composite }) {
 		return nil
 	}
-	return rewrite.Walk(c.Graph, func(r *rewrite.Rewriter, n *graph.Node) {
-		if n.Op != graph.Composite {
-			return
-		}
-		r.From(n)
-		for i, v := range r.Inline(n.Sub[0], n.In) {
-			r.Replace(n.Out[i], v)
-		}
-	})
+	return inlineAll(c.Graph)
 }
 
 // noteRegions fills in c.Regions and c.Offloads.

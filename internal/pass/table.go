@@ -37,6 +37,9 @@ type Context struct {
 	// "": default.
 	Codegens []byoc.Chosen
 	Module   string
+	// Kernels runs the rest of the pipeline, without generators, on a graph, which it changes: the model's nodes that each of the compiler's own kernels
+	// computes. nil: generators may take parts of kernels.
+	Kernels func(g *graph.Graph) ([][]string, error)
 	// Refused says why generators do not take nodes, Regions and Offloads what InlineComposites found.
 	Refused    map[*graph.Node][]Refusal
 	Regions    []Region
@@ -50,6 +53,7 @@ type Context struct {
 	Emulations  []Emulated
 	nested      bool                     // the graph is the body of a node
 	claimed     map[*graph.Node][]string // generators that take a node as it is
+	cut         map[*graph.Node][]string // generators that would take of a kernel this node but not others
 	// Ctx ends long sweeps; nil: nothing does.
 	Ctx context.Context
 }

@@ -205,7 +205,8 @@ static void close_module(open_region *r) {
 }
 
 /* race says in an error that the package's own steps compute a region in less time than its module does, on the zeros of fresh
- * memory. Each way is timed some times, after a run that is not counted. */
+ * memory. Each way is timed some times, after a run that is not counted. Behind either way the own steps run once more, as others do in a
+ * network: a library may keep cores busy when it has returned. */
 static lathe_status race(lathe_model *m, open_region *r) {
   enum { RACES = 3 };
   uint64_t best[2] = {UINT64_MAX, UINT64_MAX};
@@ -214,6 +215,7 @@ static lathe_status race(lathe_model *m, open_region *r) {
     for (int way = 0; way < 2 && status == LATHE_OK; way++) {
       uint64_t start = now(), took;
       status = way == 0 ? run_region(m, r) : run_library(m, r->region->first, r->region->last);
+      if (status == LATHE_OK) status = run_library(m, r->region->first, r->region->last);
       took = now() - start;
       if (i > 0 && took < best[way]) best[way] = took;
     }
@@ -221,7 +223,8 @@ static lathe_status race(lathe_model *m, open_region *r) {
   m->ctx.status = 0;
   if (status != LATHE_OK || best[0] <= best[1]) return status;
   char cause[128];
-  snprintf(cause, sizeof cause, "it takes %llu us, and the package's own steps %llu us", (unsigned long long)best[0] / 1000, (unsigned long long)best[1] / 1000);
+  snprintf(cause, sizeof cause, "it takes %llu us, and the package's own steps %llu us", (unsigned long long)(best[0] - best[1] / 2) / 1000,
+           (unsigned long long)best[1] / 2000);
   return say(LATHE_ERROR_STATE, m, r->region, cause);
 }
 

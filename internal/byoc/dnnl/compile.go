@@ -42,7 +42,7 @@ func compile(ctx context.Context, r byoc.Region, o byoc.Options) (byoc.Module, e
 	if _, err := dnnl.Parse(b); err != nil { // what would not open is an error here
 		return byoc.Module{}, err
 	}
-	return byoc.Module{Kind: byoc.Blob, Bytes: b, Runtime: dnnl.Name, WhenFaster: o.Value("select") != "all"}, nil
+	return byoc.Module{Kind: byoc.Blob, Bytes: b, Runtime: dnnl.Name, WhenFaster: whenFaster(o)}, nil
 }
 
 // tensor is the number of a value.

@@ -18,10 +18,11 @@ import (
 // Codegen is the generator.
 var Codegen = byoc.Codegen{
 	Name: dnnl.Name, Doc: "oneDNN, by the library libdnnl.so.2 of the machine that runs the package",
-	Options:  []target.OptionInfo{{Name: "select", Type: target.Text, Doc: "faster: regions with a convolution, a product or a softmax, where they run faster so, which the runtime finds out when it opens the package (default); all: every region"}},
+	Options:  []target.OptionInfo{{Name: "select", Type: target.Text, Doc: "faster: regions with a convolution, a product or a softmax that cut no kernel of the compiler's own, where they run faster so, which the runtime finds out when it opens the package (default); all: every region"}},
 	Fits:     fits,
 	Patterns: patterns,
 	Supports: supports,
+	Whole:    whenFaster,
 	Pays:     pays,
 	Compile:  compile,
 }
@@ -39,12 +40,15 @@ func fits(t *target.Target, o byoc.Options) error {
 	}
 }
 
+// whenFaster reports whether regions are run only where that takes less time than the steps of the compiler's own.
+func whenFaster(o byoc.Options) bool { return o.Value("select") != "all" }
+
 // anchors are the operators that carry the work of a region.
 var anchors = []string{"nn.conv1d", "nn.conv2d", "nn.conv3d", "nn.dense", "nn.matmul", "nn.softmax", "nn.log_softmax"}
 
 // pays refuses regions that only move data or compute functions of elements: the call and the change of order cost more than they save.
 func pays(r byoc.Region, o byoc.Options) error {
-	if o.Value("select") == "all" {
+	if !whenFaster(o) {
 		return nil
 	}
 	var has func(g *graph.Graph) bool
