@@ -9,20 +9,20 @@ import (
 // DotWidth is the number of products that a Dot of bytes adds.
 const DotWidth = 4
 
-// WidthOfDot is the number of products that a Dot of elements of two types adds: four of bytes, two of bytes by int16. There are no
-// dots of other types: 0.
+// WidthOfDot is the number of products that a Dot of elements of two types adds: four of bytes, two of bytes by int16 or of int16. There are
+// no dots of other types: 0.
 func WidthOfDot(a, b types.DType) int {
 	bytes := func(t types.DType) bool { return t == types.I8 || t == types.U8 }
 	switch {
 	case bytes(a) && bytes(b):
 		return DotWidth
-	case bytes(a) && b == types.I16, a == types.I16 && bytes(b):
+	case bytes(a) && b == types.I16, a == types.I16 && (bytes(b) || b == types.I16):
 		return DotWidth / 2
 	}
 	return 0
 }
 
-// A Dot is the sum of products of integers of 8 or 16 bits, in int32, which holds it exactly: element j of a run is the load with j added to one index,
+// A Dot is the sum of products of integers of 8 or 16 bits, in int32, which holds it exactly but for twice (-32768)², which wraps: element j of a run is the load with j added to one index,
 //
 //	sum over j in 0..Width of i32(A[..., a + j, ...]) * i32(B[..., b + j, ...])
 //

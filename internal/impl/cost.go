@@ -24,8 +24,9 @@ var (
 	packed    = supply{loads: 1} // in the order of reading
 )
 
-// Fits reports whether so many accumulators, rows of vectors, fit the registers with the operands of a product.
-func (c core) Fits(rows, vecs int) bool { return fits(rows, vecs, c.registers(0)) }
+// Fits reports whether so many accumulators, rows of vectors, fit the registers with the operands of a product, or of a dot product of so
+// many, 0: none.
+func (c core) Fits(rows, vecs, dot int) bool { return fits(rows, vecs, c.registers(dot)) }
 
 func fits(rows, vecs, regs int) bool { return rows <= mostRows && rows*vecs+vecs+1 <= regs }
 

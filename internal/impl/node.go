@@ -31,11 +31,12 @@ type Node struct {
 	Attrs    any
 	In       []types.Tensor // logical types
 	Out      types.Tensor
-	Const    func(i int) bool // operand i is a constant
-	Zero     func(i int) bool // and all of it is 0
-	Lanes    int              // channels of a block
-	Given    bool             // layouts are given: blocks need not be vectors
-	Disabled []string         // passes that do not run
+	Const    func(i int) bool           // operand i is a constant
+	Zero     func(i int) bool           // and all of it is 0
+	Range    func(i int) (lo, hi int64) // what integers of operand i are at least and at most; lo > hi where that is not known
+	Lanes    int                        // channels of a block
+	Given    bool                       // layouts are given: blocks need not be vectors
+	Disabled []string                   // passes that do not run
 }
 
 // A Way is how a convolution, or a product of bytes, may be computed.

@@ -18,7 +18,8 @@ import (
 //	without_weight_transform(data, weight_transform(weight))
 //
 // where element [k, ...] of a transformed operand is the k-th of the (m+2)² factors of a tile of m×m outputs, and tiles
-// are numbered row by row, image by image.
+// are numbered row by row, image by image. Data and weights are float32, or int16 made of int16 and int8 where Winograd.Exact: their
+// products are summed in int32, and all integers wrap.
 
 // WinogradWeightAttrs are the attributes of the transform of weights.
 type WinogradWeightAttrs struct{ TileSize int }
@@ -43,10 +44,14 @@ var WinogradWeight = op.Define(op.Spec[WinogradWeightAttrs]{
 		if err != nil {
 			return nil, err
 		}
-		if in[0].DType != types.F32 || in[0].Rank() != 4 || in[0].Shape[2] != winogradTaps || in[0].Shape[3] != winogradTaps {
-			return nil, fmt.Errorf("weight is %s; it must be float32 with a 3x3 kernel", in[0].Tensor)
+		to := types.F32
+		if in[0].DType == types.I8 && w.Exact() {
+			to = types.I16
 		}
-		return []types.Tensor{types.Of(types.F32, w.Products(), in[0].Shape[0], in[0].Shape[1])}, nil
+		if in[0].DType != types.F32 && to == types.F32 || in[0].Rank() != 4 || in[0].Shape[2] != winogradTaps || in[0].Shape[3] != winogradTaps {
+			return nil, fmt.Errorf("weight is %s; it must be float32, or int8 for tiles of 2, with a 3x3 kernel", in[0].Tensor)
+		}
+		return []types.Tensor{types.Of(to, w.Products(), in[0].Shape[0], in[0].Shape[1])}, nil
 	},
 	Eval: func(a WinogradWeightAttrs, in, out []*tensor.Tensor) error {
 		w, err := WinogradOf(a.TileSize)
@@ -59,12 +64,16 @@ var WinogradWeight = op.Define(op.Spec[WinogradWeightAttrs]{
 	Compute: func(a WinogradWeightAttrs, in []*te.Stage, out []types.Tensor) []*te.Stage {
 		w := mustWinograd(a.TileSize)
 		return []*te.Stage{te.Fold("weight_transform", out[0], te.Sum, []int{winogradTaps, winogradTaps}, func(i, r []expr.Expr) expr.Expr {
-			return expr.Mul(w.pair(w.G, i[0], r[0], r[1]), in[0].At(i[1], i[2], r[0], r[1]))
+			return expr.Mul(w.pair(out[0].DType, w.weights(out[0].DType), i[0], r[0], r[1]), expr.CastTo(out[0].DType, in[0].At(i[1], i[2], r[0], r[1])))
 		})}
 	},
 	Sample: func(r *rand.Rand) (WinogradWeightAttrs, []types.Tensor) {
 		d := draw{r}
-		return WinogradWeightAttrs{d.winogradTile()}, []types.Tensor{types.Of(types.F32, d.between(1, 4), d.between(1, 4), 3, 3)}
+		a, t := WinogradWeightAttrs{d.winogradTile()}, types.F32
+		if d.coin(2) && mustWinograd(a.TileSize).Exact() {
+			t = types.I8
+		}
+		return a, []types.Tensor{types.Of(t, d.between(1, 4), d.between(1, 4), 3, 3)}
 	},
 })
 
@@ -78,15 +87,18 @@ var WinogradInput = op.Define(op.Spec[WinogradInputAttrs]{
 		if err != nil {
 			return nil, err
 		}
-		if in[0].DType != types.F32 || in[0].Rank() != 4 {
-			return nil, fmt.Errorf("data is %s; it must be float32 of rank 4", in[0].Tensor)
+		if err := w.takes([]string{"data"}, in); err != nil {
+			return nil, err
+		}
+		if in[0].Rank() != 4 {
+			return nil, fmt.Errorf("data is %s; its rank must be 4", in[0].Tensor)
 		}
 		ws, err := a.windows(in[0].Shape)
 		if err != nil {
 			return nil, err
 		}
 		tiles := in[0].Shape[0] * w.Tiles(ws[0].out) * w.Tiles(ws[1].out)
-		return []types.Tensor{types.Of(types.F32, w.Products(), in[0].Shape[1], tiles)}, nil
+		return []types.Tensor{types.Of(in[0].DType, w.Products(), in[0].Shape[1], tiles)}, nil
 	},
 	Eval: func(a WinogradInputAttrs, in, out []*tensor.Tensor) error {
 		w, err := WinogradOf(a.TileSize)
@@ -110,7 +122,7 @@ var WinogradInput = op.Define(op.Spec[WinogradInputAttrs]{
 				}
 			}
 			for k, v := range sandwich(w.BT, d) {
-				out[0].SetFloat(offsetOf(out[0].Shape, []int{k, c, tile}), v)
+				set(out[0], offsetOf(out[0].Shape, []int{k, c, tile}), v)
 			}
 		})
 		return nil
@@ -127,14 +139,14 @@ var WinogradInput = op.Define(op.Spec[WinogradInputAttrs]{
 			row := expr.Sub(expr.Add(scaled(w.Tile, remainder(quotient(i[2], cols), rows), 0), r[0]), expr.Index(a.Padding[0]))
 			col := expr.Sub(expr.Add(scaled(w.Tile, remainder(i[2], cols), 0), r[1]), expr.Index(a.Padding[1]))
 			inside := expr.AllOf(expr.GE(row, expr.Index(0)), expr.LT(row, expr.Index(x[2])), expr.GE(col, expr.Index(0)), expr.LT(col, expr.Index(x[3])))
-			p := expr.Mul(w.pair(w.BT, i[0], r[0], r[1]), in[0].At(quotient(i[2], rows*cols), i[1], row, col))
+			p := expr.Mul(w.pair(out[0].DType, w.BT, i[0], r[0], r[1]), in[0].At(quotient(i[2], rows*cols), i[1], row, col))
 			return expr.If(inside, p, zero(p))
 		})}
 	},
 	Sample: func(r *rand.Rand) (WinogradInputAttrs, []types.Tensor) {
 		d := draw{r}
 		a := WinogradInputAttrs{d.winogradTile(), []int{d.IntN(3), d.IntN(3), d.IntN(3), d.IntN(3)}}
-		return a, []types.Tensor{types.Of(types.F32, d.between(1, 2), d.between(1, 4), d.between(3, 9), d.between(3, 9))}
+		return a, []types.Tensor{types.Of(d.winogradType(a.TileSize), d.between(1, 2), d.between(1, 4), d.between(3, 9), d.between(3, 9))}
 	},
 })
 
@@ -154,7 +166,7 @@ var WinogradProduct = op.Define(op.Spec[WinogradProductAttrs]{
 		if err != nil {
 			return nil, err
 		}
-		if err := sameDType(kind{name: "float32", types: []types.DType{types.F32}}, []string{"data", "weight"}, in); err != nil {
+		if err := w.takes([]string{"data", "weight"}, in); err != nil {
 			return nil, err
 		}
 		v, u := in[0], in[1]
@@ -168,7 +180,7 @@ var WinogradProduct = op.Define(op.Spec[WinogradProductAttrs]{
 		if v.Shape[2]%tiles != 0 {
 			return nil, fmt.Errorf("data %s has %d tiles; a result of %dx%d has %d an image", v.Tensor, v.Shape[2], a.Height, a.Width, tiles)
 		}
-		return []types.Tensor{types.Of(types.F32, v.Shape[2]/tiles, u.Shape[1], a.Height, a.Width)}, nil
+		return []types.Tensor{types.Of(winogradSum(v.DType), v.Shape[2]/tiles, u.Shape[1], a.Height, a.Width)}, nil
 	},
 	Eval: func(a WinogradProductAttrs, in, out []*tensor.Tensor) error {
 		w, err := WinogradOf(a.TileSize)
@@ -189,6 +201,9 @@ var WinogradProduct = op.Define(op.Spec[WinogradProductAttrs]{
 			for k, s := range sandwich(w.AT, m) {
 				row, col := i[2]*w.Tile+k/w.Tile, i[3]*w.Tile+k%w.Tile
 				if row < a.Height && col < a.Width {
+					if y.DType.IsInt() {
+						s = float64(int32(int64(s)) >> winogradShift)
+					}
 					y.SetFloat(offsetOf(y.Shape, []int{n, o, row, col}), s)
 				}
 			}
@@ -198,20 +213,26 @@ var WinogradProduct = op.Define(op.Spec[WinogradProductAttrs]{
 	Compute: func(a WinogradProductAttrs, in []*te.Stage, out []types.Tensor) []*te.Stage {
 		w := mustWinograd(a.TileSize)
 		rows, cols := w.Tiles(a.Height), w.Tiles(a.Width)
-		v, u := in[0], in[1]
-		return []*te.Stage{te.Fold("winograd", out[0], te.Sum, []int{w.Products(), v.Type.Shape[1]}, func(i, r []expr.Expr) expr.Expr {
+		v, u, t := in[0], in[1], out[0].DType
+		wide := func(e expr.Expr) expr.Expr { return expr.CastTo(t, e) }
+		y := te.Fold("winograd", out[0], te.Sum, []int{w.Products(), v.Type.Shape[1]}, func(i, r []expr.Expr) expr.Expr {
 			tile := expr.Add(scaled(cols, expr.Add(scaled(rows, i[0], 0), quotient(i[2], w.Tile)), 0), quotient(i[3], w.Tile))
-			at := func(i, k expr.Expr) expr.Expr { return entry(w.AT, remainder(i, w.Tile), k) }
+			at := func(i, k expr.Expr) expr.Expr { return entry(t, w.AT, remainder(i, w.Tile), k) }
 			factor := expr.Mul(at(i[2], quotient(r[0], w.Alpha)), at(i[3], remainder(r[0], w.Alpha)))
-			return expr.Mul(factor, expr.Mul(v.At(r[0], r[1], tile), u.At(r[0], i[1], r[1])))
-		})}
+			return expr.Mul(factor, expr.Mul(wide(v.At(r[0], r[1], tile)), wide(u.At(r[0], i[1], r[1]))))
+		})
+		if t.IsInt() {
+			y = te.Compute("shifted", out[0], func(i []expr.Expr) expr.Expr { return WinogradShifted(y.At(i...)) })
+		}
+		return []*te.Stage{y}
 	},
 	Sample: func(r *rand.Rand) (WinogradProductAttrs, []types.Tensor) {
 		d := draw{r}
 		a := WinogradProductAttrs{d.winogradTile(), d.between(1, 9), d.between(1, 9)}
 		w := mustWinograd(a.TileSize)
 		c, tiles := d.between(1, 4), d.between(1, 2)*w.Tiles(a.Height)*w.Tiles(a.Width)
-		return a, []types.Tensor{types.Of(types.F32, w.Products(), c, tiles), types.Of(types.F32, w.Products(), d.between(1, 4), c)}
+		t := d.winogradType(a.TileSize)
+		return a, []types.Tensor{types.Of(t, w.Products(), c, tiles), types.Of(t, w.Products(), d.between(1, 4), c)}
 	},
 })
 
@@ -261,7 +282,8 @@ var WinogradConv = op.Define(op.Spec[WinogradInputAttrs]{
 		d := draw{r}
 		a := WinogradInputAttrs{d.winogradTile(), []int{d.IntN(3), d.IntN(3), d.IntN(3), d.IntN(3)}}
 		c, w := d.between(1, 3), mustWinograd(a.TileSize)
-		return a, []types.Tensor{types.Of(types.F32, d.between(1, 2), c, d.between(3, 6), d.between(3, 6)), types.Of(types.F32, w.Products(), d.between(1, 3), c)}
+		t := d.winogradType(a.TileSize)
+		return a, []types.Tensor{types.Of(t, d.between(1, 2), c, d.between(3, 6), d.between(3, 6)), types.Of(t, w.Products(), d.between(1, 3), c)}
 	},
 })
 
@@ -275,8 +297,39 @@ func (a WinogradInputAttrs) product(x []int) (WinogradProductAttrs, error) {
 }
 
 // pair is the factor of element [r, c] of a tile in its k-th transformed element.
-func (w *Winograd) pair(m [][]float64, k, r, c expr.Expr) expr.Expr {
-	return expr.Mul(entry(m, quotient(k, w.Alpha), r), entry(m, remainder(k, w.Alpha), c))
+func (w *Winograd) pair(t types.DType, m [][]float64, k, r, c expr.Expr) expr.Expr {
+	return expr.Mul(entry(t, m, quotient(k, w.Alpha), r), entry(t, m, remainder(k, w.Alpha), c))
+}
+
+// takes checks that operands are all of float32, or of int16 where that is exact.
+func (w *Winograd) takes(names []string, in []op.Arg) error {
+	k := kind{name: "float32", types: []types.DType{types.F32}}
+	if w.Exact() {
+		k = kind{name: "float32 or int16", types: []types.DType{types.F32, types.I16}}
+	}
+	return sameDType(k, names, in)
+}
+
+// winogradSum is the type of sums of products of transformed operands of type t.
+func winogradSum(t types.DType) types.DType {
+	if t.IsInt() {
+		return types.I32
+	}
+	return t
+}
+
+// WinogradShifted is the output of integers that Aᵀ M A is four times.
+func WinogradShifted(e expr.Expr) expr.Expr {
+	return expr.Bin(expr.OpShr, e, expr.Const(types.I32, winogradShift))
+}
+
+// set stores v, an integer where t holds such, which wraps.
+func set(t *tensor.Tensor, i int, v float64) {
+	if t.DType.IsInt() {
+		t.SetInt(i, int64(v))
+		return
+	}
+	t.SetFloat(i, v)
 }
 
 // mustWinograd is WinogradOf for attributes that Infer has accepted.
@@ -289,3 +342,11 @@ func mustWinograd(tile int) *Winograd {
 }
 
 func (d draw) winogradTile() int { return 2 + 2*d.IntN(3) }
+
+// winogradType is a type of transformed data and weights.
+func (d draw) winogradType(tile int) types.DType {
+	if d.coin(2) && mustWinograd(tile).Exact() {
+		return types.I16
+	}
+	return types.F32
+}

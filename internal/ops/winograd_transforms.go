@@ -111,15 +111,23 @@ func (w *Winograd) Tiles(n int) int { return (n + w.Tile - 1) / w.Tile }
 // Products is the number of products of a tile.
 func (w *Winograd) Products() int { return w.Alpha * w.Alpha }
 
-// entry is element [i, j] of a matrix, at variable indices, as a tensor expression.
-func entry(m [][]float64, i, j expr.Expr) expr.Expr {
+// Exact reports whether all elements of Bᵀ, Aᵀ and twice G are integers, so that integers are transformed without rounding: for the
+// points 0, 1 and -1. Weights of integers are transformed by 2G along both axes, and what Aᵀ gives of the products is four times the
+// result: in int32, which wraps, its lowest bits are right however large the parts of the sum are, and it is divided by a shift.
+func (w *Winograd) Exact() bool { return w.Tile == 2 }
+
+// winogradShift is log2 of the factor by which outputs of integers are too large before they are shifted.
+const winogradShift = 2
+
+// entry is element [i, j] of a matrix, at variable indices, as a tensor expression of type t.
+func entry(t types.DType, m [][]float64, i, j expr.Expr) expr.Expr {
 	cols := len(m[0])
 	at := expr.Add(scaled(cols, i, 0), j)
-	var e expr.Expr = expr.Const(types.F32, 0)
+	var e expr.Expr = expr.Const(t, 0)
 	for r, row := range m {
 		for c, v := range row {
 			if v != 0 {
-				e = expr.If(expr.EQ(at, expr.Index(r*cols+c)), expr.Const(types.F32, v), e)
+				e = expr.If(expr.EQ(at, expr.Index(r*cols+c)), expr.Const(t, v), e)
 			}
 		}
 	}

@@ -50,6 +50,7 @@ func site(c *Context, n *graph.Node, lanes int) *impl.Node {
 		Op: n.Op, Attrs: n.Attrs, In: in, Out: n.Out[0].Type.With(""), Lanes: lanes,
 		Const: func(i int) bool { return n.In[i].IsConst() },
 		Zero:  func(i int) bool { return isNumber(n.In[i], 0) },
+		Range: func(i int) (lo, hi int64) { return reach(n.In[i]) },
 		Given: len(c.Layouts) > 0, Disabled: c.Disabled,
 	}
 }

@@ -12,8 +12,11 @@ import (
 )
 
 // A shape is a convolution with 3x3 kernels and strides 1 that may be computed in the Winograd domain. Height and
-// Width are those of the result.
-type shape struct{ Images, In, Out, Height, Width int }
+// Width are those of the result, Type is that of transformed operands.
+type shape struct {
+	Images, In, Out, Height, Width int
+	Type                           types.DType
+}
 
 // tiles is their number for an algorithm.
 func (c shape) tiles(w *ops.Winograd) int {
@@ -52,16 +55,41 @@ func shapeOf(n *impl.Node, c impl.Core) (w shape, ok bool) {
 	if n.Given || c.Downloaded() || slices.Contains(n.Disabled, "Winograd") {
 		return w, false
 	}
-	if n.Op != ops.Conv2d || !n.Const(1) || len(n.In) == 3 && !n.Const(2) {
+	weight := n.In[1]
+	switch {
+	case n.Op == ops.Conv2d && n.Const(1) && (len(n.In) < 3 || n.Const(2)) && n.Out.DType == types.F32:
+		w.Type = types.F32
+	case n.Op == ops.QnnConv2d && n.Const(2) && n.Zero(1) && n.Zero(3) && exact(n):
+		weight, w.Type = n.In[2], types.I16
+	default:
 		return w, false
 	}
 	a, x, y := n.Attrs.(ops.ConvAttrs), n.In[0].Shape, n.Out.Shape
 	all := func(v []int, want int) bool { return v[0] == want && v[1] == want }
-	if a.Groups != 1 || !all(a.Strides, 1) || !all(a.Dilation, 1) || !all(n.In[1].Shape[2:], 3) || n.Out.DType != types.F32 {
+	if a.Groups != 1 || !all(a.Strides, 1) || !all(a.Dilation, 1) || !all(weight.Shape[2:], 3) {
 		return w, false
 	}
-	return shape{Images: x[0], In: x[1], Out: y[1], Height: y[2], Width: y[3]}, true
+	w.Images, w.In, w.Out, w.Height, w.Width = x[0], x[1], y[1], y[2], y[3]
+	return w, true
 }
+
+// exact reports whether data of int16 by weights of int8 give in the Winograd domain what they give outside: the sums and differences
+// of four numbers of the data are int16, and four times a result is an int32.
+func exact(n *impl.Node) bool {
+	if n.In[0].DType != types.I16 || n.In[2].DType != types.I8 || n.Out.DType != types.I32 {
+		return false
+	}
+	lo, hi := n.Range(0)
+	if lo > hi {
+		return false
+	}
+	most, channels := max(-lo, hi), int64(n.In[2].Shape[1])
+	const ofWeights, taps = 1 << 7, 9
+	return 4*most <= math.MaxInt16 && 4*most*ofWeights*taps*channels <= math.MaxInt32
+}
+
+// takes reports whether a variant computes c: integers have tiles whose transforms are integers.
+func (c shape) takes(v variant) bool { return c.Type == types.F32 || v.matrices().Exact() }
 
 // ways are the variants that are possible for n.
 func ways(n *impl.Node, core impl.Core) (list []impl.Way, why string) {
@@ -74,9 +102,12 @@ func ways(n *impl.Node, core impl.Core) (list []impl.Way, why string) {
 		return nil, fmt.Sprintf("direct: %d to %d channels are not whole vectors of %d", c.In, c.Out, lanes)
 	}
 	for _, v := range variants {
+		if !c.takes(v) {
+			continue
+		}
 		if cycles := c.cycles(v, core); cycles < math.Inf(1) {
 			list = append(list, impl.Way{Text: v.String(), Cost: cycles, Name: Name, Decide: func(a *impl.NodeAsker) {
-				tiles, def := registerTiles(core, c.tiles(v.matrices()), c.Out/lanes)
+				tiles, def := registerTiles(core, c.Type, c.tiles(v.matrices()), c.Out/lanes)
 				impl.DecideOne(a, tileDecision, def, tiles, func(t costedTile) float64 { return t.cost })
 			}})
 		}
@@ -98,10 +129,11 @@ func variantOf(p choice.Point) variant {
 func (c shape) cycles(v variant, core impl.Core) float64 {
 	w := v.matrices()
 	lanes, tiles := core.Lanes(32), c.tiles(w)
-	list, best := registerTiles(core, tiles, c.Out/lanes)
+	list, best := registerTiles(core, c.Type, tiles, c.Out/lanes)
 	t := list[best].Tile
 	k := float64(w.Products())
-	weights, data := 4*k*float64(c.In*c.Out), 4*k*float64(tiles*c.In)
+	size := float64(c.Type.Size())
+	weights, data := size*k*float64(c.In*c.Out), size*k*float64(tiles*c.In)
 	cost := max(k*float64(c.In)*tileCost(core, t, tiles, c.Out/lanes)/productShare, core.Fetched(weights))
 	cost += transformCycles[v.Tile] * k * float64(tiles) * float64(c.In+c.Out) / float64(lanes)
 	l2, l3 := float64(core.L2Rate)/(1-hidden), float64(core.L3Rate)/(1-hidden)
@@ -146,7 +178,7 @@ func sumBytes(w *ops.Winograd, t impl.Tile, lanes int) int {
 
 // blockBytes is what a block of groups of tiles occupies: transformed data, and the products of a panel.
 func (c shape) blockBytes(w *ops.Winograd, t impl.Tile, groups, lanes int) int {
-	return 4 * w.Products() * groups * t.Rows * (c.In + t.Vecs*lanes)
+	return w.Products() * groups * t.Rows * (c.Type.Size()*c.In + sumType(c.Type).Size()*t.Vecs*lanes)
 }
 
 // fusedBlock is the number of groups of tiles that are transformed at a time: as many as fill their part of the second
@@ -174,12 +206,12 @@ type costedTile struct {
 
 // registerTiles lists the register tiles of the products, rows of tiles by vectors of output channels, and which of them costs
 // least for one channel.
-func registerTiles(c impl.Core, tiles, vecs int) (list []costedTile, best int) {
+func registerTiles(c impl.Core, t types.DType, tiles, vecs int) (list []costedTile, best int) {
 	for v := 1; v <= min(4, vecs); v++ {
 		if vecs%v != 0 {
 			continue
 		}
-		for r := 1; r <= tiles && c.Fits(r, v); r++ {
+		for r := 1; r <= tiles && c.Fits(r, v, impl.DotWidthOf(t, t)); r++ {
 			t := impl.Tile{Lines: 1, Rows: r, Vecs: v}
 			if list = append(list, costedTile{t, c.Reusing(tileCost(c, t, tiles, vecs), r*v)}); list[len(list)-1].cost < list[best].cost {
 				best = len(list) - 1

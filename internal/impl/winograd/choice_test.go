@@ -65,7 +65,7 @@ func TestRegisterTiles(t *testing.T) {
 		for tiles := 1; tiles < 60; tiles++ {
 			for vecs := 1; vecs <= 12; vecs++ {
 				c := impl.Core{Target: &target.Target{VectorBits: 512, VectorRegs: regs, Core: target.ClassOf(target.X86, 512)}}
-				list, best := registerTiles(c, tiles, vecs)
+				list, best := registerTiles(c, types.F32, tiles, vecs)
 				got := list[best]
 				if got.Rows < 1 || got.Rows > tiles || vecs%got.Vecs != 0 || got.Rows*got.Vecs+got.Vecs+1 > regs {
 					t.Errorf("%d tiles, %d vectors, %d registers: %s", tiles, vecs, regs, got)

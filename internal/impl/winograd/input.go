@@ -17,7 +17,7 @@ func input(c impl.Call) (*impl.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	x, y := build.Param("data", types.F32, c.In[0].Dims()...), build.Param("y", types.F32, c.Out[0].Dims()...)
+	x, y := build.Param("data", c.In[0].DType, c.In[0].Dims()...), build.Param("y", c.Out[0].DType, c.Out[0].Dims()...)
 	d, ok := tiledDataOf(y, c.Out[0])
 	if !ok || c.In[0].Layout != types.ChannelBlocks(4, d.lanes) {
 		return nil, nil
@@ -86,7 +86,7 @@ func (t inputTransform) within(first expr.Expr, i, tiles, axis int) expr.Expr {
 
 // tile transforms one tile: columns, then rows. guard tests each element.
 func (t inputTransform) tile(image, block, top, left, group, row expr.Expr, guard bool) loop.Stmt {
-	p := newLaneProgram(t.to.lanes)
+	p := newLaneProgram(t.data.DType, t.to.lanes)
 	half := make([][]expr.Expr, t.Alpha)
 	for j := range t.Alpha {
 		d := make([]expr.Expr, t.Alpha)
@@ -96,7 +96,7 @@ func (t inputTransform) tile(image, block, top, left, group, row expr.Expr, guar
 				cond = expr.AllOf(t.within(top, i, t.down, 2), t.within(left, j, t.across, 3))
 			}
 			e := build.Get(t.data, image, block, expr.Add(top, expr.Index(i)), expr.Add(left, expr.Index(j)), p.lane)
-			d[i] = p.keep(expr.If(cond, e, expr.Const(types.F32, 0)))
+			d[i] = p.keep(expr.If(cond, e, expr.Const(t.data.DType, 0)))
 		}
 		for i, v := range p.multiply(t.BT, d) {
 			half[i] = append(half[i], v)
@@ -111,9 +111,9 @@ func (t inputTransform) tile(image, block, top, left, group, row expr.Expr, guar
 }
 
 func (t inputTransform) zeros(group, block, row expr.Expr) loop.Stmt {
-	p := newLaneProgram(t.to.lanes)
+	p := newLaneProgram(t.data.DType, t.to.lanes)
 	for k := range t.Products() {
-		p.store(t.to.Buffer, expr.Const(types.F32, 0), t.to.at(group, expr.Index(k), block, row, p.lane)...)
+		p.store(t.to.Buffer, expr.Const(t.data.DType, 0), t.to.at(group, expr.Index(k), block, row, p.lane)...)
 	}
 	return p.loop()
 }

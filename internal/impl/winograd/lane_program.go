@@ -15,17 +15,18 @@ import (
 type laneProgram struct {
 	lane  *expr.Var
 	lanes int
+	dtype types.DType // of all values
 	list  []loop.Stmt
 	regs  []*loop.Buffer
 }
 
-func newLaneProgram(lanes int) *laneProgram {
-	return &laneProgram{lane: expr.NewVar("lane"), lanes: lanes}
+func newLaneProgram(t types.DType, lanes int) *laneProgram {
+	return &laneProgram{lane: expr.NewVar("lane"), lanes: lanes, dtype: t}
 }
 
 // keep computes e once, into a register.
 func (p *laneProgram) keep(e expr.Expr) expr.Expr {
-	b := build.Register(fmt.Sprintf("t%d", len(p.regs)), types.F32, p.lanes)
+	b := build.Register(fmt.Sprintf("t%d", len(p.regs)), p.dtype, p.lanes)
 	p.regs = append(p.regs, b)
 	p.list = append(p.list, build.Set(b, e, p.lane))
 	return build.Get(b, p.lane)
@@ -41,7 +42,7 @@ func (p *laneProgram) add(to expr.Expr, c float64, x expr.Expr) {
 	case -1:
 		p.list = append(p.list, build.Set(b, expr.Sub(to, x), p.lane))
 	default:
-		p.list = append(p.list, build.Set(b, expr.Add(to, expr.Mul(x, expr.Const(types.F32, c))), p.lane))
+		p.list = append(p.list, build.Set(b, expr.Add(to, expr.Mul(x, expr.Const(p.dtype, c))), p.lane))
 	}
 }
 
@@ -136,11 +137,11 @@ func (p *laneProgram) dot(row []float64, x []expr.Expr) (sum expr.Expr, scale fl
 func (p *laneProgram) scaled(v expr.Expr, scale float64) expr.Expr {
 	switch {
 	case v == nil:
-		return expr.Const(types.F32, 0)
+		return expr.Const(p.dtype, 0)
 	case scale == 1:
 		return v
 	}
-	return p.keep(expr.Mul(v, expr.Const(types.F32, scale)))
+	return p.keep(expr.Mul(v, expr.Const(p.dtype, scale)))
 }
 
 // sumAndDifference is even·x + odd·x and even·x - odd·x.

@@ -28,7 +28,7 @@ func TestMultiply(t *testing.T) {
 	for _, m := range matrices {
 		const lanes = 4
 		x, y := build.Param("x", types.F32, len(m[0]), lanes), build.Param("y", types.F32, len(m), lanes)
-		p := newLaneProgram(lanes)
+		p := newLaneProgram(types.F32, lanes)
 		in := make([]expr.Expr, len(m[0]))
 		for i := range in {
 			in[i] = p.keep(build.Get(x, expr.Index(i), p.lane))
@@ -73,7 +73,7 @@ func TestMultiplyShares(t *testing.T) {
 		m    [][]float64
 		want int
 	}{{"data", w.BT, 14}, {"products", w.AT, 12}} {
-		x, p := build.Param("x", types.F32, w.Alpha), newLaneProgram(1)
+		x, p := build.Param("x", types.F32, w.Alpha), newLaneProgram(types.F32, 1)
 		in := make([]expr.Expr, w.Alpha)
 		for i := range in {
 			in[i] = build.Get(x, expr.Index(i))

@@ -17,6 +17,8 @@ import (
 //	data     [k, C, tiles] lies as [tiles/rows][C/lanes][k][rows][lanes]
 //	weights  [k, O, C]     lie as  [O/panel][k][C][panel], panel being a few vectors
 //
+// Of int16, two channels of a column lie together, whose products one instruction adds: [O/panel][k][C/2][panel][2].
+//
 // The product of a group, a factor k and a panel reads the weights, which may come from memory, in order. The factors of
 // a tile, which are written together, are the rows of a group apart: farther apart, at a distance that is a power of two
 // as a rule, they would fall into the same set of a cache.
@@ -29,8 +31,25 @@ func dataLayout(rows, lanes int) types.Layout {
 	return types.Layout(fmt.Sprintf("CBA%dc%db", rows, lanes))
 }
 
-// weightLayout is the layout of transformed weights.
-func weightLayout(panel int) types.Layout { return types.Layout(fmt.Sprintf("BAC%db", panel)) }
+// weightLayout is the layout of transformed weights of a type.
+func weightLayout(t types.DType, panel int) types.Layout {
+	layout := fmt.Sprintf("BAC%db", panel)
+	if n := together(t); n > 1 {
+		layout += fmt.Sprintf("%dc", n)
+	}
+	return types.Layout(layout)
+}
+
+// together is the number of channels of transformed operands of a type whose products are added at once.
+func together(t types.DType) int { return max(1, impl.DotWidthOf(t, t)) }
+
+// sumType is the type of sums of products of transformed operands of a type.
+func sumType(t types.DType) types.DType {
+	if t.IsInt() {
+		return types.I32
+	}
+	return t
+}
 
 // inputLayouts gives data channels in blocks of a vector and its tiles in groups of the rows of a register tile.
 func inputLayouts(l impl.Layouts, lanes int, n *graph.Node) {
@@ -48,7 +67,7 @@ func inputLayouts(l impl.Layouts, lanes int, n *graph.Node) {
 // productLayouts packs the weights into panels of the register tile's vectors.
 func productLayouts(l impl.Layouts, lanes int, n *graph.Node) {
 	if t, ok := impl.TileOf(n.Impl.Point, tileDecision); ok {
-		l.Want(n, 1, weightLayout(t.Vecs*lanes))
+		l.Want(n, 1, weightLayout(n.In[1].Type.DType, t.Vecs*lanes))
 		l.SetLayout(n.Out[0], types.ChannelBlocks(4, lanes))
 	}
 }

@@ -22,7 +22,7 @@ import (
 //	}
 func product(a impl.Anchor) (*impl.Plan, error) {
 	attrs := a.Attrs.(ops.WinogradProductAttrs)
-	data := build.Param("data", types.F32, a.In[0].Dims()...)
+	data := build.Param("data", a.In[0].DType, a.In[0].Dims()...)
 	d, ok := tiledDataOf(data, a.In[0])
 	if !ok {
 		return nil, nil
@@ -57,7 +57,7 @@ func conv(a impl.Anchor) (*impl.Plan, error) {
 	if err != nil || a.In[0].Layout != types.ChannelBlocks(4, lanes) || a.In[0].Shape[1]%lanes != 0 {
 		return nil, err
 	}
-	x := build.Param("x", types.F32, a.In[0].Dims()...)
+	x := build.Param("x", a.In[0].DType, a.In[0].Dims()...)
 	t := newInputTransform(w, attrs, x, a.In[0].Shape, tiledData{})
 	panel := a.In[1].Layout.BlockOf(1, 3)
 	tile, ok := impl.TileOf(a.Point, tileDecision)
@@ -79,7 +79,7 @@ func conv(a impl.Anchor) (*impl.Plan, error) {
 	if rows == 1 {
 		shape = slices.Delete(shape, 3, 4)
 	}
-	p.data.Buffer = build.Scratch("data", types.F32, shape...)
+	p.data.Buffer = build.Scratch("data", x.DType, shape...)
 	t.to.Buffer = p.data.Buffer
 	blocks := (t.to.groups + p.block - 1) / p.block
 	p.sums = p.newSums()
@@ -109,7 +109,8 @@ type products struct {
 	weight        *loop.Buffer // [O/panel, k, C, panel]
 	vecs          int          // vectors of a panel
 	block         int          // groups of a block
-	steps         int          // channels whose products are unrolled
+	together      int          // channels whose products are added at once
+	steps         int          // times so many whose products are unrolled
 	fetch         int          // factors ahead of which weights are fetched; 0: not at all
 	sums          *loop.Buffer // [k, vectors of the block's tiles, lanes]
 	height, width int
@@ -123,13 +124,13 @@ func newProduct(a impl.Anchor, tile int, d tiledData) (p products, ok bool, err 
 	}
 	u := a.In[1]
 	panel := u.Layout.BlockOf(1, 3)
-	if panel == 0 || panel%d.lanes != 0 || u.Shape[1]%panel != 0 || u.Layout != weightLayout(panel) || a.Out[0].Layout != types.ChannelBlocks(4, d.lanes) {
+	if panel == 0 || panel%d.lanes != 0 || u.Shape[1]%panel != 0 || u.Layout != weightLayout(u.DType, panel) || a.Out[0].Layout != types.ChannelBlocks(4, d.lanes) {
 		return p, false, nil
 	}
 	height, width := a.Out[0].Shape[2], a.Out[0].Shape[3]
 	return products{
 		tileGrid: tileGrid{w, a.Out[0].Shape[0], w.Tiles(height), w.Tiles(width)},
-		Anchor:   a, data: d, weight: build.Param("weight", types.F32, u.Dims()...), vecs: panel / d.lanes, height: height, width: width,
+		Anchor:   a, data: d, weight: build.Param("weight", u.DType, u.Dims()...), vecs: panel / d.lanes, together: together(u.DType), height: height, width: width,
 	}, true, nil
 }
 
@@ -137,7 +138,8 @@ func newProduct(a impl.Anchor, tile int, d tiledData) (p products, ok bool, err 
 func (p *products) decide(block int) {
 	lanes := p.data.lanes
 	p.block = p.DecideAmong("block", block, nil, impl.UpTo(min(4*block, p.data.groups))...)
-	p.steps = p.DecideAmong("steps", min(impl.ReductionUnroll, lanes), nil, impl.Powers(min(2*impl.ReductionUnroll, lanes))...)
+	steps := lanes / p.together
+	p.steps = p.DecideAmong("steps", min(impl.ReductionUnroll, steps), nil, impl.Powers(min(2*impl.ReductionUnroll, steps))...)
 	p.fetch = p.DecideAmong("fetch", fetchAhead, nil, 0, 1, 2, 8)
 }
 
@@ -149,7 +151,7 @@ func (p products) plan(f *loop.Func, home int) *impl.Plan {
 
 // conv is the convolution that is computed.
 func (p products) conv() shape {
-	return shape{Images: p.images, In: p.In[1].Shape[2], Out: p.In[1].Shape[1], Height: p.height, Width: p.width}
+	return shape{Images: p.images, In: p.In[1].Shape[2], Out: p.In[1].Shape[1], Height: p.height, Width: p.width, Type: p.In[1].DType}
 }
 
 func (p products) panels() int { return p.weight.Shape[0] }
@@ -162,7 +164,7 @@ func (p products) work() float64 {
 // newSums is scratch for the products of a block and a panel. The distance of factors is an odd number of vectors, so
 // that those of a tile, which are used together, fall into different sets of a cache.
 func (p products) newSums() *loop.Buffer {
-	return build.Scratch("products", types.F32, p.Products(), p.block*p.data.rows*p.vecs|1, p.data.lanes)
+	return build.Scratch("products", sumType(p.weight.DType), p.Products(), p.block*p.data.rows*p.vecs|1, p.data.lanes)
 }
 
 // sum is the place of the products of a tile, in a vector of channels.
@@ -195,7 +197,7 @@ func (p products) multiply(o, first expr.Expr) loop.Stmt {
 // group sums the products of a group over channels, in registers.
 func (p products) group(o, k, group, i expr.Expr) loop.Stmt {
 	lanes := p.data.lanes
-	acc := &loop.Buffer{Name: "acc", DType: types.F32, Shape: []int{p.data.rows, p.vecs, lanes}, Scope: loop.Reg}
+	acc := &loop.Buffer{Name: "acc", DType: p.sums.DType, Shape: []int{p.data.rows, p.vecs, lanes}, Scope: loop.Reg}
 	tile := func(body func(row, vec, lane expr.Expr) loop.Stmt) loop.Stmt {
 		return build.Loop(loop.Unrolled, "row", expr.Index(0), expr.Index(p.data.rows), func(row expr.Expr) loop.Stmt {
 			return build.Loop(loop.Unrolled, "vec", expr.Index(0), expr.Index(p.vecs), func(vec expr.Expr) loop.Stmt {
@@ -205,18 +207,18 @@ func (p products) group(o, k, group, i expr.Expr) loop.Stmt {
 	}
 	column := func(vec, lane expr.Expr) expr.Expr { return expr.Add(expr.Mul(vec, expr.Index(lanes)), lane) }
 	step := func(block, c expr.Expr) loop.Stmt {
-		channel := expr.Add(expr.Mul(block, expr.Index(lanes)), c)
-		return build.Do(p.prefetch(o, k, channel, i), tile(func(row, vec, lane expr.Expr) loop.Stmt {
-			x := build.Get(p.data.Buffer, p.data.at(group, k, block, row, c)...)
-			return build.Set(acc, expr.Add(build.Get(acc, row, vec, lane), expr.Mul(x, build.Get(p.weight, o, k, channel, column(vec, lane)))), row, vec, lane)
+		pair := expr.Add(expr.Mul(block, expr.Index(lanes/p.together)), c)
+		return build.Do(p.prefetch(o, k, pair, i), tile(func(row, vec, lane expr.Expr) loop.Stmt {
+			x := p.data.at(group, k, block, row, expr.Mul(c, expr.Index(p.together)))
+			return build.Set(acc, expr.Add(build.Get(acc, row, vec, lane), p.times(x, []expr.Expr{o, k, pair, column(vec, lane)})), row, vec, lane)
 		}))
 	}
 	return build.With(build.Do(
 		tile(func(row, vec, lane expr.Expr) loop.Stmt {
-			return build.Set(acc, expr.Const(types.F32, 0), row, vec, lane)
+			return build.Set(acc, expr.Const(acc.DType, 0), row, vec, lane)
 		}),
 		build.Each("block", expr.Index(p.data.blocks), func(block expr.Expr) loop.Stmt {
-			return build.Each("c", expr.Index(lanes/p.steps), func(c expr.Expr) loop.Stmt {
+			return build.Each("c", expr.Index(lanes/p.together/p.steps), func(c expr.Expr) loop.Stmt {
 				return build.Loop(loop.Unrolled, "ci", expr.Index(0), expr.Index(p.steps), func(ci expr.Expr) loop.Stmt {
 					return step(block, expr.Add(expr.Mul(c, expr.Index(p.steps)), ci))
 				})
@@ -228,17 +230,28 @@ func (p products) group(o, k, group, i expr.Expr) loop.Stmt {
 	), acc)
 }
 
+// times is the product of the elements of data at x and of the weights at w, or of those and the ones behind them.
+func (p products) times(x, w []expr.Expr) expr.Expr {
+	if p.together == 1 {
+		return expr.Mul(build.Get(p.data.Buffer, x...), build.Get(p.weight, w...))
+	}
+	return &expr.Dot{
+		A: &expr.Load{From: p.data.Buffer, Index: x}, AxisA: len(x) - 1,
+		B: &expr.Load{From: p.weight, Index: append(w, expr.Index(0))}, AxisB: len(w),
+	}
+}
+
 // prefetch asks for weights of a later factor while these are multiplied, which takes less time than to wait for memory then.
 // The pass of group i over the channels asks for its share of a row.
-func (p products) prefetch(o, k, channel, i expr.Expr) loop.Stmt {
+func (p products) prefetch(o, k, pair, i expr.Expr) loop.Stmt {
 	if p.fetch == 0 {
 		return &loop.Seq{}
 	}
-	share := (p.vecs + p.block - 1) / p.block * p.data.lanes
+	share := (p.vecs + p.block - 1) / p.block * p.data.lanes * p.together
 	stride := p.weight.Strides()
 	at := expr.Add(expr.Mul(o, expr.Index(stride[0])), expr.Mul(expr.Add(k, expr.Index(p.fetch)), expr.Index(stride[1])))
-	at = expr.Add(at, expr.Mul(expr.Add(expr.Mul(i, expr.Index(p.data.blocks*p.data.lanes)), channel), expr.Index(share)))
-	return &loop.Prefetch{From: p.weight, At: at, Lines: (4*share + loop.LineBytes - 1) / loop.LineBytes}
+	at = expr.Add(at, expr.Mul(expr.Add(expr.Mul(i, expr.Index(p.data.blocks*p.data.lanes/p.together)), pair), expr.Index(share)))
+	return &loop.Prefetch{From: p.weight, At: at, Lines: (p.weight.DType.Size()*share + loop.LineBytes - 1) / loop.LineBytes}
 }
 
 // back transforms the tiles of a block to outputs.
@@ -259,7 +272,7 @@ func (p products) back(o, first expr.Expr) loop.Stmt {
 
 // outputs transforms the products of one tile and one vector of channels back and stores what lies within the result.
 func (p products) outputs(o, vec, i, row, image, ty, tx expr.Expr) loop.Stmt {
-	c := newLaneProgram(p.data.lanes)
+	c := newLaneProgram(p.sums.DType, p.data.lanes)
 	half := make([][]expr.Expr, p.Tile)
 	for k := range p.Alpha {
 		m := make([]expr.Expr, p.Alpha)
@@ -276,11 +289,19 @@ func (p products) outputs(o, vec, i, row, image, ty, tx expr.Expr) loop.Stmt {
 		c.when(clip(y, r, p.Tile, p.height), func() {
 			for s, v := range c.multiply(p.AT, half[r]) {
 				x := expr.Add(expr.Mul(tx, expr.Index(p.Tile)), expr.Index(s))
-				c.when(clip(x, s, p.Tile, p.width), func() { c.list = append(c.list, p.Finish(v, image, channels, y, x, c.lane)) })
+				c.when(clip(x, s, p.Tile, p.width), func() { c.list = append(c.list, p.Finish(p.whole(v), image, channels, y, x, c.lane)) })
 			}
 		})
 	}
 	return c.loop()
+}
+
+// whole is an output as it is, or of integers a quarter.
+func (p products) whole(v expr.Expr) expr.Expr {
+	if p.sums.DType.IsInt() {
+		return ops.WinogradShifted(v)
+	}
+	return v
 }
 
 // clip is the condition that output at, the i-th of its tile, is one of n; nil where it always is.

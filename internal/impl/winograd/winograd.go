@@ -39,18 +39,24 @@ const tileDecision = "winograd_tile"
 // goroutines.
 //
 //	nn.conv2d(x, w, b)   becomes   add(winograd_product(winograd_input_transform(x), w'), b)
+//
+// Convolutions of int16 by int8 keep every bit.
 func Rewrite(g *graph.Graph, workers int) error {
 	return rewrite.Walk(g, func(r *rewrite.Rewriter, n *graph.Node) {
-		if n.Op == ops.Conv2d && n.Impl.Name == Name {
-			r.Replace(n.Out[0], nodes(r, n, variantOf(n.Impl.Point), workers))
+		switch {
+		case n.Impl.Name != Name:
+		case n.Op == ops.Conv2d:
+			r.Replace(n.Out[0], nodes(r, n, n.In[1], variantOf(n.Impl.Point), workers))
+		case n.Op == ops.QnnConv2d:
+			r.Replace(n.Out[0], nodes(r, n, n.In[2], variantOf(n.Impl.Point), workers))
 		}
 	})
 }
 
-// nodes adds the operators of the Winograd domain that compute convolution n.
-func nodes(r *rewrite.Rewriter, n *graph.Node, c variant, workers int) *graph.Value {
+// nodes adds the operators of the Winograd domain that compute convolution n by weights w.
+func nodes(r *rewrite.Rewriter, n *graph.Node, w *graph.Value, c variant, workers int) *graph.Value {
 	a, shape := n.Attrs.(ops.ConvAttrs), n.Out[0].Type.Shape
-	weight, err := transformedWeight(n.In[1], c.Tile, workers)
+	weight, err := transformedWeight(w, c.Tile, workers)
 	if err != nil {
 		r.Fail(err)
 		return n.Out[0]
@@ -64,7 +70,7 @@ func nodes(r *rewrite.Rewriter, n *graph.Node, c variant, workers int) *graph.Va
 		y = r.Apply(ops.WinogradProduct, product, r.Apply(ops.WinogradInput, input, n.In[0]), weight)
 	}
 	y.Def.Why, y.Def.Impl = n.Why, n.Impl
-	if len(n.In) == 3 {
+	if n.Op == ops.Conv2d && len(n.In) == 3 {
 		bias := graph.NewConst(n.In[2].Name, n.In[2].Const.Reshape(shape[1], 1, 1))
 		y = r.Apply(ops.Add, op.None{}, y, bias)
 	}
