@@ -23,13 +23,20 @@ import (
 // a tile, which are written together, are the rows of a group apart: farther apart, at a distance that is a power of two
 // as a rule, they would fall into the same set of a cache.
 
-// dataLayout is the layout of transformed data.
-func dataLayout(rows, lanes int) types.Layout {
-	if rows == 1 {
-		return types.Layout(fmt.Sprintf("CBA%db", lanes))
+// dataLayout is the layout of transformed data of a type.
+func dataLayout(t types.DType, rows, lanes int) types.Layout {
+	layout := "CBA"
+	if factorsOutside(t) {
+		layout = "CAB"
 	}
-	return types.Layout(fmt.Sprintf("CBA%dc%db", rows, lanes))
+	if rows > 1 {
+		layout += fmt.Sprintf("%dc", rows)
+	}
+	return types.Layout(layout + fmt.Sprintf("%db", lanes))
 }
+
+// factorsOutside reports whether the channels of a factor lie together, and not the factors of a vector of channels.
+func factorsOutside(t types.DType) bool { return t.IsInt() }
 
 // weightLayout is the layout of transformed weights of a type.
 func weightLayout(t types.DType, panel int) types.Layout {
@@ -59,7 +66,7 @@ func inputLayouts(l impl.Layouts, lanes int, n *graph.Node) {
 			continue
 		}
 		if t, ok := impl.TileOf(u.Impl.Point, tileDecision); ok {
-			l.SetLayout(n.Out[0], dataLayout(t.Rows, lanes))
+			l.SetLayout(n.Out[0], dataLayout(n.Out[0].Type.DType, t.Rows, lanes))
 		}
 	}
 }
@@ -110,15 +117,21 @@ type tiledData struct {
 // tiledDataOf views a buffer of type t; ok is false when it does not lie as dataLayout has it, in whole vectors.
 func tiledDataOf(b *loop.Buffer, t types.Tensor) (d tiledData, ok bool) {
 	rows, lanes := max(1, t.Layout.BlockOf(2, 3)), t.Layout.BlockOf(1, 3)
-	if lanes == 0 || t.Layout != dataLayout(rows, lanes) || t.Shape[1]%lanes != 0 {
+	if lanes == 0 || t.Layout != dataLayout(t.DType, rows, lanes) || t.Shape[1]%lanes != 0 {
 		return d, false
 	}
 	dims := t.Dims()
+	if factorsOutside(t.DType) {
+		dims[1], dims[2] = dims[2], dims[1]
+	}
 	return tiledData{b, dims[0], dims[2], dims[1], rows, lanes}, true
 }
 
 // at is the index of an element.
 func (d tiledData) at(group, factor, block, row, lane expr.Expr) []expr.Expr {
+	if factorsOutside(d.DType) {
+		block, factor = factor, block
+	}
 	if d.rows == 1 {
 		return []expr.Expr{group, block, factor, lane}
 	}

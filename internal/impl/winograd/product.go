@@ -76,6 +76,9 @@ func conv(a impl.Anchor) (*impl.Plan, error) {
 	p.decide(max(1, p.conv().fusedBlock(w, impl.Tile{Lines: 1, Rows: rows, Vecs: p.vecs}, impl.Core{Target: a.Target})))
 	p.local = true
 	shape := []int{p.block, t.to.blocks, w.Products(), rows, lanes}
+	if factorsOutside(x.DType) {
+		shape[1], shape[2] = shape[2], shape[1]
+	}
 	if rows == 1 {
 		shape = slices.Delete(shape, 3, 4)
 	}
