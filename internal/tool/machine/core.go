@@ -50,17 +50,18 @@ func datapath(fused map[int]float64, ticks float64) (width, units int) {
 // caches measures what the core reads from its caches, in bytes a cycle, and from memory, in MB a second.
 func (p *Probe) caches(k kernel, t *target.Target, ticks float64, c *target.Core) {
 	const most = 64 << 20
+	const few, many = 24, 300 // attempts: what a core has to itself is seen when its other thread, which may be a stranger's, rests
 	data := touched(memory)
-	read := func(size, bytes int) float64 {
+	read := func(size, bytes, attempts int) float64 {
 		size = powerOfTwo(size)
-		return p.best(k, 1, max(bytes, size), size, 24, data[:size]) * float64(k.width)
+		return p.best(k, 1, max(bytes, size), size, attempts, data[:size]) * float64(k.width)
 	}
-	c.Loads = int(math.Round(read(t.L1/2, most) / ticks / float64(min(k.width, c.Datapath/8))))
-	c.L2Rate = class(read(t.L2*3/4, most) / ticks)
+	c.Loads = int(math.Round(read(t.L1/2, most, many) / ticks / float64(min(k.width, c.Datapath/8))))
+	c.L2Rate = class(read(t.L2*3/4, most, many) / ticks)
 	if size := min(t.L3/2, most); size >= 2*t.L2 {
-		c.L3Rate = class(read(size, 0) / ticks)
+		c.L3Rate = class(read(size, 0, few) / ticks)
 	}
-	c.Memory = significant(read(memory, 0) * 1000)
+	c.Memory = significant(read(memory, 0, few) * 1000)
 }
 
 // significant rounds to two decimal digits.
