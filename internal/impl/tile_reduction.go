@@ -83,7 +83,9 @@ func (k *kernel) unrollReduction(t *tiling, ss []string, last string) error {
 	n, def := k.s.Extent(last), 1
 	heavy := k.worked(k.core.registers(0), acc) < k.core.registers(0)
 	if n > 2 && !k.looksUp(acc) && !first && !heavy {
-		if n%ReductionUnroll == 0 && len(ss) > 0 && !k.apart(acc, ss) && ReductionUnroll*k.vectorsOf(ss) <= longBody {
+		if n%ReductionUnroll == 0 && len(ss) > 0 && !k.apart(acc, ss) && n*k.vectorsOf(ss) <= wholeBody {
+			def = n
+		} else if n%ReductionUnroll == 0 && len(ss) > 0 && !k.apart(acc, ss) && ReductionUnroll*k.vectorsOf(ss) <= longBody {
 			def = ReductionUnroll
 		} else if n%2 == 0 {
 			def = 2
@@ -108,10 +110,13 @@ func (k *kernel) vectorsOf(tile []string) int {
 // UnrollSteps asks how many steps of a reduction loop are unrolled, at most so many, and unrolls them.
 func (k *kernel) UnrollSteps(name, last string, def, most int) error {
 	n := k.s.Extent(last)
-	numbers := slices.DeleteFunc(Powers(most), func(u int) bool { return u > 1 && (u >= n || n%u != 0) })
+	numbers := slices.DeleteFunc(Powers(most), func(u int) bool { return u > 1 && (u > n || n%u != 0) })
 	u := k.DecideAmong(name, def, nil, numbers...)
-	if u == 1 {
+	switch u {
+	case 1:
 		return nil
+	case n:
+		return k.s.Unroll(last)
 	}
 	_, in, err := k.s.Split(last, u)
 	if err != nil {
