@@ -23,13 +23,13 @@ var (
 // A loop is what comments of LLVM's say of one in assembly. The name of its first block ends in the number of iterations.
 type loop struct {
 	counts
-	trips, adds float64
-	parents     []string
-	innermost   bool
+	trips     float64
+	parents   []string
+	innermost bool
 }
 
-// counts are of instructions: all, those that are spills and reloads, and those of vectors among them.
-type counts struct{ all, moves, vectors float64 }
+// counts are of instructions: all, those that are spills and reloads, those of vectors among them, and multiply-adds.
+type counts struct{ all, moves, vectors, adds float64 }
 
 // hot counts the instructions that run in the innermost loops with multiply-adds.
 func hot(asm string) (sum counts) {
@@ -48,6 +48,7 @@ func hot(asm string) (sum counts) {
 			}
 			if l.innermost && l.adds > 0 {
 				sum.all, sum.moves, sum.vectors = sum.all+often*l.all, sum.moves+often*l.moves, sum.vectors+often*l.vectors
+				sum.adds += often * l.adds
 			}
 		}
 		clear(loops)
@@ -112,7 +113,7 @@ func TestHot(t *testing.T) {
 	jb	.LBB0_1
 	retq
 `
-	if got := hot(asm); got != (counts{100, 50, 50}) {
+	if got := hot(asm); got != (counts{100, 50, 50, 50}) {
 		t.Errorf("%+v", got)
 	}
 }

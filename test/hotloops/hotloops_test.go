@@ -164,3 +164,19 @@ func TestHotLoops(t *testing.T) {
 		}
 	}
 }
+
+// TestAddresses: what a hot loop does besides multiply-adds and their loads is little: addresses are computed in front of it. A tile of 6 x 2
+// accumulators loads eight vectors for twelve multiply-adds.
+func TestAddresses(t *testing.T) {
+	const most = 1.9 // instructions a multiply-add, of which loads and sums are 1.67
+	target := targettest.Resolve(t, "llvm -mtriple=x86_64-linux-gnu -mcpu=core-avx2")
+	for _, l := range []layer{conv("1x1 large map", 2, 64, 256, 1, 1, 1, 1, 56), conv("1x1", 2, 256, 128, 1, 1, 1, 1, 28), conv("1x1 deep", 2, 1024, 256, 1, 1, 1, 1, 14)} {
+		res, err := compile.Compile(context.Background(), l.network(t), compile.Options{Target: target, Level: 3, Workers: 2, Code: []string{"asm"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h := hot(res.Code["asm"]); h.adds == 0 || h.all > most*h.adds {
+			t.Errorf("%s: %.2f instructions a multiply-add; want at most %g", l.name, h.all/h.adds, most)
+		}
+	}
+}
