@@ -12,8 +12,9 @@ import (
 )
 
 // passes is LLVM's pipeline for our kernels: register slots become SSA values, equal address arithmetic and loads of
-// neighbouring taps are computed once. More passes cost compile time and gain nothing on explicit vectors.
-const passes = "function(mem2reg,early-cse,instcombine<no-verify-fixpoint>,simplifycfg)"
+// neighbouring taps are computed once, and addresses outside of the loops in which they stay the same, which LLVM's code generator does
+// for outermost loops only. More passes cost compile time and gain nothing on explicit vectors.
+const passes = "function(mem2reg,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm))"
 
 // code is a program in LLVM's hands.
 type code struct {

@@ -15,20 +15,19 @@ import (
 	"lathe/internal/types"
 )
 
-// dilated is a convolution whose default schedule spills with 32 registers, as often as is asked for, on operands of their own.
-func dilated(t *testing.T, times int) *graph.Graph {
+// spilling are convolutions whose default schedule spills with 32 registers, as many as are asked for, by weights of their own.
+func spilling(t *testing.T, times int) *graph.Graph {
 	g := &graph.Graph{Name: "main"}
-	x := g.Input("x", types.Of(types.F32, 1, 64, 33, 33))
+	x := g.Input("x", types.Of(types.F32, 1, 128, 7, 7))
 	r := rand.New(rand.NewPCG(1, 7))
 	for range times {
-		w := tensor.New(types.F32, 64, 64, 3, 3)
+		w := tensor.New(types.F32, 128, 128, 1, 1)
 		for i := range w.Len() {
 			w.SetFloat(i, r.Float64()-0.5)
 		}
-		a := ops.ConvAttrs{Strides: []int{1, 1}, Padding: []int{2, 2, 2, 2}, Dilation: []int{2, 2}, Groups: 1}
-		x = apply(t, g, ops.Conv2d, a, x, graph.NewConst("w", w)).Out[0]
+		a := ops.ConvAttrs{Strides: []int{1, 1}, Padding: []int{0, 0, 0, 0}, Dilation: []int{1, 1}, Groups: 1}
+		g.Outputs = append(g.Outputs, apply(t, g, ops.Conv2d, a, x, graph.NewConst("w", w)).Out[0])
 	}
-	g.Outputs = []*graph.Value{x}
 	return g
 }
 
@@ -37,7 +36,7 @@ func dilated(t *testing.T, times int) *graph.Graph {
 func TestRelieve(t *testing.T) {
 	tgt := targettest.Resolve(t, "llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v4")
 	build := func(workers int, choices map[string]choice.Point) *Result {
-		res, err := Compile(t.Context(), dilated(t, 3), Options{Target: tgt, Level: 3, Workers: workers, Choices: choices, Code: []string{"asm"}})
+		res, err := Compile(t.Context(), spilling(t, 3), Options{Target: tgt, Level: 3, Workers: workers, Choices: choices, Code: []string{"asm"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,7 +47,7 @@ func TestRelieve(t *testing.T) {
 	found := false
 	for _, s := range res.Contents.Manifest.Steps {
 		taken[s.Name] = s.Point
-		found = found || s.Point["instructions"] == "as written"
+		found = found || s.Point["steps"] == "1" // of a sum of an even number: two are the rule
 	}
 	if !found {
 		t.Errorf("no kernel is written otherwise: %v; the test wants one that spills", taken)
@@ -71,7 +70,7 @@ func TestRelieve(t *testing.T) {
 // TestOtherwise: a decision changes the code of all steps that share it, in copies; a change of nothing is none.
 func TestOtherwise(t *testing.T) {
 	j := jobFor(t, "llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v4", "")
-	n, err := optimize(j, dilated(t, 3))
+	n, err := optimize(j, spilling(t, 3))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -117,14 +117,22 @@ char Survey::ID;
 
 // Manager takes the passes that LLVM adds for a target, leaves one out or adds its own.
 class Manager : public legacy::PassManager {
-  const bool as_written;
+  const bool as_written, reassociates;
   std::vector<lathe_loop> &loops;
 
+  // left_out tells of the scheduler, where instructions stay as written, and of the pass that makes short chains of long sums of integers.
+  // An accumulator of a tile is such a chain in each of a loop's steps: products of several steps would be added to each other first, and
+  // wait for that in registers that other accumulators have. Other architectures make multiply-adds by that pass.
+  bool left_out(const Pass &p) const {
+    return (as_written && p.getPassID() == &MachineSchedulerID) || (reassociates && p.getPassID() == &MachineCombinerID);
+  }
+
 public:
-  Manager(bool as_written, std::vector<lathe_loop> &loops) : as_written(as_written), loops(loops) {}
+  Manager(bool as_written, const Triple &of, std::vector<lathe_loop> &loops)
+      : as_written(as_written), reassociates(of.isX86()), loops(loops) {}
 
   void add(Pass *p) override {
-    if (as_written && p->getPassID() == &MachineSchedulerID) {
+    if (left_out(*p)) {
       delete p;
       return;
     }
@@ -138,7 +146,7 @@ public:
 
 bool generate(Module &module, TargetMachine &machine, bool object, bool as_written, SmallVectorImpl<char> &code,
               std::vector<lathe_loop> &loops) {
-  Manager passes(as_written, loops);
+  Manager passes(as_written, machine.getTargetTriple(), loops);
   raw_svector_ostream out(code);
   auto kind = object ? CodeGenFileType::ObjectFile : CodeGenFileType::AssemblyFile;
   if (machine.addPassesToEmitFile(passes, out, nullptr, kind))

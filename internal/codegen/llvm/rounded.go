@@ -40,6 +40,19 @@ func stepOf(x expr.Expr) (s step, ok bool) {
 	return s, true
 }
 
+// widerStepOf recognises a step that a type of 16 bits takes, which holds all of the integer type's numbers: these are the low bits as well.
+func widerStepOf(x *expr.Cast) (s step, ok bool) {
+	if !x.To.IsInt() || x.To.Bits() != 16 {
+		return s, false
+	}
+	if s, ok = stepOf(x.A); !ok {
+		return s, false
+	}
+	lo, hi := s.to.IntRange()
+	least, most := x.To.IntRange()
+	return s, least <= lo && hi <= most
+}
+
 // rounded emits a step, or one that is widened to float32 at once. v is clamped to the bounds less c, which rounding
 // keeps, and the addition of the magic number rounds: its low bits are the integer, its difference to the magic number
 // the float. It reports false when x has no such form.
@@ -48,10 +61,10 @@ func stepOf(x expr.Expr) (s step, ok bool) {
 //	float32(int32(uint8(round(v) + 3.0)) - 3)      →  min(max(v, -3), 252) + 1.5*2^23 - 1.5*2^23
 func (e *emitter) rounded(x *expr.Cast) (value, bool) {
 	if s, ok := stepOf(x); ok {
-		sum := e.magicSum(s)
-		bits := value{t: types.I32, lanes: sum.lanes}
-		bits.s = e.temp("bitcast %s to %s", sum, bits.typ())
-		return e.cast(s.to, e.arith("add", bits, constInt(int64(s.c), types.I32))), true
+		return e.cast(s.to, e.stepBits(s)), true
+	}
+	if s, ok := widerStepOf(x); ok {
+		return e.cast(x.To, e.stepBits(s)), true
 	}
 	if x.To != types.F32 || x.A.DType() != types.I32 {
 		return value{}, false
@@ -73,6 +86,14 @@ func (e *emitter) rounded(x *expr.Cast) (value, bool) {
 	}
 	sum := e.magicSum(s)
 	return value{t: types.F32, lanes: sum.lanes, s: e.temp("fsub %s, %s", sum, e.splat(constFloat(magic, types.F32), sum.lanes).s)}, true
+}
+
+// stepBits are 32 bits of which the low 16 are the integer.
+func (e *emitter) stepBits(s step) value {
+	sum := e.magicSum(s)
+	bits := value{t: types.I32, lanes: sum.lanes}
+	bits.s = e.temp("bitcast %s to %s", sum, bits.typ())
+	return e.arith("add", bits, constInt(int64(s.c), types.I32))
 }
 
 // magicSum is the clamped operand of s and the magic number.
