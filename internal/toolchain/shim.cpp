@@ -1,7 +1,6 @@
 // Starting LLVM, guarding it, and one guarded compilation.
 
 #include "emit.h"
-#include "hoist.h"
 #include "shim.h"
 #include "targets.h"
 
@@ -200,7 +199,6 @@ void compile(const lathe_job &job, lathe_answer *out) {
     LLVMDisposeErrorMessage(reason);
     return;
   }
-  hoist(*llvm::unwrap(raw));
   emit(raw, machine.get(), job, errors, out);
 }
 
