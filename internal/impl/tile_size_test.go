@@ -44,6 +44,24 @@ func TestChooseTile(t *testing.T) {
 	}
 }
 
+// TestPanelsOfChannels: panels of output channels, whose number of vectors may be prime, cost about as much for each of them as those of
+// a number that many divide.
+func TestPanelsOfChannels(t *testing.T) {
+	cost := func(rows, vecs, regs int) float64 {
+		list, best := usual.tiles(output{lines: 1, rows: rows, vecs: vecs, panels: true}, regs, 0, true, reuse)
+		return list[best].cost / float64(vecs)
+	}
+	for _, rows := range []int{14, 28, 49, 196} {
+		for _, regs := range []int{16, 32} {
+			for vecs := 5; vecs <= 130; vecs++ {
+				if got, even := cost(rows, vecs, regs), cost(rows, 120, regs); got > even*(1.03+1/float64(vecs)) {
+					t.Errorf("%d rows, %d vectors, %d registers: a vector takes %.1f cycles, one of 120 %.1f", rows, vecs, regs, got, even)
+				}
+			}
+		}
+	}
+}
+
 // TestPanels: few rows by any number of vectors, a prime one included, have panels that hide latency and are not much larger than
 // what they hold.
 func TestPanels(t *testing.T) {
