@@ -24,6 +24,7 @@ var nodeDecisions = []DecisionInfo{
 	{"fill", "DecomposeConvTranspose", "whether results of phases have channels of zeros up to whole vectors", "`on` where vectors of pixels would be more, or where phases of whole vectors are joined without a copy"},
 	{"widen", "WidenProducts", "whether a product of 16-bit floats has its operands widened in memory", ""},
 	{"weights", "NarrowWeights", "whether constant weights of a matrix product are `wide` in memory, or `narrow` and widened in registers", ""},
+	{"subsample", "SubsampleData", "whether what a strided 1x1 convolution reads is gathered before", ""},
 	{"windows", "SeparateWindows", "whether windows of a pooling are folded `whole`, or `by axis` with what lies between in memory", ""},
 	{"lanes", "AlterOpLayout", "whether the lanes of a convolution in narrow groups, or of what looks pixels up, are `channels` or `pixels`", ""},
 	{"two_steps", "SplitReductions", "whether a tensor is folded to a few elements in two steps, of which the first has parts for workers", "`on` where the time to read it is four times that of a meeting of workers, and parts are long"},

@@ -90,7 +90,7 @@ func conv(n *Node, a *NodeAsker) (name, why string) {
 		return Grouped, ""
 	}
 	lines, rows := n.image(n.In[1])
-	a.panel(n.Lanes, output{lines: lines, rows: rows}, out/c.Groups, 0)
+	a.panel(n.Lanes, output{lines: lines, rows: rows, panels: c.Groups == 1}, out/c.Groups, 0)
 	return n.algorithm(a)
 }
 

@@ -89,6 +89,8 @@ func (k *kernel) unrollReduction(t *tiling, ss []string, last string) error {
 			def = ReductionUnroll
 		} else if n%2 == 0 {
 			def = 2
+		} else if len(ss) > 0 && !k.apart(acc, ss) {
+			def = oddSteps(n, k.vectorsOf(ss))
 		}
 	}
 	most := 2 * ReductionUnroll
@@ -96,6 +98,17 @@ func (k *kernel) unrollReduction(t *tiling, ss []string, last string) error {
 		most = 1
 	}
 	return k.UnrollSteps(t.decision("steps"), last, def, most)
+}
+
+// oddSteps is how many of an odd number of steps, such as the taps of a line of a kernel, are unrolled for a tile of so many vectors: the
+// fewest that divide them. What leads to the first of them, through the loops around, is computed once for all.
+func oddSteps(n, vectors int) int {
+	for u := 3; u <= n && u*vectors <= oddBody; u += 2 {
+		if n%u == 0 {
+			return u
+		}
+	}
+	return 1
 }
 
 // vectorsOf is the number of vectors of a tile, whose loops are given with the lanes innermost.

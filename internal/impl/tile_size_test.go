@@ -44,6 +44,24 @@ func TestChooseTile(t *testing.T) {
 	}
 }
 
+// TestPanelsOfChannels: panels of output channels, whose number of vectors may be prime, cost about as much for each of them as those of
+// a number that many divide.
+func TestPanelsOfChannels(t *testing.T) {
+	cost := func(rows, vecs, regs int) float64 {
+		list, best := usual.tiles(output{lines: 1, rows: rows, vecs: vecs, panels: true}, regs, 0, true, reuse)
+		return list[best].cost / float64(vecs)
+	}
+	for _, rows := range []int{14, 28, 49, 196} {
+		for _, regs := range []int{16, 32} {
+			for vecs := 5; vecs <= 130; vecs++ {
+				if got, even := cost(rows, vecs, regs), cost(rows, 120, regs); got > even*(1.03+1/float64(vecs)) {
+					t.Errorf("%d rows, %d vectors, %d registers: a vector takes %.1f cycles, one of 120 %.1f", rows, vecs, regs, got, even)
+				}
+			}
+		}
+	}
+}
+
 // TestPanels: few rows by any number of vectors, a prime one included, have panels that hide latency and are not much larger than
 // what they hold.
 func TestPanels(t *testing.T) {
@@ -96,6 +114,15 @@ func TestApartTiles(t *testing.T) {
 					t.Errorf("%d rows, %d vectors, %d registers: %s reads short pieces", rows, vecs, regs, tile)
 				}
 			}
+		}
+	}
+}
+
+// TestOddSteps: an odd number of steps is cut into equal parts, and left whole where its body stays small enough.
+func TestOddSteps(t *testing.T) {
+	for _, c := range [][3]int{{3, 12, 3}, {5, 12, 5}, {7, 12, 7}, {9, 14, 3}, {11, 12, 11}, {49, 14, 7}, {7, 28, 1}, {31, 12, 1}} {
+		if got := oddSteps(c[0], c[1]); got != c[2] {
+			t.Errorf("%d steps of %d vectors: %d at once, want %d", c[0], c[1], got, c[2])
 		}
 	}
 }
