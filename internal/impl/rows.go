@@ -55,6 +55,9 @@ func rows(k *kernel) error {
 	for _, block := range k.Blocks[:len(k.Blocks)-1] {
 		k.inPlace(block)
 	}
+	for i := len(loops) - 1; i > row+1 && k.fuseLinear(out); i-- { // vectors cross the ends of rows
+		loops = k.s.Loops(out)
+	}
 	if rest := loops[row+1:]; len(rest) > 0 {
 		inner := rest[len(rest)-1]
 		if k.s.Extent(inner) > 1 && k.unitStride(out, k.variable(out, inner)) {
