@@ -44,6 +44,9 @@ func (e *emitter) expr(x expr.Expr) value {
 		if v, ok := e.rounded(x); ok {
 			return v
 		}
+		if l, ok := x.A.(*expr.Load); ok && l.DType().Bits() < x.To.Bits() {
+			return e.cast(x.To, e.widening(l))
+		}
 		return e.cast(x.To, e.expr(x.A))
 	case *expr.Bits:
 		a := e.expr(x.A)
