@@ -31,6 +31,9 @@ func (e *emitter) expr(x expr.Expr) value {
 		if v, ok := e.contracted(x); ok {
 			return v
 		}
+		if v, ok := e.lanesCompare(x); ok {
+			return v
+		}
 		a, b := e.expr(x.A), e.expr(x.B)
 		return e.binary(x, a, b)
 	case *expr.Unary:
