@@ -213,7 +213,7 @@ const (
 // foldsExponentials reports whether a reduction reads exponentials or the like, which are computed in its loop then, on a core whose
 // registers do not hold several of them with the constants that they take.
 func (k *kernel) foldsExponentials(block string) bool {
-	if k.core.VectorRegs >= manyRegisters {
+	if k.core.VectorBits == 0 || k.core.VectorRegs >= manyRegisters {
 		return false
 	}
 	b, _ := k.find(block)
