@@ -2,6 +2,7 @@ package arith
 
 import (
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"lathe/internal/expr"
@@ -33,6 +34,29 @@ func TestSimplify(t *testing.T) {
 	} {
 		if got := expr.String(r.Simplify(tc.e)); got != tc.want {
 			t.Errorf("%s: got %s, want %s", expr.String(tc.e), got, tc.want)
+		}
+	}
+}
+
+// TestUndivided compares conditions on quotients with what becomes of them, at all points around.
+func TestUndivided(t *testing.T) {
+	x := expr.NewVar("x")
+	for _, op := range []expr.Op{expr.OpLT, expr.OpLE, expr.OpGT, expr.OpGE, expr.OpEQ} {
+		for _, c := range []int{1, 3, 28} {
+			for k := -2; k <= 2; k++ {
+				q := expr.Bin(expr.OpFloorDiv, expr.Bin(expr.OpFloorDiv, x, expr.Index(c)), expr.Index(2))
+				e := expr.Bin(op, q, expr.Index(k))
+				u := Undivided(expr.And(e, e))
+				if divided := strings.Contains(expr.String(u), "floordiv"); divided != (op == expr.OpEQ) {
+					t.Errorf("%s became %s", expr.String(e), expr.String(u))
+				}
+				for v := int64(-200); v <= 200; v++ {
+					env := map[*expr.Var]int64{x: v}
+					if want, got := eval(e, env), eval(u, env); want != got {
+						t.Fatalf("%s is %d and %s is %d, x = %d", expr.String(e), want, expr.String(u), got, v)
+					}
+				}
+			}
 		}
 	}
 }

@@ -52,6 +52,39 @@ func (f Facts) nonNegative(l Linear, r Ranges) bool {
 	return false
 }
 
+// Undivided is a condition in which comparisons of x floordiv c with a number, for positive c, compare x with a multiple of c:
+// it holds for a straight line of x then, where the quotient is a staircase.
+func Undivided(cond expr.Expr) expr.Expr {
+	b, ok := cond.(*expr.Binary)
+	if !ok {
+		return cond
+	}
+	if b.Op == expr.OpAnd && b.DType() == types.Bool {
+		return expr.And(Undivided(b.A), Undivided(b.B))
+	}
+	k, ok1 := expr.IntOf(b.B)
+	q, ok2 := b.A.(*expr.Binary)
+	if !ok1 || !ok2 || q.Op != expr.OpFloorDiv || q.DType() != types.I64 {
+		return cond
+	}
+	c, ok := expr.IntOf(q.B)
+	if most := Inf / max(c, 1); !ok || c <= 0 || k >= most || k <= -most {
+		return cond
+	}
+	limit := func(n int64) expr.Expr { return &expr.Int{V: n * c, Type: types.I64} }
+	switch b.Op {
+	case expr.OpLT:
+		return Undivided(expr.LT(q.A, limit(k)))
+	case expr.OpLE:
+		return Undivided(expr.LT(q.A, limit(k+1)))
+	case expr.OpGE:
+		return Undivided(expr.GE(q.A, limit(k)))
+	case expr.OpGT:
+		return Undivided(expr.GE(q.A, limit(k+1)))
+	}
+	return cond
+}
+
 // InRange proves 0 <= e < n.
 func (f Facts) InRange(e expr.Expr, n int, r Ranges) bool {
 	l := LinearOf(e)

@@ -39,7 +39,7 @@ func rows(k *kernel) error {
 		if at != "" && !k.single(block, at) && k.s.ComputeAt(block, at, loop.Worker) != nil {
 			return errRefused
 		}
-		if err := k.vectorReduction(block, at); err != nil {
+		if err := k.vectorFold(block, at, group == "" && at != "" && k.foldsExponentials(block)); err != nil {
 			return err
 		}
 		if group == "" && at != "" && k.withReduction(block, at) {
@@ -54,6 +54,9 @@ func rows(k *kernel) error {
 	}
 	for _, block := range k.Blocks[:len(k.Blocks)-1] {
 		k.inPlace(block)
+	}
+	for i := len(loops) - 1; i > row+1 && k.fuseLinear(out); i-- { // vectors cross the ends of rows
+		loops = k.s.Loops(out)
 	}
 	if rest := loops[row+1:]; len(rest) > 0 {
 		inner := rest[len(rest)-1]
@@ -161,7 +164,10 @@ func (k *kernel) rowLoops(out string, loops []string) int {
 }
 
 // vectorReduction splits the innermost reduction loop of a block into vectors that are folded horizontally.
-func (k *kernel) vectorReduction(block, at string) error {
+func (k *kernel) vectorReduction(block, at string) error { return k.vectorFold(block, at, false) }
+
+// vectorFold is vectorReduction; hidden says that what a step folds takes so long to compute, in the same loop, that the last sum is there.
+func (k *kernel) vectorFold(block, at string, hidden bool) error {
 	k.splitBlockedReductions(block)
 	k.fuseReductions(block, at)
 	loops := k.s.Loops(block)
@@ -195,7 +201,31 @@ func (k *kernel) vectorReduction(block, at string) error {
 	case n <= lanes:
 		return k.s.Vectorize(inner)
 	}
-	return k.vectorAccumulators(block, first, inner, lanes)
+	return k.vectorAccumulators(block, first, inner, lanes, hidden)
+}
+
+const (
+	manyRegisters = 32  // that hold several exponentials with their constants
+	exponential   = 32  // operations that an expression takes with one function of that kind, at least
+	spilledMoves  = 2.0 // cycles of a vector that goes to the stack and back
+)
+
+// foldsExponentials reports whether a reduction reads exponentials or the like, which are computed in its loop then, on a core whose
+// registers do not hold several of them with the constants that they take.
+func (k *kernel) foldsExponentials(block string) bool {
+	if k.core.VectorBits == 0 || k.core.VectorRegs >= manyRegisters {
+		return false
+	}
+	b, _ := k.find(block)
+	found := false
+	expr.Loads(b.Body.Value, func(l *expr.Load) {
+		for _, name := range k.Blocks {
+			if p, _ := k.find(name); p != nil && p != b && l.From == expr.Source(p.Body.To) && p.Init == nil {
+				found = found || operations(p.Body.Value) >= exponential
+			}
+		}
+	})
+	return found
 }
 
 // fuseReductions walks the innermost reduction loops of a block as one, as many as every address stays linear in, so that
@@ -210,8 +240,8 @@ func (k *kernel) fuseReductions(block, at string) {
 	}
 }
 
-// vectorAccumulators reduces a contiguous axis into a few vectors, which are folded at the end.
-func (k *kernel) vectorAccumulators(block, first, inner string, lanes int) error {
+// vectorAccumulators reduces a contiguous axis into a few vectors, which are folded at the end; into one where that hides nothing.
+func (k *kernel) vectorAccumulators(block, first, inner string, lanes int, hidden bool) error {
 	b, _ := k.find(block)
 	if _, ok := b.Body.Value.(*expr.Binary); !ok {
 		return nil
@@ -227,7 +257,11 @@ func (k *kernel) vectorAccumulators(block, first, inner string, lanes int) error
 	width := widths[len(widths)-1]
 	if width > 1 {
 		steps := k.iterations(block) / float64(lanes)
-		width = lanes * DecideOne(k, Of("accumulators", block), len(vectors)-1, vectors, func(v int) float64 { return k.core.fold(v) * steps / float64(v) })
+		best, cost := len(vectors)-1, func(v int) float64 { return k.core.fold(v) * steps / float64(v) }
+		if hidden {
+			best, cost = 0, func(v int) float64 { return steps * (1 + spilledMoves*float64(v-1)/float64(v)) }
+		}
+		width = lanes * DecideOne(k, Of("accumulators", block), best, vectors, cost)
 	}
 	if width == 1 {
 		return nil

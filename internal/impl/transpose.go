@@ -91,7 +91,7 @@ func (k *kernel) square(q square, at, side int) (outer []string, ok bool) {
 }
 
 // sides are those that squares of loops of the given extents may have: a vector, or a part of one that divides both, and a
-// vector with borders; of bundles, as many as a line of the cache holds.
+// vector, or of a shorter axis a part, with borders; of bundles, as many as a line of the cache holds.
 func (k *kernel) sides(q square, read, written int, whole bool) (list []int) {
 	b, _ := k.find(q.block)
 	if q.bundle != "" {
@@ -113,6 +113,9 @@ func (k *kernel) sides(q square, read, written int, whole bool) (list []int) {
 	}
 	if lanes >= 4 && !whole && min(read, written) >= lanes && !slices.Contains(list, lanes) {
 		list = append(list, lanes)
+	}
+	if side := 1 << bits.Len(uint(min(read, written, lanes))) / 2; len(list) == 0 && !whole && side >= 4 {
+		list = append(list, side) // an axis that is less than a vector
 	}
 	return list
 }

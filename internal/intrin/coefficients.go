@@ -26,6 +26,10 @@ var sinhF32 = poly{0x1.55556p-03, 0x1.110402p-07, 0x1.a8d45ep-13}
 // exp2F32: 2^x = 1 + x P(x), for x in [-0.5, 0.5]; error 2^-26.5.
 var exp2F32 = poly{0x1.62e43p-01, 0x1.ebfbdep-03, 0x1.c6af6ep-05, 0x1.3b2bap-07, 0x1.5f07b4p-10, 0x1.4308f2p-13}
 
+// tanhF32: tanh(x) = x P(x^2) / Q(x^2), for x in [0, 81.3604]; error 2^-25.5.
+var tanhF32 = poly{0x1.0000p+00, 0x1.12043ep-03, 0x1.c9f842p-09, 0x1.595534p-16, 0x1.c9a358p-27}
+var tanhF32Q = poly{0x1.0000p+00, 0x1.de5768p-02, 0x1.a7df1ap-06, 0x1.5841bcp-12, 0x1.a0b814p-21}
+
 // sigmoidF32: exp(-x) = 1 + x P(x), for x in [-0.346574, 0.346574]; error 2^-23.4.
 var sigmoidF32 = poly{-0x1.fffff6p-01, 0x1.fffdc6p-02, -0x1.555a6ap-03, 0x1.573a54p-05, -0x1.0fa844p-07}
 

@@ -10,9 +10,12 @@ type Instructions struct {
 	Half   func(has func(feature string) bool) bool
 	Rounds string // feature with which there are instructions that round to an integer, or a short sequence; "": always
 	// Ternary is the feature with which one instruction gives any function of the bits of three vectors; "": there is none.
-	Ternary  string
-	LosesNaN bool // the instructions for a maximum and a minimum give an operand where the other is NaN
-	NamesFMA bool // LLVM takes two instructions for a product and a sum unless the fused one is asked for by name
+	Ternary string
+	// MaskedStores reports whether one instruction stores chosen lanes of a vector, whose elements have so many bits, in the time of
+	// a store; nil: never.
+	MaskedStores func(has func(feature string) bool, elementBits int) bool
+	LosesNaN     bool // the instructions for a maximum and a minimum give an operand where the other is NaN
+	NamesFMA     bool // LLVM takes two instructions for a product and a sum unless the fused one is asked for by name
 	// Dots and Pairs are the instructions for products of bytes and of int16. What has no row is emulated, with the same results. Pairs of
 	// bytes add two products to an int16, which saturates: they are for operands whose products do not reach so far.
 	Dots, Pairs []Dot

@@ -3,6 +3,7 @@ package looppass
 import (
 	"math"
 
+	"lathe/internal/arith"
 	"lathe/internal/expr"
 	"lathe/internal/loop"
 )
@@ -31,7 +32,7 @@ func lowerBlocks(f *loop.Func) error {
 			body = &loop.Seq{List: []loop.Stmt{init, body}}
 		}
 		if b.Where != nil {
-			body = &loop.If{Cond: expr.Subst(b.Where, bind), Then: body}
+			body = &loop.If{Cond: arith.Undivided(expr.Subst(b.Where, bind)), Then: body}
 		}
 		return body
 	})

@@ -31,6 +31,9 @@ func (e *emitter) expr(x expr.Expr) value {
 		if v, ok := e.contracted(x); ok {
 			return v
 		}
+		if v, ok := e.lanesCompare(x); ok {
+			return v
+		}
 		a, b := e.expr(x.A), e.expr(x.B)
 		return e.binary(x, a, b)
 	case *expr.Unary:
@@ -43,6 +46,9 @@ func (e *emitter) expr(x expr.Expr) value {
 	case *expr.Cast:
 		if v, ok := e.rounded(x); ok {
 			return v
+		}
+		if l, ok := x.A.(*expr.Load); ok && l.DType().Bits() < x.To.Bits() {
+			return e.cast(x.To, e.widening(l))
 		}
 		return e.cast(x.To, e.expr(x.A))
 	case *expr.Bits:

@@ -124,10 +124,7 @@ func (e *emitter) store(s *loop.Store) {
 		e.effect("store %s %s, ptr %s, align %d", mt, raw.s, ptr, align)
 		return
 	}
-	if i, ok := e.single(); ok {
-		lane := e.temp("extractelement %s %s, i64 %d", mt, raw.s, i)
-		at := e.temp("getelementptr i8, ptr %s, i64 %d", ptr, i*b.DType.Size())
-		e.effect("store %s %s, ptr %s, align %d", memType(b.DType, 0), lane, at, b.DType.Size())
+	if e.storePieces(b, raw, ptr, align) {
 		return
 	}
 	name := fmt.Sprintf("llvm.masked.store.v%d%s.p0", e.lanes, memSuffix(b.DType))
@@ -230,18 +227,6 @@ func (e *emitter) lanesWhere(cond expr.Expr, holds bool) []bool {
 		active[lane] = (c.V != 0) == holds
 	}
 	return active
-}
-
-// single is the lane under which the current code runs, where there is one and it is known. It is stored by itself: LLVM 22
-// makes of a masked store with one constant lane, whose elements are narrowed from 32 bits, a store of all 32 bits.
-func (e *emitter) single() (lane int, ok bool) {
-	n := 0
-	for i, a := range e.active {
-		if a {
-			lane, n = i, n+1
-		}
-	}
-	return lane, n == 1
 }
 
 // first reports whether the current code runs under the first n lanes, and no others.

@@ -16,6 +16,7 @@ type loaded struct {
 	at   map[loadPlace]int // the registers that were loaded before, at the last load from each place
 	n    int               // registers that were loaded
 	kept []*buffer         // register buffers in scope
+	wide bool              // what is loaded now is widened
 }
 
 // A loadPlace is a place in memory that a load in a vector loop reads.
@@ -33,9 +34,10 @@ func (r *loaded) forget() {
 }
 
 // again separates a load from those before it where LLVM would keep what an earlier one loaded for it, though what was loaded between,
-// the accumulators and that do not fit the registers. A fence of one thread is no instruction; loads are not joined across it.
+// the accumulators and that do not fit the registers. A fence of one thread is no instruction; loads are not joined across it. What is
+// widened behind the load stays: to load it from the stack takes less time than to widen it again.
 func (e *emitter) again(b *loop.Buffer, l arith.Linear) {
-	if e.vec == nil || e.target == nil || e.target.VectorBits == 0 {
+	if e.vec == nil || e.target == nil || e.target.VectorBits == 0 || e.loaded.wide || b.DType.Bits() < b.DType.Compute().Bits() || b.DType.IsNibble() {
 		return
 	}
 	k := loadPlace{from: b, off: l.Const}
@@ -83,4 +85,13 @@ func (e *emitter) keptRegisters() (n int) {
 // registers is the number of vector registers that so many lanes take.
 func (e *emitter) registers(t types.DType, lanes int) int {
 	return max(1, (lanes*t.Size()*8+e.target.VectorBits-1)/e.target.VectorBits)
+}
+
+// widening loads what is widened next.
+func (e *emitter) widening(l *expr.Load) value {
+	was := e.loaded.wide
+	e.loaded.wide = true
+	v := e.load(l)
+	e.loaded.wide = was
+	return v
 }

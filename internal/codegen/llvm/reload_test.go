@@ -36,3 +36,21 @@ func TestReloads(t *testing.T) {
 		}
 	}
 }
+
+// TestWidenedStays: digits that rows share are widened once for all of them, however few registers there are.
+func TestWidenedStays(t *testing.T) {
+	text := `func f(x: float32[6,32], w: uint4[4,16,8] align 64, z: uint8[16], y: float32[6,16]) {
+		alloc acc: float32[6,16] reg {
+			unroll i in 0..6 { unroll o in 0..2 { vector v in 0..8 { acc[i, ((o * 8) + v)] = 0.0 } } }
+			for k in 0..4 { unroll d in 0..8 { unroll i in 0..6 { unroll o in 0..2 { vector v in 0..8 {
+				acc[i, ((o * 8) + v)] = (acc[i, ((o * 8) + v)] + (x[i, ((k * 8) + d)] * float32((int32(w[k, ((o * 8) + v), d]) - int32(z[((o * 8) + v)])))))
+			} } } } }
+			unroll i in 0..6 { unroll o in 0..2 { vector v in 0..8 { y[i, ((o * 8) + v)] = acc[i, ((o * 8) + v)] } } } } }`
+	k, err := llvm.Emit(parse(t, text), llvm.Options{Symbol: "f", Target: &target.Target{VectorBits: 256, VectorRegs: 16, Core: target.ClassOf(target.X86, 256)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(k.Text, "sitofp"); n != 16 || strings.Contains(k.Text, "fence syncscope") {
+		t.Errorf("%d conversions of 16 vectors of digits\n%s", n, k.Text)
+	}
+}

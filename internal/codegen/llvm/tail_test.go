@@ -3,6 +3,7 @@ package llvm_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"lathe/internal/loop"
@@ -10,16 +11,19 @@ import (
 	"lathe/internal/tensor"
 )
 
-// TestNarrowTails stores rows of bytes and of 16 bits whose last vector has one lane or a few: it writes the bytes of these
+// TestTails stores rows whose last vector has one lane or a few: it writes the bytes of these
 // lanes, and none behind the last row. Rows run backwards, so that what a row writes too much stays in the next.
-func TestNarrowTails(t *testing.T) {
+func TestTails(t *testing.T) {
 	var funcs []*loop.Func
 	var uses []string
-	for _, typ := range []string{"uint8", "int8", "int16", "uint16", "float16"} {
+	for _, typ := range []string{"uint8", "int8", "int16", "uint16", "float16", "float32", "float64"} {
 		for _, lanes := range []int{4, 8, 16} {
-			for _, columns := range []int{lanes + 1, lanes + 2, 2*lanes - 1, 2*lanes + 1} {
+			for _, columns := range []int{lanes + 1, lanes + 2, lanes + 3, 2*lanes - 2, 2*lanes - 1, 2*lanes + 1} {
 				value := "x[(2 - i), ((o * %[1]d) + l)]"
-				if typ != "float16" {
+				if typ == "float64" {
+					value = "float64(" + value + ")"
+				}
+				if !strings.HasPrefix(typ, "float") {
 					value = "%[4]s((round((" + value + " / 0.25)) + 0.0))"
 				}
 				text := fmt.Sprintf(`func kernel(x: float32[3,%[2]d], y: %[4]s[3,%[2]d]) {

@@ -85,25 +85,52 @@ func (e *emitter) vector(v *expr.Var, lo value, n int, body func()) {
 	e.vec, e.lanes = nil, 0
 }
 
-// columns transposes n vectors of n lanes: log2(n) times, the first half is interleaved with the second.
+// columns transposes n vectors of n lanes. Elements move within parts of 128 bits first, which every instruction set with vectors does
+// by one shuffle, and these parts move as they are in the end: where vectors are longer, a shuffle across all lanes takes several
+// instructions, or an index in a register.
 func (e *emitter) columns(rows []value) []value {
 	n := len(rows)
-	for step := 1; step < n; step *= 2 {
+	part := min(n, partBits/(8*rows[0].t.Size()))
+	for step := 1; step < part; step *= 2 {
 		next := make([]value, n)
-		for i := range n / 2 {
-			next[2*i] = e.interleave(rows[i], rows[i+n/2], 0)
-			next[2*i+1] = e.interleave(rows[i], rows[i+n/2], n/2)
+		for first := 0; first < n; first += part {
+			for i := range part / 2 {
+				a, b := rows[first+i], rows[first+i+part/2]
+				next[first+2*i] = e.interleave(a, b, part, 0)
+				next[first+2*i+1] = e.interleave(a, b, part, part/2)
+			}
+		}
+		rows = next
+	}
+	// Parts of columns c, c+part, ... lie in rows c, c+part, ...: squares of parts are left.
+	for step := part; step < n; step *= 2 {
+		next := make([]value, n)
+		for c := range part {
+			for i := range n / part / 2 {
+				a, b := rows[2*i*part+c], rows[(2*i+1)*part+c]
+				next[i*part+c] = e.partsOf(a, b, part, 0)
+				next[(i+n/part/2)*part+c] = e.partsOf(a, b, part, 1)
+			}
 		}
 		rows = next
 	}
 	return rows
 }
 
-// interleave takes lanes from, from+1, ... of a and b in turn.
-func (e *emitter) interleave(a, b value, from int) value {
-	var idx []string
-	for i := range a.lanes / 2 {
-		idx = append(idx, fmt.Sprintf("i32 %d, i32 %d", from+i, a.lanes+from+i))
-	}
-	return value{t: a.t, lanes: a.lanes, s: e.temp("shufflevector %s, %s, <%d x i32> <%s>", a, b, a.lanes, strings.Join(idx, ", "))}
+// partBits is the size of the part of a vector within which shuffles of all instruction sets move elements.
+const partBits = 128
+
+// interleave takes lanes from, from+1, ... of each part of a and b in turn.
+func (e *emitter) interleave(a, b value, part, from int) value {
+	return e.lanesOfBoth(a, b, func(i int) int { return i/part*part + from + i%part/2 + i%2*a.lanes })
+}
+
+// partsOf takes every second part of a, and of b behind it, from the first or the second on.
+func (e *emitter) partsOf(a, b value, part, first int) value {
+	return e.lanesOfBoth(a, b, func(i int) int { return (2*(i/part)+first)*part + i%part })
+}
+
+// lanesOfBoth takes the lanes that f gives, of which those of b are counted behind those of a.
+func (e *emitter) lanesOfBoth(a, b value, f func(i int) int) value {
+	return value{t: a.t, lanes: a.lanes, s: e.temp("shufflevector %s, %s, <%d x i32> <%s>", a, b, a.lanes, indices(a.lanes, f))}
 }

@@ -108,6 +108,7 @@ func table32() []row {
 			x = precise.Mul(nonzero(x), precise.Ln2)
 			return precise.Div(precise.Expm1(x), precise.Div(x, precise.Ln2))
 		}, nil}},
+		{"tanhF32", "tanh(x) = x P(x^2) / Q(x^2)", 24, fit{0, tanhOne * tanhOne, 4, 4, over(precise.Tanh, 0), nil}},
 		{"sigmoidF32", "exp(-x) = 1 + x P(x)", 24, fit{-halfLn2, halfLn2, 4, 0, func(x precise.Real) precise.Real {
 			x = nonzero(x)
 			return precise.Div(precise.Expm1(precise.Neg(x)), x)
@@ -154,6 +155,9 @@ func table64() []row {
 		}, nil}},
 	}
 }
+
+// tanhOne is where the hyperbolic tangent rounds to 1 in float32.
+const tanhOne = 9.02
 
 // erfOne is where the error function rounds to 1 in float32.
 const erfOne = 3.95

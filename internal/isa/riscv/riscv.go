@@ -44,6 +44,7 @@ var ISA = isa.ISA{
 			}
 			return has("zfhmin")
 		},
+		MaskedStores: func(has func(string) bool, _ int) bool { return has("v") },
 	},
 	Emulator: isa.Emulator{
 		Program: "qemu-riscv64-static", Compiler: "riscv64-linux-gnu-gcc", Sysroot: "/usr/riscv64-linux-gnu", Packages: "gcc-riscv64-linux-gnu qemu-user-static",

@@ -81,7 +81,11 @@ var ISA = isa.ISA{
 			Declare: "declare void @llvm.x86.sse.stmxcsr(ptr)\ndeclare void @llvm.x86.sse.ldmxcsr(ptr)\n",
 			Flush:   0x9fc0, Keep: 0x1f80,
 		},
-		Half:    func(has func(string) bool) bool { return has("f16c") },
+		Half: func(has func(string) bool) bool { return has("f16c") },
+		// Those of AVX take a dozen cycles on AMD's processors.
+		MaskedStores: func(has func(string) bool, elementBits int) bool {
+			return has("avx512vl") && (elementBits >= 32 || has("avx512bw"))
+		},
 		Ternary: "avx512f",
 		Tiles:   &tiles,
 		Rounds:  "sse4.1",
