@@ -60,6 +60,26 @@ func TestQuantize(t *testing.T) {
 	if answers[0] != answers[1] || !strings.Contains(answers[0], "id=7") {
 		t.Errorf("the package says %s, the compiled file %s", answers[0], answers[1])
 	}
+	run("--io", "uint8", "-o", "bytes.onnx", network)
+	run("--io", "uint8", "-o", "bytes.tar", network)
+	if _, errs, code := latheCommand(t, "compile", "-o", "bytes-again.tar", "bytes.onnx"); code != 0 {
+		t.Fatal(errs)
+	}
+	answers = nil
+	for _, pkg := range []string{"bytes.tar", "bytes-again.tar"} { // the scales are in the package, and in the nodes of the file
+		out, errs, code := latheCommand(t, "run", "--image", filepath.Join(demo, "sample.png"), "--preprocess", "signed", "--print-top", "3", pkg)
+		if code != 0 {
+			t.Fatal(errs)
+		}
+		_, best, _ := strings.Cut(out, "Top-3")
+		answers = append(answers, best)
+		if out, _, _ := latheCommand(t, "inspect", pkg); !strings.Contains(out, "uint8[1,3,64,64]") || !strings.Contains(out, "uint8[1,36]") {
+			t.Errorf("%s: inputs and outputs are no bytes: %s", pkg, out)
+		}
+	}
+	if answers[0] != answers[1] || !strings.Contains(answers[0], "id=7  p=0.9") {
+		t.Errorf("the package says %s, the compiled file %s", answers[0], answers[1])
+	}
 	run("--report", "report.html", "-o", "q.onnx", network)
 	if page, err := os.ReadFile("report.html"); err != nil || !strings.Contains(string(page), "/classify/Gemm") {
 		t.Errorf("the page does not name a layer (%v)", err)

@@ -72,7 +72,10 @@ func tensorQuestions() map[string]builtinFunc {
 		"is_nonzero":                     of(func(m *machine, t *tensor) value { return m.toNumber(t, types.Bool) }),
 		"prim.is_quantized is_quantized": of(func(_ *machine, t *tensor) value { return t.quant != nil }),
 		"prim.device device prim.unchecked_device get_device": func(_ *machine, args []value) (value, bool) { return "cpu", true },
-		"prim.layout layout storage_offset":                   constant(int64(0)),
+		"prim.type": func(_ *machine, args []value) (value, bool) {
+			return args[0], len(args) == 1 && args[0] == value("cpu")
+		},
+		"prim.layout layout storage_offset": constant(int64(0)),
 		"prim.is_cuda is_cuda prim.requires_grad requires_grad prim.is_mkldnn prim.is_sparse prim.is_xpu prim.is_mps prim.is_nested prim.is_meta prim.is_vulkan is_grad_enabled is_autocast_enabled is_autocast_cpu_enabled _get_tracing_state is_scripting is_tracing prim.is_leaf": constant(false),
 		"set_grad_enabled warn manual_seed _assert _assert_async prim.Print print grad __exit__ no_grad _functional_assert_async sym_constrain_range sym_constrain_range_for_size _assert_scalar _assert_tensor_metadata":                                                            constant(nil),
 		"prim.unchecked_unwrap_optional _unwrap_optional prim.data prim.grad data": func(_ *machine, args []value) (value, bool) { return args[0], len(args) > 0 },
