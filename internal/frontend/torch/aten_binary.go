@@ -101,14 +101,7 @@ func divide(c *call) any {
 // floorDivide rounds down; it truncated before version 10 of the operators.
 func floorDivide(c *call) any {
 	x, y := c.both("self", "other")
-	if c.code == nil || c.code.version >= 10 || c.name == "floordiv" {
-		return c.number(c.Do(ops.FloorDivide, x, y), "self", "other")
-	}
-	v := c.Do(ops.Divide, x, y)
-	if v.Type.DType.IsFloat() {
-		v = c.Do(ops.Trunc, v)
-	}
-	return c.number(v, "self", "other")
+	return c.number(c.Do(ops.FloorDivide, x, y), "self", "other")
 }
 
 // power computes common exponents by products.

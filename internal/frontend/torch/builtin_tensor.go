@@ -2,7 +2,10 @@ package torch
 
 import (
 	"math"
+	"slices"
 
+	"lathe/internal/compose"
+	"lathe/internal/graph"
 	"lathe/internal/types"
 )
 
@@ -27,9 +30,9 @@ func tensorQuestions() map[string]builtinFunc {
 			if !ok {
 				return nil, false
 			}
-			shape := m.shape(t)
+			shape := m.extents(t)
 			if len(args) == 1 {
-				return ints(shape), true
+				return m.newList(shape), true
 			}
 			k := m.whole(args[1], "dim")
 			if k < 0 {
@@ -38,10 +41,16 @@ func tensorQuestions() map[string]builtinFunc {
 			if k < 0 || k >= len(shape) {
 				fail("axis %d of a tensor of rank %d", k, len(shape))
 			}
-			return int64(shape[k]), true
+			return shape[k], true
 		},
 		"dim ndimension prim.ndim ndim": of(func(m *machine, t *tensor) value { return int64(m.rank(t)) }),
-		"numel sym_numel":               of(func(m *machine, t *tensor) value { return int64(types.Count(m.shape(t))) }),
+		"numel sym_numel": of(func(m *machine, t *tensor) value {
+			var n value = int64(1)
+			for _, k := range m.extents(t) {
+				n = m.operator("mul", []value{n, k}, nil)
+			}
+			return n
+		}),
 		"stride sym_stride": func(m *machine, args []value) (value, bool) {
 			t, ok := args[0].(*tensor)
 			if !ok {
@@ -82,4 +91,26 @@ func tensorQuestions() map[string]builtinFunc {
 		"prim.unchecked_cast": func(_ *machine, args []value) (value, bool) { return args[len(args)-1], true },
 		"finfo_min":           constant(-math.MaxFloat32),
 	}
+}
+
+// extents are the extents of a tensor's axes, those that depend on data as numbers that do.
+func (m *machine) extents(t *tensor) []value {
+	var list []value
+	for _, n := range m.shape(t) {
+		list = append(list, int64(n))
+	}
+	dynamic := slices.ContainsFunc(m.Graph.Nodes, func(n *graph.Node) bool { return len(compose.DynamicResults(n)) > 0 })
+	if !dynamic {
+		return list
+	}
+	x, err := compose.ExtentsOf(m.Graph)
+	if err != nil {
+		fail("%w", err)
+	}
+	for k, count := range x[m.get(t)] {
+		if count != nil && k < len(list) {
+			list[k] = m.scalarOf(count)
+		}
+	}
+	return list
 }

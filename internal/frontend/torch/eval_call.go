@@ -89,8 +89,15 @@ func (m *machine) form(f *frame, name string, x *callExpr) value {
 	case "annotate", "unchecked_cast":
 		v := arg(1)
 		t, isTensor := v.(*tensor)
-		if of, ok := x.args[0].(*nameExpr); ok && isTensor && of.name == "number" { // what tracing says of sizes
-			return m.scalarOf(m.get(t))
+		if of, ok := x.args[0].(*nameExpr); ok && isTensor { // a tensor of one element as a number, as tracing and quantising write it
+			switch of.name {
+			case "number":
+				return m.scalarOf(m.get(t))
+			case "float":
+				return m.toNumber(t, types.F64)
+			case "int":
+				return m.toNumber(t, types.I64)
+			}
 		}
 		return v
 	case "uninitialized":
