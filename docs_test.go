@@ -355,7 +355,7 @@ func formatsPage(b *bytes.Buffer) {
 		{"PyTorch", "Archives of TorchScript (`torch.jit.save`), traced or scripted, and `.pt2` files of `torch.export.save`, in both of their forms. The code of TorchScript is interpreted while " +
 			"the model is imported, with the shapes of `--input-shapes`: sizes, lists, dictionaries, loops and conditions are computed then, in-place operators and views mean what they mean in PyTorch, and what depends " +
 			"on data becomes a branch or a loop of the program. Inputs are named as the arguments of `forward`, the elements of tuples and lists `NAME.0` and so on, those of dictionaries `NAME.KEY`; they are float32, or integers where the program takes them for indices. " +
-			"`--fix sr=16000` gives a number. An argument with a default is an input only where a shape or a value is given for it. State that a model keeps starts at its saved value in each run. " +
+			"`--fix sr=16000` gives a number. An argument with a default is an input only where a shape or a value is given for it. State that a model keeps starts at its saved value in each run, or is an input `NAME` and an output `NAME:next` with `--state io`. " +
 			"Files with weights only (state dictionaries) are refused, with what to do. An operator in place, such as `relu_`, is that without its underscore.",
 			"Compared with expected outputs: a LeNet of TorchScript 1, a vision transformer, two voice detectors (STFT, LSTM, attention, dynamic quantisation), a quantised MobileNetV2, a linear layer of torch.export. " +
 				"The operators are tested on small programs whose results were worked out by hand.", torch.Rows()},

@@ -187,6 +187,10 @@ func FormatOptions() []FormatOption {
 	var list []FormatOption
 	for _, f := range formats.Table {
 		for _, o := range f.Options {
+			if i := slices.IndexFunc(list, func(have FormatOption) bool { return have.Name == o.Name }); i >= 0 {
+				list[i].Format += " " + f.Name
+				continue
+			}
 			list = append(list, FormatOption{o.Name, o.Doc, f.Name, o.Values})
 		}
 	}
