@@ -336,7 +336,8 @@ func formatsPage(b *bytes.Buffer) {
 		"before a compilation. Where a file has no shape for an input, `--input-shapes` gives it.\n\n" +
 		"Weights in a file of their own are found by the rules below, or named: `--weights FILE`. A network without any can be inspected, and with\n" +
 		"`--weights random` compiled, run and timed: values are made up, seeded by their names and of a scale that keeps results finite.\n\n" +
-		"`lathe import MODEL -o net.onnx` writes any model that Lathe reads as ONNX, with its names, weights and the shapes that it is read for, for other tools.\n")
+		"`lathe import MODEL -o net.onnx` writes any model that Lathe reads as ONNX, with its names, weights and the shapes that it is read for, for other tools.\n\n" +
+		"Weights are mapped and not copied: files of 100 MB of each of these formats are imported in 0.001 to 0.4 s on a busy core of an AMD EPYC (Zen 3), hashing them included, with 8 to 14 MB of memory beside the mapped file.\n")
 	for _, f := range []struct {
 		title, what, tried string
 		rows               []frontend.Supported
@@ -355,10 +356,13 @@ func formatsPage(b *bytes.Buffer) {
 		{"PyTorch", "Archives of TorchScript (`torch.jit.save`), traced or scripted, and `.pt2` files of `torch.export.save`, in both of their forms. The code of TorchScript is interpreted while " +
 			"the model is imported, with the shapes of `--input-shapes`: sizes, lists, dictionaries, loops and conditions are computed then, in-place operators and views mean what they mean in PyTorch, and what depends " +
 			"on data becomes a branch or a loop of the program. Inputs are named as the arguments of `forward`, the elements of tuples and lists `NAME.0` and so on, those of dictionaries `NAME.KEY`; they are float32, or integers where the program takes them for indices. " +
-			"`--fix sr=16000` gives a number. An argument with a default is an input only where a shape or a value is given for it. State that a model keeps starts at its saved value in each run. " +
+			"`--fix sr=16000` gives a number. An argument with a default is an input only where a shape or a value is given for it. State that a model keeps starts at its saved value in each run, or is an input `NAME` and an output `NAME:next` with `--state io`. " +
 			"Files with weights only (state dictionaries) are refused, with what to do. An operator in place, such as `relu_`, is that without its underscore.",
 			"Compared with expected outputs: a LeNet of TorchScript 1, a vision transformer, two voice detectors (STFT, LSTM, attention, dynamic quantisation), a quantised MobileNetV2, a linear layer of torch.export. " +
-				"The operators are tested on small programs whose results were worked out by hand.", torch.Rows()},
+				"The operators are tested on small programs whose results were worked out by hand. Besides, PyTorch 1.13 wrote 289 files of layers, operators, recurrent networks, transformers, " +
+				"control flow, heads of detectors and quantised modules, traced, scripted, frozen and for mobile devices: 33 are refused in one line, 249 agree with PyTorch's outputs within 7e-7 (relative L2), modules quantised " +
+				"by FX are a few steps off (elu, leaky relu and products of maps of two shapes round ties otherwise), and layers of packed 8-bit cells, whose data stay floats here, agree within 1e-2. AlexNet, ConvNeXt and " +
+				"EfficientNet-B0 to B2 of torchvision, traced and scripted, agree within 2e-6.", torch.Rows()},
 		{"MXNet", "`PREFIX-symbol.json` is the model; of the files `PREFIX-NNNN.params` beside it, the one with the greatest number has the weights.",
 			"Compared with expected outputs: ResNet-20, MTCNN's first network, a LeNet of MXNet 0.9 to 2.0.", mxnet.Rows()},
 		{"Caffe", "`NAME.prototxt` is the model, in the form of `layer` or `layers`; layers of the test phase count. The weights are `NAME.caffemodel` or `NAME.caffemodel.h5` beside it, " +

@@ -37,7 +37,7 @@ type Model struct {
 	// What the import of Load said.
 	notes   []string
 	control []ControlFlow
-	// What is known of the numbers of a graph that was made of another model.
+	// What the graph says of its numbers, or is known of those of a graph that was made of another model.
 	said        struct{ inputs, outputs map[string]bundle.Meaning }
 	matmulNBits bool // SaveONNX writes weights in blocks as MatMulNBits
 }
@@ -134,6 +134,9 @@ func load(ctx context.Context, path string, o LoadOptions) (*Model, error) {
 		return nil, ctx.Err()
 	}
 	m.err = excerpt.Error(err)
+	if err == nil {
+		m.said.inputs, m.said.outputs = graphMeanings(m.first)
+	}
 	return m, nil
 }
 
@@ -184,6 +187,10 @@ func FormatOptions() []FormatOption {
 	var list []FormatOption
 	for _, f := range formats.Table {
 		for _, o := range f.Options {
+			if i := slices.IndexFunc(list, func(have FormatOption) bool { return have.Name == o.Name }); i >= 0 {
+				list[i].Format += " " + f.Name
+				continue
+			}
 			list = append(list, FormatOption{o.Name, o.Doc, f.Name, o.Values})
 		}
 	}
@@ -437,14 +444,18 @@ func (m *Model) meanings() (inputs, outputs map[string]bundle.Meaning) {
 	if m.read == nil {
 		return m.said.inputs, m.said.outputs
 	}
-	said := func(list []frontend.Info) map[string]bundle.Meaning {
+	said := func(list []frontend.Info, found map[string]bundle.Meaning) map[string]bundle.Meaning {
 		by := map[string]bundle.Meaning{}
 		for _, v := range list {
-			by[v.Name] = bundle.Meaning(v.Meaning)
+			b := bundle.Meaning(v.Meaning)
+			if f, ok := found[v.Name]; ok && b.Scale == 0 {
+				b.Scale, b.Zero = f.Scale, f.Zero
+			}
+			by[v.Name] = b
 		}
 		return by
 	}
-	return said(m.read.Graph.Inputs), said(m.read.Graph.Outputs)
+	return said(m.read.Graph.Inputs, m.said.inputs), said(m.read.Graph.Outputs, m.said.outputs)
 }
 
 // Parameters counts the model's constant tensors and their elements.

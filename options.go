@@ -36,7 +36,7 @@ type LoadOptions struct {
 // FormatOption is a choice that models of one format leave to the user.
 type FormatOption struct {
 	Name, Doc string
-	Format    string   // the format's name
+	Format    string   // the names of its formats
 	Values    []string // the first holds where none is given
 }
 

@@ -38,6 +38,7 @@ type QuantizeOptions struct {
 	Percentile    float64 // of mode percentile; 0 = 99.99
 	GlobalScale   float64 // of mode global_scale; 0 = 8
 	Activations   string  // uint8 or int8; "" = uint8
+	IO            string  // type of inputs and outputs that are float32 in the model: uint8, int8; "" = float32
 	ReduceRange   bool    // 7 bits, for engines whose 16-bit sums saturate
 	NoCorrection  bool    // leave weights and biases as they are
 	// QConfig are settings of TVM's relay.quantize.qconfig, NAME=VALUE. With any of them the others have TVM's defaults, instead of CalibrateMode,
@@ -121,6 +122,8 @@ func quantized(ctx context.Context, m *Model, o QuantizeOptions) (*Model, *Quant
 	}
 	q := &Model{file: m.file, opts: LoadOptions{Notes: m.opts.Notes}, source: m.source, first: res.Graph}
 	q.said.inputs, q.said.outputs = m.meanings()
+	q.said.inputs = withScales(q.said.inputs, res.Inputs)
+	q.said.outputs = withScales(q.said.outputs, res.Outputs)
 	q.matmulNBits = o.Int4Form == "matmulnbits"
 	return q, &res.Report, nil
 }
@@ -143,6 +146,15 @@ func (m *Model) quantizeOptions(o QuantizeOptions, compiling compile.Options, le
 		options.Activations = types.I8
 	default:
 		return options, fmt.Errorf("activations of type %q: there are uint8 and int8", o.Activations)
+	}
+	switch o.IO {
+	case "", "float32":
+	case "uint8":
+		options.IO = types.U8
+	case "int8":
+		options.IO = types.I8
+	default:
+		return options, fmt.Errorf("inputs and outputs of type %q: there are float32, uint8 and int8", o.IO)
 	}
 	if len(o.QConfig) > 0 {
 		if err := options.SetQConfig(o.QConfig); err != nil {

@@ -53,6 +53,7 @@ type TuneOptions struct {
 	MinRepeat     time.Duration // of measured runs of a trial, at least
 	Timeout       time.Duration // of a trial, to be compiled or run; 0 = 10 s
 	Time          time.Duration // of all, about; 0 = any
+	TaskTime      time.Duration // for each task that is tuned, where Time is 0, and a minute at least; 0 = any
 	Seed          uint64
 	Parallel      int                   // compilers at once; 0 = as many as the machine has room for
 	Workers       int                   // threads that the package will use; 0 = as the machine allows
@@ -386,6 +387,9 @@ func tuned(ctx context.Context, m *Model, o TuneOptions) (r *TuneResult, err err
 		if o.Select == nil || o.Select(task) {
 			r.Tasks, selected = append(r.Tasks, task), append(selected, t.tasks[i])
 		}
+	}
+	if o.Time == 0 && o.TaskTime > 0 && o.Replay == "" {
+		run.Time = max(time.Minute, o.TaskTime*time.Duration(len(selected)))
 	}
 	found, err := tune.Run(ctx, selected, t.farm, t.farm, run)
 	if err != nil {

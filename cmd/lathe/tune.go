@@ -54,7 +54,12 @@ type tuneFlags struct {
 	replay, report                          string
 	graph, autoscheduler                    bool
 	time                                    time.Duration
+	taskTime                                time.Duration // where neither trials nor a time are given
 }
+
+// taskTime is the time of a tuning for each of its kernels, where nobody says how much it may try: on a machine that is not disturbed the search ends before by what
+// kernels promise, and on one that is it would prove little for long.
+const taskTime = 4 * time.Second
 
 func (a *app) tuneCommand() *cobra.Command {
 	f := &tuneFlags{compileFlags: compileFlags{note: a.Note}}
@@ -73,6 +78,9 @@ written into a file of records as they happen; interrupted, tune goes on with th
 				return err
 			}
 			f.command = cmd.CommandPath()
+			if !cmd.Flags().Changed("trials") {
+				f.taskTime = taskTime
+			}
 			return a.tune(cmd.Context(), f, args[0])
 		},
 	}
@@ -98,7 +106,7 @@ written into a file of records as they happen; interrupted, tune goes on with th
 	cli.NumberVar(fs, &f.optLevel, "opt-level", "O", 3, 0, 4, "optimisation level, as for compile")
 	fs.StringVar(&f.disabledPass, "disabled-pass", "", "`passes` to leave out, as for compile")
 	cli.ChoiceVar(fs, &f.denormals, "denormals", "", lathe.DenormalModes(), "as for compile")
-	fs.DurationVar(&f.time, "time", 0, "`time` that tuning may take, about, such as 10m")
+	fs.DurationVar(&f.time, "time", 0, fmt.Sprintf("`time` that tuning may take, about, such as 10m (default: any with --trials, else %v for each kernel)", taskTime))
 	cli.NumberVar(fs, &f.seed, "seed", "", 1, 1, 1<<31, "of random proposals")
 	cli.NumberVar(fs, &f.workers, "workers", "", 0, 0, 1024, "threads that the package will use (default: as run)")
 	fs.BoolVar(&f.graph, "graph", false, "tune decisions on the graph first, with a quarter of trials and time: algorithms of convolutions, packing of weights, what is fused")
@@ -134,7 +142,7 @@ func (a *app) tune(ctx context.Context, f *tuneFlags, path string) error {
 	o := lathe.TuneOptions{
 		Target: named.Target, OptLevel: named.OptLevel, DisabledPasses: named.DisabledPasses, DesiredLayout: named.DesiredLayout, DesiredLayoutOps: named.DesiredLayoutOps, Denormals: named.Denormals,
 		Output: f.output, Records: f.records, Replay: f.replay, Tuner: f.tuner, Trials: f.trials, EarlyStopping: f.early, Number: f.number, Repeat: f.repeat,
-		MinRepeat: time.Duration(f.minRepeat) * time.Millisecond, Timeout: time.Duration(f.timeout) * time.Second, Time: f.time, Seed: uint64(f.seed),
+		MinRepeat: time.Duration(f.minRepeat) * time.Millisecond, Timeout: time.Duration(f.timeout) * time.Second, Time: f.time, TaskTime: f.taskTime, Seed: uint64(f.seed),
 		Parallel: f.builders(), Workers: f.workers, Notes: a.Note, Progress: show.show, Assembly: f.report != "",
 		Graph: f.graph || f.autoscheduler,
 	}

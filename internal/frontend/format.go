@@ -1,5 +1,11 @@
 package frontend
 
+// StateOption is of formats whose models keep variables from run to run.
+var StateOption = Option{
+	Name: "state", Doc: "variables that TensorFlow Lite and PyTorch models keep from run to run: reset (they start each run at their first value) or io (each is an input NAME and an output NAME:next)",
+	Values: []string{"reset", "io"},
+}
+
 // A Format is a kind of model file.
 type Format struct {
 	Name       string   // as --model-format has it

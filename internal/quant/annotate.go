@@ -116,9 +116,12 @@ type point struct {
 	source bool // it is no result of a move: its numbers are its own
 }
 
-// points lists the values that are quantised when the given layers are, in the order of the graph.
-func points(g *graph.Graph, quantised []*layer) []*point {
+// points lists the values that are quantised when the given layers are, and the given inputs, in the order of the graph.
+func points(g *graph.Graph, quantised []*layer, inputs []*graph.Value) []*point {
 	a := &annotation{wanted: map[*graph.Value]bool{}, from: map[*graph.Node]bool{}, users: g.Users(), g: g}
+	for _, v := range inputs {
+		a.mark(v)
+	}
 	for _, l := range quantised {
 		a.mark(l.node.In[0])
 		a.from[l.node] = true

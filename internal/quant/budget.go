@@ -210,7 +210,7 @@ func (s *static) leave(c *choices, full []Params, off []bool) {
 		}
 	}
 	wanted := map[*graph.Value]bool{}
-	for _, p := range points(s.graph, active) {
+	for _, p := range points(s.graph, active, s.inputs) {
 		wanted[p.value] = true
 	}
 	c.off, c.params = slices.Clone(off), slices.Clone(full)

@@ -42,6 +42,9 @@ func (s *static) calibrate(net *simulation, variants ...*choices) error {
 			}
 		}
 	}
+	if s.results == nil {
+		taps = append(taps, s.outputTaps()...)
+	}
 	stats, err := calibrate.Collect(s.ctx, net.runner(), s.Samples, taps, func(i int, results []*tensor.Tensor) error {
 		s.progress("calibrating", i+1, s.Samples.Len())
 		if at := s.trial.index(i); at >= 0 {
@@ -73,6 +76,9 @@ func (s *static) calibrate(net *simulation, variants ...*choices) error {
 			}
 		}
 		c.cal.set, c.cal.sets = share(s.points, c.cal.stats, s.graph.Users())
+	}
+	if s.results == nil {
+		s.results = stats
 	}
 	return nil
 }

@@ -58,9 +58,7 @@ func realizePoint(r *rewrite.Rewriter, g *graph.Graph, v *graph.Value, p Params,
 	} else {
 		r.Behind(v.Def)
 	}
-	scale, zero := graph.NewConst(v.Name+"_scale", tensor.Scalar(p.Scale)), tensor.New(n.dtype)
-	zero.SetInt(0, int64(p.Zero))
-	z := graph.NewConst(v.Name+"_zero_point", zero)
+	scale, z := p.constants(v.Name, n.dtype)
 	q := r.Apply(ops.Quantize, ops.QuantizeAttrs{OutDType: n.dtype, Rounding: ops.HalfEven}, v, scale, z)
 	q.Name = v.Name + "_quantized"
 	y := r.Apply(ops.Dequantize, ops.DequantizeAttrs{}, q, scale, z)

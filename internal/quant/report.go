@@ -29,6 +29,10 @@ type Report struct {
 	Judged           *Judgement    `json:"judged,omitempty"`
 	Layers           []LayerReport `json:"layers"`
 	Points           []PointReport `json:"points"`
+	// Inputs and Outputs that are integers; what is said of quality is in front of the rounding of outputs, of which each has its own ratio.
+	IO      string        `json:"io,omitempty"` // the type of these
+	Inputs  []PointReport `json:"inputs,omitempty"`
+	Outputs []PointReport `json:"outputs,omitempty"`
 }
 
 // Quantised is the number of layers that compute on integers.
@@ -96,18 +100,23 @@ func (s *static) report(c *choices, q *graph.Graph, before int) *Report {
 		}
 		r.Layers = append(r.Layers, row)
 	}
-	for i, p := range s.points {
-		if c.params[i].Scale == 0 {
-			continue
+	for i := range s.points {
+		if c.params[i].Scale != 0 {
+			r.Points = append(r.Points, s.pointReport(c, i))
 		}
-		row := PointReport{Name: p.value.Name, Mode: c.modes[c.cal.set[i]], Min: c.ranges[i].Min, Max: c.ranges[i].Max, Scale: float64(c.params[i].Scale), Zero: c.params[i].Zero}
-		if p.source {
-			h := &c.cal.stats[i].Histogram
-			row.Clipped, row.SQNR = h.Clipped(c.ranges[i]), ratio(1, noiseShare(h, c.ranges[i], row.Scale))
-		}
-		r.Points = append(r.Points, row)
 	}
 	return r
+}
+
+// pointReport is the row of point i.
+func (s *static) pointReport(c *choices, i int) PointReport {
+	p := s.points[i]
+	row := PointReport{Name: p.value.Name, Mode: c.modes[c.cal.set[i]], Min: c.ranges[i].Min, Max: c.ranges[i].Max, Scale: float64(c.params[i].Scale), Zero: c.params[i].Zero}
+	if p.source {
+		h := &c.cal.stats[i].Histogram
+		row.Clipped, row.SQNR = h.Clipped(c.ranges[i]), ratio(1, noiseShare(h, c.ranges[i], row.Scale))
+	}
+	return row
 }
 
 // bits is the number of bits of weights in [-most, most].

@@ -24,7 +24,9 @@ type Options struct {
 	Percentile    float64 // of mode percentile
 	GlobalScale   float64 // of mode global_scale
 	// Activations is the type of points, uint8 or int8.
-	Activations       types.DType
+	Activations types.DType
+	// IO is the type of inputs and outputs that are float32, uint8 or int8; Invalid leaves them as they are.
+	IO                types.DType
 	ReduceRange       bool     // 7 bits
 	PowerOfTwoWeights bool     // scales of weights are powers of two
 	Correct           bool     // weights and biases for what rounding does to results
@@ -69,6 +71,8 @@ type static struct {
 	all     []*layer
 	layers  []*layer // that are quantised
 	points  []*point
+	inputs  []*graph.Value          // that become integers
+	results []*calibrate.Statistics // of outputTaps
 	numbers numbers
 	weights weightNumbers
 	trial   *trialSamples
@@ -112,7 +116,11 @@ func Static(ctx context.Context, g *graph.Graph, o Options) (*Result, error) {
 	if t := c.times; t != nil && !s.Measure && t.share() > slowerShare && s.Notes != nil {
 		s.Notes(fmt.Sprintf("the network takes %.3g ms as integers and %.3g ms as floats on this machine: --measure returns layers to float that lose", 1e3*t.integer.Seconds(), 1e3*t.float.Seconds()))
 	}
-	return &Result{w.graph, *s.report(c, w.graph, before)}, nil
+	r := s.report(c, w.graph, before)
+	if err := s.integerEnds(w.graph, c, r); err != nil {
+		return nil, err
+	}
+	return &Result{w.graph, *r}, nil
 }
 
 // close closes what was compiled, of which some is closed before.
@@ -150,7 +158,8 @@ func (s *static) annotate() error {
 	if !slices.ContainsFunc(s.graph.Outputs, func(v *graph.Value) bool { return v.Type.DType == types.F32 }) {
 		return errors.New("the network has no float32 output by which what quantising loses could be told")
 	}
-	s.points = points(s.graph, s.layers)
+	s.inputs = s.integerInputs()
+	s.points = points(s.graph, s.layers, s.inputs)
 	return nil
 }
 

@@ -13,6 +13,13 @@ const (
 	forDividing = 0.85 // of that, up to which divisions are tried
 )
 
+// Where no time is given, proofs may take this share of the time before them, and the verdict as long again; never less than leastProof. On a machine whose
+// equal kernels differ much the bounds of all races are wide, and looking on costs more than it tells.
+const (
+	proofShare = 0.4
+	leastProof = 20 * time.Second
+)
+
 // beforePairs are runs of both networks that do not count in an opening.
 const beforePairs = 2
 
@@ -23,12 +30,21 @@ type clock struct {
 	limit            time.Duration // 0: any
 	host             time.Duration // of a run of the network
 	packing, opening time.Duration // of the package that the verdict opens, and of an opening of both without its runs
+	granted          time.Time     // when a stage ends that has a time though the tuning has none; zero: it has none either
 }
 
-// left is the time that is left of all.
+// grant gives the next stage a time, by that of those before, where the tuning has none.
+func (c *clock) grant(before time.Duration) {
+	c.granted = time.Now().Add(max(leastProof, share(proofShare, before)))
+}
+
+// left is the time that is left of all, or of the stage.
 func (c *clock) left() time.Duration {
-	if c.limit <= 0 {
+	switch {
+	case c.limit <= 0 && c.granted.IsZero():
 		return math.MaxInt64
+	case c.limit <= 0:
+		return time.Until(c.granted)
 	}
 	return c.limit - time.Since(c.begun)
 }
@@ -50,7 +66,7 @@ func (c *clock) verdict(pairs int) time.Duration {
 // until is when a stage ends that may take a share of the time before the verdict; zero: whenever it is done.
 func (c *clock) until(part float64) time.Time {
 	if c.limit <= 0 {
-		return time.Time{}
+		return c.granted
 	}
 	rest := max(c.limit-c.verdict(c.pairs())-c.started.Sub(c.begun), share(leastRest, c.limit))
 	return c.started.Add(share(part, rest))

@@ -65,3 +65,30 @@ func TestTime(t *testing.T) {
 		})
 	}
 }
+
+// TestGrant: where no time is given, proofs on a machine whose races tell nothing take no longer than their share of the search, and neither does the verdict behind
+// its first look.
+func TestGrant(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &slowMachine{machine: newMachine(3, "all"), build: 20 * time.Millisecond, run: 30 * time.Millisecond, packing: 3 * time.Second, opening: time.Second}
+		o := options(&kept{})
+		o.Tuner, o.Trials, o.EarlyStopping, o.Workers, o.Host = "random", 400, 100_000, 2, m.run
+		pass := 10 * time.Millisecond
+		m.passed = func(pairs int) { time.Sleep(time.Duration(pairs) * pass) }
+		o.Progress = func(p Progress) {
+			if p.Stage == Dividing || p.Stage == Proving {
+				pass = time.Second
+			}
+		}
+		r, err := Run(t.Context(), simulated(8), m, m, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := r.Stages[Noise] + r.Stages[Searching] + r.Stages[Dividing]
+		most := max(leastProof, share(proofShare, before))
+		t.Logf("%d trials, %d openings, stages %v", r.Trials, m.openings, r.Stages)
+		if r.Stages[Proving] > most+someProofs*time.Duration(confirmPairs[0])*pass || r.Stages[Judging] > most+time.Duration(openings[0])*4*time.Second {
+			t.Errorf("stages %v, of which proofs and the verdict may take %v each", r.Stages, most)
+		}
+	})
+}

@@ -16,7 +16,7 @@ func (r *run) prove() error {
 			list = append(list, s.finalists(workers)...)
 		}
 		r.byPromise(list)
-		n := batch
+		n := someProofs
 		if r.Time > 0 {
 			n = fewProofs
 		}

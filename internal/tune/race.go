@@ -8,7 +8,8 @@ const (
 	searchBounds = 0.9   // confidence of the bounds while searching: what leaves wrongly is lost, what stays wrongly is raced again
 	firstOut     = 1.3   // time over the host's of the first runs, from which on a candidate does not race
 	hopeless     = 8.0   // cycles over the host's that the compiler expects, above which a candidate is not run: its model errs by less than a half of that
-	fewProofs    = 4     // candidates that are proved together where time is short
+	someProofs   = 8     // candidates that are proved together, which share the way through the network, and end together
+	fewProofs    = 4     // where time is short
 	slip         = 0.008 // of candidates that are not worthwhile, those that may be accepted: less than 1 % with all looks together
 )
 

@@ -61,6 +61,7 @@ func Run(ctx context.Context, tasks []Task, b Builder, m Measurer, o Options) (R
 		r.clock.begun = r.begun
 	}
 	r.result.Stages = map[Stage]time.Duration{}
+	var searched time.Duration
 	for _, step := range []struct {
 		Stage
 		do func() error
@@ -69,6 +70,13 @@ func Run(ctx context.Context, tasks []Task, b Builder, m Measurer, o Options) (R
 			continue
 		}
 		from := time.Now()
+		switch step.Stage {
+		case Proving:
+			searched = time.Since(r.begun)
+			r.clock.grant(searched)
+		case Judging:
+			r.clock.grant(searched)
+		}
 		if err := step.do(); err != nil {
 			return r.result, err
 		}

@@ -13,13 +13,12 @@ type options struct {
 const (
 	arithmeticOption = "tflite-arithmetic"
 	hybridOption     = "hybrid"
-	stateOption      = "state"
 )
 
 var formatOptions = []frontend.Option{
 	{Name: arithmeticOption, Doc: "arithmetic of 8-bit TensorFlow Lite models: xnnpack; reference, the fixed-point one of the reference kernels and of TensorFlow Lite Micro; or qdq, real numbers between their scales, as ONNX has them", Values: []string{"xnnpack", "reference", "qdq"}},
 	{Name: hybridOption, Doc: "how TensorFlow Lite layers with 8-bit weights and float32 data are computed: integer (data is quantised in the run) or float (weights are dequantised)", Values: []string{"integer", "float"}},
-	{Name: stateOption, Doc: "variables of TensorFlow Lite models: reset (they start each run at their first value) or io (each is an input NAME and an output NAME:next)", Values: []string{"reset", "io"}},
+	frontend.StateOption,
 }
 
 func (o *options) set(option, value string) {
@@ -28,7 +27,7 @@ func (o *options) set(option, value string) {
 		o.reference, o.real = value == "reference", value == "qdq"
 	case hybridOption:
 		o.floats = value == "float"
-	case stateOption:
+	case frontend.StateOption.Name:
 		o.states = value == "io"
 	}
 }

@@ -35,9 +35,9 @@ func TestStateTensors(t *testing.T) {
 		want    []float64
 	}{
 		{once, nil, []*tensor.Tensor{number1(3)}, []float64{3}},
-		{once, map[string]string{stateOption: "io"}, []*tensor.Tensor{number1(3), number1(4)}, []float64{7, 7}},
+		{once, map[string]string{frontend.StateOption.Name: "io"}, []*tensor.Tensor{number1(3), number1(4)}, []float64{7, 7}},
 		{twice, nil, []*tensor.Tensor{number1(3)}, []float64{6}},
-		{twice, map[string]string{stateOption: "io"}, []*tensor.Tensor{number1(3), number1(4)}, []float64{14, 14}},
+		{twice, map[string]string{frontend.StateOption.Name: "io"}, []*tensor.Tensor{number1(3), number1(4)}, []float64{14, 14}},
 	} {
 		var got []float64
 		for _, y := range outputs(t, c.file, c.options, c.in...) {
@@ -51,7 +51,7 @@ func TestStateTensors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.Set(stateOption, "io")
+	m.Set(frontend.StateOption.Name, "io")
 	if in, out := m.Graph.Inputs[1].Name, m.Graph.Outputs[1].Name; in != "h" || out != "h:next" {
 		t.Errorf("the state is %q and %q", in, out)
 	}
@@ -83,8 +83,8 @@ func TestResources(t *testing.T) {
 	}{
 		{true, nil, []*tensor.Tensor{number1(3)}, []float64{-7}},
 		{false, nil, []*tensor.Tensor{number1(3)}, []float64{3}},
-		{true, map[string]string{stateOption: "io"}, []*tensor.Tensor{number1(3), number1(4)}, []float64{7, 7}},
-		{false, map[string]string{stateOption: "io"}, []*tensor.Tensor{number1(3), number1(4)}, []float64{7, 7}},
+		{true, map[string]string{frontend.StateOption.Name: "io"}, []*tensor.Tensor{number1(3), number1(4)}, []float64{7, 7}},
+		{false, map[string]string{frontend.StateOption.Name: "io"}, []*tensor.Tensor{number1(3), number1(4)}, []float64{7, 7}},
 	} {
 		var got []float64
 		for _, y := range outputs(t, counter(c.first), c.options, c.in...) {

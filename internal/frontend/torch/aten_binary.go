@@ -61,7 +61,7 @@ var binaryRows = []row{
 	logical("logical_and", ops.LogicalAnd), logical("logical_or", ops.LogicalOr), logical("logical_xor", ops.LogicalXor),
 	bitwise("bitwise_and __and__ __iand__ and", ops.BitwiseAnd, ops.LogicalAnd), bitwise("bitwise_or __or__ __ior__ or", ops.BitwiseOr, ops.LogicalOr),
 	bitwise("bitwise_xor __xor__ __ixor__", ops.BitwiseXor, ops.LogicalXor), bitwise("bitwise_left_shift __lshift__", ops.LeftShift, nil), bitwise("bitwise_right_shift __rshift__", ops.RightShift, nil),
-	sig("where", "condition self other", where),
+	sig("where", "condition self:0! other:0!", where),
 }
 
 // sum is self + alpha * other, or their difference.
@@ -101,14 +101,7 @@ func divide(c *call) any {
 // floorDivide rounds down; it truncated before version 10 of the operators.
 func floorDivide(c *call) any {
 	x, y := c.both("self", "other")
-	if c.code == nil || c.code.version >= 10 || c.name == "floordiv" {
-		return c.number(c.Do(ops.FloorDivide, x, y), "self", "other")
-	}
-	v := c.Do(ops.Divide, x, y)
-	if v.Type.DType.IsFloat() {
-		v = c.Do(ops.Trunc, v)
-	}
-	return c.number(v, "self", "other")
+	return c.number(c.Do(ops.FloorDivide, x, y), "self", "other")
 }
 
 // power computes common exponents by products.

@@ -48,6 +48,14 @@ var indexRows = []row{
 		return c.picked(c.BroadcastTo(x, shape...), []*graph.Value{c.BroadcastTo(mask, shape...)})
 	}),
 	sig("nonzero", "self", func(c *call) any { return c.Results(ops.ArgWhere, op.None{}, c.x("self"))[0] }),
+	sig("where nonzero_numpy", "self:T", func(c *call) any {
+		rows := c.Results(ops.ArgWhere, op.None{}, c.x("self"))[0]
+		var columns []*graph.Value
+		for k := range c.rank(c.t("self")) {
+			columns = append(columns, c.At(rows, 1, k))
+		}
+		return columns
+	}),
 	sig("bucketize", "self boundaries out_int32:b right:b", func(c *call) any { return c.bucket(c.x("boundaries"), c.x("self")) }),
 	sig("searchsorted", "sorted_sequence self out_int32:b right:b side sorter", func(c *call) any { return c.bucket(c.x("sorted_sequence"), c.x("self")) }),
 }

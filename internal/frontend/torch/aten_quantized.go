@@ -9,7 +9,7 @@ import (
 // Quantised operators compute what PyTorch's qnnpack and fbgemm do, to the bit: integer sums, and products in float32 that are rounded half
 // to even.
 var quantizedRows = []row{
-	sig("quantize_per_tensor", "self scale:n zero_point:i dtype:i", func(c *call) any {
+	sig("quantize_per_tensor", "self:T scale zero_point dtype:i", func(c *call) any {
 		return c.quantized(c.x("self"), c.num("scale", 1), int64(c.int("zero_point", 0)), c.dtype("dtype", types.U8))
 	}),
 	sig("quantize_per_channel", "self scales zero_points axis:i dtype:i", quantizePerChannel),

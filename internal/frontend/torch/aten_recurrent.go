@@ -10,11 +10,15 @@ import (
 	hosttensor "lathe/internal/tensor"
 )
 
+// cellParams are those of layers whose weights are packed; data of such layers stay floats here, where PyTorch rounds them to 8 bits.
+const cellParams = " params has_biases:b num_layers:i dropout:n train:b bidirectional:b batch_first:b dtype use_dynamic:b"
+
 const layerParams = " params:L has_biases:b num_layers:i dropout:n train:b bidirectional:b batch_first:b"
 
 var recurrentRows = []row{
 	sig("lstm", "input hx:L"+layerParams, func(c *call) any { return c.recurrent("lstm") }),
 	sig("gru", "input hx:T"+layerParams, func(c *call) any { return c.recurrent("gru") }),
+	sig("quantized_lstm", "input hx:L"+cellParams, func(c *call) any { return c.quantizedCells("lstm") }), sig("quantized_gru", "input hx:T"+cellParams, func(c *call) any { return c.quantizedCells("gru") }),
 	sig("rnn_tanh", "input hx:T"+layerParams, func(c *call) any { return c.recurrent("rnn_tanh") }), sig("rnn_relu", "input hx:T"+layerParams, func(c *call) any { return c.recurrent("rnn_relu") }),
 }
 

@@ -46,15 +46,20 @@ func (c *call) smooth(method string) any {
 	if c.bool("align_corners", false) {
 		mode = "align_corners"
 	}
-	return c.resized(ops.ResizeAttrs{Method: method, CoordinateTransformationMode: mode, CubicCoeffA: c.coefficient(), Antialias: c.name == "_upsample_bilinear2d_aa" || c.name == "_upsample_bicubic2d_aa" || c.bool("antialias", false)})
+	return c.resized(ops.ResizeAttrs{Method: method, CoordinateTransformationMode: mode, CubicCoeffA: c.coefficient(), Antialias: c.antialiased(), ExcludeOutside: c.antialiased()})
 }
 
 // coefficient is that of cubic interpolation: Catmull-Rom's where there is antialiasing.
 func (c *call) coefficient() float64 {
-	if c.name == "_upsample_bicubic2d_aa" || c.bool("antialias", false) {
+	if c.antialiased() {
 		return -0.5
 	}
 	return -0.75
+}
+
+// antialiased reports whether kernels widen where an axis shrinks; they end at the borders then.
+func (c *call) antialiased() bool {
+	return c.name == "_upsample_bilinear2d_aa" || c.name == "_upsample_bicubic2d_aa" || c.bool("antialias", false)
 }
 
 // resized resamples the axes behind the channels.

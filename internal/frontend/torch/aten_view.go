@@ -6,7 +6,6 @@ import (
 	"lathe/internal/compose"
 	"lathe/internal/frontend"
 	"lathe/internal/graph"
-	"lathe/internal/ops"
 	"lathe/internal/types"
 )
 
@@ -14,7 +13,11 @@ import (
 var viewRows = []row{
 	sig("view reshape _unsafe_view _reshape_alias", "self size:I stride:I", func(c *call) any {
 		t := c.t("self")
-		return c.reshaped(t, c.filledIn(c.ints2("size"), types.Count(c.shape(t))))
+		shape := c.filledIn(c.ints2("size"), types.Count(c.shape(t)))
+		if c.name == "view" {
+			return c.viewed(t, shape)
+		}
+		return c.reshaped(t, shape)
 	}),
 	sig("reshape", "self shape:I", func(c *call) any {
 		t := c.t("self")
@@ -92,7 +95,7 @@ var viewRows = []row{
 		t := c.t("self")
 		a := c.axis("dim", 0, c.rank(t))
 		if i, ok := c.args["index"].(*tensor); ok && c.get(i).Value() == nil {
-			return c.Apply(ops.Take, ops.TakeAttrs{Axis: a}, c.get(t), c.Cast(c.get(i), types.I64))
+			return c.selectedAt(t, a, c.Cast(c.get(i), types.I64))
 		}
 		return c.selected(t, a, c.index(c.args["index"], c.shape(t)[a]))
 	}),

@@ -54,7 +54,32 @@ func textFunctions() map[string]builtinFunc {
 		},
 		"lower": of(func(s string) value { return strings.ToLower(s) }), "upper": of(func(s string) value { return strings.ToUpper(s) }),
 		"startswith": with(func(s, t string) value { return strings.HasPrefix(s, t) }), "endswith": with(func(s, t string) value { return strings.HasSuffix(s, t) }),
-		"find": with(func(s, t string) value { return int64(strings.Index(s, t)) }),
+		"find": func(_ *machine, args []value) (value, bool) { // in [start, end), which may be left out
+			if len(args) < 2 || len(args) > 4 {
+				return nil, false
+			}
+			s, ok1 := args[0].(string)
+			t, ok2 := args[1].(string)
+			bounds := [2]int64{0, int64(len(s))}
+			for i, v := range args[2:] {
+				n, ok := v.(int64)
+				if !ok {
+					return nil, false
+				}
+				if n < 0 {
+					n += int64(len(s))
+				}
+				bounds[i] = min(max(n, 0), int64(len(s)))
+			}
+			at := int64(-1)
+			if bounds[0] <= bounds[1] {
+				at = int64(strings.Index(s[bounds[0]:bounds[1]], t))
+			}
+			if at >= 0 {
+				at += bounds[0]
+			}
+			return at, ok1 && ok2
+		},
 		"join": func(_ *machine, args []value) (value, bool) {
 			sep, ok := args[0].(string)
 			if !ok || len(args) != 2 {

@@ -17,6 +17,7 @@ type code struct {
 	version   int
 	model     *pickle.Object
 	constants []any
+	options   options
 }
 
 // maxCode bounds the code of an archive, whose tree takes some hundred bytes for each of its own at worst.

@@ -66,13 +66,13 @@ func (c *call) decompose(fn *function) value {
 	m := c.machine
 	f := &frame{fn: fn, vars: c.args}
 	m.decomposing++
+	defer func() { m.decomposing-- }() // a loop that cannot be computed now is tried in another way
 	for _, p := range fn.params {
 		if _, ok := f.vars[p.name]; !ok {
 			f.vars[p.name] = m.eval(f, p.absent)
 		}
 	}
 	m.run(f, fn.body)
-	m.decomposing--
 	return f.result
 }
 

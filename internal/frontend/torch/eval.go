@@ -125,6 +125,9 @@ func (m *machine) attribute(x value, name string) value {
 		}
 		return m.code.resolve(m, o.path+"."+name)
 	case *class:
+		if name == "__new__" {
+			return maker{o}
+		}
 		if fn := o.methods[name]; fn != nil {
 			return fn
 		}

@@ -13,6 +13,9 @@ type named struct {
 	class *class
 }
 
+// A maker makes instances of a class whose code calls __init__ by itself.
+type maker struct{ class *class }
+
 // apply calls a function.
 func (m *machine) apply(f *frame, x *callExpr) value {
 	m.step()
@@ -31,6 +34,8 @@ func (m *machine) apply(f *frame, x *callExpr) value {
 		return m.call(fn, nil, args, x.names)
 	case *class:
 		return m.construct(fn, args, x.names)
+	case maker:
+		return m.instance(fn.class)
 	case reference:
 		if name, ok := strings.CutPrefix(fn.path, "relay."); ok {
 			return m.relay(name, args, x.names)
@@ -59,12 +64,17 @@ func (m *machine) construct(c *class, args []value, names []string) value {
 	if c.tuple {
 		return &named{tuple(args), c}
 	}
-	m.births++
-	o := &object{class: c, attrs: map[string]value{}, born: m.births}
+	o := m.instance(c)
 	if fn := c.methods["__init__"]; fn != nil {
 		m.call(fn, o, args, names)
 	}
 	return o
+}
+
+// instance is an object without attributes.
+func (m *machine) instance(c *class) *object {
+	m.births++
+	return &object{class: c, attrs: map[string]value{}, born: m.births}
 }
 
 // form calls what has a name of the language's: some of its arguments are types.
@@ -77,7 +87,19 @@ func (m *machine) form(f *frame, name string, x *callExpr) value {
 	}
 	switch name {
 	case "annotate", "unchecked_cast":
-		return arg(1)
+		v := arg(1)
+		t, isTensor := v.(*tensor)
+		if of, ok := x.args[0].(*nameExpr); ok && isTensor { // a tensor of one element as a number, as tracing and quantising write it
+			switch of.name {
+			case "number":
+				return m.scalarOf(m.get(t))
+			case "float":
+				return m.toNumber(t, types.F64)
+			case "int":
+				return m.toNumber(t, types.I64)
+			}
+		}
+		return v
 	case "uninitialized":
 		return nil
 	case "getattr":

@@ -43,12 +43,12 @@ func readExport(a *archive) (*frontend.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &exportReader{program: &p, weights: weights, constants: map[string]*stored{}}
+	r := &exportReader{program: &p, weights: weights, constants: map[string]*stored{}, buffers: map[string]string{}}
 	g, err := r.graph()
 	if err != nil {
 		return nil, err
 	}
-	return &frontend.Model{Graph: g, About: frontend.About{Form: fmt.Sprintf("torch.export %d.%d", p.Version.Major, p.Version.Minor), Producer: strings.TrimSpace("pytorch " + p.Torch)}}, nil
+	return &frontend.Model{Graph: g, Set: r.options.set, About: frontend.About{Form: fmt.Sprintf("torch.export %d.%d", p.Version.Major, p.Version.Minor), Producer: strings.TrimSpace("pytorch " + p.Torch)}}, nil
 }
 
 // An exportReader makes the neutral graph.
@@ -57,8 +57,16 @@ type exportReader struct {
 	weights   map[string]*stored
 	constants map[string]*stored // by the name of the value
 	inputs    []frontend.Info
-	results   []string // names of the user's outputs
-	state     bool     // buffers change
+	results   []string          // names of the user's outputs
+	buffers   map[string]string // names of values by those of buffers
+	mutations []mutation
+	options   options
+}
+
+// A mutation is a value that a buffer has in the next run.
+type mutation struct {
+	Arg    exportName `json:"arg"`
+	Buffer string     `json:"buffer_name"`
 }
 
 func (r *exportReader) graph() (*frontend.Graph, error) {
@@ -113,6 +121,9 @@ func (r *exportReader) inputSpecs() error {
 					return fmt.Errorf("the archive has no weight %q", name)
 				}
 				r.constants[arg.Name] = w
+				if kind == "buffer" {
+					r.buffers[name] = arg.Name
+				}
 			case "user_input":
 				var arg map[string]json.RawMessage
 				if err := json.Unmarshal(s.Arg, &arg); err != nil {
@@ -134,8 +145,12 @@ func (r *exportReader) inputSpecs() error {
 // outputSpecs lists the outputs of the user; what is written back to buffers is state.
 func (r *exportReader) outputSpecs() error {
 	for _, spec := range r.program.Module.Signature.Outputs {
-		if _, ok := spec["buffer_mutation"]; ok {
-			r.state = true
+		if raw, ok := spec["buffer_mutation"]; ok {
+			var m mutation
+			if err := json.Unmarshal(raw, &m); err != nil {
+				return fmt.Errorf("the signature: %w", err)
+			}
+			r.mutations = append(r.mutations, m)
 		}
 		raw, ok := spec["user_output"]
 		if !ok {
@@ -233,9 +248,14 @@ func (r *exportReader) run(call *frontend.Call) (outputs []frontend.Output) {
 		for _, in := range r.inputs {
 			s[in.Name] = m.fresh(m.Value(in.Name))
 		}
+		for _, b := range r.mutations {
+			if t, ok := s[r.buffers[b.Buffer]].(*tensor); ok && r.options.states {
+				s[r.buffers[b.Buffer]] = &tensor{v: m.Graph.Input(b.Buffer, m.get(t).Type)}
+			}
+		}
 		m.nodes(&r.program.Module.Graph, s, 0)
-		if r.state {
-			m.Note("what the model keeps from run to run (buffers) starts at its saved value in each")
+		if len(r.mutations) > 0 && !r.options.states {
+			m.Note("what the model keeps from run to run (buffers) starts at its saved value in each (--state io makes it inputs and outputs)")
 		}
 		for _, name := range r.results {
 			t, ok := s[name].(*tensor)
@@ -246,6 +266,11 @@ func (r *exportReader) run(call *frontend.Call) (outputs []frontend.Output) {
 				name += "_out"
 			}
 			outputs = append(outputs, frontend.Output{Name: name, Value: m.get(t)})
+		}
+		for _, b := range r.mutations {
+			if t, ok := s[b.Arg.Name].(*tensor); ok && r.options.states {
+				outputs = append(outputs, frontend.Output{Name: b.Buffer + ":next", Value: m.get(t)})
+			}
 		}
 	})
 	return outputs

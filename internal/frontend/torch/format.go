@@ -16,6 +16,7 @@ var Format = frontend.Format{
 	Identify: func(head []byte, _ string) bool {
 		return isZip(head) && isArchive(head) || bytes.HasPrefix(head, oldMagic) || bytes.HasPrefix(head, plainPickle)
 	},
+	Options: []frontend.Option{frontend.StateOption},
 	Read: func(path string) (*frontend.Model, error) { return frontend.ReadMapped(path, Read) },
 }
 

@@ -17,6 +17,7 @@ type loader struct {
 	made   map[any]value
 	consts map[string]*graph.Value
 	depth  int
+	states *states // nil: nobody asks for the model's attributes
 }
 
 // maxObjects bounds how deep pickled objects nest.
@@ -149,6 +150,9 @@ func (l *loader) instance(o *pickle.Object, c *class, path string) value {
 			fail("an attribute of class %s without a name", c.name)
 		}
 		out.attrs[name] = l.load(state.Values[i], join(path, name))
+		if l.states != nil {
+			l.states.saw(l.machine, out, name)
+		}
 	}
 	return out
 }

@@ -24,6 +24,7 @@ func TestLoops(t *testing.T) {
 		{"y = x\nn = 0\nfor i in range(6):\n  y = torch.add(y, x)\n  n = torch.add(n, i)\nreturn torch.mul(y, n)", false, []float64{105, 210}},
 		{"l = annotate(List[Tensor], [])\nfor i in range(6):\n  _0 = torch.append(l, torch.mul(x, i))\nreturn torch.select(torch.stack(l), 0, 5)", false, []float64{5, 10}},
 		{"y = torch.clone(x)\nfor i in range(6):\n  _0 = torch.add_(y, x)\nreturn y", false, []float64{7, 14}},
+		{"y = torch.zeros([6])\nz = x\nfor i in range(6):\n  z = torch.add(z, x)\n  _0 = torch.copy_(torch.select(y, 0, i), torch.select(z, 0, 0))\nreturn torch.slice(y, 0, 2, 4)", false, []float64{4, 5}},
 		{"y = torch.clone(x)\nv = torch.view(y, [2, 1])\n_0 = torch.add_(y, x)\nz = x\nfor i in range(6):\n  z = torch.add(z, torch.view(v, [2]))\nreturn torch.add(z, torch.view(v, [2]))", true, []float64{15, 30}},
 		{"y = x\nfor i in range(6):\n  for j in range(7):\n    y = torch.add(y, x)\nreturn y", true, []float64{43, 86}},
 	} {

@@ -115,6 +115,8 @@ func (l *loader) pack(class string, state value) value {
 	switch {
 	case strings.Contains(class, "Linear"):
 		return l.packLinear(class, parts)
+	case class == "rnn.CellParamsBase" && len(parts) >= 5:
+		return l.packCell(class, parts)
 	case strings.HasPrefix(class, "quantized.Conv"):
 		return l.packConv(class, parts)
 	case strings.HasPrefix(class, "xnnpack.") && len(parts) >= 6: // weight, bias, stride, padding, [output padding], dilation, groups, min, max

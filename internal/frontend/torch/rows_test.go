@@ -22,6 +22,8 @@ func TestRows(t *testing.T) {
 		{"y = torch.clone(x)\n_0 = torch.fill_(torch.slice(y, 1, 0, 9223372036854775807, 2), 7)\nreturn y", []int{2, 3}, []float64{7, -2, 7, 7, 5, 7}},
 		{"y = torch.clone(x)\nv = torch.view(y, [3, 2])\n_0 = torch.zero_(torch.select(torch.t(v), 0, 0))\nreturn y", []int{2, 3}, []float64{0, -2, 0, 4, 0, -6}},
 		{"y = torch.clone(x)\nv = torch.select(y, 0, 0)\n_0 = torch.mul_(y, 2)\nreturn v", []int{3}, []float64{2, -4, 6}},
+		{"y = torch.clone(x)\n_0 = torch.zero_(torch.view(torch.unsqueeze(torch.t(y), 0), [3, 2]))\nreturn y", []int{2, 3}, []float64{0, 0, 0, 0, 0, 0}},
+		{"y = torch.clone(x)\n_, i, = torch.max(x, 1)\n_0 = torch.fill_(torch.select(y, 1, int(torch.select(i, 0, 0))), 9)\nreturn y", []int{2, 3}, []float64{1, -2, 9, 4, 5, 9}},
 		{"y = torch.contiguous(torch.t(x))\n_0 = torch.zero_(y)\nreturn x", []int{2, 3}, []float64{1, -2, 3, 4, 5, -6}},
 		{"return torch.relu_(torch.clone(x))", []int{2, 3}, []float64{1, 0, 3, 4, 5, 0}},
 		{"a, b, = torch.unbind(x, 0)\nreturn torch.sub(b, a, alpha=2)", []int{3}, []float64{2, 9, -12}},
@@ -47,6 +49,7 @@ func TestRows(t *testing.T) {
 		// Arithmetic and types.
 		{"return torch.div(x, 2)", []int{2, 3}, []float64{.5, -1, 1.5, 2, 2.5, -3}},
 		{"return torch.floor_divide(x, 2)", []int{2, 3}, []float64{0, -1, 1, 2, 2, -3}},
+		{"return torch.floor_divide(x, 4)", []int{2, 3}, []float64{0, -1, 0, 1, 1, -2}},
 		{"return torch.div(x, 4, rounding_mode=\"trunc\")", []int{2, 3}, []float64{0, 0, 0, 1, 1, -1}},
 		{"return torch.remainder(x, 4)", []int{2, 3}, []float64{1, 2, 3, 0, 1, 2}},
 		{"return torch.pow(x, 2)", []int{2, 3}, []float64{1, 4, 9, 16, 25, 36}},
@@ -122,6 +125,7 @@ func TestRows(t *testing.T) {
 		{"return torch.upsample_nearest1d(torch.unsqueeze(x, 0), [6])", []int{1, 2, 6}, []float64{1, 1, -2, -2, 3, 3, 4, 4, 5, 5, -6, -6}},
 		{"return torch.upsample_linear1d(torch.unsqueeze(x, 0), [5], True)", []int{1, 2, 5}, []float64{1, -.5, -2, .5, 3, 4, 4.5, 5, -.5, -6}},
 		{"return torch.reflection_pad1d(torch.unsqueeze(x, 0), [1, 1])", []int{1, 2, 5}, []float64{-2, 1, -2, 3, -2, 5, 4, 5, -6, 5}},
+		{"return torch._upsample_bilinear2d_aa(torch.view(x, [1, 1, 2, 3]), [2, 2], False)", []int{1, 1, 2, 2}, []float64{-.125, 1.125, 4.375, -1.875}},
 		// Norms.
 		{"return torch.layer_norm(torch.slice(x, 1, 0, 2), [2], None, None, 0.)", []int{2, 2}, []float64{1, -1, -1, 1}},
 		{"return torch.batch_norm(x, None, None, torch.tensor([1., 0., 0.]), torch.tensor([4., 1., 1.]), False, 0.1, 0., True)", []int{2, 3}, []float64{0, -2, 3, 1.5, 5, -6}},
@@ -137,10 +141,15 @@ func TestRows(t *testing.T) {
 		{"y = x\nwhile bool(torch.lt(torch.sum(y), 40)):\n  y = torch.mul(y, 2)\nreturn y", []int{2, 3}, []float64{8, -16, 24, 32, 40, -48}},
 		{"if torch.gt(torch.max(x), 100):\n  ops.prim.RaiseException(\"too much\")\nelse:\n  pass\nreturn x", []int{2, 3}, []float64{1, -2, 3, 4, 5, -6}},
 		{"return x + 2 * x - x ** 2 if not False else x", []int{2, 3}, []float64{2, -10, 0, -4, -10, -54}},
+		{"n = torch.size((torch.where(torch.gt(x, 2)))[0], 0)\nreturn torch.mul(x, n)", []int{2, 3}, []float64{3, -6, 9, 12, 15, -18}},
+		{"s = str(ops.prim.device(x))\ny = x\nif torch.ne(torch.find(s, \"pu\", 0, torch.len(s)), -1):\n  y = torch.neg(x)\nelse:\n  pass\nreturn y", []int{2, 3}, []float64{-1, 2, -3, -4, -5, 6}},
+		{"y = x\nif torch.all([True, torch.eq(torch.dim(x), 2)]):\n  y = torch.mul(x, annotate(float, torch.tensor(2.)))\nelse:\n  pass\nreturn y", []int{2, 3}, []float64{2, -4, 6, 8, 10, -12}},
+		{"return torch.arange(annotate(number, ops.prim.NumToTensor(torch.size(x, 1))), dtype=None, layout=None, device=torch.device(\"cpu\"), pin_memory=False)", []int{3}, []float64{0, 1, 2}},
 		// Quantised.
 		{"q = torch.quantize_per_tensor(x, 0.5, 10, 13)\nreturn torch.dequantize(torch.relu(q))", []int{2, 3}, []float64{1, 0, 3, 4, 5, 0}},
 		{"q = torch.quantize_per_tensor(x, 0.5, 10, 13)\nreturn torch.int_repr(ops.quantized.add(q, q, 1., 20))", []int{2, 3}, []float64{22, 16, 26, 28, 30, 10}},
 		{"q = torch.quantize_per_tensor(x, 0.5, 10, 13)\nreturn torch.int_repr(torch.t(q))", []int{3, 2}, []float64{12, 18, 6, 20, 16, 0}},
+		{"q = torch.quantize_per_tensor(x, torch.tensor(0.5), torch.tensor(10), 13)\nreturn torch.int_repr(q)", []int{2, 3}, []float64{12, 6, 16, 18, 20, 0}},
 		// Decompositions: overloads, other names, and namespaces.
 		{"return torch.glu(torch.cat([x, torch.zeros_like(x)], 1))", []int{2, 3}, []float64{.5, -1, 1.5, 2, 2.5, -3}},
 		{"return torch.special_softmax(torch.mul(x, 0), 1)", []int{2, 3}, []float64{1. / 3, 1. / 3, 1. / 3, 1. / 3, 1. / 3, 1. / 3}},
@@ -167,6 +176,11 @@ func TestRows(t *testing.T) {
 		{"return torch._weight_norm(x, torch.ones([2, 1]), 0)", []int{2, 3}, []float64{1 / math.Sqrt(14), -2 / math.Sqrt(14), 3 / math.Sqrt(14), 4 / math.Sqrt(77), 5 / math.Sqrt(77), -6 / math.Sqrt(77)}},
 		{"q = torch.quantize_per_tensor(x, 0.5, 10, 13)\nreturn torch.int_repr(ops.quantized.add_out(q, q, 1., 20))", []int{2, 3}, []float64{22, 16, 26, 28, 30, 10}},
 		{"q = torch.quantize_per_tensor(x, 0.5, 10, 13)\nreturn torch.int_repr(ops.quantized.relu6(q))", []int{2, 3}, []float64{12, 10, 16, 18, 20, 10}},
+		{"return torch.diff(x)", []int{2, 2}, []float64{-3, 5, 1, -11}},
+		{"return torch.cross(x, torch.flip(x, [1]))", []int{2, 3}, []float64{-2*1 - 3*-2, 3*3 - 1*1, 1*-2 - -2*3, 5*4 - -6*5, -6*-6 - 4*4, 4*5 - 5*-6}},
+		{"return torch.heaviside(x, x)", []int{2, 3}, []float64{1, 0, 1, 1, 1, 0}},
+		{"return torch.column_stack([torch.select(x, 0, 0), torch.select(x, 0, 1)])", []int{3, 2}, []float64{1, 4, -2, 5, 3, -6}},
+		{"return torch.binary_cross_entropy_with_logits(x, torch.ones_like(x), None, None, 0)", []int{2, 3}, []float64{math.Log1p(math.Exp(-1)), math.Log1p(math.Exp(2)), math.Log1p(math.Exp(-3)), math.Log1p(math.Exp(-4)), math.Log1p(math.Exp(-5)), math.Log1p(math.Exp(6))}},
 		// Signals: the spectrum of a constant.
 		{"return torch.abs(torch.stft(torch.ones([8]), 4, 2, 4, None, False, True, True))", []int{3, 3}, []float64{4, 4, 4, 0, 0, 0, 0, 0, 0}},
 		{"return torch.view_as_real(torch.fft_rfft(torch.ones([4])))", []int{3, 2}, []float64{4, 0, 0, 0, 0, 0}},

@@ -3,7 +3,6 @@ package torch
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"lathe/internal/container/pickle"
 	"lathe/internal/frontend"
@@ -43,7 +42,7 @@ func readScript(a *archive) (*frontend.Model, error) {
 	}
 	g := &frontend.Graph{Name: "torch", Inputs: inputs, Outputs: declaredOutputs(forward.gives), Nodes: applied, Params: c.parameters(),
 		Program: func(call *frontend.Call) []frontend.Output { return c.run(call, forward) }}
-	return &frontend.Model{Graph: g, About: frontend.About{Form: fmt.Sprintf("TorchScript %d", c.version), Producer: "pytorch"}}, nil
+	return &frontend.Model{Graph: g, Set: c.options.set, About: frontend.About{Form: fmt.Sprintf("TorchScript %d", c.version), Producer: "pytorch"}}, nil
 }
 
 // declaredOutputs are those that the type of forward's result tells of.
@@ -63,20 +62,25 @@ func declaredOutputs(gives expression) []frontend.Info {
 
 func outputName(i int) string { return fmt.Sprintf("output%d", i) }
 
-// run interprets the method forward.
-func (c *code) run(call *frontend.Call, forward *function) (outputs []frontend.Output) {
+// run interprets the method forward, a second time where states are inputs: which there are the first time tells.
+func (c *code) run(call *frontend.Call, forward *function) []frontend.Output {
+	s := &states{io: c.options.states}
+	outputs := c.interpret(call, forward, s)
+	if s.io && s.found() {
+		outputs = c.interpret(call, forward, s)
+	}
+	return outputs
+}
+
+func (c *code) interpret(call *frontend.Call, forward *function, s *states) (outputs []frontend.Output) {
 	m := &machine{Call: call, code: c, table: newTable(), uses: c.uses}
 	consts := map[string]*graph.Value{}
 	m.constants = &loader{machine: m, folder: "constants", made: map[any]value{}, consts: consts}
 	m.guard(func() {
-		model := &loader{machine: m, folder: "data", made: map[any]value{}, consts: consts}
+		model := &loader{machine: m, folder: "data", made: map[any]value{}, consts: consts, states: s}
 		self, ok := model.load(c.model, "").(*object)
 		if !ok {
 			fail("data.pkl holds no module")
-		}
-		saved := map[string]value{}
-		for k, v := range self.attrs {
-			saved[k] = v
 		}
 		var args []value
 		var names []string
@@ -90,8 +94,8 @@ func (c *code) run(call *frontend.Call, forward *function) (outputs []frontend.O
 		}
 		m.place.path = ""
 		result := m.call(forward, self, args, names)
-		m.state(self, saved)
 		m.outputs(result, &outputs, "", 0)
+		m.changed(s, &outputs)
 		if len(outputs) == 0 {
 			fail("forward gives no tensor")
 		}
@@ -143,20 +147,6 @@ func (m *machine) outputs(v value, out *[]frontend.Output, name string, depth in
 		for _, p := range parts {
 			m.outputs(p, out, "", depth+1)
 		}
-	}
-}
-
-// state notes attributes that a run changes: they start at their saved value in each.
-func (m *machine) state(self *object, saved map[string]value) {
-	var names []string
-	for name, v := range self.attrs {
-		if _, ok := v.(*tensor); ok && saved[name] != v {
-			names = append(names, name)
-		}
-	}
-	if len(names) > 0 {
-		slices.Sort(names)
-		m.Note("what the model keeps from run to run (%s) starts at its saved value in each", strings.Join(names, ", "))
 	}
 }
 

@@ -53,6 +53,14 @@ func TestModules(t *testing.T) {
 	if len(notes) != 1 || !strings.Contains(notes[0], "(_h) starts at its saved value") {
 		t.Errorf("notes %q", notes)
 	}
+	m.Set("state", "io")
+	g, err = frontend.Import(m, frontend.Options{Shapes: map[string][]int{"x": {1, 1, 4}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(g.Inputs) != 2 || g.Inputs[1].Name != "_h" || len(g.Outputs) != 3 || g.Outputs[2].Name != "_h:next" || !g.Outputs[2].Type.Equal(g.Inputs[1].Type) {
+		t.Errorf("states as inputs and outputs: %s", g)
+	}
 	out, err := imported(data, frontend.Options{}, floats([]float32{1, 2, 3, 4}, 1, 1, 4))
 	if err != nil {
 		t.Fatal(err)

@@ -82,13 +82,25 @@ func (m *machine) reshaped(t *tensor, shape []int) *tensor {
 	if t.complex {
 		shape = append(shape, 2)
 	}
-	read := func(base *graph.Value) *graph.Value { return m.Reshape(base, shape...) }
 	if t.strided {
-		out := m.fresh(read(m.get(t)))
+		out := m.fresh(m.Reshape(m.get(t), shape...))
 		out.quant, out.complex = t.quant, t.complex
 		return out
 	}
-	return m.view(t, false, read, func(base, v *graph.Value) *graph.Value { return m.Reshape(v, base.Type.Shape...) })
+	return m.shaped(t, shape)
+}
+
+// viewed is a view of a shape, of elements that lie so that there is one: PyTorch refuses the program else.
+func (m *machine) viewed(t *tensor, shape []int) *tensor {
+	if t.complex {
+		shape = append(slices.Clone(shape), 2)
+	}
+	return m.shaped(t, shape)
+}
+
+func (m *machine) shaped(t *tensor, shape []int) *tensor {
+	return m.view(t, t.strided, func(base *graph.Value) *graph.Value { return m.Reshape(base, shape...) },
+		func(base, v *graph.Value) *graph.Value { return m.Reshape(v, base.Type.Shape...) })
 }
 
 // permuted is a view with axis k of the result being axis order[k] of t.
@@ -158,6 +170,19 @@ func (m *machine) selected(t *tensor, axis, i int) *tensor {
 	return m.view(one, one.strided,
 		func(base *graph.Value) *graph.Value { return m.Reshape(base, shape...) },
 		func(base, v *graph.Value) *graph.Value { return m.Reshape(v, base.Type.Shape...) })
+}
+
+// selectedAt is selected for an index that depends on data.
+func (m *machine) selectedAt(t *tensor, axis int, i *graph.Value) *tensor {
+	return m.view(t, true,
+		func(base *graph.Value) *graph.Value { return m.Apply(ops.Take, ops.TakeAttrs{Axis: axis}, base, i) },
+		func(base, v *graph.Value) *graph.Value {
+			n := base.Type.Shape[axis]
+			at := m.Do(ops.FloorMod, i, compose.Number(types.I64, float64(n)))
+			shape := slices.Repeat([]int{1}, base.Type.Rank())
+			shape[axis] = n
+			return m.Do(ops.Where, m.Reshape(m.Do(ops.Equal, m.Arange(n), at), shape...), m.ExpandDims(v, axis), base)
+		})
 }
 
 // expanded is a view in which axes of extent 1 are repeated. Nothing may be written to it.

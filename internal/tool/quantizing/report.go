@@ -43,6 +43,12 @@ func (r *Report) Summary() [][2]string {
 		{"weights", bytesText(r.WeightBytes, r.FloatWeightBytes) + ", with their scales"},
 		{"constants", bytesText(r.Bytes, r.FloatBytes) + ", with biases"},
 	}
+	for _, p := range r.Inputs {
+		lines = append(lines, [2]string{"input", fmt.Sprintf("%s: %s q for %s (q - %d)", p.Name, r.IO, general(p.Scale), p.Zero)})
+	}
+	for _, p := range r.Outputs {
+		lines = append(lines, [2]string{"output", fmt.Sprintf("%s: %s q for %s (q - %d), whose rounding by itself is %.1f dB", p.Name, r.IO, general(p.Scale), p.Zero, p.SQNR)})
+	}
 	if r.Ms > 0 {
 		lines = append(lines, [2]string{"time", fmt.Sprintf("%.3g ms instead of %.3g (medians on this machine)", r.Ms, r.FloatMs)})
 	}

@@ -45,3 +45,11 @@ class lathe:
 
 def mse_loss(self, target, reduction: int = 1): return lathe.loss(square(self - target), reduction)
 def l1_loss(self, target, reduction: int = 1): return lathe.loss(abs(self - target), reduction)
+
+def binary_cross_entropy_with_logits(self, target, weight=None, pos_weight=None, reduction: int = 1):
+  falls = log(1 + exp(-abs(self))) + relu(-self)
+  y = (1 - target) * self + (falls if pos_weight is None else (1 + (pos_weight - 1) * target) * falls)
+  return lathe.loss(y if weight is None else y * weight, reduction)
+
+def heaviside(self, values): return where(self == 0, values, where(self > 0, 1, 0))
+def sinc(self): return where(self == 0, 1.0, sin(self * 3.1415926535897932384626433832795) / (self * 3.1415926535897932384626433832795))

@@ -35,23 +35,29 @@ _scaled_dot_product_flash_attention = _scaled_dot_product_flash_attention_for_cp
 
 class lathe:
   # Projects words [batch, words, width] to queries, keys and values with one weight, attends, and projects back.
-  def self_attention(x, heads: int, qkv_weight, qkv_bias, proj_weight, proj_bias):
+  # A mask tells what is not looked at: words by words where its type is 0, words of each batch where it is 1.
+  def self_attention(x, heads: int, qkv_weight, qkv_bias, proj_weight, proj_bias, mask=None, mask_type=None):
     batch, words, width = size(x)
     qkv = reshape(linear(x, qkv_weight, qkv_bias), [batch, words, 3, heads, width // heads])
     q, k, v = unbind(permute(qkv, [2, 0, 3, 1, 4]))
-    y = scaled_dot_product_attention(q, k, v)
+    keep = None
+    if mask is not None:
+      keep = logical_not(lathe.truth(mask))
+      if mask_type == 1: keep = reshape(keep, [batch, 1, 1, words])
+      elif mask_type == 0: keep = reshape(keep, [1, 1, words, words])
+      else: lathe.refuse("a mask is not supported in this form")
+    y = scaled_dot_product_attention(q, k, v, keep)
     return linear(reshape(transpose(y, 1, 2), [batch, words, width]), proj_weight, proj_bias)
 
 def _native_multi_head_attention(query, key, value, embed_dim: int, num_head: int, qkv_weight, qkv_bias, proj_weight, proj_bias, mask=None, need_weights: bool = True, average_attn_weights: bool = True, mask_type=None):
-  if query is not key or mask is not None: lathe.refuse("attention to other words, or with a mask, is not supported in this form")
-  return lathe.self_attention(query, num_head, qkv_weight, qkv_bias, proj_weight, proj_bias), None
+  if query is not key: lathe.refuse("attention to other words is not supported in this form")
+  return lathe.self_attention(query, num_head, qkv_weight, qkv_bias, proj_weight, proj_bias, mask, mask_type), None
 
 def _transformer_encoder_layer_fwd(src, embed_dim: int, num_heads: int, qkv_weight, qkv_bias, proj_weight, proj_bias, use_gelu: bool, norm_first: bool, eps: number,
     norm_weight_1, norm_bias_1, norm_weight_2, norm_bias_2, ffn_weight_1, ffn_bias_1, ffn_weight_2, ffn_bias_2, mask=None, mask_type=None):
-  if mask is not None: lathe.refuse("a mask is not supported in this form")
   x = src
   y = layer_norm(x, [embed_dim], norm_weight_1, norm_bias_1, eps) if norm_first else x
-  x = x + lathe.self_attention(y, num_heads, qkv_weight, qkv_bias, proj_weight, proj_bias)
+  x = x + lathe.self_attention(y, num_heads, qkv_weight, qkv_bias, proj_weight, proj_bias, mask, mask_type)
   if not norm_first: x = layer_norm(x, [embed_dim], norm_weight_1, norm_bias_1, eps)
   y = layer_norm(x, [embed_dim], norm_weight_2, norm_bias_2, eps) if norm_first else x
   h = linear(y, ffn_weight_1, ffn_bias_1)

@@ -80,3 +80,7 @@ def norm(self, p=2, dim: List[int] = None, keepdim: bool = False, dtype=None):
 def linalg_vector_norm(self, ord: number = 2, dim: List[int] = None, keepdim: bool = False, dtype=None): return norm(self, ord, dim, keepdim, dtype)
 def frobenius_norm(self, dim: List[int], keepdim: bool = False): return norm(self, 2, dim, keepdim)
 def linalg_norm(self, ord=None, dim: List[int] = None, keepdim: bool = False, dtype=None): return norm(self, ord, dim, keepdim, dtype)
+
+def logcumsumexp(self, dim: int):
+  greatest = amax(self, [dim], True)
+  return log(cumsum(exp(self - greatest), dim)) + greatest

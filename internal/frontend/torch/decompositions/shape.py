@@ -74,3 +74,37 @@ def slice_scatter(self, src, dim: int = 0, start=None, end=None, step=1):
   y = clone(self)
   copy_(slice(y, dim, start, end, step), src)
   return y
+
+def column_stack(tensors: List[Tensor]):
+  parts = []
+  for t in tensors: append(parts, reshape(t, [numel(t), 1]) if ndimension(t) < 2 else t)
+  return cat(parts, 1)
+
+def atleast_1d(self: Tensor): return reshape(self, [1]) if ndimension(self) == 0 else self
+def atleast_2d(self: Tensor): return reshape(self, [1, numel(self)]) if ndimension(self) < 2 else self
+def atleast_3d(self: Tensor):
+  if ndimension(self) < 2: return reshape(self, [1, numel(self), 1])
+  return unsqueeze(self, 2) if ndimension(self) == 2 else self
+
+def dstack(tensors: List[Tensor]):
+  parts = []
+  for t in tensors: append(parts, atleast_3d(t))
+  return cat(parts, 2)
+
+def hsplit(self, sections: int): return tensor_split(self, sections, min(1, ndimension(self) - 1))
+def vsplit(self, sections: int): return tensor_split(self, sections, 0)
+def dsplit(self, sections: int): return tensor_split(self, sections, 2)
+
+def diff(self, n: int = 1, dim: int = -1):
+  y = self
+  for i in range(n): y = slice(y, dim, 1) - slice(y, dim, 0, -1)
+  return y
+
+def linalg_cross(self, other, dim: int = -1): return roll(self, -1, dim) * roll(other, -2, dim) - roll(self, -2, dim) * roll(other, -1, dim)
+def cross(self, other, dim: int = None):
+  d = dim
+  if dim is None:
+    d = -1
+    for k in range(ndimension(self)):
+      if d < 0 and size(self, k) == 3: d = k
+  return linalg_cross(self, other, d)
