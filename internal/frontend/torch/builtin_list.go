@@ -20,6 +20,20 @@ func listFunctions() map[string]builtinFunc {
 	number := numberFunctions()
 	return map[string]builtinFunc{
 		"all": truths(false), "any": truths(true),
+		"sum": func(m *machine, args []value) (value, bool) {
+			if len(args) != 1 {
+				return nil, false
+			}
+			l, ok := args[0].(*list)
+			if !ok {
+				return nil, false
+			}
+			var sum value = int64(0)
+			for _, v := range l.items {
+				sum = m.operator("add", []value{sum, v}, nil)
+			}
+			return sum, true
+		},
 		"len": func(m *machine, args []value) (value, bool) {
 			switch x := args[0].(type) {
 			case string:
