@@ -20,6 +20,7 @@ func listFunctions() map[string]builtinFunc {
 	number := numberFunctions()
 	return map[string]builtinFunc{
 		"all": truths(false), "any": truths(true),
+		"sum": sumOf,
 		"len": func(m *machine, args []value) (value, bool) {
 			switch x := args[0].(type) {
 			case string:
@@ -265,27 +266,4 @@ func ranged(m *machine, args []value) (value, bool) {
 		all = append(all, int64(i))
 	}
 	return m.newList(all), true
-}
-
-// truths looks for a truth value in a list: any of them is true, or all are.
-func truths(of bool) builtinFunc {
-	return func(m *machine, args []value) (value, bool) {
-		if len(args) != 1 {
-			return nil, false
-		}
-		l, ok := args[0].(*list)
-		if !ok {
-			return nil, false
-		}
-		for _, v := range l.items {
-			yes, known := m.truth(v)
-			if !known {
-				fail("a list of truth values that depend on data, which is not supported")
-			}
-			if yes == of {
-				return of, true
-			}
-		}
-		return !of, true
-	}
 }

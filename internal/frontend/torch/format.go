@@ -17,7 +17,7 @@ var Format = frontend.Format{
 		return isZip(head) && isArchive(head) || bytes.HasPrefix(head, oldMagic) || bytes.HasPrefix(head, plainPickle)
 	},
 	Options: []frontend.Option{frontend.StateOption},
-	Read: func(path string) (*frontend.Model, error) { return frontend.ReadMapped(path, Read) },
+	Read:    func(path string) (*frontend.Model, error) { return frontend.ReadMapped(path, Read) },
 }
 
 // oldMagic begins what torch.save wrote before version 1.6: a pickle of the number 0x1950a86a20f9469cfc6c. plainPickle is any other pickle.

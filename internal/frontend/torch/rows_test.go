@@ -144,6 +144,7 @@ func TestRows(t *testing.T) {
 		{"n = torch.size((torch.where(torch.gt(x, 2)))[0], 0)\nreturn torch.mul(x, n)", []int{2, 3}, []float64{3, -6, 9, 12, 15, -18}},
 		{"s = str(ops.prim.device(x))\ny = x\nif torch.ne(torch.find(s, \"pu\", 0, torch.len(s)), -1):\n  y = torch.neg(x)\nelse:\n  pass\nreturn y", []int{2, 3}, []float64{-1, 2, -3, -4, -5, 6}},
 		{"y = x\nif torch.all([True, torch.eq(torch.dim(x), 2)]):\n  y = torch.mul(x, annotate(float, torch.tensor(2.)))\nelse:\n  pass\nreturn y", []int{2, 3}, []float64{2, -4, 6, 8, 10, -12}},
+		{"return torch.mul(x, torch.sum([1, torch.size(x, 1)]))", []int{2, 3}, []float64{4, -8, 12, 16, 20, -24}},
 		{"return torch.arange(annotate(number, ops.prim.NumToTensor(torch.size(x, 1))), dtype=None, layout=None, device=torch.device(\"cpu\"), pin_memory=False)", []int{3}, []float64{0, 1, 2}},
 		// Quantised.
 		{"q = torch.quantize_per_tensor(x, 0.5, 10, 13)\nreturn torch.dequantize(torch.relu(q))", []int{2, 3}, []float64{1, 0, 3, 4, 5, 0}},
