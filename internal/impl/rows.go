@@ -204,12 +204,6 @@ func (k *kernel) vectorFold(block, at string, hidden bool) error {
 	return k.vectorAccumulators(block, first, inner, lanes, hidden)
 }
 
-const (
-	manyRegisters = 32  // that hold several exponentials with their constants
-	exponential   = 32  // operations that an expression takes with one function of that kind, at least
-	spilledMoves  = 2.0 // cycles of a vector that goes to the stack and back
-)
-
 // foldsExponentials reports whether a reduction reads exponentials or the like, which are computed in its loop then, on a core whose
 // registers do not hold several of them with the constants that they take.
 func (k *kernel) foldsExponentials(block string) bool {

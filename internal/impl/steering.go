@@ -19,8 +19,7 @@ const (
 
 	ReductionUnroll = 4       // steps: of a reduction between two tests of its loop. Chosen.
 	longBody        = 64      // products: of a loop's body, above which more steps gain nothing. Measured: as fast, and half the code.
-	wholeBody       = 96      // products: of a loop's body that takes all steps of a loop, which is none then. Measured: a block of eight channels by 6 x 2 accumulators is 2 % faster for it.
-	oddBody         = 160     // products: of a loop's body that takes the steps of an odd number at once, of which there is no small part. Chosen: it holds 13 taps of a tile.
+	wholeBody       = 96      // products: of a loop's body that takes all steps of a loop, which is none then, or an odd number of them. Measured: a block of eight channels by 6 x 2 accumulators is 2 % faster for it.
 	tileWork        = 512     // operations: that a tile unrolls at one step. Chosen: it bounds code, of which every border has a copy.
 	longestChain    = 192     // products: of float32, added one behind the other by default. Chosen: errors of sums grow with it, see RATIONALE.
 	mostTogether    = 4       // rows: that are looked up together. Chosen: from then on their loads take the time.
@@ -37,6 +36,10 @@ const (
 	packCycles      = 1.0  // cycles: of an element that is packed when the network runs. Fitted: squares are transposed in registers, and written apart.
 	tapCycles       = 6.0  // cycles: of an element that is loaded on its own, behind a test. Fitted.
 	placeCycles     = 8.0  // cycles: of the place of a tap, along all axes. Fitted.
+
+	manyRegisters = 32  // registers: that hold several exponentials with their constants. Counted.
+	exponential   = 32  // operations: that an expression takes with one function of that kind, at least. Counted.
+	spilledMoves  = 2.0 // cycles: of a vector that goes to the stack and back. Chosen.
 
 	widening       = 2  // instructions: that widen a vector of integers or float16 to float32. Counted.
 	wideningSingle = 3  // instructions: that widen one number of float16 to be in all lanes. Counted.

@@ -89,7 +89,7 @@ func (k *kernel) unrollReduction(t *tiling, ss []string, last string) error {
 			def = ReductionUnroll
 		} else if n%2 == 0 {
 			def = 2
-		} else if len(ss) > 0 && !k.apart(acc, ss) {
+		} else if len(ss) > 0 && !k.apart(acc, ss) && !k.lanesTwice(acc, ss) {
 			def = oddSteps(n, k.vectorsOf(ss))
 		}
 	}
@@ -103,12 +103,24 @@ func (k *kernel) unrollReduction(t *tiling, ss []string, last string) error {
 // oddSteps is how many of an odd number of steps, such as the taps of a line of a kernel, are unrolled for a tile of so many vectors: the
 // fewest that divide them. What leads to the first of them, through the loops around, is computed once for all.
 func oddSteps(n, vectors int) int {
-	for u := 3; u <= n && u*vectors <= oddBody; u += 2 {
+	for u := 3; u <= n && u*vectors <= wholeBody; u += 2 {
 		if n%u == 0 {
 			return u
 		}
 	}
 	return 1
+}
+
+// lanesTwice reports whether each product of a tile, whose loops are given with the lanes innermost, is of two vectors from memory, as of a
+// depthwise convolution. Steps that follow each other read most of them again: LLVM keeps those of all that it sees at once.
+func (k *kernel) lanesTwice(acc string, tile []string) bool {
+	lane, loads := k.variable(acc, tile[len(tile)-1]), 0
+	for _, a := range k.accesses(acc) {
+		if n, ok := a.stride(lane); !a.store && a.buf.Scope != loop.Reg && (!ok || n != 0) {
+			loads++
+		}
+	}
+	return loads > 1
 }
 
 // vectorsOf is the number of vectors of a tile, whose loops are given with the lanes innermost.

@@ -40,8 +40,8 @@ var exceptions = map[string]exception{
 	"znver5/3x3":                   {4.5, 4.5, transforms},
 	"cortex-a76/3x3":               {6.5, 6.5, transforms},
 	"cortex-a7/3x3":                {12.5, 13, transforms},
-	"core-avx2/narrow_groups":      {3, 3, "in any other order LLVM moves more"},
 	"x86-64-v4/3x3_stride":         {2.5, 2.5, "in any other order LLVM moves more"},
+	"znver5/dense_of_odd_sizes":    {2.5, 2.5, "in any other order LLVM moves more"},
 	"x86-64-v4/grouped":            {3.5, 3.5, "in any other order LLVM moves more"},
 	"cortex-a7/depthwise":          {4.5, 4.5, "taps and data of a row of seven fill all registers"},
 	"cortex-a7/dense_of_odd_sizes": {1, 11.5, addresses},
@@ -166,7 +166,7 @@ func TestHotLoops(t *testing.T) {
 // TestAddresses: what a hot loop does besides multiply-adds and their loads is little: addresses are computed in front of it. A tile of 6 x 2
 // accumulators loads eight vectors for twelve multiply-adds.
 func TestAddresses(t *testing.T) {
-	const most = 1.9 // instructions a multiply-add, of which loads and sums are 1.67
+	const most = 2.0 // instructions a multiply-add, of which loads and sums are 1.67
 	target := targettest.Resolve(t, "llvm -mtriple=x86_64-linux-gnu -mcpu=core-avx2")
 	for _, l := range []layer{conv("1x1 large map", 2, 64, 256, 1, 1, 1, 1, 56), conv("1x1", 2, 256, 128, 1, 1, 1, 1, 28), conv("1x1 deep", 2, 1024, 256, 1, 1, 1, 1, 14)} {
 		res, err := compile.Compile(context.Background(), l.network(t), compile.Options{Target: target, Level: 3, Workers: 2, Code: []string{"asm"}})
