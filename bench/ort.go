@@ -1,12 +1,16 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"os"
+	goruntime "runtime"
 	"slices"
 
 	ort "github.com/yalue/onnxruntime_go"
 
+	"lathe/internal/cpu"
 	"lathe/runtime"
 )
 
@@ -31,7 +35,8 @@ type ortSession struct {
 	session *ort.AdvancedSession
 	values  []ort.Value
 	results []*ort.CustomDataTensor
-	types   []runtime.Tensor // of the results
+	types   []runtime.Tensor            // of the results
+	exact   func() (*ortSession, error) // opens the model for results that do not saturate; nil where none does
 }
 
 // ortTypes are ONNX Runtime's element types by numpy's names.
@@ -47,14 +52,43 @@ var ortTypes = map[string]ort.TensorElementDataType{
 // open opens a session with all graph optimisations, one operator at a time on the given number of threads, which spin
 // between operators as they do by default.
 func (onnxRuntime) open(model string, threads int, inputs []runtime.Tensor, m *runtime.Module) (session, error) {
+	s, err := openORT(model, threads, inputs, m, nil)
+	if err != nil {
+		return nil, err
+	}
+	if saturates(model) {
+		s.exact = func() (*ortSession, error) {
+			return openORT(model, threads, inputs, m, map[string]string{"session.x64quantprecision": "1"})
+		}
+	}
+	return s, nil
+}
+
+func openORT(model string, threads int, inputs []runtime.Tensor, m *runtime.Module, config map[string]string) (*ortSession, error) {
 	s := new(ortSession)
-	if err := s.open(model, threads, inputs, m); err != nil {
+	if err := s.open(model, threads, inputs, m, config); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
 	return s, nil
 }
 
-func (s *ortSession) open(model string, threads int, inputs []runtime.Tensor, m *runtime.Module) error {
+// saturates reports whether ONNX Runtime's products of bytes may saturate here: on x86-64 without VNNI it adds two of them to an int16, unless it
+// is told otherwise, which takes it longer. Times are those of what it does by default.
+func saturates(model string) bool {
+	this, err := cpu.This()
+	if err != nil || goruntime.GOARCH != "amd64" || this.Has("avx512vnni") || this.Has("avxvnni") {
+		return false
+	}
+	file, err := os.ReadFile(model)
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc([]string{"QuantizeLinear", "DynamicQuantize", "MatMulInteger", "ConvInteger", "QLinear"}, func(op string) bool {
+		return bytes.Contains(file, []byte(op))
+	})
+}
+
+func (s *ortSession) open(model string, threads int, inputs []runtime.Tensor, m *runtime.Module, config map[string]string) error {
 	o, err := ort.NewSessionOptions()
 	if err != nil {
 		return err
@@ -63,6 +97,9 @@ func (s *ortSession) open(model string, threads int, inputs []runtime.Tensor, m 
 	err = errors.Join(
 		o.SetGraphOptimizationLevel(ort.GraphOptimizationLevelEnableAll), o.SetExecutionMode(ort.ExecutionModeSequential),
 		o.SetIntraOpNumThreads(threads), o.SetInterOpNumThreads(1))
+	for key, value := range config {
+		err = errors.Join(err, o.AddSessionConfigEntry(key, value))
+	}
 	if err != nil {
 		return err
 	}
@@ -111,7 +148,19 @@ func (s *ortSession) Run() error { return s.session.Run() }
 
 func (s *ortSession) block(n int) (block, error) { return runBlock(n, s.Run) }
 
+// outputs are what the last run computed, or, where that may have saturated, what the model gives without.
 func (s *ortSession) outputs() ([][]float64, error) {
+	if s.exact != nil {
+		e, err := s.exact()
+		if err != nil {
+			return nil, err
+		}
+		defer e.close()
+		if err := e.Run(); err != nil {
+			return nil, err
+		}
+		return e.outputs()
+	}
 	var list [][]float64
 	for i, r := range s.results {
 		t := s.types[i]
