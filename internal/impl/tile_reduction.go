@@ -83,14 +83,14 @@ func (k *kernel) unrollReduction(t *tiling, ss []string, last string) error {
 	n, def := k.s.Extent(last), 1
 	heavy := k.worked(k.core.registers(0), acc) < k.core.registers(0)
 	if n > 2 && !k.looksUp(acc) && !first && !heavy {
-		if n%ReductionUnroll == 0 && len(ss) > 0 && !k.apart(acc, ss) && n*k.vectorsOf(ss) <= wholeBody {
+		tiled := len(ss) > 0 && !k.apart(acc, ss)
+		switch {
+		case tiled && n*k.vectorsOf(ss) <= wholeBody && (n%ReductionUnroll == 0 || n%2 == 1 && !k.lanesTwice(acc, ss)):
 			def = n
-		} else if n%ReductionUnroll == 0 && len(ss) > 0 && !k.apart(acc, ss) && ReductionUnroll*k.vectorsOf(ss) <= longBody {
+		case tiled && n%ReductionUnroll == 0 && ReductionUnroll*k.vectorsOf(ss) <= longBody:
 			def = ReductionUnroll
-		} else if n%2 == 0 {
+		case n%2 == 0:
 			def = 2
-		} else if len(ss) > 0 && !k.apart(acc, ss) && !k.lanesTwice(acc, ss) {
-			def = oddSteps(n, k.vectorsOf(ss))
 		}
 	}
 	most := 2 * ReductionUnroll
@@ -98,17 +98,6 @@ func (k *kernel) unrollReduction(t *tiling, ss []string, last string) error {
 		most = 1
 	}
 	return k.UnrollSteps(t.decision("steps"), last, def, most)
-}
-
-// oddSteps is how many of an odd number of steps, such as the taps of a line of a kernel, are unrolled for a tile of so many vectors: the
-// fewest that divide them. What leads to the first of them, through the loops around, is computed once for all.
-func oddSteps(n, vectors int) int {
-	for u := 3; u <= n && u*vectors <= wholeBody; u += 2 {
-		if n%u == 0 {
-			return u
-		}
-	}
-	return 1
 }
 
 // lanesTwice reports whether each product of a tile, whose loops are given with the lanes innermost, is of two vectors from memory, as of a

@@ -117,12 +117,3 @@ func TestApartTiles(t *testing.T) {
 		}
 	}
 }
-
-// TestOddSteps: an odd number of steps is cut into equal parts, and left whole where its body stays small enough.
-func TestOddSteps(t *testing.T) {
-	for _, c := range [][3]int{{3, 12, 3}, {5, 12, 5}, {7, 12, 7}, {9, 14, 3}, {11, 8, 11}, {11, 12, 1}, {49, 12, 7}, {7, 28, 1}, {31, 12, 1}} {
-		if got := oddSteps(c[0], c[1]); got != c[2] {
-			t.Errorf("%d steps of %d vectors: %d at once, want %d", c[0], c[1], got, c[2])
-		}
-	}
-}
