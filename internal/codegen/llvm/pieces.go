@@ -10,15 +10,17 @@ import (
 // A piece of a vector is so many lanes from one on, a power of two.
 type piece struct{ from, lanes int }
 
-// storePieces stores a vector under the current mask as pieces, each by a store of its own, where the lanes are known: one lane, or
-// the first of which there are a power of two; any, where the target has no masked store that is as fast. It reports whether it
-// did. Of LLVM 22's masked stores those with one constant lane, whose elements are narrowed from 32 bits, write all 32 bits.
+// storePieces stores a vector under the current mask as pieces, each by a store of its own, where the lanes are known: a single one, or
+// any where the target has no masked store that is as fast. It reports whether it did. Of LLVM 22's masked stores those with one
+// constant lane, whose elements are narrowed from 32 bits, write all 32 bits; where it
+// has masked stores, LLVM keeps accumulators whose pieces are stored on the stack.
 func (e *emitter) storePieces(b *loop.Buffer, raw value, ptr string, align int) bool {
 	if e.active == nil {
 		return false
 	}
 	list, size := pieces(e.active), b.DType.Size()
-	if masked := e.target.ISA().Instructions.MaskedStores; len(list) > 1 && (masked != nil && masked(e.target.Has, 8*size)) {
+	masked := e.target.ISA().Instructions.MaskedStores
+	if one := len(list) == 1 && list[0].lanes == 1; !one && masked != nil && masked(e.target.Has, 8*size) {
 		return false
 	}
 	for _, p := range list {
