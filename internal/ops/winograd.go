@@ -180,7 +180,7 @@ var WinogradProduct = op.Define(op.Spec[WinogradProductAttrs]{
 		if v.Shape[2]%tiles != 0 {
 			return nil, fmt.Errorf("data %s has %d tiles; a result of %dx%d has %d an image", v.Tensor, v.Shape[2], a.Height, a.Width, tiles)
 		}
-		return []types.Tensor{types.Of(winogradSum(v.DType), v.Shape[2]/tiles, u.Shape[1], a.Height, a.Width)}, nil
+		return []types.Tensor{types.Of(WinogradSum(v.DType), v.Shape[2]/tiles, u.Shape[1], a.Height, a.Width)}, nil
 	},
 	Eval: func(a WinogradProductAttrs, in, out []*tensor.Tensor) error {
 		w, err := WinogradOf(a.TileSize)
@@ -310,8 +310,8 @@ func (w *Winograd) takes(names []string, in []op.Arg) error {
 	return sameDType(k, names, in)
 }
 
-// winogradSum is the type of sums of products of transformed operands of type t.
-func winogradSum(t types.DType) types.DType {
+// WinogradSum is the type of sums of products of transformed operands of type t.
+func WinogradSum(t types.DType) types.DType {
 	if t.IsInt() {
 		return types.I32
 	}

@@ -33,15 +33,21 @@ var machine = &target.Target{Kind: "llvm", Arch: target.X86, VectorBits: 256, Ve
 // run runs the pass of the table with the given name.
 func run(t testing.TB, name string, g *graph.Graph) {
 	t.Helper()
+	runIn(t, name, &Context{Graph: g, Target: machine, Level: 3})
+}
+
+// runIn is run in a context, in which somebody may decide.
+func runIn(t testing.TB, name string, c *Context) {
+	t.Helper()
 	for _, p := range Table {
 		if p.Name != name {
 			continue
 		}
-		if err := p.Run(&Context{Graph: g, Target: machine, Level: 3}); err != nil {
-			t.Fatalf("%s: %v", name, err)
+		if err := p.Run(c); err != nil {
+			t.Fatalf("%s: %v\n%s", name, err, c.Graph)
 		}
-		if err := Verify(&Context{Graph: g}); err != nil {
-			t.Fatalf("after %s: %v\n%s", name, err, g)
+		if err := Verify(&Context{Graph: c.Graph}); err != nil {
+			t.Fatalf("after %s: %v\n%s", name, err, c.Graph)
 		}
 		return
 	}

@@ -1,6 +1,8 @@
 package pass
 
 import (
+	"slices"
+
 	"lathe/internal/graph"
 	"lathe/internal/ops"
 	"lathe/internal/tensor"
@@ -34,8 +36,12 @@ func reachOf(v *graph.Value, depth int) (lo, hi int64) {
 		return least, most + 1 // anything
 	}
 	switch n := v.Def; n.Op {
-	case ops.Cast, ops.Reshape, ops.Transpose, ops.MaxPool2d, ops.StridedSlice:
+	case ops.Cast, ops.Reshape, ops.Transpose, ops.StridedSlice:
 		lo, hi = operand(0)
+	case ops.MaxPool2d:
+		if lo, hi = operand(0); n.Attrs.(ops.PoolAttrs).CeilMode || slices.Max(n.Attrs.(ops.PoolAttrs).Padding) > 0 {
+			lo = least // of a window that lies in the padding
+		}
 	case ops.Pad:
 		lo, hi = operand(0)
 		value := int64(n.Attrs.(ops.PadAttrs).Value)

@@ -36,14 +36,7 @@ func TestSeparateWindows(t *testing.T) {
 		}
 		before := g.String()
 		c := &Context{Graph: g, Target: machine, Level: 3, Chooser: func(string) choice.Chooser { return whereAsked{"windows": "by axis"} }}
-		for _, p := range Table {
-			if p.Name != "SeparateWindows" {
-				continue
-			}
-			if err := p.Run(c); err != nil {
-				t.Fatalf("seed %d: %v\n%s", seed, err, before)
-			}
-		}
+		runIn(t, "SeparateWindows", c)
 		if err := evaltest.SameValues(g, in, want); err != nil {
 			t.Fatalf("seed %d: %v\n%s\n%s", seed, err, before, g)
 		}

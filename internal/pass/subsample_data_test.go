@@ -46,14 +46,7 @@ func TestSubsampleData(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := &Context{Graph: g, Target: machine, Level: 3, Chooser: func(string) choice.Chooser { return whereAsked{"subsample": "on"} }}
-		for _, p := range Table {
-			if p.Name != "SubsampleData" {
-				continue
-			}
-			if err := p.Run(c); err != nil {
-				t.Fatalf("seed %d: %v\n%s", seed, err, g)
-			}
-		}
+		runIn(t, "SubsampleData", c)
 		if err := evaltest.SameValues(g, in, want); err != nil {
 			t.Fatalf("seed %d: %v\n%s", seed, err, g)
 		}

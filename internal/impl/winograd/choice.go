@@ -178,7 +178,7 @@ func sumBytes(w *ops.Winograd, t impl.Tile, lanes int) int {
 
 // blockBytes is what a block of groups of tiles occupies: transformed data, and the products of a panel.
 func (c shape) blockBytes(w *ops.Winograd, t impl.Tile, groups, lanes int) int {
-	return w.Products() * groups * t.Rows * (c.Type.Size()*c.In + sumType(c.Type).Size()*t.Vecs*lanes)
+	return w.Products() * groups * t.Rows * (c.Type.Size()*c.In + ops.WinogradSum(c.Type).Size()*t.Vecs*lanes)
 }
 
 // fusedBlock is the number of groups of tiles that are transformed at a time: as many as fill their part of the second
@@ -204,14 +204,14 @@ type costedTile struct {
 	cost float64
 }
 
-// registerTiles lists the register tiles of the products, rows of tiles by vectors of output channels, and which of them costs
+// registerTiles lists the register tiles of the products of operands of a type, rows of tiles by vectors of output channels, and which of them costs
 // least for one channel.
-func registerTiles(c impl.Core, t types.DType, tiles, vecs int) (list []costedTile, best int) {
+func registerTiles(c impl.Core, of types.DType, tiles, vecs int) (list []costedTile, best int) {
 	for v := 1; v <= min(4, vecs); v++ {
 		if vecs%v != 0 {
 			continue
 		}
-		for r := 1; r <= tiles && c.Fits(r, v, impl.DotWidthOf(t, t)); r++ {
+		for r := 1; r <= tiles && c.Fits(r, v, impl.DotWidthOf(of, of)); r++ {
 			t := impl.Tile{Lines: 1, Rows: r, Vecs: v}
 			if list = append(list, costedTile{t, c.Reusing(tileCost(c, t, tiles, vecs), r*v)}); list[len(list)-1].cost < list[best].cost {
 				best = len(list) - 1

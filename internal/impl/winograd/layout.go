@@ -17,7 +17,8 @@ import (
 //	data     [k, C, tiles] lies as [tiles/rows][C/lanes][k][rows][lanes]
 //	weights  [k, O, C]     lie as  [O/panel][k][C][panel], panel being a few vectors
 //
-// Of int16, two channels of a column lie together, whose products one instruction adds: [O/panel][k][C/2][panel][2].
+// Of int16, two channels of a column lie together, whose products one instruction adds: [O/panel][k][C/2][panel][2]. Data are
+// [tiles/rows][k][C/lanes][rows][lanes] then: a row is half a cache line or less, and what a factor reads is in order.
 //
 // The product of a group, a factor k and a panel reads the weights, which may come from memory, in order. The factors of
 // a tile, which are written together, are the rows of a group apart: farther apart, at a distance that is a power of two
@@ -49,14 +50,6 @@ func weightLayout(t types.DType, panel int) types.Layout {
 
 // together is the number of channels of transformed operands of a type whose products are added at once.
 func together(t types.DType) int { return max(1, impl.DotWidthOf(t, t)) }
-
-// sumType is the type of sums of products of transformed operands of a type.
-func sumType(t types.DType) types.DType {
-	if t.IsInt() {
-		return types.I32
-	}
-	return t
-}
 
 // inputLayouts gives data channels in blocks of a vector and its tiles in groups of the rows of a register tile.
 func inputLayouts(l impl.Layouts, lanes int, n *graph.Node) {

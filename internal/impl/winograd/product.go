@@ -167,7 +167,7 @@ func (p products) work() float64 {
 // newSums is scratch for the products of a block and a panel. The distance of factors is an odd number of vectors, so
 // that those of a tile, which are used together, fall into different sets of a cache.
 func (p products) newSums() *loop.Buffer {
-	return build.Scratch("products", sumType(p.weight.DType), p.Products(), p.block*p.data.rows*p.vecs|1, p.data.lanes)
+	return build.Scratch("products", ops.WinogradSum(p.weight.DType), p.Products(), p.block*p.data.rows*p.vecs|1, p.data.lanes)
 }
 
 // sum is the place of the products of a tile, in a vector of channels.
