@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"lathe"
@@ -44,6 +45,9 @@ func compareAll(s *settings, work string) error {
 	}
 	debug.SetGCPercent(400)
 	r.head()
+	if slices.Contains(c.peers, peer(onnxRuntime{})) && saturating() {
+		fmt.Println("onnxruntime: sums of two products of bytes saturate on this processor; it is timed so, outputs are compared with those of exact sums")
+	}
 	others, err := process.Watch()
 	if err != nil {
 		return err

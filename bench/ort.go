@@ -72,11 +72,16 @@ func openORT(model string, threads int, inputs []runtime.Tensor, m *runtime.Modu
 	return s, nil
 }
 
-// saturates reports whether ONNX Runtime's products of bytes may saturate here: on x86-64 without VNNI it adds two of them to an int16, unless it
-// is told otherwise, which takes it longer. Times are those of what it does by default.
-func saturates(model string) bool {
+// saturating reports whether ONNX Runtime's products of bytes may saturate on this machine: on x86-64 without VNNI it adds two of them to an
+// int16, unless it is told otherwise, which takes it longer. Times are those of what it does by default.
+func saturating() bool {
 	this, err := cpu.This()
-	if err != nil || goruntime.GOARCH != "amd64" || this.Has("avx512vnni") || this.Has("avxvnni") {
+	return err == nil && goruntime.GOARCH == "amd64" && !this.Has("avx512vnni") && !this.Has("avxvnni")
+}
+
+// saturates reports whether a model's outputs may.
+func saturates(model string) bool {
+	if !saturating() {
 		return false
 	}
 	file, err := os.ReadFile(model)
