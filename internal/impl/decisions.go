@@ -55,6 +55,8 @@ var decisions = []DecisionInfo{
 	{"reductions", "tile, strips", "order of the reduction loops, by axis", "the largest strides outside"},
 	{"parts", "tile, strips", "into how many parts a long sum of float32 products is cut", "sums of at most 192 products, for accuracy"},
 	{"steps", "tile, strips, attention, winograd", "steps of the reduction that are unrolled", "4 that divide the reduction, or 2, as of more than 16 accumulators; 1 where loads of several would spill"},
+	{"together_lines", "streamed", "lines of what is streamed that are summed before the totals are read and written", "8, or the greatest divisor of their number below"},
+	{"line_pieces", "streamed", "into how many pieces a line of what is streamed is cut", "as many as four workers need, and L1 for the totals"},
 	{"slide", "tile, strips", "whether all taps of a window that slides over the rows of a tile stand inside the loop over rows, so that what several rows read is loaded once", "`on` where registers hold the taps beside the accumulators"},
 	{"prefetch_panel", "tile, strips", "whether tiles ask for the next panel of weights, or for what they read themselves some KB `ahead`", "`on`, but `ahead` where one tile reads a panel, or L2 does not hold two; `off` in loops whose operands stay in L2 or L3"},
 	{"prefetch_epilogue", "tile, strips", "whether a tile asks for what its epilogue reads and stores to", "`on`, but `off` where that takes longer from memory than the sums of the tile"},

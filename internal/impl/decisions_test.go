@@ -55,6 +55,13 @@ func sample(t *testing.T, r *rand.Rand, kind string) *tetest.Case {
 		m, depth, n := 1+r.IntN(9), 100+r.IntN(900), 1+r.IntN(40)
 		return tetest.Of(r, kind, relu(of(t, ops.Matmul, ops.MatmulAttrs{}, "", f32("", m, depth), f32("", depth, n))))
 	}
+	if kind == "streamed" {
+		m, depth, n := 1+r.IntN(5), 20+r.IntN(80), 1+r.IntN(200)
+		if r.IntN(2) == 0 {
+			return tetest.Of(r, kind, of(t, ops.Max, ops.ReduceAttrs{Axis: []int{1}}, "", f32("", m, depth, 1+n/8, 1+r.IntN(8))))
+		}
+		return tetest.Of(r, kind, relu(of(t, ops.Matmul, ops.MatmulAttrs{}, "", f32("", m, 1, depth), f32("", m, depth, n))))
+	}
 	if kind == "bytes" {
 		m, depth, n := 1+r.IntN(9), 4*(1+r.IntN(20)), 1+r.IntN(40)
 		x, w := te.Input("x", types.Of(types.U8, m, depth)), te.Input("w", types.Of(types.I8, n, depth))
@@ -148,13 +155,16 @@ func TestPoints(t *testing.T) {
 	}
 	r := anyOf{rand.New(rand.NewPCG(1, 13)), map[string]int{}}
 	cpus := append(slices.Clone(machines), core)
-	for _, kind := range append(tetest.Kinds(), "strips", "long sum", "columns", "bytes", "winograd") {
+	for _, kind := range append(tetest.Kinds(), "strips", "long sum", "columns", "bytes", "streamed", "winograd") {
 		for seed := range uint64(points) {
 			c := sample(t, rand.New(rand.NewPCG(seed, 11)), kind)
 			k := c.Lower()
 			cpu := cpus[seed%uint64(len(cpus))]
-			if kind == "winograd" {
+			switch kind {
+			case "winograd":
 				cpu = narrow
+			case "streamed":
+				cpu = crowded
 			}
 			decided := func(by choice.Chooser) *impl.Plan {
 				plan, err := planned(k, kind, seed, cpu, by)

@@ -44,6 +44,7 @@ type Rule struct {
 // Rules for kernels of any kind.
 var (
 	Scalar    = Algorithm{Rule: &Rule{"scalar", scalarApplies, scalar}}
+	Streamed  = Algorithm{Rule: &Rule{"streamed", streamedApplies, streamed}}
 	Tiles     = Algorithm{Rule: &Rule{"tile", tileApplies, tile}}
 	Columns   = Algorithm{Rule: &Rule{"columns", columnsApply, columns}}
 	Rows      = Algorithm{Rule: &Rule{"rows", rowsApply, rows}}

@@ -30,6 +30,9 @@ var machines = []*target.Target{
 	{VectorBits: 128, VectorRegs: 32, L1: 32 << 10, L2: 1 << 20, Core: target.ClassOf(target.X86, 128)},
 }
 
+// crowded is one whose caches hold little of small kernels.
+var crowded = &target.Target{VectorBits: 256, VectorRegs: 16, L1: 2 << 10, L2: 2 << 10, Core: target.ClassOf(target.X86, 256)}
+
 // of is the computation of an operator on operands of the given types.
 func of(t testing.TB, d *op.Def, attrs any, result types.Layout, in ...types.Tensor) *te.Stage {
 	t.Helper()
@@ -122,6 +125,12 @@ func TestRules(t *testing.T) {
 			y.Tag = lower.Strips
 			w := te.Input("w", f32(types.Layout(fmt.Sprintf("ABCD%da", n)), 144, 1, 5, 5))
 			return relu(ops.Conv2d.Compute(conv(5, 2, 144), []*te.Stage{y, w}, []types.Tensor{f32(blocked(n), 1, 144, 28, 28)})[0])
+		}},
+		{"gemv_streamed", func(int) *te.Stage {
+			return relu(of(t, ops.Matmul, ops.MatmulAttrs{}, "", f32("", 1, 4096), f32("", 4096, 1000)))
+		}},
+		{"max_streamed", func(int) *te.Stage {
+			return of(t, ops.Max, ops.ReduceAttrs{Axis: []int{1}}, "", f32("", 32, 300, 10, 30))
 		}},
 		{"matmul", func(int) *te.Stage {
 			return of(t, ops.Matmul, ops.MatmulAttrs{}, "", f32("", 128, 256), f32("", 256, 512))

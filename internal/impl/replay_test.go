@@ -22,11 +22,11 @@ func TestReplay(t *testing.T) {
 		samples = 10
 	}
 	seen := map[string]int{}
-	for _, kind := range append(tetest.Kinds(), "strips", "long sum", "columns", "bytes") {
+	for _, kind := range append(tetest.Kinds(), "strips", "long sum", "columns", "bytes", "streamed") {
 		for seed := range samples {
 			r := rand.New(rand.NewPCG(seed, 5))
 			k := sample(t, r, kind).Lower()
-			cpus := append(slices.Clone(machines), &target.Target{VectorRegs: 8, Core: target.ClassOf(target.CSource, 0)})
+			cpus := append(slices.Clone(machines), crowded, &target.Target{VectorRegs: 8, Core: target.ClassOf(target.CSource, 0)})
 			by := []choice.Chooser{nil, anyOf{r, map[string]int{}}}
 			plan, err := algorithms.Table.Choose(k, cpus[r.IntN(len(cpus))], by[seed%2])
 			if err != nil {

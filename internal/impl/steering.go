@@ -24,6 +24,8 @@ const (
 	longestChain    = 192     // products: of float32, added one behind the other by default. Chosen: errors of sums grow with it, see RATIONALE.
 	mostTogether    = 4       // rows: that are looked up together. Chosen: from then on their loads take the time.
 	aheadBytes      = 8 << 10 // bytes: of a stream, ahead of which it is asked for. Measured: 4 to 64 KB are as fast, and a tenth to a fifth faster than none; 1 MB is slower than none.
+	linesAtOnce     = 8       // lines: of a matrix that is streamed, whose elements are summed before the totals are read and written. Measured: 2 are a fifth slower, 4 a tenth; prefetchers follow as many.
+	leastPiece      = 2 << 10 // bytes: of a line of a matrix that is streamed, of which workers read pieces. Measured: pieces of 1 and 2 KB are read with two thirds of the rate of a whole line of 4.
 	rolledFrom      = 5       // vectors: of a tile, from which on exponentials are rolled. Chosen: what they need pushes more out of registers.
 
 	Pieces       = 12     // pieces: of work, that keep any small number of workers about evenly busy. Chosen: 2, 3, 4 and 6 divide it.

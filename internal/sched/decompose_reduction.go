@@ -66,6 +66,9 @@ func (s *Schedule) DecomposeReduction(block, at string) error {
 	for i := len(nest) - 1; i >= first; i-- {
 		f := nest[i]
 		if !spatial[f.Var] {
+			if f.Kind == loop.Parallel { // of one iteration: the nest beside it would not be divided
+				return fmt.Errorf("decompose_reduction %s: %w", block, errDivided)
+			}
 			continue
 		}
 		v := expr.NewVar(f.Var.Name + ".z")

@@ -43,6 +43,7 @@ var primitives = []Primitive{
 		run: func(s *Schedule, t Step) error { return s.DecomposeReduction(t.On, t.Args[0]) }},
 	{Name: "factor_reduction", On: BlockName, Doc: "multiplies the parts of a cut sum by the factors that no iteration of a part changes, instead of its terms",
 		run: func(s *Schedule, t Step) error { return s.FactorReduction(t.On) }},
+	{Name: "fold_at", On: BlockName, Args: []Name{LoopName, ScopeName}, Doc: "folds what one iteration of the loop adds to the block's result in scratch, and adds that once", run: foldAt},
 	{Name: "fuse", On: LoopName, Args: []Name{LoopName}, Doc: "for i { for j { ... } } → for i.j { ... }",
 		run: func(s *Schedule, t Step) error { _, err := s.Fuse(t.On, t.Args[0]); return err }},
 	{Name: "in_place", On: BlockName, Doc: "keeps what the block computes in the elements of the result that are made from it, in place of scratch",
@@ -116,6 +117,14 @@ func cutReduction(s *Schedule, t Step) error {
 		return err
 	}
 	return s.CutReduction(t.On, t.Args[0], scope)
+}
+
+func foldAt(s *Schedule, t Step) error {
+	scope, err := scopeOf(t.Args[1])
+	if err != nil {
+		return err
+	}
+	return s.FoldAt(t.On, t.Args[0], scope)
 }
 
 // scopeOf reads the name of a scope that buffers can be allocated in.

@@ -58,9 +58,41 @@ func TestRandom(t *testing.T) {
 		return // not every primitive is tried
 	}
 	for _, p := range sched.Primitives() {
-		if n := taken[p.Name]; n < 3 && p.Name != "tensorize" && p.Name != "cache_read" && p.Name != "factor_reduction" {
+		if n := taken[p.Name]; n < 3 && p.Name != "tensorize" && p.Name != "cache_read" && p.Name != "factor_reduction" && p.Name != "compute_with" {
 			t.Errorf("%s was applied %d times only: the random steps do not test it", p.Name, n)
 		}
+	}
+}
+
+// TestComputeWith joins what random kernels compute first with all loops of as many iterations that follow, which random steps reach too rarely.
+func TestComputeWith(t *testing.T) {
+	done := 0
+	for _, kind := range tetest.Kinds() {
+		for seed := range uint64(20) {
+			r := rand.New(rand.NewPCG(seed, 4))
+			c := tetest.New(r, kind)
+			k := c.Lower()
+			whole := sched.New(&loop.Func{Name: k.Func.Name, Params: k.Func.Params, Body: k.Func.Body})
+			for i, block := range k.Blocks[:len(k.Blocks)-1] {
+				for _, reader := range k.Blocks[i+1:] {
+					for _, first := range whole.Loops(block) {
+						for _, with := range whole.Loops(reader) {
+							s := whole.Copy()
+							if s.ComputeWith(first, with) != nil {
+								continue
+							}
+							done++
+							if err := c.Check(k, s.Func, 1); err != nil {
+								t.Fatalf("%s, seed %d: %v\n%s\n%s", kind, seed, err, s, s.Func)
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+	if done < 20 {
+		t.Errorf("%d loops were joined", done)
 	}
 }
 
@@ -140,13 +172,16 @@ func randomStep(r *rand.Rand, k *lower.Kernel, s *sched.Schedule) sched.Step {
 	}
 	all := sched.Primitives()
 	p := all[r.IntN(len(all))]
-	for p.Name == "cache_read" { // where a tile is computed in part, the copy would read what nobody wrote
+	for p.Name == "cache_read" || p.Name == "fold_at" { // where a tile is computed in part, the copy would read what nobody wrote; the other is below
 		p = all[r.IntN(len(all))]
 	}
 	if n := len(s.Trace); n > 0 && s.Trace[n-1].Op == "decompose_reduction" && r.IntN(3) > 0 { // what can be cut or has parts is rare otherwise
 		last := s.Trace[n-1]
 		if inside := s.Loops(last.On); r.IntN(4) == 0 && len(inside) > 0 {
 			return sched.Step{Op: "rfactor", On: last.On, Args: []string{last.Args[0], inside[len(inside)-1]}}
+		}
+		if inside := s.Loops(last.On); r.IntN(4) == 0 && len(inside) > 0 {
+			return sched.Step{Op: "fold_at", On: last.On, Args: []string{inside[r.IntN(len(inside))], "worker"}}
 		}
 		return sched.Step{Op: "cut_reduction", On: last.On, Args: []string{last.Args[0], "worker"}}
 	}

@@ -15,6 +15,7 @@ var Table = impl.Algorithms{
 	attention.Algorithm,
 	impl.Scalar,
 	strips.Algorithm,
+	impl.Streamed,
 	impl.Tiles,
 	impl.Columns,
 	impl.Rows,
