@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"lathe/internal/choice"
+	"lathe/internal/loop"
 	"lathe/internal/op"
 	"lathe/internal/ops"
 	"lathe/internal/target"
@@ -226,7 +227,7 @@ func ConvImage(a ops.ConvAttrs, data, w, out types.Tensor) (lines, rows int) {
 }
 
 // panel asks for the vectors, of so many lanes, of a panel of weights, by the best tile that each number has for rows of an output
-// by columns.
+// by columns. One row uses each weight once: its panels are those of which memory is read with the most streams.
 func (a *NodeAsker) panel(lanes int, o output, columns, dot int) {
 	o.vecs = (columns + lanes - 1) / lanes
 	list, best := a.tiles(o, a.registers(dot), 0, true, reuse)
@@ -243,6 +244,15 @@ func (a *NodeAsker) panel(lanes int, o output, columns, dot int) {
 		}
 		if t.Vecs == list[best].Vecs {
 			def = i
+		}
+	}
+	if o.lines*o.rows == 1 { // every weight is used once: panels are as narrow as streams of whole lines of the cache can be
+		for i, w := range widths {
+			s := a.streams(w.Vecs, o.vecs/w.Vecs)
+			line := max(1, float64(loop.LineBytes)/float64(4*lanes*w.Vecs))
+			if widths[i].cost = streaming(s) * line; widths[i].cost < widths[def].cost {
+				def = i
+			}
 		}
 	}
 	values := make([]choice.Value, len(widths))

@@ -44,6 +44,7 @@ type tiling struct {
 	panel   int    // elements of a panel within lane; 0: none
 	vecLoop string // the loop over vectors, once lane is one vector
 	panels  string // the loop over panels, where those are of several vectors
+	streams int    // panels that a tile of one row reads at once; 0: one
 
 	partLoop string // the reduction loop whose iterations are parts of a long sum; "": the sum is whole
 }
@@ -182,7 +183,12 @@ func (k *kernel) applyTile(t *tiling, axes []string, size Tile) (shared []string
 		vecTiles = o
 	}
 	if panels != "" && k.s.Extent(vecTiles) == 1 {
-		vecTiles = panels
+		o, i, err := k.decideStreams(t, panels, size)
+		if err != nil {
+			return nil, err
+		}
+		inner = slices.Concat(nonEmpty(i), inner)
+		vecTiles = o
 	}
 	var tiles []string // loops over the tiles of the row axes, outermost first
 	for a, n := range axes {

@@ -61,9 +61,9 @@ func (k *kernel) panels(acc string, v *expr.Var) (list []access) {
 }
 
 // prefetchWay is how tiles best ask for panels, the loop over which is the first of those around the accumulation. To ask for what is
-// in a cache takes as much of its rate as to read it.
+// in a cache takes as much of its rate as to read it. Several streams keep as many misses under way as the core can have.
 func (k *kernel) prefetchWay(t *tiling, around []*loop.For, at string) int {
-	if k.Resident {
+	if k.Resident || t.streams > 1 {
 		return prefetchOff
 	}
 	for _, a := range k.panels(t.acc, around[0].Var) {

@@ -60,3 +60,43 @@ func TestStreamed(t *testing.T) {
 		}
 	}
 }
+
+// TestStreams multiplies random vectors by constant matrices that no cache of the target holds, of any number of columns: a tile reads several
+// panels at once, of which the last tiles have fewer.
+func TestStreams(t *testing.T) {
+	t.Parallel()
+	samples := uint64(16)
+	if testing.Short() {
+		samples = 6
+	}
+	for _, tgt := range []string{"llvm -caches=2,4,8", "llvm -mcpu=x86-64-v3 -caches=2,4,8", "llvm -mcpu=x86-64-v2 -caches=2,4,8"} {
+		several := false
+		for seed := range samples {
+			r := rand.New(rand.NewPCG(seed, 59))
+			g := &graph.Graph{Name: "main"}
+			depth, columns := 1+r.IntN(300), 1+r.IntN(900)
+			x := g.Input("x", types.Of(types.F32, 1, depth))
+			w := graph.NewConst("w", random(r, types.Of([]types.DType{types.F32, types.F32, types.F16}[r.IntN(3)], depth, columns)))
+			wide := w
+			if w.Type.DType != types.F32 {
+				wide = apply(t, g, ops.Cast, ops.CastAttrs{DType: types.F32}, w).Out[0]
+			}
+			y := apply(t, g, ops.Matmul, ops.MatmulAttrs{}, x, wide).Out[0]
+			y = apply(t, g, ops.Relu, op.None{}, y).Out[0]
+			y.Name = "y"
+			g.Outputs = []*graph.Value{y}
+			in := []*tensor.Tensor{random(r, x.Type)}
+			res, want := withReference(t, g, in, compile.Options{Target: targettest.Runnable(t, tgt), Level: 3, Workers: 2})
+			for _, s := range res.Contents.Manifest.Steps {
+				n := s.Point["streams"]
+				several = several || n != "" && n != "1"
+			}
+			if err := outputsWithin(tolerance(types.F32), res, in, want, 1, 2, 3); err != nil {
+				t.Errorf("%s, seed %d, %d by %d: %v", tgt, seed, depth, columns, err)
+			}
+		}
+		if !several {
+			t.Errorf("%s: no tile reads several streams", tgt)
+		}
+	}
+}

@@ -1,0 +1,47 @@
+package impl
+
+import "math"
+
+// decideStreams asks how many panels a tile of one row reads at once, and splits the loop over panels: the rows of a product use each weight
+// once, so that memory sets the pace, and it is faster for several streams that its prefetchers follow than for one.
+func (k *kernel) decideStreams(t *tiling, panels string, size Tile) (outer, inner string, err error) {
+	if size.Rows*size.Lines > 1 {
+		return panels, "", nil
+	}
+	n := k.s.Extent(panels)
+	most := k.core.streams(size.Vecs, n)
+	def := most
+	if k.Resident || k.weightBytes(t.acc) <= Working(k.core.L2) {
+		def = 1
+	}
+	if most > 1 {
+		t.streams = k.DecideAmong(t.decision("streams"), def, nil, Powers(most)...)
+	}
+	return k.splitTile(panels, t.streams)
+}
+
+// weightBytes is the size of the largest operand of a block.
+func (k *kernel) weightBytes(block string) int {
+	most := 0
+	for _, a := range k.accesses(block) {
+		if !a.store {
+			most = max(most, a.buf.Bytes())
+		}
+	}
+	return most
+}
+
+// streams is the number of panels, each of so many vectors, that are read at once where there are n: a power of two, so that their sums leave half of
+// the registers and workers have pieces enough.
+func (c core) streams(vecs, n int) int {
+	s := 1
+	for 2*s <= mostStreams && 2*s*vecs <= c.VectorRegs/2 && 2*s*leastTurns <= n {
+		s *= 2
+	}
+	return s
+}
+
+// streaming is how many times as long memory takes for so many streams as for the most.
+func streaming(streams int) float64 {
+	return math.Pow(streamShare, math.Log2(mostStreams/float64(streams)))
+}
