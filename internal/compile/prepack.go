@@ -127,20 +127,14 @@ func packedNibbles(t *tensor.Tensor, l types.Layout) []byte {
 	return out
 }
 
-// elements views bytes as elements; unaligned ones, as a model file may hold them, are copied.
+// elements views bytes as elements, at any address: in a model file they lie as they come, and the processors that compile load such too. A copy
+// would be one for every piece.
 func elements[T uint8 | uint16 | uint32 | uint64](b []byte) []T {
-	var z T
-	size := int(unsafe.Sizeof(z))
 	if len(b) == 0 {
 		return nil
 	}
-	p := unsafe.Pointer(&b[0])
-	if uintptr(p)%unsafe.Alignof(z) != 0 {
-		c := make([]T, len(b)/size)
-		copy(unsafe.Slice((*byte)(unsafe.Pointer(&c[0])), len(b)), b)
-		return c
-	}
-	return unsafe.Slice((*T)(p), len(b)/size)
+	var z T
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/int(unsafe.Sizeof(z)))
 }
 
 // reorder fills dst with the iterations [first, last) of the layout's first loop. What lies beyond an extent is zero.
