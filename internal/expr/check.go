@@ -102,7 +102,7 @@ func (o Op) Takes(t types.DType) bool {
 		return t.IsInt() || float
 	case OpFloorDiv, OpShl, OpShr:
 		return t.IsInt()
-	case OpPow, OpAtan2:
+	case OpGreater, OpPow, OpAtan2:
 		return float
 	case OpAnd, OpOr, OpXor:
 		return t.IsInt() || t == types.Bool

@@ -18,7 +18,7 @@ func Identity(op Op, t types.DType) (e Expr, ok bool) {
 		return Const(t, 0), true
 	case op == OpMul || op == OpAnd:
 		return Const(t, 1), true
-	case op == OpMax && t.IsFloat():
+	case (op == OpMax || op == OpGreater) && t.IsFloat():
 		return Const(t, math.Inf(-1)), true
 	case op == OpMin && t.IsFloat():
 		return Const(t, math.Inf(1)), true

@@ -13,6 +13,7 @@ const (
 	OpFloorMod           // integers and floats: sign of the divisor, x mod 0 = 0 for integers
 	OpMin                // NaN if either operand is
 	OpMax                // NaN if either operand is
+	OpGreater            // floats only: as OpMax, but either operand where one is NaN; for where that shows anyhow
 	OpPow                // floats only
 	OpAtan2              // floats only
 	OpAnd                // bits of integers, logical on Bool; on Bool B is evaluated only where A holds
@@ -30,7 +31,7 @@ const (
 
 var opNames = [...]string{
 	OpAdd: "+", OpSub: "-", OpMul: "*", OpDiv: "/", OpMod: "%", OpFloorDiv: "floordiv", OpFloorMod: "floormod",
-	OpMin: "min", OpMax: "max", OpPow: "pow", OpAtan2: "atan2", OpAnd: "&", OpOr: "|", OpXor: "^", OpShl: "<<", OpShr: ">>",
+	OpMin: "min", OpMax: "max", OpGreater: "greater", OpPow: "pow", OpAtan2: "atan2", OpAnd: "&", OpOr: "|", OpXor: "^", OpShl: "<<", OpShr: ">>",
 	OpEQ: "==", OpNE: "!=", OpLT: "<", OpLE: "<=", OpGT: ">", OpGE: ">=",
 }
 
@@ -61,6 +62,7 @@ const (
 	FnSqrt              // correctly rounded
 	FnRsqrt             // 1/sqrt(x)
 	FnExp               // error bounds: package intrin
+	FnExpNeg            // exp(x) of x <= 0, as that of a difference from a greatest element; of others any number
 	FnLog               // log 0 = -Inf, log of negatives NaN
 	FnLog1p             // log(1+x)
 	FnExpm1             // exp(x)-1
@@ -89,7 +91,7 @@ const (
 )
 
 var fnNames = [...]string{
-	FnNeg: "neg", FnAbs: "abs", FnNot: "not", FnSqrt: "sqrt", FnRsqrt: "rsqrt", FnExp: "exp", FnLog: "log", FnLog1p: "log1p",
+	FnNeg: "neg", FnAbs: "abs", FnNot: "not", FnSqrt: "sqrt", FnRsqrt: "rsqrt", FnExp: "exp", FnExpNeg: "expneg", FnLog: "log", FnLog1p: "log1p",
 	FnExpm1: "expm1", FnTanh: "tanh", FnSigmoid: "sigmoid", FnErf: "erf", FnSin: "sin", FnCos: "cos", FnTan: "tan", FnAsin: "asin", FnAcos: "acos",
 	FnAtan: "atan", FnSinh: "sinh", FnCosh: "cosh", FnAsinh: "asinh", FnAcosh: "acosh", FnAtanh: "atanh", FnFloor: "floor",
 	FnCeil: "ceil", FnTrunc: "trunc", FnRound: "round", FnIsNaN: "isnan", FnIsInf: "isinf", FnPopcnt: "popcnt", FnClz: "clz",

@@ -168,6 +168,9 @@ func TestRules(t *testing.T) {
 		{"transpose_rows", func(int) *te.Stage {
 			return of(t, ops.Transpose, ops.TransposeAttrs{Axes: []int{0, 2, 1}}, "", f32("", 3, 197, 40))
 		}},
+		{"transpose_channels", func(int) *te.Stage {
+			return of(t, ops.Transpose, ops.TransposeAttrs{Axes: []int{0, 2, 1}}, "", f32("", 2, 1001, 3))
+		}},
 		{"attention/attention", func(int) *te.Stage { return attention(12, 197, 64) }},
 		{"global_pool", func(n int) *te.Stage {
 			return of(t, ops.Mean, ops.ReduceAttrs{Axis: []int{2, 3}, KeepDims: true}, blocked(n), f32(blocked(n), 1, 512, 7, 7))

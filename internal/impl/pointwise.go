@@ -33,6 +33,9 @@ func pointwise(k *kernel) error {
 	if vectors != "" {
 		rest = append(rest, vectors)
 	}
+	if rest, err = k.decideInterleaved(block, rest, vectors); err != nil {
+		return err
+	}
 	if rest, err = k.decideTogether(block, rest); err != nil {
 		return err
 	}

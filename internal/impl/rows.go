@@ -204,14 +204,14 @@ func (k *kernel) vectorFold(block, at string, hidden bool) error {
 	return k.vectorAccumulators(block, first, inner, lanes, hidden)
 }
 
-// foldsExponentials reports whether a reduction reads exponentials or the like, which are computed in its loop then, on a core whose
+// foldsExponentials reports whether a reduction computes exponentials or the like, or reads them, which are computed in its loop then, on a core whose
 // registers do not hold several of them with the constants that they take.
 func (k *kernel) foldsExponentials(block string) bool {
 	if k.core.VectorBits == 0 || k.core.VectorRegs >= manyRegisters {
 		return false
 	}
 	b, _ := k.find(block)
-	found := false
+	found := b.Init != nil && operations(b.Body.Value) >= exponential
 	expr.Loads(b.Body.Value, func(l *expr.Load) {
 		for _, name := range k.Blocks {
 			if p, _ := k.find(name); p != nil && p != b && l.From == expr.Source(p.Body.To) && p.Init == nil {

@@ -12,7 +12,7 @@ import (
 func (k *kernel) decideLines(block string) error {
 	loops := k.s.Loops(block)
 	n := len(loops)
-	if n < 3 {
+	if n < 3 || k.interleaved(block, loops[n-2], loops[n-1]) { // these planes are written together
 		return nil
 	}
 	bytes := k.skips(block, loops[n-3], loops[n-2], loops[n-1])

@@ -54,9 +54,29 @@ func (b *build) exp(x expr.Expr) expr.Expr {
 // expF32 is 2 exp(r) times 2^(n-1), which is zero for the least n of clamped x: results below 2^-125.5 become 0, and those that
 // are too large infinite, by the product alone.
 func (b *build) expF32(x expr.Expr) expr.Expr {
-	x = b.let("z", expr.Max(expr.Min(x, b.c(88.72284)), b.c(-87.33654)))
+	return b.clampedExp(b.let("z", expr.Max(expr.Min(x, b.c(88.72284)), b.c(leastExpF32))), ln2F32)
+}
+
+// expNeg is exp(x) where x is not positive: none is too large. The least results may be less exact, which are small beside the 1 that
+// they stand with.
+func (b *build) expNeg(x expr.Expr) expr.Expr {
+	if b.t == types.F64 {
+		return b.exp(x)
+	}
+	return b.clampedExp(b.let("z", expr.Max(x, b.c(leastExpF32))), b.ln2())
+}
+
+// leastExpF32 has the least n, with which the product of expF32 is 0.
+const leastExpF32 = -87.33654
+
+// clampedExp is expF32 of clamped x, with the logarithm of 2 in parts.
+func (b *build) clampedExp(x expr.Expr, ln2 []float64) expr.Expr {
 	t, n := b.exponentOf(x, math.Log2E, b.bias-1)
-	r := b.let("r", sub(sub(x, mul(n, b.c(ln2F32[0]))), mul(n, b.c(ln2F32[1]))))
+	r := x
+	for _, part := range ln2 {
+		r = sub(r, mul(n, b.c(part)))
+	}
+	r = b.let("r", r)
 	e := poly{2, 2}
 	for _, c := range expF32 {
 		e = append(e, 2*c)

@@ -38,6 +38,7 @@ func Expand(e expr.Expr, fused bool) expr.Expr {
 var functions = map[expr.Fn]func(b *build, x expr.Expr) expr.Expr{
 	expr.FnRsqrt:   (*build).rsqrt,
 	expr.FnExp:     (*build).exp,
+	expr.FnExpNeg:  (*build).expNeg,
 	expr.FnExpm1:   (*build).expm1,
 	expr.FnLog:     (*build).log,
 	expr.FnLog1p:   (*build).log1p,

@@ -22,6 +22,7 @@ type yardstick struct {
 var yardsticks = []yardstick{
 	{expr.FnRsqrt, func(x float64) float64 { return 1 / math.Sqrt(x) }, func(x precise.Real) precise.Real { return precise.Div(precise.Num(1), precise.Sqrt(x)) }, 0x1p-1074, math.MaxFloat64},
 	{expr.FnExp, math.Exp, precise.Exp, -745, 709.78},
+	{expr.FnExpNeg, math.Exp, precise.Exp, -745, 0},
 	{expr.FnExpm1, math.Expm1, precise.Expm1, -60, 709.78},
 	{expr.FnLog, log, precise.Log, 0x1p-1074, math.MaxFloat64},
 	{expr.FnLog1p, math.Log1p, precise.Log1p, -1 + 0x1p-53, math.MaxFloat64},
@@ -110,7 +111,7 @@ func TestF32(t *testing.T) {
 }
 
 // leastOf is where results of float32 may be 0.
-var leastOf = map[expr.Fn]float64{expr.FnExp: math.Sqrt2 * 0x1p-126, expr.FnSigmoid: 0x1p-126}
+var leastOf = map[expr.Fn]float64{expr.FnExp: math.Sqrt2 * 0x1p-126, expr.FnExpNeg: math.Sqrt2 * 0x1p-126, expr.FnSigmoid: 0x1p-126}
 
 func measureF32(t *testing.T, y yardstick, m mode) {
 	f := function1(t, y.fn, types.F32, m)
@@ -161,6 +162,8 @@ func skip(fn expr.Fn, x float64) bool {
 	switch fn {
 	case expr.FnSin, expr.FnCos, expr.FnTan:
 		return math.Abs(x) > 0x1p20 && !math.IsInf(x, 0)
+	case expr.FnExpNeg:
+		return x > 0
 	}
 	return false
 }

@@ -31,6 +31,7 @@ func Table() []Entry {
 	}{
 		{expr.FnRsqrt.String(), 1.5, 1.5, "", ""},
 		{expr.FnExp.String(), 1.1, 1.1, least, ""},
+		{expr.FnExpNeg.String(), 4.5, 1.1, least + "; for x <= 0", "for x <= 0"},
 		{expr.FnExpm1.String(), 1.8, 1.8, "", ""},
 		{expr.FnLog.String(), 0.9, 0.85, "", ""},
 		{expr.FnLog1p.String(), 1.5, 1.5, "", ""},

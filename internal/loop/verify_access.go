@@ -198,14 +198,14 @@ func withoutLane(e expr.Expr, vec *expr.Var) (rest expr.Expr, ok bool) {
 	return nil, false
 }
 
-// IsReduction reports whether s is X = X op v with op one of + * min max & |, the form that lanes may share a target in.
+// IsReduction reports whether s is X = X op v with op one of + * min max greater & |, the form that lanes may share a target in.
 func IsReduction(s *Store) bool {
 	b, ok := s.Value.(*expr.Binary)
 	if !ok {
 		return false
 	}
 	switch b.Op {
-	case expr.OpAdd, expr.OpMul, expr.OpMin, expr.OpMax, expr.OpAnd, expr.OpOr:
+	case expr.OpAdd, expr.OpMul, expr.OpMin, expr.OpMax, expr.OpGreater, expr.OpAnd, expr.OpOr:
 	default:
 		return false
 	}

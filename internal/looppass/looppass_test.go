@@ -130,6 +130,11 @@ func TestGolden(t *testing.T) {
 				y[p, ((i * 4) + j)] = select(((p < 3) & (((i * 4) + j) > 2)), x[p, ((i * 4) + j)], select((p > 5), z[((i * 4) + j)], 1.0)) } } } }`},
 		{"read_choices_stay", "HoistChoices", `func f(c: bool[1], x: float32[8], y: float32[8]) {
 			for i in 0..2 { vector j in 0..4 { y[((i * 4) + j)] = select(c[0], x[((i * 4) + j)], 1.0) } } }`},
+		{"places", "HoistPlaces", `func f(p: int64[4], x: float32[9,16], y: float32[4,16]) {
+			parallel i in 0..4 { for k in 0..2 { for j in 0..2 { vector l in 0..4 {
+				y[i, (((k * 8) + (j * 4)) + l)] = x[max(min((p[i] + 2), 8), 0), (((k * 8) + (j * 4)) + l)] } } } } }`},
+		{"places_stay", "HoistPlaces", `func f(p: int64[4], q: int64[4], x: float32[9,16], y: float32[4,16]) {
+			for i in 0..4 { for j in 0..4 { if (i > 2) { y[i, (j * 4)] = x[max(min(p[i], 8), 0), (j * 4)] } y[i, j] = select((j > 1), x[max(min(p[i], 8), 0), 0], x[max(min(q[0], 8), 0), 1]) q[i] = (q[i] + 1) } } }`},
 		{"serial_stays", "LoopPartition", `func f(x: float32[8], y: float32[8]) {
 			for i in 0..8 { if (i > 0) { y[i] = x[(i - 1)] } } }`},
 		{"sum_of_zeros", "LowerBlocks", `func f(y: int32[4]) {

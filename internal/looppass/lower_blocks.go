@@ -64,7 +64,7 @@ func isIdentity(op expr.Op, e expr.Expr) bool {
 			return c.V == 0
 		case expr.OpMul:
 			return c.V == 1
-		case expr.OpMax:
+		case expr.OpMax, expr.OpGreater:
 			return math.IsInf(c.V, -1)
 		case expr.OpMin:
 			return math.IsInf(c.V, 1)

@@ -57,7 +57,7 @@ func (c *chained) keep(r, s *te.Stage) {
 // padding of s is 0 by itself. Where most is not finite and less than +Inf, all of the row is NaN.
 func (c *chained) vanishes(s *te.Stage) bool {
 	e, ok := s.Body.(*expr.Unary)
-	if !ok || e.Fn != expr.FnExp {
+	if !ok || e.Fn != expr.FnExp && e.Fn != expr.FnExpNeg {
 		return false
 	}
 	load, ok := e.A.(*expr.Load)
@@ -74,7 +74,7 @@ func (c *chained) vanishes(s *te.Stage) bool {
 		return false
 	}
 	t, m := row.From.(*te.Stage), most.From.(*te.Stage)
-	if m.Combine != te.Max || !c.wide[t] || !slices.Contains(c.readers[t], m) || c.copied == nil && !c.kept(t) {
+	if m.Combine != te.Max && m.Combine != te.Greater || !c.wide[t] || !slices.Contains(c.readers[t], m) || c.copied == nil && !c.kept(t) {
 		return false
 	}
 	read, ok := m.Body.(*expr.Load)

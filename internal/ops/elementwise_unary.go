@@ -178,7 +178,7 @@ func call(name, doc string, fn expr.Fn, f func(float64) float64) *op.Def {
 
 // softplus is max(x, 0) + log(1 + exp(-|x|)), whose exp does not overflow.
 func softplus(x expr.Expr) expr.Expr {
-	e := expr.Call(expr.FnExp, expr.Call(expr.FnNeg, expr.Call(expr.FnAbs, x)))
+	e := expr.Call(expr.FnExpNeg, expr.Call(expr.FnNeg, expr.Call(expr.FnAbs, x)))
 	return expr.Add(expr.Max(x, zero(x)), expr.Call(expr.FnLog1p, e))
 }
 

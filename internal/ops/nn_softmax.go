@@ -54,9 +54,9 @@ func softmax(name, doc string, f func(shifted, sum float64) float64, line func(s
 			x, red := in[0], ReduceAttrs{[]int{a.Axis}, true}
 			wide := out[0].DType.Compute()
 			lines, all := types.Of(wide, red.keptShape(out[0].Shape)...), types.Of(wide, out[0].Shape...)
-			greatest := red.fold("softmax_max", x, lines, te.Max, func(x expr.Expr) expr.Expr { return x })
+			greatest := red.fold("softmax_max", x, lines, te.Greater, func(x expr.Expr) expr.Expr { return x })
 			e := te.Compute("softmax_exp", all, func(i []expr.Expr) expr.Expr {
-				return expr.Call(expr.FnExp, expr.Sub(x.At(i...), greatest.At(red.kept(i)...)))
+				return expr.Call(expr.FnExpNeg, expr.Sub(x.At(i...), greatest.At(red.kept(i)...)))
 			})
 			sum := red.fold("softmax_sum", e, lines, te.Sum, func(x expr.Expr) expr.Expr { return x })
 			common := te.Compute("softmax_line", lines, func(i []expr.Expr) expr.Expr { return line(sum.At(i...)) })

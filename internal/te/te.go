@@ -49,14 +49,15 @@ const (
 	Prod
 	Max
 	Min
-	Any // logical or, on Bool
-	All // logical and, on Bool
+	Any     // logical or, on Bool
+	All     // logical and, on Bool
+	Greater // Max of floats where NaN shows anyhow: any of a line that has one
 )
 
 var combiners = [...]struct {
 	name string
 	op   expr.Op
-}{{"none", 0}, {"sum", expr.OpAdd}, {"prod", expr.OpMul}, {"max", expr.OpMax}, {"min", expr.OpMin}, {"any", expr.OpOr}, {"all", expr.OpAnd}}
+}{{"none", 0}, {"sum", expr.OpAdd}, {"prod", expr.OpMul}, {"max", expr.OpMax}, {"min", expr.OpMin}, {"any", expr.OpOr}, {"all", expr.OpAnd}, {"greater", expr.OpGreater}}
 
 func (c Combiner) String() string { return combiners[c].name }
 

@@ -43,6 +43,31 @@ func TestMoves(t *testing.T) {
 	}
 }
 
+// TestInterleaved takes planes apart whose elements lie between each other's, as channels that lie innermost: few planes, which are
+// written together, and more, of any length.
+func TestInterleaved(t *testing.T) {
+	t.Parallel()
+	samples := uint64(30)
+	if testing.Short() {
+		samples = 8
+	}
+	for _, tgt := range targettest.Executed(t) {
+		for seed := range samples {
+			r := rand.New(rand.NewPCG(seed, 103))
+			in := types.Of([]types.DType{types.F32, types.F32, types.F16, types.U8, types.I64}[r.IntN(5)], 1+r.IntN(3), 1+r.IntN(300), 2+r.IntN(4))
+			t.Run(fmt.Sprintf("%d vectors of %d bits/%d: %s", tgt.VectorRegs, tgt.VectorBits, seed, in), func(t *testing.T) {
+				g := &graph.Graph{Name: "main"}
+				n, err := g.Apply(ops.Transpose, ops.TransposeAttrs{Axes: []int{0, 2, 1}}, g.Input("x", in))
+				if err != nil {
+					t.Fatal(err)
+				}
+				n.Out[0].Name, g.Outputs = "y", []*graph.Value{n.Out[0]}
+				moved(t, g, tgt, []*tensor.Tensor{random(r, in)})
+			})
+		}
+	}
+}
+
 // TestJoins joins tensors of one to several vectors along every axis: parts that are whole vectors, and others.
 func TestJoins(t *testing.T) {
 	t.Parallel()

@@ -16,7 +16,7 @@ import (
 	"lathe/internal/types"
 )
 
-// TestRows folds rows of any length, of which a vector or an accumulator has only a part at the end, for vectors of every width.
+// TestRows folds rows, and columns, of any length, of which a vector or an accumulator has only a part at the end, for vectors of every width.
 // A NaN or an infinity anywhere in a row shows in its result, and in no other.
 func TestRows(t *testing.T) {
 	t.Parallel()
@@ -29,6 +29,7 @@ func TestRows(t *testing.T) {
 		attrs any
 	}{
 		{ops.Softmax, ops.SoftmaxAttrs{Axis: 1}}, {ops.LogSoftmax, ops.SoftmaxAttrs{Axis: 1}},
+		{ops.Softmax, ops.SoftmaxAttrs{Axis: 0}},
 		{ops.Max, ops.ReduceAttrs{Axis: []int{1}}}, {ops.Min, ops.ReduceAttrs{Axis: []int{1}}},
 		{ops.Sum, ops.ReduceAttrs{Axis: []int{1}}}, {ops.Mean, ops.ReduceAttrs{Axis: []int{1}}},
 	}

@@ -18,7 +18,7 @@ var operators = map[expr.Op]struct {
 
 var supportOps = map[expr.Op]string{
 	expr.OpAdd: "add", expr.OpSub: "sub", expr.OpMul: "mul", expr.OpDiv: "div", expr.OpMod: "mod", expr.OpFloorDiv: "floordiv",
-	expr.OpFloorMod: "floormod", expr.OpMin: "min", expr.OpMax: "max", expr.OpPow: "pow", expr.OpAtan2: "atan2",
+	expr.OpFloorMod: "floormod", expr.OpMin: "min", expr.OpMax: "max", expr.OpGreater: "greater", expr.OpPow: "pow", expr.OpAtan2: "atan2",
 	expr.OpShl: "shl", expr.OpShr: "shr",
 }
 

@@ -112,6 +112,8 @@ static inline T clz_t(T x) {
 static inline T min_t(T a, T b) { return b < a || b != b ? b : a; }`},
 	{"max", floatTypes, `
 static inline T max_t(T a, T b) { return b > a || b != b ? b : a; }`},
+	{"greater", floatTypes, `
+static inline T greater_t(T a, T b) { return b > a ? b : a; }`},
 	{"abs", floatTypes, `
 static inline T abs_t(T x) { return x <= 0 ? 0 - x : x; }`},
 	{"copysign", floatTypes, `

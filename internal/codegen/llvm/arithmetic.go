@@ -59,6 +59,8 @@ func (e *emitter) binary(x *expr.Binary, a, b value) value {
 		switch x.Op {
 		case expr.OpMin, expr.OpMax:
 			return e.floatMinMax(x, a, b)
+		case expr.OpGreater:
+			return e.greater(x, a, b)
 		}
 		fail("%s of %s is not lowered", x.Op, t)
 	}
@@ -107,6 +109,15 @@ func (e *emitter) floatMinMax(x *expr.Binary, a, b value) value {
 	}
 	// b first: x86 tests that operand for NaN apart from its max, and a is what a reduction waits for.
 	return e.callTo(a.t, "nsz ", x.Op.String()+"imum."+suffix(a.t, a.lanes), b, a)
+}
+
+// greater is the maximum in one instruction of the target, whatever that gives for NaN.
+func (e *emitter) greater(x *expr.Binary, a, b value) value {
+	if e.target == nil || !e.target.ISA().Instructions.LosesNaN {
+		return e.floatMinMax(&expr.Binary{Op: expr.OpMax, A: x.A, B: x.B}, a, b)
+	}
+	a, b = e.same(a, b)
+	return e.choose(value{t: types.Bool, lanes: a.lanes, s: e.temp("fcmp ogt %s, %s", b, a.s)}, b, a)
 }
 
 func (e *emitter) compare(op expr.Op, a, b value) value {

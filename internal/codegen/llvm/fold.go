@@ -142,7 +142,7 @@ func (e *emitter) identity(op expr.Op, t types.DType) value {
 		return constInt(1, t)
 	case op == expr.OpAnd || op == expr.OpMin && t == types.U64:
 		return constInt(-1, t) // all bits
-	case op == expr.OpMax && t.IsFloat():
+	case (op == expr.OpMax || op == expr.OpGreater) && t.IsFloat():
 		return constFloat(-posInf, t)
 	case op == expr.OpMin && t.IsFloat():
 		return constFloat(posInf, t)

@@ -84,6 +84,13 @@ func binary32(op expr.Op) func(a, b float32) float32 {
 		return func(a, b float32) float32 { return min(a, b) }
 	case expr.OpMax:
 		return func(a, b float32) float32 { return max(a, b) }
+	case expr.OpGreater:
+		return func(a, b float32) float32 {
+			if a < b {
+				return b
+			}
+			return a
+		}
 	}
 	f := binary64(op)
 	return func(a, b float32) float32 { return float32(f(float64(a), float64(b))) }
@@ -107,6 +114,13 @@ func binary64(op expr.Op) func(a, b float64) float64 {
 		return func(a, b float64) float64 { return min(a, b) }
 	case expr.OpMax:
 		return func(a, b float64) float64 { return max(a, b) }
+	case expr.OpGreater:
+		return func(a, b float64) float64 {
+			if a < b {
+				return b
+			}
+			return a
+		}
 	case expr.OpPow:
 		return math.Pow
 	}

@@ -66,7 +66,7 @@ func function(fn expr.Fn) func(float64) float64 {
 		return math.Sqrt
 	case expr.FnRsqrt:
 		return func(x float64) float64 { return 1 / math.Sqrt(x) }
-	case expr.FnExp:
+	case expr.FnExp, expr.FnExpNeg:
 		return math.Exp
 	case expr.FnLog:
 		return log
