@@ -11,8 +11,8 @@ import (
 
 // A widenedOperand is what it takes to widen the weights of a product, in cycles.
 type widenedOperand struct {
-	row        string  // the loop of rows, with which the factors of weights do not change
-	each, once float64 // a vector, and all of them, which are stored
+	row  string  // the loop of rows, with which the factors of weights do not change
+	once float64 // to widen all, and to store them
 }
 
 // decideWidened asks whether the weights of a product that are narrower than its sums are widened by each tile that reads them, or once
@@ -48,10 +48,11 @@ func (k *kernel) widens(t tiling) (*widenedOperand, []choice.Value) {
 		return nil, nil
 	}
 	w := &widenedOperand{row: k.loopOf(t.acc, axes[0])}
+	each := 0.0 // cycles of a vector
 	for _, x := range k.weightFactors(b, w.row) {
-		w.each += k.core.widened(x)
+		each += k.core.widened(x)
 	}
-	if w.each == 0 {
+	if each == 0 {
 		return nil, nil
 	}
 	rows, vecs := 1, k.s.Extent(t.vecLoop)
@@ -66,13 +67,10 @@ func (k *kernel) widens(t tiling) (*widenedOperand, []choice.Value) {
 	}
 	vectors := k.iterations(t.acc) / float64(rows*t.lanes)
 	bytes := int(vectors) * t.lanes * b.Body.To.DType.Size()
-	if bytes/panels > Crowded(k.core.L2) {
-		return nil, nil
-	}
-	w.once = vectors * (w.each + 1/float64(k.core.Units))
+	w.once = vectors * (each + 1/float64(k.core.Units))
 	_, data := k.operandBytes(t.out, t.acc, t.lane, nil)
 	_, inside, outside := k.widenedOrders(t.acc, w.once, bytes, data, panels, tiles)
-	return w, []choice.Value{{Text: "by tiles", Cost: float64(tiles) * vectors * w.each}, {Text: "by panels", Cost: min(inside, outside)}}
+	return w, []choice.Value{{Text: "by tiles", Cost: float64(tiles) * vectors * each}, {Text: "by panels", Cost: min(inside, outside)}}
 }
 
 // weightFactors are the factors of a block's terms that do not change with one of its loops.
@@ -86,25 +84,36 @@ func (k *kernel) weightFactors(b *loop.Block, row string) (factors []expr.Expr) 
 }
 
 // widenedOrders are the cycles of both orders of tiles beside their products where panels of weights are widened, all of them in once
-// cycles: inside strips, of which least fit L2, again for each strip; outside of all rows just once. What is then read again from beyond L2
-// costs no time while the products take longer, as it follows in memory. Panels outside are what workers divide, so that there must be
-// enough. The other arguments are those of orderOperands.
+// cycles: inside strips again for each strip, of which least are best; outside of all rows just once. What is then read again from beyond L2
+// costs no time while the products take longer, as it follows in memory. Workers divide panels outside by themselves, and wait where there
+// are few. The other arguments are those of orderOperands.
 func (k *kernel) widenedOrders(acc string, once float64, weights, pixels, panels, most int) (least int, inside, outside float64) {
 	least, read, _ := orderOperands(weights, pixels, panels, most, k.core.L2)
+	read -= again(weights, least, Working(k.core.L2))
+	panel, beyond := weights/panels, 0 // bytes of panels that tiles read from beyond L2
+	if panel > Crowded(k.core.L2) {
+		beyond = weights * most
+	}
 	from := k.core.Shared
-	if pixels > k.core.L3 {
+	if max(pixels, panel) > k.core.L3 {
 		from = k.core.Fetched
 	}
 	b, _ := k.find(acc)
 	products := k.iterations(acc) / float64(k.core.lanes(b.Body.To.DType.Size())*k.core.Units)
-	exposed := func(bytes int) float64 { return max(0, from(float64(bytes))-products) }
-	outside = once + exposed(again(pixels, panels, Working(k.core.L2)))
+	exposed := func(bytes int) float64 { return max(0, from(float64(bytes+beyond))-products) }
+	streamed := exposed(again(pixels, panels, Working(k.core.L2)))
+	outside = once + streamed
+	busy := 1 // strips that give workers enough to do
 	if panels < Pieces {
-		least = max(least, min(most, (Pieces+panels-1)/panels))
-		outside *= float64(least)
+		busy = min(most, (Pieces+panels-1)/panels)
+		outside += products * float64(Pieces-panels) / Pieces
 	}
-	inside = float64(least)*once + exposed(read-again(weights, least, Working(k.core.L2)))
-	if outside < inside {
+	least = max(least, busy)
+	inside = float64(least)*once + exposed(read)
+	if larger := float64(busy)*once + streamed; larger < inside {
+		least, inside = busy, larger
+	}
+	if outside <= inside {
 		least = 1
 	}
 	return least, inside, outside
