@@ -45,6 +45,7 @@ var decisions = []DecisionInfo{
 	{"rule", "all", "how the kernel is scheduled: one of the rules that apply to it", "the first that applies of the order in package algorithms"},
 	{"dot", "all", "whether products of bytes that a sum adds are made four at a time, by dot products", "on"},
 	{"tile", "tile, strips", "accumulators in registers: [lines x] rows x vectors", ""},
+	{"widened", "tile", "whether weights that are narrower than the sums of their products, or have scales, are widened `by tiles` that read them, or `by panels`, into scratch that all rows of a strip read", ""},
 	{"workers", "all", "whether `all` workers divide a kernel, or `one` runs it", "`all`, but `one` where it is done before others would have begun"},
 	{"division", "all", "loops that are divided among workers", ""},
 	{"chunks", "all", "into how many chunks for each worker what is divided is cut, of which workers take one after the other", ""},

@@ -57,7 +57,10 @@ func sample(t *testing.T, r *rand.Rand, kind string) *tetest.Case {
 	}
 	if kind == "streamed" {
 		m, depth, n := 1+r.IntN(5), 20+r.IntN(80), 1+r.IntN(200)
-		if r.IntN(2) == 0 {
+		switch r.IntN(3) {
+		case 0: // panels of two vectors of the crowded machine
+			return tetest.Of(r, kind, inPanels(2, of(t, ops.Dense, op.None{}, "", f32("", 1, depth), f32("AB16a", 200+n, depth))))
+		case 1:
 			return tetest.Of(r, kind, of(t, ops.Max, ops.ReduceAttrs{Axis: []int{1}}, "", f32("", m, depth, 1+n/8, 1+r.IntN(8))))
 		}
 		return tetest.Of(r, kind, relu(of(t, ops.Matmul, ops.MatmulAttrs{}, "", f32("", m, 1, depth), f32("", m, depth, n))))
@@ -71,6 +74,13 @@ func sample(t *testing.T, r *rand.Rand, kind string) *tetest.Case {
 		return tetest.Of(r, kind, te.Fold("products", types.Of(types.I32, m, n), te.Sum, []int{depth}, func(i, r []expr.Expr) expr.Expr {
 			return expr.Mul(expr.CastTo(types.I32, x.At(i[0], r[0])), expr.CastTo(types.I32, w.At(i[1], r[0])))
 		}))
+	}
+	if kind == "scaled" { // weights with scales of blocks, in vectors of columns
+		m, depth, lanes := 1+r.IntN(30), 16*(1+r.IntN(6)), 8<<r.IntN(3)
+		n := lanes * (1 + r.IntN(3))
+		w := types.Of([]types.DType{types.I4, types.U4, types.I8}[r.IntN(3)], n, depth).With(types.Layout(fmt.Sprintf("AB%da8b", lanes)))
+		return tetest.Of(r, kind, relu(of(t, ops.MatmulNBits, ops.MatmulNBitsAttrs{BlockSize: 16}, "", f32("", m, depth), w,
+			f32(types.Layout(fmt.Sprintf("AB%da", lanes)), n, (depth+15)/16))))
 	}
 	if kind == "columns" {
 		most := of(t, ops.Max, ops.ReduceAttrs{Axis: []int{1}, KeepDims: true}, "", f32("", 1+r.IntN(3), 2+r.IntN(30), 1+r.IntN(70)))
@@ -155,7 +165,7 @@ func TestPoints(t *testing.T) {
 	}
 	r := anyOf{rand.New(rand.NewPCG(1, 13)), map[string]int{}}
 	cpus := append(slices.Clone(machines), core)
-	for _, kind := range append(tetest.Kinds(), "strips", "long sum", "columns", "bytes", "streamed", "winograd") {
+	for _, kind := range append(tetest.Kinds(), "strips", "long sum", "columns", "bytes", "streamed", "scaled", "winograd") {
 		for seed := range uint64(points) {
 			c := sample(t, rand.New(rand.NewPCG(seed, 11)), kind)
 			k := c.Lower()

@@ -199,7 +199,7 @@ func (k *kernel) Parallelize(names []string) error {
 func (k *kernel) periods(name string) []int {
 	list := make([]int, len(k.Func.Params))
 	n := k.s.Extent(name)
-	for _, block := range k.Blocks {
+	for _, block := range slices.Concat(k.Blocks, k.staged) {
 		v := k.variable(block, name)
 		if v == nil {
 			continue

@@ -101,6 +101,7 @@ type kernel struct {
 	s         *sched.Schedule
 	core      core
 	divisions []Division
+	staged    []string // blocks that the schedule has beside those of the stages
 	asker
 }
 

@@ -156,6 +156,11 @@ func TestRules(t *testing.T) {
 		{"softmax_vector", func(int) *te.Stage { return of(t, ops.Softmax, ops.SoftmaxAttrs{Axis: 0}, "", f32("", 1000)) }},
 		{"softmax_columns", func(int) *te.Stage { return of(t, ops.Softmax, ops.SoftmaxAttrs{Axis: 0}, "", f32("", 512, 300)) }},
 		{"softmax_channels", func(int) *te.Stage { return of(t, ops.Softmax, ops.SoftmaxAttrs{Axis: 1}, "", f32("", 1, 19, 64, 40)) }},
+		{"nbits", func(n int) *te.Stage {
+			lanes := types.Layout(fmt.Sprintf("AB%da", 2*n))
+			w := types.Of(types.I4, 32*n, 2048).With(types.Layout(fmt.Sprintf("AB%da8b", 2*n)))
+			return inPanels(2, of(t, ops.MatmulNBits, ops.MatmulNBitsAttrs{BlockSize: 32}, "", f32("", 256, 2048), w, f32(lanes, 32*n, 64)))
+		}},
 		{"softmax_blocked", func(n int) *te.Stage {
 			return of(t, ops.Softmax, ops.SoftmaxAttrs{Axis: 1}, blocked(n), f32(blocked(n), 1, 64, 14, 14))
 		}},

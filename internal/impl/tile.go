@@ -13,7 +13,11 @@ import (
 //
 //	parallel (outer axes) { rows.o { acc = 0; reduce { rows.i × vecs × lanes: acc += ... }; y = f(acc) } }
 func tile(k *kernel) error {
-	shared, err := k.tilePair(tiling{out: k.outBlock(), acc: k.accBlock()})
+	t := tiling{out: k.outBlock(), acc: k.accBlock()}
+	if err := k.decideWidened(&t); err != nil {
+		return err
+	}
+	shared, err := k.tilePair(t)
 	if err != nil {
 		return err
 	}
@@ -46,7 +50,9 @@ type tiling struct {
 	panels  string // the loop over panels, where those are of several vectors
 	streams int    // panels that a tile of one row reads at once; 0: one
 
-	partLoop string // the reduction loop whose iterations are parts of a long sum; "": the sum is whole
+	once     float64 // cycles to widen all weights
+	widened  string  // the block of weights that are widened for all tiles of a panel; "": each tile widens what it reads
+	partLoop string  // the reduction loop whose iterations are parts of a long sum; "": the sum is whole
 }
 
 // decision is the name of a decision on this reduction.
@@ -214,7 +220,7 @@ func (k *kernel) applyTile(t *tiling, axes []string, size Tile) (shared []string
 	shares := 0
 	if below != "" { // what a strip needs is in the cache, in any order
 		outer = slices.Concat(outer, nonEmpty(vecTiles), tiles)
-	} else if outer, shares, err = k.orderTiles(out, acc, lane, outer, vecTiles, tiles); err != nil {
+	} else if outer, shares, err = k.orderTiles(t, outer, vecTiles, tiles); err != nil {
 		return nil, err
 	}
 	if len(outer) == 0 { // the output is one tile: a loop of one iteration holds the accumulators
@@ -246,6 +252,12 @@ func (k *kernel) applyTile(t *tiling, axes []string, size Tile) (shared []string
 		if err := k.leaveRegisters(out, acc, k.s.Extent(lane)); err != nil {
 			return nil, err
 		}
+	}
+	if t.widened != "" {
+		if err := k.widenPanels(t, vecTiles); err != nil {
+			return nil, err
+		}
+		shares = min(shares, 1+slices.Index(outer, vecTiles))
 	}
 	k.prefetchPanel(t, vecTiles)
 	k.prefetchEpilogue(t, at)

@@ -13,7 +13,7 @@ import (
 //	for batch { for strip { for panel { for tile in strip { ... } } } }   or panels outside strips
 //
 // It returns the order of loops, outermost first, of which the first shared may be divided.
-func (k *kernel) orderTiles(out, acc, lane string, outer []string, vecTiles string, tiles []string) (order []string, shared int, err error) {
+func (k *kernel) orderTiles(t *tiling, outer []string, vecTiles string, tiles []string) (order []string, shared int, err error) {
 	panels := 1
 	if vecTiles != "" {
 		panels = k.s.Extent(vecTiles)
@@ -27,13 +27,12 @@ func (k *kernel) orderTiles(out, acc, lane string, outer []string, vecTiles stri
 		order = append(slices.Clone(outer), nonEmpty(vecTiles)...)
 		return append(order, tiles...), len(order) + len(tiles), nil
 	}
-	weights, pixels := k.operandBytes(out, acc, lane, outer)
+	weights, pixels := k.operandBytes(t.out, t.acc, t.lane, outer)
 	n := k.s.Extent(tiles[i])
-	least, inside, outside := orderOperands(weights, pixels, panels, n, k.core.L2)
+	least, inside, outside := k.orders(t, weights, pixels, panels, n)
 	panelsOutside := outside <= inside
 	if panels > 1 {
-		cycles := func(traffic int) float64 { return k.core.Shared(float64(traffic * others)) }
-		values := []choice.Value{{Text: "panels inside", Cost: cycles(inside)}, {Text: "panels outside", Cost: cycles(outside)}}
+		values := []choice.Value{{Text: "panels inside", Cost: inside * float64(others)}, {Text: "panels outside", Cost: outside * float64(others)}}
 		panelsOutside = k.decide("order", indexIf(panelsOutside), values) == 1
 	}
 	count := k.DecideAmong("strips", strips(n, least, others*panels), nil, UpTo(n)...)
@@ -48,6 +47,15 @@ func (k *kernel) orderTiles(out, acc, lane string, outer []string, vecTiles stri
 	}
 	order = append(slices.Clone(outer), strip...)
 	return append(order, within...), len(order), nil
+}
+
+// orders are the cycles of both orders beside the products, and the number of strips that panels inside need.
+func (k *kernel) orders(t *tiling, weights, pixels, panels, most int) (least int, inside, outside float64) {
+	if t.widened != "" {
+		return k.widenedOrders(t.acc, t.once, weights, pixels, panels, most)
+	}
+	least, in, out := orderOperands(weights, pixels, panels, most, k.core.L2)
+	return least, k.core.Shared(float64(in)), k.core.Shared(float64(out))
 }
 
 // UpTo lists the numbers that a count of pieces of n is looked for among: powers of two and one and a half times those.

@@ -24,7 +24,11 @@ func (k *kernel) prefetchPanel(t *tiling, vecTiles string) {
 	if vecTiles == "" || k.s.Extent(vecTiles) < 2 {
 		return
 	}
-	b, around := k.find(t.acc)
+	reads := t.acc
+	if t.widened != "" {
+		reads = t.widened
+	}
+	b, around := k.find(reads)
 	from := slices.IndexFunc(around, func(f *loop.For) bool { return f.Var.Name == vecTiles })
 	if from < 0 {
 		return
@@ -36,11 +40,15 @@ func (k *kernel) prefetchPanel(t *tiling, vecTiles string) {
 		}
 		at = f.Var.Name
 	}
-	way := k.decide(t.decision("prefetch_panel"), k.prefetchWay(t, around[from:], at), choice.Texts("off", "on", "ahead"))
+	def := prefetchOff
+	if t.streams <= 1 { // several keep as many misses under way as the core can have
+		def = k.prefetchWay(reads, around[from:], at)
+	}
+	way := k.decide(t.decision("prefetch_panel"), def, choice.Texts("off", "on", "ahead"))
 	if at == "" || way == prefetchOff {
 		return
 	}
-	for _, a := range k.panels(t.acc, around[from].Var) {
+	for _, a := range k.panels(reads, around[from].Var) {
 		k.try(func() bool {
 			if way == prefetchNext {
 				return k.s.Prefetch(b.Name, a.buf.Name, vecTiles, at) == nil
@@ -61,14 +69,14 @@ func (k *kernel) panels(acc string, v *expr.Var) (list []access) {
 }
 
 // prefetchWay is how tiles best ask for panels, the loop over which is the first of those around the accumulation. To ask for what is
-// in a cache takes as much of its rate as to read it. Several streams keep as many misses under way as the core can have.
-func (k *kernel) prefetchWay(t *tiling, around []*loop.For, at string) int {
-	if k.Resident || t.streams > 1 {
+// in a cache takes as much of its rate as to read it.
+func (k *kernel) prefetchWay(block string, around []*loop.For, at string) int {
+	if k.Resident {
 		return prefetchOff
 	}
-	for _, a := range k.panels(t.acc, around[0].Var) {
+	for _, a := range k.panels(block, around[0].Var) {
 		stride, _ := a.at.Coef(around[0].Var)
-		if k.ahead(t.acc, a, at) > 0 && (a.buf.DType.Bytes(int(stride)) > Working(k.core.L2) || !k.repeats(a, around[1:], at)) {
+		if k.ahead(block, a, at) > 0 && (a.buf.DType.Bytes(int(stride)) > Working(k.core.L2) || !k.repeats(a, around[1:], at)) {
 			return prefetchAhead
 		}
 	}

@@ -227,11 +227,16 @@ func (k *kernel) orderReductions(acc string, rs []string) []string {
 // splitBlockedReductions splits each reduction loop by the blocks in which its operands are laid out, larger ones first, so that
 // quotients and remainders of the loop variable disappear from the addresses.
 func (k *kernel) splitBlockedReductions(acc string) {
-	b, around := k.find(acc)
+	k.splitBlocked(acc, func(it loop.Iter) bool { return it.Reduce })
+}
+
+// splitBlocked splits the loops of axes so.
+func (k *kernel) splitBlocked(block string, axes func(loop.Iter) bool) {
+	b, around := k.find(block)
 	for _, f := range around {
 		var blocks []int
 		for _, it := range b.Iters {
-			if !it.Reduce || it.Binding != expr.Expr(f.Var) {
+			if !axes(it) || it.Binding != expr.Expr(f.Var) {
 				continue
 			}
 			expr.Walk(b.Body.Value, func(e expr.Expr) bool {

@@ -62,6 +62,8 @@ var primitives = []Primitive{
 		run: func(s *Schedule, t Step) error { _, err := s.RFactor(t.On, t.Args[0], t.Args[1]); return err }},
 	{Name: "split", On: LoopName, Count: true, Doc: "for i in 0..n { ... } → for i.o in 0..ceil(n/N) { for i.i in 0..N { ... } }",
 		run: func(s *Schedule, t Step) error { _, _, err := s.Split(t.On, t.N); return err }},
+	{Name: "stage_factors", On: BlockName, Args: []Name{LoopName}, Doc: "computes the factors of the block's terms that the loop does not change as a block of their own, in scratch",
+		run: func(s *Schedule, t Step) error { _, err := s.StageFactors(t.On, t.Args[0]); return err }},
 	{Name: "tensorize", On: BlockName, Args: []Name{LoopName}, Doc: "computes the four iterations of the loop by one dot product of bytes",
 		run: func(s *Schedule, t Step) error { return s.Tensorize(t.On, t.Args[0]) }},
 	{Name: loop.Unrolled.String(), On: LoopName, Doc: "emits the body once per iteration",
