@@ -242,6 +242,12 @@ func (k *kernel) applyTile(t *tiling, axes []string, size Tile) (shared []string
 	if err := k.UnrollTile(unrolled, lane); err != nil {
 		return nil, err
 	}
+	if within := outer[shares:]; below == "" && k.decideBlocks(t, within, vecTiles, size) {
+		if err := k.sumStrips(t, outer[shares-1], within, size); err != nil {
+			return nil, err
+		}
+		return outer[:shares], nil
+	}
 	if err := k.s.ComputeAt(acc, at, loop.Reg); err != nil {
 		return nil, err
 	}
