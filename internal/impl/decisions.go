@@ -120,6 +120,11 @@ func (a *asker) fail(err error) {
 	}
 }
 
+// DecideIfCheaper asks whether something is done, by the cycles without it and with it.
+func (a *asker) DecideIfCheaper(name string, off, on float64) bool {
+	return a.decide(name, indexIf(on < off), []choice.Value{{Text: "off", Cost: off}, {Text: "on", Cost: on}}) == 1
+}
+
 // DecideOne asks for one of a list; costs may be nil.
 func DecideOne[T any](a interface {
 	decide(name string, def int, values []choice.Value) int

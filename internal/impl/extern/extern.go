@@ -13,7 +13,8 @@ var Algorithm = impl.Algorithm{
 	Decisions: []impl.DecisionInfo{
 		{Name: "row_blocks", Owner: "extern", Doc: "blocks into which a scatter cuts the rows that coordinates name, each of which looks at all updates", Prefer: "8 where to copy all rows is more work than that, else 1"},
 		{Name: "channels", Owner: "extern", Doc: "channels of a region that are aligned with one table of sample points", Prefer: "32"},
-		{Name: "sorted", Owner: "extern", Doc: "whether rows beside each other keep their best elements in order, a lane each, rather than in heaps", Prefer: "`on` up to 16 of them"},
+		{Name: "sorted", Owner: "extern", Doc: "whether rows beside each other keep their best elements in order, a lane each, rather than in heaps"},
+		{Name: "beside", Owner: "extern", Doc: "rows beside each other that a selection scans together, a lane each"},
 		{Name: "scan", Owner: "extern", Doc: "vectors of a row by itself that are compared together with the worst of the best elements", Prefer: "4"},
 	},
 	Externs: map[*op.Def]impl.Extern{

@@ -26,10 +26,7 @@ func topK(c impl.Call) (*impl.Plan, error) {
 	work := float64(outer*inner) * (4*float64(n) + 16*float64(a.K*bits.Len(uint(a.K))))
 	lanes := 1
 	if inner > 1 {
-		lanes = c.DecideAmong("lanes", build.Lanes(types.F32), nil, impl.Powers(build.Lanes(types.F32))...)
-	}
-	if lanes > 1 {
-		s.inOrder = c.DecideIf("sorted", a.K <= mostSorted)
+		lanes, s.inOrder = decideSelection(c, n, a.K, inner, build.Lanes(types.F32))
 	}
 	if inner%lanes == 1 || lanes == 1 {
 		s.together = c.DecideAmong("scan", scanned, nil, 1, 2, 8)
