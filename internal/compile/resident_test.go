@@ -12,7 +12,7 @@ import (
 	"lathe/internal/types"
 )
 
-// TestResident compiles a product of one row as a network and as the body of a loop, of growing size: a loop asks for no weights that
+// TestResident compiles a product of few rows as a network and as the body of a loop, of growing size: a loop asks for no weights that
 // its last iteration has left in L2 or in its share of L3, a network for all of them.
 func TestResident(t *testing.T) {
 	o := Options{Target: targettest.Resolve(t, "llvm -mcpu=x86-64-v3"), Level: 3, Module: "default"}
@@ -27,7 +27,7 @@ func TestResident(t *testing.T) {
 		trips, width int
 		want         string
 	}{{1, 128, "ahead"}, {8, 128, "off"}, {1, 448, "ahead"}, {8, 448, "off"}, {8, 1024, "ahead"}} {
-		row := types.Of(types.F32, 1, c.width)
+		row := types.Of(types.F32, 3, c.width)
 		g := &graph.Graph{Name: "main"}
 		y := g.Input("x", row)
 		if c.trips > 1 {

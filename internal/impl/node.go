@@ -248,12 +248,13 @@ func (a *NodeAsker) panel(lanes int, o output, columns, dot int) {
 	}
 	if o.lines*o.rows == 1 { // every weight is used once: panels are as narrow as streams of whole lines of the cache can be
 		for i, w := range widths {
-			s := a.streams(w.Vecs, o.vecs/w.Vecs)
+			s := a.streams(w.Vecs, o.vecs/w.Vecs, leastTurns)
 			line := max(1, float64(loop.LineBytes)/float64(4*lanes*w.Vecs))
-			if widths[i].cost = streaming(s) * line; widths[i].cost < widths[def].cost {
-				def = i
-			}
+			filled := (o.vecs + w.Vecs - 1) / w.Vecs * w.Vecs
+			widths[i].cost = float64(filled) * (streaming(s)*line + a.step(1, w.Vecs*s, asTheyLie)/float64(w.Vecs*s))
 		}
+		least := slices.MinFunc(widths, func(a, b costedTile) int { return cmp.Compare(a.cost, b.cost) })
+		def = slices.Index(widths, least)
 	}
 	values := make([]choice.Value, len(widths))
 	for i, w := range widths {

@@ -27,6 +27,9 @@ func TestReplay(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 5))
 			k := sample(t, r, kind).Lower()
 			cpus := append(slices.Clone(machines), crowded, &target.Target{VectorRegs: 8, Core: target.ClassOf(target.CSource, 0)})
+			if kind == "streamed" {
+				cpus = []*target.Target{crowded}
+			}
 			by := []choice.Chooser{nil, anyOf{r, map[string]int{}}}
 			plan, err := algorithms.Table.Choose(k, cpus[r.IntN(len(cpus))], by[seed%2])
 			if err != nil {

@@ -143,7 +143,7 @@ func streamedApplies(k *kernel) bool {
 }
 
 // lineOf lists the loops over a line of the operand that is streamed, outermost first: those that are nearer together in memory than the
-// reductions. It is nil where no operand is streamed.
+// reductions. It is nil where no operand is streamed, and where lines are as short as the windows of a pooling in channel blocks have them.
 func (k *kernel) lineOf(t *tiling) (line []string) {
 	for _, a := range k.accesses(t.acc) {
 		if a.store || a.buf.Scope != loop.Global || a.buf.Bytes() <= Working(k.core.L2) {
@@ -196,7 +196,11 @@ func (k *kernel) linesOf(t *tiling, a access) (line []string) {
 			line = append(line, spatial[s.name])
 		}
 	}
-	if !lines {
+	long := 1
+	for _, n := range line {
+		long *= k.s.Extent(n)
+	}
+	if !lines || a.buf.DType.Bytes(long) < leastLine {
 		return nil
 	}
 	slices.Reverse(line)

@@ -41,7 +41,7 @@ func (k *kernel) prefetchPanel(t *tiling, vecTiles string) {
 		at = f.Var.Name
 	}
 	def := prefetchOff
-	if t.streams <= 1 { // several keep as many misses under way as the core can have
+	if t.streams < manyStreams { // many keep as many misses under way as the core can have
 		def = k.prefetchWay(reads, around[from:], at)
 	}
 	way := k.decide(t.decision("prefetch_panel"), def, choice.Texts("off", "on", "ahead"))

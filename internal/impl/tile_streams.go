@@ -3,19 +3,18 @@ package impl
 import "math"
 
 // decideStreams asks how many panels a tile of one row reads at once, and splits the loop over panels: the rows of a product use each weight
-// once, so that memory sets the pace, and it is faster for several streams that its prefetchers follow than for one.
+// once, so that memory sets the pace, and it is faster for several streams that its prefetchers follow than for one. What a cache holds is read by several for
+// their sums, of which more are independent.
 func (k *kernel) decideStreams(t *tiling, panels string, size Tile) (outer, inner string, err error) {
 	if size.Rows*size.Lines > 1 {
 		return panels, "", nil
 	}
-	n := k.s.Extent(panels)
-	most := k.core.streams(size.Vecs, n)
-	def := most
-	if k.Resident || k.weightBytes(t.acc) <= Working(k.core.L2) {
-		def = 1
+	n, turns := t.n/t.panel, leastTurns // whole panels
+	if k.weightBytes(t.acc) <= Working(k.core.L2) {
+		turns = 1
 	}
-	if most > 1 {
-		t.streams = k.DecideAmong(t.decision("streams"), def, nil, Powers(most)...)
+	if most := k.core.streams(size.Vecs, n, 1); most > 1 {
+		t.streams = k.DecideAmong(t.decision("streams"), k.core.streams(size.Vecs, n, turns), nil, Powers(most)...)
 	}
 	return k.splitTile(panels, t.streams)
 }
@@ -32,10 +31,10 @@ func (k *kernel) weightBytes(block string) int {
 }
 
 // streams is the number of panels, each of so many vectors, that are read at once where there are n: a power of two, so that their sums leave half of
-// the registers and workers have pieces enough.
-func (c core) streams(vecs, n int) int {
+// the registers and there are so many turns, in which workers take part.
+func (c core) streams(vecs, n, turns int) int {
 	s := 1
-	for 2*s <= mostStreams && 2*s*vecs <= c.VectorRegs/2 && 2*s*leastTurns <= n {
+	for 2*s <= mostStreams && 2*s*vecs <= c.VectorRegs/2 && 2*s*turns <= n {
 		s *= 2
 	}
 	return s

@@ -14,6 +14,7 @@ var deciders = []string{"attention", "compile", "extern", "impl", "lower", "pass
 // steering are the files with numbers that steer, of which docs/steering.md tells unit, meaning and how they were found.
 var steering = map[string]string{
 	"internal/impl/steering.go":          "is such a file",
+	"internal/impl/extern/steering.go":   "likewise",
 	"internal/impl/strips/steering.go":   "likewise",
 	"internal/impl/winograd/steering.go": "likewise",
 	"internal/compile/steering.go":       "likewise",
