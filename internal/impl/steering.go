@@ -24,11 +24,11 @@ const (
 	longestChain    = 192     // products: of float32, added one behind the other by default. Chosen: errors of sums grow with it, see RATIONALE.
 	mostTogether    = 4       // rows: that are looked up together. Chosen: from then on their loads take the time.
 	aheadBytes      = 8 << 10 // bytes: of a stream, ahead of which it is asked for. Measured: 4 to 64 KB are as fast, and a tenth to a fifth faster than none; 1 MB is slower than none.
-	linesAtOnce     = 8       // lines: of a matrix that is streamed, whose elements are summed before the totals are read and written. Measured: 2 are a fifth slower, 4 a tenth; prefetchers follow as many.
+	linesAtOnce     = 8       // lines: of a matrix that is streamed, whose elements are summed before the totals are read and written. Measured: 2 are a fifth slower, 4 a tenth (Zen 3); prefetchers follow as many.
 	leastLine       = 256     // bytes: of a line of a matrix that is streamed. Chosen: a tile reads shorter ones whole, four cache lines at a time.
 	leastPiece      = 2 << 10 // bytes: of a line of a matrix that is streamed, of which workers read pieces. Measured: pieces of 1 and 2 KB are read with two thirds of the rate of a whole line of 4.
 	totalCycles     = 2.0     // cycles: of a vector of totals that a part of a long sum is added to in scratch. Counted: two loads, an addition and a store.
-	mostStreams     = 8       // streams: that a tile of one row reads. Measured: with 1, 2, 4 and 8 memory gives 14, 20, 25 and 26 GB/s.
+	mostStreams     = 8       // streams: that a tile of one row reads. Measured: with 1, 2, 4 and 8 memory gives 12, 17, 24 and 26 GB/s (Zen 3).
 	manyStreams     = 4       // streams: of which none is asked for ahead. Measured: that adds a fifth to one, a tenth to two, and takes from eight.
 	leastTurns      = 8       // tiles: of a product, from which on each reads several streams. Chosen: workers are busy about evenly then.
 	streamShare     = 1.2     // times: as long takes memory for half the streams. Fitted.

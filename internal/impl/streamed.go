@@ -40,7 +40,8 @@ func streamed(k *kernel) error {
 	if t.vecLoop != "" {
 		along := append(inner, t.vecLoop)
 		first := along[0]
-		count := k.linePieces(along, t.lanes, others)
+		b, _ := k.find(t.acc)
+		count := k.linePieces(along, t.lanes*b.Body.To.DType.Size(), others)
 		o, i, err := k.s.Split(first, (k.s.Extent(first)+count-1)/count)
 		if err != nil {
 			return err
@@ -67,15 +68,11 @@ func streamed(k *kernel) error {
 func (k *kernel) sumLines(t *tiling, at string) error {
 	rs, ss := k.reducing(t.acc, at)
 	rs = k.orderReductions(t.acc, rs)
-	last := len(ss) - 1
-	if k.s.Extent(ss[last]) > t.lanes {
-		o, i, err := k.s.Split(ss[last], t.lanes)
-		if err != nil {
-			return err
-		}
-		ss = append(ss[:last:last], o, i)
-		last++
+	ss, err := k.splitLast(ss, t.lanes)
+	if err != nil {
+		return err
 	}
+	last := len(ss) - 1
 	lines := k.s.Extent(rs[len(rs)-1])
 	each := k.DecideAmong("together_lines", min(lines, k.linesTogether(lines)), nil, Powers(2*linesAtOnce)...)
 	together := rs[len(rs)-1]
@@ -116,12 +113,11 @@ func (k *kernel) linesTogether(n int) int {
 	return linesAtOnce
 }
 
-// linePieces asks into how many pieces the outermost of the loops along a line, the last of which counts vectors, is cut: so many that
+// linePieces asks into how many pieces the outermost of the loops along a line, the last of which counts vectors of so many bytes, is cut: so many that
 // with the others there are enough for four workers, and that the totals of a piece stay in L1 beside what streams through, none shorter than a
 // prefetcher needs to begin.
-func (k *kernel) linePieces(along []string, lanes, others int) int {
+func (k *kernel) linePieces(along []string, bytes, others int) int {
 	const workers = 4
-	bytes := 4 * lanes
 	for _, n := range along {
 		bytes *= k.s.Extent(n)
 	}

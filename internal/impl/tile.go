@@ -242,8 +242,8 @@ func (k *kernel) applyTile(t *tiling, axes []string, size Tile) (shared []string
 	if err := k.UnrollTile(unrolled, lane); err != nil {
 		return nil, err
 	}
-	if within := outer[shares:]; below == "" && k.decideBlocks(t, within, vecTiles, size) {
-		if err := k.sumStrips(t, outer[shares-1], within, size); err != nil {
+	if strip, within := outer[:shares], outer[shares:]; below == "" && vecTiles != "" && k.decidePartsOf(t, strip, within, size) {
+		if err := k.sumStrips(t, strip[shares-1], within, size); err != nil {
 			return nil, err
 		}
 		return outer[:shares], nil
@@ -276,6 +276,16 @@ func (k *kernel) splitTile(name string, size int) (outer, inner string, err erro
 		return name, "", nil
 	}
 	return k.s.Split(name, size)
+}
+
+// splitLast divides the last of some loops, where it has more iterations than n.
+func (k *kernel) splitLast(loops []string, n int) ([]string, error) {
+	last := len(loops) - 1
+	if last < 0 || k.s.Extent(loops[last]) <= n {
+		return loops, nil
+	}
+	o, i, err := k.s.Split(loops[last], n)
+	return append(loops[:last:last], o, i), err
 }
 
 // UnrollTile unrolls the loops of a tile of vectors, of which lane runs over the elements of one.

@@ -1,8 +1,6 @@
 package impl
 
 import (
-	"slices"
-
 	"lathe/internal/choice"
 	"lathe/internal/expr"
 	"lathe/internal/loop"
@@ -41,13 +39,8 @@ func (k *kernel) leaveRegisters(out, acc string, lanes int) error {
 	if err != nil || len(loops) == 0 {
 		return err
 	}
-	last := len(loops) - 1
-	if k.s.Extent(loops[last]) > lanes {
-		o, i, err := k.s.Split(loops[last], lanes)
-		if err != nil {
-			return err
-		}
-		loops = append(slices.Clone(loops[:last]), o, i)
+	if loops, err = k.splitLast(loops, lanes); err != nil {
+		return err
 	}
 	return k.UnrollTile(loops[:len(loops)-1], loops[len(loops)-1])
 }

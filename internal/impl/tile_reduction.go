@@ -19,19 +19,13 @@ func (k *kernel) scheduleAcc(t *tiling, at, vecAxis string, lanes int) (err erro
 		ss = slices.Delete(slices.Clone(ss[:len(ss)-1]), i, i+1)
 		ss = append(ss, vecAxis, lane)
 	}
-	if last := len(ss) - 1; t.streams > 1 {
-		o, i, err := k.s.Split(ss[last], t.panel)
-		if err != nil {
+	if t.streams > 1 {
+		if ss, err = k.splitLast(ss, t.panel); err != nil {
 			return err
 		}
-		ss = append(ss[:last:last], o, i)
 	}
-	if last := len(ss) - 1; last >= 0 && k.s.Extent(ss[last]) > lanes {
-		o, i, err := k.s.Split(ss[last], lanes)
-		if err != nil {
-			return err
-		}
-		ss = append(ss[:last:last], o, i)
+	if ss, err = k.splitLast(ss, lanes); err != nil {
+		return err
 	}
 	scaled := false
 	if rs, t.partLoop, scaled, err = k.decideParts(t, k.decideReductions(t, rs)); err != nil {

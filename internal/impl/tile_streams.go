@@ -10,24 +10,13 @@ func (k *kernel) decideStreams(t *tiling, panels string, size Tile) (outer, inne
 		return panels, "", nil
 	}
 	n, turns := t.n/t.panel, leastTurns // whole panels
-	if k.weightBytes(t.acc) <= Working(k.core.L2) {
+	if weights, _ := k.operandBytes(t.out, t.acc, t.lane, nil); weights <= Working(k.core.L2) {
 		turns = 1
 	}
 	if most := k.core.streams(size.Vecs, n, 1); most > 1 {
 		t.streams = k.DecideAmong(t.decision("streams"), k.core.streams(size.Vecs, n, turns), nil, Powers(most)...)
 	}
 	return k.splitTile(panels, t.streams)
-}
-
-// weightBytes is the size of the largest operand of a block.
-func (k *kernel) weightBytes(block string) int {
-	most := 0
-	for _, a := range k.accesses(block) {
-		if !a.store {
-			most = max(most, a.buf.Bytes())
-		}
-	}
-	return most
 }
 
 // streams is the number of panels, each of so many vectors, that are read at once where there are n: a power of two, so that their sums leave half of

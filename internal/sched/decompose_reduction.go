@@ -61,22 +61,16 @@ func (s *Schedule) DecomposeReduction(block, at string) error {
 		}
 	}
 	init.Where = dropConditions(b.Where, reduces)
-	var body loop.Stmt = init
-	fresh := map[*expr.Var]expr.Expr{}
-	for i := len(nest) - 1; i >= first; i-- {
-		f := nest[i]
-		if !spatial[f.Var] {
-			if f.Kind == loop.Parallel { // of one iteration: the nest beside it would not be divided
-				return fmt.Errorf("decompose_reduction %s: %w", block, errDivided)
-			}
-			continue
+	var loops []*loop.For
+	for _, f := range nest[first:] {
+		switch {
+		case spatial[f.Var]:
+			loops = append(loops, f)
+		case f.Kind == loop.Parallel: // of one iteration: the nest beside it would not be divided
+			return fmt.Errorf("decompose_reduction %s: %w", block, errDivided)
 		}
-		v := expr.NewVar(f.Var.Name + ".z")
-		s.inherit(f.Var.Name, v.Name)
-		fresh[f.Var] = v
-		body = &loop.For{Var: v, Min: f.Min, Extent: f.Extent, Kind: f.Kind, Body: body}
 	}
-	body = loop.Subst(body, fresh)
+	body := s.over(loops, init, ".z")
 	rest := *b
 	rest.Init = nil
 	top := nest[first]

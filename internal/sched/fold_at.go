@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"lathe/internal/arith"
 	"lathe/internal/expr"
 	"lathe/internal/loop"
 )
@@ -29,13 +28,13 @@ func (s *Schedule) FoldAt(block, at string, scope loop.Scope) error {
 	if err := insideVector(nest[:i+1]); err != nil {
 		return refuse("%v", err)
 	}
-	update, isOp := b.Body.Value.(*expr.Binary)
-	if b.Init != nil || !isOp || !isElement(update.A, b.Body) {
+	if b.Init != nil || !loop.IsReduction(b.Body) {
 		return refuse("it does not add to its result, or initialises it")
 	}
-	if accesses(nest[i].Body, b.Body.To) != accesses(b, b.Body.To) || accesses(b, b.Body.To) != 2 {
+	if accesses(nest[i].Body, b.Body.To) != accesses(b, b.Body.To) {
 		return refuse("its result is used otherwise inside loop %q", at)
 	}
+	update := b.Body.Value.(*expr.Binary)
 	identity, ok := expr.Identity(update.Op, update.DType())
 	if !ok {
 		return refuse("%s has no identity", update.Op)
@@ -98,12 +97,6 @@ func (s *Schedule) FoldAt(block, at string, scope loop.Scope) error {
 	s.replace(nest[i], &f)
 	s.log("fold_at", block, 0, at, scope.String())
 	return nil
-}
-
-// isElement reports whether e is the element that a store writes.
-func isElement(e expr.Expr, to *loop.Store) bool {
-	l, ok := e.(*expr.Load)
-	return ok && l.From == expr.Source(to.To) && slices.EqualFunc(l.Index, to.Index, arith.Equal)
 }
 
 // accesses counts where t allocates, loads or stores to a buffer.

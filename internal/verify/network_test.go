@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"lathe/internal/bundle"
 	"lathe/internal/choice"
 	"lathe/internal/compile"
 	"lathe/internal/graph"
@@ -139,6 +140,22 @@ func withReference(t *testing.T, g *graph.Graph, in []*tensor.Tensor, o compile.
 		t.Fatal(err)
 	}
 	return res, want
+}
+
+// stepsWithin compiles a graph that gives y for a target, compares what it gives for random inputs with the reference, for one to three workers, and
+// returns its steps.
+func stepsWithin(t *testing.T, allowed float64, r *rand.Rand, g *graph.Graph, y *graph.Value, tgt string) []bundle.Step {
+	t.Helper()
+	y.Name, g.Outputs = "y", []*graph.Value{y}
+	var in []*tensor.Tensor
+	for _, x := range g.Inputs {
+		in = append(in, random(r, x.Type))
+	}
+	res, want := withReference(t, g, in, compile.Options{Target: targettest.Runnable(t, tgt), Level: 3, Workers: 2})
+	if err := outputsWithin(allowed, res, in, want, 1, 2, 3); err != nil {
+		t.Error(err)
+	}
+	return res.Contents.Manifest.Steps
 }
 
 // rulesOf are the rules that schedule the steps with an operator.

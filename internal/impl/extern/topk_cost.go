@@ -17,7 +17,7 @@ func selecting(t *target.Target, n, k, rows, lanes int, inOrder bool) float64 {
 	groups, wide := float64(rows/lanes), float64(lanes)
 	scan := selectCycles * float64(n)
 	if inOrder && lanes > 1 { // one of any lane moves the best of all
-		vectors := wide * 32 / float64(t.Lanes(32)*32)
+		vectors := wide / float64(t.Lanes(32))
 		return groups * (scan + insertCycles*vectors*float64(k)*(float64(k)+found(n, k, lanes)))
 	}
 	sinks := (float64(k) + found(n, k, 1)) * float64(bits.Len(uint(k))) * levelCycles

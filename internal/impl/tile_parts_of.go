@@ -9,14 +9,14 @@ import (
 	"lathe/internal/types"
 )
 
-// decideBlocks asks whether the parts of a long sum are those of each tile, or of all tiles of a strip: a panel of a long sum is more than a
+// decidePartsOf asks whether the parts of a long sum are those of each tile, or of all tiles of a strip: a panel of a long sum is more than a
 // cache holds, and each tile reads it from beyond. A part of it stays near while all tiles of the strip use it, and the totals of the
-// strip lie in scratch, which the cache holds (Goto, van de Geijn: Anatomy of high-performance matrix multiplication, 2008). within are the
-// loops over the tiles of a strip, panel those over panels.
-func (k *kernel) decideBlocks(t *tiling, within []string, panel string, size Tile) bool {
+// strip lie in scratch, which the cache holds (Goto, van de Geijn: Anatomy of high-performance matrix multiplication, 2008). strip are the
+// loops around a strip and its panel, within those over the tiles of a strip.
+func (k *kernel) decidePartsOf(t *tiling, strip, within []string, size Tile) bool {
 	b, _ := k.find(t.acc)
 	update, ok := b.Body.Value.(*expr.Binary)
-	if !ok || update.Op != expr.OpAdd || b.Body.To.DType != types.F32 || t.streams > 1 || t.widened != "" || panel == "" || k.dotOf(t.acc) != nil {
+	if !ok || update.Op != expr.OpAdd || b.Body.To.DType != types.F32 || t.streams > 1 || t.widened != "" || k.dotOf(t.acc) != nil {
 		return false
 	}
 	rs, _ := k.reducing(t.acc, "")
@@ -31,8 +31,7 @@ func (k *kernel) decideBlocks(t *tiling, within []string, panel string, size Til
 	if tiles == 1 {
 		return false
 	}
-	weights, _ := k.operandBytes(t.out, t.acc, t.lane, nil)
-	bytes := weights / k.s.Extent(panel)
+	bytes, _ := k.operandBytes(t.out, t.acc, t.lane, strip) // of a panel
 	strips := k.iterations(t.out) / float64(tiles*size.Lines*size.Rows*size.Vecs*t.lanes)
 	again := 0.0
 	if bytes > Working(k.core.L2) {
@@ -53,17 +52,18 @@ func (k *kernel) sumStrips(t *tiling, strip string, within []string, size Tile) 
 		return errRefused
 	}
 	rs, ss := k.reducing(acc, strip)
-	lane := ss[len(ss)-1]
 	vec := k.loopOf(acc, t.vecLoop)
-	if k.s.Extent(lane) > t.lanes {
-		var err error
-		if vec, lane, err = k.s.Split(lane, t.lanes); err != nil {
-			return err
-		}
+	all, err := k.splitLast(ss, t.lanes)
+	if err != nil {
+		return err
 	}
+	if len(all) > len(ss) {
+		vec = all[len(all)-2]
+	}
+	lane := all[len(all)-1]
 	tile := nonEmpty(vec) // the loops of a tile
 	var tiles []string    // over tiles
-	done := []string{lane, vec, ss[len(ss)-1]}
+	done := []string{lane, vec}
 	for a := range within { // rows innermost
 		n := k.loopOf(acc, within[len(within)-1-a])
 		if n == "" || slices.Contains(done, n) {
@@ -81,7 +81,7 @@ func (k *kernel) sumStrips(t *tiling, strip string, within []string, size Tile) 
 		tile = append(nonEmpty(i), tile...)
 		tiles = append([]string{o}, tiles...)
 	}
-	for _, n := range ss {
+	for _, n := range all {
 		if !slices.Contains(done, n) {
 			tiles = append([]string{n}, tiles...)
 		}
