@@ -61,9 +61,9 @@ func sample(t *testing.T, r *rand.Rand, kind string) *tetest.Case {
 		case 0: // panels of two vectors of the crowded machine
 			return tetest.Of(r, kind, inPanels(2, of(t, ops.Dense, op.None{}, "", f32("", 1, depth), f32("AB16a", 200+n, depth))))
 		case 1:
-			return tetest.Of(r, kind, of(t, ops.Max, ops.ReduceAttrs{Axis: []int{1}}, "", f32("", m, depth, 1+n/8, 1+r.IntN(8))))
+			return tetest.Of(r, kind, of(t, ops.Max, ops.ReduceAttrs{Axis: []int{1}}, "", f32("", m, depth, 1+n/8, 8+r.IntN(8))))
 		}
-		return tetest.Of(r, kind, relu(of(t, ops.Matmul, ops.MatmulAttrs{}, "", f32("", m, 1, depth), f32("", m, depth, n))))
+		return tetest.Of(r, kind, relu(of(t, ops.Matmul, ops.MatmulAttrs{}, "", f32("", m, 1, depth), f32("", m, depth, 100+n))))
 	}
 	if kind == "bytes" {
 		m, depth, n := 1+r.IntN(9), 4*(1+r.IntN(20)), 1+r.IntN(40)
