@@ -18,8 +18,8 @@ const (
 	directShare  = 0.88  // share: of the peak, that convolutions by their definition reach. Measured: 85 to 95 %.
 
 	ReductionUnroll = 4       // steps: of a reduction between two tests of its loop. Chosen.
+	WholeBody       = 96      // products: of a loop's body that takes all steps of a loop, which is none then. Measured: a block of eight channels is 2 % faster for it by 6 x 2 accumulators, half as fast again by 4 x 2.
 	longBody        = 64      // products: of a loop's body, above which more steps gain nothing. Measured: as fast, and half the code.
-	wholeBody       = 96      // products: of a loop's body that takes all steps of a loop, which is none then. Measured: a block of eight channels by 6 x 2 accumulators is 2 % faster for it.
 	tileWork        = 512     // operations: that a tile unrolls at one step. Chosen: it bounds code, of which every border has a copy.
 	longestChain    = 192     // products: of float32, added one behind the other by default. Chosen: errors of sums grow with it, see RATIONALE.
 	mostTogether    = 4       // rows: that are looked up together. Chosen: from then on their loads take the time.

@@ -86,7 +86,7 @@ func (k *kernel) unrollReduction(t *tiling, ss []string, last string) error {
 	if n > 2 && !k.looksUp(acc) && !first && !heavy {
 		tiled := len(ss) > 0 && !k.apart(acc, ss)
 		switch {
-		case tiled && n*k.vectorsOf(ss) <= wholeBody && (n%ReductionUnroll == 0 || n%2 == 1 && !k.lanesTwice(acc, ss)):
+		case tiled && n*k.vectorsOf(ss) <= WholeBody && (n%ReductionUnroll == 0 || n%2 == 1 && !k.lanesTwice(acc, ss)):
 			def = n
 		case tiled && n%ReductionUnroll == 0 && ReductionUnroll*k.vectorsOf(ss) <= longBody:
 			def = ReductionUnroll

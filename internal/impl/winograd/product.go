@@ -142,7 +142,11 @@ func (p *products) decide(block int) {
 	lanes := p.data.lanes
 	p.block = p.DecideAmong("block", block, nil, impl.UpTo(min(4*block, p.data.groups))...)
 	steps := lanes / p.together
-	p.steps = p.DecideAmong("steps", min(impl.ReductionUnroll, steps), nil, impl.Powers(min(2*impl.ReductionUnroll, steps))...)
+	unrolled, sums := min(impl.ReductionUnroll, steps), p.data.rows*p.vecs
+	if steps*sums <= impl.WholeBody || sums <= p.Target.Units*p.Target.Latency { // sums that wait for themselves have no time for a loop
+		unrolled = steps
+	}
+	p.steps = p.DecideAmong("steps", unrolled, nil, impl.Powers(steps)...)
 	p.fetch = p.DecideAmong("fetch", fetchAhead, nil, 0, 1, 2, 8)
 }
 
