@@ -9,6 +9,7 @@ import (
 type WindowFold struct {
 	Taps, Left []int // Left[i] where axes up to i are folded one by one
 	Bytes      int   // of an element
+	Stride     int   // of the last axis, along which vectors lie; 1: they are neighbours in memory
 }
 
 // WindowsDecision is whether windows are folded whole, or axis by axis with what lies between in memory.
@@ -16,15 +17,21 @@ func WindowsDecision(t *target.Target, f WindowFold) choice.Decision {
 	c := core{t}
 	loads := asTheyLie.loads * float64(c.Loads) * float64(max(1, c.lanes(f.Bytes)))
 	last := len(f.Left) - 1
-	taps, apart := 1, 0.0
+	taps, apart, gather := 1, 0.0, 1
+	if f.Stride > 1 {
+		gather = 2 * f.Stride // so many vectors are loaded, and as often put together
+	}
 	for i, n := range f.Taps {
 		taps *= n
+		if i == last {
+			n *= gather
+		}
 		apart += float64(n*f.Left[i]) / loads
 		if i < last {
 			apart += kernelStart + 2*c.between(f.Left[i]*f.Bytes)
 		}
 	}
-	return choice.Least("windows", choice.Value{Text: "whole", Cost: float64(taps*f.Left[last]) / loads}, choice.Value{Text: "by axis", Cost: apart})
+	return choice.Least("windows", choice.Value{Text: "whole", Cost: float64(taps*gather*f.Left[last]) / loads}, choice.Value{Text: "by axis", Cost: apart})
 }
 
 // between is the time to write, or to read, data of so many bytes that lie between two kernels.

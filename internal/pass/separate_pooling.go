@@ -60,7 +60,10 @@ func poolOf(n *graph.Node) (p pool, ok bool) {
 // axes are those along which windows are more than the element itself, and the folds along one after the other.
 func (p pool) axes(n *graph.Node) (axes []int, fold impl.WindowFold) {
 	left := slices.Clone(n.In[0].Type.Shape)
-	fold.Bytes = n.Out[0].Type.DType.Size()
+	fold.Bytes, fold.Stride = n.Out[0].Type.DType.Size(), 1
+	if s := p.Strides[len(p.Strides)-1]; !fromConv(n.In[0], reachDepth) && left[len(left)-1] > 1 {
+		fold.Stride = s
+	}
 	for k, taps := range p.PoolSize {
 		if taps == 1 && p.Strides[k] == 1 && p.Padding[k] == 0 && p.Padding[len(p.PoolSize)+k] == 0 {
 			continue
@@ -69,6 +72,16 @@ func (p pool) axes(n *graph.Node) (axes []int, fold impl.WindowFold) {
 		axes, fold.Taps, fold.Left = append(axes, k), append(fold.Taps, taps), append(fold.Left, types.Count(left))
 	}
 	return axes, fold
+}
+
+// fromConv reports whether v comes from a convolution by few operators that keep its axes, so that it lies in blocks of channels.
+func fromConv(v *graph.Value, depth int) bool {
+	if v.Def == nil || depth == 0 {
+		return false
+	}
+	return isAnyConv(v.Def) || slices.ContainsFunc(v.Def.In, func(x *graph.Value) bool {
+		return len(x.Type.Shape) == len(v.Type.Shape) && fromConv(x, depth-1)
+	})
 }
 
 // along is the pooling along one axis only.
