@@ -28,6 +28,9 @@ func (k *kernel) orderTiles(t *tiling, outer []string, vecTiles string, tiles []
 		return append(order, tiles...), len(order) + len(tiles), nil
 	}
 	weights, pixels := k.operandBytes(t.out, t.acc, t.lane, outer)
+	if j := slices.IndexFunc(tiles[i:], func(n string) bool { return stripsFit(weights, pixels, panels, k.s.Extent(n), k.core.L2) }); j > 0 {
+		i += j // so few lines that a strip of them is too long
+	}
 	n := k.s.Extent(tiles[i])
 	least, inside, outside := k.orders(t, weights, pixels, panels, n)
 	panelsOutside := outside <= inside
@@ -87,13 +90,23 @@ func orderOperands(weights, pixels, panels, most, cache int) (least, inside, out
 	budget := Working(cache)
 	least, outside = 1, weights+again(pixels, panels, budget)
 	if pixels > budget {
-		strip := min(budget, Crowded(cache)-2*weights/panels)
-		if strip*most < pixels {
+		if !stripsFit(weights, pixels, panels, most, cache) {
 			return 1, again(pixels, panels, budget) + again(weights, most, budget), outside
 		}
+		strip := stripBytes(weights, panels, cache)
 		least = (pixels + strip - 1) / strip
 	}
 	return least, pixels + again(weights, least, budget), outside
+}
+
+// stripBytes is what a cache has for a strip beside the panel in use and the one prefetched.
+func stripBytes(weights, panels, cache int) int {
+	return min(Working(cache), Crowded(cache)-2*weights/panels)
+}
+
+// stripsFit reports whether pixels can be cut into at most most strips that a cache holds beside two panels.
+func stripsFit(weights, pixels, panels, most, cache int) bool {
+	return pixels <= Working(cache) || stripBytes(weights, panels, cache)*most >= pixels
 }
 
 // again is the traffic of reading bytes n times through a cache of the given size.
