@@ -8,6 +8,9 @@ import (
 	"lathe/internal/types"
 )
 
+// maxSeries bounds the numbers of a series: a few bytes of a file can ask for any, and no network counts so far.
+const maxSeries = 1 << 24
+
 // Range is start, start+step and so on before limit, in d.
 func (b *Builder) Range(d types.DType, start, limit, step float64) *graph.Value {
 	return b.Series(d, start, step, Steps(start, limit, step))
@@ -16,14 +19,17 @@ func (b *Builder) Range(d types.DType, start, limit, step float64) *graph.Value 
 // Steps is how many numbers of start, start+step and so on stand before limit.
 func Steps(start, limit, step float64) int {
 	n := math.Ceil((limit - start) / step)
-	if !(n <= types.MaxElements) || step == 0 {
-		Fail("a range from %v to %v by %v", start, limit, step)
+	if !(n <= maxSeries) || step == 0 {
+		Fail("a range from %v to %v by %v is none of at most %d numbers", start, limit, step, maxSeries)
 	}
 	return max(int(n), 0)
 }
 
 // Series is n numbers from start on, each greater by step than the one before.
 func (b *Builder) Series(d types.DType, start, step float64, n int) *graph.Value {
+	if n > maxSeries {
+		Fail("a series of %d numbers, more than %d, is not supported", n, maxSeries)
+	}
 	t := b.Zeros(d, n)
 	for i := range n {
 		t.SetFloat(i, start+float64(i)*step)
