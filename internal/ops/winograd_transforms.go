@@ -8,37 +8,56 @@ import (
 	"lathe/internal/types"
 )
 
-// Winograd holds the matrices of the minimal filtering algorithm F(m, 3) of Lavin and Gray: m outputs of a correlation
-// with 3 taps g from the m+2 inputs d by m+2 products, y = Aᵀ((G g) ⊙ (Bᵀ d)). Applied to rows and columns it computes
-// m×m outputs of a 3×3 correlation by (m+2)² products. The matrices are those of Cook and Toom's evaluation of
-// polynomials at the points 0, ±p, ±q and infinity.
-type Winograd struct {
-	Tile  int         // m: outputs along an axis
-	Alpha int         // m+2: inputs along an axis
-	G     [][]float64 // Alpha × 3, of the weights
-	BT    [][]float64 // Alpha × Alpha, of the data
-	AT    [][]float64 // Tile × Alpha, of the products
+// Winograd is how a convolution of two axes is computed by minimal filtering: rows and columns of the kernel apart, by the products of
+// the factors along both.
+type Winograd struct{ Axes [2]WinogradAxis }
+
+// A WinogradAxis holds the matrices of the minimal filtering algorithm F(m, r) of Lavin and Gray: m outputs of a correlation with r taps g
+// from the m+r-1 inputs d by as many products, y = Aᵀ((G g) ⊙ (Bᵀ d)). The matrices are those of Cook and Toom's evaluation of
+// polynomials at the points 0, ±p, ±q ... and infinity. Outputs of a tile, and inputs, are Dilation apart.
+type WinogradAxis struct {
+	Tile     int // m: outputs
+	Taps     int // r
+	Dilation int
+	Alpha    int         // m+r-1: inputs, and products
+	G        [][]float64 // Alpha × Taps, of the weights
+	BT       [][]float64 // Alpha × Alpha, of the data
+	AT       [][]float64 // Tile × Alpha, of the products
 }
 
-// winogradTaps is the size of the kernels along an axis.
-const winogradTaps = 3
-
-// winogradPoints are the finite points by tile size. Pairs ±p share their even and odd parts, and p, q near 1 keep the
-// elements of the matrices, and with them rounding errors, small: for 4 outputs half the error of 1 and 2. The points for 6
-// are powers of two, which round least of those that were tried.
+// winogradPoints are the finite points by the number of products. Pairs ±p share their even and odd parts, and p, q near 1 keep the
+// elements of the matrices, and with them rounding errors, small: for 6 products half the error of 1 and 2. The points for 8
+// are powers of two, which round least of those that were tried. One product is that of a kernel of one tap.
 var winogradPoints = map[int][]float64{
-	2: {0, 1, -1},
-	4: {0, math.Sqrt2 / 2, -math.Sqrt2 / 2, math.Sqrt2, -math.Sqrt2},
-	6: {0, 1, -1, 0.5, -0.5, 2, -2},
+	1: {},
+	4: {0, 1, -1},
+	6: {0, math.Sqrt2 / 2, -math.Sqrt2 / 2, math.Sqrt2, -math.Sqrt2},
+	8: {0, 1, -1, 0.5, -0.5, 2, -2},
 }
 
-// WinogradOf gives the matrices for a tile size, 2, 4 or 6.
-func WinogradOf(tile int) (*Winograd, error) {
-	points, ok := winogradPoints[tile]
-	if !ok {
-		return nil, fmt.Errorf("tile size %d; it must be 2, 4 or 6", tile)
+// WinogradOf gives the matrices for tiles of so many outputs along the axes along which the kernel has more than one tap: along each, tile
+// and taps must make 4, 6 or 8 products.
+func WinogradOf(tile int, kernel, dilation []int) (*Winograd, error) {
+	if len(kernel) != 2 || len(dilation) != 2 || kernel[0] == 1 && kernel[1] == 1 {
+		return nil, fmt.Errorf("kernel size %v, dilation %v; they must be of two axes, along one of which are several taps", kernel, dilation)
 	}
-	w := &Winograd{Tile: tile, Alpha: tile + winogradTaps - 1}
+	w := &Winograd{}
+	for i, taps := range kernel {
+		m := tile
+		if taps == 1 {
+			m = 1
+		}
+		points, ok := winogradPoints[m+taps-1]
+		if !ok || m < 1 || taps < 1 || taps > mostTaps || dilation[i] < 1 || dilation[i] > maxStep {
+			return nil, fmt.Errorf("tile size %d for a kernel of %v with dilation %v; with the taps along an axis it must make 4, 6 or 8 products", tile, kernel, dilation)
+		}
+		w.Axes[i] = newWinogradAxis(m, taps, dilation[i], points)
+	}
+	return w, nil
+}
+
+func newWinogradAxis(tile, taps, dilation int, points []float64) WinogradAxis {
+	w := WinogradAxis{Tile: tile, Taps: taps, Dilation: dilation, Alpha: tile + taps - 1}
 	for j, p := range points {
 		others, scale := []float64{1}, 1.0 // product of x-q over the other points q, and its value at p
 		for k, q := range points {
@@ -47,14 +66,14 @@ func WinogradOf(tile int) (*Winograd, error) {
 			}
 		}
 		w.BT = append(w.BT, append(others, 0))
-		w.G = append(w.G, powers(p, winogradTaps, 1/scale))
+		w.G = append(w.G, powers(p, taps, 1/scale))
 	}
 	all := []float64{1}
 	for _, q := range points {
 		all = timesRoot(all, q)
 	}
 	w.BT = append(w.BT, all)
-	w.G = append(w.G, atInfinity(winogradTaps))
+	w.G = append(w.G, atInfinity(taps))
 	for i := range tile {
 		row := make([]float64, w.Alpha)
 		for j, p := range points {
@@ -63,7 +82,7 @@ func WinogradOf(tile int) (*Winograd, error) {
 		row[w.Alpha-1] = atInfinity(tile)[i]
 		w.AT = append(w.AT, row)
 	}
-	return w, nil
+	return w
 }
 
 // timesRoot multiplies a polynomial, lowest coefficient first, by x - q.
@@ -105,16 +124,39 @@ func atInfinity(n int) []float64 {
 	return v
 }
 
-// Tiles is the number of tiles that cover an output of n elements along an axis.
-func (w *Winograd) Tiles(n int) int { return (n + w.Tile - 1) / w.Tile }
+// Tiles is the number of tiles that cover an output of n elements along the axis. Those of one residue of the dilation follow each other
+// at multiples of it.
+func (w *WinogradAxis) Tiles(n int) int {
+	d, m := w.Dilation, w.Tile
+	return d * (((n+d-1)/d + m - 1) / m)
+}
+
+// First is the first output of a tile; the others follow at multiples of the dilation.
+func (w *WinogradAxis) First(tile int) int {
+	return tile/w.Dilation*w.Dilation*w.Tile + tile%w.Dilation
+}
+
+// FirstOf is First of a variable tile.
+func (w *WinogradAxis) FirstOf(tile expr.Expr) expr.Expr {
+	d := w.Dilation
+	return expr.Add(scaled(d*w.Tile, quotient(tile, d), 0), remainder(tile, d))
+}
+
+// tileOf is the tile of output i, and its place there.
+func (w *WinogradAxis) tileOf(i expr.Expr) (tile, at expr.Expr) {
+	d := w.Dilation
+	return expr.Add(scaled(d, quotient(i, d*w.Tile), 0), remainder(i, d)), remainder(quotient(i, d), w.Tile)
+}
 
 // Products is the number of products of a tile.
-func (w *Winograd) Products() int { return w.Alpha * w.Alpha }
+func (w *Winograd) Products() int { return w.Axes[0].Alpha * w.Axes[1].Alpha }
 
-// Exact reports whether all elements of Bᵀ, Aᵀ and twice G are integers, so that integers are transformed without rounding: for the
-// points 0, 1 and -1. Weights of integers are transformed by 2G along both axes, and what Aᵀ gives of the products is four times the
+// Exact reports whether all elements of Bᵀ, Aᵀ and twice G are integers along both axes, so that integers are transformed without rounding:
+// for the points 0, 1 and -1. Weights of integers are transformed by 2G along both axes, and what Aᵀ gives of the products is four times the
 // result: in int32, which wraps, its lowest bits are right however large the parts of the sum are, and it is divided by a shift.
-func (w *Winograd) Exact() bool { return w.Tile == 2 }
+func (w *Winograd) Exact() bool { return w.Axes[0].exact() && w.Axes[1].exact() }
+
+func (w *WinogradAxis) exact() bool { return w.Tile == 2 && w.Taps == 3 }
 
 // winogradShift is log2 of the factor by which outputs of integers are too large before they are shifted.
 const winogradShift = 2
@@ -134,22 +176,22 @@ func entry(t types.DType, m [][]float64, i, j expr.Expr) expr.Expr {
 	return e
 }
 
-// sandwich is m x mᵀ for a square matrix x, row by row.
-func sandwich(m [][]float64, x []float64) []float64 {
-	n := len(m[0])
-	half := make([]float64, len(m)*n)
-	for i, row := range m {
+// sandwich is p x qᵀ for x of so many rows and columns as p and q have columns, row by row.
+func sandwich(p, q [][]float64, x []float64) []float64 {
+	n := len(q[0])
+	half := make([]float64, len(p)*n)
+	for i, row := range p {
 		for k, v := range row {
 			for j := range n {
 				half[i*n+j] += v * x[k*n+j]
 			}
 		}
 	}
-	y := make([]float64, len(m)*len(m))
-	for i := range m {
-		for j, row := range m {
+	y := make([]float64, len(p)*len(q))
+	for i := range p {
+		for j, row := range q {
 			for k, v := range row {
-				y[i*len(m)+j] += half[i*n+k] * v
+				y[i*len(q)+j] += half[i*n+k] * v
 			}
 		}
 	}

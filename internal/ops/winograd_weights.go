@@ -9,11 +9,14 @@ import (
 // place of one and the next kernel are side by side, and different places far apart.
 const weightsAtOnce = 16
 
-// mostAlpha is the greatest Winograd.Alpha.
-const mostAlpha = 8
+// mostAlpha and mostTaps are the greatest numbers of products and of taps along an axis.
+const (
+	mostAlpha = 8
+	mostTaps  = 7
+)
 
-// weights is the matrix that transforms weights to type t: G, or for integers twice G.
-func (w *Winograd) weights(t types.DType) [][]float64 {
+// weights is the matrix that transforms weights to type t along an axis: G, or for integers twice G.
+func (w *WinogradAxis) weights(t types.DType) [][]float64 {
 	if !t.IsInt() {
 		return w.G
 	}
@@ -26,45 +29,58 @@ func (w *Winograd) weights(t types.DType) [][]float64 {
 	return m
 }
 
-// Weights transforms kernels lo to hi of weight, [O, C, 3, 3], to u, [k, O, C]: every kernel g becomes G g Gᵀ. Types are those that
-// WinogradWeight infers. Ranges apart from each other may be transformed at the same time.
+// Weights transforms kernels lo to hi of weight, [O, C, kh, kw], to u, [k, O, C]: every kernel g becomes G g Gᵀ, with the matrices of both
+// axes. Types are those that WinogradWeight infers. Ranges apart from each other may be transformed at the same time.
 func (w *Winograd) Weights(u, weight *tensor.Tensor, lo, hi int) {
+	rows, cols := w.Axes[0].weights(u.DType), w.Axes[1].weights(u.DType)
 	if u.DType == types.I16 {
-		transformWeights(w.weights(u.DType), tensor.As[int16](u), tensor.As[int8](weight), lo, hi)
+		transformWeights(rows, cols, tensor.As[int16](u), tensor.As[int8](weight), lo, hi)
 		return
 	}
-	transformWeights(w.G, tensor.As[float32](u), tensor.As[float32](weight), lo, hi)
+	transformWeights(rows, cols, tensor.As[float32](u), tensor.As[float32](weight), lo, hi)
 }
 
-// transformWeights writes m g mᵀ of kernels lo to hi. A network has many millions of weights: nothing is allocated for each.
-func transformWeights[T float32 | int16, W float32 | int8](m [][]float64, u []T, weight []W, lo, hi int) {
-	const taps = winogradTaps
-	alpha, kernels := len(m), len(weight)/(taps*taps)
-	var matrix [mostAlpha][taps]float64
-	for r, row := range m {
-		matrix[r] = [taps]float64(row)
+// A bundle is an element of each of some kernels.
+type bundle [weightsAtOnce]float64
+
+// add adds m times x.
+func (b *bundle) add(m float64, x *bundle) {
+	for i := range b {
+		b[i] += m * x[i]
 	}
-	var rows [mostAlpha * mostAlpha][weightsAtOnce]float64
-	block := rows[:alpha*alpha]
+}
+
+// transformWeights writes rows g colsᵀ of kernels lo to hi. A network has many millions of weights: nothing is allocated for each.
+func transformWeights[T float32 | int16, W float32 | int8](rows, cols [][]float64, u []T, weight []W, lo, hi int) {
+	width := len(cols[0])
+	taps := len(rows[0]) * width
+	kernels := len(weight) / taps
+	var g [mostTaps * mostTaps]bundle
+	var half [mostTaps]bundle
+	var block [mostAlpha * mostAlpha]bundle
 	for from := lo; from < hi; from += weightsAtOnce {
 		n := min(weightsAtOnce, hi-from)
 		for i := range n {
-			var g [taps][taps]float64
-			for k := range taps * taps {
-				g[k/taps][k%taps] = float64(weight[(from+i)*taps*taps+k])
+			for k, v := range weight[(from+i)*taps : (from+i+1)*taps] {
+				g[k][i] = float64(v)
 			}
-			for r := range alpha {
-				row := &matrix[r]
-				x := row[0]*g[0][0] + row[1]*g[1][0] + row[2]*g[2][0]
-				y := row[0]*g[0][1] + row[1]*g[1][1] + row[2]*g[2][1]
-				z := row[0]*g[0][2] + row[1]*g[1][2] + row[2]*g[2][2]
-				for c := range alpha {
-					col := &matrix[c]
-					block[r*alpha+c][i] = x*col[0] + y*col[1] + z*col[2]
+		}
+		for r, row := range rows {
+			for c := range width {
+				half[c] = bundle{}
+				for k, m := range row {
+					half[c].add(m, &g[k*width+c])
+				}
+			}
+			for c, col := range cols {
+				sum := &block[r*len(cols)+c]
+				*sum = bundle{}
+				for k, m := range col {
+					sum.add(m, &half[k])
 				}
 			}
 		}
-		for k := range block {
+		for k := range len(rows) * len(cols) {
 			for i, v := range block[k][:n] {
 				u[k*kernels+from+i] = T(v)
 			}

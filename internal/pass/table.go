@@ -93,7 +93,7 @@ var Table = everywhere([]pipeline.Pass[*Context]{
 	{Name: "AbsorbChannelMoves", Level: 3, Run: absorbChannelMoves, Doc: "lets convolutions read shuffled, split and joined channels where they were computed"},
 	{Name: "SubsampleData", Level: 3, Run: subsampleData, Doc: "gathers what strided 1x1 convolutions read, before they do"},
 	{Name: "ChooseImplementations", Level: 3, Run: chooseImplementations, Doc: "decides how convolutions and products are computed, and how their weights lie"},
-	{Name: "Winograd", Level: 3, Run: rewriteWinograd, Doc: "computes 3x3 convolutions by Winograd's minimal filtering where that was chosen"},
+	{Name: "Winograd", Level: 3, Run: rewriteWinograd, Doc: "computes convolutions by Winograd's minimal filtering where that was chosen"},
 	{Name: "FuseNormalization", Level: 3, Run: fuseNormalization, Doc: "writes layer and RMS normalisations that are spelled out as one operator"},
 	{Name: "SplitArgs", Level: 0, Required: true, Run: splitArgs, Doc: "joins many operands in steps, so that no kernel chooses among thousands"},
 	{Name: "SplitReductions", Level: 3, Run: splitReductions, Doc: "folds large tensors to a few elements in two steps, so that workers have parts"},

@@ -30,12 +30,12 @@ func TestWinogradIntegers(t *testing.T) {
 		targettest.Resolve(t, "llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v2"),
 	}
 	for i, c := range []winogradCase{
-		{true, 2, 1, 32, 64, 20, 24, []int{1, 1, 1, 1}},
-		{false, 2, 1, 32, 64, 20, 24, []int{1, 1, 1, 1}},
-		{true, 2, 2, 16, 48, 33, 29, []int{1, 2, 0, 1}},
-		{false, 2, 3, 48, 16, 7, 15, []int{0, 2, 1, 0}},
-		{false, 2, 1, 512, 32, 7, 7, []int{1, 1, 1, 1}},
-		{false, 2, 1, 1792, 16, 20, 14, []int{1, 1, 1, 1}},
+		{true, 2, 1, 32, 64, 20, 24, []int{1, 1, 1, 1}, nil, nil},
+		{false, 2, 1, 32, 64, 20, 24, []int{1, 1, 1, 1}, nil, nil},
+		{true, 2, 2, 16, 48, 33, 29, []int{1, 2, 0, 1}, nil, nil},
+		{false, 2, 3, 48, 16, 7, 15, []int{0, 2, 1, 0}, nil, nil},
+		{false, 2, 1, 512, 32, 7, 7, []int{1, 1, 1, 1}, nil, nil},
+		{false, 2, 1, 1792, 16, 20, 14, []int{1, 1, 1, 1}, nil, nil},
 	} {
 		for _, tgt := range targets {
 			for _, greatest := range []bool{false, true} {

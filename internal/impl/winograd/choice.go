@@ -11,21 +11,22 @@ import (
 	"lathe/internal/types"
 )
 
-// A shape is a convolution with 3x3 kernels and strides 1 that may be computed in the Winograd domain. Height and
+// A shape is a convolution with strides 1 that may be computed in the Winograd domain. Height and
 // Width are those of the result, Type is that of transformed operands.
 type shape struct {
 	Images, In, Out, Height, Width int
+	Kernel, Dilation               []int
 	Type                           types.DType
 }
 
 // tiles is their number for an algorithm.
 func (c shape) tiles(w *ops.Winograd) int {
-	return c.Images * w.Tiles(c.Height) * w.Tiles(c.Width)
+	return c.Images * w.Axes[0].Tiles(c.Height) * w.Axes[1].Tiles(c.Width)
 }
 
 // A variant is how to compute such a convolution.
 type variant struct {
-	Tile  int  // outputs of a tile along an axis
+	Tile  int  // outputs of a tile along an axis of several taps
 	Fused bool // a block of tiles is transformed just before its products, rather than all tiles by a kernel of their own
 }
 
@@ -40,11 +41,11 @@ func (v variant) String() string {
 	return name
 }
 
-// matrices are those of a variant of the list.
-func (v variant) matrices() *ops.Winograd {
-	w, err := ops.WinogradOf(v.Tile)
+// matrices are those of c by a variant; nil where there are none for its kernel.
+func (c shape) matrices(v variant) *ops.Winograd {
+	w, err := ops.WinogradOf(v.Tile, c.Kernel, c.Dilation)
 	if err != nil {
-		panic(err)
+		return nil
 	}
 	return w
 }
@@ -66,10 +67,11 @@ func shapeOf(n *impl.Node, c impl.Core) (w shape, ok bool) {
 	}
 	a, x, y := n.Attrs.(ops.ConvAttrs), n.In[0].Shape, n.Out.Shape
 	all := func(v []int, want int) bool { return v[0] == want && v[1] == want }
-	if a.Groups != 1 || !all(a.Strides, 1) || !all(a.Dilation, 1) || !all(weight.Shape[2:], 3) {
+	if a.Groups != 1 || !all(a.Strides, 1) || all(weight.Shape[2:], 1) {
 		return w, false
 	}
 	w.Images, w.In, w.Out, w.Height, w.Width = x[0], x[1], y[1], y[2], y[3]
+	w.Kernel, w.Dilation = weight.Shape[2:], a.Dilation
 	return w, true
 }
 
@@ -88,8 +90,8 @@ func exact(n *impl.Node) bool {
 	return 4*most <= math.MaxInt16 && 4*most*ofWeights*taps*channels <= math.MaxInt32
 }
 
-// takes reports whether a variant computes c: integers have tiles whose transforms are integers.
-func (c shape) takes(v variant) bool { return c.Type == types.F32 || v.matrices().Exact() }
+// takes reports whether matrices compute c: integers have tiles whose transforms are integers.
+func (c shape) takes(w *ops.Winograd) bool { return w != nil && (c.Type == types.F32 || w.Exact()) }
 
 // ways are the variants that are possible for n.
 func ways(n *impl.Node, core impl.Core) (list []impl.Way, why string) {
@@ -102,12 +104,13 @@ func ways(n *impl.Node, core impl.Core) (list []impl.Way, why string) {
 		return nil, fmt.Sprintf("direct: %d to %d channels are not whole vectors of %d", c.In, c.Out, lanes)
 	}
 	for _, v := range variants {
-		if !c.takes(v) {
+		w := c.matrices(v)
+		if !c.takes(w) {
 			continue
 		}
 		if cycles := c.cycles(v, core); cycles < math.Inf(1) {
 			list = append(list, impl.Way{Text: v.String(), Cost: cycles, Name: Name, Decide: func(a *impl.NodeAsker) {
-				tiles, def := registerTiles(core, c.Type, c.tiles(v.matrices()), c.Out/lanes)
+				tiles, def := registerTiles(core, c.Type, c.tiles(w), c.Out/lanes)
 				impl.DecideOne(a, tileDecision, def, tiles, func(t costedTile) float64 { return t.cost })
 			}})
 		}
@@ -127,7 +130,7 @@ func variantOf(p choice.Point) variant {
 
 // cycles estimates a variant.
 func (c shape) cycles(v variant, core impl.Core) float64 {
-	w := v.matrices()
+	w := c.matrices(v)
 	lanes, tiles := core.Lanes(32), c.tiles(w)
 	list, best := registerTiles(core, c.Type, tiles, c.Out/lanes)
 	t := list[best].Tile
@@ -135,7 +138,7 @@ func (c shape) cycles(v variant, core impl.Core) float64 {
 	size := float64(c.Type.Size())
 	weights, data := size*k*float64(c.In*c.Out), size*k*float64(tiles*c.In)
 	cost := max(k*float64(c.In)*tileCost(core, t, tiles, c.Out/lanes)/productShare, core.Fetched(weights))
-	cost += transformCycles[v.Tile] * k * float64(tiles) * float64(c.In+c.Out) / float64(lanes)
+	cost += transformCycles(w) * k * float64(tiles) * float64(c.In+c.Out) / float64(lanes)
 	l2, l3 := float64(core.L2Rate)/(1-hidden), float64(core.L3Rate)/(1-hidden)
 	if v.Fused {
 		block := c.fusedBlock(w, t, core)

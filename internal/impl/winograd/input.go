@@ -13,7 +13,7 @@ import (
 // tests of others repeat for every vector of channels, so that their branches are predicted.
 func input(c impl.Call) (*impl.Plan, error) {
 	a := c.Attrs.(ops.WinogradInputAttrs)
-	w, err := ops.WinogradOf(a.TileSize)
+	w, err := a.Matrices()
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +38,10 @@ type inputTransform struct {
 }
 
 func newInputTransform(w *ops.Winograd, a ops.WinogradInputAttrs, data *loop.Buffer, shape []int, to tiledData) inputTransform {
-	tiles := func(axis int) int { return w.Tiles(shape[2+axis] + a.Padding[axis] + a.Padding[2+axis] - 2) }
+	tiles := func(k int) int {
+		x := &w.Axes[k]
+		return x.Tiles(shape[2+k] + a.Padding[k] + a.Padding[2+k] - (x.Taps-1)*x.Dilation)
+	}
 	return inputTransform{tileGrid{w, shape[0], tiles(0), tiles(1)}, data, to, a.Padding[0], a.Padding[1]}
 }
 
@@ -47,13 +50,13 @@ func (t inputTransform) column(tile, group, row expr.Expr) loop.Stmt {
 	blocks := func(body func(block expr.Expr) loop.Stmt) loop.Stmt {
 		return build.Each("block", expr.Index(t.to.blocks), body)
 	}
-	one := t.place(tile, func(image, ty, tx expr.Expr) loop.Stmt {
-		top := expr.Sub(expr.Mul(ty, expr.Index(t.Tile)), expr.Index(t.top))
-		left := expr.Sub(expr.Mul(tx, expr.Index(t.Tile)), expr.Index(t.left))
+	one := t.place(tile, func(image, y, x expr.Expr) loop.Stmt {
+		top, left := expr.Sub(y, expr.Index(t.top)), expr.Sub(x, expr.Index(t.left))
 		all := func(guard bool) loop.Stmt {
 			return blocks(func(block expr.Expr) loop.Stmt { return t.tile(image, block, top, left, group, row, guard) })
 		}
-		inside := expr.AllOf(t.within(top, 0, t.down, 2), t.within(top, t.Alpha-1, t.down, 2), t.within(left, 0, t.across, 3), t.within(left, t.Alpha-1, t.across, 3))
+		rows, cols := t.Axes[0].Alpha, t.Axes[1].Alpha
+		inside := expr.AllOf(t.within(top, 0, t.down, 0), t.within(top, rows-1, t.down, 0), t.within(left, 0, t.across, 1), t.within(left, cols-1, t.across, 1))
 		if inside == nil {
 			return all(false)
 		}
@@ -66,19 +69,17 @@ func (t inputTransform) column(tile, group, row expr.Expr) loop.Stmt {
 	return &loop.If{Cond: expr.LT(tile, expr.Index(t.tiles())), Then: one, Else: zeros}
 }
 
-// within is the condition that position first+i of a tile lies within the given axis of the data; nil where it does for
+// within is the condition that element i of a tile, the first of which is at first, lies within an axis of the data; nil where it does for
 // all of the axis' tiles.
 func (t inputTransform) within(first expr.Expr, i, tiles, axis int) expr.Expr {
-	pad := t.top
-	if axis == 3 {
-		pad = t.left
-	}
-	at, n := expr.Add(first, expr.Index(i)), t.data.Shape[axis]
+	w, pad := &t.Axes[axis], []int{t.top, t.left}[axis]
+	i *= w.Dilation
+	at, n := expr.Add(first, expr.Index(i)), t.data.Shape[2+axis]
 	var low, high expr.Expr
 	if i < pad {
 		low = expr.GE(at, expr.Index(0))
 	}
-	if (tiles-1)*t.Tile+i-pad >= n {
+	if w.First(tiles-1)+i-pad >= n {
 		high = expr.LT(at, expr.Index(n))
 	}
 	return expr.AllOf(low, high)
@@ -87,24 +88,25 @@ func (t inputTransform) within(first expr.Expr, i, tiles, axis int) expr.Expr {
 // tile transforms one tile: columns, then rows. guard tests each element.
 func (t inputTransform) tile(image, block, top, left, group, row expr.Expr, guard bool) loop.Stmt {
 	p := newLaneProgram(t.data.DType, t.to.lanes)
-	half := make([][]expr.Expr, t.Alpha)
-	for j := range t.Alpha {
-		d := make([]expr.Expr, t.Alpha)
+	rows, cols := &t.Axes[0], &t.Axes[1]
+	half := make([][]expr.Expr, rows.Alpha)
+	for j := range cols.Alpha {
+		d := make([]expr.Expr, rows.Alpha)
 		for i := range d {
 			var cond expr.Expr
 			if guard {
-				cond = expr.AllOf(t.within(top, i, t.down, 2), t.within(left, j, t.across, 3))
+				cond = expr.AllOf(t.within(top, i, t.down, 0), t.within(left, j, t.across, 1))
 			}
-			e := build.Get(t.data, image, block, expr.Add(top, expr.Index(i)), expr.Add(left, expr.Index(j)), p.lane)
+			e := build.Get(t.data, image, block, expr.Add(top, expr.Index(i*rows.Dilation)), expr.Add(left, expr.Index(j*cols.Dilation)), p.lane)
 			d[i] = p.keep(expr.If(cond, e, expr.Const(t.data.DType, 0)))
 		}
-		for i, v := range p.multiply(t.BT, d) {
+		for i, v := range p.multiply(rows.BT, d) {
 			half[i] = append(half[i], v)
 		}
 	}
 	for i := range half {
-		for j, v := range p.multiply(t.BT, half[i]) {
-			p.store(t.to.Buffer, v, t.to.at(group, expr.Index(i*t.Alpha+j), block, row, p.lane)...)
+		for j, v := range p.multiply(cols.BT, half[i]) {
+			p.store(t.to.Buffer, v, t.to.at(group, expr.Index(i*cols.Alpha+j), block, row, p.lane)...)
 		}
 	}
 	return p.loop()

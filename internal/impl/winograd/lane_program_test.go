@@ -19,11 +19,15 @@ func TestMultiply(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	matrices := [][][]float64{{{0, 0, 0}}, {{2, -1, 0}, {2, 1, 0}}, {{1, 1}, {1, -1}, {3, 3}}, {{0, 0.5}, {1, 0}}}
 	for _, tile := range []int{2, 4, 6} {
-		w, err := ops.WinogradOf(tile)
-		if err != nil {
-			t.Fatal(err)
+		for taps := 3; tile+taps <= 9; taps += 2 {
+			w, err := ops.WinogradOf(tile, []int{taps, 1}, []int{1, 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, axis := range w.Axes {
+				matrices = append(matrices, axis.AT, axis.BT, axis.G)
+			}
 		}
-		matrices = append(matrices, w.AT, w.BT, w.G)
 	}
 	for _, m := range matrices {
 		const lanes = 4
@@ -64,10 +68,11 @@ func TestMultiply(t *testing.T) {
 // TestMultiplyShares pins the arithmetic of the transforms of four outputs: a product by the matrix itself has an
 // operation per element that is not 0.
 func TestMultiplyShares(t *testing.T) {
-	w, err := ops.WinogradOf(4)
+	of, err := ops.WinogradOf(4, []int{3, 3}, []int{1, 1})
 	if err != nil {
 		t.Fatal(err)
 	}
+	w := of.Axes[0]
 	for _, c := range []struct {
 		name string
 		m    [][]float64

@@ -86,13 +86,13 @@ type tileGrid struct {
 
 func (g tileGrid) tiles() int { return g.images * g.down * g.across }
 
-// place binds the image and the row and column, in tiles, of a tile.
+// place binds the image, the row and the column of the first output of a tile.
 func (g tileGrid) place(tile expr.Expr, body func(image, row, col expr.Expr) loop.Stmt) loop.Stmt {
 	div := func(a expr.Expr, n int) expr.Expr { return expr.Bin(expr.OpFloorDiv, a, expr.Index(n)) }
 	mod := func(a expr.Expr, n int) expr.Expr { return expr.Bin(expr.OpFloorMod, a, expr.Index(n)) }
 	line := div(tile, g.across)
-	return build.Bind("ty", mod(line, g.down), func(row expr.Expr) loop.Stmt {
-		return build.Bind("tx", mod(tile, g.across), func(col expr.Expr) loop.Stmt {
+	return build.Bind("y", g.Axes[0].FirstOf(mod(line, g.down)), func(row expr.Expr) loop.Stmt {
+		return build.Bind("x", g.Axes[1].FirstOf(mod(tile, g.across)), func(col expr.Expr) loop.Stmt {
 			if g.images == 1 {
 				return body(expr.Index(0), row, col)
 			}

@@ -27,9 +27,13 @@ func product(a impl.Anchor) (*impl.Plan, error) {
 	if !ok {
 		return nil, nil
 	}
-	p, ok, err := newProduct(a, attrs.TileSize, d)
-	if !ok || err != nil {
+	w, err := attrs.Matrices()
+	if err != nil {
 		return nil, err
+	}
+	p, ok := newProduct(a, w, d)
+	if !ok {
+		return nil, nil
 	}
 	p.decide(productBlock(p.Winograd, impl.Tile{Rows: d.rows, Vecs: p.vecs}, d.groups, p.panels(), d.lanes, a.Target.L2))
 	blocks := (d.groups + p.block - 1) / p.block
@@ -52,7 +56,7 @@ func product(a impl.Anchor) (*impl.Plan, error) {
 //	}
 func conv(a impl.Anchor) (*impl.Plan, error) {
 	attrs := a.Attrs.(ops.WinogradInputAttrs)
-	w, err := ops.WinogradOf(attrs.TileSize)
+	w, err := attrs.Matrices()
 	lanes := a.Target.Lanes(32)
 	if err != nil || a.In[0].Layout != types.ChannelBlocks(4, lanes) || a.In[0].Shape[1]%lanes != 0 {
 		return nil, err
@@ -69,9 +73,9 @@ func conv(a impl.Anchor) (*impl.Plan, error) {
 	if panel == 0 {
 		return nil, nil
 	}
-	p, ok, err := newProduct(a, attrs.TileSize, t.to)
-	if !ok || err != nil {
-		return nil, err
+	p, ok := newProduct(a, w, t.to)
+	if !ok {
+		return nil, nil
 	}
 	p.decide(max(1, p.conv().fusedBlock(w, impl.Tile{Lines: 1, Rows: rows, Vecs: p.vecs}, impl.Core{Target: a.Target})))
 	p.local = true
@@ -120,21 +124,17 @@ type products struct {
 }
 
 // newProduct describes the product of data and the anchor's second operand; ok is false for layouts that it does not serve.
-func newProduct(a impl.Anchor, tile int, d tiledData) (p products, ok bool, err error) {
-	w, err := ops.WinogradOf(tile)
-	if err != nil {
-		return p, false, err
-	}
+func newProduct(a impl.Anchor, w *ops.Winograd, d tiledData) (p products, ok bool) {
 	u := a.In[1]
 	panel := u.Layout.BlockOf(1, 3)
 	if panel == 0 || panel%d.lanes != 0 || u.Shape[1]%panel != 0 || u.Layout != weightLayout(u.DType, panel) || a.Out[0].Layout != types.ChannelBlocks(4, d.lanes) {
-		return p, false, nil
+		return p, false
 	}
 	height, width := a.Out[0].Shape[2], a.Out[0].Shape[3]
 	return products{
-		tileGrid: tileGrid{w, a.Out[0].Shape[0], w.Tiles(height), w.Tiles(width)},
+		tileGrid: tileGrid{w, a.Out[0].Shape[0], w.Axes[0].Tiles(height), w.Axes[1].Tiles(width)},
 		Anchor:   a, data: d, weight: build.Param("weight", u.DType, u.Dims()...), vecs: panel / d.lanes, together: together(u.DType), height: height, width: width,
-	}, true, nil
+	}, true
 }
 
 // decide asks for what is open: a block has so many groups by default.
@@ -152,13 +152,18 @@ func (p *products) decide(block int) {
 
 // plan is the kernel, whose parts are divided among workers in order and write the result by the given period.
 func (p products) plan(f *loop.Func, home int) *impl.Plan {
-	what := fmt.Sprintf("F(%dx%d, 3x3), %d x %d accumulators of %d lanes", p.Tile, p.Tile, p.data.rows, p.vecs, p.data.lanes)
+	v, h := &p.Axes[0], &p.Axes[1]
+	what := fmt.Sprintf("F(%dx%d, %dx%d), %d x %d accumulators of %d lanes", v.Tile, h.Tile, v.Taps, h.Taps, p.data.rows, p.vecs, p.data.lanes)
 	return p.Plan(Name, what, f, p.work(), home)
 }
 
 // conv is the convolution that is computed.
 func (p products) conv() shape {
-	return shape{Images: p.images, In: p.In[1].Shape[2], Out: p.In[1].Shape[1], Height: p.height, Width: p.width, Type: p.In[1].DType}
+	c := shape{Images: p.images, In: p.In[1].Shape[2], Out: p.In[1].Shape[1], Height: p.height, Width: p.width, Type: p.In[1].DType}
+	for k := range p.Axes {
+		c.Kernel, c.Dilation = append(c.Kernel, p.Axes[k].Taps), append(c.Dilation, p.Axes[k].Dilation)
+	}
+	return c
 }
 
 func (p products) panels() int { return p.weight.Shape[0] }
@@ -266,8 +271,8 @@ func (p products) back(o, first expr.Expr) loop.Stmt {
 	return p.groups(first, func(i expr.Expr) loop.Stmt {
 		return build.Each("row", expr.Index(p.data.rows), func(row expr.Expr) loop.Stmt {
 			tile := expr.Add(expr.Mul(expr.Add(first, i), expr.Index(p.data.rows)), row)
-			one := p.place(tile, func(image, ty, tx expr.Expr) loop.Stmt {
-				return build.Each("vec", expr.Index(p.vecs), func(vec expr.Expr) loop.Stmt { return p.outputs(o, vec, i, row, image, ty, tx) })
+			one := p.place(tile, func(image, y, x expr.Expr) loop.Stmt {
+				return build.Each("vec", expr.Index(p.vecs), func(vec expr.Expr) loop.Stmt { return p.outputs(o, vec, i, row, image, y, x) })
 			})
 			if p.tiles() == p.data.groups*p.data.rows {
 				return one
@@ -277,26 +282,28 @@ func (p products) back(o, first expr.Expr) loop.Stmt {
 	})
 }
 
-// outputs transforms the products of one tile and one vector of channels back and stores what lies within the result.
-func (p products) outputs(o, vec, i, row, image, ty, tx expr.Expr) loop.Stmt {
+// outputs transforms the products of one tile and one vector of channels back and stores what lies within the result. The first output is
+// at y and x.
+func (p products) outputs(o, vec, i, row, image, y, x expr.Expr) loop.Stmt {
 	c := newLaneProgram(p.sums.DType, p.data.lanes)
-	half := make([][]expr.Expr, p.Tile)
-	for k := range p.Alpha {
-		m := make([]expr.Expr, p.Alpha)
+	down, across := &p.Axes[0], &p.Axes[1]
+	half := make([][]expr.Expr, down.Tile)
+	for k := range across.Alpha {
+		m := make([]expr.Expr, down.Alpha)
 		for l := range m {
-			m[l] = c.keep(build.Get(p.sums, p.sum(expr.Index(l*p.Alpha+k), i, row, vec, c.lane)...))
+			m[l] = c.keep(build.Get(p.sums, p.sum(expr.Index(l*across.Alpha+k), i, row, vec, c.lane)...))
 		}
-		for r, v := range c.multiply(p.AT, m) {
+		for r, v := range c.multiply(down.AT, m) {
 			half[r] = append(half[r], v)
 		}
 	}
 	channels := expr.Add(expr.Mul(o, expr.Index(p.vecs)), vec)
 	for r := range half {
-		y := expr.Add(expr.Mul(ty, expr.Index(p.Tile)), expr.Index(r))
-		c.when(clip(y, r, p.Tile, p.height), func() {
-			for s, v := range c.multiply(p.AT, half[r]) {
-				x := expr.Add(expr.Mul(tx, expr.Index(p.Tile)), expr.Index(s))
-				c.when(clip(x, s, p.Tile, p.width), func() { c.list = append(c.list, p.Finish(p.whole(v), image, channels, y, x, c.lane)) })
+		y := expr.Add(y, expr.Index(r*down.Dilation))
+		c.when(clip(y, r, down, p.height), func() {
+			for s, v := range c.multiply(across.AT, half[r]) {
+				x := expr.Add(x, expr.Index(s*across.Dilation))
+				c.when(clip(x, s, across, p.width), func() { c.list = append(c.list, p.Finish(p.whole(v), image, channels, y, x, c.lane)) })
 			}
 		})
 	}
@@ -312,8 +319,8 @@ func (p products) whole(v expr.Expr) expr.Expr {
 }
 
 // clip is the condition that output at, the i-th of its tile, is one of n; nil where it always is.
-func clip(at expr.Expr, i, tile, n int) expr.Expr {
-	if (n+tile-1)/tile*tile-tile+i < n {
+func clip(at expr.Expr, i int, w *ops.WinogradAxis, n int) expr.Expr {
+	if w.First(w.Tiles(n)-1)+i*w.Dilation < n {
 		return nil
 	}
 	return expr.LT(at, expr.Index(n))

@@ -1,5 +1,7 @@
 package winograd
 
+import "lathe/internal/ops"
+
 // Steering: what the estimates use that is no fact of a target, see package impl.
 const (
 	hidden       = 0.5  // share: of the time that operands take from caches, which products hide. Fitted: transforms in a kernel of their own, and by blocks.
@@ -9,9 +11,15 @@ const (
 	fetchAhead   = 4    // factors: ahead of which a product asks for weights by default. Chosen: it takes less time than memory does.
 )
 
-// transformCycles are those of a vector of transformed elements by the size of tiles, with its loads and stores: 6 outputs take
-// more arithmetic for each.
-var transformCycles = map[int]float64{2: 4, 4: 4, 6: 6}
+// transformCycles are those of a vector of transformed elements: its load and store, and the arithmetic along each axis of several taps, of
+// which tiles of 8 inputs take more for each.
+func transformCycles(w *ops.Winograd) float64 {
+	cycles := 2.0
+	for k := range w.Axes {
+		cycles += map[int]float64{1: 0, 4: 1, 6: 1, 8: 2}[w.Axes[k].Alpha]
+	}
+	return cycles
+}
 
 // blockPart is the part of a cache that transformed data and products of a block may fill: weights pass through the rest.
 func blockPart(cache int) int { return cache * 2 / 3 }

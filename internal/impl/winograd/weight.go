@@ -17,7 +17,7 @@ func transformedWeight(w *graph.Value, tile, workers int) (*graph.Value, error) 
 	if err != nil {
 		return nil, err
 	}
-	m, err := ops.WinogradOf(tile)
+	m, err := ops.WinogradOf(tile, w.Type.Shape[2:], []int{1, 1})
 	if err != nil {
 		return nil, err
 	}

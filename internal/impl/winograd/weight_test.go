@@ -14,11 +14,11 @@ import (
 // TestWeight: any number of goroutines gives the bytes of the operator's own evaluation.
 func TestWeight(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 1))
-	w := tensor.New(types.F32, 5, 7, 3, 3)
-	for i := range w.Len() {
-		w.SetFloat(i, r.NormFloat64())
-	}
 	for _, tile := range []int{2, 4, 6} {
+		w := tensor.New(types.F32, 5, 7, 9-tile, 1+2*r.IntN((8-tile)/2+1))
+		for i := range w.Len() {
+			w.SetFloat(i, r.NormFloat64())
+		}
 		for _, workers := range []int{0, 1, 2, 3, 8, 100} {
 			got, err := transformedWeight(graph.NewConst("w", w), tile, workers)
 			if err != nil {

@@ -1,4 +1,4 @@
-// Package winograd computes convolutions with 3x3 kernels by Winograd's minimal filtering.
+// Package winograd computes convolutions of strides 1 by Winograd's minimal filtering.
 package winograd
 
 import (
@@ -61,12 +61,13 @@ func nodes(r *rewrite.Rewriter, n *graph.Node, w *graph.Value, c variant, worker
 		r.Fail(err)
 		return n.Out[0]
 	}
-	input := ops.WinogradInputAttrs{TileSize: c.Tile, Padding: a.Padding}
+	kernel := w.Type.Shape[2:]
+	input := ops.WinogradInputAttrs{TileSize: c.Tile, KernelSize: kernel, Dilation: a.Dilation, Padding: a.Padding}
 	var y *graph.Value
 	if c.Fused {
 		y = r.Apply(ops.WinogradConv, input, n.In[0], weight)
 	} else {
-		product := ops.WinogradProductAttrs{TileSize: c.Tile, Height: shape[2], Width: shape[3]}
+		product := ops.WinogradProductAttrs{TileSize: c.Tile, KernelSize: kernel, Dilation: a.Dilation, Height: shape[2], Width: shape[3]}
 		y = r.Apply(ops.WinogradProduct, product, r.Apply(ops.WinogradInput, input, n.In[0]), weight)
 	}
 	y.Def.Why, y.Def.Impl = n.Why, n.Impl

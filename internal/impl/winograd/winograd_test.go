@@ -16,8 +16,8 @@ import (
 	"lathe/internal/types"
 )
 
-// TestRewrite: 3x3 convolutions of stride 1 with constant weights become operators in the Winograd domain, which compute
-// the same; others stay.
+// TestRewrite: convolutions of stride 1 with constant weights and kernels for which there are matrices become operators in the Winograd
+// domain, which compute the same; others stay.
 func TestRewrite(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 1))
 	constant := func(shape ...int) *graph.Value {
@@ -30,6 +30,7 @@ func TestRewrite(t *testing.T) {
 	plain := ops.ConvAttrs{Strides: []int{1, 1}, Padding: []int{1, 1, 1, 1}, Dilation: []int{1, 1}, Groups: 1}
 	strided, dilated, grouped := plain, plain, plain
 	strided.Strides, dilated.Dilation, grouped.Groups = []int{2, 1}, []int{1, 2}, 2
+	dilated.Padding = []int{1, 2, 1, 2}
 	for _, c := range []struct {
 		name     string
 		attrs    ops.ConvAttrs
@@ -39,9 +40,12 @@ func TestRewrite(t *testing.T) {
 	}{
 		{"blocks", plain, []int{32, 32, 3, 3}, false, []*op.Def{ops.WinogradConv, ops.Add}},
 		{"strided", strided, []int{32, 32, 3, 3}, false, []*op.Def{ops.Conv2d}},
-		{"dilated", dilated, []int{32, 32, 3, 3}, false, []*op.Def{ops.Conv2d}},
+		{"dilated", dilated, []int{32, 32, 3, 3}, false, []*op.Def{ops.WinogradConv, ops.Add}},
+		{"five", plain, []int{32, 32, 5, 5}, false, []*op.Def{ops.WinogradConv, ops.Add}},
+		{"even", plain, []int{32, 32, 2, 2}, false, []*op.Def{ops.Conv2d}},
+		{"nine", plain, []int{32, 32, 9, 9}, false, []*op.Def{ops.Conv2d}},
 		{"grouped", grouped, []int{32, 16, 3, 3}, false, []*op.Def{ops.Conv2d}},
-		{"kernel", plain, []int{32, 32, 3, 1}, false, []*op.Def{ops.Conv2d}},
+		{"kernel", plain, []int{32, 32, 1, 1}, false, []*op.Def{ops.Conv2d}},
 		{"channels", plain, []int{10, 32, 3, 3}, false, []*op.Def{ops.Conv2d}},
 		{"variable", plain, []int{32, 32, 3, 3}, true, []*op.Def{ops.Conv2d}},
 	} {
