@@ -98,7 +98,7 @@ func (s *Session) build(t *task, point choice.Point) (*Candidate, error) {
 // by is f's class by other decisions.
 func (f *function) by(j *job, chooser choice.Chooser) (*function, error) {
 	c := *f.scheduled
-	c.dump = &kernelDump{Debug: &Debug{}}
+	c.dump, c.another = &kernelDump{Debug: &Debug{}}, true
 	var err error
 	if c.plan, err = f.planned(j, chooser); err != nil {
 		return nil, err
