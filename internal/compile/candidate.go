@@ -86,7 +86,7 @@ func (s *Session) build(t *task, point choice.Point) (*Candidate, error) {
 	c := &Candidate{
 		RunSymbol: run.Symbol, PartSymbol: s.job.symbol("part"), Scratch: f.code.Scratch,
 		Taken: maps.Clone(f.plan.Taken), Asked: f.plan.Asked, Code: len(code.object), Cycles: code.cost(),
-		Digest: digest(fmt.Sprintf("%t %s", f.plan.AsWritten(), f.text())),
+		Digest: digest(f.identity()),
 	}
 	if moved, all := code.moves(); all > 0 {
 		c.Spills = moved / all

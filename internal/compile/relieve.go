@@ -106,7 +106,7 @@ func (t *translation) otherwise(j *job, change choice.Point) (*translation, erro
 			}
 			functions[s.function] = f
 		}
-		if first := functions[t.steps[0].function]; f.text() != first.text() || f.plan.AsWritten() != first.plan.AsWritten() {
+		if first := functions[t.steps[0].function]; f.identity() != first.identity() {
 			return nil, nil
 		}
 		c := *s

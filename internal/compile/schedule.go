@@ -44,6 +44,9 @@ func (f *function) text() string {
 	return f.code.Text
 }
 
+// identity is equal for functions of which one serves the others: their text is, and LLVM makes the same of it.
+func (f *function) identity() string { return fmt.Sprintf("%t %s", f.plan.AsWritten(), f.text()) }
+
 // symbolMark stands for the function's name while texts are compared.
 const symbolMark = "LATHE_KERNEL"
 
@@ -201,13 +204,13 @@ func emit(j *job, p *program, classes []*scheduled) error {
 			of[k] = f
 		}
 	}
-	callees := map[string]string{} // by text
+	callees := map[string]string{} // by code
 	for _, s := range p.kernels() {
 		s.function = of[s.kernel]
-		if _, ok := callees[s.text()]; !ok {
-			callees[s.text()] = s.name
+		if _, ok := callees[s.identity()]; !ok {
+			callees[s.identity()] = s.name
 		}
-		s.callee = callees[s.text()]
+		s.callee = callees[s.identity()]
 	}
 	return nil
 }
