@@ -51,7 +51,11 @@ func BenchmarkCandidate(b *testing.B) {
 		do   func(task int, p choice.Point) error
 	}{
 		{"text", func(task int, p choice.Point) error { _, _, err := s.code(s.tasks[task], p); return err }},
-		{"library", func(task int, p choice.Point) error { _, err := s.Build(task, p); return err }},
+		{"library", func(task int, p choice.Point) error {
+			s.tasks[task].translated = nil
+			_, err := s.Build(task, p)
+			return err
+		}},
 	} {
 		b.Run(to.name, func(b *testing.B) {
 			before := processorTime()
