@@ -30,6 +30,9 @@ const maxBends = 16
 // with holds, is one of its operands whatever the other variables are. Of the two parts at a turn it takes the larger one; a turn
 // that leaves neither does not count.
 func (r Ranges) Settle(e expr.Expr, v *expr.Var, in Interval, with func(*expr.Var) bool) Interval {
+	if !bends(e) {
+		return in
+	}
 	var passed []expr.Expr
 	for range maxBends {
 		t, ok := r.turnIn(r.With(v, in).Simplify(e), v, with, passed)
@@ -46,6 +49,20 @@ func (r Ranges) Settle(e expr.Expr, v *expr.Var, in Interval, with func(*expr.Va
 		}
 	}
 	return in
+}
+
+// bends reports whether something in e may turn: most values compute without a choice, and need not be simplified to tell.
+func bends(e expr.Expr) (found bool) {
+	expr.Walk(e, func(e expr.Expr) bool {
+		switch e := e.(type) {
+		case *expr.Select:
+			found = true
+		case *expr.Binary:
+			found = found || (e.Op == expr.OpMin || e.Op == expr.OpMax) && e.DType() == types.I64
+		}
+		return !found
+	})
+	return found
 }
 
 // TurnsLinear reports whether each choice in e that turns along v does so at one place.

@@ -45,11 +45,77 @@ func (s simplifier) expr(e expr.Expr) expr.Expr {
 		}
 		return &expr.Let{Var: e.Var, Value: v, Body: b}
 	case *expr.Binary:
-		if e.Op == expr.OpAnd && e.DType() == types.Bool {
-			return s.and(e)
+		switch e.Op {
+		case expr.OpAnd:
+			if e.DType() == types.Bool {
+				return s.and(e)
+			}
+		case expr.OpAdd, expr.OpSub, expr.OpMul:
+			if e.DType() == types.I64 {
+				return s.sum(e)
+			}
 		}
 	}
 	return s.node(expr.MapChildren(e, s.expr))
+}
+
+// sum simplifies a sum as a whole: a linear form for each of its parts would take time that grows with the square of their number.
+func (s simplifier) sum(e *expr.Binary) expr.Expr {
+	var l Linear
+	s.addTo(&l, e, 1)
+	l.joinDivMod()
+	if x := l.Expr(); !Equal(x, e) {
+		return x
+	}
+	return e
+}
+
+// WeightedSum is the linear form of the sum of I64 expressions, each times its weight, simplified.
+func (r Ranges) WeightedSum(list []expr.Expr, weights []int) Linear {
+	s := simplifier{r, nil}
+	var l Linear
+	for i, w := range weights {
+		s.addTo(&l, list[i], int64(w))
+	}
+	l.joinDivMod()
+	return l
+}
+
+// addTo adds coef times e to l, with its atoms simplified.
+func (s simplifier) addTo(l *Linear, e expr.Expr, coef int64) {
+	switch e := e.(type) {
+	case *expr.Int:
+		l.Const += coef * e.V
+		return
+	case *expr.Binary:
+		switch e.Op {
+		case expr.OpAdd:
+			s.addTo(l, e.A, coef)
+			s.addTo(l, e.B, coef)
+			return
+		case expr.OpSub:
+			s.addTo(l, e.A, coef)
+			s.addTo(l, e.B, -coef)
+			return
+		case expr.OpMul:
+			if c, ok := expr.IntOf(e.B); ok {
+				s.addTo(l, e.A, coef*c)
+				return
+			}
+			if c, ok := expr.IntOf(e.A); ok {
+				s.addTo(l, e.B, coef*c)
+				return
+			}
+			l.add(s.node(expr.MapChildren(e, s.expr)), coef)
+			return
+		}
+	case *expr.Unary:
+		if e.Fn == expr.FnNeg {
+			s.addTo(l, e.A, -coef)
+			return
+		}
+	}
+	l.add(s.expr(e), coef)
 }
 
 // and simplifies a conjunction; the right side may use the left as a fact.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
 
 	"lathe/internal/choice"
 	"lathe/internal/codegen/llvm"
@@ -22,7 +23,7 @@ type Candidate struct {
 
 	Taken  choice.Point
 	Asked  []choice.Decision // in order, with the costs of the rules' model
-	Digest string            // of the kernel's code: candidates with equal ones are one
+	Digest string            // of the library: candidates with equal ones are one
 	Code   int               // bytes of its object
 	Cycles float64           // of a run, as LLVM's model of the CPU expects
 	Spills float64           // share of moves to and from the stack among the instructions of innermost loops
@@ -80,25 +81,42 @@ func (s *Session) build(t *task, point choice.Point) (*Candidate, error) {
 	}
 	run := s.runOf(t, code)
 	code.text += run.Steps[0].Data() // of all: they have the kernel in common
-	if err := code.translate(s.job); err != nil {
-		return nil, err
+	c := &Candidate{RunSymbol: run.Symbol, PartSymbol: s.job.symbol("part"), Scratch: f.code.Scratch, Taken: maps.Clone(f.plan.Taken), Asked: f.plan.Asked}
+	callers := append(run.Texts(), run.Part(c.PartSymbol))
+	c.Digest = digest(fmt.Sprintf("%t %s%s", f.plan.AsWritten(), code.text, strings.Join(callers, "")))
+	done := t.translated[c.Digest]
+	if done == nil {
+		if err := code.translate(s.job); err != nil {
+			return nil, err
+		}
+		done = &translated{len(code.object), code.loops, nil}
+		if done.library, err = s.link([]toolchain.Object{code.object}, callers, c.RunSymbol, c.PartSymbol); err != nil {
+			return nil, err
+		}
+		if t.translated == nil {
+			t.translated = map[string]*translated{}
+		}
+		t.translated[c.Digest] = done
 	}
-	c := &Candidate{
-		RunSymbol: run.Symbol, PartSymbol: s.job.symbol("part"), Scratch: f.code.Scratch,
-		Taken: maps.Clone(f.plan.Taken), Asked: f.plan.Asked, Code: len(code.object), Cycles: code.cost(),
-		Digest: digest(fmt.Sprintf("%t %s", f.plan.AsWritten(), f.text())),
-	}
+	code.loops = done.loops
+	c.Library, c.Code, c.Cycles = done.library, done.size, code.cost()
 	if moved, all := code.moves(); all > 0 {
 		c.Spills = moved / all
 	}
-	c.Library, err = s.link([]toolchain.Object{code.object}, append(run.Texts(), run.Part(c.PartSymbol)), c.RunSymbol, c.PartSymbol)
-	return c, err
+	return c, nil
+}
+
+// What is translated is kept: other points often lead to the same text.
+type translated struct {
+	size    int // of the kernel's object
+	loops   []toolchain.Loop
+	library []byte
 }
 
 // by is f's class by other decisions.
 func (f *function) by(j *job, chooser choice.Chooser) (*function, error) {
 	c := *f.scheduled
-	c.dump = &kernelDump{Debug: &Debug{}}
+	c.dump, c.another = &kernelDump{Debug: &Debug{}}, true
 	var err error
 	if c.plan, err = f.planned(j, chooser); err != nil {
 		return nil, err
@@ -106,10 +124,10 @@ func (f *function) by(j *job, chooser choice.Chooser) (*function, error) {
 	return emitted(j, &c)
 }
 
-// runOf is a run function that calls a candidate's kernel as the network's steps do. Its text does not depend on the kernel, so that it is
-// compiled once.
+// runOf is a run function that calls a candidate's kernel as the network's steps do. Its texts do not depend on the kernel, and the one of how
+// workers meet not on the task, so that they are compiled once.
 func (s *Session) runOf(t *task, code *translation) *llvm.Run {
-	run := &llvm.Run{Symbol: s.job.symbol("run"), Target: s.job.Target, FlushDenormals: s.job.Denormals == DenormalsFlush}
+	run := &llvm.Run{Symbol: s.job.symbol("run"), Target: s.job.Target, FlushDenormals: s.job.Denormals == DenormalsFlush, Apart: true}
 	for i, st := range code.steps {
 		call := st.call(s.job, t.steps[i].mem, t.steps[i].frame)
 		call.Counts = call.Kernel + "_counts"

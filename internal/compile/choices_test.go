@@ -10,7 +10,9 @@ import (
 	"lathe/internal/bundle"
 	"lathe/internal/choice"
 	"lathe/internal/graph"
+	"lathe/internal/op"
 	"lathe/internal/ops"
+	"lathe/internal/tensor"
 	"lathe/internal/testkit/targettest"
 	"lathe/internal/types"
 )
@@ -178,5 +180,60 @@ func TestExternChoices(t *testing.T) {
 		if after.Point[decision] != other || bytes.Equal(library, code) {
 			t.Errorf("%s of %s: %v, and the same library: %t", other, decision, after.Point, bytes.Equal(library, code))
 		}
+	}
+}
+
+// TestChoicesOfEqualText: kernels of equal text are one, but for those of which LLVM is to make something else.
+func TestChoicesOfEqualText(t *testing.T) {
+	build := func(choices map[string]choice.Point) *Result {
+		t.Helper()
+		g := &graph.Graph{Name: "main"}
+		x := g.Input("x", types.Of(types.F32, 64, 256))
+		for range 3 {
+			n, err := g.Apply(ops.Dense, op.None{}, x, graph.NewConst("w", tensor.New(types.F32, 256, 256)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			g.Outputs = append(g.Outputs, n.Out[0])
+		}
+		o := Options{Target: targettest.Resolve(t, "llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v3"), Level: 3, Workers: 2, Choices: choices, Code: []string{"ll"}}
+		r, err := Compile(t.Context(), g, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	written := choice.Point{"instructions": "as written"}
+	before := build(nil)
+	var names []string
+	for _, s := range before.Contents.Manifest.Steps {
+		names = append(names, s.Name)
+	}
+	if len(names) != 3 {
+		t.Fatalf("steps %v, want one for each product", names)
+	}
+	libraries := [][]byte{before.Contents.Library}
+	for given, functions := range [][]string{{}, {names[1]}, {names[0], names[2]}, names} {
+		choices := map[string]choice.Point{}
+		for _, name := range functions {
+			choices[name] = written
+		}
+		r := build(choices)
+		want := 2
+		if len(functions) == 0 || len(functions) == 3 {
+			want = 1
+		}
+		if got := strings.Count(r.Code["ll"], "define hidden void @lathe_default_fused_nn_dense"); got != want {
+			t.Errorf("as written: %v: %d functions, want %d", functions, got, want)
+		}
+		if given == 0 {
+			continue
+		}
+		for _, other := range libraries {
+			if bytes.Equal(other, r.Contents.Library) {
+				t.Errorf("as written: %v: the library is one of fewer or other choices", functions)
+			}
+		}
+		libraries = append(libraries, r.Contents.Library)
 	}
 }

@@ -106,7 +106,7 @@ func (t *translation) otherwise(j *job, change choice.Point) (*translation, erro
 			}
 			functions[s.function] = f
 		}
-		if first := functions[t.steps[0].function]; f.text() != first.text() || f.plan.AsWritten() != first.plan.AsWritten() {
+		if first := functions[t.steps[0].function]; f.identity() != first.identity() {
 			return nil, nil
 		}
 		c := *s
@@ -123,7 +123,7 @@ func (t *translation) otherwise(j *job, change choice.Point) (*translation, erro
 // otherwise is f's class with a decision changed.
 func (f *function) otherwise(j *job, change choice.Point) (*function, error) {
 	c := *f.scheduled
-	c.dump = &kernelDump{Debug: &j.Debug}
+	c.dump, c.another = &kernelDump{Debug: &j.Debug}, true
 	relief := choice.Point{}
 	maps.Copy(relief, f.relief)
 	maps.Copy(relief, change)

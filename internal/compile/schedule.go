@@ -8,6 +8,7 @@ import (
 	"lathe/internal/choice"
 	csource "lathe/internal/codegen/c"
 	"lathe/internal/codegen/llvm"
+	"lathe/internal/fault"
 	"lathe/internal/graph"
 	"lathe/internal/impl"
 	"lathe/internal/loop"
@@ -22,6 +23,7 @@ type scheduled struct {
 	plan     *impl.Plan
 	operands []impl.Operand // as they were when the first kernel was divided
 	dump     *kernelDump
+	another  bool // schedule of a class that has one: its loops are verified behind the last pass only
 }
 
 // A function is the code of a class.
@@ -41,6 +43,9 @@ func (f *function) text() string {
 	}
 	return f.code.Text
 }
+
+// identity is equal for functions of which one serves the others: their text is, and LLVM makes the same of it.
+func (f *function) identity() string { return fmt.Sprintf("%t %s", f.plan.AsWritten(), f.text()) }
 
 // symbolMark stands for the function's name while texts are compared.
 const symbolMark = "LATHE_KERNEL"
@@ -199,13 +204,13 @@ func emit(j *job, p *program, classes []*scheduled) error {
 			of[k] = f
 		}
 	}
-	callees := map[string]string{} // by text
+	callees := map[string]string{} // by code
 	for _, s := range p.kernels() {
 		s.function = of[s.kernel]
-		if _, ok := callees[s.text()]; !ok {
-			callees[s.text()] = s.name
+		if _, ok := callees[s.identity()]; !ok {
+			callees[s.identity()] = s.name
 		}
-		s.callee = callees[s.text()]
+		s.callee = callees[s.identity()]
 	}
 	return nil
 }
@@ -244,15 +249,23 @@ func emitted(j *job, c *scheduled) (*function, error) {
 func lowerLoops(j *job, c *scheduled) error {
 	f := c.plan.Schedule.Func
 	dumped := c.dump.loop("schedule", f)
+	verify := func(f *loop.Func) error { return loop.Verify(f, loop.NoBlocks) }
+	each := verify
+	if c.another {
+		each = nil
+	}
 	err := pipeline.Run(looppass.Table, f, pipeline.Options[*loop.Func]{
 		StopAt: j.Debug.Stop,
-		Verify: func(f *loop.Func) error { return loop.Verify(f, loop.NoBlocks) },
+		Verify: each,
 		Before: func(name string, f *loop.Func) { j.printIR("before", j.PrintBefore, name, f) },
 		After: func(name string, f *loop.Func, _ time.Duration) {
 			j.printIR("after", j.PrintAfter, name, f)
 			dumped = errors.Join(dumped, c.dump.loop(name, f))
 		},
 	})
+	if err == nil && c.another {
+		err = fault.Guard(func() error { return verify(f) })
+	}
 	if err != nil {
 		return fmt.Errorf("%w\nschedule:\n%s", err, c.plan.Schedule)
 	}

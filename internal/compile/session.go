@@ -56,7 +56,8 @@ type TaskStep struct {
 
 type task struct {
 	Task
-	steps []*walked
+	steps      []*walked
+	translated map[string]*translated // by digest
 }
 
 // OpenSession takes g, which it changes, to its plan of memory.

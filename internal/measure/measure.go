@@ -55,9 +55,10 @@ type Candidate struct {
 
 // A Check is what the first runs of a candidate say.
 type Check struct {
-	ID         int
-	Wrong      string  // how its result differs from the host's; "" where it does not
-	Time, Host float64 // the least of some runs on warm caches, of it and of the host's, microseconds
+	ID    int
+	Wrong string // how its result differs from the host's; "" where it does not
+	// Time is the least of its runs, as many as tell whether it is out, and Host that of the host's on warm caches, microseconds.
+	Time, Host float64
 }
 
 // A Want asks for pairs of runs of a candidate that was loaded.

@@ -17,6 +17,7 @@ type Question struct {
 	All      bool // with Open: all workers, by wall clock
 	At       Position
 	Load     []Candidate // at At, to whose task they belong
+	Out      float64     // with Load: times the host's time, from which on a candidate is out; 0: none is
 	Race     []Want      // at At
 	Profile  int         // passes
 	Networks *Duel
@@ -58,7 +59,7 @@ func Serve(in io.Reader, out io.Writer) error {
 		case r == nil:
 			err = errors.New("no network is open")
 		case q.Load != nil:
-			a.Checks, err = r.enter(q.At, q.Load)
+			a.Checks, err = r.enter(q.At, q.Load, q.Out)
 		case q.Race != nil:
 			a.Pairs, err = r.Race(q.At, q.Race)
 		case q.Profile > 0:
@@ -69,14 +70,14 @@ func Serve(in io.Reader, out io.Writer) error {
 }
 
 // enter loads candidates and checks them at a position.
-func (r *Runner) enter(at Position, list []Candidate) ([]Check, error) {
+func (r *Runner) enter(at Position, list []Candidate, out float64) ([]Check, error) {
 	checks := make([]Check, len(list))
 	for i, c := range list {
 		if err := r.Load(c); err != nil {
 			return nil, err
 		}
 		var err error
-		if checks[i], err = r.Check(at, c.ID); err != nil {
+		if checks[i], err = r.Check(at, c.ID, out); err != nil {
 			return nil, err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	goruntime "runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -53,10 +54,12 @@ type Farm struct {
 	info     *bundle.Manifest
 	host     measure.Host
 	digests  []string // of the tasks' own code
+	sizes    []int    // and its bytes
 
 	mu                  sync.Mutex
 	codes               map[string]candidate  // by library
 	done                map[string]tune.Built // what was built, by task and point
+	objects             map[string]string     // libraries, by task and digest
 	parts               *measurer
 	all                 *measurer
 	ids                 int
@@ -77,7 +80,7 @@ type station struct {
 
 // Open starts builders and has the network compiled as the rules have it.
 func Open(ctx context.Context, o Options) (*Farm, error) {
-	f := &Farm{Options: o, codes: map[string]candidate{}, done: map[string]tune.Built{}}
+	f := &Farm{Options: o, codes: map[string]candidate{}, done: map[string]tune.Built{}, objects: map[string]string{}}
 	var err error
 	if f.folder, err = os.MkdirTemp("", "lathe-tune-"); err != nil {
 		return nil, err
@@ -137,6 +140,7 @@ func (f *Farm) own(ctx context.Context) error {
 		}
 		f.host.Tasks = append(f.host.Tasks, t)
 		f.digests = append(f.digests, f.codes[b.Object].Digest)
+		f.sizes = append(f.sizes, b.Code)
 	}
 	return nil
 }
@@ -208,12 +212,24 @@ func (f *Farm) Build(ctx context.Context, list []tune.Candidate) ([]tune.Built, 
 			}
 		})
 	}
-	for i := range list {
+	for _, i := range f.longestFirst(list) {
 		next <- i
 	}
 	close(next)
 	wg.Wait()
 	return out, errors.Join(errs...)
+}
+
+// longestFirst is the order in which candidates are built: no builder is to begin with a long one when the others have ended.
+func (f *Farm) longestFirst(list []tune.Candidate) []int {
+	order := make([]int, len(list))
+	for i := range order {
+		order[i] = i
+	}
+	if len(f.sizes) > 0 { // else they are the tasks' own
+		slices.SortStableFunc(order, func(a, b int) int { return f.sizes[list[b].Task] - f.sizes[list[a].Task] })
+	}
+	return order
 }
 
 // build compiles one candidate. A builder that ends over it is replaced for the next one.
@@ -259,7 +275,13 @@ func (f *Farm) build(ctx context.Context, s *station, c tune.Candidate) (tune.Bu
 	b.Same = f.same(c.Task, got)
 	if b.Fault == records.None {
 		f.mu.Lock()
-		f.codes[b.Object], f.done[id] = got, b
+		if key := fmt.Sprint(c.Task, got.Digest); f.objects[key] == "" {
+			f.objects[key], f.codes[b.Object] = b.Object, got
+		} else {
+			os.Remove(b.Object)
+			b.Object = f.objects[key]
+		}
+		f.done[id] = b
 		f.mu.Unlock()
 	}
 	return b, nil

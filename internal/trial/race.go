@@ -207,7 +207,7 @@ func (f *Farm) run(ctx context.Context, m *measurer, list []*racer, stop tune.St
 		load = append(load, measure.Candidate{ID: r.id, Task: task, Code: f.codes[r.object].Code})
 	}
 	m.loaded += len(load)
-	a, err := m.process.Ask(ctx, measure.Question{At: at, Load: load}, f.limit(len(load)))
+	a, err := m.process.Ask(ctx, measure.Question{At: at, Load: load, Out: stop.Out}, f.limit(len(load)))
 	if err != nil {
 		return err
 	}

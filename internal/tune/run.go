@@ -257,11 +257,14 @@ func (r *run) try(list []Candidate) error {
 	return nil
 }
 
-// measure races what was built, writes records, and returns the trials in that order.
+// measure races what was built, writes records, and returns the trials in that order. While searching, code that was raced before does not
+// race again.
 func (r *run) measure(built []Built, stop Stop, stage records.Stage) ([]*Trial, error) {
-	var racing []Built
-	for _, b := range built {
-		if r.races(&b) {
+	racing := make([]Built, 0, len(built))
+	raced := make([]bool, len(built))
+	for i, b := range built {
+		again := stage == records.Search && (r.twin(&b, stop.Workers, nil) != nil || slices.ContainsFunc(racing, func(c Built) bool { return c.twin(&b) }))
+		if raced[i] = r.races(&b) && !again; raced[i] {
 			racing = append(racing, b)
 		}
 	}
@@ -273,18 +276,21 @@ func (r *run) measure(built []Built, stop Stop, stage records.Stage) ([]*Trial, 
 		}
 	}
 	var trials []*Trial
-	for _, b := range built {
+	for i, b := range built {
 		t := &Trial{Built: b, Fault: b.Fault, Tuner: r.tuner.Name, Workers: stop.Workers}
 		var s Samples
 		switch {
 		case b.Same:
 			t.Estimate = Estimate{1, 1, 1, 1} // it is the host's code
-		case r.races(&b):
+		case raced[i]:
 			s, samples = samples[0], samples[1:]
 			t.Fault, t.Message = s.Fault, s.Message
 			if t.Estimate = Quiet(s.Times, s.Host); stage == records.Confirm {
 				t.Estimate = Estimated(Ratios(s.Times, s.Host), searchBounds)
 			}
+		case r.races(&b):
+			twin := r.twin(&b, stop.Workers, trials)
+			t.Estimate, t.Fault, t.Message = twin.Estimate, twin.Fault, twin.Message
 		}
 		if stage == records.Search {
 			r.new++
@@ -300,6 +306,21 @@ func (r *run) measure(built []Built, stop Stop, stage records.Stage) ([]*Trial, 
 		trials = append(trials, t)
 	}
 	return trials, nil
+}
+
+// twin is an earlier trial of the same code by as many workers, or one among more; nil: there is none.
+func (r *run) twin(b *Built, workers int, more []*Trial) *Trial {
+	for _, t := range slices.Concat(r.of(b.Task).trials, more) {
+		if t.Workers == workers && t.Built.twin(b) {
+			return t
+		}
+	}
+	return nil
+}
+
+// twin reports that both have the same code.
+func (b *Built) twin(c *Built) bool {
+	return b.Task == c.Task && b.Object == c.Object && b.Object != ""
 }
 
 // races reports a candidate that is run: other code than the host's, of which the compiler does not expect that it takes many times as long.

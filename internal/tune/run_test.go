@@ -3,6 +3,7 @@ package tune
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"reflect"
 	"strings"
@@ -365,5 +366,62 @@ func TestSearchOnly(t *testing.T) {
 		if r.Stage != records.Search || r.Raced > 1 || r.Accepted {
 			t.Errorf("trial %d is of stage %s with %d workers, accepted %v", r.By.Trial, r.Stage, r.Raced, r.Accepted)
 		}
+	}
+}
+
+// codeOf is what some compiler makes of a point: tile, steps and chunks decide.
+func codeOf(taken choice.Point) string {
+	return identity(choice.Point{"tile": taken["tile"], "steps": taken["steps"], "chunks": taken["chunks"]})
+}
+
+// twins is a machine with that compiler.
+type twins struct {
+	*machine
+	t     *testing.T
+	raced map[string]bool
+}
+
+func (m *twins) Build(ctx context.Context, list []Candidate) ([]Built, error) {
+	built, err := m.machine.Build(ctx, list)
+	for i := range built {
+		built[i].Object = codeOf(built[i].Taken)
+	}
+	return built, err
+}
+
+func (m *twins) Race(ctx context.Context, list []Built, stop Stop) ([]Samples, error) {
+	for _, b := range list {
+		id := fmt.Sprint(b.Task, stop.Workers, b.Object)
+		if stop.Accept == 0 && m.raced[id] {
+			m.t.Errorf("the code of %v races again", b.Point)
+		}
+		m.raced[id] = true
+	}
+	return m.machine.Race(ctx, list, stop)
+}
+
+// TestTwins: points of equal code race once, and have one time.
+func TestTwins(t *testing.T) {
+	m, k := &twins{newMachine(4, "spread"), t, map[string]bool{}}, &kept{}
+	o := options(k)
+	o.Tuner, o.Trials, o.Workers = "random", 300, 2
+	if _, err := Run(t.Context(), simulated(4), m, m, o); err != nil {
+		t.Fatal(err)
+	}
+	times, again := map[string]float64{}, 0
+	for _, r := range k.stage(records.Search) {
+		if r.Fault != records.None || r.Ratio <= 0 || r.Ratio == 1 {
+			continue
+		}
+		id := fmt.Sprint(r.Kernel, r.Raced, codeOf(r.Built.Taken))
+		if before, ok := times[id]; ok {
+			if again++; r.Ratio != before {
+				t.Errorf("%v takes %v, and the same code %v", r.Point, r.Ratio, before)
+			}
+		}
+		times[id] = r.Ratio
+	}
+	if again == 0 {
+		t.Error("no code was met again")
 	}
 }

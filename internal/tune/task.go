@@ -56,6 +56,7 @@ type search struct {
 	since    int      // trials since the last gain
 	done     bool     // nothing new is proposed
 	seen     map[string]bool
+	changed  account
 	starts   []choice.Point // to be tried first
 	asks     func(string) bool
 	division *Trial // the best other division among workers
@@ -104,6 +105,7 @@ func (s *search) work() *records.Work {
 func (s *search) add(t *Trial) {
 	s.trials = append(s.trials, t)
 	s.seen[identity(t.Point)] = true
+	s.changed.add(t.Point)
 	if len(t.Asked) > 0 {
 		s.built = append(s.built, &t.Built)
 	}

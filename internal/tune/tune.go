@@ -47,7 +47,7 @@ type Built struct {
 	Spills  float64           // share of moves to and from the stack among the instructions of innermost loops
 	Code    int               // bytes
 	Same    bool              // its code is the host's
-	Object  string            // what the measurer loads: a file's name
+	Object  string            // what the measurer loads: a file's name, of equal code the same
 	Fault   records.Fault
 	Message string        // of the fault
 	Took    time.Duration // of a builder

@@ -75,7 +75,8 @@ const (
 
 // ranked proposes the points that are to be tried first, and then those that the model expects most of, among moves from the
 // best and points at random. At first it takes one value of each decision in turn, the rules' cheapest first: all without a model, and half
-// beside a prior, which may never have seen such a kernel.
+// beside a prior, which may never have seen such a kernel. Decisions that had no turn then have one each later: a model that expects nothing
+// of them is not told that it is wrong by points that it chooses.
 func ranked(s *search, n int, g *guide) []choice.Point {
 	list := s.try(n, s.starts...)
 	if s.root == nil {
@@ -89,6 +90,7 @@ func ranked(s *search, n int, g *guide) []choice.Point {
 		list = append(list, s.try(turns, inTurn(moves(s.root, s.asks))...)...)
 	}
 	if len(s.trials) >= patience {
+		list = append(list, s.try(min(1, n-len(list)), s.untried()...)...)
 		near := nearest(s)
 		g.model.sort(s, near)
 		list = append(list, s.try((n-len(list)+1)/2, near...)...)

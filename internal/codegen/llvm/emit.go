@@ -8,6 +8,7 @@ package llvm
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -38,7 +39,7 @@ type Kernel struct {
 
 // Emit writes f, which has no blocks left, as a module of its own.
 func Emit(f *loop.Func, o Options) (k Kernel, err error) {
-	e := &emitter{env: map[*expr.Var]value{}, ranges: arith.Ranges{}, bufs: map[*loop.Buffer]*buffer{}, decls: map[string]bool{}, target: o.Target}
+	e := &emitter{env: map[*expr.Var]value{}, ranges: arith.Ranges{}, bufs: map[*loop.Buffer]*buffer{}, decls: map[string]bool{}, target: o.Target, lanesIn: laneCounts(f.Body)}
 	defer func() {
 		if r := recover(); r != nil {
 			bad, ok := r.(emitError)
@@ -61,6 +62,7 @@ func Emit(f *loop.Func, o Options) (k Kernel, err error) {
 	e.endTiles()
 	e.line("ret void")
 
+	e.cut()
 	var b strings.Builder
 	attrs := `nounwind "no-builtins"`
 	if o.VectorBits > 0 {
@@ -69,7 +71,7 @@ func Emit(f *loop.Func, o Options) (k Kernel, err error) {
 	if o.FlushDenormals {
 		attrs += ` "denormal-fp-math"="preserve-sign,preserve-sign"`
 	}
-	fmt.Fprintf(&b, "define hidden void @%s(%s) %s {\nentry:\n%s  br label %%body\n%s}\n", o.Symbol, strings.Join(params, ", "), attrs, e.slots.String(), strings.TrimPrefix(e.out.String(), "  br label %body\n"))
+	fmt.Fprintf(&b, "define hidden void @%s(%s) %s {\nentry:\n%s  br label %%body\n%s}\n", o.Symbol, strings.Join(params, ", "), attrs, e.slots.String(), strings.TrimPrefix(strings.Join(e.written, ""), "  br label %body\n"))
 	for _, d := range e.declared {
 		b.WriteString(d + "\n")
 	}
@@ -122,10 +124,12 @@ func fail(format string, args ...any) { panic(emitError(fmt.Sprintf(format, args
 
 type emitter struct {
 	target     *target.Target
+	written    []string // what comes before out
 	out, slots strings.Builder
-	n          int    // last temporary
-	labels     int    // last label
-	block      string // current basic block
+	lanesIn    map[*loop.Buffer]int // of slots of register buffers, as laneCounts tells
+	n          int                  // last temporary
+	labels     int                  // last label
+	block      string               // current basic block
 	env        map[*expr.Var]value
 	ranges     arith.Ranges
 	bufs       map[*loop.Buffer]*buffer
@@ -160,6 +164,14 @@ func (e *emitter) line(format string, args ...any) {
 	e.out.WriteString("  ")
 	fmt.Fprintf(&e.out, format, args...)
 	e.out.WriteByte('\n')
+}
+
+// cut puts what is in out behind what was written, and returns where the next goes: all of a text may be long, and is not to be copied
+// for each place into which something is written later.
+func (e *emitter) cut() int {
+	e.written = append(e.written, e.out.String())
+	e.out.Reset()
+	return len(e.written)
 }
 
 // effect emits an instruction that may write to memory.
@@ -242,17 +254,16 @@ func (e *emitter) alloc(s *loop.Alloc, body func()) {
 	b := s.Buffer
 	switch b.Scope {
 	case loop.Reg:
-		buf := &buffer{lanes: laneCount(s.Body, b), slots: map[int]string{}, dtype: b.DType}
+		buf := &buffer{lanes: e.lanesIn[b], slots: map[int]string{}, dtype: b.DType}
 		e.bufs[b] = buf
 		e.loaded.kept = append(e.loaded.kept, buf)
-		before := e.out.String()
-		e.out.Reset()
+		at := e.cut()
 		body()
-		code := e.out.String()
-		e.out.Reset()
-		e.out.WriteString(before)
+		e.cut()
 		e.beginSlots(buf)
-		e.out.WriteString(code)
+		last := e.cut() - 1
+		begin := e.written[last]
+		e.written = slices.Insert(e.written[:last], at, begin)
 		e.loaded.kept = e.loaded.kept[:len(e.loaded.kept)-1]
 	case loop.Tiles:
 		if e.tiles.set != nil {
@@ -270,54 +281,6 @@ func (e *emitter) alloc(s *loop.Alloc, body func()) {
 	default:
 		fail("allocation of %s in scope %s", b.Name, b.Scope)
 	}
-}
-
-// laneCount is the greatest extent of the vector loops that access b along their lanes, 0 when all accesses are scalar.
-func laneCount(s loop.Stmt, b *loop.Buffer) int {
-	lanes := 0
-	var visit func(s loop.Stmt, v *expr.Var, n int)
-	visit = func(s loop.Stmt, v *expr.Var, n int) {
-		access := func(index []expr.Expr) {
-			for _, x := range index {
-				if v != nil && expr.Uses(x, v) {
-					lanes = max(lanes, n)
-				}
-			}
-		}
-		switch s := s.(type) {
-		case *loop.Seq:
-			for _, t := range s.List {
-				visit(t, v, n)
-			}
-		case *loop.For:
-			if s.Kind == loop.Vector {
-				k, _ := expr.IntOf(s.Extent)
-				visit(s.Body, s.Var, int(k))
-			} else {
-				visit(s.Body, v, n)
-			}
-		case *loop.If:
-			visit(s.Then, v, n)
-			if s.Else != nil {
-				visit(s.Else, v, n)
-			}
-		case *loop.Let:
-			visit(s.Body, v, n)
-		case *loop.Alloc:
-			visit(s.Body, v, n)
-		case *loop.Store:
-			if s.To == b {
-				access(s.Index)
-			}
-			expr.Loads(s.Value, func(l *expr.Load) {
-				if l.From == expr.Source(b) {
-					access(l.Index)
-				}
-			})
-		}
-	}
-	visit(s, nil, 0)
-	return lanes
 }
 
 func (e *emitter) loop(f *loop.For) {

@@ -35,9 +35,17 @@ func (n *numbering) of(text string) map[string]string {
 
 // begin forgets all: a block begins, which others than the one before it may lead to.
 func (n *numbering) begin() {
-	n.results, n.slots = map[string]string{}, map[string]string{}
+	renew(&n.results)
+	renew(&n.slots)
 	n.stored()
 }
 
 // stored forgets what was loaded: memory may hold something else.
-func (n *numbering) stored() { n.loads = map[string]string{} }
+func (n *numbering) stored() { renew(&n.loads) }
+
+// renew makes a table empty. One that is empty stays: most blocks and stores have nothing behind them.
+func renew(table *map[string]string) {
+	if *table == nil || len(*table) > 0 {
+		*table = map[string]string{}
+	}
+}

@@ -46,20 +46,28 @@ func rowOf(b *loop.Buffer) int {
 
 // flat is the index of an access in elements from the buffer's base.
 func (e *emitter) flat(b *loop.Buffer, index []expr.Expr) arith.Linear {
-	var sum expr.Expr = expr.Index(0)
-	for i, s := range e.strides(b) {
-		sum = expr.Add(sum, expr.Mul(index[i], expr.Index(s)))
-	}
-	known := map[*expr.Var]expr.Expr{}
-	expr.Walk(sum, func(x expr.Expr) bool {
-		if v, ok := x.(*expr.Var); ok {
-			if c := e.env[v]; c.known {
-				known[v] = &expr.Int{V: c.i, Type: types.I64}
+	known := map[*expr.Var]expr.Expr(nil)
+	for _, x := range index {
+		expr.Walk(x, func(x expr.Expr) bool {
+			if v, ok := x.(*expr.Var); ok {
+				if c := e.env[v]; c.known && e.ranges[v] != arith.Point(c.i) { // those of one value are simplified away
+					if known == nil {
+						known = map[*expr.Var]expr.Expr{}
+					}
+					known[v] = &expr.Int{V: c.i, Type: types.I64}
+				}
 			}
+			return true
+		})
+	}
+	if known != nil {
+		list := make([]expr.Expr, len(index))
+		for i, x := range index {
+			list[i] = expr.Subst(x, known)
 		}
-		return true
-	})
-	return arith.LinearOf(e.ranges.Simplify(expr.Subst(sum, known)))
+		index = list
+	}
+	return e.ranges.WeightedSum(index, e.strides(b))
 }
 
 func (e *emitter) place(l arith.Linear) place {

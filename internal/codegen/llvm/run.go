@@ -16,6 +16,7 @@ type Run struct {
 	Symbol         string
 	Target         *target.Target
 	FlushDenormals bool // kernels run where denormals are taken as zero and made zero
+	Apart          bool // steps are in texts of their own, so that the last text depends on nothing but how many these are
 	Steps          []Step
 }
 
@@ -70,7 +71,7 @@ func (r *Run) Texts() []string {
 	var texts []string
 	var declared strings.Builder
 	parts := cut(r.Steps)
-	if len(parts) <= 1 && !slices.ContainsFunc(r.Steps, func(s Step) bool { return s.Loop != nil }) {
+	if len(parts) <= 1 && !r.Apart && !slices.ContainsFunc(r.Steps, func(s Step) bool { return s.Loop != nil }) {
 		r.shared(&b, true)
 		all := units{0, len(r.Steps)}
 		r.steps(&b, all, r.Symbol, r.Steps, true)

@@ -45,7 +45,7 @@ func typeOf(t types.DType, lanes int) string {
 	if lanes == 0 {
 		return llvmTypes[t]
 	}
-	return fmt.Sprintf("<%d x %s>", lanes, llvmTypes[t])
+	return "<" + strconv.Itoa(lanes) + " x " + llvmTypes[t] + ">"
 }
 
 func (v value) typ() string { return typeOf(v.t, v.lanes) }
