@@ -14,6 +14,7 @@ import (
 	"lathe/internal/quant"
 	"lathe/internal/tool/excerpt"
 	"lathe/internal/tool/picture"
+	"lathe/internal/toolchain"
 	"lathe/internal/types"
 )
 
@@ -130,6 +131,7 @@ func quantized(ctx context.Context, m *Model, o QuantizeOptions) (*Model, *Quant
 
 // quantizeOptions are those of package quant. Samples are opened where the mode learns from some.
 func (m *Model) quantizeOptions(o QuantizeOptions, compiling compile.Options, learns bool) (quant.Options, error) {
+	compiling.Known = &toolchain.Known{} // networks that are compiled on the way differ in their weights
 	options := quant.Options{
 		Target: compiling.Target, Workers: compiling.Workers, CalibrateMode: cmp.Or(o.CalibrateMode, quant.CalibrateModes[0]),
 		Percentile: cmp.Or(o.Percentile, 99.99), GlobalScale: cmp.Or(o.GlobalScale, 8), Activations: types.U8,

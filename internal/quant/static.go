@@ -71,6 +71,7 @@ type static struct {
 	all     []*layer
 	layers  []*layer // that are quantised
 	points  []*point
+	classes *channelClasses
 	inputs  []*graph.Value          // that become integers
 	results []*calibrate.Statistics // of outputTaps
 	numbers numbers

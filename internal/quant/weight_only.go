@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"sync"
+	"sync/atomic"
 
 	"lathe/internal/graph"
 	"lathe/internal/graph/rewrite"
@@ -152,13 +153,13 @@ func quantiseBlocks(w *tensor.Tensor, o WeightOnlyOptions) blocks {
 	return b
 }
 
-// overRows calls f for every row, in goroutines that take every so many-th.
+// overRows calls f for every row, in goroutines that take the next one each.
 func overRows(rows, workers int, f func(i int)) {
-	workers = min(max(workers, 1), rows)
+	var next atomic.Int64
 	var wait sync.WaitGroup
-	for first := range workers {
+	for range min(max(workers, 1), rows) {
 		wait.Go(func() {
-			for i := first; i < rows; i += workers {
+			for i := int(next.Add(1)) - 1; i < rows; i = int(next.Add(1)) - 1 {
 				f(i)
 			}
 		})
