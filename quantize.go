@@ -14,6 +14,7 @@ import (
 	"lathe/internal/quant"
 	"lathe/internal/tool/excerpt"
 	"lathe/internal/tool/picture"
+	"lathe/internal/toolchain"
 	"lathe/internal/types"
 )
 
@@ -27,6 +28,7 @@ type QuantizeOptions struct {
 	ZeroPoints bool   // blocks have zero points
 	Least      int    // weights of a layer that is taken; 0 = 65536
 	Int4Form   string // how SaveONNX writes them, one of Int4Forms; "" = qdq
+	GPTQ       bool   // weights are rounded so that results change little, by what the samples of Calibration show of the data they are multiplied with
 
 	// Calibration names samples as the network will see them: a data set in any form that 'lathe evaluate' takes. Classes are not needed.
 	Calibration string
@@ -112,7 +114,10 @@ func quantized(ctx context.Context, m *Model, o QuantizeOptions) (*Model, *Quant
 	if mode < 0 {
 		return nil, nil, fmt.Errorf("there is no mode %q to quantise in", o.Mode)
 	}
-	options, err := m.quantizeOptions(o, compiling, quant.Modes[mode].Samples)
+	if o.GPTQ && quant.Modes[mode].Name != "weight-only" {
+		return nil, nil, fmt.Errorf("GPTQ rounds weights in blocks: it is for mode weight-only, not %s", quant.Modes[mode].Name)
+	}
+	options, err := m.quantizeOptions(o, compiling, quant.Modes[mode].Samples || o.GPTQ)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -130,11 +135,12 @@ func quantized(ctx context.Context, m *Model, o QuantizeOptions) (*Model, *Quant
 
 // quantizeOptions are those of package quant. Samples are opened where the mode learns from some.
 func (m *Model) quantizeOptions(o QuantizeOptions, compiling compile.Options, learns bool) (quant.Options, error) {
+	compiling.Known = &toolchain.Known{} // networks that are compiled on the way differ in their weights
 	options := quant.Options{
 		Target: compiling.Target, Workers: compiling.Workers, CalibrateMode: cmp.Or(o.CalibrateMode, quant.CalibrateModes[0]),
 		Percentile: cmp.Or(o.Percentile, 99.99), GlobalScale: cmp.Or(o.GlobalScale, 8), Activations: types.U8,
 		ReduceRange: o.ReduceRange, Correct: !o.NoCorrection, Progress: o.Progress, Notes: o.Notes,
-		Blocks: quant.Blocks{Bits: cmp.Or(o.Bits, 8), Size: cmp.Or(o.Block, 32), ZeroPoints: o.ZeroPoints, Least: o.Least},
+		Blocks: quant.Blocks{Bits: cmp.Or(o.Bits, 8), Size: cmp.Or(o.Block, 32), ZeroPoints: o.ZeroPoints, Least: o.Least, GPTQ: o.GPTQ},
 		Build: func(ctx context.Context, g *graph.Graph) (quant.Executable, error) {
 			return openGraph(ctx, g, compiling, o.Workers)
 		},

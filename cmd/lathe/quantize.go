@@ -39,6 +39,7 @@ type quantizeFlags struct {
 	zeroPoints    bool
 	least         int
 	int4Form      string
+	gptq          bool
 	reduceRange   bool
 	correct       bool
 	raw           dataset.Raw
@@ -60,11 +61,14 @@ type quantizeFlags struct {
 
 // modeFlags are flags that have a meaning in one mode only.
 var modeFlags = map[string]string{
-	"bits": "weight-only", "block": "weight-only", "zero-points": "weight-only", "least-weights": "weight-only", "int4-form": "weight-only",
+	"bits": "weight-only", "block": "weight-only", "zero-points": "weight-only", "least-weights": "weight-only", "int4-form": "weight-only", "gptq": "weight-only",
 	"calibration": "static", "calibration-size": "static", "calibrate-mode": "static", "percentile": "static", "global-scale": "static",
 	"activations": "static", "io": "static", "reduce-range": "static", "correct": "static", "qconfig": "static", "skip": "static", "evaluation": "static",
 	"labels": "static", "label-offset": "static", "max-drop": "static", "min-agreement": "static", "measure": "static", "raw": "static",
 }
+
+// gptqFlags are flags of mode static that GPTQ takes too.
+var gptqFlags = []string{"calibration", "calibration-size", "raw"}
 
 func (a *app) quantizeCommand() *cobra.Command {
 	f := &quantizeFlags{}
@@ -78,6 +82,7 @@ engines read too, or a package.
   lathe quantize --calibration pictures -o digits-int8.onnx digits.onnx
   lathe quantize --calibration pictures --preprocess imagenet -o resnet18-int8.tar resnet18.onnx
   lathe quantize --mode weight-only --bits 4 --block 32 -o gpt2-int4.onnx gpt2.onnx
+  lathe quantize --mode weight-only --bits 4 --gptq --calibration tokens.npz -o gpt2-int4.onnx gpt2.onnx
 
 Samples are a data set of any form that evaluate takes; classes are not needed. Pictures become inputs by a preset, which
 --resize, --crop, --mean, --std, --scale, --color, --layout and --filter change:` + preprocess.Presets(),
@@ -85,7 +90,10 @@ Samples are a data set of any form that evaluate takes; classes are not needed. 
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.command = cmd.CommandPath()
 			for _, name := range slices.Sorted(maps.Keys(modeFlags)) {
-				if mode := modeFlags[name]; cmd.Flags().Changed(name) && f.mode != mode {
+				if mode := modeFlags[name]; cmd.Flags().Changed(name) && f.mode != mode && !(f.learns() && slices.Contains(gptqFlags, name)) {
+					if f.mode == "weight-only" && slices.Contains(gptqFlags, name) {
+						return cli.Usagef(f.command, "flag --%s is for --mode %s, and for --gptq", name, mode)
+					}
 					return cli.Usagef(f.command, "flag --%s is for --mode %s", name, mode)
 				}
 			}
@@ -115,6 +123,7 @@ Samples are a data set of any form that evaluate takes; classes are not needed. 
 	fs.BoolVar(&f.zeroPoints, "zero-points", false, "zero points for blocks of --mode weight-only: a little larger, and closer")
 	cli.NumberVar(fs, &f.least, "least-weights", "", 1<<16, 1, 1<<40, "weights from which on --mode weight-only takes a layer")
 	cli.ChoiceVar(fs, &f.int4Form, "int4-form", lathe.Int4Forms()[0], lathe.Int4Forms(), "how an ONNX file has weights in blocks: qdq is DequantizeLinear with block_size in front of MatMul, matmulnbits ONNX Runtime's operator")
+	fs.BoolVar(&f.gptq, "gptq", false, "round weights of --mode weight-only so that the layers' results change little (GPTQ), by what samples of --calibration show of their data")
 	fs.BoolVar(&f.reduceRange, "reduce-range", false, "7 bits instead of 8, for engines whose 16-bit sums saturate (AVX2 without VNNI in others than lathe)")
 	fs.BoolVar(&f.correct, "correct", true, "change weights and biases so that the outputs lose less by rounding")
 	fs.StringArrayVar(&f.qconfig, "qconfig", nil, "`setting` of TVM's relay.quantize.qconfig, NAME=VALUE, such as skip_conv_layers=[0]: others have TVM's defaults then, global_scale of 8 without corrections; may be repeated")
@@ -151,8 +160,13 @@ func parseBound(text string) (float64, error) {
 	return v, nil
 }
 
-// learns reports whether the mode learns from samples.
+// learns reports whether samples are learnt from.
 func (f *quantizeFlags) learns() bool {
+	return f.mode == "weight-only" && f.gptq || f.learnsRanges()
+}
+
+// learnsRanges reports whether the mode learns from samples which numbers layers hand to each other.
+func (f *quantizeFlags) learnsRanges() bool {
 	return slices.ContainsFunc(lathe.QuantizeModes(), func(m lathe.QuantizeMode) bool { return m.Name == f.mode && m.Samples })
 }
 
@@ -196,7 +210,7 @@ func (a *app) quantize(ctx context.Context, f *quantizeFlags, path string) error
 	}
 	bits, _ := strconv.Atoi(f.bits)
 	q, r, err := lathe.Quantize(ctx, m, lathe.QuantizeOptions{
-		Mode: f.mode, Bits: bits, Block: f.block, ZeroPoints: f.zeroPoints, Least: f.least, Int4Form: f.int4Form,
+		Mode: f.mode, Bits: bits, Block: f.block, ZeroPoints: f.zeroPoints, Least: f.least, Int4Form: f.int4Form, GPTQ: f.gptq,
 		Calibration: f.calibration, Size: f.size, Pictures: f.pictures.Settings(), Raw: f.raw,
 		CalibrateMode: f.calibrateMode, Percentile: f.percentile, GlobalScale: f.globalScale, Activations: f.activations, IO: f.io,
 		ReduceRange: f.reduceRange, NoCorrection: !f.correct, QConfig: f.qconfig, Skip: f.skip,
@@ -210,18 +224,30 @@ func (a *app) quantize(ctx context.Context, f *quantizeFlags, path string) error
 	}
 	bar.clear()
 	a.Log("quantised into %s in %v", f.output, time.Since(begin).Round(time.Millisecond))
-	report := &quantizing.Report{Title: filepath.Base(path), Head: []string{"Written to " + f.output, "Samples of " + f.calibration + ", ranges by " + f.calibrateMode}, Report: r}
+	report := &quantizing.Report{Title: filepath.Base(path), Head: f.head(), Report: r}
 	if err := f.writeReport(report); err != nil {
 		return err
 	}
 	if f.asJSON {
 		return cli.JSON(a.Out, r)
 	}
-	if !f.learns() {
+	if !f.learnsRanges() {
 		_, err = fmt.Fprintln(a.Out, weightsText(r))
 		return err
 	}
 	return report.Text(a.Out, false)
+}
+
+// head are the first lines of reports.
+func (f *quantizeFlags) head() []string {
+	head := []string{"Written to " + f.output}
+	switch {
+	case f.learnsRanges():
+		return append(head, "Samples of "+f.calibration+", ranges by "+f.calibrateMode)
+	case f.gptq:
+		return append(head, "Weights by GPTQ, samples of "+f.calibration)
+	}
+	return head
 }
 
 // writeReport writes the report that a file was named for, in the form that its name says.
@@ -252,7 +278,11 @@ func weightsText(r *lathe.QuantizeReport) string {
 		}
 	}
 	l := r.Layers[worst] // a network without such a layer is refused
-	return fmt.Sprintf("%d of %d layers, weights of %d bits, %.1f dB or more (%s)", taken, len(r.Layers), l.Bits, l.SQNR, l.Name)
+	text := fmt.Sprintf("%d of %d layers, weights of %d bits, %.1f dB or more (%s)", taken, len(r.Layers), l.Bits, l.SQNR, l.Name)
+	if r.Samples > 0 {
+		text += fmt.Sprintf(", of the layers' results on %d samples", r.Samples)
+	}
+	return text
 }
 
 // save writes the quantised network in the form that the name says.

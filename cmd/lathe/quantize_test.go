@@ -88,3 +88,28 @@ func TestQuantize(t *testing.T) {
 		t.Errorf("exit code %d, %s", code, errs)
 	}
 }
+
+// TestQuantizeGPTQ: weights rounded by samples, from the command line; the flag needs them, and its mode.
+func TestQuantizeGPTQ(t *testing.T) {
+	demo, err := filepath.Abs(filepath.Join(repository, "examples", "demo"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	network, samples := filepath.Join(demo, "digits.onnx"), filepath.Join(demo, "glyphs")
+	out, errs, code := latheCommand(t, "quantize", "--mode", "weight-only", "--bits", "4", "--least-weights", "1000", "--gptq", "--calibration", samples, "--calibration-size", "12", "--preprocess", "signed",
+		"--report", "report.txt", "-o", "q.tar", network)
+	if code != 0 || !strings.Contains(out, "1 of 11 layers, weights of 4 bits") || !strings.Contains(out, "of the layers' results on 12 samples") {
+		t.Errorf("exit code %d, %s%s", code, out, errs)
+	}
+	for want, args := range map[string][]string{
+		"flag --calibration is needed":                            {"--mode", "weight-only", "--gptq"},
+		"flag --gptq is for --mode weight-only":                   {"--gptq", "--calibration", samples},
+		"flag --calibration is for --mode static, and for --gptq": {"--mode", "weight-only", "--calibration", samples},
+		"flag --percentile is for --mode static":                  {"--mode", "weight-only", "--gptq", "--calibration", samples, "--percentile", "99"},
+	} {
+		if _, errs, code := latheCommand(t, append(append([]string{"quantize"}, args...), "-o", "q.onnx", network)...); code != 2 || !strings.Contains(errs, want) {
+			t.Errorf("%v: exit code %d, %s", args, code, errs)
+		}
+	}
+}

@@ -30,6 +30,7 @@ import (
 	"lathe/internal/pass"
 	"lathe/internal/plan"
 	"lathe/internal/target"
+	"lathe/internal/toolchain"
 )
 
 // Options controls a compilation.
@@ -63,6 +64,9 @@ type Options struct {
 	Choices map[string]choice.Point
 	// Tuned decides on nodes and kernels for which Choices has nothing.
 	Tuned Tuned
+
+	// Known are objects that compilations share which may have kernels of the same text; nil: this one is by itself.
+	Known *toolchain.Known
 
 	Code        []string // forms to keep as text: relay, tir, ll, asm
 	PrintBefore []string // passes

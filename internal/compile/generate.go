@@ -100,8 +100,10 @@ func generate(j *job, p *program, mem *plan.Plan) (*code, error) {
 			return c.kernels[i].translate(j)
 		}
 		i -= len(c.kernels)
-		rest[i], err = c.compile(c.entry[i], cmp.Or(j.llvmPasses, passes))
-		return err
+		if rest[i], _, err = j.Known.Screen(c.machine, c.entry[i], cmp.Or(j.llvmPasses, passes)); err != nil {
+			return fmt.Errorf("LLVM: %w", err)
+		}
+		return nil
 	}, func() { done++; j.progress("code", done, total) })
 	if err == nil {
 		err = relieve(j, c.kernels)
@@ -150,7 +152,7 @@ func (t *translation) dump() error {
 
 // translate compiles the text.
 func (t *translation) translate(j *job) (err error) {
-	t.object, t.loops, err = t.machine.Screen(t.text, cmp.Or(j.llvmPasses, passes))
+	t.object, t.loops, err = j.Known.Screen(t.machine, t.text, cmp.Or(j.llvmPasses, passes))
 	return t.failed(err)
 }
 

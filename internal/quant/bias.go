@@ -19,7 +19,7 @@ func (s *static) correctBiases(best *choices) (*choices, error) {
 		s.progress("correcting biases", round, rounds)
 		d := *c
 		var err error
-		if d.sqnr, err = s.sqnr(&d, func(results []*tensor.Tensor) { s.addMeans(means, results) }); err != nil {
+		if d.sqnr, err = s.sqnr(&d, noFloor, func(results []*tensor.Tensor) { s.addMeans(means, results) }); err != nil {
 			return nil, err
 		}
 		if d.sqnr > best.sqnr {

@@ -232,7 +232,7 @@ func (s *static) sensitivity(c *choices) ([]int, error) {
 		off[i] = true
 		s.leave(&d, full, off)
 		s.progress("finding sensitive layers", i, len(s.layers))
-		db, err := s.sqnr(&d, nil)
+		db, err := s.sqnr(&d, noFloor, nil)
 		if err != nil {
 			return nil, err
 		}

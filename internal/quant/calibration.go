@@ -22,35 +22,29 @@ type rangeKey struct {
 	mode  string
 }
 
-// calibrate runs all samples through the float network and learns what the points of each of the given choices get, whose channels are
-// divided by numbers of their own. The first time it keeps the network's outputs, for trials.
-func (s *static) calibrate(net *simulation, variants ...*choices) error {
+// calibrate runs all samples through the float network and learns what the points get. Those whose channels can be scaled learn of these one by one: what
+// the points of a network with scaled channels would get follows from it. It keeps the network's outputs, for trials.
+func (s *static) calibrate(net *simulation, c *choices) error {
 	first := s.off()
 	if err := net.set(first.params, first.biases); err != nil {
 		return err
 	}
 	var taps []calibrate.Tap
-	for _, c := range variants {
-		c.cal = &calibration{stats: make([]*calibrate.Statistics, len(s.points)), ranges: map[rangeKey]calibrate.Range{}, means: s.noMeans()}
-		for i, p := range s.points {
-			if place := net.source[i]; place >= 0 {
-				t := calibrate.Tap{Result: place, Axis: channelAxis(p.value)}
-				if c.divide != nil {
-					t.Divide = c.divide.points[i]
-				}
-				taps = append(taps, t)
+	c.cal = &calibration{stats: make([]*calibrate.Statistics, len(s.points)), ranges: map[rangeKey]calibrate.Range{}, means: s.noMeans()}
+	for i, p := range s.points {
+		if place := net.source[i]; place >= 0 {
+			t := calibrate.Tap{Result: place, Axis: -1}
+			if s.Correct && s.classes.scalable(p.value) {
+				t.Axis = channelAxis(p.value)
 			}
+			taps = append(taps, t)
 		}
 	}
-	if s.results == nil {
-		taps = append(taps, s.outputTaps()...)
-	}
+	taps = append(taps, s.outputTaps()...)
 	stats, err := calibrate.Collect(s.ctx, net.runner(), s.Samples, taps, func(i int, results []*tensor.Tensor) error {
 		s.progress("calibrating", i+1, s.Samples.Len())
 		if at := s.trial.index(i); at >= 0 {
-			for _, c := range variants {
-				s.addMeans(c.cal.means, results)
-			}
+			s.addMeans(c.cal.means, results)
 			s.trial.reference(at, results)
 		}
 		return nil
@@ -58,29 +52,36 @@ func (s *static) calibrate(net *simulation, variants ...*choices) error {
 	if err != nil {
 		return err
 	}
-	for _, c := range variants {
-		for i := range s.points {
-			if net.source[i] < 0 {
-				continue
-			}
-			c.cal.stats[i], stats = stats[0], stats[1:]
-			if n := c.cal.stats[i].Unfit; n > 0 {
-				return fmt.Errorf("value %q: %d numbers of the samples are infinite or no numbers (look at the samples and how they become inputs)", s.points[i].value.Name, n)
-			}
+	for i := range s.points {
+		if net.source[i] < 0 {
+			continue
 		}
-		for i, list := range c.cal.means {
-			for k := range list {
-				if c.divide != nil {
-					list[k] /= c.divide.layers[i][k]
-				}
-			}
+		c.cal.stats[i], stats = stats[0], stats[1:]
+		if n := c.cal.stats[i].Unfit; n > 0 {
+			return fmt.Errorf("value %q: %d numbers of the samples are infinite or no numbers (look at the samples and how they become inputs)", s.points[i].value.Name, n)
 		}
-		c.cal.set, c.cal.sets = share(s.points, c.cal.stats, s.graph.Users())
 	}
-	if s.results == nil {
-		s.results = stats
-	}
+	c.cal.set, c.cal.sets = share(s.points, c.cal.stats, s.graph.Users())
+	s.results = stats
 	return nil
+}
+
+// divided is what the samples show of c, whose channels are divided, by what they show of the network as it is.
+func (s *static) divided(c *choices, own *calibration) *calibration {
+	k := &calibration{stats: make([]*calibrate.Statistics, len(s.points)), ranges: map[rangeKey]calibrate.Range{}, means: make([][]float64, len(s.layers))}
+	overRows(len(s.points), s.Workers, func(i int) {
+		k.stats[i] = own.stats[i]
+		if own.stats[i] != nil && own.stats[i].Channels != nil {
+			k.stats[i] = own.stats[i].Divided(c.divide.points[i])
+		}
+	})
+	for i, list := range own.means {
+		for ch, m := range list {
+			k.means[i] = append(k.means[i], m/c.divide.layers[i][ch])
+		}
+	}
+	k.set, k.sets = share(s.points, k.stats, s.graph.Users())
+	return k
 }
 
 // channelAxis is the axis of a value that counts channels.

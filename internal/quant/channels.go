@@ -84,6 +84,16 @@ func (c *channelClasses) root(i int) int {
 // class is the class of channel i of v.
 func (c *channelClasses) class(v *graph.Value, i int) int { return c.root(c.at(v, i)) }
 
+// scalable reports whether a channel of v can be divided by a number.
+func (c *channelClasses) scalable(v *graph.Value) bool {
+	for i := range channels(v) {
+		if c.class(v, i) != fixed {
+			return true
+		}
+	}
+	return false
+}
+
 // join makes two channels one class; the least number stands for it, so that what is fixed stays so.
 func (c *channelClasses) join(a, b int) {
 	a, b = c.root(a), c.root(b)

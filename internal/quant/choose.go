@@ -77,9 +77,9 @@ func (s *static) rangeOf(k *calibration, point int, mode string) calibrate.Range
 // open compiles the simulation with the weights of c rounded.
 func (s *static) open(c *choices) (err error) {
 	list := make([]*tensor.Tensor, len(s.layers))
-	for i, l := range s.layers {
-		list[i] = s.rounded(c, i, nil, 1).floats(l.axis)
-	}
+	overRows(len(list), s.Workers, func(i int) {
+		list[i] = s.rounded(c, i, nil, 1).floats(s.layers[i].axis)
+	})
 	s.progress("compiling the simulation", 0, 0)
 	c.sim, err = s.simulate(list)
 	return err
@@ -102,16 +102,16 @@ func (s *static) choose() (*choices, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.trial = s.newTrial()
+	s.trial, s.classes = s.newTrial(), classesOf(s.graph, s.layers)
 	if err := s.calibrate(net, own); err != nil {
 		return nil, err
 	}
 	if err := s.open(own); err != nil {
 		return nil, err
 	}
-	c, err := s.chooseMode(own, autoModes)
+	c, err := s.chooseMode(own, noFloor, autoModes)
 	if err == nil && s.Correct {
-		if c, err = s.equalize(net, c, own); err == nil {
+		if c, err = s.equalize(c, own); err == nil {
 			c, err = s.round(c)
 		}
 	}
@@ -127,27 +127,27 @@ func (s *static) choose() (*choices, error) {
 	return c, err
 }
 
-// tried is c with what the outputs make of it.
-func (s *static) tried(c *choices, phase string) (*choices, error) {
+// tried is c with what the outputs make of it, as far as that is above a floor.
+func (s *static) tried(c *choices, floor float64, phase string) (*choices, error) {
 	s.progress(phase, s.runs, 0)
 	var err error
-	c.sqnr, err = s.sqnr(c, nil)
+	c.sqnr, err = s.sqnr(c, floor, nil)
 	return c, err
 }
 
-// chooseMode takes the mode asked for, or of the given ones that with the best ratio at the outputs.
-func (s *static) chooseMode(base *choices, modes []string) (*choices, error) {
+// chooseMode takes the mode asked for, or of the given ones that with the best ratio at the outputs. What is not above the floor is not told apart.
+func (s *static) chooseMode(base *choices, floor float64, modes []string) (*choices, error) {
 	if s.CalibrateMode != "auto" {
-		return s.tried(s.with(base, func(int) string { return s.CalibrateMode }), "measuring")
+		return s.tried(s.with(base, func(int) string { return s.CalibrateMode }), floor, "measuring")
 	}
 	var best *choices
 	for _, mode := range modes {
-		c, err := s.tried(s.with(base, func(int) string { return mode }), "choosing ranges")
+		c, err := s.tried(s.with(base, func(int) string { return mode }), floor, "choosing ranges")
 		if err != nil {
 			return nil, err
 		}
 		if best == nil || c.sqnr > best.sqnr {
-			best = c
+			best, floor = c, max(floor, c.sqnr)
 		}
 	}
 	return best, nil
@@ -166,7 +166,7 @@ func (s *static) singly(best *choices) (*choices, error) {
 					return mode
 				}
 				return modes[k]
-			}), "choosing ranges")
+			}), best.sqnr, "choosing ranges")
 			if err != nil {
 				return nil, err
 			}

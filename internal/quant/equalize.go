@@ -32,11 +32,17 @@ func (s *static) equalized(c *choices, classes *channelClasses, a float64) *choi
 		}
 	}
 	for i, l := range s.layers {
+		most := make([]float64, l.node.In[0].Type.Shape[l.dataAxis()])
 		s.eachReader(i, func(channel int, weights []float32) {
+			m := most[channel]
 			for _, v := range weights {
-				raise(w, classes.read(l, channel), math.Abs(float64(v)))
+				m = max(m, math.Abs(float64(v)))
 			}
+			most[channel] = m
 		})
+		for channel, m := range most {
+			raise(w, classes.read(l, channel), m)
+		}
 	}
 	scale := map[int]float64{}
 	for class, m := range x {
@@ -80,8 +86,12 @@ func (s *static) scaled(c *choices, classes *channelClasses, scale map[int]float
 			out[k] = of(classes.made(l, k))
 			b.SetFloat(k, c.biases[i].Float(k)/out[k])
 		}
+		in := make([]float64, l.node.In[0].Type.Shape[l.dataAxis()])
+		for channel := range in {
+			in[channel] = of(classes.read(l, channel))
+		}
 		s.eachColumn(i, func(channel, row, at, n int) {
-			f := of(classes.read(l, channel)) / out[row]
+			f := in[channel] / out[row]
 			for k := at; k < at+n; k++ {
 				numbers[k] = float32(float64(numbers[k]) * f)
 			}
@@ -124,25 +134,17 @@ var strengths = []float64{0.5, 0.75, 1, 0.25}
 
 // equalize tries to equalise channels, and returns the best choices, or the given ones where nothing gains. own are the choices with the
 // network's own weights.
-func (s *static) equalize(net *simulation, best, own *choices) (*choices, error) {
-	classes := classesOf(s.graph, s.layers)
-	var variants []*choices
+func (s *static) equalize(best, own *choices) (*choices, error) {
 	for _, a := range strengths {
-		d := s.equalized(own, classes, a)
+		d := s.equalized(own, s.classes, a)
 		if d == nil {
 			return best, nil
 		}
-		d.strength = a
-		variants = append(variants, d)
-	}
-	if err := s.calibrate(net, variants...); err != nil {
-		return nil, err
-	}
-	for _, d := range variants {
+		d.strength, d.cal = a, s.divided(d, own.cal)
 		if err := s.open(d); err != nil {
 			return nil, err
 		}
-		d, err := s.chooseMode(d, autoModes)
+		d, err := s.chooseMode(d, best.sqnr, autoModes)
 		if err != nil {
 			return nil, err
 		}

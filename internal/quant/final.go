@@ -99,7 +99,7 @@ func (s *static) write(c *choices) (*written, error) {
 func (s *static) examine(c *choices, w *written) error {
 	run := sampleRunner{w.Executable, len(s.graph.Inputs)}
 	var err error
-	if c.sqnr, err = s.outputRatio(run, nil); err == nil && s.judge != nil {
+	if c.sqnr, err = s.outputRatio(run, noFloor, nil); err == nil && s.judge != nil {
 		c.judged, err = s.judgement(s.judge, run)
 	}
 	return err

@@ -27,5 +27,5 @@ func dynamicOf(ctx context.Context, g *graph.Graph, o Options) (*Result, error) 
 
 func weightOnlyOf(ctx context.Context, g *graph.Graph, o Options) (*Result, error) {
 	b := o.Blocks
-	return WeightOnly(ctx, g, WeightOnlyOptions{Target: o.Target, Workers: o.Workers, Bits: b.Bits, Block: b.Size, ZeroPoints: b.ZeroPoints, Least: b.Least, Progress: o.Progress})
+	return WeightOnly(ctx, g, WeightOnlyOptions{Target: o.Target, Workers: o.Workers, Bits: b.Bits, Block: b.Size, ZeroPoints: b.ZeroPoints, Least: b.Least, GPTQ: b.GPTQ, Samples: o.Samples, Build: o.Build, Progress: o.Progress, Notes: o.Notes})
 }

@@ -95,11 +95,40 @@ func (c *channelRounding) settle(from, to int) {
 			list = append(list, i)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b int) int { return cmp.Compare(c.errors[b]*sign, c.errors[a]*sign) })
-	for _, i := range list[:min(n, len(list))] {
+	for _, i := range c.greatest(list, n, sign) {
 		c.integers[i] -= int8(sign)
 		c.errors[i] -= sign
 	}
+}
+
+// fewGreatest is up to which number the greatest are found by keeping those so far in order: beyond it sorting all takes less.
+const fewGreatest = 64
+
+// greatest are the n of list with the greatest errors of a sign, of equals the first. It changes list.
+func (c *channelRounding) greatest(list []int, n int, sign float64) []int {
+	n = min(n, len(list))
+	if n > fewGreatest {
+		slices.SortFunc(list, func(a, b int) int {
+			return cmp.Or(cmp.Compare(c.errors[b]*sign, c.errors[a]*sign), cmp.Compare(a, b))
+		})
+		return list[:n]
+	}
+	best := list[:0]
+	for _, i := range list {
+		e := c.errors[i] * sign
+		if len(best) == n && e <= c.errors[best[n-1]]*sign {
+			continue
+		}
+		if len(best) < n {
+			best = best[:len(best)+1]
+		}
+		at := len(best) - 1
+		for ; at > 0 && c.errors[best[at-1]]*sign < e; at-- {
+			best[at] = best[at-1]
+		}
+		best[at] = i
+	}
+	return best
 }
 
 // round tries other roundings of the weights, and returns the best choices, or the given ones where nothing gains.
@@ -111,7 +140,7 @@ func (s *static) round(best *choices) (*choices, error) {
 		if err := s.open(&d); err != nil {
 			return nil, err
 		}
-		c, err := s.tried(&d, "rounding weights")
+		c, err := s.tried(&d, best.sqnr, "rounding weights")
 		if err != nil {
 			return nil, err
 		}

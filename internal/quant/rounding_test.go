@@ -1,8 +1,10 @@
 package quant
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"lathe/internal/tensor"
@@ -113,6 +115,28 @@ func TestRoundingHelps(t *testing.T) {
 	for _, keep := range []rounding{{kernels: true}, keepSums} {
 		if got := noise(keep); got > nearest/2 {
 			t.Errorf("%q: the noise is %g, and %g of weights that are rounded to nearest", keep, got, nearest)
+		}
+	}
+}
+
+// TestGreatest: the greatest errors are those that a stable sort has first, however many, with equals among them.
+func TestGreatest(t *testing.T) {
+	for seed := range uint64(200) {
+		r := rand.New(rand.NewPCG(seed, 82))
+		c := &channelRounding{}
+		var list []int
+		for i := range 1 + r.IntN(400) {
+			c.errors = append(c.errors, float64(r.IntN(50)-25)/50)
+			if r.IntN(4) > 0 {
+				list = append(list, i)
+			}
+		}
+		sign, n := float64(2*r.IntN(2)-1), 1+r.IntN(200)
+		want := slices.Clone(list)
+		slices.SortStableFunc(want, func(a, b int) int { return cmp.Compare(c.errors[b]*sign, c.errors[a]*sign) })
+		want = want[:min(n, len(want))]
+		if got := c.greatest(list, n, sign); !slices.Equal(got, want) {
+			t.Fatalf("seed %d: %d of the greatest are %v, want %v", seed, n, got, want)
 		}
 	}
 }

@@ -97,9 +97,13 @@ func quantiseWeights(w, bias *tensor.Tensor, axis int, data float32, n weightNum
 	inner := types.Count(w.Shape[axis+1:])
 	from, to := tensor.As[float32](w), tensor.As[int8](q.weight)
 	greatest := make([]float64, channels)
-	for i, x := range from {
-		c := i / inner % channels
-		greatest[c] = math.Max(greatest[c], math.Abs(float64(x)))
+	for at := 0; at < len(from); at += inner {
+		c := at / inner % channels
+		m := greatest[c]
+		for _, x := range from[at : at+inner] {
+			m = max(m, math.Abs(float64(x)))
+		}
+		greatest[c] = m
 	}
 	for c := range q.scale {
 		s := greatest[c] / float64(n.most)
@@ -115,8 +119,12 @@ func quantiseWeights(w, bias *tensor.Tensor, axis int, data float32, n weightNum
 		}
 		q.scale[c] = n.scale(s)
 	}
-	for i, x := range from {
-		to[i] = int8(math.Max(math.Min(math.RoundToEven(float64(x)/float64(q.scale[i/inner%channels])), float64(n.most)), -float64(n.most)))
+	most := float64(n.most)
+	for at := 0; at < len(from); at += inner {
+		scale := float64(q.scale[at/inner%channels])
+		for i, x := range from[at : at+inner] {
+			to[at+i] = int8(max(min(math.RoundToEven(float64(x)/scale), most), -most))
+		}
 	}
 	n.rounding.keep(to, from, w.Shape, axis, q.scale, n.most)
 	if bias != nil {
@@ -134,8 +142,11 @@ func (q *quantisedWeights) floats(axis int) *tensor.Tensor {
 	w := tensor.New(types.F32, q.weight.Shape...)
 	inner, channels := types.Count(w.Shape[axis+1:]), len(q.scale)
 	from, to := tensor.As[int8](q.weight), tensor.As[float32](w)
-	for i, x := range from {
-		to[i] = float32(x) * q.scale[i/inner%channels]
+	for at := 0; at < len(from); at += inner {
+		scale := q.scale[at/inner%channels]
+		for i, x := range from[at : at+inner] {
+			to[at+i] = float32(x) * scale
+		}
 	}
 	return w
 }

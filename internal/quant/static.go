@@ -52,6 +52,7 @@ type Blocks struct {
 	Size       int  // weights along a sum that share a scale, a power of two from 16 on
 	ZeroPoints bool // blocks have zero points
 	Least      int  // weights of a layer that is taken; 0: LeastWeights
+	GPTQ       bool // weights are rounded by what Samples show
 }
 
 // CalibrateModes are the ways to choose ranges: auto tries several and takes what the network's outputs lose the least by.
@@ -71,6 +72,7 @@ type static struct {
 	all     []*layer
 	layers  []*layer // that are quantised
 	points  []*point
+	classes *channelClasses
 	inputs  []*graph.Value          // that become integers
 	results []*calibrate.Statistics // of outputTaps
 	numbers numbers

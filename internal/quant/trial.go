@@ -66,19 +66,20 @@ func (t *trialSamples) reference(i int, results []*tensor.Tensor) {
 }
 
 // sqnr runs choices on the trial samples and returns the ratio of signal to noise at the outputs, in dB: of several outputs the mean
-// of the shares of noise counts. seen, which may be nil, gets the results of each sample.
-func (s *static) sqnr(c *choices, seen func(results []*tensor.Tensor)) (float64, error) {
+// of the shares of noise counts. It ends early where that is not above a floor, and what it returns then is not either. seen, which may be nil, gets
+// the results of each sample.
+func (s *static) sqnr(c *choices, floor float64, seen func(results []*tensor.Tensor)) (float64, error) {
 	run, err := c.sim.with(c)
 	if err != nil {
 		return 0, err
 	}
 	s.runs++
-	return s.outputRatio(run, seen)
+	return s.outputRatio(run, floor, seen)
 }
 
-// outputRatio is the ratio of a network.
-func (s *static) outputRatio(run calibrate.Runner, seen func(results []*tensor.Tensor)) (float64, error) {
-	noise := make([]float64, len(s.trial.outputs))
+// outputRatio is the ratio of a network; floor and seen are as for sqnr.
+func (s *static) outputRatio(run calibrate.Runner, floor float64, seen func(results []*tensor.Tensor)) (float64, error) {
+	noise, db := make([]float64, len(s.trial.outputs)), 0.0
 	for i := range s.trial.count {
 		if err := s.ctx.Err(); err != nil {
 			return 0, err
@@ -97,13 +98,19 @@ func (s *static) outputRatio(run calibrate.Runner, seen func(results []*tensor.T
 		if seen != nil {
 			seen(results)
 		}
+		share := 0.0
+		for k, e := range noise {
+			share += e / math.Max(s.trial.signal[k], math.SmallestNonzeroFloat64) / float64(len(noise))
+		}
+		if db = ratio(1, share); db <= floor { // more samples only add noise
+			break
+		}
 	}
-	share := 0.0
-	for k, e := range noise {
-		share += e / math.Max(s.trial.signal[k], math.SmallestNonzeroFloat64) / float64(len(noise))
-	}
-	return ratio(1, share), nil
+	return db, nil
 }
+
+// noFloor is below all ratios: a trial runs to its end.
+var noFloor = math.Inf(-1)
 
 // distance is the sum of squared differences.
 func distance(a, b []float32) float64 {

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"math"
 	"sync"
+	"sync/atomic"
 
 	"lathe/internal/graph"
 	"lathe/internal/graph/rewrite"
 	"lathe/internal/ops"
+	"lathe/internal/quant/calibrate"
 	"lathe/internal/target"
 	"lathe/internal/tensor"
 	"lathe/internal/types"
@@ -23,14 +25,19 @@ type WeightOnlyOptions struct {
 	Block      int  // weights along a sum that share a scale: a power of two from 16 on
 	ZeroPoints bool // blocks have zero points: ranges need not be symmetric
 	Least      int  // weights of a layer that is taken; 0: LeastWeights
-	Progress   func(phase string, done, total int)
+	// GPTQ rounds weights so that results change little, by what Samples show of the data that they are multiplied with. Build compiles what tells.
+	GPTQ     bool
+	Samples  calibrate.Samples
+	Build    Builder
+	Progress func(phase string, done, total int)
+	Notes    func(string)
 }
 
 // LeastWeights are the weights from which on a layer takes the time of reading them.
 const LeastWeights = 1 << 16
 
 // WeightOnly quantises the weights of g's dense layers and matrix products, in blocks along the sum: they become nn.matmul_nbits. It changes g. Each
-// block's range is clipped to that of the least squared error.
+// block's range is clipped to that of the least squared error. The ratio of a layer in the report is that of its weights, or with GPTQ that of its results.
 func WeightOnly(ctx context.Context, g *graph.Graph, o WeightOnlyOptions) (*Result, error) {
 	switch {
 	case o.Bits != 4 && o.Bits != 8:
@@ -61,20 +68,42 @@ func WeightOnly(ctx context.Context, g *graph.Graph, o WeightOnlyOptions) (*Resu
 	if taken == 0 {
 		return nil, errors.New("the network has no dense layer or matrix product with as many constant weights: see --least-weights")
 	}
+	done := 0
+	quantised := map[*layer]blocks{}
+	take := func(l *layer, factor []float64) {
+		if o.Progress != nil {
+			o.Progress("quantising", done, taken)
+		}
+		done++
+		quantised[l] = o.quantise(l, factor)
+	}
+	if o.GPTQ {
+		if o.Samples == nil || o.Samples.Len() == 0 {
+			return nil, errors.New("there are no samples to calibrate with")
+		}
+		if err := o.byData(ctx, g, list, take); err != nil {
+			return nil, err
+		}
+	}
 	r := rewrite.New(g)
-	for i, l := range list {
+	for _, l := range list {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if o.Progress != nil {
-			o.Progress("quantising", i, len(list))
-		}
 		row := LayerReport{Name: l.name(), Operator: l.node.Op.Name, Bits: 32, Why: l.why}
 		if l.why == "" {
-			row.Bits = o.Bits
-			row.SQNR = o.layer(r, l)
+			if !o.GPTQ {
+				take(l, nil)
+			}
+			b := quantised[l]
+			delete(quantised, l)
+			row.Bits, row.SQNR = o.Bits, b.sqnr
+			o.become(r, l, b)
 		}
 		res.Layers = append(res.Layers, row)
+	}
+	if o.GPTQ {
+		res.Samples = o.Samples.Len()
 	}
 	if err := r.Finish(); err != nil {
 		return nil, err
@@ -85,13 +114,9 @@ func WeightOnly(ctx context.Context, g *graph.Graph, o WeightOnlyOptions) (*Resu
 	return res, nil
 }
 
-// layer quantises the weights of a layer, and returns how far they are from the quantised ones, in dB.
-func (o WeightOnlyOptions) layer(r *rewrite.Rewriter, l *layer) float64 {
-	n, w := l.node, l.weight
-	if l.axis == 1 {
-		w = w.Transpose()
-	}
-	b := quantiseBlocks(w, o)
+// become replaces a layer's product by one with the quantised weights.
+func (o WeightOnlyOptions) become(r *rewrite.Rewriter, l *layer, b blocks) {
+	n := l.node
 	r.Before(n)
 	name := n.In[1].Name
 	in := []*graph.Value{n.In[0], graph.NewConst(name, b.weight), graph.NewConst(name+"_scale", b.scale)}
@@ -99,7 +124,6 @@ func (o WeightOnlyOptions) layer(r *rewrite.Rewriter, l *layer) float64 {
 		in = append(in, graph.NewConst(name+"_zero_point", b.zero))
 	}
 	r.Change(n, ops.MatmulNBits, ops.MatmulNBitsAttrs{BlockSize: o.Block}, in...)
-	return b.sqnr
 }
 
 // blocks are the weights [N, K] of a layer as integers, with a scale, and perhaps a zero point, for each block along K.
@@ -108,57 +132,60 @@ type blocks struct {
 	sqnr                float64
 }
 
-// quantiseBlocks quantises a matrix of float32. Rows are independent, and goroutines share them.
-func quantiseBlocks(w *tensor.Tensor, o WeightOnlyOptions) blocks {
+// quantise quantises the weights of a layer. Of factor, which may be nil, see gptqRows. Rows are independent, and goroutines share them.
+func (o WeightOnlyOptions) quantise(l *layer, factor []float64) blocks {
+	w := l.weight
+	if l.axis == 1 {
+		w = w.Transpose()
+	}
 	d := map[int]types.DType{4: types.I4, 8: types.I8}[o.Bits]
 	if o.ZeroPoints {
 		d = map[int]types.DType{4: types.U4, 8: types.U8}[o.Bits]
 	}
-	rows, depth := w.Shape[0], w.Shape[1]
-	count := (depth + o.Block - 1) / o.Block
-	numbers, scales, zeros := make([]int64, rows*depth), make([]float32, rows*count), make([]int64, rows*count)
-	from := tensor.As[float32](w)
-	signal, noise := make([]float64, rows), make([]float64, rows)
-	overRows(rows, o.Workers, func(i int) {
-		for k := range count {
-			at := i*depth + k*o.Block
-			part := from[at:min(at+o.Block, (i+1)*depth)]
-			p := bestGrid(part, d, o.ZeroPoints)
-			scales[i*count+k], zeros[i*count+k] = p.scale, int64(p.zero)
-			for j, x := range part {
-				q := p.number(x)
-				numbers[at+j] = int64(q)
-				e := float64(x) - float64(p.value(q))
-				signal[i] += float64(x) * float64(x)
-				noise[i] += e * e
-			}
+	count, depth := w.Shape[0], w.Shape[1]
+	from, rows := tensor.As[float32](w), make([]quantisedRow, count)
+	overRows((count+together-1)/together, o.Workers, func(group int) {
+		var some [][]float32
+		for i := group * together; i < min((group+1)*together, count); i++ {
+			some = append(some, from[i*depth:][:depth])
+		}
+		if factor != nil {
+			copy(rows[group*together:], o.gptqRows(some, d, factor))
+			return
+		}
+		for i, row := range some {
+			rows[group*together+i] = o.nearestRow(row, d)
 		}
 	})
-	b := blocks{weight: tensor.New(d, rows, depth), scale: tensor.Of([]int{rows, count}, scales)}
-	for i, q := range numbers { // two share a byte
-		b.weight.SetInt(i, q)
-	}
+	per := (depth + o.Block - 1) / o.Block
+	b := blocks{weight: tensor.New(d, count, depth), scale: tensor.New(types.F32, count, per)}
 	if o.ZeroPoints {
-		b.zero = tensor.New(d, rows, count)
-		for i, z := range zeros {
-			b.zero.SetInt(i, z)
+		b.zero = tensor.New(d, count, per)
+	}
+	var signal, noise float64
+	for i, q := range rows {
+		for k, n := range q.numbers { // two share a byte
+			b.weight.SetInt(i*depth+k, n)
 		}
+		for k, p := range q.grids {
+			b.scale.SetFloat(i*per+k, float64(p.scale))
+			if o.ZeroPoints {
+				b.zero.SetInt(i*per+k, int64(p.zero))
+			}
+		}
+		signal, noise = signal+q.signal, noise+q.noise
 	}
-	var s, e float64
-	for i := range signal {
-		s, e = s+signal[i], e+noise[i]
-	}
-	b.sqnr = decibels(s, e)
+	b.sqnr = decibels(signal, noise)
 	return b
 }
 
-// overRows calls f for every row, in goroutines that take every so many-th.
+// overRows calls f for every row, in goroutines that take the next one each.
 func overRows(rows, workers int, f func(i int)) {
-	workers = min(max(workers, 1), rows)
+	var next atomic.Int64
 	var wait sync.WaitGroup
-	for first := range workers {
+	for range min(max(workers, 1), rows) {
 		wait.Go(func() {
-			for i := first; i < rows; i += workers {
+			for i := int(next.Add(1)) - 1; i < rows; i = int(next.Add(1)) - 1 {
 				f(i)
 			}
 		})
@@ -196,8 +223,8 @@ const (
 	leastShrink = 0.6
 )
 
-// bestGrid is the grid of type d with the least squared error for a block, whose range is clipped to shares of it.
-func bestGrid(block []float32, d types.DType, zeroPoints bool) grid {
+// bestGrid is the grid of type d with the least squared error for a block, whose range is clipped to shares of it. Errors weigh by weights; nil: alike.
+func bestGrid(block []float32, weights []float64, d types.DType, zeroPoints bool) grid {
 	lo, hi := d.IntRange()
 	low, high := float32(0), float32(0)
 	for _, x := range block {
@@ -220,9 +247,12 @@ func bestGrid(block []float32, d types.DType, zeroPoints bool) grid {
 			continue
 		}
 		sum := 0.0
-		for _, x := range block {
+		for k, x := range block {
 			e := float64(x) - float64(g.value(g.number(x)))
-			sum += e * e
+			if e *= e; weights != nil {
+				e *= weights[k]
+			}
+			sum += e
 		}
 		if sum < least {
 			best, least = g, sum

@@ -135,17 +135,17 @@ func TestBestGrid(t *testing.T) {
 	for i := range whole {
 		whole[i] = float32(i-8) / 4
 	}
-	if g := bestGrid(whole, types.U4, true); g.scale != 0.25 || g.zero != 8 {
+	if g := bestGrid(whole, nil, types.U4, true); g.scale != 0.25 || g.zero != 8 {
 		t.Errorf("numbers of a grid get %+v", g)
 	}
-	if g := bestGrid(make([]float32, 16), types.I4, false); g.value(g.number(0)) != 0 {
+	if g := bestGrid(make([]float32, 16), nil, types.I4, false); g.value(g.number(0)) != 0 {
 		t.Errorf("zeros get %+v", g)
 	}
 	outlier := append([]float32{30}, whole...)
 	for i := range 200 {
 		outlier = append(outlier, whole[i%16])
 	}
-	if g := bestGrid(outlier, types.I4, false); g.scale*7 >= 30 {
+	if g := bestGrid(outlier, nil, types.I4, false); g.scale*7 >= 30 {
 		t.Errorf("one number of %d keeps the others coarse: %+v", len(outlier), g)
 	}
 }

@@ -3,7 +3,6 @@ package calibrate
 import (
 	"context"
 	"fmt"
-	"math"
 	"sync"
 
 	"lathe/internal/tensor"
@@ -13,25 +12,17 @@ import (
 // Statistics are what is known of one value of a network.
 type Statistics struct {
 	Histogram
-	Channels []Channel // along the axis that was asked for; nil where none was
+	Channels []Extremes // along the axis that was asked for; nil where none was
+	split    []channel  // likewise
 }
 
-// A Channel has the extremes of the numbers of one channel, and their sums, of which Count is the number.
-type Channel struct {
-	Min, Max       float64
-	Sum, Magnitude float64
-	Count          int64
-}
-
-// Mean of the channel's numbers.
-func (c Channel) Mean() float64 { return c.Sum / float64(max(c.Count, 1)) }
+// Extremes are those of the finite numbers of a channel; 0 and 0 where there are none.
+type Extremes struct{ Min, Max float64 }
 
 // A Tap is a value to learn about: its place among the results of a run, and the axis of its channels, -1 for none.
 type Tap struct {
 	Result int
-	Axis   int
-	// Divide, where there is some, has a number for each channel, by which the channel's numbers are divided first.
-	Divide []float64
+	Axis   int // each channel has a histogram, by which it can be told what dividing channels would change
 }
 
 // Samples are what is fed to a network.
@@ -46,9 +37,8 @@ type Runner interface {
 	Run(inputs []*tensor.Tensor) ([]*tensor.Tensor, error)
 }
 
-// Collect runs samples, in order, and returns the statistics of taps. Memory is that of one sample. Sums are in float64 and in the order of
-// the samples: results do not depend on how many goroutines there are, one for each tap at most. seen is called behind every sample
-// with all results; it may be nil.
+// Collect runs samples, in order, and returns the statistics of taps. Memory is that of one sample, besides the histograms. Results do not depend on
+// how many goroutines there are, one for each tap at most. seen is called behind every sample with all results; it may be nil.
 func Collect(ctx context.Context, run Runner, samples Samples, taps []Tap, seen func(sample int, results []*tensor.Tensor) error) ([]*Statistics, error) {
 	list := make([]*Statistics, len(taps))
 	for i := range list {
@@ -80,6 +70,11 @@ func Collect(ctx context.Context, run Runner, samples Samples, taps []Tap, seen 
 			}
 		}
 	}
+	for _, s := range list {
+		if s.split != nil {
+			s.join()
+		}
+	}
 	return list, nil
 }
 
@@ -90,47 +85,56 @@ func (s *Statistics) add(t *tensor.Tensor, tap Tap) {
 		return
 	}
 	n, inner := t.Shape[tap.Axis], types.Count(t.Shape[tap.Axis+1:])
-	if s.Channels == nil {
-		s.Channels = make([]Channel, n)
-		for i := range s.Channels {
-			s.Channels[i].Min, s.Channels[i].Max = math.Inf(1), math.Inf(-1)
+	if s.split == nil {
+		s.split = make([]channel, n)
+		counts := make([]uint32, n*Bins)
+		for i := range s.split {
+			s.split[i].counts = counts[i*Bins:][:Bins]
 		}
 	}
-	if tap.Divide != nil {
-		numbers = divided(numbers, inner, tap.Divide)
-	}
-	s.Histogram.Add(numbers)
 	for at := 0; at < len(numbers); at += inner {
-		s.Channels[at/inner%n].add(numbers[at : at+inner])
+		c := &s.split[at/inner%n]
+		add(&c.tally, c.counts, numbers[at:at+inner])
 	}
 }
 
-// divided are numbers over those of their channels, which change every inner numbers.
-func divided(numbers []float32, inner int, by []float64) []float32 {
-	list := make([]float32, len(numbers))
-	for at := 0; at < len(numbers); at += inner {
-		f := float32(1 / by[at/inner%len(by)])
-		for i := at; i < at+inner; i++ {
-			list[i] = numbers[i] * f
-		}
+// join makes the histogram of all channels from theirs, which is what their numbers together give, and their extremes.
+func (s *Statistics) join() {
+	s.Histogram = Histogram{}
+	s.Channels = make([]Extremes, len(s.split))
+	for i := range s.split {
+		c := &s.split[i]
+		s.Channels[i] = Extremes{c.Min, c.Max}
+		s.Histogram.merge(c)
 	}
-	return list
 }
 
-func (c *Channel) add(numbers []float32) {
-	low, high, sum, magnitude := c.Min, c.Max, 0.0, 0.0
-	for _, x := range numbers {
-		f := float64(x)
-		if f < low {
-			low = f
+// Divided is what s, of a tap that was split, would be of the same numbers with those of each channel divided by one number, as far as the channels'
+// histograms tell: extremes are exact, and numbers of a bin lie at its centre.
+func (s *Statistics) Divided(by []float64) *Statistics {
+	d := &Statistics{Histogram: Histogram{Counts: make([]int64, Bins)}, Channels: make([]Extremes, len(s.split))}
+	h := &d.Histogram
+	for i := range s.split {
+		c, e := &s.split[i], &d.Channels[i]
+		h.Unfit += c.Unfit
+		if c.Total == 0 {
+			continue
 		}
-		if f > high {
-			high = f
-		}
-		sum += f
-		magnitude += math.Abs(f)
+		f := float32(1 / by[i])
+		e.Min, e.Max = float64(float32(c.Min)*f), float64(float32(c.Max)*f)
+		extend(&h.tally, h.Counts, e.Min, e.Max)
+		h.Zeros, h.Total = h.Zeros+c.Zeros, h.Total+c.Total
 	}
-	c.Min, c.Max, c.Count = low, high, c.Count+int64(len(numbers))
-	c.Sum += sum
-	c.Magnitude += magnitude
+	perUnit := h.perUnit()
+	for i := range s.split {
+		c, e := &s.split[i], d.Channels[i]
+		width := 2 * c.Limit / Bins
+		for k, n := range c.counts {
+			if n > 0 {
+				x := (float64(k-Bins/2) + 0.5) * width / by[i]
+				h.Counts[bin(min(max(x, e.Min), e.Max), perUnit)] += int64(n)
+			}
+		}
+	}
+	return d
 }

@@ -11,8 +11,13 @@ const Bins = 2048
 // A Histogram counts numbers in Bins equal bins over [-Limit, Limit). Limit is a power of two that doubles when a number lies
 // beyond it: two bins merge into one, so that what is counted depends on the numbers and not on their order.
 type Histogram struct {
+	tally
+	Counts []int64
+}
+
+// A tally is a histogram but for the counts of its bins, which channels have in less room than whole values.
+type tally struct {
 	Limit    float64 // 0 while all numbers are 0
-	Counts   []int64
 	Zeros    int64   // numbers that are exactly 0, which are in no bin
 	Min, Max float64 // exact
 	Total    int64   // of numbers, Zeros included
@@ -24,69 +29,123 @@ func (h *Histogram) Add(numbers []float32) {
 	if h.Counts == nil {
 		h.Counts = make([]int64, Bins)
 	}
-	low, high := h.bounds(numbers)
-	h.reach(math.Max(-low, high))
-	if h.Total == 0 {
-		h.Min, h.Max = low, high
-	} else {
-		h.Min, h.Max = math.Min(h.Min, low), math.Max(h.Max, high)
-	}
-	perUnit := 0.0
-	if h.Limit > 0 {
-		perUnit = Bins / 2 / h.Limit
-	}
-	for _, x := range numbers {
-		switch f := float64(x); {
-		case x == 0:
-			h.Zeros++
-		case f-f != 0:
-			h.Unfit++
-			continue
-		default:
-			h.Counts[int(math.Floor(f*perUnit))+Bins/2]++
-		}
-		h.Total++
-	}
+	add(&h.tally, h.Counts, numbers)
 }
 
-// bounds are the least and greatest finite number; 0 and 0 where there is none.
-func (h *Histogram) bounds(numbers []float32) (low, high float64) {
-	first := true
-	for _, x := range numbers {
-		f := float64(x)
-		if f-f != 0 {
-			continue
-		}
-		if first {
-			low, high, first = f, f, false
-			continue
-		}
-		if f < low {
-			low = f
-		}
-		if f > high {
-			high = f
-		}
-	}
-	return low, high
+// A channel is a histogram of one channel of a value.
+type channel struct {
+	tally
+	counts []uint32
 }
 
-// reach doubles the range until it holds a magnitude.
-func (h *Histogram) reach(magnitude float64) {
+// add counts numbers.
+func add[C uint32 | int64](t *tally, counts []C, numbers []float32) {
+	counts = counts[:Bins]
+	low, high, finite := bounds(numbers)
+	t.Unfit += int64(len(numbers) - finite)
+	if finite == 0 {
+		return
+	}
+	extend(t, counts, low, high)
+	t.Total += int64(finite)
+	perUnit := t.perUnit()
+	zeros := 0
+	for _, x := range numbers {
+		if finite < len(numbers) && x-x != 0 {
+			continue
+		}
+		if math.Float32bits(x)<<1 == 0 { // no branch: what is zero behind a relu is hard to predict
+			zeros++
+		}
+		at := bin(float64(x), perUnit)
+		counts[at]++
+	}
+	counts[Bins/2] -= C(zeros) // where the bin of 0 begins
+	t.Zeros += int64(zeros)
+}
+
+// bin is that of a number less than a limit, of which there are perUnit in 1.
+func bin(x, perUnit float64) int { return int(math.Floor(x*perUnit)) + Bins/2 }
+
+func (t *tally) perUnit() float64 {
+	if t.Limit == 0 {
+		return 0
+	}
+	return Bins / 2 / t.Limit
+}
+
+// bounds are the least and greatest finite number, 0 and 0 where there is none, and how many are finite.
+func bounds(numbers []float32) (low, high float64, finite int) {
+	least, most, unfit := float32(math.Inf(1)), float32(math.Inf(-1)), 0
+	for _, x := range numbers {
+		if x-x != 0 {
+			unfit++
+			continue
+		}
+		if x < least {
+			least = x
+		}
+		if x > most {
+			most = x
+		}
+	}
+	if unfit == len(numbers) {
+		return 0, 0, 0
+	}
+	return float64(least), float64(most), len(numbers) - unfit
+}
+
+// extend makes room for numbers from low to high, of which some are.
+func extend[C uint32 | int64](t *tally, counts []C, low, high float64) {
+	if t.Total > 0 {
+		low, high = math.Min(t.Min, low), math.Max(t.Max, high)
+	}
+	t.Min, t.Max = low, high
+	magnitude := math.Max(-low, high)
 	if magnitude == 0 {
 		return
 	}
 	_, exponent := math.Frexp(magnitude) // magnitude < 2^exponent
 	limit := math.Ldexp(1, exponent)
-	if h.Limit == 0 {
-		h.Limit = limit
+	if t.Limit == 0 {
+		t.Limit = limit
 	}
-	for h.Limit < limit {
-		merged := make([]int64, Bins)
-		for i, n := range h.Counts {
-			merged[(i+Bins/2)/2] += n
+	if t.Limit >= limit {
+		return
+	}
+	widen(counts, counts, limit/t.Limit)
+	t.Limit = limit
+}
+
+// widen puts counts into bins that are so many times as wide, a power of two; to may be from.
+func widen[A, B uint32 | int64](to []A, from []B, times float64) {
+	merged := [Bins]A{}
+	for i, n := range from {
+		if n != 0 {
+			merged[int(math.Floor(float64(i-Bins/2)/times))+Bins/2] += A(n)
 		}
-		h.Counts, h.Limit = merged, 2*h.Limit
+	}
+	copy(to, merged[:])
+}
+
+// merge adds what a channel counted, as if its numbers were counted here.
+func (h *Histogram) merge(c *channel) {
+	if h.Counts == nil {
+		h.Counts = make([]int64, Bins)
+	}
+	h.Unfit += c.Unfit
+	if c.Total == 0 {
+		return
+	}
+	extend(&h.tally, h.Counts, c.Min, c.Max)
+	h.Total, h.Zeros = h.Total+c.Total, h.Zeros+c.Zeros
+	if c.Limit == 0 {
+		return
+	}
+	var wide [Bins]int64
+	widen(wide[:], c.counts, h.Limit/c.Limit)
+	for i, n := range wide {
+		h.Counts[i] += n
 	}
 }
 
