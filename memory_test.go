@@ -106,7 +106,7 @@ func TestLargeResults(t *testing.T) {
 
 // TestLargeConstants: what a model computes of constants is refused too, by the import or before it is computed.
 func TestLargeConstants(t *testing.T) {
-	refusals := []string{"the constants this model makes take more than 1 GiB", "the range has too many elements", "the reference evaluation needs"}
+	refusals := []string{"the constants this model makes take more than 1 GiB", " has too many elements", "the reference evaluation needs"}
 	for _, node := range []string{"ConstantOfShape s -> c", "Range zero s1 one -> c", "Tile one1 s -> c", "Expand one1 s -> c"} {
 		scalar := func(name string, v int64) onnxtest.Weight {
 			return onnxtest.Weight{Name: name, Dims: []int{}, Ints: []int64{v}}

@@ -19,8 +19,11 @@ func (b *Builder) Range(d types.DType, start, limit, step float64) *graph.Value 
 // Steps is how many numbers of start, start+step and so on stand before limit.
 func Steps(start, limit, step float64) int {
 	n := math.Ceil((limit - start) / step)
-	if !(n <= maxSeries) || step == 0 {
-		Fail("a range from %v to %v by %v is none of at most %d numbers", start, limit, step, maxSeries)
+	if math.IsNaN(n) || step == 0 {
+		Fail("a range from %v to %v by %v", start, limit, step)
+	}
+	if n > maxSeries {
+		Fail("the range from %v to %v by %v has too many elements, more than %d", start, limit, step, maxSeries)
 	}
 	return max(int(n), 0)
 }
