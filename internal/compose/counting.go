@@ -31,7 +31,7 @@ func Steps(start, limit, step float64) int {
 // Series is n numbers from start on, each greater by step than the one before.
 func (b *Builder) Series(d types.DType, start, step float64, n int) *graph.Value {
 	if n > maxSeries {
-		Fail("a series of %d numbers, more than %d, is not supported", n, maxSeries)
+		Fail("a series of length %d has too many elements, more than %d", n, maxSeries)
 	}
 	t := b.Zeros(d, n)
 	for i := range n {
