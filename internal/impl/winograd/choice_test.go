@@ -74,3 +74,17 @@ func TestRegisterTiles(t *testing.T) {
 		}
 	}
 }
+
+// TestUnrolled: sums that are too few to hide how long each takes are added without a loop, whatever vectors and latencies are.
+func TestUnrolled(t *testing.T) {
+	for _, bits := range []int{128, 256, 512} {
+		tgt := &target.Target{VectorBits: bits, VectorRegs: 32, Core: target.ClassOf(target.X86, bits)}
+		steps := tgt.Lanes(32)
+		for sums := 1; sums <= 24; sums++ {
+			got := unrolled(steps, sums, tgt)
+			if sums <= tgt.Units*tgt.Latency && got != steps || steps%got != 0 || got*sums > max(96, 4*sums) && sums > tgt.Units*tgt.Latency {
+				t.Errorf("%d bits, %d sums: %d of %d steps", bits, sums, got, steps)
+			}
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"lathe/internal/loop"
 	"lathe/internal/loop/build"
 	"lathe/internal/ops"
+	"lathe/internal/target"
 	"lathe/internal/types"
 )
 
@@ -142,12 +143,17 @@ func (p *products) decide(block int) {
 	lanes := p.data.lanes
 	p.block = p.DecideAmong("block", block, nil, impl.UpTo(min(4*block, p.data.groups))...)
 	steps := lanes / p.together
-	unrolled, sums := min(impl.ReductionUnroll, steps), p.data.rows*p.vecs
-	if steps*sums <= impl.WholeBody || sums <= p.Target.Units*p.Target.Latency { // sums that wait for themselves have no time for a loop
-		unrolled = steps
-	}
-	p.steps = p.DecideAmong("steps", unrolled, nil, impl.Powers(steps)...)
+	p.steps = p.DecideAmong("steps", unrolled(steps, p.data.rows*p.vecs, p.Target), nil, impl.Powers(steps)...)
 	p.fetch = p.DecideAmong("fetch", fetchAhead, nil, 0, 1, 2, 8)
+}
+
+// unrolled is how many of the steps of a block of channels are unrolled by default, of so many sums. Sums that wait for themselves have
+// no time for a loop.
+func unrolled(steps, sums int, t *target.Target) int {
+	if steps*sums <= impl.WholeBody || sums <= t.Units*t.Latency {
+		return steps
+	}
+	return min(impl.ReductionUnroll, steps)
 }
 
 // plan is the kernel, whose parts are divided among workers in order and write the result by the given period.
