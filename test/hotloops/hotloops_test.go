@@ -40,6 +40,19 @@ var exceptions = map[string]exception{
 	"znver5/3x3":                   {4.5, 4.5, transforms},
 	"cortex-a76/3x3":               {6.5, 6.5, transforms},
 	"cortex-a7/3x3":                {12.5, 13, transforms},
+	"core-avx2/5x5":                {6.5, 6.5, transforms},
+	"x86-64-v4/5x5":                {3, 3, transforms},
+	"znver5/5x5":                   {3, 3, transforms},
+	"cortex-a72/5x5":               {5.5, 5.5, transforms},
+	"cortex-a76/5x5":               {5.5, 5.5, transforms},
+	"cortex-a7/5x5":                {11.5, 12, transforms},
+	"sifive-x280/5x5":              {3, 6, transforms},
+	"core-avx2/dilated":            {8, 8, transforms},
+	"x86-64-v4/dilated":            {4, 4, transforms},
+	"znver5/dilated":               {4, 4, transforms},
+	"cortex-a72/dilated":           {9, 9, transforms},
+	"cortex-a76/dilated":           {9, 9, transforms},
+	"cortex-a7/dilated":            {18.5, 21.5, transforms},
 	"x86-64-v4/3x3_stride":         {2.5, 2.5, "in any other order LLVM moves more"},
 	"x86-64-v4/grouped":            {3.5, 3.5, "in any other order LLVM moves more"},
 	"cortex-a7/depthwise":          {4.5, 4.5, "taps and data of a row of seven fill all registers"},
@@ -59,6 +72,14 @@ type layer struct {
 	in      []int
 	weights []int
 	free    bool // the second operand is an input
+	direct  bool // a convolution is computed by its definition
+}
+
+// byDefinition is the convolution without Winograd's algorithm.
+func byDefinition(l layer) layer {
+	l.name += " direct"
+	l.direct = true
+	return l
 }
 
 // conv is a convolution on an image, or a volume, of equal sides.
@@ -86,6 +107,8 @@ var layers = []layer{
 	conv("stem", 2, 3, 64, 7, 2, 1, 1, 112),
 	conv("dilated", 2, 64, 64, 3, 1, 2, 1, 33),
 	conv("5x5", 2, 32, 64, 5, 1, 1, 1, 14),
+	byDefinition(conv("dilated", 2, 64, 64, 3, 1, 2, 1, 33)),
+	byDefinition(conv("5x5", 2, 32, 64, 5, 1, 1, 1, 14)),
 	conv("depthwise", 2, 96, 96, 3, 1, 1, 96, 28),
 	conv("depthwise stride", 2, 96, 96, 5, 2, 1, 96, 28),
 	conv("depthwise 31x31", 2, 64, 64, 31, 1, 1, 64, 32),
@@ -131,7 +154,11 @@ func TestHotLoops(t *testing.T) {
 		for _, l := range layers {
 			name := target.CPU + "/" + strings.ReplaceAll(l.name, " ", "_")
 			t.Run(name, func(t *testing.T) {
-				res, err := compile.Compile(context.Background(), l.network(t), compile.Options{Target: target, Level: 3, Workers: 2, Code: []string{"asm"}})
+				o := compile.Options{Target: target, Level: 3, Workers: 2, Code: []string{"asm"}}
+				if l.direct {
+					o.Disabled = []string{"Winograd"}
+				}
+				res, err := compile.Compile(context.Background(), l.network(t), o)
 				if err != nil {
 					t.Fatal(err)
 				}
