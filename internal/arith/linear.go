@@ -28,7 +28,10 @@ func LinearOf(e expr.Expr) Linear {
 	return l
 }
 
-func (l *Linear) add(e expr.Expr, coef int64) {
+func (l *Linear) add(e expr.Expr, coef int64) { l.walk(e, coef, l.addTerm) }
+
+// walk adds the constants of coef times e, and calls atom for every other summand.
+func (l *Linear) walk(e expr.Expr, coef int64, atom func(e expr.Expr, coef int64)) {
 	switch e := e.(type) {
 	case *expr.Int:
 		l.Const += coef * e.V
@@ -36,30 +39,30 @@ func (l *Linear) add(e expr.Expr, coef int64) {
 	case *expr.Binary:
 		switch e.Op {
 		case expr.OpAdd:
-			l.add(e.A, coef)
-			l.add(e.B, coef)
+			l.walk(e.A, coef, atom)
+			l.walk(e.B, coef, atom)
 			return
 		case expr.OpSub:
-			l.add(e.A, coef)
-			l.add(e.B, -coef)
+			l.walk(e.A, coef, atom)
+			l.walk(e.B, -coef, atom)
 			return
 		case expr.OpMul:
 			if c, ok := expr.IntOf(e.B); ok {
-				l.add(e.A, coef*c)
+				l.walk(e.A, coef*c, atom)
 				return
 			}
 			if c, ok := expr.IntOf(e.A); ok {
-				l.add(e.B, coef*c)
+				l.walk(e.B, coef*c, atom)
 				return
 			}
 		}
 	case *expr.Unary:
 		if e.Fn == expr.FnNeg {
-			l.add(e.A, -coef)
+			l.walk(e.A, -coef, atom)
 			return
 		}
 	}
-	l.addTerm(e, coef)
+	atom(e, coef)
 }
 
 func (l *Linear) addTerm(atom expr.Expr, coef int64) {

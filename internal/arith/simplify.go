@@ -83,39 +83,13 @@ func (r Ranges) WeightedSum(list []expr.Expr, weights []int) Linear {
 
 // addTo adds coef times e to l, with its atoms simplified.
 func (s simplifier) addTo(l *Linear, e expr.Expr, coef int64) {
-	switch e := e.(type) {
-	case *expr.Int:
-		l.Const += coef * e.V
-		return
-	case *expr.Binary:
-		switch e.Op {
-		case expr.OpAdd:
-			s.addTo(l, e.A, coef)
-			s.addTo(l, e.B, coef)
-			return
-		case expr.OpSub:
-			s.addTo(l, e.A, coef)
-			s.addTo(l, e.B, -coef)
-			return
-		case expr.OpMul:
-			if c, ok := expr.IntOf(e.B); ok {
-				s.addTo(l, e.A, coef*c)
-				return
-			}
-			if c, ok := expr.IntOf(e.A); ok {
-				s.addTo(l, e.B, coef*c)
-				return
-			}
-			l.add(s.node(expr.MapChildren(e, s.expr)), coef)
+	l.walk(e, coef, func(atom expr.Expr, coef int64) {
+		if b, ok := atom.(*expr.Binary); ok && b.Op == expr.OpMul { // expr would come back here
+			l.add(s.node(expr.MapChildren(atom, s.expr)), coef)
 			return
 		}
-	case *expr.Unary:
-		if e.Fn == expr.FnNeg {
-			s.addTo(l, e.A, -coef)
-			return
-		}
-	}
-	l.add(s.expr(e), coef)
+		l.add(s.expr(atom), coef)
+	})
 }
 
 // and simplifies a conjunction; the right side may use the left as a fact.

@@ -15,11 +15,12 @@ type WindowFold struct {
 // WindowsDecision is whether windows are folded whole, or axis by axis with what lies between in memory.
 func WindowsDecision(t *target.Target, f WindowFold) choice.Decision {
 	c := core{t}
-	loads := asTheyLie.loads * float64(c.Loads) * float64(max(1, c.lanes(f.Bytes)))
+	lanes := max(1, c.lanes(f.Bytes))
+	loads := asTheyLie.loads * float64(c.Loads*lanes)
 	last := len(f.Left) - 1
 	taps, apart, gather := 1, 0.0, 1
 	if f.Stride > 1 {
-		gather = 2 * f.Stride // so many vectors are loaded, and as often put together
+		gather = 2 * min(f.Stride, lanes) // so many vectors or elements are loaded, and as often put together
 	}
 	for i, n := range f.Taps {
 		taps *= n

@@ -84,7 +84,7 @@ var WinogradWeight = op.Define(op.Spec[WinogradWeightAttrs]{
 		return nil
 	},
 	Compute: func(a WinogradWeightAttrs, in []*te.Stage, out []types.Tensor) []*te.Stage {
-		w := must(a.matrices(in[0].Type))
+		w := mustWinograd(a.matrices(in[0].Type))
 		t := out[0].DType
 		return []*te.Stage{te.Fold("weight_transform", out[0], te.Sum, in[0].Type.Shape[2:], func(i, r []expr.Expr) expr.Expr {
 			return expr.Mul(w.pair(t, w.Axes[0].weights(t), w.Axes[1].weights(t), i[0], r[0], r[1]), expr.CastTo(t, in[0].At(i[1], i[2], r[0], r[1])))
@@ -150,7 +150,7 @@ var WinogradInput = op.Define(op.Spec[WinogradInputAttrs]{
 		return nil
 	},
 	Compute: func(a WinogradInputAttrs, in []*te.Stage, out []types.Tensor) []*te.Stage {
-		w := must(a.Matrices())
+		w := mustWinograd(a.Matrices())
 		x := in[0].Type.Shape
 		ws, err := a.windows(x)
 		if err != nil {
@@ -235,7 +235,7 @@ var WinogradProduct = op.Define(op.Spec[WinogradProductAttrs]{
 		return nil
 	},
 	Compute: func(a WinogradProductAttrs, in []*te.Stage, out []types.Tensor) []*te.Stage {
-		w := must(a.Matrices())
+		w := mustWinograd(a.Matrices())
 		down, across := &w.Axes[0], &w.Axes[1]
 		rows, cols := down.Tiles(a.Height), across.Tiles(a.Width)
 		v, u, t := in[0], in[1], out[0].DType
@@ -256,7 +256,7 @@ var WinogradProduct = op.Define(op.Spec[WinogradProductAttrs]{
 		d := draw{r}
 		s := d.winograd()
 		a := WinogradProductAttrs{s.tile, s.kernel, s.dilation, d.between(1, 9), d.between(1, 9)}
-		w := must(a.Matrices())
+		w := mustWinograd(a.Matrices())
 		c, tiles := d.between(1, 4), d.between(1, 2)*w.Axes[0].Tiles(a.Height)*w.Axes[1].Tiles(a.Width)
 		return a, []types.Tensor{types.Of(s.data, w.Products(), c, tiles), types.Of(s.data, w.Products(), d.between(1, 4), c)}
 	},
@@ -308,7 +308,7 @@ var WinogradConv = op.Define(op.Spec[WinogradInputAttrs]{
 		d := draw{r}
 		s := d.winograd()
 		a, c := s.input(d), d.between(1, 3)
-		return a, []types.Tensor{types.Of(s.data, d.between(1, 2), c, s.least(0)+d.IntN(4), s.least(1)+d.IntN(4)), types.Of(s.data, must(a.Matrices()).Products(), d.between(1, 3), c)}
+		return a, []types.Tensor{types.Of(s.data, d.between(1, 2), c, s.least(0)+d.IntN(4), s.least(1)+d.IntN(4)), types.Of(s.data, mustWinograd(a.Matrices()).Products(), d.between(1, 3), c)}
 	},
 })
 
@@ -358,8 +358,8 @@ func set(t *tensor.Tensor, i int, v float64) {
 	t.SetFloat(i, v)
 }
 
-// must is what Infer has accepted.
-func must(w *Winograd, err error) *Winograd {
+// mustWinograd is what Infer has accepted.
+func mustWinograd(w *Winograd, err error) *Winograd {
 	if err != nil {
 		panic(err)
 	}

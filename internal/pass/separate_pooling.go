@@ -61,7 +61,7 @@ func poolOf(n *graph.Node) (p pool, ok bool) {
 func (p pool) axes(n *graph.Node) (axes []int, fold impl.WindowFold) {
 	left := slices.Clone(n.In[0].Type.Shape)
 	fold.Bytes, fold.Stride = n.Out[0].Type.DType.Size(), 1
-	if s := p.Strides[len(p.Strides)-1]; !fromConv(n.In[0], reachDepth) && left[len(left)-1] > 1 {
+	if s := p.Strides[len(p.Strides)-1]; !fromConv(n.In[0]) && left[len(left)-1] > 1 {
 		fold.Stride = s
 	}
 	for k, taps := range p.PoolSize {
@@ -75,13 +75,28 @@ func (p pool) axes(n *graph.Node) (axes []int, fold impl.WindowFold) {
 }
 
 // fromConv reports whether v comes from a convolution by few operators that keep its axes, so that it lies in blocks of channels.
-func fromConv(v *graph.Value, depth int) bool {
-	if v.Def == nil || depth == 0 {
-		return false
+func fromConv(v *graph.Value) bool {
+	seen := map[*graph.Value]bool{v: true}
+	next := []*graph.Value{v}
+	for range reachDepth {
+		from := next
+		next = nil
+		for _, v := range from {
+			if v.Def == nil {
+				continue
+			}
+			if isAnyConv(v.Def) {
+				return true
+			}
+			for _, x := range v.Def.In {
+				if len(x.Type.Shape) == len(v.Type.Shape) && !seen[x] {
+					seen[x] = true
+					next = append(next, x)
+				}
+			}
+		}
 	}
-	return isAnyConv(v.Def) || slices.ContainsFunc(v.Def.In, func(x *graph.Value) bool {
-		return len(x.Type.Shape) == len(v.Type.Shape) && fromConv(x, depth-1)
-	})
+	return false
 }
 
 // along is the pooling along one axis only.

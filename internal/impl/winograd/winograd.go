@@ -23,7 +23,7 @@ var Algorithm = impl.Algorithm{
 		ops.WinogradInput: inputLayouts, ops.WinogradProduct: productLayouts, ops.WinogradConv: convLayouts,
 	},
 	NodeDecisions: []impl.DecisionInfo{
-		{Name: "algorithm", Owner: "ChooseImplementations", Doc: "how a convolution is computed: `direct`, or by Winograd's algorithm `F(6x6)`, `F(4x4)` or `F(2x2)`, all of it or `by blocks`; a product of bytes `direct`, by dot products, or by registers of matrices, `matrix`"},
+		{Name: "algorithm", Owner: "ChooseImplementations", Doc: "how a convolution is computed: `direct`, or by Winograd's algorithm `F(6x6)`, `F(4x4)` or `F(2x2)`, with so many outputs of a tile along each axis of several taps, all of it or `by blocks`; a product of bytes `direct`, by dot products, or by registers of matrices, `matrix`"},
 		{Name: tileDecision, Owner: "ChooseImplementations", Doc: "accumulators of the products in the Winograd domain: rows of tiles x vectors"},
 	},
 	Decisions: []impl.DecisionInfo{
