@@ -25,7 +25,7 @@ func pointwise(k *kernel) error {
 	}
 	loops = k.s.Loops(block)
 	inner := loops[len(loops)-1]
-	vectors, err := k.inVectors("lanes", block, inner)
+	vectors, err := k.inVectors("lanes", "jam", block, inner)
 	if err != nil {
 		return err
 	}
@@ -112,13 +112,19 @@ func (k *kernel) fuseLinear(block string) bool {
 	})
 }
 
-// inVectors asks for the elements of a vector and makes vectors of a loop. It returns the loop over them, "" where it is one.
-func (k *kernel) inVectors(name, block, inner string) (outer string, err error) {
+// inVectors asks for the elements of a vector and makes vectors of a loop, several side by side where that is decided. It returns the loop
+// over them, "" where it is one.
+func (k *kernel) inVectors(name, jam, block, inner string) (outer string, err error) {
 	lanes := k.pointwiseLanes(block, inner)
 	if most := min(lanes, k.s.Extent(inner)); most > 1 {
 		lanes = k.DecideAmong(name, most, nil, Powers(most)...)
 	}
-	return k.vectorise(inner, lanes)
+	vectors, err := k.vectorise(inner, lanes)
+	if err != nil || vectors == "" || lanes == 1 {
+		return vectors, err
+	}
+	around, err := k.decideJam(jam, block, []string{vectors})
+	return around[0], err
 }
 
 // pointwiseLanes is the number of elements of a vector along a loop.

@@ -61,7 +61,7 @@ func rows(k *kernel) error {
 	if rest := loops[row+1:]; len(rest) > 0 {
 		inner := rest[len(rest)-1]
 		if k.s.Extent(inner) > 1 && k.unitStride(out, k.variable(out, inner)) {
-			if _, err := k.inVectors("lanes", out, inner); err != nil {
+			if _, err := k.inVectors("lanes", "jam", out, inner); err != nil {
 				return err
 			}
 		}
@@ -120,7 +120,7 @@ func (k *kernel) vectorPart(block, at string) {
 // vectorsIf makes vectors of a loop of a block that is placed, if it divides into them: a part of an axis may not.
 func (k *kernel) vectorsIf(block, inner string) {
 	k.try(func() bool {
-		_, err := k.inVectors(Of("lanes", block), block, inner)
+		_, err := k.inVectors(Of("lanes", block), Of("jam", block), block, inner)
 		return err == nil
 	})
 }

@@ -32,6 +32,9 @@ const (
 	manyStreams     = 4       // streams: of which none is asked for ahead. Measured: that adds a fifth to one, a tenth to two, and takes from eight.
 	leastTurns      = 8       // tiles: of a product, from which on each reads several streams. Chosen: workers are busy about evenly then.
 	streamShare     = 1.2     // times: as long takes memory for half the streams. Fitted.
+	mostJammed      = 4       // vectors: that are computed side by side. Measured: 4 take two thirds of the time of one by one, 2 three quarters (Zen 3).
+	chainRegisters  = 2       // registers: of each of them, besides one for every function that is computed on the way. Counted.
+	sharedRegisters = 4       // registers: of all of them, for constants and addresses. Counted.
 	rolledFrom      = 5       // vectors: of a tile, from which on exponentials are rolled. Chosen: what they need pushes more out of registers.
 
 	Pieces       = 12     // pieces: of work, that keep any small number of workers about evenly busy. Chosen: 2, 3, 4 and 6 divide it.

@@ -242,6 +242,11 @@ func (k *kernel) applyTile(t *tiling, axes []string, size Tile) (shared []string
 	if err := k.UnrollTile(unrolled, lane); err != nil {
 		return nil, err
 	}
+	if rolled {
+		if _, err := k.decideJam(t.decision("jam"), out, inner); err != nil {
+			return nil, err
+		}
+	}
 	if strip, within := outer[:shares], outer[shares:]; below == "" && vecTiles != "" && k.decidePartsOf(t, strip, within, size) {
 		if err := k.sumStrips(t, strip[shares-1], within, size); err != nil {
 			return nil, err

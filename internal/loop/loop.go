@@ -93,10 +93,16 @@ const (
 	Parallel      // iterations are divided among workers in contiguous runs; they write disjoint elements
 	Vector        // constant extent; all iterations at once, one lane each
 	Unrolled      // constant extent; the body is emitted once per iteration
+	Jammed        // the same, of iterations that do not depend on each other: their instructions lie between each other's
 	Matrix        // one of a nest that is an operation on tiles, see MatrixOp
 )
 
-func (k Kind) String() string { return [...]string{"for", "parallel", "vector", "unroll", "matrix"}[k] }
+func (k Kind) String() string {
+	return [...]string{"for", "parallel", "vector", "unroll", "jam", "matrix"}[k]
+}
+
+// Copied reports whether the body is emitted once per iteration, in which the variable is a constant.
+func (k Kind) Copied() bool { return k == Unrolled || k == Jammed }
 
 // An If runs Then where Cond holds and Else, which may be nil, elsewhere.
 type If struct {

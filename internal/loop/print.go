@@ -45,7 +45,7 @@ func StmtString(s Stmt) string {
 
 // keywords cannot be names of variables and buffers in text.
 var keywords = []string{
-	"func", "for", "parallel", "vector", "unroll", "matrix", "in", "if", "else", "let", "alloc", "block", "prefetch", "where", "init",
+	"func", "for", "parallel", "vector", "unroll", "jam", "matrix", "in", "if", "else", "let", "alloc", "block", "prefetch", "where", "init",
 	"reduce", "align", "atmost", "global", "worker", "reg", "tiles", "nan", "inf",
 }
 

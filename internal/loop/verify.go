@@ -30,11 +30,11 @@ const NoBlocks Check = 1
 //   - Vector loops have constant extents of 1 to 64 and contain no vector loop, no Alloc, and no loop whose bounds
 //     depend on the lane. A store in one depends on the lane in its index, or is a reduction X = X op v with op one of
 //   - * min max & |.
-//   - Unrolled loops have constant extents.
+//   - Unrolled and jammed loops have constant extents.
 //   - A matrix loop is the outermost of a MatrixOp, outside of vector loops, or inside it. The tile is constant after unrolling, and
 //     buffers of Tiles scope are used in no other way.
 //   - A Prefetch names global memory, 1 to 64 lines of it, and stands outside vector loops.
-//   - Indices of Reg buffers are made of constants, variables of unrolled loops and, in the last axis of several elements with coefficient
+//   - Indices of Reg buffers are made of constants, variables of unrolled and jammed loops and, in the last axis of several elements with coefficient
 //     1, the variable of the vector loop.
 //
 // The rules on stores and Reg indices do not apply inside blocks, which the schedule still moves.
@@ -257,9 +257,9 @@ func (v *verifier) loop(f *For) error {
 		v.vec, v.vecFixed = f.Var, v.constant(f.Min)
 		defer func() { v.vec = nil }()
 		b.lane = true
-	case Unrolled:
+	case Unrolled, Jammed:
 		if !known {
-			return at(f, errors.New("an unrolled loop needs a constant extent"))
+			return at(f, fmt.Errorf("loop of kind %s needs a constant extent", f.Kind))
 		}
 		b.unroll = v.constant(f.Min)
 	case Matrix:

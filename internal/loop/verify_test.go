@@ -44,7 +44,7 @@ func TestVerifyText(t *testing.T) {
 		{"vector l in 0..8 { y[0, 0] = (y[0, 1] + x[0, l]) }", "all lanes"},
 		{"vector l in 0..8 { y[0, 0] = (y[0, 0] + y[1, l]) }", "all lanes"},
 		{"vector l in 0..8 { let m: int64 = floordiv(l, 2) y[0, m] = 0.0 }", ""},
-		{"unroll t in 0..n[0] { y[0, t] = 0.0 }", "unrolled loop needs a constant extent"},
+		{"unroll t in 0..n[0] { y[0, t] = 0.0 }", "loop of kind unroll needs a constant extent"},
 		{"alloc r: float32[8,8] reg unroll t in 0..8 { vector l in 0..8 { r[floordiv(t, 2), l] = 0.0 y[t, l] = r[0, (l + t)] } }", ""},
 		{"alloc r: float32[8,8] reg for t in 0..8 { vector l in 0..8 { r[t, l] = 0.0 } }", "index t of register buffer r is not constant"},
 		{"alloc r: float32[8,8] reg unroll t in n[0]..+8 { r[t, 0] = 0.0 }", "index t of register buffer r is not constant"},

@@ -148,7 +148,7 @@ func bound(c expr.Expr, f *loop.For, lanes map[*expr.Var]bool, lo, end *expr.Exp
 		x := r.Simplify(expr.Add(expr.Bin(expr.OpFloorDiv, rest, expr.Index(int(-a))), expr.Index(1)))
 		newEnd = r.Simplify(expr.Min(*end, x))
 	}
-	if f.Kind == loop.Vector || f.Kind == loop.Unrolled || f.Kind == loop.Parallel {
+	if f.Kind == loop.Vector || f.Kind.Copied() || f.Kind == loop.Parallel {
 		if _, ok := expr.IntOf(r.Simplify(expr.Sub(newEnd, newLo))); !ok {
 			return false
 		}

@@ -17,7 +17,7 @@ func hoistPlaces(f *loop.Func) error {
 	n := 0
 	f.Body = loop.Rewrite(f.Body, func(s loop.Stmt) loop.Stmt {
 		l, ok := s.(*loop.For)
-		if !ok || l.Kind != loop.Serial && l.Kind != loop.Unrolled {
+		if !ok || l.Kind != loop.Serial && !l.Kind.Copied() {
 			return s
 		}
 		o := outsideOf(l)

@@ -116,7 +116,7 @@ func splitFrom(f *loop.For, outer []*expr.Var) (u *expr.Var, n int64) {
 		loop.Walk(s, func(s loop.Stmt) bool {
 			switch s := s.(type) {
 			case *loop.For:
-				if s.Kind == loop.Unrolled || s.Kind == loop.Vector {
+				if s.Kind.Copied() || s.Kind == loop.Vector {
 					tile++
 					visit(s.Body)
 					tile--

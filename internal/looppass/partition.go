@@ -128,7 +128,7 @@ func interior(body loop.Stmt, v *expr.Var, all arith.Interval, r arith.Ranges) a
 		case *loop.For:
 			span := r.Of(s.Min).Add(r.Of(s.Extent))
 			r = r.With(s.Var, arith.Interval{Lo: r.Of(s.Min).Lo, Hi: span.Hi - 1})
-			visit(s.Body, r, tile || s.Kind == loop.Unrolled || s.Kind == loop.Vector)
+			visit(s.Body, r, tile || s.Kind.Copied() || s.Kind == loop.Vector)
 		case *loop.Let:
 			visit(s.Body, r.With(s.Var, r.Of(s.Value)), tile)
 		case *loop.Alloc:

@@ -43,7 +43,7 @@ func tapInTile(s loop.Stmt, v *expr.Var) bool {
 	loop.Walk(s, func(t loop.Stmt) bool {
 		switch t := t.(type) {
 		case *loop.For:
-			if t.Kind == loop.Unrolled || t.Kind == loop.Vector {
+			if t.Kind.Copied() || t.Kind == loop.Vector {
 				tiles[t.Var] = true
 			}
 		case *loop.If:

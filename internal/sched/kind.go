@@ -19,6 +19,10 @@ func (s *Schedule) Vectorize(name string) error { return s.setKind(name, loop.Ve
 // Unroll emits the body once per iteration. The extent is constant.
 func (s *Schedule) Unroll(name string) error { return s.setKind(name, loop.Unrolled) }
 
+// Jam emits the body once per iteration, with the instructions of the iterations between each other's, so that one computes while another
+// waits. The extent is constant; no iteration reads what another one writes, or reduces into the same elements.
+func (s *Schedule) Jam(name string) error { return s.setKind(name, loop.Jammed) }
+
 // Parallel divides the iterations of a loop among the workers. No reduction may run over it, and every loop around it
 // holds nothing else: all workers run those.
 func (s *Schedule) Parallel(name string) error { return s.setKind(name, loop.Parallel) }
@@ -42,6 +46,8 @@ func (s *Schedule) setKind(name string, k loop.Kind) error {
 		if loop.Divided(f.Body) {
 			illegal = errDivided
 		}
+	case loop.Jammed:
+		illegal = s.checkJammed(f)
 	case loop.Parallel:
 		illegal = s.checkParallel(f)
 	}
@@ -89,6 +95,35 @@ func (s *Schedule) checkVector(f *loop.For) error {
 		}
 		return bad == nil
 	})
+	return bad
+}
+
+func (s *Schedule) checkJammed(f *loop.For) error {
+	if loop.Divided(f.Body) {
+		return errDivided
+	}
+	var bad error
+	stored, loaded := map[*loop.Buffer]bool{}, map[*loop.Buffer]bool{}
+	loop.Walk(f.Body, func(t loop.Stmt) bool {
+		switch t := t.(type) {
+		case *loop.Alloc:
+			bad = fmt.Errorf("%s is allocated in it", t.Buffer.Name)
+		case *loop.Block:
+			if t.Init != nil && ReducesOver(t, f) {
+				bad = fmt.Errorf("block %s reduces over it", t.Name)
+			} else if !slices.ContainsFunc(t.Iters, func(it loop.Iter) bool { return expr.Uses(it.Binding, f.Var) }) {
+				bad = fmt.Errorf("block %s stores the same elements in all iterations", t.Name)
+			}
+			stored[t.Body.To] = true
+			expr.Loads(t.Body.Value, func(l *expr.Load) { loaded[l.From.(*loop.Buffer)] = true })
+		}
+		return bad == nil
+	})
+	for b := range stored {
+		if loaded[b] && bad == nil {
+			bad = fmt.Errorf("%s is stored and read in it", b.Name)
+		}
+	}
 	return bad
 }
 

@@ -66,6 +66,8 @@ var primitives = []Primitive{
 		run: func(s *Schedule, t Step) error { _, err := s.StageFactors(t.On, t.Args[0]); return err }},
 	{Name: "tensorize", On: BlockName, Args: []Name{LoopName}, Doc: "computes the four iterations of the loop by one dot product of bytes",
 		run: func(s *Schedule, t Step) error { return s.Tensorize(t.On, t.Args[0]) }},
+	{Name: loop.Jammed.String(), On: LoopName, Doc: "emits the body once per iteration, with their instructions between each other's",
+		run: func(s *Schedule, t Step) error { return s.Jam(t.On) }},
 	{Name: loop.Unrolled.String(), On: LoopName, Doc: "emits the body once per iteration",
 		run: func(s *Schedule, t Step) error { return s.Unroll(t.On) }},
 	{Name: loop.Vector.String(), On: LoopName, Doc: "executes all iterations at once, one lane each",

@@ -144,6 +144,7 @@ type emitter struct {
 	declared   []string
 	loops      bool // some loop has metadata
 	divided    bool // inside a parallel loop
+	jamming    bool // inside a jammed loop
 	contract   bool // products need not be rounded before they are added
 	tiles      tiles
 	loaded     loaded
@@ -307,6 +308,16 @@ func (e *emitter) loop(f *loop.For) {
 			e.ranges[f.Var] = arith.Point(i)
 			e.stmt(f.Body)
 		}
+	case loop.Jammed:
+		if !lo.known || !n.known {
+			fail("jammed loop over %s: its bounds are not constant", f.Var.Name)
+		}
+		e.jammed(int(n.i), func(i int) {
+			at := lo.i + int64(i)
+			e.bind(f.Var, constInt(at, types.I64))
+			e.ranges[f.Var] = arith.Point(at)
+			e.stmt(f.Body)
+		})
 	case loop.Vector:
 		if !n.known || n.i < 1 || e.vec != nil {
 			fail("vector loop over %s: extent not constant, or inside another", f.Var.Name)

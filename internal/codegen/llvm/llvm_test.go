@@ -36,6 +36,14 @@ var kernels = []struct{ name, text string }{
   parallel i in 0..1 {
     alloc t: float32[1] worker { t[0] = x[0] y[0] = t[0] t[0] = x[1] y[1] = t[0] y[2] = t[0] }
     alloc r: float32[1] reg { r[0] = x[0] y[3] = r[0] if (x[1] > x[0]) { r[0] = x[1] } y[4] = r[0] } } }`},
+	{"jammed", `func jammed(x: float32[4,8], b: float32[8], y: float32[4,8]) {
+  for i in 0..2 { jam j in 0..2 { vector v in 0..8 { y[((i * 2) + j), v] = exp((x[((i * 2) + j), v] * b[v])) } } } }`},
+	{"jammed_planes", `func jammed_planes(x: float32[3,2,4], y: float32[3,2,4]) {
+  parallel i in 0..1 { jam j in 0..3 { jam k in 0..2 { vector v in 0..4 { y[j, k, v] = (x[j, k, v] * x[2, k, v]) } } } } }`},
+	{"jammed_tails", `func jammed_tails(x: float32[13], y: float32[13]) {
+  jam o in 0..2 { vector v in 0..8 { if (((o * 8) + v) < 13) { y[((o * 8) + v)] = (x[((o * 8) + v)] * 2.0) } } } }`},
+	{"jammed_branches", `func jammed_branches(x: float32[2], y: float32[2]) {
+  jam o in 0..2 { if (x[o] > 1.0) { y[o] = (x[o] * 2.0) } else { y[o] = 0.0 } } }`},
 	{"gather", `func gather(x: float32[7], at: int32[8], y: float32[8]) {
   vector v in 0..8 { y[v] = x[max(min(int64(at[v]), 6), 0)] } }`},
 	{"strided_store", `func strided_store(x: float32[4], y: float32[8]) {
