@@ -56,3 +56,22 @@ func cycleGAN(b *model.Builder) {
 	}
 	b.Output(b.Do("Tanh", b.ConvBias(reflect(x, 3), 64, 3, valid(7, 1))))
 }
+
+// edsrBaseline doubles an image of 96x96: residual blocks without normalisation, and a pixel shuffle by transposition.
+func edsrBaseline(b exporter) {
+	x := b.conv(b.Input(1, 3, 96, 96), 3, 64, 3, 1, 1)
+	y := x
+	for range 16 {
+		z := b.conv(b.relu(b.conv(y, 64, 64, 3, 1, 1)), 64, 64, 3, 1, 1)
+		y = b.add(b.mul(z, b.Number(0.1)), y)
+	}
+	y = b.add(b.conv(y, 64, 64, 3, 1, 1), x)
+	y = b.shuffleUp(b.conv(y, 64, 256, 3, 1, 1), 64, 2, 96)
+	b.Output(b.conv(y, 64, 3, 3, 1, 1))
+}
+
+// shuffleUp makes squares of r pixels of r·r channels.
+func (b exporter) shuffleUp(x model.Value, c, r, size int) model.Value {
+	x = b.Transpose(b.Reshape(x, 1, c, r, r, size, size), 0, 1, 4, 2, 5, 3)
+	return b.Reshape(x, 1, c, size*r, size*r)
+}

@@ -24,19 +24,27 @@ var Networks = []Network{
 	{"bert_base_int8", 109_482_240, bertBase(dynamic)}, // bert-base-uncased, quantised in the run
 	{"convnext_tiny", 28_589_128, convNeXtTiny(float)}, // torchvision
 	{"convnext_tiny_int8", 28_589_128, convNeXtTiny(static)},
-	{"cyclegan", 11_378_179, cycleGAN},            // junyanz/pytorch-CycleGAN-and-pix2pix: resnet_9blocks
-	{"dcgan", 3_576_704, dcgan},                   // pytorch/examples: the generator
-	{"inception_v3", 23_834_568, inceptionV3},     // torchvision, without the auxiliary classifier
-	{"lstm_lm", 66_000_000, lstmLanguageModel},    // Zaremba et al. 2014: the large model
-	{"regnet_y_400mf", 4_344_144, regNetY400MF},   // torchvision
-	{"resnext50", 25_028_904, resNeXt50},          // torchvision: resnext50_32x4d
-	{"shufflenet_v1_g3", 1_865_728, shuffleNetV1}, // osmr/imgclsmob: 1.0x, 3 groups
-	{"swin_tiny", 28_288_354, swinTiny(float)},    // torchvision: swin_t
+	{"cyclegan", 11_378_179, cycleGAN},                       // junyanz/pytorch-CycleGAN-and-pix2pix: resnet_9blocks
+	{"dcgan", 3_576_704, dcgan},                              // pytorch/examples: the generator
+	{"edsr_baseline_x2", 1_369_859, exported(edsrBaseline)},  // sanghyun-son/EDSR-PyTorch
+	{"inception_v3", 23_834_568, inceptionV3},                // torchvision, without the auxiliary classifier
+	{"lstm_lm", 66_000_000, lstmLanguageModel},               // Zaremba et al. 2014: the large model
+	{"mobilenet_v3_large", 5_483_032, exported(mobileNetV3)}, // torchvision
+	{"mobilevit_s", 5_578_632, exported(mobileViTS)},         // timm
+	{"pointnet", 3_472_500, exported(pointNet)},              // fxia22/pointnet.pytorch, with both transforms and 40 classes
+	{"poolformer_s12", 11_915_176, exported(poolFormerS12)},  // sail-sg/poolformer
+	{"regnet_y_400mf", 4_344_144, regNetY400MF},              // torchvision
+	{"resnext50", 25_028_904, resNeXt50},                     // torchvision: resnext50_32x4d
+	{"shufflenet_v1_g3", 1_865_728, shuffleNetV1},            // osmr/imgclsmob: 1.0x, 3 groups
+	{"smollm_step", 37_758_528, exported(smolLMStep)},        // HuggingFaceTB/SmolLM-135M: what 8 layers and 8192 words have
+	{"swin_tiny", 28_288_354, swinTiny(float)},               // torchvision: swin_t
 	{"swin_tiny_int8", 28_288_354, swinTiny(static)},
-	{"unet", 31_037_633, uNet},                      // milesial/Pytorch-UNet: 3 channels, 1 class, transposed convolutions
-	{"vit_b_16_int8", 86_567_656, vitB16(static)},   // torchvision
-	{"wav2vec2_frontend", 4_200_448, wav2vec2Front}, // facebook/wav2vec2-base: the feature encoder
-	{"yolov8n", 3_157_200, yoloV8n},                 // ultralytics
+	{"t5_small_encoder", 35_330_816, exported(t5SmallEncoder)},        // google-t5/t5-small
+	{"unet", 31_037_633, uNet},                                        // milesial/Pytorch-UNet: 3 channels, 1 class, transposed convolutions
+	{"vit_b_16_int8", 86_567_656, vitB16(static)},                     // torchvision
+	{"wav2vec2_frontend", 4_200_448, wav2vec2Front},                   // facebook/wav2vec2-base: the feature encoder
+	{"whisper_tiny_encoder", 8_208_384, exported(whisperTinyEncoder)}, // openai/whisper-tiny
+	{"yolov8n", 3_157_200, yoloV8n},                                   // ultralytics
 }
 
 // Find returns the network of that name.

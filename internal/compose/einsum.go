@@ -17,7 +17,7 @@ type indexed struct {
 }
 
 // Einsum is numpy's einsum: labels that the result does not have are summed over. "..." stands for axes that broadcast.
-// Products of two operands are matrix products.
+// Products of two operands that are summed are matrix products.
 func (b *Builder) Einsum(equation string, in ...*graph.Value) *graph.Value {
 	terms, want := b.parseEinsum(strings.ReplaceAll(equation, " ", ""), in)
 	left := terms[0]
@@ -178,32 +178,71 @@ func (b *Builder) sumOut(x indexed, needed []rune) indexed {
 	return indexed{b.Reduce(ops.Sum, x.Value, false, axes...), kept}
 }
 
-// contract multiplies x and y, summing over the labels of both that are not needed.
+// contract multiplies x and y, summing over the labels of both that are not needed. Its products are those that exporters write by hand:
+// axes of a batch stay apart, a value that has none keeps its rows, and weights are the second operand, so that what recognises dense layers and
+// attention recognises those.
 func (b *Builder) contract(x, y indexed, needed []rune) indexed {
-	var batch, inner, rows, columns []rune
+	var batch, inner []rune
 	for _, l := range x.labels {
 		switch shared := slices.Contains(y.labels, l); {
 		case shared && slices.Contains(needed, l):
 			batch = append(batch, l)
 		case shared:
 			inner = append(inner, l)
-		default:
-			rows = append(rows, l)
 		}
 	}
-	for _, l := range y.labels {
-		if !slices.Contains(x.labels, l) {
-			columns = append(columns, l)
-		}
+	if len(batch) == 0 && x.IsConst() && !y.IsConst() {
+		x, y = y, x
 	}
-	p, pShape := b.grouped(x, batch, rows, inner)
-	q, qShape := b.grouped(y, batch, inner, columns)
+	rows, columns := without(x.labels, y.labels), without(y.labels, x.labels)
+	labels := slices.Concat(batch, rows, columns)
+	if len(inner) == 0 {
+		return indexed{b.Do(ops.Multiply, b.spread(x, labels), b.spread(y, labels)), labels}
+	}
+	left := [][]rune{rows, inner}
+	if len(batch) == 0 && len(rows) > 0 {
+		left = append(single(rows), inner)
+	}
+	p, pShape := b.grouped(x, append(single(batch), left...)...)
+	q, qShape := b.grouped(y, append(single(batch), inner, columns)...)
 	z := b.Matmul(p, q)
 	shape := slices.Concat(pShape[:len(batch)+len(rows)], qShape[len(batch)+len(inner):])
-	return indexed{b.Reshape(z, shape...), slices.Concat(batch, rows, columns)}
+	return indexed{b.Reshape(z, shape...), labels}
 }
 
-// grouped joins the axes of each of three groups of labels to one. shape has the axes before joining, in that order.
+// without lists the labels that others lack.
+func without(labels, others []rune) (list []rune) {
+	for _, l := range labels {
+		if !slices.Contains(others, l) {
+			list = append(list, l)
+		}
+	}
+	return list
+}
+
+// single makes a group of each label.
+func single(labels []rune) (groups [][]rune) {
+	for _, l := range labels {
+		groups = append(groups, []rune{l})
+	}
+	return groups
+}
+
+// spread brings the axes of x into the order of labels, with an extent of 1 for those that it lacks.
+func (b *Builder) spread(x indexed, labels []rune) *graph.Value {
+	var groups [][]rune
+	for _, l := range labels {
+		if slices.Contains(x.labels, l) {
+			groups = append(groups, []rune{l})
+		} else {
+			groups = append(groups, nil)
+		}
+	}
+	y, _ := b.grouped(x, groups...)
+	return y
+}
+
+// grouped joins the axes of each group of labels to one. shape has the axes before joining, in that order.
 func (b *Builder) grouped(x indexed, groups ...[]rune) (y *graph.Value, shape []int) {
 	axes := make([]int, 0, len(x.labels))
 	joined := make([]int, len(groups))
