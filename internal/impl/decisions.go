@@ -26,7 +26,7 @@ var nodeDecisions = []DecisionInfo{
 	{"weights", "NarrowWeights", "whether constant weights of a matrix product are `wide` in memory, or `narrow` and widened in registers", ""},
 	{"subsample", "SubsampleData", "whether what a strided 1x1 convolution reads is gathered before", ""},
 	{"windows", "SeparateWindows", "whether windows of a pooling are folded `whole`, or `by axis` with what lies between in memory", ""},
-	{"lanes", "AlterOpLayout", "whether the lanes of a convolution in narrow groups, or of what looks pixels up, are `channels` or `pixels`", ""},
+	{"lanes", "AlterOpLayout", "whether the lanes of a convolution in narrow groups, or to channels that do not fill vectors, or of what looks pixels up, are `channels` or `pixels`", ""},
 	{"two_steps", "SplitReductions", "whether a tensor is folded to a few elements in two steps, of which the first has parts for workers", "`on` where the time to read it is four times that of a meeting of workers, and parts are long"},
 	{"fuse", "FuseOps", "whether a node is computed in the kernel of what reads it", "`on`, but `off` where either is a concatenation"},
 	{"axes", "ConvertLayout", "the order of axes of a region of nodes that treat all alike, named by its first: `kept`, or one with which fewer bytes are transposed", "the order that saves most bytes"},

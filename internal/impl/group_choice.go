@@ -8,13 +8,14 @@ import (
 // A GroupedConv is a convolution of groups whose output channels do not fill vectors. There are two ways: channels of a group
 // are the lanes of blocked layouts, as many as fill groups and blocks; or pixels of a line are those of plain ones.
 type GroupedConv struct {
-	Groups, PerGroup int  // groups of output channels
-	Steps            int  // products of a sum
-	Lines, Rows      int  // pixels of the result, over all images
-	Stride           int  // of a line: where it is more than 1, vectors of pixels compute every place, and others than the result's are left out
-	Result           int  // bytes of the result
-	Blocked          bool // data, and what reads the result, is in blocks of channels: else it is plain
-	Moved            int  // bytes that come into another layout where the way asks for it, data and result
+	Groups, PerGroup int // groups of output channels
+	Steps            int // products of a sum
+	Lines, Rows      int // pixels of the result, over all images
+	Stride           int // of a line: where it is more than 1, vectors of pixels compute every place, and others than the result's are left out
+	Result           int // bytes of the result
+	Window           int // of a line that a sum reads
+	MovedChannels    int // bytes, of data and result, that come into another layout where lanes are channels
+	MovedPixels      int // the same where they are pixels
 }
 
 // GroupLanes is the number of output channels that a vector of a convolution on blocks of block channels holds: a whole one of
@@ -32,25 +33,28 @@ func (g GroupedConv) ByChannels(t *target.Target, lanes int, ask func(choice.Dec
 	if lanes == 1 {
 		return false, nil
 	}
-	channels, pixels := g.channels(core{t}, lanes), g.pixels(core{t})
-	if moved := (core{t}).Shared(2 * float64(g.Moved)); g.Blocked {
-		pixels += moved
-	} else {
-		channels += moved
-	}
+	c := core{t}
+	channels, pixels := g.channels(c, lanes)+c.Shared(float64(2*g.MovedChannels)), g.pixels(c)+c.Shared(float64(2*g.MovedPixels))
 	taken, err := ask(choice.Least("lanes", choice.Value{Text: "channels", Cost: channels}, choice.Value{Text: "pixels", Cost: pixels}))
 	return taken == "channels", err
 }
 
 func (g GroupedConv) channels(c core, lanes int) float64 {
+	if g.Groups == 1 {
+		list, best := c.tiles(output{lines: g.Lines, rows: g.Rows, vecs: (g.PerGroup + lanes - 1) / lanes, panels: true}, c.registers(0), 0, true, reuse)
+		return list[best].cost * float64(g.Steps) * c.passes(lanes)
+	}
 	list, best := c.tiles(output{lines: g.Lines, rows: g.Rows, vecs: 1}, c.registers(0), 0, true, reuse)
 	return list[best].cost * float64(g.Groups*g.PerGroup/lanes*g.Steps) * c.passes(lanes)
 }
 
 func (g GroupedConv) pixels(c core) float64 {
 	lanes := c.lanes(4)
-	list, best := c.tiles(output{lines: 1, rows: g.PerGroup, vecs: (g.Rows*g.Stride + lanes - 1) / lanes}, c.registers(0), 0, true, reuse)
+	list, best := c.tiles(output{lines: 1, rows: g.PerGroup, vecs: (g.Rows*g.Stride + lanes - 1) / lanes, passing: true}, c.registers(0), 0, true, reuse)
 	cost := list[best].cost * float64(g.Lines*g.Groups*g.Steps) * c.passes(lanes)
+	if g.Groups == 1 && g.Window > 1 {
+		cost /= alongLinesShare
+	}
 	if g.Stride > 1 {
 		cost += c.Shared(float64(2 * g.Stride * g.Result))
 	}

@@ -9,7 +9,8 @@ import (
 // every group has Sums, over Depth channels and the taps.
 type PhaseConv struct{ Lines, Width, Groups, Depth, Sums, Taps int }
 
-// cycles estimates a convolution. Few channels are computed along the lines instead, or with zeros to a whole vector.
+// cycles estimates a convolution. Few channels are computed along the lines instead, or with zeros to a whole vector. So are more, which do
+// not fill vectors, where fewer vectors of pixels do.
 func (p PhaseConv) cycles(core core) float64 {
 	lanes := core.lanes(4)
 	columns := float64(p.Groups * ((p.Sums + lanes - 1) / lanes)) // vectors of results of a pixel
@@ -18,6 +19,8 @@ func (p PhaseConv) cycles(core core) float64 {
 		columns = float64((p.Groups + lanes - 1) / lanes) // of several groups
 	case p.Groups*p.Sums < lanes && !p.Fills(core.Target):
 		columns = p.alongLines(lanes)
+	case p.Groups == 1 && p.Sums%lanes > 0:
+		columns = min(columns, p.alongLines(lanes))
 	}
 	steps := float64(p.Lines*p.Width) * float64(p.Depth*p.Taps) * columns
 	weights := 4 * float64(p.Groups*p.Depth) * float64(p.Sums*p.Taps)

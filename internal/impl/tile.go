@@ -139,7 +139,7 @@ func (k *kernel) tilePair(t tiling) (shared []string, err error) {
 	if taps := k.slid(t.acc, t.below, axes); taps <= regs/2 {
 		regs -= taps
 	}
-	list, best := k.core.tiles(output{lines: lines, rows: rows, vecs: vecs, apart: apart}, regs, t.forced, broadcast, reuse)
+	list, best := k.core.tiles(output{lines: lines, rows: rows, vecs: vecs, passing: t.forced == 0, apart: apart}, regs, t.forced, broadcast, reuse)
 	if broadcast && t.forced == 0 && (lines*rows == 1 || !together && t.below == "") {
 		list, best = k.core.apartTiles(rows, vecs, regs, k.iterations(t.out)/float64(rows*vecs*k.s.Extent(t.lane)))
 	}

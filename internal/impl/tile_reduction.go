@@ -10,7 +10,7 @@ import (
 )
 
 // scheduleAcc orders the accumulation: reductions outside, rows and vectors unrolled, lanes innermost. Vectors stand
-// inside rows: the few vectors of an operand stay in registers while rows are broadcast one by one.
+// inside rows: the few vectors of an operand stay in registers while rows are broadcast one by one; fewer rows stay themselves.
 func (k *kernel) scheduleAcc(t *tiling, at, vecAxis string, lanes int) (err error) {
 	acc := t.acc
 	rs, ss := k.reducing(acc, at)
@@ -26,6 +26,9 @@ func (k *kernel) scheduleAcc(t *tiling, at, vecAxis string, lanes int) (err erro
 	}
 	if ss, err = k.splitLast(ss, lanes); err != nil {
 		return err
+	}
+	if t.streams <= 1 && vecAxis != "" {
+		ss = k.fewerStay(ss)
 	}
 	scaled := false
 	if rs, t.partLoop, scaled, err = k.decideParts(t, k.decideReductions(t, rs)); err != nil {
@@ -67,6 +70,16 @@ func (k *kernel) scheduleAcc(t *tiling, at, vecAxis string, lanes int) (err erro
 		return err
 	}
 	return k.cutSum(acc, t.partLoop, scaled)
+}
+
+// fewerStay orders the loops of a tile, rows, vectors and lanes, for fewer rows than vectors: the rows' operands stay in registers then
+// while vectors pass one by one.
+func (k *kernel) fewerStay(tile []string) []string {
+	last := len(tile) - 2
+	if last < 1 || k.vectorsOf(tile) >= k.s.Extent(tile[last])*k.s.Extent(tile[last]) {
+		return tile
+	}
+	return slices.Concat(tile[last:last+1], tile[:last], tile[last+1:])
 }
 
 // digits reports whether a reduction loop goes over the elements of 4 bits of one word, so that each iteration takes its own.

@@ -21,6 +21,7 @@ type costedTile struct {
 // An output is what tiles divide: lines of rows, such as an image of pixels, by vecs vectors.
 type output struct {
 	lines, rows, vecs int
+	passing           bool // vectors may pass one by one, while the operands of fewer rows stay in registers
 	panels            bool // vectors lie in panels, of which the last need not be full
 	apart             int  // bytes from a row of the operand that the vectors of a row share to its next; 0: they are near
 }
@@ -32,15 +33,21 @@ type output struct {
 func (c core) tiles(o output, regs, forced int, broadcast bool, reuse float64) (list []costedTile, best int) {
 	lines, rows, vecs := o.lines, o.rows, o.vecs
 	consider := func(t Tile) {
-		step := func(n int) float64 { return c.step(n, t.Vecs, asTheyLie) + c.evicted(n, t.Vecs, o.apart) }
 		n := t.Lines * t.Rows
-		cost := step(n)*float64(rows/t.Rows) + step(t.Lines*(rows%t.Rows))
-		cost *= float64(lines / t.Lines)
-		if rest := lines % t.Lines; rest > 0 {
-			cost += step(rest * rows)
+		across := func(vecs int) float64 { // so many vectors
+			step := func(n int) float64 { return c.step(n, vecs, asTheyLie) + c.evicted(n, vecs, o.apart) }
+			cost := step(n)*float64(rows/t.Rows) + step(t.Lines*(rows%t.Rows))
+			cost *= float64(lines / t.Lines)
+			if rest := lines % t.Lines; rest > 0 {
+				cost += step(rest * rows)
+			}
+			return cost
 		}
-		cost *= float64(vecs / t.Vecs)
-		if rest := vecs % t.Vecs; rest > 0 {
+		cost := across(t.Vecs) * float64(vecs/t.Vecs)
+		switch rest := vecs % t.Vecs; {
+		case rest > 0 && o.passing:
+			cost = (cost + across(rest)) * tailCost
+		case rest > 0:
 			cost *= float64(vecs/t.Vecs+1) / float64(vecs/t.Vecs) * tailCost
 		}
 		// Equal costs: fewer tails, then larger tiles, which reuse more.
@@ -53,17 +60,18 @@ func (c core) tiles(o output, regs, forced int, broadcast bool, reuse float64) (
 			best = len(list) - 1
 		}
 	}
+	fits := func(r, v int) bool { return fits(r, v, regs) || o.passing && fits(v, r, regs) }
 	for v := 1; v <= min(4, vecs); v++ {
 		if forced > 0 && v != forced {
 			continue
 		}
-		if v > 1 && forced == 0 && (!broadcast || vecs%v != 0 && !o.panels) {
+		if v > 1 && forced == 0 && (!broadcast || vecs%v != 0 && !o.panels && !o.passing) {
 			continue
 		}
-		for r := 1; r <= rows && fits(r, v, regs); r++ {
+		for r := 1; r <= rows && fits(r, v); r++ {
 			consider(Tile{1, r, v})
 		}
-		for l := 2; broadcast && l <= lines && fits(l*rows, v, regs); l++ {
+		for l := 2; broadcast && l <= lines && fits(l*rows, v); l++ {
 			consider(Tile{l, rows, v})
 		}
 	}

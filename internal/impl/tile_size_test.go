@@ -62,6 +62,30 @@ func TestPanelsOfChannels(t *testing.T) {
 	}
 }
 
+// TestPassingVectors: where no panel says how vectors lie together, any number of them, a prime one included, costs about as much for each
+// as one that many divide, and three rows by four vectors fit 16 registers, since the rows stay there.
+func TestPassingVectors(t *testing.T) {
+	cost := func(rows, vecs int) (costedTile, float64) {
+		list, best := usual.tiles(output{lines: 1, rows: rows, vecs: vecs, passing: true}, 16, 0, true, reuse)
+		return list[best], list[best].cost / float64(vecs)
+	}
+	for rows := 2; rows <= 60; rows++ {
+		_, even := cost(rows, 120)
+		for vecs := 5; vecs <= 130; vecs++ {
+			tile, got := cost(rows, vecs)
+			if got > even*(1.03+3/float64(vecs)) {
+				t.Errorf("%d rows, %d vectors: a vector takes %.1f cycles by %s, one of 120 %.1f", rows, vecs, got, tile, even)
+			}
+			if tile.Rows*tile.Vecs+min(tile.Rows, tile.Vecs)+1 > 16 {
+				t.Errorf("%d rows, %d vectors: %s does not fit the registers", rows, vecs, tile)
+			}
+		}
+	}
+	if tile, _ := cost(3, 8); tile.Tile != (Tile{1, 3, 4}) {
+		t.Errorf("three rows by eight vectors: %s", tile)
+	}
+}
+
 // TestPanels: few rows by any number of vectors, a prime one included, have panels that hide latency and are not much larger than
 // what they hold.
 func TestPanels(t *testing.T) {

@@ -257,6 +257,10 @@ func (l *layouts) conv(n *graph.Node) {
 		l.Want(n, 0, l.channelLayout(rank))
 		l.Want(n, 1, types.Layout(fmt.Sprintf("%s%da", plainAxes(rank), l.lanes)))
 	case impl.Direct:
+		if l.fillsLines(n) {
+			l.Want(n, 0, "")
+			return
+		}
 		l.blockedConv(n, l.panel(n))
 	case impl.Grouped:
 		lanes := impl.GroupLanes(n.Attrs.(ops.ConvAttrs).Groups, w.Shape[0], l.lanes)

@@ -6,6 +6,7 @@ import (
 	"lathe/internal/choice"
 	"lathe/internal/graph"
 	"lathe/internal/impl"
+	"lathe/internal/op"
 	"lathe/internal/ops"
 	"lathe/internal/types"
 )
@@ -23,7 +24,11 @@ func (l *layouts) byChannels(n *graph.Node, lanes int) bool {
 	g := impl.GroupedConv{
 		Groups: a.Groups, PerGroup: y.Shape[1] / a.Groups, Steps: types.Count(w.Shape[1:]),
 		Lines: y.Shape[0] * types.Count(y.Shape[2:]) / rows, Rows: rows, Stride: stride, Result: y.Bytes(),
-		Blocked: x.Layout != "", Moved: x.Bytes() + y.Bytes(),
+	}
+	if moved := x.Bytes() + y.Bytes(); x.Layout != "" {
+		g.MovedPixels = moved
+	} else {
+		g.MovedChannels = moved
 	}
 	by, err := g.ByChannels(l.Target, lanes, func(d choice.Decision) (string, error) { return l.decide(n, d) })
 	l.Fail(err)
@@ -47,4 +52,46 @@ func (l *layouts) pixelLanes(n *graph.Node) {
 	s := ops.StridedSliceAttrs{Begin: make([]int, rank+2), End: slices.Clone(y.Type.Shape), Strides: slices.Repeat([]int{1}, rank+2)}
 	s.Strides[rank+1] = step
 	l.Change(n, ops.StridedSlice, s, y)
+}
+
+// fillsLines reports whether a convolution in one group, whose output channels do not fill vectors, takes plain layouts and
+// vectors of pixels rather than blocks of channels, which a depthwise convolution behind it reads.
+func (l *layouts) fillsLines(n *graph.Node) bool {
+	a := n.Attrs.(ops.ConvAttrs)
+	x, w, y := n.In[0].Type, n.In[1].Type, n.Out[0].Type
+	if l.last || a.Groups > 1 || y.Shape[1]%l.lanes == 0 || a.Strides[len(a.Strides)-1] > 1 || l.readInBlocks(n.Out[0], map[*graph.Value]bool{}) {
+		return false
+	}
+	_, rows := impl.ConvImage(a, x, w, y)
+	g := impl.GroupedConv{
+		Groups: 1, PerGroup: y.Shape[1], Steps: types.Count(w.Shape[1:]),
+		Lines: y.Shape[0] * types.Count(y.Shape[2:]) / rows, Rows: rows, Stride: 1, Window: w.Shape[len(w.Shape)-1], Result: y.Bytes(),
+	}
+	switch {
+	case x.Layout != "":
+		g.MovedPixels = x.Bytes() + y.Bytes()
+	case x.Shape[1]%l.lanes == 0:
+		g.MovedChannels = x.Bytes() + y.Bytes()
+	default:
+		g.MovedChannels = y.Bytes()
+	}
+	by, err := g.ByChannels(l.Target, l.lanes, func(d choice.Decision) (string, error) { return l.decide(n, d) })
+	l.Fail(err)
+	return !by
+}
+
+// readInBlocks reports whether a depthwise convolution reads v, or what is computed of it element by element: it takes blocks,
+// and may be computed with the convolution before it in one kernel.
+func (l *layouts) readInBlocks(v *graph.Value, seen map[*graph.Value]bool) bool {
+	if seen[v] {
+		return false
+	}
+	seen[v] = true
+	return slices.ContainsFunc(l.Users(v), func(n *graph.Node) bool {
+		if n.Impl.Name == impl.Depthwise {
+			return n.In[0] == v
+		}
+		follows := n.Op.Fusion >= op.Elementwise && n.Op.Fusion <= op.Broadcast && len(n.Out) == 1 && slices.Equal(n.Out[0].Type.Shape, v.Type.Shape)
+		return follows && l.readInBlocks(n.Out[0], seen)
+	})
 }

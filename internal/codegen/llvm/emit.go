@@ -140,6 +140,8 @@ type emitter struct {
 	laneAt     int    // and the lane it is at
 	mask       string // <lanes x i1> under which the current code runs; empty: all lanes
 	active     []bool // the lanes of mask where they are known; nil elsewhere
+	idle       bool   // nobody sees what lanes beyond mask compute
+	choosing   bool   // lanes of what is computed are chosen, and what these share is loaded apart from what others do
 	decls      map[string]bool
 	declared   []string
 	loops      bool // some loop has metadata

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 
 	"lathe/internal/arith"
 	"lathe/internal/expr"
@@ -41,7 +42,7 @@ func (e *emitter) load(x *expr.Load) value {
 		}
 		return e.perLane(func() value { return e.load(x) })
 	case p.coef == 0:
-		if e.mask != "" { // no lane may need it: the address may then be outside the buffer
+		if e.mask != "" && (e.choosing || !slices.Contains(e.active, true)) { // no lane may need it: the address may then be outside the buffer
 			return e.guardedScalar(b, p)
 		}
 		ptr, align := e.address(b, p)
@@ -51,12 +52,25 @@ func (e *emitter) load(x *expr.Load) value {
 	ptr, align := e.address(b, p)
 	raw := value{t: b.DType, lanes: e.lanes}
 	mt := memType(b.DType, e.lanes)
-	if e.mask == "" {
+	if e.mask == "" || e.idle && e.inside(b, l) {
 		raw.s = e.temp("load %s, ptr %s, align %d", mt, ptr, align)
 		return e.widen(raw)
 	}
 	raw.s = e.maskedLoad(mt, fmt.Sprintf("v%d%s", e.lanes, memSuffix(b.DType)), ptr, align)
 	return e.widen(raw)
+}
+
+// passing reports whether sums in registers are of fewer rows than vectors of so many lanes: the elements of rows that all lanes share stay
+// in registers then while vectors pass. Where lanes of a sum are chosen, a load of its own gives the register for what they are chosen from.
+func passing(b *loop.Buffer, lanes int) bool {
+	line := max(1, b.Shape[len(b.Shape)-1])
+	return (line+lanes-1)/lanes > types.Count(b.Shape)/line
+}
+
+// inside reports whether all elements at an index, of lanes that have no part as well, are those of the buffer.
+func (e *emitter) inside(b *loop.Buffer, at arith.Linear) bool {
+	r := at.Range(e.ranges)
+	return r.Lo >= 0 && r.Hi < int64(types.Count(b.Shape))
 }
 
 // maskedLoad loads a vector of the given LLVM type where the mask holds, and zeros elsewhere.
@@ -108,7 +122,12 @@ func (e *emitter) store(s *loop.Store) {
 			return
 		}
 	}
+	if b.Scope == loop.Reg && e.vec != nil && e.mask != "" {
+		at, vector := e.element(b, l)
+		e.choosing = vector && !e.first(e.inRow(b, at)) && passing(b, e.lanes)
+	}
 	v := e.stored(s)
+	e.choosing = false
 	if b.Scope == loop.Reg {
 		e.storeReg(b, buf, l, v)
 		return
@@ -253,7 +272,12 @@ func (e *emitter) stored(s *loop.Store) value {
 	if !ok || acc.From != expr.Source(s.To) || !isProduct || m.Op != expr.OpMul || !m.DType().IsFloat() {
 		return e.expr(s.Value)
 	}
-	a, b, c := e.expr(m.A), e.expr(m.B), e.load(acc)
+	// Sums in registers stay as they are in lanes that have no part, whatever there is to add: operands are loaded as they lie, such as the
+	// elements that fill panels.
+	e.idle = s.To.Scope == loop.Reg
+	a, b := e.expr(m.A), e.expr(m.B)
+	e.idle = false
+	c := e.load(acc)
 	n := max(a.lanes, b.lanes, c.lanes)
 	return e.multiplyAdd(e.splat(a, n), e.splat(b, n), e.splat(c, n))
 }
