@@ -55,6 +55,7 @@ type search struct {
 	best     []*Trial // that have a time, by upper bound; the first two count
 	since    int      // trials since the last gain
 	done     bool     // nothing new is proposed
+	racing   bool     // nothing new is proposed now
 	seen     map[string]bool
 	changed  account
 	starts   []choice.Point // to be tried first
