@@ -107,6 +107,10 @@ func (s *search) add(t *Trial) {
 	s.trials = append(s.trials, t)
 	s.seen[identity(t.Point)] = true
 	s.changed.add(t.Point)
+	if s.root != nil {
+		s.changed.idle.add(nil, s.root.Object)
+		s.changed.idle.add(t.Point, t.code(s.root))
+	}
 	if len(t.Asked) > 0 {
 		s.built = append(s.built, &t.Built)
 	}
@@ -126,14 +130,26 @@ func (s *search) add(t *Trial) {
 	s.best = slices.Insert(s.best, i, t)
 }
 
-// try marks points as proposed and returns those that are new, at most n.
+// code names what was built, that of the root where it is the same; "" where nothing was.
+func (t *Trial) code(root *Built) string {
+	if t.Same {
+		return root.Object
+	}
+	return t.Object
+}
+
+// try marks points as proposed and returns those that are new, at most n, without values that make no difference.
 func (s *search) try(n int, points ...choice.Point) []choice.Point {
 	var list []choice.Point
 	for _, p := range points {
 		if len(list) == n {
 			break
 		}
-		if id := identity(p); p != nil && !s.seen[id] {
+		if p == nil {
+			continue
+		}
+		p = s.changed.idle.without(p)
+		if id := identity(p); !s.seen[id] {
 			s.seen[id] = true
 			list = append(list, p)
 		}
