@@ -47,8 +47,9 @@ func Run(ctx context.Context, tasks []Task, b Builder, m Measurer, o Options) (R
 	r.guide = guide{Rand: rand.New(rand.NewPCG(o.Seed, 0)), model: newModel(embedded())}
 	r.guide.model.off = !tuner.learns
 	r.By.Seed, r.By.Tuner = o.Seed, tuner.Name
+	tooLow := underrated(tasks)
 	for i := range tasks {
-		s := &search{Task: &tasks[i], lanes: o.Lanes, seen: map[string]bool{}, asks: r.asks}
+		s := &search{Task: &tasks[i], lanes: o.Lanes, seen: map[string]bool{}, asks: r.asks, tooLow: tooLow}
 		r.tasks = append(r.tasks, s)
 	}
 	if r.Host == 0 {
