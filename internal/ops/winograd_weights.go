@@ -46,40 +46,25 @@ func (w *Winograd) Weights(u, weight *tensor.Tensor, lo, hi int) {
 // A bundle is an element of each of some kernels.
 type bundle [weightsAtOnce]float64
 
-// A term is a place of a sum that has a factor.
-type term struct {
-	factor float64
-	place  int
-}
-
-// termsOf are those of each row of a matrix: half of Winograd's are zero.
-func termsOf(matrix [][]float64) [][]term {
-	list := make([][]term, len(matrix))
-	for i, row := range matrix {
-		for k, m := range row {
-			if m != 0 {
-				list[i] = append(list[i], term{m, k})
-			}
-		}
-	}
-	return list
-}
-
-// sum sets b to the sum of terms over x, of which place i is x[i*step]. Three terms go through memory once.
-func (b *bundle) sum(terms []term, x []bundle, step int) {
+// sum sets b to the sum of x by factors, of which factor i is that of x[i*step]; one of zero counts, for it makes NaN of what is not finite. Three go
+// through memory once.
+func (b *bundle) sum(factors []float64, x []bundle, step int) {
 	*b = bundle{}
-	for ; len(terms) >= 3; terms = terms[3:] {
-		m0, m1, m2 := terms[0].factor, terms[1].factor, terms[2].factor
-		x0, x1, x2 := &x[terms[0].place*step], &x[terms[1].place*step], &x[terms[2].place*step]
+	at := 0
+	for ; len(factors) >= 3; factors = factors[3:] {
+		m0, m1, m2 := factors[0], factors[1], factors[2]
+		x0, x1, x2 := &x[at], &x[at+step], &x[at+2*step]
 		for i := range b {
 			b[i] = b[i] + m0*x0[i] + m1*x1[i] + m2*x2[i]
 		}
+		at += 3 * step
 	}
-	for _, t := range terms {
-		from := &x[t.place*step]
+	for _, m := range factors {
+		from := &x[at]
 		for i := range b {
-			b[i] += t.factor * from[i]
+			b[i] += m * from[i]
 		}
+		at += step
 	}
 }
 
@@ -89,7 +74,6 @@ func transformWeights[T float32 | int16, W float32 | int8](rows, cols [][]float6
 	width := len(cols[0])
 	taps := len(rows[0]) * width
 	kernels := len(weight) / taps
-	down, along := termsOf(rows), termsOf(cols)
 	var g [mostTaps * mostTaps]bundle
 	var half [mostTaps]bundle
 	var sum bundle
@@ -103,12 +87,12 @@ func transformWeights[T float32 | int16, W float32 | int8](rows, cols [][]float6
 					g[k][i] = float64(v)
 				}
 			}
-			for r, terms := range down {
+			for r, row := range rows {
 				for c := range width {
-					half[c].sum(terms, g[c:], width)
+					half[c].sum(row, g[c:], width)
 				}
-				for c, terms := range along {
-					sum.sum(terms, half[:], 1)
+				for c, col := range cols {
+					sum.sum(col, half[:], 1)
 					to := kept[(r*len(cols)+c)*weightsStored+from-lo:][:n]
 					for i := range to {
 						to[i] = T(sum[i])
