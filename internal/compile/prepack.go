@@ -2,6 +2,7 @@ package compile
 
 import (
 	"io"
+	"runtime"
 	"sync"
 	"unsafe"
 
@@ -150,6 +151,25 @@ func reorder[T uint8 | uint16 | uint32 | uint64](t *tensor.Tensor, l types.Layou
 			step = p.Block
 		}
 		stride := step * strides[p.Axis]
+		if level == len(parts)-2 && crosses(parts, strides, stride) {
+			n := min(last, max(first, (t.Shape[p.Axis]-base+step-1)/step)) - first // that lie inside
+			q := parts[level+1]
+			across := strides[q.Axis]
+			inside := min(dims[level+1], t.Shape[q.Axis]-at[q.Axis])
+			for axis, x := range at {
+				if x >= t.Shape[axis] {
+					n = 0
+				}
+			}
+			block := dst[pos : pos+(last-first)*dims[level+1]]
+			pos += len(block)
+			if n > 0 {
+				transpose(block, src[from+first:], n, inside, dims[level+1], across)
+			} else {
+				clear(block)
+			}
+			return
+		}
 		if level < len(parts)-1 {
 			for i := first; i < last; i++ {
 				at[p.Axis] = base + i*step
@@ -172,4 +192,50 @@ func reorder[T uint8 | uint16 | uint32 | uint64](t *tensor.Tensor, l types.Layou
 		pos += len(row)
 	}
 	walk(0, 0, first, last)
+}
+
+// crosses reports that elements of a line of the source lie in different rows of the two innermost loops, of which the outer steps by stride: the inner
+// one by itself would read a line for each element.
+func crosses(parts []types.Part, strides []int, stride int) bool {
+	p, q := parts[len(parts)-2], parts[len(parts)-1]
+	return stride == 1 && p.Axis != q.Axis && (q.Inner || q.Block == 0) && strides[q.Axis] > 1
+}
+
+// transpose fills rows of width elements: element k of the first n rows is src[row+k*across] for k < inside, and zero are all others. It takes as many
+// rows together as have their elements in a line of the source.
+func transpose[T uint8 | uint16 | uint32 | uint64](dst, src []T, n, inside, width, across int) {
+	const line, atOnce = 64, 512 // bytes, rows
+	var z T
+	lane := line / int(unsafe.Sizeof(z))
+	if inside < width {
+		clear(dst)
+	} else {
+		clear(dst[n*width:])
+	}
+	for row := 0; row < n; row += atOnce {
+		last := min(row+atOnce, n)
+		// What is read line by line waits for memory once for each. All lines are asked for first, for none waits for another.
+		var read T
+		for k := range inside {
+			for i := row; i < last; i += lane {
+				read += src[k*across+i]
+			}
+		}
+		runtime.KeepAlive(read)
+		for at := row; at < last; at += lane {
+			rows := dst[at*width : min(at+lane, last)*width]
+			for k := range inside {
+				spread(rows[k:], src[at+k*across:][:len(rows)/width], width)
+			}
+		}
+	}
+}
+
+// spread writes every step-th element of dst.
+func spread[T uint8 | uint16 | uint32 | uint64](dst, src []T, step int) {
+	k := 0
+	for _, x := range src {
+		dst[k] = x
+		k += step
+	}
 }

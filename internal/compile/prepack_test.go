@@ -18,6 +18,7 @@ func TestPacked(t *testing.T) {
 	}{
 		{[]int{5, 7, 3, 2}, "ABCD4b3a"}, {[]int{8, 16, 1, 1}, "ABCD8b16a"}, {[]int{10, 9}, "BA4b"}, {[]int{3, 5}, "AB2a"},
 		{[]int{2, 3, 4}, "ACB"}, {[]int{0, 4}, "AB4a"}, {[]int{1}, "A8a"}, {[]int{1001, 300}, "AB16a"}, {[]int{70, 3, 3000}, "ACB"},
+		{[]int{2, 37, 45}, "ABC16b"}, {[]int{2, 37, 45}, "ABC16b16c"}, {[]int{3, 20, 33}, "ABC4c8b"}, {[]int{40, 50}, "BA"}, {[]int{2, 5, 7}, "ACB2b"},
 	} {
 		for _, d := range []types.DType{types.I8, types.F16, types.F32, types.F64} {
 			x := tensor.New(d, tc.shape...)

@@ -4,17 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	goruntime "runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"lathe/internal/bundle"
 	"lathe/internal/child"
 	"lathe/internal/choice"
 	"lathe/internal/compile"
+	machine "lathe/internal/host"
 	"lathe/internal/measure"
 	"lathe/internal/records"
 	"lathe/internal/tune"
@@ -56,6 +59,7 @@ type Farm struct {
 	digests  []string // of the tasks' own code
 	sizes    []int    // and its bytes
 
+	cores               *cores
 	mu                  sync.Mutex
 	codes               map[string]candidate  // by library
 	done                map[string]tune.Built // what was built, by task and point
@@ -96,6 +100,7 @@ func (f *Farm) open(ctx context.Context) error {
 	if f.Builders <= 0 {
 		f.Builders = goruntime.GOMAXPROCS(0)
 	}
+	f.cores = newCores(machine.Cores())
 	f.opening = opening{Network: f.Network, Folder: f.folder}
 	first, from := &station{prefix: "a"}, time.Now()
 	f.builders = []*station{first}
@@ -200,24 +205,58 @@ func (f *Farm) seat(ctx context.Context, s *station) (answer, error) {
 // Build compiles candidates, on as many builders as there are.
 func (f *Farm) Build(ctx context.Context, list []tune.Candidate) ([]tune.Built, error) {
 	out := make([]tune.Built, len(list))
-	errs := make([]error, len(f.builders))
-	next := make(chan int)
+	order := f.longestFirst(list)
+	sorted := make([]tune.Candidate, len(list))
+	for k, i := range order {
+		sorted[k] = list[i]
+	}
+	k := 0
+	for b, err := range f.Stream(ctx, sorted) {
+		if err != nil {
+			return out, err
+		}
+		out[order[k]] = b
+		k++
+	}
+	return out, nil
+}
+
+// Stream compiles candidates and yields them in the order of list, while builders go on with those behind.
+func (f *Farm) Stream(ctx context.Context, list []tune.Candidate) iter.Seq2[tune.Built, error] {
+	out, errs, done := make([]tune.Built, len(list)), make([]error, len(list)), make([]chan struct{}, len(list))
+	for i := range done {
+		done[i] = make(chan struct{})
+	}
+	var next atomic.Int64 // the first that no builder has taken
+	leave := func() { next.Store(int64(len(list))) }
 	var wg sync.WaitGroup
-	for k, s := range f.builders {
+	for _, s := range f.builders {
 		wg.Go(func() {
-			for i := range next {
-				if errs[k] == nil {
-					out[i], errs[k] = f.build(ctx, s, list[i])
+			for {
+				i := int(next.Add(1) - 1)
+				if i >= len(list) {
+					return
 				}
+				f.cores.build()
+				out[i], errs[i] = f.build(ctx, s, list[i])
+				f.cores.built()
+				if errs[i] != nil {
+					leave() // nobody comes to those behind it
+				}
+				close(done[i])
 			}
 		})
 	}
-	for _, i := range f.longestFirst(list) {
-		next <- i
+	return func(yield func(tune.Built, error) bool) {
+		defer wg.Wait()
+		defer leave()
+		for i := range list {
+			<-done[i]
+			if !yield(out[i], errs[i]) || errs[i] != nil {
+				return
+			}
+		}
 	}
-	close(next)
-	wg.Wait()
-	return out, errors.Join(errs...)
 }
 
 // longestFirst is the order in which candidates are built: no builder is to begin with a long one when the others have ended.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"lathe/internal/child"
@@ -24,7 +25,7 @@ type measurer struct {
 	all     bool
 	loaded  int
 	workers int
-	at      int // steps of the walk that have run, about
+	at      atomic.Int64 // steps of the walk that have run, about
 }
 
 // measurer is the process for one worker's part, or for all workers; it is started where there is none.
@@ -53,7 +54,8 @@ func (f *Farm) measurer(ctx context.Context, all bool) (*measurer, error) {
 		return nil, fmt.Errorf("measuring the network: %w", err)
 	}
 	f.starting = time.Since(from)
-	m.process, m.loaded, m.workers, m.at = p, 0, a.Workers, 0
+	m.process, m.loaded, m.workers = p, 0, a.Workers
+	m.at.Store(0)
 	return m, nil
 }
 
@@ -111,23 +113,37 @@ func (f *Farm) Race(ctx context.Context, list []tune.Built, stop tune.Stop) ([]t
 	if err != nil {
 		return nil, err
 	}
-	behind := behind(stop)
-	ahead := func(task int) int {
-		steps := f.host.Tasks[task].Steps
-		at := steps[m.next(steps, behind)].Index - m.at
-		if at < 0 {
-			at += f.host.Steps
-		}
-		return at
-	}
-	order := slices.Collect(maps.Keys(groups))
-	slices.SortFunc(order, func(a, b int) int { return cmp.Or(ahead(a)-ahead(b), a-b) })
-	for _, task := range order {
+	f.cores.race()
+	defer f.cores.raced()
+	for _, task := range f.onTheWay(m, slices.Collect(maps.Keys(groups)), behind(stop)) {
 		if err := f.race(ctx, groups[task], stop); err != nil {
 			return out, err
 		}
 	}
 	return out, nil
+}
+
+// Order sorts tasks in the order in which the network comes to their steps in a search.
+func (f *Farm) Order(tasks []int) []int {
+	m := f.parts
+	if m == nil {
+		m = &measurer{}
+	}
+	return f.onTheWay(m, slices.Clone(tasks), measure.Emptied)
+}
+
+// onTheWay sorts tasks in the order in which the network comes to their steps.
+func (f *Farm) onTheWay(m *measurer, tasks []int, behind measure.Behind) []int {
+	ahead := func(task int) int {
+		steps := f.host.Tasks[task].Steps
+		at := steps[m.next(steps, behind)].Index - int(m.at.Load())
+		if at < 0 {
+			at += f.host.Steps
+		}
+		return at
+	}
+	slices.SortFunc(tasks, func(a, b int) int { return cmp.Or(ahead(a)-ahead(b), a-b) })
+	return tasks
 }
 
 // behind is how samples are taken: proofs behind the steps that are there in a run, and a search behind what empties the caches of the cores that
@@ -145,7 +161,7 @@ func behind(stop tune.Stop) measure.Behind {
 // next is the number of the step of a task to which the network comes next.
 func (m *measurer) next(steps []measure.Step, behind measure.Behind) int {
 	for i, s := range steps {
-		if from, _ := s.From(behind); from >= m.at {
+		if from, _ := s.From(behind); from >= int(m.at.Load()) {
 			return i
 		}
 	}
@@ -197,7 +213,7 @@ func (f *Farm) run(ctx context.Context, m *measurer, list []*racer, stop tune.St
 	at := measure.Position{Task: task, Behind: behind(stop)}
 	move := func() {
 		at.Step = m.next(steps, at.Behind)
-		m.at = steps[at.Step].Index + 1
+		m.at.Store(int64(steps[at.Step].Index + 1))
 	}
 	move()
 	var load []measure.Candidate

@@ -83,14 +83,20 @@ func (v *vocabulary) features(work []slot, rule, built *records.Built) []float64
 }
 
 // decision are the features of one: the numbers of its text, their product, and both over those of the rule; words count as features that are there
-// or not. A tile of rows and vectors also has its loads for each multiply-add.
+// or not. A tile of rows and vectors also has its loads for each multiply-add. A block of several, which the prior takes for one with the others, has the
+// same by itself.
 func (v *vocabulary) decision(p part) []slot {
 	if list, ok := v.parts[p]; ok {
 		return list
 	}
-	name, _, _ := strings.Cut(p.name, "(")
+	name, _, ofBlock := strings.Cut(p.name, "(")
 	var list []slot
-	add := func(feature string, value float64) { list = append(list, slot{v.place(name + feature), value}) }
+	add := func(feature string, value float64) {
+		list = append(list, slot{v.place(name + feature), value})
+		if ofBlock {
+			list = append(list, slot{v.place(p.name + feature), value})
+		}
+	}
 	taken, rule := numbers(p.taken), numbers(p.rule)
 	if len(taken) == 0 {
 		add("="+p.taken, 1)

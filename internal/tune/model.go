@@ -79,12 +79,18 @@ func (m *model) sort(s *search, points []choice.Point) {
 func (m *model) recall(list []records.Record) {
 	list = list[max(0, len(list)-mostPast):]
 	for _, r := range list {
+		if r.Built != nil {
+			r.Built = unbuilt(r.Built)
+		}
 		if e, ok := m.words.example(r); ok {
 			e.weight *= weightPast
 			m.past = append(m.past, e)
 		}
 	}
 }
+
+// unbuilt leaves out what only a build tells. It is not known of the points that are to be ranked, and what lacks it seems to have little of it.
+func unbuilt(b *records.Built) *records.Built { return &records.Built{Taken: b.Taken, Cost: b.Cost} }
 
 // example is what a record teaches; races by all workers and what lacks what building told teach nothing.
 func (v *vocabulary) example(r records.Record) (e example, ok bool) {
@@ -122,7 +128,7 @@ func (m *model) learn(tasks []*search) {
 		work, rule := m.words.work(s.work()), s.root.told()
 		for _, t := range s.trials {
 			if t.Workers <= 1 && len(t.Taken) > 0 {
-				list = append(list, example{m.words.features(work, rule, t.told()), math.Log2(t.ratio()), weightOwn * certainty(t.Low, t.High)})
+				list = append(list, example{m.words.features(work, rule, unbuilt(t.told())), math.Log2(t.ratio()), weightOwn * certainty(t.Low, t.High)})
 			}
 		}
 	}

@@ -146,7 +146,7 @@ func (r *run) replay() error {
 		}
 	}
 	for part := range slices.Chunk(list, batch) {
-		if err := r.try(part); err != nil {
+		if _, err := r.try(r.begin(part), -1); err != nil {
 			return err
 		}
 	}

@@ -47,8 +47,9 @@ func Run(ctx context.Context, tasks []Task, b Builder, m Measurer, o Options) (R
 	r.guide = guide{Rand: rand.New(rand.NewPCG(o.Seed, 0)), model: newModel(embedded())}
 	r.guide.model.off = !tuner.learns
 	r.By.Seed, r.By.Tuner = o.Seed, tuner.Name
+	tooLow := underrated(tasks)
 	for i := range tasks {
-		s := &search{Task: &tasks[i], lanes: o.Lanes, seen: map[string]bool{}, asks: r.asks}
+		s := &search{Task: &tasks[i], lanes: o.Lanes, seen: map[string]bool{}, asks: r.asks, tooLow: tooLow}
 		r.tasks = append(r.tasks, s)
 	}
 	if r.Host == 0 {
@@ -163,27 +164,37 @@ func (r *run) search() error {
 	if r.Workers > 1 && !r.SearchOnly {
 		budget -= int(forDivide * float64(budget))
 	}
+	var next *trying
 	for {
-		if r.result.Ended = r.ends(budget); r.result.Ended != "" {
+		if r.result.Ended = r.ends(budget, 0); r.result.Ended != "" {
+			next.leave()
 			return nil
 		}
-		n := batch
-		if budget > 0 {
-			n = min(n, budget-r.result.Trials)
+		if next == nil {
+			next = r.begin(r.propose(r.room(budget, 0)))
 		}
-		list := r.propose(n)
-		if len(list) == 0 {
+		if next == nil {
 			r.result.Ended = "every point was tried"
 			return nil
 		}
-		if err := r.try(list); err != nil {
+		var err error
+		if next, err = r.try(next, budget); err != nil {
+			next.leave()
 			return err
 		}
 	}
 }
 
-// ends says why the search is over; "" while it goes on.
-func (r *run) ends(budget int) string {
+// room is how many candidates are proposed together, beside some that are under way.
+func (r *run) room(budget, underWay int) int {
+	if budget <= 0 {
+		return batch
+	}
+	return max(0, min(batch, budget-r.result.Trials-underWay))
+}
+
+// ends says why the search is over when those trials that are under way have ended; "" while it goes on.
+func (r *run) ends(budget, underWay int) string {
 	sum := 0.0
 	for _, s := range r.tasks {
 		if r.EarlyStopping > 0 && s.since >= r.EarlyStopping {
@@ -192,7 +203,7 @@ func (r *run) ends(budget int) string {
 		sum += s.promises()
 	}
 	switch {
-	case r.Trials > 0 && r.result.Trials >= budget:
+	case r.Trials > 0 && r.result.Trials+underWay >= budget:
 		return "the trials were used up"
 	case r.clock.over(forSearch):
 		return "the time was used up"
@@ -208,6 +219,9 @@ func (r *run) propose(n int) []Candidate {
 	for left := n; left > 0; {
 		best, at := 0.0, -1
 		for i, s := range r.tasks {
+			if s.racing {
+				continue // what it promises is being found
+			}
 			if p := s.promises() / float64(seats[i]/r.tuner.beside+1); p > best {
 				best, at = p, i
 			}
@@ -230,31 +244,10 @@ func (r *run) propose(n int) []Candidate {
 			list = append(list, Candidate{s.Index, p})
 		}
 	}
-	if len(list) == 0 && slices.ContainsFunc(r.tasks, func(s *search) bool { return s.promises() > 0 }) {
+	if len(list) == 0 && slices.ContainsFunc(r.tasks, func(s *search) bool { return s.promises() > 0 && !s.racing }) {
 		return r.propose(n) // those without points left are done
 	}
 	return list
-}
-
-// try builds and races candidates.
-func (r *run) try(list []Candidate) error {
-	built, err := r.build(list)
-	if err != nil {
-		return err
-	}
-	best := map[int]float64{}
-	for _, s := range r.tasks {
-		best[s.Index] = s.high()
-	}
-	trials, err := r.measure(built, searching(best), records.Search)
-	if err != nil {
-		return err
-	}
-	for _, t := range trials {
-		r.take(t)
-	}
-	r.guide.model.learn(r.tasks)
-	return nil
 }
 
 // measure races what was built, writes records, and returns the trials in that order. While searching, code that was raced before does not

@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -13,6 +14,7 @@ const (
 	patience    = 16      // trials without gain that halve what a task promises
 	found       = 1.0 / 3 // of the time between a kernel and the roofline, what tuning finds
 	unknownRoom = 0.5     // share of a kernel's time above its roofline where none is known
+	exceptions  = 0.1     // share of the time whose kernels may be faster than their rooflines
 	leastRoom   = 0.02    // share that is taken for possible where a kernel seems to be at its roofline
 	progress    = 0.99    // times the best's bound, below which a trial is a gain
 	failed      = 2.0     // times the host's time that a trial without a time counts to the model
@@ -55,13 +57,15 @@ type search struct {
 	best     []*Trial // that have a time, by upper bound; the first two count
 	since    int      // trials since the last gain
 	done     bool     // nothing new is proposed
+	racing   bool     // nothing new is proposed now
 	seen     map[string]bool
 	changed  account
 	starts   []choice.Point // to be tried first
 	asks     func(string) bool
-	division *Trial // the best other division among workers
-	winner   *Trial // of the confirmation
-	grown    int    // of the points that were built, those with all children proposed
+	division *Trial  // the best other division among workers
+	winner   *Trial  // of the confirmation
+	tooLow   float64 // by how much the target's peaks are, as all tasks show
+	grown    int     // of the points that were built, those with all children proposed
 }
 
 // High is the upper bound of the time of the best over the host's, whose own ratio is 1.
@@ -93,7 +97,30 @@ func (s *search) room() float64 {
 	if s.Peak <= 0 || s.Time <= 0 {
 		return unknownRoom
 	}
-	return max(leastRoom, 1-float64(s.Peak)/(float64(s.Time)*s.ratio()))
+	return max(leastRoom, 1-float64(s.Peak)/(max(1, s.tooLow)*float64(s.Time)*s.ratio()))
+}
+
+// underrated is how many times as fast as by the target's peaks the machine is at least: no kernel can be faster than its peak, and where many are, the
+// target's facts are wrong, by which all would seem to have no room. Kernels of a part of the time do not count: their operands may lie nearer than
+// the roofline has them.
+func underrated(tasks []Task) float64 {
+	type speed struct{ over, weight float64 }
+	var list []speed
+	all := 0.0
+	for _, t := range tasks {
+		if t.Peak > 0 && t.Time > 0 {
+			list = append(list, speed{float64(t.Peak) / float64(t.Time), float64(t.Weight())})
+			all += float64(t.Weight())
+		}
+	}
+	slices.SortFunc(list, func(a, b speed) int { return cmp.Compare(b.over, a.over) })
+	above := 0.0
+	for _, s := range list {
+		if above += s.weight; above > exceptions*all {
+			return max(1, s.over)
+		}
+	}
+	return 1
 }
 
 // work is what the kernel does.
@@ -106,6 +133,10 @@ func (s *search) add(t *Trial) {
 	s.trials = append(s.trials, t)
 	s.seen[identity(t.Point)] = true
 	s.changed.add(t.Point)
+	if s.root != nil {
+		s.changed.idle.add(nil, s.root.Object)
+		s.changed.idle.add(t.Point, t.code(s.root))
+	}
 	if len(t.Asked) > 0 {
 		s.built = append(s.built, &t.Built)
 	}
@@ -125,14 +156,26 @@ func (s *search) add(t *Trial) {
 	s.best = slices.Insert(s.best, i, t)
 }
 
-// try marks points as proposed and returns those that are new, at most n.
+// code names what was built, that of the root where it is the same; "" where nothing was.
+func (t *Trial) code(root *Built) string {
+	if t.Same {
+		return root.Object
+	}
+	return t.Object
+}
+
+// try marks points as proposed and returns those that are new, at most n, without values that make no difference.
 func (s *search) try(n int, points ...choice.Point) []choice.Point {
 	var list []choice.Point
 	for _, p := range points {
 		if len(list) == n {
 			break
 		}
-		if id := identity(p); p != nil && !s.seen[id] {
+		if p == nil {
+			continue
+		}
+		p = s.changed.idle.without(p)
+		if id := identity(p); !s.seen[id] {
 			s.seen[id] = true
 			list = append(list, p)
 		}

@@ -5,6 +5,7 @@ package tune
 
 import (
 	"context"
+	"iter"
 	"time"
 
 	"lathe/internal/choice"
@@ -57,6 +58,15 @@ type Built struct {
 // An error ends the tuning.
 type Builder interface {
 	Build(ctx context.Context, list []Candidate) ([]Built, error)
+}
+
+// A Pipeline is a Builder and a Measurer that can race some candidates while it builds others.
+type Pipeline interface {
+	// Order sorts tasks as a search races them best, one after the other.
+	Order(tasks []int) []int
+	// Stream begins to build candidates, and yields them in the order of list while it goes on with those behind. It must be ranged over, once, and may
+	// be left early. The next may begin when the last of one is yielded.
+	Stream(ctx context.Context, list []Candidate) iter.Seq2[Built, error]
 }
 
 // Samples are times of a candidate and of the host's kernel in neighbouring passes, microseconds.

@@ -12,12 +12,13 @@ type account struct {
 	told  map[string]bool     // decisions that were
 	tried map[string]bool     // identities of points
 	rests map[string][]string // points without one of their decisions → which these are
+	idle  idle
 }
 
 // add takes a point in.
 func (a *account) add(p choice.Point) {
 	if a.told == nil {
-		*a = account{map[string]bool{}, map[string]bool{identity(nil): true}, map[string][]string{}}
+		*a = account{told: map[string]bool{}, tried: map[string]bool{identity(nil): true}, rests: map[string][]string{}}
 	}
 	id := identity(p)
 	if a.tried[id] {

@@ -113,7 +113,7 @@ const rules = `
 	records < compile
 	fault, tool/spelling < child
 	child < measure, trial
-	bundle, choice, compile, records, tune, measure, executor < trial
+	bundle, choice, compile, host, records, tune, measure, executor < trial
 
 	types, tensor, export/onnx < /bench/model
 	types, tensor, /bench/model, testkit/resnettest < /bench/zoo

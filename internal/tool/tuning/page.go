@@ -227,16 +227,24 @@ func (r Row) Why() []string {
 		list = append(list, fmt.Sprintf("moves to and from the stack: %.1f → %.1f %% of the inner loops' instructions", a, b))
 	}
 	if a, b := r.Host.Cycles, r.Built.Cycles; a > 0 && b > 0 && a != b {
-		text := fmt.Sprintf("cycles that the model expects: %.0f → %.0f", a, b)
-		if b > a {
-			text += ", which the machine does not bear out"
-		}
-		list = append(list, text)
+		list = append(list, expectation(a, b))
 	}
 	if a, b := r.Host.Code, r.Built.Code; a != b {
 		list = append(list, fmt.Sprintf("code: %d → %d bytes", a, b))
 	}
 	return list
+}
+
+// expectation is what the model says of two numbers of cycles, of which the second took less time.
+func expectation(a, b float64) string {
+	const alike = 1 // %
+	switch more := 100 * (b/a - 1); {
+	case more > alike:
+		return fmt.Sprintf("LLVM's model expects %.0f %% more cycles, which the machine does not bear out", more)
+	case more < -alike:
+		return fmt.Sprintf("LLVM's model expects %.0f %% fewer cycles", -more)
+	}
+	return "LLVM's model, which knows no caches, expects as many cycles"
 }
 
 // Assembly are the kernel as the rules make it, and as it won; nil where neither is known.
