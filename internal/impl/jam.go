@@ -10,13 +10,14 @@ import (
 // they are then. An exponential is a chain of twenty operations, of which each waits for the one before; a core finds other work for
 // the time of one vector in the next, as far as its schedulers hold the instructions between, which is one vector or two.
 func (k *kernel) decideJam(name, block string, around []string) ([]string, error) {
+	legal := func(name string) bool { return k.trial(func() bool { return k.s.Jam(name) == nil }) }
 	most := k.mostJammed(block)
-	if len(around) == 0 || most < 2 {
+	if len(around) == 0 || most < 2 || !legal(around[len(around)-1]) {
 		return around, nil
 	}
 	loops := slices.Clone(around)
 	n := k.DecideAmong(name, most, nil, Powers(mostJammed)...)
-	for i := len(loops) - 1; i >= 0 && n > 1; i-- {
+	for i := len(loops) - 1; i >= 0 && n > 1 && legal(loops[i]); i-- {
 		each := jamOf(k.s.Extent(loops[i]), n)
 		n /= each
 		jam := loops[i]

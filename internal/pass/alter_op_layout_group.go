@@ -55,7 +55,7 @@ func (l *layouts) pixelLanes(n *graph.Node) {
 }
 
 // fillsLines reports whether a convolution in one group, whose output channels do not fill vectors, takes plain layouts and
-// vectors of pixels rather than blocks of channels, which a depthwise convolution behind it reads.
+// vectors of pixels rather than blocks of channels, which what reads it through windows takes.
 func (l *layouts) fillsLines(n *graph.Node) bool {
 	a := n.Attrs.(ops.ConvAttrs)
 	x, w, y := n.In[0].Type, n.In[1].Type, n.Out[0].Type
@@ -80,7 +80,7 @@ func (l *layouts) fillsLines(n *graph.Node) bool {
 	return !by
 }
 
-// readInBlocks reports whether a depthwise convolution reads v, or what is computed of it element by element: it takes blocks,
+// readInBlocks reports whether a depthwise convolution or a pooling reads v, or what is computed of it element by element: it takes blocks,
 // and may be computed with the convolution before it in one kernel.
 func (l *layouts) readInBlocks(v *graph.Value, seen map[*graph.Value]bool) bool {
 	if seen[v] {
@@ -88,7 +88,7 @@ func (l *layouts) readInBlocks(v *graph.Value, seen map[*graph.Value]bool) bool 
 	}
 	seen[v] = true
 	return slices.ContainsFunc(l.Users(v), func(n *graph.Node) bool {
-		if n.Impl.Name == impl.Depthwise {
+		if n.Impl.Name == impl.Depthwise || n.Op == ops.MaxPool2d {
 			return n.In[0] == v
 		}
 		follows := n.Op.Fusion >= op.Elementwise && n.Op.Fusion <= op.Broadcast && len(n.Out) == 1 && slices.Equal(n.Out[0].Type.Shape, v.Type.Shape)

@@ -115,7 +115,10 @@ func (s *Schedule) checkJammed(f *loop.For) error {
 				bad = fmt.Errorf("block %s stores the same elements in all iterations", t.Name)
 			}
 			stored[t.Body.To] = true
-			expr.Loads(t.Body.Value, func(l *expr.Load) { loaded[l.From.(*loop.Buffer)] = true })
+			expr.Loads(t.Body.Value, func(l *expr.Load) {
+				own := l.From == t.Body.To && slices.EqualFunc(l.Index, t.Body.Index, func(a, b expr.Expr) bool { return expr.String(a) == expr.String(b) })
+				loaded[l.From.(*loop.Buffer)] = loaded[l.From.(*loop.Buffer)] || !own // an iteration may read the element that it stores
+			})
 		}
 		return bad == nil
 	})
