@@ -102,7 +102,7 @@ func winogradConv(r *rand.Rand) (d *op.Def, attrs any, in []types.Tensor, out ty
 	out = f32(blocked(lanes), images, vecs*lanes*(1+r.IntN(2)), height, width)
 	w := f32(types.Layout(fmt.Sprintf("BAC%db", vecs*lanes)), products, out.Shape[1], channels)
 	if r.IntN(2) == 0 {
-		return ops.WinogradConv, ops.WinogradInputAttrs{TileSize: tile, KernelSize: []int{3, 3}, Dilation: []int{1, 1}, Padding: []int{1, 1, 1, 1}}, []types.Tensor{f32(blocked(lanes), images, channels, height, width), w}, out
+		return ops.WinogradConv, ops.WinogradInputAttrs{TileSize: tile, KernelSize: []int{3, 3}, Strides: []int{1, 1}, Dilation: []int{1, 1}, Padding: []int{1, 1, 1, 1}}, []types.Tensor{f32(blocked(lanes), images, channels, height, width), w}, out
 	}
 	tiles := images * ((height + tile - 1) / tile) * ((width + tile - 1) / tile)
 	x := f32(types.Layout(fmt.Sprintf("CBA%dc%db", 2+r.IntN(6), lanes)), products, channels, tiles)

@@ -1,8 +1,10 @@
 package ops
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"lathe/internal/expr"
 	"lathe/internal/op"
@@ -11,37 +13,50 @@ import (
 	"lathe/internal/types"
 )
 
-// The operators here are a convolution with strides 1 and one group in the Winograd domain: the pass Winograd writes a convolution as
+// The operators here are a convolution of one group in the Winograd domain: the pass Winograd writes a convolution as
 //
 //	product(input_transform(data), weight_transform(weight))   or
 //	without_weight_transform(data, weight_transform(weight))
 //
 // where element [k, ...] of a transformed operand is the k-th of the factors of a tile of outputs, (m+2)² of m×m for kernels of 3×3, and
-// tiles are numbered row by row, image by image. Data and weights are float32, or int16 made of int16 and int8 where Winograd.Exact: their
-// products are summed in int32, and all integers wrap.
+// tiles are numbered row by row, image by image. With strides it is the convolution without that PhaseWeight has the weight of, on as many
+// more channels. Data and weights are float32, or int16 made of int16 and int8 where Winograd.Exact: their
+// products are summed in int32, and all integers wrap. A convolution of one spatial axis has one row, which its data and result do not name.
 
 // WinogradWeightAttrs are the attributes of the transform of weights: the outputs of a tile along the axes along which kernels have more than
 // one tap.
 type WinogradWeightAttrs struct{ TileSize int }
 
-// WinogradInputAttrs are the attributes of the transform of data. KernelSize, Dilation and Padding are those of the convolution.
+// WinogradInputAttrs are the attributes of the transform of data. KernelSize, Strides, Dilation and Padding are those of the convolution.
 type WinogradInputAttrs struct {
-	TileSize             int
-	KernelSize, Dilation []int
-	Padding              []int // before each spatial axis, then after each
+	TileSize                      int
+	KernelSize, Strides, Dilation []int
+	Padding                       []int // before each spatial axis, then after each
 }
 
-// WinogradProductAttrs are the attributes of the product. Height and Width are those of the result.
+// WinogradProductAttrs are the attributes of the product. KernelSize is that of a phase; Height and Width are those of the result, and Height
+// is 0 for one of a single spatial axis.
 type WinogradProductAttrs struct {
 	TileSize             int
 	KernelSize, Dilation []int
 	Height, Width        int
 }
 
-// Matrices are those of the convolution.
+// Matrices are those of the convolution without strides.
 func (a WinogradInputAttrs) Matrices() (*Winograd, error) {
-	return WinogradOf(a.TileSize, a.KernelSize, a.Dilation)
+	if err := errors.Join(wantEach("kernel size", a.KernelSize, 2, 1, maxStep), wantEach("strides", a.Strides, 2, 1, maxStep), wantEach("dilation", a.Dilation, 2, 1, maxStep)); err != nil {
+		return nil, err
+	}
+	for k, s := range a.Strides {
+		if s > 1 && a.Dilation[k] > 1 {
+			return nil, fmt.Errorf("strides %v and dilation %v; along an axis, one must be 1", a.Strides, a.Dilation)
+		}
+	}
+	return WinogradOf(a.TileSize, PhaseTaps(a.KernelSize, a.Strides), a.Dilation)
 }
+
+// Phases are their numbers along both axes.
+func (a WinogradInputAttrs) Phases() []int { return Phases(a.KernelSize, a.Strides) }
 
 // Matrices are those of the convolution.
 func (a WinogradProductAttrs) Matrices() (*Winograd, error) {
@@ -97,7 +112,7 @@ var WinogradWeight = op.Define(op.Spec[WinogradWeightAttrs]{
 	},
 })
 
-// WinogradInput transforms data [N, C, H, W] to [k, C, tiles]: every tile d of inputs becomes Bᵀ d B. Tiles overlap.
+// WinogradInput transforms data [N, C, H, W], or [N, C, W], to [k, phases*C, tiles]: every tile d of inputs becomes Bᵀ d B. Tiles overlap.
 var WinogradInput = op.Define(op.Spec[WinogradInputAttrs]{
 	Name: "nn.contrib_conv2d_winograd_input_transform",
 	Doc:  "nn.contrib_conv2d_winograd_input_transform brings the data of a convolution to the Winograd domain.",
@@ -110,37 +125,37 @@ var WinogradInput = op.Define(op.Spec[WinogradInputAttrs]{
 		if err := w.takes([]string{"data"}, in); err != nil {
 			return nil, err
 		}
-		if in[0].Rank() != 4 {
-			return nil, fmt.Errorf("data is %s; its rank must be 4", in[0].Tensor)
+		if in[0].Rank() != 4 && in[0].Rank() != 3 {
+			return nil, fmt.Errorf("data is %s; its rank must be 3 or 4", in[0].Tensor)
 		}
 		ws, err := a.windows(in[0].Shape)
 		if err != nil {
 			return nil, err
 		}
-		tiles := in[0].Shape[0] * w.Axes[0].Tiles(ws[0].out) * w.Axes[1].Tiles(ws[1].out)
-		return []types.Tensor{types.Of(in[0].DType, w.Products(), in[0].Shape[1], tiles)}, nil
+		tiles, phases := in[0].Shape[0]*w.Axes[0].Tiles(ws[0].out)*w.Axes[1].Tiles(ws[1].out), a.Phases()
+		return []types.Tensor{types.Of(in[0].DType, w.Products(), phases[0]*phases[1]*in[0].Shape[1], tiles)}, nil
 	},
 	Eval: func(a WinogradInputAttrs, in, out []*tensor.Tensor) error {
 		w, err := a.Matrices()
 		if err != nil {
 			return err
 		}
-		x := in[0]
+		x := in[0].Reshape(Lines(in[0].Shape)...)
 		ws, err := a.windows(x.Shape)
 		if err != nil {
 			return err
 		}
-		v, h := &w.Axes[0], &w.Axes[1]
+		v, h, phases := &w.Axes[0], &w.Axes[1], a.Phases()
 		rows, cols := v.Tiles(ws[0].out), h.Tiles(ws[1].out)
 		d := make([]float64, w.Products())
-		eachIndex([]int{x.Shape[0], x.Shape[1], rows, cols}, func(i []int) {
-			n, c, tile := i[0], i[1], (i[0]*rows+i[2])*cols+i[3]
+		eachIndex([]int{x.Shape[0], phases[0], phases[1], x.Shape[1], rows, cols}, func(i []int) {
+			n, c, tile := i[0], (i[1]*phases[1]+i[2])*x.Shape[1]+i[3], (i[0]*rows+i[4])*cols+i[5]
 			for k := range d {
-				row := v.First(i[2]) + k/h.Alpha*v.Dilation - a.Padding[0]
-				col := h.First(i[3]) + k%h.Alpha*h.Dilation - a.Padding[1]
+				row := a.Strides[0]*(v.First(i[4])+k/h.Alpha*v.Dilation) + i[1] - a.Padding[0]
+				col := a.Strides[1]*(h.First(i[5])+k%h.Alpha*h.Dilation) + i[2] - a.Padding[1]
 				d[k] = 0
 				if row >= 0 && row < x.Shape[2] && col >= 0 && col < x.Shape[3] {
-					d[k] = x.Float(offsetOf(x.Shape, []int{n, c, row, col}))
+					d[k] = x.Float(offsetOf(x.Shape, []int{n, i[3], row, col}))
 				}
 			}
 			for k, x := range sandwich(v.BT, h.BT, d) {
@@ -151,31 +166,47 @@ var WinogradInput = op.Define(op.Spec[WinogradInputAttrs]{
 	},
 	Compute: func(a WinogradInputAttrs, in []*te.Stage, out []types.Tensor) []*te.Stage {
 		w := mustWinograd(a.Matrices())
-		x := in[0].Type.Shape
+		x := Lines(in[0].Type.Shape)
 		ws, err := a.windows(x)
 		if err != nil {
 			panic(err)
 		}
-		v, h := &w.Axes[0], &w.Axes[1]
+		v, h, phases := &w.Axes[0], &w.Axes[1], a.Phases()
 		rows, cols := v.Tiles(ws[0].out), h.Tiles(ws[1].out)
+		place := func(axis int, phase, first, step expr.Expr) expr.Expr {
+			at := scaled(a.Strides[axis], expr.Add(first, scaled(w.Axes[axis].Dilation, step, 0)), 0)
+			if phases[axis] > 1 {
+				at = expr.Add(at, phase)
+			}
+			return expr.Sub(at, expr.Index(a.Padding[axis]))
+		}
 		return []*te.Stage{te.Fold("input_transform", out[0], te.Sum, []int{v.Alpha, h.Alpha}, func(i, r []expr.Expr) expr.Expr {
-			row := expr.Sub(expr.Add(v.FirstOf(remainder(quotient(i[2], cols), rows)), scaled(v.Dilation, r[0], 0)), expr.Index(a.Padding[0]))
-			col := expr.Sub(expr.Add(h.FirstOf(remainder(i[2], cols)), scaled(h.Dilation, r[1], 0)), expr.Index(a.Padding[1]))
+			phase, c := quotient(i[1], x[1]), i[1]
+			if phases[0]*phases[1] > 1 {
+				c = remainder(i[1], x[1])
+			}
+			row := place(0, quotient(phase, phases[1]), v.FirstOf(remainder(quotient(i[2], cols), rows)), r[0])
+			col := place(1, remainder(phase, phases[1]), h.FirstOf(remainder(i[2], cols)), r[1])
 			inside := expr.AllOf(expr.GE(row, expr.Index(0)), expr.LT(row, expr.Index(x[2])), expr.GE(col, expr.Index(0)), expr.LT(col, expr.Index(x[3])))
-			p := expr.Mul(w.pair(out[0].DType, v.BT, h.BT, i[0], r[0], r[1]), in[0].At(quotient(i[2], rows*cols), i[1], row, col))
+			at := OnLine(len(in[0].Type.Shape), quotient(i[2], rows*cols), c, row, col)
+			p := expr.Mul(w.pair(out[0].DType, v.BT, h.BT, i[0], r[0], r[1]), in[0].At(at...))
 			return expr.If(inside, p, zero(p))
 		})}
 	},
 	Sample: func(r *rand.Rand) (WinogradInputAttrs, []types.Tensor) {
 		d := draw{r}
-		c := d.winograd()
-		return c.input(d), []types.Tensor{types.Of(c.data, d.between(1, 2), d.between(1, 4), c.least(0)+d.IntN(7), c.least(1)+d.IntN(7))}
+		c := d.winograd().strided(d)
+		return c.input(d), []types.Tensor{c.of(d, 4, 7)}
 	},
 })
 
 // windows are the windows of the convolution.
 func (a WinogradInputAttrs) windows(x []int) ([]window, error) {
-	return windows(x[2:], a.KernelSize, []int{1, 1}, a.Padding, a.Dilation, false)
+	ws, err := windows(Lines(x)[2:], a.KernelSize, a.Strides, a.Padding, a.Dilation, false)
+	if err == nil && len(x) == 3 && ws[0].out != 1 {
+		return nil, fmt.Errorf("kernel size %v and padding %v make %d rows of data of one spatial axis", a.KernelSize, a.Padding, ws[0].out)
+	}
+	return ws, err
 }
 
 // WinogradProduct multiplies transformed data [k, C, tiles] by transformed weights [k, O, C], summing over channels, and
@@ -196,14 +227,18 @@ var WinogradProduct = op.Define(op.Spec[WinogradProductAttrs]{
 		if v.Rank() != 3 || u.Rank() != 3 || v.Shape[0] != w.Products() || u.Shape[0] != w.Products() || v.Shape[1] != u.Shape[2] {
 			return nil, fmt.Errorf("data %s and weight %s; they must be [%d, C, tiles] and [%[3]d, O, C]", v.Tensor, u.Tensor, w.Products())
 		}
-		if err := wantEach("height and width", []int{a.Height, a.Width}, 2, 1, maxStep); err != nil {
+		if err := wantEach("height and width", []int{a.rows(), a.Width}, 2, 1, maxStep); err != nil {
 			return nil, err
 		}
-		tiles := w.Axes[0].Tiles(a.Height) * w.Axes[1].Tiles(a.Width)
+		tiles := w.Axes[0].Tiles(a.rows()) * w.Axes[1].Tiles(a.Width)
 		if v.Shape[2]%tiles != 0 {
-			return nil, fmt.Errorf("data %s has %d tiles; a result of %dx%d has %d an image", v.Tensor, v.Shape[2], a.Height, a.Width, tiles)
+			return nil, fmt.Errorf("data %s has %d tiles; a result of %dx%d has %d an image", v.Tensor, v.Shape[2], a.rows(), a.Width, tiles)
 		}
-		return []types.Tensor{types.Of(WinogradSum(v.DType), v.Shape[2]/tiles, u.Shape[1], a.Height, a.Width)}, nil
+		shape := []int{v.Shape[2] / tiles, u.Shape[1], a.Width}
+		if a.Height > 0 {
+			shape = slices.Insert(shape, 2, a.Height)
+		}
+		return []types.Tensor{types.Of(WinogradSum(v.DType), shape...)}, nil
 	},
 	Eval: func(a WinogradProductAttrs, in, out []*tensor.Tensor) error {
 		w, err := a.Matrices()
@@ -212,7 +247,8 @@ var WinogradProduct = op.Define(op.Spec[WinogradProductAttrs]{
 		}
 		v, u, y := in[0], in[1], out[0]
 		down, across := &w.Axes[0], &w.Axes[1]
-		rows, cols := down.Tiles(a.Height), across.Tiles(a.Width)
+		rows, cols := down.Tiles(a.rows()), across.Tiles(a.Width)
+		lines := Lines(y.Shape)
 		m := make([]float64, w.Products())
 		eachIndex([]int{y.Shape[0], y.Shape[1], rows, cols}, func(i []int) {
 			n, o, tile := i[0], i[1], (i[0]*rows+i[2])*cols+i[3]
@@ -224,11 +260,11 @@ var WinogradProduct = op.Define(op.Spec[WinogradProductAttrs]{
 			}
 			for k, s := range sandwich(down.AT, across.AT, m) {
 				row, col := down.First(i[2])+k/across.Tile*down.Dilation, across.First(i[3])+k%across.Tile*across.Dilation
-				if row < a.Height && col < a.Width {
+				if row < a.rows() && col < a.Width {
 					if y.DType.IsInt() {
 						s = float64(int32(int64(s)) >> winogradShift)
 					}
-					y.SetFloat(offsetOf(y.Shape, []int{n, o, row, col}), s)
+					y.SetFloat(offsetOf(lines, []int{n, o, row, col}), s)
 				}
 			}
 		})
@@ -237,12 +273,15 @@ var WinogradProduct = op.Define(op.Spec[WinogradProductAttrs]{
 	Compute: func(a WinogradProductAttrs, in []*te.Stage, out []types.Tensor) []*te.Stage {
 		w := mustWinograd(a.Matrices())
 		down, across := &w.Axes[0], &w.Axes[1]
-		rows, cols := down.Tiles(a.Height), across.Tiles(a.Width)
+		rows, cols := down.Tiles(a.rows()), across.Tiles(a.Width)
 		v, u, t := in[0], in[1], out[0].DType
 		wide := func(e expr.Expr) expr.Expr { return expr.CastTo(t, e) }
 		y := te.Fold("winograd", out[0], te.Sum, []int{w.Products(), v.Type.Shape[1]}, func(i, r []expr.Expr) expr.Expr {
-			ty, row := down.tileOf(i[2])
-			tx, col := across.tileOf(i[3])
+			ty, row := expr.Expr(expr.Index(0)), expr.Expr(expr.Index(0))
+			if a.Height > 0 {
+				ty, row = down.tileOf(i[2])
+			}
+			tx, col := across.tileOf(i[len(i)-1])
 			tile := expr.Add(scaled(cols, expr.Add(scaled(rows, i[0], 0), ty), 0), tx)
 			factor := expr.Mul(entry(t, down.AT, row, quotient(r[0], across.Alpha)), entry(t, across.AT, col, remainder(r[0], across.Alpha)))
 			return expr.Mul(factor, expr.Mul(wide(v.At(r[0], r[1], tile)), wide(u.At(r[0], i[1], r[1]))))
@@ -255,9 +294,12 @@ var WinogradProduct = op.Define(op.Spec[WinogradProductAttrs]{
 	Sample: func(r *rand.Rand) (WinogradProductAttrs, []types.Tensor) {
 		d := draw{r}
 		s := d.winograd()
-		a := WinogradProductAttrs{s.tile, s.kernel, s.dilation, d.between(1, 9), d.between(1, 9)}
+		a := WinogradProductAttrs{s.tile, s.taps(), s.dilation, d.between(1, 9), d.between(1, 9)}
+		if s.line {
+			a.Height = 0
+		}
 		w := mustWinograd(a.Matrices())
-		c, tiles := d.between(1, 4), d.between(1, 2)*w.Axes[0].Tiles(a.Height)*w.Axes[1].Tiles(a.Width)
+		c, tiles := d.between(1, 4), d.between(1, 2)*w.Axes[0].Tiles(a.rows())*w.Axes[1].Tiles(a.Width)
 		return a, []types.Tensor{types.Of(s.data, w.Products(), c, tiles), types.Of(s.data, w.Products(), d.between(1, 4), c)}
 	},
 })
@@ -306,9 +348,10 @@ var WinogradConv = op.Define(op.Spec[WinogradInputAttrs]{
 	},
 	Sample: func(r *rand.Rand) (WinogradInputAttrs, []types.Tensor) {
 		d := draw{r}
-		s := d.winograd()
-		a, c := s.input(d), d.between(1, 3)
-		return a, []types.Tensor{types.Of(s.data, d.between(1, 2), c, s.least(0)+d.IntN(4), s.least(1)+d.IntN(4)), types.Of(s.data, mustWinograd(a.Matrices()).Products(), d.between(1, 3), c)}
+		s := d.winograd().strided(d)
+		a, x := s.input(d), s.of(d, 3, 4)
+		phases := a.Phases()
+		return a, []types.Tensor{x, types.Of(s.data, mustWinograd(a.Matrices()).Products(), d.between(1, 3), phases[0]*phases[1]*x.Shape[1])}
 	},
 })
 
@@ -318,7 +361,30 @@ func (a WinogradInputAttrs) product(x []int) (WinogradProductAttrs, error) {
 	if err != nil {
 		return WinogradProductAttrs{}, err
 	}
-	return WinogradProductAttrs{a.TileSize, a.KernelSize, a.Dilation, ws[0].out, ws[1].out}, nil
+	p := WinogradProductAttrs{a.TileSize, PhaseTaps(a.KernelSize, a.Strides), a.Dilation, ws[0].out, ws[1].out}
+	if len(x) == 3 {
+		p.Height = 0
+	}
+	return p, nil
+}
+
+// rows are those of the result.
+func (a WinogradProductAttrs) rows() int { return max(1, a.Height) }
+
+// Lines is a shape of images whose single spatial axis, where there is no other, is that of columns of one row.
+func Lines(shape []int) []int {
+	if len(shape) == 3 {
+		return []int{shape[0], shape[1], 1, shape[2]}
+	}
+	return shape
+}
+
+// OnLine is the index in a tensor of so many axes of an element of its Lines.
+func OnLine[E any](rank int, image, channel, row, col E) []E {
+	if rank == 3 {
+		return []E{image, channel, col}
+	}
+	return []E{image, channel, row, col}
 }
 
 // pair is the factor of element [r, c] of a tile in its k-th transformed element.

@@ -30,12 +30,14 @@ func TestWinogradIntegers(t *testing.T) {
 		targettest.Resolve(t, "llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v2"),
 	}
 	for i, c := range []winogradCase{
-		{true, 2, 1, 32, 64, 20, 24, []int{1, 1, 1, 1}, nil, nil},
-		{false, 2, 1, 32, 64, 20, 24, []int{1, 1, 1, 1}, nil, nil},
-		{true, 2, 2, 16, 48, 33, 29, []int{1, 2, 0, 1}, nil, nil},
-		{false, 2, 3, 48, 16, 7, 15, []int{0, 2, 1, 0}, nil, nil},
-		{false, 2, 1, 512, 32, 7, 7, []int{1, 1, 1, 1}, nil, nil},
-		{false, 2, 1, 1792, 16, 20, 14, []int{1, 1, 1, 1}, nil, nil},
+		{true, 2, 1, 32, 64, 20, 24, []int{1, 1, 1, 1}, nil, nil, nil},
+		{false, 2, 1, 32, 64, 20, 24, []int{1, 1, 1, 1}, nil, nil, nil},
+		{true, 2, 2, 16, 48, 33, 29, []int{1, 2, 0, 1}, nil, nil, nil},
+		{false, 2, 3, 48, 16, 7, 15, []int{0, 2, 1, 0}, nil, nil, nil},
+		{false, 2, 1, 512, 32, 7, 7, []int{1, 1, 1, 1}, nil, nil, nil},
+		{false, 2, 1, 1792, 16, 20, 14, []int{1, 1, 1, 1}, nil, nil, nil},
+		{true, 2, 1, 32, 64, 40, 45, []int{2, 2, 1, 2}, []int{5, 5}, nil, []int{2, 2}},
+		{false, 2, 2, 16, 32, 20, 13, []int{1, 2, 1, 0}, []int{3, 6}, nil, []int{1, 2}},
 	} {
 		for _, tgt := range targets {
 			for _, greatest := range []bool{false, true} {
@@ -63,14 +65,15 @@ func testWinogradIntegers(t *testing.T, r *rand.Rand, c winogradCase, tgt *targe
 		zero = int64(r.IntN(256))
 	}
 	x := bytesOf(types.U8, 255, c.images, c.in, c.height, c.width)
-	w := bytesOf(types.I8, -128, c.out, c.in, 3, 3)
+	w := bytesOf(types.I8, -128, c.out, c.in, c.ofKernel()[0], c.ofKernel()[1])
 	n := &imageNetwork{t, &graph.Graph{Name: "main"}, r, false, false}
 	constant := func(dt types.DType, v int64) *graph.Value {
 		z := tensor.New(dt)
 		z.SetInt(0, v)
 		return graph.NewConst("", z)
 	}
-	y := n.apply(ops.QnnConv2d, c.conv(), n.g.Input("x", x.Type()), constant(types.U8, zero), graph.NewConst("w", w), constant(types.I8, 0))
+	_, attrs := c.conv()
+	y := n.apply(ops.QnnConv2d, attrs, n.g.Input("x", x.Type()), constant(types.U8, zero), graph.NewConst("w", w), constant(types.I8, 0))
 	y = n.apply(ops.Add, op.None{}, y, graph.NewConst("b", bytesOf(types.I32, 1000, c.out, 1, 1)))
 	y.Name = "y"
 	n.g.Outputs = []*graph.Value{y}

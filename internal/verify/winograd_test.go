@@ -23,21 +23,36 @@ import (
 	"lathe/internal/types"
 )
 
-// A winogradCase is a convolution with stride 1 of an image of height by width. Its kernel is 3x3 unless given, its dilation 1.
+// A winogradCase is a convolution of an image of height by width; of height 0 of a line of width. Its kernel is 3x3 unless given, its dilation
+// and its strides are 1.
 type winogradCase struct {
 	fused                                bool
 	tile, images, in, out, height, width int
 	padding                              []int
-	kernel, dilation                     []int
+	kernel, dilation, strides            []int
 }
 
-func (c winogradCase) conv() ops.ConvAttrs {
-	return ops.ConvAttrs{Strides: []int{1, 1}, Padding: c.padding, Dilation: c.ofDilation(), Groups: 1}
+func (c winogradCase) conv() (*op.Def, ops.ConvAttrs) {
+	a := ops.ConvAttrs{Strides: c.ofStrides(), Padding: c.padding, Dilation: c.ofDilation(), Groups: 1}
+	if c.height == 0 {
+		return ops.Conv1d, ops.ConvAttrs{Strides: a.Strides[1:], Padding: []int{a.Padding[1], a.Padding[3]}, Dilation: a.Dilation[1:], Groups: 1}
+	}
+	return ops.Conv2d, a
+}
+
+// shaped is a shape, without rows for a line.
+func (c winogradCase) shaped(n, channels, rows, cols int) []int {
+	if c.height == 0 {
+		return []int{n, channels, cols}
+	}
+	return []int{n, channels, rows, cols}
 }
 
 func (c winogradCase) ofKernel() []int { return orElse(c.kernel, 3) }
 
 func (c winogradCase) ofDilation() []int { return orElse(c.dilation, 1) }
+
+func (c winogradCase) ofStrides() []int { return orElse(c.strides, 1) }
 
 func orElse(v []int, n int) []int {
 	if v == nil {
@@ -48,39 +63,50 @@ func orElse(v []int, n int) []int {
 
 // extent is that of the result along an axis for an image of n elements.
 func (c winogradCase) extent(axis, n int) int {
-	return n + c.padding[axis] + c.padding[2+axis] - (c.ofKernel()[axis]-1)*c.ofDilation()[axis]
+	return (n+c.padding[axis]+c.padding[2+axis]-(c.ofKernel()[axis]-1)*c.ofDilation()[axis]-1)/c.ofStrides()[axis] + 1
 }
 
 // TestWinograd compares Winograd kernels, with a bias, a residual and ReLU fused behind, with the convolution's own
-// evaluation: for whole and partial tiles and groups of tiles, kernels, dilations, paddings, images and vectors. The bits do not depend on
+// evaluation: for whole and partial tiles and groups of tiles, kernels, strides, dilations, paddings, lines, images and vectors. The bits do not depend on
 // the number of workers.
 func TestWinograd(t *testing.T) {
 	t.Parallel()
 	for _, c := range []winogradCase{
-		{false, 4, 1, 32, 64, 20, 24, []int{1, 1, 1, 1}, nil, nil},
-		{false, 4, 2, 16, 32, 13, 9, []int{1, 1, 1, 1}, nil, nil},
-		{false, 4, 1, 48, 16, 7, 30, []int{0, 2, 1, 0}, nil, nil},
-		{false, 4, 3, 16, 48, 4, 4, []int{1, 1, 1, 1}, nil, nil},
-		{false, 4, 1, 64, 96, 56, 56, []int{1, 1, 1, 1}, nil, nil},
-		{true, 4, 1, 32, 64, 20, 24, []int{1, 1, 1, 1}, nil, nil},
-		{true, 4, 2, 16, 48, 33, 29, []int{1, 2, 0, 1}, nil, nil},
-		{true, 4, 1, 64, 64, 56, 56, []int{1, 1, 1, 1}, nil, nil},
-		{true, 2, 1, 48, 16, 15, 13, []int{1, 1, 1, 1}, nil, nil},
-		{false, 2, 1, 32, 32, 7, 7, []int{1, 1, 1, 1}, nil, nil},
-		{false, 2, 2, 16, 64, 11, 6, []int{2, 0, 0, 2}, nil, nil},
-		{false, 6, 2, 32, 48, 25, 14, []int{1, 1, 1, 1}, nil, nil},
-		{true, 6, 1, 64, 64, 58, 61, []int{2, 1, 0, 2}, nil, nil},
-		{false, 4, 1, 32, 48, 27, 21, []int{2, 2, 2, 2}, []int{5, 5}, nil},
-		{true, 2, 2, 16, 32, 14, 15, []int{2, 0, 1, 2}, []int{5, 5}, nil},
-		{false, 2, 1, 32, 32, 17, 17, []int{0, 3, 0, 3}, []int{1, 7}, nil},
-		{false, 2, 1, 16, 32, 17, 16, []int{3, 0, 2, 0}, []int{7, 1}, nil},
-		{true, 4, 1, 32, 32, 30, 33, []int{1, 2, 1, 2}, []int{3, 5}, nil},
-		{true, 6, 1, 32, 64, 1, 800, []int{0, 1, 0, 1}, []int{1, 3}, nil},
-		{false, 2, 1, 16, 16, 12, 13, []int{3, 3, 3, 3}, []int{7, 7}, nil},
-		{false, 4, 1, 32, 48, 28, 23, []int{2, 2, 2, 2}, nil, []int{2, 2}},
-		{true, 4, 2, 32, 32, 33, 20, []int{4, 1, 3, 1}, nil, []int{4, 1}},
-		{false, 2, 1, 16, 32, 13, 11, []int{12, 12, 12, 12}, nil, []int{12, 12}},
-		{false, 4, 1, 16, 32, 19, 17, []int{4, 6, 4, 6}, []int{5, 5}, []int{2, 3}},
+		{false, 4, 1, 32, 64, 20, 24, []int{1, 1, 1, 1}, nil, nil, nil},
+		{false, 4, 2, 16, 32, 13, 9, []int{1, 1, 1, 1}, nil, nil, nil},
+		{false, 4, 1, 48, 16, 7, 30, []int{0, 2, 1, 0}, nil, nil, nil},
+		{false, 4, 3, 16, 48, 4, 4, []int{1, 1, 1, 1}, nil, nil, nil},
+		{false, 4, 1, 64, 96, 56, 56, []int{1, 1, 1, 1}, nil, nil, nil},
+		{true, 4, 1, 32, 64, 20, 24, []int{1, 1, 1, 1}, nil, nil, nil},
+		{true, 4, 2, 16, 48, 33, 29, []int{1, 2, 0, 1}, nil, nil, nil},
+		{true, 4, 1, 64, 64, 56, 56, []int{1, 1, 1, 1}, nil, nil, nil},
+		{true, 2, 1, 48, 16, 15, 13, []int{1, 1, 1, 1}, nil, nil, nil},
+		{false, 2, 1, 32, 32, 7, 7, []int{1, 1, 1, 1}, nil, nil, nil},
+		{false, 2, 2, 16, 64, 11, 6, []int{2, 0, 0, 2}, nil, nil, nil},
+		{false, 6, 2, 32, 48, 25, 14, []int{1, 1, 1, 1}, nil, nil, nil},
+		{true, 6, 1, 64, 64, 58, 61, []int{2, 1, 0, 2}, nil, nil, nil},
+		{false, 4, 1, 32, 48, 27, 21, []int{2, 2, 2, 2}, []int{5, 5}, nil, nil},
+		{true, 2, 2, 16, 32, 14, 15, []int{2, 0, 1, 2}, []int{5, 5}, nil, nil},
+		{false, 2, 1, 32, 32, 17, 17, []int{0, 3, 0, 3}, []int{1, 7}, nil, nil},
+		{false, 2, 1, 16, 32, 17, 16, []int{3, 0, 2, 0}, []int{7, 1}, nil, nil},
+		{true, 4, 1, 32, 32, 30, 33, []int{1, 2, 1, 2}, []int{3, 5}, nil, nil},
+		{true, 6, 1, 32, 64, 1, 800, []int{0, 1, 0, 1}, []int{1, 3}, nil, nil},
+		{false, 2, 1, 16, 16, 12, 13, []int{3, 3, 3, 3}, []int{7, 7}, nil, nil},
+		{false, 4, 1, 32, 48, 28, 23, []int{2, 2, 2, 2}, nil, []int{2, 2}, nil},
+		{true, 4, 2, 32, 32, 33, 20, []int{4, 1, 3, 1}, nil, []int{4, 1}, nil},
+		{false, 2, 1, 16, 32, 13, 11, []int{12, 12, 12, 12}, nil, []int{12, 12}, nil},
+		{false, 4, 1, 16, 32, 19, 17, []int{4, 6, 4, 6}, []int{5, 5}, []int{2, 3}, nil},
+		{false, 3, 1, 32, 48, 21, 26, []int{0, 1, 0, 1}, []int{2, 2}, nil, nil},
+		{true, 5, 2, 16, 32, 37, 24, []int{1, 1, 2, 1}, []int{4, 2}, nil, nil},
+		{false, 3, 1, 32, 48, 21, 26, []int{1, 1, 1, 1}, nil, nil, []int{2, 2}},
+		{true, 5, 2, 16, 32, 56, 57, []int{1, 1, 1, 1}, nil, nil, []int{2, 2}},
+		{false, 4, 1, 32, 32, 30, 27, []int{2, 2, 1, 2}, []int{5, 6}, nil, []int{2, 2}},
+		{true, 3, 1, 16, 48, 33, 20, []int{2, 0, 2, 1}, []int{4, 2}, nil, []int{2, 1}},
+		{false, 3, 1, 32, 32, 9, 40, []int{0, 3, 0, 2}, []int{1, 6}, nil, []int{2, 3}},
+		{true, 7, 2, 32, 64, 0, 300, []int{0, 1, 0, 1}, []int{1, 3}, nil, []int{1, 2}},
+		{false, 5, 1, 32, 48, 0, 64, []int{0, 0, 0, 0}, []int{1, 4}, nil, []int{1, 1}},
+		{false, 4, 3, 16, 32, 0, 50, []int{0, 2, 0, 2}, []int{1, 3}, []int{1, 2}, nil},
+		{false, 6, 1, 64, 32, 0, 41, []int{0, 1, 0, 0}, []int{1, 3}, nil, nil},
 	} {
 		for _, tgt := range targettest.Executed(t) {
 			t.Run(fmt.Sprintf("%+v/%s%d", c, tgt.CPU, tgt.VectorBits), func(t *testing.T) { testWinograd(t, c, tgt) })
@@ -90,13 +116,18 @@ func TestWinograd(t *testing.T) {
 
 func testWinograd(t *testing.T, c winogradCase, tgt *target.Target) {
 	r := rand.New(rand.NewPCG(1, 2))
-	x := random(r, types.Of(types.F32, c.images, c.in, c.height, c.width))
-	w, bias := random(r, types.Of(types.F32, c.out, c.in, c.ofKernel()[0], c.ofKernel()[1])), random(r, types.Of(types.F32, c.out, 1, 1))
+	x := random(r, types.Of(types.F32, c.shaped(c.images, c.in, c.height, c.width)...))
+	w, bias := random(r, types.Of(types.F32, c.out, c.in, c.ofKernel()[0], c.ofKernel()[1])), random(r, types.Of(types.F32, c.shaped(1, c.out, 1, 1)[1:]...))
 	height, width := c.extent(0, c.height), c.extent(1, c.width)
-	other := random(r, types.Of(types.F32, c.images, c.out, height, width))
+	other := random(r, types.Of(types.F32, c.shaped(c.images, c.out, height, width)...))
 
 	want := tensor.NewOf(other.Type())
-	if err := ops.Conv2d.Eval(c.conv(), []*tensor.Tensor{x, w, bias.Reshape(c.out)}, []*tensor.Tensor{want}); err != nil {
+	conv, attrs := c.conv()
+	ofConv := w
+	if c.height == 0 {
+		height, ofConv = 0, w.Reshape(c.out, c.in, c.ofKernel()[1])
+	}
+	if err := conv.Eval(attrs, []*tensor.Tensor{x, ofConv, bias.Reshape(c.out)}, []*tensor.Tensor{want}); err != nil {
 		t.Fatal(err)
 	}
 	for i := range want.Len() {
@@ -111,13 +142,13 @@ func testWinograd(t *testing.T, c winogradCase, tgt *target.Target) {
 		}
 		return n.Out[0]
 	}
-	u := apply(ops.WinogradWeight, ops.WinogradWeightAttrs{TileSize: c.tile}, graph.NewConst("w", w))
-	input := ops.WinogradInputAttrs{TileSize: c.tile, KernelSize: c.ofKernel(), Dilation: c.ofDilation(), Padding: c.padding}
+	u := apply(ops.WinogradWeight, ops.WinogradWeightAttrs{TileSize: c.tile}, graph.NewConst("w", ops.PhaseWeight(w, c.ofStrides())))
+	input := ops.WinogradInputAttrs{TileSize: c.tile, KernelSize: c.ofKernel(), Strides: c.ofStrides(), Dilation: c.ofDilation(), Padding: c.padding}
 	var y *graph.Value
 	if c.fused {
 		y = apply(ops.WinogradConv, input, data, u)
 	} else {
-		y = apply(ops.WinogradProduct, ops.WinogradProductAttrs{TileSize: c.tile, KernelSize: c.ofKernel(), Dilation: c.ofDilation(), Height: height, Width: width}, apply(ops.WinogradInput, input, data), u)
+		y = apply(ops.WinogradProduct, ops.WinogradProductAttrs{TileSize: c.tile, KernelSize: ops.PhaseTaps(c.ofKernel(), c.ofStrides()), Dilation: c.ofDilation(), Height: height, Width: width}, apply(ops.WinogradInput, input, data), u)
 	}
 	tile := "6 x 1"
 	if c.out/tgt.Lanes(32)%2 == 0 {

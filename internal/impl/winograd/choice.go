@@ -11,8 +11,8 @@ import (
 	"lathe/internal/types"
 )
 
-// A shape is a convolution with strides 1 that may be computed in the Winograd domain. Height and
-// Width are those of the result, Type is that of transformed operands.
+// A shape is a convolution that may be computed in the Winograd domain. In counts the channels of all phases, and Kernel is that of one;
+// Height and Width are those of the result, Type is that of transformed operands.
 type shape struct {
 	Images, In, Out, Height, Width int
 	Kernel, Dilation               []int
@@ -30,8 +30,11 @@ type variant struct {
 	Fused bool // a block of tiles is transformed just before its products, rather than all tiles by a kernel of their own
 }
 
-// variants are those to choose from.
-var variants = []variant{{6, true}, {6, false}, {4, true}, {4, false}, {2, true}, {2, false}}
+// variants are those to choose from: even tiles for kernels of an odd number of taps, and odd ones for an even number.
+var variants = []variant{
+	{6, true}, {6, false}, {4, true}, {4, false}, {2, true}, {2, false},
+	{7, true}, {7, false}, {5, true}, {5, false}, {3, true}, {3, false},
+}
 
 func (v variant) String() string {
 	name := fmt.Sprintf("F(%dx%d)", v.Tile, v.Tile)
@@ -58,25 +61,41 @@ func shapeOf(n *impl.Node, c impl.Core) (w shape, ok bool) {
 	}
 	weight := n.In[1]
 	switch {
-	case n.Op == ops.Conv2d && n.Const(1) && (len(n.In) < 3 || n.Const(2)) && n.Out.DType == types.F32:
+	case (n.Op == ops.Conv2d || n.Op == ops.Conv1d) && n.Const(1) && (len(n.In) < 3 || n.Const(2)) && n.Out.DType == types.F32:
 		w.Type = types.F32
 	case n.Op == ops.QnnConv2d && n.Const(2) && n.Zero(1) && n.Zero(3) && exact(n):
 		weight, w.Type = n.In[2], types.I16
 	default:
 		return w, false
 	}
-	a, x, y := n.Attrs.(ops.ConvAttrs), n.In[0].Shape, n.Out.Shape
-	all := func(v []int, want int) bool { return v[0] == want && v[1] == want }
-	if a.Groups != 1 || !all(a.Strides, 1) || all(weight.Shape[2:], 1) {
+	a, x, y := n.Attrs.(ops.ConvAttrs), n.In[0].Shape, ops.Lines(n.Out.Shape)
+	input := inputAttrs(a, weight.Shape[2:])
+	phases := input.Phases()
+	for k, s := range input.Strides {
+		if s > 1 && input.Dilation[k] > 1 {
+			return w, false
+		}
+	}
+	if a.Groups != 1 || phases[0]*phases[1] > mostPhases {
 		return w, false
 	}
-	w.Images, w.In, w.Out, w.Height, w.Width = x[0], x[1], y[1], y[2], y[3]
-	w.Kernel, w.Dilation = weight.Shape[2:], a.Dilation
+	w.Images, w.In, w.Out, w.Height, w.Width = x[0], phases[0]*phases[1]*x[1], y[1], y[2], y[3]
+	w.Kernel, w.Dilation = ops.PhaseTaps(input.KernelSize, input.Strides), input.Dilation
 	return w, true
 }
 
+// inputAttrs are the attributes of the data's transform, but for the tile, for a convolution of one or two spatial axes.
+func inputAttrs(a ops.ConvAttrs, kernel []int) ops.WinogradInputAttrs {
+	if len(kernel) == 1 {
+		return ops.WinogradInputAttrs{
+			KernelSize: []int{1, kernel[0]}, Strides: []int{1, a.Strides[0]}, Dilation: []int{1, a.Dilation[0]}, Padding: []int{0, a.Padding[0], 0, a.Padding[1]},
+		}
+	}
+	return ops.WinogradInputAttrs{KernelSize: kernel, Strides: a.Strides, Dilation: a.Dilation, Padding: a.Padding}
+}
+
 // exact reports whether data of int16 by weights of int8 give in the Winograd domain what they give outside: the sums and differences
-// of four numbers of the data are int16, and four times a result is an int32.
+// of four numbers of the data are int16, and four times a result is an int32. A step of the sum adds at most nine taps of a phase.
 func exact(n *impl.Node) bool {
 	if n.In[0].DType != types.I16 || n.In[2].DType != types.I8 || n.Out.DType != types.I32 {
 		return false
@@ -85,7 +104,8 @@ func exact(n *impl.Node) bool {
 	if lo > hi {
 		return false
 	}
-	most, channels := max(-lo, hi), int64(n.In[2].Shape[1])
+	phases := inputAttrs(n.Attrs.(ops.ConvAttrs), n.In[2].Shape[2:]).Phases()
+	most, channels := max(-lo, hi), int64(phases[0]*phases[1]*n.In[2].Shape[1])
 	const ofWeights, taps = 1 << 7, 9
 	return 4*most <= math.MaxInt16 && 4*most*ofWeights*taps*channels <= math.MaxInt32
 }
@@ -100,8 +120,8 @@ func ways(n *impl.Node, core impl.Core) (list []impl.Way, why string) {
 		return nil, ""
 	}
 	lanes := core.Lanes(32)
-	if lanes < 4 || c.In%lanes != 0 || c.Out%lanes != 0 {
-		return nil, fmt.Sprintf("direct: %d to %d channels are not whole vectors of %d", c.In, c.Out, lanes)
+	if channels := n.In[0].Shape[1]; lanes < 4 || channels%lanes != 0 || c.Out%lanes != 0 {
+		return nil, fmt.Sprintf("direct: %d to %d channels are not whole vectors of %d", channels, c.Out, lanes)
 	}
 	for _, v := range variants {
 		w := c.matrices(v)

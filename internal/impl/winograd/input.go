@@ -19,7 +19,7 @@ func input(c impl.Call) (*impl.Plan, error) {
 	}
 	x, y := build.Param("data", c.In[0].DType, c.In[0].Dims()...), build.Param("y", c.Out[0].DType, c.Out[0].Dims()...)
 	d, ok := tiledDataOf(y, c.Out[0])
-	if !ok || c.In[0].Layout != types.ChannelBlocks(4, d.lanes) {
+	if !ok || c.In[0].Layout != types.ChannelBlocks(c.In[0].Rank(), d.lanes) {
 		return nil, nil
 	}
 	t := newInputTransform(w, a, x, c.In[0].Shape, d)
@@ -32,62 +32,92 @@ func input(c impl.Call) (*impl.Plan, error) {
 // inputTransform writes transformed tiles of data.
 type inputTransform struct {
 	tileGrid
-	data      *loop.Buffer // [N, C/lanes, H, W, lanes]
-	to        tiledData
-	top, left int // padding
+	attrs  ops.WinogradInputAttrs
+	data   *loop.Buffer // [N, C/lanes, H, W, lanes], or without H
+	size   [2]int       // H and W
+	blocks int          // C/lanes
+	to     tiledData
 }
 
 func newInputTransform(w *ops.Winograd, a ops.WinogradInputAttrs, data *loop.Buffer, shape []int, to tiledData) inputTransform {
+	lines := ops.Lines(shape)
+	t := inputTransform{attrs: a, data: data, size: [2]int{lines[2], lines[3]}, blocks: data.Shape[1], to: to}
 	tiles := func(k int) int {
 		x := &w.Axes[k]
-		return x.Tiles(shape[2+k] + a.Padding[k] + a.Padding[2+k] - (x.Taps-1)*x.Dilation)
+		return x.Tiles((t.size[k]+a.Padding[k]+a.Padding[2+k]-(a.KernelSize[k]-1)*x.Dilation-1)/a.Strides[k] + 1)
 	}
-	return inputTransform{tileGrid{w, shape[0], tiles(0), tiles(1)}, data, to, a.Padding[0], a.Padding[1]}
+	t.tileGrid = tileGrid{w, shape[0], tiles(0), tiles(1)}
+	return t
 }
 
 // column transforms a tile, in all channels, to a row of a group of the result. Rows behind the last tile become 0.
 func (t inputTransform) column(tile, group, row expr.Expr) loop.Stmt {
-	blocks := func(body func(block expr.Expr) loop.Stmt) loop.Stmt {
-		return build.Each("block", expr.Index(t.to.blocks), body)
-	}
 	one := t.place(tile, func(image, y, x expr.Expr) loop.Stmt {
-		top, left := expr.Sub(y, expr.Index(t.top)), expr.Sub(x, expr.Index(t.left))
-		all := func(guard bool) loop.Stmt {
-			return blocks(func(block expr.Expr) loop.Stmt { return t.tile(image, block, top, left, group, row, guard) })
+		var all []loop.Stmt
+		phases := t.attrs.Phases()
+		for i := range phases[0] {
+			for j := range phases[1] {
+				all = append(all, t.phase(phase{i*phases[1] + j, [2]int{i, j}}, image, y, x, group, row))
+			}
 		}
-		rows, cols := t.Axes[0].Alpha, t.Axes[1].Alpha
-		inside := expr.AllOf(t.within(top, 0, t.down, 0), t.within(top, rows-1, t.down, 0), t.within(left, 0, t.across, 1), t.within(left, cols-1, t.across, 1))
-		if inside == nil {
-			return all(false)
-		}
-		return &loop.If{Cond: inside, Then: all(false), Else: all(true)}
+		return build.Do(all...)
 	})
 	if t.tiles() == t.to.groups*t.to.rows {
 		return one
 	}
-	zeros := blocks(func(block expr.Expr) loop.Stmt { return t.zeros(group, block, row) })
+	zeros := build.Each("block", expr.Index(t.to.blocks), func(block expr.Expr) loop.Stmt { return t.zeros(group, block, row) })
 	return &loop.If{Cond: expr.LT(tile, expr.Index(t.tiles())), Then: one, Else: zeros}
 }
 
-// within is the condition that element i of a tile, the first of which is at first, lies within an axis of the data; nil where it does for
-// all of the axis' tiles.
-func (t inputTransform) within(first expr.Expr, i, tiles, axis int) expr.Expr {
-	w, pad := &t.Axes[axis], []int{t.top, t.left}[axis]
-	i *= w.Dilation
-	at, n := expr.Add(first, expr.Index(i)), t.data.Shape[2+axis]
+// A phase is every element of the data, along each axis, that follows one of the first ones at multiples of the strides.
+type phase struct {
+	index int
+	first [2]int
+}
+
+// phase transforms what a tile with its first output at y and x reads of a phase.
+func (t inputTransform) phase(p phase, image, y, x, group, row expr.Expr) loop.Stmt {
+	at := func(out expr.Expr, axis int) expr.Expr {
+		return expr.Add(expr.Mul(out, expr.Index(t.attrs.Strides[axis])), expr.Index(p.first[axis]-t.attrs.Padding[axis]))
+	}
+	top, left := at(y, 0), at(x, 1)
+	all := func(guard bool) loop.Stmt {
+		return build.Each("block", expr.Index(t.blocks), func(block expr.Expr) loop.Stmt {
+			return t.tile(p, image, block, top, left, group, row, guard)
+		})
+	}
+	rows, cols := t.Axes[0].Alpha, t.Axes[1].Alpha
+	inside := expr.AllOf(t.within(p, top, 0, 0), t.within(p, top, rows-1, 0), t.within(p, left, 0, 1), t.within(p, left, cols-1, 1))
+	if inside == nil {
+		return all(false)
+	}
+	return &loop.If{Cond: inside, Then: all(false), Else: all(true)}
+}
+
+// step is the distance of the elements of a tile along an axis.
+func (t inputTransform) step(axis int) int { return t.attrs.Strides[axis] * t.Axes[axis].Dilation }
+
+// within is the condition that element i of a phase's tile, the first of which is at first, lies within an axis of the data; nil where it
+// does for all of the axis' tiles.
+func (t inputTransform) within(p phase, first expr.Expr, i, axis int) expr.Expr {
+	i *= t.step(axis)
+	at, n := expr.Add(first, expr.Index(i)), t.size[axis]
+	least := p.first[axis] + i - t.attrs.Padding[axis]
+	tiles := []int{t.down, t.across}[axis]
 	var low, high expr.Expr
-	if i < pad {
+	if least < 0 {
 		low = expr.GE(at, expr.Index(0))
 	}
-	if w.First(tiles-1)+i-pad >= n {
+	if t.Axes[axis].First(tiles-1)*t.attrs.Strides[axis]+least >= n {
 		high = expr.LT(at, expr.Index(n))
 	}
 	return expr.AllOf(low, high)
 }
 
-// tile transforms one tile: columns, then rows. guard tests each element.
-func (t inputTransform) tile(image, block, top, left, group, row expr.Expr, guard bool) loop.Stmt {
+// tile transforms one tile of a phase: columns, then rows. guard tests each element.
+func (t inputTransform) tile(of phase, image, block, top, left, group, row expr.Expr, guard bool) loop.Stmt {
 	p := newLaneProgram(t.data.DType, t.to.lanes)
+	to := expr.Add(block, expr.Index(of.index*t.blocks))
 	rows, cols := &t.Axes[0], &t.Axes[1]
 	half := make([][]expr.Expr, rows.Alpha)
 	for j := range cols.Alpha {
@@ -95,9 +125,10 @@ func (t inputTransform) tile(image, block, top, left, group, row expr.Expr, guar
 		for i := range d {
 			var cond expr.Expr
 			if guard {
-				cond = expr.AllOf(t.within(top, i, t.down, 0), t.within(left, j, t.across, 1))
+				cond = expr.AllOf(t.within(of, top, i, 0), t.within(of, left, j, 1))
 			}
-			e := build.Get(t.data, image, block, expr.Add(top, expr.Index(i*rows.Dilation)), expr.Add(left, expr.Index(j*cols.Dilation)), p.lane)
+			from := ops.OnLine(len(t.data.Shape)-1, image, block, expr.Add(top, expr.Index(i*t.step(0))), expr.Add(left, expr.Index(j*t.step(1))))
+			e := build.Get(t.data, append(from, p.lane)...)
 			d[i] = p.keep(expr.If(cond, e, expr.Const(t.data.DType, 0)))
 		}
 		for i, v := range p.multiply(rows.BT, d) {
@@ -106,7 +137,7 @@ func (t inputTransform) tile(image, block, top, left, group, row expr.Expr, guar
 	}
 	for i := range half {
 		for j, v := range p.multiply(cols.BT, half[i]) {
-			p.store(t.to.Buffer, v, t.to.at(group, expr.Index(i*cols.Alpha+j), block, row, p.lane)...)
+			p.store(t.to.Buffer, v, t.to.at(group, expr.Index(i*cols.Alpha+j), to, row, p.lane)...)
 		}
 	}
 	return p.loop()

@@ -12,7 +12,8 @@ import (
 	"lathe/internal/types"
 )
 
-// The kernels of a Winograd convolution work on tiles in groups, the rows of a register tile, and on channels in vectors:
+// The kernels of a Winograd convolution work on tiles in groups, the rows of a register tile, and on channels in vectors, those of each
+// phase together:
 //
 //	data     [k, C, tiles] lies as [tiles/rows][C/lanes][k][rows][lanes]
 //	weights  [k, O, C]     lie as  [O/panel][k][C][panel], panel being a few vectors
@@ -53,7 +54,7 @@ func together(t types.DType) int { return max(1, impl.DotWidthOf(t, t)) }
 
 // inputLayouts gives data channels in blocks of a vector and its tiles in groups of the rows of a register tile.
 func inputLayouts(l impl.Layouts, lanes int, n *graph.Node) {
-	l.Want(n, 0, types.ChannelBlocks(4, lanes))
+	l.Want(n, 0, types.ChannelBlocks(n.In[0].Type.Rank(), lanes))
 	for _, u := range l.Users(n.Out[0]) {
 		if u.Op != ops.WinogradProduct {
 			continue
@@ -68,13 +69,13 @@ func inputLayouts(l impl.Layouts, lanes int, n *graph.Node) {
 func productLayouts(l impl.Layouts, lanes int, n *graph.Node) {
 	if t, ok := impl.TileOf(n.Impl.Point, tileDecision); ok {
 		l.Want(n, 1, weightLayout(n.In[1].Type.DType, t.Vecs*lanes))
-		l.SetLayout(n.Out[0], types.ChannelBlocks(4, lanes))
+		l.SetLayout(n.Out[0], types.ChannelBlocks(n.Out[0].Type.Rank(), lanes))
 	}
 }
 
 // convLayouts is inputLayouts and productLayouts in one.
 func convLayouts(l impl.Layouts, lanes int, n *graph.Node) {
-	l.Want(n, 0, types.ChannelBlocks(4, lanes))
+	l.Want(n, 0, types.ChannelBlocks(n.In[0].Type.Rank(), lanes))
 	productLayouts(l, lanes, n)
 }
 

@@ -59,7 +59,7 @@ func conv(a impl.Anchor) (*impl.Plan, error) {
 	attrs := a.Attrs.(ops.WinogradInputAttrs)
 	w, err := attrs.Matrices()
 	lanes := a.Target.Lanes(32)
-	if err != nil || a.In[0].Layout != types.ChannelBlocks(4, lanes) || a.In[0].Shape[1]%lanes != 0 {
+	if err != nil || a.In[0].Layout != types.ChannelBlocks(a.In[0].Rank(), lanes) || a.In[0].Shape[1]%lanes != 0 {
 		return nil, err
 	}
 	x := build.Param("x", a.In[0].DType, a.In[0].Dims()...)
@@ -70,7 +70,7 @@ func conv(a impl.Anchor) (*impl.Plan, error) {
 		return nil, nil
 	}
 	rows := tile.Rows
-	t.to = tiledData{groups: (t.tiles() + rows - 1) / rows, factors: w.Products(), blocks: a.In[0].Shape[1] / lanes, rows: rows, lanes: lanes}
+	t.to = tiledData{groups: (t.tiles() + rows - 1) / rows, factors: w.Products(), blocks: a.In[1].Shape[2] / lanes, rows: rows, lanes: lanes}
 	if panel == 0 {
 		return nil, nil
 	}
@@ -128,12 +128,13 @@ type products struct {
 func newProduct(a impl.Anchor, w *ops.Winograd, d tiledData) (p products, ok bool) {
 	u := a.In[1]
 	panel := u.Layout.BlockOf(1, 3)
-	if panel == 0 || panel%d.lanes != 0 || u.Shape[1]%panel != 0 || u.Layout != weightLayout(u.DType, panel) || a.Out[0].Layout != types.ChannelBlocks(4, d.lanes) {
+	if panel == 0 || panel%d.lanes != 0 || u.Shape[1]%panel != 0 || u.Layout != weightLayout(u.DType, panel) || a.Out[0].Layout != types.ChannelBlocks(a.Out[0].Rank(), d.lanes) {
 		return p, false
 	}
-	height, width := a.Out[0].Shape[2], a.Out[0].Shape[3]
+	lines := ops.Lines(a.Out[0].Shape)
+	height, width := lines[2], lines[3]
 	return products{
-		tileGrid: tileGrid{w, a.Out[0].Shape[0], w.Axes[0].Tiles(height), w.Axes[1].Tiles(width)},
+		tileGrid: tileGrid{w, lines[0], w.Axes[0].Tiles(height), w.Axes[1].Tiles(width)},
 		Anchor:   a, data: d, weight: build.Param("weight", u.DType, u.Dims()...), vecs: panel / d.lanes, together: together(u.DType), height: height, width: width,
 	}, true
 }
@@ -309,11 +310,16 @@ func (p products) outputs(o, vec, i, row, image, y, x expr.Expr) loop.Stmt {
 		c.when(clip(y, r, down, p.height), func() {
 			for s, v := range c.multiply(across.AT, half[r]) {
 				x := expr.Add(x, expr.Index(s*across.Dilation))
-				c.when(clip(x, s, across, p.width), func() { c.list = append(c.list, p.Finish(p.whole(v), image, channels, y, x, c.lane)) })
+				c.when(clip(x, s, across, p.width), func() { c.list = append(c.list, p.finish(p.whole(v), image, channels, y, x, c.lane)) })
 			}
 		})
 	}
 	return c.loop()
+}
+
+// finish computes the rest of the group on output v of vectors of channels, and stores it.
+func (p products) finish(v, image, channels, y, x, lane expr.Expr) loop.Stmt {
+	return p.Finish(v, append(ops.OnLine(p.Out[0].Rank(), image, channels, y, x), lane)...)
 }
 
 // whole is an output as it is, or of integers a quarter.

@@ -2,6 +2,7 @@ package winograd
 
 import (
 	"errors"
+	"slices"
 	"sync"
 
 	"lathe/internal/fault"
@@ -11,13 +12,14 @@ import (
 	"lathe/internal/tensor"
 )
 
-// transformedWeight is the constant that ops.WinogradWeight gives of a constant weight, evaluated by so many goroutines.
-func transformedWeight(w *graph.Value, tile, workers int) (*graph.Value, error) {
-	t, err := ops.WinogradWeight.Infer(ops.WinogradWeightAttrs{TileSize: tile}, []op.Arg{{Tensor: w.Type}})
+// transformedWeight is the constant that ops.WinogradWeight gives of a constant weight, or of that of its phases, evaluated by so many goroutines.
+func transformedWeight(w *graph.Value, a ops.WinogradInputAttrs, workers int) (*graph.Value, error) {
+	weight := ops.PhaseWeight(w.Const.Reshape(append(slices.Clone(w.Type.Shape[:2]), a.KernelSize...)...), a.Strides)
+	t, err := ops.WinogradWeight.Infer(ops.WinogradWeightAttrs{TileSize: a.TileSize}, []op.Arg{{Tensor: weight.Type()}})
 	if err != nil {
 		return nil, err
 	}
-	m, err := ops.WinogradOf(tile, w.Type.Shape[2:], []int{1, 1})
+	m, err := ops.WinogradOf(a.TileSize, weight.Shape[2:], []int{1, 1})
 	if err != nil {
 		return nil, err
 	}
@@ -29,7 +31,7 @@ func transformedWeight(w *graph.Value, tile, workers int) (*graph.Value, error) 
 	for p := range parts {
 		wg.Go(func() {
 			errs[p] = fault.Guard(func() error {
-				m.Weights(u, w.Const, kernels*p/parts, kernels*(p+1)/parts)
+				m.Weights(u, weight, kernels*p/parts, kernels*(p+1)/parts)
 				return nil
 			})
 		})

@@ -1,7 +1,9 @@
-// Package winograd computes convolutions of strides 1 by Winograd's minimal filtering.
+// Package winograd computes convolutions by Winograd's minimal filtering; those with strides as sums of ones without, over the phases of the data.
 package winograd
 
 import (
+	"slices"
+
 	"lathe/internal/graph"
 	"lathe/internal/graph/rewrite"
 	"lathe/internal/impl"
@@ -23,7 +25,7 @@ var Algorithm = impl.Algorithm{
 		ops.WinogradInput: inputLayouts, ops.WinogradProduct: productLayouts, ops.WinogradConv: convLayouts,
 	},
 	NodeDecisions: []impl.DecisionInfo{
-		{Name: "algorithm", Owner: "ChooseImplementations", Doc: "how a convolution is computed: `direct`, or by Winograd's algorithm `F(6x6)`, `F(4x4)` or `F(2x2)`, with so many outputs of a tile along each axis of several taps, all of it or `by blocks`; a product of bytes `direct`, by dot products, or by registers of matrices, `matrix`"},
+		{Name: "algorithm", Owner: "ChooseImplementations", Doc: "how a convolution is computed: `direct`, or by Winograd's algorithm `F(6x6)` to `F(2x2)`, with so many outputs of a tile along each axis of several taps, all of it or `by blocks`; a product of bytes `direct`, by dot products, or by registers of matrices, `matrix`"},
 		{Name: tileDecision, Owner: "ChooseImplementations", Doc: "accumulators of the products in the Winograd domain: rows of tiles x vectors"},
 	},
 	Decisions: []impl.DecisionInfo{
@@ -45,7 +47,7 @@ func Rewrite(g *graph.Graph, workers int) error {
 	return rewrite.Walk(g, func(r *rewrite.Rewriter, n *graph.Node) {
 		switch {
 		case n.Impl.Name != Name:
-		case n.Op == ops.Conv2d:
+		case n.Op == ops.Conv2d || n.Op == ops.Conv1d:
 			r.Replace(n.Out[0], nodes(r, n, n.In[1], variantOf(n.Impl.Point), workers))
 		case n.Op == ops.QnnConv2d:
 			r.Replace(n.Out[0], nodes(r, n, n.In[2], variantOf(n.Impl.Point), workers))
@@ -55,24 +57,26 @@ func Rewrite(g *graph.Graph, workers int) error {
 
 // nodes adds the operators of the Winograd domain that compute convolution n by weights w.
 func nodes(r *rewrite.Rewriter, n *graph.Node, w *graph.Value, c variant, workers int) *graph.Value {
-	a, shape := n.Attrs.(ops.ConvAttrs), n.Out[0].Type.Shape
-	weight, err := transformedWeight(w, c.Tile, workers)
+	input, shape := inputAttrs(n.Attrs.(ops.ConvAttrs), w.Type.Shape[2:]), n.Out[0].Type.Shape
+	input.TileSize = c.Tile
+	weight, err := transformedWeight(w, input, workers)
 	if err != nil {
 		r.Fail(err)
 		return n.Out[0]
 	}
-	kernel := w.Type.Shape[2:]
-	input := ops.WinogradInputAttrs{TileSize: c.Tile, KernelSize: kernel, Dilation: a.Dilation, Padding: a.Padding}
 	var y *graph.Value
 	if c.Fused {
 		y = r.Apply(ops.WinogradConv, input, n.In[0], weight)
 	} else {
-		product := ops.WinogradProductAttrs{TileSize: c.Tile, KernelSize: kernel, Dilation: a.Dilation, Height: shape[2], Width: shape[3]}
+		product := ops.WinogradProductAttrs{TileSize: c.Tile, KernelSize: ops.PhaseTaps(input.KernelSize, input.Strides), Dilation: input.Dilation, Width: shape[len(shape)-1]}
+		if len(shape) == 4 {
+			product.Height = shape[2]
+		}
 		y = r.Apply(ops.WinogradProduct, product, r.Apply(ops.WinogradInput, input, n.In[0]), weight)
 	}
 	y.Def.Why, y.Def.Impl = n.Why, n.Impl
-	if n.Op == ops.Conv2d && len(n.In) == 3 {
-		bias := graph.NewConst(n.In[2].Name, n.In[2].Const.Reshape(shape[1], 1, 1))
+	if n.Op != ops.QnnConv2d && len(n.In) == 3 {
+		bias := graph.NewConst(n.In[2].Name, n.In[2].Const.Reshape(slices.Concat([]int{shape[1]}, slices.Repeat([]int{1}, len(shape)-2))...))
 		y = r.Apply(ops.Add, op.None{}, y, bias)
 	}
 	return y

@@ -16,7 +16,7 @@ import (
 	"lathe/internal/types"
 )
 
-// TestRewrite: convolutions of stride 1 with constant weights and kernels for which there are matrices become operators in the Winograd
+// TestRewrite: convolutions with constant weights and kernels for which there are matrices, those of the phases with strides, become operators in the Winograd
 // domain, which compute the same; others stay.
 func TestRewrite(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 1))
@@ -28,8 +28,9 @@ func TestRewrite(t *testing.T) {
 		return graph.NewConst("", x)
 	}
 	plain := ops.ConvAttrs{Strides: []int{1, 1}, Padding: []int{1, 1, 1, 1}, Dilation: []int{1, 1}, Groups: 1}
-	strided, dilated, grouped := plain, plain, plain
-	strided.Strides, dilated.Dilation, grouped.Groups = []int{2, 1}, []int{1, 2}, 2
+	strided, far, both, dilated, grouped := plain, plain, plain, plain, plain
+	strided.Strides, far.Strides, dilated.Dilation, grouped.Groups = []int{2, 2}, []int{3, 3}, []int{1, 2}, 2
+	both.Strides, both.Dilation = []int{1, 2}, []int{1, 2}
 	dilated.Padding = []int{1, 2, 1, 2}
 	for _, c := range []struct {
 		name     string
@@ -39,10 +40,13 @@ func TestRewrite(t *testing.T) {
 		want     []*op.Def
 	}{
 		{"blocks", plain, []int{32, 32, 3, 3}, false, []*op.Def{ops.WinogradConv, ops.Add}},
-		{"strided", strided, []int{32, 32, 3, 3}, false, []*op.Def{ops.Conv2d}},
+		{"strided", strided, []int{64, 32, 5, 5}, false, []*op.Def{ops.WinogradInput, ops.WinogradProduct, ops.Add}},
+		{"far", far, []int{32, 32, 3, 3}, false, []*op.Def{ops.Conv2d}},
+		{"both", both, []int{32, 32, 3, 3}, false, []*op.Def{ops.Conv2d}},
 		{"dilated", dilated, []int{32, 32, 3, 3}, false, []*op.Def{ops.WinogradConv, ops.Add}},
 		{"five", plain, []int{32, 32, 5, 5}, false, []*op.Def{ops.WinogradConv, ops.Add}},
-		{"even", plain, []int{32, 32, 2, 2}, false, []*op.Def{ops.Conv2d}},
+		{"even", plain, []int{32, 32, 2, 2}, false, []*op.Def{ops.WinogradConv, ops.Add}},
+		{"mixed", plain, []int{32, 32, 3, 2}, false, []*op.Def{ops.Conv2d}},
 		{"nine", plain, []int{32, 32, 9, 9}, false, []*op.Def{ops.Conv2d}},
 		{"grouped", grouped, []int{32, 16, 3, 3}, false, []*op.Def{ops.Conv2d}},
 		{"kernel", plain, []int{32, 32, 1, 1}, false, []*op.Def{ops.Conv2d}},
