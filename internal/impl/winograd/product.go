@@ -194,27 +194,41 @@ func (p products) sum(k, i, row, vec, lane expr.Expr) []expr.Expr {
 
 // groups is a loop over the groups of the block that starts at first; the last block may have fewer.
 func (p products) groups(first expr.Expr, body func(i expr.Expr) loop.Stmt) loop.Stmt {
-	n := expr.Expr(expr.Index(p.block))
-	if p.data.groups%p.block != 0 {
-		n = expr.Min(n, expr.Sub(expr.Index(p.data.groups), first))
+	return build.Each("g", p.groupsAt(first), body)
+}
+
+// groupsAt is the number of groups of the block that starts at first.
+func (p products) groupsAt(first expr.Expr) expr.Expr {
+	if p.data.groups%p.block == 0 {
+		return expr.Index(p.block)
 	}
-	return build.Each("g", n, body)
+	return expr.Min(expr.Index(p.block), expr.Sub(expr.Index(p.data.groups), first))
 }
 
 // multiply makes the products of panel o and the block of groups from first on.
 func (p products) multiply(o, first expr.Expr) loop.Stmt {
 	return build.Each("k", expr.Index(p.Products()), func(k expr.Expr) loop.Stmt {
-		return p.groups(first, func(i expr.Expr) loop.Stmt {
-			if p.local {
-				return p.group(o, k, i, i)
+		group := func(fetch bool) func(i expr.Expr) loop.Stmt {
+			return func(i expr.Expr) loop.Stmt {
+				if p.local {
+					return p.group(o, k, i, i, fetch)
+				}
+				return p.group(o, k, expr.Add(first, i), i, fetch)
 			}
-			return p.group(o, k, expr.Add(first, i), i)
+		}
+		if p.fetch == 0 || p.block <= p.fetchers() {
+			return p.groups(first, group(p.fetch > 0))
+		}
+		return build.Bind("n", p.groupsAt(first), func(n expr.Expr) loop.Stmt {
+			return build.Bind("fetching", expr.Min(expr.Index(p.fetchers()), n), func(fetching expr.Expr) loop.Stmt {
+				return build.Do(build.Each("g", fetching, group(true)), build.Loop(loop.Serial, "g", fetching, expr.Sub(n, fetching), group(false)))
+			})
 		})
 	})
 }
 
-// group sums the products of a group over channels, in registers.
-func (p products) group(o, k, group, i expr.Expr) loop.Stmt {
+// group sums the products of a group over channels, in registers, and asks for weights of a later factor where fetch says so.
+func (p products) group(o, k, group, i expr.Expr, fetch bool) loop.Stmt {
 	lanes := p.data.lanes
 	acc := &loop.Buffer{Name: "acc", DType: p.sums.DType, Shape: []int{p.data.rows, p.vecs, lanes}, Scope: loop.Reg}
 	tile := func(body func(row, vec, lane expr.Expr) loop.Stmt) loop.Stmt {
@@ -227,7 +241,11 @@ func (p products) group(o, k, group, i expr.Expr) loop.Stmt {
 	column := func(vec, lane expr.Expr) expr.Expr { return expr.Add(expr.Mul(vec, expr.Index(lanes)), lane) }
 	step := func(block, c expr.Expr) loop.Stmt {
 		pair := expr.Add(expr.Mul(block, expr.Index(lanes/p.together)), c)
-		return build.Do(p.prefetch(o, k, pair, i), tile(func(row, vec, lane expr.Expr) loop.Stmt {
+		ahead := loop.Stmt(&loop.Seq{})
+		if fetch {
+			ahead = p.prefetch(o, k, pair, i)
+		}
+		return build.Do(ahead, tile(func(row, vec, lane expr.Expr) loop.Stmt {
 			x := p.data.at(group, k, block, row, expr.Mul(c, expr.Index(p.together)))
 			return build.Set(acc, expr.Add(build.Get(acc, row, vec, lane), p.times(x, []expr.Expr{o, k, pair, column(vec, lane)})), row, vec, lane)
 		}))
@@ -260,13 +278,13 @@ func (p products) times(x, w []expr.Expr) expr.Expr {
 	}
 }
 
+// fetchers are the groups of a block that ask for weights, the first ones: together for all of a factor, in whole vectors.
+func (p products) fetchers() int { return min(p.block, p.vecs) }
+
 // prefetch asks for weights of a later factor while these are multiplied, which takes less time than to wait for memory then.
 // The pass of group i over the channels asks for its share of a row.
 func (p products) prefetch(o, k, pair, i expr.Expr) loop.Stmt {
-	if p.fetch == 0 {
-		return &loop.Seq{}
-	}
-	share := (p.vecs + p.block - 1) / p.block * p.data.lanes * p.together
+	share := (p.vecs + p.fetchers() - 1) / p.fetchers() * p.data.lanes * p.together
 	stride := p.weight.Strides()
 	at := expr.Add(expr.Mul(o, expr.Index(stride[0])), expr.Mul(expr.Add(k, expr.Index(p.fetch)), expr.Index(stride[1])))
 	at = expr.Add(at, expr.Mul(expr.Add(expr.Mul(i, expr.Index(p.data.blocks*p.data.lanes/p.together)), pair), expr.Index(share)))
