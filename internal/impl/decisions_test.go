@@ -106,7 +106,7 @@ func winogradConv(r *rand.Rand) (d *op.Def, attrs any, in []types.Tensor, out ty
 	}
 	tiles := images * ((height + tile - 1) / tile) * ((width + tile - 1) / tile)
 	x := f32(types.Layout(fmt.Sprintf("CBA%dc%db", 2+r.IntN(6), lanes)), products, channels, tiles)
-	return ops.WinogradProduct, ops.WinogradProductAttrs{TileSize: tile, KernelSize: []int{3, 3}, Dilation: []int{1, 1}, Height: height, Width: width}, []types.Tensor{x, w}, out
+	return ops.WinogradProduct, ops.WinogradProductAttrs{TileSize: tile, KernelSize: []int{3, 3}, Strides: []int{1, 1}, Dilation: []int{1, 1}, Height: height, Width: width}, []types.Tensor{x, w}, out
 }
 
 // planned schedules a kernel as it is decided. seed made that of a kind.

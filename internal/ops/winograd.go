@@ -1,7 +1,6 @@
 package ops
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -34,33 +33,22 @@ type WinogradInputAttrs struct {
 	Padding                       []int // before each spatial axis, then after each
 }
 
-// WinogradProductAttrs are the attributes of the product. KernelSize is that of a phase; Height and Width are those of the result, and Height
-// is 0 for one of a single spatial axis.
+// WinogradProductAttrs are the attributes of the product. KernelSize, Strides and Dilation are those of the convolution; Height and Width are
+// those of the result, and Height is 0 for one of a single spatial axis.
 type WinogradProductAttrs struct {
-	TileSize             int
-	KernelSize, Dilation []int
-	Height, Width        int
+	TileSize                      int
+	KernelSize, Strides, Dilation []int
+	Height, Width                 int
 }
 
-// Matrices are those of the convolution without strides.
+// Matrices are those of the convolution.
 func (a WinogradInputAttrs) Matrices() (*Winograd, error) {
-	if err := errors.Join(wantEach("kernel size", a.KernelSize, 2, 1, maxStep), wantEach("strides", a.Strides, 2, 1, maxStep), wantEach("dilation", a.Dilation, 2, 1, maxStep)); err != nil {
-		return nil, err
-	}
-	for k, s := range a.Strides {
-		if s > 1 && a.Dilation[k] > 1 {
-			return nil, fmt.Errorf("strides %v and dilation %v; along an axis, one must be 1", a.Strides, a.Dilation)
-		}
-	}
-	return WinogradOf(a.TileSize, PhaseTaps(a.KernelSize, a.Strides), a.Dilation)
+	return WinogradOf(a.TileSize, a.KernelSize, a.Strides, a.Dilation)
 }
-
-// Phases are their numbers along both axes.
-func (a WinogradInputAttrs) Phases() []int { return Phases(a.KernelSize, a.Strides) }
 
 // Matrices are those of the convolution.
 func (a WinogradProductAttrs) Matrices() (*Winograd, error) {
-	return WinogradOf(a.TileSize, a.KernelSize, a.Dilation)
+	return WinogradOf(a.TileSize, a.KernelSize, a.Strides, a.Dilation)
 }
 
 // matrices are those for weights [O, C, kh, kw].
@@ -68,7 +56,7 @@ func (a WinogradWeightAttrs) matrices(weight types.Tensor) (*Winograd, error) {
 	if weight.Rank() != 4 {
 		return nil, fmt.Errorf("weight is %s; its rank must be 4", weight)
 	}
-	return WinogradOf(a.TileSize, weight.Shape[2:], []int{1, 1})
+	return WinogradOf(a.TileSize, weight.Shape[2:], []int{1, 1}, []int{1, 1})
 }
 
 // WinogradWeight transforms weights [O, C, kh, kw] to [k, O, C]: every kernel g becomes G g Gᵀ.
@@ -132,8 +120,8 @@ var WinogradInput = op.Define(op.Spec[WinogradInputAttrs]{
 		if err != nil {
 			return nil, err
 		}
-		tiles, phases := in[0].Shape[0]*w.Axes[0].Tiles(ws[0].out)*w.Axes[1].Tiles(ws[1].out), a.Phases()
-		return []types.Tensor{types.Of(in[0].DType, w.Products(), phases[0]*phases[1]*in[0].Shape[1], tiles)}, nil
+		tiles := in[0].Shape[0] * w.Axes[0].Tiles(ws[0].out) * w.Axes[1].Tiles(ws[1].out)
+		return []types.Tensor{types.Of(in[0].DType, w.Products(), w.Phases()*in[0].Shape[1], tiles)}, nil
 	},
 	Eval: func(a WinogradInputAttrs, in, out []*tensor.Tensor) error {
 		w, err := a.Matrices()
@@ -145,14 +133,14 @@ var WinogradInput = op.Define(op.Spec[WinogradInputAttrs]{
 		if err != nil {
 			return err
 		}
-		v, h, phases := &w.Axes[0], &w.Axes[1], a.Phases()
+		v, h := &w.Axes[0], &w.Axes[1]
 		rows, cols := v.Tiles(ws[0].out), h.Tiles(ws[1].out)
 		d := make([]float64, w.Products())
-		eachIndex([]int{x.Shape[0], phases[0], phases[1], x.Shape[1], rows, cols}, func(i []int) {
-			n, c, tile := i[0], (i[1]*phases[1]+i[2])*x.Shape[1]+i[3], (i[0]*rows+i[4])*cols+i[5]
+		eachIndex([]int{x.Shape[0], v.Phases, h.Phases, x.Shape[1], rows, cols}, func(i []int) {
+			n, c, tile := i[0], (i[1]*h.Phases+i[2])*x.Shape[1]+i[3], (i[0]*rows+i[4])*cols+i[5]
 			for k := range d {
-				row := a.Strides[0]*(v.First(i[4])+k/h.Alpha*v.Dilation) + i[1] - a.Padding[0]
-				col := a.Strides[1]*(h.First(i[5])+k%h.Alpha*h.Dilation) + i[2] - a.Padding[1]
+				row := v.Stride*(v.First(i[4])+k/h.Alpha*v.Dilation) + i[1] - a.Padding[0]
+				col := h.Stride*(h.First(i[5])+k%h.Alpha*h.Dilation) + i[2] - a.Padding[1]
 				d[k] = 0
 				if row >= 0 && row < x.Shape[2] && col >= 0 && col < x.Shape[3] {
 					d[k] = x.Float(offsetOf(x.Shape, []int{n, i[3], row, col}))
@@ -171,22 +159,23 @@ var WinogradInput = op.Define(op.Spec[WinogradInputAttrs]{
 		if err != nil {
 			panic(err)
 		}
-		v, h, phases := &w.Axes[0], &w.Axes[1], a.Phases()
+		v, h := &w.Axes[0], &w.Axes[1]
 		rows, cols := v.Tiles(ws[0].out), h.Tiles(ws[1].out)
 		place := func(axis int, phase, first, step expr.Expr) expr.Expr {
-			at := scaled(a.Strides[axis], expr.Add(first, scaled(w.Axes[axis].Dilation, step, 0)), 0)
-			if phases[axis] > 1 {
+			of := &w.Axes[axis]
+			at := scaled(of.Stride, expr.Add(first, scaled(of.Dilation, step, 0)), 0)
+			if of.Phases > 1 {
 				at = expr.Add(at, phase)
 			}
 			return expr.Sub(at, expr.Index(a.Padding[axis]))
 		}
 		return []*te.Stage{te.Fold("input_transform", out[0], te.Sum, []int{v.Alpha, h.Alpha}, func(i, r []expr.Expr) expr.Expr {
 			phase, c := quotient(i[1], x[1]), i[1]
-			if phases[0]*phases[1] > 1 {
+			if w.Phases() > 1 {
 				c = remainder(i[1], x[1])
 			}
-			row := place(0, quotient(phase, phases[1]), v.FirstOf(remainder(quotient(i[2], cols), rows)), r[0])
-			col := place(1, remainder(phase, phases[1]), h.FirstOf(remainder(i[2], cols)), r[1])
+			row := place(0, quotient(phase, h.Phases), v.FirstOf(remainder(quotient(i[2], cols), rows)), r[0])
+			col := place(1, remainder(phase, h.Phases), h.FirstOf(remainder(i[2], cols)), r[1])
 			inside := expr.AllOf(expr.GE(row, expr.Index(0)), expr.LT(row, expr.Index(x[2])), expr.GE(col, expr.Index(0)), expr.LT(col, expr.Index(x[3])))
 			at := OnLine(len(in[0].Type.Shape), quotient(i[2], rows*cols), c, row, col)
 			p := expr.Mul(w.pair(out[0].DType, v.BT, h.BT, i[0], r[0], r[1]), in[0].At(at...))
@@ -210,7 +199,7 @@ func (a WinogradInputAttrs) windows(x []int) ([]window, error) {
 }
 
 // WinogradProduct multiplies transformed data [k, C, tiles] by transformed weights [k, O, C], summing over channels, and
-// transforms the products M of a tile back to the outputs Aᵀ M A.
+// transforms the products M of a tile back to the outputs Aᵀ M A. The last products along an axis do not sum channels of phases that lack a tap.
 var WinogradProduct = op.Define(op.Spec[WinogradProductAttrs]{
 	Name: "nn.contrib_conv2d_winograd_product",
 	Doc:  "nn.contrib_conv2d_winograd_product multiplies data and weight of a convolution in the Winograd domain and brings the result back.",
@@ -226,6 +215,9 @@ var WinogradProduct = op.Define(op.Spec[WinogradProductAttrs]{
 		v, u := in[0], in[1]
 		if v.Rank() != 3 || u.Rank() != 3 || v.Shape[0] != w.Products() || u.Shape[0] != w.Products() || v.Shape[1] != u.Shape[2] {
 			return nil, fmt.Errorf("data %s and weight %s; they must be [%d, C, tiles] and [%[3]d, O, C]", v.Tensor, u.Tensor, w.Products())
+		}
+		if v.Shape[1]%w.Phases() != 0 {
+			return nil, fmt.Errorf("data %s has %d channels; they must be a multiple of %d phases", v.Tensor, v.Shape[1], w.Phases())
 		}
 		if err := wantEach("height and width", []int{a.rows(), a.Width}, 2, 1, maxStep); err != nil {
 			return nil, err
@@ -255,6 +247,9 @@ var WinogradProduct = op.Define(op.Spec[WinogradProductAttrs]{
 			for k := range m {
 				m[k] = 0
 				for c := range v.Shape[1] {
+					if !w.adds(k, c/(v.Shape[1]/w.Phases())) {
+						continue
+					}
 					m[k] += v.Float(offsetOf(v.Shape, []int{k, c, tile})) * u.Float(offsetOf(u.Shape, []int{k, o, c}))
 				}
 			}
@@ -284,7 +279,11 @@ var WinogradProduct = op.Define(op.Spec[WinogradProductAttrs]{
 			tx, col := across.tileOf(i[len(i)-1])
 			tile := expr.Add(scaled(cols, expr.Add(scaled(rows, i[0], 0), ty), 0), tx)
 			factor := expr.Mul(entry(t, down.AT, row, quotient(r[0], across.Alpha)), entry(t, across.AT, col, remainder(r[0], across.Alpha)))
-			return expr.Mul(factor, expr.Mul(wide(v.At(r[0], r[1], tile)), wide(u.At(r[0], i[1], r[1]))))
+			p := expr.Mul(factor, expr.Mul(wide(v.At(r[0], r[1], tile)), wide(u.At(r[0], i[1], r[1]))))
+			if adds := w.addsAt(r[0], quotient(r[1], v.Type.Shape[1]/w.Phases())); adds != nil {
+				return expr.If(adds, p, zero(p))
+			}
+			return p
 		})
 		if t.IsInt() {
 			y = te.Compute("shifted", out[0], func(i []expr.Expr) expr.Expr { return WinogradShifted(y.At(i...)) })
@@ -293,13 +292,13 @@ var WinogradProduct = op.Define(op.Spec[WinogradProductAttrs]{
 	},
 	Sample: func(r *rand.Rand) (WinogradProductAttrs, []types.Tensor) {
 		d := draw{r}
-		s := d.winograd()
-		a := WinogradProductAttrs{s.tile, s.taps(), s.dilation, d.between(1, 9), d.between(1, 9)}
+		s := d.winograd().strided(d)
+		a := WinogradProductAttrs{s.tile, s.kernel, s.strides, s.dilation, d.between(1, 9), d.between(1, 9)}
 		if s.line {
 			a.Height = 0
 		}
 		w := mustWinograd(a.Matrices())
-		c, tiles := d.between(1, 4), d.between(1, 2)*w.Axes[0].Tiles(a.rows())*w.Axes[1].Tiles(a.Width)
+		c, tiles := d.between(1, 3)*w.Phases(), d.between(1, 2)*w.Axes[0].Tiles(a.rows())*w.Axes[1].Tiles(a.Width)
 		return a, []types.Tensor{types.Of(s.data, w.Products(), c, tiles), types.Of(s.data, w.Products(), d.between(1, 4), c)}
 	},
 })
@@ -350,8 +349,8 @@ var WinogradConv = op.Define(op.Spec[WinogradInputAttrs]{
 		d := draw{r}
 		s := d.winograd().strided(d)
 		a, x := s.input(d), s.of(d, 3, 4)
-		phases := a.Phases()
-		return a, []types.Tensor{x, types.Of(s.data, mustWinograd(a.Matrices()).Products(), d.between(1, 3), phases[0]*phases[1]*x.Shape[1])}
+		w := mustWinograd(a.Matrices())
+		return a, []types.Tensor{x, types.Of(s.data, w.Products(), d.between(1, 3), w.Phases()*x.Shape[1])}
 	},
 })
 
@@ -361,7 +360,7 @@ func (a WinogradInputAttrs) product(x []int) (WinogradProductAttrs, error) {
 	if err != nil {
 		return WinogradProductAttrs{}, err
 	}
-	p := WinogradProductAttrs{a.TileSize, PhaseTaps(a.KernelSize, a.Strides), a.Dilation, ws[0].out, ws[1].out}
+	p := WinogradProductAttrs{a.TileSize, a.KernelSize, a.Strides, a.Dilation, ws[0].out, ws[1].out}
 	if len(x) == 3 {
 		p.Height = 0
 	}

@@ -44,9 +44,6 @@ func (s winogradSample) strided(d draw) winogradSample {
 	return s
 }
 
-// taps are those of a phase.
-func (s winogradSample) taps() []int { return PhaseTaps(s.kernel, s.strides) }
-
 // least is the least extent of data along an axis.
 func (s winogradSample) least(k int) int { return 1 + (s.kernel[k]-1)*s.dilation[k] }
 

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -14,11 +15,17 @@ type Winograd struct{ Axes [2]WinogradAxis }
 
 // A WinogradAxis holds the matrices of the minimal filtering algorithm F(m, r) of Lavin and Gray: m outputs of a correlation with r taps g
 // from the m+r-1 inputs d by as many products, y = Aᵀ((G g) ⊙ (Bᵀ d)). The matrices are those of Cook and Toom's evaluation of
-// polynomials at the points 0, ±p, ±q ... and infinity. Outputs of a tile, and inputs, are Dilation apart.
+// polynomials at the points 0, ±p, ±q ... and infinity. Outputs of a tile, and inputs, are Dilation apart. A correlation with a stride is the
+// sum of ones without over phases: output o of kernel w is
+//
+//	y[o] = sum over p and j of x[s*(o+j) + p] * w[s*j + p]
 type WinogradAxis struct {
 	Tile     int // m: outputs
-	Taps     int // r
+	Taps     int // r: of a phase, the last of which some lack
 	Dilation int
+	Stride   int         // s
+	Phases   int         // values of p for which there are taps
+	Full     int         // of these, the first ones, whose last tap is one of the kernel: that of the others is 0, and so is their last product
 	Alpha    int         // m+r-1: inputs, and products
 	G        [][]float64 // Alpha × Taps, of the weights
 	BT       [][]float64 // Alpha × Alpha, of the data
@@ -35,29 +42,38 @@ var winogradPoints = map[int][]float64{
 	8: {0, 1, -1, 0.5, -0.5, 2, -2},
 }
 
-// WinogradOf gives the matrices for tiles of so many outputs along the axes along which the kernel has more than one tap: along each, tile
-// and taps must make 4, 6 or 8 products.
-func WinogradOf(tile int, kernel, dilation []int) (*Winograd, error) {
-	if len(kernel) != 2 || len(dilation) != 2 || kernel[0] == 1 && kernel[1] == 1 {
-		return nil, fmt.Errorf("kernel size %v, dilation %v; they must be of two axes, along one of which are several taps", kernel, dilation)
+// WinogradOf gives the matrices for tiles of so many outputs along the axes along which a phase of the kernel has more than one tap: along each,
+// tile and taps must make 4, 6 or 8 products, and strides or dilation must be 1.
+func WinogradOf(tile int, kernel, strides, dilation []int) (*Winograd, error) {
+	if err := errors.Join(wantEach("kernel size", kernel, 2, 1, maxStep), wantEach("strides", strides, 2, 1, maxStep), wantEach("dilation", dilation, 2, 1, maxStep)); err != nil {
+		return nil, err
 	}
-	w := &Winograd{}
-	for i, taps := range kernel {
-		m := tile
+	w, most := &Winograd{}, 0
+	for i, size := range kernel {
+		taps, m := (size+strides[i]-1)/strides[i], tile
 		if taps == 1 {
 			m = 1
 		}
 		points, ok := winogradPoints[m+taps-1]
-		if !ok || m < 1 || taps < 1 || taps > mostTaps || dilation[i] < 1 || dilation[i] > maxStep {
-			return nil, fmt.Errorf("tile size %d for a kernel of %v with dilation %v; with the taps along an axis it must make 4, 6 or 8 products", tile, kernel, dilation)
+		if !ok || m < 1 || taps > mostTaps {
+			return nil, fmt.Errorf("tile size %d for a kernel of %v with strides %v; with the taps along an axis it must make 4, 6 or 8 products", tile, kernel, strides)
 		}
-		w.Axes[i] = newWinogradAxis(m, taps, dilation[i], points)
+		if strides[i] > 1 && dilation[i] > 1 {
+			return nil, fmt.Errorf("strides %v and dilation %v; along an axis, one must be 1", strides, dilation)
+		}
+		most = max(most, taps)
+		x := newWinogradAxis(m, taps, points)
+		x.Dilation, x.Stride, x.Phases, x.Full = dilation[i], strides[i], min(size, strides[i]), size-strides[i]*(taps-1)
+		w.Axes[i] = x
+	}
+	if most == 1 {
+		return nil, fmt.Errorf("kernel size %v, strides %v; along an axis there must be several taps", kernel, strides)
 	}
 	return w, nil
 }
 
-func newWinogradAxis(tile, taps, dilation int, points []float64) WinogradAxis {
-	w := WinogradAxis{Tile: tile, Taps: taps, Dilation: dilation, Alpha: tile + taps - 1}
+func newWinogradAxis(tile, taps int, points []float64) WinogradAxis {
+	w := WinogradAxis{Tile: tile, Taps: taps, Alpha: tile + taps - 1}
 	for j, p := range points {
 		others, scale := []float64{1}, 1.0 // product of x-q over the other points q, and its value at p
 		for k, q := range points {
@@ -150,6 +166,14 @@ func (w *WinogradAxis) tileOf(i expr.Expr) (tile, at expr.Expr) {
 
 // Products is the number of products of a tile.
 func (w *Winograd) Products() int { return w.Axes[0].Alpha * w.Axes[1].Alpha }
+
+// Phases is the number of phases, those of rows outside.
+func (w *Winograd) Phases() int { return w.Axes[0].Phases * w.Axes[1].Phases }
+
+// Summed is the number of pairs of a product and a phase that are not 0.
+func (w *Winograd) Summed() int { return w.Axes[0].summed() * w.Axes[1].summed() }
+
+func (w *WinogradAxis) summed() int { return (w.Alpha-1)*w.Phases + w.Full }
 
 // Exact reports whether all elements of Bᵀ, Aᵀ and twice G are integers along both axes, so that integers are transformed without rounding:
 // for the points 0, 1 and -1. Weights of integers are transformed by 2G along both axes, and what Aᵀ gives of the products is four times the

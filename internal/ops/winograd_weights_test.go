@@ -16,7 +16,7 @@ func TestWinogradWeights(t *testing.T) {
 		tile, taps [2]int
 		kernels    int
 	}{{[2]int{4, 4}, [2]int{3, 3}, 3}, {[2]int{2, 2}, [2]int{3, 3}, 16}, {[2]int{4, 4}, [2]int{3, 3}, 300}, {[2]int{2, 2}, [2]int{5, 5}, 257}, {[2]int{2, 1}, [2]int{7, 1}, 600}} {
-		w, err := WinogradOf(tc.tile[0], tc.taps[:], []int{1, 1})
+		w, err := WinogradOf(tc.tile[0], tc.taps[:], []int{1, 1}, []int{1, 1})
 		if err != nil {
 			t.Fatal(err)
 		}

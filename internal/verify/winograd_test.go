@@ -142,13 +142,17 @@ func testWinograd(t *testing.T, c winogradCase, tgt *target.Target) {
 		}
 		return n.Out[0]
 	}
-	u := apply(ops.WinogradWeight, ops.WinogradWeightAttrs{TileSize: c.tile}, graph.NewConst("w", ops.PhaseWeight(w, c.ofStrides())))
+	of, err := ops.WinogradOf(c.tile, c.ofKernel(), c.ofStrides(), c.ofDilation())
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := apply(ops.WinogradWeight, ops.WinogradWeightAttrs{TileSize: c.tile}, graph.NewConst("w", of.PhaseWeight(w)))
 	input := ops.WinogradInputAttrs{TileSize: c.tile, KernelSize: c.ofKernel(), Strides: c.ofStrides(), Dilation: c.ofDilation(), Padding: c.padding}
 	var y *graph.Value
 	if c.fused {
 		y = apply(ops.WinogradConv, input, data, u)
 	} else {
-		y = apply(ops.WinogradProduct, ops.WinogradProductAttrs{TileSize: c.tile, KernelSize: ops.PhaseTaps(c.ofKernel(), c.ofStrides()), Dilation: c.ofDilation(), Height: height, Width: width}, apply(ops.WinogradInput, input, data), u)
+		y = apply(ops.WinogradProduct, ops.WinogradProductAttrs{TileSize: c.tile, KernelSize: c.ofKernel(), Strides: c.ofStrides(), Dilation: c.ofDilation(), Height: height, Width: width}, apply(ops.WinogradInput, input, data), u)
 	}
 	tile := "6 x 1"
 	if c.out/tgt.Lanes(32)%2 == 0 {

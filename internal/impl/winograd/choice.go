@@ -11,13 +11,16 @@ import (
 	"lathe/internal/types"
 )
 
-// A shape is a convolution that may be computed in the Winograd domain. In counts the channels of all phases, and Kernel is that of one;
-// Height and Width are those of the result, Type is that of transformed operands.
+// A shape is a convolution that may be computed in the Winograd domain. Height and
+// Width are those of the result, Type is that of transformed operands.
 type shape struct {
 	Images, In, Out, Height, Width int
-	Kernel, Dilation               []int
+	Kernel, Strides, Dilation      []int
 	Type                           types.DType
 }
+
+// channels are those of all phases.
+func (c shape) channels(w *ops.Winograd) int { return w.Phases() * c.In }
 
 // tiles is their number for an algorithm.
 func (c shape) tiles(w *ops.Winograd) int {
@@ -46,7 +49,7 @@ func (v variant) String() string {
 
 // matrices are those of c by a variant; nil where there are none for its kernel.
 func (c shape) matrices(v variant) *ops.Winograd {
-	w, err := ops.WinogradOf(v.Tile, c.Kernel, c.Dilation)
+	w, err := ops.WinogradOf(v.Tile, c.Kernel, c.Strides, c.Dilation)
 	if err != nil {
 		return nil
 	}
@@ -69,18 +72,12 @@ func shapeOf(n *impl.Node, c impl.Core) (w shape, ok bool) {
 		return w, false
 	}
 	a, x, y := n.Attrs.(ops.ConvAttrs), n.In[0].Shape, ops.Lines(n.Out.Shape)
-	input := inputAttrs(a, weight.Shape[2:])
-	phases := input.Phases()
-	for k, s := range input.Strides {
-		if s > 1 && input.Dilation[k] > 1 {
-			return w, false
-		}
-	}
-	if a.Groups != 1 || phases[0]*phases[1] > mostPhases {
+	if a.Groups != 1 {
 		return w, false
 	}
-	w.Images, w.In, w.Out, w.Height, w.Width = x[0], phases[0]*phases[1]*x[1], y[1], y[2], y[3]
-	w.Kernel, w.Dilation = ops.PhaseTaps(input.KernelSize, input.Strides), input.Dilation
+	input := inputAttrs(a, weight.Shape[2:])
+	w.Images, w.In, w.Out, w.Height, w.Width = x[0], x[1], y[1], y[2], y[3]
+	w.Kernel, w.Strides, w.Dilation = input.KernelSize, input.Strides, input.Dilation
 	return w, true
 }
 
@@ -95,7 +92,7 @@ func inputAttrs(a ops.ConvAttrs, kernel []int) ops.WinogradInputAttrs {
 }
 
 // exact reports whether data of int16 by weights of int8 give in the Winograd domain what they give outside: the sums and differences
-// of four numbers of the data are int16, and four times a result is an int32. A step of the sum adds at most nine taps of a phase.
+// of four numbers of the data are int16, and four times a result is an int32.
 func exact(n *impl.Node) bool {
 	if n.In[0].DType != types.I16 || n.In[2].DType != types.I8 || n.Out.DType != types.I32 {
 		return false
@@ -104,14 +101,15 @@ func exact(n *impl.Node) bool {
 	if lo > hi {
 		return false
 	}
-	phases := inputAttrs(n.Attrs.(ops.ConvAttrs), n.In[2].Shape[2:]).Phases()
-	most, channels := max(-lo, hi), int64(phases[0]*phases[1]*n.In[2].Shape[1])
-	const ofWeights, taps = 1 << 7, 9
-	return 4*most <= math.MaxInt16 && 4*most*ofWeights*taps*channels <= math.MaxInt32
+	most, products := max(-lo, hi), int64(types.Count(n.In[2].Shape[1:])) // of a result
+	const ofWeights = 1 << 7
+	return 4*most <= math.MaxInt16 && 4*most*ofWeights*products <= math.MaxInt32
 }
 
 // takes reports whether matrices compute c: integers have tiles whose transforms are integers.
-func (c shape) takes(w *ops.Winograd) bool { return w != nil && (c.Type == types.F32 || w.Exact()) }
+func (c shape) takes(w *ops.Winograd) bool {
+	return w != nil && w.Phases() <= mostPhases && (c.Type == types.F32 || w.Exact())
+}
 
 // ways are the variants that are possible for n.
 func ways(n *impl.Node, core impl.Core) (list []impl.Way, why string) {
@@ -120,8 +118,8 @@ func ways(n *impl.Node, core impl.Core) (list []impl.Way, why string) {
 		return nil, ""
 	}
 	lanes := core.Lanes(32)
-	if channels := n.In[0].Shape[1]; lanes < 4 || channels%lanes != 0 || c.Out%lanes != 0 {
-		return nil, fmt.Sprintf("direct: %d to %d channels are not whole vectors of %d", channels, c.Out, lanes)
+	if lanes < 4 || c.In%lanes != 0 || c.Out%lanes != 0 {
+		return nil, fmt.Sprintf("direct: %d to %d channels are not whole vectors of %d", c.In, c.Out, lanes)
 	}
 	for _, v := range variants {
 		w := c.matrices(v)
@@ -154,11 +152,11 @@ func (c shape) cycles(v variant, core impl.Core) float64 {
 	lanes, tiles := core.Lanes(32), c.tiles(w)
 	list, best := registerTiles(core, c.Type, tiles, c.Out/lanes)
 	t := list[best].Tile
-	k := float64(w.Products())
+	k, in := float64(w.Products()), c.channels(w)
 	size := float64(c.Type.Size())
-	weights, data := size*k*float64(c.In*c.Out), size*k*float64(tiles*c.In)
-	cost := max(k*float64(c.In)*tileCost(core, t, tiles, c.Out/lanes)/productShare, core.Fetched(weights))
-	cost += transformCycles(w) * k * float64(tiles) * float64(c.In+c.Out) / float64(lanes)
+	weights, data := size*k*float64(in*c.Out), size*k*float64(tiles*in)
+	cost := max(float64(w.Summed()*c.In)*tileCost(core, t, tiles, c.Out/lanes)/productShare, core.Fetched(weights))
+	cost += transformCycles(w) * k * float64(tiles) * float64(in+c.Out) / float64(lanes)
 	l2, l3 := float64(core.L2Rate)/(1-hidden), float64(core.L3Rate)/(1-hidden)
 	if v.Fused {
 		block := c.fusedBlock(w, t, core)
@@ -201,7 +199,7 @@ func sumBytes(w *ops.Winograd, t impl.Tile, lanes int) int {
 
 // blockBytes is what a block of groups of tiles occupies: transformed data, and the products of a panel.
 func (c shape) blockBytes(w *ops.Winograd, t impl.Tile, groups, lanes int) int {
-	return w.Products() * groups * t.Rows * (c.Type.Size()*c.In + ops.WinogradSum(c.Type).Size()*t.Vecs*lanes)
+	return w.Products() * groups * t.Rows * (c.Type.Size()*c.channels(w) + ops.WinogradSum(c.Type).Size()*t.Vecs*lanes)
 }
 
 // fusedBlock is the number of groups of tiles that are transformed at a time: as many as fill their part of the second

@@ -32,19 +32,19 @@ func input(c impl.Call) (*impl.Plan, error) {
 // inputTransform writes transformed tiles of data.
 type inputTransform struct {
 	tileGrid
-	attrs  ops.WinogradInputAttrs
-	data   *loop.Buffer // [N, C/lanes, H, W, lanes], or without H
-	size   [2]int       // H and W
-	blocks int          // C/lanes
-	to     tiledData
+	padding []int
+	data    *loop.Buffer // [N, C/lanes, H, W, lanes], or without H
+	size    [2]int       // H and W
+	blocks  int          // C/lanes
+	to      tiledData
 }
 
 func newInputTransform(w *ops.Winograd, a ops.WinogradInputAttrs, data *loop.Buffer, shape []int, to tiledData) inputTransform {
 	lines := ops.Lines(shape)
-	t := inputTransform{attrs: a, data: data, size: [2]int{lines[2], lines[3]}, blocks: data.Shape[1], to: to}
+	t := inputTransform{padding: a.Padding, data: data, size: [2]int{lines[2], lines[3]}, blocks: data.Shape[1], to: to}
 	tiles := func(k int) int {
 		x := &w.Axes[k]
-		return x.Tiles((t.size[k]+a.Padding[k]+a.Padding[2+k]-(a.KernelSize[k]-1)*x.Dilation-1)/a.Strides[k] + 1)
+		return x.Tiles((t.size[k]+a.Padding[k]+a.Padding[2+k]-(a.KernelSize[k]-1)*x.Dilation-1)/x.Stride + 1)
 	}
 	t.tileGrid = tileGrid{w, shape[0], tiles(0), tiles(1)}
 	return t
@@ -54,10 +54,9 @@ func newInputTransform(w *ops.Winograd, a ops.WinogradInputAttrs, data *loop.Buf
 func (t inputTransform) column(tile, group, row expr.Expr) loop.Stmt {
 	one := t.place(tile, func(image, y, x expr.Expr) loop.Stmt {
 		var all []loop.Stmt
-		phases := t.attrs.Phases()
-		for i := range phases[0] {
-			for j := range phases[1] {
-				all = append(all, t.phase(phase{i*phases[1] + j, [2]int{i, j}}, image, y, x, group, row))
+		for i := range t.Axes[0].Phases {
+			for j := range t.Axes[1].Phases {
+				all = append(all, t.phase(phase{i*t.Axes[1].Phases + j, [2]int{i, j}}, image, y, x, group, row))
 			}
 		}
 		return build.Do(all...)
@@ -78,7 +77,7 @@ type phase struct {
 // phase transforms what a tile with its first output at y and x reads of a phase.
 func (t inputTransform) phase(p phase, image, y, x, group, row expr.Expr) loop.Stmt {
 	at := func(out expr.Expr, axis int) expr.Expr {
-		return expr.Add(expr.Mul(out, expr.Index(t.attrs.Strides[axis])), expr.Index(p.first[axis]-t.attrs.Padding[axis]))
+		return expr.Add(expr.Mul(out, expr.Index(t.Axes[axis].Stride)), expr.Index(p.first[axis]-t.padding[axis]))
 	}
 	top, left := at(y, 0), at(x, 1)
 	all := func(guard bool) loop.Stmt {
@@ -95,20 +94,20 @@ func (t inputTransform) phase(p phase, image, y, x, group, row expr.Expr) loop.S
 }
 
 // step is the distance of the elements of a tile along an axis.
-func (t inputTransform) step(axis int) int { return t.attrs.Strides[axis] * t.Axes[axis].Dilation }
+func (t inputTransform) step(axis int) int { return t.Axes[axis].Stride * t.Axes[axis].Dilation }
 
 // within is the condition that element i of a phase's tile, the first of which is at first, lies within an axis of the data; nil where it
 // does for all of the axis' tiles.
 func (t inputTransform) within(p phase, first expr.Expr, i, axis int) expr.Expr {
 	i *= t.step(axis)
 	at, n := expr.Add(first, expr.Index(i)), t.size[axis]
-	least := p.first[axis] + i - t.attrs.Padding[axis]
+	least := p.first[axis] + i - t.padding[axis]
 	tiles := []int{t.down, t.across}[axis]
 	var low, high expr.Expr
 	if least < 0 {
 		low = expr.GE(at, expr.Index(0))
 	}
-	if t.Axes[axis].First(tiles-1)*t.attrs.Strides[axis]+least >= n {
+	if t.Axes[axis].First(tiles-1)*t.Axes[axis].Stride+least >= n {
 		high = expr.LT(at, expr.Index(n))
 	}
 	return expr.AllOf(low, high)

@@ -20,7 +20,7 @@ func TestMultiply(t *testing.T) {
 	matrices := [][][]float64{{{0, 0, 0}}, {{2, -1, 0}, {2, 1, 0}}, {{1, 1}, {1, -1}, {3, 3}}, {{0, 0.5}, {1, 0}}}
 	for _, tile := range []int{2, 4, 6} {
 		for taps := 3; tile+taps <= 9; taps += 2 {
-			w, err := ops.WinogradOf(tile, []int{taps, 1}, []int{1, 1})
+			w, err := ops.WinogradOf(tile, []int{taps, 1}, []int{1, 1}, []int{1, 1})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -68,7 +68,7 @@ func TestMultiply(t *testing.T) {
 // TestMultiplyShares pins the arithmetic of the transforms of four outputs: a product by the matrix itself has an
 // operation per element that is not 0.
 func TestMultiplyShares(t *testing.T) {
-	of, err := ops.WinogradOf(4, []int{3, 3}, []int{1, 1})
+	of, err := ops.WinogradOf(4, []int{3, 3}, []int{1, 1}, []int{1, 1})
 	if err != nil {
 		t.Fatal(err)
 	}

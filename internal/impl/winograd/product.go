@@ -161,14 +161,18 @@ func unrolled(steps, sums int, t *target.Target) int {
 func (p products) plan(f *loop.Func, home int) *impl.Plan {
 	v, h := &p.Axes[0], &p.Axes[1]
 	what := fmt.Sprintf("F(%dx%d, %dx%d), %d x %d accumulators of %d lanes", v.Tile, h.Tile, v.Taps, h.Taps, p.data.rows, p.vecs, p.data.lanes)
+	if n := p.Phases(); n > 1 {
+		what += fmt.Sprintf(", %d phases", n)
+	}
 	return p.Plan(Name, what, f, p.work(), home)
 }
 
 // conv is the convolution that is computed.
 func (p products) conv() shape {
-	c := shape{Images: p.images, In: p.In[1].Shape[2], Out: p.In[1].Shape[1], Height: p.height, Width: p.width, Type: p.In[1].DType}
+	c := shape{Images: p.images, In: p.In[1].Shape[2] / p.Phases(), Out: p.In[1].Shape[1], Height: p.height, Width: p.width, Type: p.In[1].DType}
 	for k := range p.Axes {
-		c.Kernel, c.Dilation = append(c.Kernel, p.Axes[k].Taps), append(c.Dilation, p.Axes[k].Dilation)
+		x := &p.Axes[k]
+		c.Kernel, c.Strides, c.Dilation = append(c.Kernel, x.Stride*(x.Taps-1)+x.Full), append(c.Strides, x.Stride), append(c.Dilation, x.Dilation)
 	}
 	return c
 }
@@ -177,7 +181,7 @@ func (p products) panels() int { return p.weight.Shape[0] }
 
 // work is the number of operations of the products.
 func (p products) work() float64 {
-	return 2 * float64(p.Products()) * float64(p.tiles()) * float64(p.In[1].Shape[1]*p.In[1].Shape[2])
+	return 2 * float64(p.Summed()) * float64(p.tiles()) * float64(p.In[1].Shape[1]*p.In[1].Shape[2]/p.Phases())
 }
 
 // newSums is scratch for the products of a block and a panel. The distance of factors is an odd number of vectors, so
@@ -254,7 +258,7 @@ func (p products) group(o, k, group, i expr.Expr, fetch bool) loop.Stmt {
 		tile(func(row, vec, lane expr.Expr) loop.Stmt {
 			return build.Set(acc, expr.Const(acc.DType, 0), row, vec, lane)
 		}),
-		build.Each("block", expr.Index(p.data.blocks), func(block expr.Expr) loop.Stmt {
+		p.blocks(k, func(block expr.Expr) loop.Stmt {
 			return build.Each("c", expr.Index(lanes/p.together/p.steps), func(c expr.Expr) loop.Stmt {
 				return build.Loop(loop.Unrolled, "ci", expr.Index(0), expr.Index(p.steps), func(ci expr.Expr) loop.Stmt {
 					return step(block, expr.Add(expr.Mul(c, expr.Index(p.steps)), ci))
@@ -265,6 +269,28 @@ func (p products) group(o, k, group, i expr.Expr, fetch bool) loop.Stmt {
 			return build.Set(p.sums, build.Get(acc, row, vec, lane), p.sum(k, i, row, vec, lane)...)
 		}),
 	), acc)
+}
+
+// blocks is a loop over the blocks of channels of which product k is not 0.
+func (p products) blocks(k expr.Expr, body func(block expr.Expr) loop.Stmt) loop.Stmt {
+	v, h := &p.Axes[0], &p.Axes[1]
+	if v.Full == v.Phases && h.Full == h.Phases {
+		return build.Each("block", expr.Index(p.data.blocks), body)
+	}
+	phases := func(name string, of *ops.WinogradAxis, k expr.Expr, body func(phase expr.Expr) loop.Stmt) loop.Stmt {
+		n := expr.Expr(expr.Index(of.Phases))
+		if of.Full < of.Phases {
+			n = expr.If(expr.LT(k, expr.Index(of.Alpha-1)), n, expr.Index(of.Full))
+		}
+		return build.Each(name, n, body)
+	}
+	each := p.data.blocks / p.Phases()
+	return phases("py", v, expr.Bin(expr.OpFloorDiv, k, expr.Index(h.Alpha)), func(py expr.Expr) loop.Stmt {
+		return phases("px", h, expr.Bin(expr.OpFloorMod, k, expr.Index(h.Alpha)), func(px expr.Expr) loop.Stmt {
+			phase := expr.Add(expr.Mul(py, expr.Index(h.Phases)), px)
+			return build.Each("block", expr.Index(each), func(block expr.Expr) loop.Stmt { return body(expr.Add(expr.Mul(phase, expr.Index(each)), block)) })
+		})
+	})
 }
 
 // times is the product of the elements of data at x and of the weights at w, or of those and the ones behind them.

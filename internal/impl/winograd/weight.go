@@ -14,12 +14,12 @@ import (
 
 // transformedWeight is the constant that ops.WinogradWeight gives of a constant weight, or of that of its phases, evaluated by so many goroutines.
 func transformedWeight(w *graph.Value, a ops.WinogradInputAttrs, workers int) (*graph.Value, error) {
-	weight := ops.PhaseWeight(w.Const.Reshape(append(slices.Clone(w.Type.Shape[:2]), a.KernelSize...)...), a.Strides)
-	t, err := ops.WinogradWeight.Infer(ops.WinogradWeightAttrs{TileSize: a.TileSize}, []op.Arg{{Tensor: weight.Type()}})
+	of, err := ops.WinogradOf(a.TileSize, a.KernelSize, a.Strides, a.Dilation)
 	if err != nil {
 		return nil, err
 	}
-	m, err := ops.WinogradOf(a.TileSize, weight.Shape[2:], []int{1, 1})
+	weight := of.PhaseWeight(w.Const.Reshape(slices.Concat(w.Type.Shape[:2], a.KernelSize)...))
+	t, err := ops.WinogradWeight.Infer(ops.WinogradWeightAttrs{TileSize: a.TileSize}, []op.Arg{{Tensor: weight.Type()}})
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +31,7 @@ func transformedWeight(w *graph.Value, a ops.WinogradInputAttrs, workers int) (*
 	for p := range parts {
 		wg.Go(func() {
 			errs[p] = fault.Guard(func() error {
-				m.Weights(u, weight, kernels*p/parts, kernels*(p+1)/parts)
+				of.Weights(u, weight, kernels*p/parts, kernels*(p+1)/parts)
 				return nil
 			})
 		})

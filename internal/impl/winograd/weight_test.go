@@ -20,7 +20,7 @@ func TestWeight(t *testing.T) {
 			w.SetFloat(i, r.NormFloat64())
 		}
 		for _, workers := range []int{0, 1, 2, 3, 8, 100} {
-			got, err := transformedWeight(graph.NewConst("w", w), ops.WinogradInputAttrs{TileSize: tile, KernelSize: w.Shape[2:], Strides: []int{1, 1}}, workers)
+			got, err := transformedWeight(graph.NewConst("w", w), ops.WinogradInputAttrs{TileSize: tile, KernelSize: w.Shape[2:], Strides: []int{1, 1}, Dilation: []int{1, 1}}, workers)
 			if err != nil {
 				t.Fatal(err)
 			}

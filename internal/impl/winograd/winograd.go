@@ -68,7 +68,7 @@ func nodes(r *rewrite.Rewriter, n *graph.Node, w *graph.Value, c variant, worker
 	if c.Fused {
 		y = r.Apply(ops.WinogradConv, input, n.In[0], weight)
 	} else {
-		product := ops.WinogradProductAttrs{TileSize: c.Tile, KernelSize: ops.PhaseTaps(input.KernelSize, input.Strides), Dilation: input.Dilation, Width: shape[len(shape)-1]}
+		product := ops.WinogradProductAttrs{TileSize: c.Tile, KernelSize: input.KernelSize, Strides: input.Strides, Dilation: input.Dilation, Width: shape[len(shape)-1]}
 		if len(shape) == 4 {
 			product.Height = shape[2]
 		}
