@@ -28,8 +28,8 @@ func (k *Kernel) Work() Work {
 	return w
 }
 
-// WorkOf counts the arithmetic of loops. A loop whose extent varies counts with the greatest, once when there is none; of
-// two branches the longer one counts.
+// WorkOf counts the arithmetic of loops. A loop whose extent varies with one loop around it counts with the mean, and else with the greatest, once when
+// there is none; of two branches the longer one counts.
 func WorkOf(f *loop.Func) Work {
 	c := counter{ranges: arith.Ranges{}, products: map[types.DType]float64{}}
 	w := Work{Flops: c.stmt(f.Body, 1)}
@@ -47,6 +47,39 @@ type counter struct {
 	products map[types.DType]float64 // operations in sums of products, by the type of the factors
 }
 
+// mean is how often a loop of the given extent runs, which lies in an interval.
+func (c *counter) mean(extent expr.Expr, in arith.Interval) float64 {
+	var by *expr.Var
+	only := in.Lo < in.Hi
+	expr.Walk(extent, func(e expr.Expr) bool {
+		switch v := e.(type) {
+		case *expr.Var:
+			only, by = only && (by == nil || by == v), v
+		case *expr.Load:
+			only = false
+		}
+		return only
+	})
+	greatest := float64(max(0, in.Hi))
+	if !only || by == nil {
+		return greatest
+	}
+	const most = 1024 // values
+	r := c.ranges.Of(by)
+	if r.Hi-r.Lo >= most {
+		return greatest
+	}
+	total := int64(0)
+	for v := r.Lo; v <= r.Hi; v++ {
+		n, ok := expr.IntOf(c.ranges.Simplify(expr.Subst(extent, map[*expr.Var]expr.Expr{by: expr.Index(int(v))})))
+		if !ok {
+			return greatest
+		}
+		total += max(0, n)
+	}
+	return float64(total) / float64(r.Hi-r.Lo+1)
+}
+
 // stmt returns the operations of s, which runs so many times.
 func (c *counter) stmt(s loop.Stmt, runs float64) float64 {
 	switch s := s.(type) {
@@ -60,7 +93,7 @@ func (c *counter) stmt(s loop.Stmt, runs float64) float64 {
 		times := 1.0
 		extent := c.ranges.Of(s.Extent)
 		if extent.Hi < arith.Inf {
-			times = float64(max(0, extent.Hi))
+			times = c.mean(s.Extent, extent)
 			if first := c.ranges.Of(s.Min); first.Lo > -arith.Inf && first.Hi < arith.Inf {
 				c.ranges = c.ranges.With(s.Var, arith.Interval{Lo: first.Lo, Hi: first.Hi + max(0, extent.Hi-1)})
 			}

@@ -78,7 +78,7 @@ func shapeOf(n *impl.Node, c impl.Core) (w shape, ok bool) {
 	input := inputAttrs(a, weight.Shape[2:])
 	w.Images, w.In, w.Out, w.Height, w.Width = x[0], x[1], y[1], y[2], y[3]
 	w.Kernel, w.Strides, w.Dilation = input.KernelSize, input.Strides, input.Dilation
-	return w, true
+	return w, w.Kernel[0] > w.Strides[0] || w.Kernel[1] > w.Strides[1] // some phase has several taps
 }
 
 // inputAttrs are the attributes of the data's transform, but for the tile, for a convolution of one or two spatial axes.
@@ -183,7 +183,7 @@ func (c shape) cycles(v variant, core impl.Core) float64 {
 	groups := (tiles + t.Rows - 1) / t.Rows
 	block := productBlock(w, t, groups, panels, lanes, core.L2)
 	again := float64((groups+block-1)/block-1) * weights / panelRate
-	return cost + again + core.Written(data) + data*float64(panels)/rate
+	return cost + again + core.Written(data) + data*float64(panels)/rate + core.Starts(1)
 }
 
 // productBlock is the number of groups of tiles whose products with a panel are made at a time, from data that another kernel

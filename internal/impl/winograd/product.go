@@ -223,11 +223,9 @@ func (p products) multiply(o, first expr.Expr) loop.Stmt {
 		if p.fetch == 0 || p.block <= p.fetchers() {
 			return p.groups(first, group(p.fetch > 0))
 		}
-		return build.Bind("n", p.groupsAt(first), func(n expr.Expr) loop.Stmt {
-			return build.Bind("fetching", expr.Min(expr.Index(p.fetchers()), n), func(fetching expr.Expr) loop.Stmt {
-				return build.Do(build.Each("g", fetching, group(true)), build.Loop(loop.Serial, "g", fetching, expr.Sub(n, fetching), group(false)))
-			})
-		})
+		n, fetchers := p.groupsAt(first), expr.Index(p.fetchers())
+		others := expr.Max(expr.Sub(n, fetchers), expr.Index(0))
+		return build.Do(build.Each("g", expr.Min(n, fetchers), group(true)), build.Loop(loop.Serial, "g", fetchers, others, group(false)))
 	})
 }
 
