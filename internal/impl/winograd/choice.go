@@ -108,7 +108,7 @@ func exact(n *impl.Node) bool {
 
 // takes reports whether matrices compute c: integers have tiles whose transforms are integers.
 func (c shape) takes(w *ops.Winograd) bool {
-	return w != nil && w.Phases() <= mostPhases && (c.Type == types.F32 || w.Exact())
+	return w != nil && w.Phases() <= mostPhases && w.Products()*w.Phases() <= mostWeights*c.Kernel[0]*c.Kernel[1] && (c.Type == types.F32 || w.Exact())
 }
 
 // ways are the variants that are possible for n.
