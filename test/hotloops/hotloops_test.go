@@ -39,7 +39,7 @@ var exceptions = map[string]exception{
 	"x86-64-v4/3x3":                {4.5, 4.5, transforms},
 	"znver5/3x3":                   {4.5, 4.5, transforms},
 	"cortex-a76/3x3":               {6.5, 6.5, transforms},
-	"cortex-a7/3x3":                {12.5, 13, transforms},
+	"cortex-a7/3x3":                {12.5, 13.5, transforms},
 	"core-avx2/5x5":                {6.5, 6.5, transforms},
 	"x86-64-v4/5x5":                {3, 3, transforms},
 	"znver5/5x5":                   {3, 3, transforms},
