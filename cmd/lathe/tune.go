@@ -314,6 +314,9 @@ func (a *app) printGraph(g *lathe.TuneGraph) {
 		return
 	}
 	fmt.Fprintf(a.Out, "graph: with these decisions the network is %.3f times as fast (%.3f-%.3f), %s\n", g.Verdict.Gain(), 1/g.Verdict.High, 1/g.Verdict.Low, of)
+	if g.Facts != "" {
+		fmt.Fprintf(a.Out, "  all of it is decided by the measured facts %s\n", g.Facts)
+	}
 	for _, node := range slices.Sorted(maps.Keys(g.Choices)) {
 		for _, name := range slices.Sorted(maps.Keys(g.Choices[node])) {
 			fmt.Fprintf(a.Out, "  %s: %s %s\n", node, name, g.Choices[node][name])
