@@ -368,6 +368,9 @@ func tuned(ctx context.Context, m *Model, o TuneOptions) (r *TuneResult, err err
 	if o.Output == "" {
 		return nil, errors.New("tune: no file for records is named")
 	}
+	if err := o.checkFacts(); err != nil {
+		return nil, err
+	}
 	run := tune.Options{
 		Tuner: o.Tuner, Trials: o.Trials, EarlyStopping: o.EarlyStopping, Time: o.Time, Begun: begun, Seed: cmp.Or(o.Seed, 1), Repeat: o.Repeat, MinSample: o.MinRepeat,
 		SearchOnly: o.SearchOnly,

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"lathe/internal/choice"
 	"lathe/internal/compile"
@@ -23,6 +24,21 @@ const (
 
 // factsStage is the tuner of records of networks that other facts of the machine decide.
 const factsStage = "facts"
+
+// checkFacts refuses what are no facts of a machine.
+func (o *TuneOptions) checkFacts() error {
+	if o.Facts == FactsMeasured || o.Facts == FactsOfTarget {
+		return nil
+	}
+	t, err := resolveTarget(o.Target)
+	if err != nil {
+		return err
+	}
+	if _, err := t.With(o.Facts); err != nil {
+		return fmt.Errorf("facts %q: %w", o.Facts, err)
+	}
+	return nil
+}
 
 // corrected is the tuning's target with the facts of the machine, or itself where it has them.
 func (t *tuning) corrected(ctx context.Context) (*target.Target, error) {
@@ -93,12 +109,12 @@ func (t *tuning) decideFacts(ctx context.Context, m *Model, run *tune.Options) (
 	if t.Notes != nil {
 		t.Notes("measured facts differ from the target's: " + text)
 	}
-	before, _ := t.target.Differing(right)
-	d := choice.Decision{Name: factsDecision, Values: []choice.Value{{Text: before}, {Text: options}}}
-	list := []tune.GraphDecision{{Decision: d, Nodes: []string{wholeNetwork}}}
+	own, _ := t.target.Differing(right)
+	var all time.Duration
 	for i := range t.tasks {
-		list[0].Weight += t.tasks[i].Weight()
+		all += t.tasks[i].Weight()
 	}
+	list := tune.OnAll(factsDecision, own, options, all)
 	g, err := t.decideGraph(ctx, m, run, graphSearch{name: factsStage, list: list, most: 1, time: t.Time / graphShare})
 	if err == nil && !g.Accepted {
 		g.Facts = options
