@@ -111,7 +111,7 @@ written into a file of records as they happen; interrupted, tune goes on with th
 	cli.NumberVar(fs, &f.workers, "workers", "", 0, 0, 1024, "threads that the package will use (default: as run)")
 	fs.BoolVar(&f.graph, "graph", false, "tune decisions on the graph first, with a quarter of trials and time: algorithms of convolutions, packing of weights, what is fused")
 	fs.BoolVar(&f.autoscheduler, "enable-autoscheduler", false, "as --graph")
-	fs.StringVar(&f.facts, "facts", "measured", "`facts` of this machine, by which the network is decided in the first trial where the target has others: measured, target (its own), or options of a target")
+	fs.StringVar(&f.facts, "facts", "measured", "`facts` of this machine, by which the first trial decides on the network where the target has others: measured, target (believe it), or options as of a target")
 	cli.OutputVarP(fs, &f.report, "report", "", "", []string{".html"}, "`file` of a page that tells what changed, why, and what is left")
 	fs.StringVar(&f.replay, "replay", "", "try the points of a `file` of records, in order, and no others")
 	cli.MarkOurs(cmd, "opt-level", "disabled-pass", "denormals", "time", "seed", "workers", "graph", "facts", "report", "replay")
