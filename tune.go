@@ -388,11 +388,14 @@ func tuned(ctx context.Context, m *Model, o TuneOptions) (r *TuneResult, err err
 	}
 	defer func() { err = errors.Join(err, w.Close()) }()
 	run.Sink = w.Write
-	t, err := openTuned(ctx, m, o, run.Records)
+	t, err := openTuned(ctx, m, o, slices.Concat(run.Records, run.Replay))
 	if err != nil {
 		return nil, err
 	}
 	defer func() { t.farm.Close() }()
+	if err := t.keepGraph(m, &run); err != nil {
+		return nil, err
+	}
 	r = &TuneResult{}
 	if o.Facts != FactsOfTarget && o.Replay == "" {
 		if t, r.Graph, err = t.withFacts(ctx, m, &run); err != nil {

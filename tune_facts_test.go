@@ -85,6 +85,22 @@ func TestTuneFacts(t *testing.T) {
 	if got, notes := compiled(facts, true); !bytes.Equal(got, bytesOf(t, lathe.CompileOptions{Target: right})) || bytes.Equal(got, plain) || !strings.Contains(notes, facts) {
 		t.Errorf("the package by records of facts is another than that for a target with them: %s", notes)
 	}
+	replay := o
+	replay.Replay, replay.Output = filepath.Join(t.TempDir(), "facts.json"), filepath.Join(t.TempDir(), "replayed.json")
+	rec.Point, rec.Accepted = choice.Point{"facts()": facts}, true
+	line, err := records.Line(rec)
+	if err == nil {
+		err = os.WriteFile(replay.Replay, line, 0o666)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lathe.Tune(t.Context(), digitsModel(t), replay); err != nil {
+		t.Fatal(err)
+	}
+	if got := bytesOf(t, lathe.CompileOptions{Target: wrong, Records: []string{replay.Output}}); !bytes.Equal(got, bytesOf(t, lathe.CompileOptions{Target: right})) {
+		t.Error("points are tried again in another network than that of their records")
+	}
 	if got, _ := compiled(facts, false); !bytes.Equal(got, plain) {
 		t.Error("facts that were refused are compiled by")
 	}

@@ -123,14 +123,35 @@ func graphKey(m *Model, resolved CompileOptions) (k records.Key, network string,
 
 // graphOf are the decisions on the graph of m that a verdict accepted, nil where there are none, and by how much the network is faster with them.
 func graphOf(m *Model, resolved CompileOptions, book *records.Book) (graphPoint, tune.Estimate, error) {
-	key, network, err := graphKey(m, resolved)
-	if err != nil {
+	r, ok, err := graphRecord(m, resolved, book)
+	if !ok || err != nil {
 		return nil, tune.Estimate{}, err
 	}
-	if r, ok := book.Best(key, network); ok && r.By.Rules == compile.Rules {
-		return graphPointOf(r.Point), estimateOf(r), nil
+	return graphPointOf(r.Point), estimateOf(r), nil
+}
+
+// graphRecord is the record of them.
+func graphRecord(m *Model, resolved CompileOptions, book *records.Book) (r records.Record, ok bool, err error) {
+	key, network, err := graphKey(m, resolved)
+	if err != nil {
+		return r, false, err
 	}
-	return nil, tune.Estimate{}, nil
+	r, ok = book.Best(key, network)
+	return r, ok && r.By.Rules == compile.Rules, nil
+}
+
+// keepGraph writes the record of the decisions on the graph by which points are tried again, where it is not among those that are known: what is found of kernels is
+// found in that network.
+func (t *tuning) keepGraph(m *Model, run *tune.Options) error {
+	of, ok, err := graphRecord(m, t.compiling, records.NewBook(slices.Concat(run.Records, run.Replay)))
+	if !ok || err != nil {
+		return err
+	}
+	known, ok, err := graphRecord(m, t.compiling, records.NewBook(run.Records))
+	if ok && maps.Equal(known.Point, of.Point) || err != nil {
+		return err
+	}
+	return run.Sink(of)
 }
 
 // estimateOf is what a record says of the network.
