@@ -107,7 +107,11 @@ func (t *tuning) decideFacts(ctx context.Context, m *Model, run *tune.Options) (
 		return nil, nil
 	}
 	if t.Notes != nil {
-		t.Notes("measured facts differ from the target's: " + text)
+		origin := "measured"
+		if t.Facts != FactsMeasured {
+			origin = "given"
+		}
+		t.Notes(origin + " facts differ from the target's: " + text)
 	}
 	own, _ := t.target.Differing(right)
 	var all time.Duration

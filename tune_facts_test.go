@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"lathe"
 	"lathe/internal/choice"
 	"lathe/internal/records"
+	"lathe/runtime"
 )
 
 // TestTuneFacts: where the machine has other facts than the target, the network is tried first as it is decided by them, once; where it has the target's nothing is. What a
@@ -46,7 +48,7 @@ func TestTuneFacts(t *testing.T) {
 	if r.Graph == nil || r.Graph.Facts != facts || len(tried) != 1 || tried[0].Point["facts()"] != facts || len(judged) != 1 || judged[0].Accepted != r.Graph.Accepted {
 		t.Fatalf("%+v, tried %v, judged %v", r.Graph, tried, judged)
 	}
-	if text := strings.Join(notes, "\n"); !strings.Contains(text, "measured facts differ from the target's: caches 32,512,16384 for 1,2,0, fma-units 2 for 1") {
+	if text := strings.Join(notes, "\n"); !strings.Contains(text, "given facts differ from the target's: caches 32,512,16384 for 1,2,0, fma-units 2 for 1") {
 		t.Errorf("notes: %s", text)
 	}
 	again, err := lathe.Tune(t.Context(), digitsModel(t), o)
@@ -101,6 +103,35 @@ func TestTuneFacts(t *testing.T) {
 	if got := bytesOf(t, lathe.CompileOptions{Target: wrong, Records: []string{replay.Output}}); !bytes.Equal(got, bytesOf(t, lathe.CompileOptions{Target: right})) {
 		t.Error("points are tried again in another network than that of their records")
 	}
+	refused := o
+	refused.Select = func(k lathe.TuneTask) bool { return strings.Contains(k.Name, "dense") } // of which nothing follows from decisions on the graph
+	refused.Trials, refused.Output = 12, filepath.Join(t.TempDir(), "refused.json")
+	rec.Accepted = false
+	if line, err = records.Line(rec); err == nil {
+		err = os.WriteFile(refused.Output, line, 0o666)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := lathe.Tune(t.Context(), digitsModel(t), refused); err != nil || !r.Graph.Earlier || r.Graph.Accepted {
+		t.Errorf("refused: %+v, %v", r.Graph, err)
+	}
+	if c, err = records.ReadFiles(refused.Output); err != nil {
+		t.Fatal(err)
+	}
+	p, err := lathe.Compile(t.Context(), digitsModel(t), lathe.CompileOptions{Target: right})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if i := slices.IndexFunc(c.Records, func(r records.Record) bool { return strings.Contains(r.Name, "dense") }); i < 0 {
+		t.Error("nothing of the kernel was tried")
+	} else {
+		first := c.Records[i]
+		at := slices.IndexFunc(p.Info().Steps, func(s runtime.Step) bool { return s.Name == first.Name })
+		if len(first.Point) == 0 || !matches(first.Point, p.Info().Steps[at].Point) {
+			t.Errorf("a kernel is begun with %v, and the rules choose %v by facts that were refused for the network", first.Point, p.Info().Steps[at].Point)
+		}
+	}
 	if got, _ := compiled(facts, false); !bytes.Equal(got, plain) {
 		t.Error("facts that were refused are compiled by")
 	}
@@ -109,4 +140,14 @@ func TestTuneFacts(t *testing.T) {
 			t.Errorf("%q, which is no fact, changes the package: %s", none, notes)
 		}
 	}
+}
+
+// matches reports that all was decided as a point says.
+func matches(p choice.Point, decided map[string]string) bool {
+	for name, value := range p {
+		if decided[name] != value {
+			return false
+		}
+	}
+	return true
 }
