@@ -73,14 +73,22 @@ func (t *tuning) corrected(ctx context.Context) (*target.Target, error) {
 
 // withFacts tries the network as it is decided by the facts of the machine, where the target has others, unless records of an earlier run have a verdict on that. It
 // returns the tuning of the network that results, in place of t, and nil where there was nothing to try. Where the network stays as it was, each kernel is begun
-// with what the rules decide by those facts.
+// with what the rules decide by those facts; so it is where tasks are selected, which are of that network.
 func (t *tuning) withFacts(ctx context.Context, m *Model, run *tune.Options) (*tuning, *TuneGraph, error) {
 	g, err := t.graphEarlier(m, factsStage, run.Records)
 	if err != nil {
 		return t, nil, err
 	}
 	if g == nil {
-		if g, err = t.decideFacts(ctx, m, run); g == nil || err != nil {
+		own, other, err := t.otherFacts(ctx)
+		if other == "" || err != nil {
+			return t, nil, err
+		}
+		if t.Select != nil {
+			run.Starts, err = t.startsBy(ctx, m, other)
+			return t, nil, err
+		}
+		if g, err = t.decideFacts(ctx, m, run, own, other); err != nil {
 			return t, nil, err
 		}
 	}
@@ -96,32 +104,33 @@ func (t *tuning) withFacts(ctx context.Context, m *Model, run *tune.Options) (*t
 	return of, g, err
 }
 
-// decideFacts races the network by the facts of the machine; nil: the target has them.
-func (t *tuning) decideFacts(ctx context.Context, m *Model, run *tune.Options) (*TuneGraph, error) {
+// otherFacts are the facts of the machine where the target has others, and what the target has in their place; "": it has them.
+func (t *tuning) otherFacts(ctx context.Context) (own, other string, err error) {
 	right, err := t.corrected(ctx)
 	if err != nil {
-		return nil, err
+		return "", "", err
 	}
-	options, text := right.Differing(t.target)
-	if options == "" {
-		return nil, nil
-	}
-	if t.Notes != nil {
+	other, text := right.Differing(t.target)
+	if other != "" && t.Notes != nil {
 		origin := "measured"
 		if t.Facts != FactsMeasured {
 			origin = "given"
 		}
 		t.Notes(origin + " facts differ from the target's: " + text)
 	}
-	own, _ := t.target.Differing(right)
+	own, _ = t.target.Differing(right)
+	return own, other, nil
+}
+
+// decideFacts races the network by other facts of the machine.
+func (t *tuning) decideFacts(ctx context.Context, m *Model, run *tune.Options, own, other string) (*TuneGraph, error) {
 	var all time.Duration
 	for i := range t.tasks {
 		all += t.tasks[i].Weight()
 	}
-	list := tune.OnAll(factsDecision, own, options, all)
-	g, err := t.decideGraph(ctx, m, run, graphSearch{name: factsStage, list: list, most: 1, time: t.Time / graphShare})
+	g, err := t.decideGraph(ctx, m, run, graphSearch{name: factsStage, list: tune.OnAll(factsDecision, own, other, all), most: 1, time: t.Time / graphShare})
 	if err == nil && !g.Accepted {
-		g.Facts = options
+		g.Facts = other
 	}
 	return g, err
 }

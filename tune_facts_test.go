@@ -103,35 +103,12 @@ func TestTuneFacts(t *testing.T) {
 	if got := bytesOf(t, lathe.CompileOptions{Target: wrong, Records: []string{replay.Output}}); !bytes.Equal(got, bytesOf(t, lathe.CompileOptions{Target: right})) {
 		t.Error("points are tried again in another network than that of their records")
 	}
-	refused := o
-	refused.Select = func(k lathe.TuneTask) bool { return strings.Contains(k.Name, "dense") } // of which nothing follows from decisions on the graph
-	refused.Trials, refused.Output = 12, filepath.Join(t.TempDir(), "refused.json")
 	rec.Accepted = false
-	if line, err = records.Line(rec); err == nil {
-		err = os.WriteFile(refused.Output, line, 0o666)
-	}
-	if err != nil {
+	if line, err = records.Line(rec); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := lathe.Tune(t.Context(), digitsModel(t), refused); err != nil || !r.Graph.Earlier || r.Graph.Accepted {
-		t.Errorf("refused: %+v, %v", r.Graph, err)
-	}
-	if c, err = records.ReadFiles(refused.Output); err != nil {
-		t.Fatal(err)
-	}
-	p, err := lathe.Compile(t.Context(), digitsModel(t), lathe.CompileOptions{Target: right})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if i := slices.IndexFunc(c.Records, func(r records.Record) bool { return strings.Contains(r.Name, "dense") }); i < 0 {
-		t.Error("nothing of the kernel was tried")
-	} else {
-		first := c.Records[i]
-		at := slices.IndexFunc(p.Info().Steps, func(s runtime.Step) bool { return s.Name == first.Name })
-		if len(first.Point) == 0 || !matches(first.Point, p.Info().Steps[at].Point) {
-			t.Errorf("a kernel is begun with %v, and the rules choose %v by facts that were refused for the network", first.Point, p.Info().Steps[at].Point)
-		}
-	}
+	begun(t, o, right, "selected", nil)
+	begun(t, o, right, "refused", line)
 	if got, _ := compiled(facts, false); !bytes.Equal(got, plain) {
 		t.Error("facts that were refused are compiled by")
 	}
@@ -139,6 +116,38 @@ func TestTuneFacts(t *testing.T) {
 		if got, notes := compiled(none, true); !bytes.Equal(got, plain) || none != "" && !strings.Contains(notes, "facts of the machine") {
 			t.Errorf("%q, which is no fact, changes the package: %s", none, notes)
 		}
+	}
+}
+
+// begun tunes a kernel of which nothing follows from decisions on the graph, in a network that is not decided by the facts of the right target, since tasks are selected or
+// since earlier records refused it: the kernel is begun with what the rules choose by those facts.
+func begun(t *testing.T, o lathe.TuneOptions, right, name string, earlier []byte) {
+	t.Helper()
+	o.Trials, o.Output = 12, filepath.Join(t.TempDir(), name+".json")
+	o.Select = func(k lathe.TuneTask) bool { return strings.Contains(k.Name, "dense") }
+	if err := os.WriteFile(o.Output, earlier, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	r, err := lathe.Tune(t.Context(), digitsModel(t), o)
+	if err != nil || (r.Graph != nil) != (earlier != nil) || r.Graph != nil && (!r.Graph.Earlier || r.Graph.Accepted) {
+		t.Fatalf("%s: %+v, %v", name, r, err)
+	}
+	c, err := records.ReadFiles(o.Output)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := lathe.Compile(t.Context(), digitsModel(t), lathe.CompileOptions{Target: right})
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(c.Records, func(r records.Record) bool { return strings.Contains(r.Name, "dense") })
+	if i < 0 {
+		t.Fatalf("%s: nothing of the kernel was tried", name)
+	}
+	first := c.Records[i]
+	at := slices.IndexFunc(p.Info().Steps, func(s runtime.Step) bool { return s.Name == first.Name })
+	if len(first.Point) == 0 || !matches(first.Point, p.Info().Steps[at].Point) {
+		t.Errorf("%s: a kernel is begun with %v, and the rules choose %v by the facts of the machine", name, first.Point, p.Info().Steps[at].Point)
 	}
 }
 

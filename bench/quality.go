@@ -101,6 +101,9 @@ func qualityAll(args []string) error {
 		return err
 	}
 	r := newQualityReport(s)
+	if err := s.correctedAll(context.Background(), r); err != nil {
+		return err
+	}
 	for part := range slices.Values(byModel(s.kernels)) {
 		rows, err := s.network(context.Background(), part)
 		if err != nil {
@@ -110,9 +113,6 @@ func qualityAll(args []string) error {
 		if err := r.write(s.results); err != nil { // what is interrupted keeps its rows
 			return err
 		}
-	}
-	if err := s.correctedAll(context.Background(), r); err != nil {
-		return err
 	}
 	return r.tell(s.results)
 }

@@ -18,7 +18,7 @@ func (p *Probe) Core() target.Core {
 	return c
 }
 
-// Own is Core without what cores share, in half of the time.
+// Own is Core without what cores share, in two thirds of the time.
 func (p *Probe) Own() target.Core {
 	c, _ := p.own(thorough)
 	return c
