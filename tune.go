@@ -20,6 +20,7 @@ import (
 	"lathe/internal/host"
 	"lathe/internal/measure"
 	"lathe/internal/records"
+	"lathe/internal/target"
 	"lathe/internal/tool/excerpt"
 	"lathe/internal/tool/explain"
 	"lathe/internal/tool/spelling"
@@ -58,6 +59,9 @@ type TuneOptions struct {
 	Parallel      int                   // compilers at once; 0 = as many as the machine has room for
 	Workers       int                   // threads that the package will use; 0 = as the machine allows
 	Select        func(t TuneTask) bool // tasks to tune; nil = all
+	// Facts are those of this machine, as options of a target ("-caches=32,512,16384 -fma-units=2"), or one of the constants Facts...: by them the network is decided in
+	// the first trial where the target's are others.
+	Facts string
 	// Graph has decisions on the graph tuned first, with a quarter of trials and time: algorithms of convolutions, packing, what is fused.
 	Graph bool
 	// SearchOnly ends behind the search: the records are starting points, and nothing is proved.
@@ -147,7 +151,7 @@ func openNetwork(network []byte) (*compile.Session, error) {
 	}
 	opts.Source, opts.After = m.source, m.after
 	opts.Inputs, opts.Outputs = m.meanings()
-	opts.Tuned.Graph = graphPoint(s.Graph).points()
+	opts.Tuned = graphPoint(s.Graph).tuned()
 	return compile.OpenSession(context.Background(), g, opts)
 }
 
@@ -183,11 +187,13 @@ func (o CompileOptions) tuned(m *Model) (compile.Tuned, error) {
 		return compile.Tuned{}, err
 	}
 	book := records.NewBook(c.Records)
-	graph, err := graphOf(m, resolved, book)
+	graph, _, err := graphOf(m, resolved, book)
 	if err != nil {
 		return compile.Tuned{}, err
 	}
-	return compile.Tuned{Book: book, Network: networkKey(m, resolved, graph), Graph: graph.points()}, nil
+	t := graph.tuned()
+	t.Book, t.Network = book, networkKey(m, resolved, graph)
+	return t, nil
 }
 
 // tellTuned says how many kernels have a record.
@@ -203,6 +209,9 @@ func (o CompileOptions) tellTuned(r *compile.TunedReport) {
 		text += fmt.Sprintf("; %s on the graph by records", spelling.Count(r.Graph, "decision"))
 	}
 	o.Notes(text)
+	if r.Facts != "" {
+		o.Notes("tuning records: the network is decided by other facts of the machine than the target's: " + r.Facts)
+	}
 	for _, line := range r.Unfit {
 		o.Notes("tuning records: " + line + ": the rules decide on it")
 	}
@@ -212,7 +221,9 @@ func (o CompileOptions) tellTuned(r *compile.TunedReport) {
 type tuning struct {
 	TuneOptions
 	compiling CompileOptions
-	graph     graphPoint // that was found
+	target    *target.Target // by whose facts the network is decided
+	graph     graphPoint     // that was found
+	gained    tune.Estimate  // by it, over the network as the compiler decides; zero: nothing was found
 	farm      *trial.Farm
 	tasks     []tune.Task
 	workers   int
@@ -244,6 +255,11 @@ func openTuning(ctx context.Context, m *Model, o TuneOptions, compiling CompileO
 	if m.err != nil {
 		return nil, m.err
 	}
+	if t.target = opts.Target; graph.facts() != "" {
+		if by, err := t.target.With(graph.facts()); err == nil { // else the compiler leaves them, too
+			t.target = by
+		}
+	}
 	program := o.Program
 	if program == "" {
 		if program, err = os.Executable(); err != nil {
@@ -261,7 +277,7 @@ func openTuning(ctx context.Context, m *Model, o TuneOptions, compiling CompileO
 	if err != nil {
 		return nil, err
 	}
-	if err := t.list(ctx, opts); err != nil {
+	if err := t.list(ctx); err != nil {
 		t.farm.Close()
 		return nil, err
 	}
@@ -277,15 +293,19 @@ func openTuned(ctx context.Context, m *Model, o TuneOptions, list []records.Reco
 	if m.err != nil {
 		return nil, m.err
 	}
-	graph, err := graphOf(m, compiling, records.NewBook(list))
+	graph, gained, err := graphOf(m, compiling, records.NewBook(list))
 	if err != nil {
 		return nil, err
 	}
-	return openTuning(ctx, m, o, compiling, graph)
+	t, err := openTuning(ctx, m, o, compiling, graph)
+	if err == nil {
+		t.gained = gained
+	}
+	return t, err
 }
 
 // list makes the tasks.
-func (t *tuning) list(ctx context.Context, opts compile.Options) error {
+func (t *tuning) list(ctx context.Context) error {
 	const passes = 3
 	times, err := t.farm.Profile(ctx, passes)
 	if err != nil {
@@ -294,8 +314,8 @@ func (t *tuning) list(ctx context.Context, opts compile.Options) error {
 	if t.workers, err = t.farm.WorkersOfUse(ctx); err != nil {
 		return err
 	}
-	t.lanes = opts.Target.Lanes(32)
-	peaks := explain.Each(t.farm.Info(), opts.Target, t.workers)
+	t.lanes = t.target.Lanes(32)
+	peaks := explain.Each(t.farm.Info(), t.target, t.workers)
 	steps := t.farm.Info().ByName()
 	for i, k := range t.farm.Kernels() {
 		own := steps[k.Kernels[0]]
@@ -348,6 +368,9 @@ func tuned(ctx context.Context, m *Model, o TuneOptions) (r *TuneResult, err err
 	if o.Output == "" {
 		return nil, errors.New("tune: no file for records is named")
 	}
+	if err := o.checkFacts(); err != nil {
+		return nil, err
+	}
 	run := tune.Options{
 		Tuner: o.Tuner, Trials: o.Trials, EarlyStopping: o.EarlyStopping, Time: o.Time, Begun: begun, Seed: cmp.Or(o.Seed, 1), Repeat: o.Repeat, MinSample: o.MinRepeat,
 		SearchOnly: o.SearchOnly,
@@ -365,18 +388,29 @@ func tuned(ctx context.Context, m *Model, o TuneOptions) (r *TuneResult, err err
 	}
 	defer func() { err = errors.Join(err, w.Close()) }()
 	run.Sink = w.Write
-	t, err := openTuned(ctx, m, o, run.Records)
+	t, err := openTuned(ctx, m, o, slices.Concat(run.Records, run.Replay))
 	if err != nil {
 		return nil, err
 	}
 	defer func() { t.farm.Close() }()
+	if err := t.keepGraph(m, &run); err != nil {
+		return nil, err
+	}
 	r = &TuneResult{}
-	if o.Graph && o.Replay == "" {
-		run.Trials -= run.Trials / graphShare
-		if t, r.Graph, err = t.withGraph(ctx, m, &run); err != nil {
+	if o.Facts != FactsOfTarget && o.Replay == "" {
+		if t, r.Graph, err = t.withFacts(ctx, m, &run); err != nil {
 			return nil, err
 		}
 	}
+	if o.Graph && o.Replay == "" {
+		run.Trials -= run.Trials / graphShare
+		var g *TuneGraph
+		if t, g, err = t.withGraph(ctx, m, &run); err != nil {
+			return nil, err
+		}
+		r.Graph = r.Graph.and(g)
+	}
+	r.Graph.stands(t)
 	run.Packing, run.Opening = t.farm.Costs()
 	run.Network, run.Workers, run.Lanes = networkKey(m, t.compiling, t.graph), t.workers, t.lanes
 	r.Workers = t.workers

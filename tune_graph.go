@@ -2,18 +2,14 @@ package lathe
 
 import (
 	"cmp"
-	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"lathe/internal/choice"
 	"lathe/internal/compile"
 	"lathe/internal/records"
-	"lathe/internal/trial"
 	"lathe/internal/tune"
 )
 
@@ -23,6 +19,7 @@ type TuneGraph struct {
 	Resumed  int                          // of them, those that an earlier run had tried
 	Trials   []TuneGraphTrial             // in their order; none where records have the verdict
 	Choices  map[string]map[string]string // decisions by node: what the verdict is of
+	Facts    string                       // of the machine, as options of a target, likewise: all else is decided by them; "": by the target's
 	Verdict  TuneVerdict                  // against the network as the compiler decides
 	Earlier  bool                         // it stands in records, and nothing was tried
 	Accepted bool                         // the kernels were tuned with it
@@ -30,9 +27,9 @@ type TuneGraph struct {
 
 // TuneGraphTrial is a network with one decision on the graph taken otherwise.
 type TuneGraphTrial struct {
-	Nodes                 []string // equal ones, which decide alike
+	Nodes                 []string // equal ones, which decide alike; none: all of the network, by other facts of the machine
 	Decision, From, Value string
-	TuneEstimate                 // of its time over that of the network as the compiler decides
+	TuneEstimate                 // of its time over that of the network that the trials began with
 	Fault                 string // why there is no time; "": there is
 }
 
@@ -45,14 +42,43 @@ const graphShare = 4
 // graphStage names what goes on, in TuneProgress.
 const graphStage = "graph"
 
-// A graphPoint is decisions on nodes, by node.
+// A graphPoint is decisions on nodes, by node; those of the node without a name are on all of the network.
 type graphPoint map[string]map[string]string
 
-// points are g for the compiler.
-func (g graphPoint) points() map[string]choice.Point {
-	out := map[string]choice.Point{}
-	for node, p := range g {
-		out[node] = p
+// wholeNetwork is that node, and factsDecision by which facts of the machine it is decided.
+const (
+	wholeNetwork  = ""
+	factsDecision = "facts"
+)
+
+// facts are those by which the network is decided; "": the target's.
+func (g graphPoint) facts() string { return g[wholeNetwork][factsDecision] }
+
+// nodes are the decisions on nodes that have a name.
+func (g graphPoint) nodes() map[string]map[string]string {
+	out := maps.Clone(map[string]map[string]string(g))
+	delete(out, wholeNetwork)
+	return out
+}
+
+// with is g where some decisions are taken otherwise.
+func (g graphPoint) with(node string, p choice.Point) graphPoint {
+	out := maps.Clone(g)
+	if out == nil {
+		out = graphPoint{}
+	}
+	if out[node] = maps.Clone(out[node]); out[node] == nil {
+		out[node] = map[string]string{}
+	}
+	maps.Copy(out[node], p)
+	return out
+}
+
+// tuned is g for the compiler.
+func (g graphPoint) tuned() compile.Tuned {
+	out := compile.Tuned{Graph: map[string]choice.Point{}, Facts: g.facts()}
+	for node, p := range g.nodes() {
+		out.Graph[node] = p
 	}
 	return out
 }
@@ -95,16 +121,42 @@ func graphKey(m *Model, resolved CompileOptions) (k records.Key, network string,
 	return compile.GraphKey(network, t), network, nil
 }
 
-// graphOf are the decisions on the graph of m that a verdict accepted; nil: none.
-func graphOf(m *Model, resolved CompileOptions, book *records.Book) (graphPoint, error) {
+// graphOf are the decisions on the graph of m that a verdict accepted, nil where there are none, and by how much the network is faster with them.
+func graphOf(m *Model, resolved CompileOptions, book *records.Book) (graphPoint, tune.Estimate, error) {
+	r, ok, err := graphRecord(m, resolved, book)
+	if !ok || err != nil {
+		return nil, tune.Estimate{}, err
+	}
+	return graphPointOf(r.Point), estimateOf(r), nil
+}
+
+// graphRecord is the record of them.
+func graphRecord(m *Model, resolved CompileOptions, book *records.Book) (r records.Record, ok bool, err error) {
 	key, network, err := graphKey(m, resolved)
 	if err != nil {
-		return nil, err
+		return r, false, err
 	}
-	if r, ok := book.Best(key, network); ok && r.By.Rules == compile.Rules {
-		return graphPointOf(r.Point), nil
+	r, ok = book.Best(key, network)
+	return r, ok && r.By.Rules == compile.Rules, nil
+}
+
+// keepGraph writes the record of the decisions on the graph by which points are tried again, where it is not among those that are known: what is found of kernels is
+// found in that network.
+func (t *tuning) keepGraph(m *Model, run *tune.Options) error {
+	of, ok, err := graphRecord(m, t.compiling, records.NewBook(slices.Concat(run.Records, run.Replay)))
+	if !ok || err != nil {
+		return err
 	}
-	return nil, nil
+	known, ok, err := graphRecord(m, t.compiling, records.NewBook(run.Records))
+	if ok && maps.Equal(known.Point, of.Point) || err != nil {
+		return err
+	}
+	return run.Sink(of)
+}
+
+// estimateOf is what a record says of the network.
+func estimateOf(r records.Record) tune.Estimate {
+	return tune.Estimate{Ratio: r.Ratio, Low: r.Low, High: r.High, Pairs: 1}
 }
 
 // graphDecisions are the decisions on nodes whose kernels take time: those of equal nodes with equal kernels are one.
@@ -128,6 +180,9 @@ func (t *tuning) graphDecisions() []tune.GraphDecision {
 			if _, given := t.Choices[node][d.Name]; given {
 				continue
 			}
+			if i := slices.IndexFunc(d.Values, func(v choice.Value) bool { return v.Text == t.graph[node][d.Name] }); i >= 0 {
+				d.Default = i // it is decided so by records, and the others are tried beside it
+			}
 			id := fmt.Sprintf("%d %s %d %v", of[node].Index, d.Name, d.Default, d.Values)
 			i, ok := at[id]
 			if !ok {
@@ -141,127 +196,24 @@ func (t *tuning) graphDecisions() []tune.GraphDecision {
 	return list
 }
 
-// decideGraph tries other decisions on the graph, and writes what was found.
-func (t *tuning) decideGraph(ctx context.Context, m *Model, run *tune.Options) (*TuneGraph, error) {
-	by, sink := run.By, run.Sink
-	key, network, err := graphKey(m, t.compiling)
-	if err != nil {
-		return nil, err
+// and is what two searches found, of which the second began with what the first did; each may be nil.
+func (g *TuneGraph) and(next *TuneGraph) *TuneGraph {
+	if g == nil || next == nil {
+		return cmp.Or(next, g)
 	}
-	key.Workers = t.workers
-	by.Seed, by.Tuner = cmp.Or(t.Seed, 1), graphStage
-	list := t.graphDecisions()
-	given := func(points map[int]choice.Point) graphPoint {
-		g := graphPoint{}
-		for i, p := range points {
-			for _, node := range list[i].Nodes {
-				if g[node] == nil {
-					g[node] = map[string]string{}
-				}
-				maps.Copy(g[node], p)
-			}
-		}
-		return g
+	all := *next
+	if g.Accepted && !next.Accepted {
+		all.Choices, all.Facts, all.Verdict, all.Accepted = g.Choices, g.Facts, g.Verdict, true
+		all.Verdict.Wrong = next.Verdict.Wrong
 	}
-	record := func(points map[int]choice.Point, e tune.Estimate) records.Record {
-		return records.Record{
-			Version: records.Version, Key: key, Point: given(points).record(), Ratio: e.Ratio, Low: e.Low, High: e.High, Raced: t.workers,
-			Stage: records.Search, Network: network, Name: graphStage, Time: time.Now().UTC().Truncate(time.Second), By: by,
-		}
-	}
-	g := &TuneGraph{}
-	var failed error
-	o := tune.GraphOptions{Most: mostGraphs, Time: t.Time / graphShare}
-	o.Packing, o.Opening = t.farm.Costs()
-	if t.Trials > 0 {
-		o.Most = min(o.Most, max(1, t.Trials/graphShare))
-	}
-	for i := range t.tasks {
-		o.Host += t.tasks[i].Weight()
-	}
-	progress := func(p TuneProgress) {
-		if p.Stage, p.Host, p.Expected = graphStage, o.Host, o.Host; t.Progress != nil {
-			t.Progress(p)
-		}
-	}
-	known := map[string]tune.Estimate{}
-	for _, r := range run.Records {
-		if r.Kernel == key.Kernel && r.Target == key.Target && r.Class == key.Class && r.Network == network && r.Stage == records.Search && r.Raced == t.workers &&
-			r.By.Rules == by.Rules && r.Fault == records.None && r.Ratio > 0 {
-			known[fmt.Sprint(r.Point)] = tune.Estimate{Ratio: r.Ratio, Low: r.Low, High: r.High, Pairs: 1}
-		}
-	}
-	o.Known = func(c tune.Candidate) (tune.Estimate, bool) {
-		e, ok := known[fmt.Sprint(given(map[int]choice.Point{c.Task: c.Point}).record())]
-		return e, ok
-	}
-	o.Tried = func(tried tune.GraphTrial, done, planned int) {
-		g.Tried++
-		d := list[tried.Decision]
-		told := TuneGraphTrial{Nodes: d.Nodes, Decision: d.Name, From: d.Values[d.Default].Text, Value: tried.Value, TuneEstimate: publicEstimate(tried.Estimate)}
-		if tried.Known {
-			g.Resumed++
-		} else {
-			rec := record(map[int]choice.Point{tried.Decision: {d.Name: tried.Value}}, tried.Estimate)
-			if tried.Err != nil {
-				rec.Fault, told.Fault = records.CompileHost, tried.Err.Error()
-				if _, wrong := errors.AsType[*tune.WrongError](tried.Err); wrong {
-					rec.Fault = records.WrongAnswer
-				}
-			}
-			failed = cmp.Or(failed, sink(rec))
-		}
-		g.Trials = append(g.Trials, told)
-		progress(TuneProgress{Trials: done, Budget: planned})
-	}
-	o.Judged = func(n int, v tune.Verdict) {
-		verdict := publicVerdict(&v)
-		progress(TuneProgress{Trials: g.Tried, Budget: g.Tried, Verdict: &verdict, Points: n})
-	}
-	progress(TuneProgress{Budget: o.Most})
-	r, err := tune.Graph(ctx, list, &trial.Graphs{Farm: t.farm, Network: func(points map[int]choice.Point) ([]byte, error) {
-		return t.network(m, given(points))
-	}}, o)
-	if err = cmp.Or(err, failed); err != nil {
-		return nil, err
-	}
-	g.Choices, g.Verdict, g.Accepted = given(r.Judged), publicVerdict(&r.Verdict), r.Accepted
-	rec := record(r.Judged, r.Verdict.Estimate)
-	rec.Stage, rec.Accepted = records.Network, r.Accepted
-	if len(r.Judged) > 0 {
-		rec.Verdict = &records.Bounds{Ratio: r.Verdict.Ratio, Low: r.Verdict.Low, High: r.Verdict.High}
-	}
-	return g, sink(rec)
+	all.Tried, all.Resumed, all.Trials, all.Earlier = g.Tried+next.Tried, g.Resumed+next.Resumed, append(slices.Clone(g.Trials), next.Trials...), g.Earlier && next.Earlier
+	return &all
 }
 
-// withGraph decides on the graph, unless records of an earlier run have, and returns the tuning of the network that results, in place of t.
-func (t *tuning) withGraph(ctx context.Context, m *Model, run *tune.Options) (*tuning, *TuneGraph, error) {
-	g, err := t.graphEarlier(m, t.compiling, run.Records)
-	if g == nil && err == nil {
-		g, err = t.decideGraph(ctx, m, run)
+// stands has g tell of the decisions on the graph by which kernels are tuned, whichever search they are of.
+func (g *TuneGraph) stands(t *tuning) {
+	if g != nil && g.Accepted && t.gained.Ratio > 0 {
+		g.Choices, g.Facts = t.graph.nodes(), t.graph.facts()
+		g.Verdict.Ratio, g.Verdict.Low, g.Verdict.High = t.gained.Ratio, t.gained.Low, t.gained.High
 	}
-	if err != nil || g.Earlier || !g.Accepted {
-		return t, g, err
-	}
-	of, err := openTuning(ctx, m, t.TuneOptions, t.compiling, g.Choices)
-	if err != nil {
-		return t, nil, err
-	}
-	t.farm.Close()
-	return of, g, nil
-}
-
-// graphEarlier is what records say of decisions on the graph of this network by an earlier run; nil: nothing.
-func (o *TuneOptions) graphEarlier(m *Model, resolved CompileOptions, list []records.Record) (*TuneGraph, error) {
-	key, network, err := graphKey(m, resolved)
-	if err != nil {
-		return nil, err
-	}
-	for _, r := range slices.Backward(list) {
-		if r.Kernel == key.Kernel && r.Target == key.Target && r.Class == key.Class && r.Network == network && r.Stage == records.Network && r.By.Rules == compile.Rules {
-			e := TuneEstimate{Ratio: r.Ratio, Low: r.Low, High: r.High}
-			return &TuneGraph{Choices: graphPointOf(r.Point), Verdict: TuneVerdict{TuneEstimate: e, Accepted: r.Accepted}, Earlier: true, Accepted: r.Accepted}, nil
-		}
-	}
-	return nil, nil
 }

@@ -17,7 +17,7 @@ import (
 // hand, what was withdrawn or cannot be is not, and a tuning that finds a verdict in its records tries nothing again.
 func TestTuneGraph(t *testing.T) {
 	output := filepath.Join(t.TempDir(), "records.json")
-	o := lathe.TuneOptions{Output: output, Graph: true, Trials: 8, Number: 1, SearchOnly: true, Workers: 1}
+	o := lathe.TuneOptions{Output: output, Facts: lathe.FactsOfTarget, Graph: true, Trials: 8, Number: 1, SearchOnly: true, Workers: 1}
 	r, err := lathe.Tune(t.Context(), digitsModel(t), o)
 	if err != nil {
 		t.Fatal(err)

@@ -60,7 +60,7 @@ func TestTune(t *testing.T) {
 	output := filepath.Join(t.TempDir(), "records.json")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	o := lathe.TuneOptions{Output: output, Trials: 40, Number: 3, Tuner: "random", Workers: 2, Progress: func(p lathe.TuneProgress) {
+	o := lathe.TuneOptions{Output: output, Facts: lathe.FactsOfTarget, Trials: 40, Number: 3, Tuner: "random", Workers: 2, Progress: func(p lathe.TuneProgress) {
 		if p.Trials >= 16 {
 			cancel()
 		}

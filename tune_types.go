@@ -123,6 +123,9 @@ func (r *TuneResult) graphPage() *report.Graph {
 		return nil
 	}
 	g := &report.Graph{Accepted: r.Graph.Accepted, Earlier: r.Graph.Earlier, Verdict: tune.Estimate(r.Graph.Verdict.TuneEstimate)}
+	if r.Graph.Facts != "" {
+		g.Decided = append(g.Decided, report.GraphDecision{Node: report.AllOfIt, Decision: factsDecision, Value: r.Graph.Facts})
+	}
 	for _, node := range slices.Sorted(maps.Keys(r.Graph.Choices)) {
 		for _, name := range slices.Sorted(maps.Keys(r.Graph.Choices[node])) {
 			g.Decided = append(g.Decided, report.GraphDecision{Node: node, Decision: name, Value: r.Graph.Choices[node][name]})

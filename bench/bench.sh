@@ -10,7 +10,7 @@
 #     bench/bench.sh none sweep show RESULTS.json
 #     bench/bench.sh none zoo [-o DIR] [NAME ...]
 #     bench/bench.sh none tune [-models NAMES] [-seeds NUMBERS] [-trials N] [-time 1m] [-busy 0.5] [-pairs N] [-repeat N]
-#     bench/bench.sh none quality [-models NAMES] [-random N] [-trials N] [-seed N] [-wrong]
+#     bench/bench.sh none quality [-models NAMES] [-random N] [-trials N] [-seed N] [-wrong [-networks NAMES] [-time 90s]]
 # Files are named as seen from this folder. ONNX Runtime is installed from npm beside this script, once. PyTorch is Debian's
 # python3-torch with python3-onnx: with "torch" it is installed by apt if it is missing; without a list of peers it takes part
 # where it is there.

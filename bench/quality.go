@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
+	"time"
 
 	"lathe"
 	"lathe/internal/choice"
@@ -18,7 +20,7 @@ import (
 )
 
 // qualityCommand makes this program tell how good the search of the tuner is: for kernels of several kinds, what it finds in few trials against
-// the best of many points at random; or, with facts of the target that are wrong on purpose, against what the rules choose by the right ones.
+// the best of many points at random; or, with facts of the target that are wrong on purpose, against what the rules choose by the right ones, and likewise for whole networks.
 const qualityCommand = "quality"
 
 // A searched is a kernel whose points are looked for: the one of a network in which a node of the model is most of the work.
@@ -46,14 +48,17 @@ var searchedKernels = []searched{
 
 // qualitySettings are the flags of the command.
 type qualitySettings struct {
-	kernels      []searched
-	zoo, results string
-	random       int  // points at random
-	trials       int  // of the tuner
-	pairs        int  // of the comparison
-	wrong        bool // facts of the target
-	seed         int
-	tuner        string
+	kernels                   []searched
+	zoo, results              string
+	random                    int  // points at random
+	trials                    int  // of the tuner
+	pairs                     int  // of the comparison
+	wrong                     bool // facts of the target
+	seed                      int
+	tuner                     string
+	networks                  []string      // that are tuned whole for wrong facts
+	time                      time.Duration // of such a tuning, about
+	networkPairs, networkRuns int           // processes of each package, and runs of one
 }
 
 // Points that meet on fresh pairs before the comparison: what was fastest in a search was lucky, too.
@@ -67,7 +72,7 @@ const (
 func qualityAll(args []string) error {
 	s := new(qualitySettings)
 	f := flag.NewFlagSet("bench quality", flag.ExitOnError)
-	models := f.String("models", "", "networks whose kernels take part (default: all)")
+	models := f.String("models", "", "networks whose kernels take part, or none (default: all)")
 	f.StringVar(&s.zoo, "zoo", defaultZoo(), "folder of networks with weights")
 	f.IntVar(&s.random, "random", 500, "points at random")
 	f.IntVar(&s.trials, "trials", 60, "trials of the tuner")
@@ -75,13 +80,18 @@ func qualityAll(args []string) error {
 	f.IntVar(&s.seed, "seed", 1, "of both")
 	f.StringVar(&s.tuner, "tuner", "", "the tuner (default: lathe tune's)")
 	f.BoolVar(&s.wrong, "wrong", false, "tune for a target with caches of a quarter and one unit for multiply-adds, and compare with the right one untuned")
+	networks := f.String("networks", strings.Join(correctedNetworks, " "), "with -wrong, networks that are tuned whole")
+	f.DurationVar(&s.time, "time", 90*time.Second, "of such a tuning, about")
+	f.IntVar(&s.networkPairs, "processes", 15, "of each of such packages")
+	f.IntVar(&s.networkRuns, "repeat", 30, "timed runs of such a process, at least")
 	f.StringVar(&s.results, "results", "results", "folder for the records and the table")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
-	if f.NArg() > 0 || s.random < 1 || s.trials < 1 || s.pairs < 1 {
+	if f.NArg() > 0 || s.random < 1 || s.trials < 1 || s.pairs < 1 || s.networkPairs < 1 || s.networkRuns < 1 || s.time < 0 {
 		return fmt.Errorf("usage: bench quality [flags], with positive numbers")
 	}
+	s.networks = words(*networks)
 	for _, k := range searchedKernels {
 		if list := words(*models); len(list) == 0 || slices.Contains(list, k.Model) {
 			s.kernels = append(s.kernels, k)
@@ -91,6 +101,9 @@ func qualityAll(args []string) error {
 		return err
 	}
 	r := newQualityReport(s)
+	if err := s.correctedAll(context.Background(), r); err != nil {
+		return err
+	}
 	for part := range slices.Values(byModel(s.kernels)) {
 		rows, err := s.network(context.Background(), part)
 		if err != nil {
@@ -130,6 +143,7 @@ func (h *hunt) tune(ctx context.Context, name string, o lathe.TuneOptions) ([]re
 		return nil, err
 	}
 	o.Output, o.Seed, o.Choices = h.base+name+".records", uint64(h.seed), h.graph
+	o.Facts = lathe.FactsOfTarget                                          // the search is asked, and not what the machine knows of itself
 	o.SearchOnly, o.EarlyStopping = true, max(h.random, h.trials, h.pairs) // however little is promised
 	if _, err := lathe.Tune(ctx, m, o); err != nil {
 		return nil, err

@@ -23,6 +23,7 @@ type qualityReport struct {
 	Random, Trials int
 	Wrong          bool
 	Rows           []qualityRow
+	Networks       []correctedRow
 }
 
 // A qualityRow is a kernel.
@@ -115,6 +116,14 @@ func (r qualityRow) String() string {
 
 // markdown writes the table.
 func (r *qualityReport) markdown(w io.Writer) {
+	if len(r.Rows) > 0 {
+		r.kernelTable(w)
+	}
+	correctedTable(w, r.Networks)
+}
+
+// kernelTable writes the rows of kernels.
+func (r *qualityReport) kernelTable(w io.Writer) {
 	head, other := fmt.Sprintf("the best of %d points at random", r.Random), "at random"
 	if r.Wrong {
 		head, other = "what the rules choose with these facts, untuned", "wrong, untuned"
@@ -152,6 +161,11 @@ func (r *qualityReport) tell(folder string) error {
 	for _, row := range r.Rows {
 		if v := r.verdict(row); v.Low > within {
 			return errors.New(row.Kind + " of " + row.Model + ": what the tuner found is surely not within 3 %")
+		}
+	}
+	for _, row := range r.Networks {
+		if row.Tuned.Low > within && !row.Same {
+			return errors.New(row.Model + ": tuned with wrong facts it is surely not within 3 % of the right ones")
 		}
 	}
 	return nil

@@ -51,7 +51,7 @@ type tuneFlags struct {
 	trials, early, number, repeat, parallel int
 	timeout, minRepeat, seed, workers       int
 	records                                 []string
-	replay, report                          string
+	replay, report, facts                   string
 	graph, autoscheduler                    bool
 	time                                    time.Duration
 	taskTime                                time.Duration // where neither trials nor a time are given
@@ -111,9 +111,10 @@ written into a file of records as they happen; interrupted, tune goes on with th
 	cli.NumberVar(fs, &f.workers, "workers", "", 0, 0, 1024, "threads that the package will use (default: as run)")
 	fs.BoolVar(&f.graph, "graph", false, "tune decisions on the graph first, with a quarter of trials and time: algorithms of convolutions, packing of weights, what is fused")
 	fs.BoolVar(&f.autoscheduler, "enable-autoscheduler", false, "as --graph")
+	fs.StringVar(&f.facts, "facts", "measured", "`facts` of this machine, by which the first trial decides on the network where the target has others: measured, target (believe it), or options as of a target")
 	cli.OutputVarP(fs, &f.report, "report", "", "", []string{".html"}, "`file` of a page that tells what changed, why, and what is left")
 	fs.StringVar(&f.replay, "replay", "", "try the points of a `file` of records, in order, and no others")
-	cli.MarkOurs(cmd, "opt-level", "disabled-pass", "denormals", "time", "seed", "workers", "graph", "report", "replay")
+	cli.MarkOurs(cmd, "opt-level", "disabled-pass", "denormals", "time", "seed", "workers", "graph", "facts", "report", "replay")
 	cli.AddUnusable(cmd, unusableTune)
 	return cmd
 }
@@ -144,7 +145,10 @@ func (a *app) tune(ctx context.Context, f *tuneFlags, path string) error {
 		Output: f.output, Records: f.records, Replay: f.replay, Tuner: f.tuner, Trials: f.trials, EarlyStopping: f.early, Number: f.number, Repeat: f.repeat,
 		MinRepeat: time.Duration(f.minRepeat) * time.Millisecond, Timeout: time.Duration(f.timeout) * time.Second, Time: f.time, TaskTime: f.taskTime, Seed: uint64(f.seed),
 		Parallel: f.builders(), Workers: f.workers, Notes: a.Note, Progress: show.show, Assembly: f.report != "",
-		Graph: f.graph || f.autoscheduler,
+		Graph: f.graph || f.autoscheduler, Facts: f.facts,
+	}
+	if o.Facts == "measured" {
+		o.Facts = lathe.FactsMeasured
 	}
 	if listing {
 		tasks, err := lathe.TuneTasks(ctx, model, o)
@@ -314,6 +318,9 @@ func (a *app) printGraph(g *lathe.TuneGraph) {
 		return
 	}
 	fmt.Fprintf(a.Out, "graph: with these decisions the network is %.3f times as fast (%.3f-%.3f), %s\n", g.Verdict.Gain(), 1/g.Verdict.High, 1/g.Verdict.Low, of)
+	if g.Facts != "" {
+		fmt.Fprintf(a.Out, "  all of it is decided by the measured facts %s\n", g.Facts)
+	}
 	for _, node := range slices.Sorted(maps.Keys(g.Choices)) {
 		for _, name := range slices.Sorted(maps.Keys(g.Choices[node])) {
 			fmt.Fprintf(a.Out, "  %s: %s %s\n", node, name, g.Choices[node][name])

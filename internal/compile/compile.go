@@ -216,6 +216,7 @@ func newJob(ctx context.Context, o Options) (*job, error) {
 	if o.Debug.Time && o.Times == nil {
 		o.Times = os.Stderr
 	}
+	o.believe()
 	format, err := FormatOf(o.Format, o.Target)
 	if err != nil {
 		return nil, err

@@ -70,15 +70,12 @@ func targetKey(t *target.Target) string {
 	return fmt.Sprintf("%s %d %s", t.Arch, t.VectorBits, strings.Join(t.Features, ","))
 }
 
-// shared are facts of what cores share: how much one gets of it depends on the others, and is measured otherwise every time.
-var shared = []string{"l3-rate", "memory-rate"}
-
 // classKey is what of a machine decides which code is fast, rounded so that equal machines share records: caches to powers of
 // two, numbers of a core to steps of a quarter.
 func classKey(t *target.Target) string {
 	words := []string{"l1=" + power(t.L1), "l2=" + power(t.L2), "l3=" + power(t.L3)}
 	for _, name := range target.Facts() {
-		if n := t.Fact(name); n > 0 && !slices.Contains(shared, name) {
+		if n := t.Fact(name); n > 0 && !slices.Contains(target.Shared(), name) {
 			step := math.Pow(1.25, math.Round(math.Log(float64(n))/math.Log(1.25)))
 			words = append(words, fmt.Sprintf("%s=%.0f", name, step))
 		}

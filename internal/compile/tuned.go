@@ -17,6 +17,23 @@ type Tuned struct {
 	Network string        // digest by which its records know the network
 	// Graph are decisions on nodes, by their names, for which Options.Choices has none. What a node cannot have is taken by default.
 	Graph map[string]choice.Point
+	// Facts are those of the machine by which all is decided, in place of the target's, as target.With takes them; "": the target's own.
+	Facts string
+
+	unfit string // why Facts are not taken
+}
+
+// believe gives the target the facts of records. Those that are none are left, as whatever of records does not fit.
+func (o *Options) believe() {
+	if o.Tuned.Facts == "" {
+		return
+	}
+	t, err := o.Target.With(o.Tuned.Facts)
+	if err != nil {
+		o.Tuned.Facts, o.Tuned.unfit = "", "facts of the machine: "+err.Error()
+		return
+	}
+	o.Target = t
 }
 
 // GraphKey is by what records know the decisions on the graph of a network, without the number of workers.
@@ -48,6 +65,7 @@ type TunedReport struct {
 	Taken   int      // of them, those compiled by a record
 	Others  int      // of these, those whose record is of another network's verdict
 	Graph   int      // decisions on nodes that were taken by a record
+	Facts   string   // of the machine, by which all was decided in place of the target's; "": the target's own
 	Unfit   []string // what no longer fits, each as a line; the rules decide then
 }
 
@@ -118,7 +136,10 @@ func (t *Tuned) report(n *network, p *program) *TunedReport {
 	if t.Book == nil {
 		return nil
 	}
-	r := &TunedReport{}
+	r := &TunedReport{Facts: t.Facts}
+	if t.unfit != "" {
+		r.Unfit = append(r.Unfit, t.unfit)
+	}
 	t.reportGraph(n, r)
 	for _, s := range p.tunable() {
 		r.Kernels++

@@ -128,7 +128,7 @@ func (t *Target) factWords() string {
 	row.rowFacts()
 	var b strings.Builder
 	if row.L1 != t.L1 || row.L2 != t.L2 || row.L3 != t.L3 {
-		fmt.Fprintf(&b, " -caches=%d,%d,%d", t.L1>>10, t.L2>>10, t.L3>>10)
+		b.WriteString(" " + t.cachesWord())
 	}
 	for _, f := range facts {
 		if n := *f.field(&t.Core); n != *f.field(&row.Core) {

@@ -8,6 +8,7 @@ import (
 
 	"lathe/internal/child"
 	"lathe/internal/choice"
+	"lathe/internal/compile"
 )
 
 // A Graphs races the network of a farm as it is decided on the graph by points, which are of whoever numbers decisions. It is a
@@ -30,6 +31,30 @@ func (g *Graphs) Networks(ctx context.Context, points map[int]choice.Point, open
 	return g.duel(ctx, g.path, opens, pairs)
 }
 
+// apart opens a network in a process of its own, which is to be closed.
+func (f *Farm) apart(ctx context.Context, network []byte) (*child.Process[question, answer], answer, error) {
+	p, err := child.Start[question, answer](child.Command{Path: f.Program, Args: f.Builder})
+	if err != nil {
+		return nil, answer{}, err
+	}
+	a, err := p.Ask(ctx, question{Open: &opening{Network: network, Folder: f.folder, Prefix: "graph-"}}, openLimit)
+	if err != nil {
+		p.Close()
+		return nil, a, fmt.Errorf("compiling the network: %w", err)
+	}
+	return p, a, nil
+}
+
+// Tasks lists the kernels of another network than the farm's.
+func (f *Farm) Tasks(ctx context.Context, network []byte) ([]compile.Task, error) {
+	p, a, err := f.apart(ctx, network)
+	if err != nil {
+		return nil, err
+	}
+	p.Close()
+	return a.Tasks, nil
+}
+
 // pack compiles the network in a process of its own, which ends behind it.
 func (g *Graphs) pack(ctx context.Context, points map[int]choice.Point) error {
 	g.path = ""
@@ -37,14 +62,11 @@ func (g *Graphs) pack(ctx context.Context, points map[int]choice.Point) error {
 	if err != nil {
 		return err
 	}
-	p, err := child.Start[question, answer](child.Command{Path: g.Program, Args: g.Builder})
+	p, _, err := g.apart(ctx, network)
 	if err != nil {
 		return err
 	}
 	defer p.Close()
-	if _, err := p.Ask(ctx, question{Open: &opening{Network: network, Folder: g.folder, Prefix: "graph-"}}, openLimit); err != nil {
-		return fmt.Errorf("compiling the network: %w", err)
-	}
 	path := filepath.Join(g.folder, "graph.tar")
 	if _, err := p.Ask(ctx, question{Pack: &packing{Path: path}}, openLimit); err != nil {
 		return fmt.Errorf("compiling the network: %w", err)

@@ -14,8 +14,16 @@ import (
 // A GraphDecision is one on nodes of the network, before there are kernels, that equal nodes share: they decide alike.
 type GraphDecision struct {
 	choice.Decision
-	Nodes  []string      // of the model
+	Nodes  []string      // of the model; "" for all of the network
 	Weight time.Duration // in a run, of the kernels that compute them
+}
+
+// OnAll lists a decision on all of a network, which the compiler takes otherwise when it is told so; none where there is nothing to tell.
+func OnAll(name, own, other string, run time.Duration) []GraphDecision {
+	if other == "" || other == own {
+		return nil
+	}
+	return []GraphDecision{{Decision: choice.Decision{Name: name, Values: []choice.Value{{Text: own}, {Text: other}}}, Nodes: []string{""}, Weight: run}}
 }
 
 // A NetworkRacer races the network with points against the one without, as Measurer.Networks does.

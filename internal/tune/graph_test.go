@@ -108,3 +108,31 @@ func TestGraphKnown(t *testing.T) {
 		t.Errorf("%+v, raced %v", r, g.raced)
 	}
 }
+
+// TestOnAll: a network that the compiler decides by facts of the machine that are others than the target's is tried before all else, and stays where it is surely faster; where
+// the target has the machine's facts nothing is tried.
+func TestOnAll(t *testing.T) {
+	const own, right = "-caches=8,128,4096 -fma-units=1", "-caches=32,512,16384 -fma-units=2"
+	for _, c := range []struct {
+		found    string
+		factor   float64
+		tried    int
+		accepted bool
+	}{
+		{right, 0.85, 1, true},
+		{right, 0.97, 1, true},
+		{right, 1.02, 1, false},
+		{right, 1, 1, false},
+		{own, 0.85, 0, false},
+		{"", 0.85, 0, false},
+	} {
+		g := &graphs{Rand: rand.New(rand.NewPCG(1, 2)), factors: map[string]float64{right: c.factor}}
+		r, err := Graph(t.Context(), OnAll("facts", own, c.found, 20*time.Millisecond), g, GraphOptions{Host: 20 * time.Millisecond, Most: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(r.Trials) != c.tried || r.Accepted != c.accepted || c.accepted && r.Judged[0]["facts"] != right || c.tried == 0 && len(g.raced) > 0 {
+			t.Errorf("%+v: %+v, raced %v", c, r, g.raced)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package tune
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -45,7 +46,9 @@ func (r *run) resume() error {
 		}
 		s.starts = append(s.starts, bestOf(own, ownStarts)...)
 		s.starts = append(s.starts, bestOf(near, nearStarts)...)
-		s.starts = append(s.starts, r.Starts[s.Index]...)
+		for _, p := range r.Starts[s.Index] {
+			s.starts = append(s.starts, s.having(p))
+		}
 		s.starts = append(s.starts, r.foreign(s)...)
 	}
 	r.guide.model.recall(r.Records)
@@ -73,6 +76,20 @@ func (r *run) foreign(s *search) (points []choice.Point) {
 		}
 	}
 	return points
+}
+
+// having is p without values that decisions do not have here, as where points are chosen by other facts.
+func (s *search) having(p choice.Point) choice.Point {
+	if s.root == nil {
+		return p
+	}
+	p = maps.Clone(p)
+	for _, d := range s.root.Asked {
+		if !slices.ContainsFunc(d.Values, func(v choice.Value) bool { return v.Text == p[d.Name] }) {
+			delete(p, d.Name)
+		}
+	}
+	return p
 }
 
 // remembered is a trial of an earlier run.

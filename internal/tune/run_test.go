@@ -176,7 +176,7 @@ func TestStarts(t *testing.T) {
 	bad.Point, bad.Ratio = choice.Point{"tile": "1 x 1"}, 1.4
 	o := options(k)
 	o.Trials, o.Records = 16, []records.Record{bad, earlier}
-	o.Starts = map[int][]choice.Point{1: {{"tile": "7 x 2"}}}
+	o.Starts = map[int][]choice.Point{1: {{"tile": "7 x 2", "steps": "no such value"}}}
 	if _, err := Run(t.Context(), tasks, m, m, o); err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +194,7 @@ func TestStarts(t *testing.T) {
 	}
 	found := false
 	for _, r := range k.list {
-		found = found || r.Kernel == "key1" && reflect.DeepEqual(r.Point, o.Starts[1][0])
+		found = found || r.Kernel == "key1" && reflect.DeepEqual(r.Point, choice.Point{"tile": "7 x 2"}) && r.Fault == records.None
 	}
 	if !found {
 		t.Error("a starting point is not tried")

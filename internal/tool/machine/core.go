@@ -9,18 +9,46 @@ import (
 // Core measures one core of this machine: the numbers that costs are computed with. What cannot be measured is 0. Numbers are
 // rounded, so that equal machines, and this one when others use it too, have equal ones. It takes about three seconds.
 func (p *Probe) Core() target.Core {
-	var c target.Core
+	c, ticks := p.own(thorough)
+	for _, k := range p.kernels {
+		if k.stream {
+			p.shared(k, p.Target, ticks, &c)
+		}
+	}
+	return c
+}
+
+// Own is Core without what cores share, in two thirds of the time.
+func (p *Probe) Own() target.Core {
+	c, _ := p.own(thorough)
+	return c
+}
+
+// Glance is Own in a fraction of the time, which other programs disturb more: what it finds otherwise than expected is to be measured by Own.
+func (p *Probe) Glance() target.Core {
+	c, _ := p.own(glancing)
+	return c
+}
+
+// Parts of the attempts of a measurement.
+const (
+	thorough = 1
+	glancing = 8
+)
+
+// own measures what a core has to itself by one in so many attempts, and its clock in GHz.
+func (p *Probe) own(of int) (c target.Core, ticks float64) {
 	fused := map[int]float64{} // vectors a cycle, by bits
-	var ticks, chain float64
+	var chain float64
 	for range 2 { // apart, for what disturbs lasts
 		for _, k := range p.kernels {
 			switch {
 			case k.chain && k.width == 0:
-				ticks = max(ticks, p.arithmetic(k, 1))
+				ticks = max(ticks, p.attempts(k, 1, arithmeticAttempts/of))
 			case k.chain:
-				chain = max(chain, p.arithmetic(k, 1))
+				chain = max(chain, p.attempts(k, 1, arithmeticAttempts/of))
 			case k.float:
-				fused[8*k.width] = max(fused[8*k.width], p.arithmetic(k, 1))
+				fused[8*k.width] = max(fused[8*k.width], p.attempts(k, 1, arithmeticAttempts/of))
 			}
 		}
 	}
@@ -29,10 +57,10 @@ func (p *Probe) Core() target.Core {
 	c.Datapath, c.Units = datapath(fused, ticks)
 	for _, k := range p.kernels {
 		if k.stream {
-			p.caches(k, p.Target, ticks, &c)
+			p.caches(k, p.Target, ticks, of, &c)
 		}
 	}
-	return c
+	return c, ticks
 }
 
 // datapath tells how wide the units are, and how many, by the vectors of each width that they take in a nanosecond: where the
@@ -47,21 +75,33 @@ func datapath(fused map[int]float64, ticks float64) (width, units int) {
 	return width, int(math.Round(fused[width] / ticks))
 }
 
-// caches measures what the core reads from its caches, in bytes a cycle, and from memory, in MB a second.
-func (p *Probe) caches(k kernel, t *target.Target, ticks float64, c *target.Core) {
-	const most = 64 << 20
-	const few, many = 24, 300 // attempts: what a core has to itself is seen when its other thread, which may be a stranger's, rests
-	data := touched(memory)
-	read := func(size, bytes, attempts int) float64 {
+// mostRead is what an attempt reads from a cache, at most.
+const mostRead = 64 << 20
+
+// caches measures what the core reads from its own caches, in vectors and bytes a cycle.
+func (p *Probe) caches(k kernel, t *target.Target, ticks float64, of int, c *target.Core) {
+	const attempts = 300 // what a core has to itself is seen when its other thread, which may be a stranger's, rests
+	data := touched(powerOfTwo(max(t.L1, t.L2)))
+	read := func(size int) float64 {
 		size = powerOfTwo(size)
-		return p.best(k, 1, max(bytes, size), size, attempts, data[:size]) * float64(k.width)
+		return p.best(k, 1, max(mostRead, size), size, attempts/of, data[:size]) * float64(k.width)
 	}
-	c.Loads = int(math.Round(read(t.L1/2, most, many) / ticks / float64(min(k.width, c.Datapath/8))))
-	c.L2Rate = class(read(t.L2*3/4, most, many) / ticks)
-	if size := min(t.L3/2, most); size >= 2*t.L2 {
-		c.L3Rate = class(read(size, 0, few) / ticks)
+	c.Loads = int(math.Round(read(t.L1/2) / ticks / float64(min(k.width, c.Datapath/8))))
+	c.L2Rate = class(read(t.L2*3/4) / ticks)
+}
+
+// shared measures what the core reads from the cache that cores share, in bytes a cycle, and from memory, in MB a second.
+func (p *Probe) shared(k kernel, t *target.Target, ticks float64, c *target.Core) {
+	const attempts = 24
+	data := touched(memory)
+	read := func(size int) float64 {
+		size = powerOfTwo(size)
+		return p.best(k, 1, size, size, attempts, data[:size]) * float64(k.width)
 	}
-	c.Memory = significant(read(memory, 0, few) * 1000)
+	if size := min(t.L3/2, mostRead); size >= 2*t.L2 {
+		c.L3Rate = class(read(size) / ticks)
+	}
+	c.Memory = significant(read(memory) * 1000)
 }
 
 // significant rounds to two decimal digits.

@@ -167,8 +167,16 @@ func powerOfTwo(n int) int { return 1 << (bits.Len(uint(n)) - 1) }
 
 // arithmetic returns the steps per ns of all threads in a loop that reads no memory.
 func (p *Probe) arithmetic(k kernel, threads int) float64 {
+	return p.attempts(k, threads, arithmeticAttempts)
+}
+
+// arithmeticAttempts are those of a loop that reads no memory.
+const arithmeticAttempts = 80
+
+// attempts is arithmetic in so many attempts.
+func (p *Probe) attempts(k kernel, threads, n int) float64 {
 	const iterations = 1 << 18
-	return p.run(k, threads, iterations, 0, 80, nil)
+	return p.run(k, threads, iterations, 0, n, nil)
 }
 
 // best returns the vectors per ns that all threads read in the best attempt: each so many bytes, from its own part of data of

@@ -3,7 +3,9 @@ package machine
 import (
 	"slices"
 	"testing"
+	"time"
 
+	"lathe/internal/target"
 	"lathe/internal/toolchain"
 )
 
@@ -46,6 +48,23 @@ func TestLoopsCompile(t *testing.T) {
 		}
 		if !slices.Equal(names, want) {
 			t.Errorf("%s: loops %v, want %v", cpu, names, want)
+		}
+	}
+}
+
+// TestOwn: what a core has to itself is measured without what cores share, at a glance too.
+func TestOwn(t *testing.T) {
+	p, err := Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	for _, measure := range []func() target.Core{p.Glance, p.Own} {
+		from := time.Now()
+		c := measure()
+		t.Logf("%+v in %v", c, time.Since(from))
+		if c.Clock < 200 || c.Units < 1 || c.Latency < 1 || c.Loads < 1 || c.L2Rate < 1 || c.L3Rate != 0 || c.Memory != 0 {
+			t.Errorf("%+v", c)
 		}
 	}
 }

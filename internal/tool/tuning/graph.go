@@ -16,12 +16,15 @@ type Graph struct {
 	Trials   []GraphTrial
 }
 
-// A GraphDecision is one on a node.
+// A GraphDecision is one on a node, or on AllOfIt.
 type GraphDecision struct{ Node, Decision, Value string }
+
+// AllOfIt stands where the name of a node would.
+const AllOfIt = "all of the network"
 
 // A GraphTrial is a network with one decision taken otherwise, alike for equal nodes.
 type GraphTrial struct {
-	Nodes                 []string
+	Nodes                 []string // none: of all of the network
 	Decision, From, Value string
 	Ratio                 float64 // of its time over that of the network as the compiler decides
 	Fault                 string  // why there is no time; "": there is
@@ -52,8 +55,12 @@ func (t GraphTrial) Gain() float64 {
 
 // Where are the nodes, of many the first.
 func (t GraphTrial) Where() string {
-	if n := len(t.Nodes); n > 1 {
+	switch n := len(t.Nodes); n {
+	case 0:
+		return AllOfIt
+	case 1:
+		return t.Nodes[0]
+	default:
 		return fmt.Sprintf("%s and %d more", t.Nodes[0], n-1)
 	}
-	return t.Nodes[0]
 }

@@ -109,7 +109,7 @@ func report(t *testing.T) *Report {
 	return &Report{Title: "net.onnx " + evil, Head: []string{"target llvm -mcpu=znver5, 1 thread"}, Host: 2600 * time.Microsecond, Result: &res,
 		Assembly: map[int][2]string{0: {"vfmadd231ps " + evil, "vfmadd213ps"}},
 		Graph: &Graph{Accepted: true, Verdict: tune.Estimate{Ratio: 0.8, Low: 0.78, High: 0.82, Pairs: 10}, Decided: []GraphDecision{{"/layer0/Conv " + evil, "algorithm", "direct"}},
-			Trials: []GraphTrial{{Nodes: []string{"/layer0/Conv", "/layer1/Conv"}, Decision: "algorithm", From: "winograd", Value: "direct", Ratio: 0.8},
+			Trials: []GraphTrial{{Decision: "facts", From: "-fma-units=1", Value: "-fma-units=2", Ratio: 0.85}, {Nodes: []string{"/layer0/Conv", "/layer1/Conv"}, Decision: "algorithm", From: "winograd", Value: "direct", Ratio: 0.8},
 				{Nodes: []string{evil}, Decision: "pack", From: "16", Value: "8", Fault: "output 0: integers differ"}}}}
 }
 
@@ -124,7 +124,7 @@ func TestPage(t *testing.T) {
 	for _, want := range []string{
 		"as fast as untuned", "2 of 3", "kernels changed", "steps: 2 → <b>8</b>", "by the rules: ", "code: 4000 →", "µs of a run are above the roofline", " less</td>", "; 2 calls", "<polyline", "samples over trials",
 		"Equal kernels differ much", "failed", "/layer1/Conv", "moves to and from the stack", "vfmadd231ps", "vfmadd213ps",
-		"Decisions on the graph", "1.250 (1.220 to 1.282) times as fast with these decisions", "/layer0/Conv and 1 more", "winograd → direct", "integers differ",
+		"Decisions on the graph", "1.250 (1.220 to 1.282) times as fast with these decisions", "/layer0/Conv and 1 more", "winograd → direct", "integers differ", "all of the network", "-fma-units=1 → -fma-units=2",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the page lacks %q", want)
