@@ -27,15 +27,12 @@ func TestCorrect(t *testing.T) {
 	corrected := 0
 	for range 300 {
 		wrong, c := *right, right.Core
-		other := false
 		if rng.IntN(2) == 0 {
 			by := []int{2, 4, 8}[rng.IntN(3)]
-			wrong.L1, wrong.L2, wrong.L3, other = right.L1/by, right.L2/by, right.L3/by, true
+			wrong.L1, wrong.L2, wrong.L3 = right.L1/by, right.L2/by, right.L3/by
 		}
 		if by := rng.IntN(3); by > 0 {
-			wrong.Units, other = right.Units*[]int{0, 2, 4}[by]/(rng.IntN(2)*2+1), true
-			wrong.Units = max(1, wrong.Units)
-			other = other || wrong.Units != right.Units
+			wrong.Units = max(1, right.Units*[]int{0, 2, 4}[by]/(rng.IntN(2)*2+1))
 		}
 		if rng.IntN(2) == 0 { // noise of the measurement
 			c.Clock, c.L2Rate = c.Clock*9/10, max(1, c.L2Rate*3/4)
