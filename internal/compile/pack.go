@@ -29,7 +29,7 @@ func pack(j *job, n *network, p *program, mem *plan.Plan) (*bundle.Contents, err
 	for _, q := range params {
 		m.Params = append(m.Params, q.Name)
 	}
-	contents := &bundle.Contents{Params: params, Graph: graphJSON(j, n, p, params, mem.Constants), Manifest: m}
+	contents := &bundle.Contents{Params: params, Graph: graphJSON(j, n, p, params, mem), Manifest: m}
 	if m.External, contents.External = n.externals(p, mem); m.External != nil {
 		m.Format = bundle.ExternalFormatVersion
 	}
@@ -98,7 +98,7 @@ func manifest(j *job, n *network, p *program, mem *plan.Plan) *bundle.Manifest {
 }
 
 // graphJSON is mod.json: inputs, constants and kernels in TVM's form, which graph viewers open and which has no loops.
-func graphJSON(j *job, n *network, p *program, params []bundle.Param, consts []*graph.Value) *bundle.GraphJSON {
+func graphJSON(j *job, n *network, p *program, params []bundle.Param, mem *plan.Plan) *bundle.GraphJSON {
 	g := &bundle.GraphJSON{}
 	entryOf := map[*graph.Value]bundle.Entry{}
 	add := func(node bundle.GraphNode, results ...*graph.Value) {
@@ -118,8 +118,13 @@ func graphJSON(j *job, n *network, p *program, params []bundle.Param, consts []*
 	for _, v := range n.graph.Inputs {
 		arg(v, v.Name)
 	}
-	for i, v := range consts {
+	for i, v := range mem.Constants {
 		arg(v, params[i].Name)
+	}
+	for v, at := range mem.Places {
+		if at.Kind == plan.Constant {
+			entryOf[v] = entryOf[mem.Constants[at.Index]]
+		}
 	}
 	var steps func(p *program)
 	steps = func(p *program) {

@@ -9,12 +9,14 @@ import (
 // A Plan says where every value lies and between which steps workers must meet.
 type Plan struct {
 	Places    map[*graph.Value]Place
-	Constants []*graph.Value // that steps read, in the order of first use
+	Constants []*graph.Value // that steps read, in the order of first use; of equal ones the first
 	Workspace int            // bytes
 	Barriers  []bool         // before step i
 	Joined    []bool         // step i is done by the worker that did the one before
 	Loops     map[int]*Loop  // by step
 	Branches  map[int]*Branches
+
+	constants *constants
 }
 
 // A Place is a piece of the workspace, or a whole buffer of the caller.
@@ -47,29 +49,12 @@ func (p Pieces) size(n int) int { return (n + p.Slack + p.Align - 1) / p.Align *
 // New places the values of steps: intermediate ones by best fit over their live ranges, then the barriers. Values that lie
 // inside others live and die with them.
 func New(b Boundary, steps []Step, a *Aliases, rule Pieces) *Plan {
-	var constants []*graph.Value
-	collect(steps, &constants, map[*graph.Value]bool{})
-	return newPlan(b, steps, a, rule, constants)
+	return newPlan(b, steps, a, rule, constantsOf(steps))
 }
 
-// collect lists the constants that steps and the bodies of loops read, in the order of first use.
-func collect(steps []Step, list *[]*graph.Value, seen map[*graph.Value]bool) {
-	for _, s := range steps {
-		for _, v := range s.In {
-			if v.IsConst() && !seen[v] {
-				seen[v] = true
-				*list = append(*list, v)
-			}
-		}
-		for _, b := range s.Bodies {
-			collect(b.Steps, list, seen)
-		}
-	}
-}
-
-func newPlan(b Boundary, steps []Step, a *Aliases, rule Pieces, constants []*graph.Value) *Plan {
-	p := &Plan{Places: b.places(), Constants: constants, Loops: map[int]*Loop{}, Branches: map[int]*Branches{}}
-	for i, v := range constants {
+func newPlan(b Boundary, steps []Step, a *Aliases, rule Pieces, constants *constants) *Plan {
+	p := &Plan{Places: b.places(), Constants: constants.list, Loops: map[int]*Loop{}, Branches: map[int]*Branches{}, constants: constants}
+	for v, i := range constants.index {
 		p.Places[v] = Place{Kind: Constant, Index: i}
 	}
 	last := map[*graph.Value]int{} // by root: the last step that touches it
@@ -129,9 +114,12 @@ func newPlan(b Boundary, steps []Step, a *Aliases, rule Pieces, constants []*gra
 func (p *Plan) Bytes() int {
 	total := p.Workspace
 	for v, at := range p.Places {
-		if at.Kind != Workspace {
+		if at.Kind != Workspace && at.Kind != Constant {
 			total += v.Type.Bytes()
 		}
+	}
+	for _, v := range p.Constants {
+		total += v.Type.Bytes()
 	}
 	return total
 }

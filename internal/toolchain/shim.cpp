@@ -202,14 +202,21 @@ void compile(const lathe_job &job, lathe_answer *out) {
   emit(raw, machine.get(), job, errors, out);
 }
 
+// A default of LLVM's is set as the default, which stays when lld resets options.
+void set_default(const char *name, bool value) {
+  auto &options = llvm::cl::getRegisteredOptions();
+  auto option = options.find(name);
+  if (option != options.end())
+    static_cast<llvm::cl::opt<bool> *>(option->second)->setInitialValue(value);
+}
+
 // The machine scheduler puts loads of neighbouring addresses next to each other by default, on AArch64 and RISC-V. All
 // loads of an unrolled tile are neighbours: they come before its arithmetic then, and do not fit the registers.
-void keep_loads_apart() {
-  auto &options = llvm::cl::getRegisteredOptions();
-  auto cluster = options.find("misched-cluster");
-  if (cluster != options.end()) // as the default, which stays when lld resets options
-    static_cast<llvm::cl::opt<bool> *>(cluster->second)->setInitialValue(false);
-}
+void keep_loads_apart() { set_default("misched-cluster", false); }
+
+// What a kernel keeps in memory while a loop runs lies there because registers hold something else: the totals of a tile whose sum has
+// parts. In registers all the same, they go to the stack and back, and are stored where they were, too.
+void keep_totals_in_memory() { set_default("disable-licm-promotion", true); }
 
 } // namespace
 
@@ -224,6 +231,7 @@ extern "C" void lathe_start(void) {
   LATHE_TARGETS_WITH_PARSER(START_PARSER)
 
   keep_loads_apart();
+  keep_totals_in_memory();
 
   // Signals belong to Go's runtime, but two things in LLVM take them over, once in a process: crash recovery, and the
   // removal of temporary files, which lld's output starts. Let both do it now and give the signals back.

@@ -8,9 +8,12 @@ import (
 
 	"lathe/internal/compile"
 	"lathe/internal/graph"
+	"lathe/internal/graph/grapheval"
+	"lathe/internal/op"
 	"lathe/internal/ops"
 	"lathe/internal/tensor"
 	"lathe/internal/testkit/targettest"
+	"lathe/internal/types"
 )
 
 // TestConstantsAlone compiles operators whose operands are all constants, reshaped, at -O0, where nothing is folded: their
@@ -64,5 +67,48 @@ func TestConstantsAlone(t *testing.T) {
 				t.Errorf("differs by %g: %v", diff, err)
 			}
 		})
+	}
+}
+
+// TestSharedWeights compiles networks whose products read the same weights again and again, from one tensor and from others with the same
+// elements. The package holds them once, and the results are the reference's.
+func TestSharedWeights(t *testing.T) {
+	t.Parallel()
+	o := compile.Options{Target: targettest.Runnable(t, "llvm"), Level: 3, Workers: 2}
+	r := rand.New(rand.NewPCG(5, 91))
+	for range 3 {
+		const steps = 5
+		rows, wide := 1+r.IntN(9), 16+r.IntN(40)
+		w := random(r, types.Of(types.F32, wide, wide))
+		g := &graph.Graph{Name: "main"}
+		x := g.Input("x", types.Of(types.F32, rows, wide))
+		y := x
+		for i := range steps {
+			mine := w
+			if i%2 == 1 {
+				mine = &tensor.Tensor{DType: w.DType, Shape: w.Shape, Data: slices.Clone(w.Data)}
+			}
+			y = apply(t, g, ops.Tanh, op.None{}, apply(t, g, ops.Dense, op.None{}, y, graph.NewConst("", mine)).Out[0]).Out[0]
+		}
+		y.Name, g.Outputs = "y", []*graph.Value{y}
+		in := []*tensor.Tensor{random(r, x.Type)}
+		want, err := grapheval.Eval(g, in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := compile.Compile(t.Context(), g, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(res.Contents.Params); n != 1 {
+			t.Errorf("%d constants in the package, want 1", n)
+		}
+		got, err := Execute(res, in, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff, err := difference(want[0], got[0]); err != nil || diff > networkTolerance {
+			t.Errorf("%d rows of %d differ by %g: %v", rows, wide, diff, err)
+		}
 	}
 }

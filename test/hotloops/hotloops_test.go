@@ -53,7 +53,6 @@ var exceptions = map[string]exception{
 	"cortex-a72/dilated":           {9, 9, transforms},
 	"cortex-a76/dilated":           {9, 9, transforms},
 	"cortex-a7/dilated":            {18.5, 21.5, transforms},
-	"x86-64-v4/3x3_stride":         {2.5, 2.5, "in any other order LLVM moves more"},
 	"x86-64-v4/grouped":            {3.5, 3.5, "in any other order LLVM moves more"},
 	"cortex-a7/depthwise":          {4.5, 4.5, "taps and data of a row of seven fill all registers"},
 	"cortex-a7/dense_of_odd_sizes": {1, 11.5, addresses},
