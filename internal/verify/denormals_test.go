@@ -63,7 +63,8 @@ func flushed(x *tensor.Tensor) *tensor.Tensor {
 // gains are by how much more than one least normal number a result may differ where intermediate values are flushed: how many
 // are added, and what they are multiplied by.
 var gains = map[string]float64{
-	"nn.contrib_conv2d_winograd_input_transform": 160, // the elements of a tile of 8 x 8, with coefficients that add up to 12.5 in a row
+	"nn.contrib_conv2d_winograd_input_transform":  225, // the elements of a tile of 8 x 8, with coefficients that add up to 15 in a row
+	"nn.contrib_conv2d_winograd_weight_transform": 8,   // the taps of a kernel of 6 x 6, with coefficients that add up to 2.82 in a row
 	"nn.layer_norm": 100, // 1 / sqrt(epsilon), and operands less their mean
 }
 
