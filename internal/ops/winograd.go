@@ -9,6 +9,7 @@ import (
 	"lathe/internal/op"
 	"lathe/internal/te"
 	"lathe/internal/tensor"
+	"lathe/internal/tool/spelling"
 	"lathe/internal/types"
 )
 
@@ -18,8 +19,8 @@ import (
 //	without_weight_transform(data, weight_transform(weight))
 //
 // where element [k, ...] of a transformed operand is the k-th of the factors of a tile of outputs, (m+2)² of m×m for kernels of 3×3, and
-// tiles are numbered row by row, image by image. With strides it is the convolution without that PhaseWeight has the weight of, on as many
-// more channels. Data and weights are float32, or int16 made of int16 and int8 where Winograd.Exact: their
+// tiles are numbered row by row, image by image. One with strides is computed as one without, whose channels are those of all phases of the data, and
+// whose weight is what PhaseWeight gives. Data and weights are float32, or int16 made of int16 and int8 where Winograd.Exact: their
 // products are summed in int32, and all integers wrap. A convolution of one spatial axis has one row, which its data and result do not name.
 
 // WinogradWeightAttrs are the attributes of the transform of weights: the outputs of a tile along the axes along which kernels have more than
@@ -217,7 +218,7 @@ var WinogradProduct = op.Define(op.Spec[WinogradProductAttrs]{
 			return nil, fmt.Errorf("data %s and weight %s; they must be [%d, C, tiles] and [%[3]d, O, C]", v.Tensor, u.Tensor, w.Products())
 		}
 		if v.Shape[1]%w.Phases() != 0 {
-			return nil, fmt.Errorf("data %s has %d channels; they must be a multiple of %d phases", v.Tensor, v.Shape[1], w.Phases())
+			return nil, fmt.Errorf("data %s; axis 1 must be a multiple of %s", v.Tensor, spelling.Count(w.Phases(), "phase"))
 		}
 		if err := wantEach("height and width", []int{a.rows(), a.Width}, 2, 1, maxStep); err != nil {
 			return nil, err
