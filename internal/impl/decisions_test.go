@@ -82,6 +82,10 @@ func sample(t *testing.T, r *rand.Rand, kind string) *tetest.Case {
 		return tetest.Of(r, kind, relu(of(t, ops.MatmulNBits, ops.MatmulNBitsAttrs{BlockSize: 16}, "", f32("", m, depth), w,
 			f32(types.Layout(fmt.Sprintf("AB%da", lanes)), n, (depth+15)/16))))
 	}
+	if kind == "functions" { // of many vectors, each a chain of operations
+		x := te.Input("x", f32("", 1+r.IntN(8), 1+r.IntN(150)))
+		return tetest.Of(r, kind, te.Compute("y", x.Type, func(i []expr.Expr) expr.Expr { return expr.Call(expr.FnExp, x.At(i...)) }))
+	}
 	if kind == "columns" {
 		most := of(t, ops.Max, ops.ReduceAttrs{Axis: []int{1}, KeepDims: true}, "", f32("", 1+r.IntN(3), 2+r.IntN(30), 1+r.IntN(70)))
 		x := te.Order(most)[0]
@@ -165,7 +169,7 @@ func TestPoints(t *testing.T) {
 	}
 	r := anyOf{rand.New(rand.NewPCG(1, 13)), map[string]int{}}
 	cpus := append(slices.Clone(machines), core)
-	for _, kind := range append(tetest.Kinds(), "strips", "long sum", "columns", "bytes", "streamed", "scaled", "winograd") {
+	for _, kind := range append(tetest.Kinds(), "strips", "long sum", "columns", "bytes", "streamed", "scaled", "functions", "winograd") {
 		for seed := range uint64(points) {
 			c := sample(t, rand.New(rand.NewPCG(seed, 11)), kind)
 			k := c.Lower()
