@@ -22,7 +22,7 @@ func TestReplay(t *testing.T) {
 		samples = 10
 	}
 	seen := map[string]int{}
-	for _, kind := range append(tetest.Kinds(), "strips", "long sum", "columns", "bytes", "streamed", "scaled", "functions") {
+	for _, kind := range append(tetest.Kinds(), "strips", "long sum", "columns", "bytes", "streamed", "scaled") {
 		for seed := range samples {
 			r := rand.New(rand.NewPCG(seed, 5))
 			k := sample(t, r, kind).Lower()
