@@ -61,17 +61,7 @@ func TestTuneGraph(t *testing.T) {
 	}
 	compiled := func(point choice.Point, accepted bool) ([]byte, string) {
 		rec.Point, rec.Accepted = point, accepted
-		path := filepath.Join(t.TempDir(), "graph.json")
-		line, err := records.Line(rec)
-		if err == nil {
-			err = os.WriteFile(path, line, 0o666)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		var notes []string
-		got := bytesOf(t, lathe.CompileOptions{Records: []string{path}, Notes: func(s string) { notes = append(notes, s) }})
-		return got, strings.Join(notes, "\n")
+		return byRecord(t, rec, lathe.CompileOptions{})
 	}
 	point := rec.Point
 	if got, notes := compiled(point, true); !bytes.Equal(got, bytesOf(t, lathe.CompileOptions{Choices: choices})) || bytes.Equal(got, plain) || !strings.Contains(notes, "on the graph by records") {
@@ -83,4 +73,26 @@ func TestTuneGraph(t *testing.T) {
 	if got, notes := compiled(illegal, true); !bytes.Equal(got, plain) || !strings.Contains(notes, `has no value "no such value" here`) || !strings.Contains(notes, `node "no such node"`) {
 		t.Errorf("what does not fit changes the package: %s", notes)
 	}
+}
+
+// recorded is a file with a record.
+func recorded(t *testing.T, r records.Record) string {
+	t.Helper()
+	line, err := records.Line(r)
+	path := filepath.Join(t.TempDir(), "one.records")
+	if err == nil {
+		err = os.WriteFile(path, line, 0o666)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// byRecord is the package by a record, and what is said of it.
+func byRecord(t *testing.T, r records.Record, o lathe.CompileOptions) (pack []byte, notes string) {
+	t.Helper()
+	var said []string
+	o.Records, o.Notes = []string{recorded(t, r)}, func(s string) { said = append(said, s) }
+	return bytesOf(t, o), strings.Join(said, "\n")
 }

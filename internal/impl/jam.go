@@ -6,11 +6,11 @@ import (
 	"lathe/internal/expr"
 )
 
-// decideJam asks how many vectors of a block are computed side by side, of the loops right around its lanes, and returns these loops as
-// they are then. An exponential is a chain of twenty operations, of which each waits for the one before; a core finds other work for
+// decideJam asks how many vectors of a block are computed side by side, of the loops right around its lanes, as far as their iterations may be, and returns
+// these loops as they are then. An exponential is a chain of twenty operations, of which each waits for the one before; a core finds other work for
 // the time of one vector in the next, as far as its schedulers hold the instructions between, which is one vector or two.
 func (k *kernel) decideJam(name, block string, around []string) ([]string, error) {
-	legal := func(name string) bool { return k.trial(func() bool { return k.s.Jam(name) == nil }) }
+	legal := func(of string) bool { return k.trial(func() bool { return k.s.Jam(of) == nil }) }
 	most := k.mostJammed(block)
 	if len(around) == 0 || most < 2 || !legal(around[len(around)-1]) {
 		return around, nil

@@ -1,6 +1,7 @@
 package lower
 
 import (
+	"math"
 	"testing"
 
 	"lathe/internal/expr"
@@ -28,6 +29,29 @@ func TestWorkOfLoops(t *testing.T) {
 	f.Body.(*loop.For).Body.(*loop.For).Body = root
 	if w := WorkOf(f); w.Flops != 6 || w.Multiply != types.Invalid {
 		t.Errorf("%.0f operations, products of %v where there are none", w.Flops, w.Multiply)
+	}
+}
+
+// TestWorkOfExtents: a loop whose extent is chosen by one around it counts with what it runs in all, as by running it.
+func TestWorkOfExtents(t *testing.T) {
+	y := &loop.Buffer{Name: "y", DType: types.F32, Shape: []int{64}}
+	for n := 1; n <= 9; n++ {
+		for step := 1; step <= 4; step++ {
+			k, i := expr.NewVar("k"), expr.NewVar("i")
+			extent := expr.If(expr.LT(expr.Bin(expr.OpFloorMod, k, expr.Index(step)), expr.Index(step-1)), expr.Index(2*step), expr.Index(step))
+			root := &loop.Store{To: y, Index: []expr.Expr{i}, Value: expr.Call(expr.FnSqrt, &expr.Load{From: y, Index: []expr.Expr{i}})}
+			f := &loop.Func{Name: "f", Params: []*loop.Buffer{y}, Body: &loop.For{Var: k, Min: expr.Index(0), Extent: expr.Index(n),
+				Body: &loop.For{Var: i, Min: expr.Index(0), Extent: extent, Body: root}}}
+			want := 0
+			for k := range n {
+				if want += step; k%step < step-1 {
+					want += step
+				}
+			}
+			if w := WorkOf(f); math.Abs(w.Flops-float64(want)) > 1e-9*float64(want) {
+				t.Errorf("%d iterations, step %d: %g operations, want %d", n, step, w.Flops, want)
+			}
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"lathe/internal/arith"
 	"lathe/internal/expr"
 	"lathe/internal/loop"
 )
@@ -116,8 +117,9 @@ func (s *Schedule) checkJammed(f *loop.For) error {
 			}
 			stored[t.Body.To] = true
 			expr.Loads(t.Body.Value, func(l *expr.Load) {
-				own := l.From == t.Body.To && slices.EqualFunc(l.Index, t.Body.Index, func(a, b expr.Expr) bool { return expr.String(a) == expr.String(b) })
-				loaded[l.From.(*loop.Buffer)] = loaded[l.From.(*loop.Buffer)] || !own // an iteration may read the element that it stores
+				if l.From != t.Body.To || !slices.EqualFunc(l.Index, t.Body.Index, arith.Equal) { // an iteration may read the element that it stores
+					loaded[l.From.(*loop.Buffer)] = true
+				}
 			})
 		}
 		return bad == nil

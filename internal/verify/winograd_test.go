@@ -114,6 +114,48 @@ func TestWinograd(t *testing.T) {
 	}
 }
 
+// TestWinogradClasses is TestWinograd of random convolutions: of all kernels, strides, dilations and tiles for which there are matrices.
+func TestWinogradClasses(t *testing.T) {
+	t.Parallel()
+	cases := uint64(16)
+	if testing.Short() {
+		cases = 5
+	}
+	for seed := range cases {
+		r := rand.New(rand.NewPCG(seed, 8))
+		c := randomWinograd(r)
+		all := targettest.Executed(t)
+		tgt := all[r.IntN(len(all))]
+		t.Run(fmt.Sprintf("%+v/%s%d", c, tgt.CPU, tgt.VectorBits), func(t *testing.T) { testWinograd(t, c, tgt) })
+	}
+}
+
+// randomWinograd is a random case.
+func randomWinograd(r *rand.Rand) winogradCase {
+	line := r.IntN(3) == 0
+	for {
+		c := winogradCase{
+			fused: r.IntN(2) == 0, tile: 1 + r.IntN(7), images: 1 + r.IntN(2), in: 16 * (1 + r.IntN(3)), out: 16 * (1 + r.IntN(3)),
+			padding: make([]int, 4), kernel: make([]int, 2), dilation: make([]int, 2), strides: make([]int, 2),
+		}
+		size := make([]int, 2)
+		for k := range 2 {
+			c.kernel[k], c.strides[k], c.dilation[k] = 1+r.IntN(7), 1+r.IntN(3), 1+r.IntN(3)
+			c.padding[k], c.padding[2+k] = r.IntN(3), r.IntN(3)
+			if line && k == 0 {
+				c.kernel[k], c.strides[k], c.dilation[k], c.padding[k], c.padding[2+k] = 1, 1, 1, 0, 0
+			}
+			size[k] = (c.kernel[k]-1)*c.dilation[k] + 1 + r.IntN(25)
+		}
+		if c.height, c.width = size[0], size[1]; line {
+			c.height = 0
+		}
+		if _, err := ops.WinogradOf(c.tile, c.kernel, c.strides, c.dilation); err == nil {
+			return c
+		}
+	}
+}
+
 func testWinograd(t *testing.T, c winogradCase, tgt *target.Target) {
 	r := rand.New(rand.NewPCG(1, 2))
 	x := random(r, types.Of(types.F32, c.shaped(c.images, c.in, c.height, c.width)...))

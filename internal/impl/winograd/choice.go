@@ -57,7 +57,7 @@ func (c shape) matrices(v variant) *ops.Winograd {
 }
 
 // shapeOf describes n if its results may be computed so. Its kernels need channels in vectors, and transformed weights are up to
-// seven times as many bytes.
+// mostWeights times as many bytes.
 func shapeOf(n *impl.Node, c impl.Core) (w shape, ok bool) {
 	if n.Given || c.Downloaded() || slices.Contains(n.Disabled, "Winograd") {
 		return w, false
