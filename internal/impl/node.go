@@ -98,7 +98,7 @@ func conv(n *Node, a *NodeAsker) (name, why string) {
 // algorithm asks how a convolution is computed: by its definition, or in one of the ways that algorithms offer.
 func (n *Node) algorithm(a *NodeAsker) (name, why string) {
 	macs := float64(n.Out.Elements()) * float64(types.Count(n.In[1].Shape[1:]))
-	cost := macs/float64(a.Units*a.lanes(4))/directShare + a.Fetched(float64(n.In[1].Bytes()))
+	cost := max(macs/float64(a.Units*a.lanes(4))/directShare, a.Fetched(float64(n.In[1].Bytes())))
 	return n.among(a, Way{"direct", cost, Direct, func(*NodeAsker) {}})
 }
 

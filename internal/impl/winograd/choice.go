@@ -155,7 +155,8 @@ func (c shape) cycles(v variant, core impl.Core) float64 {
 	k, in := float64(w.Products()), c.channels(w)
 	size := float64(c.Type.Size())
 	weights, data := size*k*float64(in*c.Out), size*k*float64(tiles*in)
-	cost := max(float64(w.Summed()*c.In)*tileCost(core, t, tiles, c.Out/lanes)/productShare, core.Fetched(weights))
+	sums, fetched := float64(w.Summed()*c.In)*tileCost(core, t, tiles, c.Out/lanes)/productShare, core.Fetched(weights)
+	cost := max(sums, fetched) + exposed*min(sums, fetched)
 	cost += transformCycles(w) * k * float64(tiles) * float64(in+c.Out) / float64(lanes)
 	l2, l3 := float64(core.L2Rate)/(1-hidden), float64(core.L3Rate)/(1-hidden)
 	if v.Fused {

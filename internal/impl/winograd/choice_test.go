@@ -39,6 +39,30 @@ func TestDefault(t *testing.T) {
 	}
 }
 
+// TestSlowMemory: the slower memory is, the smaller are the transformed weights that are read from it, down to those of the definition.
+func TestSlowMemory(t *testing.T) {
+	for _, c := range []struct {
+		channels, size, memory int
+		want                   *variant
+	}{
+		{512, 7, 100_000, &variant{4, false}},
+		{512, 7, 30_000, &variant{2, false}},
+		{512, 7, 10_000, nil},
+		{256, 14, 30_000, &variant{4, false}},
+		{256, 14, 10_000, &variant{2, false}},
+		{256, 14, 2_000, nil},
+		{64, 56, 10_000, &variant{4, true}}, // weights of little, and many products of each
+	} {
+		core := target.ClassOf(target.X86, 512)
+		core.Clock, core.Memory = 3000, c.memory
+		tgt := &target.Target{VectorBits: 512, VectorRegs: 32, L1: 48 << 10, L2: 2 << 20, L3: 4 << 20, Core: core}
+		got, why := defaultOf(t, c.channels, c.channels, c.size, tgt)
+		if (got == nil) != (c.want == nil) || got != nil && *got != *c.want {
+			t.Errorf("%d channels of %d, memory of %d MB/s: %v, want %v (%s)", c.channels, c.size, c.memory, got, c.want, why)
+		}
+	}
+}
+
 // defaultOf decides for a convolution by default; nil: by its definition.
 func defaultOf(t *testing.T, in, out, size int, tgt *target.Target) (v *variant, why string) {
 	t.Helper()

@@ -98,7 +98,8 @@ func (p *Probe) shared(k kernel, t *target.Target, ticks float64, c *target.Core
 		size = powerOfTwo(size)
 		return p.best(k, 1, size, size, attempts, data[:size]) * float64(k.width)
 	}
-	if size := min(t.L3/2, mostRead); size >= 2*t.L2 {
+	// What a hypervisor says of L3 is often that of all its guests, so as much is read as a network has in use at a time.
+	if size := min(t.L3/2, 8*t.L2, mostRead); size >= 2*t.L2 {
 		c.L3Rate = class(read(size) / ticks)
 	}
 	c.Memory = significant(read(memory) * 1000)
