@@ -25,6 +25,7 @@ func FromCPUID(cpuid CPUID, xcr0 uint64) *Machine {
 	m := newMachine(&x86.Features, words, xcr0)
 	m.Name = cpuid.brand()
 	m.Family, m.Model = cpuid.model()
+	m.Guest = cpuid(1, 0)[2]>>31&1 != 0
 	if cpuid(7, 0)[3]>>15&1 != 0 {
 		return m // what the cores are differs, and so do their answers
 	}

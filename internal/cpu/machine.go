@@ -20,8 +20,9 @@ type Machine struct {
 	Family   string // maker and family, such as "Intel 06"; empty where cores differ or nobody says
 	Model    int    // in the family; a virtual machine may say any
 	Caches   Caches
-	Clock    int // MHz to expect under load
-	Datapath int // bits of a vector that arithmetic takes at once
+	Clock    int  // MHz to expect under load
+	Datapath int  // bits of a vector that arithmetic takes at once
+	Guest    bool // of a hypervisor, whose L3 other guests use too
 	features isa.Set
 }
 

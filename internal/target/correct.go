@@ -31,7 +31,7 @@ func otherwise(a, b int) bool {
 // was measured of what cores share corrects nothing.
 func (t *Target) Correct(m *cpu.Machine, measured *Measured) *Target {
 	u := *t
-	told := m.Caches
+	told := t.cachesOf(m)
 	if told != (cpu.Caches{}) && (otherwise(t.L1, told.L1<<10) || otherwise(t.L2, told.L2<<10) || otherwise(t.L3, told.L3<<10)) {
 		u.setCaches(told.L1, told.L2, told.L3)
 	}

@@ -83,10 +83,20 @@ func (t *Target) rowFacts() {
 	}
 }
 
+// cachesOf are what the machine tells of its caches. A guest is told the L3 of all cores of the processor, however few of them it has: its share is at
+// most that of the CPU's row.
+func (t *Target) cachesOf(m *cpu.Machine) cpu.Caches {
+	c := m.Caches
+	if row := first(t.ISA(), t.CPU, func(p *isa.Processor) [3]int { return p.Caches }); m.Guest && row[2] > 0 {
+		c.L3 = min(c.L3, row[2])
+	}
+	return c
+}
+
 // machineFacts are what the machine tells.
 func (t *Target) machineFacts(m *cpu.Machine) {
-	if m.Caches != (cpu.Caches{}) {
-		t.setCaches(m.Caches.L1, m.Caches.L2, m.Caches.L3)
+	if c := t.cachesOf(m); c != (cpu.Caches{}) {
+		t.setCaches(c.L1, c.L2, c.L3)
 	}
 	t.Clock = cmp.Or(m.Clock, t.Clock)
 	t.Datapath = cmp.Or(m.Datapath, t.Datapath)

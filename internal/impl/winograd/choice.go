@@ -126,10 +126,9 @@ func ways(n *impl.Node, core impl.Core) (list []impl.Way, why string) {
 		if !c.takes(w) {
 			continue
 		}
-		if cycles := c.cycles(v, core); cycles < math.Inf(1) {
-			list = append(list, impl.Way{Text: v.String(), Cost: cycles, Name: Name, Decide: func(a *impl.NodeAsker) {
-				tiles, def := registerTiles(core, c.Type, c.tiles(w), c.Out/lanes)
-				impl.DecideOne(a, tileDecision, def, tiles, func(t costedTile) float64 { return t.cost })
+		if tiles, best := c.registerTiles(v, w, core); tiles[best].cost < math.Inf(1) {
+			list = append(list, impl.Way{Text: v.String(), Cost: tiles[best].cost, Name: Name, Decide: func(a *impl.NodeAsker) {
+				impl.DecideOne(a, tileDecision, best, tiles, func(t costedTile) float64 { return t.cost })
 			}})
 		}
 	}
@@ -146,16 +145,13 @@ func variantOf(p choice.Point) variant {
 	return variant{}
 }
 
-// cycles estimates a variant.
-func (c shape) cycles(v variant, core impl.Core) float64 {
-	w := c.matrices(v)
+// cycles estimates a variant with products by a register tile.
+func (c shape) cycles(v variant, w *ops.Winograd, t impl.Tile, core impl.Core) float64 {
 	lanes, tiles := core.Lanes(32), c.tiles(w)
-	list, best := registerTiles(core, c.Type, tiles, c.Out/lanes)
-	t := list[best].Tile
 	k, in := float64(w.Products()), c.channels(w)
 	size := float64(c.Type.Size())
 	weights, data := size*k*float64(in*c.Out), size*k*float64(tiles*in)
-	sums, fetched := float64(w.Summed()*c.In)*tileCost(core, t, tiles, c.Out/lanes)/productShare, core.Fetched(weights)
+	sums, fetched := float64(w.Summed()*c.In)*tileCost(core, c.Type, t, tiles, c.Out/lanes, in)/productShare, core.Fetched(weights)
 	cost := max(sums, fetched) + exposed*min(sums, fetched)
 	cost += transformCycles(w) * k * float64(tiles) * float64(in+c.Out) / float64(lanes)
 	l2, l3 := float64(core.L2Rate)/(1-hidden), float64(core.L3Rate)/(1-hidden)
@@ -166,8 +162,11 @@ func (c shape) cycles(v variant, core impl.Core) float64 {
 		}
 		blocks := (tiles + block*t.Rows - 1) / (block * t.Rows)
 		rate := l3
-		if int(weights)+c.blockBytes(w, t, block, lanes) <= core.L2 {
+		switch {
+		case int(weights)+c.blockBytes(w, t, block, lanes) <= core.L2:
 			rate = l2
+		case int(weights) > idleShares*core.L3:
+			rate = min(l3, 1/core.Fetched(1)/(1-hidden))
 		}
 		return cost + float64(blocks-1)*weights/rate
 	}
@@ -226,16 +225,18 @@ type costedTile struct {
 	cost float64
 }
 
-// registerTiles lists the register tiles of the products of operands of a type, rows of tiles by vectors of output channels, and which of them costs
-// least for one channel.
-func registerTiles(c impl.Core, of types.DType, tiles, vecs int) (list []costedTile, best int) {
-	for v := 1; v <= min(4, vecs); v++ {
-		if vecs%v != 0 {
+// registerTiles lists the register tiles of the products of a variant, rows of tiles by vectors of output channels, and which of them costs least.
+func (c shape) registerTiles(v variant, w *ops.Winograd, core impl.Core) (list []costedTile, best int) {
+	vecs, tiles := c.Out/core.Lanes(32), c.tiles(w)
+	larger := 1 + bulk*float64(w.Products()*w.Phases())/float64(c.Kernel[0]*c.Kernel[1])
+	for n := 1; n <= min(4, vecs); n++ {
+		if vecs%n != 0 {
 			continue
 		}
-		for r := 1; r <= tiles && c.Fits(r, v, impl.DotWidthOf(of, of)); r++ {
-			t := impl.Tile{Lines: 1, Rows: r, Vecs: v}
-			if list = append(list, costedTile{t, c.Reusing(tileCost(c, t, tiles, vecs), r*v)}); list[len(list)-1].cost < list[best].cost {
+		for r := 1; r <= tiles && core.Fits(r, n, impl.DotWidthOf(c.Type, c.Type)); r++ {
+			t := impl.Tile{Lines: 1, Rows: r, Vecs: n}
+			list = append(list, costedTile{t, core.Reusing(c.cycles(v, w, t, core), r*n) * larger})
+			if list[len(list)-1].cost < list[best].cost {
 				best = len(list) - 1
 			}
 		}
@@ -243,7 +244,12 @@ func registerTiles(c impl.Core, of types.DType, tiles, vecs int) (list []costedT
 	return list, best
 }
 
-// tileCost is the number of cycles of a channel. The last tiles are computed with zeros.
-func tileCost(c impl.Core, t impl.Tile, tiles, vecs int) float64 {
-	return float64((tiles+t.Rows-1)/t.Rows) * float64(vecs/t.Vecs) * c.PackedStep(t.Rows, t.Vecs)
+// tileCost is the number of cycles of a channel. The last tiles are computed with zeros. Weights of a factor that the first level cache does not hold
+// come from the second for every group.
+func tileCost(c impl.Core, of types.DType, t impl.Tile, tiles, vecs, in int) float64 {
+	step := c.PackedStep(t.Rows, t.Vecs)
+	if weights := of.Size() * t.Vecs * c.Lanes(32); weights*in > impl.Working(c.L1) {
+		step += float64(weights) / float64(c.L2Rate) * (1 - hidden)
+	}
+	return float64((tiles+t.Rows-1)/t.Rows) * float64(vecs/t.Vecs) * step
 }

@@ -10,9 +10,8 @@ import (
 	"lathe/internal/types"
 )
 
-// TestDefault: large maps are computed by blocks of tiles, and by large ones where few of these hang over and their weights stay
-// in a cache; small maps by two kernels; few channels, odd channels and
-// narrow vectors as they are.
+// TestDefault: large maps are computed by blocks of tiles, by large ones where these save more than their weights cost; small maps by two kernels; few
+// channels, odd channels and narrow vectors as they are.
 func TestDefault(t *testing.T) {
 	t512 := &target.Target{VectorBits: 512, VectorRegs: 32, L1: 48 << 10, L2: 1 << 20, L3: 4 << 20, Core: target.ClassOf(target.X86, 512)}
 	for _, c := range []struct {
@@ -20,7 +19,7 @@ func TestDefault(t *testing.T) {
 		want          *variant
 	}{
 		{64, 64, 224, &variant{6, true}},
-		{128, 128, 56, &variant{6, false}},
+		{128, 128, 56, &variant{4, true}},
 		{64, 64, 56, &variant{4, true}},
 		{512, 512, 28, &variant{4, false}},
 		{256, 256, 14, &variant{4, false}},
@@ -86,15 +85,39 @@ func defaultOf(t *testing.T, in, out, size int, tgt *target.Target) (v *variant,
 // TestRegisterTiles: tiles of products fit the registers and divide the vectors.
 func TestRegisterTiles(t *testing.T) {
 	for _, regs := range []int{16, 32} {
-		for tiles := 1; tiles < 60; tiles++ {
+		c := impl.Core{Target: &target.Target{VectorBits: 512, VectorRegs: regs, L1: 48 << 10, L2: 1 << 20, Core: target.ClassOf(target.X86, 512)}}
+		for size := 1; size < 30; size++ {
 			for vecs := 1; vecs <= 12; vecs++ {
-				c := impl.Core{Target: &target.Target{VectorBits: 512, VectorRegs: regs, Core: target.ClassOf(target.X86, 512)}}
-				list, best := registerTiles(c, types.F32, tiles, vecs)
-				got := list[best]
-				if got.Rows < 1 || got.Rows > tiles || vecs%got.Vecs != 0 || got.Rows*got.Vecs+got.Vecs+1 > regs {
-					t.Errorf("%d tiles, %d vectors, %d registers: %s", tiles, vecs, regs, got)
+				for _, fused := range []bool{false, true} {
+					v := variant{4, fused}
+					conv := square(64, 16*vecs, size)
+					w := conv.matrices(v)
+					list, best := conv.registerTiles(v, w, c)
+					got := list[best]
+					if got.Rows < 1 || got.Rows > conv.tiles(w) || vecs%got.Vecs != 0 || got.Rows*got.Vecs+got.Vecs+1 > regs {
+						t.Errorf("size %d, %d vectors, %d registers: %s", size, vecs, regs, got)
+					}
 				}
 			}
+		}
+	}
+}
+
+// square is a convolution of 3x3 of maps of a size.
+func square(in, out, size int) shape {
+	return shape{Images: 1, In: in, Out: out, Height: size, Width: size, Kernel: []int{3, 3}, Strides: []int{1, 1}, Dilation: []int{1, 1}, Type: types.F32}
+}
+
+// TestDeepTiles: weights of many channels, which come from the second level cache for every group of tiles, are read for more of them at a time, and data
+// for more than one vector of channels.
+func TestDeepTiles(t *testing.T) {
+	c := impl.Core{Target: &target.Target{VectorBits: 512, VectorRegs: 32, L1: 48 << 10, L2: 2 << 20, L3: 64 << 20, Core: target.ClassOf(target.X86, 512)}}
+	v := variant{4, false}
+	for size := 28; size < 64; size++ {
+		conv := square(512, 512, size)
+		list, best := conv.registerTiles(v, conv.matrices(v), c)
+		if got := list[best]; got.Rows < 8 || got.Vecs < 2 {
+			t.Errorf("maps of %d: %s", size, got)
 		}
 	}
 }
