@@ -86,6 +86,13 @@ func TestGolden(t *testing.T) {
 			%7 = nn.avg_pool2d(%5) {pool_size=[3,3], strides=[2,2], padding=[0,0,0,0], dilation=[1,1], ceil_mode=false, count_include_pad=false}
 			%8 = nn.avg_pool2d(%5) {pool_size=[3,3], strides=[2,2], padding=[1,1,1,1], dilation=[1,1], ceil_mode=false, count_include_pad=false}
 			return %1, %4, %6, %7, %8 }`},
+		{"padded_taps", "CutPaddedTaps", `graph main(%x: float32[1,2,1,1], %y: float32[1,1,3,4], %v: float32[2,2,3,3]) {
+			@w = float32[2,2,3,3]{1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9} @k = float32[1,1,3,3]{1,2,3,4,5,6,7,8,9}
+			%0 = nn.conv2d(%x, @w) {strides=[1,1], padding=[1,1,1,1], dilation=[1,1], groups=1}
+			%1 = nn.conv2d(%y, @k) {strides=[1,1], padding=[3,3,3,3], dilation=[3,3], groups=1}
+			%2 = nn.conv2d(%y, @k) {strides=[3,4], padding=[3,0,0,2], dilation=[1,1], groups=1}
+			%3 = nn.conv2d(%x, %v) {strides=[1,1], padding=[1,1,1,1], dilation=[1,1], groups=1}
+			return %0, %1, %2, %3 }`},
 		{"bias", "FoldBias", `graph main(%x: float32[1,2,3,3]) {
 			@w = float32[2,2,1,1]{1, 2, 3, 4} @b = float32[2,1,1]{1, -1} @row = float32[3]{1, 2, 3}
 			%0 = nn.conv2d(%x, @w) {strides=[1,1], padding=[0,0,0,0], dilation=[1,1], groups=1} origin "Conv_0" %1 = add(@b, %0) origin "Add_0"
