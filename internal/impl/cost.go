@@ -102,5 +102,13 @@ func (c core) Shared(bytes float64) float64 { return bytes / float64(c.L3Rate) }
 // Fetched is the time to read from memory, as weights of large networks are.
 func (c core) Fetched(bytes float64) float64 { return bytes * float64(c.Clock) / float64(c.Memory) }
 
+// Again is the time to read so many bytes of data of a size that L2 does not hold: from the core's part of L3 where that does, and from memory elsewhere.
+func (c core) Again(bytes float64, size int) float64 {
+	if size > IdleShares*c.L3 {
+		return c.Fetched(bytes)
+	}
+	return c.Shared(bytes)
+}
+
 // Written is the time to write data for another kernel: a line is read before, and takes its way back later.
 func (c core) Written(bytes float64) float64 { return 2 * c.Shared(bytes) }

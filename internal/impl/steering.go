@@ -37,6 +37,7 @@ const (
 	sharedRegisters = 4       // registers: of all of them, for constants and addresses. Counted.
 	rolledFrom      = 5       // vectors: of a tile, from which on exponentials are rolled. Chosen: what they need pushes more out of registers.
 
+	IdleShares   = 2      // shares: of L3, that a core has at most, for others leave theirs. Chosen.
 	Pieces       = 12     // pieces: of work, that keep any small number of workers about evenly busy. Chosen: 2, 3, 4 and 6 divide it.
 	ParallelWork = 20_000 // operations: scalar ones, from which on a second worker is worth meeting. Fitted.
 	kernelStart  = 2000.0 // cycles: of a kernel or a chunk besides its work, for loops begin and nothing is prefetched yet. Fitted: phases and folds that become many small kernels.

@@ -29,7 +29,7 @@ func SubsampleDecision(t *target.Target, s SparseConv) choice.Decision {
 			tiles = (o.rows + tile.Rows - 1) / tile.Rows
 		}
 		_, inside, outside := orderOperands(weights, pixels, panels, tiles, c.L2)
-		return float64(s.Images) * (tile.cost*float64(s.In) + c.Shared(float64(min(inside, outside))))
+		return float64(s.Images) * (tile.cost*float64(s.In) + min(inside.cycles(c, weights, pixels), outside.cycles(c, weights, pixels)))
 	}
 	there := cost(output{lines: s.Lines, rows: s.Rows}, s.Bytes/s.Images)
 	apart := cost(output{lines: 1, rows: s.Lines * s.Rows}, gathered/s.Images) + kernelStart + c.between(min(s.Bytes, gathered*lineBytes/(4*lanes))) + c.between(gathered)

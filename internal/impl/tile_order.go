@@ -58,7 +58,7 @@ func (k *kernel) orders(t *tiling, weights, pixels, panels, most int) (least int
 		return k.widenedOrders(t.acc, t.once, weights, pixels, panels, most)
 	}
 	least, in, out := orderOperands(weights, pixels, panels, most, k.core.L2)
-	return least, k.core.Shared(float64(in)), k.core.Shared(float64(out))
+	return least, in.cycles(k.core, weights, pixels), out.cycles(k.core, weights, pixels)
 }
 
 // UpTo lists the numbers that a count of pieces of n is looked for among: powers of two and one and a half times those.
@@ -80,23 +80,31 @@ func nonEmpty(s string) []string {
 	return []string{s}
 }
 
+// A traffic is the bytes of each operand that are read from beyond L2.
+type traffic struct{ weights, pixels int }
+
+// cycles is how long it takes for operands of so many bytes.
+func (t traffic) cycles(c core, weights, pixels int) float64 {
+	return c.Again(float64(t.weights), weights) + c.Again(float64(t.pixels), pixels)
+}
+
 // orderOperands gives the bytes that both orders read from beyond a cache of the given size, for pixels cut into at most most
 // strips, and the number of strips that panels inside need.
 // Outside the panels, a strip of the least number meets one panel after another in the cache, beside the panel in use and
 // the one prefetched: pixels are read once, weights once for each strip unless they fit as a whole. Inside, weights are
 // read once, and pixels, unless they fit, once for each panel. Where no strip fits
 // beside two panels, panels inside read both again and again.
-func orderOperands(weights, pixels, panels, most, cache int) (least, inside, outside int) {
+func orderOperands(weights, pixels, panels, most, cache int) (least int, inside, outside traffic) {
 	budget := Working(cache)
-	least, outside = 1, weights+again(pixels, panels, budget)
+	least, outside = 1, traffic{weights, again(pixels, panels, budget)}
 	if pixels > budget {
 		if !stripsFit(weights, pixels, panels, most, cache) {
-			return 1, again(pixels, panels, budget) + again(weights, most, budget), outside
+			return 1, traffic{again(weights, most, budget), again(pixels, panels, budget)}, outside
 		}
 		strip := stripBytes(weights, panels, cache)
 		least = (pixels + strip - 1) / strip
 	}
-	return least, pixels + again(weights, least, budget), outside
+	return least, traffic{again(weights, least, budget), pixels}, outside
 }
 
 // stripBytes is what a cache has for a strip beside the panel in use and the one prefetched.

@@ -89,7 +89,6 @@ func (k *kernel) weightFactors(b *loop.Block, row string) (factors []expr.Expr) 
 // are few. The other arguments are those of orderOperands.
 func (k *kernel) widenedOrders(acc string, once float64, weights, pixels, panels, most int) (least int, inside, outside float64) {
 	least, read, _ := orderOperands(weights, pixels, panels, most, k.core.L2)
-	read -= again(weights, least, Working(k.core.L2))
 	panel, beyond := weights/panels, 0 // bytes of panels that tiles read from beyond L2
 	if panel > Crowded(k.core.L2) {
 		beyond = weights * most
@@ -109,7 +108,7 @@ func (k *kernel) widenedOrders(acc string, once float64, weights, pixels, panels
 		outside += products * float64(Pieces-panels) / Pieces
 	}
 	least = max(least, busy)
-	inside = float64(least)*once + exposed(read)
+	inside = float64(least)*once + exposed(read.pixels)
 	if larger := float64(busy)*once + streamed; larger < inside {
 		least, inside = busy, larger
 	}

@@ -165,14 +165,14 @@ func (c shape) cycles(v variant, w *ops.Winograd, t impl.Tile, core impl.Core) f
 		switch {
 		case int(weights)+c.blockBytes(w, t, block, lanes) <= core.L2:
 			rate = l2
-		case int(weights) > idleShares*core.L3:
+		case int(weights) > impl.IdleShares*core.L3:
 			rate = min(l3, 1/core.Fetched(1)/(1-hidden))
 		}
 		return cost + float64(blocks-1)*weights/rate
 	}
 	rate, panels, panelRate := l3, c.Out/(t.Vecs*lanes), l3
 	switch {
-	case int(data) > max(idleShares*core.L3, core.L2):
+	case int(data) > max(impl.IdleShares*core.L3, core.L2):
 		rate = scatterRate
 	case int(data) <= impl.Working(core.L2):
 		rate = l2
