@@ -37,8 +37,8 @@ func (r *report) head() {
 		fmt.Printf("%s %s\n", p.Name, p.Version)
 	}
 	for _, p := range r.Peaks {
-		fmt.Printf("peak of %s: float32 %.0f GFLOP/s in 512 bits, %.0f in 256, %.0f in 128; int8 %.0f Gop/s; reading memory %.1f GB/s\n",
-			threadsText(p.Threads), p.FMA512, p.FMA256, p.FMA128, p.Int8, p.Read)
+		fmt.Printf("peak of %s: float32 %.0f GFLOP/s in 512 bits, %.0f in 256, %.0f in 128; int8 %s; reading memory %.1f GB/s\n",
+			threadsText(p.Threads), p.FMA512, p.FMA256, p.FMA128, p.Bytes(), p.Read)
 	}
 	fmt.Printf("%-20s %3s %3s %9s", "model", "bat", "thr", "Lathe ms")
 	for _, p := range r.Peers {

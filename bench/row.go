@@ -62,7 +62,10 @@ func (r *row) describe(info *runtime.Info, peaks machine.Peaks) (bestMs float64)
 		peak := peaks.Float32()
 		if s.Multiply == "int8" || s.Multiply == "uint8" {
 			bytes += gflop
-			if peaks.Int8 > 0 {
+			switch {
+			case peaks.Tiles > 0 && s.Rule == "matrix":
+				peak = peaks.Tiles
+			case peaks.Int8 > 0:
 				peak = peaks.Int8
 			}
 		}

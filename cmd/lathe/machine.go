@@ -121,7 +121,7 @@ func (a *app) printMachine(name string, before, here *target.Target, m *target.M
 		if p.Threads == 1 {
 			threads = "1 thread"
 		}
-		w.Row(threads, fmt.Sprintf("float32 %.0f GFLOP/s, int8 %.0f Gop/s, memory %.1f GB/s", p.Float32(), p.Int8, p.Read))
+		w.Row(threads, fmt.Sprintf("float32 %.0f GFLOP/s, int8 %s, memory %.1f GB/s", p.Float32(), p.Bytes(), p.Read))
 	}
 	w.Row()
 	w.Row("OPTION", "MEASURED", "EXPECTED", "WHAT IT IS")

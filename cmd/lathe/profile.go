@@ -21,5 +21,5 @@ func measurePeaks(threads int, work func() error) (profile.Peaks, error) {
 		return profile.Peaks{}, err
 	}
 	p = p.Max(probe.Measure(threads))
-	return profile.Peaks{Float32: p.Float32(), Int8: p.Int8, Read: p.Read}, nil
+	return profile.Peaks{Float32: p.Float32(), Int8: p.Int8, Tiles: p.Tiles, Read: p.Read}, nil
 }

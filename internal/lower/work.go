@@ -136,8 +136,14 @@ func factors(s *loop.Store) (types.DType, bool) {
 	}
 	for _, sides := range [][2]expr.Expr{{sum.A, sum.B}, {sum.B, sum.A}} {
 		old, isLoad := sides[0].(*expr.Load)
+		if !isLoad || old.From != s.To {
+			continue
+		}
+		if d, ok := sides[1].(*expr.Dot); ok {
+			return d.B.From.Elem(), true
+		}
 		product, isBinary := sides[1].(*expr.Binary)
-		if !isLoad || !isBinary || old.From != s.To || product.Op != expr.OpMul {
+		if !isBinary || product.Op != expr.OpMul {
 			continue
 		}
 		widest := types.Invalid
@@ -151,8 +157,16 @@ func factors(s *loop.Store) (types.DType, bool) {
 	return types.Invalid, false
 }
 
+// expr counts an expression. A dot product is its products and the sums of those.
 func (c *counter) expr(e expr.Expr, runs float64) float64 {
-	return float64(expr.Operations(e)) * runs
+	n := expr.Operations(e)
+	expr.Walk(e, func(x expr.Expr) bool {
+		if d, ok := x.(*expr.Dot); ok {
+			n += 2*d.Width() - 1
+		}
+		return true
+	})
+	return float64(n) * runs
 }
 
 // Touched is about how many bytes of parameter i the kernel reads or writes: all of it, or what its loads can reach where

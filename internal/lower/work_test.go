@@ -55,6 +55,25 @@ func TestWorkOfExtents(t *testing.T) {
 	}
 }
 
+// TestWorkOfDots: a dot product is its products and their sum, wherever loops over matrices have it.
+func TestWorkOfDots(t *testing.T) {
+	a := &loop.Buffer{Name: "a", DType: types.U8, Shape: []int{3, 5, 4}}
+	b := &loop.Buffer{Name: "b", DType: types.I8, Shape: []int{5, 7, 4}}
+	sums := &loop.Buffer{Name: "sums", DType: types.I32, Shape: []int{3, 7}}
+	m, n, k := expr.NewVar("m"), expr.NewVar("n"), expr.NewVar("k")
+	dot := &expr.Dot{A: &expr.Load{From: a, Index: []expr.Expr{m, k, expr.Index(0)}}, AxisA: 2, B: &expr.Load{From: b, Index: []expr.Expr{k, n, expr.Index(0)}}, AxisB: 2}
+	var body loop.Stmt = &loop.Store{To: sums, Index: []expr.Expr{m, n}, Value: expr.Add(&expr.Load{From: sums, Index: []expr.Expr{m, n}}, dot)}
+	for _, l := range []struct {
+		v *expr.Var
+		n int
+	}{{k, 5}, {n, 7}, {m, 3}} {
+		body = &loop.For{Var: l.v, Kind: loop.Matrix, Min: expr.Index(0), Extent: expr.Index(l.n), Body: body}
+	}
+	if w := WorkOf(&loop.Func{Name: "f", Params: []*loop.Buffer{a, b, sums}, Body: body}); w.Flops != 3*7*5*8 || w.Multiply != types.I8 {
+		t.Errorf("%.0f operations, products of %v", w.Flops, w.Multiply)
+	}
+}
+
 // TestTouched counts the rows of a table that are looked up, not the table.
 func TestTouched(t *testing.T) {
 	table, rows := te.Input("table", types.Of(types.F32, 1000, 8)), te.Input("rows", types.Of(types.I64, 3))

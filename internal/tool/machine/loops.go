@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"lathe/internal/isa"
 )
 
 // accumulators is the number of independent sums of a loop: more than latency times units of any CPU we know, and few
@@ -24,12 +26,16 @@ type kernel struct {
 	float         bool
 	stream        bool // a step loads the vector of data whose number has the bits of mask only
 	chain         bool // each step takes what the one before made
+	tiles         *isa.Tiles
 }
 
 // steps is the number of steps of an iteration.
 func (k kernel) steps() int {
-	if k.stream {
+	switch {
+	case k.stream:
 		return streams
+	case k.tiles != nil:
+		return tileProducts
 	}
 	return accumulators
 }
@@ -81,6 +87,9 @@ func count() kernel {
 
 // text is the function. Names of values in step get the accumulator's number.
 func (k kernel) text() string {
+	if k.tiles != nil {
+		return k.tilesText()
+	}
 	var b strings.Builder
 	v := k.vector()
 	fmt.Fprintf(&b, "define void @%s(i64 %%n, ptr %%sums, ptr %%data, i64 %%mask) {\nentry:\n", k.name)

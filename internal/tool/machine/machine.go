@@ -26,17 +26,27 @@ type Peaks struct {
 	FMA512  float64 `json:"fma512_gflop_per_s"`
 	FMA256  float64 `json:"fma256_gflop_per_s"`
 	FMA128  float64 `json:"fma128_gflop_per_s"`
-	Int8    float64 `json:"int8_gop_per_s"` // sums of products of bytes in the widest vectors
-	Read    float64 `json:"read_gb_per_s"`  // from memory, far more than caches hold
+	Int8    float64 `json:"int8_gop_per_s"`            // sums of products of bytes in the widest vectors
+	Tiles   float64 `json:"tiles_gop_per_s,omitempty"` // the same by registers of matrices, which are loaded from L1
+	Read    float64 `json:"read_gb_per_s"`             // from memory, far more than caches hold
 }
 
 // Float32 is the peak of the widest vectors.
 func (p Peaks) Float32() float64 { return max(p.FMA512, p.FMA256, p.FMA128) }
 
+// Bytes is what products of bytes reach, for people.
+func (p Peaks) Bytes() string {
+	text := fmt.Sprintf("%.0f Gop/s", p.Int8)
+	if p.Tiles > 0 {
+		text += fmt.Sprintf(", %.0f by registers of matrices", p.Tiles)
+	}
+	return text
+}
+
 // Max is the better of two measurements, speed by speed.
 func (p Peaks) Max(q Peaks) Peaks {
 	return Peaks{
-		p.Threads, max(p.FMA512, q.FMA512), max(p.FMA256, q.FMA256), max(p.FMA128, q.FMA128), max(p.Int8, q.Int8), max(p.Read, q.Read),
+		p.Threads, max(p.FMA512, q.FMA512), max(p.FMA256, q.FMA256), max(p.FMA128, q.FMA128), max(p.Int8, q.Int8), max(p.Tiles, q.Tiles), max(p.Read, q.Read),
 	}
 }
 
@@ -59,11 +69,18 @@ func Open(ctx context.Context) (*Probe, error) {
 	if err != nil {
 		return nil, err
 	}
+	host, err := toolchain.Processor()
+	if err != nil {
+		return nil, err
+	}
 	m, err := toolchain.Open(toolchain.For(here))
 	if err != nil {
 		return nil, err
 	}
 	p := &Probe{Target: here, ctx: ctx, kernels: kernelsFor(m.Features()), entry: map[string]uintptr{}}
+	if set := here.Tiles(); set != nil && host.Machine.Permit([]string{set.Feature}) == nil {
+		p.kernels = append(p.kernels, matrices(set))
+	}
 	var text []string
 	var names []string
 	for _, k := range p.kernels {
@@ -143,6 +160,8 @@ func (p *Probe) Measure(threads int) Peaks {
 			size := powerOfTwo(memory / threads)
 			peaks.Read = p.best(k, threads, size, size, 8, touched(size*threads)) * float64(k.width)
 		case k.chain:
+		case k.tiles != nil:
+			peaks.Tiles = p.run(k, threads, tileIterations, 0, arithmeticAttempts, nil) * float64(k.width) * 2
 		case k.float:
 			rate := p.arithmetic(k, threads) * float64(k.width/4) * 2
 			*map[int]*float64{16: &peaks.FMA128, 32: &peaks.FMA256, 64: &peaks.FMA512}[k.width] = rate

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"lathe/internal/target"
+	"lathe/internal/testkit/targettest"
 	"lathe/internal/toolchain"
 )
 
@@ -49,6 +50,18 @@ func TestLoopsCompile(t *testing.T) {
 		if !slices.Equal(names, want) {
 			t.Errorf("%s: loops %v, want %v", cpu, names, want)
 		}
+	}
+}
+
+// TestMatricesCompile: so does the loop over registers of matrices.
+func TestMatricesCompile(t *testing.T) {
+	set := targettest.Resolve(t, "llvm -mtriple=x86_64-linux-gnu -mcpu=sapphirerapids").Tiles()
+	m, err := toolchain.Open(toolchain.Options{Triple: "x86_64-linux-gnu", CPU: "sapphirerapids"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Compile(matrices(set).text(), ""); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -16,13 +16,20 @@ import (
 type Peaks struct {
 	Float32 float64 `json:"float32_gflop_per_s"`
 	Int8    float64 `json:"int8_gop_per_s"`
-	Read    float64 `json:"read_gb_per_s"` // from memory
+	Tiles   float64 `json:"tiles_gop_per_s,omitempty"` // int8 by registers of matrices
+	Read    float64 `json:"read_gb_per_s"`             // from memory
 }
+
+// matrixRule schedules products by registers of matrices.
+const matrixRule = "matrix"
 
 // of is the peak of a step's arithmetic.
 func (p Peaks) of(s runtime.Step) float64 {
 	switch s.Multiply {
 	case "int8", "uint8":
+		if p.Tiles > 0 && s.Rule == matrixRule {
+			return p.Tiles
+		}
 		if p.Int8 > 0 {
 			return p.Int8
 		}

@@ -41,6 +41,23 @@ func network(peaks Peaks) *Run {
 
 var peaks = Peaks{Float32: 250, Int8: 1000, Read: 40}
 
+// TestPeakOf: a step is compared with what the machine reaches by the instructions that it is made of.
+func TestPeakOf(t *testing.T) {
+	p := Peaks{Float32: 100, Int8: 400, Tiles: 2000}
+	for _, c := range []struct {
+		multiply, rule string
+		want           float64
+	}{{"float32", "tile", 100}, {"int8", "tile", 400}, {"uint8", "matrix", 2000}, {"int8", "matrix", 2000}, {"float64", "tile", 50}, {"", "matrix", 100}} {
+		if got := p.of(runtime.Step{Multiply: c.multiply, Rule: c.rule}); got != c.want {
+			t.Errorf("%s by %s: %g, want %g", c.multiply, c.rule, got, c.want)
+		}
+	}
+	p.Tiles = 0
+	if got := p.of(runtime.Step{Multiply: "int8", Rule: "matrix"}); got != 400 {
+		t.Errorf("registers that were not measured: %g", got)
+	}
+}
+
 func TestText(t *testing.T) {
 	var b bytes.Buffer
 	if err := errors.Join(network(peaks).Text(&b), network(Peaks{}).Text(&b)); err != nil {

@@ -3,6 +3,7 @@ package profile
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"lathe/internal/tool/excerpt"
@@ -71,14 +72,19 @@ func (r *Run) row(t *table.Table, name string, c Cost, peak, read, rest string) 
 	t.Row(append(cells, fixed(c.GFLOPS()), fixed(c.GBs()), c.Bytes, "", rest)...)
 }
 
-// int8Peak is text where a kernel is compared with it.
+// int8Peak is text where a kernel is compared with it: that of vectors, and that of registers of matrices.
 func (r *Run) int8Peak() string {
-	for _, k := range r.Kernels {
-		if r.Peaks.of(k.Step) != r.Peaks.Float32 && r.Peaks.Int8 > 0 && strings.HasSuffix(k.Multiply, "int8") {
-			return fmt.Sprintf(", %.0f Gop/s of int8", r.Peaks.Int8)
+	text := ""
+	for _, p := range []struct {
+		gops float64
+		what string
+	}{{r.Peaks.Int8, "int8"}, {r.Peaks.Tiles, "matrices of int8"}} {
+		used := func(k Kernel) bool { return strings.HasSuffix(k.Multiply, "int8") && r.Peaks.of(k.Step) == p.gops }
+		if p.gops > 0 && p.gops != r.Peaks.Float32 && slices.ContainsFunc(r.Kernels, used) {
+			text += fmt.Sprintf(", %.0f Gop/s of %s", p.gops, p.what)
 		}
 	}
-	return ""
+	return text
 }
 
 // percent is empty where there is no share.
