@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-
-	"lathe/internal/isa"
 )
 
 // accumulators is the number of independent sums of a loop: more than latency times units of any CPU we know, and few
@@ -26,7 +24,7 @@ type kernel struct {
 	float         bool
 	stream        bool // a step loads the vector of data whose number has the bits of mask only
 	chain         bool // each step takes what the one before made
-	tiles         *isa.Tiles
+	tiles         bool // step is the whole function, of products of matrices
 }
 
 // steps is the number of steps of an iteration.
@@ -34,7 +32,7 @@ func (k kernel) steps() int {
 	switch {
 	case k.stream:
 		return streams
-	case k.tiles != nil:
+	case k.tiles:
 		return tileProducts
 	}
 	return accumulators
@@ -87,8 +85,8 @@ func count() kernel {
 
 // text is the function. Names of values in step get the accumulator's number.
 func (k kernel) text() string {
-	if k.tiles != nil {
-		return k.tilesText()
+	if k.tiles {
+		return k.step
 	}
 	var b strings.Builder
 	v := k.vector()

@@ -79,7 +79,7 @@ func Open(ctx context.Context) (*Probe, error) {
 	}
 	p := &Probe{Target: here, ctx: ctx, kernels: kernelsFor(m.Features()), entry: map[string]uintptr{}}
 	if set := here.Tiles(); set != nil && host.Machine.Permit([]string{set.Feature}) == nil {
-		p.kernels = append(p.kernels, matrices(set))
+		p.kernels = append(p.kernels, matrices(here))
 	}
 	var text []string
 	var names []string
@@ -160,7 +160,7 @@ func (p *Probe) Measure(threads int) Peaks {
 			size := powerOfTwo(memory / threads)
 			peaks.Read = p.best(k, threads, size, size, 8, touched(size*threads)) * float64(k.width)
 		case k.chain:
-		case k.tiles != nil:
+		case k.tiles:
 			peaks.Tiles = p.run(k, threads, tileIterations, 0, arithmeticAttempts, nil) * float64(k.width) * 2
 		case k.float:
 			rate := p.arithmetic(k, threads) * float64(k.width/4) * 2

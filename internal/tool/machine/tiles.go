@@ -5,8 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"lathe/internal/expr"
-	"lathe/internal/isa"
+	"lathe/internal/target"
 )
 
 // tileProducts is how many products an iteration of the loop over registers of matrices has: each of two matrices by each of two others.
@@ -15,14 +14,12 @@ const tileProducts = 4
 // tileIterations take about a millisecond.
 const tileIterations = 1 << 15
 
-// matrices is the loop over registers of matrices, which loads as many from L1 as it multiplies: what products of bytes reach at best.
-func matrices(set *isa.Tiles) kernel {
-	return kernel{name: "matrices", tiles: set, width: set.Rows * set.RowBytes * set.RowBytes / expr.DotWidth}
-}
-
-// tilesText is the function of matrices.
-func (k kernel) tilesText() string {
-	set := k.tiles
+// matrices is the loop over registers of matrices, which loads as many from L1 as it multiplies: what products of bytes reach at best. A step is a product
+// of width pairs of bytes.
+func matrices(t *target.Target) kernel {
+	const sum = 4 // bytes of an element of what is summed
+	set := t.Tiles()
+	k := kernel{name: "matrices", tiles: true, width: set.Rows * set.RowBytes * set.RowBytes / sum}
 	var config strings.Builder
 	for _, b := range set.Configuration(slices.Repeat([][2]int{{set.Rows, set.RowBytes}}, 2*tileProducts)) {
 		fmt.Fprintf(&config, "\\%02X", b)
@@ -48,5 +45,6 @@ func (k kernel) tilesText() string {
 		fmt.Fprintf(&b, "  call void @llvm.%s(i8 %d, i8 %d, i8 %d)\n", product, t, tileProducts+t/2, tileProducts+2+t%2)
 	}
 	fmt.Fprintf(&b, "  %%next = add i64 %%i, 1\n  %%more = icmp ult i64 %%next, %%n\n  br i1 %%more, label %%loop, label %%done\ndone:\n  call void @llvm.%s()\n  ret void\n}\n", set.Release)
-	return b.String()
+	k.step = b.String()
+	return k
 }
