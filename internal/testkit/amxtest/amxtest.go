@@ -1,4 +1,5 @@
-// Package amxtest executes the instructions of AMX in tests, on any x86-64 machine: a handler of illegal instructions does what they say.
+// Package amxtest executes the instructions of AMX in tests, on any x86-64 machine: the processor does where it has them, and else a handler of illegal
+// instructions does what they say.
 package amxtest
 
 import (
@@ -41,8 +42,12 @@ type Executed struct{ Configurations, Loads, Products, Stores, Zeros, Releases u
 var (
 	once    sync.Once
 	counts  *Executed
+	native  bool
 	failure error
 )
+
+// Native reports whether the processor executes them, after Install: then nothing is counted.
+func Native() bool { return native }
 
 // Install lets this process execute the instructions. It returns their counts, which grow.
 func Install(t testing.TB) *Executed {
@@ -56,6 +61,10 @@ func Install(t testing.TB) *Executed {
 		var at uintptr
 		if at, failure = purego.Dlsym(handle, "amx_executed"); failure == nil {
 			counts = *(**Executed)(unsafe.Pointer(&at))
+			at, failure = purego.Dlsym(handle, "amx_native")
+		}
+		if failure == nil {
+			native = **(**uint64)(unsafe.Pointer(&at)) != 0
 		}
 	})
 	if failure != nil {

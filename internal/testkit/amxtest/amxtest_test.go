@@ -77,7 +77,7 @@ func TestProducts(t *testing.T) {
 			t.Errorf("configuration %v, then %v", after[:64], after[64:])
 		}
 	}
-	if n := counts.Products - before.Products; n != 40*5 {
+	if n := counts.Products - before.Products; n != 40*5 && !Native() {
 		t.Errorf("%d products were executed", n)
 	}
 }
