@@ -225,19 +225,24 @@ type costedTile struct {
 	cost float64
 }
 
-// registerTiles lists the register tiles of the products of a variant, rows of tiles by vectors of output channels, and which of them costs least.
+// registerTiles lists the register tiles of the products of a variant, rows of tiles by vectors of output channels, and which of them is the default: that
+// of the least cost, and by blocks, whose size in rows is about the same for all, that of the least arithmetic.
 func (c shape) registerTiles(v variant, w *ops.Winograd, core impl.Core) (list []costedTile, best int) {
 	vecs, tiles := c.Out/core.Lanes(32), c.tiles(w)
-	larger := 1 + bulk*float64(w.Products()*w.Phases())/float64(c.Kernel[0]*c.Kernel[1])
+	least := math.Inf(1)
 	for n := 1; n <= min(4, vecs); n++ {
 		if vecs%n != 0 {
 			continue
 		}
 		for r := 1; r <= tiles && core.Fits(r, n, impl.DotWidthOf(c.Type, c.Type)); r++ {
 			t := impl.Tile{Lines: 1, Rows: r, Vecs: n}
-			list = append(list, costedTile{t, core.Reusing(c.cycles(v, w, t, core), r*n) * larger})
-			if list[len(list)-1].cost < list[best].cost {
-				best = len(list) - 1
+			list = append(list, costedTile{t, core.Reusing(c.cycles(v, w, t, core), r*n)})
+			key := list[len(list)-1].cost
+			if v.Fused && key < math.Inf(1) {
+				key = core.Reusing(tileCost(core, c.Type, t, tiles, vecs, c.channels(w)), r*n)
+			}
+			if key < least {
+				best, least = len(list)-1, key
 			}
 		}
 	}
