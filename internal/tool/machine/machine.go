@@ -26,9 +26,9 @@ type Peaks struct {
 	FMA512  float64 `json:"fma512_gflop_per_s"`
 	FMA256  float64 `json:"fma256_gflop_per_s"`
 	FMA128  float64 `json:"fma128_gflop_per_s"`
-	Int8    float64 `json:"int8_gop_per_s"`            // sums of products of bytes in the widest vectors
-	Tiles   float64 `json:"tiles_gop_per_s,omitempty"` // the same by registers of matrices, which are loaded from L1
-	Read    float64 `json:"read_gb_per_s"`             // from memory, far more than caches hold
+	Int8    float64 `json:"int8_gop_per_s"`  // sums of products of bytes in the widest vectors
+	Tiles   float64 `json:"tiles_gop_per_s"` // the same by registers of matrices, which are loaded from L1
+	Read    float64 `json:"read_gb_per_s"`   // from memory, far more than caches hold
 }
 
 // Float32 is the peak of the widest vectors.

@@ -16,8 +16,8 @@ import (
 type Peaks struct {
 	Float32 float64 `json:"float32_gflop_per_s"`
 	Int8    float64 `json:"int8_gop_per_s"`
-	Tiles   float64 `json:"tiles_gop_per_s,omitempty"` // int8 by registers of matrices
-	Read    float64 `json:"read_gb_per_s"`             // from memory
+	Tiles   float64 `json:"tiles_gop_per_s"` // int8 by registers of matrices
+	Read    float64 `json:"read_gb_per_s"`   // from memory
 }
 
 // matrixRule schedules products by registers of matrices.
