@@ -225,8 +225,8 @@ type costedTile struct {
 	cost float64
 }
 
-// registerTiles lists the register tiles of the products of a variant, rows of tiles by vectors of output channels, and which of them is the default: that
-// of the least cost, and by blocks, whose size in rows is about the same for all, that of the least arithmetic.
+// registerTiles lists the register tiles of the products of a variant, rows of tiles by vectors of output channels, and which of them is the default: of
+// those that cost about the least, and of all by blocks, whose size in rows is about the same, that of the least arithmetic.
 func (c shape) registerTiles(v variant, w *ops.Winograd, core impl.Core) (list []costedTile, best int) {
 	vecs, tiles := c.Out/core.Lanes(32), c.tiles(w)
 	least := math.Inf(1)
@@ -236,14 +236,17 @@ func (c shape) registerTiles(v variant, w *ops.Winograd, core impl.Core) (list [
 		}
 		for r := 1; r <= tiles && core.Fits(r, n, impl.DotWidthOf(c.Type, c.Type)); r++ {
 			t := impl.Tile{Lines: 1, Rows: r, Vecs: n}
-			list = append(list, costedTile{t, core.Reusing(c.cycles(v, w, t, core), r*n)})
-			key := list[len(list)-1].cost
-			if v.Fused && key < math.Inf(1) {
-				key = core.Reusing(tileCost(core, c.Type, t, tiles, vecs, c.channels(w)), r*n)
-			}
-			if key < least {
-				best, least = len(list)-1, key
-			}
+			list = append(list, costedTile{t, c.cycles(v, w, t, core)})
+			least = min(least, list[len(list)-1].cost)
+		}
+	}
+	arithmetic := math.Inf(1)
+	for i, t := range list {
+		if t.cost == math.Inf(1) || t.cost > alike*least && !v.Fused {
+			continue
+		}
+		if cost := core.Reusing(tileCost(core, c.Type, t.Tile, tiles, vecs, c.channels(w)), t.Rows*t.Vecs); cost < arithmetic {
+			best, arithmetic = i, cost
 		}
 	}
 	return list, best
