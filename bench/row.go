@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"lathe/internal/tool/machine"
+	"lathe/internal/tool/profile"
 	"lathe/runtime"
 )
 
@@ -56,20 +57,14 @@ type timing struct {
 func (r *row) describe(info *runtime.Info, peaks machine.Peaks) (bestMs float64) {
 	r.GFLOP = float64(info.FLOPs) / 1e9
 	var bytes float64
+	best := profile.Peaks{Float32: peaks.Float32(), Int8: peaks.Int8, Tiles: peaks.Tiles}
 	for _, s := range info.Steps {
 		gflop := float64(s.FLOPs) / 1e9
 		r.GFLOPKernels += gflop
-		peak := peaks.Float32()
 		if s.Multiply == "int8" || s.Multiply == "uint8" {
 			bytes += gflop
-			switch {
-			case peaks.Tiles > 0 && s.Rule == "matrix":
-				peak = peaks.Tiles
-			case peaks.Int8 > 0:
-				peak = peaks.Int8
-			}
 		}
-		bestMs += gflop / peak * 1e3
+		bestMs += gflop / best.Of(s) * 1e3
 		r.Quantised = r.Quantised || slices.ContainsFunc(s.Ops, isQuantised)
 	}
 	r.Quantised = r.Quantised || bytes > r.GFLOPKernels/2

@@ -14,6 +14,7 @@ import (
 //
 // Weights that the network computes stay as they are, for to cut them takes time.
 func cutPaddedTaps(c *Context) error {
+	constants := map[*graph.Value]bool{}
 	return rewrite.Walk(c.Graph, func(r *rewrite.Rewriter, n *graph.Node) {
 		weight := 0
 		switch {
@@ -22,7 +23,7 @@ func cutPaddedTaps(c *Context) error {
 		case slices.Contains(ops.QnnConv[1:], n.Op):
 			weight = 2
 		}
-		if weight == 0 || !plain(n) || !ofConstants(n.In[weight]) || n.Out[0].Type.Elements() == 0 {
+		if weight == 0 || !plain(n) || !ofConstants(n.In[weight], constants) || n.Out[0].Type.Elements() == 0 {
 			return
 		}
 		a := n.Attrs.(ops.ConvAttrs)
@@ -61,7 +62,15 @@ func metTaps(in, out, taps, stride, dilation, before, after int) (first, end int
 	return first, end
 }
 
-// ofConstants reports whether v depends on constants only.
-func ofConstants(v *graph.Value) bool {
-	return v.Value() != nil || v.Def != nil && !slices.ContainsFunc(v.Def.In, func(x *graph.Value) bool { return !ofConstants(x) })
+// ofConstants reports whether v depends on constants only. What is known of values is kept, for many nodes may read one.
+func ofConstants(v *graph.Value, known map[*graph.Value]bool) bool {
+	if v.Def == nil {
+		return v.Value() != nil
+	}
+	only, ok := known[v]
+	if !ok {
+		only = !slices.ContainsFunc(v.Def.In, func(x *graph.Value) bool { return !ofConstants(x, known) })
+		known[v] = only
+	}
+	return only
 }

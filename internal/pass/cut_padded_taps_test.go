@@ -3,7 +3,34 @@ package pass
 import (
 	"math/rand/v2"
 	"testing"
+
+	"lathe/internal/graph"
+	"lathe/internal/op"
+	"lathe/internal/ops"
+	"lathe/internal/tensor"
+	"lathe/internal/types"
 )
+
+// TestOfConstants: weights that nodes make of constants are such, however many ways lead to one of these.
+func TestOfConstants(t *testing.T) {
+	g := &graph.Graph{Name: "main"}
+	x := g.Input("x", types.Of(types.F32, 2))
+	c := graph.NewConst("c", tensor.New(types.F32, 2))
+	known := map[*graph.Value]bool{}
+	for _, start := range []*graph.Value{c, x} {
+		v := start
+		for range 100 {
+			n, err := g.Apply(ops.Add, op.None{}, v, v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			v = n.Out[0]
+		}
+		if got := ofConstants(v, known); got != (start == c) {
+			t.Errorf("of %s: %t", start.Name, got)
+		}
+	}
+}
 
 // TestMetTaps: a tap is left out if no result reads data by it, there is padding for it, and all outside of it are.
 func TestMetTaps(t *testing.T) {

@@ -161,12 +161,9 @@ func (c shape) cycles(v variant, w *ops.Winograd, t impl.Tile, core impl.Core) f
 			return math.Inf(1)
 		}
 		blocks := (tiles + block*t.Rows - 1) / (block * t.Rows)
-		rate := l3
-		switch {
-		case int(weights)+c.blockBytes(w, t, block, lanes) <= core.L2:
+		rate := 1 / core.Again(1, int(weights)) / (1 - hidden)
+		if int(weights)+c.blockBytes(w, t, block, lanes) <= core.L2 {
 			rate = l2
-		case int(weights) > impl.IdleShares*core.L3:
-			rate = min(l3, 1/core.Fetched(1)/(1-hidden))
 		}
 		return cost + float64(blocks-1)*weights/rate
 	}

@@ -6,7 +6,7 @@ import "lathe/internal/ops"
 const (
 	hidden       = 0.5  // share: of the time that operands take from caches, which products hide. Fitted: transforms in a kernel of their own, and by blocks.
 	scatterRate  = 2.0  // bytes a cycle: of transformed data in memory, which are read in small pieces. Fitted: maps that no cache holds.
-	exposed      = 0.4  // share: of the shorter of products and the reading of their weights from memory, that does not overlap. Fitted: weights of 2 to 40 MB.
+	exposed      = 0.4  // share: of the shorter of products and the reading of their weights from memory, that does not overlap. Fitted: weights of 2 to 40 MB (Emerald Rapids).
 	alike        = 1.03 // times: the least cost, that estimates of register tiles are which do not tell them apart. Chosen.
 	productShare = 0.96 // share: of the peak, that products reach, whose operands lie in order. Measured.
 	mostWeights  = 8    // times: the weights of a convolution, that transformed ones are, all of which lie in the package. Chosen: F(6x6, 3x3) has seven times as many.

@@ -65,11 +65,11 @@ func Open(ctx context.Context) (*Probe, error) {
 	if err != nil {
 		return nil, err
 	}
-	here, err := spec.Resolve(toolchain.Processor)
+	host, err := toolchain.Processor()
 	if err != nil {
 		return nil, err
 	}
-	host, err := toolchain.Processor()
+	here, err := spec.Resolve(func() (target.Host, error) { return host, nil })
 	if err != nil {
 		return nil, err
 	}

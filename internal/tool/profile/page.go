@@ -28,7 +28,7 @@ func (r *Run) PeakShare() float64 {
 	}
 	var best float64
 	for _, k := range r.Kernels {
-		best += float64(k.FLOPs) / r.Peaks.of(k.Step) / 1e3
+		best += float64(k.FLOPs) / r.Peaks.Of(k.Step) / 1e3
 	}
 	return 100 * best / r.Sum.Us
 }

@@ -23,8 +23,8 @@ type Peaks struct {
 // matrixRule schedules products by registers of matrices.
 const matrixRule = "matrix"
 
-// of is the peak of a step's arithmetic.
-func (p Peaks) of(s runtime.Step) float64 {
+// Of is the peak of a step's arithmetic.
+func (p Peaks) Of(s runtime.Step) float64 {
 	switch s.Multiply {
 	case "int8", "uint8":
 		if p.Tiles > 0 && s.Rule == matrixRule {
@@ -118,7 +118,7 @@ func New(title string, info *runtime.Info, threads int, p *runtime.Profile, peak
 	groups := map[string]*Group{}
 	for _, s := range p.Steps {
 		k := Kernel{StepTime: s, Cost: Cost{Us: us(s.Median), FLOPs: s.FLOPs, Bytes: s.Bytes}}
-		if peak := peaks.of(s.Step); peak > 0 {
+		if peak := peaks.Of(s.Step); peak > 0 {
 			k.Best = float64(s.FLOPs) / peak / 1e3
 			if s.Multiply != "" {
 				k.Peak = 100 * k.GFLOPS() / peak

@@ -48,12 +48,12 @@ func TestPeakOf(t *testing.T) {
 		multiply, rule string
 		want           float64
 	}{{"float32", "tile", 100}, {"int8", "tile", 400}, {"uint8", "matrix", 2000}, {"int8", "matrix", 2000}, {"float64", "tile", 50}, {"", "matrix", 100}} {
-		if got := p.of(runtime.Step{Multiply: c.multiply, Rule: c.rule}); got != c.want {
+		if got := p.Of(runtime.Step{Multiply: c.multiply, Rule: c.rule}); got != c.want {
 			t.Errorf("%s by %s: %g, want %g", c.multiply, c.rule, got, c.want)
 		}
 	}
 	p.Tiles = 0
-	if got := p.of(runtime.Step{Multiply: "int8", Rule: "matrix"}); got != 400 {
+	if got := p.Of(runtime.Step{Multiply: "int8", Rule: "matrix"}); got != 400 {
 		t.Errorf("registers that were not measured: %g", got)
 	}
 }

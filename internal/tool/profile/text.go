@@ -79,7 +79,7 @@ func (r *Run) int8Peak() string {
 		gops float64
 		what string
 	}{{r.Peaks.Int8, "int8"}, {r.Peaks.Tiles, "matrices of int8"}} {
-		used := func(k Kernel) bool { return strings.HasSuffix(k.Multiply, "int8") && r.Peaks.of(k.Step) == p.gops }
+		used := func(k Kernel) bool { return strings.HasSuffix(k.Multiply, "int8") && r.Peaks.Of(k.Step) == p.gops }
 		if p.gops > 0 && p.gops != r.Peaks.Float32 && slices.ContainsFunc(r.Kernels, used) {
 			text += fmt.Sprintf(", %.0f Gop/s of %s", p.gops, p.what)
 		}
