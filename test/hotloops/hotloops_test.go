@@ -52,6 +52,7 @@ var exceptions = map[string]exception{
 	"znver5/dilated":               {4, 4, transforms},
 	"cortex-a72/dilated":           {9, 9, transforms},
 	"cortex-a76/dilated":           {9, 9, transforms},
+	"sifive-x280/dilated":          {3.5, 6, transforms},
 	"cortex-a7/dilated":            {18.5, 21.5, transforms},
 	"x86-64-v4/grouped":            {3.5, 3.5, "in any other order LLVM moves more"},
 	"cortex-a7/depthwise":          {4.5, 4.5, "taps and data of a row of seven fill all registers"},
