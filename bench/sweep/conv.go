@@ -117,6 +117,12 @@ var conv2d = []Case{
 	conv("b32_3x3_32_32_8_cifar", shape{32, 32, 8, 8}, 32, sq(3)),
 	conv("3x3_16_16_512_large", image(16, 512), 16, sq(3)),
 	conv("1x1_8_8_1024_large", image(8, 1024), 8, sq(1)),
+	conv("3x3s2_5_14_56_narrow", image(5, 56), 14, sq(3).By(2)),
+	conv("3x3s2_3_8_224_narrow", image(3, 224), 8, sq(3).By(2)),
+	conv("3x3s2_64_3_112_narrow", image(64, 112), 3, sq(3).By(2)),
+	conv("5x5s3_12_6_90_narrow", image(12, 90), 6, sq(5).By(3)),
+	conv("2x2s2_32_12_64_narrow", image(32, 64), 12, plain(2, 2)),
+	conv("1x1s2_48_10_56_narrow", image(48, 56), 10, sq(1).By(2)),
 }
 
 var conv3d = []Case{

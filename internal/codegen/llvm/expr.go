@@ -123,32 +123,40 @@ func (e *emitter) sel(x *expr.Select) value {
 	if c.lanes == 0 {
 		return e.branch(c, func() value { return e.expr(x.A) }, func() value { return e.expr(x.B) })
 	}
-	a := e.under(c, func() value { return e.expr(x.A) })
-	var b value
+	var a, b value
+	e.underMask(c, e.lanesWhere(x.Cond, true), func() { a = e.expr(x.A) })
 	if hasLoad(x.B) {
-		b = e.under(e.not(c), func() value { return e.expr(x.B) })
+		e.underMask(e.not(c), e.lanesWhere(x.Cond, false), func() { b = e.expr(x.B) })
 	} else {
 		b = e.expr(x.B)
 	}
 	return e.choose(c, a, b)
 }
 
-// under evaluates f for the lanes where c holds.
-func (e *emitter) under(c value, f func() value) value {
-	old := e.mask
-	e.narrowMask(c)
-	v := f()
-	e.mask = old
-	return v
+// underMask emits f for the lanes of the mask that c is part of as well, which are those that active names where it is known.
+func (e *emitter) underMask(c value, active []bool, f func()) {
+	mask, lanes := e.mask, e.active
+	c = e.splat(c, e.lanes)
+	switch {
+	case mask == "":
+		e.mask, e.active = c.s, active
+	default:
+		e.mask, e.active = e.arith("and", value{t: types.Bool, lanes: e.lanes, s: mask}, c).s, bothLanes(lanes, active)
+	}
+	f()
+	e.mask, e.active = mask, lanes
 }
 
-func (e *emitter) narrowMask(c value) {
-	c = e.splat(c, e.lanes)
-	if e.mask == "" {
-		e.mask = c.s
-		return
+// bothLanes are the lanes that two masks have in common; nil where those of one are not known.
+func bothLanes(a, b []bool) []bool {
+	if a == nil || b == nil {
+		return nil
 	}
-	e.mask = e.arith("and", value{t: types.Bool, lanes: e.lanes, s: e.mask}, c).s
+	both := make([]bool, len(a))
+	for i := range a {
+		both[i] = a[i] && b[i]
+	}
+	return both
 }
 
 func (e *emitter) not(c value) value { return e.arith("xor", c, constInt(1, types.Bool)) }

@@ -1,6 +1,8 @@
 package llvm
 
 import (
+	"slices"
+
 	"lathe/internal/arith"
 	"lathe/internal/expr"
 	"lathe/internal/loop"
@@ -31,6 +33,10 @@ func (e *emitter) isVector(x expr.Expr) bool {
 // perLane evaluates f once per lane, with the vector variable a number and only active lanes executed.
 func (e *emitter) perLane(f func() value) value {
 	var r value
+	rest := "poison"
+	if e.mask != "" && slices.Contains(e.active, false) {
+		rest = "zeroinitializer"
+	}
 	e.eachLane(func(i int, active value) {
 		v := value{}
 		if active.s == "" {
@@ -40,21 +46,25 @@ func (e *emitter) perLane(f func() value) value {
 			v = e.branch(active, func() value { x := f(); t = x.t; return x }, func() value { return zeroOf(t) })
 		}
 		if r.s == "" {
-			r = value{t: v.t, lanes: e.lanesOf, s: "poison"}
+			r = value{t: v.t, lanes: e.lanesOf, s: rest}
 		}
 		r.s = e.temp("insertelement %s, %s, i64 %d", r, v, i)
 	})
 	return r
 }
 
-// eachLane calls f for every lane outside of vector mode; active is empty where there is no mask. Variables bound to
-// vectors give their element of the lane where they are read.
+// eachLane calls f for every lane outside of vector mode, but those that are known to be inactive; active is empty where there is no mask, and
+// where the lane is known to be active. Variables bound to vectors give their element of the lane where they are read.
 func (e *emitter) eachLane(f func(i int, active value)) {
 	vec, lanes, mask, base := e.vec, e.lanes, e.mask, e.vecBase
 	whole, span := e.env[vec], e.ranges[vec]
+	known := mask != "" && slices.Contains(e.active, true)
 	for i := range lanes {
+		if known && !e.active[i] {
+			continue
+		}
 		var active value
-		if mask != "" {
+		if mask != "" && !known {
 			active = e.lane(value{t: types.Bool, lanes: lanes, s: mask}, i)
 		}
 		x := e.arith("add", base, constInt(int64(i), types.I64))

@@ -213,16 +213,12 @@ func (e *emitter) ifStmt(s *loop.If) {
 	}
 }
 
-// masked emits s for the lanes of c, which are those that active names where it is known.
+// masked emits s for the lanes of c, which are those that active names where it is known: nothing where it names none.
 func (e *emitter) masked(c value, active []bool, s loop.Stmt) {
-	mask, lanes := e.mask, e.active
-	e.active = nil
-	if mask == "" {
-		e.active = active
+	if active != nil && !slices.Contains(active, true) {
+		return
 	}
-	e.narrowMask(c)
-	e.stmt(s)
-	e.mask, e.active = mask, lanes
+	e.underMask(c, active, func() { e.stmt(s) })
 }
 
 // lanesWhere tells for every lane whether a condition holds, or does not; nil where that is not known.

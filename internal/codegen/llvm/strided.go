@@ -2,6 +2,7 @@ package llvm
 
 import (
 	"fmt"
+	"math"
 	"math/bits"
 	"slices"
 	"strings"
@@ -14,11 +15,19 @@ import (
 
 // strided loads a vector whose lanes are a constant distance apart, backwards or forwards, as contiguous vectors of which
 // it takes the lanes. Nothing is read outside the first and the last element unless at, the index of all lanes, shows that
-// it lies in the buffer: taps of one window then read the same vectors and take other lanes.
+// it lies in the buffer: taps of one window then read the same vectors and take other lanes. Under a mask whose lanes are known it is the
+// first and the last element of those.
 func (e *emitter) strided(b *loop.Buffer, p place, at arith.Linear) (value, bool) {
 	n, step := e.lanes, int(abs(p.coef))
-	if e.mask != "" || step > min(loop.MaxStride, max(1, n/2)) {
+	if step > min(loop.MaxStride, max(1, n/2)) {
 		return value{}, false
+	}
+	if e.mask != "" {
+		places := make([]int, n)
+		for i := range places {
+			places[i] = i * int(p.coef)
+		}
+		return e.gatherActive(b, p, places)
 	}
 	low, high := 0, (n-1)*step // of the elements that are loaded, from the lowest lane's on
 	if p.coef < 0 {
@@ -44,7 +53,7 @@ func (e *emitter) strided(b *loop.Buffer, p place, at arith.Linear) (value, bool
 // patterned loads a vector whose lanes are constant distances apart, near each other and in any order, as those of an enlarged
 // image are, which are each several times the same: contiguous vectors from the lowest to the highest, of which it takes the lanes.
 func (e *emitter) patterned(b *loop.Buffer, at arith.Linear) (value, bool) {
-	if e.vec == nil || e.mask != "" || !e.vecBase.known {
+	if e.vec == nil || !e.vecBase.known {
 		return value{}, false
 	}
 	whole := at.Expr()
@@ -62,14 +71,33 @@ func (e *emitter) patterned(b *loop.Buffer, at arith.Linear) (value, bool) {
 		places[i] = int(d.Const)
 	}
 	low, high := slices.Min(places), slices.Max(places)
-	if high-low >= 2*e.lanes || high == low {
+	p := e.place(first)
+	if high-low >= 2*e.lanes || high == low || !p.ok || p.coef != 0 {
 		return value{}, false
 	}
-	p := e.place(first)
-	if !p.ok || p.coef != 0 {
-		return value{}, false
+	if e.mask != "" {
+		return e.gatherActive(b, p, places)
 	}
 	return e.gather(b, p, low, high, places), true
+}
+
+// gatherActive gathers the elements of the lanes that the mask is known to have. The others get some of those, too.
+func (e *emitter) gatherActive(b *loop.Buffer, p place, places []int) (value, bool) {
+	low, high := math.MaxInt, math.MinInt
+	for i, active := range e.active {
+		if active {
+			low, high = min(low, places[i]), max(high, places[i])
+		}
+	}
+	if low > high {
+		return value{}, false
+	}
+	inside := make([]int, len(places))
+	for i, at := range places {
+		inside[i] = min(max(at, low), high)
+	}
+	p.coef = 0
+	return e.gather(b, p, low, high, inside), true
 }
 
 // gather loads the elements from low to high, counted from p, as contiguous vectors, and makes a vector of those at the places.

@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"strings"
 	"syscall"
 	"testing"
 	"unsafe"
 
 	"github.com/ebitengine/purego"
 
+	"lathe/internal/codegen/llvm"
 	"lathe/internal/loop"
 	"lathe/internal/loop/interp"
 	"lathe/internal/tensor"
@@ -72,6 +74,45 @@ func TestPatternedLoads(t *testing.T) {
 					funcs = append(funcs, parse(t, fmt.Sprintf(`func kernel(x: %[1]s[%[2]d], y: %[1]s[%[3]d]) { for o in 0..%[4]d { vector v in 0..%[5]d { y[((o * %[5]d) + v)] = x[((%[6]d + (o * %[7]d)) + %[8]s)] } } }`,
 						typ, before+vectors*(high+1)+after, vectors*lanes, vectors, lanes, before, high+1, p.index)))
 					uses = append(uses, fmt.Sprintf("%s, %d lanes, %s", typ, lanes, p.index))
+				}
+			}
+		}
+	}
+	checkConfined(t, funcs, uses, r)
+}
+
+// TestStridedLoadsOfSomeLanes: a mask whose lanes are known, of a statement or of a selection, leaves the others' elements unread, and takes no
+// branch for each lane.
+func TestStridedLoadsOfSomeLanes(t *testing.T) {
+	var funcs []*loop.Func
+	var uses []string
+	r := rand.New(rand.NewPCG(7, 29))
+	for _, typ := range []string{"float32", "uint8", "int64", "float16", "bool"} {
+		for _, lanes := range []int{4, 7, 8, 13, 16} {
+			for _, stride := range []int{-9, -4, -2, 2, 3, 4, 9} {
+				from := r.IntN(lanes - 1)
+				to := from + 1 + r.IntN(lanes-from)
+				read := (to-1-from)*max(stride, -stride) + 1
+				at := -from * stride // of lane 0: the first element that is read lies at 0
+				if stride < 0 {
+					at += read - 1
+				}
+				x := fmt.Sprintf("x[(%d + (v * %d))]", at, stride)
+				active := fmt.Sprintf("((v >= %d) & (v < %d))", from, to)
+				for _, body := range []string{
+					fmt.Sprintf("if %s { y[v] = %s }", active, x),
+					fmt.Sprintf("y[v] = select(%s, %s, y[v])", active, x),
+					fmt.Sprintf("if (v >= %d) { if (v < %d) { y[v] = %s } }", from, to, x),
+				} {
+					f := parse(t, fmt.Sprintf("func kernel(x: %[1]s[%[2]d], y: %[1]s[%[3]d]) { vector v in 0..%[3]d { %[4]s } }", typ, read, lanes, body))
+					funcs, uses = append(funcs, f), append(uses, fmt.Sprintf("%s, %s", typ, body))
+					k, err := llvm.Emit(f, llvm.Options{Symbol: "f", VectorBits: 256})
+					if err != nil {
+						t.Fatal(err)
+					}
+					if strings.Count(k.Text, "br i1") > 1 { // one is the worker's
+						t.Errorf("%s, %s: there is a branch\n%s", typ, body, k.Text)
+					}
 				}
 			}
 		}
