@@ -83,8 +83,11 @@ func (a Anchor) block() (b *loop.Block) {
 	return b
 }
 
+// Result is what the group's result is stored to.
+func (a Anchor) Result() *loop.Buffer { return a.block().Body.To }
+
 // Stores reports whether the group's result is stored plainly and has the given shape.
-func (a Anchor) Stores(shape []int) bool { return slices.Equal(a.block().Body.To.Shape, shape) }
+func (a Anchor) Stores(shape []int) bool { return slices.Equal(a.Result().Shape, shape) }
 
 // Finish stores the element of the group's result at a physical index whose value after the anchor is v.
 func (a Anchor) Finish(v expr.Expr, index ...expr.Expr) loop.Stmt {

@@ -62,7 +62,7 @@ var decisions = []DecisionInfo{
 	{"line_pieces", "streamed", "into how many pieces a line of what is streamed is cut", "as many as four workers need, and L1 for the totals"},
 	{"slide", "tile, strips", "whether all taps of a window that slides over the rows of a tile stand inside the loop over rows, so that what several rows read is loaded once", "`on` where registers hold the taps beside the accumulators"},
 	{"prefetch_panel", "tile, strips", "whether tiles ask for the next panel of weights, or for what they read themselves some KB `ahead`", "`on`, but `ahead` where one tile reads a panel, or L2 does not hold two; `off` in loops whose operands stay in L2 or L3, and where a tile reads four streams or more"},
-	{"prefetch_epilogue", "tile, strips", "whether a tile asks for what its epilogue reads and stores to", "`on`, but `off` where that takes longer from memory than the sums of the tile"},
+	{"prefetch_epilogue", "tile, strips, matrix", "whether a tile asks for what its epilogue reads and stores to", "`on`, but `off` where that takes longer from memory than the sums of the tile"},
 	{"joined", "rows", "whether a stage of a row is computed in the loop of the reduction that reads it", ""},
 	{"in_place", "rows", "whether a stage of a row is kept in the elements of the output that are made from it, and not in scratch", "on"},
 	{"columns", "columns, extern", "vectors of columns that are computed together", "whole cache lines of columns that fit L1; 8 of sums along columns, where there are as many"},

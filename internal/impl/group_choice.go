@@ -48,11 +48,13 @@ func (g GroupedConv) channels(c core, lanes int) float64 {
 	return list[best].cost * float64(g.Groups*g.PerGroup/lanes*g.Steps) * c.passes(lanes)
 }
 
+// pixels estimates vectors of pixels. Where taps of a window read them they are not aligned; where the lines of all steps do not stay in L1
+// each step waits for one of another page, which nothing fetches ahead.
 func (g GroupedConv) pixels(c core) float64 {
 	lanes := c.lanes(4)
 	list, best := c.tiles(output{lines: 1, rows: g.PerGroup, vecs: (g.Rows*g.Stride + lanes - 1) / lanes, passing: true}, c.registers(0), 0, true, reuse)
 	cost := list[best].cost * float64(g.Lines*g.Groups*g.Steps) * c.passes(lanes)
-	if g.Groups == 1 && g.Window > 1 {
+	if panel := g.Steps * list[best].Vecs * lanes * 4; g.Groups == 1 && (g.Window > 1 || panel > Working(c.L1)) {
 		cost /= alongLinesShare
 	}
 	if g.Stride > 1 {

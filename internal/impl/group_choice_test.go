@@ -38,6 +38,7 @@ func TestGroupedConv(t *testing.T) {
 		{"just below two", one(31, 3, 64, 64), 16, true},
 		{"above two, short lines", one(33, 3, 9, 9), 16, true},
 		{"all pixels a line", one(53, 1, 1, 841), 16, false},
+		{"all pixels a line, many steps", with(func(g *impl.GroupedConv) { *g = one(632, 1, 1, 735); g.Steps = 632 }), 16, true},
 	} {
 		byDefault := func(d choice.Decision) (string, error) { return d.Values[d.Default].Text, nil }
 		if got, _ := c.conv.ByChannels(machines[0], c.lanes, byDefault); got != c.want {

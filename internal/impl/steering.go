@@ -44,7 +44,7 @@ const (
 	partsPay     = 4      // meetings: that a reduction must take for workers to divide it in two steps. Chosen: two workers save half of it.
 	leastPart    = 64     // elements: that a part of such a reduction folds at least. Chosen: with fewer, most of the time goes into joining lanes.
 
-	alongLinesShare = 0.75 // share: of what vectors of channels reach, for those of pixels, whose loads are not aligned. Fitted.
+	alongLinesShare = 0.75 // share: of what vectors of channels reach, for those of pixels, whose loads are not aligned, or come from L2 out of order. Fitted.
 	packCycles      = 1.0  // cycles: of an element that is packed when the network runs. Fitted: squares are transposed in registers, and written apart.
 	tapCycles       = 6.0  // cycles: of an element that is loaded on its own, behind a test. Fitted.
 	placeCycles     = 8.0  // cycles: of the place of a tap, along all axes. Fitted.

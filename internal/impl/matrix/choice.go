@@ -60,7 +60,7 @@ func ways(n *impl.Node, c impl.Core) ([]impl.Way, string) {
 	panels := panelsFor(s.columns, set.RowBytes/4)
 	best := 0
 	for i, p := range panels {
-		if s.whole(p, c) < s.whole(panels[best], c) {
+		if s.whole(p, c) <= s.whole(panels[best], c) { // of equal ones the wider, which takes data fewer times
 			best = i
 		}
 	}

@@ -49,6 +49,7 @@ func dense(a impl.Anchor) (*impl.Plan, error) {
 	}
 	panels := weight.Shape[0]
 	blocks, size := p.decideBlocks(total, depth, panels)
+	p.decideAhead()
 	body := impl.Divided("part", blocks*panels, func(part expr.Expr) loop.Stmt {
 		return build.Bind("panel", expr.Bin(expr.OpFloorMod, part, expr.Index(panels)), func(panel expr.Expr) loop.Stmt {
 			if blocks == 1 {

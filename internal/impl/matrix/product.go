@@ -19,10 +19,11 @@ import (
 //	}
 type product struct {
 	impl.Anchor
-	tileRows, lanes int // of a tile
-	panel           int // tiles side by side in a panel of weights
-	columns         int // of the result
-	depth, steps    int // dot products of a step, and steps of a sum
+	tileRows, lanes int  // of a tile
+	panel           int  // tiles side by side in a panel of weights
+	columns         int  // of the result
+	depth, steps    int  // dot products of a step, and steps of a sum
+	ahead           bool // while a block is summed, what its epilogue touches is asked for
 
 	reduce func(body func(step []expr.Expr) loop.Stmt) loop.Stmt // the loops over all steps
 	number func(step []expr.Expr) expr.Expr                      // of a step among them
@@ -50,8 +51,14 @@ func (p *product) rows(panel, first expr.Expr, n int) loop.Stmt {
 	if len(rest) > 0 {
 		blocks++
 	}
-	fetch := func(b expr.Expr) func(step []expr.Expr) loop.Stmt {
-		return func(step []expr.Expr) loop.Stmt { return p.prefetch(panel, b, blocks, step) }
+	fetch := func(b, row expr.Expr, rows int) func(step []expr.Expr) loop.Stmt {
+		return func(step []expr.Expr) loop.Stmt {
+			weights := p.prefetch(panel, b, blocks, step)
+			if !p.ahead {
+				return weights
+			}
+			return build.Do(weights, p.prefetchEpilogue(panel, row, rows, step))
+		}
 	}
 	var list []loop.Stmt
 	if whole > 0 {
@@ -60,22 +67,14 @@ func (p *product) rows(panel, first expr.Expr, n int) loop.Stmt {
 			full[i] = p.tileRows
 		}
 		list = append(list, build.Each("block", expr.Index(whole), func(b expr.Expr) loop.Stmt {
-			return build.Bind("row", expr.Add(first, expr.Mul(b, expr.Index(size))), func(row expr.Expr) loop.Stmt { return p.block(panel, row, full, fetch(b)) })
+			return build.Bind("row", expr.Add(first, expr.Mul(b, expr.Index(size))), func(row expr.Expr) loop.Stmt { return p.block(panel, row, full, fetch(b, row, size)) })
 		}))
 	}
 	if len(rest) > 0 {
-		list = append(list, p.block(panel, expr.Add(first, expr.Index(whole*size)), rest, fetch(expr.Index(whole))))
+		row := expr.Add(first, expr.Index(whole*size))
+		list = append(list, p.block(panel, row, rest, fetch(expr.Index(whole), row, n-whole*size)))
 	}
 	return build.Do(list...)
-}
-
-// prefetch asks during a step of one of so many blocks for its share of the next panel: a network's weights come from beyond L2.
-func (p *product) prefetch(panel, block expr.Expr, blocks int, step []expr.Expr) loop.Stmt {
-	bytes := p.weights.Strides()[0]
-	lines := (bytes/loop.LineBytes + blocks*p.steps - 1) / (blocks * p.steps)
-	share := expr.Add(expr.Mul(block, expr.Index(p.steps)), p.number(step))
-	at := expr.Add(expr.Mul(expr.Add(panel, expr.Index(1)), expr.Index(bytes)), expr.Mul(share, expr.Index(lines*loop.LineBytes)))
-	return &loop.Prefetch{From: p.weights, At: at, Lines: min(lines, loop.MaxPrefetch)}
 }
 
 // A tileRow is the tiles of a panel for some rows of a block.
