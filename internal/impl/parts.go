@@ -24,13 +24,18 @@ func (c core) Pieces(n, others int, begin, tile float64) (count int, cycles floa
 	return count, cycles
 }
 
-// pieces are the cycles of one, two and four workers, of which all wait for the last piece, in the mean of the three.
+// pieces are the cycles of all workers where the tiles of each are cut into so many.
 func (c core) pieces(n, others, count int, begin, tile float64) float64 {
 	each := (n + count - 1) / count
-	all := others * ((n + each - 1) / each)
-	cycles := 0.0
-	for _, workers := range []int{1, 2, 4} {
-		cycles += float64((all+workers-1)/workers*workers) * (begin + float64(each)*tile) / 3
+	return c.Together(others*((n+each-1)/each), begin+float64(each)*tile, 0)
+}
+
+// Together is the cycles of one, two and four workers on so many pieces of some cycles, in the mean of the three. Those that are done wait for the
+// last piece: in any case for a share of it, for workers are never equally fast.
+func (c core) Together(pieces int, each, share float64) float64 {
+	cycles := float64(pieces) * each / 3
+	for _, workers := range []int{2, 4} {
+		cycles += (float64((pieces+workers-1)/workers) + share) * float64(workers) * each / 3
 	}
 	return cycles
 }

@@ -60,7 +60,7 @@ func ways(n *impl.Node, c impl.Core) ([]impl.Way, string) {
 	panels := panelsFor(s.columns, set.RowBytes/4)
 	best := 0
 	for i, p := range panels {
-		if s.whole(p, c) <= s.whole(panels[best], c) { // of equal ones the wider, which takes data fewer times
+		if s.whole(p, c) < s.whole(panels[best], c) {
 			best = i
 		}
 	}
@@ -83,7 +83,7 @@ func (s shape) whole(panel int, c impl.Core) float64 {
 func (s shape) weights() int { return s.columns * s.taps * s.depth }
 
 // cycles are those of a product by panels of so many tiles whose operands are in caches: of each step the longest of products, their
-// latency, loads, and what comes from L2, as all are under way together, and the time in which sums go through scratch to what is computed
+// latency, loads, and what comes from L2, as all are under way together but for a little, and the time in which sums go through scratch to what is computed
 // of them. Data come from L2 for each panel, unless L1 holds all of them, and a panel does for each block, unless L1 holds that.
 func (s shape) cycles(panel int, c impl.Core) float64 {
 	set := c.Tiles()
@@ -92,7 +92,7 @@ func (s shape) cycles(panel int, c impl.Core) float64 {
 	steps := float64(s.taps * (s.depth / expr.DotWidth / depth))
 	panels := (s.columns + panel*lanes - 1) / (panel * lanes)
 	far := func(bytes int) float64 {
-		if bytes <= impl.Working(c.L1) {
+		if bytes <= impl.Crowded(c.L1) {
 			return 0
 		}
 		return float64(set.Rows*set.RowBytes) / float64(c.L2Rate)
@@ -104,7 +104,8 @@ func (s shape) cycles(panel int, c impl.Core) float64 {
 	add := func(rows []int, times int) {
 		tiles := float64(len(rows) * panel)
 		loads := float64(len(rows) + panel)
-		one := steps * max(tiles*float64(set.ProductCycles), float64(set.Latency), loads*float64(set.LoadCycles), float64(len(rows))*dataLoad+float64(panel)*weightLoad)
+		fromL2 := float64(len(rows))*dataLoad + float64(panel)*weightLoad
+		one := steps * (max(tiles*float64(set.ProductCycles), float64(set.Latency), loads*float64(set.LoadCycles), fromL2) + exposed*fromL2)
 		for _, r := range rows {
 			one += float64(panel*r) * sumCycles
 		}
@@ -115,7 +116,17 @@ func (s shape) cycles(panel int, c impl.Core) float64 {
 	if len(rest) > 0 {
 		add(rest, 1)
 	}
-	return total*float64(panels) + float64(s.copied)/copyRate
+	return total*float64(panels) + copying(s.copied, c)
+}
+
+// copying is the cycles to copy so many bytes of data to lines: they come from L2, and where L1 does not hold both the lines come from there
+// before, and go back.
+func copying(bytes int, c impl.Core) float64 {
+	moved := float64(bytes)
+	if 2*bytes > impl.Crowded(c.L1) {
+		moved *= 3
+	}
+	return moved / float64(c.L2Rate)
 }
 
 // rowTiles is how many tiles of rows are computed together with a panel of so many: as many sums as hide the latency of a product, and

@@ -1,7 +1,9 @@
 package matrix
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"lathe/internal/expr"
 	"lathe/internal/impl"
@@ -80,37 +82,49 @@ type convolution struct {
 	parts  int // pieces of work that share a strip, with some panels each
 }
 
-// decide asks for strips, and among how many pieces the panels of a strip are divided: as many as keep workers busy together.
+// decide asks for strips, and among how many pieces the panels of a strip are divided. Each copies the lines of the strip.
 func (c *convolution) decide() {
-	strips := impl.UpTo(c.height)
-	parts := func(strips int) int {
-		return min(c.panels, max(1, (impl.Pieces+c.images*strips-1)/(c.images*strips)))
-	}
-	cost := func(strips int) float64 {
-		lines, n := (c.height+strips-1)/strips, parts(strips)
-		one := c.grid.strip(lines, c.columns)
-		copies := float64(one.copied) / copyRate * float64(n)
+	cost := func(strips, parts int) float64 {
+		one := c.grid.strip((c.height+strips-1)/strips, c.columns)
+		copies := copying(one.copied, c.core())
 		if one.copied > impl.Working(c.Target.L2)/2 {
-			copies += c.core().Shared(2 * float64(one.copied) * float64(n)) // they leave L2 before they are read
+			copies += c.core().Shared(2 * float64(one.copied)) // they leave L2 before they are read
 		}
 		one.copied = 0
 		again := 0.0 // strips after the first find weights in L3 where L2 does not hold them
 		if one.weights() > impl.Working(c.Target.L2) {
 			again = c.core().Shared(float64(one.weights()))
 		}
-		idle := max(1, float64(impl.Pieces)/float64(c.images*strips*n)) // of workers that get nothing
-		return float64(c.images*strips) * (copies + again + one.cycles(c.panel, c.core())) * idle
+		each := float64((c.panels+parts-1)/parts) / float64(c.panels)
+		return c.core().Together(c.images*strips*parts, c.core().Starts(1)+copies+each*(again+one.cycles(c.panel, c.core())+c.epilogueBeyond(one)), lastShare)
 	}
-	best := 0
-	for i, n := range strips {
-		if cost(n) < cost(strips[best]) {
-			best = i
-		}
+	least := func(strips int) (parts int) {
+		return slices.MinFunc(impl.UpTo(c.panels), func(a, b int) int { return cmp.Compare(cost(strips, a), cost(strips, b)) })
 	}
-	n := c.DecideAmong("line_strips", strips[best], cost, strips...)
+	all := func(strips int) float64 { return cost(strips, least(strips)) }
+	lines := impl.UpTo(c.height)
+	n := c.DecideAmong("line_strips", slices.MinFunc(lines, func(a, b int) int { return cmp.Compare(all(a), all(b)) }), all, lines...)
 	c.strip = (c.height + n - 1) / n
 	n = (c.height + c.strip - 1) / c.strip
-	c.parts = c.DecideAmong("panel_parts", parts(n), nil, impl.UpTo(c.panels)...)
+	c.parts = c.DecideAmong("panel_parts", least(n), func(parts int) float64 { return cost(n, parts) }, impl.UpTo(c.panels)...)
+}
+
+// epilogueBeyond is the cycles of what the rest of the group reads and stores where L2 does not hold that of a strip from a panel to the next: whole
+// lines of the cache for each panel, however few of their columns are the panel's.
+func (c *convolution) epilogueBeyond(strip shape) float64 {
+	held, moved := strip.distinct, 0
+	for _, t := range c.epilogue(slices.Repeat([]expr.Expr{expr.Index(0)}, len(c.Result().Shape))) {
+		held += t.buf.DType.Bytes(strip.rows * c.columns)
+		lines := max(loop.LineBytes, t.buf.DType.Bytes(c.product.panel*c.lanes)) * strip.rows * c.panels
+		if t.stored {
+			lines *= 2
+		}
+		moved += lines
+	}
+	if held <= impl.Working(c.Target.L2) {
+		return 0
+	}
+	return c.core().Shared(float64(moved))
 }
 
 func (c *convolution) core() impl.Core { return impl.Core{Target: c.Target} }

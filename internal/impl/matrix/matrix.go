@@ -15,6 +15,6 @@ var Algorithm = impl.Algorithm{
 	Decisions: []impl.DecisionInfo{
 		{Name: "blocks", Owner: "matrix", Doc: "into how many pieces the rows of a product are cut, each of which meets one panel of weights after the other", Prefer: "the fewest that fit L2 and keep workers evenly busy"},
 		{Name: "line_strips", Owner: "matrix", Doc: "into how many strips the lines of an image are cut"},
-		{Name: "panel_parts", Owner: "matrix", Doc: "among how many pieces of work the panels of weights are divided that meet a strip", Prefer: "as many as keep workers evenly busy, of all strips together"},
+		{Name: "panel_parts", Owner: "matrix", Doc: "among how many pieces of work the panels of weights are divided that meet a strip"},
 	},
 }
