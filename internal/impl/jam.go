@@ -19,11 +19,17 @@ func (k *kernel) decideJam(name, block string, around []string) ([]string, error
 	n := k.DecideAmong(name, most, nil, Powers(mostJammed)...)
 	for i := len(loops) - 1; i >= 0 && n > 1 && legal(loops[i]); i-- {
 		each := jamOf(k.s.Extent(loops[i]), n)
+		if k.s.Extent(loops[i])%each > 0 && !k.trial(func() bool { _, _, err := k.s.Split(loops[i], each); return err == nil }) {
+			each = divisor(k.s.Extent(loops[i]), n) // part of a loop itself, it cannot have a rest
+		}
 		n /= each
 		jam := loops[i]
 		if each < k.s.Extent(jam) {
-			o, in, err := k.splitTile(jam, each)
-			if err != nil || in == "" {
+			if each == 1 {
+				return loops, nil
+			}
+			o, in, err := k.s.Split(jam, each)
+			if err != nil {
 				return loops, err
 			}
 			loops[i], jam, n = o, in, 1
@@ -38,14 +44,20 @@ func (k *kernel) decideJam(name, block string, around []string) ([]string, error
 // jamOf is how many iterations of a loop are computed side by side, at most n: a divisor of the extent, or n where the rest at its end is
 // little.
 func jamOf(extent, n int) int {
+	each := divisor(extent, n)
+	if 2*each < n && extent >= 4*n {
+		return n
+	}
+	return each
+}
+
+// divisor is the largest of an extent that is at most n.
+func divisor(extent, n int) int {
 	each := 1
 	for d := 2; d <= min(n, extent); d++ {
 		if extent%d == 0 {
 			each = d
 		}
-	}
-	if 2*each < n && extent >= 4*n {
-		return n
 	}
 	return each
 }

@@ -2,8 +2,10 @@ package impl_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
+	"lathe/internal/choice"
 	"lathe/internal/expr"
 	"lathe/internal/impl/algorithms"
 	"lathe/internal/loop"
@@ -52,5 +54,25 @@ func TestJammed(t *testing.T) {
 				t.Errorf("rule %s, jam %q of loops of %q; want %q, %q", p.Rule, got, loops, c.want, c.loops)
 			}
 		})
+	}
+}
+
+// TestJammedTiles: the rolled epilogue of any tile computes its rows side by side, as far as they divide: a loop that is part of another has no rest.
+func TestJammedTiles(t *testing.T) {
+	for _, m := range machines {
+		n := m.Lanes(32)
+		jammed := 0
+		for rows := 2; rows <= 30; rows++ {
+			y := silu(of(t, ops.Conv2d, conv(1, 1, 1), blocked(n), f32(blocked(n), 1, 64, 3, 6*rows), f32(weights(n), 128, 64, 1, 1)))
+			p, err := algorithms.Table.Choose(lower.Lower("kernel", y, lower.Options{}), m, choice.Preferred{"tile": fmt.Sprintf("%d x 1", rows), "epilogue": "rolled"})
+			if err != nil {
+				t.Errorf("%d lanes, %d rows: %v", n, rows, err)
+			} else if strings.HasPrefix(p.Taken["tile"], fmt.Sprint(rows)) && p.Taken["jam"] != "" {
+				jammed++
+			}
+		}
+		if jammed < 8 {
+			t.Errorf("%d lanes: %d tiles had vectors side by side", n, jammed)
+		}
 	}
 }
