@@ -2,6 +2,7 @@ package impl
 
 import (
 	"lathe/internal/choice"
+	"lathe/internal/loop"
 	"lathe/internal/target"
 )
 
@@ -11,7 +12,7 @@ type GroupedConv struct {
 	Groups, PerGroup int // groups of output channels
 	Steps            int // products of a sum
 	Lines, Rows      int // pixels of the result, over all images
-	Stride           int // of a line: where it is more than 1, vectors of pixels compute every place, and others than the result's are left out
+	Stride           int // of a line
 	Result           int // bytes of the result
 	Window           int // of a line that a sum reads
 	MovedChannels    int // bytes, of data and result, that come into another layout where lanes are channels
@@ -49,19 +50,31 @@ func (g GroupedConv) channels(c core, lanes int) float64 {
 }
 
 // pixels estimates vectors of pixels. Where taps of a window read them they are not aligned; where the lines of all steps do not stay in L1
-// each step waits for one of another page, which nothing fetches ahead.
+// each step waits for one of another page, which nothing fetches ahead. With strides a vector is picked from as many as the stride is, for
+// all rows of a tile; with large ones every place is computed, and those between are left out.
 func (g GroupedConv) pixels(c core) float64 {
-	lanes := c.lanes(4)
-	list, best := c.tiles(output{lines: 1, rows: g.PerGroup, vecs: (g.Rows*g.Stride + lanes - 1) / lanes, passing: true}, c.registers(0), 0, true, reuse)
-	cost := list[best].cost * float64(g.Lines*g.Groups*g.Steps) * c.passes(lanes)
+	lanes, pixels := c.lanes(4), g.Rows
+	if !Picked(g.Stride) {
+		pixels *= g.Stride
+	}
+	list, best := c.tiles(output{lines: 1, rows: g.PerGroup, vecs: (pixels + lanes - 1) / lanes, passing: true}, c.registers(0), 0, true, reuse)
+	cost := list[best].cost
+	if Picked(g.Stride) {
+		tiles := (g.PerGroup + list[best].Rows - 1) / list[best].Rows
+		cost += float64(2*(g.Stride-1)*tiles*((pixels+lanes-1)/lanes)) / float64(c.Loads) // loads, and as many that pick
+	}
+	cost *= float64(g.Lines*g.Groups*g.Steps) * c.passes(lanes)
 	if panel := g.Steps * list[best].Vecs * lanes * 4; g.Groups == 1 && (g.Window > 1 || panel > Working(c.L1)) {
 		cost /= alongLinesShare
 	}
-	if g.Stride > 1 {
+	if !Picked(g.Stride) {
 		cost += c.Shared(float64(2 * g.Stride * g.Result))
 	}
 	return cost
 }
+
+// Picked reports whether vectors of pixels that lie a stride apart are picked from whole ones.
+func Picked(stride int) bool { return stride <= loop.MaxStride }
 
 // passes is how many times a vector of so many lanes of four bytes goes through the datapath.
 func (c core) passes(lanes int) float64 {

@@ -8,7 +8,7 @@ import (
 )
 
 // TestGroupedConv: channels are lanes where a half of a vector of them is or lines are short, pixels where few channels are and
-// lines are long. What lies in a layout stays there at equal cost, and strided pixels
+// lines are long. What lies in a layout stays there at equal cost, and pixels that lie far apart
 // are lanes where the channels that one vector holds are few. In one group they are where channels would leave lanes empty that lines fill.
 func TestGroupedConv(t *testing.T) {
 	base := impl.GroupedConv{Groups: 16, PerGroup: 4, Steps: 36, Lines: 56, Rows: 56, Stride: 1, Result: 4 * 64 * 56 * 56, MovedChannels: 2 * 4 * 64 * 56 * 56}
@@ -29,7 +29,9 @@ func TestGroupedConv(t *testing.T) {
 	}{
 		{"plain data", base, 4, false},
 		{"no lanes", with(func(g *impl.GroupedConv) { g.Stride = 2 }), 1, false},
-		{"strided", with(func(g *impl.GroupedConv) { g.Stride, g.PerGroup = 3, 8 }), 8, true},
+		{"strided", with(func(g *impl.GroupedConv) { g.Stride, g.PerGroup = 3, 8 }), 8, false},
+		{"strided, dear to move", with(func(g *impl.GroupedConv) { blocked(g); g.Stride, g.PerGroup, g.Steps = 3, 8, 1 }), 8, true},
+		{"far apart", with(func(g *impl.GroupedConv) { g.Stride, g.PerGroup = 5, 8 }), 8, true},
 		{"strided, two lanes", with(func(g *impl.GroupedConv) { g.Stride, g.PerGroup, g.Steps = 2, 34, 175 }), 2, false},
 		{"short lines", with(func(g *impl.GroupedConv) { blocked(g); g.PerGroup, g.Lines, g.Rows = 8, 7, 7 }), 8, true},
 		{"dear to move", with(func(g *impl.GroupedConv) { blocked(g); g.Steps = 1 }), 4, true},

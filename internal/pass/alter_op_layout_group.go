@@ -35,15 +35,15 @@ func (l *layouts) byChannels(n *graph.Node, lanes int) bool {
 	return by
 }
 
-// pixelLanes gives a convolution plain data, of whose lines neighbours are read together. Where it strides over them it is
-// computed at every place, and those that it skips are left out: that costs the stride times the products, where no vectors
+// pixelLanes gives a convolution plain data, of whose lines neighbours are read together. Where it strides too far over them to pick them from
+// whole vectors, it is computed at every place, and those that it skips are left out: that costs the stride times the products, where no vectors
 // would cost lanes.
 func (l *layouts) pixelLanes(n *graph.Node) {
 	l.Want(n, 0, "")
 	a := n.Attrs.(ops.ConvAttrs)
 	rank := len(a.Strides)
 	step := a.Strides[rank-1]
-	if step == 1 {
+	if impl.Picked(step) {
 		return
 	}
 	a.Strides = append(slices.Clone(a.Strides[:rank-1]), 1)
@@ -59,13 +59,14 @@ func (l *layouts) pixelLanes(n *graph.Node) {
 func (l *layouts) fillsLines(n *graph.Node) bool {
 	a := n.Attrs.(ops.ConvAttrs)
 	x, w, y := n.In[0].Type, n.In[1].Type, n.Out[0].Type
-	if l.last || a.Groups > 1 || y.Shape[1]%l.lanes == 0 || a.Strides[len(a.Strides)-1] > 1 || l.readInBlocks(n.Out[0], map[*graph.Value]bool{}) {
+	stride := a.Strides[len(a.Strides)-1]
+	if l.last || a.Groups > 1 || y.Shape[1]%l.lanes == 0 || !impl.Picked(stride) || l.readInBlocks(n.Out[0], map[*graph.Value]bool{}) {
 		return false
 	}
 	_, rows := impl.ConvImage(a, x, w, y)
 	g := impl.GroupedConv{
 		Groups: 1, PerGroup: y.Shape[1], Steps: types.Count(w.Shape[1:]),
-		Lines: y.Shape[0] * types.Count(y.Shape[2:]) / rows, Rows: rows, Stride: 1, Window: w.Shape[len(w.Shape)-1], Result: y.Bytes(),
+		Lines: y.Shape[0] * types.Count(y.Shape[2:]) / rows, Rows: rows, Stride: stride, Window: w.Shape[len(w.Shape)-1], Result: y.Bytes(),
 	}
 	switch {
 	case x.Layout != "":
