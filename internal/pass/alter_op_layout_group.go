@@ -15,7 +15,7 @@ import (
 // plain layouts. What its data lie in is not known before layouts are given.
 func (l *layouts) byChannels(n *graph.Node, lanes int) bool {
 	a := n.Attrs.(ops.ConvAttrs)
-	x, w, y := n.In[0].Type, n.In[1].Type, n.Out[0].Type
+	x, w, y := n.In[0].Type, n.In[1].Type, n.Out[0].Type.With("") // whatever layout it had before
 	_, rows := impl.ConvImage(a, x, w, y)
 	stride := a.Strides[len(a.Strides)-1]
 	if l.last || y.Shape[1] < l.lanes && stride == 1 {
@@ -58,7 +58,7 @@ func (l *layouts) pixelLanes(n *graph.Node) {
 // vectors of pixels rather than blocks of channels, which what reads it through windows takes.
 func (l *layouts) fillsLines(n *graph.Node) bool {
 	a := n.Attrs.(ops.ConvAttrs)
-	x, w, y := n.In[0].Type, n.In[1].Type, n.Out[0].Type
+	x, w, y := n.In[0].Type, n.In[1].Type, n.Out[0].Type.With("") // whatever layout it had before
 	stride := a.Strides[len(a.Strides)-1]
 	if l.last || a.Groups > 1 || y.Shape[1]%l.lanes == 0 || !impl.Picked(stride) || l.readInBlocks(n.Out[0], map[*graph.Value]bool{}) {
 		return false

@@ -12,7 +12,7 @@ import (
 //
 //	conv2d(x, w) {3x3, padding 1}, where x is 1x1   →   conv2d(x, strided_slice(w)) {1x1, padding 0}
 //
-// Weights that the network computes stay as they are, for to cut them takes time.
+// One tap has no dilation. Weights that the network computes stay as they are, for to cut them takes time.
 func cutPaddedTaps(c *Context) error {
 	constants := map[*graph.Value]bool{}
 	return rewrite.Walk(c.Graph, func(r *rewrite.Rewriter, n *graph.Node) {
@@ -27,7 +27,8 @@ func cutPaddedTaps(c *Context) error {
 			return
 		}
 		a := n.Attrs.(ops.ConvAttrs)
-		a.Padding = slices.Clone(a.Padding)
+		a.Padding, a.Dilation = slices.Clone(a.Padding), slices.Clone(a.Dilation)
+		dilated := false // where one tap is left
 		w := n.In[weight].Type.Shape
 		cut := ops.StridedSliceAttrs{Begin: make([]int, len(w)), End: slices.Clone(w), Strides: slices.Repeat([]int{1}, len(w))}
 		for k, rank := 0, len(w)-2; k < rank; k++ {
@@ -35,12 +36,17 @@ func cutPaddedTaps(c *Context) error {
 			first, end := metTaps(n.In[0].Type.Shape[2+k], n.Out[0].Type.Shape[2+k], w[2+k], a.Strides[k], a.Dilation[k], before, after)
 			a.Padding[k], a.Padding[rank+k] = before-first*a.Dilation[k], after-(w[2+k]-end)*a.Dilation[k]
 			cut.Begin[2+k], cut.End[2+k] = first, end
-		}
-		if slices.Max(cut.Begin) == 0 && slices.Equal(cut.End, w) {
-			return
+			if end-first == 1 && a.Dilation[k] > 1 {
+				a.Dilation[k], dilated = 1, true
+			}
 		}
 		in := slices.Clone(n.In)
-		in[weight] = r.Apply(ops.StridedSlice, cut, n.In[weight])
+		switch {
+		case slices.Max(cut.Begin) > 0 || !slices.Equal(cut.End, w):
+			in[weight] = r.Apply(ops.StridedSlice, cut, n.In[weight])
+		case !dilated:
+			return
+		}
 		r.Change(n, n.Op, a, in...)
 	})
 }
