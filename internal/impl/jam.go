@@ -25,11 +25,8 @@ func (k *kernel) decideJam(name, block string, around []string) ([]string, error
 		n /= each
 		jam := loops[i]
 		if each < k.s.Extent(jam) {
-			if each == 1 {
-				return loops, nil
-			}
-			o, in, err := k.s.Split(jam, each)
-			if err != nil {
+			o, in, err := k.splitTile(jam, each)
+			if err != nil || in == "" {
 				return loops, err
 			}
 			loops[i], jam, n = o, in, 1

@@ -137,12 +137,10 @@ func (e *emitter) sel(x *expr.Select) value {
 func (e *emitter) underMask(c value, active []bool, f func()) {
 	mask, lanes := e.mask, e.active
 	c = e.splat(c, e.lanes)
-	switch {
-	case mask == "":
-		e.mask, e.active = c.s, active
-	default:
-		e.mask, e.active = e.arith("and", value{t: types.Bool, lanes: e.lanes, s: mask}, c).s, bothLanes(lanes, active)
+	if mask != "" {
+		c, active = e.arith("and", value{t: types.Bool, lanes: e.lanes, s: mask}, c), bothLanes(lanes, active)
 	}
+	e.mask, e.active = c.s, active
 	f()
 	e.mask, e.active = mask, lanes
 }

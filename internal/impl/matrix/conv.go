@@ -84,6 +84,7 @@ type convolution struct {
 
 // decide asks for strips, and among how many pieces the panels of a strip are divided. Each copies the lines of the strip.
 func (c *convolution) decide() {
+	touches := c.touches()
 	cost := func(strips, parts int) float64 {
 		one := c.grid.strip((c.height+strips-1)/strips, c.columns)
 		copies := copying(one.copied, c.core())
@@ -96,7 +97,7 @@ func (c *convolution) decide() {
 			again = c.core().Shared(float64(one.weights()))
 		}
 		each := float64((c.panels+parts-1)/parts) / float64(c.panels)
-		return c.core().Together(c.images*strips*parts, c.core().Starts(1)+copies+each*(again+one.cycles(c.panel, c.core())+c.epilogueBeyond(one)), lastShare)
+		return c.core().Together(c.images*strips*parts, c.core().Starts(1)+copies+each*(again+one.cycles(c.panel, c.core())+c.epilogueBeyond(one, touches)), lastShare)
 	}
 	least := func(strips int) (parts int) {
 		return slices.MinFunc(impl.UpTo(c.panels), func(a, b int) int { return cmp.Compare(cost(strips, a), cost(strips, b)) })
@@ -109,11 +110,11 @@ func (c *convolution) decide() {
 	c.parts = c.DecideAmong("panel_parts", least(n), func(parts int) float64 { return cost(n, parts) }, impl.UpTo(c.panels)...)
 }
 
-// epilogueBeyond is the cycles of what the rest of the group reads and stores where L2 does not hold that of a strip from a panel to the next: whole
+// epilogueBeyond is the cycles of what the rest of the group touches where L2 does not hold that of a strip from a panel to the next: whole
 // lines of the cache for each panel, however few of their columns are the panel's.
-func (c *convolution) epilogueBeyond(strip shape) float64 {
+func (c *convolution) epilogueBeyond(strip shape, touches []touched) float64 {
 	held, moved := strip.distinct, 0
-	for _, t := range c.epilogue(slices.Repeat([]expr.Expr{expr.Index(0)}, len(c.Result().Shape))) {
+	for _, t := range touches {
 		held += t.buf.DType.Bytes(strip.rows * c.columns)
 		lines := max(loop.LineBytes, t.buf.DType.Bytes(c.product.panel*c.lanes)) * strip.rows * c.panels
 		if t.stored {

@@ -72,6 +72,11 @@ func (p *product) epilogue(index []expr.Expr) []touched {
 	return list
 }
 
+// touches is what the rest of the group stores and reads, at the first element.
+func (p *product) touches() []touched {
+	return p.epilogue(slices.Repeat([]expr.Expr{expr.Index(0)}, len(p.Result().Shape)))
+}
+
 // decideAhead asks whether blocks prefetch what their epilogue touches.
 func (p *product) decideAhead() { p.ahead = p.DecideIf("prefetch_epilogue", p.overlapped()) }
 
@@ -79,8 +84,7 @@ func (p *product) decideAhead() { p.ahead = p.DecideIf("prefetch_epilogue", p.ov
 // the pace, and lines that are asked for ahead keep back what the sums read.
 func (p *product) overlapped() bool {
 	set, bytes := p.Target.Tiles(), 0
-	zero := slices.Repeat([]expr.Expr{expr.Index(0)}, len(p.Result().Shape))
-	for _, t := range p.epilogue(zero) {
+	for _, t := range p.touches() {
 		if t.buf.Bytes() > impl.Working(p.Target.L2) {
 			bytes += t.buf.DType.Bytes(p.tileRows * p.lanes)
 		}
