@@ -348,16 +348,18 @@ func (e *emitter) often(f *loop.For, n value) string {
 	return fmt.Sprintf("_x%d", most)
 }
 
-// counted emits a loop with a counter, its body by means of emit. A parallel loop runs the worker's share of the iterations.
+// counted emits a loop with a counter, its body by means of emit. A parallel loop runs the worker's share of the iterations, whose ends are
+// rounded up: nobody has more than the first worker, whose time is therefore the step's.
 func (e *emitter) counted(f *loop.For, lo, n value, emit func(loop.Stmt)) {
 	first, end := lo, e.arith("add", lo, n)
 	divided := f.Kind == loop.Parallel && !e.divided // a parallel loop inside another is the worker's own
 	if divided {
 		e.divided = true
 		defer func() { e.divided = false }()
+		round := e.temp("add i64 %%workers, -1")
 		share := func(w string) value {
 			p := e.temp("mul i64 %s, %s", w, n.s)
-			q := value{t: types.I64, s: e.temp("udiv i64 %s, %%workers", p)}
+			q := value{t: types.I64, s: e.temp("udiv i64 %s, %%workers", e.temp("add i64 %s, %s", p, round))}
 			return e.arith("add", lo, q)
 		}
 		next := e.temp("add i64 %%worker, 1")

@@ -1,6 +1,7 @@
 package llvm_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"lathe/internal/tensor"
 	"lathe/internal/testkit/golden"
 	"lathe/internal/testkit/tetest"
+	"lathe/internal/types"
 )
 
 // kernels are small functions, one for each thing that emission has to do.
@@ -244,6 +246,36 @@ func TestKernels(t *testing.T) {
 						break
 					}
 				}
+			}
+		}
+	}
+}
+
+// TestBusiest: no worker runs more iterations of a parallel loop than the first, by whose time a search judges a kernel.
+func TestBusiest(t *testing.T) {
+	for _, extent := range []int{1, 2, 3, 5, 7, 8, 31} {
+		f := parse(t, fmt.Sprintf("func ones(y: float32[%[1]d]) { parallel i in 0..%[1]d { y[i] = 1.0 } }", extent))
+		code := load(t, []*loop.Func{f})
+		for _, workers := range []int{1, 2, 3, 4, 8} {
+			var first, all int
+			for w := range workers {
+				y := tensor.New(types.F32, extent)
+				if err := code.share(0, []*tensor.Tensor{y}, w, w+1, workers); err != nil {
+					t.Fatal(err)
+				}
+				n := 0
+				for i := range y.Len() {
+					n += int(y.Float(i))
+				}
+				if w == 0 {
+					first = n
+				}
+				if all += n; n > first {
+					t.Errorf("worker %d of %d runs %d of %d iterations, the first %d", w, workers, n, extent, first)
+				}
+			}
+			if all != extent {
+				t.Errorf("%d workers run %d iterations of %d", workers, all, extent)
 			}
 		}
 	}

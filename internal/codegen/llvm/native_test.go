@@ -108,6 +108,11 @@ func aligned(n int) (all, data []byte) {
 // run calls kernel i for each worker in turn on copies of args that are aligned as the workspace is, and copies them
 // back. It reports writes beyond their ends.
 func (l *library) run(i int, args []*tensor.Tensor, workers int) error {
+	return l.share(i, args, 0, workers, workers)
+}
+
+// share is run for the workers from first to behind - 1 of so many.
+func (l *library) share(i int, args []*tensor.Tensor, first, behind, workers int) error {
 	words := make([]uintptr, 0, len(args)+3)
 	var blocks, data [][]byte
 	add := func(n int) []byte {
@@ -120,7 +125,7 @@ func (l *library) run(i int, args []*tensor.Tensor, workers int) error {
 		copy(add(len(a.Data)), a.Data)
 	}
 	add(l.scratch[i])
-	for w := range workers {
+	for w := first; w < behind; w++ {
 		purego.SyscallN(l.symbols[i], append(words, uintptr(w), uintptr(workers))...)
 	}
 	for j, b := range blocks {

@@ -174,7 +174,8 @@ func (m *machine) share(f *loop.For) (step, error) {
 	return func(slots []uint64) {
 		m.at = here
 		first, count := lo(slots), uint64(max(0, int64(n(slots))))
-		for i := count * m.worker / m.workers; i < count*(m.worker+1)/m.workers; i++ {
+		share := func(w uint64) uint64 { return (count*w + m.workers - 1) / m.workers } // rounded up as in the code that is generated
+		for i := share(m.worker); i < share(m.worker+1); i++ {
 			for _, mem := range around {
 				mem.forget()
 			}
