@@ -40,5 +40,5 @@ func piecesFor(t *target.Target) plan.Pieces {
 	if t.IsSource() {
 		return plan.Pieces{Align: csource.Align}
 	}
-	return plan.Pieces{Align: 64, Slack: 64}
+	return plan.Pieces{Align: 64, Slack: 64, Apart: plan.HalfPage}
 }

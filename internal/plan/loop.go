@@ -39,7 +39,7 @@ func (p *Plan) loop(s Step, live *pieces, rule Pieces) *Loop {
 	body := s.Bodies[0]
 	if !ok { // a region of an external code generator
 		l := p.once(s, body, s.In, rule)
-		l.Offset = live.fit(l.size)
+		l.Offset = live.fit(l.size, rule)
 		return l
 	}
 	l := &Loop{Trips: attrs.Trips, Serial: s.Serial, Body: newPlan(body.Boundary, body.Steps, body.Aliases, rule, p.constants), few: attrs.Few()}
@@ -50,7 +50,7 @@ func (p *Plan) loop(s Step, live *pieces, rule Pieces) *Loop {
 		spare[k] = Place{Offset: l.size, Size: size}
 		l.size += size
 	}
-	l.Offset = live.fit(l.size)
+	l.Offset = live.fit(l.size, rule)
 	for k := range spare {
 		spare[k].Offset += l.Offset
 	}
@@ -127,7 +127,7 @@ func (p *Plan) branches(s Step, live *pieces, rule Pieces) *Branches {
 		b.Ways[k] = l
 	}
 	for _, l := range b.Ways {
-		l.Offset = live.fit(size)
+		l.Offset = live.fit(size, rule)
 	}
 	return b
 }

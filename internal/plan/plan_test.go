@@ -18,6 +18,7 @@ import (
 type list struct {
 	t     *testing.T
 	steps []Step
+	rule  Pieces // none: as for vectors
 }
 
 func (l *list) add(d *op.Def, attrs any, in ...*graph.Value) *graph.Value {
@@ -46,7 +47,10 @@ func (l *list) relu(v *graph.Value) *graph.Value { return l.add(ops.Relu, op.Non
 
 // run is the steps that have something to do, planned.
 func (l *list) run(b Boundary) (*Aliases, *Plan) {
-	rule := Pieces{Align: 64, Slack: 64}
+	rule := l.rule
+	if rule.Align == 0 {
+		rule = Pieces{Align: 64, Slack: 64}
+	}
 	a := FindAliases(b, l.steps, rule)
 	var left []Step
 	for i, s := range l.steps {
@@ -82,6 +86,38 @@ func TestMemory(t *testing.T) {
 	}
 	if want := p.Workspace + 3*1024; p.Bytes() != want {
 		t.Errorf("a run touches %d bytes, want %d", p.Bytes(), want)
+	}
+}
+
+// TestApart: no load of an operand, soon behind a store of the result, has its address within the page. It costs a sixteenth at most, and small pieces nothing.
+func TestApart(t *testing.T) {
+	for _, elements := range []int{256, 16 << 10, 24 << 10, 16<<10 + 48, 100_000} {
+		l := &list{t: t, rule: Pieces{Align: 64, Slack: 64, Apart: HalfPage}}
+		x := floats(elements)
+		v := l.relu(x)
+		var old []*graph.Value // that live to the end
+		for range 6 {
+			v = l.add(ops.Add, op.None{}, v, l.relu(v))
+			old = append(old, v)
+			v = l.relu(l.relu(v))
+		}
+		for _, o := range old {
+			v = l.add(ops.Add, op.None{}, v, o)
+		}
+		_, p := l.run(Boundary{Inputs: []*graph.Value{x}, Outputs: []*graph.Value{v}})
+		for _, s := range l.steps {
+			for _, u := range s.In {
+				from, to := p.Places[u], p.Places[s.Out[0]]
+				if ahead := (to.Offset - from.Offset) & 4095; from.Kind == Workspace && to.Kind == Workspace && 4*elements > 32<<10 && ahead > 0 && ahead < 2048 {
+					t.Errorf("%d elements: a result at %d, its operand at %d", elements, to.Offset, from.Offset)
+				}
+			}
+		}
+		l.rule.Apart = 0
+		_, plain := l.run(Boundary{Inputs: []*graph.Value{x}, Outputs: []*graph.Value{v}})
+		if p.Workspace > plain.Workspace*17/16 || 4*elements < 32<<10 && p.Workspace != plain.Workspace {
+			t.Errorf("%d elements: a workspace of %d bytes instead of %d", elements, p.Workspace, plain.Workspace)
+		}
 	}
 }
 
