@@ -17,6 +17,7 @@ import (
 	"lathe/internal/child"
 	"lathe/internal/choice"
 	"lathe/internal/compile"
+	"lathe/internal/executor"
 	machine "lathe/internal/host"
 	"lathe/internal/measure"
 	"lathe/internal/records"
@@ -257,6 +258,13 @@ func (f *Farm) Stream(ctx context.Context, list []tune.Candidate) iter.Seq2[tune
 			}
 		}
 	}
+}
+
+// code is the code of a library that was built, while builders add others.
+func (f *Farm) code(object string) executor.VariantInfo {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.codes[object].Code
 }
 
 // longestFirst is the order in which candidates are built: no builder is to begin with a long one when the others have ended.

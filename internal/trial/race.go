@@ -220,7 +220,7 @@ func (f *Farm) run(ctx context.Context, m *measurer, list []*racer, stop tune.St
 	for _, r := range list {
 		f.ids++
 		r.id = f.ids
-		load = append(load, measure.Candidate{ID: r.id, Task: task, Code: f.codes[r.object].Code})
+		load = append(load, measure.Candidate{ID: r.id, Task: task, Code: f.code(r.object)})
 	}
 	m.loaded += len(load)
 	a, err := m.process.Ask(ctx, measure.Question{At: at, Load: load, Out: stop.Out}, f.limit(len(load)))
