@@ -228,6 +228,7 @@ func (f *frame) loop(j *job, body *program, at *plan.Loop) *llvm.Loop {
 		return b
 	}
 	l := &llvm.Loop{Trips: at.Trips, Inputs: bounds(at.Inputs), Outputs: bounds(at.Outputs), Workspace: f.base() + at.Offset, Steps: calls(j, body, at.Body)}
+	swing(j, body, l.Steps)
 	if w := at.While; w != nil {
 		l.While = &llvm.While{Bytes: w.Bytes, Strict: w.Strict, Count: f.place(w.Count)}
 		for _, p := range w.Results {

@@ -251,7 +251,7 @@ func (a *NodeAsker) panel(lanes int, o output, columns, dot int) {
 			s := a.streams(w.Vecs, o.vecs/w.Vecs, leastTurns)
 			line := max(1, float64(loop.LineBytes)/float64(4*lanes*w.Vecs))
 			filled := (o.vecs + w.Vecs - 1) / w.Vecs * w.Vecs
-			widths[i].cost = float64(filled) * (streaming(s)*line + a.step(1, w.Vecs*s, asTheyLie)/float64(w.Vecs*s))
+			widths[i].cost = float64(filled) * (a.streaming(s)*line + a.step(1, w.Vecs*s, asTheyLie)/float64(w.Vecs*s))
 		}
 		least := slices.MinFunc(widths, func(a, b costedTile) int { return cmp.Compare(a.cost, b.cost) })
 		def = slices.Index(widths, least)

@@ -28,8 +28,7 @@ const (
 	leastLine       = 256     // bytes: of a line of a matrix that is streamed. Chosen: a tile reads shorter ones whole, four cache lines at a time.
 	leastPiece      = 2 << 10 // bytes: of a line of a matrix that is streamed, of which workers read pieces. Measured: pieces of 1 and 2 KB are read with two thirds of the rate of a whole line of 4.
 	totalCycles     = 2.0     // cycles: of a vector of totals that a part of a long sum is added to in scratch. Counted: two loads, an addition and a store.
-	mostStreams     = 8       // streams: that a tile of one row reads. Measured: with 1, 2, 4 and 8 memory gives 12, 17, 24 and 26 GB/s (Zen 3).
-	manyStreams     = 4       // streams: of which none is asked for ahead. Measured: that adds a fifth to one, a tenth to two, and takes from eight.
+	enoughStreams   = 2       // times: so many more than a tile reads make memory faster where it is asked ahead instead. Measured: of eight, that adds a fifth to one stream, a tenth to two, and takes from eight (Zen 3); of two it takes a fifth from one (Zen 4, from L3).
 	leastTurns      = 8       // tiles: of a product, from which on each reads several streams. Chosen: workers are busy about evenly then.
 	streamShare     = 1.2     // times: as long takes memory for half the streams. Fitted.
 	mostJammed      = 4       // vectors: that are computed side by side. Measured: 4 take two thirds of the time of one by one, 2 three quarters (Zen 3).

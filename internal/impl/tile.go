@@ -141,7 +141,11 @@ func (k *kernel) tilePair(t tiling) (shared []string, err error) {
 	}
 	list, best := k.core.tiles(output{lines: lines, rows: rows, vecs: vecs, passing: t.forced == 0, apart: apart}, regs, t.forced, broadcast, reuse)
 	if broadcast && t.forced == 0 && (lines*rows == 1 || !together && t.below == "") {
-		list, best = k.core.apartTiles(rows, vecs, regs, k.iterations(t.out)/float64(rows*vecs*k.s.Extent(t.lane)))
+		piece := longestPiece
+		if t.vecLoop != "" && !k.adjacent(t.acc, t.lane, t.vecLoop) {
+			piece = linesAtOnce
+		}
+		list, best = k.core.apartTiles(rows, vecs, regs, piece, k.iterations(t.out)/float64(rows*vecs*k.s.Extent(t.lane)))
 	}
 	if len(axes) == 0 && !broadcast { // independent accumulators hide the latency
 		list, best = nil, min(vecs, 4)-1
@@ -270,7 +274,7 @@ func (k *kernel) applyTile(t *tiling, axes []string, size Tile) (shared []string
 		}
 		shares = min(shares, 1+slices.Index(outer, vecTiles))
 	}
-	k.prefetchPanel(t, vecTiles)
+	k.prefetchPanel(t, vecTiles, size)
 	k.prefetchEpilogue(t, at)
 	return outer[:shares], nil
 }

@@ -19,8 +19,9 @@ const (
 // prefetchPanel has tiles ask for weights, which are read once per run of a network and so come from memory. Where several tiles
 // use a panel, they ask for the next one, in slices as small as can be: many lines at once fill the miss buffers, and a panel that arrives
 // while the one before is in use costs no time. The cache must hold two panels. A panel that one tile reads is a stream: what it
-// reads a little later is asked for, since what arrives long before its use keeps less of memory's rate.
-func (k *kernel) prefetchPanel(t *tiling, vecTiles string) {
+// reads a little later is asked for, since what arrives long before its use keeps less of memory's rate. A tile of one row that reads as many
+// streams as memory gives fastest asks for nothing.
+func (k *kernel) prefetchPanel(t *tiling, vecTiles string, size Tile) {
 	if vecTiles == "" || k.s.Extent(vecTiles) < 2 {
 		return
 	}
@@ -41,7 +42,7 @@ func (k *kernel) prefetchPanel(t *tiling, vecTiles string) {
 		at = f.Var.Name
 	}
 	def := prefetchOff
-	if t.streams < manyStreams { // many keep as many misses under way as the core can have
+	if size.Rows*size.Lines > 1 || enoughStreams*max(1, t.streams) < k.core.Streams {
 		def = k.prefetchWay(reads, around[from:], at)
 	}
 	way := k.decide(t.decision("prefetch_panel"), def, choice.Texts("off", "on", "ahead"))

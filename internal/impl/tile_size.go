@@ -81,16 +81,34 @@ func (c core) tiles(o output, regs, forced int, broadcast bool, reuse float64) (
 	return list, best
 }
 
+// longestPiece is the most vectors of a matrix as it lies that a tile reads at a step.
+const longestPiece = 16
+
+// adjacent reports whether the vectors of the loop vecLoop lie side by side in what is loaded by vectors, and not each in a panel of its own, which
+// is one more stream.
+func (k *kernel) adjacent(acc, lane, vecLoop string) bool {
+	lanes, vecs := k.variable(acc, k.loopOf(acc, lane)), k.variable(acc, k.loopOf(acc, vecLoop))
+	for _, a := range k.accesses(acc) {
+		if n, linear := a.stride(lanes); a.store || !linear || n != 1 {
+			continue
+		}
+		if n, linear := a.stride(vecs); linear && n > int64(k.s.Extent(lane)) {
+			return false
+		}
+	}
+	return true
+}
+
 // apartTiles are tiles whose rows share no operand of vectors, which is a matrix as it lies: every step reads a piece of memory for each
-// row, which begins elsewhere, so that long pieces cost least, as long as each of four workers has a tile. others is the number of such
-// products.
-func (c core) apartTiles(rows, vecs, regs int, others float64) (list []costedTile, best int) {
+// row, which begins elsewhere, so that long pieces cost least, as long as each of four workers has a tile. A piece has so many vectors at
+// most. others is the number of such products.
+func (c core) apartTiles(rows, vecs, regs, piece int, others float64) (list []costedTile, best int) {
 	step := func(r, v int) float64 {
 		n := float64(r * v)
 		loads := (n + float64(r)) / (asTheyLie.loads * float64(c.Loads))
 		return max(n/float64(c.Units), latencySlack*float64(c.Latency), loads) + asTheyLie.line*(n+float64(r)/16) + pieceCycles*float64(r)
 	}
-	for v := 1; v <= min(vecs, 16); v++ {
+	for v := 1; v <= min(vecs, piece); v++ {
 		for r := 1; r <= rows && r <= mostRows && r*v+v+1 <= regs; r++ {
 			if v > 4 && float64(vecs/v*(rows/r))*others < 4 {
 				continue

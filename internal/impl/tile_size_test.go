@@ -125,7 +125,7 @@ func TestApartTiles(t *testing.T) {
 	for rows := 1; rows <= 40; rows++ {
 		for vecs := 1; vecs <= 70; vecs++ {
 			for _, regs := range []int{16, 32} {
-				list, best := usual.apartTiles(rows, vecs, regs, 1)
+				list, best := usual.apartTiles(rows, vecs, regs, longestPiece, 1)
 				tile := list[best]
 				switch {
 				case tile.Rows < 1 || tile.Vecs < 1 || tile.Rows > rows || tile.Vecs > vecs:

@@ -23,13 +23,13 @@ func (k *kernel) decideStreams(t *tiling, panels string, size Tile) (outer, inne
 // the registers and there are so many turns, in which workers take part.
 func (c core) streams(vecs, n, turns int) int {
 	s := 1
-	for 2*s <= mostStreams && 2*s*vecs <= c.VectorRegs/2 && 2*s*turns <= n {
+	for 2*s <= c.Streams && 2*s*vecs <= c.VectorRegs/2 && 2*s*turns <= n {
 		s *= 2
 	}
 	return s
 }
 
 // streaming is how many times as long memory takes for so many streams as for the most.
-func streaming(streams int) float64 {
-	return math.Pow(streamShare, math.Log2(mostStreams/float64(streams)))
+func (c core) streaming(streams int) float64 {
+	return math.Pow(streamShare, math.Log2(max(1, float64(c.Streams)/float64(streams))))
 }

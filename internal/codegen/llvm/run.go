@@ -29,6 +29,7 @@ type Step struct {
 	Joined  bool // the one that did the serial step before it
 	Chunks  int  // of a step that is divided: for each worker so many, but no more than iterations
 	Extent  int  // iterations
+	Swings  bool // of a step in a loop that is divided: each worker takes its chunks, a power of two, from the last to the first in every other iteration
 	// Counts is a symbol that holds Chunks and Extent, where the text is to be the same for all kernels: Step.Data defines it.
 	Counts    string
 	Loop      *Loop

@@ -98,7 +98,7 @@ func (r *Run) loop(name string, l *Loop) (texts []string) {
 func (r *Run) loopPart(part, name string, steps []Step, of units) string {
 	var b strings.Builder
 	r.defineLoop(&b, part, "")
-	r.steps(&b, of, name, steps, false)
+	r.steps(&b, of, name, steady(steps), false)
 	b.WriteString("  ret void\n}\n")
 	r.declare(&b, name, steps, of)
 	return r.part(b.String())

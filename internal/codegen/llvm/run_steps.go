@@ -97,6 +97,8 @@ func (r *Run) divided(b *strings.Builder, i int, s Step, name string) {
 		}
 		r.region(b, i, s, name, "%workers")
 		fmt.Fprintf(b, "  br label %%s%d\n", next)
+	case s.Swings:
+		r.swinging(b, i, s)
 	case !r.meets():
 		r.call(b, i, s, "0", "1")
 		fmt.Fprintf(b, "  br label %%s%d\n", next)

@@ -11,11 +11,33 @@ import (
 func (p *Probe) Core() target.Core {
 	c, ticks := p.own(thorough)
 	for _, k := range p.kernels {
-		if k.stream {
+		if k.streams == 1 {
 			p.shared(k, p.Target, ticks, &c)
 		}
 	}
+	c.Streams = p.sideBySide()
 	return c
+}
+
+// mostStreams are the most that are tried side by side.
+const mostStreams = 8
+
+// sideBySide is the least number of streams of which this core reads memory about as fast as of any.
+func (p *Probe) sideBySide() int {
+	const attempts, about = 8, 0.93
+	data, rates, best := touched(memory), map[int]float64{}, 0.0
+	for _, k := range p.kernels {
+		if k.streams > 0 {
+			rates[k.streams] = p.best(k, 1, memory, memory, attempts, data)
+			best = max(best, rates[k.streams])
+		}
+	}
+	for s := 1; s <= mostStreams; s *= 2 {
+		if rates[s] > about*best {
+			return s
+		}
+	}
+	return 0
 }
 
 // Own is Core without what cores share, in two thirds of the time.
@@ -56,7 +78,7 @@ func (p *Probe) own(of int) (c target.Core, ticks float64) {
 	c.Latency = int(math.Round(ticks / chain))
 	c.Datapath, c.Units = datapath(fused, ticks)
 	for _, k := range p.kernels {
-		if k.stream {
+		if k.streams == 1 {
 			p.caches(k, p.Target, ticks, of, &c)
 		}
 	}

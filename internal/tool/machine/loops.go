@@ -10,8 +10,8 @@ import (
 // enough for 16 registers.
 const accumulators = 12
 
-// streams is the number of vectors that an iteration reads.
-const streams = 16
+// together is the number of vectors that an iteration reads.
+const together = 16
 
 // A kernel is a function of LLVM IR, void name(i64 n, ptr sums, ptr data, i64 mask), whose loop runs n times over accumulators
 // of vectors. Nothing else in it takes time.
@@ -22,7 +22,7 @@ type kernel struct {
 	// declare is what the loop calls, step one instruction on accumulator a with operands x and p.
 	declare, step string
 	float         bool
-	stream        bool // a step loads the vector of data whose number has the bits of mask only
+	streams       int  // a step loads the vector of data whose number has the bits of mask only, in so many places of it in turns; 0: it loads nothing
 	chain         bool // each step takes what the one before made
 	tiles         bool // step is the whole function, of products of matrices
 }
@@ -30,8 +30,8 @@ type kernel struct {
 // steps is the number of steps of an iteration.
 func (k kernel) steps() int {
 	switch {
-	case k.stream:
-		return streams
+	case k.streams > 0:
+		return together
 	case k.tiles:
 		return tileProducts
 	}
@@ -68,8 +68,10 @@ func dot4(width int) kernel {
 	return k
 }
 
-// read loads vectors.
-func read(width int) kernel { return kernel{name: "read", width: width, bits: 32, stream: true} }
+// read loads vectors, from so many places of the data side by side, a power of two.
+func read(width, streams int) kernel {
+	return kernel{name: fmt.Sprint("read", streams), width: width, bits: 32, streams: streams}
+}
 
 // chained is fma where each takes the sum of the one before.
 func chained(width int) kernel {
@@ -94,17 +96,22 @@ func (k kernel) text() string {
 	switch {
 	case k.width == 0:
 		b.WriteString("  %x = load i64, ptr %sums, align 4\n")
-	case !k.stream:
+	case k.streams == 0:
 		fmt.Fprintf(&b, "  %%x = load %s, ptr %%sums, align 4\n  %%bytes = bitcast %s %%x to <%d x i8>\n", v, v, k.width)
 	}
 	b.WriteString("  br label %loop\nloop:\n  %i = phi i64 [ 0, %entry ], [ %next, %loop ]\n")
 	n := k.steps()
 	var results []string
 	switch {
-	case k.stream:
-		fmt.Fprintf(&b, "  %%first = mul i64 %%i, %d\n  %%base = and i64 %%first, %%mask\n", n)
+	case k.streams > 0:
+		run := n / k.streams // vectors of a stream
+		fmt.Fprintf(&b, "  %%all = add i64 %%mask, 1\n  %%part = udiv i64 %%all, %d\n  %%within = sub i64 %%part, 1\n", k.streams)
+		fmt.Fprintf(&b, "  %%first = mul i64 %%i, %d\n  %%base0 = and i64 %%first, %%within\n", run)
+		for s := 1; s < k.streams; s++ {
+			fmt.Fprintf(&b, "  %%base%d = add i64 %%base%d, %%part\n", s, s-1)
+		}
 		for j := range n {
-			fmt.Fprintf(&b, "  %%k%d = add i64 %%base, %d\n  %%d%d = getelementptr %s, ptr %%data, i64 %%k%d\n  %%x%d = load volatile %s, ptr %%d%d, align 4\n", j, j, j, v, j, j, v, j)
+			fmt.Fprintf(&b, "  %%k%d = add i64 %%base%d, %d\n  %%d%d = getelementptr %s, ptr %%data, i64 %%k%d\n  %%x%d = load volatile %s, ptr %%d%d, align 4\n", j, j/run, j%run, j, v, j, j, v, j)
 		}
 	case k.chain:
 		fmt.Fprintf(&b, "  %%a0 = phi %s [ zeroinitializer, %%entry ], [ %%a%d, %%loop ]\n", v, n)

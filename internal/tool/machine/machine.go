@@ -120,7 +120,10 @@ func kernelsFor(features []string) []kernel {
 	case has("avxvnni"):
 		list = append(list, dot4(32))
 	}
-	return append(list, read(widest), chained(widest), count())
+	for s := 1; s <= mostStreams; s *= 2 {
+		list = append(list, read(widest, s))
+	}
+	return append(list, chained(widest), count())
 }
 
 func (p *Probe) load(library []byte, names []string) error {
@@ -156,7 +159,8 @@ func (p *Probe) Measure(threads int) Peaks {
 	peaks := Peaks{Threads: threads}
 	for _, k := range p.kernels {
 		switch {
-		case k.stream:
+		case k.streams > 1:
+		case k.streams == 1:
 			size := powerOfTwo(memory / threads)
 			peaks.Read = p.best(k, threads, size, size, 8, touched(size*threads)) * float64(k.width)
 		case k.chain:
@@ -201,7 +205,7 @@ func (p *Probe) attempts(k kernel, threads, n int) float64 {
 // best returns the vectors per ns that all threads read in the best attempt: each so many bytes, from its own part of data of
 // the given size.
 func (p *Probe) best(k kernel, threads, bytes, size, attempts int, data []byte) float64 {
-	return p.run(k, threads, bytes/k.width/streams, size/k.width-1, attempts, data)
+	return p.run(k, threads, bytes/k.width/together, size/k.width-1, attempts, data)
 }
 
 // run returns the steps per ns of all threads in the best attempt.
