@@ -42,8 +42,8 @@ func (k *kernel) rowsApart(acc, row, lane string) int {
 	}
 	apart := 0
 	for _, a := range k.accesses(acc) {
-		n, linear := a.stride(v)
-		if a.store || !linear || !along(a) || !k.free(a, lanes) {
+		n, inside := a.at.Coef(v) // in elements, of which a dot product takes several at once
+		if a.store || inside || !along(a) || !k.free(a, lanes) {
 			continue
 		}
 		apart = max(apart, int(max(n, -n))*a.buf.DType.Size())
