@@ -74,17 +74,32 @@ func (k *kernel) sumLines(t *tiling, at string) error {
 	}
 	last := len(ss) - 1
 	lines := k.s.Extent(rs[len(rs)-1])
-	each := k.DecideAmong("together_lines", min(lines, k.linesTogether(lines)), nil, Powers(2*linesAtOnce)...)
-	together := rs[len(rs)-1]
+	b, _ := k.find(t.acc)
+	piece := b.Body.To.DType.Size() // of a line, in bytes
+	for _, n := range ss {
+		piece *= k.s.Extent(n)
+	}
+	read := 0 // bytes of the largest operand
+	for _, a := range k.accesses(t.acc) {
+		if !a.store {
+			read = max(read, a.buf.Bytes())
+		}
+	}
+	together := 1 // what comes from memory is read in its order, where a line is no stream by itself: several in one page look like none
+	if piece >= leastPiece || read <= Working(k.core.L2) {
+		together = k.linesTogether(lines)
+	}
+	each := k.DecideAmong("together_lines", min(lines, together), nil, Powers(2*linesAtOnce)...)
+	summed := rs[len(rs)-1]
 	rs = rs[:len(rs)-1]
 	if each < lines {
-		o, i, err := k.s.Split(together, each)
+		o, i, err := k.s.Split(summed, each)
 		if err != nil {
 			return err
 		}
-		rs, together = append(rs, o), i
+		rs, summed = append(rs, o), i
 	}
-	order := slices.Concat(rs, ss[:last], []string{together, ss[last]})
+	order := slices.Concat(rs, ss[:last], []string{summed, ss[last]})
 	if err := k.s.Reorder(order...); err != nil {
 		return err
 	}
@@ -99,7 +114,7 @@ func (k *kernel) sumLines(t *tiling, at string) error {
 			return err
 		}
 	}
-	return k.s.Unroll(together)
+	return k.s.Unroll(summed)
 }
 
 // linesTogether is the number of lines whose elements are summed in a register before the total is read and written: the greatest divisor
