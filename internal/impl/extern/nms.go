@@ -50,7 +50,7 @@ type suppression struct {
 // and places are inverted, so that the best is at the root, and of equal ones the one that comes first.
 func (w *suppression) class(b, c expr.Expr) loop.Stmt {
 	good, last := newTally(), expr.Index(w.heap.k-1)
-	consider := build.Each("f", expr.Index(w.heap.k), func(i expr.Expr) loop.Stmt {
+	consider := w.scan(b, c, func(i expr.Expr) loop.Stmt {
 		return build.Bind("score", build.Get(w.scores, b, c, i), func(score expr.Expr) loop.Stmt {
 			put := good.next(func(n expr.Expr) loop.Stmt {
 				return w.heap.put(n, w.heap.of(orderedKey(score, false), expr.Sub(last, i)))
@@ -73,6 +73,38 @@ func (w *suppression) class(b, c expr.Expr) loop.Stmt {
 			return take(expr.Sub(expr.Sub(size, expr.Index(1)), i))
 		}), func(expr.Expr) loop.Stmt { return build.Do() }))
 	}), append(w.entries, w.chosen)...)
+}
+
+// scan has all boxes of a class considered in order. Few are good enough as a rule, so that a vector of which none is costs one test.
+func (w *suppression) scan(b, c expr.Expr, consider func(i expr.Expr) loop.Stmt) loop.Stmt {
+	n := w.heap.k
+	full := n / w.lanes * w.lanes
+	if !w.UseScore || w.lanes == 1 {
+		full = 0
+	}
+	vectors := build.Each("s", expr.Index(full/w.lanes), func(s expr.Expr) loop.Stmt {
+		first, zero := expr.Mul(s, expr.Index(w.lanes)), expr.Index(0)
+		good := build.Register("any_good", types.I32, 1)
+		bit := func(v int64) expr.Expr { return &expr.Int{V: v, Type: types.I32} }
+		return build.With(build.Do(
+			build.Set(good, bit(0), zero),
+			build.Loop(loop.Vector, "v", zero, expr.Index(w.lanes), func(v expr.Expr) loop.Stmt {
+				above := expr.Bin(expr.OpGT, build.Get(w.scores, b, c, expr.Add(first, v)), f32(w.ScoreThreshold))
+				return build.Set(good, expr.Max(build.Get(good, zero), expr.If(above, bit(1), bit(0))), zero)
+			}),
+			build.Bind("is_good", build.Get(good, zero), func(is expr.Expr) loop.Stmt {
+				return build.When(expr.LT(bit(0), is), build.Each("f", expr.Index(w.lanes), func(i expr.Expr) loop.Stmt { return consider(expr.Add(first, i)) }))
+			}),
+		), good)
+	})
+	rest := build.Each("f", expr.Index(n-full), func(i expr.Expr) loop.Stmt { return consider(expr.Add(expr.Index(full), i)) })
+	switch full {
+	case 0:
+		return rest
+	case n:
+		return vectors
+	}
+	return build.Do(vectors, rest)
 }
 
 // candidate takes a box if it is free of the k boxes taken.
