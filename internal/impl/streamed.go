@@ -74,20 +74,9 @@ func (k *kernel) sumLines(t *tiling, at string) error {
 	}
 	last := len(ss) - 1
 	lines := k.s.Extent(rs[len(rs)-1])
-	b, _ := k.find(t.acc)
-	piece := b.Body.To.DType.Size() // of a line, in bytes
-	for _, n := range ss {
-		piece *= k.s.Extent(n)
-	}
-	read := 0 // bytes of the largest operand
-	for _, a := range k.accesses(t.acc) {
-		if !a.store {
-			read = max(read, a.buf.Bytes())
-		}
-	}
-	together := 1 // what comes from memory is read in its order, where a line is no stream by itself: several in one page look like none
-	if piece >= leastPiece || read <= Working(k.core.L2) {
-		together = k.linesTogether(lines)
+	together := k.linesTogether(lines)
+	if k.crowded(t.acc, rs[len(rs)-1]) {
+		together = 1
 	}
 	each := k.DecideAmong("together_lines", min(lines, together), nil, Powers(2*linesAtOnce)...)
 	summed := rs[len(rs)-1]
@@ -115,6 +104,19 @@ func (k *kernel) sumLines(t *tiling, at string) error {
 		}
 	}
 	return k.s.Unroll(summed)
+}
+
+// crowded reports whether lines come from memory that are so near to each other that none is a stream by itself: several in a page, side by side,
+// look like none, and what comes in its order is one.
+func (k *kernel) crowded(acc, lines string) bool {
+	v := k.variable(acc, lines)
+	read, apart := 0, int64(0) // of the largest operand, bytes
+	for _, a := range k.accesses(acc) {
+		if n, _ := a.at.Coef(v); !a.store && a.buf.Bytes() > read {
+			read, apart = a.buf.Bytes(), n*int64(a.buf.DType.Size())
+		}
+	}
+	return read > Working(k.core.L2) && 0 < apart && apart < leastPiece
 }
 
 // linesTogether is the number of lines whose elements are summed in a register before the total is read and written: the greatest divisor
