@@ -44,7 +44,7 @@ var exceptions = map[string]exception{
 	"znver5/5x5":                   {3, 3, transforms},
 	"cortex-a72/5x5":               {5.5, 5.5, transforms},
 	"cortex-a76/5x5":               {5.5, 5.5, transforms},
-	"cortex-a7/5x5":                {11.5, 12, transforms},
+	"cortex-a7/5x5":                {11.5, 12.5, transforms},
 	"sifive-x280/3x3":              {3.5, 5.5, transforms},
 	"sifive-x280/5x5":              {3, 6, transforms},
 	"core-avx2/dilated":            {8, 8, transforms},
