@@ -105,17 +105,24 @@ func (r *Run) divided(b *strings.Builder, i int, s Step, name string) {
 	default:
 		fmt.Fprintf(b, "  br label %%begin%[1]d\nbegin%[1]d:\n", i)
 		s.count(b, i)
-		fmt.Fprintf(b, "  %%chunks%[1]d = zext i32 %%n%[1]d to i64\n  br i1 %%alone, label %%run%[1]d, label %%all%[1]d\nall%[1]d:\n", i)
-		if s.Barrier {
-			b.WriteString(meet("1"))
-		}
-		fmt.Fprintf(b, "  br label %%next%d\n", i)
-		fmt.Fprintf(b, "next%[1]d:\n  %%got%[1]d = call i64 @lathe_claim(ptr %%ctx, i32 %%worker, i32 %%workers, i32 %%n%[1]d)\n  %%none%[1]d = icmp slt i64 %%got%[1]d, 0\n", i)
-		fmt.Fprintf(b, "  br i1 %%none%[1]d, label %%s%[2]d, label %%run%[1]d\n", i, next)
+		fmt.Fprintf(b, "  %%chunks%[1]d = zext i32 %%n%[1]d to i64\n", i)
+		s.claim(b, i)
 		fmt.Fprintf(b, "run%[1]d:\n  %%chunk%[1]d = phi i64 [ 0, %%begin%[1]d ], [ %%got%[1]d, %%next%[1]d ]\n  %%of%[1]d = phi i64 [ 1, %%begin%[1]d ], [ %%chunks%[1]d, %%next%[1]d ]\n", i)
 		r.call(b, i, s, fmt.Sprintf("%%chunk%d", i), fmt.Sprintf("%%of%d", i))
 		fmt.Fprintf(b, "  br i1 %%alone, label %%s%[2]d, label %%next%[1]d\n", i, next)
 	}
+}
+
+// claim goes to label run, for a worker that is alone at once, for others with each chunk of step i that they claim, %got, from label next; and behind
+// the step where none is left.
+func (s Step) claim(b *strings.Builder, i int) {
+	fmt.Fprintf(b, "  br i1 %%alone, label %%run%[1]d, label %%all%[1]d\nall%[1]d:\n", i)
+	if s.Barrier {
+		b.WriteString(meet("1"))
+	}
+	fmt.Fprintf(b, "  br label %%next%d\n", i)
+	fmt.Fprintf(b, "next%[1]d:\n  %%got%[1]d = call i64 @lathe_claim(ptr %%ctx, i32 %%worker, i32 %%workers, i32 %%n%[1]d)\n  %%none%[1]d = icmp slt i64 %%got%[1]d, 0\n", i)
+	fmt.Fprintf(b, "  br i1 %%none%[1]d, label %%s%[2]d, label %%run%[1]d\n", i, i+1)
 }
 
 // count writes into how many chunks step i is cut: so many for each worker, but no more than iterations.

@@ -10,8 +10,7 @@ import (
 // constants that an iteration has read last is what the next one begins with. A worker that is alone takes the chunks of one. Where there are
 // fewer chunks than each worker is to have, all iterations take them alike. %odd is whether the iteration's number is.
 func (r *Run) swinging(b *strings.Builder, i int, s Step) {
-	next, last := i+1, s.Chunks-1
-	meets := r.meets()
+	last, meets := s.Chunks-1, r.meets()
 	fmt.Fprintf(b, "  br label %%begin%[1]d\nbegin%[1]d:\n", i)
 	if !meets {
 		fmt.Fprintf(b, "  %%mask%[1]d = select i1 %%odd, i64 %[2]d, i64 0\n  br label %%run%[1]d\n", i, last)
@@ -20,13 +19,7 @@ func (r *Run) swinging(b *strings.Builder, i int, s Step) {
 		fmt.Fprintf(b, "  %%one%[1]d = or i1 %%alone, %%few%[1]d\n  %%back%[1]d = and i1 %%odd, %%one%[1]d\n", i)
 		fmt.Fprintf(b, "  %%mask%[1]d = select i1 %%back%[1]d, i64 %[2]d, i64 0\n", i, last)
 		fmt.Fprintf(b, "  %%m%[1]d.all = select i1 %%alone, i32 %[2]d, i32 %%n%[1]d\n  %%chunks%[1]d = zext i32 %%m%[1]d.all to i64\n", i, s.Chunks)
-		fmt.Fprintf(b, "  br i1 %%alone, label %%run%[1]d, label %%all%[1]d\nall%[1]d:\n", i)
-		if s.Barrier {
-			b.WriteString(meet("1"))
-		}
-		fmt.Fprintf(b, "  br label %%next%d\n", i)
-		fmt.Fprintf(b, "next%[1]d:\n  %%got%[1]d = call i64 @lathe_claim(ptr %%ctx, i32 %%worker, i32 %%workers, i32 %%n%[1]d)\n  %%none%[1]d = icmp slt i64 %%got%[1]d, 0\n", i)
-		fmt.Fprintf(b, "  br i1 %%none%[1]d, label %%s%[2]d, label %%run%[1]d\n", i, next)
+		s.claim(b, i)
 	}
 	fmt.Fprintf(b, "run%[1]d:\n  %%chunk%[1]d = phi i64 [ 0, %%begin%[1]d ], [ %%after%[1]d, %%again%[1]d ]", i)
 	chunks := fmt.Sprint(s.Chunks)
@@ -42,7 +35,7 @@ func (r *Run) swinging(b *strings.Builder, i int, s Step) {
 		fmt.Fprintf(b, "  br label %%again%d\n", i)
 	}
 	fmt.Fprintf(b, "again%[1]d:\n  %%after%[1]d = add i64 %%chunk%[1]d, 1\n  %%more%[1]d = icmp ult i64 %%after%[1]d, %[2]d\n", i, s.Chunks)
-	fmt.Fprintf(b, "  br i1 %%more%[1]d, label %%run%[1]d, label %%s%[2]d\n", i, next)
+	fmt.Fprintf(b, "  br i1 %%more%[1]d, label %%run%[1]d, label %%s%[2]d\n", i, i+1)
 }
 
 // steady are steps of which none swings, for functions that do not know the iteration.
