@@ -210,6 +210,9 @@ func parseTasks(text string) (func(lathe.TuneTask) bool, error) {
 	}, nil
 }
 
+// mostNodes are those of a kernel that a line has room for: one of a transformer stands for hundreds.
+const mostNodes = 3
+
 // printTasks prints the list of tasks.
 func (a *app) printTasks(tasks []lathe.TuneTask) error {
 	total := time.Duration(0)
@@ -224,18 +227,9 @@ func (a *app) printTasks(tasks []lathe.TuneTask) error {
 			headroom = fmt.Sprintf("%.1f", max(1, float64(t.Time)/float64(t.Peak)))
 		}
 		w.Row(strconv.Itoa(t.Index), strconv.Itoa(t.Calls), fmt.Sprintf("%.3f", ms(t.Weight())), fmt.Sprintf("%.1f %%", 100*float64(t.Weight())/float64(max(total, 1))),
-			headroom, t.Name, firstNodes(t.Nodes), strings.Join(t.Shapes, " "))
+			headroom, t.Name, spelling.First(t.Nodes, mostNodes, " "), strings.Join(t.Shapes, " "))
 	}
 	return w.Flush()
-}
-
-// firstNodes are as many names of nodes as a line has room for: a kernel of a transformer stands for hundreds.
-func firstNodes(nodes []string) string {
-	const most = 3
-	if len(nodes) <= most {
-		return strings.Join(nodes, " ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(nodes[:most], " "), len(nodes)-most)
 }
 
 func ms(d time.Duration) float64 { return float64(d) / 1e6 }

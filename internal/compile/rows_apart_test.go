@@ -1,7 +1,6 @@
 package compile
 
 import (
-	"context"
 	"fmt"
 	"testing"
 
@@ -39,14 +38,7 @@ func TestRowsApart(t *testing.T) {
 			t.Fatal(err)
 		}
 		n.Out[0].Name, g.Outputs = "y", []*graph.Value{n.Out[0]}
-		j, err := newJob(context.Background(), o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, p, _, err := j.plan(g)
-		if err != nil {
-			t.Fatal(err)
-		}
+		_, p, _ := plannedNetwork(t, g, o)
 		asked := 0
 		for _, s := range p.kernels() {
 			var r, v int

@@ -10,6 +10,7 @@ import (
 	"lathe/internal/bundle"
 	"lathe/internal/cpu"
 	"lathe/internal/tool/explain"
+	"lathe/internal/tool/spelling"
 	"lathe/runtime"
 )
 
@@ -278,11 +279,7 @@ func missingFeatures(e *evidence) []Cause {
 	if len(e.missing) == 0 {
 		return nil
 	}
-	list := e.missing
-	if len(list) > 5 {
-		list = append(slices.Clone(list[:5]), fmt.Sprintf("and %d more", len(list)-5))
-	}
-	return e.count("the target lacks what this machine has: "+strings.Join(list, " "), func(k kernel) bool { return k.FLOPs > 0 })
+	return e.count("the target lacks what this machine has: "+spelling.First(e.missing, 5, " "), func(k kernel) bool { return k.FLOPs > 0 })
 }
 
 func memoryBound(e *evidence) []Cause {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"lathe/internal/dim"
+	"lathe/internal/tool/spelling"
 )
 
 func sizesText(known map[string]bool) string {
@@ -34,16 +35,7 @@ func (s *Shapes) Note() string {
 	if len(what) == 1 {
 		are = "is"
 	}
-	return fmt.Sprintf("%s %s not given and taken as 1 (set with --input-shapes '%s')", cutList(what, ", "), are, s.Line())
-}
-
-// cutList joins the first of many items.
-func cutList(items []string, by string) string {
-	const most = 8
-	if len(items) > most {
-		return strings.Join(items[:most], by) + fmt.Sprintf(" and %d more", len(items)-most)
-	}
-	return strings.Join(items, by)
+	return fmt.Sprintf("%s %s not given and taken as 1 (set with --input-shapes '%s')", spelling.First(what, 8, ", "), are, s.Line())
 }
 
 // Line is a value of --input-shapes that says all sizes which the model leaves open, as they are: by name where the command

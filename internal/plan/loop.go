@@ -47,8 +47,8 @@ func (p *Plan) loop(s Step, live *pieces, rule Pieces) *Loop {
 	spare := make([]Place, attrs.Carried)
 	for k := range spare {
 		size := rule.size(s.Out[k].Type.Bytes())
-		spare[k] = Place{Offset: l.size, Size: size}
-		l.size += size
+		spare[k] = Place{Offset: rule.start(l.size, size), Size: size}
+		l.size = spare[k].Offset + size
 	}
 	l.Offset = live.fit(l.size, rule)
 	for k := range spare {

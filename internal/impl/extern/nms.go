@@ -85,7 +85,6 @@ func (w *suppression) scan(b, c expr.Expr, consider func(i expr.Expr) loop.Stmt)
 	vectors := build.Each("s", expr.Index(full/w.lanes), func(s expr.Expr) loop.Stmt {
 		first, zero := expr.Mul(s, expr.Index(w.lanes)), expr.Index(0)
 		good := build.Register("any_good", types.I32, 1)
-		bit := func(v int64) expr.Expr { return &expr.Int{V: v, Type: types.I32} }
 		return build.With(build.Do(
 			build.Set(good, bit(0), zero),
 			build.Loop(loop.Vector, "v", zero, expr.Index(w.lanes), func(v expr.Expr) loop.Stmt {
@@ -111,7 +110,6 @@ func (w *suppression) scan(b, c expr.Expr, consider func(i expr.Expr) loop.Stmt)
 func (w *suppression) candidate(b, c, k, box expr.Expr) loop.Stmt {
 	bad := build.Register("bad", types.I32, 1)
 	zero := expr.Index(0)
-	bit := func(v int64) expr.Expr { return &expr.Int{V: v, Type: types.I32} }
 	each := func(f func(v expr.Expr) loop.Stmt) loop.Stmt {
 		return build.Loop(loop.Vector, "v", zero, expr.Index(w.lanes), f)
 	}
@@ -151,6 +149,9 @@ func (w *suppression) candidate(b, c, k, box expr.Expr) loop.Stmt {
 		), bad)
 	})
 }
+
+// bit is 0 or 1 as the largest of lanes tells whether any has it.
+func bit(v int64) expr.Expr { return &expr.Int{V: v, Type: types.I32} }
 
 func f32(v float64) expr.Expr { return &expr.Float{V: float64(float32(v)), Type: types.F32} }
 
