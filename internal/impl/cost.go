@@ -99,6 +99,12 @@ func (c core) meeting() float64 { return c.Speed().Meet * float64(c.Clock) / 100
 // Shared is the time to read what another core wrote.
 func (c core) Shared(bytes float64) float64 { return bytes / float64(c.L3Rate) }
 
+// Taken is the time that bytes cost which a core reads and another wrote: to read them, and for the other to write there again, since the copies
+// that were read have to go before.
+func (c core) Taken(bytes float64) float64 {
+	return c.Shared(bytes) + bytes*float64(c.Clock)/float64(c.Reclaim)
+}
+
 // Fetched is the time to read from memory, as weights of large networks are.
 func (c core) Fetched(bytes float64) float64 { return bytes * float64(c.Clock) / float64(c.Memory) }
 

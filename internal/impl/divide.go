@@ -22,6 +22,7 @@ type Division struct {
 	// offsets [i/n, (i+1)/n) of every period of so many elements; Whole means that every iteration touches all of them,
 	// and Scattered that nothing is known.
 	Periods []int
+	Touched []int   // bytes of every parameter that the kernel accesses at most; less than all of it where it looks some up
 	Inside  bool    // every worker runs other loops around them
 	Cost    float64 // cycles of two, three and four workers together, until the last of them is done; Divide computes it
 }
@@ -70,7 +71,8 @@ func (p *Plan) divide(t *target.Target, operands []Operand, a *asker) (home int)
 	for i := range p.Divisions {
 		d := &p.Divisions[i]
 		for _, workers := range []int{2, 3, 4} {
-			d.Cost += d.cost(p.Flops, core{t}, operands, workers) * float64(workers)
+			alone, others := d.busiest(p.Flops, core{t}, operands, workers)
+			d.Cost += (alone + core{t}.Taken(others)) * float64(workers)
 		}
 	}
 	slices.SortStableFunc(p.Divisions, func(a, b Division) int { return cmp.Compare(a.Cost, b.Cost) })
@@ -96,7 +98,8 @@ func (p *Plan) chunks(d Division, c core, operands []Operand, a *asker) {
 	const workers = 2
 	begin, share := c.meeting()+kernelStart, c.Flops(p.Flops)/workers
 	if len(d.Periods) > 0 {
-		share = d.cost(p.Flops, c, operands, workers)
+		alone, others := d.busiest(p.Flops, c, operands, workers)
+		share = alone + c.Shared(others)
 	}
 	for i, o := range operands {
 		if d.Inside && d.Periods[i] == Whole { // read again by every chunk
@@ -160,28 +163,39 @@ func (p *Plan) DivideBy(d Division) (err error) {
 	return p.Schedule.Parallel(v)
 }
 
-// cost is about the cycles of the busiest of so many workers.
-func (d *Division) cost(flops float64, c core, operands []Operand, workers int) float64 {
-	busiest := float64((d.Extent+workers-1)/workers) / float64(d.Extent)
-	time := c.Flops(flops) * busiest
+// busiest is about the work of the busiest of so many workers: cycles, and the bytes that it reads of what others wrote.
+func (d *Division) busiest(flops float64, c core, operands []Operand, workers int) (alone, others float64) {
+	part := float64((d.Extent+workers-1)/workers) / float64(d.Extent)
+	alone = c.Flops(flops) * part
 	for i, o := range operands {
-		touched := float64(o.Bytes)
+		touched := float64(min(o.Bytes, d.Touched[i]))
 		if d.Periods[i] != Whole {
-			touched *= busiest
+			touched *= part
 		}
-		switch {
-		case o.Constant:
-			time += c.Fetched(touched)
-		case d.Periods[i] <= 0 || d.Periods[i] != o.Home:
-			time += c.Shared(touched * float64(workers-1) / float64(workers))
+		if o.Constant {
+			alone += c.Fetched(touched)
+		} else {
+			others += touched * foreign(d.Periods[i], o.Home, float64(workers))
 		}
 	}
-	return time
+	return alone, others
+}
+
+// foreign is the share of what a worker reads by one period that others wrote who were divided by another. Periods are about equal where one has a
+// last piece that is not whole: shares begin a little later then, the last by most.
+func foreign(period, home int, workers float64) float64 {
+	all := (workers - 1) / workers
+	if period <= 0 || home <= 0 {
+		return all
+	}
+	least, most := float64(min(period, home)), float64(max(period, home))
+	return min(all, (workers-1)*(most-least)/most)
 }
 
 // Parallelize offers the given loops, outermost first, for division among workers: each by itself, and runs of
 // neighbours. They must be the outermost loops of the kernel.
 func (k *kernel) Parallelize(names []string) error {
+	touched := k.touched()
 	for i, n := range names {
 		if k.s.Extent(n) < 2 {
 			continue
@@ -189,10 +203,33 @@ func (k *kernel) Parallelize(names []string) error {
 		periods, extent := k.periods(n), 1
 		for j := i; j < len(names); j++ {
 			extent *= k.s.Extent(names[j])
-			k.divisions = append(k.divisions, Division{Loops: slices.Clone(names[i : j+1]), Extent: extent, Periods: periods, Inside: i > 0})
+			k.divisions = append(k.divisions, Division{Loops: slices.Clone(names[i : j+1]), Extent: extent, Periods: periods, Touched: touched, Inside: i > 0})
 		}
 	}
 	return nil
+}
+
+// touched is how many bytes of every parameter are accessed at most.
+func (k *kernel) touched() []int {
+	list := make([]int, len(k.Func.Params))
+	for _, block := range slices.Concat(k.Blocks, k.staged) {
+		_, around := k.find(block)
+		for _, a := range k.accesses(block) {
+			i := slices.Index(k.Func.Params, a.buf)
+			if i < 0 {
+				continue
+			}
+			all := a.buf.Bytes()
+			bytes := a.buf.DType.Bytes(int(a.each))
+			for _, f := range around {
+				if n, inside := a.at.Coef(f.Var); n != 0 || inside {
+					bytes = min(all, bytes*k.s.Extent(f.Var.Name))
+				}
+			}
+			list[i] = min(all, list[i]+bytes)
+		}
+	}
+	return list
 }
 
 // periods finds what iterations of a loop touch of every parameter.

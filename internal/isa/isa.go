@@ -80,6 +80,7 @@ type Core struct {
 	L2Rate   int // bytes a cycle that a core reads from its L2
 	L3Rate   int // and from L3
 	Memory   int // MB/s that one core reads from memory
+	Reclaim  int // MB/s that one core writes of what others have read
 	Streams  int // of memory that a core reads fastest side by side: 1 or 2 where its prefetchers follow each as fast as memory is
 }
 

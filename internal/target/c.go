@@ -9,7 +9,7 @@ const CSource Arch = "c"
 // with the float registers that Arm's smallest float unit lends a function. Its compiler takes some of them.
 var source = isa.ISA{
 	Table:     &isa.Table{Arch: CSource},
-	Core:      Core{Clock: 400, Units: 2, Loads: 2, Latency: 4, L2Rate: 16, L3Rate: 8, Memory: 8_000, Streams: 8},
+	Core:      Core{Clock: 400, Units: 2, Loads: 2, Latency: 4, L2Rate: 16, L3Rate: 8, Memory: 8_000, Reclaim: 1_600, Streams: 8},
 	Spare:     4,
 	Object:    isa.Source,
 	OneWorker: true,

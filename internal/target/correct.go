@@ -13,7 +13,7 @@ import (
 )
 
 // Shared lists facts of what cores share: how much one gets of it depends on the others, and is measured otherwise every time.
-func Shared() []string { return []string{"l3-rate", "memory-rate", "streams"} }
+func Shared() []string { return []string{"l3-rate", "memory-rate", "reclaim-rate", "streams"} }
 
 // beyondNoise is the ratio of two numbers that cannot be of one machine. Each measurement of a machine that others use gives other ones, of which nothing
 // follows for most decisions.

@@ -31,6 +31,7 @@ var facts = []struct {
 	{"l2-rate", 1, 4096, func(c *Core) *int { return &c.L2Rate }},
 	{"l3-rate", 1, 4096, func(c *Core) *int { return &c.L3Rate }},
 	{"memory-rate", 1, 1_000_000, func(c *Core) *int { return &c.Memory }},
+	{"reclaim-rate", 1, 1_000_000, func(c *Core) *int { return &c.Reclaim }},
 	{"streams", 1, 64, func(c *Core) *int { return &c.Streams }},
 }
 

@@ -42,6 +42,7 @@ var llvmOptions = []OptionInfo{
 	{Name: "l2-rate", Type: Number, Doc: "bytes a cycle that a core reads from its L2"},
 	{Name: "l3-rate", Type: Number, Doc: "bytes a cycle that a core reads from L3"},
 	{Name: "memory-rate", Type: Number, Doc: "MB/s that one core reads from memory"},
+	{Name: "reclaim-rate", Type: Number, Doc: "MB/s that one core writes of what others have read"},
 	{Name: "streams", Type: Number, Doc: "streams of memory that a core reads fastest side by side"},
 	{Name: "opt-level", Type: Number, Doc: "LLVM's code generation level, 1 to 3"},
 	{Name: "keys", Type: List, Doc: "recorded, without effect"},

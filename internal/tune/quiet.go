@@ -15,16 +15,22 @@ func Quiet(times, host []float64) Estimate {
 		return Estimated(nil, 0)
 	}
 	t, h := slices.Sorted(slices.Values(times[:n])), slices.Sorted(slices.Values(host[:n]))
-	k := (n + quietest - 1) / quietest
-	sum := func(list []float64) (s float64) {
-		for _, v := range list[:k] {
-			s += v
-		}
-		return s
-	}
 	if !(h[0] > 0) {
 		return Estimated(Ratios(times, host), searchBounds) // a clock that stood still
 	}
-	last := min(k, n-1)
-	return Estimate{sum(t) / sum(h), t[0] / h[last], t[last] / h[0], n}
+	last := min(undisturbed(n), n-1)
+	return Estimate{Quietest(t) / Quietest(h), t[0] / h[last], t[last] / h[0], n}
 }
+
+// Quietest is the mean of the least quarter of times; NaN of none.
+func Quietest(times []float64) float64 {
+	k := undisturbed(len(times))
+	var sum float64
+	for _, v := range slices.Sorted(slices.Values(times))[:k] {
+		sum += v
+	}
+	return sum / float64(k)
+}
+
+// undisturbed is how many of n samples are taken for undisturbed.
+func undisturbed(n int) int { return (n + quietest - 1) / quietest }

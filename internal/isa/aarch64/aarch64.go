@@ -26,7 +26,7 @@ var ISA = isa.ISA{
 		{Name: "apple-m4", Like: "apple-a14", Features: "bf16 i8mm", Caches: [3]int{128, 4096, 0}},
 		{Name: "a64fx", Like: "cortex-a53", Features: "fullfp16 lse rdm", Caches: [3]int{64, 683, 0}, Models: "Arm 46 001"},
 	},
-	Core: isa.Core{Clock: 2200, Units: 2, Loads: 2, Latency: 4, L2Rate: 16, L3Rate: 8, Memory: 8_000, Streams: 8},
+	Core: isa.Core{Clock: 2200, Units: 2, Loads: 2, Latency: 4, L2Rate: 16, L3Rate: 8, Memory: 8_000, Reclaim: 8_000, Streams: 8},
 	Vectors: func(has func(string) bool) isa.Vectors {
 		v := isa.Vectors{Bits: 128, Regs: 32, FMA: true, Reach: 1 << 14}
 		v.Dot = has("dotprod") || has("i8mm")

@@ -23,7 +23,7 @@ var ISA = isa.ISA{
 		{Name: "cortex-a53", Like: "cortex-a7", Features: "fp-armv8"},
 		{Name: "cortex-a72", Like: "cortex-a53", Caches: [3]int{32, 1024, 0}},
 	},
-	Core: isa.Core{Clock: 1500, Units: 2, Loads: 2, Latency: 4, L2Rate: 16, L3Rate: 8, Memory: 8_000, Streams: 8},
+	Core: isa.Core{Clock: 1500, Units: 2, Loads: 2, Latency: 4, L2Rate: 16, L3Rate: 8, Memory: 8_000, Reclaim: 6_000, Streams: 8},
 	Vectors: func(has func(string) bool) isa.Vectors {
 		v := isa.Vectors{Bits: 128, Regs: 16, FMA: has("vfp4")}
 		if !has("neon") {

@@ -25,7 +25,7 @@ var ISA = isa.ISA{
 		{Name: "xiangshan-nanhu", Like: "sifive-u74", Features: "zba zbb zbs", Caches: [3]int{64, 1024, 0}},
 	},
 	SetSpan: 4 << 10, // 32 KiB in eight ways
-	Core:    isa.Core{Clock: 1600, Units: 2, Loads: 2, Latency: 4, L2Rate: 16, L3Rate: 8, Memory: 8_000, Streams: 8},
+	Core:    isa.Core{Clock: 1600, Units: 2, Loads: 2, Latency: 4, L2Rate: 16, L3Rate: 8, Memory: 8_000, Reclaim: 6_000, Streams: 8},
 	Vectors: func(has func(string) bool) isa.Vectors {
 		if has("v") {
 			return isa.Vectors{Bits: vectorLength(has), Regs: 32, FMA: has("f")}

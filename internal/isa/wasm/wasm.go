@@ -16,7 +16,7 @@ var ISA = isa.ISA{
 		{Name: "lime1", Like: "mvp", Features: "bulk-memory-opt call-indirect-overlong extended-const multivalue mutable-globals nontrapping-fptoint sign-ext"},
 		{Name: "bleeding-edge", Like: "generic", Features: "atomics exception-handling extended-const fp16 multimemory relaxed-simd tail-call"},
 	},
-	Core: isa.Core{Clock: 2500, Units: 2, Loads: 2, Latency: 4, L2Rate: 16, L3Rate: 8, Memory: 8_000, Streams: 8},
+	Core: isa.Core{Clock: 2500, Units: 2, Loads: 2, Latency: 4, L2Rate: 16, L3Rate: 8, Memory: 8_000, Reclaim: 10_000, Streams: 8},
 	Vectors: func(has func(string) bool) isa.Vectors {
 		v := isa.Vectors{Bits: 128, Regs: 16, FMA: has("relaxed-simd")}
 		if !has("simd128") {

@@ -47,10 +47,10 @@ var ISA = isa.ISA{
 		{Name: "znver1", Like: "skylake", Caches: [3]int{32, 512, 2048}, Models: "AMD 17 00-2F", Core: isa.Core{Clock: 3300, Datapath: 128}},
 		{Name: "znver2", Like: "znver1", Caches: [3]int{32, 512, 4096}, Models: "AMD 17 30-FF", Core: isa.Core{Clock: 3400, Datapath: 256}},
 		{Name: "znver3", Like: "znver2", Models: "AMD 19 00-0F 20-5F", Core: isa.Core{Clock: 3600}},
-		{Name: "znver4", Like: "znver3", Features: "avx512bf16 avx512bitalg avx512cd avx512dq avx512ifma avx512vbmi avx512vbmi2 avx512vl avx512vnni avx512vpopcntdq gfni", Caches: [3]int{32, 1024, 4096}, Models: "AMD 19 10-1F 60-7F A0-AF", Core: isa.Core{Clock: 3800, Streams: 2}},
+		{Name: "znver4", Like: "znver3", Features: "avx512bf16 avx512bitalg avx512cd avx512dq avx512ifma avx512vbmi avx512vbmi2 avx512vl avx512vnni avx512vpopcntdq gfni", Caches: [3]int{32, 1024, 4096}, Models: "AMD 19 10-1F 60-7F A0-AF", Core: isa.Core{Clock: 3800, Reclaim: 16_000, Streams: 2}},
 		{Name: "znver5", Like: "znver4", Features: "avxvnni", Caches: [3]int{48, 1024, 4096}, Models: "AMD 1A 00-4F 60-77", Core: isa.Core{Clock: 4100, Datapath: 512}},
 	},
-	Core: isa.Core{Clock: 3200, Units: 2, Loads: 2, Latency: 4, L2Rate: 32, L3Rate: 12, Memory: 20_000, Streams: 8},
+	Core: isa.Core{Clock: 3200, Units: 2, Loads: 2, Latency: 4, L2Rate: 32, L3Rate: 12, Memory: 20_000, Reclaim: 12_000, Streams: 8},
 	Vectors: func(has func(string) bool) isa.Vectors {
 		v := isa.Vectors{Bits: 128, Regs: 16, FMA: has("fma")}
 		switch {

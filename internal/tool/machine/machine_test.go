@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -76,7 +77,7 @@ func TestOwn(t *testing.T) {
 		from := time.Now()
 		c := measure()
 		t.Logf("%+v in %v", c, time.Since(from))
-		if c.Clock < 200 || c.Units < 1 || c.Latency < 1 || c.Loads < 1 || c.L2Rate < 1 || c.L3Rate != 0 || c.Memory != 0 {
+		if c.Clock < 200 || c.Units < 1 || c.Latency < 1 || c.Loads < 1 || c.L2Rate < 1 || c.L3Rate != 0 || c.Memory != 0 || c.Reclaim != 0 {
 			t.Errorf("%+v", c)
 		}
 	}
@@ -96,6 +97,9 @@ func TestCore(t *testing.T) {
 	}
 	if c.Datapath < 64 || c.Units < 1 || c.Units > 8 || c.Latency < 1 || c.Latency > 30 || c.Loads < 1 || c.L2Rate < 1 || c.Memory < 100 {
 		t.Errorf("%+v", c)
+	}
+	if several := runtime.GOMAXPROCS(0) > 1; several != (c.Reclaim > 0) || c.Reclaim > 1_000_000 {
+		t.Errorf("a core writes %d MB/s of what others have read; several cores: %v", c.Reclaim, several)
 	}
 }
 
