@@ -59,7 +59,7 @@ func (p *Plan) Divide(t *target.Target, operands []Operand, chooser choice.Choos
 	case !alone && own:
 		p.chunks(Division{}, core{t}, operands, a)
 	case !alone:
-		home = p.divide(t, operands, a)
+		home = p.divide(core{t}, operands, a)
 	}
 	p.Why = strings.TrimPrefix(p.Why+", "+a.why(len(p.Asked)), ", ")
 	p.Asked, p.Taken = a.log.Asked, a.log.Taken
@@ -67,12 +67,12 @@ func (p *Plan) Divide(t *target.Target, operands []Operand, chooser choice.Choos
 }
 
 // divide divides p's kernel one of its ways.
-func (p *Plan) divide(t *target.Target, operands []Operand, a *asker) (home int) {
+func (p *Plan) divide(c core, operands []Operand, a *asker) (home int) {
 	for i := range p.Divisions {
 		d := &p.Divisions[i]
 		for _, workers := range []int{2, 3, 4} {
-			alone, others := d.busiest(p.Flops, core{t}, operands, workers)
-			d.Cost += (alone + core{t}.Taken(others)) * float64(workers)
+			alone, others := d.busiest(p.Flops, c, operands, workers)
+			d.Cost += (alone + c.Taken(others)) * float64(workers)
 		}
 	}
 	slices.SortStableFunc(p.Divisions, func(a, b Division) int { return cmp.Compare(a.Cost, b.Cost) })
@@ -81,7 +81,7 @@ func (p *Plan) divide(t *target.Target, operands []Operand, a *asker) (home int)
 		whole := p.Schedule.Copy()
 		if p.DivideBy(d) == nil {
 			p.undivided = whole
-			p.chunks(d, core{t}, operands, a)
+			p.chunks(d, c, operands, a)
 			return d.Periods[len(d.Periods)-1]
 		}
 		p.Schedule = whole
@@ -99,7 +99,7 @@ func (p *Plan) chunks(d Division, c core, operands []Operand, a *asker) {
 	begin, share := c.meeting()+kernelStart, c.Flops(p.Flops)/workers
 	if len(d.Periods) > 0 {
 		alone, others := d.busiest(p.Flops, c, operands, workers)
-		share = alone + c.Shared(others)
+		share = alone + c.Shared(others) // whoever writes there again waits then, and nobody for a chunk
 	}
 	for i, o := range operands {
 		if d.Inside && d.Periods[i] == Whole { // read again by every chunk

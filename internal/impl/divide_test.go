@@ -12,8 +12,8 @@ import (
 	"lathe/internal/types"
 )
 
-// TestOwnData: where it takes long to write again what others have read, workers read what they wrote themselves, whatever the shape, and
-// where it takes no time they do not give up even shares for that.
+// TestOwnData: where it takes long to write again what others have read, workers read what they wrote themselves, be the shares uneven for that
+// and the last piece not whole.
 func TestOwnData(t *testing.T) {
 	slow := targettest.Resolve(t, "llvm -mtriple=x86_64-linux-gnu -mcpu=znver4 -reclaim-rate=1")
 	n := slow.Lanes(32)
