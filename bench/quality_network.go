@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -49,7 +50,10 @@ func (s *qualitySettings) corrected(ctx context.Context, model string) (*correct
 		}
 	}
 	row := &correctedRow{Model: modelName(model)}
-	same, err := s.unmoved(ctx, model, packs[1], func() ([]float64, error) {
+	same, err := unmoved(func() (times []float64, err error) {
+		err = runTimes(ctx, &times, packs[1], model, 0, s.networkRuns)
+		return times, err
+	}, func() ([]float64, error) {
 		os.Remove(output)
 		m, err := lathe.Load(model, lathe.LoadOptions{})
 		if err != nil {
@@ -80,19 +84,6 @@ func (s *qualitySettings) corrected(ctx context.Context, model string) (*correct
 	return row, nil
 }
 
-// packed compiles a model to a file.
-func packed(ctx context.Context, model, file string, o lathe.CompileOptions) error {
-	m, err := lathe.Load(model, lathe.LoadOptions{})
-	if err != nil {
-		return err
-	}
-	p, err := lathe.Compile(ctx, m, o)
-	if err != nil {
-		return err
-	}
-	return p.Save(file)
-}
-
 // A hypervisor moves virtual cores to where they have a cache in common or none, for seconds or minutes: packages that are equal in one state are
 // 8 % apart in the other, and their runs take 1.4 times as long.
 const (
@@ -100,15 +91,17 @@ const (
 	mostMoved = 6    // times that what another machine began is repeated
 )
 
-// unmoved tunes until the runs that the tuning ends with are those of the machine that it began on, by a package's fresh processes. It returns what
-// tells whether other runs of that package are.
-func (s *qualitySettings) unmoved(ctx context.Context, model, pack string, tuned func() ([]float64, error)) (same func(times []float64) bool, err error) {
+// errMoved is of a machine that does not stay what it is for as long as a comparison takes.
+var errMoved = errors.New("runs take other times in each round than while tuning: the machine's cores move (try again)")
+
+// unmoved tunes until the runs that the tuning ends with are as fast as those before it. It returns what tells whether other runs are.
+func unmoved(before, tuned func() ([]float64, error)) (same func(times []float64) bool, err error) {
 	for range mostMoved {
-		var before []float64
-		if err := runTimes(ctx, &before, pack, model, 0, s.networkRuns); err != nil {
+		times, err := before()
+		if err != nil {
 			return nil, err
 		}
-		then := tune.Quietest(before)
+		then := tune.Quietest(times)
 		same = func(times []float64) bool {
 			r := tune.Quietest(times) / then
 			return r < moved && r > 1/moved
@@ -117,7 +110,7 @@ func (s *qualitySettings) unmoved(ctx context.Context, model, pack string, tuned
 			return same, err
 		}
 	}
-	return nil, fmt.Errorf("%s: the machine is another one at the end of each tuning: its cores move", modelName(model))
+	return nil, errMoved
 }
 
 // overFirst are the times of packages over that of the first, by the quietest runs of fresh processes that take turns, in rounds in which the
@@ -126,7 +119,7 @@ func (s *qualitySettings) overFirst(ctx context.Context, packs []string, model s
 	ratios := make([][]float64, len(packs))
 	for round := 0; len(ratios[0]) < s.networkPairs; round++ {
 		if round == mostMoved*s.networkPairs {
-			return nil, fmt.Errorf("%s: the machine is another one than while tuning: its cores move", modelName(model))
+			return nil, errMoved
 		}
 		times := make([][]float64, len(packs))
 		for k := range packs {

@@ -118,14 +118,7 @@ func (s *tuneSettings) tune(ctx context.Context, model string, seed int, work st
 	row.Accepted = len(found.Points())
 	packs := [2]string{filepath.Join(work, "tuned.tar"), filepath.Join(work, "untuned.tar")}
 	for i, o := range []lathe.CompileOptions{{Target: s.target, Records: []string{output}}, {Target: s.target}} {
-		if m, err = lathe.Load(model, lathe.LoadOptions{}); err != nil {
-			return nil, err
-		}
-		p, err := lathe.Compile(ctx, m, o)
-		if err != nil {
-			return nil, err
-		}
-		if err := p.Save(packs[i]); err != nil {
+		if err := packed(ctx, model, packs[i], o); err != nil {
 			return nil, err
 		}
 	}
@@ -144,6 +137,19 @@ func (s *tuneSettings) tune(ctx context.Context, model string, seed int, work st
 		row.Ratios = append(row.Ratios, tune.Quiet(times[1], times[0]).Ratio)
 	}
 	return row, nil
+}
+
+// packed compiles a model to a file.
+func packed(ctx context.Context, model, file string, o lathe.CompileOptions) error {
+	m, err := lathe.Load(model, lathe.LoadOptions{})
+	if err != nil {
+		return err
+	}
+	p, err := lathe.Compile(ctx, m, o)
+	if err != nil {
+		return err
+	}
+	return p.Save(file)
 }
 
 func sameFiles(paths [2]string) (bool, error) {

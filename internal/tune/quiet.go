@@ -19,14 +19,17 @@ func Quiet(times, host []float64) Estimate {
 		return Estimated(Ratios(times, host), searchBounds) // a clock that stood still
 	}
 	last := min(undisturbed(n), n-1)
-	return Estimate{Quietest(t) / Quietest(h), t[0] / h[last], t[last] / h[0], n}
+	return Estimate{least(t) / least(h), t[0] / h[last], t[last] / h[0], n}
 }
 
 // Quietest is the mean of the least quarter of times; NaN of none.
-func Quietest(times []float64) float64 {
-	k := undisturbed(len(times))
+func Quietest(times []float64) float64 { return least(slices.Sorted(slices.Values(times))) }
+
+// least is Quietest of sorted times.
+func least(sorted []float64) float64 {
+	k := undisturbed(len(sorted))
 	var sum float64
-	for _, v := range slices.Sorted(slices.Values(times))[:k] {
+	for _, v := range sorted[:k] {
 		sum += v
 	}
 	return sum / float64(k)
