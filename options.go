@@ -87,8 +87,8 @@ type CompileOptions struct {
 // OptLevel is how far the compiler goes: one of the constants, O0 to O4.
 type OptLevel string
 
-// Levels. From O0 on each does more; what a pass does, and from which level on, Passes tells. O4 may use approximate
-// functions.
+// Levels. From O0 on each does more; what a pass does, and from which level on, Passes tells. O4 may lose
+// accuracy: float32 meets weights of int8 with 15 bits and a sign, in units of the greatest number of its row.
 const (
 	DefaultOpt OptLevel = "" // O3
 	O0         OptLevel = "0"

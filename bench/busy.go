@@ -30,14 +30,19 @@ func keepBusy(ctx context.Context, share float64) (end func() error, err error) 
 	}
 	cmd := exec.CommandContext(ctx, self, busyCommand, strconv.FormatFloat(share, 'g', -1, 64))
 	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
+	in, err1 := cmd.StdinPipe()
+	out, err2 := cmd.StdoutPipe()
+	if err := errors.Join(err1, err2); err != nil {
 		return nil, err
 	}
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	return func() error { return errors.Join(in.Close(), cmd.Wait()) }, nil
+	end = func() error { return errors.Join(in.Close(), cmd.Wait()) }
+	if _, err := out.Read(make([]byte, 1)); err != nil {
+		return nil, errors.Join(fmt.Errorf("the load does not start: %w", err), end())
+	}
+	return end, nil
 }
 
 // busyChild is the child of keepBusy.
@@ -53,6 +58,9 @@ func busyChild(args []string) error {
 		io.Copy(io.Discard, os.Stdin)
 		os.Exit(0) // who started it has ended
 	}()
+	if _, err := os.Stdout.WriteString("."); err != nil { // the load begins
+		return err
+	}
 	work(share, nil)
 	return nil
 }

@@ -115,8 +115,14 @@ func (c *comparison) model(model string, batch int) []row {
 	for _, n := range c.threads {
 		r := about
 		r.Threads = n
-		if err := c.measure(&r, model, pack); err != nil {
+		if n > 1 {
+			r.Busy = c.busy
+		}
+		if err := c.loaded(&r, model, pack); err != nil {
 			r.Error = err.Error()
+		}
+		if r.Busy > 0 && len(rows) > 0 && rows[0].Threads == 1 && rows[0].Error == "" {
+			r.underLoad(&rows[0])
 		}
 		rows = append(rows, r)
 	}
@@ -141,6 +147,16 @@ func checkBatch(pack string, batch int) error {
 func lastLine(s string) string {
 	s = strings.TrimSpace(s)
 	return s[strings.LastIndexByte(s, '\n')+1:]
+}
+
+// loaded fills a row while a load takes what it says of a processor.
+func (c *comparison) loaded(r *row, model, pack string) (err error) {
+	end, err := keepBusy(context.Background(), r.Busy)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, end()) }()
+	return c.measure(r, model, pack)
 }
 
 // measure fills a row.

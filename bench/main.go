@@ -31,7 +31,8 @@ type settings struct {
 	peers   []peerSpec
 	threads []int
 	batch   []int
-	repeat  int // blocks of each side
+	repeat  int     // blocks of each side
+	busy    float64 // of a processor, that other work takes while several threads are timed
 	results string
 	target  string
 	level   int
@@ -40,7 +41,7 @@ type settings struct {
 // commands are what a first argument chooses instead of a comparison of networks.
 var commands = map[string]func(args []string) error{
 	compileCommand: compileChild, tableCommand: printTable, sweepCommand: runSweep, measureCommand: measureChild, zooCommand: writeZoo,
-	convertCommand: convertModel, tuneCommand: tuneAll, qualityCommand: qualityAll, timesCommand: timesChild,
+	convertCommand: convertModel, tuneCommand: tuneAll, qualityCommand: qualityAll, timesCommand: timesChild, busyCommand: busyChild,
 }
 
 func main() {
@@ -87,6 +88,7 @@ func readFlags(args []string) (*settings, bool, error) {
 	measure := f.Bool("measure", false, "measure what compiling, opening and idling cost instead of comparing")
 	f.StringVar(&s.zoo, "zoo", defaultZoo(), "folder of networks with weights, as scripts/fill-zoo.sh fills it")
 	f.IntVar(&s.repeat, "repeat", 7, "blocks of runs of each side")
+	f.Float64Var(&s.busy, "busy", 0, "part of a processor that a load takes while several threads are timed, from 0 to 1")
 	f.StringVar(&s.results, "results", "results", "folder for the results as JSON and as a page")
 	f.StringVar(&s.target, "target", "llvm", "Lathe's target")
 	f.IntVar(&s.level, "O", 3, "Lathe's optimisation level")
@@ -95,6 +97,9 @@ func readFlags(args []string) (*settings, bool, error) {
 	}
 	if f.NArg() > 0 {
 		return nil, false, fmt.Errorf("unexpected argument %q", f.Arg(0))
+	}
+	if !(s.busy >= 0 && s.busy <= 1) {
+		return nil, false, fmt.Errorf("-busy %g: must be from 0 to 1", s.busy)
 	}
 	if s.repeat < 1 {
 		return nil, false, fmt.Errorf("-repeat %d: must be at least 1", s.repeat)

@@ -62,6 +62,12 @@ func (r *report) add(w row) {
 			mark += "  OUTPUTS DIFFER FROM " + strings.ToUpper(p.Name)
 		}
 	}
+	if w.Share > 0 {
+		mark += fmt.Sprintf("  of the %g processors left: %s", float64(w.Threads)-w.Busy, percentText(w.Share))
+		for _, p := range w.Peers {
+			mark += fmt.Sprintf(", %s %s", p.Name, percentText(p.Share))
+		}
+	}
 	eff := "-"
 	if w.fewerOperations() {
 		eff = percentText(w.EffShare)

@@ -28,6 +28,8 @@ type row struct {
 	Compile      compileCost `json:"compile"`
 	RunPeakMB    float64     `json:"run_peak_mb"`
 	LongestMs    float64     `json:"longest_wait_ms"`
+	Busy         float64     `json:"busy,omitempty"`    // part of a processor that a load took
+	Share        float64     `json:"share,omitempty"`   // under load: of the runs that one thread without it would do in the time that is left of all processors
 	Skipped      string      `json:"skipped,omitempty"` // why there is nothing to measure
 	Error        string      `json:"error,omitempty"`
 }
@@ -41,12 +43,14 @@ type rival struct {
 	CPURatio   float64 `json:"cpu_ratio,omitempty"`   // of the CPU times of a run; one thread only, for others spin
 	Difference float64 `json:"difference"`            // relative L2 distance of the outputs
 	SameTop    bool    `json:"same_top"`              // the greatest value of each output is at the same place, or at one of the peer's that is as great but for the distance
+	Share      float64 `json:"share,omitempty"`       // as the row's
 	Missing    string  `json:"missing,omitempty"`     // why there is no time
 }
 
 // timing summarises the counted runs of one side.
 type timing struct {
 	Median float64 `json:"median"`
+	Mean   float64 `json:"mean"`
 	CPU    float64 `json:"cpu"`    // median of the CPU time of a run, all threads
 	Lowest float64 `json:"lowest"` // lowest median of a block: what the machine does when it does nothing else
 	Min    float64 `json:"min"`
@@ -88,6 +92,21 @@ func (r *row) finish(bestMs float64) {
 		if r.Threads == 1 {
 			p.CPURatio = p.Time.CPU / r.Lathe.CPU
 		}
+	}
+}
+
+// underLoad derives from the row of one thread that no load met what r has of the processors that a load left.
+func (r *row) underLoad(one *row) {
+	left := float64(r.Threads) - r.Busy
+	share := func(one, all *timing) float64 {
+		if one == nil || all == nil {
+			return 0
+		}
+		return one.Mean / all.Mean / left
+	}
+	r.Share = share(one.Lathe, r.Lathe)
+	for i := range r.Peers {
+		r.Peers[i].Share = share(one.Peers[i].Time, r.Peers[i].Time)
 	}
 }
 
@@ -177,6 +196,9 @@ func summary(blocks []block) *timing {
 		wall, cpu = append(wall, b.wall...), append(cpu, b.cpu...)
 		t.Lowest = min(t.Lowest, milliseconds(median(b.wall)))
 		t.Min = min(t.Min, milliseconds(slices.Min(b.wall)))
+	}
+	for _, d := range wall {
+		t.Mean += milliseconds(d) / float64(len(wall))
 	}
 	t.Median, t.CPU, t.Runs = milliseconds(median(wall)), milliseconds(median(cpu)), len(wall)
 	return t

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -33,7 +34,7 @@ type tuneSettings struct {
 
 // tuneAll is the command: for each network and seed it tunes, compiles with the records and without, and lets processes of both packages take
 // turns.
-func tuneAll(args []string) error {
+func tuneAll(args []string) (err error) {
 	s, err := readTuneFlags(args)
 	if err != nil {
 		return err
@@ -48,7 +49,7 @@ func tuneAll(args []string) error {
 	if err != nil {
 		return err
 	}
-	defer rest()
+	defer func() { err = errors.Join(err, rest()) }()
 	for _, model := range s.models {
 		for _, seed := range s.seeds {
 			row, err := s.tune(context.Background(), model, seed, work)

@@ -68,6 +68,7 @@ var elementwise = []Case{
 		x := b.Op("Cast", []model.Value{b.InputOf(b.Bytes(types.U8, 1, 3, 224, 224))}, at("to", 1))
 		return b.Do("Div", b.Do("Sub", x, b.Weight(1, 3, 1, 1)), b.Scale(3, 1, 1))
 	}),
+	castTo("i32", types.I32, 6), castTo("i64", types.I64, 7), castTo("u8", types.U8, 2),
 	row("chain10_64_56", func(b *model.Builder) model.Value {
 		x := b.Input(1, 64, 56, 56)
 		for range 5 {
@@ -83,4 +84,11 @@ var elementwise = []Case{
 	row("integers_mod_100000", func(b *model.Builder) model.Value {
 		return b.Op("Cast", []model.Value{b.Do("Mod", b.Indices(1<<20, 100000), b.Ints(37))}, at("to", 1))
 	}),
+}
+
+// castTo is a cast of float32 to integers, by ONNX's number of their type.
+func castTo(name string, t types.DType, number int) Case {
+	return Case{"cast_f32_" + name + "_3_224", func(b *model.Builder) {
+		b.OutputOf(t, b.Op("Cast", []model.Value{b.InputOf(b.Uniform(0, 255, 1, 3, 224, 224))}, at("to", number)))
+	}}
 }

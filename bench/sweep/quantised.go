@@ -69,9 +69,7 @@ var int8Cases = []Case{
 		return b.ProductDynamic(b.Do("Relu", b.ProductDynamic(b.Input(128, 768), 0.001, 768, 3072)), 0.001, 3072, 768)
 	}),
 	row("dynquant_1x1024x4096", func(b *model.Builder) model.Value { return b.ProductDynamic(b.Input(1, 1024), 0.001, 1024, 4096) }),
-	row("weight_only_1x4096x4096", func(b *model.Builder) model.Value {
-		return b.Do("MatMul", b.Input(1, 4096), b.Bytes8(1, 0.001, 4096, 4096))
-	}),
+	weightOnly(1, 4096, 4096), weightOnly(1, 256, 256), weightOnly(1, 768, 3072), weightOnly(4, 1024, 1024), weightOnly(16, 2048, 2048), weightOnly(128, 1024, 1024),
 	row("qdq_add_64_56", func(b *model.Builder) model.Value {
 		x, y := b.Quantize(b.Input(1, 64, 56, 56), 0.03), b.Quantize(b.Input(1, 64, 56, 56), 0.02)
 		return b.Quantize(b.Do("Relu", b.Do("Add", x, y)), 0.04)
@@ -82,6 +80,13 @@ var int8Cases = []Case{
 	row("qdq_globalavg_1280_7", func(b *model.Builder) model.Value {
 		return b.Quantize(b.Do("GlobalAveragePool", b.Quantize(b.Input(1, 1280, 7, 7), 0.03)), 0.01)
 	}),
+}
+
+// weightOnly is a product of float32 and weights of int8 that have a scale for each column.
+func weightOnly(m, in, out int) Case {
+	return row(fmt.Sprintf("weight_only_%dx%dx%d", m, in, out), func(b *model.Builder) model.Value {
+		return b.Do("MatMul", b.Input(m, in), b.Bytes8(1, 0.001, in, out))
+	})
 }
 
 // nBits is a product of block-quantised weights.

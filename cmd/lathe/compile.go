@@ -129,7 +129,7 @@ func (f *compileFlags) define(cmd *cobra.Command) {
 	f.model.define(cmd)
 	cli.OutputVarP(fs, &f.output, "output", "o", "", nil, "`file` to write: a package NAME.tar, or NAME.so with NAME.json and NAME.params beside it; NAME.c and NAME.wasm choose these forms (default "+outputNames()+")")
 	cli.ChoiceVarP(fs, &f.format, "output-format", "f", "", append(formatNames(), regionFormNames()...), "`form` of the output: "+formatDocs()+"; for external code generators "+regionFormDocs())
-	cli.NumberVar(fs, &f.optLevel, "opt-level", "O", 3, 0, 4, "optimisation level, 0 to 4; 4 is for approximate functions, of which there are none yet")
+	cli.NumberVar(fs, &f.optLevel, "opt-level", "O", 3, 0, 4, "optimisation level, 0 to 4; 4 may lose accuracy: float32 meets weights of int8 with 16 bits")
 	fs.StringVar(&f.disabledPass, "disabled-pass", "", "`passes` to leave out, separated by commas ('lathe passes' lists them)")
 	fs.StringArrayVar(&f.desiredLayout, "desired-layout", nil, "`layout` of convolutions, such as NHWC or NHWC:OHWI (default: chosen for the target)")
 	cli.Annotate(cmd, "desired-layout", cli.Several)

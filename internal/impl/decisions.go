@@ -23,7 +23,7 @@ var nodeDecisions = []DecisionInfo{
 	{"phases", "DecomposeConvTranspose", "whether the phases of a transposed convolution are computed `together` by one convolution, or `apart`", ""},
 	{"fill", "DecomposeConvTranspose", "whether results of phases have channels of zeros up to whole vectors", "`on` where vectors of pixels would be more, or where phases of whole vectors are joined without a copy"},
 	{"widen", "WidenProducts", "whether a product of 16-bit floats has its operands widened in memory", ""},
-	{"weights", "NarrowWeights", "whether constant weights of a matrix product are `wide` in memory, or `narrow` and widened in registers", ""},
+	{"weights", "NarrowWeights", "whether constant weights of a matrix product are `wide` in memory, `narrow` and widened in registers, or `narrow` and met by `digits` of data", ""},
 	{"subsample", "SubsampleData", "whether what a strided 1x1 convolution reads is gathered before", ""},
 	{"windows", "SeparateWindows", "whether windows of a pooling are folded `whole`, or `by axis` with what lies between in memory", ""},
 	{"lanes", "AlterOpLayout", "whether the lanes of a convolution in narrow groups, or to channels that do not fill vectors, or of what looks pixels up, are `channels` or `pixels`", ""},

@@ -104,14 +104,8 @@ func (n *Node) algorithm(a *NodeAsker) (name, why string) {
 
 // among asks whether n is computed by a way, or in one of those that algorithms offer.
 func (n *Node) among(a *NodeAsker, direct Way) (name, why string) {
-	list, best := []Way{direct}, 0
-	for _, x := range a.algorithms {
-		if x.Ways == nil {
-			continue
-		}
-		ways, none := x.Ways(n, a.core)
-		list, why = append(list, ways...), cmp.Or(why, none)
-	}
+	list, why := n.ways(a.core, a.algorithms, direct)
+	best := 0
 	if len(list) == 1 {
 		direct.Decide(a)
 		return direct.Name, why
@@ -126,6 +120,19 @@ func (n *Node) among(a *NodeAsker, direct Way) (name, why string) {
 	w := DecideOne(a, "algorithm", best, list, func(w Way) float64 { return w.Cost })
 	w.Decide(a)
 	return w.Name, "thousands of cycles: " + strings.Join(costs, ", ")
+}
+
+// ways are a way and those that algorithms offer; why there are none of these, for people.
+func (n *Node) ways(c core, all Algorithms, direct Way) (list []Way, why string) {
+	list = []Way{direct}
+	for _, x := range all {
+		if x.Ways == nil {
+			continue
+		}
+		ways, none := x.Ways(n, c)
+		list, why = append(list, ways...), cmp.Or(why, none)
+	}
+	return list, why
 }
 
 // dotWidth is the number of products of data and weights that a dot product adds.
@@ -147,7 +154,7 @@ func dotConv(n *Node, a *NodeAsker) (name, why string) {
 	}
 	_, rows := n.image(n.In[2])
 	macs := float64(n.Out.Elements()) * float64(types.Count(n.In[2].Shape[1:]))
-	return n.among(a, Way{"direct", n.dotCycles(a, macs, n.In[2]), Direct, func(a *NodeAsker) { a.panel(n.Lanes, output{lines: 1, rows: rows}, out/c.Groups, width) }})
+	return n.among(a, Way{"direct", n.dotCycles(a.core, macs, n.In[2]), Direct, func(a *NodeAsker) { a.panel(n.Lanes, output{lines: 1, rows: rows}, out/c.Groups, width) }})
 }
 
 func (n *Node) isDepthwise(weight types.Tensor) bool {
@@ -178,22 +185,26 @@ func dotMatrix(n *Node, a *NodeAsker) (name, why string) {
 	if width == 0 || len(w.Shape) != 2 || w.Shape[0]%width != 0 && !n.Const(2) {
 		return "", ""
 	}
-	macs := float64(n.Out.Elements()) * float64(DotDepth(w.Shape[0], width))
-	direct := Way{"direct", n.dotCycles(a, macs, w), "", func(*NodeAsker) {}}
-	name, why = n.among(a, direct)
+	name, why = n.among(a, n.dotWay(a.core))
 	if name == "" {
 		name = n.packed(a, w, n.Const(2), 1, width)
 	}
 	return name, why
 }
 
+// dotWay is a product of matrices by dot products.
+func (n *Node) dotWay(c core) Way {
+	macs := float64(n.Out.Elements()) * float64(DotDepth(n.In[2].Shape[0], n.dotWidth()))
+	return Way{"direct", n.dotCycles(c, macs, n.In[2]), "", func(*NodeAsker) {}}
+}
+
 // dotCycles are those of dot products: four multiply-adds of a lane at once, or two by one instruction that another adds to the sum.
-func (n *Node) dotCycles(a *NodeAsker, macs float64, w types.Tensor) float64 {
+func (n *Node) dotCycles(c core, macs float64, w types.Tensor) float64 {
 	each := n.dotWidth()
 	if each < DotWidth {
 		each /= 2
 	}
-	return macs/float64(each*a.Units*a.lanes(4))/directShare + a.Fetched(float64(w.Bytes()))
+	return macs/float64(each*c.Units*c.lanes(4))/directShare + c.Fetched(float64(w.Bytes()))
 }
 
 // packed asks for the panels of a constant matrix w whose axis columns becomes vectors. Fewer columns than a vector has lanes are

@@ -52,11 +52,13 @@ const (
 	exponential   = 32  // operations: that an expression takes with one function of that kind, at least. Counted.
 	spilledMoves  = 2.0 // cycles: of a vector that goes to the stack and back. Chosen.
 
-	widening       = 2  // instructions: that widen a vector of integers or float16 to float32. Counted.
-	wideningSingle = 3  // instructions: that widen one number of float16 to be in all lanes. Counted.
-	softwareHalf   = 12 // times: as many where float16 has no instructions. Fitted.
-	castBytes      = 6  // bytes: that are read and written to widen a number of float16 in memory. Counted.
-	broadcastVecs  = 2  // vectors: of a tile that use a number in all lanes. Chosen: what tiles have as a rule.
+	widening        = 2   // instructions: that widen a vector of integers or float16 to float32. Counted.
+	wideningSingle  = 3   // instructions: that widen one number of float16 to be in all lanes. Counted.
+	softwareHalf    = 12  // times: as many where float16 has no instructions. Fitted.
+	castBytes       = 6   // bytes: that are read and written to widen a number of float16 in memory. Counted.
+	digitOperations = 6   // instructions: for a vector of digits, which are four times as many as data. Counted: a sum, two shifts, two conversions, a store.
+	longDigits      = 512 // products: of a sum, from which on three digits do for float32. Chosen: activations of language models have numbers some hundred times as great as others.
+	broadcastVecs   = 2   // vectors: of a tile that use a number in all lanes. Chosen: what tiles have as a rule.
 )
 
 // Working is the part of a cache that data may fill that are worked on repeatedly: half, for what streams through takes the rest.

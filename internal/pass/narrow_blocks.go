@@ -6,6 +6,7 @@ import (
 	"lathe/internal/graph"
 	"lathe/internal/graph/rewrite"
 	"lathe/internal/impl"
+	"lathe/internal/impl/algorithms"
 	"lathe/internal/ops"
 	"lathe/internal/tensor"
 	"lathe/internal/types"
@@ -26,20 +27,16 @@ func (c *Context) narrowBlocks(r *rewrite.Rewriter, n *graph.Node, all int) {
 	}
 	if d := in[0].DType; !d.IsNibble() {
 		shape := in[0].Shape
-		taken, err := c.decide(n, impl.WeightsDecision(c.Target, n.Out[0].Type.Elements()/shape[0], shape[0], shape[1], d, all))
+		taken, err := c.decide(n, algorithms.Table.WeightsDecision(c.Target, impl.Weights{
+			Rows: n.Out[0].Type.Elements() / shape[0], Columns: shape[0], Depth: shape[1], Type: d, All: all,
+		}))
 		if r.Fail(err); taken != "narrow" {
 			return
 		}
 	}
 	x := n.In[0]
 	if a, ok := n.Attrs.(ops.MatmulAttrs); ok && a.TransposeA {
-		axes := make([]int, x.Type.Rank())
-		for i := range axes {
-			axes[i] = i
-		}
-		last := len(axes) - 1
-		axes[last-1], axes[last] = last, last-1
-		x = r.Apply(ops.Transpose, ops.TransposeAttrs{Axes: axes}, x)
+		x = turned(r, x)
 	}
 	args := []*graph.Value{x}
 	for _, t := range in {
@@ -49,6 +46,17 @@ func (c *Context) narrowBlocks(r *rewrite.Rewriter, n *graph.Node, all int) {
 	y.Def.Impl = n.Impl
 	r.Replace(n.Out[0], y)
 	centre(r, y.Def)
+}
+
+// turned is x with its last two axes in the other order.
+func turned(r *rewrite.Rewriter, x *graph.Value) *graph.Value {
+	axes := make([]int, x.Type.Rank())
+	for i := range axes {
+		axes[i] = i
+	}
+	last := len(axes) - 1
+	axes[last-1], axes[last] = last, last-1
+	return r.Apply(ops.Transpose, ops.TransposeAttrs{Axes: axes}, x)
 }
 
 // blocksOf are the constants of a matrix that is dequantized in blocks along the axis that is not columns: numbers, scales and perhaps zero

@@ -4,6 +4,7 @@ import (
 	"lathe/internal/graph"
 	"lathe/internal/graph/rewrite"
 	"lathe/internal/impl"
+	"lathe/internal/impl/algorithms"
 	"lathe/internal/op"
 	"lathe/internal/ops"
 	"lathe/internal/tensor"
@@ -38,20 +39,34 @@ func narrowWeights(c *Context) error {
 			return
 		}
 		shape := n.In[1].Type.Shape
-		rows := n.Out[0].Type.Elements() / shape[columns]
-		taken, err := c.decide(n, impl.WeightsDecision(c.Target, rows, shape[columns], shape[1-columns], w.numbers.DType, all))
-		if r.Fail(err); taken != "narrow" {
+		taken, err := c.decide(n, algorithms.Table.WeightsDecision(c.Target, impl.Weights{
+			Rows: n.Out[0].Type.Elements() / shape[columns], Columns: shape[columns], Depth: shape[1-columns],
+			Type: w.numbers.DType, All: all, Digits: impl.DigitsOf(shape[1-columns], c.Level),
+		}))
+		if r.Fail(err); taken == "wide" {
 			return
 		}
 		x := n.In[0]
+		a, _ := n.Attrs.(ops.MatmulAttrs)
 		if w.rows != nil {
-			if a, ok := n.Attrs.(ops.MatmulAttrs); ok && a.TransposeA {
+			if a.TransposeA {
 				w.rows = w.rows.Reshape(w.rows.Len(), 1)
 			}
 			x = r.Apply(ops.Multiply, op.None{}, x, graph.NewConst("", w.rows))
 		}
-		y := r.Apply(n.Op, n.Attrs, x, graph.NewConst(n.In[1].Name, w.numbers))
-		y.Def.Impl = n.Impl // what is decided later is decided for the product
+		var y *graph.Value
+		if taken == "digits" {
+			if a.TransposeA {
+				x = turned(r, x)
+			}
+			if columns == 0 {
+				w.numbers = w.numbers.Transpose()
+			}
+			y = c.digitProduct(r, n, x, graph.NewConst(n.In[1].Name, w.numbers))
+		} else {
+			y = r.Apply(n.Op, n.Attrs, x, graph.NewConst(n.In[1].Name, w.numbers))
+			y.Def.Impl = n.Impl // what is decided later is decided for the product
+		}
 		if w.columns != nil {
 			y = r.Apply(ops.Multiply, op.None{}, y, graph.NewConst("", w.columns))
 		}

@@ -2,6 +2,8 @@ package pass
 
 import (
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
 	"lathe/internal/choice"
@@ -17,8 +19,16 @@ import (
 
 // TestNarrowWeights takes products of quantised and of 16-bit weights of all kinds through the table, with weights that stay narrow
 // whatever that costs. Those whose scales are factors of rows or of columns are left in a type that is no wider than 16 bits.
-func TestNarrowWeights(t *testing.T) {
-	kept := 0
+func TestNarrowWeights(t *testing.T) { narrowed(t, "narrow", 100) }
+
+// TestDigitProducts does the same with data that become digits where weights are int8.
+func TestDigitProducts(t *testing.T) { narrowed(t, "digits", 100) }
+
+// narrowed takes such products through the table with a value of the decision, and fails unless the weights of so many stay narrow.
+func narrowed(t *testing.T, way string, least int) {
+	dots := *machine
+	dots.HasDot = true
+	kept, integers := 0, 0
 	for seed := range uint64(400) {
 		r := rand.New(rand.NewPCG(seed, 91))
 		depth, columns := 1+r.IntN(20), 1+r.IntN(40)
@@ -45,7 +55,7 @@ func TestNarrowWeights(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := g.String()
-		c := &Context{Graph: g, Target: machine, Level: 3, Chooser: func(string) choice.Chooser { return whereAsked{"weights": "narrow"} }}
+		c := &Context{Graph: g, Target: &dots, Level: 3, Chooser: func(string) choice.Chooser { return keptNarrow(way) }}
 		for _, p := range Table {
 			if err := p.Run(c); err != nil {
 				t.Fatalf("seed %d: %s: %v\n%s", seed, p.Name, err, before)
@@ -65,11 +75,29 @@ func TestNarrowWeights(t *testing.T) {
 			t.Fatalf("seed %d: weights are widened\n%s\n%s", seed, before, g)
 		case narrow && widest > 0:
 			kept++
+			if strings.Contains(g.String(), "qnn.matmul") {
+				integers++
+			}
 		}
 	}
-	if kept < 100 {
+	if kept < least {
 		t.Errorf("weights stay narrow in %d cases", kept)
 	}
+	if digits := way == "digits"; digits != (integers > 20) {
+		t.Errorf("%d products of digits", integers)
+	}
+}
+
+// keptNarrow keeps weights narrow in a way, where that is one.
+type keptNarrow string
+
+func (w keptNarrow) Choose(d choice.Decision) (int, error) {
+	for _, way := range []string{string(w), "narrow"} {
+		if i := slices.IndexFunc(d.Values, func(v choice.Value) bool { return v.Text == way }); i >= 0 {
+			return i, nil
+		}
+	}
+	return d.Default, nil
 }
 
 // whereAsked decides what it names where that is asked.

@@ -22,7 +22,7 @@ type OptionInfo struct {
 }
 
 const (
-	noFastMath = "arithmetic keeps IEEE semantics; -O4 allows approximate functions"
+	noFastMath = "arithmetic keeps IEEE semantics; -O4 allows less"
 	noLibs     = "Lathe calls no foreign libraries"
 	noJIT      = "Lathe writes packages and does not execute what it generates"
 )

@@ -2,6 +2,7 @@ package llvm
 
 import (
 	"fmt"
+	"math"
 
 	"lathe/internal/expr"
 	"lathe/internal/types"
@@ -44,6 +45,8 @@ func (e *emitter) cast(to types.DType, a value) value {
 		return conv("fptrunc")
 	case from.IsFloat() && to.Bits() <= 16:
 		return e.floatToNarrow(to, a)
+	case from.IsFloat() && a.lanes > 1 && e.target.ISA().Instructions.Indefinite:
+		return e.floatToWide(to, a)
 	case from.IsFloat():
 		name := "fptosi.sat"
 		if to.IsUnsigned() {
@@ -66,6 +69,27 @@ func (e *emitter) cast(to types.DType, a value) value {
 		return conv("sext")
 	}
 	return conv("zext")
+}
+
+// floatToWide converts what the integers of a vector hold, and selects the rest: LLVM would convert lane by lane, behind branches.
+func (e *emitter) floatToWide(to types.DType, a value) value {
+	above, least, op := math.Exp2(float64(to.Bits())), 0.0, "fptoui"
+	if to.IsSigned() {
+		above, least, op = above/2, -above/2, "fptosi"
+	}
+	number := func(x float64) value { return e.splat(constFloat(x, a.t), a.lanes) }
+	compared := func(pred string, v, with value) value {
+		return value{t: types.Bool, lanes: a.lanes, s: e.temp("fcmp %s %s, %s", pred, v, with.s)}
+	}
+	held := e.choose(compared("olt", a, number(above)), a, number(0)) // 0 where a is NaN
+	held = e.choose(compared("ogt", held, number(least)), held, number(least))
+	r := value{t: to, lanes: a.lanes}
+	r.s = e.temp("%s %s to %s", op, held, r.typ())
+	_, most := to.IntRange()
+	if to == types.U64 {
+		most = -1
+	}
+	return e.choose(compared("oge", a, number(above)), e.splat(constInt(most, to), a.lanes), r)
 }
 
 // floatToNarrow saturates in floating point, where a vector takes two instructions, and converts by way of int32.

@@ -67,8 +67,9 @@ var ISA = isa.ISA{
 	SetSpan:  4 << 10, // a page: the set is found while the address is translated
 	TwoSteps: true,
 	Instructions: isa.Instructions{
-		LosesNaN: true,
-		Pause:    `call void asm sideeffect "pause", "~{memory}"()`,
+		Indefinite: true,
+		LosesNaN:   true,
+		Pause:      `call void asm sideeffect "pause", "~{memory}"()`,
 		Float: &isa.FloatControl{ // MXCSR: flush to zero, and denormals are zero
 			Exchange: `  %p = alloca i32
   call void @llvm.x86.sse.stmxcsr(ptr %p)
