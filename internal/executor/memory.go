@@ -99,7 +99,7 @@ func newMemory(info *bundle.Manifest, params []bundle.Param, workers int, oversu
 		m.pointer(ctx.Team, m.team)
 		m.pointer(ctx.Parts, m.parts)
 		if !oversubscribed {
-			m.u32(ctx.Spin, pausesOf(stepPatience))
+			m.spin().Store(pausesOf(stepPatience))
 		}
 		m.u64(ctx.Wait, uint64(crewCode().wait))
 		m.u64(ctx.Wake, uint64(crewCode().wake))
@@ -165,6 +165,14 @@ func (m *memory) pointer(off int, r region) {
 func (m *memory) done() *atomic.Uint64 {
 	return (*atomic.Uint64)(unsafe.Pointer(&m.b[m.team.off+bundle.TeamDone]))
 }
+
+// naps is the word on which workers of the team sleep: another number after each time that somebody did.
+func (m *memory) naps() *atomic.Uint32 {
+	return (*atomic.Uint32)(unsafe.Pointer(&m.b[m.team.off+bundle.TeamAsleep]))
+}
+
+// spin is how many pauses workers look for a step before they sleep.
+func (m *memory) spin() *atomic.Uint32 { return (*atomic.Uint32)(unsafe.Pointer(&m.b[ctx.Spin])) }
 
 // begin sets a worker's count of the chunks behind it, before it calls the library.
 func (m *memory) begin(worker int, base uint64) { m.u64(m.partBase(worker), base) }

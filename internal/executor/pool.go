@@ -21,6 +21,7 @@ type pool struct {
 	exited  sync.WaitGroup
 	rested  time.Time // when a run let Go's scheduler in last
 	crew    *crew
+	looks   patience
 }
 
 // A callee is a run function and the context to call it with.
@@ -30,6 +31,7 @@ func newPool(entry uintptr, mem *memory, workers int, oversubscribed bool) *pool
 	p := &pool{own: &callee{entry, mem.context()}, mem: mem, workers: workers, crew: new(crew)}
 	if !oversubscribed {
 		p.crew.pauses = pausesOf(idlePatience)
+		p.looks = patience{long: pausesOf(stepPatience), short: pausesOf(hastyPatience)}
 	}
 	return p
 }
@@ -48,6 +50,7 @@ func (p *pool) runOf(c *callee, first, last int) {
 	p.rest()
 	purego.SyscallN(c.entry, c.context, 0, uintptr(p.workers), uintptr(first), uintptr(last))
 	p.crew.job.Add(1)
+	p.mem.spin().Store(p.looks.after(p.mem.naps().Load()))
 }
 
 // rest shows Go's monitor from time to time that the goroutine is not stuck. A goroutine that was not scheduled for 10 ms loses its

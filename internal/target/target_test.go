@@ -196,7 +196,7 @@ func TestErrors(t *testing.T) {
 		{"llvm -fma-units=0", "from 1 to 64"},
 		{"llvm -datapath=wide", "from 32 to 65536"},
 		{"llvm -opt-level=4", "1, 2 or 3"},
-		{"llvm --fast-math", "-O4 allows approximate functions"},
+		{"llvm --fast-math", "-O4 allows less"},
 		{"llvm -fast-math=maybe", "must be 0 or 1"},
 		{"llvm -jit=orcjit", "does not execute"},
 		{`{"kind":"llvm"`, "JSON"},

@@ -212,7 +212,9 @@ static lathe_status make_model(const lathe_library *l, const char *name, struct 
 #ifndef LATHE_NO_THREADS
   m->crew = (crew){.run = l->run, .ctx = &m->ctx, .workers = workers, .members = (member *)(void *)(base + p.members)};
   m->crew.spin_ns = crowded ? 0 : IDLE_PATIENCE_NS;
-  m->ctx.spin = crowded ? 0 : step_pauses();
+  m->crew.patience = crowded ? 0 : pauses_of(STEP_PATIENCE_NS);
+  m->crew.hasty_patience = crowded ? 0 : pauses_of(HASTY_PATIENCE_NS);
+  m->ctx.spin = m->crew.patience;
   m->ctx.wait = on_wait;
   m->ctx.wake = on_wake;
   m->ctx.user = &m->crew;

@@ -28,8 +28,11 @@ static uint32_t add(uint32_t *word, uint32_t n) { return __atomic_add_fetch(word
 
 /* How long a worker looks before it sleeps: for a step that others finish, and for another run. Who sleeps frees its CPU for others, and
  * waking costs 10 to 150 us where each has a CPU of its own; where a machine wakes threads on the CPU of who wakes them,
- * milliseconds. Callers that run a model in a loop come back within the time for another run, and an idle process pays it once. */
-enum { STEP_PATIENCE_NS = 1000000, IDLE_PATIENCE_NS = 50000 };
+ * milliseconds. Callers that run a model in a loop come back within the time for another run, and an idle process pays it once.
+ *
+ * A worker that lost its CPU in the middle of a chunk gets one that is free, but no earlier than who waits for it sleeps. So after a run
+ * in which somebody waited in vain the next HASTY_RUNS have less patience; then one tries whether it is needed no more. */
+enum { STEP_PATIENCE_NS = 1000000, HASTY_PATIENCE_NS = 50000, IDLE_PATIENCE_NS = 50000, HASTY_RUNS = 31 };
 
 /* A crew is the workers of a model. The caller's thread is worker 0, whose call of the library returns when all is done; the others
  * are started by the first run, sleep between runs and end when the model is closed. Nobody waits for them: one that comes
@@ -43,6 +46,9 @@ typedef struct crew {
   int started;
   pid_t owner; /* the process whose threads they are: a child of fork has none of them */
   uint32_t spin_ns;
+  uint32_t patience, hasty_patience; /* pauses before a step */
+  uint32_t naps;                     /* what the word was on which the team sleeps */
+  uint32_t hasty;                    /* runs to come of less patience */
 #ifndef LATHE_FUTEX
   pthread_mutex_t lock;
   pthread_cond_t moved;
@@ -118,9 +124,9 @@ static uint32_t sleep_until_job(crew *c, uint32_t seen) {
   return job;
 }
 
-/* step_pauses is how many pauses of this CPU are the patience for a step; one takes 5 to 60 ns. The least of some tries counts, for
- * others may take the CPU meanwhile. */
-static uint32_t step_pauses(void) {
+/* pauses_of is how many pauses of this CPU take so long; one takes 5 to 60 ns. The least of some tries counts, for others may take the
+ * CPU meanwhile. */
+static uint32_t pauses_of(uint64_t ns) {
   enum { TRIES = 5, PAUSES = 200 };
   uint64_t least = UINT64_MAX;
   for (int k = 0; k < TRIES; k++) {
@@ -130,7 +136,17 @@ static uint32_t step_pauses(void) {
     if (took < least) least = took;
   }
   if (least < PAUSES) least = PAUSES;
-  return (uint32_t)((uint64_t)STEP_PATIENCE_NS * PAUSES / least);
+  return (uint32_t)(ns * PAUSES / least);
+}
+
+/* look_again sets the patience for the next run by whether somebody slept in the last one. */
+static void look_again(crew *c) {
+  uint32_t naps = load(&c->ctx->team->asleep);
+  int slept = naps != c->naps;
+  c->naps = naps;
+  if (c->hasty > 0) c->hasty--;
+  else if (slept) c->hasty = HASTY_RUNS;
+  store(&c->ctx->spin, c->hasty > 0 ? c->hasty_patience : c->patience);
 }
 
 static void on_wait(void *user, uint32_t *addr, uint32_t seen) { wait_word(user, addr, seen); }
@@ -219,6 +235,7 @@ static lathe_status run_crew(const char *name, crew *c, int32_t first, int32_t l
   c->ctx->parts[0].base = base;
   c->run(c->ctx, 0, c->workers, first, last);
   add(&c->job, 1);
+  look_again(c);
   return LATHE_OK;
 }
 

@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "append the cases that have become right
 // groups of cases in the folder of ONNX's backend tests.
 var groups = []string{"node", "simple", "pytorch-converted", "pytorch-operator"}
 
-// levels of optimisation to try: none, the default, and the one that allows approximate functions.
+// levels of optimisation to try: none, the default, and the one that may lose accuracy.
 var levels = []int{0, 3, 4}
 
 // TestConformanceONNXCases compiles and runs every case of ONNX's backend tests. Those listed must be right at every
