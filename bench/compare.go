@@ -22,6 +22,7 @@ type comparison struct {
 	work  string
 	peers []peer
 	peaks map[int]machine.Peaks // by threads
+	probe *machine.Probe
 }
 
 // compareAll measures all networks, prints a table as it grows and writes the results.
@@ -37,9 +38,11 @@ func compareAll(s *settings, work string) error {
 	for _, p := range c.peers {
 		r.Peers = append(r.Peers, named{p.name(), p.version()})
 	}
-	if r.Peaks, err = measureMachine(s.threads); err != nil {
+	if c.probe, err = machine.Open(context.Background()); err != nil {
 		return err
 	}
+	defer c.probe.Close()
+	r.Peaks = c.measureMachine()
 	for _, p := range r.Peaks {
 		c.peaks[p.Threads] = p
 	}
@@ -67,17 +70,18 @@ func compareAll(s *settings, work string) error {
 }
 
 // measureMachine measures the machine for each number of threads.
-func measureMachine(threads []int) ([]machine.Peaks, error) {
-	probe, err := machine.Open(context.Background())
-	if err != nil {
-		return nil, err
+func (c *comparison) measureMachine() (list []machine.Peaks) {
+	for _, n := range c.threads {
+		list = append(list, c.probe.Measure(n).Max(c.probe.Measure(n)))
 	}
-	defer probe.Close()
-	var list []machine.Peaks
-	for _, n := range threads {
-		list = append(list, probe.Measure(n).Max(probe.Measure(n)))
+	return list
+}
+
+// state notes how fast a core writes what another has read, which changes with the places that a hypervisor gives virtual cores.
+func (c *comparison) state(r *row) {
+	if r.Threads > 1 {
+		r.Reclaim = append(r.Reclaim, c.probe.Reclaim())
 	}
-	return list, nil
 }
 
 // model measures one network with one batch on every number of threads.
@@ -193,10 +197,12 @@ func (c *comparison) measure(r *row, model, pack string) error {
 		sides = append(sides, &side{session: s})
 		at[sides[len(sides)-1]] = &r.Peers[i]
 	}
+	c.state(r)
 	longest, err := interleave(sides, c.repeat)
 	if err != nil {
 		return err
 	}
+	c.state(r)
 	r.LongestMs = milliseconds(longest)
 	r.Lathe = summary(sides[0].blocks)
 	ours, err := lathe.outputs()

@@ -44,7 +44,7 @@ func (r *report) head() {
 	for _, p := range r.Peers {
 		fmt.Printf(" %14s %6s %6s %6s %8s", p.Name+" ms", "ratio", "quiet", "cpu", "distance")
 	}
-	fmt.Printf(" %8s %6s %6s %9s %10s %7s\n", "GFLOP/s", "peak", "eff", "compile s", "compile MB", "run MB")
+	fmt.Printf(" %8s %6s %6s %9s %10s %7s %14s\n", "GFLOP/s", "peak", "eff", "compile s", "compile MB", "run MB", "reclaim GB/s")
 }
 
 func (r *report) add(w row) {
@@ -72,7 +72,15 @@ func (r *report) add(w row) {
 	if w.fewerOperations() {
 		eff = percentText(w.EffShare)
 	}
-	fmt.Printf(" %8.1f %6s %6s %9.2f %10.0f %7.0f%s\n", w.Effective, percentText(w.PeakShare), eff, w.Compile.Seconds, w.Compile.PeakMB, w.RunPeakMB, mark)
+	fmt.Printf(" %8.1f %6s %6s %9.2f %10.0f %7.0f %14s%s\n", w.Effective, percentText(w.PeakShare), eff, w.Compile.Seconds, w.Compile.PeakMB, w.RunPeakMB, w.reclaimText(), mark)
+}
+
+// reclaimText is how fast cores took lines from each other before the runs and behind them: where both differ, cores moved meanwhile.
+func (w *row) reclaimText() string {
+	if len(w.Reclaim) < 2 {
+		return "-"
+	}
+	return fmt.Sprintf("%.1f, %.1f", float64(w.Reclaim[0])/1e3, float64(w.Reclaim[1])/1e3)
 }
 
 func threadsText(n int) string {
@@ -204,6 +212,7 @@ func (r *report) foot() {
 	fmt.Println("ratio: medians of all runs, the peer's through Lathe's; quiet: lowest medians of a block, as GFLOP/s and peak; cpu: CPU time, which")
 	fmt.Println("other processes disturb less. GFLOP/s counts the model as given; peak is the share of what the kernels really do, eff of the")
 	fmt.Println("model as given where kernels do less (Winograd), both of the measured peak of the element types that are multiplied.")
+	fmt.Println("reclaim: how fast a core writes what another has read, before the runs and behind them; it falls where cores have no cache in common.")
 	fmt.Printf("other processes used %.0f %% of the CPUs meanwhile\n", 100*r.OthersShare)
 	fmt.Printf("longest wait for idle threads before a block: %.0f ms\n", longest)
 }

@@ -28,9 +28,10 @@ type row struct {
 	Compile      compileCost `json:"compile"`
 	RunPeakMB    float64     `json:"run_peak_mb"`
 	LongestMs    float64     `json:"longest_wait_ms"`
-	Busy         float64     `json:"busy,omitempty"`    // part of a processor that a load took
-	Share        float64     `json:"share,omitempty"`   // under load: of the runs that one thread without it would do in the time that is left of all processors
-	Skipped      string      `json:"skipped,omitempty"` // why there is nothing to measure
+	Reclaim      []int       `json:"reclaim_mb_per_s,omitempty"` // of several threads: how fast a core writes what another has read, before the runs and behind them
+	Busy         float64     `json:"busy,omitempty"`             // part of a processor that a load took
+	Share        float64     `json:"share,omitempty"`            // under load: of the runs that one thread without it would do in the time that is left of all processors
+	Skipped      string      `json:"skipped,omitempty"`          // why there is nothing to measure
 	Error        string      `json:"error,omitempty"`
 }
 

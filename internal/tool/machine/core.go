@@ -16,7 +16,7 @@ func (p *Probe) Core() target.Core {
 		}
 	}
 	c.Streams = p.sideBySide()
-	c.Reclaim = p.reclaim()
+	c.Reclaim = p.Reclaim()
 	return c
 }
 

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// reclaim is how fast one core writes what another has just read, in MB/s: the other's copy of each line has to go before. It is
+// Reclaim is how fast one core writes what another has just read, in MB/s: the other's copy of each line has to go before. It is
 // some bytes a cycle where the two have a cache in common, a fraction of that where they have none, and 0 where there is no other.
-func (p *Probe) reclaim() int {
+func (p *Probe) Reclaim() int {
 	const size, rounds, line = 256 << 10, 200, 64
 	if goruntime.GOMAXPROCS(0) < 2 {
 		return 0
