@@ -117,6 +117,8 @@ func TestGolden(t *testing.T) {
 			for i in 0..16 { vector j in 0..4 { if ((((i * 4) + j) - 20) >= 0) { y[((i * 4) + j)] = x[(((i * 4) + j) - 20)] } } } }`},
 		{"reflected_lanes", "LoopPartition", `func f(x: float32[40], y: float32[46]) {
 			for i in 0..11 { vector j in 0..4 { y[((i * 4) + j)] = x[max(min(max((((i * 4) + j) - 3), ((3 - (i * 4)) - j)), ((81 - (i * 4)) - j)), 0)] } } }`},
+		{"copied_vectors", "LoopPartition", `func f(x: float32[14,8], y: float32[8,16]) {
+			for i in 0..4 { unroll t in 0..4 { vector v in 0..8 { y[v, ((i * 4) + t)] = select((((i * 4) + t) < 14), x[((i * 4) + t), v], 0.0) } } } }`},
 		{"joined_lanes", "LoopPartition", `func f(x: float32[24], z: float32[20], w: float32[20], y: float32[64]) {
 			for i in 0..16 { vector j in 0..4 { y[((i * 4) + j)] = select((((i * 4) + j) < 24), x[((i * 4) + j)], select((floordiv(((i * 4) + j), 2) < 22), z[(((i * 4) + j) - 24)], w[(((i * 4) + j) - 44)])) } } }`},
 		{"joined_parts", "LoopPartition", `func f(x: float32[2,24], z: float32[2,40], y: float32[2,64]) {
@@ -346,4 +348,63 @@ func interiorOf(l *loop.For) bool {
 	lo, ok := expr.IntOf(l.Min)
 	_, known := expr.IntOf(l.Extent)
 	return ok && known && lo > 0
+}
+
+// TestSquaresAtBorders: of a matrix that is transposed with lines of zeros behind it, as keys and panels of weights are, only the squares across
+// its end choose, however the rest is divided; a square whose vectors choose is no transposition in registers.
+func TestSquaresAtBorders(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 12))
+	machine := &target.Target{VectorBits: 256, VectorRegs: 16, L1: 32 << 10, L2: 1 << 20, Core: target.ClassOf(target.X86, 256)}
+	for range 30 {
+		lines, depth := 9+r.IntN(80), 8*(1+r.IntN(6))
+		padded := (lines + 7) / 8 * 8
+		x := te.Input("x", types.Of(types.F32, lines, depth))
+		y := te.Compute("y", types.Of(types.F32, depth, padded), func(i []expr.Expr) expr.Expr {
+			return expr.If(expr.LT(i[1], expr.Index(lines)), x.At(i[1], i[0]), expr.Const(types.F32, 0))
+		})
+		c := tetest.Of(r, "y", y)
+		k := c.Lower()
+		plan, err := algorithms.Table.Choose(k, machine, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan.Divide(machine, nil, nil)
+		f := plan.Schedule.Func
+		for _, p := range looppass.Table {
+			run(t, p.Name, f)
+		}
+		if err := c.Check(k, f, 2); err != nil {
+			t.Fatal(err)
+		}
+		choosing := 0 // squares whose vectors choose, in a run
+		var visit func(s loop.Stmt, times int, copied bool)
+		visit = func(s loop.Stmt, times int, copied bool) {
+			switch s := s.(type) {
+			case *loop.Seq:
+				for _, t := range s.List {
+					visit(t, times, copied)
+				}
+			case *loop.Let:
+				visit(s.Body, times, copied)
+			case *loop.For:
+				if n, ok := expr.IntOf(s.Extent); ok && !s.Kind.Copied() {
+					times *= int(n)
+				}
+				visit(s.Body, times, s.Kind.Copied())
+			case *loop.If:
+				if copied {
+					choosing += times
+				} else {
+					visit(s.Then, times, false)
+					if s.Else != nil {
+						visit(s.Else, times, false)
+					}
+				}
+			}
+		}
+		visit(f.Body, 1, false)
+		if squares := depth / 8; choosing > squares || lines%8 == 0 && choosing > 0 {
+			t.Errorf("%d lines of %d: %d squares choose\n%s\n%s", lines, depth, choosing, plan.Schedule, f)
+		}
+	}
 }

@@ -149,9 +149,9 @@ func interior(body loop.Stmt, v *expr.Var, all arith.Interval, r arith.Ranges) a
 	return in
 }
 
-// straight is the range of v, which is in all, in which lanes read along straight lines, and choose nothing.
+// straight is the range of v, which is in all, in which vectors that are copied for each other, and their lanes, read along straight lines, and choose nothing.
 func straight(body loop.Stmt, v *expr.Var, all arith.Interval, r arith.Ranges) arith.Interval {
-	in, lanes := all, map[*expr.Var]bool{}
+	in, lanes, copied := all, map[*expr.Var]bool{}, map[*expr.Var]bool{}
 	r = r.With(v, all)
 	loop.Walk(body, func(s loop.Stmt) bool {
 		switch s := s.(type) {
@@ -161,11 +161,14 @@ func straight(body loop.Stmt, v *expr.Var, all arith.Interval, r arith.Ranges) a
 			if s.Kind == loop.Vector {
 				lanes[s.Var] = true
 			}
+			if s.Kind.Copied() {
+				copied[s.Var] = true
+			}
 		case *loop.Let:
 			r = r.With(s.Var, r.Of(s.Value))
 		case *loop.Store:
 			if len(lanes) > 0 {
-				in = r.Settle(s.Value, v, in, func(x *expr.Var) bool { return lanes[x] })
+				in = r.Settle(s.Value, v, in, func(x *expr.Var) bool { return lanes[x] || copied[x] })
 			}
 		}
 		return true
