@@ -8,6 +8,7 @@ import (
 // A WindowFold is a fold over windows along some axes: the taps of each, and the elements that are left of all when it is folded.
 type WindowFold struct {
 	Taps, Left []int // Left[i] where axes up to i are folded one by one
+	Rows       []int // the elements of each of these lines along which vectors lie; 0: vectors are whole
 	Bytes      int   // of an element
 	Stride     int   // of the last axis, along which vectors lie; 1: they are neighbours in memory
 }
@@ -16,8 +17,14 @@ type WindowFold struct {
 func WindowsDecision(t *target.Target, f WindowFold) choice.Decision {
 	c := core{t}
 	lanes := max(1, c.lanes(f.Bytes))
-	loads := asTheyLie.loads * float64(c.Loads*lanes)
+	loads := asTheyLie.loads * float64(c.Loads)
 	last := len(f.Left) - 1
+	vectors := func(i int) float64 { // of what is left
+		if row := f.Rows[i]; row > 0 {
+			return float64(f.Left[i] / row * ((row + lanes - 1) / lanes))
+		}
+		return float64(f.Left[i]) / float64(lanes)
+	}
 	taps, apart, gather := 1, 0.0, 1
 	if f.Stride > 1 {
 		gather = 2 * min(f.Stride, lanes) // so many vectors or elements are loaded, and as often put together
@@ -27,12 +34,12 @@ func WindowsDecision(t *target.Target, f WindowFold) choice.Decision {
 		if i == last {
 			n *= gather
 		}
-		apart += float64(n*f.Left[i]) / loads
+		apart += float64(n) * vectors(i) / loads
 		if i < last {
 			apart += kernelStart + 2*c.between(f.Left[i]*f.Bytes)
 		}
 	}
-	return choice.Least("windows", choice.Value{Text: "whole", Cost: float64(taps*gather*f.Left[last]) / loads}, choice.Value{Text: "by axis", Cost: apart})
+	return choice.Least("windows", choice.Value{Text: "whole", Cost: float64(taps*gather) * vectors(last) / loads}, choice.Value{Text: "by axis", Cost: apart})
 }
 
 // between is the time to write, or to read, data of so many bytes that lie between two kernels.

@@ -61,15 +61,20 @@ func poolOf(n *graph.Node) (p pool, ok bool) {
 func (p pool) axes(n *graph.Node) (axes []int, fold impl.WindowFold) {
 	left := slices.Clone(n.In[0].Type.Shape)
 	fold.Bytes, fold.Stride = n.Out[0].Type.DType.Size(), 1
-	if s := p.Strides[len(p.Strides)-1]; !fromConv(n.In[0]) && left[len(left)-1] > 1 {
-		fold.Stride = s
+	along := !fromConv(n.In[0]) && left[len(left)-1] > 1 // vectors lie along the last axis
+	if along {
+		fold.Stride = p.Strides[len(p.Strides)-1]
 	}
 	for k, taps := range p.PoolSize {
 		if taps == 1 && p.Strides[k] == 1 && p.Padding[k] == 0 && p.Padding[len(p.PoolSize)+k] == 0 {
 			continue
 		}
 		left[2+k] = n.Out[0].Type.Shape[2+k]
-		axes, fold.Taps, fold.Left = append(axes, k), append(fold.Taps, taps), append(fold.Left, types.Count(left))
+		row := 0
+		if along {
+			row = left[len(left)-1]
+		}
+		axes, fold.Taps, fold.Left, fold.Rows = append(axes, k), append(fold.Taps, taps), append(fold.Left, types.Count(left)), append(fold.Rows, row)
 	}
 	return axes, fold
 }

@@ -3,6 +3,7 @@ package extern
 import (
 	"math"
 	"math/bits"
+	"slices"
 
 	"lathe/internal/impl"
 	"lathe/internal/target"
@@ -17,7 +18,7 @@ func selecting(t *target.Target, n, k, rows, lanes int, inOrder bool) float64 {
 	groups, wide := float64(rows/lanes), float64(lanes)
 	scan := selectCycles * float64(n)
 	if inOrder && lanes > 1 { // one of any lane moves the best of all
-		vectors := wide / float64(t.Lanes(32))
+		vectors := float64((lanes-1)/t.Lanes(32) + 1 + (lanes-1)/t.Lanes(64) + 1) // of keys, and of places
 		return groups * (scan + insertCycles*vectors*float64(k)*(float64(k)+found(n, k, lanes)))
 	}
 	sinks := (float64(k) + found(n, k, 1)) * float64(bits.Len(uint(k))) * levelCycles
@@ -46,7 +47,7 @@ func decideSelection(c impl.Call, n, k, rows, widest int) (lanes int, inOrder bo
 	cost := func(lanes int) float64 {
 		return min(selecting(c.Target, n, k, rows, lanes, true), selecting(c.Target, n, k, rows, lanes, false))
 	}
-	numbers := impl.Powers(widest)
+	numbers := slices.DeleteFunc(impl.Powers(widest), func(lanes int) bool { return lanes == 2 }) // which are no vector
 	best := numbers[0]
 	for _, l := range numbers {
 		if cost(l) < cost(best) {
