@@ -102,8 +102,27 @@ func hasLoad(x expr.Expr) bool {
 	return found
 }
 
-// sel emits a selection. Where an operand reads memory it is evaluated only if chosen: by a branch on a scalar
-// condition, under a mask on a vector one.
+// readsMore reports whether evaluating x may read what evaluating a condition has not read.
+func readsMore(x, cond expr.Expr) bool {
+	read := map[string]bool{}
+	expr.Walk(cond, func(e expr.Expr) bool {
+		switch e := e.(type) {
+		case *expr.Select:
+			return false // of whose operands one is evaluated
+		case *expr.Binary:
+			return e.Op != expr.OpAnd && e.Op != expr.OpOr
+		case *expr.Load:
+			read[expr.String(e)] = true
+		}
+		return true
+	})
+	more := false
+	expr.Loads(x, func(l *expr.Load) { more = more || !read[expr.String(l)] })
+	return more
+}
+
+// sel emits a selection. Where an operand reads memory that the condition has not read it is evaluated only if chosen: by a branch on a
+// scalar condition, under a mask on a vector one.
 func (e *emitter) sel(x *expr.Select) value {
 	c := e.expr(x.Cond)
 	if c.known {
@@ -112,7 +131,7 @@ func (e *emitter) sel(x *expr.Select) value {
 		}
 		return e.expr(x.B)
 	}
-	if !hasLoad(x.A) && !hasLoad(x.B) {
+	if !readsMore(x.A, x.Cond) && !readsMore(x.B, x.Cond) {
 		return e.choose(c, e.expr(x.A), e.expr(x.B))
 	}
 	if c.lanes == 0 && e.vec != nil && e.mask == "" && !e.isVector(x.A) && !e.isVector(x.B) {

@@ -40,6 +40,7 @@ func (e *emitter) load(x *expr.Load) value {
 		if v, ok := e.patterned(b, l); ok {
 			return v
 		}
+		x = e.lookedUp(x)
 		return e.perLane(func() value { return e.load(x) })
 	case p.coef == 0:
 		if e.mask != "" && (e.choosing || !slices.Contains(e.active, true)) { // no lane may need it: the address may then be outside the buffer
@@ -58,6 +59,26 @@ func (e *emitter) load(x *expr.Load) value {
 	}
 	raw.s = e.maskedLoad(mt, fmt.Sprintf("v%d%s", e.lanes, memSuffix(b.DType)), ptr, align)
 	return e.widen(raw)
+}
+
+// lookedUp is x, whose place differs from lane to lane, with variables for places that memory gives and that are computed for all lanes at once:
+// one by one, numbers that decide about places would be branched on.
+func (e *emitter) lookedUp(x *expr.Load) *expr.Load {
+	if e.vec == nil || e.mask != "" || !slices.ContainsFunc(x.Index, hasLoad) {
+		return x
+	}
+	at := slices.Clone(x.Index)
+	for i, index := range at {
+		if !hasLoad(index) {
+			continue
+		}
+		if v := e.expr(index); v.lanes > 0 {
+			place := expr.NewVar("place")
+			e.env[place], e.ranges[place] = v, e.ranges.Of(index)
+			at[i] = place
+		}
+	}
+	return &expr.Load{From: x.From, Index: at}
 }
 
 // passing reports whether sums in registers are of fewer rows than vectors of so many lanes: the elements of rows that all lanes share stay
