@@ -127,6 +127,9 @@ func TestGolden(t *testing.T) {
 		{"joined_parts_within", "LoopPartition", `func f(x: float32[2,26], z: float32[2,38], y: float32[2,64]) {
 			parallel p in 0..32 { let q: int64 = floordiv(p, 16) let i: int64 = floormod(p, 16)
 				vector j in 0..4 { y[q, ((i * 4) + j)] = select((((i * 4) + j) < 26), x[q, ((i * 4) + j)], z[q, (((i * 4) + j) - 26)]) } } }`},
+		{"joined_parts_tail", "LoopPartition", `func f(x: float32[1,26], z: float32[1,36], y: float32[1,62]) {
+			parallel p in 0..16 { vector j in 0..4 { if (((p * 4) + j) < 62) {
+				y[0, ((p * 4) + j)] = select((((p * 4) + j) < 26), x[0, ((p * 4) + j)], z[0, (((p * 4) + j) - 26)]) } } } }`},
 		{"choices", "HoistChoices", `func f(x: float32[8,8], z: float32[8], y: float32[8,8]) {
 			parallel p in 0..8 { for i in 0..2 { vector j in 0..4 {
 				y[p, ((i * 4) + j)] = select(((p < 3) & (((i * 4) + j) > 2)), x[p, ((i * 4) + j)], select((p > 5), z[((i * 4) + j)], 1.0)) } } } }`},

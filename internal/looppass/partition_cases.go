@@ -101,14 +101,14 @@ func stretches(body loop.Stmt, v *expr.Var, all arith.Interval, r arith.Ranges, 
 	return list, longer > 0 && len(list) > 1
 }
 
-// byStretch is body as a choice between stretches of v, which follow each other.
+// byStretch is body as a choice between stretches of v, which follow each other and have borders of their own.
 //
 //	let x = floormod(p, n) { vector t { y[x, t] = select(x < m, a[x, t], b[x-m, t]) } }
 //	→  let x = floormod(p, n) { if x < m { vector t { y[x, t] = a[x, t] } } else { vector t { y[x, t] = b[x-m, t] } } }
 func byStretch(body loop.Stmt, v *expr.Var, parts []arith.Interval, r arith.Ranges) loop.Stmt {
 	list := make([]choice, len(parts))
 	for i, p := range parts {
-		list[i] = choice{expr.LT(v, expr.Index(int(p.Hi)+1)), loop.Fresh(partitioned(settled(body, v, p, r), r.With(v, p)))}
+		list[i] = choice{expr.LT(v, expr.Index(int(p.Hi)+1)), loop.Fresh(byCase(settled(body, v, p, r), v, p, r, false))}
 	}
 	return chain(list)
 }

@@ -1,6 +1,8 @@
 package pass
 
 import (
+	"slices"
+
 	"lathe/internal/graph"
 	"lathe/internal/graph/rewrite"
 	"lathe/internal/op"
@@ -18,7 +20,7 @@ func foldConstant(c *Context) error {
 
 // foldConstantBut is foldConstant for all nodes but those to spare.
 func foldConstantBut(c *Context, spare func(n *graph.Node) bool) error {
-	f := &folding{work: leastFoldWork, bytes: leastFoldBytes}
+	f := &folding{work: leastFoldWork, bytes: leastFoldBytes, ids: sameNodes{}, folded: map[string][]*graph.Value{}}
 	for _, v := range c.Graph.Constants() {
 		f.work += float64(len(v.Const.Data)) * foldWorkPerByte
 		f.bytes += len(v.Const.Data) * foldBytesPerByte
@@ -48,22 +50,38 @@ const (
 	foldBytesPerByte = 4
 )
 
-type folding struct { // what is left
-	work  float64
-	bytes int
+type folding struct {
+	work   float64 // that is left
+	bytes  int     // that are left
+	ids    sameNodes
+	folded map[string][]*graph.Value // constants of nodes that were folded, which the same nodes get too
 }
 
 func (f *folding) node(r *rewrite.Rewriter, n *graph.Node) error {
 	if n.Op.Eval == nil || len(n.Sub) > 0 || n.Op == ops.Copy && r.IsOutput(n.Out[0]) { // it is there to write the output
 		return nil
 	}
-	vals, err := f.evaluated(n)
-	if err != nil || vals == nil {
-		return err
+	if slices.ContainsFunc(n.In, func(v *graph.Value) bool { return v.Value() == nil }) && slices.ContainsFunc(n.Out, func(o *graph.Value) bool { return o.Known == nil }) {
+		return nil
+	}
+	key := f.ids.key(n)
+	for _, o := range n.Out {
+		key += " " + o.Type.String()
+	}
+	values := f.folded[key]
+	if values == nil {
+		vals, err := f.evaluated(n)
+		if err != nil || vals == nil {
+			return err
+		}
+		for i, o := range n.Out {
+			values = append(values, graph.NewConst("", vals[i]))
+			r.SetLayout(values[i], o.Type.Layout)
+		}
+		f.folded[key] = values
 	}
 	for i, o := range n.Out {
-		v := graph.NewConst("", vals[i])
-		r.SetLayout(v, o.Type.Layout)
+		v := values[i]
 		if r.IsOutput(o) { // some kernel has to write it
 			r.AtEnd()
 			r.ReplaceOutput(o, r.Apply(ops.Copy, op.None{}, v))
