@@ -19,8 +19,8 @@ const (
 // prefetchPanel has tiles ask for weights, which are read once per run of a network and so come from memory. Where several tiles
 // use a panel, they ask for the next one, in slices as small as can be: many lines at once fill the miss buffers, and a panel that arrives
 // while the one before is in use costs no time. The cache must hold two panels. A panel that one tile reads is a stream: what it
-// reads a little later is asked for, since what arrives long before its use keeps less of memory's rate. A tile of one row that reads as many
-// streams as memory gives fastest asks for nothing.
+// reads a little later is asked for, since what arrives long before its use keeps less of memory's rate. A tile of so few rows that it waits for memory, and
+// reads as many streams as memory gives fastest, asks for nothing.
 func (k *kernel) prefetchPanel(t *tiling, vecTiles string, size Tile) {
 	if vecTiles == "" || k.s.Extent(vecTiles) < 2 {
 		return
@@ -42,7 +42,7 @@ func (k *kernel) prefetchPanel(t *tiling, vecTiles string, size Tile) {
 		at = f.Var.Name
 	}
 	def := prefetchOff
-	if size.Rows*size.Lines > 1 || enoughStreams*max(1, t.streams) < k.core.Streams {
+	if enoughStreams*max(1, t.streams) < k.core.Streams || !k.waits(reads, around[from].Var, t, size) {
 		def = k.prefetchWay(reads, around[from:], at)
 	}
 	way := k.decide(t.decision("prefetch_panel"), def, choice.Texts("off", "on", "ahead"))
@@ -57,6 +57,16 @@ func (k *kernel) prefetchPanel(t *tiling, vecTiles string, size Tile) {
 			return k.s.PrefetchAhead(b.Name, a.buf.Name, at, k.ahead(b.Name, a, at)) == nil
 		})
 	}
+}
+
+// waits reports whether the products of a tile are done long before the weights that follow the loop over panels are there.
+func (k *kernel) waits(block string, panel *expr.Var, t *tiling, size Tile) bool {
+	rows := size.Rows * size.Lines
+	for _, a := range k.panels(block, panel) {
+		vector := a.buf.DType.Bytes(t.lanes * int(a.each))
+		return rows == 1 || float64(rows)/float64(k.core.Units) < waitingShare*k.core.Fetched(float64(vector))
+	}
+	return rows == 1
 }
 
 // panels lists the loads of an accumulation that follow the loop over panels.

@@ -197,7 +197,7 @@ func (s *Schedule) shiftTo(o *loop.Block, e *loop.Buffer, nest []*loop.For, oute
 			for _, f := range nest {
 				rest = rest.Without(f.Var)
 			}
-			run, offsets, failed := runs(at, nest)
+			run, offsets, failed := runs(at, nest, 1)
 			if failed != nil || len(offsets) > 1 || run < e.Shape[k] || !expr.IsInt(rest.Expr(), 0) {
 				err = fmt.Errorf("%s does not read all of %s", o.Name, e.Name)
 				return

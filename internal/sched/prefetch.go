@@ -30,14 +30,14 @@ func (s *Schedule) Prefetch(block, buffer, next, at string) error {
 	if loop.Divided(nest[to].Body) {
 		return fmt.Errorf("prefetch %s: %w", block, errDivided)
 	}
-	buf, flat, err := element(b, nest, buffer)
+	buf, flat, each, err := element(b, nest, buffer)
 	if err != nil {
 		return fmt.Errorf("prefetch %s: %w", block, err)
 	}
 	if buf.Scope != loop.Global {
 		return fmt.Errorf("prefetch %s: %s buffer %s", block, buf.Scope, buffer)
 	}
-	panel, err := contiguous(flat, nest[from:])
+	panel, err := contiguous(flat, nest[from:], each)
 	if err != nil {
 		return fmt.Errorf("prefetch %s, %s: %w", block, buffer, err)
 	}
@@ -72,9 +72,9 @@ func (s *Schedule) Prefetch(block, buffer, next, at string) error {
 	return nil
 }
 
-// element finds the one access of the named buffer in a block, its store included, and its element as a linear form over
-// the loops.
-func element(b *loop.Block, nest []*loop.For, name string) (*loop.Buffer, arith.Linear, error) {
+// element finds the one access of the named buffer in a block, its store included, its first element as a linear form over the loops, and how
+// many neighbours it accesses: those that a dot product takes at once.
+func element(b *loop.Block, nest []*loop.For, name string) (*loop.Buffer, arith.Linear, int, error) {
 	type access struct {
 		buf   *loop.Buffer
 		index []expr.Expr
@@ -89,19 +89,30 @@ func element(b *loop.Block, nest []*loop.For, name string) (*loop.Buffer, arith.
 		}
 	})
 	if len(found) != 1 {
-		return nil, arith.Linear{}, fmt.Errorf("it accesses %s %d times", name, len(found))
+		return nil, arith.Linear{}, 0, fmt.Errorf("it accesses %s %d times", name, len(found))
 	}
+	each := 1
+	expr.Walk(b.Body.Value, func(e expr.Expr) bool {
+		if d, ok := e.(*expr.Dot); ok {
+			for l, axis := range map[*expr.Load]int{d.A: d.AxisA, d.B: d.AxisB} {
+				if from := l.From.(*loop.Buffer); from.Name == name && from.Strides()[axis] == 1 {
+					each = d.Width()
+				}
+			}
+		}
+		return true
+	})
 	bind := b.Bindings()
 	var flat expr.Expr = expr.Index(0)
 	for i, n := range found[0].buf.Strides() {
 		flat = expr.Add(flat, expr.Mul(expr.Subst(found[0].index[i], bind), expr.Index(n)))
 	}
-	return found[0].buf, arith.LinearOf(rangesAt(nest).Simplify(flat)), nil
+	return found[0].buf, arith.LinearOf(rangesAt(nest).Simplify(flat)), each, nil
 }
 
 // contiguous returns the number of elements between two iterations of the first loop, when the loops inside it walk all
-// of them.
-func contiguous(flat arith.Linear, nest []*loop.For) (int, error) {
+// of them, each at a time.
+func contiguous(flat arith.Linear, nest []*loop.For, each int) (int, error) {
 	type walk struct{ stride, extent int64 }
 	var walks []walk
 	for _, f := range nest {
@@ -119,7 +130,7 @@ func contiguous(flat arith.Linear, nest []*loop.For) (int, error) {
 	}
 	panel := walks[0].stride
 	slices.SortFunc(walks[1:], func(a, b walk) int { return int(a.stride - b.stride) })
-	dense := int64(1)
+	dense := int64(each)
 	for _, w := range walks[1:] {
 		if w.stride != dense {
 			return 0, fmt.Errorf("one iteration of %s reads with gaps", nest[0].Var.Name)

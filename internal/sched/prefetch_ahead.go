@@ -25,7 +25,7 @@ func (s *Schedule) PrefetchAhead(block, buffer, at string, n int) error {
 	if loop.Divided(nest[to].Body) {
 		return fmt.Errorf("prefetch_ahead %s: %w", block, errDivided)
 	}
-	buf, flat, err := element(b, nest, buffer)
+	buf, flat, neighbours, err := element(b, nest, buffer)
 	if err != nil {
 		return fmt.Errorf("prefetch_ahead %s: %w", block, err)
 	}
@@ -33,7 +33,7 @@ func (s *Schedule) PrefetchAhead(block, buffer, at string, n int) error {
 	if inside || each == 0 {
 		return fmt.Errorf("prefetch_ahead %s, %s: its index does not follow %s", block, buffer, at)
 	}
-	run, offsets, err := runs(flat, nest[to+1:])
+	run, offsets, err := runs(flat, nest[to+1:], neighbours)
 	if err != nil {
 		return fmt.Errorf("prefetch_ahead %s, %s: %w", block, buffer, err)
 	}

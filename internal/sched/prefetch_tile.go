@@ -39,11 +39,11 @@ func (s *Schedule) PrefetchTile(block, buffer, tile, at string) error {
 	if loop.Divided(f.Body) {
 		return fmt.Errorf("prefetch_tile %s: %w", block, errDivided)
 	}
-	buf, flat, err := element(b, nest, buffer)
+	buf, flat, each, err := element(b, nest, buffer)
 	if err != nil {
 		return fmt.Errorf("prefetch_tile %s: %w", block, err)
 	}
-	run, offsets, err := runs(flat, nest[i+1:])
+	run, offsets, err := runs(flat, nest[i+1:], each)
 	if err != nil {
 		return fmt.Errorf("prefetch_tile %s, %s: %w", block, buffer, err)
 	}
@@ -72,8 +72,8 @@ func (s *Schedule) PrefetchTile(block, buffer, tile, at string) error {
 }
 
 // runs describes the elements that the loops of a nest touch, relative to those of their first iterations: the number of
-// neighbouring elements in each run, and where the runs begin.
-func runs(flat arith.Linear, nest []*loop.For) (run int, offsets []int64, err error) {
+// neighbouring elements in each run, each at a time, and where the runs begin.
+func runs(flat arith.Linear, nest []*loop.For, each int) (run int, offsets []int64, err error) {
 	type walk struct{ stride, extent int64 }
 	var walks []walk
 	for _, f := range nest {
@@ -87,7 +87,7 @@ func runs(flat arith.Linear, nest []*loop.For) (run int, offsets []int64, err er
 		}
 	}
 	slices.SortFunc(walks, func(a, b walk) int { return int(a.stride - b.stride) })
-	run, offsets = 1, []int64{0}
+	run, offsets = each, []int64{0}
 	for _, w := range walks {
 		if int64(run) == w.stride && len(offsets) == 1 {
 			run *= int(w.extent)
