@@ -62,11 +62,10 @@ func (k *kernel) prefetchPanel(t *tiling, vecTiles string, size Tile) {
 // waits reports whether the products of a tile are done long before the weights that follow the loop over panels are there.
 func (k *kernel) waits(block string, panel *expr.Var, t *tiling, size Tile) bool {
 	rows := size.Rows * size.Lines
-	for _, a := range k.panels(block, panel) {
+	return rows == 1 || slices.ContainsFunc(k.panels(block, panel), func(a access) bool {
 		vector := a.buf.DType.Bytes(t.lanes * int(a.each))
-		return rows == 1 || float64(rows)/float64(k.core.Units) < waitingShare*k.core.Fetched(float64(vector))
-	}
-	return rows == 1
+		return float64(rows)/float64(k.core.Units) < waitingShare*k.core.Fetched(float64(vector))
+	})
 }
 
 // panels lists the loads of an accumulation that follow the loop over panels.

@@ -149,26 +149,24 @@ func interior(body loop.Stmt, v *expr.Var, all arith.Interval, r arith.Ranges) a
 	return in
 }
 
-// straight is the range of v, which is in all, in which vectors that are copied for each other, and their lanes, read along straight lines, and choose nothing.
+// straight is the range of v, which is in all, in which lanes read along straight lines, and choose nothing.
 func straight(body loop.Stmt, v *expr.Var, all arith.Interval, r arith.Ranges) arith.Interval {
-	in, lanes, copied := all, map[*expr.Var]bool{}, map[*expr.Var]bool{}
+	in, vectors, lanes := all, false, map[*expr.Var]bool{} // of vectors, and of those that are copied for each other
 	r = r.With(v, all)
 	loop.Walk(body, func(s loop.Stmt) bool {
 		switch s := s.(type) {
 		case *loop.For:
 			span := r.Of(s.Min).Add(r.Of(s.Extent))
 			r = r.With(s.Var, arith.Interval{Lo: r.Of(s.Min).Lo, Hi: span.Hi - 1})
-			if s.Kind == loop.Vector {
+			vectors = vectors || s.Kind == loop.Vector
+			if s.Kind == loop.Vector || s.Kind.Copied() {
 				lanes[s.Var] = true
-			}
-			if s.Kind.Copied() {
-				copied[s.Var] = true
 			}
 		case *loop.Let:
 			r = r.With(s.Var, r.Of(s.Value))
 		case *loop.Store:
-			if len(lanes) > 0 {
-				in = r.Settle(s.Value, v, in, func(x *expr.Var) bool { return lanes[x] || copied[x] })
+			if vectors {
+				in = r.Settle(s.Value, v, in, func(x *expr.Var) bool { return lanes[x] })
 			}
 		}
 		return true

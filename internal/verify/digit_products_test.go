@@ -2,6 +2,7 @@ package verify
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -42,7 +43,7 @@ func TestDigitProducts(t *testing.T) {
 				}
 				scale := graph.NewConst("", random(r, types.Of(types.F32, columns)))
 				w := apply(t, g, ops.Dequantize, ops.DequantizeAttrs{Axis: 1}, graph.NewConst("w", weights), scale).Out[0]
-				y := apply(t, g, ops.Relu, op.None{}, apply(t, g, ops.Matmul, ops.MatmulAttrs{}, x, w).Out[0]).Out[0]
+				y := apply(t, g, ops.Negative, op.None{}, apply(t, g, ops.Matmul, ops.MatmulAttrs{}, x, w).Out[0]).Out[0]
 				y.Name, g.Outputs = "y", []*graph.Value{y}
 				o := options[name]
 				o.Level, o.Workers, o.Choices = 3, 2, map[string]choice.Point{"nn.matmul": {"weights": "digits"}}
@@ -58,6 +59,18 @@ func TestDigitProducts(t *testing.T) {
 					}
 					if diff, err := difference(want[0], got[0]); err != nil || diff > networkTolerance {
 						t.Errorf("%d workers: it differs by %g: %v", workers, diff, err)
+					}
+				}
+				for _, odd := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+					in[0].SetFloat(0, odd)
+					got, err := run(res, in, 1)
+					if err != nil {
+						t.Fatal(err)
+					}
+					for i := range got[0].Len() {
+						if y := got[0].Float(i); math.IsNaN(y) != (i < columns) {
+							t.Fatalf("with %g in the first row of %d columns, number %d is %g", odd, columns, i, y)
+						}
 					}
 				}
 			})
