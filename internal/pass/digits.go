@@ -1,6 +1,8 @@
 package pass
 
 import (
+	"math"
+
 	"lathe/internal/graph"
 	"lathe/internal/graph/rewrite"
 	"lathe/internal/impl"
@@ -10,8 +12,9 @@ import (
 	"lathe/internal/types"
 )
 
-// leastOfDigits is taken for the greatest number of rows that have none so great: a float32 holds the units per number, and its reciprocal.
-const leastOfDigits = 0x1p-95
+// leastOfDigits is the power of two that is taken for the greatest number of rows that have none so great: a float32 holds the units per number,
+// and its reciprocal.
+const leastOfDigits = -95
 
 // digitProduct is the product of x, float32 [..., K], and w, int8 [K, N], that stands for n: each row of x becomes integers, in units of a
 // part of its greatest number, and these become digits of 8 bits, which integer products take. No product or sum is rounded until the sums of
@@ -34,7 +37,7 @@ func (c *Context) digitProduct(r *rewrite.Rewriter, n *graph.Node, x, w *graph.V
 	most := r.Apply(ops.Max, ops.ReduceAttrs{Axis: []int{1}, KeepDims: true}, do(ops.Abs, x))
 	digits := make([]*graph.Value, impl.DigitsOf(depth, c.Level))
 	units := 127 * 257 << (8 * (len(digits) - 2)) // that digits hold, and a float32
-	perUnit := do(ops.Divide, number(float64(units)), do(ops.Maximum, most, number(leastOfDigits)))
+	perUnit := do(ops.Divide, number(float64(units)), do(ops.Maximum, most, number(math.Exp2(leastOfDigits))))
 	whole := r.Apply(ops.Cast, ops.CastAttrs{DType: types.I32}, do(ops.Round, do(ops.Multiply, x, perUnit)))
 	data := dotData(c.Target)
 	middle := 0
