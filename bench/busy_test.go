@@ -23,3 +23,12 @@ func TestBusy(t *testing.T) {
 		}
 	}
 }
+
+// TestChildren: what this program starts itself for is in the table of commands.
+func TestChildren(t *testing.T) {
+	for _, name := range []string{busyCommand, compileCommand, measureCommand, timesCommand} {
+		if commands[name] == nil {
+			t.Errorf("no command is named %q", name)
+		}
+	}
+}
