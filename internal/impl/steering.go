@@ -57,7 +57,7 @@ const (
 	wideningSingle  = 3   // instructions: that widen one number of float16 to be in all lanes. Counted.
 	softwareHalf    = 12  // times: as many where float16 has no instructions. Fitted.
 	castBytes       = 6   // bytes: that are read and written to widen a number of float16 in memory. Counted.
-	digitOperations = 6   // instructions: for a vector of digits, which are four times as many as data. Counted: a sum, two shifts, two conversions, a store.
+	digitOperations = 6   // instructions: for a vector of digits, of which each number has two to four. Counted: a sum, two shifts, two conversions, a store.
 	longDigits      = 512 // products: of a sum, from which on three digits do for float32. Chosen: activations of language models have numbers some hundred times as great as others.
 	broadcastVecs   = 2   // vectors: of a tile that use a number in all lanes. Chosen: what tiles have as a rule.
 )

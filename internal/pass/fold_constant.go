@@ -1,8 +1,6 @@
 package pass
 
 import (
-	"slices"
-
 	"lathe/internal/graph"
 	"lathe/internal/graph/rewrite"
 	"lathe/internal/op"
@@ -59,9 +57,6 @@ type folding struct {
 
 func (f *folding) node(r *rewrite.Rewriter, n *graph.Node) error {
 	if n.Op.Eval == nil || len(n.Sub) > 0 || n.Op == ops.Copy && r.IsOutput(n.Out[0]) { // it is there to write the output
-		return nil
-	}
-	if slices.ContainsFunc(n.In, func(v *graph.Value) bool { return v.Value() == nil }) && slices.ContainsFunc(n.Out, func(o *graph.Value) bool { return o.Known == nil }) {
 		return nil
 	}
 	key := f.ids.key(n)

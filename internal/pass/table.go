@@ -83,7 +83,7 @@ var Table = everywhere([]pipeline.Pass[*Context]{
 	{Name: "DecomposeConvTranspose", Level: 2, Run: decomposeConvTranspose, Doc: "computes transposed convolutions by ordinary ones, phase by phase"},
 	{Name: "FakeQuantizationToInteger", Level: 0, Run: fakeQuantizationToInteger, Doc: "computes layers between dequantize and quantize nodes on the integers themselves"},
 	{Name: "WidenProducts", Level: 3, Run: widenProducts, Doc: "computes products of 16-bit floats on operands that were widened to float32"},
-	{Name: "NarrowWeights", Level: 3, Run: narrowWeights, Doc: "keeps weights of matrix products of few rows as the narrow numbers that the model has"},
+	{Name: "NarrowWeights", Level: 3, Run: narrowWeights, Doc: "keeps weights of matrix products as the narrow numbers that the model has, where that takes less time"},
 	{Name: "QnnLegalize", Level: 1, Run: qnnLegalize, Doc: "brings integer products into the form of dot products: data of the bytes or int16 that instructions take, int8 weights, no zero points"},
 	{Name: "CutPaddedTaps", Level: 2, Run: cutPaddedTaps, Doc: "leaves out the ends of kernels that meet nothing but padding"},
 	{Name: "SimplifyInference", Level: 0, Required: true, Run: simplifyInference, Doc: "replaces batch normalisation by a scale and a shift"},

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"lathe/internal/target"
 )
 
 // TestFound compares the number of elements that are better than the best so far of any of some rows with that of random rows.
@@ -43,6 +45,23 @@ func TestFound(t *testing.T) {
 		got, want := found(n, k, rows), float64(sum)/samples
 		if math.Abs(got-want) > 0.1*want+1 {
 			t.Errorf("the best %d of %d elements of %d rows: %.1f are found, by samples %.1f", k, n, rows, got, want)
+		}
+	}
+}
+
+// TestInOrder: rows that fill no vector cost as much to keep in order side by side as those that do.
+func TestInOrder(t *testing.T) {
+	machine := &target.Target{VectorBits: 512, VectorRegs: 32, Core: target.ClassOf(target.X86, 512)}
+	r := rand.New(rand.NewPCG(2, 71))
+	for range 20 {
+		n := 20 + r.IntN(200)
+		k := 1 + r.IntN(n)
+		each := func(lanes int) float64 {
+			moves := selecting(machine, n, k, lanes, lanes, true) - selectCycles*float64(n)
+			return moves / (float64(k) * (float64(k) + found(n, k, lanes)))
+		}
+		if few, half := each(2), each(8); math.Abs(few-half) > 1e-9*half {
+			t.Errorf("the best %d of %d: a place of 2 rows takes %g cycles, of 8 %g", k, n, few, half)
 		}
 	}
 }
