@@ -183,7 +183,7 @@ func steeringPage(b *bytes.Buffer) {
 	b.WriteString("# Steering\n\nWhat the compiler weighs decisions with and is no fact of a target, by package: the numbers of `steering.go`. *Counted* are instructions\n" +
 		"and registers; *measured* is the thing itself; *fitted* is what puts ways that were measured into the order of their times; *chosen* is\n" +
 		"the rest. Facts of targets, which `lathe machine` measures, are in [targets](targets.md), and what is decided in [decisions](decisions.md).\n")
-	for _, owner := range []string{"impl", "impl/attention", "impl/extern", "impl/matrix", "impl/strips", "impl/winograd", "compile"} {
+	for _, owner := range []string{"impl", "impl/attention", "impl/extern", "impl/matrix", "impl/strips", "impl/winograd", "compile", "plan"} {
 		f, err := parser.ParseFile(token.NewFileSet(), "internal/"+owner+"/steering.go", nil, parser.ParseComments)
 		if err != nil {
 			fmt.Fprintln(b, err)

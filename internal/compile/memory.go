@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	csource "lathe/internal/codegen/c"
+	"lathe/internal/impl"
 	"lathe/internal/plan"
 	"lathe/internal/target"
 )
@@ -13,7 +14,7 @@ const gib = 1 << 30
 // place plans the memory of a program, and checks that the target can address what a run touches.
 func place(j *job, n *network, p *program) (*plan.Plan, error) {
 	p.markSerial()
-	mem := plan.New(n.boundary(), planned(p.steps), p.aliases, piecesFor(j.Target))
+	mem := plan.New(n.boundary(), planned(p.steps), p.aliases, piecesFor(j.Target), costsFor(j.Target))
 	if total := mem.Bytes(); j.Target.PointerBits() == 32 && total > 2*gib {
 		return nil, fmt.Errorf("the model needs %.1f GiB of memory, and a program on %s has at most 2 (smaller --input-shapes, or a 64-bit target)", float64(total)/gib, j.Target.Arch)
 	}
@@ -25,6 +26,9 @@ func (p *program) markSerial() bool {
 	all := true
 	for _, s := range p.steps {
 		s.Serial = s.bodies != nil || s.serial
+		if s.bodies == nil {
+			s.Periods = s.plan.Periods
+		}
 		for k, b := range s.bodies {
 			s.Serial = b.markSerial() && s.Serial
 			s.Bodies[k].Steps = planned(b.steps)
@@ -41,4 +45,12 @@ func piecesFor(t *target.Target) plan.Pieces {
 		return plan.Pieces{Align: csource.Align}
 	}
 	return plan.Pieces{Align: 64, Slack: 64, Apart: plan.HalfPage}
+}
+
+// costsFor are what the places of values cost besides memory, where there are workers for it to matter.
+func costsFor(t *target.Target) *plan.Costs {
+	if t.IsSource() || t.NumCores < 2 {
+		return nil
+	}
+	return &plan.Costs{Reclaim: float64(t.Clock) / float64(t.Reclaim), Memory: float64(t.Clock) / float64(t.Memory), L2: t.L2, Shared: impl.IdleShares * t.L3}
 }

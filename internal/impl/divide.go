@@ -80,7 +80,7 @@ func (p *Plan) divide(c core, operands []Operand, a *asker) (home int) {
 		d := DecideOne(a, "division", 0, ways, func(d Division) float64 { return d.Cost })
 		whole := p.Schedule.Copy()
 		if p.DivideBy(d) == nil {
-			p.undivided = whole
+			p.undivided, p.Periods = whole, d.Periods
 			p.chunks(d, c, operands, a)
 			return d.Periods[len(d.Periods)-1]
 		}
@@ -144,7 +144,7 @@ func (p *Plan) Undivide() bool {
 	if p.undivided == nil {
 		return false
 	}
-	p.Schedule, p.undivided, p.Chunks = p.undivided, nil, 0
+	p.Schedule, p.undivided, p.Chunks, p.Periods = p.undivided, nil, 0, nil
 	p.Taken["workers"] = "one"
 	delete(p.Taken, "division")
 	delete(p.Taken, "chunks")

@@ -46,7 +46,7 @@ func TestEqualConstants(t *testing.T) {
 		for _, c := range consts {
 			l.steps = append(l.steps, Step{Node: l.node(c.Const.Shape), In: []*graph.Value{c}, Out: []*graph.Value{floats(1)}})
 		}
-		p := New(Boundary{}, l.steps, &Aliases{}, Pieces{Align: 64})
+		p := New(Boundary{}, l.steps, &Aliases{}, Pieces{Align: 64}, nil)
 		for _, a := range consts {
 			at := p.Places[a]
 			if kept := p.Constants[at.Index]; at.Kind != Constant || !same(a, kept) {

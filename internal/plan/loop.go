@@ -42,7 +42,7 @@ func (p *Plan) loop(s Step, live *pieces, rule Pieces) *Loop {
 		l.Offset = live.fit(l.size, rule)
 		return l
 	}
-	l := &Loop{Trips: attrs.Trips, Serial: s.Serial, Body: newPlan(body.Boundary, body.Steps, body.Aliases, rule, p.constants), few: attrs.Few()}
+	l := &Loop{Trips: attrs.Trips, Serial: s.Serial, Body: newPlan(body.Boundary, body.Steps, body.Aliases, rule, p.constants, nil), few: attrs.Few()}
 	l.size = l.Body.Workspace
 	spare := make([]Place, attrs.Carried)
 	for k := range spare {
@@ -100,7 +100,7 @@ func (p *Plan) fixed(v *graph.Value) Bound {
 
 // once plans a body that runs once, in whose place the operands and results are the given ones.
 func (p *Plan) once(s Step, body *Body, operands []*graph.Value, rule Pieces) *Loop {
-	l := &Loop{Trips: 1, few: 1, Serial: s.Serial, Body: newPlan(body.Boundary, body.Steps, body.Aliases, rule, p.constants)}
+	l := &Loop{Trips: 1, few: 1, Serial: s.Serial, Body: newPlan(body.Boundary, body.Steps, body.Aliases, rule, p.constants, nil)}
 	l.size = l.Body.Workspace
 	for _, v := range operands {
 		l.Inputs = append(l.Inputs, p.fixed(v))

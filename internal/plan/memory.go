@@ -60,16 +60,33 @@ func (p Pieces) start(gap, size int) int {
 	return gap
 }
 
+// before is the last place up to an offset where a piece of so many bytes may begin.
+func (p Pieces) before(at, size int) int {
+	if p.large(size) {
+		return at / p.Apart * p.Apart
+	}
+	return at / p.Align * p.Align
+}
+
 // size of a piece that holds n bytes.
 func (p Pieces) size(n int) int { return (n + p.Slack + p.Align - 1) / p.Align * p.Align }
 
-// New places the values of steps: intermediate ones by best fit over their live ranges, then the barriers. Values that lie
-// inside others live and die with them.
-func New(b Boundary, steps []Step, a *Aliases, rule Pieces) *Plan {
-	return newPlan(b, steps, a, rule, constantsOf(steps))
+// New places the values of steps, then the barriers. Values that lie inside others live and die with them. The workspace is small, by best fit over
+// live ranges, unless costs, which may be nil, say that more of it pays for workers.
+func New(b Boundary, steps []Step, a *Aliases, rule Pieces, costs *Costs) *Plan {
+	constants := constantsOf(steps)
+	small := newPlan(b, steps, a, rule, constants, nil)
+	if costs == nil || small.Workspace > costs.Shared || !slices.ContainsFunc(steps, func(s Step) bool { return !s.Serial }) {
+		return small
+	}
+	most := min(mostGrowth*small.Workspace, costs.Shared)
+	if own := newPlan(b, steps, a, rule, constants, newHistory(*costs, steps, a, rule, most)); own.Workspace <= most {
+		return own
+	}
+	return small
 }
 
-func newPlan(b Boundary, steps []Step, a *Aliases, rule Pieces, constants *constants) *Plan {
+func newPlan(b Boundary, steps []Step, a *Aliases, rule Pieces, constants *constants, past *history) *Plan {
 	p := &Plan{Places: b.places(), Constants: constants.list, Loops: map[int]*Loop{}, Branches: map[int]*Branches{}, constants: constants}
 	for v, i := range constants.index {
 		p.Places[v] = Place{Kind: Constant, Index: i}
@@ -81,7 +98,7 @@ func newPlan(b Boundary, steps []Step, a *Aliases, rule Pieces, constants *const
 		}
 	}
 	var live pieces
-	dying := make([][]Place, len(steps)) // by the last step that touches them
+	dying := make([][]*graph.Value, len(steps)) // by the last step that touches them
 	for i, s := range steps {
 		for _, v := range s.Values() {
 			if _, placed := p.Places[v]; placed {
@@ -90,10 +107,15 @@ func newPlan(b Boundary, steps []Step, a *Aliases, rule Pieces, constants *const
 			in := a.at(v)
 			if _, placed := p.Places[in.root]; !placed {
 				size := rule.size(in.root.Type.Bytes())
-				at := Place{Offset: live.fit(size, rule), Size: size}
+				at := Place{Size: size}
+				if past == nil {
+					at.Offset = live.fit(size, rule)
+				} else {
+					at.Offset = past.place(in.root, size, live)
+				}
 				p.Places[in.root] = at
 				live.add(at)
-				dying[last[in.root]] = append(dying[last[in.root]], at)
+				dying[last[in.root]] = append(dying[last[in.root]], in.root)
 			}
 			if v != in.root {
 				p.Places[v] = Place{Offset: p.Places[in.root].Offset + in.offset, Size: max(v.Type.Bytes(), 1)}
@@ -105,8 +127,15 @@ func newPlan(b Boundary, steps []Step, a *Aliases, rule Pieces, constants *const
 		case 2:
 			p.Branches[i] = p.branches(s, &live, rule)
 		}
-		for _, at := range dying[i] {
+		if past != nil {
+			past.passed(s)
+		}
+		for _, v := range dying[i] {
+			at := p.Places[v]
 			live.remove(at)
+			if past != nil {
+				past.leave(v, at)
+			}
 		}
 	}
 	for _, at := range p.Places {
@@ -167,18 +196,31 @@ type pieces []Place
 
 // fit returns where size bytes begin in the smallest gap between them that takes these, or behind all.
 func (p pieces) fit(size int, rule Pieces) int {
-	best, bestGap, end := -1, 0, 0
+	gap := slices.MinFunc(p.gaps(size, rule, 0), func(a, b span) int { return (a.to - a.from) - (b.to - b.from) })
+	return rule.start(gap.from, size)
+}
+
+// gaps are where so many bytes fit: between pieces, and behind all if that ends by most, or is the only one.
+func (p pieces) gaps(size int, rule Pieces, most int) (list []span) {
+	end := 0
 	for _, u := range p {
-		at := rule.start(end, size)
-		if gap := u.Offset - end; u.Offset-at >= size && (best < 0 || gap < bestGap) {
-			best, bestGap = at, gap
+		if rule.start(end, size)+size <= u.Offset {
+			list = append(list, span{from: end, to: u.Offset})
 		}
-		end = max(end, u.Offset+u.Size)
+		end = u.Offset + u.Size
 	}
-	if best >= 0 {
-		return best
+	if need := rule.start(end, size) + size; need <= most || len(list) == 0 {
+		list = append(list, span{from: end, to: max(most, need)})
 	}
-	return rule.start(end, size)
+	return list
+}
+
+// end of the last piece.
+func (p pieces) end() int {
+	if len(p) == 0 {
+		return 0
+	}
+	return p[len(p)-1].Offset + p[len(p)-1].Size
 }
 
 func (p pieces) search(at Place) (int, bool) {

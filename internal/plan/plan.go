@@ -16,7 +16,8 @@ type Step struct {
 	Out    []*graph.Value // results, whose parameters follow
 	Bodies []*Body        // of a region; none: a kernel
 
-	Serial bool // one worker does all of it
+	Serial  bool  // one worker does all of it
+	Periods []int // elements by which workers touch its parameters, as impl.Division has them; none: it is not known
 }
 
 // A Body is what a loop or a branch runs.

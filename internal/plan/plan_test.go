@@ -19,6 +19,7 @@ type list struct {
 	t     *testing.T
 	steps []Step
 	rule  Pieces // none: as for vectors
+	costs *Costs
 }
 
 func (l *list) add(d *op.Def, attrs any, in ...*graph.Value) *graph.Value {
@@ -58,7 +59,7 @@ func (l *list) run(b Boundary) (*Aliases, *Plan) {
 			left = append(left, s)
 		}
 	}
-	return a, New(b, left, a, rule)
+	return a, New(b, left, a, rule, l.costs)
 }
 
 func floats(shape ...int) *graph.Value { return &graph.Value{Type: types.Of(types.F32, shape...)} }

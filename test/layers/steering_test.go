@@ -18,6 +18,7 @@ var steering = map[string]string{
 	"internal/impl/strips/steering.go":   "likewise",
 	"internal/impl/winograd/steering.go": "likewise",
 	"internal/compile/steering.go":       "likewise",
+	"internal/plan/steering.go":          "likewise",
 }
 
 // TestSteering: who decides has no constant that is a fraction elsewhere.
