@@ -25,7 +25,7 @@ var nodeDecisions = []DecisionInfo{
 	{"widen", "WidenProducts", "whether a product of 16-bit floats has its operands widened in memory", ""},
 	{"weights", "NarrowWeights", "whether constant weights of a matrix product are `wide` in memory, `narrow` and widened in registers, or `narrow` and met by `digits` of data", ""},
 	{"subsample", "SubsampleData", "whether what a strided 1x1 convolution reads is gathered before", ""},
-	{"windows", "SeparateWindows", "whether windows of a pooling are folded `whole`, or `by axis` with what lies between in memory", ""},
+	{"windows", "SeparateWindows", "whether windows of a pooling or an interpolation are folded `whole`, or `by axis` with what lies between in memory", ""},
 	{"lanes", "AlterOpLayout", "whether the lanes of a convolution in narrow groups, or to channels that do not fill vectors, or of what looks pixels up, are `channels` or `pixels`", ""},
 	{"two_steps", "SplitReductions", "whether a tensor is folded to a few elements in two steps, of which the first has parts for workers", "`on` where the time to read it is four times that of a meeting of workers, and parts are long"},
 	{"fuse", "FuseOps", "whether a node is computed in the kernel of what reads it", "`on`, but `off` where either is a concatenation"},

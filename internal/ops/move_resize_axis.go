@@ -3,6 +3,7 @@ package ops
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"lathe/internal/expr"
 	"lathe/internal/tool/spelling"
@@ -59,6 +60,47 @@ func (a ResizeAttrs) axes(shape []int) ([]resample, error) {
 		maps[k] = m
 	}
 	return maps, nil
+}
+
+// ByAxis are resizes of data of a shape that give about the same one after the other, each of which interpolates along one axis, the innermost
+// last, and those axes. There is none where one way is as good as another: along one axis, or of the nearest elements.
+func (a ResizeAttrs) ByAxis(shape []int) (steps []ResizeAttrs, along []int) {
+	axes, err := a.axes(shape)
+	if err != nil || a.Method == "nearest" || a.Antialias || slices.ContainsFunc(axes, func(x resample) bool { return x.crop || x.out == 0 }) {
+		return nil, nil
+	}
+	for k, x := range axes {
+		if !x.whole() {
+			along = append(along, k)
+		}
+	}
+	if len(along) < 2 {
+		return nil, nil
+	}
+	left := slices.Clone(shape)
+	for i, k := range along {
+		step := a
+		step.Sizes, step.Scales, step.ROI = slices.Clone(left), slices.Clone(a.Scales), nil
+		for j, x := range axes {
+			if j == k || i == 0 && x.whole() {
+				step.Sizes[j] = x.out
+			} else if len(a.Scales) > 0 {
+				step.Scales[j] = 1
+			}
+		}
+		maps, err := step.axes(left)
+		if err != nil {
+			return nil, nil
+		}
+		for j, x := range maps {
+			if j != k && step.Sizes[j] == left[j] && !(x.whole() && x.floor(0) == 0 && x.floor(x.out-1) == x.out-1) { // a mode that moves what keeps its size
+				return nil, nil
+			}
+		}
+		left = step.Sizes
+		steps = append(steps, step)
+	}
+	return steps, along
 }
 
 // scaled sets the map for all coordinate modes but tf_crop_and_resize, for scale s. The formulas are ONNX's.

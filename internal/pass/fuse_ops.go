@@ -208,7 +208,8 @@ func accepts(a, b *members, p, n *graph.Node) bool {
 			return b.class <= op.Injective && sameShape(p, n)
 		}
 	case op.Injective:
-		return a.class <= op.Injective && !(looksUpBlocks(n) && n.In[0] == p.Out[0]) && !(looksUpBlocks(p) && n.Op == ops.LayoutTransform)
+		return a.class <= op.Injective && !(looksUpBlocks(n) && n.In[0] == p.Out[0]) && !(looksUpBlocks(p) && n.Op == ops.LayoutTransform) &&
+			!(interpolates(n) && slices.ContainsFunc(a.nodes, interpolates))
 	case op.CommReduce:
 		return a.class <= op.Broadcast
 	case op.OutFusable:
@@ -232,6 +233,12 @@ func (f *fusion) joinsOutermost(n *graph.Node) bool {
 // looksUpBlocks reports whether n looks pixels up in blocks of channels: they lie so in memory.
 func looksUpBlocks(n *graph.Node) bool {
 	return n.Op == ops.GridSample && n.In[0].Type.Layout != ""
+}
+
+// interpolates reports whether n computes each element from several, which each would be computed from several anew.
+func interpolates(n *graph.Node) bool {
+	a, ok := n.Attrs.(ops.ResizeAttrs)
+	return ok && a.Method != "nearest"
 }
 
 func sameShape(p, n *graph.Node) bool { return slices.Equal(p.Out[0].Type.Shape, n.Out[0].Type.Shape) }

@@ -98,7 +98,7 @@ var Table = everywhere([]pipeline.Pass[*Context]{
 	{Name: "FuseNormalization", Level: 3, Run: fuseNormalization, Doc: "writes layer and RMS normalisations that are spelled out as one operator"},
 	{Name: "SplitArgs", Level: 0, Required: true, Run: splitArgs, Doc: "joins many operands in steps, so that no kernel chooses among thousands"},
 	{Name: "SplitReductions", Level: 3, Run: splitReductions, Doc: "folds large tensors to a few elements in two steps, so that workers have parts"},
-	{Name: "SeparateWindows", Level: 3, Run: separateWindows, Doc: "folds large windows of poolings axis by axis"},
+	{Name: "SeparateWindows", Level: 3, Run: separateWindows, Doc: "folds large windows of poolings, and interpolations, axis by axis"},
 	{Name: "AlterOpLayout", Level: 3, Run: alterOpLayout, Doc: "gives tensors blocked layouts and packs weights, as was chosen"},
 	{Name: "DeadCodeElimination", Level: 0, Required: true, Run: deadCode, Doc: "removes what no output needs"},
 	{Name: "FuseAttention", Level: 3, Run: fuseAttention, Doc: "makes a kernel of softmax(Q K) V that keeps no scores in memory"},

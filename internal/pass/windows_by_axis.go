@@ -10,19 +10,25 @@ import (
 	"lathe/internal/types"
 )
 
-// separateWindows folds the windows of poolings axis by axis where that takes less time: the greatest element of a window is the
-// greatest of those of its lines. So with averages, whose divisors are products over the axes.
+// separateWindows folds windows axis by axis where that takes less time, those of poolings and of interpolations: the greatest element of a
+// window is the greatest of those of its lines. So with averages, whose divisors are products over the axes.
 //
 //	max_pool2d(x) {5x5}   →   max_pool2d(max_pool2d(x) {5x1}) {1x5}
+//	resize(x) {7x4 to 9x5}   →   resize(resize(x) {7x4 to 9x4}) {9x4 to 9x5}
 func separateWindows(c *Context) error {
 	return rewrite.Walk(c.Graph, func(r *rewrite.Rewriter, n *graph.Node) {
-		a, ok := poolOf(n)
 		y := n.Out[0].Type
-		if !ok || c.Target == nil || y.Elements() == 0 || !a.EachReads(n.In[0].Type.Shape) {
+		if c.Target == nil || y.Elements() == 0 {
 			return
 		}
-		axes, fold := a.axes(n)
-		if len(axes) < 2 {
+		var steps []any // attributes of what is folded one after the other
+		var fold impl.WindowFold
+		if a, ok := poolOf(n); ok {
+			steps, fold = a.byAxis(n)
+		} else if a, ok := n.Attrs.(ops.ResizeAttrs); ok && y.DType == y.DType.Compute() {
+			steps, fold = resizesOf(n, a)
+		}
+		if len(steps) < 2 {
 			return
 		}
 		taken, err := c.decide(n, impl.WindowsDecision(c.Target, fold))
@@ -30,13 +36,35 @@ func separateWindows(c *Context) error {
 			return
 		}
 		x := n.In[0]
-		for i, k := range axes {
-			if x = r.Apply(n.Op, a.along(k), x); i == 0 {
+		for i, a := range steps {
+			if x = r.Apply(n.Op, a, x); i == 0 {
 				x.Def.Impl = n.Impl
 			}
 		}
 		r.Replace(n.Out[0], x)
 	})
+}
+
+// resizesOf are the resizes along one axis each.
+func resizesOf(n *graph.Node, a ops.ResizeAttrs) (steps []any, fold impl.WindowFold) {
+	resizes, axes := a.ByAxis(n.In[0].Type.Shape)
+	fold.Bytes, fold.Stride = n.Out[0].Type.DType.Size(), 1
+	for i, s := range resizes {
+		last := len(s.Sizes) - 1
+		row := 0
+		if !fromConv(n.In[0]) {
+			if row = s.Sizes[last]; axes[i] == last {
+				fold.Stride = row // places are no fixed number of elements apart
+			}
+		}
+		taps := 2
+		if a.Method == "cubic" {
+			taps = 4
+		}
+		steps = append(steps, s)
+		fold.Taps, fold.Left, fold.Rows = append(fold.Taps, taps), append(fold.Left, types.Count(s.Sizes)), append(fold.Rows, row)
+	}
+	return steps, fold
 }
 
 // A pool is the attributes of a maximum or average pooling.
@@ -57,8 +85,11 @@ func poolOf(n *graph.Node) (p pool, ok bool) {
 	return p, false
 }
 
-// axes are those along which windows are more than the element itself, and the folds along one after the other.
-func (p pool) axes(n *graph.Node) (axes []int, fold impl.WindowFold) {
+// byAxis are the poolings along each axis along which windows are more than the element itself; none where a window reads nothing.
+func (p pool) byAxis(n *graph.Node) (steps []any, fold impl.WindowFold) {
+	if !p.EachReads(n.In[0].Type.Shape) {
+		return nil, fold
+	}
 	left := slices.Clone(n.In[0].Type.Shape)
 	fold.Bytes, fold.Stride = n.Out[0].Type.DType.Size(), 1
 	along := !fromConv(n.In[0]) && left[len(left)-1] > 1 // vectors lie along the last axis
@@ -74,9 +105,10 @@ func (p pool) axes(n *graph.Node) (axes []int, fold impl.WindowFold) {
 		if along {
 			row = left[len(left)-1]
 		}
-		axes, fold.Taps, fold.Left, fold.Rows = append(axes, k), append(fold.Taps, taps), append(fold.Left, types.Count(left)), append(fold.Rows, row)
+		steps = append(steps, p.along(k))
+		fold.Taps, fold.Left, fold.Rows = append(fold.Taps, taps), append(fold.Left, types.Count(left)), append(fold.Rows, row)
 	}
-	return axes, fold
+	return steps, fold
 }
 
 // fromConv reports whether v comes from a convolution by few operators that keep its axes, so that it lies in blocks of channels.

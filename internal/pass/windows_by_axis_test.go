@@ -17,11 +17,11 @@ import (
 
 // TestSeparateWindows folds windows of all kinds axis by axis, whatever that costs.
 func TestSeparateWindows(t *testing.T) {
-	separated := 0
-	for seed := range uint64(600) {
+	separated := map[bool]int{} // resizes
+	for seed := range uint64(1800) {
 		r := rand.New(rand.NewPCG(seed, 97))
 		rank := 2 + r.IntN(2)
-		d := []*op.Def{ops.MaxPool[rank], ops.AvgPool[rank]}[r.IntN(2)]
+		d := []*op.Def{ops.MaxPool[rank], ops.AvgPool[rank], ops.Resize}[r.IntN(3)]
 		attrs, of := d.Sample(r)
 		g := &graph.Graph{Name: "main"}
 		n, err := g.Apply(d, attrs, g.Input("x", of[0]))
@@ -42,11 +42,41 @@ func TestSeparateWindows(t *testing.T) {
 			t.Fatalf("seed %d: %v\n%s\n%s", seed, err, before, g)
 		}
 		if len(g.Nodes) > 1 {
-			separated++
+			separated[d == ops.Resize]++
 		}
 	}
-	if separated < 200 {
-		t.Errorf("windows were folded axis by axis in %d cases", separated)
+	if separated[false] < 400 || separated[true] < 20 {
+		t.Errorf("windows of poolings were folded axis by axis in %d cases, of resizes in %d", separated[false], separated[true])
+	}
+}
+
+// TestSeparateResizes: interpolations of planes, which are looked up in, become one along each axis, and a kernel each; along one axis they stay as
+// they are.
+func TestSeparateResizes(t *testing.T) {
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 12))
+		small, large := []int{1, 4, 20 + r.IntN(30), 20 + r.IntN(30)}, []int{1, 4, 50 + r.IntN(30), 50 + r.IntN(30)}
+		from, to := small, large
+		if r.IntN(2) == 0 {
+			from, to = large, small
+		}
+		want := 2
+		if k := r.IntN(4); k >= 2 {
+			to[k], want = from[k], 1
+		}
+		g := &graph.Graph{Name: "main"}
+		n, err := g.Apply(ops.Resize, ops.ResizeAttrs{Method: "linear", Sizes: to, CoordinateTransformationMode: []string{"half_pixel", "align_corners", "asymmetric"}[r.IntN(3)]},
+			g.Input("x", types.Of(types.F32, from...)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.Outputs = []*graph.Value{n.Out[0]}
+		c := &Context{Graph: g, Target: machine, Level: 3}
+		runIn(t, "SeparateWindows", c)
+		runIn(t, "FuseOps", c)
+		if len(g.Nodes) != want {
+			t.Errorf("%v to %v: %d kernels instead of %d\n%s", from, to, len(g.Nodes), want, g)
+		}
 	}
 }
 
