@@ -11,10 +11,10 @@ import (
 )
 
 // transposed emits an unrolled loop over a vector loop that reads memory along the lanes and writes it along the unrolled
-// axis, as whole vectors on both sides: a square of elements is transposed in registers. It reports false, having emitted
-// nothing, for any other loop.
+// axis, as vectors on both sides: a square of elements is transposed in registers, of which some are padding where one side is no
+// power of two, or shorter than the other. It reports false, having emitted nothing, for any other loop.
 //
-//	unroll i in 0..8 { vector j in 0..8 { y[j, i] = f(x[i, j]) } }
+//	unroll i in 0..8 { vector j in 0..5 { y[j, i] = f(x[i, j]) } }
 func (e *emitter) transposed(f *loop.For, lo, n value) bool {
 	inner, ok := f.Body.(*loop.For)
 	if !ok || e.vec != nil || e.mask != "" || inner.Kind != loop.Vector {
@@ -22,8 +22,12 @@ func (e *emitter) transposed(f *loop.For, lo, n value) bool {
 	}
 	s, ok := inner.Body.(*loop.Store)
 	lanes, constant := expr.IntOf(inner.Extent)
-	if !ok || !constant || lanes != n.i || lanes < 4 || lanes&(lanes-1) != 0 || s.To.Scope == loop.Reg || s.To.DType == types.Bool {
+	if !ok || !constant || max(lanes, n.i) < 4 || max(lanes, n.i) > 2*min(lanes, n.i) || s.To.Scope == loop.Reg || s.To.DType == types.Bool {
 		return false
+	}
+	side := 4
+	for side < int(max(lanes, n.i)) {
+		side *= 2
 	}
 	delete(e.env, f.Var)
 	delete(e.env, inner.Var)
@@ -36,15 +40,20 @@ func (e *emitter) transposed(f *loop.For, lo, n value) bool {
 		return false
 	}
 	first := e.expr(inner.Min)
-	rows := make([]value, n.i)
+	rows := make([]value, side)
 	whole := e.ranges[f.Var]
 	for i := range rows {
+		if i >= int(n.i) {
+			rows[i] = rows[i-1]
+			continue
+		}
 		e.bind(f.Var, constInt(lo.i+int64(i), types.I64))
 		e.ranges[f.Var] = arith.Point(lo.i + int64(i))
-		e.vector(inner.Var, first, int(lanes), func() { rows[i] = e.splat(e.expr(s.Value), int(lanes)) })
+		e.vector(inner.Var, first, int(lanes), func() { rows[i] = e.resized(e.splat(e.expr(s.Value), int(lanes)), side) })
 	}
 	e.ranges[f.Var] = whole
-	for j, column := range e.columns(rows) {
+	for j, column := range e.columns(rows)[:lanes] {
+		column = e.resized(column, int(n.i))
 		e.bind(inner.Var, e.arith("add", first, constInt(int64(j), types.I64)))
 		x := &expr.Var{Name: "column", Type: column.t}
 		e.env[x] = column
@@ -83,6 +92,14 @@ func (e *emitter) vector(v *expr.Var, lo value, n int, body func()) {
 	e.vecBase = lo
 	body()
 	e.vec, e.lanes = nil, 0
+}
+
+// resized is a vector of n lanes: the first of v, or these and its last repeated.
+func (e *emitter) resized(v value, n int) value {
+	if v.lanes == n {
+		return v
+	}
+	return value{t: v.t, lanes: n, s: e.temp("shufflevector %s, %s, <%d x i32> <%s>", v, v, n, indices(n, func(i int) int { return min(i, v.lanes-1) }))}
 }
 
 // columns transposes n vectors of n lanes. Elements move within parts of 128 bits first, which every instruction set with vectors does
