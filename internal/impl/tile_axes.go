@@ -128,8 +128,13 @@ func (k *kernel) outerPart(out, acc, lane string, candidates []string) string {
 }
 
 // rowAxes lists the axes of tile rows, innermost first: the loops that some load of vectors does not depend on, so that
-// a vector is used once per row, together by all; when there is none, the innermost other loop.
+// a vector is used once per row, together by all; when there is none, the innermost other loop. That comes behind a single axis as well whose
+// rows are too few to hide the latency of sums.
 func (k *kernel) rowAxes(out, acc, below, lane, vecLoop string) (axes []string, together bool) {
+	vecs := 1
+	if vecLoop != "" {
+		vecs = k.s.Extent(vecLoop)
+	}
 	lanes := k.depends(out, acc, lane)
 	fallback := ""
 	for _, n := range slices.Backward(k.inside(out, below)) {
@@ -143,12 +148,13 @@ func (k *kernel) rowAxes(out, acc, below, lane, vecLoop string) (axes []string, 
 				break
 			}
 		}
-		if fallback == "" {
+		if fallback == "" && !slices.Contains(axes, n) {
 			fallback = n
 		}
 	}
-	if len(axes) == 0 && fallback != "" {
-		return []string{fallback}, false
+	together = len(axes) > 0
+	if fallback != "" && (!together || len(axes) == 1 && k.s.Extent(axes[0])*vecs < k.core.Latency*k.core.Units) {
+		axes = append(axes, fallback)
 	}
-	return axes, len(axes) > 0
+	return axes, together
 }
