@@ -140,7 +140,7 @@ func (k *kernel) tilePair(t tiling) (shared []string, err error) {
 		regs -= taps
 	}
 	list, best := k.core.tiles(output{lines: lines, rows: rows, vecs: vecs, passing: t.forced == 0, apart: apart}, regs, t.forced, broadcast, reuse)
-	if broadcast && t.forced == 0 && (lines*rows == 1 || !together && t.below == "") {
+	if broadcast && t.forced == 0 && (lines*rows == 1 || together == 0 && t.below == "") {
 		piece := longestPiece
 		if t.vecLoop != "" && !k.adjacent(t.acc, t.lane, t.vecLoop) {
 			piece = linesAtOnce

@@ -127,10 +127,10 @@ func (k *kernel) outerPart(out, acc, lane string, candidates []string) string {
 	return ""
 }
 
-// rowAxes lists the axes of tile rows, innermost first: the loops that some load of vectors does not depend on, so that
+// rowAxes lists the axes of tile rows, innermost first: so many loops that some load of vectors does not depend on, so that
 // a vector is used once per row, together by all; when there is none, the innermost other loop. That comes behind a single axis as well whose
 // rows are too few to hide the latency of sums.
-func (k *kernel) rowAxes(out, acc, below, lane, vecLoop string) (axes []string, together bool) {
+func (k *kernel) rowAxes(out, acc, below, lane, vecLoop string) (axes []string, together int) {
 	vecs := 1
 	if vecLoop != "" {
 		vecs = k.s.Extent(vecLoop)
@@ -152,8 +152,8 @@ func (k *kernel) rowAxes(out, acc, below, lane, vecLoop string) (axes []string, 
 			fallback = n
 		}
 	}
-	together = len(axes) > 0
-	if fallback != "" && (!together || len(axes) == 1 && k.s.Extent(axes[0])*vecs < k.core.Latency*k.core.Units) {
+	together = len(axes)
+	if fallback != "" && (together == 0 || together == 1 && k.s.Extent(axes[0])*vecs < k.core.Latency*k.core.Units) {
 		axes = append(axes, fallback)
 	}
 	return axes, together

@@ -44,7 +44,7 @@ func (k *kernel) widens(t tiling) (*widenedOperand, []choice.Value) {
 	}
 	axes, together := k.rowAxes(t.out, t.acc, t.below, t.lane, t.vecLoop)
 	b, _ := k.find(t.acc)
-	if !together || !b.Body.To.DType.IsFloat() {
+	if together == 0 || !b.Body.To.DType.IsFloat() {
 		return nil, nil
 	}
 	w := &widenedOperand{row: k.loopOf(t.acc, axes[0])}
@@ -56,7 +56,7 @@ func (k *kernel) widens(t tiling) (*widenedOperand, []choice.Value) {
 		return nil, nil
 	}
 	rows, vecs := 1, k.s.Extent(t.vecLoop)
-	for _, a := range axes {
+	for _, a := range axes[:together] {
 		rows *= k.s.Extent(a)
 	}
 	list, best := k.core.tiles(output{lines: 1, rows: rows, vecs: vecs}, k.core.registers(0), t.forced, true, reuse)
