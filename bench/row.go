@@ -39,7 +39,7 @@ type row struct {
 type rival struct {
 	Name       string  `json:"name"`
 	Time       *timing `json:"time,omitempty"`
-	Ratio      float64 `json:"ratio,omitempty"`       // the peer's median through Lathe's
+	Ratio      float64 `json:"ratio,omitempty"`       // the peer's median through Lathe's; under load of means
 	QuietRatio float64 `json:"quiet_ratio,omitempty"` // the same of the lowest medians of a block
 	CPURatio   float64 `json:"cpu_ratio,omitempty"`   // of the CPU times of a run; one thread only, for others spin
 	Difference float64 `json:"difference"`            // relative L2 distance of the outputs
@@ -96,7 +96,8 @@ func (r *row) finish(bestMs float64) {
 	}
 }
 
-// underLoad derives from the row of one thread that no load met what r has of the processors that a load left.
+// underLoad derives from the row of one thread that no load met what r has of the processors that a load left. Runs are of two kinds under
+// a load that comes and goes, of which a median is one: ratios are of means.
 func (r *row) underLoad(one *row) {
 	left := float64(r.Threads) - r.Busy
 	share := func(one, all *timing) float64 {
@@ -107,7 +108,10 @@ func (r *row) underLoad(one *row) {
 	}
 	r.Share = share(one.Lathe, r.Lathe)
 	for i := range r.Peers {
-		r.Peers[i].Share = share(one.Peers[i].Time, r.Peers[i].Time)
+		p := &r.Peers[i]
+		if p.Share = share(one.Peers[i].Time, p.Time); p.Time != nil {
+			p.Ratio = p.Time.Mean / r.Lathe.Mean
+		}
 	}
 }
 

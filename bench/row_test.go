@@ -21,3 +21,13 @@ func TestSameTop(t *testing.T) {
 		}
 	}
 }
+
+// TestUnderLoad: of runs of two kinds the mean counts, for what is left of the processors and against others.
+func TestUnderLoad(t *testing.T) {
+	one := &row{Threads: 1, Lathe: &timing{Mean: 6}, Peers: []rival{{Time: &timing{Mean: 9}}, {}}}
+	r := &row{Threads: 2, Busy: 0.5, Lathe: &timing{Median: 9, Mean: 4}, Peers: []rival{{Time: &timing{Median: 4, Mean: 8}}, {}}}
+	r.underLoad(one)
+	if p := r.Peers[0]; r.Share != 1 || p.Share != 0.75 || p.Ratio != 2 || r.Peers[1].Ratio != 0 {
+		t.Errorf("%+v", r)
+	}
+}
