@@ -9,8 +9,8 @@ import (
 type WindowFold struct {
 	Taps, Left []int // Left[i] where axes up to i are folded one by one
 	Rows       []int // the elements of each of these lines along which vectors lie; 0: vectors are whole
+	Strides    []int // of the elements that lanes read; 1: they are neighbours in memory, or vectors lie along another axis
 	Bytes      int   // of an element
-	Stride     int   // of the last axis, along which vectors lie; 1: they are neighbours in memory
 }
 
 // WindowsDecision is whether windows are folded whole, or axis by axis with what lies between in memory.
@@ -25,21 +25,18 @@ func WindowsDecision(t *target.Target, f WindowFold) choice.Decision {
 		}
 		return float64(f.Left[i]) / float64(lanes)
 	}
-	taps, apart, gather := 1, 0.0, 1
-	if f.Stride > 1 {
-		gather = 2 * min(f.Stride, lanes) // so many vectors or elements are loaded, and as often put together
-	}
+	taps, apart := 1, 0.0
 	for i, n := range f.Taps {
-		taps *= n
-		if i == last {
-			n *= gather
+		if f.Strides[i] > 1 {
+			n *= 2 * min(f.Strides[i], lanes) // so many vectors or elements are loaded, and as often put together
 		}
+		taps *= n
 		apart += float64(n) * vectors(i) / loads
 		if i < last {
 			apart += kernelStart + 2*c.between(f.Left[i]*f.Bytes)
 		}
 	}
-	return choice.Least("windows", choice.Value{Text: "whole", Cost: float64(taps*gather) * vectors(last) / loads}, choice.Value{Text: "by axis", Cost: apart})
+	return choice.Least("windows", choice.Value{Text: "whole", Cost: float64(taps) * vectors(last) / loads}, choice.Value{Text: "by axis", Cost: apart})
 }
 
 // between is the time to write, or to read, data of so many bytes that lie between two kernels.

@@ -15,7 +15,7 @@ func TestWindowRows(t *testing.T) {
 	for range 50 {
 		row, rows, taps := 1+r.IntN(70), 100+r.IntN(900), 2+r.IntN(4)
 		fold := func(row int) WindowFold {
-			return WindowFold{Taps: []int{taps, taps}, Left: []int{2 * rows * row, rows * row}, Rows: []int{row, row}, Bytes: 4, Stride: 2}
+			return WindowFold{Taps: []int{taps, taps}, Left: []int{2 * rows * row, rows * row}, Rows: []int{row, row}, Bytes: 4, Strides: []int{1, 2}}
 		}
 		whole := func(f WindowFold) float64 { return WindowsDecision(machine, f).Values[0].Cost }
 		vectors := (row + 15) / 16

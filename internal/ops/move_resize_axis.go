@@ -62,19 +62,25 @@ func (a ResizeAttrs) axes(shape []int) ([]resample, error) {
 	return maps, nil
 }
 
-// ByAxis are resizes of data of a shape that give about the same one after the other, each of which interpolates along one axis, the innermost
-// last, and those axes. There is none where one way is as good as another: along one axis, or of the nearest elements.
+// ByAxis are resizes of data of a shape that give about the same one after the other, each of which interpolates along one axis, and those axes:
+// the innermost while there are the fewest lines, behind the others that shrink and before those that grow. There is none where one way is as
+// good as another: along one axis, or of the nearest elements.
 func (a ResizeAttrs) ByAxis(shape []int) (steps []ResizeAttrs, along []int) {
 	axes, err := a.axes(shape)
 	if err != nil || a.Method == "nearest" || a.Antialias || slices.ContainsFunc(axes, func(x resample) bool { return x.crop || x.out == 0 }) {
 		return nil, nil
 	}
+	var growing []int
 	for k, x := range axes {
-		if !x.whole() {
+		switch {
+		case x.whole():
+		case x.out > x.in && k < len(axes)-1:
+			growing = append([]int{k}, growing...)
+		default:
 			along = append(along, k)
 		}
 	}
-	if len(along) < 2 {
+	if along = append(along, growing...); len(along) < 2 {
 		return nil, nil
 	}
 	left := slices.Clone(shape)

@@ -48,13 +48,13 @@ func separateWindows(c *Context) error {
 // resizesOf are the resizes along one axis each.
 func resizesOf(n *graph.Node, a ops.ResizeAttrs) (steps []any, fold impl.WindowFold) {
 	resizes, axes := a.ByAxis(n.In[0].Type.Shape)
-	fold.Bytes, fold.Stride = n.Out[0].Type.DType.Size(), 1
+	fold.Bytes = n.Out[0].Type.DType.Size()
 	for i, s := range resizes {
 		last := len(s.Sizes) - 1
-		row := 0
+		row, stride := 0, 1
 		if !fromConv(n.In[0]) {
 			if row = s.Sizes[last]; axes[i] == last {
-				fold.Stride = row // places are no fixed number of elements apart
+				stride = row // places are no fixed number of elements apart
 			}
 		}
 		taps := 2
@@ -63,6 +63,7 @@ func resizesOf(n *graph.Node, a ops.ResizeAttrs) (steps []any, fold impl.WindowF
 		}
 		steps = append(steps, s)
 		fold.Taps, fold.Left, fold.Rows = append(fold.Taps, taps), append(fold.Left, types.Count(s.Sizes)), append(fold.Rows, row)
+		fold.Strides = append(fold.Strides, stride)
 	}
 	return steps, fold
 }
@@ -91,22 +92,23 @@ func (p pool) byAxis(n *graph.Node) (steps []any, fold impl.WindowFold) {
 		return nil, fold
 	}
 	left := slices.Clone(n.In[0].Type.Shape)
-	fold.Bytes, fold.Stride = n.Out[0].Type.DType.Size(), 1
+	fold.Bytes = n.Out[0].Type.DType.Size()
 	along := !fromConv(n.In[0]) && left[len(left)-1] > 1 // vectors lie along the last axis
-	if along {
-		fold.Stride = p.Strides[len(p.Strides)-1]
-	}
 	for k, taps := range p.PoolSize {
 		if taps == 1 && p.Strides[k] == 1 && p.Padding[k] == 0 && p.Padding[len(p.PoolSize)+k] == 0 {
 			continue
 		}
 		left[2+k] = n.Out[0].Type.Shape[2+k]
-		row := 0
+		row, stride := 0, 1
 		if along {
 			row = left[len(left)-1]
+			if k == len(p.PoolSize)-1 {
+				stride = p.Strides[k]
+			}
 		}
 		steps = append(steps, p.along(k))
 		fold.Taps, fold.Left, fold.Rows = append(fold.Taps, taps), append(fold.Left, types.Count(left)), append(fold.Rows, row)
+		fold.Strides = append(fold.Strides, stride)
 	}
 	return steps, fold
 }
