@@ -76,7 +76,8 @@ func (r *row) describe(info *runtime.Info, peaks machine.Peaks) (bestMs float64)
 	return bestMs
 }
 
-// finish derives what follows from the times.
+// finish derives what follows from the times. Runs are of two kinds under a load that comes and goes, of which a median is one: ratios are of
+// means then.
 func (r *row) finish(bestMs float64) {
 	r.Effective = r.GFLOP / r.Lathe.Lowest * 1e3
 	r.PeakShare = bestMs / r.Lathe.Lowest
@@ -90,14 +91,16 @@ func (r *row) finish(bestMs float64) {
 			continue
 		}
 		p.Ratio, p.QuietRatio = p.Time.Median/r.Lathe.Median, p.Time.Lowest/r.Lathe.Lowest
+		if r.Busy > 0 {
+			p.Ratio = p.Time.Mean / r.Lathe.Mean
+		}
 		if r.Threads == 1 {
 			p.CPURatio = p.Time.CPU / r.Lathe.CPU
 		}
 	}
 }
 
-// underLoad derives from the row of one thread that no load met what r has of the processors that a load left. Runs are of two kinds under
-// a load that comes and goes, of which a median is one: ratios are of means.
+// underLoad derives from the row of one thread that no load met what r has of the processors that a load left.
 func (r *row) underLoad(one *row) {
 	left := float64(r.Threads) - r.Busy
 	share := func(one, all *timing) float64 {
@@ -108,10 +111,7 @@ func (r *row) underLoad(one *row) {
 	}
 	r.Share = share(one.Lathe, r.Lathe)
 	for i := range r.Peers {
-		p := &r.Peers[i]
-		if p.Share = share(one.Peers[i].Time, p.Time); p.Time != nil {
-			p.Ratio = p.Time.Mean / r.Lathe.Mean
-		}
+		r.Peers[i].Share = share(one.Peers[i].Time, r.Peers[i].Time)
 	}
 }
 

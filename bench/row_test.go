@@ -26,6 +26,7 @@ func TestSameTop(t *testing.T) {
 func TestUnderLoad(t *testing.T) {
 	one := &row{Threads: 1, Lathe: &timing{Mean: 6}, Peers: []rival{{Time: &timing{Mean: 9}}, {}}}
 	r := &row{Threads: 2, Busy: 0.5, Lathe: &timing{Median: 9, Mean: 4}, Peers: []rival{{Time: &timing{Median: 4, Mean: 8}}, {}}}
+	r.finish(1)
 	r.underLoad(one)
 	if p := r.Peers[0]; r.Share != 1 || p.Share != 0.75 || p.Ratio != 2 || r.Peers[1].Ratio != 0 {
 		t.Errorf("%+v", r)

@@ -49,7 +49,7 @@ func piecesFor(t *target.Target) plan.Pieces {
 
 // costsFor are what the places of values cost besides memory, where there are workers for it to matter.
 func costsFor(t *target.Target) *plan.Costs {
-	if t.IsSource() || t.NumCores < 2 {
+	if t.IsSource() || t.Downloaded() || t.NumCores < 2 { // the code of the first two has one worker
 		return nil
 	}
 	return &plan.Costs{Reclaim: float64(t.Clock) / float64(t.Reclaim), Memory: float64(t.Clock) / float64(t.Memory), L2: t.L2, Shared: impl.IdleShares * t.L3}

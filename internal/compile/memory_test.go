@@ -34,3 +34,15 @@ func TestMemoryOfTarget(t *testing.T) {
 		}
 	}
 }
+
+// TestCostsFor: places are weighed where several workers may run the code, and memory is all that counts elsewhere.
+func TestCostsFor(t *testing.T) {
+	for target, workers := range map[string]bool{
+		"c": false, "wasm32": false, "llvm -mtriple=x86_64-linux-gnu -num-cores=1": false,
+		"llvm -mtriple=x86_64-linux-gnu": true, "llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a72": true,
+	} {
+		if costs := costsFor(targettest.Resolve(t, target)); (costs != nil) != workers {
+			t.Errorf("%s: %+v", target, costs)
+		}
+	}
+}

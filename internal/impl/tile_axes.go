@@ -127,9 +127,9 @@ func (k *kernel) outerPart(out, acc, lane string, candidates []string) string {
 	return ""
 }
 
-// rowAxes lists the axes of tile rows, innermost first: so many loops that some load of vectors does not depend on, so that
-// a vector is used once per row, together by all; when there is none, the innermost other loop. That comes behind a single axis as well whose
-// rows are too few to hide the latency of sums.
+// rowAxes lists the axes of tile rows, innermost first. The first of them, as many as together says, are loops that some load of vectors
+// does not depend on, so that a vector is used once per row. The innermost other loop follows where there is none of these, or one whose rows
+// are too few to hide the latency of sums.
 func (k *kernel) rowAxes(out, acc, below, lane, vecLoop string) (axes []string, together int) {
 	vecs := 1
 	if vecLoop != "" {
