@@ -179,3 +179,66 @@ func TestCastKeepsRange(t *testing.T) {
 		t.Errorf("a uint64 as int64: %v", got)
 	}
 }
+
+// TestRowsOfFacts: the place of an element in rows that lie behind each other is in range where its row and its column are, however the
+// terms of both are mixed; nothing is proven that does not hold.
+func TestRowsOfFacts(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	vars := []*expr.Var{expr.NewVar("y"), expr.NewVar("x"), expr.NewVar("r"), expr.NewVar("s")}
+	proven := 0
+	for range 400 {
+		n := expr.Index
+		rows, columns := 1+r.IntN(6), 1+r.IntN(6)
+		ranges := Ranges{}
+		extents := make([]int, len(vars))
+		for i, v := range vars {
+			extents[i] = 1 + r.IntN(6)
+			ranges[v] = Span(extents[i])
+		}
+		row := expr.Add(expr.Sub(vars[0], vars[2]), n(r.IntN(4)))
+		column := expr.Add(expr.Sub(vars[1], vars[3]), n(r.IntN(4)))
+		var met expr.Expr
+		whole := true
+		for _, c := range []expr.Expr{expr.GE(row, n(0)), expr.LT(row, n(rows)), expr.GE(column, n(0)), expr.LT(column, n(columns))} {
+			if r.IntN(8) == 0 {
+				whole = false
+				continue
+			}
+			met = expr.AllOf(met, c)
+		}
+		place := expr.Add(expr.Mul(row, n(columns)), column)
+		all, reached := true, false
+		for i := range extents[0] * extents[1] * extents[2] * extents[3] {
+			at := map[*expr.Var]expr.Expr{}
+			for j, v := range vars {
+				at[v], i = n(i%extents[j]), i/extents[j]
+			}
+			value := func(e expr.Expr) int64 {
+				v, ok := expr.IntOf(ranges.Simplify(expr.Subst(e, at)))
+				if !ok {
+					t.Fatalf("%s is no number", expr.String(e))
+				}
+				return v
+			}
+			if met != nil && value(met) == 0 {
+				continue
+			}
+			reached = true
+			if p := value(place); p < 0 || p >= int64(rows*columns) {
+				all = false
+			}
+		}
+		known := (Facts)(nil).And(met)
+		switch ok := known.InRange(ranges.Simplify(place), rows*columns, ranges); {
+		case ok && !all:
+			t.Fatalf("%s is not in range of %d by %d where %s", expr.String(place), rows, columns, expr.String(met))
+		case ok:
+			proven++
+		case whole && reached:
+			t.Errorf("%s is not proven to be in range of %d by %d where %s", expr.String(place), rows, columns, expr.String(met))
+		}
+	}
+	if proven < 200 {
+		t.Errorf("%d proven", proven)
+	}
+}

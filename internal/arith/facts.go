@@ -1,6 +1,8 @@
 package arith
 
 import (
+	"slices"
+
 	"lathe/internal/expr"
 	"lathe/internal/types"
 )
@@ -39,17 +41,52 @@ func (f Facts) And(cond expr.Expr) Facts {
 	return out
 }
 
-// nonNegative proves l >= 0 from ranges and at most one fact.
-func (f Facts) nonNegative(l Linear, r Ranges) bool {
+// mostFacts bounds how many facts a proof adds up: one for each axis of what lies in memory as one.
+const mostFacts = 3
+
+// nonNegative proves l >= 0 from ranges and a sum of a few facts.
+func (f Facts) nonNegative(l Linear, r Ranges) bool { return f.covered(l, r, mostFacts) }
+
+// covered proves that l is at least 0, or at least multiples of so many facts: one that shares a term with l is taken as often as l has
+// it, as the rows before an element of a matrix whose elements are one axis, and any other once.
+func (f Facts) covered(l Linear, r Ranges, facts int) bool {
 	if l.Range(r).Lo >= 0 {
 		return true
 	}
-	for _, known := range f {
-		if l.Sub(known).Range(r).Lo >= 0 {
+	if facts == 0 {
+		return false
+	}
+	for i, known := range f {
+		rest := slices.Delete(slices.Clone(f), i, i+1)
+		if rest.covered(l.Sub(known.scaled(max(1, l.times(known)))), r, facts-1) {
 			return true
 		}
 	}
 	return false
+}
+
+// times is how often l has the first term of m that it has at all; 0 where that is no whole number.
+func (l Linear) times(m Linear) int64 {
+	for _, of := range m.Terms {
+		for _, t := range l.Terms {
+			if Equal(t.Atom, of.Atom) {
+				if t.Coef%of.Coef != 0 {
+					return 0
+				}
+				return t.Coef / of.Coef
+			}
+		}
+	}
+	return 0
+}
+
+// scaled is n times l.
+func (l Linear) scaled(n int64) Linear {
+	s := Linear{Const: n * l.Const, Terms: slices.Clone(l.Terms)}
+	for i := range s.Terms {
+		s.Terms[i].Coef *= n
+	}
+	return s
 }
 
 // Undivided is a condition in which comparisons of x floordiv c with a number, for positive c, compare x with a multiple of c:

@@ -20,7 +20,7 @@ type DecisionInfo struct {
 var nodeDecisions = []DecisionInfo{
 	{"branches", "SelectBranches", "whether the branch that an if takes is `run`, or both are computed and their results selected (`select`)", ""},
 	{"panel", "ChooseImplementations, PackOperands", "vectors of output channels or columns that lie together in packed weights", ""},
-	{"phases", "DecomposeConvTranspose", "whether the phases of a transposed convolution are computed `together` by one convolution, or `apart`", ""},
+	{"phases", "DecomposeConvTranspose", "whether the phases of a transposed convolution are computed `together` by one convolution, or `apart`, or all taps of a position multiplied and their `columns` added up", ""},
 	{"fill", "DecomposeConvTranspose", "whether results of phases have channels of zeros up to whole vectors", "`on` where vectors of pixels would be more, or where phases of whole vectors are joined without a copy"},
 	{"widen", "WidenProducts", "whether a product of 16-bit floats has its operands widened in memory", ""},
 	{"weights", "NarrowWeights", "whether constant weights of a matrix product are `wide` in memory, `narrow` and widened in registers, or `narrow` and met by `digits` of data", ""},

@@ -46,6 +46,7 @@ const (
 
 	alongLinesShare = 0.75 // share: of what vectors of channels reach, for those of pixels, whose loads are not aligned, or come from L2 out of order. Fitted.
 	packCycles      = 1.0  // cycles: of an element that is packed when the network runs. Fitted: squares are transposed in registers, and written apart.
+	crossingLoads   = 2.0  // loads: that a vector takes whose elements lie on two cache lines. Counted.
 	tapCycles       = 6.0  // cycles: of an element that is loaded on its own, behind a test. Fitted.
 	placeCycles     = 8.0  // cycles: of the place of a tap, along all axes. Fitted.
 

@@ -86,7 +86,7 @@ var Col2Im = op.Define(op.Spec[Col2ImAttrs]{
 				}
 				met = expr.AllOf(met, expr.GE(l, expr.Index(0)), expr.LT(l, expr.Index(n)))
 				row = expr.Add(scaled(a.BlockShape[j], row, 0), k[j])
-				column = expr.Add(scaled(n, column, 0), clampExpr(l, n))
+				column = expr.Add(scaled(n, column, 0), l)
 			}
 			return expr.If(met, in[0].At(i[0], row, column), expr.Const(out[0].DType.Compute(), 0))
 		})}

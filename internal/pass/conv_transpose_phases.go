@@ -71,6 +71,19 @@ func (a phaseAxis) padded(p phases, at int) phases {
 	return p
 }
 
+// met is the share of taps of a block that meet data, of so many elements.
+func (p phases) met(in int) float64 {
+	if p.blocks*p.taps == 0 {
+		return 1
+	}
+	n := 0
+	for t := range p.taps {
+		at := t*p.dilation - p.before // of block 0
+		n += max(0, min(p.blocks, in-at)-max(0, -at))
+	}
+	return float64(n) / float64(p.blocks*p.taps)
+}
+
 // joint describes all phases in one, with the shift that makes the fewest products. Taps that are apart belong to few phases.
 func (a phaseAxis) joint() (best phases, ok bool) {
 	if a.stride > 1 && a.dilation > 1 {

@@ -51,11 +51,11 @@ func decompose(r *rewrite.Rewriter, n *graph.Node, rank int, c *Context) {
 	for _, c := range split {
 		several = append(several, d.shape(c))
 	}
-	together := split == nil || joint != nil && d.quantised()
+	together, summed := split == nil || joint != nil && d.quantised(), false
 	if joint != nil && !together {
-		taken, err := c.decide(n, impl.PhaseDecision(t, x[0], one, several))
+		taken, err := c.decide(n, impl.PhaseDecision(t, x[0], one, several, d.sums(one)))
 		r.Fail(err)
-		together = taken == "together"
+		together, summed = taken == "together", taken == impl.SumsColumns
 	}
 	// filled is how many channels of zeros fill vectors, if that is wanted.
 	filled := func(channels int, pays bool) int {
@@ -71,6 +71,8 @@ func decompose(r *rewrite.Rewriter, n *graph.Node, rank int, c *Context) {
 	}
 	switch {
 	case joint == nil && split == nil:
+	case summed:
+		r.Replace(n.Out[0], d.columns())
 	case together:
 		r.Replace(n.Out[0], d.jointNodes(joint, filled(one.Sums, one.Fills(t))))
 	default:
@@ -126,10 +128,11 @@ func (d *transposedConv) split() []phaseConv {
 // shape is what the estimate wants to know of a convolution.
 func (d *transposedConv) shape(c phaseConv) impl.PhaseConv {
 	x, w := d.n.In[0].Type.Shape, d.n.In[1].Type.Shape
-	s := impl.PhaseConv{Lines: x[0], Width: c[d.rank-1].blocks, Groups: d.groups, Depth: x[1] / d.groups, Sums: w[1], Taps: 1}
+	s := impl.PhaseConv{Lines: x[0], Width: c[d.rank-1].blocks, Groups: d.groups, Depth: x[1] / d.groups, Sums: w[1], Taps: 1, Met: 1}
 	for k, p := range c {
 		if k < d.rank-1 {
 			s.Lines *= p.blocks
+			s.Met *= p.met(d.axes[k].in)
 		}
 		s.Taps *= p.taps
 		s.Sums *= p.phases
