@@ -22,11 +22,18 @@ type Network struct {
 // Networks are all, by name.
 var Networks = []Network{
 	{"bert_base_int8", 109_482_240, bertBase(dynamic)}, // bert-base-uncased, quantised in the run
+	{"conformer_s", 13_148_401, exported(conformerS)},  // NVIDIA/NeMo states about 13M: what follows from the shape
 	{"convnext_tiny", 28_589_128, convNeXtTiny(float)}, // torchvision
 	{"convnext_tiny_int8", 28_589_128, convNeXtTiny(static)},
-	{"cyclegan", 11_378_179, cycleGAN},                       // junyanz/pytorch-CycleGAN-and-pix2pix: resnet_9blocks
-	{"dcgan", 3_576_704, dcgan},                              // pytorch/examples: the generator
-	{"edsr_baseline_x2", 1_369_859, exported(edsrBaseline)},  // sanghyun-son/EDSR-PyTorch
+	{"crnn", 8_331_301, exported(crnn)},                     // meijieru/crnn.pytorch, with 37 classes (8.3M in the paper)
+	{"cyclegan", 11_378_179, cycleGAN},                      // junyanz/pytorch-CycleGAN-and-pix2pix: resnet_9blocks
+	{"dcgan", 3_576_704, dcgan},                             // pytorch/examples: the generator
+	{"deepspeech2", 41_187_840, exported(deepSpeech2)},      // SeanNaren/deepspeech.pytorch, with 5 GRUs of 800: what follows from the shape
+	{"edsr_baseline_x2", 1_369_859, exported(edsrBaseline)}, // sanghyun-son/EDSR-PyTorch
+	{"gpt2_prefill", 81_912_576, exported(gpt2Prefill)},     // distilbert/distilgpt2: GPT-2 small with 6 of its 12 layers
+	{"gpt2_step", 81_912_576, exported(gpt2Step)},
+	{"gru_denoiser", 2_687_561, exported(gruDenoiser)},       // microsoft/DNS-Challenge: NSNet2, what follows from the shape
+	{"hifigan_v1", 13_926_017, exported(hifiGANV1)},          // jik876/hifi-gan: the generator
 	{"inception_v3", 23_834_568, inceptionV3},                // torchvision, without the auxiliary classifier
 	{"lstm_lm", 66_000_000, lstmLanguageModel},               // Zaremba et al. 2014: the large model
 	{"mobilenet_v3_large", 5_483_032, exported(mobileNetV3)}, // torchvision
@@ -40,9 +47,11 @@ var Networks = []Network{
 	{"swin_tiny", 28_288_354, swinTiny(float)},               // torchvision: swin_t
 	{"swin_tiny_int8", 28_288_354, swinTiny(static)},
 	{"t5_small_encoder", 35_330_816, exported(t5SmallEncoder)},        // google-t5/t5-small
+	{"tcn", 2_220_100, exported(tcn)},                                 // locuslab/TCN: char_cnn, what follows from the shape
 	{"unet", 31_037_633, uNet},                                        // milesial/Pytorch-UNet: 3 channels, 1 class, transposed convolutions
 	{"vit_b_16_int8", 86_567_656, vitB16(static)},                     // torchvision
 	{"wav2vec2_frontend", 4_200_448, wav2vec2Front},                   // facebook/wav2vec2-base: the feature encoder
+	{"wavenet", 7_459_856, exported(waveNet)},                         // NVIDIA/nv-wavenet: pytorch, what follows from the shape
 	{"whisper_tiny_encoder", 8_208_384, exported(whisperTinyEncoder)}, // openai/whisper-tiny
 	{"yolov8n", 3_157_200, yoloV8n},                                   // ultralytics
 }
