@@ -22,6 +22,11 @@ func (b exporter) conv(x model.Value, in, out, k, stride, groups int) model.Valu
 // relu, add and mul are nodes of that name.
 func (b exporter) relu(x model.Value) model.Value { return b.Do("Relu", x) }
 
+// leaky is a ReLU with a slope below zero.
+func (b exporter) leaky(x model.Value, alpha float64) model.Value {
+	return b.Op("LeakyRelu", []model.Value{x}, model.At("alpha", alpha))
+}
+
 // add is a sum.
 func (b exporter) add(x, y model.Value) model.Value { return b.Do("Add", x, y) }
 

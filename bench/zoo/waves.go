@@ -97,11 +97,6 @@ func hifiGANV1(b exporter) {
 	b.Output(b.Do("Tanh", x))
 }
 
-// leaky is a leaky ReLU.
-func (b exporter) leaky(x model.Value, alpha float64) model.Value {
-	return b.Op("LeakyRelu", []model.Value{x}, model.At("alpha", alpha))
-}
-
 // residual is three shortcuts around dilated convolutions, which change little: so values keep their size.
 func (b exporter) residual(x model.Value, c, kernel int) model.Value {
 	for _, d := range []int{1, 3, 5} {

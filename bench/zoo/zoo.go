@@ -29,26 +29,34 @@ var Networks = []Network{
 	{"cyclegan", 11_378_179, cycleGAN},                      // junyanz/pytorch-CycleGAN-and-pix2pix: resnet_9blocks
 	{"dcgan", 3_576_704, dcgan},                             // pytorch/examples: the generator
 	{"deepspeech2", 41_187_840, exported(deepSpeech2)},      // SeanNaren/deepspeech.pytorch, with 5 GRUs of 800: what follows from the shape
+	{"dlrm", 21_525_377, exported(dlrm)},                    // facebookresearch/dlrm as in MLPerf: what tables of at most 10000 rows have
 	{"edsr_baseline_x2", 1_369_859, exported(edsrBaseline)}, // sanghyun-son/EDSR-PyTorch
+	{"esrgan_small", 4_467_779, exported(esrganSmall)},      // xinntao/ESRGAN: what 6 blocks have
+	{"fast_style", 1_679_235, exported(fastStyle)},          // pytorch/examples: fast_neural_style
 	{"gpt2_prefill", 81_912_576, exported(gpt2Prefill)},     // distilbert/distilgpt2: GPT-2 small with 6 of its 12 layers
 	{"gpt2_step", 81_912_576, exported(gpt2Step)},
 	{"gru_denoiser", 2_687_561, exported(gruDenoiser)},       // microsoft/DNS-Challenge: NSNet2, what follows from the shape
 	{"hifigan_v1", 13_926_017, exported(hifiGANV1)},          // jik876/hifi-gan: the generator
 	{"inception_v3", 23_834_568, inceptionV3},                // torchvision, without the auxiliary classifier
 	{"lstm_lm", 66_000_000, lstmLanguageModel},               // Zaremba et al. 2014: the large model
+	{"mlp_mixer_s16", 18_528_264, exported(mlpMixerS16)},     // timm: mixer_s16_224
 	{"mobilenet_v3_large", 5_483_032, exported(mobileNetV3)}, // torchvision
 	{"mobilevit_s", 5_578_632, exported(mobileViTS)},         // timm
 	{"pointnet", 3_472_500, exported(pointNet)},              // fxia22/pointnet.pytorch, with both transforms and 40 classes
 	{"poolformer_s12", 11_915_176, exported(poolFormerS12)},  // sail-sg/poolformer
+	{"r3d_18", 33_371_472, exported(r3d18)},                  // torchvision
 	{"regnet_y_400mf", 4_344_144, regNetY400MF},              // torchvision
 	{"resnext50", 25_028_904, resNeXt50},                     // torchvision: resnext50_32x4d
+	{"sd_unet", 219_789_284, exported(sdUNet)},               // Stable Diffusion 1.5: what half of the channels have
 	{"shufflenet_v1_g3", 1_865_728, shuffleNetV1},            // osmr/imgclsmob: 1.0x, 3 groups
 	{"smollm_step", 37_758_528, exported(smolLMStep)},        // HuggingFaceTB/SmolLM-135M: what 8 layers and 8192 words have
+	{"ssd_mobilenet", 16_818_000, exported(ssdMobileNet)},    // TensorFlow: ssd_mobilenet_v2_coco, as OpenVINO counts it
 	{"swin_tiny", 28_288_354, swinTiny(float)},               // torchvision: swin_t
 	{"swin_tiny_int8", 28_288_354, swinTiny(static)},
 	{"t5_small_encoder", 35_330_816, exported(t5SmallEncoder)},        // google-t5/t5-small
 	{"tcn", 2_220_100, exported(tcn)},                                 // locuslab/TCN: char_cnn, what follows from the shape
 	{"unet", 31_037_633, uNet},                                        // milesial/Pytorch-UNet: 3 channels, 1 class, transposed convolutions
+	{"vae_decoder", 12_387_479, exported(vaeDecoder)},                 // Stable Diffusion 1.5: what half of the channels have
 	{"vit_b_16_int8", 86_567_656, vitB16(static)},                     // torchvision
 	{"wav2vec2_frontend", 4_200_448, wav2vec2Front},                   // facebook/wav2vec2-base: the feature encoder
 	{"wavenet", 7_459_856, exported(waveNet)},                         // NVIDIA/nv-wavenet: pytorch, what follows from the shape
