@@ -3,6 +3,7 @@ package verify
 import (
 	"fmt"
 	"math"
+	"runtime"
 	"testing"
 
 	"lathe/internal/compile"
@@ -10,6 +11,7 @@ import (
 	"lathe/internal/graph/grapheval"
 	"lathe/internal/op"
 	"lathe/internal/ops"
+	"lathe/internal/target"
 	"lathe/internal/tensor"
 	"lathe/internal/testkit/targettest"
 	"lathe/internal/types"
@@ -47,7 +49,10 @@ func extremes(t types.DType) *tensor.Tensor {
 // the conversion stands: between pointwise nodes, in a sum, of every element.
 func TestCastPairs(t *testing.T) {
 	t.Parallel()
-	tgt := targettest.Resolve(t, "llvm")
+	targets := []*target.Target{targettest.Resolve(t, "llvm")}
+	if runtime.GOARCH == "amd64" {
+		targets = append(targets, targettest.Resolve(t, "llvm -mattr=-avx512f")) // the same where instructions are missing
+	}
 	for _, from := range types.DTypes() {
 		x := extremes(from)
 		build := func() *graph.Graph {
@@ -87,10 +92,11 @@ func TestCastPairs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, level := range []int{0, 1, 3} {
+		for i := range 3 * len(targets) {
+			level, tgt := []int{0, 1, 3}[i%3], targets[i/3]
 			got, err := run(t, build(), compile.Options{Target: tgt, Level: level, Workers: 2, Denormals: compile.DenormalsKeep}, 1, []*tensor.Tensor{x})
 			if err != nil {
-				t.Fatalf("%s, -O%d: %v", from, level, err)
+				t.Fatalf("%s, -O%d for %s: %v", from, level, tgt, err)
 			}
 			for i, w := range want {
 				name := build().Outputs[i].Name

@@ -45,6 +45,8 @@ func (e *emitter) cast(to types.DType, a value) value {
 		return conv("fptrunc")
 	case from.IsFloat() && to.Bits() <= 16:
 		return e.floatToNarrow(to, a)
+	case from == types.F32 && to == types.I64 && a.lanes > 1 && e.target.ISA().Instructions.Indefinite && !e.target.Has(e.target.ISA().Instructions.Long):
+		return e.floatToLong(a)
 	case from.IsFloat() && a.lanes > 1 && e.target.ISA().Instructions.Indefinite:
 		return e.floatToWide(to, a)
 	case from.IsFloat():
@@ -90,6 +92,26 @@ func (e *emitter) floatToWide(to types.DType, a value) value {
 		most = -1
 	}
 	return e.choose(compared("oge", a, number(above)), e.splat(constInt(most, to), a.lanes), r)
+}
+
+// floatToLong shifts the fraction of a float32 to where its exponent says, in integers of 64 bits: LLVM would convert lane by lane.
+func (e *emitter) floatToLong(a value) value {
+	const bias, fraction, room = 127, 23, 39 // with so many bits of room the fraction ends below the sign
+	n := a.lanes
+	op, _ := e.words(n)
+	long := func(name string, x, y value) value {
+		return value{t: types.I64, lanes: n, s: e.temp("%s %s, %s", name, x, y.s)}
+	}
+	ordered := value{t: types.Bool, lanes: n, s: e.temp("fcmp ord %s, %s", a, a.s)}
+	bits := e.bitsOf(e.choose(ordered, a, e.splat(constFloat(0, a.t), n)), types.U32)
+	exponent := op("and", op("lshr", bits, fraction), 0xff)
+	shift := e.callTo(types.U32, "", "umin."+suffix(types.U32, n),
+		e.callTo(types.U32, "", "usub.sat."+suffix(types.U32, n), e.splat(constInt(bias+fraction+room, types.U32), n), exponent), e.splat(constInt(63, types.U32), n))
+	digits := e.cast(types.I64, op("or", op("and", bits, 1<<fraction-1), 1<<fraction))
+	size := long("lshr", long("shl", digits, e.splat(constInt(room, types.I64), n)), e.cast(types.I64, shift))
+	sign := e.cast(types.I64, value{t: types.I32, lanes: n, s: op("ashr", bits, 31).s}) // all ones where it is negative
+	r := long("sub", long("xor", size, sign), sign)
+	return e.choose(e.compareWords("ugt", exponent, bias+fraction+room), long("xor", e.splat(constInt(math.MaxInt64, types.I64), n), sign), r)
 }
 
 // floatToNarrow saturates in floating point, where a vector takes two instructions, and converts by way of int32.

@@ -68,6 +68,7 @@ var ISA = isa.ISA{
 	TwoSteps: true,
 	Instructions: isa.Instructions{
 		Indefinite: true,
+		Long:       "avx512dq",
 		LosesNaN:   true,
 		Pause:      `call void asm sideeffect "pause", "~{memory}"()`,
 		Float: &isa.FloatControl{ // MXCSR: flush to zero, and denormals are zero
