@@ -24,20 +24,27 @@ var Networks = []Network{
 	{"bert_base_int8", 109_482_240, bertBase(dynamic)}, // bert-base-uncased, quantised in the run
 	{"convnext_tiny", 28_589_128, convNeXtTiny(float)}, // torchvision
 	{"convnext_tiny_int8", 28_589_128, convNeXtTiny(static)},
-	{"cyclegan", 11_378_179, cycleGAN},                       // junyanz/pytorch-CycleGAN-and-pix2pix: resnet_9blocks
-	{"dcgan", 3_576_704, dcgan},                              // pytorch/examples: the generator
-	{"edsr_baseline_x2", 1_369_859, exported(edsrBaseline)},  // sanghyun-son/EDSR-PyTorch
-	{"inception_v3", 23_834_568, inceptionV3},                // torchvision, without the auxiliary classifier
-	{"lstm_lm", 66_000_000, lstmLanguageModel},               // Zaremba et al. 2014: the large model
-	{"mobilenet_v3_large", 5_483_032, exported(mobileNetV3)}, // torchvision
-	{"mobilevit_s", 5_578_632, exported(mobileViTS)},         // timm
-	{"pointnet", 3_472_500, exported(pointNet)},              // fxia22/pointnet.pytorch, with both transforms and 40 classes
-	{"poolformer_s12", 11_915_176, exported(poolFormerS12)},  // sail-sg/poolformer
-	{"regnet_y_400mf", 4_344_144, regNetY400MF},              // torchvision
-	{"resnext50", 25_028_904, resNeXt50},                     // torchvision: resnext50_32x4d
-	{"shufflenet_v1_g3", 1_865_728, shuffleNetV1},            // osmr/imgclsmob: 1.0x, 3 groups
-	{"smollm_step", 37_758_528, exported(smolLMStep)},        // HuggingFaceTB/SmolLM-135M: what 8 layers and 8192 words have
-	{"swin_tiny", 28_288_354, swinTiny(float)},               // torchvision: swin_t
+	{"cyclegan", 11_378_179, cycleGAN},                                // junyanz/pytorch-CycleGAN-and-pix2pix: resnet_9blocks
+	{"dcgan", 3_576_704, dcgan},                                       // pytorch/examples: the generator
+	{"deeplabv3_mobilenet", 11_029_328, exported(deepLabV3MobileNet)}, // torchvision: deeplabv3_mobilenet_v3_large, with the auxiliary head, which is not built
+	{"edsr_baseline_x2", 1_369_859, exported(edsrBaseline)},           // sanghyun-son/EDSR-PyTorch
+	{"efficientnet_v2_s", 21_458_488, exported(efficientNetV2S)},      // torchvision
+	{"ghostnet", 5_200_000, exported(ghostNet)},                       // the paper: 1.0x
+	{"hrnet_w18", 21_299_004, exported(hrNetW18)},                     // timm
+	{"inception_v3", 23_834_568, inceptionV3},                         // torchvision, without the auxiliary classifier
+	{"lstm_lm", 66_000_000, lstmLanguageModel},                        // Zaremba et al. 2014: the large model
+	{"maxvit_t", 30_919_624, exported(maxViTT)},                       // torchvision
+	{"mobilenet_v3_large", 5_483_032, exported(mobileNetV3)},          // torchvision
+	{"mobilevit_s", 5_578_632, exported(mobileViTS)},                  // timm
+	{"pointnet", 3_472_500, exported(pointNet)},                       // fxia22/pointnet.pytorch, with both transforms and 40 classes
+	{"poolformer_s12", 11_915_176, exported(poolFormerS12)},           // sail-sg/poolformer
+	{"regnet_y_400mf", 4_344_144, regNetY400MF},                       // torchvision
+	{"repvgg_a0", 8_309_384, exported(repVGGA0)},                      // DingXiaoH/RepVGG: deployed
+	{"resnext50", 25_028_904, resNeXt50},                              // torchvision: resnext50_32x4d
+	{"segformer_b0", 3_752_694, exported(segFormerB0)},                // Hugging Face: nvidia/segformer-b0-finetuned-ade-512-512
+	{"shufflenet_v1_g3", 1_865_728, shuffleNetV1},                     // osmr/imgclsmob: 1.0x, 3 groups
+	{"smollm_step", 37_758_528, exported(smolLMStep)},                 // HuggingFaceTB/SmolLM-135M: what 8 layers and 8192 words have
+	{"swin_tiny", 28_288_354, swinTiny(float)},                        // torchvision: swin_t
 	{"swin_tiny_int8", 28_288_354, swinTiny(static)},
 	{"t5_small_encoder", 35_330_816, exported(t5SmallEncoder)},        // google-t5/t5-small
 	{"unet", 31_037_633, uNet},                                        // milesial/Pytorch-UNet: 3 channels, 1 class, transposed convolutions
