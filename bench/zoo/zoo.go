@@ -25,20 +25,25 @@ var Networks = []Network{
 	{"conformer_s", 13_148_401, exported(conformerS)},  // NVIDIA/NeMo states about 13M: what follows from the shape
 	{"convnext_tiny", 28_589_128, convNeXtTiny(float)}, // torchvision
 	{"convnext_tiny_int8", 28_589_128, convNeXtTiny(static)},
-	{"crnn", 8_331_301, exported(crnn)},                     // meijieru/crnn.pytorch, with 37 classes (8.3M in the paper)
-	{"cyclegan", 11_378_179, cycleGAN},                      // junyanz/pytorch-CycleGAN-and-pix2pix: resnet_9blocks
-	{"dcgan", 3_576_704, dcgan},                             // pytorch/examples: the generator
-	{"deepspeech2", 41_187_840, exported(deepSpeech2)},      // SeanNaren/deepspeech.pytorch, with 5 GRUs of 800: what follows from the shape
-	{"dlrm", 21_525_377, exported(dlrm)},                    // facebookresearch/dlrm as in MLPerf: what tables of at most 10000 rows have
-	{"edsr_baseline_x2", 1_369_859, exported(edsrBaseline)}, // sanghyun-son/EDSR-PyTorch
-	{"esrgan_small", 4_467_779, exported(esrganSmall)},      // xinntao/ESRGAN: what 6 blocks have
-	{"fast_style", 1_679_235, exported(fastStyle)},          // pytorch/examples: fast_neural_style
-	{"gpt2_prefill", 81_912_576, exported(gpt2Prefill)},     // distilbert/distilgpt2: GPT-2 small with 6 of its 12 layers
+	{"crnn", 8_331_301, exported(crnn)},                               // meijieru/crnn.pytorch, with 37 classes (8.3M in the paper)
+	{"cyclegan", 11_378_179, cycleGAN},                                // junyanz/pytorch-CycleGAN-and-pix2pix: resnet_9blocks
+	{"dcgan", 3_576_704, dcgan},                                       // pytorch/examples: the generator
+	{"deeplabv3_mobilenet", 11_029_328, exported(deepLabV3MobileNet)}, // torchvision: deeplabv3_mobilenet_v3_large, with the auxiliary head, which is not built
+	{"deepspeech2", 41_187_840, exported(deepSpeech2)},                // SeanNaren/deepspeech.pytorch, with 5 GRUs of 800: what follows from the shape
+	{"dlrm", 21_525_377, exported(dlrm)},                              // facebookresearch/dlrm as in MLPerf: what tables of at most 10000 rows have
+	{"edsr_baseline_x2", 1_369_859, exported(edsrBaseline)},           // sanghyun-son/EDSR-PyTorch
+	{"efficientnet_v2_s", 21_458_488, exported(efficientNetV2S)},      // torchvision
+	{"esrgan_small", 4_467_779, exported(esrganSmall)},                // xinntao/ESRGAN: what 6 blocks have
+	{"fast_style", 1_679_235, exported(fastStyle)},                    // pytorch/examples: fast_neural_style
+	{"ghostnet", 5_200_000, exported(ghostNet)},                       // the paper: 1.0x
+	{"gpt2_prefill", 81_912_576, exported(gpt2Prefill)},               // distilbert/distilgpt2: GPT-2 small with 6 of its 12 layers
 	{"gpt2_step", 81_912_576, exported(gpt2Step)},
 	{"gru_denoiser", 2_687_561, exported(gruDenoiser)},       // microsoft/DNS-Challenge: NSNet2, what follows from the shape
 	{"hifigan_v1", 13_926_017, exported(hifiGANV1)},          // jik876/hifi-gan: the generator
+	{"hrnet_w18", 21_299_004, exported(hrNetW18)},            // timm
 	{"inception_v3", 23_834_568, inceptionV3},                // torchvision, without the auxiliary classifier
 	{"lstm_lm", 66_000_000, lstmLanguageModel},               // Zaremba et al. 2014: the large model
+	{"maxvit_t", 30_919_624, exported(maxViTT)},              // torchvision
 	{"mlp_mixer_s16", 18_528_264, exported(mlpMixerS16)},     // timm: mixer_s16_224
 	{"mobilenet_v3_large", 5_483_032, exported(mobileNetV3)}, // torchvision
 	{"mobilevit_s", 5_578_632, exported(mobileViTS)},         // timm
@@ -46,8 +51,10 @@ var Networks = []Network{
 	{"poolformer_s12", 11_915_176, exported(poolFormerS12)},  // sail-sg/poolformer
 	{"r3d_18", 33_371_472, exported(r3d18)},                  // torchvision
 	{"regnet_y_400mf", 4_344_144, regNetY400MF},              // torchvision
+	{"repvgg_a0", 8_309_384, exported(repVGGA0)},             // DingXiaoH/RepVGG: deployed
 	{"resnext50", 25_028_904, resNeXt50},                     // torchvision: resnext50_32x4d
 	{"sd_unet", 219_789_284, exported(sdUNet)},               // Stable Diffusion 1.5: what half of the channels have
+	{"segformer_b0", 3_752_694, exported(segFormerB0)},       // Hugging Face: nvidia/segformer-b0-finetuned-ade-512-512
 	{"shufflenet_v1_g3", 1_865_728, shuffleNetV1},            // osmr/imgclsmob: 1.0x, 3 groups
 	{"smollm_step", 37_758_528, exported(smolLMStep)},        // HuggingFaceTB/SmolLM-135M: what 8 layers and 8192 words have
 	{"ssd_mobilenet", 16_818_000, exported(ssdMobileNet)},    // TensorFlow: ssd_mobilenet_v2_coco, as OpenVINO counts it
