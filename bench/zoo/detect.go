@@ -73,8 +73,7 @@ func (d ssd) features() (maps []model.Value) {
 }
 
 // ssdMobileNet detects objects of 90 classes in an image of 300x300: ssd_mobilenet_v2_coco of TensorFlow's detection API (Liu et al. 2016,
-// Sandler et al. 2018), with folded normalisations. It gives the indices of the boxes that suppression leaves, and all
-// boxes and scores.
+// Sandler et al. 2018), with folded normalisations. It gives the boxes that suppression leaves, with their scores and classes.
 func ssdMobileNet(b exporter) {
 	const classes = 90
 	d := ssd{b}
@@ -123,14 +122,15 @@ func (d ssd) decode(offsets model.Value) model.Value {
 	return d.Do("Max", d.Do("Min", boxes, d.Number(1)), d.Number(0))
 }
 
-// suppress keeps at most 100 boxes of a class that overlap none of a better score by 0.6. Scores are at least 0.3: the published 1e-8 would
-// have thousands of random ones compete, of which some differ by less than rounding does.
+// suppress gives the boxes, scores and classes that suppression keeps: at most 100 boxes of a class, which overlap none of a better score
+// by 0.6. Scores are at least 0.3: the published 1e-8 would have thousands of random ones compete, of which some differ by less than rounding
+// does.
 func (d ssd) suppress(boxes, scores model.Value) {
 	limit := d.Constant(tensor.Of([]int{1}, []int64{100}))
 	overlap, least := d.Constant(tensor.Of([]int{1}, []float32{0.6})), d.Constant(tensor.Of([]int{1}, []float32{0.3}))
 	kept := d.Do("NonMaxSuppression", d.Do("Unsqueeze", boxes, d.Ints(0)), scores, limit, overlap, least)
-	d.OutputOf(types.I64, kept)
-	d.Output(boxes, scores)
+	d.Output(d.take(boxes, d.at(kept, 1, 2)), d.Do("GatherND", scores, kept))
+	d.OutputOf(types.I64, d.at(kept, 1, 1))
 }
 
 // boxesOf are the heights and widths of the boxes at each place of a map, in units of the image.

@@ -112,10 +112,10 @@ func (d diffuser) moment(step, image model.Value, c int) model.Value {
 	return d.Dense(d.SiLU(d.Dense(t, c, 4*c)), 4*c, 4*c)
 }
 
-// sdUNet is the network of Stable Diffusion 1.5 (Rombach et al. 2022; UNet2DConditionModel of huggingface/diffusers) with half of its
+// sdUNet is the network of Stable Diffusion 1.5 (Rombach et al. 2022; UNet2DConditionModel of huggingface/diffusers) with two fifths of its
 // channels, on latents of 32x32 with a text of 77 words.
 func sdUNet(b exporter) {
-	const c = 160 // of 320
+	const c = 128 // of 320
 	x := b.Input(1, 4, 32, 32)
 	d := diffuser{exporter: b, wide: 4 * c}
 	d.time = d.moment(b.InputOf(tensor.Of([]int{1}, []int64{501})), x, c)

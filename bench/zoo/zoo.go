@@ -53,7 +53,7 @@ var Networks = []Network{
 	{"regnet_y_400mf", 4_344_144, regNetY400MF},              // torchvision
 	{"repvgg_a0", 8_309_384, exported(repVGGA0)},             // DingXiaoH/RepVGG: deployed
 	{"resnext50", 25_028_904, resNeXt50},                     // torchvision: resnext50_32x4d
-	{"sd_unet", 219_789_284, exported(sdUNet)},               // Stable Diffusion 1.5: what half of the channels have
+	{"sd_unet", 142_236_036, exported(sdUNet)},               // Stable Diffusion 1.5: what two fifths of the channels have
 	{"segformer_b0", 3_752_694, exported(segFormerB0)},       // Hugging Face: nvidia/segformer-b0-finetuned-ade-512-512
 	{"shufflenet_v1_g3", 1_865_728, shuffleNetV1},            // osmr/imgclsmob: 1.0x, 3 groups
 	{"smollm_step", 37_758_528, exported(smolLMStep)},        // HuggingFaceTB/SmolLM-135M: what 8 layers and 8192 words have

@@ -76,10 +76,15 @@ func (x Extents) handedOn(n *graph.Node) ([]*graph.Value, error) {
 			out = append(out, in[a])
 		}
 		return out, nil
-	case n.Op == ops.Take && x[n.In[0]] == nil:
+	case n.Op == ops.Take:
 		at := n.Attrs.(ops.TakeAttrs).Axis
-		data := x.of(n.In[0])
-		return slices.Concat(data[:at], x.of(n.In[1]), data[at+1:]), nil
+		if data := x.of(n.In[0]); data[at] == nil {
+			return slices.Concat(data[:at], x.of(n.In[1]), data[at+1:]), nil
+		}
+	case n.Op == ops.Concatenate:
+		if out := x.joined(n); out != nil {
+			return out, nil
+		}
 	case n.Op == ops.GatherND && x[n.In[0]] == nil && n.Attrs.(ops.GatherNDAttrs).BatchDims == 0:
 		indices := x.of(n.In[1])
 		last := len(indices) - 1
@@ -134,6 +139,17 @@ func (x Extents) sliced(n *graph.Node) []*graph.Value {
 		}
 	}
 	return x[n.In[0]]
+}
+
+// joined is the extents of values behind each other along an axis that is static in all of them; those of the other axes are the same.
+func (x Extents) joined(n *graph.Node) []*graph.Value {
+	first, at := x.of(n.In[0]), n.Attrs.(ops.ConcatenateAttrs).Axis
+	for _, v := range n.In {
+		if first[at] != nil || !slices.Equal(x.of(v), first) {
+			return nil
+		}
+	}
+	return first
 }
 
 // broadcast is the extents of an elementwise operator: where one operand's extent depends on data, the others' are the

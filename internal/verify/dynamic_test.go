@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -66,5 +67,39 @@ func TestDynamicReader(t *testing.T) {
 	_, err := run(t, g, compile.Options{Target: targettest.Resolve(t, "llvm"), Level: 3}, 1, []*tensor.Tensor{tensor.New(types.F32, 2, 3)})
 	if err == nil || !strings.Contains(err.Error(), `"total"`) || !strings.Contains(err.Error(), "not supported") {
 		t.Errorf("a sum over coordinates: %v", err)
+	}
+}
+
+// TestDynamicDetections: what detectors do with the boxes that suppression keeps: the columns of its result, the boxes that one of them
+// names, and these side by side with their classes.
+func TestDynamicDetections(t *testing.T) {
+	t.Parallel()
+	const boxes, classes = 5, 2
+	g := &graph.Graph{Name: "main"}
+	all, scores := g.Input("boxes", types.Of(types.F32, 1, boxes, 4)), g.Input("scores", types.Of(types.F32, 1, classes, boxes))
+	kept := apply(t, g, ops.AllClassNMS, ops.NMSAttrs{MaxOutput: 3, IOUThreshold: 0.5, UseScore: true, ScoreThreshold: 0.4}, all, scores).Out[0]
+	column := func(i int64) *graph.Value {
+		return apply(t, g, ops.Take, ops.TakeAttrs{Axis: 1}, kept, graph.NewConst("", tensor.Scalar(i))).Out[0]
+	}
+	class, which := column(1), column(2)
+	list := apply(t, g, ops.Reshape, ops.ReshapeAttrs{NewShape: []int{boxes, 4}}, all).Out[0]
+	taken := apply(t, g, ops.Take, ops.TakeAttrs{Axis: 0}, list, which).Out[0]
+	class = apply(t, g, ops.Reshape, ops.ReshapeAttrs{NewShape: append(slices.Clone(class.Type.Shape), 1)}, apply(t, g, ops.Cast, ops.CastAttrs{DType: types.F32}, class).Out[0]).Out[0]
+	rows := apply(t, g, ops.Concatenate, ops.ConcatenateAttrs{Axis: 1}, taken, class)
+	rows.Out[0].Name = "rows"
+	g.Outputs = rows.Out
+	corners := []float32{0, 0, 1, 1, 0, 0, 1, 0.9, 2, 2, 3, 3, 5, 5, 6, 6, 5, 5, 6, 6.1} // the first two are one, and so are the last two
+	for _, c := range []struct{ scores, want []float32 }{
+		{make([]float32, boxes*classes), nil},
+		{[]float32{0.9, 0.8, 0, 0, 0, 0, 0, 0.5, 0.6, 0.7}, []float32{0, 0, 1, 1, 0, 5, 5, 6, 6.1, 1, 2, 2, 3, 3, 1}},
+	} {
+		in := []*tensor.Tensor{tensor.Of([]int{1, boxes, 4}, corners), tensor.Of([]int{1, classes, boxes}, c.scores)}
+		got, err := run(t, g.Clone(), compile.Options{Target: targettest.Resolve(t, "llvm"), Level: 3}, 2, in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d, err := difference(tensor.Of([]int{len(c.want) / 5, 5}, c.want), got[0]); err != nil || d != 0 {
+			t.Errorf("rows of shape %v, distance %g (%v), not %v", got[0].Shape, d, err, c.want)
+		}
 	}
 }

@@ -53,7 +53,7 @@ func nonMaxSuppression(c *call) *graph.Value {
 // takesDynamic lists the operators that are converted without a look at extents: only these may read a value whose
 // extent depends on data. Whether what they become is right for such a value is checked on the graph.
 var takesDynamic = []string{
-	"Abs", "Add", "And", "Cast", "Ceil", "Div", "Equal", "Exp", "Floor", "Gather", "GatherND", "Greater", "GreaterOrEqual",
-	"Identity", "Less", "LessOrEqual", "Log", "Mul", "Neg", "Not", "Or", "Relu", "Round", "Sigmoid", "Slice", "Sqrt", "Squeeze",
-	"Sub", "Tanh", "Transpose", "Unsqueeze", "Where",
+	"Abs", "Add", "And", "Cast", "Ceil", "Clip", "Concat", "Div", "Equal", "Exp", "Floor", "Gather", "GatherND", "Greater", "GreaterOrEqual",
+	"Identity", "Less", "LessOrEqual", "Log", "Max", "Min", "Mul", "Neg", "Not", "Or", "Pow", "Relu", "Reshape", "Round", "Sigmoid", "Sign",
+	"Slice", "Sqrt", "Squeeze", "Sub", "Tanh", "Transpose", "Unsqueeze", "Where",
 }
