@@ -109,11 +109,11 @@ conformance: ## compare with the expected outputs of real models in LATHE_MODELS
 	go test -run Conformance -timeout 60m ./...
 	go -C bench test -run Conformance -timeout 60m ./...
 
-bench: deps ## compare with peers: MODEL= (default: all), THREADS=, BATCH=, REPEAT=, BUSY= (part of a core that a load takes), PEER=onnxruntime, torch or none; SWEEP=1, a family or a regular expression: single operators
+bench: deps ## compare with peers: MODEL= (default: all), THREADS=, BATCH=, REPEAT=, BUSY= (part of a core that a load takes), GAP= (rest before each run: 20ms), PEER=onnxruntime, torch or none; SWEEP=1, a family or a regular expression: single operators
 ifneq ($(SWEEP),)
 	@bench/bench.sh onnxruntime sweep -select '$(SWEEP)' -threads '$(if $(filter file,$(origin THREADS)),1,$(THREADS))'
 else
-	@bench/bench.sh '$(PEER)' -models '$(MODEL)' -threads '$(THREADS)' -batch '$(BATCH)' -repeat '$(REPEAT)' $(if $(BUSY),-busy '$(BUSY)')
+	@bench/bench.sh '$(PEER)' -models '$(MODEL)' -threads '$(THREADS)' -batch '$(BATCH)' -repeat '$(REPEAT)' $(if $(BUSY),-busy '$(BUSY)') $(if $(GAP),-gap '$(GAP)')
 endif
 
 sweepdiff: ## compare two reports of bench SWEEP=: OLD=bench/results/sweep-TIME.json, NEW=

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the benchmark and runs it with the given flags, after the peers to compare with, separated by blanks or commas:
-#     bench/bench.sh "[onnxruntime] [torch] [none]" [-measure] [-models NAMES] [-threads NUMBERS] [-batch NUMBERS] [-repeat N] [-busy SHARE]
+#     bench/bench.sh "[onnxruntime] [torch] [none]" [-measure] [-models NAMES] [-threads NUMBERS] [-batch NUMBERS] [-repeat N] [-busy SHARE] [-gap 20ms]
 #     bench/bench.sh none table RESULTS.json
 #     bench/bench.sh onnxruntime fuzz [-seed N] [-cases N] [-time 1h] ...
 #     bench/bench.sh onnxruntime sweep [-select FAMILY-OR-REGEXP] [-threads N] [-o RESULTS.json]

@@ -118,7 +118,7 @@ func (c *comparison) model(model string, batch int) []row {
 	var rows []row
 	for _, n := range c.threads {
 		r := about
-		r.Threads = n
+		r.Threads, r.Gap = n, c.gap
 		if n > 1 {
 			r.Busy = c.busy
 		}
@@ -198,7 +198,7 @@ func (c *comparison) measure(r *row, model, pack string) error {
 		at[sides[len(sides)-1]] = &r.Peers[i]
 	}
 	c.state(r)
-	longest, err := interleave(sides, c.repeat)
+	longest, err := interleave(sides, c.repeat, c.gap)
 	if err != nil {
 		return err
 	}

@@ -26,11 +26,11 @@ const (
 )
 
 // interleave runs blocks of all sides in turn, repeat of each. It returns the longest wait for the process to become idle:
-// how long the threads of one side go on after its last run.
-func interleave(sides []*side, repeat int) (time.Duration, error) {
+// how long the threads of one side go on after its last run. Before each run it rests for the gap.
+func interleave(sides []*side, repeat int, gap time.Duration) (time.Duration, error) {
 	runs := make([]int, len(sides))
 	for i, s := range sides {
-		b, err := s.block(1)
+		b, err := s.block(1, gap)
 		if err != nil {
 			return 0, err
 		}
@@ -48,7 +48,7 @@ func interleave(sides []*side, repeat int) (time.Duration, error) {
 				return 0, err
 			}
 			longest = max(longest, waited)
-			b, err := sides[i].block(runs[i])
+			b, err := sides[i].block(runs[i], gap)
 			if err != nil {
 				return 0, err
 			}
@@ -59,12 +59,15 @@ func interleave(sides []*side, repeat int) (time.Duration, error) {
 }
 
 // runBlock is block for what runs in this process.
-func runBlock(n int, run func() error) (block, error) {
+func runBlock(n int, gap time.Duration, run func() error) (block, error) {
 	b := block{make([]time.Duration, n), make([]time.Duration, n)}
 	if err := run(); err != nil {
 		return b, err
 	}
 	for i := range n {
+		if gap > 0 {
+			time.Sleep(gap)
+		}
 		before, start := process.CPUTime(), time.Now()
 		if err := run(); err != nil {
 			return b, err

@@ -1,6 +1,10 @@
 package main
 
-import "lathe/runtime"
+import (
+	"time"
+
+	"lathe/runtime"
+)
 
 // ours is Lathe's side.
 type ours struct{ *runtime.Module }
@@ -27,7 +31,7 @@ func openOurs(pack, model string, threads, batch int) (ours, []runtime.Tensor, e
 	return ours{m}, inputs, nil
 }
 
-func (o ours) block(n int) (block, error) { return runBlock(n, o.Run) }
+func (o ours) block(n int, gap time.Duration) (block, error) { return runBlock(n, gap, o.Run) }
 
 func (o ours) outputs() ([][]float64, error) {
 	var list [][]float64

@@ -19,6 +19,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"lathe"
 	"lathe/bench/zoo"
@@ -31,8 +32,9 @@ type settings struct {
 	peers   []peerSpec
 	threads []int
 	batch   []int
-	repeat  int     // blocks of each side
-	busy    float64 // of a processor, that other work takes while several threads are timed
+	repeat  int           // blocks of each side
+	busy    float64       // of a processor, that other work takes while several threads are timed
+	gap     time.Duration // before each run
 	results string
 	target  string
 	level   int
@@ -89,6 +91,7 @@ func readFlags(args []string) (*settings, bool, error) {
 	f.StringVar(&s.zoo, "zoo", defaultZoo(), "folder of networks with weights, as scripts/fill-zoo.sh fills it")
 	f.IntVar(&s.repeat, "repeat", 7, "blocks of runs of each side")
 	f.Float64Var(&s.busy, "busy", 0, "part of a processor that a load takes while several threads are timed, from 0 to 1")
+	f.DurationVar(&s.gap, "gap", 0, "rest before each run, as of a program that waits for its next input: 20ms")
 	f.StringVar(&s.results, "results", "results", "folder for the results as JSON and as a page")
 	f.StringVar(&s.target, "target", "llvm", "Lathe's target")
 	f.IntVar(&s.level, "O", 3, "Lathe's optimisation level")
@@ -100,6 +103,9 @@ func readFlags(args []string) (*settings, bool, error) {
 	}
 	if !(s.busy >= 0 && s.busy <= 1) {
 		return nil, false, fmt.Errorf("-busy %g: must be from 0 to 1", s.busy)
+	}
+	if s.gap < 0 || s.gap > time.Minute {
+		return nil, false, fmt.Errorf("-gap %v: must be from 0 to 1m", s.gap)
 	}
 	if s.repeat < 1 {
 		return nil, false, fmt.Errorf("-repeat %d: must be at least 1", s.repeat)

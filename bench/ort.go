@@ -7,6 +7,7 @@ import (
 	"os"
 	goruntime "runtime"
 	"slices"
+	"time"
 
 	ort "github.com/yalue/onnxruntime_go"
 
@@ -151,7 +152,7 @@ func (s *ortSession) tensor(t runtime.Tensor) (*ort.CustomDataTensor, error) {
 // Run makes one run.
 func (s *ortSession) Run() error { return s.session.Run() }
 
-func (s *ortSession) block(n int) (block, error) { return runBlock(n, s.Run) }
+func (s *ortSession) block(n int, gap time.Duration) (block, error) { return runBlock(n, gap, s.Run) }
 
 // outputs are what the last run computed, or, where that may have saturated, what the model gives without.
 func (s *ortSession) outputs() ([][]float64, error) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"lathe/runtime"
 )
@@ -21,9 +22,9 @@ type peer interface {
 
 // A session is a loaded model, in this process or another, with its inputs set.
 type session interface {
-	// block makes one run that wakes threads and fills caches, and n that are counted. When it returns, no thread of
+	// block makes one run that wakes threads and fills caches, and n that are counted, each behind a gap. When it returns, no thread of
 	// another process works any more.
-	block(n int) (block, error)
+	block(n int, gap time.Duration) (block, error)
 	// outputs are what the last run computed.
 	outputs() ([][]float64, error)
 	close() error

@@ -91,7 +91,7 @@ func TestPeerRunsCalibratedConformance(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				_, err = theirs.block(1)
+				_, err = theirs.block(1, 0)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -181,7 +181,7 @@ func TestPeerRunsQuantised(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer theirs.close()
-			if _, err := theirs.block(1); err != nil {
+			if _, err := theirs.block(1, 0); err != nil {
 				t.Fatal(err)
 			}
 			got, err := own.outputs()

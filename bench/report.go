@@ -209,7 +209,7 @@ func (r *report) foot() {
 			}
 		}
 	}
-	fmt.Println("ratio: medians of all runs, under load means, the peer's through Lathe's; quiet: lowest medians of a block, as GFLOP/s and peak; cpu: CPU time, which")
+	fmt.Println("ratio: medians of all runs, under load and with a gap before each means, the peer's through Lathe's; quiet: lowest medians of a block, as GFLOP/s and peak; cpu: CPU time, which")
 	fmt.Println("other processes disturb less. GFLOP/s counts the model as given; peak is the share of what the kernels really do, eff of the")
 	fmt.Println("model as given where kernels do less (Winograd), both of the measured peak of the element types that are multiplied.")
 	fmt.Println("reclaim: how fast a core writes what another has read, before the runs and behind them; it falls where cores have no cache in common.")

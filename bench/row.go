@@ -19,20 +19,21 @@ type row struct {
 	Lathe   *timing `json:"lathe,omitempty"`
 	Peers   []rival `json:"peers,omitempty"` // in the order of the report's
 	// GFLOP is the arithmetic of the model as it was given, and of the kernels: algorithms may need less.
-	GFLOP        float64     `json:"gflop"`
-	GFLOPKernels float64     `json:"gflop_kernels"`
-	Effective    float64     `json:"effective_gflop_per_s"` // of the model as it was given, by the lowest median of a block
-	PeakShare    float64     `json:"peak_share"`            // of the kernels' arithmetic: 1 is the measured peak of its types
-	EffShare     float64     `json:"effective_share"`       // the same of the model as it was given
-	Quantised    bool        `json:"quantised"`             // most of the arithmetic is on bytes, or the model has quantised layers
-	Compile      compileCost `json:"compile"`
-	RunPeakMB    float64     `json:"run_peak_mb"`
-	LongestMs    float64     `json:"longest_wait_ms"`
-	Reclaim      []int       `json:"reclaim_mb_per_s,omitempty"` // of several threads: how fast a core writes what another has read, before the runs and behind them
-	Busy         float64     `json:"busy,omitempty"`             // part of a processor that a load took
-	Share        float64     `json:"share,omitempty"`            // under load: of the runs that one thread without it would do in the time that is left of all processors
-	Skipped      string      `json:"skipped,omitempty"`          // why there is nothing to measure
-	Error        string      `json:"error,omitempty"`
+	GFLOP        float64       `json:"gflop"`
+	GFLOPKernels float64       `json:"gflop_kernels"`
+	Effective    float64       `json:"effective_gflop_per_s"` // of the model as it was given, by the lowest median of a block
+	PeakShare    float64       `json:"peak_share"`            // of the kernels' arithmetic: 1 is the measured peak of its types
+	EffShare     float64       `json:"effective_share"`       // the same of the model as it was given
+	Quantised    bool          `json:"quantised"`             // most of the arithmetic is on bytes, or the model has quantised layers
+	Compile      compileCost   `json:"compile"`
+	RunPeakMB    float64       `json:"run_peak_mb"`
+	LongestMs    float64       `json:"longest_wait_ms"`
+	Reclaim      []int         `json:"reclaim_mb_per_s,omitempty"` // of several threads: how fast a core writes what another has read, before the runs and behind them
+	Busy         float64       `json:"busy,omitempty"`             // part of a processor that a load took
+	Gap          time.Duration `json:"gap_ns,omitempty"`           // before each run
+	Share        float64       `json:"share,omitempty"`            // under load: of the runs that one thread without it would do in the time that is left of all processors
+	Skipped      string        `json:"skipped,omitempty"`          // why there is nothing to measure
+	Error        string        `json:"error,omitempty"`
 }
 
 // rival is a peer beside Lathe.
@@ -91,7 +92,7 @@ func (r *row) finish(bestMs float64) {
 			continue
 		}
 		p.Ratio, p.QuietRatio = p.Time.Median/r.Lathe.Median, p.Time.Lowest/r.Lathe.Lowest
-		if r.Busy > 0 {
+		if r.Busy > 0 || r.Gap > 0 {
 			p.Ratio = p.Time.Mean / r.Lathe.Mean
 		}
 		if r.Threads == 1 {

@@ -102,7 +102,10 @@ func (s *torchSession) answer(v any) error {
 	return json.Unmarshal(line, v)
 }
 
-func (s *torchSession) block(n int) (block, error) {
+func (s *torchSession) block(n int, gap time.Duration) (block, error) {
+	if gap > 0 {
+		return block{}, fmt.Errorf("runs with a gap before each are %w", errUnsupported)
+	}
 	if _, err := fmt.Fprintf(s.in, "run %d\n", n); err != nil {
 		return block{}, err
 	}

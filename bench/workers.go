@@ -137,7 +137,7 @@ func printCrowded(pack, model string, cores int) error {
 			return 0, err
 		}
 		defer m.close()
-		b, err := m.block(9)
+		b, err := m.block(9, 0)
 		if err != nil {
 			return 0, err
 		}

@@ -20,6 +20,8 @@ type crew struct {
 	base           atomic.Uint64 // 24: the chunks that were done before
 	entry, context atomic.Uint64 // 32, 40: the run function and its argument
 	_              [cacheLine]byte
+
+	asleep *sleepers
 }
 
 // begin begins a run.
@@ -37,6 +39,8 @@ func (c *crew) begin(f *callee, first, last int, base uint64) {
 func (c *crew) post() {
 	c.job.Add(1)
 	if c.sleepers.Load() != 0 {
+		c.asleep.keepOff()
+		defer c.asleep.letGo()
 		unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&c.job)), futexWakePrivate, 1<<31-1, 0, 0, 0)
 	}
 }

@@ -8,7 +8,8 @@ import (
 )
 
 // How long a worker looks before it sleeps: for a step that others finish, and for another run. Who sleeps frees its CPU for others, and
-// waking costs 10 to 150 µs where each has a CPU of its own; where a machine wakes threads on the CPU of who wakes them, milliseconds.
+// waking costs 10 to 150 µs where each has a CPU of its own; within a run, on a machine that wakes threads on the CPU of who wakes them
+// (see sleepers), milliseconds.
 // Callers that run a model in a loop come back within the time for another run, and an idle process pays it once.
 //
 // A worker that lost its CPU in the middle of a chunk gets one that is free, but no earlier than who waits for it sleeps. So after a run in

@@ -28,7 +28,7 @@ type pool struct {
 type callee struct{ entry, context uintptr }
 
 func newPool(entry uintptr, mem *memory, workers int, oversubscribed bool) *pool {
-	p := &pool{own: &callee{entry, mem.context()}, mem: mem, workers: workers, crew: new(crew)}
+	p := &pool{own: &callee{entry, mem.context()}, mem: mem, workers: workers, crew: &crew{asleep: newSleepers(workers)}}
 	if !oversubscribed {
 		p.crew.pauses = pausesOf(idlePatience)
 		p.looks = patience{long: pausesOf(stepPatience), short: pausesOf(hastyPatience)}
@@ -71,6 +71,7 @@ func (p *pool) start() {
 			defer p.exited.Done()
 			goruntime.LockOSThread()
 			defer goruntime.UnlockOSThread()
+			p.crew.asleep.began(w)
 			purego.SyscallN(crewCode().work, uintptr(unsafe.Pointer(p.crew)), uintptr(w), uintptr(p.workers), p.mem.base(w))
 		}()
 	}

@@ -27,8 +27,8 @@ static int exchange_if(uint32_t *word, uint32_t from, uint32_t to) {
 static uint32_t add(uint32_t *word, uint32_t n) { return __atomic_add_fetch(word, n, __ATOMIC_SEQ_CST); }
 
 /* How long a worker looks before it sleeps: for a step that others finish, and for another run. Who sleeps frees its CPU for others, and
- * waking costs 10 to 150 us where each has a CPU of its own; where a machine wakes threads on the CPU of who wakes them,
- * milliseconds. Callers that run a model in a loop come back within the time for another run, and an idle process pays it once.
+ * waking costs 10 to 150 us where each has a CPU of its own; within a run, on a machine that wakes threads on the CPU of who wakes
+ * them (see keep_off), milliseconds. Callers that run a model in a loop come back within the time for another run, and an idle process pays it once.
  *
  * A worker that lost its CPU in the middle of a chunk gets one that is free, but no earlier than who waits for it sleeps. So after a run
  * in which somebody waited in vain the next HASTY_RUNS have less patience; then one tries whether it is needed no more. */
@@ -60,10 +60,18 @@ typedef struct crew {
   uint32_t base[2];  /* the chunks that were done before, low half and high */
 } crew;
 
+/* CPU_WORDS hold a bit for each of 1024 CPUs. */
+enum { CPU_WORDS = 128 / sizeof(unsigned long), CPU_WORD_BITS = 8 * sizeof(unsigned long) };
+
 typedef struct member {
   crew *crew;
   int32_t worker;
   pthread_t thread;
+#ifdef LATHE_FUTEX
+  uint32_t id; /* Linux's of the thread, 0 before it has begun */
+  int kept;    /* from the caller's CPU */
+  unsigned long cpus[CPU_WORDS];
+#endif
 } member;
 
 /* wait_word returns when the word is not seen, when it is woken, or for no reason. */
@@ -153,15 +161,63 @@ static void on_wait(void *user, uint32_t *addr, uint32_t seen) { wait_word(user,
 
 static void on_wake(void *user, uint32_t *addr) { wake_word(user, addr); }
 
+#ifdef LATHE_FUTEX
+
+/* How many threads are kept away: it takes three system calls of 0.2 us each, and of more workers one matters less. */
+enum { MOST_KEPT = 7 };
+
+static int kept_at_most(const crew *c) { return c->workers - 1 < MOST_KEPT ? c->workers - 1 : MOST_KEPT; }
+
+/* keep_off keeps workers from the caller's CPU, if they may run on another, until let_go lets them run where they could before. Linux puts a
+ * thread that it wakes on the CPU of who wakes it, where it knows no other to be idle, and in a guest of KVM it knows none: a CPU that the
+ * guest has halted counts as one that the hypervisor took away. The thread then waits there until the caller is done, or for some
+ * milliseconds until threads are balanced, and the caller computes alone. A thread that has been woken stays where it is. */
+static void keep_off(crew *c) {
+  unsigned cpu = 0;
+  if (syscall(SYS_getcpu, &cpu, NULL, NULL) != 0 || cpu >= CPU_WORDS * CPU_WORD_BITS) return;
+  for (int i = 0; i < kept_at_most(c); i++) {
+    member *m = &c->members[i];
+    unsigned long here = 1ul << cpu % CPU_WORD_BITS, others[CPU_WORDS];
+    int count = 0;
+    memset(m->cpus, 0, sizeof m->cpus);
+    if (load(&m->id) == 0 || syscall(SYS_sched_getaffinity, load(&m->id), sizeof m->cpus, m->cpus) <= 0) continue;
+    for (int k = 0; k < (int)CPU_WORDS; k++) count += __builtin_popcountl(others[k] = m->cpus[k]);
+    if (count == 1 || !(others[cpu / CPU_WORD_BITS] & here)) continue;
+    others[cpu / CPU_WORD_BITS] &= ~here;
+    m->kept = syscall(SYS_sched_setaffinity, load(&m->id), sizeof others, others) == 0;
+  }
+}
+
+static void let_go(crew *c) {
+  for (int i = 0; i < kept_at_most(c); i++) {
+    member *m = &c->members[i];
+    if (m->kept) syscall(SYS_sched_setaffinity, load(&m->id), sizeof m->cpus, m->cpus);
+    m->kept = 0;
+  }
+}
+
+#else
+
+static void keep_off(crew *c) { (void)c; }
+static void let_go(crew *c) { (void)c; }
+
+#endif
+
 static void post(crew *c) {
   add(&c->job, 1);
-  if (load(&c->sleepers) != 0) wake_word(c, &c->job);
+  if (load(&c->sleepers) == 0) return;
+  keep_off(c);
+  wake_word(c, &c->job);
+  let_go(c);
 }
 
 /* work is the life of a worker. What it read of a run that ended meanwhile may be that of two, and is not used. */
 static void *work(void *arg) {
   member *m = arg;
   crew *c = m->crew;
+#ifdef LATHE_FUTEX
+  store(&m->id, (uint32_t)syscall(SYS_gettid));
+#endif
   for (uint32_t seen = 0;;) {
     seen = sleep_until_job(c, seen);
     if (load(&c->stop)) return NULL;
@@ -209,6 +265,9 @@ static lathe_status start_crew(const char *name, crew *c) {
     member *m = &c->members[count];
     m->crew = c;
     m->worker = count + 1;
+#ifdef LATHE_FUTEX
+    m->id = 0, m->kept = 0;
+#endif
     if ((error = pthread_create(&m->thread, NULL, work, m)) != 0) break;
   }
   pthread_sigmask(SIG_SETMASK, &before, NULL);

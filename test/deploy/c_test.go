@@ -230,6 +230,13 @@ func TestCModel(t *testing.T) {
 	}
 }
 
+// TestCSleepers checks that workers are kept from the CPU of who wakes them, and let go.
+func TestCSleepers(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "sleepers")
+	compileC(t, program, "-O1", "-I"+filepath.Join(root, "src"), filepath.Join("testdata", "sleepers.c"), "-ldl", "-lpthread")
+	output(t, exec.Command(program))
+}
+
 // TestDeployCModels compares real networks, and runs two of them under valgrind, which knows AVX2.
 func TestDeployCModels(t *testing.T) {
 	long(t)
