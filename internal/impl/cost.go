@@ -26,9 +26,14 @@ var (
 
 // Fits reports whether so many accumulators, rows of vectors, fit the registers with the operands of a product, or of a dot product of so
 // many, 0: none.
-func (c core) Fits(rows, vecs, dot int) bool { return fits(rows, vecs, c.registers(dot)) }
+func (c core) Fits(rows, vecs, dot int) bool { return c.fits(rows, vecs, c.registers(dot)) }
 
-func fits(rows, vecs, regs int) bool { return rows <= mostRows && rows*vecs+vecs+1 <= regs }
+func (c core) fits(rows, vecs, regs int) bool {
+	if vecs == 1 && c.VectorRegs < manyRegisters {
+		regs -= c.ISA().SpareSingle
+	}
+	return rows <= mostRows && rows*vecs+vecs+1 <= regs
+}
 
 // Reusing is a cost less what so many accumulators save by reusing what they load: of equal costs, that of larger tiles.
 func (c core) Reusing(cost float64, accumulators int) float64 {

@@ -101,6 +101,9 @@ func conv(name string, axes, in, out, kernel, stride, dilate, groups, size int) 
 var layers = []layer{
 	conv("1x1", 2, 64, 128, 1, 1, 1, 1, 28),
 	conv("1x1 small map", 2, 512, 256, 1, 1, 1, 1, 7),
+	conv("1x1 three vectors", 2, 72, 24, 1, 1, 1, 1, 56),
+	conv("1x1 five vectors", 2, 240, 40, 1, 1, 1, 1, 14),
+	conv("1x1 seven vectors", 2, 480, 56, 1, 1, 1, 1, 14),
 	conv("1x1 stride", 2, 64, 128, 1, 2, 1, 1, 28),
 	conv("3x3", 2, 64, 64, 3, 1, 1, 1, 28),
 	conv("3x3 stride", 2, 64, 64, 3, 2, 1, 1, 56),

@@ -66,6 +66,8 @@ var ISA = isa.ISA{
 	},
 	SetSpan:  4 << 10, // a page: the set is found while the address is translated
 	TwoSteps: true,
+	// LLVM adds to the operand that was loaded, and not to the sum: sums change their registers at each step, and need others to come back.
+	SpareSingle: 2,
 	Instructions: isa.Instructions{
 		Indefinite: true,
 		Long:       "avx512dq",
