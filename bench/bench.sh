@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the benchmark and runs it with the given flags, after the peers to compare with, separated by blanks or commas:
-#     bench/bench.sh "[onnxruntime] [torch] [none]" [-measure] [-models NAMES] [-threads NUMBERS] [-batch NUMBERS] [-repeat N] [-busy SHARE] [-gap 20ms]
+#     bench/bench.sh "[onnxruntime] [onnxruntime-avx2] [torch] [none]" [-measure] [-models NAMES] [-threads NUMBERS] [-batch NUMBERS] [-repeat N] [-busy SHARE] [-gap 20ms]
 #     bench/bench.sh none table RESULTS.json
 #     bench/bench.sh onnxruntime fuzz [-seed N] [-cases N] [-time 1h] ...
 #     bench/bench.sh onnxruntime sweep [-select FAMILY-OR-REGEXP] [-threads N] [-o RESULTS.json]
@@ -11,6 +11,7 @@
 #     bench/bench.sh none zoo [-o DIR] [NAME ...]
 #     bench/bench.sh none tune [-models NAMES] [-seeds NUMBERS] [-trials N] [-time 1m] [-busy 0.5] [-pairs N] [-repeat N]
 #     bench/bench.sh none quality [-models NAMES] [-random N] [-trials N] [-seed N] [-wrong [-networks NAMES] [-time 90s]]
+# onnxruntime-avx2 is ONNX Runtime as on a processor without AVX-512, to compare with -target "llvm -mattr=-avx512f" where there is none.
 # Files are named as seen from this folder. ONNX Runtime is installed from npm beside this script, once. PyTorch is Debian's
 # python3-torch with python3-onnx: with "torch" it is installed by apt if it is missing; without a list of peers it takes part
 # where it is there.
@@ -36,6 +37,23 @@ onnxruntime() {
 	echo "$file"
 }
 
+# avx2 prints the path of a copy of ONNX Runtime's library by which the system keeps no registers of AVX-512: push 7; pop %rax stands for
+# each xgetbv, which asks it.
+avx2() {
+	local file copy address offset
+	file=$(onnxruntime)
+	copy=$(dirname "$file")/libonnxruntime-avx2.so.1
+	if [[ ! $copy -nt $file ]]; then
+		read -r address offset < <(readelf -SW "$file" | awk '$2 == ".text" || $3 == ".text" {for (i = 1; i < NF; i++) if ($i == "PROGBITS") print $(i + 1), $(i + 2)}')
+		cp "$file" "$copy.new"
+		objdump -d --no-show-raw-insn "$file" | awk '$2 == "xgetbv" {sub(":", "", $1); print $1}' | while read -r at; do
+			printf '\x6a\x07\x58' | dd of="$copy.new" bs=1 seek=$((16#$at - 16#$address + 16#$offset)) conv=notrunc status=none
+		done
+		mv "$copy.new" "$copy"
+	fi
+	echo "$copy"
+}
+
 has_torch() { $python -c 'import torch, onnx, numpy' 2>/dev/null; }
 
 # torch prints the interpreter that has PyTorch, which it installs if it is missing. Its matrix products need OpenBLAS.
@@ -58,8 +76,9 @@ list=()
 for p in $peers; do
 	case $p in
 	onnxruntime | torch) list+=("$p=$($p)") ;;
+	onnxruntime-avx2) list+=("onnxruntime=$(avx2)") ;;
 	none) ;;
-	*) echo "bench: no peer is named $p: there are onnxruntime, torch and none" >&2; exit 2 ;;
+	*) echo "bench: no peer is named $p: there are onnxruntime, onnxruntime-avx2, torch and none" >&2; exit 2 ;;
 	esac
 done
 

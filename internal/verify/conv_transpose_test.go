@@ -4,11 +4,14 @@ import (
 	"context"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
+	"lathe/internal/choice"
 	"lathe/internal/compile"
 	"lathe/internal/graph"
 	"lathe/internal/graph/grapheval"
+	"lathe/internal/impl"
 	"lathe/internal/op"
 	"lathe/internal/ops"
 	"lathe/internal/tensor"
@@ -154,6 +157,52 @@ func TestTransposedConvolutionRules(t *testing.T) {
 		}
 		if allowed := 20*products + 1e6; flops > allowed {
 			t.Errorf("seed %d: %+v: %.0f operations for %.0f", seed, c, flops, products)
+		}
+	}
+}
+
+// TestTransposedColumns: random ones without strides, to few channels, compute what the definition says as products of all taps that are
+// added up, which are vectors along lines where these are long.
+func TestTransposedColumns(t *testing.T) {
+	t.Parallel()
+	targets := []string{"llvm", "llvm -mcpu=x86-64-v3", "llvm -mcpu=x86-64-v2"}
+	for seed := range uint64(12) {
+		r := rand.New(rand.NewPCG(seed, 19))
+		c := drawTransposed(r)
+		for len(c.x) != 4 || c.attrs.Groups > 1 {
+			c = drawTransposed(r)
+		}
+		c.w[1], c.x[3], c.attrs.Strides, c.attrs.OutputPadding = 1+r.IntN(3), 9+r.IntN(30), []int{1, 1}, []int{0, 0}
+		g, err := c.graph(r, true)
+		if err != nil {
+			continue // nothing is left of the result
+		}
+		g.Nodes[0].Origin = []string{"conv"}
+		in := []*tensor.Tensor{random(r, g.Inputs[0].Type), random(r, g.Inputs[1].Type)}
+		want, err := grapheval.Eval(g, in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := compile.Options{Target: targettest.Runnable(t, targets[seed%3]), Level: 3, Workers: 2, Choices: map[string]choice.Point{"conv": {"phases": impl.SumsColumns}}}
+		res, err := compile.Compile(context.Background(), g, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sums := 0
+		for _, k := range res.Contents.Manifest.Steps {
+			if strings.Contains(k.Name, "col2im") {
+				sums++
+				if k.Rule == "serial" || k.Rule == "rows" {
+					t.Errorf("seed %d: %+v: %s by rule %s", seed, c, k.Name, k.Rule)
+				}
+			}
+		}
+		got, err := Execute(res, in, 1+int(seed%2))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff, err := difference(want[0], got[0]); err != nil || diff > networkTolerance || sums != 1 {
+			t.Errorf("seed %d: %+v on %s: differs by %g, %d sums of columns: %v", seed, c, targets[seed%3], diff, sums, err)
 		}
 	}
 }
