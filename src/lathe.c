@@ -7,6 +7,7 @@
  *   -DLATHE_NO_FILES     no lathe_open: libraries are linked in (lathe_open_library); no dlopen, no mmap.
  *   -DLATHE_NO_EXTERNAL  no run-time modules of external code generators: the packages' own steps compute all. LATHE_NO_FILES
  *                        implies it, as does a machine without an operating system.
+ *   -DLATHE_NO_AFFINITY  workers may be woken on the CPU of who wakes them; no sched_setaffinity.
  *   -DLATHE_NO_FUTEX     workers sleep on a condition variable, as on systems other than Linux.
  *   -ffreestanding       both of the first, no allocation (lathe_options.memory) and no clock: for microcontrollers. memcpy,
  *                        memset and memcmp must exist, as GCC asks of every program. */
@@ -65,6 +66,9 @@ int memcmp(const void *a, const void *b, size_t n);
 
 #if defined(__linux__) && !defined(LATHE_NO_THREADS) && !defined(LATHE_NO_FUTEX)
 #define LATHE_FUTEX 1
+#ifndef LATHE_NO_AFFINITY
+#define LATHE_AFFINITY 1
+#endif
 #if !defined(SYS_futex) && defined(SYS_futex_time64)
 #define SYS_futex SYS_futex_time64
 #endif

@@ -242,3 +242,31 @@ func TestRowsOfFacts(t *testing.T) {
 		t.Errorf("%d proven", proven)
 	}
 }
+
+// TestFactsAboutData: a multiple of what is known of data is not, for it may wrap; and however many facts there are, a proof ends.
+func TestFactsAboutData(t *testing.T) {
+	n := expr.Index
+	d := expr.NewVar("d") // of any value
+	known := (Facts)(nil).And(expr.AllOf(expr.GE(d, n(0)), expr.LE(d, n(100))))
+	if place := expr.Mul(d, n(8)); known.InRange(place, 1000, Ranges{}) {
+		t.Errorf("%s is proven to be in range", expr.String(place))
+	}
+	if e := expr.GE(expr.Mul(d, n(8)), n(0)); expr.String(Ranges{}.SimplifyUnder(e, known)) == "1:bool" {
+		t.Errorf("%s is proven", expr.String(e))
+	}
+	var met, place expr.Expr
+	ranges := Ranges{}
+	for range 60 {
+		v := expr.NewVar("v")
+		ranges[v] = Span(10)
+		met = expr.AllOf(met, expr.GE(expr.Sub(v, n(3)), n(0)))
+		if place == nil {
+			place = expr.Sub(v, n(5))
+		} else {
+			place = expr.Add(place, expr.Mul(v, n(2)))
+		}
+	}
+	if (Facts)(nil).And(met).InRange(expr.Sub(place, n(1000)), 1<<20, ranges) {
+		t.Error("proven what does not hold")
+	}
+}

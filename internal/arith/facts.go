@@ -41,24 +41,39 @@ func (f Facts) And(cond expr.Expr) Facts {
 	return out
 }
 
-// mostFacts bounds how many facts a proof adds up: one for each axis of what lies in memory as one.
-const mostFacts = 3
-
-// nonNegative proves l >= 0 from ranges and a sum of a few facts.
-func (f Facts) nonNegative(l Linear, r Ranges) bool { return f.covered(l, r, mostFacts) }
-
-// covered proves that l is at least 0, or at least multiples of so many facts: one that shares a term with l is taken as often as l has
-// it, as the rows before an element of a matrix whose elements are one axis, and any other once.
-func (f Facts) covered(l Linear, r Ranges, facts int) bool {
+// nonNegative proves l >= 0 from ranges and at most one fact.
+func (f Facts) nonNegative(l Linear, r Ranges) bool {
 	if l.Range(r).Lo >= 0 {
+		return true
+	}
+	for _, known := range f {
+		if l.Sub(known).Range(r).Lo >= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+const (
+	moreFacts = 2       // that a proof takes besides one: with it, one for each axis of what lies in memory as one
+	bounded   = 1 << 31 // what multiples of facts do not exceed, nor the numbers that they are taken by: products of both fit 64 bits
+)
+
+// covered proves that l is at least 0, or at least multiples of so many facts and one more: as often as l has a term that both share, as the
+// rows before an element of a matrix whose elements are one axis. Only facts with bounds are multiplied: those about data may wrap.
+func (f Facts) covered(l Linear, r Ranges, facts int) bool {
+	if f.nonNegative(l, r) {
 		return true
 	}
 	if facts == 0 {
 		return false
 	}
 	for i, known := range f {
-		rest := slices.Delete(slices.Clone(f), i, i+1)
-		if rest.covered(l.Sub(known.scaled(max(1, l.times(known)))), r, facts-1) {
+		n, reach := l.times(known), known.Range(r)
+		if n < 1 || n > bounded || reach.Lo < -bounded || reach.Hi > bounded {
+			continue
+		}
+		if f[i+1:].covered(l.Sub(known.scaled(n)), r, facts-1) {
 			return true
 		}
 	}
@@ -126,7 +141,7 @@ func Undivided(cond expr.Expr) expr.Expr {
 func (f Facts) InRange(e expr.Expr, n int, r Ranges) bool {
 	l := LinearOf(e)
 	top := Linear{Const: int64(n) - 1}.Sub(l)
-	return f.nonNegative(l, r) && f.nonNegative(top, r)
+	return f.covered(l, r, moreFacts) && f.covered(top, r, moreFacts)
 }
 
 // Conjuncts splits a Bool expression at its logical ands.

@@ -39,8 +39,10 @@ func (c *crew) begin(f *callee, first, last int, base uint64) {
 func (c *crew) post() {
 	c.job.Add(1)
 	if c.sleepers.Load() != 0 {
-		c.asleep.keepOff()
-		defer c.asleep.letGo()
+		if c.stop.Load() == 0 { // threads that end are gone before they could be let go
+			c.asleep.keepOff()
+			defer c.asleep.letGo()
+		}
 		unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&c.job)), futexWakePrivate, 1<<31-1, 0, 0, 0)
 	}
 }

@@ -35,13 +35,15 @@ func TestSleepers(t *testing.T) {
 	}
 	defer unix.SchedSetaffinity(0, &all)
 	masks := []unix.CPUSet{{}, both, here, there, both}
-	s := newSleepers(len(masks) + 1) // the last does not begin
+	s := newSleepers(len(masks)) // the last is one too many
+	threads := make([]int, len(masks)-1)
 	began, end := make(chan error), make(chan struct{})
 	for w := 1; w < len(masks); w++ {
 		go func() {
 			goruntime.LockOSThread() // and never unlocked: the thread goes with its mask
 			err := unix.SchedSetaffinity(0, &masks[w])
 			s.began(w)
+			threads[w-1] = unix.Gettid()
 			began <- err
 			<-end
 		}()
@@ -54,14 +56,14 @@ func TestSleepers(t *testing.T) {
 		t.Helper()
 		for i, m := range want {
 			var is unix.CPUSet
-			if err := unix.SchedGetaffinity(int(s.threads[i+1].Load()), &is); err != nil || is != m {
+			if err := unix.SchedGetaffinity(threads[i], &is); err != nil || is != m {
 				t.Errorf("worker %d %s: %v, %d CPUs", i+1, when, err, is.Count())
 			}
 		}
 	}
 	for range 2 {
 		s.keepOff()
-		check("while it is woken", there, here, there, there)
+		check("while it is woken", there, here, there, both)
 		s.letGo()
 		check("behind that", masks[1:]...)
 	}

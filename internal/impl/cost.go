@@ -26,10 +26,10 @@ var (
 
 // Fits reports whether so many accumulators, rows of vectors, fit the registers with the operands of a product, or of a dot product of so
 // many, 0: none.
-func (c core) Fits(rows, vecs, dot int) bool { return c.fits(rows, vecs, c.registers(dot)) }
+func (c core) Fits(rows, vecs, dot int) bool { return c.fits(rows, vecs, c.registers(dot), true) }
 
-func (c core) fits(rows, vecs, regs int) bool {
-	if vecs == 1 && c.VectorRegs < manyRegisters {
+func (c core) fits(rows, vecs, regs int, broadcast bool) bool {
+	if broadcast && vecs == 1 && c.VectorRegs < manyRegisters {
 		regs -= c.ISA().SpareSingle
 	}
 	return rows <= mostRows && rows*vecs+vecs+1 <= regs

@@ -60,7 +60,9 @@ func (c core) tiles(o output, regs, forced int, broadcast bool, reuse float64) (
 			best = len(list) - 1
 		}
 	}
-	fits := func(r, v int) bool { return c.fits(r, v, regs) || o.passing && c.fits(v, r, regs) }
+	fits := func(r, v int) bool {
+		return c.fits(r, v, regs, broadcast) || o.passing && c.fits(v, r, regs, broadcast)
+	}
 	for v := 1; v <= min(4, vecs); v++ {
 		if forced > 0 && v != forced {
 			continue

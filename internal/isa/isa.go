@@ -24,7 +24,7 @@ type ISA struct {
 
 	TwoSteps     bool // without fused multiply-adds product and sum are an instruction each
 	Spare        int  // vector registers that a tile leaves to others than accumulators, their vectors and an operand for all of these
-	SpareSingle  int  // and more from a tile of one vector, each of whose products has an operand of its own, where there are few: they are loaded ahead
+	SpareSingle  int  // and more from a tile of one vector, each of whose products has a scalar of its own, where there are few: they are loaded ahead
 	SpareUnfused int  // and more without fused multiply-adds: products on their way to the sums
 	// The loads of a loop's body all happen before its arithmetic, whatever the order of the code, or those of dot products do.
 	LoadsFirst, DotLoadsFirst bool

@@ -11,9 +11,9 @@ import (
 )
 
 // sums describes the products and sums of columns, of a transposed convolution that a phase describes; nil with strides, by which
-// neighbours in a line are of different phases.
+// neighbours in a line are of different phases, and with output padding, which columns have not.
 func (d *transposedConv) sums(phase impl.PhaseConv) *impl.ColumnSums {
-	if slices.Max(d.n.Attrs.(ops.ConvTransposeAttrs).Strides) > 1 {
+	if a := d.n.Attrs.(ops.ConvTransposeAttrs); slices.Max(a.Strides) > 1 || slices.Max(a.OutputPadding) > 0 {
 		return nil
 	}
 	x, w, y := d.n.In[0].Type.Shape, d.n.In[1].Type.Shape, d.n.Out[0].Type.Shape

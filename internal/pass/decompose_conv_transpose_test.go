@@ -32,7 +32,7 @@ func aTransposedConv(r *rand.Rand) (g *graph.Graph, in []*tensor.Tensor) {
 			if r.IntN(3) == 0 {
 				a.Dilation[k] = 1 + r.IntN(4)
 			}
-			a.OutputPadding = append(a.OutputPadding, r.IntN(a.Strides[k]))
+			a.OutputPadding = append(a.OutputPadding, r.IntN(max(a.Strides[k], a.Dilation[k])))
 			a.Padding[k], a.Padding[rank+k] = r.IntN(5), r.IntN(5)
 		}
 		g, in = &graph.Graph{Name: "main"}, nil

@@ -42,7 +42,7 @@ func drawTransposed(r *rand.Rand) transposedCase {
 			if r.IntN(4) == 0 {
 				c.attrs.Dilation[k] = 1 + r.IntN(3)
 			}
-			c.attrs.OutputPadding = append(c.attrs.OutputPadding, r.IntN(c.attrs.Strides[k]))
+			c.attrs.OutputPadding = append(c.attrs.OutputPadding, r.IntN(max(c.attrs.Strides[k], c.attrs.Dilation[k])))
 			c.attrs.Padding[k], c.attrs.Padding[rank+k] = r.IntN(3), r.IntN(3)
 		}
 		if types.Count(c.x)*types.Count(c.w[1:]) > 1<<20 {

@@ -67,7 +67,7 @@ typedef struct member {
   crew *crew;
   int32_t worker;
   pthread_t thread;
-#ifdef LATHE_FUTEX
+#ifdef LATHE_AFFINITY
   uint32_t id; /* Linux's of the thread, 0 before it has begun */
   int kept;    /* from the caller's CPU */
   unsigned long cpus[CPU_WORDS];
@@ -161,17 +161,18 @@ static void on_wait(void *user, uint32_t *addr, uint32_t seen) { wait_word(user,
 
 static void on_wake(void *user, uint32_t *addr) { wake_word(user, addr); }
 
-#ifdef LATHE_FUTEX
+#ifdef LATHE_AFFINITY
 
-/* How many threads are kept away: it takes three system calls of 0.2 us each, and of more workers one matters less. */
-enum { MOST_KEPT = 7 };
+/* How many threads are kept away: it takes three system calls for each, 3 us in all, and of more workers one matters less. */
+enum { MOST_KEPT = 3 };
 
 static int kept_at_most(const crew *c) { return c->workers - 1 < MOST_KEPT ? c->workers - 1 : MOST_KEPT; }
 
 /* keep_off keeps workers from the caller's CPU, if they may run on another, until let_go lets them run where they could before. Linux puts a
  * thread that it wakes on the CPU of who wakes it, where it knows no other to be idle, and in a guest of KVM it knows none: a CPU that the
  * guest has halted counts as one that the hypervisor took away. The thread then waits there until the caller is done, or for some
- * milliseconds until threads are balanced, and the caller computes alone. A thread that has been woken stays where it is. */
+ * milliseconds until threads are balanced, and the caller computes alone. A thread that has been woken stays where it is. The CPUs are
+ * its own from then on: it does not follow a cpuset that is widened later. */
 static void keep_off(crew *c) {
   unsigned cpu = 0;
   if (syscall(SYS_getcpu, &cpu, NULL, NULL) != 0 || cpu >= CPU_WORDS * CPU_WORD_BITS) return;
@@ -206,16 +207,17 @@ static void let_go(crew *c) { (void)c; }
 static void post(crew *c) {
   add(&c->job, 1);
   if (load(&c->sleepers) == 0) return;
-  keep_off(c);
+  int ends = load(&c->stop) != 0; /* threads that end are gone before they could be let go */
+  if (!ends) keep_off(c);
   wake_word(c, &c->job);
-  let_go(c);
+  if (!ends) let_go(c);
 }
 
 /* work is the life of a worker. What it read of a run that ended meanwhile may be that of two, and is not used. */
 static void *work(void *arg) {
   member *m = arg;
   crew *c = m->crew;
-#ifdef LATHE_FUTEX
+#ifdef LATHE_AFFINITY
   store(&m->id, (uint32_t)syscall(SYS_gettid));
 #endif
   for (uint32_t seen = 0;;) {
@@ -258,6 +260,9 @@ static lathe_status start_crew(const char *name, crew *c) {
   sigset_t all, before;
   sigfillset(&all);
   prepare_crew(c);
+#ifdef LATHE_AFFINITY
+  for (int32_t i = 0; i < c->workers - 1; i++) c->members[i].id = 0, c->members[i].kept = 0;
+#endif
   pthread_sigmask(SIG_SETMASK, &all, &before);
   int32_t count = 0;
   int error = 0;
@@ -265,9 +270,6 @@ static lathe_status start_crew(const char *name, crew *c) {
     member *m = &c->members[count];
     m->crew = c;
     m->worker = count + 1;
-#ifdef LATHE_FUTEX
-    m->id = 0, m->kept = 0;
-#endif
     if ((error = pthread_create(&m->thread, NULL, work, m)) != 0) break;
   }
   pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -54,6 +54,6 @@ func nonMaxSuppression(c *call) *graph.Value {
 // extent depends on data. Whether what they become is right for such a value is checked on the graph.
 var takesDynamic = []string{
 	"Abs", "Add", "And", "Cast", "Ceil", "Clip", "Concat", "Div", "Equal", "Exp", "Floor", "Gather", "GatherND", "Greater", "GreaterOrEqual",
-	"Identity", "Less", "LessOrEqual", "Log", "Max", "Min", "Mul", "Neg", "Not", "Or", "Pow", "Relu", "Reshape", "Round", "Sigmoid", "Sign",
+	"Identity", "Less", "LessOrEqual", "Log", "Max", "Min", "Mul", "Neg", "Not", "Or", "Pow", "Relu", "Round", "Sigmoid", "Sign",
 	"Slice", "Sqrt", "Squeeze", "Sub", "Tanh", "Transpose", "Unsqueeze", "Where",
 }

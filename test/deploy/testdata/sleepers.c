@@ -47,7 +47,7 @@ int main(void) {
   CPU_OR(&both, &here, &there);
   CHECK(sched_setaffinity(0, sizeof here, &here) == 0); /* so that the CPU does not change meanwhile */
   masks[1] = masks[4] = both, masks[2] = here, masks[3] = there;
-  member members[WORKERS - 1] = {{0}}; /* the last does not begin */
+  member members[WORKERS - 1] = {{0}}; /* the last two are too many, and one of them does not begin */
   crew c = {.workers = WORKERS, .members = members};
   CHECK(sem_init(&began, 0, 0) == 0 && sem_init(&end, 0, 0) == 0);
   for (int w = 1; w < WORKERS - 1; w++) {
@@ -57,7 +57,7 @@ int main(void) {
   }
   for (int k = 0; k < 2; k++) {
     keep_off(&c);
-    check(&c, (const cpu_set_t *const[]){NULL, &there, &here, &there, &there});
+    check(&c, (const cpu_set_t *const[]){NULL, &there, &here, &there, &both});
     let_go(&c);
     check(&c, (const cpu_set_t *const[]){NULL, &both, &here, &there, &both});
   }
