@@ -78,6 +78,9 @@ _Static_assert(sizeof(lathe_ctx) == (sizeof(void *) == 8 ? 120 : 68), "lathe_ctx
 _Static_assert(sizeof(lathe_team) == 640 && sizeof(lathe_part) == 128, "laid out as compiled code expects");
 _Static_assert(sizeof(lathe_library) == 12 * 4 + 16 * sizeof(void *), "lathe_library is laid out as the compiler writes it");
 
+/* What is called in many places and never in a hurry stands in one: the runtime is to be small. */
+#define SMALL __attribute__((noinline))
+
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 
 #include "lathe/messages.c"
@@ -85,6 +88,7 @@ _Static_assert(sizeof(lathe_library) == 12 * 4 + 16 * sizeof(void *), "lathe_lib
 #include "lathe/params.c"
 #include "lathe/machine.c"
 #include "lathe/workers.c"
+#include "lathe/strength.c"
 #include "lathe/threads.c"
 #include "lathe/models.c"
 #include "lathe/runs.c"

@@ -19,18 +19,20 @@ type crew struct {
 	first, last    atomic.Int32  // 16, 20: steps
 	base           atomic.Uint64 // 24: the chunks that were done before
 	entry, context atomic.Uint64 // 32, 40: the run function and its argument
+	workers        atomic.Int32  // 48: who take part, from the caller on
 	_              [cacheLine]byte
 
 	asleep *sleepers
 }
 
 // begin begins a run.
-func (c *crew) begin(f *callee, first, last int, base uint64) {
+func (c *crew) begin(f *callee, first, last, workers int, base uint64) {
 	c.first.Store(int32(first))
 	c.last.Store(int32(last))
 	c.base.Store(base)
 	c.entry.Store(uint64(f.entry))
 	c.context.Store(uint64(f.context))
+	c.workers.Store(int32(workers))
 	c.post()
 }
 

@@ -12,27 +12,24 @@ TEXT ·crewAddresses(SB), NOSPLIT, $0-32
 	MOVQ	AX, pauses+24(FP)
 	RET
 
-// void crewWork(crew *DI, int worker SI, int workers DX, uint64_t *base CX)
+// void crewWork(crew *DI, int worker SI, uint64_t *base DX)
 TEXT crewWork<>(SB), NOSPLIT|NOFRAME|TOPFRAME, $0
 	PUSHQ	BX
 	PUSHQ	BP
 	PUSHQ	R12
 	PUSHQ	R13
 	PUSHQ	R14
-	PUSHQ	R15
-	SUBQ	$8, SP
 	MOVQ	DI, BX
 	MOVL	SI, R12
-	MOVL	DX, R13
-	MOVQ	CX, R14
-	XORL	R15, R15 // the run that was seen last
+	MOVQ	DX, R13
+	XORL	R14, R14 // the run that was seen last
 look:
 	MOVL	12(BX), BP // pauses
 spin:
 	MOVL	0(BX), AX // job
 	TESTL	$1, AX
 	JEQ	none
-	CMPL	AX, R15
+	CMPL	AX, R14
 	JNE	come
 none:
 	TESTL	BP, BP
@@ -48,7 +45,7 @@ nap:
 	MOVL	0(BX), AX
 	TESTL	$1, AX
 	JEQ	lie
-	CMPL	AX, R15
+	CMPL	AX, R14
 	JNE	rise
 lie:
 	MOVQ	BX, DI
@@ -66,23 +63,23 @@ come:
 	MOVL	8(BX), CX // stop
 	TESTL	CX, CX
 	JNE	leave
-	MOVL	AX, R15
+	MOVL	AX, R14
 	MOVL	16(BX), CX // first
 	MOVL	20(BX), R8 // last
 	MOVQ	24(BX), R10 // base
 	MOVQ	32(BX), R9 // entry
 	MOVQ	40(BX), DI // context
+	MOVL	48(BX), DX // workers
 	MOVL	0(BX), AX
-	CMPL	AX, R15
+	CMPL	AX, R14
 	JNE	look
-	MOVQ	R10, 0(R14)
+	CMPL	R12, DX
+	JGE	look
+	MOVQ	R10, 0(R13)
 	MOVL	R12, SI
-	MOVL	R13, DX
 	CALL	R9
 	JMP	look
 leave:
-	ADDQ	$8, SP
-	POPQ	R15
 	POPQ	R14
 	POPQ	R13
 	POPQ	R12

@@ -12,7 +12,7 @@ TEXT ·crewAddresses(SB), NOSPLIT, $0-32
 	MOVD	R0, pauses+24(FP)
 	RET
 
-// void crewWork(crew *R0, int worker R1, int workers R2, uint64_t *base R3)
+// void crewWork(crew *R0, int worker R1, uint64_t *base R2)
 TEXT crewWork<>(SB), NOSPLIT|NOFRAME|TOPFRAME, $0
 	SUB	$64, RSP
 	STP	(R29, R30), 0(RSP)
@@ -22,8 +22,7 @@ TEXT crewWork<>(SB), NOSPLIT|NOFRAME|TOPFRAME, $0
 	MOVD	RSP, R29
 	MOVD	R0, R19
 	MOVW	R1, R20
-	MOVW	R2, R21
-	MOVD	R3, R22
+	MOVD	R2, R22
 	MOVW	$0, R23 // the run that was seen last
 look:
 	MOVWU	12(R19), R24 // pauses
@@ -74,13 +73,15 @@ come:
 	MOVD	24(R19), R11 // base
 	MOVD	32(R19), R12 // entry
 	MOVD	40(R19), R0 // context
+	MOVW	48(R19), R2 // workers
 	DMB	$9 // the numbers are read before the word again
 	LDARW	(R19), R9
 	CMPW	R23, R9
 	BNE	look
+	CMPW	R2, R20
+	BGE	look
 	MOVD	R11, (R22)
 	MOVW	R20, R1
-	MOVW	R21, R2
 	CALL	(R12)
 	B	look
 leave:

@@ -14,20 +14,18 @@ TEXT ·crewAddresses(SB), NOSPLIT, $0-32
 
 #define PAUSE WORD $0x0100000f
 
-// void crewWork(crew *X10, int worker X11, int workers X12, uint64_t *base X13)
+// void crewWork(crew *X10, int worker X11, uint64_t *base X12)
 TEXT crewWork<>(SB), NOSPLIT|NOFRAME|TOPFRAME, $0
-	ADD	$-64, X2
+	ADD	$-48, X2
 	MOV	X1, 0(X2)
 	MOV	X8, 8(X2)
 	MOV	X18, 16(X2)
-	MOV	X19, 24(X2)
-	MOV	X20, 32(X2)
-	MOV	X21, 40(X2)
-	MOV	X22, 48(X2)
+	MOV	X20, 24(X2)
+	MOV	X21, 32(X2)
+	MOV	X22, 40(X2)
 	MOV	X10, X8
 	MOV	X11, X18
-	MOV	X12, X19
-	MOV	X13, X20
+	MOV	X12, X20
 	MOV	$0, X21 // the run that was seen last
 look:
 	MOVWU	12(X8), X22 // pauses
@@ -74,23 +72,23 @@ come:
 	MOV	24(X8), X6 // base
 	MOV	32(X8), X7 // entry
 	MOV	40(X8), X10 // context
+	MOVW	48(X8), X12 // workers
 	FENCE
 	MOVWU	(X8), X5
 	BNE	X5, X21, look
+	BGE	X18, X12, look
 	MOV	X6, (X20)
 	MOV	X18, X11
-	MOV	X19, X12
 	CALL	X7
 	JMP	look
 leave:
 	MOV	0(X2), X1
 	MOV	8(X2), X8
 	MOV	16(X2), X18
-	MOV	24(X2), X19
-	MOV	32(X2), X20
-	MOV	40(X2), X21
-	MOV	48(X2), X22
-	ADD	$64, X2
+	MOV	24(X2), X20
+	MOV	32(X2), X21
+	MOV	40(X2), X22
+	ADD	$48, X2
 	RET
 
 // void crewWait(void *user X10, uint32_t *word X11, uint32_t seen X12)

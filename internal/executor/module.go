@@ -66,7 +66,7 @@ func newModule(lib *library, o Options) (*Module, error) {
 	}
 	m := &Module{info: info, lib: lib, opts: o, mem: mem, set: make([]bool, len(info.Inputs))}
 	if workers > 1 {
-		m.pool = newPool(lib.entry, mem, workers, oversubscribed)
+		m.pool = newPool(lib.entry, mem, workers, len(info.Steps), oversubscribed)
 	}
 	if err := m.openRegions(); err != nil {
 		m.stop()

@@ -17,18 +17,20 @@ type pool struct {
 	own     *callee // the package's
 	mem     *memory
 	workers int
+	steps   int // of a whole run
 	started bool
 	exited  sync.WaitGroup
 	rested  time.Time // when a run let Go's scheduler in last
 	crew    *crew
 	looks   patience
+	takes   strength
 }
 
 // A callee is a run function and the context to call it with.
 type callee struct{ entry, context uintptr }
 
-func newPool(entry uintptr, mem *memory, workers int, oversubscribed bool) *pool {
-	p := &pool{own: &callee{entry, mem.context()}, mem: mem, workers: workers, crew: &crew{asleep: newSleepers(workers)}}
+func newPool(entry uintptr, mem *memory, workers, steps int, oversubscribed bool) *pool {
+	p := &pool{own: &callee{entry, mem.context()}, mem: mem, workers: workers, steps: steps, crew: &crew{asleep: newSleepers(workers)}, takes: newStrength(workers)}
 	if !oversubscribed {
 		p.crew.pauses = pausesOf(idlePatience)
 		p.looks = patience{long: pausesOf(stepPatience), short: pausesOf(hastyPatience)}
@@ -36,19 +38,32 @@ func newPool(entry uintptr, mem *memory, workers int, oversubscribed bool) *pool
 	return p
 }
 
-// run calls the package's entry point on all workers and returns when the steps are done.
-func (p *pool) run(first, last int) { p.runOf(p.own, first, last) }
+// run calls the package's entry point and returns when the steps are done, a whole run's by as many workers as are the fastest.
+func (p *pool) run(first, last int) {
+	if first != 0 || last != p.steps {
+		p.runOf(p.own, first, last, p.workers)
+		return
+	}
+	start := time.Now()
+	p.runOf(p.own, first, last, p.takes.next())
+	p.takes.ran(time.Since(start))
+}
 
-// runOf is run for a run function whose context has the team of the pool's.
-func (p *pool) runOf(c *callee, first, last int) {
+// runOf is run for a run function whose context has the team of the pool's, by so many of the workers.
+func (p *pool) runOf(c *callee, first, last, workers int) {
+	if workers == 1 {
+		p.rest()
+		purego.SyscallN(c.entry, c.context, 0, 1, uintptr(first), uintptr(last))
+		return
+	}
 	if !p.started {
 		p.start()
 	}
 	base := p.mem.done().Load()
-	p.crew.begin(c, first, last, base)
+	p.crew.begin(c, first, last, workers, base)
 	p.mem.begin(0, base)
 	p.rest()
-	purego.SyscallN(c.entry, c.context, 0, uintptr(p.workers), uintptr(first), uintptr(last))
+	purego.SyscallN(c.entry, c.context, 0, uintptr(workers), uintptr(first), uintptr(last))
 	p.crew.job.Add(1)
 	p.mem.spin().Store(p.looks.after(p.mem.naps().Load()))
 }
@@ -72,7 +87,7 @@ func (p *pool) start() {
 			goruntime.LockOSThread()
 			defer goruntime.UnlockOSThread()
 			p.crew.asleep.began(w)
-			purego.SyscallN(crewCode().work, uintptr(unsafe.Pointer(p.crew)), uintptr(w), uintptr(p.workers), p.mem.base(w))
+			purego.SyscallN(crewCode().work, uintptr(unsafe.Pointer(p.crew)), uintptr(w), p.mem.base(w))
 		}()
 	}
 }

@@ -28,7 +28,7 @@ static void finish(text *t) {
   *t->at = 0;
 }
 
-static void put_string(text *t, const char *s) {
+SMALL static void put_string(text *t, const char *s) {
   while (*s) put(t, *s++);
 }
 

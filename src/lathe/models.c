@@ -39,7 +39,7 @@ typedef struct plan {
   int overflow;
 } plan;
 
-static size_t place(plan *p, size_t bytes) {
+SMALL static size_t place(plan *p, size_t bytes) {
   size_t at = p->total;
   if (bytes > SIZE_MAX / 2 - at) p->overflow = 1;
   else p->total = (at + bytes + LATHE_ALIGNMENT - 1) / LATHE_ALIGNMENT * LATHE_ALIGNMENT;
@@ -212,6 +212,7 @@ static lathe_status make_model(const lathe_library *l, const char *name, struct 
 #ifndef LATHE_NO_THREADS
   m->crew = (crew){.run = l->run, .ctx = &m->ctx, .workers = workers, .members = (member *)(void *)(base + p.members)};
   m->crew.spin_ns = crowded ? 0 : IDLE_PATIENCE_NS;
+  m->crew.takes = new_strength(workers);
   m->crew.patience = crowded ? 0 : pauses_of(STEP_PATIENCE_NS);
   m->crew.hasty_patience = crowded ? 0 : pauses_of(HASTY_PATIENCE_NS);
   m->ctx.spin = m->crew.patience;

@@ -14,10 +14,17 @@ static lathe_status check_ready(const lathe_model *m) {
 static uint64_t now(void);
 #endif
 
-/* run_library runs steps of the package's own. */
+/* run_library runs steps of the package's own, a whole run's by as many workers as are the fastest. */
 static lathe_status run_library(lathe_model *m, int32_t first, int32_t last) {
 #ifndef LATHE_NO_THREADS
-  if (m->workers > 1) return run_crew(m->name, &m->crew, first, last);
+  if (m->workers > 1) {
+    crew *c = &m->crew;
+    int whole = first == 0 && last == m->library->step_count;
+    uint64_t start = now();
+    lathe_status status = run_crew(m->name, c, whole ? strength_of(&c->takes) : c->workers, first, last);
+    if (whole) took(&c->takes, now() - start);
+    return status;
+  }
 #endif
   m->library->run(&m->ctx, 0, 1, first, last);
   return LATHE_OK;
@@ -76,7 +83,7 @@ lathe_status lathe_run_steps(lathe_model *model, int32_t first, int32_t last) {
 
 #if __STDC_HOSTED__
 
-static uint64_t now(void) {
+SMALL static uint64_t now(void) {
   struct timespec t;
 #ifdef CLOCK_MONOTONIC
   clock_gettime(CLOCK_MONOTONIC, &t);

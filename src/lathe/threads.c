@@ -43,6 +43,7 @@ typedef struct crew {
   lathe_ctx *ctx;
   struct member *members;
   int32_t workers;
+  strength takes; /* how many of them */
   int started;
   pid_t owner; /* the process whose threads they are: a child of fork has none of them */
   uint32_t spin_ns;
@@ -57,6 +58,7 @@ typedef struct crew {
   uint32_t sleepers;         /* workers that sleep on job */
   uint32_t stop;
   uint32_t steps[2]; /* from, to */
+  uint32_t size;     /* who take part, from the caller on */
   uint32_t base[2];  /* the chunks that were done before, low half and high */
 } crew;
 
@@ -225,9 +227,10 @@ static void *work(void *arg) {
     if (load(&c->stop)) return NULL;
     int32_t first = (int32_t)load(&c->steps[0]), last = (int32_t)load(&c->steps[1]);
     uint64_t base = load(&c->base[0]) | (uint64_t)load(&c->base[1]) << 32;
-    if (load(&c->job) != seen) continue;
+    int32_t workers = (int32_t)load(&c->size);
+    if (load(&c->job) != seen || m->worker >= workers) continue;
     c->ctx->parts[m->worker].base = base;
-    c->run(c->ctx, m->worker, c->workers, first, last);
+    c->run(c->ctx, m->worker, workers, first, last);
   }
 }
 
@@ -281,8 +284,12 @@ static lathe_status start_crew(const char *name, crew *c) {
   return LATHE_OK;
 }
 
-/* run_crew calls the library on all workers and returns when the steps are done. */
-static lathe_status run_crew(const char *name, crew *c, int32_t first, int32_t last) {
+/* run_crew calls the library on so many workers and returns when the steps are done. */
+static lathe_status run_crew(const char *name, crew *c, int32_t workers, int32_t first, int32_t last) {
+  if (workers == 1) {
+    c->run(c->ctx, 0, 1, first, last);
+    return LATHE_OK;
+  }
   if (!c->started || c->owner != getpid()) {
     lathe_status status = start_crew(name, c);
     if (status != LATHE_OK) return status;
@@ -292,9 +299,10 @@ static lathe_status run_crew(const char *name, crew *c, int32_t first, int32_t l
   store(&c->steps[1], (uint32_t)last);
   store(&c->base[0], (uint32_t)base);
   store(&c->base[1], (uint32_t)(base >> 32));
+  store(&c->size, (uint32_t)workers);
   post(c);
   c->ctx->parts[0].base = base;
-  c->run(c->ctx, 0, c->workers, first, last);
+  c->run(c->ctx, 0, workers, first, last);
   add(&c->job, 1);
   look_again(c);
   return LATHE_OK;

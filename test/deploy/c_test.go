@@ -237,6 +237,13 @@ func TestCSleepers(t *testing.T) {
 	output(t, exec.Command(program))
 }
 
+// TestCStrength checks that as many workers come to take part in runs as make them the fastest.
+func TestCStrength(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "strength")
+	compileC(t, program, "-O1", "-I"+filepath.Join(root, "src"), filepath.Join("testdata", "strength.c"), "-ldl", "-lpthread")
+	output(t, exec.Command(program))
+}
+
 // TestDeployCModels compares real networks, and runs two of them under valgrind, which knows AVX2.
 func TestDeployCModels(t *testing.T) {
 	long(t)

@@ -183,8 +183,8 @@ func randomReversal(r *rand.Rand, run *llvm.Run) *reversal {
 //go:noinline
 func heap[T any](n int) []T { return make([]T, n) }
 
-// TestTeam runs chains by threads of which all but the first come when they like, also for runs that are over. Every chunk
-// is done once, and after what it reads.
+// TestTeam runs chains by threads of which all but the first come when they like, also for runs that are over, and of which some take
+// part in a run and others do not. Every chunk is done once, and after what it reads.
 func TestTeam(t *testing.T) {
 	here, err := toolchain.Native()
 	if err != nil {
@@ -219,7 +219,7 @@ func TestTeam(t *testing.T) {
 			base := func(w int) *uint64 { return &team[(bundle.TeamSize+bundle.PartSize*w+bundle.PartBase)/8] }
 			done := (*uint64)(unsafe.Pointer(&team[bundle.TeamDone/8]))
 
-			var start atomic.Uint64
+			var start atomic.Uint64 // the base of a run and how many take part in it
 			var stop atomic.Bool
 			var others sync.WaitGroup
 			for w := 1; w < workers; w++ {
@@ -228,15 +228,16 @@ func TestTeam(t *testing.T) {
 					goruntime.LockOSThread()
 					defer goruntime.UnlockOSThread()
 					for !stop.Load() {
-						began := start.Load() // one more than the base of a run
-						if began == 0 {
+						began := start.Load()
+						size := int(began % 8)
+						if w >= size {
 							continue
 						}
-						*base(w) = began - 1
+						*base(w) = began / 8
 						if own.IntN(4) == 0 {
 							time.Sleep(time.Duration(own.IntN(300)) * time.Microsecond)
 						}
-						run(unsafe.Pointer(&ctx[0]), int32(w), int32(workers), 0, int32(len(c.Steps)))
+						run(unsafe.Pointer(&ctx[0]), int32(w), int32(size), 0, int32(len(c.Steps)))
 					}
 				})
 			}
@@ -255,11 +256,15 @@ func TestTeam(t *testing.T) {
 					for _, at := range c.turns {
 						memory[at] = byte(r.IntN(2))
 					}
-					if workers > 1 {
-						*base(0) = atomic.LoadUint64(done)
-						start.Store(*base(0) + 1)
+					size := workers
+					if r.IntN(2) == 0 {
+						size = 1 + r.IntN(workers)
 					}
-					run(unsafe.Pointer(&ctx[0]), 0, int32(workers), 0, int32(len(c.Steps)))
+					if size > 1 {
+						*base(0) = atomic.LoadUint64(done)
+						start.Store(8**base(0) + uint64(size))
+					}
+					run(unsafe.Pointer(&ctx[0]), 0, int32(size), 0, int32(len(c.Steps)))
 					for i := range elements {
 						if got, want := last[i], int32(1000*k+c.added); got != want {
 							return fmt.Errorf("run %d: element %d is %d, want %d", k, i, got, want)

@@ -54,6 +54,15 @@ static void test_open(void) {
   OK(lathe_close(NULL));
 }
 
+// Who takes part differs from run to run: trials find out how many are the fastest.
+static void test_many_runs(void) {
+  for (int workers = 2; workers <= 5; workers++) {
+    lathe_model *m = open_model("fixture.tar", workers);
+    for (int run = 0; run < 300; run++) run_once(m, run, 0);
+    OK(lathe_close(m));
+  }
+}
+
 static void test_open_errors(void) {
   static const struct {
     const char *name;
@@ -407,6 +416,7 @@ int main(int argc, char **argv) {
   alarm(300); // a hang is a failure
   snprintf(folder, sizeof folder, "%s", argv[1]);
   test_open();
+  test_many_runs();
   test_open_errors();
   test_description();
   test_inputs();
