@@ -163,3 +163,27 @@ func rnntStep(b exporter) {
 	z := b.Linear(b.relu(b.add(f, p)), joint, pieces+1)
 	b.Output(b.Op("LogSoftmax", []model.Value{z}, model.At("axis", -1)), y[1], y[2])
 }
+
+// policy chooses among actions of a robot with 24 sensors, for as many as the batch has (DLR-RM/stable-baselines3: MlpPolicy with a network for
+// actions and one for what they are worth).
+func policy(batch int) func(b exporter) {
+	return func(b exporter) {
+		const sensors, wide, actions = 24, 64, 4
+		x := b.Op("Flatten", []model.Value{b.Input(batch, sensors)}, model.At("axis", 1))
+		hidden := func() model.Value {
+			return b.Do("Tanh", b.Dense(b.Do("Tanh", b.Dense(x, sensors, wide)), wide, wide))
+		}
+		a, v := b.Dense(hidden(), wide, actions), b.Dense(hidden(), wide, 1)
+		deviation := b.mul(b.Do("Exp", b.Weight(0.1, actions)), b.Op("ConstantOfShape", []model.Value{b.Do("Shape", a)}, model.At("value", tensor.Of([]int{1}, []float32{1}))))
+		far := b.Do("Div", b.Do("Pow", b.Do("Sub", a, a), b.Number(2)), b.mul(b.Do("Pow", deviation, b.Number(2)), b.Number(2)))
+		p := b.Do("Sub", b.Do("Sub", b.Do("Neg", far), b.Do("Log", deviation)), b.Number(0.9189385))
+		b.Output(a, v, b.sum(p, 0, 1))
+	}
+}
+
+// autoencoder restores 128 digits of 28x28 from 3 numbers (L1aoXingyu/pytorch-beginner: 08-AutoEncoder).
+func autoencoder(b exporter) {
+	x := b.Dense(b.layers(b.Input(128, 784), 784, 128, 64, 12), 12, 3)
+	x = b.layers(x, 3, 12, 64, 128)
+	b.Output(b.Do("Tanh", b.Dense(x, 128, 784)))
+}

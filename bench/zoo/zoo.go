@@ -21,11 +21,13 @@ type Network struct {
 
 // Networks are all, by name.
 var Networks = []Network{
-	{"bc_resnet_1", 8_944, exported(bcResNet(8))},      // the paper states 9.2k: 288 fewer, as normalisations are folded
-	{"bc_resnet_8", 321_000, exported(bcResNet(64))},   // the paper
-	{"bert_base_int8", 109_482_240, bertBase(dynamic)}, // bert-base-uncased, quantised in the run
-	{"conformer_s", 13_148_401, exported(conformerS)},  // NVIDIA/NeMo states about 13M: what follows from the shape
-	{"convnext_tiny", 28_589_128, convNeXtTiny(float)}, // torchvision
+	{"autoencoder_b128", 219_891, exported(autoencoder)}, // L1aoXingyu/pytorch-beginner: what follows from the shape
+	{"bc_resnet_1", 8_944, exported(bcResNet(8))},        // the paper states 9.2k: 288 fewer, as normalisations are folded
+	{"bc_resnet_8", 321_000, exported(bcResNet(64))},     // the paper
+	{"bert_base_int8", 109_482_240, bertBase(dynamic)},   // bert-base-uncased, quantised in the run
+	{"conformer_s", 13_148_401, exported(conformerS)},    // NVIDIA/NeMo states about 13M: what follows from the shape
+	{"conv_tasnet", 4_984_881, exported(convTasNet)},     // torchaudio: conv_tasnet_base, what follows from the shape
+	{"convnext_tiny", 28_589_128, convNeXtTiny(float)},   // torchvision
 	{"convnext_tiny_int8", 28_589_128, convNeXtTiny(static)},
 	{"crf_tagger", 2_543_620, exported(crfTagger)},                    // what follows from the shape
 	{"crnn", 8_331_301, exported(crnn)},                               // meijieru/crnn.pytorch, with 37 classes (8.3M in the paper)
@@ -44,6 +46,7 @@ var Networks = []Network{
 	{"efficientnet_v2_s", 21_458_488, exported(efficientNetV2S)},      // torchvision
 	{"encodec_encoder", 7_425_792, exported(encodecEncoder)},          // facebookresearch/encodec: encodec_24khz, what follows from the shape of the encoder
 	{"esrgan_small", 4_467_779, exported(esrganSmall)},                // xinntao/ESRGAN: what 6 blocks have
+	{"experts_layer", 24_776_704, exported(expertsLayer)},             // Llama 4: what follows from the shape
 	{"fast_style", 1_679_235, exported(fastStyle)},                    // pytorch/examples: fast_neural_style
 	{"fnet_base", 26_772_480, exported(fnetBase)},                     // google/fnet-base: what 4 layers and 8192 words have
 	{"ft_transformer", 915_265, exported(ftTransformer)},              // yandex-research/rtdl: what follows from the shape
@@ -67,6 +70,8 @@ var Networks = []Network{
 	{"patchtst", 921_198, exported(patchTST)},                  // yuqinie98/PatchTST: what follows from the shape
 	{"performer_small", 6_301_696, exported(performerSmall)},   // lucidrains/performer-pytorch: what follows from the shape
 	{"pointnet", 3_472_500, exported(pointNet)},                // fxia22/pointnet.pytorch, with both transforms and 40 classes
+	{"policy_b1", 11_849, exported(policy(1))},                 // DLR-RM/stable-baselines3: what follows from the shape
+	{"policy_b1024", 11_849, exported(policy(1024))},           // the same
 	{"poolformer_s12", 11_915_176, exported(poolFormerS12)},    // sail-sg/poolformer
 	{"r3d_18", 33_371_472, exported(r3d18)},                    // torchvision
 	{"regnet_y_400mf", 4_344_144, regNetY400MF},                // torchvision
@@ -74,6 +79,7 @@ var Networks = []Network{
 	{"resnext50", 25_028_904, resNeXt50},                       // torchvision: resnext50_32x4d
 	{"rnnt_step", 1_638_145, exported(rnntStep)},               // NVIDIA/NeMo: what follows from the shape
 	{"roberta_b8", 35_632_130, exported(robertaB8)},            // FacebookAI/roberta-base: what 4 layers and 8192 words have
+	{"rwkv_small", 43_290_624, exported(rwkvSmall)},            // RWKV/rwkv-4-169m-pile: what 4 layers and 8192 words have
 	{"sd_unet", 142_236_036, exported(sdUNet)},                 // Stable Diffusion 1.5: what two fifths of the channels have
 	{"segformer_b0", 3_752_694, exported(segFormerB0)},         // Hugging Face: nvidia/segformer-b0-finetuned-ade-512-512
 	{"shufflenet_v1_g3", 1_865_728, shuffleNetV1},              // osmr/imgclsmob: 1.0x, 3 groups
@@ -83,6 +89,7 @@ var Networks = []Network{
 	{"swin_tiny", 28_288_354, swinTiny(float)},                 // torchvision: swin_t
 	{"swin_tiny_int8", 28_288_354, swinTiny(static)},
 	{"t5_small_encoder", 35_330_816, exported(t5SmallEncoder)},                  // google-t5/t5-small
+	{"tabnet", 470_472, exported(tabNetCovertype)},                              // dreamquark-ai/tabnet: what follows from the shape
 	{"tacotron2_decoder", 18_255_505, exported(tacotron2Decoder)},               // NVIDIA/tacotron2: what follows from the shape
 	{"tcn", 2_220_100, exported(tcn)},                                           // locuslab/TCN: char_cnn, what follows from the shape
 	{"unet", 31_037_633, uNet},                                                  // milesial/Pytorch-UNet: 3 channels, 1 class, transposed convolutions
