@@ -9,6 +9,7 @@
 #     bench/bench.sh none sweep diff OLD.json NEW.json
 #     bench/bench.sh none sweep show RESULTS.json
 #     bench/bench.sh none zoo [-o DIR] [NAME ...]
+#     bench/bench.sh onnxruntime calibrate NAME ...
 #     bench/bench.sh none tune [-models NAMES] [-seeds NUMBERS] [-trials N] [-time 1m] [-busy 0.5] [-pairs N] [-repeat N]
 #     bench/bench.sh none quality [-models NAMES] [-random N] [-trials N] [-seed N] [-wrong [-networks NAMES] [-time 90s]]
 # onnxruntime-avx2 is ONNX Runtime as on a processor without AVX-512, to compare with -target "llvm -mattr=-avx512f" where there is none.
@@ -92,6 +93,10 @@ go build -o .bin/ ./...
 if [[ ${1-} == fuzz ]]; then
 	shift
 	exec .bin/fuzz -library "$(onnxruntime)" "$@"
+fi
+if [[ ${1-} == calibrate ]]; then
+	shift
+	exec .bin/calibrate -library "$(onnxruntime)" "$@"
 fi
 case ${1-} in
 table | zoo | tune | quality) exec .bin/bench "$@" ;;

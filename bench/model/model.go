@@ -31,6 +31,8 @@ const Absent = Value("")
 type Builder struct {
 	// Parameters counts the elements that training changes: all of Weight, none of Constant.
 	Parameters int
+	// Observe makes Static give what it would quantise as outputs.
+	Observe bool
 
 	graph  *onnx.Graph
 	inputs []*tensor.Tensor
@@ -153,6 +155,12 @@ func (b *Builder) Argument(d types.DType, shape ...int) Value {
 	b.graph.Inputs = append(b.graph.Inputs, onnx.Value{Name: string(v), DType: d, Dims: onnx.Dims(shape...)})
 	return v
 }
+
+// Name is what New was given.
+func (b *Builder) Name() string { return b.graph.Name }
+
+// Inputs are the tensors that inputs are run with.
+func (b *Builder) Inputs() []*tensor.Tensor { return b.inputs }
 
 // Graph is what was built so far.
 func (b *Builder) Graph() *onnx.Graph { return b.graph }
