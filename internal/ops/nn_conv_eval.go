@@ -99,8 +99,9 @@ func addTap[T summand](ws []window, tap []int, sums, x []T, weight T) {
 		hi--
 	}
 	if len(ws) == 1 {
-		for o := lo; o < hi; o++ {
-			sums[o] += x[w.at(o, tap[0])] * weight
+		row := x[min(max(0, w.at(lo, tap[0])), len(x)):]
+		for o := range sums[lo:hi] {
+			sums[lo+o] += row[o*w.stride] * weight
 		}
 		return
 	}
@@ -116,12 +117,31 @@ func products[T summand](a, b []T, depth int, out *tensor.Tensor, from int) {
 	if depth == 0 {
 		return // out is zero
 	}
-	for i := 0; i < len(a); i += depth {
-		for j := 0; j < len(b); j += depth {
-			storeSum(out, from, dot(a[i:i+depth], b[j:j+depth]))
-			from++
+	for ; len(a) > 0; a = a[depth:] {
+		rows := b
+		for ; len(rows) >= 4*depth; rows, from = rows[4*depth:], from+4 {
+			for k, sum := range fourDots(a[:depth], rows) {
+				storeSum(out, from+k, sum)
+			}
+		}
+		for ; len(rows) > 0; rows, from = rows[depth:], from+1 {
+			storeSum(out, from, dot(a[:depth], rows[:depth]))
 		}
 	}
+}
+
+// fourDots is dot for the four rows that b begins with, whose sums do not wait for each other.
+func fourDots[T summand](a, b []T) (sums [4]T) {
+	n := len(a)
+	b0, b1, b2, b3 := b[:n], b[n:][:n], b[2*n:][:n], b[3*n:][:n]
+	var s0, s1, s2, s3 T
+	for i, x := range a {
+		s0 += x * b0[i]
+		s1 += x * b1[i]
+		s2 += x * b2[i]
+		s3 += x * b3[i]
+	}
+	return [4]T{s0, s1, s2, s3}
 }
 
 func dot[T summand](a, b []T) T {

@@ -49,12 +49,20 @@ func TestFoldingBudget(t *testing.T) {
 			}
 			return sum, 0
 		},
-		"products": func(g *graph.Graph) (*graph.Value, int) { // 10^9 steps each
+		"products": func(g *graph.Graph) (*graph.Value, int) {
+			return apply(g, ops.Dense, op.None{}, apply(g, ops.Dense, op.None{}, square(768), square(768)), square(768)), 0
+		},
+		"too many products": func(g *graph.Graph) (*graph.Value, int) { // 10^9 steps each
 			v := square(1024)
-			for range 5 {
-				v = apply(g, ops.Matmul, ops.MatmulAttrs{}, v, square(1024))
+			for range 40 {
+				v = apply(g, ops.Matmul, ops.MatmulAttrs{}, v, v)
 			}
-			return v, 5
+			return v, 30
+		},
+		"normalised weights": func(g *graph.Graph) (*graph.Value, int) {
+			w := square(512)
+			norm := apply(g, ops.Sqrt, op.None{}, apply(g, ops.Sum, ops.ReduceAttrs{Axis: []int{1}, KeepDims: true}, apply(g, ops.Multiply, op.None{}, w, w)))
+			return apply(g, ops.Multiply, op.None{}, vector(512), apply(g, ops.Divide, op.None{}, w, norm)), 0
 		},
 		"a window of all": func(g *graph.Graph) (*graph.Value, int) {
 			x := graph.NewConst("w", tensor.New(types.F32, 1, 1, 1, 8))
