@@ -163,4 +163,7 @@ func (b *Builder) Name() string { return b.graph.Name }
 func (b *Builder) Inputs() []*tensor.Tensor { return b.inputs }
 
 // Graph is what was built so far.
-func (b *Builder) Graph() *onnx.Graph { return b.graph }
+func (b *Builder) Graph() *Graph { return b.graph }
+
+// A Graph is what a builder has built: a model's, or the body of one of its loops.
+type Graph = onnx.Graph

@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"lathe/bench/model"
-	"lathe/internal/export/onnx"
 	"lathe/internal/tensor"
 	"lathe/internal/types"
 )
@@ -126,7 +125,7 @@ func newTaco(b exporter) taco {
 }
 
 // frame is the body: frame, states of both LSTMs, weights of the attention, their sum and what was attended to.
-func (t taco) frame() *onnx.Graph {
+func (t taco) frame() *model.Graph {
 	b := exporter{t.b.Body("frame")}
 	b.Argument(types.I64)
 	b.Argument(types.Bool)

@@ -38,7 +38,8 @@ func productData(t *target.Target, weight weights, depthwise bool) types.DType {
 //	sum over k of (x - zx) * (w - zw)  →  sum of x*(w - zw), less zx times the sum of w - zw, which is a constant
 //
 // Padding then holds zx. Where zx is computed, it is multiplied and subtracted behind the sum; where int8 does not hold w - zw,
-// a product has w - 128 for weights, and what is left of zw times the sum of a row of x, or of a window, is subtracted too. Data of
+// a product has w - 128 for weights, and what is left of zw times the sum of a row of x, or of a window, is subtracted too; groups have as many
+// windows as half of a product takes, and there what is left is weights of a second one. Data of
 // int16 hold x - zx.
 func qnnLegalize(c *Context) error {
 	return rewrite.Walk(c.Graph, func(r *rewrite.Rewriter, n *graph.Node) {
@@ -63,11 +64,12 @@ func legal(r *rewrite.Rewriter, n *graph.Node, t *target.Target) *graph.Value {
 		axis = 1
 	}
 	weight := withoutZero(w, wz, axis)
-	data := productData(t, weight, conv && w.Shape[1] == 1 && n.Attrs.(ops.ConvAttrs).Groups > 1)
+	grouped := conv && n.Attrs.(ops.ConvAttrs).Groups > 1
+	data := productData(t, weight, grouped && w.Shape[1] == 1)
 	if isNumber(zero, 0) && x.Type.DType == data && w.DType == types.I8 && wz.Len() == 1 && wz.Int(0) == 0 {
 		return nil
 	}
-	if conv && weight.left != nil && n.Attrs.(ops.ConvAttrs).Groups != 1 {
+	if grouped && weight.left != nil && w.Shape[1] == 1 {
 		return nil // as many sums of windows as products
 	}
 	switch {
@@ -81,12 +83,15 @@ func legal(r *rewrite.Rewriter, n *graph.Node, t *target.Target) *graph.Value {
 		x, attrs = padded(r, x, n.Attrs.(ops.ConvAttrs), zero)
 	}
 	none := func(t types.DType) *graph.Value { return graph.NewConst("", tensor.New(t)) }
-	y := r.Apply(n.Op, attrs, x, none(data), graph.NewConst(n.In[2].Name, weight.Tensor), none(types.I8))
+	product := func(w *graph.Value) *graph.Value { return r.Apply(n.Op, attrs, x, none(data), w, none(types.I8)) }
+	y := product(graph.NewConst(n.In[2].Name, weight.Tensor))
 	shape := []int{len(weight.sums)}
 	if conv {
 		shape = append(shape, slices.Repeat([]int{1}, len(y.Type.Shape)-2)...)
 	}
-	if weight.left != nil {
+	if grouped && weight.left != nil {
+		y = r.Apply(ops.Subtract, op.None{}, y, product(graph.NewConst("", ofChannels(weight.left, w.Shape))))
+	} else if weight.left != nil {
 		sums := rowSums
 		if conv {
 			sums = windowSums(n.Op, attrs, w.Shape)
@@ -140,6 +145,16 @@ func windowSums(d *op.Def, attrs any, weight []int) func(r *rewrite.Rewriter, x 
 		none := func(t types.DType) *graph.Value { return graph.NewConst("", tensor.New(t)) }
 		return r.Apply(d, attrs, x, none(x.Type.DType), graph.NewConst("", ones), none(types.I8))
 	}
+}
+
+// ofChannels are weights of bytes of the given shape that are one number for each output channel.
+func ofChannels(numbers []int32, shape []int) *tensor.Tensor {
+	t := tensor.New(types.I8, shape...)
+	each := types.Count(shape[1:])
+	for i := range t.Len() {
+		t.SetInt(i, int64(numbers[i/each]))
+	}
+	return t
 }
 
 // addConstant adds t to the constant of an addition right behind n, and reports whether there is one.
