@@ -21,50 +21,67 @@ type Network struct {
 
 // Networks are all, by name.
 var Networks = []Network{
-	{"bert_base_int8", 109_482_240, bertBase(dynamic)}, // bert-base-uncased, quantised in the run
-	{"conformer_s", 13_148_401, exported(conformerS)},  // NVIDIA/NeMo states about 13M: what follows from the shape
-	{"convnext_tiny", 28_589_128, convNeXtTiny(float)}, // torchvision
+	{"bert_base_int8", 109_482_240, bertBase(dynamic)},   // bert-base-uncased, quantised in the run
+	{"conformer_s", 13_148_401, exported(conformerS)},    // NVIDIA/NeMo states about 13M: what follows from the shape
+	{"convmixer_768", 4_676_584, exported(convMixer768)}, // locuslab/convmixer: what 6 of 32 blocks have
+	{"convnext_tiny", 28_589_128, convNeXtTiny(float)},   // torchvision
 	{"convnext_tiny_int8", 28_589_128, convNeXtTiny(static)},
 	{"crnn", 8_331_301, exported(crnn)},                               // meijieru/crnn.pytorch, with 37 classes (8.3M in the paper)
 	{"cyclegan", 11_378_179, cycleGAN},                                // junyanz/pytorch-CycleGAN-and-pix2pix: resnet_9blocks
 	{"dcgan", 3_576_704, dcgan},                                       // pytorch/examples: the generator
 	{"deeplabv3_mobilenet", 11_029_328, exported(deepLabV3MobileNet)}, // torchvision: deeplabv3_mobilenet_v3_large, with the auxiliary head, which is not built
 	{"deepspeech2", 41_187_840, exported(deepSpeech2)},                // SeanNaren/deepspeech.pytorch, with 5 GRUs of 800: what follows from the shape
+	{"detr_r50", 18_069_856, exported(detrR50)},                       // facebookresearch/detr: 41,524,768, of which the backbone has 23,454,912
 	{"dlrm", 21_525_377, exported(dlrm)},                              // facebookresearch/dlrm as in MLPerf: what tables of at most 10000 rows have
+	{"edgenext_small", 5_590_000, exported(edgeNeXtSmall)},            // the paper
 	{"edsr_baseline_x2", 1_369_859, exported(edsrBaseline)},           // sanghyun-son/EDSR-PyTorch
 	{"efficientnet_v2_s", 21_458_488, exported(efficientNetV2S)},      // torchvision
 	{"esrgan_small", 4_467_779, exported(esrganSmall)},                // xinntao/ESRGAN: what 6 blocks have
 	{"fast_style", 1_679_235, exported(fastStyle)},                    // pytorch/examples: fast_neural_style
+	{"gat_cora", 92_373, exported(gatCora)},                           // pyg-team/pytorch_geometric: what follows from the shape
+	{"gcn_cora", 23_063, exported(gcnCora)},                           // tkipf/pygcn: what follows from the shape
 	{"ghostnet", 5_200_000, exported(ghostNet)},                       // the paper: 1.0x
 	{"gpt2_prefill", 81_912_576, exported(gpt2Prefill)},               // distilbert/distilgpt2: GPT-2 small with 6 of its 12 layers
 	{"gpt2_step", 81_912_576, exported(gpt2Step)},
-	{"gru_denoiser", 2_687_561, exported(gruDenoiser)},       // microsoft/DNS-Challenge: NSNet2, what follows from the shape
-	{"hifigan_v1", 13_926_017, exported(hifiGANV1)},          // jik876/hifi-gan: the generator
-	{"hrnet_w18", 21_299_004, exported(hrNetW18)},            // timm
-	{"inception_v3", 23_834_568, inceptionV3},                // torchvision, without the auxiliary classifier
-	{"lstm_lm", 66_000_000, lstmLanguageModel},               // Zaremba et al. 2014: the large model
-	{"maxvit_t", 30_919_624, exported(maxViTT)},              // torchvision
-	{"mlp_mixer_s16", 18_528_264, exported(mlpMixerS16)},     // timm: mixer_s16_224
-	{"mobilenet_v3_large", 5_483_032, exported(mobileNetV3)}, // torchvision
-	{"mobilevit_s", 5_578_632, exported(mobileViTS)},         // timm
-	{"pointnet", 3_472_500, exported(pointNet)},              // fxia22/pointnet.pytorch, with both transforms and 40 classes
-	{"poolformer_s12", 11_915_176, exported(poolFormerS12)},  // sail-sg/poolformer
-	{"r3d_18", 33_371_472, exported(r3d18)},                  // torchvision
-	{"regnet_y_400mf", 4_344_144, regNetY400MF},              // torchvision
-	{"repvgg_a0", 8_309_384, exported(repVGGA0)},             // DingXiaoH/RepVGG: deployed
-	{"resnext50", 25_028_904, resNeXt50},                     // torchvision: resnext50_32x4d
-	{"sd_unet", 142_236_036, exported(sdUNet)},               // Stable Diffusion 1.5: what two fifths of the channels have
-	{"segformer_b0", 3_752_694, exported(segFormerB0)},       // Hugging Face: nvidia/segformer-b0-finetuned-ade-512-512
-	{"shufflenet_v1_g3", 1_865_728, shuffleNetV1},            // osmr/imgclsmob: 1.0x, 3 groups
-	{"smollm_step", 37_758_528, exported(smolLMStep)},        // HuggingFaceTB/SmolLM-135M: what 8 layers and 8192 words have
-	{"ssd_mobilenet", 16_818_000, exported(ssdMobileNet)},    // TensorFlow: ssd_mobilenet_v2_coco, as OpenVINO counts it
-	{"swin_tiny", 28_288_354, swinTiny(float)},               // torchvision: swin_t
+	{"gru_denoiser", 2_687_561, exported(gruDenoiser)},          // microsoft/DNS-Challenge: NSNet2, what follows from the shape
+	{"hifigan_v1", 13_926_017, exported(hifiGANV1)},             // jik876/hifi-gan: the generator
+	{"hrnet_w18", 21_299_004, exported(hrNetW18)},               // timm
+	{"inception_v3", 23_834_568, inceptionV3},                   // torchvision, without the auxiliary classifier
+	{"levit_128s", 7_778_000, exported(leViT128S)},              // facebookresearch/LeViT: 7.8M
+	{"lstm_lm", 66_000_000, lstmLanguageModel},                  // Zaremba et al. 2014: the large model
+	{"maxvit_t", 30_919_624, exported(maxViTT)},                 // torchvision
+	{"mlp_mixer_s16", 18_528_264, exported(mlpMixerS16)},        // timm: mixer_s16_224
+	{"mobilenet_v2_b16", 3_504_872, exported(mobileNetV2Batch)}, // torchvision
+	{"mobilenet_v3_large", 5_483_032, exported(mobileNetV3)},    // torchvision
+	{"mobilevit_s", 5_578_632, exported(mobileViTS)},            // timm
+	{"nafnet_32", 17_110_000, exported(nafNet32)},               // megvii-research/NAFNet: 17.1M
+	{"nerf", 595_844, exported(nerf)},                           // yenchenlin/nerf-pytorch: what follows from the shape
+	{"pointnet", 3_472_500, exported(pointNet)},                 // fxia22/pointnet.pytorch, with both transforms and 40 classes
+	{"poolformer_s12", 11_915_176, exported(poolFormerS12)},     // sail-sg/poolformer
+	{"r3d_18", 33_371_472, exported(r3d18)},                     // torchvision
+	{"raft_small", 990_162, exported(raftSmall)},                // torchvision
+	{"regnet_y_400mf", 4_344_144, regNetY400MF},                 // torchvision
+	{"replknet_31b", 2_639_976, exported(repLKNet31B)},          // DingXiaoH/RepLKNet-pytorch: what two of four stages have
+	{"repvgg_a0", 8_309_384, exported(repVGGA0)},                // DingXiaoH/RepVGG: deployed
+	{"resnet50_b8", 25_557_032, exported(resNet50Batch)},        // torchvision
+	{"resnext50", 25_028_904, resNeXt50},                        // torchvision: resnext50_32x4d
+	{"sd_unet", 142_236_036, exported(sdUNet)},                  // Stable Diffusion 1.5: what two fifths of the channels have
+	{"segformer_b0", 3_752_694, exported(segFormerB0)},          // Hugging Face: nvidia/segformer-b0-finetuned-ade-512-512
+	{"shufflenet_v1_g3", 1_865_728, shuffleNetV1},               // osmr/imgclsmob: 1.0x, 3 groups
+	{"smollm_step", 37_758_528, exported(smolLMStep)},           // HuggingFaceTB/SmolLM-135M: what 8 layers and 8192 words have
+	{"ssd_mobilenet", 16_818_000, exported(ssdMobileNet)},       // TensorFlow: ssd_mobilenet_v2_coco, as OpenVINO counts it
+	{"stylegan2", 8_631_517, exported(styleGAN2)},               // rosinality/stylegan2-pytorch: what half of the channels have
+	{"swin_tiny", 28_288_354, swinTiny(float)},                  // torchvision: swin_t
 	{"swin_tiny_int8", 28_288_354, swinTiny(static)},
+	{"swin_v2_t", 28_351_570, exported(swinV2Tiny)},                   // torchvision
+	{"swinir_light", 910_152, exported(swinIRLight)},                  // JingyunLiang/SwinIR: x2, what follows from the shape (878K in the paper)
 	{"t5_small_encoder", 35_330_816, exported(t5SmallEncoder)},        // google-t5/t5-small
 	{"tcn", 2_220_100, exported(tcn)},                                 // locuslab/TCN: char_cnn, what follows from the shape
 	{"unet", 31_037_633, uNet},                                        // milesial/Pytorch-UNet: 3 channels, 1 class, transposed convolutions
+	{"unet_3d", 1_166_172, exported(unet3D)},                          // wolny/pytorch-3dunet: what 16 channels have
 	{"vae_decoder", 12_387_479, exported(vaeDecoder)},                 // Stable Diffusion 1.5: what half of the channels have
 	{"vit_b_16_int8", 86_567_656, vitB16(static)},                     // torchvision
+	{"vit_tiny_b4", 5_717_416, exported(viTTinyBatch)},                // timm
 	{"wav2vec2_frontend", 4_200_448, wav2vec2Front},                   // facebook/wav2vec2-base: the feature encoder
 	{"wavenet", 7_459_856, exported(waveNet)},                         // NVIDIA/nv-wavenet: pytorch, what follows from the shape
 	{"whisper_tiny_encoder", 8_208_384, exported(whisperTinyEncoder)}, // openai/whisper-tiny
