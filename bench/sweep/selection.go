@@ -40,6 +40,17 @@ func taken(name string, in shape, axis int, indices ...int) Case {
 	})
 }
 
+// lookups are so many lookups of random rows, one in each of so many tables, next to each other: the categories of a recommender.
+func lookups(name string, tables, rows, width, batch int) Case {
+	return row(name, func(b *model.Builder) model.Value {
+		list := make([]model.Value, tables)
+		for i := range list {
+			list[i] = b.Op("Gather", []model.Value{b.Constant(b.Normal(1, rows, width)), b.Indices(rows, batch)})
+		}
+		return b.Concat(1, list...)
+	})
+}
+
 // running is a sum of all before.
 func running(name string, in shape, axis int, attrs ...model.Attr) Case {
 	return row(name, func(b *model.Builder) model.Value {
@@ -56,6 +67,8 @@ var index = []Case{
 	place("argmax_axis1_19_512x256", "ArgMax", shape{1, 19, 512, 256}, 1),
 	place("argmax_last_512x1000", "ArgMax", shape{512, 1000}, 1),
 	place("argmin_axis0_512x300", "ArgMin", shape{512, 300}, 0),
+	lookups("lookups_26x1000x16_b256", 26, 1000, 16, 256),
+	lookups("lookups_100x100x24_b32", 100, 100, 24, 32),
 	nms("nms_1000x1", 1000, 1, 0.5),
 	nms("nms_2000x80_yolo", 2000, 80, 0.99),
 	nms("nms_8400x1_low", 8400, 1, 0.05),

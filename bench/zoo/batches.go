@@ -1,103 +1,69 @@
 package zoo
 
-import (
-	"math"
+import "lathe/bench/model"
 
-	"lathe/bench/model"
-	"lathe/internal/tensor"
-)
-
-// robertaB8 classifies 8 texts of at most 64 words (Liu et al. 2019, FacebookAI/roberta-base: 4 of its 12 layers and 8192 of its words); places
-// are counted over what is no padding.
-func robertaB8(b exporter) {
-	const batch, rows, wide, heads, words, padding = 8, 64, 768, 12, 8192, 1
-	ids, there := b.Integers(words-3, batch, rows), make([]int64, batch*rows)
-	v := tensor.As[int64](ids)
-	for i := range v {
-		if v[i] += 3; i%rows < rows-7*(i/rows) {
-			there[i] = 1
-		} else {
-			v[i] = padding
+// resNet50Batch classifies 8 images of 160x160 at once (He et al. 2015; torchvision's resnet50).
+func resNet50Batch(b exporter) {
+	x := b.relu(b.conv(b.Input(8, 3, 160, 160), 3, 64, 7, 2, 1))
+	x, in := b.MaxPool(x, model.Square(3).By(2)), 64
+	for stage, blocks := range []int{3, 4, 6, 3} {
+		width := 64 << stage
+		for i := range blocks {
+			stride := 1
+			if i == 0 && stage > 0 {
+				stride = 2
+			}
+			y := b.relu(b.conv(x, in, width, 1, 1, 1))
+			y = b.relu(b.conv(y, width, width, 3, stride, 1))
+			y = b.conv(y, width, 4*width, 1, 1, 1)
+			if i == 0 {
+				x = b.conv(x, in, 4*width, 1, stride, 1)
+			}
+			x, in = b.relu(b.add(y, x)), 4*width
 		}
 	}
-	in, mask := b.InputOf(ids), b.InputOf(tensor.Of([]int{batch, rows}, there))
-	real := b.cast(b.Do("Not", b.Do("Equal", in, b.integer(padding))), 6)
-	places := b.cast(b.mul(b.cast(b.Do("CumSum", real, b.integer(1)), 6), real), 7)
-	places = b.add(places, b.integer(padding))
-	x := b.add(b.take(b.Weight(0.5, words, wide), in), b.take(b.Weight(0.5, 1, wide), b.Do("Expand", b.integer(0), b.Do("Shape", in))))
-	x = b.LayerNorm(b.add(x, b.take(b.Weight(0.5, 514, wide), places)), wide)
-	m := b.cast(b.Do("Unsqueeze", b.Do("Unsqueeze", mask, b.Ints(1)), b.Ints(2)), 1)
-	m = b.mul(b.Do("Sub", b.Number(1), m), b.Number(-math.MaxFloat32))
-	masked := func(s model.Value) model.Value {
-		return b.add(b.Do("Div", s, b.Number(8)), m)
-	}
-	for range 4 {
-		x = b.LayerNorm(b.add(b.mha(x, x, heads, wide/heads, masked), x), wide)
-		x = b.LayerNorm(b.add(b.Linear(b.GELU(b.Linear(x, wide, 4*wide)), 4*wide, wide), x), wide)
-	}
-	b.Output(b.Dense(b.Do("Tanh", b.Dense(b.at(x, 1, 0), wide, wide)), wide, 2))
+	b.head(x, in, 1000)
 }
 
-// llamaPrefill reads 256 words with 2 layers of a Llama (Touvron et al. 2023, Hugging Face's transformers with eager attention): 1024 numbers, 16
-// heads of queries for 4 of keys and values, rotary positions by halves, and a mask that is computed.
-func llamaPrefill(b exporter) {
-	const wide, heads, kv, size, hidden, words, rows = 1024, 16, 4, 64, 2816, 8192, 256
-	ids, there := b.Indices(words, 1, rows), make([]int64, rows)
-	for i := range there {
-		there[i] = 1
+// mobileNetV2Batch classifies 16 images at once (Sandler et al. 2018; torchvision's mobilenet_v2).
+func mobileNetV2Batch(b exporter) {
+	relu6 := func(x model.Value) model.Value { return b.Do("Clip", x, b.Number(0), b.Number(6)) }
+	x, in := relu6(b.conv(b.Input(16, 3, 224, 224), 3, 32, 3, 2, 1)), 32
+	for _, c := range [][4]int{{1, 16, 1, 1}, {6, 24, 2, 2}, {6, 32, 3, 2}, {6, 64, 4, 2}, {6, 96, 3, 1}, {6, 160, 3, 2}, {6, 320, 1, 1}} {
+		for i := range c[2] {
+			stride, wide, y := 1, in*c[0], x
+			if i == 0 {
+				stride = c[3]
+			}
+			if c[0] > 1 {
+				y = relu6(b.conv(y, in, wide, 1, 1, 1))
+			}
+			y = relu6(b.conv(y, wide, wide, 3, stride, wide))
+			y = b.conv(y, wide, c[1], 1, 1, 1)
+			if stride == 1 && in == c[1] {
+				y = b.add(x, y)
+			}
+			x, in = y, c[1]
+		}
 	}
-	mask := b.causalMask(ids, b.InputOf(tensor.Of([]int{1, rows}, there)))
-	x := b.take(b.Weight(0.5, words, wide), ids)
-	cos, sin := b.rotary(x, size)
-	rope := func(v model.Value) model.Value {
-		lo, hi := b.Slice(v, 3, 0, size/2, 1), b.Slice(v, 3, size/2, math.MaxInt64, 1)
-		return b.add(b.mul(v, cos), b.mul(b.Concat(-1, b.Do("Neg", hi), lo), sin))
-	}
-	split := func(v model.Value, n int) model.Value { return b.Transpose(b.view(v, -100, -101, n, size), 0, 2, 1, 3) }
-	repeated := func(v model.Value) model.Value {
-		shape := b.Concat(0, b.dim(v, 0), b.Ints(kv, heads/kv), b.dim(v, 2), b.Ints(size))
-		return b.view(b.Do("Expand", b.Do("Unsqueeze", v, b.Ints(2)), shape), -100, heads, rows, size)
-	}
-	var outs []model.Value
-	for range 2 {
-		y := b.rms(x, wide)
-		q, k, v := rope(split(b.matrix(y, wide, wide), heads)), rope(split(b.matrix(y, wide, kv*size), kv)), split(b.matrix(y, wide, kv*size), kv)
-		outs = append(outs, k, v)
-		s := b.mul(b.Do("MatMul", q, b.Transpose(repeated(k), 0, 1, 3, 2)), b.Number(0.125))
-		s = b.softmax(b.add(s, mask), -1)
-		z := b.Transpose(b.Do("MatMul", s, repeated(v)), 0, 2, 1, 3)
-		x = b.add(x, b.matrix(b.view(z, -100, -101, -1), wide, wide))
-		y = b.rms(x, wide)
-		x = b.add(x, b.matrix(b.mul(b.SiLU(b.matrix(y, wide, hidden)), b.matrix(y, wide, hidden)), hidden, wide))
-	}
-	last := b.Slice(b.rms(x, wide), 1, -1, math.MaxInt64, 1)
-	b.Output(append([]model.Value{b.matrix(last, wide, words)}, outs...)...)
+	b.head(relu6(b.conv(x, in, 1280, 1, 1, 1)), 1280, 1000)
 }
 
-// rotary is cosines and sines of the places of x, which are counted in the run.
-func (b exporter) rotary(x model.Value, size int) (cos, sin model.Value) {
-	speeds := make([]float32, size/2)
-	for i := range speeds {
-		speeds[i] = float32(math.Pow(10000, -float64(2*i)/float64(size)))
+// viTTinyBatch classifies 4 images at once (Touvron et al. 2021; timm's vit_tiny_patch16_224).
+func viTTinyBatch(b exporter) {
+	const batch, rows, wide, heads = 4, 197, 192, 3
+	x := b.ConvBias(b.Input(batch, 3, 224, 224), 3, wide, model.Window{Kernel: []int{16, 16}, Stride: 16})
+	x = b.Transpose(b.view(x, -100, wide, -1), 0, 2, 1)
+	first := b.Do("Expand", b.Weight(0.5, 1, 1, wide), b.Concat(0, b.dim(x, 0), b.Ints(1, 1)))
+	x = b.add(b.Concat(1, first, x), b.Weight(0.5, 1, rows, wide))
+	for range 12 {
+		y := b.view(b.Linear(b.LayerNorm(x, wide), wide, 3*wide), -100, -101, 3, heads, wide/heads)
+		y = b.Transpose(y, 2, 0, 3, 1, 4)
+		q, k := b.mul(b.at(y, 0, 0), b.Number(0.35355338)), b.mul(b.Transpose(b.at(y, 0, 1), 0, 1, 3, 2), b.Number(0.35355338))
+		z := b.Do("MatMul", b.softmax(b.Do("MatMul", q, k), -1), b.at(y, 0, 2))
+		z = b.view(b.Transpose(z, 0, 2, 1, 3), -100, -101, wide)
+		x = b.add(x, b.Linear(z, wide, wide))
+		x = b.add(x, b.Linear(b.GELU(b.Linear(b.LayerNorm(x, wide), wide, 4*wide)), 4*wide, wide))
 	}
-	places := b.Do("Unsqueeze", b.Do("Range", b.integer(0), b.at(b.Do("Shape", x), 0, 1), b.integer(1)), b.Ints(0))
-	f := b.Do("MatMul", b.Constant(tensor.Of([]int{1, size / 2, 1}, speeds)), b.cast(b.Do("Unsqueeze", places, b.Ints(1)), 1))
-	f = b.Transpose(f, 0, 2, 1)
-	both := b.Concat(-1, f, f)
-	part := func(op string) model.Value { return b.Do("Unsqueeze", b.mul(b.Do(op, both), b.Number(1)), b.Ints(1)) }
-	return part("Cos"), part("Sin")
-}
-
-// causalMask is the least number where a word would look ahead or at padding.
-func (b exporter) causalMask(ids, there model.Value) model.Value {
-	least := b.Number(-math.MaxFloat32)
-	n := b.dim(ids, 1)
-	full := b.Op("ConstantOfShape", []model.Value{b.Concat(0, n, n)}, model.At("value", tensor.Of([]int{1}, []float32{-math.MaxFloat32})))
-	upper := b.Op("Trilu", []model.Value{full, b.integer(1)}, model.At("upper", 1))
-	places := b.Do("Range", b.integer(0), b.at(b.Do("Shape", ids), 0, 1), b.integer(1))
-	ahead := b.cast(b.Do("Greater", places, b.Reshape(places, -1, 1)), 1)
-	m := b.Do("Unsqueeze", b.Do("Unsqueeze", b.mul(upper, ahead), b.Ints(0)), b.Ints(1))
-	m = b.Do("Expand", m, b.Concat(0, b.dim(ids, 0), b.Ints(1), n, n))
-	padded := b.add(m, b.cast(b.Do("Unsqueeze", b.Do("Unsqueeze", there, b.Ints(1)), b.Ints(2)), 1))
-	return b.Do("Where", b.Do("Equal", padded, b.Number(0)), least, m)
+	b.Output(b.Dense(b.at(b.LayerNorm(x, wide), 1, 0), wide, 1000))
 }

@@ -28,6 +28,7 @@ var Networks = []Network{
 	{"conformer_s", 13_148_401, exported(conformerS)},                          // NVIDIA/NeMo states about 13M: what follows from the shape
 	{"conformer_s_int8", 13_148_401, inTheRun(exported(conformerS), unsigned)}, // twins of int8: the counts of the float networks
 	{"conv_tasnet", 4_984_881, exported(convTasNet)},                           // torchaudio: conv_tasnet_base, what follows from the shape
+	{"convmixer_768", 4_676_584, exported(convMixer768)},                       // locuslab/convmixer: what 6 of 32 blocks have
 	{"convnext_tiny", 28_589_128, convNeXtTiny(float)},                         // torchvision
 	{"convnext_tiny_int8", 28_589_128, convNeXtTiny(static)},
 	{"crf_tagger", 2_543_620, exported(crfTagger)},                              // what follows from the shape
@@ -42,9 +43,11 @@ var Networks = []Network{
 	{"deepspeech2", 41_187_840, exported(deepSpeech2)},               // SeanNaren/deepspeech.pytorch, with 5 GRUs of 800: what follows from the shape
 	{"demucs_small", 37_383_416, exported(demucsSmall)},              // facebookresearch/demucs: what 24 of its 64 channels have
 	{"densenet121_int8", 7_978_856, calibrated(denseNet121, joined)}, // torchvision
+	{"detr_r50", 18_069_856, exported(detrR50)},                      // facebookresearch/detr: 41,524,768, of which the backbone has 23,454,912
 	{"din", 797_322, exported(din)},                                  // zhougr1993/DeepInterestNetwork: what 10000 things have
 	{"dlrm", 21_525_377, exported(dlrm)},                             // facebookresearch/dlrm as in MLPerf: what tables of at most 10000 rows have
 	{"ds_cnn_l", 410_700, exported(dsCNN)},                           // ARM-software/ML-KWS-for-MCU: what follows from the shape, with the normalisations folded
+	{"edgenext_small", 5_590_000, exported(edgeNeXtSmall)},           // the paper
 	{"edsr_baseline_x2", 1_369_859, exported(edsrBaseline)},          // sanghyun-son/EDSR-PyTorch
 	{"edsr_baseline_x2_int8", 1_369_859, calibrated(exported(edsrBaseline), perChannel)},
 	{"eegnet_8_2", 3_052, exported(eegNet)},                                              // vlawhern/arl-eegmodels: what follows from the shape
@@ -56,6 +59,8 @@ var Networks = []Network{
 	{"fast_style", 1_679_235, exported(fastStyle)},                                       // pytorch/examples: fast_neural_style
 	{"fnet_base", 26_772_480, exported(fnetBase)},                                        // google/fnet-base: what 4 layers and 8192 words have
 	{"ft_transformer", 915_265, exported(ftTransformer)},                                 // yandex-research/rtdl: what follows from the shape
+	{"gat_cora", 92_373, exported(gatCora)},                                              // pyg-team/pytorch_geometric: what follows from the shape
+	{"gcn_cora", 23_063, exported(gcnCora)},                                              // tkipf/pygcn: what follows from the shape
 	{"ghostnet", 5_200_000, exported(ghostNet)},                                          // the paper: 1.0x
 	{"gpt2_prefill", 81_912_576, exported(gpt2Prefill)},                                  // distilbert/distilgpt2: GPT-2 small with 6 of its 12 layers
 	{"gpt2_prefill_int8", 81_912_576, inTheRun(exported(gpt2Prefill), matrices)},
@@ -67,6 +72,7 @@ var Networks = []Network{
 	{"inception_v3", 23_834_568, inceptionV3},          // torchvision, without the auxiliary classifier
 	{"inception_v3_int8", 23_834_568, calibrated(inceptionV3, perChannel)},
 	{"informer_encoder", 7_106_048, exported(informerEncoder)}, // zhouhaoyi/Informer2020: what follows from the shape
+	{"levit_128s", 7_778_000, exported(leViT128S)},             // facebookresearch/LeViT: 7.8M
 	{"llama_prefill", 39_326_720, exported(llamaPrefill)},      // what follows from the shape
 	{"lstm_forecaster", 53_784, exported(lstmForecaster)},      // what follows from the shape
 	{"lstm_lm", 66_000_000, lstmLanguageModel},                 // Zaremba et al. 2014: the large model
@@ -74,10 +80,13 @@ var Networks = []Network{
 	{"mamba_small", 28_922_112, exported(mambaSmall)},                                         // state-spaces/mamba-130m: what 6 layers and 8192 words have
 	{"maxvit_t", 30_919_624, exported(maxViTT)},                                               // torchvision
 	{"mlp_mixer_s16", 18_528_264, exported(mlpMixerS16)},                                      // timm: mixer_s16_224
+	{"mobilenet_v2_b16", 3_504_872, exported(mobileNetV2Batch)},                               // torchvision
 	{"mobilenet_v3_large", 5_483_032, exported(mobileNetV3)},                                  // torchvision
 	{"mobilenet_v3_small_int8", 2_542_856, calibrated(exported(mobileNetV3Small), symmetric)}, // torchvision
 	{"mobilevit_s", 5_578_632, exported(mobileViTS)},                                          // timm
 	{"n_beats", 25_684_080, exported(nBeats)},                                                 // philipperemy/n-beats: what follows from the shape
+	{"nafnet_32", 17_110_000, exported(nafNet32)},                                             // megvii-research/NAFNet: 17.1M
+	{"nerf", 595_844, exported(nerf)},                                                         // yenchenlin/nerf-pytorch: what follows from the shape
 	{"patchtst", 921_198, exported(patchTST)},                                                 // yuqinie98/PatchTST: what follows from the shape
 	{"performer_small", 6_301_696, exported(performerSmall)},                                  // lucidrains/performer-pytorch: what follows from the shape
 	{"pointnet", 3_472_500, exported(pointNet)},                                               // fxia22/pointnet.pytorch, with both transforms and 40 classes
@@ -85,10 +94,13 @@ var Networks = []Network{
 	{"policy_b1024", 11_849, exported(policy(1024))},                                          // the same
 	{"poolformer_s12", 11_915_176, exported(poolFormerS12)},                                   // sail-sg/poolformer
 	{"r3d_18", 33_371_472, exported(r3d18)},                                                   // torchvision
+	{"raft_small", 990_162, exported(raftSmall)},                                              // torchvision
 	{"regnet_y_400mf", 4_344_144, regNetY400MF},                                               // torchvision
 	{"regnet_y_400mf_int8", 4_344_144, calibrated(regNetY400MF, operators)},
-	{"repvgg_a0", 8_309_384, exported(repVGGA0)}, // DingXiaoH/RepVGG: deployed
-	{"resnext50", 25_028_904, resNeXt50},         // torchvision: resnext50_32x4d
+	{"replknet_31b", 2_639_976, exported(repLKNet31B)},   // DingXiaoH/RepLKNet-pytorch: what two of four stages have
+	{"repvgg_a0", 8_309_384, exported(repVGGA0)},         // DingXiaoH/RepVGG: deployed
+	{"resnet50_b8", 25_557_032, exported(resNet50Batch)}, // torchvision
+	{"resnext50", 25_028_904, resNeXt50},                 // torchvision: resnext50_32x4d
 	{"resnext50_int8", 25_028_904, calibrated(resNeXt50, reduced)},
 	{"rnnt_step", 1_638_145, exported(rnntStep)},       // NVIDIA/NeMo: what follows from the shape
 	{"roberta_b8", 35_632_130, exported(robertaB8)},    // FacebookAI/roberta-base: what 4 layers and 8192 words have
@@ -102,16 +114,21 @@ var Networks = []Network{
 	{"smollm_step", 37_758_528, exported(smolLMStep)},                                // HuggingFaceTB/SmolLM-135M: what 8 layers and 8192 words have
 	{"squeezenet1_1_int8", 1_235_496, calibrated(exported(squeezeNet11), operators)}, // torchvision
 	{"ssd_mobilenet", 16_818_000, exported(ssdMobileNet)},                            // TensorFlow: ssd_mobilenet_v2_coco, as OpenVINO counts it
+	{"stylegan2", 8_631_517, exported(styleGAN2)},                                    // rosinality/stylegan2-pytorch: what half of the channels have
 	{"swin_tiny", 28_288_354, swinTiny(float)},                                       // torchvision: swin_t
 	{"swin_tiny_int8", 28_288_354, swinTiny(static)},
+	{"swin_v2_t", 28_351_570, exported(swinV2Tiny)},               // torchvision
+	{"swinir_light", 910_152, exported(swinIRLight)},              // JingyunLiang/SwinIR: x2, what follows from the shape (878K in the paper)
 	{"t5_small_encoder", 35_330_816, exported(t5SmallEncoder)},    // google-t5/t5-small
 	{"tabnet", 470_472, exported(tabNetCovertype)},                // dreamquark-ai/tabnet: what follows from the shape
 	{"tacotron2_decoder", 18_255_505, exported(tacotron2Decoder)}, // NVIDIA/tacotron2: what follows from the shape
 	{"tcn", 2_220_100, exported(tcn)},                             // locuslab/TCN: char_cnn, what follows from the shape
 	{"unet", 31_037_633, uNet},                                    // milesial/Pytorch-UNet: 3 channels, 1 class, transposed convolutions
+	{"unet_3d", 1_166_172, exported(unet3D)},                      // wolny/pytorch-3dunet: what 16 channels have
 	{"unet_int8", 31_037_633, calibrated(uNet, perChannel)},
 	{"vae_decoder", 12_387_479, exported(vaeDecoder)},                           // Stable Diffusion 1.5: what half of the channels have
 	{"vit_b_16_int8", 86_567_656, vitB16(static)},                               // torchvision
+	{"vit_tiny_b4", 5_717_416, exported(viTTinyBatch)},                          // timm
 	{"wav2vec2_frontend", 4_200_448, wav2vec2Front},                             // facebook/wav2vec2-base: the feature encoder
 	{"wavenet", 7_459_856, exported(waveNet)},                                   // NVIDIA/nv-wavenet: pytorch, what follows from the shape
 	{"whisper_tiny_decoder_step", 28_371_072, exported(whisperTinyDecoderStep)}, // openai/whisper-tiny: without keys and values of the sound

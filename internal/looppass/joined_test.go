@@ -115,3 +115,42 @@ func lanesChoose(f *loop.Func) (found bool) {
 	})
 	return found
 }
+
+// TestManyPieces: a line that many operands make, next to each other, has a loop for each of them, and no lane chooses.
+func TestManyPieces(t *testing.T) {
+	const pieces = 40 // more than are looked at in one go
+	params, value := "", ""
+	for k := range pieces {
+		params += fmt.Sprintf("p%d: float32[9,8], ", k)
+		piece := fmt.Sprintf("p%d[i, (((j.o * 8) + j.i) - %d)]", k, 8*k)
+		if k < pieces-1 {
+			value += fmt.Sprintf("select((((j.o * 8) + j.i) < %d), %s, ", 8*(k+1), piece)
+		} else {
+			value += piece
+		}
+	}
+	for range pieces - 1 {
+		value += ")"
+	}
+	f, err := loop.Parse(fmt.Sprintf("func f(%sy: float32[9,%d]) { for i in 0..9 { for j.o in 0..%d { vector j.i in 0..8 { y[i, ((j.o * 8) + j.i)] = %s } } } }", params, 8*pieces, pieces, value))
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, "LoopPartition", f)
+	stores := 0
+	loop.Walk(f.Body, func(s loop.Stmt) bool {
+		if st, ok := s.(*loop.Store); ok {
+			stores++
+			expr.Walk(st.Value, func(e expr.Expr) bool {
+				if sel, ok := e.(*expr.Select); ok {
+					t.Errorf("a lane chooses by %s", expr.String(sel.Cond))
+				}
+				return true
+			})
+		}
+		return true
+	})
+	if stores != pieces {
+		t.Errorf("%d pieces are written by %d stores", pieces, stores)
+	}
+}

@@ -9,8 +9,26 @@ import (
 // maxBorder is the number of border iterations that get code of their own rather than a loop.
 const maxBorder = 2
 
-// maxStretches bounds the copies of a part's body for ranges in which its lanes choose one thing.
-const maxStretches = 4
+// Copies of a part's body for ranges in which its lanes choose one thing.
+const (
+	fewStretches  = 4
+	manyStretches = 64
+)
+
+// mostStretches bounds them: few of a long body, and of one that stores once as many as a line has operands next to each other.
+func mostStretches(body loop.Stmt) int {
+	stores := 0
+	loop.Walk(body, func(s loop.Stmt) bool {
+		if _, is := s.(*loop.Store); is {
+			stores++
+		}
+		return stores < 2
+	})
+	if stores == 1 {
+		return manyStretches
+	}
+	return fewStretches
+}
 
 // partition splits serial loops whose bodies test conditions inside unrolled or vector loops: head, interior and tail
 // become separate loops, and the interior's conditions are true for all its iterations. A part of a parallel loop's
@@ -79,7 +97,12 @@ func pieces(f *loop.For, r arith.Ranges) loop.Stmt {
 	}
 	var list []loop.Stmt
 	list = append(list, border(f, lo, in.Lo, false, r)...)
-	list = append(list, whole(&loop.For{Var: f.Var, Min: expr.Index(int(in.Lo)), Extent: expr.Index(int(in.Hi - in.Lo + 1)), Kind: f.Kind, Body: settled(f.Body, f.Var, in, r)}, r))
+	middle := &loop.For{Var: f.Var, Min: expr.Index(int(in.Lo)), Extent: expr.Index(int(in.Hi - in.Lo + 1)), Kind: f.Kind, Body: settled(f.Body, f.Var, in, r)}
+	if straight(middle.Body, f.Var, in, r) == in {
+		list = append(list, whole(middle, r))
+	} else { // lanes choose among more than are looked at in one go
+		list = append(list, pieces(middle, r))
+	}
 	list = append(list, border(f, in.Hi+1, lo+n, false, r)...)
 	return &loop.Seq{List: list}
 }

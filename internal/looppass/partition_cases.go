@@ -47,7 +47,7 @@ func byCase(body loop.Stmt, v *expr.Var, all arith.Interval, r arith.Ranges, joi
 	}
 	if !joint && (wide(low) || wide(high)) {
 		if in.Lo <= in.Hi {
-			if parts, ok := stretches(body, v, all, r, maxStretches); ok {
+			if parts, ok := stretches(body, v, all, r, mostStretches(body)); ok {
 				return byStretch(body, v, parts, r)
 			}
 		}
@@ -70,7 +70,7 @@ func byCase(body loop.Stmt, v *expr.Var, all arith.Interval, r arith.Ranges, joi
 }
 
 // stretches cuts the range of v where what lanes choose turns: within a stretch they choose nothing, or it is a single value of v. There are at most
-// so many of several values, and as many single ones; what is left by then is a stretch as it is. It reports whether anything is cut.
+// so many of several values, and as many single ones; what is left by then is a stretch as it is. It reports whether that is better than one body.
 func stretches(body loop.Stmt, v *expr.Var, all arith.Interval, r arith.Ranges, most int) (list []arith.Interval, ok bool) {
 	open := []arith.Interval{all} // what is not cut, the last first
 	singles, longer := 0, 0
@@ -98,7 +98,7 @@ func stretches(body loop.Stmt, v *expr.Var, all arith.Interval, r arith.Ranges, 
 		}
 		list = append(list, part)
 	}
-	return list, longer > 0 && len(list) > 1
+	return list, len(list) > 1 && (longer > 0 || most > fewStretches)
 }
 
 // byStretch is body as a choice between stretches of v, which follow each other and have borders of their own.
@@ -110,7 +110,16 @@ func byStretch(body loop.Stmt, v *expr.Var, parts []arith.Interval, r arith.Rang
 	for i, p := range parts {
 		list[i] = choice{expr.LT(v, expr.Index(int(p.Hi)+1)), loop.Fresh(byCase(settled(body, v, p, r), v, p, r, false))}
 	}
-	return chain(list)
+	return search(list)
+}
+
+// search is the first of the choices whose condition holds, all of which hold behind it. It halves what is left.
+func search(list []choice) loop.Stmt {
+	if len(list) == 1 {
+		return list[0].body
+	}
+	half := len(list) / 2
+	return &loop.If{Cond: list[half-1].cond, Then: search(list[:half]), Else: search(list[half:])}
 }
 
 // chain is the first of the choices whose condition holds. The last needs no test: it is what is left.
