@@ -69,6 +69,7 @@ var index = []Case{
 	place("argmin_axis0_512x300", "ArgMin", shape{512, 300}, 0),
 	lookups("lookups_26x1000x16_b256", 26, 1000, 16, 256),
 	lookups("lookups_100x100x24_b32", 100, 100, 24, 32),
+	lookups("lookups_40x100x10_b1", 40, 100, 10, 1),
 	nms("nms_1000x1", 1000, 1, 0.5),
 	nms("nms_2000x80_yolo", 2000, 80, 0.99),
 	nms("nms_8400x1_low", 8400, 1, 0.05),

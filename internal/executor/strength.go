@@ -15,18 +15,21 @@ type strength struct {
 }
 
 // The first run of a block finds data and weights where other workers left them, and does not count. A trial ends early where it clearly
-// loses: mostly behind its second run, so that of many runs one in 250 takes longer.
+// loses, mostly with its first run, so that of many runs one in 500 takes longer, and none before somebody has made a few dozen.
 const (
 	trialBlock = 4                             // runs
 	trialRuns  = 3 * (trialBlock + trialBlock) // of three blocks by either number
 	trialLoss  = 1.15                          // times the present mean: the trial ends
+	firstLoss  = 1.5                           // the same for a first run
 	trialGain  = 0.97                          // times it: the trial is won
 	leastWait  = 64                            // runs
 	mostWait   = 512
 	longestRun = 50 * time.Millisecond // of a longer one meetings are no part, and its user would wait for trials
 )
 
-func newStrength(workers int) strength { return strength{most: workers, step: 1, wait: leastWait} }
+func newStrength(workers int) strength {
+	return strength{most: workers, step: 1, wait: leastWait, rest: leastWait}
+}
 
 // trial is 1 for the runs of a trial's other number, else 0.
 func (s *strength) trial() int { return s.run / trialBlock % 2 }
@@ -43,6 +46,9 @@ func (s *strength) ran(took time.Duration) {
 	trial, run := s.trial(), s.run
 	s.run++
 	if run%trialBlock == 0 {
+		if trial == 1 && float64(took) > firstLoss*s.means[0] {
+			s.end(false)
+		}
 		return
 	}
 	count := run/(2*trialBlock)*(trialBlock-1) + run%trialBlock

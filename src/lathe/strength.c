@@ -8,11 +8,12 @@
  * not depend on it.
  *
  * The first run of a block finds data and weights where other workers left them, and does not count. A trial ends early where it clearly
- * loses: mostly behind its second run, so that of many runs one in 250 takes longer. */
+ * loses, mostly with its first run, so that of many runs one in 500 takes longer, and none before somebody has made a few dozen. */
 enum {
   TRIAL_BLOCK = 4,                 /* runs */
   TRIAL_RUNS = 3 * 2 * TRIAL_BLOCK, /* of three blocks by either number */
   TRIAL_LOSS = 115,                /* percent of the present mean: the trial ends */
+  FIRST_LOSS = 150,                /* the same for a first run */
   TRIAL_GAIN = 97,                 /* percent of it: the trial is won */
   LEAST_WAIT = 64,                 /* runs */
   MOST_WAIT = 512,
@@ -27,7 +28,7 @@ typedef struct strength {
   int64_t means[2]; /* ns of a run by the present number, and by that of the trial */
 } strength;
 
-static strength new_strength(int32_t workers) { return (strength){.most = workers, .step = 1, .wait = LEAST_WAIT}; }
+static strength new_strength(int32_t workers) { return (strength){.most = workers, .step = 1, .wait = LEAST_WAIT, .rest = LEAST_WAIT}; }
 
 static int is_trial(const strength *s) { return s->run / TRIAL_BLOCK % 2; }
 
@@ -51,7 +52,10 @@ static void took(strength *s, uint64_t ns) {
     return;
   }
   int trial = is_trial(s), run = s->run++;
-  if (run % TRIAL_BLOCK == 0) return;
+  if (run % TRIAL_BLOCK == 0) {
+    if (trial && 100 * (int64_t)ns > FIRST_LOSS * s->means[0]) end_trial(s, 0);
+    return;
+  }
   int count = run / (2 * TRIAL_BLOCK) * (TRIAL_BLOCK - 1) + run % TRIAL_BLOCK;
   int64_t *means = s->means;
   means[trial] += ((int64_t)ns - means[trial]) / count;
