@@ -64,8 +64,8 @@ var generators = []generator{
 	{family: "move", draw: dice.move},
 	{family: "index", draw: dice.index},
 	{family: "int8", draw: dice.int8, kind: quantised},
-	{family: "pieces", draw: dice.pieces},
-	{family: "texts", draw: dice.texts},
+	{family: "pieces", draw: dice.pieces, kind: unplanned},
+	{family: "texts", draw: dice.texts, kind: unplanned},
 }
 
 // dice draw sizes.

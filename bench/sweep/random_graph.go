@@ -90,11 +90,16 @@ var anySteps = []func(k *sketch) bool{
 		}
 		return k.same(k.Do(pick(k.dice, "Add", "Mul"), k.x, k.Constant(k.Uniform(0.5, 1.5, s...))))
 	},
-	func(k *sketch) bool { // normalised, or compared with all of an axis
+	func(k *sketch) bool { // normalised, or compared with others of an axis
 		axis := 1 + k.IntN(len(k.s)-1)
-		switch k.IntN(4) {
+		switch k.IntN(6) {
 		case 0:
-			return k.same(k.Op("Softmax", []model.Value{k.x}, at("axis", axis)))
+			return k.same(k.Op(pick(k.dice, "Softmax", "Softmax", "LogSoftmax"), []model.Value{k.x}, at("axis", axis)))
+		case 4:
+			return k.same(k.Do("Mul", k.Do("CumSum", k.x, k.Do("Squeeze", k.Ints(axis))), k.Number(1/float32(k.s[axis]))))
+		case 5:
+			sum := k.Op("ReduceLogSumExp", []model.Value{k.x}, at("axes", []int{axis}), at("keepdims", 1))
+			return k.same(k.Do("Sub", k.x, sum))
 		case 1:
 			norm := k.Op("ReduceL2", []model.Value{k.x}, at("axes", []int{axis}), at("keepdims", 1))
 			return k.same(k.Do("Div", k.x, k.Do("Add", norm, k.Number(1e-3))))

@@ -76,9 +76,6 @@ var tokenSteps = []func(k *sketch) bool{
 		y := k.Transpose(k.Reshape(k.x, k.s[0], k.s[1]/w, w, k.s[2]), 0, 2, 1, 3)
 		return k.same(k.Reshape(k.activated(y), k.s...))
 	},
-	func(k *sketch) bool { // sums of all before
-		return k.same(k.Do("Mul", k.Do("CumSum", k.x, k.Do("Squeeze", k.Ints(1))), k.Number(1/float32(k.s[1]))))
-	},
 	func(k *sketch) bool { // what is no place is replaced
 		mask := k.Constant(k.Bools(k.s[1], 1, k.s[1], 1))
 		return k.same(k.Do("Where", mask, k.x, k.Number(0)))

@@ -21,6 +21,8 @@ var softmax = []Case{
 	soft("axis1_21_65x65", shape{1, 21, 65, 65}, 1),
 	soft("axis1_4x16_2100_dfl", shape{1, 16, 4, 2100}, 1),
 	soft("axis2_8x7x33x50", shape{8, 7, 33, 50}, 2),
+	then("lines_behind_1x1_64_144_36", image(64, 36), 144, sq(1), unary("Softmax", at("axis", 3))),
+	then("columns_behind_1x1_64_144_36", image(64, 36), 144, sq(1), unary("Softmax", at("axis", 2))),
 	op("log_17x50257", "LogSoftmax", on(shape{17, 50257}), at("axis", -1)),
 	op("log_axis1_35x1000x8", "LogSoftmax", on(shape{35, 1000, 8}), at("axis", 1)),
 }

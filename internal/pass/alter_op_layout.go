@@ -181,6 +181,8 @@ func (l *layouts) node(n *graph.Node) {
 		if a := n.Attrs.(ops.DepthToSpaceNDAttrs); a.Channels%l.lanes == 0 && a.Step%l.lanes == 0 {
 			l.channels(n)
 		}
+	case "nn.softmax", "nn.log_softmax":
+		l.softmax(n)
 	case "take":
 		if takesChannels(n) {
 			l.channels(n)

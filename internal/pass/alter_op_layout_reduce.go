@@ -8,6 +8,13 @@ import (
 	"lathe/internal/types"
 )
 
+// softmax reads plain data where it normalises along an axis of pixels: in blocks of channels neighbours of a line lie apart.
+func (l *layouts) softmax(n *graph.Node) {
+	if n.Attrs.(ops.SoftmaxAttrs).Axis >= 2 {
+		l.Want(n, 0, "")
+	}
+}
+
 // reduce keeps the channel blocks of what is folded over some of its pixels' axes: sums then lie in lanes as they are read. Plain results
 // would have neighbours in memory that are pixels, of which each lane reads another line. A result of one pixel for each channel is plain.
 func (l *layouts) reduce(n *graph.Node) {

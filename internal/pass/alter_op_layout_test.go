@@ -120,6 +120,10 @@ func TestAlterOpLayout(t *testing.T) {
 			@a = float32[16,16,1,1]
 			%0 = nn.conv2d(%x, @a) ` + conv(1, 0, 1) + ` %1 = cumsum(%0) {axis=1, exclusive=false, reverse=false} %2 = cumsum(%0) {axis=2, exclusive=false, reverse=false}
 			%3 = reshape(%0) {new_shape=[1,1024]} %4 = nn.softmax(%3) {axis=1} return %1, %2, %4 }`, nil},
+		{"normalised_lines", `graph main(%x: float32[1,16,8,8]) {
+			@a = float32[16,16,1,1] @b = float32[16,16,1,1]
+			%0 = nn.conv2d(%x, @a) ` + conv(1, 0, 1) + ` %1 = nn.softmax(%0) {axis=3} %2 = nn.log_softmax(%0) {axis=2} %3 = nn.softmax(%0) {axis=1}
+			%y = nn.conv2d(%1, @b) ` + conv(1, 0, 1) + ` return %2, %3, %y }`, nil},
 		{"kept_channels", `graph main(%x: float32[1,16,8,8]) {
 			@a = float32[16,16,1,1] @at = uint16[3]{3, 0, 2} @z = float32[]{0}
 			%0 = nn.conv2d(%x, @a) ` + conv(1, 0, 1) + ` %1 = take(%0, @at) {axis=1} %2 = sum(%0) {axis=[2,3], keep_dims=true} %3 = sigmoid(%2) %4 = multiply(%0, %3)
