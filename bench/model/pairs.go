@@ -32,7 +32,9 @@ func (w *writer) grid(v string) grid {
 		return grid{1.0 / 256, 0}
 	}
 	r, ok := w.ranges[of]
-	if !ok {
+	if !ok && w.Range > 0 {
+		r = [2]float64{-w.Range, w.Range}
+	} else if !ok {
 		panic(fmt.Sprintf("%s: the ranges have none of %s: run bench.sh onnxruntime calibrate %s", w.graph.Name, of, w.graph.Name))
 	}
 	return gridOf(w.Data, r[0], r[1], false)

@@ -18,6 +18,7 @@ type Scheme struct {
 	Reduced   bool        // weights of 7 bits, whose products of pairs do not saturate
 	Joined    bool        // operands and result of Concat share one scale, as TensorFlow's and TensorRT's quantisers have it
 	Operators bool        // operators on bytes (QOperator) instead of pairs around those on floats (QDQ)
+	Range     float64     // on both sides of zero, of values that no range was found for; 0: for each there is one
 	Until     string      // the operator from whose first node on nothing is quantised, as users exclude what follows a network's last layers
 }
 

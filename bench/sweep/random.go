@@ -65,6 +65,8 @@ var generators = []generator{
 	{family: "index", draw: dice.index},
 	{family: "int8", draw: dice.int8, kind: quantised},
 	{family: "pieces", draw: dice.pieces, kind: unplanned},
+	{family: "pieces8", draw: dice.pieces8, kind: unplanned8},
+	{family: "texts8", draw: dice.texts8, kind: unplanned8},
 	{family: "texts", draw: dice.texts, kind: unplanned},
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"lathe/bench/model"
+	"lathe/internal/types"
 )
 
 // A sketch is a part of a network that nobody has designed: steps are drawn one by one, each of which takes the value that was made last, and
@@ -28,6 +29,29 @@ const (
 	mostSketched         = 1 << 19
 	mostSketchedProducts = 40 << 20
 )
+
+// inBytes is a case whose products are quantised, as users' tools do it, by ranges that were found or in the run.
+func (d dice) inBytes(c Case) Case {
+	scheme := model.Scheme{Data: pick(d, types.U8, types.U8, types.I8), Weights: pick(d, types.I8, types.I8, types.U8), Channels: d.chance(60), Reduced: d.chance(20), Range: 4}
+	how := pick(d, "pairs", "pairs", "operators", "run")
+	if scheme.Data == types.I8 {
+		scheme.Weights = types.I8
+	}
+	scheme.Channels = scheme.Channels && scheme.Weights == types.I8
+	scheme.Operators = how == "operators"
+	name := fmt.Sprintf("%s_%s_%s_%s", how, scheme.Data, scheme.Weights, c.Name)
+	return Case{name, func(b *model.Builder) {
+		c.Build(b)
+		if how == "run" {
+			b.Dynamic(model.Dynamic{Weights: scheme.Weights, Channels: scheme.Channels, Reduced: scheme.Reduced, Convs: true})
+		} else {
+			b.Static(scheme, "")
+		}
+	}}
+}
+
+func (d dice) pieces8() Case { return d.inBytes(d.pieces()) }
+func (d dice) texts8() Case  { return d.inBytes(d.texts()) }
 
 // sketched draws a network of so many steps, which may not fit what is there: then others are drawn.
 func (d dice) sketched(family string, begin func(k *sketch), steps []func(k *sketch) bool) Case {
