@@ -26,6 +26,15 @@ func qdqWrapped(name string, in shape, out int, w model.Window) Case {
 	})
 }
 
+// qdqHead is a quantised convolution to few channels behind one of 1x1, as heads and last layers are.
+func qdqHead(name string, in shape, out int, w model.Window) Case {
+	return row(name, func(b *model.Builder) model.Value {
+		x := b.Quantize(b.Input(in...), 0.03)
+		x = b.Quantize(b.Do("Relu", b.ConvQuantized(x, 0.03, in[1], in[1], sq(1), true)), 0.05)
+		return b.Quantize(b.ConvQuantized(x, 0.05, in[1], out, w, true), 0.05)
+	})
+}
+
 // qdqProduct is a quantised matrix product.
 func qdqProduct(m, k, n, axis int, note string) Case {
 	return row(fmt.Sprintf("qdq_%dx%dx%d%s", m, k, n, note), func(b *model.Builder) model.Value {
@@ -55,6 +64,15 @@ var int8Cases = []Case{
 	qdqConv("g2_192_13", image(384, 13), 384, sq(3).Grouped(2), true),
 	qdqWrapped("g3w24_72_28_wrap", image(72, 28), 72, sq(3).Grouped(3)),
 	qdqWrapped("qdq_dw3x3_144_28_wrap", image(144, 28), 144, sq(3).Grouped(144)),
+	qdqConv("qdq_3x3_1_1_96", image(1, 96), 1, sq(3), true),
+	qdqConv("qdq_3x3_3_1_96", image(3, 96), 1, sq(3), true),
+	qdqConv("qdq_3x3s2_3_8_96", image(3, 96), 8, sq(3).By(2), true),
+	qdqConv("qdq_3x3_8_4_64", image(8, 64), 4, sq(3), true),
+	qdqHead("head_3x3_32_1_48", image(32, 48), 1, sq(3)),
+	qdqHead("head_1x1_64_2_40", image(64, 40), 2, sq(1)),
+	qdqHead("head_3x3_64_3_56", image(64, 56), 3, sq(3)),
+	qdqHead("head_5x5s2_24_8_38", image(24, 38), 8, sq(5).By(2)),
+	qdqHead("head_1x1_128_12_26", image(128, 26), 12, sq(1)),
 	row("qlinearconv_3x3_64_56", func(b *model.Builder) model.Value {
 		scale, zero := b.Number(0.03), b.Constant(tensor.Scalar(uint8(128)))
 		x := b.Do("QuantizeLinear", b.Input(1, 64, 56, 56), scale, zero)

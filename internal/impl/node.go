@@ -144,7 +144,7 @@ func dotConv(n *Node, a *NodeAsker) (name, why string) {
 	in, out := n.In[0].Shape[1], n.Out.Shape[1]
 	width := n.dotWidth()
 	switch {
-	case width == 0 || out < n.Lanes && c.Groups == 1:
+	case width == 0 || out < n.Lanes && c.Groups == 1 && n.overPixels(width):
 		return "", ""
 	case out >= n.Lanes && n.isDepthwise(n.In[2]):
 		return Depthwise, ""
@@ -155,6 +155,14 @@ func dotConv(n *Node, a *NodeAsker) (name, why string) {
 	_, rows := n.image(n.In[2])
 	macs := float64(n.Out.Elements()) * float64(types.Count(n.In[2].Shape[1:]))
 	return n.among(a, Way{"direct", n.dotCycles(a.core, macs, n.In[2]), Direct, func(a *NodeAsker) { a.panel(n.Lanes, output{lines: 1, rows: rows}, out/c.Groups, width) }})
+}
+
+// overPixels reports whether a convolution of few channels to few, whose data no other one gives in blocks, takes vectors of pixels: a channel
+// of these widens and multiplies in two instructions for lanes of pixels, and a dot product of so many channels is one for a pixel, however few
+// channels it gives.
+func (n *Node) overPixels(width int) bool {
+	in, out, stride := n.In[0].Shape[1], n.Out.Shape[1], slices.Max(n.Attrs.(ops.ConvAttrs).Strides)
+	return in < n.Lanes && 2*in*out*stride < n.Lanes*((in+width-1)/width)
 }
 
 func (n *Node) isDepthwise(weight types.Tensor) bool {
