@@ -68,6 +68,12 @@ var int8Cases = []Case{
 	qdqConv("qdq_3x3_3_1_96", image(3, 96), 1, sq(3), true),
 	qdqConv("qdq_3x3s2_3_8_96", image(3, 96), 8, sq(3).By(2), true),
 	qdqConv("qdq_3x3_8_4_64", image(8, 64), 4, sq(3), true),
+	row("dynquant_3x3_64_64_56", func(b *model.Builder) model.Value {
+		x := b.ConvBNReLU(b.ConvBNReLU(b.Input(1, 64, 56, 56), 64, 64, sq(1)), 64, 64, sq(3))
+		b.Output(b.ConvBNReLU(x, 64, 64, sq(1)))
+		b.Dynamic(model.Dynamic{Weights: types.U8, Convs: true})
+		return x
+	}),
 	qdqHead("head_3x3_32_1_48", image(32, 48), 1, sq(3)),
 	qdqHead("head_1x1_64_2_40", image(64, 40), 2, sq(1)),
 	qdqHead("head_3x3_64_3_56", image(64, 56), 3, sq(3)),

@@ -144,7 +144,7 @@ func dotConv(n *Node, a *NodeAsker) (name, why string) {
 	in, out := n.In[0].Shape[1], n.Out.Shape[1]
 	width := n.dotWidth()
 	switch {
-	case width == 0 || out < n.Lanes && c.Groups == 1 && n.overPixels(width):
+	case width == 0 || in == 0 || out < n.Lanes && c.Groups == 1 && n.overPixels(width):
 		return "", ""
 	case out >= n.Lanes && n.isDepthwise(n.In[2]):
 		return Depthwise, ""

@@ -170,6 +170,10 @@ func TestGolden(t *testing.T) {
 			@z = uint8[]{3} @w = uint8[2,2,1,1]{0, 255, 100, 120} @zw = uint8[]{151}
 			%x = cast(%f) {dtype=uint8}
 			%y = qnn.conv2d(%x, @z, @w, @zw) {strides=[1,1], padding=[1,1,1,1], dilation=[1,1], groups=2} origin "Conv_0" return %y }`},
+		{"wide_weights_of_windows", "QnnLegalize", `graph main(%f: float32[1,2,5,6]) {
+			@z = uint8[]{3} @w = uint8[1,2,2,3]{0, 255, 100, 120, 1, 2, 3, 4, 250, 251, 7, 8} @zw = uint8[]{151}
+			%x = cast(%f) {dtype=uint8}
+			%y = qnn.conv2d(%x, @z, @w, @zw) {strides=[1,2], padding=[1,1,0,2], dilation=[2,1], groups=1} origin "Conv_0" return %y }`},
 		{"computed_zero_point", "QnnLegalize", `graph main(%f: float32[3,2], %g: float32[], %h: float32[1,1,2,2]) {
 			@w = uint8[2,2]{1, 200, 3, 4} @zw = uint8[]{20} @k = int8[1,1,3,3]{1, 2, 3, 4, 5, 6, 7, 8, 9} @zk = int8[]{0}
 			%x = cast(%f) {dtype=uint8} %z = cast(%g) {dtype=uint8} %i = cast(%h) {dtype=uint8}

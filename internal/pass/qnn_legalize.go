@@ -94,7 +94,7 @@ func legal(r *rewrite.Rewriter, n *graph.Node, t *target.Target) *graph.Value {
 	} else if weight.left != nil {
 		sums := rowSums
 		if conv {
-			sums = windowSums(n.Op, attrs, w.Shape)
+			sums = windowSums(n.Op, attrs.(ops.ConvAttrs), w.Shape)
 		}
 		y = r.Apply(ops.Add, op.None{}, y, times(r, sums(r, x), weight.left, shape, -1))
 	}
@@ -135,16 +135,39 @@ func rowSums(r *rewrite.Rewriter, x *graph.Value) *graph.Value {
 	return r.Apply(ops.Sum, ops.ReduceAttrs{Axis: []int{x.Type.Rank() - 1}, KeepDims: true}, wide)
 }
 
-// windowSums gives the sums of what a convolution by weights of the given shape multiplies, for all output channels: a convolution by ones.
-func windowSums(d *op.Def, attrs any, weight []int) func(r *rewrite.Rewriter, x *graph.Value) *graph.Value {
+// windowSums gives the sums of what a convolution in one group by weights of the given shape multiplies, for all output channels: those of
+// the channels of each pixel, by a convolution of ones, and of these along one axis of the window after the other.
+func windowSums(d *op.Def, a ops.ConvAttrs, weight []int) func(r *rewrite.Rewriter, x *graph.Value) *graph.Value {
 	return func(r *rewrite.Rewriter, x *graph.Value) *graph.Value {
-		ones := tensor.New(types.I8, append([]int{1}, weight[1:]...)...)
-		for i := range ones.Len() {
-			ones.SetInt(i, 1)
-		}
+		axes := len(weight) - 2
+		one := ops.ConvAttrs{Strides: slices.Repeat([]int{1}, axes), Padding: make([]int, 2*axes), Dilation: slices.Repeat([]int{1}, axes), Groups: 1}
+		ones := ofChannels([]int32{1}, append([]int{1, weight[1]}, one.Strides...))
 		none := func(t types.DType) *graph.Value { return graph.NewConst("", tensor.New(t)) }
-		return r.Apply(d, attrs, x, none(x.Type.DType), graph.NewConst("", ones), none(types.I8))
+		y := r.Apply(d, one, x, none(x.Type.DType), graph.NewConst("", ones), none(types.I8))
+		y, a = padded(r, y, a, none(types.I32))
+		for k := range axes {
+			y = sumsAlong(r, y, 2+k, weight[2+k], a.Dilation[k], a.Strides[k])
+		}
+		return y
 	}
+}
+
+// sumsAlong are the sums of so many elements of an axis, each so many steps behind the one before, at every stride.
+func sumsAlong(r *rewrite.Rewriter, x *graph.Value, axis, taps, dilation, stride int) (sum *graph.Value) {
+	if taps == 1 && stride == 1 {
+		return x
+	}
+	span := x.Type.Shape[axis] - (taps-1)*dilation
+	for tap := range taps {
+		a := ops.StridedSliceAttrs{Begin: make([]int, len(x.Type.Shape)), End: slices.Clone(x.Type.Shape), Strides: slices.Repeat([]int{1}, len(x.Type.Shape))}
+		a.Begin[axis], a.End[axis], a.Strides[axis] = tap*dilation, tap*dilation+span, stride
+		if y := r.Apply(ops.StridedSlice, a, x); sum == nil {
+			sum = y
+		} else {
+			sum = r.Apply(ops.Add, op.None{}, sum, y)
+		}
+	}
+	return sum
 }
 
 // ofChannels are weights of bytes of the given shape that are one number for each output channel.
