@@ -25,7 +25,7 @@ type crew struct {
 	asleep *sleepers
 }
 
-// begin begins a run.
+// begin begins a run of so many workers. The others are woken too, look for another run and sleep.
 func (c *crew) begin(f *callee, first, last, workers int, base uint64) {
 	c.first.Store(int32(first))
 	c.last.Store(int32(last))

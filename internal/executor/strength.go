@@ -8,6 +8,7 @@ import "time"
 // not depend on it.
 type strength struct {
 	most         int
+	runs         int
 	halved, step int        // how often that is halved, and how much oftener in the trial
 	wait, rest   int        // runs between two trials, and before the next one
 	run          int        // of the trial
@@ -27,6 +28,9 @@ const (
 	longestRun = 50 * time.Millisecond // of a longer one meetings are no part, and its user would wait for trials
 )
 
+// In one of so many runs all workers take part: what they claim is told apart from what was claimed 2^39 chunks ago and no earlier.
+const wholeCrew = 1 << 16
+
 func newStrength(workers int) strength {
 	return strength{most: workers, step: 1, wait: leastWait, rest: leastWait}
 }
@@ -35,10 +39,18 @@ func newStrength(workers int) strength {
 func (s *strength) trial() int { return s.run / trialBlock % 2 }
 
 // next is how many workers take part in the next run.
-func (s *strength) next() int { return s.most >> (s.halved + s.trial()*s.step) }
+func (s *strength) next() int {
+	if s.runs%wholeCrew == wholeCrew-1 {
+		return s.most
+	}
+	return s.most >> (s.halved + s.trial()*s.step)
+}
 
 // ran is called with the time of a run by next workers.
 func (s *strength) ran(took time.Duration) {
+	if s.runs++; s.runs%wholeCrew == 0 {
+		return
+	}
 	if s.rest > 0 {
 		s.rest--
 		return

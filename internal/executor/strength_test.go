@@ -50,6 +50,22 @@ func bestOf(r *rand.Rand, workers int) int {
 	return workers
 }
 
+// TestWholeCrew: all workers take part in some of many runs, however few are the fastest.
+func TestWholeCrew(t *testing.T) {
+	s := newStrength(8)
+	whole := 0
+	for run := range 2 * wholeCrew {
+		n := s.next()
+		if run >= wholeCrew/2 && n == 8 {
+			whole++
+		}
+		s.ran(time.Duration(n) * time.Millisecond)
+	}
+	if whole != 2 {
+		t.Errorf("all workers took part in %d of %d runs", whole, 2*wholeCrew)
+	}
+}
+
 // TestLongRuns: whose runs are long meets no trial.
 func TestLongRuns(t *testing.T) {
 	s := newStrength(4)

@@ -8,7 +8,8 @@ import (
 	"lathe/internal/types"
 )
 
-// softmax reads plain data where it normalises along an axis of pixels: in blocks of channels neighbours of a line lie apart.
+// softmax reads plain data where it normalises along an axis of pixels: in blocks of channels, or behind all of them, neighbours of a line
+// lie apart.
 func (l *layouts) softmax(n *graph.Node) {
 	if n.Attrs.(ops.SoftmaxAttrs).Axis >= 2 {
 		l.Want(n, 0, "")

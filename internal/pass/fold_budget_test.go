@@ -64,6 +64,22 @@ func TestFoldingBudget(t *testing.T) {
 			norm := apply(g, ops.Sqrt, op.None{}, apply(g, ops.Sum, ops.ReduceAttrs{Axis: []int{1}, KeepDims: true}, apply(g, ops.Multiply, op.None{}, w, w)))
 			return apply(g, ops.Multiply, op.None{}, vector(512), apply(g, ops.Divide, op.None{}, w, norm)), 0
 		},
+		"many windows": func(g *graph.Graph) (*graph.Value, int) { // beside weights that have nothing to do with them
+			v := graph.NewConst("w", tensor.New(types.F32, 1, 1, 256, 256))
+			a := ops.PoolAttrs{PoolSize: []int{33, 33}, Strides: []int{1, 1}, Padding: []int{16, 16, 16, 16}, Dilation: []int{1, 1}}
+			for range 30 {
+				v = apply(g, ops.MaxPool2d, a, v)
+			}
+			return apply(g, ops.Add, op.None{}, v, apply(g, ops.Max, ops.ReduceAttrs{Axis: []int{0}}, vector(1<<22))), 28
+		},
+		"products of short lines": func(g *graph.Graph) (*graph.Value, int) {
+			v := graph.NewConst("w", tensor.New(types.F32, 1, 32, 32, 32, 2))
+			a := ops.ConvAttrs{Strides: []int{1, 1, 1}, Padding: []int{3, 3, 0, 3, 3, 0}, Dilation: []int{1, 1, 1}, Groups: 1}
+			for range 30 {
+				v = apply(g, ops.Conv3d, a, v, graph.NewConst("k", tensor.New(types.F32, 32, 32, 7, 7, 1)))
+			}
+			return v, 28
+		},
 		"a window of all": func(g *graph.Graph) (*graph.Value, int) {
 			x := graph.NewConst("w", tensor.New(types.F32, 1, 1, 1, 8))
 			a := ops.PoolAttrs{PoolSize: []int{1 << 13, 1 << 13}, Strides: []int{1, 1}, Padding: []int{1<<13 - 1, 1<<13 - 8, 0, 0}, Dilation: []int{1, 1}}

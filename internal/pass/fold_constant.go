@@ -25,6 +25,7 @@ func foldConstantBut(c *Context, spare func(n *graph.Node) bool) error {
 		f.work += float64(len(v.Const.Data)) * foldWorkPerByte
 		f.bytes += len(v.Const.Data) * foldBytesPerByte
 	}
+	f.work = min(f.work, mostFoldWork)
 	err := rewrite.Walk(c.Graph, func(r *rewrite.Rewriter, n *graph.Node) {
 		r.Fail(c.ended())
 		if !spare(n) {
@@ -42,14 +43,21 @@ func foldConstantBut(c *Context, spare func(n *graph.Node) bool) error {
 // growth bounds how many times larger than its operands a folded constant may be.
 const growth = 16
 
-// What folding may take: steps of evaluation, of which a core makes 150 to 500 million a second, and memory. Weights that a model keeps
-// normalised take twelve for an element. A step of an inner loop, of products and windows, counts as a part of one.
+// What folding may take: steps of evaluation, of which a core makes 150 to 500 million a second in elementwise operators, and memory. Weights
+// whose norms the model computes take twelve steps for an element of float32.
 const (
 	leastFoldWork    = 1 << 26
+	mostFoldWork     = 1 << 29
 	foldWorkPerByte  = 6
-	innerSteps       = 8 // in the time of one
 	leastFoldBytes   = 64 << 20
 	foldBytesPerByte = 4
+)
+
+// What a step of an inner loop takes in steps of elementwise operators: of products over slices, and of windows and the like, element by element.
+const (
+	productStep = 1.0 / 8
+	windowStep  = 4
+	longSlice   = 16 // elements, from which on a product is one over slices
 )
 
 type folding struct {
@@ -132,6 +140,11 @@ func evaluationWork(n *graph.Node) float64 {
 	for _, v := range slices.Concat(n.In, n.Out) {
 		elements += v.Type.Elements()
 	}
-	outer := min(n.Work(), 2*float64(elements))
-	return outer + (n.Work()-outer)/innerSteps
+	outer, inner := min(n.Work(), 2*float64(elements)), float64(windowStep)
+	if y := n.Out[0].Type.Shape; isAnyConv(n) && y[len(y)-1] >= longSlice {
+		inner = productStep
+	} else if x := n.In[0].Type.Shape; (n.Op == ops.Dense || n.Op == ops.Matmul) && x[len(x)-1] >= longSlice {
+		inner = productStep
+	}
+	return outer + (n.Work()-outer)*inner
 }

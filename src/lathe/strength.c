@@ -17,11 +17,13 @@ enum {
   TRIAL_GAIN = 97,                 /* percent of it: the trial is won */
   LEAST_WAIT = 64,                 /* runs */
   MOST_WAIT = 512,
+  WHOLE_CREW = 1 << 16, /* in one of so many runs all take part: what they claim is told apart from claims of 2^39 chunks ago and no earlier */
   LONGEST_RUN_NS = 50000000 /* of a longer one meetings are no part, and its user would wait for trials */
 };
 
 typedef struct strength {
   int32_t most;
+  uint32_t runs;
   int halved, step; /* how often that is halved, and how much oftener in the trial */
   int wait, rest;   /* runs between two trials, and before the next one */
   int run;          /* of the trial */
@@ -33,7 +35,9 @@ static strength new_strength(int32_t workers) { return (strength){.most = worker
 static int is_trial(const strength *s) { return s->run / TRIAL_BLOCK % 2; }
 
 /* strength_of is how many workers take part in the next run. */
-static int32_t strength_of(const strength *s) { return s->most >> (s->halved + (is_trial(s) ? s->step : 0)); }
+static int32_t strength_of(const strength *s) {
+  return s->runs % WHOLE_CREW == WHOLE_CREW - 1 ? s->most : s->most >> (s->halved + (is_trial(s) ? s->step : 0));
+}
 
 /* end_trial says what the next one tries: what is beyond a number that won, or what is on the other side of the present one. */
 static void end_trial(strength *s, int won) {
@@ -47,6 +51,7 @@ static void end_trial(strength *s, int won) {
 
 /* took is called with the time of a run by strength_of workers. */
 static void took(strength *s, uint64_t ns) {
+  if (++s->runs % WHOLE_CREW == 0) return;
   if (s->rest > 0) {
     s->rest--;
     return;

@@ -284,7 +284,7 @@ static lathe_status start_crew(const char *name, crew *c) {
   return LATHE_OK;
 }
 
-/* run_crew calls the library on so many workers and returns when the steps are done. */
+/* run_crew calls the library on so many workers and returns when the steps are done. The others are woken too, look for another run and sleep. */
 static lathe_status run_crew(const char *name, crew *c, int32_t workers, int32_t first, int32_t last) {
   if (workers == 1) {
     c->run(c->ctx, 0, 1, first, last);

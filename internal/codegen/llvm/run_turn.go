@@ -180,7 +180,7 @@ out:
 
 // decideText is how workers take the same turn. Worker 0, which always comes, reads the condition when all before is over, and writes
 // what it is into team.turns, with the number of chunks that are behind the decision, which counts as one. The others wait until that
-// chunk is finished too. Who comes so late that the turn is overwritten by a later one cannot know where the others are: it is lost, and finds nothing to do in
+// chunk is finished too; before, they tell what they have finished, for worker 0 may sleep until they do. Who comes so late that the turn is overwritten by a later one cannot know where the others are: it is lost, and finds nothing to do in
 // this run any more, for part.seen says that all is over.
 //
 //	enter   begins a run
@@ -249,6 +249,7 @@ lead:
   call void @lathe_meet(ptr %ctx, i32 %worker, i1 0, i64 %float)
   ret i1 %holds
 follow:
+  call void @lathe_meet(ptr %ctx, i32 %worker, i1 0, i64 %float)
   store i64 %number, ptr %basep
   call void @lathe_meet(ptr %ctx, i32 %worker, i1 1, i64 %float)
   %said = load atomic i64, ptr %slot acquire, align 8

@@ -1,6 +1,8 @@
 package llvm_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	goruntime "runtime"
@@ -124,7 +126,8 @@ func (c *reversal) aside(r *rand.Rand, from, to llvm.Place, serial bool) llvm.St
 	return llvm.Step{Barrier: true, Serial: serial, Loop: l}
 }
 
-func randomReversal(r *rand.Rand, run *llvm.Run) *reversal {
+// randomReversal draws one, of whose steps two in odds depend on data.
+func randomReversal(r *rand.Rand, run *llvm.Run, odds int) *reversal {
 	c := &reversal{Run: run}
 	place := func(times int) llvm.Place {
 		c.counts, c.want = append(c.counts, c.workspace/4+elements), append(c.want, times*elements)
@@ -156,7 +159,7 @@ func randomReversal(r *rand.Rand, run *llvm.Run) *reversal {
 		}
 		other := llvm.Place{Kind: llvm.Workspace, Index: c.workspace}
 		c.workspace += 4 * (elements + 16)
-		switch r.IntN(8) {
+		switch r.IntN(odds) {
 		case 0:
 			if s.Loop == nil {
 				s = c.branches(r, from, to, other, s.Serial)
@@ -183,6 +186,40 @@ func randomReversal(r *rand.Rand, run *llvm.Run) *reversal {
 //go:noinline
 func heap[T any](n int) []T { return make([]T, n) }
 
+// Beds are where workers sleep until somebody wakes them, or for so long that nobody will.
+type beds struct {
+	mu     sync.Mutex
+	night  context.Context // ended by who wakes; nil: nobody sleeps
+	rouse  context.CancelFunc
+	missed atomic.Bool
+}
+
+func (b *beds) wait(word *uint32, seen uint32) {
+	b.mu.Lock()
+	if b.night == nil {
+		b.night, b.rouse = context.WithCancel(context.Background())
+	}
+	night, stays := b.night, atomic.LoadUint32(word) == seen
+	b.mu.Unlock()
+	if !stays {
+		return
+	}
+	select {
+	case <-night.Done():
+	case <-time.After(5 * time.Second):
+		b.missed.Store(true)
+	}
+}
+
+func (b *beds) wake() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.night != nil {
+		b.rouse()
+	}
+	b.night = nil
+}
+
 // TestTeam runs chains by threads of which all but the first come when they like, also for runs that are over, and of which some take
 // part in a run and others do not. Every chunk is done once, and after what it reads.
 func TestTeam(t *testing.T) {
@@ -193,12 +230,17 @@ func TestTeam(t *testing.T) {
 	if here.PointerBits() != 64 {
 		t.Skip("the context below has the layout of 64-bit targets")
 	}
-	wait := purego.NewCallback(func(_, word uintptr, seen uint32) { time.Sleep(20 * time.Microsecond) })
-	wake := purego.NewCallback(func(_, word uintptr) {})
+	var b beds
+	wait := purego.NewCallback(func(_ uintptr, word *uint32, seen uint32) { b.wait(word, seen) })
+	wake := purego.NewCallback(func(_ uintptr, _ *uint32) { b.wake() })
 	for seed := range uint64(6) {
 		for _, workers := range []int{1, 2, 3, 7} {
 			r := rand.New(rand.NewPCG(seed, uint64(workers)))
-			c := randomReversal(r, &llvm.Run{Symbol: "lathe_test_run", Target: here, FlushDenormals: true})
+			odds, spin := 8, r.IntN(50)
+			if seed%2 == 1 { // workers sleep in front of decisions
+				odds, spin = 3, 0
+			}
+			c := randomReversal(r, &llvm.Run{Symbol: "lathe_test_run", Target: here, FlushDenormals: true}, odds)
 			run := loadRun(t, here, c.Run, reverse)
 			in, workspace := heap[int32](elements), heap[int32](c.workspace/4)
 			tables := heap[unsafe.Pointer](2)
@@ -215,7 +257,7 @@ func TestTeam(t *testing.T) {
 			set(at.Team, unsafe.Pointer(&team[0]))
 			set(at.Parts, unsafe.Pointer(&team[bundle.TeamSize/8]))
 			ctx[at.Wait/8], ctx[at.Wake/8] = uint64(wait), uint64(wake)
-			ctx[at.Status/8] = uint64(r.IntN(50)) << 32 // spin
+			ctx[at.Status/8] = uint64(spin) << 32
 			base := func(w int) *uint64 { return &team[(bundle.TeamSize+bundle.PartSize*w+bundle.PartBase)/8] }
 			done := (*uint64)(unsafe.Pointer(&team[bundle.TeamDone/8]))
 
@@ -285,6 +327,9 @@ func TestTeam(t *testing.T) {
 			}()
 			stop.Store(true)
 			others.Wait()
+			if err == nil && b.missed.Swap(false) {
+				err = errors.New("somebody sleeps whom nobody wakes")
+			}
 			if err != nil {
 				t.Errorf("seed %d, %d workers, %d steps: %v", seed, workers, len(c.Steps), err)
 			}

@@ -35,6 +35,14 @@ int main(void) {
         check(&s, best);
       }
     }
+  strength many = new_strength(8);
+  int whole = 0; /* runs in which all take part, though one would be the fastest */
+  for (int run = 0; run < 2 * WHOLE_CREW; run++) {
+    int32_t n = strength_of(&many);
+    whole += run >= WHOLE_CREW / 2 && n == 8;
+    took(&many, (uint64_t)n * 1000000);
+  }
+  CHECK(whole == 2);
   strength s = new_strength(4);
   for (int run = 0; run < 2000; run++) {
     CHECK(strength_of(&s) == 4);
