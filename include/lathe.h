@@ -100,10 +100,10 @@ typedef struct lathe_ctx {
 } lathe_ctx;
 
 /* Runs the steps [first, last) and returns ctx->status. Workers call it together, with worker from 0 to workers - 1, and take
- * what is to be done piece by piece. The call of worker 0 returns when all is done. Of the others some may come late or not at all, and their number may be another in the next run:
- * one that calls when others have done the work, even for a run that is over while the next one is in progress, finds nothing to do.
- * It computes with rounding and denormals of its own; the caller's mode is back when it returns, and while it calls wait
- * or wake. */
+ * what is to be done piece by piece. The call of worker 0 returns when all is done. Their number may be another in the next
+ * run. Of the others some may come late or not at all: one that calls when others have done the work, even for a run that is
+ * over while the next one is in progress, finds nothing to do. It computes with rounding and denormals of its own; the
+ * caller's mode is back when it returns, and while it calls wait or wake. */
 typedef int32_t (*lathe_run_function)(lathe_ctx *ctx, int32_t worker, int32_t workers, int32_t first, int32_t last);
 
 /* An input or output: dense, row-major, in the machine's byte order. */

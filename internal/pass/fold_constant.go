@@ -53,11 +53,12 @@ const (
 	foldBytesPerByte = 4
 )
 
-// What a step of an inner loop takes in steps of elementwise operators: of products over slices, and of windows and the like, element by element.
+// Steps of inner loops: of products over slices several are made in the time of one of an elementwise operator, and one of a window or the
+// like, which goes element by element, takes that of several.
 const (
-	productStep = 1.0 / 8
-	windowStep  = 4
-	longSlice   = 16 // elements, from which on a product is one over slices
+	productsAtOnce = 8
+	windowStep     = 4
+	longSlice      = 16 // elements, from which on a product is one over slices
 )
 
 type folding struct {
@@ -140,11 +141,10 @@ func evaluationWork(n *graph.Node) float64 {
 	for _, v := range slices.Concat(n.In, n.Out) {
 		elements += v.Type.Elements()
 	}
-	outer, inner := min(n.Work(), 2*float64(elements)), float64(windowStep)
-	if y := n.Out[0].Type.Shape; isAnyConv(n) && y[len(y)-1] >= longSlice {
-		inner = productStep
-	} else if x := n.In[0].Type.Shape; (n.Op == ops.Dense || n.Op == ops.Matmul) && x[len(x)-1] >= longSlice {
-		inner = productStep
+	outer := min(n.Work(), 2*float64(elements))
+	inner := n.Work() - outer
+	if y, x := n.Out[0].Type.Shape, n.In[0].Type.Shape; isAnyConv(n) && y[len(y)-1] >= longSlice || (n.Op == ops.Dense || n.Op == ops.Matmul) && x[len(x)-1] >= longSlice {
+		return outer + inner/productsAtOnce
 	}
-	return outer + (n.Work()-outer)*inner
+	return outer + inner*windowStep
 }
