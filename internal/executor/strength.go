@@ -16,13 +16,14 @@ type strength struct {
 }
 
 // The first run of a block finds data and weights where other workers left them, and does not count. A trial ends early where it clearly
-// loses, mostly with its first run, so that of many runs one in 500 takes longer, and none before somebody has made a few dozen.
+// loses, mostly with its first run, so that of many runs one in 500 takes longer, and none of the first ones.
 const (
 	trialBlock = 4                             // runs
 	trialRuns  = 3 * (trialBlock + trialBlock) // of three blocks by either number
 	trialLoss  = 1.15                          // times the present mean: the trial ends
 	firstLoss  = 1.5                           // the same for a first run
 	trialGain  = 0.97                          // times it: the trial is won
+	firstWait  = 16                            // runs, before the first trial
 	leastWait  = 64                            // runs
 	mostWait   = 512
 	longestRun = 50 * time.Millisecond // of a longer one meetings are no part, and its user would wait for trials
@@ -32,7 +33,7 @@ const (
 const wholeCrew = 1 << 16
 
 func newStrength(workers int) strength {
-	return strength{most: workers, step: 1, wait: leastWait, rest: leastWait}
+	return strength{most: workers, step: 1, wait: leastWait, rest: firstWait}
 }
 
 // trial is 1 for the runs of a trial's other number, else 0.

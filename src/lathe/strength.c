@@ -8,14 +8,15 @@
  * not depend on it.
  *
  * The first run of a block finds data and weights where other workers left them, and does not count. A trial ends early where it clearly
- * loses, mostly with its first run, so that of many runs one in 500 takes longer, and none before somebody has made a few dozen. */
+ * loses, mostly with its first run, so that of many runs one in 500 takes longer, and none of the first ones. */
 enum {
   TRIAL_BLOCK = 4,                 /* runs */
   TRIAL_RUNS = 3 * 2 * TRIAL_BLOCK, /* of three blocks by either number */
   TRIAL_LOSS = 115,                /* percent of the present mean: the trial ends */
   FIRST_LOSS = 150,                /* the same for a first run */
   TRIAL_GAIN = 97,                 /* percent of it: the trial is won */
-  LEAST_WAIT = 64,                 /* runs */
+  FIRST_WAIT = 16,                 /* runs, before the first trial */
+  LEAST_WAIT = 64,
   MOST_WAIT = 512,
   WHOLE_CREW = 1 << 16, /* in one of so many runs all take part: what they claim is told apart from claims of 2^39 chunks ago and no earlier */
   LONGEST_RUN_NS = 50000000 /* of a longer one meetings are no part, and its user would wait for trials */
@@ -30,7 +31,7 @@ typedef struct strength {
   int64_t means[2]; /* ns of a run by the present number, and by that of the trial */
 } strength;
 
-static strength new_strength(int32_t workers) { return (strength){.most = workers, .step = 1, .wait = LEAST_WAIT, .rest = LEAST_WAIT}; }
+static strength new_strength(int32_t workers) { return (strength){.most = workers, .step = 1, .wait = LEAST_WAIT, .rest = FIRST_WAIT}; }
 
 static int is_trial(const strength *s) { return s->run / TRIAL_BLOCK % 2; }
 
