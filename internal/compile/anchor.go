@@ -32,7 +32,7 @@ func anchoredKernel(sub *graph.Graph, t *target.Target) (ks []*lowered, ok bool,
 		anchor := out
 		out = te.Compute("y", anchor.Type, func(x []expr.Expr) expr.Expr { return anchor.At(x...) })
 	}
-	rest := lower.Lower("kernel", out, lower.Options{Value: scalarConst(c.values), Apart: true})
+	rest := lower.Lower("kernel", out, lower.Options{Value: c.scalar, Apart: true})
 	a := impl.Anchor{Call: impl.Call{Attrs: m.Attrs, In: typesOf(m.In), Out: typesOf(m.Out), Target: t}, Rest: rest, From: anchorResult, Point: m.Impl.Point, Why: m.Why}
 	k := &lowered{in: slices.Clone(m.In), outs: []int{0}}
 	k.ask = func(c choice.Chooser) (*impl.Plan, error) { return algorithms.Table.Anchored(m.Op, a, c) }

@@ -48,7 +48,7 @@ func lowerGroup(n *graph.Node, t *target.Target, resident bool) ([]*lowered, err
 		if o.Type.Elements() == 0 {
 			continue
 		}
-		k := &lowered{Kernel: lower.Lower("kernel", c.stages[o], lower.Options{Value: scalarConst(c.values)}), outs: []int{i}}
+		k := &lowered{Kernel: lower.Lower("kernel", c.stages[o], lower.Options{Value: c.scalar}), outs: []int{i}}
 		k.Resident = resident
 		bound(k.Kernel, t, c.values)
 		k.ask = func(c choice.Chooser) (*impl.Plan, error) { return algorithms.Table.Choose(k.Kernel, t, c) }
@@ -64,12 +64,13 @@ func lowerGroup(n *graph.Node, t *target.Target, resident bool) ([]*lowered, err
 type computation struct {
 	stages map[*graph.Value]*te.Stage
 	values map[string]*graph.Value // inputs and constants by name: lowering replaces stages, not their names
+	kept   map[*graph.Value]bool   // constants of one element that remain operands
 }
 
 // stagesOf writes the computation of a group as tensor expressions. The result of node given, which may be nil, is an
 // input then, of its name in anchorResult.
 func stagesOf(sub *graph.Graph, given *graph.Node) (*computation, error) {
-	c := &computation{stages: map[*graph.Value]*te.Stage{}, values: map[string]*graph.Value{}}
+	c := &computation{stages: map[*graph.Value]*te.Stage{}, values: map[string]*graph.Value{}, kept: map[*graph.Value]bool{}}
 	input := func(v *graph.Value) *te.Stage {
 		if c.stages[v] == nil {
 			s := te.Input(bufferName(v, len(c.values)), v.Type)
@@ -92,6 +93,7 @@ func stagesOf(sub *graph.Graph, given *graph.Node) (*computation, error) {
 		for i, v := range m.In {
 			if v.IsConst() {
 				in[i] = input(v)
+				c.kept[v] = c.kept[v] || scales(m)
 			} else {
 				in[i] = c.stages[v]
 			}
@@ -159,17 +161,21 @@ func bufferName(v *graph.Value, i int) string {
 	return fmt.Sprintf("x%d", i)
 }
 
-// scalarConst gives the value of constants of one element, which become part of the code.
-func scalarConst(values map[string]*graph.Value) func(*te.Stage) (expr.Expr, bool) {
-	return func(s *te.Stage) (expr.Expr, bool) {
-		v := values[s.Name]
-		if s.Body != nil || v == nil || !v.IsConst() || v.Const.Len() != 1 {
-			return nil, false
-		}
-		t := s.Type.DType.Compute()
-		if t.IsFloat() {
-			return &expr.Float{V: v.Const.Float(0), Type: t}, true
-		}
-		return &expr.Int{V: v.Const.Int(0), Type: t}, true
+// scales reports whether m multiplies one number by another, as dynamic quantisation does with the scales of data and of weights. That costs
+// nothing in the run, and layers that differ in the number alone are one kernel.
+func scales(m *graph.Node) bool {
+	return m.Op == ops.Multiply && m.Out[0].Type.Elements() == 1 && m.Out[0].Type.DType.IsFloat()
+}
+
+// scalar gives the value of constants of one element, which become part of the code unless they are kept.
+func (c *computation) scalar(s *te.Stage) (expr.Expr, bool) {
+	v := c.values[s.Name]
+	if s.Body != nil || v == nil || !v.IsConst() || v.Const.Len() != 1 || c.kept[v] {
+		return nil, false
 	}
+	t := s.Type.DType.Compute()
+	if t.IsFloat() {
+		return &expr.Float{V: v.Const.Float(0), Type: t}, true
+	}
+	return &expr.Int{V: v.Const.Int(0), Type: t}, true
 }

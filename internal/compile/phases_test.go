@@ -136,6 +136,37 @@ func TestEqualKernels(t *testing.T) {
 	}
 }
 
+// TestEqualScales: layers that differ in the number by which a computed number is multiplied, as dynamic quantisation's do, are one kernel.
+func TestEqualScales(t *testing.T) {
+	var kernels []*lowered
+	for _, number := range []float32{0.25, 0.75} {
+		g := &graph.Graph{Name: "main"}
+		apply := func(d *op.Def, attrs any, in ...*graph.Value) *graph.Value {
+			n, err := g.Apply(d, attrs, in...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n.Out[0]
+		}
+		x, s := g.Input("x", types.Of(types.F32, 4, 64)), g.Input("s", types.Of(types.F32))
+		y := apply(ops.Multiply, op.None{}, apply(ops.Relu, op.None{}, x), apply(ops.Multiply, op.None{}, s, scalar(number)))
+		g.Outputs = []*graph.Value{y}
+		group := graph.NewGroup(g, g.Inputs)
+		ks, err := lowerGroup(group, jobFor(t, "llvm -mcpu=x86-64-v3", "").Target, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kernels = append(kernels, ks...)
+	}
+	a, b := kernels[0].Kernel, kernels[1].Kernel
+	if len(kernels) != 2 || a.Func.String() != b.Func.String() {
+		t.Errorf("two kernels:\n%s\n%s", a.Func, b.Func)
+	}
+	if in := kernels[1].in; len(in) != 3 || in[2].Value() == nil || in[2].Value().Float(0) != 0.75 {
+		t.Errorf("the second kernel does not read its number: %d operands", len(in))
+	}
+}
+
 // TestEqualCode: what equal kernels share is what each would have by itself, its division among workers included, which depends
 // on what wrote the operands.
 func TestEqualCode(t *testing.T) {
