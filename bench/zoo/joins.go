@@ -93,23 +93,8 @@ func mobileNetV3Small(b exporter) {
 	for _, c := range []inverted{{3, 16, 16, true, false, 2}, {3, 72, 24, false, false, 2}, {3, 88, 24, false, false, 1}, {5, 96, 40, true, true, 2},
 		{5, 240, 40, true, true, 1}, {5, 240, 40, true, true, 1}, {5, 120, 48, true, true, 1}, {5, 144, 48, true, true, 1},
 		{5, 288, 96, true, true, 2}, {5, 576, 96, true, true, 1}, {5, 576, 96, true, true, 1}} {
-		act := b.relu
-		if c.hs {
-			act = b.hswish
-		}
-		y := x
-		if c.exp != in {
-			y = act(b.conv(y, in, c.exp, 1, 1, 1))
-		}
-		y = act(b.conv(y, c.exp, c.exp, c.k, c.s, c.exp))
-		if c.se {
-			y = b.mul(b.hardGate(y, c.exp, (c.exp/4+4)/8*8), y)
-		}
-		y = b.project(y, c.exp, c.out)
-		if c.s == 1 && in == c.out {
-			y = b.add(y, x)
-		}
-		x, in = y, c.out
+		project := func(y model.Value) model.Value { return b.project(y, c.exp, c.out) }
+		x, in = b.inverted(x, in, c, project), c.out
 	}
 	x = b.pool(b.hswish(b.conv(x, 96, 576, 1, 1, 1)))
 	x = b.Op("Flatten", []model.Value{x}, model.At("axis", 1))

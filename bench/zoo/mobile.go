@@ -19,30 +19,32 @@ func mobileNetV3(b exporter) {
 	for _, c := range []inverted{{3, 16, 16, false, false, 1}, {3, 64, 24, false, false, 2}, {3, 72, 24, false, false, 1}, {5, 72, 40, true, false, 2},
 		{5, 120, 40, true, false, 1}, {5, 120, 40, true, false, 1}, {3, 240, 80, false, true, 2}, {3, 200, 80, false, true, 1}, {3, 184, 80, false, true, 1},
 		{3, 184, 80, false, true, 1}, {3, 480, 112, true, true, 1}, {3, 672, 112, true, true, 1}, {5, 672, 160, true, true, 2}, {5, 960, 160, true, true, 1}, {5, 960, 160, true, true, 1}} {
-		act := b.relu
-		if c.hs {
-			act = b.hswish
-		}
-		y := x
-		if c.exp != in {
-			y = act(b.conv(y, in, c.exp, 1, 1, 1))
-		}
-		y = act(b.conv(y, c.exp, c.exp, c.k, c.s, c.exp))
-		if c.se {
-			q := (c.exp/4 + 4) / 8 * 8
-			s := b.relu(b.conv(b.pool(y), c.exp, q, 1, 1, 1))
-			s = b.Op("HardSigmoid", []model.Value{b.conv(s, q, c.exp, 1, 1, 1)}, model.At("alpha", 1.0/6))
-			y = b.mul(s, y)
-		}
-		y = b.conv(y, c.exp, c.out, 1, 1, 1)
-		if c.s == 1 && in == c.out {
-			y = b.add(y, x)
-		}
-		x, in = y, c.out
+		project := func(y model.Value) model.Value { return b.conv(y, c.exp, c.out, 1, 1, 1) }
+		x, in = b.inverted(x, in, c, project), c.out
 	}
 	x = b.hswish(b.conv(x, 160, 960, 1, 1, 1))
 	x = b.Op("Flatten", []model.Value{b.pool(x)}, model.At("axis", 1))
 	b.Output(b.Dense(b.hswish(b.Dense(x, 960, 1280)), 1280, 1000))
+}
+
+// inverted is such a bottleneck; project gives its channels.
+func (b exporter) inverted(x model.Value, in int, c inverted, project func(y model.Value) model.Value) model.Value {
+	act := b.relu
+	if c.hs {
+		act = b.hswish
+	}
+	y := x
+	if c.exp != in {
+		y = act(b.conv(y, in, c.exp, 1, 1, 1))
+	}
+	y = act(b.conv(y, c.exp, c.exp, c.k, c.s, c.exp))
+	if c.se {
+		y = b.mul(b.hardGate(y, c.exp, (c.exp/4+4)/8*8), y)
+	}
+	if y = project(y); c.s == 1 && in == c.out {
+		y = b.add(y, x)
+	}
+	return y
 }
 
 // mv2 is an inverted bottleneck of MobileViT.

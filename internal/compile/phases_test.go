@@ -140,17 +140,11 @@ func TestEqualKernels(t *testing.T) {
 func TestEqualScales(t *testing.T) {
 	var kernels []*lowered
 	for _, number := range []float32{0.25, 0.75} {
-		g := &graph.Graph{Name: "main"}
-		apply := func(d *op.Def, attrs any, in ...*graph.Value) *graph.Value {
-			n, err := g.Apply(d, attrs, in...)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return n.Out[0]
+		g, err := graph.Parse(fmt.Sprintf(`graph main(%%x: float32[4,64], %%s: float32[]) {
+			@number = float32[]{%g} %%0 = nn.relu(%%x) %%1 = multiply(%%s, @number) %%y = multiply(%%0, %%1) return %%y }`, number), ops.Lookup, nil)
+		if err != nil {
+			t.Fatal(err)
 		}
-		x, s := g.Input("x", types.Of(types.F32, 4, 64)), g.Input("s", types.Of(types.F32))
-		y := apply(ops.Multiply, op.None{}, apply(ops.Relu, op.None{}, x), apply(ops.Multiply, op.None{}, s, scalar(number)))
-		g.Outputs = []*graph.Value{y}
 		group := graph.NewGroup(g, g.Inputs)
 		ks, err := lowerGroup(group, jobFor(t, "llvm -mcpu=x86-64-v3", "").Target, false)
 		if err != nil {

@@ -26,7 +26,7 @@ const (
 	firstWait  = 16                            // runs, before the first trial
 	leastWait  = 64                            // runs
 	mostWait   = 512
-	longestRun = 50 * time.Millisecond // of a longer one meetings are no part, and its user would wait for trials
+	longestRun = 50 * time.Millisecond // fewer workers are not tried for a longer one: meetings are no part of it, and its user would wait
 )
 
 // In one of so many runs all workers take part: what they claim is told apart from what was claimed 2^39 chunks ago and no earlier.
@@ -67,7 +67,7 @@ func (s *strength) ran(took time.Duration) {
 	count := run/(2*trialBlock)*(trialBlock-1) + run%trialBlock
 	s.means[trial] += (float64(took) - s.means[trial]) / float64(count)
 	switch {
-	case trial == 1 && s.means[1] > trialLoss*s.means[0], trial == 0 && s.means[0] > float64(longestRun):
+	case trial == 1 && s.means[1] > trialLoss*s.means[0], trial == 0 && s.step > 0 && s.means[0] > float64(longestRun):
 		s.end(false)
 	case s.run == trialRuns:
 		s.end(s.means[1] < trialGain*s.means[0])

@@ -50,6 +50,20 @@ func bestOf(r *rand.Rand, workers int) int {
 	return workers
 }
 
+// TestLongerRuns: runs by few workers that have come to be long are made by more again, where that is faster.
+func TestLongerRuns(t *testing.T) {
+	s := newStrength(4)
+	for range 2000 { // one is the fastest
+		s.ran(time.Duration(s.next()) * time.Millisecond)
+	}
+	for range 4000 {
+		s.ran(4 * longestRun / time.Duration(s.next()))
+	}
+	if n := s.next(); n != 4 {
+		t.Errorf("%d workers make runs of %v that 4 make in a fourth of it", n, 4*longestRun)
+	}
+}
+
 // TestWholeCrew: all workers take part in some of many runs, however few are the fastest.
 func TestWholeCrew(t *testing.T) {
 	s := newStrength(8)

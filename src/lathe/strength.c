@@ -19,7 +19,7 @@ enum {
   LEAST_WAIT = 64,
   MOST_WAIT = 512,
   WHOLE_CREW = 1 << 16, /* in one of so many runs all take part: what they claim is told apart from claims of 2^39 chunks ago and no earlier */
-  LONGEST_RUN_NS = 50000000 /* of a longer one meetings are no part, and its user would wait for trials */
+  LONGEST_RUN_NS = 50000000 /* fewer workers are not tried for a longer one: meetings are no part of it, and its user would wait */
 };
 
 typedef struct strength {
@@ -65,7 +65,7 @@ static void took(strength *s, uint64_t ns) {
   int count = run / (2 * TRIAL_BLOCK) * (TRIAL_BLOCK - 1) + run % TRIAL_BLOCK;
   int64_t *means = s->means;
   means[trial] += ((int64_t)ns - means[trial]) / count;
-  if (trial ? 100 * means[1] > TRIAL_LOSS * means[0] : means[0] > LONGEST_RUN_NS) end_trial(s, 0);
+  if (trial ? 100 * means[1] > TRIAL_LOSS * means[0] : s->step > 0 && means[0] > LONGEST_RUN_NS) end_trial(s, 0);
   else if (s->run == TRIAL_RUNS) end_trial(s, 100 * means[1] < TRIAL_GAIN * means[0]);
 }
 

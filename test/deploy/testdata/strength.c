@@ -48,6 +48,10 @@ int main(void) {
     CHECK(strength_of(&s) == 4);
     took(&s, 2 * (uint64_t)LONGEST_RUN_NS);
   }
+  strength longer = new_strength(4); /* one is the fastest, then four are, of runs that are too long to try fewer */
+  for (int run = 0; run < 2000; run++) took(&longer, (uint64_t)strength_of(&longer) * 1000000);
+  for (int run = 0; run < 4000; run++) took(&longer, 4 * (uint64_t)LONGEST_RUN_NS / (uint64_t)strength_of(&longer));
+  CHECK(strength_of(&longer) == 4);
   puts("ok");
   return 0;
 }
