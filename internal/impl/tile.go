@@ -153,9 +153,28 @@ func (k *kernel) tilePair(t tiling) (shared []string, err error) {
 			list = append(list, costedTile{Tile{1, 1, v}, float64((vecs+v-1)/v) * k.core.fold(v)})
 		}
 	}
+	if t.below != "" && len(axes) > 0 {
+		if list, best = k.splitting(axes[0], list); len(list) == 0 {
+			return nil, errRefused
+		}
+	}
 	steps := k.iterations(t.acc) / float64(lines*rows*vecs*k.s.Extent(t.lane))
 	size := DecideOne(k, t.decision("tile"), best, list, func(c costedTile) float64 { return c.cost * steps })
 	return k.applyTile(&t, axes, size.Tile)
+}
+
+// splitting are the tiles by whose rows a loop can be split, and the best of them. Inside a strip it counts a part of an axis, where windows
+// leave the last pixels out: iterations beyond its end would still be in the domain.
+func (k *kernel) splitting(rows string, list []costedTile) (some []costedTile, best int) {
+	for _, t := range list {
+		if t.Rows > 1 && !k.trial(func() bool { _, _, err := k.s.Split(rows, t.Rows); return err == nil }) {
+			continue
+		}
+		if some = append(some, t); t.cost < some[best].cost {
+			best = len(some) - 1
+		}
+	}
+	return some, best
 }
 
 // inside lists the loops of a block inside loop below, all of them if that is "".

@@ -46,6 +46,29 @@ func TestStrips(t *testing.T) {
 	}
 }
 
+// TestStripsOfParts does so for lines of any width whose last pixels no window reads, so that a strip has a part of each line.
+func TestStripsOfParts(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(8, 1))
+	strips := 0
+	for _, tgt := range targettest.Executed(t) {
+		small := *tgt
+		small.L2 = smallL2
+		for range 12 {
+			step := 2 + r.IntN(3)
+			width := step*(8+r.IntN(24)) + 1 + r.IntN(step-1)
+			c := stripCase{1, 1 + r.IntN(4), 16 + 8*r.IntN(4), 64 + r.IntN(40), width, 1 + 2*r.IntN(2), 1, ops.Sigmoid, false, true, step, step, make([]int, 4)}
+			t.Run(fmt.Sprintf("%d_to_%d_on_%dx%d_pool_%d/%s%d", c.in, c.channels, c.height, c.width, step, tgt.CPU, tgt.VectorBits), func(t *testing.T) { testStrips(t, c, &small) })
+			if byStrips(c.compile(t, r, &small, nil)) {
+				strips++
+			}
+		}
+	}
+	if strips == 0 {
+		t.Error("no kernel by strips")
+	}
+}
+
 // TestStripsAreChosen: processors with 512-bit vectors compute all of the cases by strips, those with narrower ones, which
 // take longer for what is computed twice, where nothing is.
 func TestStripsAreChosen(t *testing.T) {
