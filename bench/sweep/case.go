@@ -60,6 +60,7 @@ var Families = []Family{
 	{Name: "reduce", Cases: reduce},
 	{Name: "act", Cases: act},
 	{Name: "elementwise", Cases: elementwise},
+	{Name: "repeated", Cases: repeated},
 	{Name: "pool", Cases: pool},
 	{Name: "resize", Cases: resize},
 	{Name: "transpose", Cases: transpose},

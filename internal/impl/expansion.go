@@ -16,6 +16,7 @@ import (
 type Expansion struct {
 	Size  int            // nodes of the expression
 	Vars  int            // of them, axes of the element
+	Work  int            // about how many instructions compute the element, besides those of indices
 	Reads map[any]Places // by what is read: the elements that are
 }
 
@@ -57,6 +58,7 @@ func ExpansionOf(d *op.Def, attrs any, in, out []types.Tensor, key func(i int) a
 			return
 		}
 		seen[s] = true
+		x.Work += operations(s.Body)
 		axes := map[expr.Expr]int{}
 		for i, a := range s.Axes {
 			axes[a] = i
@@ -161,6 +163,7 @@ func (x *Expansion) SizeWith(v any, a *Expansion) int {
 func (x *Expansion) Take(v any, a *Expansion) {
 	x.Size = x.SizeWith(v, a)
 	places := x.Reads[v]
+	x.Work = capped(x.Work + a.Work*len(places))
 	delete(x.Reads, v)
 	if _, own := places[Identity]; own && len(places) == 1 {
 		x.Vars = capped(x.Vars + a.Vars)

@@ -9,6 +9,7 @@ import (
 	"lathe/internal/impl"
 	"lathe/internal/op"
 	"lathe/internal/ops"
+	"lathe/internal/target"
 	"lathe/internal/types"
 )
 
@@ -20,13 +21,15 @@ import (
 //	conv2d → add → relu             becomes   group { conv2d; add; relu }
 //	conv2d → {sigmoid →} multiply   becomes   group { conv2d; sigmoid; multiply }
 func fuseOps(c *Context) error {
-	f := &fusion{Rewriter: rewrite.New(c.Graph), decide: c.decide, group: map[*graph.Node]*members{}, place: map[*graph.Node]int{}, apart: map[*graph.Node]bool{}, wide: map[*graph.Node]bool{}}
+	f := &fusion{Rewriter: rewrite.New(c.Graph), target: c.Target, decide: c.decide, group: map[*graph.Node]*members{}, place: map[*graph.Node]int{}, apart: map[*graph.Node]bool{}, wide: map[*graph.Node]bool{},
+		reads: map[*graph.Node]float64{}, places: map[*graph.Node]int{}}
 	for i, n := range c.Graph.Nodes {
 		f.place[n] = i
 	}
 	for _, n := range c.Graph.Nodes {
 		m := &members{nodes: []*graph.Node{n}, class: n.Op.Fusion, size: expansionOf(n)}
 		f.group[n] = m
+		f.reads[n], f.places[n] = float64(types.Count(n.Out[0].Type.Shape)), placesOf(m.size)
 		if c.Level == 0 || n.Op.Fusion == op.Opaque || len(n.Sub) > 0 || f.widens(n) {
 			continue
 		}
@@ -67,10 +70,14 @@ type members struct {
 
 type fusion struct {
 	*rewrite.Rewriter
-	group map[*graph.Node]*members
-	place map[*graph.Node]int  // position in the graph
-	apart map[*graph.Node]bool // of which it was decided that no reader takes it
-	wide  map[*graph.Node]bool // integers that were made larger for their readers, see widens
+	target *target.Target // nil: none is known
+	group  map[*graph.Node]*members
+	place  map[*graph.Node]int  // position in the graph
+	apart  map[*graph.Node]bool // of which it was decided that no reader takes it
+	wide   map[*graph.Node]bool // integers that were made larger for their readers, see widens
+
+	reads  map[*graph.Node]float64 // elements of the node's result that its group computes
+	places map[*graph.Node]int     // elements of an operand that one of them is computed from
 
 	decide func(*graph.Node, choice.Decision) (string, error)
 }
@@ -144,7 +151,11 @@ func (f *fusion) join(v *graph.Value, m *members) bool {
 	}
 	// The memory plan makes a concatenation along the outermost axis free, unless it is an output, while inside a kernel every element chooses its operand.
 	free := p.Op == ops.Concatenate || slices.ContainsFunc(f.Users(v), f.joinsOutermost)
-	taken, err := f.decide(p, choice.Whether("fuse", !free))
+	d, o := choice.Whether("fuse", !free), f.operand(v, a)
+	if !free && a.size.Work > 0 && f.target != nil {
+		d = impl.FuseDecision(f.target, o)
+	}
+	taken, err := f.decide(p, d)
 	if f.Fail(err); taken != "on" {
 		f.apart[p] = true
 		return false
@@ -153,6 +164,7 @@ func (f *fusion) join(v *graph.Value, m *members) bool {
 	slices.SortFunc(m.nodes, func(x, y *graph.Node) int { return f.place[x] - f.place[y] })
 	m.class = max(a.class, m.class)
 	m.size.Take(v, a.size)
+	f.taken(a, o)
 	for _, n := range a.nodes {
 		f.group[n] = m
 	}

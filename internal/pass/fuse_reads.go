@@ -1,0 +1,61 @@
+package pass
+
+import (
+	"lathe/internal/graph"
+	"lathe/internal/impl"
+	"lathe/internal/op"
+	"lathe/internal/ops"
+	"lathe/internal/types"
+)
+
+// operand describes v, which group a computes, to the kernel that all its readers are in.
+func (f *fusion) operand(v *graph.Value, a *members) impl.Repeated {
+	o := impl.Repeated{Elements: types.Count(v.Type.Shape), Size: v.Type.DType.Size(), Work: a.size.Work}
+	for _, n := range f.Users(v) {
+		reads := f.reads[n] * float64(f.places[n])
+		switch n.Op.Fusion {
+		case op.Elementwise, op.Broadcast:
+			lines := spread(v, n)
+			reads /= float64(lines)
+			o.Single = lines > 1 && v.Type.Layout == ""
+		case op.Injective, op.CommReduce:
+			if n.Op == ops.Concatenate || n.Op.Fusion == op.CommReduce {
+				reads *= float64(o.Elements) / float64(types.Count(n.Out[0].Type.Shape))
+			}
+			if n.Op == ops.Concatenate && v.Type.Layout == "" {
+				o.Together = types.Count(v.Type.Shape[n.Attrs.(ops.ConcatenateAttrs).Axis:])
+			}
+		}
+		o.Reads = max(o.Reads, reads) // readers at the same place share what is computed
+	}
+	return o
+}
+
+// spread is for how many elements of n's innermost axes one of v stands.
+func spread(v *graph.Value, n *graph.Node) int {
+	shape, lines := n.Out[0].Type.Shape, 1
+	for i := 1; i <= len(shape); i++ {
+		if k := v.Type.Rank() - i; k >= 0 && v.Type.Shape[k] > 1 {
+			break
+		}
+		lines *= shape[len(shape)-i]
+	}
+	return lines
+}
+
+// taken counts what m reads for the nodes of a, which it has taken in as operand o.
+func (f *fusion) taken(a *members, o impl.Repeated) {
+	times := o.Reads / float64(max(1, o.Elements))
+	for _, n := range a.nodes {
+		f.reads[n] *= times
+	}
+}
+
+// placesOf is how many elements of one operand an element of a result is computed from, at most.
+func placesOf(x *impl.Expansion) int {
+	most := 1
+	for _, places := range x.Reads {
+		most = max(most, len(places))
+	}
+	return most
+}
