@@ -61,6 +61,7 @@ var Families = []Family{
 	{Name: "act", Cases: act},
 	{Name: "elementwise", Cases: elementwise},
 	{Name: "repeated", Cases: repeated},
+	{Name: "rare", Cases: rare},
 	{Name: "pool", Cases: pool},
 	{Name: "resize", Cases: resize},
 	{Name: "transpose", Cases: transpose},

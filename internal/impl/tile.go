@@ -76,7 +76,8 @@ func (k *kernel) vectors(t *tiling) bool {
 		return false
 	}
 	b, _ := k.find(t.out)
-	t.lanes = k.core.lanes(max(4, b.Body.To.DType.Size()))
+	sums, _ := k.find(t.acc)
+	t.lanes = k.core.lanes(max(4, b.Body.To.DType.Size(), sums.Body.To.DType.Size()))
 	t.n = k.s.Extent(t.lane)
 	k.splitBlockedReductions(t.acc)
 	if i := slices.Index(spatial, t.lane); t.n == t.lanes && i > 0 {

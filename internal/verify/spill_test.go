@@ -159,6 +159,37 @@ func TestOddProductsDoNotSpill(t *testing.T) {
 	}
 }
 
+// TestCastProductsDoNotSpill: sums of doubles have as many lanes as doubles have, whatever their results are made.
+func TestCastProductsDoNotSpill(t *testing.T) {
+	t.Parallel()
+	for _, cpu := range []string{"znver5", "core-avx2", "cortex-a76 -mtriple=aarch64-linux-gnu"} {
+		tgt := targettest.Resolve(t, "llvm -mcpu="+cpu)
+		for seed := range uint64(4) {
+			r := rand.New(rand.NewPCG(seed, 83))
+			rows, depth, columns := 20+r.IntN(150), 20+r.IntN(150), 64+8*r.IntN(30)
+			to := []types.DType{types.F32, types.I32}[r.IntN(2)]
+			t.Run(fmt.Sprintf("%s/%dx%dx%d_to_%s", tgt.CPU, rows, depth, columns, to), func(t *testing.T) {
+				g := &graph.Graph{Name: "main"}
+				n, err := g.Apply(ops.Matmul, ops.MatmulAttrs{}, g.Input("x", types.Of(types.F64, rows, depth)), g.Input("y", types.Of(types.F64, depth, columns)))
+				if err == nil {
+					n, err = g.Apply(ops.Cast, ops.CastAttrs{DType: to}, n.Out[0])
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				g.Outputs = append(g.Outputs, n.Out...)
+				res, err := compile.Compile(context.Background(), g, compile.Options{Target: tgt, Level: 3, Workers: 2, Code: []string{"asm"}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if adds, spills := innerLoops(res.Code["asm"]); adds == 0 || spills*100 > adds*25 {
+					t.Errorf("%d spills and reloads for %d multiply-adds", spills, adds)
+				}
+			})
+		}
+	}
+}
+
 var (
 	spill = regexp.MustCompile(`((16|32|64)-byte|Unknown-size|vscale x \d+-byte) (Folded )?(Spill|Reload)`)
 	// A vector that is spilt on RISC-V has no size in the comment.
