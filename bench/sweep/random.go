@@ -68,6 +68,7 @@ var generators = []generator{
 	{family: "pieces8", draw: dice.pieces8, kind: unplanned8},
 	{family: "texts8", draw: dice.texts8, kind: unplanned8},
 	{family: "texts", draw: dice.texts, kind: unplanned},
+	{family: "algebra", draw: dice.algebra, kind: unplanned},
 }
 
 // dice draw sizes.
