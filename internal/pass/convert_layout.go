@@ -10,6 +10,7 @@ import (
 	"lathe/internal/op"
 	"lathe/internal/ops"
 	"lathe/internal/tensor"
+	"lathe/internal/types"
 )
 
 // convertLayout changes the order of axes of whole regions, so that transposes around them meet their inverse. Models of
@@ -38,7 +39,10 @@ func settleLayout(c *Context) (fell bool, err error) {
 		if err := c.ended(); err != nil {
 			return false, err
 		}
-		r := &reordering{rewrite.New(c.Graph), c.Graph, c.decide}
+		r := &reordering{rewrite.New(c.Graph), c.Graph, 1, c.decide}
+		if c.Target != nil {
+			r.lanes = c.Target.Lanes(32)
+		}
 		changed := r.sweep()
 		if err := r.Finish(); err != nil || !changed {
 			return false, err
@@ -95,6 +99,7 @@ func axesOfRegion(n *graph.Node) *op.Axes {
 type reordering struct {
 	*rewrite.Rewriter
 	g      *graph.Graph
+	lanes  int // of a vector of float32
 	decide func(*graph.Node, choice.Decision) (string, error)
 }
 
@@ -223,6 +228,7 @@ func (r *reordering) gain(g *region, order []int) int {
 		if a.Drops != nil && !a.KeepsRest(order) {
 			return never
 		}
+		total -= r.strain(n, a, order)
 		for _, i := range a.In {
 			v := n.In[i]
 			if seen[v] || v.IsConst() || g.makes(v) || v.Type.Elements() == 1 && len(v.Type.Shape) < len(order) {
@@ -259,6 +265,24 @@ func (r *reordering) gain(g *region, order []int) int {
 		}
 	}
 	return total
+}
+
+// strain is the bytes of a softmax, where an order takes away what lies together of it: its axis, or as many elements of others as a vector has. Fewer
+// fill the vectors of its exponentials in part, which takes about as long as to transpose it.
+func (r *reordering) strain(n *graph.Node, a *op.Axes, order []int) int {
+	s, ok := n.Attrs.(ops.SoftmaxAttrs)
+	if !ok {
+		return 0
+	}
+	narrow := func(axis int, shape []int) bool {
+		beside := types.Count(shape[axis+1:])
+		return beside > 1 && beside < r.lanes
+	}
+	shape := n.In[0].Type.Shape
+	if narrow(s.Axis, shape) || !narrow(a.Attrs(order).(ops.SoftmaxAttrs).Axis, op.Permuted(shape, order)) {
+		return 0
+	}
+	return n.In[0].Type.Bytes()
 }
 
 // reads reports whether u is a node of the region that has v in the region's order.

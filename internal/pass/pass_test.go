@@ -319,6 +319,8 @@ func TestGolden(t *testing.T) {
 			%1 = sigmoid(%0) %2 = tanh(%1) %3 = multiply(%0, %1) %y = add(%3, %2) return %y }`},
 		{"diamond_elsewhere", "FuseOps", `graph main(%x: float32[4,4]) {
 			%0 = exp(%x) %1 = transpose(%0) {axes=[1,0]} %y = add(%0, %1) return %y }`},
+		{"softmax_stays_along_lines", "ConvertLayout", `graph main(%x: float32[2,66,96]) {
+			%0 = tile(%x) {reps=[1,1,2]} %1 = nn.softmax(%0) {axis=2} %y = transpose(%1) {axes=[1,2,0]} return %y }`},
 		{"short_pieces", "FuseOps", `graph main(%x: float32[4096,3], %y: float32[4096,64]) {
 			%0 = sin(%x) %1 = negative(%x) %2 = cos(%x) %3 = tanh(%y) %z = concatenate(%0, %1, %2, %3) {axis=1} return %z }`},
 		{"output_in_the_middle", "FuseOps", `graph main(%x: float32[4]) {
