@@ -62,6 +62,7 @@ var Families = []Family{
 	{Name: "elementwise", Cases: elementwise},
 	{Name: "repeated", Cases: repeated},
 	{Name: "rare", Cases: rare},
+	{Name: "narrow", Cases: narrow},
 	{Name: "pool", Cases: pool},
 	{Name: "resize", Cases: resize},
 	{Name: "transpose", Cases: transpose},

@@ -22,13 +22,34 @@ func (f *fusion) operand(v *graph.Value, a *members) impl.Repeated {
 			if n.Op == ops.Concatenate || n.Op.Fusion == op.CommReduce {
 				reads *= float64(o.Elements) / float64(types.Count(n.Out[0].Type.Shape))
 			}
-			if n.Op == ops.Concatenate && v.Type.Layout == "" {
-				o.Together = types.Count(v.Type.Shape[n.Attrs.(ops.ConcatenateAttrs).Axis:])
+			if v.Type.Layout == "" {
+				o.Together = together(v, n)
 			}
 		}
 		o.Reads = max(o.Reads, reads) // readers at the same place share what is computed
 	}
 	return o
+}
+
+// together is how many elements lie together of those that n moves of v, if they are parts of lines; 0: they may be whole lines.
+func together(v *graph.Value, n *graph.Node) int {
+	shape := n.Out[0].Type.Shape
+	last := len(shape) - 1
+	switch a := n.Attrs.(type) {
+	case ops.ConcatenateAttrs:
+		return types.Count(v.Type.Shape[a.Axis:])
+	case ops.PadAttrs:
+		for i := last; i >= 0; i-- {
+			if a.PadBefore[i]+a.PadAfter[i] > 0 {
+				return types.Count(shape[i:])
+			}
+		}
+	case ops.TransposeAttrs:
+		if last >= 0 && a.Axes[last] != last {
+			return shape[last]
+		}
+	}
+	return 0
 }
 
 // spread is for how many elements of n's innermost axes one of v stands.
