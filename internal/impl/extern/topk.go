@@ -101,7 +101,8 @@ func (s selection) rows(o, first expr.Expr, wide int) loop.Stmt {
 	return build.With(build.Do(start, scan, end), buffers...)
 }
 
-// alone scans one row: where the best element of a block is no better than the worst of the heap, none is.
+// alone scans one row: where the best element of a block is no better than the worst of the heap, none is. In a block that has better ones, they are
+// found vector by vector.
 func (s selection) alone(key func(j, c expr.Expr) expr.Expr, h heap, consider func(j, c expr.Expr) loop.Stmt) loop.Stmt {
 	zero := expr.Index(0)
 	t := key(zero, zero).DType()
@@ -122,11 +123,49 @@ func (s selection) alone(key func(j, c expr.Expr) expr.Expr, h heap, consider fu
 				})
 			}),
 			build.Bind("found", build.Get(best, zero), func(found expr.Expr) loop.Stmt {
-				return build.When(expr.LT(h.key(zero), found), each(from, size))
+				return build.When(expr.LT(h.key(zero), found), build.Each("w", expr.Index(s.together), func(w expr.Expr) loop.Stmt {
+					return s.better(expr.Add(from, expr.Mul(w, expr.Index(lanes))), lanes, key, h, consider, each)
+				}))
 			}),
 		), best)
 	})
 	return build.Do(blocks, each(expr.Index(s.n-(s.n-s.K)%size), (s.n-s.K)%size))
+}
+
+// better considers the elements of a vector that are better than the worst of the heap: one after the other where they are few, whose place is that of
+// the first behind the last; and all of a vector with many.
+func (s selection) better(from expr.Expr, lanes int, key func(j, c expr.Expr) expr.Expr, h heap, consider func(j, c expr.Expr) loop.Stmt, each func(expr.Expr, int) loop.Stmt) loop.Stmt {
+	zero := expr.Index(0)
+	number := func(v int64) expr.Expr { return &expr.Int{V: v, Type: types.I32} }
+	count, first, behind := build.Register("count", types.I32, 1), build.Register("first", types.I32, 1), build.Register("behind", types.I32, 1)
+	vector := func(f func(v expr.Expr) loop.Stmt) loop.Stmt {
+		return build.Loop(loop.Vector, "v", zero, expr.Index(lanes), f)
+	}
+	is := func(v expr.Expr) expr.Expr { return expr.LT(h.key(zero), key(expr.Add(from, v), zero)) }
+	next := build.Do(
+		build.Set(first, number(int64(lanes)), zero),
+		vector(func(v expr.Expr) loop.Stmt {
+			lane := expr.CastTo(types.I32, v)
+			at := expr.If(expr.And(is(v), expr.GE(lane, build.Get(behind, zero))), lane, number(int64(lanes)))
+			return build.Set(first, expr.Min(build.Get(first, zero), at), zero)
+		}),
+		build.Bind("at", build.Get(first, zero), func(at expr.Expr) loop.Stmt {
+			return build.When(expr.LT(at, number(int64(lanes))),
+				build.Set(behind, expr.Add(at, number(1)), zero), consider(expr.Add(from, expr.CastTo(types.I64, at)), zero))
+		}),
+	)
+	return build.With(build.Do(
+		build.Set(count, number(0), zero),
+		build.Set(behind, number(0), zero),
+		vector(func(v expr.Expr) loop.Stmt {
+			return build.Set(count, expr.Add(build.Get(count, zero), expr.If(is(v), number(1), number(0))), zero)
+		}),
+		build.Bind("n", build.Get(count, zero), func(n expr.Expr) loop.Stmt {
+			few := number(int64(lanes / manyBetter))
+			one := build.Loop(loop.Serial, "i", zero, expr.CastTo(types.I64, expr.Min(n, few)), func(expr.Expr) loop.Stmt { return next })
+			return &loop.If{Cond: expr.LT(few, n), Then: each(from, lanes), Else: one}
+		}),
+	), count, first, behind)
 }
 
 // beside scans rows element by element, each in a lane, and looks at them one by one where one has a better element.
