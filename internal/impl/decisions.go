@@ -28,6 +28,7 @@ var nodeDecisions = []DecisionInfo{
 	{"windows", "SeparateWindows", "whether windows of a pooling or an interpolation are folded `whole`, or `by axis` with what lies between in memory", ""},
 	{"lanes", "AlterOpLayout", "whether the lanes of a convolution in narrow groups, or to channels that do not fill vectors, or of what looks pixels up, are `channels` or `pixels`", ""},
 	{"two_steps", "SplitReductions", "whether a tensor is folded to a few elements in two steps, of which the first has parts for workers", "`on` where the time to read it is four times that of a meeting of workers, and parts are long"},
+	{"groups", "SeparateGroups", "whether the groups of an integer convolution are computed `together`, or `apart` by convolutions of their own", ""},
 	{"softmax", "AlignSoftmax", "whether a softmax whose lines lie side by side is computed `in place`, or is `moved` to lie along lines, and back", ""},
 	{"fuse", "FuseOps", "whether a node is computed in the kernel of what reads it", "`on`, but `off` where either is a concatenation; of what computes, the one that costs less, for the kernel computes it for every element that it reads"},
 	{"axes", "ConvertLayout", "the order of axes of a region of nodes that treat all alike, named by its first: `kept`, or one with which fewer bytes are transposed", "the order that saves most bytes"},
