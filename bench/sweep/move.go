@@ -45,6 +45,11 @@ var move = []Case{
 	padded("pad_reflect_256_64", image(256, 64), 1, "reflect"),
 	padded("pad_edge_64_56", image(64, 56), 2, "edge"),
 	padded("pad_zero_64_56", image(64, 56), 1, "constant"),
+	row("pad_s2d_scaled_40_48", func(b *model.Builder) model.Value {
+		y := b.Op("SpaceToDepth", []model.Value{b.Do("LeakyRelu", b.Input(2, 40, 48, 48))}, at("blocksize", 2))
+		y = b.Do("Pad", y, b.Ints(0, 0, 1, 1, 0, 0, 1, 1))
+		return b.Do("Relu", b.BatchNorm(y, 160))
+	}),
 	op("concat_channels_2x64_56", "Concat", on(image(64, 56), image(64, 56)), at("axis", 1)),
 	op("concat_last_3x197x192", "Concat", on(shape{1, 197, 192}, shape{1, 197, 192}, shape{1, 197, 192}), at("axis", 2)),
 	op("concat_cache_32x511x64", "Concat", on(shape{1, 32, 511, 64}, shape{1, 32, 1, 64}), at("axis", 2)),

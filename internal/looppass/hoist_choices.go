@@ -12,7 +12,7 @@ const maxChoices = 16
 // hoistChoices makes loops of their own for what vectors choose by a condition that is the same in all of them: it is tested once
 // outside.
 //
-//	for i { vector v { y[i, v] = select(c, a, b) } }   →   if c { for i { vector v { y[i, v] = a } } } else { for i { vector v { y[i, v] = b } } }
+//	for i { vector v { y[i, v] = f(select(c, a, b)) } }   →   if c { for i { vector v { y[i, v] = f(a) } } } else { for i { vector v { y[i, v] = f(b) } } }
 func hoistChoices(f *loop.Func) error {
 	f.Body = loop.Rewrite(f.Body, func(t loop.Stmt) loop.Stmt {
 		l, ok := t.(*loop.For)
@@ -34,27 +34,65 @@ func choicesOf(f *loop.For, most int) loop.Stmt {
 	if !ok || most < 2 {
 		return f
 	}
-	sel, ok := s.Value.(*expr.Select)
-	if !ok {
+	sel, outside, inside := sameForAll(s.Value, f.Var)
+	if sel == nil {
 		return f
 	}
-	var outside, inside expr.Expr
-	for _, c := range arith.Conjuncts(sel.Cond) {
-		if expr.Uses(c, f.Var) || reads(c) {
-			inside = expr.AllOf(inside, c)
-		} else {
-			outside = expr.AllOf(outside, c)
-		}
-	}
-	if outside == nil {
-		return f
-	}
-	with := func(value expr.Expr) *loop.For {
+	with := func(chosen expr.Expr) *loop.For {
+		value := replaced(s.Value, sel, chosen)
 		body := &loop.Store{To: s.To, Index: s.Index, Value: value}
 		return loop.Fresh(&loop.For{Var: f.Var, Min: f.Min, Extent: f.Extent, Kind: f.Kind, Body: body}).(*loop.For)
 	}
 	then := with(expr.If(inside, sel.A, sel.B))
 	return &loop.If{Cond: outside, Then: then, Else: choicesOf(with(sel.B), most-1)}
+}
+
+// sameForAll finds what a value chooses by a condition of which a part is the same for all lanes: that part and the rest. A choice that is computed with
+// counts where it is between elements and something else than these, such as a border, for both ways are computed there else.
+func sameForAll(value expr.Expr, lane *expr.Var) (sel *expr.Select, outside, inside expr.Expr) {
+	bound := map[*expr.Var]bool{}
+	expr.Walk(value, func(e expr.Expr) bool {
+		switch e := e.(type) {
+		case *expr.Load:
+			return false
+		case *expr.Let:
+			bound[e.Var] = true
+		case *expr.Select:
+			if sel != nil || e != value && reads(e.A) == reads(e.B) {
+				break
+			}
+			var out, in expr.Expr
+			for _, c := range arith.Conjuncts(e.Cond) {
+				if expr.Uses(c, lane) || reads(c) || usesAny(c, bound) {
+					in = expr.AllOf(in, c)
+				} else {
+					out = expr.AllOf(out, c)
+				}
+			}
+			if out != nil {
+				sel, outside, inside = e, out, in
+			}
+		}
+		return sel == nil
+	})
+	return sel, outside, inside
+}
+
+func usesAny(e expr.Expr, vars map[*expr.Var]bool) bool {
+	for v := range vars {
+		if expr.Uses(e, v) {
+			return true
+		}
+	}
+	return false
+}
+
+// replaced is a value with something else in the place of one of its parts.
+func replaced(value, part, by expr.Expr) expr.Expr {
+	if value == part {
+		return by
+	}
+	return expr.MapChildren(value, func(e expr.Expr) expr.Expr { return replaced(e, part, by) })
 }
 
 // chosenLoops tests a condition outside of a loop that it does not depend on.
