@@ -64,6 +64,8 @@ func sum(name, equation string, shapes ...shape) Case {
 var einsum = []Case{
 	sum("trace_like", "bii->bi", shape{32, 64, 64}),
 	sum("maskformer_bqc_bchw", "bqc,bchw->bqhw", shape{1, 100, 256}, shape{1, 256, 56, 56}),
+	sum("gram_180x15x15", "bid,bjd->bij", shape{180, 15, 15}, shape{180, 15, 15}),
+	sum("gram_64x12x64", "bid,bjd->bij", shape{64, 12, 64}, shape{64, 12, 64}),
 	sum("heads_bhqd_bhkd", "bhqd,bhkd->bhqk", shape{1, 8, 128, 64}, shape{1, 8, 128, 64}),
 	sum("heads_bqhd_bkhd", "bqhd,bkhd->bhqk", shape{1, 128, 8, 64}, shape{1, 128, 8, 64}),
 	sum("values_bhqk_bkhd", "bhqk,bkhd->bqhd", shape{1, 8, 128, 128}, shape{1, 128, 8, 64}),

@@ -5,14 +5,20 @@ import (
 	"lathe/internal/target"
 )
 
+// Transposed stands for a panel where an operand is transposed, and not packed.
+const Transposed = -1
+
 // DecidePack asks whether a product of rows by columns, each a sum over depth, packs its right operand when it runs, and into
-// panels of how many vectors; 0 means that it does not.
+// panels of how many vectors; 0 means that it does not, and Transposed that columns which fill no vector become the lanes of one as they are.
 func DecidePack(t *target.Target, rows, columns, depth int, log *choice.Log) (panel int, err error) {
 	c := core{t}
 	a := &NodeAsker{core: c, asker: asker{log: log}}
 	lanes := c.lanes(4)
-	if lanes < 2 || columns < lanes || !a.packs(rows, columns, depth, packCycles*float64(columns*depth)) {
+	if lanes < 2 || columns < 2 || !a.packs(rows, columns, depth, packCycles*float64(columns*depth)) {
 		return 0, a.err
+	}
+	if columns < lanes {
+		return Transposed, a.err
 	}
 	a.panel(lanes, output{lines: 1, rows: rows, panels: true, apart: 4 * depth}, columns, 0)
 	return PanelOf(log.Taken), a.err

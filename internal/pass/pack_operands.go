@@ -18,6 +18,8 @@ import (
 //	nn.dense(x, w[n, k])         →   nn.dense(x, layout_transform(w) [n/32, k, 32])
 //	nn.matmul(x, transpose(w))   →   nn.matmul(x, w) {transpose_b=true}
 //
+// Fewer columns than a vector has lanes are transposed where that pays, and are its lanes then.
+//
 // Where rows of the left operand lie as columns then, neither the sum nor a row of the result runs along both operands: the left one is
 // transposed, whose elements are fewer than the products by the columns' number.
 //
@@ -31,12 +33,16 @@ func packOperands(c *Context) error {
 			return
 		}
 		w, y := n.In[1], n.Out[0].Type
-		if w.Type.Layout != "" || y.DType.Compute() != types.F32 {
+		if w.Type.Layout != "" || y.DType.Compute() != types.F32 || y.Elements() == 0 {
 			return
 		}
 		rank := w.Type.Rank()
 		columns, depth := w.Type.Shape[rank-2], w.Type.Shape[rank-1]
 		rows := types.Count(y.Shape) / max(1, columns*types.Count(w.Type.Shape[:rank-2]))
+		if few := columns < c.Target.Lanes(32); few && (w.IsConst() || !isMatmul) {
+			alongSums(r, n) // constant ones were asked for before
+			return
+		}
 		panel := 0
 		err := c.ask(n, func(log *choice.Log) (err error) {
 			panel, err = impl.DecidePack(c.Target, rows, columns, depth, log)
@@ -45,7 +51,12 @@ func packOperands(c *Context) error {
 		if r.Fail(err); err != nil {
 			return
 		}
-		if panel == 0 {
+		switch {
+		case panel == impl.Transposed:
+			a.TransposeB = false
+			r.Change(n, n.Op, a, n.In[0], r.Apply(ops.Transpose, ops.TransposeAttrs{Axes: lastTwoSwapped(rank)}, w))
+			return
+		case panel == 0:
 			alongSums(r, n)
 			return
 		}
@@ -73,13 +84,18 @@ func alongSums(r *rewrite.Rewriter, n *graph.Node) {
 	if !ok || !a.TransposeA || x.IsConst() || x.Type.Layout != "" || y[len(y)-1] == 1 || y[len(y)-2] == 1 {
 		return
 	}
-	axes := make([]int, last+1)
+	a.TransposeA = false
+	r.Change(n, n.Op, a, r.Apply(ops.Transpose, ops.TransposeAttrs{Axes: lastTwoSwapped(last + 1)}, x), n.In[1])
+}
+
+// lastTwoSwapped is the order of axes of a transposed matrix, or of many.
+func lastTwoSwapped(rank int) []int {
+	axes := make([]int, rank)
 	for i := range axes {
 		axes[i] = i
 	}
-	axes[last-1], axes[last] = last, last-1
-	a.TransposeA = false
-	r.Change(n, n.Op, a, r.Apply(ops.Transpose, ops.TransposeAttrs{Axes: axes}, x), n.In[1])
+	axes[rank-2], axes[rank-1] = rank-1, rank-2
+	return axes
 }
 
 // withoutTranspose makes a product read what its right operand is the transpose of, if nothing else reads that.

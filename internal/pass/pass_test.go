@@ -181,6 +181,8 @@ func TestGolden(t *testing.T) {
 			%c = qnn.conv2d(%i, %z, @k, @zk) {strides=[1,1], padding=[1,0,1,2], dilation=[1,1], groups=1} origin "ConvInteger_0" return %y, %c }`},
 		{"packed_operand", "PackOperands", `graph main(%x: float32[40,50], %w: float32[30,50], %v: float32[1,50]) {
 			%0 = nn.relu(%w) %y = nn.dense(%x, %0) %z = nn.matmul(%x, %0) {transpose_a=false, transpose_b=true} %u = nn.dense(%v, %w) return %y, %z, %u }`},
+		{"few_columns", "PackOperands", `graph main(%x: float32[180,6,50], %v: float32[180,1,50]) {
+			%y = nn.matmul(%x, %x) {transpose_a=false, transpose_b=true} %z = nn.matmul(%v, %x) {transpose_a=false, transpose_b=true} return %y, %z }`},
 		{"half_products", "WidenProducts", `graph main(%x: float32[1,2,9,9], %h: float32[6,64], %k: float32[64,40]) {
 			@w = float16[2,2,1,1]{1, 2, 3, 4} @b = float16[2]{0.5, -0.5} %0 = cast(%x) {dtype=float16} %1 = cast(%h) {dtype=bfloat16} %2 = cast(%k) {dtype=bfloat16}
 			%3 = nn.conv2d(%0, @w, @b) {strides=[1,1], padding=[0,0,0,0], dilation=[1,1], groups=1} origin "Conv_0" %y = nn.relu(%3)
