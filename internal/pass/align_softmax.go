@@ -22,7 +22,7 @@ func alignSoftmax(c *Context) error {
 		if x.Type.Layout != "" || x.Type.Elements() == 0 || beside == 1 || beside >= c.Target.Lanes(8*x.Type.DType.Compute().Size()) {
 			return
 		}
-		taken, err := c.decide(n, impl.SoftmaxDecision(c.Target, x.Type, beside))
+		taken, err := c.decide(n, impl.SoftmaxDecision(c.Target, x.Type, x.Type.Shape[a.Axis], beside))
 		if r.Fail(err); taken != "moved" {
 			return
 		}

@@ -67,17 +67,17 @@ func TestAlignSoftmax(t *testing.T) {
 		t.Errorf("%d of 300 were changed", moved)
 	}
 	for _, c := range []struct {
-		beside int
-		moves  bool
-	}{{1, false}, {2, true}, {7, false}, {8, false}} {
+		line, beside int
+		moves        bool
+	}{{384, 1, false}, {384, 2, true}, {384, 7, false}, {384, 8, false}, {1, 2, false}, {2, 2, false}} {
 		g := &graph.Graph{Name: "main"}
-		n, err := g.Apply(ops.Softmax, ops.SoftmaxAttrs{Axis: 1}, g.Input("x", types.Of(types.F32, 64, 384, c.beside)))
+		n, err := g.Apply(ops.Softmax, ops.SoftmaxAttrs{Axis: 1}, g.Input("x", types.Of(types.F32, 6400, c.line, c.beside)))
 		if err != nil {
 			t.Fatal(err)
 		}
 		n.Out[0].Name, g.Outputs = "y", n.Out
 		if run(t, "AlignSoftmax", g); (len(g.Nodes) == 3) != c.moves {
-			t.Errorf("%d lines side by side: moved %t\n%s", c.beside, !c.moves, g)
+			t.Errorf("%d lines of %d side by side: moved %t\n%s", c.beside, c.line, !c.moves, g)
 		}
 	}
 }

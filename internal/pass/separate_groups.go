@@ -10,6 +10,9 @@ import (
 	"lathe/internal/types"
 )
 
+// mostSeparated is the most groups that become convolutions of their own, each of which is a kernel to compile.
+const mostSeparated = 16
+
 // separateGroups makes a convolution of its own of each group of an integer convolution, where channels of groups fill vectors or dot products in part
 // and that takes less time.
 //
@@ -17,7 +20,7 @@ import (
 func separateGroups(c *Context) error {
 	return rewrite.Walk(c.Graph, func(r *rewrite.Rewriter, n *graph.Node) {
 		a, ok := n.Attrs.(ops.ConvAttrs)
-		if !ok || c.Target == nil || c.Target.VectorBits == 0 || len(n.In) < 4 || a.Groups == 1 || n.Out[0].Type.Elements() == 0 {
+		if !ok || c.Target == nil || c.Target.VectorBits == 0 || len(n.In) < 4 || a.Groups == 1 || a.Groups > mostSeparated || n.Out[0].Type.Elements() == 0 {
 			return
 		}
 		x, w, y := n.In[0].Type, n.In[2].Type, n.Out[0].Type

@@ -65,7 +65,7 @@ func TestGroupsThatFillVectors(t *testing.T) {
 	for _, c := range []struct {
 		groups, channels int
 		apart            bool
-	}{{2, 16, false}, {4, 8, false}, {32, 4, false}, {2, 18, true}, {3, 17, true}, {4, 60, true}} {
+	}{{2, 16, false}, {4, 8, false}, {32, 4, false}, {2, 18, true}, {3, 17, true}, {4, 60, true}, {64, 17, false}} {
 		g := &graph.Graph{Name: "main"}
 		a := ops.ConvAttrs{Groups: c.groups, Strides: []int{1, 1}, Dilation: []int{1, 1}, Padding: []int{1, 1, 1, 1}}
 		zero := func(d types.DType) *graph.Value { return graph.NewConst(fmt.Sprint("zero", d), tensor.New(d)) }
