@@ -51,6 +51,7 @@ var Families = []Family{
 	{Name: "epilogue", Cases: epilogue},
 	{Name: "block", Cases: block},
 	{Name: "gemm", Cases: gemm},
+	{Name: "stack", Cases: stack},
 	{Name: "einsum", Cases: einsum},
 	{Name: "attention", Cases: attention},
 	{Name: "rnn", Cases: rnn},

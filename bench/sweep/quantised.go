@@ -93,6 +93,9 @@ var int8Cases = []Case{
 	qdqProduct(1, 2048, 1000, 1, ""), qdqProduct(1, 4096, 4096, -1, "_tensor"), qdqProduct(128, 768, 768, 1, ""),
 	qdqProduct(128, 768, 3072, 1, ""), qdqProduct(17, 33, 65, 1, "_odd"), qdqProduct(512, 512, 512, 1, ""),
 	qdqProduct(1024, 1024, 1024, 1, ""), qdqProduct(2048, 2048, 2048, 1, ""), qdqProduct(512, 4096, 4096, 1, ""),
+	row("qdq_stack_8x32x512x1024", func(b *model.Builder) model.Value {
+		return b.Quantize(b.Do("MatMul", b.Quantize(b.Input(8, 32, 512), 0.03), b.Bytes8(-1, 0.01, 8, 512, 1024)), 0.5)
+	}),
 	row("dynquant_ffn_128", func(b *model.Builder) model.Value {
 		return b.ProductDynamic(b.Do("Relu", b.ProductDynamic(b.Input(128, 768), 0.001, 768, 3072)), 0.001, 3072, 768)
 	}),

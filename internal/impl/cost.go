@@ -86,6 +86,9 @@ func (c core) loadsFirst(dot bool) bool {
 // Flops is the time of multiply-adds of float32, counted as two each.
 func (c core) Flops(n float64) float64 { return n / (c.Speed().Float32 * 1000 / float64(c.Clock)) }
 
+// instructions is the time of so many instructions on vectors, of elements of any size, of which as many begin in a cycle as multiply-adds.
+func (c core) instructions(n int) float64 { return c.Flops(float64(2 * n * c.lanes(4))) }
+
 // Arranged is the time to arrange so many elements anew when the network runs.
 func (c core) Arranged(elements float64) float64 { return packCycles * elements }
 

@@ -215,17 +215,22 @@ func (n *Node) dotCycles(c core, macs float64, w types.Tensor) float64 {
 	return macs/float64(each*c.Units*c.lanes(4))/directShare + c.Fetched(float64(w.Bytes()))
 }
 
-// packed asks for the panels of a constant matrix w whose axis columns becomes vectors. Fewer columns than a vector has lanes are
+// packed asks for the panels of a constant matrix w, or of a stack of them, whose axis columns, counted from the last two, becomes vectors. Fewer columns than a vector has lanes are
 // packed where that pays: as they lie, columns that are no rows are read in vectors already, and a single one is read along its sum.
 func (n *Node) packed(a *NodeAsker, w types.Tensor, constant bool, columns, dot int) (name string) {
-	if !constant || len(w.Shape) != 2 {
+	stack := len(w.Shape) - 2
+	if !constant || stack < 0 || stack > 0 && w.Elements() == 0 {
 		return ""
 	}
+	shape := w.Shape[stack:]
 	rows := types.Count(n.Out.Shape[:len(n.Out.Shape)-1])
-	if narrow := w.Shape[columns] < n.Lanes; narrow && (dot > 0 || columns != 0 || w.Shape[0] == 1 || !a.packs(rows, w.Shape[0], w.Shape[1], 0)) {
+	if stack > 0 {
+		rows = n.Out.Shape[len(n.Out.Shape)-2]
+	}
+	if narrow := shape[columns] < n.Lanes; narrow && (dot > 0 || columns != 0 || shape[0] == 1 || !a.packs(rows, shape[0], shape[1], 0)) {
 		return ""
 	}
-	a.panel(n.Lanes, output{lines: 1, rows: rows, panels: true, apart: w.Shape[1-columns] * n.In[0].DType.Size()}, w.Shape[columns], dot)
+	a.panel(n.Lanes, output{lines: 1, rows: rows, panels: true, apart: shape[1-columns] * n.In[0].DType.Size()}, shape[columns], dot)
 	return Packed
 }
 

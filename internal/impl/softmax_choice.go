@@ -12,7 +12,7 @@ func SoftmaxDecision(t *target.Target, x types.Tensor, line, beside int) choice.
 	c := core{t}
 	lanes := c.lanes(x.DType.Compute().Size())
 	elements := float64(x.Elements())
-	vector := c.Flops(float64(2 * exponential * lanes)) // of exponentials, as many instructions as of multiply-adds
-	moved := elements/float64(line)*float64((line+lanes-1)/lanes)*vector + 2*(c.Arranged(elements)+c.Starts(1)+c.Shared(float64(2*x.Bytes())))
+	vector := c.instructions(exponential)
+	moved := elements/float64(line)*float64((line+lanes-1)/lanes)*vector + 2*(c.Arranged(elements)+c.Starts(1)+2*c.between(x.Bytes()))
 	return choice.Least("softmax", choice.Value{Text: "in place", Cost: elements / float64(beside) * vector}, choice.Value{Text: "moved", Cost: moved})
 }

@@ -47,8 +47,8 @@ func choicesOf(f *loop.For, most int) loop.Stmt {
 	return &loop.If{Cond: outside, Then: then, Else: choicesOf(with(sel.B), most-1)}
 }
 
-// sameForAll finds what a value chooses by a condition of which a part is the same for all lanes: that part and the rest. A choice that is computed with
-// counts where it is between elements and something else than these, such as a border, for both ways are computed there else.
+// sameForAll finds what a value chooses by a condition of which a part is the same for all lanes: that part and the rest. The value itself counts as a choice in any case,
+// one within it where only one of its ways reads elements, such as padding, since vectors compute both.
 func sameForAll(value expr.Expr, lane *expr.Var) (sel *expr.Select, outside, inside expr.Expr) {
 	bound := map[*expr.Var]bool{}
 	expr.Walk(value, func(e expr.Expr) bool {

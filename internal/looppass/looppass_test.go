@@ -136,6 +136,9 @@ func TestGolden(t *testing.T) {
 		{"choices_within", "HoistChoices", `func f(x: float32[8,8], z: float32[8], y: float32[8,8]) {
 			parallel p in 0..8 { for i in 0..2 { vector j in 0..4 {
 				y[p, ((i * 4) + j)] = ((select(((p < 3) & (((i * 4) + j) > 2)), x[p, ((i * 4) + j)], 0.0) * z[((i * 4) + j)]) + 1.0) } } } }`},
+		{"choices_between_stay", "HoistChoices", `func f(x: float32[8,8], z: float32[8], y: float32[8,8]) {
+			parallel p in 0..8 { for i in 0..2 { vector j in 0..4 {
+				y[p, ((i * 4) + j)] = (select((p < 3), x[p, ((i * 4) + j)], z[((i * 4) + j)]) + 1.0) } } } }`},
 		{"read_choices_stay", "HoistChoices", `func f(c: bool[1], x: float32[8], y: float32[8]) {
 			for i in 0..2 { vector j in 0..4 { y[((i * 4) + j)] = select(c[0], x[((i * 4) + j)], 1.0) } } }`},
 		{"places", "HoistPlaces", `func f(p: int64[4], x: float32[9,16], y: float32[4,16]) {

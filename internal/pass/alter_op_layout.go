@@ -305,10 +305,12 @@ func plainAxes(rank int) string {
 	return s
 }
 
-// packMatrix packs a constant matrix operand with output axis n and reduction axis k into panels of a few vectors.
+// packMatrix packs a constant matrix operand, or a stack of matrices, with output axis n and reduction axis k of its last two into panels of a few vectors.
 func (l *layouts) packMatrix(node *graph.Node, n, k int) {
 	if node.Impl.Name == impl.Packed {
-		layout := fmt.Sprintf("%c%c%d%c", 'A'+n, 'A'+k, l.panel(node), 'a'+n)
+		stack := node.In[1].Type.Rank() - 2
+		n, k := stack+n, stack+k
+		layout := fmt.Sprintf("%s%c%c%d%c", plainAxes(stack), 'A'+n, 'A'+k, l.panel(node), 'a'+n)
 		if node.In[1].Type.DType.IsNibble() {
 			layout += fmt.Sprintf("%d%c", impl.NibbleWord, 'a'+k)
 		}

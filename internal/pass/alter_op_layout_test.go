@@ -111,6 +111,10 @@ func TestAlterOpLayout(t *testing.T) {
 			@w = float32[40,50] @u = float32[50,24] @k = int8[32,24] @z = uint8[]{0} @zw = int8[]{0} %q = cast(%f) {dtype=uint8}
 			%0 = nn.dense(%x, @w) %1 = nn.matmul(%x, @u) {transpose_a=false, transpose_b=false} %2 = nn.matmul(%x, %v) {transpose_a=false, transpose_b=false}
 			%3 = qnn.matmul(%q, @z, @k, @zw) return %0, %1, %2, %3 }`, nil},
+		{"stacks", `graph main(%x: float32[3,4,50], %v: float32[2,1,4,50]) {
+			@w = float32[3,40,50] @u = float32[3,50,24] @t = float32[1,50,9]
+			%0 = nn.matmul(%x, @w) {transpose_a=false, transpose_b=true} %1 = nn.matmul(%v, @u) {transpose_a=false, transpose_b=false}
+			%2 = nn.matmul(%x, @t) {transpose_a=false, transpose_b=false} return %0, %1, %2 }`, nil},
 		{"concatenated", `graph main(%x: float32[1,16,8,8]) {
 			@a = float32[16,16,1,1] @b = float32[12,16,1,1] @c = float32[16,32,1,1] @d = float32[16,28,1,1]
 			%0 = nn.conv2d(%x, @a) ` + conv(1, 0, 1) + ` %1 = nn.conv2d(%x, @b) ` + conv(1, 0, 1) + `

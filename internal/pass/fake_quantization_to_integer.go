@@ -56,13 +56,20 @@ func integerProduct(r *rewrite.Rewriter, n *graph.Node) *graph.Value {
 	}
 	w, wz := weight.In[0].Value(), zeroOf(weight)
 	channels := 0 // the axis of the weights that counts output channels
-	if n.Op == ops.Matmul && !n.Attrs.(ops.MatmulAttrs).TransposeB {
-		channels = 1
+	if matrix {
+		if _, stack := stackAxis(w.Shape); len(w.Shape) > 2 && !stack {
+			return nil
+		}
+		channels = len(w.Shape) - 2 + ops.ColumnsOf(n.Attrs)
 	}
-	if matrix && len(w.Shape) != 2 || len(sw) > 1 && weight.Attrs.(ops.DequantizeAttrs).Axis != channels || wz == nil || zeroOf(data) == nil {
+	if len(sw) > 1 && weight.Attrs.(ops.DequantizeAttrs).Axis != channels || wz == nil || zeroOf(data) == nil {
 		return nil
 	}
-	if depth := w.Len() / max(w.Shape[channels], 1); depth > maxDotDepth {
+	depth := w.Len() / max(w.Shape[channels], 1)
+	if matrix {
+		depth = w.Shape[2*len(w.Shape)-3-channels] // the other one of the last two axes
+	}
+	if depth > maxDotDepth {
 		return nil
 	}
 	factor := make([]float32, w.Shape[channels]) // what the sum is multiplied by
@@ -89,7 +96,7 @@ func integerProduct(r *rewrite.Rewriter, n *graph.Node) *graph.Value {
 	if conv > 0 {
 		y = r.Apply(ops.QnnConv[conv], n.Attrs, data.In[0], zeroOf(data), weight.In[0], wz)
 	} else {
-		if channels == 0 {
+		if ops.ColumnsOf(n.Attrs) == 0 {
 			w = transposed(w)
 		}
 		y = r.Apply(ops.QnnMatmul, op.None{}, data.In[0], zeroOf(data), graph.NewConst(weight.In[0].Name, w), wz)
@@ -195,13 +202,16 @@ func zeroOf(n *graph.Node) *graph.Value {
 	return nil
 }
 
-// transposed swaps the axes of a matrix of bytes.
+// transposed swaps the last two axes of a matrix of bytes, or of a stack of them.
 func transposed(t *tensor.Tensor) *tensor.Tensor {
-	rows, columns := t.Shape[0], t.Shape[1]
-	r := tensor.New(t.DType, columns, rows)
-	for i := range rows {
-		for j := range columns {
-			r.Data[j*rows+i] = t.Data[i*columns+j]
+	n := len(t.Shape)
+	rows, columns := t.Shape[n-2], t.Shape[n-1]
+	r := tensor.New(t.DType, append(slices.Clone(t.Shape[:n-2]), columns, rows)...)
+	for at := 0; at < len(t.Data); at += rows * columns {
+		for i := range rows {
+			for j := range columns {
+				r.Data[at+j*rows+i] = t.Data[at+i*columns+j]
+			}
 		}
 	}
 	return r

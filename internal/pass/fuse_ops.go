@@ -22,14 +22,14 @@ import (
 //	conv2d → {sigmoid →} multiply   becomes   group { conv2d; sigmoid; multiply }
 func fuseOps(c *Context) error {
 	f := &fusion{Rewriter: rewrite.New(c.Graph), target: c.Target, decide: c.decide, group: map[*graph.Node]*members{}, place: map[*graph.Node]int{}, apart: map[*graph.Node]bool{}, wide: map[*graph.Node]bool{},
-		reads: map[*graph.Node]float64{}, places: map[*graph.Node]int{}}
+		computed: map[*graph.Node]float64{}, places: map[*graph.Node]map[*graph.Value]int{}}
 	for i, n := range c.Graph.Nodes {
 		f.place[n] = i
 	}
 	for _, n := range c.Graph.Nodes {
 		m := &members{nodes: []*graph.Node{n}, class: n.Op.Fusion, size: expansionOf(n)}
 		f.group[n] = m
-		f.reads[n], f.places[n] = float64(types.Count(n.Out[0].Type.Shape)), placesOf(m.size)
+		f.computed[n], f.places[n] = float64(types.Count(n.Out[0].Type.Shape)), placesOf(m.size)
 		if c.Level == 0 || n.Op.Fusion == op.Opaque || len(n.Sub) > 0 || f.widens(n) {
 			continue
 		}
@@ -76,8 +76,8 @@ type fusion struct {
 	apart  map[*graph.Node]bool // of which it was decided that no reader takes it
 	wide   map[*graph.Node]bool // integers that were made larger for their readers, see widens
 
-	reads  map[*graph.Node]float64 // elements of the node's result that its group computes
-	places map[*graph.Node]int     // elements of an operand that one of them is computed from
+	computed map[*graph.Node]float64              // elements of the node's result that its group computes
+	places   map[*graph.Node]map[*graph.Value]int // elements of each operand that one of them is computed from
 
 	decide func(*graph.Node, choice.Decision) (string, error)
 }

@@ -10,16 +10,16 @@ import (
 
 // operand describes v, which group a computes, to the kernel that all its readers are in.
 func (f *fusion) operand(v *graph.Value, a *members) impl.Repeated {
-	o := impl.Repeated{Elements: types.Count(v.Type.Shape), Size: v.Type.DType.Size(), Work: a.size.Work}
+	o := impl.Repeated{Elements: types.Count(v.Type.Shape), DType: v.Type.DType, Work: a.size.Work}
 	for _, n := range f.Users(v) {
-		reads := f.reads[n] * float64(f.places[n])
-		switch n.Op.Fusion {
-		case op.Elementwise, op.Broadcast:
+		reads := f.computed[n] * float64(max(1, f.places[n][v]))
+		switch fusion := n.Op.Fusion; {
+		case fusion == op.Elementwise || fusion == op.Broadcast || n.Op == ops.BroadcastTo:
 			lines := spread(v, n)
 			reads /= float64(lines)
 			o.Single = lines > 1 && v.Type.Layout == ""
-		case op.Injective, op.CommReduce:
-			if n.Op == ops.Concatenate || n.Op.Fusion == op.CommReduce {
+		case fusion == op.Injective || fusion == op.CommReduce:
+			if n.Op == ops.Concatenate || fusion == op.CommReduce {
 				reads *= float64(o.Elements) / float64(types.Count(n.Out[0].Type.Shape))
 			}
 			if v.Type.Layout == "" {
@@ -40,7 +40,7 @@ func together(v *graph.Value, n *graph.Node) int {
 		return types.Count(v.Type.Shape[a.Axis:])
 	case ops.PadAttrs:
 		for i := last; i >= 0; i-- {
-			if a.PadBefore[i]+a.PadAfter[i] > 0 {
+			if a.PadBefore[i] != 0 || a.PadAfter[i] != 0 {
 				return types.Count(shape[i:])
 			}
 		}
@@ -68,15 +68,15 @@ func spread(v *graph.Value, n *graph.Node) int {
 func (f *fusion) taken(a *members, o impl.Repeated) {
 	times := o.Reads / float64(max(1, o.Elements))
 	for _, n := range a.nodes {
-		f.reads[n] *= times
+		f.computed[n] *= times
 	}
 }
 
-// placesOf is how many elements of one operand an element of a result is computed from, at most.
-func placesOf(x *impl.Expansion) int {
-	most := 1
-	for _, places := range x.Reads {
-		most = max(most, len(places))
+// placesOf is how many elements of each operand an element of a result is computed from.
+func placesOf(x *impl.Expansion) map[*graph.Value]int {
+	places := map[*graph.Value]int{}
+	for v, read := range x.Reads {
+		places[v.(*graph.Value)] = len(read)
 	}
-	return most
+	return places
 }

@@ -26,6 +26,7 @@ import (
 //	nn.matmul(x[k, m], w[n, k]) {transpose_a=true, transpose_b=true}   →   nn.matmul(transpose(x), w) {transpose_b=true}
 func packOperands(c *Context) error {
 	made := map[transform]*graph.Value{}
+	transposed := map[*graph.Value]*graph.Value{}
 	return rewrite.Walk(c.Graph, func(r *rewrite.Rewriter, n *graph.Node) {
 		withoutTranspose(r, n)
 		a, isMatmul := n.Attrs.(ops.MatmulAttrs)
@@ -54,7 +55,10 @@ func packOperands(c *Context) error {
 		switch {
 		case panel == impl.Transposed:
 			a.TransposeB = false
-			r.Change(n, n.Op, a, n.In[0], r.Apply(ops.Transpose, ops.TransposeAttrs{Axes: lastTwoSwapped(rank)}, w))
+			if transposed[w] == nil {
+				transposed[w] = r.Apply(ops.Transpose, ops.TransposeAttrs{Axes: lastTwoSwapped(rank)}, w)
+			}
+			r.Change(n, n.Op, a, n.In[0], transposed[w])
 			return
 		case panel == 0:
 			alongSums(r, n)

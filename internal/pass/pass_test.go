@@ -157,6 +157,12 @@ func TestGolden(t *testing.T) {
 			%0 = qnn.dequantize(%x, @s, @z) {axis=0, block_size=0}
 			%1 = mean(%0) {axis=[2,3], keep_dims=true} origin "Mean_0"
 			%y = qnn.quantize(%1, @s, @z) {axis=0, block_size=0, out_dtype=uint8, rounding="half_even"} return %y }`},
+		{"quantized_stack", "FakeQuantizationToInteger", `graph main(%f: float32[2,3,2]) {
+			@w = int8[2,4,2]{1, -2, 3, 4, 5, 6, 7, 8, -1, 2, -3, 4, 5, -6, 7, 9} @s = float32[]{0.5} @z = uint8[]{3} @sw = float32[]{0.25} @zw = int8[]{0} @sy = float32[]{2} @zy = uint8[]{7}
+			%x = qnn.quantize(%f, @s, @z) {axis=0, block_size=0, out_dtype=uint8, rounding="half_even"}
+			%0 = qnn.dequantize(%x, @s, @z) {axis=0, block_size=0} %1 = qnn.dequantize(@w, @sw, @zw) {axis=0, block_size=0}
+			%2 = nn.matmul(%0, %1) {transpose_a=false, transpose_b=true} origin "MatMul_0"
+			%y = qnn.quantize(%2, @sy, @zy) {axis=0, block_size=0, out_dtype=uint8, rounding="half_even"} return %y }`},
 		{"legal_products", "QnnLegalize", `graph main(%f: float32[1,2,3,3]) {
 			@z = int8[]{3} @w = uint8[2,2,1,1]{130, 131, 100, 120} @zw = uint8[2]{128, 120} @b = int32[2,1,1]{5, 6}
 			%x = cast(%f) {dtype=int8}
@@ -181,8 +187,9 @@ func TestGolden(t *testing.T) {
 			%c = qnn.conv2d(%i, %z, @k, @zk) {strides=[1,1], padding=[1,0,1,2], dilation=[1,1], groups=1} origin "ConvInteger_0" return %y, %c }`},
 		{"packed_operand", "PackOperands", `graph main(%x: float32[40,50], %w: float32[30,50], %v: float32[1,50]) {
 			%0 = nn.relu(%w) %y = nn.dense(%x, %0) %z = nn.matmul(%x, %0) {transpose_a=false, transpose_b=true} %u = nn.dense(%v, %w) return %y, %z, %u }`},
-		{"few_columns", "PackOperands", `graph main(%x: float32[180,6,50], %v: float32[180,1,50]) {
-			%y = nn.matmul(%x, %x) {transpose_a=false, transpose_b=true} %z = nn.matmul(%v, %x) {transpose_a=false, transpose_b=true} return %y, %z }`},
+		{"few_columns", "PackOperands", `graph main(%x: float32[180,6,50], %v: float32[180,1,50], %u: float32[180,8,50]) {
+			%y = nn.matmul(%x, %x) {transpose_a=false, transpose_b=true} %z = nn.matmul(%v, %x) {transpose_a=false, transpose_b=true}
+			%w = nn.matmul(%u, %x) {transpose_a=false, transpose_b=true} return %y, %z, %w }`},
 		{"half_products", "WidenProducts", `graph main(%x: float32[1,2,9,9], %h: float32[6,64], %k: float32[64,40]) {
 			@w = float16[2,2,1,1]{1, 2, 3, 4} @b = float16[2]{0.5, -0.5} %0 = cast(%x) {dtype=float16} %1 = cast(%h) {dtype=bfloat16} %2 = cast(%k) {dtype=bfloat16}
 			%3 = nn.conv2d(%0, @w, @b) {strides=[1,1], padding=[0,0,0,0], dilation=[1,1], groups=1} origin "Conv_0" %y = nn.relu(%3)

@@ -42,7 +42,7 @@ func productData(t *target.Target, weight weights, depthwise bool) types.DType {
 // windows as half of a product takes, and there what is left is weights of a second one. Data of
 // int16 hold x - zx.
 func qnnLegalize(c *Context) error {
-	return rewrite.Walk(c.Graph, func(r *rewrite.Rewriter, n *graph.Node) {
+	return rewrite.Walk(c.Graph, separateStack, func(r *rewrite.Rewriter, n *graph.Node) {
 		if y := legal(r, n, c.Target); y != nil {
 			r.Replace(n.Out[0], y)
 		}

@@ -190,6 +190,12 @@ var supportFns = map[expr.Fn]string{
 	expr.FnRound: "round", expr.FnIsNaN: "isnan", expr.FnIsInf: "isinf", expr.FnPopcnt: "popcnt", expr.FnClz: "clz",
 }
 
+// ofTruth is whether x is a truth value as a number.
+func ofTruth(x expr.Expr) bool {
+	c, ok := x.(*expr.Cast)
+	return ok && c.A.DType() == types.Bool
+}
+
 func (e *emitter) unary(x *expr.Unary) value {
 	t := x.A.DType()
 	if x.Fn == expr.FnNeg && !t.IsFloat() {
@@ -204,6 +210,8 @@ func (e *emitter) unary(x *expr.Unary) value {
 			return integer(1-a.i, types.Bool)
 		}
 		return value{s: "!" + a.in(atom), prec: prefix}
+	case x.Fn == expr.FnNot && t.IsSigned() && ofTruth(x.A): // compilers take ~ of a truth value for a mistake
+		return infix(integer(-1, t), "-", a, sum)
 	case x.Fn == expr.FnNot:
 		return converted(typeNames[t], value{s: "~" + a.in(atom), prec: prefix})
 	case x.Fn == expr.FnAbs && t.IsUnsigned():

@@ -122,6 +122,26 @@ func TestSupport(t *testing.T) {
 	})))
 }
 
+// TestSharedScratch: pieces of scratch that are used one after the other share memory, and are not restrict then; those that are used together are.
+func TestSharedScratch(t *testing.T) {
+	for text, restrict := range map[string]int{
+		`func f(y: float32[64]) { alloc a: float32[64] worker { a[0] = 1.0 y[0] = a[0] } alloc b: int64[64] worker { b[1] = 2:int64 b[2] = (b[1] + 1:int64) } }`: 0,
+		`func f(y: float32[64]) { alloc a: float32[64] worker { a[0] = 1.0 alloc b: float32[64] worker { b[1] = a[0] y[1] = b[1] } } }`:                          2,
+	} {
+		f, err := loop.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fn, err := c.Emit(f, "f")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Count(fn.Text, "restrict") - 1; got != restrict { // besides the result
+			t.Errorf("%d of the pieces are restrict, want %d:\n%s", got, restrict, fn.Text)
+		}
+	}
+}
+
 // TestKernels runs the same kernels and compares every byte of every operand with the interpreter's.
 func TestKernels(t *testing.T) {
 	var funcs []*loop.Func

@@ -78,7 +78,7 @@ func Emit(f *loop.Func, symbol string) (fn Function, err error) {
 			unused += fmt.Sprintf("  (void)%s;\n", b.name)
 		}
 	}
-	params = append(params, e.scratchParams...)
+	params = append(params, e.scratchParams()...)
 	if len(params) == 0 {
 		params = []string{"void"}
 	}
@@ -149,10 +149,10 @@ type emitter struct {
 	lets   []map[int]bool // by declaration of let: the declarations that its value uses
 	uses   map[int]bool   // the declarations that are used by what is being written
 
-	scratch       []Scratch
-	scratchParams []string
-	scratchAt     int
-	stack         int
+	scratch      []Scratch
+	scratchNames []string
+	scratchAt    int
+	stack        int
 }
 
 func newEmitter() *emitter {

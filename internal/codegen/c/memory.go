@@ -138,7 +138,7 @@ func (e *emitter) alloc(s *loop.Alloc) {
 		if e.bufs[b] == nil { // the body of an unrolled loop comes several times
 			e.bufs[b] = &buffer{name: e.names.freshIn(e.names.outermost(), b.Name), used: true}
 			e.scratch = append(e.scratch, Scratch{b.DType, at, b.Bytes()})
-			e.scratchParams = append(e.scratchParams, fmt.Sprintf("%s *restrict %s", memType(b.DType), e.bufs[b].name))
+			e.scratchNames = append(e.scratchNames, e.bufs[b].name)
 		}
 		e.stmt(s.Body)
 		e.scratchAt = at
@@ -147,6 +147,21 @@ func (e *emitter) alloc(s *loop.Alloc) {
 	default:
 		fail("allocation of %s in scope %s", b.Name, b.Scope)
 	}
+}
+
+// scratchParams declares the function's scratch. Pieces that are not used at the same time may share memory: these are not restrict.
+func (e *emitter) scratchParams() []string {
+	params := make([]string, len(e.scratch))
+	for i, s := range e.scratch {
+		qualifier := "restrict "
+		for j, other := range e.scratch {
+			if j != i && s.Offset < other.Offset+other.Bytes && other.Offset < s.Offset+s.Bytes {
+				qualifier = ""
+			}
+		}
+		params[i] = fmt.Sprintf("%s *%s%s", memType(s.DType), qualifier, e.scratchNames[i])
+	}
+	return params
 }
 
 // registers writes the body of an allocation in registers behind its declarations, which name the elements that it uses.

@@ -12,7 +12,7 @@ import (
 )
 
 // roiPool tabulates the bounds of a region's bins along both axes, once for a block of channels. The maximum of a line of bins is that of its lines of
-// pixels, whole ones as vectors, and then of the pixels of each bin. Coordinates are F64, as nothing else decides which pixels are in a bin.
+// pixels, in vectors, and then of the pixels of each bin. Coordinates are F64, as nothing else decides which pixels are in a bin.
 func roiPool(c impl.Call) (*impl.Plan, error) {
 	in, out := c.In, c.Out
 	a := c.Attrs.(ops.RoiPoolAttrs)
@@ -92,8 +92,9 @@ func (w roiPooler) line(r, c, py, image expr.Expr) loop.Stmt {
 	line := build.Scratch("line", w.t, w.cols.n)
 	lowest := expr.Const(w.t, math.Inf(-1))
 	y0, y1 := build.Get(w.rows.lo, py), build.Get(w.rows.hi, py)
+	left, right := build.Get(w.cols.lo, expr.Index(0)), build.Get(w.cols.hi, expr.Index(w.cols.bins-1))
 	lines := build.Loop(loop.Serial, "y", y0, expr.Sub(y1, y0), func(y expr.Expr) loop.Stmt {
-		return build.Run("x", w.t, w.cols.n, func(x expr.Expr) loop.Stmt {
+		return build.RunWithin("x", w.t, w.cols.n, left, right, func(x expr.Expr) loop.Stmt {
 			return build.Set(line, expr.Max(build.Get(line, x), expr.CastTo(w.t, build.Get(w.data, image, c, y, x))), x)
 		})
 	})
@@ -109,6 +110,6 @@ func (w roiPooler) line(r, c, py, image expr.Expr) loop.Stmt {
 			build.Set(w.y, expr.If(empty, expr.Const(w.t, 0), build.Get(most, expr.Index(0))), r, c, py, px),
 		), most)
 	})
-	fill := build.Run("x", w.t, w.cols.n, func(x expr.Expr) loop.Stmt { return build.Set(line, lowest, x) })
+	fill := build.RunWithin("x", w.t, w.cols.n, left, right, func(x expr.Expr) loop.Stmt { return build.Set(line, lowest, x) })
 	return build.With(build.Do(fill, lines, bins), line)
 }

@@ -12,6 +12,6 @@ const (
 	besideShare       = 1.5 // times: as long takes a level of heaps whose elements lie between each other's. Fitted: as above.
 	insertCycles      = 6.0 // cycles: to move a vector of the keys, or of the places, of elements that are kept in order by a place. Fitted: 5.3 as above, 5.5 and 7 of 109 rows of 72 elements of which the best 17 are wanted (Zen 4).
 	scanned           = 4   // vectors: of a row by itself, that are compared together with the worst of the best. Chosen: one test for all.
-	manyBetter        = 4   // share: of a vector's elements, from one of so many on all are looked at. Chosen: to find one takes as long as to look at some.
+	manyBetter        = 4   // share: where more than one in so many elements of a vector are better, all of it are looked at. Chosen: to find the place of one takes as long as to look at some.
 	columnVectors     = 8   // vectors: of columns, that are summed together. Chosen: rows are read by whole lines, several at a time, and totals of float64 stay in registers of 512 bits.
 )

@@ -83,3 +83,21 @@ func Run(name string, t types.DType, n int, body func(i expr.Expr) loop.Stmt) lo
 	})
 	return Do(whole, rest)
 }
+
+// RunWithin is Run for the elements of [from, to), which are bounds in [0, n], and for others in the same vectors.
+func RunWithin(name string, t types.DType, n int, from, to expr.Expr, body func(i expr.Expr) loop.Stmt) loop.Stmt {
+	lanes := Lanes(t)
+	vector := func(first expr.Expr, lanes int) loop.Stmt {
+		return Loop(loop.Vector, name+"v", expr.Index(0), expr.Index(lanes), func(v expr.Expr) loop.Stmt { return body(expr.Add(first, v)) })
+	}
+	at := func(x expr.Expr) expr.Expr { return expr.Bin(expr.OpFloorDiv, x, expr.Index(lanes)) }
+	end := expr.Min(expr.Index(n/lanes), at(expr.Add(to, expr.Index(lanes-1))))
+	whole := Bind(name+"b", at(from), func(first expr.Expr) loop.Stmt {
+		return Loop(loop.Serial, name, first, expr.Sub(end, first), func(i expr.Expr) loop.Stmt { return vector(expr.Mul(i, expr.Index(lanes)), lanes) })
+	})
+	rest := n % lanes
+	if rest == 0 {
+		return whole
+	}
+	return Do(whole, &loop.If{Cond: expr.LT(expr.Index(n-rest), to), Then: vector(expr.Index(n-rest), rest)})
+}
