@@ -20,7 +20,9 @@ var stack = []Case{
 		gate, value := b.Do("MatMul", x, b.Weight(0.03, 4, 256, 688)), b.Do("MatMul", x, b.Weight(0.03, 4, 256, 688))
 		return b.Do("MatMul", b.Do("Mul", b.SiLU(gate), value), b.Weight(0.03, 4, 688, 256))
 	}),
-	row("weight_only", func(b *model.Builder) model.Value { return b.Do("MatMul", b.Input(8, 32, 512), b.Bytes8(-1, 0.001, 8, 512, 1024)) }),
+	row("weight_only", func(b *model.Builder) model.Value {
+		return b.Do("MatMul", b.Input(8, 32, 512), b.Bytes8(-1, 0.001, 8, 512, 1024))
+	}),
 	half("half", shape{8, 32, 256}, func(b *model.Builder, x model.Value) model.Value {
 		return b.Do("MatMul", x, b.Constant(b.Half(0.05, 8, 256, 384)))
 	}),

@@ -3,6 +3,7 @@ package target
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -89,19 +90,66 @@ func (t *Target) rowFacts() {
 // most that of the CPU's row.
 func (t *Target) cachesOf(m *cpu.Machine) cpu.Caches {
 	c := m.Caches
-	if row := first(t.ISA(), t.CPU, func(p *isa.Processor) [3]int { return p.Caches }); m.Guest && row[2] > 0 {
+	if row := first(t.ISA(), t.kinOf(m), func(p *isa.Processor) [3]int { return p.Caches }); m.Guest && row[2] > 0 {
 		c.L3 = min(c.L3, row[2])
 	}
 	return c
 }
 
-// machineFacts are what the machine tells.
+// machineFacts are what the machine tells, and for the rest those of its kin.
 func (t *Target) machineFacts(m *cpu.Machine) {
+	if kin := t.kinOf(m); kin != t.CPU {
+		for _, f := range facts {
+			n := f.field(&t.Core)
+			*n = cmp.Or(first(t.ISA(), kin, func(p *isa.Processor) int { return *f.field(&p.Core) }), *n)
+		}
+	}
 	if c := t.cachesOf(m); c != (cpu.Caches{}) {
 		t.setCaches(c.L1, c.L2, c.L3)
 	}
 	t.Clock = cmp.Or(m.Clock, t.Clock)
 	t.Datapath = cmp.Or(m.Datapath, t.Datapath)
+}
+
+// kinOf is the CPU whose facts are expected of a machine: the one that it is named by, where that is a model and no level of the architecture. Of a machine
+// that hides features of its model it is the model; of one that has others, or whose model is not known, the one of the maker's CPUs with the most features that
+// the machine has all of, and among equals the first whose own caches are nearest.
+func (t *Target) kinOf(m *cpu.Machine) string {
+	a := t.ISA()
+	maker, _, _ := strings.Cut(m.Family, " ")
+	if p := find(a.CPUs, t.CPU); p == nil || p.Models != "" || maker == "" {
+		return t.CPU
+	}
+	has := m.Code(m.Set())
+	kin, most, least := t.CPU, 0, 0.0
+	for i := range a.CPUs {
+		p := &a.CPUs[i]
+		if !strings.HasPrefix(p.Models, maker+" ") {
+			continue
+		}
+		implied, _ := featuresOf(a, p.Name)
+		if says(p, m.Family, m.Model) && !slices.ContainsFunc(has, func(f string) bool { return !implied[f] }) {
+			return p.Name
+		}
+		code := a.Code(implied)
+		if slices.ContainsFunc(code, func(f string) bool { return !m.Has(f) }) {
+			continue
+		}
+		caches := first(a, p.Name, func(p *isa.Processor) [3]int { return p.Caches })
+		away := apart(caches[0], m.Caches.L1) + apart(caches[1], m.Caches.L2)
+		if len(code) > most || len(code) == most && away < least {
+			kin, most, least = p.Name, len(code), away
+		}
+	}
+	return kin
+}
+
+// apart is by how many times two sizes differ, as a logarithm; 0 where one is not known.
+func apart(a, b int) float64 {
+	if a <= 0 || b <= 0 {
+		return 0
+	}
+	return math.Abs(math.Log(float64(a) / float64(b)))
 }
 
 // optionFacts are what the user says.
