@@ -42,7 +42,6 @@ var (
 
 // Families are all, in the order they run in.
 var Families = []Family{
-	{Name: "zz", Cases: zzCases},
 	{Name: "conv1d", Cases: conv1d},
 	{Name: "conv2d", Cases: conv2d},
 	{Name: "conv3d", Cases: conv3d},

@@ -29,6 +29,7 @@ const (
 	leastLine       = 256     // bytes: of a line of a matrix that is streamed. Chosen: a tile reads shorter ones whole, four cache lines at a time.
 	leastPiece      = 2 << 10 // bytes: of a line of a matrix that is streamed, of which workers read pieces. Measured: pieces of 1 and 2 KB are read with two thirds of the rate of a whole line of 4.
 	totalCycles     = 2.0     // cycles: of a vector of totals that a part of a long sum is added to in scratch. Counted: two loads, an addition and a store.
+	mostBlock       = 16      // panels: of a block, whose sums are made part by part. Chosen: from there on the rows come from beyond L2 seldom enough.
 	enoughStreams   = 2       // times: so many more than a tile reads make memory faster where it is asked ahead instead. Measured: of eight, that adds a fifth to one stream, a tenth to two, and takes from eight (Zen 3); of two it takes a fifth from one (Zen 4, from L3).
 	leastTurns      = 8       // tiles: of a product, from which on each reads several streams. Chosen: workers are busy about evenly then.
 	streamShare     = 1.2     // times: as long takes memory for half the streams. Fitted.

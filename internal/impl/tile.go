@@ -241,9 +241,15 @@ func (k *kernel) applyTile(t *tiling, axes []string, size Tile) (shared []string
 			outer = append(outer, n)
 		}
 	}
-	shares := 0
+	shares, blockPanel := 0, ""
 	if below != "" { // what a strip needs is in the cache, in any order
 		outer = slices.Concat(outer, nonEmpty(vecTiles), tiles)
+	} else if b, err := k.decideBlocks(t, outer, vecTiles, tiles, size); err != nil {
+		return nil, err
+	} else if b.panels > 0 {
+		if outer, shares, blockPanel, err = k.blockTiles(b, outer, vecTiles, tiles); err != nil {
+			return nil, err
+		}
 	} else if outer, shares, err = k.orderTiles(t, outer, vecTiles, tiles); err != nil {
 		return nil, err
 	}
@@ -271,11 +277,12 @@ func (k *kernel) applyTile(t *tiling, axes []string, size Tile) (shared []string
 			return nil, err
 		}
 	}
-	if strip, within := outer[:shares], outer[shares:]; below == "" && vecTiles != "" && k.decidePartsOf(t, strip, within, size) {
-		if err := k.sumStrips(t, strip[shares-1], within, size); err != nil {
-			return nil, err
-		}
-		return outer[:shares], nil
+	strip, within := outer[:shares], outer[shares:]
+	if blockPanel != "" {
+		within = within[:len(within)-1]
+	}
+	if blockPanel != "" || below == "" && vecTiles != "" && k.decidePartsOf(t, strip, within, size) {
+		return strip, k.sumStrips(t, strip[shares-1], within, size)
 	}
 	if err := k.s.ComputeAt(acc, at, loop.Reg); err != nil {
 		return nil, err

@@ -22,14 +22,11 @@ func (k *kernel) orderTiles(t *tiling, outer []string, vecTiles string, tiles []
 	for _, n := range outer {
 		others *= k.s.Extent(n)
 	}
-	i := slices.IndexFunc(tiles, func(n string) bool { return k.s.Extent(n) > 1 })
+	weights, pixels := k.operandBytes(t.out, t.acc, t.lane, outer)
+	i := k.stripLoop(tiles, weights, pixels, panels)
 	if i < 0 {
 		order = append(slices.Clone(outer), nonEmpty(vecTiles)...)
 		return append(order, tiles...), len(order) + len(tiles), nil
-	}
-	weights, pixels := k.operandBytes(t.out, t.acc, t.lane, outer)
-	if j := slices.IndexFunc(tiles[i:], func(n string) bool { return stripsFit(weights, pixels, panels, k.s.Extent(n), k.core.L2) }); j > 0 {
-		i += j // so few lines that a strip of them is too long
 	}
 	n := k.s.Extent(tiles[i])
 	least, inside, outside := k.orders(t, weights, pixels, panels, n)
@@ -50,6 +47,17 @@ func (k *kernel) orderTiles(t *tiling, outer []string, vecTiles string, tiles []
 	}
 	order = append(slices.Clone(outer), strip...)
 	return append(order, within...), len(order), nil
+}
+
+// stripLoop is which of the loops over tiles is cut into strips: the outermost, or one inside it where there are so few lines that a strip of them is too long. -1: there is one
+// tile.
+func (k *kernel) stripLoop(tiles []string, weights, pixels, panels int) int {
+	i := slices.IndexFunc(tiles, func(n string) bool { return k.s.Extent(n) > 1 })
+	if i < 0 {
+		return i
+	}
+	j := slices.IndexFunc(tiles[i:], func(n string) bool { return stripsFit(weights, pixels, panels, k.s.Extent(n), k.core.L2) })
+	return i + max(0, j)
 }
 
 // orders are the cycles of both orders beside the products, and the number of strips that panels inside need.

@@ -61,9 +61,15 @@ func (k *kernel) sumStrips(t *tiling, strip string, within []string, size Tile) 
 		vec = all[len(all)-2]
 	}
 	lane := all[len(all)-1]
+	panel, vecs := "", vec // the loop over the panels of a block, innermost around tiles
+	if vec != "" && k.s.Extent(vec) > size.Vecs {
+		if panel, vec, err = k.splitTile(vec, size.Vecs); err != nil {
+			return err
+		}
+	}
 	tile := nonEmpty(vec) // the loops of a tile
 	var tiles []string    // over tiles
-	done := []string{lane, vec}
+	done := []string{lane, vecs, vec, panel}
 	for a := range within { // rows innermost
 		n := k.loopOf(acc, within[len(within)-1-a])
 		if n == "" || slices.Contains(done, n) {
@@ -86,6 +92,7 @@ func (k *kernel) sumStrips(t *tiling, strip string, within []string, size Tile) 
 			tiles = append([]string{n}, tiles...)
 		}
 	}
+	tiles = append(tiles, nonEmpty(panel)...)
 	rs = k.decideReductions(t, rs)
 	c := k.cut(rs, longestChain)
 	part, steps := rs[:c.loop+1], rs[c.loop+1:]
