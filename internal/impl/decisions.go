@@ -29,6 +29,7 @@ var nodeDecisions = []DecisionInfo{
 	{"lanes", "AlterOpLayout", "whether the lanes of a convolution in narrow groups, or to channels that do not fill vectors, or of what looks pixels up, are `channels` or `pixels`", ""},
 	{"two_steps", "SplitReductions", "whether a tensor is folded to a few elements in two steps, of which the first has parts for workers", "`on` where the time to read it is four times that of a meeting of workers, and parts are long"},
 	{"groups", "SeparateGroups", "whether the groups of an integer convolution are computed `together`, or `apart` by convolutions of their own", ""},
+	{"argmax", "AlignSoftmax", "whether the place of the extreme of each short line is found `in place`, or lines are `moved` to be a lane each", ""},
 	{"softmax", "AlignSoftmax", "whether a softmax whose lines lie side by side is computed `in place`, or is `moved` to lie along lines, and back", ""},
 	{"fuse", "FuseOps", "whether a node is computed in the kernel of what reads it", "`on`, but `off` where either is a concatenation; of what computes, the one that costs less, for the kernel computes it for every element that it reads"},
 	{"axes", "ConvertLayout", "the order of axes of a region of nodes that treat all alike, named by its first: `kept`, or one with which fewer bytes are transposed", "the order that saves most bytes"},

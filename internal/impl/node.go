@@ -153,7 +153,7 @@ func dotConv(n *Node, a *NodeAsker) (name, why string) {
 		return Grouped, ""
 	}
 	_, rows := n.image(n.In[2])
-	macs := float64(n.Out.Elements()) * float64(types.Count(n.In[2].Shape[1:]))
+	macs := n.filled(1) * float64(types.Count(n.In[2].Shape[1:]))
 	return n.among(a, Way{"direct", n.dotCycles(a.core, macs, n.In[2]), Direct, func(a *NodeAsker) { a.panel(n.Lanes, output{lines: 1, rows: rows}, out/c.Groups, width) }})
 }
 
@@ -202,8 +202,14 @@ func dotMatrix(n *Node, a *NodeAsker) (name, why string) {
 
 // dotWay is a product of matrices by dot products.
 func (n *Node) dotWay(c core) Way {
-	macs := float64(n.Out.Elements()) * float64(DotDepth(n.In[2].Shape[0], n.dotWidth()))
+	macs := n.filled(n.Out.Rank()-1) * float64(DotDepth(n.In[2].Shape[0], n.dotWidth()))
 	return Way{"direct", n.dotCycles(c, macs, n.In[2]), "", func(*NodeAsker) {}}
+}
+
+// filled is the number of elements of the result in vectors along an axis, with those that no element fills.
+func (n *Node) filled(axis int) float64 {
+	y := n.Out.Shape
+	return float64(n.Out.Elements()) / float64(max(1, y[axis])) * float64((y[axis]+n.Lanes-1)/n.Lanes*n.Lanes)
 }
 
 // dotCycles are those of dot products: four multiply-adds of a lane at once, or two by one instruction that another adds to the sum.

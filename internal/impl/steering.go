@@ -52,6 +52,7 @@ const (
 	placeCycles     = 8.0  // cycles: of the place of a tap, along all axes. Fitted.
 
 	manyRegisters = 32  // registers: that hold several exponentials with their constants. Counted.
+	argWork       = 6   // instructions: for a vector of an argmax along lanes, to compare it twice and to choose places. Counted.
 	exponential   = 32  // operations: that an expression takes with one function of that kind, at least. Counted.
 	spilledMoves  = 2.0 // cycles: of a vector that goes to the stack and back. Chosen.
 

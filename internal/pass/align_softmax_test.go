@@ -81,3 +81,53 @@ func TestAlignSoftmax(t *testing.T) {
 		}
 	}
 }
+
+// TestAlignArg makes lanes of lines whose extreme's place is wanted, whatever that costs; by default only of many short ones.
+func TestAlignArg(t *testing.T) {
+	for seed := range uint64(200) {
+		r := rand.New(rand.NewPCG(seed, 67))
+		shape := make([]int, 2+r.IntN(3))
+		for i := range shape {
+			shape[i] = 2 + r.IntN(5)
+		}
+		g := &graph.Graph{Name: "main"}
+		x := g.Input("x", types.Of([]types.DType{types.F32, types.U8, types.F64}[r.IntN(3)], shape...))
+		a := ops.ArgAttrs{Axis: len(shape) - 1, KeepDims: r.IntN(2) == 0, SelectLastIndex: r.IntN(2) == 0}
+		d := ops.ArgMax
+		if r.IntN(2) == 0 {
+			d = ops.ArgMin
+		}
+		n, err := g.Apply(d, a, x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n.Out[0].Name, g.Outputs = "y", n.Out
+		in := []*tensor.Tensor{graphtest.Random(r, x.Type, graphtest.Moderate)}
+		want, err := grapheval.Eval(g, in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := g.String()
+		runIn(t, "AlignSoftmax", &Context{Graph: g, Target: machine, Level: 3, Chooser: func(string) choice.Chooser { return whereAsked{"argmax": "moved"} }})
+		if len(g.Nodes) < 2 {
+			t.Fatalf("seed %d: nothing is moved\n%s", seed, before)
+		}
+		if err := evaltest.SameValues(g, in, want); err != nil {
+			t.Fatalf("seed %d: %v\n%s\n%s", seed, err, before, g)
+		}
+	}
+	for _, c := range []struct {
+		lines, line int
+		moves       bool
+	}{{20000, 3, true}, {5000, 8, true}, {4, 3, false}, {200, 1000, false}} {
+		g := &graph.Graph{Name: "main"}
+		n, err := g.Apply(ops.ArgMax, ops.ArgAttrs{Axis: 1}, g.Input("x", types.Of(types.F32, c.lines, c.line)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.Outputs = n.Out
+		if run(t, "AlignSoftmax", g); (len(g.Nodes) == 2) != c.moves {
+			t.Errorf("%d lines of %d: moved %v\n%s", c.lines, c.line, !c.moves, g)
+		}
+	}
+}

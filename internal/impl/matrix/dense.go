@@ -94,13 +94,43 @@ func split(at expr.Expr, shape []int) []expr.Expr {
 	return index
 }
 
-// decideBlocks asks into how many blocks rows of so many bytes are cut, and gives the rows of a block: whole ones of the product's.
+// decideBlocks asks into how many blocks rows of so many bytes are cut, and gives the rows of a block: whole ones of the product's. Weights are read again for each block. Data
+// that L2 does not hold are read again for each panel, and where lines of the result are whole pages apart, those of a panel fall on few sets of L2 and take as much of
+// it as whole rows would.
 func (p *product) decideBlocks(rows, bytes, panels int) (blocks, size int) {
+	c := impl.Core{Target: p.Target}
+	set := c.Tiles()
 	each := p.tileRows * rowTiles(p.panel)
 	most := (rows + each - 1) / each
-	least := (rows*bytes + impl.Working(p.Target.L2) - 1) / impl.Working(p.Target.L2)
-	blocks = min(most, max(1, least, (impl.Pieces+panels-1)/panels))
-	blocks = p.DecideAmong("blocks", blocks, nil, impl.UpTo(most)...)
-	size = (most + blocks - 1) / blocks * each
+	of := func(blocks int) int { return (most + blocks - 1) / blocks * each }
+	weights := panels * p.panel * p.lanes * bytes
+	result := p.Out[0].DType.Size() * p.columns
+	if span := c.ISA().SetSpan; span == 0 || result%span != 0 {
+		result = 0
+	}
+	products := float64(rows) / float64(p.tileRows) * float64(panels*p.panel*p.steps*set.ProductCycles)
+	cost := func(blocks int) float64 {
+		size := min(of(blocks), rows)
+		blocks = (rows + size - 1) / size
+		pieces := blocks * panels
+		cycles := c.Together(pieces, products/float64(pieces), lastShare) + float64(blocks)*c.Again(float64(weights), weights)
+		if size*bytes > impl.Working(c.L2) {
+			cycles += c.Again(float64(rows*bytes)*float64(panels), rows*bytes)
+		}
+		if size*result > impl.Working(c.L2) {
+			lines := (p.panel*p.lanes*p.Out[0].DType.Size() + loop.LineBytes - 1) / loop.LineBytes
+			cycles += float64(rows*panels*lines) * crowdedLine
+		}
+		return cycles
+	}
+	counts := impl.UpTo(most)
+	best := counts[0]
+	for _, n := range counts {
+		if cost(n) < cost(best) {
+			best = n
+		}
+	}
+	blocks = p.DecideAmong("blocks", best, cost, counts...)
+	size = of(blocks)
 	return (rows + size - 1) / size, min(size, rows)
 }

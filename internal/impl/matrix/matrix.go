@@ -13,7 +13,7 @@ var Algorithm = impl.Algorithm{
 	Ways:    ways,
 	Anchors: map[*op.Def]func(impl.Anchor) (*impl.Plan, error){ops.QnnMatmul: dense, ops.QnnConv2d: conv},
 	Decisions: []impl.DecisionInfo{
-		{Name: "blocks", Owner: "matrix", Doc: "into how many pieces the rows of a product are cut, each of which meets one panel of weights after the other", Prefer: "the fewest that fit L2 and keep workers evenly busy"},
+		{Name: "blocks", Owner: "matrix", Doc: "into how many pieces the rows of a product are cut, each of which meets one panel of weights after the other"},
 		{Name: "line_strips", Owner: "matrix", Doc: "into how many strips the lines of an image are cut"},
 		{Name: "panel_parts", Owner: "matrix", Doc: "among how many pieces of work the panels of weights are divided that meet a strip"},
 	},
