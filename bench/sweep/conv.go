@@ -106,6 +106,7 @@ var conv2d = []Case{
 	conv("41x11_1_32_deepspeech", shape{1, 1, 161, 200}, 32, model.Window{Kernel: []int{41, 11}, Stride: 2, Pads: []int{20, 5, 20, 5}}),
 	conv("3x3s2pad_asym_tf", image(32, 112), 64, model.Window{Kernel: []int{3, 3}, Stride: 2, Pads: []int{0, 0, 1, 1}}),
 	conv("3x3_512_512_1x1", image(512, 1), 512, sq(3)),
+	conv("1x1_512_512_1x1", image(512, 1), 512, sq(1)),
 	conv("3x3_1000_1000_4", image(1000, 4), 1000, sq(3)),
 	conv("3x3_3_17_112", image(3, 112), 17, sq(3)),
 	conv("3x3_37_53_29_odd", image(37, 29), 53, sq(3)),

@@ -40,6 +40,7 @@ var gemm = []Case{
 	both("broadcast_4x1_1x6", shape{4, 1, 64, 32}, shape{1, 6, 32, 64}),
 	both("vector_1000x1000", shape{1000, 1000}, shape{1000}),
 	op("inputs_transB_64x512x512", "Gemm", on(shape{64, 512}, shape{512, 512}), at("transB", 1)),
+	op("inputs_transB_7x736x797", "Gemm", on(shape{7, 736}, shape{797, 736}), at("transB", 1)),
 	op("inputs_transA_64x512x512", "Gemm", on(shape{512, 64}, shape{512, 512}), at("transA", 1)),
 	op("inputs_transAB_129x65x33", "Gemm", on(shape{65, 129}, shape{33, 65}), at("transA", 1), at("transB", 1)),
 	row("gelu_ffn_128x768x3072", func(b *model.Builder) model.Value {

@@ -11,6 +11,6 @@ const (
 	worthwhile = 0.99    // share: of the cycles, below which another schedule is taken. Chosen: less is within the model's error.
 	tries      = 30.0    // times: the share of moves, that a kernel's code is compiled again at most, for what moves little gains little. Chosen: it bounds time to compile.
 
-	worthDoubling = 1.0 // share: of the time, that twice the workers must leave at most. Chosen: they gain little above it, and lose more as soon as something else runs on one of their cores.
+	worthDoubling = 0.8 // share: of the time, that twice the workers must leave at most. Chosen: they gain little above it, and lose more as soon as something else runs on one of their cores.
 	manyWorkers   = 64  // workers: where doubling ends, for a run that gains up to here is left to as many as there are. Chosen.
 )

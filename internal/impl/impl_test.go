@@ -151,6 +151,10 @@ func TestRules(t *testing.T) {
 			return inPanels(1, of(t, ops.Dense, op.None{}, "", f32("", 1, 100), f32(types.Layout(fmt.Sprintf("AB%da", n)), 25*n, 100)))
 		}},
 		{"gemv_plain", func(int) *te.Stage { return of(t, ops.Dense, op.None{}, "", f32("", 1, 2048), f32("", 1024, 2048)) }},
+		{"rows_by_columns", func(int) *te.Stage { return of(t, ops.Dense, op.None{}, "", f32("", 7, 736), f32("", 797, 736)) }},
+		{"conv_pixel", func(n int) *te.Stage {
+			return inPanels(1, of(t, ops.Conv2d, conv(1, 1, 1), blocked(n), f32(blocked(n), 1, 32*n, 1, 1), f32(types.Layout(fmt.Sprintf("ABCD%db%da", n, n)), 16*n, 32*n, 1, 1)))
+		}},
 		{"softmax", func(int) *te.Stage { return of(t, ops.Softmax, ops.SoftmaxAttrs{Axis: 1}, "", f32("", 128, 197)) }},
 		{"softmax_row", func(int) *te.Stage { return of(t, ops.Softmax, ops.SoftmaxAttrs{Axis: 1}, "", f32("", 1, 1000)) }},
 		{"softmax_vector", func(int) *te.Stage { return of(t, ops.Softmax, ops.SoftmaxAttrs{Axis: 0}, "", f32("", 1000)) }},

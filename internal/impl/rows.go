@@ -16,6 +16,9 @@ func rows(k *kernel) error {
 	if err := k.freeInside(out); err != nil {
 		return err
 	}
+	if err := k.largeOutside(out); err != nil {
+		return err
+	}
 	loops := k.s.Loops(out)
 	row := k.rowLoops(out, loops)
 	if row == oneRow && len(loops) > 0 {
@@ -92,6 +95,42 @@ func (k *kernel) freeInside(out string) error {
 		return nil // loops of one iteration between them do no harm
 	}
 	return k.s.Reorder(order...)
+}
+
+// largeOutside puts the loops that the largest operand of a single reduction depends on outside of the others, where L2 does not hold it: a few rows by a matrix of columns that lie
+// as rows read the matrix once then, and not for each of them.
+func (k *kernel) largeOutside(out string) error {
+	if len(k.Blocks) != 2 {
+		return nil
+	}
+	acc, largest, operand := k.accBlock(), Working(k.core.L2), -1
+	i := 0
+	for _, a := range k.accesses(acc) {
+		if a.store {
+			continue
+		}
+		if a.buf.Scope == loop.Global && a.buf.Bytes() > largest {
+			largest, operand = a.buf.Bytes(), i
+		}
+		i++
+	}
+	if operand < 0 {
+		return nil
+	}
+	var of, others []string
+	again := false // it is read again by iterations of a loop outside
+	for _, n := range k.s.Loops(out) {
+		if !k.depends(out, acc, n)[operand] {
+			others = append(others, n)
+			continue
+		}
+		of = append(of, n)
+		again = again || k.s.Extent(n) > 1 && slices.ContainsFunc(others, func(o string) bool { return k.s.Extent(o) > 1 })
+	}
+	if !again {
+		return nil
+	}
+	return k.s.Reorder(slices.Concat(of, others)...)
 }
 
 func rowsApply(k *kernel) bool {

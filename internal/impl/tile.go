@@ -132,6 +132,9 @@ func (k *kernel) tilePair(t tiling) (shared []string, err error) {
 	if t.vecLoop != "" {
 		vecs = k.s.Extent(t.vecLoop)
 	}
+	if lines*rows == 1 && t.forced == 1 { // sums of several panels hide each other's latency, where each is one vector
+		t.forced = 0
+	}
 	dot, reuse := 0, reuse
 	if d := k.dotOf(t.acc); d != nil {
 		dot, reuse = d.Width(), dotReuse
