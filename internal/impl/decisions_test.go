@@ -54,7 +54,7 @@ func sample(t *testing.T, r *rand.Rand, kind string) *tetest.Case {
 	if kind == "long sum" {
 		m, depth, n := 1+r.IntN(9), 100+r.IntN(900), 1+r.IntN(40)
 		if r.IntN(3) == 0 { // tiles and panels enough for blocks
-			m, depth, n = 15+r.IntN(20), 194+r.IntN(100), 65+r.IntN(60)
+			m, depth, n = 15+r.IntN(20), 194+r.IntN(100), 64+32*r.IntN(3)
 			return tetest.Of(r, kind, relu(inPanels(1, of(t, ops.Matmul, ops.MatmulAttrs{}, "", f32("", m, depth), f32("BA16b", depth, n)))))
 		}
 		return tetest.Of(r, kind, relu(of(t, ops.Matmul, ops.MatmulAttrs{}, "", f32("", m, depth), f32("", depth, n))))

@@ -26,6 +26,9 @@ func (k *kernel) decideBlocks(t *tiling, outer []string, vecTiles string, tiles 
 	if vecTiles == "" || !ok || update.Op != expr.OpAdd || b.Body.To.DType != types.F32 || t.streams > 1 || t.widened != "" || k.dotOf(t.acc) != nil {
 		return block{}, nil
 	}
+	if t.outer == "" && t.n%(size.Vecs*t.lanes) != 0 { // the last panel has lanes beyond the border, whose conditions take registers where there are none left
+		return block{}, nil
+	}
 	rs, _ := k.reducing(t.acc, "")
 	rs = k.orderReductions(t.acc, rs)
 	parts := k.cut(rs, longestChain).parts

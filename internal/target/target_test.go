@@ -47,9 +47,9 @@ func TestResolve(t *testing.T) {
 	}{
 		{"llvm -mtriple=x86_64-linux-gnu", "llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64 -num-cores=4", 128, 16, false, "", "avx sse4.2"},
 		{"llvm -mcpu=core-avx2", "llvm -mtriple=x86_64-pc-linux-gnu -mcpu=core-avx2 -num-cores=4", 256, 16, true, "avx2 fma sse3 f16c", "avx512f"},
-		{"llvm", "llvm -mtriple=x86_64-pc-linux-gnu -mcpu=x86-64-v3 -mattr=+avx512cd,+avx512dq,+avx512f,+avx512vl,+avx512vnni -caches=32,1024,1408 -clock=3650 -num-cores=3", 512, 32, true, "avx512f avx512vnni fma", "avx512bw"},
-		{"llvm -mcpu=native -num-cores=1", "llvm -mtriple=x86_64-pc-linux-gnu -mcpu=x86-64-v3 -mattr=+avx512cd,+avx512dq,+avx512f,+avx512vl,+avx512vnni -caches=32,1024,1408 -clock=3650 -num-cores=1", 512, 32, true, "", "avx512bw"},
-		{"llvm -mcpu=native -mattr=-avx512f -caches=32,256,0 -clock=1000 -datapath=128", "llvm -mtriple=x86_64-pc-linux-gnu -mcpu=x86-64-v3 -mattr=+avx512cd,+avx512dq,+avx512f,+avx512vl,+avx512vnni,-avx512f -caches=32,256,0 -clock=1000 -datapath=128 -num-cores=3", 256, 16, true, "avx2", "avx512f"},
+		{"llvm", "llvm -mtriple=x86_64-pc-linux-gnu -mcpu=x86-64-v3 -mattr=+avx512cd,+avx512dq,+avx512f,+avx512vl,+avx512vnni -caches=32,1024,1408 -clock=3650 -l3-rate=8 -memory-rate=13000 -num-cores=3", 512, 32, true, "avx512f avx512vnni fma", "avx512bw"},
+		{"llvm -mcpu=native -num-cores=1", "llvm -mtriple=x86_64-pc-linux-gnu -mcpu=x86-64-v3 -mattr=+avx512cd,+avx512dq,+avx512f,+avx512vl,+avx512vnni -caches=32,1024,1408 -clock=3650 -l3-rate=8 -memory-rate=13000 -num-cores=1", 512, 32, true, "", "avx512bw"},
+		{"llvm -mcpu=native -mattr=-avx512f -caches=32,256,0 -clock=1000 -datapath=128", "llvm -mtriple=x86_64-pc-linux-gnu -mcpu=x86-64-v3 -mattr=+avx512cd,+avx512dq,+avx512f,+avx512vl,+avx512vnni,-avx512f -caches=32,256,0 -clock=1000 -datapath=128 -l3-rate=8 -memory-rate=13000 -num-cores=3", 256, 16, true, "avx2", "avx512f"},
 		{"llvm -mtriple=x86_64-linux-gnu -mcpu=znver5 -caches=48,1024,4096 -clock=4100 -datapath=512", "llvm -mtriple=x86_64-linux-gnu -mcpu=znver5 -num-cores=4", 512, 32, true, "", ""},
 		{"llvm -mtriple=x86_64-linux-gnu -mcpu=znver4 -mattr=-avx512f", "llvm -mtriple=x86_64-linux-gnu -mcpu=znver4 -mattr=-avx512f -num-cores=4", 256, 16, true, "avx2 gfni", "avx512f avx512vl avx512bf16"},
 		{"llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64 -mattr=+avx512bw", "llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64 -mattr=+avx512bw -num-cores=4", 512, 32, true, "avx2 fma ssse3", "avx512vl"},

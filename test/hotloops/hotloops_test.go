@@ -119,6 +119,7 @@ var layers = []layer{
 	conv("narrow groups", 2, 128, 128, 3, 1, 1, 32, 28),
 	conv("conv3d", 3, 16, 32, 3, 1, 1, 1, 14),
 	{name: "dense", op: ops.Dense, attrs: op.None{}, in: []int{128, 768}, weights: []int{256, 768}},
+	{name: "dense of long sums", op: ops.Dense, attrs: op.None{}, in: []int{128, 3072}, weights: []int{768, 3072}},
 	{name: "dense of odd sizes", op: ops.Dense, attrs: op.None{}, in: []int{80, 3198}, weights: []int{795, 3198}},
 	{name: "matmul", op: ops.Matmul, attrs: ops.MatmulAttrs{}, in: []int{4, 96, 128}, weights: []int{4, 128, 96}, free: true},
 	{name: "matmul of rows", op: ops.Matmul, attrs: ops.MatmulAttrs{TransposeB: true}, in: []int{4, 96, 64}, weights: []int{4, 96, 64}, free: true},
