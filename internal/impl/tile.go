@@ -247,9 +247,7 @@ func (k *kernel) applyTile(t *tiling, axes []string, size Tile) (shared []string
 	shares, blockPanel := 0, ""
 	if below != "" { // what a strip needs is in the cache, in any order
 		outer = slices.Concat(outer, nonEmpty(vecTiles), tiles)
-	} else if b, err := k.decideBlocks(t, outer, vecTiles, tiles, size); err != nil {
-		return nil, err
-	} else if b.panels > 0 {
+	} else if b := k.decideBlocks(t, outer, vecTiles, tiles, size); b.panels > 0 {
 		if outer, shares, blockPanel, err = k.blockTiles(b, outer, vecTiles, tiles); err != nil {
 			return nil, err
 		}

@@ -1,11 +1,9 @@
 package impl
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
-
-	"lathe/internal/expr"
-	"lathe/internal/types"
 )
 
 // A block of a product is so many panels of weights by a strip of rows, into so many of which the rows are cut.
@@ -20,26 +18,17 @@ func (b block) String() string { return strconv.Itoa(b.panels) }
 // decideBlocks asks for the panels of a block, whose sums are made part by part: of a part, the rows of a strip and the weights of the block stay in L2 together, where each
 // tile of rows, which L1 holds, meets all panels. Sums that are whole read a panel, or the rows, from beyond L2 again and again where these are long (Goto, van de Geijn: Anatomy of
 // high-performance matrix multiplication, 2008). 0 panels: there are no blocks.
-func (k *kernel) decideBlocks(t *tiling, outer []string, vecTiles string, tiles []string, size Tile) (block, error) {
-	b, _ := k.find(t.acc)
-	update, ok := b.Body.Value.(*expr.Binary)
-	if vecTiles == "" || !ok || update.Op != expr.OpAdd || b.Body.To.DType != types.F32 || t.streams > 1 || t.widened != "" || k.dotOf(t.acc) != nil {
-		return block{}, nil
-	}
-	if t.outer == "" && t.n%(size.Vecs*t.lanes) != 0 { // the last panel has lanes beyond the border, whose conditions take registers where there are none left
-		return block{}, nil
-	}
-	rs, _ := k.reducing(t.acc, "")
-	rs = k.orderReductions(t.acc, rs)
-	parts := k.cut(rs, longestChain).parts
-	if parts == 1 || k.scaledParts(t.acc, rs) >= 0 {
-		return block{}, nil
+func (k *kernel) decideBlocks(t *tiling, outer []string, vecTiles string, tiles []string, size Tile) block {
+	parts := k.sharedParts(t)
+	whole := t.outer != "" || t.n%(size.Vecs*t.lanes) == 0 // else the last panel has lanes beyond the border, whose conditions take registers where there are none left
+	if vecTiles == "" || parts == 1 || !whole {
+		return block{}
 	}
 	weights, pixels := k.operandBytes(t.out, t.acc, t.lane, outer)
 	panels, others := k.s.Extent(vecTiles), 1
 	i := k.stripLoop(tiles, weights, pixels, panels)
 	if i < 0 {
-		return block{}, nil
+		return block{}
 	}
 	n := k.s.Extent(tiles[i])
 	for _, o := range outer {
@@ -47,14 +36,16 @@ func (k *kernel) decideBlocks(t *tiling, outer []string, vecTiles string, tiles 
 	}
 	_, inside, outside := k.orders(t, weights, pixels, panels, n)
 	list := []block{{loop: i, cost: min(inside, outside) * float64(others)}}
-	panelBytes := size.Vecs * t.lanes * b.Body.To.DType.Size()
-	rows := k.iterations(t.out) / float64(others*panels*size.Vecs*t.lanes)
+	acc, _ := k.find(t.acc)
+	columns := size.Vecs * t.lanes // of a panel
+	rows := k.iterations(t.out) / float64(others*panels*columns)
 	for p := 2; p <= min(panels, mostBlock); p *= 2 {
 		count := (panels + p - 1) / p
-		part := 2 * weights / panels * p / parts // with what is read next
+		near := float64(2 * weights / panels * p / parts) // weights of a part, and what is read next
 		fits := func(strips int) bool {
-			each := float64((n+strips-1)/strips) / float64(n)
-			return each*(float64(pixels)/float64(parts)+rows*float64(p*panelBytes))+float64(part) <= float64(Crowded(k.core.L2))
+			share := float64((n+strips-1)/strips) / float64(n)
+			totals := rows * float64(acc.Body.To.DType.Bytes(p*columns))
+			return share*(float64(pixels)/float64(parts)+totals)+near <= float64(Crowded(k.core.L2))
 		}
 		least := 1
 		for least < n && !fits(least) {
@@ -63,7 +54,7 @@ func (k *kernel) decideBlocks(t *tiling, outer []string, vecTiles string, tiles 
 		if !fits(least) {
 			continue
 		}
-		if pieces := others * least * count; pieces < Pieces/2 {
+		if others*least*count < Pieces/2 {
 			least = strips(n, least, 2*others*count)
 		}
 		read := traffic{again(weights, least, Working(k.core.L2)), again(pixels, count, Working(k.core.L2))}
@@ -71,15 +62,10 @@ func (k *kernel) decideBlocks(t *tiling, outer []string, vecTiles string, tiles 
 		list = append(list, block{p, least, i, (read.cycles(k.core, weights, pixels) + totals) * float64(others)})
 	}
 	if len(list) == 1 {
-		return block{}, nil
+		return block{}
 	}
-	best := 0
-	for i, b := range list {
-		if b.cost < list[best].cost {
-			best = i
-		}
-	}
-	return DecideOne(k, t.decision("block_panels"), best, list, func(b block) float64 { return b.cost }), nil
+	best := slices.Index(list, slices.MinFunc(list, func(a, b block) int { return cmp.Compare(a.cost, b.cost) }))
+	return DecideOne(k, t.decision("block_panels"), best, list, func(b block) float64 { return b.cost })
 }
 
 // blockTiles orders the loops over tiles by blocks, of which those up to shared may be divided among workers. within are the loops over the tiles of rows of a block, and
@@ -88,7 +74,8 @@ func (k *kernel) decideBlocks(t *tiling, outer []string, vecTiles string, tiles 
 //	for batch { for strip { for block { for tile in strip { for panel in block { ... } } } } }
 func (k *kernel) blockTiles(b block, outer []string, vecTiles string, tiles []string) (order []string, shared int, panel string, err error) {
 	i := b.loop
-	strip, in, err := k.s.Split(tiles[i], (k.s.Extent(tiles[i])+b.strips-1)/b.strips)
+	n := k.s.Extent(tiles[i])
+	strip, in, err := k.s.Split(tiles[i], (n+b.strips-1)/b.strips)
 	if err != nil {
 		return nil, 0, "", err
 	}

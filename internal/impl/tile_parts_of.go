@@ -14,14 +14,8 @@ import (
 // strip lie in scratch, which the cache holds (Goto, van de Geijn: Anatomy of high-performance matrix multiplication, 2008). strip are the
 // loops around a strip and its panel, within those over the tiles of a strip.
 func (k *kernel) decidePartsOf(t *tiling, strip, within []string, size Tile) bool {
-	b, _ := k.find(t.acc)
-	update, ok := b.Body.Value.(*expr.Binary)
-	if !ok || update.Op != expr.OpAdd || b.Body.To.DType != types.F32 || t.streams > 1 || t.widened != "" || k.dotOf(t.acc) != nil {
-		return false
-	}
-	rs, _ := k.reducing(t.acc, "")
-	parts := k.cut(k.orderReductions(t.acc, rs), longestChain).parts
-	if parts == 1 || k.scaledParts(t.acc, rs) >= 0 {
+	parts := k.sharedParts(t)
+	if parts == 1 {
 		return false
 	}
 	tiles := 1
@@ -41,6 +35,21 @@ func (k *kernel) decidePartsOf(t *tiling, strip, within []string, size Tile) boo
 	products := k.iterations(t.acc) / float64(t.lanes*k.core.Units)
 	values := []choice.Value{{Text: "tiles", Cost: products + strips*again}, {Text: "strips", Cost: products + strips*totals}}
 	return k.decide(t.decision("parts_of"), indexIf(values[1].Cost < values[0].Cost), values) == 1
+}
+
+// sharedParts is the number of parts of a long sum of float32, if these may be those of several tiles; 1: they may not.
+func (k *kernel) sharedParts(t *tiling) int {
+	b, _ := k.find(t.acc)
+	update, ok := b.Body.Value.(*expr.Binary)
+	if !ok || update.Op != expr.OpAdd || b.Body.To.DType != types.F32 || t.streams > 1 || t.widened != "" || k.dotOf(t.acc) != nil {
+		return 1
+	}
+	rs, _ := k.reducing(t.acc, "")
+	rs = k.orderReductions(t.acc, rs)
+	if k.scaledParts(t.acc, rs) >= 0 {
+		return 1
+	}
+	return k.cut(rs, longestChain).parts
 }
 
 // sumStrips computes the sum inside the loop over strips, part by part for all of its tiles, whose loops are within.
