@@ -54,7 +54,7 @@ func (k *kernel) decideBlocks(t *tiling, outer []string, vecTiles string, tiles 
 		if !fits(least) {
 			continue
 		}
-		if others*least*count < Pieces/2 {
+		if others*least*count < Pieces/2 { // half as many as elsewhere, for each strip more reads the weights once more
 			least = strips(n, least, 2*others*count)
 		}
 		read := traffic{again(weights, least, Working(k.core.L2)), again(pixels, count, Working(k.core.L2))}

@@ -52,7 +52,8 @@ func (k *kernel) sharedParts(t *tiling) int {
 	return k.cut(rs, longestChain).parts
 }
 
-// sumStrips computes the sum inside the loop over strips, part by part for all of its tiles, whose loops are within.
+// sumStrips computes the sum inside the loop over strips, part by part for all of its tiles, whose loops are within. Where several panels meet a strip, the loop over these is the
+// innermost over tiles.
 //
 //	for strip { total[strip] = 0; for part { for tile in strip { sum = 0; for r in part { sum += ... }; total[tile] += sum } }; for tile in strip { y = f(total) } }
 func (k *kernel) sumStrips(t *tiling, strip string, within []string, size Tile) error {

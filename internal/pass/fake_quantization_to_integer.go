@@ -65,11 +65,11 @@ func integerProduct(r *rewrite.Rewriter, n *graph.Node) *graph.Value {
 	if len(sw) > 1 && weight.Attrs.(ops.DequantizeAttrs).Axis != channels || wz == nil || zeroOf(data) == nil {
 		return nil
 	}
-	depth := w.Len() / max(w.Shape[channels], 1)
+	each := w.Len()
 	if matrix {
-		depth = w.Shape[2*len(w.Shape)-3-channels] // the other one of the last two axes
+		each = types.Count(w.Shape[len(w.Shape)-2:]) // elements of a matrix of a stack
 	}
-	if depth > maxDotDepth {
+	if depth := each / max(w.Shape[channels], 1); depth > maxDotDepth {
 		return nil
 	}
 	factor := make([]float32, w.Shape[channels]) // what the sum is multiplied by

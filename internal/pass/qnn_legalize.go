@@ -40,7 +40,7 @@ func productData(t *target.Target, weight weights, depthwise bool) types.DType {
 // Padding then holds zx. Where zx is computed, it is multiplied and subtracted behind the sum; where int8 does not hold w - zw,
 // a product has w - 128 for weights, and what is left of zw times the sum of a row of x, or of a window, is subtracted too; groups have as many
 // windows as half of a product takes, and there what is left is weights of a second one. Data of
-// int16 hold x - zx.
+// int16 hold x - zx. A constant stack of matrices is taken apart before, see separateStack.
 func qnnLegalize(c *Context) error {
 	return rewrite.Walk(c.Graph, separateStack, func(r *rewrite.Rewriter, n *graph.Node) {
 		if y := legal(r, n, c.Target); y != nil {

@@ -24,17 +24,17 @@ func stackAxis(shape []int) (axis int, ok bool) {
 	return axis, true
 }
 
-// separateStack makes a product of its own of each matrix of a constant stack of bytes, as dot products and registers of matrices take one matrix.
+// separateStack makes a product of its own of each matrix of a constant stack of bytes, as dot products and registers of matrices take one matrix. Zero points are those of all
+// matrices, one or one of each column.
 //
 //	qnn.matmul(x[8, m, k], w[8, k, n])   →   concatenate(qnn.matmul(x[0], w[0]), qnn.matmul(x[1], w[1]), ...)
 func separateStack(r *rewrite.Rewriter, n *graph.Node) {
-	if n.Op != ops.QnnMatmul || !n.In[2].IsConst() || n.In[1].Type.Elements() != 1 || n.In[3].Type.Elements() != 1 ||
-		n.In[2].Type.DType.Size() > 1 || n.In[2].Type.DType.IsNibble() {
+	if n.Op != ops.QnnMatmul || !n.In[2].IsConst() || n.In[1].Type.Elements() != 1 || n.In[2].Type.DType.Size() > 1 || n.In[2].Type.DType.IsNibble() {
 		return
 	}
-	w, y := n.In[2].Type.Shape, n.Out[0].Type.Shape
+	w, y, zero := n.In[2].Type.Shape, n.Out[0].Type.Shape, n.In[3].Type
 	axis, ok := stackAxis(w)
-	if !ok || types.Count(y) == 0 {
+	if !ok || types.Count(y) == 0 || zero.Elements() != 1 && zero.Rank() != 1 {
 		return
 	}
 	behind := len(w) - axis // axes from that of the stack to the last
@@ -43,9 +43,7 @@ func separateStack(r *rewrite.Rewriter, n *graph.Node) {
 		if at < 0 || v.Type.Shape[at] == 1 {
 			return v
 		}
-		s := ops.StridedSliceAttrs{Begin: make([]int, v.Type.Rank()), End: slices.Clone(v.Type.Shape), Strides: slices.Repeat([]int{1}, v.Type.Rank())}
-		s.Begin[at], s.End[at] = i, i+1
-		return r.Apply(ops.StridedSlice, s, v)
+		return partOf(r, v, at, i, 1)
 	}
 	rows, columns := w[len(w)-2], w[len(w)-1]
 	matrix := func(i int) *graph.Value {

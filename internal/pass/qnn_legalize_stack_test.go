@@ -15,7 +15,7 @@ import (
 	"lathe/internal/types"
 )
 
-// TestSeparateStack: products with a constant stack of matrices of bytes are one of each matrix, whatever axes they broadcast along.
+// TestSeparateStack: products with a constant stack of matrices of bytes are one of each matrix, whatever axes they broadcast along, with a zero point for all columns or one of each.
 func TestSeparateStack(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 97))
@@ -32,7 +32,11 @@ func TestSeparateStack(t *testing.T) {
 			c.SetFloat(0, float64(v))
 			return graph.NewConst("", c)
 		}
-		p, err := g.Apply(ops.QnnMatmul, op.None{}, g.Input("x", x), number(types.U8, r.IntN(256)), graph.NewConst("w", graphtest.Random(r, w, graphtest.Moderate)), number(w.DType, r.IntN(100)))
+		zero := number(w.DType, r.IntN(100))
+		if r.IntN(2) == 0 {
+			zero = graph.NewConst("", graphtest.Random(r, types.Of(w.DType, n), graphtest.Moderate))
+		}
+		p, err := g.Apply(ops.QnnMatmul, op.None{}, g.Input("x", x), number(types.U8, r.IntN(256)), graph.NewConst("w", graphtest.Random(r, w, graphtest.Moderate)), zero)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,7 +10,7 @@ import (
 	"lathe/internal/types"
 )
 
-// mostSeparated is the most groups that become convolutions of their own, each of which is a kernel to compile.
+// mostSeparated is the most groups of a convolution, or matrices of a stack, that are computed by themselves, each of which is a kernel to compile.
 const mostSeparated = 16
 
 // separateGroups makes a convolution of its own of each group of an integer convolution, where channels of groups fill vectors or dot products in part
@@ -38,17 +38,19 @@ func separateGroups(c *Context) error {
 		if r.Fail(err); taken != "apart" {
 			return
 		}
-		part := func(v *graph.Value, axis, from, size int) *graph.Value {
-			s := ops.StridedSliceAttrs{Begin: make([]int, v.Type.Rank()), End: slices.Clone(v.Type.Shape), Strides: slices.Repeat([]int{1}, v.Type.Rank())}
-			s.Begin[axis], s.End[axis] = from, from+size
-			return r.Apply(ops.StridedSlice, s, v)
-		}
 		groups, one := make([]*graph.Value, a.Groups), a
 		one.Groups = 1
 		for i := range groups {
-			groups[i] = r.Apply(n.Op, one, part(n.In[0], 1, i*in, in), n.In[1], part(n.In[2], 0, i*out, out), n.In[3])
+			groups[i] = r.Apply(n.Op, one, partOf(r, n.In[0], 1, i*in, in), n.In[1], partOf(r, n.In[2], 0, i*out, out), n.In[3])
 			groups[i].Def.Impl = n.Impl
 		}
 		r.Replace(n.Out[0], r.Apply(ops.Concatenate, ops.ConcatenateAttrs{Axis: 1}, groups...))
 	})
+}
+
+// partOf is so many places of an axis of v.
+func partOf(r *rewrite.Rewriter, v *graph.Value, axis, from, size int) *graph.Value {
+	s := ops.StridedSliceAttrs{Begin: make([]int, v.Type.Rank()), End: slices.Clone(v.Type.Shape), Strides: slices.Repeat([]int{1}, v.Type.Rank())}
+	s.Begin[axis], s.End[axis] = from, from+size
+	return r.Apply(ops.StridedSlice, s, v)
 }

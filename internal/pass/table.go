@@ -101,7 +101,7 @@ var Table = everywhere([]pipeline.Pass[*Context]{
 	{Name: "SplitReductions", Level: 3, Run: splitReductions, Doc: "folds large tensors to a few elements in two steps, so that workers have parts"},
 	{Name: "SeparateWindows", Level: 3, Run: separateWindows, Doc: "folds large windows of poolings, and interpolations, axis by axis"},
 	{Name: "AlterOpLayout", Level: 3, Run: alterOpLayout, Doc: "gives tensors blocked layouts and packs weights, as was chosen"},
-	{Name: "AlignSoftmax", Level: 3, Run: alignSoftmax, Doc: "transposes what a softmax is taken of where its lines lie side by side and are few"},
+	{Name: "AlignSoftmax", Level: 3, Run: alignSoftmax, Doc: "transposes what a softmax is taken of where its lines lie side by side and are few, and short lines of an argmax to lie side by side"},
 	{Name: "DeadCodeElimination", Level: 0, Required: true, Run: deadCode, Doc: "removes what no output needs"},
 	{Name: "FuseAttention", Level: 3, Run: fuseAttention, Doc: "makes a kernel of softmax(Q K) V that keeps no scores in memory"},
 	{Name: "PackOperands", Level: 3, Run: packOperands, Doc: "packs computed operands of matrix products whose columns lie as rows"},

@@ -24,7 +24,7 @@ func otherwise(a, b int) bool {
 	if a <= 0 || b <= 0 {
 		return a != b
 	}
-	return math.Abs(math.Log(float64(a)/float64(b))) >= math.Log(beyondNoise)*(1-1e-9)
+	return apart(a, b) >= math.Log(beyondNoise)*(1-1e-9)
 }
 
 // Correct is t with what a machine tells and what was measured of one of its cores, where t has other numbers beyond noise, or t itself where it has none. What

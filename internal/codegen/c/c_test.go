@@ -60,6 +60,8 @@ var kernels = []struct{ name, text string }{
   for i in 0..24 { y[i] = x[((floormod(i, 4) * 6) + floordiv(i, 4))] } }`},
 	{"bool", `func bools(a: bool[8], x: float32[8], y: bool[8]) {
   for v in 0..8 { y[v] = ((not(a[v]) & (x[v] > 0.0)) | isnan(x[v])) } }`},
+	{"truth_as_number", `func truth_as_number(a: bool[8], y: int32[8], z: int64[8]) {
+  for v in 0..8 { y[v] = not(int32(a[v])) z[v] = not(int64(a[v])) } }`},
 	{"scalar_condition", `func scalar_condition(x: float32[4], n: int64[1], y: float32[4]) {
   for i in 0..4 { if (i < n[0]) { y[i] = x[i] } else { y[i] = -1.0 } } }`},
 	{"data_bound", `func data_bound(n: int64[1], y: float32[4]) {
