@@ -68,6 +68,7 @@ type Step struct {
 	Workers int      `json:"workers"` // workers that take part; 0 = all
 	// A loop runs its body so many times, which the numbers above count. What they would say of one iteration is in the body.
 	Trips int    `json:"trips,omitempty"`
+	Parts int    `json:"parts,omitempty"` // of a loop whose rows are divided: Trips are the iterations of all parts, each of which one worker runs
 	Body  []Step `json:"body,omitempty"`
 
 	// What the compiler chose, for people: nothing depends on it.
@@ -87,8 +88,8 @@ type Step struct {
 
 func checkSteps(steps []Step) error {
 	for i, s := range steps {
-		if s.Workers < 0 || s.FLOPs < 0 || s.Bytes < 0 || s.Trips < 0 {
-			return fmt.Errorf("step %d (%q): negative workers, flops, bytes or trips", i, s.Name)
+		if s.Workers < 0 || s.FLOPs < 0 || s.Bytes < 0 || s.Trips < 0 || s.Parts < 0 {
+			return fmt.Errorf("step %d (%q): negative workers, flops, bytes, trips or parts", i, s.Name)
 		}
 		if err := checkSteps(s.Body); err != nil {
 			return fmt.Errorf("step %d (%q): %w", i, s.Name, err)

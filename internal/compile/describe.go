@@ -67,11 +67,11 @@ func (k *step) describe() bundle.Step {
 
 // describeRegion sums up the iterations of a loop, whose steps it tells of as those of one, or two branches, whose steps it all tells of.
 func (k *step) describeRegion() bundle.Step {
-	trips := 1
+	trips, parts := 1, 0
 	if a, ok := k.Node.Attrs.(graph.LoopAttrs); ok {
-		trips = a.Few()
+		trips, parts = a.Few(), a.Parts
 	}
-	s := bundle.Step{Name: k.name, Ops: k.ops, Nodes: k.Node.Origin, Rule: k.Node.Op.Name, Trips: trips}
+	s := bundle.Step{Name: k.name, Ops: k.ops, Nodes: k.Node.Origin, Rule: k.Node.Op.Name, Trips: trips, Parts: parts}
 	if of := k.Node.Impl.Of; of != "" {
 		s.Graph = map[string]map[string]string{of: k.Node.Impl.Point}
 	}

@@ -223,11 +223,11 @@ func (s *step) call(j *job, mem *plan.Plan, f *frame) llvm.Step {
 func (f *frame) loop(j *job, body *program, at *plan.Loop) *llvm.Loop {
 	bounds := func(list []plan.Bound) (b []llvm.Bound) {
 		for _, p := range list {
-			b = append(b, llvm.Bound{First: f.place(p.First), Even: f.place(p.Even), Odd: f.place(p.Odd), Offset: p.Offset, Step: p.Step})
+			b = append(b, llvm.Bound{First: f.place(p.First), Even: f.place(p.Even), Odd: f.place(p.Odd), Offset: p.Offset, Step: p.Step, Part: p.Part})
 		}
 		return b
 	}
-	l := &llvm.Loop{Trips: at.Trips, Inputs: bounds(at.Inputs), Outputs: bounds(at.Outputs), Workspace: f.base() + at.Offset, Steps: calls(j, body, at.Body)}
+	l := &llvm.Loop{Trips: at.Trips, Inputs: bounds(at.Inputs), Outputs: bounds(at.Outputs), Workspace: f.base() + at.Offset, Steps: calls(j, body, at.Body), Parts: at.Parts, Apart: at.Apart}
 	swing(j, body, l.Steps)
 	if w := at.While; w != nil {
 		l.While = &llvm.While{Bytes: w.Bytes, Strict: w.Strict, Count: f.place(w.Count)}

@@ -30,7 +30,7 @@ func (p *program) markSerial() bool {
 			s.Periods = s.plan.Periods
 		}
 		for k, b := range s.bodies {
-			s.Serial = b.markSerial() && s.Serial
+			s.Serial = b.markSerial() && s.Serial && !inParts(s.Node)
 			s.Bodies[k].Steps = planned(b.steps)
 		}
 		all = all && s.Serial

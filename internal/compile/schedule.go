@@ -132,7 +132,7 @@ func divide(j *job, p *program, classes []*scheduled) ([]*scheduled, error) {
 	}
 	divided := map[division]*scheduled{}
 	var list []*scheduled
-	one := func(k *kernel, operands []impl.Operand) (home int, err error) {
+	one := func(k *kernel, operands []impl.Operand, alone bool) (home int, err error) {
 		c := of[k.lowered]
 		return home, failed(k.Node, j.working(nil, "divide", func() error {
 			own := c.plan.Copy()
@@ -140,7 +140,10 @@ func divide(j *job, p *program, classes []*scheduled) ([]*scheduled, error) {
 			if k.record != nil {
 				given = choice.Preferred(k.record)
 			}
-			if home, err = own.Divide(j.Target, operands, given); err != nil {
+			if alone {
+				own.Serialise()
+				home = impl.Scattered
+			} else if home, err = own.Divide(j.Target, operands, given); err != nil {
 				return err
 			}
 			if err := own.DecideInstructions(given); err != nil {
@@ -161,25 +164,31 @@ func divide(j *job, p *program, classes []*scheduled) ([]*scheduled, error) {
 			return nil
 		}))
 	}
-	var all func(p *program) error
-	all = func(p *program) error {
+	var all func(p *program, alone bool) error // alone: one worker runs all of p
+	all = func(p *program, alone bool) error {
 		return plan.Divide(planned(p.all), p.aliases, func(i int, operands []impl.Operand) (home int, err error) {
 			if err := j.ctx.Err(); err != nil {
 				return 0, err
 			}
 			if bodies := p.all[i].bodies; bodies != nil {
 				for _, body := range bodies {
-					if err := all(body); err != nil {
+					if err := all(body, alone || inParts(p.all[i].Node)); err != nil {
 						return 0, err
 					}
 				}
 				return impl.Scattered, nil
 			}
-			return one(p.all[i].kernel, operands)
+			return one(p.all[i].kernel, operands, alone)
 		})
 	}
-	err := all(p)
+	err := all(p, false)
 	return list, err
+}
+
+// inParts reports whether a region is a loop whose parts workers run, each by itself.
+func inParts(n *graph.Node) bool {
+	a, ok := n.Attrs.(graph.LoopAttrs)
+	return ok && a.Parts > 1
 }
 
 // emit writes the code of scheduled classes and gives it to the steps of p.

@@ -3,6 +3,7 @@ package graph
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"lathe/internal/op"
 	"lathe/internal/tool/spelling"
@@ -20,6 +21,10 @@ import (
 //
 // Slices are along axis 0, which they do not have themselves. A captured operand is any tensor that the body reads. Of a loop that
 // ends early the slices that are left are zero.
+//
+// A loop in parts runs once for each part of the rows of what it computes, apart from the others: inputs and outputs of its body have a part of an
+// axis that has none but of one element before it, so that a part's bytes lie together. Carried values and outputs are all parted; sequences and captured
+// operands are, or every part reads all of them.
 var Loop = &op.Def{
 	Name: "loop", Doc: "loop runs a sub-graph again and again.", Args: []string{"operands..."}, Fusion: op.Opaque,
 	Infer: func(any, []op.Arg) ([]types.Tensor, error) {
@@ -42,17 +47,38 @@ type LoopAttrs struct {
 	While bool
 	// Strict says that a run ends with an error where there would be more iterations than Trips.
 	Strict bool
+	Parts  int // 2 or more: the loop runs in so many parts
 }
 
 // CountType is the type of the result that says how often a loop with While ran.
 var CountType = types.Of(types.I64)
 
-// Few is the number of iterations where it is known, and 1 where it is not: what sums count with.
+// Few is the number of iterations of all parts where it is known, and 1 where it is not: what sums count with.
 func (a LoopAttrs) Few() int {
 	if a.While {
 		return 1
 	}
-	return a.Trips
+	return a.Trips * max(1, a.Parts)
+}
+
+// Part is what an input or output of the body, of type inside, is of one outside of the loop, a slice of which is given for what is sliced: the axis that is parted,
+// or -1 where each part has all of it.
+func (a LoopAttrs) Part(slice, inside types.Tensor) (axis int, ok bool) {
+	if slice.Equal(inside) {
+		return -1, true
+	}
+	if a.Parts < 2 || slice.DType != inside.DType || slice.DType.IsNibble() || slice.Layout != inside.Layout || slice.Rank() != inside.Rank() {
+		return 0, false
+	}
+	for axis, n := range slice.Shape {
+		if m := inside.Shape[axis]; m != n {
+			return axis, m > 0 && m*a.Parts == n && slices.Equal(slice.Shape[axis+1:], inside.Shape[axis+1:])
+		}
+		if n != 1 {
+			break
+		}
+	}
+	return 0, false
 }
 
 // Stacked is the number of results that are slices, of so many results in all.
@@ -107,6 +133,8 @@ func (n *Node) checkLoop() error {
 	}
 	endless := a.While && a.Trips == 0 && a.Sequences == 0 && len(results) == a.Carried
 	switch {
+	case ok && (a.Parts < 0 || a.Parts == 1 || a.Parts > 1 && a.While):
+		return fmt.Errorf("no loop runs in parts by attributes %+v", n.Attrs)
 	case !ok || a.Trips < 1 && !endless || a.Carried < 0 || a.Sequences < 0 || a.While && a.Carried < 1 || a.Strict && (!a.While || a.Trips == 0):
 		return fmt.Errorf("no loop has attributes %+v", n.Attrs)
 	case len(n.In) < a.Carried+a.Sequences:
@@ -118,14 +146,19 @@ func (n *Node) checkLoop() error {
 	case len(body.Outputs) != len(results) || len(results) < a.Carried:
 		return fmt.Errorf("%s, but the body has %s, of which %d are carried", spelling.Count(len(results), "result"), spelling.Count(len(body.Outputs), "output"), a.Carried)
 	}
-	fits := func(outside, inside types.Tensor, slice bool) bool {
-		if slice {
-			inside = stackOf(inside, a.Trips)
+	fits := func(outside, inside types.Tensor, sliced, parted bool) bool {
+		slice := outside
+		if sliced {
+			if outside.Rank() == 0 || outside.Shape[0] != a.Trips {
+				return false
+			}
+			slice.Shape = outside.Shape[1:]
 		}
-		return outside.Equal(inside) && outside.Layout == ""
+		axis, ok := a.Part(slice, inside)
+		return ok && outside.Layout == "" && (a.Parts < 2 || !parted || axis >= 0)
 	}
 	for i, v := range n.In {
-		if inside := body.Inputs[i].Type; !fits(v.Type, inside, i >= a.Carried && i < a.Carried+a.Sequences) {
+		if inside := body.Inputs[i].Type; !fits(v.Type, inside, i >= a.Carried && i < a.Carried+a.Sequences, i < a.Carried) {
 			return fmt.Errorf("operand %d has type %s, input %d of the body %s", i, v.Type, i, inside)
 		}
 	}
@@ -133,7 +166,7 @@ func (n *Node) checkLoop() error {
 		if err := v.Type.Check(); err != nil {
 			return fmt.Errorf("result %d: %w", i, err)
 		}
-		if inside := body.Outputs[i].Type; !fits(v.Type, inside, i >= a.Carried) || i < a.Carried && !v.Type.Equal(n.In[i].Type) {
+		if inside := body.Outputs[i].Type; !fits(v.Type, inside, i >= a.Carried, true) || i < a.Carried && !v.Type.Equal(n.In[i].Type) {
 			return fmt.Errorf("result %d has type %s, output %d of the body %s", i, v.Type, i, inside)
 		}
 	}

@@ -83,6 +83,7 @@ func TestVerifyFaults(t *testing.T) {
 	control := map[string]func(g *Graph){
 		"3 operands, but the body has 2":                       func(g *Graph) { b := g.Nodes[0].Sub[0]; *b = Graph{Inputs: b.Inputs[:2]} },
 		"2 results, but the body has 1 output":                 func(g *Graph) { b := g.Nodes[0].Sub[0]; b.Outputs = b.Outputs[:1] },
+		"no loop runs in parts by attributes":                  func(g *Graph) { g.Nodes[0].Attrs = LoopAttrs{Trips: 3, Carried: 1, Sequences: 1, Parts: 1} },
 		"no loop has attributes":                               func(g *Graph) { g.Nodes[0].Attrs = LoopAttrs{Trips: 0, Carried: 1, Sequences: 1} },
 		"3 operands for 1 carried and 3":                       func(g *Graph) { g.Nodes[0].Attrs = LoopAttrs{Trips: 3, Carried: 1, Sequences: 3} },
 		"of which 3 are carried":                               func(g *Graph) { g.Nodes[0].Attrs = LoopAttrs{Trips: 3, Carried: 3} },

@@ -18,6 +18,7 @@ type DecisionInfo struct {
 
 // nodeDecisions lists what is decided for a node of the graph beside what algorithms ask.
 var nodeDecisions = []DecisionInfo{
+	{"loop_parts", "DivideLoops", "in how many parts of its rows, which do not depend on each other, a loop runs, each by one worker", ""},
 	{"branches", "SelectBranches", "whether the branch that an if takes is `run`, or both are computed and their results selected (`select`)", ""},
 	{"panel", "ChooseImplementations, PackOperands", "vectors of output channels or columns that lie together in packed weights", ""},
 	{"phases", "DecomposeConvTranspose", "whether the phases of a transposed convolution are computed `together` by one convolution, or `apart`, or all taps of a position multiplied and their `columns` added up", ""},

@@ -11,6 +11,8 @@ type Loop struct {
 	Inputs, Outputs []Bound
 	Serial          bool // one worker runs it
 	While           *While
+	Parts           int // 2 or more: any worker runs one of so many, whose workspaces begin Apart bytes behind each other
+	Apart           int
 
 	size int // of the piece at Offset
 	few  int // iterations, for sums
@@ -25,11 +27,11 @@ type While struct {
 	Strict  bool // where there would be more iterations than Trips, that is an error
 }
 
-// A Bound is where an input or output of a body lies: iteration i from 0 on finds it Offset + i*Step bytes from one of three places.
+// A Bound is where an input or output of a body lies: iteration i from 0 on of part j finds it Offset + i*Step + j*Part bytes from one of three places.
 type Bound struct {
-	First        Place // in iteration 0
-	Even, Odd    Place // in later ones
-	Offset, Step int
+	First              Place // in iteration 0
+	Even, Odd          Place // in later ones
+	Offset, Step, Part int
 }
 
 // loop plans the body of step s. Of carried values there are two: the result, and one in the body's piece. Iterations write
@@ -44,6 +46,10 @@ func (p *Plan) loop(s Step, live *pieces, rule Pieces) *Loop {
 	}
 	l := &Loop{Trips: attrs.Trips, Serial: s.Serial, Body: newPlan(body.Boundary, body.Steps, body.Aliases, rule, p.constants, nil), few: attrs.Few()}
 	l.size = l.Body.Workspace
+	if l.Parts = attrs.Parts; l.Parts > 1 {
+		l.Apart = rule.start(rule.size(l.size), l.size)
+		l.size = l.Parts * l.Apart
+	}
 	spare := make([]Place, attrs.Carried)
 	for k := range spare {
 		size := rule.size(s.Out[k].Type.Bytes())
@@ -89,7 +95,26 @@ func (p *Plan) loop(s Step, live *pieces, rule Pieces) *Loop {
 			l.Inputs = append(l.Inputs, p.fixed(v))
 		}
 	}
+	if l.Parts > 1 {
+		for k := range l.Inputs {
+			l.Inputs[k].part(attrs, k, attrs.Sequences, s.In[k], body.Inputs[k])
+		}
+		for k := range l.Outputs {
+			l.Outputs[k].part(attrs, k, len(l.Outputs), s.Out[k], body.Outputs[k])
+		}
+	}
 	return l
+}
+
+// part says how far apart parts find number k of what lies at b, v outside of the loop and inside in its body, where so many behind the carried ones are sliced.
+func (b *Bound) part(a graph.LoopAttrs, k, sliced int, v, inside *graph.Value) {
+	slices := 1
+	if k >= a.Carried && k < a.Carried+sliced {
+		slices = a.Trips
+	}
+	if bytes := inside.Type.Bytes(); slices*bytes < v.Type.Bytes() {
+		b.Part = bytes
+	}
 }
 
 // fixed is where v lies in each iteration.

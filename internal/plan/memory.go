@@ -179,7 +179,7 @@ func (p *Plan) Meetings() int {
 		}
 	}
 	for _, l := range p.Loops {
-		if !l.Serial {
+		if !l.Serial && l.Parts < 2 { // workers on parts meet nobody
 			n += l.few*(l.Body.Meetings()+1) - 1
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"lathe/internal/choice"
 	"lathe/internal/compile"
 	"lathe/internal/graph"
 	"lathe/internal/op"
@@ -36,6 +37,38 @@ func TestLoops(t *testing.T) {
 		if err := sameOutputs(res, in, want, 1, 2, 3); err != nil {
 			t.Errorf("seed %d: %v\n%s\n%s", seed, err, text, g)
 		}
+	}
+}
+
+// TestLoopsInParts compiles random networks with loops in as many parts as they have rows: the reference's outputs, by any number of workers.
+func TestLoopsInParts(t *testing.T) {
+	t.Parallel()
+	samples, least := uint64(300), 20
+	if testing.Short() {
+		samples, least = 60, 2
+	}
+	inParts := 0
+	for seed := range samples {
+		r := rand.New(rand.NewPCG(seed, 68))
+		g := graphtest.Loops(r)
+		text, in := g.String(), graphtest.Inputs(r, g)
+		tgt := targettest.Runnable(t, []string{"llvm -num-cores=2", "llvm -mcpu=core-avx2 -num-cores=2"}[seed%2])
+		prefer := map[string]choice.Point{}
+		for _, name := range []string{"loop", "loop#2", "loop#3"} {
+			prefer[name] = choice.Point{"loop_parts": fmt.Sprint(2 + seed%3)}
+		}
+		res, want := withReference(t, g, in, compile.Options{Target: tgt, Level: 3, Workers: 2, Tuned: compile.Tuned{Graph: prefer}})
+		for _, s := range res.Contents.Manifest.Steps {
+			if s.Parts > 1 {
+				inParts++
+			}
+		}
+		if err := sameOutputs(res, in, want, 1, 2, 3, 5); err != nil {
+			t.Errorf("seed %d: %v\n%s\n%s", seed, err, text, g)
+		}
+	}
+	if inParts < least {
+		t.Errorf("%d loops ran in parts", inParts)
 	}
 }
 

@@ -13,19 +13,21 @@ type Loop struct {
 	Workspace       int // bytes
 	Steps           []Step
 	While           *While
+	Parts           int // 2 or more: it runs so many times, each part by one worker, in a workspace that begins so many bytes behind that of the part before
+	Apart           int
 }
 
-// A Bound is where an input or output of a body lies, outside of the loop: iteration i from 0 on finds it Offset + i*Step bytes from
-// one of three places.
+// A Bound is where an input or output of a body lies, outside of the loop: iteration i from 0 on of part j finds it Offset + i*Step + j*Part
+// bytes from one of three places.
 type Bound struct {
-	First        Place // in iteration 0
-	Even, Odd    Place // in later ones
-	Offset, Step int
+	First              Place // in iteration 0
+	Even, Odd          Place // in later ones
+	Offset, Step, Part int
 }
 
 const (
-	loopParams = "ptr %ctx, i32 %worker, i32 %workers, i64 %float, ptr %inputsFRAME, ptr %outputsFRAME, ptr %workspaceFRAME"
-	loopTypes  = "ptr, i32, i32, i64, ptr, ptr, ptr"
+	loopParams = "ptr %ctx, i32 %worker, i32 %workers, i64 %float, ptr %inputsFRAME, ptr %outputsFRAME, ptr %workspaceFRAME, i64 %part"
+	loopTypes  = "ptr, i32, i32, i64, ptr, ptr, ptr, i64"
 )
 
 // loopName is the function of the loop that is step i of another function.
@@ -50,7 +52,7 @@ func (r *Run) loop(name string, l *Loop) (texts []string) {
 	var b strings.Builder
 	r.defineLoop(&b, name, "0")
 	fmt.Fprintf(&b, "  %%inputs = alloca [%d x ptr]\n  %%outputs = alloca [%d x ptr]\n", max(1, len(l.Inputs)), max(1, len(l.Outputs)))
-	fmt.Fprintf(&b, "  %%workspace = getelementptr i8, ptr %%workspace0, i64 %d\n  br label %%head\n", l.Workspace)
+	fmt.Fprintf(&b, "  %%own.by = mul i64 %%part, %d\n  %%own = add i64 %%own.by, %d\n  %%workspace = getelementptr i8, ptr %%workspace0, i64 %%own\n  br label %%head\n", l.Apart, l.Workspace)
 	b.WriteString("head:\n  %i = phi i64 [ 0, %entry ], [ %next, %latch ]\n  %start = icmp eq i64 %i, 0\n  %odd = trunc i64 %i to i1\n")
 	bind(&b, "inputs", l.Inputs)
 	bind(&b, "outputs", l.Outputs)
@@ -63,7 +65,7 @@ func (r *Run) loop(name string, l *Loop) (texts []string) {
 	} else {
 		for _, p := range parts {
 			part := fmt.Sprintf("%s_%d", name, p.from)
-			r.callLoop(&b, part, "%workers")
+			r.callLoop(&b, part, "%workers", "%part")
 			texts = append(texts, r.loopPart(part, name, l.Steps, p))
 		}
 	}
@@ -126,6 +128,10 @@ func bind(b *strings.Builder, table string, bounds []Bound) {
 		if p.Offset != 0 || p.Step != 0 {
 			fmt.Fprintf(b, "  %s.by = mul i64 %%i, %d\n  %s.off = add i64 %s.by, %d\n  %s.at = getelementptr i8, ptr %s, i64 %s.off\n", name, p.Step, name, name, p.Offset, name, at, name)
 			at = name + ".at"
+		}
+		if p.Part != 0 {
+			fmt.Fprintf(b, "  %[1]s.rows = mul i64 %%part, %[2]d\n  %[1]s.mine = getelementptr i8, ptr %[3]s, i64 %[1]s.rows\n", name, p.Part, at)
+			at = name + ".mine"
 		}
 		fmt.Fprintf(b, "  %s.p = getelementptr ptr, ptr %%%s, i64 %d\n  store ptr %s, ptr %s.p\n", name, table, k, at, name)
 	}

@@ -91,6 +91,8 @@ func (r *Run) serial(b *strings.Builder, i int, list []Step, name string, ranged
 func (r *Run) divided(b *strings.Builder, i int, s Step, name string) {
 	next := i + 1
 	switch {
+	case s.Loop != nil && s.Loop.Parts > 1:
+		r.inParts(b, i, s, name)
 	case s.Loop != nil:
 		if s.Barrier && r.meets() {
 			fmt.Fprintf(b, "  br i1 %%alone, label %%run%[1]d, label %%all%[1]d\nall%[1]d:\n%[2]s  br label %%run%[1]d\nrun%[1]d:\n", i, meet("1"))
@@ -125,6 +127,28 @@ func (s Step) claim(b *strings.Builder, i int) {
 	fmt.Fprintf(b, "  br i1 %%none%[1]d, label %%s%[2]d, label %%run%[1]d\n", i, i+1)
 }
 
+// inParts writes step i, a loop whose parts workers claim until none is left.
+func (r *Run) inParts(b *strings.Builder, i int, s Step, name string) {
+	fmt.Fprintf(b, "  br label %%begin%[1]d\nbegin%[1]d:\n", i)
+	claimed := ""
+	if r.meets() {
+		fmt.Fprintf(b, "  %%n%d = add i32 0, %d\n", i, s.Loop.Parts)
+		s.claim(b, i)
+		claimed = fmt.Sprintf(", [ %%got%[1]d, %%next%[1]d ]", i)
+	} else {
+		fmt.Fprintf(b, "  br label %%run%d\n", i)
+	}
+	fmt.Fprintf(b, "run%[1]d:\n  %%part%[1]d = phi i64 [ 0, %%begin%[1]d ], [ %%after%[1]d, %%again%[1]d ]%[2]s\n", i, claimed)
+	r.callLoop(b, loopName(name, i), "1", fmt.Sprintf("%%part%d", i))
+	if r.meets() {
+		fmt.Fprintf(b, "  br i1 %%alone, label %%again%[1]d, label %%next%[1]d\n", i)
+	} else {
+		fmt.Fprintf(b, "  br label %%again%d\n", i)
+	}
+	fmt.Fprintf(b, "again%[1]d:\n  %%after%[1]d = add i64 %%part%[1]d, 1\n  %%more%[1]d = icmp ult i64 %%after%[1]d, %[2]d\n", i, s.Loop.Parts)
+	fmt.Fprintf(b, "  br i1 %%more%[1]d, label %%run%[1]d, label %%s%[2]d\n", i, i+1)
+}
+
 // count writes into how many chunks step i is cut: so many for each worker, but no more than iterations.
 func (s Step) count(b *strings.Builder, i int) {
 	chunks, most := fmt.Sprint(max(s.Chunks, 1)), fmt.Sprint(min(max(s.Extent, 1), mostChunks))
@@ -149,6 +173,6 @@ func (r *Run) call(b *strings.Builder, i int, s Step, chunk, chunks string) {
 	fmt.Fprintf(b, "  call void @%s(%sptr %%scratch, i64 %s, i64 %s)\n", s.Kernel, args.String(), chunk, chunks)
 }
 
-func (r *Run) callLoop(b *strings.Builder, name, workers string) {
-	fmt.Fprintf(b, "  call void @%s(ptr %%ctx, i32 %%worker, i32 %s, i64 %s, ptr %%inputs, ptr %%outputs, ptr %%workspace)\n", name, workers, r.floatValue())
+func (r *Run) callLoop(b *strings.Builder, name, workers, part string) {
+	fmt.Fprintf(b, "  call void @%s(ptr %%ctx, i32 %%worker, i32 %s, i64 %s, ptr %%inputs, ptr %%outputs, ptr %%workspace, i64 %s)\n", name, workers, r.floatValue(), part)
 }

@@ -33,15 +33,15 @@ func turns(steps []Step) bool {
 // region runs the loop of step i, or one of two.
 func (r *Run) region(b *strings.Builder, i int, s Step, name, workers string) {
 	if s.Else == nil {
-		r.callLoop(b, loopName(name, i), workers)
+		r.callLoop(b, loopName(name, i), workers, "0")
 		return
 	}
 	at := s.Condition.pointer(b, fmt.Sprintf("%%condition%d", i), "")
 	r.decide(b, fmt.Sprintf("%%holds%d", i), at, workers)
 	fmt.Fprintf(b, "  br i1 %%holds%[1]d, label %%then%[1]d, label %%else%[1]d\nthen%[1]d:\n", i)
-	r.callLoop(b, loopName(name, i), workers)
+	r.callLoop(b, loopName(name, i), workers, "0")
 	fmt.Fprintf(b, "  br label %%joined%[1]d\nelse%[1]d:\n", i)
-	r.callLoop(b, elseName(name, i), workers)
+	r.callLoop(b, elseName(name, i), workers, "0")
 	fmt.Fprintf(b, "  br label %%joined%[1]d\njoined%[1]d:\n", i)
 }
 

@@ -13,8 +13,19 @@ import (
 const mostIterations = 1 << 20
 
 // Loop runs the body of n, slice after slice, and stacks what it gives. eval evaluates the body.
-func Loop(n *graph.Node, in, out []*tensor.Tensor, eval func(body *graph.Graph, in []*tensor.Tensor) ([]*tensor.Tensor, error)) error {
+func Loop(n *graph.Node, in, out []*tensor.Tensor, eval evaluator) error {
 	a, body := n.Attrs.(graph.LoopAttrs), n.Sub[0]
+	if a.Parts > 1 {
+		return inParts(a, body, in, out, eval)
+	}
+	return iterations(a, body, in, out, eval)
+}
+
+// An evaluator evaluates a body.
+type evaluator = func(body *graph.Graph, in []*tensor.Tensor) ([]*tensor.Tensor, error)
+
+// iterations runs all of a loop, or one part.
+func iterations(a graph.LoopAttrs, body *graph.Graph, in, out []*tensor.Tensor, eval evaluator) error {
 	args, i := slices.Clone(in), 0
 	for ; (!a.While || Holds(args[0])) && (i < a.Trips || a.Trips == 0); i++ {
 		if i == mostIterations {
@@ -47,6 +58,52 @@ func Loop(n *graph.Node, in, out []*tensor.Tensor, eval func(body *graph.Graph, 
 		out[len(out)-1].SetInt(0, int64(i))
 	}
 	return nil
+}
+
+// inParts runs a loop in parts one by one.
+func inParts(a graph.LoopAttrs, body *graph.Graph, in, out []*tensor.Tensor, eval evaluator) error {
+	// slicesOf is how many slices operand or result i has: each has a part of its own.
+	slicesOf := func(i, last int) int {
+		if i >= a.Carried && i < last {
+			return a.Trips
+		}
+		return 1
+	}
+	piece := func(inside *graph.Value, slices int) *tensor.Tensor {
+		t := inside.Type
+		if slices > 1 {
+			t.Shape = append([]int{slices}, t.Shape...)
+		}
+		return tensor.NewOf(t)
+	}
+	for part := range a.Parts {
+		args := slices.Clone(in)
+		for i, x := range in {
+			if n := slicesOf(i, a.Carried+a.Sequences); x.Len() != n*body.Inputs[i].Type.Elements() {
+				args[i] = piece(body.Inputs[i], n)
+				eachPart(x.Data, args[i].Data, n, a.Parts, part, func(whole, part []byte) { copy(part, whole) })
+			}
+		}
+		results := make([]*tensor.Tensor, len(out))
+		for i := range out {
+			results[i] = piece(body.Outputs[i], slicesOf(i, len(out)))
+		}
+		if err := iterations(a, body, args, results, eval); err != nil {
+			return err
+		}
+		for i, y := range results {
+			eachPart(out[i].Data, y.Data, slicesOf(i, len(out)), a.Parts, part, func(whole, part []byte) { copy(whole, part) })
+		}
+	}
+	return nil
+}
+
+// eachPart calls f with what a part has of each of so many slices, in the whole and in the part.
+func eachPart(whole, part []byte, slices, parts, index int, f func(whole, part []byte)) {
+	bytes := len(part) / slices
+	for s := range slices {
+		f(whole[(s*parts+index)*bytes:][:bytes], part[s*bytes:][:bytes])
+	}
 }
 
 // ErrBound is the error of a loop that would run more often than it may.

@@ -80,7 +80,12 @@ func (e *expectation) ofLoop(s bundle.Step) (ms float64, limit string) {
 			longest, limit = one, by
 		}
 	}
-	return ms * float64(s.Trips), limit
+	ms *= float64(s.Trips)
+	if s.Parts > 0 {
+		rounds := (s.Parts + e.workers - 1) / e.workers
+		ms *= float64(rounds) / float64(s.Parts)
+	}
+	return ms, limit
 }
 
 // inside is e for one iteration of a loop.
