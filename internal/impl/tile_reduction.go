@@ -93,10 +93,11 @@ func (k *kernel) digits(acc, name string) bool {
 // unrollReduction asks how many steps of the innermost reduction loop are unrolled. ss are the loops of the tile.
 func (k *kernel) unrollReduction(t *tiling, ss []string, last string) error {
 	acc := t.acc
-	first := k.core.loadsFirst(k.dotOf(acc) != nil)
+	dots := k.dotOf(acc) != nil
+	first := k.core.loadsFirst(dots)
 	n, def := k.s.Extent(last), 1
 	heavy := k.worked(k.core.registers(0), acc) < k.core.registers(0)
-	if n > 2 && !k.looksUp(acc) && !first && !heavy {
+	if (n > 2 || n > 1 && dots) && !k.looksUp(acc) && !first && !heavy {
 		tiled := len(ss) > 0 && !k.apart(acc, ss)
 		switch {
 		case tiled && n*k.vectorsOf(ss) <= WholeBody && (n%ReductionUnroll == 0 || n%2 == 1 && !k.lanesTwice(acc, ss)):

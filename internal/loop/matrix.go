@@ -12,6 +12,7 @@ import (
 // indices are its rows and columns. It is one of
 //
 //	matrix m { matrix n { T[t, m, n] = 0 } }
+//	matrix m { matrix n { T[t, m, n] = M[x] } }
 //	matrix m { matrix n { matrix k { T[t, m, n] = (T[t, m, n] + dot4(A[a], i, B[b], j)) } } }
 //	matrix m { matrix n { M[x] = T[t, m, n] } }
 //
@@ -24,6 +25,7 @@ type MatrixOp struct {
 	At                   []expr.Expr // the tile's index, without rows and columns
 	Product              *expr.Dot   // what is added, nil where nothing is
 	Store                *Store      // to M, nil where the tile changes
+	Load                 *expr.Load  // from M, nil where the tile does not become that
 }
 
 // MatrixOpOf reads a nest of matrix loops.
@@ -64,8 +66,14 @@ func MatrixOpOf(f *For) (*MatrixOp, error) {
 		return nil, fmt.Errorf("the last indices of %s are not %s and %s", store.To.Name, op.M.Name, op.N.Name)
 	}
 	if op.K == nil {
+		if l, ok := store.Value.(*expr.Load); ok && l.DType() == types.I32 {
+			if b, ok := l.From.(*Buffer); ok && b.Scope != Tiles && b.Scope != Reg && b.DType == types.I32 {
+				op.Load = l
+				return op, nil
+			}
+		}
 		if !expr.IsInt(store.Value, 0) {
-			return nil, fmt.Errorf("all of %s becomes another number than 0", store.To.Name)
+			return nil, fmt.Errorf("all of %s becomes neither 0 nor what a matrix in memory is", store.To.Name)
 		}
 		return op, nil
 	}

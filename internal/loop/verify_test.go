@@ -63,7 +63,7 @@ func TestVerifyText(t *testing.T) {
 		{"alloc t: int32[16,16] tiles matrix m in 0..16 { matrix o in 0..16 { t[o, m] = 0:int32 } }", "last indices of t are not m and o"},
 		{"alloc t: int32[16,16] tiles matrix m in 0..17 { matrix o in 0..16 { t[m, o] = 0:int32 } }", "last indices of t are not m and o"},
 		{"alloc t: int32[16,16] tiles matrix m in 0..n[0] { matrix o in 0..16 { t[m, o] = 0:int32 } }", "no matrix loop from 0 of a constant extent"},
-		{"alloc t: int32[16,16] tiles matrix m in 0..16 { matrix o in 0..16 { t[m, o] = 1:int32 } }", "all of t becomes another number than 0"},
+		{"alloc t: int32[16,16] tiles matrix m in 0..16 { matrix o in 0..16 { t[m, o] = 1:int32 } }", "all of t becomes neither 0 nor what a matrix in memory is"},
 		{"alloc t: int32[16,16] tiles matrix m in 0..16 { matrix o in 0..16 { matrix k in 0..2 { t[m, o] = (t[m, o] + int32(u[m, k])) } } }", "no dot product"},
 		{"alloc t: int32[2,16,16] tiles for i in 0..2 { matrix m in 0..16 { matrix o in 0..16 { t[i, m, o] = 0:int32 } } }", "index i of tiles t is not constant"},
 		{"matrix m in 0..8 { matrix o in 0..8 { y[m, o] = x[m, o] } }", "what is stored to y is no tile"},

@@ -112,6 +112,9 @@ func (e *emitter) matrixOp(f *loop.For) {
 		ptr, stride := e.matrix(op.Store.To, op.Store.Index, op.M, op.N, 1, nil)
 		e.tileCall(t.set.Store, "i8 ptr i64", tile, ptr(), stride)
 		t.forget()
+	case op.Load != nil:
+		ptr, stride := e.matrix(op.Load.From.(*loop.Buffer), op.Load.Index, op.M, op.N, 1, nil)
+		e.tileCall(t.set.Load, "i8 ptr i64", tile, ptr(), stride)
 	case op.Product == nil:
 		e.tileCall(t.set.Zero, "i8", tile)
 	default:

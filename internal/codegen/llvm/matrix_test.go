@@ -16,7 +16,7 @@ import (
 )
 
 // tileProduct is a product of blocks of 2 x 2 tiles of rows x columns, whose sums take so many steps of depth dot products, and of one row
-// of tiles of last rows behind them.
+// of tiles of last rows behind them, whose sums go through memory and take all steps twice.
 func tileProduct(name, a, b string, rows, columns, depth, steps, last int) string {
 	r := strings.NewReplacer("NAME", name, "TYPE_A", a, "TYPE_B", b, "ROWS", fmt.Sprint(rows), "COLS", fmt.Sprint(columns), "DEPTH", fmt.Sprint(depth),
 		"STEPS", fmt.Sprint(steps), "LAST", fmt.Sprint(last), "M", fmt.Sprint(4*rows+last), "N", fmt.Sprint(2*columns), "BYTES", fmt.Sprint(4*depth), "K", fmt.Sprint(4*depth*steps))
@@ -33,6 +33,10 @@ func tileProduct(name, a, b string, rows, columns, depth, steps, last int) strin
         matrix m in 0..LAST { matrix n in 0..COLS { sums[m, n] = 0:int32 } }
         for s in 0..STEPS { matrix m in 0..LAST { matrix n in 0..COLS { matrix k in 0..DEPTH {
           sums[m, n] = (sums[m, n] + dot4(x[(m + (ROWS * 4)), ((s * BYTES) + (k * 4))], 1, w[s, k, ((j * COLS) + n), 0], 3)) } } } }
+        matrix m in 0..LAST { matrix n in 0..COLS { y[(m + (ROWS * 4)), ((j * COLS) + n)] = sums[m, n] } }
+        matrix m in 0..LAST { matrix n in 0..COLS { sums[m, n] = y[(m + (ROWS * 4)), ((j * COLS) + n)] } }
+        for s in 0..STEPS { matrix m in 0..LAST { matrix n in 0..COLS { matrix k in 0..DEPTH {
+          sums[m, n] = (sums[m, n] + dot4(x[(m + (ROWS * 4)), ((s * BYTES) + (k * 4))], 1, w[s, k, ((j * COLS) + n), 0], 3)) } } } }
         matrix m in 0..LAST { matrix n in 0..COLS { y[(m + (ROWS * 4)), ((j * COLS) + n)] = sums[m, n] } } } } } }`)
 }
 
@@ -46,7 +50,7 @@ func TestMatrix(t *testing.T) {
 	for i, c := range [][5]int{{16, 16, 16, 3, 16}, {16, 16, 16, 1, 5}, {13, 16, 9, 2, 1}, {7, 5, 3, 2, 16}, {1, 1, 1, 4, 1}} {
 		types := [][2]string{{"uint8", "int8"}, {"int8", "int8"}, {"int8", "uint8"}, {"uint8", "uint8"}}[i%4]
 		funcs = append(funcs, parse(t, tileProduct(fmt.Sprintf("f%d", i), types[0], types[1], c[0], c[1], c[2], c[3], c[4])))
-		products += (2*4 + 2) * c[3]
+		products += (2*4 + 2*2) * c[3]
 	}
 	for _, name := range []string{withTiles, "llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v3"} {
 		tgt := targettest.Resolve(t, name)

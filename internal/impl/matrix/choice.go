@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"cmp"
 	"slices"
 
 	"lathe/internal/expr"
@@ -11,8 +12,8 @@ import (
 
 // A shape is a product of rows of data by columns of weights, of which each sum has taps runs of depth elements that lie together. Rows
 // have bytes in common where distinct, the bytes of data that there are, is less than theirs. copied is the bytes of data that are copied before
-// they are multiplied.
-type shape struct{ rows, columns, taps, depth, distinct, copied int }
+// they are multiplied. Rows begin pitch bytes behind each other, and outer is the iterations of the loop over steps that parts of sums divide.
+type shape struct{ rows, columns, taps, depth, distinct, copied, pitch, outer int }
 
 // shapeOf describes n if registers of matrices may compute it: its operands lie as products of them need, or can.
 func shapeOf(n *impl.Node) (s shape, ok bool) {
@@ -24,7 +25,9 @@ func shapeOf(n *impl.Node) (s shape, ok bool) {
 		return s, false
 	}
 	if n.Op == ops.QnnMatmul {
-		return shape{rows: n.Out.Elements() / y[len(y)-1], columns: y[len(y)-1], taps: 1, depth: impl.DotDepth(x[len(x)-1], expr.DotWidth), distinct: n.In[0].Elements()}, len(w) == 2
+		s = rowsBy(n.Out.Elements()/y[len(y)-1], y[len(y)-1], impl.DotDepth(x[len(x)-1], expr.DotWidth))
+		s.distinct = n.In[0].Elements()
+		return s, len(w) == 2
 	}
 	a := n.Attrs.(ops.ConvAttrs)
 	if a.Groups != 1 || types.Count(w) == 0 {
@@ -82,32 +85,64 @@ func (s shape) whole(panel int, c impl.Core) float64 {
 // weights are the bytes of the constant operand.
 func (s shape) weights() int { return s.columns * s.taps * s.depth }
 
-// cycles are those of a product by panels of so many tiles whose operands are in caches: of each step the longest of products, their
-// latency, loads, and what comes from L2, as all are under way together but for a little, and the time in which sums go through scratch to what is computed
-// of them. Data come from L2 for each panel, unless L1 holds all of them, and a panel does for each block, unless L1 holds that.
+// rowsBy is a product of so many rows of bytes, which lie one behind the other, by columns.
+func rowsBy(rows, columns, bytes int) shape {
+	s := shape{rows: rows, columns: columns, taps: 1, depth: bytes, distinct: rows * bytes, pitch: bytes}
+	s.outer = s.eachRun(stepBytes)
+	return s
+}
+
+// stepBytes is of how many bytes of a run a step takes at most.
+const stepBytes = 64
+
+// eachRun is the number of steps of a run of bytes that take at most so many each; 0: there are none.
+func (s shape) eachRun(most int) int {
+	d := step(s.depth, most/expr.DotWidth)
+	if d == 0 {
+		return 0
+	}
+	return s.depth / expr.DotWidth / d
+}
+
+// cycles are those of a product by panels of so many tiles whose operands are in caches. Data come from L2 for each panel, unless L1 holds all of them, and a
+// panel does for each block, unless L1 holds that.
 func (s shape) cycles(panel int, c impl.Core) float64 {
 	set := c.Tiles()
-	lanes, most := set.RowBytes/4, set.RowBytes/expr.DotWidth
-	depth := step(s.depth, most)
-	steps := float64(s.taps * (s.depth / expr.DotWidth / depth))
-	panels := (s.columns + panel*lanes - 1) / (panel * lanes)
-	far := func(bytes int) float64 {
+	load := func(bytes int) float64 {
 		if bytes <= impl.Crowded(c.L1) {
 			return 0
 		}
-		return float64(set.Rows*set.RowBytes) / float64(c.L2Rate)
+		return tileFromL2(c)
 	}
-	sum := s.taps * s.depth
-	dataLoad, weightLoad := far(s.distinct), far(panel*lanes*sum)
-	dataLoad *= min(1, float64(s.distinct)/float64(s.rows*sum))
-	total := 0.0
+	return s.steps(panel, 1, load(s.distinct)*s.apart(), load(panel*set.RowBytes/4*s.taps*s.depth), c) + copying(s.copied, c)
+}
+
+// tileFromL2 is the cycles in which a tile comes from L2.
+func tileFromL2(c impl.Core) float64 {
+	set := c.Tiles()
+	return float64(set.Rows*set.RowBytes) / float64(c.L2Rate)
+}
+
+// apart is the share of data that rows do not have in common.
+func (s shape) apart() float64 {
+	return min(1, float64(s.distinct)/float64(s.rows*s.taps*s.depth))
+}
+
+// steps is the cycles of all steps, where a tile of data and one of weights come from L2 in so many: of each step the longest of products, their
+// latency, loads, and what comes from L2, as all are under way together but for a little, and the time in which sums go through scratch, to
+// the next of so many parts and to what is computed of them.
+func (s shape) steps(panel, parts int, dataLoad, weightLoad float64, c impl.Core) (total float64) {
+	set := c.Tiles()
+	lanes := set.RowBytes / 4
+	steps := float64(s.taps * s.eachRun(set.RowBytes))
+	panels := (s.columns + panel*lanes - 1) / (panel * lanes)
 	add := func(rows []int, times int) {
 		tiles := float64(len(rows) * panel)
 		loads := float64(len(rows) + panel)
 		fromL2 := float64(len(rows))*dataLoad + float64(panel)*weightLoad
 		one := steps * (max(tiles*float64(set.ProductCycles), float64(set.Latency), loads*float64(set.LoadCycles), fromL2) + exposed*fromL2)
 		for _, r := range rows {
-			one += float64(panel*r) * sumCycles
+			one += float64(parts*panel*r) * sumCycles
 		}
 		total += one * float64(times)
 	}
@@ -116,7 +151,52 @@ func (s shape) cycles(panel int, c impl.Core) float64 {
 	if len(rest) > 0 {
 		add(rest, 1)
 	}
-	return total*float64(panels) + copying(s.copied, c)
+	return total * float64(panels)
+}
+
+// partCounts are the numbers of equal parts of a sum.
+func (s shape) partCounts() []int {
+	return slices.DeleteFunc(impl.UpTo(mostParts), func(n int) bool { return n > 1 && (s.outer == 0 || s.outer%n != 0) })
+}
+
+// inParts is the cycles of all steps where sums are made in so many parts: L1 holds the weights of a part from one block to the next
+// if it holds them beside the data of a block.
+func (s shape) inParts(panel, parts int, c impl.Core) float64 {
+	set := c.Tiles()
+	dataLoad, weightLoad := tileFromL2(c)*s.apart(), tileFromL2(c)
+	if s.distinct <= impl.Crowded(c.L1) {
+		dataLoad = 0
+	}
+	rows := min(s.rows, set.Rows*rowTiles(panel))
+	part := s.taps * s.depth / parts
+	if bytes := float64(panel*set.RowBytes/4) + float64(rows)*s.apart(); bytes*float64(part) <= float64(impl.Crowded(c.L1)) {
+		weightLoad *= max(float64(rows)/float64(s.rows), s.crowded(rows, part, c))
+	}
+	return s.steps(panel, parts, dataLoad, weightLoad, c)
+}
+
+// crowded is the share of L1 where nothing stays but so many bytes of each of some rows, because they begin at distances that put them into few sets.
+func (s shape) crowded(rows, bytes int, c impl.Core) float64 {
+	span := c.ISA().SetSpan
+	if span == 0 || s.pitch == 0 {
+		return 0
+	}
+	places := 1 // of rows within a span
+	for places*s.pitch%span != 0 && places < rows {
+		places++
+	}
+	if rows/places < c.L1/span {
+		return 0
+	}
+	return min(1, float64(places*bytes)/float64(span))
+}
+
+// decideParts asks in how many parts the sums of a piece of work are made.
+func (p *product) decideParts(s shape) {
+	s.outer = p.loops[p.divided()]
+	cost := func(parts int) float64 { return s.inParts(p.panel, parts, impl.Core{Target: p.Target}) }
+	counts := s.partCounts()
+	p.parts = p.DecideAmong("sum_parts", slices.MinFunc(counts, func(a, b int) int { return cmp.Compare(cost(a), cost(b)) }), cost, counts...)
 }
 
 // copying is the cycles to copy so many bytes of data to lines: they come from L2, and where L1 does not hold both the lines come from there

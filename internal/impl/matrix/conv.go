@@ -45,15 +45,10 @@ func conv(a impl.Anchor) (*impl.Plan, error) {
 	p.number = func(step []expr.Expr) expr.Expr {
 		return expr.Add(expr.Mul(expr.Add(expr.Mul(step[0], expr.Index(g.taps[1])), step[1]), expr.Index(each)), step[2])
 	}
-	p.reduce = func(body func(step []expr.Expr) loop.Stmt) loop.Stmt {
-		return build.Each("ky", expr.Index(g.taps[0]), func(ky expr.Expr) loop.Stmt {
-			return build.Each("kx", expr.Index(g.taps[1]), func(kx expr.Expr) loop.Stmt {
-				return build.Each("s", expr.Index(each), func(s expr.Expr) loop.Stmt { return body([]expr.Expr{ky, kx, s}) })
-			})
-		})
-	}
+	p.loops = []int{g.taps[0], g.taps[1], each}
 	c.panels = weight.Shape[0]
 	c.decide()
+	c.decideParts(c.grid.strip(c.strip, c.columns))
 	c.decideAhead()
 	operands := []*loop.Buffer{c.data, zeroOf("data_zero", a.In[1]), weight, zeroOf("weight_zero", a.In[3])}
 	where := "in place"

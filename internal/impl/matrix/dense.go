@@ -30,10 +30,8 @@ func dense(a impl.Anchor) (*impl.Plan, error) {
 	total := y.Elements() / p.columns
 	data := build.Param("data", x.DType, total, depth)
 	weight := build.Param("weight", w.DType, w.Dims()...)
-	p.reduce = func(body func(step []expr.Expr) loop.Stmt) loop.Stmt {
-		return build.Each("s", expr.Index(depth/expr.DotWidth/p.depth), func(s expr.Expr) loop.Stmt { return body([]expr.Expr{s}) })
-	}
 	p.steps, p.weights = depth/expr.DotWidth/p.depth, weight
+	p.loops = []int{p.steps}
 	p.number = func(step []expr.Expr) expr.Expr { return step[0] }
 	group := func(k expr.Expr, step []expr.Expr) expr.Expr {
 		return expr.Add(expr.Mul(step[0], expr.Index(p.depth)), k)
@@ -49,6 +47,7 @@ func dense(a impl.Anchor) (*impl.Plan, error) {
 	}
 	panels := weight.Shape[0]
 	blocks, size := p.decideBlocks(total, depth, panels)
+	p.decideParts(rowsBy(size, p.columns, depth))
 	p.decideAhead()
 	body := impl.Divided("part", blocks*panels, func(part expr.Expr) loop.Stmt {
 		return build.Bind("panel", expr.Bin(expr.OpFloorMod, part, expr.Index(panels)), func(panel expr.Expr) loop.Stmt {
@@ -114,7 +113,7 @@ func (p *product) decideBlocks(rows, bytes, panels int) (blocks, size int) {
 		blocks = (rows + size - 1) / size
 		pieces := blocks * panels
 		cycles := c.Together(pieces, products/float64(pieces), lastShare) + float64(blocks)*c.Again(float64(weights), weights)
-		if size*bytes > impl.Working(c.L2) {
+		if size*bytes+2*weights/panels > impl.Working(c.L2) { // beside the panel in use and the next
 			cycles += c.Again(float64(rows*bytes)*float64(panels), rows*bytes)
 		}
 		if size*result > impl.Working(c.L2) {

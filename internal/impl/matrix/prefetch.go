@@ -11,10 +11,12 @@ import (
 )
 
 // prefetch asks during a step of one of so many blocks for its share of the next panel: a network's weights come from beyond L2.
-func (p *product) prefetch(panel, block expr.Expr, blocks int, step []expr.Expr) loop.Stmt {
+func (p *product) prefetch(panel expr.Expr, s stage, blocks int, step []expr.Expr) loop.Stmt {
 	bytes := p.weights.Strides()[0]
 	lines := (bytes/loop.LineBytes + blocks*p.steps - 1) / (blocks * p.steps)
-	share := expr.Add(expr.Mul(block, expr.Index(p.steps)), p.number(step))
+	each := p.steps / p.parts
+	before := expr.Add(expr.Mul(s.part, expr.Index((blocks-1)*each)), expr.Mul(s.block, expr.Index(each))) // steps of other blocks
+	share := expr.Add(before, p.number(step))
 	at := expr.Add(expr.Mul(expr.Add(panel, expr.Index(1)), expr.Index(bytes)), expr.Mul(share, expr.Index(lines*loop.LineBytes)))
 	return &loop.Prefetch{From: p.weights, At: at, Lines: min(lines, loop.MaxPrefetch)}
 }

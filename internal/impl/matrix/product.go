@@ -1,6 +1,8 @@
 package matrix
 
 import (
+	"slices"
+
 	"lathe/internal/expr"
 	"lathe/internal/impl"
 	"lathe/internal/loop"
@@ -11,12 +13,14 @@ import (
 // A product is how rows of data become rows of a group's result. Sums of a block, of some tiles of rows by the tiles of a panel, stay in
 // registers while all steps are added; then they go to scratch, where the rest of the group finds them as vectors.
 //
-//	for block {
-//	  sums = 0
+//	for part of the steps, block {
+//	  sums = 0, or what scratch has of the parts before
 //	  for steps { sums += data × weights }
 //	  scratch = sums
-//	  for row, vector { y = rest(scratch) }
+//	  for row, vector { y = rest(scratch) } behind the last part
 //	}
+//
+// L1 holds the weights of a part from one block to the next.
 type product struct {
 	impl.Anchor
 	tileRows, lanes int  // of a tile
@@ -24,9 +28,10 @@ type product struct {
 	columns         int  // of the result
 	depth, steps    int  // dot products of a step, and steps of a sum
 	ahead           bool // while a block is summed, what its epilogue touches is asked for
+	parts           int  // of a sum, one of which all blocks take before the next
 
-	reduce func(body func(step []expr.Expr) loop.Stmt) loop.Stmt // the loops over all steps
-	number func(step []expr.Expr) expr.Expr                      // of a step among them
+	loops  []int                            // extents of the loops over all steps, from the outermost on
+	number func(step []expr.Expr) expr.Expr // of a step among them
 
 	weights *loop.Buffer // panels one after the other
 	// data is the k-th group of bytes of a row at a step, weight that of a column of a panel.
@@ -43,6 +48,40 @@ type operand struct {
 	axis  int
 }
 
+// reduce is the loops over the steps of a part.
+func (p *product) reduce(part expr.Expr, body func(step []expr.Expr) loop.Stmt) loop.Stmt {
+	var step []expr.Expr
+	var next func(i int) loop.Stmt
+	next = func(i int) loop.Stmt {
+		if i == len(p.loops) {
+			return body(slices.Clone(step))
+		}
+		extent, from := p.loops[i], expr.Expr(expr.Index(0))
+		if i == p.divided() {
+			extent /= p.parts
+			from = expr.Mul(part, expr.Index(extent))
+		}
+		return build.Each("s", expr.Index(extent), func(s expr.Expr) loop.Stmt {
+			step = append(step[:i], expr.Add(from, s))
+			return next(i + 1)
+		})
+	}
+	return next(0)
+}
+
+// divided is the loop over steps of which parts have some each: the first of several iterations.
+func (p *product) divided() int {
+	return max(0, slices.IndexFunc(p.loops, func(n int) bool { return n > 1 }))
+}
+
+// A stage is when a block is computed: a part of its steps, which number it is among the blocks, and where its sums are.
+type stage struct {
+	part, block expr.Expr
+	from        bool // sums begin with what scratch has
+	last        bool // the rest of the group is computed of them
+	sums        *loop.Buffer
+}
+
 // rows computes [first, first + n) of a panel of columns.
 func (p *product) rows(panel, first expr.Expr, n int) loop.Stmt {
 	whole, rest := cut(n, p.tileRows, rowTiles(p.panel))
@@ -51,30 +90,41 @@ func (p *product) rows(panel, first expr.Expr, n int) loop.Stmt {
 	if len(rest) > 0 {
 		blocks++
 	}
-	fetch := func(b, row expr.Expr, rows int) func(step []expr.Expr) loop.Stmt {
-		return func(step []expr.Expr) loop.Stmt {
-			weights := p.prefetch(panel, b, blocks, step)
-			if !p.ahead {
-				return weights
-			}
-			return build.Do(weights, p.prefetchEpilogue(panel, row, rows, step))
+	full := slices.Repeat([]int{p.tileRows}, rowTiles(p.panel))
+	all := func(s stage) loop.Stmt {
+		block := func(b, row expr.Expr, rows []int, n int) loop.Stmt {
+			s.block = b
+			return p.block(panel, row, rows, s, func(step []expr.Expr) loop.Stmt {
+				weights := p.prefetch(panel, s, blocks, step)
+				if !p.ahead {
+					return weights
+				}
+				return build.Do(weights, p.prefetchEpilogue(panel, row, n, step))
+			})
 		}
+		var list []loop.Stmt
+		if whole > 0 {
+			list = append(list, build.Each("block", expr.Index(whole), func(b expr.Expr) loop.Stmt {
+				return build.Bind("row", expr.Add(first, expr.Mul(b, expr.Index(size))), func(row expr.Expr) loop.Stmt { return block(b, row, full, size) })
+			}))
+		}
+		if len(rest) > 0 {
+			list = append(list, block(expr.Index(whole), expr.Add(first, expr.Index(whole*size)), rest, n-whole*size))
+		}
+		return build.Do(list...)
 	}
-	var list []loop.Stmt
-	if whole > 0 {
-		full := make([]int, rowTiles(p.panel))
-		for i := range full {
-			full[i] = p.tileRows
-		}
-		list = append(list, build.Each("block", expr.Index(whole), func(b expr.Expr) loop.Stmt {
-			return build.Bind("row", expr.Add(first, expr.Mul(b, expr.Index(size))), func(row expr.Expr) loop.Stmt { return p.block(panel, row, full, fetch(b, row, size)) })
+	if p.parts == 1 {
+		return all(stage{part: expr.Index(0), last: true})
+	}
+	sums := build.Scratch("sums", types.I32, blocks, min(size, n), p.panel*p.lanes)
+	list := []loop.Stmt{all(stage{part: expr.Index(0), sums: sums})}
+	if p.parts > 2 {
+		list = append(list, build.Each("part", expr.Index(p.parts-2), func(q expr.Expr) loop.Stmt {
+			return all(stage{part: expr.Add(q, expr.Index(1)), from: true, sums: sums})
 		}))
 	}
-	if len(rest) > 0 {
-		row := expr.Add(first, expr.Index(whole*size))
-		list = append(list, p.block(panel, row, rest, fetch(expr.Index(whole), row, n-whole*size)))
-	}
-	return build.Do(list...)
+	list = append(list, all(stage{part: expr.Index(p.parts - 1), from: true, last: true, sums: sums}))
+	return build.With(build.Do(list...), sums)
 }
 
 // A tileRow is the tiles of a panel for some rows of a block.
@@ -85,7 +135,7 @@ type tileRow struct {
 }
 
 // block computes tiles of the given rows, from first on. Each step begins with what fetch makes of it.
-func (p *product) block(panel, first expr.Expr, rows []int, fetch func(step []expr.Expr) loop.Stmt) loop.Stmt {
+func (p *product) block(panel, first expr.Expr, rows []int, s stage, fetch func(step []expr.Expr) loop.Stmt) loop.Stmt {
 	var list []tileRow
 	var accs []*loop.Buffer
 	total := 0
@@ -98,7 +148,16 @@ func (p *product) block(panel, first expr.Expr, rows []int, fetch func(step []ex
 		acc.Shape[0]++
 		total += n
 	}
-	sums := build.Scratch("sums", types.I32, total, p.panel*p.lanes)
+	sums := s.sums
+	if sums == nil {
+		sums = build.Scratch("sums", types.I32, total, p.panel*p.lanes)
+	}
+	at := func(row, column expr.Expr) []expr.Expr {
+		if s.sums != nil {
+			return []expr.Expr{s.block, row, column}
+		}
+		return []expr.Expr{row, column}
+	}
 	tiles := func(body func(t tileRow, v int) loop.Stmt) loop.Stmt {
 		var all []loop.Stmt
 		for _, t := range list {
@@ -108,13 +167,20 @@ func (p *product) block(panel, first expr.Expr, rows []int, fetch func(step []ex
 		}
 		return build.Do(all...)
 	}
+	inScratch := func(t tileRow, v int, m, n expr.Expr) []expr.Expr {
+		return at(expr.Add(expr.Index(t.first), m), expr.Add(expr.Index(v*p.lanes), n))
+	}
 	multiply := build.Do(
 		tiles(func(t tileRow, v int) loop.Stmt {
 			return p.nest(t, 0, func(m, n, _ expr.Expr) loop.Stmt {
-				return build.Set(t.acc, expr.Const(types.I32, 0), t.index(v, m, n)...)
+				begin := expr.Expr(expr.Const(types.I32, 0))
+				if s.from {
+					begin = build.Get(sums, inScratch(t, v, m, n)...)
+				}
+				return build.Set(t.acc, begin, t.index(v, m, n)...)
 			})
 		}),
-		p.reduce(func(step []expr.Expr) loop.Stmt {
+		p.reduce(s.part, func(step []expr.Expr) loop.Stmt {
 			return build.Do(fetch(step), tiles(func(t tileRow, v int) loop.Stmt {
 				return p.nest(t, p.depth, func(m, n, k expr.Expr) loop.Stmt {
 					x := p.data(expr.Add(expr.Add(first, expr.Index(t.first)), m), k, step)
@@ -126,11 +192,18 @@ func (p *product) block(panel, first expr.Expr, rows []int, fetch func(step []ex
 		}),
 		tiles(func(t tileRow, v int) loop.Stmt {
 			return p.nest(t, 0, func(m, n, _ expr.Expr) loop.Stmt {
-				return build.Set(sums, build.Get(t.acc, t.index(v, m, n)...), expr.Add(expr.Index(t.first), m), expr.Add(expr.Index(v*p.lanes), n))
+				return build.Set(sums, build.Get(t.acc, t.index(v, m, n)...), inScratch(t, v, m, n)...)
 			})
 		}),
 	)
-	return build.With(build.Do(build.With(multiply, accs...), p.finish(panel, first, sums, total)), sums)
+	all := build.With(multiply, accs...)
+	if s.last {
+		all = build.Do(all, p.finish(panel, first, func(row, column expr.Expr) expr.Expr { return build.Get(sums, at(row, column)...) }, total))
+	}
+	if s.sums != nil {
+		return all
+	}
+	return build.With(all, sums)
 }
 
 func (t tileRow) index(v int, m, n expr.Expr) []expr.Expr {
@@ -153,7 +226,7 @@ func (p *product) nest(t tileRow, depth int, body func(m, n, k expr.Expr) loop.S
 }
 
 // finish computes the rest of the group on so many rows of sums. Columns beyond those of the result are left out: a panel has whole tiles.
-func (p *product) finish(panel, first expr.Expr, sums *loop.Buffer, rows int) loop.Stmt {
+func (p *product) finish(panel, first expr.Expr, sum func(row, column expr.Expr) expr.Expr, rows int) loop.Stmt {
 	width := p.panel * p.lanes
 	return build.Each("r", expr.Index(rows), func(r expr.Expr) loop.Stmt {
 		return p.result(expr.Add(first, r), func(place func(column expr.Expr) []expr.Expr) loop.Stmt {
@@ -163,7 +236,7 @@ func (p *product) finish(panel, first expr.Expr, sums *loop.Buffer, rows int) lo
 					vector := func(lanes int) loop.Stmt {
 						return build.Loop(loop.Vector, "lane", expr.Index(0), expr.Index(lanes), func(lane expr.Expr) loop.Stmt {
 							at := expr.Add(expr.Index(v*p.lanes), lane)
-							return p.Finish(build.Get(sums, r, at), place(expr.Add(column, at))...)
+							return p.Finish(sum(r, at), place(expr.Add(column, at))...)
 						})
 					}
 					// The last panel has columns up to p.columns.
