@@ -90,6 +90,9 @@ func sample(t *testing.T, r *rand.Rand, kind string) *tetest.Case {
 		x := te.Input("x", f32("", 1+r.IntN(8), 1+r.IntN(150)))
 		return tetest.Of(r, kind, te.Compute("y", x.Type, func(i []expr.Expr) expr.Expr { return expr.Call(expr.FnExp, x.At(i...)) }))
 	}
+	if kind == "planes" { // whose elements lie between each other's
+		return tetest.Of(r, kind, of(t, ops.Transpose, ops.TransposeAttrs{Axes: []int{0, 3, 1, 2}}, "", f32("", 1, 2+r.IntN(10), 2+r.IntN(20), 2+r.IntN(3))))
+	}
 	if kind == "columns" {
 		most := of(t, ops.Max, ops.ReduceAttrs{Axis: []int{1}, KeepDims: true}, "", f32("", 1+r.IntN(3), 2+r.IntN(30), 1+r.IntN(70)))
 		x := te.Order(most)[0]
@@ -173,7 +176,7 @@ func TestPoints(t *testing.T) {
 	}
 	r := anyOf{rand.New(rand.NewPCG(1, 13)), map[string]int{}}
 	cpus := append(slices.Clone(machines), core)
-	for _, kind := range append(tetest.Kinds(), "strips", "long sum", "columns", "bytes", "streamed", "scaled", "functions", "winograd") {
+	for _, kind := range append(tetest.Kinds(), "strips", "long sum", "columns", "bytes", "streamed", "scaled", "functions", "planes", "winograd") {
 		for seed := range uint64(points) {
 			c := sample(t, rand.New(rand.NewPCG(seed, 11)), kind)
 			k := c.Lower()

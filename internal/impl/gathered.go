@@ -13,6 +13,9 @@ import (
 func (k *kernel) decideTogether(block string, rest []string) ([]string, error) {
 	loops := k.s.Loops(block)
 	lanes := loops[len(loops)-1]
+	if slices.Contains(rest, lanes) { // workers may divide it
+		return rest, nil
+	}
 	at := len(loops) - 2
 	for at >= 0 && k.s.Axis(loops[at]) == k.s.Axis(lanes) {
 		at--

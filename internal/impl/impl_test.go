@@ -152,6 +152,9 @@ func TestRules(t *testing.T) {
 		}},
 		{"gemv_plain", func(int) *te.Stage { return of(t, ops.Dense, op.None{}, "", f32("", 1, 2048), f32("", 1024, 2048)) }},
 		{"rows_by_columns", func(int) *te.Stage { return of(t, ops.Dense, op.None{}, "", f32("", 7, 736), f32("", 797, 736)) }},
+		{"pad_column", func(int) *te.Stage {
+			return of(t, ops.Pad, ops.PadAttrs{PadBefore: []int{3, 0}, PadAfter: []int{1, 0}, Mode: "reflect"}, "", f32("", 5000, 1))
+		}},
 		{"conv_pixel", func(n int) *te.Stage {
 			return inPanels(1, of(t, ops.Conv2d, conv(1, 1, 1), blocked(n), f32(blocked(n), 1, 32*n, 1, 1), f32(types.Layout(fmt.Sprintf("ABCD%db%da", n, n)), 16*n, 32*n, 1, 1)))
 		}},

@@ -82,7 +82,7 @@ func conv(n *Node, a *NodeAsker) (name, why string) {
 	switch {
 	case n.Out.DType.Compute() != types.F32:
 		return "", ""
-	case out < n.Lanes && c.Groups == 1:
+	case out < n.Lanes && c.Groups == 1 && n.fillsLines(out):
 		return Plain, ""
 	case out >= n.Lanes && n.isDepthwise(n.In[1]):
 		return Depthwise, ""
@@ -93,6 +93,13 @@ func conv(n *Node, a *NodeAsker) (name, why string) {
 	lines, rows := n.image(n.In[1])
 	a.panel(n.Lanes, output{lines: lines, rows: rows, panels: c.Groups == 1}, out/c.Groups, 0)
 	return n.algorithm(a)
+}
+
+// fillsLines reports whether a convolution to so many channels, fewer than a vector has, takes no more than twice as many vectors along its lines, each of which is of one
+// channel, as it has pixels, each of which is a vector of channels.
+func (n *Node) fillsLines(out int) bool {
+	_, rows := n.image(n.In[1])
+	return out*((rows+n.Lanes-1)/n.Lanes) <= 2*rows
 }
 
 // algorithm asks how a convolution is computed: by its definition, or in one of the ways that algorithms offer.

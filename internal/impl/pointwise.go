@@ -10,6 +10,9 @@ import (
 // square by square.
 func pointwise(k *kernel) error {
 	block := k.outBlock()
+	if err := k.dropInnermost(block); err != nil {
+		return err
+	}
 	if err := k.decideFused(block); err != nil {
 		return err
 	}
@@ -66,6 +69,20 @@ func (k *kernel) whole(loops []string) []string {
 		return loops
 	}
 	return loops[:len(loops)-1]
+}
+
+// dropInnermost fuses innermost loops of one iteration with those around them, along which vectors lie then.
+func (k *kernel) dropInnermost(block string) error {
+	for {
+		loops := k.s.Loops(block)
+		n := len(loops)
+		if n < 2 || k.s.Extent(loops[n-1]) > 1 {
+			return nil
+		}
+		if _, err := k.s.Fuse(loops[n-2], loops[n-1]); err != nil {
+			return err
+		}
+	}
 }
 
 // decideFused fuses innermost loops, as many as every address stays linear in, unless fewer are asked for.

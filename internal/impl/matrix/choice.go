@@ -12,8 +12,8 @@ import (
 
 // A shape is a product of rows of data by columns of weights, of which each sum has taps runs of depth elements that lie together. Rows
 // have bytes in common where distinct, the bytes of data that there are, is less than theirs. copied is the bytes of data that are copied before
-// they are multiplied. Rows begin pitch bytes behind each other, and outer is the iterations of the loop over steps that parts of sums divide.
-type shape struct{ rows, columns, taps, depth, distinct, copied, pitch, outer int }
+// they are multiplied. Rows begin pitch bytes behind each other.
+type shape struct{ rows, columns, taps, depth, distinct, copied, pitch int }
 
 // shapeOf describes n if registers of matrices may compute it: its operands lie as products of them need, or can.
 func shapeOf(n *impl.Node) (s shape, ok bool) {
@@ -87,21 +87,7 @@ func (s shape) weights() int { return s.columns * s.taps * s.depth }
 
 // rowsBy is a product of so many rows of bytes, which lie one behind the other, by columns.
 func rowsBy(rows, columns, bytes int) shape {
-	s := shape{rows: rows, columns: columns, taps: 1, depth: bytes, distinct: rows * bytes, pitch: bytes}
-	s.outer = s.eachRun(stepBytes)
-	return s
-}
-
-// stepBytes is of how many bytes of a run a step takes at most.
-const stepBytes = 64
-
-// eachRun is the number of steps of a run of bytes that take at most so many each; 0: there are none.
-func (s shape) eachRun(most int) int {
-	d := step(s.depth, most/expr.DotWidth)
-	if d == 0 {
-		return 0
-	}
-	return s.depth / expr.DotWidth / d
+	return shape{rows: rows, columns: columns, taps: 1, depth: bytes, distinct: rows * bytes, pitch: bytes}
 }
 
 // cycles are those of a product by panels of so many tiles whose operands are in caches. Data come from L2 for each panel, unless L1 holds all of them, and a
@@ -133,8 +119,8 @@ func (s shape) apart() float64 {
 // the next of so many parts and to what is computed of them.
 func (s shape) steps(panel, parts int, dataLoad, weightLoad float64, c impl.Core) (total float64) {
 	set := c.Tiles()
-	lanes := set.RowBytes / 4
-	steps := float64(s.taps * s.eachRun(set.RowBytes))
+	lanes, groups := set.RowBytes/4, s.depth/expr.DotWidth
+	steps := float64(s.taps * (groups / step(s.depth, set.RowBytes/expr.DotWidth)))
 	panels := (s.columns + panel*lanes - 1) / (panel * lanes)
 	add := func(rows []int, times int) {
 		tiles := float64(len(rows) * panel)
@@ -152,11 +138,6 @@ func (s shape) steps(panel, parts int, dataLoad, weightLoad float64, c impl.Core
 		add(rest, 1)
 	}
 	return total * float64(panels)
-}
-
-// partCounts are the numbers of equal parts of a sum.
-func (s shape) partCounts() []int {
-	return slices.DeleteFunc(impl.UpTo(mostParts), func(n int) bool { return n > 1 && (s.outer == 0 || s.outer%n != 0) })
 }
 
 // inParts is the cycles of all steps where sums are made in so many parts: L1 holds the weights of a part from one block to the next
@@ -191,11 +172,11 @@ func (s shape) crowded(rows, bytes int, c impl.Core) float64 {
 	return min(1, float64(places*bytes)/float64(span))
 }
 
-// decideParts asks in how many parts the sums of a piece of work are made.
+// decideParts asks in how many equal parts the sums of a piece of work are made.
 func (p *product) decideParts(s shape) {
-	s.outer = p.loops[p.divided()]
+	extent := p.loops[p.divided()].extent
+	counts := slices.DeleteFunc(impl.UpTo(min(extent, mostParts)), func(n int) bool { return extent%n != 0 })
 	cost := func(parts int) float64 { return s.inParts(p.panel, parts, impl.Core{Target: p.Target}) }
-	counts := s.partCounts()
 	p.parts = p.DecideAmong("sum_parts", slices.MinFunc(counts, func(a, b int) int { return cmp.Compare(cost(a), cost(b)) }), cost, counts...)
 }
 

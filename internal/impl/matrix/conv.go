@@ -45,7 +45,7 @@ func conv(a impl.Anchor) (*impl.Plan, error) {
 	p.number = func(step []expr.Expr) expr.Expr {
 		return expr.Add(expr.Mul(expr.Add(expr.Mul(step[0], expr.Index(g.taps[1])), step[1]), expr.Index(each)), step[2])
 	}
-	p.loops = []int{g.taps[0], g.taps[1], each}
+	p.loops = []stepLoop{{"ky", g.taps[0]}, {"kx", g.taps[1]}, {"s", each}}
 	c.panels = weight.Shape[0]
 	c.decide()
 	c.decideParts(c.grid.strip(c.strip, c.columns))

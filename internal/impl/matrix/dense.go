@@ -31,7 +31,7 @@ func dense(a impl.Anchor) (*impl.Plan, error) {
 	data := build.Param("data", x.DType, total, depth)
 	weight := build.Param("weight", w.DType, w.Dims()...)
 	p.steps, p.weights = depth/expr.DotWidth/p.depth, weight
-	p.loops = []int{p.steps}
+	p.loops = []stepLoop{{"s", p.steps}}
 	p.number = func(step []expr.Expr) expr.Expr { return step[0] }
 	group := func(k expr.Expr, step []expr.Expr) expr.Expr {
 		return expr.Add(expr.Mul(step[0], expr.Index(p.depth)), k)

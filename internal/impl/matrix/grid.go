@@ -1,8 +1,6 @@
 package matrix
 
 import (
-	"cmp"
-
 	"lathe/internal/expr"
 	"lathe/internal/ops"
 )
@@ -73,7 +71,6 @@ func (g grid) shape(channels int) shape {
 func (g grid) strip(lines, channels int) shape {
 	data := g.bytes(lines)
 	s := shape{rows: g.rowsOf(lines), columns: channels, taps: g.taps[0] * g.taps[1], depth: g.run, distinct: data, pitch: g.strides[1] * g.channels}
-	s.outer = cmp.Or(g.taps[0]-1, g.taps[1]-1, s.eachRun(stepBytes)-1) + 1 // that of the first loop of several iterations
 	if !g.inPlace() {
 		s.copied = data
 	}

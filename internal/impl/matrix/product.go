@@ -30,7 +30,7 @@ type product struct {
 	ahead           bool // while a block is summed, what its epilogue touches is asked for
 	parts           int  // of a sum, one of which all blocks take before the next
 
-	loops  []int                            // extents of the loops over all steps, from the outermost on
+	loops  []stepLoop                       // over all steps, from the outermost on
 	number func(step []expr.Expr) expr.Expr // of a step among them
 
 	weights *loop.Buffer // panels one after the other
@@ -39,6 +39,12 @@ type product struct {
 	weight func(panel, column, k expr.Expr, step []expr.Expr) operand
 	// result runs body where a row is one of the result's, with the index of an element of the result in that row.
 	result func(row expr.Expr, body func(place func(column expr.Expr) []expr.Expr) loop.Stmt) loop.Stmt
+}
+
+// A stepLoop is one of the loops over steps.
+type stepLoop struct {
+	name   string
+	extent int
 }
 
 // An operand is a group of bytes along an axis of a buffer.
@@ -56,13 +62,13 @@ func (p *product) reduce(part expr.Expr, body func(step []expr.Expr) loop.Stmt) 
 		if i == len(p.loops) {
 			return body(slices.Clone(step))
 		}
-		extent, from := p.loops[i], expr.Expr(expr.Index(0))
+		extent, from := p.loops[i].extent, expr.Expr(expr.Index(0))
 		if i == p.divided() {
 			extent /= p.parts
 			from = expr.Mul(part, expr.Index(extent))
 		}
-		return build.Each("s", expr.Index(extent), func(s expr.Expr) loop.Stmt {
-			step = append(step[:i], expr.Add(from, s))
+		return build.Each(p.loops[i].name, expr.Index(extent), func(at expr.Expr) loop.Stmt {
+			step = append(step[:i], expr.Add(from, at))
 			return next(i + 1)
 		})
 	}
@@ -71,7 +77,7 @@ func (p *product) reduce(part expr.Expr, body func(step []expr.Expr) loop.Stmt) 
 
 // divided is the loop over steps of which parts have some each: the first of several iterations.
 func (p *product) divided() int {
-	return max(0, slices.IndexFunc(p.loops, func(n int) bool { return n > 1 }))
+	return max(0, slices.IndexFunc(p.loops, func(l stepLoop) bool { return l.extent > 1 }))
 }
 
 // A stage is when a block is computed: a part of its steps, which number it is among the blocks, and where its sums are.

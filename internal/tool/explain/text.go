@@ -60,7 +60,11 @@ func (k *Kernel) text(w io.Writer, indent, number string) {
 		line("computes", "nothing: its module does")
 		ops = nil
 	case k.Trips > 0:
-		line("computes", spelling.Count(k.Trips, "iteration")+" of "+spelling.Count(len(k.Body), "kernel"))
+		parts := ""
+		if k.Parts > 0 {
+			parts = fmt.Sprintf(", in %d parts of its rows", k.Parts)
+		}
+		line("computes", spelling.Count(k.Trips, "iteration")+" of "+spelling.Count(len(k.Body), "kernel")+parts)
 		ops = nil
 	}
 	for i, op := range ops {
