@@ -24,20 +24,16 @@ func divideLoops(c *Context) error {
 			return
 		}
 		rows := rowsOf(n)
-		if rows == nil {
+		if rows == nil || rows.part(n.Sub[0], rows.extent) == nil {
 			return
 		}
 		taken, err := c.decide(n, impl.LoopPartsDecision(c.Target, rows.extent, iterationOf(n.Sub[0])))
 		if r.Fail(err); err != nil {
 			return
 		}
-		parts := impl.LoopParts(taken)
-		if parts < 2 {
-			return
-		}
-		if body := rows.part(n.Sub[0], parts); body != nil {
+		if parts := impl.LoopParts(taken); parts > 1 {
 			a.Parts = parts
-			r.SetBody(n, a, body)
+			r.SetBody(n, a, rows.part(n.Sub[0], parts))
 		}
 	})
 }
