@@ -18,6 +18,7 @@ import (
 //	Bytes   int64    // read and written at least
 //	Workers int      // that take part; 0 = all
 //	Trips   int      // how often a loop runs its body, which the numbers above count; 0 for a kernel
+//	Parts   int      // in how many parts of its rows a loop runs, each by one worker: Trips are the iterations of all; 0: it is no such loop
 //	Body    []Step   // the steps of one iteration
 //
 // and what the compiler chose, for people:

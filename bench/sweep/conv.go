@@ -66,6 +66,7 @@ var conv1d = []Case{
 }
 
 var conv2d = []Case{
+	conv("3x3_191_8_lines_of_1", shape{3, 191, 12, 3}, 8, plain(3, 1)),
 	conv("1x1_64_256_56", image(64, 56), 256, sq(1)),
 	conv("1x1_256_64_56", image(256, 56), 64, sq(1)),
 	conv("1x1_512_2048_7", image(512, 7), 2048, sq(1)),

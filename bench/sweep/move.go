@@ -43,6 +43,9 @@ func padded(name string, in shape, n int, mode string) Case {
 var move = []Case{
 	padded("pad_reflect_3_256", image(3, 256), 3, "reflect"),
 	padded("pad_reflect_256_64", image(256, 64), 1, "reflect"),
+	row("pad_reflect_column_120000", func(b *model.Builder) model.Value {
+		return b.Op("Pad", []model.Value{b.Input(120000, 1), b.Ints(3, 0, 1, 0)}, at("mode", "reflect"))
+	}),
 	padded("pad_edge_64_56", image(64, 56), 2, "edge"),
 	padded("pad_zero_64_56", image(64, 56), 1, "constant"),
 	row("pad_s2d_scaled_40_48", func(b *model.Builder) model.Value {

@@ -29,7 +29,7 @@ var gemm = []Case{
 	product(1000, 1000, 1000, ""), product(127, 129, 131, "_odd"), product(17, 33, 65, "_odd"), product(3, 5, 7, "_tiny"),
 	product(1, 1, 4096, "_outer"), product(4096, 1, 256, "_outer"), product(4096, 256, 1, "_column"),
 	product(65536, 16, 16, ""), product(16, 65536, 16, "_deep"), product(3136, 64, 64, ""),
-	dense(1, 2048, 1000), dense(1, 25088, 4096), dense(1, 9216, 4096), dense(64, 512, 10), dense(32, 784, 128), dense(8, 512, 512),
+	dense(1, 2048, 1000), dense(1, 25088, 4096), dense(1, 9216, 4096), dense(64, 512, 10), dense(28, 2216, 7), dense(32, 784, 128), dense(8, 512, 512),
 	both("inputs_256x256x256", shape{256, 256}, shape{256, 256}),
 	both("inputs_1x4096x1024", shape{1, 4096}, shape{4096, 1024}),
 	both("batch12_128x64x128", shape{1, 12, 128, 64}, shape{1, 12, 64, 128}),

@@ -32,6 +32,7 @@ var rnn = []Case{
 	recurrent("gru_t1_h384_step", "GRU", 1, 1, 128, 384, 1),
 	recurrent("gru_t100_h256", "GRU", 100, 1, 256, 256, 1),
 	recurrent("gru_b8_t50_h256", "GRU", 50, 8, 256, 256, 1),
+	recurrent("gru_b64_t100_h96", "GRU", 100, 64, 32, 96, 1),
 	recurrent("bigru_t100_h512", "GRU", 100, 1, 512, 512, 2),
 	recurrent("rnn_t50_h128", "RNN", 50, 1, 64, 128, 1),
 	recurrent("rnn_b32_t28_h64", "RNN", 28, 32, 28, 64, 1),
