@@ -1,7 +1,9 @@
 package compile
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 
 	csource "lathe/internal/codegen/c"
 	"lathe/internal/impl"
@@ -13,12 +15,22 @@ const gib = 1 << 30
 
 // place plans the memory of a program, and checks that the target can address what a run touches.
 func place(j *job, n *network, p *program) (*plan.Plan, error) {
+	if j.Target.IsSource() && p.hasParts() {
+		return nil, errors.New("a loop that runs in parts of its rows has no C source (compile the model itself, or its graph as it was before DivideLoops)")
+	}
 	p.markSerial()
 	mem := plan.New(n.boundary(), planned(p.steps), p.aliases, piecesFor(j.Target), costsFor(j.Target))
 	if total := mem.Bytes(); j.Target.PointerBits() == 32 && total > 2*gib {
 		return nil, fmt.Errorf("the model needs %.1f GiB of memory, and a program on %s has at most 2 (smaller --input-shapes, or a 64-bit target)", float64(total)/gib, j.Target.Arch)
 	}
 	return mem, nil
+}
+
+// hasParts reports whether a loop of p, or of a body, runs in parts.
+func (p *program) hasParts() bool {
+	return slices.ContainsFunc(p.steps, func(s *step) bool {
+		return inParts(s.Node) || slices.ContainsFunc(s.bodies, (*program).hasParts)
+	})
 }
 
 // markSerial tells planning which steps one worker does, and reports whether those are all.

@@ -157,7 +157,9 @@ func (f *function) planned(j *job, by choice.Chooser) (p *impl.Plan, err error) 
 			b.Align = align
 		}
 	}
-	if _, err := p.Divide(j.Target, f.operands, by); err != nil {
+	if f.alone {
+		p.Serialise()
+	} else if _, err := p.Divide(j.Target, f.operands, by); err != nil {
 		return nil, err
 	}
 	return p, p.DecideInstructions(by)

@@ -23,6 +23,7 @@ type scheduled struct {
 	plan     *impl.Plan
 	operands []impl.Operand // as they were when the first kernel was divided
 	dump     *kernelDump
+	alone    bool // one worker runs it among others of a part of a loop
 	another  bool // schedule of a class that has one: its loops are verified behind the last pass only
 }
 
@@ -128,7 +129,7 @@ func divide(j *job, p *program, classes []*scheduled) ([]*scheduled, error) {
 	type division struct {
 		of                   *scheduled
 		workers, way, chunks string
-		asWritten            bool
+		asWritten, alone     bool
 	}
 	divided := map[division]*scheduled{}
 	var list []*scheduled
@@ -155,9 +156,9 @@ func divide(j *job, p *program, classes []*scheduled) ([]*scheduled, error) {
 			if err := k.fitsRecord(own); err != nil {
 				k.unfit = fmt.Sprintf("kernel %s: %v", k.name, err)
 			}
-			id := division{c, own.Taken["workers"], own.Taken["division"], own.Taken["chunks"], own.AsWritten()}
+			id := division{c, own.Taken["workers"], own.Taken["division"], own.Taken["chunks"], own.AsWritten(), alone}
 			if divided[id] == nil {
-				divided[id] = &scheduled{plan: own, operands: operands, dump: &kernelDump{Debug: c.dump.Debug, n: c.dump.n}}
+				divided[id] = &scheduled{plan: own, operands: operands, alone: alone, dump: &kernelDump{Debug: c.dump.Debug, n: c.dump.n}}
 				list = append(list, divided[id])
 			}
 			divided[id].add(k)

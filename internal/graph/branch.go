@@ -66,7 +66,10 @@ func (n *Node) CaptureConstants() {
 		first = a.Carried + a.Sequences
 	}
 	for i := len(n.In) - 1; i >= first; i-- {
-		if !n.In[i].IsConst() {
+		other := func(body *Graph) bool { // a part of it
+			return !body.Inputs[i-(len(n.In)-len(body.Inputs))].Type.Equal(n.In[i].Type)
+		}
+		if !n.In[i].IsConst() || slices.ContainsFunc(n.Sub, other) {
 			continue
 		}
 		for _, body := range n.Sub {

@@ -31,9 +31,10 @@ func divideLoops(c *Context) error {
 		if r.Fail(err); err != nil {
 			return
 		}
-		if parts := impl.LoopParts(taken); parts > 1 {
-			a.Parts = parts
-			r.SetBody(n, a, rows.part(n.Sub[0], parts))
+		if a.Parts = impl.LoopParts(taken); a.Parts > 1 {
+			if body := rows.part(n.Sub[0], a.Parts); body != nil {
+				r.SetBody(n, a, body)
+			}
 		}
 	})
 }
@@ -99,9 +100,9 @@ func rowsOf(n *graph.Node) *loopRows {
 		case !ok:
 			return nil
 		}
-		for i, v := range body.Outputs {
-			axis, ok := l.axis[v]
-			if first, _ := outermost(v); !ok || axis != first || i < a.Carried && axis != l.axis[body.Inputs[i]] {
+		for _, v := range body.Outputs {
+			axis, has := l.axis[v]
+			if first, whole := outermost(v); !has || !whole || axis != first {
 				return nil
 			}
 		}

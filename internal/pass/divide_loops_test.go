@@ -75,7 +75,7 @@ func TestDivideLoops(t *testing.T) {
 // TestRowsOfLoops: rows are followed through what moves them, and not where one depends on another, or on which it is.
 func TestRowsOfLoops(t *testing.T) {
 	const text = `graph main(%h: float32[4,6], %x: float32[3,4,6], %m: float32[4,4]) {
-	@w = float32[6,6]{1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6} @c = float32[4,1]{1, 2, 3, 4} @at = int64[4]{3, 2, 1, 0}
+	@w = float32[6,6]{1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6} @c = float32[4,1]{1, 2, 3, 4} @at = int64[4]{3, 2, 1, 0} @q = float32[6,4]{1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6}
 	%y: float32[4,6], %z: float32[3,4,6] = loop(%h, %x, %m) {trips=3, carried=1, sequences=1} origin "loop"
 	  graph body(%h: float32[4,6], %x: float32[4,6], %m: float32[4,4]) { BODY return %r, %s }
 	return %y, %z }`
@@ -94,6 +94,9 @@ func TestRowsOfLoops(t *testing.T) {
 		{"rows backwards", "%0: float32[4,6] = strided_slice(%h) {begin=[3,0], end=[-1,6], strides=[-1,1]} %r: float32[4,6] = add(%0, %x) %s: float32[4,6] = tanh(%r)", 0},
 		{"looked up", "%0: float32[4,6] = take(%h, @at) {axis=0} %r: float32[4,6] = add(%0, %x) %s: float32[4,6] = tanh(%r)", 0},
 		{"constants of rows", "%0: float32[4,6] = multiply(%h, @c) %r: float32[4,6] = add(%0, %x) %s: float32[4,6] = tanh(%r)", 0},
+		{"rows by their number", "%0: float32[4,4] = nn.matmul(%h, @q) {transpose_a=false, transpose_b=false} %1: float32[4,4] = trilu(%0) {upper=true, k=0} %2: float32[4,1] = mean(%1) {axis=[1], keep_dims=true} %r: float32[4,6] = add(%h, %2) %s: float32[4,6] = add(%r, %x)", 0},
+		{"broadcast", "%0: float32[4,1] = mean(%h) {axis=[1], keep_dims=true} %1: float32[4,6] = broadcast_to(%0) {shape=[4,6]} %r: float32[4,6] = add(%1, %x) %s: float32[4,6] = tanh(%r)", 4},
+		{"what no row differs in", "%0: float32[4] = max(%m) {axis=[0], keep_dims=false} %1: float32[2,2] = reshape(%0) {new_shape=[2,2]} %2: float32[2,2] = broadcast_to(%1) {shape=[2,2]} %3: float32[] = sum(%2) {axis=[0,1], keep_dims=false} %r: float32[4,6] = add(%h, %3) %s: float32[4,6] = add(%r, %x)", 4},
 		{"joined rows", "%0: float32[8,3] = reshape(%h) {new_shape=[8,3]} %1: float32[8,3] = tanh(%0) %r: float32[4,6] = reshape(%1) {new_shape=[4,6]} %s: float32[4,6] = add(%r, %x)", 0},
 	} {
 		g, err := graph.Parse(strings.Replace(text, "BODY", c.body, 1), ops.Lookup, nil)

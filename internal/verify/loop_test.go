@@ -72,6 +72,54 @@ func TestLoopsInParts(t *testing.T) {
 	}
 }
 
+// TestPartsApart: parts that run beside each other for long have workspaces of their own.
+func TestPartsApart(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(3, 69))
+	rows := types.Of(types.F32, 8, 48)
+	body := &graph.Graph{Name: "body"}
+	v := body.Input("h", rows)
+	for range 6 {
+		w := tensor.New(types.F32, 48, 48)
+		for i := range w.Len() {
+			w.SetFloat(i, r.NormFloat64())
+		}
+		for _, d := range []struct {
+			*op.Def
+			attrs any
+			in    []*graph.Value
+		}{{ops.Dense, op.None{}, []*graph.Value{graph.NewConst("", w)}}, {ops.Softmax, ops.SoftmaxAttrs{Axis: 1}, nil}} {
+			n, err := body.Apply(d.Def, d.attrs, append([]*graph.Value{v}, d.in...)...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			v = n.Out[0]
+		}
+	}
+	body.Outputs = []*graph.Value{v}
+	g := &graph.Graph{Name: "main"}
+	l, err := graph.NewLoop(body, graph.LoopAttrs{Trips: 200, Carried: 1}, []*graph.Value{g.Input("x", rows)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Origin, l.Out[0].Name = []string{"loop"}, "y"
+	g.Nodes, g.Outputs = []*graph.Node{l}, l.Out
+	in := graphtest.Inputs(r, g)
+	for _, parts := range []string{"2", "4", "8"} {
+		h := g.Clone()
+		tuned := compile.Tuned{Graph: map[string]choice.Point{"loop": {"loop_parts": parts}}}
+		res, want := withReference(t, h, in, compile.Options{Target: targettest.Runnable(t, "llvm -num-cores=2"), Level: 3, Workers: 2, Tuned: tuned})
+		if got := fmt.Sprint(res.Contents.Manifest.Steps[0].Parts); got != parts {
+			t.Errorf("%s parts instead of %s", got, parts)
+		}
+		for range 5 {
+			if err := sameOutputs(res, in, want, 2, 3, 5); err != nil {
+				t.Errorf("%s parts: %v", parts, err)
+			}
+		}
+	}
+}
+
 // TestLoopsAsSource is TestLoops for C source.
 func TestLoopsAsSource(t *testing.T) {
 	t.Parallel()

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A Loop runs steps again and again, all workers in step. The operands of its steps that are inputs and outputs are those of its body,
+// A Loop runs steps again and again, all workers in step, or each worker parts of it by itself. The operands of its steps that are inputs and outputs are those of its body,
 // and their workspace begins at an offset of the one around them.
 type Loop struct {
 	Trips           int // at least 1; with While at most, and 0 is any number

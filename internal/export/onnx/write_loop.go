@@ -1,6 +1,8 @@
 package onnx
 
 import (
+	"errors"
+
 	"lathe/internal/compose"
 	"lathe/internal/graph"
 	"lathe/internal/tensor"
@@ -10,6 +12,9 @@ import (
 // loop writes a Scan, or a Loop where there are no sequences.
 func (w *writer) loop(n *graph.Node) error {
 	a, body := n.Attrs.(graph.LoopAttrs), n.Sub[0]
+	if a.Parts > 1 {
+		return errors.New("ONNX has no loops that run in parts of their rows (write the graph as it was before DivideLoops)")
+	}
 	own := a.Carried + a.Sequences
 	var in []string
 	for _, v := range n.In[:own] {

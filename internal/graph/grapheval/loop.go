@@ -7,6 +7,7 @@ import (
 
 	"lathe/internal/graph"
 	"lathe/internal/tensor"
+	"lathe/internal/types"
 )
 
 // mostIterations bounds a loop that nothing else does: the reference is no place to wait.
@@ -79,7 +80,11 @@ func inParts(a graph.LoopAttrs, body *graph.Graph, in, out []*tensor.Tensor, eva
 	for part := range a.Parts {
 		args := slices.Clone(in)
 		for i, x := range in {
-			if n := slicesOf(i, a.Carried+a.Sequences); x.Len() != n*body.Inputs[i].Type.Elements() {
+			n, sliced := slicesOf(i, a.Carried+a.Sequences), x.Shape
+			if i >= a.Carried && i < a.Carried+a.Sequences {
+				sliced = x.Shape[1:]
+			}
+			if axis, _ := a.Part(types.Of(x.DType, sliced...), body.Inputs[i].Type); axis >= 0 {
 				args[i] = piece(body.Inputs[i], n)
 				eachPart(x.Data, args[i].Data, n, a.Parts, part, func(whole, part []byte) { copy(part, whole) })
 			}

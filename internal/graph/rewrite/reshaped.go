@@ -6,7 +6,7 @@ import (
 	"lathe/internal/graph"
 )
 
-// Reshaped is a copy of g whose values have other extents, by nodes with other attributes; nil where the types of a node do not come out so.
+// Reshaped is a copy of g whose values have other extents, by nodes with other attributes; nil where the types of a node do not come out so. What reads only values that keep their extents stays.
 func Reshaped(g *graph.Graph, shape func(v *graph.Value) []int, attrs func(n *graph.Node) any) *graph.Graph {
 	c := g.Clone()
 	for i, v := range g.Inputs {
@@ -14,6 +14,13 @@ func Reshaped(g *graph.Graph, shape func(v *graph.Value) []int, attrs func(n *gr
 	}
 	for i, n := range g.Nodes {
 		m := c.Nodes[i]
+		same := true
+		for k, v := range n.In {
+			same = same && slices.Equal(m.In[k].Type.Shape, v.Type.Shape)
+		}
+		if same {
+			continue
+		}
 		if m.Attrs = attrs(n); m.Infer() != nil {
 			return nil
 		}

@@ -177,7 +177,7 @@ func (p *product) decideParts(s shape) {
 	extent := p.loops[p.divided()].extent
 	counts := slices.DeleteFunc(impl.UpTo(min(extent, mostParts)), func(n int) bool { return extent%n != 0 })
 	cost := func(parts int) float64 { return s.inParts(p.panel, parts, impl.Core{Target: p.Target}) }
-	p.parts = p.DecideAmong("sum_parts", slices.MinFunc(counts, func(a, b int) int { return cmp.Compare(cost(a), cost(b)) }), cost, counts...)
+	p.sumParts = p.DecideAmong("sum_parts", slices.MinFunc(counts, func(a, b int) int { return cmp.Compare(cost(a), cost(b)) }), cost, counts...)
 }
 
 // copying is the cycles to copy so many bytes of data to lines: they come from L2, and where L1 does not hold both the lines come from there

@@ -14,7 +14,7 @@ import (
 func (p *product) prefetch(panel expr.Expr, s stage, blocks int, step []expr.Expr) loop.Stmt {
 	bytes := p.weights.Strides()[0]
 	lines := (bytes/loop.LineBytes + blocks*p.steps - 1) / (blocks * p.steps)
-	each := p.steps / p.parts
+	each := p.steps / p.sumParts
 	before := expr.Add(expr.Mul(s.part, expr.Index((blocks-1)*each)), expr.Mul(s.block, expr.Index(each))) // steps of other blocks
 	share := expr.Add(before, p.number(step))
 	at := expr.Add(expr.Mul(expr.Add(panel, expr.Index(1)), expr.Index(bytes)), expr.Mul(share, expr.Index(lines*loop.LineBytes)))

@@ -28,7 +28,7 @@ type product struct {
 	columns         int  // of the result
 	depth, steps    int  // dot products of a step, and steps of a sum
 	ahead           bool // while a block is summed, what its epilogue touches is asked for
-	parts           int  // of a sum, one of which all blocks take before the next
+	sumParts        int  // parts of a sum, one of which all blocks take before the next
 
 	loops  []stepLoop                       // over all steps, from the outermost on
 	number func(step []expr.Expr) expr.Expr // of a step among them
@@ -64,7 +64,7 @@ func (p *product) reduce(part expr.Expr, body func(step []expr.Expr) loop.Stmt) 
 		}
 		extent, from := p.loops[i].extent, expr.Expr(expr.Index(0))
 		if i == p.divided() {
-			extent /= p.parts
+			extent /= p.sumParts
 			from = expr.Mul(part, expr.Index(extent))
 		}
 		return build.Each(p.loops[i].name, expr.Index(extent), func(at expr.Expr) loop.Stmt {
@@ -119,17 +119,17 @@ func (p *product) rows(panel, first expr.Expr, n int) loop.Stmt {
 		}
 		return build.Do(list...)
 	}
-	if p.parts == 1 {
+	if p.sumParts == 1 {
 		return all(stage{part: expr.Index(0), last: true})
 	}
 	sums := build.Scratch("sums", types.I32, blocks, min(size, n), p.panel*p.lanes)
 	list := []loop.Stmt{all(stage{part: expr.Index(0), sums: sums})}
-	if p.parts > 2 {
-		list = append(list, build.Each("part", expr.Index(p.parts-2), func(q expr.Expr) loop.Stmt {
+	if p.sumParts > 2 {
+		list = append(list, build.Each("part", expr.Index(p.sumParts-2), func(q expr.Expr) loop.Stmt {
 			return all(stage{part: expr.Add(q, expr.Index(1)), from: true, sums: sums})
 		}))
 	}
-	list = append(list, all(stage{part: expr.Index(p.parts - 1), from: true, last: true, sums: sums}))
+	list = append(list, all(stage{part: expr.Index(p.sumParts - 1), from: true, last: true, sums: sums}))
 	return build.With(build.Do(list...), sums)
 }
 
