@@ -61,18 +61,24 @@ func (a LoopAttrs) Few() int {
 	return a.Trips * max(1, a.Parts)
 }
 
-// Part is what an input or output of the body, of type inside, is of one outside of the loop, a slice of which is given for what is sliced: the axis that is parted,
-// or -1 where each part has all of it.
-func (a LoopAttrs) Part(slice, inside types.Tensor) (axis int, ok bool) {
-	if slice.Equal(inside) {
+// Part is what an input or output of the body, of type inside, is of one outside of the loop, or of each of its slices: the axis that is parted, or -1 where each part
+// has all of it.
+func (a LoopAttrs) Part(outside, inside types.Tensor, sliced bool) (axis int, ok bool) {
+	if sliced {
+		if outside.Rank() == 0 || outside.Shape[0] != a.Trips {
+			return 0, false
+		}
+		outside.Shape = outside.Shape[1:]
+	}
+	if outside.Equal(inside) {
 		return -1, true
 	}
-	if a.Parts < 2 || slice.DType != inside.DType || slice.DType.IsNibble() || slice.Layout != inside.Layout || slice.Rank() != inside.Rank() {
+	if a.Parts < 2 || outside.DType != inside.DType || outside.DType.IsNibble() || outside.Layout != inside.Layout || outside.Rank() != inside.Rank() {
 		return 0, false
 	}
-	for axis, n := range slice.Shape {
+	for axis, n := range outside.Shape {
 		if m := inside.Shape[axis]; m != n {
-			return axis, m > 0 && m*a.Parts == n && slices.Equal(slice.Shape[axis+1:], inside.Shape[axis+1:])
+			return axis, m > 0 && m*a.Parts == n && slices.Equal(outside.Shape[axis+1:], inside.Shape[axis+1:])
 		}
 		if n != 1 {
 			break
@@ -147,14 +153,7 @@ func (n *Node) checkLoop() error {
 		return fmt.Errorf("%s, but the body has %s, of which %d are carried", spelling.Count(len(results), "result"), spelling.Count(len(body.Outputs), "output"), a.Carried)
 	}
 	fits := func(outside, inside types.Tensor, sliced, parted bool) bool {
-		slice := outside
-		if sliced {
-			if outside.Rank() == 0 || outside.Shape[0] != a.Trips {
-				return false
-			}
-			slice.Shape = outside.Shape[1:]
-		}
-		axis, ok := a.Part(slice, inside)
+		axis, ok := a.Part(outside, inside, sliced)
 		return ok && outside.Layout == "" && (a.Parts < 2 || !parted || axis >= 0)
 	}
 	for i, v := range n.In {

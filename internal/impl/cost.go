@@ -104,6 +104,9 @@ func (c core) TileRows(n, vecs int) int {
 // meeting is the time that workers take to meet.
 func (c core) meeting() float64 { return c.Speed().Meet * float64(c.Clock) / 1000 }
 
+// FromL2 is the time to read what the core's L2 holds.
+func (c core) FromL2(bytes float64) float64 { return bytes / float64(c.L2Rate) }
+
 // Shared is the time to read what another core wrote.
 func (c core) Shared(bytes float64) float64 { return bytes / float64(c.L3Rate) }
 

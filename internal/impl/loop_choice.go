@@ -30,7 +30,7 @@ func LoopPartsDecision(t *target.Target, rows int, it Iteration) choice.Decision
 	kernels := 2*len(it.Products) + 1
 	fetched := func(bytes float64) float64 {
 		if weights <= Working(c.L2) {
-			return bytes / float64(c.L2Rate)
+			return c.FromL2(bytes)
 		}
 		return c.Again(bytes, weights)
 	}

@@ -73,7 +73,7 @@ func (all Algorithms) digits(c core, w Weights) float64 {
 // weights is the time to read weights of so many bytes, which are among constants of all bytes.
 func (c core) weights(bytes float64, all int) float64 {
 	if all <= Working(c.L2) {
-		return bytes / float64(c.L2Rate)
+		return c.FromL2(bytes)
 	}
 	return c.Fetched(bytes)
 }

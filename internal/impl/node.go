@@ -95,11 +95,14 @@ func conv(n *Node, a *NodeAsker) (name, why string) {
 	return n.algorithm(a)
 }
 
-// fillsLines reports whether a convolution to so many channels, fewer than a vector has, takes no more than twice as many vectors along its lines, each of which is of one
-// channel, as it has pixels, each of which is a vector of channels.
+// fillsLines reports whether a convolution to so many channels, fewer than a vector has, takes few enough vectors along its lines, each of which is of one
+// channel, beside its pixels, each of which would be a vector of channels. Lines of one pixel lie along the axis before, unless padding parts them.
 func (n *Node) fillsLines(out int) bool {
 	_, rows := n.image(n.In[1])
-	return out*((rows+n.Lanes-1)/n.Lanes) <= 2*rows
+	if rows == 1 && slices.Max(n.Attrs.(ops.ConvAttrs).Padding) > 0 {
+		return false
+	}
+	return out*((rows+n.Lanes-1)/n.Lanes) <= mostLineVectors*rows
 }
 
 // algorithm asks how a convolution is computed: by its definition, or in one of the ways that algorithms offer.

@@ -36,8 +36,8 @@ func (a *NodeAsker) packs(rows, columns, depth int, packing float64) bool {
 	}
 	const widths = 4 // vectors into which a sum goes
 	apart := float64(rows*columns) * (float64(depth)/float64(lanes*widths)*a.fold(widths) + joins)
-	if bytes := 4 * columns * depth; bytes > Crowded(a.L1) && a.L2Rate > 0 {
-		apart += float64(rows) * float64(bytes) / float64(a.L2Rate)
+	if bytes := 4 * columns * depth; bytes > Crowded(a.L1) {
+		apart += float64(rows) * a.FromL2(float64(bytes))
 	}
 	packed := tiles[best].cost*float64(depth) + packing
 	values := []choice.Value{{Text: "off", Cost: apart}, {Text: "on", Cost: packed}}

@@ -38,14 +38,15 @@ const (
 	sharedRegisters = 4       // registers: of all of them, for constants and addresses. Counted.
 	rolledFrom      = 5       // vectors: of a tile, from which on exponentials are rolled. Chosen: what they need pushes more out of registers.
 
-	IdleShares    = 2      // shares: of L3, that a core has at most, for others leave theirs. Chosen.
-	Pieces        = 12     // pieces: of work, that keep any small number of workers about evenly busy. Chosen: 2, 3, 4 and 6 divide it.
-	ParallelWork  = 20_000 // operations: scalar ones, from which on a second worker is worth meeting. Fitted.
-	kernelStart   = 2000.0 // cycles: of a kernel or a chunk besides its work, for loops begin and nothing is prefetched yet. Fitted: phases and folds that become many small kernels.
-	callCycles    = 100.0  // cycles: of the call of a kernel in a loop whose code and data are in L1. Chosen: some dozen instructions, whose loads wait for each other.
-	mostLoopParts = 4      // parts: of a loop for each worker. Chosen: with more, each has few rows.
-	partsPay      = 4      // meetings: that a reduction must take for workers to divide it in two steps. Chosen: two workers save half of it.
-	leastPart     = 64     // elements: that a part of such a reduction folds at least. Chosen: with fewer, most of the time goes into joining lanes.
+	IdleShares      = 2      // shares: of L3, that a core has at most, for others leave theirs. Chosen.
+	Pieces          = 12     // pieces: of work, that keep any small number of workers about evenly busy. Chosen: 2, 3, 4 and 6 divide it.
+	ParallelWork    = 20_000 // operations: scalar ones, from which on a second worker is worth meeting. Fitted.
+	kernelStart     = 2000.0 // cycles: of a kernel or a chunk besides its work, for loops begin and nothing is prefetched yet. Fitted: phases and folds that become many small kernels.
+	callCycles      = 100.0  // cycles: of the call of a kernel in a loop whose code and data are in L1. Chosen: some dozen instructions, whose loads wait for each other.
+	mostLoopParts   = 4      // parts: of a loop for each worker. Chosen: with more, each has few rows.
+	partsPay        = 4      // meetings: that a reduction must take for workers to divide it in two steps. Chosen: two workers save half of it.
+	mostLineVectors = 2      // times: so many more vectors than pixels, for a convolution along lines, above which it is one of channels. Chosen: channels in blocks are arranged before and behind.
+	leastPart       = 64     // elements: that a part of such a reduction folds at least. Chosen: with fewer, most of the time goes into joining lanes.
 
 	alongLinesShare = 0.75 // share: of what vectors of channels reach, for those of pixels, whose loads are not aligned, or come from L2 out of order. Fitted.
 	packCycles      = 1.0  // cycles: of an element that is packed when the network runs. Fitted: squares are transposed in registers, and written apart.

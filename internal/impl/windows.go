@@ -42,7 +42,7 @@ func WindowsDecision(t *target.Target, f WindowFold) choice.Decision {
 // between is the time to write, or to read, data of so many bytes that lie between two kernels.
 func (c core) between(bytes int) float64 {
 	if bytes <= Working(c.L2) {
-		return float64(bytes) / float64(c.L2Rate)
+		return c.FromL2(float64(bytes))
 	}
 	return c.Written(float64(bytes))
 }

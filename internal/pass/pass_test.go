@@ -248,9 +248,10 @@ func TestGolden(t *testing.T) {
 		{"copied_outputs", "SimplifyExpr", `graph main(%x: float32[3]) {
 			%0 = exp(%x) %a = copy(%0) %b = copy(%0) %c = copy(%x) return %a, %b, %c }`},
 		{"short_lines", "ChooseImplementations", `graph main(%x: float32[1,2,3,3], %y: float32[1,2,1,16]) {
-			@w = float32[3,2,1,3]{1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9}
+			@w = float32[3,2,1,3]{1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9} @v = float32[1,2,1,3]{1, 2, 3, 4, 5, 6}
 			%0 = nn.conv2d(%x, @w) {strides=[1,1], padding=[0,0,0,0], dilation=[1,1], groups=1} origin "to_one_pixel"
-			%1 = nn.conv2d(%y, @w) {strides=[1,1], padding=[0,0,0,0], dilation=[1,1], groups=1} origin "along_the_line" return %0, %1 }`},
+			%1 = nn.conv2d(%y, @w) {strides=[1,1], padding=[0,0,0,0], dilation=[1,1], groups=1} origin "along_the_line"
+			%2 = nn.conv2d(%x, @v) {strides=[1,1], padding=[1,0,1,0], dilation=[1,1], groups=1} origin "to_one_channel" return %0, %1, %2 }`},
 		{"dead", "DeadCodeElimination", `graph main(%x: float32[3]) {
 			%0 = exp(%x) %1 = tanh(%0) %y = negative(%0) return %y }`},
 		{"layer_norm", "FuseNormalization", `graph main(%x: float32[2,3,4]) {

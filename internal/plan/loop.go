@@ -96,25 +96,19 @@ func (p *Plan) loop(s Step, live *pieces, rule Pieces) *Loop {
 		}
 	}
 	if l.Parts > 1 {
+		part := func(b *Bound, v, inside *graph.Value, sliced bool) {
+			if axis, _ := attrs.Part(v.Type, inside.Type, sliced); axis >= 0 {
+				b.Part = inside.Type.Bytes()
+			}
+		}
 		for k := range l.Inputs {
-			l.Inputs[k].part(attrs, k, attrs.Sequences, s.In[k], body.Inputs[k])
+			part(&l.Inputs[k], s.In[k], body.Inputs[k], k >= attrs.Carried && k < attrs.Carried+attrs.Sequences)
 		}
 		for k := range l.Outputs {
-			l.Outputs[k].part(attrs, k, len(l.Outputs), s.Out[k], body.Outputs[k])
+			part(&l.Outputs[k], s.Out[k], body.Outputs[k], k >= attrs.Carried)
 		}
 	}
 	return l
-}
-
-// part says how far apart parts find number k of what lies at b, v outside of the loop and inside in its body, where so many behind the carried ones are sliced.
-func (b *Bound) part(a graph.LoopAttrs, k, sliced int, v, inside *graph.Value) {
-	slices := 1
-	if k >= a.Carried && k < a.Carried+sliced {
-		slices = a.Trips
-	}
-	if bytes := inside.Type.Bytes(); slices*bytes < v.Type.Bytes() {
-		b.Part = bytes
-	}
 }
 
 // fixed is where v lies in each iteration.

@@ -63,9 +63,9 @@ func iterations(a graph.LoopAttrs, body *graph.Graph, in, out []*tensor.Tensor, 
 
 // inParts runs a loop in parts one by one.
 func inParts(a graph.LoopAttrs, body *graph.Graph, in, out []*tensor.Tensor, eval evaluator) error {
-	// slicesOf is how many slices operand or result i has: each has a part of its own.
-	slicesOf := func(i, last int) int {
-		if i >= a.Carried && i < last {
+	// slicesOf is how many slices an operand or result has: each has a part of its own.
+	slicesOf := func(sliced bool) int {
+		if sliced {
 			return a.Trips
 		}
 		return 1
@@ -80,24 +80,22 @@ func inParts(a graph.LoopAttrs, body *graph.Graph, in, out []*tensor.Tensor, eva
 	for part := range a.Parts {
 		args := slices.Clone(in)
 		for i, x := range in {
-			n, sliced := slicesOf(i, a.Carried+a.Sequences), x.Shape
-			if i >= a.Carried && i < a.Carried+a.Sequences {
-				sliced = x.Shape[1:]
-			}
-			if axis, _ := a.Part(types.Of(x.DType, sliced...), body.Inputs[i].Type); axis >= 0 {
+			sliced := i >= a.Carried && i < a.Carried+a.Sequences
+			if axis, _ := a.Part(types.Of(x.DType, x.Shape...), body.Inputs[i].Type, sliced); axis >= 0 {
+				n := slicesOf(sliced)
 				args[i] = piece(body.Inputs[i], n)
 				eachPart(x.Data, args[i].Data, n, a.Parts, part, func(whole, part []byte) { copy(part, whole) })
 			}
 		}
 		results := make([]*tensor.Tensor, len(out))
 		for i := range out {
-			results[i] = piece(body.Outputs[i], slicesOf(i, len(out)))
+			results[i] = piece(body.Outputs[i], slicesOf(i >= a.Carried))
 		}
 		if err := iterations(a, body, args, results, eval); err != nil {
 			return err
 		}
 		for i, y := range results {
-			eachPart(out[i].Data, y.Data, slicesOf(i, len(out)), a.Parts, part, func(whole, part []byte) { copy(whole, part) })
+			eachPart(out[i].Data, y.Data, slicesOf(i >= a.Carried), a.Parts, part, func(whole, part []byte) { copy(whole, part) })
 		}
 	}
 	return nil

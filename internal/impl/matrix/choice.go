@@ -106,7 +106,7 @@ func (s shape) cycles(panel int, c impl.Core) float64 {
 // tileFromL2 is the cycles in which a tile comes from L2.
 func tileFromL2(c impl.Core) float64 {
 	set := c.Tiles()
-	return float64(set.Rows*set.RowBytes) / float64(c.L2Rate)
+	return c.FromL2(float64(set.Rows * set.RowBytes))
 }
 
 // apart is the share of data that rows do not have in common.
@@ -187,7 +187,7 @@ func copying(bytes int, c impl.Core) float64 {
 	if 2*bytes > impl.Crowded(c.L1) {
 		moved *= 3
 	}
-	return moved / float64(c.L2Rate)
+	return c.FromL2(moved)
 }
 
 // rowTiles is how many tiles of rows are computed together with a panel of so many: as many sums as hide the latency of a product, and
