@@ -3,6 +3,7 @@ package verify
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"lathe/internal/choice"
@@ -69,6 +70,20 @@ func TestLoopsInParts(t *testing.T) {
 	}
 	if inParts < least {
 		t.Errorf("%d loops ran in parts", inParts)
+	}
+}
+
+// TestPartsRefused: C source has no form for loops in parts, and says so.
+func TestPartsRefused(t *testing.T) {
+	g, err := graph.Parse(`graph main(%h: float32[4,6]) {
+	%y: float32[4,6] = loop(%h) {trips=3, carried=1, sequences=0, parts=2} origin "loop"
+	  graph body(%h: float32[2,6]) { %r: float32[2,6] = tanh(%h) return %r }
+	return %y }`, ops.Lookup, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := compile.Compile(t.Context(), g, compile.Options{Target: targettest.Resolve(t, "c"), Level: 3, Workers: 1}); err == nil || !strings.Contains(err.Error(), "in parts of its rows has no C source") {
+		t.Errorf("error: %v", err)
 	}
 }
 

@@ -1,10 +1,13 @@
 package onnx
 
 import (
+	"io"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"lathe/internal/graph"
+	"lathe/internal/ops"
 	"lathe/internal/testkit/evaltest"
 	"lathe/internal/testkit/graphtest"
 )
@@ -43,5 +46,19 @@ func TestLoops(t *testing.T) {
 	}
 	if loops < 20 {
 		t.Errorf("%d loops stayed loops", loops)
+	}
+}
+
+// TestPartsRefused: ONNX has no form for loops in parts.
+func TestPartsRefused(t *testing.T) {
+	g, err := graph.Parse(`graph main(%h: float32[4,6]) {
+	%y: float32[4,6] = loop(%h) {trips=3, carried=1, sequences=0, parts=2} origin "loop"
+	  graph body(%h: float32[2,6]) { %r: float32[2,6] = tanh(%h) return %r }
+	return %y }`, ops.Lookup, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(io.Discard, g, Options{}); err == nil || !strings.Contains(err.Error(), "in parts of their rows") {
+		t.Errorf("error: %v", err)
 	}
 }
