@@ -61,11 +61,21 @@ func (e *emitter) expr(x expr.Expr) value {
 	case *expr.Dot:
 		return e.dot(x, constInt(0, types.I32))
 	case *expr.Let:
-		e.bind(x.Var, e.expr(x.Value))
-		return e.expr(x.Body)
+		return e.let(x)
 	}
 	fail("expression %T", x)
 	return value{}
+}
+
+// let emits the body of x with its variable bound, which is out of scope behind it: a value that one lane has must not be there for the next.
+func (e *emitter) let(x *expr.Let) value {
+	outer, shadowed := e.env[x.Var]
+	e.bind(x.Var, e.expr(x.Value))
+	v := e.expr(x.Body)
+	if delete(e.env, x.Var); shadowed {
+		e.bind(x.Var, outer)
+	}
+	return v
 }
 
 func (e *emitter) logical(x *expr.Binary) value {

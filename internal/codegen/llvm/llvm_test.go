@@ -234,6 +234,27 @@ func TestRectangles(t *testing.T) {
 	sameAsInterpreted(t, funcs)
 }
 
+// TestLetsOfLanes: places that memory gives through variables, some of whose values are numbers in some lanes, are each lane's own, whether
+// all lanes are computed at once, or one by one under a mask.
+func TestLetsOfLanes(t *testing.T) {
+	var funcs []*loop.Func
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 33))
+		lanes, size := 2+r.IntN(7), 3+r.IntN(9)
+		first, behind := r.IntN(lanes), 1+r.IntN(lanes)
+		place := func(name string) string {
+			return fmt.Sprintf("max(min(let(%[1]s:int64 = int64(select(((v >= %[2]d) & (v < %[3]d)), at[v], %[4]d:int32)); select((%[1]s < 0), (%[1]s + %[5]d), %[1]s)), %[6]d), 0)",
+				name, first, behind, r.IntN(size), size, size-1)
+		}
+		x := func(name string) string {
+			return []string{"x[" + place(name) + "]", fmt.Sprintf("x[%s]", "max(min(int64(x["+place(name)+"]), "+fmt.Sprint(size-1)+"), 0)")}[r.IntN(2)]
+		}
+		funcs = append(funcs, parse(t, fmt.Sprintf(`func lets_%[1]d(x: float32[%[2]d], at: int32[%[3]d], y: float32[%[3]d]) {
+  vector v in 0..%[3]d { y[v] = select((%[4]s < 0.0), (%[5]s + 100.0), %[6]s) } }`, seed, size, lanes, x("a"), x("b"), x("c"))))
+	}
+	sameAsInterpreted(t, funcs)
+}
+
 // sameAsInterpreted runs functions for one worker and three, and compares every byte of every operand with the interpreter's.
 func sameAsInterpreted(t *testing.T, funcs []*loop.Func) {
 	t.Helper()
