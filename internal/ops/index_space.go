@@ -96,6 +96,9 @@ func perAxis(name string, values []int, rank int) error {
 // are transposed when a model is compiled.
 func strided(out, in *tensor.Tensor, steps []int) {
 	size, last := out.DType.Size(), len(out.Shape)-1
+	if out.Len() == 0 {
+		return
+	}
 	if last < 0 {
 		copy(out.Data, in.Data)
 		return

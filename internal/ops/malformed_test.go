@@ -50,6 +50,61 @@ func TestMalformedUses(t *testing.T) {
 	}
 }
 
+// TestNoElements: uses whose operands have an axis of no elements are refused, or evaluate without a panic and the same both ways.
+func TestNoElements(t *testing.T) {
+	for _, d := range All {
+		t.Run(d.Name, func(t *testing.T) {
+			for seed := range uint64(120) {
+				r := rand.New(rand.NewPCG(seed, 4))
+				a, in := d.Sample(r)
+				u := use{d, a, empty(r, in)}
+				err := guard(func() error {
+					out, err := u.infer()
+					if err != nil || !u.small(out) {
+						return nil
+					}
+					vals := u.operands(r, positive)
+					if !u.evaluates(out, vals) {
+						return nil
+					}
+					return u.compare(out, vals, 10)
+				})
+				if err != nil {
+					t.Errorf("seed %d: %s: %v", seed, u, err)
+					return
+				}
+			}
+		})
+	}
+}
+
+// empty are operands where a size of one of them, drawn, is 0 wherever it occurs, or only there. The others are large at times: lines are
+// walked in parts.
+func empty(r *rand.Rand, in []types.Tensor) []types.Tensor {
+	var sizes []int
+	for _, t := range in {
+		sizes = append(sizes, t.Shape...)
+	}
+	if len(sizes) == 0 {
+		return in
+	}
+	at, everywhere := r.IntN(len(sizes)), r.IntN(2) == 0
+	size, n, by := sizes[at], 0, []int{1, 1, 1, 17}[r.IntN(4)]
+	out := slices.Clone(in)
+	for i, t := range in {
+		shape := slices.Clone(t.Shape)
+		for k := range shape {
+			if n == at || everywhere && shape[k] == size {
+				shape[k] = 0
+			}
+			shape[k] *= by
+			n++
+		}
+		out[i].Shape = shape
+	}
+	return out
+}
+
 // evaluates reports whether Eval accepts the values: some uses have a meaning only for some.
 func (u use) evaluates(out []types.Tensor, vals []*tensor.Tensor) bool {
 	results := make([]*tensor.Tensor, len(out))

@@ -102,6 +102,9 @@ func flat(shape []int, at []expr.Expr) expr.Expr {
 // columnMajor is ordered for tensor expressions.
 func columnMajor(i expr.Expr, shape []int) expr.Expr {
 	plane := types.Count(shape[2:])
+	if plane == 0 {
+		return i
+	}
 	index := scaled(plane, quotient(i, plane), 0)
 	rest, stride := plane, 1
 	for _, n := range shape[2:] {
