@@ -303,6 +303,7 @@ func (k *kernel) applyTile(t *tiling, axes []string, size Tile) (shared []string
 		shares = min(shares, 1+slices.Index(outer, vecTiles))
 	}
 	k.prefetchPanel(t, vecTiles, size)
+	k.prefetchNear(t, size)
 	k.prefetchEpilogue(t, at)
 	return outer[:shares], nil
 }

@@ -36,7 +36,7 @@ func (k *kernel) prefetchPanel(t *tiling, vecTiles string, size Tile) {
 	}
 	at := ""
 	for _, f := range around[from+1:] {
-		if _, ok := expr.IntOf(f.Extent); !ok || f.Kind != loop.Serial {
+		if _, ok := expr.IntOf(f.Extent); !ok || f.Kind != loop.Serial || at != "" && k.turnCycles(reads, f.Var.Name, size) < leastTurn {
 			break
 		}
 		at = f.Var.Name

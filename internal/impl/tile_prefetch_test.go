@@ -88,7 +88,7 @@ func TestPanelsAskedFor(t *testing.T) {
 			case *loop.Alloc:
 				visit(s.Body, times)
 			case *loop.Prefetch:
-				if !s.Write {
+				if !s.Write && !s.Near {
 					asked, weights = asked+times*s.Lines, s.From
 				}
 			}

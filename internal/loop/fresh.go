@@ -58,7 +58,7 @@ func Fresh(s Stmt) Stmt {
 			return store(t)
 		case *Prefetch:
 			if b := bufs[t.From]; b != nil {
-				return &Prefetch{b, t.At, t.Lines, t.Write}
+				return &Prefetch{b, t.At, t.Lines, t.Near, t.Write}
 			}
 		case *Block:
 			b := *t

@@ -118,12 +118,13 @@ type Store struct {
 	Value expr.Expr
 }
 
-// A Prefetch asks for Lines cache lines of From, from the one on that holds element At, to be brought into the L2 cache,
-// for stores if Write is set. It computes nothing, and the lines may lie outside the buffer.
+// A Prefetch asks for Lines cache lines of From, from the one on that holds element At, to be brought into the L2 cache, or near, into
+// L1, for stores if Write is set. It computes nothing, and the lines may lie outside the buffer.
 type Prefetch struct {
 	From  *Buffer
 	At    expr.Expr
 	Lines int
+	Near  bool
 	Write bool
 }
 

@@ -255,6 +255,7 @@ func (p *parser) prefetch() *Prefetch {
 	s := &Prefetch{From: b, At: p.typed(types.I64)}
 	p.Expect("lines")
 	s.Lines = p.Int()
+	s.Near = p.Accept("near")
 	s.Write = p.Accept("write")
 	return s
 }

@@ -198,11 +198,14 @@ func (p *printer) stmt(s Stmt, last bool) {
 	case *Store:
 		p.line("%s\n", p.store(s))
 	case *Prefetch:
-		write := ""
-		if s.Write {
-			write = " write"
+		how := ""
+		if s.Near {
+			how = " near"
 		}
-		p.line("prefetch %s at %s lines %d%s\n", p.bufferName(s.From), p.expr(s.At), s.Lines, write)
+		if s.Write {
+			how += " write"
+		}
+		p.line("prefetch %s at %s lines %d%s\n", p.bufferName(s.From), p.expr(s.At), s.Lines, how)
 	case *Block:
 		p.computation(s)
 	}

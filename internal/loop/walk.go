@@ -159,7 +159,7 @@ func MapExprs(s Stmt, f func(expr.Expr) expr.Expr) Stmt {
 			return store(n)
 		case *Prefetch:
 			if at := f(n.At); at != n.At {
-				return &Prefetch{n.From, at, n.Lines, n.Write}
+				return &Prefetch{n.From, at, n.Lines, n.Near, n.Write}
 			}
 		case *Block:
 			b := *n

@@ -75,7 +75,7 @@ func simplified(s loop.Stmt, r arith.Ranges, facts arith.Facts) loop.Stmt {
 		}
 		return nil
 	case *loop.Prefetch:
-		return &loop.Prefetch{From: s.From, At: e(s.At), Lines: s.Lines, Write: s.Write}
+		return &loop.Prefetch{From: s.From, At: e(s.At), Lines: s.Lines, Near: s.Near, Write: s.Write}
 	case *loop.Store:
 		index := make([]expr.Expr, len(s.Index))
 		for i, x := range s.Index {

@@ -89,8 +89,8 @@ func runs(flat arith.Linear, nest []*loop.For, each int) (run int, offsets []int
 	slices.SortFunc(walks, func(a, b walk) int { return int(a.stride - b.stride) })
 	run, offsets = each, []int64{0}
 	for _, w := range walks {
-		if int64(run) == w.stride && len(offsets) == 1 {
-			run *= int(w.extent)
+		if w.stride <= int64(run) && len(offsets) == 1 { // windows have elements in common
+			run += int(w.stride * (w.extent - 1))
 			continue
 		}
 		if len(offsets)*int(w.extent) > loop.MaxPrefetch {

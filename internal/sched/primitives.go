@@ -54,6 +54,8 @@ var primitives = []Primitive{
 		run: func(s *Schedule, t Step) error { return s.Prefetch(t.On, t.Args[0], t.Args[1], t.Args[2]) }},
 	{Name: "prefetch_ahead", On: BlockName, Args: []Name{BufferName, LoopName}, Count: true, Doc: "asks, in each iteration of the loop, for what the block reads of the buffer N iterations later",
 		run: func(s *Schedule, t Step) error { return s.PrefetchAhead(t.On, t.Args[0], t.Args[1], t.N) }},
+	{Name: "prefetch_near", On: BlockName, Args: []Name{BufferName, LoopName}, Count: true, Doc: "the same into L1, of what comes from L2",
+		run: func(s *Schedule, t Step) error { return s.PrefetchNear(t.On, t.Args[0], t.Args[1], t.N) }},
 	{Name: "prefetch_tile", On: BlockName, Args: []Name{BufferName, LoopName, LoopName}, Doc: "asks for what the block accesses of the buffer in this iteration of the first loop, during the second, which comes before it",
 		run: func(s *Schedule, t Step) error { return s.PrefetchTile(t.On, t.Args[0], t.Args[1], t.Args[2]) }},
 	{Name: "reorder", On: LoopName, Args: []Name{LoopName}, Many: true, Doc: "puts loops of one perfect nest into the order given",

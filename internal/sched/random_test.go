@@ -176,7 +176,7 @@ func randomStep(r *rand.Rand, k *lower.Kernel, s *sched.Schedule) sched.Step {
 		}
 		return list[r.IntN(len(list))]
 	}
-	all := slices.DeleteFunc(slices.Clone(sched.Primitives()), func(p sched.Primitive) bool { return p.Name == "stage_factors" })
+	all := slices.DeleteFunc(slices.Clone(sched.Primitives()), func(p sched.Primitive) bool { return p.Name == "stage_factors" || p.Name == "prefetch_near" })
 	p := all[r.IntN(len(all))]
 	for p.Name == "cache_read" || p.Name == "fold_at" { // where a tile is computed in part, the copy would read what nobody wrote; the other is below
 		p = all[r.IntN(len(all))]
@@ -195,6 +195,9 @@ func randomStep(r *rand.Rand, k *lower.Kernel, s *sched.Schedule) sched.Step {
 		p = all[slices.IndexFunc(all, func(p sched.Primitive) bool { return p.Name == "compute_with" })]
 	}
 	step := sched.Step{Op: p.Name, On: name(p.On)}
+	if p.Name == "prefetch_ahead" && len(s.Trace)%2 > 0 {
+		step.Op = "prefetch_near"
+	}
 	if p.On == sched.BlockName {
 		step.On = block
 	}

@@ -27,6 +27,10 @@ const (
   for j in 0..3 { for i in 0..4 { for k in 0..8 { for l in 0..16 {
     block y(a: 4 = i, b: 3 = j, c: 16 = l, r: reduce 8 = k) { init y[a, ((b * 16) + c)] = 0.0
       y[a, ((b * 16) + c)] = (y[a, ((b * 16) + c)] + (p[a, r] * q[b, r, c])) } } } } } }`
+	// taps are windows that have elements in common, on lines apart.
+	taps = `func f(x: float32[4,24], y: float32[4,20]) {
+  for i in 0..4 { for j in 0..20 { for k in 0..5 {
+    block y(a: 4 = i, b: 20 = j, r: reduce 5 = k) { init y[a, b] = 0.0 y[a, b] = (y[a, b] + x[a, (b + r)]) } } } } }`
 	// quantized is a guarded product of bytes, the weights in groups of four rows.
 	quantized = `func f(p: uint8[4,8], q: int8[2,6,4], y: int32[4,6]) {
   for i in 0..4 { for j in 0..6 { for k in 0..8 {
@@ -103,7 +107,7 @@ func steps(text string) []sched.Step {
 	for line := range strings.SplitSeq(strings.TrimSpace(text), ";") {
 		w := strings.Fields(line)
 		s := sched.Step{Op: w[0], On: w[1], Args: w[2:]}
-		if last := len(s.Args) - 1; s.Op == "split" || s.Op == "prefetch_ahead" {
+		if last := len(s.Args) - 1; s.Op == "split" || s.Op == "prefetch_ahead" || s.Op == "prefetch_near" {
 			fmt.Sscan(s.Args[last], &s.N)
 			s.Args = s.Args[:last]
 		}
@@ -132,6 +136,8 @@ var goldens = []struct{ name, before, steps string }{
 	{"prefetch_then_fuse", panels, "prefetch y q j i; fuse j i; parallel j.i"},
 	{"prefetch_split_reduction", panels, "split k 2; unroll k.i; vector l; prefetch y q j k.o"},
 	{"prefetch_ahead", panels, "prefetch_ahead y q k 2"},
+	{"prefetch_near", panels, "prefetch_near y q k 2"},
+	{"prefetch_windows", taps, "prefetch_near y x i 1"},
 	{"prefetch_tile", staged, "split j 4; reorder j.o i; compute_at acc j.o worker; prefetch_tile y y j.o k"},
 	{"prefetch_operand", staged, "split j 4; reorder j.o i; compute_at acc j.o worker; prefetch_tile y v j.o k"},
 	{"cut_reduction", staged, "split j 4; unroll i; vector j.i; reorder j.o i; compute_at acc j.o reg; reorder k acc_a.t; split k 3; decompose_reduction acc k.o; cut_reduction acc k.o worker"},
@@ -275,6 +281,7 @@ var illegal = []struct{ name, before, done, step, want string }{
 	{"prefetch_ahead_nowhere", panels, "", "prefetch_ahead y q z 1", `loop "z" around it`},
 	{"prefetch_ahead_invariant", panels, "", "prefetch_ahead y p l 1", "its index does not follow l"},
 	{"prefetch_ahead_scratch", staged, "compute_at acc i worker", "prefetch_ahead y acc j 1", "worker buffer acc"},
+	{"prefetch_near_nowhere", panels, "", "prefetch_near y q z 1", `prefetch_near y: 1 iterations of loop "z" around it`},
 	{"prefetch_tile_elsewhere", staged, "", "prefetch_tile y v i acc_i", `loop "i" is not around it and around "acc_i"`},
 	{"prefetch_tile_unrolled", staged, "split j 4; reorder j.o i; compute_at acc j.o worker; unroll k", "prefetch_tile y v j.o k", "k is no serial loop"},
 	{"prefetch_tile_unread", staged, "compute_at acc i worker", "prefetch_tile y p i k", "it accesses p 0 times"},

@@ -183,13 +183,16 @@ func (e *emitter) wholeVector(b *loop.Buffer, at arith.Linear, v value) value {
 	return e.shuffle(v, whole, func(i int) int { return i })
 }
 
-// prefetch asks for lines to be read into the L2 cache.
+// prefetch asks for lines to be read into the L2 cache, or near, into L1.
 func (e *emitter) prefetch(s *loop.Prefetch) {
 	e.declare("void @llvm.prefetch.p0(ptr, i32, i32, i32)")
-	const toL2, data = 2, 1
-	write := 0
+	const toL2, toL1, data = 2, 3, 1
+	write, to := 0, toL2
 	if s.Write {
 		write = 1
+	}
+	if s.Near {
+		to = toL1
 	}
 	p, t := e.place(arith.LinearOf(e.ranges.Simplify(s.At))), s.From.DType
 	if t.IsNibble() {
@@ -199,7 +202,7 @@ func (e *emitter) prefetch(s *loop.Prefetch) {
 	ptr, _ := e.addressAs(t, s.From, p)
 	for i := range s.Lines {
 		line := e.temp("getelementptr i8, ptr %s, i64 %d", ptr, i*loop.LineBytes)
-		e.effect("call void @llvm.prefetch.p0(ptr %s, i32 %d, i32 %d, i32 %d)", line, write, toL2, data)
+		e.effect("call void @llvm.prefetch.p0(ptr %s, i32 %d, i32 %d, i32 %d)", line, write, to, data)
 	}
 }
 
