@@ -79,7 +79,27 @@ func panelsFor(columns, lanes int) []int {
 
 // whole is the time of a product by panels of so many tiles, with weights that come from memory.
 func (s shape) whole(panel int, c impl.Core) float64 {
-	return s.cycles(panel, c) + c.Fetched(float64(s.weights()))
+	least := s.cycles(panel, c)
+	for _, n := range counts(s.divided(c)) {
+		if n > 1 {
+			least = min(least, s.inParts(panel, n, c)+copying(s.copied, c))
+		}
+	}
+	return least + c.Fetched(float64(s.weights()))
+}
+
+// divided is the number of iterations of the loop over steps of which parts have some each.
+func (s shape) divided(c impl.Core) int {
+	if s.taps > 1 {
+		return s.taps
+	}
+	groups := s.depth / expr.DotWidth
+	return groups / step(s.depth, c.Tiles().RowBytes/expr.DotWidth)
+}
+
+// counts are the numbers of equal parts that so many iterations are cut in.
+func counts(extent int) []int {
+	return slices.DeleteFunc(impl.UpTo(min(extent, mostParts)), func(n int) bool { return extent%n != 0 })
 }
 
 // weights are the bytes of the constant operand.
@@ -174,10 +194,9 @@ func (s shape) crowded(rows, bytes int, c impl.Core) float64 {
 
 // decideParts asks in how many equal parts the sums of a piece of work are made.
 func (p *product) decideParts(s shape) {
-	extent := p.loops[p.divided()].extent
-	counts := slices.DeleteFunc(impl.UpTo(min(extent, mostParts)), func(n int) bool { return extent%n != 0 })
+	list := counts(p.loops[p.divided()].extent)
 	cost := func(parts int) float64 { return s.inParts(p.panel, parts, impl.Core{Target: p.Target}) }
-	p.sumParts = p.DecideAmong("sum_parts", slices.MinFunc(counts, func(a, b int) int { return cmp.Compare(cost(a), cost(b)) }), cost, counts...)
+	p.sumParts = p.DecideAmong("sum_parts", slices.MinFunc(list, func(a, b int) int { return cmp.Compare(cost(a), cost(b)) }), cost, list...)
 }
 
 // copying is the cycles to copy so many bytes of data to lines: they come from L2, and where L1 does not hold both the lines come from there
