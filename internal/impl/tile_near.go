@@ -52,11 +52,14 @@ func (k *kernel) prefetchNear(t *tiling, size Tile) {
 	if !shared {
 		return
 	}
-	def := nearOff
-	if bytes > Working(k.core.L1) {
+	values, def := choice.Texts("off", "panels", "rows", "all"), nearOff
+	switch {
+	case len(rows) == 0:
+		values = values[:nearRows]
+	case bytes > Working(k.core.L1):
 		def = nearRows
 	}
-	way := k.decide(t.decision("prefetch_near"), def, choice.Texts("off", "panels", "rows", "all"))
+	way := k.decide(t.decision("prefetch_near"), def, values)
 	var asked []stream
 	if way == nearPanels || way == nearAll {
 		asked = panels
@@ -117,7 +120,7 @@ func (k *kernel) sumBytes(acc string, a access) int {
 		return !sched.ReducesOver(b, f) && (f.Kind == loop.Serial || f.Kind == loop.Parallel)
 	})
 	run, runs := k.runsOf(a, tile)
-	return runs * (a.buf.DType.Bytes(run) + lineBytes - 1) / lineBytes * lineBytes
+	return runs * ((a.buf.DType.Bytes(run) + lineBytes - 1) / lineBytes * lineBytes)
 }
 
 // runsOf is what an access touches in some loops: runs of so many elements that are neighbours. What iterations have in common counts once.

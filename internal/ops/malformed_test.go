@@ -24,23 +24,12 @@ func TestMalformedUses(t *testing.T) {
 				r := rand.New(rand.NewPCG(seed, 2))
 				a, in := d.Sample(r)
 				u := damage(r, use{d, a, slices.Clone(in)})
-				err := guard(func() error {
-					out, err := u.infer()
-					if err != nil {
-						rejected++
-						return nil
-					}
-					if !u.small(out) {
-						return nil
-					}
-					vals := u.operands(r, positive)
-					if !u.evaluates(out, vals) {
-						return nil
-					}
-					return u.compare(out, vals, 10)
-				})
+				accepted, err := u.behaves(r)
 				if err != nil {
 					t.Fatalf("seed %d: %s: %v", seed, u, err)
+				}
+				if !accepted {
+					rejected++
 				}
 			}
 			if rejected == 0 {
@@ -58,24 +47,32 @@ func TestNoElements(t *testing.T) {
 				r := rand.New(rand.NewPCG(seed, 4))
 				a, in := d.Sample(r)
 				u := use{d, a, empty(r, in)}
-				err := guard(func() error {
-					out, err := u.infer()
-					if err != nil || !u.small(out) {
-						return nil
-					}
-					vals := u.operands(r, positive)
-					if !u.evaluates(out, vals) {
-						return nil
-					}
-					return u.compare(out, vals, 10)
-				})
-				if err != nil {
-					t.Errorf("seed %d: %s: %v", seed, u, err)
-					return
+				if _, err := u.behaves(r); err != nil {
+					t.Fatalf("seed %d: %s: %v", seed, u, err)
 				}
 			}
 		})
 	}
+}
+
+// behaves evaluates u, if Infer accepts it, Eval has a meaning for its values and it takes a moment: without a panic, and the same both ways.
+func (u use) behaves(r *rand.Rand) (accepted bool, err error) {
+	err = guard(func() error {
+		out, err := u.infer()
+		if err != nil {
+			return nil
+		}
+		accepted = true
+		if !u.small(out) {
+			return nil
+		}
+		vals := u.operands(r, positive)
+		if !u.evaluates(out, vals) {
+			return nil
+		}
+		return u.compare(out, vals, 10)
+	})
+	return accepted, err
 }
 
 // empty are operands where a size of one of them, drawn, is 0 wherever it occurs, or only there. The others are large at times: lines are
