@@ -30,6 +30,9 @@ func (k *kernel) prefetchNear(t *tiling, size Tile) {
 		access
 		at *loop.For
 	}
+	ask := func(s stream) bool {
+		return k.s.PrefetchNear(t.acc, s.buf.Name, s.at.Var.Name, k.nearAhead(t, s.at.Var.Name, size)) == nil
+	}
 	var panels, rows []stream
 	bytes, shared := 0, false
 	loops := k.s.Loops(t.acc)
@@ -44,8 +47,10 @@ func (k *kernel) prefetchNear(t *tiling, size Tile) {
 			continue
 		}
 		shared = true
-		i := slices.IndexFunc(around, func(f *loop.For) bool { return k.leaps(t.acc, a, f) })
-		if i >= 0 {
+		i := slices.IndexFunc(around, func(f *loop.For) bool {
+			return k.leaps(t.acc, a, f) && 2*k.nearAhead(t, f.Var.Name, size) <= k.s.Extent(f.Var.Name) // most is of this loop, and not behind it
+		})
+		if i >= 0 && k.trial(func() bool { return ask(stream{a, around[i]}) }) {
 			rows = append(rows, stream{a, around[i]})
 		}
 	}
@@ -67,9 +72,8 @@ func (k *kernel) prefetchNear(t *tiling, size Tile) {
 	if way == nearRows || way == nearAll {
 		asked = append(asked, rows...)
 	}
-	for _, a := range asked {
-		at := a.at.Var.Name
-		k.try(func() bool { return k.s.PrefetchNear(t.acc, a.buf.Name, at, k.nearAhead(t, at, size)) == nil })
+	for _, s := range asked {
+		k.try(func() bool { return ask(s) })
 	}
 }
 
@@ -100,13 +104,13 @@ func (k *kernel) nearAhead(t *tiling, at string, size Tile) int {
 	return max(1, int(math.Ceil(nearCycles/k.turnCycles(t.acc, at, size))))
 }
 
-// turnCycles is the time of an iteration of a loop of a sum.
+// turnCycles is the time of an iteration of a loop around a sum.
 func (k *kernel) turnCycles(acc, at string, size Tile) float64 {
 	b, around := k.find(acc)
 	steps := 1
 	i := slices.IndexFunc(around, func(f *loop.For) bool { return f.Var.Name == at })
 	for _, f := range around[i+1:] {
-		if sched.ReducesOver(b, f) {
+		if sched.ReducesOver(b, f) || f.Kind == loop.Serial {
 			steps *= k.s.Extent(f.Var.Name)
 		}
 	}
@@ -123,7 +127,8 @@ func (k *kernel) sumBytes(acc string, a access) int {
 	return runs * ((a.buf.DType.Bytes(run) + lineBytes - 1) / lineBytes * lineBytes)
 }
 
-// runsOf is what an access touches in some loops: runs of so many elements that are neighbours. What iterations have in common counts once.
+// runsOf is what an access touches in some loops: runs of so many elements that are neighbours. What iterations have in common counts once within
+// a run, and again for each of several.
 func (k *kernel) runsOf(a access, loops []*loop.For) (run, runs int) {
 	type walk struct{ stride, extent int }
 	var walks []walk

@@ -9,44 +9,57 @@ import (
 	"lathe/internal/impl/algorithms"
 	"lathe/internal/loop"
 	"lathe/internal/lower"
+	"lathe/internal/op"
 	"lathe/internal/ops"
 	"lathe/internal/types"
 )
 
-// TestRowsAskedFor: tiles ask L1 for rows whose steps are on lines apart, such as channels of planes, where a tile reads more than L1 holds, and
-// for each such line once.
+// TestRowsAskedFor: tiles ask L1 for rows whose steps are on lines apart, such as channels of planes, where a tile reads more than L1 holds, in a loop
+// that goes on for at least as long as they ask ahead.
 func TestRowsAskedFor(t *testing.T) {
 	for _, m := range machines {
 		n := m.Lanes(32)
-		for _, in := range []int{n, 32 * n, 64 * n} {
-			for _, taps := range []int{1, 3} {
-				t.Run(fmt.Sprintf("%d/%d taps, %d", m.VectorBits, taps, in), func(t *testing.T) {
-					w := f32(weights(n), 64, in, taps, taps)
-					k := lower.Lower("conv2d", of(t, ops.Conv2d, conv(taps, 1, 1), blocked(n), f32(blocked(n), 1, in, 32, 32), w), lower.Options{})
-					p, err := algorithms.Table.Choose(k, m, choice.Preferred{"parts_of": "tiles", "block_panels": "0"})
-					if err != nil {
-						t.Fatal(err)
-					}
-					bytes := 4 * in * taps * taps * n // of a panel of one vector
-					far := bytes > m.L1
-					if got := p.Taken["prefetch_near"]; far && got != "rows" || in == n && taps == 1 && got == "rows" {
-						t.Errorf("rule %s, %d bytes, prefetch_near %q", p.Rule, bytes, got)
-					}
-					asked := false
-					loop.Walk(p.Schedule.Func.Body, func(s loop.Stmt) bool {
-						if q, ok := s.(*loop.Prefetch); ok && q.Near {
-							asked = true
-							if q.From.Name != k.Func.Params[0].Name {
-								t.Errorf("%s is asked for", q.From.Name)
-							}
+		for _, c := range []struct {
+			in, taps int
+			layout   types.Layout
+		}{
+			{n, 1, blocked(n)}, {32 * n, 1, blocked(n)}, {64 * n, 1, blocked(n)}, {n, 3, blocked(n)}, {32 * n, 3, blocked(n)}, {64 * n, 3, blocked(n)},
+			{64, 3, ""}, {128, 5, ""}, {512, 1, ""}, // planes as they lie
+		} {
+			in, taps := c.in, c.taps
+			t.Run(fmt.Sprintf("%d/%d taps, %d %s", m.VectorBits, taps, in, c.layout), func(t *testing.T) {
+				w := f32(weights(n), 64, in, taps, taps)
+				k := lower.Lower("conv2d", of(t, ops.Conv2d, conv(taps, 1, 1), blocked(n), f32(c.layout, 1, in, 32, 32), w), lower.Options{})
+				p, err := algorithms.Table.Choose(k, m, choice.Preferred{"parts_of": "tiles", "block_panels": "0"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				bytes := 4 * in * taps * taps * n // of a panel of one vector
+				far := bytes > m.L1
+				if got := p.Taken["prefetch_near"]; far && got != "rows" || in == n && taps == 1 && got == "rows" {
+					t.Errorf("rule %s, %d bytes, prefetch_near %q", p.Rule, bytes, got)
+				}
+				asked := false
+				loop.Walk(p.Schedule.Func.Body, func(s loop.Stmt) bool {
+					if q, ok := s.(*loop.Prefetch); ok && q.Near {
+						asked = true
+						if q.From.Name != k.Func.Params[0].Name {
+							t.Errorf("%s is asked for", q.From.Name)
 						}
-						return true
-					})
-					if far && !asked {
-						t.Errorf("nothing is asked for\n%s", p.Schedule.Func)
 					}
+					return true
 				})
-			}
+				for _, step := range p.Schedule.Trace {
+					if step.Op == "prefetch_near" {
+						if extent := p.Schedule.Extent(step.Args[1]); 2*step.N > extent {
+							t.Errorf("%d iterations ahead of %d: %s", step.N, extent, p.Schedule)
+						}
+					}
+				}
+				if far && !asked {
+					t.Errorf("nothing is asked for\n%s", p.Schedule.Func)
+				}
+			})
 		}
 	}
 }
@@ -83,5 +96,35 @@ func TestPanelsAskedSeldom(t *testing.T) {
 			}
 		}
 		visit(p.Schedule.Func.Body, 0)
+	}
+}
+
+// TestPanelsAskedWhereSaid: where a schedule says that tiles ask for weights it has them do so, whether parts of a sum are unrolled or not.
+func TestPanelsAskedWhereSaid(t *testing.T) {
+	for _, m := range machines {
+		n := m.Lanes(32)
+		for _, rows := range []int{1, 2, 4, 6, 12} {
+			for _, depth := range []int{333, 1000, 1024, 4096} {
+				for _, steps := range []choice.Preferred{nil, {"steps": "1"}} {
+					for _, panel := range []int{1, 2} {
+						w := f32(types.Layout(fmt.Sprintf("AB%da", panel*n)), 64*n, depth)
+						s := inPanels(panel, of(t, ops.Dense, op.None{}, "", f32("", rows, depth), w))
+						p, err := algorithms.Table.Choose(lower.Lower("dense", s, lower.Options{}), m, steps)
+						if err != nil {
+							t.Fatal(err)
+						}
+						asked := false
+						loop.Walk(p.Schedule.Func.Body, func(s loop.Stmt) bool {
+							q, ok := s.(*loop.Prefetch)
+							asked = asked || ok && !q.Near && !q.Write
+							return true
+						})
+						if way := p.Taken["prefetch_panel"]; (way == "on" || way == "ahead") && !asked {
+							t.Errorf("%d bits, %d rows by %d, panels of %d, %v: prefetch_panel %s, and nothing is asked for\n%s", m.VectorBits, rows, depth, panel, steps, way, p.Schedule)
+						}
+					}
+				}
+			}
+		}
 	}
 }

@@ -36,7 +36,7 @@ func (k *kernel) prefetchPanel(t *tiling, vecTiles string, size Tile) {
 	}
 	at := ""
 	for _, f := range around[from+1:] {
-		if _, ok := expr.IntOf(f.Extent); !ok || f.Kind != loop.Serial || at != "" && k.turnCycles(reads, f.Var.Name, size) < leastTurn {
+		if _, ok := expr.IntOf(f.Extent); !ok || f.Kind != loop.Serial {
 			break
 		}
 		at = f.Var.Name
@@ -52,11 +52,24 @@ func (k *kernel) prefetchPanel(t *tiling, vecTiles string, size Tile) {
 	for _, a := range k.panels(reads, around[from].Var) {
 		k.try(func() bool {
 			if way == prefetchNext {
-				return k.s.Prefetch(b.Name, a.buf.Name, vecTiles, at) == nil
+				seldom := k.seldom(t, reads, at, around[from+1:], size)
+				return k.s.Prefetch(b.Name, a.buf.Name, vecTiles, seldom) == nil || k.s.Prefetch(b.Name, a.buf.Name, vecTiles, at) == nil
 			}
 			return k.s.PrefetchAhead(b.Name, a.buf.Name, at, k.ahead(b.Name, a, at)) == nil
 		})
 	}
+}
+
+// seldom is the innermost of some loops, of which at is the last that may ask, whose iterations take longer than to ask, but for those over parts of a sum.
+func (k *kernel) seldom(t *tiling, block, at string, around []*loop.For, size Tile) string {
+	if block != t.acc {
+		return at
+	}
+	i := slices.IndexFunc(around, func(f *loop.For) bool { return f.Var.Name == at })
+	for i > 0 && k.turnCycles(block, around[i].Var.Name, size) < leastTurn && around[i-1].Var.Name != t.partLoop {
+		i--
+	}
+	return around[i].Var.Name
 }
 
 // waits reports whether the products of a tile are done long before the weights that follow the loop over panels are there.

@@ -12,8 +12,8 @@ import (
 
 // A shape is a product of rows of data by columns of weights, of which each sum has taps runs of depth elements that lie together. Rows
 // have bytes in common where distinct, the bytes of data that there are, is less than theirs. copied is the bytes of data that are copied before
-// they are multiplied. Rows begin pitch bytes behind each other.
-type shape struct{ rows, columns, taps, depth, distinct, copied, pitch int }
+// they are multiplied. Rows begin pitch bytes behind each other. The outermost loop over several taps has so many iterations.
+type shape struct{ rows, columns, taps, depth, distinct, copied, pitch, outermost int }
 
 // shapeOf describes n if registers of matrices may compute it: its operands lie as products of them need, or can.
 func shapeOf(n *impl.Node) (s shape, ok bool) {
@@ -90,8 +90,8 @@ func (s shape) whole(panel int, c impl.Core) float64 {
 
 // divided is the number of iterations of the loop over steps of which parts have some each.
 func (s shape) divided(c impl.Core) int {
-	if s.taps > 1 {
-		return s.taps
+	if s.outermost > 1 {
+		return s.outermost
 	}
 	groups := s.depth / expr.DotWidth
 	return groups / step(s.depth, c.Tiles().RowBytes/expr.DotWidth)

@@ -70,7 +70,10 @@ func (g grid) shape(channels int) shape {
 // strip is the product that computes so many lines of an image.
 func (g grid) strip(lines, channels int) shape {
 	data := g.bytes(lines)
-	s := shape{rows: g.rowsOf(lines), columns: channels, taps: g.taps[0] * g.taps[1], depth: g.run, distinct: data, pitch: g.strides[1] * g.channels}
+	s := shape{rows: g.rowsOf(lines), columns: channels, taps: g.taps[0] * g.taps[1], depth: g.run, distinct: data, pitch: g.strides[1] * g.channels, outermost: g.taps[0]}
+	if g.taps[0] == 1 {
+		s.outermost = g.taps[1]
+	}
 	if !g.inPlace() {
 		s.copied = data
 	}
