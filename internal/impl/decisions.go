@@ -67,7 +67,7 @@ var decisions = []DecisionInfo{
 	{"line_pieces", "streamed", "into how many pieces a line of what is streamed is cut", "as many as four workers need, and L1 for the totals"},
 	{"slide", "tile, strips", "whether all taps of a window that slides over the rows of a tile stand inside the loop over rows, so that what several rows read is loaded once", "`on` where registers hold the taps beside the accumulators"},
 	{"prefetch_panel", "tile, strips", "whether tiles ask for the next panel of weights, or for what they read themselves some KB `ahead`", "`on`, but `ahead` where one tile reads a panel, or L2 does not hold two; `off` in loops whose operands stay in L2 or L3, and where a tile of one row reads half of the target's `-streams` or more"},
-	{"prefetch_near", "tile, strips", "whether tiles ask L1 for what they read from L2 a little later: `panels` of weights, `rows` whose steps are on other lines, or `all`", "`rows` where the operands of a tile are more than L1 holds"},
+	{"prefetch_near", "tile, strips", "whether tiles ask L1 for what they read from L2 a little later: `panels` of weights, `rows` whose steps are on other lines, or `all`", "`rows` where the operands of a tile are more than half of L1"},
 	{"prefetch_epilogue", "tile, strips, matrix", "whether a tile asks for what its epilogue reads and stores to", "`on`, but `off` where that takes longer from memory than the sums of the tile"},
 	{"joined", "rows", "whether a stage of a row is computed in the loop of the reduction that reads it", ""},
 	{"in_place", "rows", "whether a stage of a row is kept in the elements of the output that are made from it, and not in scratch", "on"},

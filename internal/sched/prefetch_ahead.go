@@ -11,15 +11,15 @@ import (
 //
 //	for k in 0..8 { for l in 0..16 { ... W[k*16 + l] ... } }, of W, at k, 4  →  for k { prefetch W at (k+4)*16 lines 1; ... }
 func (s *Schedule) PrefetchAhead(block, buffer, at string, n int) error {
-	return s.ahead("prefetch_ahead", block, buffer, at, n)
+	return s.ahead("prefetch_ahead", block, buffer, at, n, false)
 }
 
 // PrefetchNear is PrefetchAhead into L1, for what streams through it from L2.
 func (s *Schedule) PrefetchNear(block, buffer, at string, n int) error {
-	return s.ahead("prefetch_near", block, buffer, at, n)
+	return s.ahead("prefetch_near", block, buffer, at, n, true)
 }
 
-func (s *Schedule) ahead(primitive, block, buffer, at string, n int) error {
+func (s *Schedule) ahead(primitive, block, buffer, at string, n int, near bool) error {
 	b, nest, err := s.block(block)
 	if err != nil {
 		return err
@@ -60,7 +60,7 @@ func (s *Schedule) ahead(primitive, block, buffer, at string, n int) error {
 	for i, o := range offsets {
 		l := flat
 		l.Const += o
-		list[i] = &loop.Prefetch{From: buf, At: ranges.Simplify(l.Expr()), Lines: lines, Near: primitive == "prefetch_near"}
+		list[i] = &loop.Prefetch{From: buf, At: ranges.Simplify(l.Expr()), Lines: lines, Near: near}
 	}
 	f := nest[to]
 	s.replace(f, &loop.For{Var: f.Var, Min: f.Min, Extent: f.Extent, Kind: f.Kind, Body: &loop.Seq{List: append(list, flatten(f.Body)...)}})
