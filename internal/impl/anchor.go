@@ -86,6 +86,9 @@ func (a Anchor) block() (b *loop.Block) {
 // Result is what the group's result is stored to.
 func (a Anchor) Result() *loop.Buffer { return a.block().Body.To }
 
+// Transcendental reports whether the rest of the group has a function that takes some twenty instructions or more.
+func (a Anchor) Transcendental() bool { return transcendental(a.block().Body.Value) }
+
 // Stores reports whether the group's result is stored plainly and has the given shape.
 func (a Anchor) Stores(shape []int) bool { return slices.Equal(a.Result().Shape, shape) }
 

@@ -14,8 +14,12 @@ func (k *kernel) rolled(out string, vectors int) bool {
 		return false
 	}
 	b, _ := k.find(out)
-	found := false
-	expr.Walk(b.Body.Value, func(e expr.Expr) bool {
+	return transcendental(b.Body.Value)
+}
+
+// transcendental reports whether an expression has a function that takes some twenty instructions or more.
+func transcendental(e expr.Expr) (found bool) {
+	expr.Walk(e, func(e expr.Expr) bool {
 		switch e := e.(type) {
 		case *expr.Unary:
 			found = found || e.Fn >= expr.FnExp && e.Fn <= expr.FnAtanh

@@ -99,7 +99,11 @@ func (e *emitter) stepBits(s step) value {
 // magicSum is the clamped operand of s and the magic number.
 func (e *emitter) magicSum(s step) value {
 	lo, hi := s.to.IntRange()
-	v := e.clamped(e.expr(s.v), float64(lo)-s.c, float64(hi)-s.c, -s.c)
+	least, most := float64(lo)-s.c, float64(hi)-s.c
+	v, ok := e.quotientStep(s, least, most, -s.c)
+	if !ok {
+		v = e.clamped(e.expr(s.v), least, most, -s.c)
+	}
 	return value{t: types.F32, lanes: v.lanes, s: e.temp("fadd %s, %s", v, e.splat(constFloat(magic, types.F32), v.lanes).s)}
 }
 

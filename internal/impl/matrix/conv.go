@@ -49,7 +49,7 @@ func conv(a impl.Anchor) (*impl.Plan, error) {
 	c.panels = weight.Shape[0]
 	c.decide()
 	c.decideParts(c.grid.strip(c.strip, c.columns))
-	c.decideAhead()
+	c.decideEpilogue()
 	operands := []*loop.Buffer{c.data, zeroOf("data_zero", a.In[1]), weight, zeroOf("weight_zero", a.In[3])}
 	where := "in place"
 	if !g.inPlace() {

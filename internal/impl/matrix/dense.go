@@ -48,7 +48,7 @@ func dense(a impl.Anchor) (*impl.Plan, error) {
 	panels := weight.Shape[0]
 	blocks, size := p.decideBlocks(total, depth, panels)
 	p.decideParts(rowsBy(size, p.columns, depth))
-	p.decideAhead()
+	p.decideEpilogue()
 	body := impl.Divided("part", blocks*panels, func(part expr.Expr) loop.Stmt {
 		return build.Bind("panel", expr.Bin(expr.OpFloorMod, part, expr.Index(panels)), func(panel expr.Expr) loop.Stmt {
 			if blocks == 1 {

@@ -11,24 +11,25 @@ import (
 )
 
 // prefetch asks during a step of one of so many blocks for its share of the next panel: a network's weights come from beyond L2.
-func (p *product) prefetch(panel expr.Expr, s stage, blocks int, step []expr.Expr) loop.Stmt {
+func (p *product) prefetch(panel expr.Expr, b block, s stage, blocks int, step []expr.Expr) loop.Stmt {
 	bytes := p.weights.Strides()[0]
 	lines := (bytes/loop.LineBytes + blocks*p.steps - 1) / (blocks * p.steps)
 	each := p.steps / p.sumParts
-	before := expr.Add(expr.Mul(s.part, expr.Index((blocks-1)*each)), expr.Mul(s.block, expr.Index(each))) // steps of other blocks
+	before := expr.Add(expr.Mul(s.part, expr.Index((blocks-1)*each)), expr.Mul(b.number, expr.Index(each))) // steps of other blocks
 	share := expr.Add(before, p.number(step))
 	at := expr.Add(expr.Mul(expr.Add(panel, expr.Index(1)), expr.Index(bytes)), expr.Mul(share, expr.Index(lines*loop.LineBytes)))
 	return &loop.Prefetch{From: p.weights, At: at, Lines: min(lines, loop.MaxPrefetch)}
 }
 
-// prefetchEpilogue asks during a step of a block of so many rows, from row on, for its share of the lines that the rest of the group reads and
+// prefetchEpilogue asks during a step of a block for its share of the lines that the rest of the group reads and
 // stores: all are needed at once when the sums are complete, and nothing would be multiplied meanwhile.
-func (p *product) prefetchEpilogue(panel, row expr.Expr, rows int, step []expr.Expr) loop.Stmt {
+func (p *product) prefetchEpilogue(panel expr.Expr, b block, step []expr.Expr) loop.Stmt {
+	rows := b.rows()
 	each := (rows + p.steps - 1) / p.steps
 	var list []loop.Stmt
 	for i := range each {
 		r := expr.Add(expr.Mul(p.number(step), expr.Index(each)), expr.Index(i))
-		ask := p.result(expr.Add(row, r), func(place func(column expr.Expr) []expr.Expr) loop.Stmt {
+		ask := p.result(expr.Add(b.first, r), func(place func(column expr.Expr) []expr.Expr) loop.Stmt {
 			var asked []loop.Stmt
 			for _, a := range p.epilogue(place(expr.Mul(panel, expr.Index(p.panel*p.lanes)))) {
 				bytes := a.buf.DType.Bytes(p.panel * p.lanes)
@@ -79,12 +80,9 @@ func (p *product) touches() []touched {
 	return p.epilogue(slices.Repeat([]expr.Expr{expr.Index(0)}, len(p.Result().Shape)))
 }
 
-// decideAhead asks whether blocks prefetch what their epilogue touches.
-func (p *product) decideAhead() { p.ahead = p.DecideIf("prefetch_epilogue", p.overlapped()) }
-
-// overlapped reports whether the sums of a tile take as long as what comes of its epilogue from beyond L2. Where they take less, memory sets
+// covered reports whether the sums of a tile take as long as what comes of its epilogue from beyond L2. Where they take less, memory sets
 // the pace, and lines that are asked for ahead keep back what the sums read.
-func (p *product) overlapped() bool {
+func (p *product) covered() bool {
 	set, bytes := p.Target.Tiles(), 0
 	for _, t := range p.touches() {
 		if t.buf.Bytes() > impl.Working(p.Target.L2) {

@@ -20,7 +20,8 @@ import (
 //	  for row, vector { y = rest(scratch) } behind the last part
 //	}
 //
-// L1 holds the weights of a part from one block to the next.
+// A long rest is computed while the next block is summed, some rows in each step: it is more than what a core looks ahead, and registers of matrices
+// would wait for it. L1 holds the weights of a part from one block to the next.
 type product struct {
 	impl.Anchor
 	tileRows, lanes int  // of a tile
@@ -28,6 +29,7 @@ type product struct {
 	columns         int  // of the result
 	depth, steps    int  // dot products of a step, and steps of a sum
 	ahead           bool // while a block is summed, what its epilogue touches is asked for
+	overlap         bool // the rest of the group is computed of a block while the next is summed
 	sumParts        int  // parts of a sum, one of which all blocks take before the next
 
 	loops  []stepLoop                       // over all steps, from the outermost on
@@ -80,12 +82,40 @@ func (p *product) divided() int {
 	return max(0, slices.IndexFunc(p.loops, func(l stepLoop) bool { return l.extent > 1 }))
 }
 
-// A stage is when a block is computed: a part of its steps, which number it is among the blocks, and where its sums are.
+// A stage is when blocks are computed: a part of their steps, and where their sums are.
 type stage struct {
-	part, block expr.Expr
-	from        bool // sums begin with what scratch has
-	last        bool // the rest of the group is computed of them
-	sums        *loop.Buffer
+	part expr.Expr
+	from bool // sums begin with what scratch has
+	last bool // the rest of the group is computed of them
+	sums scratch
+}
+
+// A scratch is where sums of blocks are: of each apart, or of one after the other.
+type scratch struct {
+	*loop.Buffer
+	apart bool
+}
+
+// at is the index of a sum of a block.
+func (s scratch) at(block, row, column expr.Expr) []expr.Expr {
+	if s.apart {
+		return []expr.Expr{block, row, column}
+	}
+	return []expr.Expr{row, column}
+}
+
+// A block is some of the rows of a panel: which of them it is, its first row, and the rows of its tiles.
+type block struct {
+	number, first expr.Expr
+	tiles         []int
+}
+
+func (b block) rows() int {
+	total := 0
+	for _, n := range b.tiles {
+		total += n
+	}
+	return total
 }
 
 // rows computes [first, first + n) of a panel of columns.
@@ -97,32 +127,47 @@ func (p *product) rows(panel, first expr.Expr, n int) loop.Stmt {
 		blocks++
 	}
 	full := slices.Repeat([]int{p.tileRows}, rowTiles(p.panel))
+	begin := func(b expr.Expr) expr.Expr { return expr.Add(first, expr.Mul(b, expr.Index(size))) }
 	all := func(s stage) loop.Stmt {
-		block := func(b, row expr.Expr, rows []int, n int) loop.Stmt {
-			s.block = b
-			return p.block(panel, row, rows, s, func(step []expr.Expr) loop.Stmt {
-				weights := p.prefetch(panel, s, blocks, step)
-				if !p.ahead {
-					return weights
+		one := func(b block) loop.Stmt {
+			summed := p.block(panel, b, s, func(step []expr.Expr) loop.Stmt {
+				list := []loop.Stmt{p.prefetch(panel, b, s, blocks, step)}
+				if p.ahead {
+					list = append(list, p.prefetchEpilogue(panel, b, step))
 				}
-				return build.Do(weights, p.prefetchEpilogue(panel, row, n, step))
+				if s.last && p.overlap {
+					before := expr.Sub(b.number, expr.Index(1))
+					list = append(list, p.finishShare(panel, block{before, begin(before), full}, s, step))
+				}
+				return build.Do(list...)
 			})
+			if s.last && !p.overlap {
+				return build.Do(summed, p.finish(panel, b, s, expr.Index(0), b.rows()))
+			}
+			return summed
 		}
 		var list []loop.Stmt
+		last := block{expr.Index(whole - 1), begin(expr.Index(whole - 1)), full}
 		if whole > 0 {
 			list = append(list, build.Each("block", expr.Index(whole), func(b expr.Expr) loop.Stmt {
-				return build.Bind("row", expr.Add(first, expr.Mul(b, expr.Index(size))), func(row expr.Expr) loop.Stmt { return block(b, row, full, size) })
+				return build.Bind("row", begin(b), func(row expr.Expr) loop.Stmt { return one(block{b, row, full}) })
 			}))
 		}
 		if len(rest) > 0 {
-			list = append(list, block(expr.Index(whole), expr.Add(first, expr.Index(whole*size)), rest, n-whole*size))
+			last = block{expr.Index(whole), begin(expr.Index(whole)), rest}
+			list = append(list, one(last))
+		}
+		if s.last && p.overlap {
+			list = append(list, p.finish(panel, last, s, expr.Index(0), last.rows()))
 		}
 		return build.Do(list...)
 	}
+	width := p.panel * p.lanes
 	if p.sumParts == 1 {
-		return all(stage{part: expr.Index(0), last: true})
+		sums := scratch{Buffer: build.Scratch("sums", types.I32, min(size, n), width)}
+		return build.With(all(stage{part: expr.Index(0), last: true, sums: sums}), sums.Buffer)
 	}
-	sums := build.Scratch("sums", types.I32, blocks, min(size, n), p.panel*p.lanes)
+	sums := scratch{build.Scratch("sums", types.I32, blocks, min(size, n), width), true}
 	list := []loop.Stmt{all(stage{part: expr.Index(0), sums: sums})}
 	if p.sumParts > 2 {
 		list = append(list, build.Each("part", expr.Index(p.sumParts-2), func(q expr.Expr) loop.Stmt {
@@ -130,7 +175,7 @@ func (p *product) rows(panel, first expr.Expr, n int) loop.Stmt {
 		}))
 	}
 	list = append(list, all(stage{part: expr.Index(p.sumParts - 1), from: true, last: true, sums: sums}))
-	return build.With(build.Do(list...), sums)
+	return build.With(build.Do(list...), sums.Buffer)
 }
 
 // A tileRow is the tiles of a panel for some rows of a block.
@@ -140,29 +185,19 @@ type tileRow struct {
 	first, rows int // of the block
 }
 
-// block computes tiles of the given rows, from first on. Each step begins with what fetch makes of it.
-func (p *product) block(panel, first expr.Expr, rows []int, s stage, fetch func(step []expr.Expr) loop.Stmt) loop.Stmt {
+// block sums a block. Each step begins with what meanwhile makes of it.
+func (p *product) block(panel expr.Expr, b block, s stage, meanwhile func(step []expr.Expr) loop.Stmt) loop.Stmt {
 	var list []tileRow
 	var accs []*loop.Buffer
-	total := 0
-	for i, n := range rows {
-		if i == 0 || rows[i-1] != n {
+	first := 0
+	for i, n := range b.tiles {
+		if i == 0 || b.tiles[i-1] != n {
 			accs = append(accs, &loop.Buffer{Name: "acc", DType: types.I32, Shape: []int{0, p.panel, n, p.lanes}, Scope: loop.Tiles})
 		}
 		acc := accs[len(accs)-1]
-		list = append(list, tileRow{acc, acc.Shape[0], total, n})
+		list = append(list, tileRow{acc, acc.Shape[0], first, n})
 		acc.Shape[0]++
-		total += n
-	}
-	sums := s.sums
-	if sums == nil {
-		sums = build.Scratch("sums", types.I32, total, p.panel*p.lanes)
-	}
-	at := func(row, column expr.Expr) []expr.Expr {
-		if s.sums != nil {
-			return []expr.Expr{s.block, row, column}
-		}
-		return []expr.Expr{row, column}
+		first += n
 	}
 	tiles := func(body func(t tileRow, v int) loop.Stmt) loop.Stmt {
 		var all []loop.Stmt
@@ -174,22 +209,22 @@ func (p *product) block(panel, first expr.Expr, rows []int, s stage, fetch func(
 		return build.Do(all...)
 	}
 	inScratch := func(t tileRow, v int, m, n expr.Expr) []expr.Expr {
-		return at(expr.Add(expr.Index(t.first), m), expr.Add(expr.Index(v*p.lanes), n))
+		return s.sums.at(b.number, expr.Add(expr.Index(t.first), m), expr.Add(expr.Index(v*p.lanes), n))
 	}
-	multiply := build.Do(
+	return build.With(build.Do(
 		tiles(func(t tileRow, v int) loop.Stmt {
 			return p.nest(t, 0, func(m, n, _ expr.Expr) loop.Stmt {
 				begin := expr.Expr(expr.Const(types.I32, 0))
 				if s.from {
-					begin = build.Get(sums, inScratch(t, v, m, n)...)
+					begin = build.Get(s.sums.Buffer, inScratch(t, v, m, n)...)
 				}
 				return build.Set(t.acc, begin, t.index(v, m, n)...)
 			})
 		}),
 		p.reduce(s.part, func(step []expr.Expr) loop.Stmt {
-			return build.Do(fetch(step), tiles(func(t tileRow, v int) loop.Stmt {
+			return build.Do(meanwhile(step), tiles(func(t tileRow, v int) loop.Stmt {
 				return p.nest(t, p.depth, func(m, n, k expr.Expr) loop.Stmt {
-					x := p.data(expr.Add(expr.Add(first, expr.Index(t.first)), m), k, step)
+					x := p.data(expr.Add(expr.Add(b.first, expr.Index(t.first)), m), k, step)
 					w := p.weight(panel, expr.Add(expr.Index(v*p.lanes), n), k, step)
 					dot := &expr.Dot{A: &expr.Load{From: x.from, Index: x.index}, AxisA: x.axis, B: &expr.Load{From: w.from, Index: w.index}, AxisB: w.axis}
 					return build.Set(t.acc, expr.Add(build.Get(t.acc, t.index(v, m, n)...), dot), t.index(v, m, n)...)
@@ -198,18 +233,10 @@ func (p *product) block(panel, first expr.Expr, rows []int, s stage, fetch func(
 		}),
 		tiles(func(t tileRow, v int) loop.Stmt {
 			return p.nest(t, 0, func(m, n, _ expr.Expr) loop.Stmt {
-				return build.Set(sums, build.Get(t.acc, t.index(v, m, n)...), inScratch(t, v, m, n)...)
+				return build.Set(s.sums.Buffer, build.Get(t.acc, t.index(v, m, n)...), inScratch(t, v, m, n)...)
 			})
 		}),
-	)
-	all := build.With(multiply, accs...)
-	if s.last {
-		all = build.Do(all, p.finish(panel, first, func(row, column expr.Expr) expr.Expr { return build.Get(sums, at(row, column)...) }, total))
-	}
-	if s.sums != nil {
-		return all
-	}
-	return build.With(all, sums)
+	), accs...)
 }
 
 func (t tileRow) index(v int, m, n expr.Expr) []expr.Expr {
@@ -231,11 +258,38 @@ func (p *product) nest(t tileRow, depth int, body func(m, n, k expr.Expr) loop.S
 	})
 }
 
-// finish computes the rest of the group on so many rows of sums. Columns beyond those of the result are left out: a panel has whole tiles.
-func (p *product) finish(panel, first expr.Expr, sum func(row, column expr.Expr) expr.Expr, rows int) loop.Stmt {
+// decideEpilogue asks whether the rest of the group waits for the next block, and whether blocks prefetch what it touches.
+func (p *product) decideEpilogue() {
+	p.overlap = p.DecideIf("overlap_epilogue", p.steps > p.sumParts && p.Transcendental())
+	p.ahead = p.DecideIf("prefetch_epilogue", p.covered())
+}
+
+// finishShare computes the share of a step in the rest of the group on a block, if there is one: the one before the block whose step it is.
+func (p *product) finishShare(panel expr.Expr, b block, s stage, step []expr.Expr) loop.Stmt {
+	steps := p.steps / p.sumParts
+	rows := b.rows()
+	each := (rows + steps - 1) / steps
+	for rows%each != 0 {
+		each++
+	}
+	from := expr.Mul(expr.Sub(p.number(step), expr.Index(p.steps-steps)), expr.Index(each))
+	there := expr.GE(b.number, expr.Index(0))
+	if each*steps > rows {
+		there = expr.And(there, expr.LT(from, expr.Index(rows)))
+	}
+	return build.When(there, p.finish(panel, b, s, from, each))
+}
+
+// finish computes the rest of the group on so many rows of a block, from one on. Columns beyond those of the result are left out: a panel has whole
+// tiles.
+func (p *product) finish(panel expr.Expr, b block, s stage, from expr.Expr, rows int) loop.Stmt {
 	width := p.panel * p.lanes
-	return build.Each("r", expr.Index(rows), func(r expr.Expr) loop.Stmt {
-		return p.result(expr.Add(first, r), func(place func(column expr.Expr) []expr.Expr) loop.Stmt {
+	sum := func(row, column expr.Expr) expr.Expr {
+		return build.Get(s.sums.Buffer, s.sums.at(b.number, row, column)...)
+	}
+	return build.Each("r", expr.Index(rows), func(i expr.Expr) loop.Stmt {
+		r := expr.Add(from, i)
+		return p.result(expr.Add(b.first, r), func(place func(column expr.Expr) []expr.Expr) loop.Stmt {
 			return build.Bind("column", expr.Mul(panel, expr.Index(width)), func(column expr.Expr) loop.Stmt {
 				var list []loop.Stmt
 				for v := range p.panel {
