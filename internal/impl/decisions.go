@@ -20,6 +20,7 @@ type DecisionInfo struct {
 var nodeDecisions = []DecisionInfo{
 	{"loop_parts", "DivideLoops", "in how many parts of its rows, which do not depend on each other, a loop runs, each by one worker", ""},
 	{"branches", "SelectBranches", "whether the branch that an if takes is `run`, or both are computed and their results selected (`select`)", ""},
+	{"function", "TabulateFunctions", "whether a function of a byte that gives a byte is `computed`, or `looked up` in a table", ""},
 	{"panel", "ChooseImplementations, PackOperands", "vectors of output channels or columns that lie together in packed weights", ""},
 	{"phases", "DecomposeConvTranspose", "whether the phases of a transposed convolution are computed `together` by one convolution, or `apart`, or all taps of a position multiplied and their `columns` added up", ""},
 	{"fill", "DecomposeConvTranspose", "whether results of phases have channels of zeros up to whole vectors", "`on` where vectors of pixels would be more, or where phases of whole vectors are joined without a copy"},

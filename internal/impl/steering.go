@@ -55,6 +55,7 @@ const (
 	crossingLoads   = 2.0  // loads: that a vector takes whose elements lie on two cache lines. Counted.
 	tapCycles       = 6.0  // cycles: of an element that is loaded on its own, behind a test. Fitted.
 	placeCycles     = 8.0  // cycles: of the place of a tap, along all axes. Fitted.
+	loadedByte      = 2.5  // cycles: of a byte that is taken from a vector, loaded from a table and put into another. Counted: five instructions.
 
 	manyRegisters = 32  // registers: that hold several exponentials with their constants. Counted.
 	argWork       = 6   // instructions: for a vector of an argmax along lanes, to compare it twice and to choose places. Counted.

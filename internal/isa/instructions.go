@@ -21,8 +21,10 @@ type Instructions struct {
 	// Dots and Pairs are the instructions for products of bytes and of int16. What has no row is emulated, with the same results. Pairs of
 	// bytes add two products to an int16, which saturates: they are for operands whose products do not reach so far.
 	Dots, Pairs []Dot
-	Tiles       *Tiles    // registers of matrices; nil: none
-	Routines    []Routine // functions that LLVM calls where a processor lacks an instruction
+	// Lookups are the instructions that look bytes up in a table of 256, the fastest first. Without one they are loaded one by one.
+	Lookups  []Lookup
+	Tiles    *Tiles    // registers of matrices; nil: none
+	Routines []Routine // functions that LLVM calls where a processor lacks an instruction
 }
 
 // Tiles are registers that hold a matrix each, and the products of those. How many rows and bytes of a row of them count is configured for
@@ -67,6 +69,17 @@ type Dot struct {
 	Features []string // any of these sets has it
 	Lanes    int
 	Name     string // LLVM's intrinsic
+}
+
+// A Lookup takes bytes from a table.
+type Lookup struct {
+	Features string // all of them
+	Lanes    int    // bytes that are taken at once
+	Name     string // LLVM's intrinsic
+	// Permutes says that it chooses from two vectors of so many bytes in registers, by the low bits of each lane: two of them and a choice look up in
+	// 256 bytes, if so many are 64. Else it loads 32 bits from an address and an offset for each lane.
+	Permutes bool
+	Cycles   float64 // of a vector of bytes, all of this and what brings them into place
 }
 
 // A Routine is the definition of a function in LLVM IR.

@@ -7,6 +7,7 @@ var qnnOps = []*op.Def{
 	Quantize,
 	Dequantize,
 	Requantize,
+	QnnLookup,
 	QnnConv1d,
 	QnnConv2d,
 	QnnConv3d,

@@ -92,6 +92,7 @@ var Table = everywhere([]pipeline.Pass[*Context]{
 	{Name: "EliminateCommonSubexpr", Level: 3, Run: eliminateCommonSubexpr, Doc: "computes equal nodes once"},
 	{Name: "FoldScaleAxis", Level: 3, Run: foldScaleAxis, Doc: "multiplies per-channel scales into the weights before or behind them"},
 	{Name: "SimplifyExpr", Level: 0, Run: simplifyExpr, Doc: "removes nodes without effect"},
+	{Name: "TabulateFunctions", Level: 3, Run: tabulateFunctions, Doc: "looks functions of bytes up in tables, where that takes less time than to compute them"},
 	{Name: "AbsorbChannelMoves", Level: 3, Run: absorbChannelMoves, Doc: "lets convolutions read shuffled, split and joined channels where they were computed"},
 	{Name: "SubsampleData", Level: 3, Run: subsampleData, Doc: "gathers what strided 1x1 convolutions read, before they do"},
 	{Name: "DivideLoops", Level: 3, Run: divideLoops, Doc: "runs loops in parts of their rows where these do not depend on each other, so that workers do not meet in every iteration"},

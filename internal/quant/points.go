@@ -49,7 +49,7 @@ var table = [...][]*op.Def{
 		ops.LayoutTransform, ops.Trilu, ops.Col2Im, ops.Resize, ops.GridSample, ops.AffineGrid,
 		ops.Take, ops.Gather, ops.GatherND, ops.OneHot, ops.ScatterElements, ops.ScatterND, ops.TensorScatter, ops.TopK, ops.MaxUnpool,
 		ops.RoiAlign, ops.RoiPool, ops.ArgWhere, ops.Compress, ops.DynamicPack, ops.AllClassNMS,
-		ops.MatmulNBits, ops.Quantize, ops.Dequantize, ops.Requantize, ops.QnnConv1d, ops.QnnConv2d, ops.QnnConv3d, ops.QnnMatmul,
+		ops.MatmulNBits, ops.Quantize, ops.Dequantize, ops.Requantize, ops.QnnConv1d, ops.QnnConv2d, ops.QnnConv3d, ops.QnnMatmul, ops.QnnLookup,
 	},
 }
 

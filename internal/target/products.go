@@ -1,6 +1,7 @@
 package target
 
 import (
+	"slices"
 	"strings"
 
 	"lathe/internal/isa"
@@ -19,15 +20,30 @@ func (t *Target) PairProduct(a, b string, lanes int) string {
 
 func (t *Target) product(rows []isa.Dot, a, b string, lanes int) string {
 	for _, r := range rows {
-		for _, set := range r.Features {
-			has := r.A == a && r.B == b && r.Lanes == lanes
-			for f := range strings.FieldsSeq(set) {
-				has = has && t.Has(f)
-			}
-			if has {
-				return r.Name
-			}
+		if r.A == a && r.B == b && r.Lanes == lanes && slices.ContainsFunc(r.Features, t.hasAll) {
+			return r.Name
 		}
 	}
 	return ""
+}
+
+// hasAll reports whether the target has all features of a list.
+func (t *Target) hasAll(set string) bool {
+	for f := range strings.FieldsSeq(set) {
+		if !t.Has(f) {
+			return false
+		}
+	}
+	return true
+}
+
+// Lookup is the fastest instruction that looks bytes up in a table of 256, nil where there is none.
+func (t *Target) Lookup() *isa.Lookup {
+	rows := t.ISA().Instructions.Lookups
+	for i := range rows {
+		if t.hasAll(rows[i].Features) {
+			return &rows[i]
+		}
+	}
+	return nil
 }

@@ -40,6 +40,9 @@ func (e *emitter) load(x *expr.Load) value {
 		if v, ok := e.patterned(b, l); ok {
 			return v
 		}
+		if v, ok := e.tabulated(b, x); ok {
+			return v
+		}
 		x = e.lookedUp(x)
 		return e.perLane(func() value { return e.load(x) })
 	case p.coef == 0:

@@ -12,7 +12,7 @@ import (
 )
 
 var quantRows = append([]row{
-	{ops.Quantize, quantize}, {ops.Dequantize, dequantize}, {ops.Requantize, requantize}, {ops.QnnMatmul, qnnMatmul}, {ops.MatmulNBits, matmulNBits},
+	{ops.Quantize, quantize}, {ops.Dequantize, dequantize}, {ops.Requantize, requantize}, {ops.QnnMatmul, qnnMatmul}, {ops.QnnLookup, lookup}, {ops.MatmulNBits, matmulNBits},
 }, rows(family{[]*op.Def{ops.QnnConv1d, ops.QnnConv2d, ops.QnnConv3d}, qnnConv})...)
 
 // granularity is the axis and size of blocks of scales, where there are several.
@@ -69,6 +69,14 @@ func (c *call) scaled(x string, d types.DType) []string {
 		return append(in, c.in(2))
 	}
 	return append(in, c.constant(zero))
+}
+
+func lookup(c *call) {
+	at := c.index(0, false)
+	if least, _ := c.dtype(0).IntRange(); least != 0 {
+		at = c.do("Sub", at, c.number(types.I64, float64(least)))
+	}
+	c.opOf("Gather", []string{c.in(1), at}, Attr{"axis", 0})
 }
 
 func dequantize(c *call) {
