@@ -53,7 +53,7 @@ func (k *kernel) prefetchPanel(t *tiling, vecTiles string, size Tile) {
 		k.try(func() bool {
 			if way == prefetchNext {
 				seldom := k.seldom(t, reads, at, around[from+1:], size)
-				return k.s.Prefetch(b.Name, a.buf.Name, vecTiles, seldom) == nil || k.s.Prefetch(b.Name, a.buf.Name, vecTiles, at) == nil
+				return k.s.Prefetch(b.Name, a.buf.Name, vecTiles, seldom, k.pace(t, reads, seldom, size)) == nil || k.s.Prefetch(b.Name, a.buf.Name, vecTiles, at, 1) == nil
 			}
 			return k.s.PrefetchAhead(b.Name, a.buf.Name, at, k.ahead(b.Name, a, at)) == nil
 		})
@@ -70,6 +70,25 @@ func (k *kernel) seldom(t *tiling, block, at string, around []*loop.For, size Ti
 		i--
 	}
 	return around[i].Var.Name
+}
+
+// pace bounds the iterations of a loop of which one asks for a line more: several where an iteration takes longer than to test whether it does, and
+// the sums have no loops over taps, whose addresses leave no register for that of the line.
+func (k *kernel) pace(t *tiling, block, at string, size Tile) int {
+	if block != t.acc || k.turnCycles(block, at, size) < leastTurn {
+		return 1
+	}
+	b, around := k.find(block)
+	sums := 0
+	for _, f := range around {
+		if f.Kind == loop.Serial && sched.ReducesOver(b, f) && f.Var.Name != t.partLoop {
+			sums++
+		}
+	}
+	if sums > 1 {
+		return 1
+	}
+	return mostPace
 }
 
 // waits reports whether the products of a tile are done long before the weights that follow the loop over panels are there.

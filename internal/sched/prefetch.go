@@ -11,11 +11,12 @@ import (
 
 // Prefetch asks, while one iteration of loop next runs, for the panel of a buffer that its next iteration reads: every
 // iteration of loop at, inside next, asks for the following slice of it, until all of it is asked for. The panel must be
-// contiguous in memory and follow the one in use.
+// contiguous in memory and follow the one in use. Slices of lines and a half are one more in one of up to pace
+// iterations.
 //
 //	for p { for i { for k in 0..8 { ... W[p*64 + k*8 + ...] ... } } }, next p, at k
 //	→  for p { for i { for k { prefetch W at (p+1)*64 + (i*8 + k)*slice lines 1; ... } } }
-func (s *Schedule) Prefetch(block, buffer, next, at string) error {
+func (s *Schedule) Prefetch(block, buffer, next, at string, pace int) error {
 	b, nest, err := s.block(block)
 	if err != nil {
 		return err
@@ -42,34 +43,70 @@ func (s *Schedule) Prefetch(block, buffer, next, at string) error {
 		return fmt.Errorf("prefetch %s, %s: %w", block, buffer, err)
 	}
 	perLine := buf.PerLine()
-	var turn expr.Expr = expr.Index(0) // counts iterations of at within one of next
-	turns := 1
+	outer := 1 // iterations of the loops around at within one of next
+	var turn expr.Expr = expr.Index(0)
 	for _, f := range nest[from+1 : to+1] {
 		n, ok := expr.IntOf(f.Extent)
 		if !ok || n < 1 {
 			return fmt.Errorf("prefetch %s: the extent of %s is no constant of 1 or more", block, f.Var.Name)
 		}
-		turn = expr.Add(expr.Mul(turn, expr.Index(int(n))), f.Var)
-		turns *= int(n)
+		if f != nest[to] {
+			turn = expr.Add(expr.Mul(turn, expr.Index(int(n))), f.Var)
+			outer *= int(n)
+		}
 	}
+	f := nest[to]
+	n, _ := expr.IntOf(f.Extent)
 	whole := (panel + perLine - 1) / perLine
-	lines := (whole + turns - 1) / turns
-	if lines < 1 || lines > loop.MaxPrefetch {
-		return fmt.Errorf("prefetch %s, %s: %d lines in each of %d turns", block, buffer, lines, turns)
+	always, every := paced(whole, outer, int(n), pace)
+	if always+1 > loop.MaxPrefetch {
+		return fmt.Errorf("prefetch %s, %s: %d lines in each of %d turns", block, buffer, always, outer*int(n))
 	}
 	start := flat
 	for _, f := range nest[from:] {
 		start = start.Without(f.Var)
 	}
+	ranges := rangesAt(nest[:to+1])
 	first := expr.Add(start.Expr(), expr.Mul(expr.Add(nest[from].Var, expr.Index(1)), expr.Index(panel)))
-	var hint loop.Stmt = &loop.Prefetch{From: buf, At: rangesAt(nest[:to+1]).Simplify(expr.Add(first, expr.Mul(turn, expr.Index(lines*perLine)))), Lines: lines}
-	if needed := (whole + lines - 1) / lines; needed < turns {
-		hint = &loop.If{Cond: expr.LT(rangesAt(nest[:to+1]).Simplify(turn), expr.Index(needed)), Then: hint}
+	// ask is for so many lines in one of some turns, from a line of the panel on.
+	ask := func(line, lines, of int) loop.Stmt {
+		each := lines * perLine
+		slice := expr.Add(expr.Mul(turn, expr.Index((int(n)+of-1)/of*each)), expr.Mul(f.Var, expr.Index(each/of)))
+		return &loop.Prefetch{From: buf, At: ranges.Simplify(expr.Add(expr.Add(first, expr.Index(line*perLine)), slice)), Lines: lines}
 	}
-	f := nest[to]
-	s.replace(f, &loop.For{Var: f.Var, Min: f.Min, Extent: f.Extent, Kind: f.Kind, Body: &loop.Seq{List: append([]loop.Stmt{hint}, flatten(f.Body)...)}})
-	s.log("prefetch", block, 0, buffer, next, at)
+	var hints []loop.Stmt
+	if always > 0 {
+		hint := ask(0, always, 1)
+		if needed := (whole + always - 1) / always; needed < outer*int(n) {
+			hint = &loop.If{Cond: expr.LT(ranges.Simplify(expr.Add(expr.Mul(turn, expr.Index(int(n))), f.Var)), expr.Index(needed)), Then: hint}
+		}
+		hints = append(hints, hint)
+	}
+	if every > 0 {
+		turns := expr.EQ(expr.Bin(expr.OpFloorMod, f.Var, expr.Index(every)), expr.Index(0))
+		hints = append(hints, &loop.If{Cond: turns, Then: ask(always*outer*int(n), 1, every)})
+	}
+	s.replace(f, &loop.For{Var: f.Var, Min: f.Min, Extent: f.Extent, Kind: f.Kind, Body: &loop.Seq{List: append(hints, flatten(f.Body)...)}})
+	s.log("prefetch", block, pace, buffer, next, at)
 	return nil
+}
+
+// paced is for how many lines a loop of n turns that runs outer times asks in each of them, and in which turns, one of up to pace, for one more, so that so
+// many lines are asked for: in slices as small as can be, and about evenly, since memory that has nothing to do for a while has to be faster before. What the last
+// turns ask for may lie behind them.
+func paced(whole, outer, n, pace int) (always, every int) {
+	always = whole / (outer * n)
+	rest := whole - always*outer*n
+	if rest == 0 {
+		return always, 0
+	}
+	for e := 2; e <= min(pace, n) && outer*((n+e-1)/e) >= rest; e *= 2 {
+		every = e
+	}
+	if every == 0 {
+		always++
+	}
+	return always, every
 }
 
 // element finds the one access of the named buffer in a block, its store included, its first element as a linear form over the loops, and how
