@@ -18,6 +18,7 @@ type Instructions struct {
 	Long         string // feature with which they give integers of 64 bits; "": always
 	LosesNaN     bool   // the instructions for a maximum and a minimum give an operand where the other is NaN
 	NamesFMA     bool   // LLVM takes two instructions for a product and a sum unless the fused one is asked for by name
+	LooseFMA     bool   // the fused multiply-add rounds once or twice, as whoever runs the code likes
 	// Dots and Pairs are the instructions for products of bytes and of int16. What has no row is emulated, with the same results. Pairs of
 	// bytes add two products to an int16, which saturates: they are for operands whose products do not reach so far.
 	Dots, Pairs []Dot
@@ -76,10 +77,10 @@ type Lookup struct {
 	Features string // all of them
 	Lanes    int    // bytes that are taken at once
 	Name     string // LLVM's intrinsic
-	// Permutes says that it chooses from two vectors of so many bytes in registers, by the low bits of each lane: two of them and a choice look up in
-	// 256 bytes, if so many are 64. Else it loads 32 bits from an address and an offset for each lane.
+	// Permutes says that it chooses from two vectors of bytes in registers, of 64 each, by the low bits of each lane: two of them and a choice look up
+	// in 256 bytes. Else it loads 32 bits from an address and an offset for each lane.
 	Permutes bool
-	Cycles   float64 // of a vector of bytes, all of this and what brings them into place
+	Cycles   float64 // of up to so many bytes, with what brings them into place
 }
 
 // A Routine is the definition of a function in LLVM IR.

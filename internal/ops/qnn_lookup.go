@@ -13,8 +13,8 @@ import (
 	"lathe/internal/types"
 )
 
-// LookupEntries are the numbers that a byte has. A table has LookupRoom elements, so that what loads 32 bits at the last of them reads none
-// behind it.
+// LookupEntries are the numbers that a byte has. A table has LookupRoom elements, a line of a cache more, so that what loads 32 bits at the last of
+// them reads none behind it.
 const (
 	LookupEntries = 256
 	LookupRoom    = LookupEntries + 64

@@ -197,7 +197,7 @@ func (f *fusion) samePlace(p *graph.Node, b *members) bool {
 			if v.Def == nil || !depends[v.Def] {
 				continue
 			}
-			if n.Op.Fusion != op.Elementwise && n.Op.Fusion != op.Broadcast || !sameShape(p, n) {
+			if n.Op.Fusion != op.Elementwise && n.Op.Fusion != op.Broadcast || !sameShape(p, n) || n.Op == ops.QnnLookup && v != n.In[0] { // a table is read anywhere
 				return false
 			}
 			depends[n] = true

@@ -1,6 +1,7 @@
 package pass
 
 import (
+	"fmt"
 	"slices"
 
 	"lathe/internal/graph"
@@ -156,6 +157,9 @@ func (f *function) table() (*tensor.Tensor, error) {
 			return nil, err
 		}
 		known[n.Out[0]] = y
+	}
+	if y.Len() != all.Len() {
+		return nil, fmt.Errorf("%d results for %d bytes", y.Len(), all.Len())
 	}
 	table := tensor.New(y.DType, ops.LookupRoom)
 	for i := range y.Len() {

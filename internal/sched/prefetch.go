@@ -11,8 +11,8 @@ import (
 
 // Prefetch asks, while one iteration of loop next runs, for the panel of a buffer that its next iteration reads: every
 // iteration of loop at, inside next, asks for the following slice of it, until all of it is asked for. The panel must be
-// contiguous in memory and follow the one in use. Slices of lines and a half are one more in one of up to pace
-// iterations.
+// contiguous in memory and follow the one in use. Slices are as long in each iteration; what is left of the panel is asked for
+// by a line in one of up to pace iterations.
 //
 //	for p { for i { for k in 0..8 { ... W[p*64 + k*8 + ...] ... } } }, next p, at k
 //	→  for p { for i { for k { prefetch W at (p+1)*64 + (i*8 + k)*slice lines 1; ... } } }
@@ -59,7 +59,7 @@ func (s *Schedule) Prefetch(block, buffer, next, at string, pace int) error {
 	n, _ := expr.IntOf(f.Extent)
 	whole := (panel + perLine - 1) / perLine
 	always, every := paced(whole, outer, int(n), pace)
-	if always+1 > loop.MaxPrefetch {
+	if always > loop.MaxPrefetch {
 		return fmt.Errorf("prefetch %s, %s: %d lines in each of %d turns", block, buffer, always, outer*int(n))
 	}
 	start := flat
@@ -68,23 +68,29 @@ func (s *Schedule) Prefetch(block, buffer, next, at string, pace int) error {
 	}
 	ranges := rangesAt(nest[:to+1])
 	first := expr.Add(start.Expr(), expr.Mul(expr.Add(nest[from].Var, expr.Index(1)), expr.Index(panel)))
-	// ask is for so many lines in one of some turns, from a line of the panel on.
-	ask := func(line, lines, of int) loop.Stmt {
-		each := lines * perLine
-		slice := expr.Add(expr.Mul(turn, expr.Index((int(n)+of-1)/of*each)), expr.Mul(f.Var, expr.Index(each/of)))
-		return &loop.Prefetch{From: buf, At: ranges.Simplify(expr.Add(expr.Add(first, expr.Index(line*perLine)), slice)), Lines: lines}
+	// ask is for so many lines, from one of the panel on, in slices of which one of some turns asks for one.
+	ask := func(line, lines, slice, of int) loop.Stmt {
+		asks := (int(n) + of - 1) / of // in one iteration of the loops around
+		each := slice * perLine
+		at := expr.Add(expr.Mul(turn, expr.Index(asks*each)), expr.Mul(f.Var, expr.Index(each/of)))
+		var hint loop.Stmt = &loop.Prefetch{From: buf, At: ranges.Simplify(expr.Add(expr.Add(first, expr.Index(line*perLine)), at)), Lines: slice}
+		if needed := (lines + slice - 1) / slice; needed < outer*asks {
+			number := expr.Add(expr.Mul(turn, expr.Index(asks*of)), f.Var) // of times that of the slice
+			hint = &loop.If{Cond: expr.LT(ranges.Simplify(number), expr.Index(needed*of)), Then: hint}
+		}
+		if of > 1 {
+			due := expr.EQ(expr.Bin(expr.OpFloorMod, f.Var, expr.Index(of)), expr.Index(0))
+			hint = &loop.If{Cond: due, Then: hint}
+		}
+		return hint
 	}
 	var hints []loop.Stmt
+	regular := min(whole, always*outer*int(n))
 	if always > 0 {
-		hint := ask(0, always, 1)
-		if needed := (whole + always - 1) / always; needed < outer*int(n) {
-			hint = &loop.If{Cond: expr.LT(ranges.Simplify(expr.Add(expr.Mul(turn, expr.Index(int(n))), f.Var)), expr.Index(needed)), Then: hint}
-		}
-		hints = append(hints, hint)
+		hints = append(hints, ask(0, regular, always, 1))
 	}
 	if every > 0 {
-		turns := expr.EQ(expr.Bin(expr.OpFloorMod, f.Var, expr.Index(every)), expr.Index(0))
-		hints = append(hints, &loop.If{Cond: turns, Then: ask(always*outer*int(n), 1, every)})
+		hints = append(hints, ask(regular, whole-regular, 1, every))
 	}
 	s.replace(f, &loop.For{Var: f.Var, Min: f.Min, Extent: f.Extent, Kind: f.Kind, Body: &loop.Seq{List: append(hints, flatten(f.Body)...)}})
 	s.log("prefetch", block, pace, buffer, next, at)
@@ -92,8 +98,7 @@ func (s *Schedule) Prefetch(block, buffer, next, at string, pace int) error {
 }
 
 // paced is for how many lines a loop of n turns that runs outer times asks in each of them, and in which turns, one of up to pace, for one more, so that so
-// many lines are asked for: in slices as small as can be, and about evenly, since memory that has nothing to do for a while has to be faster before. What the last
-// turns ask for may lie behind them.
+// many lines are asked for: in slices as small as can be, and about evenly, since memory that has nothing to do for a while has to be faster before.
 func paced(whole, outer, n, pace int) (always, every int) {
 	always = whole / (outer * n)
 	rest := whole - always*outer*n

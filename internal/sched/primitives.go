@@ -50,7 +50,7 @@ var primitives = []Primitive{
 		run: func(s *Schedule, t Step) error { return s.InPlace(t.On) }},
 	{Name: loop.Parallel.String(), On: LoopName, Doc: "divides the iterations among the workers",
 		run: func(s *Schedule, t Step) error { return s.Parallel(t.On) }},
-	{Name: "prefetch", On: BlockName, Args: []Name{BufferName, LoopName, LoopName}, Count: true, Doc: "asks, during one iteration of the first loop, for what the next reads of the buffer, some at each iteration of the second, or at one of up to N",
+	{Name: "prefetch", On: BlockName, Args: []Name{BufferName, LoopName, LoopName}, Count: true, Doc: "asks, during one iteration of the first loop, for what the next reads of the buffer, some at each iteration of the second, and what is left at one of up to N",
 		run: func(s *Schedule, t Step) error { return s.Prefetch(t.On, t.Args[0], t.Args[1], t.Args[2], t.N) }},
 	{Name: "prefetch_ahead", On: BlockName, Args: []Name{BufferName, LoopName}, Count: true, Doc: "asks, in each iteration of the loop, for what the block reads of the buffer N iterations later",
 		run: func(s *Schedule, t Step) error { return s.PrefetchAhead(t.On, t.Args[0], t.Args[1], t.N) }},

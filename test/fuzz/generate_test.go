@@ -70,7 +70,7 @@ func TestSourcesCoverOperators(t *testing.T) {
 }
 
 // written are operators that files spell with others, which come back as those.
-var written = []*op.Def{ops.NotEqual, ops.Repeat, ops.Reverse, ops.Trunc, ops.FloorDivide, ops.Expm1, ops.Log1p, ops.Atan2, ops.L2Normalize, ops.Copy, ops.Requantize, ops.Rsqrt, ops.DepthToSpaceND}
+var written = []*op.Def{ops.NotEqual, ops.Repeat, ops.Reverse, ops.Trunc, ops.FloorDivide, ops.Expm1, ops.Log1p, ops.Atan2, ops.L2Normalize, ops.Copy, ops.Requantize, ops.QnnLookup, ops.Rsqrt, ops.DepthToSpaceND}
 
 // TestMutantsDiffer damages a file: taken apart and put together without change it is the same, and most mutants are others.
 func TestMutantsDiffer(t *testing.T) {

@@ -8,16 +8,16 @@ import (
 	"lathe/internal/types"
 )
 
-// tableBytes is the number of elements in a table that bytes choose from, and gathered what a lane of a gather reads.
+// tableBytes is the number of elements in a table that bytes choose from, and gatheredBytes what a lane of a gather reads.
 const (
-	tableBytes = 256
-	gathered   = 4
+	tableBytes    = 256
+	gatheredBytes = 4
 )
 
 // tabulated loads from a table of bytes at places that bytes give, by the instructions that the target has for that. It reports
 // false where places may be others, or there are none.
 func (e *emitter) tabulated(b *loop.Buffer, x *expr.Load) (value, bool) {
-	if e.vec == nil || e.target == nil || b.DType.Size() != 1 || b.DType == types.Bool || b.DType.IsNibble() || b.Scope != loop.Global || len(x.Index) != 1 || b.Shape[0] < tableBytes+gathered {
+	if e.vec == nil || e.target == nil || b.DType.Size() != 1 || b.DType == types.Bool || b.DType.IsNibble() || b.Scope != loop.Global || len(x.Index) != 1 || b.Shape[0] < tableBytes+gatheredBytes {
 		return value{}, false
 	}
 	how := e.target.Lookup()
@@ -38,7 +38,7 @@ func (e *emitter) tabulated(b *loop.Buffer, x *expr.Load) (value, bool) {
 	return e.gathered(b.DType, ptr, e.cast(types.U32, at), how.Lanes, how.Name), true
 }
 
-// permuted looks bytes up in four registers of n bytes, of which one instruction chooses from two.
+// permuted looks bytes up in four registers of n bytes, 64, of which one instruction chooses from two.
 func (e *emitter) permuted(t types.DType, ptr string, at value, n int, name string) value {
 	lanes := at.lanes
 	wide := e.shuffle(at, n, func(i int) int { return i })

@@ -14,7 +14,7 @@ type reciprocal struct{ high, low float32 }
 // reciprocalOf is that of a number by which every float32 can be divided with it: x*high + x*low, where the second product is rounded and then
 // added to the first in one rounding, is x/d rounded once (Brisebarre, Muller and Raina, "Accelerating Correctly Rounded Floating-Point Division
 // when the Divisor Is Known in Advance", 2004). It reports false for the few numbers of which that is not so, and for such as leave
-// no room for quotients on their way, of numbers that are less than 2^20 times larger.
+// no room for quotients below 2^20 on their way.
 func reciprocalOf(d float64) (r reciprocal, ok bool) {
 	const widest = 60 // binary exponents from 0
 	y, exponent := math.Frexp(d)
@@ -84,10 +84,10 @@ func nearTies(divisor int64) (list []int64) {
 
 // quotientStep is the clamped operand of a step that is a quotient by a constant, which two instructions compute: a division takes as long as ten to thirty. The
 // dividend is clamped in place of the quotient, since infinity has no such quotient, and rounding keeps its bounds. It reports false
-// where v is none, or the target has no fused multiply-add.
+// where v is none, or the target has no multiply-add that rounds once.
 func (e *emitter) quotientStep(s step, least, most, nan float64) (value, bool) {
 	q, ok := s.v.(*expr.Binary)
-	if !ok || q.Op != expr.OpDiv || q.DType() != types.F32 || e.target == nil || !e.target.HasFMA {
+	if !ok || q.Op != expr.OpDiv || q.DType() != types.F32 || e.target == nil || !e.target.HasFMA || e.target.ISA().Instructions.LooseFMA {
 		return value{}, false
 	}
 	d, ok := q.B.(*expr.Float)

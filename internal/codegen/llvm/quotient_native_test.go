@@ -74,21 +74,24 @@ func TestQuantize(t *testing.T) {
 	}
 }
 
-// TestQuotientsByConstants: a quotient that is rounded to a narrow integer takes a division only where the target has no fused multiply-add, or
-// the divisor no reciprocal.
+// TestQuotientsByConstants: a quotient that is rounded to a narrow integer takes a division only where the target has no multiply-add that
+// rounds once, or the divisor no reciprocal.
 func TestQuotientsByConstants(t *testing.T) {
 	for _, c := range []struct {
-		cpu      string
+		target   string
 		scale    float32
 		division bool
-	}{{"haswell", 0.3, false}, {"x86-64", 0.3, true}, {"haswell", -0.3, true}, {"haswell", 0x1p-70, true}} {
-		tgt := targettest.Resolve(t, "llvm -mtriple=x86_64-linux-gnu -mcpu="+c.cpu)
+	}{
+		{"x86_64-linux-gnu -mcpu=haswell", 0.3, false}, {"x86_64-linux-gnu -mcpu=x86-64", 0.3, true}, {"x86_64-linux-gnu -mcpu=haswell", -0.3, true},
+		{"x86_64-linux-gnu -mcpu=haswell", 0x1p-70, true}, {"aarch64-linux-gnu", 0.3, false}, {"wasm32 -mattr=+relaxed-simd", 0.3, true},
+	} {
+		tgt := targettest.Resolve(t, "llvm -mtriple="+c.target)
 		k, err := llvm.Emit(quantize(t, c.scale, 3, "uint8"), llvm.Options{Symbol: "kernel", Target: tgt})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if strings.Contains(k.Text, "fdiv") != c.division {
-			t.Errorf("%s, by %v: a division: %v, want %v", c.cpu, c.scale, !c.division, c.division)
+			t.Errorf("%s, by %v: a division: %v, want %v", c.target, c.scale, !c.division, c.division)
 		}
 	}
 }

@@ -15,7 +15,7 @@ var Algorithm = impl.Algorithm{
 	Decisions: []impl.DecisionInfo{
 		{Name: "blocks", Owner: "matrix", Doc: "into how many pieces the rows of a product are cut, each of which meets one panel of weights after the other"},
 		{Name: "sum_parts", Owner: "matrix", Doc: "in how many parts the sums of a piece of work are made, one of which all of its rows take before the next"},
-		{Name: "overlap_epilogue", Owner: "matrix", Doc: "whether the rest of the group is computed of a block of sums while the next block is summed"},
+		{Name: "overlap_epilogue", Owner: "matrix", Doc: "whether the rest of the group is computed of a block of sums while the next block is summed", Prefer: "`on` where the rest has an exponential or a function of that kind, and sums have several steps"},
 		{Name: "line_strips", Owner: "matrix", Doc: "into how many strips the lines of an image are cut"},
 		{Name: "panel_parts", Owner: "matrix", Doc: "among how many pieces of work the panels of weights are divided that meet a strip"},
 	},

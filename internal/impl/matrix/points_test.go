@@ -48,10 +48,14 @@ type layer struct {
 // plan is the kernel of a group that adds 3 to the operator's result.
 func (l layer) plan(t *testing.T, out types.Tensor, by choice.Chooser) *impl.Plan {
 	t.Helper()
+	return l.planWith(t, out, by, func(x expr.Expr) expr.Expr { return expr.Add(x, expr.Const(types.I32, 3)) })
+}
+
+// planWith is plan with another rest of the group.
+func (l layer) planWith(t *testing.T, out types.Tensor, by choice.Chooser, then func(x expr.Expr) expr.Expr) *impl.Plan {
+	t.Helper()
 	anchor := te.Input("anchor", out)
-	rest := lower.Lower("kernel", te.Compute("y", out, func(i []expr.Expr) expr.Expr {
-		return expr.Add(anchor.At(i...), expr.Const(types.I32, 3))
-	}), lower.Options{Apart: true})
+	rest := lower.Lower("kernel", te.Compute("y", out, func(i []expr.Expr) expr.Expr { return then(anchor.At(i...)) }), lower.Options{Apart: true})
 	p, err := algorithms.Table.Anchored(l.Def, impl.Anchor{Call: impl.Call{Attrs: l.attrs, In: l.in, Out: []types.Tensor{out}, Target: machine}, Rest: rest, From: "anchor", Point: l.point}, by)
 	if err != nil {
 		t.Fatal(err)

@@ -127,6 +127,7 @@ func (p *product) rows(panel, first expr.Expr, n int) loop.Stmt {
 		blocks++
 	}
 	full := slices.Repeat([]int{p.tileRows}, rowTiles(p.panel))
+	overlap := p.overlap && blocks > 1
 	begin := func(b expr.Expr) expr.Expr { return expr.Add(first, expr.Mul(b, expr.Index(size))) }
 	all := func(s stage) loop.Stmt {
 		one := func(b block) loop.Stmt {
@@ -135,13 +136,13 @@ func (p *product) rows(panel, first expr.Expr, n int) loop.Stmt {
 				if p.ahead {
 					list = append(list, p.prefetchEpilogue(panel, b, step))
 				}
-				if s.last && p.overlap {
+				if s.last && overlap {
 					before := expr.Sub(b.number, expr.Index(1))
 					list = append(list, p.finishShare(panel, block{before, begin(before), full}, s, step))
 				}
 				return build.Do(list...)
 			})
-			if s.last && !p.overlap {
+			if s.last && !overlap {
 				return build.Do(summed, p.finish(panel, b, s, expr.Index(0), b.rows()))
 			}
 			return summed
@@ -157,7 +158,7 @@ func (p *product) rows(panel, first expr.Expr, n int) loop.Stmt {
 			last = block{expr.Index(whole), begin(expr.Index(whole)), rest}
 			list = append(list, one(last))
 		}
-		if s.last && p.overlap {
+		if s.last && overlap {
 			list = append(list, p.finish(panel, last, s, expr.Index(0), last.rows()))
 		}
 		return build.Do(list...)

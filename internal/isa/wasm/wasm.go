@@ -32,7 +32,8 @@ var ISA = isa.ISA{
 	Object:      isa.Wasm,
 	OneWorker:   true,
 	Instructions: isa.Instructions{
-		Half:  func(func(string) bool) bool { return false },
-		Pairs: []isa.Dot{{A: "int16", B: "int16", Features: []string{"simd128"}, Lanes: 4, Name: "wasm.dot"}},
+		Half:     func(func(string) bool) bool { return false },
+		LooseFMA: true,
+		Pairs:    []isa.Dot{{A: "int16", B: "int16", Features: []string{"simd128"}, Lanes: 4, Name: "wasm.dot"}},
 	},
 }
