@@ -312,6 +312,9 @@ func TestGolden(t *testing.T) {
 			@w = float32[2,3,1,1]{1, 2, 3, 4, 5, 6} @at = uint16[3]{3, 0, 2}
 			%0 = take(%x, @at) {axis=1}
 			%y = nn.conv2d(%0, @w) {strides=[1,1], padding=[0,0,0,0], dilation=[1,1], groups=1} return %y }`},
+		{"computed_table", "FuseOps", `graph main(%x: float32[320,4], %d: float32[320]) {
+			%i = cast(%x) {dtype=uint8} origin "numbers" %t = max(%i) {axis=[1], keep_dims=false} origin "table"
+			%b = cast(%d) {dtype=uint8} origin "bytes" %y = qnn.lookup(%b, %t) origin "lookup" return %y }`},
 		{"chain", "FuseOps", `graph main(%x: float32[1,1,4,4]) {
 			@w = float32[2,1,1,1]{1, 2} @b = float32[2,1,1]{1, -1}
 			%0 = nn.conv2d(%x, @w) {strides=[1,1], padding=[0,0,0,0], dilation=[1,1], groups=1} origin "Conv_0"

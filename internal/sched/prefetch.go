@@ -75,7 +75,7 @@ func (s *Schedule) Prefetch(block, buffer, next, at string, pace int) error {
 		at := expr.Add(expr.Mul(turn, expr.Index(asks*each)), expr.Mul(f.Var, expr.Index(each/of)))
 		var hint loop.Stmt = &loop.Prefetch{From: buf, At: ranges.Simplify(expr.Add(expr.Add(first, expr.Index(line*perLine)), at)), Lines: slice}
 		if needed := (lines + slice - 1) / slice; needed < outer*asks {
-			number := expr.Add(expr.Mul(turn, expr.Index(asks*of)), f.Var) // of times that of the slice
+			number := expr.Add(expr.Mul(turn, expr.Index(asks*of)), f.Var) // of slices, each counted of times
 			hint = &loop.If{Cond: expr.LT(ranges.Simplify(number), expr.Index(needed*of)), Then: hint}
 		}
 		if of > 1 {
