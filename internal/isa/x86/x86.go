@@ -31,7 +31,7 @@ var ISA = isa.ISA{
 		{Name: "icelake-server", Like: "icelake-client", Caches: [3]int{48, 1280, 1536}, Models: "Intel 06 6A 6C", Core: isa.Core{Clock: 3000, Datapath: 512, L3Rate: 8, Memory: 13_000}},
 		{Name: "rocketlake", Like: "icelake-client", Models: "Intel 06 A7"},
 		{Name: "tigerlake", Like: "icelake-client", Caches: [3]int{48, 1280, 3072}, Models: "Intel 06 8C 8D"},
-		{Name: "sapphirerapids", Like: "icelake-server", Features: "amx-int8 avx512bf16 avx512fp16 avxvnni", Caches: [3]int{48, 2048, 1920}, Models: "Intel 06 8F", Core: isa.Core{Clock: 3000, L2Rate: 48, L3Rate: 7, Memory: 12_000}},
+		{Name: "sapphirerapids", Like: "icelake-server", Features: "amx-int8 avx512bf16 avx512fp16 avxvnni", Caches: [3]int{48, 2048, 1920}, Models: "Intel 06 8F", Core: isa.Core{Clock: 3000, L2Rate: 48, L3Rate: 7, Memory: 12_000, Streams: 4}},
 		{Name: "emeraldrapids", Like: "sapphirerapids", Caches: [3]int{48, 2048, 5120}, Models: "Intel 06 CF"},
 		{Name: "graniterapids", Like: "emeraldrapids", Models: "Intel 06 AD AE"},
 		{Name: "alderlake", Like: "skylake", Features: "avxvnni gfni", Caches: [3]int{48, 1280, 3072}, Models: "Intel 06 97 9A", Core: isa.Core{Clock: 4000}},
