@@ -23,7 +23,9 @@ type Instructions struct {
 	// bytes add two products to an int16, which saturates: they are for operands whose products do not reach so far.
 	Dots, Pairs []Dot
 	// Lookups are the instructions that look bytes up in a table of 256, the fastest first. Without one they are loaded one by one.
-	Lookups  []Lookup
+	Lookups []Lookup
+	// Packs are the instructions that narrow vectors two by two. Without one each vector is narrowed by itself.
+	Packs    []Pack
 	Tiles    *Tiles    // registers of matrices; nil: none
 	Routines []Routine // functions that LLVM calls where a processor lacks an instruction
 }
@@ -81,6 +83,15 @@ type Lookup struct {
 	// in 256 bytes. Else it loads 32 bits from an address and an offset for each lane.
 	Permutes bool
 	Cycles   float64 // of up to so many bytes, with what brings them into place
+}
+
+// A Pack narrows the numbers of two vectors to half the bits, which saturate, and puts them side by side in each part of 128 bits. Its fields but the features are
+// LLVM's intrinsics.
+type Pack struct {
+	Features         string // all of them
+	Lanes            int    // numbers of 32 bits in a vector
+	Words            string // from 32 bits to 16
+	Signed, Unsigned string // from 16 bits to 8, as signed or unsigned bytes
 }
 
 // A Routine is the definition of a function in LLVM IR.

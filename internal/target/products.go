@@ -47,3 +47,14 @@ func (t *Target) Lookup() *isa.Lookup {
 	}
 	return nil
 }
+
+// Pack is the instructions that narrow vectors of so many numbers of 32 bits, nil where there are none.
+func (t *Target) Pack(lanes int) *isa.Pack {
+	rows := t.ISA().Instructions.Packs
+	for i := range rows {
+		if rows[i].Lanes == lanes && t.hasAll(rows[i].Features) {
+			return &rows[i]
+		}
+	}
+	return nil
+}

@@ -301,7 +301,7 @@ func (e *emitter) loop(f *loop.For) {
 		if !lo.known || !n.known {
 			fail("unrolled loop over %s: its bounds are not constant", f.Var.Name)
 		}
-		if e.foldedVectors(f, lo, n) || e.transposed(f, lo, n) {
+		if e.foldedVectors(f, lo, n) || e.transposed(f, lo, n) || e.packed(f) {
 			e.tiles.forget()
 			return
 		}

@@ -30,6 +30,9 @@ func quantize(t *testing.T, scale float32, zero int, typ string) *loop.Func {
 // quantized is how many numbers are quantised by each scale.
 const quantized = 4096
 
+// rareNumbers are what rounding must not trip over.
+var rareNumbers = []float64{0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), math.NaN(), math.MaxFloat32, -math.MaxFloat32, math.SmallestNonzeroFloat32, 0x1p-126, 0x1p-120, 0x1p31, -0x1p31}
+
 // TestQuantize: numbers that are quantised are those of the definition, ties, infinities and what overflows among them, without a
 // division where the target has a fused multiply-add.
 func TestQuantize(t *testing.T) {
@@ -54,8 +57,7 @@ func TestQuantize(t *testing.T) {
 			v := math.Float32frombits(math.Float32bits(float32(near)) + uint32(r.IntN(5)) - 2)
 			x.SetFloat(j, float64(v))
 		}
-		rare := []float64{0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), math.NaN(), math.MaxFloat32, -math.MaxFloat32, math.SmallestNonzeroFloat32, 0x1p-126, 0x1p-120, 0x1p31, -0x1p31}
-		for j, v := range rare {
+		for j, v := range rareNumbers {
 			x.SetFloat(j, v)
 		}
 		want, got := []*tensor.Tensor{x, y}, []*tensor.Tensor{x, tensor.New(y.DType, y.Shape...)}

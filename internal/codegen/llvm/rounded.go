@@ -98,13 +98,18 @@ func (e *emitter) stepBits(s step) value {
 
 // magicSum is the clamped operand of s and the magic number.
 func (e *emitter) magicSum(s step) value {
+	v := e.limited(s)
+	return value{t: types.F32, lanes: v.lanes, s: e.temp("fadd %s, %s", v, e.splat(constFloat(magic, types.F32), v.lanes).s)}
+}
+
+// limited is the clamped operand of s: rounded, and c added, it is in the range of the type.
+func (e *emitter) limited(s step) value {
 	lo, hi := s.to.IntRange()
 	least, most := float64(lo)-s.c, float64(hi)-s.c
-	v, ok := e.quotientStep(s, least, most, -s.c)
-	if !ok {
-		v = e.clamped(e.expr(s.v), least, most, -s.c)
+	if v, ok := e.quotientStep(s, least, most, -s.c); ok {
+		return v
 	}
-	return value{t: types.F32, lanes: v.lanes, s: e.temp("fadd %s, %s", v, e.splat(constFloat(magic, types.F32), v.lanes).s)}
+	return e.clamped(e.expr(s.v), least, most, -s.c)
 }
 
 // clamped limits v to [least, most]; NaN gives nan.
