@@ -1,7 +1,9 @@
 package llvm
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"lathe/internal/arith"
 	"lathe/internal/expr"
@@ -21,8 +23,8 @@ type packing struct {
 }
 
 // packed emits a nest of unrolled loops whose vectors of quantised bytes are neighbours in memory four at a time: what four compute is narrowed together and
-// stored as one, by two instructions to words, one to bytes and one that orders them. By itself each takes four to be narrowed, and a store. What
-// four are too many for is taken two at a time. It reports false, having emitted nothing, for any other loop.
+// stored as one, by two instructions to words, one to bytes and, of several parts of 128 bits, one that orders them. By itself each takes four to be narrowed, and a store.
+// Of what is left two are taken together, and a last one alone. It reports false, having emitted nothing, for any other loop.
 //
 //	unroll i in 0..4 { vector j in 0..8 { y[i, j] = uint8(round(x[i, j]) + 3.0) } }
 func (e *emitter) packed(f *loop.For) bool {
@@ -68,7 +70,7 @@ func (e *emitter) packingOf(f *loop.For) (p packing, ok bool) {
 	if p.store, ok = body.(*loop.Store); !ok || p.store.To.Scope == loop.Reg || p.store.To.DType.Bits() != 8 {
 		return p, false
 	}
-	if p.step, ok = stepOf(p.store.Value); !ok || p.step.to != p.store.To.DType {
+	if p.step, ok = stepOf(p.store.Value); !ok || p.step.to != p.store.To.DType || !p.step.fitsWords() {
 		return p, false
 	}
 	lanes, _ := expr.IntOf(p.vector.Extent)
@@ -76,11 +78,25 @@ func (e *emitter) packingOf(f *loop.For) (p packing, ok bool) {
 		return p, false
 	}
 	expr.Loads(p.store.Value, func(l *expr.Load) { ok = ok && l.From != expr.Source(p.store.To) })
-	return p, ok && e.neighbours(&p, lanes)
+	if !ok {
+		return p, false
+	}
+	p.along, ok = e.neighbours(p, lanes)
+	return p, ok
 }
 
-// neighbours finds the loop whose vectors, of so many bytes, lie one after the other.
-func (e *emitter) neighbours(p *packing, lanes int64) bool {
+// fitsWords reports whether words hold the rounded operand of s: its constant is added to them.
+func (s step) fitsWords() bool {
+	lo, hi := s.to.IntRange()
+	least, most := types.I16.IntRange()
+	return float64(lo)-s.c >= float64(least) && float64(hi)-s.c <= float64(most)
+}
+
+// neighbours finds the loop whose vectors, of so many bytes, lie one after the other, where no two iterations of the nest store the same byte: they change their
+// order. The loops' variables are out of scope behind it.
+func (e *emitter) neighbours(p packing, lanes int64) (along int, ok bool) {
+	type stride struct{ by, n int64 }
+	var strides []stride
 	for _, l := range append(p.around, p.vector) {
 		delete(e.env, l.Var)
 		first, _ := expr.IntOf(l.Min)
@@ -88,17 +104,27 @@ func (e *emitter) neighbours(p *packing, lanes int64) bool {
 		e.ranges[l.Var] = arith.Interval{Lo: first, Hi: first + n - 1}
 	}
 	at := e.flat(p.store.To, p.store.Index)
-	if c, mixed := at.Coef(p.vector.Var); mixed || c != 1 {
-		return false
-	}
-	for i, l := range p.around {
+	along = -1
+	for i, l := range append(p.around, p.vector) {
+		c, mixed := at.Coef(l.Var)
 		n, _ := expr.IntOf(l.Extent)
-		if c, mixed := at.Coef(l.Var); !mixed && c == lanes && n > 1 {
-			p.along = i
-			return true
+		if mixed || l == p.vector && c != 1 {
+			return 0, false
 		}
+		if l != p.vector && along < 0 && c == lanes && n > 1 {
+			along = i
+		}
+		strides = append(strides, stride{max(c, -c), n})
 	}
-	return false
+	slices.SortFunc(strides, func(a, b stride) int { return cmp.Compare(a.by, b.by) })
+	span := int64(1)
+	for _, s := range strides {
+		if s.n > 1 && s.by < span {
+			return 0, false
+		}
+		span += s.by * (s.n - 1)
+	}
+	return along, along >= 0
 }
 
 // constantBounds reports whether a loop's bounds are numbers.
@@ -139,7 +165,7 @@ func (e *emitter) packedRun(p packing, i int, first int64, size int) {
 	if size == 1 {
 		e.env[x] = e.cast(p.step.to, e.arith("add", values[0], constInt(int64(p.step.c), types.I32)))
 	} else {
-		e.env[x] = e.narrowed(p, values)
+		e.env[x] = e.joinedBytes(p, values)
 	}
 	e.vector(p.vector.Var, lo, size*lanes, func() { e.store(&loop.Store{To: p.store.To, Index: p.store.Index, Value: x}) })
 }
@@ -150,11 +176,11 @@ func (e *emitter) fix(v *expr.Var, i int64) {
 	e.ranges[v] = arith.Point(i)
 }
 
-// narrowed is the bytes of two vectors of 32-bit numbers, or of four, one after the other. Each instruction puts what it makes of a part of 128 bits into
+// joinedBytes is the bytes of two vectors of 32-bit numbers, or of four, one after the other. Each instruction puts what it makes of a part of 128 bits into
 // that part, where it stays until the last puts all in order.
-func (e *emitter) narrowed(p packing, values []value) value {
+func (e *emitter) joinedBytes(p packing, values []value) value {
 	lanes := p.instructions.Lanes
-	two := func(name string, to types.DType, a, b value) value {
+	pairwise := func(name string, to types.DType, a, b value) value {
 		r := value{t: to, lanes: 2 * a.lanes}
 		e.declare(fmt.Sprintf("%s @llvm.%s(%s, %s)", r.typ(), name, a.typ(), b.typ()))
 		r.s = e.temp("call %s @llvm.%s(%s, %s)", r.typ(), name, a, b)
@@ -162,14 +188,14 @@ func (e *emitter) narrowed(p packing, values []value) value {
 	}
 	var words []value
 	for k := 0; k < len(values); k += 2 {
-		w := two(p.instructions.Words, types.I16, values[k], values[k+1])
+		w := pairwise(p.instructions.Words, types.I16, values[k], values[k+1])
 		words = append(words, e.arith("add", w, constInt(int64(p.step.c), types.I16)))
 	}
 	name := p.instructions.Signed
 	if p.step.to == types.U8 {
 		name = p.instructions.Unsigned
 	}
-	bytes := two(name, p.step.to, words[0], words[len(words)-1])
+	bytes := pairwise(name, p.step.to, words[0], words[len(words)-1])
 	const partLanes = partBits / 32
 	parts := lanes / partLanes
 	dwords := value{t: types.I32, lanes: lanes, s: e.temp("bitcast %s to <%d x i32>", bytes, lanes)}

@@ -165,7 +165,7 @@ func (p *Probe) Measure(threads int) Peaks {
 			peaks.Read = p.best(k, threads, size, size, 8, touched(size*threads)) * float64(k.width)
 		case k.chain:
 		case k.tiles:
-			peaks.Tiles = p.run(k, threads, tileIterations, 0, arithmeticAttempts, tileData(threads)) * float64(k.width) * 2
+			peaks.Tiles = p.run(k, threads, tileIterations, 0, arithmeticAttempts, tileData(p.Target.Tiles(), threads)) * float64(k.width) * 2
 		case k.float:
 			rate := p.arithmetic(k, threads) * float64(k.width/4) * 2
 			*map[int]*float64{16: &peaks.FMA128, 32: &peaks.FMA256, 64: &peaks.FMA512}[k.width] = rate
@@ -193,7 +193,7 @@ func (p *Probe) arithmetic(k kernel, threads int) float64 {
 	return p.attempts(k, threads, arithmeticAttempts)
 }
 
-// arithmeticAttempts are those of a loop that reads no memory.
+// arithmeticAttempts are those of a loop that reads nothing beyond L1.
 const arithmeticAttempts = 80
 
 // attempts is arithmetic in so many attempts.

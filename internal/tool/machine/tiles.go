@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"lathe/internal/isa"
 	"lathe/internal/target"
 )
 
@@ -15,11 +16,10 @@ const tileProducts = 4
 // tileIterations take about a millisecond.
 const tileIterations = 1 << 15
 
-// tileData is what each of so many threads multiplies: bytes of all values, as networks have. A core multiplies zeros at a higher clock, by a fifth on
+// tileData is what each of so many threads multiplies in a step: bytes of all values, as networks have. A core multiplies zeros at a higher clock, by a fifth on
 // Granite Rapids.
-func tileData(threads int) []byte {
-	const most = 4 << 10 // of a step's matrices, of any machine
-	data := make([]byte, most*threads)
+func tileData(set *isa.Tiles, threads int) []byte {
+	data := make([]byte, threads*tileProducts*set.Rows*set.RowBytes)
 	r := rand.New(rand.NewPCG(1, 64))
 	for i := range data {
 		data[i] = byte(r.Uint32())
