@@ -165,7 +165,8 @@ func (p *Probe) Measure(threads int) Peaks {
 			peaks.Read = p.best(k, threads, size, size, 8, touched(size*threads)) * float64(k.width)
 		case k.chain:
 		case k.tiles:
-			peaks.Tiles = p.run(k, threads, tileIterations, 0, arithmeticAttempts, tileData(p.Target.Tiles(), threads)) * float64(k.width) * 2
+			set := p.Target.Tiles()
+			peaks.Tiles = p.run(k, threads, tileIterations, 0, arithmeticAttempts, tileData(set.Rows*set.RowBytes, threads)) * float64(k.width) * 2
 		case k.float:
 			rate := p.arithmetic(k, threads) * float64(k.width/4) * 2
 			*map[int]*float64{16: &peaks.FMA128, 32: &peaks.FMA256, 64: &peaks.FMA512}[k.width] = rate

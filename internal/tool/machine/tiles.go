@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"lathe/internal/isa"
 	"lathe/internal/target"
 )
 
@@ -16,10 +15,10 @@ const tileProducts = 4
 // tileIterations take about a millisecond.
 const tileIterations = 1 << 15
 
-// tileData is what each of so many threads multiplies in a step: bytes of all values, as networks have. A core multiplies zeros at a higher clock, by a fifth on
-// Granite Rapids.
-func tileData(set *isa.Tiles, threads int) []byte {
-	data := make([]byte, threads*tileProducts*set.Rows*set.RowBytes)
+// tileData is what each of so many threads multiplies in a step, of registers of so many bytes: all values, as networks have. A core multiplies zeros at a
+// higher clock, by a fifth on Granite Rapids.
+func tileData(register, threads int) []byte {
+	data := make([]byte, threads*tileProducts*register)
 	r := rand.New(rand.NewPCG(1, 64))
 	for i := range data {
 		data[i] = byte(r.Uint32())
