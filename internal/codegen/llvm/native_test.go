@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +16,7 @@ import (
 
 	"lathe/internal/codegen/llvm"
 	"lathe/internal/loop"
+	"lathe/internal/loop/interp"
 	"lathe/internal/target"
 	"lathe/internal/tensor"
 	"lathe/internal/toolchain"
@@ -141,4 +143,24 @@ func (l *library) share(i int, args []*tensor.Tensor, first, behind, workers int
 	}
 	runtime.KeepAlive(blocks)
 	return nil
+}
+
+// asInterpreted runs kernel i, which is f and stores to its last argument, and compares all elements of that with the interpreter's.
+func (l *library) asInterpreted(t *testing.T, i int, f *loop.Func, args []*tensor.Tensor) {
+	t.Helper()
+	want, got := args[len(args)-1], slices.Clone(args)
+	out := tensor.New(want.DType, want.Shape...)
+	got[len(got)-1] = out
+	if err := interp.Run(f, args, 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.run(i, got, 1); err != nil {
+		t.Errorf("%v: %v", f, err)
+	}
+	for e := range want.Len() {
+		if want.Float(e) != out.Float(e) {
+			t.Errorf("element %d: %v instead of %v\n%v", e, out.Float(e), want.Float(e), f)
+			return
+		}
+	}
 }

@@ -9,7 +9,6 @@ import (
 
 	"lathe/internal/codegen/llvm"
 	"lathe/internal/loop"
-	"lathe/internal/loop/interp"
 	"lathe/internal/tensor"
 	"lathe/internal/testkit/targettest"
 	"lathe/internal/toolchain"
@@ -93,19 +92,7 @@ func TestPackedBytes(t *testing.T) {
 				}
 			}
 		}
-		want, got := args, []*tensor.Tensor{args[0], args[1], tensor.New(args[2].DType, args[2].Shape...)}
-		if err := interp.Run(f, want, 1); err != nil {
-			t.Fatal(err)
-		}
-		if err := code.run(i, got, 1); err != nil {
-			t.Errorf("%v: %v", f, err)
-		}
-		for e := range want[2].Len() {
-			if want[2].Float(e) != got[2].Float(e) {
-				t.Errorf("element %d of %v: %v instead of %v\n%v", e, args[0].Float(e), got[2].Float(e), want[2].Float(e), f)
-				break
-			}
-		}
+		code.asInterpreted(t, i, f, args)
 	}
 }
 
