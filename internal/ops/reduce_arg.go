@@ -2,6 +2,7 @@ package ops
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 
 	"lathe/internal/expr"
@@ -92,8 +93,8 @@ func better(c te.Combiner, x *tensor.Tensor, i, j int, last bool) bool {
 	return v < w
 }
 
-// argStage finds the extreme first and then the least (or greatest) position of an element equal to it. Every line has
-// such an element, so positions that do not count take the worst one in range.
+// argStage finds the extreme first and then the least (or greatest) position of an element equal to it, in int32, of which a vector compares
+// twice as many as of int64. Every line has such an element, so positions that do not count take the worst one in range.
 func argStage(name string, a ArgAttrs, x *te.Stage, out types.Tensor, c te.Combiner) *te.Stage {
 	red := a.reduce()
 	extreme := red.fold(name+"_value", x, types.Of(x.Type.DType, out.Shape...), c, func(x expr.Expr) expr.Expr { return x })
@@ -102,10 +103,15 @@ func argStage(name string, a ArgAttrs, x *te.Stage, out types.Tensor, c te.Combi
 	if a.SelectLastIndex {
 		pick, worst = te.Max, expr.Index(0)
 	}
-	return te.Fold(name, out, pick, []int{n}, func(i, r []expr.Expr) expr.Expr {
+	narrow := types.I32
+	if n > math.MaxInt32 {
+		narrow = types.I64
+	}
+	position := te.Fold(name+"_position", types.Of(narrow, out.Shape...), pick, []int{n}, func(i, r []expr.Expr) expr.Expr {
 		v := x.At(red.source(len(x.Type.Shape), i, r)...)
-		return expr.If(isExtreme(v, extreme.At(i...)), r[0], worst)
+		return expr.If(isExtreme(v, extreme.At(i...)), expr.CastTo(narrow, r[0]), expr.CastTo(narrow, worst))
 	})
+	return te.Compute(name, out, func(i []expr.Expr) expr.Expr { return expr.CastTo(out.DType, position.At(i...)) })
 }
 
 // isExtreme reports whether v is the extreme m of its line. When m is NaN, every NaN is.
