@@ -7,6 +7,7 @@ import (
 	"lathe/internal/frontend"
 	"lathe/internal/graph"
 	"lathe/internal/ops"
+	"lathe/internal/types"
 )
 
 var imageRows = []row{
@@ -37,7 +38,7 @@ func (c *call) byFloor(scales []float64) *graph.Value {
 		mode = "linear"
 	}
 	x := c.X(0)
-	return c.Resize(x, compose.ResizeSpec{Axes: axesFrom(0, x.Type.Rank()), Scales: scales,
+	return c.resample(x, compose.ResizeSpec{Axes: axesFrom(0, x.Type.Rank()), Scales: scales,
 		Attrs: ops.ResizeAttrs{Method: mode, CoordinateTransformationMode: "asymmetric", NearestMode: "floor", CubicCoeffA: -0.75}})
 }
 
@@ -67,7 +68,16 @@ func resize(c *call) *graph.Value {
 	} else {
 		s.Scales = c.knownFloats(2, "scales")
 	}
-	return c.Resize(x, s)
+	return c.resample(x, s)
+}
+
+// resample interpolates between integers in float32 and drops the fractions, as the reference implementation of Resize does.
+func (c *call) resample(x *graph.Value, s compose.ResizeSpec) *graph.Value {
+	t := x.Type.DType
+	if s.Attrs.Method == "nearest" || s.Attrs.Antialias || t.IsFloat() {
+		return c.Resize(x, s)
+	}
+	return c.Cast(c.Resize(c.Cast(x, types.F32), s), t)
 }
 
 // knownFloats is operand i as a list of numbers.
