@@ -14,11 +14,13 @@ type Instructions struct {
 	// MaskedStores reports whether one instruction stores chosen lanes of a vector, whose elements have so many bits, in the time of
 	// a store; nil: never.
 	MaskedStores func(has func(feature string) bool, elementBits int) bool
-	Indefinite   bool   // the instructions that convert floats to integers give one number for all that these do not hold
-	Long         string // feature with which they give integers of 64 bits; "": always
-	LosesNaN     bool   // the instructions for a maximum and a minimum give an operand where the other is NaN
-	NamesFMA     bool   // LLVM takes two instructions for a product and a sum unless the fused one is asked for by name
-	LooseFMA     bool   // the fused multiply-add rounds once or twice, as whoever runs the code likes
+	// Merges is the feature with which arithmetic leaves lanes of its first operand as they are where a mask in a register says so; "": none has.
+	Merges     string
+	Indefinite bool   // the instructions that convert floats to integers give one number for all that these do not hold
+	Long       string // feature with which they give integers of 64 bits; "": always
+	LosesNaN   bool   // the instructions for a maximum and a minimum give an operand where the other is NaN
+	NamesFMA   bool   // LLVM takes two instructions for a product and a sum unless the fused one is asked for by name
+	LooseFMA   bool   // the fused multiply-add rounds once or twice, as whoever runs the code likes
 	// Dots and Pairs are the instructions for products of bytes and of int16. What has no row is emulated, with the same results. Pairs of
 	// bytes add two products to an int16, which saturates: they are for operands whose products do not reach so far.
 	Dots, Pairs []Dot

@@ -94,8 +94,26 @@ func (e *emitter) floatToWide(to types.DType, a value) value {
 	return e.choose(compared("oge", a, number(above)), e.splat(constInt(most, to), a.lanes), r)
 }
 
-// floatToLong shifts the fraction of a float32 to where its exponent says, in integers of 64 bits: LLVM would convert lane by lane.
+// floatToLong converts a float32 to an integer of 64 bits without an instruction for it, for which LLVM would go lane by lane: by way of
+// integers of 32 bits where these hold all lanes, as they do of most numbers that programs round.
 func (e *emitter) floatToLong(a value) value {
+	size := e.callTo(a.t, "", "fabs."+suffix(a.t, a.lanes), a)
+	limit := e.splat(constFloat(-math.MinInt32, a.t), a.lanes)
+	small := value{t: types.Bool, lanes: a.lanes, s: e.temp("fcmp olt %s, %s", size, limit.s)}
+	return e.branch(e.everyLane(small), func() value {
+		return e.cast(types.I64, value{t: types.I32, lanes: a.lanes, s: e.temp("fptosi %s to %s", a, typeOf(types.I32, a.lanes))})
+	}, func() value { return e.shiftedToLong(a) })
+}
+
+// everyLane is whether all lanes of c are true.
+func (e *emitter) everyLane(c value) value {
+	name := fmt.Sprintf("llvm.vector.reduce.and.v%di1", c.lanes)
+	e.declare(fmt.Sprintf("i1 @%s(%s)", name, c.typ()))
+	return value{t: types.Bool, s: e.temp("call i1 @%s(%s)", name, c)}
+}
+
+// shiftedToLong shifts the fraction of a float32 to where its exponent says, in integers of 64 bits.
+func (e *emitter) shiftedToLong(a value) value {
 	const bias, fraction, room = 127, 23, 39 // with so many bits of room the fraction ends below the sign
 	n := a.lanes
 	op, _ := e.words(n)

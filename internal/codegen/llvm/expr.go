@@ -1,7 +1,10 @@
 package llvm
 
 import (
+	"slices"
+
 	"lathe/internal/expr"
+	"lathe/internal/loop"
 	"lathe/internal/types"
 )
 
@@ -152,6 +155,9 @@ func (e *emitter) sel(x *expr.Select) value {
 	if c.lanes == 0 {
 		return e.branch(c, func() value { return e.expr(x.A) }, func() value { return e.expr(x.B) })
 	}
+	if e.readable(x.A) && e.readable(x.B) {
+		return e.choose(c, e.expr(x.A), e.expr(x.B))
+	}
 	var a, b value
 	e.underMask(c, e.lanesWhere(x.Cond, true), func() { a = e.expr(x.A) })
 	if hasLoad(x.B) {
@@ -160,6 +166,17 @@ func (e *emitter) sel(x *expr.Select) value {
 		b = e.expr(x.B)
 	}
 	return e.choose(c, a, b)
+}
+
+// readable reports whether all lanes may read what evaluating x reads, whether they are chosen or not: all places are inside their buffers.
+// A mask would only cost instructions, and a branch for each lane where a target has no masked loads of the type.
+func (e *emitter) readable(x expr.Expr) bool {
+	ok := true
+	expr.Loads(x, func(l *expr.Load) {
+		b := l.From.(*loop.Buffer)
+		ok = ok && !slices.ContainsFunc(l.Index, hasLoad) && e.inside(b, e.flat(b, l.Index))
+	})
+	return ok
 }
 
 // underMask emits f for the lanes of the mask that c is part of as well, which are those that active names where it is known.

@@ -3,6 +3,7 @@ package llvm
 import (
 	"fmt"
 	"maps"
+	"math/bits"
 	"slices"
 	"strings"
 
@@ -106,7 +107,7 @@ func (e *emitter) storeReg(b *loop.Buffer, buf *buffer, l arith.Linear, v value)
 		n = e.lanes
 		v = e.splat(v, n)
 		if e.mask != "" && !e.first(e.inRow(b, at)) {
-			v = e.choose(value{t: types.Bool, lanes: n, s: e.mask}, v, e.loadReg(b, buf, l))
+			v = e.choose(e.merging(), v, e.loadReg(b, buf, l))
 		}
 	}
 	if buf.whole(at, n) {
@@ -131,6 +132,32 @@ func (e *emitter) storeReg(b *loop.Buffer, buf *buffer, l arith.Linear, v value)
 		old.s = e.temp("insertelement %s, %s, i64 %d", old, e.lane(v, i), x%buf.lanes)
 		e.writeSlot(b, buf, x-x%buf.lanes, old)
 	}
+}
+
+// merging is the mask under which registers are written. Where instructions keep lanes of what they add to, LLVM must not know which lanes a
+// mask holds: a choice by constants becomes a shuffle, which is an instruction more. The mask then comes from assembly without instructions.
+func (e *emitter) merging() value {
+	m := value{t: types.Bool, lanes: e.lanes, s: e.mask}
+	if has := e.target.ISA().Instructions.Merges; e.active == nil || has == "" || !e.target.Has(has) {
+		return m
+	}
+	const least = 8 // bits of a register of masks that assembly names
+	whole := value{t: types.Bool, lanes: max(least, 1<<bits.Len(uint(e.lanes-1)))}
+	list := slices.Repeat([]string{"i1 false"}, whole.lanes)
+	for i, active := range e.active {
+		list[i] = fmt.Sprintf("i1 %t", active)
+	}
+	lanes := strings.Join(list, ", ")
+	name, ok := e.masks[lanes]
+	if !ok {
+		name = fmt.Sprintf("%%m%d", len(e.masks))
+		e.masks[lanes] = name
+		fmt.Fprintf(&e.slots, "  %s = call %s asm \"\", \"=k,0\"(%s <%s>)\n", name, whole.typ(), whole.typ(), lanes)
+	}
+	if whole.s = name; whole.lanes == m.lanes {
+		return whole
+	}
+	return e.shuffle(whole, m.lanes, func(i int) int { return i })
 }
 
 // shuffle is a vector of n lanes, each the lane of v that f gives, or any where v has none.

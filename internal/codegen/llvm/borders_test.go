@@ -1,0 +1,175 @@
+package llvm_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"lathe/internal/codegen/llvm"
+	"lathe/internal/loop"
+	"lathe/internal/target"
+	"lathe/internal/tensor"
+	"lathe/internal/testkit/targettest"
+	"lathe/internal/toolchain"
+)
+
+// A border is a sum of products of pixels and weights in registers, to which the first and the last lanes of some vectors add nothing.
+type border struct {
+	lanes, vecs, rows int
+	before, behind    int // lanes without a part in the first tap, and in the last
+}
+
+func (b border) kernel(t *testing.T) *loop.Func {
+	n := b.lanes * b.vecs
+	return parse(t, fmt.Sprintf(`func kernel(x: float32[6,%[1]d], w: float32[6,3,%[2]d], y: float32[%[2]d,%[1]d]) {
+  alloc sum: float32[%[2]d,%[1]d] align 64 reg
+  unroll i in 0..%[2]d {
+    unroll o in 0..%[3]d {
+      vector l in 0..%[4]d {
+        sum[i, ((o * %[4]d) + l)] = 0.0
+      }
+    }
+  }
+  for r in 0..6 {
+    unroll i in 0..%[2]d {
+      unroll o in 0..%[3]d {
+        vector l in 0..%[4]d {
+          if ((((o * %[4]d) + l) - %[5]d) >= 0) {
+            sum[i, ((o * %[4]d) + l)] = (sum[i, ((o * %[4]d) + l)] + (x[r, (((o * %[4]d) + l) - %[5]d)] * w[r, 0, i]))
+          }
+        }
+      }
+    }
+    unroll i in 0..%[2]d {
+      unroll o in 0..%[3]d {
+        vector l in 0..%[4]d {
+          if ((((o * %[4]d) + l) + %[6]d) < %[1]d) {
+            sum[i, ((o * %[4]d) + l)] = (sum[i, ((o * %[4]d) + l)] + (x[r, (((o * %[4]d) + l) + %[6]d)] * w[r, 2, i]))
+          }
+        }
+      }
+    }
+  }
+  unroll i in 0..%[2]d {
+    unroll o in 0..%[3]d {
+      vector l in 0..%[4]d {
+        y[i, ((o * %[4]d) + l)] = sum[i, ((o * %[4]d) + l)]
+      }
+    }
+  }
+}
+`, n, b.rows, b.vecs, b.lanes, b.before, b.behind))
+}
+
+// TestBorders: lanes that have no part in a product keep their sums, also where the other factor is infinite.
+func TestBorders(t *testing.T) {
+	here, err := toolchain.Native()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(7, 26))
+	var funcs []*loop.Func
+	for range 60 {
+		b := border{lanes: []int{4, 6, 8, 14, 16}[r.IntN(5)], vecs: 1 + r.IntN(3), rows: 1 + r.IntN(4)}
+		b.before, b.behind = r.IntN(b.lanes), r.IntN(b.lanes+1)
+		funcs = append(funcs, b.kernel(t))
+	}
+	for _, tgt := range []*target.Target{here, nil} {
+		code := loadFor(t, here, funcs, llvm.Options{VectorBits: 256, Target: tgt})
+		for i, f := range funcs {
+			args := make([]*tensor.Tensor, len(f.Params))
+			for k, p := range f.Params {
+				args[k] = tensor.New(p.DType, p.Shape...)
+				for j := range args[k].Len() { // integers, so that the order of sums does not matter
+					args[k].SetFloat(j, math.Round(8*r.NormFloat64()))
+				}
+			}
+			for j := range 2 {
+				args[1].SetFloat(r.IntN(args[1].Len()), math.Inf(1-2*j))
+			}
+			code.asInterpreted(t, i, f, args)
+		}
+	}
+}
+
+// TestMergedSums: where instructions leave lanes of sums as they are, nothing else does.
+func TestMergedSums(t *testing.T) {
+	for _, b := range []border{{16, 3, 6, 2, 1}, {16, 1, 8, 1, 3}, {8, 2, 4, 3, 3}, {14, 2, 4, 1, 1}} {
+		tgt := targettest.Resolve(t, "llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v4")
+		k, err := llvm.Emit(b.kernel(t), llvm.Options{Symbol: "kernel", Target: tgt})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := toolchain.Open(toolchain.For(tgt))
+		if err != nil {
+			t.Fatal(err)
+		}
+		code, err := m.Assembly(k.Text, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		merged, others := 0, 0
+		for l := range strings.Lines(code) {
+			op, operands, _ := strings.Cut(strings.TrimSpace(l), "\t")
+			switch masked := strings.Contains(operands, "{%k") && !strings.Contains(operands, "{z}"); {
+			case strings.HasPrefix(op, "vfmadd") && masked:
+				merged++
+			case masked && !strings.Contains(operands, "("), strings.HasPrefix(op, "vblend"):
+				others++
+			}
+		}
+		if merged < 2*b.rows || others > 0 {
+			t.Errorf("%+v: %d multiply-adds of some lanes and %d other instructions, want %d or more and none\n%s", b, merged, others, 2*b.rows, code)
+		}
+	}
+}
+
+// TestReadable: what lies inside its buffer for all lanes is loaded whole, and chosen; what may lie outside is not.
+func TestReadable(t *testing.T) {
+	const haswell = "llvm -mtriple=x86_64-linux-gnu -mcpu=haswell"
+	for _, c := range []struct {
+		value  string
+		masked bool
+	}{
+		{"(a[l] & b[l])", false},
+		{"(a[l] | b[l])", false},
+		{"(a[l] & b[(l + 24)])", false},
+		{"(a[l] & b[(l + 25)])", true}, // the last lane is outside
+		{"select(a[l], b[l], a[(l + 8)])", false},
+		{"select((l < 5), b[(l + 25)], a[l])", true},
+	} {
+		f := parse(t, fmt.Sprintf("func kernel(a: bool[32], b: bool[32], y: bool[8]) {\n  vector l in 0..8 {\n    y[l] = %s\n  }\n}\n", c.value))
+		k, err := llvm.Emit(f, llvm.Options{Symbol: "kernel", Target: targettest.Resolve(t, haswell)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if masked := strings.Contains(k.Text, "masked.load"); masked != c.masked {
+			t.Errorf("%s: loads under a mask %t, want %t\n%s", c.value, masked, c.masked, k.Text)
+		}
+	}
+}
+
+// TestLongs converts float32 to int64 in vectors, some of which hold numbers beyond int32, with instructions for it and without.
+func TestLongs(t *testing.T) {
+	here, err := toolchain.Native()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := parse(t, "func kernel(x: float32[4096], y: int64[4096]) {\n  for o in 0..1024 {\n    vector l in 0..4 {\n      y[((o * 4) + l)] = int64(x[((o * 4) + l)])\n    }\n  }\n}\n")
+	r := rand.New(rand.NewPCG(3, 64))
+	x := tensor.New(f.Params[0].DType, 4096)
+	for i := range x.Len() {
+		v := math.Ldexp(r.NormFloat64(), r.IntN(28))
+		if i/4%2 > 0 && r.IntN(3) == 0 {
+			v = slices.Concat(rareNumbers, []float64{math.Ldexp(r.NormFloat64(), 30+r.IntN(40)), float64(math.Nextafter32(1<<31, 0)), -0x1p63, 0x1p63})[r.IntN(len(rareNumbers)+4)]
+		}
+		x.SetFloat(i, v)
+	}
+	for _, tgt := range []*target.Target{here, targettest.Runnable(t, "llvm -mtriple=x86_64-linux-gnu -mcpu=haswell")} {
+		code := loadFor(t, here, []*loop.Func{f}, llvm.Options{VectorBits: 256, Target: tgt})
+		code.asInterpreted(t, 0, f, []*tensor.Tensor{x, tensor.New(f.Params[1].DType, 4096)})
+	}
+}
