@@ -61,6 +61,26 @@ func TestUndivided(t *testing.T) {
 	}
 }
 
+// TestWithoutQuotient: a form without its quotient is at least 0 for the same values.
+func TestWithoutQuotient(t *testing.T) {
+	x, y := expr.NewVar("x"), expr.NewVar("y")
+	r := rand.New(rand.NewPCG(5, 5))
+	for range 500 {
+		q := expr.Bin(expr.OpFloorDiv, expr.Add(expr.Mul(x, expr.Index(1+r.IntN(9))), expr.Index(r.IntN(20)-10)), expr.Index(2+r.IntN(9)))
+		l := LinearOf(expr.Add(expr.Add(expr.Mul(q, expr.Index(2*r.IntN(2)-1)), expr.Mul(y, expr.Index(r.IntN(7)-3))), expr.Index(r.IntN(20)-10)))
+		without := l.withoutQuotient()
+		if strings.Contains(expr.String(without.Expr()), "floordiv") {
+			t.Fatalf("%s became %s", expr.String(l.Expr()), expr.String(without.Expr()))
+		}
+		for range 50 {
+			env := map[*expr.Var]int64{x: r.Int64N(101) - 50, y: r.Int64N(21) - 10}
+			if want, got := eval(l.Expr(), env) >= 0, eval(without.Expr(), env) >= 0; want != got {
+				t.Fatalf("%s is at least 0: %t; %s: %t, %v", expr.String(l.Expr()), want, expr.String(without.Expr()), got, env)
+			}
+		}
+	}
+}
+
 // TestSimplifyKeepsValue compares random index expressions before and after, at random points of their domain.
 func TestSimplifyKeepsValue(t *testing.T) {
 	for seed := range uint64(3000) {

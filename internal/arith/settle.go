@@ -1,6 +1,8 @@
 package arith
 
 import (
+	"slices"
+
 	"lathe/internal/expr"
 	"lathe/internal/types"
 )
@@ -123,22 +125,21 @@ func turnsOf(e expr.Expr) (list []turn) {
 
 // withoutQuotient is a form that is at least 0 where l is: x/n + k is where x + k*n is.
 func (l Linear) withoutQuotient() Linear {
-	if len(l.Terms) != 1 {
-		return l
-	}
-	q, ok := l.Terms[0].Atom.(*expr.Binary)
-	if !ok || q.Op != expr.OpFloorDiv {
-		return l
-	}
-	n, ok := expr.IntOf(q.B)
-	x := LinearOf(q.A)
-	switch coef := l.Terms[0].Coef; {
-	case !ok || n <= 0:
-	case coef == 1:
-		x.Const += l.Const * n
-		return x
-	case coef == -1: // x/n <= k where x <= k*n + n - 1
-		return Linear{Const: l.Const*n + n - 1}.Sub(x)
+	for i, t := range l.Terms {
+		q, ok := t.Atom.(*expr.Binary)
+		if !ok || q.Op != expr.OpFloorDiv || t.Coef != 1 && t.Coef != -1 {
+			continue
+		}
+		n, ok := expr.IntOf(q.B)
+		if !ok || n <= 0 {
+			continue
+		}
+		rest := Linear{Const: l.Const, Terms: slices.Delete(slices.Clone(l.Terms), i, i+1)}.scaled(n)
+		if t.Coef == 1 {
+			return rest.Sub(LinearOf(q.A).scaled(-1))
+		}
+		rest.Const += n - 1 // x/n <= k where x <= k*n + n - 1
+		return rest.Sub(LinearOf(q.A))
 	}
 	return l
 }

@@ -78,7 +78,7 @@ var decisions = []DecisionInfo{
 	{"group", "rows", "rows that go through the stages of a kernel together", "the fewest that hide the folds of a row, at most 4, that divide the rows"},
 	{"sums", "scalar", "sums in variables: rows x columns", "as many as a small core has registers for"},
 	{"fused", "pointwise", "loops that are walked as one", "all whose addresses stay linear"},
-	{"innermost", "pointwise", "whether workers divide the innermost loop too, fused with those around it", "`on` where those around it have few iterations"},
+	{"innermost", "pointwise", "pieces of the innermost loop that workers divide with the loops around it", "1, but more where those around it have few iterations"},
 	{"lines", "pointwise", "whether rows are walked outside of planes that read the elements between theirs", "on where what is read does not stay in L2"},
 	{"interleaved", "pointwise", "whether planes whose elements lie between each other's are written together", "on"},
 	{"together", "pointwise", "rows whose elements lie at the same computed places, which are computed once for them", "4, or 2, that divide the rows"},

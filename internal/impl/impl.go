@@ -83,10 +83,13 @@ func (all Algorithms) Choose(k *lower.Kernel, t *target.Target, chooser choice.C
 			return nil, fmt.Errorf("%s: rule %s: %w\n%s", k.Func.Name, open[i].Name, err, w.s)
 		}
 		return &Plan{Schedule: w.s, Rule: open[i].Name, Why: w.why(0), Asked: w.log.Asked, Taken: w.log.Taken,
-			Divisions: w.divisions, Home: Scattered, Flops: k.Flops(), small: k.Flops()+float64(k.Bytes())/4 < ParallelWork}, nil
+			Divisions: w.divisions, Home: Scattered, Flops: k.Flops(), small: w.small()}, nil
 	}
 	return nil, fmt.Errorf("%s: no schedule rule applies", k.Func.Name)
 }
+
+// small reports whether one worker is done before another would have met it.
+func (k *kernel) small() bool { return k.Flops()+float64(k.Bytes())/4 < ParallelWork }
 
 // newKernel is k before a rule has a part in it, with dot products where they are wanted.
 func newKernel(k *lower.Kernel, t *target.Target, chooser choice.Chooser) *kernel {

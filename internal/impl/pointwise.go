@@ -1,6 +1,8 @@
 package impl
 
 import (
+	"slices"
+
 	"lathe/internal/arith"
 	"lathe/internal/expr"
 )
@@ -42,7 +44,10 @@ func pointwise(k *kernel) error {
 	if rest, err = k.decideTogether(block, rest); err != nil {
 		return err
 	}
-	return k.Parallelize(k.whole(rest))
+	if rest, err = k.pieces(rest); err != nil {
+		return err
+	}
+	return k.Parallelize(rest)
 }
 
 // Powers lists the powers of two up to n.
@@ -54,21 +59,36 @@ func Powers(n int) []int {
 	return list
 }
 
-// whole asks whether workers divide the innermost loop too, which they do by default where those around it have few
-// iterations: what workers divide is fused, and a fused loop has quotients and conditions of borders in every iteration,
-// which here is a vector or a few.
-func (k *kernel) whole(loops []string) []string {
-	if len(loops) < 2 {
-		return loops
+// pieces asks into how many pieces the innermost loop, over vectors, is cut that workers divide as well, with the loops around it: as many
+// as are needed beside the iterations of these, where several workers are. What workers divide is fused, and a fused loop has quotients and
+// conditions of borders in every iteration: with a piece they are there once for all its vectors.
+func (k *kernel) pieces(loops []string) ([]string, error) {
+	last := len(loops) - 1
+	if last < 1 {
+		return loops, nil
 	}
-	n := 1
-	for _, l := range loops[:len(loops)-1] {
-		n *= k.s.Extent(l)
+	around, n := 1, k.s.Extent(loops[last])
+	for _, l := range loops[:last] {
+		around *= k.s.Extent(l)
 	}
-	if k.DecideIf("innermost", n < 4*Pieces) {
-		return loops
+	count := 1
+	if !k.small() {
+		count = min(n, (piecesOfLines+around-1)/around)
 	}
-	return loops[:len(loops)-1]
+	for d := count; d < 2*count; d++ { // of equal size where that takes few more
+		if n%d == 0 {
+			count = d
+			break
+		}
+	}
+	switch count = k.DecideAmong("innermost", count, nil, UpTo(n)...); count {
+	case 1:
+		return loops[:last], nil
+	case n:
+		return loops, nil
+	}
+	outer, _, err := k.s.Split(loops[last], (n+count-1)/count)
+	return append(slices.Clone(loops[:last]), outer), err
 }
 
 // dropInnermost fuses innermost loops of one iteration with those around them, along which vectors lie then.

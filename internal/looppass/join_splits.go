@@ -57,6 +57,9 @@ func joined(s loop.Stmt, outer []*expr.Var, r arith.Ranges) loop.Stmt {
 // joint is the body of f, whose variable has the values of span, with the joint index of f and one of the outer variables bound where
 // there is one, and most tiles lie in its interior.
 func joint(f *loop.For, span arith.Interval, outer []*expr.Var, r arith.Ranges) loop.Stmt {
+	if v, ok := f.Body.(*loop.For); ok && v.Kind == loop.Vector { // as short as a test
+		return f.Body
+	}
 	u, n := splitFrom(f, outer)
 	if u == nil || span.Lo < 0 || span.Hi >= n || !ofResults(f) {
 		return f.Body

@@ -110,6 +110,10 @@ func TestGolden(t *testing.T) {
 			parallel p in 0..4 { for i in 0..4 { unroll j in 0..4 { if (((((p * 16) + (i * 4)) + j) - 30) >= 0) { y[(((p * 16) + (i * 4)) + j)] = x[((((p * 16) + (i * 4)) + j) - 30)] } } } } }`},
 		{"joint_of_taps", "JoinSplits", `func f(x: float32[70], y: float32[64]) {
 			for i in 0..16 { for k in 0..3 { unroll j in 0..4 { if (((((i * 4) + k) + j) - 1) >= 0) { y[((i * 4) + j)] = (y[((i * 4) + j)] + x[((((i * 4) + k) + j) - 1)]) } } } } }`},
+		{"joint_of_vectors", "JoinSplits", `func f(x: float32[70], y: float32[62]) {
+			parallel p in 0..4 { let q: int64 = floormod(p, 4) for i in 0..4 { vector j in 0..4 { if ((((q * 16) + (i * 4)) + j) < 62) { y[(((q * 16) + (i * 4)) + j)] = x[(((q * 16) + (i * 4)) + j)] } } } } }`},
+		{"quotient_of_piece", "LoopPartition", `func f(a: float32[7,8], b: float32[9,8], y: float32[16,8]) {
+			parallel o in 0..4 { for i in 0..8 { vector j in 0..4 { y[((o * 4) + floordiv(((i * 4) + j), 8)), floormod(((i * 4) + j), 8)] = select((((o * 4) + floordiv(((i * 4) + j), 8)) < 7), a[((o * 4) + floordiv(((i * 4) + j), 8)), floormod(((i * 4) + j), 8)], b[(((o * 4) + floordiv(((i * 4) + j), 8)) - 7), floormod(((i * 4) + j), 8)]) } } } }`},
 		{"joint_borders", "LoopPartition", `func f(x: float32[70], y: float32[64]) {
 			parallel p in 0..4 { for i in 0..4 { let q: int64 = ((p * 4) + i)
 				unroll j in 0..4 { if (((((q * 4) + j) - 5) >= 0) & (((q * 4) + j) < 43)) { y[((q * 4) + j)] = x[(((q * 4) + j) - 5)] } } } } }`},
