@@ -6,7 +6,7 @@ import (
 	"lathe/internal/target"
 )
 
-// A GroupedConv is a convolution of groups whose output channels do not fill vectors. There are two ways: channels of a group
+// A GroupedConv is a convolution of groups whose output channels do not fill vectors, or a depthwise one. There are two ways: channels of a group
 // are the lanes of blocked layouts, as many as fill groups and blocks; or pixels of a line are those of plain ones.
 type GroupedConv struct {
 	Groups, PerGroup int // groups of output channels
@@ -46,7 +46,7 @@ func (g GroupedConv) channels(c core, lanes int) float64 {
 		return list[best].cost * float64(g.Steps) * c.passes(lanes)
 	}
 	list, best := c.tiles(output{lines: g.Lines, rows: g.Rows, vecs: 1}, c.registers(0), 0, true, reuse)
-	return list[best].cost * float64(g.Groups*g.PerGroup/lanes*g.Steps) * c.passes(lanes)
+	return list[best].cost * float64((g.Groups*g.PerGroup+lanes-1)/lanes*g.Steps) * c.passes(lanes)
 }
 
 // pixels estimates vectors of pixels. Where taps of a window read them they are not aligned; where the lines of all steps do not stay in L1

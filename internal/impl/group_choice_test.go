@@ -39,6 +39,8 @@ func TestGroupedConv(t *testing.T) {
 		{"just above a vector", one(17, 3, 64, 64), 16, false},
 		{"just below two", one(31, 3, 64, 64), 16, true},
 		{"above two, short lines", one(33, 3, 9, 9), 16, true},
+		{"depthwise by itself", with(func(g *impl.GroupedConv) { g.Groups, g.PerGroup, g.Steps = 64, 1, 9 }), 16, false},
+		{"depthwise of transposed data", with(func(g *impl.GroupedConv) { g.Groups, g.PerGroup, g.Steps, g.MovedChannels = 64, 1, 9, 0 }), 16, true},
 		{"all pixels a line", one(53, 1, 1, 841), 16, false},
 		{"all pixels a line, many steps", with(func(g *impl.GroupedConv) { *g = one(632, 1, 1, 735); g.Steps = 632 }), 16, true},
 	} {

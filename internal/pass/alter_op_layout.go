@@ -256,6 +256,10 @@ func (l *layouts) conv(n *graph.Node) {
 	rank := len(w.Shape)
 	switch n.Impl.Name {
 	case impl.Depthwise:
+		if l.alongLines(n) {
+			l.pixelLanes(n)
+			return
+		}
 		l.Want(n, 0, l.channelLayout(rank))
 		l.Want(n, 1, types.Layout(fmt.Sprintf("%s%da", plainAxes(rank), l.lanes)))
 	case impl.Direct:

@@ -35,6 +35,52 @@ func (l *layouts) byChannels(n *graph.Node, lanes int) bool {
 	return by
 }
 
+// alongLines reports whether a depthwise convolution takes plain layouts and vectors of pixels, rather than blocks of channels: of few channels, or
+// where both data and result would be moved between other layouts for the few products that there are.
+func (l *layouts) alongLines(n *graph.Node) bool {
+	a := n.Attrs.(ops.ConvAttrs)
+	x, w, y := n.In[0].Type, n.In[1].Type, n.Out[0].Type.With("") // whatever layout it had before
+	stride := a.Strides[len(a.Strides)-1]
+	if l.last || l.asks(n) || x.Layout != "" || !impl.Picked(stride) || l.readInBlocks(n.Out[0], map[*graph.Value]bool{}) {
+		return false
+	}
+	_, rows := impl.ConvImage(a, x, w, y)
+	g := impl.GroupedConv{
+		Groups: a.Groups, PerGroup: y.Shape[1] / a.Groups, Steps: types.Count(w.Shape[1:]),
+		Lines: y.Shape[0] * types.Count(y.Shape[2:]) / rows, Rows: rows, Stride: stride, Result: y.Bytes(),
+	}
+	if !l.cameMoved(n.In[0]) {
+		g.MovedChannels += x.Bytes()
+	}
+	if !l.goesMoved(n.Out[0]) {
+		g.MovedChannels += y.Bytes()
+	}
+	by, err := g.ByChannels(l.Target, l.lanes, func(d choice.Decision) (string, error) { return l.decide(n, d) })
+	l.Fail(err)
+	return !by
+}
+
+// cameMoved reports whether v is transposed data, or computed of such element by element: to arrange it in blocks is to transpose it otherwise.
+func (l *layouts) cameMoved(v *graph.Value) bool {
+	for n := v.Def; n != nil && len(n.In) > 0; n = n.In[0].Def {
+		if n.Op == ops.Transpose {
+			return true
+		}
+		if n.Op != ops.Reshape && n.Op.Fusion != op.Elementwise {
+			return false
+		}
+	}
+	return false
+}
+
+// goesMoved reports whether v, or what is computed of it element by element, is only transposed.
+func (l *layouts) goesMoved(v *graph.Value) bool {
+	users := l.Users(v)
+	return len(users) > 0 && !slices.ContainsFunc(users, func(n *graph.Node) bool {
+		return n.Op != ops.Transpose && (n.Op != ops.Reshape && n.Op.Fusion != op.Elementwise && n.Op.Fusion != op.Broadcast || !l.goesMoved(n.Out[0]))
+	})
+}
+
 // pixelLanes gives a convolution plain data, of whose lines neighbours are read together. Where it strides too far over them to pick them from
 // whole vectors, it is computed at every place, and those that it skips are left out: that costs the stride times the products, where no vectors
 // would cost lanes.

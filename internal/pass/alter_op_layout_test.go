@@ -84,6 +84,11 @@ func TestAlterOpLayout(t *testing.T) {
 			@a = float32[20,16,1,1] @d = float32[20,1,3,3]
 			%0 = nn.conv2d(%x, @a) ` + conv(1, 0, 1) + ` %1 = clip(%0) {min=0, max=6, has_min=true, has_max=true}
 			%2 = nn.conv2d(%1, @d) ` + conv(1, 1, 20) + ` %y = mean(%2) {axis=[2,3], keep_dims=true} return %y }`, nil},
+		{"depthwise_alone", `graph main(%x: float32[1,20,32,32]) {
+			@d = float32[20,1,3,3] %0 = nn.conv2d(%x, @d) ` + conv(1, 1, 20) + ` %y = nn.relu(%0) return %y }`, nil},
+		{"depthwise_of_tokens", `graph main(%x: float32[1,1024,64]) {
+			@d = float32[64,1,3,3] %0 = transpose(%x) {axes=[0,2,1]} %1 = reshape(%0) {new_shape=[1,64,32,32]} %2 = nn.conv2d(%1, @d) ` + conv(1, 1, 64) + `
+			%3 = reshape(%2) {new_shape=[1,64,1024]} %y = transpose(%3) {axes=[0,2,1]} return %y }`, nil},
 		{"first_layer", `graph main(%x: float32[1,3,8,8]) {
 			@a = float32[16,3,3,3] @b = float32[16,16,1,1]
 			%0 = nn.conv2d(%x, @a) ` + conv(2, 1, 1) + ` %1 = nn.relu(%0) %y = nn.conv2d(%1, @b) ` + conv(1, 0, 1) + ` return %y }`, nil},

@@ -7,10 +7,12 @@ import (
 	"strings"
 	"testing"
 
+	"lathe/internal/choice"
 	"lathe/internal/compile"
 	"lathe/internal/graph"
 	"lathe/internal/op"
 	"lathe/internal/ops"
+	"lathe/internal/target"
 	"lathe/internal/tensor"
 	"lathe/internal/testkit/targettest"
 	"lathe/internal/types"
@@ -71,8 +73,27 @@ type layer struct {
 	attrs   any
 	in      []int
 	weights []int
-	free    bool // the second operand is an input
-	direct  bool // a convolution is computed by its definition
+	free    bool   // the second operand is an input
+	direct  bool   // a convolution is computed by its definition
+	lanes   string // that are decided for it; "": by default
+}
+
+// inBlocks is the convolution as it is between others, whose data lie in blocks of channels.
+func inBlocks(l layer) layer {
+	l.lanes = "channels"
+	return l
+}
+
+// options are those to compile the layer with.
+func (l layer) options(t *target.Target) compile.Options {
+	o := compile.Options{Target: t, Level: 3, Workers: 2, Code: []string{"asm"}}
+	if l.direct {
+		o.Disabled = []string{"Winograd"}
+	}
+	if l.lanes != "" {
+		o.Choices = map[string]choice.Point{l.op.Name: {"lanes": l.lanes}}
+	}
+	return o
 }
 
 // byDefinition is the convolution without Winograd's algorithm.
@@ -112,9 +133,10 @@ var layers = []layer{
 	conv("5x5", 2, 32, 64, 5, 1, 1, 1, 14),
 	byDefinition(conv("dilated", 2, 64, 64, 3, 1, 2, 1, 33)),
 	byDefinition(conv("5x5", 2, 32, 64, 5, 1, 1, 1, 14)),
-	conv("depthwise", 2, 96, 96, 3, 1, 1, 96, 28),
-	conv("depthwise stride", 2, 96, 96, 5, 2, 1, 96, 28),
-	conv("depthwise 31x31", 2, 64, 64, 31, 1, 1, 64, 32),
+	inBlocks(conv("depthwise", 2, 96, 96, 3, 1, 1, 96, 28)),
+	inBlocks(conv("depthwise stride", 2, 96, 96, 5, 2, 1, 96, 28)),
+	inBlocks(conv("depthwise 31x31", 2, 64, 64, 31, 1, 1, 64, 32)),
+	conv("depthwise alone", 2, 96, 96, 3, 1, 1, 96, 28),
 	conv("grouped", 2, 128, 128, 3, 1, 1, 4, 28),
 	conv("narrow groups", 2, 128, 128, 3, 1, 1, 32, 28),
 	conv("conv3d", 3, 16, 32, 3, 1, 1, 1, 14),
@@ -154,15 +176,11 @@ func (l layer) network(t *testing.T) *graph.Graph {
 func TestHotLoops(t *testing.T) {
 	met := map[string]bool{}
 	for _, cpu := range cpus {
-		target := targettest.Resolve(t, "llvm -mcpu="+cpu)
+		tgt := targettest.Resolve(t, "llvm -mcpu="+cpu)
 		for _, l := range layers {
-			name := target.CPU + "/" + strings.ReplaceAll(l.name, " ", "_")
+			name := tgt.CPU + "/" + strings.ReplaceAll(l.name, " ", "_")
 			t.Run(name, func(t *testing.T) {
-				o := compile.Options{Target: target, Level: 3, Workers: 2, Code: []string{"asm"}}
-				if l.direct {
-					o.Disabled = []string{"Winograd"}
-				}
-				res, err := compile.Compile(context.Background(), l.network(t), o)
+				res, err := compile.Compile(context.Background(), l.network(t), l.options(tgt))
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -26,7 +26,7 @@ var modelled = []struct {
 }{
 	{"cortex-a72", "aarch64-linux-gnu", 0.8},
 	{"cortex-a76", "aarch64-linux-gnu", 0.8},
-	{"sifive-x280", "riscv64-linux-gnu", 0.45},
+	{"sifive-x280", "riscv64-linux-gnu", 0.44},
 }
 
 var (
@@ -43,7 +43,7 @@ func TestPorts(t *testing.T) {
 		for _, l := range layers {
 			name := m.cpu + "/" + strings.ReplaceAll(l.name, " ", "_")
 			t.Run(name, func(t *testing.T) {
-				res, err := compile.Compile(context.Background(), l.network(t), compile.Options{Target: target, Level: 3, Workers: 2, Code: []string{"asm"}})
+				res, err := compile.Compile(context.Background(), l.network(t), l.options(target))
 				if err != nil {
 					t.Fatal(err)
 				}
