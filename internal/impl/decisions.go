@@ -72,7 +72,7 @@ var decisions = []DecisionInfo{
 	{"prefetch_epilogue", "tile, strips, matrix", "whether a tile asks for what its epilogue reads and stores to", "`on`, but `off` where that takes longer from memory than the sums of the tile"},
 	{"joined", "rows", "whether a stage of a row is computed in the loop of the reduction that reads it", ""},
 	{"in_place", "rows", "whether a stage of a row is kept in the elements of the output that are made from it, and not in scratch", "on"},
-	{"columns", "columns, extern", "vectors of columns that are computed together", "whole cache lines of columns that fit L1; 8 of sums along columns, where there are as many"},
+	{"columns", "columns, extern", "vectors of columns that are computed together", "whole cache lines of columns that fit L1; up to 8 of sums along columns"},
 	{"registers", "columns", "whether the statistics of columns that are computed together stay in registers, or lie in scratch", "on"},
 	{"accumulators", "rows, attention", "vectors into which a contiguous reduction is folded", ""},
 	{"group", "rows", "rows that go through the stages of a kernel together", "the fewest that hide the folds of a row, at most 4, that divide the rows"},

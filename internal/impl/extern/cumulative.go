@@ -29,24 +29,21 @@ func cumulative(combine expr.Op, identity float64) func(impl.Call) (*impl.Plan, 
 			w.lanes = c.DecideAmong("lanes", w.lanes, nil, impl.Powers(w.lanes)...)
 		}
 		columns := 1
-		if most := min(columnVectors, inner/w.lanes); most > 1 {
-			if most == columnVectors {
-				columns = columnVectors
-			}
-			columns = c.DecideAmong("columns", columns, nil, impl.Powers(most)...)
+		if vectors := (inner + w.lanes - 1) / w.lanes; vectors > 1 {
+			most := min(columnVectors, vectors)
+			columns = c.DecideAmong("columns", most, nil, impl.Powers(most)...)
 		}
 		work := 2 * float64(in[0].Elements())
 		var parts []loop.Stmt
-		from := 0
-		for _, wide := range []int{columns * w.lanes, w.lanes, inner % w.lanes} { // the columns of a walk
-			if wide == 0 || inner-from < wide {
-				continue
-			}
-			n, first := (inner-from)/wide, from
-			parts = append(parts, impl.DividedPairs("columns", outer, n, func(o, i expr.Expr) loop.Stmt {
-				return w.walk(o, expr.Add(expr.Mul(i, expr.Index(wide)), expr.Index(first)), wide)
+		wide := columns * w.lanes // the columns of a walk
+		whole := inner / wide
+		if whole > 0 {
+			parts = append(parts, impl.DividedPairs("columns", outer, whole, func(o, i expr.Expr) loop.Stmt {
+				return w.walk(o, expr.Mul(i, expr.Index(wide)), wide)
 			}))
-			from += n * wide
+		}
+		if rest := inner - whole*wide; rest > 0 {
+			parts = append(parts, impl.Divided("columns", outer, func(o expr.Expr) loop.Stmt { return w.walk(o, expr.Index(whole*wide), rest) }))
 		}
 		body := build.Do(parts...)
 		if len(parts) == 1 {
