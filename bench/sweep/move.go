@@ -9,6 +9,7 @@ func permuted(name string, in shape, perm ...int) Case {
 
 var transpose = []Case{
 	permuted("1000x1000", shape{1000, 1000}, 1, 0),
+	permuted("rows_5x8x1800", shape{5, 8, 1800}, 1, 0, 2),
 	permuted("33x77_odd", shape{33, 77}, 1, 0),
 	permuted("nchw_nhwc_64_56", image(64, 56), 0, 2, 3, 1),
 	permuted("nhwc_nchw_3_224", shape{1, 224, 224, 3}, 0, 3, 1, 2),

@@ -75,10 +75,12 @@ var index = []Case{
 	nms("nms_8400x1_low", 8400, 1, 0.05),
 	taken("gather_embed_30522x768", shape{30522, 768}, 0, 1, 128),
 	taken("gather_embed_1_row", shape{32000, 512}, 0, 1),
+	taken("gather_2_of_6_long_rows", shape{6, 35160}, 0, 2),
 	taken("gather_axis1_512x300", shape{512, 300}, 1, 64),
 	taken("gather_tiny_bags_1000x16", shape{1000, 16}, 0, 64, 26),
 	running("cumsum_last_4096x64", shape{4096, 64}, 1),
 	running("cumsum_axis0_4096x64", shape{4096, 64}, 0),
+	running("cumsum_axis0_1900x60", shape{1900, 60}, 0),
 	running("cumsum_1d_100000", shape{100000}, 0),
 	running("cumsum_reverse_64x1000", shape{64, 1000}, 1, at("reverse", 1)),
 	row("gathernd_1000of_64x64", func(b *model.Builder) model.Value {

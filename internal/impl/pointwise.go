@@ -44,7 +44,7 @@ func pointwise(k *kernel) error {
 	if rest, err = k.decideTogether(block, rest); err != nil {
 		return err
 	}
-	if rest, err = k.pieces(rest); err != nil {
+	if rest, err = k.decideInnermost(rest); err != nil {
 		return err
 	}
 	return k.Parallelize(rest)
@@ -59,10 +59,10 @@ func Powers(n int) []int {
 	return list
 }
 
-// pieces asks into how many pieces the innermost loop, over vectors, is cut that workers divide as well, with the loops around it: as many
+// decideInnermost asks into how many pieces the innermost loop, over vectors, is cut that workers divide as well, with the loops around it: as many
 // as are needed beside the iterations of these, where several workers are. What workers divide is fused, and a fused loop has quotients and
 // conditions of borders in every iteration: with a piece they are there once for all its vectors.
-func (k *kernel) pieces(loops []string) ([]string, error) {
+func (k *kernel) decideInnermost(loops []string) ([]string, error) {
 	last := len(loops) - 1
 	if last < 1 {
 		return loops, nil
@@ -73,7 +73,7 @@ func (k *kernel) pieces(loops []string) ([]string, error) {
 	}
 	count := 1
 	if !k.small() {
-		count = min(n, (piecesOfLines+around-1)/around)
+		count = min(n, (piecesOfAll+around-1)/around)
 	}
 	for d := count; d < 2*count; d++ { // of equal size where that takes few more
 		if n%d == 0 {

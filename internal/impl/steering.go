@@ -43,6 +43,7 @@ const (
 
 	IdleShares      = 2      // shares: of L3, that a core has at most, for others leave theirs. Chosen.
 	Pieces          = 12     // pieces: of work, that keep any small number of workers about evenly busy. Chosen: 2, 3, 4 and 6 divide it.
+	piecesOfAll     = 48     // pieces: of a kernel without reductions. Chosen: four times as many, for the quotients that each takes are nothing beside its vectors.
 	ParallelWork    = 20_000 // operations: scalar ones, from which on a second worker is worth meeting. Fitted.
 	kernelStart     = 2000.0 // cycles: of a kernel or a chunk besides its work, for loops begin and nothing is prefetched yet. Fitted: phases and folds that become many small kernels.
 	callCycles      = 100.0  // cycles: of the call of a kernel in a loop whose code and data are in L1. Chosen: some dozen instructions, whose loads wait for each other.
@@ -51,14 +52,12 @@ const (
 	mostLineVectors = 2      // times: so many more vectors than pixels, for a convolution along lines, above which it is one of channels. Chosen: channels in blocks are arranged before and behind.
 	leastPart       = 64     // elements: that a part of such a reduction folds at least. Chosen: with fewer, most of the time goes into joining lanes.
 
-	alongLinesShare = 0.75       // share: of what vectors of channels reach, for those of pixels, whose loads are not aligned, or come from L2 out of order. Fitted.
-	piecesOfLines   = 4 * Pieces // pieces: of a kernel without reductions. Chosen: a worker may be ahead by a fourth of its share, and each costs a dozen cycles.
-
-	packCycles    = 1.0 // cycles: of an element that is packed when the network runs. Fitted: squares are transposed in registers, and written apart.
-	crossingLoads = 2.0 // loads: that a vector takes whose elements lie on two cache lines. Counted.
-	tapCycles     = 6.0 // cycles: of an element that is loaded on its own, behind a test. Fitted.
-	placeCycles   = 8.0 // cycles: of the place of a tap, along all axes. Fitted.
-	loadedByte    = 2.5 // cycles: of a byte that is taken from a vector, loaded from a table and put into another. Counted: five instructions.
+	alongLinesShare = 0.75 // share: of what vectors of channels reach, for those of pixels, whose loads are not aligned, or come from L2 out of order. Fitted.
+	packCycles      = 1.0  // cycles: of an element that is packed when the network runs. Fitted: squares are transposed in registers, and written apart.
+	crossingLoads   = 2.0  // loads: that a vector takes whose elements lie on two cache lines. Counted.
+	tapCycles       = 6.0  // cycles: of an element that is loaded on its own, behind a test. Fitted.
+	placeCycles     = 8.0  // cycles: of the place of a tap, along all axes. Fitted.
+	loadedByte      = 2.5  // cycles: of a byte that is taken from a vector, loaded from a table and put into another. Counted: five instructions.
 
 	manyRegisters = 32  // registers: that hold several exponentials with their constants. Counted.
 	argWork       = 6   // instructions: for a vector of an argmax along lanes, to compare it twice and to choose places. Counted.

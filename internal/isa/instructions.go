@@ -14,13 +14,11 @@ type Instructions struct {
 	// MaskedStores reports whether one instruction stores chosen lanes of a vector, whose elements have so many bits, in the time of
 	// a store; nil: never.
 	MaskedStores func(has func(feature string) bool, elementBits int) bool
-	// Merges is the feature with which arithmetic leaves lanes of its first operand as they are where a mask in a register says so; "": none has.
-	Merges     string
-	Indefinite bool   // the instructions that convert floats to integers give one number for all that these do not hold
-	Long       string // feature with which they give integers of 64 bits; "": always
-	LosesNaN   bool   // the instructions for a maximum and a minimum give an operand where the other is NaN
-	NamesFMA   bool   // LLVM takes two instructions for a product and a sum unless the fused one is asked for by name
-	LooseFMA   bool   // the fused multiply-add rounds once or twice, as whoever runs the code likes
+	Indefinite   bool   // the instructions that convert floats to integers give one number for all that these do not hold
+	Long         string // feature with which they give integers of 64 bits; "": always
+	LosesNaN     bool   // the instructions for a maximum and a minimum give an operand where the other is NaN
+	NamesFMA     bool   // LLVM takes two instructions for a product and a sum unless the fused one is asked for by name
+	LooseFMA     bool   // the fused multiply-add rounds once or twice, as whoever runs the code likes
 	// Dots and Pairs are the instructions for products of bytes and of int16. What has no row is emulated, with the same results. Pairs of
 	// bytes add two products to an int16, which saturates: they are for operands whose products do not reach so far.
 	Dots, Pairs []Dot
@@ -28,6 +26,7 @@ type Instructions struct {
 	Lookups []Lookup
 	// Packs are the instructions that narrow vectors two by two. Without one each vector is narrowed by itself.
 	Packs    []Pack
+	Masks    *Masks    // registers of masks; nil: none
 	Tiles    *Tiles    // registers of matrices; nil: none
 	Routines []Routine // functions that LLVM calls where a processor lacks an instruction
 }
@@ -94,6 +93,13 @@ type Pack struct {
 	Lanes            int    // numbers of 32 bits in a vector
 	Words            string // from 32 bits to 16
 	Signed, Unsigned string // from 16 bits to 8, as signed or unsigned bytes
+}
+
+// Masks are registers that hold a bit for each lane, by which arithmetic leaves lanes of what it adds to as they are.
+type Masks struct {
+	Features   string // all of them
+	Constraint string // of LLVM's assembly, for such a register
+	Lanes      int    // fewest that it may name
 }
 
 // A Routine is the definition of a function in LLVM IR.

@@ -55,9 +55,9 @@ func joined(s loop.Stmt, outer []*expr.Var, r arith.Ranges) loop.Stmt {
 }
 
 // joint is the body of f, whose variable has the values of span, with the joint index of f and one of the outer variables bound where
-// there is one, and most tiles lie in its interior.
+// there is one, and most tiles lie in its interior. A vector by itself stays as it is: copies of it cost no more than the test in each iteration.
 func joint(f *loop.For, span arith.Interval, outer []*expr.Var, r arith.Ranges) loop.Stmt {
-	if v, ok := f.Body.(*loop.For); ok && v.Kind == loop.Vector { // as short as a test
+	if v, ok := f.Body.(*loop.For); ok && v.Kind == loop.Vector {
 		return f.Body
 	}
 	u, n := splitFrom(f, outer)

@@ -14,50 +14,50 @@ import (
 // byChannels reports whether a convolution in narrow groups takes blocks of channels, of which so many are a vector, rather than
 // plain layouts. What its data lie in is not known before layouts are given.
 func (l *layouts) byChannels(n *graph.Node, lanes int) bool {
-	a := n.Attrs.(ops.ConvAttrs)
-	x, w, y := n.In[0].Type, n.In[1].Type, n.Out[0].Type.With("") // whatever layout it had before
-	_, rows := impl.ConvImage(a, x, w, y)
-	stride := a.Strides[len(a.Strides)-1]
-	if l.last || y.Shape[1] < l.lanes && stride == 1 {
+	x, y, g := n.In[0].Type, n.Out[0].Type, groupedConv(n)
+	if l.last || y.Shape[1] < l.lanes && g.Stride == 1 {
 		return false
 	}
-	g := impl.GroupedConv{
-		Groups: a.Groups, PerGroup: y.Shape[1] / a.Groups, Steps: types.Count(w.Shape[1:]),
-		Lines: y.Shape[0] * types.Count(y.Shape[2:]) / rows, Rows: rows, Stride: stride, Result: y.Bytes(),
-	}
-	if moved := x.Bytes() + y.Bytes(); x.Layout != "" {
+	if moved := x.Bytes() + g.Result; x.Layout != "" {
 		g.MovedPixels = moved
 	} else {
 		g.MovedChannels = moved
 	}
+	return l.decideLanes(n, g, lanes)
+}
+
+// groupedConv is a convolution as its lanes are decided, before it is known what is moved.
+func groupedConv(n *graph.Node) impl.GroupedConv {
+	a := n.Attrs.(ops.ConvAttrs)
+	w, y := n.In[1].Type, n.Out[0].Type.With("") // whatever layout it had before
+	_, rows := impl.ConvImage(a, n.In[0].Type, w, y)
+	return impl.GroupedConv{
+		Groups: a.Groups, PerGroup: y.Shape[1] / a.Groups, Steps: types.Count(w.Shape[1:]),
+		Lines: y.Shape[0] * types.Count(y.Shape[2:]) / rows, Rows: rows, Stride: a.Strides[len(a.Strides)-1], Result: y.Bytes(),
+	}
+}
+
+// decideLanes asks whether so many channels are the lanes of a convolution, rather than pixels.
+func (l *layouts) decideLanes(n *graph.Node, g impl.GroupedConv, lanes int) bool {
 	by, err := g.ByChannels(l.Target, lanes, func(d choice.Decision) (string, error) { return l.decide(n, d) })
 	l.Fail(err)
 	return by
 }
 
-// alongLines reports whether a depthwise convolution takes plain layouts and vectors of pixels, rather than blocks of channels: of few channels, or
-// where both data and result would be moved between other layouts for the few products that there are.
+// alongLines reports whether a depthwise convolution takes plain layouts and vectors of pixels, rather than blocks of channels: where channels
+// leave lanes of these empty, or data and result would be arranged for the few products that there are.
 func (l *layouts) alongLines(n *graph.Node) bool {
-	a := n.Attrs.(ops.ConvAttrs)
-	x, w, y := n.In[0].Type, n.In[1].Type, n.Out[0].Type.With("") // whatever layout it had before
-	stride := a.Strides[len(a.Strides)-1]
-	if l.last || l.asks(n) || x.Layout != "" || !impl.Picked(stride) || l.readInBlocks(n.Out[0], map[*graph.Value]bool{}) {
+	x, g := n.In[0], groupedConv(n)
+	if l.last || l.asks(n) || x.Type.Layout != "" || !impl.Picked(g.Stride) || l.readInBlocks(n.Out[0], map[*graph.Value]bool{}) {
 		return false
 	}
-	_, rows := impl.ConvImage(a, x, w, y)
-	g := impl.GroupedConv{
-		Groups: a.Groups, PerGroup: y.Shape[1] / a.Groups, Steps: types.Count(w.Shape[1:]),
-		Lines: y.Shape[0] * types.Count(y.Shape[2:]) / rows, Rows: rows, Stride: stride, Result: y.Bytes(),
+	if !l.cameMoved(x) {
+		g.MovedChannels += x.Type.Bytes()
 	}
-	if !l.cameMoved(n.In[0]) {
-		g.MovedChannels += x.Bytes()
+	if !l.goesMoved(n.Out[0], map[*graph.Value]bool{}) {
+		g.MovedChannels += g.Result
 	}
-	if !l.goesMoved(n.Out[0]) {
-		g.MovedChannels += y.Bytes()
-	}
-	by, err := g.ByChannels(l.Target, l.lanes, func(d choice.Decision) (string, error) { return l.decide(n, d) })
-	l.Fail(err)
-	return !by
+	return !l.decideLanes(n, g, l.lanes)
 }
 
 // cameMoved reports whether v is transposed data, or computed of such element by element: to arrange it in blocks is to transpose it otherwise.
@@ -74,10 +74,14 @@ func (l *layouts) cameMoved(v *graph.Value) bool {
 }
 
 // goesMoved reports whether v, or what is computed of it element by element, is only transposed.
-func (l *layouts) goesMoved(v *graph.Value) bool {
+func (l *layouts) goesMoved(v *graph.Value, seen map[*graph.Value]bool) bool {
+	if seen[v] {
+		return true
+	}
+	seen[v] = true
 	users := l.Users(v)
 	return len(users) > 0 && !slices.ContainsFunc(users, func(n *graph.Node) bool {
-		return n.Op != ops.Transpose && (n.Op != ops.Reshape && n.Op.Fusion != op.Elementwise && n.Op.Fusion != op.Broadcast || !l.goesMoved(n.Out[0]))
+		return n.Op != ops.Transpose && (n.Op != ops.Reshape && n.Op.Fusion != op.Elementwise && n.Op.Fusion != op.Broadcast || !l.goesMoved(n.Out[0], seen))
 	})
 }
 
@@ -103,28 +107,20 @@ func (l *layouts) pixelLanes(n *graph.Node) {
 // fillsLines reports whether a convolution in one group, whose output channels do not fill vectors, takes plain layouts and
 // vectors of pixels rather than blocks of channels, which what reads it through windows takes.
 func (l *layouts) fillsLines(n *graph.Node) bool {
-	a := n.Attrs.(ops.ConvAttrs)
-	x, w, y := n.In[0].Type, n.In[1].Type, n.Out[0].Type.With("") // whatever layout it had before
-	stride := a.Strides[len(a.Strides)-1]
-	if l.last || a.Groups > 1 || y.Shape[1]%l.lanes == 0 || !impl.Picked(stride) || l.readInBlocks(n.Out[0], map[*graph.Value]bool{}) {
+	x, w, g := n.In[0].Type, n.In[1].Type, groupedConv(n)
+	if l.last || g.Groups > 1 || g.PerGroup%l.lanes == 0 || !impl.Picked(g.Stride) || l.readInBlocks(n.Out[0], map[*graph.Value]bool{}) {
 		return false
 	}
-	_, rows := impl.ConvImage(a, x, w, y)
-	g := impl.GroupedConv{
-		Groups: 1, PerGroup: y.Shape[1], Steps: types.Count(w.Shape[1:]),
-		Lines: y.Shape[0] * types.Count(y.Shape[2:]) / rows, Rows: rows, Stride: stride, Window: w.Shape[len(w.Shape)-1], Result: y.Bytes(),
-	}
+	g.Window = w.Shape[len(w.Shape)-1]
 	switch {
 	case x.Layout != "":
-		g.MovedPixels = x.Bytes() + y.Bytes()
+		g.MovedPixels = x.Bytes() + g.Result
 	case x.Shape[1]%l.lanes == 0:
-		g.MovedChannels = x.Bytes() + y.Bytes()
+		g.MovedChannels = x.Bytes() + g.Result
 	default:
-		g.MovedChannels = y.Bytes()
+		g.MovedChannels = g.Result
 	}
-	by, err := g.ByChannels(l.Target, l.lanes, func(d choice.Decision) (string, error) { return l.decide(n, d) })
-	l.Fail(err)
-	return !by
+	return !l.decideLanes(n, g, l.lanes)
 }
 
 // readInBlocks reports whether a depthwise convolution or a pooling reads v, or what is computed of it element by element: it takes blocks,

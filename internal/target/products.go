@@ -58,3 +58,11 @@ func (t *Target) Pack(lanes int) *isa.Pack {
 	}
 	return nil
 }
+
+// Masks are the registers of masks that arithmetic takes, nil where there are none.
+func (t *Target) Masks() *isa.Masks {
+	if m := t.ISA().Instructions.Masks; m != nil && t.hasAll(m.Features) {
+		return m
+	}
+	return nil
+}

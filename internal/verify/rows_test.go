@@ -20,9 +20,9 @@ import (
 // A NaN or an infinity anywhere in a row shows in its result, and in no other.
 func TestRows(t *testing.T) {
 	t.Parallel()
-	samples := uint64(24)
+	samples := uint64(27)
 	if testing.Short() {
-		samples = 6
+		samples = 9
 	}
 	cases := []struct {
 		def   *op.Def
@@ -32,6 +32,7 @@ func TestRows(t *testing.T) {
 		{ops.Softmax, ops.SoftmaxAttrs{Axis: 0}},
 		{ops.Max, ops.ReduceAttrs{Axis: []int{1}}}, {ops.Min, ops.ReduceAttrs{Axis: []int{1}}},
 		{ops.Sum, ops.ReduceAttrs{Axis: []int{1}}}, {ops.Mean, ops.ReduceAttrs{Axis: []int{1}}},
+		{ops.CumSum, ops.CumulativeAttrs{}}, {ops.CumSum, ops.CumulativeAttrs{Exclusive: true, Reverse: true}},
 	}
 	for _, tgt := range targettest.Executed(t) {
 		for seed := range samples {

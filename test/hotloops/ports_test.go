@@ -26,7 +26,7 @@ var modelled = []struct {
 }{
 	{"cortex-a72", "aarch64-linux-gnu", 0.8},
 	{"cortex-a76", "aarch64-linux-gnu", 0.8},
-	{"sifive-x280", "riscv64-linux-gnu", 0.44},
+	{"sifive-x280", "riscv64-linux-gnu", 0.45},
 }
 
 var (
@@ -34,6 +34,14 @@ var (
 	branch      = regexp.MustCompile(`\.LBB\d+_\d+`)
 	perBlock    = regexp.MustCompile(`Block RThroughput: +([\d.]+)`)
 )
+
+// lower is what a port works in loops that do not reach their CPU's share, with the cause.
+var lower = map[string]struct {
+	least float64
+	why   string
+}{
+	"sifive-x280/depthwise_alone": {0.44, "sums of lanes without a part are copied before each masked multiply-add"},
+}
 
 // TestPorts: the loops with the most multiply-adds keep the port busy that they need most.
 func TestPorts(t *testing.T) {
@@ -63,8 +71,14 @@ func TestPorts(t *testing.T) {
 					t.Fatalf("%v\n%s", err, body)
 				}
 				share := number(t, perBlock, out) * iterations / number(t, totalCycles, out)
-				if share < m.least {
-					t.Errorf("the busiest port works %.0f %% of the time, want at least %.0f\n%s", 100*share, 100*m.least, body)
+				least := m.least
+				if l, ok := lower[name]; ok {
+					if least = l.least; share >= m.least {
+						t.Errorf("the exception (%s) is not needed", l.why)
+					}
+				}
+				if share < least {
+					t.Errorf("the busiest port works %.0f %% of the time, want at least %.0f\n%s", 100*share, 100*least, body)
 				}
 			})
 		}

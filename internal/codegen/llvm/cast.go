@@ -100,16 +100,9 @@ func (e *emitter) floatToLong(a value) value {
 	size := e.callTo(a.t, "", "fabs."+suffix(a.t, a.lanes), a)
 	limit := e.splat(constFloat(-math.MinInt32, a.t), a.lanes)
 	small := value{t: types.Bool, lanes: a.lanes, s: e.temp("fcmp olt %s, %s", size, limit.s)}
-	return e.branch(e.everyLane(small), func() value {
+	return e.branch(e.overLanes("and", small), func() value {
 		return e.cast(types.I64, value{t: types.I32, lanes: a.lanes, s: e.temp("fptosi %s to %s", a, typeOf(types.I32, a.lanes))})
 	}, func() value { return e.shiftedToLong(a) })
-}
-
-// everyLane is whether all lanes of c are true.
-func (e *emitter) everyLane(c value) value {
-	name := fmt.Sprintf("llvm.vector.reduce.and.v%di1", c.lanes)
-	e.declare(fmt.Sprintf("i1 @%s(%s)", name, c.typ()))
-	return value{t: types.Bool, s: e.temp("call i1 @%s(%s)", name, c)}
 }
 
 // shiftedToLong shifts the fraction of a float32 to where its exponent says, in integers of 64 bits.

@@ -99,8 +99,12 @@ func (e *emitter) reduceLanes(op expr.Op, v value) value {
 
 // anyNaN reports whether some lane is NaN.
 func (e *emitter) anyNaN(v value) value {
-	name := fmt.Sprintf("llvm.vector.reduce.or.v%di1", v.lanes)
-	c := value{t: types.Bool, lanes: v.lanes, s: e.temp("fcmp uno %s, %s", v, v.s)}
+	return e.overLanes("or", value{t: types.Bool, lanes: v.lanes, s: e.temp("fcmp uno %s, %s", v, v.s)})
+}
+
+// overLanes is whether some lane of a condition holds, by "or", or each, by "and".
+func (e *emitter) overLanes(op string, c value) value {
+	name := fmt.Sprintf("llvm.vector.reduce.%s.v%di1", op, c.lanes)
 	e.declare(fmt.Sprintf("i1 @%s(%s)", name, c.typ()))
 	return value{t: types.Bool, s: e.temp("call i1 @%s(%s)", name, c)}
 }

@@ -114,10 +114,7 @@ func (e *emitter) guardedScalar(b *loop.Buffer, p place) value {
 
 // ifAny evaluates what all lanes share if any lane is active, and is 0 otherwise.
 func (e *emitter) ifAny(f func() value) value {
-	m := value{t: types.Bool, lanes: e.lanes, s: e.mask}
-	name := fmt.Sprintf("llvm.vector.reduce.or.v%di1", e.lanes)
-	e.declare(fmt.Sprintf("i1 @%s(%s)", name, m.typ()))
-	any := value{t: types.Bool, s: e.temp("call i1 @%s(%s)", name, m)}
+	any := e.overLanes("or", value{t: types.Bool, lanes: e.lanes, s: e.mask})
 	return e.scalar(func() value {
 		var t types.DType
 		return e.branch(any, func() value { v := f(); t = v.t; return v }, func() value { return zeroOf(t) })

@@ -30,11 +30,17 @@ type library struct {
 
 func load(t *testing.T, funcs []*loop.Func) *library {
 	t.Helper()
+	return loadFor(t, native(t), funcs, llvm.Options{VectorBits: 256})
+}
+
+// native is this machine as a target.
+func native(t *testing.T) *target.Target {
+	t.Helper()
 	here, err := toolchain.Native()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return loadFor(t, here, funcs, llvm.Options{VectorBits: 256})
+	return here
 }
 
 // loadFor is load for another target, whose code this process can execute.

@@ -11,7 +11,6 @@ import (
 	"lathe/internal/loop"
 	"lathe/internal/tensor"
 	"lathe/internal/testkit/targettest"
-	"lathe/internal/toolchain"
 )
 
 // A tile is what ends a quantised kernel: pixels by blocks of so many channels, whose bytes are neighbours along pixels where channels are blocked, and along
@@ -50,10 +49,7 @@ func (k tile) kernel(t *testing.T) *loop.Func {
 // TestPackedBytes: bytes that are narrowed and stored several vectors at once are those of the definition, in all tiles and orders of the loops, also where
 // what is rounded has no integer.
 func TestPackedBytes(t *testing.T) {
-	here, err := toolchain.Native()
-	if err != nil {
-		t.Fatal(err)
-	}
+	here := native(t)
 	r := rand.New(rand.NewPCG(4, 32))
 	var funcs []*loop.Func
 	for i := range 180 {

@@ -11,7 +11,6 @@ import (
 	"lathe/internal/loop"
 	"lathe/internal/tensor"
 	"lathe/internal/testkit/targettest"
-	"lathe/internal/toolchain"
 )
 
 // quantize is a kernel that quantises 16 float32 by a scale.
@@ -35,10 +34,7 @@ var rareNumbers = []float64{0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), 
 // TestQuantize: numbers that are quantised are those of the definition, ties, infinities and what overflows among them, without a
 // division where the target has a fused multiply-add.
 func TestQuantize(t *testing.T) {
-	here, err := toolchain.Native()
-	if err != nil {
-		t.Fatal(err)
-	}
+	here := native(t)
 	r := rand.New(rand.NewPCG(3, 8))
 	var funcs []*loop.Func
 	var scales []float64

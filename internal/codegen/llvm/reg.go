@@ -138,11 +138,11 @@ func (e *emitter) storeReg(b *loop.Buffer, buf *buffer, l arith.Linear, v value)
 // mask holds: a choice by constants becomes a shuffle, which is an instruction more. The mask then comes from assembly without instructions.
 func (e *emitter) merging() value {
 	m := value{t: types.Bool, lanes: e.lanes, s: e.mask}
-	if has := e.target.ISA().Instructions.Merges; e.active == nil || has == "" || !e.target.Has(has) {
+	register := e.target.Masks()
+	if e.active == nil || register == nil {
 		return m
 	}
-	const least = 8 // bits of a register of masks that assembly names
-	whole := value{t: types.Bool, lanes: max(least, 1<<bits.Len(uint(e.lanes-1)))}
+	whole := value{t: types.Bool, lanes: max(register.Lanes, 1<<bits.Len(uint(e.lanes-1)))}
 	list := slices.Repeat([]string{"i1 false"}, whole.lanes)
 	for i, active := range e.active {
 		list[i] = fmt.Sprintf("i1 %t", active)
@@ -152,7 +152,7 @@ func (e *emitter) merging() value {
 	if !ok {
 		name = fmt.Sprintf("%%m%d", len(e.masks))
 		e.masks[lanes] = name
-		fmt.Fprintf(&e.slots, "  %s = call %s asm \"\", \"=k,0\"(%s <%s>)\n", name, whole.typ(), whole.typ(), lanes)
+		fmt.Fprintf(&e.slots, "  %s = call %s asm \"\", \"=%s,0\"(%s <%s>)\n", name, whole.typ(), register.Constraint, whole.typ(), lanes)
 	}
 	if whole.s = name; whole.lanes == m.lanes {
 		return whole

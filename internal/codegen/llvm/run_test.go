@@ -19,10 +19,7 @@ import (
 // TestRun runs chains of a kernel that adds one, of a few steps and of more than one function takes, whole and in parts, with and
 // without a register of float modes.
 func TestRun(t *testing.T) {
-	here, err := toolchain.Native()
-	if err != nil {
-		t.Fatal(err)
-	}
+	here := native(t)
 	if here.PointerBits() != 64 {
 		t.Skip("the context below has the layout of 64-bit targets")
 	}

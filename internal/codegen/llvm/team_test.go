@@ -16,7 +16,6 @@ import (
 
 	"lathe/internal/bundle"
 	"lathe/internal/codegen/llvm"
-	"lathe/internal/toolchain"
 )
 
 const elements = 64
@@ -223,10 +222,7 @@ func (b *beds) wake() {
 // TestTeam runs chains by threads of which all but the first come when they like, also for runs that are over, and of which some take
 // part in a run and others do not. Every chunk is done once, and after what it reads.
 func TestTeam(t *testing.T) {
-	here, err := toolchain.Native()
-	if err != nil {
-		t.Fatal(err)
-	}
+	here := native(t)
 	if here.PointerBits() != 64 {
 		t.Skip("the context below has the layout of 64-bit targets")
 	}

@@ -35,14 +35,14 @@ func cumulative(combine expr.Op, identity float64) func(impl.Call) (*impl.Plan, 
 		}
 		work := 2 * float64(in[0].Elements())
 		var parts []loop.Stmt
-		wide := columns * w.lanes // the columns of a walk
-		whole := inner / wide
+		wide := columns * w.lanes // the columns of a walk, of which the last has what is left
+		whole, rest := inner/wide, inner%wide
 		if whole > 0 {
 			parts = append(parts, impl.DividedPairs("columns", outer, whole, func(o, i expr.Expr) loop.Stmt {
 				return w.walk(o, expr.Mul(i, expr.Index(wide)), wide)
 			}))
 		}
-		if rest := inner - whole*wide; rest > 0 {
+		if rest > 0 {
 			parts = append(parts, impl.Divided("columns", outer, func(o expr.Expr) loop.Stmt { return w.walk(o, expr.Index(whole*wide), rest) }))
 		}
 		body := build.Do(parts...)

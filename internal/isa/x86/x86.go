@@ -90,7 +90,7 @@ var ISA = isa.ISA{
 		MaskedStores: func(has func(string) bool, elementBits int) bool {
 			return has("avx512vl") && (elementBits >= 32 || has("avx512bw"))
 		},
-		Merges:  "avx512vl",
+		Masks:   &isa.Masks{Features: "avx512bw avx512vl", Constraint: "k", Lanes: 8},
 		Ternary: "avx512f",
 		Tiles:   &tiles,
 		Rounds:  "sse4.1",

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 
@@ -66,10 +65,7 @@ func (b border) kernel(t *testing.T) *loop.Func {
 
 // TestBorders: lanes that have no part in a product keep their sums, also where the other factor is infinite.
 func TestBorders(t *testing.T) {
-	here, err := toolchain.Native()
-	if err != nil {
-		t.Fatal(err)
-	}
+	here := native(t)
 	r := rand.New(rand.NewPCG(7, 26))
 	var funcs []*loop.Func
 	for range 60 {
@@ -127,6 +123,26 @@ func TestMergedSums(t *testing.T) {
 	}
 }
 
+// TestMaskRegisters: masks of all widths are ones that LLVM can name, or are not named.
+func TestMaskRegisters(t *testing.T) {
+	for _, attrs := range []string{"", " -mattr=-avx512bw", " -mattr=-avx512vl"} {
+		tgt := targettest.Resolve(t, "llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v4"+attrs)
+		m, err := toolchain.Open(toolchain.For(tgt))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, lanes := range []int{2, 3, 8, 16, 24, 32, 64} {
+			k, err := llvm.Emit(border{lanes, 1, 2, 1, 1}.kernel(t), llvm.Options{Symbol: "kernel", Target: tgt})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := m.Compile(k.Text, ""); err != nil {
+				t.Errorf("%d lanes%s: %v", lanes, attrs, err)
+			}
+		}
+	}
+}
+
 // TestReadable: what lies inside its buffer for all lanes is loaded whole, and chosen; what may lie outside is not.
 func TestReadable(t *testing.T) {
 	const haswell = "llvm -mtriple=x86_64-linux-gnu -mcpu=haswell"
@@ -149,27 +165,5 @@ func TestReadable(t *testing.T) {
 		if masked := strings.Contains(k.Text, "masked.load"); masked != c.masked {
 			t.Errorf("%s: loads under a mask %t, want %t\n%s", c.value, masked, c.masked, k.Text)
 		}
-	}
-}
-
-// TestLongs converts float32 to int64 in vectors, some of which hold numbers beyond int32, with instructions for it and without.
-func TestLongs(t *testing.T) {
-	here, err := toolchain.Native()
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := parse(t, "func kernel(x: float32[4096], y: int64[4096]) {\n  for o in 0..1024 {\n    vector l in 0..4 {\n      y[((o * 4) + l)] = int64(x[((o * 4) + l)])\n    }\n  }\n}\n")
-	r := rand.New(rand.NewPCG(3, 64))
-	x := tensor.New(f.Params[0].DType, 4096)
-	for i := range x.Len() {
-		v := math.Ldexp(r.NormFloat64(), r.IntN(28))
-		if i/4%2 > 0 && r.IntN(3) == 0 {
-			v = slices.Concat(rareNumbers, []float64{math.Ldexp(r.NormFloat64(), 30+r.IntN(40)), float64(math.Nextafter32(1<<31, 0)), -0x1p63, 0x1p63})[r.IntN(len(rareNumbers)+4)]
-		}
-		x.SetFloat(i, v)
-	}
-	for _, tgt := range []*target.Target{here, targettest.Runnable(t, "llvm -mtriple=x86_64-linux-gnu -mcpu=haswell")} {
-		code := loadFor(t, here, []*loop.Func{f}, llvm.Options{VectorBits: 256, Target: tgt})
-		code.asInterpreted(t, 0, f, []*tensor.Tensor{x, tensor.New(f.Params[1].DType, 4096)})
 	}
 }
