@@ -51,8 +51,14 @@ func (l *layouts) alongLines(n *graph.Node) bool {
 	if l.last || l.asks(n) || x.Type.Layout != "" || !impl.Picked(g.Stride) || l.readInBlocks(n.Out[0], map[*graph.Value]bool{}) {
 		return false
 	}
-	if !l.cameMoved(x) {
-		g.MovedChannels += x.Type.Bytes()
+	if !l.cameMoved(x) && l.made[transform{x, l.channelLayout(x.Type.Rank())}] == nil {
+		together := 0 // convolutions for which x is arranged once, as for the phases of a transposed one
+		for _, n := range l.Users(x) {
+			if isAnyConv(n) {
+				together++
+			}
+		}
+		g.MovedChannels += x.Type.Bytes() / together
 	}
 	if !l.goesMoved(n.Out[0], map[*graph.Value]bool{}) {
 		g.MovedChannels += g.Result
@@ -73,7 +79,8 @@ func (l *layouts) cameMoved(v *graph.Value) bool {
 	return false
 }
 
-// goesMoved reports whether v, or what is computed of it element by element, is only transposed.
+// goesMoved reports whether v, or what is computed of it element by element or joined from it, is only transposed, or brought to places of which channels
+// are a part.
 func (l *layouts) goesMoved(v *graph.Value, seen map[*graph.Value]bool) bool {
 	if seen[v] {
 		return true
@@ -81,7 +88,10 @@ func (l *layouts) goesMoved(v *graph.Value, seen map[*graph.Value]bool) bool {
 	seen[v] = true
 	users := l.Users(v)
 	return len(users) > 0 && !slices.ContainsFunc(users, func(n *graph.Node) bool {
-		return n.Op != ops.Transpose && (n.Op != ops.Reshape && n.Op.Fusion != op.Elementwise && n.Op.Fusion != op.Broadcast || !l.goesMoved(n.Out[0], seen))
+		if n.Op == ops.Transpose || n.Op == ops.DepthToSpaceND {
+			return false
+		}
+		return n.Op != ops.Concatenate && n.Op != ops.Reshape && n.Op.Fusion != op.Elementwise && n.Op.Fusion != op.Broadcast || !l.goesMoved(n.Out[0], seen)
 	})
 }
 

@@ -86,6 +86,11 @@ func TestAlterOpLayout(t *testing.T) {
 			%2 = nn.conv2d(%1, @d) ` + conv(1, 1, 20) + ` %y = mean(%2) {axis=[2,3], keep_dims=true} return %y }`, nil},
 		{"depthwise_alone", `graph main(%x: float32[1,20,32,32]) {
 			@d = float32[20,1,3,3] %0 = nn.conv2d(%x, @d) ` + conv(1, 1, 20) + ` %y = nn.relu(%0) return %y }`, nil},
+		{"depthwise_phases", `graph main(%x: float32[1,64,28,28]) {
+			@a = float32[64,1,2,2] @b = float32[64,1,2,2]
+			%0 = nn.conv2d(%x, @a) {strides=[1,1], padding=[1,1,0,0], dilation=[1,1], groups=64} %1 = nn.conv2d(%x, @b) {strides=[1,1], padding=[1,0,0,1], dilation=[1,1], groups=64}
+			%2 = nn.conv2d(%x, @b) {strides=[1,1], padding=[0,1,1,0], dilation=[1,1], groups=64} %3 = nn.conv2d(%x, @a) {strides=[1,1], padding=[0,0,1,1], dilation=[1,1], groups=64}
+			%4 = concatenate(%0, %1, %2, %3) {axis=1} %y = nn.depth_to_space_nd(%4) {block_shape=[2,2], crops=[0,0,0,0], groups=1, channels=64, step=64} return %y }`, nil},
 		{"depthwise_of_tokens", `graph main(%x: float32[1,1024,64]) {
 			@d = float32[64,1,3,3] %0 = transpose(%x) {axes=[0,2,1]} %1 = reshape(%0) {new_shape=[1,64,32,32]} %2 = nn.conv2d(%1, @d) ` + conv(1, 1, 64) + `
 			%3 = reshape(%2) {new_shape=[1,64,1024]} %y = transpose(%3) {axes=[0,2,1]} return %y }`, nil},

@@ -39,7 +39,7 @@ type Kernel struct {
 
 // Emit writes f, which has no blocks left, as a module of its own.
 func Emit(f *loop.Func, o Options) (k Kernel, err error) {
-	e := &emitter{env: map[*expr.Var]value{}, ranges: arith.Ranges{}, bufs: map[*loop.Buffer]*buffer{}, decls: map[string]bool{}, masks: map[string]string{}, target: o.Target, lanesIn: laneCounts(f.Body)}
+	e := &emitter{env: map[*expr.Var]value{}, ranges: arith.Ranges{}, bufs: map[*loop.Buffer]*buffer{}, decls: map[string]bool{}, masks: map[hidden]string{}, merged: map[string]int{}, target: o.Target, lanesIn: laneCounts(f.Body)}
 	defer func() {
 		if r := recover(); r != nil {
 			bad, ok := r.(emitError)
@@ -140,7 +140,8 @@ type emitter struct {
 	laneAt     int               // and the lane it is at
 	mask       string            // <lanes x i1> under which the current code runs; empty: all lanes
 	active     []bool            // the lanes of mask where they are known; nil elsewhere
-	masks      map[string]string // the lanes of masks that LLVM does not know → their names
+	masks      map[hidden]string // their names
+	merged     map[string]int    // how often a slot was written under one of them
 	idle       bool              // nobody sees what lanes beyond mask compute
 	choosing   bool              // lanes of what is computed are chosen, and what these share is loaded apart from what others do
 	decls      map[string]bool

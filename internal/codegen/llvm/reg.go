@@ -107,7 +107,7 @@ func (e *emitter) storeReg(b *loop.Buffer, buf *buffer, l arith.Linear, v value)
 		n = e.lanes
 		v = e.splat(v, n)
 		if e.mask != "" && !e.first(e.inRow(b, at)) {
-			v = e.choose(e.merging(), v, e.loadReg(b, buf, l))
+			v = e.choose(e.merging(e.slot(b, buf, at-at%max(1, buf.lanes))), v, e.loadReg(b, buf, l))
 		}
 	}
 	if buf.whole(at, n) {
@@ -134,9 +134,16 @@ func (e *emitter) storeReg(b *loop.Buffer, buf *buffer, l arith.Linear, v value)
 	}
 }
 
-// merging is the mask under which registers are written. Where instructions keep lanes of what they add to, LLVM must not know which lanes a
-// mask holds: a choice by constants becomes a shuffle, which is an instruction more. The mask then comes from assembly without instructions.
-func (e *emitter) merging() value {
+// A hidden mask is one of two of the same lanes, which LLVM does not know and takes for different.
+type hidden struct {
+	lanes string
+	turn  int
+}
+
+// merging is the mask under which a slot is written. Where instructions keep lanes of what they add to, LLVM must not know which lanes a mask
+// holds: a choice by constants becomes a shuffle, which is an instruction more. The mask then comes from assembly without instructions. Two such
+// masks take turns, since of two steps of a sum under one LLVM makes one choice, for which it keeps the sum before both in another register.
+func (e *emitter) merging(slot string) value {
 	m := value{t: types.Bool, lanes: e.lanes, s: e.mask}
 	register := e.target.Masks()
 	if e.active == nil || register == nil {
@@ -147,12 +154,13 @@ func (e *emitter) merging() value {
 	for i, active := range e.active {
 		list[i] = fmt.Sprintf("i1 %t", active)
 	}
-	lanes := strings.Join(list, ", ")
-	name, ok := e.masks[lanes]
+	e.merged[slot]++
+	of := hidden{strings.Join(list, ", "), e.merged[slot] % 2}
+	name, ok := e.masks[of]
 	if !ok {
 		name = fmt.Sprintf("%%m%d", len(e.masks))
-		e.masks[lanes] = name
-		fmt.Fprintf(&e.slots, "  %s = call %s asm \"\", \"=%s,0\"(%s <%s>)\n", name, whole.typ(), register.Constraint, whole.typ(), lanes)
+		e.masks[of] = name
+		fmt.Fprintf(&e.slots, "  %s = call %s asm sideeffect \"\", \"=%s,0\"(%s <%s>)\n", name, whole.typ(), register.Constraint, whole.typ(), of.lanes)
 	}
 	if whole.s = name; whole.lanes == m.lanes {
 		return whole
