@@ -98,7 +98,7 @@ const (
 // race says in an error that the package's own steps compute a region in less time than its module does, on the zeros of fresh memory. Other
 // regions are not run meanwhile. Behind the module own steps run, as in a network: it pays for the cores that it keeps busy when it has returned.
 func (m *Module) race(r *openRegion) error {
-	own := func() error { m.runLibrary(r.Fallback[0], r.Fallback[1]); return nil }
+	own := func() error { m.pool.run(r.Fallback[0], r.Fallback[1]); return nil }
 	m.mem.u32(ctx.Status, 0)
 	steps, err := leastOf(own)
 	if err != nil {
@@ -204,7 +204,7 @@ func (m *Module) steps(first, last int) error {
 			continue
 		}
 		if first < from {
-			m.runLibrary(first, from)
+			m.pool.run(first, from)
 		}
 		if m.mem.status() != 0 {
 			return nil
@@ -215,7 +215,7 @@ func (m *Module) steps(first, last int) error {
 		first = to
 	}
 	if first < last {
-		m.runLibrary(first, last)
+		m.pool.run(first, last)
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ type Module struct {
 	lib      *library
 	opts     Options
 	mem      *memory
-	pool     *pool // nil for one worker
+	pool     *pool
 	variants []*Variant
 	regions  []*openRegion // in the order of their steps
 	notes    []string
@@ -65,9 +65,7 @@ func newModule(lib *library, o Options) (*Module, error) {
 		return nil, err
 	}
 	m := &Module{info: info, lib: lib, opts: o, mem: mem, set: make([]bool, len(info.Inputs))}
-	if workers > 1 {
-		m.pool = newPool(lib.entry, mem, workers, len(info.Steps), oversubscribed)
-	}
+	m.pool = newPool(lib.entry, mem, workers, len(info.Steps), oversubscribed)
 	if err := m.openRegions(); err != nil {
 		m.stop()
 		return nil, err
@@ -94,9 +92,7 @@ func (m *Module) Close() error {
 
 // stop ends the threads and gives the memory back.
 func (m *Module) stop() error {
-	if m.pool != nil {
-		m.pool.close()
-	}
+	m.pool.close()
 	err := m.closeRegions()
 	for _, v := range m.variants {
 		err = errors.Join(err, v.unload())
@@ -111,9 +107,4 @@ func (m *Module) Info() *bundle.Manifest { return m.info }
 func (m *Module) Memory() bundle.Memory { return m.lib.pkg.Memory(m.Workers()) }
 
 // Workers returns the number of threads a run uses.
-func (m *Module) Workers() int {
-	if m.pool == nil {
-		return 1
-	}
-	return m.pool.workers
-}
+func (m *Module) Workers() int { return m.pool.workers }

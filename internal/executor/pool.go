@@ -17,7 +17,7 @@ type pool struct {
 	own     *callee // the package's
 	mem     *memory
 	workers int
-	steps   int // of a whole run
+	calls   stretches // of a whole run
 	started bool
 	exited  sync.WaitGroup
 	rested  time.Time // when a run let Go's scheduler in last
@@ -30,7 +30,7 @@ type pool struct {
 type callee struct{ entry, context uintptr }
 
 func newPool(entry uintptr, mem *memory, workers, steps int, oversubscribed bool) *pool {
-	p := &pool{own: &callee{entry, mem.context()}, mem: mem, workers: workers, steps: steps, crew: &crew{asleep: newSleepers(workers)}, takes: newStrength(workers)}
+	p := &pool{own: &callee{entry, mem.context()}, mem: mem, workers: workers, calls: newStretches(steps), crew: &crew{asleep: newSleepers(workers)}, takes: newStrength(workers)}
 	if !oversubscribed {
 		p.crew.pauses = pausesOf(idlePatience)
 		p.looks = patience{long: pausesOf(stepPatience), short: pausesOf(hastyPatience)}
@@ -38,14 +38,20 @@ func newPool(entry uintptr, mem *memory, workers, steps int, oversubscribed bool
 	return p
 }
 
-// run calls the package's entry point and returns when the steps are done, a whole run's by as many workers as are the fastest.
+// run calls the package's entry point and returns when the steps are done, a whole run's by as many workers as are the fastest, one stretch
+// after another.
 func (p *pool) run(first, last int) {
-	if first != 0 || last != p.steps {
+	if first != 0 || last != p.calls.steps() {
 		p.runOf(p.own, first, last, p.workers)
 		return
 	}
-	start := time.Now()
-	p.runOf(p.own, first, last, p.takes.next())
+	start, workers := time.Now(), p.takes.next()
+	for i := 0; i < len(p.calls.ends) && p.mem.status() == 0; {
+		begin, last := time.Now(), p.calls.ends[i]
+		p.runOf(p.own, first, last, workers)
+		i = p.calls.ran(i, time.Since(begin))
+		first = last
+	}
 	p.takes.ran(time.Since(start))
 }
 
@@ -72,7 +78,7 @@ func (p *pool) runOf(c *callee, first, last, workers int) {
 // processor in every call of foreign code, however short that is, and whenever the monitor takes one it wakes every 20 µs for some
 // milliseconds: who works on that CPU loses it, and all workers wait.
 func (p *pool) rest() {
-	if now := time.Now(); now.Sub(p.rested) > 4*time.Millisecond {
+	if now := time.Now(); now.Sub(p.rested) > longestCall {
 		goruntime.Gosched()
 		p.rested = now
 	}

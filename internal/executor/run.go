@@ -4,8 +4,6 @@ import (
 	"fmt"
 	goruntime "runtime"
 
-	"github.com/ebitengine/purego"
-
 	"lathe/internal/bundle"
 )
 
@@ -39,15 +37,6 @@ func (m *Module) ready() error {
 		}
 	}
 	return nil
-}
-
-// runLibrary calls the library for the steps [first, last), with all workers.
-func (m *Module) runLibrary(first, last int) {
-	if m.pool != nil {
-		m.pool.run(first, last)
-		return
-	}
-	purego.SyscallN(m.lib.entry, m.mem.context(), 0, 1, uintptr(first), uintptr(last))
 }
 
 // call runs steps with all workers and returns the status that the generated code left. With a lap the steps are called one

@@ -33,7 +33,7 @@ const (
 const wholeCrew = 1 << 16
 
 func newStrength(workers int) strength {
-	return strength{most: workers, step: 1, wait: leastWait, rest: firstWait}
+	return strength{most: workers, step: min(1, workers-1), wait: leastWait, rest: firstWait}
 }
 
 // trial is 1 for the runs of a trial's other number, else 0.

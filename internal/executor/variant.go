@@ -95,11 +95,7 @@ func (v *Variant) unload() error {
 func (v *Variant) Run(first, last int) (took time.Duration, err error) {
 	err = v.call(func() {
 		start := time.Now()
-		if v.m.pool != nil {
-			v.m.pool.runOf(v.callee, first, last, v.m.pool.workers)
-		} else {
-			purego.SyscallN(v.run, v.callee.context, 0, 1, uintptr(first), uintptr(last))
-		}
+		v.m.pool.runOf(v.callee, first, last, v.m.pool.workers)
 		took = time.Since(start)
 	})
 	return took, err
