@@ -31,6 +31,12 @@ const (
 	linesAtOnce     = 8       // lines: of a matrix that is streamed, whose elements are summed before the totals are read and written. Measured: 2 are a fifth slower, 4 a tenth (Zen 3); prefetchers follow as many.
 	leastLine       = 256     // bytes: of a line of a matrix that is streamed. Chosen: a tile reads shorter ones whole, four cache lines at a time.
 	leastPiece      = 2 << 10 // bytes: of a line of a matrix that is streamed, of which workers read pieces. Measured: pieces of 1 and 2 KB are read with two thirds of the rate of a whole line of 4.
+	mostPacked      = 4       // panels: of a matrix as it lies, that are packed together. Chosen: they make pieces of two lines, whatever a vector has.
+	longPiece       = 128     // bytes: of a piece of a matrix, from which on longer ones are packed no faster. Measured: 64 bytes take a tenth longer, 256 are equal or slower, for they do not stay in L1 until they are read (Granite Rapids).
+	packedLine      = 5.0     // cycles: of a line that is packed. Measured: 3 to 5 of small matrices (Granite Rapids).
+	nearPiece       = 4.0     // cycles: that a tile waits for a piece of a matrix as it lies from L2. Fitted: 64 products of all sizes from 12 x 32 x 64 to 256 x 1024 x 3136 by 256 and 512 bits take 0.88 and 0.97 of the time, by whichever way is faster 0.86 and 0.96 (Granite Rapids).
+	farPiece        = 14.0    // cycles: the same from beyond L2. Measured: 14, and 12 in the loop that packs (Granite Rapids).
+	lateShare       = 0.4     // share: of the time in which L2 gives the lines of a panel, that products do not hide. Fitted: the same products.
 	totalCycles     = 2.0     // cycles: of a vector of totals that a part of a long sum is added to in scratch. Counted: two loads, an addition and a store.
 	mostBlock       = 16      // panels: of a block, whose sums are made part by part. Chosen: from there on the rows come from beyond L2 seldom enough.
 	enoughStreams   = 2       // times: so many more than a tile reads make memory faster where it is asked ahead instead. Measured: of eight, that adds a fifth to one stream, a tenth to two, and takes from eight (Zen 3); of two it takes a fifth from one (Zen 4, from L3).

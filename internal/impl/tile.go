@@ -52,6 +52,7 @@ type tiling struct {
 
 	once     float64 // cycles to widen all weights
 	widened  string  // the block of weights that are widened for all tiles of a panel; "": each tile widens what it reads
+	packed   string  // the block of an operand as it lies, that is packed for all tiles of some panels; "": tiles read it
 	partLoop string  // the reduction loop whose iterations are parts of a long sum; "": the sum is whole
 }
 
@@ -223,6 +224,10 @@ func (k *kernel) applyTile(t *tiling, axes []string, size Tile) (shared []string
 		inner = slices.Concat(nonEmpty(i), inner)
 		vecTiles = o
 	}
+	row := ""
+	if len(axes) > 0 {
+		row = k.loopOf(acc, axes[0])
+	}
 	var tiles []string // loops over the tiles of the row axes, outermost first
 	for a, n := range axes {
 		each := 1 // further axes have no part in the tile
@@ -244,9 +249,15 @@ func (k *kernel) applyTile(t *tiling, axes []string, size Tile) (shared []string
 			outer = append(outer, n)
 		}
 	}
-	shares, blockPanel := 0, ""
+	shares, blockPanel, group := 0, "", ""
 	if below != "" { // what a strip needs is in the cache, in any order
 		outer = slices.Concat(outer, nonEmpty(vecTiles), tiles)
+	} else if n := k.decidePacked(t, row, outer, vecTiles, tiles, size); n > 0 {
+		if group, vecTiles, err = k.pack(t, row, vecTiles, n, size); err != nil {
+			return nil, err
+		}
+		shares = len(outer) + 1
+		outer = slices.Concat(outer, []string{group, vecTiles}, tiles)
 	} else if b := k.decideBlocks(t, outer, vecTiles, tiles, size); b.panels > 0 {
 		if outer, shares, blockPanel, err = k.blockTiles(b, outer, vecTiles, tiles); err != nil {
 			return nil, err
@@ -301,6 +312,13 @@ func (k *kernel) applyTile(t *tiling, axes []string, size Tile) (shared []string
 			return nil, err
 		}
 		shares = min(shares, 1+slices.Index(outer, vecTiles))
+	}
+	if group != "" {
+		if err := k.packPanels(t, group); err != nil {
+			return nil, err
+		}
+		k.prefetchEpilogue(t, at)
+		return outer[:shares], nil
 	}
 	k.prefetchPanel(t, vecTiles, size)
 	k.prefetchNear(t, size)

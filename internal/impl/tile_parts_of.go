@@ -41,7 +41,7 @@ func (k *kernel) decidePartsOf(t *tiling, strip, within []string, size Tile) boo
 func (k *kernel) sharedParts(t *tiling) int {
 	b, _ := k.find(t.acc)
 	update, ok := b.Body.Value.(*expr.Binary)
-	if !ok || update.Op != expr.OpAdd || b.Body.To.DType != types.F32 || t.streams > 1 || t.widened != "" || k.dotOf(t.acc) != nil {
+	if !ok || update.Op != expr.OpAdd || b.Body.To.DType != types.F32 || t.streams > 1 || t.widened != "" || t.packed != "" || k.dotOf(t.acc) != nil {
 		return 1
 	}
 	rs, _ := k.reducing(t.acc, "")

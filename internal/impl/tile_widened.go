@@ -31,7 +31,7 @@ func (k *kernel) decideWidened(t *tiling) (err error) {
 		return nil
 	}
 	t.once = w.once
-	t.widened, err = k.s.StageFactors(t.acc, w.row)
+	t.widened, err = k.s.StageFactors(t.acc, w.row, 0)
 	k.staged = append(k.staged, t.widened)
 	return err
 }

@@ -33,7 +33,7 @@ func TestRandom(t *testing.T) {
 				if seed%4 == 0 { // what is staged goes through all other steps
 					first := k.Blocks[0]
 					for _, at := range s.Loops(first) {
-						s.Apply([]sched.Step{{Op: "stage_factors", On: first, Args: []string{at}}})
+						s.Apply([]sched.Step{{Op: "stage_factors", On: first, Args: []string{at}, N: r.IntN(3) * (1 + r.IntN(4))}})
 					}
 				}
 				for range 6 + r.IntN(24) {

@@ -2,7 +2,7 @@ package sched_test
 
 import (
 	"encoding/json"
-	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -107,9 +107,10 @@ func steps(text string) []sched.Step {
 	for line := range strings.SplitSeq(strings.TrimSpace(text), ";") {
 		w := strings.Fields(line)
 		s := sched.Step{Op: w[0], On: w[1], Args: w[2:]}
-		if last := len(s.Args) - 1; s.Op == "split" || s.Op == "prefetch_ahead" || s.Op == "prefetch_near" {
-			fmt.Sscan(s.Args[last], &s.N)
-			s.Args = s.Args[:last]
+		if last := len(s.Args) - 1; last >= 0 {
+			if n, err := strconv.Atoi(s.Args[last]); err == nil {
+				s.N, s.Args = n, s.Args[:last]
+			}
 		}
 		list = append(list, s)
 	}
@@ -144,6 +145,7 @@ var goldens = []struct{ name, before, steps string }{
 	{"fold_at", staged, "split j 4; reorder j.o i; compute_at acc j.o worker; split acc_b.t 2; split k 3; reorder k.o acc_a.t acc_b.t.o k.i acc_b.t.i; decompose_reduction acc k.o; fold_at acc acc_b.t.o reg"},
 	{"factor_reduction", scaled, "split j 4; unroll i; vector j.i; reorder j.o i; compute_at acc j.o reg; reorder k acc_a.t; split k 3; decompose_reduction acc k.o; cut_reduction acc k.o worker; factor_reduction acc"},
 	{"stage_factors", scaled, "stage_factors acc acc_i; split j 4; reorder j.o i; compute_at acc j.o worker; compute_at acc.g j.o worker"},
+	{"stage_panels", scaled, "stage_factors acc acc_i 3; split j 3; split j.o 2; reorder j.o.o j.o.i i j.i; compute_at acc i worker; compute_at acc.g j.o.o worker; vector acc.g_b.t"},
 	{"rfactor", matmul, "split k 2; decompose_reduction y k.o; rfactor y k.o k.i; vector k.i; vector k.i.z; vector k.i.f"},
 	{"decompose_reduction", matmul, "reorder k j; decompose_reduction y k"},
 	{"decompose_reduction_tail", matmul, "split j 3; split k 4; reorder k.o j.i k.i; decompose_reduction y k.o"},
@@ -311,6 +313,7 @@ var illegal = []struct{ name, before, done, step, want string }{
 	{"factor_whole", scaled, "compute_at acc i worker; decompose_reduction acc k", "factor_reduction acc", "its reduction is not cut"},
 	{"factor_inside", scaled, "compute_at acc i worker; reorder k acc_b.t; split k 2; decompose_reduction acc k.o; cut_reduction acc k.o worker", "factor_reduction acc", "no factor stays the same within a part"},
 	{"stage_elsewhere", scaled, "", "stage_factors acc i", "it runs over no axis of the block"},
+	{"stage_no_panels", scaled, "", "stage_factors acc acc_i -1", "a panel has at least one element"},
 	{"stage_whole", staged, "", "stage_factors acc k", "its factors do not part"},
 	{"stage_twice", scaled, "stage_factors acc acc_i", "stage_factors acc acc_i", "they are staged already"},
 	{"stage_chain", chain, "", "stage_factors total total_a", "it runs over no axis of the block"},

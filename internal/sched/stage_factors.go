@@ -16,10 +16,13 @@ import (
 //	for i { for j { for k { X[i,j] = X[i,j] + f(i,k) * g(j,k) } } }, at i
 //	→  alloc G[k,j]; for k { for j { G[k,j] = g(j,k) } }; for i { for j { for k { X[i,j] = X[i,j] + f(i,k) * G[k,j] } } }
 //
-// It returns the name of the block.
-func (s *Schedule) StageFactors(block, at string) (string, error) {
+// The last axis lies in panels of so many elements, or as a whole where panel is 0: G[j/4, k, j%4] of 4. It returns the name of the block.
+func (s *Schedule) StageFactors(block, at string, panel int) (string, error) {
 	refuse := func(format string, args ...any) (string, error) {
-		return "", fmt.Errorf("stage_factors %s, %s: %s", block, at, fmt.Sprintf(format, args...))
+		return "", fmt.Errorf("stage_factors %s, %s, %d: %s", block, at, panel, fmt.Sprintf(format, args...))
+	}
+	if panel < 0 {
+		return refuse("a panel has at least one element")
 	}
 	b, nest, err := s.block(block)
 	if err != nil {
@@ -58,23 +61,45 @@ func (s *Schedule) StageFactors(block, at string) (string, error) {
 	copied := &loop.Block{Name: name}
 	fresh, index, read := map[*expr.Var]expr.Expr{}, []expr.Expr{}, []expr.Expr{}
 	var loops []*loop.For
+	axis := func(own string, extent int, at expr.Expr) *expr.Var {
+		v := expr.NewVar(own)
+		f := &loop.For{Var: expr.NewVar(name + "_" + own), Min: expr.Index(0), Extent: expr.Index(extent)}
+		s.axes[f.Var.Name] = Axis{name, own}
+		loops, index, read = append(loops, f), append(index, v), append(read, at)
+		copied.Iters = append(copied.Iters, loop.Iter{Var: v, Extent: extent, Binding: f.Var})
+		buf.Shape = append(buf.Shape, extent)
+		return v
+	}
+	var axes []loop.Iter
 	for _, reduce := range []bool{true, false} {
 		for _, it := range b.Iters {
-			if it.Reduce != reduce || !expr.Uses(product, it.Var) {
-				continue
+			if it.Reduce == reduce && expr.Uses(product, it.Var) {
+				axes = append(axes, it)
 			}
-			v := expr.NewVar(it.Var.Name)
-			f := &loop.For{Var: expr.NewVar(name + "_" + it.Var.Name), Min: expr.Index(0), Extent: expr.Index(it.Extent)}
-			s.axes[f.Var.Name] = Axis{name, it.Var.Name}
-			loops, fresh[it.Var] = append(loops, f), v
-			index, read = append(index, v), append(read, it.Var)
-			copied.Iters = append(copied.Iters, loop.Iter{Var: v, Extent: it.Extent, Binding: f.Var})
-			buf.Shape = append(buf.Shape, it.Extent)
+		}
+	}
+	last := axes[len(axes)-1]
+	inPanels := panel > 0 && panel < last.Extent
+	var panels, whole expr.Expr
+	if inPanels {
+		n := expr.Index(panel)
+		panels = expr.Mul(axis(last.Var.Name+"p", (last.Extent+panel-1)/panel, expr.Bin(expr.OpFloorDiv, last.Var, n)), n)
+		axes = axes[:len(axes)-1]
+	}
+	for _, it := range axes {
+		fresh[it.Var] = axis(it.Var.Name, it.Extent, it.Var)
+	}
+	if inPanels {
+		at := expr.Add(panels, axis(last.Var.Name, panel, expr.Bin(expr.OpFloorMod, last.Var, expr.Index(panel))))
+		fresh[last.Var] = at
+		if last.Extent%panel != 0 {
+			whole = expr.Bin(expr.OpLT, at, expr.Index(last.Extent))
 		}
 	}
 	if copied.Where, ok = conditionsOn(b, fresh); !ok {
 		return refuse("it is not computed everywhere")
 	}
+	copied.Where = expr.AllOf(copied.Where, whole)
 	copied.Body = &loop.Store{To: buf, Index: index, Value: expr.Subst(product, fresh)}
 	var made loop.Stmt = copied
 	for _, f := range slices.Backward(loops) {
@@ -91,7 +116,7 @@ func (s *Schedule) StageFactors(block, at string) (string, error) {
 		return t
 	})
 	s.Func.Body = &loop.Alloc{Buffer: buf, Body: &loop.Seq{List: append([]loop.Stmt{made}, flatten(body)...)}}
-	s.log("stage_factors", block, 0, at)
+	s.log("stage_factors", block, panel, at)
 	return name, nil
 }
 

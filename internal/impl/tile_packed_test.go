@@ -1,0 +1,49 @@
+package impl_test
+
+import (
+	"strings"
+	"testing"
+
+	"lathe/internal/impl/algorithms"
+	"lathe/internal/lower"
+	"lathe/internal/ops"
+)
+
+// TestPacked: a matrix as it lies is packed where several tiles of rows read it and its panels do not stay in L1: where they are long, or where rows of it are a power of two
+// apart. One tile reads it as it lies, and so do all where it stays. Whatever is packed, workers divide it.
+func TestPacked(t *testing.T) {
+	for _, m := range machines {
+		for _, c := range []struct {
+			name                 string
+			rows, depth, columns int
+			packed               bool
+		}{
+			{"one tile", 4, 1024, 1024, false},
+			{"small", 256, 16, 64, false},
+			{"rows 4 KB apart", 256, 1024, 1024, true},
+			{"rows 16 KB apart", 256, 512, 4096, true},
+			{"long panels of odd rows", 256, 2000, 1000, true},
+			{"beyond L2", 256, 512, 9000, true},
+		} {
+			y := of(t, ops.Matmul, ops.MatmulAttrs{}, "", f32("", c.rows, c.depth), f32("", c.depth, c.columns))
+			plan, err := algorithms.Table.Choose(lower.Lower("f", y, lower.Options{}), m, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := plan.Taken["packed_panels"]
+			if packed := got != "" && got != "0"; packed != c.packed {
+				t.Errorf("%d bits, %s: %q panels are packed: %s", m.VectorBits, c.name, got, plan.Why)
+			}
+			if staged := strings.Contains(plan.Schedule.String(), "stage_factors"); staged != c.packed {
+				t.Errorf("%d bits, %s: factors staged: %v", m.VectorBits, c.name, staged)
+			}
+			pieces := 0
+			for _, d := range plan.Divisions {
+				pieces = max(pieces, d.Extent)
+			}
+			if c.packed && pieces < 12 {
+				t.Errorf("%d bits, %s: %d pieces for workers: %s", m.VectorBits, c.name, pieces, plan.Why)
+			}
+		}
+	}
+}
