@@ -51,19 +51,26 @@ func (l *layouts) alongLines(n *graph.Node) bool {
 	if l.last || l.asks(n) || x.Type.Layout != "" || !impl.Picked(g.Stride) || l.readInBlocks(n.Out[0], map[*graph.Value]bool{}) {
 		return false
 	}
-	if !l.cameMoved(x) && l.made[transform{x, l.channelLayout(x.Type.Rank())}] == nil {
-		together := 0 // convolutions for which x is arranged once, as for the phases of a transposed one
-		for _, n := range l.Users(x) {
-			if isAnyConv(n) {
-				together++
-			}
-		}
-		g.MovedChannels += x.Type.Bytes() / together
-	}
+	g.MovedChannels += l.arranged(x)
 	if !l.goesMoved(n.Out[0], map[*graph.Value]bool{}) {
 		g.MovedChannels += g.Result
 	}
 	return !l.decideLanes(n, g, l.lanes)
+}
+
+// arranged is how many bytes of plain data come into blocks of channels for a convolution: its part of what is arranged once for all that read x, as
+// for the phases of a transposed one.
+func (l *layouts) arranged(x *graph.Value) int {
+	if l.cameMoved(x) || l.made[transform{x, l.channelLayout(x.Type.Rank())}] != nil {
+		return 0
+	}
+	together := 0
+	for _, n := range l.Users(x) {
+		if isAnyConv(n) {
+			together++
+		}
+	}
+	return x.Type.Bytes() / together
 }
 
 // cameMoved reports whether v is transposed data, or computed of such element by element: to arrange it in blocks is to transpose it otherwise.
@@ -114,23 +121,41 @@ func (l *layouts) pixelLanes(n *graph.Node) {
 	l.Change(n, ops.StridedSlice, s, y)
 }
 
-// fillsLines reports whether a convolution in one group, whose output channels do not fill vectors, takes plain layouts and
-// vectors of pixels rather than blocks of channels, which what reads it through windows takes.
+// fillsLines reports whether a convolution in one group takes plain layouts and vectors of pixels rather than blocks of channels, which what reads it
+// through windows takes: one whose output channels do not fill vectors, or one of single pixels, a product, between data and results that are plain.
 func (l *layouts) fillsLines(n *graph.Node) bool {
 	x, w, g := n.In[0].Type, n.In[1].Type, groupedConv(n)
-	if l.last || g.Groups > 1 || g.PerGroup%l.lanes == 0 || !impl.Picked(g.Stride) || l.readInBlocks(n.Out[0], map[*graph.Value]bool{}) {
+	if l.last || g.Groups > 1 || !impl.Picked(g.Stride) || l.readInBlocks(n.Out[0], map[*graph.Value]bool{}) {
+		return false
+	}
+	whole := g.PerGroup%l.lanes == 0
+	if whole && (l.asks(n) || l.computed(n.In[1]) || types.Count(w.Shape[2:]) > 1 || g.Stride > 1 || x.Layout != "" || !l.staysPlain(n.Out[0], map[*graph.Value]bool{})) {
 		return false
 	}
 	g.Window = w.Shape[len(w.Shape)-1]
 	switch {
 	case x.Layout != "":
 		g.MovedPixels = x.Bytes() + g.Result
-	case x.Shape[1]%l.lanes == 0:
-		g.MovedChannels = x.Bytes() + g.Result
-	default:
+	case x.Shape[1]%l.lanes > 0:
 		g.MovedChannels = g.Result
+	case whole:
+		g.MovedChannels = l.arranged(n.In[0]) + g.Result
+	default:
+		g.MovedChannels = x.Bytes() + g.Result
 	}
 	return !l.decideLanes(n, g, l.lanes)
+}
+
+// staysPlain reports whether v, or what is computed of it element by element, is a result of the network and nothing else.
+func (l *layouts) staysPlain(v *graph.Value, seen map[*graph.Value]bool) bool {
+	if seen[v] {
+		return true
+	}
+	seen[v] = true
+	users := l.Users(v)
+	return l.IsOutput(v) || len(users) > 0 && !slices.ContainsFunc(users, func(n *graph.Node) bool {
+		return n.Op != ops.Reshape && n.Op.Fusion != op.Elementwise && n.Op.Fusion != op.Broadcast || !l.staysPlain(n.Out[0], seen)
+	})
 }
 
 // readInBlocks reports whether a depthwise convolution or a pooling reads v, or what is computed of it element by element: it takes blocks,
