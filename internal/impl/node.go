@@ -91,7 +91,7 @@ func conv(n *Node, a *NodeAsker) (name, why string) {
 		return Grouped, ""
 	}
 	lines, rows := n.image(n.In[1])
-	a.panel(n.Lanes, output{lines: lines, rows: rows, panels: c.Groups == 1}, out/c.Groups, 0)
+	a.panel(n.Lanes, output{lines: lines, rows: rows, panels: c.Groups == 1, single: true}, out/c.Groups, 0)
 	return n.algorithm(a)
 }
 
@@ -288,7 +288,10 @@ func (a *NodeAsker) panel(lanes int, o output, columns, dot int) {
 	}
 	if o.lines*o.rows == 1 { // every weight is used once: panels are as narrow as streams of whole lines of the cache can be
 		for i, w := range widths {
-			s := a.streams(w.Vecs, o.vecs/w.Vecs, leastTurns)
+			s := 1
+			if !o.single {
+				s = a.streams(w.Vecs, o.vecs/w.Vecs, leastTurns)
+			}
 			line := max(1, float64(loop.LineBytes)/float64(4*lanes*w.Vecs))
 			filled := (o.vecs + w.Vecs - 1) / w.Vecs * w.Vecs
 			widths[i].cost = float64(filled) * (a.streaming(s)*line + a.step(1, w.Vecs*s, asTheyLie)/float64(w.Vecs*s))

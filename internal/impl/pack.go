@@ -26,7 +26,7 @@ func DecidePack(t *target.Target, rows, columns, depth int, log *choice.Log) (pa
 
 // packs asks whether a product of rows by columns, each a sum over depth, has a right operand that is packed, which takes so many
 // cycles. It saves time where each column lies in memory as a row and there are rows enough: as it lies, every sum is one of
-// vectors along depth, whose lanes are joined in the end, and reads both operands anew: all columns for each row, from L2 where L1 does not hold them.
+// vectors along depth, whose lanes are joined in the end, and reads both operands anew: all rows for each column, from L2 where L1 does not hold them.
 func (a *NodeAsker) packs(rows, columns, depth int, packing float64) bool {
 	lanes := a.lanes(4)
 	tiles, best := a.tiles(output{lines: 1, rows: rows, vecs: (columns + lanes - 1) / lanes, apart: 4 * depth}, a.registers(0), 0, true, reuse)
@@ -36,8 +36,8 @@ func (a *NodeAsker) packs(rows, columns, depth int, packing float64) bool {
 	}
 	const widths = 4 // vectors into which a sum goes
 	apart := float64(rows*columns) * (float64(depth)/float64(lanes*widths)*a.fold(widths) + joins)
-	if bytes := 4 * columns * depth; bytes > Crowded(a.L1) {
-		apart += float64(rows) * a.FromL2(float64(bytes))
+	if bytes := 4 * rows * depth; bytes > Crowded(a.L1) { // each column meets all rows
+		apart += float64(columns) * a.FromL2(float64(bytes))
 	}
 	packed := tiles[best].cost*float64(depth) + packing
 	values := []choice.Value{{Text: "off", Cost: apart}, {Text: "on", Cost: packed}}

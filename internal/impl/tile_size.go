@@ -23,6 +23,7 @@ type output struct {
 	lines, rows, vecs int
 	passing           bool // vectors may pass one by one, while the operands of fewer rows stay in registers
 	panels            bool // vectors lie in panels, of which the last need not be full
+	single            bool // of those a tile reads one, also where it is of one row
 	apart             int  // bytes from a row of the operand that the vectors of a row share to its next; 0: they are near
 }
 

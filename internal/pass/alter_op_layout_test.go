@@ -94,6 +94,8 @@ func TestAlterOpLayout(t *testing.T) {
 		{"depthwise_of_tokens", `graph main(%x: float32[1,1024,64]) {
 			@d = float32[64,1,3,3] %0 = transpose(%x) {axes=[0,2,1]} %1 = reshape(%0) {new_shape=[1,64,32,32]} %2 = nn.conv2d(%1, @d) ` + conv(1, 1, 64) + `
 			%3 = reshape(%2) {new_shape=[1,64,1024]} %y = transpose(%3) {axes=[0,2,1]} return %y }`, nil},
+		{"one_pixel", `graph main(%x: float32[1,64,1,1]) {
+			@a = float32[128,64,1,1] %y = nn.conv2d(%x, @a) ` + conv(1, 0, 1) + ` return %y }`, nil},
 		{"first_layer", `graph main(%x: float32[1,3,8,8]) {
 			@a = float32[16,3,3,3] @b = float32[16,16,1,1]
 			%0 = nn.conv2d(%x, @a) ` + conv(2, 1, 1) + ` %1 = nn.relu(%0) %y = nn.conv2d(%1, @b) ` + conv(1, 0, 1) + ` return %y }`, nil},
