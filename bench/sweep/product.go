@@ -13,6 +13,13 @@ func product(m, k, n int, note string) Case {
 	})
 }
 
+// left is a product whose constant matrix is on the left, m x k by k x n, as convolutions of single pixels are written.
+func left(m, k, n int) Case {
+	return row(fmt.Sprintf("left_%dx%dx%d", m, k, n), func(b *model.Builder) model.Value {
+		return b.Do("MatMul", b.Weight(0.05, m, k), b.Input(1, k, n))
+	})
+}
+
 // dense is a fully connected layer with transposed weights, as PyTorch exports it.
 func dense(m, k, n int) Case {
 	return row(fmt.Sprintf("gemmT_%dx%dx%d", m, k, n), func(b *model.Builder) model.Value { return b.Dense(b.Input(m, k), k, n) })
@@ -32,6 +39,10 @@ var gemm = []Case{
 	dense(1, 2048, 1000), dense(1, 25088, 4096), dense(1, 9216, 4096), dense(64, 512, 10), dense(28, 2216, 7), dense(32, 784, 128), dense(8, 512, 512),
 	both("inputs_256x256x256", shape{256, 256}, shape{256, 256}),
 	both("inputs_1x4096x1024", shape{1, 4096}, shape{4096, 1024}),
+	both("inputs_1000x1000x1000", shape{1000, 1000}, shape{1000, 1000}),
+	both("inputs_1024x1024x1024", shape{1024, 1024}, shape{1024, 1024}),
+	both("inputs_8_of_512x1024x512", shape{8, 512, 1024}, shape{8, 1024, 512}),
+	left(12, 1024, 1024), left(64, 256, 3136), left(256, 64, 3136), left(160, 960, 49),
 	both("batch12_128x64x128", shape{1, 12, 128, 64}, shape{1, 12, 64, 128}),
 	both("batch12_128x128x64", shape{1, 12, 128, 128}, shape{1, 12, 128, 64}),
 	both("batch64_49x32x49_swin", shape{64, 49, 32}, shape{64, 32, 49}),

@@ -46,11 +46,15 @@ func (p *pool) run(first, last int) {
 		return
 	}
 	start, workers := time.Now(), p.takes.next()
-	for i := 0; i < len(p.calls.ends) && p.mem.status() == 0; {
-		begin, last := time.Now(), p.calls.ends[i]
+	p.calls.begin()
+	for i := 0; i < len(p.calls.list) && p.mem.status() == 0; {
+		begin, last := time.Now(), p.calls.list[i].end
 		p.runOf(p.own, first, last, workers)
-		i = p.calls.ran(i, time.Since(begin))
-		first = last
+		if first = last; workers == p.takes.settled() {
+			i = p.calls.ran(i, time.Since(begin))
+		} else {
+			i++
+		}
 	}
 	p.takes.ran(time.Since(start))
 }

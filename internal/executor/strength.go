@@ -47,6 +47,9 @@ func (s *strength) next() int {
 	return s.most >> (s.halved + s.trial()*s.step)
 }
 
+// settled is how many workers take part in runs that are no trial of another number.
+func (s *strength) settled() int { return s.most >> s.halved }
+
 // ran is called with the time of a run by next workers.
 func (s *strength) ran(took time.Duration) {
 	if s.runs++; s.runs%wholeCrew == 0 {

@@ -12,41 +12,60 @@ const monitorPatience = 10 * time.Millisecond
 // longestCall is how long a call of foreign code may take, where it can be cut.
 const longestCall = monitorPatience * 2 / 5
 
-// stretches are the runs of steps for which the library is called one after another. They are found by trial: what took too long is halved for
-// the next run. Behind a step that takes longer by itself nothing is cut, since every further call would find the monitor awake.
+// stretches are the runs of steps for which the library is called one after another. They are found by trial: what took too long in two runs, one after the other,
+// is halved. Behind a step that takes longer by itself nothing is cut, since every further call would find the monitor awake. After some hundred
+// runs they are found anew: a worker may have lost its CPU in both.
 type stretches struct {
-	ends  []int // the step behind each
-	long  bool  // the last one begins with a step that takes longer
-	doubt int   // the step behind the first that took longer in the last run, perhaps because its worker had lost the CPU; 0: none
+	list []stretch
+	long bool // the last one begins with a step that takes longer
+	runs int
 }
 
-func newStretches(steps int) stretches { return stretches{ends: []int{steps}} }
+// A stretch ends before a step, and took too long in the last run, or did not.
+type stretch struct {
+	end  int
+	late bool
+}
+
+const renewal = 512 // runs
+
+func newStretches(steps int) stretches { return stretches{list: []stretch{{end: steps}}} }
 
 // steps is the number of all.
-func (s *stretches) steps() int { return s.ends[len(s.ends)-1] }
+func (s *stretches) steps() int { return s.list[len(s.list)-1].end }
+
+// begin begins a run.
+func (s *stretches) begin() {
+	if s.runs++; s.runs == renewal {
+		*s = newStretches(s.steps())
+	}
+}
 
 // ran is called with the time of a stretch. It returns which is the next one.
 func (s *stretches) ran(i int, took time.Duration) (next int) {
-	first, last := 0, s.ends[i]
+	first, at := 0, &s.list[i]
 	if i > 0 {
-		first = s.ends[i-1]
+		first = s.list[i-1].end
 	}
-	middle := (first + last) / 2
+	middle, limit := (first+at.end)/2, longestCall
+	if middle == first { // one step
+		limit = monitorPatience
+	}
+	all := s.steps()
+	again := at.late
+	at.late = took > limit && !(s.long && at.end == all)
 	switch {
-	case s.long && last == s.steps():
-	case took > longestCall && middle > first:
-		s.ends = slices.Insert(s.ends, i, middle)
+	case !at.late || !again:
+	case middle > first:
+		at.late = false
+		s.list = slices.Insert(s.list, i, stretch{end: middle})
 		return i + 2
-	case took > monitorPatience && (s.doubt == 0 || last < s.doubt):
-		s.doubt = last
-	case took > monitorPatience && last == s.doubt:
-		all := s.steps()
-		s.ends, s.long = append(s.ends[:i], all), true
-		if last < all {
-			return i // for the rest
+	default:
+		rest := at.end < all
+		s.list, s.long = append(s.list[:i], stretch{end: all}), true
+		if rest {
+			return i
 		}
-	case s.doubt == last:
-		s.doubt = 0
 	}
 	return i + 1
 }

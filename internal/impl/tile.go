@@ -224,9 +224,9 @@ func (k *kernel) applyTile(t *tiling, axes []string, size Tile) (shared []string
 		inner = slices.Concat(nonEmpty(i), inner)
 		vecTiles = o
 	}
-	row := ""
-	if len(axes) > 0 {
-		row = k.loopOf(acc, axes[0])
+	rows := make([]string, len(axes)) // of the sum
+	for i, n := range axes {
+		rows[i] = k.loopOf(acc, n)
 	}
 	var tiles []string // loops over the tiles of the row axes, outermost first
 	for a, n := range axes {
@@ -252,8 +252,8 @@ func (k *kernel) applyTile(t *tiling, axes []string, size Tile) (shared []string
 	shares, blockPanel, group := 0, "", ""
 	if below != "" { // what a strip needs is in the cache, in any order
 		outer = slices.Concat(outer, nonEmpty(vecTiles), tiles)
-	} else if n := k.decidePacked(t, row, outer, vecTiles, tiles, size); n > 0 {
-		if group, vecTiles, err = k.pack(t, row, vecTiles, n, size); err != nil {
+	} else if n := k.decidePacked(t, rows, outer, vecTiles, tiles, size); n > 0 {
+		if group, vecTiles, err = k.pack(t, rows[0], vecTiles, n, size); err != nil {
 			return nil, err
 		}
 		shares = len(outer) + 1

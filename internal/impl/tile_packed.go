@@ -6,6 +6,7 @@ import (
 	"lathe/internal/arith"
 	"lathe/internal/expr"
 	"lathe/internal/loop"
+	"lathe/internal/types"
 )
 
 // decidePacked asks how many panels of a product's right operand, which lies as a matrix whose rows are apart, are packed together into scratch before
@@ -14,11 +15,11 @@ import (
 // once and in longer pieces (Goto, van de Geijn: Anatomy of high-performance matrix multiplication, 2008). 0 panels: tiles read the operand as it lies.
 //
 //	for panel { for tile { for k { acc += x[k] * w[k, panel] } } }   →   for group { W = w[., group]; for panel in group { for tile { for k { acc += x[k] * W[panel, k] } } } }
-func (k *kernel) decidePacked(t *tiling, row string, outer []string, vecTiles string, tiles []string, size Tile) (panels int) {
-	if row == "" || vecTiles == "" || t.below != "" || t.outer != "" || t.panels != "" || t.widened != "" {
+func (k *kernel) decidePacked(t *tiling, rows, outer []string, vecTiles string, tiles []string, size Tile) (panels int) {
+	if len(rows) == 0 || vecTiles == "" || t.below != "" || t.outer != "" || t.panels != "" || t.widened != "" {
 		return 0
 	}
-	apart := k.matrixApart(t, row)
+	apart := k.matrixApart(t, rows)
 	count, others := 1, 1 // of tiles, and of products
 	for _, n := range tiles {
 		count *= k.s.Extent(n)
@@ -67,14 +68,14 @@ type rightOperand struct {
 	tiles  int // that read each panel
 }
 
-// stay is how many bytes of a panel a cache of some size holds, whose sets span so many bytes of memory: pieces whose distance has a common divisor with that lie in
-// some of the sets only.
+// stay is how many bytes of a panel a cache of some size holds, whose sets span so many bytes of memory, or more: pieces whose distance has a common divisor with that lie in
+// some of the sets only. Those of L2 span more, so that of pieces a larger power of two apart it holds less still.
 func (m rightOperand) stay(cache, span int) int {
 	if span == 0 {
 		return Crowded(cache)
 	}
 	sets := max(m.piece, lineBytes) * (span / arith.GCD(span, m.apart)) // in bytes of one way
-	return Crowded(cache) / span * min(span, sets)
+	return Crowded(cache) * min(span, sets) / span
 }
 
 // asItLies is the time that tiles wait for panels of a matrix which lie as its rows: for the pieces of the first tile, and for all lines of the others
@@ -109,14 +110,17 @@ func (c core) packed(m rightOperand, together int) float64 {
 	return packedLine*bytes/lineBytes + wait*bytes/float64(min(together*m.piece, longPiece))
 }
 
-// matrixApart is the bytes between rows of the factors that rows of the output share, where they are loaded by vectors from a matrix as it lies, of which every step of
+// matrixApart is the bytes between rows of the factors that all rows of the output share, where they are loaded by vectors from a matrix as it lies, of which every step of
 // the sum reads another row; 0 where they are not.
-func (k *kernel) matrixApart(t *tiling, row string) int {
+func (k *kernel) matrixApart(t *tiling, rows []string) int {
 	b, _ := k.find(t.acc)
-	if b.Body.To.DType.Size() != 4 || k.dotOf(t.acc) != nil {
+	if update, ok := b.Body.Value.(*expr.Binary); !ok || update.Op != expr.OpAdd || b.Body.To.DType != types.F32 || k.dotOf(t.acc) != nil {
 		return 0
 	}
-	factors := k.weightFactors(b, row)
+	if !k.trial(func() bool { _, err := k.s.StageFactors(t.acc, rows[0], 0); return err == nil }) {
+		return 0
+	}
+	factors := k.weightFactors(b, rows[0])
 	if len(factors) != 1 {
 		return 0
 	}
@@ -130,7 +134,7 @@ func (k *kernel) matrixApart(t *tiling, row string) int {
 		if a.store || expr.Source(a.buf) != load.From {
 			continue
 		}
-		if n, linear := a.stride(lanes); !linear || n != 1 {
+		if n, linear := a.stride(lanes); !linear || n != 1 || slices.ContainsFunc(rows, func(r string) bool { return !k.free(a, k.variable(t.acc, r)) }) {
 			return 0
 		}
 		least := int64(0)

@@ -6,7 +6,10 @@ import (
 
 	"lathe/internal/impl/algorithms"
 	"lathe/internal/lower"
+	"lathe/internal/op"
 	"lathe/internal/ops"
+	"lathe/internal/te"
+	"lathe/internal/types"
 )
 
 // TestPacked: a matrix as it lies is packed where several tiles of rows read it and its panels do not stay in L1: where they are long, or where rows of it are a power of two
@@ -43,6 +46,28 @@ func TestPacked(t *testing.T) {
 			}
 			if c.packed && pieces < 12 {
 				t.Errorf("%d bits, %s: %d pieces for workers: %s", m.VectorBits, c.name, pieces, plan.Why)
+			}
+		}
+	}
+}
+
+// TestNotPacked: nothing is packed that is no sum, or that no other tile reads: each of many small matrices has rows of its own.
+func TestNotPacked(t *testing.T) {
+	for _, m := range machines {
+		all := of(t, ops.Multiply, op.None{}, "", f32("", 256, 512, 1), f32("", 1, 512, 1024))
+		greatest := of(t, ops.Max, ops.ReduceAttrs{Axis: []int{1}}, "", all.Type)
+		greatest = ops.Max.Compute(ops.ReduceAttrs{Axis: []int{1}}, []*te.Stage{all}, []types.Tensor{greatest.Type})[0]
+		for _, y := range []*te.Stage{
+			greatest,
+			of(t, ops.Matmul, ops.MatmulAttrs{}, "", f32("", 64, 2, 32), f32("", 64, 32, 48)),
+			of(t, ops.Matmul, ops.MatmulAttrs{}, "", f32("", 64, 3, 64), f32("", 64, 64, 32)),
+		} {
+			plan, err := algorithms.Table.Choose(lower.Lower("f", y, lower.Options{}), m, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := plan.Taken["packed_panels"]; got != "" && got != "0" {
+				t.Errorf("%d bits: %s panels are packed: %s", m.VectorBits, got, plan.Why)
 			}
 		}
 	}
