@@ -50,7 +50,7 @@ func TestPacked(t *testing.T) {
 	t.Parallel()
 	cases := uint64(50)
 	if testing.Short() {
-		cases = 5
+		cases = 8
 	}
 	met := map[string]int{}
 	for _, tgt := range []string{"llvm", "llvm -mcpu=x86-64-v3", "llvm -mcpu=x86-64-v2"} {
@@ -58,6 +58,7 @@ func TestPacked(t *testing.T) {
 			for _, panels := range []string{"", "0", "1", "2", "4"} {
 				r := rand.New(rand.NewPCG(seed, 79))
 				g := plainProduct(t, r)
+				of := g.Nodes[0].Op
 				in := graphtest.Inputs(r, g)
 				want, err := grapheval.Eval(g, in)
 				if err != nil {
@@ -66,7 +67,7 @@ func TestPacked(t *testing.T) {
 				use := fmt.Sprintf("%s, seed %d, %q panels: %v", tgt, seed, panels, g)
 				o := compile.Options{Target: targettest.Runnable(t, tgt), Level: 3, Workers: 2}
 				if panels != "" {
-					kernel := map[*op.Def]string{ops.Matmul: "fused_nn_matmul_add_nn_relu", ops.Conv[1]: "fused_nn_conv1d_nn_relu"}[g.Nodes[0].Op]
+					kernel := map[*op.Def]string{ops.Matmul: "fused_nn_matmul_add_nn_relu", ops.Conv[1]: "fused_nn_conv1d_nn_relu"}[of]
 					o.Choices = map[string]choice.Point{kernel: {"packed_panels": panels}}
 				}
 				res, err := compile.Compile(context.Background(), g, o)
@@ -76,7 +77,7 @@ func TestPacked(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%s: %v", use, err)
 				}
-				met[g.Nodes[0].Op.Name+" "+panels]++
+				met[of.Name+" "+panels]++
 				if err := sameOutputs(res, in, want, 1, 2); err != nil {
 					t.Errorf("%s: %v", use, err)
 				}
