@@ -40,6 +40,33 @@ func depthwise(t *testing.T, r *rand.Rand) *graph.Graph {
 	return n.g
 }
 
+// asDecided holds what g computes for a target to its definition, with one decision on a node or kernel, or by itself where the value is "". It reports whether there is
+// anything to decide, and that value.
+func asDecided(t *testing.T, r *rand.Rand, g *graph.Graph, tgt, use, of, decision, value string) bool {
+	t.Helper()
+	in := graphtest.Inputs(r, g)
+	want, err := grapheval.Eval(g, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	use = fmt.Sprintf("%s, %s, %s %q: %v", tgt, use, decision, value, g)
+	o := compile.Options{Target: targettest.Runnable(t, tgt), Level: 3, Workers: 2}
+	if value != "" {
+		o.Choices = map[string]choice.Point{of: {decision: value}}
+	}
+	res, err := compile.Compile(context.Background(), g, o)
+	if value != "" && err != nil && (strings.Contains(err.Error(), "there is no decision") || strings.Contains(err.Error(), "has no value")) {
+		return false
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", use, err)
+	}
+	if err := sameOutputs(res, in, want, 1, 2); err != nil {
+		t.Errorf("%s: %v", use, err)
+	}
+	return true
+}
+
 // TestDepthwise: depthwise convolutions by channels and by pixels, whatever is chosen by itself, compute what they stand for.
 func TestDepthwise(t *testing.T) {
 	t.Parallel()
@@ -54,26 +81,8 @@ func TestDepthwise(t *testing.T) {
 				r := rand.New(rand.NewPCG(seed, 73))
 				g := depthwise(t, r)
 				conv := g.Nodes[0].Op.Name
-				in := graphtest.Inputs(r, g)
-				want, err := grapheval.Eval(g, in)
-				if err != nil {
-					t.Fatal(err)
-				}
-				use := fmt.Sprintf("%s, seed %d, lanes %q: %v", tgt, seed, lanes, g)
-				o := compile.Options{Target: targettest.Runnable(t, tgt), Level: 3, Workers: 2}
-				if lanes != "" {
-					o.Choices = map[string]choice.Point{conv: {"lanes": lanes}}
-				}
-				res, err := compile.Compile(context.Background(), g, o)
-				if lanes != "" && err != nil && strings.Contains(err.Error(), "there is no decision") {
-					continue
-				}
-				if err != nil {
-					t.Fatalf("%s: %v", use, err)
-				}
-				met[lanes]++
-				if err := sameOutputs(res, in, want, 1, 2); err != nil {
-					t.Errorf("%s: %v", use, err)
+				if asDecided(t, r, g, tgt, fmt.Sprintf("seed %d", seed), conv, "lanes", lanes) {
+					met[lanes]++
 				}
 			}
 		}

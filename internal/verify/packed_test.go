@@ -1,21 +1,13 @@
 package verify
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
-	"slices"
-	"strings"
 	"testing"
 
-	"lathe/internal/choice"
-	"lathe/internal/compile"
 	"lathe/internal/graph"
-	"lathe/internal/graph/grapheval"
 	"lathe/internal/op"
 	"lathe/internal/ops"
-	"lathe/internal/testkit/graphtest"
-	"lathe/internal/testkit/targettest"
 	"lathe/internal/types"
 )
 
@@ -59,27 +51,9 @@ func TestPacked(t *testing.T) {
 				r := rand.New(rand.NewPCG(seed, 79))
 				g := plainProduct(t, r)
 				of := g.Nodes[0].Op
-				in := graphtest.Inputs(r, g)
-				want, err := grapheval.Eval(g, in)
-				if err != nil {
-					t.Fatal(err)
-				}
-				use := fmt.Sprintf("%s, seed %d, %q panels: %v", tgt, seed, panels, g)
-				o := compile.Options{Target: targettest.Runnable(t, tgt), Level: 3, Workers: 2}
-				if panels != "" {
-					kernel := map[*op.Def]string{ops.Matmul: "fused_nn_matmul_add_nn_relu", ops.Conv[1]: "fused_nn_conv1d_nn_relu"}[of]
-					o.Choices = map[string]choice.Point{kernel: {"packed_panels": panels}}
-				}
-				res, err := compile.Compile(context.Background(), g, o)
-				if panels != "" && err != nil && slices.ContainsFunc([]string{"there is no decision", "has no value"}, func(s string) bool { return strings.Contains(err.Error(), s) }) {
-					continue
-				}
-				if err != nil {
-					t.Fatalf("%s: %v", use, err)
-				}
-				met[of.Name+" "+panels]++
-				if err := sameOutputs(res, in, want, 1, 2); err != nil {
-					t.Errorf("%s: %v", use, err)
+				kernel := map[*op.Def]string{ops.Matmul: "fused_nn_matmul_add_nn_relu", ops.Conv[1]: "fused_nn_conv1d_nn_relu"}[of]
+				if asDecided(t, r, g, tgt, fmt.Sprintf("seed %d", seed), kernel, "packed_panels", panels) {
+					met[of.Name+" "+panels]++
 				}
 			}
 		}
