@@ -114,10 +114,7 @@ func (c core) packed(m rightOperand, together int) float64 {
 // the sum reads another row; 0 where they are not.
 func (k *kernel) matrixApart(t *tiling, rows []string) int {
 	b, _ := k.find(t.acc)
-	if update, ok := b.Body.Value.(*expr.Binary); !ok || update.Op != expr.OpAdd || b.Body.To.DType != types.F32 || k.dotOf(t.acc) != nil {
-		return 0
-	}
-	if !k.trial(func() bool { _, err := k.s.StageFactors(t.acc, rows[0], 0); return err == nil }) {
+	if b.Body.To.DType != types.F32 || !k.trial(func() bool { _, err := k.s.StageFactors(t.acc, rows[0], 0); return err == nil }) {
 		return 0
 	}
 	factors := k.weightFactors(b, rows[0])

@@ -28,7 +28,6 @@ type ISA struct {
 	SpareUnfused int  // and more without fused multiply-adds: products on their way to the sums
 	// The loads of a loop's body all happen before its arithmetic, whatever the order of the code, or those of dot products do.
 	LoadsFirst, DotLoadsFirst bool
-	ByLane                    bool // multiply-adds take a lane of a register for all lanes of another, so that neighbouring factors come by one load
 
 	// SetSpan is the distance in bytes at which lines of memory fall into the same set of L1: its size through its ways. 0: unknown.
 	SetSpan int

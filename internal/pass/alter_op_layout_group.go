@@ -122,15 +122,15 @@ func (l *layouts) pixelLanes(n *graph.Node) {
 }
 
 // fillsLines reports whether a convolution in one group takes plain layouts and vectors of pixels rather than blocks of channels, which what reads it
-// through windows takes: one whose output channels do not fill vectors, or one of single pixels, a product, between data and results that are plain, but
-// where a factor for all lanes may be one of a register: of blocks, several come by one load.
+// through windows takes: one whose output channels do not fill vectors, or one of single pixels, a product, between data and results that are plain. Where all
+// loads of a step come before its products, each row of weights would take a register for the factor that lanes share, and those stay in blocks.
 func (l *layouts) fillsLines(n *graph.Node) bool {
 	x, w, g, a := n.In[0].Type, n.In[1].Type, groupedConv(n), n.Attrs.(ops.ConvAttrs)
 	if l.last || g.Groups > 1 || !impl.Picked(g.Stride) || l.readInBlocks(n.Out[0], map[*graph.Value]bool{}) {
 		return false
 	}
 	whole := g.PerGroup%l.lanes == 0
-	if whole && (l.asks(n) || l.Target.ISA().ByLane || l.computed(n.In[1]) || types.Count(w.Shape[2:]) > 1 || slices.Max(a.Strides) > 1 || slices.Max(a.Padding) > 0 || x.Layout != "" || !l.staysPlain(n.Out[0], map[*graph.Value]bool{})) {
+	if whole && (l.asks(n) || l.Target.ISA().LoadsFirst || l.computed(n.In[1]) || types.Count(w.Shape[2:]) > 1 || slices.Max(a.Strides) > 1 || slices.Max(a.Padding) > 0 || x.Layout != "" || !l.staysPlain(n.Out[0], map[*graph.Value]bool{})) {
 		return false
 	}
 	g.Window = w.Shape[len(w.Shape)-1]

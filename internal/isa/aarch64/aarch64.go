@@ -33,7 +33,6 @@ var ISA = isa.ISA{
 		v.SignedDot = v.Dot && !has("i8mm")
 		return v
 	},
-	ByLane:        true,
 	SetSpan:       16 << 10, // 32 KiB in two ways, 64 in four
 	Spare:         6,
 	DotLoadsFirst: true,

@@ -31,7 +31,6 @@ var ISA = isa.ISA{
 		}
 		return v
 	},
-	ByLane:  true,
 	SetSpan: 8 << 10, // 32 KiB in four ways
 	Spare:   2, SpareUnfused: 3,
 	LoadsFirst:  true,
