@@ -45,10 +45,10 @@ func (k *kernel) decidePacked(t *tiling, rows, outer []string, vecTiles string, 
 	exposed := func(traffic float64) float64 { return max(0, traffic-products) } // of what follows in memory
 	cost := func(n int) float64 {
 		if n == 0 {
-			return float64(others) * (k.core.asItLies(m) + exposed(min(inside, outside)))
+			return float64(others) * (products + k.core.asItLies(m) + exposed(min(inside, outside)))
 		}
 		idle := max(0, 1-float64((all+n-1)/n*others)/Pieces) // groups are all that workers divide
-		return float64(others) * (k.core.packed(m, n) + exposed(outside) + idle*products)
+		return float64(others) * ((1+idle)*products + k.core.packed(m, n) + exposed(outside))
 	}
 	best := 0
 	for _, n := range list[1:] {

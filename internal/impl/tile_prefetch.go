@@ -163,26 +163,25 @@ func (k *kernel) ahead(block string, a access, at string) int {
 }
 
 // prefetchEpilogue has a tile ask for the operands of its epilogue, such as a residual, and for the lines it stores to,
-// while it accumulates: all are needed at once when the sums are complete, and the next tile would wait for them.
+// while it accumulates: all are needed at once when the sums are complete, and the next tile would wait for them. What L2 holds takes no longer than
+// the requests.
 func (k *kernel) prefetchEpilogue(t *tiling, tile string) {
 	out, acc := t.out, t.acc
 	b, _ := k.find(out)
 	a, around := k.find(acc)
-	i := slices.IndexFunc(around, func(f *loop.For) bool {
-		return f.Kind == loop.Serial && sched.ReducesOver(a, f) && f.Var.Name != t.partLoop
-	})
+	i := slices.IndexFunc(around, func(f *loop.For) bool { return f.Kind == loop.Serial && sched.ReducesOver(a, f) })
 	if i < 0 {
 		return
 	}
 	asked := []*loop.Buffer{}
 	add := func(buf *loop.Buffer) {
-		if buf != a.Body.To && !slices.Contains(asked, buf) && buf.Bytes() >= b.Body.To.Bytes() {
+		if buf != a.Body.To && !slices.Contains(asked, buf) && buf.Bytes() > Working(k.core.L2) {
 			asked = append(asked, buf)
 		}
 	}
 	expr.Loads(b.Body.Value, func(l *expr.Load) { add(l.From.(*loop.Buffer)) })
 	add(b.Body.To)
-	if !k.DecideIf(t.decision("prefetch_epilogue"), k.overlapped(t, tile, asked)) {
+	if len(asked) == 0 || !k.DecideIf(t.decision("prefetch_epilogue"), k.overlapped(t, tile, asked)) {
 		return
 	}
 	for _, buf := range asked {
@@ -198,9 +197,7 @@ func (k *kernel) overlapped(t *tiling, tile string, asked []*loop.Buffer) bool {
 		elements *= k.s.Extent(n)
 	}
 	for _, buf := range asked {
-		if buf.Bytes() > Working(k.core.L2) {
-			bytes += elements * buf.DType.Size()
-		}
+		bytes += elements * buf.DType.Size()
 	}
 	sums := float64(elements) / float64(t.lanes*k.core.Units)
 	reduce, _ := k.reducing(t.acc, tile)

@@ -134,6 +134,32 @@ func TestGolden(t *testing.T) {
 		{"joined_parts_tail", "LoopPartition", `func f(x: float32[1,26], z: float32[1,36], y: float32[1,62]) {
 			parallel p in 0..16 { vector j in 0..4 { if (((p * 4) + j) < 62) {
 				y[0, ((p * 4) + j)] = select((((p * 4) + j) < 26), x[0, ((p * 4) + j)], z[0, (((p * 4) + j) - 26)]) } } } }`},
+		{"spare_lanes", "FillSpareLanes", `func f(x: float32[3,8], y: float32[5]) {
+			alloc t: float32[8] reg { vector v in 0..8 { if (v < 5) { t[v] = 0.0 } }
+				for k in 0..3 { vector v in 0..8 { if (v < 5) { t[v] = (t[v] + x[k, v]) } } }
+				vector v in 0..8 { if (v < 5) { y[v] = t[v] } } } }`},
+		{"spare_lanes_of_parts", "FillSpareLanes", `func f(x: float32[3,2,8], y: float32[13]) {
+			alloc t: float32[16] worker { unroll u in 0..2 { vector v in 0..8 { if (((u * 8) + v) < 13) { t[((u * 8) + v)] = 0.0 } } }
+				for k in 0..3 { alloc p: float32[16] reg {
+					unroll u in 0..2 { vector v in 0..8 { if (((u * 8) + v) < 13) { p[((u * 8) + v)] = (x[k, u, v] * 2.0) } } }
+					unroll u in 0..2 { vector v in 0..8 { if (((u * 8) + v) < 13) { t[((u * 8) + v)] = (t[((u * 8) + v)] + p[((u * 8) + v)]) } } } } }
+				unroll u in 0..2 { vector v in 0..8 { if (((u * 8) + v) < 13) { y[((u * 8) + v)] = t[((u * 8) + v)] } } } } }`},
+		{"spare_lanes_outside_stay", "FillSpareLanes", `func f(x: float32[3,5], y: float32[5]) {
+			alloc t: float32[8] reg { vector v in 0..8 { if (v < 5) { t[v] = 0.0 } }
+				for k in 0..3 { vector v in 0..8 { if (v < 5) { t[v] = (t[v] + x[k, v]) } } }
+				vector v in 0..8 { if (v < 5) { y[v] = t[v] } } } }`},
+		{"spare_lanes_read_stay", "FillSpareLanes", `func f(x: float32[3,8], y: float32[8]) {
+			alloc t: float32[8] reg { vector v in 0..8 { t[v] = 0.0 }
+				for k in 0..3 { vector v in 0..8 { if (v < 5) { t[v] = (t[v] + x[k, v]) } } }
+				vector v in 0..8 { y[v] = t[v] } } }`},
+		{"spare_lanes_of_taps_stay", "FillSpareLanes", `func f(x: float32[9], y: float32[7]) {
+			alloc t: float32[8] reg { vector v in 0..8 { if (v < 7) { t[v] = 0.0 } }
+				vector v in 0..8 { if ((v < 7) & (v >= 1)) { t[v] = (t[v] + x[v]) } }
+				vector v in 0..8 { if (v < 7) { y[v] = t[v] } } } }`},
+		{"spare_vectors", "FillSpareLanes", `func f(x: float32[3,16], y: float32[5]) {
+			alloc t: float32[16] reg { unroll u in 0..2 { vector v in 0..8 { if (((u * 8) + v) < 5) { t[((u * 8) + v)] = 0.0 } } }
+				for k in 0..3 { unroll u in 0..2 { vector v in 0..8 { if (((u * 8) + v) < 5) { t[((u * 8) + v)] = (t[((u * 8) + v)] + x[k, ((u * 8) + v)]) } } } }
+				unroll u in 0..2 { vector v in 0..8 { if (((u * 8) + v) < 5) { y[((u * 8) + v)] = t[((u * 8) + v)] } } } } }`},
 		{"choices", "HoistChoices", `func f(x: float32[8,8], z: float32[8], y: float32[8,8]) {
 			parallel p in 0..8 { for i in 0..2 { vector j in 0..4 {
 				y[p, ((i * 4) + j)] = select(((p < 3) & (((i * 4) + j) > 2)), x[p, ((i * 4) + j)], select((p > 5), z[((i * 4) + j)], 1.0)) } } } }`},

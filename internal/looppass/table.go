@@ -14,6 +14,7 @@ var Table = []pipeline.Pass[*loop.Func]{
 	{Name: "JoinSplits", Required: true, Run: joinSplits, Doc: "binds the joint index of a loop and of the one that it was split from, where borders are borders of that"},
 	{Name: "LoopPartition", Required: true, Run: partition, Doc: "separates border and tail iterations, so that the interior tests nothing"},
 	{Name: "TightenBorders", Required: true, Run: tightenBorders, Doc: "hoists and resolves the conditions that are constant in the separated borders"},
+	{Name: "FillSpareLanes", Required: false, Run: fillSpareLanes, Doc: "lets vectors fill lanes of local buffers that nobody reads"},
 	{Name: "HoistChoices", Required: true, Run: hoistChoices, Doc: "tests conditions that are the same for all elements of vectors once, outside of loops over these"},
 	{Name: "HoistPlaces", Required: true, Run: hoistPlaces, Doc: "binds places that memory gives outside of the loops in which they are the same"},
 }
@@ -27,6 +28,7 @@ var Order = []pipeline.Order{
 	{Before: "NameParts", After: "JoinSplits", Why: "the part of a parallel loop that a loop was split from has a name"},
 	{Before: "JoinSplits", After: "LoopPartition", Why: "borders of a joint index are told apart at its name"},
 	{Before: "HoistGuards", After: "LoopPartition", Why: "a condition that is invariant in the tile is a bound of an outer loop, and splitting for it would copy the tile"},
+	{Before: "TightenBorders", After: "FillSpareLanes", Why: "vectors that a border keeps out as a whole are gone"},
 	{Before: "TightenBorders", After: "HoistChoices", Why: "a condition that is constant in a border chooses nothing there"},
 	{Before: "HoistChoices", After: "HoistPlaces", Why: "a place that a choice reads is one of each iteration once the choice is made outside"},
 	{Before: "LoopPartition", After: "TightenBorders", Why: "only in the separated pieces are the remaining conditions constant"},

@@ -59,6 +59,36 @@ func TestInnerLoopsDoNotSpill(t *testing.T) {
 	}
 }
 
+// The last vectors of a product's columns have lanes that no column is in, which cost nothing: no register, and no instruction that keeps them as they were.
+func TestSpareLanesDoNotSpill(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(27, 8))
+	for _, cpu := range []string{"znver5", "core-avx2", "cortex-a76 -mtriple=aarch64-linux-gnu"} {
+		tgt := targettest.Resolve(t, "llvm -mcpu="+cpu)
+		for range 6 {
+			rows, depth, columns := 12+r.IntN(50), 64+r.IntN(128), 9+2*r.IntN(100)
+			t.Run(fmt.Sprintf("%s/%dx%dx%d", tgt.CPU, rows, depth, columns), func(t *testing.T) {
+				g := &graph.Graph{Name: "main"}
+				n, err := g.Apply(ops.Dense, op.None{}, g.Input("x", types.Of(types.F32, rows, depth)), graph.NewConst("w", random(r, types.Of(types.F32, columns, depth))))
+				if err != nil {
+					t.Fatal(err)
+				}
+				g.Outputs = append(g.Outputs, n.Out...)
+				res, err := compile.Compile(context.Background(), g, compile.Options{Target: tgt, Level: 3, Workers: 2, Code: []string{"asm"}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if adds, spills := innerLoops(res.Code["asm"]); adds == 0 || spills*100 > adds*5 {
+					t.Errorf("%d spills and reloads for %d multiply-adds", spills, adds)
+				}
+				if blends := strings.Count(res.Code["asm"], "\tvblendps"); blends > 0 {
+					t.Errorf("%d vblendps", blends)
+				}
+			})
+		}
+	}
+}
+
 // The rows of a long product's data are further apart than one address reaches.
 func TestProductsDoNotSpill(t *testing.T) {
 	t.Parallel()
