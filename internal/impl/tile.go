@@ -293,7 +293,7 @@ func (k *kernel) applyTile(t *tiling, axes []string, size Tile) (shared []string
 	if blockPanel != "" {
 		within = within[:len(within)-1]
 	}
-	if blockPanel != "" || below == "" && vecTiles != "" && k.decidePartsOf(t, strip, within, size) {
+	if blockPanel != "" || below == "" && len(within) > 0 && k.decidePartsOf(t, strip, within, size) {
 		return strip, k.sumStrips(t, strip[shares-1], within, size)
 	}
 	if err := k.s.ComputeAt(acc, at, loop.Reg); err != nil {

@@ -35,7 +35,12 @@ func (k *kernel) orderTiles(t *tiling, outer []string, vecTiles string, tiles []
 		values := []choice.Value{{Text: "panels inside", Cost: inside * float64(others)}, {Text: "panels outside", Cost: outside * float64(others)}}
 		panelsOutside = k.decide("order", indexIf(panelsOutside), values) == 1
 	}
-	count := k.DecideAmong("strips", strips(n, least, others*panels), nil, UpTo(n)...)
+	def := strips(n, least, others*panels)
+	if panel := weights / panels; others*panels < Pieces && panel > Working(k.core.L2) && k.sharedParts(t) > 1 { // each strip reads a panel once, part by part
+		tile := k.iterations(t.acc) / float64(t.lanes*k.core.Units*others*panels*n)
+		def, _ = k.core.Pieces(n, others*panels, k.core.Again(float64(panel), panel), tile)
+	}
+	count := k.DecideAmong("strips", def, nil, UpTo(n)...)
 	o, in, err := k.s.Split(tiles[i], (n+count-1)/count)
 	if err != nil {
 		return nil, 0, err

@@ -1,12 +1,15 @@
 package impl_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"strconv"
 	"testing"
 
+	"lathe/internal/impl"
 	"lathe/internal/impl/algorithms"
 	"lathe/internal/lower"
+	"lathe/internal/op"
 	"lathe/internal/ops"
 )
 
@@ -30,6 +33,30 @@ func TestStripsOfFewLines(t *testing.T) {
 		}
 		if each := x.Bytes() / strips; each > tgt.L2 {
 			t.Errorf("%d channels, %d lines of %d: %d strips of %d bytes", channels, lines, width, strips, each)
+		}
+	}
+}
+
+// TestDeepProducts: a product of few columns whose sums are long has one panel of weights, which no cache holds: fewer strips of rows than there are tiles read it, each
+// once, part by part for all of its tiles.
+func TestDeepProducts(t *testing.T) {
+	m := machines[1] // whose tiles have few rows
+	for seed := range uint64(30) {
+		r := rand.New(rand.NewPCG(seed, 65))
+		rows, depth := 14+r.IntN(30), 40_000+2*r.IntN(20_000)
+		k := lower.Lower("dense", inPanels(2, of(t, ops.Dense, op.None{}, "", f32("", rows, depth), f32("AB16a", 16, depth))), lower.Options{})
+		p, err := algorithms.Table.Choose(k, m, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var size impl.Tile
+		fmt.Sscanf(p.Taken["tile"], "%d x %d", &size.Rows, &size.Vecs)
+		strips, err := strconv.Atoi(p.Taken["strips"])
+		if err != nil || p.Rule != "tile" || size.Rows == 0 {
+			t.Fatalf("rule %s decided %v: %v", p.Rule, p.Taken, err)
+		}
+		if tiles := (rows + size.Rows - 1) / size.Rows; strips >= tiles || p.Taken["parts_of"] != "strips" {
+			t.Errorf("%d x %d: %d strips of %d tiles, parts of %s", rows, depth, strips, tiles, p.Taken["parts_of"])
 		}
 	}
 }
