@@ -38,7 +38,9 @@ func (k *kernel) orderTiles(t *tiling, outer []string, vecTiles string, tiles []
 	def := strips(n, least, others*panels)
 	if panel := weights / panels; others*panels < Pieces && panel > Working(k.core.L2) && k.sharedParts(t) > 1 { // each strip reads a panel once, part by part
 		tile := k.iterations(t.acc) / float64(t.lanes*k.core.Units*others*panels*n)
-		def, _ = k.core.Pieces(n, others*panels, k.core.Again(float64(panel), panel), tile)
+		if def, _ = k.core.Pieces(n, others*panels, k.core.Again(float64(panel), panel), tile); !panelsOutside {
+			def = max(def, least)
+		}
 	}
 	count := k.DecideAmong("strips", def, nil, UpTo(n)...)
 	o, in, err := k.s.Split(tiles[i], (n+count-1)/count)

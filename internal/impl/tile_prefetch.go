@@ -185,7 +185,11 @@ func (k *kernel) prefetchEpilogue(t *tiling, tile string) {
 		return
 	}
 	for _, buf := range asked {
-		k.try(func() bool { return k.s.PrefetchTile(out, buf.Name, tile, around[i].Var.Name) == nil })
+		for _, f := range around[i:] { // the outermost whose turns are enough
+			if k.try(func() bool { return k.s.PrefetchTile(out, buf.Name, tile, f.Var.Name) == nil }) {
+				break
+			}
+		}
 	}
 }
 

@@ -52,7 +52,8 @@ func (s *Schedule) PrefetchTile(block, buffer, tile, at string) error {
 	}
 	perLine := buf.PerLine()
 	lines := (run + perLine - 1) / perLine
-	if lines*len(offsets) > mostAtOnce {
+	atOnce := lines*len(offsets) <= mostAtOnce
+	if !atOnce {
 		lines = (lines + int(turns) - 1) / int(turns)
 	}
 	needed := (run + lines*perLine - 1) / (lines * perLine)
@@ -68,15 +69,15 @@ func (s *Schedule) PrefetchTile(block, buffer, tile, at string) error {
 		l := flat
 		l.Const += o
 		first := l.Expr()
-		if needed > 1 {
+		if !atOnce {
 			first = expr.Add(first, expr.Mul(f.Var, expr.Index(lines*perLine)))
 		}
 		list = append(list, &loop.Prefetch{From: buf, At: ranges.Simplify(first), Lines: lines, Write: buf == b.Body.To})
 	}
-	if 1 < needed && needed < int(turns) {
+	if !atOnce && needed < int(turns) {
 		list = []loop.Stmt{&loop.If{Cond: expr.LT(f.Var, expr.Index(needed)), Then: &loop.Seq{List: list}}}
 	}
-	if needed == 1 {
+	if atOnce {
 		s.replace(f, &loop.Seq{List: append(list, f)})
 	} else {
 		s.replace(f, &loop.For{Var: f.Var, Min: f.Min, Extent: f.Extent, Kind: f.Kind, Body: &loop.Seq{List: append(list, flatten(f.Body)...)}})
