@@ -66,6 +66,12 @@ func (r Ranges) With(v *expr.Var, i Interval) Ranges {
 	return n
 }
 
+// OfLoop bounds the variable of a loop from the first of its iterations, of which there are extent.
+func (r Ranges) OfLoop(first, extent expr.Expr) Interval {
+	lo := r.Of(first)
+	return Interval{lo.Lo, lo.Add(r.Of(extent)).Hi - 1}
+}
+
 // Of bounds the values of e, an I64 expression.
 func (r Ranges) Of(e expr.Expr) Interval {
 	switch e := e.(type) {

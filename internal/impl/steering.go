@@ -26,6 +26,7 @@ const (
 	aheadBytes      = 8 << 10 // bytes: of a stream, ahead of which it is asked for. Measured: 4 to 64 KB are as fast, and a tenth to a fifth faster than none; 1 MB is slower than none.
 	leastTurn       = 15.0    // cycles: of an iteration of the loop in which a tile asks for the next panel. Counted: a test, an address and the lines take 4.
 	mostPace        = 4       // iterations: of which one asks for weights. Chosen: slices of up to a few lines are even to a quarter then.
+	mostAtOnce      = 16      // lines: of an epilogue that are asked for together, before the sums. Chosen: cores wait for 10 to 16 lines; more are asked for in the loop.
 	nearCycles      = 60.0    // cycles: that L2 takes to answer, with others in the queue. Measured: 512 to 2048 bytes ahead are as fast, which 6 x 2 accumulators of 256 bits read in 48 to 190.
 	waitingShare    = 0.4     // share: of memory's time, that products of a tile take at most which leaves it to the hardware to fetch. Measured: 2 and 3 rows by 4096 x 4096 take 0.6 and 0.5 of the time without asking ahead, 5 as long, 8 1.4 times (Zen 4, float32), which are 0.17, 0.25, 0.42 and 0.67.
 	linesAtOnce     = 8       // lines: of a matrix that is streamed, whose elements are summed before the totals are read and written. Measured: 2 are a fifth slower, 4 a tenth (Zen 3); prefetchers follow as many.

@@ -186,7 +186,7 @@ func (k *kernel) prefetchEpilogue(t *tiling, tile string) {
 	}
 	for _, buf := range asked {
 		for _, f := range around[i:] { // the outermost whose turns are enough
-			if k.try(func() bool { return k.s.PrefetchTile(out, buf.Name, tile, f.Var.Name) == nil }) {
+			if k.try(func() bool { return k.s.PrefetchTile(out, buf.Name, tile, f.Var.Name, mostAtOnce) == nil }) {
 				break
 			}
 		}

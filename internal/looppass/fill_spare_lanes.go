@@ -162,8 +162,7 @@ type scope struct {
 }
 
 func (in scope) loop(f *loop.For) scope {
-	first := in.ranges.Of(f.Min)
-	in.ranges = in.ranges.With(f.Var, arith.Interval{Lo: first.Lo, Hi: first.Add(in.ranges.Of(f.Extent)).Hi - 1})
+	in.ranges = in.ranges.With(f.Var, in.ranges.OfLoop(f.Min, f.Extent))
 	in.facts = loopFacts(in.facts, f.Var, f.Min, f.Extent)
 	n, known := expr.IntOf(f.Extent)
 	switch _, fixed := expr.IntOf(f.Min); {

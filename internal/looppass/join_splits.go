@@ -42,8 +42,7 @@ func joined(s loop.Stmt, outer []*expr.Var, r arith.Ranges) loop.Stmt {
 		if s.Kind != loop.Serial && s.Kind != loop.Parallel {
 			return s
 		}
-		span := r.Of(s.Min).Add(r.Of(s.Extent))
-		span = arith.Interval{Lo: r.Of(s.Min).Lo, Hi: span.Hi - 1}
+		span := r.OfLoop(s.Min, s.Extent)
 		within := r.With(s.Var, span)
 		body := s.Body
 		if s.Kind == loop.Serial {

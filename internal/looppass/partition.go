@@ -73,9 +73,7 @@ func partitioned(s loop.Stmt, r arith.Ranges) loop.Stmt {
 
 // whole keeps f one loop; its body is partitioned.
 func whole(f *loop.For, r arith.Ranges) loop.Stmt {
-	span := r.Of(f.Min).Add(r.Of(f.Extent))
-	span = arith.Interval{Lo: r.Of(f.Min).Lo, Hi: span.Hi - 1}
-	return &loop.For{Var: f.Var, Min: f.Min, Extent: f.Extent, Kind: f.Kind, Body: partitioned(f.Body, r.With(f.Var, span))}
+	return &loop.For{Var: f.Var, Min: f.Min, Extent: f.Extent, Kind: f.Kind, Body: partitioned(f.Body, r.With(f.Var, r.OfLoop(f.Min, f.Extent)))}
 }
 
 // pieces splits f at the bounds of the region where all tile conditions hold. The loops inside a piece are partitioned
@@ -149,8 +147,7 @@ func interior(body loop.Stmt, v *expr.Var, all arith.Interval, r arith.Ranges) a
 				visit(t, r, tile)
 			}
 		case *loop.For:
-			span := r.Of(s.Min).Add(r.Of(s.Extent))
-			r = r.With(s.Var, arith.Interval{Lo: r.Of(s.Min).Lo, Hi: span.Hi - 1})
+			r = r.With(s.Var, r.OfLoop(s.Min, s.Extent))
 			visit(s.Body, r, tile || s.Kind.Copied() || s.Kind == loop.Vector)
 		case *loop.Let:
 			visit(s.Body, r.With(s.Var, r.Of(s.Value)), tile)
@@ -179,8 +176,7 @@ func straight(body loop.Stmt, v *expr.Var, all arith.Interval, r arith.Ranges) a
 	loop.Walk(body, func(s loop.Stmt) bool {
 		switch s := s.(type) {
 		case *loop.For:
-			span := r.Of(s.Min).Add(r.Of(s.Extent))
-			r = r.With(s.Var, arith.Interval{Lo: r.Of(s.Min).Lo, Hi: span.Hi - 1})
+			r = r.With(s.Var, r.OfLoop(s.Min, s.Extent))
 			vectors = vectors || s.Kind == loop.Vector
 			if s.Kind == loop.Vector || s.Kind.Copied() {
 				lanes[s.Var] = true

@@ -20,9 +20,7 @@ func cases(t *loop.Let, r arith.Ranges) loop.Stmt {
 
 // dividedCases does the same for the variable of a parallel loop, which stays one loop.
 func dividedCases(f *loop.For, r arith.Ranges) loop.Stmt {
-	all := r.Of(f.Min).Add(r.Of(f.Extent))
-	all = arith.Interval{Lo: r.Of(f.Min).Lo, Hi: all.Hi - 1}
-	return &loop.For{Var: f.Var, Min: f.Min, Extent: f.Extent, Kind: f.Kind, Body: byCase(f.Body, f.Var, all, r, false)}
+	return &loop.For{Var: f.Var, Min: f.Min, Extent: f.Extent, Kind: f.Kind, Body: byCase(f.Body, f.Var, r.OfLoop(f.Min, f.Extent), r, false)}
 }
 
 // byCase is body, in which v is anything in all, as a choice between v's interior and its border values. A joint index, which stands for

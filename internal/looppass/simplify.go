@@ -101,9 +101,7 @@ func simplifiedLoop(s *loop.For, r arith.Ranges, facts arith.Facts) loop.Stmt {
 			return simplified(body, r, facts)
 		}
 	}
-	span := r.Of(lo).Add(r.Of(n))
-	span = arith.Interval{Lo: r.Of(lo).Lo, Hi: span.Hi - 1}
-	body := simplified(s.Body, r.With(s.Var, span), loopFacts(facts, s.Var, lo, n))
+	body := simplified(s.Body, r.With(s.Var, r.OfLoop(lo, n)), loopFacts(facts, s.Var, lo, n))
 	if body == nil {
 		return nil
 	}

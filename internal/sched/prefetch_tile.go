@@ -9,16 +9,13 @@ import (
 	"lathe/internal/loop"
 )
 
-// mostAtOnce is the number of lines that are asked for at once: a core waits for about so many.
-const mostAtOnce = 16
-
 // PrefetchTile asks, while one iteration of loop tile runs, for what a block at its end reads or writes of a buffer: every
 // iteration of loop at, inside tile, asks for the following slice of each run of neighbouring elements, until all are asked
-// for. Where they are few it stands before that loop, which tests nothing then.
+// for. Up to atOnce lines are asked for together before that loop, which tests nothing then.
 //
-//	for i { for k in 0..8 { T += ... } for j in 0..512 { y[i*512 + j] = T + x[i*512 + j] } }, of x, tile i, at k
+//	for i { for k in 0..8 { T += ... } for j in 0..512 { y[i*512 + j] = T + x[i*512 + j] } }, of x, tile i, at k, atOnce 0
 //	→  for i { for k { prefetch x at i*512 + k*64 lines 4; T += ... } for j { ... } }
-func (s *Schedule) PrefetchTile(block, buffer, tile, at string) error {
+func (s *Schedule) PrefetchTile(block, buffer, tile, at string, atOnce int) error {
 	b, nest, err := s.block(block)
 	if err != nil {
 		return err
@@ -52,11 +49,10 @@ func (s *Schedule) PrefetchTile(block, buffer, tile, at string) error {
 	}
 	perLine := buf.PerLine()
 	lines := (run + perLine - 1) / perLine
-	atOnce := lines*len(offsets) <= mostAtOnce
-	if !atOnce {
+	before := lines*len(offsets) <= atOnce
+	if !before {
 		lines = (lines + int(turns) - 1) / int(turns)
 	}
-	needed := (run + lines*perLine - 1) / (lines * perLine)
 	if buf.Scope != loop.Global || lines*len(offsets) > loop.MaxPrefetch {
 		return fmt.Errorf("prefetch_tile %s: %d runs of %d lines a turn of %s buffer %s", block, len(offsets), lines, buf.Scope, buffer)
 	}
@@ -69,20 +65,20 @@ func (s *Schedule) PrefetchTile(block, buffer, tile, at string) error {
 		l := flat
 		l.Const += o
 		first := l.Expr()
-		if !atOnce {
+		if !before {
 			first = expr.Add(first, expr.Mul(f.Var, expr.Index(lines*perLine)))
 		}
 		list = append(list, &loop.Prefetch{From: buf, At: ranges.Simplify(first), Lines: lines, Write: buf == b.Body.To})
 	}
-	if !atOnce && needed < int(turns) {
-		list = []loop.Stmt{&loop.If{Cond: expr.LT(f.Var, expr.Index(needed)), Then: &loop.Seq{List: list}}}
-	}
-	if atOnce {
+	if before {
 		s.replace(f, &loop.Seq{List: append(list, f)})
 	} else {
+		if needed := (run + lines*perLine - 1) / (lines * perLine); needed < int(turns) {
+			list = []loop.Stmt{&loop.If{Cond: expr.LT(f.Var, expr.Index(needed)), Then: &loop.Seq{List: list}}}
+		}
 		s.replace(f, &loop.For{Var: f.Var, Min: f.Min, Extent: f.Extent, Kind: f.Kind, Body: &loop.Seq{List: append(list, flatten(f.Body)...)}})
 	}
-	s.log("prefetch_tile", block, 0, buffer, tile, at)
+	s.log("prefetch_tile", block, atOnce, buffer, tile, at)
 	return nil
 }
 

@@ -212,9 +212,7 @@ func guardDomain(body loop.Stmt, ranges arith.Ranges) loop.Stmt {
 
 // rangeOf is the range of a loop's variable.
 func rangeOf(f *loop.For, r arith.Ranges) arith.Interval {
-	lo, n := r.Of(f.Min), r.Of(f.Extent)
-	hi := lo.Add(n)
-	return arith.Interval{Lo: lo.Lo, Hi: hi.Hi - 1}
+	return r.OfLoop(f.Min, f.Extent)
 }
 
 // rangesAt returns the ranges of the loop variables around loop or block position path.

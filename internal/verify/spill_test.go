@@ -37,29 +37,20 @@ func TestInnerLoopsDoNotSpill(t *testing.T) {
 				p := l.kernel / 2
 				a := ops.ConvAttrs{Strides: []int{l.stride, l.stride}, Padding: []int{p, p, p, p}, Dilation: []int{1, 1}, Groups: 1}
 				w := random(rand.New(rand.NewPCG(1, 12)), types.Of(types.F32, l.out, l.in, l.kernel, l.kernel))
-				g := &graph.Graph{Name: "main"}
-				n, err := g.Apply(ops.Conv2d, a, g.Input("x", types.Of(types.F32, 1, l.in, l.size, l.size)), graph.NewConst("w", w))
-				if err != nil {
-					t.Fatal(err)
-				}
-				g.Outputs = append(g.Outputs, n.Out...)
-				res, err := compile.Compile(context.Background(), g, compile.Options{Target: tgt, Level: 3, Workers: 2, Code: []string{"asm"}, Disabled: []string{"Winograd"}})
-				if err != nil {
-					t.Fatal(err)
-				}
+				asm := assembly(t, tgt, func(g *graph.Graph) (*graph.Node, error) {
+					return g.Apply(ops.Conv2d, a, g.Input("x", types.Of(types.F32, 1, l.in, l.size, l.size)), graph.NewConst("w", w))
+				}, "Winograd")
 				most := most
 				if tgt.Arch == target.AArch64 && l.kernel == 3 && l.size <= 14 {
 					most = 85 // tiles of whole short lines load a register for each accumulator, and LLVM does so early
 				}
-				if adds, spills := innerLoops(res.Code["asm"]); adds == 0 || spills*100 > adds*most {
-					t.Errorf("%d spills and reloads for %d multiply-adds", spills, adds)
-				}
+				spillsAtMost(t, asm, most)
 			})
 		}
 	}
 }
 
-// The last vectors of a product's columns have lanes that no column is in, which cost nothing: no register, and no instruction that keeps them as they were.
+// TestSpareLanesDoNotSpill: the last vectors of a product's columns have lanes that no column is in, which cost nothing: no register, and no instruction that keeps them as they were.
 func TestSpareLanesDoNotSpill(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(27, 8))
@@ -68,20 +59,11 @@ func TestSpareLanesDoNotSpill(t *testing.T) {
 		for range 6 {
 			rows, depth, columns := 12+r.IntN(50), 64+r.IntN(128), 9+2*r.IntN(100)
 			t.Run(fmt.Sprintf("%s/%dx%dx%d", tgt.CPU, rows, depth, columns), func(t *testing.T) {
-				g := &graph.Graph{Name: "main"}
-				n, err := g.Apply(ops.Dense, op.None{}, g.Input("x", types.Of(types.F32, rows, depth)), graph.NewConst("w", random(r, types.Of(types.F32, columns, depth))))
-				if err != nil {
-					t.Fatal(err)
-				}
-				g.Outputs = append(g.Outputs, n.Out...)
-				res, err := compile.Compile(context.Background(), g, compile.Options{Target: tgt, Level: 3, Workers: 2, Code: []string{"asm"}})
-				if err != nil {
-					t.Fatal(err)
-				}
-				if adds, spills := innerLoops(res.Code["asm"]); adds == 0 || spills*100 > adds*5 {
-					t.Errorf("%d spills and reloads for %d multiply-adds", spills, adds)
-				}
-				if blends := strings.Count(res.Code["asm"], "\tvblendps"); blends > 0 {
+				asm := assembly(t, tgt, func(g *graph.Graph) (*graph.Node, error) {
+					return g.Apply(ops.Dense, op.None{}, g.Input("x", types.Of(types.F32, rows, depth)), graph.NewConst("w", random(r, types.Of(types.F32, columns, depth))))
+				})
+				spillsAtMost(t, asm, 5)
+				if blends := strings.Count(asm, "\tvblendps"); blends > 0 {
 					t.Errorf("%d vblendps", blends)
 				}
 			})
@@ -97,19 +79,10 @@ func TestProductsDoNotSpill(t *testing.T) {
 		for _, depth := range []int{256, 768, 3072} {
 			t.Run(fmt.Sprintf("%s/%d", tgt.CPU, depth), func(t *testing.T) {
 				w := random(rand.New(rand.NewPCG(1, 12)), types.Of(types.F32, 256, depth))
-				g := &graph.Graph{Name: "main"}
-				n, err := g.Apply(ops.Dense, op.None{}, g.Input("x", types.Of(types.F32, 128, depth)), graph.NewConst("w", w))
-				if err != nil {
-					t.Fatal(err)
-				}
-				g.Outputs = append(g.Outputs, n.Out...)
-				res, err := compile.Compile(context.Background(), g, compile.Options{Target: tgt, Level: 3, Workers: 2, Code: []string{"asm"}})
-				if err != nil {
-					t.Fatal(err)
-				}
-				if adds, spills := innerLoops(res.Code["asm"]); adds == 0 || spills*100 > adds*5 {
-					t.Errorf("%d spills and reloads for %d multiply-adds", spills, adds)
-				}
+				asm := assembly(t, tgt, func(g *graph.Graph) (*graph.Node, error) {
+					return g.Apply(ops.Dense, op.None{}, g.Input("x", types.Of(types.F32, 128, depth)), graph.NewConst("w", w))
+				})
+				spillsAtMost(t, asm, 5)
 			})
 		}
 	}
@@ -134,19 +107,10 @@ func TestWindowsDoNotSpill(t *testing.T) {
 				p := kernel / 2
 				a := ops.ConvAttrs{Strides: []int{1, 1}, Padding: []int{p, p, p, p}, Dilation: []int{1, 1}, Groups: channels}
 				w := random(r, types.Of(types.F32, channels, 1, kernel, kernel))
-				g := &graph.Graph{Name: "main"}
-				n, err := g.Apply(ops.Conv2d, a, g.Input("x", types.Of(types.F32, 1, channels, size, size)), graph.NewConst("w", w))
-				if err != nil {
-					t.Fatal(err)
-				}
-				g.Outputs = append(g.Outputs, n.Out...)
-				res, err := compile.Compile(context.Background(), g, compile.Options{Target: tgt, Level: 3, Workers: 2, Code: []string{"asm"}})
-				if err != nil {
-					t.Fatal(err)
-				}
-				if adds, spills := innerLoops(res.Code["asm"]); adds == 0 || spills*100 > adds*most {
-					t.Errorf("%d spills and reloads for %d multiply-adds", spills, adds)
-				}
+				asm := assembly(t, tgt, func(g *graph.Graph) (*graph.Node, error) {
+					return g.Apply(ops.Conv2d, a, g.Input("x", types.Of(types.F32, 1, channels, size, size)), graph.NewConst("w", w))
+				})
+				spillsAtMost(t, asm, most)
 			})
 		}
 	}
@@ -171,19 +135,10 @@ func TestOddProductsDoNotSpill(t *testing.T) {
 				y = []int{1, columns, depth}
 			}
 			t.Run(fmt.Sprintf("%s/%v by %v", tgt.CPU, x, y), func(t *testing.T) {
-				g := &graph.Graph{Name: "main"}
-				n, err := g.Apply(ops.Matmul, a, g.Input("x", types.Of(types.F32, x...)), g.Input("y", types.Of(types.F32, y...)))
-				if err != nil {
-					t.Fatal(err)
-				}
-				g.Outputs = append(g.Outputs, n.Out...)
-				res, err := compile.Compile(context.Background(), g, compile.Options{Target: tgt, Level: 3, Workers: 2, Code: []string{"asm"}})
-				if err != nil {
-					t.Fatal(err)
-				}
-				if adds, spills := innerLoops(res.Code["asm"]); adds == 0 || spills*100 > adds*most {
-					t.Errorf("%d spills and reloads for %d multiply-adds", spills, adds)
-				}
+				asm := assembly(t, tgt, func(g *graph.Graph) (*graph.Node, error) {
+					return g.Apply(ops.Matmul, a, g.Input("x", types.Of(types.F32, x...)), g.Input("y", types.Of(types.F32, y...)))
+				})
+				spillsAtMost(t, asm, most)
 			})
 		}
 	}
@@ -199,24 +154,40 @@ func TestCastProductsDoNotSpill(t *testing.T) {
 			rows, depth, columns := 20+r.IntN(150), 20+r.IntN(150), 64+8*r.IntN(30)
 			to := []types.DType{types.F32, types.I32}[r.IntN(2)]
 			t.Run(fmt.Sprintf("%s/%dx%dx%d_to_%s", tgt.CPU, rows, depth, columns, to), func(t *testing.T) {
-				g := &graph.Graph{Name: "main"}
-				n, err := g.Apply(ops.Matmul, ops.MatmulAttrs{}, g.Input("x", types.Of(types.F64, rows, depth)), g.Input("y", types.Of(types.F64, depth, columns)))
-				if err == nil {
-					n, err = g.Apply(ops.Cast, ops.CastAttrs{DType: to}, n.Out[0])
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
-				g.Outputs = append(g.Outputs, n.Out...)
-				res, err := compile.Compile(context.Background(), g, compile.Options{Target: tgt, Level: 3, Workers: 2, Code: []string{"asm"}})
-				if err != nil {
-					t.Fatal(err)
-				}
-				if adds, spills := innerLoops(res.Code["asm"]); adds == 0 || spills*100 > adds*25 {
-					t.Errorf("%d spills and reloads for %d multiply-adds", spills, adds)
-				}
+				asm := assembly(t, tgt, func(g *graph.Graph) (*graph.Node, error) {
+					n, err := g.Apply(ops.Matmul, ops.MatmulAttrs{}, g.Input("x", types.Of(types.F64, rows, depth)), g.Input("y", types.Of(types.F64, depth, columns)))
+					if err != nil {
+						return nil, err
+					}
+					return g.Apply(ops.Cast, ops.CastAttrs{DType: to}, n.Out[0])
+				})
+				spillsAtMost(t, asm, 25)
 			})
 		}
+	}
+}
+
+// assembly is what a graph of the node that make adds to it compiles to, with some passes left out.
+func assembly(t *testing.T, tgt *target.Target, make func(g *graph.Graph) (*graph.Node, error), disabled ...string) string {
+	t.Helper()
+	g := &graph.Graph{Name: "main"}
+	n, err := make(g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.Outputs = append(g.Outputs, n.Out...)
+	res, err := compile.Compile(context.Background(), g, compile.Options{Target: tgt, Level: 3, Workers: 2, Code: []string{"asm"}, Disabled: disabled})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.Code["asm"]
+}
+
+// spillsAtMost holds the vectors that inner loops spill and reload to so many percent of their multiply-adds.
+func spillsAtMost(t *testing.T, asm string, percent int) {
+	t.Helper()
+	if adds, spills := innerLoops(asm); adds == 0 || spills*100 > adds*percent {
+		t.Errorf("%d spills and reloads for %d multiply-adds", spills, adds)
 	}
 }
 
