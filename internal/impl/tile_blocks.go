@@ -15,8 +15,8 @@ type block struct {
 
 func (b block) String() string { return strconv.Itoa(b.panels) }
 
-// decideBlocks asks for the panels of a block, whose sums are made part by part: of a part, the rows of a strip and the weights of the block stay in L2 together, where each
-// tile of rows, which L1 holds, meets all panels. Sums that are whole read a panel, or the rows, from beyond L2 again and again where these are long (Goto, van de Geijn: Anatomy of
+// decideBlocks asks for the panels of a block, whose sums are made part by part: of a part, the rows of a strip stay in L2 beside the totals, where they meet all panels of the
+// block, each of which L1 holds meanwhile. Sums that are whole read a panel, or the rows, from beyond L2 again and again where these are long (Goto, van de Geijn: Anatomy of
 // high-performance matrix multiplication, 2008). 0 panels: there are no blocks.
 func (k *kernel) decideBlocks(t *tiling, outer []string, vecTiles string, tiles []string, size Tile) block {
 	parts := k.sharedParts(t)
@@ -31,6 +31,14 @@ func (k *kernel) decideBlocks(t *tiling, outer []string, vecTiles string, tiles 
 		return block{}
 	}
 	n := k.s.Extent(tiles[i])
+	vectors := k.depends(t.out, t.acc, t.lane)
+	for _, o := range tiles {
+		for i, d := range k.depends(t.out, t.acc, o) {
+			if d && vectors[i] && k.s.Extent(o) > 1 {
+				return block{} // each tile has weights of its own
+			}
+		}
+	}
 	for _, o := range outer {
 		others *= k.s.Extent(o)
 	}
@@ -39,13 +47,17 @@ func (k *kernel) decideBlocks(t *tiling, outer []string, vecTiles string, tiles 
 	acc, _ := k.find(t.acc)
 	columns := size.Vecs * t.lanes // of a panel
 	rows := k.iterations(t.out) / float64(others*panels*columns)
-	for p := 2; p <= min(panels, mostBlock); p *= 2 {
-		count := (panels + p - 1) / p
-		near := float64(2 * weights / panels * p / parts) // weights of a part, and what is read next
+	near := float64(2 * weights / panels / parts) // weights of a part, and what is read next
+	stay := k.core.stay(k.core.L2, int(float64(pixels)/rows)/parts, k.rowsApart(t.acc, tiles[i], t.lane))
+	for p := 2; p <= panels; p++ {
+		if panels%p > 0 {
+			continue
+		}
+		count := panels / p
 		fits := func(strips int) bool {
 			share := float64((n+strips-1)/strips) / float64(n)
-			totals := rows * float64(acc.Body.To.DType.Bytes(p*columns))
-			return share*(float64(pixels)/float64(parts)+totals)+near <= float64(Crowded(k.core.L2))
+			part, totals := share*float64(pixels)/float64(parts), share*rows*float64(acc.Body.To.DType.Bytes(p*columns))
+			return part <= float64(stay) && part+totals+near <= float64(Working(k.core.L2))
 		}
 		least := 1
 		for least < n && !fits(least) {
@@ -57,7 +69,10 @@ func (k *kernel) decideBlocks(t *tiling, outer []string, vecTiles string, tiles 
 		if others*least*count < Pieces/2 { // half as many as elsewhere, for each strip more reads the weights once more
 			least = strips(n, least, 2*others*count)
 		}
-		read := traffic{again(weights, least, Working(k.core.L2)), again(pixels, count, Working(k.core.L2))}
+		read := traffic{again(weights, least, Working(k.core.L2)), pixels}
+		if pixels/least+weights/count > Crowded(k.core.L2) { // the rows are gone when the next block begins
+			read.pixels *= count
+		}
 		totals := float64(parts) * rows * float64(panels*size.Vecs) * totalCycles
 		list = append(list, block{p, least, i, (read.cycles(k.core, weights, pixels) + totals) * float64(others)})
 	}

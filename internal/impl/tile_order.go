@@ -110,13 +110,12 @@ func (t traffic) cycles(c core, weights, pixels int) float64 {
 // read once, and pixels, unless they fit, once for each panel. Where no strip fits
 // beside two panels, panels inside read both again and again.
 func orderOperands(weights, pixels, panels, most, cache int) (least int, inside, outside traffic) {
-	budget := Working(cache)
-	least, outside = 1, traffic{weights, again(pixels, panels, budget)}
-	if pixels > budget {
+	budget, strip := Working(cache), max(1, stripBytes(weights, panels, cache))
+	least, outside = 1, traffic{weights, again(pixels, panels, strip)}
+	if pixels > strip {
 		if !stripsFit(weights, pixels, panels, most, cache) {
 			return 1, traffic{again(weights, most, budget), again(pixels, panels, budget)}, outside
 		}
-		strip := stripBytes(weights, panels, cache)
 		least = (pixels + strip - 1) / strip
 	}
 	return least, traffic{again(weights, least, budget), pixels}, outside
@@ -129,7 +128,7 @@ func stripBytes(weights, panels, cache int) int {
 
 // stripsFit reports whether pixels can be cut into at most most strips that a cache holds beside two panels.
 func stripsFit(weights, pixels, panels, most, cache int) bool {
-	return pixels <= Working(cache) || stripBytes(weights, panels, cache)*most >= pixels
+	return stripBytes(weights, panels, cache)*most >= pixels
 }
 
 // again is the traffic of reading bytes n times through a cache of the given size.

@@ -3,7 +3,6 @@ package impl
 import (
 	"slices"
 
-	"lathe/internal/arith"
 	"lathe/internal/expr"
 	"lathe/internal/loop"
 	"lathe/internal/types"
@@ -68,16 +67,6 @@ type rightOperand struct {
 	tiles  int // that read each panel
 }
 
-// stay is how many bytes of a panel a cache of some size holds, whose sets span so many bytes of memory, or more: pieces whose distance has a common divisor with that lie in
-// some of the sets only. Those of L2 span more, so that of pieces a larger power of two apart it holds less still.
-func (m rightOperand) stay(cache, span int) int {
-	if span == 0 {
-		return Crowded(cache)
-	}
-	sets := max(m.piece, lineBytes) * (span / arith.GCD(span, m.apart)) // in bytes of one way
-	return Crowded(cache) * min(span, sets) / span
-}
-
 // asItLies is the time that tiles wait for panels of a matrix which lie as its rows: for the pieces of the first tile, and for all lines of the others
 // that have been put out.
 func (c core) asItLies(m rightOperand) float64 {
@@ -91,10 +80,10 @@ func (c core) asItLies(m rightOperand) float64 {
 	}
 	cost := wait * float64(m.panels*m.rows)
 	again := bytes * float64(m.tiles-1)
-	switch panel, span := m.rows*m.piece, c.ISA().SetSpan; {
-	case panel > m.stay(c.L2, span):
+	switch panel := m.rows * m.piece; {
+	case panel > c.stay(c.L2, m.piece, m.apart):
 		cost += c.Again(again, m.rows*m.apart)
-	case panel > m.stay(c.L1, span):
+	case panel > c.stay(c.L1, m.piece, m.apart):
 		cost += lateShare * c.FromL2(again)
 	}
 	return cost

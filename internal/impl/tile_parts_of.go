@@ -52,10 +52,10 @@ func (k *kernel) sharedParts(t *tiling) int {
 	return k.cut(rs, longestChain).parts
 }
 
-// sumStrips computes the sum inside the loop over strips, part by part for all of its tiles, whose loops are within. Where several panels meet a strip, the loop over these is the
-// innermost over tiles.
+// sumStrips computes the sum inside the loop over strips, part by part for all of its tiles, whose loops are within. Where several panels meet a strip, the loop over these is
+// outside of those over its tiles of rows, so that L1 keeps the part of a panel, and the tiles ask for the next.
 //
-//	for strip { total[strip] = 0; for part { for tile in strip { sum = 0; for r in part { sum += ... }; total[tile] += sum } }; for tile in strip { y = f(total) } }
+//	for strip { total[strip] = 0; for part { for panel { for tile in strip { sum = 0; for r in part { sum += ... }; total[tile] += sum } } }; for tile in strip { y = f(total) } }
 func (k *kernel) sumStrips(t *tiling, strip string, within []string, size Tile) error {
 	acc := t.acc
 	if err := k.s.ComputeAt(acc, strip, loop.Worker); err != nil {
@@ -102,7 +102,7 @@ func (k *kernel) sumStrips(t *tiling, strip string, within []string, size Tile) 
 			tiles = append([]string{n}, tiles...)
 		}
 	}
-	tiles = append(tiles, nonEmpty(panel)...)
+	tiles = append(nonEmpty(panel), tiles...)
 	rs = k.decideReductions(t, rs)
 	c := k.cut(rs, longestChain)
 	part, steps := rs[:c.loop+1], rs[c.loop+1:]
@@ -126,5 +126,10 @@ func (k *kernel) sumStrips(t *tiling, strip string, within []string, size Tile) 
 	if err := k.s.FoldAt(acc, tiles[len(tiles)-1], loop.Reg); err != nil {
 		return err
 	}
-	return k.unrollReduction(t, append(slices.Clone(tile), lane), steps[len(steps)-1])
+	if err := k.unrollReduction(t, append(slices.Clone(tile), lane), steps[len(steps)-1]); err != nil {
+		return err
+	}
+	t.partLoop = part[len(part)-1]
+	k.prefetchPanel(t, panel, size)
+	return nil
 }

@@ -117,12 +117,22 @@ func (k *kernel) prefetchWay(block string, around []*loop.For, at string) int {
 		return prefetchOff
 	}
 	for _, a := range k.panels(block, around[0].Var) {
-		stride, _ := a.at.Coef(around[0].Var)
-		if k.ahead(block, a, at) > 0 && (a.buf.DType.Bytes(int(stride)) > Working(k.core.L2) || !k.repeats(a, around[1:], at)) {
+		if k.ahead(block, a, at) > 0 && (a.buf.DType.Bytes(k.panelElements(a, around[1:])) > Working(k.core.L2) || !k.repeats(a, around[1:], at)) {
 			return prefetchAhead
 		}
 	}
 	return prefetchNext
+}
+
+// panelElements is how many elements an access reads in an iteration of the loop outside of some: of its panel, or of a part of it.
+func (k *kernel) panelElements(a access, inside []*loop.For) int {
+	n := int(a.each)
+	for _, f := range inside {
+		if step, linear := a.stride(f.Var); !linear || step != 0 {
+			n *= k.s.Extent(f.Var.Name)
+		}
+	}
+	return n
 }
 
 // repeats reports whether some loop up to at has the access read again what it has read.

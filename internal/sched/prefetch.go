@@ -11,8 +11,9 @@ import (
 
 // Prefetch asks, while one iteration of loop next runs, for the panel of a buffer that its next iteration reads: every
 // iteration of loop at, inside next, asks for the following slice of it, until all of it is asked for. The panel must be
-// contiguous in memory and follow the one in use. Slices are as long in each iteration; what is left of the panel is asked for
-// by a line in one of up to pace iterations.
+// contiguous in memory. It follows the one in use, or is a part of what does, if the loop around next counts the parts: then the last iteration
+// of next asks for the next part of the first panel, or in the last of the parts for the first part of what follows all panels. Slices are as long in
+// each iteration; what is left of the panel is asked for by a line in one of up to pace iterations.
 //
 //	for p { for i { for k in 0..8 { ... W[p*64 + k*8 + ...] ... } } }, next p, at k
 //	→  for p { for i { for k { prefetch W at (p+1)*64 + (i*8 + k)*slice lines 1; ... } } }
@@ -42,6 +43,10 @@ func (s *Schedule) Prefetch(block, buffer, next, at string, pace int) error {
 	if err != nil {
 		return fmt.Errorf("prefetch %s, %s: %w", block, buffer, err)
 	}
+	first, err := following(flat, nest[:from+1], nest[from+1:], panel)
+	if err != nil {
+		return fmt.Errorf("prefetch %s, %s: %w", block, buffer, err)
+	}
 	perLine := buf.PerLine()
 	outer := 1 // iterations of the loops around at within one of next
 	var turn expr.Expr = expr.Index(0)
@@ -62,12 +67,7 @@ func (s *Schedule) Prefetch(block, buffer, next, at string, pace int) error {
 	if always > loop.MaxPrefetch {
 		return fmt.Errorf("prefetch %s, %s: %d lines in each of %d turns", block, buffer, always, outer*int(n))
 	}
-	start := flat
-	for _, f := range nest[from:] {
-		start = start.Without(f.Var)
-	}
 	ranges := rangesAt(nest[:to+1])
-	first := expr.Add(start.Expr(), expr.Mul(expr.Add(nest[from].Var, expr.Index(1)), expr.Index(panel)))
 	// ask is for so many lines, from one of the panel on, in slices of which one of some turns asks for one.
 	ask := func(line, lines, slice, of int) loop.Stmt {
 		asks := (int(n) + of - 1) / of // in one iteration of the loops around
@@ -152,7 +152,7 @@ func element(b *loop.Block, nest []*loop.For, name string) (*loop.Buffer, arith.
 	return found[0].buf, arith.LinearOf(rangesAt(nest).Simplify(flat)), each, nil
 }
 
-// contiguous returns the number of elements between two iterations of the first loop, when the loops inside it walk all
+// contiguous returns the number of elements that one iteration of the first loop reads, when the loops inside it walk all
 // of them, each at a time.
 func contiguous(flat arith.Linear, nest []*loop.For, each int) (int, error) {
 	type walk struct{ stride, extent int64 }
@@ -163,24 +163,55 @@ func contiguous(flat arith.Linear, nest []*loop.For, each int) (int, error) {
 		if inside || !ok {
 			return 0, fmt.Errorf("its index is not linear in %s", f.Var.Name)
 		}
-		if c != 0 {
+		if c != 0 && f != nest[0] {
 			walks = append(walks, walk{c, n})
 		}
 	}
-	if first, _ := flat.Coef(nest[0].Var); first == 0 {
-		return 0, fmt.Errorf("its index does not depend on %s", nest[0].Var.Name)
-	}
-	panel := walks[0].stride
-	slices.SortFunc(walks[1:], func(a, b walk) int { return int(a.stride - b.stride) })
+	slices.SortFunc(walks, func(a, b walk) int { return int(a.stride - b.stride) })
 	dense := int64(each)
-	for _, w := range walks[1:] {
+	for _, w := range walks {
 		if w.stride != dense {
 			return 0, fmt.Errorf("one iteration of %s reads with gaps", nest[0].Var.Name)
 		}
 		dense *= w.extent
 	}
-	if dense != panel {
-		return 0, fmt.Errorf("one iteration of %s reads %d elements, the next begins %d on", nest[0].Var.Name, dense, panel)
+	return int(dense), nil
+}
+
+// following is the first element of the panel that is read after the one in use, of panels of so many elements: that of the next iteration of the last
+// loop of nest, inside which those of inner are, or the next part of the first panel.
+func following(flat arith.Linear, nest, inner []*loop.For, panel int) (expr.Expr, error) {
+	next := nest[len(nest)-1]
+	stride, _ := flat.Coef(next.Var)
+	if stride == 0 {
+		return nil, fmt.Errorf("its index does not depend on %s", next.Var.Name)
 	}
-	return int(panel), nil
+	start := flat.Without(next.Var)
+	for _, f := range inner {
+		start = start.Without(f.Var)
+	}
+	beyond := func(start arith.Linear, v *expr.Var, stride int) expr.Expr {
+		return expr.Add(start.Expr(), expr.Mul(expr.Add(v, expr.Index(1)), expr.Index(stride)))
+	}
+	neighbour := beyond(start, next.Var, int(stride))
+	if int(stride) == panel {
+		return neighbour, nil
+	}
+	refused := fmt.Errorf("one iteration of %s reads %d elements, the next begins %d on", next.Var.Name, panel, stride)
+	if len(nest) < 2 {
+		return nil, refused
+	}
+	part := nest[len(nest)-2]
+	each, inside := flat.Coef(part.Var)
+	parts, ok := expr.IntOf(part.Extent)
+	panels, known := expr.IntOf(next.Extent)
+	if int(each) != panel || inside || !ok || !known {
+		return nil, refused
+	}
+	first := start.Without(part.Var)
+	behind := first
+	behind.Const += panels * stride
+	last := func(v *expr.Var, n int64) expr.Expr { return expr.EQ(v, expr.Index(int(n-1))) }
+	wrap := expr.If(last(part.Var, parts), behind.Expr(), beyond(first, part.Var, panel))
+	return expr.If(last(next.Var, panels), wrap, neighbour), nil
 }
