@@ -63,6 +63,7 @@ var decisions = []DecisionInfo{
 	{"steps", "tile, strips, attention, winograd", "steps of the reduction that are unrolled", "all of a short loop of few accumulators, else 4 that divide the reduction, or 2, as of more than 16 accumulators; 1 where loads of several would spill"},
 	{"parts_of", "tile", "whether the parts of a long sum are those of each of the `tiles`, or of all tiles of `strips`, whose totals lie in scratch", ""},
 	{"block_panels", "tile", "panels of weights whose sums are made together, part by part, in scratch; 0: those of a tile, or of a panel, by themselves", ""},
+	{"packed_rows", "tile", "whether the rows of a strip are copied into scratch for each block of panels, part by part, where they lie together", ""},
 	{"packed_panels", "tile", "panels of a matrix as it lies that are packed into scratch together, before all rows meet them; 0: tiles read the matrix", ""},
 	{"streams", "tile", "panels of weights that a tile of one row reads at once", "the most, up to the target's `-streams`, whose sums leave half of the registers, and 8 turns for workers where L2 does not hold the weights"},
 	{"together_lines", "streamed", "lines of what is streamed that are summed before the totals are read and written", "8, or the greatest divisor of their number below"},

@@ -38,6 +38,8 @@ const (
 	nearPiece       = 4.0     // cycles: that a tile waits for a piece of a matrix as it lies from L2. Fitted: 64 products of all sizes from 12 x 32 x 64 to 256 x 1024 x 3136 by 256 and 512 bits take 0.88 and 0.97 of the time, by whichever way is faster 0.86 and 0.96 (Granite Rapids).
 	farPiece        = 14.0    // cycles: the same from beyond L2. Measured: 14, and 12 in the loop that packs (Granite Rapids).
 	lateShare       = 0.4     // share: of the time in which L2 gives the lines of a panel, that products do not hide. Fitted: the same products.
+	askedShare      = 0.4     // share: of the time that weights take from beyond L2, that long products do not hide which ask for them. Fitted: ten products of 64 to 1024 rows and sums of 2048 to 8192 (Granite Rapids).
+	followedShare   = 0.2     // share: the same of rows, that hardware follows. Fitted: the same.
 	farWays         = 16      // ways: of an L2. Looked up: 16 in Intel's since Sapphire Rapids and Arm's since Cortex-A72, 8 in AMD's up to Zen 4, whose sets span twice as much.
 	totalCycles     = 2.0     // cycles: of a vector of totals that a part of a long sum is added to in scratch. Counted: two loads, an addition and a store.
 	enoughStreams   = 2       // times: so many more than a tile reads make memory faster where it is asked ahead instead. Measured: of eight, that adds a fifth to one stream, a tenth to two, and takes from eight (Zen 3); of two it takes a fifth from one (Zen 4, from L3).

@@ -53,6 +53,7 @@ type tiling struct {
 	once     float64 // cycles to widen all weights
 	widened  string  // the block of weights that are widened for all tiles of a panel; "": each tile widens what it reads
 	packed   string  // the block of an operand as it lies, that is packed for all tiles of some panels; "": tiles read it
+	rows     string  // the block of the rows' operand, that is packed for all panels of a block, part by part; "": tiles read it
 	partLoop string  // the reduction loop whose iterations are parts of a long sum; "": the sum is whole
 }
 
@@ -259,7 +260,7 @@ func (k *kernel) applyTile(t *tiling, axes []string, size Tile) (shared []string
 		shares = len(outer) + 1
 		outer = slices.Concat(outer, []string{group, vecTiles}, tiles)
 	} else if b := k.decideBlocks(t, outer, vecTiles, tiles, size); b.panels > 0 {
-		if outer, shares, blockPanel, err = k.blockTiles(b, outer, vecTiles, tiles); err != nil {
+		if outer, shares, blockPanel, err = k.blockTiles(t, b, outer, vecTiles, tiles); err != nil {
 			return nil, err
 		}
 	} else if outer, shares, err = k.orderTiles(t, outer, vecTiles, tiles); err != nil {

@@ -91,12 +91,16 @@ func (c core) asItLies(m rightOperand) float64 {
 
 // packed is the time to pack all panels of a matrix, so many together.
 func (c core) packed(m rightOperand, together int) float64 {
+	return c.copied(m.panels*m.rows*m.piece, together*m.piece, m.rows*m.apart)
+}
+
+// copied is the time to copy so many bytes of an operand of some size in pieces, between which are others.
+func (c core) copied(bytes, piece, size int) float64 {
 	wait := 0.0
-	if m.rows*m.apart > Crowded(c.L2) {
+	if size > Crowded(c.L2) {
 		wait = farPiece
 	}
-	bytes := float64(m.panels * m.rows * m.piece)
-	return packedLine*bytes/lineBytes + wait*bytes/float64(min(together*m.piece, longPiece))
+	return packedLine*float64(bytes)/lineBytes + wait*float64(bytes)/float64(min(piece, longPiece))
 }
 
 // matrixApart is the bytes between rows of the factors that all rows of the output share, where they are loaded by vectors from a matrix as it lies, of which every step of

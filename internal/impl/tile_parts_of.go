@@ -39,17 +39,27 @@ func (k *kernel) decidePartsOf(t *tiling, strip, within []string, size Tile) boo
 
 // sharedParts is the number of parts of a long sum of float32, if these may be those of several tiles; 1: they may not.
 func (k *kernel) sharedParts(t *tiling) int {
+	parts, _ := k.partsAndSteps(t)
+	return parts
+}
+
+// partsAndSteps is the number of such parts, and the iterations of the innermost loop in each.
+func (k *kernel) partsAndSteps(t *tiling) (parts, steps int) {
 	b, _ := k.find(t.acc)
 	update, ok := b.Body.Value.(*expr.Binary)
 	if !ok || update.Op != expr.OpAdd || b.Body.To.DType != types.F32 || t.streams > 1 || t.widened != "" || t.packed != "" || k.dotOf(t.acc) != nil {
-		return 1
+		return 1, 0
 	}
 	rs, _ := k.reducing(t.acc, "")
 	rs = k.orderReductions(t.acc, rs)
 	if k.scaledParts(t.acc, rs) >= 0 {
-		return 1
+		return 1, 0
 	}
-	return k.cut(rs, longestChain).parts
+	c := k.cut(rs, longestChain)
+	if c.loop == len(rs)-1 && c.parts > 1 {
+		return c.parts, c.factor
+	}
+	return c.parts, k.s.Extent(rs[len(rs)-1])
 }
 
 // sumStrips computes the sum inside the loop over strips, part by part for all of its tiles, whose loops are within. Where several panels meet a strip, the loop over these is
@@ -130,6 +140,11 @@ func (k *kernel) sumStrips(t *tiling, strip string, within []string, size Tile) 
 		return err
 	}
 	t.partLoop = part[len(part)-1]
+	if t.rows != "" {
+		if err := k.packRows(t); err != nil {
+			return err
+		}
+	}
 	k.prefetchPanel(t, panel, size)
 	return nil
 }

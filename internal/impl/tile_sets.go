@@ -27,15 +27,15 @@ func (c core) evicted(rows, vecs, apart int) float64 {
 // stay is how many bytes of pieces of memory that lie some bytes apart a cache of some size holds: pieces whose distance has a common divisor with what its sets span lie in some of
 // the sets only.
 func (c core) stay(cache, piece, apart int) int {
-	span := c.ISA().SetSpan
+	span, room := c.ISA().SetSpan, Crowded(cache)
 	if span == 0 || apart == 0 {
-		return Crowded(cache)
+		return room
 	}
 	if cache > c.L1 {
-		span = max(span, cache/farWays)
+		span, room = max(span, cache/farWays), Working(cache)
 	}
 	sets := max(piece, lineBytes) * (span / arith.GCD(span, apart)) // in bytes of one way
-	return int(float64(Crowded(cache)) * min(1, float64(sets)/float64(span)))
+	return int(float64(room) * min(1, float64(sets)/float64(span)))
 }
 
 // rowsApart is the distance in memory, in bytes, of the rows of the operands that lanes share, where steps of the reduction go

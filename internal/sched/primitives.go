@@ -66,6 +66,8 @@ var primitives = []Primitive{
 		run: func(s *Schedule, t Step) error { _, _, err := s.Split(t.On, t.N); return err }},
 	{Name: "stage_factors", On: BlockName, Args: []Name{LoopName}, Count: true, Doc: "computes the factors of the block's terms that the loop does not change as a block of their own, in scratch, the last axis in panels of N, or whole (0)",
 		run: func(s *Schedule, t Step) error { _, err := s.StageFactors(t.On, t.Args[0], t.N); return err }},
+	{Name: "stage_rows", On: BlockName, Args: []Name{LoopName}, Doc: "the same with the reductions inside, so that the rows of a sum lie together",
+		run: func(s *Schedule, t Step) error { _, err := s.StageRows(t.On, t.Args[0]); return err }},
 	{Name: "tensorize", On: BlockName, Args: []Name{LoopName}, Doc: "computes the four iterations of the loop by one dot product of bytes",
 		run: func(s *Schedule, t Step) error { return s.Tensorize(t.On, t.Args[0]) }},
 	{Name: loop.Jammed.String(), On: LoopName, Doc: "emits the body once per iteration, with their instructions between each other's",

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"lathe/internal/expr"
@@ -33,7 +34,11 @@ func TestRandom(t *testing.T) {
 				if seed%4 == 0 { // what is staged goes through all other steps
 					first := k.Blocks[0]
 					for _, at := range s.Loops(first) {
-						s.Apply([]sched.Step{{Op: "stage_factors", On: first, Args: []string{at}, N: r.IntN(3) * (1 + r.IntN(4))}})
+						step := sched.Step{Op: "stage_factors", On: first, Args: []string{at}, N: r.IntN(3) * (1 + r.IntN(4))}
+						if step.N == 0 && seed%8 == 0 {
+							step.Op = "stage_rows"
+						}
+						s.Apply([]sched.Step{step})
 					}
 				}
 				for range 6 + r.IntN(24) {
@@ -176,7 +181,7 @@ func randomStep(r *rand.Rand, k *lower.Kernel, s *sched.Schedule) sched.Step {
 		}
 		return list[r.IntN(len(list))]
 	}
-	all := slices.DeleteFunc(slices.Clone(sched.Primitives()), func(p sched.Primitive) bool { return p.Name == "stage_factors" || p.Name == "prefetch_near" })
+	all := slices.DeleteFunc(slices.Clone(sched.Primitives()), func(p sched.Primitive) bool { return strings.HasPrefix(p.Name, "stage_") || p.Name == "prefetch_near" })
 	p := all[r.IntN(len(all))]
 	for p.Name == "cache_read" || p.Name == "fold_at" { // where a tile is computed in part, the copy would read what nobody wrote; the other is below
 		p = all[r.IntN(len(all))]

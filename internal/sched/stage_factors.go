@@ -18,8 +18,18 @@ import (
 //
 // The last axis lies in panels of so many elements, or as a whole where panel is 0: G[j/4, k, j%4] of 4. It returns the name of the block.
 func (s *Schedule) StageFactors(block, at string, panel int) (string, error) {
+	return s.stage("stage_factors", block, at, panel, true)
+}
+
+// StageRows is StageFactors with the reductions inside: G[j,k], whose rows are as long as the sum. Rows that lie apart in memory lie together so, wherever ComputeAt puts them.
+func (s *Schedule) StageRows(block, at string) (string, error) {
+	return s.stage("stage_rows", block, at, 0, false)
+}
+
+// stage computes factors as a block of their own, in scratch whose outer axes are the reductions, or whose inner ones are.
+func (s *Schedule) stage(primitive, block, at string, panel int, reductionsOutside bool) (string, error) {
 	refuse := func(format string, args ...any) (string, error) {
-		return "", fmt.Errorf("stage_factors %s, %s, %d: %s", block, at, panel, fmt.Sprintf(format, args...))
+		return "", fmt.Errorf("%s %s, %s, %d: %s", primitive, block, at, panel, fmt.Sprintf(format, args...))
 	}
 	if panel < 0 {
 		return refuse("a panel has at least one element")
@@ -71,7 +81,7 @@ func (s *Schedule) StageFactors(block, at string, panel int) (string, error) {
 		return v
 	}
 	var axes []loop.Iter
-	for _, reduce := range []bool{true, false} {
+	for _, reduce := range []bool{reductionsOutside, !reductionsOutside} {
 		for _, it := range b.Iters {
 			if it.Reduce == reduce && expr.Uses(product, it.Var) {
 				axes = append(axes, it)
@@ -116,7 +126,7 @@ func (s *Schedule) StageFactors(block, at string, panel int) (string, error) {
 		return t
 	})
 	s.Func.Body = &loop.Alloc{Buffer: buf, Body: &loop.Seq{List: append([]loop.Stmt{made}, flatten(body)...)}}
-	s.log("stage_factors", block, panel, at)
+	s.log(primitive, block, panel, at)
 	return name, nil
 }
 

@@ -44,18 +44,27 @@ func depthwise(t *testing.T, r *rand.Rand) *graph.Graph {
 // anything to decide, and that value.
 func asDecided(t *testing.T, r *rand.Rand, g *graph.Graph, tgt, use, of, decision, value string) bool {
 	t.Helper()
+	if value == "" {
+		return asChosen(t, r, g, tgt, use, of, nil)
+	}
+	return asChosen(t, r, g, tgt, use, of, choice.Point{decision: value})
+}
+
+// asChosen is asDecided with several decisions, or none.
+func asChosen(t *testing.T, r *rand.Rand, g *graph.Graph, tgt, use, of string, point choice.Point) bool {
+	t.Helper()
 	in := graphtest.Inputs(r, g)
 	want, err := grapheval.Eval(g, in)
 	if err != nil {
 		t.Fatal(err)
 	}
-	use = fmt.Sprintf("%s, %s, %s %q: %v", tgt, use, decision, value, g)
+	use = fmt.Sprintf("%s, %s, %v: %v", tgt, use, point, g)
 	o := compile.Options{Target: targettest.Runnable(t, tgt), Level: 3, Workers: 2}
-	if value != "" {
-		o.Choices = map[string]choice.Point{of: {decision: value}}
+	if point != nil {
+		o.Choices = map[string]choice.Point{of: point}
 	}
 	res, err := compile.Compile(context.Background(), g, o)
-	if value != "" && err != nil && (strings.Contains(err.Error(), "there is no decision") || strings.Contains(err.Error(), "has no value")) {
+	if point != nil && err != nil && (strings.Contains(err.Error(), "there is no decision") || strings.Contains(err.Error(), "has no value")) {
 		return false
 	}
 	if err != nil {
