@@ -46,6 +46,9 @@ func TestPages(t *testing.T) {
 		var b bytes.Buffer
 		page(&b)
 		b.WriteString("\n---\n`go test . -run TestPages -update` writes this page.\n")
+		if bytes.Contains(b.Bytes(), []byte(undescribed)) {
+			t.Errorf("docs/%s.md has a constant with %s", name, undescribed)
+		}
 		golden.File(t, "docs/"+name+".md", b.Bytes())
 	}
 }
@@ -178,6 +181,9 @@ func primitivesPage(b *bytes.Buffer) {
 // found ends the comment of a row of steering.go.
 var found = regexp.MustCompile(`^([^:]+): (.+)\. ((?:Counted|Measured|Fitted|Chosen)\b.*)\.$`)
 
+// undescribed says that a row of steering.go is none.
+const undescribed = "no unit, meaning, and how it was found"
+
 // steeringPage lists the constants of the files steering.go. A row whose comment is none says so.
 func steeringPage(b *bytes.Buffer) {
 	b.WriteString("# Steering\n\nWhat the compiler weighs decisions with and is no fact of a target, by package: the numbers of `steering.go`. *Counted* are instructions\n" +
@@ -196,7 +202,7 @@ func steeringPage(b *bytes.Buffer) {
 				printer.Fprint(&value, token.NewFileSet(), v.Values[0])
 				row := found.FindStringSubmatch(strings.TrimSpace(v.Comment.Text()))
 				if row == nil {
-					fmt.Fprintf(b, "%s: no unit, meaning, and how it was found: %s\n", v.Names[0].Name, v.Comment.Text())
+					fmt.Fprintf(b, "%s: %s: %s\n", v.Names[0].Name, undescribed, v.Comment.Text())
 					return true
 				}
 				fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s |\n", v.Names[0].Name, value.String(), row[1], cell(row[2]), cell(row[3]))

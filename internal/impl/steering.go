@@ -40,7 +40,7 @@ const (
 	lateShare       = 0.4     // share: of the time in which L2 gives the lines of a panel, that products do not hide. Fitted: the same products.
 	askedShare      = 0.4     // share: of the time that weights take from beyond L2, that long products do not hide which ask for them. Fitted: ten products of 64 to 1024 rows and sums of 2048 to 8192 (Granite Rapids).
 	followedShare   = 0.2     // share: the same of rows, that hardware follows. Fitted: the same.
-	farWays         = 16      // ways: of an L2. Looked up: 16 in Intel's since Sapphire Rapids and Arm's since Cortex-A72, 8 in AMD's up to Zen 4, whose sets span twice as much.
+	farWays         = 16      // ways: of an L2. Chosen: there are 16 in Intel's since Sapphire Rapids and Arm's since Cortex-A72, 8 in AMD's up to Zen 4, whose sets span twice as much.
 	totalCycles     = 2.0     // cycles: of a vector of totals that a part of a long sum is added to in scratch. Counted: two loads, an addition and a store.
 	enoughStreams   = 2       // times: so many more than a tile reads make memory faster where it is asked ahead instead. Measured: of eight, that adds a fifth to one stream, a tenth to two, and takes from eight (Zen 3); of two it takes a fifth from one (Zen 4, from L3).
 	leastTurns      = 8       // tiles: of a product, from which on each reads several streams. Chosen: workers are busy about evenly then.

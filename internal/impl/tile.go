@@ -50,11 +50,11 @@ type tiling struct {
 	panels  string // the loop over panels, where those are of several vectors
 	streams int    // panels that a tile of one row reads at once; 0: one
 
-	once     float64 // cycles to widen all weights
-	widened  string  // the block of weights that are widened for all tiles of a panel; "": each tile widens what it reads
-	packed   string  // the block of an operand as it lies, that is packed for all tiles of some panels; "": tiles read it
-	rows     string  // the block of the rows' operand, that is packed for all panels of a block, part by part; "": tiles read it
-	partLoop string  // the reduction loop whose iterations are parts of a long sum; "": the sum is whole
+	once       float64 // cycles to widen all weights
+	widened    string  // the block of weights that are widened for all tiles of a panel; "": each tile widens what it reads
+	packed     string  // the block of an operand as it lies, that is packed for all tiles of some panels; "": tiles read it
+	packedRows string  // the block of the rows' operand, that is packed for all panels of a block, part by part; "": tiles read it
+	partLoop   string  // the reduction loop whose iterations are parts of a long sum; "": the sum is whole
 }
 
 // decision is the name of a decision on this reduction.

@@ -38,10 +38,13 @@ func (k *kernel) decideBlocks(t *tiling, outer []string, vecTiles string, tiles 
 		p.others *= k.s.Extent(o)
 	}
 	p.rows = k.iterations(t.out) / float64(p.others*p.panels*p.columns)
-	p.apart = k.rowsApart(t.acc, tiles[i], t.lane)
-	p.packs = p.apart > 0 && steps%t.lanes == 0 && k.trial(func() bool { _, err := k.s.StageRows(t.acc, k.loopOf(t.acc, t.lane)); return err == nil })
+	p.apart = k.rowsApart(t.acc, tiles[len(tiles)-1], t.lane)
+	p.packs = steps > 0 && steps%t.lanes == 0 && float64(p.apart)*p.rows >= float64(p.pixels) && k.trial(func() bool { _, err := k.s.StageRows(t.acc, k.loopOf(t.acc, t.lane)); return err == nil })
 	_, inside, outside := orderOperands(p.weights, p.pixels, p.panels, p.tiles, k.core.L2)
-	list := []block{{loop: i, cost: min(p.exposed(inside), p.exposed(outside)) * float64(p.others)}}
+	if outside.cycles(k.core, p.weights, p.pixels) <= inside.cycles(k.core, p.weights, p.pixels) {
+		inside = outside // the order that is taken
+	}
+	list := []block{{loop: i, cost: p.exposed(inside) * float64(p.others)}}
 	for n := 2; n <= p.panels; n++ {
 		if b, ok := p.block(n); ok {
 			b.loop = i
@@ -107,7 +110,7 @@ func (p longProduct) block(panels int) (b block, ok bool) {
 	if p.pixels/b.strips+p.weights/count > Crowded(p.L2) { // the rows are gone when the next block begins
 		read.pixels *= count
 	}
-	piece, part := int(float64(p.pixels)/p.rows)/p.parts, share(b.strips)*float64(p.pixels)/float64(p.parts)
+	piece, part := max(1, int(float64(p.pixels)/(p.rows*float64(p.parts)))), share(b.strips)*float64(p.pixels)/float64(p.parts)
 	late := max(0, part-float64(p.stay(p.L2, piece, p.apart))) / part // of the rows, for each panel but the first of a block
 	totals := float64(p.parts) * p.rows * float64(p.panels*p.vecs) * totalCycles
 	common := p.exposed(read) + totals
@@ -124,8 +127,8 @@ func (p longProduct) exposed(t traffic) float64 {
 	return askedShare*p.Again(float64(t.weights), p.weights) + followedShare*p.Again(float64(t.pixels), p.pixels)
 }
 
-// blockTiles orders the loops over tiles by blocks, of which those up to shared may be divided among workers. within are the loops over the tiles of rows of a block, and
-// panel the one over its panels, which is inside those.
+// blockTiles orders the loops of the results over tiles by blocks, of which those up to shared may be divided among workers. within are the loops over the tiles of rows of a block,
+// and panel the one over its panels, which is inside those: totals are read there as rows of the results. Sums have it outside of them (sumStrips).
 //
 //	for batch { for strip { for block { for tile in strip { for panel in block { ... } } } } }
 func (k *kernel) blockTiles(t *tiling, b block, outer []string, vecTiles string, tiles []string) (order []string, shared int, panel string, err error) {
@@ -140,10 +143,10 @@ func (k *kernel) blockTiles(t *tiling, b block, outer []string, vecTiles string,
 		return nil, 0, "", err
 	}
 	if b.packed > 0 && k.DecideIfCheaper(t.decision("packed_rows"), b.lying, b.packed) {
-		if t.rows, err = k.s.StageRows(t.acc, k.loopOf(t.acc, t.lane)); err != nil {
+		if t.packedRows, err = k.s.StageRows(t.acc, k.loopOf(t.acc, t.lane)); err != nil {
 			return nil, 0, "", err
 		}
-		k.staged = append(k.staged, t.rows)
+		k.staged = append(k.staged, t.packedRows)
 	}
 	order = append(slices.Clone(outer), strip, blocks)
 	shared = len(order)
@@ -153,16 +156,12 @@ func (k *kernel) blockTiles(t *tiling, b block, outer []string, vecTiles string,
 // packRows copies the rows of a strip, those of one part of their sums, into scratch where they lie together: rows that lie a multiple of a large power of two apart in memory share
 // few sets of L2, which does not hold them from one panel to the next.
 func (k *kernel) packRows(t *tiling) error {
-	if err := k.s.ComputeAt(t.rows, t.partLoop, loop.Worker); err != nil {
+	if err := k.s.ComputeAt(t.packedRows, t.partLoop, loop.Worker); err != nil {
 		return err
 	}
-	loops := k.inside(t.rows, t.partLoop)
-	lane := loops[len(loops)-1]
-	if k.s.Extent(lane) > t.lanes {
-		var err error
-		if _, lane, err = k.s.Split(lane, t.lanes); err != nil {
-			return err
-		}
+	loops, err := k.splitLast(k.inside(t.packedRows, t.partLoop), t.lanes)
+	if err != nil {
+		return err
 	}
-	return k.s.Vectorize(lane)
+	return k.s.Vectorize(loops[len(loops)-1])
 }

@@ -7,11 +7,13 @@ import (
 	"strings"
 	"testing"
 
+	"lathe/internal/choice"
 	"lathe/internal/impl/algorithms"
 	"lathe/internal/lower"
 	"lathe/internal/op"
 	"lathe/internal/ops"
 	"lathe/internal/sched"
+	"lathe/internal/target"
 	"lathe/internal/types"
 )
 
@@ -45,6 +47,29 @@ func TestBlocksOfPanels(t *testing.T) {
 			parts := slices.IndexFunc(loops, func(n string) bool { return strings.HasPrefix(n, "dense_acc_r0") })
 			if panel := slices.Index(loops, next); panel != parts+1 || slices.Index(loops, at) < panel+2 {
 				t.Errorf("%s: of loops %v, %s asks for what the next iteration of %s reads", what, loops, at, next)
+			}
+		}
+	}
+}
+
+// TestRowsPacked: rows that lie a large power of two apart are packed where a strip has more of them than their sets hold, and others are not.
+func TestRowsPacked(t *testing.T) {
+	for _, m := range machines[:2] {
+		x86 := *m
+		x86.Arch = target.X86
+		n := 2 * m.Lanes(32)
+		for _, c := range []struct {
+			rows, depth int
+			want        string
+		}{{512, 4096, "on"}, {1024, 8192, "on"}, {16, 16384, "off"}, {256, 4096 + 64, "off"}, {512, 3072 + 96, "off"}} {
+			weights := f32(types.Layout(fmt.Sprintf("AB%da", n)), 64*n, c.depth)
+			k := lower.Lower("dense", inPanels(2, of(t, ops.Dense, op.None{}, "", f32("", c.rows, c.depth), weights)), lower.Options{})
+			p, err := algorithms.Table.Choose(k, &x86, choice.Preferred{"block_panels": "32"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := p.Taken["packed_rows"]; got != c.want {
+				t.Errorf("%d bits, %d x %d: rule %s, packed_rows %q, want %q", m.VectorBits, c.rows, c.depth, p.Rule, got, c.want)
 			}
 		}
 	}

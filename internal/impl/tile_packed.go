@@ -100,7 +100,7 @@ func (c core) copied(bytes, piece, size int) float64 {
 	if size > Crowded(c.L2) {
 		wait = farPiece
 	}
-	return packedLine*float64(bytes)/lineBytes + wait*float64(bytes)/float64(min(piece, longPiece))
+	return packedLine*float64(bytes)/lineBytes + wait*float64(bytes)/float64(max(1, min(piece, longPiece)))
 }
 
 // matrixApart is the bytes between rows of the factors that all rows of the output share, where they are loaded by vectors from a matrix as it lies, of which every step of

@@ -43,7 +43,7 @@ func (k *kernel) sharedParts(t *tiling) int {
 	return parts
 }
 
-// partsAndSteps is the number of such parts, and the iterations of the innermost loop in each.
+// partsAndSteps is the number of such parts, and the products of each where one loop counts them; 0 steps: several do.
 func (k *kernel) partsAndSteps(t *tiling) (parts, steps int) {
 	b, _ := k.find(t.acc)
 	update, ok := b.Body.Value.(*expr.Binary)
@@ -56,10 +56,10 @@ func (k *kernel) partsAndSteps(t *tiling) (parts, steps int) {
 		return 1, 0
 	}
 	c := k.cut(rs, longestChain)
-	if c.loop == len(rs)-1 && c.parts > 1 {
-		return c.parts, c.factor
+	if len(rs) == 1 {
+		steps = c.factor
 	}
-	return c.parts, k.s.Extent(rs[len(rs)-1])
+	return c.parts, steps
 }
 
 // sumStrips computes the sum inside the loop over strips, part by part for all of its tiles, whose loops are within. Where several panels meet a strip, the loop over these is
@@ -81,7 +81,7 @@ func (k *kernel) sumStrips(t *tiling, strip string, within []string, size Tile) 
 		vec = all[len(all)-2]
 	}
 	lane := all[len(all)-1]
-	panel, vecs := "", vec // the loop over the panels of a block, innermost around tiles
+	panel, vecs := "", vec // the loop over the panels of a block, outermost over tiles
 	if vec != "" && k.s.Extent(vec) > size.Vecs {
 		if panel, vec, err = k.splitTile(vec, size.Vecs); err != nil {
 			return err
@@ -140,7 +140,7 @@ func (k *kernel) sumStrips(t *tiling, strip string, within []string, size Tile) 
 		return err
 	}
 	t.partLoop = part[len(part)-1]
-	if t.rows != "" {
+	if t.packedRows != "" {
 		if err := k.packRows(t); err != nil {
 			return err
 		}

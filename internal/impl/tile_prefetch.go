@@ -117,22 +117,23 @@ func (k *kernel) prefetchWay(block string, around []*loop.For, at string) int {
 		return prefetchOff
 	}
 	for _, a := range k.panels(block, around[0].Var) {
-		if k.ahead(block, a, at) > 0 && (a.buf.DType.Bytes(k.panelElements(a, around[1:])) > Working(k.core.L2) || !k.repeats(a, around[1:], at)) {
+		if k.ahead(block, a, at) > 0 && (a.buf.DType.Bytes(k.panelElements(a, around)) > Working(k.core.L2) || !k.repeats(a, around[1:], at)) {
 			return prefetchAhead
 		}
 	}
 	return prefetchNext
 }
 
-// panelElements is how many elements an access reads in an iteration of the loop outside of some: of its panel, or of a part of it.
-func (k *kernel) panelElements(a access, inside []*loop.For) int {
+// panelElements is how far an iteration of the first of some loops is from the next in memory, or how many elements it reads where those are fewer: of a part of a panel.
+func (k *kernel) panelElements(a access, around []*loop.For) int {
+	stride, _ := a.at.Coef(around[0].Var)
 	n := int(a.each)
-	for _, f := range inside {
+	for _, f := range around[1:] {
 		if step, linear := a.stride(f.Var); !linear || step != 0 {
 			n *= k.s.Extent(f.Var.Name)
 		}
 	}
-	return n
+	return min(n, int(stride))
 }
 
 // repeats reports whether some loop up to at has the access read again what it has read.

@@ -1,6 +1,8 @@
 package impl
 
 import (
+	"math/bits"
+
 	"lathe/internal/arith"
 	"lathe/internal/expr"
 )
@@ -25,14 +27,14 @@ func (c core) evicted(rows, vecs, apart int) float64 {
 }
 
 // stay is how many bytes of pieces of memory that lie some bytes apart a cache of some size holds: pieces whose distance has a common divisor with what its sets span lie in some of
-// the sets only.
+// the sets only, beside what streams through these where it is L2.
 func (c core) stay(cache, piece, apart int) int {
 	span, room := c.ISA().SetSpan, Crowded(cache)
 	if span == 0 || apart == 0 {
 		return room
 	}
 	if cache > c.L1 {
-		span, room = max(span, cache/farWays), Working(cache)
+		span, room = max(span, 1<<bits.Len(uint(cache/farWays))>>1), Working(cache)
 	}
 	sets := max(piece, lineBytes) * (span / arith.GCD(span, apart)) // in bytes of one way
 	return int(float64(room) * min(1, float64(sets)/float64(span)))

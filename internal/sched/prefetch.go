@@ -11,7 +11,7 @@ import (
 
 // Prefetch asks, while one iteration of loop next runs, for the panel of a buffer that its next iteration reads: every
 // iteration of loop at, inside next, asks for the following slice of it, until all of it is asked for. The panel must be
-// contiguous in memory. It follows the one in use, or is a part of what does, if the loop around next counts the parts: then the last iteration
+// contiguous in memory. It follows the one in use, or is a part of what does, if the loops around next count the parts: then the last iteration
 // of next asks for the next part of the first panel, or in the last of the parts for the first part of what follows all panels. Slices are as long in
 // each iteration; what is left of the panel is asked for by a line in one of up to pace iterations.
 //
@@ -198,20 +198,23 @@ func following(flat arith.Linear, nest, inner []*loop.For, panel int) (expr.Expr
 		return neighbour, nil
 	}
 	refused := fmt.Errorf("one iteration of %s reads %d elements, the next begins %d on", next.Var.Name, panel, stride)
-	if len(nest) < 2 {
-		return nil, refused
-	}
-	part := nest[len(nest)-2]
-	each, inside := flat.Coef(part.Var)
-	parts, ok := expr.IntOf(part.Extent)
 	panels, known := expr.IntOf(next.Extent)
-	if int(each) != panel || inside || !ok || !known {
+	last := func(v *expr.Var, n int64) expr.Expr { return expr.EQ(v, expr.Index(int(n-1))) }
+	var whole expr.Expr // in the last of all parts
+	first, each := start, int64(panel)
+	for i := len(nest) - 2; i >= 0; i-- {
+		parts, ok := expr.IntOf(nest[i].Extent)
+		if c, inside := flat.Coef(nest[i].Var); c != each || inside || !ok {
+			break
+		}
+		whole = expr.AllOf(whole, last(nest[i].Var, parts))
+		first, each = first.Without(nest[i].Var), each*parts
+	}
+	if whole == nil || !known {
 		return nil, refused
 	}
-	first := start.Without(part.Var)
-	behind := first
+	more, behind := start, first
+	more.Const += int64(panel)
 	behind.Const += panels * stride
-	last := func(v *expr.Var, n int64) expr.Expr { return expr.EQ(v, expr.Index(int(n-1))) }
-	wrap := expr.If(last(part.Var, parts), behind.Expr(), beyond(first, part.Var, panel))
-	return expr.If(last(next.Var, panels), wrap, neighbour), nil
+	return expr.If(last(next.Var, panels), expr.If(whole, behind.Expr(), more.Expr()), neighbour), nil
 }

@@ -137,6 +137,7 @@ var goldens = []struct{ name, before, steps string }{
 	{"prefetch_then_fuse", panels, "prefetch y q j i; fuse j i; parallel j.i"},
 	{"prefetch_split_reduction", panels, "split k 2; unroll k.i; vector l; prefetch y q j k.o"},
 	{"prefetch_parts", panels, "split k 2; reorder k.o j i k.i l; prefetch y q j k.i"},
+	{"prefetch_parts_of_two", panels, "split k 4; split k.i 2; reorder k.o k.i.o j i k.i.i l; prefetch y q j k.i.i"},
 	{"prefetch_ahead", panels, "prefetch_ahead y q k 2"},
 	{"prefetch_near", panels, "prefetch_near y q k 2"},
 	{"prefetch_windows", taps, "prefetch_near y x i 1"},

@@ -25,9 +25,9 @@ func longProduct(t *testing.T, r *rand.Rand) *graph.Graph {
 		y = n.apply(ops.Dense, op.None{}, n.g.Input("x", types.Of(types.F32, rows, depth)), graph.NewConst("w", random(r, types.Of(types.F32, columns, depth))))
 		y = n.apply(ops.Add, op.None{}, y, graph.NewConst("b", random(r, types.Of(types.F32, columns))))
 	} else {
-		width, taps := 2+r.IntN(8), 1+r.IntN(3)
-		a := ops.ConvAttrs{Strides: []int{taps, taps}, Dilation: ones(2), Padding: []int{1, 1, 1, 1}, Groups: 1}
-		y = n.apply(ops.Conv2d, a, n.g.Input("x", types.Of(types.F32, 1, depth/taps, 2+rows/width, width)), graph.NewConst("w", random(r, types.Of(types.F32, columns, depth/taps, taps, taps))))
+		width, taps, pad := 3+r.IntN(8), 1+r.IntN(3), r.IntN(2)
+		a := ops.ConvAttrs{Strides: []int{taps, taps}, Dilation: ones(2), Padding: []int{pad, pad, pad, pad}, Groups: 1}
+		y = n.apply(ops.Conv2d, a, n.g.Input("x", types.Of(types.F32, 1, depth/taps, 3+rows/width, width)), graph.NewConst("w", random(r, types.Of(types.F32, columns, depth/taps, taps, taps))))
 		y = n.apply(ops.Add, op.None{}, y, graph.NewConst("b", random(r, types.Of(types.F32, columns, 1, 1))))
 	}
 	y = n.apply(ops.Relu, op.None{}, y)
