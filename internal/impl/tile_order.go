@@ -107,7 +107,7 @@ func (t traffic) cycles(c core, weights, pixels int) float64 {
 // strips, and the number of strips that panels inside need.
 // Outside the panels, a strip of the least number meets one panel after another in the cache, beside the panel in use and
 // the one prefetched: pixels are read once, weights once for each strip unless they fit as a whole. Inside, weights are
-// read once, and pixels, unless they fit, once for each panel. Where no strip fits
+// read once, and pixels, unless they fit beside two panels, once for each panel. Where no strip fits
 // beside two panels, panels inside read both again and again.
 func orderOperands(weights, pixels, panels, most, cache int) (least int, inside, outside traffic) {
 	budget, strip := Working(cache), max(1, stripBytes(weights, panels, cache))

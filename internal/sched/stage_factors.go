@@ -29,10 +29,7 @@ func (s *Schedule) StageRows(block, at string) (string, error) {
 // stage computes factors as a block of their own, in scratch whose outer axes are the reductions, or whose inner ones are.
 func (s *Schedule) stage(primitive, block, at string, panel int, reductionsOutside bool) (string, error) {
 	refuse := func(format string, args ...any) (string, error) {
-		if primitive == "stage_rows" {
-			return "", fmt.Errorf("%s %s, %s: %s", primitive, block, at, fmt.Sprintf(format, args...))
-		}
-		return "", fmt.Errorf("%s %s, %s, %d: %s", primitive, block, at, panel, fmt.Sprintf(format, args...))
+		return "", fmt.Errorf("%s %s, %s: %s", primitive, block, at, fmt.Sprintf(format, args...))
 	}
 	if panel < 0 {
 		return refuse("a panel has at least one element")
