@@ -53,3 +53,25 @@ func TestTouched(t *testing.T) {
 		}
 	}
 }
+
+// TestOwnLoopsInChunks: loops of its own that take long are cut into chunks for each worker like scheduled ones, for cores are not equal; those of a
+// few microseconds are not.
+func TestOwnLoopsInChunks(t *testing.T) {
+	m := targettest.Resolve(t, "llvm -mtriple=x86_64-linux-gnu -mcpu=znver4 -num-cores=2")
+	lanes := m.Lanes(32)
+	for channels, cut := range map[int]bool{lanes: false, 512: true} {
+		attrs := ops.WinogradInputAttrs{TileSize: 6, KernelSize: []int{3, 3}, Strides: []int{1, 1}, Dilation: []int{1, 1}, Padding: []int{1, 1, 1, 1}}
+		in := f32(types.ChannelBlocks(4, lanes), 1, channels, 56, 56)
+		out := f32(types.Layout(fmt.Sprintf("CBA4c%db", lanes)), 64, channels, 100)
+		plan, err := algorithms.Table.Extern(ops.WinogradInput, impl.Call{Attrs: attrs, In: []types.Tensor{in}, Out: []types.Tensor{out}, Target: m}, nil)
+		if err != nil || plan == nil {
+			t.Fatal(plan, err)
+		}
+		if _, err := plan.Divide(m, nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		if plan.Chunks < 1 || plan.Chunks > 1 != cut {
+			t.Errorf("%d channels: %d chunks for each worker", channels, plan.Chunks)
+		}
+	}
+}

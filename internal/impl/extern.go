@@ -40,7 +40,7 @@ func (c Call) Plan(f *loop.Func, work float64) *Plan {
 
 // plan is a kernel as loops of its own, with the rule that stands for them, and why they are so, for people.
 func (c Call) plan(rule, why string, f *loop.Func, work float64, home int) *Plan {
-	return &Plan{Schedule: sched.New(f), Rule: rule, Why: why, Asked: c.log.Asked, Taken: c.log.Taken, Home: home, small: work < ParallelWork}
+	return &Plan{Schedule: sched.New(f), Rule: rule, Why: why, Asked: c.log.Asked, Taken: c.log.Taken, Home: home, Flops: work, small: work < ParallelWork}
 }
 
 func (all Algorithms) extern(d *op.Def) (e Extern, ok bool) {

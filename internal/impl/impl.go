@@ -25,11 +25,11 @@ type Plan struct {
 	Asked []choice.Decision // in the order of asking
 	Taken choice.Point
 
-	Divisions []Division // ways to divide it among workers; none: one worker does it all, or loops of its own are divided
-	Chunks    int        // of what it is divided into, for each worker; 0: one worker does it all
-	Home      int        // of loops of its own: the period by which workers write the result, or Scattered
-	Periods   []int      // of the division that was taken
-	Flops     float64
+	Divisions []Division      // ways to divide it among workers; none: one worker does it all, or loops of its own are divided
+	Chunks    int             // of what it is divided into, for each worker; 0: one worker does it all
+	Home      int             // of loops of its own: the period by which workers write the result, or Scattered
+	Periods   []int           // of the division that was taken
+	Flops     float64         // scalar operations
 	small     bool            // one worker is done before others would have begun
 	undivided *sched.Schedule // before Divide
 }

@@ -38,6 +38,7 @@ func product(a impl.Anchor) (*impl.Plan, error) {
 	}
 	p.decide(productBlock(p.Winograd, impl.Tile{Rows: d.rows, Vecs: p.vecs}, d.groups, p.panels(), d.lanes, a.Target.L2))
 	blocks := (d.groups + p.block - 1) / p.block
+	p.decideData()
 	p.sums = p.newSums()
 	body := impl.Divided("part", p.panels()*blocks, func(part expr.Expr) loop.Stmt {
 		return build.Bind("panel", expr.Bin(expr.OpFloorDiv, part, expr.Index(blocks)), func(o expr.Expr) loop.Stmt {
@@ -120,6 +121,7 @@ type products struct {
 	together      int          // channels whose products are added at once
 	steps         int          // times so many whose products are unrolled
 	fetch         int          // factors ahead of which weights are fetched; 0: not at all
+	fetchData     int          // blocks of channels ahead of which data is fetched; 0: not at all
 	sums          *loop.Buffer // [k, vectors of the block's tiles, lanes]
 	height, width int
 }
@@ -146,6 +148,16 @@ func (p *products) decide(block int) {
 	steps := lanes / p.together
 	p.steps = p.DecideAmong("steps", unrolled(steps, p.data.rows*p.vecs, p.Target), nil, impl.Powers(steps)...)
 	p.fetch = p.DecideAmong("fetch", fetchAhead, nil, 0, 1, 2, 8)
+}
+
+// decideData asks how far ahead data is fetched that another kernel transformed. A factor's pieces of a group's data, one for each block of channels,
+// lie pages apart, where no hardware expects them: from behind L2, a row of misses begins each of them.
+func (p *products) decideData() {
+	ahead := 0
+	if !factorsOutside(p.data.DType) && p.data.Bytes() > impl.Working(p.Target.L2) {
+		ahead = blocksAhead
+	}
+	p.fetchData = p.DecideAmong("fetch_data", ahead, nil, 0, 1, 2)
 }
 
 // unrolled is how many of the steps of a block of channels are unrolled by default, of so many sums. Sums that wait for themselves have
@@ -257,9 +269,12 @@ func (p products) group(o, k, group, i expr.Expr, fetch bool) loop.Stmt {
 			return build.Set(acc, expr.Const(acc.DType, 0), row, vec, lane)
 		}),
 		p.blocks(k, func(block expr.Expr) loop.Stmt {
-			return build.Each("c", expr.Index(lanes/p.together/p.steps), func(c expr.Expr) loop.Stmt {
-				return build.Loop(loop.Unrolled, "ci", expr.Index(0), expr.Index(p.steps), func(ci expr.Expr) loop.Stmt {
-					return step(block, expr.Add(expr.Mul(c, expr.Index(p.steps)), ci))
+			times := lanes / p.together / p.steps
+			return p.askingAhead(group, k, block, times, func(ask func(c expr.Expr) loop.Stmt) loop.Stmt {
+				return build.Each("c", expr.Index(times), func(c expr.Expr) loop.Stmt {
+					return build.Do(ask(c), build.Loop(loop.Unrolled, "ci", expr.Index(0), expr.Index(p.steps), func(ci expr.Expr) loop.Stmt {
+						return step(block, expr.Add(expr.Mul(c, expr.Index(p.steps)), ci))
+					}))
 				})
 			})
 		}),
@@ -313,6 +328,28 @@ func (p products) prefetch(o, k, pair, i expr.Expr) loop.Stmt {
 	at := expr.Add(expr.Mul(o, expr.Index(stride[0])), expr.Mul(expr.Add(k, expr.Index(p.fetch)), expr.Index(stride[1])))
 	at = expr.Add(at, expr.Mul(expr.Add(expr.Mul(i, expr.Index(p.data.blocks*p.data.lanes/p.together)), pair), expr.Index(share)))
 	return &loop.Prefetch{From: p.weight, At: at, Lines: (p.weight.DType.Size()*share + loop.LineBytes - 1) / loop.LineBytes}
+}
+
+// askingAhead is the loop over the channels of a block, so many times, with what asks for the data of a later block meanwhile: each time for a
+// share, or before the loop for a few lines. Behind a group's last block lies the first one of the next group.
+func (p products) askingAhead(group, k, block expr.Expr, times int, body func(ask func(c expr.Expr) loop.Stmt) loop.Stmt) loop.Stmt {
+	nothing := func(expr.Expr) loop.Stmt { return build.Do() }
+	if p.fetchData == 0 {
+		return body(nothing)
+	}
+	line := loop.LineBytes / p.data.DType.Size()
+	lines := (p.data.rows*p.data.lanes + line - 1) / line
+	begin, strides := expr.Expr(expr.Index(0)), p.data.Strides()
+	for i, x := range p.data.at(group, k, expr.Add(block, expr.Index(p.fetchData)), expr.Index(0), expr.Index(0)) {
+		begin = expr.Add(begin, expr.Mul(x, expr.Index(strides[i])))
+	}
+	if lines <= max(burst, times) {
+		return build.Do(&loop.Prefetch{From: p.data.Buffer, At: begin, Lines: lines, Near: true}, body(nothing))
+	}
+	share := (lines + times - 1) / times
+	return body(func(c expr.Expr) loop.Stmt {
+		return &loop.Prefetch{From: p.data.Buffer, At: expr.Add(begin, expr.Mul(c, expr.Index(share*line))), Lines: share, Near: true}
+	})
 }
 
 // back transforms the tiles of a block to outputs.

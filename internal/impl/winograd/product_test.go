@@ -1,6 +1,7 @@
 package winograd
 
 import (
+	"slices"
 	"testing"
 
 	"lathe/internal/arith"
@@ -36,6 +37,47 @@ func TestFetched(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestDataFetched: a group asks for all that its products will read of as many blocks of channels as it multiplies by, each line about once, and for
+// the block behind the one at hand.
+func TestDataFetched(t *testing.T) {
+	w, err := ops.WinogradOf(4, []int{3, 3}, []int{1, 1}, []int{1, 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const groups, blocks, lanes = 2, 3, 16
+	for _, rows := range []int{1, 4, 13, 25} {
+		for steps := 1; steps <= lanes; steps *= 2 {
+			shape := []int{groups, blocks, w.Products(), rows, lanes}
+			if rows == 1 {
+				shape = slices.Delete(shape, 3, 4)
+			}
+			p := products{
+				tileGrid: tileGrid{w, 1, groups * rows, 1}, weight: build.Param("weight", types.F32, 1, w.Products(), blocks*lanes, lanes), vecs: 1, block: groups, together: 1,
+				steps: steps, fetchData: 1, data: tiledData{build.Param("data", types.F32, shape...), groups, w.Products(), blocks, rows, lanes},
+			}
+			p.sums = p.newSums()
+			lines, data := fetched(t, p.multiply(expr.Index(0), expr.Index(0)), 1), p.data.Bytes()/loop.LineBytes
+			if lines < data || lines > 2*data {
+				t.Errorf("%d rows, %d steps: %d lines are asked for, and data has %d", rows, steps, lines, data)
+			}
+			first := prefetchOf(p.askingAhead(expr.Index(1), expr.Index(2), expr.Index(1), lanes/steps, func(ask func(c expr.Expr) loop.Stmt) loop.Stmt { return ask(expr.Index(0)) }))
+			at := p.data.Strides()
+			want := at[0] + 2*at[1] + 2*at[2]
+			if got, ok := expr.IntOf(arith.Ranges{}.Simplify(first.At)); !ok || int(got) != want {
+				t.Errorf("%d rows: block 1 asks for element %s, and block 2 begins at %d", rows, expr.String(first.At), want)
+			}
+		}
+	}
+}
+
+// prefetchOf is what the statement asks for.
+func prefetchOf(s loop.Stmt) *loop.Prefetch {
+	if seq, ok := s.(*loop.Seq); ok {
+		return prefetchOf(seq.List[0])
+	}
+	return s.(*loop.Prefetch)
 }
 
 // fetched is the number of lines that statements ask for, which run so many times.

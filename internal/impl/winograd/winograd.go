@@ -31,6 +31,7 @@ var Algorithm = impl.Algorithm{
 	Decisions: []impl.DecisionInfo{
 		{Name: "block", Owner: "winograd", Doc: "groups of tiles that are transformed or multiplied at a time", Prefer: "as many as fit L2 and keep workers evenly busy"},
 		{Name: "fetch", Owner: "winograd", Doc: "factors ahead of which a product asks for weights; 0: it does not", Prefer: "4"},
+		{Name: "fetch_data", Owner: "winograd", Doc: "blocks of channels ahead of which a product asks for data; 0: it does not", Prefer: "1 where L2 does not hold the data"},
 	},
 }
 
