@@ -33,6 +33,7 @@ var gemm = []Case{
 	product(4, 4096, 4096, ""), product(8, 1024, 1024, ""), product(16, 4096, 4096, ""), product(32, 768, 3072, ""),
 	product(64, 1024, 4096, ""), product(128, 768, 768, ""), product(128, 768, 3072, ""), product(128, 3072, 768, ""),
 	product(197, 768, 2304, "_vit"), product(256, 256, 256, ""), product(512, 512, 512, ""), product(512, 4096, 4096, ""),
+	product(64, 4096, 4096, ""), product(256, 4096, 4096, ""), product(512, 2048, 2048, ""), product(128, 8192, 1024, ""), product(128, 5632, 2048, ""),
 	product(1000, 1000, 1000, ""), product(127, 129, 131, "_odd"), product(17, 33, 65, "_odd"), product(3, 5, 7, "_tiny"),
 	product(1, 1, 4096, "_outer"), product(4096, 1, 256, "_outer"), product(4096, 256, 1, "_column"),
 	product(65536, 16, 16, ""), product(16, 65536, 16, "_deep"), product(24, 20000, 24, "_deep"), product(3136, 64, 64, ""),

@@ -16,9 +16,10 @@ import (
 //	d = x - mean(x); d / sqrt(mean(d * d) + epsilon) * gamma + beta   →   nn.layer_norm(x, gamma, beta)
 //	x / sqrt(mean(x * x) + epsilon) * gamma                          →   nn.rms_norm(x, gamma)
 //
-// The means are over the last axes, and nothing else reads what lies between.
+// The means are over the last axes, and nothing else reads what lies between. Group normalisations are recognised too (fuseGroupNorm).
 func fuseNormalization(c *Context) error {
 	return rewrite.Walk(c.Graph, func(r *rewrite.Rewriter, n *graph.Node) {
+		fuseGroupNorm(r, n)
 		if m, ok := matchNormalization(r, n); ok {
 			r.Before(m.last)
 			r.Replace(m.last.Out[0], r.Apply(m.def, m.attrs, m.in...))

@@ -15,11 +15,15 @@ import (
 // parts of the first, and each sum is still computed by one.
 //
 //	sum(x[64, 1000])   →   sum(sum(x, axis 1, keep_dims))
+//
+// Normalisations of large tensors over a few sets are such folds too (splitNorm).
 func splitReductions(c *Context) error {
 	return rewrite.Walk(c.Graph, func(r *rewrite.Rewriter, n *graph.Node) {
+		splitNorm(c, r, n)
 		a, ok := n.Attrs.(ops.ReduceAttrs)
 		results := types.Count(n.Out[0].Type.Shape)
-		if !ok || !inSteps(n) || results == 0 || impl.EnoughParts(results) || c.Target == nil || c.Target.ISA().OneWorker {
+		second := n.In[0].Def != nil && n.In[0].Def.Op == n.Op
+		if !ok || !inSteps(n) || second || results == 0 || impl.EnoughParts(results) || c.Target == nil || c.Target.ISA().OneWorker {
 			return
 		}
 		inner, each := innerAxes(a, n)
