@@ -13,6 +13,10 @@ func SoftmaxDecision(t *target.Target, x types.Tensor, line, beside int) choice.
 	lanes := c.lanes(x.DType.Compute().Size())
 	elements := float64(x.Elements())
 	vector := c.instructions(exponential)
-	moved := elements/float64(line)*float64((line+lanes-1)/lanes)*vector + 2*(c.Arranged(elements)+c.Starts(1)+2*c.between(x.Bytes()))
+	move := c.Starts(1) + moveCycles*elements
+	if x.Bytes() > IdleShares*c.L3 {
+		move += 2 * c.Fetched(float64(x.Bytes()))
+	}
+	moved := elements/float64(line)*float64((line+lanes-1)/lanes)*vector + 2*move
 	return choice.Least("softmax", choice.Value{Text: "in place", Cost: elements / float64(beside) * vector}, choice.Value{Text: "moved", Cost: moved})
 }

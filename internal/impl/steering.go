@@ -62,6 +62,7 @@ const (
 	leastPart       = 64     // elements: that a part of such a reduction folds at least. Chosen: with fewer, most of the time goes into joining lanes.
 
 	alongLinesShare = 0.75 // share: of what vectors of channels reach, for those of pixels, whose loads are not aligned, or come from L2 out of order. Fitted.
+	moveCycles      = 0.5  // cycles: of an element that a transpose moves from between a few others to a line of its own, or back, out of caches. Measured: 0.41 to 0.57 for 66 x 384 x 5 and 8 x 20000 x 6 (Zen 5).
 	packCycles      = 1.0  // cycles: of an element that is packed when the network runs. Fitted: squares are transposed in registers, and written apart.
 	crossingLoads   = 2.0  // loads: that a vector takes whose elements lie on two cache lines. Counted.
 	tapCycles       = 6.0  // cycles: of an element that is loaded on its own, behind a test. Fitted.
