@@ -32,6 +32,9 @@ func swing(j *job, body *program, calls []llvm.Step) {
 	}
 	for i := range calls {
 		chunks := max(1, calls[i].Chunks)
+		for chunks > calls[i].Extent {
+			chunks /= 2
+		}
 		for chunks < mostSwung && 4*chunks <= calls[i].Extent {
 			chunks *= 2
 		}

@@ -29,7 +29,7 @@ var nodeDecisions = []DecisionInfo{
 	{"subsample", "SubsampleData", "whether what a strided 1x1 convolution reads is gathered before", ""},
 	{"windows", "SeparateWindows", "whether windows of a pooling or an interpolation are folded `whole`, or `by axis` with what lies between in memory", ""},
 	{"lanes", "AlterOpLayout", "whether the lanes of a convolution in narrow groups, a depthwise one of plain data, one to channels that do not fill vectors, one of single pixels between plain data, or of what looks pixels up, are `channels` or `pixels`", ""},
-	{"two_steps", "SplitReductions", "whether a tensor is folded to a few elements in two steps, of which the first has parts for workers", "`on` where the time to read it is four times that of a meeting of workers, and parts are long"},
+	{"two_steps", "SplitReductions", "whether a tensor is folded to a few elements, or to the statistics of a normalisation, in two steps, of which the first has parts for workers", "`on` where the time to read it is four times that of a meeting of workers, and parts are long"},
 	{"groups", "SeparateGroups", "whether the groups of an integer convolution are computed `together`, or `apart` by convolutions of their own", ""},
 	{"argmax", "AlignSoftmax", "whether the place of the extreme of each short line is found `in place`, or lines are `moved` to be a lane each", ""},
 	{"softmax", "AlignSoftmax", "whether a softmax whose lines lie side by side is computed `in place`, or is `moved` to lie along lines, and back", ""},

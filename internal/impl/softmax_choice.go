@@ -13,7 +13,11 @@ func SoftmaxDecision(t *target.Target, x types.Tensor, line, beside int) choice.
 	lanes := c.lanes(x.DType.Compute().Size())
 	elements := float64(x.Elements())
 	vector := c.instructions(exponential)
-	move := c.Starts(1) + moveCycles*elements
+	cycles := moveCycles
+	if line < lanes {
+		cycles = packCycles
+	}
+	move := c.Starts(1) + cycles*elements
 	if x.Bytes() > IdleShares*c.L3 {
 		move += 2 * c.Fetched(float64(x.Bytes()))
 	}

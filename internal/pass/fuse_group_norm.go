@@ -5,6 +5,7 @@ import (
 
 	"lathe/internal/graph"
 	"lathe/internal/graph/rewrite"
+	"lathe/internal/impl"
 	"lathe/internal/op"
 	"lathe/internal/ops"
 	"lathe/internal/tensor"
@@ -17,7 +18,9 @@ import (
 //	reshape(nn.instance_norm(reshape(x, [N, groups, ...]), 1, 0), shape of x) * gamma + beta   →   nn.group_norm(x, gamma, beta)
 //
 // n is the outer reshape. Gamma and beta are constants of one number for each channel, and may be missing.
-func fuseGroupNorm(r *rewrite.Rewriter, n *graph.Node) {
+//
+// It is done for one group that SplitReductions then divides, where all channels are of one set. Others stay as they are spelled, where sets are flat.
+func fuseGroupNorm(c *Context, r *rewrite.Rewriter, n *graph.Node) {
 	if n.Op != ops.Reshape {
 		return
 	}
@@ -31,7 +34,10 @@ func fuseGroupNorm(r *rewrite.Rewriter, n *graph.Node) {
 	}
 	x, y := inner.In[0], n.Out[0]
 	shape, groups := x.Type.Shape, norm.In[0].Type.Shape
-	if len(shape) < 3 || !x.Type.IsPlain(types.F32) || !slices.Equal(shape, y.Type.Shape) || groups[0] != shape[0] || shape[1]%groups[1] != 0 {
+	if len(shape) < 3 || !x.Type.IsPlain(types.F32) || !slices.Equal(shape, y.Type.Shape) || groups[0] != shape[0] || groups[1] != 1 || x.Type.Elements() == 0 {
+		return
+	}
+	if c.Target == nil || impl.EnoughParts(shape[0]) || !impl.PartsPay(c.Target, x.Type.Bytes(), x.Type.Elements()/impl.Pieces) {
 		return
 	}
 	scales := []*graph.Value{channelConst("gamma", shape[1], 1), channelConst("beta", shape[1], 0)}
@@ -41,18 +47,37 @@ func fuseGroupNorm(r *rewrite.Rewriter, n *graph.Node) {
 		if next == nil || next.Op != d {
 			continue
 		}
-		c, other := next.In[0], next.In[1]
-		if c == last.Out[0] {
-			c, other = other, c
+		s, other := next.In[0], next.In[1]
+		if s == last.Out[0] {
+			s, other = other, s
 		}
-		if other != last.Out[0] || !isPerChannel(c, shape) {
+		if other != last.Out[0] || !isPerChannel(s, shape) {
 			break
 		}
-		scales[i], last = graph.NewConst(c.Name, c.Const.Reshape(shape[1])), next
+		scales[i], last = graph.NewConst(s.Name, s.Const.Reshape(shape[1])), next
 	}
 	r.Before(last)
-	a := ops.GroupNormAttrs{Groups: groups[1], Epsilon: norm.Attrs.(ops.InstanceNormAttrs).Epsilon}
+	a := ops.GroupNormAttrs{Groups: 1, Epsilon: norm.Attrs.(ops.InstanceNormAttrs).Epsilon}
 	r.Replace(last.Out[0], r.Apply(ops.GroupNorm, a, x, scales[0], scales[1]))
+}
+
+// spellGroupNorm is what fuseGroupNorm recognises, for any number of groups, in place of n. It returns the instance normalisation.
+func spellGroupNorm(r *rewrite.Rewriter, n *graph.Node) *graph.Node {
+	x, a := n.In[0], n.Attrs.(ops.GroupNormAttrs)
+	shape := x.Type.Shape
+	reshape := func(v *graph.Value, to ...int) *graph.Value {
+		return r.Apply(ops.Reshape, ops.ReshapeAttrs{NewShape: to}, v)
+	}
+	flat := reshape(x, shape[0], a.Groups, x.Type.Elements()/shape[0]/a.Groups)
+	norm := r.Apply(ops.InstanceNorm, ops.InstanceNormAttrs{Epsilon: a.Epsilon}, flat, channelConst("gamma", a.Groups, 1), channelConst("beta", a.Groups, 0))
+	y := reshape(norm, shape...)
+	column := slices.Repeat([]int{1}, len(shape))
+	column[1] = shape[1]
+	for i, d := range []*op.Def{ops.Multiply, ops.Add} {
+		y = r.Apply(d, op.None{}, y, reshape(n.In[1+i], column...))
+	}
+	r.Replace(n.Out[0], y)
+	return norm.Def
 }
 
 // channelConst is x for each of n channels.

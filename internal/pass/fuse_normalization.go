@@ -19,7 +19,7 @@ import (
 // The means are over the last axes, and nothing else reads what lies between. Group normalisations are recognised too (fuseGroupNorm).
 func fuseNormalization(c *Context) error {
 	return rewrite.Walk(c.Graph, func(r *rewrite.Rewriter, n *graph.Node) {
-		fuseGroupNorm(r, n)
+		fuseGroupNorm(c, r, n)
 		if m, ok := matchNormalization(r, n); ok {
 			r.Before(m.last)
 			r.Replace(m.last.Out[0], r.Apply(m.def, m.attrs, m.in...))

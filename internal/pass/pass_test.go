@@ -118,15 +118,17 @@ func TestGolden(t *testing.T) {
 		{"split_sum", "SplitReductions", `graph main(%x: float32[8,4,20000]) {
 			%0 = abs(%x) %y = sum(%0) {axis=[], keep_dims=false} %z = max(%x) {axis=[0,2], keep_dims=true} %m = mean(%x) {axis=[2], keep_dims=false}
 			return %y, %z, %m }`},
-		{"group_norm", "FuseNormalization", `graph main(%x: float32[2,4,3,3], %y: float32[1,4,5]) {
-			@one = float32[2]{1, 1} @zero = float32[2]{0, 0} @two = float32[2]{2, 1} @g = float32[4,1,1]{1, 2, 3, 4} @b = float32[1,4,1,1]{4, 3, 2, 1} @c = float32[4,1]{1, 2, 3, 4} @p = float32[3,3]{1, 2, 3, 4, 5, 6, 7, 8, 9}
-			%0 = reshape(%x) {new_shape=[2,2,18]} origin "Reshape_0" %1 = nn.instance_norm(%0, @one, @zero) {epsilon=0.001} origin "InstanceNormalization_1"
-			%2 = reshape(%1) {new_shape=[2,4,3,3]} %3 = multiply(@g, %2) %4 = add(%3, @b) origin "Add_4"
-			%5 = reshape(%y) {new_shape=[1,2,10]} %6 = nn.instance_norm(%5, @one, @zero) {epsilon=0.001} %7 = reshape(%6) {new_shape=[1,4,5]} %8 = add(%7, @c)
-			%9 = reshape(%x) {new_shape=[2,2,18]} %10 = nn.instance_norm(%9, @one, @zero) {epsilon=0.001} %11 = reshape(%10) {new_shape=[2,4,3,3]} %12 = multiply(%11, @p)
-			%13 = reshape(%x) {new_shape=[2,2,18]} %14 = nn.instance_norm(%13, @two, @zero) {epsilon=0.001} %15 = reshape(%14) {new_shape=[2,4,3,3]}
-			%16 = reshape(%x) {new_shape=[4,2,9]} %17 = nn.instance_norm(%16, @one, @zero) {epsilon=0.001} %18 = reshape(%17) {new_shape=[2,4,3,3]}
-			return %4, %8, %12, %15, %18 }`},
+		{"group_norm", "FuseNormalization", `graph main(%x: float32[2,4,300,300], %y: float32[1,4,90000], %g2: float32[4,1,1], %w: float32[2,1,720]) {
+			@one = float32[1]{1} @zero = float32[1]{0} @two = float32[1]{2} @ones = float32[2]{1, 1} @zeros = float32[2]{0, 0} @g = float32[4,1,1]{1, 2, 3, 4} @b = float32[1,4,1,1]{4, 3, 2, 1} @c = float32[4,1]{1, 2, 3, 4}
+			%0 = reshape(%x) {new_shape=[2,1,360000]} origin "Reshape_0" %1 = nn.instance_norm(%0, @one, @zero) {epsilon=0.001} origin "InstanceNormalization_1"
+			%2 = reshape(%1) {new_shape=[2,4,300,300]} %3 = multiply(@g, %2) %4 = add(%3, @b) origin "Add_4"
+			%5 = reshape(%y) {new_shape=[1,1,360000]} %6 = nn.instance_norm(%5, @one, @zero) {epsilon=0.001} %7 = reshape(%6) {new_shape=[1,4,90000]} %8 = add(%7, @c) %z = multiply(%8, @c)
+			%9 = reshape(%x) {new_shape=[2,1,360000]} %10 = nn.instance_norm(%9, @one, @zero) {epsilon=0.001} %11 = reshape(%10) {new_shape=[2,4,300,300]} %12 = multiply(%11, %g2)
+			%13 = reshape(%x) {new_shape=[2,1,360000]} %14 = nn.instance_norm(%13, @two, @zero) {epsilon=0.001} %15 = reshape(%14) {new_shape=[2,4,300,300]}
+			%16 = reshape(%x) {new_shape=[2,2,180000]} %17 = nn.instance_norm(%16, @ones, @zeros) {epsilon=0.001} %18 = reshape(%17) {new_shape=[2,4,300,300]}
+			%19 = reshape(%w) {new_shape=[2,1,720]} %20 = nn.instance_norm(%19, @one, @zero) {epsilon=0.001} %21 = reshape(%20) {new_shape=[2,1,720]}
+			%22 = reshape(%x) {new_shape=[2,1,360000]} %23 = nn.instance_norm(%22, @one, @zero) {epsilon=0.001} %24 = reshape(%23) {new_shape=[2,4,300,300]} %25 = abs(%23)
+			return %4, %z, %12, %15, %18, %21, %24, %25 }`},
 		{"split_norm", "SplitReductions", `graph main(%x: float32[1,2,60000], %g: float32[2], %b: float32[2], %l: float32[3,20000], %h: float32[1,40,30,50], %s: float32[1,2,60]) {
 			@one = float32[2]{1, 1} @zero = float32[2]{0, 0} @gamma = float32[1]{2} @scales = float32[40]{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40}
 			%0 = nn.instance_norm(%x, %g, %b) {epsilon=0.001} origin "InstanceNormalization_0" %1 = nn.instance_norm(%x, @one, @zero) {epsilon=0.001}

@@ -35,8 +35,7 @@ func normOf(n *graph.Node) (m norm, ok bool) {
 		m.from, m.epsilon = 2, a.Epsilon
 	case ops.GroupNormAttrs:
 		m.from, m.epsilon = 1, a.Epsilon
-		ok = a.Groups == 1
-		return m, ok
+		return m, a.Groups == 1
 	case ops.LayerNormAttrs:
 		m.from, m.epsilon, m.scales = a.Axis, a.Epsilon, nil // they broadcast as they are
 		return m, n.Op == ops.LayerNorm
@@ -52,24 +51,38 @@ func normOf(n *graph.Node) (m norm, ok bool) {
 //	nn.instance_norm(x)   →   m = mean(x); (x - m) * rsqrt(mean((x - m)²) + epsilon) * gamma + beta
 //
 // Both means are taken in two steps.
+//
+// Group normalisations that are not split so are spelled by an instance normalisation of flat sets, which may be split: statistics of channels that
+// lie in blocks, of which a group has a part, would be computed element by element.
 func splitNorm(c *Context, r *rewrite.Rewriter, n *graph.Node) {
-	m, ok := normOf(n)
-	x := n.In[0]
-	if !ok || !x.Type.IsPlain(types.F32) || c.Target == nil || c.Target.ISA().OneWorker {
+	if m, ok := normOf(n); ok && n.In[0].Type.IsPlain(types.F32) && c.divideNorm(r, n, m) || n.Op != ops.GroupNorm || n.In[0].Type.Elements() == 0 || !n.In[0].Type.IsPlain(types.F32) {
 		return
+	}
+	n = spellGroupNorm(r, n)
+	if m, ok := normOf(n); ok {
+		r.Before(n)
+		c.divideNorm(r, n, m)
+	}
+}
+
+// divideNorm reports whether it wrote n, the normalisation m, as parts.
+func (c *Context) divideNorm(r *rewrite.Rewriter, n *graph.Node, m norm) bool {
+	x := n.In[0]
+	if c.Target == nil || c.Target.ISA().OneWorker {
+		return false
 	}
 	shape := x.Type.Shape
 	sets := types.Count(shape[:m.from])
 	if sets == 0 || impl.EnoughParts(sets) {
-		return
+		return false
 	}
-	steps, view, parts := m.steps(shape, c.Target.Lanes(types.F32.Bits()))
+	steps, view, each := m.steps(shape, c.Target.Lanes(types.F32.Bits()))
 	if steps == nil {
-		return
+		return false
 	}
-	taken, err := c.decide(n, choice.Whether("two_steps", impl.PartsPay(c.Target, x.Type.Bytes(), types.Count(shape[m.from:])/parts)))
+	taken, err := c.decide(n, choice.Whether("two_steps", impl.PartsPay(c.Target, x.Type.Bytes(), each)))
 	if r.Fail(err); taken != "on" {
-		return
+		return false
 	}
 	apply := func(d *op.Def, in ...*graph.Value) *graph.Value { return r.Apply(d, op.None{}, in...) }
 	reshape := func(v *graph.Value, to []int) *graph.Value {
@@ -104,34 +117,37 @@ func splitNorm(c *Context, r *rewrite.Rewriter, n *graph.Node) {
 		}
 		y = apply([]*op.Def{ops.Multiply, ops.Add}[i], y, v)
 	}
+	y.Def.Impl = n.Impl
 	r.Replace(n.Out[0], y)
+	return true
 }
 
-// steps are the axes of data, viewed in some shape, that are folded first, and those that are folded then, of so many parts of a set. The view is the data's
-// shape where its axes make parts enough, which blocked layouts have too: channels that fill vectors of so many lanes may be blocks of that. Elsewhere it has
-// equal parts of flat sets. There are none where sets have no such parts.
-func (m norm) steps(shape []int, lanes int) (steps [][]int, view []int, parts int) {
+// steps are the axes of data, viewed in some shape, that are folded first, of which each part has so many elements, and those that are folded then. The view is
+// the data's shape where its axes make parts enough and these are long, which blocked layouts have too: channels of a set that fill vectors of so many lanes
+// are blocks of that in a network of convolutions. Elsewhere it has equal parts of flat sets. There are none where sets have no such parts.
+func (m norm) steps(shape []int, lanes int) (steps [][]int, view []int, each int) {
 	var inner, outer []int
-	parts = 1
+	parts, folded := 1, 1 // in blocks of channels, and in channels
+	each = 1
 	for k := m.from; k < len(shape); k++ {
 		n := shape[k]
-		if k == 1 && len(shape) > 2 && n%lanes == 0 {
-			n /= lanes
+		if k == 1 && len(shape) > 2 && m.scales != nil && n%lanes == 0 {
+			n, each = n/lanes, lanes
 		}
 		if impl.EnoughParts(parts) {
-			inner = append(inner, k)
+			inner, each = append(inner, k), each*shape[k]
 		} else {
-			outer, parts = append(outer, k), parts*n
+			outer, parts, folded = append(outer, k), parts*n, folded*shape[k]
 		}
 	}
-	if len(inner) > 0 {
-		return [][]int{inner, outer}, shape, parts
+	size := types.Count(shape[m.from:])
+	if len(inner) > 0 && folded*impl.Pieces <= size { // the second step is short
+		return [][]int{inner, outer}, shape, each
 	}
 	const most = 4
-	size := types.Count(shape[m.from:])
 	for n := impl.Pieces; n <= most*impl.Pieces; n++ {
 		if size%n == 0 {
-			return [][]int{{2}, {1}}, []int{types.Count(shape[:m.from]), n, size / n}, n
+			return [][]int{{2}, {1}}, []int{types.Count(shape[:m.from]), n, size / n}, size / n
 		}
 	}
 	return nil, nil, 0

@@ -22,15 +22,18 @@ func splitReductions(c *Context) error {
 		splitNorm(c, r, n)
 		a, ok := n.Attrs.(ops.ReduceAttrs)
 		results := types.Count(n.Out[0].Type.Shape)
-		second := n.In[0].Def != nil && n.In[0].Def.Op == n.Op
-		if !ok || !inSteps(n) || second || results == 0 || impl.EnoughParts(results) || c.Target == nil || c.Target.ISA().OneWorker {
+		if !ok || !inSteps(n) || results == 0 || impl.EnoughParts(results) || c.Target == nil || c.Target.ISA().OneWorker {
 			return
 		}
 		inner, each := innerAxes(a, n)
 		if each < 2 {
 			return
 		}
-		taken, err := c.decide(n, choice.Whether("two_steps", impl.PartsPay(c.Target, n.In[0].Type.Bytes(), each)))
+		pays := impl.PartsPay(c.Target, n.In[0].Type.Bytes(), each)
+		if first := n.In[0].Def; !pays && first != nil && first.Op == n.Op { // it is a second step
+			return
+		}
+		taken, err := c.decide(n, choice.Whether("two_steps", pays))
 		if r.Fail(err); taken == "on" {
 			r.Change(n, n.Op, a, r.Apply(n.Op, ops.ReduceAttrs{Axis: inner, KeepDims: true}, n.In[0]))
 		}

@@ -61,7 +61,7 @@ func conv(a impl.Anchor) (*impl.Plan, error) {
 	if c.parts == 1 && g.images == 1 {
 		home = g.width * g.height * p.columns
 	}
-	return a.Plan(impl.Matrix, what, a.Function(c.pieces(), operands...), work, home), nil
+	return planned(a, what, a.Function(c.pieces(), operands...), work, home), nil
 }
 
 // channelsLast is the layout of images whose channels are the last axis.

@@ -69,7 +69,7 @@ func dense(a impl.Anchor) (*impl.Plan, error) {
 	operands := []*loop.Buffer{data, zeroOf("data_zero", a.In[1]), weight, zeroOf("weight_zero", a.In[3])}
 	what := fmt.Sprintf("tiles of %d x %d, %d x %d of them, steps of %d", p.tileRows, p.lanes, rowTiles(p.panel), p.panel, p.depth*expr.DotWidth)
 	work := 2 * float64(total) * float64(p.columns) * float64(depth)
-	return a.Plan(impl.Matrix, what, a.Function(body, operands...), work, home), nil
+	return planned(a, what, a.Function(body, operands...), work, home), nil
 }
 
 // zeroOf is the parameter of a zero point, which is 0.
@@ -132,4 +132,13 @@ func (p *product) decideBlocks(rows, bytes, panels int) (blocks, size int) {
 	blocks = p.DecideAmong("blocks", best, cost, counts...)
 	size = of(blocks)
 	return (rows + size - 1) / size, min(size, rows)
+}
+
+// planned is the kernel of so many products by registers of matrices, which take less time than the multiply-adds of float32 by which chunks are counted.
+func planned(a impl.Anchor, what string, f *loop.Func, work float64, home int) *impl.Plan {
+	p := a.Plan(impl.Matrix, what, f, work, home)
+	if s := a.Target.Speed(); s.Tiles > 0 {
+		p.Flops *= s.Float32 / s.Tiles
+	}
+	return p
 }

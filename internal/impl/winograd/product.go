@@ -331,7 +331,8 @@ func (p products) prefetch(o, k, pair, i expr.Expr) loop.Stmt {
 }
 
 // askingAhead is the loop over the channels of a block, so many times, with what asks for the data of a later block meanwhile: each time for a
-// share, or before the loop for a few lines. Behind a group's last block lies the first one of the next group.
+// share, or before the loop for a few lines. Behind a group's last block lies the first one of the next
+// group, or of the next factor where those are outside.
 func (p products) askingAhead(group, k, block expr.Expr, times int, body func(ask func(c expr.Expr) loop.Stmt) loop.Stmt) loop.Stmt {
 	nothing := func(expr.Expr) loop.Stmt { return build.Do() }
 	if p.fetchData == 0 {
@@ -343,7 +344,7 @@ func (p products) askingAhead(group, k, block expr.Expr, times int, body func(as
 	for i, x := range p.data.at(group, k, expr.Add(block, expr.Index(p.fetchData)), expr.Index(0), expr.Index(0)) {
 		begin = expr.Add(begin, expr.Mul(x, expr.Index(strides[i])))
 	}
-	if lines <= max(burst, times) {
+	if lines <= burst {
 		return build.Do(&loop.Prefetch{From: p.data.Buffer, At: begin, Lines: lines, Near: true}, body(nothing))
 	}
 	share := (lines + times - 1) / times

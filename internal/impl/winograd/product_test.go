@@ -62,11 +62,18 @@ func TestDataFetched(t *testing.T) {
 			if lines < data || lines > 2*data {
 				t.Errorf("%d rows, %d steps: %d lines are asked for, and data has %d", rows, steps, lines, data)
 			}
-			first := prefetchOf(p.askingAhead(expr.Index(1), expr.Index(2), expr.Index(1), lanes/steps, func(ask func(c expr.Expr) loop.Stmt) loop.Stmt { return ask(expr.Index(0)) }))
-			at := p.data.Strides()
-			want := at[0] + 2*at[1] + 2*at[2]
-			if got, ok := expr.IntOf(arith.Ranges{}.Simplify(first.At)); !ok || int(got) != want {
-				t.Errorf("%d rows: block 1 asks for element %s, and block 2 begins at %d", rows, expr.String(first.At), want)
+			for block := range blocks { // the last one asks for the first block of the next group
+				for _, c := range []int{0, 1} {
+					one := prefetchOf(p.askingAhead(expr.Index(0), expr.Index(2), expr.Index(block), lanes/steps, func(ask func(c expr.Expr) loop.Stmt) loop.Stmt { return ask(expr.Index(c)) }))
+					at := p.data.Strides()
+					want := (block+1)*at[1] + 2*at[2]
+					if rows > burst {
+						want += c * one.Lines * lanes
+					}
+					if got, ok := expr.IntOf(arith.Ranges{}.Simplify(one.At)); !ok || int(got) != want {
+						t.Errorf("%d rows, %d steps: time %d of block %d asks for element %s, want %d", rows, steps, c, block, expr.String(one.At), want)
+					}
+				}
 			}
 		}
 	}

@@ -12,7 +12,7 @@ const (
 	mostWeights  = 8    // times: the weights of a convolution, that transformed ones are, all of which lie in the package. Chosen: F(6x6, 3x3) has seven times as many.
 	mostPhases   = 4    // phases: of a convolution with strides, for each of which there is code. Chosen: strides of 2 have as many.
 	blocksAhead  = 1    // blocks of channels: ahead of which a product asks for data by default. Chosen: its products take a few hundred cycles, and L3 less.
-	burst        = 8    // lines: of data that are asked for at once. Chosen: fewer than a core has under way.
+	burst        = 8    // lines: of data that are asked for at once where steps are a loop over which more are spread. Chosen: fewer than a core has under way.
 	fetchAhead   = 4    // factors: ahead of which a product asks for weights by default. Chosen: it takes less time than memory does.
 )
 
