@@ -64,6 +64,8 @@ func TestSoftmaxDecision(t *testing.T) {
 		{"two beside each other", 384, 2, "moved"},
 		{"twelve of sixteen", 384, 12, "in place"},
 		{"short lines", 5, 4, "in place"},
+		{"shorter lines", 3, 2, "in place"},
+		{"four of sixteen", 384, 4, "moved"},
 	} {
 		x := types.Of(types.F32, 1<<8, c.line, c.beside)
 		d := impl.SoftmaxDecision(machines[0], x, c.line, c.beside)
