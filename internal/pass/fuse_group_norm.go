@@ -70,13 +70,9 @@ func spellGroupNorm(r *rewrite.Rewriter, n *graph.Node) *graph.Node {
 	}
 	flat := reshape(x, shape[0], a.Groups, x.Type.Elements()/shape[0]/a.Groups)
 	norm := r.Apply(ops.InstanceNorm, ops.InstanceNormAttrs{Epsilon: a.Epsilon}, flat, channelConst("gamma", a.Groups, 1), channelConst("beta", a.Groups, 0))
-	y := reshape(norm, shape...)
 	column := slices.Repeat([]int{1}, len(shape))
 	column[1] = shape[1]
-	for i, d := range []*op.Def{ops.Multiply, ops.Add} {
-		y = r.Apply(d, op.None{}, y, reshape(n.In[1+i], column...))
-	}
-	r.Replace(n.Out[0], y)
+	r.Replace(n.Out[0], scaledAndShifted(r, reshape(norm, shape...), n.In[1:], column))
 	return norm.Def
 }
 

@@ -55,7 +55,8 @@ func normOf(n *graph.Node) (m norm, ok bool) {
 // Group normalisations that are not split so are spelled by an instance normalisation of flat sets, which may be split: statistics of channels that
 // lie in blocks, of which a group has a part, would be computed element by element.
 func splitNorm(c *Context, r *rewrite.Rewriter, n *graph.Node) {
-	if m, ok := normOf(n); ok && n.In[0].Type.IsPlain(types.F32) && c.divideNorm(r, n, m) || n.Op != ops.GroupNorm || n.In[0].Type.Elements() == 0 || !n.In[0].Type.IsPlain(types.F32) {
+	m, ok := normOf(n)
+	if group := n.Op == ops.GroupNorm; !ok && !group || !n.In[0].Type.IsPlain(types.F32) || ok && c.divideNorm(r, n, m) || !group || n.In[0].Type.Elements() == 0 {
 		return
 	}
 	n = spellGroupNorm(r, n)
@@ -108,15 +109,7 @@ func (c *Context) divideNorm(r *rewrite.Rewriter, n *graph.Node, m norm) bool {
 		ofSets[k] = 1
 	}
 	y := apply(ops.Multiply, apply(ops.Subtract, x, reshape(middle, ofSets)), reshape(scale, ofSets))
-	for i, v := range n.In[1:] {
-		if v.Const != nil && isAll(v.Const, float64(1-i)) { // a factor of one, or a summand of zero
-			continue
-		}
-		if m.scales != nil {
-			v = reshape(v, m.scales)
-		}
-		y = apply([]*op.Def{ops.Multiply, ops.Add}[i], y, v)
-	}
+	y = scaledAndShifted(r, y, n.In[1:], m.scales)
 	y.Def.Impl = n.Impl
 	r.Replace(n.Out[0], y)
 	return true
@@ -151,6 +144,21 @@ func (m norm) steps(shape []int, lanes int) (steps [][]int, view []int, each int
 		}
 	}
 	return nil, nil, 0
+}
+
+// scaledAndShifted is y * gamma + beta, or as much of it as there are operands, which are brought to a shape that is not nil. A factor of one and a summand of zero are
+// left out here, where they are constants still and not yet reshaped.
+func scaledAndShifted(r *rewrite.Rewriter, y *graph.Value, operands []*graph.Value, shape []int) *graph.Value {
+	for i, v := range operands {
+		if v.IsConst() && isAll(v.Const, float64(1-i)) {
+			continue
+		}
+		if shape != nil {
+			v = r.Apply(ops.Reshape, ops.ReshapeAttrs{NewShape: shape}, v)
+		}
+		y = r.Apply([]*op.Def{ops.Multiply, ops.Add}[i], op.None{}, y, v)
+	}
+	return y
 }
 
 // isAll reports whether all elements are x.
