@@ -57,8 +57,8 @@ test: deps ## run go vet and all tests that need no models, those that draw samp
 	go vet ./...
 	go test -short -timeout 30m ./...
 
-thorough: deps ## the same tests with all samples
-	go test -timeout 60m ./...
+thorough: deps ## the tests that draw samples, with all of them: 'make test' runs the others whole
+	go test -timeout 60m $$(grep -rl --include='*_test.go' 'testing[.]Short()' internal test | xargs -n 1 dirname | sort -u | sed 's,^,./,')
 
 deps: ## install LLVM 22 and lld 22 if they are missing (apt)
 	@scripts/install-deps.sh
