@@ -31,15 +31,28 @@ func swing(j *job, body *program, calls []llvm.Step) {
 		return
 	}
 	for i := range calls {
-		chunks := max(1, calls[i].Chunks)
-		for chunks > calls[i].Extent {
-			chunks /= 2
+		c := &calls[i]
+		if c.Loop != nil || c.Serial || own[i] < l2/mostSwung {
+			continue
 		}
-		for chunks < mostSwung && 4*chunks <= calls[i].Extent {
-			chunks *= 2
-		}
-		if c := &calls[i]; c.Loop == nil && !c.Serial && own[i] >= l2/mostSwung && chunks > 1 && chunks&(chunks-1) == 0 && chunks <= c.Extent {
+		if chunks := swungChunks(c.Chunks, c.Extent); chunks > 1 {
 			c.Swings, c.Chunks = true, chunks
 		}
 	}
+}
+
+// swungChunks is into how many chunks for each worker a step of so many iterations is cut that would be cut into so many and swings. It is 1 where no
+// power of two of them fits.
+func swungChunks(chunks, extent int) int {
+	chunks = max(1, chunks)
+	for chunks > max(1, extent) {
+		chunks /= 2
+	}
+	for chunks < mostSwung && 4*chunks <= extent {
+		chunks *= 2
+	}
+	if chunks&(chunks-1) != 0 {
+		return 1
+	}
+	return chunks
 }

@@ -30,3 +30,18 @@ func TestSwing(t *testing.T) {
 		}
 	}
 }
+
+// TestSwungChunks: each chunk has iterations, whatever a step has of them; steps of loops of their own may have none.
+func TestSwungChunks(t *testing.T) {
+	for extent := range 100 {
+		for chunks := range 40 {
+			got := swungChunks(chunks, extent)
+			if got < 1 || got > max(1, extent) || got&(got-1) != 0 {
+				t.Errorf("%d chunks of %d iterations become %d", chunks, extent, got)
+			}
+			if chunks <= 1 && extent >= 2*mostSwung && got != mostSwung {
+				t.Errorf("%d iterations are cut into %d chunks, want %d", extent, got, mostSwung)
+			}
+		}
+	}
+}
