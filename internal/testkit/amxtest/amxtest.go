@@ -32,7 +32,7 @@ func Build(t testing.TB) string {
 	if err := os.WriteFile(from, source, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	cctest.Run(t, dir, cctest.Compiler(t), "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o", to, from)
+	cctest.Run(t, dir, cctest.Compiler(t), "-std=gnu11", "-O3", "-march=native", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o", to, from)
 	return to
 }
 

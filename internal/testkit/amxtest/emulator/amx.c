@@ -150,6 +150,43 @@ static float bfloat(const uint8_t *p) {
   return flushed(x);
 }
 
+/* sum_bytes adds to the rows of tile c products of bytes. It counts all columns, also those that c does not have. */
+static void sum_bytes(int c, int a, int b, int signed_a, int signed_b) {
+  enum { COLUMNS = ROW_BYTES / 4 };
+  static __thread uint32_t wide[4 * ROWS][COLUMNS]; /* b, byte 4k+i of its columns; a compiler makes vectors of the innermost loops */
+  int depth = config.row_bytes[a];
+  for (int k = 0; k < depth; k++)
+    for (int n = 0; n < COLUMNS; n++)
+      wide[k][n] = (uint32_t)byte(tile[b][k / 4][4 * n + k % 4], signed_b);
+  for (int m = 0; m < config.rows[c]; m++) {
+    uint32_t sum[COLUMNS];
+    memcpy(sum, tile[c][m], sizeof sum);
+    for (int k = 0; k < depth; k++) {
+      uint32_t x = (uint32_t)byte(tile[a][m][k], signed_a);
+      for (int n = 0; n < COLUMNS; n++)
+        sum[n] += x * wide[k][n];
+    }
+    memcpy(tile[c][m], sum, sizeof sum);
+  }
+}
+
+/* sum_floats adds to tile c products of bfloat16. */
+static void sum_floats(int c, int a, int b) {
+  for (int m = 0; m < config.rows[c]; m++) {
+    for (int n = 0; n < config.row_bytes[c] / 4; n++) {
+      float even = 0, odd = 0, total;
+      for (int k = 0; k < config.row_bytes[a] / 4; k++) {
+        const uint8_t *x = tile[a][m] + 4 * k, *y = tile[b][k] + 4 * n;
+        even = flushed(even + flushed(bfloat(x) * bfloat(y)));
+        odd = flushed(odd + flushed(bfloat(x + 2) * bfloat(y + 2)));
+      }
+      memcpy(&total, tile[c][m] + 4 * n, 4);
+      total = flushed(flushed(total) + flushed(even + odd));
+      memcpy(tile[c][m] + 4 * n, &total, 4);
+    }
+  }
+}
+
 /* products adds to a tile those of two others. Bytes of a are signed or not, as those of b, and four of each are a product; two of bfloat16. */
 static int products(const instruction *in, int signed_a, int signed_b, int is_float) {
   int c = in->reg, a = in->rm, b = in->v;
@@ -158,33 +195,12 @@ static int products(const instruction *in, int signed_a, int signed_b, int is_fl
   if (config.row_bytes[c] % 4 || config.row_bytes[a] % 4 || config.row_bytes[b] % 4 || config.rows[c] != config.rows[a] ||
       config.row_bytes[a] / 4 != config.rows[b] || config.row_bytes[c] != config.row_bytes[b] || config.start_row)
     return 0;
-  for (int m = 0; m < config.rows[c]; m++) {
-    for (int n = 0; n < config.row_bytes[c] / 4; n++) {
-      uint32_t sum = 0, old;
-      float even = 0, odd = 0;
-      for (int k = 0; k < config.row_bytes[a] / 4; k++) {
-        const uint8_t *x = tile[a][m] + 4 * k, *y = tile[b][k] + 4 * n;
-        if (is_float) {
-          even = flushed(even + flushed(bfloat(x) * bfloat(y)));
-          odd = flushed(odd + flushed(bfloat(x + 2) * bfloat(y + 2)));
-        } else {
-          for (int i = 0; i < 4; i++)
-            sum += (uint32_t)(byte(x[i], signed_a) * byte(y[i], signed_b));
-        }
-      }
-      memcpy(&old, tile[c][m] + 4 * n, 4);
-      if (is_float) {
-        float total;
-        memcpy(&total, &old, 4);
-        total = flushed(flushed(total) + flushed(even + odd));
-        memcpy(&old, &total, 4);
-      } else {
-        old += sum;
-      }
-      memcpy(tile[c][m] + 4 * n, &old, 4);
-    }
+  if (is_float)
+    sum_floats(c, a, b);
+  else
+    sum_bytes(c, a, b, signed_a, signed_b);
+  for (int m = 0; m < config.rows[c]; m++)
     memset(tile[c][m] + config.row_bytes[c], 0, ROW_BYTES - config.row_bytes[c]);
-  }
   for (int m = config.rows[c]; m < ROWS; m++)
     memset(tile[c][m], 0, ROW_BYTES);
   executed(2);
@@ -236,10 +252,14 @@ static int execute(const instruction *in) {
 static void handle(int number, siginfo_t *info, void *context) {
   greg_t *regs = ((ucontext_t *)context)->uc_mcontext.gregs;
   instruction in;
-  if (decode((const uint8_t *)regs[REG_RIP], regs, &in) && execute(&in)) {
+  int any = 0;
+  /* Those that follow at once do not have to raise a signal each. */
+  while (decode((const uint8_t *)regs[REG_RIP], regs, &in) && execute(&in)) {
     regs[REG_RIP] += in.length;
-    return;
+    any = 1;
   }
+  if (any)
+    return;
   if (before.sa_flags & SA_SIGINFO && before.sa_sigaction) {
     before.sa_sigaction(number, info, context);
     return;
