@@ -102,13 +102,13 @@ func (p packing) fill(out []byte, from, to int) {
 	t := p.t
 	switch t.DType.Size() {
 	case 1:
-		reorder(t, p.l, elements[uint8](t.Data), elements[uint8](out), from, to)
+		reorder(t, p.l, tensor.Elements[uint8](t.Data), tensor.Elements[uint8](out), from, to)
 	case 2:
-		reorder(t, p.l, elements[uint16](t.Data), elements[uint16](out), from, to)
+		reorder(t, p.l, tensor.Elements[uint16](t.Data), tensor.Elements[uint16](out), from, to)
 	case 4:
-		reorder(t, p.l, elements[uint32](t.Data), elements[uint32](out), from, to)
+		reorder(t, p.l, tensor.Elements[uint32](t.Data), tensor.Elements[uint32](out), from, to)
 	case 8:
-		reorder(t, p.l, elements[uint64](t.Data), elements[uint64](out), from, to)
+		reorder(t, p.l, tensor.Elements[uint64](t.Data), tensor.Elements[uint64](out), from, to)
 	}
 }
 
@@ -126,16 +126,6 @@ func packedNibbles(t *tensor.Tensor, l types.Layout) []byte {
 		out[i/2] |= x << (4 * (i % 2))
 	}
 	return out
-}
-
-// elements views bytes as elements, at any address: in a model file they lie as they come, and the processors that compile load such too. A copy
-// would be one for every piece.
-func elements[T uint8 | uint16 | uint32 | uint64](b []byte) []T {
-	if len(b) == 0 {
-		return nil
-	}
-	var z T
-	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/int(unsafe.Sizeof(z)))
 }
 
 // reorder fills dst with the iterations [first, last) of the layout's first loop. What lies beyond an extent is zero.

@@ -116,44 +116,66 @@ func strided(out, in *tensor.Tensor, steps []int) {
 		return
 	}
 	row, step := out.Shape[last]*size, steps[last]*size
-	part := row
-	if step != size { // so that what one line of the cache holds is read while it is there
-		part = 16 * size
-	}
-	for begin := 0; begin < row; begin += part {
-		to, n := out.Data[begin:], min(part, row-begin)
+	if step == size {
+		to := out.Data
 		eachIndex(out.Shape[:last], func(at []int) {
-			from := begin / size * step
-			for k, i := range at {
-				from += i * steps[k] * size
-			}
-			if step == size {
-				copy(to[:n], in.Data[from:])
-			} else {
-				gather(to[:n], in.Data, from, step, size)
-			}
-			to = to[min(row, len(to)):]
+			copy(to[:row], in.Data[place(at, steps)*size:])
+			to = to[row:]
 		})
+		return
 	}
+	// Another axis goes along the lines of the cache that elements are read from.
+	shape, across := slices.Clone(out.Shape[:last]), 1
+	outSteps := rowMajor(out.Shape)
+	along := slices.Index(steps[:last], 1)
+	if along >= 0 {
+		across, shape[along] = shape[along], 1
+	} else {
+		along = last
+	}
+	eachIndex(shape, func(at []int) {
+		b := turned{out.Shape[last], across, outSteps[along], steps[last]}
+		to, from := out.Data[place(at, outSteps)*size:], in.Data[place(at, steps)*size:]
+		switch size {
+		case 1:
+			turn(b, tensor.Elements[uint8](to), tensor.Elements[uint8](from))
+		case 2:
+			turn(b, tensor.Elements[uint16](to), tensor.Elements[uint16](from))
+		case 4:
+			turn(b, tensor.Elements[uint32](to), tensor.Elements[uint32](from))
+		case 8:
+			turn(b, tensor.Elements[uint64](to), tensor.Elements[uint64](from))
+		}
+	})
 }
 
-// gather copies elements of size bytes that lie step bytes apart.
-func gather(to, in []byte, from, step, size int) {
-	switch size {
-	case 1:
-		for i := range to {
-			to[i] = in[from]
-			from += step
-		}
-	case 4:
-		for ; len(to) > 0; to = to[4:] {
-			*(*[4]byte)(to) = [4]byte(in[from : from+4])
-			from += step
-		}
-	default:
-		for ; len(to) > 0; to = to[size:] {
-			copy(to[:size], in[from:])
-			from += step
+// place is where the element at some first indices lies whose step along each axis is given.
+func place(at, steps []int) int {
+	n := 0
+	for k, i := range at {
+		n += i * steps[k]
+	}
+	return n
+}
+
+// A turned matrix has rows of n elements, step elements apart, and across rows, which lie outStep apart; in what it is made of, elements of a row are inStep
+// apart and rows one.
+type turned struct{ n, across, outStep, inStep int }
+
+// turn writes a matrix block by block, of which each reads and writes whole lines of the cache.
+func turn[T uint8 | uint16 | uint32 | uint64](b turned, out, in []T) {
+	const block = 32
+	for begin := 0; begin < b.n; begin += block {
+		end := min(begin+block, b.n)
+		for row := 0; row < b.across; row += block {
+			rows := min(block, b.across-row)
+			for i := begin; i < end; i++ {
+				to := row*b.outStep + i
+				for _, x := range in[row+i*b.inStep:][:rows] {
+					out[to] = x
+					to += b.outStep
+				}
+			}
 		}
 	}
 }

@@ -36,11 +36,7 @@ var Transpose = op.Define(op.Spec[TransposeAttrs]{
 		return []types.Tensor{types.Of(in[0].DType, shape...)}, nil
 	},
 	Eval: func(a TransposeAttrs, in, out []*tensor.Tensor) error {
-		steps := make([]int, len(a.Axes))
-		for k, n := len(steps)-1, 1; k >= 0; k-- {
-			steps[k], n = n, n*in[0].Shape[k]
-		}
-		read := make([]int, len(a.Axes))
+		steps, read := rowMajor(in[0].Shape), make([]int, len(a.Axes))
 		for k, ax := range a.Axes {
 			read[k] = steps[ax]
 		}

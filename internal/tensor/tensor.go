@@ -64,6 +64,15 @@ func As[T Element](t *Tensor) []T {
 	return unsafe.Slice((*T)(p), t.Len())
 }
 
+// Elements views bytes as elements, at any address: in a model file they lie as they come, and the processors that compile load such too.
+func Elements[T uint8 | uint16 | uint32 | uint64](b []byte) []T {
+	if len(b) == 0 {
+		return nil
+	}
+	var z T
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/int(unsafe.Sizeof(z)))
+}
+
 // Of makes a tensor from a slice. T decides the element type.
 func Of[T Element](shape []int, v []T) *Tensor {
 	var d types.DType
