@@ -2,7 +2,9 @@ package ops
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
+	"unsafe"
 
 	"lathe/internal/expr"
 	"lathe/internal/tensor"
@@ -162,18 +164,31 @@ func place(at, steps []int) int {
 // apart and rows one.
 type turned struct{ n, across, outStep, inStep int }
 
-// turn writes a matrix block by block, of which each reads and writes whole lines of the cache.
+// turn writes a matrix block by block, of which each reads and writes whole lines of the cache. What is read lies rows apart, where nothing fetches it ahead:
+// all lines of some blocks are asked for first, for none waits for another.
 func turn[T uint8 | uint16 | uint32 | uint64](b turned, out, in []T) {
-	const block = 32
-	for begin := 0; begin < b.n; begin += block {
-		end := min(begin+block, b.n)
-		for row := 0; row < b.across; row += block {
-			rows := min(block, b.across-row)
+	const line, asked = 64, 512 // bytes, rows
+	var z T
+	lane := line / int(unsafe.Sizeof(z))
+	for begin := 0; begin < b.n; begin += lane {
+		end := min(begin+lane, b.n)
+		for first := 0; first < b.across; first += asked {
+			last := min(first+asked, b.across)
+			var read T
 			for i := begin; i < end; i++ {
-				to := row*b.outStep + i
-				for _, x := range in[row+i*b.inStep:][:rows] {
-					out[to] = x
-					to += b.outStep
+				for row := first; row < last; row += lane {
+					read += in[row+i*b.inStep]
+				}
+			}
+			runtime.KeepAlive(read)
+			for row := first; row < last; row += lane {
+				rows := min(lane, last-row)
+				for i := begin; i < end; i++ {
+					to := row*b.outStep + i
+					for _, x := range in[row+i*b.inStep:][:rows] {
+						out[to] = x
+						to += b.outStep
+					}
 				}
 			}
 		}
