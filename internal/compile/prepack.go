@@ -2,11 +2,8 @@ package compile
 
 import (
 	"io"
-	"runtime"
 	"sync"
-	"unsafe"
 
-	"lathe/internal/loop"
 	"lathe/internal/tensor"
 	"lathe/internal/types"
 )
@@ -130,7 +127,7 @@ func packedNibbles(t *tensor.Tensor, l types.Layout) []byte {
 
 // reorder fills dst with the iterations [first, last) of the layout's first loop. What lies beyond an extent is zero.
 func reorder[T uint8 | uint16 | uint32 | uint64](t *tensor.Tensor, l types.Layout, src, dst []T, first, last int) {
-	parts, dims, strides := l.Parts(len(t.Shape)), l.Dims(t.Shape), loop.RowMajor(t.Shape)
+	parts, dims, strides := l.Parts(len(t.Shape)), l.Dims(t.Shape), types.RowMajor(t.Shape)
 	at := make([]int, len(t.Shape)) // logical index of the outer loops so far
 	pos := 0
 	var walk func(level, from, first, last int)
@@ -154,7 +151,13 @@ func reorder[T uint8 | uint16 | uint32 | uint64](t *tensor.Tensor, l types.Layou
 			block := dst[pos : pos+(last-first)*dims[level+1]]
 			pos += len(block)
 			if n > 0 {
-				transpose(block, src[from+first:], n, inside, dims[level+1], across)
+				width := dims[level+1]
+				if inside < width {
+					clear(block)
+				} else {
+					clear(block[n*width:])
+				}
+				tensor.Turn(tensor.Turned{Rows: n, Columns: inside, Step: width, Across: across}, block, src[from+first:])
 			} else {
 				clear(block)
 			}
@@ -189,43 +192,4 @@ func reorder[T uint8 | uint16 | uint32 | uint64](t *tensor.Tensor, l types.Layou
 func crosses(parts []types.Part, strides []int, stride int) bool {
 	p, q := parts[len(parts)-2], parts[len(parts)-1]
 	return stride == 1 && p.Axis != q.Axis && (q.Inner || q.Block == 0) && strides[q.Axis] > 1
-}
-
-// transpose fills rows of width elements: element k of the first n rows is src[row+k*across] for k < inside, and zero are all others. It takes as many
-// rows together as have their elements in a line of the source.
-func transpose[T uint8 | uint16 | uint32 | uint64](dst, src []T, n, inside, width, across int) {
-	const line, atOnce = 64, 512 // bytes, rows
-	var z T
-	lane := line / int(unsafe.Sizeof(z))
-	if inside < width {
-		clear(dst)
-	} else {
-		clear(dst[n*width:])
-	}
-	for row := 0; row < n; row += atOnce {
-		last := min(row+atOnce, n)
-		// What is read line by line waits for memory once for each. All lines are asked for first, for none waits for another.
-		var read T
-		for k := range inside {
-			for i := row; i < last; i += lane {
-				read += src[k*across+i]
-			}
-		}
-		runtime.KeepAlive(read)
-		for at := row; at < last; at += lane {
-			rows := dst[at*width : min(at+lane, last)*width]
-			for k := range inside {
-				spread(rows[k:], src[at+k*across:][:len(rows)/width], width)
-			}
-		}
-	}
-}
-
-// spread writes every step-th element of dst.
-func spread[T uint8 | uint16 | uint32 | uint64](dst, src []T, step int) {
-	k := 0
-	for _, x := range src {
-		dst[k] = x
-		k += step
-	}
 }

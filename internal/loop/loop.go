@@ -57,19 +57,8 @@ func (b *Buffer) PerLine() int {
 	return LineBytes / b.DType.Size()
 }
 
-// RowMajor returns the strides, in elements, of a dense tensor.
-func RowMajor(shape []int) []int {
-	s := make([]int, len(shape))
-	n := 1
-	for i := len(shape) - 1; i >= 0; i-- {
-		s[i] = n
-		n *= shape[i]
-	}
-	return s
-}
-
 // Strides returns the distances, in elements, between neighbours along each axis of b.
-func (b *Buffer) Strides() []int { return RowMajor(b.Shape) }
+func (b *Buffer) Strides() []int { return types.RowMajor(b.Shape) }
 
 // A Stmt is one of Seq, For, If, Store, Prefetch, Let, Alloc and Block, as a pointer.
 type Stmt interface{ isStmt() }

@@ -32,15 +32,6 @@ func offsetOf(shape, at []int) int {
 	return n
 }
 
-// rowMajor is how many elements apart those of a tensor of the given shape lie along each axis.
-func rowMajor(shape []int) []int {
-	steps := make([]int, len(shape))
-	for k, n := len(shape)-1, 1; k >= 0; k-- {
-		steps[k], n = n, n*shape[k]
-	}
-	return steps
-}
-
 // broadcastShape is the shape operands of the given shapes are broadcast to by numpy's rule: aligned at the last axis,
 // extents are equal or 1.
 func broadcastShape(shapes ...[]int) ([]int, error) {

@@ -2,9 +2,7 @@ package ops
 
 import (
 	"fmt"
-	"runtime"
 	"slices"
-	"unsafe"
 
 	"lathe/internal/expr"
 	"lathe/internal/tensor"
@@ -108,11 +106,7 @@ func strided(out, in *tensor.Tensor, steps []int) {
 	if out.DType.IsNibble() {
 		i := 0
 		eachIndex(out.Shape, func(at []int) {
-			from := 0
-			for k, n := range at {
-				from += n * steps[k]
-			}
-			setElement(out, i, in, from)
+			setElement(out, i, in, place(at, steps))
 			i++
 		})
 		return
@@ -128,7 +122,7 @@ func strided(out, in *tensor.Tensor, steps []int) {
 	}
 	// Another axis goes along the lines of the cache that elements are read from.
 	shape, across := slices.Clone(out.Shape[:last]), 1
-	outSteps := rowMajor(out.Shape)
+	outSteps := types.RowMajor(out.Shape)
 	along := slices.Index(steps[:last], 1)
 	if along >= 0 {
 		across, shape[along] = shape[along], 1
@@ -136,17 +130,17 @@ func strided(out, in *tensor.Tensor, steps []int) {
 		along = last
 	}
 	eachIndex(shape, func(at []int) {
-		b := turned{out.Shape[last], across, outSteps[along], steps[last]}
+		m := tensor.Turned{Columns: out.Shape[last], Rows: across, Step: outSteps[along], Across: steps[last]}
 		to, from := out.Data[place(at, outSteps)*size:], in.Data[place(at, steps)*size:]
 		switch size {
 		case 1:
-			turn(b, tensor.Elements[uint8](to), tensor.Elements[uint8](from))
+			tensor.Turn(m, tensor.Elements[uint8](to), tensor.Elements[uint8](from))
 		case 2:
-			turn(b, tensor.Elements[uint16](to), tensor.Elements[uint16](from))
+			tensor.Turn(m, tensor.Elements[uint16](to), tensor.Elements[uint16](from))
 		case 4:
-			turn(b, tensor.Elements[uint32](to), tensor.Elements[uint32](from))
+			tensor.Turn(m, tensor.Elements[uint32](to), tensor.Elements[uint32](from))
 		case 8:
-			turn(b, tensor.Elements[uint64](to), tensor.Elements[uint64](from))
+			tensor.Turn(m, tensor.Elements[uint64](to), tensor.Elements[uint64](from))
 		}
 	})
 }
@@ -158,39 +152,4 @@ func place(at, steps []int) int {
 		n += i * steps[k]
 	}
 	return n
-}
-
-// A turned matrix has rows of n elements, step elements apart, and across rows, which lie outStep apart; in what it is made of, elements of a row are inStep
-// apart and rows one.
-type turned struct{ n, across, outStep, inStep int }
-
-// turn writes a matrix block by block, of which each reads and writes whole lines of the cache. What is read lies rows apart, where nothing fetches it ahead:
-// all lines of some blocks are asked for first, for none waits for another.
-func turn[T uint8 | uint16 | uint32 | uint64](b turned, out, in []T) {
-	const line, asked = 64, 512 // bytes, rows
-	var z T
-	lane := line / int(unsafe.Sizeof(z))
-	for begin := 0; begin < b.n; begin += lane {
-		end := min(begin+lane, b.n)
-		for first := 0; first < b.across; first += asked {
-			last := min(first+asked, b.across)
-			var read T
-			for i := begin; i < end; i++ {
-				for row := first; row < last; row += lane {
-					read += in[row+i*b.inStep]
-				}
-			}
-			runtime.KeepAlive(read)
-			for row := first; row < last; row += lane {
-				rows := min(lane, last-row)
-				for i := begin; i < end; i++ {
-					to := row*b.outStep + i
-					for _, x := range in[row+i*b.inStep:][:rows] {
-						out[to] = x
-						to += b.outStep
-					}
-				}
-			}
-		}
-	}
 }

@@ -36,7 +36,7 @@ var Transpose = op.Define(op.Spec[TransposeAttrs]{
 		return []types.Tensor{types.Of(in[0].DType, shape...)}, nil
 	},
 	Eval: func(a TransposeAttrs, in, out []*tensor.Tensor) error {
-		steps, read := rowMajor(in[0].Shape), make([]int, len(a.Axes))
+		steps, read := types.RowMajor(in[0].Shape), make([]int, len(a.Axes))
 		for k, ax := range a.Axes {
 			read[k] = steps[ax]
 		}

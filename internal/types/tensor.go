@@ -108,6 +108,17 @@ func (t Tensor) With(l Layout) Tensor { t.Layout = l; return t }
 // IsPlain reports whether t has elements of type d in the order of its shape.
 func (t Tensor) IsPlain(d DType) bool { return t.DType == d && t.Layout == "" }
 
+// RowMajor returns the strides, in elements, of a dense tensor.
+func RowMajor(shape []int) []int {
+	s := make([]int, len(shape))
+	n := 1
+	for i := len(shape) - 1; i >= 0; i-- {
+		s[i] = n
+		n *= shape[i]
+	}
+	return s
+}
+
 // Count is the product of dims.
 func Count(dims []int) int {
 	n := 1

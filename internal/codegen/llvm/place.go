@@ -32,7 +32,7 @@ func (e *emitter) strides(b *loop.Buffer) []int {
 	if shape[row] > lanes {
 		shape[row] = (shape[row] + lanes - 1) / lanes * lanes
 	}
-	return loop.RowMajor(shape)
+	return types.RowMajor(shape)
 }
 
 // rowOf is the dimension along which elements follow each other: the last with several.

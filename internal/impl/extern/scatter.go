@@ -67,7 +67,7 @@ func (s scattering) target(j expr.Expr, n int, body func(at expr.Expr) loop.Stmt
 // offset is the place of a coordinate in a flat tensor.
 func offset(shape []int, at []expr.Expr) expr.Expr {
 	var sum expr.Expr = expr.Index(0)
-	for i, stride := range loop.RowMajor(shape) {
+	for i, stride := range types.RowMajor(shape) {
 		sum = expr.Add(sum, expr.Mul(at[i], expr.Index(stride)))
 	}
 	return sum

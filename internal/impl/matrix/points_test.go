@@ -123,7 +123,7 @@ func (l layer) test(t *testing.T, r anyOf, result types.Layout) {
 
 // physical gives for each element of a tensor, by its number, the number of its place in a layout.
 func physical(x *tensor.Tensor, layout types.Layout, f func(at, to int)) {
-	parts, strides, logical := layout.Parts(len(x.Shape)), loop.RowMajor(layout.Dims(x.Shape)), loop.RowMajor(x.Shape)
+	parts, strides, logical := layout.Parts(len(x.Shape)), types.RowMajor(layout.Dims(x.Shape)), types.RowMajor(x.Shape)
 	for at := range x.Len() {
 		to := 0
 		for i, p := range parts {
