@@ -197,12 +197,9 @@ func (a *app) compile(ctx context.Context, f *compileFlags, path string) error {
 	}
 	a.Log("read %s in %v", path, time.Since(start).Round(time.Millisecond))
 	start = time.Now()
-	pkg, err := lathe.Compile(ctx, model, o)
+	pkg, err := lathe.CompileTo(ctx, model, f.output, o)
 	if err != nil {
 		return refused(path, err)
-	}
-	if err := pkg.SaveContext(ctx, f.output); err != nil {
-		return err
 	}
 	for _, format := range o.DumpCode {
 		code, ok := pkg.Code(format)

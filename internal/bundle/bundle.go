@@ -17,8 +17,8 @@ const (
 	ManifestName = "lathe.json"
 )
 
-// members is the order of the members in a tar.
-var members = []string{LibraryName, GraphName, ParamsName, ManifestName}
+// members is the order of the members in a tar. The constants are first: they are known before the code that holds their digest.
+var members = []string{ParamsName, LibraryName, GraphName, ManifestName}
 
 // Versions that this build writes and reads.
 const (
@@ -42,6 +42,7 @@ type Contents struct {
 	Objects  [][]byte        // of a static library, which has no Library
 	Runtime  []Text          // that stand beside a static library
 	Ctx      context.Context // ends the writing; nil: nothing does
+	Draft    *Draft          // that holds the constants already; nil: they are written with the rest
 
 	paramsDigest *uint32 // once it is known
 }

@@ -61,6 +61,9 @@ func digestText(sum uint32) string { return fmt.Sprintf("crc32c:%08x", sum) }
 
 // ParamsDigest is the CRC-32C of mod.params, as the descriptor of a library holds it. It is computed once.
 func (c *Contents) ParamsDigest() (uint32, error) {
+	if c.Draft != nil {
+		return c.Draft.digest()
+	}
 	if c.paramsDigest == nil {
 		h := crc32.New(castagnoli)
 		if err := WriteParams(h, c.Params); err != nil {

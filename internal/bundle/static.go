@@ -21,7 +21,10 @@ func (m *Manifest) HeaderName() string { return "lathe_" + m.Module + ".h" }
 func WriteStatic(path string, c *Contents) error {
 	parts, err := c.staticParts()
 	if err == nil {
-		err = writeTar(c.context(), path, parts)
+		var to *tarFile
+		if to, err = createTar(c.context(), path); err == nil {
+			err = writeParts(to, parts)
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("writing static library %s: %w", path, err)
@@ -63,7 +66,7 @@ func (c *Contents) staticParts() ([]part, error) {
 	}
 	parts = append(parts, members[0])
 	if !c.Complete {
-		parts = append(parts, c.paramsPart())
+		parts = append(parts, paramsPart(c.Params))
 	}
 	return append(parts, members[1]), nil
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -16,21 +15,45 @@ import (
 // NAME.so alone where the library is complete; any other path gives a tar, without mod.params where the library is complete.
 // Files appear complete or not at all, and equal contents give equal bytes.
 func Write(path string, c *Contents) error {
-	parts, err := c.parts()
-	if err == nil {
-		if strings.HasSuffix(path, ".so") {
-			if c.Complete {
-				parts = parts[:1]
-			}
-			err = writeTriple(c.context(), strings.TrimSuffix(path, ".so"), parts)
-		} else {
-			err = writeTar(c.context(), path, parts)
-		}
-	}
-	if err != nil {
+	if err := c.write(path); err != nil {
 		return fmt.Errorf("writing package %s: %w", path, err)
 	}
 	return nil
+}
+
+func (c *Contents) write(path string) error {
+	parts, err := c.parts()
+	if err != nil {
+		return err
+	}
+	if strings.HasSuffix(path, ".so") && c.Complete {
+		parts = slices.DeleteFunc(parts, func(p part) bool { return p.name != LibraryName })
+	}
+	if d := c.Draft; d != nil && !c.Complete {
+		if d.path != path {
+			return fmt.Errorf("its constants are being written to %s", d.path)
+		}
+		if _, err := d.digest(); err != nil {
+			return err
+		}
+		return writeParts(d.to, parts[1:])
+	}
+	to, err := create(c.context(), path)
+	if err != nil {
+		return err
+	}
+	return writeParts(to, parts)
+}
+
+// writeParts adds members to a package, which is complete with them or is not there.
+func writeParts(to destination, parts []part) error {
+	defer to.discard()
+	for _, p := range parts {
+		if err := to.member(p); err != nil {
+			return err
+		}
+	}
+	return to.commit()
 }
 
 // part is a member ready to be written.
@@ -72,7 +95,7 @@ func (c *Contents) parts() ([]part, error) {
 	if c.Complete {
 		return []part{library, texts[0], texts[1]}, nil
 	}
-	return append([]part{library, texts[0], c.paramsPart(), texts[1]}, external...), nil
+	return append([]part{paramsPart(c.Params), library, texts[0], texts[1]}, external...), nil
 }
 
 // libraryPart is the library with its seal.
@@ -123,8 +146,8 @@ func (c *Contents) textParts() ([2]part, error) {
 	return [2]part{bytesPart(GraphName, graph), bytesPart(ManifestName, manifest)}, nil
 }
 
-func (c *Contents) paramsPart() part {
-	return part{ParamsName, ParamsSize(c.Params), func(w io.Writer) error { return WriteParams(w, c.Params) }}
+func paramsPart(params []Param) part {
+	return part{ParamsName, ParamsSize(params), func(w io.Writer) error { return WriteParams(w, params) }}
 }
 
 // WriteUnnamed writes a package as a tar into a file that has no name and ends when it is closed; atomicfile.ProcPath opens it.
@@ -143,18 +166,6 @@ func WriteUnnamed(c *Contents) (f *os.File, err error) {
 	return f, nil
 }
 
-func writeTar(ctx context.Context, path string, parts []part) error {
-	f, err := atomicfile.Create(ctx, path)
-	if err != nil {
-		return err
-	}
-	defer f.Discard()
-	if err := writeMembers(f, parts); err != nil {
-		return err
-	}
-	return f.Commit()
-}
-
 func writeMembers(to io.Writer, parts []part) error {
 	w := newTarWriter(to)
 	for _, p := range parts {
@@ -163,28 +174,6 @@ func writeMembers(to io.Writer, parts []part) error {
 		}
 	}
 	return w.Close()
-}
-
-// writeTriple names the files only after all are complete, the library last: it is the one a reader opens.
-func writeTriple(ctx context.Context, stem string, parts []part) error {
-	var files []*atomicfile.File
-	for _, p := range parts {
-		f, err := atomicfile.Create(ctx, stem+suffixOf(p.name))
-		if err != nil {
-			return err
-		}
-		defer f.Discard()
-		files = append(files, f)
-		if err := p.write(f); err != nil {
-			return fmt.Errorf("%s: %w", filepath.Base(f.Path), err)
-		}
-	}
-	for _, f := range slices.Backward(files) {
-		if err := f.Commit(); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // suffixOf is what any member is called beside the library.

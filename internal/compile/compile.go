@@ -79,6 +79,8 @@ type Options struct {
 	After string
 	Debug Debug
 
+	draft *draft // where constants are written, see Save
+
 	// at, in tests, is called with the name of a phase for each piece of work that it begins.
 	at func(phase string)
 	// llvmPasses, in tests, is LLVM's pipeline for kernels; "" is the usual one.
@@ -100,7 +102,7 @@ type Result struct {
 
 // Write writes the module in its format, until ctx ends. Nothing half-written is left behind.
 func (r *Result) Write(ctx context.Context, path string) error {
-	if _, err := FormatFor(r.format.Name, nil, path); err != nil {
+	if err := r.format.names(path); err != nil {
 		return err
 	}
 	contents := r.Contents
@@ -223,6 +225,11 @@ func newJob(ctx context.Context, o Options) (*job, error) {
 	}
 	if err := format.fits(o.Target); err != nil {
 		return nil, err
+	}
+	if o.draft != nil {
+		if err := format.names(o.draft.path); err != nil {
+			return nil, err
+		}
 	}
 	if err := format.checkNames(o.Module, o.Runtime); err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"regexp"
@@ -16,13 +17,14 @@ import (
 // A Format is a form in which a compiled model leaves the compiler: the value of -f.
 type Format struct {
 	Name, Doc string
-	Output    string           // the file to write when none is named
-	Endings   []string         // extensions of that file; "" = any that is no other kind of file's
-	Target    string           // what to compile for when nothing is named; "" = this machine
-	object    isa.ObjectFormat // of the code in it
-	inside    bool             // weights are always a part of it
-	linked    bool             // into a program, whose names are then the C runtime's too
-	finish    finish           // runs the phases after kernels and memory are planned
+	Output    string                                                                               // the file to write when none is named
+	Endings   []string                                                                             // extensions of that file; "" = any that is no other kind of file's
+	Target    string                                                                               // what to compile for when nothing is named; "" = this machine
+	object    isa.ObjectFormat                                                                     // of the code in it
+	inside    bool                                                                                 // weights are always a part of it
+	linked    bool                                                                                 // into a program, whose names are then the C runtime's too
+	finish    finish                                                                               // runs the phases after kernels and memory are planned
+	begin     func(ctx context.Context, path string, params []bundle.Param) (*bundle.Draft, error) // writes constants while code is made; nil: later
 	write     func(path string, c *bundle.Contents) error
 }
 
@@ -32,14 +34,20 @@ type finish func(*job, *network, *program, *plan.Plan) (*bundle.Contents, *code,
 // compiled finishes formats of machine code: the last phase joins the code to the other parts.
 func compiled(last string, join func(*job, *code, bundle.Contents) (*bundle.Contents, error)) finish {
 	return func(j *job, n *network, p *program, mem *plan.Plan) (*bundle.Contents, *code, error) {
+		constants := params(j, n, mem)
+		draft, err := j.draft.begin(j, constants)
+		if err != nil {
+			return nil, nil, err
+		}
 		c, err := phase(j, "code", func() (*code, error) { return generate(j, p, mem) })
 		if err != nil {
 			return nil, nil, err
 		}
-		parts, err := phase(j, "package", func() (*bundle.Contents, error) { return pack(j, n, p, mem) })
+		parts, err := phase(j, "package", func() (*bundle.Contents, error) { return pack(j, n, p, mem, constants) })
 		if err != nil {
 			return nil, nil, err
 		}
+		parts.Draft = draft
 		contents, err := phase(j, last, func() (*bundle.Contents, error) { return join(j, c, *parts) })
 		return contents, c, err
 	}
@@ -55,7 +63,7 @@ func written(j *job, n *network, p *program, mem *plan.Plan) (*bundle.Contents, 
 var Formats = []Format{
 	{
 		Name: "so", Doc: "a package with a shared library", Output: "module.tar", Endings: []string{".so", ".tar", ""},
-		finish: compiled("link", link), write: bundle.Write,
+		finish: compiled("link", link), begin: bundle.Begin, write: bundle.Write,
 	},
 	{
 		Name: "c", Doc: "C source NAME.c with weights, and its header NAME.h", Output: "module.c", Endings: []string{".c"}, Target: "c", object: isa.Source, inside: true, linked: true,
@@ -69,6 +77,12 @@ var Formats = []Format{
 		Name: "wasm", Doc: "a WebAssembly module NAME.wasm and its JavaScript loader NAME.mjs", Output: "module.wasm", Endings: []string{".wasm"}, Target: "wasm32", object: isa.Wasm, inside: true,
 		finish: compiled("link", linkWasm), write: bundle.WriteWasm,
 	},
+}
+
+// names reports in an error whether path can be the name of a file in the format.
+func (f *Format) names(path string) error {
+	_, err := FormatFor(f.Name, nil, path)
+	return err
 }
 
 // fits reports in an error whether the format exists for a target.

@@ -34,7 +34,7 @@ func own(t testing.TB, f graphtest.Family, n int, o Options) (code, allocated in
 	for _, text := range entry(j, p, mem).Texts() {
 		code += len(text)
 	}
-	contents, err := pack(j, net, p, mem)
+	contents, err := pack(j, net, p, mem, params(j, net, mem))
 	if err != nil {
 		t.Fatal(err)
 	}

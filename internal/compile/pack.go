@@ -8,12 +8,13 @@ import (
 	"strings"
 
 	"lathe/internal/bundle"
+	"lathe/internal/fault"
 	"lathe/internal/graph"
 	"lathe/internal/plan"
 )
 
-// pack makes the parts of a package beside its code: packed weights, mod.json and the manifest.
-func pack(j *job, n *network, p *program, mem *plan.Plan) (*bundle.Contents, error) {
+// params are the constants of a package, which are packed while they are written.
+func params(j *job, n *network, mem *plan.Plan) []bundle.Param {
 	names := map[string]bool{}
 	for _, v := range n.graph.Inputs {
 		names[v.Name] = true
@@ -22,9 +23,16 @@ func pack(j *job, n *network, p *program, mem *plan.Plan) (*bundle.Contents, err
 	for i, v := range mem.Constants {
 		params[i] = bundle.Param{
 			Name: uniqueName(names, v.Name, "p"+strconv.Itoa(i)), DType: v.Type.DType.String(), Shape: v.Type.Dims(),
-			Write: func(w io.Writer) error { return writePacked(w, v.Const, v.Type.Layout, j.Workers) },
+			Write: func(w io.Writer) error {
+				return fault.Guard(func() error { return writePacked(w, v.Const, v.Type.Layout, j.Workers) })
+			},
 		}
 	}
+	return params
+}
+
+// pack makes the parts of a package beside its code: packed weights, mod.json and the manifest.
+func pack(j *job, n *network, p *program, mem *plan.Plan, params []bundle.Param) (*bundle.Contents, error) {
 	m := manifest(j, n, p, mem)
 	for _, q := range params {
 		m.Params = append(m.Params, q.Name)

@@ -256,7 +256,8 @@ func TestPlace(t *testing.T) {
 
 func TestPack(t *testing.T) {
 	n, p, mem := byHand(t)
-	c, err := pack(jobFor(t, "llvm", ""), n, p, mem)
+	j := jobFor(t, "llvm", "")
+	c, err := pack(j, n, p, mem, params(j, n, mem))
 	if err != nil {
 		t.Fatal(err)
 	}

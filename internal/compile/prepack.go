@@ -44,10 +44,12 @@ func writePacked(w io.Writer, t *tensor.Tensor, l types.Layout, workers int) err
 	defer func() {
 		for i := range ring {
 			ring[i].filled.Wait()
+			buffers.Put(ring[i].buffer)
 		}
 	}()
 	from := 0
 	for i := range ring {
+		ring[i].buffer = buffers.Get().(*[]byte)
 		from = ring[i].begin(p, from, step)
 	}
 	for i := 0; ; i++ {
@@ -64,18 +66,22 @@ func writePacked(w io.Writer, t *tensor.Tensor, l types.Layout, workers int) err
 
 // A piece is a part of a constant that is being packed.
 type piece struct {
-	data   []byte
+	data   []byte // in the buffer
+	buffer *[]byte
 	filled sync.WaitGroup
 }
+
+// buffers are those of pieces: pages that are used again need not be cleared.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // begin starts to pack so many iterations, or those that are left, beginning with iteration from, and returns where the next piece begins.
 func (b *piece) begin(p packing, from, step int) (to int) {
 	to = min(from+step, p.outer)
-	if size := (to - from) * p.each; cap(b.data) < size {
-		b.data = tensor.Bytes(size)
-	} else {
-		b.data = b.data[:size]
+	size := (to - from) * p.each
+	if cap(*b.buffer) < size {
+		*b.buffer = tensor.Bytes(size)
 	}
+	b.data = (*b.buffer)[:size]
 	if from < to {
 		b.filled.Go(func() { p.fill(b.data, from, to) })
 	}
