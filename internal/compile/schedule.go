@@ -45,8 +45,13 @@ func (f *function) text() string {
 	return f.code.Text
 }
 
-// identity is equal for functions of which one serves the others: their text is, and LLVM makes the same of it.
-func (f *function) identity() string { return fmt.Sprintf("%t %s", f.plan.AsWritten(), f.text()) }
+// An identity is equal for functions of which one serves the others: their text is, and LLVM makes the same of it.
+type identity struct {
+	asWritten bool
+	text      string
+}
+
+func (f *function) identity() identity { return identity{f.plan.AsWritten(), f.text()} }
 
 // symbolMark stands for the function's name while texts are compared.
 const symbolMark = "LATHE_KERNEL"
@@ -214,13 +219,18 @@ func emit(j *job, p *program, classes []*scheduled) error {
 			of[k] = f
 		}
 	}
-	callees := map[string]string{} // by code
+	callees := map[*function]string{}
+	first := map[identity]string{}
 	for _, s := range p.kernels() {
 		s.function = of[s.kernel]
-		if _, ok := callees[s.identity()]; !ok {
-			callees[s.identity()] = s.name
+		if callees[s.function] == "" {
+			id := s.identity()
+			if first[id] == "" {
+				first[id] = s.name
+			}
+			callees[s.function] = first[id]
 		}
-		s.callee = callees[s.identity()]
+		s.callee = callees[s.function]
 	}
 	return nil
 }
