@@ -45,7 +45,7 @@ type executable struct {
 }
 
 func (e *executable) SetInput(i int, t *tensor.Tensor) error {
-	return e.SetInputIndex(i, runtime.Tensor{DType: t.DType.String(), Shape: t.Shape, Data: t.Data})
+	return e.SetInputIndex(i, runtime.Tensor{DType: t.DType.String(), Shape: t.Shape, Data: t.Bytes()})
 }
 
 func (e *executable) Run() ([]*tensor.Tensor, error) {
@@ -62,7 +62,7 @@ func (e *executable) Run() ([]*tensor.Tensor, error) {
 		if err != nil {
 			return nil, err
 		}
-		list[i] = &tensor.Tensor{DType: d, Shape: t.Shape, Data: t.Data}
+		list[i] = tensor.Over(d, t.Shape, t.Data)
 	}
 	return list, nil
 }

@@ -34,7 +34,7 @@ func (m *Model) saveONNX(ctx context.Context, path string) error {
 	o := onnx.Options{Producer: "lathe " + version.Number, Standard: true, QDQ: !m.matmulNBits}
 	weights := 0
 	for _, c := range g.Constants() {
-		weights += len(c.Const.Data)
+		weights += c.Const.Size()
 	}
 	var files []*atomicfile.File
 	create := func(path string) (*bufio.Writer, error) {

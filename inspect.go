@@ -115,7 +115,7 @@ func inspect(ctx context.Context, m *Model) (*ModelInfo, error) {
 		info.MACs = int64(compile.MACs(m.first))
 		for _, c := range m.first.Constants() {
 			if m.read == nil {
-				info.Weights += int64(len(c.Const.Data))
+				info.Weights += int64(c.Const.Size())
 			}
 		}
 		info.Inputs = compiledTensors(info.Inputs, m.first.Inputs, nil)

@@ -78,7 +78,7 @@ func (r *ran) Run(in []*tensor.Tensor) []*tensor.Tensor {
 		r.t.Fatal(err)
 	}
 	for i, x := range out {
-		out[i] = &tensor.Tensor{DType: x.DType, Shape: x.Shape, Data: bytes.Clone(x.Data)}
+		out[i] = tensor.Over(x.DType, x.Shape, bytes.Clone(x.Bytes()))
 	}
 	return out
 }
@@ -96,7 +96,7 @@ func TestQuantize(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, c := range g.Constants() {
-			n += len(c.Const.Data)
+			n += len(c.Const.Bytes())
 		}
 		return n
 	}
@@ -123,7 +123,7 @@ func TestQuantize(t *testing.T) {
 			t.Fatal(err)
 		}
 		want, got, file := float.Run(in)[0], integer.Run(in)[0], again.Run(in)[0]
-		if !bytes.Equal(got.Data, file.Data) {
+		if !bytes.Equal(got.Bytes(), file.Bytes()) {
 			t.Fatalf("sample %d: the file computes other bits", i)
 		}
 		if greatest(want) == greatest(got) {

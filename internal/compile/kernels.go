@@ -277,7 +277,7 @@ func groupKey(n *graph.Node, owned map[*graph.Value]bool) (key string, consts []
 	for _, c := range consts {
 		b.WriteString(";")
 		if c.Const.Len() == 1 {
-			fmt.Fprintf(&b, "%x", c.Const.Data)
+			fmt.Fprintf(&b, "%x", c.Const.Bytes())
 		}
 	}
 	for _, v := range slices.Concat(n.In, n.Out) {

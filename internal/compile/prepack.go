@@ -2,6 +2,7 @@ package compile
 
 import (
 	"io"
+	"slices"
 	"sync"
 
 	"lathe/internal/tensor"
@@ -14,12 +15,13 @@ const pieceBytes = 1 << 20
 // packed brings a tensor into a layout; lanes beyond the logical extent are zero.
 func packed(t *tensor.Tensor, l types.Layout) []byte {
 	if l == "" {
-		return t.Data
+		return t.Bytes()
 	}
 	if t.DType.IsNibble() {
 		return packedNibbles(t, l)
 	}
 	p := newPacking(t, l)
+	defer p.done()
 	out := tensor.Bytes(p.outer * p.each)
 	p.fill(out, 0, p.outer)
 	return out
@@ -28,7 +30,9 @@ func packed(t *tensor.Tensor, l types.Layout) []byte {
 // writePacked writes what packed returns, piece by piece: large weights are twice in no memory. Pieces are made by so many workers at once.
 func writePacked(w io.Writer, t *tensor.Tensor, l types.Layout, workers int) error {
 	if l == "" {
-		_, err := w.Write(t.Data)
+		data, done := plain(t)
+		defer done()
+		_, err := w.Write(data)
 		return err
 	}
 	if t.DType.IsNibble() {
@@ -36,6 +40,7 @@ func writePacked(w io.Writer, t *tensor.Tensor, l types.Layout, workers int) err
 		return err
 	}
 	p := newPacking(t, l)
+	defer p.done()
 	if p.outer*p.each == 0 {
 		return nil
 	}
@@ -71,17 +76,35 @@ type piece struct {
 	filled sync.WaitGroup
 }
 
-// buffers are those of pieces: pages that are used again need not be cleared.
-var buffers = sync.Pool{New: func() any { return new([]byte) }}
+// Buffers are used again, for then their pages need not be cleared: those of pieces, and of constants that are made to be packed.
+var (
+	buffers = sync.Pool{New: func() any { return new([]byte) }}
+	wholes  = sync.Pool{New: func() any { return new([]byte) }}
+)
+
+// sized gives a buffer so many bytes, of which any may be set.
+func sized(buffer *[]byte, n int) []byte {
+	if cap(*buffer) < n {
+		*buffer = tensor.Bytes(n)
+	}
+	return (*buffer)[:n]
+}
+
+// plain are the elements of a tensor until done: a constant that is made later is made for now.
+func plain(t *tensor.Tensor) (data []byte, done func()) {
+	if data, steps, ok := t.InMemory(); ok && slices.Equal(steps, types.RowMajor(t.Shape)) {
+		return data, func() {}
+	}
+	buffer := wholes.Get().(*[]byte)
+	data = sized(buffer, t.Size())
+	t.Fill(data)
+	return data, func() { wholes.Put(buffer) }
+}
 
 // begin starts to pack so many iterations, or those that are left, beginning with iteration from, and returns where the next piece begins.
 func (b *piece) begin(p packing, from, step int) (to int) {
 	to = min(from+step, p.outer)
-	size := (to - from) * p.each
-	if cap(*b.buffer) < size {
-		*b.buffer = tensor.Bytes(size)
-	}
-	b.data = (*b.buffer)[:size]
+	b.data = sized(b.buffer, (to-from)*p.each)
 	if from < to {
 		b.filled.Go(func() { p.fill(b.data, from, to) })
 	}
@@ -91,13 +114,22 @@ func (b *piece) begin(p packing, from, step int) (to int) {
 // A packing is a tensor on its way into a layout: outer iterations of the layout's first loop, which make so many bytes each.
 type packing struct {
 	t           *tensor.Tensor
+	data        []byte
+	steps       []int // between elements of data, along each axis
 	l           types.Layout
 	outer, each int
+	done        func() // with data
 }
 
 func newPacking(t *tensor.Tensor, l types.Layout) packing {
 	dims := l.Dims(t.Shape)
-	return packing{t, l, dims[0], types.Count(dims[1:]) * t.DType.Size()}
+	p := packing{t: t, l: l, outer: dims[0], each: types.Count(dims[1:]) * t.DType.Size(), done: func() {}}
+	var ok bool
+	if p.data, p.steps, ok = t.InMemory(); !ok {
+		p.data, p.done = plain(t)
+		p.steps = types.RowMajor(t.Shape)
+	}
+	return p
 }
 
 // fill packs the iterations [from, to) of the first loop.
@@ -105,13 +137,13 @@ func (p packing) fill(out []byte, from, to int) {
 	t := p.t
 	switch t.DType.Size() {
 	case 1:
-		reorder(t, p.l, tensor.Elements[uint8](t.Data), tensor.Elements[uint8](out), from, to)
+		reorder(p, tensor.Elements[uint8](p.data), tensor.Elements[uint8](out), from, to)
 	case 2:
-		reorder(t, p.l, tensor.Elements[uint16](t.Data), tensor.Elements[uint16](out), from, to)
+		reorder(p, tensor.Elements[uint16](p.data), tensor.Elements[uint16](out), from, to)
 	case 4:
-		reorder(t, p.l, tensor.Elements[uint32](t.Data), tensor.Elements[uint32](out), from, to)
+		reorder(p, tensor.Elements[uint32](p.data), tensor.Elements[uint32](out), from, to)
 	case 8:
-		reorder(t, p.l, tensor.Elements[uint64](t.Data), tensor.Elements[uint64](out), from, to)
+		reorder(p, tensor.Elements[uint64](p.data), tensor.Elements[uint64](out), from, to)
 	}
 }
 
@@ -119,11 +151,11 @@ func (p packing) fill(out []byte, from, to int) {
 func packedNibbles(t *tensor.Tensor, l types.Layout) []byte {
 	single := make([]byte, t.Len())
 	for i := range single {
-		single[i] = t.Data[i/2] >> (4 * (i % 2)) & 15
+		single[i] = t.Bytes()[i/2] >> (4 * (i % 2)) & 15
 	}
 	dims := l.Dims(t.Shape)
 	wide := make([]byte, types.Count(dims))
-	reorder(t, l, single, wide, 0, dims[0])
+	reorder(packing{t: t, steps: types.RowMajor(t.Shape), l: l}, single, wide, 0, dims[0])
 	out := tensor.Bytes(t.DType.Bytes(len(wide)))
 	for i, x := range wide {
 		out[i/2] |= x << (4 * (i % 2))
@@ -132,8 +164,9 @@ func packedNibbles(t *tensor.Tensor, l types.Layout) []byte {
 }
 
 // reorder fills dst with the iterations [first, last) of the layout's first loop. What lies beyond an extent is zero.
-func reorder[T uint8 | uint16 | uint32 | uint64](t *tensor.Tensor, l types.Layout, src, dst []T, first, last int) {
-	parts, dims, strides := l.Parts(len(t.Shape)), l.Dims(t.Shape), types.RowMajor(t.Shape)
+func reorder[T uint8 | uint16 | uint32 | uint64](packing packing, src, dst []T, first, last int) {
+	t, strides := packing.t, packing.steps
+	parts, dims := packing.l.Parts(len(t.Shape)), packing.l.Dims(t.Shape)
 	at := make([]int, len(t.Shape)) // logical index of the outer loops so far
 	pos := 0
 	var walk func(level, from, first, last int)
@@ -184,8 +217,12 @@ func reorder[T uint8 | uint16 | uint32 | uint64](t *tensor.Tensor, l types.Layou
 			}
 		}
 		row := dst[pos : pos+last-first]
-		for i := range inside - first {
-			row[i] = src[from+(first+i)*stride]
+		if stride == 1 && inside > first {
+			copy(row, src[from+first:from+inside])
+		} else {
+			for i := range inside - first {
+				row[i] = src[from+(first+i)*stride]
+			}
 		}
 		clear(row[inside-first:])
 		pos += len(row)

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"lathe/internal/op"
+	"lathe/internal/ops"
 	"lathe/internal/tensor"
 	"lathe/internal/types"
 )
@@ -21,12 +23,32 @@ func TestPacked(t *testing.T) {
 		{[]int{2, 37, 45}, "ABC16b"}, {[]int{2, 37, 45}, "ABC16b16c"}, {[]int{3, 20, 33}, "ABC4c8b"}, {[]int{40, 50}, "BA"}, {[]int{2, 5, 7}, "ACB2b"},
 	} {
 		for _, d := range []types.DType{types.I8, types.F16, types.F32, types.F64} {
-			x := tensor.New(d, tc.shape...)
-			x.Data = append(make([]byte, 1), x.Data...)[1:] // as a model file may hold it
-			for i := range x.Data {
-				x.Data[i] = byte(1 + r.IntN(255))
+			size := d.Bytes(types.Count(tc.shape))
+			x := tensor.Over(d, tc.shape, make([]byte, 1+size)[1:]) // as a model file may hold it
+			for i := range x.Bytes() {
+				x.Bytes()[i] = byte(1 + r.IntN(255))
 			}
+			later := tensor.Later(d, tc.shape, x, "copied", func(out []byte) { copy(out, x.Bytes()) })
+			order := r.Perm(len(tc.shape))
+			back := make([]int, len(order))
+			for i, a := range order {
+				back[a] = i
+			}
+			turned := tensor.Over(d, op.Permuted(tc.shape, order), ops.Transposed(x, order...).Bytes())
+			view := ops.Transposed(turned, back...)
 			got := packed(x, tc.layout)
+			for name, y := range map[string]*tensor.Tensor{"made later": later, "a view": view} {
+				for _, l := range []types.Layout{tc.layout, ""} {
+					want := got
+					if l == "" {
+						want = x.Bytes()
+					}
+					var pieces bytes.Buffer
+					if err := writePacked(&pieces, y, l, 2); err != nil || !bytes.Equal(pieces.Bytes(), want) || l != "" && !bytes.Equal(packed(y, l), want) {
+						t.Fatalf("%v %s %s, %s: %v", tc.shape, l, d, name, err)
+					}
+				}
+			}
 			var pieces bytes.Buffer
 			if err := writePacked(&pieces, x, tc.layout, 2); err != nil || !bytes.Equal(pieces.Bytes(), got) {
 				t.Fatalf("%v %s %s: in pieces %v, %v, want %v", tc.shape, tc.layout, d, pieces.Bytes(), err, got)
@@ -54,7 +76,7 @@ func TestPacked(t *testing.T) {
 				for k := range d.Size() {
 					want := byte(0)
 					if inside {
-						want = x.Data[flat*d.Size()+k]
+						want = x.Bytes()[flat*d.Size()+k]
 					}
 					if b := got[pos*d.Size()+k]; b != want {
 						t.Fatalf("%v %s %s: byte %d of element %d is %d, want %d", tc.shape, tc.layout, d, k, pos, b, want)

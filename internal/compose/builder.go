@@ -115,7 +115,7 @@ func (b *Builder) Zeros(d types.DType, shape ...int) *tensor.Tensor {
 // is filled at run time.
 func (b *Builder) Filled(value *tensor.Tensor, shape ...int) *graph.Value {
 	if t := types.Of(value.DType, shape...); t.Check() == nil && t.Bytes() > b.room && t.Bytes() <= maxFilled {
-		one := tensor.Tensor{DType: value.DType, Shape: []int{}, Data: value.Data}
+		one := *tensor.Over(value.DType, []int{}, value.Bytes())
 		return b.Apply(ops.BroadcastTo, ops.BroadcastToAttrs{Shape: slices.Clone(shape)}, Const(&one))
 	}
 	t := b.Zeros(value.DType, shape...)
@@ -125,8 +125,8 @@ func (b *Builder) Filled(value *tensor.Tensor, shape ...int) *graph.Value {
 		}
 		return Const(t)
 	}
-	for n := copy(t.Data, value.Data); n < len(t.Data) && n > 0; {
-		n += copy(t.Data[n:], t.Data[:n])
+	for n := copy(t.Bytes(), value.Bytes()); n < t.Size() && n > 0; {
+		n += copy(t.Bytes()[n:], t.Bytes()[:n])
 	}
 	return Const(t)
 }

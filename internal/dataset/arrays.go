@@ -120,7 +120,7 @@ func classesOf(a npz.Array) ([]int, error) {
 	if len(a.Shape) == 0 || len(a.Shape) > 2 {
 		return nil, fmt.Errorf("labels %q are %v: a number or a row for each sample is wanted", a.Name, a.Shape)
 	}
-	t := &tensor.Tensor{DType: d, Shape: a.Shape, Data: a.Data}
+	t := tensor.Over(d, a.Shape, a.Data)
 	width := 1
 	if len(a.Shape) == 2 {
 		width = a.Shape[1]

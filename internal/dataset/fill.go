@@ -118,13 +118,13 @@ func fillArray(a npz.Array, in Input) ([]byte, error) {
 		for i := range x.Len() {
 			out.SetFloat(i, (x.Float(i)-float64(in.Raw.Zero))*in.Raw.Scale)
 		}
-		return out.Data, nil
+		return out.Bytes(), nil
 	}
 	converted, lost := x.Convert(to)
 	if lost >= 0 {
 		return nil, fmt.Errorf("%s %v of the sample does not fit into %s", a.DType, x.Float(lost), in.DType)
 	}
-	return converted.Data, nil
+	return converted.Bytes(), nil
 }
 
 // quantise rounds floats to an integer input: x / Scale + Zero, within its range.
@@ -134,10 +134,10 @@ func quantise(x, out *tensor.Tensor, in Input) ([]byte, error) {
 		if lost >= 0 {
 			return nil, fmt.Errorf("%v of the sample is no whole number, and the scale of input %q (%s) is not known", x.Float(lost), in.Name, in.DType)
 		}
-		return converted.Data, nil
+		return converted.Bytes(), nil
 	}
 	if !out.DType.IsInt() {
 		return nil, errors.New("floats cannot become " + in.DType)
 	}
-	return x.Quantize(out.DType, in.Scale, in.Zero).Data, nil
+	return x.Quantize(out.DType, in.Scale, in.Zero).Bytes(), nil
 }

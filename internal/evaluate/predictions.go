@@ -66,7 +66,7 @@ func (e *External) fromArrays(b []byte) error {
 		if err != nil {
 			return err
 		}
-		t := &tensor.Tensor{DType: d, Shape: a.Shape, Data: a.Data}
+		t := tensor.Over(d, a.Shape, a.Data)
 		if len(a.Shape) == 0 || a.Shape[0] != len(e.outcomes) {
 			return fmt.Errorf("array %q is %v, and there are %s", a.Name, a.Shape, spelling.Count(len(e.outcomes), "sample"))
 		}

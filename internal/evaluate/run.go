@@ -222,7 +222,7 @@ func (r *runner) scores() ([]float32, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &tensor.Tensor{DType: d, Shape: t.Shape, Data: t.Data}
+	v := tensor.Over(d, t.Shape, t.Data)
 	scores := make([]float32, r.classes)
 	if r.hard {
 		class := int(v.Float(0))

@@ -66,7 +66,7 @@ type Param struct {
 
 // Constant is a param whose elements are at hand.
 func Constant(name string, t *tensor.Tensor) Param {
-	return Param{Name: name, Elements: int64(t.Len()), Bytes: int64(len(t.Data)), Value: func(*compose.Builder) (*graph.Value, error) { return compose.Const(t), nil }}
+	return Param{Name: name, Elements: int64(t.Len()), Bytes: int64(t.Size()), Value: func(*compose.Builder) (*graph.Value, error) { return compose.Const(t), nil }}
 }
 
 // A Node is one operator application. An empty name in In or Out is an optional operand or result that is absent.

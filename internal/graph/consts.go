@@ -52,7 +52,7 @@ func contentHash(t *tensor.Tensor) string {
 	h := sha256.New()
 	io.WriteString(h, t.Type().String())
 	h.Write([]byte{0})
-	h.Write(t.Data)
+	h.Write(t.Bytes())
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
@@ -77,7 +77,7 @@ func (c *Consts) Write(w io.Writer) error {
 	var zeros [constsAlign]byte
 	for _, k := range keys {
 		pad, _ := out.Write(zeros[:-off&(constsAlign-1)])
-		n, _ := out.Write(c.byKey[k].Data)
+		n, _ := out.Write(c.byKey[k].Bytes())
 		off += pad + n
 	}
 	if err := out.Flush(); err != nil {
@@ -120,7 +120,7 @@ func readConsts(b []byte) (*Consts, error) {
 		if size > len(b)-off {
 			return nil, fmt.Errorf("constant %q: %s takes %s where %d are left; the file is truncated", k, t, spelling.Count(size, "byte"), max(0, len(b)-off))
 		}
-		v := &tensor.Tensor{DType: t.DType, Shape: t.Shape, Data: b[off : off+size : off+size]}
+		v := tensor.Over(t.DType, t.Shape, b[off:off+size:off+size])
 		if c.Lookup(k) != nil {
 			return nil, fmt.Errorf("constant %q is listed twice", k)
 		}
@@ -168,7 +168,7 @@ const inlineLimit = 8
 // payload does not.
 func literal(t *tensor.Tensor) (string, bool) {
 	n := t.Type().Elements()
-	if n > inlineLimit || len(t.Data) != t.Type().Bytes() {
+	if n > inlineLimit || t.Size() != t.Type().Bytes() {
 		return "", false
 	}
 	words := make([]string, n)
@@ -176,7 +176,7 @@ func literal(t *tensor.Tensor) (string, bool) {
 		words[i] = element(t, i)
 	}
 	back, err := ofLiteral(t.Type(), words)
-	if err != nil || !bytes.Equal(back.Data, t.Data) {
+	if err != nil || !bytes.Equal(back.Bytes(), t.Bytes()) {
 		return "", false
 	}
 	return "{" + strings.Join(words, ", ") + "}", true

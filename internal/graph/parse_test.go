@@ -174,7 +174,7 @@ func TestConstsErrors(t *testing.T) {
 	row := string(b[len(constsMagic):bytes.Index(b, []byte("\n\n"))])
 	twice := constsMagic + row + "\n" + row + "\n\n"
 	for range 2 {
-		twice += strings.Repeat("\x00", -len(twice)&(constsAlign-1)) + string(ramp(3, 5).Data)
+		twice += strings.Repeat("\x00", -len(twice)&(constsAlign-1)) + string(ramp(3, 5).Bytes())
 	}
 	for name, c := range map[string]struct{ data, want string }{
 		"empty":     {"", "does not start with"},

@@ -130,7 +130,7 @@ func compareValues(t *testing.T, got, want []*Value, same map[*Value]*Value) {
 }
 
 func sameTensor(a, b *tensor.Tensor) bool {
-	return a == b || a != nil && b != nil && a.Type().Equal(b.Type()) && bytes.Equal(a.Data, b.Data)
+	return a == b || a != nil && b != nil && a.Type().Equal(b.Type()) && bytes.Equal(a.Bytes(), b.Bytes())
 }
 
 func TestLiterals(t *testing.T) {
@@ -143,7 +143,7 @@ func TestLiterals(t *testing.T) {
 		{tensor.Of([]int{1, 2}, []uint64{math.MaxUint64, 0}), "{18446744073709551615, 0}"},
 		{tensor.Of([]int{2}, []int64{math.MinInt64, 3}), "{-9223372036854775808, 3}"},
 		{tensor.Of([]int{2}, []bool{true, false}), "{true, false}"},
-		{&tensor.Tensor{DType: types.F16, Shape: []int{1}, Data: []byte{1, 0}}, "{5.9604645e-08}"},
+		{tensor.Over(types.F16, []int{1}, []byte{1, 0}), "{5.9604645e-08}"},
 		{tensor.New(types.F32, 0), "{}"},
 	}
 	for _, c := range inline {
@@ -154,12 +154,12 @@ func TestLiterals(t *testing.T) {
 	named := []*tensor.Tensor{
 		ramp(9),
 		tensor.Scalar(math.Float32frombits(0x7fc00001)),
-		{DType: types.Bool, Shape: []int{1}, Data: []byte{2}},
-		{DType: types.F32, Shape: []int{2}, Data: make([]byte, 7)},
+		tensor.Over(types.Bool, []int{1}, []byte{2}),
+		tensor.Over(types.F32, []int{2}, make([]byte, 7)),
 	}
 	for _, v := range named {
 		if got, ok := literal(v); ok {
-			t.Errorf("%s %v prints as %s", v.Type(), v.Data, got)
+			t.Errorf("%s %v prints as %s", v.Type(), v.Bytes(), got)
 		}
 	}
 }

@@ -170,8 +170,8 @@ func (v *verifier) constant(c *Value) error {
 		return errors.New("is both a constant and the result of a node")
 	case t.DType != c.Type.DType || !slices.Equal(t.Shape, c.Type.Shape):
 		return fmt.Errorf("is a constant of type %s with elements of type %s", c.Type, t.Type())
-	case len(t.Data) != c.Type.With("").Bytes():
-		return fmt.Errorf("is a constant of type %s with %s instead of %d", c.Type, spelling.Count(len(t.Data), "byte"), c.Type.With("").Bytes())
+	case t.Size() != c.Type.With("").Bytes():
+		return fmt.Errorf("is a constant of type %s with %s instead of %d", c.Type, spelling.Count(t.Size(), "byte"), c.Type.With("").Bytes())
 	}
 	return nil
 }
@@ -227,8 +227,8 @@ func (v *verifier) result(g *Graph, n *Node, i int, out *Value) error {
 	if err := v.claim(g, out); err != nil {
 		return err
 	}
-	if k := out.Known; k != nil && (!sameValueType(k.Type(), out.Type) || len(k.Data) != k.Type().Bytes()) {
-		return fmt.Errorf("type %s, but a known value of type %s in %s", out.Type, k.Type(), spelling.Count(len(k.Data), "byte"))
+	if k := out.Known; k != nil && (!sameValueType(k.Type(), out.Type) || k.Size() != k.Type().Bytes()) {
+		return fmt.Errorf("type %s, but a known value of type %s in %s", out.Type, k.Type(), spelling.Count(k.Size(), "byte"))
 	}
 	return nil
 }

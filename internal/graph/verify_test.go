@@ -62,7 +62,9 @@ func TestVerifyFaults(t *testing.T) {
 		"the operator has no inference":                                                                               func(g *Graph) { g.Nodes[3].Op = &op.Def{Name: "odd"} },
 		"1 sub-graphs in a node whose operator has none":                                                              func(g *Graph) { g.Nodes[3].Sub = []*Graph{{}} },
 
-		"operand 1 %conv.weight is a constant of type float32[4,4,3,3] with 575 bytes instead of 576": func(g *Graph) { g.Nodes[0].In[1].Const.Data = make([]byte, 575) },
+		"operand 1 %conv.weight is a constant of type float32[4,4,3,3] with 575 bytes instead of 576": func(g *Graph) {
+			g.Nodes[0].In[1].Const = tensor.Over(types.F32, []int{4, 4, 3, 3}, make([]byte, 575))
+		},
 		"with elements of type float32[9]":     func(g *Graph) { g.Nodes[0].In[1].Const = ramp(9) },
 		`weight is a constant: layout "ABC"`:   func(g *Graph) { g.Nodes[0].In[1].Type.Layout = "ABC" },
 		"is both a constant and the result of": func(g *Graph) { g.Nodes[0].In[1].Def = g.Nodes[0] },

@@ -74,14 +74,14 @@ func TestJoinedParts(t *testing.T) {
 		if err := interp.Run(f, args, 2); err != nil {
 			t.Fatalf("seed %d: %v\n%s", seed, err, f)
 		}
-		want := append([]byte(nil), y.Data...)
+		want := append([]byte(nil), y.Bytes()...)
 		for _, p := range looppass.Table {
 			run(t, p.Name, f)
 			if err := loop.Verify(f, loop.NoBlocks); err != nil {
 				t.Fatalf("seed %d: after %s: %v\n%s", seed, p.Name, err, f)
 			}
-			clear(y.Data)
-			if err := interp.Run(f, args, 2); err != nil || string(y.Data) != string(want) {
+			clear(y.Bytes())
+			if err := interp.Run(f, args, 2); err != nil || string(y.Bytes()) != string(want) {
 				t.Fatalf("seed %d: after %s: %v, another result\n%s\n%s", seed, p.Name, err, text, f)
 			}
 		}

@@ -219,7 +219,7 @@ func differing(d types.DType, want, got []byte) float64 {
 		})
 	}
 	n := len(want) * 8 / d.Bits()
-	a, b := &tensor.Tensor{DType: d, Shape: []int{n}, Data: want}, &tensor.Tensor{DType: d, Shape: []int{n}, Data: got}
+	a, b := tensor.Over(d, []int{n}, want), tensor.Over(d, []int{n}, got)
 	return distance(n, func(i int) (x, y float64) { return a.Float(i), b.Float(i) })
 }
 

@@ -20,7 +20,7 @@ func fill(m *executor.Module) error {
 		if err != nil {
 			return err
 		}
-		v, r := &tensor.Tensor{DType: d, Shape: info.Shape, Data: make([]byte, size)}, rand.New(rand.NewPCG(0, uint64(i)))
+		v, r := tensor.Over(d, info.Shape, make([]byte, size)), rand.New(rand.NewPCG(0, uint64(i)))
 		for k := range v.Len() {
 			switch {
 			case d == types.I8 || d == types.U8:
@@ -31,7 +31,7 @@ func fill(m *executor.Module) error {
 				v.SetFloat(k, 2*r.Float64()-1)
 			}
 		}
-		if err := m.SetInput(i, v.Data); err != nil {
+		if err := m.SetInput(i, v.Bytes()); err != nil {
 			return err
 		}
 	}

@@ -40,7 +40,7 @@ var ScatterElements = op.Define(op.Spec[ScatterElementsAttrs]{
 	},
 	Eval: func(a ScatterElementsAttrs, in, out []*tensor.Tensor) error {
 		indices, updates := in[1], in[2]
-		copy(out[0].Data, in[0].Data)
+		copy(out[0].Bytes(), in[0].Bytes())
 		eachIndex(indices.Shape, func(at []int) {
 			j := offsetOf(indices.Shape, at)
 			to := slices.Clone(at)

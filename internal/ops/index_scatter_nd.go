@@ -43,7 +43,7 @@ var ScatterND = op.Define(op.Spec[ScatterNDAttrs]{
 	Eval: func(a ScatterNDAttrs, in, out []*tensor.Tensor) error {
 		indices, updates := in[1], in[2]
 		last := len(indices.Shape) - 1
-		copy(out[0].Data, in[0].Data)
+		copy(out[0].Bytes(), in[0].Bytes())
 		eachIndex(updates.Shape, func(at []int) {
 			var to []int
 			for c := range indices.Shape[last] {

@@ -17,7 +17,7 @@ func setElement(out *tensor.Tensor, i int, in *tensor.Tensor, j int) {
 		return
 	}
 	n := out.DType.Size()
-	copy(out.Data[i*n:(i+1)*n], in.Data[j*n:])
+	copy(out.Bytes()[i*n:(i+1)*n], in.Bytes()[j*n:])
 }
 
 // rearrange fills out with elements of in: from maps a coordinate of out to one of in, which may be its argument changed.
@@ -100,10 +100,11 @@ func strided(out, in *tensor.Tensor, steps []int) {
 		return
 	}
 	if last < 0 {
-		copy(out.Data, in.Data)
+		copy(out.Bytes(), in.Bytes())
 		return
 	}
 	if out.DType.IsNibble() {
+		clear(out.Bytes())
 		i := 0
 		eachIndex(out.Shape, func(at []int) {
 			setElement(out, i, in, place(at, steps))
@@ -113,9 +114,9 @@ func strided(out, in *tensor.Tensor, steps []int) {
 	}
 	row, step := out.Shape[last]*size, steps[last]*size
 	if step == size {
-		to := out.Data
+		to := out.Bytes()
 		eachIndex(out.Shape[:last], func(at []int) {
-			copy(to[:row], in.Data[place(at, steps)*size:])
+			copy(to[:row], in.Bytes()[place(at, steps)*size:])
 			to = to[row:]
 		})
 		return
@@ -131,7 +132,7 @@ func strided(out, in *tensor.Tensor, steps []int) {
 	}
 	eachIndex(shape, func(at []int) {
 		m := tensor.Turned{Columns: out.Shape[last], Rows: across, Step: outSteps[along], Across: steps[last]}
-		to, from := out.Data[place(at, outSteps)*size:], in.Data[place(at, steps)*size:]
+		to, from := out.Bytes()[place(at, outSteps)*size:], in.Bytes()[place(at, steps)*size:]
 		switch size {
 		case 1:
 			tensor.Turn(m, tensor.Elements[uint8](to), tensor.Elements[uint8](from))

@@ -46,7 +46,7 @@ var TensorScatter = op.Define(op.Spec[TensorScatterAttrs]{
 	},
 	Eval: func(a TensorScatterAttrs, in, out []*tensor.Tensor) error {
 		cache, update, start := in[0], in[1], in[2]
-		copy(out[0].Data, cache.Data)
+		copy(out[0].Bytes(), cache.Bytes())
 		eachIndex(update.Shape, func(at []int) {
 			to := slices.Clone(at)
 			n := cache.Shape[a.Axis]

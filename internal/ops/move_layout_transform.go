@@ -28,7 +28,7 @@ var LayoutTransform = op.Define(op.Spec[LayoutTransformAttrs]{
 		return []types.Tensor{in[0].With(a.Dst)}, nil
 	},
 	Eval: func(_ LayoutTransformAttrs, in, out []*tensor.Tensor) error {
-		copy(out[0].Data, in[0].Data)
+		copy(out[0].Bytes(), in[0].Bytes())
 		return nil
 	},
 	Compute: func(_ LayoutTransformAttrs, in []*te.Stage, out []types.Tensor) []*te.Stage {

@@ -35,7 +35,7 @@ var Reshape = op.Define(op.Spec[ReshapeAttrs]{
 		return []types.Tensor{t}, nil
 	},
 	Eval: func(_ ReshapeAttrs, in, out []*tensor.Tensor) error {
-		copy(out[0].Data, in[0].Data)
+		copy(out[0].Bytes(), in[0].Bytes())
 		return nil
 	},
 	Compute: func(_ ReshapeAttrs, in []*te.Stage, out []types.Tensor) []*te.Stage {

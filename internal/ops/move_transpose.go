@@ -14,6 +14,14 @@ import (
 // TransposeAttrs are the attributes of transpose. Axes is a permutation: axis k of the result is axis Axes[k] of data.
 type TransposeAttrs struct{ Axes []int }
 
+// Transposed is what transpose makes of a constant, whose elements stay where they are until they are asked for.
+func Transposed(t *tensor.Tensor, axes ...int) *tensor.Tensor {
+	shape, steps := op.Permuted(t.Shape, axes), op.Permuted(types.RowMajor(t.Shape), axes)
+	return tensor.View(shape, t, steps, fmt.Sprintf("transposed to %v by %v", shape, axes), func(out []byte) {
+		strided(tensor.Over(t.DType, shape, out), t, steps)
+	})
+}
+
 // Transpose permutes the axes.
 var Transpose = op.Define(op.Spec[TransposeAttrs]{
 	Name:   "transpose",
@@ -36,11 +44,7 @@ var Transpose = op.Define(op.Spec[TransposeAttrs]{
 		return []types.Tensor{types.Of(in[0].DType, shape...)}, nil
 	},
 	Eval: func(a TransposeAttrs, in, out []*tensor.Tensor) error {
-		steps, read := types.RowMajor(in[0].Shape), make([]int, len(a.Axes))
-		for k, ax := range a.Axes {
-			read[k] = steps[ax]
-		}
-		strided(out[0], in[0], read)
+		strided(out[0], in[0], op.Permuted(types.RowMajor(in[0].Shape), a.Axes))
 		return nil
 	},
 	Compute: func(a TransposeAttrs, in []*te.Stage, out []types.Tensor) []*te.Stage {

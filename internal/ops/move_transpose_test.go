@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"bytes"
 	"math/rand/v2"
 	"testing"
 
@@ -22,12 +23,18 @@ func TestTransposeBlocks(t *testing.T) {
 		}
 		axes := r.Perm(len(shape))
 		x := tensor.New([]types.DType{types.U8, types.I16, types.F32, types.I64, types.I4}[r.IntN(5)], shape...)
-		for i := range x.Data {
-			x.Data[i] = byte(r.Uint32())
+		for i := range x.Bytes() {
+			x.Bytes()[i] = byte(r.Uint32())
 		}
+		later := Transposed(x, axes...)
+		filled := bytes.Repeat([]byte{0xa5}, later.Size())
+		later.Fill(filled)
 		y := tensor.New(x.DType, op.Permuted(shape, axes)...)
 		if err := Transpose.Eval(TransposeAttrs{axes}, []*tensor.Tensor{x}, []*tensor.Tensor{y}); err != nil {
 			t.Fatal(err)
+		}
+		if !bytes.Equal(filled, y.Bytes()) || !bytes.Equal(later.Bytes(), y.Bytes()) || later.Type().String() != y.Type().String() {
+			t.Errorf("%s%v by %v is another when it is made later, of type %s", x.DType, shape, axes, later.Type())
 		}
 		i := 0
 		wrong := 0
@@ -39,7 +46,7 @@ func TestTransposeBlocks(t *testing.T) {
 			want := tensor.New(x.DType, 1)
 			setElement(want, 0, x, offsetOf(shape, from))
 			got := tensor.New(x.DType, 1)
-			if setElement(got, 0, y, i); string(got.Data) != string(want.Data) {
+			if setElement(got, 0, y, i); string(got.Bytes()) != string(want.Bytes()) {
 				wrong++
 			}
 			i++

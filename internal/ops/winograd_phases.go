@@ -18,7 +18,7 @@ func (w *Winograd) PhaseWeight(weight *tensor.Tensor) *tensor.Tensor {
 	eachIndex([]int{out, v.Phases, h.Phases, channels, v.Taps, h.Taps}, func(i []int) {
 		if row, col := v.Stride*i[4]+i[1], h.Stride*i[5]+i[2]; row < weight.Shape[2] && col < weight.Shape[3] {
 			from := offsetOf(weight.Shape, []int{i[0], i[3], row, col}) * size
-			copy(y.Data[at:at+size], weight.Data[from:from+size])
+			copy(y.Bytes()[at:at+size], weight.Bytes()[from:from+size])
 		}
 		at += size
 	})

@@ -112,12 +112,12 @@ func repeatedChannels(t *tensor.Tensor, chunk, times, n int) *tensor.Tensor {
 	shape := slices.Clone(t.Shape)
 	shape[slices.Index(shape, t.Len())] = n
 	var data []byte
-	for part := range slices.Chunk(t.Data, chunk*t.DType.Size()) {
+	for part := range slices.Chunk(t.Bytes(), chunk*t.DType.Size()) {
 		data = append(data, slices.Repeat(part, times)...)
 	}
 	r := tensor.New(t.DType, shape...)
-	for at := 0; at < len(r.Data); {
-		at += copy(r.Data[at:], data)
+	for at := 0; at < r.Size(); {
+		at += copy(r.Bytes()[at:], data)
 	}
 	return r
 }

@@ -9,7 +9,6 @@ import (
 	"lathe/internal/graph/rewrite"
 	"lathe/internal/op"
 	"lathe/internal/ops"
-	"lathe/internal/tensor"
 	"lathe/internal/types"
 )
 
@@ -399,10 +398,5 @@ func reordered(r *rewrite.Rewriter, v *graph.Value, order []int) *graph.Value {
 		}
 		return r.Apply(ops.Transpose, ops.TransposeAttrs{Axes: order}, v)
 	}
-	from, to := *v.Const, tensor.New(v.Const.DType, op.Permuted(shape, order)...)
-	from.Shape = shape
-	if err := ops.Transpose.Eval(ops.TransposeAttrs{Axes: order}, []*tensor.Tensor{&from}, []*tensor.Tensor{to}); err != nil {
-		r.Fail(err)
-	}
-	return graph.NewConst(v.Name, to)
+	return graph.NewConst(v.Name, ops.Transposed(v.Const.Reshape(shape...), order...))
 }

@@ -81,7 +81,7 @@ func TestAxesAlike(t *testing.T) {
 }
 
 func sameBytes(a, b []*tensor.Tensor) bool {
-	return slices.EqualFunc(a, b, func(x, y *tensor.Tensor) bool { return x.Type().Equal(y.Type()) && bytes.Equal(x.Data, y.Data) })
+	return slices.EqualFunc(a, b, func(x, y *tensor.Tensor) bool { return x.Type().Equal(y.Type()) && bytes.Equal(x.Bytes(), y.Bytes()) })
 }
 
 // smallValues are values that are valid for any operator: positive, finite, not far apart.

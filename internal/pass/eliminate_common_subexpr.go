@@ -18,8 +18,8 @@ type sameNodes map[any]int
 
 func (ids sameNodes) id(v *graph.Value) int {
 	var key any = v
-	if v.IsConst() && len(v.Const.Data) <= sameConstant {
-		key = v.Type.String() + string(v.Const.Data)
+	if v.IsConst() && v.Const.Size() <= sameConstant {
+		key = v.Type.String() + string(v.Const.Bytes())
 	}
 	if _, ok := ids[key]; !ok {
 		ids[key] = len(ids)

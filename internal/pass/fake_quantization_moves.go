@@ -102,7 +102,7 @@ func scalars(vs []*graph.Value) []*graph.Value {
 func sameParams(a, b *graph.Node) bool {
 	for i := range a.In[1:] {
 		x, y := constant(a.In[i+1]), constant(b.In[i+1])
-		if x == nil || y == nil || x.Len() != 1 || y.Len() != 1 || x.DType != y.DType || !bytes.Equal(x.Data, y.Data) {
+		if x == nil || y == nil || x.Len() != 1 || y.Len() != 1 || x.DType != y.DType || !bytes.Equal(x.Bytes(), y.Bytes()) {
 			return false
 		}
 	}

@@ -207,10 +207,10 @@ func transposed(t *tensor.Tensor) *tensor.Tensor {
 	n := len(t.Shape)
 	rows, columns := t.Shape[n-2], t.Shape[n-1]
 	r := tensor.New(t.DType, append(slices.Clone(t.Shape[:n-2]), columns, rows)...)
-	for at := 0; at < len(t.Data); at += rows * columns {
+	for at := 0; at < t.Size(); at += rows * columns {
 		for i := range rows {
 			for j := range columns {
-				r.Data[at+j*rows+i] = t.Data[at+i*columns+j]
+				r.Bytes()[at+j*rows+i] = t.Bytes()[at+i*columns+j]
 			}
 		}
 	}

@@ -92,7 +92,7 @@ func TestFoldingBudget(t *testing.T) {
 		g.Outputs = []*graph.Value{y}
 		held := 0
 		for _, v := range g.Constants() {
-			held += len(v.Const.Data)
+			held += len(v.Const.Bytes())
 		}
 		if err := foldConstant(&Context{Graph: g}); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -100,7 +100,7 @@ func TestFoldingBudget(t *testing.T) {
 		}
 		made := 0
 		for _, v := range g.Constants() {
-			made += len(v.Const.Data)
+			made += len(v.Const.Bytes())
 		}
 		if made > leastFoldBytes+(1+foldBytesPerByte)*held {
 			t.Errorf("%s: %d bytes of constants became %d", name, held, made)

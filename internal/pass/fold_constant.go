@@ -22,8 +22,8 @@ func foldConstant(c *Context) error {
 func foldConstantBut(c *Context, spare func(n *graph.Node) bool) error {
 	f := &folding{work: leastFoldWork, bytes: leastFoldBytes, ids: sameNodes{}, folded: map[string][]*graph.Value{}}
 	for _, v := range c.Graph.Constants() {
-		f.work += float64(len(v.Const.Data)) * foldWorkPerByte
-		f.bytes += len(v.Const.Data) * foldBytesPerByte
+		f.work += float64(v.Const.Size()) * foldWorkPerByte
+		f.bytes += v.Const.Size() * foldBytesPerByte
 	}
 	f.work = min(f.work, mostFoldWork)
 	err := rewrite.Walk(c.Graph, func(r *rewrite.Rewriter, n *graph.Node) {
@@ -116,7 +116,7 @@ func (f *folding) evaluated(n *graph.Node) ([]*tensor.Tensor, error) {
 		if ins[i] = v.Value(); ins[i] == nil {
 			return nil, nil
 		}
-		size += len(ins[i].Data)
+		size += ins[i].Size()
 	}
 	if bytes/growth > size || bytes > f.bytes {
 		return nil, nil

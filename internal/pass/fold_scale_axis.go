@@ -67,7 +67,7 @@ func perChannel(t *tensor.Tensor, shape []int) *tensor.Tensor {
 	case t.Len() == 1:
 		v := tensor.New(t.DType, channels)
 		for i := range channels {
-			copy(v.Data[i*t.DType.Size():], t.Data)
+			copy(v.Bytes()[i*t.DType.Size():], t.Bytes())
 		}
 		return v
 	case axis >= 0 && t.Len() == channels && t.Shape[axis] == channels:
@@ -95,7 +95,7 @@ func scaled(out, x, by *tensor.Tensor) bool {
 	each := 4 * types.Count(x.Shape[1:])
 	for c := range by.Len() {
 		scale := float32(by.Float(c))
-		from, to := x.Data[c*each:(c+1)*each], out.Data[c*each:(c+1)*each]
+		from, to := x.Bytes()[c*each:(c+1)*each], out.Bytes()[c*each:(c+1)*each]
 		for i := 0; i < each; i += 4 {
 			v := math.Float32frombits(binary.LittleEndian.Uint32(from[i:]))
 			binary.LittleEndian.PutUint32(to[i:], math.Float32bits(v*scale))

@@ -139,8 +139,8 @@ func every(t *tensor.Tensor, x int64) bool {
 // flipped is t as type d, with bits of every byte changed: what is left of unsigned numbers less the middle of their range.
 func flipped(t *tensor.Tensor, d types.DType, bits byte) *tensor.Tensor {
 	out := tensor.New(d, t.Shape...)
-	for i, b := range t.Data {
-		out.Data[i] = b ^ bits
+	for i, b := range t.Bytes() {
+		out.Bytes()[i] = b ^ bits
 	}
 	return out
 }

@@ -19,7 +19,7 @@ import (
 func narrowWeights(c *Context) error {
 	all := 0
 	for _, v := range c.Graph.Constants() {
-		all += len(v.Const.Data)
+		all += v.Const.Size()
 	}
 	return rewrite.Walk(c.Graph, func(r *rewrite.Rewriter, n *graph.Node) {
 		if n.Op == ops.MatmulNBits {

@@ -28,10 +28,10 @@ func withoutZero(w, wz *tensor.Tensor, axis int) weights {
 		zeros[c] = int32(wz.Int(min(c, wz.Len()-1)))
 	}
 	fits := true
-	for at := 0; at < len(w.Data); { // networks have many millions of weights
+	for at := 0; at < w.Size(); { // networks have many millions of weights
 		for c := range channels {
 			sum, zero := int32(0), zeros[c]
-			for _, b := range w.Data[at : at+each] {
+			for _, b := range w.Bytes()[at : at+each] {
 				v := values[b] - zero
 				fits = fits && v >= -128 && v <= 127
 				sum += v
@@ -46,10 +46,10 @@ func withoutZero(w, wz *tensor.Tensor, axis int) weights {
 			r.left[c], zeros[c] = zero-middle, middle
 		}
 	}
-	for at := 0; at < len(w.Data); {
+	for at := 0; at < w.Size(); {
 		for _, zero := range zeros {
-			to := r.Data[at : at+each]
-			for i, b := range w.Data[at : at+each] {
+			to := r.Bytes()[at : at+each]
+			for i, b := range w.Bytes()[at : at+each] {
 				to[i] = byte(values[b] - zero)
 			}
 			at += each
@@ -91,7 +91,7 @@ const MostOfSeven = 64
 
 // SevenBits reports whether all weights, which are int8, have 7 bits.
 func SevenBits(w *tensor.Tensor) bool {
-	for _, x := range w.Data {
+	for _, x := range w.Bytes() {
 		if int8(x) > MostOfSeven || int8(x) < -MostOfSeven {
 			return false
 		}

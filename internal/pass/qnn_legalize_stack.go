@@ -48,7 +48,7 @@ func separateStack(r *rewrite.Rewriter, n *graph.Node) {
 	rows, columns := w[len(w)-2], w[len(w)-1]
 	matrix := func(i int) *graph.Value {
 		t := tensor.New(n.In[2].Type.DType, rows, columns)
-		copy(t.Data, n.In[2].Const.Data[i*len(t.Data):])
+		copy(t.Bytes(), n.In[2].Const.Bytes()[i*t.Size():])
 		return graph.NewConst(n.In[2].Name, t)
 	}
 	shaped := func(v *graph.Value, shape []int) *graph.Value {

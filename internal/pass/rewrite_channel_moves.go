@@ -28,10 +28,10 @@ func (m *channelMoves) pack(s *channelSource) {
 // pickRows is the constant v with the given rows of axis 0 and zeros for negative ones, and zeros up to n rows.
 func pickRows(v *graph.Value, rows []int, n int) *graph.Value {
 	t := tensor.New(v.Const.DType, append([]int{n}, v.Const.Shape[1:]...)...)
-	size := len(v.Const.Data) / v.Const.Shape[0]
+	size := v.Const.Size() / v.Const.Shape[0]
 	for i, r := range rows {
 		if r >= 0 {
-			copy(t.Data[i*size:(i+1)*size], v.Const.Data[r*size:])
+			copy(t.Bytes()[i*size:(i+1)*size], v.Const.Bytes()[r*size:])
 		}
 	}
 	return graph.NewConst(v.Name, t)

@@ -5,7 +5,6 @@ import (
 	"lathe/internal/graph/rewrite"
 	"lathe/internal/op"
 	"lathe/internal/ops"
-	"lathe/internal/tensor"
 	"lathe/internal/types"
 )
 
@@ -18,12 +17,7 @@ func simplifyMatmul(r *rewrite.Rewriter, n *graph.Node) {
 	}
 	w := n.In[1]
 	if !a.TransposeB {
-		t := tensor.New(w.Const.DType, w.Const.Shape[1], w.Const.Shape[0])
-		if err := ops.Transpose.Eval(ops.TransposeAttrs{Axes: []int{1, 0}}, []*tensor.Tensor{w.Const}, []*tensor.Tensor{t}); err != nil {
-			r.Fail(err)
-			return
-		}
-		w = graph.NewConst(w.Name, t)
+		w = graph.NewConst(w.Name, ops.Transposed(w.Const, 1, 0))
 	}
 	r.Change(n, ops.Dense, op.None{}, n.In[0], w)
 }

@@ -101,7 +101,7 @@ func TestTabulateFunctions(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range want {
-			if !bytes.Equal(got[i].Data, want[i].Data) {
+			if !bytes.Equal(got[i].Bytes(), want[i].Bytes()) {
 				t.Fatalf("seed %d: result %d differs\n%s\n%s", seed, i, before, g)
 			}
 		}

@@ -30,7 +30,7 @@ func TestScaled(t *testing.T) {
 		if err := ops.Multiply.Eval(op.None{}, []*tensor.Tensor{x, by}, []*tensor.Tensor{want}); err != nil {
 			t.Fatal(err)
 		}
-		if !bytes.Equal(got.Data, want.Data) {
+		if !bytes.Equal(got.Bytes(), want.Bytes()) {
 			t.Errorf("%v: other bits than by the definition", shape)
 		}
 	}

@@ -41,23 +41,26 @@ type candidate struct {
 	value  *graph.Value
 	index  int
 	hashed bool
-	hash   uint64 // of all elements, where hashed
+	hash   uint64 // of all elements of what it is made of, where hashed
 }
 
 func (a *candidate) sum(seed maphash.Seed) uint64 {
 	if !a.hashed {
-		a.hashed, a.hash = true, maphash.Bytes(seed, a.value.Const.Data)
+		of, _ := a.value.Const.Origin()
+		a.hashed, a.hash = true, maphash.Bytes(seed, of.Bytes())
 	}
 	return a.hash
 }
 
-// add gives v a place in the list, or that of an equal one. Elements are compared where types and a few of the elements are the same, and
+// add gives v a place in the list, or that of an equal one, or of one that is made of equal ones in the same way. Elements are compared where types and a few of the elements are the same, and
 // each constant's are read no more than twice for that: most weights are equal to no others, and may lie in a file that nobody has read yet.
 func (c *constants) add(v *graph.Value, alike map[uint64][]*candidate, seed maphash.Seed) {
-	data := v.Const.Data
+	of, how := v.Const.Origin()
+	data := of.Bytes()
 	var h maphash.Hash
 	h.SetSeed(seed)
 	h.WriteString(v.Type.String())
+	h.WriteString(how)
 	for i := range samples {
 		at := i * len(data) / samples
 		h.Write(data[at:min(at+sampleBytes, len(data))])
@@ -65,10 +68,11 @@ func (c *constants) add(v *graph.Value, alike map[uint64][]*candidate, seed maph
 	key := h.Sum64()
 	n := &candidate{value: v, index: len(c.list)}
 	for _, o := range alike[key] {
-		if !v.Type.Equal(o.value.Type) || len(data) != len(o.value.Const.Data) {
+		other, way := o.value.Const.Origin()
+		if !v.Type.Equal(o.value.Type) || how != way || len(data) != other.Size() {
 			continue
 		}
-		if v.Const == o.value.Const || n.sum(seed) == o.sum(seed) && bytes.Equal(data, o.value.Const.Data) {
+		if of == other || n.sum(seed) == o.sum(seed) && bytes.Equal(data, other.Bytes()) {
 			c.index[v] = o.index
 			return
 		}

@@ -77,7 +77,7 @@ func (s *static) scaled(c *choices, classes *channelClasses, scale map[int]float
 	}
 	for i, l := range s.layers {
 		w, b := tensor.New(types.F32, l.weight.Shape...), tensor.New(types.F32, l.weight.Shape[l.axis])
-		copy(w.Data, c.weights[i].Data)
+		copy(w.Bytes(), c.weights[i].Bytes())
 		d.weights[i], d.biases[i] = w, b
 		numbers := tensor.As[float32](w)
 		out := make([]float64, b.Len())

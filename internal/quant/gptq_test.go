@@ -109,7 +109,7 @@ func TestGPTQ(t *testing.T) {
 // constants are the bytes of a graph's constants.
 func constants(g *graph.Graph) (list [][]byte) {
 	for _, v := range g.Constants() {
-		list = append(list, v.Const.Data)
+		list = append(list, v.Const.Bytes())
 	}
 	return list
 }

@@ -91,7 +91,7 @@ func (s *static) report(c *choices, q *graph.Graph, before int) *Report {
 		if l.why == "" {
 			row.Bits, row.SQNR = bits(s.weights.most), weightRatio(c.weights[at[l]], s.rounded(c, at[l], nil, 1).floats(l.axis))
 			row.Reads = l.node.In[0].Name
-			r.FloatWeightBytes += len(l.weight.Data)
+			r.FloatWeightBytes += l.weight.Size()
 			r.WeightBytes += l.weight.Len() + l.weight.Shape[l.axis]*(types.F32.Size()+types.I8.Size())
 		}
 		if c.times != nil {
@@ -132,7 +132,7 @@ func bits(most int) int {
 func constantBytes(g *graph.Graph) int {
 	n := 0
 	for _, c := range g.Constants() {
-		n += len(c.Const.Data)
+		n += c.Const.Size()
 	}
 	return n
 }

@@ -210,7 +210,7 @@ func sameResult(t *testing.T, before, after *loop.Func) {
 		}
 		outs = append(outs, args[len(args)-1])
 	}
-	if string(outs[0].Data) != string(outs[1].Data) {
+	if string(outs[0].Bytes()) != string(outs[1].Bytes()) {
 		t.Errorf("the schedule changes the result:\n%v\n%v\n%s", tensor.As[float32](outs[0]), tensor.As[float32](outs[1]), after)
 	}
 }

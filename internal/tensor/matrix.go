@@ -11,7 +11,7 @@ func (t *Tensor) Transpose() *Tensor {
 				out.SetInt(to, t.Int(from))
 				continue
 			}
-			copy(out.Data[to*size:(to+1)*size], t.Data[from*size:])
+			copy(out.Bytes()[to*size:(to+1)*size], t.Bytes()[from*size:])
 		}
 	}
 	return out

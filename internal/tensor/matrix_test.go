@@ -32,13 +32,13 @@ func TestNibbles(t *testing.T) {
 				t.Errorf("%s: element %d is %d, %d transposed, want %d", c.d, i, x.Int(i), turned.Int(i), v)
 			}
 		}
-		if string(x.Data) != c.data {
-			t.Errorf("%s: bytes %x, want %x", c.d, x.Data, c.data)
+		if string(x.Bytes()) != c.data {
+			t.Errorf("%s: bytes %x, want %x", c.d, x.Bytes(), c.data)
 		}
-		if _, err := tensor.Wrap(c.d, []int{3}, x.Data); err != nil {
+		if _, err := tensor.Wrap(c.d, []int{3}, x.Bytes()); err != nil {
 			t.Error(err)
 		}
-		if _, err := tensor.Wrap(c.d, []int{5}, x.Data); err == nil {
+		if _, err := tensor.Wrap(c.d, []int{5}, x.Bytes()); err == nil {
 			t.Errorf("%s: two bytes hold no five elements", c.d)
 		}
 	}

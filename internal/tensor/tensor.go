@@ -12,16 +12,17 @@ import (
 	"lathe/internal/types"
 )
 
-// A Tensor is an element type, a shape and the bytes of the elements. Tensors are not changed once shared.
+// A Tensor is an element type, a shape and the bytes of the elements, which may be made when they are first asked for. Tensors are not changed once shared.
 type Tensor struct {
 	DType types.DType
 	Shape []int
-	Data  []byte
+	data  []byte
+	later *later // what data is made by when it is asked for; nil: it is there
 }
 
 // New returns a tensor of zeros.
 func New(d types.DType, shape ...int) *Tensor {
-	return &Tensor{d, shape, Bytes(d.Bytes(types.Count(shape)))}
+	return Over(d, shape, Bytes(d.Bytes(types.Count(shape))))
 }
 
 // NewOf returns a tensor of zeros of the logical type t.
@@ -32,7 +33,12 @@ func Wrap(d types.DType, shape []int, data []byte) (*Tensor, error) {
 	if want := d.Bytes(types.Count(shape)); want != len(data) {
 		return nil, fmt.Errorf("%s needs %d bytes, not %d", types.Of(d, shape...), want, len(data))
 	}
-	return &Tensor{d, shape, data}, nil
+	return Over(d, shape, data), nil
+}
+
+// Over returns a tensor over existing bytes, which are known to be as many as it takes.
+func Over(d types.DType, shape []int, data []byte) *Tensor {
+	return &Tensor{DType: d, Shape: shape, data: data}
 }
 
 // Type is the tensor's type, in plain layout.
@@ -52,13 +58,13 @@ func As[T Element](t *Tensor) []T {
 	if int(unsafe.Sizeof(z)) != t.DType.Size() || t.DType.IsNibble() {
 		panic(fmt.Sprintf("tensor: %s viewed as %T", t.DType, z))
 	}
-	if len(t.Data) == 0 {
+	if t.Size() == 0 {
 		return nil
 	}
-	p := unsafe.Pointer(&t.Data[0])
+	p := unsafe.Pointer(&t.Bytes()[0])
 	if uintptr(p)%unsafe.Alignof(z) != 0 {
 		c := make([]T, t.Len())
-		copy(unsafe.Slice((*byte)(unsafe.Pointer(&c[0])), len(t.Data)), t.Data)
+		copy(unsafe.Slice((*byte)(unsafe.Pointer(&c[0])), t.Size()), t.Bytes())
 		return c
 	}
 	return unsafe.Slice((*T)(p), t.Len())
@@ -112,13 +118,13 @@ func Scalar[T Element](v T) *Tensor { return Of([]int{}, []T{v}) }
 func (t *Tensor) Float(i int) float64 {
 	switch t.DType {
 	case types.F32:
-		return float64(math.Float32frombits(binary.LittleEndian.Uint32(t.Data[4*i:])))
+		return float64(math.Float32frombits(binary.LittleEndian.Uint32(t.Bytes()[4*i:])))
 	case types.F64:
-		return math.Float64frombits(binary.LittleEndian.Uint64(t.Data[8*i:]))
+		return math.Float64frombits(binary.LittleEndian.Uint64(t.Bytes()[8*i:]))
 	case types.F16:
-		return float64(F16ToF32(binary.LittleEndian.Uint16(t.Data[2*i:])))
+		return float64(F16ToF32(binary.LittleEndian.Uint16(t.Bytes()[2*i:])))
 	case types.BF16:
-		return float64(math.Float32frombits(uint32(binary.LittleEndian.Uint16(t.Data[2*i:])) << 16))
+		return float64(math.Float32frombits(uint32(binary.LittleEndian.Uint16(t.Bytes()[2*i:])) << 16))
 	case types.U64:
 		return float64(uint64(t.Int(i)))
 	}
@@ -127,7 +133,7 @@ func (t *Tensor) Float(i int) float64 {
 
 // Int returns element i of an integer or Bool tensor; U64 as the int64 of the same bits. Floats are truncated.
 func (t *Tensor) Int(i int) int64 {
-	switch d := t.Data; t.DType {
+	switch d := t.Bytes(); t.DType {
 	case types.Bool, types.U8:
 		return int64(d[i])
 	case types.I8:
@@ -152,7 +158,7 @@ func (t *Tensor) Int(i int) int64 {
 
 // SetFloat stores v as element i: rounded to nearest even for floats, saturated and truncated for integers.
 func (t *Tensor) SetFloat(i int, v float64) {
-	switch d := t.Data; t.DType {
+	switch d := t.Bytes(); t.DType {
 	case types.F32:
 		binary.LittleEndian.PutUint32(d[4*i:], math.Float32bits(float32(v)))
 	case types.F64:
@@ -180,7 +186,7 @@ func (t *Tensor) SetFloat(i int, v float64) {
 
 // SetInt stores v as element i: integers wrap, Bool is v != 0, floats are converted.
 func (t *Tensor) SetInt(i int, v int64) {
-	switch d := t.Data; t.DType.Size() {
+	switch d := t.Bytes(); t.DType.Size() {
 	case 1:
 		if t.DType.IsNibble() {
 			shift := 4 * (i % 2)
@@ -221,7 +227,10 @@ func (t *Tensor) Reshape(shape ...int) *Tensor {
 	if types.Count(shape) != t.Len() {
 		panic(fmt.Sprintf("tensor: reshape of %v to %v", t.Shape, shape))
 	}
-	return &Tensor{t.DType, shape, t.Data}
+	if t.later != nil && t.later.steps != nil {
+		return Later(t.DType, shape, t, "", func(out []byte) { copy(out, t.Bytes()) })
+	}
+	return &Tensor{t.DType, shape, t.data, t.later}
 }
 
 func saturateU64(v float64) uint64 {

@@ -188,7 +188,7 @@ func sameOutputs(t *testing.T, name string, f *Farm, steps int) {
 			t.Fatal(err)
 		}
 		for i, x := range graphtest.Inputs(rand.New(rand.NewPCG(5, 6)), g) {
-			if err := m.SetInput(i, x.Data); err != nil {
+			if err := m.SetInput(i, x.Bytes()); err != nil {
 				t.Fatal(err)
 			}
 		}

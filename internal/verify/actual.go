@@ -19,7 +19,7 @@ func Actual(want *tensor.Tensor, axes []*graph.Value, value func(*graph.Value) *
 		cut := tensor.New(want.DType, shape...)
 		row := types.Count(want.Shape[k+1:]) * want.DType.Size()
 		for o := range types.Count(want.Shape[:k]) {
-			copy(cut.Data[o*shape[k]*row:(o+1)*shape[k]*row], want.Data[o*want.Shape[k]*row:])
+			copy(cut.Bytes()[o*shape[k]*row:(o+1)*shape[k]*row], want.Bytes()[o*want.Shape[k]*row:])
 		}
 		want = cut
 	}

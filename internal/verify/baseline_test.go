@@ -83,11 +83,11 @@ func testHalf(t *testing.T, o compile.Options, run execute) {
 	const all = 1 << 16
 	h := tensor.New(types.F16, all)
 	for i := range all {
-		binary.LittleEndian.PutUint16(h.Data[2*i:], uint16(i))
+		binary.LittleEndian.PutUint16(h.Bytes()[2*i:], uint16(i))
 	}
 	f := cast(types.F16, types.F32, all, h)
 	for i := range all {
-		got, want := math.Float32frombits(binary.LittleEndian.Uint32(f.Data[4*i:])), tensor.F16ToF32(uint16(i))
+		got, want := math.Float32frombits(binary.LittleEndian.Uint32(f.Bytes()[4*i:])), tensor.F16ToF32(uint16(i))
 		if math.Float32bits(got) != math.Float32bits(want) && (got == got || want == want) {
 			t.Fatalf("float16 %#04x is %v, want %v", i, got, want)
 		}
@@ -98,13 +98,13 @@ func testHalf(t *testing.T, o compile.Options, run execute) {
 	for i := range all {
 		bits := math.Float32bits(tensor.F16ToF32(uint16(i)))
 		for j, d := range near {
-			binary.LittleEndian.PutUint32(x.Data[4*(i*len(near)+j):], bits+uint32(d))
+			binary.LittleEndian.PutUint32(x.Bytes()[4*(i*len(near)+j):], bits+uint32(d))
 		}
 	}
 	y := cast(types.F32, types.F16, x.Len(), x)
 	for i := range x.Len() {
-		from := math.Float32frombits(binary.LittleEndian.Uint32(x.Data[4*i:]))
-		got, want := binary.LittleEndian.Uint16(y.Data[2*i:]), tensor.F32ToF16(from)
+		from := math.Float32frombits(binary.LittleEndian.Uint32(x.Bytes()[4*i:]))
+		got, want := binary.LittleEndian.Uint16(y.Bytes()[2*i:]), tensor.F32ToF16(from)
 		if got != want && (from == from || got&0x7c00 != 0x7c00 || got&0x3ff == 0) {
 			t.Fatalf("float32 %v (%#x) is float16 %#04x, want %#04x", from, math.Float32bits(from), got, want)
 		}

@@ -62,7 +62,7 @@ func TestConstantsAlone(t *testing.T) {
 			if !slices.Equal(got[0].Shape, []int{want[0].Len()}) {
 				return // as many as the data have
 			}
-			diff, err := difference(&tensor.Tensor{DType: want[0].DType, Shape: []int{want[0].Len()}, Data: want[0].Data}, got[0])
+			diff, err := difference(tensor.Over(want[0].DType, []int{want[0].Len()}, want[0].Bytes()), got[0])
 			if err != nil || !(diff <= tolerance(want[0].DType)) {
 				t.Errorf("differs by %g: %v", diff, err)
 			}
@@ -86,7 +86,7 @@ func TestSharedWeights(t *testing.T) {
 		for i := range steps {
 			mine := w
 			if i%2 == 1 {
-				mine = &tensor.Tensor{DType: w.DType, Shape: w.Shape, Data: slices.Clone(w.Data)}
+				mine = tensor.Over(w.DType, w.Shape, slices.Clone(w.Bytes()))
 			}
 			y = apply(t, g, ops.Tanh, op.None{}, apply(t, g, ops.Dense, op.None{}, y, graph.NewConst("", mine)).Out[0]).Out[0]
 		}

@@ -102,7 +102,7 @@ func callSource(t *testing.T, lib *cctest.Library, m *bundle.Manifest, in []*ten
 	}
 	add(m.Workspace)
 	for _, x := range in {
-		copy(add(len(x.Data)), x.Data)
+		copy(add(len(x.Bytes())), x.Bytes())
 	}
 	first := len(buffers)
 	var got []*tensor.Tensor
@@ -115,7 +115,7 @@ func callSource(t *testing.T, lib *cctest.Library, m *bundle.Manifest, in []*ten
 		if err != nil {
 			return nil, err
 		}
-		got = append(got, &tensor.Tensor{DType: d, Shape: slices.Clone(o.Shape), Data: add(n)[:n]})
+		got = append(got, tensor.Over(d, slices.Clone(o.Shape), add(n)[:n]))
 	}
 	for range m.Symbols {
 		add(8)
@@ -125,7 +125,7 @@ func callSource(t *testing.T, lib *cctest.Library, m *bundle.Manifest, in []*ten
 	}
 	sizes := []int{m.Workspace}
 	for _, x := range slices.Concat(in, got) {
-		sizes = append(sizes, len(x.Data))
+		sizes = append(sizes, len(x.Bytes()))
 	}
 	for i, n := range sizes {
 		if slices.ContainsFunc(buffers[i][n:n+margin], func(b byte) bool { return b != canary }) {
@@ -138,7 +138,7 @@ func callSource(t *testing.T, lib *cctest.Library, m *bundle.Manifest, in []*ten
 				got[i].Shape[k] = int(binary.LittleEndian.Uint64(buffers[first+len(got)+s]))
 			}
 		}
-		got[i].Data = got[i].Data[:types.Count(got[i].Shape)*got[i].DType.Size()]
+		got[i] = tensor.Over(got[i].DType, got[i].Shape, got[i].Bytes()[:types.Count(got[i].Shape)*got[i].DType.Size()])
 	}
 	return got, nil
 }

@@ -51,7 +51,7 @@ func tiny(r *rand.Rand, t types.Tensor, mixed bool) *tensor.Tensor {
 
 // flushed is x with its denormals made zero.
 func flushed(x *tensor.Tensor) *tensor.Tensor {
-	y := &tensor.Tensor{DType: x.DType, Shape: x.Shape, Data: bytes.Clone(x.Data)}
+	y := tensor.Over(x.DType, x.Shape, bytes.Clone(x.Bytes()))
 	for i := range y.Len() {
 		if v := y.Float(i); y.DType.IsFloat() && math.Abs(v) < LeastNormal(y.DType) {
 			y.SetFloat(i, math.Copysign(0, v))

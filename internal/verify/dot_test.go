@@ -190,8 +190,8 @@ func (l quantizedLayer) test(t *testing.T, seed uint64, name string, o compile.O
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !bytes.Equal(got[0].Data, want[0].Data) {
-			t.Errorf("%s, %d workers: got  %v\nwant %v", name, workers, got[0].Data[:40], want[0].Data[:40])
+		if !bytes.Equal(got[0].Bytes(), want[0].Bytes()) {
+			t.Errorf("%s, %d workers: got  %v\nwant %v", name, workers, got[0].Bytes()[:40], want[0].Bytes()[:40])
 		}
 	}
 }

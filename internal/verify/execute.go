@@ -39,7 +39,7 @@ func executeWith(r *compile.Result, inputs []*tensor.Tensor, workers int, option
 	}
 	defer m.Close()
 	for i, x := range inputs {
-		if err := m.SetInputIndex(i, runtime.Tensor{DType: x.DType.String(), Shape: x.Shape, Data: x.Data}); err != nil {
+		if err := m.SetInputIndex(i, runtime.Tensor{DType: x.DType.String(), Shape: x.Shape, Data: x.Bytes()}); err != nil {
 			return nil, err
 		}
 	}
@@ -57,7 +57,7 @@ func executeWith(r *compile.Result, inputs []*tensor.Tensor, workers int, option
 			return nil, fmt.Errorf("output %d: %w", i, err)
 		}
 		y = y.Clone()
-		outs[i] = &tensor.Tensor{DType: d, Shape: y.Shape, Data: y.Data}
+		outs[i] = tensor.Over(d, y.Shape, y.Data)
 	}
 	return outs, nil
 }

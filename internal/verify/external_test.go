@@ -82,14 +82,14 @@ func (m *referenceModule) Run(in, out []external.Tensor, _ int) error {
 		if t.DType != m.g.Inputs[i].Type.DType.String() {
 			return fmt.Errorf("input %d is %s", i, t.DType)
 		}
-		args = append(args, &tensor.Tensor{DType: m.g.Inputs[i].Type.DType, Shape: shapeOf(t), Data: slices.Clone(dataOf(t))})
+		args = append(args, tensor.Over(m.g.Inputs[i].Type.DType, shapeOf(t), slices.Clone(dataOf(t))))
 	}
 	results, err := grapheval.Eval(m.g, args)
 	if err != nil {
 		return err
 	}
 	for i, t := range out {
-		if copy(dataOf(t), results[i].Data) != len(results[i].Data) {
+		if copy(dataOf(t), results[i].Bytes()) != len(results[i].Bytes()) {
 			return fmt.Errorf("output %d has %d bytes", i, t.Bytes)
 		}
 	}
@@ -168,7 +168,7 @@ func relL2(want, got *tensor.Tensor) float64 {
 	if want.DType != got.DType || !slices.Equal(want.Shape, got.Shape) {
 		return 1
 	}
-	if want.DType != types.F32 && slices.Equal(want.Data, got.Data) {
+	if want.DType != types.F32 && slices.Equal(want.Bytes(), got.Bytes()) {
 		return 0
 	}
 	row := compareRow("", nil, want, got, 0)

@@ -80,8 +80,8 @@ func (p zeroPoints) test(t *testing.T, r *rand.Rand, o compile.Options) {
 // allBytes fills a tensor of a type of one byte with all of its numbers.
 func allBytes(r *rand.Rand, t types.Tensor) *tensor.Tensor {
 	x := tensor.NewOf(t)
-	for i := range x.Data {
-		x.Data[i] = byte(r.IntN(256))
+	for i := range x.Bytes() {
+		x.Bytes()[i] = byte(r.IntN(256))
 	}
 	return x
 }

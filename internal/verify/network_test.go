@@ -191,7 +191,7 @@ func outputsWithin(allowed float64, res *compile.Result, in, want []*tensor.Tens
 			if !(diff <= allowed) {
 				return fmt.Errorf("%d workers: output %d differs by %g", n, i, diff)
 			}
-			if first != nil && !bytes.Equal(first[i].Data, got[i].Data) {
+			if first != nil && !bytes.Equal(first[i].Bytes(), got[i].Bytes()) {
 				return fmt.Errorf("output %d has other bytes for %d workers than for %d", i, n, workers[0])
 			}
 		}

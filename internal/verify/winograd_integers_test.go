@@ -98,7 +98,7 @@ func testWinogradIntegers(t *testing.T, r *rand.Rand, c winogradCase, tgt *targe
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !bytes.Equal(want[0].Data, got[0].Data) {
+		if !bytes.Equal(want[0].Bytes(), got[0].Bytes()) {
 			t.Errorf("%d workers: other integers than by definition", workers)
 		}
 	}

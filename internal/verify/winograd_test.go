@@ -223,8 +223,8 @@ func testWinograd(t *testing.T, c winogradCase, tgt *target.Target) {
 			t.Errorf("%d workers: differs by %g (%v)", workers, diff, err)
 		}
 		if workers == 1 {
-			first = got[0].Data
-		} else if !bytes.Equal(first, got[0].Data) {
+			first = got[0].Bytes()
+		} else if !bytes.Equal(first, got[0].Bytes()) {
 			t.Errorf("%d workers give other bits than one", workers)
 		}
 	}

@@ -62,7 +62,7 @@ func byHand(bin, dir, work string, fixed []string) error {
 			return err
 		}
 		x = numpys(x)
-		arrays = append(arrays, npz.Array{Name: v.Name, DType: x.DType.String(), Shape: x.Shape, Data: x.Data})
+		arrays = append(arrays, npz.Array{Name: v.Name, DType: x.DType.String(), Shape: x.Shape, Data: x.Bytes()})
 		if !v.Ranked || slices.ContainsFunc(v.Dims, func(d onnx.Dim) bool { return !d.Known() }) {
 			shapes = append(shapes, v.Name+":"+strings.ReplaceAll(fmt.Sprint(append([]int{}, x.Shape...)), " ", ","))
 		}

@@ -17,7 +17,7 @@ func sameTensor(got, want *tensor.Tensor, noise float64) error {
 		return fmt.Errorf("%s instead of %s", got.Type(), want.Type())
 	}
 	if !want.DType.IsFloat() {
-		if !bytes.Equal(got.Data, want.Data) {
+		if !bytes.Equal(got.Bytes(), want.Bytes()) {
 			n := min(got.Len(), 24)
 			return fmt.Errorf("integers differ: %v instead of %v", got.Ints()[:n], want.Ints()[:n])
 		}

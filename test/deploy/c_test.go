@@ -183,11 +183,11 @@ func compareC(t *testing.T, program, path string, prefix ...string) {
 				x.SetInt(k, int64(r.IntN(2)))
 			}
 		}
-		if err := m.SetInputIndex(i, runtime.Tensor{DType: info.DType, Shape: info.Shape, Data: x.Data}); err != nil {
+		if err := m.SetInputIndex(i, runtime.Tensor{DType: info.DType, Shape: info.Shape, Data: x.Bytes()}); err != nil {
 			t.Fatal(err)
 		}
 		file := filepath.Join(t.TempDir(), "input")
-		writeFile(t, file, x.Data)
+		writeFile(t, file, x.Bytes())
 		files = append(files, file)
 	}
 	if err := m.Run(); err != nil {

@@ -86,7 +86,7 @@ func newWasmJob(t *testing.T, dir, what string, g *graph.Graph, tgt *target.Targ
 	j := &wasmJob{Loader: filepath.Join(dir, "net.mjs"), what: what}
 	for i, info := range res.Contents.Manifest.Inputs {
 		file := filepath.Join(dir, fmt.Sprintf("in%d", i))
-		if err := os.WriteFile(file, outside(in[i]).Data, 0o600); err != nil {
+		if err := os.WriteFile(file, outside(in[i]).Bytes(), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		j.Inputs = append(j.Inputs, wasmInput{info.Name, info.DType, file})

@@ -203,7 +203,7 @@ func (c *Checker) roundTrip(g *graph.Graph, inputs []*tensor.Tensor, want *Refer
 	c.step("export")
 	weights := 0
 	for _, v := range g.Constants() {
-		weights += len(v.Const.Data)
+		weights += v.Const.Size()
 	}
 	if weights > mostWeights {
 		return nil
@@ -286,7 +286,7 @@ func (c *Checker) variant(g *graph.Graph, v Variant, inputs []*tensor.Tensor, wa
 				Detail: fmt.Sprintf("%s, %d workers: %v (right without %s)\n%s", v.Name, workers, m, culprit, g), Variant: v.Name}
 		}
 		for i := range first {
-			if !bytes.Equal(first[i].Data, got[i].Data) {
+			if !bytes.Equal(first[i].Bytes(), got[i].Bytes()) {
 				return Outcome{Kind: Unequal, Signature: "workers: " + strings.Join(opNames(g), " "),
 					Detail: fmt.Sprintf("%s: output %d has other bits for %d workers than for %d\n%s", v.Name, i, workers, workerCounts[0], g), Variant: v.Name}
 			}

@@ -200,7 +200,7 @@ func (p *nudge) quantized(x, y *tensor.Tensor) {
 
 // disturbed is a disturbed copy of an operand.
 func (p *nudge) disturbed(x *tensor.Tensor) *tensor.Tensor {
-	x = &tensor.Tensor{DType: x.DType, Shape: x.Shape, Data: slices.Clone(x.Data)}
+	x = tensor.Over(x.DType, x.Shape, slices.Clone(x.Bytes()))
 	p.tensor(x, nil, nil)
 	return x
 }

@@ -71,7 +71,7 @@ func (w *writer) constant(v *graph.Value) int64 {
 	const alignment = 64
 	w.data = append(w.data, make([]byte, -len(w.data)&(alignment-1))...)
 	at := int64(len(w.data))
-	w.data = append(w.data, v.Const.Data...)
+	w.data = append(w.data, v.Const.Bytes()...)
 	return at
 }
 

@@ -75,7 +75,7 @@ func same(t *testing.T, r *rand.Rand, region byoc.Region) error {
 	}
 	for run := range 2 {
 		for _, y := range out {
-			clear(y.Data)
+			clear(y.Bytes())
 		}
 		if err := module.Run(ins, outs, 1+run); err != nil {
 			return err
@@ -90,12 +90,12 @@ func same(t *testing.T, r *rand.Rand, region byoc.Region) error {
 }
 
 func tensorOf(x *tensor.Tensor) external.Tensor {
-	t := external.Tensor{DType: x.DType.String(), Bytes: len(x.Data)}
+	t := external.Tensor{DType: x.DType.String(), Bytes: len(x.Bytes())}
 	for _, n := range x.Shape {
 		t.Shape = append(t.Shape, int64(n))
 	}
-	if len(x.Data) > 0 {
-		t.Data = unsafe.Pointer(&x.Data[0])
+	if len(x.Bytes()) > 0 {
+		t.Data = unsafe.Pointer(&x.Bytes()[0])
 	}
 	return t
 }

@@ -144,7 +144,7 @@ func TestXModelConvolution(t *testing.T) {
 			t.Errorf("%s is %v instead of %v", name, conv.Attrs[name], want)
 		}
 	}
-	data := tensor.Tensor{DType: types.F32, Shape: []int{12}, Data: weights.Attrs["data"].([]byte)}
+	data := *tensor.Over(types.F32, []int{12}, weights.Attrs["data"].([]byte))
 	if got, want := floats(&data), []float32{0, 6, 1, 7, 2, 8, 3, 9, 4, 10, 5, 11}; !slices.Equal(got, want) {
 		t.Errorf("weights are %v instead of %v", got, want)
 	}

@@ -466,9 +466,9 @@ func (r *reader) upsample(n *graph.Node) error {
 	l.From = []int{at}
 	// Any mode repeats pixels where each result reads the one that a division gives: asked of the operator itself.
 	for k := range 2 {
-		line := tensor.New(types.F32, 1, 1, 1, 1)
-		line.Shape[2+k] = in[2+k]
-		line.Data = tensor.Bytes(4 * in[2+k])
+		shape := []int{1, 1, 1, 1}
+		shape[2+k] = in[2+k]
+		line := tensor.New(types.F32, shape...)
 		for i := range in[2+k] {
 			line.SetFloat(i, float64(i))
 		}

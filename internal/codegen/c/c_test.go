@@ -173,7 +173,7 @@ func TestKernels(t *testing.T) {
 					}
 				}
 				want = append(want, x)
-				got = append(got, &tensor.Tensor{DType: x.DType, Shape: x.Shape, Data: slices.Clone(x.Data)})
+				got = append(got, tensor.Over(x.DType, x.Shape, slices.Clone(x.Bytes())))
 			}
 			if err := interp.Run(f, want, 1); err != nil {
 				t.Fatal(err)
@@ -191,7 +191,7 @@ func TestKernels(t *testing.T) {
 // near compares bytes or, of functions that are approximated, numbers.
 func near(a, b *tensor.Tensor, approximate bool) bool {
 	if !approximate || !a.DType.IsFloat() {
-		return string(a.Data) == string(b.Data)
+		return string(a.Bytes()) == string(b.Bytes())
 	}
 	for i := range a.Len() {
 		x, y := a.Float(i), b.Float(i)
@@ -243,7 +243,7 @@ func (l *library) run(t *testing.T, i int, args []*tensor.Tensor) {
 		buffers = append(buffers, buf)
 	}
 	for _, a := range args {
-		add(a.Data, len(a.Data))
+		add(a.Bytes(), len(a.Bytes()))
 	}
 	for _, s := range l.scratch[i] {
 		add(nil, s.Bytes)
@@ -252,7 +252,7 @@ func (l *library) run(t *testing.T, i int, args []*tensor.Tensor) {
 	for j, b := range buffers {
 		n := len(b) - 64
 		if j < len(args) {
-			copy(args[j].Data, b)
+			copy(args[j].Bytes(), b)
 		}
 		if slices.ContainsFunc(b[n:], func(x byte) bool { return x != canary }) {
 			t.Errorf("kernel %d writes behind operand %d", i, j)

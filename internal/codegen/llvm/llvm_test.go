@@ -272,7 +272,7 @@ func sameAsInterpreted(t *testing.T, funcs []*loop.Func) {
 						x.SetInt(j, int64(r.IntN(20)-10))
 					}
 				}
-				want, got = append(want, x), append(got, &tensor.Tensor{DType: x.DType, Shape: x.Shape, Data: append([]byte(nil), x.Data...)})
+				want, got = append(want, x), append(got, tensor.Over(x.DType, x.Shape, append([]byte(nil), x.Bytes()...)))
 			}
 			if err := interp.Run(f, want, workers); err != nil {
 				t.Fatal(err)

@@ -61,10 +61,10 @@ func TestMatrix(t *testing.T) {
 			var want, got []*tensor.Tensor
 			for _, p := range f.Params {
 				x := tensor.New(p.DType, p.Shape...)
-				for j := range x.Data {
-					x.Data[j] = byte(r.Uint32())
+				for j := range x.Bytes() {
+					x.Bytes()[j] = byte(r.Uint32())
 				}
-				want, got = append(want, x), append(got, &tensor.Tensor{DType: x.DType, Shape: x.Shape, Data: append([]byte(nil), x.Data...)})
+				want, got = append(want, x), append(got, tensor.Over(x.DType, x.Shape, append([]byte(nil), x.Bytes()...)))
 			}
 			if err := interp.Run(f, want, 2); err != nil {
 				t.Fatal(err)

@@ -130,7 +130,7 @@ func (l *library) share(i int, args []*tensor.Tensor, first, behind, workers int
 		return b
 	}
 	for _, a := range args {
-		copy(add(len(a.Data)), a.Data)
+		copy(add(len(a.Bytes())), a.Bytes())
 	}
 	add(l.scratch[i])
 	for w := first; w < behind; w++ {
@@ -145,7 +145,7 @@ func (l *library) share(i int, args []*tensor.Tensor, first, behind, workers int
 		}
 	}
 	for j, a := range args {
-		copy(a.Data, data[j])
+		copy(a.Bytes(), data[j])
 	}
 	runtime.KeepAlive(blocks)
 	return nil

@@ -136,9 +136,9 @@ func checkConfined(t *testing.T, funcs []*loop.Func, uses []string, r *rand.Rand
 			t.Fatal(err)
 		}
 		for _, end := range []bool{false, true} {
-			data, free := confined(t, x.Data, end)
+			data, free := confined(t, x.Bytes(), end)
 			got := tensor.New(y.DType, y.Shape...)
-			purego.SyscallN(code.symbols[i], uintptr(unsafe.Pointer(&data[0])), uintptr(unsafe.Pointer(&got.Data[0])), 0, 0, 1)
+			purego.SyscallN(code.symbols[i], uintptr(unsafe.Pointer(&data[0])), uintptr(unsafe.Pointer(&got.Bytes()[0])), 0, 0, 1)
 			runtime.KeepAlive(got)
 			free()
 			for e := range y.Len() {

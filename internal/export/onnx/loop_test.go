@@ -30,7 +30,7 @@ func TestLoops(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range want {
-			if string(got[i].Data) != string(want[i].Data) {
+			if string(got[i].Bytes()) != string(want[i].Bytes()) {
 				t.Fatalf("seed %d: output %d is another\n%s\n%s", seed, i, g, first)
 			}
 		}

@@ -229,15 +229,15 @@ func (e *encoder) attr(a Attr) *message {
 }
 
 func (e *encoder) initializer(t Initializer) *message {
-	if e.external == nil || len(t.Data) < externalBytes {
+	if e.external == nil || t.Size() < externalBytes {
 		return tensorProto(t.Name, t.Tensor)
 	}
 	m := tensorHead(t.Name, t.Tensor)
-	at, err := e.external.put(t.Data)
+	at, err := e.external.put(t.Bytes())
 	if err != nil {
 		e.err = err
 	}
-	for _, entry := range [][2]string{{"location", e.external.Name}, {"offset", fmt.Sprint(at)}, {"length", fmt.Sprint(len(t.Data))}} {
+	for _, entry := range [][2]string{{"location", e.external.Name}, {"offset", fmt.Sprint(at)}, {"length", fmt.Sprint(t.Size())}} {
 		pair := &message{}
 		pair.text(1, entry[0])
 		pair.text(2, entry[1])
@@ -259,7 +259,7 @@ func tensorHead(name string, t *tensor.Tensor) *message {
 
 func tensorProto(name string, t *tensor.Tensor) *message {
 	m := tensorHead(name, t)
-	m.bytes(9, t.Data)
+	m.bytes(9, t.Bytes())
 	return m
 }
 

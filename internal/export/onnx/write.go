@@ -292,7 +292,7 @@ func (w *writer) need(opset int) { w.opsets[""] = max(w.opsets[""], opset) }
 
 // constant is the name of an initializer with t's type and elements.
 func (w *writer) constant(t *tensor.Tensor) string {
-	key := t.Type().String() + string(t.Data)
+	key := t.Type().String() + string(t.Bytes())
 	if w.shared[key] == "" {
 		w.shared[key] = w.fresh("const")
 		w.main.Initializers = append(w.main.Initializers, Initializer{w.shared[key], t})

@@ -41,7 +41,7 @@ func oneHot(c *call) {
 	if both := onOff(c.n); both != nil {
 		values = c.name(both)
 	} else if on.Const != nil && off.Const != nil {
-		values = c.constant(&tensor.Tensor{DType: on.Type.DType, Shape: []int{2}, Data: slices.Concat(off.Const.Data, on.Const.Data)})
+		values = c.constant(tensor.Over(on.Type.DType, []int{2}, slices.Concat(off.Const.Bytes(), on.Const.Bytes())))
 	} else {
 		values = c.step("Concat", []string{c.reshape(c.name(off), 1), c.reshape(c.name(on), 1)}, Attr{"axis", 0})
 	}

@@ -81,7 +81,7 @@ func unsigned(t *tensor.Tensor, add int64, parts, bytes int) *tensor.Tensor {
 	if parts == 1 {
 		shape = []int{rows, bytes}
 	}
-	return &tensor.Tensor{DType: types.U8, Shape: shape, Data: full.Data}
+	return tensor.Over(types.U8, shape, full.Bytes())
 }
 
 // dequantizedBlocks are the weights, [K, N], in float32. Constants are transposed here, so that readers find DequantizeLinear right in

@@ -172,7 +172,7 @@ func layerNorm(op string) func(c *call) {
 		a := c.n.Attrs.(ops.LayerNormAttrs)
 		in := c.all()
 		if len(in) == 1 {
-			one := compose.Number(c.dtype(0), 1).Const.Data
+			one := compose.Number(c.dtype(0), 1).Const.Bytes()
 			in = append(in, c.filled(one, c.dtype(0), c.shape(0)[a.Axis:]))
 		}
 		c.opOf(op, in, Attr{"axis", a.Axis}, float("epsilon", a.Epsilon, 1e-5))

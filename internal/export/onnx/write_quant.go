@@ -268,10 +268,10 @@ func (q *quantized) write(c *call) {
 }
 
 func isZero(v *graph.Value) bool {
-	return v.Const != nil && !slices.ContainsFunc(v.Const.Data, func(b byte) bool { return b != 0 })
+	return v.Const != nil && !slices.ContainsFunc(v.Const.Bytes(), func(b byte) bool { return b != 0 })
 }
 
 // filled is a constant of a shape with one element everywhere.
 func (c *call) filled(element []byte, d types.DType, shape []int) string {
-	return c.constant(&tensor.Tensor{DType: d, Shape: slices.Clone(shape), Data: bytes.Repeat(element, types.Count(shape))})
+	return c.constant(tensor.Over(d, slices.Clone(shape), bytes.Repeat(element, types.Count(shape))))
 }

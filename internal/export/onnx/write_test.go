@@ -177,7 +177,7 @@ func random(r *rand.Rand, t types.Tensor) *tensor.Tensor {
 // differ compares bits of integers, and floats within a few roundings.
 func differ(got, want *tensor.Tensor) error {
 	if !want.DType.IsFloat() {
-		if !bytes.Equal(got.Data, want.Data) {
+		if !bytes.Equal(got.Bytes(), want.Bytes()) {
 			return fmt.Errorf("elements differ")
 		}
 		return nil
@@ -288,7 +288,7 @@ func TestTooLarge(t *testing.T) {
 	zeros := make([]byte, 1<<28)
 	m := &Model{Opsets: map[string]int{"": 18}, Graph: &Graph{Name: "g"}}
 	for i := range 8 {
-		m.Graph.Initializers = append(m.Graph.Initializers, Initializer{fmt.Sprint(i), &tensor.Tensor{DType: types.U8, Shape: []int{len(zeros)}, Data: zeros}})
+		m.Graph.Initializers = append(m.Graph.Initializers, Initializer{fmt.Sprint(i), tensor.Over(types.U8, []int{len(zeros)}, zeros)})
 	}
 	if err := m.Write(io.Discard, nil); err == nil || !strings.Contains(err.Error(), "at most 2047") {
 		t.Errorf("error %v", err)

@@ -168,7 +168,7 @@ func FuzzParams(f *testing.F) {
 		arrays, err := readParams(data)
 		total := 0
 		for _, a := range arrays {
-			total += len(a.Data)
+			total += len(a.Bytes())
 		}
 		if err == nil && total > len(data) {
 			t.Errorf("%d bytes hold %d", len(data), total)

@@ -51,7 +51,7 @@ func dense(b *compose.Builder, s *SparseTensor) *graph.Value {
 	}
 	d := v.Type.DType
 	t := b.Zeros(d, s.Dims...)
-	index := tensor.As[int64](&tensor.Tensor{DType: types.I64, Shape: []int{s.Indices.Len()}, Data: s.Indices.Data})
+	index := tensor.As[int64](tensor.Over(types.I64, []int{s.Indices.Len()}, s.Indices.Data))
 	pairs := len(s.Indices.Dims) == 2
 	for i := range s.Values.Len() {
 		at := 0
@@ -69,7 +69,7 @@ func dense(b *compose.Builder, s *SparseTensor) *graph.Value {
 		if at < 0 || at >= t.Len() {
 			compose.Fail("index %d of a sparse tensor is outside of its %s", at, spelling.Count(t.Len(), "element"))
 		}
-		copy(t.Data[at*d.Size():(at+1)*d.Size()], v.Const.Data[i*d.Size():])
+		copy(t.Bytes()[at*d.Size():(at+1)*d.Size()], v.Const.Bytes()[i*d.Size():])
 	}
 	return compose.Const(t)
 }

@@ -58,7 +58,7 @@ func (p nBits) constant(i int, what string, rows, columns int) *tensor.Tensor {
 	if want := rows * d.Bytes(columns); v.DType != types.U8 || v.Len() != want {
 		compose.Fail("%s is %s, not %s", what, v.Type(), spelling.Count(want, "byte"))
 	}
-	return &tensor.Tensor{DType: d, Shape: []int{rows, columns}, Data: v.Data}
+	return tensor.Over(d, []int{rows, columns}, v.Bytes())
 }
 
 // weight is B, [N, blocks, bytes of a block], as a matrix [N, K].
@@ -80,13 +80,13 @@ func (p nBits) zero() *graph.Value {
 		return p.Reshape(z, p.n, p.blocks)
 	}
 	rows := p.constant(3, "zero_points", p.n, p.blocks)
-	return compose.Const(firstColumns(rows, p.n, len(rows.Data)/p.n*8/p.bits, p.blocks))
+	return compose.Const(firstColumns(rows, p.n, rows.Size()/p.n*8/p.bits, p.blocks))
 }
 
 // firstColumns is a matrix of the first columns of t, whose bytes hold n rows of stride elements each.
 func firstColumns(t *tensor.Tensor, n, stride, columns int) *tensor.Tensor {
 	if stride == columns {
-		return &tensor.Tensor{DType: t.DType, Shape: []int{n, columns}, Data: t.Data}
+		return tensor.Over(t.DType, []int{n, columns}, t.Bytes())
 	}
 	out := tensor.New(t.DType, n, columns)
 	for i := range n {

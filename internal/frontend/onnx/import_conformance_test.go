@@ -243,7 +243,7 @@ func sameTensor(got, want *tensor.Tensor, absolute float64) error {
 		return fmt.Errorf("%s instead of %s", got.Type(), want.Type())
 	}
 	if !want.DType.IsFloat() {
-		if !bytes.Equal(got.Data, want.Data) {
+		if !bytes.Equal(got.Bytes(), want.Bytes()) {
 			return fmt.Errorf("integers differ: %v instead of %v", got.Ints()[:min(got.Len(), 24)], want.Ints()[:min(got.Len(), 24)])
 		}
 		return nil

@@ -262,7 +262,7 @@ func parseAttr(t *testing.T, key, value string) Attr {
 }
 
 func modelTensor(name string, x *tensor.Tensor) *Tensor {
-	return &Tensor{Name: name, DType: modelDType(x.DType), Dims: slices.Clone(x.Shape), Data: x.Data}
+	return &Tensor{Name: name, DType: modelDType(x.DType), Dims: slices.Clone(x.Shape), Data: x.Bytes()}
 }
 
 func modelDType(d types.DType) DType {

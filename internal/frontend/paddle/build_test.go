@@ -146,7 +146,7 @@ func parameterBytes(t *tensor.Tensor) (b []byte) {
 	b = binary.LittleEndian.AppendUint32(b, 0)
 	desc := describe(t.Type())
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(desc)))
-	return append(append(b, desc...), t.Data...)
+	return append(append(b, desc...), t.Bytes()...)
 }
 
 func f32(shape []int, v ...float32) *tensor.Tensor { return tensor.Of(shape, v) }

@@ -103,7 +103,7 @@ func (c *constant) fill(t *tensor.Tensor) error {
 			return fmt.Errorf("more elements than the shape %v has", c.shape)
 		}
 		for k := range size {
-			t.Data[i*size+k] = byte(bits >> (8 * k))
+			t.Bytes()[i*size+k] = byte(bits >> (8 * k))
 		}
 		i++
 		return nil
@@ -128,8 +128,8 @@ func (c *constant) fill(t *tensor.Tensor) error {
 	if i == 0 {
 		return nil
 	}
-	for at := i * size; at < len(t.Data); {
-		at += copy(t.Data[at:], t.Data[(i-1)*size:at])
+	for at := i * size; at < t.Size(); {
+		at += copy(t.Bytes()[at:], t.Bytes()[(i-1)*size:at])
 	}
 	return nil
 }

@@ -256,7 +256,7 @@ func (w *whileLoop) counter(k int, i *graph.Value) *graph.Value {
 	}
 	all := w.Zeros(list[0].DType, append([]int{len(list)}, list[0].Shape...)...)
 	for at, t := range list {
-		copy(all.Data[at*len(t.Data):], t.Data)
+		copy(all.Bytes()[at*t.Size():], t.Bytes())
 	}
 	return w.Apply(ops.Take, ops.TakeAttrs{}, compose.Const(all), w.Reshape(i))
 }

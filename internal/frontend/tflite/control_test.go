@@ -27,7 +27,7 @@ func steps(inputs, constants []tflitetest.Tensor, types []int8, operators ...tfl
 func number(name string) tflitetest.Tensor { return tflitetest.Tensor{Name: name, Shape: []int32{1}} }
 
 func constant(f float32) tflitetest.Tensor {
-	return tflitetest.Tensor{Shape: []int32{1}, Data: tensor.Of([]int{1}, []float32{f}).Data}
+	return tflitetest.Tensor{Shape: []int32{1}, Data: tensor.Of([]int{1}, []float32{f}).Bytes()}
 }
 
 func result(t *testing.T, file []byte, in ...*tensor.Tensor) float64 {

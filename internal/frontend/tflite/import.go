@@ -168,8 +168,8 @@ func (x *tensorInfo) nibbles(b *compose.Builder, t types.Tensor) *tensor.Tensor 
 		compose.Fail("%d int4 in %d bytes", n, len(x.data))
 	}
 	out := b.Zeros(t.DType, t.Shape...)
-	for i := range out.Data {
-		out.Data[i] = byte(int8(x.data[i/2]<<(4-4*(i%2))) >> 4)
+	for i := range out.Bytes() {
+		out.Bytes()[i] = byte(int8(x.data[i/2]<<(4-4*(i%2))) >> 4)
 	}
 	return out
 }

@@ -69,10 +69,10 @@ func TestReferenceArithmetic(t *testing.T) {
 	a, b := q8("a", 0.5, 5, 1, n, 1, channels), q8("b", 0.25, -9, 1, n, 1, channels)
 	out, product := q8("out", 1, 3, 1, n, 1, channels), q8("out", 3.7, 3, 1, n, 1, channels)
 	w, bias := random(r, channels*channels), []int32{100, -7, 55}
-	weight := tflitetest.Tensor{Name: "w", Type: 9, Shape: []int32{channels, 1, 1, channels}, Data: tensor.Of([]int{len(w)}, w).Data, Scale: []float32{0.011, 0.002, 0.0007}, Zero: []int64{0, 0, 0}}
-	biases := tflitetest.Tensor{Name: "bias", Type: 2, Shape: []int32{channels}, Data: tensor.Of([]int{channels}, bias).Data}
+	weight := tflitetest.Tensor{Name: "w", Type: 9, Shape: []int32{channels, 1, 1, channels}, Data: tensor.Of([]int{len(w)}, w).Bytes(), Scale: []float32{0.011, 0.002, 0.0007}, Zero: []int64{0, 0, 0}}
+	biases := tflitetest.Tensor{Name: "bias", Type: 2, Shape: []int32{channels}, Data: tensor.Of([]int{channels}, bias).Bytes()}
 	mean := q8("mean", 0.49, -2, 1, channels)
-	axes := tflitetest.Tensor{Name: "axes", Type: 2, Shape: []int32{2}, Data: tensor.Of([]int{2}, []int32{1, 2}).Data}
+	axes := tflitetest.Tensor{Name: "axes", Type: 2, Shape: []int32{2}, Data: tensor.Of([]int{2}, []int32{1, 2}).Bytes()}
 	scale := func(t tflitetest.Tensor) float64 { return float64(t.Scale[0]) }
 	of := func(t tflitetest.Tensor, v []int8, i int) int64 { return int64(v[i]) - t.Zero[0] }
 	brought := func(t tflitetest.Tensor, v []int8, i int) int64 {
@@ -142,7 +142,7 @@ func TestHybridFloat(t *testing.T) {
 	for i := range x {
 		x[i] = float32(r.NormFloat64())
 	}
-	weight := tflitetest.Tensor{Name: "w", Type: 9, Shape: []int32{units, inner}, Data: tensor.Of([]int{len(w)}, w).Data, Scale: []float32{0.013}, Zero: []int64{0}}
+	weight := tflitetest.Tensor{Name: "w", Type: 9, Shape: []int32{units, inner}, Data: tensor.Of([]int{len(w)}, w).Bytes(), Scale: []float32{0.013}, Zero: []int64{0}}
 	file := tflitetest.Model(tflitetest.Graph{Inputs: []int32{0}, Outputs: []int32{2},
 		Tensors:   []tflitetest.Tensor{{Name: "x", Shape: []int32{1, inner}}, weight, {Name: "y", Shape: []int32{1, units}}},
 		Operators: []tflitetest.Operator{{Code: int32(codeOf("FULLY_CONNECTED")), In: []int32{0, 1, -1}, Out: []int32{2}}}})

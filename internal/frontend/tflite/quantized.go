@@ -219,8 +219,8 @@ func (c *call) permuted(w *graph.Value, axes ...int) *graph.Value {
 	out := c.Zeros(from.DType, shape...)
 	at := make([]int, len(axes))
 	place := 0
-	for i := range out.Data {
-		out.Data[i] = from.Data[place]
+	for i := range out.Bytes() {
+		out.Bytes()[i] = from.Bytes()[place]
 		for k := len(axes) - 1; k >= 0; k-- {
 			if at[k]++; at[k] < shape[k] {
 				place += strides[k]

@@ -94,7 +94,7 @@ func TestQuantizedConv(t *testing.T) {
 	for i := range oc {
 		biases.SetInt(i, int64(100*i-150))
 	}
-	bias.Data = biases.Data
+	bias.Data = biases.Bytes()
 	g := tflitetest.Graph{Tensors: []tflitetest.Tensor{x, filter, bias, y}, Inputs: []int32{0}, Outputs: []int32{3},
 		Operators: []tflitetest.Operator{{Code: int32(codeOf("CONV_2D")), In: []int32{0, 1, 2}, Out: []int32{3}, Options: tflitetest.Table{0: int8(0), 1: int32(stride), 2: int32(stride), 3: int8(1)}}}}
 	data := random(r, h*w*ic)
@@ -131,7 +131,7 @@ func TestDetection(t *testing.T) {
 	f32 := func(name string, data []float32, shape ...int32) tflitetest.Tensor {
 		x := tflitetest.Tensor{Name: name, Shape: shape}
 		if data != nil {
-			x.Data = tensor.Of([]int{len(data)}, data).Data
+			x.Data = tensor.Of([]int{len(data)}, data).Bytes()
 		}
 		return x
 	}

@@ -165,7 +165,7 @@ func parseTensor(name, text string) (x tflitetest.Tensor, constant bool) {
 		f, _ := strconv.ParseFloat(v, 64)
 		t.SetFloat(i, f)
 	}
-	x.Data = t.Data
+	x.Data = t.Bytes()
 	return x, true
 }
 

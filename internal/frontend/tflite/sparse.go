@@ -96,7 +96,7 @@ type sparseWalk struct {
 }
 
 func (w *sparseWalk) walk(depth, parent int) {
-	if w.steps++; w.steps > len(w.out.Data)*(len(w.levels)+1)+16 {
+	if w.steps++; w.steps > w.out.Size()*(len(w.levels)+1)+16 {
 		compose.Fail("sparsity: more values than the tensor has: damaged")
 	}
 	if depth == len(w.levels) {
@@ -150,6 +150,6 @@ func (w *sparseWalk) place() {
 	if from+w.bytes > len(w.data) {
 		compose.Fail("sparsity: more places than values: damaged")
 	}
-	copy(w.out.Data[at*w.bytes:(at+1)*w.bytes], w.data[from:])
+	copy(w.out.Bytes()[at*w.bytes:(at+1)*w.bytes], w.data[from:])
 	w.next++
 }

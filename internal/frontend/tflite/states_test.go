@@ -15,7 +15,7 @@ func number1(f float32) *tensor.Tensor { return tensor.Of([]int{1, 1}, []float32
 
 // TestStateTensors: an RNN with h = x + h keeps h from run to run where the user hands it on, and not where it is reset.
 func TestStateTensors(t *testing.T) {
-	one, none := tensor.Of([]int{1, 1}, []float32{1}).Data, tensor.Of([]int{1}, []float32{0}).Data
+	one, none := tensor.Of([]int{1, 1}, []float32{1}).Bytes(), tensor.Of([]int{1}, []float32{0}).Bytes()
 	x := tflitetest.Tensor{Name: "x", Shape: []int32{1, 1}}
 	weight := func(name string) tflitetest.Tensor {
 		return tflitetest.Tensor{Name: name, Shape: []int32{1, 1}, Data: one}
@@ -69,7 +69,7 @@ func counter(first bool) []byte {
 	if !first {
 		g.Operators = g.Operators[1:]
 	}
-	init := tflitetest.Graph{Tensors: []tflitetest.Tensor{handle, {Name: "x", Shape: []int32{1, 1}, Data: number1(10).Data}, {Name: "y", Shape: []int32{1, 1}}},
+	init := tflitetest.Graph{Tensors: []tflitetest.Tensor{handle, {Name: "x", Shape: []int32{1, 1}, Data: number1(10).Bytes()}, {Name: "y", Shape: []int32{1, 1}}},
 		Operators: []tflitetest.Operator{{Code: int32(codeOf("NEG")), In: []int32{1}, Out: []int32{2}}, open(0), {Code: int32(codeOf("ASSIGN_VARIABLE")), In: []int32{0, 2}}}}
 	return tflitetest.Model(g, init)
 }

@@ -59,7 +59,7 @@ func TestSparseWeights(t *testing.T) {
 	compressed := func(tag uint8, segments, indices any) tflitetest.Table {
 		return tflitetest.Table{0: int8(1), 1: int32(0), 2: tag, 3: tflitetest.Table{0: segments}, 4: tag, 5: tflitetest.Table{0: indices}}
 	}
-	floats := func(v ...float32) []byte { return tensor.Of([]int{len(v)}, v).Data }
+	floats := func(v ...float32) []byte { return tensor.Of([]int{len(v)}, v).Bytes() }
 	// 0 1 0 2
 	// 0 0 0 0
 	// 3 0 4 0
@@ -95,7 +95,7 @@ func TestNormalisedLSTM(t *testing.T) {
 			data[i] = float32(r.NormFloat64())
 			values[place] = append(values[place], float64(data[i]))
 		}
-		add(tflitetest.Tensor{Name: fmt.Sprintf("c%d", place), Shape: shape, Data: tensor.Of([]int{n}, data).Data})
+		add(tflitetest.Tensor{Name: fmt.Sprintf("c%d", place), Shape: shape, Data: tensor.Of([]int{n}, data).Bytes()})
 	}
 	add(tflitetest.Tensor{Name: "x", Shape: []int32{steps, 1, inputs}})
 	for range 4 {

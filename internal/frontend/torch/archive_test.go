@@ -98,7 +98,7 @@ func (p *pickler) tensor(t *hosttensor.Tensor, q *weightOf) {
 	p.text("cpu")
 	p.value(t.Len())
 	p.WriteString("tQ")
-	p.storages = append(p.storages, t.Data)
+	p.storages = append(p.storages, t.Bytes())
 	p.value(0)
 	strides, next := make([]any, len(t.Shape)), 1
 	shape := make([]any, len(t.Shape))

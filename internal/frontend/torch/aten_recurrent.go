@@ -36,9 +36,9 @@ func (m *machine) gates(w *graph.Value, order []int) *graph.Value {
 	}
 	if w.Const != nil {
 		out := hosttensor.New(w.Type.DType, w.Type.Shape...)
-		block := len(w.Const.Data) / len(order)
+		block := w.Const.Size() / len(order)
 		for i, from := range order {
-			copy(out.Data[i*block:(i+1)*block], w.Const.Data[from*block:])
+			copy(out.Bytes()[i*block:(i+1)*block], w.Const.Bytes()[from*block:])
 		}
 		return compose.Const(out)
 	}
@@ -162,10 +162,10 @@ func joinedBytes(list []*graph.Value) *hosttensor.Tensor {
 		if v.Const == nil || !v.Type.Equal(list[0].Type) {
 			return nil
 		}
-		data = append(data, v.Const.Data...)
+		data = append(data, v.Const.Bytes()...)
 		shape[0] += v.Type.Shape[0]
 	}
-	return &hosttensor.Tensor{DType: list[0].Type.DType, Shape: shape, Data: data}
+	return hosttensor.Over(list[0].Type.DType, shape, data)
 }
 
 // activationsOf are the functions of a layer's gates.

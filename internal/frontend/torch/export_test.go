@@ -54,7 +54,7 @@ func exportMembers(program string, old bool) map[string][]byte {
 	config := `{"config": {"fc.weight": {"path_name": "weight_0", "use_pickle": false, "tensor_meta": {"dtype": 7, "sizes": [{"as_int": 2}, {"as_int": 2}], "strides": [{"as_int": 2}, {"as_int": 1}], "storage_offset": {"as_int": 0}}},
 "fc.b": {"path_name": "weight_1", "use_pickle": false, "tensor_meta": {"dtype": 7, "sizes": [{"as_int": 2}], "strides": [{"as_int": 1}], "storage_offset": {"as_int": 0}}}}}`
 	return map[string][]byte{"net/archive_format": []byte("pt2"), "net/models/model.json": []byte(program), "net/data/weights/model_weights_config.json": []byte(config),
-		"net/data/weights/weight_0": w.Data, "net/data/weights/weight_1": b.Data}
+		"net/data/weights/weight_0": w.Bytes(), "net/data/weights/weight_1": b.Bytes()}
 }
 
 func TestExport(t *testing.T) {

@@ -154,13 +154,13 @@ func (t *stored) tensor() *hosttensor.Tensor {
 	size := t.dtype.Size()
 	n := types.Count(t.shape)
 	if t.contiguous() {
-		return &hosttensor.Tensor{DType: t.dtype, Shape: t.shape, Data: t.bytes[t.offset*size : (t.offset+n)*size : (t.offset+n)*size]}
+		return hosttensor.Over(t.dtype, t.shape, t.bytes[t.offset*size:(t.offset+n)*size:(t.offset+n)*size])
 	}
 	out := hosttensor.New(t.dtype, t.shape...)
 	at := make([]int, len(t.shape))
 	from := t.offset
 	for i := range n {
-		copy(out.Data[i*size:(i+1)*size], t.bytes[from*size:])
+		copy(out.Bytes()[i*size:(i+1)*size], t.bytes[from*size:])
 		for k := len(at) - 1; k >= 0; k-- {
 			at[k]++
 			from += t.strides[k]

@@ -48,7 +48,7 @@ func iterations(a graph.LoopAttrs, body *graph.Graph, in, out []*tensor.Tensor, 
 				}
 				continue
 			}
-			copy(slice(out[k], body.Outputs[k], t).Data, results[k].Data)
+			copy(slice(out[k], body.Outputs[k], t).Bytes(), results[k].Bytes())
 		}
 	}
 	copy(out, args[:a.Carried])
@@ -84,7 +84,7 @@ func inParts(a graph.LoopAttrs, body *graph.Graph, in, out []*tensor.Tensor, eva
 			if axis, _ := a.Part(types.Of(x.DType, x.Shape...), body.Inputs[i].Type, sliced); axis >= 0 {
 				n := slicesOf(sliced)
 				args[i] = piece(body.Inputs[i], n)
-				eachPart(x.Data, args[i].Data, n, a.Parts, part, func(whole, part []byte) { copy(part, whole) })
+				eachPart(x.Bytes(), args[i].Bytes(), n, a.Parts, part, func(whole, part []byte) { copy(part, whole) })
 			}
 		}
 		results := make([]*tensor.Tensor, len(out))
@@ -95,7 +95,7 @@ func inParts(a graph.LoopAttrs, body *graph.Graph, in, out []*tensor.Tensor, eva
 			return err
 		}
 		for i, y := range results {
-			eachPart(out[i].Data, y.Data, slicesOf(i >= a.Carried), a.Parts, part, func(whole, part []byte) { copy(whole, part) })
+			eachPart(out[i].Bytes(), y.Bytes(), slicesOf(i >= a.Carried), a.Parts, part, func(whole, part []byte) { copy(whole, part) })
 		}
 	}
 	return nil
@@ -133,5 +133,5 @@ func slice(x *tensor.Tensor, as *graph.Value, t int) *tensor.Tensor {
 		return y
 	}
 	bytes := as.Type.Bytes()
-	return &tensor.Tensor{DType: x.DType, Shape: as.Type.Shape, Data: x.Data[t*bytes : (t+1)*bytes]}
+	return tensor.Over(x.DType, as.Type.Shape, x.Bytes()[t*bytes:(t+1)*bytes])
 }

@@ -19,7 +19,7 @@ func TestPeak(t *testing.T) {
 		total := func() (bytes int64) {
 			for x, n := range held {
 				if n > 0 {
-					bytes += int64(len(x.Data))
+					bytes += int64(len(x.Bytes()))
 				}
 			}
 			return bytes

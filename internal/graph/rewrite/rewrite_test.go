@@ -76,7 +76,7 @@ func TestEdits(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range want {
-			if !slices.Equal(got[i].Data, want[i].Data) {
+			if !slices.Equal(got[i].Bytes(), want[i].Bytes()) {
 				t.Fatalf("seed %d: output %d differs\n%s\n%s", seed, i, before, g)
 			}
 		}

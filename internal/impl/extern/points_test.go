@@ -48,7 +48,7 @@ func results(t *testing.T, p *impl.Plan, in []*tensor.Tensor, out []types.Tensor
 	args := make([]*tensor.Tensor, len(all))
 	for i, x := range all {
 		b := f.Params[i] // elements that are only moved have another type there
-		args[i] = &tensor.Tensor{DType: b.DType, Shape: b.Shape, Data: x.Data}
+		args[i] = tensor.Over(b.DType, b.Shape, x.Bytes())
 	}
 	workers := 1
 	if loop.Divided(f.Body) {
@@ -58,7 +58,7 @@ func results(t *testing.T, p *impl.Plan, in []*tensor.Tensor, out []types.Tensor
 		t.Fatalf("%v: %v\n%s", p.Taken, err, f)
 	}
 	for _, y := range all[len(in):] {
-		list = append(list, y.Data)
+		list = append(list, y.Bytes())
 	}
 	return list
 }

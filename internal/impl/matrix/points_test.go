@@ -76,8 +76,8 @@ func (l layer) test(t *testing.T, r anyOf, result types.Layout) {
 	for i, x := range l.in {
 		args[i], values[i] = op.Arg{Tensor: x.With("")}, tensor.New(x.DType, x.Shape...)
 		if i%2 == 0 { // the others are zero points
-			for k := range values[i].Data {
-				values[i].Data[k] = byte(r.Uint32())
+			for k := range values[i].Bytes() {
+				values[i].Bytes()[k] = byte(r.Uint32())
 			}
 		}
 	}

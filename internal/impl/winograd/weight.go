@@ -1,18 +1,18 @@
 package winograd
 
 import (
-	"errors"
+	"fmt"
 	"slices"
 	"sync"
 
-	"lathe/internal/fault"
 	"lathe/internal/graph"
 	"lathe/internal/op"
 	"lathe/internal/ops"
 	"lathe/internal/tensor"
 )
 
-// transformedWeight is the constant that ops.WinogradWeight gives of a constant weight, or of that of its phases, evaluated by so many goroutines.
+// transformedWeight is the constant that ops.WinogradWeight gives of a constant weight, or of that of its phases; so many goroutines
+// evaluate it when its elements are asked for.
 func transformedWeight(w *graph.Value, a ops.WinogradInputAttrs, workers int) (*graph.Value, error) {
 	of, err := ops.WinogradOf(a.TileSize, a.KernelSize, a.Strides, a.Dilation)
 	if err != nil {
@@ -23,22 +23,15 @@ func transformedWeight(w *graph.Value, a ops.WinogradInputAttrs, workers int) (*
 	if err != nil {
 		return nil, err
 	}
-	u := tensor.NewOf(t[0])
 	kernels := t[0].Shape[1] * t[0].Shape[2]
 	parts := max(1, min(workers, kernels))
-	var wg sync.WaitGroup
-	errs := make([]error, parts)
-	for p := range parts {
-		wg.Go(func() {
-			errs[p] = fault.Guard(func() error {
-				of.Weights(u, weight, kernels*p/parts, kernels*(p+1)/parts)
-				return nil
-			})
-		})
-	}
-	wg.Wait()
-	if err := errors.Join(errs...); err != nil {
-		return nil, err
-	}
-	return graph.NewConst(w.Name, u), nil
+	how := fmt.Sprintf("winograd %v %v %v %v", a.TileSize, a.KernelSize, a.Strides, a.Dilation)
+	return graph.NewConst(w.Name, tensor.Later(t[0].DType, t[0].Shape, weight, how, func(out []byte) {
+		u := tensor.Over(t[0].DType, t[0].Shape, out)
+		var wg sync.WaitGroup
+		for p := range parts {
+			wg.Go(func() { of.Weights(u, weight, kernels*p/parts, kernels*(p+1)/parts) })
+		}
+		wg.Wait()
+	})), nil
 }

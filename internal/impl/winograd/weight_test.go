@@ -28,7 +28,7 @@ func TestWeight(t *testing.T) {
 			if err := ops.WinogradWeight.Eval(ops.WinogradWeightAttrs{TileSize: tile}, []*tensor.Tensor{w}, []*tensor.Tensor{want}); err != nil {
 				t.Fatal(err)
 			}
-			if !bytes.Equal(got.Const.Data, want.Data) {
+			if !bytes.Equal(got.Const.Bytes(), want.Bytes()) {
 				t.Errorf("tile %d, %d workers: not what the operator gives", tile, workers)
 			}
 		}

@@ -117,10 +117,10 @@ func (m *machine) bindParams(f *loop.Func, args []*tensor.Tensor) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", b.Name, err)
 		}
-		if len(a.Data) < b.DType.Bytes(n) {
-			return fmt.Errorf("%s spans %d elements, its argument has %d", b.Name, n, len(a.Data)/b.DType.Size())
+		if a.Size() < b.DType.Bytes(n) {
+			return fmt.Errorf("%s spans %d elements, its argument has %d", b.Name, n, a.Size()/b.DType.Size())
 		}
-		m.memory[b] = newMemory(b, a.Data, nil)
+		m.memory[b] = newMemory(b, a.Bytes(), nil)
 	}
 	return nil
 }

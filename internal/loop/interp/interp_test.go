@@ -124,8 +124,8 @@ func TestTypes(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		if !slices.Equal(x.Data, y.Data) {
-			t.Errorf("%s: %v became %v", d, x.Data, y.Data)
+		if !slices.Equal(x.Bytes(), y.Bytes()) {
+			t.Errorf("%s: %v became %v", d, x.Bytes(), y.Bytes())
 		}
 		for i := range 4 {
 			if z.Float(i) != x.Float(i) {

@@ -30,7 +30,7 @@ func TestCAgrees(t *testing.T) {
 	for _, k := range trials {
 		want := k.args[2]
 		got := tensor.New(want.DType, elements)
-		lib.Call(t, k.f.Name, k.args[0].Data, k.args[1].Data, got.Data)
+		lib.Call(t, k.f.Name, k.args[0].Bytes(), k.args[1].Bytes(), got.Bytes())
 		if err := interp.Run(k.f, k.args, 1); err != nil {
 			t.Errorf("%s: %v", k.f.Name, err)
 			continue

@@ -207,7 +207,7 @@ func natives(t *testing.T, trials []trial) []func(args []*tensor.Tensor) {
 			// void kernel(ptr param..., ptr scratch, i64 worker, i64 workers)
 			var words []uintptr
 			for _, a := range args {
-				words = append(words, uintptr(unsafe.Pointer(&a.Data[0])))
+				words = append(words, uintptr(unsafe.Pointer(&a.Bytes()[0])))
 			}
 			purego.SyscallN(symbol, append(words, 0, 0, 1)...)
 			runtime.KeepAlive(args)
@@ -231,7 +231,7 @@ func values(d types.DType, half int) *tensor.Tensor {
 			t.SetInt(i, int64(r.Intn(2)))
 		case i >= 256 && i%2 == 0:
 			for b := range d.Size() {
-				t.Data[i*d.Size()+b] = byte(r.Intn(256))
+				t.Bytes()[i*d.Size()+b] = byte(r.Intn(256))
 			}
 		case i >= 256 && d.IsFloat():
 			t.SetFloat(i, r.NormFloat64()*3)
@@ -264,7 +264,7 @@ func same(a, b *tensor.Tensor, i int) bool {
 	if a.DType.IsFloat() && math.IsNaN(a.Float(i)) && math.IsNaN(b.Float(i)) {
 		return true
 	}
-	return string(a.Data[i*n:(i+1)*n]) == string(b.Data[i*n:(i+1)*n])
+	return string(a.Bytes()[i*n:(i+1)*n]) == string(b.Bytes()[i*n:(i+1)*n])
 }
 
 func show(t *tensor.Tensor, i int) string {

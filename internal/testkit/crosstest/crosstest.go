@@ -195,10 +195,10 @@ func layOut(c *bundle.Contents, inputs []*tensor.Tensor) (*file, []int, error) {
 	var at, outs []int
 	for i, in := range c.Manifest.Inputs {
 		n, err := in.ByteSize()
-		if err != nil || n != len(inputs[i].Data) {
-			return nil, nil, fmt.Errorf("input %s: %d bytes for a tensor of %d: %v", in.Name, len(inputs[i].Data), n, err)
+		if err != nil || n != inputs[i].Size() {
+			return nil, nil, fmt.Errorf("input %s: %d bytes for a tensor of %d: %v", in.Name, inputs[i].Size(), n, err)
 		}
-		at = append(at, f.add(inputs[i].Data, inputs[i].DType.Size()))
+		at = append(at, f.add(inputs[i].Bytes(), inputs[i].DType.Size()))
 	}
 	offsets(at)
 	for _, out := range c.Manifest.Outputs {
@@ -249,7 +249,7 @@ func results(m *bundle.Manifest, data []byte, symbols int, at []int) ([]*tensor.
 			return nil, fmt.Errorf("output %s: extents %v", o.Name, shape)
 		}
 		outs[i] = tensor.New(d, shape...)
-		copy(outs[i].Data, data[at[i]:at[i]+n])
+		copy(outs[i].Bytes(), data[at[i]:at[i]+n])
 	}
 	return outs, nil
 }

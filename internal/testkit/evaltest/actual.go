@@ -43,7 +43,7 @@ func first(x *tensor.Tensor, axis, n int) *tensor.Tensor {
 	y := tensor.New(x.DType, shape...)
 	row := types.Count(shape[axis+1:]) * x.DType.Size()
 	for i := range types.Count(shape[:axis]) {
-		copy(y.Data[i*n*row:(i+1)*n*row], x.Data[i*x.Shape[axis]*row:])
+		copy(y.Bytes()[i*n*row:(i+1)*n*row], x.Bytes()[i*x.Shape[axis]*row:])
 	}
 	return y
 }

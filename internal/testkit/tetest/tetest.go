@@ -94,8 +94,8 @@ func (c *Case) Args(k *lower.Kernel) ([]*tensor.Tensor, error) {
 		args[i] = Pack(v, layouts[p.Name])
 	}
 	out := Pack(tensor.NewOf(c.Out.Type), c.Out.Type.Layout)
-	for i := range out.Data {
-		out.Data[i] = 0x5a
+	for i := range out.Bytes() {
+		out.Bytes()[i] = 0x5a
 	}
 	args[len(args)-1] = out
 	return args, nil
@@ -168,7 +168,7 @@ func Pack(t *tensor.Tensor, l types.Layout) *tensor.Tensor {
 				out.SetInt(i, t.Int(from))
 				continue
 			}
-			copy(out.Data[i*size:(i+1)*size], t.Data[from*size:])
+			copy(out.Bytes()[i*size:(i+1)*size], t.Bytes()[from*size:])
 		}
 	}
 	return out

@@ -43,7 +43,7 @@ func (w *Watch) See() error {
 		if t.DType != types.F32.String() {
 			return fmt.Errorf("tap %d is %s, not float32", i, t.DType)
 		}
-		w.counts.Add(i, tensor.As[float32](&tensor.Tensor{DType: types.F32, Shape: t.Shape, Data: t.Data}), t.Shape)
+		w.counts.Add(i, tensor.As[float32](tensor.Over(types.F32, t.Shape, t.Data)), t.Shape)
 	}
 	w.counts.Next()
 	return nil

@@ -229,7 +229,7 @@ func TestLarge(t *testing.T) {
 			}
 			constants := 0
 			for _, v := range g.Constants() {
-				constants += len(v.Const.Data)
+				constants += len(v.Const.Bytes())
 			}
 			if constants < layers*len(w) {
 				t.Errorf("constants of %d bytes, want %d", constants, layers*len(w))

@@ -137,7 +137,7 @@ func (n *network) cross(t *testing.T, root string, targets []*crossTarget) {
 				t.Fatal(err)
 			}
 			for i, info := range m.Outputs() {
-				y := runtime.Tensor{DType: got[i].DType.String(), Shape: got[i].Shape, Data: got[i].Data}
+				y := runtime.Tensor{DType: got[i].DType.String(), Shape: got[i].Shape, Data: got[i].Bytes()}
 				n.compare(t, "output "+info.Name, y, set.outputs[i])
 				if !n.quantised {
 					n.compare(t, "to this machine, output "+info.Name, y, want[i])

@@ -99,7 +99,7 @@ func TestDeployMatrixNetworks(t *testing.T) {
 				without++
 			}
 			for i := range want {
-				if !bytes.Equal(want[i].Data, got[i].Data) {
+				if !bytes.Equal(want[i].Bytes(), got[i].Bytes()) {
 					t.Errorf("output %d has other bits", i)
 				}
 			}

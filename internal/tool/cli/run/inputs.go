@@ -130,7 +130,7 @@ func filled(info runtime.TensorInfo, mode string, r *rand.Rand) runtime.Tensor {
 	if err != nil || mode == "zeros" {
 		return t // float8 has no other fill
 	}
-	v := &tensor.Tensor{DType: d, Shape: t.Shape, Data: t.Data}
+	v := tensor.Over(d, t.Shape, t.Data)
 	for i := range v.Len() {
 		switch {
 		case mode == "ones":
@@ -156,8 +156,8 @@ func quantized(t runtime.Tensor, want runtime.TensorInfo) (*runtime.Tensor, erro
 	if err != nil || want.Scale == 0 || !from.IsFloat() || !to.IsInt() {
 		return nil, err
 	}
-	q := (&tensor.Tensor{DType: from, Shape: t.Shape, Data: t.Data}).Quantize(to, want.Scale, want.Zero)
-	return &runtime.Tensor{DType: want.DType, Shape: t.Shape, Data: q.Data}, nil
+	q := (tensor.Over(from, t.Shape, t.Data)).Quantize(to, want.Scale, want.Zero)
+	return &runtime.Tensor{DType: want.DType, Shape: t.Shape, Data: q.Bytes()}, nil
 }
 
 // dequantized is integers whose numbers have a scale as what they stand for; nil where they are something else.
@@ -166,8 +166,8 @@ func dequantized(t runtime.Tensor, info runtime.TensorInfo) *runtime.Tensor {
 	if err != nil || info.Scale == 0 || !from.IsInt() {
 		return nil
 	}
-	x := (&tensor.Tensor{DType: from, Shape: t.Shape, Data: t.Data}).Dequantize(info.Scale, info.Zero)
-	return &runtime.Tensor{DType: x.DType.String(), Shape: t.Shape, Data: x.Data}
+	x := (tensor.Over(from, t.Shape, t.Data)).Dequantize(info.Scale, info.Zero)
+	return &runtime.Tensor{DType: x.DType.String(), Shape: t.Shape, Data: x.Bytes()}
 }
 
 // convert returns t with another element type. Floats are rounded; everything else must keep its value.
@@ -180,10 +180,10 @@ func convert(t runtime.Tensor, dtype string) (*runtime.Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	in := &tensor.Tensor{DType: from, Shape: t.Shape, Data: t.Data}
+	in := tensor.Over(from, t.Shape, t.Data)
 	out, lost := in.Convert(to)
 	if lost >= 0 {
 		return nil, fmt.Errorf("the array is %s and the model expects %s, which cannot hold the value %v at position %d", t.DType, dtype, in.Float(lost), lost)
 	}
-	return &runtime.Tensor{DType: dtype, Shape: t.Shape, Data: out.Data}, nil
+	return &runtime.Tensor{DType: dtype, Shape: t.Shape, Data: out.Bytes()}, nil
 }

@@ -79,7 +79,7 @@ func countNaN(t runtime.Tensor) int {
 		return 0
 	}
 	n := 0
-	v := &tensor.Tensor{DType: d, Shape: t.Shape, Data: t.Data}
+	v := tensor.Over(d, t.Shape, t.Data)
 	for i := range v.Len() {
 		if math.IsNaN(v.Float(i)) {
 			n++

@@ -44,7 +44,7 @@ func scoresOf(a npz.Array, info runtime.TensorInfo) (*scores, error) {
 		return nil, err
 	}
 	n := classes(a.Shape)
-	t := &tensor.Tensor{DType: d, Shape: a.Shape, Data: a.Data}
+	t := tensor.Over(d, a.Shape, a.Data)
 	if n == 0 || t.Len() == 0 {
 		return nil, fmt.Errorf("the output %s%s is empty", a.DType, cli.ShapeText(a.Shape))
 	}
