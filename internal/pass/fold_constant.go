@@ -118,6 +118,9 @@ func (f *folding) evaluated(n *graph.Node) ([]*tensor.Tensor, error) {
 		}
 		size += ins[i].Size()
 	}
+	if a, ok := n.Attrs.(ops.TransposeAttrs); ok && n.Op == ops.Transpose {
+		return []*tensor.Tensor{ops.Transposed(ins[0], a.Axes...)}, nil
+	}
 	if bytes/growth > size || bytes > f.bytes {
 		return nil, nil
 	}

@@ -52,8 +52,9 @@ func (a *candidate) sum(seed maphash.Seed) uint64 {
 	return a.hash
 }
 
-// add gives v a place in the list, or that of an equal one, or of one that is made of equal ones in the same way. Elements are compared where types and a few of the elements are the same, and
-// each constant's are read no more than twice for that: most weights are equal to no others, and may lie in a file that nobody has read yet.
+// add gives v a place in the list, or that of an equal one, or of one that is made of equal ones in the same way. Elements are compared where types
+// and a few of the elements are the same, and each constant's are read no more than twice for that: most weights are equal to no others, and may
+// lie in a file that nobody has read yet.
 func (c *constants) add(v *graph.Value, alike map[uint64][]*candidate, seed maphash.Seed) {
 	of, how := v.Const.Origin()
 	data := of.Bytes()
