@@ -70,7 +70,7 @@ func ranges(file string, b *model.Builder) (string, error) {
 		for k, n := range t.Shape {
 			shape[k] = int64(n)
 		}
-		value, err := ort.NewCustomDataTensor(shape, t.Data, elements[t.DType.String()])
+		value, err := ort.NewCustomDataTensor(shape, t.Bytes(), elements[t.DType.String()])
 		if err != nil {
 			return "", err
 		}

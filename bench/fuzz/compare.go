@@ -221,5 +221,5 @@ func value(t *tensor.Tensor) (ort.Value, error) {
 	if t.Len() == 0 {
 		return nil, errors.New("an empty tensor")
 	}
-	return ort.NewCustomDataTensor(shape, t.Data, elemTypes[t.DType])
+	return ort.NewCustomDataTensor(shape, t.Bytes(), elemTypes[t.DType])
 }

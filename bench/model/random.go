@@ -35,12 +35,12 @@ func (b *Builder) Integers(high int, shape ...int) *tensor.Tensor {
 // Bytes is a tensor of int8 in [-127, 127], or of uint8.
 func (b *Builder) Bytes(d types.DType, shape ...int) *tensor.Tensor {
 	t := tensor.New(d, shape...)
-	for i := range t.Data {
+	for i := range t.Bytes() {
 		if d == types.I8 {
-			t.Data[i] = byte(int8(b.random.IntN(255) - 127))
+			t.Bytes()[i] = byte(int8(b.random.IntN(255) - 127))
 			continue
 		}
-		t.Data[i] = byte(b.random.IntN(256))
+		t.Bytes()[i] = byte(b.random.IntN(256))
 	}
 	return t
 }
@@ -58,9 +58,9 @@ func (b *Builder) Half(deviation float64, shape ...int) *tensor.Tensor {
 // Bools is a tensor of which one in n is false.
 func (b *Builder) Bools(n int, shape ...int) *tensor.Tensor {
 	t := tensor.New(types.Bool, shape...)
-	for i := range t.Data {
+	for i := range t.Bytes() {
 		if b.random.IntN(n) > 0 {
-			t.Data[i] = 1
+			t.Bytes()[i] = 1
 		}
 	}
 	return t

@@ -58,7 +58,7 @@ func writeNPY(w io.Writer, t *tensor.Tensor) error {
 	const prefix = "\x93NUMPY\x01\x00"
 	header += strings.Repeat(" ", 63-(len(prefix)+2+len(header))%64) + "\n"
 	n := len(header)
-	_, err := w.Write(append([]byte(prefix+string([]byte{byte(n), byte(n >> 8)})+header), t.Data...))
+	_, err := w.Write(append([]byte(prefix+string([]byte{byte(n), byte(n >> 8)})+header), t.Bytes()...))
 	return err
 }
 

@@ -40,7 +40,7 @@ func lowerTriangle(n int) *tensor.Tensor {
 	t := tensor.New(types.Bool, 1, 1, n, n)
 	for i := range n {
 		for k := range i + 1 {
-			t.Data[i*n+k] = 1
+			t.Bytes()[i*n+k] = 1
 		}
 	}
 	return t
