@@ -84,6 +84,7 @@ var decisions = []DecisionInfo{
 	{"lines", "pointwise", "whether rows are walked outside of planes that read the elements between theirs", "on where what is read does not stay in L2"},
 	{"interleaved", "pointwise", "whether planes whose elements lie between each other's are written together", "on"},
 	{"together", "pointwise", "rows whose elements lie at the same computed places, which are computed once for them", "4, or 2, that divide the rows"},
+	{"repeated", "pointwise", "pieces of what is read that are written to all places before the next", "as few as fit L1 beside what is written"},
 	{"jam", "pointwise, rows, tile, strips", "vectors of exponentials and the like that are computed side by side, an instruction of each in turn", "4, or as many as registers hold"},
 	{"transpose", "pointwise, attention", "squares of elements, or of bundles of a few, that are transposed in registers: their side, and the loop along which is read; or `off`", "a vector, or the greatest part of one that divides both sides; of bundles, what a cache line holds"},
 	{"lanes", "pointwise, rows, attention, extern", "elements of a vector", "as many as a register holds, 8 where they are gathered; a cache line of them in `extern`"},

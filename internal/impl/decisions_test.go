@@ -93,6 +93,13 @@ func sample(t *testing.T, r *rand.Rand, kind string) *tetest.Case {
 	if kind == "planes" { // whose elements lie between each other's
 		return tetest.Of(r, kind, of(t, ops.Transpose, ops.TransposeAttrs{Axes: []int{0, 3, 1, 2}}, "", f32("", 1, 2+r.IntN(10), 2+r.IntN(20), 2+r.IntN(3))))
 	}
+	if kind == "repeated" {
+		a, b, n := 1+r.IntN(3), 1+r.IntN(4), 1+r.IntN(400)
+		if r.IntN(2) == 0 {
+			return tetest.Of(r, kind, of(t, ops.Tile, ops.TileAttrs{Reps: []int{1, 2 + r.IntN(5), 1}}, "", f32("", a, 4*b, 1+n/4)))
+		}
+		return tetest.Of(r, kind, of(t, ops.BroadcastTo, ops.BroadcastToAttrs{Shape: []int{a, 2 + r.IntN(5), b, n}}, "", f32("", a, 1, b, n)))
+	}
 	if kind == "columns" {
 		most := of(t, ops.Max, ops.ReduceAttrs{Axis: []int{1}, KeepDims: true}, "", f32("", 1+r.IntN(3), 2+r.IntN(30), 1+r.IntN(70)))
 		x := te.Order(most)[0]
@@ -176,7 +183,7 @@ func TestPoints(t *testing.T) {
 	}
 	r := anyOf{rand.New(rand.NewPCG(1, 13)), map[string]int{}}
 	cpus := append(slices.Clone(machines), core)
-	for _, kind := range append(tetest.Kinds(), "strips", "long sum", "columns", "bytes", "streamed", "scaled", "functions", "planes", "winograd") {
+	for _, kind := range append(tetest.Kinds(), "strips", "long sum", "columns", "bytes", "streamed", "scaled", "functions", "planes", "repeated", "winograd") {
 		for seed := range uint64(points) {
 			c := sample(t, rand.New(rand.NewPCG(seed, 11)), kind)
 			k := c.Lower()
@@ -184,7 +191,7 @@ func TestPoints(t *testing.T) {
 			switch kind {
 			case "winograd":
 				cpu = narrow
-			case "streamed":
+			case "streamed", "repeated":
 				cpu = crowded
 			}
 			decided := func(by choice.Chooser) *impl.Plan {

@@ -1,6 +1,7 @@
 package impl
 
 import (
+	"errors"
 	"slices"
 
 	"lathe/internal/arith"
@@ -43,6 +44,9 @@ func pointwise(k *kernel) error {
 	}
 	if rest, err = k.decideTogether(block, rest); err != nil {
 		return err
+	}
+	if divided, err := k.decideRepeated(block, rest); err != nil || divided != nil {
+		return errors.Join(err, k.Parallelize(divided))
 	}
 	if rest, err = k.decideInnermost(rest); err != nil {
 		return err
